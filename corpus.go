@@ -1,0 +1,84 @@
+package beagle
+
+// A Record is one call that the target received.
+type Record struct {
+	Args   []byte  `json:"args"`             // the arguments, receiver first, in the encoding of internal/rt
+	Weight float64 `json:"weight"`           // how many calls it stands for
+	Source string  `json:"source,omitempty"` // "test", "bench", "file", "generated", "counterexample"
+}
+
+// ID is the content hash that also decides between train and holdout.
+func (r Record) ID() string { return HashOf("record", r.Args) }
+
+// A Corpus is what the target really receives. Train is what mutators and the
+// search may see; Holdout is seen by verification and by the final
+// measurement alone. Generated records serve verification only, unless there
+// is nothing else (GeneratedOnly).
+type Corpus struct {
+	Target        string   `json:"target"` // Target.ID
+	Train         []Record `json:"train"`
+	Holdout       []Record `json:"holdout"`
+	Generated     []Record `json:"generated,omitempty"`
+	GeneratedOnly bool     `json:"generated_only"`
+	Concurrent    bool     `json:"concurrent"` // the target was seen in several goroutines at once
+	Calls         float64  `json:"calls"`      // calls seen, before deduplication
+	Dropped       int      `json:"dropped"`    // calls that could not be encoded or did not fit
+	DroppedWhy    string   `json:"dropped_why,omitempty"`
+	Sources       []string `json:"sources"` // "12,345 calls from go test ./tags", for the report
+	Facets        Facets   `json:"facets"`  // of Train
+}
+
+// ID hashes the records.
+func (c *Corpus) ID() string {
+	return HashOf("corpus", c.Target, c.Train, c.Holdout, c.Generated)
+}
+
+// Facets say what is typical of a corpus. They are computed from Train alone.
+type Facets struct {
+	Records  int          `json:"records"`
+	Params   []ParamFacet `json:"params"`   // as Target.Params
+	Identity float64      `json:"identity"` // weighted share of calls whose only result equals the first argument
+	Errors   float64      `json:"errors"`   // share of calls that return a non-nil error
+	Panics   float64      `json:"panics"`   // share of calls that panic
+	Mutates  []string     `json:"mutates"`  // parameters whose final state differs from the initial one
+	Mined    *Mined       `json:"mined,omitempty"`
+}
+
+// A ParamFacet describes what one parameter receives. Shares are weighted and
+// between 0 and 1.
+type ParamFacet struct {
+	Name     string     `json:"name"`
+	Distinct int        `json:"distinct"`
+	Nil      float64    `json:"nil"`    // share nil (pointers, slices, maps, interfaces)
+	Empty    float64    `json:"empty"`  // share of length 0
+	Len      [5]int     `json:"len"`    // length: minimum, median, 95th and 99th percentile, maximum
+	ASCII    float64    `json:"ascii"`  // share of strings and byte slices that are all ASCII
+	Bytes    []float64  `json:"bytes"`  // 256 shares: which bytes occur in strings and byte slices
+	Sorted   float64    `json:"sorted"` // share of slices in ascending order
+	Unique   float64    `json:"unique"` // share of slices without duplicates
+	Top      []TopValue `json:"top"`    // most frequent values, at most 8
+	Min      float64    `json:"min"`    // numbers
+	Max      float64    `json:"max"`
+}
+
+// A TopValue is a frequent value in Go syntax with its share of the calls.
+type TopValue struct {
+	Value string  `json:"value"`
+	Share float64 `json:"share"`
+}
+
+// Mined is what the original does to every short input, for targets that map
+// a string or a byte slice to the same type: the fixed points of the function
+// are the guard of an identity fast path.
+type Mined struct {
+	Fixed1 []byte   `json:"fixed1"` // the bytes b for which f(b) == b
+	Fixed2 [][]byte `json:"fixed2"` // for each first byte, a 32-byte bit set of the second bytes for which f(ab) == ab
+}
+
+// A Finding is what the audit of a corpus and its benchmark found.
+type Finding struct {
+	Code   string `json:"code"`   // "few-distinct", "one-class", "dead-result", "constant-foldable", "mutates-input", "non-deterministic", "generated-only"
+	Refuse bool   `json:"refuse"` // a warning otherwise
+	Figure string `json:"figure"` // the number that was found: "3 distinct inputs"
+	Remedy string `json:"remedy"`
+}

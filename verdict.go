@@ -1,0 +1,110 @@
+package beagle
+
+// Status is how the evaluation of a candidate ended.
+type Status string
+
+const (
+	Accepted  Status = "accepted"  // equivalent as far as checked, and confirmed faster
+	Equal     Status = "equal"     // equivalent as far as checked, not confirmed faster
+	Invalid   Status = "invalid"   // does not parse, type-check or compile
+	Forbidden Status = "forbidden" // breaks the policy
+	Wrong     Status = "wrong"     // differs from the original; see Counterexample
+	Crashed   Status = "crashed"   // the process died: fatal error, memory, forbidden system call
+	Hung      Status = "hung"      // did not return in time
+	Duplicate Status = "duplicate" // same formatted source or same machine code as another candidate
+)
+
+// A Verdict is everything that is known of a candidate. It is total: whatever
+// a candidate does ends in a Status, never in a Go error.
+type Verdict struct {
+	Candidate      string          `json:"candidate"`
+	Status         Status          `json:"status"`
+	Stage          string          `json:"stage"` // the last check reached: "parse", "types", "policy", "compile", "replay", ...
+	Reason         string          `json:"reason,omitempty"`
+	Counterexample *Counterexample `json:"counterexample,omitempty"`
+	Checks         []CheckResult   `json:"checks,omitempty"`
+	Static         StaticFacts     `json:"static"`
+	Screen         *Ratio          `json:"screen,omitempty"` // quick measurement on the training corpus
+	Final          *Measurement    `json:"final,omitempty"`  // full measurement, finalists only
+	Warnings       []string        `json:"warnings,omitempty"`
+}
+
+// OK reports whether nothing was found against the candidate's behaviour.
+func (v *Verdict) OK() bool { return v.Status == Accepted || v.Status == Equal }
+
+// A CheckResult says what a check did.
+type CheckResult struct {
+	Name   string  `json:"name"`
+	Passed bool    `json:"passed"`
+	Cases  int     `json:"cases"` // inputs tried
+	Millis float64 `json:"millis"`
+	Note   string  `json:"note,omitempty"` // what it did not cover
+}
+
+// A Counterexample is an input on which a candidate and the original differ.
+type Counterexample struct {
+	Args []byte `json:"args"` // in the encoding of internal/rt, minimised
+	Go   string `json:"go"`   // the call in Go syntax
+	Want string `json:"want"` // what the original does
+	Got  string `json:"got"`  // what the candidate does
+	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash"
+	Test string `json:"test"` // a complete Go test that shows it
+}
+
+// StaticFacts come from the compiler and the linked binary.
+type StaticFacts struct {
+	BoundsChecks int    `json:"bounds_checks"`
+	Escapes      int    `json:"escapes"`
+	Inlinable    bool   `json:"inlinable"`
+	InlineCost   int    `json:"inline_cost"`
+	CodeBytes    int    `json:"code_bytes"`
+	CodeHash     string `json:"code_hash"` // machine code of all the candidate's functions, addresses and names normalised
+	Notes        []Note `json:"notes,omitempty"`
+}
+
+// A Note is one line of the compiler's own account (-json), placed in the
+// candidate's source.
+type Note struct {
+	Line int    `json:"line"`
+	Code string `json:"code"` // "isInBounds", "escape", "cannotInlineCall", ...
+	Text string `json:"text,omitempty"`
+}
+
+// A Ratio is time of the original over time of the candidate: 2 is twice as
+// fast. Low and High are the ends of a 95 % confidence interval.
+type Ratio struct {
+	Point float64 `json:"point"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// A Measurement is the full comparison of a candidate with the original.
+type Measurement struct {
+	Train     Ratio     `json:"train"`
+	Holdout   *Ratio    `json:"holdout,omitempty"`
+	Fresh     *Ratio    `json:"fresh,omitempty"` // inputs drawn anew from the facets
+	Apart     *Ratio    `json:"apart,omitempty"` // original and candidate in processes of their own
+	PGO       *Ratio    `json:"pgo,omitempty"`   // both built with the module's profile
+	Layouts   []Layout  `json:"layouts"`
+	Corrected Ratio     `json:"corrected"` // Train after the winner's-curse correction: the figure to quote
+	Baseline  Resources `json:"baseline"`
+	Best      Resources `json:"best"`
+	Tried     int       `json:"tried"` // candidates that competed, for the correction
+	Faster    bool      `json:"faster"`
+	Why       string    `json:"why,omitempty"` // why it is not called faster
+}
+
+// A Layout is the comparison in one linked binary.
+type Layout struct {
+	Seed  uint64 `json:"seed"`
+	Align [2]int `json:"align"` // entry addresses of original and candidate modulo 64
+	Ratio Ratio  `json:"ratio"`
+}
+
+// Resources is what one call costs.
+type Resources struct {
+	Nanos  float64 `json:"ns"`
+	Allocs float64 `json:"allocs"`
+	Bytes  float64 `json:"bytes"`
+	GC     float64 `json:"gc_ns"` // garbage-collection time a call, nanoseconds of processor
+}
