@@ -1,6 +1,6 @@
 module github.com/beagle-go/beagle
 
-go 1.26.0
+go 1.26
 
 require (
 	github.com/chzyer/readline v1.5.1 // indirect

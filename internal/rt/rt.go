@@ -1,0 +1,82 @@
+// Package rt is linked into the programs that Beagle generates: the
+// instrumented tests that record a target's calls, and the harness that
+// checks and times its candidates. Its source is embedded into Beagle and
+// compiled inside the user's module, so it imports the standard library only
+// and uses nothing newer than Go 1.23.
+package rt
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+)
+
+// A Variant is one version of the target inside a harness. A is a struct of
+// the arguments (receiver first), R a struct of the results.
+type Variant[A, R any] struct {
+	ID   string
+	Eval func(a *A, r *R) // calls the version and keeps its results; may panic
+	Time func(a []A)      // calls the version once for each element, in order, and drops the results
+}
+
+// A Harness is what a generated program knows of the target. Variants[0] is
+// the original.
+type Harness[A, R any] struct {
+	Variants []Variant[A, R]
+	Params   []string                // names of the fields of A, for people
+	Types    map[string]reflect.Type // concrete types that interface values may hold, by TypeName
+}
+
+// A Request is what the parent process asks of a harness, as JSON on its
+// standard input. Exactly one of the pointers is set.
+type Request struct {
+	Nonce   string   `json:"nonce"` // returned in the reply, so that a candidate's own output is not taken for it
+	Procs   int      `json:"procs"` // GOMAXPROCS; 0 means 1
+	Observe *Observe `json:"observe,omitempty"`
+	Replay  *Replay  `json:"replay,omitempty"`
+	Exhaust *Exhaust `json:"exhaust,omitempty"`
+	Time    *Time    `json:"time,omitempty"`
+}
+
+// A Reply is what a harness answers, as one line of JSON on standard output.
+type Reply struct {
+	Nonce  string          `json:"nonce"`
+	Error  string          `json:"error,omitempty"` // the request could not be carried out
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// Main carries out the request on standard input and exits.
+func Main[A, R any](h *Harness[A, R]) {
+	var q Request
+	if err := json.NewDecoder(os.Stdin).Decode(&q); err != nil {
+		fmt.Fprintln(os.Stderr, "harness: broken request:", err)
+		os.Exit(2)
+	}
+	reply := Reply{Nonce: q.Nonce}
+	result, err := h.serve(&q)
+	if err == nil {
+		reply.Result, err = json.Marshal(result)
+	}
+	if err != nil {
+		reply.Error = err.Error()
+	}
+	line, _ := json.Marshal(reply)
+	io.WriteString(os.Stdout, string(line)+"\n")
+	os.Exit(0)
+}
+
+func (h *Harness[A, R]) serve(q *Request) (any, error) {
+	switch {
+	case q.Observe != nil:
+		return h.observe(q.Observe)
+	case q.Replay != nil:
+		return h.replay(q.Replay)
+	case q.Exhaust != nil:
+		return h.exhaust(q.Exhaust)
+	case q.Time != nil:
+		return h.time(q.Time)
+	}
+	return nil, fmt.Errorf("the request names nothing to do")
+}
