@@ -1,0 +1,93 @@
+package beagle_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/beagle-go/beagle"
+
+// mayImport says which packages of this module each package may import
+// directly. "nouns" is the root package and stands for itself; a package that
+// is not listed may import anything.
+var mayImport = map[string][]string{
+	"":                    {},
+	"internal/rt":         {},
+	"internal/evolve":     {""},
+	"internal/report":     {""},
+	"internal/store":      {""},
+	"internal/sandbox":    {""},
+	"internal/source":     {""},
+	"internal/harness":    {"", "internal/rt", "internal/source", "internal/sandbox"},
+	"internal/corpus":     {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/bench":      {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/verify":     {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"mutate":              {""},
+	"mutate/rules":        {"", "mutate"},
+	"internal/flow":       {"", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve"},
+	"internal/flow/local": {"", "internal/flow", "internal/evolve", "internal/store"},
+}
+
+// standardOnly are the packages that import nothing but the standard library
+// and each other: the nouns, what is linked into users' programs, and the pure
+// search.
+var standardOnly = []string{"", "internal/rt", "internal/evolve"}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// TestImportRules holds the arrows of ARCHITECTURE.md.
+func TestImportRules(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, imported := range p.Imports {
+			checkImport(t, name, imported)
+		}
+	}
+}
+
+func checkImport(t *testing.T, name, imported string) {
+	t.Helper()
+	inside := imported == module || strings.HasPrefix(imported, module+"/")
+	if !inside {
+		if slices.Contains(standardOnly, name) && strings.Contains(strings.Split(imported, "/")[0], ".") {
+			t.Errorf("%q imports %s: only the standard library is allowed there", name, imported)
+		}
+		return
+	}
+	target := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+	if allowed, ok := mayImport[name]; ok && !slices.Contains(allowed, target) {
+		t.Errorf("%q imports %q: it may import %q only (see ARCHITECTURE.md)", name, target, allowed)
+	}
+	if strings.HasPrefix(target, "cmd/") {
+		t.Errorf("%q imports %q: nothing imports a command", name, target)
+	}
+	if strings.HasPrefix(target, "internal/flow") && !strings.HasPrefix(name, "internal/flow") && !strings.HasPrefix(name, "cmd/") {
+		t.Errorf("%q imports %q: only commands import flow", name, target)
+	}
+}
+
+func list(t *testing.T, pattern string) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", pattern).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}

@@ -1,0 +1,118 @@
+// Package report writes a run's result for people: Markdown for a code
+// review, one self-contained HTML page with a plot for reading. It knows
+// nothing but [beagle.Result], so that any stored result can be shown again.
+package report
+
+import (
+	"embed"
+	"fmt"
+	htmltemplate "html/template"
+	"io"
+	"strings"
+	texttemplate "text/template"
+
+	"github.com/beagle-go/beagle"
+)
+
+//go:embed report.md.tmpl report.html.tmpl
+var templates embed.FS
+
+// funcs are what both templates may call.
+var funcs = map[string]any{
+	"ratio":   Ratio,
+	"percent": func(f float64) string { return fmt.Sprintf("%.3g %%", 100*f) },
+	"nanos":   Nanos,
+	"number":  func(f float64) string { return fmt.Sprintf("%.4g", f) },
+	"inc":     func(i int) int { return i + 1 },
+	"short":   Short,
+	"cell":    cell,
+	"plot":    plot,
+	"path":    path,
+	"fence":   fence,
+	"diff":    diff,
+}
+
+var (
+	markdown = texttemplate.Must(texttemplate.New("report.md.tmpl").Funcs(funcs).ParseFS(templates, "report.md.tmpl"))
+	page     = htmltemplate.Must(htmltemplate.New("report.html.tmpl").Funcs(funcs).ParseFS(templates, "report.html.tmpl"))
+)
+
+// Markdown writes the report that goes beside a pull request.
+func Markdown(w io.Writer, r *beagle.Result) error { return markdown.Execute(w, r) }
+
+// HTML writes the same as one page without external resources.
+func HTML(w io.Writer, r *beagle.Result) error { return page.Execute(w, r) }
+
+// Ratio prints a ratio with its interval, with the digits that mean something.
+func Ratio(r beagle.Ratio) string {
+	return fmt.Sprintf("%sx (95 %%: %s to %s)", Digits(r.Point), Digits(r.Low), Digits(r.High))
+}
+
+// Digits prints a ratio: two decimals up to 10, one up to 100, then whole.
+func Digits(f float64) string {
+	switch {
+	case f < 10:
+		return fmt.Sprintf("%.2f", f)
+	case f < 100:
+		return fmt.Sprintf("%.1f", f)
+	}
+	return fmt.Sprintf("%.0f", f)
+}
+
+// Nanos prints a duration given in nanoseconds.
+func Nanos(ns float64) string {
+	switch {
+	case ns < 1e3:
+		return fmt.Sprintf("%.3g ns", ns)
+	case ns < 1e6:
+		return fmt.Sprintf("%.3g µs", ns/1e3)
+	}
+	return fmt.Sprintf("%.3g ms", ns/1e6)
+}
+
+// Short is the beginning of an ID, enough to name it in a run.
+func Short(id string) string { return id[:min(len(id), 8)] }
+
+// cell keeps a text inside a Markdown table cell.
+func cell(s string) string {
+	return strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ").Replace(s)
+}
+
+// fence returns a code fence that the text cannot close.
+func fence(text string) string {
+	f := "```"
+	for strings.Contains(text, f) {
+		f += "`"
+	}
+	return f
+}
+
+// path names how a candidate came about, step by step.
+func path(steps []beagle.Step) string {
+	names := make([]string, len(steps))
+	for i, s := range steps {
+		names[i] = s.Mutator
+		if s.Param != "" {
+			names[i] += "(" + s.Param + ")"
+		}
+	}
+	return strings.Join(names, " → ")
+}
+
+// diff colours a unified diff; everything in it is escaped.
+func diff(patch string) htmltemplate.HTML {
+	var b strings.Builder
+	for line := range strings.Lines(patch) {
+		class := ""
+		switch line[0] {
+		case '+':
+			class = "add"
+		case '-':
+			class = "del"
+		case '@':
+			class = "hunk"
+		}
+		fmt.Fprintf(&b, `<span class="%s">%s</span>`, class, htmltemplate.HTMLEscapeString(line))
+	}
+	return htmltemplate.HTML(b.String())
+}

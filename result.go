@@ -1,0 +1,134 @@
+package beagle
+
+// Outcome is how a run ended.
+type Outcome string
+
+const (
+	Improved      Outcome = "improved"
+	NoImprovement Outcome = "no-improvement"
+)
+
+// A Result is what a run found: the object that --json prints, and all that
+// the report needs.
+type Result struct {
+	Run          string         `json:"run"` // the run's ID, as `beagle show` takes it
+	Target       TargetRef      `json:"target"`
+	Outcome      Outcome        `json:"outcome"`
+	Why          string         `json:"why"`      // one sentence that explains the outcome
+	Best         Version        `json:"best"`     // the original itself when nothing better was found
+	Baseline     Resources      `json:"baseline"` // of the original
+	Measurement  *Measurement   `json:"measurement,omitempty"`
+	Patch        string         `json:"patch"` // unified diff; empty without an improvement
+	Files        []PatchFile    `json:"files,omitempty"`
+	Candidates   int            `json:"candidates"` // evaluated; duplicates cost nothing and do not count
+	Statuses     map[Status]int `json:"statuses"`
+	WallSeconds  float64        `json:"wall_seconds"`
+	Verification Verification   `json:"verification"`
+	Corpus       CorpusSummary  `json:"corpus"`
+	Findings     []Finding      `json:"findings,omitempty"` // of the audit
+	Warnings     []string       `json:"warnings,omitempty"` // what the machine could not offer
+	Search       SearchSummary  `json:"search"`
+	Lineage      []LineageStep  `json:"lineage,omitempty"` // of the winner, from the original
+	Trials       []Trial        `json:"trials"`            // every candidate, in the order of evaluation
+	Split        Split          `json:"split"`
+	Machine      Machine        `json:"machine"`
+	Replay       string         `json:"replay"` // the command that makes this result again
+}
+
+// A TargetRef names a target.
+type TargetRef struct {
+	Spec      string   `json:"spec"`
+	ID        string   `json:"id"`
+	Module    string   `json:"module"`
+	Signature string   `json:"signature"`
+	File      string   `json:"file"` // relative to the module
+	Line      int      `json:"line"`
+	TypeArgs  []string `json:"type_args,omitempty"`
+	Scope     []string `json:"scope"` // names of the declarations that could change
+}
+
+// A Version is the best version with its figures.
+type Version struct {
+	ID     string      `json:"id"`
+	Ratio  Ratio       `json:"ratio"`  // baseline time over this version's time, corrected for having tried many
+	Nanos  float64     `json:"ns"`     // a call, on this machine, for orientation only
+	Allocs float64     `json:"allocs"` // a call
+	Bytes  float64     `json:"bytes"`  // a call
+	Source string      `json:"source"`
+	Steps  []Step      `json:"steps,omitempty"`
+	Static StaticFacts `json:"static"`
+}
+
+// Verification says what was checked of the best version, how hard, and what
+// was not.
+type Verification struct {
+	Checks  []CheckResult `json:"checks"`
+	Cases   int           `json:"cases"` // inputs on which both versions were compared, in all
+	NotDone []string      `json:"not_done"`
+}
+
+// CorpusSummary describes the inputs.
+type CorpusSummary struct {
+	ID            string   `json:"id"`
+	Train         int      `json:"train"`
+	Holdout       int      `json:"holdout"`
+	Generated     int      `json:"generated"`
+	Calls         float64  `json:"calls"`
+	Dropped       int      `json:"dropped"`
+	DroppedWhy    string   `json:"dropped_why,omitempty"`
+	GeneratedOnly bool     `json:"generated_only"`
+	Sources       []string `json:"sources"`
+	Facets        Facets   `json:"facets"`
+}
+
+// SearchSummary says how the search went.
+type SearchSummary struct {
+	Strategy    string `json:"strategy"`
+	Seed        uint64 `json:"seed"`
+	Islands     int    `json:"islands"`
+	Budget      int    `json:"budget"`
+	Generations int    `json:"generations"`
+	Stopped     string `json:"stopped"` // "budget", "time", "exhausted", "interrupted"
+}
+
+// A LineageStep is what one step of the winner bought, measured in one run
+// with all the others.
+type LineageStep struct {
+	Step  Step  `json:"step"`
+	Ratio Ratio `json:"ratio"` // of the version after this step, over the original
+	Gain  Ratio `json:"gain"`  // of the version after this step, over the one before it
+}
+
+// A Trial is one evaluated candidate.
+type Trial struct {
+	Candidate string   `json:"candidate"`
+	Parents   []string `json:"parents,omitempty"`
+	Island    int      `json:"island"`
+	Steps     []Step   `json:"steps"`
+	Status    Status   `json:"status"`
+	Stage     string   `json:"stage"`
+	Reason    string   `json:"reason,omitempty"`
+	Screen    *Ratio   `json:"screen,omitempty"`
+}
+
+// Split says where a candidate's time went: milliseconds a candidate, and
+// seconds from the start to the first candidate's verdict.
+type Split struct {
+	FirstCandidateSeconds float64 `json:"first_candidate_seconds"`
+	PrepareSeconds        float64 `json:"prepare_seconds"` // target, corpus, audit, profile
+	ConfirmSeconds        float64 `json:"confirm_seconds"` // full verification and measurement of the finalists
+	Build                 float64 `json:"build_ms"`
+	Verify                float64 `json:"verify_ms"`
+	Screen                float64 `json:"screen_ms"`
+	Orchestration         float64 `json:"orchestration_ms"` // all else: ask, propose, tell, checkpoint
+	Cached                int     `json:"cached"`           // verdicts taken from the store
+}
+
+// A Machine is the kind of machine that a figure was measured on.
+type Machine struct {
+	OS    string `json:"os"`
+	Arch  string `json:"arch"`
+	CPU   string `json:"cpu"`
+	Cores int    `json:"cores"`
+	Go    string `json:"go"`
+}
