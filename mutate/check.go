@@ -1,0 +1,82 @@
+package mutate
+
+import (
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Check makes a Pass of a candidate that is a whole package and imports only
+// the standard library: what tests and documentation have. The target is named
+// as in [beagle.Target]; "" is the first function of the file. The weight of
+// every node is 1.
+func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
+	p := &Pass{Src: []byte(src), Fset: token.NewFileSet(), Facets: facets}
+	if facets == nil {
+		p.Facets = &beagle.Facets{}
+	}
+	p.Weight = func(ast.Node) float64 { return 1 }
+	f, err := parser.ParseFile(p.Fset, "candidate.go", src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	p.File = f
+	p.Info = &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
+		Scopes: map[ast.Node]*types.Scope{}, Instances: map[*ast.Ident]types.Instance{},
+	}
+	conf := types.Config{Importer: std}
+	if p.Pkg, err = conf.Check(f.Name.Name, p.Fset, []*ast.File{f}, p.Info); err != nil {
+		return nil, err
+	}
+	for d := range Nodes[*ast.FuncDecl](p, nil) {
+		if name := funcName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil && (target == "" || target == name) {
+			p.Func = d
+			p.Target = targetOf(p, name)
+		}
+	}
+	if p.Func == nil {
+		return nil, fmt.Errorf("no function %q in the source", target)
+	}
+	return p, nil
+}
+
+func targetOf(p *Pass, name string) *beagle.Target {
+	t := &beagle.Target{PkgName: p.File.Name.Name, Name: name, Source: string(p.Src), Go: "1.26"}
+	sig := p.Info.Defs[p.Func.Name].Type().(*types.Signature)
+	if r := sig.Recv(); r != nil {
+		t.Params = append(t.Params, param(p, r))
+	}
+	for v := range sig.Params().Variables() {
+		t.Params = append(t.Params, param(p, v))
+	}
+	for v := range sig.Results().Variables() {
+		t.Results = append(t.Results, param(p, v))
+	}
+	return t
+}
+
+func param(p *Pass, v *types.Var) beagle.Param {
+	return beagle.Param{Name: v.Name(), Type: types.TypeString(v.Type(), types.RelativeTo(p.Pkg))}
+}
+
+// std imports export data of the standard library, once a process.
+var std = &lockedImporter{imp: importer.Default()}
+
+type lockedImporter struct {
+	mu  sync.Mutex
+	imp types.Importer
+}
+
+func (l *lockedImporter) Import(path string) (*types.Package, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.imp.Import(path)
+}

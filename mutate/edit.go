@@ -1,0 +1,128 @@
+package mutate
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Apply makes the edits, drops the imports that they left unused and formats
+// the result. Several insertions at one place keep their order.
+func Apply(src []byte, edits []Edit) ([]byte, error) {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b Edit) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		return a.End - b.End // insertions come before a replacement that starts there
+	})
+	var out bytes.Buffer
+	at := 0
+	for _, e := range edits {
+		if e.Start < at || e.End < e.Start || e.End > len(src) {
+			return nil, fmt.Errorf("edit [%d, %d) overlaps another or leaves the file", e.Start, e.End)
+		}
+		out.Write(src[at:e.Start])
+		out.WriteString(e.New)
+		at = e.End
+	}
+	out.Write(src[at:])
+	pruned, err := pruneImports(out.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return format.Source(pruned)
+}
+
+// pruneImports deletes import specs whose name no selector uses any more.
+// The blank and the dot import stay.
+func pruneImports(src []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "candidate.go", src, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok {
+				used[x.Name] = true
+			}
+		}
+		return true
+	})
+	var cut []Edit
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT {
+			continue
+		}
+		specs := unusedSpecs(g, used)
+		if len(specs) == len(g.Specs) {
+			specs = []ast.Node{g}
+		}
+		for _, s := range specs {
+			cut = append(cut, deleteLines(src, fset.Position(s.Pos()).Offset, fset.Position(s.End()).Offset))
+		}
+	}
+	for _, e := range slices.Backward(cut) {
+		src = slices.Concat(src[:e.Start], src[e.End:])
+	}
+	return src, nil
+}
+
+func unusedSpecs(g *ast.GenDecl, used map[string]bool) []ast.Node {
+	var out []ast.Node
+	for _, s := range g.Specs {
+		spec := s.(*ast.ImportSpec)
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		name := importName(path)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		if name != "_" && name != "." && name != "C" && !used[name] && (spec.Name != nil || isStd(path)) {
+			out = append(out, spec)
+		}
+	}
+	return out
+}
+
+// importName is the package name that an import path suggests. It is exact
+// for the standard library.
+func importName(path string) string {
+	parts := strings.Split(path, "/")
+	last := parts[len(parts)-1]
+	if len(parts) > 1 && len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9' {
+		last = parts[len(parts)-2]
+	}
+	return last
+}
+
+func isStd(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// deleteLines widens [start, end) to whole lines when nothing else is on them.
+func deleteLines(src []byte, start, end int) Edit {
+	a, b := start, end
+	for a > 0 && (src[a-1] == ' ' || src[a-1] == '\t') {
+		a--
+	}
+	for b < len(src) && (src[b] == ' ' || src[b] == '\t') {
+		b++
+	}
+	if (a == 0 || src[a-1] == '\n') && b < len(src) && src[b] == '\n' {
+		return Edit{Start: a, End: b + 1}
+	}
+	return Edit{Start: start, End: end}
+}

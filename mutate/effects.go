@@ -1,0 +1,495 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// Effects say what running a piece of code may do besides yielding a value.
+// Every field errs on the side of true.
+type Effects struct {
+	Writes bool // changes memory other than variables declared inside, or does anything the outside can see
+	Reads  bool // reads memory that a write elsewhere may change: globals, fields through pointers, elements, maps
+	Panics bool // may panic: index, slice, division, nil, assertion, explicit
+	Allocs bool // may allocate
+	Jumps  bool // return, or break/continue/goto that leaves the piece
+}
+
+// Pure reports whether e can be evaluated once more, once less or elsewhere
+// without anyone noticing, as long as its operands have the same values: it
+// writes nothing and cannot panic.
+func (p *Pass) Pure(e ast.Node) bool {
+	f := p.Effects(e)
+	return !f.Writes && !f.Panics
+}
+
+// Effects analyses a node; functions of the candidate file are followed.
+func (p *Pass) Effects(n ast.Node) Effects {
+	a := effects{p: p, root: n, seen: map[*ast.FuncDecl]bool{}}
+	ast.Inspect(n, a.visit)
+	return a.Effects
+}
+
+type effects struct {
+	Effects
+	p    *Pass
+	root ast.Node // what counts as inside
+	seen map[*ast.FuncDecl]bool
+}
+
+func (a *effects) inside(v *types.Var) bool {
+	return v != nil && a.root.Pos() <= v.Pos() && v.Pos() < a.root.End()
+}
+
+func (a *effects) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		for _, l := range n.Lhs {
+			a.write(l)
+		}
+	case *ast.IncDecStmt:
+		a.write(n.X)
+	case *ast.RangeStmt:
+		a.ranges(n)
+	case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
+		a.Effects = Effects{true, true, true, true, a.Jumps}
+	case *ast.ReturnStmt:
+		a.Jumps = true
+	case *ast.BranchStmt:
+		a.branch(n)
+	case *ast.UnaryExpr:
+		a.Writes = a.Writes || n.Op == token.ARROW
+		a.Allocs = a.Allocs || n.Op == token.AND
+	case *ast.StarExpr:
+		if !a.p.Info.Types[n].IsType() {
+			a.Reads, a.Panics = true, true
+		}
+	case *ast.TypeAssertExpr:
+		a.Panics = true
+	case *ast.IndexExpr:
+		a.index(n)
+	case *ast.SliceExpr:
+		a.slice(n)
+	case *ast.BinaryExpr:
+		a.binary(n)
+	case *ast.SelectorExpr:
+		a.selector(n)
+	case *ast.Ident:
+		if v, ok := a.p.Info.Uses[n].(*types.Var); ok && a.p.IsGlobal(v) && !a.p.Frozen(v) {
+			a.Reads = true
+		}
+	case *ast.CompositeLit:
+		a.Allocs = true
+	case *ast.FuncLit:
+		a.Allocs = true
+	case *ast.CallExpr:
+		a.call(n)
+	}
+	return true
+}
+
+func (a *effects) write(l ast.Expr) {
+	l = ast.Unparen(l)
+	if id, ok := l.(*ast.Ident); ok {
+		if id.Name != "_" && !a.inside(a.p.Var(id)) {
+			a.Writes = true
+		}
+		return
+	}
+	// An element of an array that was declared inside stays inside.
+	if ix, ok := l.(*ast.IndexExpr); ok {
+		if v := a.p.Var(ix.X); a.inside(v) {
+			if _, array := v.Type().Underlying().(*types.Array); array {
+				return
+			}
+		}
+	}
+	a.Writes = true
+}
+
+func (a *effects) ranges(n *ast.RangeStmt) {
+	switch a.p.Info.TypeOf(n.X).Underlying().(type) {
+	case *types.Signature, *types.Chan:
+		a.Effects = Effects{true, true, true, true, a.Jumps}
+	case *types.Slice, *types.Map, *types.Pointer:
+		a.Reads = true
+	}
+	if n.Tok == token.ASSIGN {
+		for _, e := range []ast.Expr{n.Key, n.Value} {
+			if e != nil {
+				a.write(e)
+			}
+		}
+	}
+}
+
+// branch counts a break or continue as a jump when its loop or switch lies
+// outside the piece.
+func (a *effects) branch(n *ast.BranchStmt) {
+	if n.Tok == token.FALLTHROUGH {
+		return
+	}
+	if n.Label != nil || n.Tok == token.GOTO {
+		a.Jumps = true
+		return
+	}
+	for _, up := range a.p.Path(n) {
+		if up.Pos() < a.root.Pos() || up.End() > a.root.End() {
+			break
+		}
+		switch up.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			return
+		case *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+			if n.Tok == token.BREAK {
+				return
+			}
+		}
+	}
+	a.Jumps = true
+}
+
+func (a *effects) index(n *ast.IndexExpr) {
+	tv := a.p.Info.Types[n.X]
+	if tv.IsType() || tv.Type == nil {
+		return
+	}
+	switch u := tv.Type.Underlying().(type) {
+	case *types.Signature:
+		return // an instantiation
+	case *types.Array:
+		a.Panics = a.Panics || !a.p.fits(n.Index, u.Len())
+		if v := a.p.Var(n.X); v == nil || a.p.IsGlobal(v) && !a.p.Frozen(v) {
+			a.Reads = true
+		}
+		return
+	case *types.Map:
+		a.Reads, a.Panics = true, a.Panics || types.IsInterface(u.Key())
+		return
+	case *types.Basic:
+		a.Panics = true
+		return
+	}
+	a.Reads, a.Panics = true, true
+}
+
+// fits reports whether an index expression is always within n.
+func (p *Pass) fits(index ast.Expr, n int64) bool {
+	if v, ok := p.Int(index); ok {
+		return v >= 0 && v < n
+	}
+	switch p.Basic(index) {
+	case types.Uint8:
+		return n >= 1<<8
+	case types.Uint16:
+		return n >= 1<<16
+	}
+	return false
+}
+
+func (a *effects) slice(n *ast.SliceExpr) {
+	if _, ok := a.p.Info.TypeOf(n.X).Underlying().(*types.Slice); ok && n.Low == nil && n.High == nil {
+		return
+	}
+	a.Panics = true
+}
+
+func (a *effects) binary(n *ast.BinaryExpr) {
+	switch n.Op {
+	case token.QUO, token.REM:
+		if tv := a.p.Info.Types[n.Y]; tv.Value == nil && a.p.isInteger(n.Y) {
+			a.Panics = true
+		}
+	case token.SHL, token.SHR:
+		if tv := a.p.Info.Types[n.Y]; tv.Value == nil && !isUnsigned(tv.Type) {
+			a.Panics = true
+		}
+	case token.ADD:
+		if b, ok := a.p.Info.TypeOf(n).Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+			a.Allocs = true
+		}
+	case token.EQL, token.NEQ:
+		if types.IsInterface(a.p.Info.TypeOf(n.X)) && !a.p.isNil(n.Y) {
+			a.Panics = true // comparing uncomparable dynamic types
+		}
+	}
+}
+
+func (p *Pass) isNil(e ast.Expr) bool { return p.Info.Types[e].IsNil() }
+
+func (p *Pass) isInteger(e ast.Expr) bool {
+	b, ok := p.Info.TypeOf(e).Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsInteger != 0
+}
+
+func isUnsigned(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsUnsigned != 0
+}
+
+func (a *effects) selector(n *ast.SelectorExpr) {
+	sel := a.p.Info.Selections[n]
+	if sel == nil || sel.Kind() != types.FieldVal {
+		return
+	}
+	if _, ptr := sel.Recv().Underlying().(*types.Pointer); ptr || sel.Indirect() {
+		a.Reads, a.Panics = true, true
+	}
+}
+
+func (a *effects) call(n *ast.CallExpr) {
+	if tv := a.p.Info.Types[n.Fun]; tv.IsType() {
+		a.conversion(n, tv.Type)
+		return
+	}
+	switch f := a.p.Callee(n).(type) {
+	case *types.Builtin:
+		a.builtin(n, f.Name())
+	case *types.Func:
+		a.function(f)
+	default:
+		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
+	}
+}
+
+func (a *effects) conversion(n *ast.CallExpr, to types.Type) {
+	from := a.p.Info.TypeOf(n.Args[0])
+	_, slice := from.Underlying().(*types.Slice)
+	switch u := to.Underlying().(type) {
+	case *types.Basic:
+		if u.Info()&types.IsString != 0 && !types.Identical(from.Underlying(), u) {
+			a.Allocs = true
+			a.Reads = a.Reads || slice
+		}
+	case *types.Slice:
+		a.Allocs = a.Allocs || !slice
+	case *types.Array, *types.Pointer:
+		a.Panics, a.Reads = a.Panics || slice, true
+	}
+}
+
+func (a *effects) builtin(n *ast.CallExpr, name string) {
+	switch name {
+	case "len", "cap", "min", "max", "real", "imag", "complex":
+		if _, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Map); ok {
+			a.Reads = true
+		}
+	case "new":
+		a.Allocs = true
+	case "make":
+		a.Allocs = true
+		for _, size := range n.Args[1:] {
+			v, ok := a.p.Int(size)
+			_, length := a.p.IsBuiltin(size, "len")
+			a.Panics = a.Panics || !length && !(ok && v >= 0)
+		}
+	case "append":
+		a.Allocs, a.Reads = true, true
+		a.Writes = a.Writes || !a.inside(a.p.Var(n.Args[0])) // it may write behind the length
+	case "panic":
+		a.Panics = true
+	default: // copy, clear, delete, close, print, recover
+		a.Writes, a.Panics = true, true
+	}
+}
+
+func (a *effects) function(fn *types.Func) {
+	if d := a.p.Decl(fn); d != nil && d.Body != nil {
+		a.follow(d)
+		return
+	}
+	if fn.Pkg() == nil {
+		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
+		return
+	}
+	known, ok := stdEffects(fn.Pkg().Path(), funcName(fn))
+	if !ok {
+		known = Effects{Writes: true, Reads: true, Panics: true, Allocs: true}
+	}
+	a.merge(known)
+}
+
+func (a *effects) merge(b Effects) {
+	a.Writes, a.Reads = a.Writes || b.Writes, a.Reads || b.Reads
+	a.Panics, a.Allocs = a.Panics || b.Panics, a.Allocs || b.Allocs
+}
+
+// follow analyses a called function of the candidate. Recursion may overflow
+// the stack, which cannot be recovered from: it counts as a panic.
+func (a *effects) follow(d *ast.FuncDecl) {
+	if a.seen[d] {
+		a.Panics = true
+		return
+	}
+	a.seen[d] = true
+	defer delete(a.seen, d)
+	inner := effects{p: a.p, root: d, seen: a.seen}
+	ast.Inspect(d.Body, inner.visit)
+	a.merge(inner.Effects)
+}
+
+// stdEffects knows the functions of the standard library that change nothing
+// and cannot panic. Values are letters: a allocates, r reads memory through
+// its argument, p may panic.
+func stdEffects(pkg, name string) (Effects, bool) {
+	flags, ok := pureStd[pkg+"."+name]
+	if !ok {
+		flags, ok = pureStd[pkg+".*"]
+		ok = ok && !strings.Contains(name, ".")
+	}
+	return Effects{
+		Reads:  strings.Contains(flags, "r"),
+		Panics: strings.Contains(flags, "p"),
+		Allocs: strings.Contains(flags, "a"),
+	}, ok
+}
+
+var pureStd = func() map[string]string {
+	m := map[string]string{
+		"unicode.*": "", "math.*": "", "math/bits.*": "", "cmp.*": "",
+		"math/bits.Div": "p", "math/bits.Div32": "p", "math/bits.Div64": "p",
+		"math/bits.Rem": "p", "math/bits.Rem32": "p", "math/bits.Rem64": "p",
+		"strings.Repeat": "ap",
+	}
+	add := func(flags, pkg string, names ...string) {
+		for _, n := range names {
+			m[pkg+"."+n] = flags
+		}
+	}
+	add("", "strings", "Compare", "Contains", "ContainsAny", "ContainsRune", "Count", "Cut", "CutPrefix", "CutSuffix",
+		"EqualFold", "HasPrefix", "HasSuffix", "Index", "IndexAny", "IndexByte", "IndexRune", "LastIndex",
+		"LastIndexAny", "LastIndexByte", "Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix")
+	add("a", "strings", "Clone", "Fields", "Join", "Replace", "ReplaceAll", "Split", "SplitAfter", "SplitN", "Title",
+		"ToLower", "ToTitle", "ToUpper", "ToValidUTF8")
+	add("r", "bytes", "Compare", "Contains", "ContainsAny", "ContainsRune", "Count", "Cut", "Equal", "EqualFold",
+		"HasPrefix", "HasSuffix", "Index", "IndexAny", "IndexByte", "IndexRune", "LastIndex", "LastIndexByte",
+		"Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix")
+	add("ar", "bytes", "Clone", "Fields", "Join", "Replace", "ReplaceAll", "Split", "ToLower", "ToUpper", "ToTitle")
+	add("", "unicode/utf8", "DecodeRuneInString", "DecodeLastRuneInString", "FullRuneInString", "RuneCountInString",
+		"RuneLen", "RuneStart", "ValidRune", "ValidString")
+	add("r", "unicode/utf8", "DecodeRune", "DecodeLastRune", "FullRune", "RuneCount", "Valid")
+	add("a", "strconv", "Itoa", "FormatInt", "FormatUint", "FormatBool", "FormatFloat", "Quote", "Atoi", "ParseBool",
+		"ParseFloat", "ParseInt", "ParseUint", "Unquote", "QuoteRune", "QuoteToASCII")
+	add("p", "strconv", "FormatInt", "FormatUint")
+	add("r", "hash/crc32", "Checksum", "ChecksumIEEE", "Update")
+	add("r", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
+		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")
+	add("r", "slices", "Contains", "Equal", "Index", "IsSorted")
+	return m
+}()
+
+// Frozen reports whether a package-level variable of the candidate file has
+// the value of its initialiser for ever: it is unexported, and nothing assigns
+// it, an element or a field of it, or takes its address.
+func (p *Pass) Frozen(v *types.Var) bool {
+	if !p.IsGlobal(v) || v.Exported() || p.Initialiser(v) == nil {
+		return false
+	}
+	return !p.Assigned(v, p.File)
+}
+
+// Initialiser is the expression that a package-level variable of the
+// candidate file starts with, or nil.
+func (p *Pass) Initialiser(v *types.Var) ast.Expr {
+	for _, d := range p.File.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, s := range g.Specs {
+			spec := s.(*ast.ValueSpec)
+			for i, id := range spec.Names {
+				if p.Info.Defs[id] == v && len(spec.Values) == len(spec.Names) {
+					return spec.Values[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Uses lists the identifiers below root that use v, in source order.
+func (p *Pass) Uses(v types.Object, root ast.Node) []*ast.Ident {
+	var out []*ast.Ident
+	for id := range Nodes[*ast.Ident](p, root) {
+		if v != nil && p.Info.Uses[id] == v {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Assigned reports whether code below root may give v another value after its
+// declaration: assigns it, an element or field of it, or takes its address
+// (slicing an array and calling a pointer method count). For a slice, elements
+// may change through another slice unseen.
+func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
+	for _, id := range p.Uses(v, root) {
+		if p.assigns(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// assigns reports whether this use of a variable may change it.
+func (p *Pass) assigns(id *ast.Ident) bool {
+	var child ast.Node = id
+	for _, up := range p.Path(id)[1:] {
+		switch up := up.(type) {
+		case *ast.ParenExpr:
+		case *ast.IndexExpr:
+			if up.X != child {
+				return false
+			}
+		case *ast.SelectorExpr:
+			if p.pointerMethod(up) {
+				return true
+			}
+			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
+				return false
+			}
+		case *ast.SliceExpr:
+			_, array := p.Info.TypeOf(up.X).Underlying().(*types.Array)
+			return array && up.X == child
+		case *ast.UnaryExpr:
+			return up.Op == token.AND
+		case *ast.IncDecStmt:
+			return true
+		case *ast.AssignStmt:
+			return within(child, up.Lhs)
+		case *ast.RangeStmt:
+			return up.Key == child || up.Value == child
+		case *ast.CallExpr:
+			if b, ok := p.Callee(up).(*types.Builtin); ok && len(up.Args) > 0 && up.Args[0] == child {
+				return b.Name() == "clear" || b.Name() == "delete" || b.Name() == "copy"
+			}
+			return false
+		default:
+			return false
+		}
+		child = up
+	}
+	return false
+}
+
+func (p *Pass) pointerMethod(sel *ast.SelectorExpr) bool {
+	s := p.Info.Selections[sel]
+	if s == nil || s.Kind() != types.MethodVal {
+		return false
+	}
+	_, ptr := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+	_, already := s.Recv().(*types.Pointer)
+	return ptr && !already
+}
+
+func within[N ast.Node](n ast.Node, list []N) bool {
+	for _, m := range list {
+		if ast.Node(m) == n {
+			return true
+		}
+	}
+	return false
+}

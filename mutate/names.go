@@ -1,0 +1,294 @@
+package mutate
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strconv"
+)
+
+// Fresh is the first of the names that nothing in the package uses, or the
+// last one with a number. A name handed out is not reserved: ask once for each
+// name of a rewrite and give different wishes.
+func (p *Pass) Fresh(names ...string) string {
+	for _, n := range names {
+		if !p.taken(n) {
+			return n
+		}
+	}
+	for i := 2; ; i++ {
+		if n := names[len(names)-1] + strconv.Itoa(i); !p.taken(n) {
+			return n
+		}
+	}
+}
+
+// taken reports whether a name means anything anywhere in the candidate file
+// or at package level.
+func (p *Pass) taken(name string) bool {
+	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
+		return true
+	}
+	if p.Pkg != nil && p.Pkg.Scope().Lookup(name) != nil {
+		return true
+	}
+	for id := range Nodes[*ast.Ident](p, nil) {
+		if id.Name == name {
+			return true
+		}
+	}
+	for _, s := range p.File.Imports {
+		if path, err := strconv.Unquote(s.Path.Value); err == nil && s.Name == nil && importName(path) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Import is the name under which the candidate can call a package of the
+// standard library, and the edits that import it (none when it is there).
+func (p *Pass) Import(path string) (string, []Edit) {
+	for _, s := range p.File.Imports {
+		if s.Path.Value != strconv.Quote(path) {
+			continue
+		}
+		if s.Name == nil {
+			return importName(path), nil
+		}
+		if s.Name.Name != "_" && s.Name.Name != "." {
+			return s.Name.Name, nil
+		}
+	}
+	name, spec := importName(path), strconv.Quote(path)
+	if p.taken(name) {
+		name = p.Fresh("std" + name)
+		spec = name + " " + spec
+	}
+	for _, d := range p.File.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			if g.Lparen.IsValid() {
+				return name, []Edit{p.Insert(g.Rparen, "\t"+spec+"\n")}
+			}
+			old := p.Text(g.Specs[0])
+			return name, []Edit{p.Replace(g, fmt.Sprintf("import (\n\t%s\n\t%s\n)", old, spec))}
+		}
+	}
+	return name, []Edit{p.Insert(p.File.Name.End(), "\n\nimport "+spec+"\n")}
+}
+
+// Var is the variable that an expression names, or nil.
+func (p *Pass) Var(e ast.Expr) *types.Var {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+		v, _ := p.Info.ObjectOf(id).(*types.Var)
+		return v
+	}
+	return nil
+}
+
+// IsGlobal reports whether v is declared at package level.
+func (p *Pass) IsGlobal(v *types.Var) bool {
+	return v != nil && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
+}
+
+// Callee is the function, method or builtin that a call names statically, or
+// nil: for a conversion, a function value or an interface method.
+func (p *Pass) Callee(call *ast.CallExpr) types.Object {
+	fun := ast.Unparen(call.Fun)
+	switch f := fun.(type) {
+	case *ast.IndexExpr:
+		fun = f.X
+	case *ast.IndexListExpr:
+		fun = f.X
+	}
+	var obj types.Object
+	switch f := fun.(type) {
+	case *ast.Ident:
+		obj = p.Info.Uses[f]
+	case *ast.SelectorExpr:
+		obj = p.Info.Uses[f.Sel]
+		if sel := p.Info.Selections[f]; sel != nil && types.IsInterface(sel.Recv()) {
+			return nil
+		}
+	}
+	switch obj.(type) {
+	case *types.Func, *types.Builtin:
+		return obj
+	}
+	return nil
+}
+
+// IsCall reports whether e calls one of the named functions of a package:
+// IsCall(e, "strings", "Index", "IndexByte"). Methods are "Builder.Grow".
+func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, bool) {
+	if x, ok := e.(ast.Expr); ok {
+		e = ast.Unparen(x)
+	}
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return nil, false
+	}
+	fn, ok := p.Callee(call).(*types.Func)
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != pkg {
+		return nil, false
+	}
+	name := funcName(fn)
+	for _, n := range names {
+		if n == name {
+			return call, true
+		}
+	}
+	return nil, false
+}
+
+// funcName is "Func" or "Type.Method".
+func funcName(fn *types.Func) string {
+	recv := fn.Signature().Recv()
+	if recv == nil {
+		return fn.Name()
+	}
+	t := recv.Type()
+	if ptr, ok := t.(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj().Name() + "." + fn.Name()
+	}
+	return fn.Name()
+}
+
+// IsBuiltin reports whether e calls the builtin of that name and returns the
+// call.
+func (p *Pass) IsBuiltin(e ast.Node, name string) (*ast.CallExpr, bool) {
+	if x, ok := e.(ast.Expr); ok {
+		e = ast.Unparen(x)
+	}
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return nil, false
+	}
+	b, ok := p.Callee(call).(*types.Builtin)
+	return call, ok && b.Name() == name
+}
+
+// LenOf returns s when e is len(s) and s names a variable.
+func (p *Pass) LenOf(e ast.Expr) *types.Var {
+	if call, ok := p.IsBuiltin(e, "len"); ok && len(call.Args) == 1 {
+		return p.Var(call.Args[0])
+	}
+	return nil
+}
+
+// Decl is the declaration of a function in the candidate file, or nil.
+func (p *Pass) Decl(obj types.Object) *ast.FuncDecl {
+	fn, ok := obj.(*types.Func)
+	if !ok {
+		return nil
+	}
+	for _, d := range p.File.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && p.Info.Defs[f.Name] == fn.Origin() {
+			return f
+		}
+	}
+	return nil
+}
+
+// Int is the value of a constant integer expression.
+func (p *Pass) Int(e ast.Expr) (int64, bool) {
+	tv, ok := p.Info.Types[e]
+	if !ok || tv.Value == nil {
+		return 0, false
+	}
+	v := constant.ToInt(tv.Value)
+	if v.Kind() != constant.Int {
+		return 0, false
+	}
+	return constant.Int64Val(v)
+}
+
+// IsInt reports whether e is the constant n.
+func (p *Pass) IsInt(e ast.Expr, n int64) bool {
+	v, ok := p.Int(e)
+	return ok && v == n
+}
+
+// Basic is the basic type under e's type, or Invalid.
+func (p *Pass) Basic(e ast.Expr) types.BasicKind {
+	t := p.Info.TypeOf(e)
+	if t == nil {
+		return types.Invalid
+	}
+	if b, ok := t.Underlying().(*types.Basic); ok {
+		return b.Kind()
+	}
+	return types.Invalid
+}
+
+// IsBytes reports whether t is a string or a slice or array of bytes: what
+// may be indexed for bytes.
+func IsBytes(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	case *types.Slice:
+		return isByte(u.Elem())
+	case *types.Array:
+		return isByte(u.Elem())
+	}
+	return false
+}
+
+func isByte(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Kind() == types.Uint8
+}
+
+// Same reports whether two expressions have the same text up to blank space
+// and parentheses and name the same objects. It says nothing about whether
+// they have the same value at two times.
+func (p *Pass) Same(a, b ast.Expr) bool {
+	a, b = ast.Unparen(a), ast.Unparen(b)
+	switch a := a.(type) {
+	case *ast.Ident:
+		b, ok := b.(*ast.Ident)
+		return ok && p.Info.ObjectOf(a) == p.Info.ObjectOf(b)
+	case *ast.BasicLit:
+		b, ok := b.(*ast.BasicLit)
+		return ok && a.Kind == b.Kind && a.Value == b.Value
+	case *ast.SelectorExpr:
+		b, ok := b.(*ast.SelectorExpr)
+		return ok && p.Info.ObjectOf(a.Sel) == p.Info.ObjectOf(b.Sel) && p.Same(a.X, b.X)
+	case *ast.IndexExpr:
+		b, ok := b.(*ast.IndexExpr)
+		return ok && p.Same(a.X, b.X) && p.Same(a.Index, b.Index)
+	case *ast.StarExpr:
+		b, ok := b.(*ast.StarExpr)
+		return ok && p.Same(a.X, b.X)
+	case *ast.UnaryExpr:
+		b, ok := b.(*ast.UnaryExpr)
+		return ok && a.Op == b.Op && p.Same(a.X, b.X)
+	case *ast.BinaryExpr:
+		b, ok := b.(*ast.BinaryExpr)
+		return ok && a.Op == b.Op && p.Same(a.X, b.X) && p.Same(a.Y, b.Y)
+	case *ast.CallExpr:
+		b, ok := b.(*ast.CallExpr)
+		return ok && p.sameCall(a, b)
+	}
+	return false
+}
+
+func (p *Pass) sameCall(a, b *ast.CallExpr) bool {
+	if len(a.Args) != len(b.Args) || !p.Same(a.Fun, b.Fun) || a.Ellipsis.IsValid() != b.Ellipsis.IsValid() {
+		return false
+	}
+	for i := range a.Args {
+		if !p.Same(a.Args[i], b.Args[i]) {
+			return false
+		}
+	}
+	return true
+}

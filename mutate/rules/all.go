@@ -1,0 +1,50 @@
+// Package rules holds the rewrites that need no model: one rule a file, one
+// golden archive a rule (testdata/<rule>.txtar).
+//
+// A rule is written for the code that is there when it is asked, not for a
+// sequence: each recognises what the others leave behind, and the search finds
+// the order. A rule leaves a place out on any doubt. What it cannot prove from
+// types and syntax it may still propose when its legality class says so; the
+// checks of that class then decide.
+package rules
+
+import "github.com/beagle-go/beagle/mutate"
+
+// All is every rule, in the order in which the catalogue and `beagle rules`
+// list them.
+var All = []*mutate.Mutator{
+	// Bounds checks.
+	unsignedIndex,
+
+	// Loops.
+
+	// Branches and specialisation by what the corpus shows.
+
+	// Strings, bytes, formatting.
+
+	// Allocation.
+
+	// Maps, sorting, hashing, recursion.
+
+	// Calls and arithmetic.
+}
+
+// Not included:
+//   - K1, K2, K3 (lock, atomic or channel item batched out of a loop): they
+//     change what other goroutines can see, and when. Advice, never a rewrite.
+//   - A5 (scratch kept in the receiver), S8 (unsafe strings): safe only under
+//     ownership rules that the source does not state.
+//   - S6 (ToLower(a) == ToLower(b) -> EqualFold): differs on 94 pairs of runes.
+//   - A2 (append -> index store): measured slower.
+//   - L4 (local accumulator for a field), B6 (pad the table): no gain on the
+//     toolchains that were measured.
+
+// Named returns the rule of that name, or nil.
+func Named(name string) *mutate.Mutator {
+	for _, m := range All {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package rules_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// A variant is one source as a package of the test program.
+type variant struct {
+	dir, src string
+	pass     *mutate.Pass
+}
+
+// differential builds one program of all befores and afters, each a package
+// of its own, compares them on generated inputs, and counts bounds checks.
+func differential(t *testing.T, cases []*golden) {
+	dir := t.TempDir()
+	var imports, table strings.Builder
+	checks := map[string]*golden{} // package of an after -> its case
+	before := map[string]string{}  // package of an after -> package of its before
+	n := 0
+	add := func(c *golden, src string) string {
+		name := "p" + strconv.Itoa(n)
+		n++
+		pkg := regexp.MustCompile(`(?m)^package \w+`).ReplaceAllString(src, "package "+name)
+		put(t, filepath.Join(dir, name, "candidate.go"), pkg)
+		put(t, filepath.Join(dir, name, "export.go"), fmt.Sprintf("package %s\n\nvar Target = %s\n", name, targetExpr(c)))
+		fmt.Fprintf(&imports, "\t%q\n", "golden/"+name)
+		return name
+	}
+	for _, c := range cases {
+		if len(c.got) == 0 || c.opts["nodiff"] != "" {
+			continue
+		}
+		b := add(c, c.before)
+		for _, name := range c.order {
+			a := add(c, c.got[name])
+			checks[a], before[a] = c, b
+			fmt.Fprintf(&table, "\t\t%s,\n", caseLiteral(c, name, b, a))
+		}
+	}
+	if n == 0 {
+		return
+	}
+	differ, err := os.ReadFile("testdata/differ/differ.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "go.mod"), "module golden\n\ngo 1.26\n")
+	put(t, filepath.Join(dir, "differ", "differ.go"), string(differ))
+	put(t, filepath.Join(dir, "main.go"), fmt.Sprintf("package main\n\nimport (\n\t\"golden/differ\"\n%s)\n\nfunc main() {\n\tdiffer.Run([]differ.Case{\n%s\t})\n}\n", &imports, &table))
+
+	out, err := goTool(dir, "build", "-trimpath", "-gcflags=golden/...=-d=ssa/check_bce", "-o", "program", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	found := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^\S*?(p\d+)/candidate.go:\d+:\d+: Found Is`).FindAllSubmatch(out, -1) {
+		found[string(m[1])]++
+	}
+	for a, c := range checks {
+		if want := c.opts["checks"]; want != "" {
+			if got := fmt.Sprintf("%d -> %d", found[before[a]], found[a]); got != want {
+				t.Errorf("%s: bounds checks %s, want %s", c.name, got, want)
+			}
+		}
+	}
+	if out, err := exec.Command(filepath.Join(dir, "program")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, bytes.TrimSpace(out))
+	}
+}
+
+func goTool(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	return cmd
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// targetExpr is the target as a function value, methods as method
+// expressions.
+func targetExpr(c *golden) string {
+	f := c.pass.Func
+	if f.Recv == nil {
+		if args := c.opts["types"]; args != "" {
+			return f.Name.Name + "[" + args + "]"
+		}
+		return f.Name.Name
+	}
+	t := f.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		return "(*" + c.pass.Text(star.X) + ")." + f.Name.Name
+	}
+	return c.pass.Text(t) + "." + f.Name.Name
+}
+
+func caseLiteral(c *golden, name, before, after string) string {
+	strs, ints := constants(c.pass)
+	if p, err := mutate.Check(c.got[name], c.opts["target"], c.facets); err == nil {
+		s, i := constants(p)
+		strs, ints = append(strs, s...), append(ints, i...)
+	}
+	var lo, hi int64
+	fmt.Sscan(c.opts["ints"], &lo, &hi)
+	maxlen, inputs := 36, 2000
+	fmt.Sscan(c.opts["maxlen"], &maxlen)
+	fmt.Sscan(c.opts["inputs"], &inputs)
+	return fmt.Sprintf("{Name: %q, Before: %s.Target, After: %s.Target, Class: %q, Strings: %#v, Ints: %#v, Lo: %d, Hi: %d, MaxLen: %d, Inputs: %d}",
+		c.name+"/"+name, before, after, c.rule.Class, strs, ints, lo, hi, maxlen, inputs)
+}

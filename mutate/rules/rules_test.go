@@ -1,0 +1,277 @@
+package rules_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+var update = flag.Bool("update", false, "rewrite the after files of the golden archives")
+
+// A golden archive testdata/<rule>.txtar holds cases, one a folder:
+//
+//	simple/before.go     a whole package that imports only the standard library
+//	simple/facets.json   the corpus's facets, when the rule needs them
+//	simple/options       one a line, all optional:
+//	                     target F          the target (default: the first function)
+//	                     params 4 8        only these parameters (default: all)
+//	                     checks 2 -> 0     bounds checks before and after
+//	                     ints 0 25         range of generated integer arguments
+//	                     maxlen 40         longest generated string or slice
+//	                     types int         type arguments for a generic target
+//	                     inputs 500        how many inputs are compared (default 2000)
+//	                     nodiff reason     not compared, because ...
+//	simple/after.go      what the rule makes of site 0 with parameter 0; other sites
+//	                     and parameters are after.<site>.<label>.go
+//	doubt/none           instead of an after: why the rule finds no site
+//	doubt/refused        instead of an after: the error of Rewrite
+//
+// -update rewrites the after files of cases that have neither none nor
+// refused. Every after is compiled and compared with its before on generated
+// inputs.
+type golden struct {
+	rule   *mutate.Mutator
+	name   string // rule/case
+	before string
+	facets *beagle.Facets
+	opts   map[string]string
+	none   bool
+	refuse string
+	want   map[string]string
+	got    map[string]string // filled by apply
+	order  []string
+	pass   *mutate.Pass
+}
+
+func TestGolden(t *testing.T) {
+	seen := map[string]bool{}
+	var all []*golden
+	for _, m := range rules.All {
+		if seen[m.Name] {
+			t.Errorf("two rules are called %s", m.Name)
+		}
+		seen[m.Name] = true
+		checkFields(t, m)
+		all = append(all, archive(t, m)...)
+	}
+	files, _ := filepath.Glob("testdata/*.txtar")
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".txtar"); !seen[name] {
+			t.Errorf("%s belongs to no rule of All", f)
+		}
+	}
+	if !t.Failed() {
+		differential(t, all)
+	}
+}
+
+func checkFields(t *testing.T, m *mutate.Mutator) {
+	if m.Name == "" || m.Doc == "" || m.Before == "" || m.After == "" || m.Class == "" || m.Gain <= 1 || m.Find == nil || m.Rewrite == nil {
+		t.Errorf("%s: a field is missing", m.Name)
+	}
+}
+
+// archive runs all cases of one rule.
+func archive(t *testing.T, m *mutate.Mutator) []*golden {
+	file := filepath.Join("testdata", m.Name+".txtar")
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Errorf("%s: every rule has a golden archive: %v", m.Name, err)
+		return nil
+	}
+	cases := casesOf(t, m, ar)
+	hit := false
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.check(t) })
+		hit = hit || len(c.got) > 0
+	}
+	if !hit {
+		t.Errorf("%s: no case in which the rule rewrites anything", file)
+	}
+	if *update {
+		write(t, file, ar, cases)
+	}
+	return cases
+}
+
+func casesOf(t *testing.T, m *mutate.Mutator, ar *txtar.Archive) []*golden {
+	var cases []*golden
+	for _, f := range ar.Files {
+		dir, base, ok := strings.Cut(f.Name, "/")
+		if !ok {
+			t.Fatalf("%s: file %s is in no folder", m.Name, f.Name)
+		}
+		if len(cases) == 0 || cases[len(cases)-1].name != m.Name+"/"+dir {
+			cases = append(cases, &golden{rule: m, name: m.Name + "/" + dir, opts: map[string]string{}, want: map[string]string{}})
+		}
+		c, text := cases[len(cases)-1], string(f.Data)
+		switch {
+		case base == "before.go":
+			c.before = text
+		case base == "facets.json":
+			c.facets = new(beagle.Facets)
+			d := json.NewDecoder(strings.NewReader(text))
+			d.DisallowUnknownFields()
+			if err := d.Decode(c.facets); err != nil {
+				t.Fatalf("%s: facets.json: %v", c.name, err)
+			}
+		case base == "options":
+			for line := range strings.Lines(text) {
+				key, val, _ := strings.Cut(strings.TrimSpace(line), " ")
+				c.opts[key] = strings.TrimSpace(val)
+			}
+		case base == "none":
+			c.none = true
+		case base == "refused":
+			c.refuse = strings.TrimSpace(text)
+		case strings.HasPrefix(base, "after"):
+			c.want[base] = text
+		default:
+			t.Fatalf("%s: what is %s?", c.name, base)
+		}
+	}
+	return cases
+}
+
+// check applies the rule at all sites and compares with the archive.
+func (c *golden) check(t *testing.T) {
+	p, err := mutate.Check(c.before, c.opts["target"], c.facets)
+	if err != nil {
+		t.Fatalf("before.go: %v", err)
+	}
+	c.pass = p
+	sites := c.rule.Find(p)
+	if c.none {
+		if len(sites) > 0 {
+			t.Errorf("found %q, want no site", sites[0].Label)
+		}
+		return
+	}
+	if len(sites) == 0 {
+		t.Fatal("found no site")
+	}
+	c.got = map[string]string{}
+	for i, s := range sites {
+		c.site(t, i, s)
+	}
+	if *update || c.refuse != "" {
+		return
+	}
+	for name, want := range c.want {
+		if got := c.got[name]; got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	for _, name := range c.order {
+		if _, ok := c.want[name]; !ok {
+			t.Errorf("the archive has no %s (run with -update):\n%s", name, c.got[name])
+		}
+	}
+}
+
+func (c *golden) site(t *testing.T, i int, s mutate.Site) {
+	params := []mutate.Param{{}}
+	if c.rule.Params != nil {
+		params = c.rule.Params(c.pass, s)
+	}
+	for j, param := range params {
+		if only := c.opts["params"]; only != "" && !slices.Contains(strings.Fields(only), strings.ReplaceAll(param.Label, " ", "-")) {
+			continue
+		}
+		src, _, err := mutate.Take(c.pass, c.rule, i, j)
+		if c.refuse != "" {
+			if err == nil || !strings.Contains(err.Error(), c.refuse) {
+				t.Errorf("site %d %s: got error %v, want %q", i, param.Label, err, c.refuse)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("site %d (%s) param %s: %v", i, s.Label, param.Label, err)
+			continue
+		}
+		name := "after.go"
+		if len(c.order) > 0 {
+			name = "after." + strconv.Itoa(i) + "." + strings.ReplaceAll(param.Label, " ", "-") + ".go"
+		}
+		if _, err := mutate.Check(src, c.opts["target"], c.facets); err != nil {
+			t.Errorf("%s does not type-check: %v\n%s", name, err, src)
+			continue
+		}
+		c.got[name] = src
+		c.order = append(c.order, name)
+	}
+}
+
+// write puts what the rule made into the archive, behind the other files of
+// its case.
+func write(t *testing.T, file string, ar *txtar.Archive, cases []*golden) {
+	out := &txtar.Archive{Comment: ar.Comment}
+	for i, f := range ar.Files {
+		dir, base, _ := strings.Cut(f.Name, "/")
+		if !strings.HasPrefix(base, "after") {
+			out.Files = append(out.Files, f)
+		}
+		if i+1 < len(ar.Files) && strings.HasPrefix(ar.Files[i+1].Name, dir+"/") {
+			continue
+		}
+		for _, c := range cases {
+			if !strings.HasSuffix(c.name, "/"+dir) {
+				continue
+			}
+			for _, name := range c.order {
+				out.Files = append(out.Files, txtar.File{Name: dir + "/" + name, Data: []byte(c.got[name])})
+			}
+		}
+	}
+	if data := txtar.Format(out); !bytes.Equal(data, txtar.Format(ar)) {
+		if err := os.WriteFile(file, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// constants collects the literals of a source, near which inputs matter.
+func constants(p *mutate.Pass) (strs []string, ints []int64) {
+	seen := map[string]bool{}
+	for lit := range mutate.Nodes[*ast.BasicLit](p, nil) {
+		if seen[lit.Value] || len(seen) > 40 {
+			continue
+		}
+		seen[lit.Value] = true
+		switch lit.Kind {
+		case token.STRING:
+			if s, err := strconv.Unquote(lit.Value); err == nil && s != "" && len(s) < 20 {
+				strs = append(strs, s)
+			}
+		case token.CHAR:
+			if r, _, _, err := strconv.UnquoteChar(lit.Value[1:], '\''); err == nil {
+				strs = append(strs, string(r))
+			}
+		case token.INT:
+			if n, err := strconv.ParseInt(lit.Value, 0, 64); err == nil {
+				ints = append(ints, n)
+			}
+		}
+	}
+	return strs, ints
+}
+
+func ExampleNamed() {
+	fmt.Println(rules.Named("no-such-rule"))
+	// Output: <nil>
+}

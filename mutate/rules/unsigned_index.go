@@ -1,0 +1,179 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// unsignedIndex is B1. The compiler's prove pass keeps the facts 0 <= i and
+// i < len(s) apart; when the body moves i itself it loses the first one. An
+// unsigned index needs only the second.
+var unsignedIndex = &mutate.Mutator{
+	Name: "unsigned-index",
+	Doc: "Count with an unsigned index. Where a loop body moves the index itself, the compiler can no longer see that it " +
+		"is not negative and checks every access; an unsigned index needs the upper bound only. Legal because the index " +
+		"starts at zero or above, only grows, and is used only to index and to compare with lengths.",
+	Before: `for i := 0; i < len(s); i++ {
+	if s[i] == '_' {
+		i++
+		if i == len(s) || s[i] == '_' {
+			return false
+		}
+	}
+}`,
+	After: `for i := uint(0); i < uint(len(s)); i++ {
+	if s[i] == '_' {
+		i++
+		if i >= uint(len(s)) || s[i] == '_' {
+			return false
+		}
+	}
+}`,
+	Class:   beagle.E0,
+	Gain:    1.15,
+	Find:    findUnsigned,
+	Rewrite: rewriteUnsigned,
+}
+
+func findUnsigned(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		l, ok := p.Counted(f)
+		if !ok || l.Seq == nil || !l.Skips || p.Basic(f.Post.(*ast.IncDecStmt).X) != types.Int {
+			continue
+		}
+		if _, err := unsignedEdits(p, l); err == nil {
+			sites = append(sites, mutate.Site{Node: f, Label: "for loop over " + l.Seq.Name() + " by " + l.Index.Name(), Data: l})
+		}
+	}
+	return sites
+}
+
+func rewriteUnsigned(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	return unsignedEdits(p, s.Data.(*mutate.CountedLoop))
+}
+
+// unsignedEdits converts the definition and all uses of the index, or says
+// which use stands against it.
+func unsignedEdits(p *mutate.Pass, l *mutate.CountedLoop) ([]mutate.Edit, error) {
+	fn := p.FuncOf(l.Stmt)
+	def, start := definition(p, l.Index, fn)
+	if def == nil {
+		return nil, errors.New("the index is declared in a way that the rule does not know")
+	}
+	if n, ok := p.Int(start); !ok || n < 0 {
+		return nil, errors.New("the index may start below zero")
+	}
+	edits := []mutate.Edit{p.Replace(start, "uint("+p.Text(start)+")")}
+	converted := map[ast.Node]bool{}
+	for _, id := range p.Uses(l.Index, fn) {
+		e, err := unsignedUse(p, l, id, converted)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, e...)
+	}
+	return edits, nil
+}
+
+// definition finds `i := start` of a local variable.
+func definition(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt, ast.Expr) {
+	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
+		if as.Tok == token.DEFINE && len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v {
+			return as, as.Rhs[0]
+		}
+	}
+	return nil, nil
+}
+
+func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[ast.Node]bool) ([]mutate.Edit, error) {
+	switch up := p.Parent(id).(type) {
+	case *ast.IncDecStmt:
+		if up.Tok == token.INC {
+			return nil, nil
+		}
+	case *ast.AssignStmt:
+		if n, ok := p.Int(up.Rhs[0]); up.Tok == token.DEFINE || up.Tok == token.ADD_ASSIGN && ok && n >= 0 {
+			return nil, nil
+		}
+	case *ast.IndexExpr:
+		if ast.Unparen(up.Index) == ast.Expr(id) {
+			return nil, nil
+		}
+	case *ast.BinaryExpr:
+		return unsignedCompare(p, l, id, up, done)
+	}
+	return nil, fmt.Errorf("the index is used in %q", p.Text(p.Parent(id)))
+}
+
+// unsignedCompare converts i < len(s), i == len(s) (to >=, which lets the
+// compiler see the bound on the other branch), s[i+1] and i+1 < len(s).
+func unsignedCompare(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, up *ast.BinaryExpr, done map[ast.Node]bool) ([]mutate.Edit, error) {
+	if up.Op == token.ADD && ast.Unparen(up.X) == ast.Expr(id) {
+		n, ok := p.Int(up.Y)
+		if !ok || n < 0 {
+			return nil, fmt.Errorf("the index is used in %q", p.Text(up))
+		}
+		switch outer := p.Parent(up).(type) {
+		case *ast.IndexExpr:
+			if ast.Unparen(outer.Index) == ast.Expr(up) {
+				return nil, nil
+			}
+		case *ast.BinaryExpr:
+			return compareWithLen(p, l, up, outer, done)
+		}
+		return nil, fmt.Errorf("the index is used in %q", p.Text(up))
+	}
+	return compareWithLen(p, l, id, up, done)
+}
+
+func compareWithLen(p *mutate.Pass, l *mutate.CountedLoop, left ast.Expr, cmp *ast.BinaryExpr, done map[ast.Node]bool) ([]mutate.Edit, error) {
+	if done[cmp] {
+		return nil, nil
+	}
+	if ast.Unparen(cmp.X) != left {
+		return nil, fmt.Errorf("the index is used in %q", p.Text(cmp))
+	}
+	op := cmp.Op
+	switch op {
+	case token.LSS, token.GEQ, token.LEQ, token.GTR:
+	case token.EQL:
+		op = token.GEQ
+	case token.NEQ:
+		op = token.LSS
+	default:
+		return nil, fmt.Errorf("the index is used in %q", p.Text(cmp))
+	}
+	if op != cmp.Op && !onlyStepsOfOne(p, l) {
+		return nil, fmt.Errorf("%q may be passed without being met", p.Text(cmp))
+	}
+	done[cmp] = true
+	bound := p.Text(cmp.Y)
+	if _, constant := p.Int(cmp.Y); !constant {
+		if p.LenOf(cmp.Y) == nil {
+			return nil, fmt.Errorf("the index is compared with %q", bound)
+		}
+		bound = "uint(" + bound + ")"
+	} else if n, _ := p.Int(cmp.Y); n < 0 {
+		return nil, errors.New("the index is compared with a negative number")
+	}
+	return []mutate.Edit{p.Span(cmp.OpPos, cmp.Y.End(), op.String()+" "+bound)}, nil
+}
+
+// onlyStepsOfOne reports whether == len(s) and >= len(s) say the same. They do
+// where the access that follows a jump past the end would panic in both
+// forms; the rule asks for the simple case.
+func onlyStepsOfOne(p *mutate.Pass, l *mutate.CountedLoop) bool {
+	for as := range mutate.Nodes[*ast.AssignStmt](p, l.Stmt) {
+		if len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == l.Index && as.Tok != token.DEFINE {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,173 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/token"
+	"iter"
+	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
+)
+
+// Nodes yields every node of type N below root (the whole file when root is
+// nil), in source order.
+func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
+	if root == nil {
+		root = p.File
+	}
+	return func(yield func(N) bool) {
+		stop := false
+		ast.Inspect(root, func(n ast.Node) bool {
+			if m, ok := n.(N); ok && !stop && n != nil {
+				stop = !yield(m)
+			}
+			return !stop
+		})
+	}
+}
+
+// Offset is the byte offset of a position in Src.
+func (p *Pass) Offset(pos token.Pos) int { return p.Fset.Position(pos).Offset }
+
+// Text is the source text of a node, comments inside it included.
+func (p *Pass) Text(n ast.Node) string { return p.Between(n.Pos(), n.End()) }
+
+// Between is the source text from one position to another.
+func (p *Pass) Between(from, to token.Pos) string {
+	return string(p.Src[p.Offset(from):p.Offset(to)])
+}
+
+// TextWith is the text of n in which sub may replace nodes, outermost first:
+// the way to unfold a body once more with another index.
+func (p *Pass) TextWith(n ast.Node, sub func(ast.Node) (string, bool)) string {
+	var out strings.Builder
+	at := n.Pos()
+	ast.Inspect(n, func(m ast.Node) bool {
+		if m == nil {
+			return true
+		}
+		text, ok := sub(m)
+		if !ok {
+			return true
+		}
+		out.WriteString(p.Between(at, m.Pos()))
+		out.WriteString(text)
+		at = m.End()
+		return false
+	})
+	out.WriteString(p.Between(at, n.End()))
+	return out.String()
+}
+
+// BodyText is the text between the braces of a block, without the surrounding
+// blank space. A comment behind the last statement is kept.
+func (p *Pass) BodyText(b *ast.BlockStmt) string {
+	return strings.TrimSpace(p.Between(b.Lbrace+1, b.Rbrace))
+}
+
+// Replace replaces a node.
+func (p *Pass) Replace(n ast.Node, text string) Edit { return p.Span(n.Pos(), n.End(), text) }
+
+// Span replaces what lies between two positions.
+func (p *Pass) Span(from, to token.Pos, text string) Edit {
+	return Edit{Start: p.Offset(from), End: p.Offset(to), New: text}
+}
+
+// Insert puts text before a position.
+func (p *Pass) Insert(pos token.Pos, text string) Edit { return p.Span(pos, pos, text) }
+
+// Delete removes a statement or declaration together with its line.
+func (p *Pass) Delete(n ast.Node) Edit {
+	return deleteLines(p.Src, p.Offset(n.Pos()), p.Offset(n.End()))
+}
+
+// Declare adds package-level declarations behind the declaration that holds
+// n, separated by blank lines.
+func (p *Pass) Declare(n ast.Node, text string) Edit {
+	for _, d := range p.File.Decls {
+		if d.Pos() <= n.Pos() && n.End() <= d.End() {
+			return p.Insert(p.lineEnd(d.End()), "\n\n"+strings.TrimSpace(text)+"\n")
+		}
+	}
+	return Edit{Start: len(p.Src), End: len(p.Src), New: "\n" + strings.TrimSpace(text) + "\n"}
+}
+
+// lineEnd moves a position behind a comment on the same line.
+func (p *Pass) lineEnd(pos token.Pos) token.Pos {
+	line := p.Fset.Position(pos).Line
+	for _, g := range p.File.Comments {
+		if g.Pos() >= pos && p.Fset.Position(g.Pos()).Line == line {
+			return g.End()
+		}
+	}
+	return pos
+}
+
+// Path lists the nodes around n, innermost first; Path(n)[0] is n or a node of
+// the same extent.
+func (p *Pass) Path(n ast.Node) []ast.Node {
+	path, _ := astutil.PathEnclosingInterval(p.File, n.Pos(), n.End())
+	return path
+}
+
+// Parent is the node around n, parentheses skipped.
+func (p *Pass) Parent(n ast.Node) ast.Node {
+	path := p.Path(n)
+	for i, m := range path {
+		if m != n {
+			continue
+		}
+		for _, up := range path[i+1:] {
+			if _, paren := up.(*ast.ParenExpr); !paren {
+				return up
+			}
+		}
+	}
+	return nil
+}
+
+// FuncOf is the function declaration that holds n, or nil.
+func (p *Pass) FuncOf(n ast.Node) *ast.FuncDecl {
+	for _, d := range p.File.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Pos() <= n.Pos() && n.End() <= f.End() {
+			return f
+		}
+	}
+	return nil
+}
+
+// Siblings returns the statement list that holds s and its index in it, or
+// nil. It is how a rule looks at what stands before and behind a loop.
+func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
+	var list []ast.Stmt
+	at := -1
+	ast.Inspect(p.FuncOf(s), func(n ast.Node) bool {
+		for i, t := range stmtsOf(n) {
+			if t == s {
+				list, at = stmtsOf(n), i
+			}
+		}
+		return at < 0
+	})
+	return list, at
+}
+
+func stmtsOf(n ast.Node) []ast.Stmt {
+	switch n := n.(type) {
+	case *ast.BlockStmt:
+		return n.List
+	case *ast.CaseClause:
+		return n.Body
+	case *ast.CommClause:
+		return n.Body
+	}
+	return nil
+}
+
+// Indent is the blank space before the line on which n starts.
+func (p *Pass) Indent(n ast.Node) string {
+	at := p.Offset(n.Pos())
+	start := strings.LastIndexByte(string(p.Src[:at]), '\n') + 1
+	line := string(p.Src[start:at])
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
