@@ -1,0 +1,34 @@
+// Package sandbox runs programs that must be assumed hostile: generated
+// candidates, and the toolchain and tests of a user's module.
+//
+// On Linux a program gets walls of several kinds, each of which would do for
+// most attacks, so that a hole in one is not a hole in all:
+//
+//   - namespaces (user, mount, pid, network, ipc, uts) and a root directory
+//     of its own: a small tmpfs into which only what the [Command] names is
+//     mounted, read-only unless it says otherwise. When the first process
+//     ends, the kernel kills all the others;
+//   - Landlock, which allows reading in that root and writing in the work
+//     directory, and no TCP;
+//   - a seccomp filter that answers ENOSYS to system calls which a program
+//     under test has no business with. In [Run] it also refuses sockets, new
+//     processes, and signals to others;
+//   - resource limits on memory, processor time, processes, open files and
+//     file size, a limit of wall time and of output, and a cgroup where one
+//     may be made;
+//   - an environment built from an allow-list.
+//
+// The walls are put up by this very executable: [Sandbox.Run] starts it again
+// in new namespaces, and [Main], which every main function and TestMain calls
+// first, sees that, builds the walls around itself and becomes the program.
+// No other executable, no set-uid helper and no daemon takes part. A start
+// costs a few milliseconds.
+//
+// Where namespaces are refused (containers, some distributions) the rest
+// still holds, and [Sandbox.Missing] says what does not. On systems other than
+// Linux only the time and output limits and the process group remain.
+//
+// What it does not do: it bounds memory for each process, not in total, when
+// no cgroup may be made; it does not hide the processor from side channels;
+// and it trusts the kernel.
+package sandbox

@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// probe puts up all walls once around a process that then ends, and those that
+// fail are left out from then on.
+func probe() (*Sandbox, error) {
+	s := &Sandbox{kernel: kernel{Namespaces: true, Landlock: landlockABI(), Seccomp: hasSeccomp()}}
+	if err := s.try(); err != nil {
+		s.kernel.Namespaces = false
+		s.missing = append(s.missing, fmt.Sprintf("no namespaces (%v): candidates see the names of other processes, and limits of memory and processes hold for each process or user alone", err))
+		if err := s.try(); err != nil {
+			return nil, err
+		}
+	}
+	if s.kernel.Landlock == 0 {
+		why := "candidates may read and write what your user may"
+		if s.kernel.Namespaces {
+			why = "a second wall around files is missing"
+		}
+		s.missing = append(s.missing, "no Landlock (Linux 5.13 or newer, and lsm=landlock on its command line): "+why)
+	}
+	if !s.kernel.Seccomp {
+		s.missing = append(s.missing, "no seccomp filter: candidates may use every system call, and sockets where there are no namespaces")
+	}
+	lines, _ := os.ReadFile("/proc/self/cgroup")
+	s.kernel.cgroup = findCgroups("/sys/fs/cgroup", string(lines))
+	return s, nil
+}
+
+func (s *Sandbox) try() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	o, err := s.orders(&Command{Profile: Run, Path: "/proc/self/exe"})
+	if err != nil {
+		return err
+	}
+	if !s.kernel.Namespaces {
+		defer os.RemoveAll(o.Home)
+	}
+	o.Probe = true
+	o.Read = nil
+	r, err := s.launch(ctx, o, nil)
+	if err == nil && !r.OK() {
+		err = fmt.Errorf("the probe ended with %s %d %s", r.Ended, r.Code, r.Signal)
+	}
+	return err
+}
+
+func hasSeccomp() bool {
+	if auditArch[runtime.GOARCH] == 0 {
+		return false
+	}
+	_, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+	return err == nil
+}
