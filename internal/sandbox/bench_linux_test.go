@@ -15,7 +15,7 @@ func BenchmarkStart(b *testing.B) {
 	for _, p := range []Profile{Run, Fuzz, Build, Test} {
 		b.Run(p.String(), func(b *testing.B) {
 			for b.Loop() {
-				r, err := s.Run(context.Background(), Command{Profile: p, Path: "/bin/true", System: true})
+				r, err := s.Run(context.Background(), Command{Profile: p, Path: "/bin/true"})
 				if err != nil || !r.OK() {
 					b.Fatal(r, err)
 				}

@@ -1,8 +1,8 @@
 package sandbox
 
 import (
+	"debug/elf"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -50,16 +50,37 @@ func lastWins(env []string) []string {
 }
 
 // systemPaths are what dynamically linked programs and C compilers need.
-func systemPaths() []string {
-	if runtime.GOOS != "linux" {
-		return nil
+var systemPaths = append([]string{
+	"/usr", "/bin", "/sbin", "/etc/alternatives", "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf",
+	"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/protocols", "/etc/services", "/etc/ssl/certs",
+}, libraryPaths...)
+
+var libraryPaths = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/nix/store", "/etc/ld.so.cache"}
+
+// needs returns the directories of the system that the command cannot do
+// without.
+func (c *Command) needs() []string {
+	if c.Profile != Run {
+		return systemPaths
 	}
-	return []string{
-		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
-		"/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf",
-		"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/protocols", "/etc/services", "/etc/ssl/certs",
+	if dynamic(c.Path) {
+		return libraryPaths
 	}
+	return nil
 }
 
-// wantsSystem reports whether the system's directories are shown.
-func (c *Command) wantsSystem() bool { return c.System || c.Profile != Run }
+// dynamic reports whether a program is linked dynamically, as Go programs are
+// that use cgo, if only through package net.
+func dynamic(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return true
+		}
+	}
+	return false
+}

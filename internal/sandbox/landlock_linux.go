@@ -100,7 +100,7 @@ func (o *orders) rules() []rule {
 	for _, p := range append(o.Read, "/dev/zero", "/dev/random", "/dev/urandom") {
 		rules = append(rules, rule{p, accessRead})
 	}
-	if o.Profile == Test {
+	if o.Profile != Run {
 		rules = append(rules, rule{"/proc", accessRead})
 	}
 	return rules

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -72,11 +73,8 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 func (s *Sandbox) orders(c *Command) (*orders, error) {
 	o := &orders{
 		Kernel: s.kernel, Profile: c.Profile, Path: c.Path, Argv: append([]string{c.Path}, c.Args...),
-		Dir: c.Dir, Home: boxDir, Files: c.Files, Read: append([]string{c.Path}, c.Read...), Write: c.Write,
+		Dir: c.Dir, Home: boxDir, Files: c.Files, Read: slices.Concat(c.needs(), []string{c.Path}, c.Read), Write: c.Write,
 		CPUs: c.CPUs, Limits: c.Limits.or(defaults[c.Profile]), UID: -1, Root: os.Getuid() == 0,
-	}
-	if c.wantsSystem() {
-		o.Read = append(systemPaths(), o.Read...)
 	}
 	for _, f := range c.Files {
 		if f.Name != filepath.Base(f.Name) || f.Name == ".." || f.Name == "." {
@@ -188,7 +186,11 @@ func newProcess(o *orders, stdin []byte, stop context.CancelCauseFunc) (*process
 // themselves, as far as our own namespace knows them; capabilities in the new
 // namespace are for building the walls and are dropped after that.
 func attributes(o *orders) *syscall.SysProcAttr {
-	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	a := &syscall.SysProcAttr{Setpgid: true}
+	if o.Supervise { // it has to live on to end the others, once it sees the orders pipe close
+		return a
+	}
+	a.Pdeathsig = syscall.SIGKILL
 	if !o.Kernel.Namespaces {
 		return a
 	}

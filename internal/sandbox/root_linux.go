@@ -37,7 +37,7 @@ func newRoot(o *orders) error {
 			return fmt.Errorf("show %s: %w", v.path, err)
 		}
 	}
-	if o.Profile == Test { // a container that hides parts of its own /proc may not mount another; then there is none
+	if o.Profile != Run { // a container that hides parts of its own /proc may not mount another; then there is none
 		if os.MkdirAll("proc", 0o555) == nil {
 			_ = unix.Mount("proc", "proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 		}

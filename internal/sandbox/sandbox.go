@@ -15,14 +15,14 @@ const (
 	// what the command names and a work directory, and may start threads but
 	// no process.
 	Run Profile = iota + 1
-	// Fuzz is Run for a test binary that starts itself anew and is linked
-	// dynamically: the standard fuzzer, the race detector.
+	// Fuzz is Run for a binary that starts itself anew or reads /proc: the
+	// standard fuzzer, the race detector.
 	Fuzz
 	// Build is for the Go toolchain, which runs no candidate: the system's
 	// directories are visible, and commands name caches to write to.
 	Build
-	// Test is for the user's own tests: as Build, with /proc and with a
-	// loopback interface that leads nowhere else.
+	// Test is for the user's own tests: as Build, with a loopback interface
+	// that leads nowhere else.
 	Test
 )
 
@@ -89,7 +89,6 @@ type Command struct {
 	Read  []string // host paths visible at the same path, read-only; those that do not exist are left out
 	Write []string // host directories visible at the same path, writable
 
-	System bool   // show /usr, /lib and what dynamic linking needs; Fuzz, Build and Test do anyway
 	CPUs   []int  // processors to run on; nil for all
 	Limits Limits // zero fields: the profile's
 }
@@ -177,11 +176,13 @@ func ended(r *Result, l Limits, cause error) string {
 	return Exited
 }
 
+// outOfMemory goes by what the Go runtime prints; it has several messages, for
+// memory and for threads.
 func outOfMemory(r *Result) bool {
 	if r.OK() {
 		return false
 	}
-	for _, s := range []string{"runtime: out of memory", "runtime: cannot allocate memory", "runtime: program exceeds", "failed to create new OS thread (have"} {
+	for _, s := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
 		if strings.Contains(string(r.Stderr), s) {
 			return true
 		}
