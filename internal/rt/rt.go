@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"runtime"
+	"time"
 )
 
 // A Variant is one version of the target inside a harness. A is a struct of
@@ -32,8 +34,12 @@ type Harness[A, R any] struct {
 // A Request is what the parent process asks of a harness, as JSON on its
 // standard input. Exactly one of the pointers is set.
 type Request struct {
-	Nonce   string   `json:"nonce"` // returned in the reply, so that a candidate's own output is not taken for it
-	Procs   int      `json:"procs"` // GOMAXPROCS; 0 means 1
+	Nonce string `json:"nonce"` // returned in the reply, so that a candidate's own output is not taken for it
+	Procs int    `json:"procs"` // GOMAXPROCS; 0 means 1
+
+	Progress string  `json:"progress,omitempty"` // file for the place of the work, see Begin; the parent sets it
+	Stall    float64 `json:"stall,omitempty"`    // milliseconds that one input may take; 0 means no limit
+
 	Observe *Observe `json:"observe,omitempty"`
 	Replay  *Replay  `json:"replay,omitempty"`
 	Exhaust *Exhaust `json:"exhaust,omitempty"`
@@ -47,6 +53,15 @@ type Reply struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
+// Types makes the table of a harness.
+func Types(ts ...reflect.Type) map[string]reflect.Type {
+	table := make(map[string]reflect.Type, len(ts))
+	for _, t := range ts {
+		table[TypeName(t)] = t
+	}
+	return table
+}
+
 // Main carries out the request on standard input and exits.
 func Main[A, R any](h *Harness[A, R]) {
 	var q Request
@@ -54,8 +69,37 @@ func Main[A, R any](h *Harness[A, R]) {
 		fmt.Fprintln(os.Stderr, "harness: broken request:", err)
 		os.Exit(2)
 	}
-	reply := Reply{Nonce: q.Nonce}
-	result, err := h.serve(&q)
+	result, err := h.carryOut(&q)
+	answer(q.Nonce, result, err)
+}
+
+func (h *Harness[A, R]) carryOut(q *Request) (any, error) {
+	if err := q.prepare(); err != nil {
+		return nil, err
+	}
+	return h.serve(q)
+}
+
+// prepare sets the process up as the request wants it.
+func (q *Request) prepare() error {
+	runtime.GOMAXPROCS(max(q.Procs, 1))
+	Idle()
+	if q.Progress != "" {
+		if err := openProgress(q.Progress); err != nil {
+			return err
+		}
+	}
+	if q.Stall > 0 {
+		go watch(time.Duration(q.Stall * float64(time.Millisecond)))
+	}
+	return nil
+}
+
+// answer writes the reply on a line of its own, whatever candidates printed
+// before, and exits.
+func answer(nonce string, result any, err error) {
+	Idle()
+	reply := Reply{Nonce: nonce}
 	if err == nil {
 		reply.Result, err = json.Marshal(result)
 	}
@@ -63,7 +107,7 @@ func Main[A, R any](h *Harness[A, R]) {
 		reply.Error = err.Error()
 	}
 	line, _ := json.Marshal(reply)
-	io.WriteString(os.Stdout, string(line)+"\n")
+	io.WriteString(os.Stdout, "\n"+string(line)+"\n")
 	os.Exit(0)
 }
 

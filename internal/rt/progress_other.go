@@ -1,0 +1,13 @@
+//go:build !unix || aix || solaris
+
+package rt
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// mapProgress refuses: without shared memory a crash does not say where.
+func mapProgress(string) (*atomic.Int64, error) {
+	return nil, errors.New("not offered on this system")
+}
