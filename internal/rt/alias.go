@@ -1,0 +1,378 @@
+package rt
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"unsafe"
+)
+
+// Sharing is found by address. The scanner lists the regions that a value
+// refers to (what a pointer points to, the whole capacity of a slice, a map);
+// regions that overlap are grouped, and each group gets a root: the region
+// of the outermost type that covers the group. The encoder then writes the
+// root once and everything else as a path into it. When nothing overlaps,
+// which is the common case, there are no roots and nothing is looked up.
+
+// A region is memory that a value refers to.
+type region struct {
+	lo, hi uintptr
+	ptr    unsafe.Pointer // lo
+	c      *coder         // type of the elements; the map's own for a map
+	live   uintptr        // end of what may be read without reslicing
+	isMap  bool
+	shared bool // referred to more than once
+	top    int  // 1 + index of the part that is this region; 0 for others
+}
+
+// A root is a group of overlapping regions.
+type root struct {
+	lo, hi  uintptr
+	ptr     unsafe.Pointer
+	c       *coder
+	n, live int // elements of type c: in all, and those to write
+	id      int
+	isMap   bool
+	defined bool
+}
+
+// maxRegions bounds the work of looking for shared memory.
+const maxRegions = 1 << 20
+
+type scanner struct {
+	regions  []region
+	seen     map[regionKey]int // used once there are many
+	depth    int
+	full     bool
+	snapshot bool
+}
+
+type regionKey struct {
+	lo, hi uintptr
+	t      reflect.Type
+}
+
+func (s *scanner) reset(snapshot bool) {
+	clear(s.regions)
+	s.regions, s.seen, s.depth, s.full, s.snapshot = s.regions[:0], nil, 0, false, snapshot
+}
+
+// add notes a region and reports whether it is new.
+func (s *scanner) add(r region) bool {
+	if i := s.find(r); i >= 0 {
+		s.regions[i].shared = true
+		s.regions[i].live = max(s.regions[i].live, r.live)
+		return false
+	}
+	if len(s.regions) >= maxRegions {
+		s.full = true
+		return false
+	}
+	if s.seen != nil {
+		s.seen[regionKey{r.lo, r.hi, r.c.typ}] = len(s.regions)
+	}
+	s.regions = append(s.regions, r)
+	return true
+}
+
+func (s *scanner) find(r region) int {
+	if s.seen == nil && len(s.regions) < 16 {
+		return slices.IndexFunc(s.regions, func(o region) bool { return o.lo == r.lo && o.hi == r.hi && o.c.typ == r.c.typ })
+	}
+	if s.seen == nil {
+		s.seen = make(map[regionKey]int)
+		for i, o := range s.regions {
+			s.seen[regionKey{o.lo, o.hi, o.c.typ}] = i
+		}
+	}
+	if i, ok := s.seen[regionKey{r.lo, r.hi, r.c.typ}]; ok {
+		return i
+	}
+	return -1
+}
+
+func (s *scanner) pointer(elem *coder, q unsafe.Pointer) {
+	if q == nil || elem.size == 0 { // values of size zero have no identity
+		return
+	}
+	lo := uintptr(q)
+	if s.add(region{lo: lo, hi: lo + elem.size, live: lo + elem.size, ptr: q, c: elem}) && elem.scan != nil {
+		s.elems(elem, q, 1)
+	}
+}
+
+func (s *scanner) slice(elem *coder, h *sliceHeader) {
+	if h.data == nil || h.cap == 0 || elem.size == 0 {
+		return
+	}
+	lo := uintptr(h.data)
+	r := region{lo: lo, hi: lo + uintptr(h.cap)*elem.size, live: lo + uintptr(h.len)*elem.size, ptr: h.data, c: elem}
+	old := s.liveEnd(r)
+	s.add(r)
+	if elem.scan == nil || r.live <= old {
+		return
+	}
+	first := int((max(old, lo) - lo) / elem.size)
+	s.elems(elem, elem.at(h.data, first), h.len-first)
+}
+
+// liveEnd is how far the elements of a region were already scanned.
+func (s *scanner) liveEnd(r region) uintptr {
+	if i := s.find(r); i >= 0 {
+		return s.regions[i].live
+	}
+	return 0
+}
+
+func (s *scanner) elems(c *coder, base unsafe.Pointer, n int) {
+	if c.scan == nil || s.depth >= DefaultLimit.Depth {
+		return // too deep: the encoder refuses such a value
+	}
+	s.depth++
+	for i := 0; i < n; i++ {
+		c.scan(s, c.at(base, i))
+	}
+	s.depth--
+}
+
+// findRoots lists the groups of regions that share memory, by address.
+func (s *scanner) findRoots(roots []root) ([]root, error) {
+	if s.full {
+		return roots, fmt.Errorf("it refers to more than %d pieces of memory", maxRegions)
+	}
+	slices.SortFunc(s.regions, func(a, b region) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi))
+	})
+	for i := 0; i < len(s.regions); {
+		j, hi := i+1, s.regions[i].hi
+		for j < len(s.regions) && s.regions[j].lo < hi {
+			hi = max(hi, s.regions[j].hi)
+			j++
+		}
+		group := s.regions[i:j]
+		i = j
+		if len(group) == 1 && !group[0].shared {
+			continue
+		}
+		r, err := rootOf(group)
+		if err != nil {
+			return roots, err
+		}
+		roots = append(roots, r)
+	}
+	return roots, nil
+}
+
+// rootOf chooses the outermost type of a group: the one whose elements hold
+// all others.
+func rootOf(group []region) (root, error) {
+	outer := group[0]
+	for _, r := range group[1:] {
+		if r.top > 0 || outer.top == 0 && holds(r.c.typ, outer.c.typ) {
+			outer = r
+		}
+	}
+	r := root{lo: outer.lo, hi: outer.hi, c: outer.c, ptr: outer.ptr, id: -1, isMap: outer.isMap}
+	if outer.top > 0 {
+		r.id, r.defined = outer.top-1, true
+	}
+	live := outer.lo
+	for _, g := range group {
+		if g.c.typ == outer.c.typ && !r.defined {
+			if g.lo < r.lo {
+				r.lo, r.ptr = g.lo, g.ptr
+			}
+			r.hi = max(r.hi, g.hi)
+		}
+		live = max(live, g.live)
+	}
+	if r.isMap {
+		return r, nil
+	}
+	size := outer.c.size
+	for _, g := range group {
+		if g.lo < r.lo || g.hi > r.hi || g.c.typ == outer.c.typ && (g.lo-r.lo)%size != 0 {
+			return r, fmt.Errorf("a %v and a %v share memory in a way that their types do not show", outer.c.typ, g.c.typ)
+		}
+	}
+	r.n = int((r.hi - r.lo) / size)
+	r.live = min(r.n, int((max(live, r.lo)-r.lo+size-1)/size))
+	return r, nil
+}
+
+// holds reports whether t is outer and holds an inner inside.
+func holds(t, inner reflect.Type) bool {
+	if t == inner || t.Size() < inner.Size() {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Elem() == inner || holds(t.Elem(), inner)
+	case reflect.Struct:
+		for i := 0; i < t.NumField(); i++ {
+			if f := t.Field(i).Type; f == inner || holds(f, inner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// findShared fills e.roots when the parts can share memory.
+func (e *encoder) findShared(parts []part) {
+	n := 0
+	for _, p := range parts {
+		n += p.c.sites
+	}
+	if n < 2 {
+		return
+	}
+	s := &e.scanner
+	s.reset(e.snapshot)
+	for i, p := range parts {
+		if p.c.size > 0 {
+			lo := uintptr(p.p)
+			s.add(region{lo: lo, hi: lo + p.c.size, live: lo + p.c.size, ptr: p.p, c: p.c, top: i + 1})
+		}
+		if p.c.scan != nil {
+			p.c.scan(s, p.p)
+		}
+	}
+	var err error
+	if e.roots, err = s.findRoots(e.roots); err != nil {
+		e.fail("%w", err)
+	}
+	s.reset(false)
+}
+
+// checkRoots guards the promise that every reference has its definition.
+func (e *encoder) checkRoots() {
+	for _, r := range e.roots {
+		if r.id >= 0 && !r.defined {
+			e.fail("a part of a %v is referred to, but the whole is out of reach", r.c.typ)
+		}
+	}
+}
+
+func (e *encoder) root(q unsafe.Pointer) *root {
+	a := uintptr(q)
+	i, ok := slices.BinarySearchFunc(e.roots, a, func(r root, a uintptr) int { return cmp.Compare(r.lo, a) })
+	if !ok {
+		i--
+	}
+	if i < 0 || a >= e.roots[i].hi {
+		return nil
+	}
+	r := &e.roots[i]
+	if r.id < 0 {
+		r.id = e.nextID
+		e.nextID++
+	}
+	return r
+}
+
+// define writes the root if this is the first place that may.
+func (e *encoder) define(r *root, elem *coder) {
+	if r.defined || r.c.typ != elem.typ || !e.enter() {
+		return
+	}
+	r.defined = true
+	n := r.n
+	if e.snapshot || uintptr(r.n-r.live) > maxSpare/elem.size {
+		n = r.live
+		r.n = n
+	}
+	id, base, live := r.id, r.ptr, r.live
+	e.tag(tagBack)
+	e.uint(uint64(id))
+	e.uint(uint64(n))
+	e.uint(uint64(live))
+	e.elems(elem, base, live)
+	e.depth--
+}
+
+func (e *encoder) sharedPointer(elem *coder, q unsafe.Pointer) bool {
+	r := e.root(q)
+	if r == nil || elem.size == 0 {
+		return false
+	}
+	e.define(r, elem)
+	e.reference(tagRef, r, elem, q)
+	return true
+}
+
+func (e *encoder) sharedSlice(elem *coder, h *sliceHeader) bool {
+	if h.cap == 0 || elem.size == 0 {
+		return false
+	}
+	r := e.root(h.data)
+	if r == nil {
+		return false
+	}
+	e.define(r, elem)
+	e.reference(tagSlice, r, elem, h.data)
+	end := r.lo + uintptr(r.n)*r.c.size
+	room := int((max(end, uintptr(h.data)) - uintptr(h.data)) / elem.size)
+	if !e.snapshot && r.c.typ != elem.typ {
+		room = h.cap
+	}
+	e.uint(uint64(h.len))
+	e.uint(uint64(max(h.len, min(h.cap, room))))
+	return true
+}
+
+func (e *encoder) sharedMap(c *coder, m, p unsafe.Pointer) bool {
+	r := e.root(m)
+	if r == nil {
+		return false
+	}
+	if !r.defined && e.enter() {
+		r.defined = true
+		e.tag(tagBackMap)
+		e.uint(uint64(r.id))
+		e.entries(c, p)
+		e.depth--
+	}
+	e.tag(tagRef)
+	e.uint(uint64(r.id))
+	e.uint(0)
+	return true
+}
+
+func (e *encoder) reference(tag byte, r *root, elem *coder, q unsafe.Pointer) {
+	off := uintptr(q) - r.lo
+	steps := []int{int(off / r.c.size)}
+	steps, ok := path(steps, r.c, off%r.c.size, elem.typ)
+	if !ok {
+		e.fail("a %v and a %v share memory in a way that their types do not show", r.c.typ, elem.typ)
+		return
+	}
+	e.tag(tag)
+	e.uint(uint64(r.id))
+	e.uint(uint64(len(steps)))
+	for _, s := range steps {
+		e.uint(uint64(s))
+	}
+}
+
+// path finds the way from a value of type c down to the want at offset off.
+func path(steps []int, c *coder, off uintptr, want reflect.Type) ([]int, bool) {
+	if off == 0 && c.typ == want {
+		return steps, true
+	}
+	switch c.typ.Kind() {
+	case reflect.Array:
+		if c.elem == nil || c.elem.size == 0 || off >= c.size {
+			return nil, false
+		}
+		return path(append(steps, int(off/c.elem.size)), c.elem, off%c.elem.size, want)
+	case reflect.Struct:
+		for i, f := range c.fields {
+			if off >= f.off && off < f.off+f.c.size {
+				return path(append(steps, i), f.c, off-f.off, want)
+			}
+		}
+	}
+	return nil, false
+}

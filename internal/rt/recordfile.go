@@ -1,0 +1,135 @@
+package rt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"reflect"
+	"unsafe"
+)
+
+// A Record is a call: encoded arguments and how many calls it stands for.
+type Record struct {
+	Args   []byte
+	Weight float64
+}
+
+// A record file is a magic line and, for each record, the weight (8 bytes,
+// IEEE bits, little endian), the length of the arguments (uvarint) and the
+// arguments; a checksum of all that (CRC-32 Castagnoli, 4 bytes) ends it.
+var recordMagic = []byte("beagle records 1\n")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// AppendRecords writes a record file to dst.
+func AppendRecords(dst []byte, records []Record) []byte {
+	start := len(dst)
+	dst = append(dst, recordMagic...)
+	for _, r := range records {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(r.Weight))
+		dst = binary.AppendUvarint(dst, uint64(len(r.Args)))
+		dst = append(dst, r.Args...)
+	}
+	return appendSum(dst, start)
+}
+
+func appendSum(b []byte, start int) []byte {
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+}
+
+// WriteRecords writes a record file.
+func WriteRecords(path string, records []Record) error {
+	return os.WriteFile(path, AppendRecords(nil, records), 0o644)
+}
+
+// ParseRecords reads a record file. The arguments refer to b.
+func ParseRecords(b []byte) ([]Record, error) {
+	if !bytes.HasPrefix(b, recordMagic) {
+		return nil, fmt.Errorf("it is not a record file: it does not begin with %q", recordMagic)
+	}
+	if len(b) < len(recordMagic)+4 || crc32.Checksum(b[:len(b)-4], castagnoli) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
+		return nil, fmt.Errorf("the record file is damaged: its checksum does not match")
+	}
+	body := b[len(recordMagic) : len(b)-4]
+	var records []Record
+	for len(body) > 0 {
+		r, n, err := parseRecord(body)
+		if err != nil {
+			return nil, fmt.Errorf("record %d: %w", len(records), err)
+		}
+		records = append(records, r)
+		body = body[n:]
+	}
+	return records, nil
+}
+
+func parseRecord(b []byte) (Record, int, error) {
+	if len(b) < 9 {
+		return Record{}, 0, errShort
+	}
+	weight := math.Float64frombits(binary.LittleEndian.Uint64(b))
+	n, w := binary.Uvarint(b[8:])
+	if w <= 0 || n > uint64(len(b)-8-w) {
+		return Record{}, 0, errShort
+	}
+	if !(weight >= 0) || math.IsInf(weight, 0) {
+		return Record{}, 0, fmt.Errorf("its weight is %v", weight)
+	}
+	end := 8 + w + int(n)
+	return Record{Args: b[8+w : end : end], Weight: weight}, end, nil
+}
+
+// ReadRecords reads a record file from disk.
+func ReadRecords(path string) ([]Record, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	records, err := ParseRecords(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return records, nil
+}
+
+// LoadArgs reads a record file into arguments and weights.
+func LoadArgs[A any](path string, types map[string]reflect.Type) ([]A, []float64, error) {
+	records, err := ReadRecords(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	args, weights, err := decodeAll[A](records, types)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return args, weights, nil
+}
+
+// decodeRecords is LoadArgs for an open file.
+func decodeRecords[A any](r io.Reader, types map[string]reflect.Type) ([]A, []float64, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	records, err := ParseRecords(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	return decodeAll[A](records, types)
+}
+
+func decodeAll[A any](records []Record, types map[string]reflect.Type) ([]A, []float64, error) {
+	args, weights := make([]A, len(records)), make([]float64, len(records))
+	c := coderFor[A]()
+	for i, r := range records {
+		if err := decodePart(r.Args, types, part{c, unsafe.Pointer(&args[i])}); err != nil {
+			return nil, nil, fmt.Errorf("record %d: %w", i, err)
+		}
+		weights[i] = r.Weight
+	}
+	return args, weights, nil
+}

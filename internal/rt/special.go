@@ -1,0 +1,241 @@
+package rt
+
+import (
+	"bytes"
+	"context"
+	"encoding"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// special returns how to code the types whose memory says too much or too
+// little: locks, types with a text form, pointers without a static type, and
+// types that mean nothing outside their process.
+func special(t reflect.Type) func(builder, *coder) {
+	switch {
+	case isLock(t):
+		return lockCoder
+	case isOpaque(t):
+		return opaqueCoder
+	case t.PkgPath() == "sync/atomic" && strings.HasPrefix(t.Name(), "Pointer["):
+		return func(b builder, c *coder) {
+			v, _ := t.FieldByName("v")
+			c.elem = b.coder(t.Field(0).Type.Elem().Elem()) // _ [0]*T
+			c.sites = 2
+			pointerCoder(c, v.Offset)
+		}
+	case bound[t.PkgPath()+"."+t.Name()]:
+		return boundCoder
+	}
+	return nil
+}
+
+// bound lists types that are tied to their process.
+var bound = map[string]bool{
+	"os.File": true, "internal/poll.FD": true, "reflect.rtype": true, "internal/abi.Type": true, "time.Timer": true, "time.Ticker": true,
+	"testing.common": true, "testing.T": true, "testing.B": true, "sync.Map": true, "internal/sync.HashTrieMap": true, "sync.Pool": true,
+}
+
+func boundCoder(_ builder, c *coder) {
+	zero := make([]byte, c.size)
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		if !bytes.Equal(unsafe.Slice((*byte)(p), c.size), zero) {
+			e.fail("a %v in use has no form outside its process", c.typ)
+			return
+		}
+		e.structHeader(c)
+	}
+	c.header = []byte{0}
+	c.dec = structDecoder(c)
+	c.sites = 0
+}
+
+// Locks are recorded as unlocked: who held them at the time of the call is
+// not part of its arguments, and a copy that is held for ever only hangs.
+func isLock(t reflect.Type) bool {
+	return t == reflect.TypeOf(sync.Mutex{}) || t == reflect.TypeOf(sync.RWMutex{})
+}
+
+func lockCoder(_ builder, c *coder) {
+	c.header = []byte{0}
+	c.enc = func(e *encoder, p unsafe.Pointer) { e.structHeader(c) }
+	c.dec = structDecoder(c)
+	c.fix = func(_ *cloner, p unsafe.Pointer) { c.value(p).SetZero() }
+}
+
+// Opaque types compare by interned pointers, which only their text rebuilds.
+func isOpaque(t reflect.Type) bool { return t == reflect.TypeOf(netip.Addr{}) }
+
+func opaqueCoder(_ builder, c *coder) {
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		text, err := c.value(p).Addr().Interface().(encoding.TextMarshaler).MarshalText()
+		if err != nil {
+			e.fail("%v: %w", c.typ, err)
+			return
+		}
+		e.tag(tagOpaque)
+		e.text(TypeName(c.typ))
+		e.text(string(text))
+	}
+	c.dec = func(d *decoder, p unsafe.Pointer) {
+		d.want(tagOpaque, c.typ)
+		d.string()
+		text := d.string()
+		if d.err != nil {
+			return
+		}
+		if err := c.value(p).Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+			d.fail("%v: %w", c.typ, err)
+		}
+	}
+}
+
+// globals are variables whose address means something: io.EOF is not a copy
+// of io.EOF.
+var globals = struct {
+	sync.RWMutex
+	names  map[unsafe.Pointer]string
+	values map[string]reflect.Value
+	types  map[reflect.Type]bool // pointed to
+}{names: map[unsafe.Pointer]string{}, values: map[string]reflect.Value{}, types: map[reflect.Type]bool{}}
+
+// RegisterGlobal names a pointer that keeps its identity in records: a
+// sentinel error or the address of a package variable. Values that are not
+// pointers are left alone. It must run before the first value is encoded.
+func RegisterGlobal(name string, v any) {
+	r := reflect.ValueOf(v)
+	if r.Kind() != reflect.Pointer || r.IsNil() {
+		return
+	}
+	globals.Lock()
+	defer globals.Unlock()
+	globals.names[r.UnsafePointer()] = name
+	globals.values[name] = r
+	globals.types[r.Type().Elem()] = true
+}
+
+func init() {
+	for name, v := range map[string]any{
+		"io.EOF": io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite, "io.ErrNoProgress": io.ErrNoProgress,
+		"io.ErrShortBuffer": io.ErrShortBuffer, "io.ErrClosedPipe": io.ErrClosedPipe,
+		"os.ErrNotExist": os.ErrNotExist, "os.ErrExist": os.ErrExist, "os.ErrPermission": os.ErrPermission, "os.ErrClosed": os.ErrClosed, "os.ErrInvalid": os.ErrInvalid,
+		"context.Canceled": context.Canceled, "strconv.ErrRange": strconv.ErrRange, "strconv.ErrSyntax": strconv.ErrSyntax,
+		"errors.ErrUnsupported": errors.ErrUnsupported, "time.UTC": time.UTC, "time.Local": time.Local,
+	} {
+		RegisterGlobal(name, v)
+	}
+}
+
+func hasGlobals(t reflect.Type) bool {
+	globals.RLock()
+	defer globals.RUnlock()
+	return globals.types[t]
+}
+
+func globalName(p unsafe.Pointer) string {
+	globals.RLock()
+	defer globals.RUnlock()
+	return globals.names[p]
+}
+
+// global writes the name of a global as a prefix of its value.
+func (e *encoder) global(p unsafe.Pointer) {
+	if name := globalName(p); name != "" {
+		e.tag(tagGlobal)
+		e.text(name)
+	}
+}
+
+var typeNames sync.Map // reflect.Type -> string
+
+// TypeName names a type in records: import path and name, so that it means
+// the same in every program. The suffix that tells variants apart is dropped.
+func TypeName(t reflect.Type) string {
+	if s, ok := typeNames.Load(t); ok {
+		return s.(string)
+	}
+	s := typeName(t)
+	typeNames.Store(t, s)
+	return s
+}
+
+func typeName(t reflect.Type) string {
+	if t.Name() != "" {
+		if t.PkgPath() == "" {
+			return t.Name()
+		}
+		return t.PkgPath() + "." + trimVariant(t.Name())
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return "*" + TypeName(t.Elem())
+	case reflect.Slice:
+		return "[]" + TypeName(t.Elem())
+	case reflect.Array:
+		return "[" + strconv.Itoa(t.Len()) + "]" + TypeName(t.Elem())
+	case reflect.Map:
+		return "map[" + TypeName(t.Key()) + "]" + TypeName(t.Elem())
+	}
+	return t.String()
+}
+
+// trimVariant removes "__b7" at the end of a name.
+func trimVariant(name string) string {
+	i := strings.LastIndex(name, "__b")
+	if i < 0 || i+3 == len(name) || strings.Trim(name[i+3:], "0123456789") != "" {
+		return name
+	}
+	return name[:i]
+}
+
+// knownTypes are the dynamic types that every harness knows.
+var knownTypes = func() map[string]reflect.Type {
+	m := make(map[string]reflect.Type)
+	for _, v := range []any{
+		false, 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), uintptr(0), float32(0), 0.0, complex64(0), complex128(0), "",
+		[]bool(nil), []int(nil), []int32(nil), []int64(nil), []float64(nil), []byte(nil), []string(nil), []any(nil), [][]byte(nil), []map[string]any(nil),
+		map[string]any(nil), map[string]string(nil), map[string]int(nil), map[any]any(nil), map[string][]string(nil), struct{}{},
+		new(bool), new(int), new(int64), new(float64), new(string),
+		time.Time{}, time.Duration(0), netip.Addr{}, netip.AddrPort{}, netip.Prefix{},
+		new(time.Time), new(bytes.Buffer), new(bytes.Reader), new(strings.Reader), new(strings.Builder),
+		errors.New(""), fmt.Errorf("%w", io.EOF), fmt.Errorf("%w%w", io.EOF, io.EOF), errors.Join(io.EOF), context.DeadlineExceeded,
+		new(strconv.NumError), new(os.PathError), new(os.SyscallError), context.Background(), context.TODO(), io.Discard,
+	} {
+		t := reflect.TypeOf(v)
+		m[TypeName(t)] = t
+	}
+	return m
+}()
+
+// lookupType finds a type by name; pointers to known types and slices of
+// them are known too.
+func lookupType(name string, types map[string]reflect.Type) reflect.Type {
+	if t, ok := types[name]; ok {
+		return t
+	}
+	if t, ok := knownTypes[name]; ok {
+		return t
+	}
+	if strings.Count(name, "*")+strings.Count(name, "[]") > 8 {
+		return nil // each level makes a type that is never freed
+	}
+	if elem, ok := strings.CutPrefix(name, "*"); ok {
+		if t := lookupType(elem, types); t != nil {
+			return reflect.PointerTo(t)
+		}
+	} else if elem, ok := strings.CutPrefix(name, "[]"); ok {
+		if t := lookupType(elem, types); t != nil {
+			return reflect.SliceOf(t)
+		}
+	}
+	return nil
+}
