@@ -41,6 +41,7 @@ type TargetRef struct {
 	ID        string   `json:"id"`
 	Module    string   `json:"module"`
 	Signature string   `json:"signature"`
+	Dir       string   `json:"dir"`  // module root, absolute
 	File      string   `json:"file"` // relative to the module
 	Line      int      `json:"line"`
 	TypeArgs  []string `json:"type_args,omitempty"`

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func sample() *beagle.Result {
+	steps := []beagle.Step{
+		{Mutator: "byte-table", Site: "isTagChar", Class: beagle.E0},
+		{Mutator: "unsigned-index", Site: "for loop over tag", Class: beagle.E0},
+	}
+	ratio := beagle.Ratio{Point: 2.5, Low: 2.4, High: 2.6}
+	return &beagle.Result{
+		Run:     "0123456789abcdef",
+		Target:  beagle.TargetRef{Spec: "example.com/tags.valid", Signature: "func valid(tag string) bool", File: "tags.go", Line: 12},
+		Outcome: beagle.Improved, Why: "2.40 times as fast at least, on 8,192 inputs.",
+		Best:        beagle.Version{ID: "feedfacefeedface", Ratio: ratio, Nanos: 20, Steps: steps},
+		Baseline:    beagle.Resources{Nanos: 50},
+		Measurement: &beagle.Measurement{Train: ratio, Holdout: &ratio, Corrected: ratio, Tried: 3, Layouts: []beagle.Layout{{Seed: 1, Ratio: ratio}}, Faster: true},
+		Patch:       "--- a/tags.go\n+++ b/tags.go\n@@ -1 +1 @@\n-if a < b && \"<script>\" == s {\n+if ok[b] {\n",
+		Candidates:  3, Statuses: map[beagle.Status]int{beagle.Equal: 2, beagle.Wrong: 1},
+		Verification: beagle.Verification{Checks: []beagle.CheckResult{{Name: "replay", Passed: true, Cases: 8192, Millis: 12}}, Cases: 8192, NotDone: []string{"inputs longer than 300 bytes"}},
+		Corpus:       beagle.CorpusSummary{Train: 6500, Holdout: 1692, Sources: []string{"9,000 calls from go test ./tags"}, Facets: beagle.Facets{Params: []beagle.ParamFacet{{Name: "tag", Distinct: 8192, ASCII: 0.97, Top: []beagle.TopValue{{Value: `"a|b"`, Share: 0.01}}}}}},
+		Search:       beagle.SearchSummary{Strategy: "islands", Seed: 1, Islands: 4, Generations: 1, Stopped: "budget"},
+		Lineage:      []beagle.LineageStep{{Step: steps[0], Ratio: beagle.Ratio{Point: 1.9, Low: 1.8, High: 2}, Gain: beagle.Ratio{Point: 1.9, Low: 1.8, High: 2}}, {Step: steps[1], Ratio: ratio, Gain: beagle.Ratio{Point: 1.3, Low: 1.2, High: 1.4}}},
+		Trials: []beagle.Trial{
+			{Candidate: "aaaaaaaaaaaa", Steps: steps[:1], Status: beagle.Equal, Screen: &beagle.Ratio{Point: 1.9, Low: 1.8, High: 2}},
+			{Candidate: "bbbbbbbbbbbb", Steps: steps[1:], Status: beagle.Wrong, Stage: "replay", Reason: "differs on \"<b>\""},
+			{Candidate: "cccccccccccc", Steps: steps, Status: beagle.Equal, Screen: &ratio},
+		},
+		Machine: beagle.Machine{OS: "linux", Arch: "amd64", CPU: "a processor", Cores: 2, Go: "go1.26"},
+		Replay:  "beagle evolve --seed=1 ./tags.valid",
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"report.md":   func(b *bytes.Buffer) error { return Markdown(b, sample()) },
+		"report.html": func(b *bytes.Buffer) error { return HTML(b, sample()) },
+	} {
+		var got bytes.Buffer
+		if err := write(&got); err != nil {
+			t.Fatal(err)
+		}
+		path := "testdata/" + name
+		if *update {
+			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s differs from the golden file; look at the change, then run go test ./internal/report -update", name)
+		}
+	}
+}
+
+// TestHTMLEscapes holds the page to showing what candidates and inputs contain
+// as text.
+func TestHTMLEscapes(t *testing.T) {
+	var page bytes.Buffer
+	if err := HTML(&page, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(page.String(), "<script>") {
+		t.Error("the page contains a script of the diff")
+	}
+	if strings.Contains(page.String(), "<b>\"") || !strings.Contains(page.String(), "&lt;b&gt;") {
+		t.Error("a rejection's reason is not escaped")
+	}
+}
+
+func TestGeneratedOnlySaysSoFirst(t *testing.T) {
+	r := sample()
+	r.Corpus.GeneratedOnly = true
+	var text bytes.Buffer
+	if err := Markdown(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(text.String(), "\n")
+	if !strings.Contains(first, "generated inputs only") {
+		t.Errorf("the first line is %q", first)
+	}
+}
+
+func TestFenceCannotBeClosed(t *testing.T) {
+	if got := fence("a ``` b"); got != "````" {
+		t.Errorf("fence is %q", got)
+	}
+}
+
+func TestDigits(t *testing.T) {
+	for f, want := range map[float64]string{1.234: "1.23", 12.34: "12.3", 1234.5: "1234"} {
+		if got := Digits(f); got != want {
+			t.Errorf("Digits(%v) = %s, want %s", f, got, want)
+		}
+	}
+}
