@@ -17,8 +17,11 @@ var All = []*mutate.Mutator{
 	unsignedIndex,
 
 	// Loops.
+	unroll,
+	skipRun,
 
 	// Branches and specialisation by what the corpus shows.
+	byteTable,
 
 	// Strings, bytes, formatting.
 

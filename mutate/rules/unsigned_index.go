@@ -171,9 +171,27 @@ func compareWithLen(p *mutate.Pass, l *mutate.CountedLoop, left ast.Expr, cmp *a
 // forms; the rule asks for the simple case.
 func onlyStepsOfOne(p *mutate.Pass, l *mutate.CountedLoop) bool {
 	for as := range mutate.Nodes[*ast.AssignStmt](p, l.Stmt) {
-		if len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == l.Index && as.Tok != token.DEFINE {
+		if len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == l.Index && as.Tok != token.DEFINE && !withinBounds(p, l, as) {
 			return false
 		}
 	}
 	return true
+}
+
+// withinBounds recognises `for i+k < len(s) && ... { i += k }`, a step that
+// never passes the end.
+func withinBounds(p *mutate.Pass, l *mutate.CountedLoop, as *ast.AssignStmt) bool {
+	for _, up := range p.Path(as) {
+		f, ok := up.(*ast.ForStmt)
+		if !ok || f.Cond == nil {
+			continue
+		}
+		first, ok := operands(f.Cond, token.LAND)[0].(*ast.BinaryExpr)
+		if !ok || first.Op != token.LSS || !p.Same(first.Y, l.Bound) {
+			return false
+		}
+		sum, ok := first.X.(*ast.BinaryExpr)
+		return ok && sum.Op == token.ADD && p.Var(sum.X) == l.Index && p.Same(sum.Y, as.Rhs[0])
+	}
+	return false
 }

@@ -356,7 +356,7 @@ func (g *gen) slice(v reflect.Value, depth int) {
 	}
 	s := reflect.MakeSlice(v.Type(), n, n+g.r.IntN(2)*g.r.IntN(4))
 	if v.Type().Elem().Kind() == reflect.Uint8 && g.r.IntN(4) > 0 {
-		reflect.Copy(s, reflect.ValueOf([]byte(g.text()+string(make([]byte, n)))[:n]).Convert(reflect.SliceOf(v.Type().Elem())))
+		reflect.Copy(s, reflect.ValueOf([]byte(g.text() + string(make([]byte, n)))[:n]).Convert(reflect.SliceOf(v.Type().Elem())))
 	} else {
 		for i := range n {
 			s.Index(i).Set(g.value(v.Type().Elem(), depth+1))

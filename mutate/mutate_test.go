@@ -1,0 +1,219 @@
+package mutate
+
+import (
+	"errors"
+	"go/ast"
+	"go/types"
+	"strings"
+	"testing"
+)
+
+func pass(t *testing.T, src string) *Pass {
+	t.Helper()
+	p, err := Check(src, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func fn(p *Pass, name string) *ast.FuncDecl {
+	return p.Decl(p.Pkg.Scope().Lookup(name))
+}
+
+func TestApply(t *testing.T) {
+	src := "package p\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\nfunc f() string { return fmt.Sprint(strings.ToLower(\"X\")) }\n"
+	at := strings.Index(src, "fmt.Sprint")
+	got, err := Apply([]byte(src), []Edit{{at + 10, at + 11, ""}, {at, at + 10, ""}, {len(src) - 4, len(src) - 3, ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "package p\n\nimport (\n\t\"strings\"\n)\n\nfunc f() string { return strings.ToLower(\"X\") }\n"
+	if string(got) != want {
+		t.Errorf("got\n%s", got)
+	}
+	if _, err := Apply([]byte(src), []Edit{{3, 9, ""}, {5, 6, ""}}); err == nil {
+		t.Error("overlapping edits were accepted")
+	}
+}
+
+func TestImport(t *testing.T) {
+	for _, c := range []struct{ src, name, want string }{
+		{"package p\n\nfunc f() {}\n", "bits", "import \"math/bits\""},
+		{"package p\n\nimport \"fmt\"\n\nfunc f() { fmt.Println() }\n", "bits", "\t\"fmt\"\n\t\"math/bits\""},
+		{"package p\n\nfunc f() { bits := 1; _ = bits }\n", "stdbits", "import stdbits \"math/bits\""},
+		{"package p\n\nimport b \"math/bits\"\n\nfunc f() { b.Len(1) }\n", "b", "import b"},
+	} {
+		p := pass(t, c.src)
+		name, edits := p.Import("math/bits")
+		edits = append(edits, p.Insert(p.Func.Body.Rbrace, "\n"+name+".Len(1)\n"))
+		got, err := Apply(p.Src, edits)
+		if err != nil || name != c.name || !strings.Contains(string(got), c.want) {
+			t.Errorf("name %s, error %v, source\n%s", name, err, got)
+		}
+		pass(t, string(got))
+	}
+}
+
+func TestFresh(t *testing.T) {
+	p := pass(t, "package p\n\nvar rest int\n\nfunc f(n int) int { rest2 := n; return rest2 }\n")
+	for want, wishes := range map[string][]string{"rest3": {"rest"}, "tail": {"n", "tail"}, "len2": {"len"}, "func2": {"func"}} {
+		if got := p.Fresh(wishes...); got != want {
+			t.Errorf("Fresh(%q) = %s, want %s", wishes, got, want)
+		}
+	}
+}
+
+func TestEffects(t *testing.T) {
+	p := pass(t, `package p
+
+import "strings"
+
+var frozen = [4]int{1, 2}
+var counter int
+
+type T struct{ n int }
+
+func local(s string) int { n := 0; for i := range len(s) { n += i }; return n }
+func writes() { counter++ }
+func reads() int { return counter }
+func table(i uint8) int { return frozen[i&3] + frozen[1] }
+func constIndex() int { return frozen[1] }
+func index(s string, i int) byte { return s[i] }
+func divides(a, b int) int { return a / b }
+func byConst(a int) int { return a / 3 }
+func pure(s string) bool { return strings.Contains(s, "x") && local(s) > 3 }
+func alloc(s string) string { return strings.ToUpper(s) + "!" }
+func field(t *T) int { return t.n }
+func param(t *T) { t.n = 3 }
+func dynamic(f func() int) int { return f() }
+func recursive(n int) int { return recursive(n - 1) }
+func array() [3]int { var a [3]int; a[1] = 2; return a }
+`)
+	for name, want := range map[string]Effects{
+		"local": {Jumps: true}, "writes": {Writes: true, Reads: true}, "reads": {Reads: true, Jumps: true},
+		"table": {Panics: true, Jumps: true}, "constIndex": {Jumps: true}, "index": {Panics: true, Jumps: true},
+		"divides": {Panics: true, Jumps: true}, "byConst": {Jumps: true}, "pure": {Jumps: true}, "alloc": {Allocs: true, Jumps: true},
+		"field": {Reads: true, Panics: true, Jumps: true}, "param": {Writes: true, Reads: true, Panics: true},
+		"dynamic":   {Writes: true, Reads: true, Panics: true, Allocs: true, Jumps: true},
+		"recursive": {Panics: true, Jumps: true}, "array": {Jumps: true},
+	} {
+		if got := p.Effects(fn(p, name).Body); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestEval(t *testing.T) {
+	p := pass(t, `package p
+
+func crc() uint32 { return table[1] ^ table[255] }
+
+var table = makeTable()
+
+func makeTable() [256]uint32 {
+	var t [256]uint32
+	for i := range t {
+		c := uint32(i)
+		for j := 0; j < 8; j++ {
+			if c&1 == 1 {
+				c = c>>1 ^ 0xedb88320
+			} else {
+				c >>= 1
+			}
+		}
+		t[i] = c
+	}
+	return t
+}
+
+func class(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return 1
+	case c == '_', isLower(c):
+		return 2
+	}
+	return -1
+}
+
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+func wrap(n int8) int8    { return n + 100 }
+func not(n uint8) uint8   { return ^n }
+func fib(n int) int {
+	if n < 2 {
+		return n
+	}
+	return fib(n-1) + fib(n-2)
+}
+func endless() int { for { } }
+func unknown(s string) string { return s + string(rune(len(s))) }
+`)
+	for _, c := range []struct {
+		name string
+		args []Value
+		want Value
+	}{
+		{"crc", nil, uint64(0x77073096 ^ 0x2d02ef8d)}, {"class", []Value{uint64('5')}, int64(1)}, {"class", []Value{uint64('_')}, int64(2)},
+		{"class", []Value{uint64('-')}, int64(-1)}, {"wrap", []Value{int64(100)}, int64(-56)}, {"not", []Value{uint64(1)}, uint64(254)},
+		{"fib", []Value{int64(15)}, int64(610)},
+	} {
+		got, err := p.Call(fn(p, c.name), c.args...)
+		if err != nil || got != c.want {
+			t.Errorf("%s(%v) = %v, %v, want %v", c.name, c.args, got, err, c.want)
+		}
+	}
+	for _, name := range []string{"endless", "unknown"} {
+		args := []Value{"x"}
+		if name == "endless" {
+			args = nil
+		}
+		if _, err := p.Call(fn(p, name), args...); !errors.Is(err, ErrEval) {
+			t.Errorf("%s: error %v, want %v", name, err, ErrEval)
+		}
+	}
+	if v, err := p.EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil || v.([]Value)[8] != uint64(0x0edb8832) {
+		t.Errorf("table: %v", err)
+	}
+}
+
+func TestLoops(t *testing.T) {
+	p := pass(t, `package p
+
+func f(s string, v []int, k int) (n int) {
+	for i := 0; i < len(s); i++ { n += int(s[i]) } // plain
+	for i := 1; i < len(s); i++ { n += int(s[i]) * i } // index used
+	for _, x := range v { n += x } // plain
+	for i := range v { n += v[i] } // plain
+	for range s { n++ } // not: runes
+	for i := 0; i < len(s); i++ { i++ } // not: moves
+	for i := 0; i < len(v); i++ { v[i] = 3 } // not: writes
+	for i := 0; i < len(v); i++ { v = v[1:] } // not: bound changes
+	for i := k; i < len(v); i++ { n += v[i] } // not: start unknown
+	m := len(v)
+	for i := 0; i < m; i++ { n += v[i] } // not: v is assigned above
+	l := len(s)
+	for i := 0; i < l; i++ { n += int(s[i]) } // plain
+	return n
+}
+`)
+	var got []string
+	for s := range Nodes[ast.Stmt](p, nil) {
+		switch s.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			l, ok := p.Elements(s)
+			switch {
+			case !ok:
+				got = append(got, "not")
+			case l.Plain:
+				got = append(got, "plain")
+			default:
+				got = append(got, "index")
+			}
+		}
+	}
+	want := "plain index plain plain not not not not not not plain"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}

@@ -1,0 +1,248 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// byteTable is C1. Comparisons on mixed bytes are branches that nobody can
+// predict; one load from 256 bytes that stay in the first cache is not.
+var byteTable = &mutate.Mutator{
+	Name: "byte-table",
+	Doc: "Look a property of a byte up in a table of 256 booleans instead of comparing it with one constant after another. " +
+		"On mixed bytes the comparisons are mispredicted branches, the load is not. Exact, because the table is filled by " +
+		"evaluating the original test on all 256 bytes.",
+	Before: `if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
+	After: `if wordByte[c] {
+
+var wordByte = func() (t [256]bool) {
+	for i := range t {
+		c := byte(i)
+		t[i] = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_'
+	}
+	return t
+}()`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findByteTests,
+	Rewrite: rewriteByteTest,
+}
+
+// A tableSite is either all calls of a predicate or one run of tests.
+type tableSite struct {
+	pred  *ast.FuncDecl
+	calls []*ast.CallExpr
+	run   []ast.Expr // neighbours in a chain of op, over one byte
+	op    token.Token
+}
+
+func findByteTests(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for _, d := range p.File.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil {
+			continue
+		}
+		if isPredicate(p, fn) && comparisons(p, fn) >= 2 {
+			if calls := callsInLoops(p, fn); len(calls) > 0 {
+				sites = append(sites, mutate.Site{Node: calls[0], Label: "calls of " + fn.Name.Name, Data: tableSite{pred: fn, calls: calls}})
+			}
+			continue
+		}
+		sites = append(sites, inlineTests(p, fn)...)
+	}
+	return sites
+}
+
+// callsInLoops lists the calls of a predicate on bytes outside of predicates
+// and initialisers, if at least one is in a loop.
+func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
+	var calls []*ast.CallExpr
+	hot := false
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		fn, arg := predicateCall(p, call)
+		around := p.FuncOf(call)
+		if fn != pred || arg == nil || around == nil || isPredicate(p, around) {
+			continue
+		}
+		calls = append(calls, call)
+		hot = hot || p.InLoop(call)
+	}
+	if !hot {
+		return nil
+	}
+	return calls
+}
+
+// inlineTests finds the runs of two and more tests of one byte in loops.
+func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
+	var sites []mutate.Site
+	covered := fn.Body.Lbrace // runs up to here are sites already
+	add := func(run []ast.Expr, op token.Token) {
+		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) {
+			return
+		}
+		covered = run[len(run)-1].End()
+		sites = append(sites, mutate.Site{Node: run[0], Label: "test of " + p.Text(run[0]), Data: tableSite{run: run, op: op}})
+	}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SwitchStmt:
+			if n.Tag == nil {
+				for _, c := range n.Body.List {
+					splitRuns(p, c.(*ast.CaseClause).List, token.COMMA, add)
+				}
+			}
+		case *ast.BinaryExpr:
+			if n.Op != token.LAND && n.Op != token.LOR || inChainOf(p, n) {
+				return true
+			}
+			splitRuns(p, operands(n, n.Op), n.Op, add)
+			_, whole := testOf(p, n)
+			return !whole
+		}
+		return true
+	})
+	return sites
+}
+
+// inChainOf reports whether a chain is part of a longer one, or of a case list,
+// that is looked at as a whole.
+func inChainOf(p *mutate.Pass, e *ast.BinaryExpr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.BinaryExpr:
+		if up.Op == e.Op {
+			return true
+		}
+		_, whole := testOf(p, up)
+		return whole
+	case *ast.CaseClause:
+		_, whole := testOf(p, e)
+		return whole
+	}
+	return false
+}
+
+// splitRuns cuts a list into maximal runs of tests of the same byte.
+func splitRuns(p *mutate.Pass, list []ast.Expr, op token.Token, yield func([]ast.Expr, token.Token)) {
+	start := -1
+	var last ast.Expr
+	for i, e := range list {
+		t, ok := testOf(p, e)
+		if start >= 0 && (!ok || !p.Same(last, t.operand)) {
+			yield(list[start:i], op)
+			start = -1
+		}
+		if ok && start < 0 {
+			start = i
+		}
+		last = t.operand
+	}
+	if start >= 0 {
+		yield(list[start:], op)
+	}
+}
+
+func rewriteByteTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(tableSite)
+	if site.pred != nil {
+		return tableOfPredicate(p, site), nil
+	}
+	return tableOfRun(p, site), nil
+}
+
+func tableOfPredicate(p *mutate.Pass, s tableSite) []mutate.Edit {
+	pred := s.pred.Name.Name
+	name := baseName(pred)
+	if name == pred {
+		name += "Table"
+	}
+	name = p.Fresh(name, name+"Table")
+	param := p.Text(s.pred.Type.Params.List[0].Type)
+	edits := []mutate.Edit{p.Declare(s.pred, fmt.Sprintf(`
+// %s[c] is %s(c), without its branches.
+var %s = func() (t [256]bool) {
+	for c := range t {
+		t[c] = %s(%s(c))
+	}
+	return t
+}()`, name, pred, name, pred, param))}
+	for _, call := range s.calls {
+		_, arg := predicateCall(p, call)
+		edits = append(edits, p.Replace(call, name+"["+p.Text(arg)+"]"))
+	}
+	return edits
+}
+
+func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
+	first, last := s.run[0], s.run[len(s.run)-1]
+	operand := mustTest(p, first).operand
+	name := p.Fresh(baseName(p.FuncOf(first).Name.Name) + "Byte")
+	local := "c"
+	if v := p.Var(operand); v != nil {
+		local = v.Name()
+	}
+	test := ""
+	for i, e := range s.run {
+		if i > 0 {
+			test += " " + joiner(s.op) + " "
+		}
+		if len(s.run) == 1 {
+			e = ast.Unparen(e)
+		}
+		test += parenthesised(p, e, s.op, func(n ast.Node) (string, bool) {
+			if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
+				return local, true
+			}
+			return "", false
+		})
+	}
+	return []mutate.Edit{
+		p.Span(first.Pos(), last.End(), name+"["+p.Text(operand)+"]"),
+		p.Declare(first, fmt.Sprintf(`
+// %s answers with one load what would take %d comparisons.
+var %s = func() (t [256]bool) {
+	for i := range t {
+		%s := byte(i)
+		t[i] = %s
+	}
+	return t
+}()`, name, countLeaves(p, s.run), name, local, test)),
+	}
+}
+
+func joiner(op token.Token) string {
+	if op == token.COMMA {
+		return "||"
+	}
+	return op.String()
+}
+
+// parenthesised is the text of e as an operand of op.
+func parenthesised(p *mutate.Pass, e ast.Expr, op token.Token, sub func(ast.Node) (string, bool)) string {
+	text := p.TextWith(e, sub)
+	if b, ok := e.(*ast.BinaryExpr); ok && op == token.LAND && b.Op == token.LOR {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+func mustTest(p *mutate.Pass, e ast.Expr) byteTest {
+	t, ok := testOf(p, e)
+	if !ok {
+		panic("rules: a run holds an expression that is no byte test")
+	}
+	return t
+}
+
+func countLeaves(p *mutate.Pass, run []ast.Expr) int {
+	n := 0
+	for _, e := range run {
+		n += mustTest(p, e).leaves
+	}
+	return n
+}

@@ -1,0 +1,180 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// A byteTest is a boolean expression that depends on one byte and nothing
+// else: comparisons with constants, calls of pure predicates and look-ups in
+// frozen tables, joined by && || and !.
+type byteTest struct {
+	operand ast.Expr // the byte: a variable or an element
+	leaves  int      // comparisons, those in called predicates included
+}
+
+// testOf recognises a byteTest.
+func testOf(p *mutate.Pass, e ast.Expr) (t byteTest, ok bool) {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.UnaryExpr:
+		if e.Op == token.NOT {
+			return testOf(p, e.X)
+		}
+	case *ast.BinaryExpr:
+		return binaryTest(p, e)
+	case *ast.CallExpr:
+		if fn, arg := predicateCall(p, e); fn != nil {
+			return byteTest{arg, comparisons(p, fn)}, true
+		}
+	case *ast.IndexExpr:
+		v := p.Var(e.X)
+		if v == nil || !isTable(v.Type(), 256) || !p.Frozen(v) || p.Basic(e) != types.Bool {
+			return t, false
+		}
+		if arg := byteOperand(p, e.Index); arg != nil {
+			return byteTest{arg, 1}, true
+		}
+	}
+	return t, false
+}
+
+func binaryTest(p *mutate.Pass, e *ast.BinaryExpr) (t byteTest, ok bool) {
+	switch e.Op {
+	case token.LAND, token.LOR:
+		x, okX := testOf(p, e.X)
+		y, okY := testOf(p, e.Y)
+		if !okX || !okY || !p.Same(x.operand, y.operand) {
+			return t, false
+		}
+		return byteTest{x.operand, x.leaves + y.leaves}, true
+	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		if _, constant := p.Int(e.Y); constant {
+			if op := byteOperand(p, e.X); op != nil {
+				return byteTest{op, 1}, true
+			}
+		}
+		if _, constant := p.Int(e.X); constant {
+			if op := byteOperand(p, e.Y); op != nil {
+				return byteTest{op, 1}, true
+			}
+		}
+	}
+	return t, false
+}
+
+// byteOperand returns e when it is a byte that may be read twice: a variable,
+// or an element named by variables and constants.
+func byteOperand(p *mutate.Pass, e ast.Expr) ast.Expr {
+	e = ast.Unparen(e)
+	if p.Basic(e) != types.Uint8 {
+		return nil
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		if p.Var(e) != nil {
+			return e
+		}
+	case *ast.IndexExpr:
+		f := p.Effects(e)
+		if p.Var(e.X) != nil && mutate.IsBytes(p.Info.TypeOf(e.X)) && !f.Writes {
+			return e
+		}
+	}
+	return nil
+}
+
+func isTable(t types.Type, n int64) bool {
+	a, ok := t.Underlying().(*types.Array)
+	return ok && a.Len() == n
+}
+
+// predicateCall recognises a call of a pure predicate of the candidate file on
+// a byte, directly or converted: isX(c), isX(rune(c)). It returns the
+// predicate and the byte.
+func predicateCall(p *mutate.Pass, call *ast.CallExpr) (*ast.FuncDecl, ast.Expr) {
+	fn := p.Decl(p.Callee(call))
+	if fn == nil || !isPredicate(p, fn) || len(call.Args) != 1 {
+		return nil, nil
+	}
+	arg := ast.Unparen(call.Args[0])
+	if conv, ok := arg.(*ast.CallExpr); ok && len(conv.Args) == 1 && p.Info.Types[conv.Fun].IsType() {
+		arg = conv.Args[0]
+	}
+	return fn, byteOperand(p, arg)
+}
+
+// isPredicate reports whether fn maps one integer to a bool and does and reads
+// nothing else.
+func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 || sig.Results().Len() != 1 {
+		return false
+	}
+	in, ok := sig.Params().At(0).Type().Underlying().(*types.Basic)
+	out, ok2 := sig.Results().At(0).Type().(*types.Basic)
+	if !ok || !ok2 || in.Info()&types.IsInteger == 0 || out.Kind() != types.Bool {
+		return false
+	}
+	f := p.Effects(fn.Body)
+	return !f.Writes && !f.Reads && !f.Panics
+}
+
+// comparisons counts what a predicate compares, a call as three.
+func comparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
+	n := 0
+	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
+		switch e := e.(type) {
+		case *ast.BinaryExpr:
+			if e.Op != token.LAND && e.Op != token.LOR {
+				n++
+			}
+		case *ast.CallExpr:
+			n += 3
+		}
+	}
+	for c := range mutate.Nodes[*ast.CaseClause](p, fn.Body) {
+		n += len(c.List)
+	}
+	return n
+}
+
+// operands flattens a chain of one operator.
+func operands(e ast.Expr, op token.Token) []ast.Expr {
+	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == op {
+		return append(operands(b.X, op), operands(b.Y, op)...)
+	}
+	return []ast.Expr{e}
+}
+
+// baseName turns isTagChar and IsTagChar into tagChar, parse into parse.
+func baseName(name string) string {
+	for _, prefix := range []string{"is", "Is"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" && unicode.IsUpper(rune(rest[0])) {
+			name = rest
+		}
+	}
+	return lowerFirst(name)
+}
+
+// lowerFirst makes a name unexported: ASCIIOnly becomes asciiOnly.
+func lowerFirst(name string) string {
+	upper := 0
+	for upper < len(name) && unicode.IsUpper(rune(name[upper])) {
+		upper++
+	}
+	if upper > 1 && upper < len(name) {
+		upper--
+	}
+	return strings.ToLower(name[:upper]) + name[upper:]
+}
+
+func upperFirst(name string) string {
+	r, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(r)) + name[size:]
+}

@@ -1,0 +1,177 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strconv"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// skipRun is L1 for loops that carry state or move their index: most turns
+// take one arm that does nothing new.
+var skipRun = &mutate.Mutator{
+	Name: "skip-run",
+	Doc: "Step over a run of ordinary bytes several at a time in the arm that accepts them. Legal because accepting a byte has no " +
+		"effect, or sets variables to constants, so that a run of them amounts to one.",
+	Before: `for i := 0; i < len(s); i++ {
+	if plain[s[i]] {
+		continue
+	}
+	...`,
+	After: `for i := 0; i < len(s); i++ {
+	if plain[s[i]] {
+		for i+4 < len(s) && plain[s[i+1]] && plain[s[i+2]] && plain[s[i+3]] && plain[s[i+4]] {
+			i += 4
+		}
+		continue
+	}
+	...`,
+	Class: beagle.E0,
+	Gain:  1.15,
+	Find:  findSkipRun,
+	Params: func(*mutate.Pass, mutate.Site) []mutate.Param {
+		return []mutate.Param{{Label: "4", Value: 4}, {Label: "8", Value: 8}}
+	},
+	Rewrite: rewriteSkipRun,
+}
+
+type skipSite struct {
+	loop *mutate.CountedLoop
+	test ast.Expr // over s[i] or the copy of it
+	at   token.Pos
+}
+
+func findSkipRun(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		l, ok := p.Counted(f)
+		if !ok || l.Seq == nil || !l.Strict || !mutate.IsBytes(l.Seq.Type()) || p.Assigned(l.Seq, f) {
+			continue
+		}
+		test, body, last := acceptingArm(p, l)
+		if test == nil || !idempotent(p, l, body, last) || hasLoop(p, f.Body) {
+			continue
+		}
+		at := f.Body.Lbrace
+		if len(body) > 0 {
+			at = body[0].Pos()
+		} else {
+			continue
+		}
+		sites = append(sites, mutate.Site{Node: test, Label: "accepting arm of the loop over " + l.Seq.Name(), Data: skipSite{l, test, at}})
+	}
+	return sites
+}
+
+func hasLoop(p *mutate.Pass, n ast.Node) bool {
+	for s := range mutate.Nodes[ast.Stmt](p, n) {
+		switch s.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			return true
+		}
+	}
+	return false
+}
+
+// acceptingArm finds the first arm of the body: an if, or the first case of a
+// switch, behind nothing but a copy of the element. last says that nothing
+// follows the arm in the body.
+func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []ast.Stmt, last bool) {
+	list := l.Stmt.Body.List
+	if len(list) > 0 && elementCopy(p, l, list[0]) != nil {
+		list = list[1:]
+	}
+	if len(list) == 0 {
+		return nil, nil, false
+	}
+	last = len(list) == 1
+	switch s := list[0].(type) {
+	case *ast.IfStmt:
+		if s.Init == nil {
+			test, body = s.Cond, s.Body.List
+		}
+	case *ast.SwitchStmt:
+		if s.Init != nil || s.Tag != nil || len(s.Body.List) == 0 {
+			return nil, nil, false
+		}
+		if c := s.Body.List[0].(*ast.CaseClause); len(c.List) == 1 {
+			test, body = c.List[0], c.Body
+		}
+	}
+	if test == nil {
+		return nil, nil, false
+	}
+	t, ok := testOf(p, test)
+	if !ok || !isElementOf(p, l, t.operand) {
+		return nil, nil, false
+	}
+	return test, body, last
+}
+
+// elementCopy is c when s is c := seq[i].
+func elementCopy(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt) *types.Var {
+	as, ok := s.(*ast.AssignStmt)
+	if !ok || as.Tok != token.DEFINE || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+		return nil
+	}
+	ix, ok := ast.Unparen(as.Rhs[0]).(*ast.IndexExpr)
+	if !ok || p.Var(ix.X) != l.Seq || p.Var(ix.Index) != l.Index {
+		return nil
+	}
+	return p.Var(as.Lhs[0])
+}
+
+func isElementOf(p *mutate.Pass, l *mutate.CountedLoop, e ast.Expr) bool {
+	if ix, ok := e.(*ast.IndexExpr); ok {
+		return p.Var(ix.X) == l.Seq && p.Var(ix.Index) == l.Index
+	}
+	v := p.Var(e)
+	return v != nil && v == elementCopy(p, l, l.Stmt.Body.List[0])
+}
+
+// idempotent reports whether doing the arm for a run of bytes is doing it for
+// one: it only assigns constants to variables, and the turn ends with it.
+func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last bool) bool {
+	if len(body) == 0 {
+		return false
+	}
+	if b, ok := body[len(body)-1].(*ast.BranchStmt); ok && b.Tok == token.CONTINUE && b.Label == nil {
+		body, last = body[:len(body)-1], true
+	}
+	for _, s := range body {
+		as, ok := s.(*ast.AssignStmt)
+		if !ok || as.Tok != token.ASSIGN {
+			return false
+		}
+		for i := range as.Lhs {
+			v := p.Var(as.Lhs[i])
+			if v == nil || v == l.Index || v == l.Seq || p.IsGlobal(v) || len(as.Rhs) != len(as.Lhs) || p.Info.Types[as.Rhs[i]].Value == nil {
+				return false
+			}
+		}
+	}
+	return last
+}
+
+func rewriteSkipRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	site, k := s.Data.(skipSite), param.Value.(int)
+	seq, i := site.loop.Seq.Name(), site.loop.Index.Name()
+	bound := p.Text(site.loop.Bound)
+	tests := []string{fmt.Sprintf("%s+%d < %s", i, k, bound)}
+	operand := mustTest(p, site.test).operand
+	for j := range k {
+		elem := fmt.Sprintf("%s[%s+%d]", seq, i, j+1)
+		tests = append(tests, parenthesised(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
+			if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
+				return elem, true
+			}
+			return "", false
+		}))
+	}
+	text := fmt.Sprintf("for %s {\n%s += %s\n}\n", joinTests(tests, "&&"), i, strconv.Itoa(k))
+	return []mutate.Edit{p.Insert(site.at, text)}, nil
+}
