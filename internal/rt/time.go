@@ -1,0 +1,464 @@
+package rt
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// The timing loop. One process times all the variants of a request together:
+//
+//   - The inputs are a weighted, shuffled sequence of records, cut into
+//     windows. A round visits one window, and every variant runs over that
+//     same window in one slice of 50 to 200 µs: long against the clock, short
+//     against the time between two preemptions. The order within a round is
+//     random, so that nobody profits from its neighbour.
+//   - One number of calls is shared by all. It is calibrated as a minimum of
+//     several, because a number that was found in a preempted moment biases
+//     everything that follows.
+//   - Before the slices of a round an untimed pass over the window brings the
+//     inputs into the cache, so that being first costs nothing.
+//   - The collector runs between slices only. What collections cost is told
+//     apart from it (Timing.GCByte).
+//   - Each slice is timed by the wall clock and by the thread's own processor
+//     clock. Where they differ, the slice was preempted; the parent decides
+//     what to do with it. No statistics happen here: raw samples go back.
+
+// Time is the request of the time mode: what to time and how.
+type Time struct {
+	Variants   []int     `json:"variants"` // indexes into the harness's variants; the first one calibrates
+	Sets       []TimeSet `json:"sets"`
+	Seed       uint64    `json:"seed"`        // of the sequence and of the order; two processes with one seed see the same inputs
+	Slice      int64     `json:"slice_ns"`    // wanted length of a slice; 0 is 100 µs
+	Calls      int       `json:"calls"`       // calls a slice; 0 calibrates
+	Mutates    bool      `json:"mutates"`     // the target changes its arguments: they are put back before every slice
+	SkipPanics bool      `json:"skip_panics"` // leave out records on which the original panics
+	GC         bool      `json:"gc"`          // measure GCByte too
+	Profile    int64     `json:"profile_ns"`  // take a CPU profile of the variants for so long instead of timing them
+}
+
+// A TimeSet is a file of records with the time to spend on it.
+type TimeSet struct {
+	Records string `json:"records"`
+	Budget  int64  `json:"budget_ns"`
+}
+
+// TimeReply holds one Timing a set, or the profile.
+type TimeReply struct {
+	Sets    []Timing `json:"sets,omitempty"`
+	GCByte  float64  `json:"gc_ns_byte,omitempty"` // processor time that collections take for each byte allocated
+	Profile []byte   `json:"profile,omitempty"`    // pprof format
+}
+
+// A Timing is the raw samples of one set. The outer index of Wall, CPU,
+// Passes, Allocs and Bytes is that of Time.Variants.
+type Timing struct {
+	Calls    int       `json:"calls"`   // calls of one pass over a window
+	Passes   []int     `json:"passes"`  // passes that one slice makes; above 1 for variants too fast for the slice
+	Windows  int       `json:"windows"` // windows in the sequence
+	Distinct int       `json:"distinct"`
+	Skipped  int       `json:"skipped"` // records on which the original panics
+	Empty    [2]int64  `json:"empty"`   // what the two clocks show for a slice without calls: to be subtracted
+	Window   []int     `json:"window"`  // of each round
+	Wall     [][]int64 `json:"wall"`    // nanoseconds of each slice, by variant and round
+	CPU      [][]int64 `json:"cpu"`     // the same by the thread's clock; empty where there is none
+	Allocs   []float64 `json:"allocs"`  // allocations a call
+	Bytes    []float64 `json:"bytes"`   // bytes allocated a call
+	Millis   float64   `json:"millis"`  // spent on all of this set
+}
+
+const (
+	defaultSlice = 100 * time.Microsecond
+	minSequence  = 8192     // calls that the windows hold together, when time allows: twice the 4,096 inputs that keep a branch predictor honest
+	minWindows   = 4        // several windows, so that no single order is learnt
+	maxWindow    = 1 << 14  // calls in a window: its arguments should stay in the second-level cache
+	minVisits    = 9        // visits of each window: the parent takes a median with an interval over them
+	maxSlices    = 60000    // samples of a set: bounds the reply
+	minRounds    = 12       // below which a budget is overdrawn, up to overdraft times
+	overdraft    = 3        //
+	shortSlice   = 20000    // ns: a faster variant repeats its pass until it takes so long
+	maxPasses    = 4096     //
+	heapLimit    = 64 << 20 // bytes allocated between two collections
+)
+
+func (h *Harness[A, R]) time(q *Time) (any, error) {
+	if len(q.Variants) == 0 || len(q.Sets) == 0 {
+		return nil, fmt.Errorf("time: no variants or no records are named")
+	}
+	for _, v := range q.Variants {
+		if v < 0 || v >= len(h.Variants) {
+			return nil, fmt.Errorf("time: variant %d of %d", v, len(h.Variants))
+		}
+	}
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread() // the thread's clock belongs to one thread
+	if q.Profile > 0 {
+		return h.profile(q)
+	}
+	debug.SetGCPercent(-1)
+	reply := &TimeReply{}
+	if q.GC {
+		reply.GCByte = collectionCost()
+	}
+	for i, set := range q.Sets {
+		t, err := h.timer(q, set, uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		reply.Sets = append(reply.Sets, t.run())
+		runtime.GC()
+	}
+	return reply, nil
+}
+
+// A timer times the variants on one set.
+type timer[A, R any] struct {
+	q       *Time
+	run1    []func([]A) // the variants' Time functions
+	rng     *rand.Rand
+	records []A
+	weights []float64
+	mutable []*restorer[A] // one a window, when the target changes its arguments
+	windows [][]A
+	cost    []float64 // estimated ns a call, by variant
+	pending float64   // bytes allocated since the last collection, as estimated
+	budget  time.Duration
+	start   time.Time
+	out     Timing
+}
+
+func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], error) {
+	t := &timer[A, R]{q: q, rng: rand.New(rand.NewPCG(q.Seed, i)), budget: time.Duration(set.Budget), start: time.Now()}
+	for _, v := range q.Variants {
+		t.run1 = append(t.run1, h.Variants[v].Time)
+	}
+	var err error
+	if t.records, t.weights, err = LoadArgs[A](set.Records, h.Types); err != nil {
+		return nil, err
+	}
+	if q.SkipPanics {
+		t.out.Skipped = h.dropPanics(q.Variants[0], &t.records, &t.weights)
+	}
+	if len(t.records) == 0 {
+		return nil, fmt.Errorf("time: %s holds no record that can be timed", set.Records)
+	}
+	return t, nil
+}
+
+// dropPanics removes the records on which variant v panics: a panic cannot be
+// timed from outside without the cost of recovering from it.
+func (h *Harness[A, R]) dropPanics(v int, records *[]A, weights *[]float64) int {
+	kept, keptWeights := (*records)[:0:0], (*weights)[:0:0]
+	for i := range *records {
+		if !h.panics(v, Clone(&(*records)[i])) {
+			kept = append(kept, (*records)[i])
+			keptWeights = append(keptWeights, (*weights)[i])
+		}
+	}
+	dropped := len(*records) - len(kept)
+	*records, *weights = kept, keptWeights
+	return dropped
+}
+
+func (h *Harness[A, R]) panics(v int, a *A) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
+	var r R
+	h.Variants[v].Eval(a, &r)
+	return false
+}
+
+// run times the set.
+func (t *timer[A, R]) run() Timing {
+	n := len(t.run1)
+	t.out.Wall, t.out.CPU = make([][]int64, n), make([][]int64, n)
+	t.out.Empty = t.empty()
+	t.calibrate()
+	t.cut(t.plan())
+	t.allocations()
+	t.settle()
+	end := t.start.Add(t.budget)
+	hard := t.start.Add(overdraft * t.budget)
+	order := t.rng.Perm(len(t.windows))
+	for round := 0; round*n < maxSlices; round++ {
+		if now := time.Now(); now.After(hard) && round > 0 || now.After(end) && round >= minRounds {
+			break
+		}
+		if round%len(order) == 0 {
+			t.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
+		t.round(order[round%len(order)])
+	}
+	t.out.Millis = float64(time.Since(t.start).Microseconds()) / 1000
+	return t.out
+}
+
+// round visits one window with every variant, in random order.
+func (t *timer[A, R]) round(w int) {
+	t.out.Window = append(t.out.Window, w)
+	if !t.q.Mutates {
+		t.run1[t.rng.IntN(len(t.run1))](t.windows[w]) // whoever it is, it is not always the same
+	}
+	for _, v := range t.rng.Perm(len(t.run1)) {
+		wall, cpu := t.slice(v, w)
+		t.out.Wall[v] = append(t.out.Wall[v], wall)
+		if cpu >= 0 {
+			t.out.CPU[v] = append(t.out.CPU[v], cpu)
+		}
+	}
+}
+
+// slice runs variant v over window w and times it.
+func (t *timer[A, R]) slice(v, w int) (wall, cpu int64) {
+	f, a := t.run1[v], t.windows[w]
+	passes := t.out.Passes[v]
+	if t.collect(v, passes*len(a)) && !t.q.Mutates {
+		f(a) // the collection emptied the caches
+	}
+	if t.mutable != nil {
+		t.mutable[w].restore(a)
+	}
+	return clocked(func() {
+		for range passes {
+			f(a)
+		}
+	})
+}
+
+// clocked times f by both clocks; cpu is -1 where there is no thread clock.
+// The cheap wall clock is read inside the dear one, so that it sees f alone.
+func clocked(f func()) (wall, cpu int64) {
+	c := threadCPU()
+	s := time.Now()
+	f()
+	wall = int64(time.Since(s))
+	if c < 0 {
+		return wall, -1
+	}
+	return wall, threadCPU() - c
+}
+
+// collect runs the collector when the next slice could pass the limit. It
+// reports whether it did.
+func (t *timer[A, R]) collect(v, calls int) bool {
+	t.pending += t.out.Bytes[v] * float64(calls)
+	if t.pending < heapLimit {
+		return false
+	}
+	t.pending = t.out.Bytes[v] * float64(calls)
+	runtime.GC()
+	return true
+}
+
+// empty is what the clocks show for nothing.
+func (t *timer[A, R]) empty() [2]int64 {
+	best := [2]int64{1 << 40, 1 << 40}
+	for range 100 {
+		wall, cpu := clocked(func() { t.run1[0](nil) })
+		best = [2]int64{min(best[0], wall), min(best[1], cpu)}
+	}
+	return best
+}
+
+// calibrate estimates the cost of a call of each variant, and chooses the
+// number of calls that all slices share.
+func (t *timer[A, R]) calibrate() {
+	probe := t.probe()
+	t.cost = make([]float64, len(t.run1))
+	for v := range t.run1 {
+		t.cost[v] = max(float64(t.fastest(v, probe)-t.out.Empty[0]), 1) / float64(len(probe))
+	}
+	t.out.Calls = t.q.Calls
+	if t.out.Calls == 0 {
+		t.out.Calls = min(max(int(float64(t.sliceNanos())/t.cost[0]), 1), maxWindow)
+	}
+	t.out.Passes = make([]int, len(t.run1))
+	for v, c := range t.cost {
+		t.out.Passes[v] = 1
+		if one := c * float64(t.out.Calls); one < shortSlice && !t.q.Mutates {
+			t.out.Passes[v] = min(int(shortSlice/one)+1, maxPasses)
+		}
+	}
+}
+
+// probe is a sequence that the first variant takes a few slices for: long
+// enough to average over different inputs.
+func (t *timer[A, R]) probe() []A {
+	all := t.sequence(1024)
+	for n := 1; n < len(all); n *= 4 {
+		if t.once(0, all[:n]) > 5*t.sliceNanos() {
+			return all[:n]
+		}
+	}
+	return all
+}
+
+// fastest is the minimum of several passes of variant v, so that a preempted
+// moment does not count. Slow calls are tried less often.
+func (t *timer[A, R]) fastest(v int, calls []A) int64 {
+	share := int64(t.budget) / int64(10*len(t.run1))
+	best := t.once(v, calls)
+	for i, spent := 1, best; i < 7 && (i < 2 || spent < share) && spent < int64(t.budget); i++ {
+		took := t.once(v, calls)
+		spent += took
+		best = min(best, took)
+	}
+	return best
+}
+
+// once times one pass over fresh copies of the calls.
+func (t *timer[A, R]) once(v int, calls []A) int64 {
+	if t.q.Mutates {
+		calls = clones(calls)
+	}
+	s := time.Now()
+	t.run1[v](calls)
+	return int64(time.Since(s))
+}
+
+func (t *timer[A, R]) sliceNanos() int64 {
+	if t.q.Slice > 0 {
+		return t.q.Slice
+	}
+	return int64(defaultSlice)
+}
+
+// plan chooses the number of windows: enough of them for many distinct inputs
+// and few enough that each is visited several times.
+func (t *timer[A, R]) plan() int {
+	round := 0.0
+	for v, c := range t.cost {
+		round += c * float64(t.out.Calls*t.out.Passes[v])
+	}
+	if t.q.Mutates {
+		round += float64(t.out.Calls*len(t.run1)) * 100 // ns to put a call's arguments back
+	} else {
+		round += round / float64(len(t.run1)) // the untimed pass
+	}
+	rounds := float64(t.budget) / max(round, 1)
+	want := max(minWindows, (minSequence+t.out.Calls-1)/t.out.Calls)
+	return max(1, min(want, int(rounds)/minVisits))
+}
+
+// cut draws the sequence and cuts it into windows.
+func (t *timer[A, R]) cut(windows int) {
+	n := t.out.Calls
+	picks := t.draw(windows * n)
+	t.out.Windows = windows
+	t.out.Distinct = countDistinct(picks, len(t.records))
+	for w := range windows {
+		a := make([]A, n)
+		for i, p := range picks[w*n : (w+1)*n] {
+			a[i] = t.records[p]
+		}
+		if t.q.Mutates {
+			a = clones(a)
+			t.mutable = append(t.mutable, newRestorer(a))
+		}
+		t.windows = append(t.windows, a)
+	}
+}
+
+// sequence is a weighted, shuffled sequence of n records.
+func (t *timer[A, R]) sequence(n int) []A {
+	s := make([]A, n)
+	for i, p := range t.draw(n) {
+		s[i] = t.records[p]
+	}
+	return s
+}
+
+// draw picks n records in proportion to their weights, shuffled. Systematic
+// sampling: one random start, then equal steps through the cumulated weights,
+// so that every record gets its share to within one call.
+func (t *timer[A, R]) draw(n int) []int {
+	total := 0.0
+	for _, w := range t.weights {
+		total += w
+	}
+	picks := make([]int, 0, n)
+	step := total / float64(n)
+	at, sum, i := t.rng.Float64()*step, 0.0, 0
+	// Records pass in random order, else a small draw from many records
+	// always holds the same neighbours.
+	order := t.rng.Perm(len(t.weights))
+	for len(picks) < n {
+		for i < len(order)-1 && sum+t.weights[order[i]] <= at {
+			sum += t.weights[order[i]]
+			i++
+		}
+		picks = append(picks, order[i])
+		at += step
+	}
+	t.rng.Shuffle(n, func(i, j int) { picks[i], picks[j] = picks[j], picks[i] })
+	return picks
+}
+
+func countDistinct(picks []int, n int) int {
+	seen, count := make([]bool, n), 0
+	for _, p := range picks {
+		if !seen[p] {
+			seen[p] = true
+			count++
+		}
+	}
+	return count
+}
+
+// allocations counts what a call allocates, over at most 4,096 calls, after a
+// pass that fills pools and grows maps.
+func (t *timer[A, R]) allocations() {
+	t.out.Allocs, t.out.Bytes = make([]float64, len(t.run1)), make([]float64, len(t.run1))
+	a := t.windows[0][:min(len(t.windows[0]), 4096)]
+	for v, f := range t.run1 {
+		var before, after runtime.MemStats
+		fresh := a
+		if t.q.Mutates {
+			f(clones(a))
+			fresh = clones(a)
+		} else {
+			f(a)
+		}
+		runtime.ReadMemStats(&before)
+		f(fresh)
+		runtime.ReadMemStats(&after)
+		t.out.Allocs[v] = float64(after.Mallocs-before.Mallocs) / float64(len(a))
+		t.out.Bytes[v] = float64(after.TotalAlloc-before.TotalAlloc) / float64(len(a))
+	}
+	runtime.GC()
+}
+
+// settle touches the memory that an allocating variant will use until the
+// first collection: the first use of a page costs a fault that a long-running
+// service no longer pays. Then every variant runs once, untimed.
+func (t *timer[A, R]) settle() {
+	need := 0.0
+	for v, b := range t.out.Bytes {
+		need = max(need, b*float64(t.out.Calls*t.out.Passes[v]))
+	}
+	if need > 0 {
+		touchPages(heapLimit)
+		runtime.GC()
+	}
+	for v := range t.run1 {
+		t.slice(v, 0)
+	}
+}
+
+//go:noinline
+func touchPages(n int) byte {
+	b := make([]byte, n)
+	for i := 0; i < n; i += 4096 {
+		b[i] = 1
+	}
+	return b[n-1]
+}
+
+func clones[A any](a []A) []A {
+	c := make([]A, len(a))
+	for i := range a {
+		c[i] = *Clone(&a[i])
+	}
+	return c
+}

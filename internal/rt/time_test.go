@@ -1,0 +1,169 @@
+package rt
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+	"time"
+)
+
+type sortArgs struct{ A0 []int }
+
+type sortResults struct{}
+
+// testTimer times functions over records without a record file.
+func testTimer(q *Time, records []sortArgs, weights []float64, run ...func([]sortArgs)) *timer[sortArgs, sortResults] {
+	return &timer[sortArgs, sortResults]{
+		q: q, rng: rand.New(rand.NewPCG(1, 2)), records: records, weights: weights,
+		budget: 30 * time.Millisecond, start: time.Now(), run1: run,
+	}
+}
+
+func unsorted(n, length int) ([]sortArgs, []float64) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	records, weights := make([]sortArgs, n), make([]float64, n)
+	for i := range records {
+		records[i].A0, weights[i] = rng.Perm(length), 1
+	}
+	return records, weights
+}
+
+// A function that sorts in place must get unsorted input in every slice.
+func TestTimePutsArgumentsBack(t *testing.T) {
+	records, weights := unsorted(40, 16)
+	sorted := 0
+	run := func(a []sortArgs) {
+		for _, x := range a {
+			if sort.IntsAreSorted(x.A0) {
+				sorted++
+			}
+			sort.Ints(x.A0)
+		}
+	}
+	got := testTimer(&Time{Mutates: true}, records, weights, run, run).run()
+	if sorted != 0 {
+		t.Errorf("%d calls were given input that an earlier call had sorted", sorted)
+	}
+	if len(got.Wall[0]) < minRounds {
+		t.Errorf("%d rounds in the budget, want at least %d", len(got.Wall[0]), minRounds)
+	}
+}
+
+func TestTimeSamples(t *testing.T) {
+	records, weights := unsorted(5000, 8)
+	sum := 0
+	run := func(a []sortArgs) {
+		for _, x := range a {
+			sum += x.A0[0]
+		}
+	}
+	grow := func(a []sortArgs) {
+		for _, x := range a {
+			sink = append([]int(nil), x.A0...)
+		}
+	}
+	got := testTimer(&Time{}, records, weights, run, grow).run()
+	if got.Distinct < 4096 {
+		t.Errorf("%d distinct inputs of 5,000, want at least 4,096", got.Distinct)
+	}
+	if got.Allocs[0] != 0 || got.Allocs[1] != 1 || got.Bytes[1] != 64 {
+		t.Errorf("allocations %v, bytes %v; want 0 and 1 of 64 bytes", got.Allocs, got.Bytes)
+	}
+	for v := range got.Wall {
+		if len(got.Wall[v]) != len(got.Window) {
+			t.Errorf("variant %d: %d samples in %d rounds", v, len(got.Wall[v]), len(got.Window))
+		}
+	}
+}
+
+var sink []int
+
+// A variant that is far too fast for the clock repeats its pass.
+func TestTimeRepeatsFastVariants(t *testing.T) {
+	records, weights := unsorted(1, 8)
+	slow := func(a []sortArgs) {
+		for range a {
+			for s := time.Now(); time.Since(s) < 300*time.Microsecond; {
+			}
+		}
+	}
+	got := testTimer(&Time{}, records, weights, slow, func(a []sortArgs) {}).run()
+	if got.Calls > 2 || got.Passes[0] != 1 || got.Passes[1] < 1000 {
+		t.Errorf("%d calls, %v passes; want one call, and many passes of the fast variant only", got.Calls, got.Passes)
+	}
+}
+
+// Every record gets its share of the calls to within one call.
+func TestDrawKeepsWeights(t *testing.T) {
+	weights := []float64{1, 2, 3, 94, 0.001}
+	picks := testTimer(&Time{}, nil, weights).draw(1000)
+	count := make([]int, len(weights))
+	for _, p := range picks {
+		count[p]++
+	}
+	for i, w := range weights {
+		if want := w * 10; float64(count[i]) < want-1 || float64(count[i]) > want+1 {
+			t.Errorf("record %d of weight %v: %d of 1,000 calls", i, w, count[i])
+		}
+	}
+	if slices.IsSorted(picks) {
+		t.Error("the sequence is not shuffled")
+	}
+}
+
+type deepArgs struct {
+	A0 *node
+	A1 [2][]byte
+	A2 any
+	A3 map[string]int
+}
+
+type node struct {
+	next *node
+	vals []int
+}
+
+func TestRestore(t *testing.T) {
+	fill := func() []deepArgs {
+		n := &node{vals: make([]int, 1, 4)}
+		n.next = n
+		return []deepArgs{{A0: n, A1: [2][]byte{[]byte("ab"), nil}, A2: &node{vals: []int{7}}}}
+	}
+	a := fill()
+	r := newRestorer(a)
+	if r.pristine != nil {
+		t.Fatal("arguments without a map are cloned anew each time")
+	}
+	n, b := a[0].A0, a[0].A1[0]
+	full := n.vals[:4]
+	a[0].A0.next, a[0].A0.vals = nil, append(a[0].A0.vals, 9, 9, 9, 9)
+	full[3], b[0] = 5, 'x'
+	a[0].A2.(*node).vals[0] = 8
+	a[0].A0, a[0].A1[1] = nil, []byte{1}
+	r.restore(a)
+	switch {
+	case a[0].A0 != n || n.next != n || len(n.vals) != 1 || full[3] != 0:
+		t.Errorf("node not restored: %v %v", n, full)
+	case string(a[0].A1[0]) != "ab" || a[0].A1[1] != nil:
+		t.Errorf("bytes not restored: %q", a[0].A1)
+	case a[0].A2.(*node).vals[0] != 7:
+		t.Error("memory behind an interface not restored")
+	}
+}
+
+func TestRestoreMaps(t *testing.T) {
+	a := []deepArgs{{A3: map[string]int{"k": 1}}}
+	r := newRestorer(a)
+	delete(a[0].A3, "k")
+	r.restore(a)
+	if a[0].A3["k"] != 1 {
+		t.Error("a map was not put back")
+	}
+}
+
+func TestCollectionCost(t *testing.T) {
+	if c := collectionCost(); c <= 0 || c > 1000 {
+		t.Errorf("a live byte costs %v ns to collect", c)
+	}
+}
