@@ -1,0 +1,178 @@
+package rt
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A Diff is an input on which the candidate and the original differ.
+type Diff struct {
+	Case  int      `json:"case"` // index of the record or number of the generated case, see Begin
+	Args  []byte   `json:"args"`
+	Kind  string   `json:"kind"`  // "result", "panic", "argument", "alias", "state", "hang", "crash"; "slow" when the original takes too long
+	Call  []string `json:"call"`  // the arguments as Go expressions
+	Want  string   `json:"want"`  // what the original does, for people
+	Got   string   `json:"got"`   // what the candidate does
+	Check string   `json:"check"` // what was done to see it, when one call does not show it
+
+	WantGo    []string `json:"want_go,omitempty"` // the original's results as Go expressions; empty when it panics
+	WantPanic bool     `json:"want_panic,omitempty"`
+	Imports   []string `json:"imports,omitempty"` // what the expressions need
+	Shrunk    int      `json:"shrunk"`            // steps by which Args was made smaller
+}
+
+// A thrown is a panic of a variant.
+type thrown struct {
+	kind string // "runtime" or "value"
+	text string
+}
+
+// How much of a panic is compared. The legality class of a candidate decides.
+const (
+	PanicsExact = "exact" // same kind of runtime error, or same type and text of value; same final arguments
+	PanicsKind  = "kind"  // a runtime error each, or the same type and text of value
+	PanicsAny   = "any"   // both panic
+)
+
+func (p *thrown) same(q *thrown, level string) bool {
+	if p == nil || q == nil || level == PanicsAny {
+		return (p == nil) == (q == nil)
+	}
+	if level == PanicsKind && p.kind == "runtime" {
+		return q.kind == "runtime"
+	}
+	return *p == *q
+}
+
+func (p *thrown) String() string { return "panic: " + p.text }
+
+// catch makes a thrown of what recover returned. Numbers in runtime errors
+// (which index, which length) are dropped: they depend on the form of the
+// access, not on what is accessed.
+func catch(v any) *thrown {
+	switch e := v.(type) {
+	case *runtime.TypeAssertionError:
+		return &thrown{"runtime", "interface conversion"}
+	case runtime.Error:
+		text := strings.TrimPrefix(e.Error(), "runtime error: ")
+		if i := strings.IndexByte(text, '['); i >= 0 {
+			text = strings.TrimSpace(text[:i])
+		}
+		return &thrown{"runtime", text}
+	}
+	return &thrown{"value", fmt.Sprintf("%T: %s", v, panicText(v))}
+}
+
+// panicText formats a panic value, whose own methods may panic again.
+func panicText(v any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "(its text panics)"
+		}
+	}()
+	if reflect.ValueOf(v).Kind() == reflect.Pointer {
+		if _, ok := v.(error); !ok {
+			return "a pointer" // %v would show addresses
+		}
+	}
+	text = fmt.Sprint(v)
+	if len(text) > 1000 {
+		text = text[:1000]
+	}
+	return text
+}
+
+// A guard calls variants under the eyes of a watchdog.
+type guard[A, R any] struct {
+	h     *Harness[A, R]
+	input atomic.Pointer[A]      // what the current call received; never handed to a variant itself
+	limit atomic.Int64           // processor time that the current call may take, in nanoseconds
+	spare atomic.Pointer[[]byte] // a Diff to report instead when a call hangs while a counterexample is made smaller
+}
+
+// What a call may take, in processor time. A loaded machine does not turn a
+// slow call into a hanging one; wall time counts only when a call sleeps.
+const (
+	originalLimit = time.Second
+	hangLimit     = 250 * time.Millisecond // plus hangFactor times what the original took
+	hangFactor    = 100
+	wallFactor    = 20
+)
+
+// watched starts the watchdog.
+func watched[A, R any](h *Harness[A, R]) *guard[A, R] {
+	g := &guard[A, R]{h: h}
+	go g.watch()
+	return g
+}
+
+// call runs variant v on a and returns its panic, if any.
+func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
+	Begin(v, id)
+	done := false
+	defer func() {
+		if !done {
+			p = catch(recover())
+		}
+		Idle()
+	}()
+	g.h.Variants[v].Eval(a, r)
+	done = true
+	return nil
+}
+
+// watch ends the process when a call takes too long.
+func (g *guard[A, R]) watch() {
+	const tick = 20 * time.Millisecond
+	var last int64 = idle
+	var since time.Time
+	var spent time.Duration
+	for range time.Tick(tick) {
+		now := progress.Load()
+		if now != last || now == idle {
+			last, since, spent = now, time.Now(), processCPU()
+			continue
+		}
+		limit := time.Duration(g.limit.Load())
+		if processCPU()-spent > limit || time.Since(since) > wallFactor*limit {
+			g.bark(now)
+		}
+	}
+}
+
+// bark reports the call that hangs and exits.
+func (g *guard[A, R]) bark(place int64) {
+	d := Diff{Kind: "hang"}
+	variant, id := Place(place)
+	if variant == 0 {
+		d.Kind = "slow"
+	}
+	d.Case = id
+	limit := time.Duration(g.limit.Load())
+	if a := g.input.Load(); a != nil {
+		d.Args, _ = Encode(a)
+		d.Call, d.Imports = spell(a)
+	}
+	d.Want = "returns"
+	d.Got = fmt.Sprintf("does not return within %v of processor time", limit)
+	out, _ := json.Marshal(d)
+	if s := g.spare.Load(); s != nil {
+		out = *s
+	}
+	barkLine(out)
+	os.Exit(StallStatus)
+}
+
+// BarkPrefix begins the line on standard error that carries the Diff of a call
+// that did not return.
+const BarkPrefix = "harness diff: "
+
+func barkLine(diff []byte) {
+	fmt.Fprintf(os.Stderr, "\n%s%s\n", BarkPrefix, diff)
+}

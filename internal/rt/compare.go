@@ -1,0 +1,228 @@
+package rt
+
+import (
+	"bytes"
+	"reflect"
+	"time"
+	"unsafe"
+)
+
+// A checker compares variant 1 of a pair with the original, one input at a
+// time. Arguments are cloned for each call, so that neither sees what the
+// other does to them.
+type checker[A, R any] struct {
+	*guard[A, R]
+	v      int    // the candidate
+	panics string // how panics compare
+
+	flat     bool // arguments and results lead to no memory that could be written: comparing is cheap
+	a        [2]A
+	r        [2]R
+	p        [2]*thrown
+	snap     [2][]byte
+	took     time.Duration // by the original, last
+	unstable int           // inputs on which the original differs from itself
+	opaque   int           // inputs whose outcome cannot be compared
+}
+
+func newChecker[A, R any](g *guard[A, R], v int, panics string) *checker[A, R] {
+	return &checker[A, R]{guard: g, v: v, panics: panics,
+		flat: plainType(reflect.TypeOf((*A)(nil)).Elem()) && plainType(reflect.TypeOf((*R)(nil)).Elem())}
+}
+
+// plainType reports whether values of t are compared by their own bytes and
+// the content of their strings.
+func plainType(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		return false
+	case reflect.Array:
+		return plainType(t.Elem())
+	case reflect.Struct:
+		if special(t) != nil {
+			return false
+		}
+		for i := 0; i < t.NumField(); i++ {
+			if !plainType(t.Field(i).Type) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// run calls one side (0 the original, 1 the candidate) on a copy of src.
+func (c *checker[A, R]) run(side, id int, src *A) {
+	var zero R
+	c.r[side] = zero
+	c.copyTo(&c.a[side], src)
+	v := 0
+	if side == 1 {
+		v = c.v
+	}
+	c.p[side] = c.call(v, id, &c.a[side], &c.r[side])
+}
+
+func (c *checker[A, R]) copyTo(dst, src *A) {
+	if c.flat {
+		*dst = *src
+		return
+	}
+	CloneTo(dst, src)
+}
+
+// compare runs both on an input and returns their difference, or nil.
+func (c *checker[A, R]) compare(id int, src *A) *Diff {
+	c.input.Store(src)
+	c.limit.Store(int64(originalLimit))
+	start := time.Now()
+	c.run(0, id, src)
+	c.took = time.Since(start)
+	c.limit.Store(int64(hangLimit + hangFactor*c.took))
+	c.run(1, id, src)
+	kind := c.differ()
+	if kind == "" {
+		return nil
+	}
+	if c.selfDiffers(id, src) {
+		c.unstable++
+		return nil
+	}
+	c.run(1, id, src) // once more, to show it; a result that changed is a kind of its own
+	if c.differ() == "" {
+		kind = "state"
+		return c.diff(id, src, kind, "the second of two equal calls agrees, the first did not")
+	}
+	return c.diff(id, src, kind, "")
+}
+
+// differ compares what the two sides did last.
+func (c *checker[A, R]) differ() string {
+	if c.p[0] != nil || c.p[1] != nil {
+		return c.differPanics()
+	}
+	if c.flat {
+		if flatEqual(coderFor[R](), unsafe.Pointer(&c.r[0]), unsafe.Pointer(&c.r[1])) &&
+			flatEqual(coderFor[A](), unsafe.Pointer(&c.a[0]), unsafe.Pointer(&c.a[1])) {
+			return ""
+		}
+		return "result"
+	}
+	var err [2]error
+	for i := range c.snap {
+		c.snap[i], err[i] = SnapshotCall(c.snap[i][:0], &c.a[i], &c.r[i])
+	}
+	switch {
+	case err[0] != nil:
+		c.opaque++
+		return ""
+	case err[1] != nil:
+		return "alias"
+	case bytes.Equal(c.snap[0], c.snap[1]):
+		return ""
+	case !sameState(&c.r[0], &c.r[1]):
+		return "result"
+	case !sameState(&c.a[0], &c.a[1]):
+		return "argument"
+	}
+	return "alias"
+}
+
+func (c *checker[A, R]) differPanics() string {
+	if !c.p[0].same(c.p[1], c.panics) {
+		return "panic"
+	}
+	if c.panics == PanicsExact && !c.flat && !sameState(&c.a[0], &c.a[1]) {
+		return "argument"
+	}
+	return ""
+}
+
+func sameState[T any](a, b *T) bool {
+	x, err := Snapshot(nil, a)
+	y, err2 := Snapshot(nil, b)
+	return (err == nil) == (err2 == nil) && bytes.Equal(x, y)
+}
+
+// selfDiffers reports whether the original does not even agree with itself.
+func (c *checker[A, R]) selfDiffers(id int, src *A) bool {
+	a, r, p := c.a[1], c.r[1], c.p[1]
+	defer func() { c.a[1], c.r[1], c.p[1] = a, r, p }()
+	c.limit.Store(int64(originalLimit))
+	c.run(0, id, src)
+	defer c.limit.Store(int64(hangLimit + hangFactor*c.took))
+	first, firstR, firstP := c.a[0], c.r[0], c.p[0]
+	for range 3 {
+		c.a[1], c.r[1], c.p[1] = first, firstR, firstP
+		c.run(0, id, src)
+		if c.differ() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// diff describes what the two sides did last on src.
+func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
+	d := &Diff{Case: id, Kind: kind, Check: check}
+	d.Args, _ = Encode(src)
+	d.Call, d.Imports = spell(src)
+	d.Want, d.Got = c.told(0, kind), c.told(1, kind)
+	d.WantPanic = c.p[0] != nil
+	if !d.WantPanic {
+		var more []string
+		d.WantGo, more = spell(&c.r[0])
+		d.Imports = append(d.Imports, more...)
+	}
+	return d
+}
+
+func (c *checker[A, R]) told(side int, kind string) string {
+	if c.p[side] != nil {
+		return c.p[side].String()
+	}
+	switch kind {
+	case "argument":
+		return "leaves the arguments as " + shown(&c.a[side])
+	case "alias":
+		return "returns " + shown(&c.r[side]) + " (which memory the arguments and results share differs)"
+	}
+	return "returns " + shown(&c.r[side])
+}
+
+// flatEqual compares two values that hold no references: floats by bits,
+// strings by content.
+func flatEqual(c *coder, p, q unsafe.Pointer) bool {
+	switch c.typ.Kind() {
+	case reflect.String:
+		return *(*string)(p) == *(*string)(q)
+	case reflect.Float32, reflect.Complex64, reflect.Float64, reflect.Complex128:
+		return bytes.Equal(unsafe.Slice((*byte)(p), c.size), unsafe.Slice((*byte)(q), c.size))
+	case reflect.Struct:
+		for i := range c.fields {
+			f := &c.fields[i]
+			if !flatEqual(f.c, unsafe.Add(p, f.off), unsafe.Add(q, f.off)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Array:
+		for i := 0; i < c.n; i++ {
+			if !flatEqual(c.elem, c.elem.at(p, i), c.elem.at(q, i)) {
+				return false
+			}
+		}
+		return true
+	}
+	switch c.size {
+	case 8:
+		return *(*uint64)(p) == *(*uint64)(q)
+	case 4:
+		return *(*uint32)(p) == *(*uint32)(q)
+	case 2:
+		return *(*uint16)(p) == *(*uint16)(q)
+	case 1:
+		return *(*byte)(p) == *(*byte)(q)
+	}
+	return bytes.Equal(unsafe.Slice((*byte)(p), c.size), unsafe.Slice((*byte)(q), c.size))
+}

@@ -1,0 +1,206 @@
+package rt
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
+
+// minimise makes a failing record smaller, by delta debugging on the tree of
+// its values: parts are left out, halved, or replaced by plainer ones as long
+// as fails still holds. It stops when nothing can be made smaller or when the
+// time is up, and returns the number of steps that succeeded.
+func minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int) {
+	m := &minimiser{root: v.Clone(), fails: fails, end: time.Now().Add(budget)}
+	for before := -1; before != m.steps && !m.late(); {
+		before = m.steps
+		m.node(&m.root)
+	}
+	return m.root, m.steps
+}
+
+type minimiser struct {
+	root  Value
+	fails func(Value) bool
+	end   time.Time
+	steps int
+}
+
+func (m *minimiser) late() bool { return time.Now().After(m.end) }
+
+// try replaces *v if the whole still fails.
+func (m *minimiser) try(v *Value, smaller Value) bool {
+	if m.late() {
+		return false
+	}
+	old := *v
+	*v = smaller
+	if m.fails(m.root) {
+		m.steps++
+		return true
+	}
+	*v = old
+	return false
+}
+
+func (m *minimiser) node(v *Value) {
+	if v.Back != nil {
+		for i := range v.Back.Elems {
+			m.node(&v.Back.Elems[i])
+		}
+		return
+	}
+	if v.Spare > 0 {
+		s := *v
+		s.Spare = 0
+		m.try(v, s)
+	}
+	switch v.Kind {
+	case KindBool:
+		if v.Bits != 0 {
+			m.try(v, Value{Kind: KindBool})
+		}
+	case KindInt, KindUint:
+		m.number(v)
+	case KindFloat32, KindFloat64:
+		m.float(v)
+	case KindString, KindBytes:
+		m.text(v)
+	case KindList:
+		m.list(v, 1)
+	case KindMap:
+		m.list(v, 2)
+	case KindPointer, KindInterface:
+		if m.try(v, Value{Kind: KindNil}) {
+			return
+		}
+	}
+	for i := range v.Elems {
+		m.node(&v.Elems[i])
+	}
+}
+
+// number moves an integer towards zero.
+func (m *minimiser) number(v *Value) {
+	set := func(n int64) bool {
+		s := *v
+		s.Bits = uint64(n)
+		return m.try(v, s)
+	}
+	if v.Bits == 0 || set(0) {
+		return
+	}
+	if v.Kind == KindUint {
+		for v.Bits > 1 && set(int64(v.Bits/2)) {
+		}
+		for v.Bits > 1 && set(int64(v.Bits-1)) {
+		}
+		return
+	}
+	for v.Int() != 0 && v.Int() != math.MinInt64 && v.Int() < 0 && set(-v.Int()) {
+	}
+	for n := v.Int(); n/2 != 0 && set(n/2); n = v.Int() {
+	}
+	for n := v.Int(); n > 1 && set(n-1) || n < -1 && set(n+1); n = v.Int() {
+	}
+}
+
+func (m *minimiser) float(v *Value) {
+	for _, f := range []float64{0, 1, 2, math.Trunc(v.Float())} {
+		s := *v
+		s.Bits = math.Float64bits(f)
+		if v.Kind == KindFloat32 {
+			s.Bits = uint64(math.Float32bits(float32(f)))
+		}
+		if s.Bits == v.Bits || m.try(v, s) {
+			return
+		}
+	}
+}
+
+// text leaves out ever smaller pieces of a string, then makes letters plain.
+func (m *minimiser) text(v *Value) {
+	for size := len(v.Str); size > 0; size /= 2 {
+		for at := 0; at+size <= len(v.Str); {
+			s := *v
+			s.Str = v.Str[:at] + v.Str[at+size:]
+			if !m.try(v, s) {
+				at += size
+			}
+			if m.late() {
+				return
+			}
+		}
+	}
+	for i := 0; i < len(v.Str) && !m.late(); i++ {
+		for _, plain := range []byte("a0") {
+			if v.Str[i] == plain {
+				break
+			}
+			s := *v
+			s.Str = v.Str[:i] + string(rune(plain)) + v.Str[i+1:]
+			if m.try(v, s) {
+				break
+			}
+		}
+	}
+}
+
+// list leaves out ever smaller runs of elements; unit is 2 for maps.
+func (m *minimiser) list(v *Value, unit int) {
+	if defines(v.Elems) {
+		return // other values refer to memory that is defined inside
+	}
+	for size := len(v.Elems) / unit; size > 0; size /= 2 {
+		for at := 0; at+size <= len(v.Elems)/unit; {
+			s := *v
+			s.Elems = slices.Concat(v.Elems[:at*unit], v.Elems[(at+size)*unit:])
+			if !m.try(v, s) {
+				at += size
+			}
+			if m.late() {
+				return
+			}
+		}
+	}
+}
+
+func defines(list []Value) bool {
+	return slices.ContainsFunc(list, func(v Value) bool { return v.Back != nil || defines(v.Elems) })
+}
+
+// minimiseBudget is the time for one counterexample.
+const minimiseBudget = 300 * time.Millisecond
+
+// smaller minimises a difference that one call shows.
+func (c *checker[A, R]) smaller(d *Diff) *Diff {
+	if d == nil || d.Check != "" {
+		return d
+	}
+	v, err := ParseValue(d.Args)
+	if err != nil {
+		return d
+	}
+	if out, err := json.Marshal(d); err == nil { // for the case that a smaller input hangs
+		c.spare.Store(&out)
+		defer c.spare.Store(nil)
+	}
+	best := d
+	_, steps := minimise(v, func(v Value) bool {
+		src := new(A)
+		if Decode(v.Append(nil), src, c.h.Types) != nil {
+			return false
+		}
+		n := c.compare(d.Case, src)
+		if n == nil || n.Kind != d.Kind || n.Check != "" {
+			return false
+		}
+		best = n
+		return true
+	}, minimiseBudget)
+	best.Shrunk = steps
+	return best
+}
+
+func (p *replayer[A, R]) shrink() { p.out.Diff = p.check.smaller(p.out.Diff) }

@@ -1,0 +1,292 @@
+package rt
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Replay is the request of the replay mode: the original and one candidate
+// receive the recorded calls, and everything that a caller could see is
+// compared.
+type Replay struct {
+	Variant int      `json:"variant"`
+	Records []string `json:"records"`        // record files
+	Max     int      `json:"max,omitempty"`  // records to use, spread evenly; 0 means all
+	Seed    uint64   `json:"seed,omitempty"` // of the order of the second pass
+	Panics  string   `json:"panics,omitempty"`
+	Deep    int      `json:"deep,omitempty"`    // calls that also get the checks on memory and order; 0 means 64
+	Budget  int64    `json:"budget,omitempty"`  // nanoseconds; 0 means no limit
+	Threads int      `json:"threads,omitempty"` // above 1: no comparison with the original but calls from so many goroutines at once
+
+	Collect int   `json:"collect,omitempty"` // bytes of results of the original to return; then nothing is compared
+	Skip    []int `json:"skip,omitempty"`    // records to leave out: the original takes too long on them
+}
+
+// A ReplayReply says how far the replay got and what it found.
+type ReplayReply struct {
+	Cases    int      `json:"cases"`
+	Records  int      `json:"records"`            // available
+	Deep     int      `json:"deep"`               // cases with the checks on memory and order
+	Unstable int      `json:"unstable,omitempty"` // inputs on which the original differs from itself
+	Opaque   int      `json:"opaque,omitempty"`   // inputs whose outcome cannot be compared
+	Millis   float64  `json:"millis"`
+	Results  [][]byte `json:"results,omitempty"`
+	Diff     *Diff    `json:"diff,omitempty"`
+}
+
+func (h *Harness[A, R]) replay(q *Replay) (any, error) {
+	if q.Variant < 0 || q.Variant >= len(h.Variants) {
+		return nil, fmt.Errorf("replay: there is no variant %d", q.Variant)
+	}
+	p := &replayer[A, R]{h: h, q: q, start: time.Now()}
+	for _, path := range q.Records {
+		list, _, err := LoadArgs[A](path, h.Types)
+		if err != nil {
+			return nil, err
+		}
+		p.records = append(p.records, list...)
+	}
+	p.out.Records = len(p.records)
+	p.choose()
+	switch {
+	case q.Collect > 0:
+		p.collect()
+	case q.Threads > 1:
+		p.concurrently()
+	default:
+		p.run()
+	}
+	p.out.Millis = float64(time.Since(p.start).Microseconds()) / 1000
+	return &p.out, nil
+}
+
+type replayer[A, R any] struct {
+	h       *Harness[A, R]
+	q       *Replay
+	start   time.Time
+	records []A
+	picks   []int
+	check   *checker[A, R]
+	hashes  []uint64 // of what the candidate did, by pick
+	kept    []keptCall[A, R]
+	out     ReplayReply
+}
+
+// choose picks the records, spread evenly over the file.
+func (p *replayer[A, R]) choose() {
+	skip := make(map[int]bool)
+	for _, i := range p.q.Skip {
+		skip[i] = true
+	}
+	n := len(p.records)
+	if p.q.Max > 0 {
+		n = min(n, p.q.Max)
+	}
+	for i := range n {
+		if k := i * len(p.records) / n; !skip[k] {
+			p.picks = append(p.picks, k)
+		}
+	}
+}
+
+func (p *replayer[A, R]) late() bool {
+	return p.q.Budget > 0 && time.Since(p.start) > time.Duration(p.q.Budget)
+}
+
+// run makes two passes: in order, compared with the original; and shuffled,
+// compared with the candidate's own first answers. Between them and at the
+// end, results that were kept are read again.
+func (p *replayer[A, R]) run() {
+	p.check = newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	deep := p.q.Deep
+	if deep == 0 {
+		deep = 64
+	}
+	every := max(1, len(p.picks)/deep)
+	for n, i := range p.picks {
+		if n > 16 && p.late() {
+			p.picks = p.picks[:n]
+			break
+		}
+		if p.out.Diff = p.one(n, i, n%every == 0); p.out.Diff != nil {
+			p.shrink()
+			break
+		}
+		p.out.Cases++
+	}
+	if p.out.Diff == nil {
+		p.again()
+	}
+	if p.out.Diff == nil {
+		p.out.Diff = p.reread(len(p.kept))
+	}
+	p.out.Unstable, p.out.Opaque = p.check.unstable, p.check.opaque
+}
+
+func (p *replayer[A, R]) one(n, i int, deep bool) *Diff {
+	c, src := p.check, &p.records[i]
+	unstable := c.unstable
+	if d := c.compare(i, src); d != nil {
+		return d
+	}
+	if c.unstable > unstable {
+		p.hashes = append(p.hashes, 0)
+		return nil
+	}
+	p.hashes = append(p.hashes, p.hash())
+	if !deep {
+		return nil
+	}
+	p.out.Deep++
+	if d := p.twice(n, i); d != nil {
+		return d
+	}
+	return p.memory(i)
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// hash is what the candidate's last call did, in 64 bits; never 0.
+func (p *replayer[A, R]) hash() uint64 {
+	c := p.check
+	if c.p[1] != nil {
+		return maphash.String(hashSeed, c.p[1].text) | 1
+	}
+	var err error
+	if c.snap[1], err = SnapshotCall(c.snap[1][:0], &c.a[1], &c.r[1]); err != nil {
+		return 0
+	}
+	return maphash.Bytes(hashSeed, c.snap[1]) | 1
+}
+
+// twice calls the candidate with the same input again.
+func (p *replayer[A, R]) twice(n, i int) *Diff {
+	p.check.run(1, i, &p.records[i])
+	return p.sameAsBefore(n, i, "the same call again, directly after the first")
+}
+
+func (p *replayer[A, R]) sameAsBefore(n, i int, how string) *Diff {
+	c := p.check
+	if p.hashes[n] == 0 || p.hash() == p.hashes[n] {
+		return nil
+	}
+	r, a, t := c.r[1], c.a[1], c.p[1]
+	c.run(0, i, &p.records[i])
+	c.r[1], c.a[1], c.p[1] = r, a, t
+	if kind := c.differ(); kind == "" || c.selfDiffers(i, &p.records[i]) {
+		return nil // it was the panic's text, or the original does so too
+	}
+	return c.diff(i, &p.records[i], "state", how)
+}
+
+// again makes the second pass, in another order.
+func (p *replayer[A, R]) again() {
+	order := rand.New(rand.NewPCG(p.q.Seed, 1)).Perm(len(p.picks))
+	for done, n := range order {
+		if done > 16 && p.late() {
+			return
+		}
+		i := p.picks[n]
+		p.check.input.Store(&p.records[i])
+		p.check.run(1, i, &p.records[i])
+		if p.out.Diff = p.sameAsBefore(n, i, "the same call after others, in another order"); p.out.Diff != nil {
+			return
+		}
+	}
+}
+
+// concurrently calls the candidate from several goroutines at once. Each
+// answer must be that of a single call; the race detector watches the rest.
+func (p *replayer[A, R]) concurrently() {
+	c := newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	p.check = c
+	for n, i := range p.picks {
+		if n > 16 && p.late() {
+			p.picks = p.picks[:n]
+			break
+		}
+		c.input.Store(&p.records[i])
+		c.limit.Store(int64(10 * originalLimit)) // the race detector slows everything
+		c.run(1, i, &p.records[i])
+		p.hashes = append(p.hashes, p.hash())
+	}
+	Idle()
+	var wg sync.WaitGroup
+	diffs := make([]*Diff, p.q.Threads)
+	for t := range p.q.Threads {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			diffs[t] = p.thread(t)
+		}()
+	}
+	wg.Wait()
+	for _, d := range diffs {
+		if d != nil {
+			p.out.Diff = d
+		}
+	}
+	p.out.Cases = len(p.picks) * p.q.Threads
+}
+
+// thread is one goroutine of the concurrent check. Neighbouring goroutines
+// walk the records in the same order, half a step apart, so that equal inputs
+// meet.
+func (p *replayer[A, R]) thread(t int) *Diff {
+	c := newChecker(&guard[A, R]{h: p.h}, p.q.Variant, p.q.Panics)
+	mine := &replayer[A, R]{h: p.h, q: p.q, records: p.records, check: c}
+	for k := range p.picks {
+		n := (k + t/2) % len(p.picks)
+		i := p.picks[n]
+		var zero R
+		c.r[1] = zero
+		c.copyTo(&c.a[1], &p.records[i])
+		c.p[1] = p.alone(&c.a[1], &c.r[1])
+		if h := mine.hash(); p.hashes[n] != 0 && h != p.hashes[n] {
+			d := &Diff{Case: i, Kind: "race", Check: "the same call from several goroutines at once", Got: c.told(1, "result")}
+			d.Args, _ = Encode(&p.records[i])
+			d.Call, d.Imports = spell(&p.records[i])
+			d.Want = "the answer of a single call"
+			return d
+		}
+	}
+	return nil
+}
+
+// alone calls the candidate without the guard, which is for one goroutine.
+func (p *replayer[A, R]) alone(a *A, r *R) (t *thrown) {
+	done := false
+	defer func() {
+		if !done {
+			t = catch(recover())
+		}
+	}()
+	p.h.Variants[p.q.Variant].Eval(a, r)
+	done = true
+	return nil
+}
+
+// collect returns results of the original, and its time.
+func (p *replayer[A, R]) collect() {
+	c := newChecker(watched(p.h), 0, "")
+	size := 0
+	for _, i := range p.picks {
+		if size > p.q.Collect || p.late() {
+			return
+		}
+		c.input.Store(&p.records[i])
+		c.limit.Store(int64(originalLimit))
+		c.run(0, i, &p.records[i])
+		p.out.Cases++
+		if c.p[0] != nil {
+			continue
+		}
+		if b, err := Snapshot(nil, &c.r[0]); err == nil {
+			p.out.Results = append(p.out.Results, b)
+			size += len(b)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package rt
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// spell shows the fields of a struct as Go expressions as they would be
+// written inside the target's package, and what they need to be imported. It
+// never fails, unlike GoArgs: memory that values share is written out once for
+// each of them, and what no expression makes is shown as nil.
+func spell[A any](a *A) (exprs, imports []string) {
+	v := reflect.ValueOf(a).Elem()
+	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}}
+	for i := 0; i < v.NumField(); i++ {
+		exprs = append(exprs, w.expr(reachable(v.Field(i)), 0))
+	}
+	for path := range w.imports {
+		imports = append(imports, path)
+	}
+	sort.Strings(imports)
+	return exprs, imports
+}
+
+// reachable lifts the ban on unexported fields.
+func reachable(v reflect.Value) reflect.Value {
+	if v.CanAddr() && !v.CanInterface() {
+		return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+	}
+	return v
+}
+
+type speller struct {
+	home    string
+	imports map[string]bool
+}
+
+// maxSpellDepth keeps cycles from being followed for ever.
+const maxSpellDepth = 20
+
+// typ is the type as written in the target's package.
+func (w *speller) typ(t reflect.Type) string {
+	if t.Name() != "" {
+		if t.PkgPath() == "" || t.PkgPath() == w.home {
+			return strings.ReplaceAll(t.Name(), w.home+".", "")
+		}
+		w.imports[t.PkgPath()] = true
+		return t.String()
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return "*" + w.typ(t.Elem())
+	case reflect.Slice:
+		return "[]" + w.typ(t.Elem())
+	case reflect.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), w.typ(t.Elem()))
+	case reflect.Map:
+		return "map[" + w.typ(t.Key()) + "]" + w.typ(t.Elem())
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return "any"
+		}
+	}
+	return t.String()
+}
+
+func (w *speller) expr(v reflect.Value, depth int) string {
+	t := v.Type()
+	if depth > maxSpellDepth {
+		return "nil /* deeper */"
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return w.convert(t, reflect.TypeOf(false), strconv.FormatBool(v.Bool()))
+	case reflect.String:
+		return w.convert(t, reflect.TypeOf(""), strconv.Quote(v.String()))
+	case reflect.Float32, reflect.Float64:
+		return w.float(t, v.Float())
+	case reflect.Complex64, reflect.Complex128:
+		c := v.Complex()
+		return fmt.Sprintf("%s(complex(%s, %s))", w.typ(t), w.float(reflect.TypeOf(0.0), real(c)), w.float(reflect.TypeOf(0.0), imag(c)))
+	case reflect.Pointer:
+		return w.pointer(v, depth)
+	case reflect.Interface:
+		if v.IsNil() {
+			return "nil"
+		}
+		return w.dynamic(v.Elem(), depth)
+	case reflect.Struct, reflect.Array, reflect.Slice, reflect.Map:
+		return w.composite(v, depth)
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		return "nil"
+	}
+	if v.CanInt() {
+		return w.convert(t, reflect.TypeOf(0), strconv.FormatInt(v.Int(), 10))
+	}
+	return w.convert(t, reflect.TypeOf(0), strconv.FormatUint(v.Uint(), 10))
+}
+
+// dynamic is the content of an interface value. Errors are made anew from
+// their text: their types are often out of reach.
+func (w *speller) dynamic(v reflect.Value, depth int) string {
+	if text, ok := textOfError(v); ok {
+		w.imports["errors"] = true
+		return "errors.New(" + strconv.Quote(text) + ")"
+	}
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	return w.expr(c, depth+1)
+}
+
+func textOfError(v reflect.Value) (text string, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	if !v.CanInterface() {
+		return "", false
+	}
+	err, ok := v.Interface().(error)
+	if !ok {
+		return "", false
+	}
+	return err.Error(), true
+}
+
+func (w *speller) convert(t, plain reflect.Type, text string) string {
+	if t == plain {
+		return text
+	}
+	return w.typ(t) + "(" + text + ")"
+}
+
+func (w *speller) float(t reflect.Type, f float64) string {
+	bits := t.Bits()
+	if math.IsNaN(f) || math.IsInf(f, 0) || f == 0 && math.Signbit(f) {
+		w.imports["math"] = true
+		if bits == 32 {
+			return w.convert(t, reflect.TypeOf(float32(0)), fmt.Sprintf("math.Float32frombits(%#x)", math.Float32bits(float32(f))))
+		}
+		return w.convert(t, reflect.TypeOf(0.0), fmt.Sprintf("math.Float64frombits(%#x)", math.Float64bits(f)))
+	}
+	return fmt.Sprintf("%s(%s)", w.typ(t), strconv.FormatFloat(f, 'g', -1, bits))
+}
+
+func (w *speller) pointer(v reflect.Value, depth int) string {
+	if v.IsNil() {
+		return w.null(v.Type())
+	}
+	e := v.Elem()
+	switch e.Kind() {
+	case reflect.Struct, reflect.Array, reflect.Slice, reflect.Map:
+		if text := w.expr(e, depth+1); strings.HasSuffix(text, "}") {
+			return "&" + text
+		}
+	}
+	elem := w.typ(e.Type())
+	return fmt.Sprintf("func() *%s { var v %s = %s; return &v }()", elem, elem, w.expr(e, depth+1))
+}
+
+func (w *speller) null(t reflect.Type) string {
+	if t.Name() == "" {
+		return "(" + w.typ(t) + ")(nil)"
+	}
+	return w.typ(t) + "(nil)"
+}
+
+func (w *speller) composite(v reflect.Value, depth int) string {
+	t := v.Type()
+	if (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) && v.IsNil() {
+		return w.null(t)
+	}
+	if t.Kind() == reflect.Slice && t.Elem() == reflect.TypeOf(byte(0)) && v.Len() > 0 {
+		return w.typ(t) + "(" + strconv.Quote(string(v.Bytes())) + ")"
+	}
+	return w.typ(t) + "{" + strings.Join(w.elems(v, depth), ", ") + "}"
+}
+
+func (w *speller) elems(v reflect.Value, depth int) []string {
+	var list []string
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := 0; i < v.NumField(); i++ {
+			if f := v.Field(i); !f.IsZero() && v.Type().Field(i).Name != "_" {
+				list = append(list, v.Type().Field(i).Name+": "+w.expr(reachable(f), depth+1))
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			list = append(list, w.copied(it.Key(), depth)+": "+w.copied(it.Value(), depth))
+		}
+		sort.Strings(list)
+	default:
+		for i := 0; i < v.Len(); i++ {
+			list = append(list, w.expr(reachable(v.Index(i)), depth+1))
+		}
+	}
+	return list
+}
+
+// copied shows a map's key or value, which cannot be addressed.
+func (w *speller) copied(v reflect.Value, depth int) string {
+	c := reflect.New(v.Type()).Elem()
+	if v.CanInterface() {
+		c.Set(v)
+	}
+	return w.expr(c, depth+1)
+}
+
+// shown is a struct of results or arguments for people, cut to a sensible
+// length.
+func shown[T any](t *T) string {
+	exprs, _ := spell(t)
+	for i, e := range exprs {
+		if len(e) > 400 {
+			exprs[i] = e[:400] + "..."
+		}
+	}
+	if len(exprs) == 0 {
+		return "nothing"
+	}
+	return strings.Join(exprs, ", ")
+}

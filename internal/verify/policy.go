@@ -1,0 +1,340 @@
+package verify
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"sort"
+	"strings"
+)
+
+// code is a type-checked candidate file, as much of it as the policy reads.
+type code struct {
+	src  string
+	fset *token.FileSet
+	file *ast.File
+	pkg  *types.Package
+	info *types.Info
+	fn   *ast.FuncDecl // the target
+}
+
+// A Violation is one construct that the policy forbids.
+type Violation struct {
+	Line      int    `json:"line"` // in the candidate's source
+	Construct string `json:"construct"`
+	Why       string `json:"why"`
+
+	key string // equal keys in the original excuse it
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("line %d: %s: %s", v.Line, v.Construct, v.Why)
+}
+
+// A rule of the policy reports what it finds in one version. What the
+// original does too is subtracted by the caller, so a rule looks at one
+// version only.
+type rule func(c *code, report func(at ast.Node, key, construct, why string))
+
+// policy is every rule, in the order in which violations are explained.
+var policy = []rule{directives, imports, statements, uses, packageVars, packageState}
+
+// maxGrowth bounds the candidate's size: a table of 4,096 entries fits, a
+// corpus does not.
+const (
+	maxGrowth = 16
+	maxSize   = 64 << 10
+)
+
+// forbidden lists what the candidate does and the original does not.
+func forbidden(orig, cand *code, known *Known) []Violation {
+	excused := make(map[string]bool)
+	for _, v := range inspect(orig) {
+		excused[v.key] = true
+	}
+	var out []Violation
+	for _, v := range inspect(cand) {
+		if !excused[v.key] {
+			out = append(out, v)
+		}
+	}
+	out = append(out, copied(orig, cand, known)...)
+	if limit := maxSize + maxGrowth*len(orig.src); len(cand.src) > limit {
+		out = append(out, Violation{Line: 1, Construct: fmt.Sprintf("%d bytes of source", len(cand.src)),
+			Why: fmt.Sprintf("the limit for this original is %d", limit)})
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Line < out[j].Line })
+	return out
+}
+
+func inspect(c *code) []Violation {
+	var out []Violation
+	seen := make(map[string]bool)
+	report := func(at ast.Node, key, construct, why string) {
+		line := c.fset.Position(at.Pos()).Line
+		if once := fmt.Sprint(line, key); !seen[once] {
+			seen[once] = true
+			out = append(out, Violation{Line: line, Construct: construct, Why: why, key: key})
+		}
+	}
+	for _, r := range policy {
+		r(c, report)
+	}
+	return out
+}
+
+// directives refuses comments that steer the compiler, the linker or line
+// numbers. go:noinline is harmless: it can only make a candidate slower.
+func directives(c *code, report func(ast.Node, string, string, string)) {
+	for _, group := range c.file.Comments {
+		for _, com := range group.List {
+			text := strings.TrimSpace(com.Text)
+			if !isDirective(text) || text == "//go:noinline" {
+				continue
+			}
+			report(com, "directive "+text, "directive "+text,
+				"it changes how the file is compiled or linked, which the comparison cannot see")
+		}
+	}
+}
+
+func isDirective(text string) bool {
+	for _, p := range []string{"//go:", "// +build", "//+build", "//line ", "/*line ", "//export ", "//extern ", "#cgo", "// #cgo"} {
+		if strings.HasPrefix(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func imports(c *code, report func(ast.Node, string, string, string)) {
+	for _, spec := range c.file.Imports {
+		path := strings.Trim(spec.Path.Value, "`\"")
+		switch {
+		case path == "C":
+			report(spec, "import C", `import "C"`, "cgo is not allowed in a candidate")
+		case spec.Name != nil && spec.Name.Name == "_":
+			report(spec, "import _ "+path, fmt.Sprintf("import _ %q", path), "it runs code for its side effects")
+		}
+	}
+}
+
+// statements refuses what starts or talks to goroutines, and functions that
+// have no body to look at.
+func statements(c *code, report func(ast.Node, string, string, string)) {
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			report(n, "go", "go statement", "a candidate may not start goroutines")
+		case *ast.SelectStmt:
+			report(n, "chan", "select statement", channelsWhy)
+		case *ast.SendStmt:
+			report(n, "chan", "channel send", channelsWhy)
+		case *ast.ChanType:
+			report(n, "chan", "channel type", channelsWhy)
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				report(n, "chan", "channel receive", channelsWhy)
+			}
+		case *ast.FuncDecl:
+			if n.Body == nil {
+				report(n, "body "+n.Name.Name, "function "+n.Name.Name+" without a body", "assembly and linked names are not allowed")
+			}
+			if n.Recv == nil && n.Name.Name == "init" {
+				report(n, "init", "init function", "it runs before anything is compared")
+			}
+		}
+		return true
+	})
+}
+
+const channelsWhy = "channels keep state and block"
+
+// uses looks at every name that is not declared in the file itself.
+func uses(c *code, report func(ast.Node, string, string, string)) {
+	ids := make([]*ast.Ident, 0, len(c.info.Uses))
+	for id := range c.info.Uses {
+		ids = append(ids, id)
+	}
+	sort.Slice(ids, func(i, j int) bool { return ids[i].Pos() < ids[j].Pos() })
+	for _, id := range ids {
+		obj := origin(c.info.Uses[id])
+		if c.declares(obj) || c.local(obj) {
+			continue
+		}
+		if construct, why := objection(c, obj); why != "" {
+			report(id, "use "+objectName(obj), construct, why)
+		}
+	}
+}
+
+// objection says what speaks against using an object; why is "" when nothing does.
+func objection(c *code, obj types.Object) (construct, why string) {
+	name := objectName(obj)
+	path := ""
+	if obj.Pkg() != nil {
+		path = obj.Pkg().Path()
+	}
+	switch o := obj.(type) {
+	case *types.Builtin:
+		return objectToBuiltin(o, path)
+	case *types.Func:
+		if types.IsInterface(recvType(o)) || allowed(path, name) {
+			return "", ""
+		}
+		return "call of " + name, callWhy(c, path)
+	case *types.Var:
+		if o.IsField() || allowed(path, name) || isError(o.Type()) {
+			return "", ""
+		}
+		return "use of variable " + name, "the original does not depend on it, and its value may change between calls"
+	case *types.TypeName:
+		if stateful[path] || impure[name] {
+			return "type " + name, "it touches " + topic(path)
+		}
+	}
+	return "", ""
+}
+
+func objectToBuiltin(b *types.Builtin, path string) (construct, why string) {
+	switch {
+	case path == "unsafe":
+		return "unsafe." + b.Name(), "it touches " + topic(path)
+	case b.Name() == "print" || b.Name() == "println":
+		return b.Name(), "it writes to standard error"
+	case b.Name() == "recover":
+		return "recover", "it can swallow a panic that the original lets through"
+	}
+	return "", ""
+}
+
+func callWhy(c *code, path string) string {
+	switch {
+	case path == c.pkg.Path():
+		return "the original does not call it, and what it does beside its result is not known; declare a copy in the candidate"
+	case strings.Contains(strings.Split(path, "/")[0], "."):
+		return "the original does not call it, and what it does beside its result is not known"
+	}
+	return "it touches " + topic(path)
+}
+
+func allowed(path, name string) bool {
+	return pure[path] && !impure[name] || pureOnly[name]
+}
+
+// packageVars refuses package variables that hold state by their nature.
+// A variable that is computed once and never written is welcome; writing is
+// packageState's matter.
+func packageVars(c *code, report func(ast.Node, string, string, string)) {
+	for _, decl := range c.file.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if !ok || gen.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range gen.Specs {
+			vs := spec.(*ast.ValueSpec)
+			for i, name := range vs.Names {
+				obj, e := c.info.Defs[name], initialiser(vs, i)
+				switch {
+				case obj == nil:
+				case isError(obj.Type()) && !plainError(c, e):
+					report(name, "closure "+name.Name, "package variable "+name.Name,
+						"it holds an error that may keep state; make it with errors.New or fmt.Errorf")
+				case holdsFunc(obj.Type(), nil) && !statelessFuncs(c, e):
+					report(name, "closure "+name.Name, "package variable "+name.Name,
+						"it holds a function value that may keep state between calls; declare a function instead")
+				}
+			}
+		}
+	}
+}
+
+func initialiser(vs *ast.ValueSpec, i int) ast.Expr {
+	switch {
+	case len(vs.Values) == len(vs.Names):
+		return vs.Values[i]
+	case len(vs.Values) == 1:
+		return vs.Values[0]
+	}
+	return nil
+}
+
+func plainError(c *code, e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return e == nil || isError(c.info.TypeOf(e)) // another error variable
+	}
+	fn := (&state{code: c}).callee(call)
+	return fn != nil && fn.Pkg() != nil && (fn.Pkg().Path() == "errors" || fn.Pkg().Path() == "fmt")
+}
+
+// statelessFuncs reports whether every function value in a package variable's
+// initialiser is a declared function, a method expression or a literal (which
+// at package level captures nothing).
+func statelessFuncs(c *code, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case nil:
+		return true // nil functions; assigning one later is a write
+	case *ast.FuncLit:
+		return true
+	case *ast.CompositeLit:
+		for _, el := range e.Elts {
+			if kv, ok := el.(*ast.KeyValueExpr); ok {
+				el = kv.Value
+			}
+			if t := c.info.TypeOf(el); t != nil && holdsFunc(t, nil) && !statelessFuncs(c, el) {
+				return false
+			}
+		}
+		return true
+	case *ast.UnaryExpr:
+		return e.Op == token.AND && statelessFuncs(c, e.X)
+	case *ast.Ident:
+		_, ok := c.info.Uses[e].(*types.Func)
+		return ok || c.info.Types[e].IsNil()
+	case *ast.SelectorExpr:
+		sel, isSel := c.info.Selections[e]
+		_, isFunc := c.info.Uses[e.Sel].(*types.Func)
+		return isFunc && (!isSel || sel.Kind() == types.MethodExpr)
+	}
+	return false
+}
+
+// declares reports whether obj is declared in the candidate file.
+func (c *code) declares(obj types.Object) bool {
+	return obj.Pkg() == c.pkg && obj.Pos() >= c.file.FileStart && obj.Pos() <= c.file.FileEnd
+}
+
+// local reports whether obj is an ordinary predeclared name, a package name or
+// a label: nothing that can have an effect of its own.
+func (c *code) local(obj types.Object) bool {
+	switch obj.(type) {
+	case *types.PkgName, *types.Label, *types.Nil, *types.Const:
+		return true
+	case *types.TypeName:
+		return obj.Pkg() == nil
+	}
+	return false
+}
+
+func origin(obj types.Object) types.Object {
+	switch o := obj.(type) {
+	case *types.Func:
+		return o.Origin()
+	case *types.Var:
+		return o.Origin()
+	}
+	return obj
+}
+
+func recvType(f *types.Func) types.Type {
+	if recv := f.Signature().Recv(); recv != nil {
+		return recv.Type()
+	}
+	return types.Typ[types.Invalid]
+}
+
+func isError(t types.Type) bool {
+	return types.Identical(t, types.Universe.Lookup("error").Type())
+}
