@@ -22,12 +22,15 @@ var All = []*mutate.Mutator{
 
 	// Branches and specialisation by what the corpus shows.
 	byteTable,
+	identityFastPath,
 
 	// Strings, bytes, formatting.
 
 	// Allocation.
 
 	// Maps, sorting, hashing, recursion.
+	sortedMerge,
+	recurrence,
 
 	// Calls and arithmetic.
 }

@@ -27,6 +27,7 @@ var update = flag.Bool("update", false, "rewrite the after files of the golden a
 //
 //	simple/before.go     a whole package that imports only the standard library
 //	simple/facets.json   the corpus's facets, when the rule needs them
+//	simple/mined         what Facets.Mined would say: lines "start abc" and "rest abc0"
 //	simple/options       one a line, all optional:
 //	                     target F          the target (default: the first function)
 //	                     params 4 8        only these parameters (default: all)
@@ -49,6 +50,7 @@ type golden struct {
 	name   string // rule/case
 	before string
 	facets *beagle.Facets
+	mined  string
 	opts   map[string]string
 	none   bool
 	refuse string
@@ -130,6 +132,8 @@ func casesOf(t *testing.T, m *mutate.Mutator, ar *txtar.Archive) []*golden {
 			if err := d.Decode(c.facets); err != nil {
 				t.Fatalf("%s: facets.json: %v", c.name, err)
 			}
+		case base == "mined":
+			c.mined = text
 		case base == "options":
 			for line := range strings.Lines(text) {
 				key, val, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -150,6 +154,9 @@ func casesOf(t *testing.T, m *mutate.Mutator, ar *txtar.Archive) []*golden {
 
 // check applies the rule at all sites and compares with the archive.
 func (c *golden) check(t *testing.T) {
+	if c.mined != "" {
+		c.facets.Mined = minedOf(c.mined)
+	}
 	p, err := mutate.Check(c.before, c.opts["target"], c.facets)
 	if err != nil {
 		t.Fatalf("before.go: %v", err)
@@ -182,6 +189,29 @@ func (c *golden) check(t *testing.T) {
 			t.Errorf("the archive has no %s (run with -update):\n%s", name, c.got[name])
 		}
 	}
+}
+
+// minedOf makes the fixed points of a function that leaves the start bytes
+// alone as first, and the rest bytes behind them.
+func minedOf(text string) *beagle.Mined {
+	var start, rest string
+	for line := range strings.Lines(text) {
+		if key, val, _ := strings.Cut(strings.TrimSpace(line), " "); key == "start" {
+			start = val
+		} else {
+			rest = val
+		}
+	}
+	m := &beagle.Mined{Fixed1: []byte(start), Fixed2: make([][]byte, 256)}
+	for a := range m.Fixed2 {
+		m.Fixed2[a] = make([]byte, 32)
+		for _, b := range []byte(rest) {
+			if strings.IndexByte(start, byte(a)) >= 0 {
+				m.Fixed2[a][b/8] |= 1 << (b % 8)
+			}
+		}
+	}
+	return m
 }
 
 func (c *golden) site(t *testing.T, i int, s mutate.Site) {

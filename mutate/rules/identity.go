@@ -1,0 +1,320 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// identityFastPath is C6. What the original does to every one- and two-byte
+// input says which bytes it leaves alone; the corpus says whether that is what
+// it mostly receives.
+var identityFastPath = &mutate.Mutator{
+	Name: "identity-fast-path",
+	Doc: "Return a clean input as it is after one scan, and do the full work only for the rest. Pays where most inputs come out " +
+		"unchanged, as normalisers find. The bytes that the scan lets pass are mined from what the original does to short inputs; " +
+		"the original stays as the slow path.",
+	Before: `func Normalize(s string) string {
+	var out strings.Builder
+	...`,
+	After: `func Normalize(s string) string {
+	// Most inputs are clean already.
+	if normalizeKeeps(s) {
+		return s
+	}
+	var out strings.Builder
+	...`,
+	Class:   beagle.E3,
+	Gain:    3,
+	Find:    findIdentity,
+	Params:  identityParams,
+	Rewrite: rewriteIdentity,
+}
+
+// A byteClass is a set of bytes.
+type byteClass [256]bool
+
+// kept is what mining found: bytes that stay wherever they stand behind a
+// first byte, and bytes that stay as the first one.
+type kept struct {
+	start, rest byteClass
+}
+
+func findIdentity(p *mutate.Pass) []mutate.Site {
+	f, fn := p.Facets, p.Func
+	if f.Mined == nil || f.Identity < 0.3 || fn.Recv != nil || fn.Body == nil || len(fn.Body.List) == 0 {
+		return nil
+	}
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if sig.Params().Len() != 1 || sig.Results().Len() != 1 || sig.Variadic() {
+		return nil
+	}
+	in, out := sig.Params().At(0), sig.Results().At(0)
+	b, ok := in.Type().Underlying().(*types.Basic)
+	if !ok || b.Kind() != types.String || !types.Identical(in.Type(), out.Type()) || in.Name() == "" || in.Name() == "_" {
+		return nil
+	}
+	if returnsAtOnce(p, fn.Body.List[0], in) {
+		return nil // has such a path already
+	}
+	k := mine(f.Mined)
+	if k.start.len() == 0 || k.rest.len() == 0 {
+		return nil
+	}
+	return []mutate.Site{{Node: fn.Body, Label: "body of " + fn.Name.Name, Data: k}}
+}
+
+// returnsAtOnce recognises `if ... { return s }`.
+func returnsAtOnce(p *mutate.Pass, s ast.Stmt, in *types.Var) bool {
+	i, ok := s.(*ast.IfStmt)
+	if !ok || len(i.Body.List) != 1 {
+		return false
+	}
+	r, ok := i.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(r.Results) != 1 || p.Var(r.Results[0]) != in {
+		return false
+	}
+	_, call := i.Cond.(*ast.CallExpr)
+	return call
+}
+
+// mine reads the classes off the fixed points. A first byte behind which most
+// others change (a separator that wants company) is no start.
+func mine(m *beagle.Mined) kept {
+	var k kept
+	for _, c := range m.Fixed1 {
+		k.start[c] = len(m.Fixed2) == 256 && len(m.Fixed2[c]) == 32
+	}
+	pair := func(a, b int) bool { return m.Fixed2[a][b/8]>>(b%8)&1 != 0 }
+	for {
+		worst, most := -1, 0
+		for a := range k.start {
+			bad := 0
+			for b := range k.start {
+				if k.start[a] && k.start[b] && !pair(a, b) {
+					bad++
+				}
+			}
+			if bad > most && bad > k.start.len()/2 {
+				worst, most = a, bad
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		k.start[worst] = false
+	}
+	for b := range k.rest {
+		k.rest[b] = k.start.len() > 0
+		for a := range k.start {
+			k.rest[b] = k.rest[b] && (!k.start[a] || pair(a, b))
+		}
+	}
+	for c := range k.start {
+		k.start[c] = k.start[c] && k.rest[c]
+	}
+	return k
+}
+
+func (c *byteClass) len() int {
+	n := 0
+	for _, in := range c {
+		if in {
+			n++
+		}
+	}
+	return n
+}
+
+// identityParams offers the plain scan, and scans that also let a byte of the
+// corpus pass between two kept ones: "inner _". That such a byte is kept is a
+// guess, which verification decides.
+func identityParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
+	k := s.Data.(kept)
+	var seen []float64
+	if len(p.Facets.Params) == 1 && len(p.Facets.Params[0].Bytes) == 256 {
+		seen = p.Facets.Params[0].Bytes
+	}
+	var inner []byte
+	for c := range seen {
+		if c < 0x80 && !k.rest[c] && seen[c] > 0.0005 && !(c >= 'A' && c <= 'Z') {
+			inner = append(inner, byte(c))
+		}
+	}
+	slices.SortStableFunc(inner, func(a, b byte) int {
+		switch {
+		case seen[a] > seen[b]:
+			return -1
+		case seen[a] < seen[b]:
+			return 1
+		}
+		return 0
+	})
+	var out []mutate.Param
+	for i := range inner[:min(3, len(inner))] {
+		out = append(out, mutate.Param{Label: fmt.Sprintf("inner %q", inner[i]), Value: inner[i : i+1]})
+	}
+	out = append(out, mutate.Param{Label: "plain", Value: []byte(nil)})
+	if len(inner) > 1 {
+		out = append(out, mutate.Param{Label: fmt.Sprintf("inner %q %q", inner[0], inner[1]), Value: inner[:2]})
+	}
+	return out
+}
+
+func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	k, inner := s.Data.(kept), param.Value.([]byte)
+	in := p.Func.Type.Params.List[0].Names[0].Name
+	target := p.Func.Name.Name
+	guard := p.Fresh(lowerFirst(target) + "Keeps")
+	table, first := p.Fresh("keptByte"), p.Fresh("keptFirst")
+	var decl strings.Builder
+	fmt.Fprintf(&decl, "// %s reports whether %s certainly returns %s as it is:\n// it holds only bytes that stay", guard, target, in)
+	for i, c := range inner {
+		if i == 0 {
+			fmt.Fprintf(&decl, ", and %s", quoted(c))
+		} else {
+			fmt.Fprintf(&decl, " or %s", quoted(c))
+		}
+	}
+	if len(inner) > 0 {
+		decl.WriteString(" alone between two of them")
+	}
+	decl.WriteString(".\n")
+	fmt.Fprintf(&decl, "func %s(%s %s) bool {\n", guard, in, p.Text(p.Func.Type.Params.List[0].Type))
+	if limit := lengthLimit(p); limit != "" {
+		fmt.Fprintf(&decl, "if len(%s) >= %s {\nreturn false\n}\n", in, limit)
+	}
+	start := 0
+	if k.start != k.rest {
+		start = 1
+		fmt.Fprintf(&decl, "if %s == \"\" || !%s[%s[0]] {\nreturn false\n}\n", in, first, in)
+	}
+	decl.WriteString(scanLoop(in, table, start, inner))
+	fmt.Fprintf(&decl, "return true\n}\n\n%s", tableOf(table, k.rest, "the bytes that "+target+" leaves as they are"))
+	if start == 1 {
+		fmt.Fprintf(&decl, "\n\n%s", tableOf(first, k.start, "the bytes that it leaves at the beginning"))
+	}
+	return []mutate.Edit{
+		p.Insert(p.Func.Body.List[0].Pos(), fmt.Sprintf("// Most inputs are clean already.\nif %s(%s) {\nreturn %s\n}\n", guard, in, in)),
+		p.Declare(p.Func, decl.String()),
+	}, nil
+}
+
+// scanLoop is the guard's loop. Its index is unsigned, because it moves in the
+// body.
+func scanLoop(in, table string, start int, inner []byte) string {
+	if len(inner) == 0 {
+		return fmt.Sprintf("for i := %d; i < len(%s); i++ {\nif !%s[%s[i]] {\nreturn false\n}\n}\n", start, in, table, in)
+	}
+	tests := make([]string, len(inner))
+	for i, c := range inner {
+		tests[i] = fmt.Sprintf("%s[i] != %s", in, quoted(c))
+	}
+	not := strings.Join(tests, " && ")
+	if start == 0 {
+		not += " || i == 0"
+	}
+	return fmt.Sprintf(`for i := uint(%d); i < uint(len(%s)); i++ {
+	if %s[%s[i]] {
+		continue
+	}
+	if %s {
+		return false
+	}
+	i++
+	if i >= uint(len(%s)) || !%s[%s[i]] {
+		return false
+	}
+}
+`, start, in, table, in, not, in, table, in)
+}
+
+func quoted(c byte) string { return strconv.QuoteRuneToASCII(rune(c)) }
+
+// tableOf declares a table of 256 booleans by the ranges of a set.
+func tableOf(name string, set byteClass, what string) string {
+	return fmt.Sprintf(`// %s holds %s.
+var %s = func() (t [256]bool) {
+	for i := range t {
+		c := byte(i)
+		t[i] = %s
+	}
+	return t
+}()`, name, what, name, rangesOf(set))
+}
+
+// rangesOf writes a set of bytes as comparisons of c.
+func rangesOf(set byteClass) string {
+	var parts []string
+	for lo := 0; lo < 256; lo++ {
+		if !set[lo] {
+			continue
+		}
+		hi := lo
+		for hi+1 < 256 && set[hi+1] {
+			hi++
+		}
+		switch {
+		case lo == hi:
+			parts = append(parts, "c == "+quoted(byte(lo)))
+		case lo == 0 && hi == 255:
+			parts = append(parts, "true")
+		case lo == 0:
+			parts = append(parts, "c <= "+byteText(hi))
+		case hi == 255:
+			parts = append(parts, "c >= "+byteText(lo))
+		default:
+			parts = append(parts, fmt.Sprintf("c >= %s && c <= %s", byteText(lo), byteText(hi)))
+		}
+		lo = hi
+	}
+	if len(parts) == 0 {
+		return "false"
+	}
+	return strings.Join(parts, " || ")
+}
+
+func byteText(c int) string {
+	if c < 0x80 {
+		return quoted(byte(c))
+	}
+	return fmt.Sprintf("0x%02x", c)
+}
+
+// lengthLimit is the smallest number, as written, that the scope compares
+// something with and that can be a limit of length: mining sees two bytes and
+// knows nothing of longer inputs. "" when there is none.
+func lengthLimit(p *mutate.Pass) string {
+	best, text := int64(1<<31), ""
+	for b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+		switch b.Op {
+		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ:
+		default:
+			continue
+		}
+		for _, pair := range [][2]ast.Expr{{b.X, b.Y}, {b.Y, b.X}} {
+			n, ok := p.Int(pair[0])
+			if _, other := p.Int(pair[1]); !ok || other || n < 8 || n >= best || !countsSomething(p, pair[1]) {
+				continue
+			}
+			best, text = n, p.Text(pair[0])
+		}
+	}
+	return text
+}
+
+// countsSomething tells lengths and counters from characters.
+func countsSomething(p *mutate.Pass, e ast.Expr) bool {
+	switch p.Basic(e) {
+	case types.Int, types.Uint, types.Int64, types.Uint64:
+		return true
+	}
+	return false
+}

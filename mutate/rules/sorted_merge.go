@@ -1,0 +1,249 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// sortedMerge is O2, with the merge in the form of B8: it consumes its lists,
+// so that no access is checked.
+var sortedMerge = &mutate.Mutator{
+	Name: "sorted-merge",
+	Doc: "Merge two lists that are in order already in one pass instead of concatenating and sorting them. Pays where the corpus " +
+		"shows that they nearly always are; a scan finds that out, and the original stays as the slow path.",
+	Before: `merged := append(append([]string{}, a...), b...)
+sort.Strings(merged)
+return slices.Compact(merged)`,
+	After: `// The lists are nearly always in order already.
+if ascending(a) && ascending(b) {
+	return mergeAscending(a, b)
+}
+merged := append(append([]string{}, a...), b...)
+...`,
+	Class:   beagle.E3,
+	Gain:    2,
+	Find:    findSortedMerge,
+	Params:  mergeParams,
+	Rewrite: rewriteSortedMerge,
+}
+
+type mergeSite struct {
+	a, b  string // parameter names
+	slice string // their type
+	item  string // the type of their elements
+	dedup bool // the body shows that duplicates are dropped
+}
+
+// findSortedMerge wants a target that takes two lists of one type, leaves them
+// alone, sorts, and returns a list of that type, and a corpus of sorted lists.
+// That the result is their sorted union is a guess, which verification decides.
+func findSortedMerge(p *mutate.Pass) []mutate.Site {
+	fn := p.Func
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if fn.Recv != nil || fn.Body == nil || sig.Params().Len() != 2 || sig.Results().Len() != 1 || sig.Variadic() || sig.TypeParams() != nil {
+		return nil
+	}
+	a, b := sig.Params().At(0), sig.Params().At(1)
+	s, ok := a.Type().Underlying().(*types.Slice)
+	if !ok || !types.Identical(a.Type(), b.Type()) || !types.Identical(a.Type(), sig.Results().At(0).Type()) || unnamed(a) || unnamed(b) {
+		return nil
+	}
+	elem, ok := s.Elem().Underlying().(*types.Basic)
+	if !ok || elem.Info()&(types.IsInteger|types.IsString) == 0 || !sorts(p, fn) || guarded(fn) {
+		return nil
+	}
+	f := p.Facets
+	if len(f.Mutates) > 0 || len(f.Params) != 2 || f.Params[0].Sorted < 0.6 || f.Params[1].Sorted < 0.6 {
+		return nil
+	}
+	return []mutate.Site{{Node: fn.Body, Label: "body of " + fn.Name.Name, Data: mergeSite{
+		a: a.Name(), b: b.Name(), slice: types.TypeString(a.Type(), types.RelativeTo(p.Pkg)), item: types.TypeString(s.Elem(), types.RelativeTo(p.Pkg)), dedup: dedups(p, fn),
+	}}}
+}
+
+func unnamed(v *types.Var) bool { return v.Name() == "" || v.Name() == "_" }
+
+func sorts(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+		if _, ok := p.IsCall(call, "sort", "Strings", "Ints", "Slice", "SliceStable", "Sort", "Stable"); ok {
+			return true
+		}
+		if _, ok := p.IsCall(call, "slices", "Sort", "SortFunc", "SortStableFunc", "Sorted"); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// dedups looks for signs of dropping duplicates: Compact, a map, or a
+// comparison of two elements for equality.
+func dedups(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
+		if _, ok := p.IsCall(e, "slices", "Compact", "CompactFunc", "Contains"); ok {
+			return true
+		}
+		switch e := e.(type) {
+		case *ast.MapType:
+			return true
+		case *ast.BinaryExpr:
+			_, x := ast.Unparen(e.X).(*ast.IndexExpr)
+			_, y := ast.Unparen(e.Y).(*ast.IndexExpr)
+			if (x || y) && (e.Op.String() == "==" || e.Op.String() == "!=") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// guarded recognises a fast path in front.
+func guarded(fn *ast.FuncDecl) bool {
+	s, ok := fn.Body.List[0].(*ast.IfStmt)
+	if !ok || len(s.Body.List) != 1 {
+		return false
+	}
+	r, ok := s.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(r.Results) != 1 {
+		return false
+	}
+	switch r.Results[0].(type) {
+	case *ast.CallExpr, *ast.Ident:
+		return s.Init != nil || strings.HasPrefix(nameOf(r.Results[0]), "merge")
+	}
+	return false
+}
+
+func nameOf(e ast.Expr) string {
+	if c, ok := e.(*ast.CallExpr); ok {
+		e = c.Fun
+	}
+	if id, ok := e.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// mergeForm is a way to make sure of the order: look first, or notice while
+// merging.
+type mergeForm struct{ look, dedup bool }
+
+func mergeParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
+	site := s.Data.(mergeSite)
+	if site.dedup {
+		return []mutate.Param{
+			{Label: "look first", Value: mergeForm{true, true}},
+			{Label: "notice", Value: mergeForm{false, true}},
+			{Label: "keep duplicates", Value: mergeForm{true, false}},
+		}
+	}
+	return []mutate.Param{
+		{Label: "keep duplicates", Value: mergeForm{true, false}},
+		{Label: "look first", Value: mergeForm{true, true}},
+	}
+}
+
+func rewriteSortedMerge(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	m, form := s.Data.(mergeSite), param.Value.(mergeForm)
+	merge := p.Fresh("mergeSorted", "mergeSortedLists")
+	w := mergeWriter{mergeSite: m, merge: merge, dedup: form.dedup}
+	var edits []mutate.Edit
+	var guard, decls string
+	switch {
+	case !form.look:
+		guard = fmt.Sprintf("if merged, ok := %s(%s, %s); ok {\nreturn merged\n}\n", merge, m.a, m.b)
+		decls = w.noticing()
+	case form.dedup:
+		ordered := p.Fresh("ascending", "isAscending")
+		guard = fmt.Sprintf("if len(%s)+len(%s) > 0 && %s(%s) && %s(%s) {\nreturn %s(%s, %s)\n}\n",
+			m.a, m.b, ordered, m.a, ordered, m.b, merge, m.a, m.b)
+		decls = w.ascending(ordered) + "\n\n" + w.merging()
+	default:
+		slices, imports := p.Import("slices")
+		edits = imports
+		guard = fmt.Sprintf("if len(%s)+len(%s) > 0 && %s.IsSorted(%s) && %s.IsSorted(%s) {\nreturn %s(%s, %s)\n}\n",
+			m.a, m.b, slices, m.a, slices, m.b, merge, m.a, m.b)
+		decls = w.merging()
+	}
+	return append(edits,
+		p.Insert(p.Func.Body.List[0].Pos(), "// The lists are nearly always in order already.\n"+guard),
+		p.Declare(p.Func, decls)), nil
+}
+
+// mergeWriter writes the helpers for one element type.
+type mergeWriter struct {
+	mergeSite
+	merge string
+	dedup bool
+}
+
+func (w mergeWriter) ascending(name string) string {
+	return fmt.Sprintf(`// %s reports whether list is sorted and without duplicates.
+func %s(list %s) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i] <= list[i-1] {
+			return false
+		}
+	}
+	return true
+}`, name, name, w.slice)
+}
+
+// merging writes the merge of lists that are known to be in order.
+func (w mergeWriter) merging() string {
+	what, both := "Both are sorted.", ""
+	if w.dedup {
+		what = "Both, and so the result, are sorted and without\n// duplicates."
+		both = "if x == y {\n%[2]s = %[2]s[1:]\n}\n"
+	}
+	text := `// %[4]s merges %[1]s and %[2]s. ` + what + `
+func %[4]s(%[1]s, %[2]s %[3]s) %[3]s {
+	merged := make(%[3]s, 0, len(%[1]s)+len(%[2]s))
+	for len(%[1]s) > 0 && len(%[2]s) > 0 {
+		x, y := %[1]s[0], %[2]s[0]
+		if y < x {
+			merged = append(merged, y)
+			%[2]s = %[2]s[1:]
+			continue
+		}
+		` + both + `merged = append(merged, x)
+		%[1]s = %[1]s[1:]
+	}
+	merged = append(merged, %[1]s...)
+	return append(merged, %[2]s...)
+}`
+	return fmt.Sprintf(text, "a", "b", w.slice, w.merge)
+}
+
+// noticing writes a merge that gives up at the first element out of order.
+// The output is ascending if and only if both inputs are.
+func (w mergeWriter) noticing() string {
+	return fmt.Sprintf(`// %[4]s merges %[1]s and %[2]s into a sorted list without duplicates. It gives up,
+// and reports false, when one of them has duplicates or is not sorted.
+func %[4]s(%[1]s, %[2]s %[3]s) (merged %[3]s, ok bool) {
+	if len(%[1]s)+len(%[2]s) == 0 {
+		return nil, false
+	}
+	merged = make(%[3]s, 0, len(%[1]s)+len(%[2]s))
+	for len(%[1]s)+len(%[2]s) > 0 {
+		var next %[5]s
+		switch {
+		case len(%[2]s) == 0 || len(%[1]s) > 0 && %[1]s[0] < %[2]s[0]:
+			next, %[1]s = %[1]s[0], %[1]s[1:]
+		case len(%[1]s) > 0 && %[1]s[0] == %[2]s[0]:
+			next, %[1]s, %[2]s = %[1]s[0], %[1]s[1:], %[2]s[1:]
+		default:
+			next, %[2]s = %[2]s[0], %[2]s[1:]
+		}
+		if len(merged) > 0 && next <= merged[len(merged)-1] {
+			return nil, false
+		}
+		merged = append(merged, next)
+	}
+	return merged, true
+}`, "a", "b", w.slice, w.merge, w.item)
+}
