@@ -366,8 +366,8 @@ func pointerCoder(c *coder, off uintptr) {
 			e.tag(tagNil)
 			return
 		}
-		if globals {
-			e.global(q)
+		if globals && e.global(q) {
+			return
 		}
 		if len(e.roots) > 0 && e.sharedPointer(elem, q) {
 			return
@@ -380,7 +380,12 @@ func pointerCoder(c *coder, off uintptr) {
 		e.depth--
 	}
 	c.dec = pointerDecoder(elem, off)
-	c.scan = func(s *scanner, p unsafe.Pointer) { s.pointer(elem, *(*unsafe.Pointer)(unsafe.Add(p, off))) }
+	c.scan = func(s *scanner, p unsafe.Pointer) {
+		q := *(*unsafe.Pointer)(unsafe.Add(p, off))
+		if !globals || !commonGlobal(q) {
+			s.pointer(elem, q)
+		}
+	}
 	c.fix = func(k *cloner, p unsafe.Pointer) {
 		q := (*unsafe.Pointer)(unsafe.Add(p, off))
 		if !globals || globalName(*q) == "" {
@@ -458,11 +463,8 @@ func (e *encoder) errorValue(v reflect.Value) bool {
 		return true
 	}
 	defer func() { e.depth-- }()
-	if v.Kind() == reflect.Pointer {
-		if name := globalName(v.UnsafePointer()); name != "" {
-			e.tag(tagGlobal)
-			e.text(name)
-		}
+	if v.Kind() == reflect.Pointer && e.global(v.UnsafePointer()) {
+		return true
 	}
 	e.tag(tagError)
 	e.text(TypeName(v.Type()))

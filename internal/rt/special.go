@@ -106,7 +106,8 @@ var globals = struct {
 	names  map[unsafe.Pointer]string
 	values map[string]reflect.Value
 	types  map[reflect.Type]bool // pointed to
-}{names: map[unsafe.Pointer]string{}, values: map[string]reflect.Value{}, types: map[reflect.Type]bool{}}
+	common map[string]bool       // those that every program knows
+}{names: map[unsafe.Pointer]string{}, values: map[string]reflect.Value{}, types: map[reflect.Type]bool{}, common: map[string]bool{}}
 
 // RegisterGlobal names a pointer that keeps its identity in records: a
 // sentinel error or the address of a package variable. Values that are not
@@ -132,6 +133,7 @@ func init() {
 		"errors.ErrUnsupported": errors.ErrUnsupported, "time.UTC": time.UTC, "time.Local": time.Local,
 	} {
 		RegisterGlobal(name, v)
+		globals.common[name] = true
 	}
 }
 
@@ -147,12 +149,25 @@ func globalName(p unsafe.Pointer) string {
 	return globals.names[p]
 }
 
-// global writes the name of a global as a prefix of its value.
-func (e *encoder) global(p unsafe.Pointer) {
-	if name := globalName(p); name != "" {
-		e.tag(tagGlobal)
-		e.text(name)
+func commonGlobal(p unsafe.Pointer) bool {
+	name := globalName(p)
+	return name != "" && globals.common[name]
+}
+
+// global writes the name of a global as a prefix of its value. It reports
+// whether the name is enough: what every program knows is not copied, and
+// what time.Local holds depends on the machine.
+func (e *encoder) global(p unsafe.Pointer) bool {
+	name := globalName(p)
+	if name == "" {
+		return false
 	}
+	e.tag(tagGlobal)
+	e.text(name)
+	if globals.common[name] {
+		e.tag(tagNil)
+	}
+	return globals.common[name]
 }
 
 var typeNames sync.Map // reflect.Type -> string
