@@ -1,0 +1,115 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/printer"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// describe fills in what the target's declaration says: signature,
+// parameters, the instantiation that is measured; and refuses what cannot be
+// recorded and compared.
+func (u *Unit) describe(ctx context.Context) error {
+	f := u.target.decl.(*ast.FuncDecl)
+	fn := u.info.Defs[f.Name].(*types.Func)
+	if f.Recv != nil {
+		u.Target.Recv = u.target.recv
+		if _, ok := fn.Signature().Recv().Type().(*types.Pointer); ok {
+			u.Target.Recv = "*" + u.Target.Recv
+		}
+	}
+	text, err := u.signatureText(f)
+	if err != nil {
+		return err
+	}
+	u.Target.Signature = text
+	if u.Sig, err = u.instantiate(ctx, fn); err != nil {
+		return err
+	}
+	u.Target.Variadic = u.Sig.Variadic()
+	u.Target.Params = u.params()
+	u.Target.Results = u.results()
+	return u.refuse()
+}
+
+// signatureText is the declaration's first part on one line.
+func (u *Unit) signatureText(f *ast.FuncDecl) (string, error) {
+	g := *f
+	g.Doc, g.Body = nil, nil
+	var b bytes.Buffer
+	if err := printer.Fprint(&b, u.fset, &g); err != nil {
+		return "", err
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	return strings.NewReplacer("( ", "(", ", )", ")", " )", ")").Replace(text), nil
+}
+
+// params names every parameter, the receiver first: a record needs names.
+func (u *Unit) params() []beagle.Param {
+	taken := map[string]bool{}
+	vars := u.variables()
+	for _, v := range vars {
+		taken[v.Name()] = true
+	}
+	var out []beagle.Param
+	for i, v := range vars {
+		name := v.Name()
+		if name == "" || name == "_" {
+			if name = fmt.Sprintf("arg%d", i); v == u.Sig.Recv() {
+				name = "recv"
+			}
+			for taken[name] {
+				name += "_"
+			}
+			taken[name] = true
+		}
+		out = append(out, u.param(name, v.Type()))
+	}
+	return out
+}
+
+func (u *Unit) results() []beagle.Param {
+	var out []beagle.Param
+	for v := range u.Sig.Results().Variables() {
+		out = append(out, u.param(v.Name(), v.Type()))
+	}
+	return out
+}
+
+func (u *Unit) param(name string, t types.Type) beagle.Param {
+	return beagle.Param{Name: name, Type: u.TypeString(t), Kind: kind(t)}
+}
+
+// kind names the kind of the underlying type.
+func kind(t types.Type) string {
+	switch t := t.Underlying().(type) {
+	case *types.Basic:
+		if t.Kind() == types.UnsafePointer {
+			return "unsafe.Pointer"
+		}
+		return types.Typ[t.Kind()].Name()
+	case *types.Slice:
+		return "slice"
+	case *types.Array:
+		return "array"
+	case *types.Map:
+		return "map"
+	case *types.Struct:
+		return "struct"
+	case *types.Pointer:
+		return "pointer"
+	case *types.Interface:
+		return "interface"
+	case *types.Chan:
+		return "chan"
+	case *types.Signature:
+		return "func"
+	}
+	return "unknown"
+}

@@ -1,0 +1,197 @@
+package source
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// facts states what the scope's text says. The compiler's facts (inline cost)
+// come with the first build.
+func (u *Unit) facts() beagle.Facts {
+	w := &factWalk{u: u, reads: map[string]bool{}, writes: map[string]bool{}, calls: map[string]bool{}}
+	f := u.target.decl.(*ast.FuncDecl)
+	w.facts.Generic = len(u.Target.TypeArgs) > 0
+	w.facts.Method = f.Recv != nil
+	w.facts.Recursive = u.recursive()
+	for _, s := range u.scope {
+		var node ast.Node = s.decl
+		if s.spec != nil {
+			node = s.spec
+		}
+		w.commaOK = commaOK(node)
+		ast.Inspect(node, w.visit)
+	}
+	w.facts.ReadsGlobals = slices.Sorted(maps.Keys(w.reads))
+	w.facts.WritesGlobal = slices.Sorted(maps.Keys(w.writes))
+	w.facts.Calls = slices.Sorted(maps.Keys(w.calls))
+	return w.facts
+}
+
+// recursive reports whether the target reaches itself through its scope.
+func (u *Unit) recursive() bool {
+	for _, s := range u.scope {
+		if u.graph.uses[s].pieces[u.target] {
+			return true
+		}
+		// A method's name is used through a selector, which the graph knows too.
+	}
+	return false
+}
+
+type factWalk struct {
+	u                    *Unit
+	facts                beagle.Facts
+	reads, writes, calls map[string]bool
+	commaOK              map[ast.Node]bool
+}
+
+func (w *factWalk) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.IndexExpr:
+		w.facts.CanPanic = w.facts.CanPanic || w.indexPanics(n)
+	case *ast.SliceExpr:
+		w.facts.CanPanic = w.facts.CanPanic || n.Low != nil || n.High != nil
+	case *ast.StarExpr:
+		w.facts.CanPanic = w.facts.CanPanic || w.u.info.Types[n].IsValue()
+	case *ast.TypeAssertExpr:
+		w.facts.CanPanic = w.facts.CanPanic || n.Type != nil && !w.commaOK[n]
+	case *ast.BinaryExpr:
+		w.facts.CanPanic = w.facts.CanPanic || w.divides(n.Op, n.Y)
+	case *ast.AssignStmt:
+		for _, l := range n.Lhs {
+			w.write(l)
+		}
+		w.facts.CanPanic = w.facts.CanPanic || w.divides(n.Tok, n.Rhs[0])
+	case *ast.IncDecStmt:
+		w.write(n.X)
+	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			w.write(n.X) // whoever holds the address may write
+		}
+	case *ast.CallExpr:
+		w.call(n)
+	case *ast.Ident:
+		if v := w.global(n); v != nil {
+			w.reads[w.name(v)] = true
+		}
+	}
+	return true
+}
+
+func (w *factWalk) indexPanics(n *ast.IndexExpr) bool {
+	tv, ok := w.u.info.Types[n.X]
+	if !ok || !tv.IsValue() {
+		return false
+	}
+	switch tv.Type.Underlying().(type) {
+	case *types.Map, *types.Signature:
+		return false
+	}
+	return true
+}
+
+// divides reports a division by an integer that may be zero.
+func (w *factWalk) divides(op token.Token, y ast.Expr) bool {
+	if op != token.QUO && op != token.REM && op != token.QUO_ASSIGN && op != token.REM_ASSIGN {
+		return false
+	}
+	tv := w.u.info.Types[y]
+	b, ok := tv.Type.Underlying().(*types.Basic)
+	return (!ok || b.Info()&types.IsInteger != 0) && (tv.Value == nil || constant.Sign(tv.Value) == 0)
+}
+
+// write notes the package variable that an assignment to e changes.
+func (w *factWalk) write(e ast.Expr) {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			if v := w.global(x.Sel); v != nil {
+				w.writes[w.name(v)] = true
+				return
+			}
+			e = x.X
+		case *ast.Ident:
+			if v := w.global(x); v != nil {
+				w.writes[w.name(v)] = true
+			}
+			return
+		default:
+			return
+		}
+	}
+}
+
+// global is the package variable that an identifier uses, if any.
+func (w *factWalk) global(id *ast.Ident) *types.Var {
+	v, ok := w.u.info.Uses[id].(*types.Var)
+	if !ok || v.IsField() || v.Pkg() == nil || v.Parent() != v.Pkg().Scope() {
+		return nil
+	}
+	return v
+}
+
+func (w *factWalk) name(obj types.Object) string {
+	if obj.Pkg() == w.u.Types {
+		return obj.Name()
+	}
+	return obj.Pkg().Path() + "." + obj.Name()
+}
+
+func (w *factWalk) call(c *ast.CallExpr) {
+	fun := ast.Unparen(c.Fun)
+	switch x := fun.(type) {
+	case *ast.IndexExpr:
+		fun = x.X
+	case *ast.IndexListExpr:
+		fun = x.X
+	}
+	var id *ast.Ident
+	switch x := fun.(type) {
+	case *ast.Ident:
+		id = x
+	case *ast.SelectorExpr:
+		id = x.Sel
+	default:
+		return
+	}
+	switch obj := w.u.info.Uses[id].(type) {
+	case *types.Builtin:
+		w.facts.CanPanic = w.facts.CanPanic || obj.Name() == "panic"
+		if obj.Name() == "clear" || obj.Name() == "delete" || obj.Name() == "copy" {
+			w.write(c.Args[0])
+		}
+	case *types.Func:
+		if !slices.Contains(w.u.scope, w.u.graph.owner[obj.Origin()]) {
+			w.calls[obj.FullName()] = true
+		}
+	}
+}
+
+// commaOK marks the type assertions that cannot panic.
+func commaOK(n ast.Node) map[ast.Node]bool {
+	out := map[ast.Node]bool{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if len(n.Lhs) == 2 && len(n.Rhs) == 1 {
+				out[ast.Unparen(n.Rhs[0])] = true
+			}
+		case *ast.ValueSpec:
+			if len(n.Names) == 2 && len(n.Values) == 1 {
+				out[ast.Unparen(n.Values[0])] = true
+			}
+		}
+		return true
+	})
+	return out
+}

@@ -1,0 +1,295 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// instantiate returns the target's signature with the type arguments that are
+// measured, which it finds in this order: uses in the package, in its tests,
+// in the rest of the module; then int, string and their like.
+func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signature, error) {
+	sig := fn.Signature()
+	params := sig.TypeParams()
+	if params.Len() == 0 {
+		params = sig.RecvTypeParams()
+	}
+	if params.Len() == 0 {
+		return sig, nil
+	}
+	generic := u.genericName(fn)
+	for _, args := range u.candidates(ctx, generic, params) {
+		if s := u.tryInstance(fn, generic, args); s != nil {
+			for _, a := range args {
+				u.Target.TypeArgs = append(u.Target.TypeArgs, u.TypeString(a))
+			}
+			return s, nil
+		}
+	}
+	return nil, &beagle.UsageError{
+		What:   fmt.Sprintf("%s: no instantiation found in the package, its tests or its module, and int and string do not satisfy the constraints", u.Target.Spec()),
+		Remedy: "Call it in a test with the types that matter.",
+	}
+}
+
+// genericName is the object that carries the type parameters: the function,
+// or the receiver's type.
+func (u *Unit) genericName(fn *types.Func) types.Object {
+	r := fn.Signature().Recv()
+	if r == nil {
+		return fn
+	}
+	t := r.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return t.(*types.Named).Obj()
+}
+
+// tryInstance instantiates the target; nil if the arguments do not fit.
+func (u *Unit) tryInstance(fn *types.Func, generic types.Object, args []types.Type) *types.Signature {
+	if generic == types.Object(fn) {
+		t, err := types.Instantiate(nil, fn.Signature(), args, true)
+		if err != nil {
+			return nil
+		}
+		return t.(*types.Signature)
+	}
+	t, err := types.Instantiate(nil, generic.Type(), args, true)
+	if err != nil {
+		return nil
+	}
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, fn.Pkg(), fn.Name())
+	m, ok := obj.(*types.Func)
+	if !ok {
+		return nil
+	}
+	return m.Signature()
+}
+
+// candidates lists type arguments to try, best first.
+func (u *Unit) candidates(ctx context.Context, generic types.Object, params *types.TypeParamList) [][]types.Type {
+	found := u.collect(u.info, generic.Name(), u.Target.PkgPath)
+	found = append(found, u.testInstances(generic.Name())...)
+	if len(found) == 0 {
+		found = u.moduleInstances(ctx, generic.Name())
+	}
+	// Basic types first: they have the plainest records and the most regular code.
+	slices.SortStableFunc(found, func(a, b []types.Type) int { return notBasic(a) - notBasic(b) })
+	for _, t := range []types.BasicKind{types.Int, types.String, types.Float64, types.Uint64, types.Byte} {
+		args := make([]types.Type, params.Len())
+		for i := range args {
+			args[i] = types.Typ[t]
+		}
+		found = append(found, args)
+	}
+	return append(found, coreArgs(params)...)
+}
+
+// coreArgs guesses arguments for constraints such as ~[]E, whose parameters
+// depend on each other.
+func coreArgs(params *types.TypeParamList) [][]types.Type {
+	var out [][]types.Type
+	for _, elem := range []types.Type{types.Typ[types.Int], types.Typ[types.String]} {
+		args := make([]types.Type, params.Len())
+		for i := range args {
+			args[i] = elem
+		}
+		for i := range args {
+			iface, ok := params.At(i).Constraint().Underlying().(*types.Interface)
+			if !ok || iface.NumEmbeddeds() != 1 {
+				continue
+			}
+			if un, ok := iface.EmbeddedType(0).(*types.Union); ok && un.Len() > 0 {
+				args[i] = substitute(un.Term(0).Type(), params, args)
+			}
+		}
+		out = append(out, args)
+	}
+	return out
+}
+
+// substitute replaces the type parameters directly below a slice or a map.
+func substitute(t types.Type, params *types.TypeParamList, args []types.Type) types.Type {
+	switch t := t.(type) {
+	case *types.TypeParam:
+		for i := range params.Len() {
+			if params.At(i) == t {
+				return args[i]
+			}
+		}
+	case *types.Slice:
+		return types.NewSlice(substitute(t.Elem(), params, args))
+	case *types.Map:
+		return types.NewMap(substitute(t.Key(), params, args), substitute(t.Elem(), params, args))
+	case *types.Pointer:
+		return types.NewPointer(substitute(t.Elem(), params, args))
+	}
+	return t
+}
+
+func notBasic(args []types.Type) int {
+	n := 0
+	for _, a := range args {
+		if _, ok := a.(*types.Basic); !ok {
+			n++
+		}
+	}
+	return n
+}
+
+// collect finds the instances of a generic object of the target's package,
+// with arguments that the package can name.
+func (u *Unit) collect(info *types.Info, name, pkgPath string) [][]types.Type {
+	var ids []*ast.Ident
+	for id := range info.Instances {
+		if obj := info.Uses[id]; obj != nil && obj.Name() == name && obj.Pkg() != nil && obj.Pkg().Path() == pkgPath &&
+			obj.Parent() == obj.Pkg().Scope() {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b *ast.Ident) int { return int(a.Pos() - b.Pos()) })
+	var out [][]types.Type
+	for _, id := range ids {
+		var args []types.Type
+		for t := range info.Instances[id].TypeArgs.Types() {
+			if t = u.nameable(t); t != nil {
+				args = append(args, t)
+			}
+		}
+		if len(args) == info.Instances[id].TypeArgs.Len() {
+			out = append(out, args)
+		}
+	}
+	return out
+}
+
+// nameable translates a type into this package's type check; nil if the
+// package cannot write it: a type parameter, a local type, another package's.
+func (u *Unit) nameable(t types.Type) types.Type {
+	text := types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == u.Target.PkgPath {
+			return ""
+		}
+		return p.Name()
+	})
+	if strings.Contains(text, "invalid type") {
+		return nil
+	}
+	for _, f := range u.files {
+		tv, err := types.Eval(u.fset, u.Types, f.ast.FileStart, text)
+		if err != nil {
+			tv, err = types.Eval(u.fset, u.Types, f.ast.Name.End(), text)
+		}
+		if err == nil && tv.IsType() && tv.Type.String() == t.String() {
+			return tv.Type
+		}
+	}
+	return nil
+}
+
+// testInstances looks into the package's test files.
+func (u *Unit) testInstances(name string) [][]types.Type {
+	tests, _ := filepath.Glob(filepath.Join(u.Target.PkgDir, "*_test.go"))
+	return u.instancesIn(tests, name)
+}
+
+// moduleInstances looks into the packages of the module that import the
+// target's.
+func (u *Unit) moduleInstances(ctx context.Context, name string) [][]types.Type {
+	const enough = 5000 // files read
+	quoted := `"` + u.Target.PkgPath + `"`
+	var files []string
+	seen := 0
+	filepath.WalkDir(u.Target.Dir, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil || ctx.Err() != nil || seen > enough:
+			return filepath.SkipAll
+		case d.IsDir() && path != u.Target.Dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		seen++
+		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), quoted) {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return u.instancesIn(files, name)
+}
+
+// instancesIn type-checks files, one directory and package at a time, as well
+// as it can: what it cannot import stays unknown, and most uses do not need it.
+func (u *Unit) instancesIn(files []string, name string) [][]types.Type {
+	fset := token.NewFileSet()
+	groups := map[string][]*ast.File{}
+	var keys []string
+	for _, path := range files {
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		key := filepath.Dir(path) + " " + f.Name.Name
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], f)
+	}
+	var out [][]types.Type
+	for _, key := range keys {
+		info := newInfo()
+		inside := key == u.Target.PkgDir+" "+u.Target.PkgName
+		if inside {
+			out = append(out, u.insideInstances(groups[key], fset, name)...)
+			continue
+		}
+		conf := u.config(func(error) {})
+		conf.Importer = withTarget{u}
+		conf.Check(strings.ReplaceAll(key, " ", "/"), fset, groups[key], info)
+		out = append(out, u.collect(info, name, u.Target.PkgPath)...)
+	}
+	return out
+}
+
+// insideInstances checks test files together with the package that they
+// belong to.
+func (u *Unit) insideInstances(tests []*ast.File, fset *token.FileSet, name string) [][]types.Type {
+	all := slices.Clone(tests)
+	for _, f := range u.files {
+		if g, err := parser.ParseFile(fset, f.path, f.text, parser.SkipObjectResolution); err == nil {
+			all = append(all, g)
+		}
+	}
+	info := newInfo()
+	conf := u.config(func(error) {})
+	conf.Importer = withTarget{u}
+	conf.Check(u.Target.PkgPath, fset, all, info)
+	return u.collect(info, name, u.Target.PkgPath)
+}
+
+// withTarget imports the target's package as it was checked from source.
+type withTarget struct{ u *Unit }
+
+func (w withTarget) Import(path string) (*types.Package, error) {
+	if path == w.u.Target.PkgPath {
+		return w.u.Types, nil
+	}
+	w.u.exports.mu.Lock()
+	known := w.u.exports.files[path] != ""
+	w.u.exports.mu.Unlock()
+	if !known && path != "unsafe" {
+		return nil, fmt.Errorf("%s is not loaded", path) // not worth a go command
+	}
+	return w.u.exports.Import(path)
+}

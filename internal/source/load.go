@@ -1,0 +1,286 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/types"
+	"go/version"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Options say which function to load and how its module is built.
+type Options struct {
+	Dir  string   // where the go command runs: the -C flag; "" is the current directory
+	Spec string   // "./pkg.Func", "import/path.Func", "pkg.Type.Method", or "Func" in Dir
+	Tags []string // build tags
+	Env  []string // added to the environment of the go command
+}
+
+// Load resolves a function and everything that is known of it before anything
+// runs. What the user can mend is a *beagle.UsageError.
+func Load(ctx context.Context, o Options) (*Unit, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o.Dir = dir
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("-C %s: not a directory", dir), Remedy: "Name a directory inside a Go module."}
+	}
+	common := make(chan map[string]string, 1)
+	go func() { common <- o.commonExports(ctx) }()
+	pkg, name, err := o.resolve(ctx)
+	exported := <-common // also waits for the go command, so that nothing outlives Load
+	if err != nil {
+		return nil, err
+	}
+	if err := usable(pkg); err != nil {
+		return nil, err
+	}
+	x := newExports(func(path string) (string, error) { return o.stdExport(ctx, path) })
+	for path, file := range exported {
+		x.files[path] = file
+	}
+	packages.Visit([]*packages.Package{pkg}, nil, func(p *packages.Package) {
+		if p.ExportFile != "" && p != pkg {
+			x.files[p.PkgPath] = p.ExportFile
+		}
+	})
+	return newUnit(ctx, o, pkg, name, x)
+}
+
+const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedEmbedFiles
+
+func (o *Options) config(ctx context.Context, mode packages.LoadMode) *packages.Config {
+	c := &packages.Config{Context: ctx, Mode: mode, Dir: o.Dir}
+	// Beagle works offline: a module that needs a download is told so, rather
+	// than fetched behind the user's back.
+	c.Env = append(append(os.Environ(), o.Env...), "GOPROXY=off")
+	c.BuildFlags = []string{"-buildvcs=false"}
+	if len(o.Tags) > 0 {
+		c.BuildFlags = append(c.BuildFlags, "-tags="+strings.Join(o.Tags, ","))
+	}
+	return c
+}
+
+// commonStd are packages that rewrites like to import; their export data is
+// asked for once, together, because each question costs a go command.
+var commonStd = []string{"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/maphash", "io", "iter", "maps",
+	"math", "math/bits", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "testing", "time",
+	"unicode", "unicode/utf8"}
+
+func (o *Options) commonExports(ctx context.Context) map[string]string {
+	out := map[string]string{}
+	pkgs, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), commonStd...)
+	if err != nil {
+		return out // resolve meets the same trouble and words it
+	}
+	for _, p := range pkgs {
+		if p.ExportFile != "" {
+			out[p.PkgPath] = p.ExportFile
+		}
+	}
+	return out
+}
+
+// stdExport finds the export data of a standard package.
+func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
+	pkgs, err := packages.Load(o.config(context.WithoutCancel(ctx), packages.NeedName|packages.NeedExportFile|packages.NeedModule), path)
+	if err != nil {
+		return "", err
+	}
+	if len(pkgs) != 1 || pkgs[0].ExportFile == "" || pkgs[0].Module != nil || len(pkgs[0].Errors) > 0 {
+		return "", fmt.Errorf("%s is not a package of the standard library", path)
+	}
+	return pkgs[0].ExportFile, nil
+}
+
+// resolve finds the package that the specification names.
+func (o *Options) resolve(ctx context.Context) (*packages.Package, string, error) {
+	rs := readings(o.Dir, o.Spec)
+	var trouble error
+	said := "" // what the go command said first, in case nothing better is known
+	for _, r := range rs {
+		pkgs, err := packages.Load(o.config(ctx, listMode), r.pattern)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, "", ctx.Err()
+			}
+			trouble = errors.Join(trouble, goCommandError(o, err.Error()))
+			said = cmp.Or(said, err.Error())
+			continue
+		}
+		if len(pkgs) != 1 || !exists(pkgs[0]) {
+			trouble = errors.Join(trouble, notFound(o, pkgs))
+			if len(pkgs) == 1 && len(pkgs[0].Errors) > 0 {
+				said = cmp.Or(said, pkgs[0].Errors[0].Msg)
+			}
+			continue
+		}
+		if other := pkgs[0]; len(rs) > 1 && r != rs[len(rs)-1] && !declares(other, r.name) {
+			// Perhaps another reading fits; if none does, this one words the error.
+			if p, name, err := o.firstDeclaring(ctx, rs, r); err == nil {
+				return p, name, nil
+			}
+		}
+		return pkgs[0], r.name, nil
+	}
+	var usage *beagle.UsageError
+	if errors.As(trouble, &usage) {
+		return nil, "", usage
+	}
+	return nil, "", unknownPackage(o.Dir, o.Spec, said)
+}
+
+// firstDeclaring returns the first package of the readings after r that
+// declares the function that the reading names.
+func (o *Options) firstDeclaring(ctx context.Context, rs []reading, r reading) (*packages.Package, string, error) {
+	for _, r := range rs[slices.Index(rs, r)+1:] {
+		pkgs, err := packages.Load(o.config(ctx, listMode), r.pattern)
+		if err == nil && len(pkgs) == 1 && exists(pkgs[0]) && declares(pkgs[0], r.name) {
+			return pkgs[0], r.name, nil
+		}
+	}
+	return nil, "", os.ErrNotExist
+}
+
+// declares reports whether the package's files seem to declare the function:
+// a cheap look at the text, because most packages need no second look.
+func declares(p *packages.Package, name string) bool {
+	_, method, isMethod := strings.Cut(name, ".")
+	if !isMethod {
+		method = name
+	}
+	for _, file := range p.GoFiles {
+		text, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "func ") {
+				continue
+			}
+			if isMethod == strings.HasPrefix(line, "func (") && strings.Contains(line, " "+method) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func exists(p *packages.Package) bool {
+	return len(p.GoFiles)+len(p.CompiledGoFiles)+len(p.IgnoredFiles) > 0
+}
+
+// notFound words what the go command said of a pattern without a package, if
+// it is more than that the package does not exist.
+func notFound(o *Options, pkgs []*packages.Package) error {
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			if err := goCommandError(o, e.Msg); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// goCommandError words the troubles of a module that the user can mend.
+func goCommandError(o *Options, msg string) error {
+	msg = strings.TrimSpace(msg)
+	first, _, _ := strings.Cut(msg, "\n")
+	switch {
+	case strings.Contains(msg, "GOPROXY=off") || strings.Contains(msg, "module lookup disabled") ||
+		strings.Contains(msg, "missing go.sum entry") || strings.Contains(msg, "dial tcp"):
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: the module needs packages that are not on this machine: %s", o.Dir, first),
+			Remedy: "Run `go mod download` there once; Beagle itself never uses the network.",
+		}
+	case strings.Contains(msg, "running go ") && strings.Contains(msg, "requires go"):
+		return &beagle.UsageError{What: fmt.Sprintf("%s: %s", o.Dir, first), Remedy: "Install that Go release, or put it first in PATH."}
+	case strings.Contains(msg, "go.mod file not found") || strings.Contains(msg, "outside main module or its selected dependencies") ||
+		strings.Contains(msg, "does not contain main module"):
+		return &beagle.UsageError{What: fmt.Sprintf("%s: not inside a Go module: %s", o.Dir, first), Remedy: "Run in a module, or name one with -C."}
+	case strings.Contains(msg, "updates to go.mod needed") || strings.Contains(msg, "inconsistent vendoring") ||
+		strings.Contains(msg, "errors parsing go.") || strings.Contains(msg, "malformed module"):
+		return &beagle.UsageError{What: fmt.Sprintf("%s: the go command refuses the module: %s", o.Dir, msg), Remedy: "Make `go build ./...` work there first."}
+	}
+	return nil
+}
+
+// usable refuses packages that cannot be worked on.
+func usable(p *packages.Package) error {
+	switch {
+	case p.Module == nil && !isStd(p.PkgPath) || p.PkgPath == "command-line-arguments":
+		return &beagle.UsageError{What: p.PkgPath + " is not in a module", Remedy: "Run `go mod init` in its root."}
+	case p.Module == nil:
+		return &beagle.UsageError{What: p.PkgPath + " belongs to the standard library", Remedy: "Copy the function into a module of your own, or name a function of the module."}
+	case len(p.CompiledGoFiles) == 0 && len(p.IgnoredFiles) > 0:
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: build constraints exclude all Go files on %s/%s", p.PkgPath, runtime.GOOS, runtime.GOARCH),
+			Remedy: "Name the build tags with -tags.",
+		}
+	}
+	return compileErrors(p)
+}
+
+// compileErrors words the first errors of the package or of what it imports.
+func compileErrors(p *packages.Package) error {
+	var found []string
+	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) {
+		for _, e := range q.Errors {
+			if e.Pos != "" && e.Pos != "-" {
+				found = append(found, e.Pos+": "+e.Msg)
+			} else {
+				found = append(found, q.PkgPath+": "+e.Msg)
+			}
+		}
+	})
+	if len(found) == 0 {
+		return nil
+	}
+	if err := goCommandError(&Options{Dir: p.Dir}, strings.Join(found, "\n")); err != nil {
+		return err
+	}
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s does not compile: %s", p.PkgPath, strings.Join(found[:min(3, len(found))], "\n")),
+		Remedy: "Make `go build` work first.",
+	}
+}
+
+// moduleRoot is where a patch's paths begin.
+func moduleRoot(p *packages.Package) string {
+	if p.Module.Dir != "" {
+		return p.Module.Dir
+	}
+	// A vendored package: its files live in the main module.
+	for d := p.Dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil || d == filepath.Dir(d) {
+			return d
+		}
+	}
+}
+
+// language is the language version that the package is compiled with.
+func language(p *packages.Package) string {
+	if v := p.Module.GoVersion; version.IsValid("go" + v) {
+		return strings.TrimPrefix(version.Lang("go"+v), "go")
+	}
+	return "1.16" // what the go command assumes of a module that does not say
+}
+
+func sizes() types.Sizes {
+	arch := os.Getenv("GOARCH")
+	if s := types.SizesFor("gc", arch); arch != "" && s != nil {
+		return s
+	}
+	return types.SizesFor("gc", runtime.GOARCH)
+}

@@ -1,0 +1,172 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// stdNames are the packages that a missing import may mean.
+var stdNames = map[string]string{
+	"binary": "encoding/binary", "bits": "math/bits", "bufio": "bufio", "bytes": "bytes", "cmp": "cmp",
+	"errors": "errors", "fmt": "fmt", "hex": "encoding/hex", "io": "io", "iter": "iter", "maphash": "hash/maphash",
+	"maps": "maps", "math": "math", "slices": "slices", "sort": "sort", "strconv": "strconv", "strings": "strings",
+	"sync": "sync", "atomic": "sync/atomic", "time": "time", "unicode": "unicode", "utf16": "unicode/utf16",
+	"utf8": "unicode/utf8", "unsafe": "unsafe",
+}
+
+// An importSpec is one import: the name is "" when the package's own is used.
+type importSpec struct{ name, path string }
+
+func (s importSpec) String() string {
+	if s.name == "" {
+		return strconv.Quote(s.path)
+	}
+	return s.name + " " + strconv.Quote(s.path)
+}
+
+// Normalize gives a candidate its canonical text: one import block of what is
+// used, standard library first, and gofmt. Normalize(Normalize(s)) equals
+// Normalize(s).
+func (u *Unit) Normalize(src string) (string, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments)
+	if err != nil {
+		return "", err
+	}
+	tok := fset.File(f.FileStart)
+	var b strings.Builder
+	header, last := src[:tok.Offset(f.Name.End())], tok.Offset(f.Name.End())
+	b.WriteString(header + "\n")
+	if specs := u.wanted(f); len(specs) > 0 {
+		b.WriteString("\n" + importBlock(specs))
+	}
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT {
+			continue
+		}
+		start, end := g.Pos(), tok.Offset(g.End())
+		if g.Doc != nil {
+			start = g.Doc.Pos()
+		}
+		b.WriteString(src[last:tok.Offset(start)] + "\n")
+		last = end
+		if src[last:] != "" && src[last] == ';' {
+			last++
+		}
+		last += lineComment(src[last:])
+	}
+	b.WriteString(src[last:])
+	out, err := format.Source([]byte(b.String()))
+	if err != nil {
+		return "", fmt.Errorf("formatting: %w", err)
+	}
+	return string(out), nil
+}
+
+// lineComment is the length of a comment that ends the line at the start of s.
+func lineComment(s string) int {
+	line, _, _ := strings.Cut(s, "\n")
+	if strings.HasPrefix(strings.TrimLeft(line, " \t"), "//") {
+		return len(line)
+	}
+	return 0
+}
+
+// wanted are the imports that the file needs, in canonical order.
+func (u *Unit) wanted(f *ast.File) []importSpec {
+	free := freeQualifiers(f)
+	var out []importSpec
+	have := map[string]bool{}
+	for _, s := range f.Imports {
+		path, _ := strconv.Unquote(s.Path.Value)
+		spec := importSpec{path: path}
+		local, known := u.packageName(path)
+		if s.Name != nil {
+			if s.Name.Name != local || !known {
+				spec.name = s.Name.Name
+			}
+			local, known = s.Name.Name, true
+		}
+		if local == "_" || local == "." || free[local] || !known {
+			if !slices.Contains(out, spec) {
+				out = append(out, spec)
+			}
+			have[local] = true
+		}
+	}
+	for name := range free {
+		path, ok := stdNames[name]
+		if ok && !have[name] && !u.declare[name] {
+			out = append(out, importSpec{path: path})
+		}
+	}
+	slices.SortFunc(out, func(a, b importSpec) int {
+		if isStd(a.path) != isStd(b.path) {
+			if isStd(a.path) {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.path+" "+a.name, b.path+" "+b.name)
+	})
+	return out
+}
+
+// freeQualifiers are the names X of selectors X.Sel that nothing in the file
+// declares.
+func freeQualifiers(f *ast.File) map[string]bool {
+	unresolved := map[*ast.Ident]bool{}
+	for _, id := range f.Unresolved {
+		unresolved[id] = true
+	}
+	out := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := s.X.(*ast.Ident); ok && unresolved[id] {
+				out[id.Name] = true
+			}
+		}
+		return true
+	})
+	return out
+}
+
+var versionElem = regexp.MustCompile(`^v\d+$`)
+
+// packageName is the name in the package clause of an import path, and
+// whether it is certain.
+func (u *Unit) packageName(path string) (string, bool) {
+	if n, ok := u.names[path]; ok && n != "" {
+		return n, true
+	}
+	elems := strings.Split(path, "/")
+	last := elems[len(elems)-1]
+	if len(elems) > 1 && versionElem.MatchString(last) {
+		last = elems[len(elems)-2]
+	}
+	return last, isStd(path)
+}
+
+func importBlock(specs []importSpec) string {
+	if len(specs) == 1 {
+		return "import " + specs[0].String() + "\n"
+	}
+	var b strings.Builder
+	b.WriteString("import (\n")
+	for i, s := range specs {
+		if i > 0 && isStd(specs[i-1].path) && !isStd(s.path) {
+			b.WriteString("\n")
+		}
+		b.WriteString("\t" + s.String() + "\n")
+	}
+	b.WriteString(")\n")
+	return b.String()
+}

@@ -1,0 +1,250 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+)
+
+// A File is a candidate that stands for the target.
+type File struct {
+	Src   string
+	Fset  *token.FileSet
+	AST   *ast.File
+	Types *types.Package // the whole package, with the candidate's declarations
+	Info  *types.Info    // for AST; also holds the signatures of the rest
+	Func  *ast.FuncDecl  // the target
+}
+
+// A Problem says why a text is not a candidate.
+type Problem struct {
+	Stage   string // "parse", "types" or "scope"
+	Message string
+	Line    int // in the candidate; 0 when it has no place
+}
+
+const candidateName = "candidate.go"
+
+// Parse reads a candidate file and type-checks it together with the rest of
+// the package.
+func (u *Unit) Parse(src string) (*File, *Problem) {
+	fset := token.NewFileSet()
+	for _, f := range u.files {
+		fset.AddExistingFiles(f.tok)
+	}
+	file, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, parseProblem(err)
+	}
+	f := &File{Src: src, Fset: fset, AST: file, Info: newInfo()}
+	if p := u.checkScope(f); p != nil {
+		return nil, p
+	}
+	if p := u.checkTypes(f); p != nil {
+		return nil, p
+	}
+	if p := u.checkSignature(f); p != nil {
+		return nil, p
+	}
+	return f, nil
+}
+
+func parseProblem(err error) *Problem {
+	var list scanner.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return &Problem{"parse", list[0].Msg, list[0].Pos.Line}
+	}
+	return &Problem{"parse", err.Error(), 0}
+}
+
+func (f *File) problem(stage string, at token.Pos, format string, args ...any) *Problem {
+	return &Problem{stage, fmt.Sprintf(format, args...), f.line(at)}
+}
+
+func (f *File) line(at token.Pos) int { return f.Fset.PositionFor(at, false).Line }
+
+// checkTypes type-checks the candidate with the rest. Errors elsewhere than in
+// the candidate come from the missing bodies and mean nothing.
+func (u *Unit) checkTypes(f *File) *Problem {
+	var first *Problem
+	in := func(p token.Pos) bool { return f.AST.FileStart <= p && p <= f.AST.FileEnd }
+	conf := u.config(func(err error) {
+		var te types.Error
+		if first == nil && errors.As(err, &te) && in(te.Pos) {
+			first = f.problem("types", te.Pos, "%s", te.Msg)
+		}
+	})
+	f.Types, _ = conf.Check(u.Target.PkgPath, f.Fset, append([]*ast.File{f.AST}, u.rest...), f.Info)
+	return first
+}
+
+// checkScope holds a candidate to what it may declare and import.
+func (u *Unit) checkScope(f *File) *Problem {
+	if f.AST.Name.Name != u.Target.PkgName {
+		return f.problem("scope", f.AST.Name.Pos(), "the package clause says %s, the target's package is %s", f.AST.Name.Name, u.Target.PkgName)
+	}
+	for _, s := range f.AST.Imports {
+		if p := u.checkImport(f, s); p != nil {
+			return p
+		}
+	}
+	own := map[string]bool{} // types that the candidate declares
+	for _, d := range f.AST.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+			for _, s := range g.Specs {
+				own[s.(*ast.TypeSpec).Name.Name] = true
+			}
+		}
+	}
+	for _, d := range f.AST.Decls {
+		if p := u.checkDecl(f, d, own); p != nil {
+			return p
+		}
+	}
+	if f.Func == nil {
+		return &Problem{"scope", fmt.Sprintf("the file does not declare %s", u.Target.Name), 0}
+	}
+	return nil
+}
+
+func (u *Unit) checkImport(f *File, s *ast.ImportSpec) *Problem {
+	path, _ := strconv.Unquote(s.Path.Value)
+	switch {
+	case path == "C":
+		return f.problem("scope", s.Pos(), "cgo is not possible in a candidate")
+	case path == "unsafe" || u.direct[path]:
+		return nil
+	case s.Name != nil && s.Name.Name == ".":
+		return f.problem("scope", s.Pos(), "dot import of %s, which the package does not import so far", path)
+	case isStd(path) && !strings.HasPrefix(path, "internal/") && !strings.Contains(path, "/internal/"):
+		if _, err := u.exports.Import(path); err == nil {
+			return nil
+		}
+	}
+	return f.problem("scope", s.Pos(), "import of %s: a candidate may import the standard library and what its package imports already", path)
+}
+
+func (u *Unit) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
+	if fn, ok := d.(*ast.FuncDecl); ok {
+		return u.checkFunc(f, fn, own)
+	}
+	for _, s := range d.(*ast.GenDecl).Specs {
+		var names []*ast.Ident
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			names = []*ast.Ident{s.Name}
+		case *ast.ValueSpec:
+			names = s.Names
+		}
+		for _, n := range names {
+			if p := u.checkName(f, n); p != nil {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Problem {
+	name, recv := fn.Name.Name, recvName(fn)
+	key := name
+	if recv != "" {
+		key = recv + "." + name
+	}
+	switch {
+	case key == u.Target.Name && f.Func != nil:
+		return f.problem("scope", fn.Pos(), "%s is declared twice", key)
+	case key == u.Target.Name && fn.Body == nil:
+		return f.problem("scope", fn.Pos(), "%s has no body", key)
+	case key == u.Target.Name:
+		f.Func = fn
+		return nil
+	case recv != "" && !own[recv]:
+		return f.problem("scope", fn.Pos(), "method %s: a candidate may not change the methods of %s; write a function", key, recv)
+	case recv != "":
+		return nil
+	case fn.Body == nil:
+		return f.problem("scope", fn.Pos(), "%s has no body", key)
+	}
+	return u.checkName(f, fn.Name)
+}
+
+func (u *Unit) checkName(f *File, n *ast.Ident) *Problem {
+	switch {
+	case n.Name == "init":
+		return f.problem("scope", n.Pos(), "an init function would run in every program that imports the package")
+	case n.Name == "_":
+		return f.problem("scope", n.Pos(), "a blank declaration at package level does nothing for the target")
+	case u.declare[n.Name]:
+		return f.problem("scope", n.Pos(), "%s is declared by the rest of the package; it is not only the target's to change", n.Name)
+	case n.IsExported() && n.Name != u.Target.Name:
+		return f.problem("scope", n.Pos(), "%s is exported: a candidate may not widen the package's API", n.Name)
+	}
+	return nil
+}
+
+// checkSignature compares the target's declaration with the original.
+func (u *Unit) checkSignature(f *File) *Problem {
+	was := signatureKey(u.info.Defs[u.target.names[0]])
+	obj := f.Info.Defs[f.Func.Name]
+	if now := signatureKey(obj); now != was {
+		return f.problem("scope", f.Func.Pos(), "the signature of %s changed: %s, was %s", u.Target.Name, now, was)
+	}
+	return nil
+}
+
+// signatureKey writes a signature without the names of parameters: packages
+// of different type checks do not share types, so that their texts are
+// compared.
+func signatureKey(obj types.Object) string {
+	fn, ok := obj.(*types.Func)
+	if !ok {
+		return ""
+	}
+	sig := fn.Signature()
+	qualify := func(p *types.Package) string {
+		if p == fn.Pkg() {
+			return ""
+		}
+		return p.Path()
+	}
+	var b strings.Builder
+	b.WriteString("func")
+	if r := sig.Recv(); r != nil {
+		b.WriteString(" (" + types.TypeString(r.Type(), qualify) + ")")
+	}
+	if n := sig.TypeParams().Len(); n > 0 {
+		b.WriteString("[")
+		for i := range n {
+			tp := sig.TypeParams().At(i)
+			fmt.Fprintf(&b, "%s %s,", tp.Obj().Name(), types.TypeString(tp.Constraint(), qualify))
+		}
+		b.WriteString("]")
+	}
+	list := func(t *types.Tuple, variadic bool) {
+		b.WriteString("(")
+		for i := range t.Len() {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			s := types.TypeString(t.At(i).Type(), qualify)
+			if variadic && i == t.Len()-1 {
+				s = "..." + strings.TrimPrefix(s, "[]")
+			}
+			b.WriteString(s)
+		}
+		b.WriteString(")")
+	}
+	list(sig.Params(), sig.Variadic())
+	if sig.Results().Len() > 0 {
+		b.WriteString(" ")
+		list(sig.Results(), false)
+	}
+	return b.String()
+}

@@ -1,0 +1,220 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+)
+
+// refuse tells the user which parameter or result cannot be recorded and
+// compared, why, and what would make it work.
+func (u *Unit) refuse() error {
+	vars := u.variables()
+	for i, v := range vars {
+		name := u.Target.Params[i].Name
+		if r := u.unencodable(v.Type()); r != nil {
+			return u.refusal("parameter "+name+r.path, "cannot be recorded", r)
+		}
+	}
+	for i, v := range flatten(u.Sig.Results()) {
+		name := v.Name()
+		if name == "" || name == "_" {
+			name = fmt.Sprintf("#%d", i+1)
+		}
+		if r := u.unencodable(v.Type()); r != nil {
+			return u.refusal("result "+name+r.path, "cannot be compared", r)
+		}
+	}
+	if len(vars)+u.Sig.Results().Len() == 0 {
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s takes nothing and returns nothing: there is nothing to compare", u.Target.Spec()),
+			Remedy: "Name the function that does the work on its arguments.",
+		}
+	}
+	return nil
+}
+
+func flatten(t *types.Tuple) []*types.Var {
+	var out []*types.Var
+	for v := range t.Variables() {
+		out = append(out, v)
+	}
+	return out
+}
+
+func (u *Unit) refusal(what, cannot string, r *reason) error {
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s: %s %s: it is %s (%s)", u.Target.Spec(), what, cannot, r.why, u.TypeString(r.t)),
+		Remedy: r.remedy,
+	}
+}
+
+// A reason is why a type has no record.
+type reason struct {
+	path   string // from the parameter: ".conn.done", "[]"
+	t      types.Type
+	why    string
+	remedy string
+}
+
+// opaque are types whose values mean something only in the process, and what
+// to do about them.
+var opaque = map[string]string{
+	"context.Context":         "Move the work that needs no context into a function of its own, and name that.",
+	"net.Conn":                "Name the function that works on the bytes.",
+	"net/http.ResponseWriter": "Name the function that makes the body.",
+	"net/http.Request":        "Name the function that takes what it needs of the request as plain values.",
+	"os.File":                 "Name a function that takes an io.Reader or the bytes.",
+	"reflect.Value":           "Name a function that takes the value as its own type.",
+	"reflect.Type":            "Name a function that takes the value as its own type.",
+	"testing.T":               "Name the function under test.",
+	"testing.B":               "Name the function under test.",
+	"testing.F":               "Name the function under test.",
+	"testing.TB":              "Name the function under test.",
+	"database/sql.DB":         "Name the function that works on the rows.",
+	"go/token.FileSet":        "Name a function that takes the text.",
+}
+
+// inert are types with fields that cannot be recorded, whose zero state is
+// what a record needs.
+var inert = map[string]bool{
+	"sync.Mutex": true, "sync.RWMutex": true, "sync.Once": true, "sync.WaitGroup": true, "sync.Cond": false,
+	"sync/atomic.Int32": true, "sync/atomic.Int64": true, "sync/atomic.Uint32": true, "sync/atomic.Uint64": true,
+	"sync/atomic.Uintptr": true, "sync/atomic.Bool": true, "sync/atomic.Value": true, "sync/atomic.Pointer": true,
+	"sync.Pool": true, "strings.Builder": true, "bytes.Buffer": true, "time.Time": true, "time.Location": true,
+	"math/big.Int": true, "math/big.Rat": true, "math/big.Float": true,
+}
+
+// unencodable returns why values of a type cannot be recorded, or nil.
+func (u *Unit) unencodable(t types.Type) *reason {
+	return u.walk(t, "", true, map[types.Type]bool{})
+}
+
+func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]bool) *reason {
+	if seen[t] {
+		return nil
+	}
+	seen[t] = true
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
+		full := n.Obj().Pkg().Path() + "." + n.Obj().Name()
+		if remedy, ok := opaque[full]; ok {
+			return &reason{path, t, "a value that means something only inside its process", remedy}
+		}
+		if inert[full] {
+			return nil
+		}
+	}
+	switch x := t.Underlying().(type) {
+	case *types.Basic:
+		return basicReason(x, t, path)
+	case *types.Chan:
+		return &reason{path, t, "a channel", "Take the values as a slice, and let the caller move them through the channel."}
+	case *types.Signature:
+		return &reason{path, t, "a function, which can be neither recorded nor compared",
+			"Wrap it: a function of the package that calls this one with one fixed callback can be named."}
+	case *types.Pointer:
+		return u.walk(x.Elem(), path, false, seen)
+	case *types.Slice:
+		return u.walk(x.Elem(), path+"[]", false, seen)
+	case *types.Array:
+		return u.walk(x.Elem(), path+"[]", false, seen)
+	case *types.Map:
+		if r := u.walk(x.Key(), path+"[key]", false, seen); r != nil {
+			return r
+		}
+		return u.walk(x.Elem(), path+"[]", false, seen)
+	case *types.Struct:
+		return u.walkFields(x, path, seen)
+	}
+	return nil // an interface: what it holds is judged when it is seen
+}
+
+func basicReason(b *types.Basic, t types.Type, path string) *reason {
+	switch b.Kind() {
+	case types.UnsafePointer:
+		return &reason{path, t, "an address whose memory has no type", "Take a typed pointer or a slice."}
+	case types.Uintptr:
+		return &reason{path, t, "an address, which differs in every process", "Take a typed pointer, or uint64 if it is a number."}
+	}
+	return nil
+}
+
+// walkFields looks into a struct. A field that nobody ever sets is harmless
+// whatever its type.
+func (u *Unit) walkFields(s *types.Struct, path string, seen map[types.Type]bool) *reason {
+	for f := range s.Fields() {
+		r := u.walk(f.Type(), path+"."+f.Name(), false, seen)
+		if r == nil {
+			continue
+		}
+		if u.neverSet(f) {
+			continue
+		}
+		r.remedy = "Name a function that takes only the fields it needs" + " (" + f.Name() + " is in the way)."
+		return r
+	}
+	return nil
+}
+
+// neverSet reports whether a field is unexported, belongs to the target's
+// package, and no literal, assignment or address of it occurs there.
+func (u *Unit) neverSet(f *types.Var) bool {
+	if f.Exported() || f.Pkg() != u.Types || f.Name() == "_" {
+		return f.Name() == "_"
+	}
+	is := func(e ast.Expr) bool {
+		switch e := ast.Unparen(e).(type) {
+		case *ast.SelectorExpr:
+			return originOf(objectOf(u.info, e.Sel)) == originOf(f)
+		case *ast.Ident:
+			return originOf(objectOf(u.info, e)) == originOf(f)
+		}
+		return false
+	}
+	set := false
+	for _, file := range u.files {
+		ast.Inspect(file.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, l := range n.Lhs {
+					set = set || is(l)
+				}
+			case *ast.UnaryExpr:
+				set = set || n.Op == token.AND && is(n.X)
+			case *ast.KeyValueExpr:
+				set = set || is(n.Key)
+			case *ast.CompositeLit:
+				set = set || u.positional(n, f)
+			}
+			return !set
+		})
+	}
+	return !set
+}
+
+// positional reports whether a literal without keys sets the field.
+func (u *Unit) positional(lit *ast.CompositeLit, f *types.Var) bool {
+	if len(lit.Elts) == 0 {
+		return false
+	}
+	if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); keyed {
+		return false
+	}
+	t := u.info.TypeOf(lit)
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for g := range s.Fields() {
+		if originOf(g) == originOf(f) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,268 @@
+package source
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A usage is what a piece names: other pieces and packages.
+type usage struct {
+	pieces  map[*piece]bool
+	imports map[string]string // local name -> path; a dot import is ".path" -> path
+	cgo     bool
+}
+
+// A graph says which piece of the package uses which.
+type graph struct {
+	all    []*piece
+	owner  map[types.Object]*piece
+	uses   map[*piece]*usage
+	usedBy map[*piece]map[*piece]bool
+}
+
+// newGraph reads the uses from the type checker's account.
+func newGraph(files []*srcFile, pkg *types.Package, info *types.Info) *graph {
+	g := &graph{owner: map[types.Object]*piece{}, uses: map[*piece]*usage{}, usedBy: map[*piece]map[*piece]bool{}}
+	for _, f := range files {
+		for _, p := range pieces(f) {
+			g.all = append(g.all, p)
+			g.usedBy[p] = map[*piece]bool{}
+			for _, n := range p.names {
+				if obj := info.Defs[n]; obj != nil {
+					g.owner[obj] = p
+				}
+			}
+		}
+	}
+	for _, p := range g.all {
+		g.uses[p] = g.usageOf(p, pkg, info)
+		for q := range g.uses[p].pieces {
+			g.usedBy[q][p] = true
+		}
+	}
+	return g
+}
+
+func (g *graph) usageOf(p *piece, pkg *types.Package, info *types.Info) *usage {
+	u := &usage{pieces: map[*piece]bool{}, imports: map[string]string{}}
+	if p.kind == "import" {
+		return u
+	}
+	var node ast.Node = p.decl
+	if p.spec != nil {
+		node = p.spec
+	}
+	selected := map[*ast.Ident]bool{}
+	ast.Inspect(node, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			selected[sel.Sel] = true
+		}
+		id, ok := n.(*ast.Ident)
+		if !ok || info.Uses[id] == nil {
+			return true
+		}
+		switch obj := info.Uses[id].(type) {
+		case *types.PkgName:
+			u.imports[id.Name] = obj.Imported().Path()
+			u.cgo = u.cgo || obj.Imported().Path() == "C"
+		default:
+			if q := g.owner[originOf(obj)]; q != nil {
+				u.pieces[q] = true
+			} else if from := obj.Pkg(); from != nil && from != pkg && !selected[id] && obj.Parent() == from.Scope() {
+				u.imports["."+from.Path()] = from.Path()
+			}
+			u.cgo = u.cgo || strings.HasPrefix(id.Name, "_Cfunc_") || strings.HasPrefix(id.Name, "_Ctype_")
+		}
+		return true
+	})
+	return u
+}
+
+// originOf undoes instantiation.
+func originOf(obj types.Object) types.Object {
+	switch obj := obj.(type) {
+	case *types.Func:
+		return obj.Origin()
+	case *types.Var:
+		return obj.Origin()
+	}
+	return obj
+}
+
+// scope returns the target and the pieces that may change with it, in the
+// order of their places with the target first. outside holds the names that
+// something beyond the compiled files refers to.
+func (g *graph) scope(target *piece, outside map[string]bool, dir string) []*piece {
+	in := map[*piece]bool{target: true}
+	var visit func(p *piece)
+	visit = func(p *piece) {
+		for q := range g.uses[p].pieces {
+			if !in[q] && movable(q, outside, dir) && !g.uses[q].cgo {
+				in[q] = true
+				visit(q)
+			}
+		}
+	}
+	visit(target)
+	for changed := true; changed; {
+		changed = false
+		for p := range in {
+			if p != target && !within(g.usedBy[p], in) {
+				delete(in, p)
+				changed = true
+			}
+		}
+		if !changed {
+			changed = g.dropClash(target, in)
+		}
+	}
+	out := inOrder(maps.Keys(in), target)
+	i := slices.Index(out, target)
+	return slices.Insert(slices.Delete(out, i, i+1), 0, target)
+}
+
+// inOrder sorts pieces by their place, the target's file first.
+func inOrder(ps iter.Seq[*piece], target *piece) []*piece {
+	return slices.SortedFunc(ps, func(a, b *piece) int {
+		if a.file != b.file && (a.file == target.file || b.file == target.file) {
+			if a.file == target.file {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.file.path, b.file.path), cmp.Compare(a.start, b.start))
+	})
+}
+
+func within(users, in map[*piece]bool) bool {
+	for p := range users {
+		if !in[p] {
+			return false
+		}
+	}
+	return true
+}
+
+// dropClash removes one piece whose imports cannot stand in one file with the
+// others', and reports whether there was one. The target always stays.
+func (g *graph) dropClash(target *piece, in map[*piece]bool) bool {
+	names, paths := map[string]string{}, map[string]string{}
+	clash := func(p *piece) bool {
+		for name, path := range g.uses[p].imports {
+			if got, ok := names[name]; ok && got != path {
+				return true
+			}
+			if got, ok := paths[path]; ok && got != name {
+				return true
+			}
+		}
+		for name, path := range g.uses[p].imports {
+			names[name], paths[path] = path, name
+		}
+		return false
+	}
+	clash(target)
+	for _, p := range inOrder(maps.Keys(in), target) {
+		if p != target && clash(p) {
+			delete(in, p)
+			return true
+		}
+	}
+	return false
+}
+
+// movable reports whether a piece may belong to a scope at all.
+func movable(p *piece, outside map[string]bool, dir string) bool {
+	if p.recv != "" || p.kind == "type" || p.kind == "import" || filepath.Dir(p.file.path) != dir {
+		return false
+	}
+	for _, n := range p.names {
+		if n.IsExported() || n.Name == "_" || n.Name == "init" || n.Name == "main" || outside[n.Name] {
+			return false
+		}
+	}
+	if f, ok := p.decl.(*ast.FuncDecl); ok && (f.Recv != nil || f.Body == nil) {
+		return false
+	}
+	if g, ok := p.decl.(*ast.GenDecl); ok && strings.Contains(commentText(g.Doc), "//go:embed") {
+		return false
+	}
+	return !strings.Contains(p.doc(), "//go:embed") && !strings.Contains(p.doc(), "//export ")
+}
+
+func commentText(c *ast.CommentGroup) string {
+	var b strings.Builder
+	if c != nil {
+		for _, line := range c.List {
+			b.WriteString(line.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+var (
+	asmName  = regexp.MustCompile(`·(\w+)`)
+	linkname = regexp.MustCompile(`(?m)^//go:linkname\s+(\w+)`)
+)
+
+// outsideNames are the package-level names that test files, files of other
+// build configurations, assembly or directives may refer to. What cannot be
+// type-checked under this configuration is judged by its free identifiers.
+func outsideNames(dir, pkgName string, compiled []*srcFile) map[string]bool {
+	out := map[string]bool{}
+	known := map[string]bool{}
+	for _, f := range compiled {
+		known[f.path] = true
+		for _, m := range linkname.FindAllStringSubmatch(f.text, -1) {
+			out[m[1]] = true
+		}
+	}
+	asm, _ := filepath.Glob(filepath.Join(dir, "*.s"))
+	for _, path := range asm {
+		text, _ := os.ReadFile(path)
+		for _, m := range asmName.FindAllStringSubmatch(string(text), -1) {
+			out[m[1]] = true
+		}
+	}
+	gofiles, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, path := range gofiles {
+		if !known[path] {
+			freeNames(path, pkgName, out)
+		}
+	}
+	return out
+}
+
+// freeNames adds the identifiers of a file that its own declarations do not
+// explain. A file of another package (an external test) cannot name anything
+// unexported.
+func freeNames(path, pkgName string, out map[string]bool) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	f, _ := parser.ParseFile(token.NewFileSet(), path, text, 0)
+	if f == nil || f.Name.Name != pkgName {
+		return
+	}
+	for _, id := range f.Unresolved {
+		out[id.Name] = true
+	}
+	// A file for another platform may declare the name too: then the
+	// declaration here is one of a pair.
+	if !strings.HasSuffix(path, "_test.go") {
+		for name := range f.Scope.Objects {
+			out[name] = true
+		}
+	}
+}

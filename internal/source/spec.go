@@ -1,0 +1,165 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A reading is one way to understand what the user typed.
+type reading struct {
+	pattern string // for the go command
+	name    string // "Func" or "Type.Method"
+}
+
+// readings lists the ways to split a specification into package and
+// function, most likely first. A dot may belong to the path
+// (gopkg.in/yaml.v3.Unmarshal), to the package (tags.Normalize) or to a
+// method (Tags.Normalize), so that the file system and the go command decide.
+func readings(dir, spec string) []reading {
+	spec = strings.NewReplacer("(*", "", "(", "", ")", "").Replace(spec)
+	slash := strings.LastIndex(spec, "/") + 1
+	parts := strings.Split(spec[slash:], ".")
+	var local, other []reading
+	for n := 1; n <= 2 && n <= len(parts); n++ {
+		name := strings.Join(parts[len(parts)-n:], ".")
+		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || name == "" {
+			continue
+		}
+		path := spec[:slash] + strings.Join(parts[:len(parts)-n], ".")
+		switch {
+		case path == "":
+			local = append(local, reading{".", name})
+		case strings.HasPrefix(path, ".") || filepath.IsAbs(path):
+			if clean := filepath.Clean(path); filepath.IsAbs(clean) || clean == "." || strings.HasPrefix(clean, "..") {
+				local = append(local, reading{clean, name})
+			} else {
+				local = append(local, reading{"./" + clean, name})
+			}
+		case strings.HasSuffix(path, "/"):
+			// "dir/Func": Func in the directory dir.
+			local = append(local, reading{"./" + strings.TrimSuffix(path, "/"), name})
+		default:
+			if hasGoFiles(filepath.Join(dir, path)) {
+				local = append(local, reading{"./" + path, name})
+			}
+			other = append(other, reading{path, name})
+		}
+	}
+	local = slices.DeleteFunc(local, func(r reading) bool {
+		return !filepath.IsAbs(r.pattern) && !hasGoFiles(filepath.Join(dir, r.pattern))
+	})
+	return append(local, other...)
+}
+
+func hasGoFiles(dir string) bool {
+	m, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	return len(m) > 0
+}
+
+// unknownPackage is the error for a specification that names no package.
+func unknownPackage(dir, spec, detail string) error {
+	e := &beagle.UsageError{
+		What:   fmt.Sprintf("%s: no such package (looked from %s)", spec, dir),
+		Remedy: "Name the function as ./dir.Func, import/path.Func, ./dir.Type.Method, or Func for the current directory.",
+	}
+	if detail != "" {
+		e.What += ": " + detail
+	}
+	if hasGoFiles(filepath.Join(dir, spec)) {
+		e.What = fmt.Sprintf("%s names a package, not a function", spec)
+		e.Remedy = fmt.Sprintf("Add the function: %s.Func or %s.Type.Method.", spec, spec)
+		return e
+	}
+	if near := nearest(lastElem(spec), packageDirs(dir), lastElem); len(near) > 0 {
+		e.Remedy = "Did you mean " + orList(near) + "?"
+	}
+	return e
+}
+
+// lastElem is the directory's own name, without the function's.
+func lastElem(spec string) string {
+	base := spec[strings.LastIndex(spec, "/")+1:]
+	name, _, _ := strings.Cut(base, ".")
+	return name
+}
+
+// packageDirs lists the directories with Go files below dir as patterns.
+func packageDirs(dir string) []string {
+	const enough = 2000
+	var out []string
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || len(out) >= enough {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() {
+			return nil
+		}
+		if n := d.Name(); path != dir && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata" || n == "vendor") {
+			return filepath.SkipDir
+		}
+		if rel, err := filepath.Rel(dir, path); err == nil && rel != "." && hasGoFiles(path) {
+			out = append(out, "./"+filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	return out
+}
+
+// nearest returns at most three of the names that are close to name, closest
+// first; key says which part of a name is compared.
+func nearest(name string, names []string, key func(string) string) []string {
+	type scored struct {
+		name string
+		d    int
+	}
+	var found []scored
+	for _, n := range names {
+		k := key(n)
+		d := distance(strings.ToLower(name), strings.ToLower(k))
+		if part := len(name) > 3 && strings.Contains(strings.ToLower(k), strings.ToLower(name)); part {
+			d = min(d, 2)
+		}
+		if d <= 1+len(name)/3 {
+			found = append(found, scored{n, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return a.d - b.d })
+	var out []string
+	for _, s := range found[:min(3, len(found))] {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// distance is the Levenshtein distance.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func orList(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}

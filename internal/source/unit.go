@@ -1,0 +1,345 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Unit is a loaded target: the plain [beagle.Target] and what is needed to
+// check and place versions of it. All methods are safe for concurrent use.
+type Unit struct {
+	Target beagle.Target
+	Types  *types.Package   // the package as the user wrote it
+	Sig    *types.Signature // the target's, instantiated if it is generic; with the receiver
+
+	opts    Options
+	fset    *token.FileSet
+	files   []*srcFile // as the compiler takes them
+	info    *types.Info
+	exports *exports
+	direct  map[string]bool   // import paths that some file of the package imports
+	names   map[string]string // import path -> package name, for every package that is linked
+	graph   *graph
+	target  *piece
+	scope   []*piece
+	rest    []*ast.File // without the scope and without bodies
+	declare map[string]bool
+
+	mu      sync.Mutex
+	qualify map[string]string // import path -> name in type strings
+}
+
+func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x *exports) (*Unit, error) {
+	u := &Unit{opts: o, fset: token.NewFileSet(), exports: x, direct: map[string]bool{}, names: map[string]string{},
+		qualify: map[string]string{}}
+	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { u.names[q.PkgPath] = q.Name })
+	for path := range p.Imports {
+		u.direct[path] = true
+	}
+	u.Target = beagle.Target{Module: p.Module.Path, Dir: moduleRoot(p), PkgPath: p.PkgPath, PkgName: p.Name,
+		PkgDir: p.Dir, Name: name, Go: language(p), Tags: o.Tags}
+	if err := u.check(p); err != nil {
+		return nil, err
+	}
+	if err := u.find(p, name); err != nil {
+		return nil, err
+	}
+	if err := u.describe(ctx); err != nil {
+		return nil, err
+	}
+	outside := outsideNames(p.Dir, p.Name, u.files)
+	u.scope = u.graph.scope(u.target, outside, p.Dir)
+	u.Target.Facts = u.facts()
+	u.buildRest()
+	for _, s := range u.scope {
+		for _, key := range s.keys() {
+			u.Target.Scope = append(u.Target.Scope, beagle.Decl{Name: key, Kind: s.kind, File: s.file.path, Start: s.start, End: s.end})
+		}
+	}
+	return u, u.extract()
+}
+
+// check parses and type-checks the package as the user wrote it.
+func (u *Unit) check(p *packages.Package) error {
+	for _, path := range p.CompiledGoFiles {
+		if !strings.HasSuffix(path, ".go") && filepath.Dir(path) == p.Dir {
+			continue // assembly
+		}
+		f, err := readFile(u.fset, path)
+		if err != nil {
+			return &beagle.UsageError{What: fmt.Sprintf("%s does not compile: %v", p.PkgPath, err), Remedy: "Make `go build` work first."}
+		}
+		u.files = append(u.files, f)
+	}
+	var first error
+	conf := u.config(func(err error) {
+		if first == nil {
+			first = err
+		}
+	})
+	u.info = newInfo()
+	u.Types, _ = conf.Check(p.PkgPath, u.fset, asts(u.files), u.info)
+	if first != nil {
+		return &beagle.UsageError{What: fmt.Sprintf("%s does not compile: %v", p.PkgPath, first), Remedy: "Make `go build` work first."}
+	}
+	u.graph = newGraph(u.files, u.Types, u.info)
+	return nil
+}
+
+func (u *Unit) config(report func(error)) *types.Config {
+	return &types.Config{GoVersion: "go" + u.Target.Go, Importer: u.exports, Sizes: sizes(), Error: report}
+}
+
+func newInfo() *types.Info {
+	return &types.Info{
+		Types:        map[ast.Expr]types.TypeAndValue{},
+		Instances:    map[*ast.Ident]types.Instance{},
+		Defs:         map[*ast.Ident]types.Object{},
+		Uses:         map[*ast.Ident]types.Object{},
+		Implicits:    map[ast.Node]types.Object{},
+		Selections:   map[*ast.SelectorExpr]*types.Selection{},
+		Scopes:       map[ast.Node]*types.Scope{},
+		FileVersions: map[*ast.File]string{},
+	}
+}
+
+func asts(files []*srcFile) []*ast.File {
+	var out []*ast.File
+	for _, f := range files {
+		out = append(out, f.ast)
+	}
+	return out
+}
+
+// find looks the function up by its name.
+func (u *Unit) find(p *packages.Package, name string) error {
+	var known []string
+	for _, q := range u.graph.all {
+		if q.kind != "func" {
+			continue
+		}
+		known = append(known, q.key())
+		if q.key() == name && u.target == nil {
+			u.target = q
+		}
+	}
+	if u.target == nil {
+		return u.unknownFunction(p, name, known)
+	}
+	f := u.target.decl.(*ast.FuncDecl)
+	at := u.fset.PositionFor(f.Pos(), false)
+	u.Target.File, u.Target.Line = at.Filename, at.Line
+	refuse := func(why, remedy string) error {
+		return &beagle.UsageError{What: fmt.Sprintf("%s: %s", u.Target.Spec(), why), Remedy: remedy}
+	}
+	switch {
+	case filepath.Dir(at.Filename) != p.Dir || u.graph.uses[u.target].cgo:
+		return refuse("the function is in a file that uses cgo", "Move it to a file without `import \"C\"`, with the C calls behind a Go function.")
+	case f.Body == nil:
+		return refuse("the function has no Go body (assembly, or linked from elsewhere)", "Name the Go function that calls it.")
+	case strings.Contains(u.target.doc(), "//go:linkname"):
+		return refuse("the function is tied to another name by //go:linkname", "Name the function that it stands for.")
+	case f.Name.Name == "init" || f.Name.Name == "_":
+		return refuse("such a function cannot be called", "Move its work to a function with a name.")
+	}
+	return nil
+}
+
+func (u *Unit) unknownFunction(p *packages.Package, name string, known []string) error {
+	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", u.opts.Spec, p.PkgPath, name)}
+	slices.Sort(known)
+	known = slices.DeleteFunc(slices.Compact(known), func(n string) bool { return n == "init" || n == "_" })
+	last := func(n string) string { return n[strings.LastIndex(n, ".")+1:] }
+	whole := func(n string) string { return n }
+	near := nearest(name, known, whole)
+	if len(near) == 0 {
+		near = nearest(last(name), known, last)
+	}
+	if obj := u.Types.Scope().Lookup(name); obj != nil {
+		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
+		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
+		near = near[:min(5, len(near))]
+	}
+	switch {
+	case len(near) > 0:
+		e.Remedy = "Did you mean " + orList(near) + "?"
+	case len(known) == 0:
+		e.Remedy = "The package has no functions under these build tags."
+	default:
+		e.Remedy = "It has, for example, " + strings.Join(known[:min(5, len(known))], ", ") + "."
+	}
+	return e
+}
+
+func objectKind(obj types.Object) string {
+	switch obj.(type) {
+	case *types.TypeName:
+		return "type"
+	case *types.Const:
+		return "constant"
+	}
+	return "variable"
+}
+
+// buildRest prepares the package without the scope for many type checks.
+func (u *Unit) buildRest() {
+	u.declare = map[string]bool{}
+	drop := map[ast.Node]bool{}
+	for _, s := range u.scope {
+		if s.spec != nil {
+			drop[s.spec] = true
+		} else {
+			drop[s.decl] = true
+		}
+	}
+	for _, f := range u.files {
+		g := *f.ast
+		g.Decls, g.Comments = nil, nil
+		for _, d := range f.ast.Decls {
+			if d = u.lean(d, drop); d != nil {
+				g.Decls = append(g.Decls, d)
+			}
+		}
+		u.rest = append(u.rest, &g)
+	}
+	for _, p := range u.graph.all {
+		if !slices.Contains(u.scope, p) && p.recv == "" {
+			for _, n := range p.names {
+				u.declare[n.Name] = true
+			}
+		}
+	}
+}
+
+// lean is a declaration of the rest, reduced to what other declarations can
+// see of it, or nil.
+func (u *Unit) lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if drop[d] || d.Recv == nil && (d.Name.Name == "init" || d.Name.Name == "_") {
+			return nil
+		}
+		g := *d
+		g.Body = nil
+		return &g
+	case *ast.GenDecl:
+		if drop[d] {
+			return nil
+		}
+		if d.Tok != token.VAR && len(drop) == 0 {
+			return d
+		}
+		g := *d
+		g.Specs = nil
+		for _, s := range d.Specs {
+			if !drop[s] {
+				g.Specs = append(g.Specs, leanSpec(s, d.Tok))
+			}
+		}
+		return &g
+	}
+	return d
+}
+
+// leanSpec replaces the value of a variable by its type where the syntax
+// shows it: tables can be long.
+func leanSpec(s ast.Spec, tok token.Token) ast.Spec {
+	v, ok := s.(*ast.ValueSpec)
+	if !ok || tok != token.VAR || len(v.Values) == 0 {
+		return s
+	}
+	w := *v
+	if v.Type != nil {
+		w.Values = nil
+		return &w
+	}
+	if len(v.Values) != 1 || len(v.Names) != 1 {
+		return s
+	}
+	switch x := ast.Unparen(v.Values[0]).(type) {
+	case *ast.CompositeLit:
+		w.Type = x.Type
+	case *ast.FuncLit:
+		w.Type = x.Type
+	case *ast.UnaryExpr:
+		if lit, ok := x.X.(*ast.CompositeLit); ok && x.Op == token.AND {
+			w.Type = &ast.StarExpr{Star: x.OpPos, X: lit.Type}
+			if openArray(lit.Type) {
+				w.Type = nil
+			}
+		}
+	}
+	if w.Type == nil || openArray(w.Type) {
+		return s
+	}
+	w.Values = nil
+	return &w
+}
+
+// openArray reports whether t is [...]T, whose length only the value tells,
+// or a generic type whose arguments... are always written in a literal.
+func openArray(t ast.Expr) bool {
+	a, ok := t.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	_, ok = a.Len.(*ast.Ellipsis)
+	return ok
+}
+
+// extract writes the target and its scope as a candidate file and checks that
+// it stands for the original.
+func (u *Unit) extract() error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport (\n", u.Target.PkgName)
+	imports := map[string]string{}
+	for _, s := range u.scope {
+		for name, path := range u.graph.uses[s].imports {
+			imports[name] = path
+		}
+	}
+	for name, path := range imports {
+		switch {
+		case strings.HasPrefix(name, "."):
+			name = "."
+		case name == u.names[path]:
+			name = ""
+		}
+		fmt.Fprintf(&b, "\t%s %q\n", name, path)
+	}
+	b.WriteString(")\n")
+	for _, s := range inOrder(slices.Values(u.scope), u.target) {
+		b.WriteString("\n" + strings.ReplaceAll(s.standalone(), "\r", "") + "\n")
+	}
+	src, err := u.Normalize(b.String())
+	if err != nil {
+		return fmt.Errorf("lifting %s out of its package: %w", u.Target.Spec(), err)
+	}
+	u.Target.Source = src
+	if _, problem := u.Parse(src); problem != nil {
+		return fmt.Errorf("lifting %s out of its package: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)
+	}
+	return nil
+}
+
+// Files are the package's Go files as the compiler takes them, absolute. They
+// are the user's own; where their package clause says main, copies with
+// another name are needed: see [Unit.BuildFiles].
+func (u *Unit) Files() []string {
+	var out []string
+	for _, f := range u.files {
+		out = append(out, f.path)
+	}
+	return out
+}

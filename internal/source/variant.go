@@ -1,0 +1,197 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// Variant returns the candidate with the suffix added to the name of
+// everything that it declares, so that many versions stand in one package
+// beside the original. Lines keep their numbers. A package main gets the name
+// of [Unit.BuildName], because a harness has to import it.
+func (u *Unit) Variant(f *File, suffix string) (string, error) {
+	renamed := u.declared(f)
+	offset := f.Fset.File(f.AST.FileStart).Offset
+	var edits []edit
+	var clash error
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if strings.HasSuffix(id.Name, suffix) && clash == nil {
+			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", u.Target.Name, f.line(id.Pos()), id.Name, suffix)
+		}
+		if renamed[originOf(objectOf(f.Info, id))] || renamed[originOf(f.Info.Uses[id])] {
+			edits = append(edits, edit{offset(id.End()), offset(id.End()), suffix})
+		}
+		return true
+	})
+	if clash != nil {
+		return "", clash
+	}
+	if name := u.BuildName(); name != f.AST.Name.Name {
+		edits = append(edits, edit{offset(f.AST.Name.Pos()), offset(f.AST.Name.End()), name})
+	}
+	return apply(f.Src, edits), nil
+}
+
+// objectOf is what an identifier declares or else uses.
+func objectOf(info *types.Info, id *ast.Ident) types.Object {
+	if obj := info.Defs[id]; obj != nil {
+		return obj
+	}
+	return info.Uses[id]
+}
+
+// declared are the objects that the candidate declares at package level, and
+// the fields that take their name from an embedded one of them. The methods
+// of its own types need no new name.
+func (u *Unit) declared(f *File) map[types.Object]bool {
+	out := map[types.Object]bool{}
+	for _, d := range f.AST.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d == f.Func || d.Recv == nil {
+				out[f.Info.Defs[d.Name]] = true
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					out[f.Info.Defs[s.Name]] = true
+				case *ast.ValueSpec:
+					for _, n := range s.Names {
+						out[f.Info.Defs[n]] = true
+					}
+				}
+			}
+		}
+	}
+	delete(out, nil)
+	// An embedded field is declared and used by one identifier.
+	for id, def := range f.Info.Defs {
+		if v, ok := def.(*types.Var); ok && v.Embedded() && out[f.Info.Uses[id]] {
+			out[v] = true
+		}
+	}
+	return out
+}
+
+// BuildName is the package name of the copies that a harness compiles.
+func (u *Unit) BuildName() string {
+	if u.Target.PkgName == "main" {
+		return "main_"
+	}
+	return u.Target.PkgName
+}
+
+// BuildFiles are the texts that must stand in for [Unit.Files] in a build
+// that imports the target's package, by path: those of a package main, with
+// its clause changed. It is empty for any other package.
+func (u *Unit) BuildFiles() map[string]string {
+	out := map[string]string{}
+	if u.BuildName() == u.Target.PkgName {
+		return out
+	}
+	for _, f := range u.files {
+		clause := f.ast.Name
+		out[f.path] = apply(f.text, []edit{{f.offset(clause.Pos()), f.offset(clause.End()), u.BuildName()}})
+	}
+	return out
+}
+
+// An edit replaces text[start:end].
+type edit struct {
+	start, end int
+	text       string
+}
+
+// apply carries out edits that do not overlap. Insertions at one place keep
+// their order.
+func apply(text string, edits []edit) string {
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.start - b.start })
+	var b strings.Builder
+	last := 0
+	for _, e := range edits {
+		b.WriteString(text[last:e.start] + e.text)
+		last = e.end
+	}
+	b.WriteString(text[last:])
+	return b.String()
+}
+
+// TypeString writes a type as Go code inside the target's package. Packages
+// of the same name, or whose name the package takes itself, get another one:
+// import them as [Unit.TypeImports] says.
+func (u *Unit) TypeString(t types.Type) string {
+	return types.TypeString(t, u.qualifier)
+}
+
+func (u *Unit) qualifier(p *types.Package) string {
+	if p.Path() == u.Target.PkgPath {
+		return ""
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if name, ok := u.qualify[p.Path()]; ok {
+		return name
+	}
+	taken := func(name string) bool {
+		if u.Types.Scope().Lookup(name) != nil || token.IsKeyword(name) {
+			return true
+		}
+		for _, n := range u.qualify {
+			if n == name {
+				return true
+			}
+		}
+		return false
+	}
+	name := p.Name()
+	for i := 2; taken(name); i++ {
+		name = fmt.Sprintf("%s%d", p.Name(), i)
+	}
+	u.qualify[p.Path()] = name
+	return name
+}
+
+// TypeImports are the imports that the text of the types needs, as they stand
+// in an import declaration: `"time"`, `rand2 "crypto/rand"`. Without
+// arguments they are those of the target's parameters and results.
+func (u *Unit) TypeImports(ts ...types.Type) []string {
+	if len(ts) == 0 {
+		for _, v := range u.variables() {
+			ts = append(ts, v.Type())
+		}
+		for v := range u.Sig.Results().Variables() {
+			ts = append(ts, v.Type())
+		}
+	}
+	var out []string
+	for _, t := range ts {
+		types.TypeString(t, func(p *types.Package) string {
+			if name := u.qualifier(p); name == p.Name() {
+				out = append(out, importSpec{path: p.Path()}.String())
+			} else if name != "" {
+				out = append(out, importSpec{name, p.Path()}.String())
+			}
+			return ""
+		})
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// variables are the receiver and the parameters.
+func (u *Unit) variables() []*types.Var {
+	var out []*types.Var
+	if r := u.Sig.Recv(); r != nil {
+		out = append(out, r)
+	}
+	return slices.AppendSeq(out, u.Sig.Params().Variables())
+}
