@@ -1,0 +1,22 @@
+// Package store keeps what outlives a process: blobs by content, results by
+// what they depend on, and runs with their journals. It is files under one
+// directory, nothing clever, so that a user can look at it and copy it:
+//
+//	format             version of this layout
+//	lock               held by the process that works, with its number
+//	blobs/ab/abcdef... content under its hash
+//	cache/KIND/ab/...  results under the hash of their key
+//	runs/ID/run.json   a run: target, state, times
+//	runs/ID/*.json     what the run saved, for example its search state
+//	runs/ID/*.jsonl    what it appended, for example its events
+//	tmp/               files being written
+//
+// A file is written beside its place, synced and renamed, so that it is there
+// whole or not at all whenever the process ends. Journals are appended to; a
+// line that was being written when the process ended is cut off the next time
+// it is opened. Cache entries are not synced: each carries the hash of its
+// content, and one that power loss damaged counts as absent.
+//
+// The store never deletes a run or a blob by itself. It is not a database: one
+// process writes at a time (see [Store.Lock]), any number may read.
+package store

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Journal is a file of JSON lines that is only appended to.
+type Journal struct {
+	f *os.File
+}
+
+// Journal opens a run's journal for appending, and makes it if it is not
+// there. A line that was cut short when its writer ended is removed.
+func (s *Store) Journal(run, name string) (*Journal, error) {
+	path := s.journalPath(run, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		if whole := len(wholeLines(data)); whole < len(data) {
+			err = f.Truncate(int64(whole))
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return &Journal{f: f}, nil
+}
+
+func (s *Store) journalPath(run, name string) string {
+	return filepath.Join(s.RunDir(run), name+".jsonl")
+}
+
+// Append adds a line in one write. It survives the end of this process at
+// once, and a power loss after Sync.
+func (j *Journal) Append(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("store: journal: %w", err)
+	}
+	if _, err := j.f.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// Sync makes durable what was appended.
+func (j *Journal) Sync() error { return j.f.Sync() }
+
+// Close closes the journal.
+func (j *Journal) Close() error { return j.f.Close() }
+
+// ReadJournal returns the entries of a run's journal, none if there is none. A
+// torn last line is left out; damage before that is an error that names it.
+func ReadJournal[T any](s *Store, run, name string) ([]T, error) {
+	path := s.journalPath(run, name)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	var out []T
+	n := 0
+	for line := range bytes.Lines(wholeLines(data)) {
+		n++
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			return nil, fmt.Errorf("store: %s:%d: %w", path, n, err)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// wholeLines is data without what a sudden end left at its end: a line without
+// its newline, or, after power loss, lines that are not JSON.
+func wholeLines(data []byte) []byte {
+	data = data[:bytes.LastIndexByte(data, '\n')+1]
+	for len(data) > 0 {
+		start := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
+		if json.Valid(data[start:]) {
+			break
+		}
+		data = data[:start]
+	}
+	return data
+}
