@@ -36,7 +36,7 @@ type mergeSite struct {
 	a, b  string // parameter names
 	slice string // their type
 	item  string // the type of their elements
-	dedup bool // the body shows that duplicates are dropped
+	dedup bool   // the body shows that duplicates are dropped
 }
 
 // findSortedMerge wants a target that takes two lists of one type, leaves them

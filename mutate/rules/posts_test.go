@@ -1,0 +1,115 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A path is a stack of rules on one target: rule, then the label of the
+// parameter. It always takes the first site.
+type path struct {
+	target string
+	facets *beagle.Facets
+	steps  [][2]string
+}
+
+const tagBytes = "abcdefghijklmnopqrstuvwxyz0123456789:./-"
+
+var paths = []path{
+	{"Valid", nil, [][2]string{{"byte-table", ""}, {"skip-run", "4"}, {"unsigned-index", ""}}},
+	{"Normalize", mostlyClean(), [][2]string{{"identity-fast-path", "inner '_'"}, {"skip-run", "4"}}},
+	{"Merge", &beagle.Facets{Params: []beagle.ParamFacet{{Sorted: 0.98}, {Sorted: 0.98}}}, [][2]string{{"sorted-merge", "look first"}}},
+	{"Fibonacci", nil, [][2]string{{"recurrence", "double"}}},
+}
+
+func mostlyClean() *beagle.Facets {
+	f := &beagle.Facets{Identity: 0.93, Mined: minedOf("start " + tagBytes + "\nrest " + tagBytes), Params: []beagle.ParamFacet{{Bytes: make([]float64, 256)}}}
+	for _, c := range []byte(tagBytes + "_ ,") {
+		f.Params[0].Bytes[c] = 0.01
+	}
+	f.Params[0].Bytes['_'] = 0.02
+	return f
+}
+
+// TestPosts stacks rules on the functions that the catalogue says they win,
+// compares the results on mixed traffic, and times both. The bars are half of
+// what a quiet machine shows, which leaves room for a busy one.
+func TestPosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("times code")
+	}
+	src, err := os.ReadFile("testdata/posts/tags.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := string(src)
+	for _, p := range paths {
+		after = take(t, after, p)
+	}
+	main, err := os.ReadFile("testdata/posts/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	clause := regexp.MustCompile(`(?m)^package tags$`)
+	put(t, filepath.Join(dir, "go.mod"), "module golden\n\ngo 1.26\n")
+	put(t, filepath.Join(dir, "main.go"), string(main))
+	put(t, filepath.Join(dir, "before", "tags.go"), clause.ReplaceAllString(string(src), "package before"))
+	put(t, filepath.Join(dir, "after", "tags.go"), clause.ReplaceAllString(after, "package after"))
+	if out, err := goTool(dir, "build", "-trimpath", "-o", "program", ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(filepath.Join(dir, "program")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := map[string]float64{}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, bar := range map[string]float64{"validator": 1.5, "normaliser": 3, "merge": 1.3, "fibonacci": 500} {
+		t.Logf("%-10s %8.2fx", name, got[name])
+		if got[name] < bar {
+			t.Errorf("%s: %.2fx, want at least %gx", name, got[name], bar)
+		}
+	}
+}
+
+// take applies a path to a source.
+func take(t *testing.T, src string, p path) string {
+	t.Helper()
+	for _, step := range p.steps {
+		pass, err := mutate.Check(src, p.target, p.facets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if src, err = first(pass, step[0], step[1]); err != nil {
+			t.Fatalf("%s, %s: %v", p.target, strings.Join(step[:], " "), err)
+		}
+	}
+	return src
+}
+
+// first applies a rule at its first site.
+func first(p *mutate.Pass, name, label string) (string, error) {
+	m := rules.Named(name)
+	i := 0
+	if sites := m.Find(p); m.Params != nil && len(sites) > 0 {
+		for j, param := range m.Params(p, sites[0]) {
+			if param.Label == label {
+				i = j
+			}
+		}
+	}
+	src, _, err := mutate.Take(p, m, 0, i)
+	return src, err
+}
