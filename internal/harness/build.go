@@ -1,0 +1,177 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// A Binary is a harness program. Indexes are those of the versions that were
+// given to Build: a version that failed has an empty place in the program.
+type Binary struct {
+	Path     string
+	Variants []string // IDs by index
+	Static   []beagle.StaticFacts
+	Failed   map[int]string // why a version is not in the program
+	Link     Link
+
+	Prepare  time.Duration // parsing, renaming, writing
+	Compile  time.Duration // the compiler
+	LinkTime time.Duration // the linker
+	Inspect  time.Duration // reading the compiler's account and the machine code
+
+	dir    string   // of the batch
+	config string   // of the linker
+	main   string   // archive of the main package
+	goArgs []string // how the go command was called, for programs that it built
+}
+
+// Remove deletes the program and what it was made of, and so what Relink
+// needs.
+func (bin *Binary) Remove() error { return os.RemoveAll(bin.dir) }
+
+// Build compiles and links versions into one program. vs[0] is the original.
+func (b *Builder) Build(ctx context.Context, vs []Variant, o Link) (*Binary, error) {
+	start := time.Now()
+	t, err := b.newBatch(vs)
+	if err != nil {
+		return nil, err
+	}
+	w, err := b.world(ctx, profileOf(o))
+	if err != nil {
+		return nil, err
+	}
+	b.need(ctx, w, t.imports())
+	if err := t.writeVariants(); err != nil {
+		return nil, err
+	}
+	bin := &Binary{Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
+	if b.viaGo != "" || o.Race {
+		err = t.viaGo(ctx, bin)
+	} else {
+		err = t.direct(ctx, w, bin)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bin, nil
+}
+
+func profileOf(o Link) string {
+	if o.PGO == "" {
+		return "off"
+	}
+	return o.PGO
+}
+
+// direct calls the compiler and the linker.
+func (t *batch) direct(ctx context.Context, w *world, bin *Binary) error {
+	b, start := t.b, time.Now()
+	config, err := b.compileConfig(w)
+	if err != nil {
+		return err
+	}
+	archive, notes := filepath.Join(t.dir, "target.a"), filepath.Join(t.dir, "account")
+	args := b.compileArgs(archive, b.target.PkgPath, b.lang(), config, t.dir)
+	args = append(args, "-json=0,"+notes)
+	if bin.Link.PGO != "" {
+		profile, err := t.profile(ctx, bin.Link.PGO)
+		if err != nil {
+			return err
+		}
+		args = append(args, "-pgoprofile="+profile)
+	}
+	args = append(args, b.files...)
+	err = t.settle(ctx, func(in []int) (string, error) {
+		files, err := t.writeShim(in)
+		if err != nil {
+			return "", err
+		}
+		return refusal(b.tool(ctx, "compile", append(args[:len(args):len(args)], files...)...))
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.compileMain(ctx, w, bin, archive); err != nil {
+		return err
+	}
+	bin.Compile = time.Since(start)
+	linked := make(chan error, 1)
+	go func() { linked <- b.link(ctx, bin) }()
+	err = t.inspect(bin, archive, notes)
+	if lerr := <-linked; lerr != nil {
+		return lerr
+	}
+	return err
+}
+
+// refusal turns the result of a tool into what settle wants to know.
+func refusal(r sandbox.Result, err error) (string, error) {
+	if err != nil || r.OK() {
+		return "", err
+	}
+	return outputOf(r), nil
+}
+
+func mainText(pkgPath string) []byte {
+	return []byte(goBuildLine + "package main\n\nimport (\n\tbeaglert " + strconv.Quote(pkgPath+rtDir) +
+		"\n\ttarget " + strconv.Quote(pkgPath) + "\n)\n\nfunc main() { beaglert.Main(target.BeagleHarness()) }\n")
+}
+
+// compileMain compiles the main package, which instantiates rt for the
+// target's arguments, and writes the linker's configuration.
+func (t *batch) compileMain(ctx context.Context, w *world, bin *Binary, archive string) error {
+	b := t.b
+	extra := map[string]string{b.target.PkgPath + rtDir: w.rt, b.target.PkgPath: archive}
+	config := filepath.Join(t.dir, "main.cfg")
+	w.mu.Lock()
+	text := importConfig(w.pkgs, b.target.PkgPath, extra)
+	w.mu.Unlock()
+	if err := write(config, text); err != nil {
+		return err
+	}
+	src := filepath.Join(t.dir, "main.go")
+	if err := write(src, mainText(b.target.PkgPath)); err != nil {
+		return err
+	}
+	bin.main, bin.config = filepath.Join(t.dir, "main.a"), config
+	args := b.compileArgs(bin.main, "main", "go1.23", config, t.dir)
+	why, err := refusal(b.tool(ctx, "compile", append(args, src)...))
+	if err == nil && why != "" {
+		err = fmt.Errorf("compiling the harness's main package: %s", why)
+	}
+	return err
+}
+
+// inspect reads what the compiler said and made.
+func (t *batch) inspect(bin *Binary, archive, notes string) error {
+	start := time.Now()
+	defer func() { bin.Inspect = time.Since(start) }()
+	bin.Static = make([]beagle.StaticFacts, len(t.ids))
+	said, err := account(notes)
+	if err != nil {
+		return fmt.Errorf("the compiler's account: %w", err)
+	}
+	text, err := os.ReadFile(archive)
+	if err != nil {
+		return err
+	}
+	o, _ := readObject(text) // an unknown format costs the code hash, no more
+	for _, i := range t.alive() {
+		f := t.files[i]
+		s := staticFacts(said[filepath.Base(t.variantFile(i))], f.Fset.Position(f.Func.Name.Pos()).Line)
+		if o != nil {
+			if hash, size, err := o.codeFacts(i, f.Func.Name.Name, f, t.srcs[i]); err == nil {
+				s.CodeHash, s.CodeBytes = hash, size
+			}
+		}
+		bin.Static[i] = s
+	}
+	return nil
+}

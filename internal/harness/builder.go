@@ -1,0 +1,367 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/version"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// Where generated packages stand below the target's package. They exist only
+// in temporary directories and overlays.
+const (
+	rtDir   = "/internal/beaglert"
+	mainDir = "/internal/beaglemain"
+)
+
+// A Variant is a version to build. File may hold what Unit.Parse gave for
+// Source, which saves parsing again.
+type Variant struct {
+	ID, Source string
+	File       *source.File
+}
+
+// A Link says how a program is built and laid out.
+type Link struct {
+	FuncAlign int    // alignment of functions; 0 is the linker's own
+	Layout    uint64 // seed of the order of functions; 0 is the linker's own order
+	PGO       string // profile, absolute; "" for none
+	Race      bool
+}
+
+// A Builder builds programs around versions of one target. It may be used
+// from several goroutines.
+type Builder struct {
+	u      *source.Unit
+	target *beagle.Target
+	box    *sandbox.Sandbox
+	dir    string
+	tools  *toolchain
+	files  []string // of the package, as the compiler gets them
+	frame  *frame
+	viaGo  string // why every build goes through the go command; "" when none must
+
+	read []string // directories that the toolchain may read
+
+	original *source.File
+
+	mu     sync.Mutex
+	worlds map[string]*world // by PGO profile, "off" for none
+	parsed map[string]parsed
+	count  int
+}
+
+// A world is everything that is compiled once: the packages around the
+// target, and rt against them.
+type world struct {
+	mu      sync.Mutex
+	profile string
+	dir     string
+	pkgs    map[string]*listed
+	rt      string // archive
+	config  string // of the compiler, for as many packages as listed says
+	listed  int
+}
+
+type parsed struct {
+	file    *source.File
+	problem *source.Problem
+}
+
+// likely are packages that rewrites import. Asking for them at once saves a
+// go command later.
+var likely = []string{
+	"bytes", "cmp", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/maphash", "io", "iter", "maps", "math", "math/bits",
+	"reflect", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "time", "unicode", "unicode/utf8",
+}
+
+// NewBuilder asks the go command for the target's surroundings and compiles
+// rt. dir is the builder's own; the caller removes it.
+func NewBuilder(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string) (*Builder, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{u: u, target: &u.Target, box: box, dir: dir, worlds: map[string]*world{}, parsed: map[string]parsed{}}
+	if b.tools, err = findToolchain(ctx, u.Target.PkgDir); err != nil {
+		return nil, err
+	}
+	p := b.parse(Variant{Source: u.Target.Source})
+	if p.problem != nil {
+		return nil, fmt.Errorf("the original as a candidate: line %d: %s", p.problem.Line, p.problem.Message)
+	}
+	b.original = p.file
+	if b.frame, err = newFrame(u, p.file, u.Target.PkgPath+rtDir); err != nil {
+		return nil, err
+	}
+	if err := b.writeFiles(); err != nil {
+		return nil, err
+	}
+	_, err = b.world(ctx, "off")
+	return b, err
+}
+
+// writeFiles puts copies of a package main under another name into the
+// builder's directory; any other package is compiled from the user's files.
+func (b *Builder) writeFiles() error {
+	b.files = b.u.Files()
+	for path, text := range b.u.BuildFiles() {
+		file := filepath.Join(b.dir, "package", filepath.Base(path))
+		if err := write(file, []byte(text)); err != nil {
+			return err
+		}
+		if i := slices.Index(b.files, path); i >= 0 {
+			b.files[i] = file
+		}
+	}
+	return nil
+}
+
+func write(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}
+
+// world gives the surroundings for a profile, made when first asked for.
+func (b *Builder) world(ctx context.Context, profile string) (*world, error) {
+	b.mu.Lock()
+	w := b.worlds[profile]
+	if w == nil {
+		w = &world{profile: profile, dir: filepath.Join(b.dir, "world"+strconv.Itoa(len(b.worlds)))}
+		b.worlds[profile] = w
+	}
+	b.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pkgs != nil {
+		return w, nil
+	}
+	return w, b.fill(ctx, w)
+}
+
+func (b *Builder) fill(ctx context.Context, w *world) error {
+	names, imports, err := rtFor(b.tools.GOOS, b.tools.GOARCH)
+	if err != nil {
+		return err
+	}
+	imports = slices.DeleteFunc(imports, func(p string) bool { return p == "unsafe" })
+	pkgs, err := b.list(ctx, w.profile, append(append([]string{b.target.PkgPath}, imports...), likely...))
+	if err != nil {
+		return err
+	}
+	if w.profile == "off" {
+		b.read = b.readable(pkgs)
+		b.viaGo = pkgs[b.target.PkgPath].needsGoBuild()
+		if b.viaGo == "" && foreignCgo(pkgs) {
+			b.viaGo = "a dependency with cgo"
+		}
+	}
+	w.pkgs = pkgs
+	if err := b.compileRT(ctx, w, names); err != nil {
+		w.pkgs = nil
+		return err
+	}
+	return nil
+}
+
+// list prefers a build without cgo, which gives static programs and needs no
+// C compiler, if the package is the same without.
+func (b *Builder) list(ctx context.Context, profile string, patterns []string) (map[string]*listed, error) {
+	pkgs, err := b.tools.packages(ctx, b.target, profile, patterns)
+	if b.tools.cgo || err == nil && len(pkgs[b.target.PkgPath].GoFiles) == len(b.files) {
+		return pkgs, err
+	}
+	b.tools.cgo = true
+	pkgs, err = b.tools.packages(ctx, b.target, profile, patterns)
+	if err != nil {
+		return nil, err
+	}
+	return pkgs, nil
+}
+
+// foreignCgo reports whether the external linker is needed.
+func foreignCgo(pkgs map[string]*listed) bool {
+	for _, p := range pkgs {
+		if !p.Standard && len(p.CgoFiles) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// need makes packages that a version imports available. What cannot be
+// imported is left out; the compiler says so.
+func (b *Builder) need(ctx context.Context, w *world, imports []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	missing := slices.DeleteFunc(slices.Clone(imports), func(p string) bool {
+		return p == "C" || p == "unsafe" || w.pkgs[p] != nil || w.pkgs[w.pkgs[b.target.PkgPath].ImportMap[p]] != nil
+	})
+	for _, p := range missing {
+		found, err := b.tools.packages(ctx, b.target, w.profile, []string{p})
+		if err != nil || found[b.target.PkgPath] != nil { // an import cycle
+			w.pkgs[p] = &listed{ImportPath: p}
+			continue
+		}
+		for path, l := range found {
+			if w.pkgs[path] == nil {
+				w.pkgs[path] = l
+			}
+		}
+	}
+}
+
+// compileConfig writes what the compiler is told of imports, when it changed.
+func (b *Builder) compileConfig(w *world) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listed == len(w.pkgs) {
+		return w.config, nil
+	}
+	config := filepath.Join(w.dir, fmt.Sprintf("compile%d.cfg", len(w.pkgs)))
+	text := importConfig(w.pkgs, b.target.PkgPath, map[string]string{b.target.PkgPath + rtDir: w.rt})
+	if err := write(config, text); err != nil {
+		return "", err
+	}
+	w.config, w.listed = config, len(w.pkgs)
+	return config, nil
+}
+
+// compileRT compiles package rt under the path where the target's package may
+// import it.
+func (b *Builder) compileRT(ctx context.Context, w *world, names []string) error {
+	if b.viaGo != "" {
+		return nil
+	}
+	var files []string
+	for _, name := range names {
+		text, err := fs.ReadFile(RTSource(), name)
+		if err != nil {
+			return err
+		}
+		files = append(files, filepath.Join(w.dir, "rt", name))
+		if err := write(files[len(files)-1], text); err != nil {
+			return err
+		}
+	}
+	config := filepath.Join(w.dir, "rt.cfg")
+	if err := write(config, importConfig(w.pkgs, b.target.PkgPath, nil)); err != nil {
+		return err
+	}
+	w.rt = filepath.Join(w.dir, "rt.a")
+	args := b.compileArgs(w.rt, b.target.PkgPath+rtDir, "go1.23", config, w.dir)
+	r, err := b.tool(ctx, "compile", append(args, files...)...)
+	if err == nil && !r.OK() {
+		err = fmt.Errorf("compiling the harness runtime: %s", outputOf(r))
+	}
+	return err
+}
+
+// compileArgs are the compiler's flags as the go command sets them, except
+// that no debug information is made.
+func (b *Builder) compileArgs(out, path, lang, config, trim string) []string {
+	args := []string{
+		"-o", out, "-p", path, "-lang=" + lang, "-complete", "-pack", "-nolocalimports", "-dwarf=false", "-buildid=",
+		"-trimpath", trim + "=>beagle", "-importcfg", config, "-e",
+	}
+	if b.tools.pie() {
+		args = append(args, "-shared")
+	}
+	return args
+}
+
+// lang is the module's language version.
+func (b *Builder) lang() string {
+	if v := version.Lang("go" + b.target.Go); v != "" {
+		return v
+	}
+	return version.Lang(b.tools.GOVERSION)
+}
+
+// toolLimits bound a compiler or a linker that a candidate sends round in
+// circles.
+var toolLimits = sandbox.Limits{Wall: 2 * time.Minute, CPU: 4 * time.Minute, Data: 6 << 30}
+
+func (b *Builder) tool(ctx context.Context, name string, args ...string) (sandbox.Result, error) {
+	return b.sandboxed(ctx, b.tools.tool(name), b.dir, nil, args, []string{b.dir}, nil)
+}
+
+// goBuild runs the go command in the target's package.
+func (b *Builder) goBuild(ctx context.Context, env []string, args ...string) (sandbox.Result, error) {
+	return b.sandboxed(ctx, b.tools.goCommand(), b.target.PkgDir, env, args, []string{b.dir, b.tools.GOCACHE}, nil)
+}
+
+func (b *Builder) sandboxed(ctx context.Context, path, dir string, env, args, writable, readable []string) (sandbox.Result, error) {
+	r, err := b.box.Run(ctx, sandbox.Command{
+		Profile: sandbox.Build, Path: path, Args: args, Dir: dir, Env: append(b.tools.env(), env...),
+		Read: append(readable, b.read...), Write: writable, Limits: toolLimits,
+	})
+	if err == nil && r.Ended == sandbox.Canceled {
+		err = ctx.Err()
+	}
+	return r, err
+}
+
+// readable are the directories that the toolchain reads: its own, the caches,
+// and the modules on disk.
+func (b *Builder) readable(pkgs map[string]*listed) []string {
+	dirs := []string{b.tools.GOROOT, b.tools.GOCACHE, b.tools.GOMODCACHE, b.target.Dir, b.target.PkgDir}
+	if b.tools.GOWORK != "" && b.tools.GOWORK != "off" {
+		dirs = append(dirs, filepath.Dir(b.tools.GOWORK))
+	}
+	for _, p := range pkgs {
+		if p.Module != nil && p.Module.Dir != "" && !strings.HasPrefix(p.Module.Dir, b.tools.GOMODCACHE) {
+			dirs = append(dirs, p.Module.Dir)
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+func outputOf(r sandbox.Result) string {
+	s := strings.TrimSpace(string(r.Stdout) + string(r.Stderr))
+	if s == "" || r.Ended != sandbox.Exited {
+		s = strings.TrimSpace(fmt.Sprintf("%s (ended by: %s, status %d)", s, r.Ended, r.Code))
+	}
+	return s
+}
+
+// parse keeps what it parsed: the original is in every batch.
+func (b *Builder) parse(v Variant) parsed {
+	if v.File != nil {
+		return parsed{file: v.File}
+	}
+	b.mu.Lock()
+	p, ok := b.parsed[v.Source]
+	b.mu.Unlock()
+	if ok {
+		return p
+	}
+	p.file, p.problem = b.u.Parse(v.Source)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.parsed) >= maxParsed {
+		clear(b.parsed)
+	}
+	b.parsed[v.Source] = p
+	return p
+}
+
+const maxParsed = 256
+
+// ErrOriginal says that the user's own code did not build.
+var ErrOriginal = errors.New("the original does not build in the harness")

@@ -1,0 +1,51 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+func (o Link) linkerFlags() []string {
+	flags := []string{"-w"} // no debug information; symbols stay, for Align
+	if o.FuncAlign > 0 {
+		flags = append(flags, "-funcalign="+strconv.Itoa(o.FuncAlign))
+	}
+	if o.Layout != 0 {
+		flags = append(flags, "-randlayout="+strconv.FormatInt(int64(o.Layout&(1<<62-1)), 10))
+	}
+	return flags
+}
+
+func (b *Builder) link(ctx context.Context, bin *Binary) error {
+	start := time.Now()
+	mode := "-buildmode=exe"
+	if b.tools.pie() {
+		mode = "-buildmode=pie"
+	}
+	args := append([]string{"-o", bin.Path, "-importcfg", bin.config, mode, "-buildid="}, bin.Link.linkerFlags()...)
+	why, err := refusal(b.tool(ctx, "link", append(args, bin.main)...))
+	if err == nil && why != "" {
+		err = fmt.Errorf("linking the harness: %s", why)
+	}
+	bin.LinkTime = time.Since(start)
+	return err
+}
+
+// Relink lays the same code out anew. The profile and the race detector
+// belong to compilation and must be as before.
+func (b *Builder) Relink(ctx context.Context, old *Binary, o Link) (*Binary, error) {
+	if o.PGO != old.Link.PGO || o.Race != old.Link.Race {
+		return nil, errors.New("relinking cannot change the profile or the race detector: build again")
+	}
+	bin := *old
+	bin.Link, bin.Prepare, bin.Compile, bin.Inspect = o, 0, 0, 0
+	bin.Path = filepath.Join(old.dir, fmt.Sprintf("harness-%d-%d", o.FuncAlign, o.Layout))
+	if bin.goArgs != nil {
+		return &bin, b.goLink(ctx, &bin)
+	}
+	return &bin, b.link(ctx, &bin)
+}

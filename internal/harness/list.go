@@ -1,0 +1,161 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A listed is what `go list` says of a package.
+type listed struct {
+	ImportPath  string
+	Export      string
+	Standard    bool
+	ImportMap   map[string]string
+	GoFiles     []string
+	CgoFiles    []string
+	SFiles      []string
+	CFiles      []string
+	EmbedFiles  []string
+	TestGoFiles []string
+	Deps        []string
+	Dir         string
+	Module      *struct{ Dir string }
+	Error       *struct{ Err string }
+}
+
+const listFields = "ImportPath,Export,Standard,ImportMap,GoFiles,CgoFiles,SFiles,CFiles,EmbedFiles,TestGoFiles,Deps,Dir,Module,Error"
+
+// needsGoBuild says why a package cannot be compiled directly; "" when it can.
+func (p *listed) needsGoBuild() string {
+	switch {
+	case len(p.CgoFiles)+len(p.CFiles) > 0:
+		return "cgo"
+	case len(p.SFiles) > 0:
+		return "assembly"
+	case len(p.EmbedFiles) > 0:
+		return "embedded files"
+	}
+	return ""
+}
+
+// A toolchain is how the go command that the module selects sees the world.
+type toolchain struct {
+	GOROOT, GOTOOLDIR, GOCACHE, GOMODCACHE, GOVERSION string
+	GOOS, GOARCH, GOAMD64, GOARM64, GOEXPERIMENT      string
+	GOFLAGS, GOWORK, GOMOD                            string
+
+	cgo bool
+}
+
+func findToolchain(ctx context.Context, dir string) (*toolchain, error) {
+	out, err := goOutput(ctx, "go", dir, os.Environ(), "env", "-json")
+	if err != nil {
+		return nil, err
+	}
+	var t toolchain
+	if err := json.Unmarshal(out, &t); err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	return &t, nil
+}
+
+func (t *toolchain) goCommand() string { return filepath.Join(t.GOROOT, "bin", "go") }
+
+func (t *toolchain) tool(name string) string { return filepath.Join(t.GOTOOLDIR, name) }
+
+// env is what the tools need beyond the sandbox's own environment.
+func (t *toolchain) env() []string {
+	cgo := "0"
+	if t.cgo {
+		cgo = "1"
+	}
+	return []string{
+		"GOROOT=" + t.GOROOT, "GOCACHE=" + t.GOCACHE, "GOMODCACHE=" + t.GOMODCACHE, "GOTOOLCHAIN=local",
+		"GOOS=" + t.GOOS, "GOARCH=" + t.GOARCH, "GOAMD64=" + t.GOAMD64, "GOARM64=" + t.GOARM64,
+		"GOEXPERIMENT=" + t.GOEXPERIMENT, "GOFLAGS=" + t.GOFLAGS, "GOWORK=" + t.GOWORK, "CGO_ENABLED=" + cgo, "GOPROXY=off",
+	}
+}
+
+// position independent code is what the go command chooses there.
+func (t *toolchain) pie() bool {
+	return t.GOOS == "darwin" || t.GOOS == "ios" || t.GOOS == "windows"
+}
+
+// packages asks the go command for the export data of packages and of all
+// that they depend on. profile is a PGO profile or "off".
+func (t *toolchain) packages(ctx context.Context, target *beagle.Target, profile string, patterns []string) (map[string]*listed, error) {
+	args := []string{"list", "-export", "-deps", "-json=" + listFields, "-race=false", "-buildvcs=false", "-pgo=" + profile}
+	if len(target.Tags) > 0 {
+		args = append(args, "-tags="+strings.Join(target.Tags, ","))
+	}
+	args = append(append(args, "--"), patterns...)
+	out, err := goOutput(ctx, t.goCommand(), target.PkgDir, append(os.Environ(), t.env()...), args...)
+	if err != nil {
+		return nil, err
+	}
+	pkgs := map[string]*listed{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := d.Decode(p); errors.Is(err, io.EOF) {
+			return pkgs, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		if p.Error != nil {
+			return nil, errors.New(p.Error.Err)
+		}
+		pkgs[p.ImportPath] = p
+	}
+}
+
+func goOutput(ctx context.Context, command, dir string, env []string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.Dir, cmd.Env = dir, env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(stderr.String()))
+	}
+	return out, nil
+}
+
+// importConfig is the file that tells the compiler and the linker where
+// packages are. extra takes the place of the target's package.
+func importConfig(pkgs map[string]*listed, target string, extra map[string]string) []byte {
+	var b bytes.Buffer
+	if p := pkgs[target]; p != nil && extra[target] == "" {
+		for _, from := range sortedKeys(p.ImportMap) {
+			fmt.Fprintf(&b, "importmap %s=%s\n", from, p.ImportMap[from])
+		}
+	}
+	for _, path := range sortedKeys(pkgs) {
+		if pkgs[path].Export != "" && path != target {
+			fmt.Fprintf(&b, "packagefile %s=%s\n", path, pkgs[path].Export)
+		}
+	}
+	for _, path := range sortedKeys(extra) {
+		fmt.Fprintf(&b, "packagefile %s=%s\n", path, extra[path])
+	}
+	return b.Bytes()
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,225 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An overlay is what the go command sees instead of the user's files: path
+// there -> path of the content; "" hides a file.
+type overlay map[string]string
+
+func (o overlay) write(path string) error {
+	text, err := json.Marshal(struct{ Replace overlay }{o})
+	if err != nil {
+		return err
+	}
+	return write(path, text)
+}
+
+// overlay adds rt, the batch's versions and a main package to the user's
+// module. in are the versions.
+func (t *batch) overlay(in []int) (overlay, error) {
+	o, pkg := overlay{}, t.b.target.PkgDir
+	for i, path := range t.b.u.Files() {
+		if t.b.files[i] != path {
+			o[path] = t.b.files[i]
+		}
+	}
+	files, err := t.writeShim(in)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		o[filepath.Join(pkg, filepath.Base(f))] = f
+	}
+	names, _, err := rtFor(t.b.tools.GOOS, t.b.tools.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(RTSource(), name)
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(t.dir, "rt", name)
+		if err := write(file, []byte(lift(string(text)))); err != nil {
+			return nil, err
+		}
+		o[filepath.Join(pkg, filepath.FromSlash(rtDir), name)] = file
+	}
+	main := filepath.Join(t.dir, "main.go")
+	o[filepath.Join(pkg, filepath.FromSlash(mainDir), "main.go")] = main
+	return o, write(main, mainText(t.b.target.PkgPath))
+}
+
+var constraint = regexp.MustCompile(`(?m)^//go:build (.*)$`)
+
+// lift gives a file of rt its own language version: inside the user's module
+// it would have that of the module, which may be older.
+func lift(text string) string {
+	if m := constraint.FindStringSubmatchIndex(text); m != nil {
+		return text[:m[0]] + "//go:build (" + text[m[2]:m[3]] + ") && go1.23" + text[m[1]:]
+	}
+	return "//go:build go1.23\n\n" + text
+}
+
+// viaGo builds with the go command, which knows assembly, cgo, embedded files
+// and the race detector.
+func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
+	b, start := t.b, time.Now()
+	if bin.Link.PGO != "" {
+		profile, err := t.profile(ctx, bin.Link.PGO)
+		if err != nil {
+			return err
+		}
+		bin.goArgs = append(bin.goArgs, "-pgo="+profile)
+	}
+	overlayFile, notes := filepath.Join(t.dir, "overlay.json"), filepath.Join(t.dir, "account")
+	bin.goArgs = append([]string{"build", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath"}, bin.goArgs...)
+	if len(b.target.Tags) > 0 {
+		bin.goArgs = append(bin.goArgs, "-tags="+strings.Join(b.target.Tags, ","))
+	}
+	if bin.Link.Race {
+		bin.goArgs = append(bin.goArgs, "-race")
+	} else {
+		bin.goArgs = append(bin.goArgs, "-gcflags="+b.target.PkgPath+"=-json=0,"+notes)
+	}
+	err := t.settle(ctx, func(in []int) (string, error) {
+		o, err := t.overlay(in)
+		if err != nil {
+			return "", err
+		}
+		if err := o.write(overlayFile); err != nil {
+			return "", err
+		}
+		return refusal(b.goBuild(ctx, t.env(bin), bin.goLinkArgs(b)...))
+	})
+	if err != nil {
+		return t.explain(bin, err)
+	}
+	bin.Compile = time.Since(start)
+	if bin.Link.Race {
+		return nil
+	}
+	return t.inspect(bin, t.archive(ctx, bin), notes)
+}
+
+// env says whether cgo is on: the race detector cannot do without.
+func (t *batch) env(bin *Binary) []string {
+	if bin.Link.Race {
+		return []string{"CGO_ENABLED=1"}
+	}
+	return nil
+}
+
+// explain words what a user can mend.
+func (t *batch) explain(bin *Binary, err error) error {
+	msg := err.Error()
+	if bin.Link.Race && (strings.Contains(msg, "-race requires cgo") || strings.Contains(msg, "C compiler") || strings.Contains(msg, "-race is not supported")) {
+		return fmt.Errorf("the race detector needs cgo and a C compiler: %w", err)
+	}
+	return err
+}
+
+func (bin *Binary) goLinkArgs(b *Builder) []string {
+	args := append(bin.goArgs[:len(bin.goArgs):len(bin.goArgs)], "-ldflags="+strings.Join(bin.Link.linkerFlags(), " "), "-o", bin.Path)
+	return append(args, b.target.PkgPath+mainDir)
+}
+
+// goLink runs the go command again; it finds everything but the link in its
+// cache.
+func (b *Builder) goLink(ctx context.Context, bin *Binary) error {
+	start := time.Now()
+	var env []string
+	if bin.Link.Race {
+		env = []string{"CGO_ENABLED=1"}
+	}
+	why, err := refusal(b.goBuild(ctx, env, bin.goLinkArgs(b)...))
+	if err == nil && why != "" {
+		err = fmt.Errorf("linking the harness: %s", why)
+	}
+	bin.LinkTime = time.Since(start)
+	return err
+}
+
+// archive finds in the go command's cache what it compiled the target's
+// package to.
+func (t *batch) archive(ctx context.Context, bin *Binary) string {
+	args := append([]string{"list", "-export", "-f", "{{.Export}}"}, bin.goArgs[1:]...)
+	r, err := t.b.goBuild(ctx, nil, append(args, t.b.target.PkgPath)...)
+	if err != nil || !r.OK() {
+		return ""
+	}
+	return strings.TrimSpace(string(r.Stdout))
+}
+
+// Fuzz builds a test binary with one fuzz target, FuzzBeagle, which compares
+// vs[0], the original, with vs[1]. Only the target's package is instrumented
+// for coverage: instrumenting the standard library too would compile all of
+// it once more. The package's own tests are left out.
+func (b *Builder) Fuzz(ctx context.Context, vs []Variant) (string, error) {
+	t, err := b.newBatch(vs)
+	if err != nil {
+		return "", err
+	}
+	t.test = true
+	if err := t.writeVariants(); err != nil {
+		return "", err
+	}
+	path := filepath.Join(t.dir, "fuzz.test")
+	overlayFile := filepath.Join(t.dir, "overlay.json")
+	args := []string{"test", "-c", "-vet=off", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath", "-ldflags=-w",
+		"-gcflags=" + b.target.PkgPath + "=-d=libfuzzer", "-o", path}
+	if len(b.target.Tags) > 0 {
+		args = append(args, "-tags="+strings.Join(b.target.Tags, ","))
+	}
+	err = t.settle(ctx, func(in []int) (string, error) {
+		if err := t.writeFuzzOverlay(in, overlayFile); err != nil {
+			return "", err
+		}
+		return refusal(b.goBuild(ctx, nil, append(args, b.target.PkgPath)...))
+	})
+	if err == nil && len(t.failed) > 0 {
+		err = fmt.Errorf("version %s does not build for fuzzing: %s", vs[len(vs)-1].ID, t.failed[len(vs)-1])
+	}
+	return path, err
+}
+
+func (t *batch) writeFuzzOverlay(in []int, path string) error {
+	o, err := t.overlay(in)
+	if err != nil {
+		return err
+	}
+	pkg := t.b.target.PkgDir
+	delete(o, filepath.Join(pkg, filepath.FromSlash(mainDir), "main.go"))
+	tests, err := filepath.Glob(filepath.Join(pkg, "*_test.go"))
+	if err != nil {
+		return err
+	}
+	for _, f := range tests {
+		o[f] = ""
+	}
+	file := filepath.Join(t.dir, "beagle_fuzz_test.go")
+	o[filepath.Join(pkg, filepath.Base(file))] = file
+	if err := os.WriteFile(file, t.fuzzText(), 0o644); err != nil {
+		return err
+	}
+	return o.write(path)
+}
+
+func (t *batch) fuzzText() []byte {
+	return []byte(goBuildLine + "package " + t.b.u.BuildName() + "\n\nimport (\n\tbeagletesting \"testing\"\n\n\tbeaglert " +
+		strconv.Quote(t.b.target.PkgPath+rtDir) + "\n)\n\n" +
+		"func FuzzBeagle(f *beagletesting.F) {\n" +
+		"\tbeaglert.FuzzTarget(f, BeagleHarness(), func(run func(beaglert.FuzzT, []byte)) {\n" +
+		"\t\tf.Fuzz(func(t *beagletesting.T, data []byte) { run(t, data) })\n\t})\n}\n")
+}

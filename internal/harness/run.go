@@ -1,0 +1,183 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// RunOptions bound one run of a harness. Zero values are the defaults of the
+// sandbox's profile.
+type RunOptions struct {
+	Wall      time.Duration
+	CPU       int               // processor to run on; -1 for any
+	Files     map[string]string // name in the work directory -> path, read-only
+	DataBytes int64
+	Env       []string
+}
+
+// An Exit says how a version ended its harness before the reply.
+type Exit struct {
+	Kind    string // "hang", "crash", "memory", "output", "denied", "race"
+	Detail  string // what was printed last
+	Variant int    // the version that had the input; -1 unknown
+	Record  int    // the last input begun; -1 unknown
+}
+
+func (e *Exit) String() string { return e.Kind + ": " + e.Detail }
+
+// Kinds of Exit.
+const (
+	Hang   = "hang"
+	Crash  = "crash"
+	Memory = "memory"
+	Output = "output"
+	Denied = "denied"
+	Race   = "race"
+)
+
+const progressName = "beagle-progress"
+
+// Run sends a request to a fresh process and decodes the reply into result.
+// What a version does to the process is an Exit; an error means that the
+// machinery failed, or that the request could not be carried out.
+func (bin *Binary) Run(ctx context.Context, box *sandbox.Sandbox, q *rt.Request, result any, o RunOptions) (*Exit, error) {
+	progress, err := os.CreateTemp(bin.dir, "progress")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(progress.Name())
+	_, err = progress.Write(binary.LittleEndian.AppendUint64(nil, 1<<64-1))
+	if cerr := progress.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	sent := *q
+	sent.Nonce, sent.Progress = rand.Text(), progressName
+	stdin, err := json.Marshal(&sent)
+	if err != nil {
+		return nil, err
+	}
+	r, err := box.Run(ctx, bin.command(stdin, progress.Name(), o))
+	if err != nil {
+		return nil, err
+	}
+	if r.Ended == sandbox.Canceled {
+		return nil, context.Cause(ctx)
+	}
+	reply := findReply(r.Stdout, sent.Nonce)
+	if exit := classify(&r, reply); exit != nil {
+		exit.Variant, exit.Record = lastPlace(progress.Name())
+		return exit, nil
+	}
+	if reply.Error != "" {
+		return nil, fmt.Errorf("harness: %s", reply.Error)
+	}
+	if result == nil {
+		return nil, nil
+	}
+	return nil, json.Unmarshal(reply.Result, result)
+}
+
+func (bin *Binary) command(stdin []byte, progress string, o RunOptions) sandbox.Command {
+	c := sandbox.Command{
+		Profile: sandbox.Run, Path: bin.Path, Stdin: stdin, Env: o.Env,
+		Files:  []sandbox.File{{Name: progressName, Host: progress, Write: true}},
+		Limits: sandbox.Limits{Wall: o.Wall, Data: o.DataBytes},
+	}
+	if o.Wall > 0 {
+		c.Limits.CPU = 4 * o.Wall
+	}
+	if bin.Link.Race {
+		c.Profile, c.Limits.Data = sandbox.Fuzz, -1
+		c.Env = append(slices.Clone(c.Env), "GORACE=halt_on_error=1 exitcode=66")
+	}
+	if o.CPU >= 0 {
+		c.CPUs = []int{o.CPU}
+	}
+	for _, name := range sortedKeys(o.Files) {
+		c.Files = append(c.Files, sandbox.File{Name: name, Host: o.Files[name]})
+	}
+	return c
+}
+
+// findReply looks for the line with the nonce from the end: a version may have
+// printed anything before.
+func findReply(stdout []byte, nonce string) *rt.Reply {
+	lines := bytes.Split(stdout, []byte("\n"))
+	for _, line := range slices.Backward(lines) {
+		var r rt.Reply
+		if len(line) > 0 && line[0] == '{' && json.Unmarshal(line, &r) == nil && r.Nonce == nonce {
+			return &r
+		}
+	}
+	return nil
+}
+
+// classify words an end without a reply; nil when there is one.
+func classify(r *sandbox.Result, reply *rt.Reply) *Exit {
+	stderr := string(r.Stderr)
+	kind := Crash
+	switch {
+	case strings.Contains(stderr, "WARNING: DATA RACE"):
+		kind = Race
+	case reply != nil:
+		return nil
+	case r.Ended == sandbox.Wall || r.Ended == sandbox.CPU || r.Ended == sandbox.Exited && r.Code == rt.StallStatus:
+		kind = Hang
+	case r.Ended == sandbox.Exited && strings.Contains(stderr, "all goroutines are asleep - deadlock!"):
+		kind = Hang
+	case r.Ended == sandbox.Memory:
+		kind = Memory
+	case r.Ended == sandbox.Output:
+		kind = Output
+	case r.Signal == "bad system call" || strings.Contains(stderr, "function not implemented"):
+		kind = Denied
+	}
+	return &Exit{Kind: kind, Detail: detail(r)}
+}
+
+const maxDetail = 4 << 10
+
+// detail is the part of the standard error that says most: a Go program
+// names the cause first and the goroutines after.
+func detail(r *sandbox.Result) string {
+	end := fmt.Sprintf("ended by %s, status %d", r.Ended, r.Code)
+	if r.Signal != "" {
+		end = "ended by signal: " + r.Signal
+	}
+	s := strings.TrimSpace(string(r.Stderr))
+	for _, mark := range []string{"WARNING: DATA RACE", "fatal error: ", "panic: "} {
+		if i := strings.Index(s, mark); i >= 0 {
+			s = s[i:]
+			break
+		}
+	}
+	if len(s) > maxDetail {
+		s = s[:maxDetail] + "..."
+	}
+	if s == "" {
+		return end + " before it replied"
+	}
+	return s + "\n" + end
+}
+
+func lastPlace(path string) (variant, record int) {
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) < 8 {
+		return -1, -1
+	}
+	return rt.Place(int64(binary.NativeEndian.Uint64(b)))
+}

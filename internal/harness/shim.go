@@ -1,0 +1,264 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// goBuildLine lifts the shim's language version where the module's own is
+// older than generics.
+const goBuildLine = "//go:build go1.21\n\n"
+
+func suffix(i int) string { return "__b" + strconv.Itoa(i) }
+
+// A frame is the part of the shim that all batches share.
+type frame struct {
+	pkg     string // package clause
+	rtPath  string
+	imports map[string]string // path -> local name
+	header  string            // beagleArgs and beagleResults
+	params  []string          // types, receiver first
+	results []string          // types
+	names   []string          // of the parameters, for people
+	types   []string          // reflect.Type expressions
+	globals []string          // statements that register variables of the rest
+	call    string            // "Normalize%s(a.A0, a.A1...)": %s is the suffix
+}
+
+// newFrame reads the target's signature. original is the parsed original,
+// whose file resolves the type arguments.
+func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, error) {
+	t := &u.Target
+	s := &frame{pkg: u.BuildName(), rtPath: rtPath, imports: map[string]string{rtPath: "beaglert", "reflect": "beaglereflect"}}
+	var ts []types.Type
+	name, first := original.Func.Name.Name+"%s", 0
+	if recv := u.Sig.Recv(); recv != nil {
+		ts = append(ts, recv.Type())
+		name, first = "a.A0."+name, 1
+	} else if len(t.TypeArgs) > 0 {
+		args, err := s.typeArgs(t, original)
+		if err != nil {
+			return nil, err
+		}
+		name += "[" + strings.Join(args, ", ") + "]"
+	}
+	for v := range u.Sig.Params().Variables() {
+		ts = append(ts, v.Type())
+	}
+	for v := range u.Sig.Results().Variables() {
+		s.results = append(s.results, s.typeString(v.Type()))
+	}
+	for _, t := range ts {
+		s.params = append(s.params, s.typeString(t))
+	}
+	s.call = name + "(" + callArgs(first, len(ts), u.Sig.Variadic()) + ")"
+	s.header = structOf("beagleArgs", "A", s.params) + structOf("beagleResults", "R", s.results)
+	s.names = paramNames(t, len(ts))
+	s.types = s.dynamicTypes(u.Types, ts)
+	s.globals = globalsOf(t.PkgPath, u.Types.Scope())
+	return s, nil
+}
+
+// typeArgs writes the measured type arguments as the shim must.
+func (s *frame) typeArgs(t *beagle.Target, f *source.File) ([]string, error) {
+	var out []string
+	for _, a := range t.TypeArgs {
+		tv, err := types.Eval(f.Fset, f.Types, f.Func.Pos(), a)
+		if err != nil {
+			return nil, fmt.Errorf("type argument %s of %s: %w", a, t.Name, err)
+		}
+		out = append(out, s.typeString(tv.Type))
+	}
+	return out, nil
+}
+
+func callArgs(first, n int, variadic bool) string {
+	var args []string
+	for i := first; i < n; i++ {
+		args = append(args, "a.A"+strconv.Itoa(i))
+	}
+	list := strings.Join(args, ", ")
+	if variadic {
+		list += "..."
+	}
+	return list
+}
+
+func structOf(name, letter string, fields []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "type %s struct {\n", name)
+	for i, t := range fields {
+		fmt.Fprintf(&b, "\t%s%d %s\n", letter, i, t)
+	}
+	return b.String() + "}\n\n"
+}
+
+func paramNames(t *beagle.Target, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "arg" + strconv.Itoa(i)
+		if i < len(t.Params) && t.Params[i].Name != "" && t.Params[i].Name != "_" {
+			names[i] = t.Params[i].Name
+		}
+	}
+	return names
+}
+
+// typeString writes a type as the shim must, and notes the imports.
+func (s *frame) typeString(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == "unsafe" {
+			s.imports["unsafe"] = "unsafe"
+			return "unsafe"
+		}
+		if p.Name() == s.pkg && s.isSelf(p) {
+			return ""
+		}
+		if s.imports[p.Path()] == "" {
+			s.imports[p.Path()] = "beagle" + strconv.Itoa(len(s.imports)) + p.Name()
+		}
+		return s.imports[p.Path()]
+	})
+}
+
+// isSelf tells the target's package by the path that rt was put under.
+func (s *frame) isSelf(p *types.Package) bool { return p.Path()+rtDir == s.rtPath }
+
+// version writes the functions that call one version. The one-call function
+// is never inlined and returns the results: a small target may be inlined
+// into it as into any caller, but nothing that it computes is folded away.
+func (s *frame) version(i int) string {
+	sfx := suffix(i)
+	call := fmt.Sprintf(s.call, sfx)
+	var b strings.Builder
+	ret, evalTo := "", ""
+	if n := len(s.results); n > 0 {
+		ret = "return "
+		fields := make([]string, n)
+		for k := range fields {
+			fields[k] = "r.R" + strconv.Itoa(k)
+		}
+		evalTo = strings.Join(fields, ", ") + " = "
+	}
+	fmt.Fprintf(&b, "//go:noinline\nfunc beagleOne%s(a *beagleArgs) (%s) { %s%s }\n", sfx, strings.Join(s.results, ", "), ret, call)
+	fmt.Fprintf(&b, "func beagleEval%s(a *beagleArgs, r *beagleResults) { %s%s }\n", sfx, evalTo, call)
+	fmt.Fprintf(&b, "func beagleTime%s(a []beagleArgs) { for i := range a { beagleOne%s(&a[i]) } }\n\n", sfx, sfx)
+	return b.String()
+}
+
+// versionLines is how many lines version writes.
+const versionLines = 5
+
+// A shim is the generated file of one batch.
+type shim struct {
+	text  []byte
+	first int   // line of the first version
+	order []int // versions in order, versionLines each
+}
+
+// owner says which version a line of the shim belongs to; -1 for none.
+func (s *shim) owner(line int) int {
+	if k := (line - s.first) / versionLines; line >= s.first && k < len(s.order) {
+		return s.order[k]
+	}
+	return -1
+}
+
+// shim writes the file for the versions that are in the batch; ids has all of
+// them, so that an index means the same to both sides.
+func (s *frame) shim(ids []string, in []int, globals []string) *shim {
+	var b bytes.Buffer
+	b.WriteString(goBuildLine + "package " + s.pkg + "\n\nimport (\n")
+	for _, path := range sortedKeys(s.imports) {
+		fmt.Fprintf(&b, "\t%s %q\n", s.imports[path], path)
+	}
+	b.WriteString(")\n\nvar _ beaglereflect.Type\n\n" + s.header)
+	out := &shim{order: in, first: bytes.Count(b.Bytes(), []byte("\n")) + 1}
+	for _, i := range in {
+		b.WriteString(s.version(i))
+	}
+	s.register(&b, ids, in, globals)
+	out.text = b.Bytes()
+	return out
+}
+
+func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []string) {
+	b.WriteString("// BeagleHarness describes the target and its versions.\n//\n//go:noinline\n")
+	b.WriteString("func BeagleHarness() *beaglert.Harness[beagleArgs, beagleResults] {\n")
+	for _, g := range append(slices.Clone(s.globals), globals...) {
+		b.WriteString("\t" + g + "\n")
+	}
+	b.WriteString("\treturn &beaglert.Harness[beagleArgs, beagleResults]{\n")
+	fmt.Fprintf(b, "\t\tParams: %#v,\n\t\tVariants: []beaglert.Variant[beagleArgs, beagleResults]{\n", s.names)
+	for i, id := range ids {
+		if slices.Contains(in, i) {
+			fmt.Fprintf(b, "\t\t\t{ID: %q, Eval: beagleEval%s, Time: beagleTime%s},\n", id, suffix(i), suffix(i))
+		} else {
+			fmt.Fprintf(b, "\t\t\t{ID: %q},\n", id)
+		}
+	}
+	b.WriteString("\t\t},\n\t\tTypes: beaglert.Types(\n")
+	for _, t := range s.types {
+		fmt.Fprintf(b, "\t\t\t%s,\n", t)
+	}
+	b.WriteString("\t\t),\n\t}\n}\n")
+}
+
+// globalsOf registers what package-level variables point to: a sentinel error
+// is told from its copies by identity.
+func globalsOf(pkgPath string, scope *types.Scope) []string {
+	var out []string
+	for _, name := range scope.Names() {
+		v, ok := scope.Lookup(name).(*types.Var)
+		if ok && name != "_" && len(out) < maxGlobals && !strings.HasPrefix(name, "_cgo") {
+			out = append(out, registerGlobal(pkgPath, name, name, v.Type())...)
+		}
+	}
+	return out
+}
+
+const maxGlobals = 200
+
+func registerGlobal(pkgPath, name, expr string, t types.Type) []string {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Interface:
+		return []string{fmt.Sprintf("beaglert.RegisterGlobal(%q, %s)", pkgPath+"."+name, expr)}
+	case *types.Struct:
+		return []string{fmt.Sprintf("beaglert.RegisterGlobal(%q, &%s)", "&"+pkgPath+"."+name, expr)}
+	}
+	return nil
+}
+
+// scopeVars names the package variables that a candidate file declares.
+func scopeVars(f *source.File) []*types.Var {
+	var out []*types.Var
+	for _, spec := range varSpecs(f.AST) {
+		for _, n := range spec.Names {
+			if v, ok := f.Info.Defs[n].(*types.Var); ok && n.Name != "_" {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+func varSpecs(f *ast.File) []*ast.ValueSpec {
+	var out []*ast.ValueSpec
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			for _, spec := range g.Specs {
+				out = append(out, spec.(*ast.ValueSpec))
+			}
+		}
+	}
+	return out
+}
