@@ -1,0 +1,68 @@
+package evolve
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// An archive holds the best member of each kind (cell) on an island, by cell.
+type archive map[string]string
+
+// cell says of what kind a candidate is: which mutators made it, and what the
+// compiler made of it. Candidates that differ only in parameters or in order
+// share a cell.
+func cell(c beagle.Candidate, v *beagle.Verdict) string {
+	set := map[string]bool{}
+	for _, st := range c.Steps {
+		set[st.Mutator] = true
+	}
+	names := slices.Sorted(maps.Keys(set))
+	return fmt.Sprintf("%s|%d|%d|%d", strings.Join(names, "+"),
+		v.Static.BoundsChecks, v.Static.Escapes, bits.Len(uint(max(0, v.Static.CodeBytes))))
+}
+
+// place puts a member into its cell if it is better than the one that is there.
+func (a archive) place(m *Member, index map[string]*Member) bool {
+	old := index[a[m.Cell]]
+	if old != nil && old.fitness() >= m.fitness() {
+		return false
+	}
+	a[m.Cell] = m.ID
+	return true
+}
+
+// members are the elites, in a fixed order.
+func (s *Search) elites(island int) []*Member {
+	a := s.Archives[island]
+	var out []*Member
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		out = append(out, s.index[a[key]])
+	}
+	return out
+}
+
+// migrate lets the islands share: each sends its best to the next, and the
+// weakest receives the best of all.
+func (s *Search) migrate() {
+	bests := make([]*Member, len(s.Archives))
+	weakest := 0
+	for i := range s.Archives {
+		bests[i] = best(s.elites(i))
+		if bests[i].fitness() < bests[weakest].fitness() {
+			weakest = i
+		}
+	}
+	if s.Generation%2 == 0 {
+		for i, b := range bests {
+			s.Archives[(i+1)%len(bests)].place(b, s.index)
+		}
+	}
+	if s.Generation%3 == 0 {
+		s.Archives[weakest].place(s.Best(), s.index)
+	}
+}

@@ -1,0 +1,70 @@
+package evolve
+
+import (
+	"slices"
+)
+
+// independent stacks one to four moves of the original, drawn by weight. It
+// learns nothing: what it finds is what luck and the number of tries give.
+func (s *Search) independent() (Proposal, bool) {
+	root := s.index[s.Root]
+	if len(root.Moves) == 0 {
+		return Proposal{}, false
+	}
+	for range 100 { // draw again what was drawn before
+		mv := root.Moves[s.byWeight(root)]
+		p := Proposal{Kind: Step, Parent: root.ID, Move: &mv}
+		for range s.rng.IntN(maxStack) {
+			p.Kind = Stack
+			p.Then = append(p.Then, Wish{Mutator: root.Moves[s.byWeight(root)].Mutator})
+		}
+		if !s.Asked[p.key()] {
+			return p, true
+		}
+	}
+	return Proposal{}, false
+}
+
+// byWeight draws a move. The constant gives moves without profile weight a
+// chance too.
+func (s *Search) byWeight(m *Member) int {
+	total := 0.0
+	for _, mv := range m.Moves {
+		total += mv.Weight + 0.05
+	}
+	x := s.rng.Float64() * total
+	for i, mv := range m.Moves {
+		if x -= mv.Weight + 0.05; x < 0 {
+			return i
+		}
+	}
+	return len(m.Moves) - 1
+}
+
+// greedyStep takes the untried move of the current candidate with the highest
+// weight.
+func (s *Search) greedyStep() (Proposal, bool) {
+	cur := s.index[s.Current]
+	next := -1
+	for i, mv := range cur.Moves {
+		if !slices.Contains(cur.Tried, i) && (next < 0 || mv.Weight > cur.Moves[next].Weight) {
+			next = i
+		}
+	}
+	if next < 0 {
+		return Proposal{}, false
+	}
+	cur.Tried = append(cur.Tried, next)
+	mv := cur.Moves[next]
+	return Proposal{Kind: Step, Parent: cur.ID, Move: &mv}, true
+}
+
+// gate is what a step must gain to be believed, as in a search that accepts
+// only what is better.
+const gate = 0.03
+
+func (s *Search) stepTo(m *Member) {
+	if m.Score > s.index[s.Current].Score+gate {
+		s.Current = m.ID
+	}
+}

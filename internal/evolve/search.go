@@ -1,0 +1,377 @@
+package evolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Strategy is a way of choosing what to try.
+type Strategy string
+
+const (
+	Islands Strategy = "islands"           // the method of the package documentation
+	BestOfN Strategy = "best-of-n"         // independent stacks on the original, no learning
+	Greedy  Strategy = "rules-only-greedy" // the best single step, again and again
+)
+
+// Strategies are the values of Config.Strategy.
+var Strategies = []Strategy{Islands, BestOfN, Greedy}
+
+// Config says how to search. The zero value of a field means its default.
+type Config struct {
+	Seed     uint64   `json:"seed"`
+	Strategy Strategy `json:"strategy"` // default Islands
+	Budget   int      `json:"budget"`   // candidates to evaluate, the original and duplicates not counted; default 60
+	Islands  int      `json:"islands"`  // default 4, or fewer when the budget is small
+}
+
+func (c Config) withDefaults() Config {
+	if c.Strategy == "" {
+		c.Strategy = Islands
+	}
+	if c.Budget == 0 {
+		c.Budget = 60
+	}
+	if c.Islands == 0 {
+		c.Islands = max(1, min(4, c.Budget/10))
+	}
+	return c
+}
+
+// Kind says which idea a proposal follows.
+type Kind string
+
+const (
+	Step    Kind = "step"    // one move
+	Stack   Kind = "stack"   // several moves before any is judged
+	Cross   Kind = "cross"   // the steps of another candidate on top of this one
+	Sibling Kind = "sibling" // the same lineage with another choice at one site
+	Prune   Kind = "prune"   // a good candidate without some of its steps
+)
+
+// A Wish is a step that a proposal wants taken wherever it fits: at the site
+// with this label if there is one, else at any site that the mutator finds;
+// with the parameter of this label if there is one, else with any. The choice
+// is drawn from the proposal's seed. A wish that fits nowhere is left out.
+type Wish struct {
+	Mutator string `json:"mutator"`
+	Site    string `json:"site,omitempty"`
+	Param   string `json:"param,omitempty"`
+}
+
+// A Proposal is a candidate to make: the first move on the parent, exactly,
+// then the wishes in their order on what came out of it.
+type Proposal struct {
+	ID         int          `json:"id"`
+	Generation int          `json:"generation"`
+	Island     int          `json:"island"`
+	Kind       Kind         `json:"kind"`
+	Parent     string       `json:"parent"`         // candidate ID
+	Mate       string       `json:"mate,omitempty"` // candidate whose steps are taken over
+	Move       *beagle.Move `json:"move,omitempty"` // nil when wishes are all
+	Then       []Wish       `json:"then,omitempty"`
+	Seed       uint64       `json:"seed"`
+}
+
+// An Outcome is what became of a proposal.
+//
+// Candidate needs no Source. Its Steps are all steps since the original. It is
+// the zero value when nothing could be made, because no rewrite fitted; that,
+// and a Duplicate verdict, costs no budget. Moves are the moves that its
+// source offers next.
+type Outcome struct {
+	Proposal  int              `json:"proposal"` // Proposal.ID
+	Candidate beagle.Candidate `json:"candidate"`
+	Verdict   beagle.Verdict   `json:"verdict"`
+	Moves     []beagle.Move    `json:"moves,omitempty"`
+}
+
+// A Search is a search under way. Its JSON form is its whole state.
+type Search struct {
+	state
+	rng *rand.Rand
+	pcg *rand.PCG
+}
+
+type state struct {
+	Config     Config           `json:"config"`
+	Random     []byte           `json:"random"` // state of the PCG, set when marshaled
+	Generation int              `json:"generation"`
+	Next       int              `json:"next"`   // ID of the next proposal
+	Spent      int              `json:"spent"`  // budget used
+	Barren     int              `json:"barren"` // outcomes in a row that cost nothing
+	Ended      bool             `json:"ended"`  // nothing is left to try
+	Pending    []Proposal       `json:"pending"`
+	Root       string           `json:"root"`    // candidate ID of the original
+	Members    []*Member        `json:"members"` // all that behave, in order of arrival
+	Archives   []archive        `json:"archives"`
+	Arms       map[string]*arm  `json:"arms"` // by mutator
+	Kinds      map[Kind]*ledger `json:"kinds"`
+	Seen       map[string]bool  `json:"seen"`  // candidate IDs
+	Asked      map[string]bool  `json:"asked"` // proposals by content
+	Current    string           `json:"current,omitempty"`
+
+	index  map[string]*Member
+	fitted *model // nil when Members or Arms changed since
+}
+
+// A Member is a candidate of the population.
+type Member struct {
+	ID      string        `json:"id"`
+	Steps   []beagle.Step `json:"steps,omitempty"`
+	Moves   []beagle.Move `json:"moves,omitempty"`
+	Tried   []int         `json:"tried,omitempty"` // indices into Moves
+	Score   float64       `json:"score"`           // logarithm of the conservative end of the ratio
+	Island  int           `json:"island"`          // where it arrived
+	Cell    string        `json:"cell"`
+	Asked   int           `json:"asked"`            // proposals made from it
+	Parent  string        `json:"parent,omitempty"` // of the proposal
+	First   *beagle.Move  `json:"first,omitempty"`  // of the proposal
+	OfPrune bool          `json:"of_prune,omitempty"`
+}
+
+// New starts a search. The first thing it must be told is the original, with
+// Add.
+func New(c Config) *Search {
+	c = c.withDefaults()
+	s := &Search{pcg: rand.NewPCG(c.Seed, 0x9e3779b97f4a7c15)}
+	s.rng = rand.New(s.pcg)
+	s.state = state{
+		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*ledger{},
+		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{},
+	}
+	for i := range s.Archives {
+		s.Archives[i] = archive{}
+	}
+	return s
+}
+
+// MarshalJSON returns the whole state.
+func (s *Search) MarshalJSON() ([]byte, error) {
+	b, err := s.pcg.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	st := s.state
+	st.Random = b
+	return json.Marshal(st)
+}
+
+// UnmarshalJSON restores what MarshalJSON returned. The search continues as if
+// it had never stopped.
+func (s *Search) UnmarshalJSON(data []byte) error {
+	var st state
+	if err := json.Unmarshal(data, &st); err != nil {
+		return fmt.Errorf("evolve: %w", err)
+	}
+	pcg := &rand.PCG{}
+	if err := pcg.UnmarshalBinary(st.Random); err != nil {
+		return fmt.Errorf("evolve: random state: %w", err)
+	}
+	st.index = map[string]*Member{}
+	for _, m := range st.Members {
+		st.index[m.ID] = m
+	}
+	*s = Search{state: st, pcg: pcg, rng: rand.New(pcg)}
+	return nil
+}
+
+// Done reports whether there is nothing more to ask.
+func (s *Search) Done() bool {
+	return s.Ended || s.Spent >= s.Config.Budget && len(s.Pending) == 0
+}
+
+// Best is the fastest member, the simplest of those that are about as fast;
+// nil before the original was added.
+func (s *Search) Best() *Member { return best(s.Members) }
+
+// Ranked are all members, the best first.
+func (s *Search) Ranked() []*Member {
+	out := slices.Clone(s.Members)
+	slices.SortStableFunc(out, func(a, b *Member) int { return -compare(a.fitness(), b.fitness()) })
+	return out
+}
+
+// Add puts a candidate that the search did not propose into every island: the
+// original first, then hand-written or earlier ones. It costs no budget.
+func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) {
+	if s.Seen[c.ID] {
+		return
+	}
+	s.Seen[c.ID] = true
+	m := newMember(c, v, moves)
+	if s.Root == "" {
+		s.Root, s.Current = m.ID, m.ID
+		m.Score = 0
+	} else if !v.OK() {
+		return
+	}
+	s.join(m)
+	for _, a := range s.Archives {
+		a.place(m, s.index)
+	}
+}
+
+func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
+	return &Member{ID: c.ID, Steps: slices.Clone(c.Steps), Moves: slices.Clone(moves), Score: score(&v), Cell: cell(c, &v)}
+}
+
+func (s *Search) join(m *Member) {
+	s.Members = append(s.Members, m)
+	s.index[m.ID] = m
+	s.fitted = nil
+	for _, mv := range m.Moves {
+		a := s.arm(mv.Mutator)
+		a.Prior = max(a.Prior, mv.Weight)
+	}
+}
+
+// score is what a verdict is worth: a tenth faster is about 0.1, whatever the
+// speed.
+func score(v *beagle.Verdict) float64 {
+	if v.Screen == nil || v.Screen.Low <= 0 {
+		return 0
+	}
+	return math.Log(v.Screen.Low)
+}
+
+// perStep is what a step must buy to be worth reading.
+const perStep = 0.005
+
+func (m *Member) fitness() float64 { return m.Score - perStep*float64(len(m.Steps)) }
+
+func best(ms []*Member) *Member {
+	var b *Member
+	for _, m := range ms {
+		if b == nil || m.fitness() > b.fitness() {
+			b = m
+		}
+	}
+	return b
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Ask returns up to n proposals, fewer when the budget or the ideas run out.
+// None means that there is nothing to do before outcomes of earlier ones are
+// told, or at all: see Done.
+func (s *Search) Ask(n int) []Proposal {
+	if s.Root == "" {
+		panic("evolve: Ask before the original was added")
+	}
+	n = min(n, s.Config.Budget-s.Spent-len(s.Pending))
+	s.Generation++
+	var out []Proposal
+	for len(out) < n {
+		p, ok := s.propose(len(out))
+		if !ok {
+			break
+		}
+		p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
+		s.Next++
+		s.Asked[p.key()] = true
+		s.Pending = append(s.Pending, p)
+		out = append(out, p)
+	}
+	if len(s.Pending) == 0 {
+		s.Ended = true
+	}
+	return out
+}
+
+// propose returns a new idea, as the strategy has them.
+func (s *Search) propose(i int) (Proposal, bool) {
+	switch s.Config.Strategy {
+	case BestOfN:
+		return s.independent()
+	case Greedy:
+		return s.greedyStep()
+	}
+	return s.onIsland(i % s.Config.Islands)
+}
+
+// key identifies a proposal by its content.
+func (p *Proposal) key() string {
+	b, err := json.Marshal(struct {
+		P string
+		M *beagle.Move
+		T []Wish
+	}{p.Parent, p.Move, p.Then})
+	if err != nil {
+		panic(err) // plain data
+	}
+	return string(b)
+}
+
+// barrenLimit ends a search that produces nothing new any more.
+const barrenLimit = 100
+
+// Tell says what became of proposals, in any order, all or some of those that
+// are pending. It is an error to tell of one that is not.
+func (s *Search) Tell(outcomes []Outcome) error {
+	sorted := slices.Clone(outcomes)
+	slices.SortStableFunc(sorted, func(a, b Outcome) int { return a.Proposal - b.Proposal })
+	for i := range sorted {
+		p, err := s.take(sorted[i].Proposal)
+		if err != nil {
+			return err
+		}
+		s.learn(p, &sorted[i])
+	}
+	if s.Config.Strategy == Islands {
+		s.migrate()
+	}
+	if s.Barren > barrenLimit {
+		s.Ended = true
+	}
+	return nil
+}
+
+func (s *Search) take(id int) (Proposal, error) {
+	i := slices.IndexFunc(s.Pending, func(p Proposal) bool { return p.ID == id })
+	if i < 0 {
+		return Proposal{}, fmt.Errorf("evolve: proposal %d is not pending: never asked, or told before", id)
+	}
+	p := s.Pending[i]
+	s.Pending = slices.Delete(s.Pending, i, i+1)
+	return p, nil
+}
+
+// learn takes an outcome into the population and the books.
+func (s *Search) learn(p Proposal, o *Outcome) {
+	c := o.Candidate
+	if c.ID == "" || o.Verdict.Status == beagle.Duplicate || s.Seen[c.ID] {
+		s.Barren++
+		if c.ID == "" && p.Move != nil {
+			s.arm(p.Move.Mutator).refused()
+		}
+		return
+	}
+	s.Barren = 0
+	s.Spent++
+	s.Seen[c.ID] = true
+	s.credit(p, o)
+	if !o.Verdict.OK() {
+		return
+	}
+	m := newMember(c, o.Verdict, o.Moves)
+	m.Island, m.Parent, m.First, m.OfPrune = p.Island, p.Parent, p.Move, p.Kind == Prune
+	s.join(m)
+	s.Archives[p.Island].place(m, s.index)
+	if s.Config.Strategy == Greedy {
+		s.stepTo(m)
+	}
+}
