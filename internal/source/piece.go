@@ -74,13 +74,37 @@ func (p *piece) keys() []string {
 
 func (p *piece) text() string { return p.file.text[p.start:p.end] }
 
+// A render returns the bytes [start, end) of a piece's file, perhaps with
+// names changed.
+type render func(start, end int) string
+
+func (f *srcFile) plain(start, end int) string { return f.text[start:end] }
+
 // standalone is the piece as a top-level declaration.
-func (p *piece) standalone() string {
+func (p *piece) standalone(r render) string {
 	if p.spec == nil {
-		return p.text()
+		return r(p.start, p.end)
 	}
 	at := p.file.offset(p.spec.Pos())
-	return p.file.text[p.start:at] + p.kind + " " + p.file.text[at:p.end]
+	return r(p.start, at) + p.kind + " " + r(at, p.end)
+}
+
+// line is a variable or constant as a line of a group.
+func (p *piece) line(r render) string {
+	g := p.decl.(*ast.GenDecl)
+	spec := g.Specs[0].(*ast.ValueSpec)
+	doc := g.Doc
+	if p.spec != nil {
+		spec, doc = p.spec, nil
+	}
+	if doc == nil {
+		doc = spec.Doc
+	}
+	text := commentText(doc) + r(p.file.offset(spec.Pos()), p.file.offset(spec.End()))
+	if spec.Comment != nil {
+		text += " " + strings.TrimSpace(commentText(spec.Comment))
+	}
+	return text
 }
 
 // doc is the piece's doc comment with the line break after it, or "".

@@ -175,7 +175,7 @@ func TestScope(t *testing.T) {
 	}
 	wantIn(t, u.Target.Source, "// It has a second paragraph.", "// a comment inside", "// cut", "const maxLen = 200 // bytes",
 		"// table is for Normalize alone.\nvar table", "import \"strings\"\n", "// deeper lives in another file")
-	wantOut(t, u.Target.Source, "shared =", "Copyright", "aliased imports", "other ")
+	wantOut(t, u.Target.Source, "shared =", "Copyright", "aliased imports", "\tother ")
 	if u.Target.Signature != "func Normalize(s string) string" || u.Target.Params[0] != (beagle.Param{Name: "s", Type: "string", Kind: "string"}) {
 		t.Errorf("described as %s %v", u.Target.Signature, u.Target.Params)
 	}

@@ -320,7 +320,7 @@ func (u *Unit) extract() error {
 	}
 	b.WriteString(")\n")
 	for _, s := range inOrder(slices.Values(u.scope), u.target) {
-		b.WriteString("\n" + strings.ReplaceAll(s.standalone(), "\r", "") + "\n")
+		b.WriteString("\n" + strings.ReplaceAll(s.standalone(s.file.plain), "\r", "") + "\n")
 	}
 	src, err := u.Normalize(b.String())
 	if err != nil {

@@ -1,0 +1,120 @@
+package source
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Apply writes a patch to the files below dir, the module root: all of them
+// or none. It refuses a file that changed since the patch was made, one with
+// uncommitted changes, and a new file that exists already.
+func Apply(dir string, p beagle.Patch) error {
+	old := make([]string, len(p.Files))
+	for i, f := range p.Files {
+		text, err := applicable(dir, f)
+		if err != nil {
+			return err
+		}
+		old[i] = text
+	}
+	for i, f := range p.Files {
+		if err := replaceFile(filepath.Join(dir, filepath.FromSlash(f.Path)), f.After); err != nil {
+			undo(dir, p.Files[:i], old)
+			return err
+		}
+	}
+	return nil
+}
+
+// applicable checks one file and returns its present text.
+func applicable(dir string, f beagle.PatchFile) (string, error) {
+	local := filepath.FromSlash(f.Path)
+	if !filepath.IsLocal(local) {
+		return "", fmt.Errorf("patch names %q, which is outside the module", f.Path)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, local))
+	switch {
+	case os.IsNotExist(err) && f.Before == "":
+		return "", nil
+	case err != nil && !os.IsNotExist(err):
+		return "", err
+	case err != nil:
+		return "", &beagle.UsageError{What: f.Path + " is gone since the run began", Remedy: "Restore it, or start the run again."}
+	case f.Before == "":
+		return "", &beagle.UsageError{What: f.Path + " exists already", Remedy: "Move it away, or apply the diff by hand."}
+	case fileHash(string(text)) != f.Before:
+		return "", &beagle.UsageError{What: f.Path + " changed since the run began", Remedy: "Start the run again, or apply the diff by hand."}
+	}
+	if status := gitStatus(dir, local); status != "" {
+		return "", &beagle.UsageError{
+			What:   fmt.Sprintf("%s has uncommitted changes (git status: %s)", f.Path, status),
+			Remedy: "Commit or stash them, so that the change of Beagle can be reviewed and undone alone.",
+		}
+	}
+	return string(text), nil
+}
+
+// gitStatus is what git says of a file, or "" if it is clean, not in a
+// repository, or ignored.
+func gitStatus(dir, path string) string {
+	c := exec.Command("git", "-C", dir, "status", "--porcelain", "--", path)
+	c.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+	out, err := c.Output()
+	if err != nil {
+		return "" // no git, or no repository
+	}
+	status, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimSpace(status)
+}
+
+// replaceFile puts a new text in place of a file in one step, with its mode.
+// A symbolic link stays one.
+func replaceFile(path, text string) error {
+	mode := fs.FileMode(0o644)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if st, err := os.Stat(path); err == nil {
+		mode = st.Mode().Perm()
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".beagle-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(text)
+	if err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// undo restores the files that were written before one failed.
+func undo(dir string, files []beagle.PatchFile, old []string) {
+	for i, f := range files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if f.Before == "" {
+			os.Remove(path)
+		} else {
+			replaceFile(path, old[i])
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package source
+
+import (
+	"go/ast"
+	"go/format"
+	"go/token"
+	"strconv"
+	"strings"
+)
+
+// fileImports follows the imports of one of the user's files through a patch.
+type fileImports struct {
+	u     *Unit
+	file  *srcFile
+	names map[string]string // import path -> name in this file
+	added map[string]string // import path -> name, to be imported
+	used  map[string]bool   // names that the file used before the patch
+}
+
+func newFileImports(u *Unit, file *srcFile) *fileImports {
+	n := &fileImports{u: u, file: file, names: map[string]string{}, added: map[string]string{}}
+	for _, s := range file.ast.Imports {
+		path, _ := strconv.Unquote(s.Path.Value)
+		name, _ := u.packageName(path)
+		if s.Name != nil {
+			name = s.Name.Name
+		}
+		if name != "_" && name != "." {
+			n.names[path] = name
+		}
+	}
+	if f, _, err := parseText(file.text); err == nil {
+		n.used = freeQualifiers(f)
+	}
+	return n
+}
+
+// use returns the name of a package in this file, which imports it from now
+// on if it does not yet. want is the name in the candidate.
+func (n *fileImports) use(path, want string) string {
+	if name, ok := n.names[path]; ok {
+		return name
+	}
+	name := want
+	for i := 2; n.taken(name); i++ {
+		name = want + strconv.Itoa(i)
+	}
+	n.names[path], n.added[path] = name, name
+	return name
+}
+
+func (n *fileImports) taken(name string) bool {
+	for _, other := range n.names {
+		if other == name {
+			return true
+		}
+	}
+	return n.u.Types.Scope().Lookup(name) != nil
+}
+
+// finish adds and removes imports in the patched text. A file that gofmt left
+// alone before is left alone by gofmt after.
+func (n *fileImports) finish(text string, crlf bool) (string, error) {
+	text, err := n.prune(text)
+	if err != nil {
+		return "", err
+	}
+	for _, path := range sortedKeys(n.added) {
+		spec := importSpec{path: path}
+		if name, known := n.u.packageName(path); name != n.added[path] || !known {
+			spec.name = n.added[path]
+		}
+		if text, err = addImport(text, spec, crlf); err != nil {
+			return "", err
+		}
+	}
+	if clean, err := format.Source([]byte(n.file.text)); err == nil && string(clean) == n.file.text {
+		out, err := format.Source([]byte(text))
+		return string(out), err
+	}
+	return text, nil
+}
+
+// prune removes the imports that only replaced code used.
+func (n *fileImports) prune(text string) (string, error) {
+	f, tok, err := parseText(text)
+	if err != nil {
+		return "", err
+	}
+	free := freeQualifiers(f)
+	var edits []edit
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT {
+			continue
+		}
+		var drop []*ast.ImportSpec
+		for _, s := range g.Specs {
+			s := s.(*ast.ImportSpec)
+			path, _ := strconv.Unquote(s.Path.Value)
+			if name, ok := n.names[path]; ok && !free[name] && n.used[name] {
+				drop = append(drop, s)
+			}
+		}
+		if len(drop) == len(g.Specs) {
+			edits = append(edits, removal(text, tok.Offset(g.Pos()), tok.Offset(g.End())))
+			continue
+		}
+		for _, s := range drop {
+			start := s.Pos()
+			if s.Doc != nil {
+				start = s.Doc.Pos()
+			}
+			edits = append(edits, dropLine(text, tok.Offset(start), tok.Offset(s.End())))
+		}
+	}
+	return apply(text, edits), nil
+}
+
+// dropLine takes a range out with the whole lines that it stands on.
+func dropLine(text string, start, end int) edit {
+	for start > 0 && text[start-1] != '\n' {
+		start--
+	}
+	return edit{start, skipLine(text, end), ""}
+}
+
+// addImport adds an import to a file's text, in order if there is an order.
+func addImport(text string, spec importSpec, crlf bool) (string, error) {
+	f, tok, err := parseText(text)
+	if err != nil {
+		return "", err
+	}
+	nl := newlines("\n", crlf)
+	var decl *ast.GenDecl
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT && !isC(g) {
+			decl = g
+			break
+		}
+	}
+	if decl == nil {
+		at := tok.Offset(f.Name.End())
+		at += len(strings.TrimRight(text[at:skipLine(text, at)], "\r\n"))
+		return apply(text, []edit{{at, at, nl + nl + "import " + spec.String()}}), nil
+	}
+	if !decl.Lparen.IsValid() {
+		old := decl.Specs[0].(*ast.ImportSpec)
+		lines := []string{text[tok.Offset(old.Pos()):tok.Offset(old.End())], spec.String()}
+		if before(spec, old) {
+			lines[0], lines[1] = lines[1], lines[0]
+		}
+		sep := nl
+		if isStd(spec.path) != isStd(importPath(old)) {
+			sep = nl + nl
+		}
+		block := "import (" + nl + "\t" + lines[0] + sep + "\t" + lines[1] + nl + ")"
+		return apply(text, []edit{{tok.Offset(decl.Pos()), tok.Offset(decl.End()), block}}), nil
+	}
+	return insertSpec(text, decl, tok, spec, nl), nil
+}
+
+// insertSpec puts an import into a parenthesised block: before the first of
+// its kind that sorts after it, else after the last of its kind.
+func insertSpec(text string, decl *ast.GenDecl, tok *token.File, spec importSpec, nl string) string {
+	var last *ast.ImportSpec
+	for _, s := range decl.Specs {
+		s := s.(*ast.ImportSpec)
+		if isStd(importPath(s)) != isStd(spec.path) {
+			continue
+		}
+		if importPath(s) > spec.path {
+			start := s.Pos()
+			if s.Doc != nil {
+				start = s.Doc.Pos()
+			}
+			at := dropLine(text, tok.Offset(start), tok.Offset(start)).start
+			return apply(text, []edit{{at, at, "\t" + spec.String() + nl}})
+		}
+		last = s
+	}
+	if last != nil {
+		at := skipLine(text, tok.Offset(last.End()))
+		return apply(text, []edit{{at, at, "\t" + spec.String() + nl}})
+	}
+	if isStd(spec.path) {
+		at := skipLine(text, tok.Offset(decl.Lparen))
+		return apply(text, []edit{{at, at, "\t" + spec.String() + nl + nl}})
+	}
+	at := dropLine(text, tok.Offset(decl.Rparen), tok.Offset(decl.Rparen)).start
+	return apply(text, []edit{{at, at, nl + "\t" + spec.String() + nl}})
+}
+
+func before(a importSpec, b *ast.ImportSpec) bool {
+	if isStd(a.path) != isStd(importPath(b)) {
+		return isStd(a.path)
+	}
+	return a.path < importPath(b)
+}
+
+func importPath(s *ast.ImportSpec) string {
+	path, _ := strconv.Unquote(s.Path.Value)
+	return path
+}
+
+func isC(g *ast.GenDecl) bool {
+	return len(g.Specs) == 1 && importPath(g.Specs[0].(*ast.ImportSpec)) == "C"
+}

@@ -1,0 +1,328 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Patch turns a candidate into a change of the user's files: a declaration
+// that changed is replaced where it stands, one that the candidate no longer
+// has is removed, a new one follows the target, and imports follow the code.
+// Everything else keeps its bytes. extra are further files, such as a
+// regression test.
+func (u *Unit) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error) {
+	f, problem := u.Parse(src)
+	if problem != nil {
+		return beagle.Patch{}, fmt.Errorf("the candidate for %s: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)
+	}
+	m := u.match(f)
+	var patch beagle.Patch
+	patched := map[*srcFile]string{}
+	for _, file := range u.files {
+		after, err := m.rewrite(file)
+		if err != nil {
+			return beagle.Patch{}, err
+		}
+		patched[file] = after
+		if after != file.text {
+			path, err := filepath.Rel(u.Target.Dir, file.path)
+			if err != nil {
+				return beagle.Patch{}, err
+			}
+			path = filepath.ToSlash(path)
+			patch.Files = append(patch.Files, beagle.PatchFile{Path: path, Before: fileHash(file.text), After: after})
+			patch.Diff += unified(path, file.text, after, false)
+		}
+	}
+	if err := u.compiles(patched); err != nil {
+		return beagle.Patch{}, fmt.Errorf("the patch for %s would not compile: %w", u.Target.Spec(), err)
+	}
+	for _, e := range extra {
+		before := ""
+		if e.Before != "" {
+			text, err := os.ReadFile(filepath.Join(u.Target.Dir, filepath.FromSlash(e.Path)))
+			if err != nil {
+				return beagle.Patch{}, err
+			}
+			before = string(text)
+		}
+		patch.Files = append(patch.Files, e)
+		patch.Diff += unified(e.Path, before, e.After, e.Before == "")
+	}
+	return patch, nil
+}
+
+// compiles type-checks the package with the patched files: the last guard
+// before a user sees them.
+func (u *Unit) compiles(text map[*srcFile]string) error {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, f := range u.files {
+		g, err := parser.ParseFile(fset, f.path, text[f], parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, g)
+	}
+	_, err := u.config(nil).Check(u.Target.PkgPath, fset, files, nil)
+	return err
+}
+
+func fileHash(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:])
+}
+
+// A matching says which pieces of a candidate stand for which pieces of the
+// user's files.
+type matching struct {
+	u          *Unit
+	file       *srcFile            // the candidate
+	qualifiers []qualifier         // in the candidate
+	stand      map[*piece][]*piece // original -> what replaces it; absent: removed
+	fresh      []*piece            // new declarations, for the target's file
+}
+
+func (u *Unit) match(f *File) *matching {
+	file := &srcFile{path: candidateName, text: f.Src, tok: f.Fset.File(f.AST.FileStart), ast: f.AST}
+	m := &matching{u: u, file: file, stand: map[*piece][]*piece{}}
+	m.findQualifiers(f)
+	byKey := map[string]*piece{}
+	for _, s := range u.scope {
+		for _, key := range s.keys() {
+			byKey[key] = s
+		}
+	}
+	for _, p := range pieces(file) {
+		if p.kind == "import" {
+			continue
+		}
+		if was := m.original(p, byKey); was != nil {
+			m.stand[was] = append(m.stand[was], p)
+		} else {
+			m.fresh = append(m.fresh, p)
+		}
+	}
+	return m
+}
+
+// original finds the piece that p replaces. A line of a group can only be
+// replaced by a line of its own kind.
+func (m *matching) original(p *piece, byKey map[string]*piece) *piece {
+	for _, key := range p.keys() {
+		was := byKey[key]
+		if was == nil || was.spec != nil && (was.kind != p.kind || !single(p)) {
+			continue
+		}
+		return was
+	}
+	return nil
+}
+
+// single reports whether a piece is one spec, so that it fits in a group.
+func single(p *piece) bool {
+	g, ok := p.decl.(*ast.GenDecl)
+	return ok && (p.spec != nil || len(g.Specs) == 1)
+}
+
+// rewrite returns the new text of one of the user's files.
+func (m *matching) rewrite(file *srcFile) (string, error) {
+	crlf := strings.Contains(file.text, "\r\n")
+	names := newFileImports(m.u, file)
+	var edits []edit
+	var gone []*piece
+	for _, was := range m.u.scope {
+		if was.file != file {
+			continue
+		}
+		now := m.stand[was]
+		if len(now) == 0 {
+			gone = append(gone, was)
+			continue
+		}
+		if m.unchanged(was, now) && was != m.u.target {
+			continue
+		}
+		text := m.replacement(was, now, names)
+		if was == m.u.target {
+			for _, p := range m.fresh {
+				text += "\n\n" + p.standalone(m.renamed(names))
+			}
+			if m.unchanged(was, now) && len(m.fresh) == 0 {
+				continue
+			}
+		}
+		edits = append(edits, edit{was.start, was.end, newlines(text, crlf)})
+	}
+	edits = append(edits, removals(file, gone)...)
+	if len(edits) == 0 {
+		return file.text, nil
+	}
+	return names.finish(apply(file.text, edits), crlf)
+}
+
+// unchanged compares texts as gofmt would print them, so that a user's own
+// layout is not touched without need.
+func (m *matching) unchanged(was *piece, now []*piece) bool {
+	return len(now) == 1 && canonical(was.standalone(was.file.plain)) == canonical(now[0].standalone(m.file.plain))
+}
+
+// canonical is the gofmt form of a declaration.
+func canonical(text string) string {
+	out, err := format.Source([]byte(strings.ReplaceAll(text, "\r", "")))
+	if err != nil {
+		return text
+	}
+	// A group of one line is the line.
+	return strings.TrimSpace(string(out))
+}
+
+// replacement is the text for a piece's place. A doc comment that the
+// candidate dropped stays.
+func (m *matching) replacement(was *piece, now []*piece, names *fileImports) string {
+	r := m.renamed(names)
+	var parts []string
+	for i, p := range now {
+		text := p.standalone(r)
+		if was.spec != nil {
+			text = p.line(r)
+		}
+		if i == 0 && p.doc() == "" {
+			text = strings.ReplaceAll(was.doc(), "\r", "") + text
+		}
+		parts = append(parts, text)
+	}
+	sep := "\n\n"
+	if was.spec != nil {
+		sep = "\n"
+	}
+	return strings.Join(parts, sep)
+}
+
+// renamed gives the candidate's text with the package names of the file that
+// receives it, and notes what that file has to import.
+func (m *matching) renamed(names *fileImports) render {
+	return func(start, end int) string {
+		var edits []edit
+		for _, q := range m.qualifiers {
+			if q.at < start || q.at >= end {
+				continue
+			}
+			if name := names.use(q.path, q.name); name != q.name {
+				edits = append(edits, edit{q.at - start, q.at - start + len(q.name), name})
+			}
+		}
+		return apply(m.file.text[start:end], edits)
+	}
+}
+
+// A qualifier is one use of an imported package's name.
+type qualifier struct {
+	at         int
+	name, path string
+}
+
+func (m *matching) findQualifiers(f *File) {
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if pkg, ok := f.Info.Uses[id].(*types.PkgName); ok {
+			m.qualifiers = append(m.qualifiers, qualifier{m.file.offset(id.Pos()), id.Name, pkg.Imported().Path()})
+		}
+		return true
+	})
+}
+
+func newlines(text string, crlf bool) string {
+	if crlf {
+		return strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return text
+}
+
+// removals are the edits that take pieces out, with the blank line after
+// them, and a whole group if nothing is left in it.
+func removals(file *srcFile, gone []*piece) []edit {
+	left := map[ast.Decl]int{}
+	for _, p := range gone {
+		if g, ok := p.decl.(*ast.GenDecl); ok && p.spec != nil {
+			if _, seen := left[g]; !seen {
+				left[g] = len(g.Specs)
+			}
+			left[g]--
+		}
+	}
+	var out []edit
+	done := map[ast.Decl]bool{}
+	for _, p := range gone {
+		q := *p
+		if p.spec != nil && left[p.decl] == 0 {
+			if done[p.decl] {
+				continue
+			}
+			done[p.decl] = true
+			q.span(p.decl.(*ast.GenDecl).Doc, p.decl, nil)
+		}
+		out = append(out, removal(file.text, q.start, q.end))
+	}
+	return out
+}
+
+// removal takes a range out with its line, and one of the blank lines around.
+func removal(text string, start, end int) edit {
+	for start > 0 && (text[start-1] == ' ' || text[start-1] == '\t') {
+		start--
+	}
+	end = skipLine(text, end)
+	blankBefore := start == 0 || strings.HasSuffix(strings.ReplaceAll(text[:start], "\r", ""), "\n\n")
+	if after := skipLine(text, end); blankBefore && after > end && strings.TrimSpace(text[end:after]) == "" {
+		end = after
+	} else if end == len(text) {
+		start = len(strings.TrimRight(text[:start], "\r\n"))
+		start = skipLine(text, start)
+	}
+	return edit{start, end, ""}
+}
+
+// skipLine is the offset of the next line.
+func skipLine(text string, at int) int {
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
+
+// parseText parses a text that is known to be a Go file, for its imports and
+// free names.
+func parseText(text string) (*ast.File, *token.File, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "patched.go", text, parser.ParseComments)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the patched file does not parse: %w", err)
+	}
+	return f, fset.File(f.FileStart), nil
+}
+
+// sortedKeys lists the keys of a set.
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
