@@ -1,0 +1,126 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// A bound is the greatest number of times that a loop's body runs, as an
+// expression that can be evaluated in front of the loop.
+type bound struct {
+	text     string
+	negative bool // it may be below 0
+}
+
+// loopBound finds the bound of a loop that stands in front of n: range over
+// something with a length or over an integer, or a loop that counts up by one.
+func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
+	switch s := s.(type) {
+	case *ast.RangeStmt:
+		return rangeBound(p, s)
+	case *ast.ForStmt:
+		l, ok := p.Counted(s)
+		if !ok || !l.Strict || l.Start == nil || l.Skips || !stable(p, l.Bound, s) || !stable(p, l.Start, s) {
+			return b, false
+		}
+		if cond := ast.Unparen(s.Cond).(*ast.BinaryExpr); cond.Op != token.LSS || !types.Identical(p.Info.TypeOf(l.Bound), types.Typ[types.Int]) {
+			return b, false
+		}
+		if p.Effects(s.Body).Jumps {
+			return b, false // it may mean to stop long before
+		}
+		if p.IsInt(l.Start, 0) {
+			return bound{p.Text(l.Bound), !isLength(p, l.Bound)}, true
+		}
+		return bound{p.Text(l.Bound) + "-" + operandOfMinus(p, l.Start), true}, true
+	}
+	return b, false
+}
+
+func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
+	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op.Precedence() <= token.SUB.Precedence() {
+		return "(" + p.Text(b) + ")"
+	}
+	return p.Text(e)
+}
+
+func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
+	if f := p.Effects(s.X); f.Writes || f.Panics || f.Allocs {
+		return b, false // evaluated once more: it has to be free of effects, and cheap
+	}
+	switch t := p.Info.TypeOf(s.X).Underlying().(type) {
+	case *types.Slice, *types.Map, *types.Array:
+		return bound{"len(" + p.Text(s.X) + ")", false}, true
+	case *types.Basic:
+		if t.Info()&types.IsString != 0 {
+			return bound{"len(" + p.Text(s.X) + ")", false}, true
+		}
+		if isBasic(p, s.X, types.Int) && !p.Effects(s.Body).Jumps {
+			return bound{p.Text(s.X), !isLength(p, s.X)}, true
+		}
+	}
+	return b, false
+}
+
+// isLength reports whether an integer expression is never negative: a length,
+// a constant, or a product or sum of such.
+func isLength(p *mutate.Pass, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if v, ok := p.Int(e); ok {
+		return v >= 0
+	}
+	if call, ok := e.(*ast.CallExpr); ok {
+		_, isLen := p.IsBuiltin(call, "len")
+		return isLen
+	}
+	if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.ADD || b.Op == token.MUL || b.Op == token.QUO) {
+		return isLength(p, b.X) && isLength(p, b.Y)
+	}
+	return p.LenOf(e) != nil
+}
+
+// times multiplies a bound.
+func (b bound) times(n int) bound {
+	if n == 1 {
+		return b
+	}
+	text := b.text
+	if strings.ContainsAny(text, "-+ ") {
+		text = "(" + text + ")"
+	}
+	return bound{itoa(n) + "*" + text, b.negative}
+}
+
+// capacity is the bound as an argument of make.
+func (b bound) capacity() string {
+	if b.negative {
+		return "max(" + b.text + ", 0)"
+	}
+	return b.text
+}
+
+// emptyValue says how a variable starts: "nil" for `var v []T`, "empty" for
+// `[]T{}`, make([]T, 0) and map literals; elem is the type as written.
+func emptyValue(p *mutate.Pass, d declared) (kind, typ string) {
+	if d.Value == nil && d.Type != nil {
+		return "nil", p.Text(d.Type)
+	}
+	switch v := d.Value.(type) {
+	case *ast.CompositeLit:
+		if len(v.Elts) == 0 && v.Type != nil {
+			return "empty", p.Text(v.Type)
+		}
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(v, "make"); ok && (len(v.Args) == 1 || len(v.Args) == 2 && p.IsInt(v.Args[1], 0)) {
+			return "empty", p.Text(v.Args[0])
+		}
+		if p.Info.Types[v.Fun].IsType() && len(v.Args) == 1 && p.Info.Types[v.Args[0]].IsNil() {
+			return "nil", p.Text(ast.Unparen(v.Fun))
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,352 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// stringBuilder is S1.
+var stringBuilder = &mutate.Mutator{
+	Name: "string-builder",
+	Doc: "Collect a string that grows in a loop in a strings.Builder. Every += copies what is there already, so the loop is quadratic. " +
+		"Legal because nothing else sees the string while it grows.",
+	Before: `s := ""
+for _, w := range words {
+	s += w + " "
+}
+return s`,
+	After: `var s strings.Builder
+for _, w := range words {
+	s.WriteString(w)
+	s.WriteByte(' ')
+}
+return s.String()`,
+	Class:   beagle.E0,
+	Gain:    3,
+	Find:    findStringBuilder,
+	Params:  growParams,
+	Rewrite: rewriteStringBuilder,
+}
+
+// builderGrow is the second half of S1, for builders that are there already.
+var builderGrow = &mutate.Mutator{
+	Name: "builder-grow",
+	Doc: "Give a strings.Builder its final size before a loop fills it. It saves the copies that doubling makes. " +
+		"Legal because only the capacity differs, and nobody asks for it.",
+	Before: `var b strings.Builder
+for _, w := range words {
+	b.WriteString(w)
+}`,
+	After: `var b strings.Builder
+n := 0
+for _, w := range words {
+	n += len(w)
+}
+b.Grow(n)
+for _, w := range words {
+	b.WriteString(w)
+}`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findBuilderGrow,
+	Params:  growParams,
+	Rewrite: rewriteBuilderGrow,
+}
+
+type builderSite struct {
+	decl    declared
+	edits   []mutate.Edit
+	name    string // of the builder
+	loop    ast.Stmt
+	sizes   []string // Grow arguments that are evaluated in front of the loop
+	prepass string   // statements that compute the exact size, or ""
+	total   string   // variable of the prepass
+}
+
+func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
+	b := s.Data.(*builderSite)
+	var out []mutate.Param
+	if len(b.edits) > 0 {
+		out = append(out, mutate.Param{Label: "none"})
+	}
+	if b.prepass != "" {
+		out = append(out, mutate.Param{Label: "exact", Value: b.prepass + b.name + ".Grow(" + b.total + ")"})
+	}
+	for _, size := range b.sizes {
+		out = append(out, mutate.Param{Label: size, Value: b.name + ".Grow(" + size + ")"})
+	}
+	return out
+}
+
+func findStringBuilder(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok || !isBasicType(d.Var.Type(), types.String) {
+			continue
+		}
+		b := &builderSite{decl: d, name: d.Var.Name()}
+		if b.convert(p) {
+			b.size(p, list[i+1:], d.Var)
+			sites = append(sites, mutate.Site{Node: b.loop, Label: "string " + d.Var.Name() + " built in a loop", Data: b})
+		}
+	}
+	return sites
+}
+
+func isBasicType(t types.Type, kind types.BasicKind) bool {
+	b, ok := types.Unalias(t).(*types.Basic)
+	return ok && b.Kind() == kind
+}
+
+// convert prepares the edits that turn the string into a builder.
+func (b *builderSite) convert(p *mutate.Pass) bool {
+	if captured(p, b.decl.Var) {
+		return false
+	}
+	fn := p.FuncOf(b.decl.Stmt)
+	text := "var " + b.name + " strings.Builder"
+	if init := b.decl.Value; init != nil {
+		if s, ok := constString(p, init); !ok || s != "" {
+			if len(p.Uses(b.decl.Var, init)) > 0 {
+				return false
+			}
+			text += "\n" + writes(p, b.name, init, nil)
+		}
+	}
+	name, imports := p.Import("strings")
+	b.edits = append(imports, p.Replace(b.decl.Stmt, strings.ReplaceAll(text, "strings.", name+".")))
+	for _, id := range p.Uses(b.decl.Var, fn) {
+		e, ok := b.use(p, id)
+		if !ok {
+			return false
+		}
+		b.edits = append(b.edits, e...)
+	}
+	return b.loop != nil
+}
+
+// use rewrites one use of the string: an append or a read.
+func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
+	v := b.decl.Var
+	if as, ok := enclosing[*ast.AssignStmt](p, id); ok {
+		if added, self, ok := addition(p, as, v); ok {
+			if as.Lhs[0] != ast.Expr(id) {
+				return nil, ast.Expr(id) == self // the s of s = s + x
+			}
+			if n := len(p.Uses(v, added)); n > 1 || n == 1 && self == nil {
+				return nil, false
+			}
+			if loop := outerLoop(p, as, b.decl.Stmt); loop != nil && b.loop == nil {
+				b.loop = loop
+			}
+			return []mutate.Edit{p.Replace(as, strings.TrimSpace(writes(p, b.name, added, self)))}, true
+		}
+	}
+	return b.read(p, id)
+}
+
+// read rewrites a read of the string, which may not be in the loop that
+// builds it unless it asks for the length alone.
+func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
+	switch up := p.Parent(id).(type) {
+	case *ast.BinaryExpr:
+		if s, ok := constString(p, up.Y); ok && s == "" && up.X == ast.Expr(id) && up.Op != token.ADD {
+			return []mutate.Edit{p.Replace(up, b.name+".Len() "+up.Op.String()+" 0")}, true
+		}
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(up, "len"); ok {
+			return []mutate.Edit{p.Replace(up, b.name+".Len()")}, true
+		}
+	case *ast.UnaryExpr:
+		if up.Op == token.AND {
+			return nil, false
+		}
+	case *ast.AssignStmt:
+		if slices.Contains(up.Lhs, ast.Expr(id)) {
+			return nil, false
+		}
+	case *ast.RangeStmt:
+		if up.X != ast.Expr(id) {
+			return nil, false
+		}
+	}
+	if outerLoop(p, id, b.decl.Stmt) != nil && !leaves(p, id) {
+		return nil, false
+	}
+	return []mutate.Edit{p.Replace(id, b.name+".String()")}, true
+}
+
+// leaves reports whether id stands in a return statement: a read that happens
+// once even inside a loop.
+func leaves(p *mutate.Pass, id ast.Node) bool {
+	_, ok := enclosing[*ast.ReturnStmt](p, id)
+	return ok
+}
+
+func leftmost(e ast.Expr) ast.Expr {
+	for {
+		b, ok := ast.Unparen(e).(*ast.BinaryExpr)
+		if !ok || b.Op != token.ADD {
+			return ast.Unparen(e)
+		}
+		e = b.X
+	}
+}
+
+// addition is what `v += e` or `v = v + e` adds. In the second form it
+// contains v itself as its leftmost operand.
+func addition(p *mutate.Pass, as *ast.AssignStmt, v *types.Var) (added, self ast.Expr, ok bool) {
+	if lhs, rhs, ok := assigned(as, token.ADD_ASSIGN); ok && p.Var(lhs) == v {
+		return rhs, nil, true
+	}
+	lhs, rhs, ok := assigned(as, token.ASSIGN)
+	if !ok || p.Var(lhs) != v || p.Var(leftmost(rhs)) != v || leftmost(rhs) == rhs {
+		return nil, nil, false
+	}
+	return rhs, leftmost(rhs), true
+}
+
+// writes is the statements that write the parts of a concatenation, all but
+// skip.
+func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
+	if skip != nil && ast.Unparen(e) == skip {
+		return ""
+	}
+	if s, ok := constString(p, e); ok {
+		if len(s) == 1 && s[0] < 0x80 {
+			return fmt.Sprintf("%s.WriteByte(%q)\n", name, s[0])
+		}
+		if s == "" {
+			return ""
+		}
+		return name + ".WriteString(" + p.Text(e) + ")\n"
+	}
+	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD {
+		return writes(p, name, b.X, skip) + writes(p, name, b.Y, skip)
+	}
+	if call, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
+		arg := call.Args[0]
+		switch {
+		case isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune):
+			return name + ".WriteRune(" + p.Text(arg) + ")\n"
+		case isByteSlice(p, arg):
+			return name + ".Write(" + p.Text(arg) + ")\n"
+		}
+	}
+	return name + ".WriteString(" + p.Text(ast.Unparen(e)) + ")\n"
+}
+
+// outerLoop is the outermost loop around n that starts behind decl.
+func outerLoop(p *mutate.Pass, n ast.Node, decl ast.Stmt) (loop ast.Stmt) {
+	for _, up := range p.Path(n) {
+		if up.Pos() <= decl.Pos() {
+			break
+		}
+		if loopBody(up) != nil {
+			loop = up.(ast.Stmt)
+		}
+	}
+	return loop
+}
+
+// size finds bounds for what the loop writes, when the loop stands in rest.
+func (b *builderSite) size(p *mutate.Pass, rest []ast.Stmt, v *types.Var) {
+	for _, s := range rest {
+		if s != b.loop {
+			continue
+		}
+		r, ok := s.(*ast.RangeStmt)
+		if !ok || !stable(p, r.X, r) {
+			continue
+		}
+		switch t := p.Info.TypeOf(r.X).Underlying().(type) {
+		case *types.Slice:
+			if isBasicType(t.Elem(), types.String) {
+				b.prepass, b.total = prepass(p, r, v)
+			}
+		case *types.Basic:
+			if t.Info()&types.IsString != 0 {
+				b.sizes = append(b.sizes, "len("+p.Text(r.X)+")")
+			}
+		}
+	}
+}
+
+// prepass sums up what a loop over strings writes, when that is each element
+// once and constants.
+func prepass(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total string) {
+	elem, ok := r.Value.(*ast.Ident)
+	if !ok || elem.Name == "_" {
+		return "", ""
+	}
+	fixed := 0
+	for lit := range mutate.Nodes[*ast.BasicLit](p, r.Body) {
+		if s, ok := constString(p, lit); ok {
+			fixed += len(s)
+		} else if lit.Kind == token.CHAR {
+			fixed++
+		}
+	}
+	total = p.Fresh("size", "total")
+	sum := "len(" + elem.Name + ")"
+	if fixed > 0 {
+		sum += fmt.Sprintf(" + %d", fixed)
+	}
+	return fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += %s\n}\n", total, elem.Name, p.Text(r.X), total, sum), total
+}
+
+func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	b := s.Data.(*builderSite)
+	if grow, ok := param.Value.(string); ok {
+		return append([]mutate.Edit{before(p, b.loop, grow)}, b.edits...), nil
+	}
+	return b.edits, nil
+}
+
+func findBuilderGrow(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok || d.Value != nil {
+			continue
+		}
+		if d.Var.Type().String() != "strings.Builder" || asksCapacity(p, d.Var) {
+			continue
+		}
+		for _, s := range list[i+1:] {
+			if loopBody(s) == nil || len(p.Uses(d.Var, s)) == 0 {
+				continue
+			}
+			b := &builderSite{decl: d, name: d.Var.Name(), loop: s}
+			if b.size(p, list[i+1:], d.Var); b.prepass != "" || len(b.sizes) > 0 {
+				sites = append(sites, mutate.Site{Node: s, Label: "builder " + b.name + " filled in a loop", Data: b})
+			}
+			break
+		}
+	}
+	return sites
+}
+
+// asksCapacity reports whether the builder is grown already, or shows its
+// capacity, or is handed to somebody who may ask.
+func asksCapacity(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if ok && (sel.Sel.Name == "Grow" || sel.Sel.Name == "Cap") {
+			return true
+		}
+	}
+	return false
+}
+
+func rewriteBuilderGrow(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	return []mutate.Edit{before(p, s.Data.(*builderSite).loop, param.Value.(string))}, nil
+}

@@ -1,0 +1,194 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// byteMap is M2.
+var byteMap = &mutate.Mutator{
+	Name: "byte-map",
+	Doc: "Turn a map with byte keys into an array of 256 elements. Indexing costs one load, without hashing or a bounds check. Legal because " +
+		"the map stays in one place and is only indexed: a missing key reads as zero in both, and nobody asks for the order or the size.",
+	Before: `counts := make(map[byte]int)
+for i := range len(s) {
+	counts[s[i]]++
+}`,
+	After: `var counts [256]int
+for i := range len(s) {
+	counts[s[i]]++
+}`,
+	Class:   beagle.E0,
+	Gain:    4,
+	Find:    findByteMap,
+	Rewrite: precomputed,
+}
+
+func findByteMap(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	add := func(v *types.Var, n ast.Node, edits []mutate.Edit) {
+		if edits != nil {
+			sites = append(sites, site(n, "map "+v.Name(), edits...))
+		}
+	}
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if ok && d.Value != nil && !captured(p, d.Var) {
+			add(d.Var, d.Stmt, byteMapEdits(p, d.Var, d.Value, func(typ, value string) mutate.Edit {
+				if value == "" {
+					return p.Replace(d.Stmt, "var "+d.Var.Name()+" "+typ)
+				}
+				return p.Replace(d.Stmt, d.Var.Name()+" := "+value)
+			}))
+		}
+	}
+	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
+		v, ok := p.Info.Defs[spec.Names[0]].(*types.Var)
+		if ok && p.IsGlobal(v) && !v.Exported() && len(spec.Names) == 1 && len(spec.Values) == 1 {
+			add(v, spec, byteMapEdits(p, v, spec.Values[0], func(typ, value string) mutate.Edit {
+				if value == "" {
+					return p.Replace(spec, v.Name()+" "+typ)
+				}
+				return p.Replace(spec, v.Name()+" = "+value)
+			}))
+		}
+	}
+	return sites
+}
+
+// byteMapEdits rewrites the declaration and all uses of a map; nil when one of
+// them cannot be said of an array.
+func byteMapEdits(p *mutate.Pass, v *types.Var, value ast.Expr, declare func(typ, value string) mutate.Edit) []mutate.Edit {
+	m, ok := v.Type().(*types.Map)
+	if !ok || !isBasicType(m.Key(), types.Uint8) {
+		return nil
+	}
+	elem, ok := typeText(p, m.Elem())
+	if !ok || p.IsGlobal(v) && !p.Frozen(v) || types.SizesFor("gc", "amd64").Sizeof(m.Elem())*256 > 8192 {
+		return nil
+	}
+	set := elem == "struct{}"
+	if set {
+		elem = "bool"
+	}
+	text, ok := byteMapValue(p, value, elem, set)
+	if !ok {
+		return nil
+	}
+	edits := []mutate.Edit{declare("[256]"+elem, text)}
+	for _, id := range p.Uses(v, p.File) {
+		e, ok := byteMapUse(p, id, set, isBasicType(m.Elem(), types.Bool) && allTrue(p, v, value))
+		if !ok {
+			return nil
+		}
+		edits = append(edits, e...)
+	}
+	if len(edits) < 2 {
+		return nil
+	}
+	return edits
+}
+
+// byteMapValue is the array literal for an initial value, "" for an empty one.
+func byteMapValue(p *mutate.Pass, value ast.Expr, elem string, set bool) (string, bool) {
+	if call, ok := p.IsBuiltin(value, "make"); ok {
+		return "", len(call.Args) < 3 && (len(call.Args) == 1 || p.Pure(call.Args[1]))
+	}
+	lit, ok := ast.Unparen(value).(*ast.CompositeLit)
+	if !ok {
+		return "", false
+	}
+	if len(lit.Elts) == 0 {
+		return "", true
+	}
+	for _, e := range lit.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if _, isConst := p.Int(kv.Key); !ok || !isConst {
+			return "", false
+		}
+	}
+	body := p.Between(lit.Lbrace, lit.End())
+	if set {
+		body = strings.ReplaceAll(p.TextWith(lit, func(n ast.Node) (string, bool) {
+			if kv, ok := n.(*ast.KeyValueExpr); ok {
+				return p.Text(kv.Key) + ": true", true
+			}
+			return "", false
+		}), p.Text(lit.Type), "")
+	}
+	return "[256]" + elem + body, true
+}
+
+// byteMapUse rewrites one use. set: the elements are struct{}, presence is all
+// there is. truth: every element that is ever stored is true.
+func byteMapUse(p *mutate.Pass, id *ast.Ident, set, truth bool) ([]mutate.Edit, bool) {
+	ix, ok := p.Parent(id).(*ast.IndexExpr)
+	if !ok || ix.X != ast.Expr(id) {
+		return nil, false
+	}
+	as, isAssign := p.Parent(ix).(*ast.AssignStmt)
+	if isAssign && slices.Contains(as.Lhs, ast.Expr(ix)) {
+		if !set {
+			return nil, true
+		}
+		if len(as.Lhs) != 1 || as.Tok != token.ASSIGN {
+			return nil, false
+		}
+		return []mutate.Edit{p.Replace(as.Rhs[0], "true")}, true
+	}
+	if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
+		return nil, false
+	}
+	if !commaOK(p, ix) {
+		return nil, !set
+	}
+	if !set && !truth || !isAssign || !isBlank(as.Lhs[0]) {
+		return nil, false
+	}
+	return presenceEdit(p, as), true
+}
+
+// presenceEdit turns `_, ok := m[k]` into `ok := m[k]`, and the test of an if
+// statement into the element itself.
+func presenceEdit(p *mutate.Pass, as *ast.AssignStmt) []mutate.Edit {
+	elem := p.Text(as.Rhs[0])
+	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) {
+		okVar := p.Var(as.Lhs[1])
+		if uses := p.Uses(okVar, s); len(uses) == 1 && inside(uses[0], s.Cond) {
+			return []mutate.Edit{p.Span(as.Pos(), s.Cond.Pos(), ""), p.Replace(uses[0], elem)}
+		}
+	}
+	return []mutate.Edit{p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+elem)}
+}
+
+// allTrue reports whether a map with bool elements holds nothing but true.
+func allTrue(p *mutate.Pass, v *types.Var, value ast.Expr) bool {
+	if lit, ok := ast.Unparen(value).(*ast.CompositeLit); ok {
+		for _, e := range lit.Elts {
+			if kv, ok := e.(*ast.KeyValueExpr); !ok || !isTrue(p, kv.Value) {
+				return false
+			}
+		}
+	}
+	for _, id := range p.Uses(v, p.File) {
+		if ix, ok := p.Parent(id).(*ast.IndexExpr); ok && assignedTo(p, ix) {
+			_, rhs, ok := assigned(asStmt(p.Parent(ix)), token.ASSIGN)
+			if !ok || !isTrue(p, rhs) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isTrue(p *mutate.Pass, e ast.Expr) bool {
+	v := p.Info.Types[e].Value
+	return v != nil && fmt.Sprint(v) == "true"
+}

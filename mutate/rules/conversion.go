@@ -1,0 +1,187 @@
+package rules
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// dropConversion is S7.
+var dropConversion = &mutate.Mutator{
+	Name: "drop-conversion",
+	Doc: "Use what takes the type that is there instead of converting between string and []byte first. Each conversion copies. Legal for " +
+		"functions that have a twin in the other package and keep nothing of their argument, and for append and copy, which take both.",
+	Before:  `buf.Write([]byte(name))`,
+	After:   `buf.WriteString(name)`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findConversions,
+	Rewrite: precomputed,
+}
+
+// twins are the functions that strings and bytes share and whose results hold
+// no memory of their arguments. All arguments but the first are of the kind of
+// the first as well, except bytes, runes and character sets.
+var twins = []string{"Contains", "Count", "EqualFold", "HasPrefix", "HasSuffix", "Index", "LastIndex", "Compare"}
+var twinsOfChars = []string{"ContainsAny", "ContainsRune", "IndexAny", "IndexByte", "IndexRune", "LastIndexAny", "LastIndexByte"}
+
+func findConversions(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if edits := conversionEdits(p, call); edits != nil {
+			sites = append(sites, site(call, p.Text(call), edits...))
+		}
+	}
+	return sites
+}
+
+func conversionEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+	for _, name := range []string{"append", "copy", "len"} {
+		if _, ok := p.IsBuiltin(call, name); ok {
+			return builtinConversion(p, call, name)
+		}
+	}
+	if len(call.Args) == 0 {
+		return nil
+	}
+	if edits := writeConversion(p, call); edits != nil {
+		return edits
+	}
+	if _, ok := p.IsCall(call, "bytes", "Equal"); ok {
+		return equalConversion(p, call)
+	}
+	if _, ok := p.IsCall(call, "strings", slices.Concat(twins, twinsOfChars)...); ok {
+		return twinConversion(p, call, "string", "bytes")
+	}
+	if _, ok := p.IsCall(call, "bytes", slices.Concat(twins, twinsOfChars)...); ok {
+		return twinConversion(p, call, "[]byte", "strings")
+	}
+	return runeConversion(p, call)
+}
+
+// builtinConversion drops the conversion in append(b, []byte(s)...),
+// copy(b, []byte(s)) and len(string(b)).
+func builtinConversion(p *mutate.Pass, call *ast.CallExpr, name string) []mutate.Edit {
+	last := call.Args[len(call.Args)-1]
+	from, ok := converts(p, last, "[]byte")
+	if name == "len" {
+		from, ok = converts(p, last, "string")
+	}
+	if !ok || name == "append" && !call.Ellipsis.IsValid() {
+		return nil
+	}
+	return []mutate.Edit{p.Replace(last, p.Text(from))}
+}
+
+// writeConversion turns Write([]byte(s)) into WriteString(s) and back, for the
+// writers that only copy.
+func writeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	for _, t := range [][2]string{{"strings", "Builder."}, {"bytes", "Buffer."}} {
+		if _, ok := p.IsCall(call, t[0], t[1]+"Write"); ok {
+			if from, ok := converts(p, call.Args[0], "[]byte"); ok {
+				return []mutate.Edit{p.Replace(sel.Sel, "WriteString"), p.Replace(call.Args[0], p.Text(from))}
+			}
+		}
+		// A bytes.Buffer may move what b shares with it before it copies b.
+		if _, ok := p.IsCall(call, "strings", "Builder.WriteString"); ok {
+			if from, ok := converts(p, call.Args[0], "string"); ok {
+				return []mutate.Edit{p.Replace(sel.Sel, "Write"), p.Replace(call.Args[0], p.Text(from))}
+			}
+		}
+	}
+	return nil
+}
+
+// equalConversion turns bytes.Equal([]byte(s), b) into a comparison of
+// strings, which the compiler does without a copy.
+func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+	text := [2]string{}
+	dropped := false
+	for i, arg := range call.Args {
+		if from, ok := converts(p, arg, "[]byte"); ok {
+			text[i], dropped = p.Text(from), true
+		} else if isByteSlice(p, arg) {
+			text[i] = "string(" + p.Text(arg) + ")"
+		} else {
+			return nil
+		}
+	}
+	if !dropped {
+		return nil
+	}
+	out := text[0] + " == " + text[1]
+	switch p.Parent(call).(type) {
+	case *ast.UnaryExpr, *ast.BinaryExpr:
+		out = "(" + out + ")"
+	}
+	return []mutate.Edit{p.Replace(call, out)}
+}
+
+// twinConversion calls the function of the other package when the first
+// argument was converted to suit this one.
+func twinConversion(p *mutate.Pass, call *ast.CallExpr, to, other string) []mutate.Edit {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	from, ok := converts(p, call.Args[0], to)
+	if !ok {
+		return nil
+	}
+	pkg, edits := p.Import(other)
+	edits = append(edits, p.Replace(sel.X, pkg), p.Replace(call.Args[0], p.Text(from)))
+	if slices.Contains(twinsOfChars, sel.Sel.Name) {
+		return edits
+	}
+	for _, arg := range call.Args[1:] {
+		text, ok := convertedBack(p, arg, to)
+		if !ok {
+			return nil
+		}
+		edits = append(edits, p.Replace(arg, text))
+	}
+	return edits
+}
+
+// convertedBack writes a further argument in the other type, when that costs
+// no copy: it was converted too, or is constant.
+func convertedBack(p *mutate.Pass, arg ast.Expr, to string) (string, bool) {
+	if from, ok := converts(p, arg, to); ok {
+		if _, isConst := constString(p, from); isConst || to == "string" {
+			return p.Text(from), true
+		}
+		return p.Text(from), to == "[]byte"
+	}
+	if s, ok := constString(p, arg); ok && to == "string" && len(s) <= 32 {
+		return "[]byte(" + p.Text(arg) + ")", true
+	}
+	return "", false
+}
+
+// runeConversion is the same for the pairs of unicode/utf8.
+func runeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	if _, ok := p.IsCall(call, "unicode/utf8", "ValidString", "RuneCountInString"); ok {
+		if from, ok := converts(p, call.Args[0], "string"); ok {
+			name := strings.TrimSuffix(strings.TrimSuffix(sel.Sel.Name, "InString"), "String")
+			return []mutate.Edit{p.Replace(sel.Sel, name), p.Replace(call.Args[0], p.Text(from))}
+		}
+	}
+	if _, ok := p.IsCall(call, "unicode/utf8", "Valid", "RuneCount"); ok {
+		if from, ok := converts(p, call.Args[0], "[]byte"); ok {
+			name := map[string]string{"Valid": "ValidString", "RuneCount": "RuneCountInString"}[sel.Sel.Name]
+			return []mutate.Edit{p.Replace(sel.Sel, name), p.Replace(call.Args[0], p.Text(from))}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package rules
+
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// hoistClosure is A11.
+var hoistClosure = &mutate.Mutator{
+	Name: "hoist-closure",
+	Doc: "Make a function value once in front of the loop instead of in every turn, where it may cost an allocation each time. Legal because " +
+		"it uses nothing that the loop declares, and function values cannot be told apart.",
+	Before: `for _, s := range in {
+	out = append(out, strings.Map(func(r rune) rune { return r + shift }, s))
+}`,
+	After: `mapping := func(r rune) rune { return r + shift }
+for _, s := range in {
+	out = append(out, strings.Map(mapping, s))
+}`,
+	Class:   beagle.E0,
+	Gain:    1.15,
+	Find:    findHoistClosure,
+	Rewrite: precomputed,
+}
+
+func findHoistClosure(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
+		call, ok := p.Parent(lit).(*ast.CallExpr)
+		if !ok || call.Fun == ast.Expr(lit) {
+			continue
+		}
+		loop := outermostFreeOf(p, lit)
+		if loop == nil {
+			continue
+		}
+		name := p.Fresh(parameterName(p, call, lit), "fn")
+		sites = append(sites, site(lit, "function literal in a loop", before(p, labelOf(p, loop), name+" := "+p.Text(lit)), p.Replace(lit, name)))
+	}
+	return sites
+}
+
+// outermostFreeOf is the outermost loop around n, within its own function,
+// none of whose variables n uses.
+func outermostFreeOf(p *mutate.Pass, n ast.Node) (loop ast.Stmt) {
+	for _, up := range p.Path(n) {
+		if up == n {
+			continue
+		}
+		switch up.(type) {
+		case *ast.FuncLit, *ast.FuncDecl:
+			return loop
+		}
+		if loopBody(up) == nil {
+			continue
+		}
+		if usesOwn(p, n, up) || !inside(n, loopBody(up)) {
+			return loop
+		}
+		loop = up.(ast.Stmt)
+	}
+	return loop
+}
+
+// usesOwn reports whether n mentions anything that loop declares outside n.
+func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, n) {
+		obj := p.Info.Uses[id]
+		if obj == nil || obj.Pkg() != p.Pkg {
+			continue
+		}
+		if _, isField := obj.(*types.Var); isField && obj.(*types.Var).IsField() {
+			continue
+		}
+		within := loop.Pos() <= obj.Pos() && obj.Pos() < loop.End()
+		own := n.Pos() <= obj.Pos() && obj.Pos() < n.End()
+		if within && !own {
+			return true
+		}
+	}
+	return false
+}
+
+// labelOf is the labelled statement when s has a label, s otherwise: where
+// text can be inserted in front of s.
+func labelOf(p *mutate.Pass, s ast.Stmt) ast.Stmt {
+	if l, ok := p.Parent(s).(*ast.LabeledStmt); ok {
+		return l
+	}
+	return s
+}
+
+// parameterName is how the called function names the parameter.
+func parameterName(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) string {
+	sig, ok := p.Info.TypeOf(call.Fun).Underlying().(*types.Signature)
+	for i, a := range call.Args {
+		if ok && a == arg && i < sig.Params().Len() && len(sig.Params().At(i).Name()) > 1 {
+			return sig.Params().At(i).Name()
+		}
+	}
+	return "fn"
+}

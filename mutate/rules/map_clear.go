@@ -1,0 +1,157 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// mapClear is M6 and the second half of A10.
+var mapClear = &mutate.Mutator{
+	Name: "map-clear",
+	Doc: "Clear a map and use it again instead of making a new one: the buckets are there already. Legal because the map never leaves the " +
+		"function, so nobody holds the old one.",
+	Before: `for _, line := range lines {
+	seen = make(map[string]bool)`,
+	After: `for _, line := range lines {
+	clear(seen)`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findMapClear,
+	Rewrite: precomputed,
+}
+
+func findMapClear(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		if d, ok := declaration(p, list[i]); ok && d.Value != nil {
+			if edits := reuseInLoop(p, d); edits != nil {
+				sites = append(sites, site(d.Stmt, "map "+d.Var.Name()+" made in every turn", edits...))
+			}
+			continue
+		}
+		lhs, rhs, ok := assigned(list[i], token.ASSIGN)
+		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) {
+			continue
+		}
+		sites = append(sites, site(list[i], "map "+p.Text(lhs)+" made anew", p.Replace(list[i], "clear("+p.Text(lhs)+")")))
+	}
+	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		if m, ok := deletesAll(p, r); ok {
+			sites = append(sites, site(r, "deletion of all elements", p.Replace(r, "clear("+m+")")))
+		}
+	}
+	return sites
+}
+
+// madeMap recognises make(map[K]V) and map[K]V{}. The maps that clear empties
+// are those without NaN keys in both cases, so floats need no care here.
+func madeMap(p *mutate.Pass, e ast.Expr) bool {
+	if t := p.Info.TypeOf(e); t == nil {
+		return false
+	} else if _, ok := t.Underlying().(*types.Map); !ok {
+		return false
+	}
+	if call, ok := p.IsBuiltin(e, "make"); ok {
+		return len(call.Args) == 1 || p.Pure(call.Args[1])
+	}
+	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
+	return ok && len(lit.Elts) == 0
+}
+
+// mapStaysHere reports whether a local map is only indexed, measured, ranged
+// over, cleared and made anew.
+func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
+	if !local(p, v) || captured(p, v) {
+		return false
+	}
+	for _, id := range p.Uses(v, p.File) {
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr:
+			if up.X != ast.Expr(id) {
+				return false
+			}
+		case *ast.RangeStmt:
+			if up.X != ast.Expr(id) {
+				return false
+			}
+		case *ast.CallExpr:
+			if b, ok := p.Callee(up).(*types.Builtin); !ok || b.Name() != "len" && b.Name() != "delete" && b.Name() != "clear" {
+				return false
+			}
+		case *ast.AssignStmt:
+			if lhs, rhs, ok := assigned(up, token.ASSIGN); !ok || lhs != ast.Expr(id) || !madeMap(p, rhs) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// startsMade reports whether v is declared with a map: clearing a nil map
+// would leave it nil.
+func startsMade(p *mutate.Pass, v *types.Var) bool {
+	for list, i := range statements(p, nil) {
+		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+			return d.Value != nil && madeMap(p, d.Value)
+		}
+	}
+	return false
+}
+
+// reuseInLoop moves a map that each turn of a loop makes in front of the loop.
+func reuseInLoop(p *mutate.Pass, d declared) []mutate.Edit {
+	if !madeMap(p, d.Value) || !mapStaysHere(p, d.Var) {
+		return nil
+	}
+	body, ok := p.Parent(d.Stmt).(*ast.BlockStmt)
+	if !ok {
+		return nil
+	}
+	loop, ok := p.Parent(body).(ast.Stmt)
+	if !ok || loopBody(loop) != body || usesOwn(p, d.Value, loop) {
+		return nil
+	}
+	if !stable(p, d.Value, loop) {
+		return nil
+	}
+	name := d.Var.Name()
+	if shadows(p, name, loop) {
+		return nil
+	}
+	return []mutate.Edit{before(p, labelOf(p, loop), p.Text(d.Stmt)), p.Replace(d.Stmt, "clear("+name+") // reuses the buckets of the turn before")}
+}
+
+// shadows reports whether the name means something else where the loop
+// stands.
+func shadows(p *mutate.Pass, name string, loop ast.Stmt) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(loop)) {
+		if id.Name == name && !inside(id, loop) {
+			return true
+		}
+	}
+	return p.Pkg.Scope().Lookup(name) != nil
+}
+
+// deletesAll recognises `for k := range m { delete(m, k) }` for keys that can
+// be found again: a NaN key survives the loop but not clear.
+func deletesAll(p *mutate.Pass, r *ast.RangeStmt) (string, bool) {
+	m, ok := p.Info.TypeOf(r.X).Underlying().(*types.Map)
+	if !ok || len(r.Body.List) != 1 || r.Value != nil || kindOf(m.Key())&(types.IsString|types.IsInteger|types.IsBoolean) == 0 {
+		return "", false
+	}
+	st, ok := r.Body.List[0].(*ast.ExprStmt)
+	if !ok {
+		return "", false
+	}
+	call, ok := p.IsBuiltin(st.X, "delete")
+	if !ok || p.Var(r.X) == nil || p.Var(call.Args[0]) != p.Var(r.X) || r.Key == nil || p.Var(call.Args[1]) != p.Var(r.Key) || p.Var(r.Key) == nil {
+		return "", false
+	}
+	return p.Text(r.X), r.Tok == token.DEFINE
+}

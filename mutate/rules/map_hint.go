@@ -1,0 +1,125 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// mapHint is A10.
+var mapHint = &mutate.Mutator{
+	Name: "map-hint",
+	Doc: "Give a map the size that the loop behind it can reach, or a typical one from the corpus. A map that grows rehashes all its " +
+		"entries again and again. Legal because the size of a map cannot be seen.",
+	Before: `seen := make(map[string]bool)
+for _, w := range words {
+	seen[w] = true
+}`,
+	After: `seen := make(map[string]bool, len(words))
+for _, w := range words {
+	seen[w] = true
+}`,
+	Class:   beagle.E0,
+	Gain:    1.6,
+	Find:    findMapHint,
+	Params:  hintParams,
+	Rewrite: rewriteMapHint,
+}
+
+type mapSite struct {
+	decl declared
+	typ  string
+	size string
+}
+
+func findMapHint(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok || d.Value == nil {
+			continue
+		}
+		kind, typ := emptyValue(p, d)
+		if _, isMap := d.Var.Type().Underlying().(*types.Map); kind != "empty" || !isMap {
+			continue
+		}
+		if size, ok := fillBound(p, d, list[i+1:]); ok {
+			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "map " + d.Var.Name(), Data: mapSite{d, typ, size}})
+		}
+	}
+	return sites
+}
+
+// fillBound finds the loop that assigns elements of the map, and a bound that
+// can be evaluated at the declaration.
+func fillBound(p *mutate.Pass, d declared, rest []ast.Stmt) (string, bool) {
+	for k, s := range rest {
+		if loopBody(s) == nil || !storesTo(p, d.Var, s) {
+			continue
+		}
+		b, ok := loopBound(p, s)
+		if !ok || !knownBefore(p, b, s, d, rest[:k]) {
+			return "", false
+		}
+		return b.capacity(), true
+	}
+	return "", false
+}
+
+// storesTo reports whether m[k] = v or m[k] op= v occurs in s.
+func storesTo(p *mutate.Pass, m *types.Var, s ast.Stmt) bool {
+	for _, id := range p.Uses(m, s) {
+		if ix, ok := p.Parent(id).(*ast.IndexExpr); ok && assignedTo(p, ix) {
+			return true
+		}
+	}
+	return false
+}
+
+// knownBefore reports whether the bound has its value already where the map
+// is declared: nothing in between declares or changes what it is made of.
+func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d declared, between []ast.Stmt) bool {
+	var operands []ast.Expr
+	switch s := loop.(type) {
+	case *ast.RangeStmt:
+		operands = []ast.Expr{s.X}
+	case *ast.ForStmt:
+		l, _ := p.Counted(s)
+		operands = []ast.Expr{l.Bound, l.Start}
+	}
+	for _, e := range operands {
+		for id := range mutate.Nodes[*ast.Ident](p, e) {
+			v, ok := p.Info.Uses[id].(*types.Var)
+			if ok && !v.IsField() && v.Pos() > d.Stmt.Pos() && v.Pos() < loop.End() {
+				return false
+			}
+		}
+		for _, s := range between {
+			if !stable(p, e, s) {
+				return false
+			}
+		}
+	}
+	return !strings.Contains(b.text, d.Var.Name())
+}
+
+func hintParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
+	m := s.Data.(mapSite)
+	out := []mutate.Param{{Label: m.size, Value: m.size}}
+	for i, f := range p.Facets.Params {
+		// Many duplicates: a smaller map than the bound may do.
+		if p95 := f.Len[2]; p95 >= 16 && f.Distinct > 0 && i < len(p.Target.Params) && strings.Contains(m.size, "len("+f.Name+")") {
+			out = append(out, mutate.Param{Label: itoa(p95 / 2), Value: itoa(p95 / 2)})
+		}
+	}
+	return out
+}
+
+func rewriteMapHint(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	m := s.Data.(mapSite)
+	return []mutate.Edit{p.Replace(m.decl.Value, fmt.Sprintf("make(%s, %s)", m.typ, param.Value))}, nil
+}

@@ -1,0 +1,233 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// mapSwitch is M3.
+var mapSwitch = &mutate.Mutator{
+	Name: "map-switch",
+	Doc: "Replace a small map that never changes by a function with a switch, or by a scan of a few constants. The compiler searches constant " +
+		"cases by length and value, without hashing. Legal because keys and elements are constants and the map is only looked up.",
+	Before: `var vowels = map[string]bool{"a": true, "e": true}
+
+ok := vowels[s]`,
+	After: `ok := inVowels(s)
+
+// inVowels reports whether s is one of the vowels.
+func inVowels(s string) bool {
+	switch s {
+	case "a", "e":
+		return true
+	}
+	return false
+}`,
+	Class:   beagle.E0,
+	Gain:    2,
+	Find:    findMapSwitch,
+	Params:  mapSwitchForms,
+	Rewrite: rewriteMapSwitch,
+}
+
+type constMap struct {
+	v       *types.Var
+	node    ast.Node // the declaration; deleted
+	typ     *types.Map
+	set     bool     // membership is all there is
+	keys    []string // as written
+	values  []string
+	lookups []*ast.IndexExpr
+	ok      bool // lookups ask for presence
+}
+
+func findMapSwitch(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	add := func(m *constMap, value ast.Expr) {
+		if m.read(p, value) && m.uses(p) {
+			sites = append(sites, mutate.Site{Node: m.lookups[0], Label: "map " + m.v.Name(), Data: m})
+		}
+	}
+	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
+		if g.Tok != token.VAR || len(g.Specs) != 1 {
+			continue
+		}
+		spec := g.Specs[0].(*ast.ValueSpec)
+		v, ok := p.Info.Defs[spec.Names[0]].(*types.Var)
+		if ok && len(spec.Names) == 1 && len(spec.Values) == 1 && (!p.IsGlobal(v) || p.Frozen(v)) {
+			add(&constMap{v: v, node: g}, spec.Values[0])
+		}
+	}
+	for list, i := range statements(p, nil) {
+		if as, ok := list[i].(*ast.AssignStmt); ok && as.Tok == token.DEFINE {
+			if d, ok := declaration(p, as); ok && !captured(p, d.Var) {
+				add(&constMap{v: d.Var, node: as}, d.Value)
+			}
+		}
+	}
+	return sites
+}
+
+// read takes the literal apart.
+func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
+	lit, ok := ast.Unparen(value).(*ast.CompositeLit)
+	if !ok || len(lit.Elts) == 0 || len(lit.Elts) > 64 {
+		return false
+	}
+	m.typ, ok = m.v.Type().Underlying().(*types.Map)
+	if !ok || kindOf(m.typ.Key())&(types.IsString|types.IsInteger) == 0 {
+		return false
+	}
+	empty, isStruct := m.typ.Elem().Underlying().(*types.Struct)
+	m.set = isStruct && empty.NumFields() == 0
+	allTrue := isBasicType(m.typ.Elem(), types.Bool)
+	for _, e := range lit.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok || p.Info.Types[kv.Key].Value == nil {
+			return false
+		}
+		v := p.Info.Types[kv.Value].Value
+		if v == nil && !m.set {
+			return false
+		}
+		allTrue = allTrue && v != nil && constant.BoolVal(v)
+		m.keys, m.values = append(m.keys, p.Text(kv.Key)), append(m.values, p.Text(kv.Value))
+	}
+	m.set = m.set || allTrue
+	return packageLevel(p, lit)
+}
+
+// packageLevel reports whether all that e mentions can be named outside the
+// function.
+func packageLevel(p *mutate.Pass, e ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		obj := p.Info.Uses[id]
+		if obj == nil || obj.Pkg() != p.Pkg {
+			continue
+		}
+		if v, ok := obj.(*types.Var); ok && v.IsField() {
+			continue
+		}
+		if obj.Parent() != p.Pkg.Scope() {
+			return false
+		}
+	}
+	return true
+}
+
+// uses collects the lookups; all must be of one form.
+func (m *constMap) uses(p *mutate.Pass) bool {
+	plain := 0
+	for _, id := range p.Uses(m.v, p.File) {
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(id) || assignedTo(p, ix) {
+			return false
+		}
+		m.lookups = append(m.lookups, ix)
+		if !commaOK(p, ix) {
+			plain++
+			continue
+		}
+		as, ok := p.Parent(ix).(*ast.AssignStmt)
+		if !ok || m.set && !isBlank(as.Lhs[0]) {
+			return false
+		}
+	}
+	m.ok = plain == 0
+	_, isStruct := m.typ.Elem().Underlying().(*types.Struct)
+	return len(m.lookups) > 0 && (m.ok || plain == len(m.lookups)) && (m.ok || !isStruct)
+}
+
+func mapSwitchForms(_ *mutate.Pass, s mutate.Site) []mutate.Param {
+	m := s.Data.(*constMap)
+	out := []mutate.Param{{Label: "switch", Value: "switch"}}
+	if m.set && len(m.keys) <= 8 {
+		out = append(out, mutate.Param{Label: "scan", Value: "scan"})
+	}
+	return out
+}
+
+func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutate.Edit, error) {
+	m := s.Data.(*constMap)
+	key, ok := typeText(p, m.typ.Key())
+	elem, ok2 := typeText(p, m.typ.Elem())
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("the types of %s cannot be written here", m.v.Name())
+	}
+	name := p.Fresh("in"+upperFirst(m.v.Name()), m.v.Name()+"Contain")
+	if !m.set {
+		name = p.Fresh(m.v.Name()+"Of", "lookup"+upperFirst(m.v.Name()))
+	}
+	edits := []mutate.Edit{p.Declare(s.Node, m.function(name, key, elem, form.Value == "scan")), m.dropDeclaration(p)}
+	for _, ix := range m.lookups {
+		call := name + "(" + p.Text(ix.Index) + ")"
+		as, isAssign := p.Parent(ix).(*ast.AssignStmt)
+		if m.set && m.ok && isAssign {
+			edits = append(edits, presenceCall(p, as, call)...)
+			continue
+		}
+		edits = append(edits, p.Replace(ix, call))
+	}
+	return edits, nil
+}
+
+// dropDeclaration deletes the map, with its comment when it is at package
+// level: the comment speaks of a map, the function has its own.
+func (m *constMap) dropDeclaration(p *mutate.Pass) mutate.Edit {
+	if g, ok := m.node.(*ast.GenDecl); ok && g.Doc != nil {
+		e := p.Delete(g)
+		e.Start = p.Offset(g.Doc.Pos())
+		return e
+	}
+	if up, ok := p.Parent(m.node).(*ast.DeclStmt); ok {
+		return p.Delete(up)
+	}
+	return p.Delete(m.node)
+}
+
+// presenceCall turns `_, ok := m[k]` into `ok := in(k)`.
+func presenceCall(p *mutate.Pass, as *ast.AssignStmt, call string) []mutate.Edit {
+	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) {
+		if uses := p.Uses(p.Var(as.Lhs[1]), s); len(uses) == 1 && inside(uses[0], s.Cond) {
+			return []mutate.Edit{p.Span(as.Pos(), s.Cond.Pos(), ""), p.Replace(uses[0], call)}
+		}
+	}
+	return []mutate.Edit{p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+call)}
+}
+
+func (m *constMap) function(name, key, elem string, scan bool) string {
+	switch {
+	case m.set && scan:
+		return fmt.Sprintf("// %s reports whether key is one of the %s.\nfunc %s(key %s) bool {\nfor _, k := range [...]%s{%s} {\nif k == key {\nreturn true\n}\n}\nreturn false\n}",
+			name, m.v.Name(), name, key, key, strings.Join(m.keys, ", "))
+	case m.set:
+		return fmt.Sprintf("// %s reports whether key is one of the %s.\nfunc %s(key %s) bool {\nswitch key {\ncase %s:\nreturn true\n}\nreturn false\n}",
+			name, m.v.Name(), name, key, m.cases(m.keys))
+	}
+	var arms strings.Builder
+	result, zero, also := elem, "zero", ""
+	if m.ok {
+		result, zero, also = "("+elem+", bool)", "zero, false", ", true"
+	}
+	for i, k := range m.keys {
+		fmt.Fprintf(&arms, "case %s:\nreturn %s%s\n", k, m.values[i], also)
+	}
+	return fmt.Sprintf("// %s returns the element of key in %s, zero when there is none.\nfunc %s(key %s) %s {\nswitch key {\n%s}\nvar zero %s\nreturn %s\n}",
+		name, m.v.Name(), name, key, result, &arms, elem, zero)
+}
+
+// cases breaks a long list of keys into lines.
+func (m *constMap) cases(keys []string) string {
+	text := strings.Join(keys, ", ")
+	if len(text) < 100 {
+		return text
+	}
+	return strings.Join(keys, ",\n")
+}

@@ -1,0 +1,184 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strconv"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// prealloc is A1.
+var prealloc = &mutate.Mutator{
+	Name: "prealloc",
+	Doc: "Allocate a slice once, at the size that the loop behind it can reach. Growing step by step allocates and copies about twice the " +
+		"elements. A nil slice stays nil when nothing is appended; only the capacity differs.",
+	Before: `var out []string
+for _, u := range users {
+	out = append(out, u.Name)
+}`,
+	After: `var out []string
+if len(users) > 0 {
+	out = make([]string, 0, len(users))
+}
+for _, u := range users {
+	out = append(out, u.Name)
+}`,
+	Class:   beagle.E2,
+	Gain:    1.5,
+	Find:    findPrealloc,
+	Rewrite: precomputed,
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func findPrealloc(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok {
+			continue
+		}
+		if kind, typ := emptyValue(p, d); kind != "" && isSlice(d.Var.Type()) {
+			sites = append(sites, preallocSites(p, d.Var, d.Stmt, kind, typ, list[i+1:])...)
+		}
+	}
+	for f := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		sites = append(sites, namedResults(p, f)...)
+	}
+	return sites
+}
+
+func isSlice(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
+}
+
+// namedResults treats a named result as declared nil in front of the body.
+func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
+	var sites []mutate.Site
+	if f.Body == nil || f.Type.Results == nil {
+		return nil
+	}
+	for _, field := range f.Type.Results.List {
+		for _, id := range field.Names {
+			if v, ok := p.Info.Defs[id].(*types.Var); ok && isSlice(v.Type()) && !captured(p, v) {
+				sites = append(sites, preallocSites(p, v, nil, "nil", p.Text(field.Type), f.Body.List)...)
+			}
+		}
+	}
+	return sites
+}
+
+// preallocSites looks for the loop that fills v: the first statement of rest
+// that mentions v.
+func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, rest []ast.Stmt) []mutate.Site {
+	for _, s := range rest {
+		if len(p.Uses(v, s)) == 0 {
+			continue
+		}
+		if l, ok := s.(*ast.LabeledStmt); ok {
+			s = l.Stmt
+		}
+		per, every, at := appendsPerTurn(p, v, s)
+		b, ok := loopBound(p, s)
+		if per == 0 || !ok || captured(p, v) {
+			return nil
+		}
+		return []mutate.Site{site(s, v.Name()+" filled by a loop",
+			preallocEdit(p, v, decl, kind, typ, s, b.times(per), every, at))}
+	}
+	return nil
+}
+
+// appendsPerTurn counts what one turn of the loop appends to v at most; every
+// says that it does so in every turn, at is the first append. 0 when v is used
+// in any other way that could change it, or an inner loop appends.
+func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every bool, at ast.Stmt) {
+	body := loopBody(loop)
+	if body == nil {
+		return 0, false, nil
+	}
+	own := map[ast.Node]bool{}
+	for st := range mutate.Nodes[*ast.AssignStmt](p, body) {
+		w, call, ok := appends(p, st)
+		if !ok || w != v {
+			continue
+		}
+		if call.Ellipsis.IsValid() || len(p.Uses(v, st)) != 2 || innerLoop(p, st, body) {
+			return 0, false, nil
+		}
+		per += len(call.Args) - 1
+		own[st] = true
+		if at == nil {
+			at = st
+		}
+	}
+	if _, _, clean := p.Branches(body); !clean {
+		return 0, false, nil
+	}
+	for _, id := range p.Uses(v, loop) {
+		st, _ := enclosing[*ast.AssignStmt](p, id)
+		if !own[st] {
+			return 0, false, nil // v is read or changed while it grows
+		}
+	}
+	return per, len(body.List) > 0 && own[body.List[0]] || unconditional(p, body, own), at
+}
+
+func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
+	for _, up := range p.Path(n) {
+		if up == ast.Node(body) {
+			return false
+		}
+		if _, lit := up.(*ast.FuncLit); lit || loopBody(up) != nil {
+			return true
+		}
+	}
+	return true
+}
+
+// unconditional reports whether the first turn of a loop is sure to reach an
+// append: it stands in the body itself, behind nothing that jumps.
+func unconditional(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
+	for _, s := range body.List {
+		if own[s] {
+			return true
+		}
+		if p.Effects(s).Jumps || continues(p, s) {
+			return false
+		}
+	}
+	return false
+}
+
+func continues(p *mutate.Pass, s ast.Stmt) bool {
+	for b := range mutate.Nodes[*ast.BranchStmt](p, s) {
+		if b.Tok != token.FALLTHROUGH {
+			return true
+		}
+	}
+	return false
+}
+
+// preallocEdit allocates where the slice is declared when it was empty there,
+// in front of the loop when it was nil, and at the first append when the loop
+// may append nothing.
+func preallocEdit(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at ast.Stmt) mutate.Edit {
+	name := v.Name()
+	if kind == "empty" {
+		made := fmt.Sprintf("make(%s, 0, %s)", typ, b.capacity())
+		d, _ := declaration(p, decl)
+		if list, i := p.Siblings(decl); i+1 < len(list) && list[i+1] == loop {
+			return p.Replace(d.Value, made)
+		}
+		return before(p, loop, fmt.Sprintf("%s = %s", name, made))
+	}
+	if every {
+		return before(p, loop, fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text))
+	}
+	return before(p, at, fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name, typ, b.text))
+}

@@ -1,0 +1,122 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// runeSlice is S9.
+var runeSlice = &mutate.Mutator{
+	Name: "rune-slice",
+	Doc: "Range over the string instead of over a slice of its runes, which costs four bytes a character and an allocation. Legal because " +
+		"range decodes runes as the conversion does, invalid bytes included, and the rune's number is not used.",
+	Before: `for _, r := range []rune(s) {
+	use(r)
+}`,
+	After: `for _, r := range s {
+	use(r)
+}`,
+	Class:   beagle.E0,
+	Gain:    2,
+	Find:    findRuneSlice,
+	Rewrite: precomputed,
+}
+
+func findRuneSlice(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		if from, ok := converts(p, r.X, "[]rune"); ok && isBlank(r.Key) {
+			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))
+		}
+	}
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok || d.Value == nil {
+			continue
+		}
+		if from, ok := converts(p, d.Value, "[]rune"); ok && stable(p, from, p.FuncOf(d.Stmt).Body) {
+			if edits := onlyRanged(p, d, from); edits != nil {
+				sites = append(sites, site(d.Stmt, d.Name.Name+" := "+p.Text(d.Value), edits...))
+			}
+		}
+	}
+	return sites
+}
+
+// onlyRanged rewrites a variable that holds the runes when all that is done
+// with it is to go through it and to count it.
+func onlyRanged(p *mutate.Pass, d declared, from ast.Expr) []mutate.Edit {
+	uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
+	if !ok || len(uses) == 0 {
+		return nil
+	}
+	edits := []mutate.Edit{p.Delete(d.Stmt)}
+	done := map[ast.Node]bool{}
+	for _, id := range uses {
+		if loop := loopOver(p, id, d); loop != nil {
+			if !done[loop] {
+				done[loop] = true
+				edits = append(edits, rangeRunes(p, loop, from)...)
+			}
+			continue
+		}
+		call, ok := p.Parent(id).(*ast.CallExpr)
+		if _, isLen := p.IsBuiltin(call, "len"); !ok || !isLen {
+			return nil
+		}
+		pkg, imports := p.Import("unicode/utf8")
+		if len(done) > 0 || len(imports) > 0 && len(edits) > 1 {
+			imports = nil
+			if _, missing := p.Import("unicode/utf8"); len(missing) > 0 {
+				return nil // one count is enough of a reason
+			}
+		}
+		edits = append(edits, append(imports, p.Replace(call, pkg+".RuneCountInString("+p.Text(from)+")"))...)
+	}
+	return edits
+}
+
+// loopOver is the loop that reads the runes one after the other and to which
+// this use belongs.
+func loopOver(p *mutate.Pass, id *ast.Ident, d declared) ast.Stmt {
+	for _, up := range p.Path(id) {
+		s, ok := up.(ast.Stmt)
+		if !ok || loopBody(s) == nil {
+			continue
+		}
+		if l, ok := p.Elements(s); ok && l.Seq == d.Var && l.Start == 0 && l.Plain && allElems(p, l) {
+			return s
+		}
+	}
+	return nil
+}
+
+// allElems reports whether the loop uses the sequence for its elements alone.
+func allElems(p *mutate.Pass, l *mutate.ElementLoop) bool {
+	return len(p.Uses(l.Seq, l.Body)) == len(l.Elems) && (l.Value == nil || len(l.Elems) == 0)
+}
+
+func rangeRunes(p *mutate.Pass, s ast.Stmt, from ast.Expr) []mutate.Edit {
+	l, _ := p.Elements(s)
+	name := "_"
+	if l.Value != nil {
+		name = l.Value.Name()
+	} else if len(l.Elems) > 0 {
+		name = p.Fresh("r", "c")
+	}
+	head := "for _, " + name + " := range " + p.Text(from) + " {"
+	if name == "_" {
+		head = "for range " + p.Text(from) + " {"
+	}
+	edits := []mutate.Edit{p.Span(s.Pos(), l.Body.Lbrace+1, head)}
+	for _, e := range l.Elems {
+		if lhs, rhs, ok := assigned(asStmt(p.Parent(e)), token.DEFINE); ok && rhs == ast.Expr(e) && p.Text(lhs) == name {
+			return nil
+		}
+		edits = append(edits, p.Replace(e, name))
+	}
+	return edits
+}

@@ -1,0 +1,218 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// sortFunc is O1.
+var sortFunc = &mutate.Mutator{
+	Name: "sort-func",
+	Doc: "Sort with slices.SortFunc instead of sort.Slice, which swaps by reflection and calls the comparison with indexes. Legal because both " +
+		"run the same algorithm with the same answers; keys are integers, strings or times, for which comparing is a total order.",
+	Before: `sort.Slice(users, func(i, j int) bool { return users[i].Name < users[j].Name })`,
+	After:  `slices.SortFunc(users, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })`,
+	Class:  beagle.E0,
+	Gain:   1.8,
+	Find:   findSortFunc,
+	Rewrite: func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+		return s.Data.(*sortCall).rewrite(p)
+	},
+}
+
+// A sortCall is sort.Slice(x, less) with a less that compares keys.
+type sortCall struct {
+	call   *ast.CallExpr
+	slice  *types.Var
+	elem   string
+	stable bool
+	i, j   *types.Var
+	keys   []sortKey
+}
+
+// A sortKey is compared when all keys before it are equal.
+type sortKey struct {
+	less, more ast.Expr // the key of the one that sorts first, of the other
+	reversed   bool     // the first is x[j]'s
+	method     string   // "Before": times
+}
+
+func findSortFunc(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if s, ok := parseSort(p, call); ok {
+			sites = append(sites, mutate.Site{Node: call, Label: "sort of " + s.slice.Name(), Data: s})
+		}
+	}
+	return sites
+}
+
+func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
+	_, slice := p.IsCall(call, "sort", "Slice")
+	_, stable := p.IsCall(call, "sort", "SliceStable")
+	if !slice && !stable || len(call.Args) != 2 {
+		return nil, false
+	}
+	s := &sortCall{call: call, stable: stable, slice: p.Var(call.Args[0])}
+	lit, ok := call.Args[1].(*ast.FuncLit)
+	if s.slice == nil || !ok || !isSlice(s.slice.Type()) {
+		return nil, false
+	}
+	if s.elem, ok = typeText(p, s.slice.Type().Underlying().(*types.Slice).Elem()); !ok {
+		return nil, false
+	}
+	var names []*ast.Ident
+	for _, f := range lit.Type.Params.List {
+		names = append(names, f.Names...)
+	}
+	if len(names) != 2 {
+		return nil, false
+	}
+	s.i, _ = p.Info.Defs[names[0]].(*types.Var)
+	s.j, _ = p.Info.Defs[names[1]].(*types.Var)
+	return s, s.i != nil && s.j != nil && s.parseLess(p, lit.Body.List) && s.indexesOnly(p, lit.Body)
+}
+
+// parseLess reads `if x[i].A != x[j].A { return x[i].A < x[j].A }` any number
+// of times, then `return x[i].B < x[j].B`.
+func (s *sortCall) parseLess(p *mutate.Pass, list []ast.Stmt) bool {
+	for n, st := range list {
+		if ret, ok := st.(*ast.ReturnStmt); ok {
+			return n == len(list)-1 && s.key(p, ret, nil)
+		}
+		branch, ok := st.(*ast.IfStmt)
+		if !ok || branch.Init != nil || branch.Else != nil || len(branch.Body.List) != 1 {
+			return false
+		}
+		ret, ok := branch.Body.List[0].(*ast.ReturnStmt)
+		cond, isBinary := ast.Unparen(branch.Cond).(*ast.BinaryExpr)
+		if !ok || !isBinary || cond.Op != token.NEQ || !s.key(p, ret, cond) {
+			return false
+		}
+	}
+	return false
+}
+
+// key reads `return x[i].K < x[j].K`; unequal is the test in front of it.
+func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryExpr) bool {
+	if len(ret.Results) != 1 {
+		return false
+	}
+	var k sortKey
+	switch e := ast.Unparen(ret.Results[0]).(type) {
+	case *ast.BinaryExpr:
+		if e.Op != token.LSS && e.Op != token.GTR || kindOf0(p, e.X)&(types.IsInteger|types.IsString) == 0 {
+			return false
+		}
+		k.less, k.more = e.X, e.Y
+		if e.Op == token.GTR {
+			k.less, k.more = e.Y, e.X
+		}
+	case *ast.CallExpr:
+		if _, ok := p.IsCall(e, "time", "Time.Before"); !ok {
+			return false
+		}
+		k.less, k.more, k.method = e.Fun.(*ast.SelectorExpr).X, e.Args[0], "Before"
+	default:
+		return false
+	}
+	first, second := s.with(p, k.less, "?"), s.with(p, k.more, "?")
+	if first != second || !s.oneSided(p, k.less) || !s.oneSided(p, k.more) || s.mentions(p, k.less, s.i) == s.mentions(p, k.more, s.i) {
+		return false
+	}
+	k.reversed = s.mentions(p, k.less, s.j)
+	if f := p.Effects(k.less); f.Writes {
+		return false
+	}
+	if unequal != nil && (k.method != "" || s.with(p, unequal.X, "?") != first || s.with(p, unequal.Y, "?") != first || s.mentions(p, unequal.X, s.i) == s.mentions(p, unequal.Y, s.i)) {
+		return false
+	}
+	s.keys = append(s.keys, k)
+	return true
+}
+
+// kindOf0 is the kind of an ordered type; methods do not matter to <.
+func kindOf0(p *mutate.Pass, e ast.Expr) types.BasicInfo {
+	if t := p.Info.TypeOf(e); t != nil {
+		if b, ok := t.Underlying().(*types.Basic); ok {
+			return b.Info()
+		}
+	}
+	return 0
+}
+
+func (s *sortCall) mentions(p *mutate.Pass, e ast.Expr, v *types.Var) bool { return len(p.Uses(v, e)) > 0 }
+
+// oneSided: either x[i] or x[j] occurs, not both.
+func (s *sortCall) oneSided(p *mutate.Pass, e ast.Expr) bool {
+	return s.mentions(p, e, s.i) != s.mentions(p, e, s.j)
+}
+
+// with writes a key with name in place of x[i] and x[j].
+func (s *sortCall) with(p *mutate.Pass, e ast.Expr, name string) string {
+	return p.TextWith(e, func(n ast.Node) (string, bool) {
+		ix, ok := n.(*ast.IndexExpr)
+		if ok && p.Var(ix.X) == s.slice && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j) {
+			return name, true
+		}
+		return "", false
+	})
+}
+
+// indexesOnly reports whether i and j are used for nothing but x[i] and x[j],
+// and x in no other way.
+func (s *sortCall) indexesOnly(p *mutate.Pass, body ast.Node) bool {
+	n := 0
+	for ix := range mutate.Nodes[*ast.IndexExpr](p, body) {
+		if p.Var(ix.X) == s.slice && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j) {
+			n++
+		}
+	}
+	return n == len(p.Uses(s.i, body))+len(p.Uses(s.j, body)) && n == len(p.Uses(s.slice, body))
+}
+
+func (s *sortCall) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
+	name := "SortFunc"
+	if s.stable {
+		name = "SortStableFunc"
+	}
+	// The parameters shadow nothing that the keys use.
+	a, b := p.Fresh("a"), p.Fresh("b")
+	text := fmt.Sprintf("slices.%s(%s, func(%s, %s %s) int {", name, s.slice.Name(), a, b, s.elem)
+	for n, k := range s.keys {
+		if n == len(s.keys)-1 {
+			text += s.tail(len(s.keys), "return "+s.compare(p, k, a, b)) + "}"
+			break
+		}
+		c := p.Fresh("c")
+		text += fmt.Sprintf("\nif %s := %s; %s != 0 {\nreturn %s\n}", c, s.compare(p, k, a, b), c, c)
+	}
+	return withImports(p, []mutate.Edit{p.Replace(s.call, text+")")}, "slices", "cmp", "strings"), nil
+}
+
+func (s *sortCall) tail(keys int, text string) string {
+	if keys == 1 && !strings.Contains(text, "\n") && len(text) < 70 {
+		return " " + text + " "
+	}
+	return "\n" + text + "\n"
+}
+
+func (s *sortCall) compare(p *mutate.Pass, k sortKey, a, b string) string {
+	if k.reversed {
+		a, b = b, a
+	}
+	first, second := s.with(p, k.less, a), s.with(p, k.more, b)
+	switch {
+	case k.method != "":
+		return first + ".Compare(" + second + ")"
+	case isExactString(p, k.less):
+		return "strings.Compare(" + first + ", " + second + ")"
+	}
+	return "cmp.Compare(" + first + ", " + second + ")"
+}

@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// sortKeys is O4.
+var sortKeys = &mutate.Mutator{
+	Name: "sort-keys",
+	Doc: "Compute the sort key of every element once instead of twice in every comparison. Legal because the key function has no effects and " +
+		"cannot panic, so it gives the same keys however often it is called.",
+	Before: `sort.Slice(names, func(i, j int) bool {
+	return strings.ToLower(names[i]) < strings.ToLower(names[j])
+})`,
+	After: `type keyed struct {
+	key  string
+	elem string
+}
+byKey := make([]keyed, len(names))
+for i, e := range names {
+	byKey[i] = keyed{strings.ToLower(e), e}
+}
+slices.SortFunc(byKey, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+for i := range byKey {
+	names[i] = byKey[i].elem
+}`,
+	Class:   beagle.E0,
+	Gain:    2,
+	Find:    findSortKeys,
+	Rewrite: rewriteSortKeys,
+}
+
+func findSortKeys(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for st := range mutate.Nodes[*ast.ExprStmt](p, nil) {
+		call, ok := st.X.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		s, ok := parseSort(p, call)
+		if !ok || len(s.keys) != 1 || s.keys[0].method != "" || !callsSomething(p, s.keys[0].less) {
+			continue
+		}
+		sites = append(sites, mutate.Site{Node: call, Label: "keys of " + s.slice.Name(), Data: s})
+	}
+	return sites
+}
+
+// callsSomething reports whether the key is worth keeping: it calls a function
+// that is pure but for the element that it reads.
+func callsSomething(p *mutate.Pass, key ast.Expr) bool {
+	found := false
+	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
+		if p.Info.Types[call.Fun].IsType() {
+			continue
+		}
+		fn := p.Callee(call)
+		if fn == nil || fn.Pkg() == nil {
+			return false
+		}
+		for _, arg := range call.Args {
+			if f := p.Effects(arg); f.Writes {
+				return false
+			}
+		}
+		if f := p.Effects(call); f.Writes || f.Panics && !panicsByElement(p, call) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// panicsByElement reports whether all that may panic in a call of a pure
+// standard function is x[i] itself, which is within bounds while sorting.
+func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
+	for _, arg := range call.Args {
+		e := ast.Unparen(arg)
+		for {
+			sel, ok := e.(*ast.SelectorExpr)
+			if !ok {
+				break
+			}
+			if s := p.Info.Selections[sel]; s == nil || s.Indirect() {
+				return false
+			}
+			e = ast.Unparen(sel.X)
+		}
+		if ix, ok := e.(*ast.IndexExpr); ok && p.Var(ix.X) != nil && p.Var(ix.Index) != nil {
+			continue
+		}
+		if !p.Pure(e) {
+			return false
+		}
+	}
+	bare := &ast.CallExpr{Fun: call.Fun}
+	f := p.Effects(bare)
+	return !f.Writes && !f.Panics
+}
+
+func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	s := site.Data.(*sortCall)
+	k := s.keys[0]
+	keyType, ok := typeText(p, p.Info.TypeOf(k.less))
+	if !ok {
+		return nil, fmt.Errorf("the type of the key cannot be written here")
+	}
+	typ, byKey, i, e, a, b := p.Fresh("keyed"), p.Fresh("byKey"), p.Fresh("i", "n"), p.Fresh("e", "elem"), p.Fresh("a"), p.Fresh("b")
+	name, x := "SortFunc", s.slice.Name()
+	if s.stable {
+		name = "SortStableFunc"
+	}
+	first, second := a, b
+	if k.reversed {
+		first, second = b, a
+	}
+	compare := "cmp.Compare"
+	if isExactString(p, k.less) {
+		compare = "strings.Compare"
+	}
+	text := fmt.Sprintf(`type %[1]s struct {
+	key %[2]s
+	elem %[3]s
+}
+%[4]s := make([]%[1]s, len(%[5]s)) // each key is computed once
+for %[6]s, %[7]s := range %[5]s {
+	%[4]s[%[6]s] = %[1]s{%[8]s, %[7]s}
+}
+slices.%[9]s(%[4]s, func(%[10]s, %[11]s %[1]s) int { return %[12]s(%[13]s.key, %[14]s.key) })
+for %[6]s := range %[4]s {
+	%[5]s[%[6]s] = %[4]s[%[6]s].elem
+}`, typ, keyType, s.elem, byKey, x, i, e, s.with(p, k.less, e), name, a, b, compare, first, second)
+	return withImports(p, []mutate.Edit{p.Replace(s.call, text)}, "slices", "cmp", "strings"), nil
+}

@@ -1,0 +1,182 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// splitFirst is S4.
+var splitFirst = &mutate.Mutator{
+	Name: "split-first",
+	Doc: "Look for the one separator that matters instead of splitting the whole string. Split allocates a slice of all parts, of which " +
+		"one is used. Legal because the separator is a non-empty constant; with an empty one, Split takes runes apart.",
+	Before:  `host := strings.Split(addr, ":")[0]`,
+	After:   `host, _, _ := strings.Cut(addr, ":")`,
+	Class:   beagle.E0,
+	Gain:    4,
+	Find:    findSplitFirst,
+	Params:  splitForms,
+	Rewrite: rewriteSplitFirst,
+}
+
+type splitSite struct {
+	kind string // "first", "last", "count"
+	node ast.Expr
+	str  ast.Expr
+	sep  ast.Expr
+	stmt ast.Stmt  // `x := Split(...)[0]` or the statement before which to cut
+	drop *declared // the variable of the parts, when they are kept in one
+}
+
+func findSplitFirst(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	add := func(s splitSite) {
+		sites = append(sites, mutate.Site{Node: s.node, Label: s.kind + " of " + p.Text(s.node), Data: s})
+	}
+	for e := range mutate.Nodes[ast.Expr](p, nil) {
+		if s, ok := splitUse(p, e, splitCall); ok {
+			add(s)
+		}
+	}
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok || d.Value == nil {
+			continue
+		}
+		if _, _, ok := splitCall(p, d.Value); !ok {
+			continue
+		}
+		uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
+		if !ok || len(uses) != 1 || p.InLoop(uses[0]) && !p.InLoop(d.Stmt) {
+			continue
+		}
+		if s, ok := partsUse(p, d, uses[0]); ok {
+			add(s)
+		}
+	}
+	return sites
+}
+
+// partsUse is the only use of a variable that holds the parts: parts[0].
+func partsUse(p *mutate.Pass, d declared, id *ast.Ident) (s splitSite, ok bool) {
+	str, sep, _ := splitCall(p, d.Value)
+	asParts := func(p *mutate.Pass, e ast.Expr) (ast.Expr, ast.Expr, bool) {
+		return str, sep, ast.Unparen(e) == ast.Expr(id)
+	}
+	up, isExpr := p.Parent(id).(ast.Expr)
+	if !isExpr || !stable(p, str, p.FuncOf(id).Body) {
+		return s, false
+	}
+	if s, ok = splitUse(p, up, asParts); ok {
+		s.drop = &d
+	}
+	return s, ok
+}
+
+// splitCall recognises strings.Split with a constant, non-empty separator.
+func splitCall(p *mutate.Pass, e ast.Expr) (str, sep ast.Expr, ok bool) {
+	call, ok := p.IsCall(e, "strings", "Split", "SplitN")
+	if !ok || len(call.Args) == 3 && !p.IsInt(call.Args[2], -1) {
+		return nil, nil, false
+	}
+	text, ok := constString(p, call.Args[1])
+	return call.Args[0], call.Args[1], ok && text != ""
+}
+
+// splitUse recognises Split(s, sep)[0] and len(Split(s, sep)).
+func splitUse(p *mutate.Pass, e ast.Expr, split func(*mutate.Pass, ast.Expr) (ast.Expr, ast.Expr, bool)) (s splitSite, ok bool) {
+	s.node = e
+	if call, yes := p.IsBuiltin(e, "len"); yes && e == ast.Expr(call) {
+		s.kind = "count"
+		s.str, s.sep, ok = split(p, call.Args[0])
+		return s, ok
+	}
+	ix, yes := e.(*ast.IndexExpr)
+	if !yes || !p.IsInt(ix.Index, 0) {
+		return s, false
+	}
+	s.kind = "first"
+	if s.str, s.sep, ok = split(p, ix.X); !ok || !p.Pure(s.str) || len(p.Path(e)) < 2 {
+		return s, false
+	}
+	if assignedTo(p, e) {
+		return s, false
+	}
+	s.stmt, ok = hoistable(p, e)
+	return s, ok
+}
+
+// assignedTo reports whether e is the target of an assignment or its address
+// is taken.
+func assignedTo(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		for _, l := range up.Lhs {
+			if ast.Unparen(l) == e {
+				return true
+			}
+		}
+	case *ast.UnaryExpr:
+		return up.Op == token.AND
+	case *ast.IncDecStmt:
+		return true
+	}
+	return false
+}
+
+func splitForms(p *mutate.Pass, s mutate.Site) []mutate.Param {
+	sp := s.Data.(splitSite)
+	if sp.kind == "count" {
+		return []mutate.Param{{Label: "count"}}
+	}
+	out := []mutate.Param{{Label: "cut", Value: "cut"}}
+	if text, _ := constString(p, sp.sep); len(text) == 1 && sp.target(p) != "" {
+		out = append(out, mutate.Param{Label: "index", Value: "index"})
+	}
+	return out
+}
+
+// target is x in `x := Split(...)[0]`, or "".
+func (s *splitSite) target(p *mutate.Pass) string {
+	lhs, rhs, ok := assigned(s.stmt, token.DEFINE)
+	if id, isIdent := lhs.(*ast.Ident); ok && isIdent && rhs == s.node && id.Name != "_" {
+		if v, isVar := p.Info.Defs[id].(*types.Var); isVar && v != nil {
+			return id.Name
+		}
+	}
+	return ""
+}
+
+func rewriteSplitFirst(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	s := site.Data.(splitSite)
+	pkg, edits := p.Import("strings")
+	str, sep := p.Text(s.str), p.Text(s.sep)
+	if s.drop != nil {
+		edits = append(edits, p.Delete(s.drop.Stmt))
+	}
+	if s.kind == "count" {
+		text := fmt.Sprintf("%s.Count(%s, %s) + 1", pkg, str, sep)
+		switch p.Parent(s.node).(type) {
+		case *ast.BinaryExpr:
+			text = "(" + text + ")"
+		}
+		return append(edits, p.Replace(s.node, text)), nil
+	}
+	x := s.target(p)
+	switch {
+	case x != "" && param.Value == "index":
+		c, _ := constString(p, s.sep)
+		i := p.Fresh("i", "at")
+		return append(edits, p.Replace(s.stmt, fmt.Sprintf("%s := %s\nif %s := %s.IndexByte(%s, %q); %s >= 0 {\n%s = %s[:%s]\n}",
+			x, str, i, pkg, x, c[0], i, x, x, i))), nil
+	case x != "":
+		return append(edits, p.Replace(s.stmt, fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", x, pkg, str, sep))), nil
+	}
+	head := p.Fresh("head", "first")
+	return append(edits, before(p, s.stmt, fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", head, pkg, str, sep)), p.Replace(s.node, head)), nil
+}

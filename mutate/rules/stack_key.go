@@ -1,0 +1,161 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// stackKey is S11.
+var stackKey = &mutate.Mutator{
+	Name: "stack-key",
+	Doc: "Build the composite key of a map lookup in a buffer on the stack. The concatenation allocates a string that lives for the lookup " +
+		"only. Legal because reading m[string(buf)] copies nothing and keeps nothing.",
+	Before: `return m[host+":"+port]`,
+	After: `var scratch [64]byte // holds most keys without an allocation
+key := append(scratch[:0], host...)
+key = append(key, ':')
+key = append(key, port...)
+return m[string(key)]`,
+	Class:   beagle.E0,
+	Gain:    1.8,
+	Find:    findStackKey,
+	Params:  keySizes,
+	Rewrite: rewriteStackKey,
+}
+
+type keySite struct {
+	expr  ast.Expr  // the concatenation
+	stmt  ast.Stmt  // before which the key is built
+	decl  *declared // key := a + b, when the key has a name
+	reads []*ast.Ident
+	parts []piece
+}
+
+func findStackKey(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
+		if !isMapRead(p, ix) || !isExactString(p, ix.Index) {
+			continue
+		}
+		parts := keyParts(p, ix.Index)
+		if len(parts) < 2 {
+			continue
+		}
+		if stmt, ok := hoistable(p, ix.Index); ok {
+			sites = append(sites, mutate.Site{Node: ix, Label: "key " + p.Text(ix.Index), Data: keySite{expr: ix.Index, stmt: stmt, parts: parts}})
+		}
+	}
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.String) {
+			continue
+		}
+		parts := keyParts(p, d.Value)
+		uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
+		if len(parts) < 2 || !ok || !onlyLookups(p, uses) {
+			continue
+		}
+		sites = append(sites, mutate.Site{Node: d.Stmt, Label: "key " + d.Var.Name(), Data: keySite{d.Value, d.Stmt, &d, uses, parts}})
+	}
+	return sites
+}
+
+// isMapRead reports whether ix reads a map with string keys. A store would
+// have to make the string anyway.
+func isMapRead(p *mutate.Pass, ix *ast.IndexExpr) bool {
+	t := p.Info.TypeOf(ix.X)
+	if t == nil {
+		return false
+	}
+	m, ok := t.Underlying().(*types.Map)
+	return ok && isBasicType(m.Key(), types.String) && !assignedTo(p, ix)
+}
+
+func onlyLookups(p *mutate.Pass, uses []*ast.Ident) bool {
+	for _, id := range uses {
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || ast.Unparen(ix.Index) != ast.Expr(id) || !isMapRead(p, ix) {
+			return false
+		}
+	}
+	return len(uses) > 0
+}
+
+// keyParts takes a concatenation apart whose operands are pure.
+func keyParts(p *mutate.Pass, e ast.Expr) []piece {
+	if p.Info.Types[e].Value != nil {
+		return nil
+	}
+	var out []piece
+	for _, op := range operandsOfSum(e) {
+		if s, ok := constString(p, op); ok {
+			out = append(out, piece{text: s})
+			continue
+		}
+		if !p.Pure(op) {
+			return nil
+		}
+		out = append(out, piece{arg: op, verb: 's'})
+	}
+	return joinTexts(out)
+}
+
+func operandsOfSum(e ast.Expr) []ast.Expr {
+	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD {
+		return append(operandsOfSum(b.X), operandsOfSum(b.Y)...)
+	}
+	return []ast.Expr{ast.Unparen(e)}
+}
+
+func keySizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
+	var out []mutate.Param
+	for _, n := range []int{64, 128, 256} {
+		if n >= percentile99(p) || n == 256 {
+			out = append(out, mutate.Param{Label: itoa(n), Value: n})
+		}
+	}
+	return out[:min(2, len(out))]
+}
+
+// appendKeyPart appends numbers and conversions without a string in between.
+func appendKeyPart(p *mutate.Pass, b string, q piece) string {
+	if call, ok := q.arg.(*ast.CallExpr); ok {
+		if _, itoa := p.IsCall(call, "strconv", "Itoa"); itoa {
+			return appendForm(p, b, piece{arg: call.Args[0], verb: 'd'})
+		}
+		if from, ok := converts(p, call, "string"); ok {
+			return "append(" + b + ", " + p.Text(from) + "...)"
+		}
+	}
+	return appendForm(p, b, q)
+}
+
+func rewriteStackKey(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	k := s.Data.(keySite)
+	array, name := p.Fresh("scratch"), p.Fresh("key")
+	if k.decl != nil {
+		name = k.decl.Var.Name()
+	}
+	lines := []string{
+		fmt.Sprintf("var %s [%d]byte // holds most keys without an allocation", array, param.Value),
+		fmt.Sprintf("%s := %s", name, appendKeyPart(p, array+"[:0]", k.parts[0])),
+	}
+	for _, q := range k.parts[1:] {
+		lines = append(lines, fmt.Sprintf("%s = %s", name, appendKeyPart(p, name, q)))
+	}
+	text := strings.Join(lines, "\n")
+	if k.decl == nil {
+		return withImports(p, []mutate.Edit{before(p, k.stmt, text), p.Replace(k.expr, "string("+name+")")}, "strconv"), nil
+	}
+	edits := []mutate.Edit{p.Replace(k.decl.Stmt, text)}
+	for _, id := range k.reads {
+		edits = append(edits, p.Replace(id, "string("+name+")"))
+	}
+	return withImports(p, edits, "strconv"), nil
+}

@@ -1,0 +1,232 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// stackScratch is A3.
+var stackScratch = &mutate.Mutator{
+	Name: "stack-scratch",
+	Doc: "Start a scratch slice in an array on the stack; longer contents still move to the heap by themselves. It saves the allocation and " +
+		"the garbage collector's work. Legal because the slice stays in the function and its capacity and nil-ness are not looked at; a negative size panics with another text.",
+	Before: `buf := make([]byte, 0, len(s))
+for i := range len(s) {
+	buf = append(buf, lower(s[i]))
+}
+return table[string(buf)]`,
+	After: `var scratch [64]byte // holds most contents without an allocation
+buf := scratch[:0]
+for i := range len(s) {
+	buf = append(buf, lower(s[i]))
+}
+return table[string(buf)]`,
+	Class:   beagle.E1,
+	Gain:    1.7,
+	Find:    findStackScratch,
+	Params:  scratchSizes,
+	Rewrite: rewriteStackScratch,
+}
+
+type scratchSite struct {
+	decl   declared
+	elem   string   // element type as written
+	length ast.Expr // of make([]T, n); nil when it starts empty
+	size   int64    // of an element
+}
+
+func findStackScratch(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok {
+			continue
+		}
+		s := scratchSite{decl: d}
+		if !s.empty(p) || !staysHere(p, d.Var) {
+			continue
+		}
+		sites = append(sites, mutate.Site{Node: d.Stmt, Label: "scratch slice " + d.Var.Name(), Data: s})
+	}
+	return sites
+}
+
+// empty recognises the ways to start a slice that the compiler cannot put on
+// the stack: of unknown size, or growing.
+func (s *scratchSite) empty(p *mutate.Pass) bool {
+	slice, ok := s.decl.Var.Type().(*types.Slice)
+	if !ok {
+		return false
+	}
+	s.size = types.SizesFor("gc", "amd64").Sizeof(slice.Elem())
+	call, made := p.IsBuiltin(s.decl.Value, "make")
+	if !made {
+		kind, typ := emptyValue(p, s.decl)
+		s.elem = typ
+		return s.setElem() && kind != "" && grows(p, s.decl.Var)
+	}
+	s.elem = p.Text(call.Args[0])
+	if !s.setElem() {
+		return false
+	}
+	for _, n := range call.Args[1:] {
+		if _, constant := p.Int(n); constant && !p.IsInt(n, 0) {
+			return false // the compiler knows the size
+		}
+	}
+	if len(call.Args) == 2 && !p.IsInt(call.Args[1], 0) {
+		s.length = call.Args[1]
+		return p.Pure(s.length) && isBasic(p, s.length, types.Int)
+	}
+	if len(call.Args) == 3 && (!p.IsInt(call.Args[1], 0) || !p.Pure(call.Args[2]) || !isLength(p, call.Args[2])) {
+		return false
+	}
+	return true
+}
+
+func (s *scratchSite) setElem() bool {
+	if len(s.elem) < 3 || s.elem[:2] != "[]" {
+		return false
+	}
+	s.elem = s.elem[2:]
+	return s.size > 0 && s.size <= 64
+}
+
+func grows(p *mutate.Pass, v *types.Var) bool {
+	for st := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(useOf(p, v))) {
+		if w, _, ok := appends(p, st); ok && w == v {
+			return true
+		}
+	}
+	return false
+}
+
+func useOf(p *mutate.Pass, v *types.Var) ast.Node {
+	if uses := p.Uses(v, p.File); len(uses) > 0 {
+		return uses[0]
+	}
+	return p.File.Name
+}
+
+// staysHere reports whether nothing keeps the slice, compares it with nil or
+// asks for its capacity: it is appended to, indexed, ranged over, measured,
+// converted to a string, or handed to a function that keeps nothing.
+func staysHere(p *mutate.Pass, v *types.Var) bool {
+	if captured(p, v) {
+		return false
+	}
+	for _, id := range p.Uses(v, p.File) {
+		if !harmless(p, v, id) {
+			return false
+		}
+	}
+	return true
+}
+
+func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		if w, _, ok := appends(p, up); ok && w == v {
+			return true
+		}
+		lhs, rhs, ok := assigned(up, assignTokens...)
+		if !ok || p.Var(lhs) != v {
+			return false
+		}
+		sl, ok := rhs.(*ast.SliceExpr) // buf = buf[:0]
+		return ok && p.Var(sl.X) == v && !sl.Slice3
+	case *ast.IndexExpr:
+		u, addr := p.Parent(up).(*ast.UnaryExpr)
+		return up.X == e && !(addr && u.Op.String() == "&")
+	case *ast.RangeStmt:
+		return up.X == e
+	case *ast.SliceExpr:
+		return up.X == e && !up.Slice3 && harmless(p, v, up)
+	case *ast.CallExpr:
+		return harmlessCall(p, v, up, e)
+	}
+	return false
+}
+
+func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) bool {
+	if p.Info.Types[call.Fun].IsType() {
+		return p.Basic(call) == types.String
+	}
+	if w, c, ok := appends(p, p.Parent(call)); ok && c == call && w == v {
+		return call.Args[0] == e || call.Ellipsis.IsValid()
+	}
+	switch f := p.Callee(call).(type) {
+	case *types.Builtin:
+		return slices.Contains([]string{"len", "copy", "clear"}, f.Name()) || f.Name() == "append" && call.Args[0] != e && call.Ellipsis.IsValid()
+	case *types.Func:
+		return keepsNothing(p, f, call, v)
+	}
+	return false
+}
+
+// keepsNothing reports whether a call only reads the slice: a function of the
+// standard library without effects whose result holds no memory, a strconv or
+// utf8 append, a sort.
+func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Var) bool {
+	if f.Pkg() == nil {
+		return false
+	}
+	switch f.Pkg().Path() {
+	case "strconv", "unicode/utf8":
+		if len(f.Name()) > 6 && f.Name()[:6] == "Append" {
+			st, ok := p.Parent(call).(ast.Stmt)
+			if !ok {
+				return false
+			}
+			lhs, rhs, ok := assigned(st, assignTokens...)
+			return ok && rhs == ast.Expr(call) && p.Var(lhs) == v
+		}
+	case "slices":
+		if slices.Contains([]string{"Sort", "SortFunc", "SortStableFunc", "Reverse"}, f.Name()) {
+			return true
+		}
+	}
+	sig := f.Signature()
+	if sig.Results().Len() != 1 || p.Effects(call).Writes || p.Decl(f) != nil {
+		return false
+	}
+	_, basic := sig.Results().At(0).Type().Underlying().(*types.Basic)
+	return basic
+}
+
+func scratchSizes(p *mutate.Pass, s mutate.Site) []mutate.Param {
+	site := s.Data.(scratchSite)
+	var out []mutate.Param
+	p99 := percentile99(p)
+	for _, n := range []int64{32, 64, 128, 256, 1024} {
+		if n*site.size > 4096 || len(out) >= 3 {
+			break
+		}
+		if n >= int64(p99) || n == 256 && len(out) == 0 {
+			out = append(out, mutate.Param{Label: fmt.Sprint(n), Value: n})
+		}
+	}
+	if len(out) == 0 {
+		out = []mutate.Param{{Label: "32", Value: int64(32)}}
+	}
+	return out
+}
+
+func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(scratchSite)
+	array, name := p.Fresh("scratch"), site.decl.Var.Name()
+	text := fmt.Sprintf("var %s [%d]%s // holds most contents without an allocation\n", array, param.Value, site.elem)
+	if site.length == nil {
+		text += fmt.Sprintf("%s := %s[:0]", name, array)
+	} else {
+		n := p.Text(site.length)
+		text += fmt.Sprintf("%s := %s[:]\nif %s <= len(%s) {\n%s = %s[:%s]\n} else {\n%s = make([]%s, %s)\n}",
+			name, array, n, array, name, name, n, name, site.elem, n)
+	}
+	return []mutate.Edit{p.Replace(site.decl.Stmt, text)}, nil
+}
