@@ -98,13 +98,17 @@ func (t *batch) direct(ctx context.Context, w *world, bin *Binary) error {
 	if err != nil {
 		return err
 	}
-	if err := t.compileMain(ctx, w, bin, archive); err != nil {
+	object, err := os.ReadFile(archive)
+	if err != nil {
+		return err
+	}
+	if err := t.makeMain(ctx, w, bin, archive, object); err != nil {
 		return err
 	}
 	bin.Compile = time.Since(start)
 	linked := make(chan error, 1)
 	go func() { linked <- b.link(ctx, bin) }()
-	err = t.inspect(bin, archive, notes)
+	err = t.inspect(bin, object, notes)
 	if lerr := <-linked; lerr != nil {
 		return lerr
 	}
@@ -121,28 +125,45 @@ func refusal(r sandbox.Result, err error) (string, error) {
 
 func mainText(pkgPath string) []byte {
 	return []byte(goBuildLine + "package main\n\nimport (\n\tbeaglert " + strconv.Quote(pkgPath+rtDir) +
-		"\n\ttarget " + strconv.Quote(pkgPath) + "\n)\n\nfunc main() { beaglert.Main(target.BeagleHarness()) }\n")
+		"\n\ttarget " + strconv.Quote(pkgPath) + "\n)\n\nfunc main() { beaglert.Main(beaglert.New(target.BeagleHarness())) }\n")
 }
 
-// compileMain compiles the main package, which instantiates rt for the
-// target's arguments, and writes the linker's configuration.
-func (t *batch) compileMain(ctx context.Context, w *world, bin *Binary, archive string) error {
+// makeMain makes the main package and writes the linker's configuration. The
+// main package instantiates rt for the target's arguments, which takes longer
+// than all the rest; so it is compiled for the first batch only and retargeted
+// for the others.
+func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive string, object []byte) error {
 	b := t.b
-	extra := map[string]string{b.target.PkgPath + rtDir: w.rt, b.target.PkgPath: archive}
-	config := filepath.Join(t.dir, "main.cfg")
 	w.mu.Lock()
-	text := importConfig(w.pkgs, b.target.PkgPath, extra)
+	first := w.main
+	text := importConfig(w.pkgs, b.target.PkgPath, map[string]string{b.target.PkgPath + rtDir: w.rt, b.target.PkgPath: archive})
 	w.mu.Unlock()
-	if err := write(config, text); err != nil {
+	bin.config, bin.main = filepath.Join(t.dir, "main.cfg"), filepath.Join(t.dir, "main.a")
+	if err := write(bin.config, text); err != nil {
 		return err
 	}
+	if first != nil {
+		if main, err := retarget(first, b.target.PkgPath, object); err == nil {
+			return write(bin.main, main)
+		}
+	}
+	if err := t.compileMain(ctx, bin); err != nil {
+		return err
+	}
+	main, err := os.ReadFile(bin.main)
+	w.mu.Lock()
+	w.main = main
+	w.mu.Unlock()
+	return err
+}
+
+func (t *batch) compileMain(ctx context.Context, bin *Binary) error {
 	src := filepath.Join(t.dir, "main.go")
-	if err := write(src, mainText(b.target.PkgPath)); err != nil {
+	if err := write(src, mainText(t.b.target.PkgPath)); err != nil {
 		return err
 	}
-	bin.main, bin.config = filepath.Join(t.dir, "main.a"), config
-	args := b.compileArgs(bin.main, "main", "go1.23", config, t.dir)
-	why, err := refusal(b.tool(ctx, "compile", append(args, src)...))
+	args := t.b.compileArgs(bin.main, "main", "go1.23", bin.config, t.dir)
+	why, err := refusal(t.b.tool(ctx, "compile", append(args, src)...))
 	if err == nil && why != "" {
 		err = fmt.Errorf("compiling the harness's main package: %s", why)
 	}
@@ -150,7 +171,7 @@ func (t *batch) compileMain(ctx context.Context, w *world, bin *Binary, archive 
 }
 
 // inspect reads what the compiler said and made.
-func (t *batch) inspect(bin *Binary, archive, notes string) error {
+func (t *batch) inspect(bin *Binary, archive []byte, notes string) error {
 	start := time.Now()
 	defer func() { bin.Inspect = time.Since(start) }()
 	bin.Static = make([]beagle.StaticFacts, len(t.ids))
@@ -158,11 +179,7 @@ func (t *batch) inspect(bin *Binary, archive, notes string) error {
 	if err != nil {
 		return fmt.Errorf("the compiler's account: %w", err)
 	}
-	text, err := os.ReadFile(archive)
-	if err != nil {
-		return err
-	}
-	o, _ := readObject(text) // an unknown format costs the code hash, no more
+	o, _ := readObject(archive) // an unknown format costs the code hash, no more
 	for _, i := range t.alive() {
 		f := t.files[i]
 		s := staticFacts(said[filepath.Base(t.variantFile(i))], f.Fset.Position(f.Func.Name.Pos()).Line)

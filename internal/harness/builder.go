@@ -71,6 +71,7 @@ type world struct {
 	dir     string
 	pkgs    map[string]*listed
 	rt      string // archive
+	main    []byte // archive of the main package as the first batch compiled it
 	config  string // of the compiler, for as many packages as listed says
 	listed  int
 }

@@ -153,13 +153,14 @@ func (b *Builder) goLink(ctx context.Context, bin *Binary) error {
 
 // archive finds in the go command's cache what it compiled the target's
 // package to.
-func (t *batch) archive(ctx context.Context, bin *Binary) string {
+func (t *batch) archive(ctx context.Context, bin *Binary) []byte {
 	args := append([]string{"list", "-export", "-f", "{{.Export}}"}, bin.goArgs[1:]...)
 	r, err := t.b.goBuild(ctx, nil, append(args, t.b.target.PkgPath)...)
 	if err != nil || !r.OK() {
-		return ""
+		return nil
 	}
-	return strings.TrimSpace(string(r.Stdout))
+	text, _ := os.ReadFile(strings.TrimSpace(string(r.Stdout)))
+	return text
 }
 
 // Fuzz builds a test binary with one fuzz target, FuzzBeagle, which compares
@@ -220,6 +221,6 @@ func (t *batch) fuzzText() []byte {
 	return []byte(goBuildLine + "package " + t.b.u.BuildName() + "\n\nimport (\n\tbeagletesting \"testing\"\n\n\tbeaglert " +
 		strconv.Quote(t.b.target.PkgPath+rtDir) + "\n)\n\n" +
 		"func FuzzBeagle(f *beagletesting.F) {\n" +
-		"\tbeaglert.FuzzTarget(f, BeagleHarness(), func(run func(beaglert.FuzzT, []byte)) {\n" +
+		"\tbeaglert.FuzzTarget(f, beaglert.New(BeagleHarness()), func(run func(beaglert.FuzzT, []byte)) {\n" +
 		"\t\tf.Fuzz(func(t *beagletesting.T, data []byte) { run(t, data) })\n\t})\n}\n")
 }

@@ -181,7 +181,7 @@ func (s *frame) shim(ids []string, in []int, globals []string) *shim {
 	for _, path := range sortedKeys(s.imports) {
 		fmt.Fprintf(&b, "\t%s %q\n", s.imports[path], path)
 	}
-	b.WriteString(")\n\nvar _ beaglereflect.Type\n\n" + s.header)
+	b.WriteString(")\n\n" + s.header)
 	out := &shim{order: in, first: bytes.Count(b.Bytes(), []byte("\n")) + 1}
 	for _, i := range in {
 		b.WriteString(s.version(i))
@@ -191,26 +191,33 @@ func (s *frame) shim(ids []string, in []int, globals []string) *shim {
 	return out
 }
 
+// register writes BeagleHarness, whose results are the parameters of rt.New.
+// The init function makes sure that the package has something to initialise:
+// the main package is compiled once and must know to do it for every batch.
 func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []string) {
-	b.WriteString("// BeagleHarness describes the target and its versions.\n//\n//go:noinline\n")
-	b.WriteString("func BeagleHarness() *beaglert.Harness[beagleArgs, beagleResults] {\n")
+	var evals, times strings.Builder
+	for i := range ids {
+		if slices.Contains(in, i) {
+			evals.WriteString("beagleEval" + suffix(i) + ", ")
+			times.WriteString("beagleTime" + suffix(i) + ", ")
+		} else {
+			evals.WriteString("nil, ")
+			times.WriteString("nil, ")
+		}
+	}
+	b.WriteString("func init() {\n")
 	for _, g := range append(slices.Clone(s.globals), globals...) {
 		b.WriteString("\t" + g + "\n")
 	}
-	b.WriteString("\treturn &beaglert.Harness[beagleArgs, beagleResults]{\n")
-	fmt.Fprintf(b, "\t\tParams: %#v,\n\t\tVariants: []beaglert.Variant[beagleArgs, beagleResults]{\n", s.names)
-	for i, id := range ids {
-		if slices.Contains(in, i) {
-			fmt.Fprintf(b, "\t\t\t{ID: %q, Eval: beagleEval%s, Time: beagleTime%s},\n", id, suffix(i), suffix(i))
-		} else {
-			fmt.Fprintf(b, "\t\t\t{ID: %q},\n", id)
-		}
-	}
-	b.WriteString("\t\t},\n\t\tTypes: beaglert.Types(\n")
+	b.WriteString("\tbeaglert.Linked = true\n}\n\n//go:noinline\n")
+	b.WriteString("func BeagleHarness() (ids, params []string, eval []func(*beagleArgs, *beagleResults), time []func([]beagleArgs), types []beaglereflect.Type) {\n")
+	fmt.Fprintf(b, "\tids = %#v\n\tparams = %#v\n", ids, s.names)
+	fmt.Fprintf(b, "\teval = []func(*beagleArgs, *beagleResults){%s}\n\ttime = []func([]beagleArgs){%s}\n", evals.String(), times.String())
+	b.WriteString("\ttypes = []beaglereflect.Type{\n")
 	for _, t := range s.types {
-		fmt.Fprintf(b, "\t\t\t%s,\n", t)
+		fmt.Fprintf(b, "\t\t%s,\n", t)
 	}
-	b.WriteString("\t\t),\n\t}\n}\n")
+	b.WriteString("\t}\n\treturn\n}\n")
 }
 
 // globalsOf registers what package-level variables point to: a sentinel error

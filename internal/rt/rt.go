@@ -62,6 +62,21 @@ func Types(ts ...reflect.Type) map[string]reflect.Type {
 	return table
 }
 
+// Linked is set by the shim's init function.
+var Linked bool
+
+// New puts a harness together. The shim in the target's package gives the
+// parts and not the whole, so that only the main package, which is compiled
+// once, holds the modes for the target's types. A nil function is a version
+// that did not compile.
+func New[A, R any](ids, params []string, eval []func(*A, *R), time []func([]A), types []reflect.Type) *Harness[A, R] {
+	h := &Harness[A, R]{Params: params, Types: Types(types...)}
+	for i, id := range ids {
+		h.Variants = append(h.Variants, Variant[A, R]{ID: id, Eval: eval[i], Time: time[i]})
+	}
+	return h
+}
+
 // Main carries out the request on standard input and exits.
 func Main[A, R any](h *Harness[A, R]) {
 	var q Request
