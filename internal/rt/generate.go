@@ -1,0 +1,630 @@
+package rt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+)
+
+// An Alphabet is what inputs are made of when every short one is tried: the
+// constants of the versions that are compared, their neighbours, and the
+// values where code tends to break.
+type Alphabet struct {
+	Bytes  []byte    `json:"bytes"` // letters of strings and byte slices, most interesting first
+	Texts  []string  `json:"texts"` // whole strings and pieces of them
+	Ints   []int64   `json:"ints"`
+	Floats []float64 `json:"floats"`
+	Lens   []int     `json:"lens"` // lengths to reach
+}
+
+// DefaultAlphabet knows nothing of the target.
+func DefaultAlphabet() Alphabet {
+	a := Alphabet{
+		Bytes:  []byte{'a', 0, 'b', 0x7f, 0x80, 0xff, ' ', 'A', '0', '_', 'z', 0xc3, 0xa9, '.'},
+		Texts:  []string{"é", "€", "\xed\xa0\x80", "\U0001f600", "K", "ſ"},
+		Ints:   []int64{0, 1, -1, 2, 3, -2, 7, 8, 10, 63, 64, 100, 127, 128, 255, 256, -128, -129, 1000, 65535, 65536, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64},
+		Floats: []float64{0, 1, -1, math.Copysign(0, -1), 0.5, 2, 1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64, -2.5},
+	}
+	for n := 0; n <= 20; n++ {
+		a.Lens = append(a.Lens, n)
+	}
+	a.Lens = append(a.Lens, 31, 32, 33, 63, 64, 65)
+	return a
+}
+
+// AddInt adds a constant and its neighbours, ahead of what is there.
+func (a *Alphabet) AddInt(n int64) {
+	list := []int64{n, n + 1, n - 1}
+	a.Ints = unique(append(list, a.Ints...))
+	if n >= 0 && n <= 255 {
+		a.Bytes = unique(append([]byte{byte(n), byte(n + 1), byte(n - 1)}, a.Bytes...))
+	}
+	if n > 0 && n <= 64 {
+		a.Lens = unique(append([]int{int(n), int(n) + 1, int(n) - 1, 2 * int(n), 2*int(n) + 1}, a.Lens...))
+	}
+}
+
+// AddText adds a string constant and its bytes.
+func (a *Alphabet) AddText(s string) {
+	a.Texts = unique(append([]string{s}, a.Texts...))
+	if len(s) <= 16 {
+		a.Bytes = unique(append([]byte(s), a.Bytes...))
+	}
+}
+
+// AddFloat adds a constant and its neighbours.
+func (a *Alphabet) AddFloat(f float64) {
+	a.Floats = append([]float64{f, math.Nextafter(f, math.Inf(1)), math.Nextafter(f, math.Inf(-1))}, a.Floats...)
+}
+
+func unique[T comparable](list []T) []T {
+	seen := make(map[T]bool, len(list))
+	return slices.DeleteFunc(slices.Clone(list), func(x T) bool {
+		was := seen[x]
+		seen[x] = true
+		return was
+	})
+}
+
+// Words are all small inputs over an alphabet, by number: the small ones of
+// each parameter first, combined with those of all other parameters.
+type Words[A any] struct {
+	s space
+}
+
+// NewWords plans at most limit inputs. Parameters share the number evenly;
+// what does not fit is sampled evenly rather than cut off.
+func NewWords[A any](alpha Alphabet, limit int, types map[string]reflect.Type) *Words[A] {
+	t := reflect.TypeOf((*A)(nil)).Elem()
+	g := newMaker(t.PkgPath(), types)
+	g.alpha = alpha
+	return &Words[A]{g.space(t, limit, 0)}
+}
+
+// Len is how many inputs there are.
+func (w *Words[A]) Len() int { return w.s.n }
+
+// At makes input i in a. All its memory is new.
+func (w *Words[A]) At(i int, a *A) {
+	*a = *new(A)
+	w.s.set(i, unsafe.Pointer(a))
+}
+
+// A space is a numbered set of values; set makes one in zeroed memory.
+type space struct {
+	n   int
+	set func(i int, p unsafe.Pointer)
+}
+
+// A maker makes values of any type.
+type maker struct {
+	own   string // package whose structs are filled field by field
+	types []reflect.Type
+	alpha Alphabet
+}
+
+func newMaker(own string, types map[string]reflect.Type) *maker {
+	g := &maker{own: own}
+	names := []string{"bool", "int", "string", "float64", "[]string", "*errors.errorString", "*strings.Reader", "*bytes.Reader", "*bytes.Buffer"}
+	for name := range types {
+		names = append(names, name)
+	}
+	slices.Sort(names[9:])
+	for _, n := range unique(names) {
+		g.types = append(g.types, lookupType(n, types))
+	}
+	return g
+}
+
+// dynamic lists the types that an interface value may have.
+func (g *maker) dynamic(t reflect.Type) (list []reflect.Type) {
+	for _, c := range g.types {
+		if c.AssignableTo(t) && c.Kind() != reflect.Interface {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// texted makes values of types with hidden fields from text.
+var texted = map[reflect.Type]func(text string) any{
+	reflect.TypeOf(errors.New("")):     func(s string) any { return errors.New(s) },
+	reflect.TypeOf(&strings.Reader{}):  func(s string) any { return strings.NewReader(s) },
+	reflect.TypeOf(&bytes.Reader{}):    func(s string) any { return bytes.NewReader([]byte(s)) },
+	reflect.TypeOf(&bytes.Buffer{}):    func(s string) any { return bytes.NewBufferString(s) },
+	reflect.TypeOf(&strings.Builder{}): func(s string) any { b := new(strings.Builder); b.WriteString(s); return b },
+	reflect.TypeOf(time.Time{}):        func(s string) any { return timeOf(s) },
+	reflect.TypeOf(netip.Addr{}):       func(s string) any { return addrOf(s) },
+}
+
+func timeOf(s string) time.Time {
+	if s == "" {
+		return time.Time{}
+	}
+	var b [8]byte
+	copy(b[:], s)
+	return time.Unix(int64(binary.LittleEndian.Uint64(b[:]))%(1<<33), int64(b[0])).UTC()
+}
+
+func addrOf(s string) netip.Addr {
+	b := []byte(s)
+	if a, ok := netip.AddrFromSlice(b); ok {
+		return a
+	}
+	if s == "" {
+		return netip.Addr{}
+	}
+	return netip.AddrFrom4([4]byte(append(b, 0, 0, 0)[:4]))
+}
+
+// closed reports whether values of t are left at zero because their fields
+// belong to somebody else.
+func (g *maker) closed(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := 0; i < t.NumField(); i++ {
+		if p := t.Field(i).PkgPath; p != "" && p != g.own {
+			return true
+		}
+	}
+	return false
+}
+
+// maxNesting bounds recursive types.
+const maxNesting = 4
+
+func (g *maker) space(t reflect.Type, budget, depth int) space {
+	budget = max(budget, 1)
+	if f := texted[t]; f != nil {
+		return mapped(g.texts(min(budget, 40)), func(s string, p unsafe.Pointer) { reflect.NewAt(t, p).Elem().Set(reflect.ValueOf(f(s))) })
+	}
+	if g.closed(t) {
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return space{min(2, budget), func(i int, p unsafe.Pointer) { *(*bool)(p) = i == 1 }}
+	case reflect.String:
+		return mapped(g.texts(budget), func(s string, p unsafe.Pointer) { *(*string)(p) = s })
+	case reflect.Struct:
+		return g.structs(t, budget, depth)
+	case reflect.Slice:
+		return g.slices(t, budget, depth)
+	case reflect.Array:
+		return g.arrays(t, budget, depth)
+	case reflect.Pointer:
+		return g.pointers(t, budget, depth)
+	case reflect.Map:
+		return g.maps(t, budget, depth)
+	case reflect.Interface:
+		return g.interfaces(t, budget, depth)
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	return g.numbers(t, budget)
+}
+
+// mapped is a space over values of another.
+func mapped[T any](list sequence[T], set func(T, unsafe.Pointer)) space {
+	return space{list.n, func(i int, p unsafe.Pointer) { set(list.at(i), p) }}
+}
+
+// A sequence is a numbered set of Go values.
+type sequence[T any] struct {
+	n  int
+	at func(i int) T
+}
+
+func listed[T any](list []T) sequence[T] {
+	return sequence[T]{len(list), func(i int) T { return list[i] }}
+}
+
+// chain puts sequences one after another as far as the budget reaches. The
+// first that does not fit whole is sampled.
+func chain[T any](budget int, parts ...sequence[T]) sequence[T] {
+	var ends []int
+	n := 0
+	for i, s := range parts {
+		if room := budget - n; s.n > room {
+			parts[i] = sampled(s, room)
+		}
+		n += parts[i].n
+		ends = append(ends, n)
+	}
+	return sequence[T]{n, func(i int) T {
+		k, _ := slices.BinarySearch(ends, i+1)
+		return parts[k].at(i - ends[k] + parts[k].n)
+	}}
+}
+
+// sampled takes n of a sequence, evenly.
+func sampled[T any](s sequence[T], n int) sequence[T] {
+	if n >= s.n {
+		return s
+	}
+	return sequence[T]{n, func(i int) T { return s.at(int(float64(i) * float64(s.n) / float64(n))) }}
+}
+
+// numbers lists the alphabet and its neighbourhood, then all numbers if they
+// are few.
+func (g *maker) numbers(t reflect.Type, budget int) space {
+	c := coderOf(t)
+	if c.size <= 2 && t.Kind() != reflect.Float32 {
+		all := 1 << (8 * c.size)
+		if budget >= all {
+			return space{all, func(i int, p unsafe.Pointer) { setBits(p, c.size, uint64(i)) }}
+		}
+	}
+	if k := t.Kind(); k >= reflect.Float32 && k <= reflect.Complex128 {
+		return mapped(sampled(listed(g.alpha.Floats), budget), func(f float64, p unsafe.Pointer) {
+			v := reflect.NewAt(t, p).Elem()
+			if v.CanFloat() {
+				v.SetFloat(f)
+			} else {
+				v.SetComplex(complex(f, -f))
+			}
+		})
+	}
+	var list []int64
+	for _, n := range g.alpha.Ints {
+		if fits(n, t) {
+			list = append(list, n)
+		}
+	}
+	known := len(list)
+	low := int64(-64)
+	if t.Kind() >= reflect.Uint {
+		low = 0
+	}
+	dense := sequence[int64]{1 << 12, func(i int) int64 { return low + int64(i) }}
+	s := chain(budget, listed(list[:min(known, budget)]), dense)
+	return mapped(s, func(n int64, p unsafe.Pointer) { setBits(p, c.size, uint64(n)) })
+}
+
+func fits(n int64, t reflect.Type) bool {
+	v := reflect.Zero(t)
+	if v.CanInt() {
+		return !v.OverflowInt(n)
+	}
+	return (n >= 0 || n == -1 && t.Size() == 8) && !v.OverflowUint(uint64(n))
+}
+
+func setBits(p unsafe.Pointer, size uintptr, n uint64) {
+	switch size {
+	case 1:
+		*(*uint8)(p) = uint8(n)
+	case 2:
+		*(*uint16)(p) = uint16(n)
+	case 4:
+		*(*uint32)(p) = uint32(n)
+	case 8:
+		*(*uint64)(p) = n
+	}
+}
+
+// texts are: the empty string; every byte; the alphabet's texts; words of up
+// to three letters; every pair of bytes; long words with one letter out of
+// line; longer words; pairs of texts.
+func (g *maker) texts(budget int) sequence[string] {
+	letters := g.alpha.Bytes
+	one := sequence[string]{256, func(i int) string { return string([]byte{byte(i)}) }}
+	if budget < 400 {
+		one = sequence[string]{len(letters), func(i int) string { return string(letters[i : i+1]) }}
+	}
+	pairs := sequence[string]{1 << 16, func(i int) string { return string([]byte{byte(i >> 8), byte(i)}) }}
+	texts := g.alpha.Texts
+	joined := sequence[string]{len(texts) * (len(letters) + len(texts)) * 2, func(i int) string {
+		t := texts[i/2%len(texts)]
+		o := i / 2 / len(texts)
+		other := ""
+		if o < len(letters) {
+			other = string(letters[o : o+1])
+		} else {
+			other = texts[o-len(letters)]
+		}
+		if i%2 == 0 {
+			return t + other
+		}
+		return other + t
+	}}
+	parts := []sequence[string]{listed([]string{""}), one, listed(texts), byteWords(first(letters, 24), 2), joined}
+	share := max(budget/8, 64)
+	parts = append(parts, capped(byteWords(first(letters, 16), 3), share), capped(g.longTexts(), 2*share))
+	parts = append(parts, capped(pairs, 2*share), capped(byteWords(first(letters, 10), 4), share), capped(byteWords(first(letters, 5), 7), share), byteWords(first(letters, 16), 5))
+	return chain(budget, parts...)
+}
+
+// capped lets a sequence take its share only.
+func capped[T any](s sequence[T], share int) sequence[T] { return sampled(s, min(s.n, share)) }
+
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// words are all words of up to length n over k letters, the short ones first.
+func words(k, n int) sequence[[]int] {
+	total, count := 0, 1
+	var ends []int
+	for l := 0; l <= n && total < 1<<40; l++ {
+		total += count
+		ends = append(ends, total)
+		count *= max(k, 1)
+	}
+	return sequence[[]int]{total, func(i int) []int {
+		l, _ := slices.BinarySearch(ends, i+1)
+		if l > 0 {
+			i -= ends[l-1]
+		}
+		w := make([]int, l)
+		for j := l - 1; j >= 0; j-- {
+			w[j] = i % k
+			i /= k
+		}
+		return w
+	}}
+}
+
+func byteWords(letters []byte, n int) sequence[string] {
+	w := words(len(letters), n)
+	return sequence[string]{w.n, func(i int) string {
+		idx := w.at(i)
+		b := make([]byte, len(idx))
+		for j, k := range idx {
+			b[j] = letters[k]
+		}
+		return string(b)
+	}}
+}
+
+// A bend is a long word of one letter with another one somewhere.
+type bend struct{ len, at, base, other int }
+
+// bends covers the lengths, all positions in them, and pairs of letters.
+func (g *maker) bends(bases, letters int) sequence[bend] {
+	var lens, ends []int
+	n := 0
+	for _, l := range g.alpha.Lens {
+		if l > 0 && bases > 0 && letters > 0 {
+			n += l * bases * letters
+			lens, ends = append(lens, l), append(ends, n)
+		}
+	}
+	return sequence[bend]{n, func(i int) bend {
+		k, _ := slices.BinarySearch(ends, i+1)
+		i -= ends[k] - lens[k]*bases*letters
+		l := lens[k]
+		return bend{l, i % l, i / l % bases, i / l / bases}
+	}}
+}
+
+func (g *maker) longTexts() sequence[string] {
+	letters := g.alpha.Bytes
+	b := g.bends(min(3, len(letters)), len(letters))
+	return sequence[string]{b.n, func(i int) string {
+		x := b.at(i)
+		w := bytes.Repeat(letters[x.base:x.base+1], x.len)
+		w[x.at] = letters[x.other]
+		return string(w)
+	}}
+}
+
+func (g *maker) structs(t reflect.Type, budget, depth int) space {
+	c := coderOf(t)
+	spaces := make([]space, len(c.fields))
+	budgets := make([]int, len(c.fields))
+	size := 1
+	grow := func(i, b int) {
+		s := g.space(c.fields[i].c.typ, b, depth+1)
+		if n := size / max(spaces[i].n, 1) * s.n; n <= budget || spaces[i].n == 0 {
+			spaces[i], size = s, n
+		}
+		budgets[i] = b
+	}
+	for i := range spaces {
+		grow(i, 1)
+	}
+	for b := 2; b > 0 && b <= budget; b *= 2 {
+		for i := range spaces {
+			if b/2 <= 2*spaces[i].n { // it used what it got the last time
+				grow(i, b)
+			}
+		}
+	}
+	return space{size, func(i int, p unsafe.Pointer) {
+		for k, s := range spaces {
+			s.set(i%s.n, unsafe.Add(p, c.fields[k].off))
+			i /= s.n
+		}
+	}}
+}
+
+func (g *maker) pointers(t reflect.Type, budget, depth int) space {
+	if depth >= maxNesting || budget < 2 {
+		if budget < 2 && depth == 1 {
+			return g.pointing(t, g.space(t.Elem(), 1, depth+1)) // a receiver: nil alone says little
+		}
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	s := g.pointing(t, g.space(t.Elem(), budget-1, depth+1))
+	return space{s.n + 1, func(i int, p unsafe.Pointer) {
+		if i > 0 {
+			s.set(i-1, p)
+		}
+	}}
+}
+
+func (g *maker) pointing(t reflect.Type, s space) space {
+	elem := coderOf(t.Elem())
+	return space{s.n, func(i int, p unsafe.Pointer) {
+		q := elem.alloc(1)
+		s.set(i, q)
+		*(*unsafe.Pointer)(p) = q
+	}}
+}
+
+// slices are nil, empty, empty with room, and words over the first elements.
+func (g *maker) slices(t reflect.Type, budget, depth int) space {
+	if t.Elem().Kind() == reflect.Uint8 {
+		return g.byteSlices(budget)
+	}
+	if depth >= maxNesting || budget < 2 {
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	elem := coderOf(t.Elem())
+	letters := g.space(elem.typ, min(max(budget/16, 3), 32), depth+1)
+	k := letters.n
+	share := max(budget/6, 8)
+	long := capped(g.bends(min(2, k), min(k, 8)), share)
+	bent := sequence[[]int]{long.n, func(i int) []int {
+		b := long.at(i)
+		w := make([]int, b.len)
+		for j := range w {
+			w[j] = b.base
+		}
+		w[b.at] = b.other
+		return w
+	}}
+	all := chain(budget-1, sequence[[]int]{1, func(int) []int { return []int{} }}, words(k, 1), words(min(k, 6), 2), capped(words(min(k, 4), 4), share), bent,
+		capped(ramps(g.alpha.Lens, k), share), capped(words(k, 2), share), capped(words(min(k, 3), 7), share), words(k, 4))
+	return space{all.n + 1, func(i int, p unsafe.Pointer) {
+		if i == 0 {
+			return
+		}
+		g.word(elem, letters, all.at(i-1), (i%4)*2, (*sliceHeader)(p)) // every fourth has no room to append
+	}}
+}
+
+// ramps are ascending and descending words, with and without repeats.
+func ramps(lens []int, k int) sequence[[]int] {
+	return sequence[[]int]{4 * len(lens), func(i int) []int {
+		w := make([]int, lens[i/4])
+		for j := range w {
+			step := j
+			if i&1 == 1 {
+				step = j / 2
+			}
+			if i&2 == 2 {
+				step = k*len(w) - 1 - step
+			}
+			w[j] = step % k
+		}
+		return w
+	}}
+}
+
+func (g *maker) word(elem *coder, letters space, w []int, spare int, h *sliceHeader) {
+	h.len, h.cap = len(w), len(w)+spare
+	h.data = reflect.MakeSlice(elem.slice, h.cap, h.cap).UnsafePointer()
+	for j, k := range w {
+		letters.set(k, elem.at(h.data, j))
+	}
+}
+
+func (g *maker) byteSlices(budget int) space {
+	if budget < 2 {
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	s := g.texts(budget - 1)
+	return space{s.n + 1, func(i int, p unsafe.Pointer) {
+		if i > 0 {
+			b := s.at(i - 1)
+			*(*[]byte)(p) = append(make([]byte, 0, len(b)+(i%4)*2), b...)
+		}
+	}}
+}
+
+func (g *maker) arrays(t reflect.Type, budget, depth int) space {
+	n, elem := t.Len(), coderOf(t.Elem())
+	if n == 0 || depth >= maxNesting {
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	letters := g.space(elem.typ, min(max(budget/n, 2), 64), depth+1)
+	k := letters.n
+	all := math.Pow(float64(k), float64(n))
+	if all > float64(budget) { // one element out of line, at every place
+		m := min(k*k*n, budget)
+		bent := sampled(sequence[bend]{k * k * n, func(i int) bend { return bend{n, i % n, i / n % k, i / n / k} }}, m)
+		return space{m, func(i int, p unsafe.Pointer) {
+			b := bent.at(i)
+			for j := 0; j < n; j++ {
+				letter := b.base
+				if j == b.at {
+					letter = b.other
+				}
+				letters.set(letter, elem.at(p, j))
+			}
+		}}
+	}
+	return space{int(all), func(i int, p unsafe.Pointer) {
+		for j := 0; j < n; j++ {
+			letters.set(i%k, elem.at(p, j))
+			i /= k
+		}
+	}}
+}
+
+// maps are nil and words of up to three keys with values that vary.
+func (g *maker) maps(t reflect.Type, budget, depth int) space {
+	if depth >= maxNesting || budget < 2 {
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	key, elem := coderOf(t.Key()), coderOf(t.Elem())
+	keys := g.space(key.typ, min(max(budget/8, 2), 12), depth+1)
+	vals := g.space(elem.typ, min(max(budget/8, 2), 6), depth+1)
+	w := sampled(words(keys.n*vals.n, 3), budget-1)
+	return space{w.n + 1, func(i int, p unsafe.Pointer) {
+		if i == 0 {
+			return
+		}
+		m := reflect.MakeMap(t)
+		for _, x := range w.at(i - 1) {
+			k, v := key.alloc(1), elem.alloc(1)
+			keys.set(x%keys.n, k)
+			vals.set(x/keys.n, v)
+			if hashable(key.value(k)) {
+				m.SetMapIndex(key.value(k), elem.value(v))
+			}
+		}
+		reflect.NewAt(t, p).Elem().Set(m)
+	}}
+}
+
+func (g *maker) interfaces(t reflect.Type, budget, depth int) space {
+	types := g.dynamic(t)
+	if depth >= maxNesting || budget < 2 || len(types) == 0 {
+		return space{1, func(int, unsafe.Pointer) {}}
+	}
+	n := 1
+	var spaces []space
+	var coders []*coder
+	for _, c := range types {
+		if n >= budget {
+			break
+		}
+		s := g.space(c, max((budget-1)/len(types), 1), depth+1)
+		spaces, coders = append(spaces, s), append(coders, coderOf(c))
+		n += s.n
+	}
+	return space{n, func(i int, p unsafe.Pointer) {
+		i--
+		for k, s := range spaces {
+			if i >= 0 && i < s.n {
+				box := coders[k].alloc(1)
+				s.set(i, box)
+				reflect.NewAt(t, p).Elem().Set(coders[k].value(box))
+				return
+			}
+			i -= s.n
+		}
+	}}
+}
+
+// String says what is covered, for the report.
+func (w *Words[A]) String() string { return fmt.Sprintf("%d small inputs", w.s.n) }

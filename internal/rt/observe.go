@@ -1,0 +1,342 @@
+package rt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"time"
+	"unsafe"
+)
+
+// Observe is the request of the observe mode: what does the original do with
+// these records? Every record is called twice in a row and a third time, in
+// the opposite order, after all others.
+type Observe struct {
+	Records  string    `json:"records,omitempty"`  // record file
+	Budget   int64     `json:"budget_ns"`          // time for all of it; 0 means 10 s. Records that it does not reach are left out
+	Mine     bool      `json:"mine"`               // try all inputs of one and two bytes, if the target maps a text to the same type
+	Generate int       `json:"generate,omitempty"` // make so many small inputs; nothing is called with them
+	Alphabet *Alphabet `json:"alphabet,omitempty"` // for Generate; nil means the default
+}
+
+// An Observation is the answer. Shares are weighted.
+type Observation struct {
+	Records  int       `json:"records"`  // how many were observed: the first ones
+	Identity float64   `json:"identity"` // share whose only result equals the first parameter of its type
+	Errors   float64   `json:"errors"`   // share with an error among the results
+	Panics   float64   `json:"panics"`
+	Outcomes int       `json:"outcomes"`           // distinct outcomes
+	Mutates  []string  `json:"mutates,omitempty"`  // parameters that a call changed
+	Aliases  []string  `json:"aliases,omitempty"`  // parameters that share memory with a result
+	Unstable []int     `json:"unstable,omitempty"` // records whose second call in a row did something else
+	Stateful []int     `json:"stateful,omitempty"` // records that did something else after other calls
+	Panicked []int     `json:"panicked,omitempty"`
+	Digests  []byte    `json:"digests,omitempty"` // 8 bytes a record: the outcome of the first call
+	Refused  []Refusal `json:"refused,omitempty"`
+	Mined    *Mined    `json:"mined,omitempty"`
+	Made     [][]byte  `json:"made,omitempty"`
+}
+
+// A Refusal is a record that could not be used.
+type Refusal struct {
+	Record int    `json:"record"`
+	Why    string `json:"why"`
+}
+
+// Mined is what the original does to every short text: see beagle.Mined,
+// which has the same form.
+type Mined struct {
+	Fixed1 []byte   `json:"fixed1"`
+	Fixed2 [][]byte `json:"fixed2"`
+}
+
+// The place of mined inputs in the progress word.
+const minedPlace = 1 << 30
+
+func (h *Harness[A, R]) observe(q *Observe) (any, error) {
+	o := newObserver(h, q)
+	if q.Records != "" {
+		if err := o.load(q.Records); err != nil {
+			return nil, err
+		}
+		o.all()
+	}
+	if q.Mine {
+		o.mine()
+	}
+	Idle()
+	if q.Generate > 0 {
+		o.generate(q)
+	}
+	return &o.out, nil
+}
+
+type observer[A, R any] struct {
+	h        *Harness[A, R]
+	eval     func(a *A, r *R)
+	args     []A
+	weights  []float64
+	index    []int // of args in the file
+	in, res  *coder
+	same     int // field of A with the type of the only result; -1
+	deadline time.Time
+	total    float64
+	mutates  []bool
+	aliases  []bool
+	outcomes map[uint64]bool
+	out      Observation
+}
+
+func newObserver[A, R any](h *Harness[A, R], q *Observe) *observer[A, R] {
+	budget := time.Duration(q.Budget)
+	if budget == 0 {
+		budget = 10 * time.Second
+	}
+	o := &observer[A, R]{h: h, eval: h.Variants[0].Eval, in: coderFor[A](), res: coderFor[R](), same: -1, deadline: time.Now().Add(budget), outcomes: map[uint64]bool{}}
+	o.mutates, o.aliases = make([]bool, len(o.in.fields)), make([]bool, len(o.in.fields))
+	if len(o.res.fields) == 1 {
+		o.same = slices.IndexFunc(o.in.fields, func(f field) bool { return f.c.typ == o.res.fields[0].c.typ })
+	}
+	return o
+}
+
+// load reads the records; those that do not fit the types are refused, not
+// the file.
+func (o *observer[A, R]) load(path string) error {
+	records, err := ReadRecords(path)
+	if err != nil {
+		return err
+	}
+	for i, r := range records {
+		var a A
+		if err := Decode(r.Args, &a, o.h.Types); err != nil {
+			o.refuse(i, err)
+			continue
+		}
+		o.args, o.weights, o.index = append(o.args, a), append(o.weights, r.Weight), append(o.index, i)
+	}
+	return nil
+}
+
+func (o *observer[A, R]) refuse(i int, err error) {
+	if len(o.out.Refused) < 1000 {
+		o.out.Refused = append(o.out.Refused, Refusal{i, err.Error()})
+	}
+}
+
+func (o *observer[A, R]) all() {
+	var digests []uint64
+	for i := range o.args {
+		if time.Now().After(o.deadline) && i > 0 {
+			break
+		}
+		digests = append(digests, o.first(i))
+	}
+	for i := len(digests) - 1; i >= 0 && time.Now().Before(o.deadline); i-- {
+		if d, _ := o.outcome(i, Clone(&o.args[i])); d != digests[i] && !slices.Contains(o.out.Unstable, o.index[i]) {
+			o.out.Stateful = append(o.out.Stateful, o.index[i])
+		}
+	}
+	slices.Sort(o.out.Stateful)
+	o.out.Records = len(digests)
+	for _, d := range digests {
+		o.out.Digests = binary.LittleEndian.AppendUint64(o.out.Digests, d)
+		o.outcomes[d] = true
+	}
+	o.out.Outcomes = len(o.outcomes)
+	if o.total > 0 {
+		o.out.Identity /= o.total
+		o.out.Errors /= o.total
+		o.out.Panics /= o.total
+	}
+	for i, f := range o.in.fields {
+		if o.mutates[i] {
+			o.out.Mutates = append(o.out.Mutates, o.name(i, f))
+		}
+		if o.aliases[i] {
+			o.out.Aliases = append(o.out.Aliases, o.name(i, f))
+		}
+	}
+}
+
+func (o *observer[A, R]) name(i int, f field) string {
+	if i < len(o.h.Params) {
+		return o.h.Params[i]
+	}
+	return f.name
+}
+
+// A call is what one call of the original did.
+type observed[R any] struct {
+	result   R
+	panicked bool
+	text     string
+}
+
+// outcome calls the original with a and hashes all that the caller can see.
+func (o *observer[A, R]) outcome(i int, a *A) (uint64, *observed[R]) {
+	Begin(0, o.index[i])
+	c := o.call(a)
+	Idle()
+	hash := fnv.New64a()
+	snap, err := SnapshotCall(nil, a, &c.result)
+	if err != nil {
+		o.refuse(o.index[i], err)
+	}
+	hash.Write(snap)
+	fmt.Fprintf(hash, "%v %s", c.panicked, c.text)
+	return hash.Sum64(), c
+}
+
+func (o *observer[A, R]) call(a *A) (c *observed[R]) {
+	c = new(observed[R])
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked, c.text = true, fmt.Sprintf("%T %v", v, v)
+			c.result = *new(R)
+		}
+	}()
+	c.panicked = true // runtime.Goexit and panic(nil) do not come back here
+	o.eval(a, &c.result)
+	c.panicked = false
+	return c
+}
+
+func (o *observer[A, R]) first(i int) uint64 {
+	a := Clone(&o.args[i])
+	digest, c := o.outcome(i, a)
+	again, _ := o.outcome(i, Clone(&o.args[i]))
+	if again != digest {
+		o.out.Unstable = append(o.out.Unstable, o.index[i])
+	}
+	w := o.weights[i]
+	o.total += w
+	if c.panicked {
+		o.out.Panics += w
+		o.out.Panicked = append(o.out.Panicked, o.index[i])
+	}
+	o.compare(&o.args[i], a, c, w)
+	return digest
+}
+
+// compare looks at the parameters before and after the call.
+func (o *observer[A, R]) compare(before, after *A, c *observed[R], w float64) {
+	r := unsafe.Pointer(&c.result)
+	for i, f := range o.in.fields {
+		if f.c.fix == nil {
+			continue
+		}
+		was, now := unsafe.Add(unsafe.Pointer(before), f.off), unsafe.Add(unsafe.Pointer(after), f.off)
+		o.mutates[i] = o.mutates[i] || !sameParts(part{f.c, was}, part{f.c, now})
+		o.aliases[i] = o.aliases[i] || !c.panicked && shares(part{f.c, now}, part{o.res, r})
+	}
+	if c.panicked {
+		return
+	}
+	if o.same >= 0 {
+		f, g := o.in.fields[o.same], o.res.fields[0]
+		if sameParts(part{f.c, unsafe.Add(unsafe.Pointer(before), f.off)}, part{g.c, unsafe.Add(r, g.off)}) {
+			o.out.Identity += w
+		}
+	}
+	for _, g := range o.res.fields {
+		if g.c.typ == errorType && *(*error)(unsafe.Add(r, g.off)) != nil {
+			o.out.Errors += w
+			return
+		}
+	}
+}
+
+func sameParts(a, b part) bool {
+	x, err1 := encodeParts(nil, SnapshotLimit, true, a)
+	y, err2 := encodeParts(nil, SnapshotLimit, true, b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// shares reports whether two variables lead to the same memory.
+func shares(a, b part) bool {
+	if a.c.scan == nil || b.c.scan == nil {
+		return false
+	}
+	sa, sb := &scanner{}, &scanner{}
+	a.c.scan(sa, a.p)
+	b.c.scan(sb, b.p)
+	for _, x := range sa.regions {
+		for _, y := range sb.regions {
+			if x.lo < y.hi && y.lo < x.hi {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mine tries all texts of one and two bytes.
+func (o *observer[A, R]) mine() {
+	if len(o.in.fields) != 1 || o.same != 0 {
+		return
+	}
+	t := o.in.fields[0].c.typ
+	isText := t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+	if !isText {
+		return
+	}
+	m := &Mined{Fixed2: make([][]byte, 256)}
+	for x := range 256 {
+		if o.fixed(t, []byte{byte(x)}) {
+			m.Fixed1 = append(m.Fixed1, byte(x))
+		}
+		set := make([]byte, 32)
+		for y := range 256 {
+			if o.fixed(t, []byte{byte(x), byte(y)}) {
+				set[y/8] |= 1 << (y % 8)
+			}
+		}
+		m.Fixed2[x] = set
+		if time.Now().After(o.deadline) {
+			return // half of the answer is none
+		}
+	}
+	o.out.Mined = m
+}
+
+func (o *observer[A, R]) fixed(t reflect.Type, text []byte) bool {
+	Begin(0, minedPlace|int(text[0])<<8|int(text[len(text)-1]))
+	var a A
+	put := func(p unsafe.Pointer) {
+		if t.Kind() == reflect.String {
+			*(*string)(p) = string(text)
+		} else {
+			*(*[]byte)(p) = slices.Clone(text)
+		}
+	}
+	put(unsafe.Pointer(&a))
+	c := o.call(&a)
+	if c.panicked {
+		return false
+	}
+	if p := unsafe.Pointer(&c.result); t.Kind() == reflect.String {
+		return *(*string)(p) == string(text)
+	} else {
+		return bytes.Equal(*(*[]byte)(p), text)
+	}
+}
+
+// generate writes small inputs as records.
+func (o *observer[A, R]) generate(q *Observe) {
+	alpha := DefaultAlphabet()
+	if q.Alphabet != nil {
+		alpha = *q.Alphabet
+	}
+	w := NewWords[A](alpha, q.Generate, o.h.Types)
+	for i := range w.Len() {
+		var a A
+		w.At(i, &a)
+		if b, err := Encode(&a); err == nil {
+			o.out.Made = append(o.out.Made, b)
+		}
+	}
+}
