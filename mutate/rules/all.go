@@ -15,13 +15,17 @@ import "github.com/beagle-go/beagle/mutate"
 var All = []*mutate.Mutator{
 	// Bounds checks.
 	unsignedIndex,
+	blockConsume,
+	wordLoad,
 
 	// Loops.
+	stdKernel,
 	unroll,
 	skipRun,
 
 	// Branches and specialisation by what the corpus shows.
 	byteTable,
+	caseOrder,
 	identityFastPath,
 
 	// Strings, bytes, formatting.
@@ -33,6 +37,7 @@ var All = []*mutate.Mutator{
 	recurrence,
 
 	// Calls and arithmetic.
+	outline,
 }
 
 // Not included:

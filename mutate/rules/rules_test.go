@@ -28,6 +28,7 @@ var update = flag.Bool("update", false, "rewrite the after files of the golden a
 //	simple/before.go     a whole package that imports only the standard library
 //	simple/facets.json   the corpus's facets, when the rule needs them
 //	simple/mined         what Facets.Mined would say: lines "start abc" and "rest abc0"
+//	simple/bytes         a text whose bytes are those of the corpus's only parameter
 //	simple/options       one a line, all optional:
 //	                     target F          the target (default: the first function)
 //	                     params 4 8        only these parameters (default: all)
@@ -51,6 +52,7 @@ type golden struct {
 	before string
 	facets *beagle.Facets
 	mined  string
+	bytes  string
 	opts   map[string]string
 	none   bool
 	refuse string
@@ -134,6 +136,8 @@ func casesOf(t *testing.T, m *mutate.Mutator, ar *txtar.Archive) []*golden {
 			}
 		case base == "mined":
 			c.mined = text
+		case base == "bytes":
+			c.bytes = strings.TrimSuffix(text, "\n")
 		case base == "options":
 			for line := range strings.Lines(text) {
 				key, val, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -156,6 +160,13 @@ func casesOf(t *testing.T, m *mutate.Mutator, ar *txtar.Archive) []*golden {
 func (c *golden) check(t *testing.T) {
 	if c.mined != "" {
 		c.facets.Mined = minedOf(c.mined)
+	}
+	if c.bytes != "" {
+		shares := make([]float64, 256)
+		for i := range len(c.bytes) {
+			shares[c.bytes[i]] += 1 / float64(len(c.bytes))
+		}
+		c.facets.Params = []beagle.ParamFacet{{Bytes: shares}}
 	}
 	p, err := mutate.Check(c.before, c.opts["target"], c.facets)
 	if err != nil {

@@ -1,0 +1,201 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// blockConsume is B4 for loops that step by blocks already.
+var blockConsume = &mutate.Mutator{
+	Name: "block-consume",
+	Doc: "Cut each block off the front of the slice instead of computing where it starts. The compiler cannot relate i*4+3 to the " +
+		"length and checks every access; a block of a slice of known length needs none. Legal where the index serves only to find the block.",
+	Before: `for i := 0; i+4 <= len(data); i += 4 {
+	sum += uint32(data[i]) | uint32(data[i+1])<<8 | uint32(data[i+2])<<16 | uint32(data[i+3])<<24
+}`,
+	After: `for rest := data; len(rest) >= 4; rest = rest[4:] {
+	sum += uint32(rest[0]) | uint32(rest[1])<<8 | uint32(rest[2])<<16 | uint32(rest[3])<<24
+}`,
+	Class:   beagle.E0,
+	Gain:    1.2,
+	Find:    findBlocks,
+	Rewrite: rewriteBlocks,
+}
+
+// A blockLoop visits blocks of size elements; block b starts at index*scale.
+type blockLoop struct {
+	stmt  *ast.ForStmt
+	seq   *types.Var
+	index *types.Var
+	size  int64
+	scale int64 // 1 when the index counts elements, size when it counts blocks
+}
+
+func findBlocks(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		b := blockLoopOf(p, f)
+		if b == nil || p.Assigned(b.seq, f) || p.Assigned(b.index, f.Body) {
+			continue
+		}
+		if _, err := b.edits(p, "rest"); err == nil {
+			sites = append(sites, mutate.Site{Node: f, Label: fmt.Sprintf("loop over blocks of %d of %s", b.size, b.seq.Name()), Data: b})
+		}
+	}
+	return sites
+}
+
+func blockLoopOf(p *mutate.Pass, f *ast.ForStmt) *blockLoop {
+	init, ok := f.Init.(*ast.AssignStmt)
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || !p.IsInt(init.Rhs[0], 0) {
+		return nil
+	}
+	b := &blockLoop{stmt: f, index: p.Var(init.Lhs[0]), scale: 1}
+	if b.byElements(p) || b.byBlocks(p) {
+		if _, array := b.seq.Type().Underlying().(*types.Array); !array && b.size > 1 && b.size <= 64 {
+			return b
+		}
+	}
+	return nil
+}
+
+// byElements recognises i+k <= len(s) and i <= len(s)-k with i += k.
+func (b *blockLoop) byElements(p *mutate.Pass) bool {
+	post, ok := b.stmt.Post.(*ast.AssignStmt)
+	if !ok || post.Tok != token.ADD_ASSIGN || p.Var(post.Lhs[0]) != b.index {
+		return false
+	}
+	if b.size, ok = p.Int(post.Rhs[0]); !ok {
+		return false
+	}
+	c, ok := b.stmt.Cond.(*ast.BinaryExpr)
+	if !ok {
+		return false
+	}
+	size := b.size
+	if c.Op == token.LSS {
+		size-- // i+3 < len(s)
+	} else if c.Op != token.LEQ {
+		return false
+	}
+	if sum, ok := c.X.(*ast.BinaryExpr); ok && sum.Op == token.ADD && p.Var(sum.X) == b.index && p.IsInt(sum.Y, size) {
+		b.seq = p.LenOf(c.Y)
+	} else if diff, ok := c.Y.(*ast.BinaryExpr); ok && diff.Op == token.SUB && p.Var(c.X) == b.index && p.IsInt(diff.Y, size) {
+		b.seq = p.LenOf(diff.X)
+	}
+	return b.seq != nil && p.Basic(c.X) == types.Int
+}
+
+// byBlocks recognises i < len(s)/k with i++, also with n := len(s)/k before.
+func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
+	post, ok := b.stmt.Post.(*ast.IncDecStmt)
+	c, ok2 := b.stmt.Cond.(*ast.BinaryExpr)
+	if !ok || !ok2 || post.Tok != token.INC || p.Var(post.X) != b.index || c.Op != token.LSS || p.Var(c.X) != b.index {
+		return false
+	}
+	count := c.Y
+	if n := p.Var(c.Y); n != nil {
+		fn := p.FuncOf(b.stmt)
+		def, start := definition(p, n, fn)
+		if def == nil || p.Assigned(n, b.stmt) || assignedAgain(p, n, def) {
+			return false
+		}
+		count = start
+	}
+	q, ok := ast.Unparen(count).(*ast.BinaryExpr)
+	if !ok {
+		return false
+	}
+	b.seq = p.LenOf(q.X)
+	k, isConst := p.Int(q.Y)
+	switch {
+	case !isConst || b.seq == nil:
+		return false
+	case q.Op == token.QUO:
+		b.size = k
+	case q.Op == token.SHR && k < 6:
+		b.size = 1 << k
+	default:
+		return false
+	}
+	b.scale = b.size
+	return !reassignedBefore(p, b.seq, b.stmt)
+}
+
+// reassignedBefore asks for a sequence that nothing but its own declaration
+// gives a value: the count was taken from it earlier.
+func reassignedBefore(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
+	return p.Assigned(v, p.FuncOf(s).Body)
+}
+
+func rewriteBlocks(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	return s.Data.(*blockLoop).edits(p, p.Fresh("rest", "block"))
+}
+
+// edits replaces the head of the loop and every s[i*scale+c], or refuses.
+func (b *blockLoop) edits(p *mutate.Pass, rest string) ([]mutate.Edit, error) {
+	f := b.stmt
+	edits := []mutate.Edit{p.Span(f.Init.Pos(), f.Post.End(),
+		fmt.Sprintf("%s := %s; len(%s) >= %d; %s = %s[%d:]", rest, b.seq.Name(), rest, b.size, rest, rest, b.size))}
+	for _, id := range p.Uses(b.index, f.Body) {
+		e, err := b.use(p, id, rest)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, e)
+	}
+	if len(edits) == 1 {
+		return nil, errors.New("the body does not use the index")
+	}
+	return edits, nil
+}
+
+// use rewrites one access, of which the index is the innermost part.
+func (b *blockLoop) use(p *mutate.Pass, id *ast.Ident, rest string) (mutate.Edit, error) {
+	var node ast.Expr = id
+	offset := int64(0)
+	up := p.Parent(node)
+	if b.scale > 1 {
+		mul, ok := up.(*ast.BinaryExpr)
+		switch {
+		case ok && mul.Op == token.MUL && (p.IsInt(mul.Y, b.scale) || p.IsInt(mul.X, b.scale)):
+		case ok && mul.Op == token.SHL && isShiftBy(p, mul.Y, b.scale):
+		default:
+			return mutate.Edit{}, errors.New("the index is used for something else")
+		}
+		node, up = mul, p.Parent(mul)
+	}
+	if sum, ok := up.(*ast.BinaryExpr); ok && sum.Op == token.ADD && ast.Unparen(sum.X) == node {
+		c, ok := p.Int(sum.Y)
+		if !ok {
+			return mutate.Edit{}, errors.New("the index is used for something else")
+		}
+		offset, node, up = c, sum, p.Parent(sum)
+	}
+	switch up := up.(type) {
+	case *ast.IndexExpr:
+		if ast.Unparen(up.Index) == node && p.Var(up.X) == b.seq && offset >= 0 && offset < b.size {
+			return p.Replace(up, fmt.Sprintf("%s[%d]", rest, offset)), nil
+		}
+	case *ast.SliceExpr:
+		if up.Low != nil && ast.Unparen(up.Low) == node && up.High == nil && p.Var(up.X) == b.seq && offset >= 0 && offset <= b.size {
+			if offset == 0 {
+				return p.Replace(up, rest), nil
+			}
+			return p.Replace(up, fmt.Sprintf("%s[%d:]", rest, offset)), nil
+		}
+	}
+	return mutate.Edit{}, errors.New("the index is used for something else")
+}
+
+// isShiftBy reports whether shifting by e multiplies by n.
+func isShiftBy(p *mutate.Pass, e ast.Expr, n int64) bool {
+	k, ok := p.Int(e)
+	return ok && k >= 0 && k < 62 && int64(1)<<k == n
+}

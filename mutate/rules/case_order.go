@@ -1,0 +1,208 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// caseOrder is C4.
+var caseOrder = &mutate.Mutator{
+	Name: "case-order",
+	Doc: "Ask for the most frequent bytes of the corpus first in a chain of tests. Exact, because the tests are evaluated on all 256 " +
+		"bytes and no byte passes two of them.",
+	Before: `switch {
+case c == '"':
+	quoted = true
+case c >= 'a' && c <= 'z':
+	n++
+}`,
+	After: `switch {
+case c >= 'a' && c <= 'z':
+	n++
+case c == '"':
+	quoted = true
+}`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findCaseOrder,
+	Rewrite: rewriteCaseOrder,
+}
+
+// An arm is a test, and the text that moves with it.
+type arm struct {
+	tests    []ast.Expr
+	pos, end token.Pos
+	weight   float64
+}
+
+func findCaseOrder(p *mutate.Pass) []mutate.Site {
+	bytes := byteShares(p)
+	if bytes == nil {
+		return nil
+	}
+	var sites []mutate.Site
+	for n := range mutate.Nodes[ast.Node](p, nil) {
+		if p.FuncOf(n) == nil || !p.InLoop(n) {
+			continue
+		}
+		for _, arms := range armsOf(p, n) {
+			if len(arms) > 1 && weigh(p, arms, bytes) && !slices.IsSortedFunc(arms, heavier) && !commentsBetween(p, arms) {
+				sites = append(sites, mutate.Site{Node: n, Label: "tests of " + p.Text(mustTest(p, arms[0].tests[0]).operand), Data: arms})
+			}
+		}
+	}
+	return sites
+}
+
+func heavier(a, b arm) int {
+	switch {
+	case a.weight > b.weight:
+		return -1
+	case a.weight < b.weight:
+		return 1
+	}
+	return 0
+}
+
+// byteShares are the byte frequencies of the corpus, if one parameter has
+// them.
+func byteShares(p *mutate.Pass) []float64 {
+	var found []float64
+	for _, f := range p.Facets.Params {
+		if len(f.Bytes) == 256 {
+			if found != nil {
+				return nil
+			}
+			found = f.Bytes
+		}
+	}
+	return found
+}
+
+// armsOf lists the chains that start at n: the cases of a switch without a
+// tag, an if-else chain, and neighbouring ifs that each leave the list.
+func armsOf(p *mutate.Pass, n ast.Node) [][]arm {
+	switch n := n.(type) {
+	case *ast.SwitchStmt:
+		return [][]arm{casesOf(n)}
+	case *ast.IfStmt:
+		if up, ok := p.Parent(n).(*ast.IfStmt); ok && up.Else == n {
+			return nil
+		}
+		return [][]arm{chainOf(n)}
+	case *ast.BlockStmt:
+		return neighbours(n.List)
+	case *ast.CaseClause:
+		return neighbours(n.Body)
+	}
+	return nil
+}
+
+func casesOf(s *ast.SwitchStmt) []arm {
+	if s.Tag != nil || s.Init != nil {
+		return nil
+	}
+	var arms []arm
+	for i, c := range s.Body.List {
+		clause := c.(*ast.CaseClause)
+		if clause.List == nil && i == len(s.Body.List)-1 {
+			break // the default comes last anyway
+		}
+		if len(clause.Body) > 0 {
+			if b, ok := clause.Body[len(clause.Body)-1].(*ast.BranchStmt); ok && b.Tok == token.FALLTHROUGH {
+				return nil
+			}
+		}
+		if clause.List == nil {
+			return nil
+		}
+		arms = append(arms, arm{tests: clause.List, pos: clause.Pos(), end: clause.End()})
+	}
+	return arms
+}
+
+func chainOf(s *ast.IfStmt) []arm {
+	var arms []arm
+	for s != nil && s.Init == nil {
+		arms = append(arms, arm{tests: []ast.Expr{s.Cond}, pos: s.Cond.Pos(), end: s.Body.End()})
+		next, ok := s.Else.(*ast.IfStmt)
+		if !ok {
+			break
+		}
+		s = next
+	}
+	return arms
+}
+
+func neighbours(list []ast.Stmt) [][]arm {
+	var runs [][]arm
+	var run []arm
+	for _, s := range list {
+		i, ok := s.(*ast.IfStmt)
+		if ok && i.Init == nil && i.Else == nil && mutate.Terminates(i.Body.List) {
+			run = append(run, arm{tests: []ast.Expr{i.Cond}, pos: i.Pos(), end: i.End()})
+			continue
+		}
+		runs, run = append(runs, run), nil
+	}
+	return append(runs, run)
+}
+
+// weigh fills in the weights and reports whether the arms test one byte and
+// exclude each other.
+func weigh(p *mutate.Pass, arms []arm, bytes []float64) bool {
+	var taken byteClass
+	var operand ast.Expr
+	for i := range arms {
+		for _, e := range arms[i].tests {
+			t, ok := testOf(p, e)
+			if !ok || operand != nil && !p.Same(operand, t.operand) {
+				return false
+			}
+			operand = t.operand
+			set, err := p.ByteSet(e, operand)
+			if err != nil {
+				return false
+			}
+			for c := range set {
+				if set[c] && taken[c] {
+					return false
+				}
+				if set[c] {
+					taken[c] = true
+					arms[i].weight += bytes[c]
+				}
+			}
+		}
+	}
+	return true
+}
+
+// commentsBetween finds comments that would lose their arm.
+func commentsBetween(p *mutate.Pass, arms []arm) bool {
+	for _, g := range p.File.Comments {
+		for i := 1; i < len(arms); i++ {
+			if g.Pos() >= arms[i-1].end && g.End() <= arms[i].pos {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func rewriteCaseOrder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	arms := s.Data.([]arm)
+	order := slices.Clone(arms)
+	slices.SortStableFunc(order, heavier)
+	var edits []mutate.Edit
+	for i, a := range arms {
+		if a.pos != order[i].pos {
+			edits = append(edits, p.Span(a.pos, a.end, p.Between(order[i].pos, order[i].end)))
+		}
+	}
+	return edits, nil
+}

@@ -1,0 +1,144 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// outline is D3. A call costs more than the fast path of many functions; a
+// function of a few statements and one call is inlined into its callers.
+var outline = &mutate.Mutator{
+	Name: "outline-slow-path",
+	Doc: "Move what follows the guards at the head of a function into a function of its own, so that the head becomes small enough " +
+		"to be inlined where it is called. Exact: the moved part uses nothing but the parameters.",
+	Before: `func Clean(s string) string {
+	if isClean(s) {
+		return s
+	}
+	... many lines ...
+}`,
+	After: `func Clean(s string) string {
+	if isClean(s) {
+		return s
+	}
+	return cleanSlow(s)
+}
+
+func cleanSlow(s string) string {
+	... many lines ...
+}`,
+	Class:   beagle.E0,
+	Gain:    1.1,
+	Find:    findOutline,
+	Rewrite: rewriteOutline,
+}
+
+type outlineSite struct {
+	fn   *ast.FuncDecl
+	rest []ast.Stmt
+}
+
+// findOutline wants guards without loops, at least one, and behind them more
+// than a call.
+func findOutline(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for _, d := range p.File.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil || !plainSignature(fn) || mentions(p, fn, "recover") {
+			continue
+		}
+		heads := 0
+		for heads < len(fn.Body.List) && isGuard(p, fn.Body.List[heads]) {
+			heads++
+		}
+		rest := fn.Body.List[heads:]
+		if heads == 0 || heads > 2 || len(rest) < 2 || lines(p, fn.Body)-lines(p, &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: rest[0].Pos() - 1}) < 6 {
+			continue
+		}
+		sites = append(sites, mutate.Site{Node: rest[0], Label: "slow path of " + fn.Name.Name, Data: outlineSite{fn, rest}})
+	}
+	return sites
+}
+
+// plainSignature excludes methods, type parameters, named results and
+// parameters without names.
+func plainSignature(fn *ast.FuncDecl) bool {
+	if fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results == nil {
+		return false
+	}
+	for _, r := range fn.Type.Results.List {
+		if len(r.Names) > 0 {
+			return false
+		}
+	}
+	for _, f := range fn.Type.Params.List {
+		if len(f.Names) == 0 {
+			return false
+		}
+		for _, id := range f.Names {
+			if id.Name == "_" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func mentions(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
+		if id.Name == name {
+			return true
+		}
+	}
+	for range mutate.Nodes[*ast.LabeledStmt](p, fn.Body) {
+		return true
+	}
+	return false
+}
+
+func isGuard(p *mutate.Pass, s ast.Stmt) bool {
+	i, ok := s.(*ast.IfStmt)
+	if !ok || i.Else != nil || hasLoop(p, i) || lines(p, i) > 4 {
+		return false
+	}
+	_, ret := i.Body.List[len(i.Body.List)-1].(*ast.ReturnStmt)
+	return ret
+}
+
+func rewriteOutline(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(outlineSite)
+	name := p.Fresh(lowerFirst(site.fn.Name.Name)+"Slow", lowerFirst(site.fn.Name.Name)+"Rest")
+	var args []string
+	for _, f := range site.fn.Type.Params.List {
+		for _, id := range f.Names {
+			args = append(args, id.Name)
+		}
+		if _, variadic := f.Type.(*ast.Ellipsis); variadic {
+			args[len(args)-1] += "..."
+		}
+	}
+	from, to := commentBefore(p, site), site.fn.Body.Rbrace
+	body := strings.TrimSpace(p.Between(from, to))
+	decl := fmt.Sprintf("// %s is the part of %s that is too long to be inlined.\nfunc %s%s {\n%s\n}",
+		name, site.fn.Name.Name, name, p.Between(site.fn.Type.Params.Pos(), site.fn.Type.End()), body)
+	return []mutate.Edit{
+		p.Span(from, to, fmt.Sprintf("return %s(%s)\n", name, strings.Join(args, ", "))),
+		p.Declare(site.fn, decl),
+	}, nil
+}
+
+// commentBefore is the start of the rest with a comment directly above it.
+func commentBefore(p *mutate.Pass, s outlineSite) token.Pos {
+	pos := s.rest[0].Pos()
+	for _, g := range p.File.Comments {
+		if g.End() < pos && p.Fset.Position(g.End()).Line == p.Fset.Position(pos).Line-1 && g.Pos() > s.fn.Body.Lbrace {
+			return g.Pos()
+		}
+	}
+	return pos
+}
