@@ -21,8 +21,10 @@ type Diff struct {
 	Got   string   `json:"got"`   // what the candidate does
 	Check string   `json:"check"` // what was done to see it, when one call does not show it
 
-	WantGo    []string `json:"want_go,omitempty"` // the original's results as Go expressions; empty when it panics
+	WantGo    []string `json:"want_go,omitempty"`   // the original's results as Go expressions; empty when it panics
+	WantArgs  []string `json:"want_args,omitempty"` // what the original leaves of the arguments, if Kind is "argument"
 	WantPanic bool     `json:"want_panic,omitempty"`
+	Other     []string `json:"other,omitempty"`   // the arguments of a later call that shows the difference
 	Imports   []string `json:"imports,omitempty"` // what the expressions need
 	Shrunk    int      `json:"shrunk"`            // steps by which Args was made smaller
 }

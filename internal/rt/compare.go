@@ -91,7 +91,7 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 	c.run(1, id, src) // once more, to show it; a result that changed is a kind of its own
 	if c.differ() == "" {
 		kind = "state"
-		return c.diff(id, src, kind, "the second of two equal calls agrees, the first did not")
+		return c.diff(id, src, kind, CheckFirst)
 	}
 	return c.diff(id, src, kind, "")
 }
@@ -173,6 +173,9 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 		var more []string
 		d.WantGo, more = spell(&c.r[0])
 		d.Imports = append(d.Imports, more...)
+	}
+	if kind == "argument" {
+		d.WantArgs, _ = spell(&c.a[0])
 	}
 	return d
 }

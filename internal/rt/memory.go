@@ -14,6 +14,16 @@ import (
 //   - writing into the arguments after the call does not change the results,
 //     unless it does so with the original too.
 
+// The values of Diff.Check.
+const (
+	CheckKept   = "the result was kept and read again after later calls"
+	CheckResult = "the caller wrote into the first result, then made the same call again"
+	CheckArgs   = "the caller wrote into the arguments after the call; the result changed with them"
+	CheckAgain  = "the same call again, directly after the first"
+	CheckOrder  = "the same call after others, in another order"
+	CheckFirst  = "the second of two equal calls agrees, the first did not"
+)
+
 // A keptCall is a call whose arguments and results are read again later.
 type keptCall[A, R any] struct {
 	id   int
@@ -60,16 +70,21 @@ func (p *replayer[A, R]) reread(n int) *Diff {
 		c := p.check
 		c.run(0, k.id, k.src)
 		c.a[1], c.r[1], c.p[1] = k.a, k.r, nil
-		return c.diff(k.id, k.src, "alias", "the result was kept and read again after later calls")
+		d := c.diff(k.id, k.src, "alias", CheckKept)
+		if last := p.kept[len(p.kept)-1]; last.src != k.src {
+			d.Other, _ = spell(last.src)
+		}
+		return d
 	}
 	p.kept = p.kept[n:]
 	return nil
 }
 
-// afterResults writes into the results and calls again.
+// afterResults writes into the results and calls again. It happens twice: a
+// candidate whose answers change by themselves is another matter.
 func (p *replayer[A, R]) afterResults(i int) *Diff {
 	c := p.check
-	if !p.writtenResults(1, i) || p.writtenResults(0, i) {
+	if !p.writtenResults(1, i) || !p.writtenResults(1, i) || p.writtenResults(0, i) {
 		return nil
 	}
 	c.run(0, i, &p.records[i])
@@ -77,7 +92,7 @@ func (p *replayer[A, R]) afterResults(i int) *Diff {
 	c.run(1, i, &p.records[i])
 	s.over(reflect.ValueOf(&c.r[1]).Elem())
 	c.run(1, i, &p.records[i])
-	d := c.diff(i, &p.records[i], "alias", "the caller wrote into the first result, then made the same call again")
+	d := c.diff(i, &p.records[i], "alias", CheckResult)
 	s.undo()
 	return d
 }
@@ -102,14 +117,14 @@ func (p *replayer[A, R]) writtenResults(side, i int) bool {
 // afterArgs writes into the arguments after the call and looks at the results.
 func (p *replayer[A, R]) afterArgs(i int) *Diff {
 	c := p.check
-	if !p.writtenArgs(1, i) || p.writtenArgs(0, i) {
+	if !p.writtenArgs(1, i) || !p.writtenArgs(1, i) || p.writtenArgs(0, i) {
 		return nil
 	}
 	c.run(0, i, &p.records[i])
 	c.run(1, i, &p.records[i])
 	s := scribbler{}
 	s.over(reflect.ValueOf(&c.a[1]).Elem())
-	d := c.diff(i, &p.records[i], "alias", "the caller wrote into the arguments after the call; the result changed with them")
+	d := c.diff(i, &p.records[i], "alias", CheckArgs)
 	s.undo()
 	return d
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// minimise makes a failing record smaller, by delta debugging on the tree of
+// Minimise makes a failing record smaller, by delta debugging on the tree of
 // its values: parts are left out, halved, or replaced by plainer ones as long
 // as fails still holds. It stops when nothing can be made smaller or when the
 // time is up, and returns the number of steps that succeeded.
-func minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int) {
+func Minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int) {
 	m := &minimiser{root: v.Clone(), fails: fails, end: time.Now().Add(budget)}
 	for before := -1; before != m.steps && !m.late(); {
 		before = m.steps
@@ -187,7 +187,7 @@ func (c *checker[A, R]) smaller(d *Diff) *Diff {
 		defer c.spare.Store(nil)
 	}
 	best := d
-	_, steps := minimise(v, func(v Value) bool {
+	_, steps := Minimise(v, func(v Value) bool {
 		src := new(A)
 		if Decode(v.Append(nil), src, c.h.Types) != nil {
 			return false

@@ -23,6 +23,8 @@ type Replay struct {
 
 	Collect int   `json:"collect,omitempty"` // bytes of results of the original to return; then nothing is compared
 	Skip    []int `json:"skip,omitempty"`    // records to leave out: the original takes too long on them
+
+	Then *Exhaust `json:"then,omitempty"` // do this too if the replay finds nothing: one process less
 }
 
 // A ReplayReply says how far the replay got and what it found.
@@ -35,6 +37,8 @@ type ReplayReply struct {
 	Millis   float64  `json:"millis"`
 	Results  [][]byte `json:"results,omitempty"`
 	Diff     *Diff    `json:"diff,omitempty"`
+
+	Then *ExhaustReply `json:"then,omitempty"`
 }
 
 func (h *Harness[A, R]) replay(q *Replay) (any, error) {
@@ -60,6 +64,14 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 		p.run()
 	}
 	p.out.Millis = float64(time.Since(p.start).Microseconds()) / 1000
+	if q.Then != nil && p.out.Diff == nil {
+		x, err := h.exhauster(q.Then)
+		if err != nil {
+			return nil, err
+		}
+		x.run()
+		p.out.Then = x.reply()
+	}
 	return &p.out, nil
 }
 
@@ -165,7 +177,7 @@ func (p *replayer[A, R]) hash() uint64 {
 // twice calls the candidate with the same input again.
 func (p *replayer[A, R]) twice(n, i int) *Diff {
 	p.check.run(1, i, &p.records[i])
-	return p.sameAsBefore(n, i, "the same call again, directly after the first")
+	return p.sameAsBefore(n, i, CheckAgain)
 }
 
 func (p *replayer[A, R]) sameAsBefore(n, i int, how string) *Diff {
@@ -192,7 +204,7 @@ func (p *replayer[A, R]) again() {
 		i := p.picks[n]
 		p.check.input.Store(&p.records[i])
 		p.check.run(1, i, &p.records[i])
-		if p.out.Diff = p.sameAsBefore(n, i, "the same call after others, in another order"); p.out.Diff != nil {
+		if p.out.Diff = p.sameAsBefore(n, i, CheckOrder); p.out.Diff != nil {
 			return
 		}
 	}

@@ -45,6 +45,9 @@ const maxSpellDepth = 20
 
 // typ is the type as written in the target's package.
 func (w *speller) typ(t reflect.Type) string {
+	if t == reflect.TypeOf(byte(0)) {
+		return "byte"
+	}
 	if t.Name() != "" {
 		if t.PkgPath() == "" || t.PkgPath() == w.home {
 			return strings.ReplaceAll(t.Name(), w.home+".", "")

@@ -1,0 +1,473 @@
+package rt
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"time"
+)
+
+// Exhaust is the request of the exhaust mode: the original and one candidate
+// receive generated inputs, small ones first. Nothing is drawn at random but
+// what the last phase does, and that is seeded.
+type Exhaust struct {
+	Variant int      `json:"variant"`
+	Records []string `json:"records,omitempty"` // files; their first records are the surroundings of what is generated
+	Bases   int      `json:"bases,omitempty"`   // records to use; 0 means 4
+	Ints    []int64  `json:"ints,omitempty"`    // integer and rune constants of either version
+	Strings []string `json:"strings,omitempty"` // string constants of either version
+	Words   int      `json:"words,omitempty"`   // length that words should reach; 0 means 9
+	Seed    uint64   `json:"seed,omitempty"`
+	Panics  string   `json:"panics,omitempty"`
+	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means one second
+	Max     int      `json:"max,omitempty"`    // cases; 0 means no limit
+	Skip    []string `json:"skip,omitempty"`   // phases to leave out: the original does not survive them
+
+	Case *int `json:"case,omitempty"` // only show this case, and run the original on it if Solo is set
+	Solo bool `json:"solo,omitempty"`
+}
+
+// An ExhaustReply says what was covered.
+type ExhaustReply struct {
+	Cases    int     `json:"cases"`
+	Phases   []Phase `json:"phases"`
+	Unstable int     `json:"unstable,omitempty"`
+	Opaque   int     `json:"opaque,omitempty"`
+	Millis   float64 `json:"millis"`
+	Cap      int64   `json:"cap,omitempty"`     // the original is too slow for larger numbers
+	CapLen   int     `json:"cap_len,omitempty"` // and for longer sequences; 0 when no limit was met
+	Diff     *Diff   `json:"diff,omitempty"`
+	Shown    *Diff   `json:"shown,omitempty"` // for Case
+}
+
+// A Phase is one way of making inputs.
+type Phase struct {
+	Name  string `json:"name"`
+	Cases int    `json:"cases"`
+	Done  bool   `json:"done"`           // all of it
+	Note  string `json:"note,omitempty"` // how far it got
+}
+
+// caseShift splits a case number into 1 + phase and index. Numbers below
+// 1 << caseShift are those of records.
+const caseShift = 26
+
+// PhaseOf names the phase of a case number; empty for a record.
+func PhaseOf(id int) string {
+	if i := id>>caseShift - 1; i >= 0 && i < len(phaseNames) {
+		return phaseNames[i]
+	}
+	return ""
+}
+
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "random"}
+
+// slowCase is how long the original may take on a generated input before
+// larger ones are left out.
+const slowCase = 5 * time.Millisecond
+
+func (h *Harness[A, R]) exhaust(q *Exhaust) (any, error) {
+	x, err := h.exhauster(q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Case != nil {
+		x.show(*q.Case)
+	} else {
+		x.run()
+	}
+	return x.reply(), nil
+}
+
+func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster[A, R], error) {
+	if q.Variant < 0 || q.Variant >= len(h.Variants) {
+		return nil, fmt.Errorf("exhaust: there is no variant %d", q.Variant)
+	}
+	x := &exhauster[A, R]{q: q, start: time.Now(), end: math.MaxInt}
+	x.check = newChecker(watched(h), q.Variant, q.Panics)
+	x.domain = newDomain(q)
+	if err := x.load(h); err != nil {
+		return nil, err
+	}
+	x.v = reflect.ValueOf(&x.a).Elem()
+	return x, nil
+}
+
+func (x *exhauster[A, R]) reply() *ExhaustReply {
+	if x.cap != math.MaxInt64 {
+		x.out.Cap = x.cap
+	}
+	if x.capLen != math.MaxInt {
+		x.out.CapLen = x.capLen
+	}
+	x.out.Unstable, x.out.Opaque = x.check.unstable, x.check.opaque
+	x.out.Millis = float64(time.Since(x.start).Microseconds()) / 1000
+	return &x.out
+}
+
+type exhauster[A, R any] struct {
+	q     *Exhaust
+	check *checker[A, R]
+	*domain
+	bases []A // the first is the zero value
+	start time.Time
+
+	a A             // the case that is being made
+	v reflect.Value // of a
+
+	phase    int
+	index    int
+	deadline time.Time
+	end      int   // number of cases to stop at
+	cap      int64 // numbers above it are left out: the original is too slow for them
+	capLen   int   // the same for lengths
+	out      ExhaustReply
+}
+
+func (x *exhauster[A, R]) load(h *Harness[A, R]) error {
+	x.cap, x.capLen = math.MaxInt64, math.MaxInt
+	n := x.q.Bases
+	if n == 0 {
+		n = 4
+	}
+	x.bases = make([]A, 1)
+	for _, path := range x.q.Records {
+		list, _, err := LoadArgs[A](path, h.Types)
+		if err != nil {
+			return err
+		}
+		for i := range min(n, len(list)) {
+			a := list[i*len(list)/min(n, len(list))]
+			x.bases = append(x.bases, a)
+			x.learn(reflect.ValueOf(&a).Elem(), 0)
+		}
+	}
+	return nil
+}
+
+// phases in the order of phaseNames, with their shares of the time.
+func (x *exhauster[A, R]) phases() []struct {
+	share float64
+	make  func(yield func() bool)
+} {
+	return []struct {
+		share float64
+		make  func(yield func() bool)
+	}{
+		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.random},
+	}
+}
+
+func (x *exhauster[A, R]) run() {
+	phases := x.phases()
+	total := 0.0
+	for _, p := range phases {
+		total += p.share
+	}
+	budget := time.Duration(x.q.Budget)
+	if budget == 0 {
+		budget = time.Second
+	}
+	end := x.start.Add(budget)
+	if x.q.Max > 0 {
+		x.end = x.q.Max
+	}
+	for i, p := range phases {
+		left := time.Until(end)
+		x.deadline = time.Now().Add(time.Duration(float64(left) * p.share / total))
+		total -= p.share
+		x.one(i, p.make)
+		if x.out.Diff != nil || x.out.Cases >= x.end {
+			return
+		}
+	}
+}
+
+// one runs a phase.
+func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
+	for _, s := range x.q.Skip {
+		if s == phaseNames[i] {
+			x.out.Phases = append(x.out.Phases, Phase{Name: s, Note: "left out: the original does not survive it"})
+			return
+		}
+	}
+	x.phase, x.index = i, 0
+	p := Phase{Name: phaseNames[i], Done: true}
+	make(func() bool {
+		x.index++
+		if x.index >= 1<<caseShift {
+			p.Done, p.Note = false, "more cases than can be numbered"
+			return false
+		}
+		if x.index&15 == 0 && time.Now().After(x.deadline) || x.out.Cases >= x.end {
+			p.Done = false
+			return false
+		}
+		x.out.Cases++
+		p.Cases++
+		if d := x.check.compare(x.id(), &x.a); d != nil {
+			x.out.Diff = x.check.smaller(d)
+			return false
+		}
+		if x.check.took > slowCase {
+			p.Done = false
+			p.Note = fmt.Sprintf("stopped where the original takes %v", x.check.took.Round(time.Millisecond))
+			return false
+		}
+		return true
+	})
+	if p.Cases > 0 {
+		x.out.Phases = append(x.out.Phases, p)
+	}
+}
+
+func (x *exhauster[A, R]) id() int { return (x.phase+1)<<caseShift | x.index }
+
+// show makes one case again.
+func (x *exhauster[A, R]) show(id int) {
+	i, index := id>>caseShift-1, id&(1<<caseShift-1)
+	if i < 0 || i >= len(phaseNames) {
+		return
+	}
+	x.phase, x.index = i, 0
+	x.phases()[i].make(func() bool {
+		x.index++
+		if x.index < index {
+			return true
+		}
+		d := &Diff{Case: id}
+		d.Args, _ = Encode(&x.a)
+		d.Call, d.Imports = spell(&x.a)
+		x.out.Shown = d
+		return false
+	})
+	if x.q.Solo && x.out.Shown != nil {
+		x.check.input.Store(&x.a)
+		x.check.limit.Store(int64(originalLimit))
+		x.check.run(0, id, &x.a)
+		x.out.Shown.Want = x.check.told(0, "result")
+	}
+}
+
+// base starts a case from one of the surroundings.
+func (x *exhauster[A, R]) base(k int) { x.a = x.bases[k] }
+
+// everyBase calls f with each of the surroundings in place.
+func (x *exhauster[A, R]) everyBase(f func() bool) bool {
+	for k := range x.bases {
+		x.base(k)
+		if !f() {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *exhauster[A, R]) field(i int) reflect.Value { return reachable(x.v.Field(i)) }
+
+// each calls f for the fields of some kinds.
+func (x *exhauster[A, R]) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
+	for i := range x.v.NumField() {
+		if t := x.v.Type().Field(i).Type; is(t) && !f(i, t) {
+			return
+		}
+	}
+}
+
+func isInteger(t reflect.Type) bool {
+	return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64
+}
+
+func isText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
+func isSequence(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Slice }
+
+// setInt stores n if the field's type can hold it.
+func (x *exhauster[A, R]) setInt(i int, n int64) bool {
+	f := x.field(i)
+	switch {
+	case f.CanInt() && !f.OverflowInt(n):
+		f.SetInt(n)
+	case f.CanUint() && n >= 0 && !f.OverflowUint(uint64(n)):
+		f.SetUint(uint64(n))
+	default:
+		return false
+	}
+	return true
+}
+
+func setText(f reflect.Value, b []byte) {
+	if f.Kind() == reflect.String {
+		f.SetString(string(b))
+	} else {
+		f.SetBytes(bytes.Clone(b))
+	}
+}
+
+// grow yields and notes the number at which the original gets slow.
+func (x *exhauster[A, R]) grow(n int64, yield func() bool) bool {
+	if n > x.cap {
+		return true
+	}
+	ok := yield()
+	if !ok && x.check.took > slowCase {
+		x.cap = n
+	}
+	return ok
+}
+
+// numbers counts every integer field up from 0: 300 values, or all of a small
+// type.
+func (x *exhauster[A, R]) numbers(yield func() bool) {
+	x.each(isInteger, func(i int, t reflect.Type) bool {
+		last := int64(300)
+		if t.Bits() == 16 {
+			last = math.MaxUint16
+		}
+		for n := int64(0); n <= last; n++ {
+			ok := x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(n, yield) })
+			if !ok || n >= x.cap {
+				return ok
+			}
+		}
+		return true
+	})
+}
+
+func (x *exhauster[A, R]) negative(yield func() bool) {
+	x.each(isInteger, func(i int, t reflect.Type) bool {
+		for n := int64(-1); n >= -300; n-- {
+			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(-n, yield) }) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// bounds visits the neighbours of powers of two and of the constants.
+func (x *exhauster[A, R]) bounds(yield func() bool) {
+	x.each(isInteger, func(i int, t reflect.Type) bool {
+		for shift := range 64 {
+			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1, -(1 << shift) + 1} {
+				if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
+					return false
+				}
+			}
+		}
+		for _, n := range x.ints {
+			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// small reports whether the numbers among the arguments stay below what the
+// original is too slow for.
+func (x *exhauster[A, R]) small() bool {
+	for i := range x.v.NumField() {
+		f := x.field(i)
+		switch {
+		case f.CanInt() && max(f.Int(), -f.Int()) > x.cap, f.CanUint() && f.Uint() > uint64(x.cap):
+			return false
+		}
+	}
+	return true
+}
+
+// own lists telling values that share no memory with those of other fields.
+func (x *exhauster[A, R]) own(t reflect.Type, n int) []reflect.Value {
+	list := x.values(t, n, 0)
+	for i, v := range list {
+		src, dst := reflect.New(t), reflect.New(t)
+		src.Elem().Set(v)
+		clonePart(coderOf(t), src.UnsafePointer(), dst.UnsafePointer())
+		list[i] = dst.Elem()
+	}
+	return list
+}
+
+// fields gives each field each of its telling values, in every surrounding.
+func (x *exhauster[A, R]) fields(yield func() bool) {
+	x.each(func(reflect.Type) bool { return true }, func(i int, t reflect.Type) bool {
+		for _, val := range x.own(t, 200) {
+			ok := x.everyBase(func() bool {
+				x.field(i).Set(val)
+				return !x.small() || yield()
+			})
+			if !ok {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// pairs gives all fields telling values together.
+func (x *exhauster[A, R]) pairs(yield func() bool) {
+	n := x.v.NumField()
+	if n < 2 {
+		return
+	}
+	per := int(math.Pow(200000, 1/float64(n)))
+	lists := make([][]reflect.Value, n)
+	for i := range n {
+		lists[i] = x.own(x.v.Type().Field(i).Type, min(max(per, 2), 60))
+	}
+	var walk func(i, sum int) bool
+	walk = func(i, sum int) bool {
+		if i == n {
+			return sum != 0 || !x.small() || yield()
+		}
+		for k := 0; k < len(lists[i]) && k <= sum; k++ {
+			x.field(i).Set(lists[i][k])
+			if !walk(i+1, sum-k) {
+				return false
+			}
+		}
+		return true
+	}
+	most := 0
+	for _, l := range lists {
+		most += len(l)
+	}
+	for sum := 0; sum <= most; sum++ { // breadth first: the plainest values come first in each list
+		var zero A
+		x.a = zero
+		if !walk(0, sum) {
+			return
+		}
+	}
+}
+
+// random fills all fields at once: from the records, and with words.
+func (x *exhauster[A, R]) random(yield func() bool) {
+	rng := rand.New(rand.NewPCG(x.q.Seed, 7))
+	n := x.v.NumField()
+	lists := make([][]reflect.Value, n)
+	for i := range n {
+		lists[i] = x.own(x.v.Type().Field(i).Type, 100)
+	}
+	for {
+		x.base(rng.IntN(len(x.bases)))
+		for i := range n {
+			if t := x.v.Type().Field(i).Type; isSequence(t) {
+				if rng.IntN(8) > 0 {
+					x.fill(i, t, rng.IntN(1+min(rng.IntN(40), x.capLen)), 3+rng.IntN(3), rng)
+				}
+			} else if rng.IntN(3) > 0 {
+				x.field(i).Set(lists[i][rng.IntN(len(lists[i]))])
+			}
+		}
+		if x.small() && !yield() {
+			return
+		}
+	}
+}

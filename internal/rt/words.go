@@ -1,0 +1,324 @@
+package rt
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+)
+
+// maxSweep is the length up to which every length is tried: beyond the tails
+// of any unrolled loop and beyond most corpora.
+const maxSweep = 300
+
+// lengths gives each sequence every length from 0 to 300, filled in different
+// ways, and all sequences together the same length.
+func (x *exhauster[A, R]) lengths(yield func() bool) {
+	rng := rand.New(rand.NewPCG(x.q.Seed, 3))
+	sequences := 0
+	x.each(isSequence, func(int, reflect.Type) bool { sequences++; return true })
+	for n := 0; n <= maxSweep && n <= x.capLen && sequences > 0; n++ {
+		for way := range 6 {
+			ok := true
+			x.each(isSequence, func(i int, t reflect.Type) bool {
+				x.base((n + way) % len(x.bases))
+				x.fill(i, t, n, way, rng)
+				ok = !x.small() || yield()
+				return ok
+			})
+			if ok && sequences > 1 {
+				x.base(0)
+				x.each(isSequence, func(i int, t reflect.Type) bool { x.fill(i, t, n, way, rng); return true })
+				ok = yield()
+			}
+			if !ok {
+				if x.check.took > slowCase {
+					x.capLen = n
+				}
+				return
+			}
+		}
+	}
+}
+
+// fill makes a sequence of n elements: 0 and 1 of one element, 2 from the
+// record in place, 3 drawn from all, 4 the same in order, 5 drawn from three.
+func (x *exhauster[A, R]) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
+	if isText(t) {
+		setText(x.field(i), x.text(x.field(i), n, way, rng))
+		return
+	}
+	from := x.elements(t.Elem())
+	if way == 5 {
+		k := rng.IntN(len(from))
+		from = []reflect.Value{from[k], from[(k+1)%len(from)], from[len(from)-1]}
+	}
+	old := x.field(i)
+	s := reflect.MakeSlice(t, n, n)
+	picks := make([]int, n)
+	for k := range picks {
+		picks[k] = rng.IntN(len(from))
+	}
+	if way == 4 {
+		slices.Sort(picks)
+	}
+	for k := range n {
+		switch {
+		case way < 2:
+			s.Index(k).Set(from[way*(len(from)-1)])
+		case way == 2 && old.Len() > 0:
+			s.Index(k).Set(old.Index(k % old.Len()))
+		default:
+			s.Index(k).Set(from[picks[k]])
+		}
+	}
+	x.field(i).Set(s)
+}
+
+// text makes n bytes.
+func (x *exhauster[A, R]) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
+	b := make([]byte, 0, n+3)
+	var was []byte
+	if old.Kind() == reflect.String {
+		was = []byte(old.String())
+	} else {
+		was = old.Bytes()
+	}
+	three := rng.IntN(len(x.letters))
+	for len(b) < n {
+		switch {
+		case way == 0:
+			b = append(b, "a"...)
+		case way == 1:
+			b = append(b, x.letters[n%len(x.letters)]...)
+		case way == 2 && len(was) > 0:
+			b = append(b, was...)
+		case way == 5:
+			b = append(b, x.letters[(three+rng.IntN(3))%len(x.letters)]...)
+		case way == 4 && rng.IntN(8) > 0:
+			b = append(b, "a"...)
+		default:
+			b = append(b, x.letters[rng.IntN(len(x.letters))]...)
+		}
+	}
+	return b[:n]
+}
+
+// around are the lengths into which single bytes are put: around the widths of
+// unrolled loops and of words.
+var around = []int{9, 1, 17, 33, 2, 3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 40, 63, 64, 65, 100, 129}
+
+// bytes puts every byte value at telling positions of ordinary text.
+func (x *exhauster[A, R]) bytes(yield func() bool) {
+	for _, n := range around {
+		if n > x.capLen {
+			continue
+		}
+		for k := range x.bases {
+			ok := true
+			x.each(isText, func(i int, t reflect.Type) bool {
+				x.base(k)
+				way := 2
+				if k == 0 {
+					way = 0
+				}
+				text := x.text(x.field(i), n, way, rand.New(rand.NewPCG(1, 1)))
+				ok = x.inject(i, text, yield)
+				return ok
+			})
+			if !ok {
+				return
+			}
+		}
+	}
+	for k := 1; k < len(x.bases); k++ { // the records themselves
+		ok := true
+		x.each(isText, func(i int, t reflect.Type) bool {
+			x.base(k)
+			f := x.field(i)
+			text := x.text(f, min(f.Len(), 4096), 2, rand.New(rand.NewPCG(1, 1)))
+			ok = x.inject(i, text, yield)
+			return ok
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+func (x *exhauster[A, R]) inject(i int, text []byte, yield func() bool) bool {
+	for _, at := range positions(len(text)) {
+		was := text[at]
+		for b := range 256 {
+			text[at] = byte(b)
+			setText(x.field(i), text)
+			if !yield() {
+				return false
+			}
+		}
+		text[at] = was
+	}
+	return true
+}
+
+// positions are the ends, the middle, and one of each remainder modulo 8.
+func positions(n int) []int {
+	var list []int
+	for _, p := range []int{0, n - 1, n / 2, 1, n - 2, n/2 + 1, n/2 + 2, n/2 + 3, n - 3, n - 4, n - 5, 7, 8} {
+		if p >= 0 && p < n && !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// allWords enumerates the words over the whole alphabet, and every word of one
+// and two bytes, by length.
+func (x *exhauster[A, R]) allWords(yield func() bool) {
+	x.each(isText, func(i int, t reflect.Type) bool {
+		x.base(0)
+		if !x.inject(i, make([]byte, 1), yield) {
+			return false
+		}
+		for first := range 256 {
+			pair := []byte{byte(first), 0}
+			for second := range 256 {
+				pair[1] = byte(second)
+				setText(x.field(i), pair)
+				if !yield() {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	x.spell(func(int) []string { return x.letters }, func(t reflect.Type) []reflect.Value { return x.elements(t) }, yield)
+}
+
+// classWords enumerates longer words over one letter for each class: letters
+// that the original treats alike count once.
+func (x *exhauster[A, R]) classWords(yield func() bool) {
+	x.spell(x.classes, func(t reflect.Type) []reflect.Value {
+		all := x.elements(t)
+		return all[:min(len(all), 3)]
+	}, yield)
+}
+
+// spell enumerates words by length: all fields' words of one length before any
+// longer one.
+func (x *exhauster[A, R]) spell(letters func(i int) []string, elems func(reflect.Type) []reflect.Value, yield func() bool) {
+	longest := x.q.Words
+	if longest == 0 {
+		longest = 9
+	}
+	texts, lists := map[int][]string{}, map[int][]reflect.Value{}
+	x.each(isSequence, func(i int, t reflect.Type) bool {
+		if isText(t) {
+			texts[i] = letters(i)
+		} else {
+			lists[i] = elems(t.Elem())
+		}
+		return true
+	})
+	for n := 0; n <= longest; n++ {
+		ok := true
+		x.each(isSequence, func(i int, t reflect.Type) bool {
+			x.base(0)
+			if isText(t) {
+				ok = x.textWords(i, n, texts[i], yield)
+			} else {
+				ok = x.listWords(i, t, n, lists[i], yield)
+			}
+			return ok
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+func (x *exhauster[A, R]) textWords(i, n int, letters []string, yield func() bool) bool {
+	buf := make([]byte, 0, 4*n)
+	return odometer(n, len(letters), func(digits []int) bool {
+		buf = buf[:0]
+		for _, d := range digits {
+			buf = append(buf, letters[d]...)
+		}
+		setText(x.field(i), buf)
+		return yield()
+	})
+}
+
+func (x *exhauster[A, R]) listWords(i int, t reflect.Type, n int, elems []reflect.Value, yield func() bool) bool {
+	return odometer(n, len(elems), func(digits []int) bool {
+		s := reflect.MakeSlice(t, n, n)
+		for k, d := range digits {
+			s.Index(k).Set(elems[d])
+		}
+		x.field(i).Set(s)
+		return yield()
+	})
+}
+
+// odometer counts through all words of n digits.
+func odometer(n, base int, f func(digits []int) bool) bool {
+	digits := make([]int, n)
+	for {
+		if !f(digits) {
+			return false
+		}
+		i := n - 1
+		for ; i >= 0; i-- {
+			if digits[i]++; digits[i] < base {
+				break
+			}
+			digits[i] = 0
+		}
+		if i < 0 {
+			return true
+		}
+	}
+}
+
+// maxClasses bounds the alphabet of the long words.
+const maxClasses = 8
+
+// classes picks one letter for each way in which the original treats letters:
+// alone, after and before an ordinary letter.
+func (x *exhauster[A, R]) classes(i int) []string {
+	var list []string
+	seen := map[string]bool{}
+	for _, l := range x.letters {
+		if len(list) == maxClasses {
+			break
+		}
+		if s := x.treatment(i, l); !seen[s] {
+			seen[s] = true
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func (x *exhauster[A, R]) treatment(i int, letter string) string {
+	c := x.check
+	var all []byte
+	for _, word := range []string{letter, "a" + letter, letter + "a", letter + letter} {
+		x.base(0)
+		setText(x.field(i), []byte(word))
+		c.input.Store(&x.a)
+		c.limit.Store(int64(originalLimit))
+		c.run(0, (x.phase+1)<<caseShift, &x.a)
+		if c.p[0] != nil {
+			all = append(all, c.p[0].text...)
+			continue
+		}
+		snap, err := SnapshotCall(nil, &c.a[0], &c.r[0])
+		if err != nil {
+			continue
+		}
+		all = append(all, bytes.ReplaceAll(snap, []byte(letter), []byte("?"))...)
+		all = append(all, '|')
+	}
+	return string(all)
+}
