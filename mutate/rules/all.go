@@ -21,6 +21,7 @@ var All = []*mutate.Mutator{
 	// Loops.
 	stdKernel,
 	unroll,
+	accumulators,
 	skipRun,
 
 	// Branches and specialisation by what the corpus shows.
@@ -34,6 +35,8 @@ var All = []*mutate.Mutator{
 
 	// Maps, sorting, hashing, recursion.
 	sortedMerge,
+	checksumStd,
+	checksumSlicing,
 	recurrence,
 
 	// Calls and arithmetic.

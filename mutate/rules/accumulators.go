@@ -1,0 +1,145 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// accumulators is L2.
+var accumulators = &mutate.Mutator{
+	Name: "accumulators",
+	Doc: "Sum into several variables in turn and add them at the end: the additions no longer wait for each other. Exact for " +
+		"integers in any order; never done for floats, whose sum would change.",
+	Before: `for _, x := range v {
+	sum += x
+}`,
+	After: `rest := v
+var sum1, sum2, sum3 int
+for len(rest) >= 4 {
+	sum += rest[0]
+	sum1 += rest[1]
+	sum2 += rest[2]
+	sum3 += rest[3]
+	rest = rest[4:]
+}
+sum += sum1 + sum2 + sum3
+for _, x := range rest {
+	sum += x
+}`,
+	Class: beagle.E0,
+	Gain:  1.5,
+	Find:  findReductions,
+	Params: func(*mutate.Pass, mutate.Site) []mutate.Param {
+		return []mutate.Param{{Label: "4", Value: 4}, {Label: "2", Value: 2}}
+	},
+	Rewrite: rewriteReduction,
+}
+
+type reduction struct {
+	loop *mutate.ElementLoop
+	sum  *types.Var
+	op   token.Token // + ^ | or *
+	term *ast.AssignStmt
+}
+
+var associative = map[token.Token]token.Token{
+	token.ADD_ASSIGN: token.ADD, token.XOR_ASSIGN: token.XOR, token.OR_ASSIGN: token.OR, token.MUL_ASSIGN: token.MUL,
+}
+
+func findReductions(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		if r := reductionOf(p, s); r != nil {
+			sites = append(sites, mutate.Site{Node: s, Label: "sum over " + r.loop.Seq.Name(), Data: r})
+		}
+	}
+	return sites
+}
+
+// reductionOf recognises a body of one s op= term, where the term depends on
+// the element and not on s.
+func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
+	l, ok := p.Elements(s)
+	if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || p.FuncOf(s) == nil || labelled(p, s) {
+		return nil
+	}
+	list := l.Body.List
+	if copyOfElement(p, l) != nil {
+		list = list[1:]
+	}
+	if len(list) != 1 {
+		return nil
+	}
+	as, ok := list[0].(*ast.AssignStmt)
+	if !ok || len(as.Lhs) != 1 {
+		return nil
+	}
+	r := &reduction{loop: l, sum: p.Var(as.Lhs[0]), op: associative[as.Tok], term: as}
+	if r.op == token.ILLEGAL || r.sum == nil || p.IsGlobal(r.sum) || !isInteger(r.sum.Type()) || !p.Pure(as.Rhs[0]) && !onlyReadsElement(p, l, as.Rhs[0]) {
+		return nil
+	}
+	if len(p.Uses(r.sum, as.Rhs[0])) > 0 || p.Effects(as.Rhs[0]).Writes {
+		return nil
+	}
+	return r
+}
+
+// onlyReadsElement accepts the access to the element itself, which is within
+// bounds, as free of panics.
+func onlyReadsElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
+	if len(l.Elems) == 0 {
+		return false
+	}
+	for n := range mutate.Nodes[ast.Expr](p, e) {
+		switch n := n.(type) {
+		case *ast.IndexExpr:
+			if !isElem(l, n) {
+				return false
+			}
+		case *ast.Ident, *ast.BasicLit, *ast.ParenExpr:
+		case *ast.BinaryExpr:
+			if n.Op == token.QUO || n.Op == token.REM || n.Op == token.SHL || n.Op == token.SHR {
+				return false
+			}
+		case *ast.CallExpr:
+			if !p.Info.Types[n.Fun].IsType() {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func rewriteReduction(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	r, k := s.Data.(*reduction), param.Value.(int)
+	if _, at := p.Siblings(s.Node.(ast.Stmt)); at < 0 {
+		return nil, errors.New("the loop stands in no statement list")
+	}
+	sum, rest := r.sum.Name(), p.Fresh("rest", "tail")
+	sums := []string{sum}
+	for j := 1; j < k; j++ {
+		sums = append(sums, p.Fresh(sum+strconv.Itoa(j), sum+"Part"+strconv.Itoa(j)))
+	}
+	var block strings.Builder
+	for j, name := range sums {
+		fmt.Fprintf(&block, "%s %s %s\n", name, r.term.Tok, element(p, r.loop, rest, r.term.Rhs[0], strconv.Itoa(j)))
+	}
+	typ := types.TypeString(r.sum.Type(), types.RelativeTo(p.Pkg))
+	declare := fmt.Sprintf("var %s %s", strings.Join(sums[1:], ", "), typ)
+	if r.op == token.MUL {
+		declare = strings.Join(sums[1:], ", ") + " := " + strings.TrimSuffix(strings.Repeat(typed(typ, "1")+", ", k-1), ", ")
+	}
+	text := fmt.Sprintf("%s := %s\n%s // so that one turn need not wait for the last\nfor len(%s) >= %d {\n%s%s = %s[%d:]\n}\n%s %s %s\n%s",
+		rest, startOf(r.loop), declare, rest, k, block.String(), rest, rest, k, sum, r.term.Tok, strings.Join(sums[1:], " "+r.op.String()+" "), tail(p, r.loop, rest))
+	return []mutate.Edit{p.Replace(s.Node, text)}, nil
+}
