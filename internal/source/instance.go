@@ -30,6 +30,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	generic := u.genericName(fn)
 	for _, args := range u.candidates(ctx, generic, params) {
 		if s := u.tryInstance(fn, generic, args); s != nil {
+			u.Args = args
 			for _, a := range args {
 				u.Target.TypeArgs = append(u.Target.TypeArgs, u.TypeString(a))
 			}

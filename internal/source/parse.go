@@ -242,7 +242,11 @@ func signatureKey(obj types.Object) string {
 		b.WriteString(")")
 	}
 	list(sig.Params(), sig.Variadic())
-	if sig.Results().Len() > 0 {
+	switch sig.Results().Len() {
+	case 0:
+	case 1:
+		b.WriteString(" " + types.TypeString(sig.Results().At(0).Type(), qualify))
+	default:
 		b.WriteString(" ")
 		list(sig.Results(), false)
 	}

@@ -109,7 +109,7 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 	}
 	switch x := t.Underlying().(type) {
 	case *types.Basic:
-		return basicReason(x, t, path)
+		return u.basicReason(x, t, path)
 	case *types.Chan:
 		return &reason{path, t, "a channel", "Take the values as a slice, and let the caller move them through the channel."}
 	case *types.Signature:
@@ -132,11 +132,14 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 	return nil // an interface: what it holds is judged when it is seen
 }
 
-func basicReason(b *types.Basic, t types.Type, path string) *reason {
+func (u *Unit) basicReason(b *types.Basic, t types.Type, path string) *reason {
 	switch b.Kind() {
 	case types.UnsafePointer:
 		return &reason{path, t, "an address whose memory has no type", "Take a typed pointer or a slice."}
 	case types.Uintptr:
+		if !u.direct["unsafe"] && !u.direct["reflect"] && !u.direct["syscall"] {
+			return nil // a number: nothing in the package makes addresses
+		}
 		return &reason{path, t, "an address, which differs in every process", "Take a typed pointer, or uint64 if it is a number."}
 	}
 	return nil

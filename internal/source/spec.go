@@ -70,6 +70,10 @@ func unknownPackage(dir, spec, detail string) error {
 	if detail != "" {
 		e.What += ": " + detail
 	}
+	if strings.Trim(spec, "./") == "" {
+		e.What = fmt.Sprintf("%q names no function", spec)
+		return e
+	}
 	if hasGoFiles(filepath.Join(dir, spec)) {
 		e.What = fmt.Sprintf("%s names a package, not a function", spec)
 		e.Remedy = fmt.Sprintf("Add the function: %s.Func or %s.Type.Method.", spec, spec)

@@ -22,6 +22,7 @@ type Unit struct {
 	Target beagle.Target
 	Types  *types.Package   // the package as the user wrote it
 	Sig    *types.Signature // the target's, instantiated if it is generic; with the receiver
+	Args   []types.Type     // the type arguments of that instantiation
 
 	opts    Options
 	fset    *token.FileSet
@@ -157,6 +158,9 @@ func (u *Unit) find(p *packages.Package, name string) error {
 }
 
 func (u *Unit) unknownFunction(p *packages.Package, name string, known []string) error {
+	if hasGoFiles(filepath.Join(u.opts.Dir, u.opts.Spec)) {
+		return unknownPackage(u.opts.Dir, u.opts.Spec, "")
+	}
 	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", u.opts.Spec, p.PkgPath, name)}
 	slices.Sort(known)
 	known = slices.DeleteFunc(slices.Compact(known), func(n string) bool { return n == "init" || n == "_" })
@@ -170,6 +174,10 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
+	}
+	if len(near) == 0 && strings.Contains(name, ".") {
+		// Not Type.Method here, but perhaps package.Func elsewhere.
+		near = nearest(lastElem(u.opts.Spec), packageDirs(u.opts.Dir), lastElem)
 	}
 	switch {
 	case len(near) > 0:
