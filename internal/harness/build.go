@@ -64,7 +64,7 @@ func (b *Builder) Build(ctx context.Context, vs []Variant, o Link) (*Binary, err
 }
 
 func profileOf(o Link) string {
-	if o.PGO == "" {
+	if o.PGO == "" || o.PGOLocal {
 		return "off"
 	}
 	return o.PGO

@@ -38,6 +38,7 @@ type Link struct {
 	FuncAlign int    // alignment of functions; 0 is the linker's own
 	Layout    uint64 // seed of the order of functions; 0 is the linker's own order
 	PGO       string // profile, absolute; "" for none
+	PGOLocal  bool   // compile the target's package alone with it: a profile of the harness says little of others, and recompiling all of them takes long
 	Race      bool
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func (o Link) linkerFlags() []string {
-	flags := []string{"-w"} // no debug information; symbols stay, for Align
+	flags := []string{"-s", "-w"} // half of what a link costs; the table for tracebacks stays
 	if o.FuncAlign > 0 {
 		flags = append(flags, "-funcalign="+strconv.Itoa(o.FuncAlign))
 	}

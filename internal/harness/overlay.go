@@ -178,7 +178,7 @@ func (b *Builder) Fuzz(ctx context.Context, vs []Variant) (string, error) {
 	}
 	path := filepath.Join(t.dir, "fuzz.test")
 	overlayFile := filepath.Join(t.dir, "overlay.json")
-	args := []string{"test", "-c", "-vet=off", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath", "-ldflags=-w",
+	args := []string{"test", "-c", "-vet=off", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath", "-ldflags=-s -w",
 		"-gcflags=" + b.target.PkgPath + "=-d=libfuzzer", "-o", path}
 	if len(b.target.Tags) > 0 {
 		args = append(args, "-tags="+strings.Join(b.target.Tags, ","))

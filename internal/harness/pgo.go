@@ -1,12 +1,15 @@
 package harness
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,37 +31,65 @@ func (t *batch) profile(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var names []string
+	names := []string{"beagleOne"} // a profile that a harness took
 	for _, d := range t.b.target.Scope {
 		if d.Kind == "func" {
 			names = append(names, d.Name[strings.LastIndex(d.Name, ".")+1:])
 		}
 	}
+	edges, err := parseEdges(text)
+	if err != nil {
+		return "", fmt.Errorf("profile %s: %w", path, err)
+	}
 	out := filepath.Join(t.dir, "pgo-versions.txt")
-	return out, os.WriteFile(out, spread(text, t.b.target.PkgPath, names, t.alive()), 0o644)
+	return out, os.WriteFile(out, spread(edges, t.b.target.PkgPath, names, t.alive()), 0o644)
 }
 
-// spread repeats every call edge that touches one of the functions for every
-// version. The format is that of `go tool preprofile`: a header, then caller,
+// An edge is a call that a profile saw, by linker names.
+type edge struct {
+	caller, callee string
+	offset         int // of the call's line in the caller
+}
+
+// ofVersion is the suffix that a harness's own profile has on names.
+var ofVersion = regexp.MustCompile(`__b[0-9]+`)
+
+// parseEdges reads what `go tool preprofile` writes: a header, then caller,
 // callee and "offset weight" for each edge, heaviest first.
-func spread(text []byte, pkgPath string, names []string, in []int) []byte {
-	var out bytes.Buffer
-	s := bufio.NewScanner(bytes.NewReader(text))
-	s.Buffer(nil, len(text)+1)
-	s.Scan()
-	fmt.Fprintln(&out, s.Text())
-	for s.Scan() {
-		caller := s.Text()
-		s.Scan()
-		callee := s.Text()
-		s.Scan()
-		fmt.Fprintf(&out, "%s\n%s\n%s\n", caller, callee, s.Text())
-		for _, i := range in {
-			from, to := versionName(caller, pkgPath, names, i), versionName(callee, pkgPath, names, i)
-			if from != caller || to != callee {
-				fmt.Fprintf(&out, "%s\n%s\n%s\n", from, to, s.Text())
-			}
+func parseEdges(text []byte) (map[edge]int64, error) {
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	if lines[0] != strings.TrimSuffix(pgoHeader, "\n") || len(lines)%3 != 1 {
+		return nil, errors.New("the go command's form of profiles is unknown")
+	}
+	edges := map[edge]int64{}
+	for i := 1; i < len(lines); i += 3 {
+		e, weight := edge{caller: ofVersion.ReplaceAllString(lines[i], ""), callee: ofVersion.ReplaceAllString(lines[i+1], "")}, int64(0)
+		if _, err := fmt.Sscanf(lines[i+2], "%d %d", &e.offset, &weight); err != nil {
+			return nil, fmt.Errorf("%q: %w", lines[i+2], err)
 		}
+		edges[e] += weight
+	}
+	return edges, nil
+}
+
+const pgoHeader = "GO PREPROFILE V1\n"
+
+// spread repeats every edge that touches one of the functions for every
+// version.
+func spread(edges map[edge]int64, pkgPath string, names []string, in []int) []byte {
+	all := maps.Clone(edges)
+	for e, weight := range edges {
+		for _, i := range in {
+			all[edge{versionName(e.caller, pkgPath, names, i), versionName(e.callee, pkgPath, names, i), e.offset}] = weight
+		}
+	}
+	order := slices.SortedFunc(maps.Keys(all), func(a, b edge) int {
+		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a.caller, b.caller), cmp.Compare(a.callee, b.callee), cmp.Compare(a.offset, b.offset))
+	})
+	var out bytes.Buffer
+	out.WriteString(pgoHeader)
+	for _, e := range order {
+		fmt.Fprintf(&out, "%s\n%s\n%d %d\n", e.caller, e.callee, e.offset, all[e])
 	}
 	return out.Bytes()
 }

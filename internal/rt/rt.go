@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"time"
 )
 
@@ -98,6 +99,7 @@ func (h *Harness[A, R]) carryOut(q *Request) (any, error) {
 // prepare sets the process up as the request wants it.
 func (q *Request) prepare() error {
 	runtime.GOMAXPROCS(max(q.Procs, 1))
+	debug.SetMaxStack(maxStack)
 	Idle()
 	if q.Progress != "" {
 		if err := openProgress(q.Progress); err != nil {
@@ -109,6 +111,10 @@ func (q *Request) prepare() error {
 	}
 	return nil
 }
+
+// maxStack ends endless recursion before it looks like a hang or like a lack
+// of memory.
+const maxStack = 256 << 20
 
 // answer writes the reply on a line of its own, whatever candidates printed
 // before, and exits.
