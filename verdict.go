@@ -82,9 +82,10 @@ type Ratio struct {
 type Measurement struct {
 	Train     Ratio     `json:"train"`
 	Holdout   *Ratio    `json:"holdout,omitempty"`
-	Fresh     *Ratio    `json:"fresh,omitempty"` // inputs drawn anew from the facets
-	Apart     *Ratio    `json:"apart,omitempty"` // original and candidate in processes of their own
-	PGO       *Ratio    `json:"pgo,omitempty"`   // both built with the module's profile
+	Fresh     *Ratio    `json:"fresh,omitempty"`   // inputs drawn anew from the facets
+	Apart     *Ratio    `json:"apart,omitempty"`   // original and candidate in processes of their own
+	PGO       *Ratio    `json:"pgo,omitempty"`     // both built with the module's profile
+	Control   *Ratio    `json:"control,omitempty"` // the original against its own copy in the same binaries: the noise
 	Layouts   []Layout  `json:"layouts"`
 	Corrected Ratio     `json:"corrected"` // Train after the winner's-curse correction: the figure to quote
 	Baseline  Resources `json:"baseline"`

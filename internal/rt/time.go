@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Time struct {
 	Seed       uint64    `json:"seed"`        // of the sequence and of the order; two processes with one seed see the same inputs
 	Slice      int64     `json:"slice_ns"`    // wanted length of a slice; 0 is 100 µs
 	Calls      int       `json:"calls"`       // calls a slice; 0 calibrates
+	Windows    int       `json:"windows"`     // windows in the sequence; 0 chooses
 	Mutates    bool      `json:"mutates"`     // the target changes its arguments: they are put back before every slice
 	SkipPanics bool      `json:"skip_panics"` // leave out records on which the original panics
 	GC         bool      `json:"gc"`          // measure GCByte too
@@ -76,9 +78,10 @@ const (
 	maxWindow    = 1 << 14  // calls in a window: its arguments should stay in the second-level cache
 	minVisits    = 9        // visits of each window: the parent takes a median with an interval over them
 	maxSlices    = 60000    // samples of a set: bounds the reply
+	slowest      = 10       // times its wanted length that a slice may take
 	minRounds    = 12       // below which a budget is overdrawn, up to overdraft times
-	overdraft    = 3        //
-	shortSlice   = 20000    // ns: a faster variant repeats its pass until it takes so long
+	overdraft    = 6        //
+	shortSlice   = 50000    // ns: a faster variant repeats its pass until it takes so long
 	maxPasses    = 4096     //
 	heapLimit    = 64 << 20 // bytes allocated between two collections
 )
@@ -271,7 +274,9 @@ func (t *timer[A, R]) calibrate() {
 	}
 	t.out.Calls = t.q.Calls
 	if t.out.Calls == 0 {
-		t.out.Calls = min(max(int(float64(t.sliceNanos())/t.cost[0]), 1), maxWindow)
+		// A variant ten times slower than the first one shortens the slices of all.
+		dearest := max(t.cost[0], slices.Max(t.cost)/slowest)
+		t.out.Calls = min(max(int(float64(t.sliceNanos())/dearest), 1), maxWindow)
 	}
 	t.out.Passes = make([]int, len(t.run1))
 	for v, c := range t.cost {
@@ -327,6 +332,9 @@ func (t *timer[A, R]) sliceNanos() int64 {
 // plan chooses the number of windows: enough of them for many distinct inputs
 // and few enough that each is visited several times.
 func (t *timer[A, R]) plan() int {
+	if t.q.Windows > 0 {
+		return t.q.Windows
+	}
 	round := 0.0
 	for v, c := range t.cost {
 		round += c * float64(t.out.Calls*t.out.Passes[v])
@@ -406,27 +414,38 @@ func countDistinct(picks []int, n int) int {
 	return count
 }
 
-// allocations counts what a call allocates, over at most 4,096 calls, after a
-// pass that fills pools and grows maps.
+// allocations counts what a call allocates, over at most 4,096 calls: the
+// least of four passes, because the first one fills pools and grows maps, and the
+// runtime allocates now and then on its own account.
 func (t *timer[A, R]) allocations() {
 	t.out.Allocs, t.out.Bytes = make([]float64, len(t.run1)), make([]float64, len(t.run1))
 	a := t.windows[0][:min(len(t.windows[0]), 4096)]
-	for v, f := range t.run1 {
-		var before, after runtime.MemStats
-		fresh := a
-		if t.q.Mutates {
-			f(clones(a))
-			fresh = clones(a)
-		} else {
-			f(a)
+	for v := range t.run1 {
+		again := 3
+		if t.cost[v]*float64(len(a)) > float64(t.budget)/100 {
+			again = 0 // too slow for it
 		}
-		runtime.ReadMemStats(&before)
-		f(fresh)
-		runtime.ReadMemStats(&after)
-		t.out.Allocs[v] = float64(after.Mallocs-before.Mallocs) / float64(len(a))
-		t.out.Bytes[v] = float64(after.TotalAlloc-before.TotalAlloc) / float64(len(a))
+		allocs, bytes := t.allocated(v, a)
+		for range again {
+			n, size := t.allocated(v, a)
+			allocs, bytes = min(allocs, n), min(bytes, size)
+		}
+		t.out.Allocs[v] = float64(allocs) / float64(len(a))
+		t.out.Bytes[v] = float64(bytes) / float64(len(a))
 	}
 	runtime.GC()
+}
+
+// allocated counts what one pass over the calls allocates.
+func (t *timer[A, R]) allocated(v int, calls []A) (objects, bytes uint64) {
+	if t.q.Mutates {
+		calls = clones(calls)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	t.run1[v](calls)
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
 }
 
 // settle touches the memory that an allocating variant will use until the

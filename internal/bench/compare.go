@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"math"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// An Estimate is a log ratio with its standard error, from one process.
+type Estimate struct {
+	Log   float64 // natural logarithm of baseline time over candidate time
+	SE    float64 // of this binary in this process: the layout is not in it
+	Pairs int     // paired slices used
+	Clean float64 // share of the pairs in which neither slice was preempted
+}
+
+// Ratio is the estimate with its 95 % interval.
+func (e Estimate) Ratio() beagle.Ratio { return interval(e.Log, z95*e.SE) }
+
+const z95 = 1.959964
+
+// interval makes a ratio of a log ratio and the half width of its interval.
+func interval(log, half float64) beagle.Ratio {
+	return beagle.Ratio{Point: math.Exp(log), Low: math.Exp(log - half), High: math.Exp(log + half)}
+}
+
+// enoughClean is the share of undisturbed pairs above which the others are
+// left out. Below it, so few would remain that the processor clock, which
+// stands still while a slice is preempted, is the better witness.
+const enoughClean = 1.0 / 3
+
+// enoughPairs is how many undisturbed pairs a median needs, for the same
+// choice.
+const enoughPairs = 9
+
+// Compare estimates how much faster variant c is than variant b, both indexes
+// into the timing's variants.
+func Compare(t *rt.Timing, b, c int) Estimate {
+	logs, times, clean := pairs(t, b, c)
+	e := Estimate{Clean: clean}
+	type window struct{ log, se, time float64 }
+	var ws []window
+	for w := range logs {
+		if e.Pairs += len(logs[w]); len(logs[w]) > 0 {
+			l := median(logs[w]) // sorts, as medianError wants it
+			ws = append(ws, window{l, medianError(logs[w]), median(times[w])})
+		}
+	}
+	if e.Pairs < 5 {
+		return Estimate{SE: math.Inf(1), Pairs: e.Pairs, Clean: clean}
+	}
+	// Windows add up by the time they take: sums over windows of the robust
+	// time of each, the baseline's being the candidate's times the ratio.
+	var base, cand float64
+	for _, w := range ws {
+		base += w.time * math.Exp(w.log)
+		cand += w.time
+	}
+	e.Log = math.Log(base / cand)
+	var known, spread []float64
+	for _, w := range ws {
+		if !math.IsNaN(w.se) {
+			known = append(known, w.se)
+		}
+		spread = append(spread, w.log)
+	}
+	// A window that was visited once says nothing of its own error: the others
+	// do, or else the spread between windows.
+	fallback := mean(known)
+	if len(known) == 0 {
+		fallback = deviation(spread)
+	}
+	variance := 0.0
+	for _, w := range ws {
+		if math.IsNaN(w.se) {
+			w.se = fallback
+		}
+		share := w.time * math.Exp(w.log) / base
+		variance += share * share * w.se * w.se
+	}
+	e.SE = math.Sqrt(variance)
+	return e
+}
+
+// deviation is the median absolute deviation, scaled to a normal one.
+func deviation(x []float64) float64 {
+	x = slices.Clone(x)
+	m := median(x)
+	for i := range x {
+		x[i] = math.Abs(x[i] - m)
+	}
+	return 1.4826 * median(x)
+}
+
+// pairs returns, by window, the log ratios of the pairs of slices and the
+// candidate's times a pass, and the share of pairs that were not disturbed.
+func pairs(t *rt.Timing, b, c int) (logs, times [][]float64, clean float64) {
+	good := make([]bool, len(t.Window))
+	n := 0
+	for r := range t.Window {
+		if good[r] = !preempted(t, b, r) && !preempted(t, c, r); good[r] {
+			n++
+		}
+	}
+	clean = float64(n) / math.Max(float64(len(good)), 1)
+	clock, empty := t.Wall, t.Empty[0]
+	if (clean < enoughClean || n < enoughPairs) && len(t.CPU) > max(b, c) && len(t.CPU[b]) == len(good) {
+		clock, empty, good = t.CPU, t.Empty[1], nil
+	}
+	logs, times = make([][]float64, t.Windows), make([][]float64, t.Windows)
+	for r, w := range t.Window {
+		if good != nil && !good[r] {
+			continue
+		}
+		tb, tc := perPass(t, clock, empty, b, r), perPass(t, clock, empty, c, r)
+		logs[w] = append(logs[w], math.Log(tb/tc))
+		times[w] = append(times[w], tc)
+	}
+	return logs, times, clean
+}
+
+// perPass is the time of one pass of variant v in a round.
+func perPass(t *rt.Timing, clock [][]int64, empty int64, v, round int) float64 {
+	return math.Max(float64(clock[v][round]-empty), 1) / float64(t.Passes[v])
+}
+
+// preempted reports whether the wall clock ran while the thread did not. The
+// thread's clock is read outside the wall clock, so that without a
+// preemption it shows a little more, not less.
+func preempted(t *rt.Timing, v, round int) bool {
+	if len(t.CPU[v]) <= round {
+		return false // no thread clock here: every slice counts, and the median bears it
+	}
+	wall := t.Wall[v][round]
+	return wall-t.CPU[v][round] > 2000+wall/200
+}
+
+// nanos is the time of a call of variant v: for each window the median of the
+// undisturbed slices, and the mean over windows.
+func nanos(t *rt.Timing, v int) float64 { return perCall(t, v, 0.5) }
+
+// perCall is nanos with another quantile than the median. With few
+// undisturbed slices the processor clock serves instead.
+func perCall(t *rt.Timing, v int, q float64) float64 {
+	n := 0
+	for r := range t.Window {
+		if !preempted(t, v, r) {
+			n++
+		}
+	}
+	useCPU := float64(n) < enoughClean*float64(len(t.Window)) && len(t.CPU[v]) == len(t.Window)
+	byWindow := make([][]float64, t.Windows)
+	for r, w := range t.Window {
+		switch {
+		case useCPU:
+			byWindow[w] = append(byWindow[w], perPass(t, t.CPU, t.Empty[1], v, r))
+		case !preempted(t, v, r):
+			byWindow[w] = append(byWindow[w], perPass(t, t.Wall, t.Empty[0], v, r))
+		}
+	}
+	sum, windows := 0.0, 0
+	for _, x := range byWindow {
+		if len(x) > 0 {
+			slices.Sort(x)
+			sum += quantile(x, q)
+			windows++
+		}
+	}
+	return sum / float64(max(windows, 1)) / float64(t.Calls)
+}

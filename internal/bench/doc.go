@@ -1,0 +1,56 @@
+// Package bench measures candidates against the original, so that a sceptic
+// believes the answer.
+//
+// # What is measured
+//
+// Samples are slices of 50 to 200 µs in which a variant runs over a window of
+// recorded inputs (package rt has the loop). The answer is always a ratio:
+// time of the original over time of the candidate.
+//
+// Within one process the slices of a round are paired: they saw the same
+// inputs in the same few milliseconds. [Compare] takes, for each window, the
+// median of the paired log ratios, and adds windows up by the time they take,
+// so that a gain on cheap inputs cannot hide a loss on dear ones. Pairs with a
+// preempted slice are left out, or, when most are, the thread's processor
+// clock is used for all of them.
+//
+// Between processes the code layout decides: the same machine code at 0 or at
+// 32 modulo 64 differs by up to 40 %. So [Confirm] links the same code in at
+// least 8 random layouts, each in fresh processes, with the original and each
+// candidate present twice. Only copies that start at the same address modulo
+// 64 are compared with each other, and the two copies of the original give an
+// A/A control in every measurement. The unit of inference is the layout, never
+// the slice: thousands of slices of one layout are one observation of what a
+// rebuild will give.
+//
+// # The methods and their sources
+//
+//   - Standard error of a median: Price and Bonett, Estimating the variance of
+//     the sample median, J. Statist. Comput. Simul. 68 (2001). It needs no
+//     distribution, and heavy tails do not hurt it.
+//   - Location over layouts: the Hodges-Lehmann estimate with the interval
+//     that inverts Wilcoxon's signed-rank test (Hodges and Lehmann, Ann. Math.
+//     Stat. 34, 1963; Hollander and Wolfe, Nonparametric Statistical Methods,
+//     section 3.2). It is exact for any symmetric noise; log ratios of
+//     exchangeable layouts are symmetric. The interval that is reported is the
+//     hull of this one and Student's, so that it holds where either does.
+//   - Successive halving: Karnin, Koren and Somekh, Almost Optimal Exploration
+//     in Multi-Armed Bandits (2013). Each stage is a fresh process.
+//   - Winner's curse: finalists are chosen on the screening sample and
+//     estimated on the confirming one, which no choice has seen. What is left
+//     is the choice among the finalists: [Correct] takes the largest bias that
+//     it can cause (Blom's approximation of the expected maximum of normal
+//     variables, 1958) from the point, and widens the interval to hold for
+//     everything that was tried at once (Šidák, 1967).
+//   - Preemption noise, slice lengths, shared iteration counts, layouts: our
+//     own measurements, docs/measurements.md.
+//
+// # Limits
+//
+// One thread is measured: contention is not. Collections run between slices;
+// what they cost a service is estimated from the bytes allocated
+// ([beagle.Resources].GC) and only counts against a candidate. Alignment is
+// compared at the function's entry: a rewrite that moves a loop inside a
+// function changes the loop's own alignment, which random layouts cannot
+// average out. A gain below 5 % on a tight loop deserves that doubt.
+package bench

@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"debug/elf"
+	"debug/gosym"
+	"debug/macho"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// entries are the entry addresses of the variants in a linked program,
+// modulo 64, from the table that the runtime needs for its tracebacks: it is
+// there in stripped programs too. A target that was inlined into its caller
+// has no entry of its own; the caller's counts then. Loading moves a program by
+// whole pages, so the file has the truth. A variant that is not found is left out.
+func entries(program, pkgPath, target string) (map[int]int, error) {
+	table, text, err := functionTable(program)
+	if err != nil {
+		return nil, fmt.Errorf("addresses of the functions in %s: %w", program, err)
+	}
+	t, err := gosym.NewTable(nil, gosym.NewLineTable(table, text))
+	if err != nil {
+		return nil, fmt.Errorf("addresses of the functions in %s: %w", program, err)
+	}
+	own, callers := map[int]int{}, map[int]int{}
+	for _, f := range t.Funcs {
+		rest, ok := strings.CutPrefix(f.Name, pkgPath+".")
+		name, v := base(rest)
+		if !ok || v < 0 {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "[") // type arguments
+		switch strings.NewReplacer("(*", "", ")", "").Replace(name) {
+		case target:
+			own[v] = int(f.Entry % 64)
+		case "beagleOne":
+			callers[v] = int(f.Entry % 64)
+		}
+	}
+	for v, at := range callers {
+		if _, ok := own[v]; !ok {
+			own[v] = at
+		}
+	}
+	return own, nil
+}
+
+// functionTable reads the pc-line table and the address of the code.
+func functionTable(program string) (table []byte, text uint64, err error) {
+	if f, err := elf.Open(program); err == nil {
+		defer f.Close()
+		code := f.Section(".text")
+		for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"} {
+			if s := f.Section(name); s != nil && code != nil {
+				table, err := s.Data()
+				return table, code.Addr, err
+			}
+		}
+		return nil, 0, errors.New("it has no .gopclntab section")
+	}
+	f, err := macho.Open(program)
+	if err != nil {
+		return nil, 0, errors.New("it is neither an ELF nor a Mach-O file")
+	}
+	defer f.Close()
+	s, code := f.Section("__gopclntab"), f.Section("__text")
+	if s == nil || code == nil {
+		return nil, 0, errors.New("it has no __gopclntab section")
+	}
+	table, err = s.Data()
+	return table, code.Addr, err
+}

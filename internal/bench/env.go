@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// An Env is where measurements happen. One timing runs at a time: two at once
+// would measure each other.
+type Env struct {
+	Box     *sandbox.Sandbox
+	Builder *harness.Builder
+	Dir     string // scratch directory, the caller's to remove
+	CPU     int    // processor to pin to; -1 for none
+
+	files atomic.Int64
+	clock sync.Mutex // held while a process is timed
+}
+
+// Wall time a process may take beyond its budgets: loading, calibrating, and
+// functions so slow that the least number of rounds overdraws the budget.
+const grace = 20 * time.Second
+
+// maxOverdraft is how often its budget a set may take (package rt bounds it).
+const maxOverdraft = 8
+
+// run times a request in a fresh process.
+func (e *Env) run(ctx context.Context, bin *harness.Binary, q *rt.Time, files map[string]string) (*rt.TimeReply, string, error) {
+	e.clock.Lock()
+	defer e.clock.Unlock()
+	var reply rt.TimeReply
+	wall := grace + time.Duration(q.Profile)
+	for _, s := range q.Sets {
+		wall += time.Duration(maxOverdraft * s.Budget)
+	}
+	exit, err := bin.Run(ctx, e.Box, &rt.Request{Time: q}, &reply, harness.RunOptions{Wall: wall, CPU: e.CPU, Files: files})
+	if err != nil {
+		return nil, "", fmt.Errorf("timing: %w", err)
+	}
+	if exit != nil {
+		return nil, cmp.Or(exit.Kind, "died") + ": " + exit.Detail, nil
+	}
+	return &reply, "", nil
+}
+
+// path is a new name in the scratch directory.
+func (e *Env) path(name string) string {
+	return filepath.Join(e.Dir, strconv.FormatInt(e.files.Add(1), 10)+"-"+name)
+}
+
+// records writes a record file for the harness.
+func (e *Env) records(rs []beagle.Record) (string, error) {
+	out := make([]rt.Record, len(rs))
+	for i, r := range rs {
+		out[i] = rt.Record{Args: r.Args, Weight: r.Weight}
+	}
+	path := e.path("records")
+	return path, rt.WriteRecords(path, out)
+}
+
+// timed are the records that stand for the target's work.
+func timed(c *beagle.Corpus) []beagle.Record {
+	if len(c.Train) == 0 {
+		return c.Generated
+	}
+	return c.Train
+}
+
+// inputs is a request for a variant over one set, with its file.
+func (e *Env) inputs(c *beagle.Corpus) (q rt.Time, files map[string]string, remove func(), err error) {
+	path, err := e.records(timed(c))
+	q = rt.Time{
+		Sets: []rt.TimeSet{{Records: "train"}}, Seed: 1,
+		Mutates: len(c.Facets.Mutates) > 0, SkipPanics: c.Facets.Panics > 0,
+	}
+	return q, map[string]string{"train": path}, func() { os.Remove(path) }, err
+}
+
+// Screen compares the variants idx of a binary with its variant 0, quickly.
+// The result has an entry for each of idx; the zero Ratio stands for a variant
+// that killed the process. The intervals are those of this binary: what
+// another layout would give is not in them.
+func Screen(ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, budget time.Duration) ([]beagle.Ratio, error) {
+	if len(idx) == 0 {
+		return nil, nil
+	}
+	q, files, remove, err := e.inputs(c)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	run := func(ctx context.Context, q *rt.Time) (*rt.TimeReply, string, error) {
+		return e.run(ctx, bin, q, files)
+	}
+	return screen(ctx, run, idx, q, budget)
+}
+
+// profileTime is long enough for some hundred samples on common kernels.
+const profileTime = 600 * time.Millisecond
+
+// Profile takes a CPU profile of variant 0 and returns the share of the time
+// by line of Target.Source.
+func Profile(ctx context.Context, e *Env, bin *harness.Binary, c *beagle.Corpus) (map[int]float64, error) {
+	q, files, remove, err := e.inputs(c)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	q.Variants, q.Profile = []int{0}, int64(profileTime)
+	reply, failure, err := e.run(ctx, bin, &q, files)
+	if err != nil {
+		return nil, err
+	}
+	if failure != "" {
+		return nil, fmt.Errorf("the original cannot be profiled: %s", failure)
+	}
+	return lineShares(reply.Profile)
+}

@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// Confirm measures candidates fully: over link layouts, in processes shared
+// with the original and apart from it, on training, held-out and fresh
+// inputs, and on top of profile-guided optimisation. The result has an entry
+// for each candidate. tried is how many candidates competed before these were
+// chosen. An error means that the measuring failed, never that a candidate did.
+func Confirm(ctx context.Context, e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, tried int, o Options) ([]beagle.Measurement, error) {
+	if len(cs) == 0 {
+		return nil, nil
+	}
+	l, m, err := prepare(e, u, cs, c, o.defaults())
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	return m.run(ctx, tried)
+}
+
+// prepare writes the inputs and names the variants.
+func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o Options) (*realLab, *confirmer, error) {
+	l := &realLab{env: e, u: u, files: map[string]string{}, pgo: o.PGO}
+	l.copies("original", u.Target.Source)
+	for _, x := range cs {
+		l.copies(x.ID, x.Source)
+	}
+	m := newConfirmer(l, len(cs), o)
+	m.mutates, m.panics, m.held = len(c.Facets.Mutates) > 0, c.Facets.Panics > 0, len(c.Holdout)
+	for name, records := range map[string][]beagle.Record{"train": timed(c), "holdout": c.Holdout, "fresh": o.Fresh} {
+		if err := l.add(name, records); err != nil {
+			l.close()
+			return nil, nil, err
+		}
+	}
+	if l.has("train") == "" {
+		return nil, nil, fmt.Errorf("the corpus of %s holds no record to time", u.Target.Spec())
+	}
+	m.sets = inputSets("train", l.has("holdout"), l.has("fresh"))
+	return l, m, nil
+}
+
+// A realLab builds with the harness and times in the sandbox.
+type realLab struct {
+	env      *Env
+	u        *source.Unit
+	variants []harness.Variant
+	files    map[string]string // name in the work directory -> path
+	scratch  []string
+	static   []beagle.StaticFacts
+	built    []*harness.Binary
+	pgo      string // the module's own profile
+}
+
+// A program is a linked binary with the addresses of its variants.
+type program struct {
+	bin    *harness.Binary
+	link   harness.Link
+	aligns map[int]int
+}
+
+func (p *program) seed() uint64 { return p.link.Layout }
+
+func (p *program) align(v int) int {
+	if a, ok := p.aligns[v]; ok {
+		return a
+	}
+	return -1
+}
+
+// copies adds a version twice.
+func (l *realLab) copies(id, src string) {
+	for i := range 2 {
+		l.variants = append(l.variants, harness.Variant{ID: fmt.Sprintf("%s#%d", id, i), Source: src})
+	}
+}
+
+func (l *realLab) add(name string, records []beagle.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	path, err := l.env.records(records)
+	l.files[name] = path
+	return err
+}
+
+// has is the name if there are such inputs, and "" otherwise.
+func (l *realLab) has(name string) string {
+	if l.files[name] == "" {
+		return ""
+	}
+	return name
+}
+
+func (l *realLab) close() {
+	for _, path := range l.files {
+		os.Remove(path)
+	}
+	for _, path := range l.scratch {
+		os.Remove(path)
+	}
+	for _, bin := range l.built {
+		bin.Remove() // its layouts live in the same directory
+	}
+}
+
+// build uses the linker's own alignment, as production does; screening's 64
+// bytes would hide what a rebuild may do to the code.
+func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, map[int]string, error) {
+	link := harness.Link{Layout: layout, PGO: pgo, PGOLocal: pgo != "" && pgo != l.pgo}
+	bin, err := l.env.Builder.Build(ctx, l.variants, link)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.built = append(l.built, bin)
+	if l.static == nil {
+		l.static = bin.Static
+	}
+	failed := map[int]string{}
+	for v, why := range bin.Failed {
+		if v < 2 {
+			return nil, nil, fmt.Errorf("the original does not build: %s", why)
+		}
+		failed[v/2-1] = why
+	}
+	im, err := l.program(bin, link)
+	return im, failed, err
+}
+
+func (l *realLab) relink(ctx context.Context, like image, layout uint64) (image, error) {
+	p := like.(*program)
+	link := p.link
+	link.Layout = layout
+	bin, err := l.env.Builder.Relink(ctx, p.bin, link)
+	if err != nil {
+		return nil, err
+	}
+	return l.program(bin, link)
+}
+
+func (l *realLab) program(bin *harness.Binary, link harness.Link) (image, error) {
+	aligns, err := entries(bin.Path, l.u.Target.PkgPath, l.u.Target.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &program{bin, link, aligns}, nil
+}
+
+func (l *realLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
+	files := map[string]string{}
+	for _, s := range q.Sets {
+		files[s.Records] = l.files[s.Records]
+	}
+	return l.env.run(ctx, im.(*program).bin, q, files)
+}
+
+func (l *realLab) profile(ctx context.Context, im image, q *rt.Time) (string, error) {
+	reply, failure, err := l.time(ctx, im, q)
+	if err == nil && failure != "" {
+		err = fmt.Errorf("taking a profile: %s", failure)
+	}
+	if err != nil {
+		return "", err
+	}
+	path := l.env.path("pgo")
+	l.scratch = append(l.scratch, path)
+	return path, os.WriteFile(path, reply.Profile, 0o644)
+}
+
+func (l *realLab) sameCode(candidate int) bool {
+	of := func(v int) string {
+		if v < len(l.static) {
+			return l.static[v].CodeHash
+		}
+		return ""
+	}
+	return of(0) != "" && of(0) == of(2+2*candidate)
+}

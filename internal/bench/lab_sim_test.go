@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// A planted candidate behaves as it is told to.
+type planted struct {
+	gain     float64 // on all inputs
+	overfit  float64 // further gain on the training inputs alone
+	cheat    float64 // further gain while the original is in the same process: it slows the original down
+	pgo      float64 // what is left of the gain with PGO, 1 is all
+	bytes    float64
+	dies     string
+	same     bool
+	perClass [2]float64 // further gain by alignment class
+}
+
+// A simLab simulates machine, linker and candidates.
+type simLab struct {
+	rng     *rand.Rand
+	noise   noise
+	code    code
+	planted []planted
+	train   string
+	runs    int
+}
+
+type simImage struct {
+	layout uint64
+	aligns []int
+	luck   []float64
+	pgo    bool
+}
+
+func (im *simImage) align(v int) int { return im.aligns[v] }
+func (im *simImage) seed() uint64    { return im.layout }
+
+func (l *simLab) build(_ context.Context, pgo string, layout uint64) (image, map[int]string, error) {
+	im, err := l.relink(nil, &simImage{pgo: pgo != ""}, layout)
+	return im, nil, err
+}
+
+func (l *simLab) relink(_ context.Context, like image, layout uint64) (image, error) {
+	im := &simImage{layout: layout, pgo: like.(*simImage).pgo}
+	for range 2 + 2*len(l.planted) {
+		a := 32 * l.rng.IntN(2)
+		im.aligns = append(im.aligns, a)
+		im.luck = append(im.luck, l.code.classes*float64(a/32)+l.code.rest*l.rng.NormFloat64())
+	}
+	return im, nil
+}
+
+func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply, string, error) {
+	im := like.(*simImage)
+	l.runs++
+	reply := &rt.TimeReply{GCByte: 1}
+	weather := 0.02 * l.rng.NormFloat64() // a process as a whole is faster or slower
+	for _, set := range q.Sets {
+		var logs []float64
+		original := false
+		for _, v := range q.Variants {
+			original = original || v < 2
+			log := im.luck[v] + weather
+			if v >= 2 {
+				p := l.planted[v/2-1]
+				if p.dies != "" {
+					return nil, p.dies, nil
+				}
+				log -= p.log(im, v, set.Records == l.train, original)
+			}
+			logs = append(logs, log)
+		}
+		t := simulate(l.rng, l.noise, 4, 120, logs...)
+		for i, v := range q.Variants {
+			if v >= 2 {
+				t.Allocs[i], t.Bytes[i] = 1, l.planted[v/2-1].bytes
+			}
+		}
+		reply.Sets = append(reply.Sets, *t)
+	}
+	return reply, "", nil
+}
+
+func (p planted) log(im *simImage, v int, train, original bool) float64 {
+	log := math.Log(p.gain)
+	if im.pgo {
+		log *= p.pgo
+	}
+	add := func(x float64, when bool) {
+		if when && x > 0 {
+			log += math.Log(x)
+		}
+	}
+	add(p.overfit, train)
+	add(p.cheat, original)
+	add(p.perClass[im.aligns[v]/32], true)
+	return log
+}
+
+func (l *simLab) profile(context.Context, image, *rt.Time) (string, error) { return "profile", nil }
+func (l *simLab) sameCode(i int) bool                                      { return l.planted[i].same }
+
+func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...planted) []beagle.Measurement {
+	t.Helper()
+	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, train: "train"}
+	m := newConfirmer(l, len(ps), Options{Seed: seed}.defaults())
+	m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+	ms, err := m.run(context.Background(), tried)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ms
+}
+
+// The original against itself: no difference, in every run, on every machine.
+func TestConfirmItself(t *testing.T) {
+	itself := planted{gain: 1, pgo: 1}
+	for _, n := range []noise{quiet, loaded, awful} {
+		for seed := range uint64(25) {
+			for _, c := range []code{tight, ordinary, floating} {
+				m := simConfirm(t, seed, n, c, 1, itself)[0]
+				if m.Faster {
+					t.Fatalf("seed %d, %+v: faster than itself: %+v", seed, n, m)
+				}
+				if m.Why == "" || m.Control == nil {
+					t.Fatalf("no reason or no control: %+v", m)
+				}
+			}
+		}
+	}
+}
+
+// Planted wins are found, planted cheats are named.
+func TestConfirmPlanted(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    planted
+		why  string // "" for a win
+	}{
+		{"win", planted{gain: 1.3, pgo: 1}, ""},
+		{"huge win", planted{gain: 1000, pgo: 1}, ""},
+		{"loss", planted{gain: 0.8, pgo: 1}, "slower"},
+		{"nothing", planted{gain: 1.004, pgo: 1}, "no difference"},
+		{"only on the training inputs", planted{gain: 1, overfit: 2, pgo: 1}, "held-out inputs"},
+		{"slows the original down", planted{gain: 1, cheat: 2, pgo: 1}, "processes of their own"},
+		{"only at one alignment", planted{gain: 1, pgo: 1, perClass: [2]float64{1.5, 1}}, "difference"},
+		{"slower with PGO", planted{gain: 1.2, pgo: -1}, "profile-guided"},
+		{"allocates", planted{gain: 1.2, pgo: 1, bytes: 1e6}, "allocates more"},
+		{"same code", planted{gain: 1.2, pgo: 1, same: true}, "machine code"},
+		{"dies", planted{gain: 1.2, pgo: 1, dies: "crash: exit status 2"}, "exit status 2"},
+	} {
+		m := simConfirm(t, 3, loaded, ordinary, 20, c.p)[0]
+		if m.Faster != (c.why == "") || !strings.Contains(m.Why, c.why) {
+			t.Errorf("%s: faster %v, why %q, train %.3f; want %q", c.name, m.Faster, m.Why, m.Train, c.why)
+		}
+	}
+}
+
+// One candidate that kills the process must not take the others with it.
+func TestConfirmInnocent(t *testing.T) {
+	ms := simConfirm(t, 5, loaded, ordinary, 20,
+		planted{gain: 1.3, pgo: 1}, planted{gain: 1.5, pgo: 1, dies: "memory"}, planted{gain: 1, pgo: 1})
+	if !ms[0].Faster || ms[1].Faster || ms[2].Faster {
+		t.Errorf("%v %q, %v %q, %v %q", ms[0].Faster, ms[0].Why, ms[1].Faster, ms[1].Why, ms[2].Faster, ms[2].Why)
+	}
+	if len(ms[0].Layouts) < minLayouts {
+		t.Errorf("%d layouts", len(ms[0].Layouts))
+	}
+}
+
+func TestScreen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	gains := []float64{0, 1, 1.1, 0.9, 2, 1.5, 1, 1, 1} // by variant; 0 is the original
+	runs := map[int]int{}
+	run := func(_ context.Context, q *rt.Time) (*rt.TimeReply, string, error) {
+		var logs []float64
+		for _, v := range q.Variants {
+			if runs[v]++; v == 6 {
+				return nil, "hang", nil
+			}
+			logs = append(logs, -math.Log(max(gains[v], 1e-9))*min(float64(v), 1))
+		}
+		return &rt.TimeReply{Sets: []rt.Timing{*simulate(rng, loaded, 4, 80, logs...)}}, "", nil
+	}
+	idx := []int{1, 2, 3, 4, 5, 6, 7, 8}
+	got, err := screen(context.Background(), run, idx, rt.Time{Sets: make([]rt.TimeSet, 1)}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range idx {
+		switch {
+		case v == 6 && got[i] != (beagle.Ratio{}):
+			t.Errorf("the variant that hangs has ratio %v", got[i])
+		case v != 6 && math.Abs(got[i].Point/gains[v]-1) > 0.02:
+			t.Errorf("variant %d: %.3f, want %.3f", v, got[i], gains[v])
+		}
+	}
+	if runs[4] <= runs[3] || runs[5] <= runs[3] {
+		t.Errorf("the better half did not go on: %v", runs)
+	}
+}
+
+func TestStages(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 2: 1, 3: 2, 4: 2, 5: 3, 16: 3, 64: 3} {
+		if got := stages(n); got != want {
+			t.Errorf("%d candidates: %d stages, want %d", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"math"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A copyPair is the comparison of one copy of the original with one copy of a
+// candidate in one linked binary.
+type copyPair struct {
+	align [2]int // entry addresses of the two modulo 64
+	est   Estimate
+}
+
+// A layoutResult is one layout's comparison with one candidate.
+type layoutResult struct {
+	seed    uint64
+	align   [2]int
+	est     Estimate           // mean over the alignment classes that were matched
+	classes map[int][]Estimate // matched pairs by entry address modulo 64
+}
+
+// stratify compares like with like: only copies that start at the same
+// address modulo 64. ok is false when this layout has no such pair.
+func stratify(seed uint64, pairs []copyPair) (r layoutResult, ok bool) {
+	r = layoutResult{seed: seed, classes: map[int][]Estimate{}}
+	for _, p := range pairs {
+		if p.align[0] == p.align[1] && !math.IsInf(p.est.SE, 0) {
+			r.classes[p.align[0]] = append(r.classes[p.align[0]], p.est)
+		}
+	}
+	if len(r.classes) == 0 {
+		return r, false
+	}
+	var means []Estimate
+	for _, class := range classesOf(r.classes) {
+		means = append(means, pool(r.classes[class]))
+	}
+	r.est = pool(means)
+	r.align = [2]int{classesOf(r.classes)[0], classesOf(r.classes)[0]}
+	return r, true
+}
+
+func classesOf[V any](m map[int]V) []int {
+	var keys []int
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// pool is the plain mean of estimates. They share slices, so the error is the
+// mean of the errors: it does not shrink with their number.
+func pool(es []Estimate) Estimate {
+	var p Estimate
+	n := float64(len(es))
+	for _, e := range es {
+		p.Log += e.Log / n
+		p.SE += e.SE / n
+		p.Clean += e.Clean / n
+		p.Pairs += e.Pairs
+	}
+	return p
+}
+
+// A Combined is what several layouts, each one observation, say together.
+type Combined struct {
+	Log   float64 // Hodges-Lehmann estimate of the log ratio
+	Mean  float64 // plain mean
+	SE    float64 // of the mean
+	N     int
+	Ratio beagle.Ratio // with the hull of the two 95 % intervals
+}
+
+// Combine makes one figure of the estimates of independent layouts.
+func Combine(es []Estimate) Combined {
+	c := Combined{N: len(es)}
+	if c.N == 0 {
+		return Combined{SE: math.Inf(1), Ratio: unknown()}
+	}
+	logs := make([]float64, c.N)
+	within := 0.0
+	for i, e := range es {
+		logs[i] = e.Log
+		within += e.SE / float64(c.N)
+	}
+	point, low, high, ok := signedRank(logs, 0.95)
+	c.Log, c.Mean = point, mean(logs)
+	if c.N == 1 {
+		c.SE, c.Ratio = math.Inf(1), unknown()
+		c.Ratio.Point = math.Exp(point)
+		return c
+	}
+	// Eight values agree by chance now and then: never claim less error than
+	// the slices themselves had.
+	c.SE = math.Max(meanError(logs), within/math.Sqrt(float64(c.N)))
+	half := studentQuantile(0.975, float64(c.N-1)) * c.SE
+	sLow, sHigh := math.Min(c.Mean, point)-half, math.Max(c.Mean, point)+half
+	if ok {
+		sLow, sHigh = math.Min(sLow, low), math.Max(sHigh, high)
+	}
+	c.Ratio = beagle.Ratio{Point: math.Exp(point), Low: math.Exp(sLow), High: math.Exp(sHigh)}
+	return c
+}
+
+// unknown is a ratio of which nothing is known. It is finite, because JSON is.
+func unknown() beagle.Ratio { return beagle.Ratio{Point: 1, Low: 0, High: math.MaxFloat64} }
+
+// Correct is the ratio after the winner's-curse correction. finalists were
+// compared on this sample, and the best of them is going to be quoted: if all
+// were equally good, its point would be too high by the expected maximum of
+// so many errors, which is taken off (never past no difference). tried
+// candidates competed: the interval holds for all of them at once.
+func (c Combined) Correct(finalists, tried int) beagle.Ratio {
+	if math.IsInf(c.SE, 1) {
+		return c.Ratio
+	}
+	bias := expectedMaximum(finalists) * c.SE
+	log := c.Log
+	if log > 0 {
+		log = math.Max(0, log-bias)
+	}
+	level := sidak(0.95, max(tried, finalists))
+	half := studentQuantile((1+level)/2, float64(c.N-1)) * c.SE
+	r := interval(math.Min(c.Mean, c.Log), half)
+	r.Point = math.Exp(log)
+	r.Low = math.Min(math.Min(r.Low, c.Ratio.Low), r.Point)
+	r.High = math.Max(math.Max(r.High, c.Ratio.High), r.Point)
+	return r
+}
+
+// evidenceOf combines the layouts, over all and by alignment class.
+func evidenceOf(results []layoutResult) *Evidence {
+	e := &Evidence{}
+	var all []Estimate
+	var byClass [2][]Estimate
+	for _, r := range results {
+		all = append(all, r.est)
+		e.Layouts = append(e.Layouts, beagle.Layout{Seed: r.seed, Align: r.align, Ratio: r.est.Ratio()})
+		var halves [2][]Estimate
+		for _, class := range classesOf(r.classes) {
+			halves[class/32] = append(halves[class/32], r.classes[class]...)
+		}
+		for h, es := range halves {
+			if len(es) > 0 {
+				byClass[h] = append(byClass[h], pool(es))
+			}
+		}
+	}
+	e.Train = Combine(all)
+	e.Classes = [2]Combined{Combine(byClass[0]), Combine(byClass[1])}
+	return e
+}

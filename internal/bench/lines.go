@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// base is a symbol's name without the suffix that variants carry, and the
+// variant's index, -1 for none. "pkg.(*T).F__b3.func1" is "pkg.(*T).F.func1", 3.
+func base(symbol string) (name string, variant int) {
+	i := strings.Index(symbol, "__b")
+	if i < 0 {
+		return symbol, -1
+	}
+	end := i + len("__b")
+	for end < len(symbol) && '0' <= symbol[end] && symbol[end] <= '9' {
+		end++
+	}
+	if _, err := fmt.Sscanf(symbol[i+len("__b"):end], "%d", &variant); err != nil {
+		return symbol, -1
+	}
+	return symbol[:i] + symbol[end:], variant
+}
+
+// lineShares reads, from a CPU profile of variant 0, the share of the time that
+// each line of the target's source took, callees outside the scope included:
+// a sample counts for the innermost line of the scope on its stack.
+func lineShares(data []byte) (map[int]float64, error) {
+	p, err := profile.ParseData(data)
+	if err != nil {
+		return nil, fmt.Errorf("the harness's CPU profile: %w", err)
+	}
+	lines, total := map[int]float64{}, 0.0
+	for _, s := range p.Sample {
+		if line := innermost(s); line > 0 {
+			weight := float64(s.Value[0])
+			lines[line] += weight
+			total += weight
+		}
+	}
+	for l := range lines {
+		lines[l] /= total
+	}
+	return lines, nil
+}
+
+// innermost is the line of the first frame, from the leaf, that belongs to
+// variant 0; the shim's own functions are not the target's.
+func innermost(s *profile.Sample) int {
+	for _, loc := range s.Location {
+		for _, l := range loc.Line {
+			if name, v := base(l.Function.Name); v == 0 && !isShim(name) {
+				return int(l.Line)
+			}
+		}
+	}
+	return 0
+}
+
+func isShim(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	return strings.HasPrefix(last, "beagle")
+}

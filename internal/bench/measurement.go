@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// measurement sums up a trial.
+func (m *confirmer) measurement(t *trial, i, tried int) beagle.Measurement {
+	out := beagle.Measurement{Tried: max(tried, len(m.trials)), Why: t.fail}
+	if t.fail != "" {
+		out.Train, out.Corrected = unknown(), unknown()
+		return out
+	}
+	e := m.evidence(t, i)
+	out.Train, out.Layouts = e.Train.Ratio, e.Layouts
+	out.Holdout, out.Fresh = ratioOf(e.Holdout), ratioOf(e.Fresh)
+	out.Apart, out.PGO = ratioOf(e.Apart), ratioOf(e.PGO)
+	out.Control = ratioOf(&e.Control)
+	out.Baseline, out.Best = e.Baseline, e.Best
+	out.Corrected = e.Train.Correct(len(m.trials), tried)
+	if m.held < minHoldout {
+		e.Holdout = nil // too few inputs to decide anything; the figure is still shown
+	}
+	out.Faster, out.Why = Decide(e, out.Corrected)
+	return out
+}
+
+func (m *confirmer) evidence(t *trial, i int) *Evidence {
+	e := evidenceOf(t.train)
+	e.Possible = t.halves
+	e.Control = evidenceOf(m.control).Train
+	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)
+	e.PGO = combined(t.pgo)
+	if m.o.PGO != "" {
+		e.PGO = &e.Train
+	}
+	if len(t.apart) > 0 {
+		c := Combine(t.apart)
+		e.Apart = &c
+	}
+	e.Baseline, e.Best = typical(t.baseline), typical(t.best)
+	e.SameCode = m.lab.sameCode(i)
+	return e
+}
+
+func combined(results []layoutResult) *Combined {
+	if len(results) == 0 {
+		return nil
+	}
+	return &evidenceOf(results).Train
+}
+
+func ratioOf(c *Combined) *beagle.Ratio {
+	if c == nil || c.N == 0 {
+		return nil
+	}
+	return &c.Ratio
+}
+
+// typical is the median over layouts of each resource.
+func typical(rs []beagle.Resources) beagle.Resources {
+	of := func(get func(beagle.Resources) float64) float64 {
+		var x []float64
+		for _, r := range rs {
+			x = append(x, get(r))
+		}
+		slices.Sort(x)
+		return quantile(x, 0.5)
+	}
+	if len(rs) == 0 {
+		return beagle.Resources{}
+	}
+	return beagle.Resources{
+		Nanos:  of(func(r beagle.Resources) float64 { return r.Nanos }),
+		Allocs: of(func(r beagle.Resources) float64 { return r.Allocs }),
+		Bytes:  of(func(r beagle.Resources) float64 { return r.Bytes }),
+		GC:     of(func(r beagle.Resources) float64 { return r.GC }),
+	}
+}

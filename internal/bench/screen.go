@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// Screening is successive halving: all variants share the first stage, the
+// better half of them the second, and so on. A stage is a fresh process, so
+// that what a survivor is reported with was not what it was chosen by.
+
+// maxStages bounds the processes of a screening; starting one costs as much
+// as a hundred rounds.
+const maxStages = 3
+
+// stages is how many stages n candidates are worth: none is dropped while two
+// or fewer are left.
+func stages(n int) int { return min(maxStages, max(1, bits.Len(uint(max(n, 1)-1)))) }
+
+// A timeFunc times a request in a fresh process; a failure says how the
+// process ended without a reply.
+type timeFunc func(ctx context.Context, q *rt.Time) (reply *rt.TimeReply, failure string, err error)
+
+// screen runs the stages. The result has an entry for each of idx; the zero
+// Ratio stands for a variant that killed the process.
+func screen(ctx context.Context, run timeFunc, idx []int, q rt.Time, budget time.Duration) ([]beagle.Ratio, error) {
+	found := map[int]Estimate{}
+	live := slices.Clone(idx)
+	n := stages(len(idx))
+	set := q.Sets[0]
+	for stage := range n {
+		q.Seed++
+		set.Budget = int64(budget) / int64(n)
+		q.Sets = []rt.TimeSet{set}
+		reply, left, err := surviving(ctx, run, &q, live)
+		if err != nil {
+			return nil, err
+		}
+		live = left
+		for i, v := range live {
+			found[v] = Compare(&reply.Sets[0], 0, i+1)
+		}
+		if stage < n-1 {
+			live = betterHalf(live, found)
+		}
+	}
+	out := make([]beagle.Ratio, len(idx))
+	for i, v := range idx {
+		if e, ok := found[v]; ok {
+			out[i] = screenRatio(e)
+		}
+	}
+	return out, nil
+}
+
+func screenRatio(e Estimate) beagle.Ratio {
+	if math.IsInf(e.SE, 1) {
+		return unknown()
+	}
+	return e.Ratio()
+}
+
+// surviving times the original with the live variants. When the process dies,
+// those that kill it alone are left out.
+func surviving(ctx context.Context, run timeFunc, q *rt.Time, live []int) (*rt.TimeReply, []int, error) {
+	all := func(vs []int) *rt.Time { return only(q, append([]int{0}, vs...)) }
+	reply, failure, err := run(ctx, all(live))
+	if err != nil || failure == "" {
+		return reply, live, err
+	}
+	var left []int
+	for _, v := range live {
+		_, f, err := run(ctx, all([]int{v}))
+		if err != nil {
+			return nil, nil, err
+		}
+		if f == "" {
+			left = append(left, v)
+		}
+	}
+	if len(left) == len(live) {
+		return nil, nil, fmt.Errorf("timing all variants together failed, each alone did not: %s", failure)
+	}
+	reply, failure, err = run(ctx, all(left))
+	if err == nil && failure != "" {
+		err = fmt.Errorf("the original cannot be timed: %s", failure)
+	}
+	return reply, left, err
+}
+
+// betterHalf keeps the half of the variants with the higher upper bounds: on
+// doubt a variant stays.
+func betterHalf(live []int, found map[int]Estimate) []int {
+	upper := func(v int) float64 { return found[v].Log + z95*found[v].SE }
+	kept := slices.Clone(live)
+	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(upper(b), upper(a)) })
+	return kept[:max((len(kept)+1)/2, min(2, len(kept)))]
+}

@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// A simulated machine: noise as it was measured on a loaded host. Times are
+// log-normal around the truth; slices are preempted now and then, for times
+// with a heavy tail; some preemptions escape the thread's clock (a
+// hypervisor's, or a cache that somebody else emptied).
+type noise struct {
+	jitter    float64 // standard deviation of the log time of a slice
+	preempted float64 // share of slices
+	hidden    float64 // share of slices that are slowed without the clocks showing it
+}
+
+var (
+	quiet  = noise{jitter: 0.003, preempted: 0.02, hidden: 0.01}
+	loaded = noise{jitter: 0.01, preempted: 0.2, hidden: 0.05}
+	awful  = noise{jitter: 0.03, preempted: 0.8, hidden: 0.2}
+)
+
+// simulate makes the timing of variants whose log time a call is given, over
+// windows of different cost.
+func simulate(rng *rand.Rand, n noise, windows, rounds int, logs ...float64) *rt.Timing {
+	t := &rt.Timing{Calls: 100, Windows: windows, Wall: make([][]int64, len(logs)), CPU: make([][]int64, len(logs))}
+	for range logs {
+		t.Passes = append(t.Passes, 1)
+		t.Allocs, t.Bytes = append(t.Allocs, 0), append(t.Bytes, 0)
+	}
+	for r := range rounds {
+		w := r % windows
+		t.Window = append(t.Window, w)
+		for v, l := range logs {
+			cpu := 1e5 * math.Exp(l+0.3*float64(w%3)+n.jitter*rng.NormFloat64())
+			if rng.Float64() < n.hidden {
+				cpu += 2000 * pareto(rng)
+			}
+			wall := cpu
+			if rng.Float64() < n.preempted {
+				wall += 10000 * pareto(rng)
+				cpu += 500 * pareto(rng) // the cache comes back cold
+			}
+			t.Wall[v], t.CPU[v] = append(t.Wall[v], int64(wall)), append(t.CPU[v], int64(cpu)+700)
+		}
+	}
+	t.Empty = [2]int64{0, 700}
+	return t
+}
+
+// pareto has no variance: the tail that makes means useless.
+func pareto(rng *rand.Rand) float64 { return math.Pow(1-rng.Float64(), -1/1.3) }
+
+// A code is a function as the layouts see it: how much the entry's alignment
+// and the rest of the layout matter to it.
+type code struct {
+	gain    float64 // true ratio of the original's time to the candidate's
+	classes float64 // log time that an entry at 32 modulo 64 costs
+	rest    float64 // standard deviation of what else the layout does
+}
+
+var (
+	tight    = code{classes: 0.30, rest: 0.015} // a loop of a few instructions
+	ordinary = code{classes: 0.04, rest: 0.01}
+	floating = code{classes: 0, rest: 0.05} // the layout matters, the entry does not: the worst case
+)
+
+// layouts simulates n layouts of c against its original, both twice in each
+// binary, with the slice noise folded into se.
+func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
+	var out []layoutResult
+	for len(out) < n {
+		align := [4]int{}
+		logs := [4]float64{}
+		for i := range align {
+			align[i] = 32 * rng.IntN(2)
+			logs[i] = c.classes*float64(align[i]/32) + c.rest*rng.NormFloat64()
+			if i >= 2 {
+				logs[i] -= math.Log(c.gain)
+			}
+		}
+		var pairs []copyPair
+		for i := range 2 {
+			for j := 2; j < 4; j++ {
+				e := Estimate{Log: logs[i] - logs[j] + se*rng.NormFloat64(), SE: se}
+				pairs = append(pairs, copyPair{[2]int{align[i], align[j]}, e})
+			}
+		}
+		if r, ok := stratify(uint64(len(out)), pairs); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (c code) gains(g float64) code { c.gain = g; return c }
+
+// decide runs the decision on simulated layouts, with holdout, fresh and apart
+// as further simulated measurements.
+func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, string) {
+	const se = 0.002
+	e := evidenceOf(c.layouts(rng, minLayouts, se))
+	holdout := evidenceOf(c.layouts(rng, minLayouts, 2*se)).Train
+	fresh := evidenceOf(c.layouts(rng, minLayouts, 2*se)).Train
+	e.Holdout, e.Fresh, e.Possible = &holdout, &fresh, [2]bool{true, true}
+	faster, why := Decide(e, e.Train.Correct(finalists, tried))
+	return e, faster, why
+}

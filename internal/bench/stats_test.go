@@ -1,0 +1,224 @@
+package bench
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
+// Values from the tables that every textbook prints.
+func TestQuantiles(t *testing.T) {
+	near(t, "normal 0.975", normalQuantile(0.975), 1.959964, 1e-6)
+	near(t, "Student 0.975, 7", studentQuantile(0.975, 7), 2.364624, 1e-5)
+	near(t, "Student 0.995, 1", studentQuantile(0.995, 1), 63.65674, 1e-3)
+	near(t, "Student 0.9995, 30", studentQuantile(0.9995, 30), 3.645959, 1e-5)
+	near(t, "expected maximum of 5", expectedMaximum(5), 1.163, 0.02)
+	near(t, "expected maximum of 1", expectedMaximum(1), 0, 0)
+	near(t, "Šidák for 2", sidak(0.9, 2), math.Sqrt(0.9), 1e-12)
+}
+
+// Hollander and Wolfe, table A.4: 95 % two-sided limits.
+func TestSignedRankCritical(t *testing.T) {
+	for _, c := range []struct{ n, k int }{{5, 0}, {6, 1}, {7, 3}, {8, 4}, {9, 6}, {10, 9}, {12, 14}, {20, 53}} {
+		if k := signedRankCritical(c.n, 0.025); k != c.k {
+			t.Errorf("n = %d: %d, want %d", c.n, k, c.k)
+		}
+	}
+}
+
+func TestHodgesLehmannIgnoresAnOutlier(t *testing.T) {
+	point, low, high, ok := signedRank([]float64{1, 2, 3, 4, 5, 6, 7, 1000}, 0.95)
+	if !ok || point != 4.5 || low != 2 || high < 7 {
+		t.Errorf("%v [%v, %v] %v", point, low, high, ok)
+	}
+}
+
+func TestMedianErrorOfNormal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{9, 25, 400} {
+		sum := 0.0
+		for range 500 {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = rng.NormFloat64()
+			}
+			slices.Sort(x)
+			sum += medianError(x) / 500
+		}
+		want := 1.2533 / math.Sqrt(float64(n))
+		near(t, "standard error of the median", sum, want, 0.15*want)
+	}
+}
+
+// The interval of one process covers the truth at every level of noise, and is
+// narrow enough to be of use.
+func TestCompareCoverage(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		noise noise
+		width float64
+	}{{"quiet", quiet, 0.002}, {"loaded", loaded, 0.006}, {"awful", awful, 0.03}} {
+		rng := rand.New(rand.NewPCG(7, 7))
+		covered, width := 0, 0.0
+		const runs = 400
+		truth := math.Log(1.05)
+		for range runs {
+			e := Compare(simulate(rng, c.noise, 4, 300, 0, -truth), 0, 1)
+			if math.Abs(e.Log-truth) <= z95*e.SE {
+				covered++
+			}
+			width += z95 * e.SE / runs
+		}
+		if share := float64(covered) / runs; share < 0.91 {
+			t.Errorf("%s: the 95 %% interval covers the truth in %.1f %%", c.name, 100*share)
+		}
+		if width > c.width {
+			t.Errorf("%s: half width %.4f, want at most %.4f", c.name, width, c.width)
+		}
+	}
+}
+
+// Few visits of many windows, as slow functions have them.
+func TestCompareFewVisits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	covered := 0
+	const runs = 400
+	for range runs {
+		if e := Compare(simulate(rng, loaded, 10, 30, 0, 0), 0, 1); math.Abs(e.Log) <= z95*e.SE {
+			covered++
+		}
+	}
+	if share := float64(covered) / runs; share < 0.9 {
+		t.Errorf("the 95 %% interval covers the truth in %.1f %%", 100*share)
+	}
+	if e := Compare(simulate(rng, quiet, 1, 3, 0, 0), 0, 1); !math.IsInf(e.SE, 1) {
+		t.Errorf("three pairs give %+v, want no knowledge", e)
+	}
+}
+
+// A gain on the cheap inputs must not hide a loss on the dear ones.
+func TestCompareAddsTimes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	tm := simulate(rng, noise{}, 3, 90, 0, 0)
+	for r, w := range tm.Window { // window 0 is 60 % of the rounds' worth in count only
+		switch w {
+		case 0, 1:
+			tm.Wall[0][r], tm.Wall[1][r] = 100000, 80000
+		case 2:
+			tm.Wall[0][r], tm.Wall[1][r] = 1000000, 1500000
+		}
+		tm.CPU[0][r], tm.CPU[1][r] = tm.Wall[0][r]+700, tm.Wall[1][r]+700
+	}
+	near(t, "ratio", Compare(tm, 0, 1).Ratio().Point, 1200.0/1660, 1e-9)
+}
+
+func TestCombineCoverage(t *testing.T) {
+	for name, c := range map[string]code{"tight": tight, "ordinary": ordinary, "floating": floating} {
+		rng := rand.New(rand.NewPCG(10, 10))
+		covered := 0
+		const runs = 1000
+		for range runs {
+			if r := evidenceOf(c.gains(1.1).layouts(rng, minLayouts, 0.002)).Train.Ratio; r.Low <= 1.1 && 1.1 <= r.High {
+				covered++
+			}
+		}
+		if share := float64(covered) / runs; share < 0.94 {
+			t.Errorf("%s: the 95 %% interval covers the truth in %.1f %%", name, 100*share)
+		}
+	}
+}
+
+// The lower bound of the best of several equal finalists must not be above the
+// truth more often than a one-sided bound may, and its corrected point must not
+// be too high on average.
+func TestCorrectWinnersCurse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 11))
+	const runs, finalists, tried = 600, 4, 60
+	above, bias := 0, 0.0
+	for range runs {
+		var best Combined
+		for f := range finalists {
+			if c := evidenceOf(ordinary.gains(1.1).layouts(rng, minLayouts, 0.002)).Train; f == 0 || c.Log > best.Log {
+				best = c
+			}
+		}
+		r := best.Correct(finalists, tried)
+		if r.Low > 1.1 {
+			above++
+		}
+		bias += math.Log(r.Point/1.1) / runs
+	}
+	if above > runs/100 {
+		t.Errorf("the corrected lower bound is above the truth in %d of %d", above, runs)
+	}
+	if bias > 0.0005 {
+		t.Errorf("the corrected point is %.2f %% too high", 100*bias)
+	}
+}
+
+// The claim that everything rests on: the share of candidates without a gain
+// that are called faster is at most 1 %, however the layout behaves and however
+// many compete.
+func TestFalseWins(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		code             code
+		finalists, tried int
+	}{
+		{"tight, alone", tight, 1, 1},
+		{"tight, 4 of 60", tight, 4, 60},
+		{"ordinary, alone", ordinary, 1, 1},
+		{"floating, alone", floating, 1, 1},
+		{"floating, 4 of 60", floating, 4, 60},
+	} {
+		rng := rand.New(rand.NewPCG(12, 12))
+		const runs = 3000
+		wins := 0
+		for range runs {
+			if _, faster, _ := c.code.gains(1).decide(rng, c.finalists, c.tried); faster {
+				wins++
+			}
+		}
+		t.Logf("%s: %d false wins of %d", c.name, wins, runs)
+		if wins > runs/100 {
+			t.Errorf("%s: %d false wins of %d", c.name, wins, runs)
+		}
+	}
+}
+
+// What the strictness costs: how often true gains are found.
+func TestPower(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		code             code
+		finalists, tried int
+		want             float64
+	}{
+		{"ordinary 5 %, alone", ordinary.gains(1.05), 1, 1, 0.8},
+		{"ordinary 5 %, 4 of 60", ordinary.gains(1.05), 4, 60, 0.3},
+		{"ordinary 10 %, 4 of 60", ordinary.gains(1.10), 4, 60, 0.95},
+		{"tight 10 %, 4 of 60", tight.gains(1.10), 4, 60, 0.85},
+		{"tight 50 %, 4 of 60", tight.gains(1.5), 4, 60, 0.95},
+	} {
+		rng := rand.New(rand.NewPCG(13, 13))
+		const runs = 500
+		wins := 0
+		for range runs {
+			if _, faster, _ := c.code.decide(rng, c.finalists, c.tried); faster {
+				wins++
+			}
+		}
+		t.Logf("%s: found in %.1f %%", c.name, 100*float64(wins)/runs)
+		if float64(wins)/runs < c.want {
+			t.Errorf("%s: found in %.1f %%, want %.0f %%", c.name, 100*float64(wins)/runs, 100*c.want)
+		}
+	}
+}
