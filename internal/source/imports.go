@@ -119,6 +119,9 @@ func (n *fileImports) prune(text string) (string, error) {
 
 // dropLine takes a range out with the whole lines that it stands on.
 func dropLine(text string, start, end int) edit {
+	if start < end && !ownLine(text, start, end) {
+		return withSemicolon(text, start, end)
+	}
 	for start > 0 && text[start-1] != '\n' {
 		start--
 	}
@@ -141,6 +144,9 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 	}
 	if decl == nil {
 		at := tok.Offset(f.Name.End())
+		if strings.HasPrefix(strings.TrimLeft(text[at:], " \t"), ";") {
+			return apply(text, []edit{{at, at, "; import " + spec.String()}}), nil
+		}
 		at += len(strings.TrimRight(text[at:skipLine(text, at)], "\r\n"))
 		return apply(text, []edit{{at, at, nl + nl + "import " + spec.String()}}), nil
 	}

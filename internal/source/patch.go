@@ -284,6 +284,9 @@ func removals(file *srcFile, gone []*piece) []edit {
 
 // removal takes a range out with its line, and one of the blank lines around.
 func removal(text string, start, end int) edit {
+	if !ownLine(text, start, end) {
+		return withSemicolon(text, start, end)
+	}
 	for start > 0 && (text[start-1] == ' ' || text[start-1] == '\t') {
 		start--
 	}
@@ -294,6 +297,22 @@ func removal(text string, start, end int) edit {
 	} else if end == len(text) {
 		start = len(strings.TrimRight(text[:start], "\r\n"))
 		start = skipLine(text, start)
+	}
+	return edit{start, end, ""}
+}
+
+// ownLine reports whether nothing but comments shares the lines of a range.
+func ownLine(text string, start, end int) bool {
+	line := text[strings.LastIndexByte(text[:start], '\n')+1 : start]
+	rest := strings.TrimSpace(text[end:skipLine(text, end)])
+	return strings.TrimSpace(line) == "" && (rest == "" || strings.HasPrefix(rest, "//"))
+}
+
+// withSemicolon takes out a range that shares its line, with the separator
+// after it.
+func withSemicolon(text string, start, end int) edit {
+	if after := strings.TrimLeft(text[end:], " \t"); strings.HasPrefix(after, ";") {
+		end = len(text) - len(after) + 1
 	}
 	return edit{start, end, ""}
 }
