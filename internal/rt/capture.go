@@ -1,0 +1,354 @@
+package rt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Recording calls. An instrumented test calls Record at the entry of the
+// target. A call that was not seen before is appended to a file at once; how
+// often it was seen is a counter in memory that belongs to a second file: so
+// nothing is lost when the process ends without notice, as tests do.
+//
+// Of many distinct calls a fixed number is kept, those with the smallest
+// hashes. That is a fair sample of the distinct ones, it does not depend on
+// their order, and two samples merge into one. Counters of what is kept are
+// exact, since a call is either kept from its first time on or never was.
+
+// CaptureDir is the variable that names the directory to record to.
+const CaptureDir = "BEAGLE_CAPTURE"
+
+const (
+	maxCalls   = 1 << 14  // distinct calls that are kept
+	maxAppends = 1 << 17  // distinct calls that are written, kept or not
+	maxWritten = 64 << 20 // bytes
+	maxReasons = 16
+)
+
+// captureLimit bounds one recorded call.
+var captureLimit = Limit{Bytes: 1 << 18, Depth: 1000}
+
+// Words of the counter file, before one for each call in the order of the
+// other file.
+const (
+	countCalls      = iota // all calls
+	countDropped           // calls that could not be recorded
+	countConcurrent        // more than zero when several goroutines called at once
+	countMissed            // distinct calls that did not fit
+	countHeader
+)
+
+// A Site records the calls of one function.
+type Site[A any] struct {
+	on bool
+	c  *coder
+
+	mu      sync.Mutex
+	log     *os.File
+	counts  []uint64 // shared memory
+	index   map[uint64]int
+	kept    hashHeap
+	written int
+	reasons map[string]bool
+	why     *os.File
+
+	gmu     sync.Mutex
+	last    [2]uint64 // the latest two different goroutines
+	changes int
+}
+
+// NewSite opens the files if the environment asks for it.
+func NewSite[A any]() *Site[A] {
+	s := &Site[A]{c: coderFor[A](), index: map[uint64]int{}, reasons: map[string]bool{}}
+	dir := os.Getenv(CaptureDir)
+	if dir == "" {
+		return s
+	}
+	base := filepath.Join(dir, fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if err := s.open(base); err != nil {
+		fmt.Fprintln(os.Stderr, "beagle: recording is off:", err)
+		return s
+	}
+	s.on = true
+	return s
+}
+
+func (s *Site[A]) open(base string) (err error) {
+	if s.log, err = os.OpenFile(base+".calls", os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_EXCL, 0o644); err != nil {
+		return err
+	}
+	if s.why, err = os.OpenFile(base+".why", os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_EXCL, 0o644); err != nil {
+		return err
+	}
+	s.counts, err = mapCounts(base+".counts", countHeader+maxAppends)
+	return err
+}
+
+// On reports whether calls are recorded.
+func (s *Site[A]) On() bool { return s.on }
+
+// Record notes a call with these arguments. It never panics and keeps nothing
+// of a.
+func (s *Site[A]) Record(a *A) {
+	n := atomic.AddUint64(&s.counts[countCalls], 1)
+	s.goroutines(n)
+	defer func() {
+		if r := recover(); r != nil {
+			s.drop(fmt.Sprint("recording panics: ", r))
+		}
+	}()
+	bp := captureBuffers.Get().(*[]byte)
+	defer captureBuffers.Put(bp)
+	b, err := AppendEncode((*bp)[:0], a, captureLimit)
+	*bp = b
+	if err != nil {
+		s.drop(err.Error())
+		return
+	}
+	s.note(b)
+}
+
+var captureBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func (s *Site[A]) note(b []byte) {
+	h := hashBytes(b)
+	if !s.mu.TryLock() {
+		atomic.AddUint64(&s.counts[countConcurrent], 1) // somebody else is in here now
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	if i, ok := s.index[h]; ok {
+		atomic.AddUint64(&s.counts[countHeader+i], 1)
+		return
+	}
+	if !s.admit(h, len(b)) {
+		return
+	}
+	frame := binary.LittleEndian.AppendUint32(make([]byte, 0, len(b)+4), uint32(len(b)))
+	if _, err := s.log.Write(append(frame, b...)); err != nil {
+		s.reason(err.Error())
+		s.written = maxWritten
+		return
+	}
+	s.written += len(b)
+	s.index[h] = len(s.index)
+	atomic.AddUint64(&s.counts[countHeader+s.index[h]], 1)
+}
+
+// admit decides whether a new distinct call is kept.
+func (s *Site[A]) admit(h uint64, size int) bool {
+	if len(s.index) >= maxAppends || s.written+size > maxWritten {
+		atomic.AddUint64(&s.counts[countMissed], 1)
+		return false
+	}
+	if len(s.kept) < maxCalls {
+		s.kept.push(h)
+		return true
+	}
+	atomic.AddUint64(&s.counts[countMissed], 1)
+	if h >= s.kept[0] {
+		return false
+	}
+	s.kept.replaceMax(h)
+	return true
+}
+
+func (s *Site[A]) drop(why string) {
+	atomic.AddUint64(&s.counts[countDropped], 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reason(why)
+}
+
+func (s *Site[A]) reason(why string) {
+	if len(s.reasons) < maxReasons && !s.reasons[why] {
+		s.reasons[why] = true
+		fmt.Fprintf(s.why, "%.500s\n", why)
+	}
+}
+
+// goroutines looks, now and then, whether two goroutines call in turns: that
+// they are seen in the order A B A B means that both were alive.
+func (s *Site[A]) goroutines(n uint64) {
+	if n > 512 && n%64 >= 4 {
+		return
+	}
+	g := goroutineID()
+	s.gmu.Lock()
+	defer s.gmu.Unlock()
+	switch g {
+	case s.last[0]:
+	case s.last[1]:
+		s.last[0], s.last[1] = g, s.last[0]
+		if s.changes++; s.changes >= 2 {
+			atomic.AddUint64(&s.counts[countConcurrent], 1)
+		}
+	default:
+		s.last[0], s.last[1], s.changes = g, s.last[0], 0
+	}
+}
+
+// goroutineID reads "goroutine 17 [running]".
+func goroutineID() (id uint64) {
+	var buf [32]byte
+	n := runtime.Stack(buf[:], false)
+	for _, c := range buf[len("goroutine "):n] {
+		if c < '0' || c > '9' {
+			break
+		}
+		id = id*10 + uint64(c-'0')
+	}
+	return id
+}
+
+// hashBytes is FNV-1a with a finish that spreads it, so that the smallest
+// hashes are a fair sample.
+func hashBytes(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// hashHeap holds hashes, the largest first.
+type hashHeap []uint64
+
+func (h *hashHeap) push(x uint64) {
+	*h = append(*h, x)
+	for i := len(*h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if (*h)[up] >= (*h)[i] {
+			return
+		}
+		(*h)[up], (*h)[i] = (*h)[i], (*h)[up]
+		i = up
+	}
+}
+
+func (h hashHeap) replaceMax(x uint64) {
+	h[0] = x
+	for i := 0; ; {
+		big, l := i, 2*i+1
+		for c := l; c < l+2 && c < len(h); c++ {
+			if h[c] > h[big] {
+				big = c
+			}
+		}
+		if big == i {
+			return
+		}
+		h[i], h[big] = h[big], h[i]
+		i = big
+	}
+}
+
+// Captured is what one process, or several, recorded.
+type Captured struct {
+	Records    []Record // the kept ones by hash; the weight is the number of calls
+	Calls      float64
+	Dropped    float64
+	Missed     float64 // distinct calls beyond those that are kept
+	Concurrent bool
+	Reasons    []string // why calls were dropped
+}
+
+// LoadCaptured reads what was recorded to a directory. A record that was cut
+// off by the end of its process is left out.
+func LoadCaptured(dir string) (*Captured, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.calls"))
+	if err != nil {
+		return nil, err
+	}
+	sort.Strings(files)
+	out := &Captured{}
+	at := map[string]int{}
+	for _, f := range files {
+		calls, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		base := f[:len(f)-len(".calls")]
+		counts, err := os.ReadFile(base + ".counts")
+		if err != nil {
+			continue // the process died while it opened them
+		}
+		why, _ := os.ReadFile(base + ".why")
+		out.merge(at, calls, counts, string(why))
+	}
+	out.keep()
+	return out, nil
+}
+
+func (c *Captured) merge(at map[string]int, calls, counts []byte, why string) {
+	count := func(i int) float64 {
+		if 8*i+8 > len(counts) {
+			return 0
+		}
+		return float64(binary.NativeEndian.Uint64(counts[8*i:]))
+	}
+	c.Calls += count(countCalls)
+	c.Dropped += count(countDropped)
+	c.Missed += count(countMissed)
+	c.Concurrent = c.Concurrent || count(countConcurrent) > 0
+	for i, b := range splitFrames(calls) {
+		k, ok := at[string(b)]
+		if !ok {
+			k = len(c.Records)
+			at[string(b)] = k
+			c.Records = append(c.Records, Record{Args: b})
+		}
+		c.Records[k].Weight += math.Max(count(countHeader+i), 1)
+	}
+	for _, line := range splitLines(why) {
+		c.Reasons = append(c.Reasons, line)
+	}
+}
+
+func splitFrames(b []byte) (list [][]byte) {
+	for len(b) >= 4 {
+		n := binary.LittleEndian.Uint32(b)
+		if uint64(n) > uint64(len(b)-4) {
+			return list
+		}
+		list = append(list, b[4:4+n:4+n])
+		b = b[4+n:]
+	}
+	return list
+}
+
+func splitLines(s string) (list []string) {
+	start := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\n' {
+			list = append(list, s[start:i])
+			start = i + 1
+		}
+	}
+	return list
+}
+
+// keep sorts by hash and cuts, so that many processes leave what one would.
+func (c *Captured) keep() {
+	hashes := make(map[string]uint64, len(c.Records))
+	for _, r := range c.Records {
+		hashes[string(r.Args)] = hashBytes(r.Args)
+	}
+	sort.Slice(c.Records, func(i, j int) bool { return hashes[string(c.Records[i].Args)] < hashes[string(c.Records[j].Args)] })
+	if len(c.Records) > maxCalls {
+		c.Missed += float64(len(c.Records) - maxCalls)
+		c.Records = c.Records[:maxCalls]
+	}
+}
