@@ -16,6 +16,7 @@ var All = []*mutate.Mutator{
 	// Bounds checks.
 	unsignedIndex,
 	blockConsume,
+	mergeConsume,
 	wordLoad,
 
 	// Loops.
@@ -26,8 +27,10 @@ var All = []*mutate.Mutator{
 
 	// Branches and specialisation by what the corpus shows.
 	byteTable,
+	wordTest,
 	caseOrder,
 	identityFastPath,
+	asciiPath,
 
 	// Strings, bytes, formatting.
 
@@ -35,12 +38,14 @@ var All = []*mutate.Mutator{
 
 	// Maps, sorting, hashing, recursion.
 	sortedMerge,
+	unorderedFold,
 	checksumStd,
 	checksumSlicing,
 	recurrence,
 
 	// Calls and arithmetic.
 	outline,
+	specialise,
 }
 
 // Not included:

@@ -1,0 +1,299 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// asciiPath is C7.
+var asciiPath = &mutate.Mutator{
+	Name: "ascii-fast-path",
+	Doc: "Work on bytes where the input is all ASCII, which most text of machines is, and on runes otherwise. The copy for ASCII is the " +
+		"original with each rune replaced by its byte; a scan decides which of the two runs.",
+	Before: `func Clean(s string) string {
+	var out strings.Builder
+	for _, r := range s {
+		out.WriteRune(unicode.ToLower(r))
+	}
+	return out.String()
+}`,
+	After: `func Clean(s string) string {
+	if isASCII(s) {
+		return cleanASCII(s)
+	}
+	...
+}
+
+func cleanASCII(s string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		r := rune(s[i])
+		out.WriteByte(byte(unicode.ToLower(r)))
+	}
+	return out.String()
+}`,
+	Class:   beagle.E3,
+	Gain:    1.5,
+	Find:    findASCII,
+	Rewrite: rewriteASCII,
+}
+
+type asciiSite struct {
+	fn *ast.FuncDecl
+	in *types.Var
+}
+
+// findASCII wants a target, or a helper, with a loop over the runes of a string
+// parameter, and a corpus that is mostly ASCII.
+func findASCII(p *mutate.Pass) []mutate.Site {
+	mostly := false
+	for _, f := range p.Facets.Params {
+		mostly = mostly || f.ASCII > 0.7
+	}
+	if !mostly {
+		return nil
+	}
+	var sites []mutate.Site
+	for _, d := range p.File.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) || hasASCIIPath(fn) {
+			continue
+		}
+		for _, f := range fn.Type.Params.List {
+			for _, id := range f.Names {
+				v := p.Info.Defs[id].(*types.Var)
+				if isString(v) && !p.Assigned(v, fn.Body) && runeEdits(p, fn, v) > 0 {
+					sites = append(sites, mutate.Site{Node: fn.Body, Label: "runes of " + id.Name + " in " + fn.Name.Name, Data: asciiSite{fn, v}})
+				}
+			}
+		}
+	}
+	return sites
+}
+
+func recursive(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) > 0
+}
+
+func hasASCIIPath(fn *ast.FuncDecl) bool {
+	if strings.HasSuffix(fn.Name.Name, "ASCII") {
+		return true
+	}
+	for _, s := range fn.Body.List[:min(2, len(fn.Body.List))] {
+		if i, ok := s.(*ast.IfStmt); ok && strings.HasPrefix(nameOf(i.Cond), "isASCII") {
+			return true
+		}
+	}
+	return false
+}
+
+// runeEdits counts the loops and calls that the copy would replace.
+func runeEdits(p *mutate.Pass, fn *ast.FuncDecl, in *types.Var) int {
+	n := 0
+	ast.Inspect(fn.Body, func(m ast.Node) bool {
+		if m != nil {
+			if _, ok := asByte(p, in, m); ok {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// asByte is the text of a node of the copy for ASCII, if it differs: the head
+// of a range over the runes, decoding a rune, counting runes.
+func asByte(p *mutate.Pass, in *types.Var, n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.RangeStmt:
+		return rangeAsBytes(p, in, n)
+	case *ast.CallExpr:
+		if call, ok := p.IsCall(n, "unicode/utf8", "RuneCountInString"); ok && p.Var(call.Args[0]) == in {
+			return "len(" + in.Name() + ")", true
+		}
+	case *ast.AssignStmt:
+		return decodeAsByte(p, in, n)
+	case *ast.ExprStmt:
+		return writeAsByte(p, in, n)
+	}
+	return "", false
+}
+
+func rangeAsBytes(p *mutate.Pass, in *types.Var, s *ast.RangeStmt) (string, bool) {
+	if p.Var(s.X) != in || s.Tok != token.DEFINE {
+		return "", false
+	}
+	index := "i"
+	if s.Key != nil && p.Text(s.Key) != "_" {
+		if index = p.Text(s.Key); p.Assigned(p.Var(s.Key), s.Body) {
+			return "", false
+		}
+	} else if p.Fresh("i") != "i" && usesName(p, p.FuncOf(s), "i") {
+		index = p.Fresh("i", "at")
+	}
+	body := p.TextWith(s.Body, func(n ast.Node) (string, bool) {
+		if n == s.Body {
+			return "", false
+		}
+		return asByte(p, in, n)
+	})
+	head := fmt.Sprintf("for %s := 0; %s < len(%s); %s++ {", index, index, in.Name(), index)
+	if s.Value != nil && p.Text(s.Value) != "_" {
+		head += fmt.Sprintf("\n%s := rune(%s[%s])", p.Text(s.Value), in.Name(), index)
+	}
+	return head + strings.TrimPrefix(body, "{"), true
+}
+
+func usesName(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, fn) {
+		if id.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// decodeAsByte recognises r, size := utf8.DecodeRuneInString(s[i:]) in a loop
+// while i < len(s).
+func decodeAsByte(p *mutate.Pass, in *types.Var, s *ast.AssignStmt) (string, bool) {
+	if len(s.Rhs) != 1 || len(s.Lhs) != 2 {
+		return "", false
+	}
+	call, ok := p.IsCall(s.Rhs[0], "unicode/utf8", "DecodeRuneInString")
+	if !ok {
+		return "", false
+	}
+	from, ok := call.Args[0].(*ast.SliceExpr)
+	if !ok || from.High != nil || from.Low == nil || p.Var(from.X) != in || !inBounds(p, in, s, from.Low) {
+		return "", false
+	}
+	return fmt.Sprintf("%s, %s %s rune(%s[%s]), 1", p.Text(s.Lhs[0]), p.Text(s.Lhs[1]), s.Tok, in.Name(), p.Text(from.Low)), true
+}
+
+// inBounds reports whether s is the first statement of a loop with the
+// condition i < len(in).
+func inBounds(p *mutate.Pass, in *types.Var, s ast.Stmt, index ast.Expr) bool {
+	for _, up := range p.Path(s) {
+		f, ok := up.(*ast.ForStmt)
+		if !ok {
+			continue
+		}
+		c, ok := f.Cond.(*ast.BinaryExpr)
+		return ok && f.Body.List[0] == s && c.Op == token.LSS && p.Same(c.X, index) && p.LenOf(c.Y) == in
+	}
+	return false
+}
+
+// writeAsByte recognises out.WriteRune(r) where r is ASCII.
+func writeAsByte(p *mutate.Pass, in *types.Var, s *ast.ExprStmt) (string, bool) {
+	for _, pkg := range []string{"strings.Builder", "bytes.Buffer"} {
+		path, typ, _ := strings.Cut(pkg, ".")
+		call, ok := p.IsCall(s.X, path, typ+".WriteRune")
+		if !ok || !isASCIIRune(p, in, call.Args[0]) {
+			continue
+		}
+		out := p.Text(call.Fun.(*ast.SelectorExpr).X)
+		if _, constant := p.Int(call.Args[0]); constant {
+			return fmt.Sprintf("%s.WriteByte(%s)", out, p.Text(call.Args[0])), true
+		}
+		return fmt.Sprintf("%s.WriteByte(byte(%s))", out, p.Text(call.Args[0])), true
+	}
+	return "", false
+}
+
+// isASCIIRune reports whether a rune is ASCII when in is: it comes from in, is
+// a constant, or is one of these with its case changed.
+func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
+	if n, ok := p.Int(e); ok {
+		return n >= 0 && n < 0x80
+	}
+	if call, ok := p.IsCall(e, "unicode", "ToLower", "ToUpper", "ToTitle"); ok {
+		return isASCIIRune(p, in, call.Args[0])
+	}
+	v := p.Var(e)
+	if v == nil || p.IsGlobal(v) {
+		return false
+	}
+	from := false
+	fn := p.FuncOf(e)
+	for r := range mutate.Nodes[*ast.RangeStmt](p, fn) {
+		if r.Value != nil && p.Var(r.Value) == v {
+			from = p.Var(r.X) == in
+			if !from {
+				return false
+			}
+		}
+	}
+	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
+		for i, l := range as.Lhs {
+			if p.Var(l) != v {
+				continue
+			}
+			if _, decoded := decodeAsByte(p, in, as); decoded && i == 0 {
+				from = true
+				continue
+			}
+			self := len(as.Lhs) == len(as.Rhs) && as.Tok != token.DEFINE && caseOf(p, as.Rhs[i], v)
+			if !self && !(len(as.Lhs) == len(as.Rhs) && p.Info.Types[as.Rhs[i]].Value != nil && isASCIIRune(p, in, as.Rhs[i])) || as.Tok != token.ASSIGN && as.Tok != token.DEFINE {
+				return false
+			}
+		}
+	}
+	for inc := range mutate.Nodes[*ast.IncDecStmt](p, fn) {
+		if p.Var(inc.X) == v {
+			return false
+		}
+	}
+	return from
+}
+
+// caseOf recognises unicode.ToLower(v) and the like.
+func caseOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
+	call, ok := p.IsCall(e, "unicode", "ToLower", "ToUpper", "ToTitle")
+	return ok && p.Var(call.Args[0]) == v
+}
+
+func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(asciiSite)
+	fn, in := site.fn, site.in.Name()
+	ascii := p.Fresh(lowerFirst(fn.Name.Name) + "ASCII")
+	var args []string
+	for _, f := range fn.Type.Params.List {
+		for _, id := range f.Names {
+			args = append(args, id.Name)
+		}
+		if _, variadic := f.Type.(*ast.Ellipsis); variadic {
+			args[len(args)-1] += "..."
+		}
+	}
+	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return asByte(p, site.in, n) })
+	decls := fmt.Sprintf("// %s is %s for strings that are all ASCII.\nfunc %s%s %s",
+		ascii, fn.Name.Name, ascii, p.Between(fn.Type.Params.Pos(), fn.Type.End()), body)
+	edits, test := []mutate.Edit(nil), "isASCII"
+	if p.Fresh(test) == test {
+		utf8, imports := p.Import("unicode/utf8")
+		edits = imports
+		decls += fmt.Sprintf(`
+
+// isASCII reports whether s holds no byte of a longer rune.
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= %s.RuneSelf {
+			return false
+		}
+	}
+	return true
+}`, utf8)
+	} else if fn, ok := p.Pkg.Scope().Lookup(test).(*types.Func); !ok || p.Decl(fn) == nil {
+		return nil, fmt.Errorf("the name %s is taken", test)
+	}
+	return append(edits,
+		p.Insert(fn.Body.List[0].Pos(), fmt.Sprintf("// Nearly all inputs are ASCII.\nif %s(%s) {\nreturn %s(%s)\n}\n", test, in, ascii, strings.Join(args, ", "))),
+		p.Declare(fn, decls)), nil
+}

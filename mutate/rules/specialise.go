@@ -1,0 +1,180 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// specialise is D2.
+var specialise = &mutate.Mutator{
+	Name: "specialise-func-param",
+	Doc: "Give a helper that is handed a known function a copy of its own that calls the function by name: the compiler can then " +
+		"inline it, which it cannot through a parameter. Legal because the helper only calls its parameter.",
+	Before: `func count(s string, ok func(byte) bool) int { ... ok(s[i]) ... }
+
+n := count(s, isDigit)`,
+	After: `func countIsDigit(s string) int { ... isDigit(s[i]) ... }
+
+n := countIsDigit(s)`,
+	Class:   beagle.E0,
+	Gain:    1.5,
+	Find:    findFuncParams,
+	Rewrite: rewriteFuncParam,
+}
+
+type funcParamSite struct {
+	helper *ast.FuncDecl
+	param  *types.Var
+	at     int // position among the parameters
+	call   *ast.CallExpr
+}
+
+func findFuncParams(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	seen := map[string]bool{}
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		helper := p.Decl(p.Callee(call))
+		if helper == nil || helper == p.Func || helper.Body == nil || helper.Recv != nil || helper.Type.TypeParams != nil || call.Ellipsis.IsValid() {
+			continue
+		}
+		if around := p.FuncOf(call); around == nil || around == helper || recursive(p, helper) {
+			continue
+		}
+		for i, arg := range call.Args {
+			v := paramAt(p, helper, i)
+			if v == nil || !onlyCalled(p, v, helper) || !isKnownFunc(p, arg) {
+				continue
+			}
+			label := fmt.Sprintf("%s with %s", helper.Name.Name, oneLine(p.Text(arg)))
+			if key := label; !seen[key] {
+				seen[key] = true
+				sites = append(sites, mutate.Site{Node: call, Label: label, Data: funcParamSite{helper, v, i, call}})
+			}
+		}
+	}
+	return sites
+}
+
+func oneLine(s string) string {
+	line, _, more := strings.Cut(s, "\n")
+	if more {
+		line += " ..."
+	}
+	return line
+}
+
+// paramAt is the i-th parameter, if it is a function and not variadic.
+func paramAt(p *mutate.Pass, fn *ast.FuncDecl, i int) *types.Var {
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if i >= sig.Params().Len() || sig.Variadic() {
+		return nil
+	}
+	v := sig.Params().At(i)
+	if _, ok := v.Type().Underlying().(*types.Signature); !ok || unnamed(v) {
+		return nil
+	}
+	return v
+}
+
+// onlyCalled reports whether every use of a function parameter calls it. A
+// test for nil or a hand-over to another function would need more.
+func onlyCalled(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
+	uses := p.Uses(v, fn)
+	for _, id := range uses {
+		call, ok := p.Parent(id).(*ast.CallExpr)
+		if !ok || ast.Unparen(call.Fun) != ast.Expr(id) {
+			return false
+		}
+	}
+	return len(uses) > 0
+}
+
+// isKnownFunc accepts the name of a function, also of another package, and a
+// literal that captures nothing.
+func isKnownFunc(p *mutate.Pass, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		_, ok := p.Info.Uses[e].(*types.Func)
+		return ok
+	case *ast.SelectorExpr:
+		fn, ok := p.Info.Uses[e.Sel].(*types.Func)
+		return ok && fn.Signature().Recv() == nil
+	case *ast.FuncLit:
+		return !captures(p, e)
+	}
+	return false
+}
+
+func captures(p *mutate.Pass, lit *ast.FuncLit) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, lit) {
+		v, ok := p.Info.Uses[id].(*types.Var)
+		if ok && !v.IsField() && !p.IsGlobal(v) && (v.Pos() < lit.Pos() || v.Pos() > lit.End()) {
+			return true
+		}
+	}
+	return false
+}
+
+func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(funcParamSite)
+	arg := ast.Unparen(site.call.Args[site.at])
+	callee, decl := p.Text(arg), ""
+	if lit, ok := arg.(*ast.FuncLit); ok {
+		callee = p.Fresh(site.helper.Name.Name+upperFirst(site.param.Name()), site.helper.Name.Name+"Func")
+		decl = fmt.Sprintf("\n\nfunc %s%s %s", callee, p.Between(lit.Type.Params.Pos(), lit.Type.End()), p.Text(lit.Body))
+	}
+	last := callee[strings.LastIndexByte(callee, '.')+1:]
+	name := p.Fresh(site.helper.Name.Name+upperFirst(last), site.helper.Name.Name+"With"+upperFirst(last))
+	if decl != "" {
+		name = p.Fresh(site.helper.Name.Name+"With"+upperFirst(site.param.Name()), site.helper.Name.Name+"Specialised")
+	}
+	body := p.TextWith(site.helper.Body, func(n ast.Node) (string, bool) {
+		if id, ok := n.(*ast.Ident); ok && p.Info.Uses[id] == site.param {
+			return callee, true
+		}
+		return "", false
+	})
+	results := ""
+	if r := site.helper.Type.Results; r != nil {
+		results = " " + p.Text(r)
+	}
+	decl = fmt.Sprintf("// %s is %s with %s for %s.\nfunc %s(%s)%s %s",
+		name, site.helper.Name.Name, callee, site.param.Name(), name, without(p, site), results, body) + decl
+	edits := []mutate.Edit{p.Declare(site.helper, decl)}
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		same := call == site.call || p.Decl(p.Callee(call)) == site.helper && p.Same(call.Args[site.at], arg)
+		if !same || p.FuncOf(call) == nil {
+			continue
+		}
+		var rest []string
+		for i, a := range call.Args {
+			if i != site.at {
+				rest = append(rest, p.Text(a))
+			}
+		}
+		edits = append(edits, p.Replace(call, fmt.Sprintf("%s(%s)", name, strings.Join(rest, ", "))))
+	}
+	return edits, nil
+}
+
+// without writes the helper's parameters but the one that is fixed.
+func without(p *mutate.Pass, s funcParamSite) string {
+	var out []string
+	for _, f := range s.helper.Type.Params.List {
+		var names []string
+		for _, id := range f.Names {
+			if p.Info.Defs[id] != s.param {
+				names = append(names, id.Name)
+			}
+		}
+		if len(names) > 0 {
+			out = append(out, strings.Join(names, ", ")+" "+p.Text(f.Type))
+		}
+	}
+	return strings.Join(out, ", ")
+}

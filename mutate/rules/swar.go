@@ -1,0 +1,180 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// wordTest is C9.
+var wordTest = &mutate.Mutator{
+	Name: "word-test",
+	Doc: "Test eight bytes at once with arithmetic on a word (SWAR) where a loop leaves at the first byte of some kind: below a " +
+		"limit, above a limit, or one of a few. Exact: the kind is found by evaluating the loop's test on all 256 bytes.",
+	Before: `for i := 0; i < len(s); i++ {
+	if s[i] >= 0x80 {
+		return false
+	}
+}`,
+	After: `rest := s
+for len(rest) >= 8 {
+	if load64(rest)&0x8080808080808080 != 0 {
+		return false
+	}
+	rest = rest[8:]
+}
+for i := range len(rest) {
+	if rest[i] >= 0x80 {
+		return false
+	}
+}`,
+	Class:   beagle.E0,
+	Gain:    2,
+	Find:    findWordTests,
+	Rewrite: rewriteWordTest,
+}
+
+// A wordSite is a loop that leaves at bytes below low, above high, or equal to
+// one of some values in between.
+type wordSite struct {
+	loop  *mutate.ElementLoop
+	then  *ast.BlockStmt
+	low   int
+	high  int
+	equal []int
+}
+
+func findWordTests(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		l, ok := p.Elements(s)
+		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || p.FuncOf(s) == nil || !mutate.IsBytes(l.Seq.Type()) {
+			continue
+		}
+		cond, then, ok := exitTest(p, l)
+		if !ok {
+			continue
+		}
+		t, ok := testOf(p, cond)
+		if !ok || !isLoopElement(p, l, t.operand) {
+			continue
+		}
+		set, err := p.ByteSet(cond, t.operand)
+		if w := kindOf(set); err == nil && w != nil {
+			w.loop, w.then = l, then
+			sites = append(sites, mutate.Site{Node: s, Label: "byte test over " + l.Seq.Name(), Data: w})
+		}
+	}
+	return sites
+}
+
+func isLoopElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
+	if ix, ok := e.(*ast.IndexExpr); ok {
+		return isElem(l, ix)
+	}
+	v := p.Var(e)
+	return v != nil && (v == l.Value || v == copyOfElement(p, l))
+}
+
+// kindOf writes a set of rejected bytes as limits and up to three values.
+func kindOf(bad [256]bool) *wordSite {
+	w := &wordSite{low: 0, high: 255}
+	for w.low < 256 && bad[w.low] {
+		w.low++
+	}
+	for w.high >= 0 && bad[w.high] {
+		w.high--
+	}
+	if w.low > w.high || w.low > 0x80 || w.high >= 0x80 && w.high < 255 {
+		return nil
+	}
+	for c := w.low; c <= w.high; c++ {
+		if bad[c] {
+			w.equal = append(w.equal, c)
+		}
+	}
+	if len(w.equal) > 3 || w.low == 0 && w.high == 255 && len(w.equal) < 2 {
+		return nil // nothing to do, or one value: IndexByte is better
+	}
+	return w
+}
+
+func rewriteWordTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	w := s.Data.(*wordSite)
+	if labelled(p, s.Node) {
+		return nil, errors.New("the loop has a label")
+	}
+	rest := p.Fresh("rest", "tail")
+	load, edits := w.load(p, rest)
+	test := w.test(p, load, &edits)
+	text := fmt.Sprintf("%[1]s := %[2]s\nfor len(%[1]s) >= 8 {\n%[3]s {\n%[4]s\n}\n%[1]s = %[1]s[8:]\n}\n%[5]s",
+		rest, startOf(w.loop), test, p.BodyText(w.then), tail(p, w.loop, rest))
+	return append(edits, p.Replace(s.Node, text)), nil
+}
+
+const topBits = "0x8080808080808080"
+
+// test sets the top bit of every byte of a word that is rejected. A borrow or
+// a carry may set the bit of a byte above one that is rejected, never of one
+// that has none below it.
+func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) string {
+	if w.high == 0x7f && w.low == 0 && len(w.equal) == 0 {
+		return fmt.Sprintf("if %s&%s != 0", load, topBits)
+	}
+	word, stop, x, each := p.Fresh("w", "word"), p.Fresh("stop", "stops"), p.Fresh("x", "y"), p.Fresh("eachByte")
+	*edits = append(*edits, p.Declare(w.loop.Stmt, fmt.Sprintf("// %s times a byte is a word of eight of it.\nconst %s = 0x0101010101010101", each, each)))
+	lines := []string{fmt.Sprintf("%s := %s", word, load)}
+	op := stop + " := "
+	add := func(format string, args ...any) {
+		lines = append(lines, op+fmt.Sprintf(format, args...))
+		op = stop + " |= "
+	}
+	switch {
+	case w.high == 0x7f:
+		add("%s // not ASCII", word)
+	case w.high < 0x7f:
+		add("(%s + %d*%s) | %s // above %s", word, 0x7f-w.high, each, word, byteText(w.high))
+	}
+	if w.low > 0 {
+		add("(%s - %s*%s) &^ %s // below %s", word, byteText(w.low), each, word, byteText(w.low))
+	}
+	for i, c := range w.equal {
+		define := "="
+		if i == 0 {
+			define = ":="
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s ^ %s*%s", x, define, word, byteText(c), each))
+		add("(%s - %s) &^ %s // %s", x, each, x, byteText(c))
+	}
+	return strings.Join(lines, "\n") + fmt.Sprintf("\nif %s&%s != 0", stop, topBits)
+}
+
+// load reads eight bytes as a word: encoding/binary for slices, a helper for
+// strings, whose shifts the compiler turns into one load.
+func (w *wordSite) load(p *mutate.Pass, rest string) (string, []mutate.Edit) {
+	if isStringVar(w.loop.Seq) {
+		if fn, ok := p.Pkg.Scope().Lookup("load64").(*types.Func); ok && p.Decl(fn) != nil {
+			return "load64(" + rest + ")", nil
+		}
+		name := p.Fresh("load64", "loadWord")
+		return fmt.Sprintf("%s(%s)", name, rest), []mutate.Edit{p.Declare(w.loop.Stmt, fmt.Sprintf(`
+// %s is the word in the first eight bytes of s, lowest byte first.
+func %s(s string) uint64 {
+	_ = s[7] // one check for all
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}`, name, name))}
+	}
+	pkg, edits := p.Import("encoding/binary")
+	return fmt.Sprintf("%s.LittleEndian.Uint64(%s)", pkg, rest), edits
+}
+
+func isStringVar(v *types.Var) bool {
+	b, ok := v.Type().Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}

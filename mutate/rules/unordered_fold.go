@@ -1,0 +1,312 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// unorderedFold is H4.
+var unorderedFold = &mutate.Mutator{
+	Name: "unordered-fold",
+	Doc: "Do not sort a list only to drop duplicates before folding it with an operation that does not mind the order: look for each " +
+		"value among those before it, or in a small hash table on the stack. Longer lists are sorted as before.",
+	Before: `sort.Strings(tags)
+tags = slices.Compact(tags)
+for _, t := range tags {
+	key ^= hash(t)
+}`,
+	After: `if len(tags) <= 16 {
+	for i, t := range tags {
+		if slices.Contains(tags[:i], t) {
+			continue
+		}
+		key ^= hash(t)
+	}
+} else {
+	sort.Strings(tags)
+	...
+}`,
+	Class:   beagle.E4,
+	Gain:    2,
+	Find:    findFolds,
+	Params:  foldParams,
+	Rewrite: rewriteFold,
+}
+
+// A fold is sort, dedup and loop, neighbours in one list.
+type fold struct {
+	list       *types.Var
+	sort, last ast.Stmt
+	loop       *ast.RangeStmt
+	value      *types.Var
+	adds       []ast.Stmt // what the loop does with each value
+	term       ast.Expr   // of the only addition, when there is one
+}
+
+func findFolds(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[*ast.ExprStmt](p, nil) {
+		if p.FuncOf(s) == nil {
+			continue
+		}
+		if f, err := foldOf(p, s); err == nil {
+			sites = append(sites, mutate.Site{Node: s, Label: "sort of " + f.list.Name() + " before a fold", Data: f})
+		}
+	}
+	return sites
+}
+
+func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
+	call, ok := p.IsCall(s.X, "sort", "Strings", "Ints")
+	if !ok {
+		if call, ok = p.IsCall(s.X, "slices", "Sort"); !ok {
+			return nil, errors.New("no sort")
+		}
+	}
+	f := &fold{list: p.Var(call.Args[0]), sort: s}
+	list, at := p.Siblings(s)
+	if f.list == nil || !exactlyComparable(f.list.Type()) || p.IsGlobal(f.list) || at < 0 || !ownList(p, f.list, list[:at]) {
+		return nil, errors.New("the list is visible from outside")
+	}
+	rest := list[at+1:]
+	compact := len(rest) > 0 && isCompact(p, rest[0], f.list)
+	if compact {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return nil, errors.New("no loop")
+	}
+	if f.loop, ok = rest[0].(*ast.RangeStmt); !ok || p.Var(f.loop.X) != f.list || f.loop.Value == nil || f.loop.Tok != token.DEFINE {
+		return nil, errors.New("no loop over the values")
+	}
+	f.last, f.value = f.loop, p.Var(f.loop.Value)
+	for _, later := range rest[1:] {
+		if len(p.Uses(f.list, later)) > 0 {
+			return nil, errors.New("the sorted list is used later")
+		}
+	}
+	return f, f.readBody(p, compact)
+}
+
+// exactlyComparable reports whether equal elements are the same: not so for
+// floats, which have two zeros.
+func exactlyComparable(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	b, ok := s.Elem().Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsInteger|types.IsString) != 0
+}
+
+// ownList reports whether the list was made here: list := make(...),
+// slices.Clone(...), append([]T{}, ...), or append([]T(nil), ...), and not
+// handed on since.
+func ownList(p *mutate.Pass, v *types.Var, before []ast.Stmt) bool {
+	made := false
+	for _, s := range before {
+		as, ok := s.(*ast.AssignStmt)
+		if ok && len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == v && as.Tok == token.DEFINE {
+			made = freshSlice(p, as.Rhs[0])
+			continue
+		}
+		for _, id := range p.Uses(v, s) {
+			if !keepsToItself(p, id, v) {
+				return false
+			}
+		}
+	}
+	return made
+}
+
+func freshSlice(p *mutate.Pass, e ast.Expr) bool {
+	if _, ok := p.IsBuiltin(e, "make"); ok {
+		return true
+	}
+	if _, ok := p.IsCall(e, "slices", "Clone", "Concat"); ok {
+		return true
+	}
+	if _, ok := p.IsCall(e, "strings", "Split", "Fields"); ok {
+		return true
+	}
+	if call, ok := p.IsBuiltin(e, "append"); ok {
+		switch first := ast.Unparen(call.Args[0]).(type) {
+		case *ast.CompositeLit:
+			return true
+		case *ast.CallExpr:
+			return freshSlice(p, first) || p.Info.Types[first.Fun].IsType() && p.Info.Types[first.Args[0]].IsNil()
+		}
+	}
+	_, literal := ast.Unparen(e).(*ast.CompositeLit)
+	return literal
+}
+
+// keepsToItself accepts v = append(v, ...), copy(v, ...), len(v), v[i] and a
+// range over it.
+func keepsToItself(p *mutate.Pass, id *ast.Ident, v *types.Var) bool {
+	switch up := p.Parent(id).(type) {
+	case *ast.CallExpr:
+		b, ok := p.Callee(up).(*types.Builtin)
+		return ok && (b.Name() == "len" || b.Name() == "append" && assignsTo(p, up, v) || b.Name() == "copy")
+	case *ast.AssignStmt:
+		return len(up.Lhs) == 1 && p.Var(up.Lhs[0]) == v
+	case *ast.IndexExpr, *ast.RangeStmt:
+		return true
+	}
+	return false
+}
+
+func assignsTo(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {
+	as, ok := p.Parent(call).(*ast.AssignStmt)
+	return ok && len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == v
+}
+
+// isCompact recognises list = slices.Compact(list).
+func isCompact(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
+	as, ok := s.(*ast.AssignStmt)
+	if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || p.Var(as.Lhs[0]) != list {
+		return false
+	}
+	call, ok := p.IsCall(as.Rhs[0], "slices", "Compact")
+	return ok && p.Var(call.Args[0]) == list
+}
+
+// readBody wants nothing but commutative additions of what depends on the
+// value alone, behind a test for the neighbour where there was no Compact.
+func (f *fold) readBody(p *mutate.Pass, compact bool) error {
+	list := f.loop.Body.List
+	if !compact {
+		if len(list) == 0 || !skipsNeighbour(p, f, list[0]) {
+			return errors.New("duplicates stay")
+		}
+		list = list[1:]
+	} else if f.loop.Key != nil && p.Text(f.loop.Key) != "_" {
+		return errors.New("the position is used")
+	}
+	sums := map[*types.Var]token.Token{}
+	for _, s := range list {
+		as, ok := s.(*ast.AssignStmt)
+		if !ok || len(as.Lhs) != 1 || associative[as.Tok] == token.ILLEGAL && as.Tok != token.AND_ASSIGN {
+			return errors.New("the loop does more than add")
+		}
+		v := p.Var(as.Lhs[0])
+		if v == nil || p.IsGlobal(v) || !isInteger(v.Type()) || sums[v] != token.ILLEGAL && sums[v] != as.Tok || p.Effects(as.Rhs[0]).Writes || p.Effects(as.Rhs[0]).Panics {
+			return errors.New("the addition depends on the order")
+		}
+		sums[v] = as.Tok
+		f.term = as.Rhs[0]
+	}
+	for _, s := range list {
+		for id := range mutate.Nodes[*ast.Ident](p, s.(*ast.AssignStmt).Rhs[0]) {
+			v, ok := p.Info.Uses[id].(*types.Var)
+			if ok && (sums[v] != token.ILLEGAL || v == f.list || f.loop.Key != nil && v == p.Var(f.loop.Key)) {
+				return errors.New("the addition depends on the order")
+			}
+		}
+	}
+	if f.adds = list; len(list) == 0 {
+		return errors.New("the loop adds nothing")
+	}
+	return nil
+}
+
+// skipsNeighbour recognises if i > 0 && v == list[i-1] { continue }.
+func skipsNeighbour(p *mutate.Pass, f *fold, s ast.Stmt) bool {
+	i, ok := s.(*ast.IfStmt)
+	if !ok || i.Init != nil || i.Else != nil || !endsInContinue(i.Body) || len(i.Body.List) != 1 || f.loop.Key == nil {
+		return false
+	}
+	tests := operands(i.Cond, token.LAND)
+	if len(tests) != 2 {
+		return false
+	}
+	first, ok1 := ast.Unparen(tests[0]).(*ast.BinaryExpr)
+	equal, ok2 := ast.Unparen(tests[1]).(*ast.BinaryExpr)
+	key := p.Var(f.loop.Key)
+	if !ok1 || !ok2 || first.Op != token.GTR || p.Var(first.X) != key || !p.IsInt(first.Y, 0) || equal.Op != token.EQL {
+		return false
+	}
+	x, y := equal.X, equal.Y
+	if p.Var(x) != f.value {
+		x, y = y, x
+	}
+	ix, ok := ast.Unparen(y).(*ast.IndexExpr)
+	if !ok || p.Var(x) != f.value || p.Var(ix.X) != f.list {
+		return false
+	}
+	before, ok := ix.Index.(*ast.BinaryExpr)
+	return ok && before.Op == token.SUB && p.Var(before.X) == key && p.IsInt(before.Y, 1)
+}
+
+// foldForm is how duplicates are found, in lists up to a length.
+type foldForm struct {
+	set  bool
+	upTo int
+}
+
+func foldParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
+	out := []mutate.Param{{Label: "scan 16", Value: foldForm{false, 16}}}
+	if f := s.Data.(*fold); len(f.adds) == 1 && isUnsignedWord(p.Info.TypeOf(f.term)) {
+		out = append(out, mutate.Param{Label: "set 64", Value: foldForm{true, 64}}, mutate.Param{Label: "set 256", Value: foldForm{true, 256}})
+	}
+	return append(out, mutate.Param{Label: "scan 32", Value: foldForm{false, 32}})
+}
+
+func isUnsignedWord(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.Uint64 || b.Kind() == types.Uint32 || b.Kind() == types.Uint)
+}
+
+func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	f, form := s.Data.(*fold), param.Value.(foldForm)
+	list, value := f.list.Name(), f.value.Name()
+	i := p.Fresh("i", "at")
+	if f.loop.Key != nil && p.Text(f.loop.Key) != "_" {
+		i = p.Text(f.loop.Key)
+	}
+	var adds []string
+	for _, a := range f.adds {
+		adds = append(adds, p.Text(a))
+	}
+	var edits []mutate.Edit
+	var loop string
+	if form.set {
+		loop = f.setLoop(p, form.upTo, i)
+	} else {
+		pkg, imports := p.Import("slices")
+		edits = imports
+		loop = fmt.Sprintf("for %s, %s := range %s {\nif !%s.Contains(%s[:%s], %s) {\n%s\n}\n}", i, value, list, pkg, list, i, value, strings.Join(adds, "\n"))
+	}
+	text := fmt.Sprintf("// The order does not matter here, so that short lists need no sorting to drop\n// duplicates.\nif len(%s) <= %d {\n%s\n} else {\n%s\n}",
+		list, form.upTo, loop, p.Between(f.sort.Pos(), f.last.End()))
+	return append(edits, p.Span(f.sort.Pos(), f.last.End(), text)), nil
+}
+
+// setLoop looks duplicates up in an open-addressed table of positions, at most
+// half full, by what each value adds. Values are compared, so that equal
+// hashes do no harm.
+func (f *fold) setLoop(p *mutate.Pass, upTo int, i string) string {
+	as := f.adds[0].(*ast.AssignStmt)
+	names := strings.NewReplacer("<slots>", p.Fresh("slots"), "<h>", p.Fresh("h", "digest"), "<s>", p.Fresh("s", "slot"),
+		"<i>", i, "<v>", f.value.Name(), "<list>", f.list.Name(), "<sum>", p.Text(as.Lhs[0]), "<op>", as.Tok.String(),
+		"<term>", p.Text(as.Rhs[0]), "<size>", fmt.Sprint(2*upTo), "<mask>", fmt.Sprint(2*upTo-1))
+	return names.Replace(`var <slots> [<size>]uint16 // positions in <list>, plus one
+for <i>, <v> := range <list> {
+	<h> := <term>
+	<s> := <h> & <mask>
+	for <slots>[<s>] != 0 && <list>[<slots>[<s>]-1] != <v> {
+		<s> = (<s> + 1) & <mask>
+	}
+	if <slots>[<s>] == 0 {
+		<slots>[<s>] = uint16(<i> + 1)
+		<sum> <op> <h>
+	}
+}`)
+}
