@@ -103,9 +103,20 @@ func records[A any](t testing.TB, calls ...A) map[string]string {
 // replay compares a variant with the original on recorded calls.
 func (f *fixture) replay(t testing.TB, bin *Binary, variant int, calls map[string]string) (*rt.ReplayReply, *Exit) {
 	t.Helper()
+	return f.request(t, bin, &rt.Request{Stall: 300, Replay: &rt.Replay{Variant: variant}}, calls)
+}
+
+// replayThreads calls a variant from several goroutines at once.
+func (f *fixture) replayThreads(t testing.TB, bin *Binary, variant int, calls map[string]string) (*rt.ReplayReply, *Exit) {
+	t.Helper()
+	return f.request(t, bin, &rt.Request{Procs: 2, Replay: &rt.Replay{Variant: variant, Threads: 4}}, calls)
+}
+
+func (f *fixture) request(t testing.TB, bin *Binary, q *rt.Request, calls map[string]string) (*rt.ReplayReply, *Exit) {
+	t.Helper()
 	var reply rt.ReplayReply
-	q := rt.Request{Stall: 300, Replay: &rt.Replay{Variant: variant, Records: []string{"records"}}}
-	exit, err := bin.Run(t.Context(), f.box, &q, &reply, RunOptions{Wall: 5 * time.Second, CPU: -1, Files: calls, DataBytes: 512 << 20})
+	q.Replay.Records = []string{"records"}
+	exit, err := bin.Run(t.Context(), f.box, q, &reply, RunOptions{Wall: 10 * time.Second, CPU: -1, Files: calls, DataBytes: 512 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

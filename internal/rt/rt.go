@@ -114,7 +114,7 @@ func (q *Request) prepare() error {
 
 // maxStack ends endless recursion before it looks like a hang or like a lack
 // of memory.
-const maxStack = 256 << 20
+const maxStack = 64 << 20
 
 // answer writes the reply on a line of its own, whatever candidates printed
 // before, and exits.

@@ -1,0 +1,110 @@
+package harness
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// TestGoBuild takes the way of packages that the compiler alone cannot build.
+func TestGoBuild(t *testing.T) {
+	f := load(t, "./sum.Sum", map[string]string{
+		"sum/sum.go":   sumFile,
+		"sum/embed.go": "package sum\n\nimport _ \"embed\"\n\n//go:embed data.txt\nvar Data string\n",
+		"sum/data.txt": "data",
+		"go.mod":       "module ex.com/old\n\ngo 1.17\n",
+	})
+	if f.b.viaGo != "embedded files" {
+		t.Fatalf("through the go command: %q", f.b.viaGo)
+	}
+	good := f.edit(t, "i < n", "i < n && i < len(s)")
+	bin := f.build(t, Link{FuncAlign: 64}, f.edit(t, "return t", "return t & n | big(s)")+"\nfunc big(s []int) int {\n\tvar b [1 << 60]int\n\treturn b[len(s)]\n}\n", good)
+	if len(bin.Failed) != 1 || bin.Failed[1] == "" {
+		t.Fatalf("failed: %v", bin.Failed)
+	}
+	calls := records(t, sumArgs{[]int{1, 2, 3}, 2})
+	if reply, exit := f.replay(t, bin, 2, calls); exit != nil || reply.Diff != nil {
+		t.Errorf("%+v %v", reply, exit)
+	}
+	if s := bin.Static; s[0].BoundsChecks != 1 || s[2].BoundsChecks != 0 || s[0].CodeHash == "" || s[0].CodeHash == s[2].CodeHash {
+		t.Errorf("static facts: %+v", s)
+	}
+	other, err := f.b.Relink(t.Context(), bin, Link{Layout: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply, exit := f.replay(t, other, 2, calls); exit != nil || reply.Diff != nil {
+		t.Errorf("relinked: %+v %v", reply, exit)
+	}
+}
+
+func TestAssembly(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the assembly is for amd64")
+	}
+	f := load(t, "./sum.Sum", map[string]string{
+		"sum/sum.go":   strings.Replace(sumFile, "{ return x*3 + 1 }", "{ return triple(x) + 1 }", 1) + "\nfunc triple(x int) int\n",
+		"sum/triple.s": "TEXT ·triple(SB),4,$0-16\n\tMOVQ x+0(FP), AX\n\tLEAQ (AX)(AX*2), AX\n\tMOVQ AX, ret+8(FP)\n\tRET\n",
+	})
+	bin := f.build(t, Link{}, f.edit(t, "triple(x) + 1", "x*3 + 1"))
+	if reply, exit := f.replay(t, bin, 1, records(t, sumArgs{[]int{1, 2, 3}, 2})); exit != nil || reply.Diff != nil || reply.Cases != 1 {
+		t.Errorf("%+v %v %v", reply, exit, bin.Failed)
+	}
+}
+
+func TestFuzzBinary(t *testing.T) {
+	f := load(t, "./sum.Sum", map[string]string{
+		"sum/sum.go":      sumFile,
+		"sum/sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestOwn(t *testing.T) { t.Fatal(\"the package's own tests run\") }\n",
+	})
+	path, err := f.b.Fuzz(t.Context(), f.variants(f.edit(t, "x*3 + 1", "x*3 + x&1 + 1 - x&1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := func(args ...string) sandbox.Result {
+		r, err := f.box.Run(t.Context(), sandbox.Command{Profile: sandbox.Fuzz, Path: path, Args: args, Limits: sandbox.Limits{Wall: 30 * time.Second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := box("-test.v"); !r.OK() || !strings.Contains(string(r.Stdout), "FuzzBeagle") || strings.Contains(string(r.Stdout), "TestOwn") {
+		t.Errorf("%+v\n%s%s", r, r.Stdout, r.Stderr)
+	}
+	r := box("-test.run=^$", "-test.fuzz=FuzzBeagle", "-test.fuzztime=200x", "-test.fuzzcachedir=cache", "-test.parallel=1")
+	if !r.OK() || strings.Contains(string(r.Stdout), "no coverage instrumentation") {
+		t.Errorf("%s%s", r.Stdout, r.Stderr)
+	}
+	if _, err := f.b.Fuzz(t.Context(), f.variants(f.edit(t, "return t", "return u"))); err == nil {
+		t.Error("a version that does not compile was built")
+	}
+}
+
+func TestRace(t *testing.T) {
+	f := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile})
+	racy := f.edit(t, "t := 0", "calls++\n\tt := 0") + "\nvar calls int\n"
+	bin, err := f.b.Build(t.Context(), f.variants(racy), Link{Race: true})
+	if err != nil && strings.Contains(err.Error(), "needs cgo and a C compiler") {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bin.Failed[1] != "" {
+		t.Fatal(bin.Failed[1])
+	}
+	if info, err := os.Stat(bin.Path); err != nil || info.Size() == 0 {
+		t.Fatal(err)
+	}
+	calls := records(t, sumArgs{[]int{1, 2, 3}, 2}, sumArgs{[]int{1, 2}, 1})
+	if _, exit := f.replayThreads(t, bin, 1, calls); exit == nil || exit.Kind != Race {
+		t.Errorf("the race was not seen: %v", exit)
+	}
+	if _, exit := f.replayThreads(t, bin, 0, calls); exit != nil {
+		t.Errorf("a race in the original: %v", exit)
+	}
+}
