@@ -22,8 +22,8 @@ import (
 type Env struct {
 	Box     *sandbox.Sandbox
 	Builder *harness.Builder
-	Dir     string // scratch directory, the caller's to remove
-	CPU     int    // processor to pin to; -1 for none
+	Dir     string // scratch directory, made when needed, the caller's to remove
+	CPU     int    // processor to pin timed processes to; -1 for none
 
 	files atomic.Int64
 	clock sync.Mutex // held while a process is timed
@@ -31,7 +31,7 @@ type Env struct {
 
 // Wall time a process may take beyond its budgets: loading, calibrating, and
 // functions so slow that the least number of rounds overdraws the budget.
-const grace = 20 * time.Second
+const grace = 60 * time.Second
 
 // maxOverdraft is how often its budget a set may take (package rt bounds it).
 const maxOverdraft = 8
@@ -65,6 +65,9 @@ func (e *Env) records(rs []beagle.Record) (string, error) {
 	out := make([]rt.Record, len(rs))
 	for i, r := range rs {
 		out[i] = rt.Record{Args: r.Args, Weight: r.Weight}
+	}
+	if err := os.MkdirAll(e.Dir, 0o755); err != nil {
+		return "", err
 	}
 	path := e.path("records")
 	return path, rt.WriteRecords(path, out)

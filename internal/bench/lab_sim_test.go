@@ -44,7 +44,7 @@ func (im *simImage) align(v int) int { return im.aligns[v] }
 func (im *simImage) seed() uint64    { return im.layout }
 
 func (l *simLab) build(_ context.Context, pgo string, layout uint64) (image, map[int]string, error) {
-	im, err := l.relink(nil, &simImage{pgo: pgo != ""}, layout)
+	im, err := l.relink(context.Background(), &simImage{pgo: pgo != ""}, layout)
 	return im, nil, err
 }
 

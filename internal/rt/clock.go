@@ -48,7 +48,7 @@ func processCPU() time.Duration {
 // pointers.
 type ballastNode struct {
 	next, other *ballastNode
-	data        [6]uint64
+	_           [6]uint64
 }
 
 // collectionCost is what a collection costs for each byte that is live. With

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"context"
+	"slices"
+)
+
+// images links layouts until every live candidate can be compared in enough of
+// them. Layouts in which no copies match are of no use and are drawn anew; the
+// choice looks at addresses only, never at times.
+func (m *confirmer) images(ctx context.Context, pgo string) ([]image, error) {
+	first, failed, err := m.lab.build(ctx, pgo, m.layoutSeed())
+	if err != nil {
+		return nil, err
+	}
+	for i, why := range failed {
+		m.trials[i].fail = "it does not compile in a batch: " + why
+	}
+	images := []image{first}
+	for len(images) < 2*m.o.Layouts && !m.enough(images) {
+		im, err := m.lab.relink(ctx, first, m.layoutSeed())
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, im)
+	}
+	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im) }), nil
+}
+
+// layoutSeed is never 0, which would mean the linker's own order.
+func (m *confirmer) layoutSeed() uint64 { return m.rng.Uint64N(1<<31-1) + 1 }
+
+func (m *confirmer) useful(im image) bool {
+	return slices.ContainsFunc(m.live(), func(t *trial) bool { return len(matched(im, t)) > 0 })
+}
+
+// enough asks, for every candidate, for the wanted layouts and for both
+// alignment classes in at least one more than the decision needs.
+func (m *confirmer) enough(images []image) bool {
+	for _, t := range m.live() {
+		n, halves := 0, [2]int{}
+		for _, im := range images {
+			ps := matched(im, t)
+			if len(ps) > 0 {
+				n++
+			}
+			for h := range halves {
+				if slices.ContainsFunc(ps, func(p [2]int) bool { return im.align(p[0])/32 == h }) {
+					halves[h]++
+				}
+			}
+		}
+		possible := possibleHalves(images, t)
+		for h := range halves {
+			if n < m.o.Layouts || possible[h] && halves[h] <= minClass {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// possibleHalves says in which halves of 64 bytes both the original and the
+// candidate were ever seen to start. The compiler may fix a function's
+// alignment (hot ones, with a profile), and then there is no other to ask for.
+func possibleHalves(images []image, t *trial) (possible [2]bool) {
+	seen := func(h int, copies [2]int) bool {
+		return slices.ContainsFunc(images, func(im image) bool {
+			return im.align(copies[0])/32 == h || im.align(copies[1])/32 == h
+		})
+	}
+	for h := range possible {
+		possible[h] = seen(h, originals) && seen(h, t.copies)
+	}
+	return possible
+}
+
+// matched are the pairs of copies that start at the same address modulo 64.
+func matched(im image, t *trial) (pairs [][2]int) {
+	for _, b := range originals {
+		for _, c := range t.copies {
+			if im.align(b) == im.align(c) {
+				pairs = append(pairs, [2]int{b, c})
+			}
+		}
+	}
+	return pairs
+}

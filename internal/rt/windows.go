@@ -1,0 +1,225 @@
+package rt
+
+import (
+	"runtime"
+	"slices"
+	"time"
+)
+
+// calibrate estimates the cost of a call of each variant, and chooses the
+// number of calls that all slices share.
+func (t *timer[A, R]) calibrate() {
+	probe := t.probe()
+	t.cost = make([]float64, len(t.run1))
+	for v := range t.run1 {
+		t.cost[v] = max(float64(t.fastest(v, probe)-t.out.Empty[0]), 1) / float64(len(probe))
+	}
+	t.out.Calls = t.q.Calls
+	if t.out.Calls == 0 {
+		// A variant ten times slower than the first one shortens the slices of all.
+		dearest := max(t.cost[0], slices.Max(t.cost)/slowest)
+		t.out.Calls = min(max(int(float64(t.sliceNanos())/dearest), 1), maxWindow)
+	}
+	t.out.Passes = make([]int, len(t.run1))
+	for v, c := range t.cost {
+		t.out.Passes[v] = 1
+		if one := c * float64(t.out.Calls); one < shortSlice && !t.q.Mutates {
+			t.out.Passes[v] = min(int(shortSlice/one)+1, maxPasses)
+		}
+	}
+}
+
+// probe is a sequence that the first variant takes a few slices for: long
+// enough to average over different inputs.
+func (t *timer[A, R]) probe() []A {
+	all := t.sequence(1024)
+	for n := 1; n < len(all); n *= 4 {
+		if t.once(0, all[:n]) > 5*t.sliceNanos() {
+			return all[:n]
+		}
+	}
+	return all
+}
+
+// fastest is the minimum of several passes of variant v, so that a preempted
+// moment does not count. Slow calls are tried less often.
+func (t *timer[A, R]) fastest(v int, calls []A) int64 {
+	share := int64(t.budget) / int64(10*len(t.run1))
+	best := t.once(v, calls)
+	for i, spent := 1, best; i < 7 && (i < 2 || spent < share) && spent < int64(t.budget); i++ {
+		took := t.once(v, calls)
+		spent += took
+		best = min(best, took)
+	}
+	return best
+}
+
+// once times one pass over fresh copies of the calls.
+func (t *timer[A, R]) once(v int, calls []A) int64 {
+	if t.q.Mutates {
+		calls = clones(calls)
+	}
+	s := time.Now()
+	t.run1[v](calls)
+	return int64(time.Since(s))
+}
+
+func (t *timer[A, R]) sliceNanos() int64 {
+	if t.q.Slice > 0 {
+		return t.q.Slice
+	}
+	return int64(defaultSlice)
+}
+
+// plan chooses the number of windows: enough of them for many distinct inputs
+// and few enough that each is visited several times.
+func (t *timer[A, R]) plan() int {
+	if t.q.Windows > 0 {
+		return t.q.Windows
+	}
+	round := 0.0
+	for v, c := range t.cost {
+		round += c * float64(t.out.Calls*t.out.Passes[v])
+	}
+	if t.q.Mutates {
+		round += float64(t.out.Calls*len(t.run1)) * 100 // ns to put a call's arguments back
+	} else {
+		round += round / float64(len(t.run1)) // the untimed pass
+	}
+	rounds := float64(t.budget) / max(round, 1)
+	want := max(minWindows, (minSequence+t.out.Calls-1)/t.out.Calls)
+	return max(1, min(want, int(rounds)/minVisits))
+}
+
+// cut draws the sequence and cuts it into windows.
+func (t *timer[A, R]) cut(windows int) {
+	n := t.out.Calls
+	picks := t.draw(windows * n)
+	t.out.Windows = windows
+	t.out.Distinct = countDistinct(picks, len(t.records))
+	for w := range windows {
+		a := make([]A, n)
+		for i, p := range picks[w*n : (w+1)*n] {
+			a[i] = t.records[p]
+		}
+		if t.q.Mutates {
+			a = clones(a)
+			t.mutable = append(t.mutable, newRestorer(a))
+		}
+		t.windows = append(t.windows, a)
+	}
+}
+
+// sequence is a weighted, shuffled sequence of n records.
+func (t *timer[A, R]) sequence(n int) []A {
+	s := make([]A, n)
+	for i, p := range t.draw(n) {
+		s[i] = t.records[p]
+	}
+	return s
+}
+
+// draw picks n records in proportion to their weights, shuffled. Systematic
+// sampling: one random start, then equal steps through the cumulated weights,
+// so that every record gets its share to within one call.
+func (t *timer[A, R]) draw(n int) []int {
+	total := 0.0
+	for _, w := range t.weights {
+		total += w
+	}
+	picks := make([]int, 0, n)
+	step := total / float64(n)
+	at, sum, i := t.rng.Float64()*step, 0.0, 0
+	// Records pass in random order, else a small draw from many records
+	// always holds the same neighbours.
+	order := t.rng.Perm(len(t.weights))
+	for len(picks) < n {
+		for i < len(order)-1 && sum+t.weights[order[i]] <= at {
+			sum += t.weights[order[i]]
+			i++
+		}
+		picks = append(picks, order[i])
+		at += step
+	}
+	t.rng.Shuffle(n, func(i, j int) { picks[i], picks[j] = picks[j], picks[i] })
+	return picks
+}
+
+func countDistinct(picks []int, n int) int {
+	seen, count := make([]bool, n), 0
+	for _, p := range picks {
+		if !seen[p] {
+			seen[p] = true
+			count++
+		}
+	}
+	return count
+}
+
+// allocations counts what a call allocates, over at most 4,096 calls: the
+// least of four passes, because the first one fills pools and grows maps, and the
+// runtime allocates now and then on its own account.
+func (t *timer[A, R]) allocations() {
+	t.out.Allocs, t.out.Bytes = make([]float64, len(t.run1)), make([]float64, len(t.run1))
+	a := t.windows[0][:min(len(t.windows[0]), 4096)]
+	for v := range t.run1 {
+		again := 3
+		if t.cost[v]*float64(len(a)) > float64(t.budget)/100 {
+			again = 0 // too slow for it
+		}
+		allocs, bytes := t.allocated(v, a)
+		for range again {
+			n, size := t.allocated(v, a)
+			allocs, bytes = min(allocs, n), min(bytes, size)
+		}
+		t.out.Allocs[v] = float64(allocs) / float64(len(a))
+		t.out.Bytes[v] = float64(bytes) / float64(len(a))
+	}
+	runtime.GC()
+}
+
+// allocated counts what one pass over the calls allocates.
+func (t *timer[A, R]) allocated(v int, calls []A) (objects, bytes uint64) {
+	if t.q.Mutates {
+		calls = clones(calls)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	t.run1[v](calls)
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
+}
+
+// settle touches the memory that an allocating variant will use until the
+// first collection: the first use of a page costs a fault that a long-running
+// service no longer pays. Then every variant runs once, untimed.
+func (t *timer[A, R]) settle() {
+	need := 0.0
+	for v, b := range t.out.Bytes {
+		need = max(need, b*float64(t.out.Calls*t.out.Passes[v]))
+	}
+	if need > 0 {
+		touchPages(heapLimit)
+		runtime.GC()
+	}
+	for v := range t.run1 {
+		t.slice(v, 0)
+	}
+}
+
+//go:noinline
+func touchPages(n int) byte {
+	b := make([]byte, n)
+	for i := 0; i < n; i += 4096 {
+		b[i] = 1
+	}
+	return b[n-1]
+}
+
+func clones[A any](a []A) []A {
+	c := make([]A, len(a))
+	for i := range a {
+		c[i] = *Clone(&a[i])
+	}
+	return c
+}
