@@ -142,7 +142,7 @@ func shadows(p *mutate.Pass, name string, loop ast.Stmt) bool {
 // be found again: a NaN key survives the loop but not clear.
 func deletesAll(p *mutate.Pass, r *ast.RangeStmt) (string, bool) {
 	m, ok := p.Info.TypeOf(r.X).Underlying().(*types.Map)
-	if !ok || len(r.Body.List) != 1 || r.Value != nil || kindOf(m.Key())&(types.IsString|types.IsInteger|types.IsBoolean) == 0 {
+	if !ok || len(r.Body.List) != 1 || r.Value != nil || plainKind(m.Key())&(types.IsString|types.IsInteger|types.IsBoolean) == 0 {
 		return "", false
 	}
 	st, ok := r.Body.List[0].(*ast.ExprStmt)

@@ -82,7 +82,7 @@ func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 		return false
 	}
 	m.typ, ok = m.v.Type().Underlying().(*types.Map)
-	if !ok || kindOf(m.typ.Key())&(types.IsString|types.IsInteger) == 0 {
+	if !ok || plainKind(m.typ.Key())&(types.IsString|types.IsInteger) == 0 {
 		return false
 	}
 	empty, isStruct := m.typ.Elem().Underlying().(*types.Struct)

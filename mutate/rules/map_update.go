@@ -116,7 +116,7 @@ func presenceUpdate(p *mutate.Pass, s *ast.IfStmt, _ []ast.Stmt) []mutate.Edit {
 	if !present {
 		add, set = other, s.Body
 	}
-	if len(add.List) != 1 || len(set.List) != 1 || kindOf(p.Info.TypeOf(ix))&(types.IsInteger|types.IsString) == 0 {
+	if len(add.List) != 1 || len(set.List) != 1 || plainKind(p.Info.TypeOf(ix))&(types.IsInteger|types.IsString) == 0 {
 		return nil
 	}
 	lhs, first, ok := assigned(set.List[0], token.ASSIGN)
@@ -145,7 +145,7 @@ func presenceInit(p *mutate.Pass, s *ast.IfStmt, rest []ast.Stmt) []mutate.Edit 
 		return nil
 	}
 	lhs, zero, ok := assigned(s.Body.List[0], token.ASSIGN)
-	if !ok || !p.Same(lhs, ix) || !p.IsInt(zero, 0) || kindOf(p.Info.TypeOf(ix))&types.IsInteger == 0 {
+	if !ok || !p.Same(lhs, ix) || !p.IsInt(zero, 0) || plainKind(p.Info.TypeOf(ix))&types.IsInteger == 0 {
 		return nil
 	}
 	if inc, ok := rest[0].(*ast.IncDecStmt); ok && p.Same(inc.X, ix) {
@@ -219,7 +219,7 @@ func readsOf(p *mutate.Pass, ix *ast.IndexExpr, root ast.Node) []ast.Expr {
 func throughElement(p *mutate.Pass, e ast.Expr) bool {
 	switch p.Parent(e).(type) {
 	case *ast.IndexExpr, *ast.SelectorExpr, *ast.SliceExpr:
-		return kindOf(p.Info.TypeOf(e)) == 0
+		return plainKind(p.Info.TypeOf(e)) == 0
 	}
 	return false
 }
@@ -274,7 +274,7 @@ func storesInMap(p *mutate.Pass, l ast.Expr) bool {
 		return !plainLocal(p, l)
 	case *ast.IndexExpr:
 		_, isMap := p.Info.TypeOf(l.X).Underlying().(*types.Map)
-		return isMap || kindOf(p.Info.TypeOf(l)) == 0
+		return isMap || plainKind(p.Info.TypeOf(l)) == 0
 	}
 	return true
 }

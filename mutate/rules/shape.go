@@ -288,9 +288,9 @@ func typeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 	return text, ok
 }
 
-// kindOf is the info bits of a plain basic type: one without methods, so that
+// plainKind is the info bits of a plain basic type: one without methods, so that
 // formatting and comparing it do what they do to the basic type.
-func kindOf(t types.Type) types.BasicInfo {
+func plainKind(t types.Type) types.BasicInfo {
 	if t == nil || types.NewMethodSet(t).Len() > 0 {
 		return 0
 	}

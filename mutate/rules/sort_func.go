@@ -107,7 +107,7 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	var k sortKey
 	switch e := ast.Unparen(ret.Results[0]).(type) {
 	case *ast.BinaryExpr:
-		if e.Op != token.LSS && e.Op != token.GTR || kindOf0(p, e.X)&(types.IsInteger|types.IsString) == 0 {
+		if e.Op != token.LSS && e.Op != token.GTR || orderedKind(p, e.X)&(types.IsInteger|types.IsString) == 0 {
 			return false
 		}
 		k.less, k.more = e.X, e.Y
@@ -137,8 +137,8 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	return true
 }
 
-// kindOf0 is the kind of an ordered type; methods do not matter to <.
-func kindOf0(p *mutate.Pass, e ast.Expr) types.BasicInfo {
+// orderedKind is the kind of an ordered type; methods do not matter to <.
+func orderedKind(p *mutate.Pass, e ast.Expr) types.BasicInfo {
 	if t := p.Info.TypeOf(e); t != nil {
 		if b, ok := t.Underlying().(*types.Basic); ok {
 			return b.Info()
@@ -147,7 +147,9 @@ func kindOf0(p *mutate.Pass, e ast.Expr) types.BasicInfo {
 	return 0
 }
 
-func (s *sortCall) mentions(p *mutate.Pass, e ast.Expr, v *types.Var) bool { return len(p.Uses(v, e)) > 0 }
+func (s *sortCall) mentions(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
+	return len(p.Uses(v, e)) > 0
+}
 
 // oneSided: either x[i] or x[j] occurs, not both.
 func (s *sortCall) oneSided(p *mutate.Pass, e ast.Expr) bool {

@@ -148,7 +148,7 @@ func (f *formatSite) plain(p *mutate.Pass) bool {
 // stringForm is an expression for the text of an argument, or "".
 func stringForm(p *mutate.Pass, q piece) string {
 	t := p.Info.TypeOf(q.arg)
-	text, info := p.Text(q.arg), kindOf(t)
+	text, info := p.Text(q.arg), plainKind(t)
 	switch {
 	case q.verb == 's' || q.verb == 'v' || q.verb == 'q':
 		if info&types.IsString != 0 {
@@ -198,7 +198,7 @@ func integerForm(p *mutate.Pass, q piece, t types.Type, text string) string {
 	if types.Identical(t, types.Typ[types.UntypedRune]) {
 		return ""
 	}
-	if kindOf(t)&types.IsUnsigned != 0 {
+	if plainKind(t)&types.IsUnsigned != 0 {
 		return "strconv.FormatUint(" + convertTo(p, q.arg, "uint64", types.Uint64) + ", " + base + ")"
 	}
 	if base == "10" && (isBasic(p, q.arg, types.Int) || isBasic(p, q.arg, types.UntypedInt)) {
@@ -228,7 +228,7 @@ func appendForm(p *mutate.Pass, b string, q piece) string {
 	if q.verb == 'c' {
 		return "utf8.AppendRune(" + b + ", " + p.Text(q.arg) + ")"
 	}
-	if isByteSlice(p, q.arg) || strings.HasPrefix(form, "string(") && kindOf(p.Info.TypeOf(q.arg))&types.IsString != 0 {
+	if isByteSlice(p, q.arg) || strings.HasPrefix(form, "string(") && plainKind(p.Info.TypeOf(q.arg))&types.IsString != 0 {
 		form = p.Text(q.arg) // append takes any string or byte slice
 	}
 	return "append(" + b + ", " + form + "...)"

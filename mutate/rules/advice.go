@@ -1,0 +1,149 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// An Advisory is something that a person may want to change and that no
+// rewrite may: what it is worth depends on promises that the source does not
+// make. It is found and explained, never applied.
+type Advisory struct {
+	Name string
+	Doc  string // what could be done, what it is worth, and what has to be true
+	Find func(*mutate.Pass) []mutate.Site
+}
+
+// Advice lists the advisories.
+var Advice = []*Advisory{
+	{"lock-in-loop", "A mutex is locked in every turn of a loop. Locking once around the loop, or once a batch, saves most of it (about 85 % of " +
+		"a short body), but others wait longer and see the work in larger steps: right only when nobody needs the steps in between.", findLockInLoop},
+	{"atomic-in-loop", "An atomic counter is added to in every turn of a loop. One addition of the sum behind the loop costs a fraction, but others " +
+		"see the counter jump: right only when nobody reads it meanwhile.", findAtomicInLoop},
+	{"send-in-loop", "Items are sent over a channel one by one. Sending slices of them divides the cost by their length, but changes the channel's " +
+		"type and when items arrive.", findSendInLoop},
+	{"receiver-scratch", "A buffer is made in every call of a method. Keeping it in the receiver saves the allocation, but makes the method unsafe to " +
+		"call from two goroutines at once: right only when the type is documented as being for one.", findReceiverScratch},
+	{"no-copy-string", "A byte slice is converted to a string, which copies it. unsafe.String does not copy, but the string then changes when the " +
+		"bytes do: right only when nobody writes or keeps the bytes.", findNoCopy},
+	{"field-order", "Fields of this struct are laid out with gaps. Another order makes it smaller, but shows in reflection, binary encodings, and " +
+		"literals without field names.", findFieldOrder},
+	{"equal-fold", "Two strings are compared by converting both to one case. strings.EqualFold needs no copies (about 80 % less), but differs for " +
+		"some characters beyond ASCII, such as the long s: right only when the strings are ASCII.", findEqualFold},
+}
+
+func note(n ast.Node, label string) mutate.Site { return mutate.Site{Node: n, Label: label} }
+
+func callsInLoop(p *mutate.Pass, pkg string, names ...string) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if _, ok := p.IsCall(call, pkg, names...); ok && p.InLoop(call) {
+			sites = append(sites, note(call, p.Text(call)+" in a loop"))
+		}
+	}
+	return sites
+}
+
+func findLockInLoop(p *mutate.Pass) []mutate.Site {
+	return callsInLoop(p, "sync", "Mutex.Lock", "RWMutex.Lock", "RWMutex.RLock")
+}
+
+func findAtomicInLoop(p *mutate.Pass) []mutate.Site {
+	return callsInLoop(p, "sync/atomic", "AddInt32", "AddInt64", "AddUint32", "AddUint64", "Int32.Add", "Int64.Add", "Uint32.Add", "Uint64.Add")
+}
+
+func findSendInLoop(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[*ast.SendStmt](p, nil) {
+		if p.InLoop(s) {
+			sites = append(sites, note(s, p.Text(s)+" in a loop"))
+		}
+	}
+	return sites
+}
+
+func findReceiverScratch(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		fn := p.FuncOf(list[i])
+		if !ok || fn.Recv == nil || !isSlice(d.Var.Type()) {
+			continue
+		}
+		if _, made := p.IsBuiltin(d.Value, "make"); !made || !staysHere(p, d.Var) {
+			continue
+		}
+		if _, pointer := p.Info.TypeOf(fn.Recv.List[0].Type).(*types.Pointer); pointer {
+			sites = append(sites, note(d.Stmt, "buffer "+d.Var.Name()))
+		}
+	}
+	return sites
+}
+
+func findNoCopy(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if _, ok := converts(p, call, "string"); ok && !freeConversion(p, call) {
+			sites = append(sites, note(call, p.Text(call)))
+		}
+	}
+	return sites
+}
+
+// findFieldOrder looks at the struct types that the target receives and at
+// those that the candidate declares.
+func findFieldOrder(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	seen := map[*types.Struct]bool{}
+	for f := range mutate.Nodes[*ast.Field](p, nil) {
+		t := p.Info.TypeOf(f.Type)
+		if ptr, ok := t.(*types.Pointer); ok {
+			t = ptr.Elem()
+		}
+		named, ok := t.(*types.Named)
+		if !ok || named.Obj().Pkg() != p.Pkg || mentionsTypeParam(named) {
+			continue
+		}
+		s, ok := named.Underlying().(*types.Struct)
+		if !ok || seen[s] {
+			continue
+		}
+		seen[s] = true
+		if now, best := layoutSizes(s); best < now {
+			sites = append(sites, note(f, named.Obj().Name()+": "+itoa(int(now))+" bytes, "+itoa(int(best))+" in another order"))
+		}
+	}
+	return sites
+}
+
+// layoutSizes is the size of a struct as it stands, and with its fields in
+// descending order of alignment.
+func layoutSizes(s *types.Struct) (now, best int64) {
+	sizes := types.SizesFor("gc", "amd64")
+	align := int64(1)
+	for f := range s.Fields() {
+		best += sizes.Sizeof(f.Type())
+		align = max(align, sizes.Alignof(f.Type()))
+	}
+	return sizes.Sizeof(s), (best + align - 1) / align * align
+}
+
+func findEqualFold(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+		if b.Op != token.EQL && b.Op != token.NEQ {
+			continue
+		}
+		for _, name := range []string{"ToLower", "ToUpper"} {
+			_, x := p.IsCall(b.X, "strings", name)
+			_, y := p.IsCall(b.Y, "strings", name)
+			if x && y {
+				sites = append(sites, note(b, p.Text(b)))
+			}
+		}
+	}
+	return sites
+}

@@ -1,0 +1,173 @@
+package rules
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// chainSwitch is C11.
+var chainSwitch = &mutate.Mutator{
+	Name: "if-chain-to-switch",
+	Doc: "Choose by a switch instead of comparing one value with constants one after the other. The compiler searches constant cases or jumps " +
+		"through a table. Legal because the constants differ and the value is a plain variable.",
+	Before: `if op == "get" {
+	return 1
+} else if op == "put" {
+	return 2
+} ...`,
+	After: `switch op {
+case "get":
+	return 1
+case "put":
+	return 2
+...
+}`,
+	Class:   beagle.E0,
+	Gain:    1.2,
+	Find:    findChainSwitch,
+	Rewrite: precomputed,
+}
+
+type chainArm struct {
+	consts []ast.Expr
+	body   *ast.BlockStmt
+}
+
+func findChainSwitch(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		s, ok := list[i].(*ast.IfStmt)
+		if !ok {
+			continue
+		}
+		if v, arms, otherwise := elseChain(p, s); len(arms) >= 4 && distinct(p, arms) {
+			sites = append(sites, site(s, "chain on "+v.Name(), p.Replace(s, switchText(p, v, arms, otherwise))))
+			continue
+		}
+		if i > 0 {
+			if prev, ok := list[i-1].(*ast.IfStmt); ok && returnArm(p, prev) != nil && returnArm(p, s) != nil && armVar(p, prev) == armVar(p, s) {
+				continue // not the first of its run
+			}
+		}
+		v, arms, last := returnRun(p, list[i:])
+		if len(arms) >= 4 && distinct(p, arms) {
+			sites = append(sites, site(s, "chain on "+v.Name(), p.Span(s.Pos(), last.End(), switchText(p, v, arms, nil))))
+		}
+	}
+	return sites
+}
+
+// equality reads `v == c1 || v == c2` with constants.
+func equality(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
+	for _, op := range operands(cond, token.LOR) {
+		b, ok := ast.Unparen(op).(*ast.BinaryExpr)
+		if !ok || b.Op != token.EQL || p.Info.Types[b.Y].Value == nil {
+			return nil, nil
+		}
+		w := p.Var(b.X)
+		if w == nil || v != nil && w != v || !local(p, w) || orderedKind(p, b.X)&(types.IsInteger|types.IsString) == 0 {
+			return nil, nil
+		}
+		v, consts = w, append(consts, b.Y)
+	}
+	return v, consts
+}
+
+func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, otherwise *ast.BlockStmt) {
+	for {
+		w, consts := equality(p, s.Cond)
+		if s.Init != nil || w == nil || v != nil && w != v || breaks(p, s.Body) {
+			return nil, nil, nil
+		}
+		v, arms = w, append(arms, chainArm{consts, s.Body})
+		switch e := s.Else.(type) {
+		case nil:
+			return v, arms, nil
+		case *ast.BlockStmt:
+			if breaks(p, e) {
+				return nil, nil, nil
+			}
+			return v, arms, e
+		case *ast.IfStmt:
+			s = e
+		}
+	}
+}
+
+// breaks reports whether a break in b concerns something around b: in a switch
+// it would mean the switch.
+func breaks(p *mutate.Pass, b *ast.BlockStmt) bool {
+	list, _, ok := p.Branches(b)
+	return len(list) > 0 || !ok
+}
+
+// returnArm is the arm of `if v == c { return ... }`.
+func returnArm(p *mutate.Pass, s *ast.IfStmt) *chainArm {
+	v, consts := equality(p, s.Cond)
+	if v == nil || s.Init != nil || s.Else != nil || breaks(p, s.Body) || len(s.Body.List) == 0 {
+		return nil
+	}
+	if _, ok := s.Body.List[len(s.Body.List)-1].(*ast.ReturnStmt); !ok {
+		return nil
+	}
+	return &chainArm{consts, s.Body}
+}
+
+func armVar(p *mutate.Pass, s *ast.IfStmt) *types.Var {
+	v, _ := equality(p, s.Cond)
+	return v
+}
+
+// returnRun collects consecutive ifs that return, on one variable.
+func returnRun(p *mutate.Pass, list []ast.Stmt) (v *types.Var, arms []chainArm, last ast.Stmt) {
+	for _, st := range list {
+		s, ok := st.(*ast.IfStmt)
+		if !ok {
+			break
+		}
+		arm, w := returnArm(p, s), armVar(p, s)
+		if arm == nil || v != nil && w != v {
+			break
+		}
+		v, arms, last = w, append(arms, *arm), s
+	}
+	return v, arms, last
+}
+
+func distinct(p *mutate.Pass, arms []chainArm) bool {
+	seen := map[string]bool{}
+	for _, a := range arms {
+		for _, c := range a.consts {
+			key := constant.ToInt(p.Info.Types[c].Value).ExactString()
+			if p.Info.Types[c].Value.Kind() == constant.String {
+				key = p.Info.Types[c].Value.ExactString()
+			}
+			if seen[key] {
+				return false
+			}
+			seen[key] = true
+		}
+	}
+	return true
+}
+
+func switchText(p *mutate.Pass, v *types.Var, arms []chainArm, otherwise *ast.BlockStmt) string {
+	out := "switch " + v.Name() + " {\n"
+	for _, a := range arms {
+		var consts []string
+		for _, c := range a.consts {
+			consts = append(consts, p.Text(c))
+		}
+		out += "case " + strings.Join(consts, ", ") + ":\n" + p.BodyText(a.body) + "\n"
+	}
+	if otherwise != nil {
+		out += "default:\n" + p.BodyText(otherwise) + "\n"
+	}
+	return out + "}"
+}

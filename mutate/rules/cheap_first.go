@@ -1,0 +1,64 @@
+package rules
+
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// cheapFirst is C12.
+var cheapFirst = &mutate.Mutator{
+	Name: "cheap-test-first",
+	Doc: "Test whether there is anything to do before preparing for it. Legal because the preparation has no effects and cannot panic, and the " +
+		"test neither uses what it yields nor changes what it reads.",
+	Before: `lower := strings.ToLower(s)
+if len(s) > max {
+	return false
+}`,
+	After: `if len(s) > max {
+	return false
+}
+lower := strings.ToLower(s)`,
+	Class:   beagle.E0,
+	Gain:    1.2,
+	Find:    findCheapFirst,
+	Rewrite: precomputed,
+}
+
+func findCheapFirst(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		if i == 0 {
+			continue
+		}
+		d, ok := declaration(p, list[i-1])
+		test, isIf := list[i].(*ast.IfStmt)
+		if !ok || !isIf || d.Value == nil || test.Else != nil || !mutate.Terminates(test.Body.List) {
+			continue
+		}
+		f := p.Effects(d.Value)
+		if f.Writes || f.Panics || !worksHard(p, d.Value) || mentionsVar(p, d.Var, test) || hasLabel(p, list[i-1]) {
+			continue
+		}
+		if c := p.Effects(test.Cond); c.Writes || test.Init != nil && p.Effects(test.Init).Writes {
+			continue // what goes on behind the test may read something changed
+		}
+		sites = append(sites, site(test, "test "+p.Text(test.Cond), p.Delete(d.Stmt), p.Insert(test.End(), "\n"+p.Text(d.Stmt))))
+	}
+	return sites
+}
+
+func hasLabel(p *mutate.Pass, s ast.Stmt) bool {
+	_, ok := p.Parent(s).(*ast.LabeledStmt)
+	return ok
+}
+
+func mentionsVar(p *mutate.Pass, v *types.Var, n ast.Node) bool { return len(p.Uses(v, n)) > 0 }
+
+// worksHard reports whether an expression is worth moving: it calls a function
+// or allocates.
+func worksHard(p *mutate.Pass, e ast.Expr) bool {
+	return callsFunction(p, e) || p.Effects(e).Allocs
+}

@@ -1,0 +1,147 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// checkHint is B2.
+var checkHint = &mutate.Mutator{
+	Name: "bounds-hint",
+	Doc: "Read the highest constant index first, so that one bounds check covers the lines below. Legal because every one of them is reached, " +
+		"so a slice that is too short panics in any case; it panics earlier.",
+	Before: `a := b[0]
+c := b[1]
+d := b[2]`,
+	After: `_ = b[2] // one bounds check for the lines below
+a := b[0]
+c := b[1]
+d := b[2]`,
+	Class:   beagle.E1,
+	Gain:    1.05,
+	Find:    findCheckHint,
+	Rewrite: precomputed,
+}
+
+func findCheckHint(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	seen := map[ast.Stmt]bool{}
+	for list, i := range statements(p, nil) {
+		if seen[list[i]] {
+			continue
+		}
+		v, n, top, run := constantIndexes(p, list[i:])
+		if v == nil || n < 2 || top < 1 {
+			continue
+		}
+		for _, s := range run {
+			seen[s] = true
+		}
+		sites = append(sites, site(list[i], fmt.Sprintf("reads of %s[0..%d]", v.Name(), top),
+			before(p, list[i], fmt.Sprintf("_ = %s[%d] // one bounds check for the lines below", v.Name(), top))))
+	}
+	return sites
+}
+
+// constantIndexes looks at the run of simple statements at the start of list
+// that read one slice or string at constant indexes, of which the first read
+// is not the highest.
+func constantIndexes(p *mutate.Pass, list []ast.Stmt) (v *types.Var, n int, top int64, run []ast.Stmt) {
+	first := int64(-1)
+	for _, s := range list {
+		if !simple(s) {
+			break
+		}
+		here := 0
+		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
+			w := p.Var(ix.X)
+			k, ok := p.Int(ix.Index)
+			if !ok || w == nil || v != nil && w != v || !slicedOrString(w.Type()) || conditional(p, ix, s) {
+				continue
+			}
+			if v == nil {
+				v, first = w, k
+			}
+			here, top = here+1, max(top, k)
+		}
+		if v == nil || here == 0 && n > 0 && !p.Pure(s) && p.Effects(s).Writes && p.Assigned(v, s) {
+			break
+		}
+		n += here
+		run = append(run, s)
+		if p.Assigned(v, s) && !onlyElements(p, v, s) {
+			break
+		}
+		if _, ok := s.(*ast.ReturnStmt); ok {
+			break
+		}
+	}
+	if first == top || v == nil || len(run) > 0 && hintedAlready(p, v, top, list[0]) {
+		return nil, 0, 0, nil
+	}
+	return v, n, top, run
+}
+
+func slicedOrString(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return true
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	}
+	return false
+}
+
+func onlyElements(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
+	as, ok := s.(*ast.AssignStmt)
+	if !ok {
+		return false
+	}
+	for _, l := range as.Lhs {
+		if p.Var(l) == v {
+			return false
+		}
+	}
+	return true
+}
+
+func simple(s ast.Stmt) bool {
+	switch s.(type) {
+	case *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IncDecStmt, *ast.DeclStmt:
+		return true
+	}
+	return false
+}
+
+// conditional reports whether e may not be evaluated although s is.
+func conditional(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
+	var child ast.Node = e
+	for _, up := range p.Path(e) {
+		if up == ast.Node(s) {
+			return false
+		}
+		if b, ok := up.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && b.Y == child {
+			return true
+		}
+		if _, ok := up.(*ast.FuncLit); ok {
+			return true
+		}
+		child = up
+	}
+	return true
+}
+
+// hintedAlready reports whether s itself reads the highest index into nothing.
+func hintedAlready(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
+	lhs, rhs, ok := assigned(s, token.ASSIGN)
+	if !ok || !isBlank(lhs) {
+		return false
+	}
+	ix, ok := rhs.(*ast.IndexExpr)
+	return ok && p.Var(ix.X) == v && p.IsInt(ix.Index, top)
+}

@@ -1,0 +1,129 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// directUnlock is K4.
+var directUnlock = &mutate.Mutator{
+	Name: "direct-unlock",
+	Doc: "Unlock where the work ends instead of by defer, in a small function with one way out. Legal because nothing between lock and unlock " +
+		"can panic: map reads, plain variables and fields of what the lock belongs to.",
+	Before: `c.mu.Lock()
+defer c.mu.Unlock()
+c.n++
+return c.n`,
+	After: `c.mu.Lock()
+c.n++
+n := c.n
+c.mu.Unlock()
+return n`,
+	Class:   beagle.E1,
+	Gain:    1.1,
+	Find:    findDirectUnlock,
+	Rewrite: precomputed,
+}
+
+func findDirectUnlock(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		if fn.Body == nil {
+			continue
+		}
+		for i, s := range fn.Body.List {
+			d, ok := s.(*ast.DeferStmt)
+			if !ok {
+				continue
+			}
+			if edits := unlockEdits(p, fn, d, fn.Body.List[i+1:]); edits != nil {
+				sites = append(sites, site(d, p.Text(d), edits...))
+			}
+			break
+		}
+	}
+	return sites
+}
+
+func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.Stmt) []mutate.Edit {
+	_, ok := p.IsCall(d.Call, "sync", "Mutex.Unlock", "RWMutex.Unlock", "RWMutex.RUnlock")
+	if !ok || len(rest) == 0 {
+		return nil
+	}
+	base := rootVar(p, d.Call.Fun)
+	results := fn.Type.Results
+	if base == nil || results != nil && len(results.List) > 0 && len(results.List[0].Names) > 0 {
+		return nil
+	}
+	for i, s := range rest {
+		ret, isReturn := s.(*ast.ReturnStmt)
+		if isReturn != (i == len(rest)-1 && results != nil) || !calm(p, s, base) {
+			return nil
+		}
+		if isReturn && len(ret.Results) != 1 {
+			return nil
+		}
+	}
+	unlock := p.Text(d.Call)
+	edits := []mutate.Edit{p.Delete(d)}
+	last := rest[len(rest)-1]
+	ret, ok := last.(*ast.ReturnStmt)
+	if !ok {
+		return append(edits, p.Insert(last.End(), "\n"+unlock))
+	}
+	if p.Info.Types[ret.Results[0]].Value != nil || p.Var(ret.Results[0]) != nil && local(p, p.Var(ret.Results[0])) {
+		return append(edits, before(p, ret, unlock))
+	}
+	text, ok := typeText(p, p.Info.Defs[fn.Name].Type().(*types.Signature).Results().At(0).Type())
+	if !ok {
+		return nil
+	}
+	name := p.Fresh("result", "out")
+	return append(edits, p.Replace(ret, "var "+name+" "+text+" = "+p.Text(ret.Results[0])+"\n"+unlock+"\nreturn "+name))
+}
+
+// rootVar is c in c.mu.Unlock.
+func rootVar(p *mutate.Pass, e ast.Expr) *types.Var {
+	for {
+		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
+		if !ok {
+			return p.Var(e)
+		}
+		e = sel.X
+	}
+}
+
+// calm reports whether a statement cannot panic, jump or start anything, given
+// that base is not nil: it assigns and reads variables, fields of base and
+// elements of maps read there.
+func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
+	if !simple(s) {
+		return false
+	}
+	ok := true
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if _, isLen := p.IsBuiltin(n, "len"); !isLen && !p.Info.Types[n.Fun].IsType() {
+				ok = false
+			}
+		case *ast.IndexExpr:
+			m, isMap := p.Info.TypeOf(n.X).Underlying().(*types.Map)
+			ok = ok && isMap && !assignedTo(p, n) && !types.IsInterface(m.Key())
+		case *ast.SelectorExpr:
+			if sel := p.Info.Selections[n]; sel != nil {
+				ok = ok && sel.Kind() == types.FieldVal && p.Var(n.X) == base && len(sel.Index()) == 1
+			}
+		case *ast.BinaryExpr:
+			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR && !types.IsInterface(p.Info.TypeOf(n.X))
+		case *ast.StarExpr, *ast.TypeAssertExpr, *ast.SliceExpr, *ast.FuncLit:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}

@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// domainTable is N3; predicates are byteTable's.
+var domainTable = &mutate.Mutator{
+	Name: "domain-table",
+	Doc: "Look up what a function of one byte gives in a table that the function itself fills when the program starts. Legal because it has no " +
+		"effects, cannot panic, and the table holds all its 256 values.",
+	Before: `n += hexValue(c)`,
+	After: `n += hexValues[c]
+
+// hexValues holds hexValue of every byte.
+var hexValues = func() (t [256]int) {
+	for i := range t {
+		t[i] = hexValue(byte(i))
+	}
+	return t
+}()`,
+	Class:   beagle.E0,
+	Gain:    1.4,
+	Find:    findDomainTable,
+	Rewrite: precomputed,
+}
+
+func findDomainTable(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		result, ok := byteFunction(p, fn)
+		if !ok || fn == p.Func {
+			continue
+		}
+		obj := p.Info.Defs[fn.Name]
+		table := p.Fresh(fn.Name.Name+"Table", fn.Name.Name+"Values")
+		var edits []mutate.Edit
+		for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+			if p.Callee(call) == obj && p.InLoop(call) && !inside(call, fn) {
+				edits = append(edits, p.Replace(call, table+"["+p.Text(call.Args[0])+"]"))
+			}
+		}
+		if len(edits) == 0 {
+			continue
+		}
+		decl := fmt.Sprintf("// %s holds %s of every byte.\nvar %s = func() (t [256]%s) {\n\tfor i := range t {\n\t\tt[i] = %s(byte(i))\n\t}\n\treturn t\n}()",
+			table, fn.Name.Name, table, result, fn.Name.Name)
+		sites = append(sites, site(fn, "calls of "+fn.Name.Name, append(edits, p.Declare(fn, decl))...))
+	}
+	return sites
+}
+
+// byteFunction recognises a pure function from byte to a basic type other than
+// bool, and gives that type as written.
+func byteFunction(p *mutate.Pass, fn *ast.FuncDecl) (string, bool) {
+	obj, ok := p.Info.Defs[fn.Name].(*types.Func)
+	if !ok || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil {
+		return "", false
+	}
+	sig := obj.Signature()
+	if sig.Params().Len() != 1 || sig.Results().Len() != 1 || !isBasicType(sig.Params().At(0).Type(), types.Uint8) {
+		return "", false
+	}
+	t := sig.Results().At(0).Type()
+	if _, basic := t.Underlying().(*types.Basic); !basic || isBasicType(t.Underlying(), types.Bool) {
+		return "", false
+	}
+	f := p.Effects(fn.Body)
+	if f.Writes || f.Panics || f.Reads {
+		return "", false
+	}
+	if len(fn.Body.List) == 1 {
+		if ret, ok := fn.Body.List[0].(*ast.ReturnStmt); ok && !callsFunction(p, ret.Results[0]) {
+			return "", false // a formula is cheaper than a load
+		}
+	}
+	return typeText(p, t)
+}

@@ -1,0 +1,182 @@
+package rules
+
+import (
+	"go/ast"
+	"go/types"
+	"regexp"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// hoistCompile is X1.
+var hoistCompile = &mutate.Mutator{
+	Name: "hoist-compile",
+	Doc: "Compile a constant pattern once, when the program starts, instead of in every call. Compiling costs far more than matching. Legal " +
+		"because the pattern is constant and valid, and the compiled value is never changed.",
+	Before: `func isDate(s string) bool {
+	re := regexp.MustCompile("^\\d{4}-\\d\\d$")
+	return re.MatchString(s)
+}`,
+	After: `func isDate(s string) bool {
+	return isDatePattern.MatchString(s)
+}
+
+// isDatePattern is compiled once.
+var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`,
+	Class:   beagle.E0,
+	Gain:    8,
+	Find:    findHoistCompile,
+	Rewrite: precomputed,
+}
+
+func findHoistCompile(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if p.FuncOf(call) == nil || inInit(p, call) {
+			continue
+		}
+		if kind := compiles(p, call); kind != "" {
+			if edits := compileEdits(p, call, kind); edits != nil {
+				sites = append(sites, site(call, p.Text(call), edits...))
+			}
+		} else if edits := matchEdits(p, call); edits != nil {
+			sites = append(sites, site(call, p.Text(call), edits...))
+		}
+	}
+	return sites
+}
+
+func inInit(p *mutate.Pass, n ast.Node) bool {
+	fn := p.FuncOf(n)
+	return fn.Recv == nil && fn.Name.Name == "init"
+}
+
+// compiles says what a call of constants makes, "" when it is none of ours.
+func compiles(p *mutate.Pass, call *ast.CallExpr) string {
+	if _, ok := p.IsCall(call, "regexp", "MustCompile"); ok {
+		pattern, ok := constString(p, call.Args[0])
+		if _, err := regexp.Compile(pattern); ok && err == nil && packageLevel(p, call.Args[0]) {
+			return "Pattern"
+		}
+	}
+	if _, ok := p.IsCall(call, "strings", "NewReplacer"); ok && len(call.Args) > 0 && len(call.Args)%2 == 0 && !call.Ellipsis.IsValid() {
+		for _, arg := range call.Args {
+			if _, ok := constString(p, arg); !ok || !packageLevel(p, arg) {
+				return ""
+			}
+		}
+		return "Replacer"
+	}
+	for _, pkg := range []string{"text/template", "html/template"} {
+		if _, ok := p.IsCall(call, pkg, "Must"); ok && len(call.Args) == 1 && constantTemplate(p, call.Args[0], pkg) {
+			return "Template"
+		}
+	}
+	return ""
+}
+
+// constantTemplate recognises template.New("name").Parse("text").
+func constantTemplate(p *mutate.Pass, e ast.Expr, pkg string) bool {
+	parse, ok := p.IsCall(e, pkg, "Template.Parse")
+	if !ok {
+		return false
+	}
+	sel, ok := parse.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	made, ok := p.IsCall(sel.X, pkg, "New")
+	if !ok {
+		return false
+	}
+	_, text := constString(p, parse.Args[0])
+	_, name := constString(p, made.Args[0])
+	return text && name && packageLevel(p, parse.Args[0]) && packageLevel(p, made.Args[0])
+}
+
+// readers are the methods that leave a compiled value as it is.
+var readers = map[string][]string{
+	"Pattern": {"FindString", "FindStringIndex", "FindStringSubmatch", "FindStringSubmatchIndex", "FindAllString", "FindAllStringIndex",
+		"FindAllStringSubmatch", "FindAllStringSubmatchIndex", "Find", "FindIndex", "FindSubmatch", "FindAll", "FindAllIndex", "FindAllSubmatch",
+		"FindSubmatchIndex", "FindAllSubmatchIndex", "Match", "MatchString", "ReplaceAll", "ReplaceAllString", "ReplaceAllLiteral",
+		"ReplaceAllLiteralString", "ReplaceAllFunc", "ReplaceAllStringFunc", "Split", "NumSubexp", "SubexpNames", "SubexpIndex", "String", "Expand", "ExpandString"},
+	"Replacer": {"Replace", "WriteString"},
+	"Template": {"Execute", "ExecuteTemplate"},
+}
+
+// compileEdits moves the call to a package variable. A local variable that
+// held the value goes away when all it does is to be asked.
+func compileEdits(p *mutate.Pass, call *ast.CallExpr, kind string) []mutate.Edit {
+	fn := p.FuncOf(call)
+	name := p.Fresh(lowerFirst(fn.Name.Name)+kind, "compiled"+kind)
+	decl := p.Declare(fn, "// "+name+" is made once, not in every call.\nvar "+name+" = "+p.Text(call))
+	for _, up := range p.Path(call) {
+		s, ok := up.(ast.Stmt)
+		if !ok {
+			continue
+		}
+		if d, ok := declaration(p, s); ok && d.Value == ast.Expr(call) {
+			return dropLocal(p, d, name, kind, decl)
+		}
+		break
+	}
+	sel, ok := p.Parent(call).(*ast.SelectorExpr)
+	if !ok || !slices.Contains(readers[kind], sel.Sel.Name) || !isCalled(p, sel) {
+		return nil
+	}
+	return []mutate.Edit{p.Replace(call, name), decl}
+}
+
+func isCalled(p *mutate.Pass, sel *ast.SelectorExpr) bool {
+	call, ok := p.Parent(sel).(*ast.CallExpr)
+	return ok && ast.Unparen(call.Fun) == ast.Expr(sel)
+}
+
+func dropLocal(p *mutate.Pass, d declared, name, kind string, decl mutate.Edit) []mutate.Edit {
+	edits := []mutate.Edit{p.Delete(d.Stmt), decl}
+	if p.Assigned(d.Var, p.FuncOf(d.Stmt)) && !onlyMethods(p, d.Var) {
+		return nil
+	}
+	for _, id := range p.Uses(d.Var, p.File) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || !slices.Contains(readers[kind], sel.Sel.Name) || !isCalled(p, sel) {
+			return nil
+		}
+		edits = append(edits, p.Replace(id, name))
+	}
+	return edits
+}
+
+func onlyMethods(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		if _, ok := p.Parent(id).(*ast.SelectorExpr); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// matchEdits compiles the pattern of regexp.MatchString once. The pattern is
+// valid, so the error is always nil.
+func matchEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
+	_, ok := p.IsCall(call, "regexp", "MatchString", "Match")
+	if !ok {
+		return nil
+	}
+	pattern, ok := constString(p, call.Args[0])
+	if _, err := regexp.Compile(pattern); !ok || err != nil || !packageLevel(p, call.Args[0]) {
+		return nil
+	}
+	as, ok := p.Parent(call).(*ast.AssignStmt)
+	if !ok || len(as.Lhs) != 2 || len(as.Rhs) != 1 || !isBlank(as.Lhs[1]) {
+		return nil
+	}
+	fn, sel := p.FuncOf(call), call.Fun.(*ast.SelectorExpr)
+	name := p.Fresh(lowerFirst(fn.Name.Name)+"Pattern", "compiledPattern")
+	return []mutate.Edit{
+		p.Replace(as, p.Text(as.Lhs[0])+" "+as.Tok.String()+" "+name+"."+sel.Sel.Name+"("+p.Text(call.Args[1])+")"),
+		p.Declare(fn, "// "+name+" is made once, not in every call.\nvar "+name+" = "+p.Text(sel.X)+".MustCompile("+p.Text(call.Args[0])+")"),
+	}
+}

@@ -1,0 +1,172 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// hoistInvariant is L3.
+var hoistInvariant = &mutate.Mutator{
+	Name: "hoist-invariant",
+	Doc: "Evaluate once, in front of the loop, what is the same in every turn. The compiler does not move invariant code out of loops. Legal " +
+		"because the expression has no effects, cannot panic, yields no memory that could be shared, and nothing in the loop changes what it reads.",
+	Before: `for _, w := range words {
+	if strings.ToLower(w) == strings.ToLower(want) {`,
+	After: `lower := strings.ToLower(want)
+for _, w := range words {
+	if strings.ToLower(w) == lower {`,
+	Class:   beagle.E0,
+	Gain:    1.8,
+	Find:    findHoistInvariant,
+	Rewrite: precomputed,
+}
+
+func findHoistInvariant(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	var done []ast.Expr
+	for e := range mutate.Nodes[ast.Expr](p, nil) {
+		if !worthHoisting(p, e) || slices.ContainsFunc(done, func(d ast.Expr) bool { return inside(e, d) }) {
+			continue
+		}
+		loop := invariantIn(p, e)
+		if loop == nil || slices.ContainsFunc(done, func(d ast.Expr) bool { return p.Same(d, e) && inside(d, loop) }) {
+			continue
+		}
+		done = append(done, e)
+		sites = append(sites, hoistSite(p, e, loop))
+	}
+	return sites
+}
+
+// worthHoisting reports whether e does work: it calls a function, or joins
+// strings. Its value is basic, so that turns cannot share memory through it.
+func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
+	tv := p.Info.Types[e]
+	if tv.Value != nil || tv.Type == nil || !tv.IsValue() {
+		return false
+	}
+	if _, basic := tv.Type.Underlying().(*types.Basic); !basic {
+		return false
+	}
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		if p.Info.Types[e.Fun].IsType() {
+			_, ok := converts(p, e, "string")
+			return ok && !freeConversion(p, e)
+		}
+		_, isFunc := p.Callee(e).(*types.Func)
+		return isFunc
+	case *ast.BinaryExpr:
+		return e.Op == token.ADD && p.Basic(e) == types.String
+	}
+	return false
+}
+
+// freeConversion reports whether the compiler makes no string of string(b):
+// in comparisons, map lookups, concatenations and ranges.
+func freeConversion(p *mutate.Pass, e ast.Expr) bool {
+	switch p.Parent(e).(type) {
+	case *ast.BinaryExpr, *ast.IndexExpr, *ast.RangeStmt, *ast.SwitchStmt:
+		return true
+	}
+	return false
+}
+
+// invariantIn is the outermost loop around e in which e stays the same.
+func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
+	var child ast.Node = e
+	for _, up := range p.Path(e) {
+		if up == ast.Node(e) {
+			continue
+		}
+		switch up := up.(type) {
+		case *ast.FuncLit, *ast.FuncDecl:
+			return loop
+		case *ast.RangeStmt:
+			if up.X == child {
+				child = up
+				continue // evaluated once
+			}
+			if !stable(p, e, up) {
+				return loop
+			}
+			loop = up
+		case *ast.ForStmt:
+			if up.Init == child {
+				child = up
+				continue
+			}
+			if !stable(p, e, up) {
+				return loop
+			}
+			loop = up
+		}
+		child = up
+	}
+	return loop
+}
+
+func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {
+	name := p.Fresh(invariantNames(p, e)...)
+	edits := []mutate.Edit{before(p, labelOf(p, loop), name+" := "+p.Text(e))}
+	for same := range mutate.Nodes[ast.Expr](p, loop) {
+		if p.Same(same, e) && !inLiteral(p, same, loop) {
+			edits = append(edits, p.Replace(same, name))
+		}
+	}
+	return site(e, p.Text(e), outermostOnly(edits)...)
+}
+
+func inLiteral(p *mutate.Pass, n, loop ast.Node) bool {
+	for _, up := range p.Path(n) {
+		if _, ok := up.(*ast.FuncLit); ok {
+			return true
+		}
+		if up == loop {
+			return false
+		}
+	}
+	return false
+}
+
+// outermostOnly drops edits that lie within another one: of (x) and x both.
+func outermostOnly(edits []mutate.Edit) []mutate.Edit {
+	var out []mutate.Edit
+	for i, e := range edits {
+		covered := slices.ContainsFunc(edits[:i], func(o mutate.Edit) bool { return o.Start <= e.Start && e.End <= o.End && o.Start < o.End })
+		if !covered {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// invariantNames wishes a name that says what was computed.
+func invariantNames(p *mutate.Pass, e ast.Expr) []string {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return []string{"joined", "text"}
+	}
+	fn, ok := p.Callee(call).(*types.Func)
+	if !ok {
+		return []string{"text", "str"}
+	}
+	name := fn.Name()
+	known := map[string]string{
+		"ToLower": "lower", "ToUpper": "upper", "ToTitle": "title", "TrimSpace": "trimmed", "Trim": "trimmed", "TrimPrefix": "trimmed",
+		"TrimSuffix": "trimmed", "Itoa": "digits", "FormatInt": "digits", "Join": "joined", "Repeat": "repeated", "Sqrt": "root",
+		"ReplaceAll": "replaced", "Replace": "replaced", "RuneCountInString": "runes", "HasPrefix": "hasPrefix", "Contains": "contains",
+		"Pow": "power", "Abs": "abs", "Index": "index", "Count": "count",
+	}
+	if n, ok := known[name]; ok {
+		return []string{n, n + "Once"}
+	}
+	name = lowerFirst(strings.TrimPrefix(strings.TrimPrefix(name, "get"), "Get"))
+	return []string{name + "Value", name + "Once"}
+}

@@ -1,0 +1,192 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/analysis/passes/inline"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// inlineLeaf is D4.
+//
+// The inliner of golang.org/x/tools is reached through its analyzer, which
+// inlines what a go:fix directive marks. The rule shows it a copy of the file
+// in which the callee is marked. It refuses what it cannot do exactly: clashes
+// of names, changed order of evaluation, defers.
+var inlineLeaf = &mutate.Mutator{
+	Name: "inline-call",
+	Doc: "Put the body of a small helper in place of its call in a loop, where the compiler finds it too costly to do so itself. Legal because the " +
+		"Go project's source inliner keeps the order of evaluation and the meaning of names, or refuses.",
+	Before: `for i := range v {
+	v[i] = clamp(v[i], lo, hi)
+}`,
+	After: `for i := range v {
+	v[i] = min(max(v[i], lo), hi)
+}`,
+	Class:   beagle.E0,
+	Gain:    1.1,
+	Find:    findInlineLeaf,
+	Rewrite: precomputed,
+}
+
+func findInlineLeaf(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		if fn == p.Func || fn.Body == nil || ast.IsExported(fn.Name.Name) || !leafOf(p, fn) {
+			continue
+		}
+		for _, s := range analyzerSites(p, inline.Analyzer, marked(p, fn)) {
+			call, ok := s.Node.(*ast.CallExpr)
+			if !ok || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) {
+				continue
+			}
+			s.Label = "call of " + fn.Name.Name
+			sites = append(sites, s)
+		}
+		sites = append(sites, blockSites(p, fn)...)
+	}
+	return sites
+}
+
+// leafOf reports whether fn calls nothing of the candidate, itself included.
+func leafOf(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	if hasDefer(p, fn.Body) || labelled(p, fn.Body) {
+		return false
+	}
+	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+		if p.Decl(p.Callee(call)) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// marked is a copy of the file in which fn carries the directive that the
+// inliner looks for. Positions and the nodes below the declaration stay.
+func marked(p *mutate.Pass, fn *ast.FuncDecl) *ast.File {
+	directive := &ast.CommentGroup{List: []*ast.Comment{{Slash: fn.Pos(), Text: "//go:fix inline"}}}
+	twin := *fn
+	twin.Doc = directive
+	file := *p.File
+	file.Decls = nil
+	for _, d := range p.File.Decls {
+		if d == ast.Decl(fn) {
+			d = &twin
+		}
+		file.Decls = append(file.Decls, d)
+	}
+	return &file
+}
+
+// blockSites inlines `x = f(a, b)` where f is a list of statements that ends
+// in its only return: arguments are bound in a block of their own, and the
+// result is assigned where f would return it.
+func blockSites(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
+	var sites []mutate.Site
+	if fn.Recv != nil || fn.Type.TypeParams != nil || len(fn.Body.List) < 2 || lines(p, fn) > 40 {
+		return nil
+	}
+	ret, ok := fn.Body.List[len(fn.Body.List)-1].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) != 1 || jumpsOut(p, fn.Body.List[:len(fn.Body.List)-1]) {
+		return nil
+	}
+	for list, i := range statements(p, nil) {
+		lhs, rhs, ok := assigned(list[i], token.ASSIGN, token.DEFINE, token.ADD_ASSIGN, token.XOR_ASSIGN)
+		call, isCall := rhs.(*ast.CallExpr)
+		if !ok || !isCall || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || inside(call, fn) {
+			continue
+		}
+		if text := blockText(p, fn, ret, list[i].(*ast.AssignStmt), lhs, call); text != "" {
+			sites = append(sites, site(call, "call of "+fn.Name.Name+" as a block", p.Replace(list[i], text)))
+		}
+	}
+	return sites
+}
+
+func jumpsOut(p *mutate.Pass, list []ast.Stmt) bool {
+	for _, s := range list {
+		if p.Effects(s).Jumps {
+			return true
+		}
+	}
+	return false
+}
+
+func blockText(p *mutate.Pass, fn *ast.FuncDecl, ret *ast.ReturnStmt, as *ast.AssignStmt, lhs ast.Expr, call *ast.CallExpr) string {
+	target, ok := lhs.(*ast.Ident)
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if !ok || target.Name == "_" || sig.Variadic() || len(call.Args) != sig.Params().Len() || sig.Results().At(0).Name() != "" {
+		return ""
+	}
+	params, names := parameterList(p, fn)
+	if params == "" || strings.Count(params, ",") != sig.Params().Len()-1 {
+		return ""
+	}
+	if localNames(p, fn)[target.Name] || freeNamesHidden(p, fn, as) {
+		return ""
+	}
+	text := ""
+	if as.Tok == token.DEFINE {
+		t, ok := typeText(p, sig.Results().At(0).Type())
+		if !ok {
+			return ""
+		}
+		text = "var " + target.Name + " " + t + "\n"
+	}
+	op := as.Tok.String()
+	if as.Tok == token.DEFINE {
+		op = "="
+	}
+	return text + "{\n" + bindings(p, sig, call, strings.Split(names, ", ")) +
+		strings.TrimSpace(p.Between(fn.Body.Lbrace+1, ret.Pos())) + "\n" + target.Name + " " + op + " " + p.Text(ret.Results[0]) + "\n}"
+}
+
+// bindings gives the parameters their values, all at once.
+func bindings(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, names []string) string {
+	var left, right []string
+	for i, a := range call.Args {
+		value := p.Text(a)
+		t, _ := typeText(p, sig.Params().At(i).Type())
+		if !types.Identical(p.Info.TypeOf(a), sig.Params().At(i).Type()) || p.Info.Types[a].Value != nil {
+			value = t + "(" + value + ")"
+		}
+		left, right = append(left, names[i]), append(right, value)
+	}
+	return strings.Join(left, ", ") + " := " + strings.Join(right, ", ") + "\n"
+}
+
+// localNames are all names that fn declares.
+func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
+	out := map[string]bool{}
+	for id := range mutate.Nodes[*ast.Ident](p, fn) {
+		if p.Info.Defs[id] != nil {
+			out[id.Name] = true
+		}
+	}
+	return out
+}
+
+// freeNamesHidden reports whether a name that fn takes from the package means
+// something else where the call stands.
+func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
+		obj := p.Info.Uses[id]
+		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
+			continue
+		}
+		if v, ok := obj.(*types.Var); ok && v.IsField() {
+			continue
+		}
+		for other := range mutate.Nodes[*ast.Ident](p, p.FuncOf(at)) {
+			if d := p.Info.Defs[other]; d != nil && other.Name == id.Name && d.Parent() != p.Pkg.Scope() {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// localCopy is B7, and L4 for reads.
+var localCopy = &mutate.Mutator{
+	Name: "local-copy",
+	Doc: "Read a slice or map that a package variable or field holds into a local variable in front of the loop. The compiler loads a local " +
+		"once and can prove bounds for it. Legal because nothing in the loop can put another value there, and the field is read before the loop " +
+		"in any case.",
+	Before: `for i := range key {
+	h = table[byte(h)^key[i]] ^ h>>8
+}`,
+	After: `table := table // a local slice: its length is known to stay
+for i := range key {
+	h = table[byte(h)^key[i]] ^ h>>8
+}`,
+	Class:   beagle.E0,
+	Gain:    1.08,
+	Find:    findLocalCopy,
+	Rewrite: precomputed,
+}
+
+func findLocalCopy(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		if loopBody(s) == nil || p.InLoop(s) {
+			continue
+		}
+		var seen []ast.Expr
+		for ix := range mutate.Nodes[*ast.IndexExpr](p, loopBody(s)) {
+			base := ast.Unparen(ix.X)
+			if containsSame(p, seen, base) || !heldStill(p, base, s) {
+				continue
+			}
+			seen = append(seen, base)
+			sites = append(sites, copySite(p, base, s))
+		}
+	}
+	return sites
+}
+
+func containsSame(p *mutate.Pass, list []ast.Expr, e ast.Expr) bool {
+	for _, x := range list {
+		if p.Same(x, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// heldStill reports whether e is a global or a field of slice or map type that
+// holds the same value during the whole loop.
+func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
+	t := p.Info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Map:
+	default:
+		return false
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		v := p.Var(e)
+		return p.IsGlobal(v) && !mayReplace(p, loop, t)
+	case *ast.SelectorExpr:
+		sel := p.Info.Selections[e]
+		base := p.Var(e.X)
+		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 || p.Assigned(base, loop) || captured(p, base) {
+			return false
+		}
+		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !dereferencedBefore(p, base, loop) {
+			return false // a nil pointer must not panic earlier, or when the loop does not run
+		}
+		return !mayReplace(p, loop, t)
+	}
+	return false
+}
+
+// mayReplace reports whether the loop may store a value of type t, or one that
+// contains it, anywhere but in a local variable.
+func mayReplace(p *mutate.Pass, loop ast.Node, t types.Type) bool {
+	may := false
+	stores := func(l ast.Expr) {
+		if plainLocal(p, l) {
+			return
+		}
+		lt := p.Info.TypeOf(l)
+		if _, basic := lt.Underlying().(*types.Basic); !basic {
+			may = true
+		}
+	}
+	ast.Inspect(loop, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				stores(l)
+			}
+		case *ast.IncDecStmt:
+			stores(n.X)
+		case *ast.CallExpr:
+			if b, ok := p.Callee(n).(*types.Builtin); ok && b.Name() == "append" {
+				if s, ok := p.Info.TypeOf(n).Underlying().(*types.Slice); ok {
+					if _, basic := s.Elem().Underlying().(*types.Basic); basic {
+						return true
+					}
+				}
+			}
+			may = may || callChanges(p, n)
+		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt:
+			may = true
+		case *ast.UnaryExpr:
+			may = may || n.Op == token.ARROW
+		}
+		return !may
+	})
+	return may
+}
+
+// dereferencedBefore reports whether a field of base is read for certain
+// before the first turn: by the loop's own head or by a statement in front of
+// it.
+func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
+	switch s := loop.(type) {
+	case *ast.RangeStmt:
+		if derefs(p, base, s.X) {
+			return true
+		}
+	case *ast.ForStmt:
+		if s.Init == nil && s.Cond != nil && derefs(p, base, s.Cond) {
+			return true
+		}
+		if s.Init != nil && s.Cond != nil && (derefs(p, base, s.Init) || derefs(p, base, s.Cond)) {
+			return true
+		}
+	}
+	list, i := p.Siblings(loop)
+	for _, s := range list[:max(i, 0)] {
+		switch s.(type) {
+		case *ast.AssignStmt, *ast.ExprStmt, *ast.IncDecStmt:
+			if derefs(p, base, s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// derefs reports whether evaluating n reads a field through base for certain:
+// not behind && or || and not in a function literal.
+func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(m ast.Node) bool {
+		switch m := m.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.BinaryExpr:
+			if m.Op == token.LAND || m.Op == token.LOR {
+				found = found || derefs(p, base, m.X)
+				return false
+			}
+		case *ast.SelectorExpr:
+			s := p.Info.Selections[m]
+			found = found || s != nil && s.Kind() == types.FieldVal && p.Var(m.X) == base
+		}
+		return true
+	})
+	return found
+}
+
+func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
+	name := ""
+	switch e := base.(type) {
+	case *ast.Ident:
+		name = p.Fresh("local"+upperFirst(e.Name), e.Name+"Copy")
+	case *ast.SelectorExpr:
+		name = p.Fresh(e.Sel.Name, e.Sel.Name+"Copy")
+	}
+	edits := []mutate.Edit{before(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn")}
+	for e := range mutate.Nodes[ast.Expr](p, loopBody(loop)) {
+		if p.Same(e, base) && !inLiteral(p, e, loop) {
+			edits = append(edits, p.Replace(e, name))
+		}
+	}
+	return site(loop, p.Text(base)+" in a loop", outermostOnly(edits)...)
+}

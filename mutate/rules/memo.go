@@ -1,0 +1,150 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// memo is R2.
+var memo = &mutate.Mutator{
+	Name: "memo",
+	Doc: "Remember within one call what the recursion has worked out already: branching recursion meets the same arguments again and again. " +
+		"Legal because the function has no effects and reads nothing that changes; the memory lives for one outer call only.",
+	Before: `func paths(x, y int) int {
+	if x == 0 || y == 0 {
+		return 1
+	}
+	return paths(x-1, y) + paths(x, y-1)
+}`,
+	After: `func paths(x, y int) int {
+	return pathsMemo(x, y, map[pathsKey]int{})
+}`,
+	Class:   beagle.E4,
+	Gain:    5,
+	Find:    findMemo,
+	Rewrite: rewriteMemo,
+}
+
+func findMemo(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		if calls := selfCalls(p, fn); len(calls) >= 2 && memoable(p, fn, calls) {
+			sites = append(sites, mutate.Site{Node: fn, Label: "recursion of " + fn.Name.Name, Data: calls})
+		}
+	}
+	return sites
+}
+
+// selfCalls lists the calls of fn in its own body.
+func selfCalls(p *mutate.Pass, fn *ast.FuncDecl) []*ast.CallExpr {
+	var out []*ast.CallExpr
+	if fn.Body == nil {
+		return nil
+	}
+	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+		if p.Callee(call) == p.Info.Defs[fn.Name] {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+// memoable: no receiver or type parameters, one result, parameters that can be
+// a map key and are equal only when they are the same (no floats), no effects.
+func memoable(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if fn.Recv != nil || sig.TypeParams().Len() > 0 || sig.Variadic() || sig.Results().Len() != 1 || sig.Params().Len() == 0 || sig.Params().Len() > 4 {
+		return false
+	}
+	for v := range sig.Params().Variables() {
+		if orderedKindOf(v.Type())&(types.IsInteger|types.IsString|types.IsBoolean) == 0 || v.Name() == "" || v.Name() == "_" {
+			return false
+		}
+	}
+	if _, basic := sig.Results().At(0).Type().Underlying().(*types.Basic); !basic {
+		return false
+	}
+	if len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) != len(calls) {
+		return false // the function is used as a value
+	}
+	for lit := range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
+		_ = lit
+		return false
+	}
+	f := p.Effects(fn.Body)
+	return !f.Writes && !readsChanging(p, fn)
+}
+
+func orderedKindOf(t types.Type) types.BasicInfo {
+	if b, ok := t.Underlying().(*types.Basic); ok {
+		return b.Info()
+	}
+	return 0
+}
+
+// readsChanging reports whether fn reads a variable that is not frozen.
+func readsChanging(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
+		if v, ok := p.Info.Uses[id].(*types.Var); ok && p.IsGlobal(v) && !p.Frozen(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	fn, calls := s.Node.(*ast.FuncDecl), s.Data.([]*ast.CallExpr)
+	name := fn.Name.Name
+	memoName, step, known := p.Fresh(name+"Memo", name+"Memoized"), p.Fresh(name+"Step"), p.Fresh("known", "seen")
+	params, args := parameterList(p, fn)
+	key, keyType, decl := args, "", ""
+	if sig := p.Info.Defs[fn.Name].Type().(*types.Signature); sig.Params().Len() == 1 {
+		keyType = p.Text(fn.Type.Params.List[0].Type)
+	} else {
+		keyType = p.Fresh(name + "Key")
+		decl = fmt.Sprintf("// %s is the arguments of one call.\ntype %s struct {\n%s\n}\n\n", keyType, keyType, strings.ReplaceAll(params, ", ", "\n"))
+		key = keyType + "{" + args + "}"
+	}
+	result := p.Text(fn.Type.Results.List[0].Type)
+	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return memoCall(p, n, calls, memoName, known) })
+	results := p.Between(fn.Type.Params.End(), fn.Body.Lbrace)
+	decl += fmt.Sprintf("// %s is %s with the results that are known already.\nfunc %s(%s, %s map[%s]%s) %s {\nkey := %s\nif v, ok := %s[key]; ok {\nreturn v\n}\nv := %s(%s, %s)\n%s[key] = v\nreturn v\n}\n\n",
+		memoName, name, memoName, params, known, keyType, result, result, key, known, step, args, known, known)
+	decl += fmt.Sprintf("// %s works out one result from smaller ones.\nfunc %s(%s, %s map[%s]%s)%s%s", step, step, params, known, keyType, result, results, body)
+	return []mutate.Edit{
+		p.Replace(fn.Body, fmt.Sprintf("{\nreturn %s(%s, make(map[%s]%s))\n}", memoName, args, keyType, result)),
+		p.Declare(fn, decl),
+	}, nil
+}
+
+// memoCall redirects a self-call, the calls among its arguments too.
+func memoCall(p *mutate.Pass, n ast.Node, calls []*ast.CallExpr, memoName, known string) (string, bool) {
+	for _, call := range calls {
+		if n != ast.Node(call) {
+			continue
+		}
+		var args []string
+		for _, a := range call.Args {
+			args = append(args, p.TextWith(a, func(m ast.Node) (string, bool) { return memoCall(p, m, calls, memoName, known) }))
+		}
+		return memoName + "(" + strings.Join(append(args, known), ", ") + ")", true
+	}
+	return "", false
+}
+
+// parameterList writes each parameter with its type, and the names alone.
+func parameterList(p *mutate.Pass, fn *ast.FuncDecl) (params, args string) {
+	var full, names []string
+	for _, f := range fn.Type.Params.List {
+		for _, id := range f.Names {
+			full = append(full, id.Name+" "+p.Text(f.Type))
+			names = append(names, id.Name)
+		}
+	}
+	return strings.Join(full, ", "), strings.Join(names, ", ")
+}

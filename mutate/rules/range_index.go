@@ -1,0 +1,226 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// rangeIndex is L5.
+var rangeIndex = &mutate.Mutator{
+	Name: "range-pointer",
+	Doc: "Look at large elements where they are instead of copying each into the loop variable. Legal because only fields of the element are " +
+		"read, and nothing in the body can change the slice or its elements.",
+	Before: `for _, r := range records {
+	sum += r.Size
+}`,
+	After: `for i := range records {
+	r := &records[i] // not copied: the element is large
+	sum += r.Size
+}`,
+	Class:   beagle.E0,
+	Gain:    1.1,
+	Find:    findRangeIndex,
+	Rewrite: precomputed,
+}
+
+// rangeArray is L6.
+var rangeArray = &mutate.Mutator{
+	Name: "range-array",
+	Doc:  "Range over a pointer to an array instead of a copy of it. Legal because nothing changes the array while the loop runs.",
+	Before: `for _, x := range table {
+	sum += x
+}`,
+	After: `for _, x := range &table {
+	sum += x
+}`,
+	Class:   beagle.E0,
+	Gain:    1.05,
+	Find:    findRangeArray,
+	Rewrite: precomputed,
+}
+
+// largeElement is the size from which a copy costs more than a pointer.
+const largeElement = 64
+
+func findRangeIndex(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		elem, ok := r.Value.(*ast.Ident)
+		if !ok || elem.Name == "_" || r.Tok != token.DEFINE || p.Info.TypeOf(r.X) == nil {
+			continue
+		}
+		s, isSlice := p.Info.TypeOf(r.X).Underlying().(*types.Slice)
+		seq := p.Var(r.X)
+		if !isSlice || !local(p, seq) || elementSize(p, s.Elem()) < largeElement || p.Assigned(seq, r.Body) || captured(p, seq) {
+			continue
+		}
+		v, _ := p.Info.Defs[elem].(*types.Var)
+		if v == nil || !fieldReadsOnly(p, v, r.Body) || mayReplaceMemory(p, r.Body) {
+			continue
+		}
+		index := "i"
+		edits := []mutate.Edit{}
+		if isBlank(r.Key) {
+			index = p.Fresh("i", "n")
+		} else {
+			index = p.Text(r.Key)
+			if p.Assigned(p.Var(r.Key), r.Body) {
+				continue
+			}
+		}
+		edits = append(edits, p.Span(r.Key.Pos(), r.Value.End(), index),
+			p.Insert(r.Body.Lbrace+1, "\n"+elem.Name+" := &"+seq.Name()+"["+index+"] // not copied: the element is large\n"))
+		sites = append(sites, site(r, "loop over "+seq.Name(), edits...))
+	}
+	return sites
+}
+
+func elementSize(p *mutate.Pass, t types.Type) int64 {
+	if mentionsTypeParam(t) {
+		return 0
+	}
+	return types.SizesFor("gc", "amd64").Sizeof(t)
+}
+
+func mentionsTypeParam(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.TypeParam:
+		return true
+	case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Signature:
+		return false
+	case *types.Array:
+		return mentionsTypeParam(t.Elem())
+	case *types.Named:
+		for a := range t.TypeArgs().Types() {
+			if mentionsTypeParam(a) {
+				return true
+			}
+		}
+		return false
+	case *types.Struct:
+		for f := range t.Fields() {
+			if mentionsTypeParam(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fieldReadsOnly reports whether v is used only to read fields of basic or
+// reference type: never whole, assigned, or by address.
+func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
+	if p.Assigned(v, body) || captured(p, v) {
+		return false
+	}
+	for _, id := range p.Uses(v, body) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || sel.X != ast.Expr(id) {
+			return false
+		}
+		if s := p.Info.Selections[sel]; s == nil || s.Kind() != types.FieldVal {
+			return false
+		}
+		if u, ok := p.Parent(sel).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return false
+		}
+	}
+	return true
+}
+
+// mayReplaceMemory reports whether the body may write memory in which the
+// elements could lie: anything but local variables and fresh appends of basic
+// elements.
+func mayReplaceMemory(p *mutate.Pass, body ast.Node) bool {
+	may := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				may = may || !plainLocal(p, l) && !localMapElement(p, l)
+			}
+		case *ast.IncDecStmt:
+			may = may || !plainLocal(p, n.X) && !localMapElement(p, n.X)
+		case *ast.CallExpr:
+			if v, call, ok := appends(p, p.Parent(n)); ok && call == n && isGrown(p, v) {
+				return true
+			}
+			may = may || callChanges(p, n)
+		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt:
+			may = true
+		}
+		return !may
+	})
+	return may
+}
+
+// localMapElement reports whether l is an element of a map: no pointer can
+// point there.
+func localMapElement(p *mutate.Pass, l ast.Expr) bool {
+	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
+	if !ok {
+		return false
+	}
+	_, isMap := p.Info.TypeOf(ix.X).Underlying().(*types.Map)
+	return isMap
+}
+
+// isGrown reports whether v is declared empty in its function, so that what is
+// appended to it lies in memory of its own.
+func isGrown(p *mutate.Pass, v *types.Var) bool {
+	for list, i := range statements(p, nil) {
+		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+			if _, made := p.IsBuiltin(d.Value, "make"); made {
+				return true
+			}
+			kind, _ := emptyValue(p, d)
+			return kind != ""
+		}
+	}
+	return false
+}
+
+func findRangeArray(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		if isBlank(r.Value) || p.Info.TypeOf(r.X) == nil {
+			continue
+		}
+		_, isArray := p.Info.TypeOf(r.X).Underlying().(*types.Array)
+		v := p.Var(r.X)
+		if !isArray || v == nil || elementSize(p, v.Type()) <= largeElement {
+			continue
+		}
+		if p.IsGlobal(v) && !p.Frozen(v) || !p.IsGlobal(v) && (captured(p, v) || p.Assigned(v, p.FuncOf(r)) && assignedDuring(p, v, r)) {
+			continue
+		}
+		sites = append(sites, site(r, "loop over array "+v.Name(), p.Replace(r.X, "&"+p.Text(r.X))))
+	}
+	return sites
+}
+
+// assignedDuring reports whether the loop may change the array: it names it on
+// a left side, or its address was taken anywhere.
+func assignedDuring(p *mutate.Pass, v *types.Var, r *ast.RangeStmt) bool {
+	if p.Assigned(v, r.Body) {
+		return true
+	}
+	for _, id := range p.Uses(v, p.FuncOf(r)) {
+		for _, up := range p.Path(id)[1:] {
+			if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
+				return true
+			}
+			if s, ok := up.(*ast.SliceExpr); ok && inside(id, s.X) {
+				return true
+			}
+			if _, ok := up.(ast.Stmt); ok {
+				break
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// reslice is B3.
+var reslice = &mutate.Mutator{
+	Name: "reslice-second",
+	Doc: "Cut the second slice to the length of the first before the loop, so that one check replaces one in every turn. Legal because every turn " +
+		"reads the second slice and the loop always runs to its end: a slice that is too short panics in any case.",
+	Before: `for i := range a {
+	sum += a[i] * b[i]
+}`,
+	After: `other := b[:len(a):len(b)] // as long as a: no bounds check in the loop
+for i := range a {
+	sum += a[i] * other[i]
+}`,
+	Class:   beagle.E1,
+	Gain:    1.1,
+	Find:    findReslice,
+	Rewrite: precomputed,
+}
+
+// rowSlice is B11.
+var rowSlice = &mutate.Mutator{
+	Name: "row-slice",
+	Doc: "Cut the row out of a flat matrix before the inner loop: the multiplication and the bounds check leave the loop. Legal because every turn " +
+		"reads its element and the loop always runs to its end.",
+	Before: `for j := 0; j < cols; j++ {
+	sum += m[i*cols+j]
+}`,
+	After: `if cols > 0 {
+	row := m[i*cols : i*cols+cols : len(m)] // checked once
+	for j := range row {
+		sum += row[j]
+	}
+}`,
+	Class:   beagle.E1,
+	Gain:    1.15,
+	Find:    findRowSlice,
+	Rewrite: precomputed,
+}
+
+func findReslice(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		if loopBody(s) == nil {
+			continue
+		}
+		l, ok := p.Elements(s)
+		if !ok || l.Index == nil || l.Start != 0 || p.IsGlobal(l.Seq) || !runsToEnd(p, l.Body) {
+			continue
+		}
+		seen := map[*types.Var]bool{l.Seq: true}
+		for ix := range mutate.Nodes[*ast.IndexExpr](p, l.Body) {
+			b := p.Var(ix.X)
+			if p.Var(ix.Index) != l.Index || !local(p, b) || seen[b] || !slicedOrString(b.Type()) {
+				continue
+			}
+			seen[b] = true
+			if !alwaysRead(p, ix, l.Body) || captured(p, b) || p.Assigned(b, s) && !storesElementsOnly(p, b, s) {
+				continue
+			}
+			sites = append(sites, site(s, b.Name()+" beside "+l.Seq.Name(), resliceEdits(p, l, b)...))
+		}
+	}
+	return sites
+}
+
+// runsToEnd reports whether no turn of the loop can end it, other than by a
+// panic, and every turn goes through the whole body.
+func runsToEnd(p *mutate.Pass, body *ast.BlockStmt) bool {
+	breaks, continues, ok := p.Branches(body)
+	return ok && len(breaks) == 0 && len(continues) == 0 && !p.Effects(body).Jumps
+}
+
+// alwaysRead reports whether each turn evaluates e: it stands in a simple
+// statement of the body itself, and not behind && or ||.
+func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
+	for _, s := range body.List {
+		if inside(e, s) {
+			if f, ok := s.(*ast.IfStmt); ok {
+				return f.Init == nil && inside(e, f.Cond) && !conditional(p, e, s)
+			}
+			return simple(s) && !conditional(p, e, s)
+		}
+	}
+	return false
+}
+
+func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
+	for _, id := range p.Uses(v, s) {
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(id) {
+			return false
+		}
+		if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return false
+		}
+	}
+	return true
+}
+
+func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.Edit {
+	name := p.Fresh("other", "second", b.Name()+"Cut")
+	cut := fmt.Sprintf("%s[:len(%s):len(%s)]", b.Name(), l.Seq.Name(), b.Name())
+	if !isSlice(b.Type()) {
+		cut = fmt.Sprintf("%s[:len(%s)]", b.Name(), l.Seq.Name())
+	}
+	edits := []mutate.Edit{before(p, labelOf(p, l.Stmt), fmt.Sprintf("%s := %s // as long as %s: no bounds check in the loop", name, cut, l.Seq.Name()))}
+	for _, id := range p.Uses(b, l.Body) {
+		if ix, ok := p.Parent(id).(*ast.IndexExpr); ok && ix.X == ast.Expr(id) && p.Var(ix.Index) == l.Index {
+			edits = append(edits, p.Replace(id, name))
+		}
+	}
+	return edits
+}
+
+func findRowSlice(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		l, ok := p.Counted(f)
+		if !ok || l.Seq != nil || !l.Strict || l.Skips || l.Start == nil || !p.IsInt(l.Start, 0) || f.Cond.(*ast.BinaryExpr).Op != token.LSS || !runsToEnd(p, f.Body) {
+			continue
+		}
+		if _, ok := p.Parent(f).(*ast.LabeledStmt); ok || !isBasic(p, l.Bound, types.Int) || !stable(p, l.Bound, f) || f.Init.(*ast.AssignStmt).Tok != token.DEFINE {
+			continue
+		}
+		for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
+			m := p.Var(ix.X)
+			base, ok := rowBase(p, ix, l)
+			if !ok || !local(p, m) || !isSlice(m.Type()) || captured(p, m) || p.Assigned(m, f) && !storesElementsOnly(p, m, f) || !alwaysRead(p, ix, f.Body) || !stable(p, base, f) {
+				continue
+			}
+			sites = append(sites, site(f, "rows of "+m.Name(), p.Replace(f, rowText(p, f, l, m, base))))
+			break
+		}
+	}
+	return sites
+}
+
+// rowBase is i*c in m[i*c+j] when the loop counts j up to c.
+func rowBase(p *mutate.Pass, ix *ast.IndexExpr, l *mutate.CountedLoop) (ast.Expr, bool) {
+	sum, ok := ast.Unparen(ix.Index).(*ast.BinaryExpr)
+	if !ok || sum.Op != token.ADD || p.Var(sum.Y) != l.Index {
+		return nil, false
+	}
+	product, ok := ast.Unparen(sum.X).(*ast.BinaryExpr)
+	if !ok || product.Op != token.MUL || !p.Same(product.X, l.Bound) && !p.Same(product.Y, l.Bound) || !isBasic(p, product, types.Int) {
+		return nil, false
+	}
+	return sum.X, true
+}
+
+func rowText(p *mutate.Pass, f *ast.ForStmt, l *mutate.CountedLoop, m *types.Var, base ast.Expr) string {
+	row, c, from := p.Fresh("row"), p.Text(l.Bound), p.Text(base)
+	body := p.TextWith(f.Body, func(n ast.Node) (string, bool) {
+		ix, ok := n.(*ast.IndexExpr)
+		if !ok || p.Var(ix.X) != m {
+			return "", false
+		}
+		if b, ok := rowBase(p, ix, l); !ok || !p.Same(b, base) {
+			return "", false
+		}
+		return row + "[" + l.Index.Name() + "]", true
+	})
+	return fmt.Sprintf("if %s > 0 {\n%s := %s[%s : %s+%s : len(%s)] // checked once\nfor %s := range %s %s\n}", c, row, m.Name(), from, from, c, m.Name(), l.Index.Name(), row, body)
+}

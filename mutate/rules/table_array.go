@@ -1,0 +1,192 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// tableArray is B5.
+var tableArray = &mutate.Mutator{
+	Name: "table-array",
+	Doc: "Make a lookup table an array instead of a slice: its length is then part of the type, so that an index that cannot be out of bounds is " +
+		"not checked, and the table's address is known. Legal because the variable is never assigned and only indexed, ranged over or measured.",
+	Before:  `var weights = []int{3, 1, 4, 1}`,
+	After:   `var weights = [...]int{3, 1, 4, 1}`,
+	Class:   beagle.E0,
+	Gain:    1.06,
+	Find:    findTableArray,
+	Rewrite: precomputed,
+}
+
+func findTableArray(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
+		v, ok := p.Info.Defs[spec.Names[0]].(*types.Var)
+		if !ok || len(spec.Names) != 1 || len(spec.Values) != 1 || !p.IsGlobal(v) || v.Exported() {
+			continue
+		}
+		edits := arrayEdits(p, v, spec)
+		if edits != nil {
+			sites = append(sites, site(spec, "table "+v.Name(), edits...))
+		}
+	}
+	return sites
+}
+
+func arrayEdits(p *mutate.Pass, v *types.Var, spec *ast.ValueSpec) []mutate.Edit {
+	lit, ok := ast.Unparen(spec.Values[0]).(*ast.CompositeLit)
+	if !ok || len(lit.Elts) == 0 {
+		return nil
+	}
+	t, ok := lit.Type.(*ast.ArrayType)
+	if !ok || t.Len != nil || spec.Type != nil {
+		return nil
+	}
+	uses := p.Uses(v, p.File)
+	for _, id := range uses {
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr:
+			if up.X != ast.Expr(id) || outOfBounds(p, up, len(lit.Elts)) {
+				return nil
+			}
+			if u, ok := p.Parent(up).(*ast.UnaryExpr); ok && u.Op == token.AND {
+				return nil
+			}
+		case *ast.RangeStmt:
+			if up.X != ast.Expr(id) || !isBlank(up.Value) && len(lit.Elts) > 64 {
+				return nil
+			}
+		case *ast.CallExpr:
+			if _, isLen := p.IsBuiltin(up, "len"); !isLen {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	if len(uses) == 0 || !p.Frozen(v) && !elementStoresOnly(p, v) {
+		return nil
+	}
+	return []mutate.Edit{p.Replace(t, "[...]"+p.Text(t.Elt))}
+}
+
+// outOfBounds reports whether a constant index lies outside, which an array
+// refuses to compile.
+func outOfBounds(p *mutate.Pass, ix *ast.IndexExpr, n int) bool {
+	k, ok := p.Int(ix.Index)
+	return ok && k >= int64(n)
+}
+
+func elementStoresOnly(p *mutate.Pass, v *types.Var) bool { return storesElementsOnly(p, v, p.File) }
+
+// arrayStack is B12.
+var arrayStack = &mutate.Mutator{
+	Name: "unsigned-top",
+	Doc: "Make the top of a stack in an array unsigned: one comparison then checks both ends. Legal because the index only moves by one and is " +
+		"compared with what is not negative; a negative index panics either way, with another text.",
+	Before: `top := 0
+stack[top] = x
+top++`,
+	After: `top := uint(0)
+stack[top] = x
+top++`,
+	Class:   beagle.E1,
+	Gain:    1.05,
+	Find:    findArrayStack,
+	Rewrite: precomputed,
+}
+
+func findArrayStack(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p, nil) {
+		d, ok := declaration(p, list[i])
+		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.Int) || captured(p, d.Var) {
+			continue
+		}
+		start, ok := p.Int(d.Value)
+		if !ok || start < 0 {
+			continue
+		}
+		if lit, isLit := d.Value.(*ast.BasicLit); isLit {
+			if edits := unsignedTop(p, d, lit); edits != nil {
+				sites = append(sites, site(d.Stmt, "stack index "+d.Var.Name(), edits...))
+			}
+		}
+	}
+	return sites
+}
+
+// unsignedTop rewrites the declaration; every use must mean the same for an
+// unsigned variable.
+func unsignedTop(p *mutate.Pass, d declared, lit *ast.BasicLit) []mutate.Edit {
+	edits := []mutate.Edit{p.Replace(d.Stmt, d.Var.Name()+" := uint("+lit.Value+")")}
+	indexes, steps := 0, map[token.Token]int{}
+	for _, id := range p.Uses(d.Var, p.File) {
+		switch up := p.Parent(id).(type) {
+		case *ast.IncDecStmt:
+			steps[up.Tok]++
+		case *ast.IndexExpr:
+			if ast.Unparen(up.Index) != ast.Expr(id) || !isArrayVar(p, up.X) {
+				return nil
+			}
+			indexes++
+		case *ast.BinaryExpr:
+			if e, ok := topOperand(p, up, id); !ok {
+				return nil
+			} else if e != nil {
+				edits = append(edits, *e)
+			}
+		default:
+			return nil
+		}
+	}
+	if indexes == 0 || steps[token.INC] == 0 || steps[token.DEC] == 0 {
+		return nil
+	}
+	return edits
+}
+
+func isArrayVar(p *mutate.Pass, e ast.Expr) bool {
+	t := p.Info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	_, ok := t.Underlying().(*types.Array)
+	return ok
+}
+
+// topOperand allows top-1 as an index, and comparisons with positive
+// constants and with len of something.
+func topOperand(p *mutate.Pass, b *ast.BinaryExpr, id *ast.Ident) (*mutate.Edit, bool) {
+	if b.X != ast.Expr(id) {
+		return nil, false
+	}
+	k, isConst := p.Int(b.Y)
+	switch b.Op {
+	case token.SUB:
+		ix, ok := p.Parent(b).(*ast.IndexExpr)
+		return nil, ok && isConst && k > 0 && ast.Unparen(ix.Index) == ast.Expr(b) && isArrayVar(p, ix.X)
+	case token.GTR, token.EQL, token.NEQ:
+		if isConst && k >= 0 {
+			return nil, true
+		}
+	case token.LSS, token.GEQ, token.LEQ:
+		if isConst && k > 0 {
+			return nil, true
+		}
+	default:
+		return nil, false
+	}
+	if call, ok := p.IsBuiltin(b.Y, "len"); ok && b.Op != token.SUB {
+		if p.Info.Types[call].Value != nil {
+			return nil, true
+		}
+		e := p.Replace(b.Y, "uint("+p.Text(b.Y)+")")
+		return &e, true
+	}
+	return nil, false
+}

@@ -1,0 +1,173 @@
+package rules
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// tailLoop is R3.
+var tailLoop = &mutate.Mutator{
+	Name: "tail-loop",
+	Doc: "Loop instead of calling oneself as the last thing. Go keeps a stack frame for every tail call. Legal because nothing is left to do " +
+		"behind the call; recursion that overflows the stack would loop for ever.",
+	Before: `func gcd(a, b int) int {
+	if b == 0 {
+		return a
+	}
+	return gcd(b, a%b)
+}`,
+	After: `func gcd(a, b int) int {
+	for {
+		if b == 0 {
+			return a
+		}
+		a, b = b, a%b
+	}
+}`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findTailLoop,
+	Rewrite: precomputed,
+}
+
+func findTailLoop(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		calls := selfCalls(p, fn)
+		if len(calls) == 0 || fn.Recv != nil || fn.Type.TypeParams != nil || !tailSafe(p, fn, calls) {
+			continue
+		}
+		if edits := tailEdits(p, fn, calls); edits != nil {
+			sites = append(sites, site(fn, "recursion of "+fn.Name.Name, edits...))
+		}
+	}
+	return sites
+}
+
+// tailSafe: no defers or function literals, whose variables would be shared by
+// all turns, no addresses of parameters, no loops or labels around the calls,
+// named parameters and unnamed results.
+func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	if sig.Variadic() || hasDefer(p, fn.Body) || labelled(p, fn.Body) {
+		return false
+	}
+	for range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
+		return false
+	}
+	for v := range sig.Results().Variables() {
+		if v.Name() != "" {
+			return false
+		}
+	}
+	for v := range sig.Params().Variables() {
+		if v.Name() == "" || v.Name() == "_" || addressTaken(p, v, fn.Body) || redeclared(p, v, fn.Body) {
+			return false
+		}
+	}
+	for _, call := range calls {
+		if p.InLoop(call) {
+			return false
+		}
+	}
+	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) == len(calls)
+}
+
+func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
+	for u := range mutate.Nodes[*ast.UnaryExpr](p, n) {
+		if u.Op.String() == "&" && len(p.Uses(v, u)) > 0 {
+			return true
+		}
+	}
+	for s := range mutate.Nodes[*ast.SliceExpr](p, n) {
+		if _, isArray := p.Info.TypeOf(s.X).Underlying().(*types.Array); isArray && len(p.Uses(v, s.X)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// redeclared reports whether another variable of the same name exists in the
+// body: the assignment could mean that one.
+func redeclared(p *mutate.Pass, v *types.Var, n ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, n) {
+		if w, ok := p.Info.Defs[id].(*types.Var); ok && w.Name() == v.Name() {
+			return true
+		}
+	}
+	return false
+}
+
+func tailEdits(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) []mutate.Edit {
+	_, args := parameterList(p, fn)
+	var edits []mutate.Edit
+	for _, call := range calls {
+		at, ok := tailStatement(p, fn, call)
+		if !ok {
+			return nil
+		}
+		var values []string
+		for _, a := range call.Args {
+			values = append(values, p.Text(a))
+		}
+		text := changedOnly(strings.Split(args, ", "), values)
+		if list := fn.Body.List; list[len(list)-1] != at {
+			text += "\ncontinue"
+		}
+		edits = append(edits, p.Replace(at, strings.TrimSpace(text)))
+	}
+	closing := "\n}\n"
+	if list := fn.Body.List; !mutate.Terminates(list) && !endsInTail(p, list, calls) {
+		closing = "\nreturn\n}\n"
+	}
+	return append(edits, p.Insert(fn.Body.Lbrace+1, "\nfor {"), p.Insert(fn.Body.Rbrace, closing))
+}
+
+func endsInTail(p *mutate.Pass, list []ast.Stmt, calls []*ast.CallExpr) bool {
+	for _, call := range calls {
+		if len(list) > 0 && inside(call, list[len(list)-1]) {
+			if _, ok := list[len(list)-1].(*ast.ExprStmt); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changedOnly assigns the parameters that get another value.
+func changedOnly(names, values []string) string {
+	var left, right []string
+	for i, n := range names {
+		if values[i] != n {
+			left, right = append(left, n), append(right, values[i])
+		}
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return strings.Join(left, ", ") + " = " + strings.Join(right, ", ")
+}
+
+// tailStatement is `return f(...)`, or f(...) as the last statement of a
+// function without results.
+func tailStatement(p *mutate.Pass, fn *ast.FuncDecl, call *ast.CallExpr) (ast.Stmt, bool) {
+	for _, a := range call.Args {
+		for inner := range mutate.Nodes[*ast.CallExpr](p, a) {
+			if p.Callee(inner) == p.Info.Defs[fn.Name] {
+				return nil, false
+			}
+		}
+	}
+	switch up := p.Parent(call).(type) {
+	case *ast.ReturnStmt:
+		return up, len(up.Results) == 1
+	case *ast.ExprStmt:
+		list := fn.Body.List
+		return up, list[len(list)-1] == ast.Stmt(up)
+	}
+	return nil, false
+}

@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"go/ast"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// unswitch is L7.
+var unswitch = &mutate.Mutator{
+	Name: "unswitch",
+	Doc: "Ask a question that has the same answer in every turn once, in front of two loops. The compiler does not unswitch loops. Legal because " +
+		"the condition has no effects, cannot panic, and nothing in the loop changes it.",
+	Before: `for _, c := range b {
+	if upper {
+		c -= 32
+	}
+	out = append(out, c)
+}`,
+	After: `if upper {
+	for _, c := range b {
+		c -= 32
+		out = append(out, c)
+	}
+} else {
+	for _, c := range b {
+		out = append(out, c)
+	}
+}`,
+	Class:   beagle.E0,
+	Gain:    1.1,
+	Find:    findUnswitch,
+	Rewrite: precomputed,
+}
+
+func findUnswitch(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		body := loopBody(s)
+		if body == nil || lines(p, s) > 30 || labelled(p, s) {
+			continue
+		}
+		if _, ok := p.Parent(s).(*ast.LabeledStmt); ok {
+			continue
+		}
+		for _, st := range body.List {
+			branch, ok := st.(*ast.IfStmt)
+			if !ok || branch.Init != nil || !stable(p, branch.Cond, s) || p.Info.Types[branch.Cond].Value != nil {
+				continue
+			}
+			sites = append(sites, site(branch, "invariant if "+p.Text(branch.Cond), unswitchEdit(p, s, branch)))
+		}
+	}
+	return sites
+}
+
+func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit {
+	with := func(arm string) string {
+		return p.Between(loop.Pos(), branch.Pos()) + arm + p.Between(branch.End(), loop.End())
+	}
+	otherwise := ""
+	switch e := branch.Else.(type) {
+	case *ast.BlockStmt:
+		otherwise = armText(p, e)
+	case *ast.IfStmt:
+		otherwise = p.Text(e)
+	}
+	return p.Replace(loop, "if "+p.Text(branch.Cond)+" {\n"+with(armText(p, branch.Body))+"\n} else {\n"+trimBlankLines(with(otherwise))+"\n}")
+}
+
+// armText is an arm's statements, kept in braces when they declare something.
+func armText(p *mutate.Pass, b *ast.BlockStmt) string {
+	if declares(b.List) {
+		return p.Text(b)
+	}
+	return p.BodyText(b)
+}
+
+// trimBlankLines closes the gap that an empty arm leaves.
+func trimBlankLines(text string) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
