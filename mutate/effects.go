@@ -83,7 +83,11 @@ func (a *effects) visit(n ast.Node) bool {
 	case *ast.CompositeLit:
 		a.Allocs = true
 	case *ast.FuncLit:
+		inner := effects{p: a.p, root: a.root, seen: a.seen}
+		ast.Inspect(n.Body, inner.visit)
+		a.merge(inner.Effects) // its returns are its own
 		a.Allocs = true
+		return false
 	case *ast.CallExpr:
 		a.call(n)
 	}
@@ -243,6 +247,9 @@ func (a *effects) call(n *ast.CallExpr) {
 	if tv := a.p.Info.Types[n.Fun]; tv.IsType() {
 		a.conversion(n, tv.Type)
 		return
+	}
+	if _, literal := ast.Unparen(n.Fun).(*ast.FuncLit); literal {
+		return // its body is analysed where it stands
 	}
 	switch f := a.p.Callee(n).(type) {
 	case *types.Builtin:
@@ -413,8 +420,8 @@ func (p *Pass) Initialiser(v *types.Var) ast.Expr {
 // Uses lists the identifiers below root that use v, in source order.
 func (p *Pass) Uses(v types.Object, root ast.Node) []*ast.Ident {
 	var out []*ast.Ident
-	for id := range Nodes[*ast.Ident](p, root) {
-		if v != nil && p.Info.Uses[id] == v {
+	for _, id := range p.indexed().uses[v] {
+		if root.Pos() <= id.Pos() && id.End() <= root.End() {
 			out = append(out, id)
 		}
 	}

@@ -33,7 +33,8 @@ func (m *Mutator) params(p *Pass, site Site) []Param {
 }
 
 // Take makes one step: it applies mutator m at a site with a parameter, both
-// by index, and returns the new source, formatted. The error says why the step
+// by index, and returns the new source, formatted and without what the step
+// made useless. The error says why the step
 // is refused; the candidate is as good as before.
 func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	step := beagle.Step{Mutator: m.Name, Class: m.Class}
@@ -54,6 +55,9 @@ func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	}
 	src, err := Apply(p.Src, edits)
 	if err != nil {
+		return "", step, fmt.Errorf("%s at %s: %w", m.Name, s.Label, err)
+	}
+	if src, err = dropOrphans(p, src); err != nil {
 		return "", step, fmt.Errorf("%s at %s: %w", m.Name, s.Label, err)
 	}
 	return string(src), step, nil

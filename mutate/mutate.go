@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"sync"
 
 	"github.com/beagle-go/beagle"
 )
@@ -67,4 +68,7 @@ type Pass struct {
 	Facets *beagle.Facets         // of the training corpus; never nil
 	Notes  []beagle.Note          // the compiler's account of this very source, by line; may be empty
 	Weight func(ast.Node) float64 // share of the profile on the node's lines, 0 to 1; never nil
+
+	once  sync.Once // guards index, which is made when it is first asked for
+	index *index
 }

@@ -217,3 +217,60 @@ func f(s string, v []int, k int) (n int) {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}
 }
+
+func TestTake(t *testing.T) {
+	p := pass(t, `package p
+
+// F is the target.
+func F() int { return helper(table[1]) + 1 }
+
+// helper goes with its last caller.
+func helper(n int) int { return n + len(other) }
+
+// table too.
+var table = makeTable()
+
+func makeTable() [2]int { return [2]int{1, 2} }
+
+var other, kept = "x", count()
+
+func count() int { return 3 }
+
+var unused = 3
+`)
+	m := &Mutator{
+		Name: "constant", Class: "E0", Gain: 2,
+		Find: func(p *Pass) []Site { return []Site{{Node: p.Func.Body, Label: "body"}} },
+		Rewrite: func(p *Pass, s Site, _ Param) ([]Edit, error) {
+			return []Edit{p.Replace(s.Node, "{ return 3 }")}, nil
+		},
+	}
+	got, step, err := Take(p, m, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `package p
+
+// F is the target.
+func F() int { return 3 }
+
+var other, kept = "x", count()
+
+func count() int { return 3 }
+
+var unused = 3
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if step.Mutator != "constant" || step.Site != "body" || step.Class != "E0" {
+		t.Errorf("step %+v", step)
+	}
+	if _, _, err := Take(p, m, 1, 0); err == nil {
+		t.Error("a site that is not there was rewritten")
+	}
+	moves := Moves(p, []*Mutator{m})
+	if len(moves) != 1 || moves[0].Weight != 0.5 {
+		t.Errorf("moves %+v", moves)
+	}
+}

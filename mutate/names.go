@@ -34,10 +34,8 @@ func (p *Pass) taken(name string) bool {
 	if p.Pkg != nil && p.Pkg.Scope().Lookup(name) != nil {
 		return true
 	}
-	for id := range Nodes[*ast.Ident](p, nil) {
-		if id.Name == name {
-			return true
-		}
+	if p.indexed().names[name] {
+		return true
 	}
 	for _, s := range p.File.Imports {
 		if path, err := strconv.Unquote(s.Path.Value); err == nil && s.Name == nil && importName(path) == name {

@@ -103,10 +103,17 @@ func (p *Pass) lineEnd(pos token.Pos) token.Pos {
 	return pos
 }
 
-// Path lists the nodes around n, innermost first; Path(n)[0] is n or a node of
-// the same extent.
+// Path lists the nodes around n, n itself first.
 func (p *Pass) Path(n ast.Node) []ast.Node {
-	path, _ := astutil.PathEnclosingInterval(p.File, n.Pos(), n.End())
+	parents := p.indexed().parents
+	if _, ok := parents[n]; !ok {
+		path, _ := astutil.PathEnclosingInterval(p.File, n.Pos(), n.End()) // n was made by a rule
+		return path
+	}
+	var path []ast.Node
+	for ; n != nil; n = parents[n] {
+		path = append(path, n)
+	}
 	return path
 }
 

@@ -46,11 +46,8 @@ func findCaseOrder(p *mutate.Pass) []mutate.Site {
 	}
 	var sites []mutate.Site
 	for n := range mutate.Nodes[ast.Node](p, nil) {
-		if p.FuncOf(n) == nil || !p.InLoop(n) {
-			continue
-		}
 		for _, arms := range armsOf(p, n) {
-			if len(arms) > 1 && weigh(p, arms, bytes) && !slices.IsSortedFunc(arms, heavier) && !commentsBetween(p, arms) {
+			if len(arms) > 1 && p.InLoop(n) && weigh(p, arms, bytes) && !slices.IsSortedFunc(arms, heavier) && !commentsBetween(p, arms) {
 				sites = append(sites, mutate.Site{Node: n, Label: "tests of " + p.Text(mustTest(p, arms[0].tests[0]).operand), Data: arms})
 			}
 		}

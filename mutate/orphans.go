@@ -1,0 +1,105 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+)
+
+// dropOrphans removes from src what the rewrite of p made useless: functions
+// and variables of the candidate that nothing names any more, with their
+// comments. What was unused before stays, as do initialisers that do something.
+func dropOrphans(p *Pass, src []byte) ([]byte, error) {
+	for {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "candidate.go", src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		orphan := firstOrphan(p, f)
+		if orphan == nil {
+			return src, nil
+		}
+		start, end := fset.Position(orphan.Pos()).Offset, fset.Position(orphan.End()).Offset
+		if doc := docOf(orphan); doc != nil {
+			start = fset.Position(doc.Pos()).Offset
+		}
+		if src, err = Apply(src, []Edit{deleteLines(src, start, end)}); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func docOf(d ast.Decl) *ast.CommentGroup {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		return d.Doc
+	case *ast.GenDecl:
+		return d.Doc
+	}
+	return nil
+}
+
+// firstOrphan finds a declaration of one name that only it mentions.
+func firstOrphan(p *Pass, f *ast.File) ast.Decl {
+	for _, d := range f.Decls {
+		name := soleName(d)
+		if name == "" || ast.IsExported(name) || p.Func != nil && name == p.Func.Name.Name || !orphanable(p, name) {
+			continue
+		}
+		if !mentioned(f, d, name) {
+			return d
+		}
+	}
+	return nil
+}
+
+// soleName is the name that a function, variable or constant declaration
+// introduces, "" for methods, types, imports and groups.
+func soleName(d ast.Decl) string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil && d.Name.Name != "init" {
+			return d.Name.Name
+		}
+	case *ast.GenDecl:
+		if d.Tok != token.VAR && d.Tok != token.CONST || len(d.Specs) != 1 {
+			return ""
+		}
+		if spec := d.Specs[0].(*ast.ValueSpec); len(spec.Names) == 1 {
+			return spec.Names[0].Name
+		}
+	}
+	return ""
+}
+
+// orphanable reports whether the candidate before the rewrite declared the
+// name and used it.
+func orphanable(p *Pass, name string) bool {
+	obj := p.Pkg.Scope().Lookup(name)
+	if obj == nil || obj.Pos() < p.File.FileStart || obj.Pos() > p.File.FileEnd {
+		return false
+	}
+	if v, ok := obj.(*types.Var); ok {
+		if init := p.Initialiser(v); init != nil && p.Effects(init).Writes {
+			return false
+		}
+	}
+	return len(p.Uses(obj, p.File)) > 0
+}
+
+func mentioned(f *ast.File, d ast.Decl, name string) bool {
+	found := false
+	for _, other := range f.Decls {
+		if other == d {
+			continue
+		}
+		ast.Inspect(other, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			found = found || ok && id.Name == name
+			return !found
+		})
+	}
+	return found
+}
