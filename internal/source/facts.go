@@ -39,7 +39,6 @@ func (u *Unit) recursive() bool {
 		if u.graph.uses[s].pieces[u.target] {
 			return true
 		}
-		// A method's name is used through a selector, which the graph knows too.
 	}
 	return false
 }

@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"go/version"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -121,6 +122,12 @@ func (o *Options) resolve(ctx context.Context) (*packages.Package, string, error
 			said = cmp.Or(said, err.Error())
 			continue
 		}
+		if len(pkgs) == 0 {
+			msg := o.complaint(ctx, r.pattern)
+			trouble = errors.Join(trouble, goCommandError(o, msg))
+			said = cmp.Or(said, msg)
+			continue
+		}
 		if len(pkgs) != 1 || !exists(pkgs[0]) {
 			trouble = errors.Join(trouble, notFound(o, pkgs))
 			if len(pkgs) == 1 && len(pkgs[0].Errors) > 0 {
@@ -141,6 +148,20 @@ func (o *Options) resolve(ctx context.Context) (*packages.Package, string, error
 		return nil, "", usage
 	}
 	return nil, "", unknownPackage(o.Dir, o.Spec, said)
+}
+
+// complaint is what the go command writes when it fails as a whole, which
+// go/packages does not pass on.
+func (o *Options) complaint(ctx context.Context, pattern string) string {
+	conf := o.config(ctx, 0)
+	c := exec.CommandContext(ctx, "go", append(append([]string{"list", "-find"}, conf.BuildFlags...), "--", pattern)...)
+	c.Dir, c.Env = conf.Dir, conf.Env
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	if err := c.Run(); err == nil {
+		return ""
+	}
+	return strings.TrimSpace(stderr.String())
 }
 
 // firstDeclaring returns the first package of the readings after r that
@@ -210,7 +231,7 @@ func goCommandError(o *Options, msg string) error {
 		strings.Contains(msg, "does not contain main module"):
 		return &beagle.UsageError{What: fmt.Sprintf("%s: not inside a Go module: %s", o.Dir, first), Remedy: "Run in a module, or name one with -C."}
 	case strings.Contains(msg, "updates to go.mod needed") || strings.Contains(msg, "inconsistent vendoring") ||
-		strings.Contains(msg, "errors parsing go.") || strings.Contains(msg, "malformed module"):
+		strings.Contains(msg, "errors parsing ") || strings.Contains(msg, "malformed module"):
 		return &beagle.UsageError{What: fmt.Sprintf("%s: the go command refuses the module: %s", o.Dir, msg), Remedy: "Make `go build ./...` work there first."}
 	}
 	return nil

@@ -86,6 +86,20 @@ func TestLoadNames(t *testing.T) {
 	}
 }
 
+func TestLoadRefusesModules(t *testing.T) {
+	t.Parallel()
+	for mod, want := range map[string]string{
+		"module example.com/m\n\nnonsense 1\n":                                    "the go command refuses the module",
+		"module example.com/m\n\ngo 1.999\n":                                      "requires go >= 1.999",
+		"module example.com/m\n\ngo 1.24\n\nrequire example.org/missing v1.0.0\n": "Run `go mod download`",
+	} {
+		dir := module(t, "-- go.mod --\n"+mod+"-- a.go --\npackage a\n\nimport _ \"example.org/missing\"\n\nfunc F(s string) string { return s }\n")
+		if got := refused(t, dir, "F").Error(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s\nwant %q", mod, got, want)
+		}
+	}
+}
+
 func TestLoadTags(t *testing.T) {
 	dir := module(t, manyModule)
 	names := func(u *Unit) string {

@@ -295,8 +295,7 @@ func leanSpec(s ast.Spec, tok token.Token) ast.Spec {
 	return &w
 }
 
-// openArray reports whether t is [...]T, whose length only the value tells,
-// or a generic type whose arguments... are always written in a literal.
+// openArray reports whether t is [...]T, whose length only the value tells.
 func openArray(t ast.Expr) bool {
 	a, ok := t.(*ast.ArrayType)
 	if !ok {

@@ -203,3 +203,15 @@ func TestVariantRefusesItsOwnSuffix(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Functions that nobody here wrote: each stands beside its own variant, and
+// the original as a candidate is no change.
+func TestForeignFunctions(t *testing.T) {
+	for _, spec := range []string{"golang.org/x/mod/semver.Compare", "golang.org/x/mod/semver.ByVersion.Less", "golang.org/x/mod/module.EscapePath"} {
+		u := load(t, "../..", spec)
+		compilesBeside(t, u, variant(t, u, u.Target.Source, "__b0"), variant(t, u, u.Target.Source, "__b1"))
+		if p := mustPatch(t, u, u.Target.Source); p.Diff != "" {
+			t.Errorf("%s: the original changes\n%s", spec, p.Diff)
+		}
+	}
+}
