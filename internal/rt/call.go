@@ -15,7 +15,7 @@ import (
 type Diff struct {
 	Case  int      `json:"case"` // index of the record or number of the generated case, see Begin
 	Args  []byte   `json:"args"`
-	Kind  string   `json:"kind"`  // "result", "panic", "argument", "alias", "state", "hang", "crash"; "slow" when the original takes too long
+	Kind  string   `json:"kind"`  // "result", "panic", "argument", "alias", "state", "hang", "memory"; "slow" when it is the original
 	Call  []string `json:"call"`  // the arguments as Go expressions
 	Want  string   `json:"want"`  // what the original does, for people
 	Got   string   `json:"got"`   // what the candidate does
@@ -94,6 +94,7 @@ func panicText(v any) (text string) {
 type guard[A, R any] struct {
 	h     *Harness[A, R]
 	input atomic.Pointer[A]      // what the current call received; never handed to a variant itself
+	calls atomic.Int64           // odd while a call is under way
 	limit atomic.Int64           // processor time that the current call may take, in nanoseconds
 	spare atomic.Pointer[[]byte] // a Diff to report instead when a call hangs while a counterexample is made smaller
 }
@@ -117,11 +118,13 @@ func watched[A, R any](h *Harness[A, R]) *guard[A, R] {
 // call runs variant v on a and returns its panic, if any.
 func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
 	Begin(v, id)
+	g.calls.Add(1)
 	done := false
 	defer func() {
 		if !done {
 			p = catch(recover())
 		}
+		g.calls.Add(1)
 		Idle()
 	}()
 	g.h.Variants[v].Eval(a, r)
@@ -132,37 +135,47 @@ func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
 // watch ends the process when a call takes too long.
 func (g *guard[A, R]) watch() {
 	const tick = 20 * time.Millisecond
-	var last int64 = idle
+	var last int64
 	var since time.Time
 	var spent time.Duration
 	for range time.Tick(tick) {
-		now := progress.Load()
-		if now != last || now == idle {
+		now := g.calls.Load()
+		if now != last || now%2 == 0 {
 			last, since, spent = now, time.Now(), processCPU()
 			continue
 		}
 		limit := time.Duration(g.limit.Load())
-		if processCPU()-spent > limit || time.Since(since) > wallFactor*limit {
-			g.bark(now)
+		switch used, heap := processCPU()-spent, heapSize(); {
+		case heap > hungryHeap:
+			g.bark("memory", fmt.Sprintf("allocates %d MB in one call and goes on", heap>>20))
+		case used > limit && heap > hungryHeap/4:
+			g.bark("memory", fmt.Sprintf("allocates %d MB in %v of processor time and goes on", heap>>20, used))
+		case used > limit || time.Since(since) > wallFactor*limit:
+			g.bark("hang", fmt.Sprintf("does not return within %v of processor time", limit.Round(time.Millisecond)))
 		}
 	}
 }
 
-// bark reports the call that hangs and exits.
-func (g *guard[A, R]) bark(place int64) {
-	d := Diff{Kind: "hang"}
-	variant, id := Place(place)
-	if variant == 0 {
+// hungryHeap is more than any call on a recorded input should need.
+const hungryHeap = 640 << 20
+
+func heapSize() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// bark reports the call that does not end and exits.
+func (g *guard[A, R]) bark(kind, got string) {
+	d := Diff{Kind: kind, Want: "returns", Got: got}
+	var variant int
+	if variant, d.Case = Place(progress.Load()); variant <= 0 {
 		d.Kind = "slow"
 	}
-	d.Case = id
-	limit := time.Duration(g.limit.Load())
 	if a := g.input.Load(); a != nil {
 		d.Args, _ = Encode(a)
 		d.Call, d.Imports = spell(a)
 	}
-	d.Want = "returns"
-	d.Got = fmt.Sprintf("does not return within %v of processor time", limit)
 	out, _ := json.Marshal(d)
 	if s := g.spare.Load(); s != nil {
 		out = *s

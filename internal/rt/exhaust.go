@@ -25,8 +25,7 @@ type Exhaust struct {
 	Max     int      `json:"max,omitempty"`    // cases; 0 means no limit
 	Skip    []string `json:"skip,omitempty"`   // phases to leave out: the original does not survive them
 
-	Case *int `json:"case,omitempty"` // only show this case, and run the original on it if Solo is set
-	Solo bool `json:"solo,omitempty"`
+	Case *int `json:"case,omitempty"` // only show this case, and run the original on it
 }
 
 // An ExhaustReply says what was covered.
@@ -212,7 +211,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			x.out.Diff = x.check.smaller(d)
 			return false
 		}
-		if x.check.took > slowCase {
+		if x.slow() {
 			p.Done = false
 			p.Note = fmt.Sprintf("stopped where the original takes %v", x.check.took.Round(time.Millisecond))
 			return false
@@ -222,6 +221,19 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 	if p.Cases > 0 {
 		x.out.Phases = append(x.out.Phases, p)
 	}
+}
+
+// slow reports whether the original is too slow for the case at hand. A second
+// run tells a slow call from one that was preempted.
+func (x *exhauster[A, R]) slow() bool {
+	if x.check.took <= slowCase {
+		return false
+	}
+	start := time.Now()
+	x.check.limit.Store(int64(originalLimit))
+	x.check.run(0, x.id(), &x.a)
+	x.check.took = min(x.check.took, time.Since(start))
+	return x.check.took > slowCase
 }
 
 func (x *exhauster[A, R]) id() int { return (x.phase+1)<<caseShift | x.index }
@@ -238,18 +250,13 @@ func (x *exhauster[A, R]) show(id int) {
 		if x.index < index {
 			return true
 		}
-		d := &Diff{Case: id}
-		d.Args, _ = Encode(&x.a)
-		d.Call, d.Imports = spell(&x.a)
-		x.out.Shown = d
+		c := x.check
+		c.input.Store(&x.a)
+		c.limit.Store(int64(originalLimit))
+		c.run(0, id, &x.a)
+		x.out.Shown = c.diff(id, &x.a, "result", "")
 		return false
 	})
-	if x.q.Solo && x.out.Shown != nil {
-		x.check.input.Store(&x.a)
-		x.check.limit.Store(int64(originalLimit))
-		x.check.run(0, id, &x.a)
-		x.out.Shown.Want = x.check.told(0, "result")
-	}
 }
 
 // base starts a case from one of the surroundings.
@@ -309,17 +316,21 @@ func setText(f reflect.Value, b []byte) {
 	}
 }
 
-// grow yields and notes the number at which the original gets slow.
+// grow yields and notes the number at which the original gets slow. Phases
+// that do not count up stay below it.
 func (x *exhauster[A, R]) grow(n int64, yield func() bool) bool {
 	if n > x.cap {
 		return true
 	}
 	ok := yield()
-	if !ok && x.check.took > slowCase {
-		x.cap = n
+	if !ok && (x.check.took > slowCase || x.phase == phaseBounds) {
+		x.cap = n // too slow, or no time to find out
 	}
 	return ok
 }
+
+// phaseBounds is the place of "bounds" in phaseNames.
+const phaseBounds = 2
 
 // numbers counts every integer field up from 0: 300 values, or all of a small
 // type.

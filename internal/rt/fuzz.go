@@ -48,13 +48,15 @@ func FuzzTarget[A, R any](f FuzzF, h *Harness[A, R], fuzz func(run func(t FuzzT,
 		}
 	}
 	cap, capLen := limitFrom(FuzzCap), limitFrom(FuzzCapLen)
+	n := 0
 	fuzz(func(t FuzzT, data []byte) {
+		n++
 		a := new(A)
 		if !FromBytes(data, a, h.Types) || !within(reflect.ValueOf(a).Elem(), cap, capLen) {
 			t.Skip()
 			return
 		}
-		if d := c.smaller(c.compare(0, a)); d != nil {
+		if d := c.smaller(c.compare(n&(1<<caseShift-1), a)); d != nil {
 			out, _ := json.Marshal(d)
 			t.Fatalf("\n%s%s\n", BarkPrefix, out)
 		}

@@ -13,9 +13,10 @@ import (
 // compared.
 type Replay struct {
 	Variant int      `json:"variant"`
-	Records []string `json:"records"`        // record files
-	Max     int      `json:"max,omitempty"`  // records to use, spread evenly; 0 means all
-	Seed    uint64   `json:"seed,omitempty"` // of the order of the second pass
+	Records []string `json:"records"`         // record files
+	Bytes   []byte   `json:"bytes,omitempty"` // one more record, in the form of the fuzzer: see FromBytes
+	Max     int      `json:"max,omitempty"`   // records to use, spread evenly; 0 means all
+	Seed    uint64   `json:"seed,omitempty"`  // of the order of the second pass
 	Panics  string   `json:"panics,omitempty"`
 	Deep    int      `json:"deep,omitempty"`    // calls that also get the checks on memory and order; 0 means 64
 	Budget  int64    `json:"budget,omitempty"`  // nanoseconds; 0 means no limit
@@ -25,6 +26,8 @@ type Replay struct {
 	Skip    []int `json:"skip,omitempty"`    // records to leave out: the original takes too long on them
 
 	Then *Exhaust `json:"then,omitempty"` // do this too if the replay finds nothing: one process less
+
+	Show *int `json:"show,omitempty"` // only show this record, and run the original on it
 }
 
 // A ReplayReply says how far the replay got and what it found.
@@ -38,7 +41,8 @@ type ReplayReply struct {
 	Results  [][]byte `json:"results,omitempty"`
 	Diff     *Diff    `json:"diff,omitempty"`
 
-	Then *ExhaustReply `json:"then,omitempty"`
+	Then  *ExhaustReply `json:"then,omitempty"`
+	Shown *Diff         `json:"shown,omitempty"` // for Show
 }
 
 func (h *Harness[A, R]) replay(q *Replay) (any, error) {
@@ -53,9 +57,16 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 		}
 		p.records = append(p.records, list...)
 	}
+	if len(q.Bytes) > 0 {
+		a := new(A)
+		FromBytes(q.Bytes, a, h.Types)
+		p.records = append(p.records, *a)
+	}
 	p.out.Records = len(p.records)
 	p.choose()
 	switch {
+	case q.Show != nil:
+		p.show(*q.Show)
 	case q.Collect > 0:
 		p.collect()
 	case q.Threads > 1:
@@ -64,7 +75,7 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 		p.run()
 	}
 	p.out.Millis = float64(time.Since(p.start).Microseconds()) / 1000
-	if q.Then != nil && p.out.Diff == nil {
+	if q.Then != nil && q.Show == nil && p.out.Diff == nil {
 		x, err := h.exhauster(q.Then)
 		if err != nil {
 			return nil, err
@@ -85,6 +96,18 @@ type replayer[A, R any] struct {
 	hashes  []uint64 // of what the candidate did, by pick
 	kept    []keptCall[A, R]
 	out     ReplayReply
+}
+
+// show describes one record.
+func (p *replayer[A, R]) show(i int) {
+	if i < 0 || i >= len(p.records) {
+		return
+	}
+	c := newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	c.input.Store(&p.records[i])
+	c.limit.Store(int64(originalLimit))
+	c.run(0, i, &p.records[i])
+	p.out.Shown = c.diff(i, &p.records[i], "result", "")
 }
 
 // choose picks the records, spread evenly over the file.

@@ -336,7 +336,7 @@ func TestCaseAgain(t *testing.T) {
 		}
 	}
 	x.run()
-	q.Case, q.Solo = &id, true
+	q.Case = &id
 	out, err := h.exhaust(&q)
 	if err != nil {
 		t.Fatal(err)

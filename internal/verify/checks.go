@@ -1,0 +1,241 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// The quick check's times, in process: with the start of the sandbox it stays
+// near 10 ms for a small function.
+const (
+	quickReplay  = 25 * time.Millisecond // a bound; small functions take one or two
+	quickExhaust = 5 * time.Millisecond
+)
+
+func quick(ctx context.Context, j *Job) (*Finding, error) {
+	if why := j.bin.Failed[j.idx]; why != "" {
+		return &Finding{Status: beagle.Invalid, Stage: "compile", Reason: why}, nil
+	}
+	if found, err := j.literals(ctx); found != nil || err != nil {
+		return found, err
+	}
+	x, err := j.exhaustRequest(ctx, quickExhaust)
+	if err != nil {
+		return nil, err
+	}
+	q := &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Deep: 24, Budget: int64(quickReplay), Then: x}
+	reply, found, err := j.replay(ctx, q, 1, 0)
+	if found != nil || err != nil {
+		return found, err
+	}
+	j.tell(reply)
+	if reply.Diff == nil && reply.Then != nil {
+		j.result.Cases += reply.Then.Cases
+		reply.Diff = reply.Then.Diff
+	}
+	return j.differs(reply.Diff), nil
+}
+
+// tell enters what a replay did into the check's result.
+func (j *Job) tell(r *rt.ReplayReply) {
+	j.result.Cases += r.Cases
+	if r.Diff == nil && r.Cases < r.Records {
+		j.note("%d of %d records", r.Cases, r.Records)
+	}
+	if r.Unstable > 0 {
+		j.note("the original differs from itself on %d inputs, which prove nothing", r.Unstable)
+	}
+	if r.Opaque > 0 {
+		j.note("%d outcomes could not be compared", r.Opaque)
+	}
+}
+
+// replayBudget bounds the replay of one set of records.
+const replayBudget = 10 * time.Second
+
+func (j *Job) replaySet(ctx context.Context, name string) (*Finding, error) {
+	if j.learned.sizes[name] == 0 {
+		j.note("there are no such records")
+		return nil, nil
+	}
+	q := &rt.Replay{Variant: j.idx, Records: []string{name}, Deep: 2000, Budget: int64(replayBudget), Seed: 1}
+	reply, found, err := j.replay(ctx, q, 1, 4*replayBudget)
+	if found != nil || err != nil {
+		return found, err
+	}
+	j.tell(reply)
+	if reply.Diff != nil {
+		if err := j.confirm(ctx, reply.Diff); err != nil {
+			return nil, err
+		}
+	}
+	return j.differs(reply.Diff), nil
+}
+
+func replayTrain(ctx context.Context, j *Job) (*Finding, error)   { return j.replaySet(ctx, "train") }
+func replayHoldout(ctx context.Context, j *Job) (*Finding, error) { return j.replaySet(ctx, "holdout") }
+func replayGenerated(ctx context.Context, j *Job) (*Finding, error) {
+	return j.replaySet(ctx, "generated")
+}
+
+// confirm repeats a difference in a process of its own. What only shows after
+// other calls is state.
+func (j *Job) confirm(ctx context.Context, d *rt.Diff) error {
+	if d.Check != "" || len(d.Args) == 0 {
+		return nil
+	}
+	path, remove, err := j.single(d.Args)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	var reply rt.ReplayReply
+	q := &rt.Replay{Variant: j.idx, Records: []string{"one"}, Panics: j.panics()}
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+	if err == nil && exit == nil && reply.Diff == nil {
+		d.Kind, d.Check = "state", rt.CheckOrder
+	}
+	return err
+}
+
+// threads calls the candidate from several goroutines at once.
+func threads(ctx context.Context, j *Job) (*Finding, error) {
+	name := "train"
+	if j.learned.sizes[name] == 0 {
+		j.note("there are no records")
+		return nil, nil
+	}
+	q := &rt.Replay{Variant: j.idx, Records: []string{name}, Max: 2000, Threads: 4, Budget: int64(time.Second)}
+	reply, found, err := j.replay(ctx, q, 2, 30*time.Second)
+	if found != nil || err != nil {
+		return found, err
+	}
+	j.result.Cases = reply.Cases
+	if reply.Diff == nil {
+		return nil, nil
+	}
+	if same, err := j.originalRaces(ctx, j.bin, q); same || err != nil {
+		j.note("the original answers differently too when several goroutines call it")
+		return nil, err
+	}
+	return j.differs(reply.Diff), nil
+}
+
+// originalRaces repeats a concurrent check with the original.
+func (j *Job) originalRaces(ctx context.Context, bin *harness.Binary, q *rt.Replay) (bool, error) {
+	c, reply := *q, new(rt.ReplayReply)
+	c.Variant = 0
+	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Procs: 2, Replay: &c}, reply, harness.RunOptions{CPU: -1, Wall: time.Minute, Files: j.learned.pick(q.Records...)})
+	return exit != nil || reply.Diff != nil, err
+}
+
+// exhaustRequest asks for small inputs over the constants of both versions.
+func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exhaust, error) {
+	if j.cand == nil {
+		if found, err := parse(ctx, j); err != nil || found != nil {
+			return nil, fmt.Errorf("the candidate was built but does not parse: %v %w", found, err)
+		}
+	}
+	x := &rt.Exhaust{Variant: j.idx, Records: []string{"quick"}, Seed: 1, Panics: j.panics(), Budget: int64(budget)}
+	x.Ints, x.Strings = constantsOf(j.orig, j.cand)
+	if !j.quick {
+		x.Bases = 12
+	}
+	return x, nil
+}
+
+func exhaust(ctx context.Context, j *Job) (*Finding, error) {
+	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust)
+	if err != nil {
+		return nil, err
+	}
+	none := 1
+	q := &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: none, Then: x}
+	reply, found, err := j.replay(ctx, q, 1, 10*j.Budget.Exhaust+10*time.Second)
+	if found != nil || err != nil {
+		return found, err
+	}
+	out := reply.Then
+	if out == nil {
+		return j.differs(reply.Diff), nil
+	}
+	j.result.Cases = out.Cases
+	j.learned.mu.Lock()
+	j.learned.cap, j.learned.capLen = out.Cap, out.CapLen
+	j.learned.mu.Unlock()
+	var complete, partial []string
+	for _, p := range out.Phases {
+		switch {
+		case p.Done:
+			complete = append(complete, p.Name)
+		case p.Note != "":
+			partial = append(partial, p.Name+" ("+p.Note+")")
+		default:
+			partial = append(partial, p.Name)
+		}
+	}
+	if len(complete) > 0 {
+		j.note("all of: %s", strings.Join(complete, ", "))
+	}
+	if len(partial) > 0 {
+		j.note("part of: %s", strings.Join(partial, ", "))
+	}
+	if out.Unstable > 0 {
+		j.note("the original differs from itself on %d inputs", out.Unstable)
+	}
+	if out.Diff != nil {
+		if err := j.confirm(ctx, out.Diff); err != nil {
+			return nil, err
+		}
+	}
+	return j.differs(out.Diff), nil
+}
+
+// race builds original and candidate with the race detector.
+func race(ctx context.Context, j *Job) (*Finding, error) {
+	switch {
+	case j.Budget.Race < 0:
+		j.note("left out")
+		return nil, nil
+	case !j.Corpus.Concurrent:
+		j.note("not needed: the target was not seen in several goroutines at once")
+		return nil, nil
+	case j.learned.sizes["train"] == 0:
+		j.note("there are no records")
+		return nil, nil
+	}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source, File: j.file}}
+	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{Race: true})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		j.note("the race detector could not be built in: %v", err)
+		return nil, nil
+	}
+	defer bin.Remove()
+	q := &rt.Replay{Variant: 1, Records: []string{"train"}, Max: 1000, Threads: 4, Budget: int64(j.Budget.Race)}
+	reply := new(rt.ReplayReply)
+	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Procs: 2, Replay: q}, reply, harness.RunOptions{CPU: -1, Wall: 10*j.Budget.Race + 20*time.Second, Files: j.learned.pick("train")})
+	if err != nil {
+		return nil, err
+	}
+	j.result.Cases = reply.Cases
+	if exit == nil && reply.Diff == nil {
+		return nil, nil
+	}
+	if same, err := j.originalRaces(ctx, bin, q); same || err != nil {
+		j.note("the original races too")
+		return nil, err
+	}
+	if exit == nil {
+		return j.differs(reply.Diff), nil
+	}
+	return &Finding{Status: beagle.Wrong, Reason: "the race detector found a data race: " + exit.Detail, Diff: &rt.Diff{Kind: "race", Got: exit.Detail}}, nil
+}

@@ -1,0 +1,271 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// An Env is what checks need. It may be used from several goroutines; what it
+// learns of the original and of a corpus it keeps.
+type Env struct {
+	Unit    *source.Unit
+	Builder *harness.Builder
+	Box     *sandbox.Sandbox
+	Dir     string // scratch directory, which must exist
+
+	mu     sync.Mutex
+	orig   *code
+	corpus map[*beagle.Corpus]*learned
+	parsed map[string]*source.File // by candidate, so that reading and running parse once
+}
+
+// learned is what is known of one corpus.
+type learned struct {
+	files map[string]string // name -> path of a record file
+	sizes map[string]int
+
+	mu        sync.Mutex
+	known     *Known
+	fromRuns  bool            // known holds the results of the original too
+	skip      map[string]bool // phases and records that the original does not survive
+	slow      []int           // records of the training file on which the original is too slow
+	cap       int64
+	capLen    int
+	rechecked map[string]bool // candidates whose literals were compared with the results
+}
+
+// original is the parsed original.
+func (e *Env) original() (*code, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.orig == nil {
+		f, problem := e.Unit.Parse(e.Unit.Target.Source)
+		if problem != nil {
+			return nil, fmt.Errorf("the original is not accepted as a candidate: %s", problem.Message)
+		}
+		e.orig = codeOf(f)
+	}
+	return e.orig, nil
+}
+
+// maxParsed bounds the memory for parsed candidates: about two generations.
+const maxParsed = 128
+
+func (e *Env) remember(id string, f *source.File) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.parsed == nil || len(e.parsed) >= maxParsed {
+		e.parsed = make(map[string]*source.File)
+	}
+	e.parsed[id] = f
+}
+
+func (e *Env) remembered(id string) *source.File {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.parsed[id]
+}
+
+func codeOf(f *source.File) *code {
+	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func}
+}
+
+// quickRecords is how many training records the quick replay uses.
+const quickRecords = 192
+
+// learn writes a corpus's record files, once, and reads its values.
+func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.corpus[c]; l != nil {
+		return l, nil
+	}
+	l := &learned{files: map[string]string{}, sizes: map[string]int{}, skip: map[string]bool{}, rechecked: map[string]bool{}, known: new(Known)}
+	dir, err := os.MkdirTemp(e.Dir, "records")
+	if err != nil {
+		return nil, err
+	}
+	train := c.Train
+	if len(train) == 0 {
+		train = c.Generated
+	}
+	for name, list := range map[string][]beagle.Record{
+		"train": train, "quick": spread(train, quickRecords), "holdout": c.Holdout, "generated": c.Generated,
+	} {
+		if err := l.write(filepath.Join(dir, name), name, list); err != nil {
+			return nil, err
+		}
+	}
+	for _, list := range [][]beagle.Record{c.Train, c.Holdout} {
+		for _, r := range list {
+			l.known.read(r.Args, "an argument")
+		}
+	}
+	if e.corpus == nil {
+		e.corpus = map[*beagle.Corpus]*learned{}
+	}
+	e.corpus[c] = l
+	return l, nil
+}
+
+func (l *learned) write(path, name string, list []beagle.Record) error {
+	records := make([]rt.Record, len(list))
+	for i, r := range list {
+		records[i] = rt.Record{Args: r.Args, Weight: r.Weight}
+	}
+	l.files[name], l.sizes[name] = path, len(list)
+	return rt.WriteRecords(path, records)
+}
+
+// spread picks n records evenly. What was once a counterexample is always among them.
+func spread(list []beagle.Record, n int) []beagle.Record {
+	if len(list) <= n {
+		return list
+	}
+	var out []beagle.Record
+	for _, r := range list {
+		if r.Source == "counterexample" && len(out) < n/2 {
+			out = append(out, r)
+		}
+	}
+	for rest, i := n-len(out), 0; i < rest; i++ {
+		out = append(out, list[i*len(list)/rest])
+	}
+	return out
+}
+
+// collectBytes bounds the results that are read for literals to look for.
+const collectBytes = 4 << 20
+
+// learnResults runs the original over the training records, once, so that
+// literals copied from its results are recognised.
+func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fromRuns {
+		return nil
+	}
+	for {
+		var reply rt.ReplayReply
+		q := rt.Request{Replay: &rt.Replay{Records: []string{"train"}, Collect: collectBytes, Skip: l.slow, Budget: int64(2e9)}}
+		exit, err := bin.Run(ctx, e.Box, &q, &reply, harness.RunOptions{CPU: -1, Files: l.pick("train")})
+		if err != nil {
+			return err
+		}
+		if exit != nil {
+			if exit.Record < 0 || len(l.slow) >= maxSkips {
+				return fmt.Errorf("the original does not get through its own corpus: %v", exit)
+			}
+			l.slow = append(l.slow, exit.Record)
+			continue
+		}
+		for _, b := range reply.Results {
+			l.known.read(b, "a result")
+		}
+		l.fromRuns = true
+		return nil
+	}
+}
+
+// maxSkips is how many inputs the original may fail on before a check gives up.
+const maxSkips = 8
+
+func (l *learned) pick(names ...string) map[string]string {
+	m := make(map[string]string)
+	for _, n := range names {
+		m[n] = l.files[n]
+	}
+	return m
+}
+
+// read notes the telling constants of a record or a snapshot.
+func (k *Known) read(b []byte, where string) {
+	if v, err := rt.ParseValue(b); err == nil {
+		k.value(&v, where, 0)
+	}
+}
+
+func (k *Known) value(v *rt.Value, where string, depth int) {
+	if len(k.values) > maxKnown {
+		return
+	}
+	switch v.Kind {
+	case rt.KindInt:
+		k.addInt(v.Bits, v.Int() < 0, where)
+	case rt.KindUint:
+		k.addInt(v.Bits, false, where)
+	case rt.KindFloat32, rt.KindFloat64:
+		k.addFloat(v.Float(), where)
+	case rt.KindString, rt.KindBytes:
+		k.addString(v.Str, where)
+	case rt.KindError:
+		return // the texts of errors are the program's, not the corpus's
+	case rt.KindList, rt.KindArray:
+		k.sequence(v, where)
+	}
+	for i := range v.Elems {
+		k.value(&v.Elems[i], where, depth+1)
+	}
+	if v.Back != nil {
+		for i := range v.Back.Elems {
+			k.value(&v.Back.Elems[i], where, depth+1)
+		}
+	}
+}
+
+// maxKnown bounds the memory for known values.
+const maxKnown = 1 << 18
+
+// sequence notes a list of small numbers as the string that a literal of it
+// would make.
+func (k *Known) sequence(v *rt.Value, where string) {
+	b := make([]byte, 0, len(v.Elems))
+	for i := range v.Elems {
+		e := &v.Elems[i]
+		if e.Kind != rt.KindInt && e.Kind != rt.KindUint || e.Bits > 0xff {
+			return
+		}
+		b = append(b, byte(e.Bits))
+	}
+	k.addString(string(b), where)
+}
+
+// constantsOf lists the integer and string constants of both versions, for the
+// alphabet of the exhaustion.
+func constantsOf(versions ...*code) (ints []int64, strs []string) {
+	for _, c := range versions {
+		ast.Inspect(c.file, func(n ast.Node) bool {
+			if _, ok := n.(*ast.ImportSpec); ok {
+				return false
+			}
+			e, ok := n.(ast.Expr)
+			if !ok || c.info.Types[e].Value == nil {
+				return true
+			}
+			switch v := c.info.Types[e].Value; v.Kind() {
+			case constant.Int:
+				if i, exact := constant.Int64Val(v); exact && !slices.Contains(ints, i) && len(ints) < 400 {
+					ints = append(ints, i)
+				}
+			case constant.String:
+				if s := constant.StringVal(v); s != "" && len(s) <= 256 && !slices.Contains(strs, s) && len(strs) < 100 {
+					strs = append(strs, s)
+				}
+			}
+			return true
+		})
+	}
+	return ints, strs
+}

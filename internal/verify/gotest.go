@@ -1,0 +1,203 @@
+package verify
+
+import (
+	"fmt"
+	"go/format"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// counterexample is a difference as people and the run's corpus want it.
+func (j *Job) counterexample(d *rt.Diff) *beagle.Counterexample {
+	t := &j.Env.Unit.Target
+	c := &beagle.Counterexample{Args: d.Args, Want: d.Want, Got: d.Got, Kind: d.Kind}
+	if d.Check != "" {
+		c.Got += " (" + d.Check + ")"
+	}
+	if len(d.Call) == len(t.Params) {
+		c.Go = callText(t, d.Call)
+		c.Test = testText(t, d)
+	}
+	return c
+}
+
+// callText is the call with the given receiver and arguments.
+func callText(t *beagle.Target, args []string) string {
+	name := t.Name
+	if t.Recv != "" {
+		recv := args[0]
+		if !simple(recv) {
+			recv = "(" + recv + ")"
+		}
+		name, args = recv+"."+name[strings.LastIndexByte(name, '.')+1:], args[1:]
+	} else if len(t.TypeArgs) > 0 {
+		name += "[" + strings.Join(t.TypeArgs, ", ") + "]"
+	}
+	list := strings.Join(args, ", ")
+	if t.Variadic {
+		list += "..."
+	}
+	return name + "(" + list + ")"
+}
+
+func simple(expr string) bool {
+	return !strings.ContainsAny(expr, "&*( {")
+}
+
+// testText is a complete Go test that passes with the original and fails with
+// the candidate.
+func testText(t *beagle.Target, d *rt.Diff) string {
+	w := testWriter{t: t, d: d, imports: append([]string{"testing"}, d.Imports...)}
+	w.body()
+	slices.Sort(w.imports)
+	text := fmt.Sprintf("package %s\n\nimport (\n", t.PkgName)
+	for _, path := range slices.Compact(w.imports) {
+		if strings.Contains(w.text.String(), path[strings.LastIndexByte(path, '/')+1:]+".") {
+			text += fmt.Sprintf("\t%q\n", path)
+		}
+	}
+	name := strings.ToUpper(t.Name[:1]) + strings.ReplaceAll(t.Name[1:], ".", "")
+	text += fmt.Sprintf(")\n\n// A faster version of %s was refused here: %s.\nfunc Test%sCounterexample(t *testing.T) {\n%s}\n",
+		t.Name, story(d), name, w.text.String())
+	out, err := format.Source([]byte(text))
+	if err != nil {
+		return text
+	}
+	return string(out)
+}
+
+func story(d *rt.Diff) string {
+	got, _, _ := strings.Cut(d.Got, "\n")
+	if len(got) > 200 {
+		got = got[:200] + "..."
+	}
+	if d.Check != "" {
+		got += " (" + d.Check + ")"
+	}
+	return "it " + got
+}
+
+type testWriter struct {
+	t       *beagle.Target
+	d       *rt.Diff
+	imports []string
+	text    strings.Builder
+}
+
+func (w *testWriter) line(format string, args ...any) { fmt.Fprintf(&w.text, format+"\n", args...) }
+
+// names of the variables that hold arguments and results.
+func names(prefix string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s%d", prefix, i)
+	}
+	return list
+}
+
+func (w *testWriter) body() {
+	args := names("arg", len(w.t.Params))
+	for i, p := range w.t.Params {
+		w.line("\tvar %s %s = %s", args[i], w.paramType(i, p), w.d.Call[i])
+	}
+	call := callText(w.t, args)
+	switch {
+	case w.d.Kind == "hang":
+		w.hang(call)
+	case w.d.WantPanic:
+		w.line("\tdefer func() {\n\t\tif recover() == nil {\n\t\t\tt.Error(%q)\n\t\t}\n\t}()", "it must panic: "+w.d.Want)
+		w.line("\t%s", call)
+	default:
+		w.results(call, args)
+	}
+}
+
+func (w *testWriter) paramType(i int, p beagle.Param) string {
+	if w.t.Variadic && i == len(w.t.Params)-1 && strings.HasPrefix(p.Type, "...") {
+		return "[]" + p.Type[3:]
+	}
+	return p.Type
+}
+
+func (w *testWriter) hang(call string) {
+	w.imports = append(w.imports, "time")
+	w.line("\tdone := make(chan struct{})\n\tgo func() {\n\t\tdefer close(done)\n\t\t%s\n\t}()", call)
+	w.line("\tselect {\n\tcase <-done:\n\tcase <-time.After(10 * time.Second):\n\t\tt.Fatal(\"it does not return\")\n\t}")
+}
+
+func (w *testWriter) results(call string, args []string) {
+	got := names("got", len(w.t.Results))
+	assign := ""
+	if len(got) > 0 {
+		assign = strings.Join(got, ", ") + " := "
+	}
+	switch w.d.Check {
+	case "":
+		w.line("\t%s%s", assign, call)
+	case rt.CheckKept:
+		w.line("\t%s%s", assign, call)
+		if len(w.d.Other) == len(w.t.Params) {
+			w.line("\t%s // a later call must not change the result", callText(w.t, w.d.Other))
+		}
+	case rt.CheckArgs:
+		w.line("\t%s%s", assign, call)
+		w.overwrite(args, w.t.Params)
+	case rt.CheckResult:
+		w.line("\t%s%s", assign, call)
+		w.overwrite(got, w.t.Results)
+		if len(got) > 0 {
+			w.line("\t%s = %s", strings.Join(got, ", "), call)
+		}
+	default:
+		w.line("\tfor range 100 { // state between calls")
+		w.line("\t\t%s", call)
+		w.line("\t}")
+		w.line("\t%s%s", assign, call)
+	}
+	w.compare(got, w.t.Results, w.d.WantGo)
+	if w.d.Kind == "argument" {
+		w.compare(args, w.t.Params, w.d.WantArgs)
+	}
+	if w.d.Kind == "alias" && w.d.Check == "" {
+		w.line("\t// The original's results share memory with the arguments, or with each other, differently.")
+	}
+}
+
+// overwrite scribbles over what variables lead to.
+func (w *testWriter) overwrite(vars []string, params []beagle.Param) {
+	for i, p := range params {
+		if p.Kind == "slice" || p.Kind == "map" {
+			w.line("\tclear(%s) // the caller may do with it what it wants", vars[i])
+		}
+	}
+}
+
+func (w *testWriter) compare(got []string, params []beagle.Param, want []string) {
+	if len(want) != len(got) {
+		for _, g := range got {
+			w.line("\t_ = %s", g)
+		}
+		return
+	}
+	for i, g := range got {
+		p := params[i]
+		expr := want[i]
+		switch {
+		case p.Type == "error" && expr != "nil":
+			w.imports = append(w.imports, "fmt")
+			w.line("\tif want := %s; %s == nil || %s.Error() != want.Error() {", expr, g, g)
+			w.line("\t\tt.Errorf(\"result %%v, want %%v\", %s, want)\n\t}", g)
+		case strings.HasPrefix(p.Kind, "float"):
+			w.imports = append(w.imports, "math")
+			w.line("\tif want := %s; math.Float64bits(float64(%s)) != math.Float64bits(float64(want)) {", expr, g)
+			w.line("\t\tt.Errorf(\"got %%v, want %%v\", %s, want)\n\t}", g)
+		default:
+			w.imports = append(w.imports, "reflect")
+			w.line("\tvar want%s %s = %s", g, w.paramType(-1, p), expr)
+			w.line("\tif !reflect.DeepEqual(%s, want%s) {\n\t\tt.Errorf(\"got %%#v, want %%#v\", %s, want%s)\n\t}", g, g, g, g)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A Check is one rung: it may condemn the candidate or let it pass.
+type Check struct {
+	Name string
+	Doc  string
+	Cost time.Duration // typical, for a small function
+	Run  func(ctx context.Context, j *Job) (*Finding, error)
+}
+
+// A Ladder is a list of checks, cheapest first.
+type Ladder []Check
+
+// The ladders. Reading needs no program; QuickLadder is for every candidate
+// of a search; FullLadder for finalists and for `beagle verify`.
+var (
+	Reading = Ladder{
+		{"parse", "it is a Go file that declares the target, type-checks with the rest of the package and keeps its API", 2 * time.Millisecond, parse},
+		{"policy", "it touches nothing that the original does not, keeps no state, and holds no literal of the corpus", time.Millisecond, readPolicy},
+	}
+	QuickLadder = Ladder{
+		{"quick", "a sample of the calls and a small exhaustion, in one process", 15 * time.Millisecond, quick},
+	}
+	FullLadder = append(Reading[:len(Reading):len(Reading)], Ladder{
+		{"compile", "the compiler accepts it", 100 * time.Millisecond, compile},
+		{"replay", "it does what the original does on every recorded call", 50 * time.Millisecond, replayTrain},
+		{"holdout", "and on the calls that no rewrite has seen", 50 * time.Millisecond, replayHoldout},
+		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
+		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
+		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
+		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
+		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
+	}...)
+)
+
+// A Job is one candidate on its way up a ladder.
+type Job struct {
+	Env       *Env
+	Candidate beagle.Candidate
+	Corpus    *beagle.Corpus
+	Budget    Budget
+
+	bin     *harness.Binary // set before QuickLadder; the compile check sets it for the others
+	idx     int
+	cand    *code
+	file    *source.File
+	orig    *code
+	learned *learned
+	result  beagle.CheckResult // of the check that runs
+	verdict *beagle.Verdict
+	quick   bool
+}
+
+// A Budget is the time that the long checks may take. Zero fields are the
+// defaults.
+type Budget struct {
+	Exhaust time.Duration // 2 s
+	Fuzz    time.Duration // 5 s; negative leaves the fuzzer out
+	Race    time.Duration // 2 s; negative leaves the race detector out
+}
+
+func (b Budget) orDefaults() Budget {
+	or := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	or(&b.Exhaust, 2*time.Second)
+	or(&b.Fuzz, 5*time.Second)
+	or(&b.Race, 2*time.Second)
+	return b
+}
+
+// A Finding condemns a candidate.
+type Finding struct {
+	Status beagle.Status
+	Stage  string // when it is not the check's name
+	Reason string
+	Diff   *rt.Diff // for a counterexample
+}
+
+// climb runs the checks of a ladder in order.
+func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
+	if j.verdict == nil {
+		j.verdict = &beagle.Verdict{Candidate: j.Candidate.ID, Status: beagle.Equal}
+	}
+	v := j.verdict
+	if err := j.prepare(); err != nil {
+		return nil, err
+	}
+	for _, check := range l {
+		start := time.Now()
+		j.result = beagle.CheckResult{Name: check.Name}
+		v.Stage = check.Name
+		found, err := check.Run(ctx, j)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, fmt.Errorf("check %s: %w", check.Name, err)
+		}
+		j.result.Passed = found == nil
+		if j.result.Millis == 0 {
+			j.result.Millis = float64(time.Since(start).Microseconds()) / 1000
+		}
+		v.Checks = append(v.Checks, j.result)
+		if found != nil {
+			j.condemn(found)
+			return v, nil
+		}
+	}
+	return v, nil
+}
+
+func (j *Job) prepare() error {
+	var err error
+	if j.orig == nil {
+		if j.orig, err = j.Env.original(); err != nil {
+			return err
+		}
+	}
+	if j.learned == nil && j.Corpus != nil {
+		j.learned, err = j.Env.learn(j.Corpus)
+	}
+	return err
+}
+
+func (j *Job) condemn(f *Finding) {
+	v := j.verdict
+	v.Status, v.Reason = f.Status, f.Reason
+	if f.Stage != "" {
+		v.Stage = f.Stage
+		v.Checks[len(v.Checks)-1].Name = f.Stage
+	}
+	if f.Diff != nil {
+		v.Counterexample = j.counterexample(f.Diff)
+	}
+}
+
+// note adds to what the running check did not cover.
+func (j *Job) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if strings.Contains(j.result.Note, text) {
+		return
+	}
+	if j.result.Note != "" {
+		text = j.result.Note + "; " + text
+	}
+	j.result.Note = text
+}
+
+// Static reads a candidate: it parses, type-checks, and keeps to the policy.
+// Nothing is built or run.
+func Static(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus) (*beagle.Verdict, error) {
+	return Reading.climb(ctx, &Job{Env: e, Candidate: c, Corpus: corpus})
+}
+
+// Quick compares version idx of a program with the original, version 0, in
+// one process and about 10 ms. c is the candidate that was built as idx.
+func Quick(ctx context.Context, e *Env, bin *harness.Binary, idx int, c beagle.Candidate, corpus *beagle.Corpus) (*beagle.Verdict, error) {
+	return QuickLadder.climb(ctx, &Job{Env: e, Candidate: c, Corpus: corpus, bin: bin, idx: idx, quick: true})
+}
+
+// Full gives a candidate every check.
+func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, b Budget) (*beagle.Verdict, error) {
+	j := &Job{Env: e, Candidate: c, Corpus: corpus, Budget: b.orDefaults()}
+	v, err := FullLadder.climb(ctx, j)
+	if j.bin != nil {
+		j.bin.Remove()
+	}
+	return v, err
+}
+
+func parse(_ context.Context, j *Job) (*Finding, error) {
+	if f := j.Env.remembered(j.Candidate.ID); f != nil {
+		j.file, j.cand = f, codeOf(f)
+		return nil, nil
+	}
+	f, problem := j.Env.Unit.Parse(j.Candidate.Source)
+	if problem != nil {
+		reason := problem.Message
+		if problem.Line > 0 {
+			reason = fmt.Sprintf("line %d: %s", problem.Line, reason)
+		}
+		return &Finding{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
+	}
+	j.file, j.cand = f, codeOf(f)
+	j.Env.remember(j.Candidate.ID, f)
+	return nil, nil
+}
+
+func readPolicy(_ context.Context, j *Job) (*Finding, error) {
+	var known *Known
+	if j.learned != nil {
+		j.learned.mu.Lock()
+		defer j.learned.mu.Unlock()
+		known = j.learned.known
+		j.learned.rechecked[j.Candidate.ID] = j.learned.fromRuns
+	}
+	return breach(forbidden(j.orig, j.cand, known)), nil
+}
+
+func breach(list []Violation) *Finding {
+	if len(list) == 0 {
+		return nil
+	}
+	lines := make([]string, 0, len(list))
+	for i, v := range list {
+		if i == 8 {
+			lines = append(lines, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		lines = append(lines, v.String())
+	}
+	return &Finding{Status: beagle.Forbidden, Stage: "policy", Reason: strings.Join(lines, "\n")}
+}
+
+// literals looks for results of the original among the candidate's literals,
+// if that could not be done when the candidate was read.
+func (j *Job) literals(ctx context.Context) (*Finding, error) {
+	if err := j.Env.learnResults(ctx, j.bin, j.learned); err != nil {
+		return nil, err
+	}
+	l := j.learned
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rechecked[j.Candidate.ID] {
+		return nil, nil
+	}
+	l.rechecked[j.Candidate.ID] = true
+	if j.cand == nil {
+		if found, err := parse(ctx, j); found != nil || err != nil {
+			return found, err
+		}
+	}
+	return breach(copied(j.orig, j.cand, l.known)), nil
+}
+
+func compile(ctx context.Context, j *Job) (*Finding, error) {
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source, File: j.file}}
+	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})
+	if err != nil {
+		return nil, err
+	}
+	j.bin, j.idx = bin, 1
+	if why := bin.Failed[1]; why != "" {
+		return &Finding{Status: beagle.Invalid, Reason: why}, nil
+	}
+	j.verdict.Static = bin.Static[1]
+	return j.literals(ctx)
+}

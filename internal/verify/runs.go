@@ -1,0 +1,266 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// panics is how panics compare for a candidate: exactly when every step
+// promises so, not at all beyond their happening when a step says that it
+// changes them, and by kind for versions from elsewhere.
+func (j *Job) panics() string {
+	if len(j.Candidate.Steps) == 0 {
+		return rt.PanicsKind
+	}
+	for _, s := range j.Candidate.Steps {
+		switch s.Class {
+		case beagle.E1, beagle.E4, beagle.E5:
+			return rt.PanicsAny
+		}
+	}
+	return rt.PanicsExact
+}
+
+// replay runs a replay request to its end. Inputs that the original does not
+// survive are left out and the run repeated.
+func (j *Job) replay(ctx context.Context, q *rt.Replay, procs int, wall time.Duration) (*rt.ReplayReply, *Finding, error) {
+	q.Panics = j.panics()
+	if len(q.Records) == 1 && (q.Records[0] == "train") {
+		q.Skip = slices.Clone(j.learned.slow)
+	}
+	for range 2 * maxSkips {
+		reply := new(rt.ReplayReply)
+		if q.Then != nil {
+			q.Then.Skip = j.skips()
+		}
+		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Procs: procs, Replay: q}, reply, harness.RunOptions{
+			CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
+		if err != nil {
+			return nil, nil, err
+		}
+		if exit == nil {
+			return reply, nil, nil
+		}
+		found, err := j.ended(ctx, exit, q)
+		if found != nil || err != nil {
+			return nil, found, err
+		}
+	}
+	return nil, nil, fmt.Errorf("the original does not survive its own inputs: %s", j.result.Note)
+}
+
+// ended says what an early end means: nothing for the candidate when it was
+// the original that had the input.
+func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
+	guilty := exit.Variant == j.idx && j.idx != 0
+	if exit.Kind == harness.Memory || exit.Variant < 0 {
+		var err error
+		if guilty, err = j.originalSurvives(ctx, q); err != nil {
+			return nil, err
+		}
+		if !guilty && exit.Variant < 0 {
+			return nil, fmt.Errorf("the harness ended: %v", exit)
+		}
+	}
+	if guilty {
+		return j.fatal(ctx, exit, q)
+	}
+	j.forgive(exit, q)
+	return nil, nil
+}
+
+// originalSurvives repeats a request with the original in the candidate's place.
+func (j *Job) originalSurvives(ctx context.Context, q *rt.Replay) (bool, error) {
+	c := *q
+	c.Variant = 0
+	if q.Then != nil {
+		x := *q.Then
+		x.Variant, c.Then = 0, &x
+	}
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: &c}, nil, harness.RunOptions{CPU: -1, Files: j.learned.pick(q.Records...)})
+	return exit == nil, err
+}
+
+// forgive leaves out what the original does not survive.
+func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
+	what := "does not survive"
+	if exit.Kind == harness.Hang {
+		what = "is too slow on"
+	}
+	if phase := rt.PhaseOf(exit.Record); phase != "" {
+		j.note("the original %s some inputs of %q, which were left out", what, phase)
+		j.learned.mu.Lock()
+		j.learned.skip[phase] = true
+		j.learned.mu.Unlock()
+		return
+	}
+	j.note("the original %s record %d, which was left out", what, exit.Record)
+	q.Skip = append(q.Skip, exit.Record)
+}
+
+func (j *Job) skips() []string {
+	j.learned.mu.Lock()
+	defer j.learned.mu.Unlock()
+	var list []string
+	for name := range j.learned.skip {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+var fates = map[string]struct {
+	status beagle.Status
+	kind   string
+	text   string
+}{
+	harness.Hang:   {beagle.Hung, "hang", "it does not return"},
+	harness.Crash:  {beagle.Crashed, "crash", "the process died"},
+	harness.Memory: {beagle.Crashed, "crash", "it used up the memory"},
+	harness.Output: {beagle.Crashed, "crash", "it printed without end"},
+	harness.Denied: {beagle.Crashed, "crash", "it tried what the sandbox forbids"},
+	harness.Race:   {beagle.Wrong, "race", "the race detector found a data race"},
+}
+
+// fatal makes a finding of a candidate that took its process down.
+func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
+	fate := fates[exit.Kind]
+	d, err := j.shown(ctx, exit, q)
+	if err != nil {
+		return nil, err
+	}
+	d.Kind, d.Got = fate.kind, fate.text
+	if bark := barked(exit.Detail); bark != nil {
+		d.Got = bark.Got
+		if len(d.Call) == 0 {
+			d.Args, d.Call, d.Imports, d.Want = bark.Args, bark.Call, bark.Imports, bark.Want
+		}
+		if bark.Kind == "memory" {
+			fate = fates[harness.Memory]
+			d.Kind = fate.kind
+		}
+	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" {
+		d.Got += ": " + line
+	}
+	if !j.quick && exit.Kind != harness.Race {
+		if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
+			return nil, err
+		}
+	}
+	return &Finding{Status: fate.status, Reason: d.Got, Diff: d}, nil
+}
+
+// shown asks for the input at which a process ended.
+func (j *Job) shown(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*rt.Diff, error) {
+	if exit.Record < 0 {
+		return new(rt.Diff), nil
+	}
+	var reply rt.ReplayReply
+	c := &rt.Replay{Records: q.Records, Show: &exit.Record}
+	if q.Then != nil && rt.PhaseOf(exit.Record) != "" {
+		x := *q.Then
+		x.Case = &exit.Record
+		return j.shownCase(ctx, &x)
+	}
+	last, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: c}, &reply, harness.RunOptions{CPU: -1, Files: j.learned.pick(q.Records...)})
+	if err != nil || last != nil || reply.Shown == nil {
+		return new(rt.Diff), err
+	}
+	return reply.Shown, nil
+}
+
+func (j *Job) shownCase(ctx context.Context, x *rt.Exhaust) (*rt.Diff, error) {
+	var reply rt.ExhaustReply
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Exhaust: x}, &reply, harness.RunOptions{CPU: -1, Files: j.learned.pick(x.Records...)})
+	if err != nil || exit != nil || reply.Shown == nil {
+		return new(rt.Diff), err
+	}
+	return reply.Shown, nil
+}
+
+// barked finds the Diff that a harness's watchdog printed.
+func barked(text string) *rt.Diff {
+	_, rest, ok := strings.Cut(text, rt.BarkPrefix)
+	if !ok {
+		return nil
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	d := new(rt.Diff)
+	if json.Unmarshal([]byte(line), d) != nil {
+		return nil
+	}
+	return d
+}
+
+// fatalBudget is the time for making an input smaller that takes its process
+// down: every try needs a process.
+const fatalBudget = 4 * time.Second
+
+func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
+	v, err := rt.ParseValue(d.Args)
+	if err != nil {
+		return nil // there is no input to make smaller
+	}
+	path := filepath.Join(j.Env.Dir, "one-"+j.Candidate.ID)
+	defer os.Remove(path)
+	var failed error
+	ask := func(v rt.Value, q *rt.Replay, reply *rt.ReplayReply) *harness.Exit {
+		if failed = rt.WriteRecords(path, []rt.Record{{Args: v.Append(nil), Weight: 1}}); failed != nil {
+			return nil
+		}
+		q.Records = []string{"one"}
+		var exit *harness.Exit
+		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+		if err != nil && ctx.Err() != nil {
+			failed = err
+		}
+		return exit // other errors: it is not a record of the target's arguments
+	}
+	small, steps := rt.Minimise(v, func(v rt.Value) bool {
+		if failed != nil {
+			return false
+		}
+		exit := ask(v, &rt.Replay{Variant: j.idx, Panics: j.panics()}, nil)
+		return exit != nil && exit.Kind == kind && exit.Variant == j.idx
+	}, fatalBudget)
+	if failed != nil || steps == 0 {
+		return failed
+	}
+	first := 0
+	var reply rt.ReplayReply
+	if ask(small, &rt.Replay{Show: &first}, &reply) == nil && reply.Shown != nil {
+		got, kind := d.Got, d.Kind
+		*d = *reply.Shown
+		d.Got, d.Kind, d.Shrunk = got, kind, steps
+	}
+	return failed
+}
+
+// differs makes a finding of a difference.
+func (j *Job) differs(d *rt.Diff) *Finding {
+	if d == nil {
+		return nil
+	}
+	reasons := map[string]string{
+		"result": "it answers differently", "panic": "it panics differently", "argument": "it leaves the arguments differently",
+		"alias": "the memory that results and arguments share differs", "state": "it keeps state between calls", "race": "it answers differently when called from several goroutines",
+	}
+	reason := reasons[d.Kind]
+	if reason == "" {
+		reason = d.Kind
+	}
+	if d.Check != "" {
+		reason += ": " + d.Check
+	}
+	return &Finding{Status: beagle.Wrong, Reason: reason, Diff: d}
+}

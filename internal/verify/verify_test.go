@@ -1,0 +1,256 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// A catalogue is one original with the candidates that must be refused, and
+// those that must not.
+type catalogue struct {
+	env    *Env
+	corpus *beagle.Corpus
+	cases  []entry
+}
+
+type entry struct {
+	name, source string
+	check        string // that must refuse it, or "good"
+	says         string // in the reason, or the kind of the counterexample
+}
+
+var specs = map[string]string{"fib": "./p.Fib", "tag": "./p.Normalize", "list": "./p.Merge", "method": "./p.Reader.Next"}
+
+func load(t testing.TB, name string) *catalogue {
+	t.Helper()
+	ar, err := txtar.ParseFile(filepath.Join("testdata", "cheats", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "go.mod"), "module ex.com/cheats\n\ngo 1.24\n")
+	c := &catalogue{}
+	var lines string
+	for _, f := range ar.Files {
+		switch f.Name {
+		case "original.go", "rest.go":
+			put(t, filepath.Join(dir, "p", f.Name), string(f.Data))
+		case "corpus.jsonl":
+			lines = string(f.Data)
+		default:
+			head, _, _ := strings.Cut(strings.TrimPrefix(string(f.Data), "// "), "\n")
+			check, says, _ := strings.Cut(head, ":")
+			c.cases = append(c.cases, entry{f.Name, string(f.Data), check, strings.TrimSpace(says)})
+		}
+	}
+	c.env = environment(t, dir, specs[name])
+	c.corpus = &beagle.Corpus{Target: c.env.Unit.Target.ID()}
+	for _, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+		c.corpus.Train = append(c.corpus.Train, record(t, line))
+	}
+	return c
+}
+
+func environment(t testing.TB, dir, spec string) *Env {
+	t.Helper()
+	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := harness.NewBuilder(t.Context(), u, box, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Env{Unit: u, Builder: b, Box: box, Dir: t.TempDir()}
+}
+
+func put(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// record reads a line of JSON as the arguments of a call: objects become
+// pointers to structs whose strings are byte slices.
+func record(t testing.TB, line string) beagle.Record {
+	t.Helper()
+	var args []any
+	if err := json.Unmarshal([]byte(line), &args); err != nil {
+		t.Fatal(err)
+	}
+	top := rt.Value{Kind: rt.KindStruct}
+	for i, a := range args {
+		top.Names = append(top.Names, "A"+string(rune('0'+i)))
+		top.Elems = append(top.Elems, value(a, rt.KindString))
+	}
+	return beagle.Record{Args: top.Append(nil), Weight: 1, Source: "file"}
+}
+
+func value(a any, text rt.Kind) rt.Value {
+	switch a := a.(type) {
+	case string:
+		return rt.Value{Kind: text, Str: a}
+	case float64:
+		return rt.Value{Kind: rt.KindInt, Bits: uint64(int64(a))}
+	case []any:
+		v := rt.Value{Kind: rt.KindList}
+		for _, e := range a {
+			v.Elems = append(v.Elems, value(e, text))
+		}
+		return v
+	case map[string]any:
+		s := rt.Value{Kind: rt.KindStruct}
+		for _, name := range []string{"Data", "pos"} {
+			s.Names = append(s.Names, name)
+			s.Elems = append(s.Elems, value(a[name], rt.KindBytes))
+		}
+		return rt.Value{Kind: rt.KindPointer, Elems: []rt.Value{s}}
+	}
+	return rt.Value{Kind: rt.KindNil}
+}
+
+func (e *entry) candidate() beagle.Candidate { return beagle.NewCandidate(e.source, nil, nil) }
+
+// TestCatalogue: every cheat is refused by the check that should, and no good
+// candidate by any.
+func TestCatalogue(t *testing.T) {
+	for name := range specs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := load(t, name)
+			c.judge(t)
+		})
+	}
+}
+
+// judge reads all candidates, builds those that pass in one program, and gives
+// them the ladder as far as they must go.
+func (c *catalogue) judge(t *testing.T) {
+	vs := []harness.Variant{{ID: "original", Source: c.env.Unit.Target.Source}}
+	var built []entry
+	for _, e := range c.cases {
+		v, err := Static(t.Context(), c.env, e.candidate(), c.corpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.OK() && e.early() && !strings.Contains(e.says, "a result of the corpus") && e.says != "literal 196418" {
+			t.Errorf("%s: passed %s", e.name, e.check)
+		} else if !v.OK() {
+			e.expect(t, v)
+		} else {
+			vs = append(vs, harness.Variant{ID: e.name, Source: e.source})
+			built = append(built, e)
+		}
+	}
+	bin, err := c.env.Builder.Build(t.Context(), vs, harness.Link{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range built {
+		start := time.Now()
+		v, err := Quick(t.Context(), c.env, bin, i+1, e.candidate(), c.corpus)
+		if err != nil {
+			t.Fatalf("%s: %v", e.name, err)
+		}
+		t.Logf("%-22s quick %v %v", e.name, time.Since(start).Round(time.Millisecond), v.Status)
+		switch {
+		case !v.OK():
+			e.expect(t, v)
+		case e.check == "quick" || e.early():
+			t.Errorf("%s: passed %s: %+v", e.name, e.check, v.Checks)
+		default:
+			e.full(t, c, bin, i+1)
+		}
+	}
+}
+
+func (e *entry) early() bool {
+	return slices.Contains([]string{"parse", "types", "scope", "policy"}, e.check)
+}
+
+// full runs the rest of the ladder on the program at hand.
+func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
+	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
+		return k.Name == "compile" || k.Name == "fuzz" && e.check != "fuzz"
+	})
+	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
+		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 8 * time.Second, Race: -1}}
+	v, err := ladder.climb(t.Context(), j)
+	if err != nil {
+		t.Fatalf("%s: %v", e.name, err)
+	}
+	e.expect(t, v)
+	for _, k := range v.Checks {
+		t.Logf("   %-10s %v %7d cases %7.1f ms %s", k.Name, k.Passed, k.Cases, k.Millis, k.Note)
+	}
+}
+
+func (e *entry) expect(t *testing.T, v *beagle.Verdict) {
+	t.Helper()
+	kind := ""
+	if v.Counterexample != nil {
+		kind = v.Counterexample.Kind
+		t.Logf("%s: %s; want %s, got %s", e.name, v.Counterexample.Go, v.Counterexample.Want, v.Counterexample.Got)
+	}
+	switch {
+	case e.check == "good":
+		if !v.OK() {
+			t.Errorf("%s: refused by %s: %s %+v", e.name, v.Stage, v.Reason, v.Counterexample)
+		}
+	case v.OK():
+		t.Errorf("%s: passed everything, want %s", e.name, e.check)
+	case v.Stage != e.check:
+		t.Errorf("%s: refused by %s (%s), want %s", e.name, v.Stage, v.Reason, e.check)
+	case !strings.Contains(v.Reason, e.says) && kind != e.says:
+		t.Errorf("%s: refused with %q %s, want %q", e.name, v.Reason, kind, e.says)
+	}
+}
+
+// TestFull climbs the whole ladder as `beagle verify` does.
+func TestFull(t *testing.T) {
+	c := load(t, "tag")
+	c.corpus.Concurrent = os.Getenv("BEAGLE_RACE") != ""
+	for _, name := range []string{"table.go", "pair.go"} {
+		i := slices.IndexFunc(c.cases, func(e entry) bool { return e.name == name })
+		v, err := Full(context.Background(), c.env, c.cases[i].candidate(), c.corpus, Budget{Exhaust: 300 * time.Millisecond, Fuzz: 2 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range v.Checks {
+			t.Logf("%-10s %v %7d cases %7.1f ms %s", k.Name, k.Passed, k.Cases, k.Millis, k.Note)
+		}
+		if name == "table.go" && !v.OK() {
+			t.Errorf("%s: %s: %s", name, v.Stage, v.Reason)
+		}
+		if v.Counterexample != nil {
+			t.Log(v.Counterexample.Test)
+		}
+	}
+}
