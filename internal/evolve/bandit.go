@@ -7,12 +7,14 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// An arm is what is known of a mutator on this target.
+// An arm is what is known of a mutator on this target, apart from its gain,
+// which is for the model to say.
 type arm struct {
-	Prior float64 `json:"prior"` // highest Move.Weight seen
-	OK    float64 `json:"ok"`    // candidates with it that behave
-	Bad   float64 `json:"bad"`   // its share of the blame for those that do not
-	None  int     `json:"none"`  // times that it fitted nowhere
+	Prior  float64 `json:"prior"`  // highest Move.Weight seen
+	Params int     `json:"params"` // parameters seen at one site
+	OK     float64 `json:"ok"`     // candidates with it that behave
+	Bad    float64 `json:"bad"`    // its share of the blame for those that do not
+	None   int     `json:"none"`   // times that it fitted nowhere
 }
 
 // A ledger is what a kind of proposal has earned.
@@ -26,6 +28,7 @@ func (s *Search) arm(mutator string) *arm {
 	if a == nil {
 		a = &arm{}
 		s.Arms[mutator] = a
+		s.fitted = nil
 	}
 	return a
 }
@@ -39,12 +42,6 @@ func (s *Search) ledger(k Kind) *ledger {
 	return l
 }
 
-func (a *arm) refused() { a.None++ }
-
-// behaves is the probability that a step of this mutator leaves a candidate
-// correct: most rewrites do, so the prior is 5 of 6.
-func (a *arm) behaves() float64 { return (a.OK + 0.5) / (a.OK + a.Bad + 0.6) }
-
 // tested reports whether anything was learned of it yet.
 func (a *arm) tested() bool { return a.OK+a.Bad > 0 }
 
@@ -52,8 +49,16 @@ func (a *arm) tested() bool { return a.OK+a.Bad > 0 }
 // deserve.
 func (a *arm) priorGain() float64 { return min(0.4, 0.5*math.Log1p(a.Prior)) }
 
+// behaves is the probability that a step of this mutator leaves a candidate
+// correct. A mutator that is new is taken to be like the others on this
+// target.
+func (s *Search) behaves(mutator string) float64 {
+	const trust = 0.6 // in the others, as a number of observations; little, because mutators behave always or never
+	a := s.arm(mutator)
+	return (a.OK + trust*s.model().usual) / (a.OK + a.Bad + trust)
+}
+
 // credit books an outcome on the mutators of its new steps and on its kind.
-// What they gained is for the model to find out.
 func (s *Search) credit(p Proposal, o *Outcome) {
 	s.creditKind(p, o)
 	steps := newSteps(s.index[p.Parent], o.Candidate.Steps)
@@ -73,22 +78,14 @@ func newSteps(parent *Member, steps []beagle.Step) []beagle.Step {
 
 // blame shares out a failure by how suspicious each mutator was before.
 func (s *Search) blame(steps []beagle.Step) {
-	total := 0.0
-	for _, st := range steps {
-		total += 1 - s.arm(st.Mutator).behaves()
-	}
-	shares := make([]float64, len(steps))
+	total, shares := 0.0, make([]float64, len(steps))
 	for i, st := range steps {
-		shares[i] = (1 - s.arm(st.Mutator).behaves()) / total
+		shares[i] = 1 - s.behaves(st.Mutator) + 1e-6
+		total += shares[i]
 	}
 	for i, st := range steps {
-		s.arm(st.Mutator).Bad += shares[i]
+		s.arm(st.Mutator).Bad += shares[i] / total
 	}
-}
-
-// without returns the steps that are not in the other list.
-func without(steps, other []beagle.Step) []beagle.Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(st beagle.Step) bool { return slices.Contains(other, st) })
 }
 
 // neutral is how much slower than its parent a candidate may be and still be a
@@ -104,12 +101,16 @@ func (s *Search) creditKind(p Proposal, o *Outcome) {
 	}
 	sc := score(&o.Verdict)
 	switch {
-	case sc > s.Best().Score+0.02:
+	case sc > s.Best().Score+news:
 		l.Earned++
-	case sc > s.index[p.Parent].Score-neutral:
+	case p.Kind != Prune && sc > s.index[p.Parent].Score-neutral:
 		l.Earned += 0.3
 	}
 }
 
 // worth is what a try of a kind is expected to earn.
 func (l *ledger) worth() float64 { return (l.Earned + 1) / (l.Tries + 2) }
+
+func (m *Member) has(mutator string) bool {
+	return slices.ContainsFunc(m.Steps, func(st beagle.Step) bool { return st.Mutator == mutator })
+}

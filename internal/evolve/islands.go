@@ -7,18 +7,18 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// maxStack is how many unjudged moves a proposal stacks at most; crosses and
-// prunes replay steps that were judged before, and may be longer.
+// maxStack is how many unjudged moves a proposal stacks at most; maxCross is
+// how many judged steps it takes over from other lineages.
 const (
-	maxStack  = 4
-	maxReplay = 10
+	maxStack = 4
+	maxCross = 12
 )
 
 // onIsland returns a new idea of an island.
 func (s *Search) onIsland(island int) (Proposal, bool) {
-	for _, k := range s.kinds(island) {
+	for _, k := range s.kinds() {
 		p, ok := s.tryKind(k, island)
-		if ok && !s.Asked[p.key()] {
+		if ok {
 			p.Island, p.Kind = island, k
 			return p, true
 		}
@@ -40,127 +40,149 @@ func (s *Search) tryKind(k Kind, island int) (Proposal, bool) {
 	return s.grow(island, maxStack)
 }
 
-// kinds returns all kinds in a drawn order: by what they earned here, by the
-// island's character, and by how far the search is.
-func (s *Search) kinds(island int) []Kind {
-	weights := map[Kind]float64{Step: 0.5, Stack: 2, Cross: 1, Sibling: 0.5, Prune: 0}
+// kinds returns all kinds in a drawn order: by how far the search is and by
+// what they have earned. First moves must be known, then their combinations
+// tried, and in the end what was not needed taken away.
+func (s *Search) kinds() []Kind {
+	weight := map[Kind]float64{Step: 0.5, Stack: 2, Cross: 1.5, Sibling: 0.2}
 	progress := float64(s.Spent+len(s.Pending)) / float64(s.Config.Budget)
 	switch {
-	case progress < 0.2:
-		weights[Cross], weights[Sibling] = 0, 0
+	case progress < 0.4:
+		weight[Cross], weight[Sibling] = 0, 0
 	case progress > 0.8:
-		weights[Prune] = 4
-	case progress > 0.5:
-		weights[Prune] = 1
+		weight[Prune] = 3
+	case progress > 0.6:
+		weight[Prune] = 0.5
 	}
-	if island == 0 { // one island stays careful: it judges each step alone
-		weights[Step], weights[Stack] = 2, 0.5
-	}
-	order := []Kind{Step, Stack, Cross, Sibling, Prune}
 	draw := map[Kind]float64{}
+	order := []Kind{Step, Stack, Cross, Sibling, Prune}
 	for _, k := range order {
-		w := weights[k] * s.ledger(k).worth()
-		draw[k] = s.rng.ExpFloat64() / (w + 1e-6) // exponential race: the first is k with probability proportional to w
+		// A race of exponential clocks: k is first with a probability
+		// proportional to its rate.
+		draw[k] = s.rng.ExpFloat64() / (weight[k]*s.ledger(k).worth() + 1e-6)
 	}
 	slices.SortStableFunc(order, func(a, b Kind) int { return compare(draw[a], draw[b]) })
 	return order
 }
 
-// grow stacks untried moves on a member of the island.
-func (s *Search) grow(island, depth int) (Proposal, bool) {
-	for _, m := range s.parents(island) {
-		if p, ok := s.growOn(m, depth); ok {
-			return p, true
-		}
-	}
-	return Proposal{}, false
-}
-
-// parents are the elites in the order in which to try them: drawn, the fast
-// ones more likely first, those that were asked often less.
+// parents are the elites of an island in the order in which to try them:
+// drawn, the fast ones more likely first, those that carry many steps too,
+// because they are further on the way to a combination, those that were asked
+// often less.
 func (s *Search) parents(island int) []*Member {
 	elites := s.elites(island)
-	top := best(elites).Score
+	if shun := s.shunned(island); shun != "" {
+		elites = slices.DeleteFunc(elites, func(m *Member) bool { return m.has(shun) })
+	}
+	top := math.Inf(-1)
+	for _, m := range elites {
+		top = max(top, m.Score)
+	}
 	draw := map[*Member]float64{}
 	for _, m := range elites {
-		w := math.Exp((m.Score-top)/0.1) / float64(1+m.Asked)
+		w := math.Exp((m.Score-top)/0.07+0.1*float64(len(m.Steps))) / float64(1+m.Asked)
 		draw[m] = s.rng.ExpFloat64() / (w + 1e-9)
 	}
 	slices.SortStableFunc(elites, func(a, b *Member) int { return compare(draw[a], draw[b]) })
 	return elites
 }
 
-// An option is a mutator that could come next on a member, with its best
-// untried move there.
+// shunned is the mutator that an island must do without: when the search
+// stands still, the last island looks for what the most profitable step of the
+// best candidate may exclude.
+func (s *Search) shunned(island int) string {
+	if s.Stale == 0 || island == 0 || island != s.Config.Islands-1 {
+		return ""
+	}
+	top, name := 0.1, ""
+	for _, st := range s.Best().Steps {
+		if g := s.gain(st.Mutator); g > top {
+			top, name = g, st.Mutator
+		}
+	}
+	return name
+}
+
+// grow stacks up to depth untried moves on a member of the island.
+func (s *Search) grow(island, depth int) (Proposal, bool) {
+	for _, m := range s.parents(island) {
+		for _, p := range s.growOn(m, depth, s.shunned(island)) {
+			if !s.Asked[p.key()] {
+				m.Asked++
+				return p, true
+			}
+		}
+	}
+	return Proposal{}, false
+}
+
+// growOn returns at most one proposal. A stack of d moves is worth d moves if
+// it behaves: it ends where one more would cost more than it adds. A suspect
+// goes alone.
+func (s *Search) growOn(m *Member, depth int, shun string) []Proposal {
+	opts := s.options(m, shun)
+	if len(opts) == 0 {
+		return nil
+	}
+	m.Tried = append(m.Tried, opts[0].move)
+	mv := m.Moves[opts[0].move]
+	p := Proposal{Parent: m.ID, Move: &mv}
+	if s.behaves(mv.Mutator) < 0.6 {
+		return []Proposal{p}
+	}
+	for d := 1; d < min(depth, len(opts)); d++ {
+		if s.behaves(opts[d].mutator) < float64(d)/float64(d+1) {
+			break
+		}
+		p.Then = append(p.Then, Wish{Mutator: opts[d].mutator})
+	}
+	return []Proposal{p}
+}
+
+// An option is a mutator that could come next on a member, with one of its
+// untried moves there.
 type option struct {
 	mutator string
 	move    int // index into the member's Moves
 	value   float64
 }
 
-func (s *Search) growOn(m *Member, depth int) (Proposal, bool) {
-	opts := s.options(m)
-	if len(opts) == 0 {
-		return Proposal{}, false
-	}
-	first := opts[0]
-	m.Tried = append(m.Tried, first.move)
-	m.Asked++
-	p := Proposal{Parent: m.ID, Move: &m.Moves[first.move]}
-	mv := m.Moves[first.move]
-	p.Move = &mv
-	for d := 1; d < depth && d < len(opts); d++ {
-		// A stack of d is worth d moves if it behaves: stop where one more
-		// would cost more than it adds.
-		if s.arm(opts[d].mutator).behaves() < float64(d)/float64(d+1) {
-			break
-		}
-		p.Then = append(p.Then, Wish{Mutator: opts[d].mutator})
-	}
-	return p, true
-}
+// hopeless is the probability of behaving below which a mutator is given up.
+const hopeless = 0.35
 
 // options are what could come next on a member, the most promising first.
-func (s *Search) options(m *Member) []option {
+func (s *Search) options(m *Member, shun string) []option {
 	var out []option
 	at := map[string]int{}
 	for i, mv := range m.Moves {
-		if slices.Contains(m.Tried, i) {
+		if mv.Mutator == shun || slices.Contains(m.Tried, i) || s.behaves(mv.Mutator) < hopeless || s.arm(mv.Mutator).None > 3 {
 			continue
 		}
 		j, seen := at[mv.Mutator]
-		if !seen {
+		switch {
+		case !seen:
 			at[mv.Mutator] = len(out)
-			out = append(out, option{mutator: mv.Mutator, move: i})
-		} else if s.rng.Float64()*mv.Weight > s.rng.Float64()*m.Moves[out[j].move].Weight {
+			out = append(out, option{mutator: mv.Mutator, move: i, value: s.value(m, mv.Mutator)})
+		case s.rng.Float64()*mv.Weight > s.rng.Float64()*m.Moves[out[j].move].Weight:
 			out[j].move = i
 		}
 	}
-	out = slices.DeleteFunc(out, func(o option) bool {
-		a := s.arm(o.mutator)
-		return a.behaves() < 0.35 || a.None > 3
-	})
-	for i := range out {
-		out[i].value = s.value(m, out[i].mutator)
-	}
-	slices.SortStableFunc(out, func(a, b option) int { return -compare(a.value, b.value) })
+	slices.SortStableFunc(out, func(a, b option) int { return compare(b.value, a.value) })
 	return out
 }
 
 // value is a drawn estimate of what a mutator would add to a member. What was
-// never tested comes first, in the order of the rule authors' estimates, and
-// what is just being tested waits for the result.
+// never tested comes first, and what is just being tested waits for the
+// result.
 func (s *Search) value(m *Member, mutator string) float64 {
-	a := s.arm(mutator)
-	v := s.draw(mutator) + math.Log(a.behaves())*0.2
-	if !a.tested() {
-		v += 0.15
+	v := s.draw(mutator) + 0.1*math.Log(s.behaves(mutator))
+	if !s.arm(mutator).tested() {
+		v += 0.2
 	}
-	v -= 0.15 * float64(s.pendingWith(mutator))
-	if slices.ContainsFunc(m.Steps, func(st beagle.Step) bool { return st.Mutator == mutator }) {
+	if m.has(mutator) {
 		v -= 0.15
 	}
-	return v
+	return v - 0.3*float64(s.pendingWith(mutator))
 }
 
 func (s *Search) pendingWith(mutator string) int {
@@ -173,42 +195,61 @@ func (s *Search) pendingWith(mutator string) int {
 	return n
 }
 
-// cross puts the steps of a mate on top of a member of the island. The mate
-// may live anywhere; steps that were seen to cost are left out.
+// cross takes over steps from all other lineages at once: of those that were
+// seen to behave, the ones whose drawn gain is not negative. Steps that do
+// nothing yet come along, since what they are worth together is not known.
 func (s *Search) cross(island int) (Proposal, bool) {
+	shun := s.shunned(island)
 	for _, m := range s.parents(island) {
-		var found Proposal
-		most := 0.0
-		for _, mate := range s.Members {
-			wishes := s.transplant(m, mate)
-			if len(wishes) == 0 {
-				continue
-			}
-			v := 0.1 * s.rng.Float64()
-			for _, w := range wishes {
-				v += s.gain(w.Mutator) + 0.03
-			}
-			p := Proposal{Parent: m.ID, Mate: mate.ID, Then: wishes}
-			if v > most && !s.Asked[p.key()] {
-				found, most = p, v
-			}
+		if s.rng.Float64() < 0.2 {
+			m = s.index[s.Root]
 		}
-		if most > 0 {
+		p := Proposal{Parent: m.ID, Then: s.transplants(m, shun)}
+		if len(p.Then) > 0 && !s.Asked[p.key()] {
 			m.Asked++
-			return found, true
+			return p, true
 		}
 	}
 	return Proposal{}, false
 }
 
-// transplant are the steps of the mate that the member lacks and that are not
-// known to cost.
-func (s *Search) transplant(m, mate *Member) []Wish {
+func (s *Search) transplants(m *Member, shun string) []Wish {
+	type transplant struct {
+		step beagle.Step
+		gain float64
+	}
+	var ts []transplant
+	for _, st := range s.proven() {
+		if st.Mutator == shun || m.has(st.Mutator) {
+			continue
+		}
+		if g := s.draw(st.Mutator); g > -0.03 {
+			ts = append(ts, transplant{st, g})
+		}
+	}
+	slices.SortStableFunc(ts, func(a, b transplant) int { return compare(b.gain, a.gain) })
 	var out []Wish
-	for _, st := range without(mate.Steps, m.Steps) {
-		has := slices.ContainsFunc(m.Steps, func(o beagle.Step) bool { return o.Mutator == st.Mutator && o.Site == st.Site })
-		if !has && s.gain(st.Mutator) > -0.03 && len(out) < maxReplay {
-			out = append(out, wish(st))
+	for _, t := range ts[:min(len(ts), maxCross)] {
+		out = append(out, wish(t.step))
+	}
+	return out
+}
+
+// proven are the steps that members took: of each mutator the one of its best
+// member, in the order in which mutators were first seen to behave.
+func (s *Search) proven() []beagle.Step {
+	var out []beagle.Step
+	at, from := map[string]int{}, map[string]float64{}
+	for _, m := range s.Members {
+		for _, st := range m.Steps {
+			i, seen := at[st.Mutator]
+			switch {
+			case !seen:
+				at[st.Mutator], from[st.Mutator] = len(out), m.fitness()
+				out = append(out, st)
+			case m.fitness() > from[st.Mutator]:
+				out[i], from[st.Mutator] = st, m.fitness()
+			}
 		}
 	}
 	return out
@@ -216,44 +257,56 @@ func (s *Search) transplant(m, mate *Member) []Wish {
 
 func wish(st beagle.Step) Wish { return Wish{Mutator: st.Mutator, Site: st.Site, Param: st.Param} }
 
-// sibling makes a good member's lineage again with another parameter at the
-// site where its last proposal began.
+// sibling makes a member again with another parameter at one of its steps, the
+// most profitable first: one that was seen elsewhere, or one that was not.
 func (s *Search) sibling(island int) (Proposal, bool) {
 	for _, m := range s.parents(island) {
-		parent := s.index[m.Parent]
-		if m.First == nil || parent == nil {
-			continue
-		}
-		for i, mv := range parent.Moves {
-			if mv.Mutator != m.First.Mutator || mv.Site != m.First.Site || slices.Contains(parent.Tried, i) {
-				continue
+		for _, i := range s.byGain(m.Steps) {
+			for _, w := range s.others(m.Steps[len(m.Steps)-1-i]) {
+				p := s.replay(m, nil)
+				p.Then[len(m.Steps)-1-i] = w
+				if !s.Asked[p.key()] {
+					m.Asked++
+					return p, true
+				}
 			}
-			parent.Tried = append(parent.Tried, i)
-			p := Proposal{Parent: parent.ID, Mate: m.ID, Move: &mv}
-			for _, st := range newSteps(parent, m.Steps)[1:] {
-				p.Then = append(p.Then, wish(st))
-			}
-			return p, true
 		}
 	}
 	return Proposal{}, false
 }
 
+// others are the other parameters that a step could have.
+func (s *Search) others(st beagle.Step) []Wish {
+	var known []string
+	for _, m := range s.Members {
+		for _, o := range m.Steps {
+			if o.Mutator == st.Mutator && !slices.Contains(known, o.Param) {
+				known = append(known, o.Param)
+			}
+		}
+	}
+	var out []Wish
+	if len(known) < s.arm(st.Mutator).Params {
+		out = append(out, Wish{Mutator: st.Mutator, Site: st.Site, Not: known})
+	}
+	for _, param := range known {
+		if param != st.Param {
+			out = append(out, Wish{Mutator: st.Mutator, Site: st.Site, Param: param})
+		}
+	}
+	return out
+}
+
 // prune makes the best candidate again without some of its steps: first
-// without all that seem to have bought nothing, then without one at a time,
-// the least valuable first.
+// without all that seem to buy nothing, then without the poorer half, then
+// without one at a time.
 func (s *Search) prune() (Proposal, bool) {
 	b := s.Best()
-	if len(b.Steps) < 2 {
+	if len(b.Steps) < 2 || b.Score < 0.05 {
 		return Proposal{}, false
 	}
-	order := make([]int, len(b.Steps))
-	for i := range order {
-		order[i] = i
-	}
-	worth := func(i int) float64 { return s.gain(b.Steps[i].Mutator) }
-	slices.SortStableFunc(order, func(i, j int) int { return compare(worth(i), worth(j)) })
-	cheap := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return worth(i) > 0.02 })
+	order := s.byGain(b.Steps)
+	cheap := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(b.Steps[i].Mutator) > 1.5*perStep })
 	tries := [][]int{cheap, order[:len(order)/2]}
 	for _, i := range order {
 		tries = append(tries, []int{i})
@@ -262,15 +315,30 @@ func (s *Search) prune() (Proposal, bool) {
 		if len(drop) == 0 || len(drop) == len(b.Steps) {
 			continue
 		}
-		p := Proposal{Parent: s.Root, Mate: b.ID}
-		for i, st := range b.Steps {
-			if !slices.Contains(drop, i) {
-				p.Then = append(p.Then, wish(st))
-			}
-		}
-		if !s.Asked[p.key()] {
+		if p := s.replay(b, drop); !s.Asked[p.key()] {
 			return p, true
 		}
 	}
 	return Proposal{}, false
+}
+
+// byGain are the indices of the steps, the least profitable first.
+func (s *Search) byGain(steps []beagle.Step) []int {
+	order := make([]int, len(steps))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return compare(s.gain(steps[i].Mutator), s.gain(steps[j].Mutator)) })
+	return order
+}
+
+// replay makes a member again from the original, without the steps to drop.
+func (s *Search) replay(m *Member, drop []int) Proposal {
+	p := Proposal{Parent: s.Root, Mate: m.ID}
+	for i, st := range m.Steps {
+		if !slices.Contains(drop, i) {
+			p.Then = append(p.Then, wish(st))
+		}
+	}
+	return p
 }

@@ -246,6 +246,12 @@ func (w *world) evaluate(p Proposal) Outcome {
 		if wish.Param != "" {
 			fmt.Sscan(wish.Param, &param)
 		}
+		for range 20 { // until it is one that the wish does not exclude
+			if !slices.Contains(wish.Not, fmt.Sprint(param)) {
+				break
+			}
+			param = r.IntN(m.params)
+		}
 		take(wish.Mutator, param)
 	}
 	if len(steps) == 0 {

@@ -16,14 +16,15 @@ import (
 // It is made anew from the members whenever they changed, and not part of the
 // state.
 type model struct {
-	at   map[string]int
-	mean []float64
-	sd   []float64
+	usual float64 // share of the mutators that leave candidates correct
+	at    map[string]int
+	mean  []float64
+	sd    []float64
 }
 
 const (
 	misfit = 0.08 // how far scores lie from the sum of the parts: interaction, noise
-	belief = 0.12 // how far gains lie from the rule authors' estimates
+	belief = 0.16 // how far gains lie from the rule authors' estimates
 )
 
 // fit computes the posterior of the coefficients.
@@ -33,6 +34,7 @@ func fit(members []*Member, arms map[string]*arm) *model {
 	for i, n := range names {
 		m.at[n] = i
 	}
+	m.usual = usual(names, arms)
 	prec, rhs := square(len(names)), make([]float64, len(names))
 	for i, n := range names {
 		prec[i][i] = 1 / (belief * belief)
@@ -55,6 +57,20 @@ func fit(members []*Member, arms map[string]*arm) *model {
 		m.sd[i] = math.Sqrt(max(0, inv[i][i]))
 	}
 	return m
+}
+
+// usual is how many of the mutators that were tested behave; five of six are
+// expected before any was.
+func usual(names []string, arms map[string]*arm) float64 {
+	good, bad := 2.5, 0.5
+	for _, n := range names {
+		if a := arms[n]; a.OK > 0 {
+			good++
+		} else {
+			bad += min(1, a.Bad)
+		}
+	}
+	return good / (good + bad)
 }
 
 // used are the mutators of the steps, each once.

@@ -49,19 +49,21 @@ type Kind string
 const (
 	Step    Kind = "step"    // one move
 	Stack   Kind = "stack"   // several moves before any is judged
-	Cross   Kind = "cross"   // the steps of another candidate on top of this one
-	Sibling Kind = "sibling" // the same lineage with another choice at one site
+	Cross   Kind = "cross"   // steps of other lineages on top of a candidate
+	Sibling Kind = "sibling" // a candidate with another parameter at one step
 	Prune   Kind = "prune"   // a good candidate without some of its steps
 )
 
 // A Wish is a step that a proposal wants taken wherever it fits: at the site
 // with this label if there is one, else at any site that the mutator finds;
-// with the parameter of this label if there is one, else with any. The choice
-// is drawn from the proposal's seed. A wish that fits nowhere is left out.
+// with the parameter of this label if there is one, else with any whose label
+// is not in Not. The choice is drawn from the proposal's seed. A wish that fits
+// nowhere is left out.
 type Wish struct {
-	Mutator string `json:"mutator"`
-	Site    string `json:"site,omitempty"`
-	Param   string `json:"param,omitempty"`
+	Mutator string   `json:"mutator"`
+	Site    string   `json:"site,omitempty"`
+	Param   string   `json:"param,omitempty"`
+	Not     []string `json:"not,omitempty"`
 }
 
 // A Proposal is a candidate to make: the first move on the parent, exactly,
@@ -72,7 +74,7 @@ type Proposal struct {
 	Island     int          `json:"island"`
 	Kind       Kind         `json:"kind"`
 	Parent     string       `json:"parent"`         // candidate ID
-	Mate       string       `json:"mate,omitempty"` // candidate whose steps are taken over
+	Mate       string       `json:"mate,omitempty"` // candidate that is made again, for siblings and prunes; the parent is the original then
 	Move       *beagle.Move `json:"move,omitempty"` // nil when wishes are all
 	Then       []Wish       `json:"then,omitempty"`
 	Seed       uint64       `json:"seed"`
@@ -105,6 +107,7 @@ type state struct {
 	Next       int              `json:"next"`   // ID of the next proposal
 	Spent      int              `json:"spent"`  // budget used
 	Barren     int              `json:"barren"` // outcomes in a row that cost nothing
+	Stale      int              `json:"stale"`  // times told in a row without a new best
 	Ended      bool             `json:"ended"`  // nothing is left to try
 	Pending    []Proposal       `json:"pending"`
 	Root       string           `json:"root"`    // candidate ID of the original
@@ -122,17 +125,15 @@ type state struct {
 
 // A Member is a candidate of the population.
 type Member struct {
-	ID      string        `json:"id"`
-	Steps   []beagle.Step `json:"steps,omitempty"`
-	Moves   []beagle.Move `json:"moves,omitempty"`
-	Tried   []int         `json:"tried,omitempty"` // indices into Moves
-	Score   float64       `json:"score"`           // logarithm of the conservative end of the ratio
-	Island  int           `json:"island"`          // where it arrived
-	Cell    string        `json:"cell"`
-	Asked   int           `json:"asked"`            // proposals made from it
-	Parent  string        `json:"parent,omitempty"` // of the proposal
-	First   *beagle.Move  `json:"first,omitempty"`  // of the proposal
-	OfPrune bool          `json:"of_prune,omitempty"`
+	ID     string        `json:"id"`
+	Steps  []beagle.Step `json:"steps,omitempty"`
+	Moves  []beagle.Move `json:"moves,omitempty"`
+	Tried  []int         `json:"tried,omitempty"` // indices into Moves
+	Score  float64       `json:"score"`           // logarithm of the conservative end of the ratio
+	Island int           `json:"island"`          // where it arrived
+	Kind   Kind          `json:"kind,omitempty"`  // of the proposal that it came of
+	Cell   string        `json:"cell"`
+	Asked  int           `json:"asked"` // proposals made from it
 }
 
 // New starts a search. The first thing it must be told is the original, with
@@ -227,7 +228,7 @@ func (s *Search) join(m *Member) {
 	s.fitted = nil
 	for _, mv := range m.Moves {
 		a := s.arm(mv.Mutator)
-		a.Prior = max(a.Prior, mv.Weight)
+		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
 	}
 }
 
@@ -241,7 +242,10 @@ func score(v *beagle.Verdict) float64 {
 }
 
 // perStep is what a step must buy to be worth reading.
-const perStep = 0.005
+const perStep = 0.01
+
+// news is how much faster a new best must be to change the course.
+const news = 0.02
 
 func (m *Member) fitness() float64 { return m.Score - perStep*float64(len(m.Steps)) }
 
@@ -322,6 +326,7 @@ const barrenLimit = 100
 // Tell says what became of proposals, in any order, all or some of those that
 // are pending. It is an error to tell of one that is not.
 func (s *Search) Tell(outcomes []Outcome) error {
+	before := s.Best().Score
 	sorted := slices.Clone(outcomes)
 	slices.SortStableFunc(sorted, func(a, b Outcome) int { return a.Proposal - b.Proposal })
 	for i := range sorted {
@@ -331,12 +336,15 @@ func (s *Search) Tell(outcomes []Outcome) error {
 		}
 		s.learn(p, &sorted[i])
 	}
+	s.fitted = nil
+	s.Stale++
+	if s.Best().Score > before+news {
+		s.Stale = 0
+	}
 	if s.Config.Strategy == Islands {
 		s.migrate()
 	}
-	if s.Barren > barrenLimit {
-		s.Ended = true
-	}
+	s.Ended = s.Ended || s.Barren > barrenLimit
 	return nil
 }
 
@@ -356,7 +364,7 @@ func (s *Search) learn(p Proposal, o *Outcome) {
 	if c.ID == "" || o.Verdict.Status == beagle.Duplicate || s.Seen[c.ID] {
 		s.Barren++
 		if c.ID == "" && p.Move != nil {
-			s.arm(p.Move.Mutator).refused()
+			s.arm(p.Move.Mutator).None++
 		}
 		return
 	}
@@ -368,7 +376,7 @@ func (s *Search) learn(p Proposal, o *Outcome) {
 		return
 	}
 	m := newMember(c, o.Verdict, o.Moves)
-	m.Island, m.Parent, m.First, m.OfPrune = p.Island, p.Parent, p.Move, p.Kind == Prune
+	m.Island, m.Kind = p.Island, p.Kind
 	s.join(m)
 	s.Archives[p.Island].place(m, s.index)
 	if s.Config.Strategy == Greedy {
