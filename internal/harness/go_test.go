@@ -57,10 +57,7 @@ func TestAssembly(t *testing.T) {
 }
 
 func TestFuzzBinary(t *testing.T) {
-	f := load(t, "./sum.Sum", map[string]string{
-		"sum/sum.go":      sumFile,
-		"sum/sum_test.go": "package sum\n\nimport \"testing\"\n\nfunc TestOwn(t *testing.T) { t.Fatal(\"the package's own tests run\") }\n",
-	})
+	f := sum(t)
 	path, err := f.b.Fuzz(t.Context(), f.variants(f.edit(t, "x*3 + 1", "x*3 + x&1 + 1 - x&1")))
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +82,7 @@ func TestFuzzBinary(t *testing.T) {
 }
 
 func TestRace(t *testing.T) {
-	f := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile})
+	f := sum(t)
 	racy := f.edit(t, "t := 0", "calls++\n\tt := 0") + "\nvar calls int\n"
 	bin, err := f.b.Build(t.Context(), f.variants(racy), Link{Race: true})
 	if err != nil && strings.Contains(err.Error(), "needs cgo and a C compiler") {

@@ -12,9 +12,18 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
+var scratch string // of all tests together
+
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "harness")
+	if err != nil {
+		panic(err)
+	}
+	scratch = dir
+	status := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(status)
 }
 
 // A fixture is a target in a module of its own.
@@ -27,7 +36,10 @@ type fixture struct {
 // load writes a module whose files are given as "path": "text".
 func load(t testing.TB, spec string, files map[string]string) *fixture {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp(scratch, "module")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if files["go.mod"] == "" {
 		files["go.mod"] = "module ex.com/hx\n\ngo 1.24\n"
 	}
@@ -44,12 +56,25 @@ func load(t testing.TB, spec string, files map[string]string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewBuilder(t.Context(), u, box, t.TempDir())
+	b, err := NewBuilder(t.Context(), u, box, filepath.Join(dir, "build"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &fixture{u, box, b}
 }
+
+var shared *fixture
+
+// sum is the target of sumFile, loaded once for all tests.
+func sum(t testing.TB) *fixture {
+	t.Helper()
+	if shared == nil {
+		shared = load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile, "sum/sum_test.go": ownTest})
+	}
+	return shared
+}
+
+const ownTest = "package sum\n\nimport \"testing\"\n\nfunc TestOwn(t *testing.T) { t.Fatal(\"the package's own tests run\") }\n"
 
 func (f *fixture) variants(candidates ...string) []Variant {
 	vs := []Variant{{ID: "original", Source: f.u.Target.Source}}
@@ -143,7 +168,7 @@ type sumArgs struct {
 }
 
 func TestBuildDropsWhatDoesNotCompile(t *testing.T) {
-	f := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile})
+	f := sum(t)
 	good := f.edit(t, "i < n", "i < n && i < len(s)")
 	vs := f.variants(good, f.edit(t, "return t", "return u"), good, f.edit(t, "t := 0", "var big [1 << 60]int\n\tbig[n]++\n\tt := big[n/2]"))
 	bin, err := f.b.Build(t.Context(), vs, Link{FuncAlign: 64})
@@ -171,7 +196,7 @@ func TestBuildDropsWhatDoesNotCompile(t *testing.T) {
 }
 
 func TestRunTellsHowAVersionEnded(t *testing.T) {
-	f := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile})
+	f := sum(t)
 	body := "t := 0\n\tif len(s) == 5 {\n\t\t%s\n\t}"
 	tests := []struct{ kind, detail, code string }{
 		{Hang, "", "for len(s) == 5 {\n}"},
@@ -213,7 +238,7 @@ func TestRunTellsHowAVersionEnded(t *testing.T) {
 }
 
 func TestRunReportsABadRequest(t *testing.T) {
-	f := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile})
+	f := sum(t)
 	bin := f.build(t, Link{})
 	exit, err := bin.Run(t.Context(), f.box, &rt.Request{}, nil, RunOptions{CPU: -1})
 	if exit != nil || err == nil || !strings.Contains(err.Error(), "nothing to do") {
@@ -222,7 +247,7 @@ func TestRunReportsABadRequest(t *testing.T) {
 }
 
 func TestRelink(t *testing.T) {
-	f := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile})
+	f := sum(t)
 	bin := f.build(t, Link{FuncAlign: 64}, f.edit(t, "x*3 + 1", "x + x + x + 1"))
 	calls := records(t, sumArgs{[]int{1, 2, 3}, 2})
 	seen := map[string]bool{}

@@ -136,23 +136,19 @@ func (s *frame) isSelf(p *types.Package) bool { return p.Path()+rtDir == s.rtPat
 // version writes the functions that call one version. The one-call function
 // is never inlined and returns the results: a small target may be inlined
 // into it as into any caller, but nothing that it computes is folded away.
+// Eval goes through it too, so that what is checked is what is timed.
 func (s *frame) version(i int) string {
-	sfx := suffix(i)
-	call := fmt.Sprintf(s.call, sfx)
-	var b strings.Builder
-	ret, evalTo := "", ""
+	sfx, ret, to := suffix(i), "", ""
 	if n := len(s.results); n > 0 {
-		ret = "return "
 		fields := make([]string, n)
 		for k := range fields {
 			fields[k] = "r.R" + strconv.Itoa(k)
 		}
-		evalTo = strings.Join(fields, ", ") + " = "
+		ret, to = "return ", strings.Join(fields, ", ")+" = "
 	}
-	fmt.Fprintf(&b, "//go:noinline\nfunc beagleOne%s(a *beagleArgs) (%s) { %s%s }\n", sfx, strings.Join(s.results, ", "), ret, call)
-	fmt.Fprintf(&b, "func beagleEval%s(a *beagleArgs, r *beagleResults) { %s%s }\n", sfx, evalTo, call)
-	fmt.Fprintf(&b, "func beagleTime%s(a []beagleArgs) { for i := range a { beagleOne%s(&a[i]) } }\n\n", sfx, sfx)
-	return b.String()
+	return fmt.Sprintf("//go:noinline\nfunc beagleOne%s(a *beagleArgs) (%s) { %s%s }\n", sfx, strings.Join(s.results, ", "), ret, fmt.Sprintf(s.call, sfx)) +
+		fmt.Sprintf("func beagleEval%s(a *beagleArgs, r *beagleResults) { %sbeagleOne%s(a) }\n", sfx, to, sfx) +
+		fmt.Sprintf("func beagleTime%s(a []beagleArgs) { for i := range a { beagleOne%s(&a[i]) } }\n\n", sfx, sfx)
 }
 
 // versionLines is how many lines version writes.
