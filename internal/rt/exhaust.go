@@ -1,10 +1,8 @@
 package rt
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"time"
 )
@@ -91,6 +89,8 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster[A, R], error) {
 		return nil, err
 	}
 	x.v = reflect.ValueOf(&x.a).Elem()
+	x.plain = coderFor[A]().flat
+	x.slots = slotsOf(x.v.Type())
 	return x, nil
 }
 
@@ -113,8 +113,10 @@ type exhauster[A, R any] struct {
 	bases []A // the first is the zero value
 	start time.Time
 
-	a A             // the case that is being made
-	v reflect.Value // of a
+	a     A             // the case that is being made
+	v     reflect.Value // of a
+	plain bool          // a leads to no memory: copying it is enough
+	slots []slot
 
 	phase    int
 	index    int
@@ -260,7 +262,13 @@ func (x *exhauster[A, R]) show(id int) {
 }
 
 // base starts a case from one of the surroundings.
-func (x *exhauster[A, R]) base(k int) { x.a = x.bases[k] }
+func (x *exhauster[A, R]) base(k int) {
+	if x.plain {
+		x.a = x.bases[k]
+	} else {
+		CloneTo(&x.a, &x.bases[k])
+	}
+}
 
 // everyBase calls f with each of the surroundings in place.
 func (x *exhauster[A, R]) everyBase(f func() bool) bool {
@@ -271,214 +279,4 @@ func (x *exhauster[A, R]) everyBase(f func() bool) bool {
 		}
 	}
 	return true
-}
-
-func (x *exhauster[A, R]) field(i int) reflect.Value { return reachable(x.v.Field(i)) }
-
-// each calls f for the fields of some kinds.
-func (x *exhauster[A, R]) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
-	for i := range x.v.NumField() {
-		if t := x.v.Type().Field(i).Type; is(t) && !f(i, t) {
-			return
-		}
-	}
-}
-
-func isInteger(t reflect.Type) bool {
-	return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64
-}
-
-func isText(t reflect.Type) bool {
-	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
-}
-
-func isSequence(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Slice }
-
-// setInt stores n if the field's type can hold it.
-func (x *exhauster[A, R]) setInt(i int, n int64) bool {
-	f := x.field(i)
-	switch {
-	case f.CanInt() && !f.OverflowInt(n):
-		f.SetInt(n)
-	case f.CanUint() && n >= 0 && !f.OverflowUint(uint64(n)):
-		f.SetUint(uint64(n))
-	default:
-		return false
-	}
-	return true
-}
-
-func setText(f reflect.Value, b []byte) {
-	if f.Kind() == reflect.String {
-		f.SetString(string(b))
-	} else {
-		f.SetBytes(bytes.Clone(b))
-	}
-}
-
-// grow yields and notes the number at which the original gets slow. Phases
-// that do not count up stay below it.
-func (x *exhauster[A, R]) grow(n int64, yield func() bool) bool {
-	if n > x.cap {
-		return true
-	}
-	ok := yield()
-	if !ok && (x.check.took > slowCase || x.phase == phaseBounds) {
-		x.cap = n // too slow, or no time to find out
-	}
-	return ok
-}
-
-// phaseBounds is the place of "bounds" in phaseNames.
-const phaseBounds = 2
-
-// numbers counts every integer field up from 0: 300 values, or all of a small
-// type.
-func (x *exhauster[A, R]) numbers(yield func() bool) {
-	x.each(isInteger, func(i int, t reflect.Type) bool {
-		last := int64(300)
-		if t.Bits() == 16 {
-			last = math.MaxUint16
-		}
-		for n := int64(0); n <= last; n++ {
-			ok := x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(n, yield) })
-			if !ok || n >= x.cap {
-				return ok
-			}
-		}
-		return true
-	})
-}
-
-func (x *exhauster[A, R]) negative(yield func() bool) {
-	x.each(isInteger, func(i int, t reflect.Type) bool {
-		for n := int64(-1); n >= -300; n-- {
-			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(-n, yield) }) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// bounds visits the neighbours of powers of two and of the constants.
-func (x *exhauster[A, R]) bounds(yield func() bool) {
-	x.each(isInteger, func(i int, t reflect.Type) bool {
-		for shift := range 64 {
-			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1, -(1 << shift) + 1} {
-				if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
-					return false
-				}
-			}
-		}
-		for _, n := range x.ints {
-			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// small reports whether the numbers among the arguments stay below what the
-// original is too slow for.
-func (x *exhauster[A, R]) small() bool {
-	for i := range x.v.NumField() {
-		f := x.field(i)
-		switch {
-		case f.CanInt() && max(f.Int(), -f.Int()) > x.cap, f.CanUint() && f.Uint() > uint64(x.cap):
-			return false
-		}
-	}
-	return true
-}
-
-// own lists telling values that share no memory with those of other fields.
-func (x *exhauster[A, R]) own(t reflect.Type, n int) []reflect.Value {
-	list := x.values(t, n, 0)
-	for i, v := range list {
-		src, dst := reflect.New(t), reflect.New(t)
-		src.Elem().Set(v)
-		clonePart(coderOf(t), src.UnsafePointer(), dst.UnsafePointer())
-		list[i] = dst.Elem()
-	}
-	return list
-}
-
-// fields gives each field each of its telling values, in every surrounding.
-func (x *exhauster[A, R]) fields(yield func() bool) {
-	x.each(func(reflect.Type) bool { return true }, func(i int, t reflect.Type) bool {
-		for _, val := range x.own(t, 200) {
-			ok := x.everyBase(func() bool {
-				x.field(i).Set(val)
-				return !x.small() || yield()
-			})
-			if !ok {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// pairs gives all fields telling values together.
-func (x *exhauster[A, R]) pairs(yield func() bool) {
-	n := x.v.NumField()
-	if n < 2 {
-		return
-	}
-	per := int(math.Pow(200000, 1/float64(n)))
-	lists := make([][]reflect.Value, n)
-	for i := range n {
-		lists[i] = x.own(x.v.Type().Field(i).Type, min(max(per, 2), 60))
-	}
-	var walk func(i, sum int) bool
-	walk = func(i, sum int) bool {
-		if i == n {
-			return sum != 0 || !x.small() || yield()
-		}
-		for k := 0; k < len(lists[i]) && k <= sum; k++ {
-			x.field(i).Set(lists[i][k])
-			if !walk(i+1, sum-k) {
-				return false
-			}
-		}
-		return true
-	}
-	most := 0
-	for _, l := range lists {
-		most += len(l)
-	}
-	for sum := 0; sum <= most; sum++ { // breadth first: the plainest values come first in each list
-		var zero A
-		x.a = zero
-		if !walk(0, sum) {
-			return
-		}
-	}
-}
-
-// random fills all fields at once: from the records, and with words.
-func (x *exhauster[A, R]) random(yield func() bool) {
-	rng := rand.New(rand.NewPCG(x.q.Seed, 7))
-	n := x.v.NumField()
-	lists := make([][]reflect.Value, n)
-	for i := range n {
-		lists[i] = x.own(x.v.Type().Field(i).Type, 100)
-	}
-	for {
-		x.base(rng.IntN(len(x.bases)))
-		for i := range n {
-			if t := x.v.Type().Field(i).Type; isSequence(t) {
-				if rng.IntN(8) > 0 {
-					x.fill(i, t, rng.IntN(1+min(rng.IntN(40), x.capLen)), 3+rng.IntN(3), rng)
-				}
-			} else if rng.IntN(3) > 0 {
-				x.field(i).Set(lists[i][rng.IntN(len(lists[i]))])
-			}
-		}
-		if x.small() && !yield() {
-			return
-		}
-	}
 }

@@ -316,7 +316,7 @@ func (s *state) checkBuiltin(n *ast.CallExpr, name string) {
 // checkMethodValue covers calls of methods as well as method values.
 func (s *state) checkMethodValue(n *ast.SelectorExpr) {
 	sel, ok := s.info.Selections[n]
-	if !ok || sel.Kind() != types.MethodVal {
+	if !ok || sel.Kind() != types.MethodVal || isError(s.info.TypeOf(n.X)) {
 		return
 	}
 	fn := origin(sel.Obj()).(*types.Func)

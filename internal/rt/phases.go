@@ -1,0 +1,179 @@
+package rt
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+)
+
+// grow yields and notes the number at which the original gets slow. Phases
+// that do not count up stay below it.
+func (x *exhauster[A, R]) grow(n int64, yield func() bool) bool {
+	if n > x.cap {
+		return true
+	}
+	ok := yield()
+	if !ok && (x.check.took > slowCase || x.phase == phaseBounds) {
+		x.cap = n // too slow, or no time to find out
+	}
+	return ok
+}
+
+// phaseBounds is the place of "bounds" in phaseNames.
+const phaseBounds = 2
+
+// numbers counts every integer field up from 0: 300 values, or all of a small
+// type.
+func (x *exhauster[A, R]) numbers(yield func() bool) {
+	x.each(isInteger, func(i int, t reflect.Type) bool {
+		last := int64(300)
+		if t.Bits() == 16 {
+			last = math.MaxUint16
+		}
+		for n := int64(0); n <= last; n++ {
+			ok := x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(n, yield) })
+			if !ok || n >= x.cap {
+				return ok
+			}
+		}
+		return true
+	})
+}
+
+func (x *exhauster[A, R]) negative(yield func() bool) {
+	x.each(isInteger, func(i int, t reflect.Type) bool {
+		for n := int64(-1); n >= -300; n-- {
+			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(-n, yield) }) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// bounds visits the neighbours of powers of two and of the constants.
+func (x *exhauster[A, R]) bounds(yield func() bool) {
+	x.each(isInteger, func(i int, t reflect.Type) bool {
+		for shift := range 64 {
+			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1, -(1 << shift) + 1} {
+				if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
+					return false
+				}
+			}
+		}
+		for _, n := range x.ints {
+			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// small reports whether the numbers among the arguments stay below what the
+// original is too slow for.
+func (x *exhauster[A, R]) small() bool {
+	for i, s := range x.slots {
+		if !isInteger(s.t) {
+			continue
+		}
+		f := x.field(i)
+		switch {
+		case f.CanInt() && max(f.Int(), -f.Int()) > x.cap, f.CanUint() && f.Uint() > uint64(x.cap):
+			return false
+		}
+	}
+	return true
+}
+
+// own lists telling values that share no memory with those of other fields.
+func (x *exhauster[A, R]) own(t reflect.Type, n int) []reflect.Value {
+	list := x.values(t, n, 0)
+	for i, v := range list {
+		src, dst := reflect.New(t), reflect.New(t)
+		src.Elem().Set(v)
+		clonePart(coderOf(t), src.UnsafePointer(), dst.UnsafePointer())
+		list[i] = dst.Elem()
+	}
+	return list
+}
+
+// fields gives each field each of its telling values, in every surrounding.
+func (x *exhauster[A, R]) fields(yield func() bool) {
+	x.each(func(reflect.Type) bool { return true }, func(i int, t reflect.Type) bool {
+		for _, val := range x.own(t, 200) {
+			ok := x.everyBase(func() bool {
+				x.field(i).Set(val)
+				return !x.small() || yield()
+			})
+			if !ok {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// pairs gives all parameters telling values together. They are the first slots.
+func (x *exhauster[A, R]) pairs(yield func() bool) {
+	n := x.v.NumField()
+	if n < 2 {
+		return
+	}
+	per := int(math.Pow(200000, 1/float64(n)))
+	lists := make([][]reflect.Value, n)
+	for i := range n {
+		lists[i] = x.own(x.v.Type().Field(i).Type, min(max(per, 2), 60))
+	}
+	var walk func(i, sum int) bool
+	walk = func(i, sum int) bool {
+		if i == n {
+			return sum != 0 || !x.small() || yield()
+		}
+		for k := 0; k < len(lists[i]) && k <= sum; k++ {
+			x.field(i).Set(lists[i][k])
+			if !walk(i+1, sum-k) {
+				return false
+			}
+		}
+		return true
+	}
+	most := 0
+	for _, l := range lists {
+		most += len(l)
+	}
+	for sum := 0; sum <= most; sum++ { // breadth first: the plainest values come first in each list
+		var zero A
+		x.a = zero
+		if !walk(0, sum) {
+			return
+		}
+	}
+}
+
+// random fills all slots at once: from the records, and with words.
+func (x *exhauster[A, R]) random(yield func() bool) {
+	rng := rand.New(rand.NewPCG(x.q.Seed, 7))
+	lists := make([][]reflect.Value, len(x.slots))
+	for i, s := range x.slots {
+		lists[i] = x.own(s.t, 100)
+	}
+	for {
+		x.base(rng.IntN(len(x.bases)))
+		for i, s := range x.slots {
+			switch {
+			case isSequence(s.t):
+				if rng.IntN(8) > 0 {
+					x.fill(i, s.t, rng.IntN(1+min(rng.IntN(40), x.capLen)), 3+rng.IntN(3), rng)
+				}
+			case s.t.Kind() == reflect.Struct || s.t.Kind() == reflect.Pointer:
+				// what they hold has slots of its own
+			case rng.IntN(3) > 0:
+				x.field(i).Set(lists[i][rng.IntN(len(lists[i]))])
+			}
+		}
+		if x.small() && !yield() {
+			return
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package rt
+
+import (
+	"bytes"
+	"reflect"
+)
+
+// A slot is a variable that cases differ in: a parameter, or what is reached
+// from one through structs and pointers to structs.
+type slot struct {
+	path []int // field indexes; pointers on the way are followed
+	t    reflect.Type
+}
+
+// maxSlots bounds the work on large structs; parameters come first.
+const maxSlots = 32
+
+func slotsOf(t reflect.Type) []slot {
+	var list []slot
+	level := []slot{{t: t}}
+	for depth := 0; depth < 4 && len(level) > 0; depth++ {
+		var next []slot
+		for _, s := range level {
+			st := s.t
+			if st.Kind() == reflect.Pointer {
+				st = st.Elem()
+			}
+			if st.Kind() != reflect.Struct || special(st) != nil {
+				continue
+			}
+			for i := range st.NumField() {
+				if st.Field(i).Name == "_" {
+					continue
+				}
+				next = append(next, slot{append(s.path[:len(s.path):len(s.path)], i), st.Field(i).Type})
+			}
+		}
+		list = append(list, next...)
+		level = next
+	}
+	return list[:min(len(list), maxSlots)]
+}
+
+// field is the variable of a slot, made if it is not there.
+func (x *exhauster[A, R]) field(i int) reflect.Value {
+	v := x.v
+	for _, k := range x.slots[i].path {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = reachable(v.Field(k))
+	}
+	return v
+}
+
+// each calls f for the slots of some kinds.
+func (x *exhauster[A, R]) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
+	for i, s := range x.slots {
+		if is(s.t) && !f(i, s.t) {
+			return
+		}
+	}
+}
+
+func isInteger(t reflect.Type) bool {
+	return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64
+}
+
+func isText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
+func isSequence(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Slice }
+
+// setInt stores n if the field's type can hold it.
+func (x *exhauster[A, R]) setInt(i int, n int64) bool {
+	f := x.field(i)
+	switch {
+	case f.CanInt() && !f.OverflowInt(n):
+		f.SetInt(n)
+	case f.CanUint() && n >= 0 && !f.OverflowUint(uint64(n)):
+		f.SetUint(uint64(n))
+	default:
+		return false
+	}
+	return true
+}
+
+func setText(f reflect.Value, b []byte) {
+	if f.Kind() == reflect.String {
+		f.SetString(string(b))
+	} else {
+		f.SetBytes(bytes.Clone(b))
+	}
+}
