@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strconv"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -34,7 +35,8 @@ type blockLoop struct {
 	seq   *types.Var
 	index *types.Var
 	size  int64
-	scale int64 // 1 when the index counts elements, size when it counts blocks
+	text  string // size as written
+	scale int64  // 1 when the index counts elements, size when it counts blocks
 }
 
 func findBlocks(p *mutate.Pass) []mutate.Site {
@@ -74,6 +76,7 @@ func (b *blockLoop) byElements(p *mutate.Pass) bool {
 	if b.size, ok = p.Int(post.Rhs[0]); !ok {
 		return false
 	}
+	b.text = p.Text(post.Rhs[0])
 	c, ok := b.stmt.Cond.(*ast.BinaryExpr)
 	if !ok {
 		return false
@@ -124,7 +127,7 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	default:
 		return false
 	}
-	b.scale = b.size
+	b.scale, b.text = b.size, strconv.FormatInt(b.size, 10)
 	return !reassignedBefore(p, b.seq, b.stmt)
 }
 
@@ -142,7 +145,7 @@ func rewriteBlocks(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit
 func (b *blockLoop) edits(p *mutate.Pass, rest string) ([]mutate.Edit, error) {
 	f := b.stmt
 	edits := []mutate.Edit{p.Span(f.Init.Pos(), f.Post.End(),
-		fmt.Sprintf("%s := %s; len(%s) >= %d; %s = %s[%d:]", rest, b.seq.Name(), rest, b.size, rest, rest, b.size))}
+		fmt.Sprintf("%s := %s; len(%s) >= %s; %s = %s[%s:]", rest, b.seq.Name(), rest, b.text, rest, rest, b.text))}
 	for _, id := range p.Uses(b.index, f.Body) {
 		e, err := b.use(p, id, rest)
 		if err != nil {

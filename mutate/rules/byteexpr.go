@@ -29,7 +29,7 @@ func testOf(p *mutate.Pass, e ast.Expr) (t byteTest, ok bool) {
 	case *ast.BinaryExpr:
 		return binaryTest(p, e)
 	case *ast.CallExpr:
-		if fn, arg := predicateCall(p, e); fn != nil {
+		if fn, arg := predicateCall(p, e); arg != nil {
 			return byteTest{arg, comparisons(p, fn)}, true
 		}
 	case *ast.IndexExpr:
@@ -72,8 +72,8 @@ func binaryTest(p *mutate.Pass, e *ast.BinaryExpr) (t byteTest, ok bool) {
 // or an element named by variables and constants.
 func byteOperand(p *mutate.Pass, e ast.Expr) ast.Expr {
 	e = ast.Unparen(e)
-	if p.Basic(e) != types.Uint8 {
-		return nil
+	if t := p.Info.TypeOf(e); t == nil || !types.Identical(t, types.Typ[types.Uint8]) {
+		return nil // a named byte type has its own constants
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -99,7 +99,7 @@ func isTable(t types.Type, n int64) bool {
 // predicate and the byte.
 func predicateCall(p *mutate.Pass, call *ast.CallExpr) (*ast.FuncDecl, ast.Expr) {
 	fn := p.Decl(p.Callee(call))
-	if fn == nil || !isPredicate(p, fn) || len(call.Args) != 1 {
+	if fn == nil || len(call.Args) != 1 || !isPredicate(p, fn) {
 		return nil, nil
 	}
 	arg := ast.Unparen(call.Args[0])

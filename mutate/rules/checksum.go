@@ -95,7 +95,7 @@ func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
 	if c.crc == nil || p.IsGlobal(c.crc) {
 		return nil
 	}
-	switch c.crc.Type().Underlying().(*types.Basic).Kind() {
+	switch p.Basic(as.Lhs[0]) {
 	case types.Uint32:
 		c.bits = 32
 	case types.Uint64:

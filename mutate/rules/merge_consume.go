@@ -148,6 +148,9 @@ func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) 
 			return nil, errors.New("the list is used as a whole later")
 		}
 	}
+	if inClosure(p, w.list, fn) {
+		return nil, errors.New("a function literal uses the list")
+	}
 	if steps == 0 || p.InLoop(def) /* the first turn would use the list up */ {
 		return nil, errors.New("the index does not walk")
 	}
@@ -268,4 +271,15 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 		}
 	}
 	return true
+}
+
+// inClosure reports whether a function literal uses v: it may run when v has
+// been cut.
+func inClosure(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
+	for lit := range mutate.Nodes[*ast.FuncLit](p, fn) {
+		if len(p.Uses(v, lit)) > 0 {
+			return true
+		}
+	}
+	return false
 }

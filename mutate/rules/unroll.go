@@ -175,7 +175,7 @@ func isElem(l *mutate.ElementLoop, ix *ast.IndexExpr) bool {
 
 // element is the text of n with the loop's element replaced by rest[j].
 func element(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j string) string {
-	elem := rest + "[" + j + "]"
+	elem, keep := rest+"["+j+"]", needsCopy(p, l)
 	return p.TextWith(n, func(m ast.Node) (string, bool) {
 		switch m := m.(type) {
 		case *ast.IndexExpr:
@@ -183,6 +183,9 @@ func element(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j s
 				return elem, true
 			}
 		case *ast.Ident:
+			if keep {
+				return "", false
+			}
 			if l.Value != nil && p.Info.Uses[m] == l.Value {
 				return elem, true
 			}
@@ -192,6 +195,30 @@ func element(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j s
 		}
 		return "", false
 	})
+}
+
+// needsCopy reports whether the body may write into the slice, through another
+// one that shares its memory: then an element that was copied before must not
+// be read again.
+func needsCopy(p *mutate.Pass, l *mutate.ElementLoop) bool {
+	if isStringVar(l.Seq) {
+		return false
+	}
+	stores := false
+	ast.Inspect(l.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				stores = stores || p.Var(left) == nil && p.Text(left) != "_"
+			}
+		case *ast.IncDecStmt:
+			stores = stores || p.Var(n.X) == nil
+		case *ast.CallExpr:
+			stores = stores || p.Effects(n).Writes
+		}
+		return !stores
+	})
+	return stores
 }
 
 // copyOfElement is c when the body starts with c := s[i] and c is not
@@ -262,15 +289,18 @@ func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, 
 	if !ok || len(breaks) > 0 || p.Effects(l.Body).Jumps && hasDefer(p, l.Body) {
 		return "", false
 	}
-	list := l.Body.List
-	if copyOfElement(p, l) != nil {
+	list, keep := l.Body.List, needsCopy(p, l)
+	if copyOfElement(p, l) != nil && !keep {
 		list = list[1:]
 	}
 	text, left := unfoldList(p, l, list, rest, j, len(continues))
 	if left != 0 {
 		return "", false
 	}
-	if declares(list) {
+	if keep && l.Value != nil {
+		text = fmt.Sprintf("%s := %s[%d]\n%s", l.Value.Name(), rest, j, text)
+	}
+	if declares(list) || keep && l.Value != nil {
 		text = "{\n" + text + "\n}"
 	}
 	return text, true

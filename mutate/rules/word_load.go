@@ -96,8 +96,18 @@ func (w *word) ordered(at map[int64]int64) *word {
 	return w
 }
 
+// sizeOf is the size of an integer type in bytes, int counted as 32-bit
+// machines have it, 0 for untyped constants.
 func sizeOf(t types.Type) int64 {
-	return types.SizesFor("gc", "amd64").Sizeof(t)
+	switch t.Underlying().(*types.Basic).Kind() {
+	case types.Int64, types.Uint64:
+		return 8
+	case types.Int32, types.Uint32, types.Int, types.Uint, types.Uintptr:
+		return 4
+	case types.Int16, types.Uint16:
+		return 2
+	}
+	return 0
 }
 
 // shiftedByte recognises T(s[i])<<k.
