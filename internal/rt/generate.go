@@ -18,20 +18,22 @@ import (
 // constants of the versions that are compared, their neighbours, and the
 // values where code tends to break.
 type Alphabet struct {
-	Bytes  []byte    `json:"bytes"` // letters of strings and byte slices, most interesting first
-	Texts  []string  `json:"texts"` // whole strings and pieces of them
-	Ints   []int64   `json:"ints"`
-	Floats []float64 `json:"floats"`
-	Lens   []int     `json:"lens"` // lengths to reach
+	Bytes  []byte   `json:"bytes"` // letters of strings and byte slices, most interesting first
+	Texts  []string `json:"texts"` // whole strings and pieces of them
+	Ints   []int64  `json:"ints"`
+	Floats []uint64 `json:"floats"` // as IEEE bits: JSON has no NaN
+	Lens   []int    `json:"lens"`   // lengths to reach
 }
 
 // DefaultAlphabet knows nothing of the target.
 func DefaultAlphabet() Alphabet {
 	a := Alphabet{
-		Bytes:  []byte{'a', 0, 'b', 0x7f, 0x80, 0xff, ' ', 'A', '0', '_', 'z', 0xc3, 0xa9, '.'},
-		Texts:  []string{"é", "€", "\xed\xa0\x80", "\U0001f600", "K", "ſ"},
-		Ints:   []int64{0, 1, -1, 2, 3, -2, 7, 8, 10, 63, 64, 100, 127, 128, 255, 256, -128, -129, 1000, 65535, 65536, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64},
-		Floats: []float64{0, 1, -1, math.Copysign(0, -1), 0.5, 2, 1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64, -2.5},
+		Bytes: []byte{'a', 0, 'b', 0x7f, 0x80, 0xff, ' ', 'A', '0', '_', 'z', 0xc3, 0xa9, '.'},
+		Texts: []string{"é", "€", "\xed\xa0\x80", "\U0001f600", "K", "ſ"},
+		Ints:  []int64{0, 1, -1, 2, 3, -2, 7, 8, 10, 63, 64, 100, 127, 128, 255, 256, -128, -129, 1000, 65535, 65536, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64},
+	}
+	for _, f := range []float64{0, 1, -1, math.Copysign(0, -1), 0.5, 2, 1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64, -2.5} {
+		a.Floats = append(a.Floats, math.Float64bits(f))
 	}
 	for n := 0; n <= 20; n++ {
 		a.Lens = append(a.Lens, n)
@@ -62,7 +64,8 @@ func (a *Alphabet) AddText(s string) {
 
 // AddFloat adds a constant and its neighbours.
 func (a *Alphabet) AddFloat(f float64) {
-	a.Floats = append([]float64{f, math.Nextafter(f, math.Inf(1)), math.Nextafter(f, math.Inf(-1))}, a.Floats...)
+	near := []uint64{math.Float64bits(f), math.Float64bits(math.Nextafter(f, math.Inf(1))), math.Float64bits(math.Nextafter(f, math.Inf(-1)))}
+	a.Floats = unique(append(near, a.Floats...))
 }
 
 func unique[T comparable](list []T) []T {
@@ -265,8 +268,8 @@ func (g *maker) numbers(t reflect.Type, budget int) space {
 		}
 	}
 	if k := t.Kind(); k >= reflect.Float32 && k <= reflect.Complex128 {
-		return mapped(sampled(listed(g.alpha.Floats), budget), func(f float64, p unsafe.Pointer) {
-			v := reflect.NewAt(t, p).Elem()
+		return mapped(sampled(listed(g.alpha.Floats), budget), func(bits uint64, p unsafe.Pointer) {
+			v, f := reflect.NewAt(t, p).Elem(), math.Float64frombits(bits)
 			if v.CanFloat() {
 				v.SetFloat(f)
 			} else {

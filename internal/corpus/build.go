@@ -1,0 +1,356 @@
+package corpus
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// Input is what a corpus is made of.
+type Input struct {
+	Records  []beagle.Record // from Load, or from Capture
+	Captured *Captured       // nil if nothing was captured; its records are used too
+	Source   string          // where Records came from, for the report: "200 records from calls.jsonl"
+	Alphabet *rt.Alphabet    // what generated inputs are made of; nil means the default
+	Seed     uint64
+}
+
+// Built is a corpus with what was seen while it was made.
+type Built struct {
+	Corpus     *beagle.Corpus
+	Train      rt.Observation // the original over Train; counts are of its records
+	Unstable   int            // records of Train on which the original is not deterministic, within a process or between two
+	Stateful   int            // records of Train on which it remembers earlier calls
+	Outcomes   int            // distinct outcomes over Train
+	DroppedFor []string       // why records were dropped, each reason once
+}
+
+const (
+	maxRecords   = 1 << 13 // of train and holdout together, unless a file gives more
+	generated    = 1500
+	scratch      = 4096
+	oneInput     = 2000 // milliseconds that the original may take for a record
+	oneGenerated = 250  // for a generated one
+	maxRetries   = 12   // processes that may die of one list of records
+
+	observeTime = 5 * time.Second // for one list of records; what is beyond is not looked at
+)
+
+// Build makes a corpus: it drops what the original does not survive, divides
+// the rest by hash, adds generated inputs, and computes the facets of the
+// training part. The same records and seed give the same corpus.
+func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, in Input) (*Built, error) {
+	bin, err := b.Build(ctx, []harness.Variant{{ID: "original", Source: u.Target.Source}}, harness.Link{})
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	if why := bin.Failed[0]; why != "" {
+		return nil, fmt.Errorf("the original does not build in the harness: %s", why)
+	}
+	return build(ctx, u, bin, box, in)
+}
+
+func build(ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox.Sandbox, in Input) (*Built, error) {
+	m := &maker{u: u, bin: bin, box: box, in: in}
+	m.args, m.types = ArgsShape(u)
+	m.c.Target = u.Target.ID()
+	m.gather()
+	if err := m.divide(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.generate(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.describe(ctx); err != nil {
+		return nil, err
+	}
+	m.built.Corpus = &m.c
+	return &m.built, nil
+}
+
+type maker struct {
+	u     *source.Unit
+	bin   *harness.Binary
+	box   *sandbox.Sandbox
+	in    Input
+	args  *rt.Shape
+	types func(string) *rt.Shape
+	c     beagle.Corpus
+	all   []beagle.Record
+	built Built
+}
+
+// gather merges the sources and keeps a bounded, fair sample.
+func (m *maker) gather() {
+	records := slices.Clone(m.in.Records)
+	for _, r := range records {
+		m.c.Calls += r.Weight
+	}
+	if m.in.Source != "" {
+		m.c.Sources = append(m.c.Sources, m.in.Source)
+	}
+	if p := m.in.Captured; p != nil {
+		records = append(records, p.Records...)
+		m.c.Calls += p.Calls
+		m.c.Dropped += p.Dropped
+		m.c.Concurrent = p.Concurrent
+		m.c.Sources = append(m.c.Sources, p.Sources...)
+		m.built.DroppedFor = append(m.built.DroppedFor, p.Why...)
+	}
+	m.all = sample(Merge(records), maxRecords)
+}
+
+// sample keeps the n first records by hash, which is how Merge sorts them: a
+// fair sample of the distinct ones. Records of a file come before others.
+func sample(records []beagle.Record, n int) []beagle.Record {
+	if len(records) <= n {
+		return records
+	}
+	var file, rest []beagle.Record
+	for _, r := range records {
+		if r.Source == "file" {
+			file = append(file, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	file = file[:min(len(file), 4*n)]
+	return append(file, rest[:max(0, min(len(rest), n-len(file)))]...)
+}
+
+// divide puts about a fifth of the records aside.
+func (m *maker) divide(ctx context.Context) error {
+	kept, _, err := m.survivors(ctx, m.all, oneInput)
+	if err == nil && len(kept) == 0 {
+		kept, err = m.fromNothing(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	m.c.Train, m.c.Holdout = Split(kept)
+	return nil
+}
+
+// fromNothing makes a corpus of generated inputs. Those on which the original
+// panics are left out: among made-up inputs they are mistakes of the maker.
+func (m *maker) fromNothing(ctx context.Context) ([]beagle.Record, error) {
+	m.c.GeneratedOnly = true
+	made := Scratch(m.args, m.types, scratch, m.in.Seed)
+	kept, panicked, err := m.survivors(ctx, made, oneGenerated)
+	if err != nil {
+		return nil, err
+	}
+	if len(panicked) < len(kept) {
+		kept = without(kept, panicked)
+	}
+	if len(kept) == 0 {
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s: no test calls it, and the original survives none of %d generated inputs", m.u.Target.Spec(), len(made)),
+			Remedy: "Write a test or a benchmark that calls it, or give recorded calls with --corpus.",
+		}
+	}
+	m.c.Sources = append(m.c.Sources, fmt.Sprintf("%d inputs generated from the types", len(kept)))
+	return kept, nil
+}
+
+// Split divides records by hash, about four to one. From ten records on no
+// side is empty.
+func Split(records []beagle.Record) (train, holdout []beagle.Record) {
+	for _, r := range records {
+		if len(records) >= 10 && r.ID()[0] <= '2' { // 3 of 16 first digits
+			holdout = append(holdout, r)
+		} else {
+			train = append(train, r)
+		}
+	}
+	switch {
+	case len(records) < 10:
+	case len(holdout) == 0:
+		train, holdout = train[1:], train[:1]
+	case len(train) == 0:
+		train, holdout = holdout[1:], holdout[:1]
+	}
+	return train, holdout
+}
+
+// generate adds inputs for verification: small ones over an alphabet, and some
+// drawn like the recorded ones.
+func (m *maker) generate(ctx context.Context) error {
+	var o rt.Observation
+	exit, err := m.observe(ctx, nil, &rt.Observe{Generate: generated, Alphabet: m.in.Alphabet}, 0, &o)
+	if err != nil {
+		return err
+	}
+	if exit != nil {
+		return fmt.Errorf("generating inputs: %s", exit)
+	}
+	var made []beagle.Record
+	for _, b := range o.Made {
+		made = append(made, beagle.Record{Args: b, Weight: 1, Source: "generated"})
+	}
+	made = append(made, Fresh(&m.c, generated/3, m.in.Seed)...)
+	m.c.Generated, _, err = m.survivors(ctx, without(Merge(made), m.c.Train, m.c.Holdout), oneGenerated)
+	return err
+}
+
+// without leaves out the records that others hold.
+func without(records []beagle.Record, others ...[]beagle.Record) []beagle.Record {
+	known := map[string]bool{}
+	for _, list := range others {
+		for _, r := range list {
+			known[string(r.Args)] = true
+		}
+	}
+	return slices.DeleteFunc(records, func(r beagle.Record) bool { return known[string(r.Args)] })
+}
+
+// describe observes the training records, once more in a second process, and
+// computes the facets.
+func (m *maker) describe(ctx context.Context) error {
+	var first, second rt.Observation
+	for _, o := range []*rt.Observation{&first, &second} {
+		exit, err := m.observe(ctx, m.c.Train, &rt.Observe{Mine: o == &first}, oneInput, o)
+		if err == nil && exit != nil && o == &first {
+			exit, err = m.observe(ctx, m.c.Train, &rt.Observe{}, oneInput, o) // mining may not return
+		}
+		if err != nil {
+			return err
+		}
+		if exit != nil {
+			return fmt.Errorf("the original did not survive its own corpus twice: %s", exit)
+		}
+	}
+	m.built.Train = first
+	m.built.Unstable, m.built.Stateful = unstable(&first, &second), len(first.Stateful)
+	m.built.Outcomes = first.Outcomes
+	params, err := paramFacets(m.c.Train, m.args, m.types)
+	if err != nil {
+		return err
+	}
+	m.c.Facets = beagle.Facets{
+		Records: len(m.c.Train), Params: params, Identity: first.Identity, Errors: first.Errors, Panics: first.Panics, Mutates: first.Mutates,
+	}
+	if first.Mined != nil {
+		m.c.Facets.Mined = &beagle.Mined{Fixed1: first.Mined.Fixed1, Fixed2: first.Mined.Fixed2}
+	}
+	if len(m.built.DroppedFor) > 0 {
+		m.c.DroppedWhy = strings.Join(m.built.DroppedFor[:min(3, len(m.built.DroppedFor))], "; ")
+	}
+	return nil
+}
+
+// unstable counts the records that did not do the same each time.
+func unstable(a, b *rt.Observation) int {
+	bad := map[int]bool{}
+	for _, i := range slices.Concat(a.Unstable, b.Unstable) {
+		bad[i] = true
+	}
+	for i := 0; 8*i+8 <= min(len(a.Digests), len(b.Digests)); i++ {
+		if string(a.Digests[8*i:8*i+8]) != string(b.Digests[8*i:8*i+8]) {
+			bad[i] = true
+		}
+	}
+	return len(bad)
+}
+
+// survivors observes records and leaves out those that cannot be read, and
+// those that end the process or take too long. When too many do, the rest is
+// left out from there. panicked are those of the kept on which the original
+// panics.
+func (m *maker) survivors(ctx context.Context, records []beagle.Record, stall float64) (kept, panicked []beagle.Record, err error) {
+	for try := 0; len(records) > 0; try++ {
+		var o rt.Observation
+		exit, err := m.observe(ctx, records, &rt.Observe{}, stall, &o)
+		if err != nil {
+			return nil, nil, err
+		}
+		if exit == nil {
+			kept, panicked = m.sift(records, &o)
+			return kept, panicked, nil
+		}
+		if exit.Record < 0 || exit.Record >= len(records) {
+			return nil, nil, fmt.Errorf("the original ends the harness: %s", exit)
+		}
+		m.drop(exit.Kind, firstLine(exit.Detail))
+		if try >= maxRetries {
+			m.c.Dropped += len(records) - exit.Record - 1
+			records = records[:exit.Record]
+			continue
+		}
+		records = slices.Delete(slices.Clone(records), exit.Record, exit.Record+1)
+	}
+	return nil, nil, nil
+}
+
+// sift drops what the harness could not read or compare.
+func (m *maker) sift(records []beagle.Record, o *rt.Observation) (kept, panicked []beagle.Record) {
+	bad := map[int]bool{}
+	for _, r := range o.Refused {
+		if !bad[r.Record] {
+			bad[r.Record] = true
+			m.drop("cannot be used", r.Why)
+		}
+	}
+	for i, r := range records {
+		if bad[i] {
+			continue
+		}
+		kept = append(kept, r)
+		if _, is := slices.BinarySearch(o.Panicked, i); is {
+			panicked = append(panicked, r)
+		}
+	}
+	return kept, panicked
+}
+
+func (m *maker) drop(kind, why string) {
+	m.c.Dropped++
+	if why = kind + ": " + why; len(m.built.DroppedFor) < 50 && !slices.Contains(m.built.DroppedFor, why) {
+		m.built.DroppedFor = append(m.built.DroppedFor, why)
+	}
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// observe runs the original over records for a few seconds at most. How it
+// ended the harness, if it did, is the Exit.
+func (m *maker) observe(ctx context.Context, records []beagle.Record, q *rt.Observe, stall float64, o *rt.Observation) (*harness.Exit, error) {
+	q.Budget = int64(observeTime)
+	run := harness.RunOptions{CPU: -1, Wall: 4 * observeTime, Files: map[string]string{}}
+	if records != nil {
+		dir, err := os.MkdirTemp("", "beagle-corpus")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		path := filepath.Join(dir, "records")
+		if err := rt.WriteRecords(path, plain(records)); err != nil {
+			return nil, err
+		}
+		q.Records = "records"
+		run.Files["records"] = path
+	}
+	return m.bin.Run(ctx, m.box, &rt.Request{Observe: q, Stall: stall}, o, run)
+}
+
+func plain(records []beagle.Record) []rt.Record {
+	out := make([]rt.Record, len(records))
+	for i, r := range records {
+		out[i] = rt.Record{Args: r.Args, Weight: r.Weight}
+	}
+	return out
+}

@@ -1,0 +1,292 @@
+package corpus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// CaptureOptions bound the recording.
+type CaptureOptions struct {
+	Budget    time.Duration                  // for all of it; 0 means a minute
+	BenchTime string                         // for each benchmark; "" means 300ms
+	Packages  int                            // test suites at most; 0 means 12
+	Progress  func(what string, records int) // called before each test suite, with what was recorded so far; may be nil
+}
+
+// Captured is what the tests of a module pass to the target.
+type Captured struct {
+	Records    []beagle.Record // weighted, see the package's documentation
+	Calls      float64
+	Dropped    int
+	Why        []string // why calls were dropped
+	Concurrent bool
+	Sources    []string // for the report, one for each test suite that called the target
+	Failures   []string // test suites that did not build or did not pass, with what they said
+	Unasked    []string // packages whose tests the budget did not reach
+}
+
+// enough distinct calls: other packages' tests are not asked any more.
+const enough = 8192
+
+// Capture runs the tests of the target's package, then its benchmarks, then
+// those of the packages in the module that import it, with a target that
+// records its calls. Test suites that fail or take too long are reported, and
+// what they recorded until then is kept. dir is for temporary files.
+func Capture(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, o CaptureOptions) (*Captured, error) {
+	c := &capturer{u: u, box: box, dir: dir, o: o}
+	c.defaults()
+	var err error
+	if c.tools, err = findToolchain(ctx, u); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if c.overlay, err = newInstrument(u, dir); err != nil {
+		return nil, err
+	}
+	if err := c.all(ctx); err != nil {
+		return nil, err
+	}
+	c.finish()
+	return &c.out, nil
+}
+
+// all runs the target's own tests, and the others only if these recorded too
+// little: listing a large module alone takes a while.
+func (c *capturer) all(ctx context.Context) error {
+	own, err := c.tools.own(ctx, c.u)
+	if err != nil {
+		return err
+	}
+	if own.tests() > 0 {
+		if err := c.suites(ctx, []*listed{own}); err != nil {
+			return err
+		}
+	}
+	if c.done() {
+		return nil
+	}
+	others, err := c.tools.importers(ctx, c.u)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	n := min(len(others), c.o.Packages)
+	for _, p := range others[n:] {
+		c.out.Unasked = append(c.out.Unasked, p.ImportPath)
+	}
+	return c.suites(ctx, others[:n])
+}
+
+// done reports whether there is no time for more, or no need.
+func (c *capturer) done() bool { return time.Now().After(c.end) || c.records >= enough }
+
+func (c *capturer) suites(ctx context.Context, list []*listed) (err error) {
+	if c.read, err = c.tools.readable(ctx, c.u, list); err != nil {
+		return err
+	}
+	for i, p := range list {
+		if c.done() {
+			c.out.Unasked = append(c.out.Unasked, p.ImportPath)
+			continue
+		}
+		if err := c.suite(ctx, i, p, len(list)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type capturer struct {
+	u       *source.Unit
+	box     *sandbox.Sandbox
+	dir     string
+	o       CaptureOptions
+	tools   *toolchain
+	read    []string
+	overlay string
+	end     time.Time
+	groups  []group
+	records int
+	why     map[string]bool
+	out     Captured
+}
+
+// A group is what one run of tests or of benchmarks recorded.
+type group struct {
+	bench   bool
+	records []rt.Record
+	calls   float64
+}
+
+func (c *capturer) defaults() {
+	if c.o.Budget == 0 {
+		c.o.Budget = time.Minute
+	}
+	if c.o.BenchTime == "" {
+		c.o.BenchTime = "300ms"
+	}
+	if c.o.Packages == 0 {
+		c.o.Packages = 12
+	}
+	if c.o.Progress == nil {
+		c.o.Progress = func(string, int) {}
+	}
+	c.end = time.Now().Add(c.o.Budget)
+	c.why = map[string]bool{}
+}
+
+// suite builds the tests of one package, runs the tests and then the
+// benchmarks.
+func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
+	c.o.Progress(fmt.Sprintf("tests of %s (%d of %d)", p.ImportPath, i+1, of), c.records)
+	binary := filepath.Join(c.dir, "suite.test")
+	defer os.Remove(binary)
+	ok, err := c.build(ctx, p, binary)
+	if err != nil || !ok {
+		return err
+	}
+	if err := c.record(ctx, p, binary, "go test", []string{"-test.run=.", "-test.count=1"}); err != nil || c.done() {
+		return err
+	}
+	c.o.Progress(fmt.Sprintf("benchmarks of %s (%d of %d)", p.ImportPath, i+1, of), c.records)
+	return c.record(ctx, p, binary, "go test -bench", []string{"-test.run=^$", "-test.bench=.", "-test.benchtime=" + c.o.BenchTime})
+}
+
+func (c *capturer) build(ctx context.Context, p *listed, binary string) (bool, error) {
+	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-w", "-overlay=" + c.overlay, "-o", binary}, c.tools.tagArgs()...)
+	r, err := c.box.Run(ctx, sandbox.Command{
+		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir, Env: c.tools.env(),
+		Read: c.read, Write: []string{c.dir, c.tools.GOCACHE},
+	})
+	if err := stopped(ctx, r, err); err != nil {
+		return false, err
+	}
+	if _, err := os.Stat(binary); !r.OK() || err != nil {
+		c.out.Failures = append(c.out.Failures, fmt.Sprintf("go test -c %s: %s", p.ImportPath, tail(r)))
+		return false, nil
+	}
+	return true, nil
+}
+
+func stopped(ctx context.Context, r sandbox.Result, err error) error {
+	if err == nil && r.Ended == sandbox.Canceled {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// tail is the end of what a program printed.
+func tail(r sandbox.Result) string {
+	const size = 600
+	out := bytes.TrimSpace(append(r.Stdout, r.Stderr...))
+	if len(out) > size {
+		out = append([]byte("..."), out[len(out)-size:]...)
+	}
+	if r.Ended != sandbox.Exited || len(out) == 0 {
+		return strings.TrimSpace(fmt.Sprintf("%s (ended by: %s, status %d)", strings.ToValidUTF8(string(out), "?"), r.Ended, r.Code))
+	}
+	return strings.ToValidUTF8(string(out), "?")
+}
+
+// leastTime is what a run gets even when the budget is used up.
+const leastTime = 5 * time.Second
+
+func (c *capturer) record(ctx context.Context, p *listed, binary, what string, args []string) error {
+	calls, err := os.MkdirTemp(c.dir, "calls")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(calls)
+	wall := max(time.Until(c.end)/2, leastTime)
+	r, err := c.box.Run(ctx, sandbox.Command{
+		Profile: sandbox.Test, Path: binary, Args: append(args, "-test.timeout="+wall.String()), Dir: p.Dir,
+		Env:  append(c.tools.env(), rt.CaptureDir+"="+calls),
+		Read: c.read, Write: []string{calls}, Limits: sandbox.Limits{Wall: wall + time.Second},
+	})
+	if err := stopped(ctx, r, err); err != nil {
+		return err
+	}
+	if !r.OK() {
+		c.out.Failures = append(c.out.Failures, fmt.Sprintf("%s %s: %s", what, p.ImportPath, tail(r)))
+	}
+	got, err := rt.LoadCaptured(calls)
+	if err != nil {
+		return err
+	}
+	c.add(got, what+" "+p.ImportPath, strings.HasSuffix(what, "-bench"))
+	return nil
+}
+
+func (c *capturer) add(got *rt.Captured, source string, bench bool) {
+	c.out.Calls += got.Calls
+	c.out.Dropped += int(got.Dropped)
+	c.out.Concurrent = c.out.Concurrent || got.Concurrent
+	for _, w := range got.Reasons {
+		if !c.why[w] {
+			c.why[w] = true
+			c.out.Why = append(c.out.Why, w)
+		}
+	}
+	if got.Calls == 0 {
+		return
+	}
+	c.records += len(got.Records)
+	c.groups = append(c.groups, group{bench, got.Records, got.Calls})
+	c.out.Sources = append(c.out.Sources, fmt.Sprintf("%s calls of %d inputs from %s", thousands(got.Calls), len(got.Records), source))
+}
+
+// thousands writes 12345 as 12,345.
+func thousands(n float64) string {
+	s := fmt.Sprintf("%.0f", n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// coarse rounds to a power of four. How often a benchmark repeats a call
+// depends on the machine and on its load; which calls are much more frequent
+// than others does not, and only that makes the corpus.
+func coarse(w float64) float64 { return math.Exp2(2 * math.Round(math.Log2(w)/2)) }
+
+// finish weighs the groups against each other.
+func (c *capturer) finish() {
+	var tests, benches float64
+	for _, g := range c.groups {
+		if g.bench {
+			benches += float64(len(g.records))
+		} else {
+			tests += float64(len(g.records))
+		}
+	}
+	for _, g := range c.groups {
+		scale, source := 1.0, "test"
+		if g.bench {
+			scale, source = max(1, tests/benches), "bench"
+		}
+		recorded := 0.0
+		for _, r := range g.records {
+			recorded += r.Weight
+		}
+		for _, r := range g.records {
+			w := r.Weight * float64(len(g.records)) / recorded
+			if g.bench {
+				w = coarse(w)
+			}
+			c.out.Records = append(c.out.Records, beagle.Record{Args: r.Args, Weight: w * scale, Source: source})
+		}
+	}
+	c.out.Records = Merge(c.out.Records)
+}

@@ -1,0 +1,318 @@
+package corpus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// module writes an archive to a directory.
+func module(t testing.TB, archive string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		path := filepath.Join(dir, f.Name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func load(t testing.TB, dir, spec string) *source.Unit {
+	t.Helper()
+	u, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func box(t testing.TB) *sandbox.Sandbox {
+	t.Helper()
+	b, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func captured(t testing.TB, u *source.Unit) *Captured {
+	t.Helper()
+	c, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{BenchTime: "20ms", Budget: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// args decodes the records, with their weights.
+func args[A any](t testing.TB, records []beagle.Record) (list []A, weights []float64) {
+	t.Helper()
+	for _, r := range records {
+		var a A
+		if err := rt.Decode(r.Args, &a, nil); err != nil {
+			t.Fatal(err)
+		}
+		list, weights = append(list, a), append(weights, r.Weight)
+	}
+	return list, weights
+}
+
+const words = `
+-- go.mod --
+module example.com/words
+
+go 1.21
+-- text/text.go --
+package text
+
+import "errors"
+
+var ErrEmpty = errors.New("empty")
+
+type Set struct {
+	m map[string]int
+	n int
+}
+
+// Add counts words; the parameter in the middle has no name.
+func (s *Set) Add(_ int, words ...string) (int, error) {
+	if len(words) == 0 {
+		return 0, ErrEmpty
+	}
+	for _, w := range words {
+		s.m[w]++
+		s.n++
+	}
+	return s.n, nil
+}
+
+func New() *Set { return &Set{m: map[string]int{}} }
+
+func Fib(n int) int {
+	if n < 2 {
+		return n
+	}
+	return Fib(n-1) + Fib(n-2)
+}
+
+func Max[T int | string](a, b T) T {
+	if a > b {
+		return a
+	}
+	return b
+}
+
+func Lower(s string) string { b := []byte(s); for i, c := range b { if 'A' <= c && c <= 'Z' { b[i] = c + 32 } }; return string(b) }
+
+func Last(s []int) int { return s[len(s)-1] }
+
+func Wait(n uint8) int { for n == 7 { }; if n == 9 { panic("nine") }; return int(n) }
+-- text/text_test.go --
+package text
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) { os.Exit(m.Run()) }
+
+func TestAdd(t *testing.T) {
+	s := New()
+	s.Add(1, "a")
+	s.Add(2, "a", "b")
+	if _, err := s.Add(3); err != ErrEmpty {
+		t.Error(err)
+	}
+}
+
+func TestFib(t *testing.T) {
+	for range [3]int{} {
+		if Fib(15) != 610 {
+			t.Error("no")
+		}
+	}
+	Fib(10)
+}
+
+func TestMax(t *testing.T) {
+	Max(1, 2)
+	Max("a", "b")
+	Max("c", "d")
+}
+
+func TestFails(t *testing.T) {
+	Lower("recorded before the failure")
+	t.Error("as it should")
+}
+
+func ExampleLower() {
+	fmt.Println(Lower("Example"))
+	// Output: example
+}
+
+func FuzzLower(f *testing.F) {
+	f.Add("Seed")
+	f.Fuzz(func(t *testing.T, s string) { Lower(s) })
+}
+
+func BenchmarkLower(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		Lower(fmt.Sprint("Bench", i%20))
+	}
+}
+-- use/use.go --
+package use
+
+import "example.com/words/text"
+
+func Use(s string) string { return text.Lower(s) }
+-- use/use_test.go --
+package use_test
+
+import (
+	"os"
+	"testing"
+
+	"example.com/words/use"
+)
+
+func TestUse(t *testing.T) {
+	use.Use("From Outside")
+	os.Exit(3)
+}
+`
+
+func TestCaptureLower(t *testing.T) {
+	u := load(t, module(t, words), "./text.Lower")
+	c := captured(t, u)
+	list, weights := args[struct{ A0 string }](t, c.Records)
+	got := map[string]float64{}
+	var bench, rest float64
+	for i, a := range list {
+		got[a.A0] = weights[i]
+		if strings.HasPrefix(a.A0, "Bench") {
+			bench += weights[i]
+		} else {
+			rest += weights[i]
+		}
+	}
+	for _, s := range []string{"recorded before the failure", "Example", "Seed", "From Outside", "Bench7"} {
+		if got[s] == 0 {
+			t.Errorf("%q was not recorded: %v", s, got)
+		}
+	}
+	if len(got) != 24 || bench != 20 || rest != 4 || c.Calls < 24 || len(c.Sources) != 3 {
+		t.Errorf("%d inputs, weights %v and %v, %v calls, %q", len(got), bench, rest, c.Calls, c.Sources)
+	}
+	if len(c.Failures) != 2 || !strings.Contains(c.Failures[0], "as it should") {
+		t.Errorf("failures: %q", c.Failures)
+	}
+}
+
+func TestCaptureMethod(t *testing.T) {
+	u := load(t, module(t, words), "./text.Set.Add")
+	c := captured(t, u)
+	list, _ := args[struct {
+		A0 *struct {
+			m map[string]int
+			n int
+		}
+		A1 int
+		A2 []string
+	}](t, c.Records)
+	if len(list) != 3 {
+		t.Fatalf("%d records, dropped for %v", len(list), c.Why)
+	}
+	for _, a := range list {
+		if want := map[int]int{1: 0, 2: 1, 3: 3}[a.A1]; a.A0.n != want || len(a.A2) != a.A1%3 {
+			t.Errorf("call %d on a set of %d with %v", a.A1, a.A0.n, a.A2)
+		}
+	}
+}
+
+func TestCaptureRecursionFromOutsideOnly(t *testing.T) {
+	c := captured(t, load(t, module(t, words), "./text.Fib"))
+	list, _ := args[struct{ A0 int }](t, c.Records)
+	if len(list) != 2 || c.Calls != 4 {
+		t.Errorf("got %v of %v calls", list, c.Calls)
+	}
+}
+
+func TestCaptureOneInstantiation(t *testing.T) {
+	u := load(t, module(t, words), "./text.Max")
+	c := captured(t, u)
+	want := 1
+	if u.Target.TypeArgs[0] == "string" {
+		want = 2
+	}
+	if len(c.Records) != want {
+		t.Errorf("%d records of Max[%s]", len(c.Records), u.Target.TypeArgs[0])
+	}
+}
+
+func built(t testing.TB, u *source.Unit, in Input) *Built {
+	t.Helper()
+	b, err := harness.NewBuilder(context.Background(), u, box(t), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Build(context.Background(), u, b, box(t), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func fromJSON(t testing.TB, u *source.Unit, lines string) []beagle.Record {
+	t.Helper()
+	records, err := Read(u, strings.NewReader(lines), "test.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+func TestBuildDropsWhatTheOriginalDoesNotSurvive(t *testing.T) {
+	u := load(t, module(t, words), "./text.Wait")
+	var lines strings.Builder
+	for i := range 40 {
+		lines.WriteString(fmt.Sprintf("{\"args\":[%d]}\n", i))
+	}
+	b := built(t, u, Input{Records: fromJSON(t, u, lines.String()), Seed: 1})
+	c := b.Corpus
+	if n := len(c.Train) + len(c.Holdout); n != 39 || c.Dropped < 1 || !strings.Contains(c.DroppedWhy, "hang") || len(c.Holdout) == 0 {
+		t.Errorf("%d records, %d dropped: %s", n, c.Dropped, c.DroppedWhy)
+	}
+	for _, r := range c.Generated {
+		var a struct{ A0 uint8 }
+		if rt.Decode(r.Args, &a, nil); a.A0 == 7 {
+			t.Error("an input that hangs was generated")
+		}
+	}
+	p := c.Facets.Params[0]
+	if p.Name != "n" || p.Max != 39 && p.Max != 38 && p.Max != 37 || len(p.Top) != 8 || b.Unstable != 0 {
+		t.Errorf("facets %+v", p)
+	}
+}

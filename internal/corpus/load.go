@@ -1,0 +1,164 @@
+package corpus
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// Load reads recorded calls from a file of JSON lines (docs/corpus.md).
+// Whatever is wrong with the file is a *beagle.UsageError that names the
+// file, the line and the field.
+func Load(u *source.Unit, path string) ([]beagle.Record, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &beagle.UsageError{What: "corpus: " + err.Error(), Remedy: "Name a file of JSON lines; docs/corpus.md has the format."}
+	}
+	defer f.Close()
+	return Read(u, f, path)
+}
+
+// Read is Load for an open file; name is for messages.
+func Read(u *source.Unit, r io.Reader, name string) ([]beagle.Record, error) {
+	l := newLoader(u)
+	var records []beagle.Record
+	in := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			rec, bad := l.line(line)
+			if bad != nil {
+				bad.What = fmt.Sprintf("%s:%d: %s", name, n, bad.What)
+				return nil, bad
+			}
+			records = append(records, rec)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if len(records) == 0 {
+		return nil, &beagle.UsageError{What: name + ": it holds no record", Remedy: "Write one call a line: " + l.example()}
+	}
+	return Merge(records), nil
+}
+
+type loader struct {
+	shape *rt.Shape
+	types func(string) *rt.Shape
+	names []string
+}
+
+func newLoader(u *source.Unit) *loader {
+	l := &loader{}
+	l.shape, l.types = ArgsShape(u)
+	l.names = recordNames(len(l.shape.Fields))
+	return l
+}
+
+// example is a record of this target with zero values.
+func (l *loader) example() string {
+	zero := l.shape.Zero()
+	return fmt.Sprintf(`{"args": %s, "weight": 1}`, zero.JSON())
+}
+
+// line reads one record.
+func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
+	fail := func(format string, args ...any) (beagle.Record, *beagle.UsageError) {
+		return beagle.Record{}, &beagle.UsageError{What: fmt.Sprintf(format, args...), Remedy: "A record of " + l.shape.Name + " looks like " + l.example()}
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(line, &raw); err != nil {
+		return fail("not a JSON object: %v", err)
+	}
+	for _, key := range keysOf(raw) {
+		if key != "args" && key != "weight" {
+			return fail("field %q is not known", key)
+		}
+	}
+	weight := 1.0
+	if w, ok := raw["weight"]; ok {
+		if err := json.Unmarshal(w, &weight); err != nil || !(weight > 0) {
+			return fail(`field "weight": a number above 0 is wanted, and this is %s`, w)
+		}
+	}
+	if raw["args"] == nil {
+		return fail(`field "args" is missing`)
+	}
+	v, err := rt.ParseJSON(raw["args"], l.shape, l.types)
+	if err != nil {
+		where := ""
+		if je := (*rt.JSONError)(nil); errors.As(err, &je) {
+			where = je.Path
+		}
+		return fail("field %q: %v", "args"+where, err)
+	}
+	v.Names = l.names
+	return beagle.Record{Args: v.Append(nil), Weight: weight, Source: "file"}, nil
+}
+
+func keysOf[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Write writes records as JSON lines that Load reads.
+func Write(w io.Writer, u *source.Unit, records []beagle.Record) error {
+	l := newLoader(u)
+	out := bufio.NewWriter(w)
+	for _, r := range records {
+		v, err := rt.ParseValue(r.Args)
+		if err != nil || len(v.Elems) != len(l.shape.Fields) {
+			return fmt.Errorf("record %s is not one of %s: %v", r.ID(), l.shape.Name, err)
+		}
+		v.Names = make([]string, len(l.shape.Fields))
+		for i, f := range l.shape.Fields {
+			v.Names[i] = f.Name
+		}
+		fmt.Fprintf(out, "{\"args\":%s,\"weight\":%v}\n", v.JSON(), r.Weight)
+	}
+	return out.Flush()
+}
+
+// Merge makes one record of equal ones, sums their weights, and sorts by
+// content, so that the order in which calls came does not matter. Calls that
+// both a file and a test made count as the file's.
+func Merge(records []beagle.Record) []beagle.Record {
+	at := make(map[string]int, len(records))
+	var out []beagle.Record
+	for _, r := range records {
+		i, ok := at[string(r.Args)]
+		if !ok {
+			at[string(r.Args)] = len(out)
+			out = append(out, r)
+			continue
+		}
+		out[i].Weight += r.Weight
+		if r.Source == "file" {
+			out[i].Source = r.Source
+		}
+	}
+	ids := make(map[string]string, len(out))
+	for _, r := range out {
+		ids[string(r.Args)] = r.ID()
+	}
+	slices.SortFunc(out, func(a, b beagle.Record) int { return strings.Compare(ids[string(a.Args)], ids[string(b.Args)]) })
+	return out
+}
