@@ -11,28 +11,30 @@ const (
 // A Result is what a run found: the object that --json prints, and all that
 // the report needs.
 type Result struct {
-	Run          string         `json:"run"` // the run's ID, as `beagle show` takes it
-	Target       TargetRef      `json:"target"`
-	Outcome      Outcome        `json:"outcome"`
-	Why          string         `json:"why"`      // one sentence that explains the outcome
-	Best         Version        `json:"best"`     // the original itself when nothing better was found
-	Baseline     Resources      `json:"baseline"` // of the original
-	Measurement  *Measurement   `json:"measurement,omitempty"`
-	Patch        string         `json:"patch"` // unified diff; empty without an improvement
-	Files        []PatchFile    `json:"files,omitempty"`
-	Candidates   int            `json:"candidates"` // evaluated; duplicates cost nothing and do not count
-	Statuses     map[Status]int `json:"statuses"`
-	WallSeconds  float64        `json:"wall_seconds"`
-	Verification Verification   `json:"verification"`
-	Corpus       CorpusSummary  `json:"corpus"`
-	Findings     []Finding      `json:"findings,omitempty"` // of the audit
-	Warnings     []string       `json:"warnings,omitempty"` // what the machine could not offer
-	Search       SearchSummary  `json:"search"`
-	Lineage      []LineageStep  `json:"lineage,omitempty"` // of the winner, from the original
-	Trials       []Trial        `json:"trials"`            // every candidate, in the order of evaluation
-	Split        Split          `json:"split"`
-	Machine      Machine        `json:"machine"`
-	Replay       string         `json:"replay"` // the command that makes this result again
+	Run            string         `json:"run"` // the run's ID, as `beagle show` takes it
+	Target         TargetRef      `json:"target"`
+	Outcome        Outcome        `json:"outcome"`
+	Why            string         `json:"why"`      // one sentence that explains the outcome
+	Best           Version        `json:"best"`     // the original itself when nothing better was found
+	Baseline       Resources      `json:"baseline"` // of the original
+	BaselineStatic StaticFacts    `json:"baseline_static"`
+	Measurement    *Measurement   `json:"measurement,omitempty"`
+	Patch          string         `json:"patch"` // unified diff; empty without an improvement
+	Files          []PatchFile    `json:"files,omitempty"`
+	Candidates     int            `json:"candidates"` // evaluated; duplicates cost nothing and do not count
+	Statuses       map[Status]int `json:"statuses"`
+	WallSeconds    float64        `json:"wall_seconds"`
+	Verification   Verification   `json:"verification"`
+	Corpus         CorpusSummary  `json:"corpus"`
+	Findings       []Finding      `json:"findings,omitempty"` // of the audit
+	Warnings       []string       `json:"warnings,omitempty"` // what the machine could not offer
+	Search         SearchSummary  `json:"search"`
+	Rejected       []string       `json:"rejected,omitempty"` // finalists that were faster and fell in the full verification
+	Lineage        []LineageStep  `json:"lineage,omitempty"`  // of the winner, from the original
+	Trials         []Trial        `json:"trials"`             // every candidate, in the order of evaluation
+	Split          Split          `json:"split"`
+	Machine        Machine        `json:"machine"`
+	Replay         string         `json:"replay"` // the command that makes this result again
 }
 
 // A TargetRef names a target.

@@ -45,6 +45,7 @@ type Request struct {
 	Replay  *Replay  `json:"replay,omitempty"`
 	Exhaust *Exhaust `json:"exhaust,omitempty"`
 	Time    *Time    `json:"time,omitempty"`
+	Spell   *Spell   `json:"spell,omitempty"`
 }
 
 // A Reply is what a harness answers, as one line of JSON on standard output.
@@ -142,6 +143,8 @@ func (h *Harness[A, R]) serve(q *Request) (any, error) {
 		return h.exhaust(q.Exhaust)
 	case q.Time != nil:
 		return h.time(q.Time)
+	case q.Spell != nil:
+		return h.spell(q.Spell)
 	}
 	return nil, fmt.Errorf("the request names nothing to do")
 }

@@ -127,3 +127,13 @@ func (s *Store) CancelRequested(run string) bool {
 	_, err := os.Stat(filepath.Join(s.RunDir(run), "cancel.json"))
 	return err == nil
 }
+
+// ClearCancel takes back what RequestCancel asked for, so that the run can go
+// on.
+func (s *Store) ClearCancel(run string) error {
+	err := os.Remove(filepath.Join(s.RunDir(run), "cancel.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/report"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+var evolveCommand = &command{
+	name: "evolve", args: "PKG.Func | PKG.Type.Method",
+	short: "find a faster version of a function",
+	long: `
+Finds a faster version of a Go function by rewriting it step by step, and proves that it behaves the same. Works on any
+module on disk, offline, without a model. The checkout is not changed unless --apply is given.
+
+The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to the function, or --corpus.
+
+Examples:
+  beagle evolve ./examples/tags.NormalizeTagArbTagValue
+  beagle evolve -C ~/src/service --candidates 200 ./internal/parse.Line
+  beagle evolve --corpus calls.jsonl --apply ./pkg/tags.Set.Merge
+  beagle evolve --json example.com/pkg/tags.Normalize >result.json
+
+The target is a function (also unexported), a method (the receiver's type without a star), or a generic function. The
+package is a directory (./pkg), an import path, or left out for the current directory.
+
+Exit status: 0 when the run ended with a verdict (improved or not), 1 when something failed, 2 for bad input,
+130 when interrupted (the run can be resumed).`,
+}
+
+func init() { evolveCommand.run = runEvolve }
+
+// evolveOptions are the flags that do not belong to the run itself.
+type evolveOptions struct {
+	json, apply, quiet bool
+	out                string
+}
+
+func specFlags(f *flag.FlagSet, s *flow.Spec) {
+	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
+	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.StringVar(&s.CorpusFile, "corpus", "", "take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
+	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "differential fuzzing of each finalist")
+	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists, in all")
+	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
+	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
+}
+
+func (o *evolveOptions) flags(f *flag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print the result as one JSON object (docs/json.md)")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+	f.BoolVar(&o.apply, "apply", false, "write the improvement, its test and its benchmark into the working tree")
+	f.StringVar(&o.out, "out", "", "write report.md, report.html, result.json and the patch into this `directory` (default: the run's own)")
+}
+
+// listFlag is a comma-separated list.
+type listFlag struct{ list *[]string }
+
+func (l listFlag) String() string {
+	if l.list == nil {
+		return ""
+	}
+	return strings.Join(*l.list, ",")
+}
+
+func (l listFlag) Set(s string) error {
+	*l.list = strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+	return nil
+}
+
+func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	spec, o := flow.Defaults(), evolveOptions{}
+	f := c.flags(std)
+	specFlags(f, &spec)
+	o.flags(f)
+	f.Uint64Var(&spec.Seed, "seed", spec.Seed, "seed of the search")
+	f.StringVar(&spec.Strategy, "strategy", spec.Strategy, "islands, best-of-n or rules-only-greedy")
+	f.IntVar(&spec.Islands, "islands", spec.Islands, "populations that evolve apart")
+	f.IntVar(&spec.Candidates, "candidates", spec.Candidates, "versions to evaluate; duplicates cost nothing and do not count")
+	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
+	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
+	f.Var(listFlag{&spec.Rules}, "rules", "use only these rewrites, separated by `commas` ('beagle explain' lists them)")
+	rest, err := parse(f, args, 1, 1)
+	if err != nil {
+		return exitUsage, err
+	}
+	spec.Target = rest[0]
+	if err := spec.Validate(); err != nil {
+		return exitUsage, err
+	}
+	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Start(ctx, spec) })
+}
+
+// withDriver runs a search with progress, and shows and keeps its result.
+func withDriver(std stdio, o evolveOptions, run func(*local.Driver) (*beagle.Result, error)) (int, error) {
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	d := &local.Driver{Store: s, Watch: newProgress(std.err, o.quiet).watch}
+	result, err := run(d)
+	var stopped *local.Interrupted
+	if errors.As(err, &stopped) {
+		fmt.Fprintf(std.err, "\nStopped; nothing is lost. Go on with:\n  beagle resume %s\n", stopped.Run)
+		return exitInterrupted, nil
+	}
+	if err != nil {
+		return exitNo, err
+	}
+	return deliver(std, s, result, o)
+}
+
+// deliver writes the files of a result and prints it.
+func deliver(std stdio, s *store.Store, r *beagle.Result, o evolveOptions) (int, error) {
+	dir := o.out
+	if dir == "" {
+		dir = s.RunDir(r.Run)
+	}
+	if err := writeFiles(dir, r); err != nil {
+		return exitNo, err
+	}
+	if o.apply && r.Outcome == beagle.Improved {
+		if err := source.Apply(r.Target.Dir, beagle.Patch{Diff: r.Patch, Files: r.Files}); err != nil {
+			return exitNo, err
+		}
+	}
+	if o.json {
+		return exitOK, printJSON(std.out, r)
+	}
+	printResult(std.out, r, dir, o.apply)
+	return exitOK, nil
+}
+
+// writeFiles puts everything that a reviewer may want into one directory.
+func writeFiles(dir string, r *beagle.Result) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	object, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	writes := map[string]func(io.Writer) error{
+		"result.json": func(w io.Writer) error { _, err := w.Write(append(object, '\n')); return err },
+		"report.md":   func(w io.Writer) error { return report.Markdown(w, r) },
+		"report.html": func(w io.Writer) error { return report.HTML(w, r) },
+		"patch.diff":  func(w io.Writer) error { _, err := io.WriteString(w, r.Patch); return err },
+	}
+	for name, write := range writes {
+		if name == "patch.diff" && r.Patch == "" {
+			continue
+		}
+		if err := writeFile(filepath.Join(dir, name), write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+// printResult is what a person reads at the end of a run.
+func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
+	fmt.Fprintln(w)
+	if r.Patch != "" {
+		fmt.Fprintln(w, r.Patch)
+	}
+	fmt.Fprintf(w, "%s: %s\n", r.Target.Spec, r.Outcome)
+	fmt.Fprintf(w, "  %s\n", r.Why)
+	if m := r.Measurement; m != nil && r.Outcome == beagle.Improved {
+		fmt.Fprintf(w, "  %-22s %s -> %s a call here\n", "time", report.Nanos(r.Baseline.Nanos), report.Nanos(r.Best.Nanos))
+		fmt.Fprintf(w, "  %-22s %.3g -> %.3g a call\n", "allocations", r.Baseline.Allocs, r.Best.Allocs)
+		for _, line := range []struct {
+			label string
+			ratio *beagle.Ratio
+		}{{"faster by", &r.Best.Ratio}, {"on held-out inputs", m.Holdout}, {"on fresh inputs", m.Fresh}, {"processes apart", m.Apart}, {"on top of PGO", m.PGO}} {
+			if line.ratio != nil {
+				fmt.Fprintf(w, "  %-22s %s\n", line.label, report.Ratio(*line.ratio))
+			}
+		}
+	}
+	fmt.Fprintf(w, "  %-22s %d versions in %.0f s; %d inputs compared\n", "tried", r.Candidates, r.WallSeconds, r.Verification.Cases)
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)
+	}
+	if applied && r.Outcome == beagle.Improved {
+		fmt.Fprintf(w, "  %-22s written to the working tree\n", "applied")
+	}
+	fmt.Fprintf(w, "  %-22s %s\n", "report", filepath.Join(dir, "report.html"))
+}

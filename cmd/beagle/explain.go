@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+var explainCommand = &command{
+	name: "explain", args: "[RULE]",
+	short: "list the rewrites, or explain one",
+	long: `
+Without an argument, lists the rewrites with their legality class; with one, says what it does, why it pays, when it is
+legal, and shows it before and after.
+
+Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the representation may differ; E3 exact
+behind a guard that the rewrite emits; E4 another algorithm for the same specification. The class decides which checks a
+version must pass. What is not equivalent (E5) is advice and never applied.
+
+Examples:
+  beagle explain
+  beagle explain unsigned-index`,
+}
+
+func init() { explainCommand.run = runExplain }
+
+// ruleDoc is a rule as --json shows it.
+type ruleDoc struct {
+	Name   string       `json:"name"`
+	Doc    string       `json:"doc"`
+	Class  beagle.Class `json:"class"`
+	Before string       `json:"before"`
+	After  string       `json:"after"`
+}
+
+func runExplain(_ context.Context, c *command, args []string, std stdio) (int, error) {
+	f := c.flags(std)
+	asJSON := f.Bool("json", false, "print JSON")
+	rest, err := parse(f, args, 0, 1)
+	if err != nil {
+		return exitUsage, err
+	}
+	chosen := rules.All
+	if len(rest) == 1 {
+		if chosen = named(rest[0]); len(chosen) == 0 {
+			return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no rewrite %q", rest[0]), Remedy: "'beagle explain' lists them"}
+		}
+	}
+	switch {
+	case *asJSON:
+		docs := make([]ruleDoc, len(chosen))
+		for i, m := range chosen {
+			docs[i] = ruleDoc{m.Name, m.Doc, m.Class, m.Before, m.After}
+		}
+		return exitOK, json.NewEncoder(std.out).Encode(docs)
+	case len(rest) == 1:
+		explainRule(std.out, chosen[0])
+		return exitOK, nil
+	}
+	return exitOK, listRules(std.out, chosen)
+}
+
+func named(name string) []*mutate.Mutator {
+	for _, m := range rules.All {
+		if m.Name == name {
+			return []*mutate.Mutator{m}
+		}
+	}
+	return nil
+}
+
+func listRules(w io.Writer, all []*mutate.Mutator) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, m := range all {
+		first, _, _ := strings.Cut(m.Doc, ". ")
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, m.Class, strings.TrimSuffix(first, "."))
+	}
+	return t.Flush()
+}
+
+func explainRule(w io.Writer, m *mutate.Mutator) {
+	fmt.Fprintf(w, "%s, class %s\n\n%s\n", m.Name, m.Class, m.Doc)
+	for _, part := range []struct{ title, code string }{{"Before", m.Before}, {"After", m.After}} {
+		if part.code != "" {
+			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title, strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))
+		}
+	}
+}

@@ -1,0 +1,165 @@
+// Beagle makes Go functions faster and proves that they still do the same.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// A command is one verb. Run returns the exit status: 0 done, 1 the answer is
+// no (or the machinery failed, with an error), 2 bad usage.
+type command struct {
+	name  string
+	args  string // what follows the flags
+	short string // one line
+	long  string // paragraphs and examples
+	run   func(ctx context.Context, c *command, args []string, std stdio) (int, error)
+}
+
+// stdio is where a command writes.
+type stdio struct{ out, err io.Writer }
+
+// commands are in the order in which a new user meets them.
+func commands() []*command {
+	return []*command{evolveCommand, verifyCommand, runsCommand, showCommand, resumeCommand, cancelCommand, explainCommand, versionCommand}
+}
+
+const (
+	exitOK          = 0
+	exitNo          = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+func main() {
+	sandbox.Main()
+	os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr}))
+}
+
+// run is main without the process: it prints errors and returns the status.
+func run(args []string, std stdio) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(args) == 0 || args[0] == "help" && len(args) == 1 || args[0] == "-h" || args[0] == "--help" {
+		printUsage(std.out)
+		return exitOK
+	}
+	name, rest := args[0], args[1:]
+	if name == "help" {
+		name, rest = args[1], []string{"--help"}
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return finish(std, c, rest, ctx)
+		}
+	}
+	fmt.Fprintf(std.err, "beagle: there is no command %q\n\n", name)
+	printUsage(std.err)
+	return exitUsage
+}
+
+func finish(std stdio, c *command, args []string, ctx context.Context) int {
+	status, err := c.run(ctx, c, args, std)
+	var bad *beagle.UsageError
+	switch {
+	case err == nil:
+		return status
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.As(err, &bad):
+		fmt.Fprintf(std.err, "beagle %s: %s\n", c.name, bad.What)
+		if bad.Remedy != "" {
+			fmt.Fprintf(std.err, "  %s\n", strings.ReplaceAll(bad.Remedy, "\n", "\n  "))
+		}
+		return exitUsage
+	}
+	fmt.Fprintf(std.err, "beagle %s: %v\n", c.name, err)
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
+	return max(status, exitNo)
+}
+
+func printUsage(w io.Writer) {
+	fmt.Fprint(w, `Beagle makes a Go function faster and proves that it still does the same.
+
+  beagle evolve ./examples/tags.NormalizeTagArbTagValue
+
+Commands:
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.short)
+	}
+	fmt.Fprint(w, "\n'beagle COMMAND --help' shows flags and examples.\n")
+}
+
+// flags makes the flag set of a command, with help that shows its examples.
+// Both -name and --name are understood.
+func (c *command) flags(std stdio) *flag.FlagSet {
+	f := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {
+		fmt.Fprintf(std.out, "usage: beagle %s [flags] %s\n\n%s\n", c.name, c.args, strings.TrimSpace(c.long))
+		if hasFlags(f) {
+			fmt.Fprintln(std.out, "\nFlags:")
+			f.SetOutput(std.out)
+			f.PrintDefaults()
+			f.SetOutput(io.Discard)
+		}
+	}
+	return f
+}
+
+func hasFlags(f *flag.FlagSet) bool {
+	some := false
+	f.VisitAll(func(*flag.Flag) { some = true })
+	return some
+}
+
+// parse reads flags before and after the arguments, since people write both.
+func parse(f *flag.FlagSet, args []string, least, most int) ([]string, error) {
+	var rest []string
+	for {
+		if err := f.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, &beagle.UsageError{What: err.Error(), Remedy: fmt.Sprintf("'beagle %s --help' lists the flags", f.Name())}
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
+	}
+	if len(rest) < least || len(rest) > most {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%d arguments given", len(rest)), Remedy: fmt.Sprintf("'beagle %s --help' shows what it takes", f.Name())}
+	}
+	return rest, nil
+}
+
+var versionCommand = &command{
+	name: "version", short: "print the version",
+	long: "Prints the version of Beagle and of the Go that built it.",
+	run: func(_ context.Context, c *command, args []string, std stdio) (int, error) {
+		if _, err := parse(c.flags(std), args, 0, 0); err != nil {
+			return exitUsage, err
+		}
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			return exitNo, errors.New("built without module information")
+		}
+		fmt.Fprintf(std.out, "beagle %s, built with %s\n", info.Main.Version, info.GoVersion)
+		return exitOK, nil
+	},
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/report"
+)
+
+// progress shows a run while it goes on: a block that redraws itself on a
+// terminal, plain lines elsewhere.
+type progress struct {
+	w     io.Writer
+	live  bool // w is a terminal
+	quiet bool
+	start time.Time
+	lines int // of the block that is on the screen
+	stage string
+}
+
+func newProgress(w io.Writer, quiet bool) *progress {
+	return &progress{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", quiet: quiet, start: time.Now()}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// watch is the [flow.Watcher].
+func (p *progress) watch(e flow.Event) {
+	if p.quiet {
+		return
+	}
+	switch {
+	case e.Warning != "":
+		p.clear()
+		fmt.Fprintf(p.w, "%s %s\n", p.paint("33", "warning:"), e.Warning)
+	case e.Stage != nil:
+		p.clear()
+		p.stage = e.Stage.Name
+		fmt.Fprintf(p.w, "%s %-8s %s\n", p.clock(), e.Stage.Name, e.Stage.Detail)
+	case e.Evaluated != nil && p.live:
+		p.draw(e.Evaluated)
+	case e.Evaluated != nil:
+		fmt.Fprintf(p.w, "%s %s\n", p.clock(), oneLine(e.Evaluated))
+	}
+}
+
+func (p *progress) clock() string {
+	return p.paint("2", fmt.Sprintf("%5.1fs", time.Since(p.start).Seconds()))
+}
+
+// clear removes the live block.
+func (p *progress) clear() {
+	if p.lines > 0 {
+		fmt.Fprintf(p.w, "\x1b[%dA\x1b[J", p.lines)
+		p.lines = 0
+	}
+}
+
+func (p *progress) paint(code, s string) string {
+	if !p.live || os.Getenv("NO_COLOR") != "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// draw replaces the live block.
+func (p *progress) draw(e *flow.EvaluatedEvent) {
+	p.clear()
+	lines := []string{
+		fmt.Sprintf("%s search   %s %d of %d candidates, generation %d, %s", p.clock(), bar(e.Candidates, e.Budget), e.Candidates, e.Budget, e.Generation, p.left(e)),
+		"         " + statuses(e.Statuses),
+		"         islands " + islands(e.Islands),
+	}
+	if e.Best != nil && e.Best.Screen != nil {
+		lines = append(lines, fmt.Sprintf("         best    %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Point)+"x"), names(e.Best.Steps)))
+	}
+	width := p.width()
+	for _, l := range lines {
+		fmt.Fprintln(p.w, clip(l, width))
+	}
+	p.lines = len(lines)
+}
+
+func (p *progress) width() int {
+	if f, ok := p.w.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
+			return w
+		}
+	}
+	return 120
+}
+
+// left estimates the time that the rest of the search takes.
+func (p *progress) left(e *flow.EvaluatedEvent) string {
+	if e.Candidates == 0 {
+		return ""
+	}
+	perCandidate := e.Elapsed / time.Duration(e.Candidates)
+	return fmt.Sprintf("about %v of search left", (perCandidate * time.Duration(max(0, e.Budget-e.Candidates))).Round(time.Second))
+}
+
+func bar(done, of int) string {
+	const width = 20
+	n := min(width, done*width/max(1, of))
+	return "[" + strings.Repeat("#", n) + strings.Repeat(".", width-n) + "]"
+}
+
+func oneLine(e *flow.EvaluatedEvent) string {
+	line := fmt.Sprintf("search   %d of %d candidates (%s)", e.Candidates, e.Budget, statuses(e.Statuses))
+	if e.Best != nil && e.Best.Screen != nil {
+		line += fmt.Sprintf(", best %sx: %s", report.Digits(e.Best.Screen.Point), names(e.Best.Steps))
+	}
+	return line
+}
+
+func statuses(counts map[beagle.Status]int) string {
+	keys := make([]string, 0, len(counts))
+	for s := range counts {
+		keys = append(keys, string(s))
+	}
+	sort.Strings(keys)
+	for i, k := range keys {
+		keys[i] = fmt.Sprintf("%d %s", counts[beagle.Status(k)], k)
+	}
+	return strings.Join(keys, ", ")
+}
+
+func islands(best []float64) string {
+	parts := make([]string, len(best))
+	for i, b := range best {
+		parts[i] = report.Digits(b) + "x"
+	}
+	return strings.Join(parts, "  ")
+}
+
+func names(steps []beagle.Step) string {
+	parts := make([]string, len(steps))
+	for i, s := range steps {
+		parts[i] = s.Mutator
+	}
+	return strings.Join(parts, " + ")
+}
+
+// clip cuts a line that would wrap, since a wrapped line breaks the redrawing.
+// Escape sequences have no width.
+func clip(s string, width int) string {
+	seen, inEscape := 0, false
+	for i, r := range s {
+		switch {
+		case r == '\x1b':
+			inEscape = true
+		case inEscape:
+			inEscape = r != 'm'
+		default:
+			if seen++; seen > width {
+				return s[:i] + "\x1b[0m"
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/report"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+var runsCommand = &command{
+	name: "runs", short: "list the runs in the store",
+	long: `
+Lists the runs in the store, the newest first.
+
+Examples:
+  beagle runs
+  beagle runs --json`,
+}
+
+var showCommand = &command{
+	name: "show", args: "RUN",
+	short: "show the result of a run",
+	long: `
+Shows the result of a run. The beginning of its ID is enough.
+
+Examples:
+  beagle show 3f2a
+  beagle show --json 3f2a
+  beagle show --markdown 3f2a >report.md`,
+}
+
+var resumeCommand = &command{
+	name: "resume", args: "RUN",
+	short: "go on with a run that was stopped",
+	long: `
+Goes on with a run that was interrupted or killed. What was evaluated before is not evaluated again.
+
+Examples:
+  beagle resume 3f2a`,
+}
+
+var cancelCommand = &command{
+	name: "cancel", args: "RUN",
+	short: "stop a run",
+	long: `
+Stops a run that goes on in another process, and marks it as cancelled. 'beagle resume' takes it up again.
+
+Examples:
+  beagle cancel 3f2a`,
+}
+
+func init() {
+	runsCommand.run = runRuns
+	showCommand.run = runShow
+	resumeCommand.run = runResume
+	cancelCommand.run = runCancel
+}
+
+func runRuns(_ context.Context, c *command, args []string, std stdio) (int, error) {
+	f := c.flags(std)
+	asJSON := f.Bool("json", false, "print a JSON array")
+	if _, err := parse(f, args, 0, 0); err != nil {
+		return exitUsage, err
+	}
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	runs, err := s.Runs()
+	if err != nil {
+		return exitNo, err
+	}
+	if *asJSON {
+		return exitOK, printJSON(std.out, runs)
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(std.out, "There are no runs yet. Start one with 'beagle evolve ./pkg.Func'.")
+		return exitOK, nil
+	}
+	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATE\tSTARTED\tTARGET\tNOTE")
+	for _, r := range runs {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.State, r.Created.Local().Format(time.DateTime), r.Spec, r.Note)
+	}
+	return exitOK, t.Flush()
+}
+
+func runShow(_ context.Context, c *command, args []string, std stdio) (int, error) {
+	f := c.flags(std)
+	asJSON := f.Bool("json", false, "print the result as one JSON object (docs/json.md)")
+	markdown := f.Bool("markdown", false, "print the report as Markdown")
+	rest, err := parse(f, args, 1, 1)
+	if err != nil {
+		return exitUsage, err
+	}
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	run, err := s.Run(rest[0])
+	if err != nil {
+		return exitUsage, err
+	}
+	result, err := local.Result(s, run.ID)
+	if err != nil {
+		return exitNo, err
+	}
+	switch {
+	case *asJSON:
+		return exitOK, printJSON(std.out, result)
+	case *markdown:
+		return exitOK, report.Markdown(std.out, result)
+	}
+	printResult(std.out, result, s.RunDir(run.ID), false)
+	return exitOK, nil
+}
+
+func runResume(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	var o evolveOptions
+	f := c.flags(std)
+	o.flags(f)
+	rest, err := parse(f, args, 1, 1)
+	if err != nil {
+		return exitUsage, err
+	}
+	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Resume(ctx, rest[0]) })
+}
+
+func runCancel(_ context.Context, c *command, args []string, std stdio) (int, error) {
+	rest, err := parse(c.flags(std), args, 1, 1)
+	if err != nil {
+		return exitUsage, err
+	}
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	run, err := s.Run(rest[0])
+	if err != nil {
+		return exitUsage, err
+	}
+	if run.State == store.Done {
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("run %s is done", run.ID), Remedy: "'beagle show " + run.ID + "' shows its result"}
+	}
+	if err := s.RequestCancel(run.ID); err != nil {
+		return exitNo, err
+	}
+	fmt.Fprintf(std.out, "Run %s stops at its next step. 'beagle resume %[1]s' takes it up again.\n", run.ID)
+	return exitOK, nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// openStore opens the user's store.
+func openStore() (*store.Store, error) {
+	home, err := store.Home()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(home)
+}

@@ -1,0 +1,345 @@
+package flow
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// A Proposed is what became of a proposal: a candidate's ID, or why there is
+// none.
+type Proposed struct {
+	Proposal  int           `json:"proposal"`
+	Candidate string        `json:"candidate,omitempty"`
+	Steps     []beagle.Step `json:"steps,omitempty"`
+	Refused   string        `json:"refused,omitempty"`
+}
+
+// Propose makes the candidates of proposals. The versions between a parent and
+// the end of a stack are kept too, since the report shows every step.
+func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]Proposed, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Proposed, len(proposals))
+	for i, p := range proposals {
+		out[i] = Proposed{Proposal: p.ID}
+		c, err := x.propose(p)
+		switch r := refused(err); {
+		case err == nil:
+			out[i].Candidate, out[i].Steps = c.ID, c.Steps
+		case r != "":
+			out[i].Refused = r
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// propose takes the proposal's move and then its wishes. A wish that fits
+// nowhere is left out.
+func (x *session) propose(p evolve.Proposal) (beagle.Candidate, error) {
+	c, err := x.candidate(p.Parent)
+	if err != nil {
+		return c, err
+	}
+	if p.Move != nil {
+		if c, err = x.work.apply(c, x.notes(c.ID), *p.Move); err != nil {
+			return c, err
+		}
+		if err := x.putCandidate(c); err != nil {
+			return c, err
+		}
+	}
+	rng := rand.New(rand.NewPCG(p.Seed, 1))
+	taken := p.Move != nil
+	for _, wish := range p.Then {
+		next, err := x.work.wish(c, wish, rng)
+		if refused(err) != "" {
+			continue
+		}
+		if err != nil {
+			return c, err
+		}
+		c, taken = next, true
+		if err := x.putCandidate(c); err != nil {
+			return c, err
+		}
+	}
+	if !taken {
+		return c, refusal("none of the wished steps fits")
+	}
+	return c, nil
+}
+
+// notes are the compiler's account of a candidate that was built before.
+func (x *session) notes(id string) []beagle.Note {
+	if id == x.root.ID {
+		return x.ready.Root.Static.Notes
+	}
+	var o evaluated
+	if x.store.Cached(x.key("evaluated", id, ""), &o) {
+		return o.Verdict.Static.Notes
+	}
+	return nil
+}
+
+// evaluated is what the store keeps of an evaluation.
+type evaluated struct {
+	Verdict beagle.Verdict `json:"verdict"`
+	Moves   []beagle.Move  `json:"moves,omitempty"`
+}
+
+// An Evaluated is the verdict on one candidate.
+type Evaluated struct {
+	Candidate string         `json:"candidate"`
+	Parents   []string       `json:"parents,omitempty"`
+	Steps     []beagle.Step  `json:"steps,omitempty"`
+	Verdict   beagle.Verdict `json:"verdict"`
+	Moves     []beagle.Move  `json:"moves,omitempty"`
+	Cached    bool           `json:"cached"`
+}
+
+// Evaluate takes candidates through the cheap end of the ladder: policy, one
+// build for all, quick verification of each in a process of its own, and one
+// screening measurement for those that are left. Verdicts that the store has
+// are not made again.
+func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) ([]Evaluated, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{x: x, out: make([]Evaluated, len(ids))}
+	for i, id := range ids {
+		if err := b.admit(ctx, i, id); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.judge(ctx); err != nil {
+		return nil, err
+	}
+	return b.out, b.keep()
+}
+
+// A batch is a group of candidates under evaluation.
+type batch struct {
+	x    *session
+	out  []Evaluated
+	live []entrant
+	bin  *harness.Binary
+}
+
+// An entrant is a candidate that nothing speaks against so far.
+type entrant struct {
+	out       int // index in batch.out
+	variant   int // index in the binary
+	candidate beagle.Candidate
+}
+
+// admit looks a candidate up, and gives it to the static checks if it is new.
+func (b *batch) admit(ctx context.Context, i int, id string) error {
+	x := b.x
+	c, err := x.candidate(id)
+	if err != nil {
+		return err
+	}
+	b.out[i] = Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps}
+	var known evaluated
+	if x.store.Cached(x.key("evaluated", id, ""), &known) {
+		b.out[i].Verdict, b.out[i].Moves, b.out[i].Cached = known.Verdict, known.Moves, true
+		x.remember(known.Verdict.Static.CodeHash, id)
+		x.cost.Cached++
+		return nil
+	}
+	start := time.Now()
+	v, err := verify.Static(ctx, x.verify, c, x.corpus)
+	x.cost.Verify += time.Since(start)
+	if err != nil {
+		return err
+	}
+	b.out[i].Verdict = *v
+	x.cost.Candidates++
+	if v.OK() {
+		b.live = append(b.live, entrant{out: i, candidate: c})
+	}
+	return nil
+}
+
+func (b *batch) judge(ctx context.Context) error {
+	if len(b.live) == 0 {
+		return nil
+	}
+	if err := b.build(ctx); err != nil {
+		return err
+	}
+	defer b.bin.Remove()
+	if err := b.verify(ctx); err != nil {
+		return err
+	}
+	return b.screen(ctx)
+}
+
+// build compiles all in one program, and leaves out what does not compile and
+// what compiles to machine code that was judged before.
+func (b *batch) build(ctx context.Context) error {
+	variants := []harness.Variant{{ID: b.x.root.ID, Source: b.x.root.Source}}
+	for i := range b.live {
+		b.live[i].variant = i + 1
+		variants = append(variants, harness.Variant{ID: b.live[i].candidate.ID, Source: b.live[i].candidate.Source})
+	}
+	start := time.Now()
+	bin, err := b.x.builder.Build(ctx, variants, harness.Link{FuncAlign: 64})
+	b.x.cost.Build += time.Since(start)
+	if err != nil {
+		return err
+	}
+	b.bin = bin
+	b.x.remember(bin.Static[0].CodeHash, b.x.root.ID)
+	b.filter(func(e entrant, v *beagle.Verdict) {
+		if why, failed := bin.Failed[e.variant]; failed {
+			v.Status, v.Stage, v.Reason = beagle.Invalid, "compile", why
+			return
+		}
+		v.Static = bin.Static[e.variant]
+		if first := b.x.remember(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
+			v.Status, v.Stage, v.Reason = beagle.Duplicate, "compile", "the same machine code as "+first
+		}
+	})
+	return nil
+}
+
+// remember returns the first candidate with this machine code.
+func (x *session) remember(code, id string) string {
+	if code == "" {
+		return id
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if first, ok := x.codes[code]; ok {
+		return first
+	}
+	x.codes[code] = id
+	return id
+}
+
+// filter lets check change verdicts and drops the entrants that fell.
+func (b *batch) filter(check func(entrant, *beagle.Verdict)) {
+	b.live = slices.DeleteFunc(b.live, func(e entrant) bool {
+		v := &b.out[e.out].Verdict
+		check(e, v)
+		return !v.OK()
+	})
+}
+
+// verify compares each with the original, as many at once as there are
+// processors.
+func (b *batch) verify(ctx context.Context) error {
+	start := time.Now()
+	defer func() { b.x.cost.Verify += time.Since(start) }()
+	var wg sync.WaitGroup
+	errs := make([]error, len(b.live))
+	slots := make(chan struct{}, runtime.NumCPU())
+	for i, e := range b.live {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			v, err := verify.Quick(ctx, b.x.verify, b.bin, e.variant, e.candidate, b.x.corpus)
+			if errs[i] = err; err != nil {
+				return
+			}
+			merge(&b.out[e.out].Verdict, v)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	b.filter(func(entrant, *beagle.Verdict) {})
+	return ctx.Err()
+}
+
+// merge adds what a later stage found to a verdict.
+func merge(into *beagle.Verdict, v *beagle.Verdict) {
+	into.Status, into.Stage, into.Reason, into.Counterexample = v.Status, v.Stage, v.Reason, v.Counterexample
+	into.Checks = append(into.Checks, v.Checks...)
+	into.Warnings = append(into.Warnings, v.Warnings...)
+}
+
+// screenTime is what one candidate's quick measurement may take.
+const screenTime = 30 * time.Millisecond
+
+func (b *batch) screen(ctx context.Context) error {
+	if len(b.live) == 0 {
+		return nil
+	}
+	start := time.Now()
+	defer func() { b.x.cost.Screen += time.Since(start) }()
+	variants := make([]int, len(b.live))
+	for i, e := range b.live {
+		variants[i] = e.variant
+	}
+	budget := screenTime * time.Duration(len(variants)+1)
+	ratios, err := bench.Screen(ctx, b.x.bench, b.bin, variants, b.x.corpus, budget)
+	if err != nil {
+		return err
+	}
+	for i, e := range b.live {
+		v := &b.out[e.out].Verdict
+		v.Stage = "screen"
+		if ratios[i] == (beagle.Ratio{}) {
+			v.Status, v.Reason = beagle.Crashed, "it ended the process in which it was timed"
+			continue
+		}
+		v.Screen = &ratios[i]
+	}
+	b.filter(func(entrant, *beagle.Verdict) {})
+	return nil
+}
+
+// keep finds the next moves of the survivors and puts every new verdict into
+// the store.
+func (b *batch) keep() error {
+	for _, e := range b.live {
+		o := &b.out[e.out]
+		o.Moves = b.x.work.moves(e.candidate.Source, o.Verdict.Static.Notes)
+	}
+	for _, o := range b.out {
+		if o.Cached {
+			continue
+		}
+		if err := b.x.store.Cache(b.x.key("evaluated", o.Candidate, ""), evaluated{o.Verdict, o.Moves}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counterexamples returns the inputs on which candidates of the run failed, so
+// that later ones are tried on them first.
+func (x *session) counterexamples(out []Evaluated) []beagle.Record {
+	found := map[string]beagle.Record{}
+	for _, o := range out {
+		if ce := o.Verdict.Counterexample; ce != nil && len(ce.Args) > 0 {
+			found[string(ce.Args)] = beagle.Record{Args: ce.Args, Weight: 1, Source: "counterexample"}
+		}
+	}
+	var list []beagle.Record
+	for _, k := range slices.Sorted(maps.Keys(found)) {
+		list = append(list, found[k])
+	}
+	return list
+}

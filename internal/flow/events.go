@@ -1,0 +1,49 @@
+package flow
+
+import (
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+// An Event is something that a user watching a run wants to know. Exactly one
+// field is set.
+type Event struct {
+	Stage     *StageEvent
+	Warning   string
+	Evaluated *EvaluatedEvent
+}
+
+// A StageEvent says that a stage began.
+type StageEvent struct {
+	Name   string // "target", "corpus", "audit", "search", "verify", "measure"
+	Detail string
+}
+
+// An EvaluatedEvent follows every batch of candidates.
+type EvaluatedEvent struct {
+	Candidates int // evaluated so far
+	Budget     int
+	Generation int
+	Elapsed    time.Duration // since the search began
+	Islands    []float64     // best screened ratio of each island
+	Best       *beagle.Trial
+	Statuses   map[beagle.Status]int
+}
+
+// A Watcher receives the events of a run, one at a time.
+type Watcher func(Event)
+
+// Stage tells that a stage began.
+func (w Watcher) Stage(name, detail string) {
+	if w != nil {
+		w(Event{Stage: &StageEvent{name, detail}})
+	}
+}
+
+// Warn tells of something that the user should know.
+func (w Watcher) Warn(text string) {
+	if w != nil {
+		w(Event{Warning: text})
+	}
+}

@@ -1,0 +1,363 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// A Field is what a search leaves: its members, the best first, and how many
+// competed.
+type Field struct {
+	Ranked []string `json:"ranked"` // candidate IDs
+	Tried  int      `json:"tried"`
+}
+
+// A Judged is the winner with its evidence, or the original when nothing won.
+type Judged struct {
+	Winner      beagle.Candidate     `json:"winner"`
+	Verdict     *beagle.Verdict      `json:"verdict,omitempty"`     // the full one of the winner
+	Measurement *beagle.Measurement  `json:"measurement,omitempty"` // of the winner, or of the best that did not win
+	Lineage     []beagle.LineageStep `json:"lineage,omitempty"`
+	Rejected    []string             `json:"rejected,omitempty"` // finalists that fell, with the reason
+	Why         string               `json:"why"`
+	Seconds     float64              `json:"seconds"`
+}
+
+const (
+	finalists    = 3
+	worthATry    = 1.01 // screened ratio below which nothing is confirmed: the accept rule asks for more
+	asGoodAs     = 0.98 // share of the winner's speed that a simpler version must reach
+	emptyMeasure = 2 * time.Second
+)
+
+// Judge gives the finalists of a search the full measurement and the full
+// verification, and takes apart the winner.
+func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	in := beagle.HashOf("field", f, x.spec.Fuzz, x.spec.Measure)
+	var j Judged
+	if x.store.Cached(x.key("judged", x.root.ID, in), &j) {
+		return &j, nil
+	}
+	out, err := x.judge(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	out.Seconds = time.Since(start).Seconds()
+	return out, x.store.Cache(x.key("judged", x.root.ID, in), out)
+}
+
+func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
+	field, err := x.finalists(ctx, f.Ranked)
+	if err != nil {
+		return nil, err
+	}
+	if len(field) == 0 {
+		return x.nothing(ctx, f.Tried)
+	}
+	x.watch.Stage("measure", fmt.Sprintf("%d finalists over 8 link layouts, about %v", len(field), x.spec.Measure))
+	ms, err := x.confirm(ctx, field, f.Tried, x.spec.Measure)
+	if err != nil {
+		return nil, err
+	}
+	j := &Judged{Winner: x.root}
+	for _, i := range byCorrected(ms) {
+		if j.Measurement == nil {
+			j.Measurement = &ms[i]
+			j.Why = "The best version was not confirmed to be faster: " + ms[i].Why + "."
+		}
+		if !ms[i].Faster {
+			continue
+		}
+		won, err := x.tryWinner(ctx, j, field[i], &ms[i])
+		if err != nil || won {
+			return j, err
+		}
+	}
+	return j, nil
+}
+
+// tryWinner gives a candidate that is faster the full verification.
+func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
+	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), x.spec.Fuzz))
+	v, err := x.full(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	if !v.OK() {
+		j.Rejected = append(j.Rejected, fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason))
+		j.Why = "What was faster is not equivalent: " + v.Reason
+		return false, nil
+	}
+	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", m
+	j.Winner, j.Verdict, j.Measurement = c, v, m
+	j.Why = fmt.Sprintf("At least %.2f times as fast, and no difference in %d comparisons.", m.Corrected.Low, cases(v))
+	j.Lineage, err = x.lineage(ctx, c)
+	return true, err
+}
+
+func cases(v *beagle.Verdict) int {
+	n := 0
+	for _, c := range v.Checks {
+		n += c.Cases
+	}
+	return n
+}
+
+func steps(c beagle.Candidate) string {
+	names := make([]string, len(c.Steps))
+	for i, s := range c.Steps {
+		names[i] = s.Mutator
+	}
+	if len(names) == 0 {
+		return "hand-written"
+	}
+	return strings.Join(names, " + ")
+}
+
+// byCorrected orders measurements by what they promise at least.
+func byCorrected(ms []beagle.Measurement) []int {
+	order := make([]int, len(ms))
+	for i := range order {
+		order[i] = i
+	}
+	for i := 1; i < len(order); i++ {
+		for k := i; k > 0 && ms[order[k]].Corrected.Low > ms[order[k-1]].Corrected.Low; k-- {
+			order[k], order[k-1] = order[k-1], order[k]
+		}
+	}
+	return order
+}
+
+// nothing measures the original against itself, so that even a run without a
+// finalist says what the function costs and what the machine can tell.
+func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
+	ms, err := x.confirm(ctx, []beagle.Candidate{x.root}, tried, min(x.spec.Measure, emptyMeasure))
+	if err != nil {
+		return nil, err
+	}
+	return &Judged{Winner: x.root, Measurement: &ms[0], Why: fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)}, nil
+}
+
+// finalists are the best few with different code, the best of them freed of
+// steps that buy nothing.
+func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Candidate, error) {
+	var field []beagle.Candidate
+	for _, id := range ranked {
+		if id == x.root.ID || len(field) == finalists {
+			continue
+		}
+		var e evaluated
+		if !x.store.Cached(x.key("evaluated", id, ""), &e) || e.Verdict.Screen == nil || e.Verdict.Screen.Point < worthATry {
+			continue
+		}
+		c, err := x.candidate(id)
+		if err != nil {
+			return nil, err
+		}
+		field = append(field, c)
+	}
+	if len(field) == 0 {
+		return nil, nil
+	}
+	simpler, err := x.simplify(ctx, field[0])
+	if err != nil {
+		return nil, err
+	}
+	if simpler.ID != field[0].ID {
+		field[0] = simpler
+	}
+	return field, nil
+}
+
+// simplify leaves out steps one by one as long as the rest is about as fast:
+// a maintainer should not have to read what buys nothing.
+func (x *session) simplify(ctx context.Context, c beagle.Candidate) (beagle.Candidate, error) {
+	for len(c.Steps) > 1 {
+		var without []beagle.Candidate
+		for i := range c.Steps {
+			if shorter, ok := x.retraceWithout(c, i); ok {
+				without = append(without, shorter)
+			}
+		}
+		ratios, err := x.compareAll(ctx, append([]beagle.Candidate{c}, without...))
+		if err != nil {
+			return c, err
+		}
+		best := -1
+		for i := range without {
+			if ratios[i+1].Point >= asGoodAs*ratios[0].Point && (best < 0 || ratios[i+1].Point > ratios[best+1].Point) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return c, nil
+		}
+		c = without[best]
+	}
+	return c, nil
+}
+
+// retraceWithout takes all steps of a candidate but one, from the original.
+func (x *session) retraceWithout(c beagle.Candidate, skip int) (beagle.Candidate, bool) {
+	shorter := x.root
+	for i, step := range c.Steps {
+		if i == skip {
+			continue
+		}
+		next, err := x.work.retrace(shorter, step)
+		if err != nil || x.putCandidate(next) != nil {
+			return beagle.Candidate{}, false
+		}
+		shorter = next
+	}
+	return shorter, true
+}
+
+// compareAll verifies and screens versions in one program; the zero Ratio
+// stands for one that does not behave.
+func (x *session) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beagle.Ratio, error) {
+	variants := []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}
+	for _, c := range cs {
+		variants = append(variants, harness.Variant{ID: c.ID, Source: c.Source})
+	}
+	bin, err := x.builder.Build(ctx, variants, harness.Link{FuncAlign: 64})
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	var good []int
+	for i, c := range cs {
+		if _, failed := bin.Failed[i+1]; failed {
+			continue
+		}
+		v, err := verify.Quick(ctx, x.verify, bin, i+1, c, x.corpus)
+		if err != nil {
+			return nil, err
+		}
+		if v.OK() {
+			good = append(good, i+1)
+		}
+	}
+	out := make([]beagle.Ratio, len(cs))
+	ratios, err := bench.Screen(ctx, x.bench, bin, good, x.corpus, 2*screenTime*time.Duration(len(good)+1))
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range good {
+		out[v-1] = ratios[i]
+	}
+	return out, nil
+}
+
+// lineage measures every step of the winner in one program.
+func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.LineageStep, error) {
+	var chain []beagle.Candidate
+	for at := c; len(at.Steps) > 0; {
+		chain = append([]beagle.Candidate{at}, chain...)
+		if len(at.Parents) == 0 {
+			break
+		}
+		parent, err := x.candidate(at.Parents[0])
+		if err != nil {
+			return nil, err
+		}
+		at = parent
+	}
+	ratios, err := x.compareAll(ctx, chain)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]beagle.LineageStep, len(chain))
+	before := beagle.Ratio{Point: 1, Low: 1, High: 1}
+	for i, at := range chain {
+		out[i] = beagle.LineageStep{Step: at.Steps[len(at.Steps)-1], Ratio: ratios[i], Gain: quotient(ratios[i], before)}
+		before = ratios[i]
+	}
+	return out, nil
+}
+
+// quotient of two independent ratios, with the interval that their logarithms
+// give.
+func quotient(a, b beagle.Ratio) beagle.Ratio {
+	if a.Low <= 0 || b.Low <= 0 {
+		return beagle.Ratio{}
+	}
+	half := math.Hypot(math.Log(a.High/a.Low), math.Log(b.High/b.Low)) / 2
+	point := a.Point / b.Point
+	return beagle.Ratio{Point: point, Low: point * math.Exp(-half), High: point * math.Exp(half)}
+}
+
+// confirm is the full measurement.
+func (x *session) confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error) {
+	return bench.Confirm(ctx, x.bench, x.unit, cs, x.corpus, tried, bench.Options{
+		Budget: budget, Fresh: x.fresh(), PGO: x.modulePGO(), Seed: x.spec.Seed,
+	})
+}
+
+// modulePGO is the profile that production builds of the target's package use.
+func (x *session) modulePGO() string {
+	path := filepath.Join(x.unit.Target.PkgDir, "default.pgo")
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// full is the whole ladder.
+func (x *session) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	fuzz := x.spec.Fuzz
+	if fuzz == 0 {
+		fuzz = -1 // leaves it out
+	}
+	return verify.Full(ctx, x.verify, c, x.corpus, verify.Budget{Fuzz: fuzz})
+}
+
+// JudgeSource gives a hand-written version the verdict that a search would
+// give its winner.
+func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*beagle.Verdict, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if formatted, err := x.unit.Normalize(text); err == nil {
+		text = formatted // otherwise the parse check says what is wrong
+	}
+	c := beagle.NewCandidate(text, []string{x.root.ID}, nil)
+	c.Note = name
+	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, x.spec.Fuzz))
+	v, err := x.full(ctx, c)
+	if err != nil || !v.OK() {
+		return v, err
+	}
+	if c.ID == x.root.ID {
+		v.Status, v.Reason = beagle.Equal, "it is the original"
+		return v, nil
+	}
+	x.watch.Stage("measure", fmt.Sprintf("8 link layouts, about %v", x.spec.Measure))
+	ms, err := x.confirm(ctx, []beagle.Candidate{c}, 1, x.spec.Measure)
+	if err != nil {
+		return nil, err
+	}
+	v.Final, v.Stage, v.Status = &ms[0], "measure", beagle.Equal
+	if ms[0].Faster {
+		v.Status = beagle.Accepted
+	} else {
+		v.Reason = "not confirmed to be faster: " + ms[0].Why
+	}
+	return v, nil
+}

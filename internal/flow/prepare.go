@@ -1,0 +1,107 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/harness"
+)
+
+// Prepared is what a search starts from. It is saved with the run, so that a
+// resumed run works with the same inputs.
+type Prepared struct {
+	Target     string           `json:"target"` // Target.ID
+	Spec       string           `json:"spec"`   // Target.Spec
+	Corpus     string           `json:"corpus"` // Corpus.ID
+	CorpusBlob string           `json:"corpus_blob"`
+	RootID     string           `json:"root_id"`
+	Root       beagle.Verdict   `json:"root"` // of the original: its static facts
+	Moves      []beagle.Move    `json:"moves"`
+	Profile    map[int]float64  `json:"profile"`
+	Findings   []beagle.Finding `json:"findings,omitempty"`
+	Seconds    float64          `json:"seconds"`
+}
+
+// Prepare resolves the target, records its inputs, audits them, and profiles
+// the original. Bad input ends here, before anything is written for the run.
+func (a *Activities) Prepare(ctx context.Context, run string, spec Spec) (*Prepared, error) {
+	start := time.Now()
+	x, err := a.begin(ctx, run, spec)
+	if err != nil {
+		return nil, err
+	}
+	var known Prepared
+	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
+		return &known, err
+	}
+	if err := x.gather(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.baseline(ctx); err != nil {
+		return nil, err
+	}
+	x.ready.Seconds = time.Since(start).Seconds()
+	if err := a.Store.Save(run, "spec", spec); err != nil {
+		return nil, err
+	}
+	return &x.ready, a.Store.Save(run, "prepared", x.ready)
+}
+
+// begin opens the session of a run that may not be in the store yet.
+func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.Watch.Stage("target", spec.Target)
+	x, err := open(ctx, run, spec, a.Store, a.Watch)
+	if err != nil {
+		return nil, err
+	}
+	for _, wall := range x.box.Missing() {
+		a.Watch.Warn(wall)
+	}
+	if a.sessions == nil {
+		a.sessions = map[string]*session{}
+	}
+	a.sessions[run] = x
+	return x, nil
+}
+
+// baseline builds the original alone: its compiler facts, its profile, its
+// first moves.
+func (x *session) baseline(ctx context.Context) error {
+	bin, err := x.builder.Build(ctx, []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}, harness.Link{FuncAlign: 64})
+	if err != nil {
+		return err
+	}
+	defer bin.Remove()
+	if why, failed := bin.Failed[0]; failed {
+		return fmt.Errorf("the original does not compile in the harness: %s", why)
+	}
+	x.ready.RootID = x.root.ID
+	x.ready.Root = beagle.Verdict{Candidate: x.root.ID, Status: beagle.Equal, Stage: "compile", Static: bin.Static[0]}
+	if x.ready.Profile, err = bench.Profile(ctx, x.bench, bin, x.corpus); err != nil {
+		return err
+	}
+	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
+	x.ready.Moves = x.work.moves(x.root.Source, x.ready.Root.Static.Notes)
+	return nil
+}
+
+// restore takes up what Prepare saved in another process.
+func (x *session) restore() error {
+	if ok, err := x.store.Load(x.run, "prepared", &x.ready); err != nil || !ok {
+		return fmt.Errorf("run %s was not prepared: %w", x.run, err)
+	}
+	if x.ready.RootID != x.root.ID {
+		return usage(fmt.Sprintf("%s changed since run %s began", x.unit.Target.Spec(), x.run), "start a new run with beagle evolve, or restore the old text")
+	}
+	x.corpus = new(beagle.Corpus)
+	if err := x.store.GetJSON(x.ready.CorpusBlob, x.corpus); err != nil {
+		return err
+	}
+	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
+	return nil
+}

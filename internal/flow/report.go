@@ -1,0 +1,95 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Report assembles the result of a run.
+func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log) (*beagle.Result, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	r := &beagle.Result{
+		Run: run, Target: x.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
+		Best:           beagle.Version{ID: x.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: x.root.Source, Static: x.ready.Root.Static},
+		BaselineStatic: x.ready.Root.Static,
+		Statuses:       log.Statuses(), Corpus: x.summary(), Findings: x.ready.Findings, Warnings: x.box.Missing(),
+		Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
+		Rejected: j.Rejected,
+	}
+	if m := j.Measurement; m != nil {
+		r.Measurement, r.Baseline = m, m.Baseline
+		r.Best.Nanos, r.Best.Allocs, r.Best.Bytes = m.Baseline.Nanos, m.Baseline.Allocs, m.Baseline.Bytes
+	}
+	if j.Verdict == nil {
+		return r, nil
+	}
+	r.Verification = verification(x, j.Verdict)
+	return r, x.improved(ctx, r, j)
+}
+
+// improved fills in what only a winner has.
+func (x *session) improved(ctx context.Context, r *beagle.Result, j *Judged) error {
+	m := j.Measurement
+	r.Outcome = beagle.Improved
+	r.Best = beagle.Version{
+		ID: j.Winner.ID, Ratio: m.Corrected, Nanos: m.Best.Nanos, Allocs: m.Best.Allocs, Bytes: m.Best.Bytes,
+		Source: j.Winner.Source, Steps: j.Winner.Steps, Static: j.Verdict.Static,
+	}
+	extra, err := x.tests(ctx)
+	if err != nil {
+		return err
+	}
+	patch, err := x.unit.Patch(j.Winner.Source, extra)
+	if err != nil {
+		return err
+	}
+	r.Patch, r.Files = patch.Diff, patch.Files
+	return nil
+}
+
+func (x *session) reference() beagle.TargetRef {
+	t := &x.unit.Target
+	file, err := filepath.Rel(t.Dir, t.File)
+	if err != nil {
+		file = t.File
+	}
+	ref := beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Dir: t.Dir, Signature: t.Signature, File: filepath.ToSlash(file), Line: t.Line, TypeArgs: t.TypeArgs}
+	for _, d := range t.Scope {
+		ref.Scope = append(ref.Scope, d.Name)
+	}
+	return ref
+}
+
+func (x *session) summary() beagle.CorpusSummary {
+	c := x.corpus
+	return beagle.CorpusSummary{
+		ID: x.ready.Corpus, Train: len(c.Train), Holdout: len(c.Holdout), Generated: len(c.Generated), Calls: c.Calls,
+		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources, Facets: c.Facets,
+	}
+}
+
+// verification tells what was done, and what nobody should think was done.
+func verification(x *session, v *beagle.Verdict) beagle.Verification {
+	out := beagle.Verification{Checks: v.Checks, Cases: cases(v)}
+	out.NotDone = append(out.NotDone, "inputs beyond those compared: this is evidence, not a proof")
+	if x.spec.Fuzz == 0 {
+		out.NotDone = append(out.NotDone, "fuzzing was switched off")
+	}
+	if !x.corpus.Concurrent {
+		out.NotDone = append(out.NotDone, "the race detector: the function was never seen in two goroutines at once")
+	}
+	if len(x.corpus.Holdout) == 0 {
+		out.NotDone = append(out.NotDone, "held-out inputs: there were too few to hold some back")
+	}
+	if x.corpus.Dropped > 0 {
+		out.NotDone = append(out.NotDone, fmt.Sprintf("%d recorded calls that could not be replayed: %s", x.corpus.Dropped, x.corpus.DroppedWhy))
+	}
+	out.NotDone = append(out.NotDone, v.Warnings...)
+	return out
+}

@@ -1,0 +1,203 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/verify"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A session is what a process holds open for one run: all of it can be made
+// again from the run's spec and the store.
+type session struct {
+	run     string
+	spec    Spec
+	store   *store.Store
+	watch   Watcher
+	unit    *source.Unit
+	box     *sandbox.Sandbox
+	builder *harness.Builder
+	bench   *bench.Env
+	verify  *verify.Env
+	machine beagle.Machine
+	dir     string // scratch, removed at the end
+	ready   Prepared
+	corpus  *beagle.Corpus
+	work    *workbench
+	root    beagle.Candidate
+
+	mu    sync.Mutex
+	codes map[string]string // machine-code hash -> candidate that had it first
+	cost  Split             // since it was last asked for
+}
+
+// open loads the target and sets up everything that needs no corpus.
+func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watcher) (*session, error) {
+	unit, err := source.Load(ctx, source.Options{Dir: spec.Dir, Spec: spec.Target, Tags: spec.Tags})
+	if err != nil {
+		return nil, err
+	}
+	mutators, err := chosen(spec.Rules)
+	if err != nil {
+		return nil, err
+	}
+	box, err := sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "beagle-")
+	if err != nil {
+		return nil, err
+	}
+	x := &session{
+		run: run, spec: spec, store: s, watch: watch, unit: unit, box: box, dir: dir, machine: thisMachine(),
+		root: beagle.NewCandidate(unit.Target.Source, nil, nil), codes: map[string]string{},
+	}
+	x.work = newWorkbench(unit, &beagle.Facets{}, mutators, nil)
+	if err := x.equip(ctx); err != nil {
+		x.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// equip makes the builder and the two judges.
+func (x *session) equip(ctx context.Context) error {
+	var err error
+	x.builder, err = harness.NewBuilder(ctx, x.unit, x.box, filepath.Join(x.dir, "build"))
+	if err != nil {
+		return err
+	}
+	for _, sub := range []string{"bench", "verify", "corpus"} {
+		if err := os.MkdirAll(filepath.Join(x.dir, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	x.bench = &bench.Env{Box: x.box, Builder: x.builder, Dir: filepath.Join(x.dir, "bench"), CPU: runtime.NumCPU() - 1}
+	x.verify = &verify.Env{Unit: x.unit, Builder: x.builder, Box: x.box, Dir: filepath.Join(x.dir, "verify")}
+	return nil
+}
+
+func (x *session) close() { os.RemoveAll(x.dir) }
+
+// chosen returns the mutators of a spec.
+func chosen(names []string) ([]*mutate.Mutator, error) {
+	if len(names) == 0 {
+		return rules.All, nil
+	}
+	var out []*mutate.Mutator
+	for _, name := range names {
+		found := false
+		for _, m := range rules.All {
+			if m.Name == name {
+				out, found = append(out, m), true
+			}
+		}
+		if !found {
+			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name), "'beagle explain' lists them")
+		}
+	}
+	return out, nil
+}
+
+// key is the cache key of a stage's result for a candidate.
+func (x *session) key(stage, candidate, extra string) store.Key {
+	return store.Key{Kind: stage, Candidate: candidate, Corpus: x.ready.Corpus, Toolchain: x.machine.Go, Machine: kind(x.machine), Extra: x.ready.Target + extra}
+}
+
+// putCandidate makes a candidate available to every activity.
+func (x *session) putCandidate(c beagle.Candidate) error {
+	return x.store.Cache(store.Key{Kind: "candidate", Candidate: c.ID}, c)
+}
+
+// candidate returns a candidate by its ID.
+func (x *session) candidate(id string) (beagle.Candidate, error) {
+	if id == x.root.ID {
+		return x.root, nil
+	}
+	var c beagle.Candidate
+	if !x.store.Cached(store.Key{Kind: "candidate", Candidate: id}, &c) {
+		return c, fmt.Errorf("candidate %s is not in the store", id)
+	}
+	return c, nil
+}
+
+// Activities are the steps of a run. Each takes a run's ID and small plain
+// data, so that any process that shares the store can carry it out.
+type Activities struct {
+	Store *store.Store
+	Watch Watcher
+
+	mu       sync.Mutex
+	sessions map[string]*session
+}
+
+// errNoSpec is a run that has no spec: it never was one.
+var errNoSpec = errors.New("the run has no spec in the store")
+
+// session returns the open session of a run.
+func (a *Activities) session(ctx context.Context, run string) (*session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if x := a.sessions[run]; x != nil {
+		return x, nil
+	}
+	var spec Spec
+	if ok, err := a.Store.Load(run, "spec", &spec); err != nil || !ok {
+		return nil, errors.Join(errNoSpec, err)
+	}
+	x, err := open(ctx, run, spec, a.Store, a.Watch)
+	if err != nil {
+		return nil, err
+	}
+	if a.sessions == nil {
+		a.sessions = map[string]*session{}
+	}
+	a.sessions[run] = x
+	return x, nil
+}
+
+// prepared returns the session of a run whose corpus is known.
+func (a *Activities) prepared(ctx context.Context, run string) (*session, error) {
+	x, err := a.session(ctx, run)
+	if err == nil && x.corpus == nil {
+		err = x.restore()
+	}
+	return x, err
+}
+
+// Split returns what evaluations of a run have cost since the last call.
+func (a *Activities) Split(run string) Split {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	x := a.sessions[run]
+	if x == nil {
+		return Split{}
+	}
+	spent := x.cost
+	x.cost = Split{}
+	return spent
+}
+
+// Close removes what sessions left on disk.
+func (a *Activities) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, x := range a.sessions {
+		x.close()
+	}
+	a.sessions = nil
+}

@@ -1,0 +1,117 @@
+// Package flow is where the stages meet. Its activities are plain functions
+// that take and return IDs and small plain data; everything large lives in the
+// store. A driver (package local; others may follow) decides the order. So
+// the same activities serve one process or many machines, and a repeated
+// activity finds its earlier result under the same key.
+package flow
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Spec is everything that a user decides about a run. With the recorded
+// measurements it decides the result.
+type Spec struct {
+	Dir        string        `json:"dir"`    // where the user stands (-C)
+	Target     string        `json:"target"` // as typed
+	Tags       []string      `json:"tags,omitempty"`
+	CorpusFile string        `json:"corpus_file,omitempty"`
+	Seed       uint64        `json:"seed"`
+	Strategy   string        `json:"strategy"`
+	Islands    int           `json:"islands"`
+	Candidates int           `json:"candidates"`      // budget of evaluations
+	Batch      int           `json:"batch"`           // candidates built and screened together
+	Fuzz       time.Duration `json:"fuzz"`            // differential fuzzing of each finalist
+	Measure    time.Duration `json:"measure"`         // measuring of the finalists, in all
+	Time       time.Duration `json:"time"`            // search no longer than this; 0 is no limit
+	Sandbox    string        `json:"sandbox"`         // "auto" or "require"
+	Rules      []string      `json:"rules,omitempty"` // only these mutators; empty is all
+	Force      bool          `json:"force"`           // go on although the audit refuses
+}
+
+// Defaults are a run of about a minute on a small function.
+func Defaults() Spec {
+	return Spec{
+		Dir:        ".",
+		Seed:       1,
+		Strategy:   "islands",
+		Islands:    4,
+		Candidates: 60,
+		Batch:      12,
+		Fuzz:       5 * time.Second,
+		Measure:    10 * time.Second,
+		Sandbox:    "auto",
+	}
+}
+
+const (
+	minCandidates = 4
+	minMeasure    = 2 * time.Second
+	maxBatch      = 64
+)
+
+// Validate returns a [beagle.UsageError] for a spec that cannot give a
+// verdict.
+func (s *Spec) Validate() error {
+	switch {
+	case s.Target == "":
+		return usage("no target is named", "name a function: beagle evolve ./pkg.Func, or ./pkg.Type.Method")
+	case s.Candidates < minCandidates:
+		return usage(fmt.Sprintf("--candidates %d is too small a budget to search", s.Candidates), fmt.Sprintf("give at least %d; 60 is the default", minCandidates))
+	case s.Measure < minMeasure:
+		return usage(fmt.Sprintf("--measure %v is too short to tell a gain from noise", s.Measure), fmt.Sprintf("give at least %v; 10s is the default", minMeasure))
+	case s.Time != 0 && s.Time < time.Second:
+		return usage(fmt.Sprintf("--time %v is too small a budget to measure anything", s.Time), "give at least 1s, or leave it out")
+	case s.Fuzz < 0:
+		return usage(fmt.Sprintf("--fuzz %v is negative", s.Fuzz), "give a duration such as 5s, or 0 to go without, which the report then says")
+	case s.Islands < 1 || s.Islands > 16:
+		return usage(fmt.Sprintf("--islands %d is out of range", s.Islands), "give 1 to 16; 4 is the default")
+	case s.Batch < 1 || s.Batch > maxBatch:
+		return usage(fmt.Sprintf("--batch %d is out of range", s.Batch), fmt.Sprintf("give 1 to %d; 12 is the default", maxBatch))
+	case s.Sandbox != "auto" && s.Sandbox != "require":
+		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox), "it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
+	}
+	return nil
+}
+
+// Command is the command line that makes the run again.
+func (s *Spec) Command() string {
+	d := Defaults()
+	args := []string{"beagle", "evolve"}
+	add := func(differs bool, flag string, value any) {
+		if differs {
+			args = append(args, fmt.Sprintf("--%s=%v", flag, value))
+		}
+	}
+	if s.Dir != d.Dir {
+		args = append(args, "-C", quote(s.Dir))
+	}
+	add(len(s.Tags) > 0, "tags", strings.Join(s.Tags, ","))
+	add(s.CorpusFile != "", "corpus", quote(s.CorpusFile))
+	add(true, "seed", s.Seed)
+	add(s.Strategy != d.Strategy, "strategy", s.Strategy)
+	add(s.Islands != d.Islands, "islands", s.Islands)
+	add(true, "candidates", s.Candidates)
+	add(s.Batch != d.Batch, "batch", s.Batch)
+	add(s.Fuzz != d.Fuzz, "fuzz", s.Fuzz)
+	add(s.Measure != d.Measure, "measure", s.Measure)
+	add(s.Time != d.Time, "time", s.Time)
+	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
+	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
+	add(s.Force, "force", s.Force)
+	return strings.Join(append(args, quote(s.Target)), " ")
+}
+
+// quote makes a word safe for a shell.
+func quote(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$`!*?[](){}<>|&;#~") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func usage(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }

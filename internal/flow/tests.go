@@ -1,0 +1,305 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"go/format"
+	"go/types"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+const (
+	testCalls  = 40       // calls in a regression test
+	testBytes  = 400      // of one call's arguments
+	benchCalls = 512      // calls in a benchmark
+	benchBytes = 48 << 10 // of source text in a benchmark
+)
+
+// tests makes the regression test and the benchmark that go with a patch; none
+// when the target's values cannot be written as Go literals.
+func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
+	t := &x.unit.Target
+	if !writable(x.unit.Sig) {
+		return nil, nil
+	}
+	tested, err := x.spelled(ctx, telling(x.corpus))
+	if err != nil {
+		return nil, err
+	}
+	timed, err := x.spelled(ctx, short(x.corpus.Train, benchCalls))
+	if err != nil {
+		return nil, err
+	}
+	imports := append(append([]string{"testing"}, tested.Imports...), timed.Imports...)
+	for _, r := range t.Results {
+		if r.Type != "error" && !comparable(r.Kind) {
+			imports = append(imports, "reflect")
+		}
+	}
+	slices.Sort(imports)
+	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports))
+	if !ok {
+		return nil, nil
+	}
+	return []beagle.PatchFile{file}, nil
+}
+
+// telling picks the calls of a regression test: counterexamples of the run
+// first, then the shortest and a spread of the rest.
+func telling(c *beagle.Corpus) []beagle.Record {
+	var out []beagle.Record
+	for _, r := range slices.Concat(c.Train, c.Generated) {
+		if r.Source == "counterexample" && len(out) < testCalls/2 {
+			out = append(out, r)
+		}
+	}
+	bySize := slices.Clone(slices.Concat(c.Train, c.Holdout))
+	slices.SortStableFunc(bySize, func(a, b beagle.Record) int { return len(a.Args) - len(b.Args) })
+	bySize = slices.DeleteFunc(bySize, func(r beagle.Record) bool { return len(r.Args) > testBytes })
+	n := min(len(bySize), testCalls-len(out))
+	for i := range n {
+		out = append(out, bySize[i*len(bySize)/n])
+	}
+	return out
+}
+
+// short picks up to n records that are not too large to be read in a source
+// file.
+func short(records []beagle.Record, n int) []beagle.Record {
+	var out []beagle.Record
+	for _, r := range records {
+		if len(r.Args) <= testBytes && len(out) < n {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// spelled has the original called with records, and everything written in Go.
+func (x *session) spelled(ctx context.Context, records []beagle.Record) (*rt.SpellReply, error) {
+	bin, err := x.builder.Build(ctx, []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}, harness.Link{})
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	path := filepath.Join(x.dir, "spell")
+	list := make([]rt.Record, len(records))
+	for i, r := range records {
+		list[i] = rt.Record{Args: r.Args, Weight: r.Weight}
+	}
+	if err := rt.WriteRecords(path, list); err != nil {
+		return nil, err
+	}
+	var reply rt.SpellReply
+	exit, err := bin.Run(ctx, x.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"spell": path}})
+	if err == nil && exit != nil {
+		err = fmt.Errorf("writing a regression test: %v", exit)
+	}
+	return &reply, err
+}
+
+// writable reports whether all values of a signature are whole when they are
+// written as Go literals: no pointers, no interfaces but error results, no
+// fields that only another package can set.
+func writable(sig *types.Signature) bool {
+	if r := sig.Recv(); r != nil && !whole(r.Type(), r.Pkg(), nil) {
+		return false
+	}
+	for v := range sig.Params().Variables() {
+		if !whole(v.Type(), v.Pkg(), nil) {
+			return false
+		}
+	}
+	for v := range sig.Results().Variables() {
+		if v.Type().String() != "error" && !whole(v.Type(), v.Pkg(), nil) {
+			return false
+		}
+	}
+	return sig.Results().Len() > 0
+}
+
+func whole(t types.Type, home *types.Package, seen []types.Type) bool {
+	if slices.Contains(seen, t) {
+		return false
+	}
+	seen = append(seen, t)
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsConstType != 0
+	case *types.Slice:
+		return whole(u.Elem(), home, seen)
+	case *types.Array:
+		return whole(u.Elem(), home, seen)
+	case *types.Map:
+		return whole(u.Key(), home, seen) && whole(u.Elem(), home, seen)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !f.Exported() && f.Pkg() != home || !whole(f.Type(), home, seen) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// testFile writes the regression test and the benchmark that are committed
+// beside an improvement. It returns false when the calls cannot be written as
+// Go literals, or when the package has tests of these names already.
+func testFile(t *beagle.Target, tested, timed []rt.SpelledCall, imports []string) (beagle.PatchFile, bool) {
+	name := testName(t)
+	if len(tested) == 0 || taken(t.PkgDir, name) {
+		return beagle.PatchFile{}, false
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport (\n", t.PkgName)
+	for _, path := range imports {
+		fmt.Fprintf(&b, "\t%q\n", path)
+	}
+	fmt.Fprintf(&b, ")\n\n")
+	writeTest(&b, t, name, tested)
+	writeBenchmark(&b, t, name, timed)
+	text, err := format.Source([]byte(b.String()))
+	if err != nil {
+		return beagle.PatchFile{}, false
+	}
+	dir, err := filepath.Rel(t.Dir, t.PkgDir)
+	if err != nil {
+		return beagle.PatchFile{}, false
+	}
+	path := filepath.ToSlash(filepath.Join(dir, snake(name)+"_unchanged_test.go"))
+	if _, err := os.Stat(filepath.Join(t.Dir, path)); err == nil {
+		return beagle.PatchFile{}, false
+	}
+	return beagle.PatchFile{Path: path, After: string(text)}, true
+}
+
+// testName is the target's name as part of a test's name: "NormalizeTag",
+// "TypeMethod".
+func testName(t *beagle.Target) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(t.Name, ".") {
+		r, size := utf8.DecodeRuneInString(part)
+		b.WriteRune(unicode.ToUpper(r))
+		b.WriteString(part[size:])
+	}
+	return b.String()
+}
+
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		wordStart := i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if wordStart {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// taken reports whether the package's tests use one of the names.
+func taken(dir, name string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	used := regexp.MustCompile(`func (Test|Benchmark)` + regexp.QuoteMeta(name) + `(Unchanged|Recorded)\(`)
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && used.Match(text) {
+			return true
+		}
+	}
+	return false
+}
+
+func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall) {
+	fmt.Fprintf(b, "// %s was made faster; these calls, most of them recorded, must give what they gave before.\n", t.Name)
+	fmt.Fprintf(b, "func Test%sUnchanged(t *testing.T) {\n\tfor i, c := range []struct {\n", name)
+	fields(b, "arg", t.Params)
+	fields(b, "want", t.Results)
+	b.WriteString("\t}{\n")
+	for _, c := range calls {
+		fmt.Fprintf(b, "\t\t{%s},\n", strings.Join(append(append([]string(nil), c.Args...), c.Results...), ", "))
+	}
+	b.WriteString("\t} {\n\t\t")
+	got := make([]string, len(t.Results))
+	for i := range got {
+		got[i] = fmt.Sprintf("got%d", i)
+	}
+	fmt.Fprintf(b, "%s := %s\n", strings.Join(got, ", "), callText(t))
+	for i, r := range t.Results {
+		equal := fmt.Sprintf("got%d != c.want%d", i, i)
+		switch {
+		case r.Type == "error":
+			equal = fmt.Sprintf("(got%d == nil) != (c.want%d == \"\") || got%d != nil && got%d.Error() != c.want%d", i, i, i, i, i)
+		case !comparable(r.Kind):
+			equal = fmt.Sprintf("!reflect.DeepEqual(got%d, c.want%d)", i, i)
+		}
+		fmt.Fprintf(b, "\t\tif %s {\n\t\t\tt.Errorf(\"call %%d: result %d is %%#v, want %%#v\", i, got%d, c.want%d)\n\t\t}\n", equal, i, i, i)
+	}
+	b.WriteString("\t}\n}\n\n")
+}
+
+func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall) {
+	b.WriteString("// A few hundred recorded inputs: enough to see a regression. Branch predictors learn so few,\n")
+	b.WriteString("// so the gain in production, where inputs never end, is the one in the pull request.\n")
+	fmt.Fprintf(b, "func Benchmark%sRecorded(b *testing.B) {\n\tcalls := []struct {\n", name)
+	fields(b, "arg", t.Params)
+	b.WriteString("\t}{\n")
+	size := 0
+	for _, c := range calls {
+		line := strings.Join(c.Args, ", ")
+		if size += len(line); size > benchBytes {
+			break
+		}
+		fmt.Fprintf(b, "\t\t{%s},\n", line)
+	}
+	fmt.Fprintf(b, "\t}\n\tfor i := 0; b.Loop(); i++ {\n\t\tc := &calls[i%%len(calls)]\n\t\t%s\n\t}\n}\n", callText(t))
+}
+
+func fields(b *strings.Builder, prefix string, params []beagle.Param) {
+	for i, p := range params {
+		typ := strings.Replace(p.Type, "...", "[]", 1)
+		if prefix == "want" && typ == "error" {
+			typ = "string" // its text
+		}
+		fmt.Fprintf(b, "\t\t%s%d %s\n", prefix, i, typ)
+	}
+}
+
+// callText calls the target with the fields of c.
+func callText(t *beagle.Target) string {
+	args := make([]string, len(t.Params))
+	for i := range args {
+		args[i] = fmt.Sprintf("c.arg%d", i)
+	}
+	name := t.Name
+	if t.Recv != "" {
+		name, args = args[0]+"."+name[strings.LastIndexByte(name, '.')+1:], args[1:]
+	}
+	if len(t.TypeArgs) > 0 && t.Recv == "" {
+		name += "[" + strings.Join(t.TypeArgs, ", ") + "]"
+	}
+	text := strings.Join(args, ", ")
+	if t.Variadic {
+		text += "..."
+	}
+	return name + "(" + text + ")"
+}
+
+func comparable(kind string) bool {
+	switch kind {
+	case "slice", "map", "struct", "array", "interface", "pointer", "float32", "float64", "complex64", "complex128":
+		return false
+	}
+	return true
+}
