@@ -7,13 +7,16 @@ import (
 )
 
 // Moves lists all steps that the mutators offer from a candidate, in the order
-// of the slice, its sites and their parameters. A move's weight is the site's
+// of the slice, its sites and their parameters. Advice (E5) is none. A move's weight is the site's
 // share of the profile times what the rule promises to save of it; sites of
 // which the profile knows nothing keep a small weight, so that nothing is
 // unreachable.
 func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	var out []beagle.Move
 	for _, m := range ms {
+		if m.Class == beagle.E5 {
+			continue // advice
+		}
 		for i, site := range m.Find(p) {
 			weight := max(p.Weight(site.Node), 0.01) * max(1-1/m.Gain, 0.01)
 			for j := range m.params(p, site) {

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,9 @@ var paths = []path{
 	{"Normalize", mostlyClean(), [][2]string{{"identity-fast-path", "inner '_'"}, {"skip-run", "4"}}},
 	{"Merge", &beagle.Facets{Params: []beagle.ParamFacet{{Sorted: 0.98}, {Sorted: 0.98}}}, [][2]string{{"sorted-merge", "look first"}}},
 	{"Fibonacci", nil, [][2]string{{"recurrence", "double"}}},
+	{"Sum", nil, [][2]string{{"checksum-std", ""}}},
+	{"Hash", nil, [][2]string{{"block-consume", ""}, {"word-load", ""}}},
+	{"Key", nil, [][2]string{{"unordered-fold", "set 64"}}},
 }
 
 func mostlyClean() *beagle.Facets {
@@ -76,12 +80,67 @@ func TestPosts(t *testing.T) {
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for name, bar := range map[string]float64{"validator": 1.5, "normaliser": 3, "merge": 1.3, "fibonacci": 500} {
+	for name, bar := range map[string]float64{"validator": 1.5, "normaliser": 3, "merge": 1.3, "fibonacci": 500,
+		"checksum": 5, "murmur": 1, "key": 1.3} {
 		t.Logf("%-10s %8.2fx", name, got[name])
 		if got[name] < bar {
 			t.Errorf("%s: %.2fx, want at least %gx", name, got[name], bar)
 		}
 	}
+}
+
+// TestStacks takes random steps on the same functions: whatever one rule
+// leaves must be something that the others understand or leave alone.
+func TestStacks(t *testing.T) {
+	src, err := os.ReadFile("testdata/posts/tags.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walks []*golden
+	for seed := range uint64(24) {
+		p := paths[seed%uint64(len(paths))]
+		walks = append(walks, randomWalk(t, string(src), p, rand.New(rand.NewPCG(seed, 1))))
+	}
+	differential(t, walks)
+}
+
+// randomWalk takes four steps, of which only exact ones: the others are
+// guesses that verification decides.
+func randomWalk(t *testing.T, src string, p path, rng *rand.Rand) *golden {
+	g := &golden{rule: &mutate.Mutator{Class: beagle.E1}, name: p.target, before: src, facets: p.facets,
+		opts: map[string]string{"target": p.target, "inputs": "400", "ints": "-2 16"}, got: map[string]string{}}
+	for range 4 {
+		pass, err := mutate.Check(src, p.target, p.facets)
+		if err != nil {
+			t.Fatalf("%s after %s does not type-check: %v\n%s", p.target, g.name, err, src)
+		}
+		if g.pass == nil {
+			g.pass = pass
+		}
+		moves := mutate.Moves(pass, exact())
+		if len(moves) == 0 {
+			break
+		}
+		m := moves[rng.IntN(len(moves))]
+		next, step, err := mutate.Take(pass, rules.Named(m.Mutator), m.Site, m.Param)
+		if err != nil {
+			continue
+		}
+		g.name += ", " + step.Mutator + " " + step.Param
+		src = next
+	}
+	g.got["after.go"], g.order = src, []string{"after.go"}
+	return g
+}
+
+func exact() []*mutate.Mutator {
+	var out []*mutate.Mutator
+	for _, m := range rules.All {
+		if m.Class == beagle.E0 || m.Class == beagle.E1 || m.Class == beagle.E4 {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // take applies a path to a source.

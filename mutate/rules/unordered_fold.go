@@ -197,7 +197,7 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 			return errors.New("the loop does more than add")
 		}
 		v := p.Var(as.Lhs[0])
-		if v == nil || p.IsGlobal(v) || !isInteger(v.Type()) || sums[v] != token.ILLEGAL && sums[v] != as.Tok || p.Effects(as.Rhs[0]).Writes || p.Effects(as.Rhs[0]).Panics {
+		if v == nil || p.IsGlobal(v) || !isInteger(v.Type()) || sums[v] != token.ILLEGAL && sums[v] != as.Tok || p.Effects(as.Rhs[0]).Writes {
 			return errors.New("the addition depends on the order")
 		}
 		sums[v] = as.Tok

@@ -28,13 +28,29 @@ func main() {
 	for _, s := range sets {
 		same(s, fmt.Sprint(before.Merge(s[0], s[1])), fmt.Sprint(after.Merge(s[0], s[1])))
 	}
+	buffers := make([][]byte, 256)
+	for i := range buffers {
+		buffers[i] = make([]byte, 100+i)
+		for j := range buffers[i] {
+			buffers[i][j] = byte(rand.Int())
+		}
+		same(i, before.Sum(buffers[i]), after.Sum(buffers[i]))
+		same(i, before.Hash(buffers[i]), after.Hash(buffers[i]))
+		same(i, before.Key("name", tags[i:i+i%20]), after.Key("name", tags[i:i+i%20]))
+	}
 	json.NewEncoder(os.Stdout).Encode(map[string]float64{
 		"validator":  ratio(len(tags), func(i int) { before.Valid(tags[i]) }, func(i int) { after.Valid(tags[i]) }),
 		"normaliser": ratio(len(tags), func(i int) { before.Normalize(tags[i]) }, func(i int) { after.Normalize(tags[i]) }),
 		"merge":      ratio(len(sets), func(i int) { before.Merge(sets[i][0], sets[i][1]) }, func(i int) { after.Merge(sets[i][0], sets[i][1]) }),
+		"checksum":   ratio(len(buffers), func(i int) { sink ^= before.Sum(buffers[i]) }, func(i int) { sink ^= after.Sum(buffers[i]) }),
+		"murmur":     ratio(len(buffers), func(i int) { sink ^= before.Hash(buffers[i]) }, func(i int) { sink ^= after.Hash(buffers[i]) }),
+		"key":        ratio(len(buffers), func(i int) { sink ^= before.Key("name", tags[i:i+16]) }, func(i int) { sink ^= after.Key("name", tags[i:i+16]) }),
 		"fibonacci":  ratio(len(fib), func(i int) { before.Fibonacci(fib[i]) }, func(i int) { after.Fibonacci(fib[i]) }),
 	})
 }
+
+// sink keeps what inlined calls compute from being dropped.
+var sink uint32
 
 func same[T comparable](in any, want, got T) {
 	if want != got {

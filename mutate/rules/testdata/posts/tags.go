@@ -86,3 +86,73 @@ func Fibonacci(n int) uint64 {
 	}
 	return Fibonacci(n-1) + Fibonacci(n-2)
 }
+
+// Sum is the CRC-32 of data.
+func Sum(data []byte) uint32 {
+	crc := ^uint32(0)
+	for _, b := range data {
+		crc = crcTable[byte(crc)^b] ^ crc>>8
+	}
+	return ^crc
+}
+
+var crcTable = makeTable()
+
+func makeTable() (t [256]uint32) {
+	for i := range t {
+		c := uint32(i)
+		for range 8 {
+			if c&1 == 1 {
+				c = c>>1 ^ 0xedb88320
+			} else {
+				c >>= 1
+			}
+		}
+		t[i] = c
+	}
+	return t
+}
+
+// Hash is MurmurHash3 for 32 bits.
+func Hash(data []byte) uint32 {
+	h := uint32(0)
+	blocks := len(data) / 4
+	for i := 0; i < blocks; i++ {
+		k := uint32(data[i*4]) | uint32(data[i*4+1])<<8 | uint32(data[i*4+2])<<16 | uint32(data[i*4+3])<<24
+		k *= 0xcc9e2d51
+		k = k<<15 | k>>17
+		k *= 0x1b873593
+		h ^= k
+		h = h<<13 | h>>19
+		h = h*5 + 0xe6546b64
+	}
+	tail := data[blocks*4:]
+	k := uint32(0)
+	for i := len(tail) - 1; i >= 0; i-- {
+		k = k<<8 | uint32(tail[i])
+	}
+	k *= 0xcc9e2d51
+	k = k<<15 | k>>17
+	k *= 0x1b873593
+	h ^= k
+	h ^= uint32(len(data))
+	h ^= h >> 16
+	h *= 0x85ebca6b
+	h ^= h >> 13
+	h *= 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// Key identifies a metric by its name and its tags in any order.
+func Key(name string, tags []string) uint32 {
+	key := Hash([]byte(name))
+	unique := append([]string(nil), tags...)
+	sort.Strings(unique)
+	for i, tag := range unique {
+		if i > 0 && tag == unique[i-1] {
+			continue
+		}
+		key ^= Hash([]byte(tag))
+	}
+	return key
+}
