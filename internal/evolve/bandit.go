@@ -53,7 +53,7 @@ func (a *arm) priorGain() float64 { return min(0.4, 0.5*math.Log1p(a.Prior)) }
 // correct. A mutator that is new is taken to be like the others on this
 // target.
 func (s *Search) behaves(mutator string) float64 {
-	const trust = 0.6 // in the others, as a number of observations; little, because mutators behave always or never
+	const trust = 0.8 // in the others, as a number of observations; little, because mutators behave always or never
 	a := s.arm(mutator)
 	return (a.OK + trust*s.model().usual) / (a.OK + a.Bad + trust)
 }

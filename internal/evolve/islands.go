@@ -44,7 +44,7 @@ func (s *Search) tryKind(k Kind, island int) (Proposal, bool) {
 // what they have earned. First moves must be known, then their combinations
 // tried, and in the end what was not needed taken away.
 func (s *Search) kinds() []Kind {
-	weight := map[Kind]float64{Step: 0.5, Stack: 2, Cross: 1.5, Sibling: 0.2}
+	weight := map[Kind]float64{Step: 0.5, Stack: 2, Cross: 1.5, Sibling: 0.4}
 	progress := float64(s.Spent+len(s.Pending)) / float64(s.Config.Budget)
 	switch {
 	case progress < 0.4:
@@ -80,7 +80,7 @@ func (s *Search) parents(island int) []*Member {
 	}
 	draw := map[*Member]float64{}
 	for _, m := range elites {
-		w := math.Exp((m.Score-top)/0.07+0.1*float64(len(m.Steps))) / float64(1+m.Asked)
+		w := math.Exp((m.Score-top)/0.05+0.1*float64(len(m.Steps))) / float64(1+m.Asked)
 		draw[m] = s.rng.ExpFloat64() / (w + 1e-9)
 	}
 	slices.SortStableFunc(elites, func(a, b *Member) int { return compare(draw[a], draw[b]) })
@@ -182,7 +182,7 @@ func (s *Search) value(m *Member, mutator string) float64 {
 	if m.has(mutator) {
 		v -= 0.15
 	}
-	return v - 0.3*float64(s.pendingWith(mutator))
+	return v - 0.5*float64(s.pendingWith(mutator))
 }
 
 func (s *Search) pendingWith(mutator string) int {
@@ -297,21 +297,13 @@ func (s *Search) others(st beagle.Step) []Wish {
 	return out
 }
 
-// prune makes the best candidate again without some of its steps: first
-// without all that seem to buy nothing, then without the poorer half, then
-// without one at a time.
+// prune makes the best candidate again without some of its steps.
 func (s *Search) prune() (Proposal, bool) {
 	b := s.Best()
 	if len(b.Steps) < 2 || b.Score < 0.05 {
 		return Proposal{}, false
 	}
-	order := s.byGain(b.Steps)
-	cheap := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(b.Steps[i].Mutator) > 1.5*perStep })
-	tries := [][]int{cheap, order[:len(order)/2]}
-	for _, i := range order {
-		tries = append(tries, []int{i})
-	}
-	for _, drop := range tries {
+	for _, drop := range s.drops(b) {
 		if len(drop) == 0 || len(drop) == len(b.Steps) {
 			continue
 		}
@@ -320,6 +312,39 @@ func (s *Search) prune() (Proposal, bool) {
 		}
 	}
 	return Proposal{}, false
+}
+
+// drops are the sets of steps, by index, that the best candidate may do
+// without: what another about as fast does not have, what seems to buy
+// nothing, the poorer half, and then a few and one at a time.
+func (s *Search) drops(b *Member) [][]int {
+	var out [][]int
+	for _, m := range s.Ranked() {
+		if m.Score > b.Score-neutral {
+			out = append(out, lacking(b, m))
+		}
+	}
+	order := s.byGain(b.Steps)
+	out = append(out, slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(b.Steps[i].Mutator) > 1.5*perStep }))
+	out = append(out, order[:len(order)/2])
+	for chunk := range slices.Chunk(order, 3) {
+		out = append(out, chunk)
+	}
+	for _, i := range order {
+		out = append(out, []int{i})
+	}
+	return out
+}
+
+// lacking are the steps of b, by index, that another member does not have.
+func lacking(b, other *Member) []int {
+	var out []int
+	for i, st := range b.Steps {
+		if !slices.Contains(other.Steps, st) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // byGain are the indices of the steps, the least profitable first.

@@ -200,7 +200,7 @@ func (w *world) moves(set map[int]int) []beagle.Move {
 // ratio is the true speed-up.
 func (w *world) ratio(set map[int]int) float64 {
 	v := 0.0
-	for m := range maps.Keys(set) {
+	for _, m := range slices.Sorted(maps.Keys(set)) { // a sum of floats depends on its order
 		v += w.muts[m].effect
 	}
 	have := make([]bool, len(w.keys))

@@ -309,15 +309,7 @@ func (s *Search) propose(i int) (Proposal, bool) {
 
 // key identifies a proposal by its content.
 func (p *Proposal) key() string {
-	b, err := json.Marshal(struct {
-		P string
-		M *beagle.Move
-		T []Wish
-	}{p.Parent, p.Move, p.Then})
-	if err != nil {
-		panic(err) // plain data
-	}
-	return string(b)
+	return beagle.HashOf("proposal", p.Parent, p.Move, p.Then)
 }
 
 // barrenLimit ends a search that produces nothing new any more.
