@@ -43,11 +43,6 @@ func (b *Builder) Build(ctx context.Context, vs []Variant, o Link) (*Binary, err
 	if err != nil {
 		return nil, err
 	}
-	w, err := b.world(ctx, profileOf(o))
-	if err != nil {
-		return nil, err
-	}
-	b.need(ctx, w, t.imports())
 	if err := t.writeVariants(); err != nil {
 		return nil, err
 	}
@@ -55,7 +50,7 @@ func (b *Builder) Build(ctx context.Context, vs []Variant, o Link) (*Binary, err
 	if b.viaGo != "" || o.Race {
 		err = t.viaGo(ctx, bin)
 	} else {
-		err = t.direct(ctx, w, bin)
+		err = t.direct(ctx, bin)
 	}
 	if err != nil {
 		return nil, err
@@ -71,8 +66,14 @@ func profileOf(o Link) string {
 }
 
 // direct calls the compiler and the linker.
-func (t *batch) direct(ctx context.Context, w *world, bin *Binary) error {
-	b, start := t.b, time.Now()
+func (t *batch) direct(ctx context.Context, bin *Binary) error {
+	b := t.b
+	w, err := b.world(ctx, profileOf(bin.Link))
+	if err != nil {
+		return err
+	}
+	b.need(ctx, w, t.imports())
+	start := time.Now()
 	config, err := b.compileConfig(w)
 	if err != nil {
 		return err
@@ -142,8 +143,14 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 	if err := write(bin.config, text); err != nil {
 		return err
 	}
+	key := ""
+	if first == nil {
+		key = t.mainKey(w)
+		first = kept(key)
+	}
 	if first != nil {
 		if main, err := retarget(first, b.target.PkgPath, object); err == nil {
+			t.setMain(w, first)
 			return write(bin.main, main)
 		}
 	}
@@ -151,10 +158,34 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 		return err
 	}
 	main, err := os.ReadFile(bin.main)
-	w.mu.Lock()
-	w.main = main
-	w.mu.Unlock()
+	if err == nil {
+		t.setMain(w, main)
+		if key != "" {
+			keep(key, main)
+		}
+	}
 	return err
+}
+
+func (t *batch) setMain(w *world, archive []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.main = archive
+}
+
+// mainKey hashes what the main package depends on: rt, and the types of the
+// arguments and results, which come from the target's package and its
+// surroundings.
+func (t *batch) mainKey(w *world) string {
+	parts := []string{w.rtKey, t.b.frame.header, t.b.lang(), string(mainText(t.b.target.PkgPath))}
+	for _, path := range t.b.files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return ""
+		}
+		parts = append(parts, string(text))
+	}
+	return keyOf(parts...)
 }
 
 func (t *batch) compileMain(ctx context.Context, bin *Binary) error {

@@ -72,6 +72,7 @@ type world struct {
 	dir     string
 	pkgs    map[string]*listed
 	rt      string // archive
+	rtKey   string // hash of what went into it, the packages around the target included
 	main    []byte // archive of the main package as the first batch compiled it
 	config  string // of the compiler, for as many packages as listed says
 	listed  int
@@ -250,25 +251,36 @@ func (b *Builder) compileRT(ctx context.Context, w *world, names []string) error
 		return nil
 	}
 	var files []string
+	key := []string{b.tools.GOVERSION, strings.Join(b.tools.env(), " "), b.target.PkgPath}
 	for _, name := range names {
 		text, err := fs.ReadFile(RTSource(), name)
 		if err != nil {
 			return err
 		}
-		files = append(files, filepath.Join(w.dir, "rt", name))
+		files, key = append(files, filepath.Join(w.dir, "rt", name)), append(key, name, string(text))
 		if err := write(files[len(files)-1], text); err != nil {
 			return err
 		}
 	}
-	config := filepath.Join(w.dir, "rt.cfg")
-	if err := write(config, importConfig(w.pkgs, b.target.PkgPath, nil)); err != nil {
+	config, text := filepath.Join(w.dir, "rt.cfg"), importConfig(w.pkgs, b.target.PkgPath, nil)
+	if err := write(config, text); err != nil {
 		return err
 	}
-	w.rt = filepath.Join(w.dir, "rt.a")
+	w.rt, w.rtKey = filepath.Join(w.dir, "rt.a"), keyOf(append(key, string(text))...)
+	if archive := kept(w.rtKey); archive != nil {
+		return write(w.rt, archive)
+	}
 	args := b.compileArgs(w.rt, b.target.PkgPath+rtDir, "go1.23", config, w.dir)
 	r, err := b.tool(ctx, "compile", append(args, files...)...)
-	if err == nil && !r.OK() {
-		err = fmt.Errorf("compiling the harness runtime: %s", outputOf(r))
+	if err != nil {
+		return err
+	}
+	if !r.OK() {
+		return fmt.Errorf("compiling the harness runtime: %s", outputOf(r))
+	}
+	archive, err := os.ReadFile(w.rt)
+	if err == nil {
+		keep(w.rtKey, archive)
 	}
 	return err
 }

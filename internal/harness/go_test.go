@@ -2,6 +2,7 @@ package harness
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -54,6 +55,17 @@ func TestAssembly(t *testing.T) {
 	if reply, exit := f.replay(t, bin, 1, records(t, sumArgs{[]int{1, 2, 3}, 2})); exit != nil || reply.Diff != nil || reply.Cases != 1 {
 		t.Errorf("%+v %v %v", reply, exit, bin.Failed)
 	}
+}
+
+func TestCgo(t *testing.T) {
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("there is no C compiler")
+	}
+	f := load(t, "./sum.Sum", map[string]string{
+		"sum/sum.go": sumFile,
+		"sum/c.go":   "package sum\n\n// static int three(int x) { return 3*x; }\nimport \"C\"\n\nfunc Three(x int) int { return int(C.three(C.int(x))) }\n",
+	})
+	f.exhaust(t, f.build(t, Link{}, f.edit(t, "t := 0", "var t int")), 1)
 }
 
 func TestFuzzBinary(t *testing.T) {

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	scratch = dir
+	os.Setenv("BEAGLE_HOME", filepath.Join(dir, "home"))
 	status := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(status)

@@ -1,0 +1,87 @@
+package harness
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// rt and the main package take a second to compile and change only with
+// Beagle, the toolchain and the target's package. A few of their archives stay
+// in the user's cache directory, by the hash of all that went into them.
+
+const maxKept = 40
+
+// cacheDir is beside what internal/store keeps; "" when there is no place.
+func cacheDir() string {
+	home := os.Getenv("BEAGLE_HOME")
+	if home == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		home = filepath.Join(dir, "beagle")
+	}
+	return filepath.Join(home, "harness")
+}
+
+func keyOf(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p))
+		h.Write(sum[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// kept returns a kept archive, or nil. The end of the file says that it is
+// whole.
+func kept(key string) []byte {
+	text, err := os.ReadFile(filepath.Join(cacheDir(), key+".a"))
+	if err != nil {
+		return nil
+	}
+	body, whole := strings.CutSuffix(string(text), key)
+	if !whole {
+		return nil
+	}
+	return []byte(body)
+}
+
+// keep stores an archive. That it cannot is no failure: it is compiled again.
+func keep(key string, archive []byte) {
+	dir := cacheDir()
+	if dir == "" || os.MkdirAll(dir, 0o755) != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, "new")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(append(slices.Clone(archive), key...))
+	if cerr := f.Close(); err != nil || cerr != nil || os.Rename(f.Name(), filepath.Join(dir, key+".a")) != nil {
+		os.Remove(f.Name())
+	}
+	prune(dir)
+}
+
+// prune removes the oldest archives.
+func prune(dir string) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.a"))
+	if err != nil || len(names) <= maxKept {
+		return
+	}
+	age := map[string]int64{}
+	for _, n := range names {
+		if info, err := os.Stat(n); err == nil {
+			age[n] = info.ModTime().UnixNano()
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return int(age[a]/1e6 - age[b]/1e6) })
+	for _, n := range names[:len(names)-maxKept] {
+		os.Remove(n)
+	}
+}
