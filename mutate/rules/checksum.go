@@ -73,7 +73,7 @@ func checksumSites(p *mutate.Pass, ok func(*checksum) bool) []mutate.Site {
 
 func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
 	l, ok := p.Elements(s)
-	if !ok || !l.Plain || l.Start != 0 || p.FuncOf(s) == nil || labelled(p, s) {
+	if !ok || !l.Plain || l.Start != 0 || !canDeclare(p, s) || labelled(p, s) {
 		return nil
 	}
 	seq, ok := l.Seq.Type().Underlying().(*types.Slice)

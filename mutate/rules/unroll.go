@@ -53,7 +53,7 @@ func findUnroll(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l, ok := p.Elements(s)
-		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || p.FuncOf(s) == nil {
+		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) {
 			continue
 		}
 		if _, ok := unfold(p, l, "rest", 0); !ok || lines(p, l.Body) > maxUnrolledLines {
@@ -81,6 +81,21 @@ func innermost(l *mutate.ElementLoop) bool {
 	})
 	_, array := l.Seq.Type().Underlying().(*types.Array)
 	return inner && !array && len(l.Body.List) > 0 && (len(l.Elems) > 0 || l.Value != nil)
+}
+
+// canDeclare reports whether a variable may be declared where s stands: in a
+// function, that no goto could jump over.
+func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
+	fn := p.FuncOf(s)
+	if fn == nil {
+		return false
+	}
+	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
+		if b.Tok == token.GOTO {
+			return false
+		}
+	}
+	return true
 }
 
 // unrolledBefore recognises the tail that this rule left: a loop over the
