@@ -24,6 +24,7 @@ type Diff struct {
 	WantGo    []string `json:"want_go,omitempty"`   // the original's results as Go expressions; empty when it panics
 	WantArgs  []string `json:"want_args,omitempty"` // what the original leaves of the arguments, if Kind is "argument"
 	WantPanic bool     `json:"want_panic,omitempty"`
+	After     []string `json:"after,omitempty"`   // statements after the call that show what is shared; WantGo is then what the results are
 	Other     []string `json:"other,omitempty"`   // the arguments of a later call that shows the difference
 	Imports   []string `json:"imports,omitempty"` // what the expressions need
 	Shrunk    int      `json:"shrunk"`            // steps by which Args was made smaller

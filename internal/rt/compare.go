@@ -2,7 +2,10 @@ package rt
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"time"
 	"unsafe"
 )
@@ -174,8 +177,11 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 		d.WantGo, more = spell(&c.r[0])
 		d.Imports = append(d.Imports, more...)
 	}
-	if kind == "argument" {
+	switch {
+	case kind == "argument":
 		d.WantArgs, _ = spell(&c.a[0])
+	case kind == "alias" && check == "":
+		c.overwriteArgs(d, src)
 	}
 	return d
 }
@@ -228,4 +234,76 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 		return *(*byte)(p) == *(*byte)(q)
 	}
 	return bytes.Equal(unsafe.Slice((*byte)(p), c.size), unsafe.Slice((*byte)(q), c.size))
+}
+
+// overwriteArgs finds out whether writing into the arguments after the call
+// tells the two sides apart: that is what a test can show of shared memory.
+func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
+	var after [2][]string
+	for side := range after {
+		c.run(side, d.Case, src)
+		if c.p[side] != nil {
+			return
+		}
+		d.After = overwriteAll(reflect.ValueOf(&c.a[side]).Elem())
+		after[side], _ = spell(&c.r[side])
+	}
+	if slices.Equal(after[0], after[1]) {
+		d.After = nil
+		return
+	}
+	d.WantGo = after[0]
+}
+
+// overwriteAll writes into the slices and maps among the arguments and what
+// they point to, and returns the statements that do the same in a test, where
+// the arguments are called arg0, arg1 and so on.
+func overwriteAll(args reflect.Value) (statements []string) {
+	for _, s := range slotsOf(args.Type()) {
+		if k := s.t.Kind(); k != reflect.Slice && k != reflect.Map {
+			continue
+		}
+		v, name := args, "arg"
+		for i, f := range s.path {
+			if v.Kind() == reflect.Pointer {
+				if v.IsNil() {
+					break
+				}
+				v = v.Elem()
+			}
+			if i == 0 {
+				name += strconv.Itoa(f)
+			} else {
+				name += "." + v.Type().Field(f).Name
+			}
+			v = reachable(v.Field(f))
+		}
+		if v.Type() == s.t && v.Len() > 0 {
+			statements = append(statements, overwrite(v, name))
+		}
+	}
+	return statements
+}
+
+// overwrite changes every element and returns the statement for it.
+func overwrite(v reflect.Value, name string) string {
+	how := ""
+	for i := 0; v.Kind() == reflect.Slice && i < v.Len(); i++ {
+		switch e := v.Index(i); {
+		case e.Kind() == reflect.String:
+			e.SetString(e.String() + "?")
+			how = `+= "?"`
+		case e.CanInt():
+			e.SetInt(e.Int() + 1)
+			how = "++"
+		case e.CanUint():
+			e.SetUint(e.Uint() + 1)
+			how = "++"
+		}
+	}
+	if how == "" {
+		v.Clear()
+		return "clear(" + name + ")"
+	}
+	return fmt.Sprintf("for i := range %s {\n%s[i] %s\n}", name, name, how)
 }

@@ -193,7 +193,7 @@ func (c *checker[A, R]) smaller(d *Diff) *Diff {
 			return false
 		}
 		n := c.compare(d.Case, src)
-		if n == nil || n.Kind != d.Kind || n.Check != "" {
+		if n == nil || n.Kind != d.Kind || n.Check != "" || len(n.After) < min(len(d.After), 1) {
 			return false
 		}
 		best = n

@@ -55,7 +55,7 @@ func testText(t *beagle.Target, d *rt.Diff) string {
 	slices.Sort(w.imports)
 	text := fmt.Sprintf("package %s\n\nimport (\n", t.PkgName)
 	for _, path := range slices.Compact(w.imports) {
-		if strings.Contains(w.text.String(), path[strings.LastIndexByte(path, '/')+1:]+".") {
+		if path == "testing" || strings.Contains(w.text.String(), path[strings.LastIndexByte(path, '/')+1:]+".") {
 			text += fmt.Sprintf("\t%q\n", path)
 		}
 	}
@@ -137,6 +137,10 @@ func (w *testWriter) results(call string, args []string) {
 	switch w.d.Check {
 	case "":
 		w.line("\t%s%s", assign, call)
+		if len(w.d.After) > 0 {
+			w.line("\t// The arguments are the caller's again, to write to.")
+			w.line("%s", strings.Join(w.d.After, "\n"))
+		}
 	case rt.CheckKept:
 		w.line("\t%s%s", assign, call)
 		if len(w.d.Other) == len(w.t.Params) {
@@ -157,11 +161,11 @@ func (w *testWriter) results(call string, args []string) {
 		w.line("\t}")
 		w.line("\t%s%s", assign, call)
 	}
-	w.compare(got, w.t.Results, w.d.WantGo)
+	w.compare("want", got, w.t.Results, w.d.WantGo)
 	if w.d.Kind == "argument" {
-		w.compare(args, w.t.Params, w.d.WantArgs)
+		w.compare("wantArg", args, w.t.Params, w.d.WantArgs)
 	}
-	if w.d.Kind == "alias" && w.d.Check == "" {
+	if w.d.Kind == "alias" && w.d.Check == "" && len(w.d.After) == 0 {
 		w.line("\t// The original's results share memory with the arguments, or with each other, differently.")
 	}
 }
@@ -175,7 +179,7 @@ func (w *testWriter) overwrite(vars []string, params []beagle.Param) {
 	}
 }
 
-func (w *testWriter) compare(got []string, params []beagle.Param, want []string) {
+func (w *testWriter) compare(prefix string, got []string, params []beagle.Param, want []string) {
 	if len(want) != len(got) {
 		for _, g := range got {
 			w.line("\t_ = %s", g)
@@ -196,8 +200,9 @@ func (w *testWriter) compare(got []string, params []beagle.Param, want []string)
 			w.line("\t\tt.Errorf(\"got %%v, want %%v\", %s, want)\n\t}", g)
 		default:
 			w.imports = append(w.imports, "reflect")
-			w.line("\tvar want%s %s = %s", g, w.paramType(-1, p), expr)
-			w.line("\tif !reflect.DeepEqual(%s, want%s) {\n\t\tt.Errorf(\"got %%#v, want %%#v\", %s, want%s)\n\t}", g, g, g, g)
+			want := fmt.Sprintf("%s%d", prefix, i)
+			w.line("\tvar %s %s = %s", want, w.paramType(-1, p), expr)
+			w.line("\tif !reflect.DeepEqual(%s, %s) {\n\t\tt.Errorf(\"%s is %%#v, want %%#v\", %s, %s)\n\t}", g, want, g, g, want)
 		}
 	}
 }

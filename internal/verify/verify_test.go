@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,10 +28,15 @@ func TestMain(m *testing.M) {
 // A catalogue is one original with the candidates that must be refused, and
 // those that must not.
 type catalogue struct {
+	dir    string // of the module
 	env    *Env
 	corpus *beagle.Corpus
 	cases  []entry
+	proofs []proof
 }
+
+// A proof is a counterexample as a test, with the candidate that must fail it.
+type proof struct{ name, kind, test, source string }
 
 type entry struct {
 	name, source string
@@ -48,7 +54,7 @@ func load(t testing.TB, name string) *catalogue {
 	}
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/cheats\n\ngo 1.24\n")
-	c := &catalogue{}
+	c := &catalogue{dir: dir}
 	var lines string
 	for _, f := range ar.Files {
 		switch f.Name {
@@ -146,6 +152,7 @@ func TestCatalogue(t *testing.T) {
 			t.Parallel()
 			c := load(t, name)
 			c.judge(t)
+			c.prove(t)
 		})
 	}
 }
@@ -163,7 +170,7 @@ func (c *catalogue) judge(t *testing.T) {
 		if v.OK() && e.early() && !strings.Contains(e.says, "a result of the corpus") && e.says != "literal 196418" {
 			t.Errorf("%s: passed %s", e.name, e.check)
 		} else if !v.OK() {
-			e.expect(t, v)
+			e.expect(t, c, v)
 		} else {
 			vs = append(vs, harness.Variant{ID: e.name, Source: e.source})
 			built = append(built, e)
@@ -182,7 +189,7 @@ func (c *catalogue) judge(t *testing.T) {
 		t.Logf("%-22s quick %v %v", e.name, time.Since(start).Round(time.Millisecond), v.Status)
 		switch {
 		case !v.OK():
-			e.expect(t, v)
+			e.expect(t, c, v)
 		case e.early():
 			t.Errorf("%s: passed %s: %+v", e.name, e.check, v.Checks)
 		default:
@@ -206,17 +213,18 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 	if err != nil {
 		t.Fatalf("%s: %v", e.name, err)
 	}
-	e.expect(t, v)
+	e.expect(t, c, v)
 	for _, k := range v.Checks {
 		t.Logf("   %-10s %v %7d cases %7.1f ms %s", k.Name, k.Passed, k.Cases, k.Millis, k.Note)
 	}
 }
 
-func (e *entry) expect(t *testing.T, v *beagle.Verdict) {
+func (e *entry) expect(t *testing.T, c *catalogue, v *beagle.Verdict) {
 	t.Helper()
 	kind := ""
 	if v.Counterexample != nil {
 		kind = v.Counterexample.Kind
+		c.proofs = append(c.proofs, proof{e.name, kind, v.Counterexample.Test, e.source})
 		t.Logf("%s: %s; want %s, got %s", e.name, v.Counterexample.Go, v.Counterexample.Want, v.Counterexample.Got)
 	}
 	switch {
@@ -231,6 +239,45 @@ func (e *entry) expect(t *testing.T, v *beagle.Verdict) {
 	case !strings.Contains(v.Reason, e.says) && kind != e.says:
 		t.Errorf("%s: refused with %q %s, want %q", e.name, v.Reason, kind, e.says)
 	}
+}
+
+// prove runs the counterexamples' tests: the original passes all of them, and
+// one candidate of each kind fails its own.
+func (c *catalogue) prove(t *testing.T) {
+	pkg := filepath.Join(c.dir, "p")
+	original, err := os.ReadFile(filepath.Join(pkg, "original.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range c.proofs {
+		if p.test == "" {
+			t.Errorf("%s: no test was printed", p.name)
+		}
+		text := strings.Replace(p.test, "Counterexample(", "Counterexample"+string(rune('A'+i))+"(", 1)
+		put(t, filepath.Join(pkg, "proof"+string(rune('A'+i))+"_test.go"), text)
+	}
+	if out, err := c.goTest(t, "."); err != nil {
+		t.Errorf("a printed test fails with the original: %v\n%s", err, out)
+	}
+	tried := map[string]bool{"hang": true, "crash": true}
+	for i, p := range c.proofs {
+		if tried[p.kind] {
+			continue
+		}
+		tried[p.kind] = true
+		put(t, filepath.Join(pkg, "original.go"), p.source)
+		if out, err := c.goTest(t, "Counterexample"+string(rune('A'+i))+"$"); err == nil || !strings.Contains(out, "--- FAIL") {
+			t.Errorf("%s: its test does not fail with it: %v\n%s\n%s", p.name, err, out, p.test)
+		}
+	}
+	put(t, filepath.Join(pkg, "original.go"), string(original))
+}
+
+func (c *catalogue) goTest(t *testing.T, run string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-run", run, "./p")
+	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // TestFull climbs the whole ladder as `beagle verify` does.

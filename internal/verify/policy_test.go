@@ -1,0 +1,194 @@
+package verify
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+var (
+	testFset     = token.NewFileSet()
+	testImporter = importer.ForCompiler(testFset, "gc", nil)
+)
+
+// read type-checks a file that stands alone. The target is its first function.
+func read(t testing.TB, src string) *code {
+	t.Helper()
+	f, err := parser.ParseFile(testFset, "x.go", src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	c := &code{src: src, fset: testFset, file: f, info: &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}}
+	conf := types.Config{Importer: testImporter, GoVersion: "go1.26"}
+	if c.pkg, err = conf.Check("k", testFset, []*ast.File{f}, c.info); err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && c.fn == nil {
+			c.fn = fn
+		}
+	}
+	return c
+}
+
+// TestRulesPass: what the rewrites of this repository make keeps to the policy.
+func TestRulesPass(t *testing.T) {
+	files, _ := filepath.Glob("../../mutate/rules/testdata/*.txtar")
+	if len(files) == 0 {
+		t.Fatal("no golden archives of the rules")
+	}
+	for _, file := range files {
+		ar, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := map[string]*code{}
+		for _, f := range ar.Files {
+			dir, name := filepath.Split(f.Name)
+			if !strings.HasSuffix(name, ".go") {
+				continue
+			}
+			t.Run(filepath.Base(file)+"/"+f.Name, func(t *testing.T) {
+				c := read(t, string(f.Data))
+				if name == "before.go" {
+					before[dir] = c
+					return
+				}
+				orig := before[dir]
+				for _, v := range forbidden(orig, c, nil) {
+					t.Errorf("%v\n%s", v, f.Data)
+				}
+			})
+		}
+	}
+}
+
+// TestState: what may and what may not be done with package variables.
+func TestState(t *testing.T) {
+	const head = "package k\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"slices\"\n\t\"sort\"\n\t\"strings\"\n)\n\n" +
+		"var (\n\ttable = [4][]byte{}\n\twords = []string{\"a\"}\n\tset = map[string][]int{}\n\tbox = &struct{ n int; p *int }{}\n" +
+		"\terrX = errors.New(\"x\")\n\tre = regexp.MustCompile(`a+`)\n\trep = strings.NewReplacer(\"a\", \"b\")\n\tflags [256]bool\n)\n\n" +
+		"type T struct{ s []string }\n\nvar _, _, _ = slices.Max[[]int], sort.Ints, strings.ToLower\n\n"
+	cases := map[string]string{
+		// allowed
+		`func f(s string) bool { return flags[s[0]] }`:                                               "",
+		`func f(s string) bool { return words[0] == s && len(set[s]) > 0 }`:                          "",
+		`func f(s string) (string, error) { return rep.Replace(re.FindString(s)), errX }`:            "",
+		`func f(s []string) []string { return append(s, words...) }`:                                 "",
+		`func f(s []string) []string { return slices.Clone(words) }`:                                 "",
+		`func f(b []byte) []byte { return append(b, table[1]...) }`:                                  "",
+		`func f(b []byte) int { n := copy(b, table[0]); return n }`:                                  "",
+		`func f(s string) int { i, _ := slices.BinarySearch(words, s); return i }`:                   "",
+		`func f(s string) string { return strings.Join(words, s) }`:                                  "",
+		`func f(t *T) { t.s = append(t.s, "x"); t.s[0] = "y" }`:                                      "",
+		`func f(s string) (err error) { err = errX; return err }`:                                    "",
+		`func f(n int) int { local := flags; local[n] = true; return len(local) }`:                   "",
+		`func f(s string) int { for _, w := range words { if w == s { return 1 } }; return box.n }`:  "",
+		`func f(s string) string { for i, w := range set { _ = w[0]; s = i }; return s }`:            "",
+		`func f(e error) bool { return errors.Is(e, errX) && errX.Error() != "" }`:                   "",
+		`func f(b []byte) []byte { g := func(b []byte) []byte { b[0] = 1; return b }; return g(b) }`: "",
+		// forbidden
+		`func f(n int) { flags[n] = true }`:                                                         "flags",
+		`func f(n int) { p := &flags; p[n] = true }`:                                                "flags",
+		`func f(n int) { for i := range flags[:] { flags[i] = true } }`:                             "flags",
+		`func f(s string) { set[s] = nil }`:                                                         "set",
+		`func f(s string) { m := set; delete(m, s) }`:                                               "set",
+		`func f(s string) { v := set[s]; v[0]++ }`:                                                  "set",
+		`func f(n int) { box.n = n }`:                                                               "box",
+		`func f(n int) { *box.p = n }`:                                                              "box",
+		`func f(n int) { b := box; p := b.p; *p = n }`:                                              "box",
+		`func f(n int) { for _, b := range table { b[0] = 1 } }`:                                    "table",
+		`func f(n int) { clear(table[n]) }`:                                                         "table",
+		`func f(s []byte) { copy(table[0], s) }`:                                                    "table",
+		`func f(s string) []string { return append(words[:0], s) }`:                                 "words",
+		`func f(s string) []string { return words }`:                                                "words",
+		`func f(s string) (out []string) { out = words[:1]; return }`:                               "words",
+		`func f(s string) T { return T{s: words} }`:                                                 "words",
+		`func f(s string) any { return words }`:                                                     "words",
+		`func f(t *T) { t.s = words }`:                                                              "words",
+		`func f(t []T) { t[0].s = words }`:                                                          "words",
+		`func f(s string) { sort.Strings(words) }`:                                                  "words",
+		`func f(s string) { slices.SortFunc(words, strings.Compare) }`:                              "words",
+		`func f(s string) { g := sort.Strings; g(words) }`:                                          "words",
+		`func f(n int) { g(box) }; func g(b *struct{ n int; p *int }) { b.n = 1 }`:                  "box",
+		`func f(n int) { g().n = n }; func g() *struct{ n int; p *int } { return box }`:             "box",
+		`func f(n int) { get := func() []string { return words }; get()[0] = "x" }`:                 "words",
+		`func f(n int) { slices.IndexFunc(table[:], func(b []byte) bool { b[0]=1; return true }) }`: "table",
+		`func f(n int) { words, set = nil, nil }`:                                                   "words",
+		`func f(n int) { var x any = box; x.(*struct{ n int; p *int }).n = n }`:                     "box",
+		`func f(n int) { switch x := any(box).(type) { case *struct{ n int; p *int }: x.n = n } }`:  "box",
+		`func f(n int) { re.Longest() }`:                                                            "re",
+		`func f(n int) { h := re.Longest; h() }`:                                                    "re",
+		`func f(n int) { func() { box.n++ }() }`:                                                    "box",
+		`func f(n int) { defer func() { box.n++ }() }`:                                              "box",
+		`func f(n int) { type s struct{ q []string }; v := s{words}; v.q[0] = "x" }`:                "words",
+		`func f(n int) { m := map[int][]string{0: words}; m[0][0] = "x" }`:                          "words",
+		`func f(n int) { for words[0] = range set { } }`:                                            "words",
+	}
+	orig := read(t, head+"func f() {}")
+	for text, want := range cases {
+		list := forbidden(orig, read(t, head+text), nil)
+		switch {
+		case want == "" && len(list) > 0:
+			t.Errorf("%s\n\trefused: %v", text, list)
+		case want != "" && len(list) == 0:
+			t.Errorf("%s\n\tpassed", text)
+		case want != "" && !strings.Contains(list[0].String(), want):
+			t.Errorf("%s\n\trefused for another reason: %v", text, list)
+		}
+	}
+}
+
+// TestRelative: what the original does its versions may do.
+func TestRelative(t *testing.T) {
+	orig := "package k\n\nimport \"time\"\n\nvar last time.Time\n\nfunc f() { last = time.Now() }"
+	same := "package k\n\nimport \"time\"\n\nvar last time.Time\n\nfunc f() { t := time.Now(); last = t }"
+	more := "package k\n\nimport \"time\"\n\nvar last time.Time\n\nfunc f() { t := time.Now(); last = t.Add(time.Since(t)) }"
+	if list := forbidden(read(t, orig), read(t, same), nil); len(list) != 0 {
+		t.Errorf("refused: %v", list)
+	}
+	if list := forbidden(read(t, orig), read(t, more), nil); len(list) != 1 || !strings.Contains(list[0].Construct, "time.Since") {
+		t.Errorf("got %v", list)
+	}
+}
+
+func TestLiterals(t *testing.T) {
+	k := new(Known)
+	for _, n := range []uint64{0, 1, 42, 255, 65535, 65536, 65537, 1 << 31, 1<<63 - 1, 1000000, 999999, 0x80808080, 0x0101010101010101, 267914296} {
+		k.addInt(n, false, "a result")
+	}
+	for _, s := range []string{"", "a", "abc", "0123456789abcdef", "aaaaaaa", "env:prod"} {
+		k.addString(s, "an argument")
+	}
+	for _, f := range []float64{0.5, 1e9, 3.14, 0.1234567891} {
+		k.addFloat(f, "a result")
+	}
+	if len(k.values) != 3 {
+		t.Errorf("telling values: %v", k.values)
+	}
+	orig := read(t, "package k\n\nfunc f(s string) int { return len(s) }\n\nconst sep = \", env:prod, \"")
+	for text, n := range map[string]int{
+		`267914296`:                      1,
+		`267914295 + 1`:                  1,
+		`(1 << 28) - 521160`:             1,
+		`0x0101010101010101 + 42`:        0,
+		`len("env:prod")`:                0, // the original has it inside a constant of its own
+		`int(0.1234567891 * float64(x))`: 1,
+		`len("0123456789abcdef")`:        0,
+	} {
+		c := read(t, "package k\n\nvar x int\n\nfunc f(s string) int { return "+text+" }")
+		if list := copied(orig, c, k); len(list) != n {
+			t.Errorf("%s: %v", text, list)
+		}
+	}
+}
