@@ -168,7 +168,8 @@ func (m *maker) fromNothing(ctx context.Context) ([]beagle.Record, error) {
 // side is empty.
 func Split(records []beagle.Record) (train, holdout []beagle.Record) {
 	for _, r := range records {
-		if len(records) >= 10 && r.ID()[0] <= '2' { // 3 of 16 first digits
+		id := r.ID()                                    // its beginning decides what a sample keeps, its end on which side it is
+		if len(records) >= 10 && id[len(id)-1] <= '2' { // 3 of 16 digits
 			holdout = append(holdout, r)
 		} else {
 			train = append(train, r)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,20 +22,42 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(wordsDir())
+	os.Exit(code)
 }
+
+// wordsDir holds one module for all tests, so that the go command finds most
+// of their builds in its cache.
+var wordsDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "words")
+	if err == nil {
+		err = unpack(dir, words)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
 
 // module writes an archive to a directory.
 func module(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
+	if err := unpack(dir, archive); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func unpack(dir, archive string) error {
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		path := filepath.Join(dir, f.Name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o644)); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
-	return dir
+	return nil
 }
 
 func load(t testing.TB, dir, spec string) *source.Unit {
@@ -126,6 +149,13 @@ func Lower(s string) string { b := []byte(s); for i, c := range b { if 'A' <= c 
 
 func Last(s []int) int { return s[len(s)-1] }
 
+func First(m map[string]int) string {
+	for k := range m {
+		return k
+	}
+	return ""
+}
+
 func Wait(n uint8) int { for n == 7 { }; if n == 9 { panic("nine") }; return int(n) }
 -- text/text_test.go --
 package text
@@ -205,7 +235,7 @@ func TestUse(t *testing.T) {
 `
 
 func TestCaptureLower(t *testing.T) {
-	u := load(t, module(t, words), "./text.Lower")
+	u := load(t, wordsDir(), "./text.Lower")
 	c := captured(t, u)
 	list, weights := args[struct{ A0 string }](t, c.Records)
 	got := map[string]float64{}
@@ -232,7 +262,7 @@ func TestCaptureLower(t *testing.T) {
 }
 
 func TestCaptureMethod(t *testing.T) {
-	u := load(t, module(t, words), "./text.Set.Add")
+	u := load(t, wordsDir(), "./text.Set.Add")
 	c := captured(t, u)
 	list, _ := args[struct {
 		A0 *struct {
@@ -253,7 +283,7 @@ func TestCaptureMethod(t *testing.T) {
 }
 
 func TestCaptureRecursionFromOutsideOnly(t *testing.T) {
-	c := captured(t, load(t, module(t, words), "./text.Fib"))
+	c := captured(t, load(t, wordsDir(), "./text.Fib"))
 	list, _ := args[struct{ A0 int }](t, c.Records)
 	if len(list) != 2 || c.Calls != 4 {
 		t.Errorf("got %v of %v calls", list, c.Calls)
@@ -261,7 +291,7 @@ func TestCaptureRecursionFromOutsideOnly(t *testing.T) {
 }
 
 func TestCaptureOneInstantiation(t *testing.T) {
-	u := load(t, module(t, words), "./text.Max")
+	u := load(t, wordsDir(), "./text.Max")
 	c := captured(t, u)
 	want := 1
 	if u.Target.TypeArgs[0] == "string" {
@@ -295,7 +325,7 @@ func fromJSON(t testing.TB, u *source.Unit, lines string) []beagle.Record {
 }
 
 func TestBuildDropsWhatTheOriginalDoesNotSurvive(t *testing.T) {
-	u := load(t, module(t, words), "./text.Wait")
+	u := load(t, wordsDir(), "./text.Wait")
 	var lines strings.Builder
 	for i := range 40 {
 		lines.WriteString(fmt.Sprintf("{\"args\":[%d]}\n", i))
@@ -314,5 +344,27 @@ func TestBuildDropsWhatTheOriginalDoesNotSurvive(t *testing.T) {
 	p := c.Facets.Params[0]
 	if p.Name != "n" || p.Max != 39 && p.Max != 38 && p.Max != 37 || len(p.Top) != 8 || b.Unstable != 0 {
 		t.Errorf("facets %+v", p)
+	}
+}
+
+// Without any recorded call the corpus is made of ordinary inputs on which the
+// original does not panic.
+func TestBuildFromNothing(t *testing.T) {
+	u := load(t, wordsDir(), "./text.Last")
+	b := built(t, u, Input{Seed: 1})
+	c := b.Corpus
+	if !c.GeneratedOnly || len(c.Train) < 500 || len(c.Holdout) < 100 || c.Facets.Panics != 0 || c.Facets.Params[0].Empty != 0 {
+		t.Errorf("%d and %d records, facets %+v", len(c.Train), len(c.Holdout), c.Facets)
+	}
+	if b.Unstable != 0 || b.Stateful != 0 || b.Outcomes < 20 {
+		t.Errorf("unstable %d, stateful %d, outcomes %d", b.Unstable, b.Stateful, b.Outcomes)
+	}
+}
+
+func TestBuildSeesNonDeterminism(t *testing.T) {
+	u := load(t, wordsDir(), "./text.First")
+	b := built(t, u, Input{Records: fromJSON(t, u, `{"args":[{"a":1,"b":2,"c":3,"d":4}]}`+"\n"+`{"args":[{"a":1}]}`), Source: "two by hand"})
+	if b.Unstable != 1 || len(b.Corpus.Train) != 2 || b.Corpus.Calls != 2 || b.Corpus.Sources[0] != "two by hand" {
+		t.Errorf("unstable %d of %d, %+v", b.Unstable, len(b.Corpus.Train), b.Corpus.Sources)
 	}
 }
