@@ -19,10 +19,11 @@
 //   - an environment built from an allow-list.
 //
 // The walls are put up by this very executable: [Sandbox.Run] starts it again
-// in new namespaces, and [Main], which every main function and TestMain calls
-// first, sees that, builds the walls around itself and becomes the program.
-// No other executable, no set-uid helper and no daemon takes part. A start
-// costs a few milliseconds.
+// in new namespaces, and the initialisation of this package sees that, builds
+// the walls around itself and becomes the program. So every executable that
+// uses a Sandbox must expect to be started as one, and says that it does by
+// calling [Main] first. No other executable, no set-uid helper and no daemon
+// takes part. A start costs a few milliseconds.
 //
 // Where namespaces are refused (containers, some distributions) the rest
 // still holds, and [Sandbox.Missing] says what does not. On systems other than

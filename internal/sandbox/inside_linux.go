@@ -12,11 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main is the first call of every main function and TestMain. In an ordinary
-// process it does nothing. In one that [Sandbox.Run] started, it puts up the
-// walls and becomes the program; it does not return.
-func Main() {
-	doorOpen = true
+// Main is the first call of every main function and TestMain. By then a process
+// that [Sandbox.Run] started has become its program already; in all others Main
+// says that this executable may be started as one.
+func Main() { doorOpen = true }
+
+// The door is here and not in Main because initialising the packages that come
+// after this one takes longer than the walls do.
+func init() {
 	if len(os.Args) != 1 || os.Args[0] != doorName {
 		return
 	}
