@@ -1,0 +1,38 @@
+// Package dogstatsd reads DogStatsD messages, protocol v1.0 to v1.6.
+//
+// A datagram is a list of lines. A line is a metric, an event (`_e{`) or a
+// service check (`_sc`); what is neither is read as a metric. Fields are
+// separated by `|`, come in any order after the type, and the last of a
+// repeated field wins. Fields that this package does not know are skipped, so
+// that clients of later versions are still understood.
+//
+//	name:value|type|@rate|#tag,tag        v1.0
+//	name:value:value|type                 v1.1, all types but s
+//	|c:container                          v1.2, v1.4
+//	|Tseconds                             v1.3
+//	|e:it-false,cn-name,pu-uid            v1.5
+//	|card:low                             v1.6
+//
+// # Decisions
+//
+// Where the protocol is silent or peers differ, this package does this:
+//
+//   - A gauge with a sign is absolute, as in Datadog's Agent; Etsy's statsd reads
+//     it as a change.
+//   - NaN and infinities are refused: one of them spoils a sum for good.
+//   - A rate outside [1e-9, 1] is refused: one line must not stand for more than
+//     a thousand million.
+//   - Empty items of a value list and empty tags are skipped; a value list without
+//     an item is an error. A set's value keeps its colons.
+//   - Bytes that are not UTF-8 become U+FFFD, so that every later stage may trust
+//     its strings.
+//   - A broken c: or e: field, or a broken optional field of an event or a service
+//     check, is a warning: the message is kept. A broken value, type, rate, or
+//     timestamp of a metric is an error: guessing would give wrong figures.
+//
+// # Limits
+//
+// A [Parser] is for one goroutine. Its interner keeps the strings it has seen
+// and starts afresh when it is full, so its memory is bounded by its size times
+// the length of a datagram.
+package dogstatsd

@@ -1,0 +1,245 @@
+package dogstatsd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func parse(t *testing.T, line string) Metric {
+	t.Helper()
+	var m Metric
+	if err := NewParser(0).Metric([]byte(line), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestErrorsNameThePlace(t *testing.T) {
+	tests := []struct {
+		line    string
+		offset  int
+		problem string
+	}{
+		{"abc", 0, "no colon"},
+		{":1|c", 0, "name is empty"},
+		{"a:|c", 2, "value is empty"},
+		{"a:1", 3, "no type"},
+		{"a:1|", 4, `type "" is unknown`},
+		{"a:1|x", 4, `type "x" is unknown`},
+		{"a:x|c", 2, `"x" is not a number`},
+		{"a:1:2:x|c", 6, `"x" is not a number`},
+		{"a:::|c", 2, "no value"},
+		{"a:NaN|g", 2, "not finite"},
+		{"a:-inf|g", 2, "not finite"},
+		{"a:1e999|g", 2, "is not a number"},
+		{"a:1|c|@0", 7, "out of range"},
+		{"a:1|c|@2", 7, "out of range"},
+		{"a:1|c|@NaN", 7, "not finite"},
+		{"a:1|c|@", 7, `"" is not a number`},
+		{"a:1|c|#t|T0", 10, "not a positive"},
+		{"a:1|c|T-5", 7, "not a positive"},
+		{"a:1|c|T1.5", 7, "not a positive"},
+	}
+	for _, test := range tests {
+		var m Metric
+		err := NewParser(0).Metric([]byte(test.line), &m)
+		checkError(t, test.line, err, test.offset, test.problem)
+	}
+}
+
+func checkError(t *testing.T, line string, err error, offset int, problem string) {
+	t.Helper()
+	var syntax *SyntaxError
+	if !errors.As(err, &syntax) {
+		t.Errorf("%q: error is %v, want a SyntaxError", line, err)
+		return
+	}
+	if syntax.Offset != offset || !strings.Contains(syntax.Problem, problem) || syntax.Remedy == "" {
+		t.Errorf("%q: got byte %d, %q; want byte %d, %q", line, syntax.Offset, syntax.Problem, offset, problem)
+	}
+}
+
+func TestLongLinesAreClippedInErrors(t *testing.T) {
+	var m Metric
+	err := NewParser(0).Metric([]byte("a:"+strings.Repeat("x", 5000)+"|c"), &m)
+	if err == nil || len(err.Error()) > 600 {
+		t.Errorf("error has %d bytes", len(err.Error()))
+	}
+}
+
+func TestValueLists(t *testing.T) {
+	for line, want := range map[string][]float64{
+		"a::666::123::::|c": {666, 123},
+		"a:1e3|g":           {1000},
+		"a:+2|g":            {2},
+		"a:1:|h":            {1},
+	} {
+		if got := parse(t, line).Values; !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestFieldsInAnyOrderAndTheLastWins(t *testing.T) {
+	m := parse(t, "a:1|c|T7|#x|card:low|@0.5|#y,z|T9|@0.25|card:none|c:ci-1|c:in-2")
+	if m.Timestamp != 9 || m.Rate != 0.25 || !slices.Equal(m.Tags, []string{"y", "z"}) ||
+		m.Source.Cardinality != CardinalityNone || m.Source.Inode != 2 || m.Source.ContainerID != "" {
+		t.Errorf("got %+v", m)
+	}
+}
+
+func TestTags(t *testing.T) {
+	for line, want := range map[string][]string{
+		"a:1|c|#":         nil,
+		"a:1|c|#,,a,,":    {"a"},
+		"a:1|c|#b,a,b":    {"b", "a", "b"},
+		"a:1|c|#a:\xff:b": {"a:\uFFFD:b"},
+		"a:1|c|#a:b:c":    {"a:b:c"},
+	} {
+		if got := parse(t, line).Tags; !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestInternalTags(t *testing.T) {
+	m := parse(t, "a:1|c|#host:web1,x,dd.internal.entity_id:e,dd.internal.card:low,dd.internal.jmx_check_name:j")
+	want := Source{Host: "web1", HostSet: true, EntityID: "e", Cardinality: CardinalityLow, JMXCheck: "j"}
+	if m.Source != want || !slices.Equal(m.Tags, []string{"x"}) {
+		t.Errorf("got %+v", m)
+	}
+	m = parse(t, "a:1|c|#dd.internal.card:low|card:high")
+	if m.Source.Cardinality != CardinalityHigh || !slices.Equal(m.Tags, []string{"dd.internal.card:low"}) {
+		t.Errorf("the field must win and the tag stay: %+v", m)
+	}
+	m = parse(t, "a:1|c|#host:")
+	if !m.Source.HostSet || m.Source.Host != "" {
+		t.Errorf("an empty host clears the host: %+v", m.Source)
+	}
+}
+
+func TestContainerForms(t *testing.T) {
+	for field, want := range map[string]Source{
+		"c:abc":           {ContainerID: "abc"},
+		"c:cid-abc":       {ContainerID: "abc"},
+		"c:ci-abc":        {ContainerID: "abc"},
+		"c:in-12":         {Inode: 12},
+		"c:ci-abc,in-12":  {ContainerID: "abc", Inode: 12},
+		"c:in-12,cid-abc": {ContainerID: "abc", Inode: 12},
+		"card:Low":        {Cardinality: CardinalityLow},
+		"card:zebra":      {},
+		"e:it-true,zz-1":  {Init: true},
+	} {
+		if got := parse(t, "a:1|c|"+field); got.Source != want || got.Warnings != nil {
+			t.Errorf("%s: got %+v", field, got)
+		}
+	}
+}
+
+func TestBrokenSourceIsAWarning(t *testing.T) {
+	m := parse(t, "a:1|c|c:ci-abc,in-x|e:cn-n,it-perhaps")
+	if len(m.Warnings) != 2 || m.Warnings[0].Offset != 15 || m.Warnings[1].Offset != 27 {
+		t.Errorf("got %v", m.Warnings)
+	}
+	if m.Source.ContainerID != "abc" || m.Source.Container != "n" {
+		t.Errorf("the good parts must stay: %+v", m.Source)
+	}
+}
+
+func TestLines(t *testing.T) {
+	got := slices.Collect(func(yield func(string) bool) {
+		for line := range Lines([]byte("a\n\r\n\nb\r\nc|\nd")) {
+			if !yield(string(line)) {
+				return
+			}
+		}
+	})
+	if !slices.Equal(got, []string{"a", "b", "c|", "d"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestInternerIsBounded(t *testing.T) {
+	in := NewInterner(8)
+	for i := range 100 {
+		in.String(fmt.Append(nil, i))
+		if len(in.strings) > 8 {
+			t.Fatalf("%d strings kept, limit 8", len(in.strings))
+		}
+	}
+	if in.Resets() == 0 {
+		t.Error("a full interner must start afresh")
+	}
+}
+
+func TestKnownStringsCostNoAllocation(t *testing.T) {
+	p, line := NewParser(0), []byte("page.views:1:2|c|@0.5|#env:prod,role:db|c:ci-1,in-2|card:low")
+	var m Metric
+	allocs := testing.AllocsPerRun(100, func() {
+		if err := p.Metric(line, &m); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations a line, want 0", allocs)
+	}
+}
+
+// FuzzParse holds what must be true of any line: no panic, an error with a place
+// inside the line, clean strings, and the same answer when asked again.
+func FuzzParse(f *testing.F) {
+	for _, d := range datagrams {
+		f.Add([]byte(d.datagram))
+	}
+	for _, seed := range []string{"_e{5,4}:title|text|d:1|h:x|k:y|p:low|s:z|t:error|#a,b", "_sc|name|2|d:1|h:x|#a|m:b\\nc", "_e{", "_sc"} {
+		f.Add([]byte(seed))
+	}
+	shared := NewParser(16)
+	f.Fuzz(func(t *testing.T, line []byte) {
+		before := string(line)
+		first, err1 := describe(t, shared, line)
+		again, err2 := describe(t, NewParser(0), line)
+		if first != again || fmt.Sprint(err1) != fmt.Sprint(err2) {
+			t.Errorf("two parsers differ:\n%s %v\n%s %v", first, err1, again, err2)
+		}
+		if !utf8.ValidString(first) {
+			t.Errorf("invalid UTF-8 in %q", first)
+		}
+		if string(line) != before {
+			t.Error("the input was changed")
+		}
+	})
+}
+
+func describe(t *testing.T, p *Parser, line []byte) (string, error) {
+	var m Metric
+	var e Event
+	var c Check
+	var err error
+	switch KindOf(line) {
+	case KindMetric:
+		err = p.Metric(line, &m)
+	case KindEvent:
+		e, err = p.Event(line)
+	case KindCheck:
+		c, err = p.Check(line)
+	}
+	var syntax *SyntaxError
+	if err != nil && (!errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(line)) {
+		t.Errorf("%q: error without a place in the line: %v", line, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, w := range slices.Concat(m.Warnings, e.Warnings, c.Warnings) {
+		if w.Offset < 0 || w.Offset > len(line) {
+			t.Errorf("%q: warning out of place: %v", line, w)
+		}
+	}
+	m.Warnings, e.Warnings, c.Warnings = nil, nil, nil
+	return fmt.Sprintf("%v %v %v", m, e, c), nil
+}
