@@ -27,8 +27,18 @@ type Env struct {
 
 	mu     sync.Mutex
 	orig   *code
-	corpus map[*beagle.Corpus]*learned
+	corpus map[edition]*learned
 	parsed map[string]*source.File // by candidate, so that reading and running parse once
+}
+
+// An edition is a corpus at one time: counterexamples join it during a run.
+type edition struct {
+	corpus                    *beagle.Corpus
+	train, holdout, generated int
+}
+
+func editionOf(c *beagle.Corpus) edition {
+	return edition{c, len(c.Train), len(c.Holdout), len(c.Generated)}
 }
 
 // learned is what is known of one corpus.
@@ -38,9 +48,9 @@ type learned struct {
 
 	mu        sync.Mutex
 	known     *Known
-	fromRuns  bool            // known holds the results of the original too
-	skip      map[string]bool // phases and records that the original does not survive
-	slow      []int           // records of the training file on which the original is too slow
+	fromRuns  bool             // known holds the results of the original too
+	skip      map[string]bool  // phases of the exhaustion that the original does not survive
+	slow      map[string][]int // records, by file, that it does not survive or is too slow on
 	cap       int64
 	capLen    int
 	rechecked map[string]bool // candidates whose literals were compared with the results
@@ -89,10 +99,10 @@ const quickRecords = 192
 func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if l := e.corpus[c]; l != nil {
+	if l := e.corpus[editionOf(c)]; l != nil {
 		return l, nil
 	}
-	l := &learned{files: map[string]string{}, sizes: map[string]int{}, skip: map[string]bool{}, rechecked: map[string]bool{}, known: new(Known)}
+	l := &learned{files: map[string]string{}, sizes: map[string]int{}, skip: map[string]bool{}, slow: map[string][]int{}, rechecked: map[string]bool{}, known: new(Known)}
 	dir, err := os.MkdirTemp(e.Dir, "records")
 	if err != nil {
 		return nil, err
@@ -114,9 +124,9 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 		}
 	}
 	if e.corpus == nil {
-		e.corpus = map[*beagle.Corpus]*learned{}
+		e.corpus = map[edition]*learned{}
 	}
-	e.corpus[c] = l
+	e.corpus[editionOf(c)] = l
 	return l, nil
 }
 
@@ -159,16 +169,16 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned)
 	}
 	for {
 		var reply rt.ReplayReply
-		q := rt.Request{Replay: &rt.Replay{Records: []string{"train"}, Collect: collectBytes, Skip: l.slow, Budget: int64(2e9)}}
+		q := rt.Request{Replay: &rt.Replay{Records: []string{"train"}, Collect: collectBytes, Skip: l.slow["train"], Budget: int64(2e9)}}
 		exit, err := bin.Run(ctx, e.Box, &q, &reply, harness.RunOptions{CPU: -1, Files: l.pick("train")})
 		if err != nil {
 			return err
 		}
 		if exit != nil {
-			if exit.Record < 0 || len(l.slow) >= maxSkips {
+			if exit.Record < 0 || len(l.slow["train"]) >= maxSkips {
 				return fmt.Errorf("the original does not get through its own corpus: %v", exit)
 			}
-			l.slow = append(l.slow, exit.Record)
+			l.slow["train"] = append(l.slow["train"], exit.Record)
 			continue
 		}
 		for _, b := range reply.Results {

@@ -188,7 +188,7 @@ func objection(c *code, obj types.Object) (construct, why string) {
 		if o.IsField() || allowed(path, name) || isError(o.Type()) {
 			return "", ""
 		}
-		return "use of variable " + name, "the original does not depend on it, and its value may change between calls"
+		return "use of variable " + name, "the original does not depend on it, and its value may change between calls; declare one in the candidate"
 	case *types.TypeName:
 		if stateful[path] || impure[name] {
 			return "type " + name, "it touches " + topic(path)

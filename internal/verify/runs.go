@@ -35,9 +35,10 @@ func (j *Job) panics() string {
 // survive are left out and the run repeated.
 func (j *Job) replay(ctx context.Context, q *rt.Replay, procs int, wall time.Duration) (*rt.ReplayReply, *Finding, error) {
 	q.Panics = j.panics()
-	if len(q.Records) == 1 && (q.Records[0] == "train") {
-		q.Skip = slices.Clone(j.learned.slow)
-	}
+	file := strings.Join(q.Records, " ")
+	j.learned.mu.Lock()
+	q.Skip = slices.Clone(j.learned.slow[file])
+	j.learned.mu.Unlock()
 	for range 2 * maxSkips {
 		reply := new(rt.ReplayReply)
 		if q.Then != nil {
@@ -93,19 +94,22 @@ func (j *Job) originalSurvives(ctx context.Context, q *rt.Replay) (bool, error) 
 
 // forgive leaves out what the original does not survive.
 func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
-	what := "does not survive"
-	if exit.Kind == harness.Hang {
-		what = "is too slow on"
-	}
 	if phase := rt.PhaseOf(exit.Record); phase != "" {
-		j.note("the original %s some inputs of %q, which were left out", what, phase)
 		j.learned.mu.Lock()
 		j.learned.skip[phase] = true
 		j.learned.mu.Unlock()
 		return
 	}
+	what := "does not survive"
+	if exit.Kind == harness.Hang {
+		what = "is too slow on"
+	}
 	j.note("the original %s record %d, which was left out", what, exit.Record)
 	q.Skip = append(q.Skip, exit.Record)
+	file := strings.Join(q.Records, " ")
+	j.learned.mu.Lock()
+	j.learned.slow[file] = slices.Clone(q.Skip)
+	j.learned.mu.Unlock()
 }
 
 func (j *Job) skips() []string {
