@@ -186,7 +186,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	fmt.Fprintln(w)
 	if r.Patch != "" {
-		fmt.Fprintln(w, r.Patch)
+		fmt.Fprintln(w, report.ChangedOnly(r.Patch))
 	}
 	fmt.Fprintf(w, "%s: %s\n", r.Target.Spec, r.Outcome)
 	fmt.Fprintf(w, "  %s\n", r.Why)
@@ -208,6 +208,9 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	}
 	if applied && r.Outcome == beagle.Improved {
 		fmt.Fprintf(w, "  %-22s written to the working tree\n", "applied")
+	}
+	for _, name := range report.Added(r.Patch) {
+		fmt.Fprintf(w, "  %-22s %s\n", "with a test", name)
 	}
 	fmt.Fprintf(w, "  %-22s %s\n", "report", filepath.Join(dir, "report.html"))
 }

@@ -1,11 +1,13 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +38,7 @@ type Judged struct {
 const (
 	finalists    = 3
 	worthATry    = 1.01 // screened ratio below which nothing is confirmed: the accept rule asks for more
-	asGoodAs     = 0.98 // share of the winner's speed that a simpler version must reach
+	asGoodAs     = 0.97 // share of a version's speed that a simpler one must reach to be preferred
 	emptyMeasure = 2 * time.Second
 )
 
@@ -75,7 +77,7 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 		return nil, err
 	}
 	j := &Judged{Winner: x.root}
-	for _, i := range byCorrected(ms) {
+	for _, i := range preference(field, ms) {
 		if j.Measurement == nil {
 			j.Measurement = &ms[i]
 			j.Why = "The best version was not confirmed to be faster: " + ms[i].Why + "."
@@ -129,15 +131,22 @@ func steps(c beagle.Candidate) string {
 	return strings.Join(names, " + ")
 }
 
-// byCorrected orders measurements by what they promise at least.
-func byCorrected(ms []beagle.Measurement) []int {
+// preference orders finalists: by what they promise at least, but of those
+// that promise about as much as the best the one with the least to read comes
+// first.
+func preference(cs []beagle.Candidate, ms []beagle.Measurement) []int {
 	order := make([]int, len(ms))
 	for i := range order {
 		order[i] = i
 	}
-	for i := 1; i < len(order); i++ {
-		for k := i; k > 0 && ms[order[k]].Corrected.Low > ms[order[k-1]].Corrected.Low; k-- {
-			order[k], order[k-1] = order[k-1], order[k]
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Corrected.Low, ms[a].Corrected.Low) })
+	best := order[0]
+	for i, at := range order[1:] {
+		shorter := len(cs[at].Source) < len(cs[best].Source)
+		if ms[at].Faster && shorter && ms[at].Corrected.Low >= asGoodAs*ms[order[0]].Corrected.Low {
+			best = at
+			copy(order[1:i+2], order[:i+1])
+			order[0] = at
 		}
 	}
 	return order
@@ -153,8 +162,8 @@ func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
 	return &Judged{Winner: x.root, Measurement: &ms[0], Why: fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)}, nil
 }
 
-// finalists are the best few with different code, the best of them freed of
-// steps that buy nothing.
+// finalists are the best few with different code, freed of steps that buy
+// nothing.
 func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Candidate, error) {
 	var field []beagle.Candidate
 	for _, id := range ranked {
@@ -169,17 +178,12 @@ func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Cand
 		if err != nil {
 			return nil, err
 		}
-		field = append(field, c)
-	}
-	if len(field) == 0 {
-		return nil, nil
-	}
-	simpler, err := x.simplify(ctx, field[0])
-	if err != nil {
-		return nil, err
-	}
-	if simpler.ID != field[0].ID {
-		field[0] = simpler
+		if c, err = x.simplify(ctx, c); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(field, func(f beagle.Candidate) bool { return f.ID == c.ID }) {
+			field = append(field, c)
+		}
 	}
 	return field, nil
 }
@@ -309,13 +313,36 @@ func (x *session) confirm(ctx context.Context, cs []beagle.Candidate, tried int,
 	})
 }
 
-// modulePGO is the profile that production builds of the target's package use.
+// modulePGO is the profile that production builds use: go build takes it from
+// the directory of the main package. Of several in the module, the one nearest
+// to the target counts.
 func (x *session) modulePGO() string {
-	path := filepath.Join(x.unit.Target.PkgDir, "default.pgo")
-	if _, err := os.Stat(path); err != nil {
+	t := &x.unit.Target
+	var found []string
+	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // what cannot be read holds no profile for us
+		case d.IsDir() && path != t.Dir && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.Name() == "default.pgo":
+			found = append(found, path)
+		}
+		return nil
+	})
+	if len(found) == 0 {
 		return ""
 	}
-	return path
+	shared := func(path string) int { return len(commonPrefix(path, t.PkgDir)) }
+	return slices.MaxFunc(found, func(a, b string) int { return cmp.Or(shared(a)-shared(b), len(b)-len(a)) })
+}
+
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
 }
 
 // full is the whole ladder.

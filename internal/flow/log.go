@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -32,7 +33,7 @@ func (l *Log) Add(judged []Evaluated, island map[string]int, cost Split, took ti
 		l.FirstSeconds = l.PrepareSeconds + took.Seconds()
 	}
 	for _, e := range judged {
-		if e.Verdict.Status == beagle.Duplicate {
+		if e.Verdict.Status == beagle.Duplicate || l.has(e.Candidate) {
 			continue
 		}
 		l.Trials = append(l.Trials, beagle.Trial{
@@ -46,6 +47,10 @@ func (l *Log) Add(judged []Evaluated, island map[string]int, cost Split, took ti
 	l.Spent.Build += cost.Build
 	l.Spent.Verify += cost.Verify
 	l.Spent.Screen += cost.Screen
+}
+
+func (l *Log) has(candidate string) bool {
+	return slices.ContainsFunc(l.Trials, func(t beagle.Trial) bool { return t.Candidate == candidate })
 }
 
 // Statuses counts how evaluations ended.

@@ -228,7 +228,7 @@ func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.Spe
 	fields(b, "want", t.Results)
 	b.WriteString("\t}{\n")
 	for _, c := range calls {
-		fmt.Fprintf(b, "\t\t{%s},\n", strings.Join(append(append([]string(nil), c.Args...), c.Results...), ", "))
+		fmt.Fprintf(b, "\t\t{%s},\n", values(c.Args, c.Results))
 	}
 	b.WriteString("\t} {\n\t\t")
 	got := make([]string, len(t.Results))
@@ -257,7 +257,7 @@ func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []r
 	b.WriteString("\t}{\n")
 	size := 0
 	for _, c := range calls {
-		line := strings.Join(c.Args, ", ")
+		line := values(c.Args)
 		if size += len(line); size > benchBytes {
 			break
 		}
@@ -265,6 +265,24 @@ func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []r
 	}
 	fmt.Fprintf(b, "\t}\n\tfor i := 0; b.Loop(); i++ {\n\t\tc := &calls[i%%len(calls)]\n\t\t%s\n\t}\n}\n", callText(t))
 }
+
+// values joins expressions that stand in a composite literal, where the types
+// of nil and of numbers are known.
+func values(lists ...[]string) string {
+	var out []string
+	for _, list := range lists {
+		for _, e := range list {
+			if m := converted.FindStringSubmatch(e); m != nil {
+				e = m[1]
+			}
+			out = append(out, e)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// converted is a conversion that the field's type makes superfluous.
+var converted = regexp.MustCompile(`^(?:\([^()]*\)|[a-z0-9]+)\((nil|-?[0-9]+)\)$`)
 
 func fields(b *strings.Builder, prefix string, params []beagle.Param) {
 	for i, p := range params {
