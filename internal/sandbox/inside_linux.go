@@ -63,11 +63,11 @@ var walls = []struct {
 	{"loopback interface", loopback},
 	{"working directory", func(o *orders) error { return os.Chdir(pick(o.Dir, o.Home)) }},
 	{"processor affinity", pin},
-	{"resource limits", limit},
 	{"identity", becomeNobody},
 	{"die with the parent", dieWithParent},
 	{"no new privileges", func(*orders) error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
 	{"landlock", landlock},
+	{"resource limits", limit},
 	{"seccomp", seccomp},
 }
 
