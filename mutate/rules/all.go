@@ -8,22 +8,42 @@
 // checks of that class then decide.
 package rules
 
-import "github.com/beagle-go/beagle/mutate"
+import (
+	"slices"
+
+	"github.com/beagle-go/beagle/mutate"
+)
 
 // All is every rule, in the order in which the catalogue and `beagle rules`
 // list them.
-var All = []*mutate.Mutator{
+var All = slices.Concat(written, GoFixes)
+
+var written = []*mutate.Mutator{
 	// Bounds checks.
 	unsignedIndex,
 	blockConsume,
 	mergeConsume,
 	wordLoad,
+	checkHint,
+	reslice,
+	rowSlice,
+	tableArray,
+	arrayStack,
+	localCopy,
 
 	// Loops.
 	stdKernel,
 	unroll,
 	accumulators,
 	skipRun,
+	hoistInvariant,
+	rangeIndex,
+	rangeArray,
+	unswitch,
+	fuseLoops,
+	earlyExit,
+	runeByteLoop,
+	peelFirst,
 
 	// Branches and specialisation by what the corpus shows.
 	byteTable,
@@ -31,21 +51,57 @@ var All = []*mutate.Mutator{
 	caseOrder,
 	identityFastPath,
 	asciiPath,
+	reorderTests,
+	branchless,
+	chainSwitch,
+	cheapFirst,
+	domainTable,
 
 	// Strings, bytes, formatting.
+	stringBuilder,
+	builderGrow,
+	sprintfConcat,
+	splitFirst,
+	splitSeq,
+	dropConversion,
+	runeSlice,
+	replaceBytes,
+	trimConvert,
+	writeByte,
+	hoistCompile,
 
 	// Allocation.
+	prealloc,
+	mapHint,
+	stackScratch,
+	stackKey,
+	hoistClosure,
 
 	// Maps, sorting, hashing, recursion.
+	mapUpdate,
+	byteMap,
+	mapSwitch,
+	mapClear,
+	keyPointer,
+	sortFunc,
+	sortExtreme,
+	sortKeys,
 	sortedMerge,
 	unorderedFold,
 	checksumStd,
 	checksumSlicing,
 	recurrence,
+	memo,
+	tailLoop,
+	treeStack,
 
 	// Calls and arithmetic.
 	outline,
 	specialise,
+	inlineLeaf,
+	directUnlock,
+	modMask,
+	bitLoop,
 }
 
 // Not included:

@@ -49,7 +49,7 @@ func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
 }
 
 func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
-	if f := p.Effects(s.X); f.Writes || f.Panics || f.Allocs {
+	if f := p.Effects(s.X); f.Writes || f.Panics || f.Allocs || callsFunction(p, s.X) {
 		return b, false // evaluated once more: it has to be free of effects, and cheap
 	}
 	switch t := p.Info.TypeOf(s.X).Underlying().(type) {

@@ -90,7 +90,7 @@ func byteMapEdits(p *mutate.Pass, v *types.Var, value ast.Expr, declare func(typ
 		}
 		edits = append(edits, e...)
 	}
-	if len(edits) < 2 {
+	if len(p.Uses(v, p.File)) == 0 {
 		return nil
 	}
 	return edits

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -117,9 +118,13 @@ func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 		return nil
 	}
 	out := text[0] + " == " + text[1]
-	switch p.Parent(call).(type) {
-	case *ast.UnaryExpr, *ast.BinaryExpr:
-		out = "(" + out + ")"
+	switch up := p.Parent(call).(type) {
+	case *ast.UnaryExpr: // !bytes.Equal
+		return []mutate.Edit{p.Replace(up, text[0]+" != "+text[1])}
+	case *ast.BinaryExpr:
+		if up.Op != token.LAND && up.Op != token.LOR {
+			out = "(" + out + ")"
+		}
 	}
 	return []mutate.Edit{p.Replace(call, out)}
 }

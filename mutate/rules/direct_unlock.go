@@ -83,7 +83,11 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 		return nil
 	}
 	name := p.Fresh("result", "out")
-	return append(edits, p.Replace(ret, "var "+name+" "+text+" = "+p.Text(ret.Results[0])+"\n"+unlock+"\nreturn "+name))
+	value := name + " := " + p.Text(ret.Results[0])
+	if t, _ := typeText(p, p.Info.TypeOf(ret.Results[0])); t != text {
+		value = "var " + name + " " + text + " = " + p.Text(ret.Results[0])
+	}
+	return append(edits, p.Replace(ret, value+"\n"+unlock+"\nreturn "+name))
 }
 
 // rootVar is c in c.mu.Unlock.

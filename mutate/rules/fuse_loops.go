@@ -3,6 +3,7 @@ package rules
 import (
 	"go/ast"
 	"go/types"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -142,6 +143,9 @@ func fuseEdits(p *mutate.Pass, a, b *ast.RangeStmt) []mutate.Edit {
 		text = "\n" + text
 	} else {
 		text = text[1 : len(text)-1]
+	}
+	if comment := strings.TrimSpace(p.Between(a.Body.Rbrace+1, b.Pos())); comment != "" {
+		text = comment + "\n" + strings.TrimLeft(text, "\n")
 	}
 	return []mutate.Edit{p.Insert(a.Body.Rbrace, text), p.Span(a.Body.Rbrace+1, b.End(), "")}
 }

@@ -142,8 +142,31 @@ func blockText(p *mutate.Pass, fn *ast.FuncDecl, ret *ast.ReturnStmt, as *ast.As
 	if as.Tok == token.DEFINE {
 		op = "="
 	}
-	return text + "{\n" + bindings(p, sig, call, strings.Split(names, ", ")) +
-		strings.TrimSpace(p.Between(fn.Body.Lbrace+1, ret.Pos())) + "\n" + target.Name + " " + op + " " + p.Text(ret.Results[0]) + "\n}"
+	body := bindings(p, sig, call, strings.Split(names, ", ")) +
+		strings.TrimSpace(p.Between(fn.Body.Lbrace+1, ret.Pos())) + "\n" + target.Name + " " + op + " " + p.Text(ret.Results[0])
+	if !shareNames(p, fn, p.FuncOf(as)) && inLoopBody(p, as) {
+		return text + body
+	}
+	return text + "{\n" + body + "\n}"
+}
+
+// shareNames reports whether the caller uses a name that fn declares: then the
+// block needs braces.
+func shareNames(p *mutate.Pass, fn, caller *ast.FuncDecl) bool {
+	names := localNames(p, fn)
+	for id := range mutate.Nodes[*ast.Ident](p, caller.Body) {
+		if names[id.Name] {
+			return true
+		}
+	}
+	return false
+}
+
+// inLoopBody reports whether s stands in the body of a loop itself, where
+// declarations live for one turn.
+func inLoopBody(p *mutate.Pass, s ast.Stmt) bool {
+	body, ok := p.Parent(s).(*ast.BlockStmt)
+	return ok && loopBody(p.Parent(body)) == body
 }
 
 // bindings gives the parameters their values, all at once.
@@ -164,7 +187,7 @@ func bindings(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, names []
 func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 	out := map[string]bool{}
 	for id := range mutate.Nodes[*ast.Ident](p, fn) {
-		if p.Info.Defs[id] != nil {
+		if p.Info.Defs[id] != nil && id != fn.Name {
 			out[id.Name] = true
 		}
 	}

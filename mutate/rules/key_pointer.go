@@ -23,8 +23,8 @@ counts[string(word)]++`,
 if n := counts[string(word)]; n != nil {
 	*n++
 } else {
-	n := 1
-	counts[string(word)] = &n
+	first := 1
+	counts[string(word)] = &first
 }`,
 	Class:   beagle.E0,
 	Gain:    1.6,
@@ -66,8 +66,8 @@ func countEdits(p *mutate.Pass, d declared) []mutate.Edit {
 				return nil
 			}
 			counts++
-			n, elem := p.Fresh("n", "count"), p.Text(up)
-			edits = append(edits, p.Replace(inc, fmt.Sprintf("if %s := %s; %s != nil {\n*%s++ // a lookup makes no string\n} else {\n%s := 1\n%s = &%s\n}", n, elem, n, n, n, elem, n)))
+			n, first, elem := p.Fresh("n", "count"), p.Fresh("first", "one"), p.Text(up)
+			edits = append(edits, p.Replace(inc, fmt.Sprintf("if %s := %s; %s != nil {\n*%s++ // a lookup makes no string\n} else {\n%s := 1\n%s = &%s\n}", n, elem, n, n, first, elem, first)))
 		case *ast.CallExpr:
 			if _, isLen := p.IsBuiltin(up, "len"); !isLen {
 				return nil

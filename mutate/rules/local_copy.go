@@ -183,10 +183,10 @@ func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 	case *ast.Ident:
 		name = p.Fresh("local"+upperFirst(e.Name), e.Name+"Copy")
 	case *ast.SelectorExpr:
-		name = p.Fresh(e.Sel.Name, e.Sel.Name+"Copy")
+		name = p.Fresh(lowerFirst(e.Sel.Name), lowerFirst(e.Sel.Name)+"Copy")
 	}
 	edits := []mutate.Edit{before(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn")}
-	for e := range mutate.Nodes[ast.Expr](p, loopBody(loop)) {
+	for e := range mutate.Nodes[ast.Expr](p, loop) {
 		if p.Same(e, base) && !inLiteral(p, e, loop) {
 			edits = append(edits, p.Replace(e, name))
 		}

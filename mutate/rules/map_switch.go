@@ -22,7 +22,7 @@ var mapSwitch = &mutate.Mutator{
 ok := vowels[s]`,
 	After: `ok := inVowels(s)
 
-// inVowels reports whether s is one of the vowels.
+// inVowels reports whether s is in the fixed set vowels.
 func inVowels(s string) bool {
 	switch s {
 	case "a", "e":
@@ -205,22 +205,36 @@ func presenceCall(p *mutate.Pass, as *ast.AssignStmt, call string) []mutate.Edit
 func (m *constMap) function(name, key, elem string, scan bool) string {
 	switch {
 	case m.set && scan:
-		return fmt.Sprintf("// %s reports whether key is one of the %s.\nfunc %s(key %s) bool {\nfor _, k := range [...]%s{%s} {\nif k == key {\nreturn true\n}\n}\nreturn false\n}",
+		return fmt.Sprintf("// %s reports whether key is in the fixed set %s.\nfunc %s(key %s) bool {\nfor _, k := range [...]%s{%s} {\nif k == key {\nreturn true\n}\n}\nreturn false\n}",
 			name, m.v.Name(), name, key, key, strings.Join(m.keys, ", "))
 	case m.set:
-		return fmt.Sprintf("// %s reports whether key is one of the %s.\nfunc %s(key %s) bool {\nswitch key {\ncase %s:\nreturn true\n}\nreturn false\n}",
+		return fmt.Sprintf("// %s reports whether key is in the fixed set %s.\nfunc %s(key %s) bool {\nswitch key {\ncase %s:\nreturn true\n}\nreturn false\n}",
 			name, m.v.Name(), name, key, m.cases(m.keys))
 	}
 	var arms strings.Builder
-	result, zero, also := elem, "zero", ""
+	result, zero, also := elem, zeroOf(m.typ.Elem()), ""
 	if m.ok {
-		result, zero, also = "("+elem+", bool)", "zero, false", ", true"
+		result, zero, also = "("+elem+", bool)", zero+", false", ", true"
 	}
 	for i, k := range m.keys {
 		fmt.Fprintf(&arms, "case %s:\nreturn %s%s\n", k, m.values[i], also)
 	}
-	return fmt.Sprintf("// %s returns the element of key in %s, zero when there is none.\nfunc %s(key %s) %s {\nswitch key {\n%s}\nvar zero %s\nreturn %s\n}",
-		name, m.v.Name(), name, key, result, &arms, elem, zero)
+	return fmt.Sprintf("// %s is the fixed table %s: the element of key, or zero.\nfunc %s(key %s) %s {\nswitch key {\n%s}\nreturn %s\n}",
+		name, m.v.Name(), name, key, result, &arms, zero)
+}
+
+// zeroOf is the zero of a type that constants can have.
+func zeroOf(t types.Type) string {
+	b, _ := t.Underlying().(*types.Basic)
+	switch {
+	case b == nil:
+		return "nil" // an interface
+	case b.Info()&types.IsString != 0:
+		return `""`
+	case b.Info()&types.IsBoolean != 0:
+		return "false"
+	}
+	return "0"
 }
 
 // cases breaks a long list of keys into lines.

@@ -50,7 +50,8 @@ func findMapUpdate(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// mapElement recognises m[k] with a map and a key that can be evaluated again.
+// mapElement recognises m[k] with a map and a key that can be evaluated again
+// right away: without effects, and when it panics it has done so before.
 func mapElement(p *mutate.Pass, e ast.Expr) (*ast.IndexExpr, bool) {
 	ix, ok := ast.Unparen(e).(*ast.IndexExpr)
 	if !ok || p.Info.TypeOf(ix.X) == nil {
@@ -60,8 +61,12 @@ func mapElement(p *mutate.Pass, e ast.Expr) (*ast.IndexExpr, bool) {
 	if !ok || types.IsInterface(m.Key()) {
 		return nil, false
 	}
-	f, g := p.Effects(ix.X), p.Effects(ix.Index)
-	return ix, !f.Writes && !g.Writes && !g.Panics
+	return ix, !p.Effects(ix.X).Writes && !p.Effects(ix.Index).Writes
+}
+
+// elementType is the type of m[k], also where it stands for two values.
+func elementType(p *mutate.Pass, ix *ast.IndexExpr) types.Type {
+	return p.Info.TypeOf(ix.X).Underlying().(*types.Map).Elem()
 }
 
 // updateInPlace turns m[k] = m[k] + v into m[k] += v.
@@ -116,7 +121,7 @@ func presenceUpdate(p *mutate.Pass, s *ast.IfStmt, _ []ast.Stmt) []mutate.Edit {
 	if !present {
 		add, set = other, s.Body
 	}
-	if len(add.List) != 1 || len(set.List) != 1 || plainKind(p.Info.TypeOf(ix))&(types.IsInteger|types.IsString) == 0 {
+	if len(add.List) != 1 || len(set.List) != 1 || plainKind(elementType(p, ix))&(types.IsInteger|types.IsString) == 0 {
 		return nil
 	}
 	lhs, first, ok := assigned(set.List[0], token.ASSIGN)
@@ -145,7 +150,7 @@ func presenceInit(p *mutate.Pass, s *ast.IfStmt, rest []ast.Stmt) []mutate.Edit 
 		return nil
 	}
 	lhs, zero, ok := assigned(s.Body.List[0], token.ASSIGN)
-	if !ok || !p.Same(lhs, ix) || !p.IsInt(zero, 0) || plainKind(p.Info.TypeOf(ix))&types.IsInteger == 0 {
+	if !ok || !p.Same(lhs, ix) || !p.IsInt(zero, 0) || plainKind(elementType(p, ix))&types.IsInteger == 0 {
 		return nil
 	}
 	if inc, ok := rest[0].(*ast.IncDecStmt); ok && p.Same(inc.X, ix) {

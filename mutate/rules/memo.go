@@ -22,7 +22,7 @@ var memo = &mutate.Mutator{
 	return paths(x-1, y) + paths(x, y-1)
 }`,
 	After: `func paths(x, y int) int {
-	return pathsMemo(x, y, map[pathsKey]int{})
+	return pathsMemo(x, y, make(map[[2]int]int))
 }`,
 	Class:   beagle.E4,
 	Gain:    5,
@@ -102,9 +102,13 @@ func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, 
 	name := fn.Name.Name
 	memoName, step, known := p.Fresh(name+"Memo", name+"Memoized"), p.Fresh(name+"Step"), p.Fresh("known", "seen")
 	params, args := parameterList(p, fn)
+	keyName, found := p.Fresh("key", "call"), p.Fresh("v", "result")
 	key, keyType, decl := args, "", ""
 	if sig := p.Info.Defs[fn.Name].Type().(*types.Signature); sig.Params().Len() == 1 {
 		keyType = p.Text(fn.Type.Params.List[0].Type)
+	} else if len(fn.Type.Params.List) == 1 { // x, y int
+		keyType = fmt.Sprintf("[%d]%s", sig.Params().Len(), p.Text(fn.Type.Params.List[0].Type))
+		key = keyType + "{" + args + "}"
 	} else {
 		keyType = p.Fresh(name + "Key")
 		decl = fmt.Sprintf("// %s is the arguments of one call.\ntype %s struct {\n%s\n}\n\n", keyType, keyType, strings.ReplaceAll(params, ", ", "\n"))
@@ -113,8 +117,8 @@ func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, 
 	result := p.Text(fn.Type.Results.List[0].Type)
 	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return memoCall(p, n, calls, memoName, known) })
 	results := p.Between(fn.Type.Params.End(), fn.Body.Lbrace)
-	decl += fmt.Sprintf("// %s is %s with the results that are known already.\nfunc %s(%s, %s map[%s]%s) %s {\nkey := %s\nif v, ok := %s[key]; ok {\nreturn v\n}\nv := %s(%s, %s)\n%s[key] = v\nreturn v\n}\n\n",
-		memoName, name, memoName, params, known, keyType, result, result, key, known, step, args, known, known)
+	decl += fmt.Sprintf("// %s is %s with the results that are known already.\nfunc %s(%s, %s map[%s]%s) %s {\n%s := %s\nif %[11]s, ok := %[5]s[%[9]s]; ok {\nreturn %[11]s\n}\n%[11]s := %[12]s(%[13]s, %[5]s)\n%[5]s[%[9]s] = %[11]s\nreturn %[11]s\n}\n\n",
+		memoName, name, memoName, params, known, keyType, result, result, keyName, key, found, step, args)
 	decl += fmt.Sprintf("// %s works out one result from smaller ones.\nfunc %s(%s, %s map[%s]%s)%s%s", step, step, params, known, keyType, result, results, body)
 	return []mutate.Edit{
 		p.Replace(fn.Body, fmt.Sprintf("{\nreturn %s(%s, make(map[%s]%s))\n}", memoName, args, keyType, result)),

@@ -89,7 +89,7 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 			return nil
 		}
 		return []mutate.Site{site(s, v.Name()+" filled by a loop",
-			preallocEdit(p, v, decl, kind, typ, s, b.times(per), every, at))}
+			preallocEdits(p, v, decl, kind, typ, s, b.times(per), every, at)...)}
 	}
 	return nil
 }
@@ -164,21 +164,21 @@ func continues(p *mutate.Pass, s ast.Stmt) bool {
 	return false
 }
 
-// preallocEdit allocates where the slice is declared when it was empty there,
+// preallocEdits allocates where the slice is declared when it was empty there,
 // in front of the loop when it was nil, and at the first append when the loop
 // may append nothing.
-func preallocEdit(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at ast.Stmt) mutate.Edit {
+func preallocEdits(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at ast.Stmt) []mutate.Edit {
 	name := v.Name()
 	if kind == "empty" {
 		made := fmt.Sprintf("make(%s, 0, %s)", typ, b.capacity())
 		d, _ := declaration(p, decl)
-		if list, i := p.Siblings(decl); i+1 < len(list) && list[i+1] == loop {
-			return p.Replace(d.Value, made)
+		if list, i := p.Siblings(decl); i+1 < len(list) && list[i+1] == labelOf(p, loop) {
+			return []mutate.Edit{p.Replace(d.Value, made)}
 		}
-		return before(p, loop, fmt.Sprintf("%s = %s", name, made))
+		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+" := "+made)}
 	}
 	if every {
-		return before(p, loop, fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text))
+		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text))}
 	}
-	return before(p, at, fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name, typ, b.text))
+	return []mutate.Edit{before(p, at, fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name, typ, b.text))}
 }

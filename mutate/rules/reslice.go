@@ -18,9 +18,9 @@ var reslice = &mutate.Mutator{
 	Before: `for i := range a {
 	sum += a[i] * b[i]
 }`,
-	After: `other := b[:len(a):len(b)] // as long as a: no bounds check in the loop
+	After: `bCut := b[:len(a):len(b)] // as long as a: no bounds check in the loop
 for i := range a {
-	sum += a[i] * other[i]
+	sum += a[i] * bCut[i]
 }`,
 	Class:   beagle.E1,
 	Gain:    1.1,
@@ -109,7 +109,7 @@ func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
 }
 
 func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.Edit {
-	name := p.Fresh("other", "second", b.Name()+"Cut")
+	name := p.Fresh(b.Name()+"Cut", b.Name()+"Part")
 	cut := fmt.Sprintf("%s[:len(%s):len(%s)]", b.Name(), l.Seq.Name(), b.Name())
 	if !isSlice(b.Type()) {
 		cut = fmt.Sprintf("%s[:len(%s)]", b.Name(), l.Seq.Name())

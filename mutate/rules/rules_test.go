@@ -104,7 +104,7 @@ func archive(t *testing.T, m *mutate.Mutator) []*golden {
 		t.Run(c.name, func(t *testing.T) { c.check(t) })
 		hit = hit || len(c.got) > 0
 	}
-	if !hit {
+	if !hit && !bytes.HasPrefix(ar.Comment, []byte("Never: ")) { // a reason must follow
 		t.Errorf("%s: no case in which the rule rewrites anything", file)
 	}
 	if *update {

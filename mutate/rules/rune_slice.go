@@ -53,6 +53,8 @@ func onlyRanged(p *mutate.Pass, d declared, from ast.Expr) []mutate.Edit {
 	if !ok || len(uses) == 0 {
 		return nil
 	}
+	pkg, imports := p.Import("unicode/utf8")
+	counts := 0
 	edits := []mutate.Edit{p.Delete(d.Stmt)}
 	done := map[ast.Node]bool{}
 	for _, id := range uses {
@@ -64,17 +66,17 @@ func onlyRanged(p *mutate.Pass, d declared, from ast.Expr) []mutate.Edit {
 			continue
 		}
 		call, ok := p.Parent(id).(*ast.CallExpr)
-		if _, isLen := p.IsBuiltin(call, "len"); !ok || !isLen {
+		if !ok {
 			return nil
 		}
-		pkg, imports := p.Import("unicode/utf8")
-		if len(done) > 0 || len(imports) > 0 && len(edits) > 1 {
-			imports = nil
-			if _, missing := p.Import("unicode/utf8"); len(missing) > 0 {
-				return nil // one count is enough of a reason
-			}
+		if _, isLen := p.IsBuiltin(call, "len"); !isLen {
+			return nil
 		}
-		edits = append(edits, append(imports, p.Replace(call, pkg+".RuneCountInString("+p.Text(from)+")"))...)
+		edits = append(edits, p.Replace(call, pkg+".RuneCountInString("+p.Text(from)+")"))
+		counts++
+	}
+	if counts > 0 {
+		edits = append(edits, imports...)
 	}
 	return edits
 }

@@ -433,27 +433,31 @@ func withImports(p *mutate.Pass, edits []mutate.Edit, paths ...string) []mutate.
 		out = append(out, imports...)
 		for i := range edits {
 			if name != base && mentionsPackage(edits[i].New, base) {
-				edits[i].New = strings.ReplaceAll(edits[i].New, base+".", name+".")
+				edits[i].New = renamePackage(edits[i].New, base, name)
 			}
 		}
 	}
 	return append(mergeImports(p, out), edits...)
 }
 
-// mentionsPackage reports whether text uses the package of that name: name
-// and a dot, not as the end of a longer name.
-func mentionsPackage(text, name string) bool {
-	for i := 0; ; {
-		j := strings.Index(text[i:], name+".")
-		if j < 0 {
-			return false
+// mentionsPackage reports whether text uses the package of that name.
+func mentionsPackage(text, name string) bool { return renamePackage(text, name, "") != text }
+
+// renamePackage calls a package by another name: where its name stands alone
+// and an exported name follows.
+func renamePackage(text, from, to string) string {
+	var out strings.Builder
+	for i := 0; i < len(text); {
+		exported := i+len(from)+1 < len(text) && text[i+len(from)+1] >= 'A' && text[i+len(from)+1] <= 'Z'
+		if exported && strings.HasPrefix(text[i:], from+".") && (i == 0 || !isNameByte(text[i-1]) && text[i-1] != '.' && text[i-1] != '"') {
+			out.WriteString(to)
+			i += len(from)
+			continue
 		}
-		at := i + j
-		if at == 0 || !isNameByte(text[at-1]) && text[at-1] != '.' && text[at-1] != '"' {
-			return true
-		}
-		i = at + 1
+		out.WriteByte(text[i])
+		i++
 	}
+	return out.String()
 }
 
 func isNameByte(c byte) bool {

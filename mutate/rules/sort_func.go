@@ -185,7 +185,7 @@ func (s *sortCall) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 		name = "SortStableFunc"
 	}
 	// The parameters shadow nothing that the keys use.
-	a, b := p.Fresh("a"), p.Fresh("b")
+	a, b := p.Fresh("a", "x"), p.Fresh("b", "y")
 	text := fmt.Sprintf("slices.%s(%s, func(%s, %s %s) int {", name, s.slice.Name(), a, b, s.elem)
 	for n, k := range s.keys {
 		if n == len(s.keys)-1 {

@@ -109,7 +109,11 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 		if len(args) == 0 {
 			return nil
 		}
-		out = append(out, piece{arg: args[0], verb: rest[0]})
+		q := piece{arg: args[0], verb: rest[0]}
+		if s, ok := constString(p, q.arg); ok && isExactString(p, q.arg) && (q.verb == 's' || q.verb == 'v') {
+			q = piece{text: s}
+		}
+		out = append(out, q)
 		args = args[1:]
 	}
 	if len(args) > 0 {
@@ -360,7 +364,7 @@ func (f *formatSite) concat(p *mutate.Pass) string {
 		out = append(out, stringForm(p, q))
 	}
 	text := strings.Join(out, " + ")
-	if _, ok := p.Parent(f.call).(*ast.BinaryExpr); ok && len(out) > 1 {
+	if up, ok := p.Parent(f.call).(*ast.BinaryExpr); ok && len(out) > 1 && up.Op != token.ADD {
 		return "(" + text + ")"
 	}
 	return text

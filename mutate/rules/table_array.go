@@ -140,6 +140,9 @@ func unsignedTop(p *mutate.Pass, d declared, lit *ast.BasicLit) []mutate.Edit {
 			} else if e != nil {
 				edits = append(edits, *e)
 			}
+			if _, isLen := p.IsBuiltin(up.Y, "len"); isLen && up.Op == token.EQL && onlyPushes(p, d.Var) {
+				edits = append(edits, p.Span(up.OpPos, up.OpPos+2, ">=")) // the same: top never passes the length
+			}
 		default:
 			return nil
 		}
@@ -148,6 +151,26 @@ func unsignedTop(p *mutate.Pass, d declared, lit *ast.BasicLit) []mutate.Edit {
 		return nil
 	}
 	return edits
+}
+
+// onlyPushes reports whether every top++ follows a store at top, so that top is
+// never greater than the array's length.
+func onlyPushes(p *mutate.Pass, top *types.Var) bool {
+	for inc := range mutate.Nodes[*ast.IncDecStmt](p, nil) {
+		if inc.Tok != token.INC || p.Var(inc.X) != top {
+			continue
+		}
+		list, i := p.Siblings(inc)
+		if i < 1 {
+			return false
+		}
+		lhs, _, ok := assigned(list[i-1], token.ASSIGN)
+		ix, isIndex := lhs.(*ast.IndexExpr)
+		if !ok || !isIndex || p.Var(ix.Index) != top || !isArrayVar(p, ix.X) {
+			return false
+		}
+	}
+	return true
 }
 
 func isArrayVar(p *mutate.Pass, e ast.Expr) bool {
@@ -169,24 +192,36 @@ func topOperand(p *mutate.Pass, b *ast.BinaryExpr, id *ast.Ident) (*mutate.Edit,
 	switch b.Op {
 	case token.SUB:
 		ix, ok := p.Parent(b).(*ast.IndexExpr)
-		return nil, ok && isConst && k > 0 && ast.Unparen(ix.Index) == ast.Expr(b) && isArrayVar(p, ix.X)
+		return nil, ok && isConst && k > 0 && untyped(p, b.Y) && ast.Unparen(ix.Index) == ast.Expr(b) && isArrayVar(p, ix.X)
 	case token.GTR, token.EQL, token.NEQ:
-		if isConst && k >= 0 {
-			return nil, true
-		}
+		isConst = isConst && k >= 0
 	case token.LSS, token.GEQ, token.LEQ:
-		if isConst && k > 0 {
-			return nil, true
-		}
+		isConst = isConst && k > 0
 	default:
 		return nil, false
 	}
-	if call, ok := p.IsBuiltin(b.Y, "len"); ok && b.Op != token.SUB {
-		if p.Info.Types[call].Value != nil {
-			return nil, true
-		}
+	if isConst && untyped(p, b.Y) {
+		return nil, true
+	}
+	if _, isLen := p.IsBuiltin(b.Y, "len"); isConst || isLen {
 		e := p.Replace(b.Y, "uint("+p.Text(b.Y)+")")
 		return &e, true
 	}
 	return nil, false
+}
+
+// untyped reports whether a constant takes the type of what it stands beside.
+func untyped(p *mutate.Pass, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BasicLit:
+		return true
+	case *ast.Ident:
+		c, ok := p.Info.Uses[e].(*types.Const)
+		if !ok {
+			return false
+		}
+		b, ok := c.Type().(*types.Basic)
+		return ok && b.Info()&types.IsUntyped != 0
+	}
+	return false
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/types"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -47,7 +48,7 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 		}
 		for _, st := range body.List {
 			branch, ok := st.(*ast.IfStmt)
-			if !ok || branch.Init != nil || !stable(p, branch.Cond, s) || p.Info.Types[branch.Cond].Value != nil {
+			if !ok || branch.Init != nil || !stable(p, branch.Cond, s) || p.Info.Types[branch.Cond].Value != nil || !usedInBoth(p, s, branch) {
 				continue
 			}
 			sites = append(sites, site(branch, "invariant if "+p.Text(branch.Cond), unswitchEdit(p, s, branch)))
@@ -56,9 +57,38 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// onlyBranch reports whether the loop does nothing but the branch, so that it
+// need not run when the condition is false.
+func onlyBranch(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
+	return len(loopBody(loop).List) == 1 && branch.Else == nil && finiteHead(p, loop)
+}
+
+// usedInBoth reports whether every variable that the loop declares outside the
+// branch is used in both copies; the compiler refuses one that is not.
+func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
+	if onlyBranch(p, loop, branch) {
+		return true
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, loop) {
+		v, ok := p.Info.Defs[id].(*types.Var)
+		if !ok || inside(id, branch) {
+			continue
+		}
+		outside := len(p.Uses(v, loop)) - len(p.Uses(v, branch))
+		inElse := branch.Else != nil && len(p.Uses(v, branch.Else)) > 0
+		if outside == 0 && (len(p.Uses(v, branch.Body)) == 0 || !inElse) {
+			return false
+		}
+	}
+	return true
+}
+
 func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit {
 	with := func(arm string) string {
 		return p.Between(loop.Pos(), branch.Pos()) + arm + p.Between(branch.End(), loop.End())
+	}
+	if onlyBranch(p, loop, branch) {
+		return p.Replace(loop, "if "+p.Text(branch.Cond)+" {\n"+with(armText(p, branch.Body))+"\n}")
 	}
 	otherwise := ""
 	switch e := branch.Else.(type) {
