@@ -1,12 +1,12 @@
 package corpus
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -36,8 +36,16 @@ type Captured struct {
 	Unasked    []string // packages whose tests the budget did not reach
 }
 
-// enough distinct calls: other packages' tests are not asked any more.
-const enough = 8192
+// Distinct calls that are enough: with plenty from the tests the benchmarks,
+// which take long, are left out; with some, other packages' tests.
+const (
+	plenty = 8192
+	some   = 1024
+)
+
+// maxBenchScale bounds how much more a benchmark's input counts than one of a
+// test: many benchmarks have one input only.
+const maxBenchScale = 16
 
 // Capture runs the tests of the target's package, then its benchmarks, then
 // those of the packages in the module that import it, with a target that
@@ -49,6 +57,10 @@ func Capture(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir stri
 	var err error
 	if c.tools, err = findToolchain(ctx, u); err != nil {
 		return nil, err
+	}
+	if c.tools.GOMODCACHE != "" && strings.HasPrefix(u.Target.PkgDir, c.tools.GOMODCACHE+string(filepath.Separator)) {
+		c.out.Failures = []string{"the go command does not instrument what is in its module cache; copy the module to another directory"}
+		return &c.out, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -75,7 +87,7 @@ func (c *capturer) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.done() {
+	if c.done(some) {
 		return nil
 	}
 	others, err := c.tools.importers(ctx, c.u)
@@ -90,14 +102,14 @@ func (c *capturer) all(ctx context.Context) error {
 }
 
 // done reports whether there is no time for more, or no need.
-func (c *capturer) done() bool { return time.Now().After(c.end) || c.records >= enough }
+func (c *capturer) done(enough int) bool { return time.Now().After(c.end) || c.records >= enough }
 
 func (c *capturer) suites(ctx context.Context, list []*listed) (err error) {
 	if c.read, err = c.tools.readable(ctx, c.u, list); err != nil {
 		return err
 	}
 	for i, p := range list {
-		if c.done() {
+		if c.done(some) {
 			c.out.Unasked = append(c.out.Unasked, p.ImportPath)
 			continue
 		}
@@ -157,7 +169,7 @@ func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := c.record(ctx, p, binary, "go test", []string{"-test.run=.", "-test.count=1"}); err != nil || c.done() {
+	if err := c.record(ctx, p, binary, "go test", []string{"-test.run=.", "-test.count=1"}); err != nil || c.done(plenty) {
 		return err
 	}
 	c.o.Progress(fmt.Sprintf("benchmarks of %s (%d of %d)", p.ImportPath, i+1, of), c.records)
@@ -187,18 +199,23 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 	return err
 }
 
-// tail is the end of what a program printed.
+// tail is the end of what a program printed, or what it means.
 func tail(r sandbox.Result) string {
-	const size = 600
-	out := bytes.TrimSpace(append(r.Stdout, r.Stderr...))
+	const size = 300
+	out := strings.ToValidUTF8(strings.TrimSpace(string(r.Stdout)+string(r.Stderr)), "?")
+	if m := missing.FindStringSubmatch(out); m != nil {
+		return fmt.Sprintf("they need %s, which is not downloaded; run `go mod download`", m[1]+m[2])
+	}
 	if len(out) > size {
-		out = append([]byte("..."), out[len(out)-size:]...)
+		out = "..." + strings.ToValidUTF8(out[len(out)-size:], "")
 	}
-	if r.Ended != sandbox.Exited || len(out) == 0 {
-		return strings.TrimSpace(fmt.Sprintf("%s (ended by: %s, status %d)", strings.ToValidUTF8(string(out), "?"), r.Ended, r.Code))
+	if r.Ended != sandbox.Exited || out == "" {
+		return strings.TrimSpace(fmt.Sprintf("%s (ended by: %s, status %d)", out, r.Ended, r.Code))
 	}
-	return strings.ToValidUTF8(string(out), "?")
+	return out
 }
+
+var missing = regexp.MustCompile(`(?m)^go: downloading (\S+ \S+)$|(\S+): module lookup disabled by GOPROXY=off`)
 
 // leastTime is what a run gets even when the budget is used up.
 const leastTime = 5 * time.Second
@@ -274,7 +291,7 @@ func (c *capturer) finish() {
 	for _, g := range c.groups {
 		scale, source := 1.0, "test"
 		if g.bench {
-			scale, source = max(1, tests/benches), "bench"
+			scale, source = min(max(1, tests/benches), maxBenchScale), "bench"
 		}
 		recorded := 0.0
 		for _, r := range g.records {

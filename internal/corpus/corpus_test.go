@@ -363,7 +363,7 @@ func TestBuildFromNothing(t *testing.T) {
 
 func TestBuildSeesNonDeterminism(t *testing.T) {
 	u := load(t, wordsDir(), "./text.First")
-	b := built(t, u, Input{Records: fromJSON(t, u, `{"args":[{"a":1,"b":2,"c":3,"d":4}]}`+"\n"+`{"args":[{"a":1}]}`), Source: "two by hand"})
+	b := built(t, u, Input{Records: fromJSON(t, u, `{"args":[{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}]}`+"\n"+`{"args":[{"a":1}]}`), Source: "two by hand"})
 	if b.Unstable != 1 || len(b.Corpus.Train) != 2 || b.Corpus.Calls != 2 || b.Corpus.Sources[0] != "two by hand" {
 		t.Errorf("unstable %d of %d, %+v", b.Unstable, len(b.Corpus.Train), b.Corpus.Sources)
 	}

@@ -19,7 +19,7 @@ func Scratch(args *rt.Shape, types func(string) *rt.Shape, n int, seed uint64) [
 	var out []beagle.Record
 	for range n {
 		v := rt.Value{Kind: rt.KindStruct, Names: names}
-		s.scale = math.Exp2(s.rng.Float64() * 5) // lengths of one input go together, 1 to 32
+		s.scale = math.Exp2(1 + s.rng.Float64()*4.5) // lengths of one input go together, 2 to 45
 		for _, f := range args.Fields {
 			v.Elems = append(v.Elems, s.value(f.Shape, 0))
 		}

@@ -22,6 +22,10 @@ import (
 // hashes. That is a fair sample of the distinct ones, it does not depend on
 // their order, and two samples merge into one. Counters of what is kept are
 // exact, since a call is either kept from its first time on or never was.
+//
+// A limit: arguments are read at the entry, before the target takes a lock. A
+// map that another goroutine writes at that moment ends the process, as the Go
+// runtime wants it; what was recorded until then is kept.
 
 // CaptureDir is the variable that names the directory to record to.
 const CaptureDir = "BEAGLE_CAPTURE"

@@ -139,3 +139,18 @@ func BenchmarkRecord(b *testing.B) {
 		s.Record(a)
 	}
 }
+
+func FuzzCaptured(f *testing.F) {
+	b, _ := Encode(&captureArgs{A0: "x"})
+	f.Add(append([]byte{byte(len(b)), 0, 0, 0}, b...), make([]byte, 40), "why\n")
+	f.Fuzz(func(t *testing.T, calls, counts []byte, why string) {
+		c := &Captured{}
+		c.merge(map[string]int{}, calls, counts, why)
+		c.keep()
+		for _, r := range c.Records {
+			if !(r.Weight >= 1) {
+				t.Fatalf("a record stands for %v calls", r.Weight)
+			}
+		}
+	})
+}

@@ -2,7 +2,6 @@ package rt
 
 import (
 	"reflect"
-	"slices"
 	"unsafe"
 )
 
@@ -25,18 +24,6 @@ func Clone[A any](a *A) *A {
 // CloneTo is Clone into memory that the caller has.
 func CloneTo[A any](dst, src *A) {
 	clonePart(coderFor[A](), unsafe.Pointer(src), unsafe.Pointer(dst))
-}
-
-// CloneValue is Clone for any value.
-func CloneValue(v any) any {
-	if v == nil {
-		return nil
-	}
-	r := reflect.ValueOf(v)
-	box := boxed(r)
-	n := reflect.New(r.Type())
-	clonePart(box.c, box.p, n.UnsafePointer())
-	return n.Elem().Interface()
 }
 
 func clonePart(c *coder, src, dst unsafe.Pointer) {
@@ -205,6 +192,3 @@ func SnapshotCall[A, R any](dst []byte, a *A, r *R) ([]byte, error) {
 
 // SnapshotLimit is generous: results may be larger than arguments.
 var SnapshotLimit = Limit{Bytes: 256 << 20, Depth: 100000}
-
-// Equal reports whether two snapshots are the same.
-func Equal(a, b []byte) bool { return slices.Equal(a, b) }

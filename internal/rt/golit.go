@@ -139,11 +139,24 @@ func (g *goWriter) lit(v *Value, s *Shape, typed bool) string {
 	case KindInterface:
 		return g.dynamic(v)
 	case KindGlobal:
-		return v.Str
+		return globalLit(v.Str)
 	case KindStruct, KindList, KindArray, KindMap:
 		return s.Name + g.body(v, s)
 	}
 	return g.fail("a %s has no Go literal", v.Kind)
+}
+
+// globalLit is a variable's name in the target's package, whose variables are
+// registered with its import path.
+func globalLit(name string) string {
+	if globals.common[name] {
+		return name
+	}
+	short := name[strings.LastIndex(name, ".")+1:]
+	if strings.HasPrefix(name, "&") {
+		return "&" + short
+	}
+	return short
 }
 
 func (g *goWriter) nilLit(s *Shape, typed bool) string {

@@ -80,7 +80,7 @@ func roundTrip[A any](t *testing.T, a *A) *A {
 
 func sameSnapshot[A any](t *testing.T, a, b *A) {
 	t.Helper()
-	if x, y := snapshot(t, a), snapshot(t, b); !Equal(x, y) {
+	if x, y := snapshot(t, a), snapshot(t, b); !bytes.Equal(x, y) {
 		t.Fatalf("snapshots differ:\n%x\n%x", x, y)
 	}
 }
@@ -191,7 +191,7 @@ func TestSnapshotTellsAliasing(t *testing.T) {
 		r := res{f(a.a)}
 		b := snapshot(t, &a, &r)
 		for other, o := range distinct {
-			if Equal(o, b) {
+			if bytes.Equal(o, b) {
 				t.Errorf("%s and %s look the same", name, other)
 			}
 		}
@@ -207,7 +207,7 @@ func TestSnapshotTellsAliasing(t *testing.T) {
 	add("empty", func(a []int) []int { return []int{} })
 	add("empty alias", func(a []int) []int { return a[:0] })
 	one, two := res{append(make([]int, 0, 100), 1)}, res{[]int{1}}
-	if !Equal(snapshot(t, &one), snapshot(t, &two)) {
+	if !bytes.Equal(snapshot(t, &one), snapshot(t, &two)) {
 		t.Error("the capacity of a fresh result matters")
 	}
 }
@@ -217,7 +217,7 @@ func TestSnapshotErrorsAndFloats(t *testing.T) {
 		f   float64
 		err error
 	}
-	same := func(a, b res) bool { return Equal(snapshot(t, &a), snapshot(t, &b)) }
+	same := func(a, b res) bool { return bytes.Equal(snapshot(t, &a), snapshot(t, &b)) }
 	for _, c := range []struct {
 		a, b res
 		want bool

@@ -1,0 +1,69 @@
+package rt
+
+import (
+	"math"
+	"slices"
+)
+
+// An Alphabet is what inputs are made of when every short one is tried: the
+// constants of the versions that are compared, their neighbours, and the
+// values where code tends to break.
+type Alphabet struct {
+	Bytes  []byte   `json:"bytes"` // letters of strings and byte slices, most interesting first
+	Texts  []string `json:"texts"` // whole strings and pieces of them
+	Ints   []int64  `json:"ints"`
+	Floats []uint64 `json:"floats"` // as IEEE bits: JSON has no NaN
+	Lens   []int    `json:"lens"`   // lengths to reach
+}
+
+// DefaultAlphabet knows nothing of the target.
+func DefaultAlphabet() Alphabet {
+	a := Alphabet{
+		Bytes: []byte{'a', 0, 'b', 0x7f, 0x80, 0xff, ' ', 'A', '0', '_', 'z', 0xc3, 0xa9, '.'},
+		Texts: []string{"é", "€", "\xed\xa0\x80", "\U0001f600", "K", "ſ"},
+		Ints:  []int64{0, 1, -1, 2, 3, -2, 7, 8, 10, 63, 64, 100, 127, 128, 255, 256, -128, -129, 1000, 65535, 65536, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64},
+	}
+	for _, f := range []float64{0, 1, -1, math.Copysign(0, -1), 0.5, 2, 1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64, -2.5} {
+		a.Floats = append(a.Floats, math.Float64bits(f))
+	}
+	for n := 0; n <= 20; n++ {
+		a.Lens = append(a.Lens, n)
+	}
+	a.Lens = append(a.Lens, 31, 32, 33, 63, 64, 65)
+	return a
+}
+
+// AddInt adds a constant and its neighbours, ahead of what is there.
+func (a *Alphabet) AddInt(n int64) {
+	list := []int64{n, n + 1, n - 1}
+	a.Ints = unique(append(list, a.Ints...))
+	if n >= 0 && n <= 255 {
+		a.Bytes = unique(append([]byte{byte(n), byte(n + 1), byte(n - 1)}, a.Bytes...))
+	}
+	if n > 0 && n <= 64 {
+		a.Lens = unique(append([]int{int(n), int(n) + 1, int(n) - 1, 2 * int(n), 2*int(n) + 1}, a.Lens...))
+	}
+}
+
+// AddText adds a string constant and its bytes.
+func (a *Alphabet) AddText(s string) {
+	a.Texts = unique(append([]string{s}, a.Texts...))
+	if len(s) <= 16 {
+		a.Bytes = unique(append([]byte(s), a.Bytes...))
+	}
+}
+
+// AddFloat adds a constant and its neighbours.
+func (a *Alphabet) AddFloat(f float64) {
+	near := []uint64{math.Float64bits(f), math.Float64bits(math.Nextafter(f, math.Inf(1))), math.Float64bits(math.Nextafter(f, math.Inf(-1)))}
+	a.Floats = unique(append(near, a.Floats...))
+}
+
+func unique[T comparable](list []T) []T {
+	seen := make(map[T]bool, len(list))
+	return slices.DeleteFunc(slices.Clone(list), func(x T) bool {
+		was := seen[x]
+		seen[x] = true
+		return was
+	})
+}
