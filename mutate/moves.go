@@ -7,10 +7,10 @@ import (
 )
 
 // Moves lists all steps that the mutators offer from a candidate, in the order
-// of the slice, its sites and their parameters. Advice (E5) is none. A move's weight is the site's
-// share of the profile times what the rule promises to save of it; sites of
-// which the profile knows nothing keep a small weight, so that nothing is
-// unreachable.
+// of the slice, its sites and their parameters. Advice (E5) is none. A move's
+// weight is the site's share of the profile times what the rule promises to
+// save of it; sites of which the profile knows nothing keep a small weight, so
+// that nothing is unreachable.
 func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	var out []beagle.Move
 	for _, m := range ms {
@@ -19,7 +19,7 @@ func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 		}
 		for i, site := range m.Find(p) {
 			weight := max(p.Weight(site.Node), 0.01) * max(1-1/m.Gain, 0.01)
-			for j := range m.params(p, site) {
+			for j := range m.Choices(p, site) {
 				out = append(out, beagle.Move{Mutator: m.Name, Site: i, Param: j, Weight: weight})
 			}
 		}
@@ -27,8 +27,8 @@ func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	return out
 }
 
-// params is Params with one empty choice where there is none.
-func (m *Mutator) params(p *Pass, site Site) []Param {
+// Choices is Params with one empty choice where there is none.
+func (m *Mutator) Choices(p *Pass, site Site) []Param {
 	if m.Params != nil {
 		return m.Params(p, site)
 	}
@@ -37,8 +37,8 @@ func (m *Mutator) params(p *Pass, site Site) []Param {
 
 // Take makes one step: it applies mutator m at a site with a parameter, both
 // by index, and returns the new source, formatted and without what the step
-// made useless. The error says why the step
-// is refused; the candidate is as good as before.
+// made useless. The error says why the step is refused; the candidate is as
+// good as before.
 func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	step := beagle.Step{Mutator: m.Name, Class: m.Class}
 	sites := m.Find(p)
@@ -47,7 +47,7 @@ func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	}
 	s := sites[site]
 	step.Site = s.Label
-	params := m.params(p, s)
+	params := m.Choices(p, s)
 	if param >= len(params) {
 		return "", step, fmt.Errorf("%s: no parameter %d at %s", m.Name, param, s.Label)
 	}

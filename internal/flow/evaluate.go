@@ -280,7 +280,7 @@ func merge(into *beagle.Verdict, v *beagle.Verdict) {
 }
 
 // screenTime is what one candidate's quick measurement may take.
-const screenTime = 30 * time.Millisecond
+const screenTime = 20 * time.Millisecond
 
 func (b *batch) screen(ctx context.Context) error {
 	if len(b.live) == 0 {

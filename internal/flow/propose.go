@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -84,24 +85,7 @@ func (w *workbench) moves(src string, notes []beagle.Note) []beagle.Move {
 	if problem != nil {
 		return nil
 	}
-	var moves []beagle.Move
-	for _, m := range w.mutators {
-		for i, site := range m.Find(p) {
-			weight := p.Weight(site.Node) * max(m.Gain-1, 0.01)
-			for j := range params(m, p, site) {
-				moves = append(moves, beagle.Move{Mutator: m.Name, Site: i, Param: j, Weight: weight})
-			}
-		}
-	}
-	return moves
-}
-
-// params are the choices at a site; one empty choice when there is none.
-func params(m *mutate.Mutator, p *mutate.Pass, site mutate.Site) []mutate.Param {
-	if m.Params == nil {
-		return []mutate.Param{{}}
-	}
-	return m.Params(p, site)
+	return mutate.Moves(p, w.mutators)
 }
 
 // A refusal says why no child came of a proposal.
@@ -120,109 +104,100 @@ func refused(err error) string {
 
 // apply takes one move from a candidate.
 func (w *workbench) apply(parent beagle.Candidate, notes []beagle.Note, move beagle.Move) (beagle.Candidate, error) {
-	p, problem := w.pass(parent.Source, notes)
-	if problem != nil {
-		return beagle.Candidate{}, refusal(problem.Message)
+	m, p, err := w.look(parent, notes, move.Mutator)
+	if err != nil {
+		return beagle.Candidate{}, err
 	}
-	m := w.mutator(move.Mutator)
-	if m == nil {
-		return beagle.Candidate{}, refusal("no mutator is called " + move.Mutator)
-	}
-	sites := m.Find(p)
-	if move.Site >= len(sites) {
-		return beagle.Candidate{}, refusal(fmt.Sprintf("%s has no site %d here", m.Name, move.Site))
-	}
-	choices := params(m, p, sites[move.Site])
-	if move.Param >= len(choices) {
-		return beagle.Candidate{}, refusal(fmt.Sprintf("%s has no choice %d here", m.Name, move.Param))
-	}
-	return w.rewrite(parent, p, m, sites[move.Site], choices[move.Param])
+	return w.take(parent, p, m, move.Site, move.Param)
 }
 
-func (w *workbench) rewrite(parent beagle.Candidate, p *mutate.Pass, m *mutate.Mutator, site mutate.Site, choice mutate.Param) (beagle.Candidate, error) {
-	edits, err := m.Rewrite(p, site, choice)
+// look prepares a mutator for a candidate.
+func (w *workbench) look(parent beagle.Candidate, notes []beagle.Note, name string) (*mutate.Mutator, *mutate.Pass, error) {
+	i := slices.IndexFunc(w.mutators, func(m *mutate.Mutator) bool { return m.Name == name })
+	if i < 0 {
+		return nil, nil, refusal("no mutator is called " + name)
+	}
+	p, problem := w.pass(parent.Source, notes)
+	if problem != nil {
+		return nil, nil, refusal(problem.Message)
+	}
+	return w.mutators[i], p, nil
+}
+
+// take makes the child of one step.
+func (w *workbench) take(parent beagle.Candidate, p *mutate.Pass, m *mutate.Mutator, site, param int) (beagle.Candidate, error) {
+	src, step, err := mutate.Take(p, m, site, param)
 	if err != nil {
 		return beagle.Candidate{}, refusal(err.Error())
 	}
-	src, err := mutate.Apply(p.Src, edits)
+	formatted, err := w.unit.Normalize(src)
 	if err != nil {
-		return beagle.Candidate{}, fmt.Errorf("%s at %s: %w", m.Name, site.Label, err)
+		return beagle.Candidate{}, refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", m.Name, step.Site, err))
 	}
-	formatted, err := w.unit.Normalize(string(src))
-	if err != nil {
-		return beagle.Candidate{}, refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", m.Name, site.Label, err))
-	}
-	step := beagle.Step{Mutator: m.Name, Site: site.Label, Param: choice.Label, Class: m.Class}
-	steps := append(append([]beagle.Step(nil), parent.Steps...), step)
+	steps := append(slices.Clone(parent.Steps), step)
 	return beagle.NewCandidate(formatted, []string{parent.ID}, steps), nil
+}
+
+// A choice is a site and a parameter of a mutator, by index and by label.
+type choice struct {
+	site, param       int
+	siteName, setting string
+}
+
+func choices(p *mutate.Pass, m *mutate.Mutator) []choice {
+	var out []choice
+	for i, site := range m.Find(p) {
+		for j, param := range m.Choices(p, site) {
+			out = append(out, choice{i, j, site.Label, param.Label})
+		}
+	}
+	return out
 }
 
 // wish takes one step of a mutator wherever it fits: at the site of the wished
 // label if there is one, else at any; with the wished parameter if there is
-// one, else with any.
+// one, else with any that is not excluded.
 func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Rand) (beagle.Candidate, error) {
-	m := w.mutator(wish.Mutator)
-	if m == nil {
-		return beagle.Candidate{}, refusal("no mutator is called " + wish.Mutator)
+	m, p, err := w.look(parent, nil, wish.Mutator)
+	if err != nil {
+		return beagle.Candidate{}, err
 	}
-	p, problem := w.pass(parent.Source, nil)
-	if problem != nil {
-		return beagle.Candidate{}, refusal(problem.Message)
-	}
-	site, ok := choose(m.Find(p), func(s mutate.Site) bool { return s.Label == wish.Site }, rng)
-	if !ok {
-		return beagle.Candidate{}, refusal(m.Name + " has no site here")
-	}
-	choice, ok := choose(params(m, p, site), func(c mutate.Param) bool { return c.Label == wish.Param }, rng)
-	if !ok {
-		return beagle.Candidate{}, refusal(m.Name + " has no choice here")
-	}
-	return w.rewrite(parent, p, m, site, choice)
-}
-
-// choose returns one of those that are preferred, or one of all when none is.
-func choose[T any](all []T, preferred func(T) bool, rng *rand.Rand) (chosen T, ok bool) {
+	all := slices.DeleteFunc(choices(p, m), func(c choice) bool { return slices.Contains(wish.Not, c.setting) })
+	all = prefer(all, func(c choice) bool { return c.siteName == wish.Site })
+	all = prefer(all, func(c choice) bool { return c.setting == wish.Param })
 	if len(all) == 0 {
-		return chosen, false
+		return beagle.Candidate{}, refusal(m.Name + " does not fit here")
 	}
-	var liked []T
-	for _, x := range all {
-		if preferred(x) {
-			liked = append(liked, x)
-		}
-	}
-	if len(liked) == 0 {
-		liked = all
-	}
-	return liked[rng.IntN(len(liked))], true
+	c := all[rng.IntN(len(all))]
+	return w.take(parent, p, m, c.site, c.param)
 }
 
-// retrace takes a step again on another parent, when the same mutator finds a
-// site of the same label there.
+// prefer keeps those that are liked, or all when none is.
+func prefer(all []choice, liked func(choice) bool) []choice {
+	var some []choice
+	for _, c := range all {
+		if liked(c) {
+			some = append(some, c)
+		}
+	}
+	if len(some) == 0 {
+		return all
+	}
+	return some
+}
+
+// retrace takes a step again on another parent, with the same parameter: at
+// the site of the same label, or else, since labels name helpers that may not
+// exist there, at the first.
 func (w *workbench) retrace(parent beagle.Candidate, step beagle.Step) (beagle.Candidate, error) {
-	m := w.mutator(step.Mutator)
-	if m == nil {
-		return beagle.Candidate{}, refusal("no mutator is called " + step.Mutator)
+	m, p, err := w.look(parent, nil, step.Mutator)
+	if err != nil {
+		return beagle.Candidate{}, err
 	}
-	p, problem := w.pass(parent.Source, nil)
-	if problem != nil {
-		return beagle.Candidate{}, refusal(problem.Message)
+	all := slices.DeleteFunc(choices(p, m), func(c choice) bool { return c.setting != step.Param })
+	all = prefer(all, func(c choice) bool { return c.siteName == step.Site })
+	if len(all) == 0 {
+		return beagle.Candidate{}, refusal(fmt.Sprintf("%s does not apply to %s any more", step.Mutator, step.Site))
 	}
-	for _, site := range m.Find(p) {
-		for _, choice := range params(m, p, site) {
-			if site.Label == step.Site && choice.Label == step.Param {
-				return w.rewrite(parent, p, m, site, choice)
-			}
-		}
-	}
-	return beagle.Candidate{}, refusal(fmt.Sprintf("%s does not apply to %s any more", step.Mutator, step.Site))
-}
-
-func (w *workbench) mutator(name string) *mutate.Mutator {
-	for _, m := range w.mutators {
-		if m.Name == name {
-			return m
-		}
-	}
-	return nil
+	return w.take(parent, p, m, all[0].site, all[0].param)
 }

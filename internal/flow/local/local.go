@@ -180,6 +180,7 @@ func (r *run) restore(ready *flow.Prepared) error {
 		_, err := r.d.Store.Load(r.entry.ID, "log", &r.log)
 		return err
 	}
+	r.log.PrepareSeconds = ready.Seconds
 	r.search = evolve.New(evolve.Config{Seed: r.spec.Seed, Strategy: evolve.Strategy(r.spec.Strategy), Budget: r.spec.Candidates, Islands: r.spec.Islands})
 	r.search.Add(beagle.Candidate{ID: ready.RootID}, ready.Root, ready.Moves)
 	return nil
@@ -197,13 +198,11 @@ func (r *run) late() bool {
 // generation asks, makes, evaluates and tells once, and checkpoints.
 func (r *run) generation(ctx context.Context) error {
 	start := time.Now()
-	proposals := r.search.Ask(r.spec.Batch)
-	made, err := r.acts.Propose(ctx, r.entry.ID, proposals)
+	proposals, made, err := r.propose(ctx)
 	if err != nil {
 		return err
 	}
-	ids := distinct(made)
-	judged, err := r.acts.Evaluate(ctx, r.entry.ID, ids)
+	judged, err := r.acts.Evaluate(ctx, r.entry.ID, candidates(made))
 	if err != nil {
 		return err
 	}
@@ -214,6 +213,48 @@ func (r *run) generation(ctx context.Context) error {
 	return r.checkpoint()
 }
 
+// maxRefills bounds how often a generation asks again for what came to
+// nothing.
+const maxRefills = 3
+
+// propose fills a batch: ideas that cannot be made, or that make what is known
+// already, are told at once and replaced, since a build costs about the same
+// for few candidates as for many.
+func (r *run) propose(ctx context.Context) (proposals []evolve.Proposal, made []flow.Proposed, err error) {
+	for range maxRefills {
+		asked := r.search.Ask(r.spec.Batch - len(made))
+		if len(asked) == 0 {
+			break
+		}
+		fresh, err := r.acts.Propose(ctx, r.entry.ID, asked)
+		if err != nil {
+			return nil, nil, err
+		}
+		var known []evolve.Outcome
+		for i, m := range fresh {
+			if m.Candidate == "" || r.search.Seen[m.Candidate] || slices.ContainsFunc(made, func(o flow.Proposed) bool { return o.Candidate == m.Candidate }) {
+				known = append(known, nothingNew(m))
+				continue
+			}
+			proposals, made = append(proposals, asked[i]), append(made, m)
+		}
+		if err := r.search.Tell(known); err != nil {
+			return nil, nil, err
+		}
+	}
+	return proposals, made, nil
+}
+
+// nothingNew is the outcome of a proposal that made nothing, or what exists.
+func nothingNew(m flow.Proposed) evolve.Outcome {
+	o := evolve.Outcome{Proposal: m.Proposal}
+	if m.Candidate != "" {
+		o.Candidate = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}
+		o.Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
+	}
+	return o
+}
+
 func (r *run) checkpoint() error {
 	if err := r.d.Store.Save(r.entry.ID, "log", &r.log); err != nil {
 		return err
@@ -221,34 +262,24 @@ func (r *run) checkpoint() error {
 	return r.d.Store.Save(r.entry.ID, "search", r.search)
 }
 
-// distinct are the candidates to evaluate: each once.
-func distinct(made []flow.Proposed) []string {
-	var ids []string
-	for _, m := range made {
-		if m.Candidate != "" && !slices.Contains(ids, m.Candidate) {
-			ids = append(ids, m.Candidate)
-		}
+// candidates are the candidates to evaluate.
+func candidates(made []flow.Proposed) []string {
+	ids := make([]string, len(made))
+	for i, m := range made {
+		ids[i] = m.Candidate
 	}
 	return ids
 }
 
-// outcomes joins what was made with what became of it. The second of two equal
-// candidates is a duplicate.
+// outcomes joins what was made with what became of it.
 func outcomes(made []flow.Proposed, judged []flow.Evaluated) []evolve.Outcome {
 	out := make([]evolve.Outcome, len(made))
-	told := map[string]bool{}
 	for i, m := range made {
-		out[i] = evolve.Outcome{Proposal: m.Proposal}
-		if m.Candidate == "" {
-			continue
-		}
-		out[i].Candidate = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}
 		j := slices.IndexFunc(judged, func(e flow.Evaluated) bool { return e.Candidate == m.Candidate })
-		out[i].Verdict, out[i].Moves = judged[j].Verdict, judged[j].Moves
-		if told[m.Candidate] {
-			out[i].Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
+		out[i] = evolve.Outcome{
+			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
+			Verdict: judged[j].Verdict, Moves: judged[j].Moves,
 		}
-		told[m.Candidate] = true
 	}
 	return out
 }
