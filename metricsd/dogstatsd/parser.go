@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // MinRate is the smallest sample rate that is taken.
@@ -16,13 +17,13 @@ type Parser struct {
 	tags     []string
 }
 
-// NewParser makes a parser whose interner keeps at most strings strings;
+// NewParser makes a parser whose interner keeps at most size strings;
 // 0 stands for [DefaultStrings].
-func NewParser(strings int) *Parser {
-	if strings <= 0 {
-		strings = DefaultStrings
+func NewParser(size int) *Parser {
+	if size <= 0 {
+		size = DefaultStrings
 	}
-	return &Parser{interner: NewInterner(strings)}
+	return &Parser{interner: NewInterner(size)}
 }
 
 // Interner returns the parser's interner, for its counters.
@@ -85,7 +86,8 @@ func readType(c *cursor) (Type, error) {
 // type because only a set's value is not a list of numbers.
 func (p *Parser) readValue(m *Metric, line, value []byte, offset int) error {
 	if m.Type == Set {
-		m.SetValue = p.interner.String(value)
+		// Not interned: sets hold ids, which would push names and tags out.
+		m.SetValue = strings.ToValidUTF8(string(value), "\uFFFD")
 		return nil
 	}
 	p.values = p.values[:0]
