@@ -1,0 +1,196 @@
+package contextkey
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/beagle-go/beagle/metricsd/murmur3"
+)
+
+func key(name, host string, tags ...string) uint64 {
+	k, _ := NewGenerator(7).Key(name, host, slices.Clone(tags))
+	return k
+}
+
+func TestOrderAndDuplicatesDoNotCount(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, 7, 8, 9, 31, 32, 33, 255, 256, 511, 512, 513, 1024, 3000} {
+		tags := realistic(n)
+		want := key("n", "h", tags...)
+		for range 3 {
+			mixed := slices.Concat(tags, tags[:n/2], tags[:n/3])
+			rng.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+			got, unique := NewGenerator(7).Key("n", "h", mixed)
+			if got != want {
+				t.Fatalf("%d tags: order or duplicates changed the key", n)
+			}
+			if slices.Sort(unique); !slices.Equal(unique, slices.Sorted(slices.Values(tags))) {
+				t.Fatalf("%d tags: duplicates are in the result, or tags are missing", n)
+			}
+		}
+	}
+}
+
+// Each pair is a fault that a real generator has had.
+func TestContextsThatMustDiffer(t *testing.T) {
+	pairs := []struct {
+		name string
+		a, b uint64
+	}{
+		{"duplicates cancel", key("m", "h", "a", "a"), key("m", "h")},
+		{"three of a tag", key("m", "h", "a", "a", "a", "b", "b"), key("m", "h", "a")},
+		{"name equals tag", key("a", "h", "a"), key("b", "h", "b")},
+		{"name and tag swapped", key("a", "h", "b"), key("b", "h", "a")},
+		{"host equals tag", key("m", "a", "a"), key("m", "b", "b")},
+		{"name and host joined", key("metric", "hostname"), key("metrichost", "name")},
+		{"name and host swapped", key("a", "b"), key("b", "a")},
+		{"tags joined", key("m", "h", "ab", "c"), key("m", "h", "a", "bc")},
+		{"empty host", key("m", ""), key("", "m")},
+		{"empty tag", key("m", "h", ""), key("m", "h")},
+		{"one tag of 513 differs", key("m", "h", realistic(513)...), key("m", "h", append(realistic(512), "x")...)},
+		{"one tag more than 512", key("m", "h", realistic(513)...), key("m", "h", realistic(512)...)},
+	}
+	for _, p := range pairs {
+		if p.a == p.b {
+			t.Errorf("%s: the keys are equal", p.name)
+		}
+	}
+}
+
+// A hash that is zero, and two tags of one hash, cannot be made at will with
+// Murmur3, so the table is asked directly.
+func TestTableTrustsTagsNotHashes(t *testing.T) {
+	g := NewGenerator(0)
+	g.reset(4)
+	unique := []string{"a", "b", "c"}
+	for _, step := range []struct {
+		hash uint64
+		tag  string
+		seen int
+		want bool
+	}{
+		{0, "a", 0, true},
+		{0, "a", 1, false},
+		{0, "b", 1, true},
+		{0, "b", 2, false},
+		{1 << 40, "c", 2, true},
+		{0, "a", 3, false},
+	} {
+		if got := g.add(step.hash, step.tag, unique[:step.seen]); got != step.want {
+			t.Errorf("add(%d, %q) = %v, want %v", step.hash, step.tag, got, step.want)
+		}
+	}
+}
+
+func TestGeneratorForgets(t *testing.T) {
+	g := NewGenerator(7)
+	big, _ := g.Key("m", "h", realistic(600))
+	small, _ := g.Key("m", "h", []string{"a"})
+	if small != key("m", "h", "a") {
+		t.Error("a key depends on the one before")
+	}
+	if again, _ := g.Key("m", "h", realistic(600)); again != big {
+		t.Error("a key changes")
+	}
+}
+
+func TestSeedCounts(t *testing.T) {
+	a, _ := NewGenerator(1).Key("m", "h", []string{"t"})
+	b, _ := NewGenerator(2).Key("m", "h", []string{"t"})
+	if a == b {
+		t.Error("the seed does not matter")
+	}
+}
+
+func TestManyContextsDoNotCollide(t *testing.T) {
+	g, seen := NewGenerator(7), make(map[uint64]string)
+	for i := range 200_000 {
+		tags := []string{fmt.Sprint("pod:", i%1000), fmt.Sprint("path:", i/1000), "env:prod"}
+		what := fmt.Sprint(tags)
+		k, _ := g.Key("m", "h", tags)
+		if was, ok := seen[k]; ok {
+			t.Fatalf("%s and %s share a key", was, what)
+		}
+		seen[k] = what
+	}
+}
+
+// FuzzKey compares with the definition: sort, drop duplicates, add up.
+func FuzzKey(f *testing.F) {
+	f.Add("m", "h", "a,b,a,,c")
+	f.Fuzz(func(t *testing.T, name, host, list string) {
+		var tags []string
+		for i := range len(list) {
+			tags = append(tags, list[i:min(len(list), i+1+i%3)])
+		}
+		sum := uint64(7)
+		want := slices.Compact(slices.Sorted(slices.Values(tags)))
+		for _, tag := range want {
+			sum += murmur3.Sum64(tag, 7)
+		}
+		got, unique := NewGenerator(7).Key(name, host, tags)
+		if got != murmur3.Sum64(host, murmur3.Sum64(name, sum)) {
+			t.Error("the key is not what its definition says")
+		}
+		if slices.Sort(unique); !slices.Equal(unique, want) {
+			t.Errorf("tags %q, want %q", unique, want)
+		}
+	})
+}
+
+// realistic makes n tags of the lengths that services send, mean 26 bytes.
+func realistic(n int) []string {
+	keys := []string{"pod_name:checkout-7d9f8b6c5-", "kube_namespace:payments-", "zone:eu1-", "image_tag:v2.14."}
+	tags := make([]string, n)
+	for i := range tags {
+		tags[i] = fmt.Sprintf("%s%04d", keys[i%len(keys)], i)
+	}
+	return tags
+}
+
+// BenchmarkKey times what a sample pays: tags are hashed within the loop, come
+// shuffled, hold duplicates, and are handed over afresh every time, because Key
+// compacts them. The copy is part of the figure; BenchmarkCopy tells it.
+func BenchmarkKey(b *testing.B) { overSizes(b, NewGenerator(7)) }
+
+func BenchmarkCopy(b *testing.B) { overSizes(b, nil) }
+
+func overSizes(b *testing.B, g *Generator) {
+	for _, n := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 513, 1024, 2048} {
+		b.Run(fmt.Sprintf("tags=%d", n), func(b *testing.B) { benchmark(b, g, shuffled(n)) })
+	}
+}
+
+// shuffled makes 64 lists of one size, an eighth of each duplicates, so that the
+// branches are not learned by heart.
+func shuffled(n int) [][]string {
+	rng := rand.New(rand.NewPCG(uint64(n), 2))
+	lists := make([][]string, 64)
+	for i := range lists {
+		list := realistic(n - n/8)
+		list = append(list, list[:n/8]...)
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		lists[i] = list
+	}
+	return lists
+}
+
+func benchmark(b *testing.B, g *Generator, lists [][]string) {
+	buffer := make([]string, len(lists[0]))
+	var sum uint64
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		copy(buffer, lists[i%len(lists)])
+		i++
+		if g != nil {
+			key, _ := g.Key("request.duration", "web-1", buffer)
+			sum += key
+		}
+	}
+	if g != nil && sum == 0 {
+		b.Log("the keys sum up to zero")
+	}
+}
