@@ -37,8 +37,9 @@ type Judged struct {
 
 const (
 	finalists    = 3
-	worthATry    = 1.01 // screened ratio below which nothing is confirmed: the accept rule asks for more
-	asGoodAs     = 0.97 // share of a version's speed that a simpler one must reach to be preferred
+	worthATry    = 1.01                  // screened ratio below which nothing is confirmed: the accept rule asks for more
+	asGoodAs     = 0.97                  // share of a version's speed that a simpler one must reach to be preferred
+	compareTime  = 80 * time.Millisecond // of timing for each version that is compared with its neighbours
 	emptyMeasure = 2 * time.Second
 )
 
@@ -188,55 +189,74 @@ func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Cand
 	return field, nil
 }
 
-// simplify leaves out steps one by one as long as the rest is about as fast:
-// a maintainer should not have to read what buys nothing.
+// simplify leaves out the steps that buy nothing: a maintainer should not have
+// to read them. It measures the version without each of its steps, and then
+// without the least useful one, the two least useful, and so on.
 func (x *session) simplify(ctx context.Context, c beagle.Candidate) (beagle.Candidate, error) {
-	for len(c.Steps) > 1 {
-		var without []beagle.Candidate
-		for i := range c.Steps {
-			if shorter, ok := x.retraceWithout(c, i); ok {
-				without = append(without, shorter)
-			}
+	c = x.withoutDetours(c)
+	if len(c.Steps) < 2 {
+		return c, nil
+	}
+	without := make([]beagle.Candidate, len(c.Steps))
+	for i := range c.Steps {
+		without[i] = x.retraceWithout(c, []int{i})
+	}
+	ratios, err := x.compareAll(ctx, without)
+	if err != nil {
+		return c, err
+	}
+	order := make([]int, len(c.Steps)) // the least useful first
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ratios[b].Point, ratios[a].Point) })
+	fewer := []beagle.Candidate{c}
+	for n := 1; n < len(order); n++ {
+		fewer = append(fewer, x.retraceWithout(c, order[:n]))
+	}
+	if ratios, err = x.compareAll(ctx, fewer); err != nil {
+		return c, err
+	}
+	for n := len(fewer) - 1; n > 0; n-- {
+		if ratios[n].Point >= asGoodAs*ratios[0].Point {
+			return fewer[n], nil
 		}
-		ratios, err := x.compareAll(ctx, append([]beagle.Candidate{c}, without...))
-		if err != nil {
-			return c, err
-		}
-		best := -1
-		for i := range without {
-			if ratios[i+1].Point >= asGoodAs*ratios[0].Point && (best < 0 || ratios[i+1].Point > ratios[best+1].Point) {
-				best = i
-			}
-		}
-		if best < 0 {
-			return c, nil
-		}
-		c = without[best]
 	}
 	return c, nil
 }
 
-// retraceWithout takes all steps of a candidate but one, from the original.
-func (x *session) retraceWithout(c beagle.Candidate, skip int) (beagle.Candidate, bool) {
-	shorter := x.root
+// withoutDetours drops steps whose loss changes nothing, because a later one
+// takes them back.
+func (x *session) withoutDetours(c beagle.Candidate) beagle.Candidate {
+	for i := range c.Steps {
+		if shorter := x.retraceWithout(c, []int{i}); shorter.ID == c.ID && len(shorter.Steps) < len(c.Steps) {
+			return x.withoutDetours(shorter)
+		}
+	}
+	return c
+}
+
+// retraceWithout takes the steps of a candidate but some, from the original.
+// A step that does not apply without those is left out too.
+func (x *session) retraceWithout(c beagle.Candidate, skip []int) beagle.Candidate {
+	at := x.root
 	for i, step := range c.Steps {
-		if i == skip {
+		if slices.Contains(skip, i) {
 			continue
 		}
-		next, err := x.work.retrace(shorter, step)
-		if err != nil || x.putCandidate(next) != nil {
-			return beagle.Candidate{}, false
+		next, err := x.work.retrace(at, step)
+		if err == nil && x.putCandidate(next) == nil {
+			at = next
 		}
-		shorter = next
 	}
-	return shorter, true
+	return at
 }
 
 // compareAll verifies and screens versions in one program; the zero Ratio
 // stands for one that does not behave.
 func (x *session) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beagle.Ratio, error) {
 	variants := []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}
-	for _, c := range cs {
+	for _, c := range cs { // the original among them is compared with itself
 		variants = append(variants, harness.Variant{ID: c.ID, Source: c.Source})
 	}
 	bin, err := x.builder.Build(ctx, variants, harness.Link{FuncAlign: 64})
@@ -258,7 +278,7 @@ func (x *session) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beag
 		}
 	}
 	out := make([]beagle.Ratio, len(cs))
-	ratios, err := bench.Screen(ctx, x.bench, bin, good, x.corpus, 2*screenTime*time.Duration(len(good)+1))
+	ratios, err := bench.Screen(ctx, x.bench, bin, good, x.corpus, compareTime*time.Duration(len(good)+1))
 	if err != nil {
 		return nil, err
 	}

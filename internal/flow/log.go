@@ -13,6 +13,7 @@ type Log struct {
 	Trials         []beagle.Trial `json:"trials"`
 	Seconds        float64        `json:"seconds"` // of searching
 	PrepareSeconds float64        `json:"prepare_seconds"`
+	Generations    int            `json:"generations"`
 	FirstSeconds   float64        `json:"first_seconds"` // from the start to the first candidate's verdict
 	Spent          Split          `json:"spent"`
 }
@@ -41,6 +42,7 @@ func (l *Log) Add(judged []Evaluated, island map[string]int, cost Split, took ti
 			Status: e.Verdict.Status, Stage: e.Verdict.Stage, Reason: e.Verdict.Reason, Screen: e.Verdict.Screen,
 		})
 	}
+	l.Generations++
 	l.Seconds += took.Seconds()
 	l.Spent.Candidates += cost.Candidates
 	l.Spent.Cached += cost.Cached

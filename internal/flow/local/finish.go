@@ -22,7 +22,7 @@ func (r *run) note(proposals []evolve.Proposal, made []flow.Proposed, judged []f
 		return
 	}
 	event := &flow.EvaluatedEvent{
-		Candidates: r.search.Spent, Budget: r.spec.Candidates, Generation: r.search.Generation,
+		Candidates: r.search.Spent, Budget: r.spec.Candidates, Generation: r.log.Generations,
 		Elapsed: time.Duration(r.log.Seconds * float64(time.Second)), Islands: r.search.IslandBests(), Statuses: r.log.Statuses(), Best: r.log.Best(),
 	}
 	r.d.Watch(flow.Event{Evaluated: event})
@@ -45,7 +45,7 @@ func (r *run) finish(ctx context.Context) (*beagle.Result, error) {
 	result.Candidates = r.search.Spent
 	result.Search = beagle.SearchSummary{
 		Strategy: r.spec.Strategy, Seed: r.spec.Seed, Islands: r.search.Config.Islands, Budget: r.spec.Candidates,
-		Generations: r.search.Generation, Stopped: r.stopped(),
+		Generations: r.log.Generations, Stopped: r.stopped(),
 	}
 	result.WallSeconds = r.log.PrepareSeconds + r.log.Seconds + judged.Seconds
 	return result, r.d.Store.Save(r.entry.ID, "result", result)

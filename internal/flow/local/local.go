@@ -198,7 +198,7 @@ func (r *run) late() bool {
 // generation asks, makes, evaluates and tells once, and checkpoints.
 func (r *run) generation(ctx context.Context) error {
 	start := time.Now()
-	proposals, made, err := r.propose(ctx)
+	proposals, made, known, err := r.propose(ctx)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (r *run) generation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.search.Tell(outcomes(made, judged)); err != nil {
+	if err := r.search.Tell(append(known, outcomes(made, judged)...)); err != nil {
 		return err
 	}
 	r.note(proposals, made, judged, time.Since(start))
@@ -215,12 +215,13 @@ func (r *run) generation(ctx context.Context) error {
 
 // maxRefills bounds how often a generation asks again for what came to
 // nothing.
-const maxRefills = 3
+const maxRefills = 8
 
-// propose fills a batch: ideas that cannot be made, or that make what is known
-// already, are told at once and replaced, since a build costs about the same
+// propose fills a batch. Ideas that cannot be made, or that make what exists
+// already, are known at once and replaced, since a build costs about the same
 // for few candidates as for many.
-func (r *run) propose(ctx context.Context) (proposals []evolve.Proposal, made []flow.Proposed, err error) {
+func (r *run) propose(ctx context.Context) (proposals []evolve.Proposal, made []flow.Proposed, known []evolve.Outcome, err error) {
+	have := map[string]bool{}
 	for range maxRefills {
 		asked := r.search.Ask(r.spec.Batch - len(made))
 		if len(asked) == 0 {
@@ -228,21 +229,18 @@ func (r *run) propose(ctx context.Context) (proposals []evolve.Proposal, made []
 		}
 		fresh, err := r.acts.Propose(ctx, r.entry.ID, asked)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		var known []evolve.Outcome
 		for i, m := range fresh {
-			if m.Candidate == "" || r.search.Seen[m.Candidate] || slices.ContainsFunc(made, func(o flow.Proposed) bool { return o.Candidate == m.Candidate }) {
+			if m.Candidate == "" || r.search.Seen[m.Candidate] || have[m.Candidate] {
 				known = append(known, nothingNew(m))
 				continue
 			}
+			have[m.Candidate] = true
 			proposals, made = append(proposals, asked[i]), append(made, m)
 		}
-		if err := r.search.Tell(known); err != nil {
-			return nil, nil, err
-		}
 	}
-	return proposals, made, nil
+	return proposals, made, known, nil
 }
 
 // nothingNew is the outcome of a proposal that made nothing, or what exists.
