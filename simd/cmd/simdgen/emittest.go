@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// tests renders one differential test and one fuzz target per kernel that is
+// cut into chunks. The Go fallback is the reference.
+func (p *pkg) tests() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\n\t\"%s/simdtest\"\n)\n", p.name, simdPath)
+	fmt.Fprintf(&b, "\n// kernelTests is what simdtest runs against every tier of this machine.\nvar kernelTests = []simdtest.Kernel{\n")
+	for _, f := range p.families {
+		if f.testable() {
+			fmt.Fprintf(&b, "\t{Name: %q, Run: run%s},\n", f.name, title(f.name))
+		}
+	}
+	b.WriteString("}\n\nfunc setTier(l uint8) uint8 {\n\told := tier\n\ttier = tierOf(l)\n\treturn uint8(old)\n}\n")
+	level := "simd.Level"
+	if p.path == simdPath {
+		level = "Level"
+	} else {
+		s := strings.Replace(b.String(), "/simdtest\"\n)", "/simdtest\"\n\t\""+simdPath+"\"\n)", 1)
+		b.Reset()
+		b.WriteString(s)
+	}
+	fmt.Fprintf(&b, "\nfunc tierOf(l uint8) %s { return %s(l) }\n", level, level)
+	b.WriteString("\nfunc TestKernels(t *testing.T) { simdtest.Check(t, setTier, kernelTests) }\n")
+	b.WriteString("\nfunc TestKernelsGuarded(t *testing.T) { simdtest.CheckGuarded(t, setTier, kernelTests) }\n")
+	for _, f := range p.families {
+		if f.testable() {
+			runner(&b, f)
+			fmt.Fprintf(&b, "\nfunc Fuzz%s(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, %q) }\n", title(f.name), f.name)
+		}
+	}
+	return b.String()
+}
+
+// testable kernels have inputs that any values fit.
+func (f *family) testable() bool {
+	if f.mode == "whole" {
+		return false
+	}
+	for _, a := range f.args {
+		if a.typ == "string" {
+			return false
+		}
+	}
+	return true
+}
+
+func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// runner draws the arguments, calls kernel and fallback and compares results
+// and everything written.
+func runner(b *strings.Builder, f *family) {
+	_, _, call := f.natural()
+	fmt.Fprintf(b, "\nfunc run%s(in *simdtest.Input) {\n", title(f.name))
+	want := call
+	for _, a := range f.args {
+		switch {
+		case a.slice && a.write:
+			fmt.Fprintf(b, "%s, %sWant := simdtest.Output[%s](in)\n", a.name, a.name, a.typ)
+			want = replaceWord(want, a.name, a.name+"Want")
+		case a.slice:
+			fmt.Fprintf(b, "%s := simdtest.Slice[%s](in)\n", a.name, a.typ)
+		default:
+			fmt.Fprintf(b, "%s := simdtest.Scalar[%s](in)\n", a.name, strings.TrimPrefix(a.typ, "*"))
+			if strings.HasPrefix(a.typ, "*") {
+				call = replaceWord(call, a.name, "&"+a.name)
+				want = replaceWord(want, a.name, "&"+a.name)
+			}
+		}
+	}
+	if len(f.rets) == 0 {
+		fmt.Fprintf(b, "%s(%s)\n%sGo(%s)\n", f.name, call, f.name, want)
+	} else {
+		fmt.Fprintf(b, "simdtest.Equal(in, %s(%s), %sGo(%s))\n", f.name, call, f.name, want)
+	}
+	for _, a := range f.args {
+		if a.write {
+			fmt.Fprintf(b, "simdtest.EqualSlices(in, %s, %sWant)\n", a.name, a.name)
+		}
+	}
+	b.WriteString("}\n")
+}
+
+func replaceWord(list, old, new string) string {
+	parts := strings.Split(list, ", ")
+	for i, p := range parts {
+		if p == old {
+			parts[i] = new
+		}
+	}
+	return strings.Join(parts, ", ")
+}
