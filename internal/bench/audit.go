@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -121,7 +122,7 @@ func smallDomain(t *beagle.Target) bool {
 	return true
 }
 
-func oneClassOnly(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding {
+func oneClassOnly(t *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding {
 	f := &c.Facets
 	found := func(refuse bool, figure, remedy string) *beagle.Finding {
 		return &beagle.Finding{Code: "one-class", Refuse: refuse, Figure: figure, Remedy: remedy}
@@ -140,13 +141,18 @@ func oneClassOnly(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Findin
 			return found(false, fmt.Sprintf("%s is nil in %.1f %% of the calls", p.Name, 100*p.Nil), "add calls with a value")
 		case p.Empty > oneClass:
 			return found(false, fmt.Sprintf("%s is empty in %.1f %% of the calls", p.Name, 100*p.Empty), "add calls with elements")
-		case p.Len[0] == p.Len[4] && p.Len[0] > 0 && p.Distinct > 1:
+		case p.Len[0] == p.Len[4] && p.Len[0] > 0 && p.Distinct > 1 && !hasFixedLength(t, p.Name):
 			return found(false, fmt.Sprintf("%s has length %d in all calls", p.Name, p.Len[0]), "add calls with other lengths, unless production has only this one")
 		case p.Distinct == 1:
 			return found(false, fmt.Sprintf("%s has one value in all calls", p.Name), "add calls with other values, unless production has only this one")
 		}
 	}
 	return nil
+}
+
+// hasFixedLength reports whether the parameter's type leaves no other length.
+func hasFixedLength(t *beagle.Target, name string) bool {
+	return slices.ContainsFunc(t.Params, func(p beagle.Param) bool { return p.Name == name && p.Kind == "array" })
 }
 
 func mutatesInput(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding {

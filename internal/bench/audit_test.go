@@ -46,6 +46,9 @@ func TestAudit(t *testing.T) {
 		{"one length", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) {
 			c.Facets.Params[0].Len = [5]int{8, 8, 8, 8, 8}
 		}, "one-class", false, "length 8"},
+		{"an array", func(t *beagle.Target, c *beagle.Corpus, _ *Observed) {
+			t.Params[0].Kind, c.Facets.Params[0].Len = "array", [5]int{8, 8, 8, 8, 8}
+		}, "", false, ""},
 		{"all empty", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) { c.Facets.Params[0].Empty = 1 }, "one-class", false, "s is empty"},
 		{"mutates", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) { c.Facets.Mutates = []string{"s"} }, "mutates-input", false, "changes s"},
 	} {
