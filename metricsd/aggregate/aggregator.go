@@ -1,0 +1,81 @@
+package aggregate
+
+import "sync"
+
+// Aggregator spreads contexts over shards by key, so that several goroutines may
+// add samples at a time.
+type Aggregator struct {
+	shards []*shard
+	budget *budget
+}
+
+type shard struct {
+	mu      sync.Mutex
+	sampler *sampler
+}
+
+// New makes an aggregator with so many shards.
+func New(shards int, limits Limits) *Aggregator {
+	a := &Aggregator{budget: &budget{origins: make(map[string]int)}}
+	for range max(1, shards) {
+		a.shards = append(a.shards, &shard{sampler: newSampler(limits, a.budget)})
+	}
+	return a
+}
+
+// Add takes a sample that arrived at now, in Unix seconds.
+func (a *Aggregator) Add(s *Sample, now int64) {
+	sh := a.shards[s.Key%uint64(len(a.shards))]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.sampler.add(s, now)
+}
+
+// Flush returns the points of all buckets before now. Call it once a bucket:
+// expiry counts its calls.
+func (a *Aggregator) Flush(now int64) (points []Point) {
+	a.each(func(s *sampler) { points = append(points, s.flush(now)...) })
+	return points
+}
+
+// Drain returns all points, those of the open buckets too: for the end.
+func (a *Aggregator) Drain() (points []Point) {
+	a.each(func(s *sampler) {
+		s.closeBucket()
+		points = append(points, s.flush(s.bucket)...)
+	})
+	return points
+}
+
+// States returns what a scrape sees, in no order.
+func (a *Aggregator) States() (states []State) {
+	a.each(func(s *sampler) { states = s.states(states) })
+	return states
+}
+
+// Stats returns the counters and the fill.
+func (a *Aggregator) Stats() (stats Stats) {
+	a.each(func(s *sampler) { stats.add(s.stats) })
+	a.budget.mu.Lock()
+	defer a.budget.mu.Unlock()
+	stats.Contexts, stats.Bytes = a.budget.contexts, a.budget.bytes
+	return stats
+}
+
+// TopOrigins returns the n senders that hold most contexts.
+func (a *Aggregator) TopOrigins(n int) []Origin { return a.budget.top(n) }
+
+// SetLimits changes the bounds. What is over a new bound stays until it expires.
+func (a *Aggregator) SetLimits(limits Limits) {
+	a.each(func(s *sampler) { s.limits = limits })
+}
+
+// each runs f on one shard after the other, so that samples for the others are
+// not held up.
+func (a *Aggregator) each(f func(*sampler)) {
+	for _, sh := range a.shards {
+		sh.mu.Lock()
+		f(sh.sampler)
+		sh.mu.Unlock()
+	}
+}

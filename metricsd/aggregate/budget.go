@@ -1,0 +1,87 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// budget counts contexts and their bytes over all shards. It is asked only when
+// a context comes or goes.
+type budget struct {
+	mu       sync.Mutex
+	contexts int
+	bytes    int
+	origins  map[string]int
+}
+
+// refusal names the bound that a new context met.
+type refusal int
+
+const (
+	accepted refusal = iota
+	overContexts
+	overOrigin
+	overBytes
+)
+
+func (b *budget) take(c *Context, limits *Limits) refusal {
+	size := contextBytes(c)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case limits.Contexts > 0 && b.contexts >= limits.Contexts:
+		return overContexts
+	case limits.PerOrigin > 0 && b.origins[c.Origin] >= limits.PerOrigin:
+		return overOrigin
+	case limits.Bytes > 0 && b.bytes+size > limits.Bytes:
+		return overBytes
+	}
+	b.contexts++
+	b.bytes += size
+	b.origins[c.Origin]++
+	return accepted
+}
+
+func (b *budget) give(c *Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.contexts--
+	b.bytes -= contextBytes(c)
+	if b.origins[c.Origin]--; b.origins[c.Origin] == 0 {
+		delete(b.origins, c.Origin)
+	}
+}
+
+// contextBytes estimates what a context takes: its strings, their headers, the
+// entry and its share of the map. Strings that contexts share are counted for
+// each, so the estimate is on the safe side. Sets and sketches are not in it.
+func contextBytes(c *Context) int {
+	const header, shareOfMap, accumulator = 16, 48, 32
+	n := int(unsafe.Sizeof(entry{})) + shareOfMap + accumulator + len(c.Name) + len(c.Host) + len(c.Origin)
+	for _, tag := range c.Tags {
+		n += header + len(tag)
+	}
+	return n
+}
+
+// Origin is a sender and the number of contexts that it holds.
+type Origin struct {
+	Name     string
+	Contexts int
+}
+
+// top returns the n origins with most contexts, the greatest first.
+func (b *budget) top(n int) []Origin {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]Origin, 0, len(b.origins))
+	for name, contexts := range b.origins {
+		all = append(all, Origin{name, contexts})
+	}
+	slices.SortFunc(all, func(x, y Origin) int {
+		return cmp.Or(cmp.Compare(y.Contexts, x.Contexts), cmp.Compare(x.Name, y.Name))
+	})
+	return all[:min(n, len(all))]
+}

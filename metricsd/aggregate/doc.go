@@ -1,0 +1,25 @@
+// Package aggregate turns samples into one point per context and bucket of ten
+// seconds, and keeps what a scrape wants to see.
+//
+//   - Counts are added up, each value divided by its sample rate.
+//   - Gauges keep the last value.
+//   - Sets count exactly up to a bound, then by HyperLogLog with a standard error of
+//     1.6 %; [Point.Approximate] says which.
+//   - Timings, histograms and distributions become DDSketches with a relative
+//     error of 1 % for quantiles; count, sum, least and greatest are exact. A sketch
+//     has at most 2048 bins a sign; beyond that the bins of the smallest magnitudes
+//     are joined.
+//   - Counts and gauges with a timestamp are not aggregated: they go out as they
+//     came, and a count is not divided by its rate.
+//
+// A sample belongs to the bucket in which it arrives. Buckets are of the wall
+// clock; when that jumps, the open bucket is closed and one opens at the new time.
+// Expiry counts flushes, not time, so a jump drops nothing.
+//
+// # Bounds
+//
+// [Limits] bounds contexts, contexts per origin, their bytes, and the points with
+// timestamps that wait for a flush. What would go over a bound is the newest and is
+// dropped and counted; what is known already keeps its place. A context that has
+// not been seen for a number of flushes goes.
+package aggregate

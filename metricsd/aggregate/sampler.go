@@ -1,0 +1,153 @@
+package aggregate
+
+import (
+	"slices"
+
+	"github.com/beagle-go/beagle/metricsd/dogstatsd"
+)
+
+// sampler aggregates the contexts of one shard. It is for one goroutine at a time.
+type sampler struct {
+	limits  Limits
+	budget  *budget
+	entries map[entryKey]*entry
+	// dirty are the entries with samples in the open bucket.
+	dirty  []*entry
+	bucket int64
+	// closed are the points that wait for a flush, timestamped how many of them
+	// came with a timestamp.
+	closed      []Point
+	timestamped int
+	flushes     int
+	stats       Stats
+}
+
+// entryKey has the type beside the key: a name may come with two types.
+type entryKey struct {
+	key uint64
+	typ dogstatsd.Type
+}
+
+type entry struct {
+	Context
+	accumulator accumulator
+	seen        int // the number of flushes before the last sample
+	dirty       bool
+}
+
+func newSampler(limits Limits, b *budget) *sampler {
+	return &sampler{limits: limits, budget: b, entries: make(map[entryKey]*entry)}
+}
+
+// add takes a sample that arrived at now, in Unix seconds.
+func (s *sampler) add(sample *Sample, now int64) {
+	if bucket := now - now%BucketSeconds; bucket != s.bucket {
+		s.closeBucket()
+		s.bucket = bucket
+	}
+	e := s.entry(sample)
+	if e == nil {
+		return
+	}
+	if sample.Timestamp != 0 && (sample.Type == dogstatsd.Count || sample.Type == dogstatsd.Gauge) {
+		s.pass(e, sample)
+		return
+	}
+	s.stats.Samples++
+	s.stats.Untrackable += uint64(e.accumulator.add(sample, &s.limits))
+	if !e.dirty {
+		e.dirty = true
+		s.dirty = append(s.dirty, e)
+	}
+}
+
+// entry returns the context's entry, a new one if there is room, else nil.
+func (s *sampler) entry(sample *Sample) *entry {
+	key := entryKey{sample.Key, sample.Type}
+	e := s.entries[key]
+	if e == nil {
+		switch s.budget.take(&sample.Context, &s.limits) {
+		case overContexts:
+			s.stats.DroppedContexts++
+			return nil
+		case overOrigin:
+			s.stats.DroppedOrigin++
+			return nil
+		case overBytes:
+			s.stats.DroppedBytes++
+			return nil
+		}
+		e = &entry{Context: sample.Context, accumulator: newAccumulator(sample.Type)}
+		e.Tags = slices.Clone(sample.Tags)
+		s.entries[key] = e
+	}
+	e.seen = s.flushes
+	return e
+}
+
+// pass sends a sample with a timestamp past the aggregation. Totals and last
+// values for scrapes take it along.
+func (s *sampler) pass(e *entry, sample *Sample) {
+	if s.limits.Timestamped > 0 && s.timestamped+len(sample.Values) > s.limits.Timestamped {
+		s.stats.DroppedTimestamped++
+		return
+	}
+	s.stats.Samples++
+	s.timestamped += len(sample.Values)
+	for _, v := range sample.Values {
+		s.closed = append(s.closed, Point{Context: e.Context, Time: sample.Timestamp, Value: v})
+		switch a := e.accumulator.(type) {
+		case *counter:
+			a.total += v
+		case *gauge:
+			a.last = v
+		}
+	}
+}
+
+// closeBucket turns the open bucket into points.
+func (s *sampler) closeBucket() {
+	for _, e := range s.dirty {
+		p := Point{Context: e.Context, Time: s.bucket}
+		e.accumulator.close(&p)
+		e.dirty = false
+		s.closed = append(s.closed, p)
+	}
+	clear(s.dirty)
+	s.dirty = s.dirty[:0]
+}
+
+// flush returns the points of the buckets before now, and drops the contexts
+// that have not been seen for long.
+func (s *sampler) flush(now int64) []Point {
+	if now-now%BucketSeconds != s.bucket {
+		s.closeBucket()
+	}
+	s.flushes++
+	s.expire()
+	points := s.closed
+	s.closed, s.timestamped = nil, 0
+	return points
+}
+
+func (s *sampler) expire() {
+	if s.limits.Expiry <= 0 {
+		return
+	}
+	for key, e := range s.entries {
+		if !e.dirty && s.flushes-e.seen > s.limits.Expiry {
+			delete(s.entries, key)
+			s.budget.give(&e.Context)
+			s.stats.Expired++
+		}
+	}
+}
+
+func (s *sampler) states(to []State) []State {
+	for _, e := range s.entries {
+		state := State{Context: e.Context}
+		e.accumulator.show(&state)
+		to = append(to, state)
+	}
+	return to
+}
