@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"mutate":              {""},
 	"mutate/rules":        {"", "mutate"},
 	"internal/flow":       {"", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve"},
+	"bench/figures":       {""},
 	"internal/flow/local": {"", "internal/flow", "internal/evolve", "internal/store"},
 }
 

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+// kills are the moments at which the process is killed: a random time after it
+// said that it entered a stage.
+var kills = []struct {
+	mark string
+	most time.Duration
+}{
+	{" search ", 1500 * time.Millisecond},
+	{" search ", 3 * time.Second},
+	{" search ", 4 * time.Second},
+	{" search ", 4 * time.Second},
+	{" measure ", 3 * time.Second},
+	{" verify ", time.Second},
+}
+
+// A casualty is a process that was killed.
+type casualty struct {
+	moment  string
+	kept    int // verdicts in the store at that moment
+	redone  int // of those, made again by the time the run ended
+	left    []string
+	verdict map[string]time.Time
+}
+
+// crash kills a run over and over, carries it to its end, and then lets an
+// undisturbed run start from the same inputs with the recorded verdicts.
+func crash(ctx context.Context, l *lab) (*section, error) {
+	home, id := l.home("crash"), ""
+	var dead []casualty
+	for _, k := range kills {
+		args := []string{"evolve", "--candidates", "60", "--batch", "6", "--measure", "3s", "--fuzz", "2s", "--seed", "3", "./examples/tags.isNormalizedASCIITag"}
+		if id != "" {
+			args = []string{"resume", id}
+		}
+		after := rand.N(k.most)
+		killed, err := until(l.command(ctx, home, args...), k.mark, syscall.SIGKILL, after)
+		if err != nil {
+			return nil, err
+		}
+		if !killed {
+			break
+		}
+		dead = append(dead, casualty{moment: fmt.Sprintf("%.1f s after \"%s\"", after.Seconds(), strings.TrimSpace(k.mark)), verdict: verdicts(home), left: l.leftovers()})
+		if id, err = onlyRun(home); err != nil {
+			return nil, err
+		}
+	}
+	var disturbed, quiet beagle.Result
+	if err := l.call(ctx, home, &disturbed, "resume", "--json", id); err != nil {
+		return nil, err
+	}
+	end := verdicts(home)
+	if err := fork(home, id, "undisturbed", nil); err != nil {
+		return nil, err
+	}
+	if err := l.call(ctx, home, &quiet, "resume", "--json", "undisturbed"); err != nil {
+		return nil, err
+	}
+	replay, err := readLog(home, "undisturbed")
+	if err != nil {
+		return nil, err
+	}
+	return report(dead, end, &disturbed, &quiet, replay), nil
+}
+
+func report(dead []casualty, end map[string]time.Time, disturbed, quiet *beagle.Result, replay *searchLog) *section {
+	s := new(section)
+	var rows [][]string
+	for i := range dead {
+		d := &dead[i]
+		d.kept = len(d.verdict)
+		for name, made := range d.verdict {
+			if !end[name].Equal(made) {
+				d.redone++
+			}
+		}
+		if d.redone > 0 {
+			s.miss("%d verdicts that were in the store were made again", d.redone)
+		}
+		if len(d.left) > 0 {
+			s.miss("processes left behind: %s", strings.Join(d.left, ", "))
+		}
+		rows = append(rows, []string{d.moment, fmt.Sprint(d.kept), fmt.Sprint(d.redone), fmt.Sprint(len(d.left))})
+	}
+	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind"}, rows) + "\n"
+	same := reflect.DeepEqual(trajectory(disturbed.Trials), trajectory(quiet.Trials))
+	if !same {
+		s.miss("the trajectory is not that of an undisturbed run: %s", firstDifference(disturbed.Trials, quiet.Trials))
+	}
+	if twice := repeated(disturbed.Trials); twice != "" {
+		s.miss("candidate %s was told twice", twice)
+	}
+	if quiet.Best.ID != disturbed.Best.ID {
+		s.miss("the undisturbed run's winner is %s, not %s", quiet.Best.ID, disturbed.Best.ID)
+	}
+	if replay.Spent.Candidates > 0 {
+		s.miss("the undisturbed run evaluated %d candidates that the disturbed one had not", replay.Spent.Candidates)
+	}
+	s.text += fmt.Sprintf("%d kills; %d candidates told to the search, none twice: %v. An undisturbed run from the same inputs with the recorded verdicts takes the same trajectory: %v; same winner: %v (%s, %s times as fast); candidates that it had to evaluate: %d.\n",
+		len(dead), len(disturbed.Trials), repeated(disturbed.Trials) == "", same, quiet.Best.ID == disturbed.Best.ID, disturbed.Outcome, interval(disturbed.Best.Ratio), replay.Spent.Candidates)
+	return s
+}
+
+// trajectory is what the search was told, in order.
+func trajectory(trials []beagle.Trial) []string {
+	out := make([]string, len(trials))
+	for i, t := range trials {
+		out[i] = fmt.Sprint(t.Candidate, " ", t.Island, " ", t.Status, " ", t.Parents)
+	}
+	return out
+}
+
+func firstDifference(a, b []beagle.Trial) string {
+	x, y := trajectory(a), trajectory(b)
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return fmt.Sprintf("number %d is %s, then %s", i, x[i], y[i])
+		}
+	}
+	return fmt.Sprintf("%d and %d candidates", len(a), len(b))
+}
+
+func repeated(trials []beagle.Trial) string {
+	seen := map[string]bool{}
+	for _, t := range trials {
+		if seen[t.Candidate] {
+			return t.Candidate
+		}
+		seen[t.Candidate] = true
+	}
+	return ""
+}
+
+// verdicts are the times at which the verdicts of a store were written: one
+// that is made again is written again.
+func verdicts(home string) map[string]time.Time {
+	out := map[string]time.Time{}
+	dir := filepath.Join(home, "cache", "evaluated")
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if info, err := d.Info(); err == nil {
+				out[path] = info.ModTime()
+			}
+		}
+		return nil // a store without verdicts has no directory for them
+	})
+	return out
+}
+
+func onlyRun(home string) (string, error) {
+	dirs, err := os.ReadDir(filepath.Join(home, "runs"))
+	if err != nil {
+		return "", err
+	}
+	for _, d := range dirs {
+		text, err := os.ReadFile(filepath.Join(home, "runs", d.Name(), "run.json"))
+		if err == nil && json.Valid(text) {
+			return d.Name(), nil
+		}
+	}
+	return "", fmt.Errorf("no run in %s", home)
+}
+
+// leftovers are processes that live on in the lab's directories, a moment
+// after beagle was killed.
+func (l *lab) leftovers() []string {
+	time.Sleep(time.Second)
+	var out []string
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range procs {
+		if p == fmt.Sprintf("/proc/%d", os.Getpid()) {
+			continue
+		}
+		exe, _ := os.Readlink(filepath.Join(p, "exe"))
+		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		if strings.Contains(exe+" "+cwd+" "+string(line), l.dir) {
+			out = append(out, filepath.Base(p)+" "+filepath.Base(exe))
+		}
+	}
+	return out
+}

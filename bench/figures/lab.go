@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A lab is a scratch directory with a beagle binary, and the runs that
+// several figures share.
+type lab struct {
+	root   string // of the repository
+	dir    string
+	beagle string
+
+	examples []*beagle.Result // of evolveExamples
+	against  []trial          // of trials
+}
+
+func openLab(ctx context.Context) (*lab, error) {
+	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{root: filepath.Dir(strings.TrimSpace(string(mod)))}
+	if l.dir, err = os.MkdirTemp("", "figures-"); err != nil {
+		return nil, err
+	}
+	l.beagle = filepath.Join(l.dir, "beagle")
+	build := exec.CommandContext(ctx, "go", "build", "-o", l.beagle, "./cmd/beagle")
+	build.Dir, build.Stderr = l.root, os.Stderr
+	if err := build.Run(); err != nil {
+		l.close()
+		return nil, fmt.Errorf("build beagle: %w", err)
+	}
+	return l, os.MkdirAll(filepath.Join(l.dir, "tmp"), 0o755)
+}
+
+func (l *lab) close() { os.RemoveAll(l.dir) }
+
+// home is a store of its own for a purpose.
+func (l *lab) home(name string) string { return filepath.Join(l.dir, "home-"+name) }
+
+// command prepares a call of beagle. Everything that it starts names the lab's
+// directory in its path, so that leftovers can be found.
+func (l *lab) command(ctx context.Context, home string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, l.beagle, args...)
+	c.Dir = l.root
+	c.Env = append(os.Environ(), "BEAGLE_HOME="+home, "TMPDIR="+filepath.Join(l.dir, "tmp"))
+	return c
+}
+
+// call runs beagle with --json and decodes what it prints. Statuses 0 and 1
+// are answers.
+func (l *lab) call(ctx context.Context, home string, v any, args ...string) error {
+	c := l.command(ctx, home, args...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 && len(out) > 0 {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("beagle %s: %w\n%s", strings.Join(args, " "), err, tail(stderr.String()))
+	}
+	if err := json.Unmarshal(out, v); err != nil {
+		return fmt.Errorf("beagle %s printed no JSON: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+func tail(s string) string {
+	const most = 2000
+	return s[max(0, len(s)-most):]
+}
+
+// write replaces a marked section of docs/measurements.md.
+func (l *lab) write(name, text string) error {
+	path := filepath.Join(l.root, "docs", "measurements.md")
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	begin, end := "<!-- figures: "+name+" -->\n", "<!-- end: "+name+" -->"
+	before, rest, ok := strings.Cut(string(old), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		return fmt.Errorf("%s has no section between %q and %q", path, begin, end)
+	}
+	text = before + begin + "\n" + machine() + "\n\n" + text + "\n" + end + after
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// machine says on what was measured.
+func machine() string {
+	cpu := runtime.GOARCH
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+				cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	line := fmt.Sprintf("Measured with %s on %s/%s, %s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, cpu, runtime.NumCPU())
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if load := strings.Fields(string(text)); len(load) > 0 {
+			line += ", load " + load[0] + " at the end"
+		}
+	}
+	return line + "."
+}
+
+// table is a Markdown table.
+func table(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(strings.ReplaceAll(cells[i], "|", "\\|"), "\n", " ")
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	line(head)
+	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
+	for _, r := range rows {
+		line(r)
+	}
+	return b.String()
+}
+
+// interval shows a ratio with its 95 % interval.
+func interval(r beagle.Ratio) string {
+	return fmt.Sprintf("%s (%s to %s)", digits(r.Point), digits(r.Low), digits(r.High))
+}
+
+// digits is a ratio in as many digits as it deserves.
+func digits(x float64) string {
+	switch {
+	case x >= 1000:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.3f", x)
+}
+
+// steps names the rewrites of a version.
+func steps(list []beagle.Step) string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = s.Mutator
+	}
+	return strings.Join(names, " + ")
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+const seeds = 3
+
+// searchLog is the part of a run's log that tells the trajectory.
+type searchLog struct {
+	Trials []beagle.Trial `json:"trials"`
+	Spent  struct {
+		Candidates int `json:"candidates"` // evaluated, and not found in the store
+		Cached     int `json:"cached"`
+	} `json:"spent"`
+}
+
+// strategies runs every strategy from the same inputs, the same profile and,
+// as far as they meet the same candidates, the same recorded verdicts: what
+// differs is the order in which candidates are tried.
+func strategies(ctx context.Context, l *lab) (*section, error) {
+	results, err := l.evolveExamples(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{"islands", "best-of-n", "rules-only-greedy"}
+	var rows [][]string
+	for i, r := range results {
+		logs := map[string][]searchLog{}
+		for _, name := range names {
+			for seed := range seeds {
+				log, err := l.searchAgain(ctx, l.home("example"), r.Run, fmt.Sprintf("s%d%s%d", i, name, seed), map[string]any{"strategy": name, "seed": seed + 1})
+				if err != nil {
+					return nil, err
+				}
+				logs[name] = append(logs[name], *log)
+			}
+		}
+		rows = append(rows, compare(goals[i].function, names, logs)...)
+	}
+	s := &section{text: fmt.Sprintf("Screened ratios, %d seeds, budget 60.\n\n", seeds)}
+	s.text += table(strings.Split("function|strategy|best ratio, median|lowest|highest|candidates to half the gain, median|candidates tried, median", "|"), rows)
+	return s, nil
+}
+
+// compare summarises the strategies on one function. Half the gain is half of
+// what the best of all runs gained.
+func compare(function string, names []string, logs map[string][]searchLog) [][]string {
+	top := 1.0
+	for _, list := range logs {
+		for _, log := range list {
+			top = max(top, bestAfter(log.Trials))
+		}
+	}
+	half := 1 + (top-1)/2
+	var rows [][]string
+	for _, name := range names {
+		var best, to, tried []float64
+		reached := 0
+		for _, log := range logs[name] {
+			best = append(best, bestAfter(log.Trials))
+			tried = append(tried, float64(len(log.Trials)))
+			n := slices.IndexFunc(log.Trials, func(t beagle.Trial) bool { return t.Screen != nil && t.Screen.Point >= half })
+			if n < 0 {
+				n = 1 << 20
+			} else {
+				reached++
+			}
+			to = append(to, float64(n+1))
+		}
+		steps := fmt.Sprintf("%.0f", median(to))
+		if median(to) > 1<<19 {
+			steps = fmt.Sprintf("not reached (%d of %d)", reached, len(to))
+		}
+		rows = append(rows, []string{"`" + function + "`", name, digits(median(best)), digits(slices.Min(best)), digits(slices.Max(best)), steps, fmt.Sprintf("%.0f", median(tried))})
+	}
+	return rows
+}
+
+func bestAfter(trials []beagle.Trial) float64 {
+	best := 1.0
+	for _, t := range trials {
+		if t.Screen != nil {
+			best = max(best, t.Screen.Point)
+		}
+	}
+	return best
+}
+
+func median(xs []float64) float64 {
+	sorted := slices.Sorted(slices.Values(xs))
+	return sorted[len(sorted)/2]
+}
+
+// fork makes a run that starts where another one started: with its inputs, its
+// audit and its profile, but with nothing searched yet.
+func fork(home, run, id string, change map[string]any) error {
+	from, to := filepath.Join(home, "runs", run), filepath.Join(home, "runs", id)
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for name, set := range map[string]map[string]any{"prepared": nil, "spec": change, "run": {"id": id, "state": "stopped", "note": "", "created": time.Now()}} {
+		var object map[string]any
+		text, err := os.ReadFile(filepath.Join(from, name+".json"))
+		if err != nil {
+			return err
+		}
+		d := json.NewDecoder(strings.NewReader(string(text)))
+		d.UseNumber()
+		if err := d.Decode(&object); err != nil {
+			return err
+		}
+		for k, v := range set {
+			object[k] = v
+		}
+		out, err := json.Marshal(object)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, name+".json"), out, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// searchAgain forks a run, lets it search, and stops it before the finalists
+// are measured.
+func (l *lab) searchAgain(ctx context.Context, home, run, id string, change map[string]any) (*searchLog, error) {
+	if err := fork(home, run, id, change); err != nil {
+		return nil, err
+	}
+	c := l.command(ctx, home, "resume", id)
+	if _, err := until(c, " measure ", os.Interrupt, 0); err != nil {
+		return nil, err
+	}
+	return readLog(home, id)
+}
+
+func readLog(home, id string) (*searchLog, error) {
+	text, err := os.ReadFile(filepath.Join(home, "runs", id, "log.json"))
+	if err != nil {
+		return nil, err
+	}
+	log := new(searchLog)
+	return log, json.Unmarshal(text, log)
+}
+
+// until runs a command, and sends it a signal some time after it printed a
+// line with the mark. It returns whether the signal was sent, and waits for
+// the end.
+func until(c *exec.Cmd, mark string, sig os.Signal, after time.Duration) (bool, error) {
+	stderr, err := c.StderrPipe()
+	if err != nil {
+		return false, err
+	}
+	if err := c.Start(); err != nil {
+		return false, err
+	}
+	var said strings.Builder
+	sent := false
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		fmt.Fprintln(&said, lines.Text())
+		if !sent && strings.Contains(lines.Text(), mark) {
+			sent = true
+			time.AfterFunc(after, func() { c.Process.Signal(sig) })
+		}
+	}
+	err = c.Wait()
+	var exit *exec.ExitError
+	if sent && errors.As(err, &exit) {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(said.String()))
+	}
+	return sent, err
+}
