@@ -19,15 +19,15 @@ import (
 // kills are the moments at which the process is killed: a random time after it
 // said that it entered a stage.
 var kills = []struct {
-	mark string
-	most time.Duration
+	stage string
+	most  time.Duration
 }{
-	{" search ", 1500 * time.Millisecond},
-	{" search ", 3 * time.Second},
-	{" search ", 4 * time.Second},
-	{" search ", 4 * time.Second},
-	{" measure ", 3 * time.Second},
-	{" verify ", time.Second},
+	{"search", 1500 * time.Millisecond},
+	{"search", 3 * time.Second},
+	{"search", 4 * time.Second},
+	{"search", 4 * time.Second},
+	{"measure", 3 * time.Second},
+	{"verify", time.Second},
 }
 
 // A casualty is a process that was killed.
@@ -50,14 +50,14 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 			args = []string{"resume", id}
 		}
 		after := rand.N(k.most)
-		killed, err := until(l.command(ctx, home, args...), k.mark, syscall.SIGKILL, after)
+		killed, err := until(l.command(ctx, home, args...), k.stage, syscall.SIGKILL, after)
 		if err != nil {
 			return nil, err
 		}
 		if !killed {
 			break
 		}
-		dead = append(dead, casualty{moment: fmt.Sprintf("%.1f s after \"%s\"", after.Seconds(), strings.TrimSpace(k.mark)), verdict: verdicts(home), left: l.leftovers()})
+		dead = append(dead, casualty{moment: fmt.Sprintf("%.1f s after \"%s\"", after.Seconds(), k.stage), verdict: verdicts(home), left: l.leftovers()})
 		if id, err = onlyRun(home); err != nil {
 			return nil, err
 		}

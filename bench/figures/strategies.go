@@ -143,7 +143,7 @@ func (l *lab) searchAgain(ctx context.Context, home, run, id string, change map[
 		return nil, err
 	}
 	c := l.command(ctx, home, "resume", id)
-	if _, err := until(c, " measure ", os.Interrupt, 0); err != nil {
+	if _, err := until(c, "measure", os.Interrupt, 0); err != nil {
 		return nil, err
 	}
 	return readLog(home, id)
@@ -158,10 +158,16 @@ func readLog(home, id string) (*searchLog, error) {
 	return log, json.Unmarshal(text, log)
 }
 
-// until runs a command, and sends it a signal some time after it printed a
-// line with the mark. It returns whether the signal was sent, and waits for
+// entered reports whether a line of progress says that a stage began.
+func entered(line, stage string) bool {
+	fields := strings.Fields(line) // the time, the stage, details
+	return len(fields) > 1 && fields[1] == stage
+}
+
+// until runs a command, and sends it a signal some time after it said that a
+// stage began. It returns whether the signal was sent, and waits for
 // the end.
-func until(c *exec.Cmd, mark string, sig os.Signal, after time.Duration) (bool, error) {
+func until(c *exec.Cmd, stage string, sig os.Signal, after time.Duration) (bool, error) {
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		return false, err
@@ -173,7 +179,7 @@ func until(c *exec.Cmd, mark string, sig os.Signal, after time.Duration) (bool, 
 	sent := false
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
-		if !sent && strings.Contains(lines.Text(), mark) {
+		if !sent && entered(lines.Text(), stage) {
 			sent = true
 			time.AfterFunc(after, func() { c.Process.Signal(sig) })
 		}
