@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -186,7 +185,7 @@ func (c *capturer) build(ctx context.Context, p *listed, binary string) (bool, e
 		return false, err
 	}
 	if _, err := os.Stat(binary); !r.OK() || err != nil {
-		c.out.Failures = append(c.out.Failures, fmt.Sprintf("go test -c %s: %s", p.ImportPath, tail(r)))
+		c.out.Failures = append(c.out.Failures, fmt.Sprintf("the tests of %s do not build: %s", p.ImportPath, buildFailure(r)))
 		return false, nil
 	}
 	return true, nil
@@ -198,24 +197,6 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 	}
 	return err
 }
-
-// tail is the end of what a program printed, or what it means.
-func tail(r sandbox.Result) string {
-	const size = 300
-	out := strings.ToValidUTF8(strings.TrimSpace(string(r.Stdout)+string(r.Stderr)), "?")
-	if m := missing.FindStringSubmatch(out); m != nil {
-		return fmt.Sprintf("they need %s, which is not downloaded; run `go mod download`", m[1]+m[2])
-	}
-	if len(out) > size {
-		out = "..." + strings.ToValidUTF8(out[len(out)-size:], "")
-	}
-	if r.Ended != sandbox.Exited || out == "" {
-		return strings.TrimSpace(fmt.Sprintf("%s (ended by: %s, status %d)", out, r.Ended, r.Code))
-	}
-	return out
-}
-
-var missing = regexp.MustCompile(`(?m)^go: downloading (\S+ \S+)$|(\S+): module lookup disabled by GOPROXY=off`)
 
 // leastTime is what a run gets even when the budget is used up.
 const leastTime = 5 * time.Second
@@ -236,7 +217,7 @@ func (c *capturer) record(ctx context.Context, p *listed, binary, what string, a
 		return err
 	}
 	if !r.OK() {
-		c.out.Failures = append(c.out.Failures, fmt.Sprintf("%s %s: %s", what, p.ImportPath, tail(r)))
+		c.out.Failures = append(c.out.Failures, fmt.Sprintf("%s %s %s", what, p.ImportPath, testFailure(r)))
 	}
 	got, err := rt.LoadCaptured(calls)
 	if err != nil {

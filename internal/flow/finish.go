@@ -160,7 +160,11 @@ func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Judged{Winner: x.root, Measurement: &ms[0], Why: fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)}, nil
+	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)
+	if len(x.ready.Moves) == 0 {
+		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(x.work.mutators))
+	}
+	return &Judged{Winner: x.root, Measurement: &ms[0], Why: why}, nil
 }
 
 // finalists are the best few with different code, freed of steps that buy
@@ -179,6 +183,9 @@ func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Cand
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(field, func(f beagle.Candidate) bool { return extends(c, f) }) {
+			continue // it would be reduced to what is there
+		}
 		if c, err = x.simplify(ctx, c); err != nil {
 			return nil, err
 		}
@@ -187,6 +194,17 @@ func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Cand
 		}
 	}
 	return field, nil
+}
+
+// extends reports whether a candidate takes all the steps of another, with the
+// same parameters, and more.
+func extends(c, of beagle.Candidate) bool {
+	for _, s := range of.Steps {
+		if !slices.ContainsFunc(c.Steps, func(t beagle.Step) bool { return t.Mutator == s.Mutator && t.Param == s.Param }) {
+			return false
+		}
+	}
+	return true
 }
 
 // simplify leaves out the steps that buy nothing: a maintainer should not have

@@ -1,0 +1,31 @@
+package corpus
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// What explains a failure is the first error of a build, the panic or the
+// first failed test of a run: never whatever happened to be printed last.
+func TestFailureTexts(t *testing.T) {
+	noise := strings.Repeat("some log line\n", 100)
+	exit := func(out string) sandbox.Result {
+		return sandbox.Result{Ended: sandbox.Exited, Code: 1, Stdout: []byte(out)}
+	}
+	for _, c := range []struct{ name, got, starts, has, lacks string }{
+		{"build", buildFailure(exit("# x/y [x/y.test]\na_test.go:3:4: undefined: foo\n" + noise)), "a_test.go:3:4: undefined: foo\n", " ...", "# x/y"},
+		{"download", buildFailure(exit("go: downloading example.com/z v1.2.3\n" + noise)), "they need example.com/z v1.2.3", "go mod download", "log line"},
+		{"no output", buildFailure(sandbox.Result{Ended: sandbox.Signaled, Code: -1}), "", "ended by: signal", ""},
+		{"panic", testFailure(exit("--- FAIL: TestA (0.00s)\npanic: no such file [recovered]\n" + noise)), "failed; the calls", "panic: no such file", "FAIL"},
+		{"failed test", testFailure(exit(noise + "--- FAIL: TestAllocs (0.00s)\n    want zero\n" + noise)), "failed; the calls", "want zero", ""},
+		{"slow", testFailure(sandbox.Result{Ended: sandbox.Wall, Code: -1, Wall: 30 * time.Second, Stdout: []byte(noise)}), "took longer than 30s", "are kept", "log line"},
+		{"exit", testFailure(exit(noise + "bye")), "failed; the calls", "bye", ""},
+	} {
+		if !strings.HasPrefix(c.got, c.starts) || !strings.Contains(c.got, c.has) || c.lacks != "" && strings.Contains(c.got, c.lacks) || len(c.got) > 450 {
+			t.Errorf("%s: %q", c.name, c.got)
+		}
+	}
+}
