@@ -14,6 +14,7 @@ type Log struct {
 	Seconds        float64        `json:"seconds"` // of searching
 	PrepareSeconds float64        `json:"prepare_seconds"`
 	Generations    int            `json:"generations"`
+	Thin           int            `json:"thin"`          // generations in a row with few new candidates
 	FirstSeconds   float64        `json:"first_seconds"` // from the start to the first candidate's verdict
 	Spent          Split          `json:"spent"`
 }
@@ -82,10 +83,10 @@ func (l *Log) split(confirm float64) beagle.Split {
 	s := beagle.Split{FirstCandidateSeconds: l.FirstSeconds, PrepareSeconds: l.PrepareSeconds, ConfirmSeconds: confirm, Cached: l.Spent.Cached}
 	n := float64(l.Spent.Candidates)
 	if n == 0 {
-		return s
+		return s // all came from the store
 	}
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / n }
 	s.Build, s.Verify, s.Screen = each(l.Spent.Build), each(l.Spent.Verify), each(l.Spent.Screen)
-	s.Orchestration = max(0, l.Seconds*1000/n-s.Build-s.Verify-s.Screen)
+	s.Orchestration = max(0, l.Seconds*1000-n*(s.Build+s.Verify+s.Screen)) / (n + float64(l.Spent.Cached))
 	return s
 }

@@ -151,7 +151,7 @@ func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 		return nil, err
 	}
 	r.d.Watch.Stage("search", r.describe())
-	for !r.search.Done() && !r.late() {
+	for !r.search.Done() && !r.late() && r.log.Thin < maxThin {
 		if err := r.generation(ctx); err != nil {
 			return nil, err
 		}
@@ -209,9 +209,16 @@ func (r *run) generation(ctx context.Context) error {
 	if err := r.search.Tell(append(known, outcomes(made, judged)...)); err != nil {
 		return err
 	}
+	if r.log.Thin++; len(made) > r.spec.Batch/4 {
+		r.log.Thin = 0
+	}
 	r.note(proposals, made, judged, time.Since(start))
 	return r.checkpoint()
 }
+
+// maxThin ends a search whose ideas are used up: so many generations in a row
+// that filled no quarter of their batch.
+const maxThin = 3
 
 // maxRefills bounds how often a generation asks again for what came to
 // nothing.
