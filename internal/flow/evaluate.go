@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
@@ -121,6 +122,7 @@ func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) ([]
 	if err != nil {
 		return nil, err
 	}
+	x.remember(x.ready.Root.Static.CodeHash, x.root.ID)
 	b := &batch{x: x, out: make([]Evaluated, len(ids))}
 	for i, id := range ids {
 		if err := b.admit(ctx, i, id); err != nil {
@@ -156,10 +158,8 @@ func (b *batch) admit(ctx context.Context, i int, id string) error {
 		return err
 	}
 	b.out[i] = Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps}
-	var known evaluated
-	if x.store.Cached(x.key("evaluated", id, ""), &known) {
+	if known, ok := x.known(id); ok {
 		b.out[i].Verdict, b.out[i].Moves, b.out[i].Cached = known.Verdict, known.Moves, true
-		x.remember(known.Verdict.Static.CodeHash, id)
 		x.cost.Cached++
 		return nil
 	}
@@ -206,7 +206,6 @@ func (b *batch) build(ctx context.Context) error {
 		return err
 	}
 	b.bin = bin
-	b.x.remember(bin.Static[0].CodeHash, b.x.root.ID)
 	b.filter(func(e entrant, v *beagle.Verdict) {
 		if why, failed := bin.Failed[e.variant]; failed {
 			v.Status, v.Stage, v.Reason = beagle.Invalid, "compile", why
@@ -214,13 +213,33 @@ func (b *batch) build(ctx context.Context) error {
 		}
 		v.Static = bin.Static[e.variant]
 		if first := b.x.remember(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
-			v.Status, v.Stage, v.Reason = beagle.Duplicate, "compile", "the same machine code as "+first
+			duplicate(v, first)
 		}
 	})
 	return nil
 }
 
-// remember returns the first candidate with this machine code.
+// known is the verdict that the store has on a candidate. Whether the candidate
+// is a duplicate depends on those that this run met before it, so that word of
+// another run does not count.
+func (x *session) known(id string) (evaluated, bool) {
+	var o evaluated
+	if !x.store.Cached(x.key("evaluated", id, ""), &o) {
+		return o, false
+	}
+	if first := x.remember(o.Verdict.Static.CodeHash, id); first != id {
+		duplicate(&o.Verdict, first)
+		return o, true
+	}
+	return o, o.Verdict.Status != beagle.Duplicate
+}
+
+func duplicate(v *beagle.Verdict, first string) {
+	v.Status, v.Stage, v.Reason = beagle.Duplicate, "compile", "the same machine code as "+first
+}
+
+// remember returns the first candidate of the run with this machine code. It is
+// kept in the store, since the run may go on in another process.
 func (x *session) remember(code, id string) string {
 	if code == "" {
 		return id
@@ -230,8 +249,14 @@ func (x *session) remember(code, id string) string {
 	if first, ok := x.codes[code]; ok {
 		return first
 	}
-	x.codes[code] = id
-	return id
+	key := store.Key{Kind: "code", Candidate: code, Extra: x.run}
+	first := id
+	if !x.store.Cached(key, &first) {
+		// One that is not kept costs an evaluation, no more.
+		_ = x.store.Cache(key, id)
+	}
+	x.codes[code] = first
+	return first
 }
 
 // filter lets check change verdicts and drops the entrants that fell.

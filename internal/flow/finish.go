@@ -65,7 +65,7 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 }
 
 func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
-	field, err := x.finalists(ctx, f.Ranked)
+	field, err := once(x, "finalists", x.root.ID, beagle.HashOf("ranked", f.Ranked), func() ([]beagle.Candidate, error) { return x.finalists(ctx, f.Ranked) })
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,8 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 		return x.nothing(ctx, f.Tried)
 	}
 	x.watch.Stage("measure", fmt.Sprintf("%d finalists over 8 link layouts, about %v", len(field), x.spec.Measure))
-	ms, err := x.confirm(ctx, field, f.Tried, x.spec.Measure)
+	in := beagle.HashOf("confirmed", field, f.Tried, x.spec.Measure, x.spec.Seed)
+	ms, err := once(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) { return x.confirm(ctx, field, f.Tried, x.spec.Measure) })
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +95,25 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 	return j, nil
 }
 
+// once does a long stage of the judgement unless the store has its result: a
+// process that was killed need not repeat what it had done.
+func once[T any](x *session, stage, candidate, in string, do func() (T, error)) (T, error) {
+	var out T
+	key := x.key(stage, candidate, in)
+	if x.store.Cached(key, &out) {
+		return out, nil
+	}
+	out, err := do()
+	if err != nil {
+		return out, err
+	}
+	return out, x.store.Cache(key, out)
+}
+
 // tryWinner gives a candidate that is faster the full verification.
 func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
 	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), x.spec.Fuzz))
-	v, err := x.full(ctx, c)
+	v, err := once(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) { return x.full(ctx, c) })
 	if err != nil {
 		return false, err
 	}
