@@ -85,6 +85,12 @@ const (
 	shortSlice   = 50000    // ns: a faster variant repeats its pass until it takes so long
 	maxPasses    = 4096     //
 	heapLimit    = 64 << 20 // bytes allocated between two collections
+
+	// For targets that change their arguments, which then take memory for
+	// every call: what a window and all windows may take, half of what they do.
+	windowBytes   = 16 << 20
+	sequenceBytes = 128 << 20
+	lastResort    = 640 << 20 // bytes of heap at which the collector runs after all, even within a slice
 )
 
 func (h *Harness[A, R]) time(q *Time) (any, error) {
@@ -105,6 +111,7 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 		return h.profile(q)
 	}
 	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(lastResort)
 	reply := &TimeReply{}
 	if q.GC {
 		reply.GCByte = collectionCost()
@@ -122,18 +129,19 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 
 // A timer times the variants on one set.
 type timer[A, R any] struct {
-	q       *Time
-	run1    []func([]A) // the variants' Time functions
-	rng     *rand.Rand
-	records []A
-	weights []float64
-	mutable []*restorer[A] // one a window, when the target changes its arguments
-	windows [][]A
-	cost    []float64 // estimated ns a call, by variant
-	pending float64   // bytes allocated since the last collection, as estimated
-	budget  time.Duration
-	start   time.Time
-	out     Timing
+	q         *Time
+	run1      []func([]A) // the variants' Time functions
+	rng       *rand.Rand
+	records   []A
+	weights   []float64
+	mutable   []*restorer[A] // one a window, when the target changes its arguments
+	windows   [][]A
+	cost      []float64 // estimated ns a call, by variant
+	pending   float64   // bytes allocated since the last collection, as estimated
+	footprint float64   // bytes of a call's arguments, when the target changes them
+	budget    time.Duration
+	start     time.Time
+	out       Timing
 }
 
 func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], error) {
@@ -181,6 +189,7 @@ func (t *timer[A, R]) run() Timing {
 	n := len(t.run1)
 	t.out.Wall, t.out.CPU = make([][]int64, n), make([][]int64, n)
 	t.out.Empty = t.empty()
+	t.weigh()
 	t.calibrate()
 	t.cut(t.plan())
 	t.allocations()
@@ -259,11 +268,17 @@ func clocked(f func()) (wall, cpu int64) {
 // collect runs the collector when the next slice could pass the limit. It
 // reports whether it did.
 func (t *timer[A, R]) collect(v, calls int) bool {
-	t.pending += t.out.Bytes[v] * float64(calls)
+	return t.room(t.out.Bytes[v] * float64(calls))
+}
+
+// room makes room for so many bytes more, and reports whether that took a
+// collection.
+func (t *timer[A, R]) room(bytes float64) bool {
+	t.pending += bytes
 	if t.pending < heapLimit {
 		return false
 	}
-	t.pending = t.out.Bytes[v] * float64(calls)
+	t.pending = bytes
 	runtime.GC()
 	return true
 }

@@ -50,6 +50,24 @@ func TestTimePutsArgumentsBack(t *testing.T) {
 	}
 }
 
+// A quick function that writes into a large buffer gets short windows: each
+// call has a buffer of its own.
+func TestTimeBoundsMemory(t *testing.T) {
+	records, weights := unsorted(50, 8192) // 64 KB each
+	run := func(a []sortArgs) {
+		for _, x := range a {
+			x.A0[0]++
+		}
+	}
+	got := testTimer(&Time{Mutates: true}, records, weights, run).run()
+	if size := got.Calls * got.Windows * 8 * 8192; size > 2*sequenceBytes || got.Calls < 2 {
+		t.Errorf("%d windows of %d calls have %d MB of arguments", got.Windows, got.Calls, size>>20)
+	}
+	if len(got.Wall[0]) < fewRounds {
+		t.Errorf("%d rounds, want at least %d", len(got.Wall[0]), fewRounds)
+	}
+}
+
 func TestTimeSamples(t *testing.T) {
 	records, weights := unsorted(5000, 8)
 	sum := 0

@@ -18,7 +18,7 @@ func (t *timer[A, R]) calibrate() {
 	if t.out.Calls == 0 {
 		// A variant ten times slower than the first one shortens the slices of all.
 		dearest := max(t.cost[0], slices.Max(t.cost)/slowest)
-		t.out.Calls = min(max(int(float64(t.sliceNanos())/dearest), 1), maxWindow)
+		t.out.Calls = min(max(int(float64(t.sliceNanos())/dearest), 1), maxWindow, t.within(windowBytes))
 	}
 	t.out.Passes = make([]int, len(t.run1))
 	for v, c := range t.cost {
@@ -32,7 +32,7 @@ func (t *timer[A, R]) calibrate() {
 // probe is a sequence that the first variant takes a few slices for: long
 // enough to average over different inputs.
 func (t *timer[A, R]) probe() []A {
-	all := t.sequence(1024)
+	all := t.sequence(min(1024, t.within(windowBytes)))
 	for n := 1; n < len(all); n *= 4 {
 		if t.once(0, all[:n]) > 5*t.sliceNanos() {
 			return all[:n]
@@ -57,6 +57,7 @@ func (t *timer[A, R]) fastest(v int, calls []A) int64 {
 // once times one pass over fresh copies of the calls.
 func (t *timer[A, R]) once(v int, calls []A) int64 {
 	if t.q.Mutates {
+		t.room(t.footprint * float64(len(calls)))
 		calls = clones(calls)
 	}
 	s := time.Now()
@@ -82,13 +83,34 @@ func (t *timer[A, R]) plan() int {
 		round += c * float64(t.out.Calls*t.out.Passes[v])
 	}
 	if t.q.Mutates {
-		round += float64(t.out.Calls*len(t.run1)) * 100 // ns to put a call's arguments back
+		round += float64(t.out.Calls*len(t.run1)) * (100 + t.footprint/10) // ns to put a call's arguments back
 	} else {
 		round += round / float64(len(t.run1)) // the untimed pass
 	}
 	rounds := float64(t.budget) / max(round, 1)
 	want := max(minWindows, (minSequence+t.out.Calls-1)/t.out.Calls)
-	return max(1, min(want, int(rounds)/minVisits))
+	return max(1, min(want, int(rounds)/minVisits, t.within(sequenceBytes)/t.out.Calls))
+}
+
+// weigh estimates the bytes that the arguments of a call take, from a sample.
+// They matter when the target changes them: then every call of every window has
+// arguments of its own, and a second copy to put back.
+func (t *timer[A, R]) weigh() {
+	if !t.q.Mutates {
+		return
+	}
+	const sample = 64
+	calls := t.sequence(min(sample, len(t.records)))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	clones(calls)
+	runtime.ReadMemStats(&after)
+	t.footprint = float64(after.TotalAlloc-before.TotalAlloc) / float64(len(calls))
+}
+
+// within is how many calls have arguments of together at most limit bytes.
+func (t *timer[A, R]) within(limit float64) int {
+	return max(1, int(limit/max(t.footprint, 1)))
 }
 
 // cut draws the sequence and cuts it into windows.
@@ -181,6 +203,7 @@ func (t *timer[A, R]) allocations() {
 // allocated counts what one pass over the calls allocates.
 func (t *timer[A, R]) allocated(v int, calls []A) (objects, bytes uint64) {
 	if t.q.Mutates {
+		t.room(t.footprint * float64(len(calls)))
 		calls = clones(calls)
 	}
 	var before, after runtime.MemStats
