@@ -76,12 +76,9 @@ func lift(text string) string {
 // and the race detector.
 func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
 	b, start := t.b, time.Now()
-	if bin.Link.PGO != "" {
-		profile, err := t.profile(ctx, bin.Link.PGO)
-		if err != nil {
-			return err
-		}
-		bin.goArgs = append(bin.goArgs, "-pgo="+profile)
+	compiler, err := t.profileFlags(ctx, bin)
+	if err != nil {
+		return err
 	}
 	overlayFile, notes := filepath.Join(t.dir, "overlay.json"), filepath.Join(t.dir, "account")
 	bin.goArgs = append([]string{"build", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath"}, bin.goArgs...)
@@ -91,9 +88,12 @@ func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
 	if bin.Link.Race {
 		bin.goArgs = append(bin.goArgs, "-race")
 	} else {
-		bin.goArgs = append(bin.goArgs, "-gcflags="+b.target.PkgPath+"=-json=0,"+notes)
+		compiler = append(compiler, "-json=0,"+notes)
 	}
-	err := t.settle(ctx, func(in []int) (string, error) {
+	if len(compiler) > 0 {
+		bin.goArgs = append(bin.goArgs, "-gcflags="+b.target.PkgPath+"="+strings.Join(compiler, " "))
+	}
+	err = t.settle(ctx, func(in []int) (string, error) {
 		o, err := t.overlay(in)
 		if err != nil {
 			return "", err
@@ -111,6 +111,21 @@ func (t *batch) viaGo(ctx context.Context, bin *Binary) error {
 		return nil
 	}
 	return t.inspect(bin, t.archive(ctx, bin), notes)
+}
+
+// profileFlags tells the go command of the profile, and returns the compiler's
+// flags for the target's package: the profile of all versions is in the form
+// that the compiler reads, which the go command does not take.
+func (t *batch) profileFlags(ctx context.Context, bin *Binary) ([]string, error) {
+	bin.goArgs = append(bin.goArgs, "-pgo="+profileOf(bin.Link))
+	if bin.Link.PGO == "" {
+		return nil, nil
+	}
+	profile, err := t.profile(ctx, bin.Link.PGO)
+	if err != nil {
+		return nil, err
+	}
+	return []string{"-pgoprofile=" + profile}, nil
 }
 
 // env says whether cgo is on: the race detector cannot do without.

@@ -67,6 +67,29 @@ func TestPGO(t *testing.T) {
 	}
 }
 
+// TestPGOGoBuild: the go command takes profiles in another form than the
+// compiler, and the target's package alone may have one.
+func TestPGOGoBuild(t *testing.T) {
+	helper := "\nfunc weigh(x int) int {\n" + strings.Repeat("\tx = x*3 ^ x>>7 + x%1000\n", 12) + "\treturn x\n}\n"
+	f := load(t, "./sum.Sum", map[string]string{
+		"sum/sum.go":   strings.Replace(sumFile, "\nfunc weigh(x int) int { return x*3 + 1 }\n", helper, 1),
+		"sum/embed.go": "package sum\n\nimport _ \"embed\"\n\n//go:embed data.txt\nvar Data string\n",
+		"sum/data.txt": "data",
+		"default.pgo":  string(hotCall(t, "ex.com/hx/sum.Sum", "ex.com/hx/sum.weigh", 3)),
+	})
+	candidate := f.edit(t, "t := 0", "t := n &^ n")
+	cold := f.build(t, Link{}, candidate)
+	path := filepath.Join(f.u.Target.Dir, "default.pgo")
+	for _, link := range []Link{{PGO: path}, {PGO: path, PGOLocal: true}} {
+		hot := f.build(t, link, candidate)
+		for i := range 2 {
+			if c, h := cold.Static[i], hot.Static[i]; c.CodeHash == h.CodeHash || h.InlineCost < c.InlineCost+50 {
+				t.Errorf("version %d, %+v: nothing was inlined:\n%+v\n%+v", i, link, c, h)
+			}
+		}
+	}
+}
+
 // hotCall is a CPU profile in which one call takes all the time. The offset of
 // the call is counted from the caller's first line.
 func hotCall(t *testing.T, caller, callee string, offset int64) []byte {
