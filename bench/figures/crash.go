@@ -16,18 +16,20 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// kills are the moments at which the process is killed: a random time after it
+// kills are the moments at which the process is killed: some verdicts later
+// than the last time, as many as a random number, or a random time after it
 // said that it entered a stage.
 var kills = []struct {
-	stage string
-	most  time.Duration
+	stage    string
+	verdicts int
+	most     time.Duration
 }{
-	{"search", 1500 * time.Millisecond},
-	{"search", 3 * time.Second},
-	{"search", 4 * time.Second},
-	{"search", 4 * time.Second},
-	{"measure", 3 * time.Second},
-	{"verify", time.Second},
+	{"search", 12, 300 * time.Millisecond},
+	{"search", 20, 300 * time.Millisecond},
+	{"search", 20, 300 * time.Millisecond},
+	{"search", 20, 300 * time.Millisecond},
+	{"measure", 0, 3 * time.Second},
+	{"verify", 0, time.Second},
 }
 
 // A casualty is a process that was killed.
@@ -49,15 +51,24 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 		if id != "" {
 			args = []string{"resume", id}
 		}
-		after := rand.N(k.most)
-		killed, err := until(l.command(ctx, home, args...), k.stage, syscall.SIGKILL, after)
+		more := len(verdicts(home)) + 1
+		if k.verdicts > 0 {
+			more += rand.N(k.verdicts)
+		}
+		wait := func(ctx context.Context) {
+			for k.verdicts > 0 && len(verdicts(home)) < more && ctx.Err() == nil {
+				time.Sleep(5 * time.Millisecond)
+			}
+			time.Sleep(rand.N(k.most))
+		}
+		killed, err := until(l.command(ctx, home, args...), k.stage, syscall.SIGKILL, wait)
 		if err != nil {
 			return nil, err
 		}
 		if !killed {
 			break
 		}
-		dead = append(dead, casualty{moment: fmt.Sprintf("%.1f s after \"%s\"", after.Seconds(), k.stage), verdict: verdicts(home), left: l.leftovers()})
+		dead = append(dead, casualty{moment: "while it said \"" + k.stage + "\"", verdict: verdicts(home), left: l.leftovers()})
 		if id, err = onlyRun(home); err != nil {
 			return nil, err
 		}

@@ -143,7 +143,7 @@ func (l *lab) searchAgain(ctx context.Context, home, run, id string, change map[
 		return nil, err
 	}
 	c := l.command(ctx, home, "resume", id)
-	if _, err := until(c, "measure", os.Interrupt, 0); err != nil {
+	if _, err := until(c, "measure", os.Interrupt, func(context.Context) {}); err != nil {
 		return nil, err
 	}
 	return readLog(home, id)
@@ -164,10 +164,9 @@ func entered(line, stage string) bool {
 	return len(fields) > 1 && fields[1] == stage
 }
 
-// until runs a command, and sends it a signal some time after it said that a
-// stage began. It returns whether the signal was sent, and waits for
-// the end.
-func until(c *exec.Cmd, stage string, sig os.Signal, after time.Duration) (bool, error) {
+// until runs a command, and sends it a signal after it said that a stage began
+// and wait returned. It returns whether that ended it.
+func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context)) (bool, error) {
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		return false, err
@@ -175,22 +174,27 @@ func until(c *exec.Cmd, stage string, sig os.Signal, after time.Duration) (bool,
 	if err := c.Start(); err != nil {
 		return false, err
 	}
+	running, over := context.WithCancel(context.Background())
+	defer over()
 	var said strings.Builder
 	sent := false
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
 		if !sent && entered(lines.Text(), stage) {
 			sent = true
-			time.AfterFunc(after, func() { c.Process.Signal(sig) })
+			go func() {
+				wait(running)
+				c.Process.Signal(sig)
+			}()
 		}
 	}
 	err = c.Wait()
 	var exit *exec.ExitError
 	if sent && errors.As(err, &exit) {
-		err = nil
+		return true, nil
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(said.String()))
 	}
-	return sent, err
+	return false, err
 }
