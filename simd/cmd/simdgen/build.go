@@ -117,7 +117,7 @@ func compileKernel(r *rust, rec record) (*kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kernel{symbol: rec.symbol, tier: t, list: instructions(string(text))}
+	k := &kernel{symbol: rec.symbol, tier: t, list: instructions(string(text), rec.symbol)}
 	if k.code, k.text, err = link(object, rec.symbol, r.arch); err != nil {
 		return nil, err
 	}

@@ -17,20 +17,18 @@ type push struct {
 	size     int // how far it moves SP
 }
 
-// instructions strips LLVM's listing to labels and instructions.
-func instructions(listing string) []string {
+// instructions cuts the function of a kernel out of LLVM's listing and strips
+// it to labels and instructions.
+func instructions(listing, symbol string) []string {
+	_, listing, _ = strings.Cut(listing, "\n"+symbol+":")
+	listing, _, _ = strings.Cut(listing, "\n.Lfunc_end")
 	var out []string
 	for _, line := range strings.Split(listing, "\n") {
-		if i := strings.Index(line, "//"); i >= 0 {
-			line = line[:i]
-		}
+		line, _, _ = strings.Cut(line, "//")
 		line = strings.TrimRight(line, " \t")
 		t := strings.TrimSpace(line)
 		label := strings.HasSuffix(t, ":")
 		if t == "" || strings.HasPrefix(t, "#") || strings.HasPrefix(t, ".") && !label || strings.HasPrefix(t, ".Lfunc_") {
-			if strings.HasPrefix(t, ".Lfunc_end") {
-				break
-			}
 			continue
 		}
 		out = append(out, strings.ReplaceAll(line, "\t", " "))

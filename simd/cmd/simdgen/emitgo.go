@@ -120,7 +120,7 @@ func (p *pkg) wrappers() string {
 		b.WriteString(")\n")
 	}
 	for _, f := range p.families {
-		limit := "1<<62"
+		limit := "1 << 30" // what a comparison can hold; above it Go takes over
 		if f.mode != "whole" {
 			limit = fmt.Sprint(maxChunk / f.elem())
 		}
@@ -195,15 +195,15 @@ func slow(b *strings.Builder, f *family) {
 	slots, _ := f.layout()
 	n := firstLen(slots).name
 	fmt.Fprintf(b, "\nfunc %sSlow%s {\n", f.name, f.flat())
+	if f.mode == "whole" {
+		fmt.Fprintf(b, "%s%sGo(%s)\n}\n", f.returns(), f.name, f.unflat())
+		return
+	}
 	fmt.Fprintf(b, "if tier < %sTier || %s < %sMin {\n%s%sGo(%s)\n", f.name, n, f.name, f.returns(), f.name, f.unflat())
 	if f.returns() == "" {
 		b.WriteString("return\n")
 	}
 	b.WriteString("}\n")
-	if f.mode == "whole" {
-		fmt.Fprintf(b, "panic(\"%s: negative length\")\n}\n", f.name)
-		return
-	}
 	fmt.Fprintf(b, "for i := 0; i < %s; i += %sMax {\nc := min(%s-i, %sMax)\n", n, f.name, n, f.name)
 	call := f.name + "Ptr(" + f.chunkCall(slots) + ")"
 	switch f.mode {
@@ -248,9 +248,6 @@ func (f *family) chunkCall(slots []slot) string {
 func (p *pkg) fallbacks() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n", p.name)
-	if p.path != simdPath {
-		fmt.Fprintf(&b, "\nimport %q\n\nvar tier = simd.Tier()\n", simdPath)
-	}
 	needUnsafe := false
 	var funcs strings.Builder
 	for _, f := range p.families {
@@ -269,6 +266,9 @@ func (p *pkg) fallbacks() string {
 	}
 	if needUnsafe {
 		b.WriteString("\nimport \"unsafe\"\n")
+	}
+	if p.path != simdPath {
+		fmt.Fprintf(&b, "\nimport %q\n\nvar tier = simd.Tier()\n", simdPath)
 	}
 	return b.String() + funcs.String()
 }

@@ -79,8 +79,8 @@ func link(path, kernel, arch string) (block []byte, text int, err error) {
 	return l.block, text, nil
 }
 
-// sections finds the one code section and refuses objects with more code or
-// with data that a program could write.
+// sections finds the kernel's code and refuses objects with data that a
+// program could write.
 func (l *linker) sections() (code int, err error) {
 	code = -1
 	for i, s := range l.file.Sections {
@@ -90,8 +90,6 @@ func (l *linker) sections() (code int, err error) {
 			return 0, refuse(l.kernel, "writable data", "section "+s.Name+"; keep state in arguments and constants in statics without interior mutability")
 		case s.Flags&elf.SHF_EXECINSTR != 0 && s.Name == ".text."+l.kernel:
 			code = i
-		case s.Flags&elf.SHF_EXECINSTR != 0:
-			return 0, refuse(l.kernel, "calls", "function in section "+s.Name+" was not inlined; mark it #[inline(always)]")
 		}
 	}
 	if code < 0 {
@@ -167,6 +165,9 @@ func (l *linker) target(sym elf.Symbol) (int, error) {
 		return 0, refuse(l.kernel, "unknown relocation", "symbol "+name+" has no section")
 	}
 	i := int(sym.Section)
+	if s := l.file.Sections[i]; s.Flags&elf.SHF_EXECINSTR != 0 && s.Name != ".text."+l.kernel {
+		return 0, refuse(l.kernel, "calls", name+" was not inlined; mark it #[inline(always)]")
+	}
 	if _, ok := l.place[i]; !ok {
 		if err := l.add(i); err != nil {
 			return 0, err

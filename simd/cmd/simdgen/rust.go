@@ -37,8 +37,8 @@ var kernelFlags = strings.Fields(`--edition 2021 --crate-type rlib --crate-name 
 	-C llvm-args=-enable-shrink-wrap=false -C llvm-args=-inline-threshold=20000`)
 
 var archFlags = map[string][]string{
-	"amd64": {"-C", "relocation-model=pic"},
-	"arm64": {"-C", "relocation-model=pic", "-C", "code-model=tiny"},
+	"amd64": {"-C", "relocation-model=pie"},
+	"arm64": {"-C", "relocation-model=pie", "-C", "code-model=tiny"},
 }
 
 func pinned() error {
