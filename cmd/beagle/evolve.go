@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +48,7 @@ type evolveOptions struct {
 	out                string
 }
 
-func specFlags(f *flag.FlagSet, s *flow.Spec) {
+func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
 	f.StringVar(&s.CorpusFile, "corpus", "", "take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
@@ -59,7 +58,7 @@ func specFlags(f *flag.FlagSet, s *flow.Spec) {
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
 
-func (o *evolveOptions) flags(f *flag.FlagSet) {
+func (o *evolveOptions) flags(f *flagSet) {
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object (docs/json.md)")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	f.BoolVar(&o.apply, "apply", false, "write the improvement, its test and its benchmark into the working tree")

@@ -104,21 +104,27 @@ Commands:
 	fmt.Fprint(w, "\n'beagle COMMAND --help' shows flags and examples.\n")
 }
 
+// A flagSet is a command's flags with its help.
+type flagSet struct {
+	*flag.FlagSet
+	help func()
+}
+
 // flags makes the flag set of a command, with help that shows its examples.
 // Both -name and --name are understood.
-func (c *command) flags(std stdio) *flag.FlagSet {
+func (c *command) flags(std stdio) *flagSet {
 	f := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.Usage = func() {
+	f.Usage = func() {} // a mistake gets one line, not a page
+	help := func() {
 		fmt.Fprintf(std.out, "usage: beagle %s [flags] %s\n\n%s\n", c.name, c.args, strings.TrimSpace(c.long))
 		if hasFlags(f) {
 			fmt.Fprintln(std.out, "\nFlags:")
 			f.SetOutput(std.out)
 			f.PrintDefaults()
-			f.SetOutput(io.Discard)
 		}
 	}
-	return f
+	return &flagSet{f, help}
 }
 
 func hasFlags(f *flag.FlagSet) bool {
@@ -128,11 +134,12 @@ func hasFlags(f *flag.FlagSet) bool {
 }
 
 // parse reads flags before and after the arguments, since people write both.
-func parse(f *flag.FlagSet, args []string, least, most int) ([]string, error) {
+func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 	var rest []string
 	for {
 		if err := f.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
+				f.help()
 				return nil, err
 			}
 			return nil, &beagle.UsageError{What: err.Error(), Remedy: fmt.Sprintf("'beagle %s --help' lists the flags", f.Name())}

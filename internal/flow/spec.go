@@ -7,10 +7,12 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
 )
 
 // A Spec is everything that a user decides about a run. With the recorded
@@ -72,6 +74,8 @@ func (s *Spec) Validate() error {
 		return usage(fmt.Sprintf("--islands %d is out of range", s.Islands), "give 1 to 16; 4 is the default")
 	case s.Batch < 1 || s.Batch > maxBatch:
 		return usage(fmt.Sprintf("--batch %d is out of range", s.Batch), fmt.Sprintf("give 1 to %d; 12 is the default", maxBatch))
+	case !slices.Contains(evolve.Strategies, evolve.Strategy(s.Strategy)):
+		return usage(fmt.Sprintf("--strategy %q is not known", s.Strategy), fmt.Sprintf("give one of %q", evolve.Strategies))
 	case s.Sandbox != "auto" && s.Sandbox != "require":
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox), "it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
