@@ -96,7 +96,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
-	spec.Target = rest[0]
+	spec.Target, spec.Apply = rest[0], o.apply
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}

@@ -50,6 +50,11 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if err != nil {
 		return nil, err
 	}
+	if spec.Apply {
+		if err := unit.Clean(); err != nil {
+			return nil, err
+		}
+	}
 	mutators, err := chosen(spec.Rules)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ type Spec struct {
 	Time       time.Duration `json:"time"`            // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`         // "auto" or "require"
 	Rules      []string      `json:"rules,omitempty"` // only these mutators; empty is all
+	Apply      bool          `json:"apply"`           // the improvement will be written to the user's files
 	Force      bool          `json:"force"`           // go on although the audit refuses
 }
 

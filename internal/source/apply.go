@@ -32,6 +32,32 @@ func Apply(dir string, p beagle.Patch) error {
 	return nil
 }
 
+// Clean refuses a target whose files have uncommitted changes: what Apply would
+// refuse at the end of a run, known at its beginning.
+func (u *Unit) Clean() error {
+	for _, d := range u.Target.Scope {
+		local, err := filepath.Rel(u.Target.Dir, d.File)
+		if err != nil {
+			return err
+		}
+		if err := clean(u.Target.Dir, local); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func clean(dir, local string) error {
+	status := gitStatus(dir, local)
+	if status == "" {
+		return nil
+	}
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s has uncommitted changes (git status: %s)", filepath.ToSlash(local), status),
+		Remedy: "Commit or stash them, so that the change of Beagle can be reviewed and undone alone.",
+	}
+}
+
 // applicable checks one file and returns its present text.
 func applicable(dir string, f beagle.PatchFile) (string, error) {
 	local := filepath.FromSlash(f.Path)
@@ -51,11 +77,8 @@ func applicable(dir string, f beagle.PatchFile) (string, error) {
 	case fileHash(string(text)) != f.Before:
 		return "", &beagle.UsageError{What: f.Path + " changed since the run began", Remedy: "Start the run again, or apply the diff by hand."}
 	}
-	if status := gitStatus(dir, local); status != "" {
-		return "", &beagle.UsageError{
-			What:   fmt.Sprintf("%s has uncommitted changes (git status: %s)", f.Path, status),
-			Remedy: "Commit or stash them, so that the change of Beagle can be reviewed and undone alone.",
-		}
+	if err := clean(dir, local); err != nil {
+		return "", err
 	}
 	return string(text), nil
 }
