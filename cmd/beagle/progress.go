@@ -24,6 +24,7 @@ type progress struct {
 	start time.Time
 	lines int // of the block that is on the screen
 	stage string
+	last  string // what the last plain line said
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -51,7 +52,16 @@ func (p *progress) watch(e flow.Event) {
 	case e.Evaluated != nil && p.live:
 		p.draw(e.Evaluated)
 	case e.Evaluated != nil:
-		fmt.Fprintf(p.w, "%s %s\n", p.clock(), oneLine(e.Evaluated))
+		p.plain(oneLine(e.Evaluated))
+	}
+}
+
+// plain prints a line unless it says nothing new: a generation may bring only
+// what was known.
+func (p *progress) plain(line string) {
+	if line != p.last {
+		p.last = line
+		fmt.Fprintf(p.w, "%s %s\n", p.clock(), line)
 	}
 }
 
