@@ -148,6 +148,9 @@ func (p *Pass) FuncOf(n ast.Node) *ast.FuncDecl {
 func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 	var list []ast.Stmt
 	at := -1
+	if p.FuncOf(s) == nil {
+		return nil, -1 // in a function literal at package level
+	}
 	ast.Inspect(p.FuncOf(s), func(n ast.Node) bool {
 		for i, t := range stmtsOf(n) {
 			if t == s {

@@ -67,7 +67,7 @@ func findSendInLoop(p *mutate.Pass) []mutate.Site {
 
 func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		fn := p.FuncOf(list[i])
 		if !ok || fn.Recv == nil || !isSlice(d.Var.Type()) {

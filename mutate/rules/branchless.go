@@ -76,10 +76,24 @@ func minMax(p *mutate.Pass, s *ast.IfStmt) string {
 	if less {
 		name = "min"
 	}
-	if _, isBuiltin := types.Universe.Lookup(name).(*types.Builtin); !isBuiltin || p.Pkg.Scope().Lookup(name) != nil {
+	if redefined(p, s, name) {
 		return ""
 	}
 	return fmt.Sprintf("%s = %s(%s, %s)", p.Text(lhs), name, p.Text(lhs), p.Text(rhs))
+}
+
+// redefined reports whether a builtin's name means something else in the
+// package or in the function around n.
+func redefined(p *mutate.Pass, n ast.Node, name string) bool {
+	if p.Pkg.Scope().Lookup(name) != nil {
+		return true
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(n)) {
+		if id.Name == name && p.Info.Defs[id] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // countIf turns `if cond { n++ }` into n += boolToInt(cond).

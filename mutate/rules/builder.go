@@ -87,7 +87,7 @@ func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 
 func findStringBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || !isBasicType(d.Var.Type(), types.String) {
 			continue
@@ -313,7 +313,7 @@ func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]
 
 func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value != nil {
 			continue

@@ -38,7 +38,7 @@ func findByteMap(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, site(n, "map "+v.Name(), edits...))
 		}
 	}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if ok && d.Value != nil && !captured(p, d.Var) {
 			add(d.Var, d.Stmt, byteMapEdits(p, d.Var, d.Value, func(typ, value string) mutate.Edit {
@@ -71,7 +71,7 @@ func byteMapEdits(p *mutate.Pass, v *types.Var, value ast.Expr, declare func(typ
 		return nil
 	}
 	elem, ok := typeText(p, m.Elem())
-	if !ok || p.IsGlobal(v) && !p.Frozen(v) || types.SizesFor("gc", "amd64").Sizeof(m.Elem())*256 > 8192 {
+	if !ok || p.IsGlobal(v) && !p.Frozen(v) || elementSize(m.Elem())*256 > 8192 || mentionsTypeParam(m.Elem()) {
 		return nil
 	}
 	set := elem == "struct{}"

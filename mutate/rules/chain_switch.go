@@ -41,7 +41,7 @@ type chainArm struct {
 
 func findChainSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		s, ok := list[i].(*ast.IfStmt)
 		if !ok {
 			continue

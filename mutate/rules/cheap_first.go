@@ -29,7 +29,7 @@ lower := strings.ToLower(s)`,
 
 func findCheapFirst(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		if i == 0 {
 			continue
 		}

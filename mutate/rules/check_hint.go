@@ -31,7 +31,7 @@ d := b[2]`,
 func findCheckHint(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	seen := map[ast.Stmt]bool{}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		if seen[list[i]] {
 			continue
 		}

@@ -32,7 +32,7 @@ for _, x := range v {
 
 func findFuse(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		if i == 0 {
 			continue
 		}

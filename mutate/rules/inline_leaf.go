@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis/passes/inline"
@@ -42,7 +43,7 @@ func findInlineLeaf(p *mutate.Pass) []mutate.Site {
 		}
 		for _, s := range analyzerSites(p, inline.Analyzer, marked(p, fn)) {
 			call, ok := s.Node.(*ast.CallExpr)
-			if !ok || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) {
+			if !ok || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || declaresInText(s.Data.([]mutate.Edit)) {
 				continue
 			}
 			s.Label = "call of " + fn.Name.Name
@@ -51,6 +52,15 @@ func findInlineLeaf(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, blockSites(p, fn)...)
 	}
 	return sites
+}
+
+// declaresInText reports whether an inlined body declares something: the
+// source inliner splices it into the block of the call, where the name may
+// mean something else further down. Such helpers are left to blockSites.
+func declaresInText(edits []mutate.Edit) bool {
+	return slices.ContainsFunc(edits, func(e mutate.Edit) bool {
+		return !strings.HasPrefix(e.New, "{") && (strings.Contains(e.New, ":=") || strings.Contains(e.New, "var "))
+	})
 }
 
 // leafOf reports whether fn calls nothing of the candidate, itself included.
@@ -95,7 +105,7 @@ func blockSites(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	if !ok || len(ret.Results) != 1 || jumpsOut(p, fn.Body.List[:len(fn.Body.List)-1]) {
 		return nil
 	}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		lhs, rhs, ok := assigned(list[i], token.ASSIGN, token.DEFINE, token.ADD_ASSIGN, token.XOR_ASSIGN)
 		call, isCall := rhs.(*ast.CallExpr)
 		if !ok || !isCall || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || inside(call, fn) {

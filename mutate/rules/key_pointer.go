@@ -34,7 +34,7 @@ if n := counts[string(word)]; n != nil {
 
 func findKeyPointer(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value == nil || captured(p, d.Var) {
 			continue

@@ -26,7 +26,7 @@ var mapClear = &mutate.Mutator{
 
 func findMapClear(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		if d, ok := declaration(p, list[i]); ok && d.Value != nil {
 			if edits := reuseInLoop(p, d); edits != nil {
 				sites = append(sites, site(d.Stmt, "map "+d.Var.Name()+" made in every turn", edits...))
@@ -96,7 +96,7 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 // startsMade reports whether v is declared with a map: clearing a nil map
 // would leave it nil.
 func startsMade(p *mutate.Pass, v *types.Var) bool {
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		if d, ok := declaration(p, list[i]); ok && d.Var == v {
 			return d.Value != nil && madeMap(p, d.Value)
 		}

@@ -38,7 +38,7 @@ type mapSite struct {
 
 func findMapHint(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value == nil {
 			continue

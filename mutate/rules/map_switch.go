@@ -65,7 +65,7 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 			add(&constMap{v: v, node: g}, spec.Values[0])
 		}
 	}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		if as, ok := list[i].(*ast.AssignStmt); ok && as.Tok == token.DEFINE {
 			if d, ok := declaration(p, as); ok && !captured(p, d.Var) {
 				add(&constMap{v: d.Var, node: as}, d.Value)

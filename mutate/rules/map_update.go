@@ -32,7 +32,7 @@ var opAssign = map[token.Token]string{
 
 func findMapUpdate(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		switch s := list[i].(type) {
 		case *ast.AssignStmt:
 			if edits := updateInPlace(p, s); edits != nil {

@@ -36,7 +36,7 @@ for _, w := range words {
 
 func findPeelFirst(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value == nil || !isTrue(p, d.Value) || captured(p, d.Var) {
 			continue

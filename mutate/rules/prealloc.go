@@ -37,7 +37,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func findPrealloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok {
 			continue
@@ -85,13 +85,30 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		}
 		per, every, at := appendsPerTurn(p, v, s)
 		b, ok := loopBound(p, s)
-		if per == 0 || !ok || captured(p, v) {
+		if per == 0 || !ok || captured(p, v) || !every && hidden(p, s) || redefined(p, s, "make") {
 			return nil
 		}
 		return []mutate.Site{site(s, v.Name()+" filled by a loop",
 			preallocEdits(p, v, decl, kind, typ, s, b.times(per), every, at)...)}
 	}
 	return nil
+}
+
+// hidden reports whether the loop's body declares a name that the loop's head
+// uses, so that the bound would mean something else in there.
+func hidden(p *mutate.Pass, loop ast.Stmt) bool {
+	body := loopBody(loop)
+	for id := range mutate.Nodes[*ast.Ident](p, body) {
+		if p.Info.Defs[id] == nil {
+			continue
+		}
+		for head := range mutate.Nodes[*ast.Ident](p, loop) {
+			if head.Pos() < body.Pos() && head.Name == id.Name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // appendsPerTurn counts what one turn of the loop appends to v at most; every

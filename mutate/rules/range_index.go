@@ -55,7 +55,7 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 		}
 		s, isSlice := p.Info.TypeOf(r.X).Underlying().(*types.Slice)
 		seq := p.Var(r.X)
-		if !isSlice || !local(p, seq) || elementSize(p, s.Elem()) < largeElement || p.Assigned(seq, r.Body) || captured(p, seq) {
+		if !isSlice || !local(p, seq) || elementSize(s.Elem()) < largeElement || p.Assigned(seq, r.Body) || captured(p, seq) {
 			continue
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
@@ -79,7 +79,8 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func elementSize(p *mutate.Pass, t types.Type) int64 {
+// elementSize is the size of a type, 0 when it depends on a type argument.
+func elementSize(t types.Type) int64 {
 	if mentionsTypeParam(t) {
 		return 0
 	}
@@ -172,7 +173,7 @@ func localMapElement(p *mutate.Pass, l ast.Expr) bool {
 // isGrown reports whether v is declared empty in its function, so that what is
 // appended to it lies in memory of its own.
 func isGrown(p *mutate.Pass, v *types.Var) bool {
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		if d, ok := declaration(p, list[i]); ok && d.Var == v {
 			if _, made := p.IsBuiltin(d.Value, "make"); made {
 				return true
@@ -192,7 +193,7 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 		}
 		_, isArray := p.Info.TypeOf(r.X).Underlying().(*types.Array)
 		v := p.Var(r.X)
-		if !isArray || v == nil || elementSize(p, v.Type()) <= largeElement {
+		if !isArray || v == nil || elementSize(v.Type()) <= largeElement {
 			continue
 		}
 		if p.IsGlobal(v) && !p.Frozen(v) || !p.IsGlobal(v) && (captured(p, v) || p.Assigned(v, p.FuncOf(r)) && assignedDuring(p, v, r)) {

@@ -32,7 +32,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))
 		}
 	}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value == nil {
 			continue

@@ -28,14 +28,15 @@ func site(n ast.Node, label string, edits ...mutate.Edit) mutate.Site {
 // offset is where pos lies in the source.
 func offset(p *mutate.Pass, pos token.Pos) int { return p.Offset(pos) }
 
-// statements yields every statement that stands in a list, with the list.
-func statements(p *mutate.Pass, root ast.Node) iter.Seq2[[]ast.Stmt, int] {
-	if root == nil {
-		root = p.File
-	}
+// statements yields every statement of a function declaration that stands in a
+// list, with the list.
+func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	return func(yield func([]ast.Stmt, int) bool) {
 		stop := false
-		ast.Inspect(root, func(n ast.Node) bool {
+		ast.Inspect(p.File, func(n ast.Node) bool {
+			if _, global := n.(*ast.GenDecl); global && p.FuncOf(n) == nil {
+				return false // a literal at package level runs once
+			}
 			var list []ast.Stmt
 			switch n := n.(type) {
 			case *ast.BlockStmt:

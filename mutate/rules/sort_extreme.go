@@ -27,7 +27,7 @@ return slices.Min(c)`,
 
 func findSortExtreme(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		v := sorted(p, list[i])
 		if v == nil || !ownCopy(p, v) || p.InLoop(list[i]) {
 			continue
@@ -69,7 +69,7 @@ func ownCopy(p *mutate.Pass, v *types.Var) bool {
 	if captured(p, v) {
 		return false
 	}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Var != v || d.Value == nil {
 			continue

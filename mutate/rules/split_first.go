@@ -43,7 +43,7 @@ func findSplitFirst(p *mutate.Pass) []mutate.Site {
 			add(s)
 		}
 	}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value == nil {
 			continue

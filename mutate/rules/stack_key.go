@@ -51,7 +51,7 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, mutate.Site{Node: ix, Label: "key " + p.Text(ix.Index), Data: keySite{expr: ix.Index, stmt: stmt, parts: parts}})
 		}
 	}
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.String) {
 			continue

@@ -42,7 +42,7 @@ type scratchSite struct {
 
 func findStackScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok {
 			continue
@@ -63,7 +63,7 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 	if !ok {
 		return false
 	}
-	s.size = types.SizesFor("gc", "amd64").Sizeof(slice.Elem())
+	s.size = elementSize(slice.Elem())
 	call, made := p.IsBuiltin(s.decl.Value, "make")
 	if !made {
 		kind, typ := emptyValue(p, s.decl)

@@ -102,7 +102,7 @@ top++`,
 
 func findArrayStack(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p, nil) {
+	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
 		if !ok || d.Value == nil || !isBasicType(d.Var.Type(), types.Int) || captured(p, d.Var) {
 			continue

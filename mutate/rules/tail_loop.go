@@ -53,7 +53,7 @@ func findTailLoop(p *mutate.Pass) []mutate.Site {
 // named parameters and unnamed results.
 func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if sig.Variadic() || hasDefer(p, fn.Body) || labelled(p, fn.Body) {
+	if sig.Variadic() || sig.Params().Len() == 0 || hasDefer(p, fn.Body) || labelled(p, fn.Body) {
 		return false
 	}
 	for range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
@@ -121,7 +121,7 @@ func tailEdits(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) []mutate
 		edits = append(edits, p.Replace(at, strings.TrimSpace(text)))
 	}
 	closing := "\n}\n"
-	if list := fn.Body.List; !mutate.Terminates(list) && !endsInTail(p, list, calls) {
+	if list := fn.Body.List; fn.Type.Results == nil && !mutate.Terminates(list) && !endsInTail(p, list, calls) {
 		closing = "\nreturn\n}\n"
 	}
 	return append(edits, p.Insert(fn.Body.Lbrace+1, "\nfor {"), p.Insert(fn.Body.Rbrace, closing))
