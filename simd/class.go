@@ -1,5 +1,7 @@
 package simd
 
+import "unsafe"
+
 // TagValid reports whether every byte of b is one of a-z, 0-9, _ : . / and -.
 // The empty tag is valid.
 func TagValid(b []byte) bool { return tagIndex(b) == len(b) }
@@ -12,6 +14,28 @@ func IndexNonTag(b []byte) int { return orMinusOne(tagIndex(b), len(b)) }
 
 // IndexNonTagString is IndexNonTag for a string.
 func IndexNonTagString(s string) int { return orMinusOne(tagIndexString(s), len(s)) }
+
+// IndexInvalidTag returns the index of the first element of tags that TagValid
+// rejects, or -1. One kernel call checks many tags.
+func IndexInvalidTag(tags []string) int {
+	for i := 0; i < len(tags); i++ {
+		// The kernel stops at a bad tag or when it has run long enough.
+		i += tagsIndex(tags[i:])
+		if i < len(tags) && !TagValidString(tags[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func tagsIndexGo(tags []string) int {
+	for i, t := range tags {
+		if tagIndexGo(unsafe.Slice(unsafe.StringData(t), len(t))) != len(t) {
+			return i
+		}
+	}
+	return len(tags)
+}
 
 // tagTable has 1 for the bytes of a tag.
 var tagTable = func() (t [256]uint8) {

@@ -73,9 +73,9 @@ func updateSlow(crc uint32, b *uint8, bLen int) (ret uint32) {
 	if tier < updateTier || bLen < updateMin {
 		return updateGo(crc, unsafe.Slice(b, bLen))
 	}
-	for i := 0; i < bLen; i += updateMax {
-		c := min(bLen-i, updateMax)
-		crc = updatePtr(crc, (*uint8)(unsafe.Add(unsafe.Pointer(b), i*1)), c)
+	for chunkAt := 0; chunkAt < bLen; chunkAt += updateMax {
+		chunkLen := min(bLen-chunkAt, updateMax)
+		crc = updatePtr(crc, (*uint8)(unsafe.Add(unsafe.Pointer(b), chunkAt*1)), chunkLen)
 	}
 	return crc
 }
@@ -100,9 +100,9 @@ func updateIeeeSlow(crc uint32, b *uint8, bLen int) (ret uint32) {
 	if tier < updateIeeeTier || bLen < updateIeeeMin {
 		return updateIeeeGo(crc, unsafe.Slice(b, bLen))
 	}
-	for i := 0; i < bLen; i += updateIeeeMax {
-		c := min(bLen-i, updateIeeeMax)
-		crc = updateIeeePtr(crc, (*uint8)(unsafe.Add(unsafe.Pointer(b), i*1)), c)
+	for chunkAt := 0; chunkAt < bLen; chunkAt += updateIeeeMax {
+		chunkLen := min(bLen-chunkAt, updateIeeeMax)
+		crc = updateIeeePtr(crc, (*uint8)(unsafe.Add(unsafe.Pointer(b), chunkAt*1)), chunkLen)
 	}
 	return crc
 }

@@ -204,11 +204,11 @@ func slow(b *strings.Builder, f *family) {
 		b.WriteString("return\n")
 	}
 	b.WriteString("}\n")
-	fmt.Fprintf(b, "for i := 0; i < %s; i += %sMax {\nc := min(%s-i, %sMax)\n", n, f.name, n, f.name)
-	call := f.name + "Ptr(" + f.chunkCall(slots) + ")"
+	fmt.Fprintf(b, "for chunkAt := 0; chunkAt < %s; chunkAt += %sMax {\nchunkLen := min(%s-chunkAt, %sMax)\n", n, f.name, n, f.name)
+	call := f.name + "Ptr(" + f.chunkCall() + ")"
 	switch f.mode {
 	case "first":
-		fmt.Fprintf(b, "if r := %s; r < c { return i + r }\n}\nreturn %s\n}\n", call, n)
+		fmt.Fprintf(b, "if hit := %s; hit < chunkLen { return chunkAt + hit }\n}\nreturn %s\n}\n", call, n)
 	case "sum":
 		fmt.Fprintf(b, "ret += %s\n}\nreturn ret\n}\n", call)
 	case "carry":
@@ -231,12 +231,12 @@ func (f *family) unflat() string {
 	return strings.Join(cs, ", ")
 }
 
-// chunkCall advances every slice by i elements.
-func (f *family) chunkCall(slots []slot) string {
+// chunkCall advances every slice to the current chunk.
+func (f *family) chunkCall() string {
 	var cs []string
 	for _, a := range f.args {
 		if a.slice {
-			cs = append(cs, fmt.Sprintf("(*%s)(unsafe.Add(unsafe.Pointer(%s), i*%d))", a.typ, a.name, sizes[a.typ]), "c")
+			cs = append(cs, fmt.Sprintf("(*%s)(unsafe.Add(unsafe.Pointer(%s), chunkAt*%d))", a.typ, a.name, sizes[a.typ]), "chunkLen")
 		} else {
 			cs = append(cs, a.name)
 		}

@@ -192,7 +192,9 @@ func (f *family) layout() (slots []slot, size int) {
 			put(a.name, a.typ, sizes[a.typ])
 		}
 	}
-	at = (at + 7) &^ 7
+	if len(f.rets) > 0 {
+		at = (at + 7) &^ 7
+	}
 	for i, r := range f.rets {
 		put(retName(i, len(f.rets)), r, sizes[r])
 	}

@@ -28,6 +28,11 @@ impl Scan64 for Ascii {
     unsafe fn bad64(&self, v: __m512i) -> u64 {
         _mm512_movepi8_mask(v)
     }
+    #[inline(always)]
+    unsafe fn any4(&self, a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> bool {
+        let ab = _mm512_ternarylogic_epi64(_mm512_or_si512(a, b), c, d, 0xfe);
+        _mm512_movepi8_mask(ab) != 0
+    }
 }
 #[cfg(target_arch = "aarch64")]
 impl Scan for Ascii {

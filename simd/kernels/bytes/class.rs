@@ -174,3 +174,42 @@ kernel! { class_index_sse42, first, fn(b: Bytes, rows: Table<32>) -> usize {
 kernel! { class_index_avx2, first, fn(b: Bytes, rows: Table<32>) -> usize { first_avx2(&class(rows), b.ptr, b.len) } }
 kernel! { class_index_avx512, first, fn(b: Bytes, rows: Table<32>) -> usize { first_avx512(&class(rows), b.ptr, b.len) } }
 kernel! { class_index_neon, first, fn(b: Bytes, rows: Table<32>) -> usize { first_neon(&class(rows), b.ptr, b.len) } }
+
+/// How many bytes one batch may look at, so that it ends soon. A string's
+/// header counts as eight.
+const BUDGET: usize = 256 << 10;
+
+/// Index of the first tag that is bad, or that the budget does not cover.
+macro_rules! batch {
+    ($tags:ident, $first:ident, $scan:expr) => {{
+        let scan = $scan;
+        let (mut i, mut left) = (0, BUDGET);
+        while i < $tags.len {
+            let t = *$tags.ptr.add(i);
+            if t.len + 8 > left {
+                break;
+            }
+            left -= t.len + 8;
+            if $first(&scan, t.ptr, t.len) != t.len {
+                break;
+            }
+            i += 1;
+        }
+        i
+    }};
+}
+
+#[cfg(any(target_arch = "aarch64", target_feature = "sse4.2"))]
+#[inline(always)]
+unsafe fn first_any(s: &impl Scan, p: *const u8, n: usize) -> usize {
+    if n < 16 {
+        first_short(s, p, n)
+    } else {
+        first_by16(s, p, n, 0)
+    }
+}
+
+kernel! { tags_index_sse42, whole, fn(tags: Slice<Str>) -> usize { batch!(tags, first_any, tag()) } }
+kernel! { tags_index_avx2, whole, fn(tags: Slice<Str>) -> usize { batch!(tags, first_avx2, tag()) } }
+kernel! { tags_index_avx512, whole, fn(tags: Slice<Str>) -> usize { batch!(tags, first_avx512, vbmi()) } }
+kernel! { tags_index_neon, whole, fn(tags: Slice<Str>) -> usize { batch!(tags, first_any, tag()) } }

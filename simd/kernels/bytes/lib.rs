@@ -5,4 +5,7 @@ use simdgen::*;
 
 mod ascii;
 mod class;
+mod equal;
+mod lower;
+mod numbers;
 mod vec;

@@ -169,6 +169,10 @@ pub unsafe fn first_avx2(s: &impl Scan32, p: *const u8, n: usize) -> usize {
 #[cfg(target_feature = "avx512bw")]
 pub trait Scan64 {
     unsafe fn bad64(&self, v: __m512i) -> u64;
+    #[inline(always)]
+    unsafe fn any4(&self, a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> bool {
+        self.bad64(a) | self.bad64(b) | self.bad64(c) | self.bad64(d) != 0
+    }
 }
 
 #[cfg(target_feature = "avx512bw")]
@@ -184,9 +188,7 @@ pub unsafe fn first_avx512(s: &impl Scan64, p: *const u8, n: usize) -> usize {
     let mut i = 0;
     if n > 64 {
         while i + 256 <= n {
-            let a = s.bad64(load64(p.add(i))) | s.bad64(load64(p.add(i + 64)));
-            let b = s.bad64(load64(p.add(i + 128))) | s.bad64(load64(p.add(i + 192)));
-            if a | b != 0 {
+            if s.any4(load64(p.add(i)), load64(p.add(i + 64)), load64(p.add(i + 128)), load64(p.add(i + 192))) {
                 break;
             }
             i += 256;

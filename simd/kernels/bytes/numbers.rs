@@ -1,0 +1,84 @@
+//! Sums and extremes of slices of numbers. These are plain loops: LLVM
+//! vectorises them, which Go's compiler does not.
+use simdgen::*;
+
+#[inline(always)]
+unsafe fn sum_ints(s: Slice<i64>) -> i64 {
+    let mut t = 0i64;
+    for i in 0..s.len {
+        t = t.wrapping_add(*s.ptr.add(i));
+    }
+    t
+}
+
+#[inline(always)]
+unsafe fn extremes(s: Slice<i64>) -> Two<i64, i64> {
+    let (mut lo, mut hi) = (i64::MAX, i64::MIN);
+    for i in 0..s.len {
+        let v = *s.ptr.add(i);
+        lo = if v < lo { v } else { lo };
+        hi = if v > hi { v } else { hi };
+    }
+    Two(lo, hi)
+}
+
+/// The bits of a float as an integer of the same order: -0 before +0, NaNs
+/// outside the infinities.
+#[inline(always)]
+fn key(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+#[inline(always)]
+unsafe fn float_extremes(s: Slice<f64>) -> Two<i64, i64> {
+    let p = s.ptr as *const i64;
+    let (mut lo, mut hi) = (i64::MAX, i64::MIN);
+    for i in 0..s.len {
+        let v = key(*p.add(i));
+        lo = if v < lo { v } else { lo };
+        hi = if v > hi { v } else { hi };
+    }
+    Two(lo, hi)
+}
+
+/// Element i goes to lane i mod 16; the lanes are added in halves. Every tier
+/// and the Go version use this order, so the bits of the result are the same.
+#[inline(always)]
+unsafe fn sum_floats(s: Slice<f64>) -> f64 {
+    let mut l = [0f64; 16];
+    let mut i = 0;
+    while i + 16 <= s.len {
+        for j in 0..16 {
+            l[j] += *s.ptr.add(i + j);
+        }
+        i += 16;
+    }
+    for j in 0..15 {
+        if i + j < s.len {
+            l[j] += *s.ptr.add(i + j);
+        }
+    }
+    let mut half = 8;
+    while half > 0 {
+        for j in 0..half {
+            l[j] += l[j + half];
+        }
+        half /= 2;
+    }
+    l[0]
+}
+
+macro_rules! tiers {
+    ($(($sum:ident $ext:ident $fsum:ident $fext:ident))*) => {$(
+        kernel! { $sum, sum, fn(s: Slice<i64>) -> i64 { sum_ints(s) } }
+        kernel! { $ext, whole, fn(s: Slice<i64>) -> Two<i64, i64> { extremes(s) } }
+        kernel! { $fsum, sum, fn(s: Slice<f64>) -> f64 { sum_floats(s) } }
+        kernel! { $fext, whole, fn(s: Slice<f64>) -> Two<i64, i64> { float_extremes(s) } }
+    )*};
+}
+tiers! {
+    (sum_int64_sse42 min_max_int64_sse42 sum_float64_sse42 min_max_float64_sse42)
+    (sum_int64_avx2 min_max_int64_avx2 sum_float64_avx2 min_max_float64_avx2)
+    (sum_int64_avx512 min_max_int64_avx512 sum_float64_avx512 min_max_float64_avx512)
+    (sum_int64_neon min_max_int64_neon sum_float64_neon min_max_float64_neon)
+}

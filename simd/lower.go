@@ -1,0 +1,37 @@
+package simd
+
+import "unsafe"
+
+// LowerASCII writes src to the start of dst with A-Z as a-z and every other
+// byte as it is, and returns how many bytes that were: len(src). It panics
+// when dst is shorter, and when the two overlap without starting at the same
+// byte; nothing is written then.
+func LowerASCII(dst, src []byte) int {
+	if len(dst) < len(src) {
+		panic("simd: LowerASCII: dst is shorter than src")
+	}
+	if overlaps(dst[:len(src)], src) {
+		panic("simd: LowerASCII: dst and src overlap without being the same; use LowerASCIIInPlace or another dst")
+	}
+	lower(dst[:len(src)], src)
+	return len(src)
+}
+
+// LowerASCIIInPlace turns A-Z in b into a-z.
+func LowerASCIIInPlace(b []byte) { lower(b, b) }
+
+// overlaps reports whether two slices share bytes without being the same.
+func overlaps(a, b []byte) bool {
+	p, q := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return p != q && p < q+uintptr(len(b)) && q < p+uintptr(len(a))
+}
+
+func lowerGo(dst, src []byte) {
+	dst = dst[:len(src)]
+	for i, c := range src {
+		if c-'A' < 26 {
+			c |= 0x20
+		}
+		dst[i] = c
+	}
+}
