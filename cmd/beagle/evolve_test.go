@@ -58,7 +58,7 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// await waits until a file is there: await PATTERN [COUNT].
+// await waits until a file is there: await PATTERN.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	const most = 2 * time.Minute // it waits for work, not for a clock
 	for start := time.Now(); time.Since(start) < most; time.Sleep(10 * time.Millisecond) {
@@ -69,10 +69,11 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s did not appear", args[0])
 }
 
-// latest sets a variable to the ID of the newest run: latest NAME.
+// latest sets a variable to the ID of the newest run in a store: latest NAME
+// HOME.
 func latest(ts *testscript.TestScript, _ bool, args []string) {
 	var newest time.Time
-	found, _ := filepath.Glob(ts.MkAbs("home/runs/*/run.json"))
+	found, _ := filepath.Glob(ts.MkAbs(args[1] + "/runs/*/run.json"))
 	for _, path := range found {
 		var run struct {
 			ID      string    `json:"id"`

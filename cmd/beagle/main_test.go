@@ -28,20 +28,23 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status},
-		Setup: func(e *testscript.Env) error {
-			cache, err := os.UserCacheDir()
-			if err != nil {
-				return err
-			}
-			// The build cache is shared: without it each script would compile the standard library anew.
-			e.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
-			e.Setenv("GOFLAGS", "-mod=mod")
-			e.Setenv("GOPROXY", "off")
-			e.Setenv("GOWORK", "off")
-			e.Setenv("BEAGLE_HOME", filepath.Join(e.WorkDir, "home"))
-			return nil
-		},
+		Setup:               setup,
 	})
+}
+
+// setup lets scripts build without a network, and share the build cache:
+// without it each would compile the standard library anew.
+func setup(e *testscript.Env) error {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	e.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
+	e.Setenv("GOFLAGS", "-mod=mod")
+	e.Setenv("GOPROXY", "off")
+	e.Setenv("GOWORK", "off")
+	e.Setenv("BEAGLE_HOME", filepath.Join(e.WorkDir, "home"))
+	return nil
 }
 
 // status runs a command that must end with a status: status 2 beagle evolve.
