@@ -1,0 +1,233 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/config"
+	"github.com/beagle-go/beagle/metricsd/listen"
+)
+
+// Agent is one running agent.
+type Agent struct {
+	*Intake
+	config  config.Config
+	log     *slog.Logger
+	sockets []*listen.Socket
+	stream  *listen.Stream
+	web     net.Listener
+	sinks   []Sink
+	ending  atomic.Bool
+}
+
+// Sink takes the points of every flush. Send must not keep the slice longer than
+// it needs to, and must not block for long: the next flush waits.
+type Sink interface {
+	Send(points []aggregate.Point)
+}
+
+// New opens the sockets that the configuration names.
+func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
+	aggregator := aggregate.New(runtime.GOMAXPROCS(0), aggregate.Limits(c.Limits))
+	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks}
+	if err := a.open(); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *Agent) open() error {
+	l := a.config.Listen
+	for network, address := range map[string]string{"udp": l.UDP, "unixgram": l.Unixgram} {
+		if address == "" {
+			continue
+		}
+		s, err := listen.Open(network, address, listen.Options{ReceiveBuffer: l.ReceiveBuffer})
+		if err != nil {
+			return err
+		}
+		a.sockets = append(a.sockets, s)
+		a.checkBuffer(s)
+	}
+	var err error
+	if l.Unix != "" {
+		if a.stream, err = listen.OpenStream(l.Unix, l.PacketSize, l.StreamConnections); err != nil {
+			return err
+		}
+	}
+	if a.config.HTTP != "" {
+		if a.web, err = net.Listen("tcp", a.config.HTTP); err != nil {
+			return fmt.Errorf("http %s: %w; choose another address", a.config.HTTP, err)
+		}
+	}
+	return nil
+}
+
+// checkBuffer tells the operator when the kernel gave less than was asked for:
+// the usual cause of drops, and silent otherwise. The kernel reports twice what
+// it was asked for, half of it for its own overhead.
+func (a *Agent) checkBuffer(s *listen.Socket) {
+	status, err := s.Status()
+	if want := uint64(a.config.Listen.ReceiveBuffer); err == nil && s.Network() == "udp" && status.Buffer/2 < want {
+		a.log.Warn("the kernel gave a smaller receive buffer; raise net.core.rmem_max or lower listen.receive_buffer",
+			"socket", s.Address(), "asked", want, "given", status.Buffer/2)
+	}
+}
+
+func (a *Agent) close() error {
+	var errs []error
+	for _, s := range a.sockets {
+		errs = append(errs, s.Close())
+	}
+	if a.stream != nil {
+		errs = append(errs, a.stream.Close())
+	}
+	if a.web != nil {
+		errs = append(errs, a.web.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Addresses are where the agent listens, by network, with the ports chosen for
+// port 0; "http" is the page's.
+func (a *Agent) Addresses() map[string]string {
+	m := make(map[string]string)
+	for _, s := range a.sockets {
+		m[s.Network()] = s.Address()
+	}
+	if a.stream != nil {
+		m["unix"] = a.stream.Address()
+	}
+	if a.web != nil {
+		m["http"] = a.web.Addr().String()
+	}
+	return m
+}
+
+// SetLimits changes the bounds of a running agent.
+func (a *Agent) SetLimits(l config.Limits) { a.Aggregator.SetLimits(aggregate.Limits(l)) }
+
+// Run works until ctx is done. Then it takes what the sockets hold, flushes the
+// open buckets to the sinks, and returns.
+func (a *Agent) Run(ctx context.Context) error {
+	var receivers sync.WaitGroup
+	for _, s := range a.sockets {
+		for range a.config.Listen.Workers {
+			receivers.Go(func() { a.receive(s) })
+		}
+	}
+	if a.stream != nil {
+		receivers.Go(func() { a.serveStream() })
+	}
+	server, served := a.serveWeb()
+	a.log.Info("listening", "addresses", a.Addresses())
+	a.flushUntil(ctx)
+
+	a.ending.Store(true)
+	for _, s := range a.sockets {
+		s.Stop()
+	}
+	if a.stream != nil {
+		a.stream.Close()
+	}
+	receivers.Wait()
+	a.send(a.Aggregator.Drain())
+	a.log.Info("stopped", "metrics", a.Counters.Metrics.Load(), "malformed", a.Counters.Malformed.Load())
+	err := stopWeb(server, served)
+	return errors.Join(err, a.closeSockets())
+}
+
+func (a *Agent) closeSockets() error {
+	var errs []error
+	for _, s := range a.sockets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// receive works until the socket is stopped, and then takes what is left.
+func (a *Agent) receive(s *listen.Socket) {
+	w := a.Worker()
+	batch := listen.NewBatch(a.config.Listen.Batch, a.config.Listen.PacketSize)
+	for {
+		n, err := s.Receive(batch)
+		w.batch(batch, n, s.Network())
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
+			break
+		}
+		if err != nil { // the kernel may report trouble that passes, such as want of memory
+			a.log.Error("receive failed; going on", "socket", s.Address(), "error", err)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	for {
+		n, err := s.Queued(batch)
+		if n == 0 || err != nil {
+			return
+		}
+		w.batch(batch, n, s.Network())
+	}
+}
+
+// batch takes n datagrams. One look at the clock is enough for all.
+func (w *Worker) batch(b *listen.Batch, n int, origin string) {
+	now := time.Now().Unix()
+	for i := range n {
+		datagram, truncated := b.Datagram(i)
+		w.Datagram(datagram, truncated, origin, now)
+	}
+}
+
+func (a *Agent) serveStream() {
+	open := func() func([]byte) {
+		w := a.Worker()
+		return func(frame []byte) {
+			w.Counters.Frames.Add(1)
+			w.Datagram(frame, false, "unix", time.Now().Unix())
+		}
+	}
+	failed := func(err error) {
+		if errors.Is(err, listen.ErrTooManyConnections) {
+			a.Counters.ConnectionsFull.Add(1)
+		} else {
+			a.Counters.FramesRefused.Add(1)
+		}
+		a.log.Debug("stream", "error", err)
+	}
+	if err := a.stream.Serve(open, failed); !errors.Is(err, net.ErrClosed) {
+		a.log.Error("the stream socket failed; restart the agent", "error", err)
+	}
+}
+
+// flushUntil flushes at the start of every bucket until ctx is done. It looks at
+// the clock anew each time, so a jump costs at most one odd flush.
+func (a *Agent) flushUntil(ctx context.Context) {
+	const bucket = aggregate.BucketSeconds * time.Second
+	for {
+		now := time.Now()
+		timer := time.NewTimer(now.Truncate(bucket).Add(bucket).Sub(now))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+			a.send(a.Aggregator.Flush(time.Now().Unix()))
+		}
+	}
+}
+
+func (a *Agent) send(points []aggregate.Point) {
+	for _, sink := range a.sinks {
+		sink.Send(points)
+	}
+}

@@ -1,0 +1,231 @@
+package agent
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/config"
+)
+
+func testConfig(t *testing.T) config.Config {
+	c := config.Default()
+	c.HTTP = "127.0.0.1:0"
+	c.Listen.UDP = "127.0.0.1:0"
+	c.Listen.Unixgram = socketPath(t)
+	c.Listen.Unix = socketPath(t)
+	return c
+}
+
+// startAgent runs an agent on free ports until the test ends.
+func startAgent(t *testing.T) *Agent {
+	t.Helper()
+	a, stop := runAgent(t, testConfig(t))
+	t.Cleanup(stop)
+	return a
+}
+
+func runAgent(t *testing.T, c config.Config, sinks ...Sink) (*Agent, func()) {
+	t.Helper()
+	a, err := New(c, slog.New(slog.DiscardHandler), sinks...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- a.Run(ctx) }()
+	return a, sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// scrape closes the open bucket, so that sets show, and returns the page.
+func scrape(t *testing.T, a *Agent) string {
+	t.Helper()
+	a.Aggregator.Flush(time.Now().Unix() + aggregate.BucketSeconds)
+	return "\n" + get(t, a, "/metrics")
+}
+
+func get(t *testing.T, a *Agent, path string) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	a.Handler().ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+	if answer.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
+	}
+	return answer.Body.String()
+}
+
+func dial(t *testing.T, a *Agent, network string) net.Conn {
+	t.Helper()
+	c, err := net.Dial(network, a.Addresses()[network])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) {
+	a := startAgent(t)
+	dial(t, a, "udp").Write([]byte("a:1|c\nbroken\n\nb:x|c\nb:2|c|c:in-x"))
+	waitFor(t, func() string {
+		return missing(scrape(t, a), []string{"a_total 1", "b_total 2", "metricsd_malformed_total 2", "metricsd_warnings_total 1"})
+	})
+	shown := get(t, a, "/malformed")
+	for _, want := range []string{`"line": "broken"`, `"line": "b:x|c"`, `"offset": 2`, "no colon after the name", `inode \"x\"`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("/malformed lacks %s:\n%s", want, shown)
+		}
+	}
+}
+
+func TestTruncatedDatagrams(t *testing.T) {
+	c := testConfig(t)
+	c.Listen.PacketSize = 512
+	a, stop := runAgent(t, c)
+	defer stop()
+	dial(t, a, "udp").Write([]byte("a:1|c\nb:12345|c" + strings.Repeat(" ", 600)))
+	waitFor(t, func() string { return missing(scrape(t, a), []string{"a_total 1", "metricsd_truncated_total 1"}) })
+	if page := scrape(t, a); strings.Contains(page, "\nb_total") {
+		t.Error("half a line was taken")
+	}
+}
+
+func TestHostAndLimits(t *testing.T) {
+	c := testConfig(t)
+	c.Host = "me"
+	c.Limits.PerOrigin = 2
+	a, stop := runAgent(t, c)
+	defer stop()
+	conn := dial(t, a, "unixgram")
+	conn.Write([]byte("a:1|g\na:2|g|#host:you\na:3|g|#host:\na:4|g|#host:|c:other"))
+	waitFor(t, func() string {
+		return missing(scrape(t, a), []string{`a{host="me"} 1`, `a{host="you"} 2`, `a 4`, `metricsd_dropped_total{bound="per_origin"} 1`,
+			`metricsd_origin_contexts{origin="unixgram"} 2`, `metricsd_origin_contexts{origin="other"} 1`})
+	})
+	c.Limits.PerOrigin = 3
+	a.SetLimits(c.Limits)
+	conn.Write([]byte("b:1|g"))
+	waitFor(t, func() string { return missing(scrape(t, a), []string{`b{host="me"} 1`}) })
+}
+
+func TestFramesOfAStream(t *testing.T) {
+	a := startAgent(t)
+	conn := dial(t, a, "unix")
+	for _, lines := range []string{"a:1|c\na:2|c", "a:4|c"} {
+		conn.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(lines))), lines...))
+	}
+	waitFor(t, func() string { return missing(scrape(t, a), []string{"a_total 7", "metricsd_stream_connections 1"}) })
+	conn.Write([]byte{0xff, 0xff, 0xff, 0xff})
+	waitFor(t, func() string {
+		return missing(scrape(t, a), []string{"metricsd_frames_refused_total 1", "metricsd_stream_connections 0"})
+	})
+}
+
+func TestKernelDropsAreShown(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells")
+	}
+	page := scrape(t, startAgent(t))
+	if what := missing(page, []string{`metricsd_kernel_drops_total{socket="udp"} 0`}); what != "" {
+		t.Errorf("missing %s", what)
+	}
+	if !strings.Contains(page, "metricsd_socket_buffer_bytes{socket=\"udp\"} ") {
+		t.Error("the buffer's size is not shown")
+	}
+}
+
+// sum is a sink that adds counts up.
+type sum struct {
+	mu    sync.Mutex
+	total float64
+}
+
+func (s *sum) Send(points []aggregate.Point) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range points {
+		s.total += p.Value
+	}
+}
+
+// TestStopLosesNothing stops right after sending: what the sockets hold and what
+// the open bucket holds must come out.
+func TestStopLosesNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a socket cannot be emptied without waiting")
+	}
+	var got sum
+	a, stop := runAgent(t, testConfig(t), &got)
+	stream := dial(t, a, "unix")
+	waitFor(t, func() string { // a connection that nobody has accepted yet is lost
+		if a.stream.Connections() == 0 {
+			return "the connection"
+		}
+		return ""
+	})
+	datagrams := dial(t, a, "udp")
+	for range 1000 {
+		datagrams.Write([]byte("a:1|c"))
+		stream.Write([]byte("\x05\x00\x00\x00a:1|c"))
+	}
+	stop()
+	if got.total != 2000 {
+		t.Errorf("%v of 2000 came out", got.total)
+	}
+}
+
+func TestHealthAndProfiles(t *testing.T) {
+	a := startAgent(t)
+	answer, err := http.Get("http://" + a.Addresses()["http"] + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, _ := io.ReadAll(answer.Body); string(body) != "ok\n" {
+		t.Errorf("/healthz says %q", body)
+	}
+	if !strings.Contains(get(t, a, "/debug/pprof/"), "goroutine") {
+		t.Error("/debug/pprof/ shows no profiles")
+	}
+	a.ending.Store(true)
+	stopping := httptest.NewRecorder()
+	a.Handler().ServeHTTP(stopping, httptest.NewRequest("GET", "/healthz", nil))
+	if stopping.Code != http.StatusServiceUnavailable {
+		t.Errorf("a stopping agent says %d", stopping.Code)
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	a := startAgent(t)
+	c := testConfig(t)
+	c.HTTP = a.Addresses()["http"]
+	if _, err := New(c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), c.HTTP) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecentKeepsTheLast(t *testing.T) {
+	var r Recent[int]
+	for i := range 3 * maxRecent / 2 {
+		r.Add(i)
+	}
+	list := r.List()
+	if len(list) != maxRecent || list[0].Item != maxRecent/2 || list[maxRecent-1].Item != 3*maxRecent/2-1 {
+		t.Errorf("%d items from %d to %d", len(list), list[0].Item, list[len(list)-1].Item)
+	}
+}

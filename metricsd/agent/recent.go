@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"sync"
+	"time"
+)
+
+// maxRecent is how many items are kept to be shown.
+const maxRecent = 64
+
+// Recent keeps the last items for the operator.
+type Recent[T any] struct {
+	mu    sync.Mutex
+	items []Timed[T]
+	next  int
+}
+
+// Timed is an item and when it came.
+type Timed[T any] struct {
+	Time time.Time `json:"time"`
+	Item T         `json:"item"`
+}
+
+// Add keeps an item, in the place of the oldest if need be.
+func (r *Recent[T]) Add(item T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	timed := Timed[T]{time.Now().UTC(), item}
+	if len(r.items) < maxRecent {
+		r.items = append(r.items, timed)
+		return
+	}
+	r.items[r.next] = timed
+	r.next = (r.next + 1) % maxRecent
+}
+
+// List returns the items, the oldest first.
+func (r *Recent[T]) List() []Timed[T] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]Timed[T], 0, len(r.items))
+	list = append(list, r.items[r.next:]...)
+	return append(list, r.items[:r.next]...)
+}

@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"sync/atomic"
+
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/contextkey"
+	"github.com/beagle-go/beagle/metricsd/dogstatsd"
+)
+
+// Counters are what all workers count together.
+type Counters struct {
+	Datagrams, Bytes, Truncated    atomic.Uint64
+	Metrics, Events, Checks        atomic.Uint64
+	Malformed, Warnings, Frames    atomic.Uint64
+	FramesRefused, ConnectionsFull atomic.Uint64
+}
+
+// Intake is what workers share.
+type Intake struct {
+	Aggregator *aggregate.Aggregator
+	// Host is for metrics that do not name one.
+	Host     string
+	Counters Counters
+	// Malformed holds lines that were dropped, and parts of lines that were.
+	Malformed Recent[*dogstatsd.SyntaxError]
+	Events    Recent[dogstatsd.Event]
+	Checks    Recent[dogstatsd.Check]
+	seed      uint64
+}
+
+// NewIntake makes the shared part; seed is for the context keys.
+func NewIntake(a *aggregate.Aggregator, host string, seed uint64) *Intake {
+	return &Intake{Aggregator: a, Host: host, seed: seed}
+}
+
+// Worker reads datagrams. It is for one goroutine.
+type Worker struct {
+	*Intake
+	parser    *dogstatsd.Parser
+	generator *contextkey.Generator
+	metric    dogstatsd.Metric
+	sample    aggregate.Sample
+}
+
+// Worker makes a worker.
+func (in *Intake) Worker() *Worker {
+	return &Worker{Intake: in, parser: dogstatsd.NewParser(0), generator: contextkey.NewGenerator(in.seed)}
+}
+
+// Datagram takes one datagram, or one frame of a stream, that came from origin at
+// now, in Unix seconds.
+func (w *Worker) Datagram(datagram []byte, truncated bool, origin string, now int64) {
+	w.Counters.Datagrams.Add(1)
+	w.Counters.Bytes.Add(uint64(len(datagram)))
+	if truncated {
+		w.Counters.Truncated.Add(1)
+		datagram = datagram[:bytes.LastIndexByte(datagram, '\n')+1]
+	}
+	for line := range dogstatsd.Lines(datagram) {
+		w.line(line, origin, now)
+	}
+}
+
+func (w *Worker) line(line []byte, origin string, now int64) {
+	var err error
+	switch dogstatsd.KindOf(line) {
+	case dogstatsd.KindEvent:
+		err = w.event(line)
+	case dogstatsd.KindCheck:
+		err = w.check(line)
+	default:
+		err = w.metricLine(line, origin, now)
+	}
+	if err != nil {
+		w.Counters.Malformed.Add(1)
+		w.Malformed.Add(err.(*dogstatsd.SyntaxError))
+	}
+}
+
+func (w *Worker) metricLine(line []byte, origin string, now int64) error {
+	m := &w.metric
+	if err := w.parser.Metric(line, m); err != nil {
+		return err
+	}
+	w.Counters.Metrics.Add(1)
+	w.warn(m.Warnings)
+	host := w.Host
+	if m.Source.HostSet {
+		host = m.Source.Host
+	}
+	key, tags := w.generator.Key(m.Name, host, m.Tags)
+	w.sample = aggregate.Sample{
+		Key: key,
+		Context: aggregate.Context{
+			Name: m.Name, Host: host, Tags: tags, Type: m.Type,
+			Origin: cmp.Or(m.Source.ContainerID, m.Source.PodUID, m.Source.EntityID, origin),
+		},
+		Values: m.Values, SetValue: m.SetValue, Rate: m.Rate, Timestamp: m.Timestamp,
+	}
+	w.Aggregator.Add(&w.sample, now)
+	return nil
+}
+
+func (w *Worker) event(line []byte) error {
+	e, err := w.parser.Event(line)
+	if err != nil {
+		return err
+	}
+	w.Counters.Events.Add(1)
+	w.warn(e.Warnings)
+	w.Events.Add(e)
+	return nil
+}
+
+func (w *Worker) check(line []byte) error {
+	c, err := w.parser.Check(line)
+	if err != nil {
+		return err
+	}
+	w.Counters.Checks.Add(1)
+	w.warn(c.Warnings)
+	w.Checks.Add(c)
+	return nil
+}
+
+func (w *Worker) warn(warnings []*dogstatsd.SyntaxError) {
+	for _, warning := range warnings {
+		w.Counters.Warnings.Add(1)
+		w.Malformed.Add(warning)
+	}
+}

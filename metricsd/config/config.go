@@ -1,0 +1,100 @@
+// Package config is the agent's configuration: one struct, whose fields are the
+// manual, filled from a YAML file, the environment and flags, the later over the
+// earlier.
+//
+// The field `listen.udp` is the key udp under listen in the file, METRICSD_LISTEN_UDP
+// in the environment, and -listen.udp on the command line. What is not known is
+// refused in all three places: a misspelt limit must not be a limit that is not there.
+package config
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+)
+
+// Config is everything that one can set.
+type Config struct {
+	Host   string `yaml:"host" help:"host of metrics that do not name one; empty for none"`
+	HTTP   string `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
+	Listen Listen `yaml:"listen"`
+	Limits Limits `yaml:"limits"`
+	Log    Log    `yaml:"log"`
+}
+
+// Listen says where metrics come from.
+type Listen struct {
+	UDP               string `yaml:"udp" help:"UDP address; empty for none"`
+	Unixgram          string `yaml:"unixgram" help:"path of a Unix datagram socket; empty for none"`
+	Unix              string `yaml:"unix" help:"path of a Unix stream socket; empty for none"`
+	ReceiveBuffer     int    `yaml:"receive_buffer" help:"bytes to ask of the kernel for each datagram socket; 0 leaves its default"`
+	PacketSize        int    `yaml:"packet_size" help:"longest datagram or frame in bytes; longer ones are cut, longer frames refused"`
+	Batch             int    `yaml:"batch" help:"most datagrams that one system call receives"`
+	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; with more than 1, of two values of a gauge sent within a moment the earlier may win"`
+	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket"`
+}
+
+// Limits bounds memory. They can be changed without a restart: edit the file and
+// send SIGHUP.
+type Limits struct {
+	Contexts    int `yaml:"contexts" help:"most contexts; 0 for no bound"`
+	PerOrigin   int `yaml:"per_origin" help:"most contexts of one sender; 0 for no bound"`
+	Bytes       int `yaml:"bytes" help:"most bytes of all contexts, as estimated; 0 for no bound"`
+	Timestamped int `yaml:"timestamped" help:"most points with timestamps that wait for a flush, per processor; 0 for no bound"`
+	SetExact    int `yaml:"set_exact" help:"values of a set that are counted exactly, more are estimated; 0 for no bound"`
+	Expiry      int `yaml:"expiry" help:"flushes, one each 10 s, without a sample after which a context goes; 0 for never"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level string `yaml:"level" help:"debug, info, warn or error"`
+	JSON  bool   `yaml:"json" help:"write JSON instead of text"`
+}
+
+// Default listens on loopback only.
+func Default() Config {
+	limits := aggregate.DefaultLimits()
+	return Config{
+		HTTP: "127.0.0.1:9125",
+		Listen: Listen{
+			UDP: "127.0.0.1:8125", ReceiveBuffer: 8 << 20, PacketSize: 64 << 10,
+			Batch: 16, Workers: 1, StreamConnections: 256,
+		},
+		Limits: Limits(limits),
+		Log:    Log{Level: "info"},
+	}
+}
+
+// Check tells what cannot work.
+func (c *Config) Check() error {
+	l := &c.Listen
+	var errs []error
+	if l.UDP == "" && l.Unixgram == "" && l.Unix == "" {
+		errs = append(errs, errors.New("nothing to listen on; set listen.udp, listen.unixgram or listen.unix"))
+	}
+	for _, n := range []struct {
+		name            string
+		value, from, to int
+	}{
+		{"listen.receive_buffer", l.ReceiveBuffer, 0, 1 << 30},
+		{"listen.packet_size", l.PacketSize, 512, 1 << 20},
+		{"listen.batch", l.Batch, 1, 1024},
+		{"listen.workers", l.Workers, 1, 256},
+		{"listen.stream_connections", l.StreamConnections, 1, 1 << 16},
+		{"limits.contexts", c.Limits.Contexts, 0, 1 << 40},
+		{"limits.per_origin", c.Limits.PerOrigin, 0, 1 << 40},
+		{"limits.bytes", c.Limits.Bytes, 0, 1 << 50},
+		{"limits.timestamped", c.Limits.Timestamped, 0, 1 << 40},
+		{"limits.set_exact", c.Limits.SetExact, 0, 1 << 20},
+		{"limits.expiry", c.Limits.Expiry, 0, 1 << 20},
+	} {
+		if n.value < n.from || n.value > n.to {
+			errs = append(errs, fmt.Errorf("%s is %d; give a number from %d to %d", n.name, n.value, n.from, n.to))
+		}
+	}
+	if _, err := c.Log.level(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,165 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const environmentPrefix = "METRICSD_"
+
+// Loader reads a configuration, again when it is asked again.
+type Loader struct {
+	environ  []string
+	file     string
+	settings []setting
+}
+
+// setting is a flag as given.
+type setting struct{ path, value string }
+
+// NewLoader reads the flags; environ is as os.Environ gives it. Usage goes to w.
+func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error) {
+	l := &Loader{environ: environ}
+	set := flag.NewFlagSet("metricsd "+verb, flag.ContinueOnError)
+	set.SetOutput(w)
+	set.StringVar(&l.file, "config", "", "YAML `file` with the configuration")
+	defaults := Default()
+	for path, field := range leaves(reflect.ValueOf(&defaults).Elem(), "") {
+		usage := fmt.Sprintf("%s (default %v)", field.help, field.value)
+		note := func(value string) error {
+			l.settings = append(l.settings, setting{path, value})
+			return nil
+		}
+		if field.value.Kind() == reflect.Bool {
+			set.BoolFunc(path, usage, note)
+		} else {
+			set.Func(path, usage, note)
+		}
+	}
+	if err := set.Parse(args); err != nil {
+		return nil, err
+	}
+	if set.NArg() > 0 {
+		return nil, fmt.Errorf("argument %q is not understood; metricsd %s takes flags only", set.Arg(0), verb)
+	}
+	return l, nil
+}
+
+// Load reads the file and lays environment and flags over it.
+func (l *Loader) Load() (Config, error) {
+	c := Default()
+	if l.file != "" {
+		if err := readFile(l.file, &c); err != nil {
+			return Config{}, err
+		}
+	}
+	fields := make(map[string]leaf)
+	for path, field := range leaves(reflect.ValueOf(&c).Elem(), "") {
+		fields[path] = field
+	}
+	if err := l.readEnvironment(fields); err != nil {
+		return Config{}, err
+	}
+	for _, s := range l.settings {
+		if err := assign(fields[s.path].value, s.value); err != nil {
+			return Config{}, fmt.Errorf("flag -%s: %w", s.path, err)
+		}
+	}
+	return c, c.Check()
+}
+
+func readFile(name string, c *Config) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("configuration: %w; give -config an existing file", err)
+	}
+	defer f.Close()
+	d := yaml.NewDecoder(f)
+	d.KnownFields(true)
+	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("configuration %s: %w; metricsd agent -h lists the fields", name, err)
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("configuration %s: a second document; keep one", name)
+	}
+	return nil
+}
+
+func (l *Loader) readEnvironment(fields map[string]leaf) error {
+	paths := make(map[string]string, len(fields))
+	for path := range fields {
+		paths[variable(path)] = path
+	}
+	for _, pair := range slices.Sorted(slices.Values(l.environ)) {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, environmentPrefix) {
+			continue
+		}
+		path, known := paths[name]
+		if !known {
+			return fmt.Errorf("environment: %s is no setting; metricsd agent -h lists them, %s stands for -listen.udp", name, variable("listen.udp"))
+		}
+		if err := assign(fields[path].value, value); err != nil {
+			return fmt.Errorf("environment: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// variable is the environment's name for a field.
+func variable(path string) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+type leaf struct {
+	value reflect.Value
+	help  string
+}
+
+// leaves yields the fields of a struct of structs under their dotted names.
+func leaves(v reflect.Value, prefix string) func(yield func(string, leaf) bool) {
+	return func(yield func(string, leaf) bool) {
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			path := prefix + field.Tag.Get("yaml")
+			if v.Field(i).Kind() == reflect.Struct {
+				for p, l := range leaves(v.Field(i), path+".") {
+					if !yield(p, l) {
+						return
+					}
+				}
+			} else if !yield(path, leaf{v.Field(i), field.Tag.Get("help")}) {
+				return
+			}
+		}
+	}
+}
+
+func assign(v reflect.Value, text string) error {
+	switch v.Kind() {
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(b)
+	case reflect.Int:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(n)
+	default:
+		v.SetString(text)
+	}
+	return nil
+}

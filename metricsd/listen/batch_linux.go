@@ -1,0 +1,118 @@
+package listen
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// message is struct mmsghdr, which x/sys/unix does not have.
+type message struct {
+	header unix.Msghdr
+	length uint32
+}
+
+// systemBatch points into the batch's buffers; the kernel writes there.
+type systemBatch struct {
+	messages []message
+	vectors  []unix.Iovec
+}
+
+func (b *Batch) prepare() {
+	b.system.messages = make([]message, len(b.buffers))
+	b.system.vectors = make([]unix.Iovec, len(b.buffers))
+	for i, buffer := range b.buffers {
+		vector := &b.system.vectors[i]
+		vector.Base = &buffer[0]
+		vector.SetLen(len(buffer))
+		header := &b.system.messages[i].header
+		header.Iov = vector
+		header.SetIovlen(1)
+	}
+}
+
+// Receive waits for at least one datagram and returns how many there were.
+func (s *Socket) Receive(b *Batch) (n int, err error) {
+	var failed error
+	err = s.raw.Read(func(fd uintptr) (done bool) {
+		n, failed = recvmmsg(fd, b.system.messages)
+		return failed != unix.EAGAIN
+	})
+	if err == nil {
+		err = failed
+	}
+	b.note(n)
+	return n, err
+}
+
+// Queued takes what the kernel holds, without waiting; 0 when there is nothing.
+func (s *Socket) Queued(b *Batch) (n int, err error) {
+	var failed error
+	err = s.raw.Control(func(fd uintptr) { n, failed = recvmmsg(fd, b.system.messages) })
+	if err == nil && failed != unix.EAGAIN {
+		err = failed
+	}
+	b.note(n)
+	return n, err
+}
+
+// note copies the kernel's notes on n datagrams.
+func (b *Batch) note(n int) {
+	for i := range n {
+		b.sizes[i] = int(b.system.messages[i].length)
+		b.truncated[i] = b.system.messages[i].header.Flags&unix.MSG_TRUNC != 0
+	}
+}
+
+func recvmmsg(fd uintptr, messages []message) (int, error) {
+	for {
+		n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&messages[0])),
+			uintptr(len(messages)), unix.MSG_DONTWAIT, 0, 0)
+		runtime.KeepAlive(messages)
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EINTR:
+			continue
+		}
+		return 0, errno
+	}
+}
+
+// setBuffer asks with the privilege that passes over net.core.rmem_max first;
+// without it the kernel gives at most that.
+func (s *Socket) setBuffer(conn packetConn, size int) error {
+	var forced error
+	err := s.raw.Control(func(fd uintptr) {
+		forced = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, size)
+	})
+	if err == nil && forced != nil {
+		err = conn.SetReadBuffer(size)
+	}
+	return err
+}
+
+// The places of the figures in SO_MEMINFO, from linux/sock_diag.h.
+const (
+	memRmemAlloc = 0
+	memRcvbuf    = 1
+	memDrops     = 8
+	memVars      = 9
+)
+
+// Status asks the kernel. Its counter of drops has 32 bits and wraps.
+func (s *Socket) Status() (Status, error) {
+	var vars [memVars]uint32
+	size := uint32(unsafe.Sizeof(vars))
+	var errno syscall.Errno
+	err := s.raw.Control(func(fd uintptr) {
+		_, _, errno = unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_MEMINFO,
+			uintptr(unsafe.Pointer(&vars)), uintptr(unsafe.Pointer(&size)), 0)
+	})
+	if err == nil && errno != 0 {
+		err = errno
+	}
+	return Status{Drops: uint64(vars[memDrops]), Queued: uint64(vars[memRmemAlloc]), Buffer: uint64(vars[memRcvbuf])}, err
+}

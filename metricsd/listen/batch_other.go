@@ -1,0 +1,27 @@
+//go:build !linux
+
+package listen
+
+import "errors"
+
+type systemBatch struct{}
+
+func (b *Batch) prepare() {}
+
+// Receive waits for one datagram.
+func (s *Socket) Receive(b *Batch) (n int, err error) {
+	b.sizes[0], _, err = s.conn.ReadFrom(b.buffers[0])
+	b.truncated[0] = b.sizes[0] == len(b.buffers[0])
+	if err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// Queued cannot look without waiting here: what the kernel holds is lost.
+func (s *Socket) Queued(*Batch) (int, error) { return 0, nil }
+
+func (s *Socket) setBuffer(conn packetConn, size int) error { return conn.SetReadBuffer(size) }
+
+// Status is known on Linux only.
+func (s *Socket) Status() (Status, error) { return Status{}, errors.ErrUnsupported }

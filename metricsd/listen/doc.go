@@ -1,0 +1,12 @@
+// Package listen receives datagrams over UDP and Unix sockets and frames over
+// Unix stream sockets.
+//
+// There is no queue between the socket and who handles a datagram: a goroutine
+// receives a batch, handles it, and receives the next. So the kernel's receive
+// buffer is the only queue, its size is the only knob, and what does not fit is
+// counted by the kernel. [Socket.Status] shows that count, and how full the buffer
+// is. A Unix socket has no drops: its senders wait.
+//
+// On Linux a batch is one system call (recvmmsg); elsewhere a batch is one
+// datagram and kernel drops are not known.
+package listen

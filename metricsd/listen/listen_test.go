@@ -1,0 +1,237 @@
+package listen
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func send(t *testing.T, network, address string, datagrams ...string) {
+	t.Helper()
+	c, err := net.Dial(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, d := range datagrams {
+		if _, err := c.Write([]byte(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDatagrams(t *testing.T) {
+	for network, address := range map[string]string{"udp": "127.0.0.1:0", "unixgram": filepath.Join(t.TempDir(), "s")} {
+		s, err := Open(network, address, Options{ReceiveBuffer: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, network, s.Address(), "one", "", "three", strings.Repeat("x", 70))
+		batch, got, cut := NewBatch(4, 64), "", 0
+		for count := 0; count < 4; {
+			n, err := s.Receive(batch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				d, truncated := batch.Datagram(i)
+				got += string(d) + ";"
+				if truncated {
+					cut++
+				}
+			}
+			count += n
+		}
+		if want := "one;;three;" + strings.Repeat("x", 64) + ";"; got != want || cut != 1 {
+			t.Errorf("%s: got %q, %d cut; want %q, 1 cut", network, got, cut, want)
+		}
+		testStop(t, s, batch)
+		s.Close()
+		if _, err := s.Receive(batch); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%s: after Close: %v", network, err)
+		}
+	}
+}
+
+// After Stop nothing that the kernel holds is lost.
+func testStop(t *testing.T, s *Socket, batch *Batch) {
+	t.Helper()
+	send(t, s.Network(), s.Address(), "last", "words")
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Receive(batch); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after Stop: %v", err)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	if n, err := s.Queued(batch); n != 2 || err != nil {
+		t.Errorf("queued %d, %v; want 2", n, err)
+	}
+	if n, err := s.Queued(batch); n != 0 || err != nil {
+		t.Errorf("queued %d, %v; want 0", n, err)
+	}
+}
+
+func TestKernelDropsAreCounted(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells")
+	}
+	s, err := Open("udp", "127.0.0.1:0", Options{ReceiveBuffer: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := net.Dial("udp", s.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 200 {
+		c.Write([]byte(strings.Repeat("x", 1000)))
+	}
+	status, err := s.Status()
+	if err != nil || status.Drops == 0 || status.Queued == 0 || status.Buffer < 4096 {
+		t.Errorf("got %+v, %v", status, err)
+	}
+}
+
+func TestPathsInTheWay(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s")
+	stale, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open("unixgram", path, Options{}); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("a socket in use: %v", err)
+	}
+	stale.Close() // a closed unixgram socket stays in the directory
+	s, err := Open("unixgram", path, Options{})
+	if err != nil {
+		t.Errorf("a socket left behind: %v", err)
+	} else {
+		s.Close()
+	}
+	file := filepath.Join(dir, "file")
+	os.WriteFile(file, []byte("keep"), 0o600)
+	if _, err := Open("unixgram", file, Options{}); err == nil || !strings.Contains(err.Error(), "no socket") {
+		t.Errorf("a file: %v", err)
+	}
+	if kept, _ := os.ReadFile(file); string(kept) != "keep" {
+		t.Error("the file is gone")
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	s, err := Open("udp", "127.0.0.1:0", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := Open("udp", s.Address(), Options{}); err == nil || !strings.Contains(err.Error(), s.Address()) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// recorder keeps what a stream's handlers are given.
+type recorder struct {
+	mu     sync.Mutex
+	frames []string
+	errs   []string
+}
+
+func (r *recorder) open() func([]byte) {
+	return func(b []byte) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.frames = append(r.frames, string(b))
+	}
+}
+
+func (r *recorder) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err.Error())
+}
+
+func (r *recorder) counts() (frames, errs int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.frames), len(r.errs)
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for range 500 {
+		if done() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("waited in vain for %s", what)
+}
+
+func frame(s string) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(s))), s...)
+}
+
+func TestStream(t *testing.T) {
+	s, err := OpenStream(filepath.Join(t.TempDir(), "s"), 64, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recorder
+	served := make(chan error)
+	go func() { served <- s.Serve(r.open, r.failed) }()
+	c, err := net.Dial("unix", s.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A frame may come in pieces, and several in one piece.
+	both := append(frame("first"), frame("second")...)
+	c.Write(both[:6])
+	time.Sleep(10 * time.Millisecond)
+	c.Write(both[6:])
+	waitFor(t, "two frames", func() bool { n, _ := r.counts(); return n == 2 })
+	c.Write(frame(strings.Repeat("x", 65)))
+	waitFor(t, "the error", func() bool { _, n := r.counts(); return n == 1 })
+	waitFor(t, "the connection's end", func() bool { return s.Connections() == 0 })
+
+	half, _ := net.Dial("unix", s.Address())
+	half.Write(frame("not all")[:7])
+	half.Close()
+	waitFor(t, "the half frame", func() bool { _, n := r.counts(); return n == 2 })
+	testTooMany(t, s, &r)
+	s.Close()
+	if err := <-served; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Serve ended with %v", err)
+	}
+	if got := fmt.Sprint(r.frames); got != "[first second]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func testTooMany(t *testing.T, s *Stream, r *recorder) {
+	t.Helper()
+	for range 3 {
+		c, err := net.Dial("unix", s.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+	}
+	waitFor(t, "the refusal", func() bool { _, n := r.counts(); return n == 3 })
+	if s.Connections() != 2 {
+		t.Errorf("%d connections, want 2", s.Connections())
+	}
+}

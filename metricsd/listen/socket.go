@@ -1,0 +1,129 @@
+package listen
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Options are for a datagram socket.
+type Options struct {
+	// ReceiveBuffer is the size to ask the kernel for; 0 leaves the default.
+	ReceiveBuffer int
+}
+
+// Socket is a datagram socket.
+type Socket struct {
+	network, address string
+	conn             net.PacketConn
+	raw              syscall.RawConn
+}
+
+// packetConn is what *net.UDPConn and *net.UnixConn have in common.
+type packetConn interface {
+	net.PacketConn
+	syscall.Conn
+	SetReadBuffer(bytes int) error
+}
+
+// Open opens a socket; network is "udp" or "unixgram". A Unix socket that a
+// process left behind is replaced, one that is in use is not.
+func Open(network, address string, o Options) (*Socket, error) {
+	if network == "unixgram" {
+		if err := clearPath(network, address); err != nil {
+			return nil, err
+		}
+	}
+	c, err := net.ListenPacket(network, address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s %s: %w; choose another address or stop who uses it", network, address, err)
+	}
+	conn := c.(packetConn)
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	s := &Socket{network: network, address: c.LocalAddr().String(), conn: c, raw: raw}
+	if o.ReceiveBuffer > 0 {
+		if err := s.setBuffer(conn, o.ReceiveBuffer); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	if network == "unixgram" {
+		err = writable(address)
+	}
+	return s, err
+}
+
+// clearPath removes a socket that nobody listens on. Anything else at the path
+// is left alone.
+func clearPath(network, path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("listen on %s %s: a file that is no socket is in the way; choose another path", network, path)
+	}
+	if c, err := net.Dial(network, path); err == nil {
+		c.Close()
+		return fmt.Errorf("listen on %s %s: another process listens there; stop it or choose another path", network, path)
+	}
+	return os.Remove(path)
+}
+
+// writable lets every user of the machine send, as DogStatsD clients expect; the
+// directory's mode decides who gets that far.
+func writable(path string) error { return os.Chmod(path, 0o722) }
+
+// Network is "udp" or "unixgram".
+func (s *Socket) Network() string { return s.network }
+
+// Address is where the socket listens, with the port that was chosen for port 0.
+func (s *Socket) Address() string { return s.address }
+
+// Stop makes Receive return os.ErrDeadlineExceeded, now and from now on. What the
+// kernel holds is then for Queued.
+func (s *Socket) Stop() error { return s.conn.SetReadDeadline(time.Now()) }
+
+// Close closes the socket; Receive returns net.ErrClosed.
+func (s *Socket) Close() error { return s.conn.Close() }
+
+// Status is what the kernel says about a socket.
+type Status struct {
+	// Drops are the datagrams lost for want of room since the socket was opened.
+	Drops uint64
+	// Queued and Buffer are in the kernel's bytes, which count its own overhead.
+	Queued, Buffer uint64
+}
+
+// Batch is the memory for one batch of datagrams.
+type Batch struct {
+	buffers   [][]byte
+	sizes     []int
+	truncated []bool
+	system    systemBatch
+}
+
+// NewBatch makes room for count datagrams of at most size bytes.
+func NewBatch(count, size int) *Batch {
+	b := &Batch{sizes: make([]int, count), truncated: make([]bool, count)}
+	for range count {
+		b.buffers = append(b.buffers, make([]byte, size))
+	}
+	b.prepare()
+	return b
+}
+
+// Datagram returns the i-th datagram of the last batch, and whether its end was
+// cut off for want of room. It holds until the next Receive.
+func (b *Batch) Datagram(i int) (datagram []byte, truncated bool) {
+	return b.buffers[i][:b.sizes[i]], b.truncated[i]
+}

@@ -1,0 +1,144 @@
+package listen
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// Stream accepts connections on a Unix stream socket. Each carries frames: a
+// length of 4 bytes, little end first, then that many bytes, which are like one
+// datagram.
+type Stream struct {
+	listener *net.UnixListener
+	maxFrame int
+	maxConns int
+
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{}
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// OpenStream opens the socket. Frames of more than maxFrame bytes end their
+// connection, and more than maxConns connections are turned away.
+func OpenStream(path string, maxFrame, maxConns int) (*Stream, error) {
+	if err := clearPath("unix", path); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on unix %s: %w; choose another path", path, err)
+	}
+	s := &Stream{listener: l.(*net.UnixListener), maxFrame: maxFrame, maxConns: maxConns, conns: make(map[net.Conn]struct{})}
+	return s, writable(path)
+}
+
+// Address is the socket's path.
+func (s *Stream) Address() string { return s.listener.Addr().String() }
+
+// FrameError is a frame that broke the protocol; its connection is closed.
+type FrameError struct {
+	Length int
+	Max    int
+	Err    error
+}
+
+// Error names the frame and the limit.
+func (e *FrameError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("frame of %d bytes: %v; the client must send a frame whole", e.Length, e.Err)
+	}
+	return fmt.Sprintf("frame of %d bytes, at most %d are taken; let the client send smaller payloads", e.Length, e.Max)
+}
+
+// ErrTooManyConnections tells that a connection was turned away.
+var ErrTooManyConnections = errors.New("too many connections; raise listen.stream_connections or close idle clients")
+
+// Serve accepts until Close. For each connection it calls open on a goroutine of
+// its own, then the handler that open gave for every frame; failed hears of
+// frames that broke the protocol and of connections turned away.
+func (s *Stream) Serve(open func() (frame func([]byte)), failed func(error)) error {
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			s.wg.Wait()
+			return err
+		}
+		if !s.enter(conn) {
+			failed(ErrTooManyConnections)
+			conn.Close()
+			continue
+		}
+		s.wg.Go(func() {
+			defer s.leave(conn)
+			if err := s.frames(conn, open()); err != nil {
+				failed(err)
+			}
+		})
+	}
+}
+
+func (s *Stream) enter(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.conns) >= s.maxConns {
+		return false
+	}
+	s.conns[conn] = struct{}{}
+	return true
+}
+
+func (s *Stream) leave(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, conn)
+	conn.Close()
+}
+
+// frames reads frames until the connection ends. Its end between frames, and
+// Close on this side, are no errors.
+func (s *Stream) frames(conn net.Conn, handle func([]byte)) error {
+	buffer := make([]byte, s.maxFrame)
+	var header [4]byte
+	for {
+		if _, err := io.ReadFull(conn, header[:]); err != nil {
+			return nil
+		}
+		n := binary.LittleEndian.Uint32(header[:])
+		if int64(n) > int64(s.maxFrame) {
+			return &FrameError{Length: int(n), Max: s.maxFrame}
+		}
+		if _, err := io.ReadFull(conn, buffer[:n]); err != nil {
+			return &FrameError{Length: int(n), Max: s.maxFrame, Err: err}
+		}
+		handle(buffer[:n])
+	}
+}
+
+// Connections returns how many connections are open.
+func (s *Stream) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// grace is how long connections may still deliver what was sent before Close.
+const grace = 100 * time.Millisecond
+
+// Close stops accepting, and lets the connections deliver for a moment what has
+// been sent already. Serve returns when their handlers are done.
+func (s *Stream) Close() error {
+	err := s.listener.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for conn := range s.conns {
+		conn.SetReadDeadline(time.Now().Add(grace))
+	}
+	return err
+}

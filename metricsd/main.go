@@ -1,0 +1,69 @@
+// Metricsd receives DogStatsD metrics, aggregates them and hands them on.
+//
+//	metricsd agent   receive, aggregate, show to Prometheus
+//	metricsd parse   say what a datagram means, or where it is wrong
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// command is one verb.
+type command struct {
+	name, summary string
+	run           func(args []string, streams streams) error
+}
+
+// streams are a command's connection to the world.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string
+}
+
+var commands = []command{
+	{"agent", "receive DogStatsD over UDP and Unix sockets, aggregate, show the result to Prometheus", runAgent},
+	{"parse", "read datagrams, write one JSON object a message, or the error and its place", runParse},
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr, os.Environ()}))
+}
+
+// run returns the exit code: 0, 1 for what failed, 2 for what was not understood.
+func run(args []string, s streams) int {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
+		usage(s.err)
+		return 2
+	}
+	for _, c := range commands {
+		if c.name == args[0] {
+			return report(c.run(args[1:], s), s.err)
+		}
+	}
+	fmt.Fprintf(s.err, "metricsd: %q is no command\n\n", args[0])
+	usage(s.err)
+	return 2
+}
+
+func report(err error, w io.Writer) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, flag.ErrHelp):
+		return 2
+	}
+	fmt.Fprintln(w, "metricsd:", err)
+	return 1
+}
+
+func usage(w io.Writer) {
+	fmt.Fprintln(w, "usage: metricsd <command> [flags]; metricsd <command> -h lists the flags")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-6s %s\n", c.name, c.summary)
+	}
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// metricsd runs a command line and returns what it wrote.
+func metricsd(stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(args, streams{strings.NewReader(stdin), &out, &err, nil})
+	return code, out.String(), err.String()
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"help"}, {"fly"}} {
+		code, out, err := metricsd("", args...)
+		if code != 2 || out != "" || !strings.Contains(err, "agent") || !strings.Contains(err, "parse") {
+			t.Errorf("%v: %d %q %q", args, code, out, err)
+		}
+	}
+	if code, _, err := metricsd("", "agent", "-listen.upd=x"); code != 1 || !strings.Contains(err, "listen.upd") {
+		t.Errorf("%d %q", code, err)
+	}
+	if code, _, err := metricsd("", "parse", "-h"); code != 2 || !strings.Contains(err, "packets") {
+		t.Errorf("%d %q", code, err)
+	}
+}
+
+func TestParse(t *testing.T) {
+	code, out, err := metricsd("a:1|c|#<b>\nx:1\r\n\n_e{1,1}:a|b\n_sc|db|2\n", "parse")
+	want := `{"line":1,"metric":{"name":"a","type":"count","values":[1],"rate":1,"tags":["<b>"]}}
+{"line":2,"error":{"line":"x:1","offset":3,"problem":"no type","remedy":"add |c, |g, |s, |ms, |h or |d"}}
+{"line":4,"event":{"title":"a","text":"b","priority":"normal","alert_type":"info"}}
+{"line":5,"check":{"name":"db","status":2}}
+`
+	if code != 0 || out != want || err != "" {
+		t.Errorf("%d %s %s\nwant %s", code, out, err, want)
+	}
+}
+
+func TestParsePackets(t *testing.T) {
+	var in []byte
+	for _, packet := range []string{"a:1|c\nb:2|g", "", "_sc|db|0"} {
+		in = append(binary.LittleEndian.AppendUint32(in, uint32(len(packet))), packet...)
+	}
+	name := filepath.Join(t.TempDir(), "packets")
+	if err := os.WriteFile(name, in, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ := metricsd("", "parse", "--packets", name)
+	want := `{"packet":1,"line":1,"metric":{"name":"a","type":"count","values":[1],"rate":1}}
+{"packet":1,"line":2,"metric":{"name":"b","type":"gauge","values":[2],"rate":1}}
+{"packet":3,"line":1,"check":{"name":"db","status":0}}
+`
+	if code != 0 || out != want {
+		t.Errorf("%d %s\nwant %s", code, out, want)
+	}
+	for what, in := range map[string]string{
+		"ends within":       string(in[:8]),
+		"length takes":      string(in[:2]),
+		"is the input in p": "a:1|c\n",
+	} {
+		if code, _, err := metricsd(in, "parse", "--packets"); code != 1 || !strings.Contains(err, what) {
+			t.Errorf("%q: %d %s, want %q", in, code, err, what)
+		}
+	}
+}
+
+func TestParseRefusesEndlessLines(t *testing.T) {
+	code, _, err := metricsd(strings.Repeat("x", maxPacket+1), "parse")
+	if code != 1 || !strings.Contains(err, "line 1 is longer") {
+		t.Errorf("%d %s", code, err)
+	}
+}
+
+// TestAgentRunsReloadsAndStops drives the command as an operator does: start,
+// send, look, change a limit, stop.
+func TestAgentRunsReloadsAndStops(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "metricsd.yaml")
+	write := func(contexts int) {
+		os.WriteFile(file, fmt.Appendf(nil, "limits:\n  contexts: %d\n", contexts), 0o600)
+	}
+	write(1)
+	udp, web := freePort(t, "udp"), freePort(t, "tcp")
+	done := make(chan string)
+	go func() {
+		code, _, err := metricsd("", "agent", "-config", file, "-listen.udp", udp, "-http", web)
+		done <- fmt.Sprint(code, " ", err)
+	}()
+	await(t, web, "metricsd_contexts 0")
+	conn, err := net.Dial("udp", udp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.Write([]byte("a:1|c\nb:1|c"))
+	await(t, web, "a_total 1", `metricsd_dropped_total{bound="contexts"} 1`)
+	write(2)
+	syscall.Kill(os.Getpid(), syscall.SIGHUP)
+	for range 100 { // until the new limit holds
+		conn.Write([]byte("b:1|c"))
+		if strings.Contains(page(web), "\nb_total ") {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	await(t, web, "metricsd_contexts 2")
+	syscall.Kill(os.Getpid(), syscall.SIGTERM)
+	if out := <-done; !strings.HasPrefix(out, "0 ") || !strings.Contains(out, "msg=stopped") {
+		t.Errorf("the agent ended with %s", out)
+	}
+}
+
+func freePort(t *testing.T, network string) string {
+	t.Helper()
+	if network == "udp" {
+		c, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.LocalAddr().String()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func page(web string) string {
+	answer, err := http.Get("http://" + web + "/metrics")
+	if err != nil {
+		return err.Error()
+	}
+	defer answer.Body.Close()
+	body, _ := io.ReadAll(answer.Body)
+	return "\n" + string(body)
+}
+
+func await(t *testing.T, web string, lines ...string) {
+	t.Helper()
+	last := ""
+	for range 250 {
+		last = page(web)
+		found := 0
+		for _, line := range lines {
+			if strings.Contains(last, "\n"+line+"\n") {
+				found++
+			}
+		}
+		if found == len(lines) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("waited in vain for %q in\n%s", lines, last)
+}
