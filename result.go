@@ -19,7 +19,8 @@ type Result struct {
 	Baseline       Resources      `json:"baseline"` // of the original
 	BaselineStatic StaticFacts    `json:"baseline_static"`
 	Measurement    *Measurement   `json:"measurement,omitempty"`
-	Patch          string         `json:"patch"` // unified diff; empty without an improvement
+	Profile        []LineShare    `json:"profile,omitempty"` // where the original spends its time, the dearest lines first
+	Patch          string         `json:"patch"`             // unified diff; empty without an improvement
 	Files          []PatchFile    `json:"files,omitempty"`
 	Candidates     int            `json:"candidates"` // evaluated; duplicates cost nothing and do not count
 	Statuses       map[Status]int `json:"statuses"`
@@ -35,6 +36,14 @@ type Result struct {
 	Split          Split          `json:"split"`
 	Machine        Machine        `json:"machine"`
 	Replay         string         `json:"replay"` // the command that makes this result again
+}
+
+// A LineShare is a line of the original with its share of the original's time,
+// by a CPU profile over the training inputs.
+type LineShare struct {
+	Line  int     `json:"line"` // in the original as a candidate file
+	Share float64 `json:"share"`
+	Text  string  `json:"text"`
 }
 
 // A TargetRef names a target.

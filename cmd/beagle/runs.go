@@ -77,6 +77,7 @@ func runRuns(_ context.Context, c *command, args []string, std stdio) (int, erro
 	if err != nil {
 		return exitNo, err
 	}
+	markKilled(s, runs)
 	if *asJSON {
 		return exitOK, printJSON(std.out, runs)
 	}
@@ -90,6 +91,21 @@ func runRuns(_ context.Context, c *command, args []string, std stdio) (int, erro
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.State, r.Created.Local().Format(time.DateTime), r.Spec, r.Note)
 	}
 	return exitOK, t.Flush()
+}
+
+// markKilled tells runs whose process is gone from those that go on: who works
+// holds the store's lock.
+func markKilled(s *store.Store, runs []store.Run) {
+	lock, err := s.Lock("beagle runs")
+	if err != nil {
+		return // somebody works
+	}
+	defer lock.Unlock()
+	for i := range runs {
+		if runs[i].State == store.Running {
+			runs[i].State, runs[i].Note = store.Stopped, "its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
+		}
+	}
 }
 
 func runShow(_ context.Context, c *command, args []string, std stdio) (int, error) {

@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -132,7 +131,10 @@ func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) ([]
 	if err := b.judge(ctx); err != nil {
 		return nil, err
 	}
-	return b.out, b.keep()
+	if err := b.keep(); err != nil {
+		return nil, err
+	}
+	return b.out, x.learn(b.out)
 }
 
 // A batch is a group of candidates under evaluation.
@@ -353,18 +355,31 @@ func (b *batch) keep() error {
 	return nil
 }
 
-// counterexamples returns the inputs on which candidates of the run failed, so
-// that later ones are tried on them first.
-func (x *session) counterexamples(out []Evaluated) []beagle.Record {
-	found := map[string]beagle.Record{}
+// learn takes the inputs on which candidates failed into the run's corpus, as
+// inputs for verification only, so that later candidates are tried on them
+// first.
+func (x *session) learn(out []Evaluated) error {
+	known := map[string]bool{}
+	for _, r := range x.corpus.Generated {
+		known[string(r.Args)] = true
+	}
+	before := len(x.corpus.Generated)
 	for _, o := range out {
-		if ce := o.Verdict.Counterexample; ce != nil && len(ce.Args) > 0 {
-			found[string(ce.Args)] = beagle.Record{Args: ce.Args, Weight: 1, Source: "counterexample"}
+		if ce := o.Verdict.Counterexample; ce != nil && len(ce.Args) > 0 && !known[string(ce.Args)] {
+			known[string(ce.Args)] = true
+			x.corpus.Generated = append(x.corpus.Generated, beagle.Record{Args: ce.Args, Weight: 1, Source: counterexample})
 		}
 	}
-	var list []beagle.Record
-	for _, k := range slices.Sorted(maps.Keys(found)) {
-		list = append(list, found[k])
+	if len(x.corpus.Generated) == before {
+		return nil
 	}
-	return list
+	return x.store.Save(x.run, "counterexamples", fromRun(x.corpus))
+}
+
+// counterexample is the source of such records.
+const counterexample = "counterexample"
+
+// fromRun are the records that the run itself found.
+func fromRun(c *beagle.Corpus) []beagle.Record {
+	return slices.DeleteFunc(slices.Clone(c.Generated), func(r beagle.Record) bool { return r.Source != counterexample })
 }

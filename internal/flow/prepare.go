@@ -102,6 +102,11 @@ func (x *session) restore() error {
 	if err := x.store.GetJSON(x.ready.CorpusBlob, x.corpus); err != nil {
 		return err
 	}
+	var found []beagle.Record
+	if _, err := x.store.Load(x.run, "counterexamples", &found); err != nil {
+		return err
+	}
+	x.corpus.Generated = append(x.corpus.Generated, found...)
 	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
 	return nil
 }

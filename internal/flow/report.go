@@ -1,9 +1,12 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 )
@@ -19,7 +22,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		Best:           beagle.Version{ID: x.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: x.root.Source, Static: x.ready.Root.Static},
 		BaselineStatic: x.ready.Root.Static,
 		Statuses:       log.Statuses(), Corpus: x.summary(), Findings: x.ready.Findings, Warnings: x.box.Missing(),
-		Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
+		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
 		Rejected: j.Rejected,
 	}
 	if m := j.Measurement; m != nil {
@@ -92,4 +95,18 @@ func verification(x *session, v *beagle.Verdict) beagle.Verification {
 	}
 	out.NotDone = append(out.NotDone, v.Warnings...)
 	return out
+}
+
+// hotLines are the lines of the original that cost most.
+func (x *session) hotLines() []beagle.LineShare {
+	const most, least = 6, 0.02
+	text := strings.Split(x.root.Source, "\n")
+	var out []beagle.LineShare
+	for line, share := range x.ready.Profile {
+		if share >= least && line >= 1 && line <= len(text) {
+			out = append(out, beagle.LineShare{Line: line, Share: share, Text: strings.TrimSpace(text[line-1])})
+		}
+	}
+	slices.SortFunc(out, func(a, b beagle.LineShare) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Line-b.Line) })
+	return out[:min(len(out), most)]
 }

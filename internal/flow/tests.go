@@ -59,7 +59,7 @@ func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 func telling(c *beagle.Corpus) []beagle.Record {
 	var out []beagle.Record
 	for _, r := range slices.Concat(c.Train, c.Generated) {
-		if r.Source == "counterexample" && len(out) < testCalls/2 {
+		if r.Source == counterexample && len(out) < testCalls/2 {
 			out = append(out, r)
 		}
 	}

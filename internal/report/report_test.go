@@ -25,6 +25,7 @@ func sample() *beagle.Result {
 		Best:        beagle.Version{ID: "feedfacefeedface", Ratio: ratio, Nanos: 20, Steps: steps},
 		Baseline:    beagle.Resources{Nanos: 50},
 		Measurement: &beagle.Measurement{Train: ratio, Holdout: &ratio, Corrected: ratio, Tried: 3, Layouts: []beagle.Layout{{Seed: 1, Ratio: ratio}}, Faster: true},
+		Profile:     []beagle.LineShare{{Line: 12, Share: 0.61, Text: "if a < b && ok(s[i]) {"}, {Line: 11, Share: 0.2, Text: "for i := range s {"}},
 		Patch:       "--- a/tags.go\n+++ b/tags.go\n@@ -1 +1 @@\n-if a < b && \"<script>\" == s {\n+if ok[b] {\n",
 		Candidates:  3, Statuses: map[beagle.Status]int{beagle.Equal: 2, beagle.Wrong: 1},
 		Verification: beagle.Verification{Checks: []beagle.CheckResult{{Name: "replay", Passed: true, Cases: 8192, Millis: 12}}, Cases: 8192, NotDone: []string{"inputs longer than 300 bytes"}},

@@ -112,7 +112,7 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 		train = c.Generated
 	}
 	for name, list := range map[string][]beagle.Record{
-		"train": train, "quick": spread(train, quickRecords), "holdout": c.Holdout, "generated": c.Generated,
+		"train": train, "quick": append(counterexamples(c), spread(train, quickRecords)...), "holdout": c.Holdout, "generated": c.Generated,
 	} {
 		if err := l.write(filepath.Join(dir, name), name, list); err != nil {
 			return nil, err
@@ -139,19 +139,26 @@ func (l *learned) write(path, name string, list []beagle.Record) error {
 	return rt.WriteRecords(path, records)
 }
 
-// spread picks n records evenly. What was once a counterexample is always among them.
+// counterexamples are the inputs on which earlier candidates failed: what broke
+// one is likely to break the next.
+func counterexamples(c *beagle.Corpus) []beagle.Record {
+	var out []beagle.Record
+	for _, r := range c.Generated {
+		if r.Source == "counterexample" && len(out) < quickRecords/2 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// spread picks n records evenly.
 func spread(list []beagle.Record, n int) []beagle.Record {
 	if len(list) <= n {
 		return list
 	}
-	var out []beagle.Record
-	for _, r := range list {
-		if r.Source == "counterexample" && len(out) < n/2 {
-			out = append(out, r)
-		}
-	}
-	for rest, i := n-len(out), 0; i < rest; i++ {
-		out = append(out, list[i*len(list)/rest])
+	out := make([]beagle.Record, n)
+	for i := range out {
+		out[i] = list[i*len(list)/n]
 	}
 	return out
 }
