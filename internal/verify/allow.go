@@ -30,6 +30,7 @@ var impure = set(`
 
 // pureOnly are single functions of packages that are not pure as a whole.
 var pureOnly = set(`
+	net.JoinHostPort net.SplitHostPort reflect.TypeFor
 	path/filepath.Base path/filepath.Clean path/filepath.Dir path/filepath.Ext
 	path/filepath.FromSlash path/filepath.IsAbs path/filepath.IsLocal
 	path/filepath.Join path/filepath.Match path/filepath.Rel path/filepath.Split

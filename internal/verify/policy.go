@@ -85,12 +85,13 @@ func inspect(c *code) []Violation {
 }
 
 // directives refuses comments that steer the compiler, the linker or line
-// numbers. go:noinline is harmless: it can only make a candidate slower.
+// numbers. go:noinline is harmless: it can only make a candidate slower; so is
+// go:fix, which only the go fix command reads.
 func directives(c *code, report func(ast.Node, string, string, string)) {
 	for _, group := range c.file.Comments {
 		for _, com := range group.List {
 			text := strings.TrimSpace(com.Text)
-			if !isDirective(text) || text == "//go:noinline" {
+			if !isDirective(text) || text == "//go:noinline" || text == "//go:fix inline" {
 				continue
 			}
 			report(com, "directive "+text, "directive "+text,

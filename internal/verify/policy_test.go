@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,11 @@ func read(t testing.TB, src string) *code {
 	return c
 }
 
+// unjudged are rewrites of go fix whose results the policy refuses, rightly:
+// tests are never candidates, and a candidate may not start goroutines in a new
+// way.
+var unjudged = []string{"fix-testingcontext.txtar", "fix-waitgroupgo.txtar"}
+
 // TestRulesPass: what the rewrites of this repository make keeps to the policy.
 func TestRulesPass(t *testing.T) {
 	files, _ := filepath.Glob("../../mutate/rules/testdata/*.txtar")
@@ -48,6 +54,9 @@ func TestRulesPass(t *testing.T) {
 		t.Fatal("no golden archives of the rules")
 	}
 	for _, file := range files {
+		if slices.Contains(unjudged, filepath.Base(file)) {
+			continue
+		}
 		ar, err := txtar.ParseFile(file)
 		if err != nil {
 			t.Fatal(err)
