@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/format"
 	"go/types"
+	"go/version"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ const (
 	testCalls  = 40       // calls in a regression test
 	testBytes  = 400      // of one call's arguments
 	benchCalls = 512      // calls in a benchmark
+	madeCalls  = 64       // calls in a benchmark of generated inputs, which nobody wants to read
 	benchBytes = 48 << 10 // of source text in a benchmark
 )
 
@@ -36,7 +38,11 @@ func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	timed, err := x.spelled(ctx, short(x.corpus.Train, benchCalls))
+	limit := benchCalls
+	if x.corpus.GeneratedOnly {
+		limit = madeCalls
+	}
+	timed, err := x.spelled(ctx, short(x.corpus.Train, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +53,7 @@ func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 		}
 	}
 	slices.Sort(imports)
-	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports))
+	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports), x.corpus.GeneratedOnly)
 	if !ok {
 		return nil, nil
 	}
@@ -156,19 +162,16 @@ func whole(t types.Type, home *types.Package, seen []types.Type) bool {
 // testFile writes the regression test and the benchmark that are committed
 // beside an improvement. It returns false when the calls cannot be written as
 // Go literals, or when the package has tests of these names already.
-func testFile(t *beagle.Target, tested, timed []rt.SpelledCall, imports []string) (beagle.PatchFile, bool) {
+func testFile(t *beagle.Target, tested, timed []rt.SpelledCall, imports []string, generated bool) (beagle.PatchFile, bool) {
 	name := testName(t)
 	if len(tested) == 0 || taken(t.PkgDir, name) {
 		return beagle.PatchFile{}, false
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport (\n", t.PkgName)
-	for _, path := range imports {
-		fmt.Fprintf(&b, "\t%q\n", path)
-	}
-	fmt.Fprintf(&b, ")\n\n")
-	writeTest(&b, t, name, tested)
-	writeBenchmark(&b, t, name, timed)
+	fmt.Fprintf(&b, "package %s\n\n", t.PkgName)
+	writeImports(&b, imports)
+	writeTest(&b, t, name, tested, generated)
+	writeBenchmark(&b, t, name, timed, generated)
 	text, err := format.Source([]byte(b.String()))
 	if err != nil {
 		return beagle.PatchFile{}, false
@@ -182,6 +185,18 @@ func testFile(t *beagle.Target, tested, timed []rt.SpelledCall, imports []string
 		return beagle.PatchFile{}, false
 	}
 	return beagle.PatchFile{Path: path, After: string(text)}, true
+}
+
+func writeImports(b *strings.Builder, paths []string) {
+	if len(paths) == 1 {
+		fmt.Fprintf(b, "import %q\n\n", paths[0])
+		return
+	}
+	b.WriteString("import (\n")
+	for _, path := range paths {
+		fmt.Fprintf(b, "\t%q\n", path)
+	}
+	b.WriteString(")\n\n")
 }
 
 // testName is the target's name as part of a test's name: "NormalizeTag",
@@ -212,7 +227,7 @@ func snake(name string) string {
 // taken reports whether the package's tests use one of the names.
 func taken(dir, name string) bool {
 	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	used := regexp.MustCompile(`func (Test|Benchmark)` + regexp.QuoteMeta(name) + `(Unchanged|Recorded)\(`)
+	used := regexp.MustCompile(`func (Test|Benchmark)` + regexp.QuoteMeta(name) + `(Unchanged|Recorded|Generated)\(`)
 	for _, f := range files {
 		if text, err := os.ReadFile(f); err == nil && used.Match(text) {
 			return true
@@ -221,8 +236,12 @@ func taken(dir, name string) bool {
 	return false
 }
 
-func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall) {
-	fmt.Fprintf(b, "// %s was made faster; these calls, most of them recorded, must give what they gave before.\n", t.Name)
+func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall, generated bool) {
+	which := "these calls, most of them recorded,"
+	if generated {
+		which = "these generated calls"
+	}
+	fmt.Fprintf(b, "// %s was made faster; %s must give what they gave before.\n", t.Name, which)
 	fmt.Fprintf(b, "func Test%sUnchanged(t *testing.T) {\n\tfor i, c := range []struct {\n", name)
 	fields(b, "arg", t.Params)
 	fields(b, "want", t.Results)
@@ -237,22 +256,26 @@ func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.Spe
 	}
 	fmt.Fprintf(b, "%s := %s\n", strings.Join(got, ", "), callText(t))
 	for i, r := range t.Results {
-		equal := fmt.Sprintf("got%d != c.want%d", i, i)
+		equal, verbs := fmt.Sprintf("got%d != c.want%d", i, i), "%#v, want %#v"
 		switch {
 		case r.Type == "error":
-			equal = fmt.Sprintf("(got%d == nil) != (c.want%d == \"\") || got%d != nil && got%d.Error() != c.want%d", i, i, i, i, i)
+			equal, verbs = fmt.Sprintf("(got%d == nil) != (c.want%d == \"\") || got%d != nil && got%d.Error() != c.want%d", i, i, i, i, i), "%v, want %q"
 		case !comparable(r.Kind):
 			equal = fmt.Sprintf("!reflect.DeepEqual(got%d, c.want%d)", i, i)
 		}
-		fmt.Fprintf(b, "\t\tif %s {\n\t\t\tt.Errorf(\"call %%d: result %d is %%#v, want %%#v\", i, got%d, c.want%d)\n\t\t}\n", equal, i, i, i)
+		fmt.Fprintf(b, "\t\tif %s {\n\t\t\tt.Errorf(\"call %%d: result %d is %s\", i, got%d, c.want%d)\n\t\t}\n", equal, i, verbs, i, i)
 	}
 	b.WriteString("\t}\n}\n\n")
 }
 
-func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall) {
-	b.WriteString("// A few hundred recorded inputs: enough to see a regression. Branch predictors learn so few,\n")
+func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall, generated bool) {
+	source := "Recorded"
+	if generated {
+		source = "Generated"
+	}
+	fmt.Fprintf(b, "// %s inputs, a few hundred at most: enough to see a regression. Branch predictors learn so few,\n", source)
 	b.WriteString("// so the gain in production, where inputs never end, is the one in the pull request.\n")
-	fmt.Fprintf(b, "func Benchmark%sRecorded(b *testing.B) {\n\tcalls := []struct {\n", name)
+	fmt.Fprintf(b, "func Benchmark%s%s(b *testing.B) {\n\tcalls := []struct {\n", name, source)
 	fields(b, "arg", t.Params)
 	b.WriteString("\t}{\n")
 	size := 0
@@ -263,7 +286,11 @@ func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []r
 		}
 		fmt.Fprintf(b, "\t\t{%s},\n", line)
 	}
-	fmt.Fprintf(b, "\t}\n\tfor i := 0; b.Loop(); i++ {\n\t\tc := &calls[i%%len(calls)]\n\t\t%s\n\t}\n}\n", callText(t))
+	loop := "b.Loop()"
+	if version.Compare("go"+t.Go, "go1.24") < 0 { // the module still builds with versions that lack it
+		loop = "i < b.N"
+	}
+	fmt.Fprintf(b, "\t}\n\tfor i := 0; %s; i++ {\n\t\tc := &calls[i%%len(calls)]\n\t\t%s\n\t}\n}\n", loop, callText(t))
 }
 
 // values joins expressions that stand in a composite literal, where the types

@@ -1,0 +1,39 @@
+package flow
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// The committed test says where its calls are from, and uses nothing that the
+// module's own Go version lacks.
+func TestTestFile(t *testing.T) {
+	dir := t.TempDir()
+	target := &beagle.Target{
+		Dir: dir, PkgDir: dir, PkgName: "p", Name: "Parse", Go: "1.18",
+		Params: []beagle.Param{{Name: "s", Type: "string", Kind: "string"}}, Results: []beagle.Param{{Type: "int", Kind: "int"}, {Type: "error", Kind: "interface"}},
+	}
+	calls := []rt.SpelledCall{{Args: []string{`"7"`}, Results: []string{"7", `""`}}}
+	for _, c := range []struct {
+		version   string
+		generated bool
+		has       []string
+	}{
+		{"1.18", true, []string{"these generated calls must", "BenchmarkParseGenerated", "i < b.N; i++", "import \"testing\"\n"}},
+		{"1.24", false, []string{"most of them recorded", "BenchmarkParseRecorded", "b.Loop()", "result 1 is %v, want %q"}},
+	} {
+		target.Go = c.version
+		file, ok := testFile(target, calls, calls, []string{"testing"}, c.generated)
+		if !ok {
+			t.Fatal("no file")
+		}
+		for _, want := range c.has {
+			if !strings.Contains(file.After, want) {
+				t.Errorf("go %s, generated %v: no %q in\n%s", c.version, c.generated, want, file.After)
+			}
+		}
+	}
+}
