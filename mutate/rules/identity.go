@@ -25,7 +25,7 @@ var identityFastPath = &mutate.Mutator{
 	var out strings.Builder
 	...`,
 	After: `func Normalize(s string) string {
-	// Most inputs are clean already.
+	// A clean input is returned as it is.
 	if normalizeKeeps(s) {
 		return s
 	}
@@ -202,7 +202,7 @@ func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 		fmt.Fprintf(&decl, "\n\n%s", tableOf(first, k.start, "the bytes that it leaves at the beginning"))
 	}
 	return []mutate.Edit{
-		p.Insert(p.Func.Body.List[0].Pos(), fmt.Sprintf("// Most inputs are clean already.\nif %s(%s) {\nreturn %s\n}\n", guard, in, in)),
+		p.Insert(p.Func.Body.List[0].Pos(), fmt.Sprintf("// A clean input is returned as it is.\nif %s(%s) {\nreturn %s\n}\n", guard, in, in)),
 		p.Declare(p.Func, decl.String()),
 	}, nil
 }
