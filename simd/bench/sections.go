@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"unsafe"
+
+	"github.com/beagle-go/beagle/simd"
+	"github.com/beagle-go/beagle/simd/bench/internal/cgocall"
+	"github.com/beagle-go/beagle/simd/crc"
+)
+
+// printCall measures a call of (pointer, length) that returns the length.
+func printCall(out io.Writer) {
+	b := letters(100)
+	p, n := unsafe.SliceData(b), len(b)
+	t := careful.measure(
+		func(k int) (s int) {
+			for range k {
+				s += plainNoop(p, n)
+			}
+			return s
+		}, func(k int) (s int) {
+			for range k {
+				s += noop(b)
+			}
+			return s
+		}, func(k int) (s int) {
+			for range k {
+				s += cgocall.Noop(p, n)
+			}
+			return s
+		})
+	fmt.Fprintf(out, "\n# A call: nanoseconds, loop included\nGo noinline %.2f   kernel with dispatch %.2f (%.2fx Go)", t[0], t[1], t[1]/t[0])
+	if cgocall.Available {
+		fmt.Fprintf(out, "   cgo %.2f (%.1fx kernel)", t[2], t[2]/t[1])
+	}
+	fmt.Fprintln(out)
+}
+
+// printTags measures 4,096 different tags, which no branch predictor knows.
+func printTags(out io.Writer) {
+	tags := mixedTags()
+	t := careful.measure(
+		func(k int) (s int) {
+			for i := range k {
+				s += naiveTag(bytesOf(tags[i&4095]))
+			}
+			return s
+		}, func(k int) (s int) {
+			for i := range k {
+				s += plainTag(bytesOf(tags[i&4095]))
+			}
+			return s
+		}, func(k int) (s int) {
+			for i := range k {
+				s += flag01(simd.TagValidString(tags[i&4095]))
+			}
+			return s
+		}, func(k int) (s int) {
+			for i := 0; i < k; i += 4096 {
+				s += simd.IndexInvalidTag(tags[:min(4096, k-i)])
+			}
+			return s
+		})
+	fmt.Fprintf(out, "\n# 4,096 mixed tags: nanoseconds per tag\nnaive loop %.2f   Go table %.2f   kernel %.2f (%.1fx naive, %.2fx table)   batch %.2f (%.1fx naive, %.2fx table)\n",
+		t[0], t[1], t[2], t[0]/t[2], t[1]/t[2], t[3], t[0]/t[3], t[1]/t[3])
+}
+
+func flag01(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// printCRC measures both checksums of a buffer and of its stream.
+func printCRC(out io.Writer) {
+	fmt.Fprintf(out, "\n# Checksum of a buffer and of the running stream: nanoseconds (times faster than two passes of hash/crc32)\n%8s %12s %22s %22s\n", "bytes", "two passes", "one pass + Combine", "crc.Pair")
+	for _, n := range []int{64, 256, 1 << 10, 8 << 10, 8191, 16 << 10, 64 << 10, 1 << 20} {
+		b := letters(n)
+		kernel, two := crcPair(n)
+		t := careful.measure(two, func(k int) int {
+			var run, sum uint32
+			for range k {
+				sum = crc32.Checksum(b, castagnoli)
+				run = crc.Combine(run, sum, int64(len(b)))
+			}
+			return int(sum ^ run)
+		}, kernel)
+		fmt.Fprintf(out, "%8d %12.1f %14.1f (%.2fx) %14.1f (%.2fx)\n", n, t[0], t[1], t[0]/t[1], t[2], t[0]/t[2])
+	}
+}
+
+func crcPair(n int) (kernel, plain contender) {
+	for _, m := range matches {
+		if m.name == "crc.Pair" {
+			return m.pair(n)
+		}
+	}
+	panic("bench: no match crc.Pair")
+}
+
+// printSizes shows every kernel against plain Go at a few sizes.
+func printSizes(out io.Writer) {
+	sizes := []int{8, 16, 32, 64, 200, 1024, 16384}
+	fmt.Fprintf(out, "\n# Nanoseconds of the kernel (times faster than the best plain Go), by bytes or numbers\n%-18s", "")
+	for _, n := range sizes {
+		fmt.Fprintf(out, "%17d", n)
+	}
+	fmt.Fprintln(out)
+	for _, m := range matches {
+		fmt.Fprintf(out, "%-18s", m.name)
+		for _, n := range sizes {
+			kernel, plain := m.pair(n)
+			t := quick.measure(kernel, plain)
+			fmt.Fprintf(out, "%17s", fmt.Sprintf("%.2f (%.1fx)", t[0], t[1]/t[0]))
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+// printSmall looks for sizes from 0 to 300 where plain Go wins. A suspect is
+// measured again with care before it is reported.
+func printSmall(out io.Writer) {
+	fmt.Fprintf(out, "\n# Sizes 0 to 300 at which a kernel is over 10 %% slower than the best plain Go\n")
+	for _, m := range matches {
+		var slow []string
+		for n := m.min; n <= 300; n += step(n) {
+			kernel, plain := m.pair(n)
+			t := quick.measure(kernel, plain)
+			if t[0] > 1.08*t[1] {
+				t = careful.measure(kernel, plain)
+			}
+			if t[0] > 1.1*t[1] {
+				slow = append(slow, fmt.Sprintf("%d: %.2f against %.2f", n, t[0], t[1]))
+			}
+		}
+		if slow == nil {
+			slow = []string{"none"}
+		}
+		fmt.Fprintf(out, "%-18s", m.name)
+		for _, s := range slow {
+			fmt.Fprintf(out, " %s;", s)
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+// step visits every size up to 40 and then a tenth of them, off the beat of
+// the vector widths.
+func step(n int) int {
+	if n < 40 {
+		return 1
+	}
+	return 7
+}
