@@ -42,6 +42,10 @@ const (
 	some   = 1024
 )
 
+// fruitless is how many suites in a row may record nothing before the rest,
+// which is farther from the target, is left out.
+const fruitless = 4
+
 // maxBenchScale bounds how much more a benchmark's input counts than one of a
 // test: many benchmarks have one input only.
 const maxBenchScale = 16
@@ -107,13 +111,23 @@ func (c *capturer) suites(ctx context.Context, list []*listed) (err error) {
 	if c.read, err = c.tools.readable(ctx, c.u, list); err != nil {
 		return err
 	}
+	return c.each(list, func(i int, p *listed) error { return c.suite(ctx, i, p, len(list)) })
+}
+
+// each runs suites until there is enough, or until more promises nothing.
+func (c *capturer) each(list []*listed, run func(i int, p *listed) error) error {
+	idle := 0
 	for i, p := range list {
-		if c.done(some) {
+		if c.done(some) || idle == fruitless {
 			c.out.Unasked = append(c.out.Unasked, p.ImportPath)
 			continue
 		}
-		if err := c.suite(ctx, i, p, len(list)); err != nil {
+		before := c.records
+		if err := run(i, p); err != nil {
 			return err
+		}
+		if idle++; c.records > before {
+			idle = 0
 		}
 	}
 	return nil

@@ -29,3 +29,23 @@ func TestFailureTexts(t *testing.T) {
 		}
 	}
 }
+
+// Suites of packages that do not reach the target are given up after a few.
+func TestFruitlessSuites(t *testing.T) {
+	records := []int{0, 0, 5, 0, 0, 0, 0, 9, 9}
+	var list []*listed
+	for range records {
+		list = append(list, &listed{ImportPath: "p"})
+	}
+	c := &capturer{}
+	c.defaults()
+	ran := 0
+	err := c.each(list, func(i int, _ *listed) error {
+		ran++
+		c.records += records[i]
+		return nil
+	})
+	if err != nil || ran != 7 || c.records != 5 || len(c.out.Unasked) != 2 {
+		t.Errorf("ran %d suites, %d records, unasked %q, %v; want 7, 5 and two", ran, c.records, c.out.Unasked, err)
+	}
+}
