@@ -28,6 +28,7 @@ type figure struct {
 // A section is a figure's result.
 type section struct {
 	text   string   // Markdown
+	noGoal bool     // it only informs
 	missed []string // goals
 }
 
@@ -82,7 +83,7 @@ func (l *lab) show(ctx context.Context, f figure, write bool) bool {
 		fmt.Fprintf(os.Stderr, "figures: %s: %v\n", f.name, err)
 		return false
 	}
-	s.text = strings.TrimSpace(s.text) + "\n\n" + s.verdict() + "\n"
+	s.text = strings.TrimSpace(strings.TrimSpace(s.text)+"\n\n"+s.verdict()) + "\n"
 	fmt.Printf("## %s: %s\n\n%s\n", f.name, f.about, s.text)
 	fmt.Fprintf(os.Stderr, "figures: %s took %v\n", f.name, time.Since(start).Round(time.Second))
 	if write {
@@ -95,7 +96,10 @@ func (l *lab) show(ctx context.Context, f figure, write bool) bool {
 }
 
 func (s *section) verdict() string {
-	if len(s.missed) == 0 {
+	switch {
+	case len(s.missed) == 0 && s.noGoal:
+		return ""
+	case len(s.missed) == 0:
 		return "All goals met."
 	}
 	return "Missed:\n\n- " + strings.Join(s.missed, "\n- ")

@@ -50,7 +50,7 @@ func strategies(ctx context.Context, l *lab) (*section, error) {
 		}
 		rows = append(rows, compare(goals[i].function, names, logs)...)
 	}
-	s := &section{text: fmt.Sprintf("Screened ratios, %d seeds, budget 60.\n\n", seeds)}
+	s := &section{noGoal: true, text: fmt.Sprintf("Screened ratios, %d seeds, budget 60.\n\n", seeds)}
 	s.text += table(strings.Split("function|strategy|best ratio, median|lowest|highest|candidates to half the gain, median|candidates tried, median", "|"), rows)
 	return s, nil
 }
