@@ -10,6 +10,10 @@ func EqualMask(mask []uint64, b []byte, c byte) {
 	if len(mask) < words {
 		panic("simd: EqualMask: mask is shorter than one bit per byte")
 	}
+	if len(b) < equalMaskSmall {
+		equalMaskGo(mask, b, c)
+		return
+	}
 	for len(b) > chunk {
 		equalMask(mask[:chunk/64], b[:chunk], c)
 		mask, b = mask[chunk/64:], b[chunk:]

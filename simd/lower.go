@@ -13,12 +13,21 @@ func LowerASCII(dst, src []byte) int {
 	if overlaps(dst[:len(src)], src) {
 		panic("simd: LowerASCII: dst and src overlap without being the same; use LowerASCIIInPlace or another dst")
 	}
-	lower(dst[:len(src)], src)
+	lowerAny(dst[:len(src)], src)
 	return len(src)
 }
 
 // LowerASCIIInPlace turns A-Z in b into a-z.
-func LowerASCIIInPlace(b []byte) { lower(b, b) }
+func LowerASCIIInPlace(b []byte) { lowerAny(b, b) }
+
+// lowerAny keeps the shortest inputs in Go: they are done before a call is.
+func lowerAny(dst, src []byte) {
+	if len(src) < lowerSmall {
+		lowerGo(dst, src)
+		return
+	}
+	lower(dst, src)
+}
 
 // overlaps reports whether two slices share bytes without being the same.
 func overlaps(a, b []byte) bool {

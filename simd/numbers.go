@@ -3,7 +3,15 @@ package simd
 import "math"
 
 // SumInt64 returns the sum of s; it wraps around like Go's addition.
-func SumInt64(s []int64) int64 { return sumInt64(s) }
+func SumInt64(s []int64) (t int64) {
+	if len(s) < sumInt64Small {
+		for _, v := range s {
+			t += v
+		}
+		return t
+	}
+	return sumInt64(s)
+}
 
 func sumInt64Go(s []int64) (t int64) {
 	for _, v := range s {
@@ -18,7 +26,20 @@ func sumInt64Go(s []int64) (t int64) {
 // The result is the same to the last bit on every machine and tier. It differs
 // from a plain loop as any other order of additions does, and is usually
 // closer to the exact sum.
-func SumFloat64(s []float64) float64 { return sumFloat64(s) }
+func SumFloat64(s []float64) float64 {
+	if len(s) < 2 {
+		return sumOne(s)
+	}
+	return sumFloat64(s)
+}
+
+// sumOne adds +0, as the lanes do.
+func sumOne(s []float64) (t float64) {
+	for _, v := range s {
+		t += v
+	}
+	return t
+}
 
 // sumBlock is the kernel's chunk in elements.
 const sumBlock = chunk / 8
@@ -55,6 +76,13 @@ func MinMaxInt64(s []int64) (lo, hi int64) {
 	if len(s) == 0 {
 		panic("simd: MinMaxInt64 of an empty slice")
 	}
+	if len(s) < minMaxSmall {
+		lo, hi = s[0], s[0]
+		for _, v := range s[1:] {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		return lo, hi
+	}
 	return extremes(s, minMaxInt64)
 }
 
@@ -63,6 +91,13 @@ func MinMaxInt64(s []int64) (lo, hi int64) {
 func MinMaxFloat64(s []float64) (lo, hi float64) {
 	if len(s) == 0 {
 		panic("simd: MinMaxFloat64 of an empty slice")
+	}
+	if len(s) < minMaxSmall {
+		lo, hi = s[0], s[0]
+		for _, v := range s[1:] {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		return lo, hi
 	}
 	l, h := extremes(s, minMaxFloat64)
 	if l < key(math.Inf(-1)) || h > key(math.Inf(1)) {

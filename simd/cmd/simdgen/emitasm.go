@@ -56,17 +56,14 @@ func firstLen(slots []slot) slot {
 	panic("simdgen: family without a slice") // record.fits makes this impossible
 }
 
-// dispatchAMD64 uses one unsigned comparison for both ends of the range.
+// dispatchAMD64 uses one unsigned comparison for both ends of the range and
+// takes one branch on the way to the best tier.
 func dispatchAMD64(b *strings.Builder, f *family, n slot) {
 	fmt.Fprintf(b, "\tMOVQ %s+%d(FP), AX\n", n.name, n.offset)
 	fmt.Fprintf(b, "\tSUBQ $const_%sMin, AX\n\tCMPQ AX, $(const_%sMax-const_%sMin)\n\tJHI slow\n", f.name, f.name, f.name)
 	ks := f.tiers["amd64"]
 	for i := len(ks) - 1; i >= 0; i-- {
-		fmt.Fprintf(b, "\tCMPB ·tier(SB), $%d\n\tJCC %s\n", ks[i].tier.level, ks[i].tier.name)
-	}
-	b.WriteString("\tJMP slow\n")
-	for _, k := range ks {
-		fmt.Fprintf(b, "%s:\n\tJMP ·%s%s(SB)\n", k.tier.name, f.name, k.tier.ident)
+		fmt.Fprintf(b, "\tCMPB ·tier(SB), $%d\n\tJCS below%s\n\tJMP ·%s%s(SB)\nbelow%s:\n", ks[i].tier.level, ks[i].tier.ident, f.name, ks[i].tier.ident, ks[i].tier.ident)
 	}
 }
 

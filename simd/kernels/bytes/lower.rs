@@ -95,9 +95,10 @@ unsafe fn by64(d: *mut u8, s: *const u8, n: usize) {
         _mm512_storeu_si512(d.add(i) as *mut __m512i, lower64(load64(s.add(i))));
         i += 64;
     }
-    let keep = _bzhi_u64(!0, (n - i) as u32);
-    let v = _mm512_maskz_loadu_epi8(keep, s.add(i) as *const i8);
-    _mm512_mask_storeu_epi8(d.add(i) as *mut i8, keep, lower64(v));
+    if i < n {
+        let at = n - 64;
+        _mm512_storeu_si512(d.add(at) as *mut __m512i, lower64(load64(s.add(at))));
+    }
 }
 
 kernel! { lower_sse42, map, fn(dst: BytesMut, src: Bytes) -> () {
@@ -112,7 +113,19 @@ kernel! { lower_avx2, map, fn(dst: BytesMut, src: Bytes) -> () {
         by32(dst.ptr, src.ptr, src.len)
     }
 } }
-kernel! { lower_avx512, map, fn(dst: BytesMut, src: Bytes) -> () { by64(dst.ptr, src.ptr, src.len) } }
+// Masked stores are not forwarded to the loads that follow, so short inputs
+// use words here too.
+kernel! { lower_avx512, map, fn(dst: BytesMut, src: Bytes) -> () {
+    if src.len < 16 {
+        lower_short(dst.ptr, src.ptr, src.len)
+    } else if src.len < 32 {
+        by16(dst.ptr, src.ptr, src.len, 0)
+    } else if src.len < 64 {
+        by32(dst.ptr, src.ptr, src.len)
+    } else {
+        by64(dst.ptr, src.ptr, src.len)
+    }
+} }
 kernel! { lower_neon, map, fn(dst: BytesMut, src: Bytes) -> () {
     if src.len < 16 { lower_short(dst.ptr, src.ptr, src.len) } else { by16(dst.ptr, src.ptr, src.len, 0) }
 } }

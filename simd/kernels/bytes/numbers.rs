@@ -43,6 +43,7 @@ unsafe fn float_extremes(s: Slice<f64>) -> Two<i64, i64> {
 
 /// Element i goes to lane i mod 16; the lanes are added in halves. Every tier
 /// and the Go version use this order, so the bits of the result are the same.
+#[cfg(not(target_feature = "avx512f"))]
 #[inline(always)]
 unsafe fn sum_floats(s: Slice<f64>) -> f64 {
     let mut l = [0f64; 16];
@@ -66,6 +67,28 @@ unsafe fn sum_floats(s: Slice<f64>) -> f64 {
         half /= 2;
     }
     l[0]
+}
+
+#[cfg(target_feature = "avx512f")]
+#[inline(always)]
+unsafe fn sum_floats(s: Slice<f64>) -> f64 {
+    use core::arch::x86_64::*;
+    let (mut a, mut b) = (_mm512_setzero_pd(), _mm512_setzero_pd());
+    let mut i = 0;
+    while i + 16 <= s.len {
+        a = _mm512_add_pd(a, _mm512_loadu_pd(s.ptr.add(i)));
+        b = _mm512_add_pd(b, _mm512_loadu_pd(s.ptr.add(i + 8)));
+        i += 16;
+    }
+    // A lane that gets no element gets +0, which changes no lane: they start
+    // at +0 and never become -0.
+    let keep = _bzhi_u32(!0, (s.len - i) as u32);
+    a = _mm512_add_pd(a, _mm512_maskz_loadu_pd(keep as u8, s.ptr.add(i)));
+    b = _mm512_add_pd(b, _mm512_maskz_loadu_pd((keep >> 8) as u8, s.ptr.wrapping_add(i + 8)));
+    let v = _mm512_add_pd(a, b);
+    let v = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+    let v = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    _mm_cvtsd_f64(_mm_add_sd(v, _mm_unpackhi_pd(v, v)))
 }
 
 macro_rules! tiers {

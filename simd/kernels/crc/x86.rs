@@ -13,7 +13,7 @@ pub trait Poly {
     unsafe fn reduce64(m: u64) -> u32;
     /// See `shifts`. A constant, not a static: a static would be reached
     /// through a global offset table, which a kernel does not have.
-    const SHIFTS: &'static [u32; 16 * DIGITS];
+    const SHIFTS: &'static [u32; 64 * DIGITS];
 }
 
 pub struct Castagnoli;
@@ -24,7 +24,7 @@ impl Poly for Castagnoli {
     unsafe fn reduce64(m: u64) -> u32 {
         _mm_crc32_u64(0, m) as u32
     }
-    const SHIFTS: &'static [u32; 16 * DIGITS] = &shifts(CASTAGNOLI);
+    const SHIFTS: &'static [u32; 64 * DIGITS] = &shifts(CASTAGNOLI);
 }
 
 pub struct Ieee;
@@ -37,7 +37,7 @@ impl Poly for Ieee {
         let q = _mm_clmulepi64_si128(_mm_cvtsi64_si128(m as i64), k, 0x00);
         _mm_extract_epi32(_mm_clmulepi64_si128(q, k, 0x10), 2) as u32
     }
-    const SHIFTS: &'static [u32; 16 * DIGITS] = &shifts(IEEE);
+    const SHIFTS: &'static [u32; 64 * DIGITS] = &shifts(IEEE);
 }
 
 #[inline(always)]
@@ -192,25 +192,31 @@ unsafe fn lanes<P: Poly>(a: __m512i) -> __m128i {
     _mm_xor_si128(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1))
 }
 
-/// crc·x^(8n) modulo P, one product per hex digit of n.
+/// crc·x^(8n) modulo P, one product per non-zero digit of n.
 #[inline(always)]
 unsafe fn shift<P: Poly>(crc: u32, mut n: usize) -> u32 {
     let mut t = P::SHIFTS.as_ptr();
     let mut r = crc;
     while n != 0 {
-        let k = *t.add(n & 15);
-        let prod = _mm_clmulepi64_si128(_mm_cvtsi32_si128(r as i32), _mm_cvtsi32_si128(k as i32), 0);
-        r = P::reduce64(_mm_cvtsi128_si64(prod) as u64);
-        t = t.add(16);
-        n >>= 4;
+        if n & 63 != 0 {
+            let k = *t.add(n & 63);
+            let prod = _mm_clmulepi64_si128(_mm_cvtsi32_si128(r as i32), _mm_cvtsi32_si128(k as i32), 0);
+            r = P::reduce64(_mm_cvtsi128_si64(prod) as u64);
+        }
+        t = t.add(64);
+        n >>= 6;
     }
     r
 }
 
 /// The checksum of the buffer and of the stream that it continues. The shift
 /// does not depend on the data, so the processor overlaps it with the fold.
+/// Short buffers are done twice: two short chains overlap as well.
 #[inline(always)]
 pub unsafe fn pair<P: Poly>(running: u32, p: *const u8, n: usize) -> Two<u32, u32> {
+    if n < 64 {
+        return Two(update::<P>(0, p, n), update::<P>(running, p, n));
+    }
     let moved = shift::<P>(running, n);
     let sum = update::<P>(0, p, n);
     Two(sum, moved ^ sum)

@@ -1,0 +1,12 @@
+package simd
+
+// Lengths below which the exported functions stay in Go. A kernel call costs
+// about as much as a loop over this many elements; simdgen tune measures the
+// kernels' own break-even sizes, these are about the whole function, loop and
+// call, and come from bench -only small.
+const (
+	lowerSmall     = 8
+	equalMaskSmall = 12
+	sumInt64Small  = 8
+	minMaxSmall    = 8
+)
