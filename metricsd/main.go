@@ -1,6 +1,6 @@
 // Metricsd receives DogStatsD metrics, aggregates them and hands them on.
 //
-//	metricsd agent   receive, aggregate, show to Prometheus
+//	metricsd agent   receive, aggregate, show to Prometheus, send to Datadog's API
 //	metricsd parse   say what a datagram means, or where it is wrong
 package main
 
@@ -26,7 +26,7 @@ type streams struct {
 }
 
 var commands = []command{
-	{"agent", "receive DogStatsD over UDP and Unix sockets, aggregate, show the result to Prometheus", runAgent},
+	{"agent", "receive DogStatsD over UDP and Unix sockets, aggregate, show the result to Prometheus or send it on", runAgent},
 	{"parse", "read datagrams, write one JSON object a message, or the error and its place", runParse},
 }
 

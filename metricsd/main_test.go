@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,7 +86,7 @@ func TestParseRefusesEndlessLines(t *testing.T) {
 }
 
 // TestAgentRunsReloadsAndStops drives the command as an operator does: start,
-// send, look, change a limit, stop.
+// send, look, change a limit, stop; the last points must be sent.
 func TestAgentRunsReloadsAndStops(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metricsd.yaml")
 	write := func(contexts int) {
@@ -93,9 +94,19 @@ func TestAgentRunsReloadsAndStops(t *testing.T) {
 	}
 	write(1)
 	udp, web := freePort(t, "udp"), freePort(t, "tcp")
+	body := make(chan string, 1)
+	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		select {
+		case body <- string(b): // the first is enough
+		default:
+		}
+	}))
+	defer api.Close()
 	done := make(chan string)
 	go func() {
-		code, _, err := metricsd("", "agent", "-config", file, "-listen.udp", udp, "-http", web)
+		code, _, err := metricsd("", "agent", "-config", file, "-listen.udp", udp, "-http", web,
+			"-datadog.url", api.URL, "-datadog.queue", t.TempDir(), "-datadog.api=v1", "-datadog.compression=none")
 		done <- fmt.Sprint(code, " ", err)
 	}()
 	await(t, web, "metricsd_contexts 0")
@@ -117,6 +128,9 @@ func TestAgentRunsReloadsAndStops(t *testing.T) {
 	}
 	await(t, web, "metricsd_contexts 2")
 	syscall.Kill(os.Getpid(), syscall.SIGTERM)
+	if sent := <-body; !strings.Contains(sent, `{"metric":"a","points":[[`) {
+		t.Errorf("the last points were not sent: %s", sent)
+	}
 	if out := <-done; !strings.HasPrefix(out, "0 ") || !strings.Contains(out, "msg=stopped") {
 		t.Errorf("the agent ended with %s", out)
 	}

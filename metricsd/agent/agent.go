@@ -15,6 +15,7 @@ import (
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 	"github.com/beagle-go/beagle/metricsd/config"
+	"github.com/beagle-go/beagle/metricsd/expose"
 	"github.com/beagle-go/beagle/metricsd/listen"
 )
 
@@ -34,6 +35,8 @@ type Agent struct {
 // it needs to, and must not block for long: the next flush waits.
 type Sink interface {
 	Send(points []aggregate.Point)
+	// Own writes the sink's metrics about itself.
+	Own(*expose.Page)
 }
 
 // New opens the sockets that the configuration names.

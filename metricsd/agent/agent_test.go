@@ -16,6 +16,7 @@ import (
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 	"github.com/beagle-go/beagle/metricsd/config"
+	"github.com/beagle-go/beagle/metricsd/expose"
 )
 
 func testConfig(t *testing.T) config.Config {
@@ -162,6 +163,8 @@ func (s *sum) Send(points []aggregate.Point) {
 		s.total += p.Value
 	}
 }
+
+func (s *sum) Own(*expose.Page) {}
 
 // TestStopLosesNothing stops right after sending: what the sockets hold and what
 // the open bucket holds must come out.

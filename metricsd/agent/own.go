@@ -24,6 +24,9 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 		labelled("kind", "metric", c.Metrics.Load()), labelled("kind", "event", c.Events.Load()), labelled("kind", "check", c.Checks.Load()))
 	a.ownSockets(p)
 	a.ownContexts(p, states)
+	for _, sink := range a.sinks {
+		sink.Own(p)
+	}
 }
 
 func labelled(label, is string, n uint64) expose.Value {

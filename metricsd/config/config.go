@@ -16,11 +16,12 @@ import (
 
 // Config is everything that one can set.
 type Config struct {
-	Host   string `yaml:"host" help:"host of metrics that do not name one; empty for none"`
-	HTTP   string `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
-	Listen Listen `yaml:"listen"`
-	Limits Limits `yaml:"limits"`
-	Log    Log    `yaml:"log"`
+	Host    string  `yaml:"host" help:"host of metrics that do not name one; empty for none"`
+	HTTP    string  `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
+	Listen  Listen  `yaml:"listen"`
+	Limits  Limits  `yaml:"limits"`
+	Datadog Datadog `yaml:"datadog"`
+	Log     Log     `yaml:"log"`
 }
 
 // Listen says where metrics come from.
@@ -46,6 +47,16 @@ type Limits struct {
 	Expiry      int `yaml:"expiry" help:"flushes, one each 10 s, without a sample after which a context goes; 0 for never"`
 }
 
+// Datadog says where to send points, in the form of Datadog's series API.
+type Datadog struct {
+	URL         string `yaml:"url" help:"what stands before /api/v2/series, such as https://api.datadoghq.eu or http://127.0.0.1:8428/datadog; empty for not sending"`
+	APIKey      string `yaml:"api_key" help:"key for the DD-API-KEY header; the environment keeps it out of lists of processes"`
+	API         string `yaml:"api" help:"v1 for JSON, v2 for protobuf"`
+	Compression string `yaml:"compression" help:"zlib, deflate (the same), zstd or none"`
+	Queue       string `yaml:"queue" help:"directory for payloads that wait to be sent; needed with datadog.url"`
+	QueueBytes  int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
+}
+
 // Log says what is logged and how.
 type Log struct {
 	Level string `yaml:"level" help:"debug, info, warn or error"`
@@ -61,8 +72,9 @@ func Default() Config {
 			UDP: "127.0.0.1:8125", ReceiveBuffer: 8 << 20, PacketSize: 64 << 10,
 			Batch: 16, Workers: 1, StreamConnections: 256,
 		},
-		Limits: Limits(limits),
-		Log:    Log{Level: "info"},
+		Limits:  Limits(limits),
+		Datadog: Datadog{API: "v2", Compression: "zlib", QueueBytes: 1 << 30},
+		Log:     Log{Level: "info"},
 	}
 }
 
@@ -73,6 +85,9 @@ func (c *Config) Check() error {
 	if l.UDP == "" && l.Unixgram == "" && l.Unix == "" {
 		errs = append(errs, errors.New("nothing to listen on; set listen.udp, listen.unixgram or listen.unix"))
 	}
+	if c.Datadog.URL != "" && c.Datadog.Queue == "" {
+		errs = append(errs, errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
+	}
 	for _, n := range []struct {
 		name            string
 		value, from, to int
@@ -82,6 +97,7 @@ func (c *Config) Check() error {
 		{"listen.batch", l.Batch, 1, 1024},
 		{"listen.workers", l.Workers, 1, 256},
 		{"listen.stream_connections", l.StreamConnections, 1, 1 << 16},
+		{"datadog.queue_bytes", c.Datadog.QueueBytes, 1 << 20, 1 << 50},
 		{"limits.contexts", c.Limits.Contexts, 0, 1 << 40},
 		{"limits.per_origin", c.Limits.PerOrigin, 0, 1 << 40},
 		{"limits.bytes", c.Limits.Bytes, 0, 1 << 50},

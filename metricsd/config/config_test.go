@@ -60,6 +60,7 @@ func TestRefusals(t *testing.T) {
 		{"range", "", nil, []string{"-listen.batch=0"}, "listen.batch is 0; give a number from 1"},
 		{"level", "", nil, []string{"-log.level=loud"}, `log.level is "loud"`},
 		{"nothing to do", "", nil, []string{"-listen.udp="}, "nothing to listen on"},
+		{"no queue", "", nil, []string{"-datadog.url=http://x"}, "datadog.queue is not"},
 		{"no file", "", nil, []string{"-config=/does/not/exist"}, "/does/not/exist"},
 	} {
 		_, err := load(t, test.yaml, test.environ, test.args...)
