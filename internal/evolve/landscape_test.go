@@ -147,8 +147,6 @@ var landscapes = map[string]func(seed uint64) *world{
 	},
 }
 
-func landscape(name string, seed uint64) *world { return landscapes[name](seed) }
-
 func (w *world) original() (beagle.Candidate, beagle.Verdict, []beagle.Move) {
 	set := map[int]int{}
 	c := w.candidate(set, nil, nil)

@@ -316,9 +316,7 @@ func (c *Captured) merge(at map[string]int, calls, counts []byte, why string) {
 		}
 		c.Records[k].Weight += math.Max(count(countHeader+i), 1)
 	}
-	for _, line := range splitLines(why) {
-		c.Reasons = append(c.Reasons, line)
-	}
+	c.Reasons = append(c.Reasons, splitLines(why)...)
 }
 
 func splitFrames(b []byte) (list [][]byte) {

@@ -102,13 +102,6 @@ func (d *decoder) tag() byte {
 	return d.b[d.i-1]
 }
 
-func (d *decoder) peek() byte {
-	if d.i >= len(d.b) {
-		return tagEnd
-	}
-	return d.b[d.i]
-}
-
 func (d *decoder) uint() uint64 {
 	if d.err != nil {
 		return 0

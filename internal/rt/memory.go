@@ -84,7 +84,8 @@ func (p *replayer[A, R]) reread(n int) *Diff {
 // candidate whose answers change by themselves is another matter.
 func (p *replayer[A, R]) afterResults(i int) *Diff {
 	c := p.check
-	if !p.writtenResults(1, i) || !p.writtenResults(1, i) || p.writtenResults(0, i) {
+	first, again := p.writtenResults(1, i), p.writtenResults(1, i)
+	if !first || !again || p.writtenResults(0, i) {
 		return nil
 	}
 	c.run(0, i, &p.records[i])
@@ -117,7 +118,8 @@ func (p *replayer[A, R]) writtenResults(side, i int) bool {
 // afterArgs writes into the arguments after the call and looks at the results.
 func (p *replayer[A, R]) afterArgs(i int) *Diff {
 	c := p.check
-	if !p.writtenArgs(1, i) || !p.writtenArgs(1, i) || p.writtenArgs(0, i) {
+	first, again := p.writtenArgs(1, i), p.writtenArgs(1, i)
+	if !first || !again || p.writtenArgs(0, i) {
 		return nil
 	}
 	c.run(0, i, &p.records[i])

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
 	"os"
 	"reflect"
@@ -107,19 +106,6 @@ func LoadArgs[A any](path string, types map[string]reflect.Type) ([]A, []float64
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return args, weights, nil
-}
-
-// decodeRecords is LoadArgs for an open file.
-func decodeRecords[A any](r io.Reader, types map[string]reflect.Type) ([]A, []float64, error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	records, err := ParseRecords(b)
-	if err != nil {
-		return nil, nil, err
-	}
-	return decodeAll[A](records, types)
 }
 
 func decodeAll[A any](records []Record, types map[string]reflect.Type) ([]A, []float64, error) {

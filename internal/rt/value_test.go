@@ -44,8 +44,8 @@ type everything struct {
 	ap   atomic.Pointer[point]
 	t    time.Time
 	ip   netip.Addr
-	fn   func()
-	ch   chan int
+	Fn   func()
+	Ch   chan int
 	_    int
 	nest map[point]map[string]*treeNode
 }
@@ -240,7 +240,6 @@ func TestEncodeRefuses(t *testing.T) {
 	type inner struct{ f func() }
 	type args struct {
 		list []inner
-		p    *int
 	}
 	_, err := Encode(&args{list: []inner{{}, {func() {}}}})
 	if err == nil || !strings.Contains(err.Error(), "list[1].f cannot be recorded: a func value") {

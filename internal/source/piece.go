@@ -34,9 +34,6 @@ func parseFile(fset *token.FileSet, path, text string, mode parser.Mode) (*srcFi
 
 func (f *srcFile) offset(p token.Pos) int { return f.tok.Offset(p) }
 
-// slice is the text of a node.
-func (f *srcFile) slice(n ast.Node) string { return f.text[f.offset(n.Pos()):f.offset(n.End())] }
-
 // A piece is the smallest run of declarations that can be moved or replaced
 // as text: a function, a type declaration, a group of constants that hang
 // together through iota, or one line of any other var or const group.
@@ -71,8 +68,6 @@ func (p *piece) keys() []string {
 	}
 	return out
 }
-
-func (p *piece) text() string { return p.file.text[p.start:p.end] }
 
 // A render returns the bytes [start, end) of a piece's file, perhaps with
 // names changed.

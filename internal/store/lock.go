@@ -36,7 +36,7 @@ func (s *Store) Lock(what string) (*Lock, error) {
 		return nil, s.taken(path)
 	}
 	text, _ := json.Marshal(holder{PID: os.Getpid(), Since: time.Now(), What: what})
-	if err := f.Truncate(0); err == nil {
+	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt(append(text, '\n'), 0)
 	}
 	if err != nil {

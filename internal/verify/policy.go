@@ -85,8 +85,8 @@ func inspect(c *code) []Violation {
 }
 
 // directives refuses comments that steer the compiler, the linker or line
-// numbers. go:noinline is harmless: it can only make a candidate slower; so is
-// go:fix, which only the go fix command reads.
+// numbers. A noinline directive is harmless: it can only make a candidate
+// slower. So is a fix directive, which only the go fix command reads.
 func directives(c *code, report func(ast.Node, string, string, string)) {
 	for _, group := range c.file.Comments {
 		for _, com := range group.List {

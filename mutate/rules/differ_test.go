@@ -15,12 +15,6 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A variant is one source as a package of the test program.
-type variant struct {
-	dir, src string
-	pass     *mutate.Pass
-}
-
 // differential builds one program of all befores and afters, each a package
 // of its own, compares them on generated inputs, and counts bounds checks.
 func differential(t *testing.T, cases []*golden) {

@@ -56,13 +56,10 @@ func findSkipRun(p *mutate.Pass) []mutate.Site {
 		if test == nil || !idempotent(p, l, body, last) || hasLoop(p, f.Body) {
 			continue
 		}
-		at := f.Body.Lbrace
-		if len(body) > 0 {
-			at = body[0].Pos()
-		} else {
+		if len(body) == 0 {
 			continue
 		}
-		sites = append(sites, mutate.Site{Node: test, Label: "accepting arm of the loop over " + l.Seq.Name(), Data: skipSite{l, test, at}})
+		sites = append(sites, mutate.Site{Node: test, Label: "accepting arm of the loop over " + l.Seq.Name(), Data: skipSite{l, test, body[0].Pos()}})
 	}
 	return sites
 }
