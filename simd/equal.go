@@ -11,7 +11,9 @@ func EqualMask(mask []uint64, b []byte, c byte) {
 		panic("simd: EqualMask: mask is shorter than one bit per byte")
 	}
 	if len(b) < equalMaskSmall {
-		equalMaskGo(mask, b, c)
+		if len(b) > 0 {
+			mask[0] = smallMask(b, c)
+		}
 		return
 	}
 	for len(b) > chunk {
@@ -25,15 +27,19 @@ func EqualMask(mask []uint64, b []byte, c byte) {
 // once: they can not be interrupted.
 const chunk = 256 << 10
 
+// smallMask is inlined, unlike equalMaskGo.
+func smallMask(b []byte, c byte) (m uint64) {
+	for j, v := range b {
+		if v == c {
+			m |= 1 << j
+		}
+	}
+	return m
+}
+
 func equalMaskGo(mask []uint64, b []byte, c byte) {
 	for i := 0; i < len(b); i += 64 {
-		var m uint64
-		for j, v := range b[i:min(i+64, len(b))] {
-			if v == c {
-				m |= 1 << j
-			}
-		}
-		mask[i/64] = m
+		mask[i/64] = smallMask(b[i:min(i+64, len(b))], c)
 	}
 }
 

@@ -13,20 +13,31 @@ func LowerASCII(dst, src []byte) int {
 	if overlaps(dst[:len(src)], src) {
 		panic("simd: LowerASCII: dst and src overlap without being the same; use LowerASCIIInPlace or another dst")
 	}
-	lowerAny(dst[:len(src)], src)
+	if len(src) < lowerSmall {
+		dst = dst[:len(src)]
+		for i, c := range src {
+			if c-'A' < 26 {
+				c |= 0x20
+			}
+			dst[i] = c
+		}
+		return len(src)
+	}
+	lower(dst[:len(src)], src)
 	return len(src)
 }
 
 // LowerASCIIInPlace turns A-Z in b into a-z.
-func LowerASCIIInPlace(b []byte) { lowerAny(b, b) }
-
-// lowerAny keeps the shortest inputs in Go: they are done before a call is.
-func lowerAny(dst, src []byte) {
-	if len(src) < lowerSmall {
-		lowerGo(dst, src)
+func LowerASCIIInPlace(b []byte) {
+	if len(b) < lowerSmall {
+		for i, c := range b {
+			if c-'A' < 26 {
+				b[i] = c | 0x20
+			}
+		}
 		return
 	}
-	lower(dst, src)
+	lower(b, b)
 }
 
 // overlaps reports whether two slices share bytes without being the same.

@@ -3,15 +3,7 @@ package simd
 import "math"
 
 // SumInt64 returns the sum of s; it wraps around like Go's addition.
-func SumInt64(s []int64) (t int64) {
-	if len(s) < sumInt64Small {
-		for _, v := range s {
-			t += v
-		}
-		return t
-	}
-	return sumInt64(s)
-}
+func SumInt64(s []int64) int64 { return sumInt64(s) }
 
 func sumInt64Go(s []int64) (t int64) {
 	for _, v := range s {

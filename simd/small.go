@@ -7,6 +7,5 @@ package simd
 const (
 	lowerSmall     = 8
 	equalMaskSmall = 12
-	sumInt64Small  = 8
 	minMaxSmall    = 8
 )

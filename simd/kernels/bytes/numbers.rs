@@ -2,6 +2,7 @@
 //! vectorises them, which Go's compiler does not.
 use simdgen::*;
 
+#[cfg(not(target_feature = "avx512f"))]
 #[inline(always)]
 unsafe fn sum_ints(s: Slice<i64>) -> i64 {
     let mut t = 0i64;
@@ -9,6 +10,28 @@ unsafe fn sum_ints(s: Slice<i64>) -> i64 {
         t = t.wrapping_add(*s.ptr.add(i));
     }
     t
+}
+
+/// With masks the last elements need no loop of their own.
+#[cfg(target_feature = "avx512f")]
+#[inline(always)]
+unsafe fn sum_ints(s: Slice<i64>) -> i64 {
+    use core::arch::x86_64::*;
+    let load = |i: usize| _mm512_loadu_si512(s.ptr.add(i) as *const __m512i);
+    let (mut a, mut b) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+    let mut i = 0;
+    while i + 32 <= s.len {
+        a = _mm512_add_epi64(a, _mm512_add_epi64(load(i), load(i + 8)));
+        b = _mm512_add_epi64(b, _mm512_add_epi64(load(i + 16), load(i + 24)));
+        i += 32;
+    }
+    while i + 8 <= s.len {
+        a = _mm512_add_epi64(a, load(i));
+        i += 8;
+    }
+    let keep = _bzhi_u32(!0, (s.len - i) as u32) as u8;
+    b = _mm512_add_epi64(b, _mm512_maskz_loadu_epi64(keep, s.ptr.add(i)));
+    _mm512_reduce_add_epi64(_mm512_add_epi64(a, b))
 }
 
 #[inline(always)]

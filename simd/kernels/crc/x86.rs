@@ -214,7 +214,7 @@ unsafe fn shift<P: Poly>(crc: u32, mut n: usize) -> u32 {
 /// Short buffers are done twice: two short chains overlap as well.
 #[inline(always)]
 pub unsafe fn pair<P: Poly>(running: u32, p: *const u8, n: usize) -> Two<u32, u32> {
-    if n < 64 {
+    if n < 16 {
         return Two(update::<P>(0, p, n), update::<P>(running, p, n));
     }
     let moved = shift::<P>(running, n);
