@@ -88,6 +88,14 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 		switch up := up.(type) {
 		case *ast.FuncLit, *ast.FuncDecl:
 			return loop
+		case *ast.BlockStmt:
+			if departing(up.List) {
+				return loop // evaluated once at most, and maybe never
+			}
+		case *ast.CaseClause:
+			if departing(up.Body) {
+				return loop
+			}
 		case *ast.RangeStmt:
 			if up.X == child {
 				child = up
@@ -110,6 +118,20 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 		child = up
 	}
 	return loop
+}
+
+// departing reports whether a list ends the loop around it.
+func departing(list []ast.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ast.ReturnStmt:
+		return true
+	case *ast.BranchStmt:
+		return s.Tok == token.BREAK || s.Tok == token.GOTO
+	}
+	return false
 }
 
 func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {

@@ -246,7 +246,7 @@ func changesMemory(p *mutate.Pass, n ast.Node) bool {
 
 func plainLocal(p *mutate.Pass, e ast.Expr) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
-	return ok && (id.Name == "_" || local(p, p.Var(id)))
+	return ok && (id.Name == "_" || p.Info.ObjectOf(id) == nil || local(p, p.Var(id))) // a type switch's variable has no object of its own
 }
 
 // callChanges is whether a call may change memory. append is taken to change
