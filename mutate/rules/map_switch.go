@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -44,6 +45,7 @@ type constMap struct {
 	set     bool     // membership is all there is
 	keys    []string // as written
 	values  []string
+	remarks []string // the comments of each element, with a line end each
 	lookups []*ast.IndexExpr
 	ok      bool // lookups ask for presence
 }
@@ -101,7 +103,31 @@ func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 		m.keys, m.values = append(m.keys, p.Text(kv.Key)), append(m.values, p.Text(kv.Value))
 	}
 	m.set = m.set || allTrue
+	m.remarks = remarksOn(p, lit)
 	return packageLevel(p, lit)
+}
+
+// remarksOn collects the comments in a literal by the element that they speak
+// of: the one before them on their line, else the next one.
+func remarksOn(p *mutate.Pass, lit *ast.CompositeLit) []string {
+	remarks := make([]string, len(lit.Elts))
+	line := func(pos token.Pos) int { return p.Fset.Position(pos).Line }
+	for _, g := range p.File.Comments {
+		if g.Pos() < lit.Lbrace || g.End() > lit.Rbrace {
+			continue
+		}
+		of := len(lit.Elts) - 1
+		for i, e := range slices.Backward(lit.Elts) {
+			if line(e.End()) < line(g.Pos()) {
+				break
+			}
+			of = i
+		}
+		for _, c := range g.List {
+			remarks[of] += c.Text + "\n"
+		}
+	}
+	return remarks
 }
 
 // packageLevel reports whether all that e mentions can be named outside the
@@ -217,10 +243,10 @@ func (m *constMap) function(name, key, elem string, scan bool) string {
 		result, zero, also = "("+elem+", bool)", zero+", false", ", true"
 	}
 	for i, k := range m.keys {
-		fmt.Fprintf(&arms, "case %s:\nreturn %s%s\n", k, m.values[i], also)
+		fmt.Fprintf(&arms, "%scase %s:\nreturn %s%s\n", m.remarks[i], k, m.values[i], also)
 	}
-	return fmt.Sprintf("// %s is the fixed table %s: the element of key, or zero.\nfunc %s(key %s) %s {\nswitch key {\n%s}\nreturn %s\n}",
-		name, m.v.Name(), name, key, result, &arms, zero)
+	return fmt.Sprintf("// %s returns the element of key in a fixed table, or zero.\nfunc %s(key %s) %s {\nswitch key {\n%s}\nreturn %s\n}",
+		name, name, key, result, &arms, zero)
 }
 
 // zeroOf is the zero of a type that constants can have.
