@@ -2,6 +2,7 @@
 //
 //	metricsd agent   receive, aggregate, show to Prometheus, send to Datadog's API
 //	metricsd parse   say what a datagram means, or where it is wrong
+//	metricsd load    send traffic of a known shape
 package main
 
 import (
@@ -28,6 +29,7 @@ type streams struct {
 var commands = []command{
 	{"agent", "receive DogStatsD over UDP and Unix sockets, aggregate, show the result to Prometheus or send it on", runAgent},
 	{"parse", "read datagrams, write one JSON object a message, or the error and its place", runParse},
+	{"load", "send traffic of a known shape", runLoad},
 }
 
 func main() {

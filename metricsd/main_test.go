@@ -182,3 +182,18 @@ func await(t *testing.T, web string, lines ...string) {
 	}
 	t.Fatalf("waited in vain for %q in\n%s", lines, last)
 }
+
+func TestLoad(t *testing.T) {
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	code, out, stderr := metricsd("", "load", "-shape", "single", "-address", c.LocalAddr().String(), "-for", "50ms", "-rate", "100000")
+	if code != 0 || !strings.Contains(out, "messages_per_second ") || strings.Contains(out, "\nmessages 0\n") {
+		t.Errorf("%d %s %s", code, out, stderr)
+	}
+	if code, _, stderr := metricsd("", "load", "-shape", "round"); code != 1 || !strings.Contains(stderr, "steady") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}
