@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -222,7 +224,7 @@ func goCommandError(o *Options, msg string) error {
 	case strings.Contains(msg, "GOPROXY=off") || strings.Contains(msg, "module lookup disabled") ||
 		strings.Contains(msg, "missing go.sum entry") || strings.Contains(msg, "dial tcp"):
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("%s: the module needs packages that are not on this machine: %s", o.Dir, first),
+			What:   fmt.Sprintf("%s: the module needs packages that are not on this machine: %s", o.Dir, importAt(o.Dir, first)),
 			Remedy: "Run `go mod download` there once; Beagle itself never uses the network.",
 		}
 	case strings.Contains(msg, "running go ") && strings.Contains(msg, "requires go"):
@@ -235,6 +237,29 @@ func goCommandError(o *Options, msg string) error {
 		return &beagle.UsageError{What: fmt.Sprintf("%s: the go command refuses the module: %s", o.Dir, msg), Remedy: "Make `go build ./...` work there first."}
 	}
 	return nil
+}
+
+// place is how the go command begins a complaint about an import.
+var place = regexp.MustCompile(`^(\S+\.go):(\d+):\d+: `)
+
+// importAt names the import that a complaint is about, when it only says where
+// that stands.
+func importAt(dir, complaint string) string {
+	m := place.FindStringSubmatch(complaint)
+	if m == nil {
+		return complaint
+	}
+	for _, path := range []string{m[1], filepath.Join(dir, m[1]), filepath.Join(dir, filepath.Base(m[1]))} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(string(text), "\n")
+		if n, err := strconv.Atoi(m[2]); err == nil && n <= len(lines) && strings.Count(lines[n-1], `"`) == 2 {
+			return strings.Split(lines[n-1], `"`)[1] + " (" + complaint + ")"
+		}
+	}
+	return complaint
 }
 
 // usable refuses packages that cannot be worked on.

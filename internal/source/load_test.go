@@ -427,3 +427,21 @@ var _ = forWindows(1)
 		t.Errorf("outside %v", out)
 	}
 }
+
+// A package that is not on the machine is named, also when the go command says
+// only where it is imported.
+func TestImportAt(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n\nimport \"example.com/far\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for complaint, want := range map[string]string{
+		"sub/a.go:3:8: module lookup disabled by GOPROXY=off":       "example.com/far (sub/a.go:3:8: module lookup disabled by GOPROXY=off)",
+		"a.go:99:8: module lookup disabled by GOPROXY=off":          "a.go:99:8: module lookup disabled by GOPROXY=off",
+		"example.com/far@v1.0.0: module lookup disabled by GOPROXY": "example.com/far@v1.0.0: module lookup disabled by GOPROXY",
+	} {
+		if got := importAt(dir, complaint); got != want {
+			t.Errorf("importAt(%q) = %q, want %q", complaint, got, want)
+		}
+	}
+}
