@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -33,19 +34,35 @@ func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve
 		return nil, err
 	}
 	out := make([]Proposed, len(proposals))
-	for i, p := range proposals {
-		out[i] = Proposed{Proposal: p.ID}
-		c, err := x.propose(p)
+	return out, parallel(len(proposals), func(i int) error {
+		out[i] = Proposed{Proposal: proposals[i].ID}
+		c, err := x.propose(proposals[i])
 		switch r := refused(err); {
 		case err == nil:
 			out[i].Candidate, out[i].Steps = c.ID, c.Steps
 		case r != "":
 			out[i].Refused = r
 		default:
-			return nil, err
+			return err
 		}
+		return nil
+	})
+}
+
+// parallel does n independent things, as many at once as there are processors.
+func parallel(n int, do func(i int) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	slots := make(chan struct{}, runtime.NumCPU())
+	for i := range n {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs[i] = do(i)
+		})
 	}
-	return out, nil
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // propose takes the proposal's move and then its wishes. A wish that fits
@@ -190,7 +207,25 @@ func (b *batch) judge(ctx context.Context) error {
 	if err := b.verify(ctx); err != nil {
 		return err
 	}
+	// While one processor times, another looks for what can come next.
+	wait := b.look()
+	defer wait()
 	return b.screen(ctx)
+}
+
+// look finds the next moves of the entrants in the background, one after the
+// other, so that it keeps to one processor. The returned function waits for it.
+func (b *batch) look() (wait func()) {
+	live := slices.Clone(b.live)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, e := range live {
+			o := &b.out[e.out]
+			o.Moves = b.x.work.moves(e.candidate.Source, o.Verdict.Static.Notes)
+		}
+	}()
+	return func() { <-done }
 }
 
 // build compiles all in one program, and leaves out what does not compile and
@@ -270,33 +305,20 @@ func (b *batch) filter(check func(entrant, *beagle.Verdict)) {
 	})
 }
 
-// verify compares each with the original, as many at once as there are
-// processors.
+// verify compares each with the original, in processes of their own.
 func (b *batch) verify(ctx context.Context) error {
 	start := time.Now()
 	defer func() { b.x.cost.Verify += time.Since(start) }()
-	var wg sync.WaitGroup
-	errs := make([]error, len(b.live))
-	slots := make(chan struct{}, runtime.NumCPU())
-	for i, e := range b.live {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			v, err := verify.Quick(ctx, b.x.verify, b.bin, e.variant, e.candidate, b.x.corpus)
-			if errs[i] = err; err != nil {
-				return
-			}
+	err := parallel(len(b.live), func(i int) error {
+		e := b.live[i]
+		v, err := verify.Quick(ctx, b.x.verify, b.bin, e.variant, e.candidate, b.x.corpus)
+		if err == nil {
 			merge(&b.out[e.out].Verdict, v)
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
 		}
-	}
+		return err
+	})
 	b.filter(func(entrant, *beagle.Verdict) {})
-	return ctx.Err()
+	return errors.Join(err, ctx.Err())
 }
 
 // merge adds what a later stage found to a verdict.
@@ -337,13 +359,8 @@ func (b *batch) screen(ctx context.Context) error {
 	return nil
 }
 
-// keep finds the next moves of the survivors and puts every new verdict into
-// the store.
+// keep puts every new verdict into the store.
 func (b *batch) keep() error {
-	for _, e := range b.live {
-		o := &b.out[e.out]
-		o.Moves = b.x.work.moves(e.candidate.Source, o.Verdict.Static.Notes)
-	}
 	for _, o := range b.out {
 		if o.Cached {
 			continue
