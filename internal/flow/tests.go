@@ -3,10 +3,14 @@ package flow
 import (
 	"context"
 	"fmt"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"go/version"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -168,10 +172,13 @@ func testFile(t *beagle.Target, tested, timed []rt.SpelledCall, imports []string
 		return beagle.PatchFile{}, false
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\n", t.PkgName)
-	writeImports(&b, imports)
 	writeTest(&b, t, name, tested, generated)
 	writeBenchmark(&b, t, name, timed, generated)
+	body := b.String()
+	b.Reset()
+	fmt.Fprintf(&b, "package %s\n\n", t.PkgName)
+	writeImports(&b, mentioned(body, imports))
+	b.WriteString(body)
 	text, err := format.Source([]byte(b.String()))
 	if err != nil {
 		return beagle.PatchFile{}, false
@@ -180,11 +187,40 @@ func testFile(t *beagle.Target, tested, timed []rt.SpelledCall, imports []string
 	if err != nil {
 		return beagle.PatchFile{}, false
 	}
-	path := filepath.ToSlash(filepath.Join(dir, snake(name)+"_unchanged_test.go"))
-	if _, err := os.Stat(filepath.Join(t.Dir, path)); err == nil {
+	file := filepath.ToSlash(filepath.Join(dir, snake(name)+"_unchanged_test.go"))
+	if _, err := os.Stat(filepath.Join(t.Dir, file)); err == nil {
 		return beagle.PatchFile{}, false
 	}
-	return beagle.PatchFile{Path: path, After: string(text)}, true
+	return beagle.PatchFile{Path: file, After: string(text)}, true
+}
+
+// mentioned leaves out the imports that the text does not use: an error is
+// spelled as its text, and long benchmarks are cut.
+func mentioned(body string, imports []string) []string {
+	f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+body, parser.SkipObjectResolution)
+	if err != nil {
+		return imports // format says what is wrong
+	}
+	used := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := s.X.(*ast.Ident); ok {
+				used[id.Name] = true
+			}
+		}
+		return true
+	})
+	return slices.DeleteFunc(slices.Clone(imports), func(p string) bool {
+		name := packageName(p)
+		return token.IsIdentifier(name) && !used[name] // the package of yaml.v3 has another name
+	})
+}
+
+var major = regexp.MustCompile(`/v[0-9]+$`)
+
+// packageName is the name that a package most likely has.
+func packageName(importPath string) string {
+	return path.Base(major.ReplaceAllString(importPath, ""))
 }
 
 func writeImports(b *strings.Builder, paths []string) {

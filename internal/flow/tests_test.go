@@ -26,7 +26,7 @@ func TestTestFile(t *testing.T) {
 		{"1.24", false, []string{"most of them recorded", "BenchmarkParseRecorded", "b.Loop()", "result 1 is %v, want %q"}},
 	} {
 		target.Go = c.version
-		file, ok := testFile(target, calls, calls, []string{"testing"}, c.generated)
+		file, ok := testFile(target, calls, calls, []string{"errors", "testing"}, c.generated) // an error is spelled as text
 		if !ok {
 			t.Fatal("no file")
 		}
