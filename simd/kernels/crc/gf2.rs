@@ -65,13 +65,13 @@ pub const fn barrett(p: u32) -> u64 {
     r
 }
 
-/// Digits of six bits in the shift table: lengths below 16 MiB.
-pub const DIGITS: usize = 4;
+/// Digits of eight bits in the shift table: lengths below 16 MiB.
+pub const DIGITS: usize = 3;
 
-/// Entry 64i+d is x^(8·d·64^i - 33): the 33 undoes what a carry-less product
+/// Entry 256i+d is x^(8·d·256^i - 33): the 33 undoes what a carry-less product
 /// and reduce64 add.
-pub const fn shifts(p: u32) -> [u32; 64 * DIGITS] {
-    let mut out = [0u32; 64 * DIGITS];
+pub const fn shifts(p: u32) -> [u32; 256 * DIGITS] {
+    let mut out = [0u32; 256 * DIGITS];
     let mut start = 1u32 << 31;
     let mut i = 0;
     while i < 33 {
@@ -82,12 +82,12 @@ pub const fn shifts(p: u32) -> [u32; 64 * DIGITS] {
     let mut digit = 0;
     while digit < DIGITS {
         let (mut d, mut v) = (0, 1u32 << 31);
-        while d < 64 {
-            out[64 * digit + d] = times(start, v, p);
+        while d < 256 {
+            out[256 * digit + d] = times(start, v, p);
             v = times(v, step, p);
             d += 1;
         }
-        step = v; // step^64
+        step = v; // step^256
         digit += 1;
     }
     out

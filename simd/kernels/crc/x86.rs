@@ -13,7 +13,7 @@ pub trait Poly {
     unsafe fn reduce64(m: u64) -> u32;
     /// See `shifts`. A constant, not a static: a static would be reached
     /// through a global offset table, which a kernel does not have.
-    const SHIFTS: &'static [u32; 64 * DIGITS];
+    const SHIFTS: &'static [u32; 256 * DIGITS];
 }
 
 pub struct Castagnoli;
@@ -24,7 +24,7 @@ impl Poly for Castagnoli {
     unsafe fn reduce64(m: u64) -> u32 {
         _mm_crc32_u64(0, m) as u32
     }
-    const SHIFTS: &'static [u32; 64 * DIGITS] = &shifts(CASTAGNOLI);
+    const SHIFTS: &'static [u32; 256 * DIGITS] = &shifts(CASTAGNOLI);
 }
 
 pub struct Ieee;
@@ -37,7 +37,7 @@ impl Poly for Ieee {
         let q = _mm_clmulepi64_si128(_mm_cvtsi64_si128(m as i64), k, 0x00);
         _mm_extract_epi32(_mm_clmulepi64_si128(q, k, 0x10), 2) as u32
     }
-    const SHIFTS: &'static [u32; 64 * DIGITS] = &shifts(IEEE);
+    const SHIFTS: &'static [u32; 256 * DIGITS] = &shifts(IEEE);
 }
 
 #[inline(always)]
@@ -198,13 +198,13 @@ unsafe fn shift<P: Poly>(crc: u32, mut n: usize) -> u32 {
     let mut t = P::SHIFTS.as_ptr();
     let mut r = crc;
     while n != 0 {
-        if n & 63 != 0 {
-            let k = *t.add(n & 63);
+        if n & 255 != 0 {
+            let k = *t.add(n & 255);
             let prod = _mm_clmulepi64_si128(_mm_cvtsi32_si128(r as i32), _mm_cvtsi32_si128(k as i32), 0);
             r = P::reduce64(_mm_cvtsi128_si64(prod) as u64);
         }
-        t = t.add(64);
-        n >>= 6;
+        t = t.add(256);
+        n >>= 8;
     }
     r
 }
