@@ -201,7 +201,11 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "  %-22s %d versions in %.0f s; %d inputs compared\n", "tried", r.Candidates, r.WallSeconds, r.Verification.Cases)
+	compared := "" // only a winner is verified in full
+	if n := r.Verification.Cases; n > 0 {
+		compared = fmt.Sprintf("; %d inputs compared", n)
+	}
+	fmt.Fprintf(w, "  %-22s %d versions in %.0f s%s\n", "tried", r.Candidates, r.WallSeconds, compared)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)
 	}
