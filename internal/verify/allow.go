@@ -92,19 +92,54 @@ var readers = set(`
 	sort.Search sort.SearchInts sort.SearchStrings sort.SearchFloat64s sort.Find
 	sort.IsSorted sort.IntsAreSorted sort.StringsAreSorted sort.Float64sAreSorted sort.SliceIsSorted
 	encoding/binary.Size encoding/hex.EncodeToString
-	encoding/base64.Encoding. encoding/base32.Encoding. strings.Replacer.
+	encoding/base64.Encoding. encoding/base32.Encoding.
+	math/big.Int.Cmp math/big.Int.CmpAbs`)
+
+// keepers are the types and methods that do not change what they are called
+// on although it is reached by a pointer. Values of these types may be package
+// variables that are used by every call.
+var keepers = set(`regexp.Regexp. strings.Replacer. time.Location. encoding/base64.Encoding. encoding/base32.Encoding.
+	net/url.URL.String net/url.URL.Hostname net/url.URL.Port net/url.URL.Query net/url.URL.EscapedPath net/url.URL.RequestURI net/url.URL.IsAbs
+	net/url.Values.Get net/url.Values.Has net/url.Values.Encode
 	math/big.Int.Cmp math/big.Int.CmpAbs math/big.Int.Sign math/big.Int.Bit math/big.Int.BitLen math/big.Int.String
 	math/big.Int.Text math/big.Int.Int64 math/big.Int.Uint64 math/big.Int.IsInt64 math/big.Int.IsUint64`)
 
-// notReaders are the exceptions to the whole packages and types of readers.
-var notReaders = set(`regexp.Regexp.Longest regexp.Regexp.Expand regexp.Regexp.UnmarshalText`)
+// changers are the exceptions to the types of keepers.
+var changers = set(`regexp.Regexp.Longest regexp.Regexp.UnmarshalText`)
 
-func onlyReads(name string) bool {
-	if notReaders[name] {
-		return false
+// readsArguments reports whether a function outside the candidate only reads
+// the memory that it is handed.
+func readsArguments(fn *types.Func) bool {
+	name := fn.Name()
+	for _, p := range []string{"Append", "Expand", "Unmarshal"} {
+		if strings.HasPrefix(name, p) {
+			return false
+		}
 	}
+	return name != "Encode" && name != "Decode" && listed(readers, objectName(fn))
+}
+
+// readsReceiver reports whether a method from outside the candidate leaves
+// what it is called on alone.
+func readsReceiver(fn *types.Func) bool {
+	name := objectName(fn)
+	if hasRefs(recvType(fn), nil) && !unchanging(recvType(fn)) {
+		return listed(keepers, name) && !changers[name]
+	}
+	return listed(readers, name)
+}
+
+// unchanging reports whether t is a struct of a package whose values are never
+// changed, although they lead to shared memory.
+func unchanging(t types.Type) bool {
+	name := strings.TrimPrefix(t.String(), "*")
+	return name == t.String() && (name == "time.Time" || name == "net/netip.Addr" || name == "net/netip.AddrPort" || name == "net/netip.Prefix")
+}
+
+// listed looks a function, its type and its package up.
+func listed(list map[string]bool, name string) bool {
 	for cut := name; ; {
-		if readers[cut] || readers[cut+"."] {
+		if list[cut] || list[cut+"."] {
 			return true
 		}
 		dot := strings.LastIndexByte(cut, '.')

@@ -19,15 +19,15 @@ func hasRefs(t types.Type, seen []types.Type) bool {
 	})
 }
 
-// holdsFunc reports whether a value of type t can hold a function value in its
-// own memory.
+// holdsFunc reports whether a value of type t can hold a function value, or
+// anything in an interface value, in its own memory.
 func holdsFunc(t types.Type, seen []types.Type) bool {
 	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && pure[n.Obj().Pkg().Path()] {
 		return false // regexp.Regexp and the like
 	}
 	return holds(t, seen, holdsFunc, func(u types.Type) bool {
 		switch u := u.(type) {
-		case *types.Signature:
+		case *types.Signature, *types.Interface:
 			return true
 		case *types.Slice:
 			return holdsFunc(u.Elem(), append(seen, t))
@@ -138,4 +138,37 @@ func root(e ast.Expr) *ast.Ident {
 			return nil
 		}
 	}
+}
+
+// elementsHaveRefs reports whether what a slice, map or array holds can lead
+// to memory that others share.
+func elementsHaveRefs(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return hasRefs(u.Elem(), nil)
+	case *types.Map:
+		return hasRefs(u.Key(), nil) || hasRefs(u.Elem(), nil)
+	case *types.Interface:
+		return !isError(t)
+	}
+	return hasRefs(t, nil)
+}
+
+// methodless reports whether t is made of basic types alone, so that nothing
+// that receives it as an interface value finds a method to call.
+func methodless(t types.Type) bool {
+	if t == nil || types.NewMethodSet(types.NewPointer(t)).Len() > 0 {
+		return false
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer
+	case *types.Slice:
+		return methodless(u.Elem())
+	case *types.Array:
+		return methodless(u.Elem())
+	case *types.Map:
+		return methodless(u.Key()) && methodless(u.Elem())
+	}
+	return false
 }

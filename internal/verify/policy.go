@@ -262,21 +262,41 @@ func initialiser(vs *ast.ValueSpec, i int) ast.Expr {
 }
 
 func plainError(c *code, e ast.Expr) bool {
-	call, ok := e.(*ast.CallExpr)
-	if !ok {
-		return e == nil || isError(c.info.TypeOf(e)) // another error variable
+	switch e := ast.Unparen(e).(type) {
+	case nil:
+		return true
+	case *ast.Ident, *ast.SelectorExpr: // another error variable
+		return isError(c.info.TypeOf(e)) || c.info.Types[e].IsNil()
+	case *ast.CallExpr:
+		fn := (&state{code: c}).callee(e)
+		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "errors" && fn.Pkg().Path() != "fmt" {
+			return false
+		}
+		for _, arg := range e.Args {
+			if _, basic := c.info.TypeOf(arg).Underlying().(*types.Basic); !basic && !plainError(c, arg) {
+				return false
+			}
+		}
+		return true
 	}
-	fn := (&state{code: c}).callee(call)
-	return fn != nil && fn.Pkg() != nil && (fn.Pkg().Path() == "errors" || fn.Pkg().Path() == "fmt")
+	return false
 }
 
 // statelessFuncs reports whether every function value in a package variable's
 // initialiser is a declared function, a method expression or a literal (which
 // at package level captures nothing).
 func statelessFuncs(c *code, e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case nil:
+	if e == nil {
 		return true // nil functions; assigning one later is a write
+	}
+	t := c.info.TypeOf(e)
+	if isError(t) || types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface)) {
+		return plainError(c, e)
+	}
+	if !holdsFunc(t, nil) {
+		return true
+	}
+	switch e := ast.Unparen(e).(type) {
 	case *ast.FuncLit:
 		return true
 	case *ast.CompositeLit:
@@ -284,7 +304,7 @@ func statelessFuncs(c *code, e ast.Expr) bool {
 			if kv, ok := el.(*ast.KeyValueExpr); ok {
 				el = kv.Value
 			}
-			if t := c.info.TypeOf(el); t != nil && holdsFunc(t, nil) && !statelessFuncs(c, el) {
+			if c.info.TypeOf(el) != nil && !statelessFuncs(c, el) {
 				return false
 			}
 		}

@@ -64,6 +64,8 @@ func (s *state) flow(n ast.Node) bool {
 		s.typeSwitch(n)
 	case *ast.CallExpr:
 		s.call(n)
+	case *ast.SelectorExpr:
+		s.bound(n)
 	case *ast.FuncDecl:
 		s.returns(n)
 	}
@@ -110,6 +112,18 @@ func (s *state) typeSwitch(n *ast.TypeSwitchStmt) {
 	}
 }
 
+// bound hands what a method of the file is called on, or bound to as a method
+// value, to its receiver.
+func (s *state) bound(n *ast.SelectorExpr) {
+	sel, ok := s.info.Selections[n]
+	if !ok || sel.Kind() != types.MethodVal {
+		return
+	}
+	if fn := origin(sel.Obj()).(*types.Func); s.declares(fn) {
+		s.learnVar(fn.Signature().Recv(), s.receiver(n, fn.Signature()))
+	}
+}
+
 // call hands the facts of arguments to the parameters of the file's functions.
 func (s *state) call(n *ast.CallExpr) {
 	fn := s.callee(n)
@@ -117,11 +131,12 @@ func (s *state) call(n *ast.CallExpr) {
 		s.callback(n)
 		return
 	}
-	sig := fn.Signature()
-	if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok && sig.Recv() != nil {
-		s.learnVar(sig.Recv(), s.receiver(sel, sig))
+	sig, args := fn.Signature(), n.Args
+	if s.isMethodExpr(n.Fun) && len(args) > 0 {
+		s.learnVar(sig.Recv(), s.valueOf(args[0]))
+		args = args[1:]
 	}
-	for i, arg := range n.Args {
+	for i, arg := range args {
 		if p := min(i, sig.Params().Len()-1); p >= 0 {
 			s.learnVar(sig.Params().At(p), s.valueOf(arg))
 		}
@@ -131,6 +146,9 @@ func (s *state) call(n *ast.CallExpr) {
 // callback hands what a function outside the file receives on to the functions
 // of the file that it receives with it: slices.IndexFunc(table, f) calls f.
 func (s *state) callback(n *ast.CallExpr) {
+	if id, ok := ast.Unparen(n.Fun).(*ast.Ident); ok && id.Name == "copy" && len(n.Args) == 2 {
+		s.learn(n.Args[0], s.elementsOf(n.Args[1]))
+	}
 	into := ""
 	for _, arg := range n.Args {
 		if !isFunc(s.info.TypeOf(arg)) {
@@ -138,23 +156,59 @@ func (s *state) callback(n *ast.CallExpr) {
 		}
 	}
 	for _, arg := range n.Args {
-		sig, ok := s.info.TypeOf(arg).(*types.Signature)
-		if !ok {
-			continue
-		}
-		if id, ok := ast.Unparen(arg).(*ast.Ident); ok {
-			if fn, ok := origin(s.info.Uses[id]).(*types.Func); ok && s.declares(fn) {
-				sig = fn.Signature()
-			}
-		}
-		for i := range sig.Params().Len() {
-			s.learnVar(sig.Params().At(i), into)
+		if t := s.info.TypeOf(arg); into != "" && isFunc(t) {
+			s.learnParams(arg, t.Underlying().(*types.Signature), into)
 		}
 	}
 }
 
+// learnParams hands a fact to the parameters of a function value. When its
+// declaration is not at hand, every function of the file that it may be
+// receives the fact.
+func (s *state) learnParams(arg ast.Expr, sig *types.Signature, into string) {
+	all := func(sig *types.Signature) {
+		s.learnVar(sig.Recv(), into)
+		for i := range sig.Params().Len() {
+			s.learnVar(sig.Params().At(i), into)
+		}
+	}
+	switch f := ast.Unparen(arg).(type) {
+	case *ast.FuncLit:
+		all(sig)
+		return
+	case *ast.Ident:
+		if fn, ok := origin(s.info.Uses[f]).(*types.Func); ok {
+			all(fn.Signature())
+			return
+		}
+	}
+	for _, obj := range s.info.Defs {
+		if fn, ok := obj.(*types.Func); ok && fn != s.info.Defs[s.fn.Name] {
+			all(fn.Signature())
+		}
+	}
+	for e, tv := range s.info.Types {
+		if _, ok := e.(*ast.FuncLit); ok && types.Identical(tv.Type, sig) {
+			all(tv.Type.(*types.Signature))
+		}
+	}
+}
+
+// elementsOf is what the elements of a slice lead into.
+func (s *state) elementsOf(e ast.Expr) string {
+	if t := s.info.TypeOf(e); t != nil && elementsHaveRefs(t) {
+		return s.valueOf(e)
+	}
+	return ""
+}
+
+func (s *state) isMethodExpr(fun ast.Expr) bool {
+	sel, ok := ast.Unparen(fun).(*ast.SelectorExpr)
+	return ok && s.info.Selections[sel] != nil && s.info.Selections[sel].Kind() == types.MethodExpr
+}
+
 func (s *state) learnVar(v *types.Var, into string) {
-	if into != "" && s.leads[v] == "" && hasRefs(v.Type(), nil) {
+	if v != nil && into != "" && s.leads[v] == "" && hasRefs(v.Type(), nil) {
 		s.leads[v] = into
 		s.changed = true
 	}
@@ -174,9 +228,7 @@ func (s *state) returns(fn *ast.FuncDecl) {
 	}
 	sig := obj.Type().(*types.Signature)
 	for i := range sig.Results().Len() {
-		if v := sig.Results().At(i); !isError(v.Type()) {
-			note(s.leads[v])
-		}
+		note(s.leads[sig.Results().At(i)])
 	}
 	note(s.resultsOf(fn.Body))
 }
@@ -189,9 +241,7 @@ func (s *state) resultsOf(body *ast.BlockStmt) (into string) {
 			return false
 		case *ast.ReturnStmt:
 			for _, e := range n.Results {
-				if t := s.info.TypeOf(e); t != nil && !isError(t) {
-					into = first(into, s.valueOf(e))
-				}
+				into = first(into, s.valueOf(e))
 			}
 		}
 		return true
@@ -257,19 +307,19 @@ func (s *state) valueOf(e ast.Expr) string {
 		if obj := s.info.ObjectOf(e); obj != nil && s.leads[obj] != "" {
 			return s.leads[obj]
 		}
-		if isFunc(t) {
-			return ""
+		if isFunc(t) || isError(t) {
+			return "" // package variables of these types hold no state: see packageVars
 		}
 		return s.ownerOf(e)
 	case *ast.FuncLit:
 		return s.resultsOf(e.Body)
 	case *ast.SelectorExpr:
 		if sel, ok := s.info.Selections[e]; ok && sel.Kind() != types.FieldVal {
-			return "" // method values are checked where they are made
+			return s.boundTo(e, sel)
 		} else if ok {
 			return first(s.ownerOf(e), s.valueOf(e.X))
 		}
-		return s.ownerOf(e)
+		return s.valueOf(e.Sel) // pkg.Var
 	case *ast.IndexExpr:
 		return first(s.ownerOf(e), s.valueOf(e.X))
 	case *ast.StarExpr:
@@ -289,6 +339,14 @@ func (s *state) valueOf(e ast.Expr) string {
 		return s.valueOfCall(e)
 	}
 	return ""
+}
+
+// boundTo is what a method value leads into: its receiver.
+func (s *state) boundTo(e *ast.SelectorExpr, sel *types.Selection) string {
+	if sel.Kind() != types.MethodVal {
+		return ""
+	}
+	return s.receiver(e, sel.Obj().(*types.Func).Signature())
 }
 
 func (s *state) valueOfElements(e *ast.CompositeLit) string {
@@ -315,7 +373,7 @@ func (s *state) valueOfCall(e *ast.CallExpr) string {
 			return into
 		}
 	}
-	if fn != nil && copies[objectName(fn)] {
+	if fn != nil && copies[objectName(fn)] && !elementsHaveRefs(s.info.TypeOf(e)) {
 		return ""
 	}
 	args := e.Args

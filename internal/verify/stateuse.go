@@ -99,15 +99,34 @@ func (s *state) checkCall(n *ast.CallExpr) {
 		}
 	}
 	fn := s.callee(n)
-	if fn != nil && (s.declares(fn) || onlyReads(objectName(fn))) {
+	if fn != nil && s.declares(fn) && !types.IsInterface(recvType(fn)) {
 		return
 	}
-	for _, arg := range n.Args {
-		if into := s.valueOf(arg); into != "" && !isError(s.info.TypeOf(arg)) {
+	reads := fn != nil && readsArguments(fn)
+	for i, arg := range n.Args {
+		if reads && !s.opened(fn, i, arg) {
+			continue
+		}
+		if into := s.valueOf(arg); into != "" {
 			s.report(arg, "pass "+into, fmt.Sprintf("package variable %s handed to %s", into, s.text(n.Fun)),
 				"it may be written there")
 		}
 	}
+}
+
+// opened reports whether a function that only reads receives an argument as an
+// interface value, through which it may call methods of the candidate, or
+// store what it finds: fmt calls String and Write, errors.As assigns.
+func (s *state) opened(fn *types.Func, i int, arg ast.Expr) bool {
+	params := fn.Signature().Params()
+	t := params.At(min(i, params.Len()-1)).Type()
+	if sl, ok := t.(*types.Slice); ok && fn.Signature().Variadic() && i >= params.Len()-1 {
+		t = sl.Elem()
+	}
+	if _, generic := types.Unalias(t).(*types.TypeParam); generic || !types.IsInterface(t) {
+		return false
+	}
+	return !methodless(s.info.TypeOf(arg))
 }
 
 func (s *state) checkBuiltin(n *ast.CallExpr, name string) {
@@ -123,12 +142,13 @@ func (s *state) checkBuiltin(n *ast.CallExpr, name string) {
 // checkMethodValue covers calls of methods as well as method values.
 func (s *state) checkMethodValue(n *ast.SelectorExpr) {
 	sel, ok := s.info.Selections[n]
-	if !ok || sel.Kind() != types.MethodVal || isError(s.info.TypeOf(n.X)) {
+	if !ok || sel.Kind() != types.MethodVal {
 		return
 	}
 	fn := origin(sel.Obj()).(*types.Func)
 	into := s.receiver(n, fn.Signature())
-	if into == "" || s.declares(fn) || onlyReads(objectName(fn)) {
+	static := !types.IsInterface(recvType(fn))
+	if into == "" || static && (s.declares(fn) || readsReceiver(fn)) {
 		return
 	}
 	s.report(n, "method "+into+"."+fn.Name(), fmt.Sprintf("method %s of package variable %s", fn.Name(), into),
