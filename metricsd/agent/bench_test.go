@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/load"
+)
+
+// BenchmarkDatagram times what a worker does with a datagram: read its lines,
+// make the keys, aggregate. Packets are made beforehand, enough of them that
+// neither a packet nor the order of contexts is learned by heart; all contexts are
+// known before the clock starts, as in an agent that has run for a minute.
+func BenchmarkDatagram(b *testing.B) {
+	for _, contexts := range []int{1000, 60_000} {
+		for _, packet := range []int{0, 1432, 8192} {
+			b.Run(fmt.Sprintf("contexts=%d/packet=%d", contexts, packet), func(b *testing.B) {
+				benchmarkDatagram(b, load.Shape{Contexts: contexts, Packet: packet})
+			})
+		}
+	}
+}
+
+func benchmarkDatagram(b *testing.B, shape load.Shape) {
+	g := load.NewGenerator(shape, 0, 1)
+	var packets [][]byte
+	for g.Totals().Messages < 4*shape.Contexts {
+		packets = append(packets, bytes.Clone(g.Packet()))
+	}
+	w := NewIntake(aggregate.New(2, aggregate.DefaultLimits()), "web-1", 7).Worker()
+	for _, p := range packets {
+		w.Datagram(p, false, "udp", 0)
+	}
+	before := w.Counters.Metrics.Load()
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		w.Datagram(packets[i%len(packets)], false, "udp", 0)
+		i++
+	}
+	messages := w.Counters.Metrics.Load() - before
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(messages), "ns/message")
+	if w.Counters.Malformed.Load() > 0 {
+		b.Fatal("lines were malformed")
+	}
+}
+
+// BenchmarkContextBytes tells what a context of a count with ten tags takes on
+// the heap, when there are 100,000 of them, strings and maps included.
+func BenchmarkContextBytes(b *testing.B) {
+	const contexts = 100_000
+	for b.Loop() {
+		before := heap()
+		w := NewIntake(aggregate.New(2, aggregate.DefaultLimits()), "web-1", 7).Worker()
+		for i := range contexts {
+			pod := i / 7
+			w.Datagram(fmt.Appendf(nil, "service.checkout.request.%d:1|c|#env:prod,service:checkout,version:v2.1,pod_name:checkout-7d9f8b6c5-x%05d,"+
+				"kube_namespace:checkout-prod,cluster:eu1-2,zone:eu-west-1b,team:checkout-core,image_tag:2026.11.%d,canary", i%7, pod, pod%28), false, "udp", 0)
+		}
+		b.ReportMetric(float64(heap()-before)/contexts, "B/context")
+		if n := w.Aggregator.Stats().Contexts; n != contexts {
+			b.Fatalf("%d contexts, want %d", n, contexts)
+		}
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
