@@ -61,6 +61,10 @@ func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if !ok {
 		return nil, nil
 	}
+	if err := x.unit.CheckTest(file.Path, file.After); err != nil {
+		x.watch.Warn(fmt.Sprintf("no regression test comes with the patch: the one that was written does not build (%v)", err))
+		return nil, nil
+	}
 	return []beagle.PatchFile{file}, nil
 }
 
