@@ -61,7 +61,7 @@ func link(path, kernel, arch string) (block []byte, text int, err error) {
 	if l.syms, err = f.Symbols(); err != nil {
 		return nil, 0, err
 	}
-	code, err := l.sections()
+	code, err := l.code()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -76,26 +76,27 @@ func link(path, kernel, arch string) (block []byte, text int, err error) {
 			return nil, 0, err
 		}
 	}
-	return l.block, text, nil
+	return l.block, text, l.checkWritable()
 }
 
-// sections finds the kernel's code and refuses objects with data that a
-// program could write.
-func (l *linker) sections() (code int, err error) {
-	code = -1
+// code finds the kernel's own section.
+func (l *linker) code() (int, error) {
 	for i, s := range l.file.Sections {
-		switch {
-		case s.Flags&elf.SHF_ALLOC == 0 || s.Size == 0 || s.Name == ".eh_frame":
-		case s.Flags&elf.SHF_WRITE != 0:
-			return 0, refuse(l.kernel, "writable data", "section "+s.Name+"; keep state in arguments and constants in statics without interior mutability")
-		case s.Flags&elf.SHF_EXECINSTR != 0 && s.Name == ".text."+l.kernel:
-			code = i
+		if s.Name == ".text."+l.kernel {
+			return i, nil
 		}
 	}
-	if code < 0 {
-		return 0, refuse(l.kernel, "no code", "the object has no section .text."+l.kernel)
+	return 0, refuse(l.kernel, "no code", "the object has no section .text."+l.kernel)
+}
+
+// checkWritable refuses data that a program could write, reached or not.
+func (l *linker) checkWritable() error {
+	for _, s := range l.file.Sections {
+		if s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_WRITE != 0 && s.Size > 0 {
+			return refuse(l.kernel, "writable data", "section "+s.Name+"; keep state in arguments and constants in statics without interior mutability")
+		}
 	}
-	return code, nil
+	return nil
 }
 
 // add appends a section at its alignment and queues its relocations.
@@ -118,21 +119,36 @@ func (l *linker) add(index int) error {
 	return nil
 }
 
-// resolve applies the relocations of a section.
+// resolve applies the relocations of a section. Undefined symbols come first:
+// they are the reason an author can act on.
 func (l *linker) resolve(index int) error {
-	for _, s := range l.file.Sections {
-		if s.Type != elf.SHT_RELA || int(s.Info) != index {
-			continue
-		}
-		data, err := s.Data()
-		if err != nil {
-			return err
-		}
-		for ; len(data) >= 24; data = data[24:] {
-			if err := l.apply(index, data[:24]); err != nil {
+	for _, step := range []func(int, []byte) error{l.defined, l.apply} {
+		for _, s := range l.file.Sections {
+			if s.Type != elf.SHT_RELA || int(s.Info) != index {
+				continue
+			}
+			data, err := s.Data()
+			if err != nil {
 				return err
 			}
+			for ; len(data) >= 24; data = data[24:] {
+				if err := step(index, data[:24]); err != nil {
+					return err
+				}
+			}
 		}
+	}
+	return nil
+}
+
+// defined refuses a relocation against something that the object lacks.
+func (l *linker) defined(_ int, rela []byte) error {
+	sym := l.syms[binary.LittleEndian.Uint64(rela[8:])>>32-1]
+	switch {
+	case sym.Section == elf.SHN_UNDEF && strings.Contains(sym.Name, "panic"):
+		return refuse(l.kernel, "panic path", "calls "+sym.Name+"; use get_unchecked or pointers where the bounds are proven")
+	case sym.Section == elf.SHN_UNDEF:
+		return refuse(l.kernel, "undefined symbol", sym.Name+"; a kernel has nothing to link against")
 	}
 	return nil
 }
@@ -156,12 +172,7 @@ func (l *linker) apply(index int, rela []byte) error {
 // target returns the block offset of a symbol, adding its section on first use.
 func (l *linker) target(sym elf.Symbol) (int, error) {
 	name := l.symbolName(sym)
-	switch {
-	case sym.Section == elf.SHN_UNDEF && strings.Contains(name, "panic"):
-		return 0, refuse(l.kernel, "panic path", "calls "+name+"; use get_unchecked or pointers where the bounds are proven")
-	case sym.Section == elf.SHN_UNDEF:
-		return 0, refuse(l.kernel, "undefined symbol", name+"; a kernel has nothing to link against")
-	case int(sym.Section) >= len(l.file.Sections):
+	if int(sym.Section) >= len(l.file.Sections) {
 		return 0, refuse(l.kernel, "unknown relocation", "symbol "+name+" has no section")
 	}
 	i := int(sym.Section)

@@ -66,7 +66,7 @@ func newRust(root, arch, tmp string) (*rust, error) {
 		return nil, err
 	}
 	return r, r.run("--edition", "2021", "--crate-type", "rlib", "--crate-name", "simdgen", "-C", "opt-level=3", "-C", "panic=abort",
-		"--emit", "link="+r.path("libsimdgen.rlib"), src)
+		"--out-dir", r.tmp, "--emit", "link="+r.path("libsimdgen.rlib"), src)
 }
 
 func (r *rust) path(name string) string { return filepath.Join(r.tmp, name) }
@@ -86,7 +86,7 @@ func (r *rust) run(args ...string) error {
 // records compiles the signature records alone.
 func (r *rust) records() ([]record, error) {
 	obj := r.path("records.o")
-	args := append([]string{"--cfg", "simdgen_records", "--extern", "simdgen=" + r.path("libsimdgen.rlib"), "--emit", "obj=" + obj}, kernelFlags...)
+	args := append([]string{"--cfg", "simdgen_records", "--extern", "simdgen=" + r.path("libsimdgen.rlib"), "--out-dir", r.tmp, "--emit", "obj=" + obj}, kernelFlags...)
 	if err := r.run(append(args, r.root)...); err != nil {
 		return nil, err
 	}

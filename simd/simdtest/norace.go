@@ -1,0 +1,5 @@
+//go:build !race
+
+package simdtest
+
+const raceEnabled = false
