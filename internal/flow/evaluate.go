@@ -34,19 +34,41 @@ func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve
 		return nil, err
 	}
 	out := make([]Proposed, len(proposals))
-	return out, parallel(len(proposals), func(i int) error {
+	chains := make([][]beagle.Candidate, len(proposals))
+	err = parallel(len(proposals), func(i int) error {
 		out[i] = Proposed{Proposal: proposals[i].ID}
-		c, err := x.propose(proposals[i])
-		switch r := refused(err); {
-		case err == nil:
-			out[i].Candidate, out[i].Steps = c.ID, c.Steps
-		case r != "":
-			out[i].Refused = r
-		default:
+		chain, err := x.propose(proposals[i])
+		if r := refused(err); r != "" {
+			out[i].Refused, err = r, nil
+		}
+		chains[i] = chain
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, x.putChains(out, chains)
+}
+
+// putChains keeps what proposals made, in their order: which way to a text is
+// the first must not depend on which processor was faster.
+func (x *session) putChains(out []Proposed, chains [][]beagle.Candidate) error {
+	for i, chain := range chains {
+		for _, c := range chain {
+			if err := x.putCandidate(c); err != nil {
+				return err
+			}
+		}
+		if out[i].Refused != "" {
+			continue
+		}
+		c, err := x.candidate(chain[len(chain)-1].ID)
+		if err != nil {
 			return err
 		}
-		return nil
-	})
+		out[i].Candidate, out[i].Steps = c.ID, c.Steps
+	}
+	return nil
 }
 
 // parallel does n independent things, as many at once as there are processors.
@@ -65,40 +87,34 @@ func parallel(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// propose takes the proposal's move and then its wishes. A wish that fits
-// nowhere is left out.
-func (x *session) propose(p evolve.Proposal) (beagle.Candidate, error) {
+// propose takes the proposal's move and then its wishes, and returns the version
+// after each. A wish that fits nowhere is left out.
+func (x *session) propose(p evolve.Proposal) (chain []beagle.Candidate, err error) {
 	c, err := x.candidate(p.Parent)
 	if err != nil {
-		return c, err
+		return nil, err
 	}
 	if p.Move != nil {
 		if c, err = x.work.apply(c, x.notes(c.ID), *p.Move); err != nil {
-			return c, err
+			return nil, err
 		}
-		if err := x.putCandidate(c); err != nil {
-			return c, err
-		}
+		chain = append(chain, c)
 	}
 	rng := rand.New(rand.NewPCG(p.Seed, 1))
-	taken := p.Move != nil
 	for _, wish := range p.Then {
 		next, err := x.work.wish(c, wish, rng)
 		if refused(err) != "" {
 			continue
 		}
 		if err != nil {
-			return c, err
+			return nil, err
 		}
-		c, taken = next, true
-		if err := x.putCandidate(c); err != nil {
-			return c, err
-		}
+		c, chain = next, append(chain, next)
 	}
-	if !taken {
-		return c, refusal("none of the wished steps fits")
+	if len(chain) == 0 {
+		return nil, refusal("none of the wished steps fits")
 	}
-	return c, nil
+	return chain, nil
 }
 
 // notes are the compiler's account of a candidate that was built before.

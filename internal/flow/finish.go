@@ -322,10 +322,26 @@ func (x *session) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beag
 	return out, nil
 }
 
-// lineage measures every step of the winner in one program.
-func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.LineageStep, error) {
+// path is the version after each step of a candidate. The store knows one way
+// to each text, which may not be the candidate's: its own steps are taken
+// again, and only where that leads elsewhere the parents are followed.
+func (x *session) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	var chain []beagle.Candidate
-	for at := c; len(at.Steps) > 0; {
+	at := x.root
+	for _, step := range c.Steps {
+		next, err := x.work.retrace(at, step)
+		if err != nil {
+			break
+		}
+		chain, at = append(chain, next), next
+	}
+	if len(chain) == len(c.Steps) && at.ID == c.ID {
+		return chain, nil
+	}
+	chain = nil
+	seen := map[string]bool{}
+	for at := c; len(at.Steps) > 0 && !seen[at.ID]; {
+		seen[at.ID] = true
 		chain = append([]beagle.Candidate{at}, chain...)
 		if len(at.Parents) == 0 {
 			break
@@ -335,6 +351,15 @@ func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.Lin
 			return nil, err
 		}
 		at = parent
+	}
+	return chain, nil
+}
+
+// lineage measures every step of the winner in one program.
+func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.LineageStep, error) {
+	chain, err := x.path(c)
+	if err != nil {
+		return nil, err
 	}
 	ratios, err := x.compareAll(ctx, chain)
 	if err != nil {

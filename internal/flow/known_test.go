@@ -79,3 +79,33 @@ func TestOnce(t *testing.T) {
 		t.Errorf("another input: %d calls, %v", calls, err)
 	}
 }
+
+// TestFirstWay: of several ways to a text the first stays, in its own run.
+func TestFirstWay(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := knowing(t, s, "one")
+	way := func(parent string) beagle.Candidate {
+		return beagle.NewCandidate("package p\n\nfunc F() {}\n", []string{parent}, []beagle.Step{{Mutator: parent}})
+	}
+	first, second := way("a"), way("b")
+	chains := [][]beagle.Candidate{{first}, {second}}
+	out := make([]Proposed, len(chains))
+	if err := x.putChains(out, chains); err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range out {
+		if o.Candidate != first.ID || len(o.Steps) != 1 || o.Steps[0].Mutator != "a" {
+			t.Errorf("proposal %d: %+v, want the way through a", i, o)
+		}
+	}
+	other := knowing(t, s, "two")
+	if err := other.putCandidate(second); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := other.candidate(first.ID); err != nil || c.Parents[0] != "b" {
+		t.Errorf("another run has %v (%v), want its own way", c.Parents, err)
+	}
+}

@@ -123,9 +123,18 @@ func (x *session) key(stage, candidate, extra string) store.Key {
 	return store.Key{Kind: stage, Candidate: candidate, Corpus: x.ready.Corpus, Toolchain: x.machine.Go, Machine: kind(x.machine), Extra: x.ready.Target + extra}
 }
 
-// putCandidate makes a candidate available to every activity.
+// putCandidate makes a candidate available to every activity of the run. Of
+// several ways to the same text the first counts, or what a candidate came from
+// would change while others build on it.
 func (x *session) putCandidate(c beagle.Candidate) error {
-	return x.store.Cache(store.Key{Kind: "candidate", Candidate: c.ID}, c)
+	if _, err := x.candidate(c.ID); err == nil {
+		return nil
+	}
+	return x.store.Cache(x.candidateKey(c.ID), c)
+}
+
+func (x *session) candidateKey(id string) store.Key {
+	return store.Key{Kind: "candidate", Candidate: id, Extra: x.run}
 }
 
 // candidate returns a candidate by its ID.
@@ -134,7 +143,7 @@ func (x *session) candidate(id string) (beagle.Candidate, error) {
 		return x.root, nil
 	}
 	var c beagle.Candidate
-	if !x.store.Cached(store.Key{Kind: "candidate", Candidate: id}, &c) {
+	if !x.store.Cached(x.candidateKey(id), &c) {
 		return c, fmt.Errorf("candidate %s is not in the store", id)
 	}
 	return c, nil
