@@ -36,6 +36,7 @@ var update = flag.Bool("update", false, "rewrite the after files of the golden a
 //	                     ints 0 25         range of generated integer arguments
 //	                     maxlen 40         longest generated string or slice
 //	                     types int         type arguments for a generic target
+//	                     go 1.18           the module's language (default: the newest)
 //	                     inputs 500        how many inputs are compared (default 2000)
 //	                     nodiff reason     not compared, because ...
 //	simple/after.go      what the rule makes of site 0 with parameter 0; other sites
@@ -173,6 +174,9 @@ func (c *golden) check(t *testing.T) {
 		t.Fatalf("before.go: %v", err)
 	}
 	c.pass = p
+	if v := c.opts["go"]; v != "" {
+		p.Target = &beagle.Target{Go: v}
+	}
 	sites := c.rule.Find(p)
 	if c.none {
 		if len(sites) > 0 {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -409,6 +410,15 @@ func goAtLeast(p *mutate.Pass, minor int) bool {
 	rest, _, _ = strings.Cut(rest, ".")
 	n, err := strconv.Atoi(rest)
 	return major != "1" || err == nil && n >= minor
+}
+
+// countTo is the head of a loop that counts an int from 0, in the language of
+// the module.
+func countTo(p *mutate.Pass, index, limit string) string {
+	if goAtLeast(p, 22) {
+		return fmt.Sprintf("for %s := range %s ", index, limit)
+	}
+	return fmt.Sprintf("for %s := 0; %s < %s; %s++ ", index, index, limit, index)
 }
 
 // percentile99 is the longest length that a parameter of the target has in

@@ -176,7 +176,7 @@ func tail(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
 		}
 		return fmt.Sprintf("for %s, %s := range %s %s", index, l.Value.Name(), rest, body)
 	}
-	return fmt.Sprintf("for %s := range len(%s) %s", l.Index.Name(), rest, body)
+	return countTo(p, l.Index.Name(), "len("+rest+")") + body
 }
 
 func isElem(l *mutate.ElementLoop, ix *ast.IndexExpr) bool {
