@@ -76,7 +76,7 @@ func minMax(p *mutate.Pass, s *ast.IfStmt) string {
 	if less {
 		name = "min"
 	}
-	if redefined(p, s, name) {
+	if redefined(p, s, name) || !goAtLeast(p, 21) {
 		return ""
 	}
 	return fmt.Sprintf("%s = %s(%s, %s)", p.Text(lhs), name, p.Text(lhs), p.Text(rhs))

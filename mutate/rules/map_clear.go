@@ -25,6 +25,9 @@ var mapClear = &mutate.Mutator{
 }
 
 func findMapClear(p *mutate.Pass) []mutate.Site {
+	if !goAtLeast(p, 21) {
+		return nil // clear
+	}
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		if d, ok := declaration(p, list[i]); ok && d.Value != nil {

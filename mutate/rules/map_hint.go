@@ -47,7 +47,8 @@ func findMapHint(p *mutate.Pass) []mutate.Site {
 		if _, isMap := d.Var.Type().Underlying().(*types.Map); kind != "empty" || !isMap {
 			continue
 		}
-		if size, ok := fillBound(p, d, list[i+1:]); ok {
+		size, ok := fillBound(p, d, list[i+1:])
+		if ok && (!strings.HasPrefix(size, "max(") || goAtLeast(p, 21)) {
 			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "map " + d.Var.Name(), Data: mapSite{d, typ, size}})
 		}
 	}

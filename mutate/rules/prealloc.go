@@ -85,7 +85,7 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		}
 		per, every, at := appendsPerTurn(p, v, s)
 		b, ok := loopBound(p, s)
-		if per == 0 || !ok || captured(p, v) || !every && hidden(p, s) || redefined(p, s, "make") {
+		if per == 0 || !ok || kind == "empty" && b.negative && !goAtLeast(p, 21) || captured(p, v) || !every && hidden(p, s) || redefined(p, s, "make") {
 			return nil
 		}
 		return []mutate.Site{site(s, v.Name()+" filled by a loop",

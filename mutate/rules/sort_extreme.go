@@ -26,6 +26,9 @@ return slices.Min(c)`,
 }
 
 func findSortExtreme(p *mutate.Pass) []mutate.Site {
+	if !goAtLeast(p, 21) {
+		return nil // package slices
+	}
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		v := sorted(p, list[i])

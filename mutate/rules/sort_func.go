@@ -56,7 +56,7 @@ func findSortFunc(p *mutate.Pass) []mutate.Site {
 func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	_, slice := p.IsCall(call, "sort", "Slice")
 	_, stable := p.IsCall(call, "sort", "SliceStable")
-	if !slice && !stable || len(call.Args) != 2 {
+	if !slice && !stable || len(call.Args) != 2 || !goAtLeast(p, 21) {
 		return nil, false
 	}
 	s := &sortCall{call: call, stable: stable, slice: p.Var(call.Args[0])}

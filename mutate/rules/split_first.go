@@ -39,7 +39,7 @@ func findSplitFirst(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, mutate.Site{Node: s.node, Label: s.kind + " of " + p.Text(s.node), Data: s})
 	}
 	for e := range mutate.Nodes[ast.Expr](p, nil) {
-		if s, ok := splitUse(p, e, splitCall); ok {
+		if s, ok := splitUse(p, e, splitCall); ok && goAtLeast(p, 18) {
 			add(s)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -39,6 +40,9 @@ func findSplitSeq(p *mutate.Pass) []mutate.Site {
 		elem, ok := r.Value.(*ast.Ident)
 		if !ok || r.Tok != token.DEFINE || elem.Name == "_" || !isBlank(r.Key) {
 			continue
+		}
+		if captured(p, p.Info.Defs[elem].(*types.Var)) {
+			continue // before Go 1.22 all turns share the variable
 		}
 		s := splitLoop{loop: r}
 		if s.call, ok = splitter(p, r.X); !ok {
