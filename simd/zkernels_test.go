@@ -10,16 +10,16 @@ import (
 
 // kernelTests is what simdtest runs against every tier of this machine.
 var kernelTests = []simdtest.Kernel{
-	{Name: "asciiIndex", Run: runAsciiIndex},
-	{Name: "classIndex", Run: runClassIndex},
-	{Name: "count", Run: runCount},
-	{Name: "equalMask", Run: runEqualMask},
-	{Name: "lower", Run: runLower},
-	{Name: "minMaxFloat64", Run: runMinMaxFloat64},
-	{Name: "minMaxInt64", Run: runMinMaxInt64},
-	{Name: "sumFloat64", Run: runSumFloat64},
-	{Name: "sumInt64", Run: runSumInt64},
-	{Name: "tagIndex", Run: runTagIndex},
+	{Name: "asciiIndex", Run: runAsciiIndex, Time: timeAsciiIndex},
+	{Name: "classIndex", Run: runClassIndex, Time: timeClassIndex},
+	{Name: "count", Run: runCount, Time: timeCount},
+	{Name: "equalMask", Run: runEqualMask, Time: timeEqualMask},
+	{Name: "lower", Run: runLower, Time: timeLower},
+	{Name: "minMaxFloat64", Run: runMinMaxFloat64, Time: timeMinMaxFloat64},
+	{Name: "minMaxInt64", Run: runMinMaxInt64, Time: timeMinMaxInt64},
+	{Name: "sumFloat64", Run: runSumFloat64, Time: timeSumFloat64},
+	{Name: "sumInt64", Run: runSumInt64, Time: timeSumInt64},
+	{Name: "tagIndex", Run: runTagIndex, Time: timeTagIndex},
 }
 
 func setTier(l uint8) uint8 {
@@ -34,11 +34,22 @@ func TestKernels(t *testing.T) { simdtest.Check(t, setTier, kernelTests) }
 
 func TestKernelsGuarded(t *testing.T) { simdtest.CheckGuarded(t, setTier, kernelTests) }
 
+func TestTuneKernels(t *testing.T) { simdtest.Tune(t, setTier, kernelTests) }
+
 func runAsciiIndex(in *simdtest.Input) {
 	b := simdtest.Slice[uint8](in)
 	got0 := asciiIndex(b)
 	want0 := asciiIndexGo(b)
 	simdtest.Equal(in, got0, want0)
+}
+
+func timeAsciiIndex(in *simdtest.Input) func(int) {
+	b := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			asciiIndex(b)
+		}
+	}
 }
 
 func FuzzAsciiIndex(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "asciiIndex") }
@@ -51,6 +62,16 @@ func runClassIndex(in *simdtest.Input) {
 	simdtest.Equal(in, got0, want0)
 }
 
+func timeClassIndex(in *simdtest.Input) func(int) {
+	b := simdtest.Slice[uint8](in)
+	rows := simdtest.Scalar[[32]uint8](in)
+	return func(k int) {
+		for range k {
+			classIndex(b, &rows)
+		}
+	}
+}
+
 func FuzzClassIndex(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "classIndex") }
 
 func runCount(in *simdtest.Input) {
@@ -59,6 +80,16 @@ func runCount(in *simdtest.Input) {
 	got0 := count(b, c)
 	want0 := countGo(b, c)
 	simdtest.Equal(in, got0, want0)
+}
+
+func timeCount(in *simdtest.Input) func(int) {
+	b := simdtest.Slice[uint8](in)
+	c := simdtest.Scalar[uint8](in)
+	return func(k int) {
+		for range k {
+			count(b, c)
+		}
+	}
 }
 
 func FuzzCount(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "count") }
@@ -72,6 +103,17 @@ func runEqualMask(in *simdtest.Input) {
 	simdtest.EqualSlices(in, mask, maskWant)
 }
 
+func timeEqualMask(in *simdtest.Input) func(int) {
+	mask, _ := simdtest.Output[uint64](in)
+	b := simdtest.Slice[uint8](in)
+	c := simdtest.Scalar[uint8](in)
+	return func(k int) {
+		for range k {
+			equalMask(mask, b, c)
+		}
+	}
+}
+
 func FuzzEqualMask(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "equalMask") }
 
 func runLower(in *simdtest.Input) {
@@ -80,6 +122,16 @@ func runLower(in *simdtest.Input) {
 	lower(dst, src)
 	lowerGo(dstWant, src)
 	simdtest.EqualSlices(in, dst, dstWant)
+}
+
+func timeLower(in *simdtest.Input) func(int) {
+	dst, _ := simdtest.Output[uint8](in)
+	src := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			lower(dst, src)
+		}
+	}
 }
 
 func FuzzLower(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "lower") }
@@ -92,6 +144,15 @@ func runMinMaxFloat64(in *simdtest.Input) {
 	simdtest.Equal(in, got1, want1)
 }
 
+func timeMinMaxFloat64(in *simdtest.Input) func(int) {
+	s := simdtest.Slice[float64](in)
+	return func(k int) {
+		for range k {
+			minMaxFloat64(s)
+		}
+	}
+}
+
 func FuzzMinMaxFloat64(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "minMaxFloat64") }
 
 func runMinMaxInt64(in *simdtest.Input) {
@@ -100,6 +161,15 @@ func runMinMaxInt64(in *simdtest.Input) {
 	want0, want1 := minMaxInt64Go(s)
 	simdtest.Equal(in, got0, want0)
 	simdtest.Equal(in, got1, want1)
+}
+
+func timeMinMaxInt64(in *simdtest.Input) func(int) {
+	s := simdtest.Slice[int64](in)
+	return func(k int) {
+		for range k {
+			minMaxInt64(s)
+		}
+	}
 }
 
 func FuzzMinMaxInt64(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "minMaxInt64") }
@@ -111,6 +181,15 @@ func runSumFloat64(in *simdtest.Input) {
 	simdtest.Equal(in, got0, want0)
 }
 
+func timeSumFloat64(in *simdtest.Input) func(int) {
+	s := simdtest.Slice[float64](in)
+	return func(k int) {
+		for range k {
+			sumFloat64(s)
+		}
+	}
+}
+
 func FuzzSumFloat64(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "sumFloat64") }
 
 func runSumInt64(in *simdtest.Input) {
@@ -120,6 +199,15 @@ func runSumInt64(in *simdtest.Input) {
 	simdtest.Equal(in, got0, want0)
 }
 
+func timeSumInt64(in *simdtest.Input) func(int) {
+	s := simdtest.Slice[int64](in)
+	return func(k int) {
+		for range k {
+			sumInt64(s)
+		}
+	}
+}
+
 func FuzzSumInt64(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "sumInt64") }
 
 func runTagIndex(in *simdtest.Input) {
@@ -127,6 +215,15 @@ func runTagIndex(in *simdtest.Input) {
 	got0 := tagIndex(b)
 	want0 := tagIndexGo(b)
 	simdtest.Equal(in, got0, want0)
+}
+
+func timeTagIndex(in *simdtest.Input) func(int) {
+	b := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			tagIndex(b)
+		}
+	}
 }
 
 func FuzzTagIndex(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "tagIndex") }

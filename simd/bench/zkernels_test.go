@@ -11,7 +11,7 @@ import (
 
 // kernelTests is what simdtest runs against every tier of this machine.
 var kernelTests = []simdtest.Kernel{
-	{Name: "noop", Run: runNoop},
+	{Name: "noop", Run: runNoop, Time: timeNoop},
 }
 
 func setTier(l uint8) uint8 {
@@ -26,11 +26,22 @@ func TestKernels(t *testing.T) { simdtest.Check(t, setTier, kernelTests) }
 
 func TestKernelsGuarded(t *testing.T) { simdtest.CheckGuarded(t, setTier, kernelTests) }
 
+func TestTuneKernels(t *testing.T) { simdtest.Tune(t, setTier, kernelTests) }
+
 func runNoop(in *simdtest.Input) {
 	b := simdtest.Slice[uint8](in)
 	got0 := noop(b)
 	want0 := noopGo(b)
 	simdtest.Equal(in, got0, want0)
+}
+
+func timeNoop(in *simdtest.Input) func(int) {
+	b := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			noop(b)
+		}
+	}
 }
 
 func FuzzNoop(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "noop") }

@@ -11,10 +11,10 @@ import (
 
 // kernelTests is what simdtest runs against every tier of this machine.
 var kernelTests = []simdtest.Kernel{
-	{Name: "pair", Run: runPair},
-	{Name: "pairIeee", Run: runPairIeee},
-	{Name: "update", Run: runUpdate},
-	{Name: "updateIeee", Run: runUpdateIeee},
+	{Name: "pair", Run: runPair, Time: timePair},
+	{Name: "pairIeee", Run: runPairIeee, Time: timePairIeee},
+	{Name: "update", Run: runUpdate, Time: timeUpdate},
+	{Name: "updateIeee", Run: runUpdateIeee, Time: timeUpdateIeee},
 }
 
 func setTier(l uint8) uint8 {
@@ -29,6 +29,8 @@ func TestKernels(t *testing.T) { simdtest.Check(t, setTier, kernelTests) }
 
 func TestKernelsGuarded(t *testing.T) { simdtest.CheckGuarded(t, setTier, kernelTests) }
 
+func TestTuneKernels(t *testing.T) { simdtest.Tune(t, setTier, kernelTests) }
+
 func runPair(in *simdtest.Input) {
 	running := simdtest.Scalar[uint32](in)
 	b := simdtest.Slice[uint8](in)
@@ -36,6 +38,16 @@ func runPair(in *simdtest.Input) {
 	want0, want1 := pairGo(running, b)
 	simdtest.Equal(in, got0, want0)
 	simdtest.Equal(in, got1, want1)
+}
+
+func timePair(in *simdtest.Input) func(int) {
+	running := simdtest.Scalar[uint32](in)
+	b := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			pair(running, b)
+		}
+	}
 }
 
 func FuzzPair(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "pair") }
@@ -49,6 +61,16 @@ func runPairIeee(in *simdtest.Input) {
 	simdtest.Equal(in, got1, want1)
 }
 
+func timePairIeee(in *simdtest.Input) func(int) {
+	running := simdtest.Scalar[uint32](in)
+	b := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			pairIeee(running, b)
+		}
+	}
+}
+
 func FuzzPairIeee(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "pairIeee") }
 
 func runUpdate(in *simdtest.Input) {
@@ -59,6 +81,16 @@ func runUpdate(in *simdtest.Input) {
 	simdtest.Equal(in, got0, want0)
 }
 
+func timeUpdate(in *simdtest.Input) func(int) {
+	crc := simdtest.Scalar[uint32](in)
+	b := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			update(crc, b)
+		}
+	}
+}
+
 func FuzzUpdate(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "update") }
 
 func runUpdateIeee(in *simdtest.Input) {
@@ -67,6 +99,16 @@ func runUpdateIeee(in *simdtest.Input) {
 	got0 := updateIeee(crc, b)
 	want0 := updateIeeeGo(crc, b)
 	simdtest.Equal(in, got0, want0)
+}
+
+func timeUpdateIeee(in *simdtest.Input) func(int) {
+	crc := simdtest.Scalar[uint32](in)
+	b := simdtest.Slice[uint8](in)
+	return func(k int) {
+		for range k {
+			updateIeee(crc, b)
+		}
+	}
 }
 
 func FuzzUpdateIeee(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, "updateIeee") }

@@ -17,11 +17,13 @@ import (
 	"unsafe"
 )
 
-// A Kernel draws its arguments from an Input, calls kernel and reference and
-// compares.
+// A Kernel names what to check and to measure. Run draws arguments from an
+// Input, calls kernel and reference and compares; Time draws arguments and
+// returns a loop over the kernel.
 type Kernel struct {
 	Name string
 	Run  func(*Input)
+	Time func(*Input) func(k int)
 }
 
 // An Input is one case: a length, an alignment, a seed and, from the fuzzer,

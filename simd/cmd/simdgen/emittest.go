@@ -13,7 +13,7 @@ func (p *pkg) tests() string {
 	fmt.Fprintf(&b, "\n// kernelTests is what simdtest runs against every tier of this machine.\nvar kernelTests = []simdtest.Kernel{\n")
 	for _, f := range p.families {
 		if f.testable() {
-			fmt.Fprintf(&b, "\t{Name: %q, Run: run%s},\n", f.name, title(f.name))
+			fmt.Fprintf(&b, "\t{Name: %q, Run: run%s, Time: time%s},\n", f.name, title(f.name), title(f.name))
 		}
 	}
 	b.WriteString("}\n\nfunc setTier(l uint8) uint8 {\n\told := tier\n\ttier = tierOf(l)\n\treturn uint8(old)\n}\n")
@@ -28,9 +28,11 @@ func (p *pkg) tests() string {
 	fmt.Fprintf(&b, "\nfunc tierOf(l uint8) %s { return %s(l) }\n", level, level)
 	b.WriteString("\nfunc TestKernels(t *testing.T) { simdtest.Check(t, setTier, kernelTests) }\n")
 	b.WriteString("\nfunc TestKernelsGuarded(t *testing.T) { simdtest.CheckGuarded(t, setTier, kernelTests) }\n")
+	b.WriteString("\nfunc TestTuneKernels(t *testing.T) { simdtest.Tune(t, setTier, kernelTests) }\n")
 	for _, f := range p.families {
 		if f.testable() {
 			runner(&b, f)
+			timer(&b, f)
 			fmt.Fprintf(&b, "\nfunc Fuzz%s(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, %q) }\n", title(f.name), f.name)
 		}
 	}
@@ -86,6 +88,26 @@ func runner(b *strings.Builder, f *family) {
 		}
 	}
 	b.WriteString("}\n")
+}
+
+// timer draws the arguments once and gives the loop to measure.
+func timer(b *strings.Builder, f *family) {
+	_, _, call := f.natural()
+	fmt.Fprintf(b, "\nfunc time%s(in *simdtest.Input) func(int) {\n", title(f.name))
+	for _, a := range f.args {
+		switch {
+		case a.slice && a.write:
+			fmt.Fprintf(b, "%s, _ := simdtest.Output[%s](in)\n", a.name, a.typ)
+		case a.slice:
+			fmt.Fprintf(b, "%s := simdtest.Slice[%s](in)\n", a.name, a.typ)
+		default:
+			fmt.Fprintf(b, "%s := simdtest.Scalar[%s](in)\n", a.name, strings.TrimPrefix(a.typ, "*"))
+			if strings.HasPrefix(a.typ, "*") {
+				call = replaceWord(call, a.name, "&"+a.name)
+			}
+		}
+	}
+	fmt.Fprintf(b, "return func(k int) { for range k { %s(%s) } }\n}\n", f.name, call)
 }
 
 // names are as many variables as there are results.
