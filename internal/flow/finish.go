@@ -177,8 +177,11 @@ func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
 		return nil, err
 	}
 	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)
-	if len(x.ready.Moves) == 0 {
+	switch {
+	case len(x.ready.Moves) == 0:
 		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(x.work.mutators))
+	case tried == 0:
+		why = "The rewrites that apply make no new version of this function."
 	}
 	return &Judged{Winner: x.root, Measurement: &ms[0], Why: why}, nil
 }
