@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Everything that must hold for this module, from a clean clone. Rust is needed
+# for the last part only; without it, or without qemu-user, one line says what
+# was left out.
+set -euo pipefail
+cd "$(dirname "$0")"
+export GOWORK=off GOFLAGS="${GOFLAGS:-}"
+scratch=$(mktemp -d)
+trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+
+say() { printf '\n== %s\n' "$*"; }
+
+say "format and vet, both assembly dialects"
+unformatted=$(find . -name '*.go' -print0 | xargs -0 gofmt -l)
+[ -z "$unformatted" ] || { echo "run gofmt -w on: $unformatted"; exit 1; }
+go vet ./...
+GOARCH=arm64 CGO_ENABLED=0 go vet ./...
+go vet -tags purego ./...
+
+say "tests"
+go test ./...
+(cd examples/commas && go vet ./... && go test ./...)
+
+say "every tier that this processor has"
+for max in purego sse42 avx2; do SIMD_MAX=$max go test -short -count=1 . ./crc; done
+
+say "build modes"
+CGO_ENABLED=0 go test -short . ./crc
+CGO_ENABLED=1 go test -short . ./crc
+go test -short -buildmode=pie . ./crc
+go test -short -tags purego ./...
+GOAMD64=v1 go test -short . ./crc
+if grep -q avx2 /proc/cpuinfo; then GOAMD64=v3 go test -short . ./crc; fi
+if command -v gcc >/dev/null; then
+	go test -short -ldflags=-linkmode=external . ./crc
+	say "race detector: clean where it must be, and it sees a kernel's reads"
+	go test -race -short . ./crc
+	status=0
+	go build -race -o "$scratch/racy" ./internal/ci/racy
+	"$scratch/racy" >"$scratch/log" 2>&1 || status=$?
+	if [ "$status" != 66 ] || ! grep -q 'DATA RACE' "$scratch/log"; then
+		echo "the race detector missed a write into a buffer that a kernel reads (status $status)"
+		exit 1
+	fi
+else
+	echo "left out: external linking and -race, which need gcc"
+fi
+
+say "vendored, and from a file proxy with no Rust on PATH"
+mkdir -p "$scratch/prog"
+cat >"$scratch/prog/main.go" <<'GO'
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/beagle-go/beagle/simd"
+	"github.com/beagle-go/beagle/simd/crc"
+)
+
+func main() {
+	ok := simd.TagValidString("env:prod") && simd.IndexNonASCIIString("aé") == 1 && crc.UpdateString(0, "123456789") == 0xe3069283
+	fmt.Println(simd.Tier(), ok)
+	if !ok {
+		os.Exit(1)
+	}
+}
+GO
+printf 'module example.com/prog\n\ngo 1.26.0\n\nrequire github.com/beagle-go/beagle/simd v0.1.0\n' >"$scratch/prog/go.mod"
+go build -o "$scratch/mkproxy" ./internal/ci/proxy
+"$scratch/mkproxy" . github.com/beagle-go/beagle/simd v0.1.0 "$scratch/proxy"
+"$scratch/mkproxy" "$scratch/prog" example.com/prog v0.1.0 "$scratch/proxy"
+godir=$(dirname "$(command -v go)")
+clean=(env PATH="$godir:/usr/bin:/bin" GOPROXY="file://$scratch/proxy" GONOSUMDB='*' GONOSUMCHECK=1 GOFLAGS='-mod=mod -modcacherw' GOMODCACHE="$scratch/mod" GOBIN="$scratch/bin")
+(cd "$scratch" && "${clean[@]}" go install example.com/prog@v0.1.0 && "$scratch/bin/prog")
+(cd "$scratch/prog" && "${clean[@]}" go mod tidy && "${clean[@]}" go mod vendor && "${clean[@]}" GOFLAGS=-mod=vendor go run .)
+
+say "cross builds"
+for target in linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64 linux/riscv64; do
+	for package in . ./crc; do
+		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go test -c -o "$scratch/cross" $package
+	done
+done
+
+say "arm64 kernels under qemu-user, with preemption signals"
+command -v qemu-aarch64 >/dev/null || { apt-get update && apt-get install -y qemu-user; } >"$scratch/log" 2>&1 || true
+if command -v qemu-aarch64 >/dev/null; then
+	for package in . ./crc; do
+		CGO_ENABLED=0 GOARCH=arm64 go test -c -o "$scratch/arm" $package
+		qemu-aarch64 "$scratch/arm" -test.short
+	done
+else
+	echo "left out: the arm64 tests, which need qemu-aarch64 (Debian: qemu-user)"
+fi
+
+say "committed bytes are what the kernels compile to"
+pinned=$(sed -n 's/^const pinnedRust = "\(.*\)"$/\1/p' cmd/simdgen/rust.go)
+command -v rustup >/dev/null && rustup target add aarch64-unknown-linux-gnu >"$scratch/log" 2>&1 || true
+if ! command -v rustc >/dev/null || ! rustc --version | grep -q "^rustc $pinned "; then
+	echo "left out: simdgen verify, which needs rustc $pinned"
+elif [ ! -d "$(rustc --print sysroot)/lib/rustlib/aarch64-unknown-linux-gnu" ]; then
+	echo "left out: simdgen verify, which needs: rustup target add aarch64-unknown-linux-gnu"
+else
+	TMPDIR="$scratch" ./regen verify
+fi
