@@ -22,7 +22,7 @@ legal, and shows it before and after.
 
 Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the representation may differ; E3 exact
 behind a guard that the rewrite emits; E4 another algorithm for the same specification. The class decides which checks a
-version must pass. What is not equivalent (E5) is advice and never applied.
+version must pass. What is not equivalent (E5), and what the list calls advice, is never applied.
 
 Examples:
   beagle explain
@@ -81,6 +81,10 @@ func listRules(w io.Writer, all []*mutate.Mutator) error {
 	for _, m := range all {
 		first, _, _ := strings.Cut(m.Doc, ". ")
 		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, m.Class, strings.TrimSuffix(first, "."))
+	}
+	for _, a := range rules.Advice {
+		first, _, _ := strings.Cut(a.Doc, ". ")
+		fmt.Fprintf(t, "%s\tadvice\t%s\n", a.Name, strings.TrimSuffix(first, "."))
 	}
 	return t.Flush()
 }
