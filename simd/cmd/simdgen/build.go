@@ -30,29 +30,30 @@ type pkg struct {
 const simdPath = "github.com/beagle-go/beagle/simd"
 
 // build compiles, checks and links every kernel and renders all files.
-func build(opt options) ([]output, error) {
+func build(opt options) (*pkg, []output, error) {
 	if opt.rust == "" {
-		return nil, fmt.Errorf("-rust is missing: name the root file of the kernels")
+		return nil, nil, fmt.Errorf("-rust is missing: name the root file of the kernels")
 	}
 	p, err := describe(opt)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tmp, err := os.MkdirTemp("", "simdgen")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(tmp)
 	for _, arch := range opt.arch {
 		r, err := newRust(opt.rust, arch, tmp)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := p.compile(r); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return p.render(opt.dir)
+	files, err := p.render(opt.dir)
+	return p, files, err
 }
 
 // describe asks the go command what package the directory holds.

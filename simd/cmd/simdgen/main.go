@@ -74,7 +74,7 @@ func parseFlags(args []string, errw io.Writer) (options, error) {
 
 // gen writes what build makes; break-even sizes that tune found are kept.
 func gen(opt options, out io.Writer) error {
-	files, err := build(opt)
+	_, files, err := build(opt)
 	if err != nil {
 		return err
 	}
@@ -87,12 +87,13 @@ func gen(opt options, out io.Writer) error {
 	return nil
 }
 
-// verify compares what build makes with what is on disk.
+// verify compares what build makes with what is on disk, and what the Go
+// assembler makes of it with what LLVM wrote.
 func verify(opt options, out io.Writer) error {
 	if err := pinned(); err != nil {
 		return err
 	}
-	files, err := build(opt)
+	p, files, err := build(opt)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,11 @@ func verify(opt options, out io.Writer) error {
 			return fmt.Errorf("%s is not what the kernels compile to: %s; run simdgen gen and review the difference", f.path, firstDifference(have, f.data))
 		}
 	}
-	fmt.Fprintf(out, "%d files are what %s compiles to, byte for byte\n", len(files), opt.rust)
+	n, err := p.assembled(opt.dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d files are what %s compiles to, and %d kernels assemble to it, byte for byte\n", len(files), opt.rust, n)
 	return nil
 }
 
