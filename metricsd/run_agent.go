@@ -5,13 +5,16 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/agent"
 	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/datadog"
+	"github.com/beagle-go/beagle/metricsd/deliver"
 	"github.com/beagle-go/beagle/metricsd/queue"
+	"github.com/beagle-go/beagle/metricsd/remotewrite"
 )
 
 // runAgent works until SIGINT or SIGTERM. SIGHUP reads the limits again.
@@ -25,9 +28,13 @@ func runAgent(args []string, s streams) error {
 		return err
 	}
 	log := c.Log.Logger(s.err)
-	sinks, deliver, err := outputs(c, log)
+	outputs, err := openOutputs(c, log)
 	if err != nil {
 		return err
+	}
+	sinks := make([]agent.Sink, len(outputs))
+	for i, o := range outputs {
+		sinks[i] = o
 	}
 	a, err := agent.New(c, log, sinks...)
 	if err != nil {
@@ -36,43 +43,62 @@ func runAgent(args []string, s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go reloadOnHangup(ctx, loader, a, log)
-	delivered := make(chan struct{})
-	go func() { defer close(delivered); deliver.run(ctx) }()
-	err = a.Run(ctx)
-	<-delivered
-	deliver.finish()
-	return err
+	return runWith(ctx, a, outputs)
 }
 
-// delivery is what runs beside the agent, and what is left to do at the end.
-type delivery struct {
-	run    func(context.Context)
-	finish func()
+// output is where flushes go.
+type output interface {
+	agent.Sink
+	Run(context.Context)
+	Finish(context.Context)
+}
+
+func openOutputs(c config.Config, log *slog.Logger) (outputs []output, _ error) {
+	if d := c.Datadog; d.URL != "" {
+		q, err := queue.Open(d.Queue, int64(d.QueueBytes))
+		if err != nil {
+			return nil, err
+		}
+		o, err := datadog.New(datadog.Options{API: d.API, Compression: d.Compression, Key: d.APIKey, Deliver: deliver.Options{URL: d.URL}}, q, log)
+		if err != nil {
+			return nil, err
+		}
+		outputs = append(outputs, o)
+	}
+	if r := c.RemoteWrite; r.URL != "" {
+		q, err := queue.Open(r.Queue, int64(r.QueueBytes))
+		if err != nil {
+			return nil, err
+		}
+		o, err := remotewrite.New(remotewrite.Options{Token: r.Token, Deliver: deliver.Options{URL: r.URL}}, q, log)
+		if err != nil {
+			return nil, err
+		}
+		outputs = append(outputs, o)
+	}
+	return outputs, nil
 }
 
 // lastWords is how long the last points may take to be delivered; what is not
 // waits on disk.
 const lastWords = 5 * time.Second
 
-func outputs(c config.Config, log *slog.Logger) ([]agent.Sink, delivery, error) {
-	d := c.Datadog
-	if d.URL == "" {
-		return nil, delivery{func(context.Context) {}, func() {}}, nil
+// runWith runs the agent and its outputs. The agent's last flush comes after the
+// outputs have stopped, so they get a moment for it.
+func runWith(ctx context.Context, a *agent.Agent, outputs []output) error {
+	var running sync.WaitGroup
+	for _, o := range outputs {
+		running.Go(func() { o.Run(ctx) })
 	}
-	q, err := queue.Open(d.Queue, int64(d.QueueBytes))
-	if err != nil {
-		return nil, delivery{}, err
+	err := a.Run(ctx)
+	running.Wait()
+	last, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	for _, o := range outputs {
+		running.Go(func() { o.Finish(last) })
 	}
-	o, err := datadog.New(datadog.Options{URL: d.URL, APIKey: d.APIKey, API: d.API, Compression: d.Compression}, q, log)
-	if err != nil {
-		return nil, delivery{}, err
-	}
-	finish := func() {
-		ctx, cancel := context.WithTimeout(context.Background(), lastWords)
-		defer cancel()
-		o.Finish(ctx)
-	}
-	return []agent.Sink{o}, delivery{o.Run, finish}, nil
+	running.Wait()
+	return err
 }
 
 // reloadOnHangup takes new limits; everything else needs a restart. A file that

@@ -31,10 +31,9 @@ type Agent struct {
 	ending  atomic.Bool
 }
 
-// Sink takes the points of every flush. Send must not keep the slice longer than
-// it needs to, and must not block for long: the next flush waits.
+// Sink takes every flush. Send must not block for long: the next flush waits.
 type Sink interface {
-	Send(points []aggregate.Point)
+	Send(aggregate.Flush)
 	// Own writes the sink's metrics about itself.
 	Own(*expose.Page)
 }
@@ -230,7 +229,8 @@ func (a *Agent) flushUntil(ctx context.Context) {
 }
 
 func (a *Agent) send(points []aggregate.Point) {
+	flush := aggregate.Flush{Time: time.Now().Unix(), Points: points, States: a.Aggregator.States}
 	for _, sink := range a.sinks {
-		sink.Send(points)
+		sink.Send(flush)
 	}
 }

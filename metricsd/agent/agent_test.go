@@ -156,10 +156,10 @@ type sum struct {
 	total float64
 }
 
-func (s *sum) Send(points []aggregate.Point) {
+func (s *sum) Send(f aggregate.Flush) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range points {
+	for _, p := range f.Points {
 		s.total += p.Value
 	}
 }

@@ -50,6 +50,15 @@ type Summary struct {
 	Sketch               *ddsketch.DDSketch
 }
 
+// Flush is what an output gets once a bucket.
+type Flush struct {
+	// Time is now, in Unix seconds.
+	Time   int64
+	Points []Point
+	// States makes the list that a scrape would see; not every output wants it.
+	States func() []State
+}
+
 // State is what a scrape sees of a context.
 type State struct {
 	Context

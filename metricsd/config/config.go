@@ -16,12 +16,13 @@ import (
 
 // Config is everything that one can set.
 type Config struct {
-	Host    string  `yaml:"host" help:"host of metrics that do not name one; empty for none"`
-	HTTP    string  `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
-	Listen  Listen  `yaml:"listen"`
-	Limits  Limits  `yaml:"limits"`
-	Datadog Datadog `yaml:"datadog"`
-	Log     Log     `yaml:"log"`
+	Host        string      `yaml:"host" help:"host of metrics that do not name one; empty for none"`
+	HTTP        string      `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
+	Listen      Listen      `yaml:"listen"`
+	Limits      Limits      `yaml:"limits"`
+	Datadog     Datadog     `yaml:"datadog"`
+	RemoteWrite RemoteWrite `yaml:"remote_write"`
+	Log         Log         `yaml:"log"`
 }
 
 // Listen says where metrics come from.
@@ -57,6 +58,14 @@ type Datadog struct {
 	QueueBytes  int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
 }
 
+// RemoteWrite says where to send what a scrape would see, by Prometheus' protocol.
+type RemoteWrite struct {
+	URL        string `yaml:"url" help:"whole address, such as http://127.0.0.1:9090/api/v1/write; empty for not sending"`
+	Token      string `yaml:"token" help:"bearer token; the environment keeps it out of lists of processes"`
+	Queue      string `yaml:"queue" help:"directory for payloads that wait to be sent; needed with remote_write.url, and not that of datadog"`
+	QueueBytes int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
+}
+
 // Log says what is logged and how.
 type Log struct {
 	Level string `yaml:"level" help:"debug, info, warn or error"`
@@ -72,9 +81,10 @@ func Default() Config {
 			UDP: "127.0.0.1:8125", ReceiveBuffer: 8 << 20, PacketSize: 64 << 10,
 			Batch: 16, Workers: 1, StreamConnections: 256,
 		},
-		Limits:  Limits(limits),
-		Datadog: Datadog{API: "v2", Compression: "zlib", QueueBytes: 1 << 30},
-		Log:     Log{Level: "info"},
+		Limits:      Limits(limits),
+		Datadog:     Datadog{API: "v2", Compression: "zlib", QueueBytes: 1 << 30},
+		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
+		Log:         Log{Level: "info"},
 	}
 }
 
@@ -88,6 +98,9 @@ func (c *Config) Check() error {
 	if c.Datadog.URL != "" && c.Datadog.Queue == "" {
 		errs = append(errs, errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
 	}
+	if c.RemoteWrite.URL != "" && (c.RemoteWrite.Queue == "" || c.RemoteWrite.Queue == c.Datadog.Queue) {
+		errs = append(errs, errors.New("remote_write.url is set and remote_write.queue is not a directory of its own; name one"))
+	}
 	for _, n := range []struct {
 		name            string
 		value, from, to int
@@ -98,6 +111,7 @@ func (c *Config) Check() error {
 		{"listen.workers", l.Workers, 1, 256},
 		{"listen.stream_connections", l.StreamConnections, 1, 1 << 16},
 		{"datadog.queue_bytes", c.Datadog.QueueBytes, 1 << 20, 1 << 50},
+		{"remote_write.queue_bytes", c.RemoteWrite.QueueBytes, 1 << 20, 1 << 50},
 		{"limits.contexts", c.Limits.Contexts, 0, 1 << 40},
 		{"limits.per_origin", c.Limits.PerOrigin, 0, 1 << 40},
 		{"limits.bytes", c.Limits.Bytes, 0, 1 << 50},

@@ -61,6 +61,7 @@ func TestRefusals(t *testing.T) {
 		{"level", "", nil, []string{"-log.level=loud"}, `log.level is "loud"`},
 		{"nothing to do", "", nil, []string{"-listen.udp="}, "nothing to listen on"},
 		{"no queue", "", nil, []string{"-datadog.url=http://x"}, "datadog.queue is not"},
+		{"a queue for two", "", nil, []string{"-datadog.url=http://x", "-datadog.queue=q", "-remote_write.url=http://x", "-remote_write.queue=q"}, "directory of its own"},
 		{"no file", "", nil, []string{"-config=/does/not/exist"}, "/does/not/exist"},
 	} {
 		_, err := load(t, test.yaml, test.environ, test.args...)

@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
+	"github.com/beagle-go/beagle/metricsd/deliver"
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 	"github.com/beagle-go/beagle/metricsd/expose"
 	"github.com/beagle-go/beagle/metricsd/queue"
@@ -24,8 +24,8 @@ func output(t *testing.T, url, dir, api, compression string) *Output {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := New(Options{URL: url, APIKey: "secret", API: api, Compression: compression,
-		FirstPause: time.Millisecond, LastPause: 5 * time.Millisecond}, q, slog.New(slog.DiscardHandler))
+	o, err := New(Options{Key: "secret", API: api, Compression: compression,
+		Deliver: deliver.Options{URL: url, FirstPause: time.Millisecond, LastPause: 5 * time.Millisecond}}, q, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestBothVersionsAndAllCompressions(t *testing.T) {
 			o := output(t, in.URL+"/", t.TempDir(), api, compression)
 			gauge := count("g", 0.5)
 			gauge.Type, gauge.Host, gauge.Tags = dogstatsd.Gauge, "", nil
-			o.Send([]aggregate.Point{count("c", 3), gauge})
+			o.Points([]aggregate.Point{count("c", 3), gauge})
 			o.Finish(t.Context())
 			want := []series{{"c", "web", []string{"env:<prod>", "é"}, true, 1700000000, 3}, {"g", "", nil, false, 1700000000, 0.5}}
 			if !reflect.DeepEqual(in.received, want) {
@@ -66,7 +66,7 @@ func TestBothVersionsAndAllCompressions(t *testing.T) {
 func TestSummaries(t *testing.T) {
 	in := newIntake(t)
 	o := output(t, in.URL, t.TempDir(), "v2", "zstd")
-	o.Send([]aggregate.Point{distribution(1, 2, 3, 4)})
+	o.Points([]aggregate.Point{distribution(1, 2, 3, 4)})
 	o.Finish(t.Context())
 	got := in.sums()
 	for name, want := range map[string]float64{"d.count": 4, "d.sum": 10, "d.avg": 2.5, "d.min": 1, "d.max": 4, "d.median": 2} {
@@ -82,10 +82,10 @@ func TestSummaries(t *testing.T) {
 func TestWhatIsNotFiniteIsLeftOut(t *testing.T) {
 	in := newIntake(t)
 	o := output(t, in.URL, t.TempDir(), "v1", "none")
-	o.Send([]aggregate.Point{count("over", math.Inf(1)), count("c", 1)})
+	o.Points([]aggregate.Point{count("over", math.Inf(1)), count("c", 1)})
 	o.Finish(t.Context())
-	if got := in.sums(); len(got) != 1 || got["c"] != 1 || o.stats.unsendable.Load() != 1 {
-		t.Errorf("got %v, %d unsendable", got, o.stats.unsendable.Load())
+	if got := in.sums(); len(got) != 1 || got["c"] != 1 || o.unsendable.Load() != 1 {
+		t.Errorf("got %v, %d unsendable", got, o.unsendable.Load())
 	}
 }
 
@@ -117,26 +117,26 @@ func TestNothingIsLost(t *testing.T) {
 	done := make(chan struct{})
 	go func() { first.Run(ctx); close(done) }()
 	for range 5 {
-		first.Send([]aggregate.Point{count("c", 1)})
+		first.Points([]aggregate.Point{count("c", 1)})
 	}
-	waitFor(t, "a retry", func() bool { return first.stats.retried.Load() > 2 })
+	waitFor(t, "a retry", func() bool { return first.Stats().Retried > 2 })
 	stop()
 	<-done
 	first.Finish(t.Context())
 
 	second := output(t, in.URL, dir, "v2", "zstd")
-	second.Send([]aggregate.Point{count("c", 10)})
+	second.Points([]aggregate.Point{count("c", 10)})
 	in.answer(http.StatusAccepted)
 	ctx, stop = context.WithCancel(t.Context())
 	done = make(chan struct{})
 	go func() { second.Run(ctx); close(done) }()
 	waitFor(t, "delivery", func() bool { return in.sums()["c"] == 15 })
-	second.Send([]aggregate.Point{count("c", 100)}) // Run waits and is woken
+	second.Points([]aggregate.Point{count("c", 100)}) // Run waits and is woken
 	waitFor(t, "delivery", func() bool { return in.sums()["c"] == 115 })
 	stop()
 	<-done
-	if s := second.queue.Stats(); s.Items != 0 || second.stats.sent.Load() != 7 {
-		t.Errorf("%+v, %d sent", s, second.stats.sent.Load())
+	if s := second.Stats(); s.Queue.Items != 0 || s.Sent != 7 {
+		t.Errorf("%+v", s)
 	}
 }
 
@@ -151,43 +151,12 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	t.Fatalf("waited in vain for %s", what)
 }
 
-func TestAnswers(t *testing.T) {
-	for status, wantItems := range map[int]int{200: 0, 202: 0, 400: 0, 413: 0, 302: 1, 401: 1, 403: 1, 404: 1, 408: 1, 429: 1, 500: 1} {
-		in := newIntake(t)
-		in.answer(status)
-		o := output(t, in.URL, t.TempDir(), "v2", "none")
-		o.Send([]aggregate.Point{count("c", 1)})
-		o.Finish(t.Context())
-		if got := o.queue.Stats().Items; got != wantItems {
-			t.Errorf("status %d: %d payloads left, want %d", status, got, wantItems)
-		}
-	}
-}
-
-func TestTheKeyDoesNotFollowRedirects(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
-	defer other.Close()
-	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
-	defer server.Close()
-	o := output(t, server.URL, t.TempDir(), "v2", "none")
-	o.Send([]aggregate.Point{count("c", 1)})
-	o.Finish(t.Context())
-}
-
-func TestForeignPayloadsAreDropped(t *testing.T) {
-	o := output(t, newIntake(t).URL, t.TempDir(), "v2", "none")
-	o.queue.Put([]byte("v9 \nbody"))
-	o.Finish(t.Context())
-	if o.stats.refused.Load() != 1 || o.queue.Stats().Items != 0 {
-		t.Errorf("%d refused", o.stats.refused.Load())
-	}
-}
-
 func TestOptionsAreChecked(t *testing.T) {
+	url := deliver.Options{URL: "http://x"}
 	for want, o := range map[string]Options{
-		"datadog.url":         {URL: "api.datadoghq.eu", API: "v2", Compression: "zstd"},
-		"datadog.api":         {URL: "http://x", API: "v3", Compression: "zstd"},
-		"datadog.compression": {URL: "http://x", API: "v2", Compression: "lz4"},
+		"datadog.url":         {Deliver: deliver.Options{URL: "api.datadoghq.eu"}, API: "v2", Compression: "zstd"},
+		"datadog.api":         {Deliver: url, API: "v3", Compression: "zstd"},
+		"datadog.compression": {Deliver: url, API: "v2", Compression: "lz4"},
 	} {
 		if _, err := New(o, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -4,12 +4,7 @@
 // Version 1 of the API is JSON, version 2 protobuf. Bodies are compressed with
 // zlib, which HTTP and Datadog call deflate, or with zstd.
 //
-// Every payload goes to a queue on disk first and is removed when it has been
-// accepted. So an outage, a restart or a crash loses nothing within the queue's
-// bound, and payloads go in their order. What is refused for good (400, 413) is
-// dropped and counted: sending it again would block the others for ever. Anything
-// else, a wrong key included, is tried again after a pause that doubles from 1 s to
-// a minute.
+// Package deliver sees to it that nothing is lost.
 //
 // # What becomes of a point
 //

@@ -1,6 +1,7 @@
 package expose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -42,8 +43,11 @@ func clean(name string, colon bool) string {
 	return string(out)
 }
 
-// labels renders a context's labels without braces, sorted by name.
-func labels(c *aggregate.Context) string {
+// Label is one label of a sample.
+type Label struct{ Name, Value string }
+
+// labels returns a context's labels, sorted by name, each name once.
+func labels(c *aggregate.Context) []Label {
 	values := make(map[string][]string, len(c.Tags)+1)
 	for _, tag := range c.Tags {
 		key, value, found := strings.Cut(tag, ":")
@@ -56,25 +60,34 @@ func labels(c *aggregate.Context) string {
 	if _, taken := values["host"]; c.Host != "" && !taken {
 		values["host"] = []string{c.Host}
 	}
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
+	all := make([]Label, 0, len(values))
+	for name, v := range values {
+		slices.Sort(v)
+		all = append(all, Label{name, strings.Join(v, ",")})
 	}
-	slices.Sort(names)
-	var out []byte
-	for _, name := range names {
-		slices.Sort(values[name])
-		out = appendLabel(out, name, strings.Join(values[name], ","))
-	}
-	return string(out)
+	slices.SortFunc(all, compareLabels)
+	return all
+}
+
+func compareLabels(a, b Label) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Value, b.Value))
 }
 
 var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-func appendLabel(out []byte, name, value string) []byte {
-	if len(out) > 0 {
-		out = append(out, ',')
+// appendLabels renders labels with their braces.
+func appendLabels(out []byte, labels []Label) []byte {
+	for i, l := range labels {
+		separator := byte(',')
+		if i == 0 {
+			separator = '{'
+		}
+		out = append(out, separator)
+		out = append(append(out, l.Name...), `="`...)
+		out = append(append(out, escaper.Replace(l.Value)...), '"')
 	}
-	out = append(append(out, name...), `="`...)
-	return append(append(out, escaper.Replace(value)...), '"')
+	if len(labels) > 0 {
+		out = append(out, '}')
+	}
+	return out
 }

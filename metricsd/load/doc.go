@@ -2,7 +2,7 @@
 // `metricsd load`.
 //
 // Contexts are like those of services in Kubernetes: ten tags, a line of about
-// 240 bytes, and the bytes of a context the same every time, as real clients send
+// 210 bytes, and the bytes of a context the same every time, as real clients send
 // them. A shape is deterministic: the same seed gives the same lines.
 //
 // # Limits

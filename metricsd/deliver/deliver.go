@@ -1,0 +1,224 @@
+// Package deliver posts payloads over HTTP, each until it has been accepted.
+//
+// Every payload goes to a queue on disk first and is removed when it has been
+// accepted. So of what has come here an outage, a restart or a crash loses nothing
+// within the queue's bound, and payloads go in their order. What is refused for good (400, 413) is
+// dropped and counted: sending it again would block the others for ever. Anything
+// else, a wrong key included, is tried again after a pause that doubles from 1 s to
+// a minute.
+//
+// Payloads say themselves how to post them: after a restart the configuration may be
+// another. Where to, and the key, are the configuration's.
+//
+// # Limits
+//
+// Delivery is at least once: an answer may get lost on its way.
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/expose"
+	"github.com/beagle-go/beagle/metricsd/queue"
+)
+
+// Options say where to post and how.
+type Options struct {
+	// URL is what stands before a payload's path.
+	URL string
+	// Header is sent with every payload.
+	Header map[string]string
+	// FirstPause and LastPause bound the pause before a payload is tried again.
+	FirstPause, LastPause time.Duration
+	// Timeout bounds one request.
+	Timeout time.Duration
+}
+
+// Form says how a payload is to be posted.
+type Form struct{ Path, ContentType, Encoding string }
+
+// Sender posts the payloads of one queue.
+type Sender struct {
+	options Options
+	queue   *queue.Queue
+	client  *http.Client
+	log     *slog.Logger
+
+	sent, retried, refused, lost atomic.Uint64
+}
+
+// Stats are a sender's counters.
+type Stats struct {
+	Sent, Retried, Refused, Lost uint64
+	Queue                        queue.Stats
+}
+
+// New checks the URL. Zero durations become 1 s, a minute and 10 s.
+func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is no URL to post to; give one like http://127.0.0.1:8428", o.URL)
+	}
+	for _, d := range []struct {
+		to    *time.Duration
+		value time.Duration
+	}{{&o.FirstPause, time.Second}, {&o.LastPause, time.Minute}, {&o.Timeout, 10 * time.Second}} {
+		if *d.to == 0 {
+			*d.to = d.value
+		}
+	}
+	o.URL = strings.TrimSuffix(o.URL, "/")
+	// A redirect would carry the key to who knows where.
+	client := &http.Client{Timeout: o.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &Sender{options: o, queue: q, client: client, log: log}, nil
+}
+
+// Put puts a payload into the queue. The first line on disk is its form.
+func (s *Sender) Put(f Form, body []byte) {
+	payload := fmt.Appendf(nil, "%s\t%s\t%s\n", f.Path, f.ContentType, f.Encoding)
+	if err := s.queue.Put(append(payload, body...)); err != nil {
+		s.lost.Add(1)
+		s.log.Error("a payload is lost", "error", err)
+	}
+}
+
+// Run delivers until ctx is done. A request under way is finished: cut off it might
+// have been accepted, and would be sent twice.
+func (s *Sender) Run(ctx context.Context) {
+	pause := s.options.FirstPause
+	for ctx.Err() == nil {
+		empty, err := s.deliver()
+		switch {
+		case err != nil:
+			s.retried.Add(1)
+			s.log.Warn("not delivered; trying again", "pause", pause, "error", err)
+			wait(ctx, pause/2+rand.N(pause/2+1))
+			pause = min(2*pause, s.options.LastPause)
+		case empty:
+			select {
+			case <-ctx.Done():
+			case <-s.queue.Added():
+			}
+		default:
+			pause = s.options.FirstPause
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// Finish delivers what it can until the first failure or the end of ctx; the
+// rest stays on disk for the next start. Call it after Run.
+func (s *Sender) Finish(ctx context.Context) {
+	for ctx.Err() == nil {
+		if empty, err := s.deliver(); empty || err != nil {
+			return
+		}
+	}
+}
+
+// deliver tries the oldest payload. An error means that it is to be tried again.
+func (s *Sender) deliver() (empty bool, _ error) {
+	payload, id, ok := s.queue.Oldest()
+	if !ok {
+		return true, nil
+	}
+	err := s.post(payload)
+	var refused *refusedError
+	switch {
+	case errors.As(err, &refused):
+		s.refused.Add(1)
+		s.log.Error("a payload was refused for good and is dropped", "error", err)
+	case err != nil:
+		return false, err
+	default:
+		s.sent.Add(1)
+	}
+	return false, s.queue.Remove(id)
+}
+
+// refusedError is an answer that sending again would not change.
+type refusedError struct{ status string }
+
+func (e *refusedError) Error() string { return e.status }
+
+func (s *Sender) post(payload []byte) error {
+	form, body, _ := bytes.Cut(payload, []byte("\n"))
+	parts := strings.Split(string(form), "\t")
+	if len(parts) != 3 {
+		return &refusedError{"a payload in the queue is of no known form"}
+	}
+	request, err := http.NewRequest(http.MethodPost, s.options.URL+parts[0], bytes.NewReader(body))
+	if err != nil {
+		return &refusedError{err.Error()}
+	}
+	request.Header.Set("Content-Type", parts[1])
+	request.Header.Set("User-Agent", "metricsd")
+	if parts[2] != "" {
+		request.Header.Set("Content-Encoding", parts[2])
+	}
+	for name, value := range s.options.Header {
+		request.Header.Set(name, value)
+	}
+	answer, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return judge(answer)
+}
+
+func judge(answer *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 256))
+	status := fmt.Sprintf("%s %q", answer.Status, text)
+	switch {
+	case answer.StatusCode/100 == 2:
+		return nil
+	case answer.StatusCode == http.StatusBadRequest, answer.StatusCode == http.StatusRequestEntityTooLarge:
+		return &refusedError{status}
+	}
+	return errors.New(status)
+}
+
+// Stats returns the counters and the queue's.
+func (s *Sender) Stats() Stats {
+	return Stats{s.sent.Load(), s.retried.Load(), s.refused.Load(), s.lost.Load(), s.queue.Stats()}
+}
+
+// Own writes the sender's metrics about itself; name tells senders apart.
+func (s *Sender) Own(p *expose.Page, name string) {
+	stats := s.Stats()
+	for _, m := range []struct {
+		name, kind, help string
+		value            float64
+	}{
+		{"payloads_sent_total", "counter", "Payloads accepted.", float64(stats.Sent)},
+		{"retries_total", "counter", "Attempts that failed and are made again.", float64(stats.Retried)},
+		{"payloads_refused_total", "counter", "Payloads dropped because they were refused for good.", float64(stats.Refused)},
+		{"payloads_lost_total", "counter", "Payloads that could not be put on disk.", float64(stats.Lost)},
+		{"queue_overflowed_total", "counter", "Payloads dropped, oldest first, because the queue was full.", float64(stats.Queue.Overflowed)},
+		{"queue_damaged_total", "counter", "Payloads dropped because a checksum did not match.", float64(stats.Queue.Damaged)},
+		{"queue_payloads", "gauge", "Payloads that wait on disk.", float64(stats.Queue.Items)},
+		{"queue_bytes", "gauge", "Their bytes.", float64(stats.Queue.Bytes)},
+	} {
+		p.Own("metricsd_"+name+"_"+m.name, m.kind, m.help, expose.Value{Value: m.value})
+	}
+}

@@ -1,0 +1,102 @@
+package deliver
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle/metricsd/expose"
+	"github.com/beagle-go/beagle/metricsd/queue"
+)
+
+func sender(t *testing.T, url string, header map[string]string) *Sender {
+	t.Helper()
+	q, err := queue.Open(t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{URL: url, Header: header}, q, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestAnswers(t *testing.T) {
+	for status, left := range map[int]int{200: 0, 202: 0, 400: 0, 413: 0, 302: 1, 401: 1, 403: 1, 404: 1, 408: 1, 429: 1, 500: 1} {
+		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		s := sender(t, url, nil)
+		s.Put(Form{"/x", "text/plain", ""}, []byte("body"))
+		s.Finish(t.Context())
+		stats := s.Stats()
+		if stats.Queue.Items != left || stats.Sent != uint64(btoi(status/100 == 2)) || stats.Refused != uint64(btoi(status == 400 || status == 413)) {
+			t.Errorf("status %d: %+v", status, stats)
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func TestForms(t *testing.T) {
+	got := ""
+	url := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		h := r.Header
+		got = strings.Join([]string{r.URL.Path, h.Get("Content-Type"), h.Get("Content-Encoding"), h.Get("Key")}, " ")
+	}))
+	s := sender(t, url+"/base/", map[string]string{"Key": "secret"})
+	s.Put(Form{"/x", "text/plain", "zstd"}, []byte("a\tb\nc"))
+	s.Finish(t.Context())
+	if got != "/base/x text/plain zstd secret" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTheKeyDoesNotFollowRedirects(t *testing.T) {
+	other := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	s := sender(t, serve(t, http.RedirectHandler(other, http.StatusTemporaryRedirect)), map[string]string{"Key": "secret"})
+	s.Put(Form{}, nil)
+	s.Finish(t.Context())
+}
+
+func TestForeignPayloadsAreDropped(t *testing.T) {
+	s := sender(t, serve(t, http.NotFoundHandler()), nil)
+	s.queue.Put([]byte("something else\nbody"))
+	s.Finish(t.Context())
+	if stats := s.Stats(); stats.Refused != 1 || stats.Queue.Items != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for _, url := range []string{"", "x", "ftp://x", "http://", "127.0.0.1:80"} {
+		if _, err := New(Options{URL: url}, nil, nil); err == nil || !strings.Contains(err.Error(), "no URL") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestOwn(t *testing.T) {
+	s := sender(t, "http://127.0.0.1:1", nil)
+	s.Put(Form{}, nil)
+	var p expose.Page
+	s.Own(&p, "test")
+	var out strings.Builder
+	p.WriteTo(&out)
+	if !strings.Contains(out.String(), "\nmetricsd_test_queue_payloads 1\n") {
+		t.Error(out.String())
+	}
+}
