@@ -42,7 +42,10 @@ func runAgent(args []string, s streams) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	go reloadOnHangup(ctx, loader, a, log)
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	go reloadOn(ctx, hangup, loader, a, log)
 	return runWith(ctx, a, outputs)
 }
 
@@ -101,12 +104,9 @@ func runWith(ctx context.Context, a *agent.Agent, outputs []output) error {
 	return err
 }
 
-// reloadOnHangup takes new limits; everything else needs a restart. A file that
+// reloadOn takes new limits; everything else needs a restart. A file that
 // is broken now changes nothing.
-func reloadOnHangup(ctx context.Context, loader *config.Loader, a *agent.Agent, log *slog.Logger) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+func reloadOn(ctx context.Context, hangup <-chan os.Signal, loader *config.Loader, a *agent.Agent, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -58,6 +58,7 @@ func (g *gauge) show(s *State) { s.Value = g.last }
 // set counts different strings, exactly as long as there are few.
 type set struct {
 	exact map[string]struct{}
+	bytes int // of the strings in exact
 	large *hyperLogLog
 	last  float64
 	// lastLarge says that last is an estimate.
@@ -72,15 +73,26 @@ func (t *set) add(s *Sample, limits *Limits) int {
 	if t.exact == nil {
 		t.exact = make(map[string]struct{})
 	}
-	t.exact[s.SetValue] = struct{}{}
-	if limits.SetExact > 0 && len(t.exact) > limits.SetExact {
-		t.large = new(hyperLogLog)
-		for v := range t.exact {
-			t.large.add(v)
-		}
-		t.exact = nil
+	if _, known := t.exact[s.SetValue]; !known {
+		t.exact[s.SetValue] = struct{}{}
+		t.bytes += len(s.SetValue)
+	}
+	if n := limits.SetExact; n > 0 && (len(t.exact) > n || t.bytes > n*setValueBytes) {
+		t.estimate()
 	}
 	return 0
+}
+
+// setValueBytes is how long the values of a full exact set may be on average.
+const setValueBytes = 64
+
+// estimate goes from counting to estimating.
+func (t *set) estimate() {
+	t.large = new(hyperLogLog)
+	for v := range t.exact {
+		t.large.add(v)
+	}
+	t.exact, t.bytes = nil, 0
 }
 
 func (t *set) close(p *Point) {
@@ -89,7 +101,7 @@ func (t *set) close(p *Point) {
 		t.last = t.large.estimate()
 	}
 	p.Value, p.Approximate = t.last, t.lastLarge
-	t.exact, t.large = nil, nil
+	t.exact, t.bytes, t.large = nil, 0, nil
 }
 
 func (t *set) show(s *State) { s.Value, s.Approximate = t.last, t.lastLarge }

@@ -118,6 +118,18 @@ func TestSetsAreExactThenSayThatTheyAreNot(t *testing.T) {
 	}
 }
 
+func TestLongSetValuesAreEstimatedSooner(t *testing.T) {
+	a := New(1, Limits{SetExact: 100})
+	s := sample(t, "u:x|s")
+	for i := range 50 {
+		s.SetValue = fmt.Sprintf("%0200d", i)
+		a.Add(s, 0)
+	}
+	if p := one(t, a.Flush(10)); !p.Approximate || math.Abs(p.Value-50) > 2 {
+		t.Errorf("got %+v", p)
+	}
+}
+
 func TestSketches(t *testing.T) {
 	a := New(1, DefaultLimits())
 	for i := 1; i <= 1000; i++ {

@@ -3,7 +3,7 @@
 //
 //   - Counts are added up, each value divided by its sample rate.
 //   - Gauges keep the last value.
-//   - Sets count exactly up to a bound, then by HyperLogLog with a standard error of
+//   - Sets count exactly up to a bound (of values, and of 64 bytes for each), then by HyperLogLog with a standard error of
 //     1.6 %; [Point.Approximate] says which.
 //   - Timings, histograms and distributions become DDSketches with a relative
 //     error of 1 % for quantiles; count, sum, least and greatest are exact. A sketch

@@ -33,6 +33,6 @@
 // # Limits
 //
 // A [Parser] is for one goroutine. Its interner keeps the strings it has seen
-// and starts afresh when it is full, so its memory is bounded by its size times
-// the length of a datagram.
+// and starts afresh when it is full, and keeps none of more than 256 bytes, so its
+// memory is bounded: 4096 strings are 1 MB.
 package dogstatsd

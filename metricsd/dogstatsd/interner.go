@@ -5,6 +5,10 @@ import "strings"
 // DefaultStrings is how many strings a parser keeps, as many as Datadog's Agent.
 const DefaultStrings = 4096
 
+// longestInterned bounds the strings that are kept. Names and tags are shorter; what
+// is longer, a hostile client's, is not worth its place.
+const longestInterned = 256
+
 // Interner gives equal bytes the same string, so that a name or a tag that is
 // seen again costs no allocation. When it is full it starts afresh: simple, and
 // a client with random tags cannot make it grow.
@@ -23,6 +27,9 @@ func NewInterner(max int) *Interner {
 func (in *Interner) String(b []byte) string {
 	if s, ok := in.strings[string(b)]; ok {
 		return s
+	}
+	if len(b) > longestInterned {
+		return strings.ToValidUTF8(string(b), "\uFFFD")
 	}
 	if len(in.strings) >= in.max {
 		in.strings = make(map[string]string)

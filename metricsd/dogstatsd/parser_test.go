@@ -171,6 +171,11 @@ func TestInternerIsBounded(t *testing.T) {
 			t.Fatalf("%d strings kept, limit 8", len(in.strings))
 		}
 	}
+	kept := len(in.strings)
+	long := strings.Repeat("x", longestInterned+1)
+	if got := in.String([]byte(long + "\xff")); got != long+"\uFFFD" || len(in.strings) != kept {
+		t.Errorf("a long string came out as %q, %d kept", got, len(in.strings))
+	}
 	if in.Resets() == 0 {
 		t.Error("a full interner must start afresh")
 	}
