@@ -21,8 +21,9 @@ type Diff struct {
 	Got   string   `json:"got"`   // what the candidate does
 	Check string   `json:"check"` // what was done to see it, when one call does not show it
 
-	WantGo    []string `json:"want_go,omitempty"`   // the original's results as Go expressions; empty when it panics
-	WantArgs  []string `json:"want_args,omitempty"` // what the original leaves of the arguments, if Kind is "argument"
+	WantGo    []string `json:"want_go,omitempty"`    // the original's results as Go expressions; empty when it panics
+	WantTexts []string `json:"want_texts,omitempty"` // the texts of the errors among them
+	WantArgs  []string `json:"want_args,omitempty"`  // what the original leaves of the arguments, if Kind is "argument"
 	WantPanic bool     `json:"want_panic,omitempty"`
 	After     []string `json:"after,omitempty"`   // statements after the call that show what is shared; WantGo is then what the results are
 	Other     []string `json:"other,omitempty"`   // the arguments of a later call that shows the difference

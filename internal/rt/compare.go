@@ -85,6 +85,9 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 	c.run(1, id, src)
 	kind := c.differ()
 	if kind == "" {
+		if !c.flat && c.wrote(src) {
+			return c.diff(id, src, "argument", CheckRoom)
+		}
 		return nil
 	}
 	if c.selfDiffers(id, src) {
@@ -169,12 +172,13 @@ func (c *checker[A, R]) selfDiffers(id int, src *A) bool {
 func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	d := &Diff{Case: id, Kind: kind, Check: check}
 	d.Args, _ = Encode(src)
-	d.Call, d.Imports = spell(src)
+	d.Call, d.Imports = spellCall(src)
 	d.Want, d.Got = c.told(0, kind), c.told(1, kind)
 	d.WantPanic = c.p[0] != nil
 	if !d.WantPanic {
 		var more []string
 		d.WantGo, more = spell(&c.r[0])
+		d.WantTexts = errorTexts(&c.r[0])
 		d.Imports = append(d.Imports, more...)
 	}
 	switch {

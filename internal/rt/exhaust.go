@@ -59,7 +59,7 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "random"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "runes", "long", "random"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -158,7 +158,7 @@ func (x *exhauster[A, R]) phases() []struct {
 		make  func(yield func() bool)
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.random},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.runes}, {2, x.long}, {3, x.random},
 	}
 }
 

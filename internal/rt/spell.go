@@ -17,6 +17,38 @@ import (
 func spell[A any](a *A) (exprs, imports []string) {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}}
+	return w.fields(v)
+}
+
+// spellCall is spell for the arguments of a call: capacity behind the length
+// is written out too.
+func spellCall[A any](a *A) (exprs, imports []string) {
+	v := reflect.ValueOf(a).Elem()
+	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, room: true}
+	return w.fields(v)
+}
+
+// tell is spell for people.
+func tell[A any](a *A) []string {
+	v := reflect.ValueOf(a).Elem()
+	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, told: true}
+	exprs, _ := w.fields(v)
+	return exprs
+}
+
+// errorTexts are the texts of the errors among the fields of a struct.
+func errorTexts[A any](a *A) []string {
+	v := reflect.ValueOf(a).Elem()
+	list := make([]string, v.NumField())
+	for i := range list {
+		if f := reachable(v.Field(i)); f.Type() == errorType && !f.IsNil() {
+			list[i], _ = textOfError(f)
+		}
+	}
+	return list
+}
+
+func (w *speller) fields(v reflect.Value) (exprs, imports []string) {
 	for i := 0; i < v.NumField(); i++ {
 		exprs = append(exprs, w.expr(reachable(v.Field(i)), 0))
 	}
@@ -38,6 +70,8 @@ func reachable(v reflect.Value) reflect.Value {
 type speller struct {
 	home    string
 	imports map[string]bool
+	room    bool // write slices with their capacity
+	told    bool // for reading, not for compiling
 }
 
 // maxSpellDepth keeps cycles from being followed for ever.
@@ -108,6 +142,12 @@ func (w *speller) expr(v reflect.Value, depth int) string {
 // dynamic is the content of an interface value. Errors are made anew from
 // their text: their types are often out of reach.
 func (w *speller) dynamic(v reflect.Value, depth int) string {
+	if name := w.global(v); name != "" && w.told {
+		text, _ := textOfError(v)
+		return name + " (" + strconv.Quote(text) + ")"
+	} else if name != "" {
+		return name
+	}
 	if text, ok := textOfError(v); ok {
 		w.imports["errors"] = true
 		return "errors.New(" + strconv.Quote(text) + ")"
@@ -115,6 +155,25 @@ func (w *speller) dynamic(v reflect.Value, depth int) string {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return w.expr(c, depth+1)
+}
+
+// global is the name of the variable that holds a pointer, such as a sentinel
+// error, where the target's package can name it.
+func (w *speller) global(v reflect.Value) string {
+	if v.Kind() != reflect.Pointer || !hasGlobals(v.Type().Elem()) {
+		return ""
+	}
+	name := globalName(v.UnsafePointer())
+	switch path, own := strings.CutPrefix(strings.TrimPrefix(name, "&"), w.home+"."); {
+	case name == "":
+		return ""
+	case globals.common[name]:
+		w.imports[name[:strings.LastIndex(name, ".")]] = true
+		return name
+	case own && !strings.ContainsAny(path, "./"):
+		return globalLit(name)
+	}
+	return ""
 }
 
 func textOfError(v reflect.Value) (text string, ok bool) {
@@ -179,6 +238,9 @@ func (w *speller) composite(v reflect.Value, depth int) string {
 	if (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) && v.IsNil() {
 		return w.null(t)
 	}
+	if more := t.Kind() == reflect.Slice && w.room && v.Cap() > v.Len() && v.Cap()-v.Len() <= maxSpare; more && depth == 0 {
+		return fmt.Sprintf("append(make(%s, 0, %d), %s...)", w.typ(t), v.Cap(), w.composite(v.Slice3(0, v.Len(), v.Len()), depth))
+	}
 	if t.Kind() == reflect.Slice && t.Elem() == reflect.TypeOf(byte(0)) && v.Len() > 0 {
 		return w.typ(t) + "(" + strconv.Quote(string(v.Bytes())) + ")"
 	}
@@ -219,7 +281,7 @@ func (w *speller) copied(v reflect.Value, depth int) string {
 // shown is a struct of results or arguments for people, cut to a sensible
 // length.
 func shown[T any](t *T) string {
-	exprs, _ := spell(t)
+	exprs := tell(t)
 	for i, e := range exprs {
 		if len(e) > 400 {
 			exprs[i] = e[:400] + "..."

@@ -41,6 +41,33 @@ func (x *exhauster[A, R]) lengths(yield func() bool) {
 	}
 }
 
+// far are the lengths beyond the sweep: around the sizes of blocks and buffers.
+var far = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000, 2047, 2048, 2049, 3000, 4000, 4095, 4096, 4097,
+	5000, 8000, 8191, 8192, 8193, 10000, 16384, 20000, 32767, 32768, 32769, 50000, 65535, 65536, 65537, 100001}
+
+// long gives each sequence lengths far beyond the corpus's, until the original
+// gets slow.
+func (x *exhauster[A, R]) long(yield func() bool) {
+	rng := rand.New(rand.NewPCG(x.q.Seed, 4))
+	for _, n := range far {
+		if n > x.capLen {
+			return
+		}
+		for way := range 4 {
+			ok := true
+			x.each(isSequence, func(i int, t reflect.Type) bool {
+				x.base((n + way) % len(x.bases))
+				x.fill(i, t, n, way, rng)
+				ok = !x.small() || yield()
+				return ok
+			})
+			if !ok {
+				return
+			}
+		}
+	}
+}
+
 // fill makes a sequence of n elements: 0 and 1 of one element, 2 from the
 // record in place, 3 drawn from all, 4 the same in order, 5 drawn from three.
 func (x *exhauster[A, R]) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
@@ -54,7 +81,11 @@ func (x *exhauster[A, R]) fill(i int, t reflect.Type, n, way int, rng *rand.Rand
 		from = []reflect.Value{from[k], from[(k+1)%len(from)], from[len(from)-1]}
 	}
 	old := x.field(i)
-	s := reflect.MakeSlice(t, n, n)
+	room := 0
+	if way == 3 {
+		room = n % 9
+	}
+	s := reflect.MakeSlice(t, n, n+room)
 	picks := make([]int, n)
 	for k := range picks {
 		picks[k] = rng.IntN(len(from))

@@ -190,6 +190,14 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 		p := params[i]
 		expr := want[i]
 		switch {
+		case p.Type == "error" && expr != "nil" && !strings.HasPrefix(expr, "errors.New("): // a variable: callers compare with it
+			w.imports = append(w.imports, "fmt")
+			text := ""
+			if prefix == "want" && i < len(w.d.WantTexts) {
+				text = fmt.Sprintf(" || %s.Error() != %q", g, w.d.WantTexts[i])
+			}
+			w.line("\tif %s != %s%s {", g, expr, text)
+			w.line("\t\tt.Errorf(\"result %%v, want the variable %s\", %s)\n\t}", expr, g)
 		case p.Type == "error" && expr != "nil":
 			w.imports = append(w.imports, "fmt")
 			w.line("\tif want := %s; %s == nil || %s.Error() != want.Error() {", expr, g, g)

@@ -38,7 +38,7 @@ func (v Violation) String() string {
 type rule func(c *code, report func(at ast.Node, key, construct, why string))
 
 // policy is every rule, in the order in which violations are explained.
-var policy = []rule{directives, imports, statements, uses, packageVars, packageState}
+var policy = []rule{directives, imports, statements, uses, packageVars, packageState, typeArguments}
 
 // maxGrowth bounds the candidate's size: a table of 4,096 entries fits, a
 // corpus does not.
@@ -148,6 +148,30 @@ func statements(c *code, report func(ast.Node, string, string, string)) {
 		}
 		return true
 	})
+}
+
+// typeArguments refuses generic code that asks which type it was given: only
+// the types of the recorded calls are tried.
+func typeArguments(c *code, report func(ast.Node, string, string, string)) {
+	for _, decl := range c.file.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok || !isGeneric(c, fn) {
+			continue
+		}
+		ast.Inspect(fn, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.TypeAssertExpr, *ast.TypeSwitchStmt:
+				report(n, "type argument", "type assertion in a generic function",
+					"it may answer differently for type arguments that were not tried")
+			}
+			return true
+		})
+	}
+}
+
+func isGeneric(c *code, fn *ast.FuncDecl) bool {
+	obj, ok := c.info.Defs[fn.Name].(*types.Func)
+	return ok && (obj.Signature().TypeParams().Len() > 0 || obj.Signature().RecvTypeParams().Len() > 0)
 }
 
 const channelsWhy = "channels keep state and block"

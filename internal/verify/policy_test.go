@@ -201,3 +201,16 @@ func TestLiterals(t *testing.T) {
 		}
 	}
 }
+
+// TestTypeArguments: generic code may ask for its type argument only when the
+// original does.
+func TestTypeArguments(t *testing.T) {
+	const plain = "package k\n\nfunc Find[T comparable](list []T, x T) int {\n\tfor i, y := range list {\n\t\tif x == y {\n\t\t\treturn i\n\t\t}\n\t}\n\treturn -1\n}\n"
+	asks := strings.Replace(plain, "\tfor i", "\tif _, ok := any(x).(string); ok {\n\t\treturn -1\n\t}\n\tfor i", 1)
+	if v := forbidden(read(t, plain), read(t, asks), nil); len(v) != 1 || v[0].Line != 4 {
+		t.Errorf("%v", v)
+	}
+	if v := forbidden(read(t, asks), read(t, asks), nil); len(v) != 0 {
+		t.Errorf("%v", v)
+	}
+}

@@ -1,0 +1,64 @@
+package rt
+
+import (
+	"bytes"
+	"reflect"
+	"unsafe"
+)
+
+// CheckRoom is the look at the capacity of arguments behind their length.
+const CheckRoom = "the capacity behind an argument's length"
+
+// wrote reports whether the candidate wrote behind the length of an argument
+// slice and the original did not: a caller that cut the slice off a longer one
+// sees that.
+func (c *checker[A, R]) wrote(src *A) bool {
+	if !hasRoom(src) || !differInRoom(&c.a[0], &c.a[1]) {
+		return false
+	}
+	var untouched A
+	CloneTo(&untouched, src)
+	return !differInRoom(&c.a[0], &untouched)
+}
+
+func hasRoom[A any](a *A) bool {
+	for _, f := range coderFor[A]().fields {
+		if h := roomOf(f, unsafe.Pointer(a)); h != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// roomOf is the header of an argument slice with capacity to spare.
+func roomOf(f field, a unsafe.Pointer) *sliceHeader {
+	if f.c.typ.Kind() != reflect.Slice || f.c.elem.size == 0 {
+		return nil
+	}
+	h := (*sliceHeader)(unsafe.Add(a, f.off))
+	if h.data == nil || h.cap <= h.len || uintptr(h.cap-h.len)*f.c.elem.size > maxSpare {
+		return nil
+	}
+	return h
+}
+
+func differInRoom[A any](a, b *A) bool {
+	for _, f := range coderFor[A]().fields {
+		x, y := roomOf(f, unsafe.Pointer(a)), roomOf(f, unsafe.Pointer(b))
+		if x == nil || y == nil {
+			continue
+		}
+		p, err := room(f.c, x)
+		q, err2 := room(f.c, y)
+		if err == nil && err2 == nil && !bytes.Equal(p, q) {
+			return true
+		}
+	}
+	return false
+}
+
+// room is what lies behind the length, in the form of snapshots.
+func room(c *coder, h *sliceHeader) ([]byte, error) {
+	behind := sliceHeader{c.elem.at(h.data, h.len), h.cap - h.len, h.cap - h.len}
+	return encodeParts(nil, SnapshotLimit, true, part{c, unsafe.Pointer(&behind)})
+}
