@@ -17,10 +17,14 @@ const (
 	freshInputs = 4096        // drawn for the final measurement
 )
 
-// gather makes the corpus, audits it and puts it into the store.
-func (x *session) gather(ctx context.Context) error {
+// gather makes the corpus, audits it and puts it into the store. equipped waits
+// for the builder.
+func (x *session) gather(ctx context.Context, equipped func() error) error {
 	in, err := x.inputs(ctx)
 	if err != nil {
+		return err
+	}
+	if err := equipped(); err != nil {
 		return err
 	}
 	built, err := corpus.Build(ctx, x.unit, x.builder, x.box, *in)

@@ -2,7 +2,9 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -33,11 +35,15 @@ func (a *Activities) Prepare(ctx context.Context, run string, spec Spec) (*Prepa
 	if err != nil {
 		return nil, err
 	}
+	equipped := make(chan error, 1) // the builder gets ready while the tests are recorded
+	go func() { equipped <- x.equip(ctx) }()
+	wait := sync.OnceValue(func() error { return <-equipped })
+	defer wait() // before the session's files are removed
 	var known Prepared
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
-		return &known, err
+		return &known, errors.Join(err, wait())
 	}
-	if err := x.gather(ctx); err != nil {
+	if err := x.gather(ctx, wait); err != nil {
 		return nil, err
 	}
 	if err := x.baseline(ctx); err != nil {

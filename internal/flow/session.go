@@ -72,10 +72,6 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 		root: beagle.NewCandidate(unit.Target.Source, nil, nil), codes: map[string]string{},
 	}
 	x.work = newWorkbench(unit, &beagle.Facets{}, mutators, nil)
-	if err := x.equip(ctx); err != nil {
-		x.close()
-		return nil, err
-	}
 	return x, nil
 }
 
@@ -175,6 +171,10 @@ func (a *Activities) session(ctx context.Context, run string) (*session, error) 
 	}
 	x, err := open(ctx, run, spec, a.Store, a.Watch)
 	if err != nil {
+		return nil, err
+	}
+	if err := x.equip(ctx); err != nil {
+		x.close()
 		return nil, err
 	}
 	if a.sessions == nil {
