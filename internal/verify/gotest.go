@@ -146,6 +146,8 @@ func (w *testWriter) results(call string, args []string) {
 		if len(w.d.Other) == len(w.t.Params) {
 			w.line("\t%s // a later call must not change the result", callText(w.t, w.d.Other))
 		}
+	case rt.CheckRoom:
+		w.room(assign, call, args)
 	case rt.CheckArgs:
 		w.line("\t%s%s", assign, call)
 		w.overwrite(args, w.t.Params)
@@ -167,6 +169,22 @@ func (w *testWriter) results(call string, args []string) {
 	}
 	if w.d.Kind == "alias" && w.d.Check == "" && len(w.d.After) == 0 {
 		w.line("\t// The original's results share memory with the arguments, or with each other, differently.")
+	}
+}
+
+// room looks behind the length of the arguments before and after the call.
+func (w *testWriter) room(assign, call string, args []string) {
+	w.imports = append(w.imports, "slices", "reflect")
+	var after []string
+	for i, p := range w.t.Params {
+		if a := args[i]; p.Kind == "slice" && strings.HasPrefix(w.d.Call[i], "append(make(") {
+			w.line("\troom%d := slices.Clone(%s[:cap(%s)])[len(%s):]", i, a, a, a)
+			after = append(after, fmt.Sprintf("\tif got := %s[len(%s):cap(%s)]; !reflect.DeepEqual(got, room%d) {\n\t\tt.Errorf(\"behind the length of %s is %%#v, want %%#v\", got, room%d)\n\t}", a, a, a, i, a, i))
+		}
+	}
+	w.line("\t%s%s", assign, call)
+	for _, text := range after {
+		w.line("%s", text)
 	}
 }
 
