@@ -78,6 +78,18 @@ func TestEmptyFileIsTheDefault(t *testing.T) {
 	}
 }
 
+func TestTheEnvironmentNamesTheFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "metricsd.yaml")
+	os.WriteFile(name, []byte("host: file\n"), 0o600)
+	c, err := load(t, "", []string{"METRICSD_CONFIG=" + name})
+	if err != nil || c.Host != "file" {
+		t.Errorf("got %q, %v", c.Host, err)
+	}
+	if c, err = load(t, "host: flag\n", []string{"METRICSD_CONFIG=" + name}); err != nil || c.Host != "flag" {
+		t.Errorf("the flag must win: %q, %v", c.Host, err)
+	}
+}
+
 func TestEveryFieldIsDocumented(t *testing.T) {
 	c := Default()
 	for path, field := range leaves(reflect.ValueOf(&c).Elem(), "") {

@@ -14,7 +14,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const environmentPrefix = "METRICSD_"
+const (
+	environmentPrefix = "METRICSD_"
+	// fileVariable names the file when -config does not.
+	fileVariable = environmentPrefix + "CONFIG"
+)
 
 // Loader reads a configuration, again when it is asked again.
 type Loader struct {
@@ -31,7 +35,7 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	l := &Loader{environ: environ}
 	set := flag.NewFlagSet("metricsd "+verb, flag.ContinueOnError)
 	set.SetOutput(w)
-	set.StringVar(&l.file, "config", "", "YAML `file` with the configuration")
+	set.StringVar(&l.file, "config", "", "YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
 	defaults := Default()
 	for path, field := range leaves(reflect.ValueOf(&defaults).Elem(), "") {
 		usage := fmt.Sprintf("%s (default %v)", field.help, field.value)
@@ -48,10 +52,22 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
+	if l.file == "" {
+		l.file = lookup(environ, fileVariable)
+	}
 	if set.NArg() > 0 {
 		return nil, fmt.Errorf("argument %q is not understood; metricsd %s takes flags only", set.Arg(0), verb)
 	}
 	return l, nil
+}
+
+func lookup(environ []string, name string) string {
+	for _, pair := range environ {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // Load reads the file and lays environment and flags over it.
@@ -101,7 +117,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	}
 	for _, pair := range slices.Sorted(slices.Values(l.environ)) {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, environmentPrefix) {
+		if !strings.HasPrefix(name, environmentPrefix) || name == fileVariable {
 			continue
 		}
 		path, known := paths[name]
