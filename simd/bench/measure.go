@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"slices"
 	"time"
 )
@@ -8,8 +9,6 @@ import (
 // A contender runs its work n times and returns something that depends on it,
 // so that no compiler can leave it out.
 type contender func(n int) int
-
-var sink int
 
 // settings of a measurement: short batches make neighbours on the machine
 // outliers, and medians of medians drop them.
@@ -48,7 +47,7 @@ func (s settings) batchSize(c contender) int {
 	n := 1
 	for {
 		start := time.Now()
-		sink += c(n)
+		runtime.KeepAlive(c(n))
 		if d := time.Since(start); d >= s.batch {
 			return n
 		}
@@ -60,7 +59,7 @@ func (s settings) round(c contender, n int) float64 {
 	times := make([]float64, s.batches)
 	for i := range times {
 		start := time.Now()
-		sink += c(n)
+		runtime.KeepAlive(c(n))
 		times[i] = float64(time.Since(start).Nanoseconds()) / float64(n)
 	}
 	return median(times)
