@@ -49,9 +49,11 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	}
 	chosen := rules.All
 	if len(rest) == 1 {
-		if chosen = named(rest[0]); len(chosen) == 0 {
+		m := rules.Named(rest[0])
+		if m == nil {
 			return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no rewrite %q", rest[0]), Remedy: "'beagle explain' lists them"}
 		}
+		chosen = []*mutate.Mutator{m}
 	}
 	switch {
 	case *asJSON:
@@ -65,15 +67,6 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 		return exitOK, nil
 	}
 	return exitOK, listRules(std.out, chosen)
-}
-
-func named(name string) []*mutate.Mutator {
-	for _, m := range rules.All {
-		if m.Name == name {
-			return []*mutate.Mutator{m}
-		}
-	}
-	return nil
 }
 
 func listRules(w io.Writer, all []*mutate.Mutator) error {

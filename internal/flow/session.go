@@ -101,15 +101,11 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 	}
 	var out []*mutate.Mutator
 	for _, name := range names {
-		found := false
-		for _, m := range rules.All {
-			if m.Name == name {
-				out, found = append(out, m), true
-			}
-		}
-		if !found {
+		m := rules.Named(name)
+		if m == nil {
 			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name), "'beagle explain' lists them")
 		}
+		out = append(out, m)
 	}
 	return out, nil
 }
