@@ -45,6 +45,8 @@ var policy = []rule{directives, imports, statements, uses, packageVars, packageS
 const (
 	maxGrowth = 16
 	maxSize   = 64 << 10
+
+	maxVariable = 1 << 20 // bytes of a package variable: the start of the program fills it, which no measurement of calls sees
 )
 
 // forbidden lists what the candidate does and the original does not.
@@ -263,6 +265,9 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 				obj, e := c.info.Defs[name], initialiser(vs, i)
 				switch {
 				case obj == nil:
+				case sizes.Sizeof(obj.Type()) > maxVariable:
+					report(name, "size "+name.Name, "package variable "+name.Name,
+						fmt.Sprintf("it takes %d bytes of every program that imports the package; the limit is %d", sizes.Sizeof(obj.Type()), maxVariable))
 				case isError(obj.Type()) && !plainError(c, e):
 					report(name, "closure "+name.Name, "package variable "+name.Name,
 						"it holds an error that may keep state; make it with errors.New or fmt.Errorf")
@@ -274,6 +279,8 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 		}
 	}
 }
+
+var sizes = types.SizesFor("gc", "amd64")
 
 func initialiser(vs *ast.ValueSpec, i int) ast.Expr {
 	switch {
