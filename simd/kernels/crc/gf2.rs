@@ -68,8 +68,17 @@ pub const fn barrett(p: u32) -> u64 {
 /// Digits of eight bits in the shift table: lengths below 16 MiB.
 pub const DIGITS: usize = 3;
 
-/// Entry 256i+d is x^(8·d·256^i - 33): the 33 undoes what a carry-less product
-/// and reduce64 add.
+/// x^(8·bytes - 33): the 33 undoes what a carry-less product and reduce64 add.
+pub const fn shift_by(bytes: u32, p: u32) -> u64 {
+    let (mut v, mut i) = (power(8 * bytes, p), 0);
+    while i < 33 {
+        v = over_x(v, p);
+        i += 1;
+    }
+    v as u64
+}
+
+/// Entry 256i+d is the factor for d·256^i bytes.
 pub const fn shifts(p: u32) -> [u32; 256 * DIGITS] {
     let mut out = [0u32; 256 * DIGITS];
     let mut start = 1u32 << 31;
