@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 )
 
 // maxSweep is the length up to which every length is tried: beyond the tails
@@ -18,7 +19,7 @@ func (x *exhauster[A, R]) lengths(yield func() bool) {
 	sequences := 0
 	x.each(isSequence, func(int, reflect.Type) bool { sequences++; return true })
 	for n := 0; n <= maxSweep && n <= x.capLen && sequences > 0; n++ {
-		for way := range 6 {
+		for way := range distinct + 1 {
 			ok := true
 			x.each(isSequence, func(i int, t reflect.Type) bool {
 				x.base((n + way) % len(x.bases))
@@ -53,7 +54,7 @@ func (x *exhauster[A, R]) long(yield func() bool) {
 		if n > x.capLen {
 			return
 		}
-		for way := range 4 {
+		for _, way := range []int{0, 1, 2, 3, distinct} {
 			ok := true
 			x.each(isSequence, func(i int, t reflect.Type) bool {
 				x.base((n + way) % len(x.bases))
@@ -69,7 +70,9 @@ func (x *exhauster[A, R]) long(yield func() bool) {
 }
 
 // fill makes a sequence of n elements: 0 and 1 of one element, 2 from the
-// record in place, 3 drawn from all, 4 the same in order, 5 drawn from three.
+// record in place, 3 drawn from all, 4 the same in order, 5 drawn from three,
+// distinct no two alike: small tables that stand for sets overflow on nothing
+// else.
 func (x *exhauster[A, R]) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
 	if isText(t) {
 		setText(x.field(i), x.text(x.field(i), n, way, rng))
@@ -99,11 +102,34 @@ func (x *exhauster[A, R]) fill(i int, t reflect.Type, n, way int, rng *rand.Rand
 			s.Index(k).Set(from[way*(len(from)-1)])
 		case way == 2 && old.Len() > 0:
 			s.Index(k).Set(old.Index(k % old.Len()))
+		case way == distinct && numbered(s.Index(k), k*stride):
 		default:
 			s.Index(k).Set(from[picks[k]])
 		}
 	}
 	x.field(i).Set(s)
+}
+
+const (
+	distinct = 6
+	stride   = 7919 // a prime, so that numbers are not dense
+)
+
+// numbered sets an element to a value that the number decides alone.
+func numbered(v reflect.Value, n int) bool {
+	switch {
+	case v.Kind() == reflect.String:
+		v.SetString("k" + strconv.Itoa(n))
+	case v.CanInt() && !v.OverflowInt(int64(n)):
+		v.SetInt(int64(n))
+	case v.CanUint() && !v.OverflowUint(uint64(n)):
+		v.SetUint(uint64(n))
+	case v.CanFloat():
+		v.SetFloat(float64(n))
+	default:
+		return false
+	}
+	return true
 }
 
 // text makes n bytes.

@@ -81,14 +81,18 @@ func reapUntil(child int) int {
 }
 
 // killDescendants kills children until there are none: the children of a
-// killed one become ours.
+// killed one become ours. All that ended are reaped before the next look, since
+// a look reads all of /proc.
 func killDescendants() {
 	for {
-		for _, pid := range children() {
+		killed := children()
+		for _, pid := range killed {
 			unix.Kill(pid, unix.SIGKILL)
 		}
-		if _, err := unix.Wait4(-1, nil, 0, nil); err == unix.ECHILD {
-			return
+		for n := 0; n < max(1, len(killed)); n++ {
+			if _, err := unix.Wait4(-1, nil, 0, nil); err == unix.ECHILD {
+				return
+			}
 		}
 	}
 }
