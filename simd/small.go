@@ -6,6 +6,6 @@ package simd
 // call, and come from bench -only small.
 const (
 	lowerSmall     = 8
-	equalMaskSmall = 12
+	equalMaskSmall = 8
 	minMaxSmall    = 8
 )

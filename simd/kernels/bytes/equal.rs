@@ -153,6 +153,9 @@ unsafe fn count_all(p: *const u8, n: usize, c: u8) -> usize {
         k += _mm512_cmpeq_epi8_mask(load64(p.add(i)), v).count_ones() as usize;
         i += 64;
     }
+    if i == n {
+        return k + l;
+    }
     let keep = _bzhi_u64(!0, (n - i) as u32);
     let last = _mm512_maskz_loadu_epi8(keep, p.add(i) as *const i8);
     k + l + _mm512_mask_cmpeq_epi8_mask(keep, last, v).count_ones() as usize
