@@ -168,7 +168,7 @@ func ended(r *Result, l Limits, cause error) string {
 		return Canceled
 	case outOfMemory(r):
 		return Memory
-	case r.Signal != "" && l.CPU > 0 && r.User+r.System >= l.CPU-50*time.Millisecond:
+	case r.Signal != "" && l.CPU > 0 && r.User+r.System >= l.CPU*8/10: // the kernel's limit and its accounting differ
 		return CPU
 	case r.Signal != "":
 		return Signaled
