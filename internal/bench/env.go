@@ -111,7 +111,7 @@ func Screen(ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beag
 }
 
 // profileTime is long enough for some hundred samples on common kernels.
-const profileTime = 600 * time.Millisecond
+const profileTime = 400 * time.Millisecond
 
 // Profile takes a CPU profile of variant 0 and returns the share of the time
 // by line of Target.Source.
