@@ -250,7 +250,7 @@ func TestExhaustFinds(t *testing.T) {
 		"a rune":               {func(s string) bool { return strings.Contains(s, "é_") }, 3},
 	}
 	for name, c := range cases {
-		out := exhausted(t, &Exhaust{Ints: []int64{'_', 'a', 'z'}}, upper, plant(c.wrong))
+		out := exhausted(t, &Exhaust{Ints: []int64{'_', 'a', 'z'}, Budget: int64(time.Minute)}, upper, plant(c.wrong)) // it ends when it finds
 		switch {
 		case out.Diff == nil:
 			t.Errorf("%s: not found in %d cases: %+v", name, out.Cases, out.Phases)
