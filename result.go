@@ -106,9 +106,10 @@ type SearchSummary struct {
 // A LineageStep is what one step of the winner bought, measured in one run
 // with all the others.
 type LineageStep struct {
-	Step  Step  `json:"step"`
-	Ratio Ratio `json:"ratio"` // of the version after this step, over the original
-	Gain  Ratio `json:"gain"`  // of the version after this step, over the one before it
+	Step  Step   `json:"step"`
+	Why   string `json:"why"`   // the rewrite's own explanation
+	Ratio Ratio  `json:"ratio"` // of the version after this step, over the original
+	Gain  Ratio  `json:"gain"`  // of the version after this step, over the one before it
 }
 
 // A Trial is one evaluated candidate.

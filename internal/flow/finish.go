@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/verify"
+	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 // A Field is what a search leaves: its members, the best first, and how many
@@ -371,10 +372,19 @@ func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.Lin
 	out := make([]beagle.LineageStep, len(chain))
 	before := beagle.Ratio{Point: 1, Low: 1, High: 1}
 	for i, at := range chain {
-		out[i] = beagle.LineageStep{Step: at.Steps[len(at.Steps)-1], Ratio: ratios[i], Gain: quotient(ratios[i], before)}
+		step := at.Steps[len(at.Steps)-1]
+		out[i] = beagle.LineageStep{Step: step, Why: explain(step), Ratio: ratios[i], Gain: quotient(ratios[i], before)}
 		before = ratios[i]
 	}
 	return out, nil
+}
+
+// explain is what a rewrite says of itself.
+func explain(step beagle.Step) string {
+	if m := rules.Named(step.Mutator); m != nil {
+		return m.Doc
+	}
+	return ""
 }
 
 // quotient of two independent ratios, with the interval that their logarithms
