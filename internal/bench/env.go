@@ -62,15 +62,11 @@ func (e *Env) path(name string) string {
 
 // records writes a record file for the harness.
 func (e *Env) records(rs []beagle.Record) (string, error) {
-	out := make([]rt.Record, len(rs))
-	for i, r := range rs {
-		out[i] = rt.Record{Args: r.Args, Weight: r.Weight}
-	}
 	if err := os.MkdirAll(e.Dir, 0o755); err != nil {
 		return "", err
 	}
 	path := e.path("records")
-	return path, rt.WriteRecords(path, out)
+	return path, harness.WriteRecords(path, rs)
 }
 
 // timed are the records that stand for the target's work.

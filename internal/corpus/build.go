@@ -339,19 +339,11 @@ func (m *maker) observe(ctx context.Context, records []beagle.Record, q *rt.Obse
 		}
 		defer os.RemoveAll(dir)
 		path := filepath.Join(dir, "records")
-		if err := rt.WriteRecords(path, plain(records)); err != nil {
+		if err := harness.WriteRecords(path, records); err != nil {
 			return nil, err
 		}
 		q.Records = "records"
 		run.Files["records"] = path
 	}
 	return m.bin.Run(ctx, m.box, &rt.Request{Observe: q, Stall: stall}, o, run)
-}
-
-func plain(records []beagle.Record) []rt.Record {
-	out := make([]rt.Record, len(records))
-	for i, r := range records {
-		out[i] = rt.Record{Args: r.Args, Weight: r.Weight}
-	}
-	return out
 }

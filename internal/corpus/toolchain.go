@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -26,7 +26,7 @@ type toolchain struct {
 }
 
 func findToolchain(ctx context.Context, u *source.Unit) (*toolchain, error) {
-	out, err := run(ctx, "go", u.Target.PkgDir, nil, "env", "-json")
+	out, err := harness.GoOutput(ctx, "go", u.Target.PkgDir, os.Environ(), "env", "-json")
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ type listed struct {
 
 func (t *toolchain) list(ctx context.Context, dir string, args ...string) ([]*listed, error) {
 	args = append(append([]string{"list", "-e", "-buildvcs=false"}, t.tagArgs()...), args...)
-	out, err := run(ctx, t.command(), dir, t.env(), args...)
+	out, err := harness.GoOutput(ctx, t.command(), dir, append(os.Environ(), t.env()...), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,18 +72,6 @@ func (t *toolchain) list(ctx context.Context, dir string, args ...string) ([]*li
 		}
 		pkgs = append(pkgs, p)
 	}
-}
-
-func run(ctx context.Context, name, dir string, env []string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(stderr.String()))
-	}
-	return out, nil
 }
 
 const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles"

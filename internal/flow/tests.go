@@ -107,11 +107,7 @@ func (x *session) spelled(ctx context.Context, records []beagle.Record) (*rt.Spe
 	}
 	defer bin.Remove()
 	path := filepath.Join(x.dir, "spell")
-	list := make([]rt.Record, len(records))
-	for i, r := range records {
-		list[i] = rt.Record{Args: r.Args, Weight: r.Weight}
-	}
-	if err := rt.WriteRecords(path, list); err != nil {
+	if err := harness.WriteRecords(path, records); err != nil {
 		return nil, err
 	}
 	var reply rt.SpellReply

@@ -59,7 +59,7 @@ type toolchain struct {
 }
 
 func findToolchain(ctx context.Context, dir string) (*toolchain, error) {
-	out, err := goOutput(ctx, "go", dir, os.Environ(), "env", "-json")
+	out, err := GoOutput(ctx, "go", dir, os.Environ(), "env", "-json")
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (t *toolchain) packages(ctx context.Context, target *beagle.Target, profile
 		args = append(args, "-tags="+strings.Join(target.Tags, ","))
 	}
 	args = append(append(args, "--"), patterns...)
-	out, err := goOutput(ctx, t.goCommand(), target.PkgDir, append(os.Environ(), t.env()...), args...)
+	out, err := GoOutput(ctx, t.goCommand(), target.PkgDir, append(os.Environ(), t.env()...), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,9 @@ func (t *toolchain) packages(ctx context.Context, target *beagle.Target, profile
 	}
 }
 
-func goOutput(ctx context.Context, command, dir string, env []string, args ...string) ([]byte, error) {
+// GoOutput runs the go command and returns what it prints; an error holds what
+// it says on standard error.
+func GoOutput(ctx context.Context, command, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command, args...)
 	cmd.Dir, cmd.Env = dir, env
 	var stderr bytes.Buffer

@@ -131,12 +131,8 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 }
 
 func (l *learned) write(path, name string, list []beagle.Record) error {
-	records := make([]rt.Record, len(list))
-	for i, r := range list {
-		records[i] = rt.Record{Args: r.Args, Weight: r.Weight}
-	}
 	l.files[name], l.sizes[name] = path, len(list)
-	return rt.WriteRecords(path, records)
+	return harness.WriteRecords(path, list)
 }
 
 // counterexamples are the inputs on which earlier candidates failed: what broke
