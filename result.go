@@ -32,6 +32,7 @@ type Result struct {
 	Search         SearchSummary  `json:"search"`
 	Rejected       []string       `json:"rejected,omitempty"` // finalists that were faster and fell in the full verification
 	Lineage        []LineageStep  `json:"lineage,omitempty"`  // of the winner, from the original
+	Advice         []Advice       `json:"advice,omitempty"`   // what a person may want to change in the original, and no rewrite may
 	Trials         []Trial        `json:"trials"`             // every candidate, in the order of evaluation
 	Split          Split          `json:"split"`
 	Machine        Machine        `json:"machine"`
@@ -110,6 +111,16 @@ type LineageStep struct {
 	Why   string `json:"why"`   // the rewrite's own explanation
 	Ratio Ratio  `json:"ratio"` // of the version after this step, over the original
 	Gain  Ratio  `json:"gain"`  // of the version after this step, over the one before it
+}
+
+// An Advice is a place of the original that a person may want to change. No
+// rewrite touches it, since what it is worth hangs on promises that the source
+// does not make.
+type Advice struct {
+	Name string `json:"name"` // as `beagle explain` takes it: "lock-in-loop"
+	Line int    `json:"line"` // in the original as a candidate file
+	Site string `json:"site"` // what stands there
+	Doc  string `json:"doc"`  // what could be done, what it is worth, and what has to be true
 }
 
 // A Trial is one evaluated candidate.

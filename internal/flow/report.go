@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 // Report assembles the result of a run.
@@ -23,7 +24,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		BaselineStatic: x.ready.Root.Static,
 		Statuses:       log.Statuses(), Corpus: x.summary(), Findings: x.ready.Findings, Warnings: x.box.Missing(),
 		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
-		Rejected: j.Rejected,
+		Rejected: j.Rejected, Advice: x.advice(),
 	}
 	if m := j.Measurement; m != nil {
 		r.Measurement, r.Baseline = m, m.Baseline
@@ -95,6 +96,15 @@ func verification(x *session, v *beagle.Verdict) beagle.Verification {
 	}
 	out.NotDone = append(out.NotDone, v.Warnings...)
 	return out
+}
+
+// advice is what a person could change in the original.
+func (x *session) advice() []beagle.Advice {
+	p, problem := x.work.pass(x.root.Source, nil)
+	if problem != nil {
+		return nil
+	}
+	return rules.Advise(p)
 }
 
 // hotLines are the lines of the original that cost most.

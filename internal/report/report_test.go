@@ -32,6 +32,7 @@ func sample() *beagle.Result {
 		Corpus:       beagle.CorpusSummary{Train: 6500, Holdout: 1692, Sources: []string{"9,000 calls from go test ./tags"}, Facets: beagle.Facets{Params: []beagle.ParamFacet{{Name: "tag", Distinct: 8192, ASCII: 0.97, Top: []beagle.TopValue{{Value: `"a|b"`, Share: 0.01}}}}}},
 		Search:       beagle.SearchSummary{Strategy: "islands", Seed: 1, Islands: 4, Generations: 1, Stopped: "budget"},
 		Lineage:      []beagle.LineageStep{{Step: steps[0], Why: "Asks a table.", Ratio: beagle.Ratio{Point: 1.9, Low: 1.8, High: 2}, Gain: beagle.Ratio{Point: 1.9, Low: 1.8, High: 2}}, {Step: steps[1], Why: "Drops a check.", Ratio: ratio, Gain: beagle.Ratio{Point: 1.3, Low: 1.2, High: 1.4}}},
+		Advice:       []beagle.Advice{{Name: "lock-in-loop", Line: 14, Site: "mu.Lock() in a loop", Doc: "Lock once around the loop."}},
 		Trials: []beagle.Trial{
 			{Candidate: "aaaaaaaaaaaa", Steps: steps[:1], Status: beagle.Equal, Screen: &beagle.Ratio{Point: 1.9, Low: 1.8, High: 2}},
 			{Candidate: "bbbbbbbbbbbb", Steps: steps[1:], Status: beagle.Wrong, Stage: "replay", Reason: "differs on \"<b>\""},

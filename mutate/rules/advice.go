@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -33,6 +34,17 @@ var Advice = []*Advisory{
 		"literals without field names.", findFieldOrder},
 	{"equal-fold", "Two strings are compared by converting both to one case. strings.EqualFold needs no copies (about 80 % less), but differs for " +
 		"some characters beyond ASCII, such as the long s: right only when the strings are ASCII.", findEqualFold},
+}
+
+// Advise lists what a person may want to change in a candidate.
+func Advise(p *mutate.Pass) []beagle.Advice {
+	var out []beagle.Advice
+	for _, a := range Advice {
+		for _, s := range a.Find(p) {
+			out = append(out, beagle.Advice{Name: a.Name, Line: p.Fset.Position(s.Node.Pos()).Line, Site: oneLine(s.Label), Doc: a.Doc})
+		}
+	}
+	return out
 }
 
 func note(n ast.Node, label string) mutate.Site { return mutate.Site{Node: n, Label: label} }

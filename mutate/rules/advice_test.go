@@ -60,3 +60,15 @@ func TestAdvice(t *testing.T) {
 		}
 	}
 }
+
+// TestAdvise: what is advised names its line and what stands there.
+func TestAdvise(t *testing.T) {
+	p, err := mutate.Check("package p\n\nimport \"sync\"\n\nvar mu sync.Mutex\n\nfunc f(v []int) {\n\tfor range v {\n\t\tmu.Lock()\n\t\tmu.Unlock()\n\t}\n}\n", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rules.Advise(p)
+	if len(got) != 1 || got[0].Name != "lock-in-loop" || got[0].Line != 9 || got[0].Site != "mu.Lock() in a loop" || got[0].Doc == "" {
+		t.Errorf("got %+v", got)
+	}
+}
