@@ -1,0 +1,138 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// An Instruction is one line of the compiler's assembly.
+type Instruction struct {
+	Func string // the function whose code it is, as the version names it
+	PC   int    // offset in the function, which is how jumps name their goals
+	Line int    // line of the version's source; 0 when it has none there
+	Text string // "MOVBLZX (AX)(CX*1), DX"
+}
+
+// Assembly compiles a version once more for the compiler's assembly of its own
+// functions. It is empty for packages that only the go command can build, and
+// for what does not compile: a Verdict tells that, not this.
+func (b *Builder) Assembly(ctx context.Context, v Variant) ([]Instruction, error) {
+	if b.viaGo != "" {
+		return nil, nil
+	}
+	t, err := b.newBatch([]Variant{{ID: "original", Source: b.target.Source}, v})
+	if err != nil || t.failed[1] != "" {
+		return nil, err
+	}
+	defer (&Binary{dir: t.dir}).Remove()
+	if err := t.writeVariants(); err != nil {
+		return nil, err
+	}
+	listing, err := t.listing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return readListing(listing, suffix(1), filepath.Base(t.variantFile(1))), nil
+}
+
+// listing is what the compiler prints of the package with the original and one
+// version; nothing when it refuses the version.
+func (t *batch) listing(ctx context.Context) ([]byte, error) {
+	b := t.b
+	w, err := b.world(ctx, "off")
+	if err != nil {
+		return nil, err
+	}
+	b.need(ctx, w, t.imports())
+	config, err := b.compileConfig(w)
+	if err != nil {
+		return nil, err
+	}
+	files, err := t.writeShim([]int{0, 1})
+	if err != nil {
+		return nil, err
+	}
+	args := append(b.compileArgs(filepath.Join(t.dir, "listed.a"), b.target.PkgPath, b.lang(), config, t.dir), "-S")
+	r, err := b.tool(ctx, "compile", append(append(args, b.files...), files...)...)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Ended == sandbox.Exited:
+		if !r.OK() {
+			return nil, nil
+		}
+		return r.Stdout, nil
+	case r.Ended == sandbox.Output: // a huge package: what came before the limit may hold the version or not
+		return nil, nil
+	}
+	return nil, fmt.Errorf("the compiler's assembly: %s", outputOf(r))
+}
+
+var (
+	listedFunc = regexp.MustCompile(`^(\S.*) STEXT\b`)
+	listedLine = regexp.MustCompile(`^\t0x[0-9a-f]+ ([0-9]+) \(([^)]*)\)\t([A-Z][^\t]*)(?:\t(.*))?$`)
+)
+
+// readListing keeps the functions whose names have the suffix, which it takes
+// off again.
+func readListing(listing []byte, sfx, file string) []Instruction {
+	var out []Instruction
+	name := ""
+	for line := range bytes.Lines(listing) {
+		text := strings.TrimSuffix(string(line), "\n")
+		if m := listedFunc.FindStringSubmatch(text); m != nil {
+			name = ""
+			if owned(m[1], sfx) && !strings.Contains(m[1], ".beagle") {
+				name = plainName(m[1], sfx)
+			}
+			continue
+		}
+		if name == "" || !strings.HasPrefix(text, "\t0x") {
+			continue
+		}
+		if i, ok := instruction(text, sfx, file); ok {
+			i.Func = name
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// instruction reads a line of the listing; what is for the linker and the
+// garbage collector alone is left out.
+func instruction(text, sfx, file string) (Instruction, bool) {
+	m := listedLine.FindStringSubmatch(text)
+	if m == nil {
+		return Instruction{}, false
+	}
+	switch m[3] {
+	case "PCDATA", "FUNCDATA", "TEXT", "NOP", "XCHGL":
+		return Instruction{}, false
+	}
+	pc, err := strconv.Atoi(m[1])
+	if err != nil {
+		return Instruction{}, false
+	}
+	i := Instruction{PC: pc, Text: strings.TrimSpace(m[3] + " " + strings.ReplaceAll(m[4], sfx, ""))}
+	if path, line, ok := strings.Cut(m[2], ":"); ok && filepath.Base(path) == file {
+		i.Line, _ = strconv.Atoi(line)
+	}
+	return i, true
+}
+
+// plainName is "Normalize" or "(*Set).Merge" of "ex.com/tags.Normalize__b1".
+func plainName(name, sfx string) string {
+	name = strings.ReplaceAll(name, sfx, "")
+	if i := strings.LastIndex(name, "/"); i >= 0 {
+		name = name[i+1:]
+	}
+	_, name, _ = strings.Cut(name, ".")
+	return name
+}
