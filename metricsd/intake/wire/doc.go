@@ -1,0 +1,18 @@
+// Package wire reads what Datadog's agents and clients post, and says it again in
+// one form, the [Series], whatever version of the API it came by.
+//
+//	POST /api/v1/series      JSON
+//	POST /api/v2/series      protobuf, MetricPayload; JSON with the same fields
+//	POST /api/beta/sketches  protobuf, SketchPayload
+//
+// Bodies may be compressed with zlib (which HTTP calls deflate), gzip or zstd. A body
+// is bounded before and after decompression: a small body can swell a thousandfold,
+// and is refused while it swells, not after.
+//
+// [Encode] and [Decode] are the form of a batch on the queue.
+//
+// # Limits
+//
+// Metadata (origin, unit, source type) is read over. Field numbers are those of
+// Datadog's public agent-payload definitions.
+package wire
