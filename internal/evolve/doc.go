@@ -44,6 +44,18 @@
 //     nothing, since a step must buy a hundredth to be worth reading.
 //   - Which of these kinds of proposal comes next is drawn by what they earned.
 //
+// # Models
+//
+// Models may write candidates beside the rules ([Search.AskModels]). Rules and
+// models are authors, each with a book of what it has cost and earned, on one
+// scale: verified gain per dollar, where an hour of waiting has a price too.
+// Among models a race by that worth says who is asked next; between rules and
+// models it says what part of the budget of candidates is kept for models.
+// Rules never wait for a model: what is kept can be lent to them, and goes back
+// to them when the models are closed. A candidate that a model wrote is where
+// rules go on: its steps up to there stay together, since they cannot be taken
+// again one by one, and the regression counts from there.
+//
 // A candidate that was seen before, and a proposal that fits nowhere, cost no
 // budget.
 //

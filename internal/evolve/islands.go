@@ -242,6 +242,9 @@ func (s *Search) proven() []beagle.Step {
 	at, from := map[string]int{}, map[string]float64{}
 	for _, m := range s.Members {
 		for _, st := range m.Steps {
+			if st.Mutator == Written {
+				continue
+			}
 			i, seen := at[st.Mutator]
 			switch {
 			case !seen:
@@ -261,10 +264,11 @@ func wish(st beagle.Step) Wish { return Wish{Mutator: st.Mutator, Site: st.Site,
 // most profitable first: one that was seen elsewhere, or one that was not.
 func (s *Search) sibling(island int) (Proposal, bool) {
 	for _, m := range s.parents(island) {
-		for _, i := range s.byGain(m.Steps) {
-			for _, w := range s.others(m.Steps[len(m.Steps)-1-i]) {
+		steps := m.loose()
+		for _, i := range s.byGain(steps) {
+			for _, w := range s.others(steps[len(steps)-1-i]) {
 				p := s.replay(m, nil)
-				p.Then[len(m.Steps)-1-i] = w
+				p.Then[len(steps)-1-i] = w
 				if !s.Asked[p.key()] {
 					m.Asked++
 					return p, true
@@ -300,11 +304,11 @@ func (s *Search) others(st beagle.Step) []Wish {
 // prune makes the best candidate again without some of its steps.
 func (s *Search) prune() (Proposal, bool) {
 	b := s.Best()
-	if len(b.Steps) < 2 || b.Score < 0.05 {
+	if len(b.loose()) < 2 || b.Score < 0.05 {
 		return Proposal{}, false
 	}
 	for _, drop := range s.drops(b) {
-		if len(drop) == 0 || len(drop) == len(b.Steps) {
+		if len(drop) == 0 || len(drop) == len(b.loose()) {
 			continue
 		}
 		if p := s.replay(b, drop); !s.Asked[p.key()] {
@@ -324,8 +328,9 @@ func (s *Search) drops(b *Member) [][]int {
 			out = append(out, lacking(b, m))
 		}
 	}
-	order := s.byGain(b.Steps)
-	out = append(out, slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(b.Steps[i].Mutator) > 1.5*perStep }))
+	steps := b.loose()
+	order := s.byGain(steps)
+	out = append(out, slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(steps[i].Mutator) > 1.5*perStep }))
 	out = append(out, order[:len(order)/2])
 	for chunk := range slices.Chunk(order, 3) {
 		out = append(out, chunk)
@@ -336,10 +341,11 @@ func (s *Search) drops(b *Member) [][]int {
 	return out
 }
 
-// lacking are the steps of b, by index, that another member does not have.
+// lacking are the loose steps of b, by index, that another member does not
+// have.
 func lacking(b, other *Member) []int {
 	var out []int
-	for i, st := range b.Steps {
+	for i, st := range b.loose() {
 		if !slices.Contains(other.Steps, st) {
 			out = append(out, i)
 		}
@@ -357,10 +363,10 @@ func (s *Search) byGain(steps []beagle.Step) []int {
 	return order
 }
 
-// replay makes a member again from the original, without the steps to drop.
+// replay makes a member again from its base, without the steps to drop.
 func (s *Search) replay(m *Member, drop []int) Proposal {
-	p := Proposal{Parent: s.Root, Mate: m.ID}
-	for i, st := range m.Steps {
+	p := Proposal{Parent: s.base(m).ID, Mate: m.ID}
+	for i, st := range m.loose() {
 		if !slices.Contains(drop, i) {
 			p.Then = append(p.Then, wish(st))
 		}

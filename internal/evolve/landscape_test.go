@@ -24,6 +24,8 @@ type world struct {
 	source map[string]map[int]int      // candidate ID -> mutator -> parameter
 	steps  map[string][]beagle.Step
 	calls  int
+
+	worthOf map[string]float64 // of candidates that models wrote
 }
 
 type mut struct {

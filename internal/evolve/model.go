@@ -41,9 +41,9 @@ func fit(members []*Member, arms map[string]*arm) *model {
 		rhs[i] = arms[n].priorGain() / (belief * belief)
 	}
 	for _, mem := range members {
-		used := m.used(mem.Steps)
+		used := m.used(mem.loose())
 		for _, i := range used {
-			rhs[i] += mem.Score / (misfit * misfit)
+			rhs[i] += (mem.Score - mem.Ground) / (misfit * misfit)
 			for _, j := range used {
 				prec[i][j] += 1 / (misfit * misfit)
 			}

@@ -28,6 +28,10 @@ type Config struct {
 	Strategy Strategy `json:"strategy"` // default Islands
 	Budget   int      `json:"budget"`   // candidates to evaluate, the original and duplicates not counted; default 60
 	Islands  int      `json:"islands"`  // default 4, or fewer when the budget is small
+
+	Authors []Author `json:"authors,omitempty"`  // models that write candidates; none by default
+	NoRules bool     `json:"no_rules,omitempty"` // models alone
+	Hour    float64  `json:"hour,omitempty"`     // what an hour of waiting is worth, in dollars: makes seconds and dollars one scale; default 1
 }
 
 func (c Config) withDefaults() Config {
@@ -39,6 +43,15 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Islands == 0 {
 		c.Islands = max(1, min(4, c.Budget/10))
+	}
+	if c.Hour == 0 {
+		c.Hour = 1
+	}
+	c.Authors = slices.Clone(c.Authors)
+	for i := range c.Authors {
+		if c.Authors[i].Weight == 0 {
+			c.Authors[i].Weight = 1
+		}
 	}
 	return c
 }
@@ -52,6 +65,7 @@ const (
 	Cross   Kind = "cross"   // steps of other lineages on top of a candidate
 	Sibling Kind = "sibling" // a candidate with another parameter at one step
 	Prune   Kind = "prune"   // a good candidate without some of its steps
+	Model   Kind = "model"   // a model writes it: from the parent, or from the parent and a mate
 )
 
 // A Wish is a step that a proposal wants taken wherever it fits: at the site
@@ -74,10 +88,18 @@ type Proposal struct {
 	Island     int          `json:"island"`
 	Kind       Kind         `json:"kind"`
 	Parent     string       `json:"parent"`         // candidate ID
-	Mate       string       `json:"mate,omitempty"` // candidate that is made again, for siblings and prunes; the parent is the original then
+	Mate       string       `json:"mate,omitempty"` // candidate that is made again, for siblings and prunes; the parent is its base then. For a model, the other candidate to take from
 	Move       *beagle.Move `json:"move,omitempty"` // nil when wishes are all
 	Then       []Wish       `json:"then,omitempty"`
 	Seed       uint64       `json:"seed"`
+
+	// Of a proposal for a model only.
+	Author      string   `json:"author,omitempty"` // Author.Name
+	Model       string   `json:"model,omitempty"`
+	Temperature float64  `json:"temperature,omitempty"`
+	Turn        int      `json:"turn,omitempty"`     // how often the author was asked for the same before
+	Examples    []string `json:"examples,omitempty"` // other good candidates to show
+	Tried       []string `json:"tried,omitempty"`    // candidates whose fate to tell, those that fell first
 }
 
 // An Outcome is what became of a proposal.
@@ -91,6 +113,10 @@ type Outcome struct {
 	Candidate beagle.Candidate `json:"candidate"`
 	Verdict   beagle.Verdict   `json:"verdict"`
 	Moves     []beagle.Move    `json:"moves,omitempty"`
+
+	Dollars float64 `json:"dollars,omitempty"` // what making it cost
+	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
+	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
 }
 
 // A Search is a search under way. Its JSON form is its whole state.
@@ -119,6 +145,16 @@ type state struct {
 	Asked      map[string]bool  `json:"asked"` // proposals by content
 	Current    string           `json:"current,omitempty"`
 
+	Books       map[string]*Book `json:"books"`       // by author
+	Commissions int              `json:"commissions"` // proposals made for models
+	Turns       map[string]int   `json:"turns,omitempty"`
+	Top         []string         `json:"top,omitempty"`    // the best members, the best first
+	Fallen      []string         `json:"fallen,omitempty"` // candidates that fell, the latest first
+	Recent      []string         `json:"recent,omitempty"` // members, the latest first
+	Repeats     int              `json:"repeats"`          // models' answers in a row without a new candidate
+	Lent        int              `json:"lent"`             // of the models' share to the rules
+	Closed      bool             `json:"closed"`           // models are not asked any more
+
 	index  map[string]*Member
 	fitted *model // nil when Members or Arms changed since
 }
@@ -133,7 +169,9 @@ type Member struct {
 	Island int           `json:"island"`          // where it arrived
 	Kind   Kind          `json:"kind,omitempty"`  // of the proposal that it came of
 	Cell   string        `json:"cell"`
-	Asked  int           `json:"asked"` // proposals made from it
+	Asked  int           `json:"asked"`            // proposals made from it
+	Ground float64       `json:"ground,omitempty"` // score of the base
+	Base   string        `json:"base,omitempty"`   // the last candidate on the way here that a model wrote; none is the original
 }
 
 // New starts a search. The first thing it must be told is the original, with
@@ -145,6 +183,7 @@ func New(c Config) *Search {
 	s.state = state{
 		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*ledger{},
 		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{},
+		Books: map[string]*Book{}, Turns: map[string]int{},
 	}
 	for i := range s.Archives {
 		s.Archives[i] = archive{}
@@ -175,6 +214,12 @@ func (s *Search) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("evolve: random state: %w", err)
 	}
 	st.index = map[string]*Member{}
+	if st.Turns == nil {
+		st.Turns = map[string]int{}
+	}
+	if st.Books == nil {
+		st.Books = map[string]*Book{}
+	}
 	for _, m := range st.Members {
 		st.index[m.ID] = m
 	}
@@ -219,13 +264,14 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 }
 
 func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
-	return &Member{ID: c.ID, Steps: slices.Clone(c.Steps), Moves: slices.Clone(moves), Score: score(&v), Cell: cell(c, &v)}
+	return &Member{ID: c.ID, Steps: slices.Clone(c.Steps), Moves: slices.Clone(moves), Score: score(&v), Cell: cell(c, &v), Base: baseOf(c.Steps)}
 }
 
 func (s *Search) join(m *Member) {
 	s.Members = append(s.Members, m)
 	s.index[m.ID] = m
 	s.fitted = nil
+	s.remember(m.ID, m)
 	for _, mv := range m.Moves {
 		a := s.arm(mv.Mutator)
 		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
@@ -271,12 +317,13 @@ func compare(a, b float64) int {
 
 // Ask returns up to n proposals, fewer when the budget or the ideas run out.
 // None means that there is nothing to do before outcomes of earlier ones are
-// told, or at all: see Done.
+// told, or at all: see Done. Where models write too, a share of the budget is
+// kept for them.
 func (s *Search) Ask(n int) []Proposal {
 	if s.Root == "" {
 		panic("evolve: Ask before the original was added")
 	}
-	n = min(n, s.Config.Budget-s.Spent-len(s.Pending))
+	n = min(n, s.room())
 	s.Generation++
 	var out []Proposal
 	for len(out) < n {
@@ -290,7 +337,7 @@ func (s *Search) Ask(n int) []Proposal {
 		s.Pending = append(s.Pending, p)
 		out = append(out, p)
 	}
-	if len(s.Pending) == 0 {
+	if len(s.Pending) == 0 && !s.Open() {
 		s.Ended = true
 	}
 	return out
@@ -336,9 +383,13 @@ func (s *Search) Tell(outcomes []Outcome) error {
 	if s.Config.Strategy == Islands {
 		s.migrate()
 	}
-	s.Ended = s.Ended || s.Barren > barrenLimit
+	s.Ended = s.Ended || s.dry() && !s.Open()
 	return nil
 }
+
+// dry reports whether the rules produce nothing new any more. What a model
+// writes can change that.
+func (s *Search) dry() bool { return s.Barren > barrenLimit }
 
 func (s *Search) take(id int) (Proposal, error) {
 	i := slices.IndexFunc(s.Pending, func(p Proposal) bool { return p.ID == id })
@@ -353,7 +404,12 @@ func (s *Search) take(id int) (Proposal, error) {
 // learn takes an outcome into the population and the books.
 func (s *Search) learn(p Proposal, o *Outcome) {
 	c := o.Candidate
-	if c.ID == "" || o.Verdict.Status == beagle.Duplicate || s.Seen[c.ID] {
+	fresh := c.ID != "" && o.Verdict.Status != beagle.Duplicate && !s.Seen[c.ID]
+	s.enter(p, o, fresh)
+	if p.Kind == Model {
+		s.hear(o, fresh)
+	}
+	if !fresh {
 		s.Barren++
 		if c.ID == "" && p.Move != nil {
 			s.arm(p.Move.Mutator).None++
@@ -365,10 +421,14 @@ func (s *Search) learn(p Proposal, o *Outcome) {
 	s.Seen[c.ID] = true
 	s.credit(p, o)
 	if !o.Verdict.OK() {
+		s.remember(c.ID, nil)
 		return
 	}
 	m := newMember(c, o.Verdict, o.Moves)
 	m.Island, m.Kind = p.Island, p.Kind
+	if b := s.index[m.Base]; b != nil {
+		m.Ground = b.Score
+	}
 	s.join(m)
 	s.Archives[p.Island].place(m, s.index)
 	if s.Config.Strategy == Greedy {

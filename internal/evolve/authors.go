@@ -1,0 +1,328 @@
+package evolve
+
+import (
+	"math"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Written is the mutator's name in a step that a model took. The step's
+// parameter is the ID of the candidate that it made: a model's step cannot be
+// taken again elsewhere, but what came of it can be looked up.
+const Written = "model"
+
+// Rules is the author of all proposals that need no model.
+const Rules = "rules"
+
+// An Author is a model that writes candidates, at one temperature.
+type Author struct {
+	Name        string  `json:"name"`  // unique: the model's name, with the temperature where there are several
+	Model       string  `json:"model"` // as the driver knows it
+	Temperature float64 `json:"temperature,omitempty"`
+	Weight      float64 `json:"weight,omitempty"` // how much it is liked from the start; default 1
+}
+
+// A Book is what an author has cost and earned. Earned is verified gain: the
+// sum of the logarithms by which its candidates raised the best, and a tenth of
+// those by which they beat their parents, by the conservative end of the ratio.
+type Book struct {
+	Asked    int     `json:"asked"`    // proposals
+	Unheard  int     `json:"unheard"`  // calls that brought no answer
+	Useless  int     `json:"useless"`  // answers that made no new candidate
+	Written  int     `json:"written"`  // candidates that were evaluated
+	Behaving int     `json:"behaving"` // of them, that behave
+	Dollars  float64 `json:"dollars"`
+	Seconds  float64 `json:"seconds"` // waiting for answers and evaluating
+	Earned   float64 `json:"earned"`
+
+	// Recent is the same with older entries fading, so that who has nothing
+	// more to say loses their place.
+	RecentCost   float64 `json:"recent_cost"` // dollars, seconds included
+	RecentEarned float64 `json:"recent_earned"`
+	RecentCalls  float64 `json:"recent_calls"`
+	Silence      int     `json:"silence"` // calls without an answer, in a row
+}
+
+const (
+	fading    = 0.93 // what an entry of a book still counts for after the next
+	lookahead = 0.03 // gain that an author without a record is trusted with
+	freeCost  = 1e-4 // dollars that a proposal costs at least, for the division
+)
+
+// AskModels returns up to n proposals for models to write, fewer when the
+// budget of candidates runs out. They are told of like all others.
+func (s *Search) AskModels(n int) []Proposal {
+	if s.Root == "" {
+		panic("evolve: AskModels before the original was added")
+	}
+	if !s.Open() {
+		return nil
+	}
+	n = min(n, s.Config.Budget-s.Spent-len(s.Pending))
+	var out []Proposal
+	for range max(n, 0) {
+		p := s.commission(s.Commissions % s.Config.Islands)
+		s.Commissions++
+		p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
+		s.Next++
+		s.Pending = append(s.Pending, p)
+		s.book(p.Author).Asked++
+		out = append(out, p)
+	}
+	return out
+}
+
+// Open reports whether models may still be asked.
+func (s *Search) Open() bool { return len(s.Config.Authors) > 0 && !s.Closed }
+
+// Close ends the asking of models: their money is spent, or none of them
+// answers. The rules take over what was kept for them.
+func (s *Search) Close() { s.Closed = true }
+
+// Lend lets the rules have n candidates of the models' share, because the
+// models keep the evaluator waiting.
+func (s *Search) Lend(n int) { s.Lent += n }
+
+// share is the part of the budget that is kept for the models: by what a dollar
+// spent on either has lately brought, a half as long as nothing is known.
+func (s *Search) share() float64 {
+	const least, most = 0.3, 0.8
+	switch {
+	case !s.Open():
+		return 0
+	case s.Config.NoRules:
+		return 1
+	}
+	models := 0.0
+	for _, a := range s.Config.Authors {
+		models = max(models, s.book(a.Name).worth())
+	}
+	if rules := s.book(Rules).worth(); s.book(Rules).Written > 0 && s.answered() {
+		return min(most, max(least, models/(models+rules)))
+	}
+	return 0.5
+}
+
+func (s *Search) answered() bool {
+	return slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return s.book(a.Name).RecentCalls > 0 })
+}
+
+// room is how many proposals the rules may make now.
+func (s *Search) room() int {
+	room := s.Config.Budget - s.Spent - len(s.Pending)
+	switch {
+	case s.Config.NoRules || s.dry():
+		return 0
+	case !s.Open():
+		return room
+	}
+	pending := 0
+	for _, p := range s.Pending {
+		if p.Kind != Model {
+			pending++
+		}
+	}
+	mine := int(math.Ceil((1-s.share())*float64(s.Config.Budget))) + s.Lent
+	return max(0, min(room, mine-s.book(Rules).Written-pending))
+}
+
+func (s *Search) book(author string) *Book {
+	b := s.Books[author]
+	if b == nil {
+		b = &Book{}
+		s.Books[author] = b
+	}
+	return b
+}
+
+// worth is the verified gain that a dollar spent on an author is expected to
+// bring, waiting included.
+func (b *Book) worth() float64 {
+	each := freeCost
+	if b.RecentCalls > 0 {
+		each += b.RecentCost / b.RecentCalls
+	}
+	return (b.RecentEarned + lookahead) / (b.RecentCost + each)
+}
+
+// author draws who is asked next: a race of exponential clocks by worth. An
+// island prefers its own one of the authors, so that islands stay different;
+// an author who does not answer is asked less and less.
+func (s *Search) author(island int) Author {
+	var first Author
+	soonest := math.Inf(1)
+	for i, a := range s.Config.Authors {
+		b := s.book(a.Name)
+		rate := b.worth() * max(a.Weight, 0.01) * math.Pow(0.5, float64(b.Silence))
+		if i == island%len(s.Config.Authors) {
+			rate *= 2
+		}
+		if at := s.rng.ExpFloat64() / rate; at < soonest {
+			first, soonest = a, at
+		}
+	}
+	return first
+}
+
+// commission is what a model is to write for an island: a better version of
+// one of its elites, or sometimes the best of two in one.
+func (s *Search) commission(island int) Proposal {
+	a := s.author(island)
+	p := Proposal{Kind: Model, Island: island, Author: a.Name, Model: a.Model, Temperature: a.Temperature, Parent: s.subject(island)}
+	if mate := s.mate(p.Parent); mate != "" && s.rng.Float64() < 0.25 {
+		p.Mate = mate
+	}
+	s.index[p.Parent].Asked++
+	key := beagle.HashOf("commission", p.Author, p.Parent, p.Mate)
+	p.Turn = s.Turns[key]
+	s.Turns[key]++
+	for _, id := range s.Top {
+		if id != p.Parent && id != p.Mate && id != s.Root && len(p.Examples) < 2 {
+			p.Examples = append(p.Examples, id)
+		}
+	}
+	p.Tried = slices.Concat(s.Fallen, s.Recent)
+	return p
+}
+
+// subject is the candidate that a model is shown.
+func (s *Search) subject(island int) string {
+	switch s.Config.Strategy {
+	case BestOfN:
+		return s.Root
+	case Greedy:
+		return s.Current
+	}
+	return s.parents(island)[0].ID
+}
+
+// mate is a good candidate of another kind; none early on.
+func (s *Search) mate(parent string) string {
+	of := s.index[parent]
+	for _, id := range s.Top {
+		if m := s.index[id]; id != parent && id != s.Root && m.Cell != of.Cell && m.Score > of.Score-0.5 {
+			return id
+		}
+	}
+	return ""
+}
+
+const (
+	topSize    = 12 // best candidates that are kept at hand
+	memorySize = 6  // candidates of each outcome that models are told of
+)
+
+// remember keeps what models are told: the best, and what was tried last.
+func (s *Search) remember(id string, m *Member) {
+	if m == nil {
+		s.Fallen = latest(s.Fallen, id)
+		return
+	}
+	s.Recent = latest(s.Recent, id)
+	at, _ := slices.BinarySearchFunc(s.Top, m, func(other string, m *Member) int {
+		return -compare(s.index[other].fitness(), m.fitness())
+	})
+	s.Top = slices.Insert(s.Top, at, id)
+	s.Top = s.Top[:min(len(s.Top), topSize)]
+}
+
+// latest puts an ID in front and forgets the oldest.
+func latest(ids []string, id string) []string {
+	return slices.Insert(ids, 0, id)[:min(len(ids)+1, memorySize)]
+}
+
+// enter books what an outcome has cost and earned its author. It comes before
+// the outcome changes the population.
+func (s *Search) enter(p Proposal, o *Outcome, fresh bool) {
+	name := p.Author
+	if p.Kind != Model {
+		name = Rules
+	}
+	b := s.book(name)
+	if name == Rules {
+		b.Asked++
+	}
+	cost := o.Dollars + o.Seconds*s.Config.Hour/3600
+	b.Dollars, b.Seconds = b.Dollars+o.Dollars, b.Seconds+o.Seconds
+	b.RecentCost = fading*b.RecentCost + cost
+	b.RecentCalls = fading*b.RecentCalls + 1
+	b.RecentEarned *= fading
+	switch {
+	case o.Unheard:
+		b.Unheard++
+		b.Silence++
+		return
+	case !fresh:
+		b.Useless++
+		b.Silence = 0
+		return
+	}
+	b.Written++
+	b.Silence = 0
+	if !o.Verdict.OK() {
+		return
+	}
+	b.Behaving++
+	sc := score(&o.Verdict)
+	earned := max(0, sc-s.Best().Score) + 0.1*max(0, sc-s.index[p.Parent].Score)
+	b.Earned += earned
+	b.RecentEarned += earned
+}
+
+// silent is how many calls in a row a model may leave unanswered before it
+// counts as gone.
+const silent = 4
+
+// useless is how many answers in a row may bring nothing new before the models
+// count as spent.
+const useless = 40
+
+// hear closes the models when all of them are gone, or only repeat themselves.
+func (s *Search) hear(o *Outcome, fresh bool) {
+	switch {
+	case o.Unheard:
+	case fresh:
+		s.Repeats = 0
+	default:
+		s.Repeats++
+	}
+	gone := func(a Author) bool { return s.book(a.Name).Silence >= silent }
+	if s.Repeats >= useless || !slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return !gone(a) }) {
+		s.Close()
+	}
+}
+
+// Book returns what is booked of an author: of a model by its name, or of
+// [Rules].
+func (s *Search) Book(author string) Book { return *s.book(author) }
+
+// base is the last candidate on the way to a member that a model wrote, or the
+// original: what a member can be made again from.
+func (s *Search) base(m *Member) *Member {
+	if b := s.index[m.Base]; b != nil {
+		return b
+	}
+	return s.index[s.Root]
+}
+
+// loose are the steps that a member has beyond its base: rewrites all.
+func (m *Member) loose() []beagle.Step { return m.Steps[loosen(m.Steps):] }
+
+// loosen is the number of steps up to the last that a model took.
+func loosen(steps []beagle.Step) int {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].Mutator == Written {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// baseOf is the ID of the candidate that the last model's step made.
+func baseOf(steps []beagle.Step) string {
+	if n := loosen(steps); n > 0 {
+		return steps[n-1].Param
+	}
+	return ""
+}
