@@ -23,6 +23,8 @@ var written = []*mutate.Mutator{
 	unsignedIndex,
 	blockConsume,
 	mergeConsume,
+	shrinkEnds,
+	filterAppend,
 	wordLoad,
 	checkHint,
 	reslice,
@@ -47,6 +49,7 @@ var written = []*mutate.Mutator{
 
 	// Branches and specialisation by what the corpus shows.
 	byteTable,
+	byteBits,
 	wordTest,
 	caseOrder,
 	identityFastPath,

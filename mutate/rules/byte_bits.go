@@ -1,0 +1,127 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// byteBits is C3.
+var byteBits = &mutate.Mutator{
+	Name: "byte-bits",
+	Doc: "Test a byte against a set of ASCII characters with two constant words, one bit a character: no branch to mispredict and no load. " +
+		"Exact: the words are made by evaluating the original test on all 256 bytes, and a shift by 64 or more gives 0.",
+	Before: `if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
+	After: `if (wordLow>>c|wordHigh>>(c-64))&1 != 0 {
+
+// The bits of the bytes below 64, and of those from 64 to 127, that are a word's.
+const (
+	wordLow  uint64 = 0x03ff000000000000
+	wordHigh uint64 = 0x07fffffe80000000
+)`,
+	Class:   beagle.E0,
+	Gain:    1.2,
+	Find:    findByteTests,
+	Rewrite: rewriteByteBits,
+}
+
+// setOf evaluates a site's test on all bytes.
+func (s *tableSite) setOf(p *mutate.Pass) (set byteClass, err error) {
+	if s.pred != nil {
+		_, arg := predicateCall(p, s.calls[0])
+		return p.ByteSet(s.calls[0], arg)
+	}
+	operand := mustTest(p, s.run[0]).operand
+	for i, e := range s.run {
+		one, err := p.ByteSet(e, operand)
+		if err != nil {
+			return set, err
+		}
+		for c := range set {
+			switch {
+			case i == 0:
+				set[c] = one[c]
+			case s.op == token.LAND:
+				set[c] = set[c] && one[c]
+			default:
+				set[c] = set[c] || one[c]
+			}
+		}
+	}
+	return set, nil
+}
+
+// asciiWords packs a set of bytes of which none, or all, lie above 127; all is
+// turned round.
+func asciiWords(set byteClass) (low, high uint64, inverted bool, err error) {
+	inverted = set[0x80]
+	for c := range set {
+		switch in := set[c] != inverted; {
+		case c >= 0x80 && in:
+			return 0, 0, false, errors.New("the test tells bytes above 127 apart")
+		case in && c < 64:
+			low |= 1 << c
+		case in:
+			high |= 1 << (c - 64)
+		}
+	}
+	return low, high, inverted, nil
+}
+
+func rewriteByteBits(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(tableSite)
+	set, err := site.setOf(p)
+	if err != nil {
+		return nil, err
+	}
+	low, high, inverted, err := asciiWords(set)
+	if err != nil {
+		return nil, err
+	}
+	var at ast.Node = s.Node
+	base := baseName(p.FuncOf(at).Name.Name) + "Byte"
+	if site.pred != nil {
+		at, base = site.pred, baseName(site.pred.Name.Name)
+	}
+	lowName, highName := p.Fresh(base+"Low"), p.Fresh(base+"High")
+	op := "!="
+	if inverted {
+		op = "=="
+	}
+	test := func(c string) string {
+		return fmt.Sprintf("(%s>>%s|%s>>(%s-64))&1 %s 0", lowName, c, highName, c, op)
+	}
+	edits := []mutate.Edit{p.Declare(at, fmt.Sprintf(`// One bit for each byte below 64, and for each from 64 to 127: a set of bytes
+// that is tested without a branch.
+const (
+	%s uint64 = %#016x
+	%s uint64 = %#016x
+)`, lowName, low, highName, high))}
+	if site.pred != nil {
+		for _, call := range site.calls {
+			_, arg := predicateCall(p, call)
+			edits = append(edits, p.Replace(call, inParens(p, call, test(p.Text(arg)))))
+		}
+		return edits, nil
+	}
+	first, last := site.run[0], site.run[len(site.run)-1]
+	return append(edits, p.Span(first.Pos(), last.End(), test(p.Text(mustTest(p, first).operand)))), nil
+}
+
+// inParens puts text in parentheses when what stands around e binds closer
+// than a comparison.
+func inParens(p *mutate.Pass, e ast.Expr, text string) string {
+	switch up := p.Parent(e).(type) {
+	case *ast.UnaryExpr:
+		return "(" + text + ")"
+	case *ast.BinaryExpr:
+		if up.Op.Precedence() >= token.EQL.Precedence() {
+			return "(" + text + ")"
+		}
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// filterAppend is B10.
+var filterAppend = &mutate.Mutator{
+	Name: "filter-append",
+	Doc: "Filter a slice in place by appending to its empty head instead of storing at an index that is counted by hand. Nothing proves to the " +
+		"compiler that the count stays below the length, so it checks each store. Exact: at most one element is kept a turn, so the append " +
+		"never outgrows the slice and writes the same places.",
+	Before: `n := 0
+for _, x := range s {
+	if keep(x) {
+		s[n] = x
+		n++
+	}
+}
+return s[:n]`,
+	After: `kept := s[:0]
+for _, x := range s {
+	if keep(x) {
+		kept = append(kept, x)
+	}
+}
+return kept`,
+	Class:   beagle.E0,
+	Gain:    1.05,
+	Find:    findFilterAppend,
+	Rewrite: precomputed,
+}
+
+// A filter is a counter, the loop in which it counts, and the store.
+type filter struct {
+	count, list *types.Var
+	loop        *ast.RangeStmt
+	store, step ast.Stmt
+	value       ast.Expr
+}
+
+func findFilterAppend(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if !ok || i+1 >= len(list) || !isBasicType(d.Var.Type(), types.Int) || captured(p, d.Var) || d.Value != nil && !p.IsInt(d.Value, 0) {
+			continue
+		}
+		loop, ok := list[i+1].(*ast.RangeStmt)
+		if !ok {
+			continue
+		}
+		f := &filter{count: d.Var, loop: loop}
+		if !f.read(p) {
+			continue
+		}
+		if edits := f.edits(p, d); edits != nil {
+			sites = append(sites, site(loop, "filter of "+f.list.Name(), edits...))
+		}
+	}
+	return sites
+}
+
+// read finds the only two uses of the counter in the loop: s[n] = x and n++.
+func (f *filter) read(p *mutate.Pass) bool {
+	f.list = p.Var(f.loop.X)
+	if f.list == nil || !isSlice(f.list.Type()) || !local(p, f.list) || captured(p, f.list) || len(p.Uses(f.count, f.loop)) != 2 {
+		return false
+	}
+	for as := range mutate.Nodes[*ast.AssignStmt](p, f.loop.Body) {
+		lhs, rhs, ok := assigned(as, token.ASSIGN)
+		ix, isIndex := ast.Unparen(orNil(lhs)).(*ast.IndexExpr)
+		if !ok || !isIndex || p.Var(ix.X) != f.list || p.Var(ix.Index) != f.count {
+			continue
+		}
+		f.store, f.value = as, rhs
+	}
+	if f.store == nil || innerLoop(p, f.store, f.loop.Body) {
+		return false
+	}
+	list, at := p.Siblings(f.store)
+	if at < 0 || at+1 >= len(list) {
+		return false
+	}
+	step, ok := list[at+1].(*ast.IncDecStmt)
+	if !ok || step.Tok != token.INC || p.Var(step.X) != f.count {
+		return false
+	}
+	f.step = step
+	return f.keepsList(p) && !callsFunction(p, f.value)
+}
+
+// keepsList reports whether the loop never assigns the slice variable itself,
+// and changes no element but by the store.
+func (f *filter) keepsList(p *mutate.Pass) bool {
+	for _, id := range p.Uses(f.list, f.loop.Body) {
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(id) {
+			return false
+		}
+		if as, ok := p.Parent(ix).(*ast.AssignStmt); ok && as != f.store && assignedTo(p, ix) {
+			return false
+		}
+		if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return false
+		}
+	}
+	return true
+}
+
+// edits replaces s[:n] behind the loop by what was kept, and n by its length.
+func (f *filter) edits(p *mutate.Pass, d declared) []mutate.Edit {
+	kept := p.Fresh("kept", "filtered")
+	s := f.list.Name()
+	edits := []mutate.Edit{
+		p.Replace(d.Stmt, kept+" := "+s+"[:0]"),
+		p.Span(f.store.Pos(), f.step.End(), kept+" = append("+kept+", "+p.Text(f.value)+")"),
+	}
+	behind := &ast.BlockStmt{Lbrace: f.loop.End(), Rbrace: p.FuncOf(f.loop).End() - 1}
+	for _, id := range p.Uses(f.count, p.FuncOf(f.loop)) {
+		if id.Pos() < f.loop.End() {
+			continue
+		}
+		sl, ok := p.Parent(id).(*ast.SliceExpr)
+		switch {
+		case ok && sl.High == ast.Expr(id) && sl.Low == nil && !sl.Slice3 && p.Var(sl.X) == f.list && (!p.Assigned(f.list, behind) || isNext(p, f.loop, sl)):
+			edits = append(edits, p.Replace(sl, kept))
+		case p.Assigned(f.count, behind):
+			return nil
+		default:
+			edits = append(edits, p.Replace(id, "len("+kept+")"))
+		}
+	}
+	if len(edits) == 2 {
+		return nil
+	}
+	return edits
+}
+
+// isNext reports whether e stands in the statement right behind the loop.
+func isNext(p *mutate.Pass, loop ast.Stmt, e ast.Expr) bool {
+	list, at := p.Siblings(loop)
+	return at >= 0 && at+1 < len(list) && inside(e, list[at+1])
+}
