@@ -13,7 +13,6 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
-	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
@@ -145,18 +144,41 @@ type Evaluated struct {
 	Cached    bool           `json:"cached"`
 }
 
-// Evaluate takes candidates through the cheap end of the ladder: policy, one
+// An Assessed is a batch, or a worker's share of one, after its evaluation.
+type Assessed struct {
+	Candidates []Evaluated `json:"candidates"`
+	Cost       Split       `json:"cost"`
+}
+
+// Evaluate takes a whole batch of candidates through the cheap end of the
+// ladder, and settles it.
+func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) (*Assessed, error) {
+	out, err := a.Assess(ctx, run, ids, ids)
+	if err != nil {
+		return nil, err
+	}
+	return out, Settle(a.Store, run, out.Candidates)
+}
+
+// Assess takes candidates through the cheap end of the ladder: policy, one
 // build for all, quick verification of each in a process of its own, and one
 // screening measurement for those that are left. Verdicts that the store has
 // are not made again.
-func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) ([]Evaluated, error) {
+//
+// batch is the whole batch in its order, mine the part of it to assess, in the
+// same order. Several workers may assess parts of one batch at once: nothing
+// that they find counts for the run before Settle.
+func (a *Activities) Assess(ctx context.Context, run string, batch, mine []string) (*Assessed, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	x.remember(x.ready.Root.Static.CodeHash, x.root.ID)
-	b := &batch{x: x, out: make([]Evaluated, len(ids))}
-	for i, id := range ids {
+	if err := x.refresh(); err != nil {
+		return nil, err
+	}
+	b := &group{x: x, out: make([]Evaluated, len(mine)), place: places(batch), codes: map[string]string{}}
+	b.glance(batch, mine)
+	for i, id := range mine {
 		if err := b.admit(ctx, i, id); err != nil {
 			return nil, err
 		}
@@ -164,55 +186,55 @@ func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) ([]
 	if err := b.judge(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.keep(); err != nil {
-		return nil, err
-	}
-	return b.out, x.learn(b.out)
+	return &Assessed{Candidates: b.out, Cost: b.cost}, b.keep()
 }
 
-// A batch is a group of candidates under evaluation.
-type batch struct {
-	x    *session
-	out  []Evaluated
-	live []entrant
-	bin  *harness.Binary
+// A group is a batch of candidates under evaluation, or a share of one.
+type group struct {
+	x     *session
+	out   []Evaluated
+	live  []entrant
+	bin   *harness.Binary
+	place map[string]int    // of each candidate in the whole batch
+	codes map[string]string // machine-code hash -> the first of the batch that is known to have it
+	cost  Split
 }
 
 // An entrant is a candidate that nothing speaks against so far.
 type entrant struct {
-	out       int // index in batch.out
+	out       int // index in group.out
 	variant   int // index in the binary
 	candidate beagle.Candidate
 }
 
 // admit looks a candidate up, and gives it to the static checks if it is new.
-func (b *batch) admit(ctx context.Context, i int, id string) error {
+func (b *group) admit(ctx context.Context, i int, id string) error {
 	x := b.x
 	c, err := x.candidate(id)
 	if err != nil {
 		return err
 	}
 	b.out[i] = Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps}
-	if known, ok := x.known(id); ok {
+	if known, ok := b.known(id); ok {
 		b.out[i].Verdict, b.out[i].Moves, b.out[i].Cached = known.Verdict, known.Moves, true
-		x.cost.Cached++
+		b.cost.Cached++
 		return nil
 	}
 	start := time.Now()
 	v, err := verify.Static(ctx, x.verify, c, x.corpus)
-	x.cost.Verify += time.Since(start)
+	b.cost.Verify += time.Since(start)
 	if err != nil {
 		return err
 	}
 	b.out[i].Verdict = *v
-	x.cost.Candidates++
+	b.cost.Candidates++
 	if v.OK() {
 		b.live = append(b.live, entrant{out: i, candidate: c})
 	}
 	return nil
 }
 
-func (b *batch) judge(ctx context.Context) error {
+func (b *group) judge(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
 	}
@@ -231,7 +253,7 @@ func (b *batch) judge(ctx context.Context) error {
 
 // look finds the next moves of the entrants in the background, one after the
 // other, so that it keeps to one processor. The returned function waits for it.
-func (b *batch) look() (wait func()) {
+func (b *group) look() (wait func()) {
 	live := slices.Clone(b.live)
 	done := make(chan struct{})
 	go func() {
@@ -246,7 +268,7 @@ func (b *batch) look() (wait func()) {
 
 // build compiles all in one program, and leaves out what does not compile and
 // what compiles to machine code that was judged before.
-func (b *batch) build(ctx context.Context) error {
+func (b *group) build(ctx context.Context) error {
 	variants := []harness.Variant{{ID: b.x.root.ID, Source: b.x.root.Source}}
 	for i := range b.live {
 		b.live[i].variant = i + 1
@@ -254,7 +276,7 @@ func (b *batch) build(ctx context.Context) error {
 	}
 	start := time.Now()
 	bin, err := b.x.builder.Build(ctx, variants, harness.Link{FuncAlign: 64})
-	b.x.cost.Build += time.Since(start)
+	b.cost.Build += time.Since(start)
 	if err != nil {
 		return err
 	}
@@ -265,7 +287,7 @@ func (b *batch) build(ctx context.Context) error {
 			return
 		}
 		v.Static = bin.Static[e.variant]
-		if first := b.x.remember(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
+		if first := b.first(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
 			duplicate(v, first)
 		}
 	})
@@ -275,12 +297,12 @@ func (b *batch) build(ctx context.Context) error {
 // known is the verdict that the store has on a candidate. Whether the candidate
 // is a duplicate depends on those that this run met before it, so that word of
 // another run does not count.
-func (x *session) known(id string) (evaluated, bool) {
+func (b *group) known(id string) (evaluated, bool) {
 	var o evaluated
-	if !x.store.Cached(x.key("evaluated", id, ""), &o) {
+	if !b.x.store.Cached(b.x.key("evaluated", id, ""), &o) {
 		return o, false
 	}
-	if first := x.remember(o.Verdict.Static.CodeHash, id); first != id {
+	if first := b.first(o.Verdict.Static.CodeHash, id); first != id {
 		duplicate(&o.Verdict, first)
 		return o, true
 	}
@@ -291,29 +313,8 @@ func duplicate(v *beagle.Verdict, first string) {
 	v.Status, v.Stage, v.Reason = beagle.Duplicate, "compile", "the same machine code as "+first
 }
 
-// remember returns the first candidate of the run with this machine code. It is
-// kept in the store, since the run may go on in another process.
-func (x *session) remember(code, id string) string {
-	if code == "" {
-		return id
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if first, ok := x.codes[code]; ok {
-		return first
-	}
-	key := store.Key{Kind: "code", Candidate: code, Extra: x.run}
-	first := id
-	if !x.store.Cached(key, &first) {
-		// One that is not kept costs an evaluation, no more.
-		_ = x.store.Cache(key, id)
-	}
-	x.codes[code] = first
-	return first
-}
-
 // filter lets check change verdicts and drops the entrants that fell.
-func (b *batch) filter(check func(entrant, *beagle.Verdict)) {
+func (b *group) filter(check func(entrant, *beagle.Verdict)) {
 	b.live = slices.DeleteFunc(b.live, func(e entrant) bool {
 		v := &b.out[e.out].Verdict
 		check(e, v)
@@ -322,9 +323,9 @@ func (b *batch) filter(check func(entrant, *beagle.Verdict)) {
 }
 
 // verify compares each with the original, in processes of their own.
-func (b *batch) verify(ctx context.Context) error {
+func (b *group) verify(ctx context.Context) error {
 	start := time.Now()
-	defer func() { b.x.cost.Verify += time.Since(start) }()
+	defer func() { b.cost.Verify += time.Since(start) }()
 	err := parallel(len(b.live), func(i int) error {
 		e := b.live[i]
 		v, err := verify.Quick(ctx, b.x.verify, b.bin, e.variant, e.candidate, b.x.corpus)
@@ -347,12 +348,12 @@ func merge(into *beagle.Verdict, v *beagle.Verdict) {
 // screenTime is what one candidate's quick measurement may take.
 const screenTime = 20 * time.Millisecond
 
-func (b *batch) screen(ctx context.Context) error {
+func (b *group) screen(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
 	}
 	start := time.Now()
-	defer func() { b.x.cost.Screen += time.Since(start) }()
+	defer func() { b.cost.Screen += time.Since(start) }()
 	variants := make([]int, len(b.live))
 	for i, e := range b.live {
 		variants[i] = e.variant
@@ -376,7 +377,7 @@ func (b *batch) screen(ctx context.Context) error {
 }
 
 // keep puts every new verdict into the store.
-func (b *batch) keep() error {
+func (b *group) keep() error {
 	for _, o := range b.out {
 		if o.Cached {
 			continue
@@ -386,33 +387,4 @@ func (b *batch) keep() error {
 		}
 	}
 	return nil
-}
-
-// learn takes the inputs on which candidates failed into the run's corpus, as
-// inputs for verification only, so that later candidates are tried on them
-// first.
-func (x *session) learn(out []Evaluated) error {
-	known := map[string]bool{}
-	for _, r := range x.corpus.Generated {
-		known[string(r.Args)] = true
-	}
-	before := len(x.corpus.Generated)
-	for _, o := range out {
-		if ce := o.Verdict.Counterexample; ce != nil && len(ce.Args) > 0 && !known[string(ce.Args)] {
-			known[string(ce.Args)] = true
-			x.corpus.Generated = append(x.corpus.Generated, beagle.Record{Args: ce.Args, Weight: 1, Source: counterexample})
-		}
-	}
-	if len(x.corpus.Generated) == before {
-		return nil
-	}
-	return x.store.Save(x.run, "counterexamples", fromRun(x.corpus))
-}
-
-// counterexample is the source of such records.
-const counterexample = "counterexample"
-
-// fromRun are the records that the run itself found.
-func fromRun(c *beagle.Corpus) []beagle.Record {
-	return slices.DeleteFunc(slices.Clone(c.Generated), func(r beagle.Record) bool { return r.Source != counterexample })
 }

@@ -65,19 +65,68 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 	return out, x.store.Cache(x.key("judged", x.root.ID, in), out)
 }
 
-func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
+// Confirm is the part of Judge that measures the finalists. It returns those
+// that are faster, the preferred one first; Judge finds the measurements in the
+// store.
+func (a *Activities) Confirm(ctx context.Context, run string, f Field) ([]string, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	field, ms, err := x.confirmed(ctx, f)
+	if err != nil || len(field) == 0 {
+		return nil, err
+	}
+	var faster []string
+	for _, i := range preference(field, ms) {
+		if ms[i].Faster {
+			faster = append(faster, field[i].ID)
+		}
+	}
+	return faster, nil
+}
+
+// Prove is the part of Judge that verifies a finalist in full, which needs no
+// quiet machine. It reports whether the finalist behaves; Judge finds the
+// verdict in the store.
+func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate string) (bool, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return false, err
+	}
+	field, ms, err := x.confirmed(ctx, f)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(field, func(c beagle.Candidate) bool { return c.ID == candidate })
+	if i < 0 {
+		return false, fmt.Errorf("candidate %s is no finalist of run %s", candidate, run)
+	}
+	v, err := x.proven(ctx, field[i])
+	return err == nil && v.OK() && ms[i].Faster, err
+}
+
+// confirmed are the finalists with their measurements.
+func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, error) {
 	field, err := once(x, "finalists", x.root.ID, beagle.HashOf("ranked", f.Ranked), func() ([]beagle.Candidate, error) { return x.finalists(ctx, f.Ranked) })
+	if err != nil || len(field) == 0 {
+		return nil, nil, err
+	}
+	in := beagle.HashOf("confirmed", field, f.Tried, x.spec.Measure, x.spec.Seed)
+	ms, err := once(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) {
+		x.watch.Stage("measure", fmt.Sprintf("%d finalists over 8 link layouts, about %v", len(field), x.spec.Measure))
+		return x.confirm(ctx, field, f.Tried, x.spec.Measure)
+	})
+	return field, ms, err
+}
+
+func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
+	field, ms, err := x.confirmed(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	if len(field) == 0 {
 		return x.nothing(ctx, f.Tried)
-	}
-	x.watch.Stage("measure", fmt.Sprintf("%d finalists over 8 link layouts, about %v", len(field), x.spec.Measure))
-	in := beagle.HashOf("confirmed", field, f.Tried, x.spec.Measure, x.spec.Seed)
-	ms, err := once(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) { return x.confirm(ctx, field, f.Tried, x.spec.Measure) })
-	if err != nil {
-		return nil, err
 	}
 	j := &Judged{Winner: x.root}
 	for _, i := range preference(field, ms) {
@@ -113,8 +162,7 @@ func once[T any](x *session, stage, candidate, in string, do func() (T, error)) 
 
 // tryWinner gives a candidate that is faster the full verification.
 func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
-	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), x.spec.Fuzz))
-	v, err := once(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) { return x.full(ctx, c) })
+	v, err := x.proven(ctx, c)
 	if err != nil {
 		return false, err
 	}
@@ -128,6 +176,14 @@ func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, 
 	j.Why = fmt.Sprintf("At least %.2f times as fast, and no difference in %d comparisons.", m.Corrected.Low, cases(v))
 	j.Lineage, err = x.lineage(ctx, c)
 	return true, err
+}
+
+// proven is the full verification of a finalist.
+func (x *session) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	return once(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) {
+		x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), x.spec.Fuzz))
+		return x.full(ctx, c)
+	})
 }
 
 func cases(v *beagle.Verdict) int {

@@ -10,7 +10,7 @@ import (
 
 func knowing(t *testing.T, s *store.Store, run string) *session {
 	t.Helper()
-	return &session{run: run, store: s, codes: map[string]string{}, root: beagle.NewCandidate("package p\n", nil, nil)}
+	return &session{run: run, store: s, root: beagle.NewCandidate("package p\n", nil, nil)}
 }
 
 func keepVerdict(t *testing.T, x *session, id, code string, status beagle.Status) {
@@ -19,6 +19,29 @@ func keepVerdict(t *testing.T, x *session, id, code string, status beagle.Status
 	if err := x.store.Cache(x.key("evaluated", id, ""), evaluated{Verdict: v}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// settle prepares a run and settles batches of it, with the verdicts that the
+// store has.
+func settle(t *testing.T, x *session, batch ...string) []Evaluated {
+	t.Helper()
+	if err := x.store.Save(x.run, "prepared", Prepared{RootID: x.root.ID}); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]Evaluated, len(batch))
+	for i, id := range batch {
+		var o evaluated
+		x.store.Cached(x.key("evaluated", id, ""), &o)
+		out[i] = Evaluated{Candidate: id, Verdict: o.Verdict}
+	}
+	if err := Settle(x.store, x.run, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func groupOf(x *session, batch ...string) *group {
+	return &group{x: x, place: places(batch), codes: map[string]string{}}
 }
 
 // TestKnownDuplicates: that a candidate is a duplicate is the word of the run
@@ -31,24 +54,84 @@ func TestKnownDuplicates(t *testing.T) {
 	one := knowing(t, s, "one")
 	keepVerdict(t, one, "a", "code", beagle.Equal)
 	keepVerdict(t, one, "b", "code", beagle.Duplicate)
-	if o, ok := one.known("a"); !ok || o.Verdict.Status != beagle.Equal {
+	if o, ok := groupOf(one, "a").known("a"); !ok || o.Verdict.Status != beagle.Equal {
 		t.Errorf("a: %v %v, want equal", ok, o.Verdict.Status)
 	}
-	if o, ok := one.known("b"); !ok || o.Verdict.Status != beagle.Duplicate {
+	settle(t, one, "a")
+	if o, ok := groupOf(one, "b").known("b"); !ok || o.Verdict.Status != beagle.Duplicate {
 		t.Errorf("b after a: %v %v, want duplicate", ok, o.Verdict.Status)
 	}
-	if o, ok := knowing(t, s, "one").known("b"); !ok || o.Verdict.Status != beagle.Duplicate {
-		t.Errorf("b in another process of the run: %v %v, want duplicate", ok, o.Verdict.Status)
-	}
-	if first := knowing(t, s, "one").remember("code", "c"); first != "a" {
-		t.Errorf("a new candidate with that code is taken for %s, want a", first)
+	if first := groupOf(knowing(t, s, "one"), "c").first("code", "c"); first != "a" {
+		t.Errorf("in another process of the run a new candidate with that code is taken for %s, want a", first)
 	}
 	two := knowing(t, s, "two")
-	if _, ok := two.known("b"); ok {
+	if _, ok := groupOf(two, "b").known("b"); ok {
 		t.Error("b is a duplicate in a run that has not met a")
 	}
-	if o, ok := two.known("a"); !ok || o.Verdict.Status != beagle.Duplicate {
-		t.Errorf("a after b: %v %v, want duplicate", ok, o.Verdict.Status)
+	if first := groupOf(two, "b").first("code", "b"); first != "b" {
+		t.Errorf("b in a run that has not met a is taken for %s", first)
+	}
+}
+
+// TestSharesOfABatch: of candidates with the same machine code the first in the
+// batch's order counts, whichever share was assessed first, and whoever looks.
+func TestSharesOfABatch(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := knowing(t, s, "run")
+	batch := []string{"a", "b", "c"}
+	late := groupOf(x, batch...)
+	if first := late.first("code", "c"); first != "c" {
+		t.Errorf("c alone is taken for %s", first)
+	}
+	if first := late.first("code", "a"); first != "a" {
+		t.Errorf("a, met after c, is taken for %s", first)
+	}
+	for _, id := range batch {
+		keepVerdict(t, x, id, "code", beagle.Equal)
+	}
+	keepVerdict(t, x, "c", "code", beagle.Duplicate)
+	other := groupOf(x, batch...)
+	other.glance(batch, []string{"c"})
+	if o, ok := other.known("c"); !ok || o.Verdict.Status != beagle.Duplicate {
+		t.Errorf("c, with the word of another share on a: %v %v, want duplicate", ok, o.Verdict.Status)
+	}
+	for range 2 { // an activity may be repeated
+		got := settle(t, x, batch...)
+		if got[0].Verdict.Status != beagle.Equal || got[1].Verdict.Status != beagle.Duplicate || got[2].Verdict.Status != beagle.Duplicate {
+			t.Errorf("settled: %v %v %v", got[0].Verdict.Status, got[1].Verdict.Status, got[2].Verdict.Status)
+		}
+	}
+}
+
+// TestLearn: inputs on which candidates failed join the corpus of every
+// process of the run, once.
+func TestLearn(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := knowing(t, s, "run")
+	before := &beagle.Corpus{Generated: []beagle.Record{{Args: []byte(`["known"]`)}}}
+	x.corpus = before
+	failed := func(args string) Evaluated {
+		return Evaluated{Verdict: beagle.Verdict{Counterexample: &beagle.Counterexample{Args: []byte(args)}}}
+	}
+	for range 2 {
+		if err := learn(s, "run", []Evaluated{failed(`["known"]`), failed(`["new"]`), failed(`["new"]`)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.refresh(); err != nil {
+			t.Fatal(err)
+		}
+		if got := x.corpus.Generated; len(got) != 2 || got[1].Source != counterexample || string(got[1].Args) != `["new"]` {
+			t.Errorf("the corpus has %+v", got)
+		}
+	}
+	if len(before.Generated) != 1 {
+		t.Error("the corpus that others read was changed")
 	}
 }
 

@@ -1,10 +1,12 @@
 package flow
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"github.com/beagle-go/beagle"
 )
@@ -30,6 +32,32 @@ func cpuModel() string {
 		}
 	}
 	return runtime.GOARCH
+}
+
+// ThisMachine is the kind of machine that this process runs on.
+func ThisMachine() beagle.Machine { return thisMachine() }
+
+// Class is the name of a class of machines among which measurements may be
+// moved: the processor's model and the system, as in
+// "intel-xeon-processor-2.90ghz-linux".
+func Class(m beagle.Machine) string {
+	word := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }
+	return strings.Join(append(strings.FieldsFunc(strings.ToLower(m.CPU), word), m.OS), "-")
+}
+
+// settleMachine files the session's results under the run's kind of machine.
+// Programs are built here and run there, so the toolchains must be the same.
+func (x *session) settleMachine() error {
+	m := x.ready.Machine
+	if m == nil {
+		return nil
+	}
+	here := x.machine
+	if m.Go != here.Go || m.OS != here.OS || m.Arch != here.Arch {
+		return fmt.Errorf("run %s is for %s on %s/%s, and this machine has %s on %s/%s: a worker must have the same toolchain", x.run, m.Go, m.OS, m.Arch, here.Go, here.OS, here.Arch)
+	}
+	x.machine = *m
+	return nil
 }
 
 // kind identifies the toolchain and the machine in cache keys.

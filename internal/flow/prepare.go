@@ -25,14 +25,28 @@ type Prepared struct {
 	Profile    map[int]float64  `json:"profile"`
 	Findings   []beagle.Finding `json:"findings,omitempty"`
 	Seconds    float64          `json:"seconds"`
+
+	// Machine is the kind of machine that measures, when that is not left to
+	// whoever works on the run: results are looked up under its name.
+	Machine *beagle.Machine `json:"machine,omitempty"`
 }
 
 // Prepare resolves the target, records its inputs, audits them, and profiles
 // the original. Bad input ends here, before anything is written for the run.
 func (a *Activities) Prepare(ctx context.Context, run string, spec Spec) (*Prepared, error) {
+	return a.PrepareFor(ctx, run, spec, nil)
+}
+
+// PrepareFor is Prepare for a run that is measured on another kind of machine
+// than this one; nil is this one.
+func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *beagle.Machine) (*Prepared, error) {
 	start := time.Now()
 	x, err := a.begin(ctx, run, spec)
 	if err != nil {
+		return nil, err
+	}
+	x.ready.Machine = m
+	if err := x.settleMachine(); err != nil {
 		return nil, err
 	}
 	equipped := make(chan error, 1) // the builder gets ready while the tests are recorded
@@ -104,15 +118,19 @@ func (x *session) restore() error {
 	if x.ready.RootID != x.root.ID {
 		return usage(fmt.Sprintf("%s changed since run %s began", x.unit.Target.Spec(), x.run), "start a new run with beagle evolve, or restore the old text")
 	}
-	x.corpus = new(beagle.Corpus)
-	if err := x.store.GetJSON(x.ready.CorpusBlob, x.corpus); err != nil {
+	if err := x.settleMachine(); err != nil {
 		return err
 	}
-	var found []beagle.Record
-	if _, err := x.store.Load(x.run, "counterexamples", &found); err != nil {
+	corpus := new(beagle.Corpus)
+	if err := x.store.GetJSON(x.ready.CorpusBlob, corpus); err != nil {
 		return err
 	}
-	x.corpus.Generated = append(x.corpus.Generated, found...)
+	found, err := learned(x.store, x.run)
+	if err != nil {
+		return err
+	}
+	corpus.Generated = append(corpus.Generated, found...)
+	x.corpus, x.learned = corpus, len(found)
 	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
 	return nil
 }

@@ -39,9 +39,8 @@ type session struct {
 	work    *workbench
 	root    beagle.Candidate
 
-	mu    sync.Mutex
-	codes map[string]string // machine-code hash -> candidate that had it first
-	cost  Split             // since it was last asked for
+	mu      sync.Mutex
+	learned int // inputs found by the run that are in the corpus
 }
 
 // open loads the target and sets up everything that needs no corpus.
@@ -69,7 +68,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	}
 	x := &session{
 		run: run, spec: spec, store: s, watch: watch, unit: unit, box: box, dir: dir, machine: thisMachine(),
-		root: beagle.NewCandidate(unit.Target.Source, nil, nil), codes: map[string]string{},
+		root: beagle.NewCandidate(unit.Target.Source, nil, nil),
 	}
 	x.work = newWorkbench(unit, &beagle.Facets{}, mutators, nil)
 	return x, nil
@@ -183,23 +182,15 @@ func (a *Activities) session(ctx context.Context, run string) (*session, error) 
 // prepared returns the session of a run whose corpus is known.
 func (a *Activities) prepared(ctx context.Context, run string) (*session, error) {
 	x, err := a.session(ctx, run)
-	if err == nil && x.corpus == nil {
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.corpus == nil {
 		err = x.restore()
 	}
 	return x, err
-}
-
-// Split returns what evaluations of a run have cost since the last call.
-func (a *Activities) Split(run string) Split {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	x := a.sessions[run]
-	if x == nil {
-		return Split{}
-	}
-	spent := x.cost
-	x.cost = Split{}
-	return spent
 }
 
 // Close removes what sessions left on disk.

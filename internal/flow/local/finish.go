@@ -10,14 +10,14 @@ import (
 )
 
 // note writes a generation into the run's log and tells the watcher.
-func (r *run) note(proposals []evolve.Proposal, made []flow.Proposed, judged []flow.Evaluated, took time.Duration) {
+func (r *run) note(proposals []evolve.Proposal, made []flow.Proposed, judged *flow.Assessed, took time.Duration) {
 	island := map[string]int{}
 	for i, m := range made {
 		if _, ok := island[m.Candidate]; !ok {
 			island[m.Candidate] = proposals[i].Island
 		}
 	}
-	r.log.Add(judged, island, r.acts.Split(r.entry.ID), took)
+	r.log.Add(judged.Candidates, island, judged.Cost, took)
 	if r.d.Watch == nil {
 		return
 	}

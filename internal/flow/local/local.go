@@ -206,7 +206,7 @@ func (r *run) generation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.search.Tell(append(known, outcomes(made, judged)...)); err != nil {
+	if err := r.search.Tell(append(known, outcomes(made, judged.Candidates)...)); err != nil {
 		return err
 	}
 	if r.log.Thin++; len(made) > r.spec.Batch/4 {
