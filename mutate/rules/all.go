@@ -50,6 +50,7 @@ var written = []*mutate.Mutator{
 	// Branches and specialisation by what the corpus shows.
 	byteTable,
 	byteBits,
+	classSwitch,
 	wordTest,
 	caseOrder,
 	identityFastPath,
@@ -71,10 +72,12 @@ var written = []*mutate.Mutator{
 	replaceBytes,
 	trimConvert,
 	writeByte,
+	equalFold,
 	hoistCompile,
 
 	// Allocation.
 	prealloc,
+	appendIndex,
 	mapHint,
 	stackScratch,
 	stackKey,
@@ -112,8 +115,6 @@ var written = []*mutate.Mutator{
 //     change what other goroutines can see, and when. Advice, never a rewrite.
 //   - A5 (scratch kept in the receiver), S8 (unsafe strings): safe only under
 //     ownership rules that the source does not state.
-//   - S6 (ToLower(a) == ToLower(b) -> EqualFold): differs on 94 pairs of runes.
-//   - A2 (append -> index store): measured slower.
 //   - L4 (local accumulator for a field), B6 (pad the table): no gain on the
 //     toolchains that were measured.
 

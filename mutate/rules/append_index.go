@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// appendIndex is A2.
+var appendIndex = &mutate.Mutator{
+	Name: "append-to-index",
+	Doc: "Fill a slice by index when each turn of the loop appends exactly one element to one that was made with room for all. It saves the " +
+		"test for room, and costs clearing the slice first: whether it pays depends on the element and the toolchain. Exact: length, capacity " +
+		"and elements are the same.",
+	Before: `out := make([]int, 0, len(in))
+for _, x := range in {
+	out = append(out, x*x)
+}`,
+	After: `out := make([]int, len(in))
+for i, x := range in {
+	out[i] = x * x
+}`,
+	Class:   beagle.E0,
+	Gain:    1.05,
+	Find:    findAppendIndex,
+	Rewrite: precomputed,
+}
+
+func findAppendIndex(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if !ok || i+1 >= len(list) || captured(p, d.Var) {
+			continue
+		}
+		call, made := p.IsBuiltin(d.Value, "make")
+		loop, isRange := list[i+1].(*ast.RangeStmt)
+		if !made || !isRange || len(call.Args) != 3 || !p.IsInt(call.Args[1], 0) || !overAll(p, loop, call.Args[2]) {
+			continue
+		}
+		if edits := indexEdits(p, d.Var, call, loop); edits != nil {
+			sites = append(sites, site(loop, d.Var.Name()+" filled by a loop", edits...))
+		}
+	}
+	return sites
+}
+
+// overAll reports whether the loop runs over the slice, array or integer whose
+// length is given, from its first to its last element.
+func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
+	switch p.Info.TypeOf(loop.X).Underlying().(type) {
+	case *types.Slice, *types.Array:
+		seq := p.LenOf(length)
+		return seq != nil && seq == p.Var(loop.X) && local(p, seq) && !captured(p, seq)
+	}
+	return false
+}
+
+// indexEdits wants the append to be the last statement of the body, to be
+// reached in every turn, and to be the only use of the slice in it.
+func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.RangeStmt) []mutate.Edit {
+	body := loop.Body.List
+	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continues(p, loop.Body) || declaredIn(p, loop.Body, v.Name()) {
+		return nil
+	}
+	last := body[len(body)-1]
+	w, call, ok := appends(p, last)
+	if !ok || w != v || len(call.Args) != 2 || call.Ellipsis.IsValid() || len(p.Uses(v, loop)) != 2 {
+		return nil
+	}
+	index := ""
+	var edits []mutate.Edit
+	switch {
+	case !isBlank(loop.Key) && p.Var(loop.Key) != nil:
+		index = p.Text(loop.Key)
+		if p.Assigned(p.Var(loop.Key), loop.Body) || declaredIn(p, loop.Body, index) {
+			return nil
+		}
+	case isBlank(loop.Key) && loop.Key != nil:
+		index = p.Fresh("i", "at")
+		edits = append(edits, p.Replace(loop.Key, index))
+	default:
+		return nil
+	}
+	return append(edits,
+		p.Span(made.Args[0].End(), made.Rparen, ", "+p.Text(made.Args[2])),
+		p.Replace(last, fmt.Sprintf("%s[%s] = %s", v.Name(), index, p.Text(call.Args[1]))))
+}
+
+// declaredIn reports whether a block declares a name.
+func declaredIn(p *mutate.Pass, body ast.Node, name string) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, body) {
+		if id.Name == name && p.Info.Defs[id] != nil {
+			return true
+		}
+	}
+	return false
+}

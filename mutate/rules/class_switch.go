@@ -1,0 +1,191 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// classSwitch is C2.
+var classSwitch = &mutate.Mutator{
+	Name: "class-switch",
+	Doc: "Look up which of several tests a byte passes in one table of 256 classes, and switch on the class, instead of trying one test after " +
+		"another. Exact, because the table is filled by asking the original tests in their order on all 256 bytes.",
+	Before: `switch {
+case isDigit(c):
+	digits++
+case c == ' ' || c == '\t':
+	blanks++
+}`,
+	After: `switch byteClass[c] {
+case 1: // isDigit(c)
+	digits++
+case 2: // c == ' ' || c == '\t'
+	blanks++
+}
+
+// byteClass says which test a byte is the first to pass; 0 is none.
+var byteClass = func() (t [256]uint8) {
+	for i := range t {
+		switch c := byte(i); {
+		case isDigit(c):
+			t[i] = 1
+		case c == ' ' || c == '\t':
+			t[i] = 2
+		}
+	}
+	return t
+}()`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findClassSwitch,
+	Rewrite: precomputed,
+}
+
+// A classArm is a test and its body; tests is nil for the default.
+type classArm struct {
+	tests []ast.Expr
+	body  []ast.Stmt
+	from  token.Pos // behind the colon or the brace
+	to    token.Pos
+}
+
+func findClassSwitch(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		if !p.InLoop(s) || p.FuncOf(s) == nil {
+			continue
+		}
+		var arms []classArm
+		switch s := s.(type) {
+		case *ast.SwitchStmt:
+			arms = switchArms(s)
+		case *ast.IfStmt:
+			arms = ifArms(p, s)
+		}
+		if edits := classEdits(p, s, arms); edits != nil {
+			sites = append(sites, site(s, "tests of "+p.Text(mustTest(p, arms[0].tests[0]).operand), edits...))
+		}
+	}
+	return sites
+}
+
+// switchArms lists the cases of a switch without a tag; the default comes
+// last.
+func switchArms(s *ast.SwitchStmt) []classArm {
+	if s.Tag != nil || s.Init != nil {
+		return nil
+	}
+	var arms []classArm
+	for i, c := range s.Body.List {
+		clause := c.(*ast.CaseClause)
+		if clause.List == nil && i != len(s.Body.List)-1 || fallsThrough(clause.Body) {
+			return nil
+		}
+		to := s.Body.Rbrace
+		if i+1 < len(s.Body.List) {
+			to = s.Body.List[i+1].Pos()
+		}
+		arms = append(arms, classArm{clause.List, clause.Body, clause.Colon + 1, to})
+	}
+	return arms
+}
+
+func fallsThrough(body []ast.Stmt) bool {
+	if len(body) == 0 {
+		return false
+	}
+	b, ok := body[len(body)-1].(*ast.BranchStmt)
+	return ok && b.Tok == token.FALLTHROUGH
+}
+
+// ifArms lists a chain of if and else if. A break in it would leave the switch
+// and not the loop.
+func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
+	if up, ok := p.Parent(s).(*ast.IfStmt); ok && up.Else == ast.Stmt(s) {
+		return nil
+	}
+	var arms []classArm
+	add := func(tests []ast.Expr, b *ast.BlockStmt) bool {
+		breaks, _, ok := p.Branches(b)
+		arms = append(arms, classArm{tests, b.List, b.Lbrace + 1, b.Rbrace})
+		return ok && len(breaks) == 0
+	}
+	for {
+		if s.Init != nil || !add([]ast.Expr{s.Cond}, s.Body) {
+			return nil
+		}
+		switch next := s.Else.(type) {
+		case *ast.IfStmt:
+			s = next
+			continue
+		case *ast.BlockStmt:
+			if !add(nil, next) {
+				return nil
+			}
+		}
+		return arms
+	}
+}
+
+// classEdits rewrites two and more tests of one byte, of which at least one
+// compares more than once.
+func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
+	operand, tests, leaves := ast.Expr(nil), 0, 0
+	for _, a := range arms {
+		for _, e := range a.tests {
+			t, ok := testOf(p, e)
+			if !ok || operand != nil && !p.Same(operand, t.operand) {
+				return nil
+			}
+			operand, leaves = t.operand, leaves+t.leaves
+			if _, err := p.ByteSet(e, operand); err != nil {
+				return nil
+			}
+		}
+		if a.tests != nil {
+			tests++
+		}
+	}
+	if tests < 2 || tests > 255 || leaves <= tests {
+		return nil
+	}
+	table, name := p.Fresh("byteClass", lowerFirst(p.FuncOf(s).Name.Name)+"Class"), "c"
+	if p.Pkg.Scope().Lookup(name) != nil {
+		name = p.Fresh("char", "letter") // a test may name the other one
+	}
+	var out, fill strings.Builder
+	fmt.Fprintf(&out, "switch %s[%s] {\n", table, p.Text(operand))
+	class := 0
+	for _, a := range arms {
+		body := strings.TrimRight(p.Between(a.from, a.to), " \t\n")
+		if a.tests == nil {
+			fmt.Fprintf(&out, "default:%s\n", body)
+			continue
+		}
+		class++
+		var texts []string
+		for _, e := range a.tests {
+			texts = append(texts, p.TextWith(e, func(n ast.Node) (string, bool) {
+				x, ok := n.(ast.Expr)
+				return name, ok && p.Same(x, operand)
+			}))
+		}
+		test := strings.Join(texts, ", ")
+		fmt.Fprintf(&out, "case %d: // %s%s\n", class, oneLine(test), "\n"+strings.TrimLeft(body, " \t\n"))
+		fmt.Fprintf(&fill, "case %s:\nt[i] = %d\n", test, class)
+	}
+	out.WriteString("}")
+	return []mutate.Edit{p.Replace(s, out.String()), p.Declare(s, fmt.Sprintf(`// %s says which test a byte is the first to pass; 0 is none.
+var %s = func() (t [256]uint8) {
+	for i := range t {
+		switch %s := byte(i); {
+		%s}
+	}
+	return t
+}()`, table, table, name, fill.String()))}
+}
