@@ -64,6 +64,15 @@ func (p *Pass) ByteSet(test, operand ast.Expr) (set [256]bool, err error) {
 	return set, nil
 }
 
+// EvalByte evaluates an expression that depends on one byte. Every expression
+// that is the Same as operand stands for it.
+func (p *Pass) EvalByte(e, operand ast.Expr, c byte) (Value, error) {
+	return p.guarded(func(ev *evaluator) Value {
+		ev.operand, ev.byte = operand, uint64(c)
+		return ev.expr(e)
+	})
+}
+
 type evaluator struct {
 	p       *Pass
 	steps   int

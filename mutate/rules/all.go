@@ -30,8 +30,10 @@ var written = []*mutate.Mutator{
 	reslice,
 	rowSlice,
 	tableArray,
+	tablePad,
 	arrayStack,
 	localCopy,
+	fieldSum,
 
 	// Loops.
 	stdKernel,
@@ -115,8 +117,6 @@ var written = []*mutate.Mutator{
 //     change what other goroutines can see, and when. Advice, never a rewrite.
 //   - A5 (scratch kept in the receiver), S8 (unsafe strings): safe only under
 //     ownership rules that the source does not state.
-//   - L4 (local accumulator for a field), B6 (pad the table): no gain on the
-//     toolchains that were measured.
 
 // Named returns the rule of that name, or nil.
 func Named(name string) *mutate.Mutator {

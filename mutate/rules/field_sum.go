@@ -1,0 +1,174 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// fieldSum is L4.
+var fieldSum = &mutate.Mutator{
+	Name: "field-accumulator",
+	Doc: "Add up in a local variable and store the field once behind the loop, instead of loading and storing it in every turn. Legal because the " +
+		"loop calls nothing, cannot panic or leave early, and touches no other memory of the field's type.",
+	Before: `for _, x := range v {
+	h.sum += x
+}`,
+	After: `sum := h.sum
+for _, x := range v {
+	sum += x
+}
+h.sum = sum`,
+	Class:   beagle.E0,
+	Gain:    1.1,
+	Find:    findFieldSum,
+	Rewrite: precomputed,
+}
+
+func findFieldSum(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		if p.InLoop(r) || labelled(p, r) || !quietLoop(p, r) {
+			continue
+		}
+		if _, at := p.Siblings(r); at < 0 {
+			continue
+		}
+		for as := range mutate.Nodes[*ast.AssignStmt](p, r.Body) {
+			field, ok := sumField(p, as)
+			if !ok || !onlyMemory(p, r, field) {
+				continue
+			}
+			sites = append(sites, fieldSite(p, r, field))
+			break
+		}
+	}
+	return sites
+}
+
+// quietLoop reports whether the loop runs to its end for certain and calls
+// nothing. Its only panic-prone expressions may be fields through pointers
+// that were read in front of it.
+func quietLoop(p *mutate.Pass, r *ast.RangeStmt) bool {
+	switch p.Info.TypeOf(r.X).Underlying().(type) {
+	case *types.Slice, *types.Array, *types.Basic:
+	default:
+		return false
+	}
+	quiet := r.Tok != token.ASSIGN
+	ast.Inspect(r.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			quiet = quiet && p.Info.Types[n.Fun].IsType()
+		case *ast.BinaryExpr:
+			if n.Op == token.QUO || n.Op == token.REM || n.Op == token.SHL || n.Op == token.SHR {
+				_, constant := p.Int(n.Y)
+				quiet = quiet && constant
+			}
+			if (n.Op == token.EQL || n.Op == token.NEQ) && types.IsInterface(p.Info.TypeOf(n.X)) {
+				quiet = false
+			}
+		case *ast.AssignStmt:
+			if n.Tok == token.QUO_ASSIGN || n.Tok == token.REM_ASSIGN || n.Tok == token.SHL_ASSIGN || n.Tok == token.SHR_ASSIGN {
+				quiet = false
+			}
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit, *ast.ReturnStmt, *ast.BranchStmt,
+			*ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.ForStmt, *ast.RangeStmt, *ast.LabeledStmt, *ast.CompositeLit:
+			quiet = false
+		case *ast.UnaryExpr:
+			quiet = quiet && n.Op != token.ARROW && n.Op != token.AND
+		}
+		return quiet
+	})
+	return quiet
+}
+
+// sumField recognises base.f op= e, where base is a pointer variable.
+func sumField(p *mutate.Pass, as *ast.AssignStmt) (*ast.SelectorExpr, bool) {
+	if as.Tok == token.DEFINE || as.Tok == token.ASSIGN || len(as.Lhs) != 1 {
+		return nil, false
+	}
+	sel, ok := as.Lhs[0].(*ast.SelectorExpr)
+	if !ok {
+		return nil, false
+	}
+	s, base := p.Info.Selections[sel], p.Var(sel.X)
+	if s == nil || s.Kind() != types.FieldVal || len(s.Index()) != 1 || !local(p, base) || captured(p, base) {
+		return nil, false
+	}
+	_, ptr := base.Type().Underlying().(*types.Pointer)
+	_, basic := s.Obj().Type().Underlying().(*types.Basic)
+	return sel, ptr && basic
+}
+
+// onlyMemory reports whether the field is the only memory beside local
+// variables that the loop writes, nothing else of its type is read through a
+// pointer, and its base is a pointer that was followed in front of the loop.
+func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool {
+	base := p.Var(field.X)
+	if p.Assigned(base, &ast.BlockStmt{Lbrace: r.For, Rbrace: r.X.Pos()}) || !dereferencedBefore(p, base, r) || sharesMemory(p, r.X, field) {
+		return false
+	}
+	ok := true
+	ast.Inspect(r.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				ok = ok && (plainLocal(p, l) && p.Var(l) != base || p.Same(l, field))
+			}
+		case *ast.IncDecStmt:
+			ok = ok && (plainLocal(p, n.X) && p.Var(n.X) != base || p.Same(n.X, field))
+		case *ast.SelectorExpr:
+			if p.Same(n, field) {
+				return false
+			}
+			if s := p.Info.Selections[n]; s != nil {
+				if v := p.Var(n.X); v == nil || isPointer(v.Type()) || !local(p, v) {
+					ok = false // it may be the same memory, or panic
+				}
+			}
+		case *ast.Ident:
+			if v := p.Var(n); v != nil && p.IsGlobal(v) && !p.Frozen(v) {
+				ok = false
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+// sharesMemory reports whether the elements over which the loop runs could
+// hold the field: they are of its type, or hold values of it.
+func sharesMemory(p *mutate.Pass, x ast.Expr, field *ast.SelectorExpr) bool {
+	var elem types.Type
+	switch t := p.Info.TypeOf(x).Underlying().(type) {
+	case *types.Slice:
+		elem = t.Elem()
+	case *types.Basic:
+		return t.Info()&types.IsString == 0
+	default:
+		return true
+	}
+	_, basic := elem.Underlying().(*types.Basic)
+	return !basic || types.Identical(elem.Underlying(), p.Info.TypeOf(field).Underlying())
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+func fieldSite(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) mutate.Site {
+	name := p.Fresh(lowerFirst(field.Sel.Name), field.Sel.Name+"Now")
+	text := p.Text(field)
+	edits := []mutate.Edit{before(p, r, name+" := "+text), p.Insert(r.End(), "\n"+text+" = "+name)}
+	for sel := range mutate.Nodes[*ast.SelectorExpr](p, r.Body) {
+		if p.Same(sel, field) {
+			edits = append(edits, p.Replace(sel, name))
+		}
+	}
+	return site(r, text+" in a loop", edits...)
+}

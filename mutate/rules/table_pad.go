@@ -1,0 +1,168 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"math/bits"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// tablePad is B6. It is what a table driven by another table needs: the
+// compiler does not know how far the first one's entries reach.
+var tablePad = &mutate.Mutator{
+	Name: "table-pad",
+	Doc: "Pad a fixed table to a power of two and mask the index, which then needs no bounds check. Exact, because evaluating the index on all " +
+		"256 bytes shows that it always lies in the part that was there before.",
+	Before: `var cost = [5]int{1, 2, 4, 4, 9}
+
+sum += cost[class[c]]`,
+	After: `var cost = [8]int{1, 2, 4, 4, 9}
+
+sum += cost[class[c]&7]`,
+	Class:   beagle.E0,
+	Gain:    1.05,
+	Find:    findTablePad,
+	Rewrite: precomputed,
+}
+
+func findTablePad(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
+		if g.Tok != token.VAR || !packageDecl(p, g) {
+			continue
+		}
+		for _, s := range g.Specs {
+			spec := s.(*ast.ValueSpec)
+			if len(spec.Names) != 1 || len(spec.Values) != 1 || spec.Type != nil {
+				continue
+			}
+			v, _ := p.Info.Defs[spec.Names[0]].(*types.Var)
+			lit, ok := spec.Values[0].(*ast.CompositeLit)
+			if v == nil || !ok || !p.Frozen(v) || !isArray(v) {
+				continue
+			}
+			if edits := padEdits(p, v, lit); edits != nil {
+				sites = append(sites, site(spec, "table "+v.Name(), edits...))
+			}
+		}
+	}
+	return sites
+}
+
+func packageDecl(p *mutate.Pass, g *ast.GenDecl) bool {
+	return slices.Contains(p.File.Decls, ast.Decl(g))
+}
+
+// padEdits wants every use of the table to be a look-up whose index stays
+// within it, and at least one in which the compiler cannot know.
+func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit {
+	old := v.Type().Underlying().(*types.Array).Len()
+	padded := int64(1) << bits.Len64(uint64(old-1))
+	t, ok := lit.Type.(*ast.ArrayType)
+	if !ok || old < 2 || padded > 1<<12 {
+		return nil
+	}
+	var masked []mutate.Edit
+	for _, id := range p.Uses(v, p.File) {
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(id) {
+			return nil // its length shows
+		}
+		if _, constant := p.Int(ix.Index); constant {
+			continue
+		}
+		masks, within := indexWithin(p, ix.Index, old)
+		if !within {
+			return nil
+		}
+		if !masks && p.InLoop(ix) {
+			masked = append(masked, p.Replace(ix.Index, fmt.Sprintf("%s&%d", atom(p, ix.Index), padded-1)))
+		}
+	}
+	if len(masked) == 0 {
+		return nil
+	}
+	if padded == old {
+		return masked
+	}
+	return append(masked, p.Replace(t.Len, itoa(int(padded))))
+}
+
+// indexWithin reports whether an index that depends on one byte stays below n
+// for all 256 of them, and whether it is masked already.
+func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) {
+	if b, ok := ast.Unparen(index).(*ast.BinaryExpr); ok && b.Op == token.AND {
+		if m, ok := p.Int(b.Y); ok && m >= 0 && m < n {
+			return true, true
+		}
+	}
+	operand := onlyByte(p, index)
+	if operand == nil {
+		return false, false
+	}
+	for c := range 256 {
+		v, err := p.EvalByte(index, operand, byte(c))
+		if err != nil {
+			return false, false
+		}
+		switch v := v.(type) {
+		case int64:
+			if v < 0 || v >= n {
+				return false, false
+			}
+		case uint64:
+			if v >= uint64(n) {
+				return false, false
+			}
+		default:
+			return false, false
+		}
+	}
+	return false, true
+}
+
+// onlyByte is the byte on which an index depends, nil when there is none, or
+// more than one.
+func onlyByte(p *mutate.Pass, index ast.Expr) ast.Expr {
+	var operand ast.Expr
+	many := false
+	ast.Inspect(index, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok || many {
+			return !many
+		}
+		if call, isCall := e.(*ast.CallExpr); isCall && !p.Info.Types[call.Fun].IsType() {
+			many = true
+			return false
+		}
+		if ix, isIndex := e.(*ast.IndexExpr); isIndex && p.Frozen(p.Var(ix.X)) {
+			return true // a table: its index is what matters
+		}
+		if b := byteOperand(p, e); b != nil && !p.Frozen(p.Var(b)) {
+			many = operand != nil && !p.Same(operand, b)
+			operand = b
+			return false
+		}
+		if v := p.Var(e); v != nil && !p.Frozen(v) {
+			many = true
+		}
+		return true
+	})
+	if many {
+		return nil
+	}
+	return operand
+}
+
+// atom is the text of e as an operand of &.
+func atom(p *mutate.Pass, e ast.Expr) string {
+	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op.Precedence() < token.AND.Precedence() {
+		return "(" + p.Text(b) + ")"
+	}
+	return p.Text(e)
+}
