@@ -11,4 +11,9 @@ require (
 	google.golang.org/protobuf v1.36.11
 )
 
-require github.com/Microsoft/go-winio v0.5.0 // indirect
+require (
+	github.com/Microsoft/go-winio v0.5.0 // indirect
+	github.com/RoaringBitmap/roaring/v2 v2.30.0 // indirect
+	github.com/bits-and-blooms/bitset v1.24.4 // indirect
+	github.com/mschoch/smat v0.2.0 // indirect
+)
