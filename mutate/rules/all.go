@@ -62,6 +62,7 @@ var written = []*mutate.Mutator{
 	chainSwitch,
 	cheapFirst,
 	domainTable,
+	specialiseValue,
 
 	// Strings, bytes, formatting.
 	stringBuilder,
@@ -80,9 +81,11 @@ var written = []*mutate.Mutator{
 	// Allocation.
 	prealloc,
 	appendIndex,
+	oneBacking,
 	mapHint,
 	stackScratch,
 	stackKey,
+	structKey,
 	hoistClosure,
 
 	// Maps, sorting, hashing, recursion.

@@ -1,0 +1,160 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// specialiseValue is C8.
+var specialiseValue = &mutate.Mutator{
+	Name: "specialise-value",
+	Doc: "Give the value that a parameter has in most calls a copy of the function in which it is a constant: the compiler drops what cannot " +
+		"happen, and divides and multiplies by a number that it knows. All other values take the original. The corpus says which value.",
+	Before: `func scale(v []int, by int) int { ... x / by ... }`,
+	After: `func scale(v []int, by int) int {
+	if by == 8 {
+		return scaleBy8(v) // most calls
+	}
+	...
+}
+
+func scaleBy8(v []int) int {
+	by := 8
+	... x / by ...
+}`,
+	Class:   beagle.E3,
+	Gain:    1.2,
+	Find:    findSpecialiseValue,
+	Rewrite: rewriteSpecialiseValue,
+}
+
+const hotShare = 0.5 // of the calls
+
+type hotValue struct {
+	param *types.Var
+	typ   string
+	value string // Go syntax of a constant
+}
+
+func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
+	fn := p.Func
+	if fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) || mentions(p, fn, "recover") {
+		return nil
+	}
+	var sites []mutate.Site
+	for i, v := range parameters(p, fn) {
+		if i >= len(p.Facets.Params) || len(p.Facets.Params[i].Top) == 0 || len(p.Uses(v, fn.Body)) == 0 || p.Assigned(v, fn.Body) || testedFirst(p, fn, v) {
+			continue
+		}
+		top := p.Facets.Params[i].Top[0]
+		if top.Share <= hotShare || top.Share > 1 {
+			continue
+		}
+		if h, ok := hotConstant(p, v, top.Value); ok {
+			sites = append(sites, mutate.Site{Node: fn.Body, Label: v.Name() + " == " + h.value, Data: h})
+		}
+	}
+	return sites
+}
+
+// parameters lists the parameters of a function that has no receiver.
+func parameters(p *mutate.Pass, fn *ast.FuncDecl) []*types.Var {
+	var out []*types.Var
+	for _, f := range fn.Type.Params.List {
+		for _, id := range f.Names {
+			v, _ := p.Info.Defs[id].(*types.Var)
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// hotConstant reads an integer or boolean, with or without a conversion
+// around it, as a constant of the parameter's type.
+func hotConstant(p *mutate.Pass, v *types.Var, text string) (h hotValue, ok bool) {
+	b, ok := v.Type().Underlying().(*types.Basic)
+	if !ok || b.Info()&(types.IsInteger|types.IsBoolean) == 0 {
+		return h, false
+	}
+	e, err := parser.ParseExpr(text)
+	if err != nil {
+		return h, false
+	}
+	for {
+		call, isCall := e.(*ast.CallExpr)
+		if !isCall || len(call.Args) != 1 {
+			break
+		}
+		e = call.Args[0]
+	}
+	switch ast.Unparen(e).(type) {
+	case *ast.BasicLit, *ast.Ident, *ast.UnaryExpr:
+	default:
+		return h, false
+	}
+	h = hotValue{param: v, value: types.ExprString(ast.Unparen(e))}
+	if isTruth := h.value == "true" || h.value == "false"; isTruth != (b.Info()&types.IsBoolean != 0) {
+		return h, false
+	}
+	h.typ, ok = typeText(p, v.Type())
+	return h, ok
+}
+
+// testedFirst reports whether the body asks for the parameter's value at once:
+// it was specialised before.
+func testedFirst(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
+	s, ok := fn.Body.List[0].(*ast.IfStmt)
+	if !ok {
+		return false
+	}
+	return len(p.Uses(v, s.Cond)) > 0
+}
+
+func rewriteSpecialiseValue(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	h, fn := s.Data.(hotValue), p.Func
+	suffix := strings.NewReplacer("-", "Minus", "'", "").Replace(upperFirst(h.value))
+	if strings.ContainsAny(suffix, `"\ `) {
+		suffix = "Value"
+	}
+	name := p.Fresh(lowerFirst(fn.Name.Name)+upperFirst(h.param.Name())+suffix, lowerFirst(fn.Name.Name)+"Hot")
+	var params, args []string
+	for _, f := range fn.Type.Params.List {
+		var names []string
+		for _, id := range f.Names {
+			if p.Info.Defs[id] != h.param {
+				names = append(names, id.Name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		params = append(params, strings.Join(names, ", ")+" "+p.Text(f.Type))
+		if _, variadic := f.Type.(*ast.Ellipsis); variadic {
+			names[len(names)-1] += "..."
+		}
+		args = append(args, names...)
+	}
+	if declaredIn(p, fn.Body, h.param.Name()) {
+		return nil, errors.New("the body declares the parameter's name again")
+	}
+	test := h.param.Name() + " == " + h.value
+	switch h.value {
+	case "true":
+		test = h.param.Name()
+	case "false":
+		test = "!" + h.param.Name()
+	}
+	results := p.Text(fn.Type.Results)
+	return []mutate.Edit{
+		p.Insert(fn.Body.List[0].Pos(), fmt.Sprintf("if %s { // most calls\nreturn %s(%s)\n}\n", test, name, strings.Join(args, ", "))),
+		p.Declare(fn, fmt.Sprintf("// %s is %s where %s is %s.\nfunc %s(%s) %s {\nvar %s %s = %s\n%s\n}",
+			name, fn.Name.Name, h.param.Name(), h.value, name, strings.Join(params, ", "), results, h.param.Name(), h.typ, h.value, p.BodyText(fn.Body))),
+	}, nil
+}

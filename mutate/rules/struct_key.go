@@ -1,0 +1,257 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// structKey is M4, and the second half of S11.
+var structKey = &mutate.Mutator{
+	Name: "struct-key",
+	Doc: "Use the parts of a composite map key as a struct instead of writing them into a string for every look-up. It saves formatting, the " +
+		"string and hashing its text. Legal because the map never leaves the function and its keys are never read back, and the text names its " +
+		"parts without doubt: numbers with a separator behind each, and a string only at the end.",
+	Before: `seen := map[string]int{}
+for _, e := range events {
+	seen[strconv.Itoa(e.Host)+":"+e.Name]++
+}`,
+	After: `type seenKey struct {
+	a int
+	b string
+}
+seen := map[seenKey]int{}
+for _, e := range events {
+	seen[seenKey{e.Host, e.Name}]++
+}`,
+	Class:   beagle.E0,
+	Gain:    2,
+	Find:    findStructKey,
+	Rewrite: precomputed,
+}
+
+func findStructKey(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if !ok || captured(p, d.Var) || p.FuncOf(d.Stmt) == nil {
+			continue
+		}
+		m, ok := d.Var.Type().(*types.Map)
+		if !ok || !isBasicType(m.Key(), types.String) || !emptyMap(p, d) {
+			continue
+		}
+		if edits := structKeyEdits(p, d, m); edits != nil {
+			sites = append(sites, site(d.Stmt, "keys of "+d.Var.Name(), edits...))
+		}
+	}
+	return sites
+}
+
+// emptyMap reports whether the map starts empty, and its type is written out.
+func emptyMap(p *mutate.Pass, d declared) bool { return mapTypeOf(p, d) != nil }
+
+func mapTypeOf(p *mutate.Pass, d declared) *ast.MapType {
+	var e ast.Expr
+	switch v := d.Value.(type) {
+	case *ast.CompositeLit:
+		if len(v.Elts) == 0 {
+			e = v.Type
+		}
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(v, "make"); ok {
+			e = v.Args[0]
+		}
+	}
+	t, _ := e.(*ast.MapType)
+	if d.Type != nil {
+		return nil
+	}
+	return t
+}
+
+// structKeyEdits rewrites every use of the map; nil when one of them needs the
+// text of a key, or the keys are not all of one make.
+func structKeyEdits(p *mutate.Pass, d declared, m *types.Map) []mutate.Edit {
+	name := p.Fresh(d.Var.Name()+"Key", d.Var.Name()+"Parts")
+	var shape []string
+	var edits []mutate.Edit
+	locals := map[*types.Var]bool{}
+	for _, id := range p.Uses(d.Var, p.File) {
+		key, ok := keyOfUse(p, id)
+		if !ok {
+			return nil
+		}
+		if key == nil {
+			continue // len, or a range over the elements
+		}
+		if v := p.Var(key); v != nil {
+			decl, ok := keyVariable(p, v, d.Var)
+			if !ok {
+				return nil
+			}
+			if locals[v] {
+				continue
+			}
+			locals[v] = true
+			key = decl.Value
+		}
+		text, types := structParts(p, key)
+		if types == nil || shape != nil && strings.Join(shape, ";") != strings.Join(types, ";") {
+			return nil
+		}
+		shape = types
+		edits = append(edits, p.Replace(key, name+"{"+text+"}"))
+	}
+	if shape == nil {
+		return nil
+	}
+	var fields strings.Builder
+	for i, t := range shape {
+		typ, _, _ := strings.Cut(t, "|")
+		fmt.Fprintf(&fields, "%c %s\n", 'a'+i, typ)
+	}
+	return append(edits,
+		before(p, d.Stmt, fmt.Sprintf("type %s struct { // what was a text of its parts\n%s}", name, fields.String())),
+		p.Replace(mapTypeOf(p, d).Key, name))
+}
+
+// keyOfUse is the key with which a use asks the map; nil and true when it asks
+// without a key.
+func keyOfUse(p *mutate.Pass, id *ast.Ident) (ast.Expr, bool) {
+	switch up := p.Parent(id).(type) {
+	case *ast.IndexExpr:
+		if up.X == ast.Expr(id) {
+			return up.Index, true
+		}
+	case *ast.CallExpr:
+		b, ok := p.Callee(up).(*types.Builtin)
+		if ok && b.Name() == "delete" && up.Args[0] == ast.Expr(id) {
+			return up.Args[1], true
+		}
+		return nil, ok && (b.Name() == "len" || b.Name() == "clear")
+	case *ast.RangeStmt:
+		return nil, up.X == ast.Expr(id) && isBlank(up.Key)
+	}
+	return nil, false
+}
+
+// keyVariable is the declaration of a variable that is nothing but a key of
+// the map.
+func keyVariable(p *mutate.Pass, v, m *types.Var) (d declared, ok bool) {
+	if captured(p, v) || !local(p, v) || p.Assigned(v, p.File) {
+		return d, false
+	}
+	for _, id := range p.Uses(v, p.File) {
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr:
+			if up.Index != ast.Expr(id) || p.Var(up.X) != m {
+				return d, false
+			}
+		case *ast.CallExpr:
+			if _, isDelete := p.IsBuiltin(up, "delete"); !isDelete || p.Var(up.Args[0]) != m || up.Args[1] != ast.Expr(id) {
+				return d, false
+			}
+		default:
+			return d, false
+		}
+	}
+	for list, i := range statements(p) {
+		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+			return d, d.Value != nil && d.Type == nil
+		}
+	}
+	return d, false
+}
+
+// structParts takes a key apart into the struct's elements and their types,
+// each with the text behind it: "int|:". nil when two different keys could
+// have one text.
+func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
+	pieces := piecesOf(p, key)
+	var parts []string
+	for i, q := range pieces {
+		if q.arg == nil {
+			if i == 0 {
+				return "", nil // a prefix is harmless, and rare
+			}
+			continue
+		}
+		sep := ""
+		if i+1 < len(pieces) {
+			if sep = pieces[i+1].text; sep == "" || sep[0] >= '0' && sep[0] <= '9' {
+				return "", nil // two parts that run together
+			}
+		}
+		t, ok := partType(p, q.arg)
+		if !ok || isPlainString(t) && sep != "" {
+			return "", nil // the separator may be part of the string
+		}
+		name, ok := typeText(p, t)
+		if !ok {
+			return "", nil
+		}
+		parts, shape = append(parts, p.Text(q.arg)), append(shape, name+"|"+sep)
+	}
+	if len(parts) < 2 || len(parts) > 8 {
+		return "", nil
+	}
+	return strings.Join(parts, ", "), shape
+}
+
+func isPlainString(t types.Type) bool { return plainKind(t)&types.IsString != 0 }
+
+// partType is the type of a part whose text is as good as its value: an
+// integer or a string.
+func partType(p *mutate.Pass, e ast.Expr) (types.Type, bool) {
+	t := p.Info.TypeOf(e)
+	b, ok := t.(*types.Basic)
+	return t, ok && b.Info()&types.IsUntyped == 0 && b.Info()&(types.IsInteger|types.IsString) != 0 && !p.Effects(e).Writes
+}
+
+// piecesOf reads a concatenation of strings and formatted integers, or a
+// Sprintf of them.
+func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
+	if call, ok := p.IsCall(key, "fmt", "Sprintf"); ok && !call.Ellipsis.IsValid() {
+		f := &formatSite{call: call, node: call, kind: "value", pieces: parseFormat(p, call.Args)}
+		for _, q := range f.pieces {
+			if q.arg != nil && !strings.ContainsRune("dsv", rune(q.verb)) {
+				return nil
+			}
+		}
+		if len(f.pieces) == 0 || !f.plain(p) {
+			return nil
+		}
+		return f.pieces
+	}
+	b, ok := ast.Unparen(key).(*ast.BinaryExpr)
+	if !ok || b.Op != token.ADD {
+		return nil
+	}
+	var out []piece
+	for _, op := range operandsOfSum(b) {
+		if s, ok := constString(p, op); ok {
+			out = append(out, piece{text: s})
+			continue
+		}
+		out = append(out, piece{arg: numberOf(p, op)})
+	}
+	return joinTexts(out)
+}
+
+// numberOf is the integer that strconv writes in decimal, or the expression
+// itself.
+func numberOf(p *mutate.Pass, e ast.Expr) ast.Expr {
+	if call, ok := p.IsCall(e, "strconv", "Itoa"); ok {
+		return call.Args[0]
+	}
+	if call, ok := p.IsCall(e, "strconv", "FormatInt", "FormatUint"); ok && p.IsInt(call.Args[1], 10) {
+		return call.Args[0]
+	}
+	return e
+}
