@@ -1,5 +1,13 @@
 package llm
 
+import (
+	_ "embed"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
 // A Prompt is what a model is sent. Of the same evidence, limits and seed
 // Compose always makes the same prompt.
 //
@@ -16,13 +24,13 @@ type Prompt struct {
 // Limits bound the parts of a prompt, in bytes. What is cut is cut at a line's
 // end, with a mark that says how much is missing.
 type Limits struct {
-	Total    int `json:"total"`    // of System and User together; the parts at the end of the list of importance shrink first
-	Source   int `json:"source"`   // of each version's source
+	Total    int `json:"total"`    // of System and User together; the least important parts shrink first
+	Source   int `json:"source"`   // of each parent's source
 	Callees  int `json:"callees"`  // of all sources of called functions
 	Corpus   int `json:"corpus"`   // of the facets in words
 	Profile  int `json:"profile"`  // of the hot lines
 	Compiler int `json:"compiler"` // of the compiler's account
-	Assembly int `json:"assembly"` // of the hot loop; a larger loop is left out
+	Assembly int `json:"assembly"` // of the hot loop; a larger loop is only counted
 	Tried    int `json:"tried"`    // of all attempts
 	Good     int `json:"good"`     // of all other good versions
 	Failure  int `json:"failure"`  // of a repair's failed reply, and again of each complaint
@@ -35,4 +43,95 @@ func DefaultLimits() Limits {
 		Total: 48 << 10, Source: 14 << 10, Callees: 5 << 10, Corpus: 3 << 10, Profile: 1536, Compiler: 3 << 10,
 		Assembly: 5 << 10, Tried: 5 << 10, Good: 8 << 10, Failure: 6 << 10, Lessons: 8 << 10,
 	}
+}
+
+//go:embed prompt_system.md
+var systemText string
+
+// Compose makes the prompt of some evidence. The seed chooses among ways to
+// look at the problem, so that equal evidence can bring different ideas.
+//
+// System is never cut: limits whose Total leaves no room beside it give a User
+// of the request alone.
+func Compose(e *Evidence, l Limits, seed uint64) Prompt {
+	request := e.request(seed)
+	taught := Match(e.Lessons, e.Facts(), l.Lessons)
+	parts := e.parts(l, taught)
+	fit(parts, l.Total-len(systemText)-len(request))
+	p := Prompt{System: systemText}
+	var b strings.Builder
+	for _, part := range parts {
+		text := part.text()
+		b.WriteString(text)
+		if got, whole := len(part.render(part.limit)), len(part.whole()); got < whole {
+			p.Cut = append(p.Cut, fmt.Sprintf("%s: %d of %d bytes", part.name, got, whole))
+		}
+		if part.name == "lessons" {
+			p.Lessons = shown(taught, text)
+		}
+	}
+	b.WriteString(request)
+	p.User = b.String()
+	return p
+}
+
+// fit lowers the limits of parts until they take no more than room together,
+// beginning with the least important.
+func fit(parts []*part, room int) {
+	total := func() int {
+		n := 0
+		for _, p := range parts {
+			n += len(p.text())
+		}
+		return n
+	}
+	for _, name := range importance {
+		excess := total() - room
+		if excess <= 0 {
+			return
+		}
+		p := parts[slices.IndexFunc(parts, func(p *part) bool { return p.name == name })]
+		p.limit = max(0, len(p.render(p.limit))-excess)
+	}
+}
+
+// angles are ways to look at a function, each with the fact that it needs.
+var angles = []struct{ fact, text string }{
+	{"", "Look at the line that costs most and ask what of its work is the same from call to call, or from turn to turn."},
+	{"", "Ask what nearly all inputs have in common, and give exactly those a short way."},
+	{"", "Ask whether another algorithm for the same answer needs fewer steps, not cheaper ones."},
+	{"loop", "Look at what a turn of the hot loop does besides its purpose: checks, loads of what does not change, branches that nobody can predict."},
+	{"loop", "Ask whether the loop can take several elements a turn."},
+	{"bounds-check", "Look at each bounds check in the hot loop and restructure the code so that the compiler can prove it away."},
+	{"alloc", "Count the allocations and the bytes copied, and remove those that the caller cannot see."},
+	{"branch", "Ask which decisions a table or arithmetic can take without a branch."},
+	{"map", "Ask whether the keys are few or small enough for something simpler than a map."},
+	{"recursion", "Ask what the recursion computes again and again."},
+}
+
+// request is what the model is asked for.
+func (e *Evidence) request(seed uint64) string {
+	const title = "# The request\n\n"
+	name := "the function"
+	if e.Target != nil {
+		name = oneLine(e.Target.Name)
+	}
+	switch e.Kind {
+	case Repair:
+		return title + fmt.Sprintf("Your last reply is under \"What went wrong\". Make the same change to the version to change of %s again, without the mistake. If the idea itself cannot be right, make the nearest change that is. Answer in the form that was given.\n", name)
+	case Crossover:
+		return title + fmt.Sprintf("Combine the version to change and the other parent of %s into one that has the gains of both. Keep what makes each fast, drop what only one of them needs, and change the version to change. Answer in the form that was given.\n", name)
+	}
+	return title + fmt.Sprintf("Change the version to change of %s so that it becomes faster on what it receives. Do not propose again what was tried. %s Answer in the form that was given.\n", name, e.angle(seed))
+}
+
+func (e *Evidence) angle(seed uint64) string {
+	known := e.Facts()
+	var fitting []string
+	for _, a := range angles {
+		if a.fact == "" || known[a.fact] > 0 {
+			fitting = append(fitting, a.text)
+		}
+	}
+	return fitting[rand.New(rand.NewPCG(seed, 0)).IntN(len(fitting))]
 }

@@ -1,0 +1,82 @@
+package llm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// NotesInWords explains the compiler's account of a version with the lines
+// that it is about, those where most time goes first.
+func NotesInWords(v *Version) string { return strings.Join(noteLines(v), "") }
+
+// noteLines is NotesInWords line by line.
+func noteLines(v *Version) []string {
+	text := strings.Split(v.Source, "\n")
+	notes := slices.Clone(v.Static.Notes)
+	slices.SortStableFunc(notes, func(a, b beagle.Note) int {
+		return cmp.Or(cmp.Compare(v.Profile[b.Line], v.Profile[a.Line]), cmp.Compare(a.Line, b.Line))
+	})
+	var out []string
+	for _, n := range notes {
+		says := noteInWords(n)
+		if says == "" {
+			continue
+		}
+		line := fmt.Sprintf("line %d", n.Line)
+		if share := v.Profile[n.Line]; share > 0 {
+			line += ", " + percent(share) + " of the time"
+		}
+		if n.Line >= 1 && n.Line <= len(text) {
+			says += "    | " + oneLine(text[n.Line-1])
+		}
+		out = append(out, line+": "+says+"\n")
+	}
+	return slices.Compact(out)
+}
+
+// noteInWords is empty for what nobody can act on.
+func noteInWords(n beagle.Note) string {
+	said := oneLine(n.Text)
+	switch n.Code {
+	case "isInBounds":
+		return "a bounds check remains (isInBounds): a comparison, and a branch to runtime.panicBounds, each time"
+	case "isSliceInBounds":
+		return "a bounds check of slicing remains (isSliceInBounds)"
+	case "escape", "escapes":
+		if said == "" {
+			return ""
+		}
+		return "goes to the heap: " + said
+	case "cannotInlineFunction":
+		return "is not inlined into its callers: " + said
+	case "canInlineFunction":
+		return "is inlined into its callers, " + said
+	case "cannotInlineCall":
+		return "the call is not inlined: " + said
+	case "copy":
+		return "copies " + said
+	}
+	return ""
+}
+
+// hotLines are the lines where the time goes, the dearest first.
+func hotLines(v *Version) []string {
+	const least = 0.01
+	text := strings.Split(v.Source, "\n")
+	var lines []int
+	for line, share := range v.Profile {
+		if share >= least && line >= 1 && line <= len(text) {
+			lines = append(lines, line)
+		}
+	}
+	slices.SortFunc(lines, func(a, b int) int { return cmp.Or(cmp.Compare(v.Profile[b], v.Profile[a]), a-b) })
+	var out []string
+	for _, line := range lines {
+		out = append(out, fmt.Sprintf("%s  line %d    | %s\n", percent(v.Profile[line]), line, oneLine(text[line-1])))
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package llm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// triedInWords is what was tried, in three groups: what paid, what was wrong
+// and why, and what bought nothing.
+func triedInWords(tried []Attempt, redact bool, limit int) string {
+	var paid, wrong, idle []Attempt
+	for _, a := range tried {
+		switch {
+		case a.Status != beagle.Accepted && a.Status != beagle.Equal:
+			wrong = append(wrong, a)
+		case bought(a) > 1.01:
+			paid = append(paid, a)
+		default:
+			idle = append(idle, a)
+		}
+	}
+	slices.SortStableFunc(paid, func(a, b Attempt) int { return cmp.Compare(bought(b), bought(a)) })
+	var out []string
+	add := func(title string, group []Attempt) {
+		for i, a := range group {
+			line := "- " + attemptInWords(a, redact) + "\n"
+			if i == 0 {
+				line = title + "\n" + line
+			}
+			if !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+	}
+	add("Paid:", paid)
+	add("Rejected:", wrong)
+	add("Bought nothing:", idle)
+	return list(out, limit, "attempts")
+}
+
+// bought is the conservative end of what an attempt is known to have gained.
+func bought(a Attempt) float64 {
+	switch {
+	case a.Gain != nil:
+		return a.Gain.Low
+	case a.Ratio != nil:
+		return a.Ratio.Low
+	}
+	return 0
+}
+
+func attemptInWords(a Attempt, redact bool) string {
+	var b strings.Builder
+	b.WriteString(stepInWords(a))
+	if a.Ratio != nil {
+		fmt.Fprintf(&b, ": %s as fast as the original", ratioInWords(*a.Ratio))
+	}
+	if a.Gain != nil {
+		fmt.Fprintf(&b, ", %s as fast as before the step", ratioInWords(*a.Gain))
+	}
+	if a.Status != beagle.Accepted && a.Status != beagle.Equal {
+		fmt.Fprintf(&b, ": %s by %s", a.Status, oneLine(a.Stage))
+		if a.Reason != "" {
+			b.WriteString(": " + told(a.Reason, redact))
+		}
+		if a.Counterexample != nil {
+			b.WriteString("; " + counterexampleInWords(a.Counterexample, redact))
+		}
+	}
+	return b.String()
+}
+
+// stepInWords names the last step, which is what was new, and on how many it
+// stands.
+func stepInWords(a Attempt) string {
+	says := oneLine(a.By)
+	if n := len(a.Steps); n > 0 {
+		last := a.Steps[n-1]
+		says = oneLine(last.Mutator)
+		if last.Param != "" {
+			says += " (" + oneLine(last.Param) + ")"
+		}
+		if last.Site != "" {
+			says += " at " + oneLine(last.Site)
+		}
+		if n > 1 {
+			says += fmt.Sprintf(", after %d other steps", n-1)
+		}
+	}
+	if a.Note != "" {
+		says += " [" + oneLine(a.Note) + "]"
+	}
+	return says
+}
+
+func ratioInWords(r beagle.Ratio) string {
+	return fmt.Sprintf("%.2fx (%.2f to %.2f)", r.Point, r.Low, r.High)
+}
+
+// told is a reason as it may be told.
+func told(reason string, redact bool) string {
+	if redact {
+		reason = shapes(reason)
+	}
+	return oneLine(reason)
+}
+
+// counterexampleInWords is the minimised input with both answers.
+func counterexampleInWords(x *beagle.Counterexample, redact bool) string {
+	show := func(s string) string {
+		if redact {
+			s = shape(s)
+		}
+		return oneLine(s)
+	}
+	return fmt.Sprintf("(%s differs) %s: the original gives %s, this gave %s", oneLine(x.Kind), show(x.Go), show(x.Want), show(x.Got))
+}
+
+// goodInWords shows other versions that are worth knowing: with their source
+// while they fit whole, since half a version teaches nothing.
+func goodInWords(good []Version, limit int) string {
+	var b strings.Builder
+	for _, v := range good {
+		head := versionInWords(&v) + "\n"
+		whole := head + codeBlock("go", v.Source) + "\n"
+		switch {
+		case b.Len()+len(whole) <= limit:
+			b.WriteString(whole)
+		case b.Len()+len(head)+1 <= limit:
+			b.WriteString(head + "\n")
+		}
+	}
+	return b.String()
+}
+
+// versionInWords is a version's record in a line or two.
+func versionInWords(v *Version) string {
+	says := "The original"
+	if len(v.Steps) > 0 {
+		names := make([]string, len(v.Steps))
+		for i, s := range v.Steps {
+			names[i] = oneLine(s.Mutator)
+		}
+		says = "Made by " + strings.Join(names, ", then ")
+	}
+	if v.Ratio != nil && len(v.Steps) > 0 {
+		says += ": " + ratioInWords(*v.Ratio) + " as fast as the original"
+	}
+	says += "."
+	var classes []string
+	for _, c := range v.Classes {
+		if c.Ratio != nil {
+			classes = append(classes, fmt.Sprintf("%s (%s of the calls) %s", oneLine(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
+		}
+	}
+	if len(classes) > 0 {
+		says += " By kind of input: " + strings.Join(classes, "; ") + "."
+	}
+	return says
+}

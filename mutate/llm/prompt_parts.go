@@ -1,0 +1,181 @@
+package llm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A part is a section of the question.
+type part struct {
+	name   string // for Prompt.Cut
+	title  string
+	limit  int
+	render func(limit int) string // at most limit bytes; empty when there is nothing to say or no room
+}
+
+// text is the part with its title within its limit.
+func (p *part) text() string {
+	body := p.render(p.limit)
+	if body == "" {
+		return ""
+	}
+	return "# " + p.title + "\n\n" + strings.TrimRight(body, "\n") + "\n\n"
+}
+
+// whole is the part as it would be without a limit.
+func (p *part) whole() string { return p.render(1 << 30) }
+
+// parts are the sections of the question in the order in which they are read:
+// what stays the same for a target first.
+func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
+	return []*part{
+		{"target", "The function", 2 << 10, e.target},
+		{"callees", "What it calls", l.Callees, e.callees},
+		{"corpus", "What it receives", l.Corpus, e.corpus},
+		{"lessons", "What is known to help", l.Lessons, func(n int) string { return lessonsInWords(taught, n) }},
+		{"tried", "What was tried", l.Tried, e.tried},
+		{"good", "Other good versions", l.Good, func(n int) string { return goodInWords(e.Good, n) }},
+		{"source", "The version to change", l.Source, e.source},
+		{"mate", "The other parent", l.Source, e.mate},
+		{"profile", "Where its time goes", l.Profile, func(n int) string { return inBlock(hotLines(&e.Parent), n, "lines") }},
+		{"compiler", "What the compiler says of it", l.Compiler, func(n int) string { return inBlock(noteLines(&e.Parent), n, "notes") }},
+		{"assembly", "Its hot loop", l.Assembly, func(n int) string { return loopInWords(&e.Parent, n) }},
+		{"failure", "What went wrong", 3 * l.Failure, func(n int) string { return e.failure(n, l.Failure) }},
+	}
+}
+
+// importance orders parts from the one that shrinks first to the one that
+// shrinks last.
+var importance = []string{"good", "callees", "tried", "lessons", "assembly", "compiler", "corpus", "profile", "mate", "failure", "target", "source"}
+
+// inBlock puts lines into a code block.
+func inBlock(lines []string, limit int, what string) string {
+	const overhead = 2*3 + len("text") + 3
+	if len(lines) == 0 {
+		return ""
+	}
+	longest := longestRun(strings.Join(lines, ""), '`')
+	body := list(lines, limit-overhead-2*max(0, longest-2), what)
+	if body == "" {
+		return ""
+	}
+	return codeBlock("text", body)
+}
+
+func (e *Evidence) target(limit int) string {
+	t := e.Target
+	if t == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s in package %s (Go %s):\n", oneLine(t.Name), oneLine(t.PkgPath), oneLine(t.Go))
+	b.WriteString(codeBlock("go", cleanLine(t.Signature)))
+	if len(t.TypeArgs) > 0 {
+		fmt.Fprintf(&b, "It is measured with %s; every type argument must keep working.\n", oneLine(strings.Join(t.TypeArgs, ", ")))
+	}
+	var names []string
+	for _, d := range t.Scope {
+		names = append(names, d.Name)
+	}
+	if len(names) > 1 {
+		fmt.Fprintf(&b, "Only it uses these, so they may change with it: %s.\n", oneLine(strings.Join(names[1:], ", ")))
+	}
+	if t.Facts.CanPanic {
+		b.WriteString("It can panic; where it does, it must go on doing so.\n")
+	}
+	return cut(b.String(), limit)
+}
+
+func (e *Evidence) callees(limit int) string {
+	var b strings.Builder
+	for _, c := range e.Callees {
+		head := oneLine(c.Name)
+		if c.Share > 0 {
+			head += ", " + percent(c.Share) + " of the time"
+		}
+		head += "\n"
+		body := head
+		if c.Source != "" {
+			body = head + codeBlock("go", c.Source)
+		}
+		if b.Len()+len(body) > limit {
+			body = head // a piece of a function teaches nothing
+		}
+		if b.Len()+len(body) > limit {
+			break
+		}
+		b.WriteString(body)
+	}
+	return b.String()
+}
+
+func (e *Evidence) corpus(limit int) string {
+	words := FacetsInWords(e.Target, e.Facets, e.Redact)
+	if words == "" {
+		return ""
+	}
+	return codeBlockWithin("text", words, limit)
+}
+
+func (e *Evidence) tried(limit int) string {
+	const overhead = 2*3 + len("text") + 3
+	words := triedInWords(e.Tried, e.Redact, limit-overhead)
+	if words == "" {
+		return ""
+	}
+	return codeBlockWithin("text", words, limit)
+}
+
+// partial is said of a source that was cut.
+const partial = "The text is cut. Change it with edits of what is shown, not with whole declarations of what is not.\n"
+
+func (e *Evidence) source(limit int) string {
+	return sourceOf(&e.Parent, limit)
+}
+
+func (e *Evidence) mate(limit int) string {
+	if e.Mate == nil {
+		return ""
+	}
+	return sourceOf(e.Mate, limit)
+}
+
+func sourceOf(v *Version, limit int) string {
+	head := versionInWords(v) + "\n"
+	whole := head + codeBlock("go", v.Source)
+	if len(whole) <= limit {
+		return whole
+	}
+	room := limit - len(head) - len(partial)
+	body := codeBlockWithin("go", v.Source, room)
+	if body == "" {
+		return ""
+	}
+	return head + body + partial
+}
+
+// failure tells a repair what the reply was and what is wrong with it, each
+// within one bytes and all within all.
+func (e *Evidence) failure(all, one int) string {
+	f := e.Failure
+	if f == nil {
+		return ""
+	}
+	var b strings.Builder
+	say := func(title, text string) {
+		if text == "" {
+			return
+		}
+		if body := codeBlockWithin("text", text, min(one, all-b.Len()-len(title)-1)); body != "" {
+			b.WriteString(title + "\n" + body)
+		}
+	}
+	say("The edits do not fit the version above:", clean(f.Unmatched))
+	say("The compiler says:", clean(f.Compiler))
+	say("It breaks a rule of the game:", told(f.Policy, e.Redact))
+	if f.Counterexample != nil {
+		say("It does not do the same:", counterexampleInWords(f.Counterexample, e.Redact))
+	}
+	say("The reply was:", f.Reply)
+	return b.String()
+}
