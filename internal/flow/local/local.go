@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -88,17 +87,14 @@ type run struct {
 	d      *Driver
 	spec   flow.Spec
 	entry  store.Run
-	search *evolve.Search
+	course *flow.Course
 	acts   *flow.Activities
-	log    flow.Log
-	begun  time.Time
 	saved  bool // the run is in the store
 }
 
 // carry takes the run from wherever it stands to its result, and records how
 // that ended.
 func (r *run) carry(ctx context.Context) (*beagle.Result, error) {
-	r.begun = time.Now()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go r.heedCancel(ctx, stop)
@@ -150,8 +146,8 @@ func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 	if err := r.restore(ready); err != nil {
 		return nil, err
 	}
-	r.d.Watch.Stage("search", r.describe())
-	for !r.search.Done() && !r.late() && r.log.Thin < maxThin {
+	r.d.Watch.Stage("search", r.spec.Describe())
+	for !r.course.Done() && !r.course.Late(&r.spec) {
 		if err := r.generation(ctx); err != nil {
 			return nil, err
 		}
@@ -173,118 +169,58 @@ func (r *run) prepare(ctx context.Context) (*flow.Prepared, error) {
 
 // restore continues from the checkpoint, or begins.
 func (r *run) restore(ready *flow.Prepared) error {
-	r.search = new(evolve.Search)
-	if ok, err := r.d.Store.Load(r.entry.ID, "search", r.search); err != nil {
+	c := &flow.Course{Search: new(evolve.Search)}
+	if ok, err := r.d.Store.Load(r.entry.ID, "search", c.Search); err != nil {
 		return err
 	} else if ok {
-		_, err := r.d.Store.Load(r.entry.ID, "log", &r.log)
+		r.course = c
+		_, err := r.d.Store.Load(r.entry.ID, "log", &c.Log)
 		return err
 	}
-	r.log.PrepareSeconds = ready.Seconds
-	r.search = evolve.New(evolve.Config{Seed: r.spec.Seed, Strategy: evolve.Strategy(r.spec.Strategy), Budget: r.spec.Candidates, Islands: r.spec.Islands})
-	r.search.Add(beagle.Candidate{ID: ready.RootID}, ready.Root, ready.Moves)
+	r.course = flow.NewCourse(&r.spec, ready)
 	return nil
-}
-
-func (r *run) describe() string {
-	return fmt.Sprintf("%d candidates, %s, seed %d", r.spec.Candidates, r.spec.Strategy, r.spec.Seed)
-}
-
-// late reports whether the time for searching is used up.
-func (r *run) late() bool {
-	return r.spec.Time > 0 && r.log.Seconds+time.Since(r.begun).Seconds() > r.spec.Time.Seconds()
 }
 
 // generation asks, makes, evaluates and tells once, and checkpoints.
 func (r *run) generation(ctx context.Context) error {
 	start := time.Now()
-	proposals, made, known, err := r.propose(ctx)
+	draft, err := r.propose(ctx)
 	if err != nil {
 		return err
 	}
-	judged, err := r.acts.Evaluate(ctx, r.entry.ID, candidates(made))
+	judged, err := r.acts.Evaluate(ctx, r.entry.ID, draft.Candidates())
 	if err != nil {
 		return err
 	}
-	if err := r.search.Tell(append(known, outcomes(made, judged.Candidates)...)); err != nil {
+	if err := r.course.Tell(&r.spec, draft, judged, time.Since(start)); err != nil {
 		return err
 	}
-	if r.log.Thin++; len(made) > r.spec.Batch/4 {
-		r.log.Thin = 0
+	if r.d.Watch != nil {
+		r.d.Watch(flow.Event{Evaluated: r.course.Event(&r.spec)})
 	}
-	r.note(proposals, made, judged, time.Since(start))
 	return r.checkpoint()
 }
 
-// maxThin ends a search whose ideas are used up: so many generations in a row
-// that filled no quarter of their batch.
-const maxThin = 3
-
-// maxRefills bounds how often a generation asks again for what came to
-// nothing.
-const maxRefills = 8
-
-// propose fills a batch. Ideas that cannot be made, or that make what exists
-// already, are known at once and replaced, since a build costs about the same
-// for few candidates as for many.
-func (r *run) propose(ctx context.Context) (proposals []evolve.Proposal, made []flow.Proposed, known []evolve.Outcome, err error) {
-	have := map[string]bool{}
-	for range maxRefills {
-		asked := r.search.Ask(r.spec.Batch - len(made))
+// propose fills a batch.
+func (r *run) propose(ctx context.Context) (*flow.Draft, error) {
+	draft := new(flow.Draft)
+	for range flow.MaxRefills {
+		asked := r.course.Search.Ask(r.spec.Batch - len(draft.Made))
 		if len(asked) == 0 {
 			break
 		}
 		fresh, err := r.acts.Propose(ctx, r.entry.ID, asked)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
-		for i, m := range fresh {
-			if m.Candidate == "" || r.search.Seen[m.Candidate] || have[m.Candidate] {
-				known = append(known, nothingNew(m))
-				continue
-			}
-			have[m.Candidate] = true
-			proposals, made = append(proposals, asked[i]), append(made, m)
-		}
+		draft.Take(r.course, asked, fresh)
 	}
-	return proposals, made, known, nil
-}
-
-// nothingNew is the outcome of a proposal that made nothing, or what exists.
-func nothingNew(m flow.Proposed) evolve.Outcome {
-	o := evolve.Outcome{Proposal: m.Proposal}
-	if m.Candidate != "" {
-		o.Candidate = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}
-		o.Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
-	}
-	return o
+	return draft, nil
 }
 
 func (r *run) checkpoint() error {
-	if err := r.d.Store.Save(r.entry.ID, "log", &r.log); err != nil {
+	if err := r.d.Store.Save(r.entry.ID, "log", &r.course.Log); err != nil {
 		return err
 	}
-	return r.d.Store.Save(r.entry.ID, "search", r.search)
-}
-
-// candidates are the candidates to evaluate.
-func candidates(made []flow.Proposed) []string {
-	ids := make([]string, len(made))
-	for i, m := range made {
-		ids[i] = m.Candidate
-	}
-	return ids
-}
-
-// outcomes joins what was made with what became of it.
-func outcomes(made []flow.Proposed, judged []flow.Evaluated) []evolve.Outcome {
-	out := make([]evolve.Outcome, len(made))
-	for i, m := range made {
-		j := slices.IndexFunc(judged, func(e flow.Evaluated) bool { return e.Candidate == m.Candidate })
-		out[i] = evolve.Outcome{
-			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
-			Verdict: judged[j].Verdict, Moves: judged[j].Moves,
-		}
-	}
-	return out
+	return r.d.Store.Save(r.entry.ID, "search", r.course.Search)
 }

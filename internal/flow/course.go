@@ -1,0 +1,166 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+)
+
+// A Course is a search under way with the log of it. Its JSON form is all that
+// a driver must keep to go on in another process.
+type Course struct {
+	Search *evolve.Search `json:"search"`
+	Log    Log            `json:"log"`
+}
+
+// NewCourse begins the search of a run that is prepared.
+func NewCourse(s *Spec, ready *Prepared) *Course {
+	c := &Course{Search: evolve.New(evolve.Config{Seed: s.Seed, Strategy: evolve.Strategy(s.Strategy), Budget: s.Candidates, Islands: s.Islands})}
+	c.Log.PrepareSeconds = ready.Seconds
+	c.Search.Add(beagle.Candidate{ID: ready.RootID}, ready.Root, ready.Moves)
+	return c
+}
+
+// Describe tells a watcher of the search.
+func (s *Spec) Describe() string {
+	return fmt.Sprintf("%d candidates, %s, seed %d", s.Candidates, s.Strategy, s.Seed)
+}
+
+// maxThin ends a search whose ideas are used up: so many generations in a row
+// that filled no quarter of their batch.
+const maxThin = 3
+
+// Done reports whether there is nothing left to try.
+func (c *Course) Done() bool { return c.Search.Done() || c.Log.Thin >= maxThin }
+
+// Late reports whether the time for searching is used up.
+func (c *Course) Late(s *Spec) bool { return s.Time > 0 && c.Log.Seconds > s.Time.Seconds() }
+
+// MaxRefills bounds how often a generation asks again for what came to
+// nothing.
+const MaxRefills = 8
+
+// A Draft is a generation in the making. Ideas that cannot be made, or that
+// make what exists already, are known at once and replaced, since a build costs
+// about the same for few candidates as for many.
+type Draft struct {
+	Proposals []evolve.Proposal `json:"proposals,omitempty"` // of what was made, by index
+	Made      []Proposed        `json:"made,omitempty"`
+	Known     []evolve.Outcome  `json:"known,omitempty"`
+}
+
+// Take sorts what became of proposals into the draft.
+func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []Proposed) {
+	for i, m := range fresh {
+		if m.Candidate == "" || c.Search.Seen[m.Candidate] || d.has(m.Candidate) {
+			d.Known = append(d.Known, nothingNew(m))
+			continue
+		}
+		d.Proposals, d.Made = append(d.Proposals, asked[i]), append(d.Made, m)
+	}
+}
+
+func (d *Draft) has(candidate string) bool {
+	return slices.ContainsFunc(d.Made, func(m Proposed) bool { return m.Candidate == candidate })
+}
+
+// nothingNew is the outcome of a proposal that made nothing, or what exists.
+func nothingNew(m Proposed) evolve.Outcome {
+	o := evolve.Outcome{Proposal: m.Proposal}
+	if m.Candidate != "" {
+		o.Candidate = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}
+		o.Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
+	}
+	return o
+}
+
+// Candidates are the candidates to evaluate.
+func (d *Draft) Candidates() []string {
+	ids := make([]string, len(d.Made))
+	for i, m := range d.Made {
+		ids[i] = m.Candidate
+	}
+	return ids
+}
+
+// Shares are the candidates of each island, by island; some may have none.
+func (d *Draft) Shares(islands int) [][]string {
+	out := make([][]string, islands)
+	for i, m := range d.Made {
+		at := d.Proposals[i].Island
+		out[at] = append(out[at], m.Candidate)
+	}
+	return out
+}
+
+// Tell takes the verdicts on a draft into the search and the log.
+func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) error {
+	if err := c.Search.Tell(slices.Concat(d.Known, d.outcomes(judged.Candidates))); err != nil {
+		return err
+	}
+	if c.Log.Thin++; len(d.Made) > s.Batch/4 {
+		c.Log.Thin = 0
+	}
+	island := map[string]int{}
+	for i, m := range d.Made {
+		island[m.Candidate] = d.Proposals[i].Island
+	}
+	c.Log.Add(judged.Candidates, island, judged.Cost, took)
+	return nil
+}
+
+// outcomes joins what was made with what became of it.
+func (d *Draft) outcomes(judged []Evaluated) []evolve.Outcome {
+	out := make([]evolve.Outcome, len(d.Made))
+	for i, m := range d.Made {
+		j := slices.IndexFunc(judged, func(e Evaluated) bool { return e.Candidate == m.Candidate })
+		out[i] = evolve.Outcome{
+			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
+			Verdict: judged[j].Verdict, Moves: judged[j].Moves,
+		}
+	}
+	return out
+}
+
+// Event is what a watcher is told after a generation.
+func (c *Course) Event(s *Spec) *EvaluatedEvent {
+	return &EvaluatedEvent{
+		Candidates: c.Search.Spent, Budget: s.Candidates, Generation: c.Log.Generations,
+		Elapsed: time.Duration(c.Log.Seconds * float64(time.Second)), Islands: c.Search.IslandBests(), Statuses: c.Log.Statuses(), Best: c.Log.Best(),
+	}
+}
+
+// Field is what the search leaves to be judged.
+func (c *Course) Field() Field {
+	f := Field{Tried: c.Search.Spent}
+	for _, m := range c.Search.Ranked() {
+		f.Ranked = append(f.Ranked, m.ID)
+	}
+	return f
+}
+
+// Sum fills in what a result says of the search.
+func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
+	r.Candidates = c.Search.Spent
+	r.Search = beagle.SearchSummary{
+		Strategy: s.Strategy, Seed: s.Seed, Islands: c.Search.Config.Islands, Budget: s.Candidates,
+		Generations: c.Log.Generations, Stopped: c.stopped(s),
+	}
+	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
+}
+
+// stopped says what ended the search.
+func (c *Course) stopped(s *Spec) string {
+	switch {
+	case c.Search.Spent >= s.Candidates:
+		return "budget"
+	case c.Late(s):
+		return "time"
+	case !c.Done():
+		return "asked to"
+	}
+	return "nothing left to try"
+}
