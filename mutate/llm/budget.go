@@ -2,37 +2,151 @@ package llm
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Caps are the most that a run may use; zero has no limit.
+// Caps are the most that a run may use of each; zero has no limit.
 type Caps struct {
 	Money  Micros        `json:"micros,omitempty"`
 	Tokens int64         `json:"tokens,omitempty"` // prompts and replies together
 	Calls  int64         `json:"calls,omitempty"`  // attempts that were sent
-	Time   time.Duration `json:"time,omitempty"`   // of all attempts together
+	Time   time.Duration `json:"time,omitempty"`   // by the clock, from the making of the budget
 }
 
-// Spent is what a run has used.
+// Spent is what a run has used, or what a part of it may use.
 type Spent struct {
 	Money  Micros        `json:"micros"`
 	Tokens int64         `json:"tokens"`
 	Calls  int64         `json:"calls"`
-	Time   time.Duration `json:"time"`
+	Time   time.Duration `json:"time"` // by the clock; a reservation has none
 }
 
-// A Budget keeps what is used within its caps: a call is only made when its
-// worst case still fits beside all that is under way.
+// Add is the sum of two.
+func (s Spent) Add(t Spent) Spent {
+	return Spent{s.Money + t.Money, s.Tokens + t.Tokens, s.Calls + t.Calls, s.Time + t.Time}
+}
+
+func (s Spent) sub(t Spent) Spent {
+	return Spent{s.Money - t.Money, s.Tokens - t.Tokens, s.Calls - t.Calls, s.Time - t.Time}
+}
+
+// A Budget keeps what is used within its caps. A call is made when its worst
+// case fits beside what was spent and the worst cases of all that is under
+// way, so that the caps hold exactly, whatever runs at once. A call that is
+// under way when the time is over is ended.
 type Budget struct {
 	mu       sync.Mutex
 	caps     Caps
+	started  time.Time
 	spent    Spent
 	reserved Spent
+	freed    chan struct{} // closed when a reservation is settled
 }
 
-// NewBudget has those caps, and starts from what was spent before.
-func NewBudget(caps Caps, before Spent) *Budget { return &Budget{caps: caps, spent: before} }
+// NewBudget has those caps and starts from what was spent before.
+func NewBudget(caps Caps, before Spent) *Budget {
+	return &Budget{caps: caps, started: time.Now(), spent: before, freed: make(chan struct{})}
+}
+
+// A Reservation is the worst case of one attempt, set aside until it is
+// settled.
+type Reservation struct {
+	budget *Budget
+	worst  Spent
+	done   bool
+}
+
+// Reserve sets the worst case aside. While calls under way hold what would be
+// enough, it waits for them to be settled; an [*Error] of kind [OverBudget]
+// says that it can never fit, an error of the context that it did not in time.
+func (b *Budget) Reserve(ctx context.Context, worst Spent) (*Reservation, error) {
+	for {
+		r, freed, err := b.try(worst)
+		if r != nil || err != nil {
+			return r, err
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (b *Budget) try(worst Spent) (r *Reservation, freed <-chan struct{}, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	if over := b.over(now.Add(worst)); over != "" {
+		return nil, nil, &Error{Kind: OverBudget, Message: "the budget does not cover another call: " + over,
+			Remedy: "Raise the budget, or take a cheaper model, a shorter prompt or a shorter reply."}
+	}
+	if b.over(now.Add(b.reserved).Add(worst)) != "" {
+		return nil, b.freed, nil
+	}
+	worst.Time = 0
+	b.reserved = b.reserved.Add(worst)
+	return &Reservation{budget: b, worst: worst}, nil, nil
+}
+
+// over says which caps would be exceeded.
+func (b *Budget) over(s Spent) string {
+	var out []string
+	if b.caps.Money > 0 && (s.Money > b.caps.Money || s.Money < 0) {
+		out = append(out, fmt.Sprintf("%v of %v with it", s.Money, b.caps.Money))
+	}
+	if b.caps.Tokens > 0 && s.Tokens > b.caps.Tokens {
+		out = append(out, fmt.Sprintf("%d of %d tokens with it", s.Tokens, b.caps.Tokens))
+	}
+	if b.caps.Calls > 0 && s.Calls > b.caps.Calls {
+		out = append(out, fmt.Sprintf("all of %d calls are made", b.caps.Calls))
+	}
+	if b.caps.Time > 0 && s.Time >= b.caps.Time {
+		out = append(out, fmt.Sprintf("%v of %v are over", s.Time.Round(time.Millisecond), b.caps.Time))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Settle books what the attempt really used and frees the rest. Only the first
+// Settle counts.
+func (r *Reservation) Settle(used Spent) {
+	b := r.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.done {
+		return
+	}
+	r.done = true
+	used.Time = 0
+	b.reserved = b.reserved.sub(r.worst)
+	b.spent = b.spent.Add(used)
+	close(b.freed)
+	b.freed = make(chan struct{})
+}
+
+// Spent is what was used and settled so far, and the time that has passed.
+func (b *Budget) Spent() Spent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now()
+}
+
+func (b *Budget) now() Spent { return b.spent.Add(Spent{Time: time.Since(b.started)}) }
+
+// Reserved is the worst case of what is under way.
+func (b *Budget) Reserved() Spent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.reserved
+}
+
+// timeLeft is how long a call may still take, false when there is no cap.
+func (b *Budget) timeLeft() (time.Duration, bool) {
+	return b.caps.Time - b.Spent().Time, b.caps.Time > 0
+}
 
 // A Limiter bounds how many calls are under way at once.
 type Limiter struct{ slots chan struct{} }
@@ -40,12 +154,18 @@ type Limiter struct{ slots chan struct{} }
 // NewLimiter lets n calls run at once, at least one.
 func NewLimiter(n int) *Limiter { return &Limiter{slots: make(chan struct{}, max(n, 1))} }
 
-// Take waits for a free slot; the caller gives it back with release.
+// Take waits for a free slot; the caller gives it back with release, once.
 func (l *Limiter) Take(ctx context.Context) (release func(), err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	select {
 	case l.slots <- struct{}{}:
-		return func() { <-l.slots }, nil
+		return sync.OnceFunc(func() { <-l.slots }), nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
+
+// Busy is how many slots are taken.
+func (l *Limiter) Busy() int { return len(l.slots) }

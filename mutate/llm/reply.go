@@ -1,12 +1,26 @@
 package llm
 
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// The most that a reply may hold. What is over is refused unread.
+const (
+	MaxReply  = 1 << 20 // bytes of text
+	MaxCode   = 1 << 18 // bytes of code, about six thousand lines
+	maxEdits  = 100     // search/replace blocks or hunks
+	maxFences = 100     // code blocks
+)
+
 // A Change is what a reply asks for: declarations, or edits of the text that
-// it was shown. Exactly one of Decls and Edits is set.
+// the model was shown. Exactly one of Decls and Edits is set.
 type Change struct {
-	Decls   string   `json:"decls,omitempty"`   // Go declarations, with or without a package clause; they replace those of the same name
+	Decls   string   `json:"decls,omitempty"`   // Go declarations with their comments, without package clause and imports
 	Edits   []Edit   `json:"edits,omitempty"`   // in the order of the reply
-	Imports []string `json:"imports,omitempty"` // import specs to add: `"math/bits"`
-	Note    string   `json:"note,omitempty"`    // what the model says of it, one line
+	Imports []string `json:"imports,omitempty"` // import specs to add: `"math/bits"`, `rnd "math/rand/v2"`
+	Note    string   `json:"note,omitempty"`    // the first line of what the model says of it
 }
 
 // An Edit replaces a text that must occur exactly once.
@@ -18,7 +32,7 @@ type Edit struct {
 // A ReplyError says why a reply is no candidate, in words that the model can
 // act on in a repair round.
 type ReplyError struct {
-	What string // what is wrong
+	What string // what is wrong and what would be right
 	Show string // the nearest text of the parent, when a search did not match
 }
 
@@ -26,18 +40,135 @@ func (e *ReplyError) Error() string {
 	if e.Show == "" {
 		return e.What
 	}
-	return e.What + "\n" + e.Show
+	return e.What + "\nThe nearest text there is:\n" + e.Show
 }
 
-// Read finds the change in a reply: search/replace blocks, else a unified
-// diff, else Go declarations. An error is a [*ReplyError]. The time is linear
-// in the text.
+func wrong(format string, args ...any) *ReplyError {
+	return &ReplyError{What: fmt.Sprintf(format, args...)}
+}
+
+// Read finds the change in a reply: search/replace blocks, else unified diffs,
+// else Go declarations. It bears prose around them, several code fences,
+// indented and unclosed ones, other line ends and odd spaces. Of declarations
+// of one name in several fences the last counts. An error is a [*ReplyError].
+// The time is linear in the text, whatever it holds.
 func Read(text string) (Change, error) {
-	return Change{}, &ReplyError{What: "the reply holds no code"}
+	if len(text) > MaxReply {
+		return Change{}, wrong("the reply has %d bytes; the most is %d", len(text), MaxReply)
+	}
+	if !utf8.ValidString(text) {
+		return Change{}, wrong("the reply is not UTF-8 text")
+	}
+	text = plainLines(text)
+	blocks, prose := fences(text)
+	if len(blocks) > maxFences {
+		return Change{}, wrong("the reply holds more than %d code blocks", maxFences)
+	}
+	c := Change{Note: note(prose)}
+	edits, imports, err := markedEdits(text, blocks)
+	if err == nil && edits == nil {
+		edits, err = diffEdits(text, blocks)
+	}
+	if err != nil {
+		return Change{}, err
+	}
+	if edits != nil {
+		c.Edits, c.Imports = edits, imports
+		return c, nil
+	}
+	if err := c.readDecls(text, blocks); err != nil {
+		return Change{}, err
+	}
+	return c, nil
 }
 
-// Apply carries the change out on a candidate file. An error is a
-// [*ReplyError].
-func (c Change) Apply(parent string) (string, error) {
-	return "", &ReplyError{What: "the reply changes nothing"}
+// readDecls takes the declarations of all fences, or of a text without any.
+func (c *Change) readDecls(text string, blocks []fence) error {
+	var codes []string
+	for _, b := range blocks {
+		if b.isGo() {
+			codes = append(codes, b.text)
+		}
+	}
+	if len(codes) == 0 {
+		if bare := bareCode(text); bare != "" {
+			codes = append(codes, bare)
+		}
+	}
+	if len(codes) == 0 {
+		return wrong("the reply holds no code: send search/replace blocks, or the declarations in a Go code fence")
+	}
+	var all []piece
+	var imports []string
+	var first error
+	for _, code := range codes {
+		ps, im, err := declarations(code)
+		if err != nil && first == nil {
+			first = err
+		}
+		all, imports = override(all, ps), append(imports, im...)
+	}
+	if len(all) == 0 && first != nil {
+		return first
+	}
+	if len(codes) > 1 {
+		all = withoutPrograms(all)
+	}
+	if len(all) == 0 {
+		return wrong("the reply's code declares nothing")
+	}
+	var b strings.Builder
+	for _, p := range all {
+		b.WriteString(strings.TrimSpace(p.text) + "\n\n")
+	}
+	c.Decls, c.Imports = strings.TrimSuffix(b.String(), "\n"), distinct(imports)
+	return nil
+}
+
+// plainLines gives a text the line ends of Unix and takes a byte order mark
+// away.
+func plainLines(text string) string {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if strings.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
+var oddSpaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2007", " ", "\u2009", " ", "\u3000", " ",
+	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "")
+
+// plainSpaces replaces the spaces that Go does not take for spaces. A string
+// literal may mean them, so it is only done when the text does not work as it
+// is.
+func plainSpaces(text string) string { return oddSpaces.Replace(text) }
+
+// note is the first line of prose that says something, before any code.
+func note(prose string) string {
+	for line := range strings.Lines(prose) {
+		if beginsCode(line) || strings.HasPrefix(strings.TrimSpace(line), "<<<<<") || strings.HasPrefix(line, "--- ") || hunkHeader.MatchString(strings.TrimRight(line, "\n")) {
+			break
+		}
+		line = strings.Trim(line, " \t\n#*>-`")
+		if len(line) < 3 {
+			continue
+		}
+		if len(line) > 200 {
+			line = strings.ToValidUTF8(line[:200], "") + "…"
+		}
+		return line
+	}
+	return ""
+}
+
+func distinct(list []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
 }

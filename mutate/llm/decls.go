@@ -1,0 +1,230 @@
+package llm
+
+import (
+	"errors"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A piece is a package-level declaration with the comments before it.
+type piece struct {
+	names []string // "Normalize", "Type.Method", or several of a group
+	text  string
+	decl  ast.Decl
+	start int // where its declaration, with its doc comment, begins in the text it is of
+	end   int
+}
+
+// declarations reads a text of Go declarations, with or without a package
+// clause. An error is a [*ReplyError].
+func declarations(code string) (pieces []piece, imports []string, err error) {
+	pieces, imports, err = tryDeclarations(code)
+	if plain := plainSpaces(code); err != nil && plain != code {
+		if ps, im, again := tryDeclarations(plain); again == nil {
+			return ps, im, nil
+		}
+	}
+	return pieces, imports, err
+}
+
+func tryDeclarations(code string) ([]piece, []string, error) {
+	shift := 0
+	if !hasPackage(code) {
+		// The clause takes the place of the first line's start, so that lines
+		// keep their numbers.
+		const clause = "package p;"
+		code, shift = clause+code, len(clause)
+	}
+	f, tok, err := parseGo(code)
+	if err != nil {
+		return nil, nil, codeError(err)
+	}
+	return pieces(f, tok, code, shift), importSpecs(f, tok, code), nil
+}
+
+var packageClause = regexp.MustCompile(`(?m)^\s*package\s+\w+\s*(;|//.*|/\*.*)?$`)
+
+func hasPackage(code string) bool {
+	at := packageClause.FindStringIndex(code)
+	if at == nil {
+		return false
+	}
+	// Only comments may stand before it.
+	for line := range strings.Lines(code[:at[0]]) {
+		if line = strings.TrimSpace(line); beginsCode(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// codeError words an error of the parser for the model.
+func codeError(err error) error {
+	var re *ReplyError
+	if errors.As(err, &re) {
+		return re
+	}
+	var list scanner.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return wrong("the code does not parse: line %d: %s", list[0].Pos.Line, list[0].Msg)
+	}
+	return wrong("the code does not parse: %v", err)
+}
+
+// pieces cuts a file between its declarations: every comment goes with the
+// declaration behind it, those at the end with the last.
+func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
+	var out []piece
+	last := tok.Offset(f.Name.End())
+	if shift > 0 {
+		last = shift
+	}
+	for _, d := range f.Decls {
+		end := tok.Offset(d.End())
+		end += ownLine(code[end:])
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			last = end
+			continue
+		}
+		p := piece{names: declared(d), text: strings.Trim(strings.TrimPrefix(code[last:end], ";"), "\n"), decl: d, start: tok.Offset(d.Pos()), end: end}
+		if doc := docOf(d); doc != nil {
+			p.start = tok.Offset(doc.Pos())
+		}
+		out, last = append(out, p), end
+	}
+	if rest := strings.TrimSpace(code[last:]); rest != "" && rest != ";" && len(out) > 0 {
+		out[len(out)-1].text += "\n\n" + rest
+	}
+	return out
+}
+
+// ownLine is the length of what belongs to a declaration behind its end: a
+// semicolon and a comment on its last line.
+func ownLine(s string) int {
+	line, _, _ := strings.Cut(s, "\n")
+	n := 0
+	if trimmed := strings.TrimLeft(line, " \t"); strings.HasPrefix(trimmed, ";") {
+		n = len(line) - len(trimmed) + 1
+	}
+	if strings.HasPrefix(strings.TrimLeft(line[n:], " \t"), "//") {
+		n = len(line)
+	}
+	return n
+}
+
+func docOf(d ast.Decl) *ast.CommentGroup {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		return d.Doc
+	case *ast.GenDecl:
+		return d.Doc
+	}
+	return nil
+}
+
+// declared are the names that a declaration introduces.
+func declared(d ast.Decl) []string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if r := receiver(d); r != "" {
+			return []string{r + "." + d.Name.Name}
+		}
+		return []string{d.Name.Name}
+	case *ast.GenDecl:
+		var out []string
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				out = append(out, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					out = append(out, n.Name)
+				}
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// receiver is the name of the type that a method belongs to, "" for functions.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return ""
+	}
+	for t := d.Recv.List[0].Type; ; {
+		switch e := t.(type) {
+		case *ast.StarExpr:
+			t = e.X
+		case *ast.ParenExpr:
+			t = e.X
+		case *ast.IndexExpr:
+			t = e.X
+		case *ast.IndexListExpr:
+			t = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return "?"
+		}
+	}
+}
+
+func importSpecs(f *ast.File, tok *token.File, code string) []string {
+	var out []string
+	for _, s := range f.Imports {
+		out = append(out, code[tok.Offset(s.Pos()):tok.Offset(s.End())])
+	}
+	return out
+}
+
+// override adds the pieces of a later fence: its declarations take the place
+// of those of the same names.
+func override(all, later []piece) []piece {
+	names := map[string]bool{}
+	for _, p := range later {
+		for _, n := range p.names {
+			names[n] = true
+		}
+	}
+	all = slices.DeleteFunc(all, func(p piece) bool {
+		return slices.ContainsFunc(p.names, func(n string) bool { return names[n] && n != "_" })
+	})
+	return append(all, later...)
+}
+
+var programNames = regexp.MustCompile(`^(main|(Test|Benchmark|Fuzz|Example)([A-Z_]\w*)?)$`)
+
+// withoutPrograms leaves out what shows how code is used or tested: such
+// functions stand in fences of their own beside the answer.
+func withoutPrograms(ps []piece) []piece {
+	return slices.DeleteFunc(ps, isProgram)
+}
+
+func isProgram(p piece) bool {
+	fn, ok := p.decl.(*ast.FuncDecl)
+	if !ok || fn.Recv != nil || !programNames.MatchString(fn.Name.Name) {
+		return false
+	}
+	params := fn.Type.Params.List
+	if fn.Name.Name == "main" || strings.HasPrefix(fn.Name.Name, "Example") {
+		return len(params) == 0
+	}
+	if len(params) != 1 {
+		return false
+	}
+	star, ok := params[0].Type.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := star.X.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && pkg.Name == "testing"
+}

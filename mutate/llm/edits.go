@@ -1,0 +1,199 @@
+package llm
+
+import (
+	"regexp"
+	"strings"
+)
+
+// markedEdits reads blocks of this form, wherever they stand:
+//
+//	<<<<<<< SEARCH
+//	text of the parent
+//	=======
+//	text in its place
+//	>>>>>>> REPLACE
+//
+// It returns nil when there are none. Go fences beside them that hold nothing
+// but imports add those.
+func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, err error) {
+	const (
+		outside = iota
+		searching
+		replacing
+	)
+	state, indent := outside, ""
+	var search, replace strings.Builder
+	for line := range strings.Lines(text) {
+		word := strings.TrimSpace(line)
+		if state != outside {
+			line = strings.TrimPrefix(line, indent)
+		}
+		switch {
+		case state == outside && isMarker(word, '<', "search", "original", "old", "head", "before"):
+			if len(edits) == maxEdits {
+				return nil, nil, wrong("the reply holds more than %d blocks: send whole declarations instead", maxEdits)
+			}
+			state, indent = searching, line[:strings.IndexByte(line, '<')]
+			search.Reset()
+			replace.Reset()
+		case state == searching && isMarker(word, '='):
+			state = replacing
+		case state == replacing && isMarker(word, '>', "replace", "updated", "new", "after"):
+			edits = append(edits, Edit{Search: unfenced(search.String()), Replace: unfenced(replace.String())})
+			state = outside
+		case state != outside && isMarker(word, '<', "search", "original", "old", "before"):
+			return nil, nil, wrong("SEARCH block %d is not finished before the next one begins", len(edits)+1)
+		case state == searching:
+			search.WriteString(line)
+		case state == replacing:
+			replace.WriteString(line)
+		}
+	}
+	switch state {
+	case searching:
+		return nil, nil, wrong("SEARCH block %d has no ======= line", len(edits)+1)
+	case replacing:
+		return nil, nil, wrong("SEARCH block %d has no >>>>>>> REPLACE line: the reply was cut short", len(edits)+1)
+	}
+	if edits == nil {
+		return nil, nil, nil
+	}
+	for i, e := range edits {
+		if strings.TrimSpace(e.Search) == "" {
+			return nil, nil, wrong("SEARCH block %d is empty: repeat the lines that the new text stands beside", i+1)
+		}
+	}
+	return edits, fencedImports(blocks), nil
+}
+
+// isMarker reports whether a line is a run of a sign with one of the words
+// behind it, or with nothing.
+func isMarker(line string, sign byte, words ...string) bool {
+	rest := strings.TrimLeft(line, string(sign))
+	if n := len(line) - len(rest); n < 5 || n > 9 {
+		return false
+	}
+	rest = strings.ToLower(strings.Trim(rest, " :"))
+	if rest == "" {
+		return true
+	}
+	for _, w := range words {
+		if rest == w {
+			return true
+		}
+	}
+	return false
+}
+
+// unfenced takes a code fence away that a section is wrapped in.
+func unfenced(section string) string {
+	trimmed := strings.TrimSpace(section)
+	first, rest, ok := strings.Cut(trimmed, "\n")
+	if !ok {
+		return section
+	}
+	mark, _, ok := opening(strings.TrimSpace(first))
+	last := strings.LastIndexByte(rest, '\n') + 1
+	if !ok || !closes(strings.TrimSpace(rest[last:]), mark) {
+		return section
+	}
+	return rest[:last]
+}
+
+// fencedImports are the imports of fences that hold only imports.
+func fencedImports(blocks []fence) []string {
+	var out []string
+	for _, b := range blocks {
+		if !b.isGo() || !strings.Contains(b.text, "import") || len(b.text) > 4096 {
+			continue
+		}
+		if ps, imports, err := declarations(b.text); err == nil && len(ps) == 0 {
+			out = append(out, imports...)
+		}
+	}
+	return distinct(out)
+}
+
+var hunkHeader = regexp.MustCompile(`^@@+( |$)`)
+
+// diffEdits reads unified diffs: those in fences that say so, else any with
+// hunk headers. It returns nil when there are none. Line numbers are not
+// believed: a hunk's old lines are searched for like any other text.
+func diffEdits(text string, blocks []fence) ([]Edit, error) {
+	var sources []string
+	for _, b := range blocks {
+		if b.isDiff() || b.isGo() && hasHunks(b.text) {
+			sources = append(sources, b.text)
+		}
+	}
+	if sources == nil && len(blocks) == 0 && hasHunks(text) {
+		sources = append(sources, text)
+	}
+	var out []Edit
+	for _, s := range sources {
+		edits := hunks(s)
+		if out = append(out, edits...); len(out) > maxEdits {
+			return nil, wrong("the reply's diff has more than %d hunks: send whole declarations instead", maxEdits)
+		}
+	}
+	if sources != nil && out == nil {
+		return nil, wrong("the reply's diff changes nothing")
+	}
+	for i, e := range out {
+		if strings.TrimSpace(e.Search) == "" {
+			return nil, wrong("hunk %d of the diff has no old lines: repeat the lines that the new text stands beside", i+1)
+		}
+	}
+	return out, nil
+}
+
+func hasHunks(text string) bool {
+	for line := range strings.Lines(text) {
+		if hunkHeader.MatchString(strings.TrimRight(line, "\n")) {
+			return true
+		}
+	}
+	return false
+}
+
+// hunks reads a diff's hunks, or its lines as one hunk when it has no headers.
+func hunks(diff string) []Edit {
+	var out []Edit
+	var search, replace strings.Builder
+	changed := false
+	flush := func() {
+		if changed {
+			out = append(out, Edit{search.String(), replace.String()})
+		}
+		search.Reset()
+		replace.Reset()
+		changed = false
+	}
+	headed, in := hasHunks(diff), !hasHunks(diff)
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "index ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "):
+			if headed {
+				flush()
+				in = false
+			}
+		case hunkHeader.MatchString(strings.TrimRight(line, "\n")):
+			flush()
+			in = true
+		case !in || strings.HasPrefix(line, `\`):
+		case strings.HasPrefix(line, "-"):
+			search.WriteString(line[1:])
+			changed = true
+		case strings.HasPrefix(line, "+"):
+			replace.WriteString(line[1:])
+			changed = true
+		default:
+			// Models forget the space before a line that stays.
+			line = strings.TrimPrefix(line, " ")
+			search.WriteString(line)
+			replace.WriteString(line)
+		}
+	}
+	flush()
+	return out
+}
