@@ -87,6 +87,7 @@ var written = []*mutate.Mutator{
 	stackKey,
 	structKey,
 	hoistClosure,
+	valueResult,
 
 	// Maps, sorting, hashing, recursion.
 	mapUpdate,
@@ -96,6 +97,7 @@ var written = []*mutate.Mutator{
 	keyPointer,
 	sortFunc,
 	sortExtreme,
+	sortSearch,
 	sortKeys,
 	sortedMerge,
 	unorderedFold,
@@ -112,6 +114,7 @@ var written = []*mutate.Mutator{
 	inlineLeaf,
 	directUnlock,
 	modMask,
+	reciprocal,
 	bitLoop,
 }
 

@@ -1,0 +1,100 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// reciprocal is N4, after Lemire, Kaser and Kurz, "Faster remainder by direct
+// computation" (2019): for 32-bit x and d > 1, with m = 2^64/d rounded up,
+// x/d is the high word of m*x, and x%d is the high word of (m*x mod 2^64)*d.
+var reciprocal = &mutate.Mutator{
+	Name: "reciprocal",
+	Doc: "Divide by the same number many times through its reciprocal, which is worked out once in front of the loop: a multiplication costs a " +
+		"fraction of a division. Exact for all numbers of at most 32 bits; division by 0 and 1 is left as it is.",
+	Before: `for _, h := range hashes {
+	out[h%n]++
+}`,
+	After: `recip := reciprocalOf(n)
+for _, h := range hashes {
+	out[remainder(h, n, recip)]++
+}`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findReciprocal,
+	Rewrite: precomputed,
+}
+
+func findReciprocal(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		body := loopBody(s)
+		if body == nil || labelled(p, s) {
+			continue
+		}
+		if _, at := p.Siblings(s); at < 0 {
+			continue
+		}
+		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
+			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) || !stable(p, b.Y, s) || callsFunction(p, b.Y) {
+				continue
+			}
+			sites = append(sites, reciprocalSite(p, s, b))
+			break // one divisor a time; the next application finds the others
+		}
+	}
+	return sites
+}
+
+// smallUnsigned reports whether b divides unsigned numbers of at most 32 bits.
+func smallUnsigned(p *mutate.Pass, b *ast.BinaryExpr) bool {
+	t := p.Info.TypeOf(b)
+	if t == nil || mentionsTypeParam(t) {
+		return false
+	}
+	if _, named := typeText(p, t); !named {
+		return false
+	}
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && (basic.Kind() == types.Uint32 || basic.Kind() == types.Uint16 || basic.Kind() == types.Uint8)
+}
+
+func reciprocalSite(p *mutate.Pass, loop ast.Stmt, b *ast.BinaryExpr) mutate.Site {
+	recip, of := p.Fresh("recip", "reciprocal"), p.Fresh("reciprocalOf", "recipOf")
+	name, result := p.Fresh("quotient", "divided"), "hi"
+	what, body := "/", ""
+	if b.Op == token.REM {
+		name, what = p.Fresh("remainder", "modulo"), "%"
+		body = "\nhi, _ = %[1]s.Mul64(recip*uint64(x), uint64(d))"
+	} else {
+		body = "\nhi, _ = %[1]s.Mul64(recip, uint64(x))"
+	}
+	pkg, edits := p.Import("math/bits")
+	body = fmt.Sprintf(body, pkg)
+	typ, _ := typeText(p, p.Info.TypeOf(b))
+	decl := fmt.Sprintf(`// %[1]s is 2^64/d, rounded up; 0 for d below 2.
+func %[1]s(d uint32) uint64 {
+	if d < 2 {
+		return 0
+	}
+	return ^uint64(0)/uint64(d) + 1
+}
+
+// %[2]s is x %[3]s d, given the reciprocal of d.
+func %[2]s(x, d %[4]s, recip uint64) %[4]s {
+	if recip == 0 {
+		return x %[3]s d
+	}
+	var %[5]s uint64%[6]s
+	return %[4]s(%[5]s)
+}`, of, name, what, typ, result, body)
+	return site(b, p.Text(b)+" in a loop", append(edits,
+		before(p, loop, fmt.Sprintf("%s := %s(uint32(%s))", recip, of, p.Text(b.Y))),
+		p.Replace(b, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(b.X), p.Text(b.Y), recip)),
+		p.Declare(loop, decl))...)
+}
