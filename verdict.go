@@ -90,7 +90,9 @@ type Measurement struct {
 	Corrected Ratio     `json:"corrected"` // Train after the winner's-curse correction: the figure to quote
 	Baseline  Resources `json:"baseline"`
 	Best      Resources `json:"best"`
-	Tried     int       `json:"tried"` // candidates that competed, for the correction
+	Tried     int       `json:"tried"`    // candidates that competed, for the correction
+	MinGain   float64   `json:"min_gain"` // less is not called faster: 0.01 is 1 %
+	Seconds   float64   `json:"seconds"`  // of timing, for all that were measured together; builds not counted
 	Faster    bool      `json:"faster"`
 	Why       string    `json:"why,omitempty"` // why it is not called faster
 }

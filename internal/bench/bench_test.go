@@ -146,14 +146,17 @@ func TestConfirm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, got := range ms {
-		t.Logf("%.3f %.3f, %d layouts, control %.3f, holdout %.3f, fresh %.3f, apart %.3f, PGO %.3f: %s",
-			got.Train, got.Corrected, len(got.Layouts), got.Control, got.Holdout, got.Fresh, got.Apart, got.PGO, got.Why)
-		if len(got.Layouts) < minLayouts || got.Control == nil || got.Apart == nil || got.PGO == nil || got.Holdout == nil || got.Fresh == nil {
+		t.Logf("%.3f %.3f, %d layouts, %.1f s, control %.3f, holdout %.3f, fresh %.3f, apart %.3f, PGO %.3f: %s",
+			got.Train, got.Corrected, len(got.Layouts), got.Seconds, got.Control, got.Holdout, got.Fresh, got.Apart, got.PGO, got.Why)
+		if len(got.Layouts) < layoutsALook || got.Control == nil || got.Holdout == nil || got.Fresh == nil || got.Seconds <= 0 {
 			t.Errorf("a part of the measurement is missing: %+v", got)
 		}
 	}
 	if ms[0].Faster || ms[0].Why == "" {
 		t.Errorf("faster than itself: %+v", ms[0])
+	}
+	if got := ms[1]; got.Apart == nil || got.PGO == nil {
+		t.Errorf("what was found was not measured again: %+v", got)
 	}
 	if !ms[1].Faster {
 		t.Errorf("not faster, because: %s", ms[1].Why)

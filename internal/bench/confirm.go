@@ -15,8 +15,9 @@ import (
 // Options are what a full measurement may spend and use. The zero value
 // works.
 type Options struct {
-	Budget  time.Duration   // timing time in all, builds not counted; 0 is 10 s
-	Layouts int             // link layouts; 0, and anything below, is 8
+	Budget  time.Duration   // timing time at most, builds not counted; 0 is 20 s
+	MinGain float64         // gain below which nothing is called faster: 0.01 is 1 %
+	Blind   bool            // judge by the times alone, also when the machine code is the original's: for trials of the judge itself
 	Fresh   []beagle.Record // inputs drawn anew from the facets; none: not measured
 	PGO     string          // the module's profile, which production builds use; "" if it has none
 	Seed    uint64          // of layouts, orders and sequences
@@ -24,26 +25,27 @@ type Options struct {
 }
 
 const (
-	defaultBudget = 10 * time.Second
+	defaultBudget = 20 * time.Second
 	minHoldout    = 16 // records below which the holdout is reported but decides nothing
-	// Shares of the budget. Training inputs get most, since their interval
-	// decides; processes apart need the rest of the time to be worth anything.
-	trainShare, holdoutShare, freshShare, apartShare, pgoShare = 0.35, 0.1, 0.1, 0.25, 0.2
+	// Shares of the budget. The layouts get most, since they decide; the rest
+	// is spent only on a candidate that they find faster.
+	layoutShare, apartShare, pgoShare = 0.7, 0.15, 0.15
+	// Of a layout's time, what goes to inputs other than the training ones.
+	holdoutPart, freshPart = 0.2, 0.15
 )
 
 func (o Options) defaults() Options {
 	if o.Budget <= 0 {
 		o.Budget = defaultBudget
 	}
-	o.Layouts = max(o.Layouts, minLayouts)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
 	return o
 }
 
-// A lab builds binaries and times variants in them. Variants 0 and 1 are the
-// original; candidate i is at 2+2i and 3+2i. Tests simulate it.
+// A lab builds binaries and times variants in them. The first variants are the
+// original, the next as many the first candidate, and so on. Tests simulate it.
 type lab interface {
 	// build links everything in a first layout; failed names the candidates
 	// that the compiler refused.
@@ -56,6 +58,7 @@ type lab interface {
 	// variants at work; the module's own profile, if there is one.
 	profile(ctx context.Context, im image, q *rt.Time) (path string, err error)
 	sameCode(candidate int) bool
+	discard(im image) // it will not be timed again
 }
 
 // An image is one linked binary.
@@ -66,8 +69,9 @@ type image interface {
 
 // A trial is what is known of one candidate so far.
 type trial struct {
-	copies   [2]int // its variants
+	copies   []int  // its variants
 	fail     string // why it could not be measured
+	finding  finding
 	train    []layoutResult
 	holdout  []layoutResult
 	fresh    []layoutResult
@@ -82,12 +86,17 @@ type trial struct {
 type confirmer struct {
 	lab     lab
 	o       Options
+	copies  int // of each version in a binary
+	use     int // of them, how many are timed: all, unless the function is slow
 	sets    []set
 	mutates bool
 	panics  bool
 	rng     *rand.Rand
 	trials  []*trial
 	control []layoutResult
+	spent   time.Duration // of timing
+	calls   int           // calls of a slice and windows, as the last joint process had them
+	windows int
 	gcByte  float64
 	held    int // records in the holdout set
 }
@@ -100,27 +109,41 @@ type set struct {
 	into  func(*trial) *[]layoutResult
 }
 
-// originals are the variants of the baseline.
-var originals = [2]int{0, 1}
+// copiesOf is how many copies of each version a binary holds. A copy is a draw
+// of places, which is what the layout decides by; it costs a share of the
+// slices, of which there are plenty.
+func copiesOf(candidates int) int {
+	if candidates == 1 {
+		return 4
+	}
+	return 3
+}
+
+// originals are the variants of the baseline that are timed.
+func (m *confirmer) originals() []int { return upTo(0, m.use) }
+
+func upTo(first, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = first + i
+	}
+	return out
+}
 
 func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, error) {
 	m.o.Log("linking layouts")
-	images, err := m.images(ctx, m.o.PGO)
+	images, err := m.images(ctx, m.o.PGO, open)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range m.live() {
-		t.halves = possibleHalves(images, t)
-	}
-	m.rng.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
-	for i, im := range images {
-		m.o.Log(fmt.Sprintf("measuring layout %d of %d", i+1, len(images)))
-		if err := m.layout(ctx, im, len(images)); err != nil {
-			return nil, err
-		}
+		t.halves = m.possibleHalves(images, t)
 	}
 	if len(images) > 0 {
-		if err := m.withPGO(ctx, images[0]); err != nil {
+		if err := m.measure(ctx, images); err != nil {
+			return nil, err
+		}
+		if err := m.repeat(ctx, images); err != nil {
 			return nil, err
 		}
 	}
@@ -129,6 +152,19 @@ func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, e
 		out[i] = m.measurement(t, i, tried)
 	}
 	return out, nil
+}
+
+// repeat measures what was found faster in other ways, which must not speak
+// against it: in processes of their own, and with profile-guided optimisation.
+func (m *confirmer) repeat(ctx context.Context, images []image) error {
+	for _, t := range m.at(found) {
+		for _, im := range images {
+			if err := m.alone(ctx, im, t, len(images)); err != nil {
+				return err
+			}
+		}
+	}
+	return m.withPGO(ctx, images[0])
 }
 
 // live are the trials that can still be measured.
@@ -142,9 +178,10 @@ func (m *confirmer) live() []*trial {
 	return out
 }
 
-// layout measures one image: everybody together, then each alone.
-func (m *confirmer) layout(ctx context.Context, im image, images int) error {
-	q := m.request(m.sets, float64(images))
+// layout measures one image: every candidate that is not decided yet.
+func (m *confirmer) layout(ctx context.Context, im image) error {
+	ts := m.at(open)
+	q := m.request(ts, m.sets, float64(len(looks)*layoutsALook))
 	q.GC = m.gcByte == 0
 	reply, err := m.joint(ctx, im, q)
 	if err != nil || reply == nil {
@@ -153,20 +190,26 @@ func (m *confirmer) layout(ctx context.Context, im image, images int) error {
 	if q.GC {
 		m.gcByte = reply.GCByte
 	}
+	ts = m.at(open) // without those that killed the process
 	for i, s := range m.sets {
-		m.collect(im, q, &reply.Sets[i], s.into)
+		m.collect(im, q, &reply.Sets[i], ts, s.into)
 	}
-	m.aa(im, &reply.Sets[0])
-	m.resources(q, &reply.Sets[0])
-	return m.alone(ctx, im, &reply.Sets[0], images)
+	train := &reply.Sets[0]
+	m.aa(im, q, train)
+	m.resources(q, train, ts)
+	m.calls, m.windows = train.Calls, train.Windows
+	if len(train.Window) < enoughPairs && m.use > 2 {
+		m.use = 2 // a slow function: fewer copies, more rounds
+	}
+	return nil
 }
 
-// request asks for all live variants over the sets, each with its share of the
-// budget of one of so many processes.
-func (m *confirmer) request(sets []set, processes float64) *rt.Time {
-	q := &rt.Time{Variants: originals[:], Seed: m.rng.Uint64(), Mutates: m.mutates, SkipPanics: m.panics}
-	for _, t := range m.live() {
-		q.Variants = append(slices.Clone(q.Variants), t.copies[:]...)
+// request asks for candidates and the original over the sets, each with its
+// share of the budget of one of so many processes.
+func (m *confirmer) request(ts []*trial, sets []set, processes float64) *rt.Time {
+	q := &rt.Time{Variants: m.originals(), Seed: m.rng.Uint64(), Mutates: m.mutates, SkipPanics: m.panics}
+	for _, t := range ts {
+		q.Variants = append(q.Variants, t.copies[:m.use]...)
 	}
 	for _, s := range sets {
 		q.Sets = append(q.Sets, rt.TimeSet{Records: s.file, Budget: m.nanos(s.share / processes)})
@@ -176,34 +219,51 @@ func (m *confirmer) request(sets []set, processes float64) *rt.Time {
 
 func (m *confirmer) nanos(share float64) int64 { return int64(share * float64(m.o.Budget)) }
 
+// time is the lab's, and adds up what it took.
+func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
+	reply, failure, err := m.lab.time(ctx, im, q)
+	if err == nil && failure == "" {
+		for i := range reply.Sets {
+			m.spent += time.Duration(reply.Sets[i].Millis * float64(time.Millisecond))
+		}
+	}
+	return reply, failure, err
+}
+
 // joint times all variants in one process. When it dies, each candidate is
 // tried alone with the original, and those that kill the process are out; the
 // reply is nil when nobody is left.
 func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, error) {
-	reply, failure, err := m.lab.time(ctx, im, q)
+	reply, failure, err := m.time(ctx, im, q)
 	if err != nil || failure == "" {
 		return reply, err
 	}
-	if _, alone, err := m.lab.time(ctx, im, only(q, originals[:])); err != nil || alone != "" {
+	if _, alone, err := m.time(ctx, im, only(q, m.originals())); err != nil || alone != "" {
 		return nil, orError(err, "the original cannot be timed: "+alone)
 	}
 	guilty := false
+	var left []int
 	for _, t := range m.live() {
-		_, f, err := m.lab.time(ctx, im, only(q, append(slices.Clone(originals[:]), t.copies[:]...)))
+		if !slices.Contains(q.Variants, t.copies[0]) {
+			continue
+		}
+		_, f, err := m.time(ctx, im, only(q, append(m.originals(), t.copies[:m.use]...)))
 		if err != nil {
 			return nil, err
 		}
 		if f != "" {
 			t.fail, guilty = "it died while it was timed: "+f, true
+			continue
 		}
+		left = append(left, t.copies[:m.use]...)
 	}
 	switch {
 	case !guilty:
 		return nil, fmt.Errorf("timing all variants together failed, each alone did not: %s", failure)
-	case len(m.live()) == 0:
+	case len(left) == 0:
 		return nil, nil
 	}
-	q.Variants = m.request(nil, 1).Variants
+	q.Variants = append(m.originals(), left...)
 	return m.joint(ctx, im, q)
 }
 
@@ -222,142 +282,146 @@ func only(q *rt.Time, variants []int) *rt.Time {
 }
 
 // collect compares the copies in one timing.
-func (m *confirmer) collect(im image, q *rt.Time, t *rt.Timing, into func(*trial) *[]layoutResult) {
-	at := func(v int) int { return slices.Index(q.Variants, v) }
-	compare := func(b, c int) copyPair {
-		return copyPair{[2]int{im.align(b), im.align(c)}, Compare(t, at(b), at(c))}
-	}
-	for _, tr := range m.live() {
-		var pairs []copyPair
-		for _, b := range originals {
-			for _, c := range tr.copies {
-				pairs = append(pairs, compare(b, c))
-			}
-		}
-		if r, ok := stratify(im.seed(), pairs); ok {
+func (m *confirmer) collect(im image, q *rt.Time, t *rt.Timing, ts []*trial, into func(*trial) *[]layoutResult) {
+	for _, tr := range ts {
+		if r, ok := stratify(im.seed(), compareCopies(im, q, t, m.originals(), tr.copies[:m.use])); ok {
 			*into(tr) = append(*into(tr), r)
 		}
 	}
 }
 
-// aa compares the original with its own copy.
-func (m *confirmer) aa(im image, t *rt.Timing) {
-	pair := copyPair{[2]int{im.align(originals[0]), im.align(originals[1])}, Compare(t, 0, 1)}
-	if r, ok := stratify(im.seed(), []copyPair{pair}); ok {
+// compareCopies compares each of some variants with each of others.
+func compareCopies(im image, q *rt.Time, t *rt.Timing, base, cand []int) []copyPair {
+	var pairs []copyPair
+	for _, b := range base {
+		for _, c := range cand {
+			if im.align(b) == im.align(c) {
+				pairs = append(pairs, copyPair{[2]int{im.align(b), im.align(c)}, Compare(t, slices.Index(q.Variants, b), slices.Index(q.Variants, c))})
+			}
+		}
+	}
+	return pairs
+}
+
+// aa compares the original with its own copies, as if half of them were a
+// candidate.
+func (m *confirmer) aa(im image, q *rt.Time, t *rt.Timing) {
+	all := m.originals()
+	pairs := compareCopies(im, q, t, all[:len(all)/2], all[len(all)/2:])
+	if r, ok := stratify(im.seed(), pairs); ok {
 		m.control = append(m.control, r)
 	}
 }
 
 // resources notes what a call costs, from the copies together.
-func (m *confirmer) resources(q *rt.Time, t *rt.Timing) {
-	of := func(copies [2]int) (r beagle.Resources) {
+func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*trial) {
+	of := func(copies []int) (r beagle.Resources) {
+		n := float64(len(copies))
 		for _, v := range copies {
 			i := slices.Index(q.Variants, v)
-			r.Nanos += nanos(t, i) / 2
-			r.Allocs += t.Allocs[i] / 2
-			r.Bytes += t.Bytes[i] / 2
+			r.Nanos += nanos(t, i) / n
+			r.Allocs += t.Allocs[i] / n
+			r.Bytes += t.Bytes[i] / n
 		}
 		r.GC = r.Bytes * m.gcByte
 		return r
 	}
-	for _, tr := range m.live() {
-		tr.baseline = append(tr.baseline, of(originals))
-		tr.best = append(tr.best, of(tr.copies))
+	for _, tr := range ts {
+		tr.baseline = append(tr.baseline, of(m.originals()))
+		tr.best = append(tr.best, of(tr.copies[:m.use]))
 	}
 }
 
-// alone times the original and each candidate in processes of their own: ABBA,
+// alone times the original and a candidate in processes of their own: ABBA,
 // over the same inputs, with the joint process's number of calls.
-func (m *confirmer) alone(ctx context.Context, im image, joint *rt.Timing, images int) error {
-	live := m.live()
-	processes := float64(images * 4 * max(len(live), 1))
-	for _, t := range live {
-		pairs := matched(im, t)
-		if len(pairs) == 0 {
-			continue
+func (m *confirmer) alone(ctx context.Context, im image, t *trial, images int) error {
+	pairs := m.matched(im, t)
+	if t.fail != "" || len(pairs) == 0 {
+		return nil
+	}
+	m.o.Log("measuring in processes apart")
+	q := m.request(nil, []set{{file: m.sets[0].file, share: apartShare}}, float64(images*4*len(m.at(found))))
+	q.Calls, q.Windows = m.calls, m.apartWindows(q, t)
+	var best [2]float64
+	for _, side := range [4]int{0, 1, 1, 0} {
+		reply, failure, err := m.time(ctx, im, only(q, []int{pairs[0][side]}))
+		if err != nil {
+			return err
 		}
-		q := m.request([]set{{file: m.sets[0].file, share: apartShare}}, processes)
-		q.Calls = joint.Calls
-		q.Windows = m.windows(q, joint)
-		var best [2]float64
-		for _, side := range [4]int{0, 1, 1, 0} {
-			reply, failure, err := m.lab.time(ctx, im, only(q, []int{pairs[0][side]}))
-			if err != nil {
-				return err
-			}
-			if failure != "" {
-				t.fail = "it died while it was timed alone: " + failure
-				break
-			}
-			// The lower quartile: without a partner in the same moment there
-			// is nothing to divide a slow moment by.
-			if took := perCall(&reply.Sets[0], 0, 0.25); best[side] == 0 || took < best[side] {
-				best[side] = took
-			}
+		if failure != "" {
+			t.fail = "it died while it was timed alone: " + failure
+			return nil
 		}
-		if t.fail == "" {
-			t.apart = append(t.apart, Estimate{Log: math.Log(best[0] / best[1])})
+		// The lower quartile: without a partner in the same moment there
+		// is nothing to divide a slow moment by.
+		if took := perCall(&reply.Sets[0], 0, 0.25); best[side] == 0 || took < best[side] {
+			best[side] = took
 		}
 	}
+	t.apart = append(t.apart, Estimate{Log: math.Log(best[0] / best[1])})
 	return nil
 }
 
-// windows is how many the slower of two processes apart can visit three times,
-// so that both see the same inputs.
-func (m *confirmer) windows(q *rt.Time, joint *rt.Timing) int {
-	slice := nanos(joint, 0) * float64(joint.Calls)
-	return min(max(int(float64(q.Sets[0].Budget)/(6*slice)), 1), joint.Windows)
+// apartWindows is how many windows the slower of two processes apart can visit
+// three times, so that both see the same inputs.
+func (m *confirmer) apartWindows(q *rt.Time, t *trial) int {
+	slice := typical(t.baseline).Nanos * float64(m.calls)
+	return min(max(int(float64(q.Sets[0].Budget)/(6*slice)), 1), m.windows)
 }
 
-// withPGO measures on top of profile-guided optimisation. With a profile of
-// the module's own, that is what all builds had.
+// withPGO measures what was found on top of profile-guided optimisation. With
+// a profile of the module's own, that is what all builds had.
 func (m *confirmer) withPGO(ctx context.Context, im image) error {
-	if m.o.PGO != "" || len(m.live()) == 0 {
+	ts := m.at(found)
+	if m.o.PGO != "" || len(ts) == 0 {
 		return nil
 	}
 	m.o.Log("measuring with profile-guided optimisation")
-	q := m.request(m.sets[:1], 1)
+	q := m.request(ts, m.sets[:1], 1)
 	q.Profile = min(m.nanos(pgoShare/4), int64(time.Second))
 	profile, err := m.lab.profile(ctx, im, q)
 	if err != nil {
 		return err
 	}
-	images, err := m.images(ctx, profile)
+	images, err := m.images(ctx, profile, found)
 	if err != nil {
 		return err
 	}
 	inputs := []set{{m.sets[0].file, pgoShare * 3 / 4, func(t *trial) *[]layoutResult { return &t.pgo }}}
 	for _, im := range images {
-		q := m.request(inputs, float64(len(images)))
+		q := m.request(ts, inputs, float64(len(images)))
 		reply, err := m.joint(ctx, im, q)
 		if err != nil || reply == nil {
 			return err
 		}
-		m.collect(im, q, &reply.Sets[0], inputs[0].into)
+		ts = m.at(found)
+		m.collect(im, q, &reply.Sets[0], ts, inputs[0].into)
 	}
 	return nil
 }
 
 // newConfirmer prepares the measurement of n candidates.
 func newConfirmer(l lab, n int, o Options) *confirmer {
-	m := &confirmer{lab: l, o: o, rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
+	m := &confirmer{lab: l, o: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
+	m.use = m.copies
 	for i := range n {
-		m.trials = append(m.trials, &trial{copies: [2]int{2 + 2*i, 3 + 2*i}})
+		m.trials = append(m.trials, &trial{copies: upTo((i+1)*m.copies, m.copies)})
 	}
 	return m
 }
 
-// inputSets are the groups of inputs by their files; "" leaves one out.
+// inputSets are the groups of inputs by their files; "" leaves one out, and
+// its time goes to the training inputs.
 func inputSets(train, holdout, fresh string) []set {
-	var out []set
+	sets := []set{{train, layoutShare, func(t *trial) *[]layoutResult { return &t.train }}}
 	for _, s := range []set{
-		{train, trainShare, func(t *trial) *[]layoutResult { return &t.train }},
-		{holdout, holdoutShare, func(t *trial) *[]layoutResult { return &t.holdout }},
-		{fresh, freshShare, func(t *trial) *[]layoutResult { return &t.fresh }},
+		{holdout, holdoutPart * layoutShare, func(t *trial) *[]layoutResult { return &t.holdout }},
+		{fresh, freshPart * layoutShare, func(t *trial) *[]layoutResult { return &t.fresh }},
 	} {
 		if s.file != "" {
-			out = append(out, s)
+			sets[0].share -= s.share
+			sets = append(sets, s)
 		}
 	}
-	return out
+	return sets
 }

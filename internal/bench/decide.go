@@ -7,22 +7,22 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Bar is the gain that a candidate must surely have to be called faster.
-const Bar = 1.02
-
 const (
-	minLayouts = 8       // layouts below which nothing is called faster
-	layoutPart = 7.0 / 8 // share of the layouts that must agree
+	layoutPart = 2.0 / 3 // share of the layouts that must agree
 	minClass   = 2       // layouts in which each alignment class must have been seen
+	modest     = 0.02    // logarithm of the gain that a repetition need not exceed, however large the gain
+	lenient    = 0.8416  // normal quantile of 0.8: a repetition has failed when even its 80 % bound shows too little
 )
 
 // Evidence is all that the decision about one candidate rests on.
 type Evidence struct {
 	Layouts  []beagle.Layout
 	Train    Combined
+	Found    bool        // the layouts agree more than chance lets them, see looks
+	MinGain  float64     // the least gain that counts: 0.01 is 1 %
 	Classes  [2]Combined // entry in the lower and the upper half of 64 bytes
 	Possible [2]bool     // classes that occur at all for original and candidate
-	Control  Combined    // the original against its own copy: the noise floor
+	Control  Combined    // the original against its own copies: what is measured when there is nothing
 	Holdout  *Combined
 	Fresh    *Combined
 	Apart    *Combined
@@ -38,7 +38,7 @@ type doubt func(e *Evidence, corrected beagle.Ratio) string
 
 // doubts are asked in this order; the first that applies is the answer.
 var doubts = []doubt{
-	sameCode, noisyHost, slower, tooFewLayouts, notSurely, notInAllLayouts, notInBothClasses,
+	sameCode, noisyHost, slower, tooFewLayouts, notSurely, tooLittle, notInMostLayouts, notInBothClasses,
 	notOnNewInputs, notApart, notWithPGO, notWithCollector,
 }
 
@@ -59,13 +59,26 @@ func sameCode(e *Evidence, _ beagle.Ratio) string {
 	return ""
 }
 
-// noisyHost refuses to judge when the original seems faster or slower than its
-// own copy, in the same binaries, by as much as would be called a gain.
+// noisyHost refuses to judge when the original differs from its own copies, in
+// the same binaries, as surely as a candidate must, and by half as much as this
+// one or more.
 func noisyHost(e *Evidence, _ beagle.Ratio) string {
-	if c := e.Control; c.N >= 4 && (c.Ratio.Low > Bar || c.Ratio.High < 1/Bar) {
+	c := e.Control
+	if c.N < minLayouts || 2*math.Abs(c.Log) < math.Abs(e.Train.Log) {
+		return ""
+	}
+	if alpha := looks[0] / 2; detects(c.logs, alpha) || detects(negated(c.logs), alpha) {
 		return fmt.Sprintf("the machine is too noisy to judge: the original differs from its own copy by %s", percent(c.Ratio.Point))
 	}
 	return ""
+}
+
+func negated(logs []float64) []float64 {
+	out := make([]float64, len(logs))
+	for i, x := range logs {
+		out[i] = -x
+	}
+	return out
 }
 
 func slower(e *Evidence, _ beagle.Ratio) string {
@@ -83,16 +96,24 @@ func tooFewLayouts(e *Evidence, _ beagle.Ratio) string {
 }
 
 func notSurely(e *Evidence, corrected beagle.Ratio) string {
+	r := e.Train.Ratio
 	switch {
-	case corrected.Low > Bar:
+	case e.Found && corrected.Low > 1:
 		return ""
-	case e.Train.Ratio.Point < Bar:
-		return fmt.Sprintf("no difference: %.3f times as fast (%.3f to %.3f)", e.Train.Ratio.Point, e.Train.Ratio.Low, e.Train.Ratio.High)
+	case r.Low <= 1:
+		return fmt.Sprintf("no difference: %.3f times as fast (%.3f to %.3f)", r.Point, r.Low, r.High)
 	}
-	return fmt.Sprintf("no sure difference: %.3f times as fast, but as little as %.3f for all that was tried; above %.2f is needed", corrected.Point, corrected.Low, Bar)
+	return fmt.Sprintf("no sure difference: %.3f times as fast, but as little as %.3f for all that was tried", corrected.Point, math.Min(corrected.Low, r.Low))
 }
 
-func notInAllLayouts(e *Evidence, _ beagle.Ratio) string {
+func tooLittle(e *Evidence, corrected beagle.Ratio) string {
+	if corrected.Point < 1+e.MinGain {
+		return fmt.Sprintf("a small difference: %.3f times as fast (%.3f to %.3f), and less than %.3f does not count", corrected.Point, corrected.Low, corrected.High, 1+e.MinGain)
+	}
+	return ""
+}
+
+func notInMostLayouts(e *Evidence, _ beagle.Ratio) string {
 	n := 0
 	for _, l := range e.Layouts {
 		if l.Ratio.Point > 1 {
@@ -105,14 +126,29 @@ func notInAllLayouts(e *Evidence, _ beagle.Ratio) string {
 	return ""
 }
 
+// lacks reports whether a repetition speaks against the gain: whether even the
+// 80 % bound of what it shows is below half of the gain, or below a modest one.
+func lacks(c *Combined, e *Evidence) bool {
+	return c != nil && c.N > 0 && c.Log+lenient*c.error() < math.Min(e.Train.Log/2, modest)
+}
+
+// error is the standard error, 0 when a single value leaves it unknown.
+func (c *Combined) error() float64 {
+	if math.IsInf(c.SE, 1) {
+		return 0
+	}
+	return c.SE
+}
+
 func notInBothClasses(e *Evidence, _ beagle.Ratio) string {
-	for i, c := range e.Classes {
+	for i := range e.Classes {
+		c := &e.Classes[i]
 		where := fmt.Sprintf("entry at %d to %d bytes modulo 64", 32*i, 32*i+31)
 		switch {
 		case !e.Possible[i]:
 		case c.N < minClass:
 			return fmt.Sprintf("only %d layouts could be compared with the %s, %d are needed", c.N, where, minClass)
-		case c.Ratio.Point <= Bar:
+		case lacks(c, e):
 			return fmt.Sprintf("no difference with the %s: %.3f times as fast", where, c.Ratio.Point)
 		}
 	}
@@ -124,7 +160,7 @@ func notOnNewInputs(e *Evidence, _ beagle.Ratio) string {
 		name string
 		c    *Combined
 	}{{"held-out inputs", e.Holdout}, {"freshly drawn inputs", e.Fresh}} {
-		if x.c != nil && x.c.N > 0 && x.c.Ratio.Point <= Bar {
+		if lacks(x.c, e) {
 			return fmt.Sprintf("the gain does not carry over to %s: %.3f times as fast there", x.name, x.c.Ratio.Point)
 		}
 	}
@@ -135,14 +171,14 @@ func notOnNewInputs(e *Evidence, _ beagle.Ratio) string {
 // and candidate do not share a process. Processes are not paired, so the
 // interval is wide, and only what it excludes counts.
 func notApart(e *Evidence, _ beagle.Ratio) string {
-	if a := e.Apart; a != nil && a.N > 0 && (a.Ratio.High < math.Sqrt(e.Train.Ratio.Point) || a.Ratio.Point <= 1) {
+	if a := e.Apart; a != nil && a.N > 0 && (a.Ratio.High < math.Sqrt(e.Train.Ratio.Point) || lacks(a, e)) {
 		return fmt.Sprintf("the gain is not there in processes of their own: %.3f times as fast there, %.3f side by side", a.Ratio.Point, e.Train.Ratio.Point)
 	}
 	return ""
 }
 
 func notWithPGO(e *Evidence, _ beagle.Ratio) string {
-	if p := e.PGO; p != nil && p.N > 0 && p.Ratio.Point < 1 {
+	if p := e.PGO; p != nil && p.N > 0 && p.Log+lenient*p.error() < 0 {
 		return fmt.Sprintf("with profile-guided optimisation it is slower: %.3f times as fast", p.Ratio.Point)
 	}
 	return ""
@@ -156,7 +192,7 @@ func notWithCollector(e *Evidence, corrected beagle.Ratio) string {
 		return ""
 	}
 	baseline := e.Baseline.Nanos
-	if low := baseline / (baseline/corrected.Low + extra); low <= Bar {
+	if low := baseline / (baseline/corrected.Low + extra); low <= 1+e.MinGain {
 		return fmt.Sprintf("it allocates more (%.0f against %.0f bytes a call): with the collector's time it is surely no more than %.3f times as fast", e.Best.Bytes, e.Baseline.Bytes, low)
 	}
 	return ""

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// images links layouts until every live candidate can be compared in enough of
-// them. Layouts in which no copies match are of no use and are drawn anew; the
-// choice looks at addresses only, never at times.
-func (m *confirmer) images(ctx context.Context, pgo string) ([]image, error) {
+// images links a look's layouts, so that every candidate of which so much is
+// known can be compared in enough of them. Layouts in which no copies match are of no use and are
+// drawn anew; the choice looks at addresses only, never at times.
+func (m *confirmer) images(ctx context.Context, pgo string, of finding) ([]image, error) {
 	first, failed, err := m.lab.build(ctx, pgo, m.layoutSeed())
 	if err != nil {
 		return nil, err
@@ -17,30 +17,48 @@ func (m *confirmer) images(ctx context.Context, pgo string) ([]image, error) {
 		m.trials[i].fail = "it does not compile in a batch: " + why
 	}
 	images := []image{first}
-	for len(images) < 2*m.o.Layouts && !m.enough(images) {
+	for len(images) < 2*layoutsALook && !m.enough(images, m.at(of)) {
 		im, err := m.lab.relink(ctx, first, m.layoutSeed())
 		if err != nil {
 			return nil, err
 		}
 		images = append(images, im)
 	}
-	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im) }), nil
+	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im, m.at(of)) }), nil
+}
+
+// more links n further layouts, or fewer when too many are of no use.
+func (m *confirmer) more(ctx context.Context, like image, n int) ([]image, error) {
+	var images []image
+	for tries := 0; len(images) < n && tries < 2*n; tries++ {
+		im, err := m.lab.relink(ctx, like, m.layoutSeed())
+		if err != nil {
+			return nil, err
+		}
+		if !m.useful(im, m.at(open)) {
+			m.lab.discard(im)
+			continue
+		}
+		images = append(images, im)
+	}
+	return images, nil
 }
 
 // layoutSeed is never 0, which would mean the linker's own order.
 func (m *confirmer) layoutSeed() uint64 { return m.rng.Uint64N(1<<31-1) + 1 }
 
-func (m *confirmer) useful(im image) bool {
-	return slices.ContainsFunc(m.live(), func(t *trial) bool { return len(matched(im, t)) > 0 })
+// useful asks whether some of the candidates can be compared in an image.
+func (m *confirmer) useful(im image, ts []*trial) bool {
+	return slices.ContainsFunc(ts, func(t *trial) bool { return len(m.matched(im, t)) > 0 })
 }
 
 // enough asks, for every candidate, for the wanted layouts and for both
 // alignment classes in at least one more than the decision needs.
-func (m *confirmer) enough(images []image) bool {
-	for _, t := range m.live() {
+func (m *confirmer) enough(images []image, ts []*trial) bool {
+	for _, t := range ts {
 		n, halves := 0, [2]int{}
 		for _, im := range images {
-			ps := matched(im, t)
+			ps := m.matched(im, t)
 			if len(ps) > 0 {
 				n++
 			}
@@ -50,9 +68,9 @@ func (m *confirmer) enough(images []image) bool {
 				}
 			}
 		}
-		possible := possibleHalves(images, t)
+		possible := m.possibleHalves(images, t)
 		for h := range halves {
-			if n < m.o.Layouts || possible[h] && halves[h] <= minClass {
+			if n < layoutsALook || possible[h] && halves[h] <= minClass {
 				return false
 			}
 		}
@@ -63,22 +81,22 @@ func (m *confirmer) enough(images []image) bool {
 // possibleHalves says in which halves of 64 bytes both the original and the
 // candidate were ever seen to start. The compiler may fix a function's
 // alignment (hot ones, with a profile), and then there is no other to ask for.
-func possibleHalves(images []image, t *trial) (possible [2]bool) {
-	seen := func(h int, copies [2]int) bool {
+func (m *confirmer) possibleHalves(images []image, t *trial) (possible [2]bool) {
+	seen := func(h int, copies []int) bool {
 		return slices.ContainsFunc(images, func(im image) bool {
-			return im.align(copies[0])/32 == h || im.align(copies[1])/32 == h
+			return slices.ContainsFunc(copies, func(v int) bool { return im.align(v)/32 == h })
 		})
 	}
 	for h := range possible {
-		possible[h] = seen(h, originals) && seen(h, t.copies)
+		possible[h] = seen(h, m.originals()) && seen(h, t.copies)
 	}
 	return possible
 }
 
 // matched are the pairs of copies that start at the same address modulo 64.
-func matched(im image, t *trial) (pairs [][2]int) {
-	for _, b := range originals {
-		for _, c := range t.copies {
+func (m *confirmer) matched(im image, t *trial) (pairs [][2]int) {
+	for _, b := range m.originals() {
+		for _, c := range t.copies[:m.use] {
 			if im.align(b) == im.align(c) {
 				pairs = append(pairs, [2]int{b, c})
 			}

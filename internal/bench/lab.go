@@ -30,7 +30,7 @@ func Confirm(ctx context.Context, e *Env, u *source.Unit, cs []beagle.Candidate,
 
 // prepare writes the inputs and names the variants.
 func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o Options) (*realLab, *confirmer, error) {
-	l := &realLab{env: e, u: u, files: map[string]string{}, pgo: o.PGO}
+	l := &realLab{env: e, u: u, n: copiesOf(len(cs)), files: map[string]string{}, pgo: o.PGO}
 	l.copies("original", u.Target.Source)
 	for _, x := range cs {
 		l.copies(x.ID, x.Source)
@@ -54,6 +54,7 @@ func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o 
 type realLab struct {
 	env      *Env
 	u        *source.Unit
+	n        int // copies of each version
 	variants []harness.Variant
 	files    map[string]string // name in the work directory -> path
 	scratch  []string
@@ -78,9 +79,9 @@ func (p *program) align(v int) int {
 	return -1
 }
 
-// copies adds a version twice.
+// copies adds a version as often as it is to be in each binary.
 func (l *realLab) copies(id, src string) {
-	for i := range 2 {
+	for i := range l.n {
 		l.variants = append(l.variants, harness.Variant{ID: fmt.Sprintf("%s#%d", id, i), Source: src})
 	}
 }
@@ -128,10 +129,10 @@ func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, 
 	}
 	failed := map[int]string{}
 	for v, why := range bin.Failed {
-		if v < 2 {
+		if v < l.n {
 			return nil, nil, fmt.Errorf("the original does not build: %s", why)
 		}
-		failed[v/2-1] = why
+		failed[v/l.n-1] = why
 	}
 	im, err := l.program(bin, link)
 	return im, failed, err
@@ -177,6 +178,8 @@ func (l *realLab) profile(ctx context.Context, im image, q *rt.Time) (string, er
 	return path, os.WriteFile(path, reply.Profile, 0o644)
 }
 
+func (l *realLab) discard(im image) { os.Remove(im.(*program).bin.Path) }
+
 func (l *realLab) sameCode(candidate int) bool {
 	of := func(v int) string {
 		if v < len(l.static) {
@@ -184,5 +187,5 @@ func (l *realLab) sameCode(candidate int) bool {
 		}
 		return ""
 	}
-	return of(0) != "" && of(0) == of(2+2*candidate)
+	return of(0) != "" && of(0) == of(l.n*(1+candidate))
 }

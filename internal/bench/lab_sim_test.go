@@ -29,6 +29,7 @@ type simLab struct {
 	noise   noise
 	code    code
 	planted []planted
+	copies  int
 	train   string
 	runs    int
 }
@@ -50,7 +51,7 @@ func (l *simLab) build(_ context.Context, pgo string, layout uint64) (image, map
 
 func (l *simLab) relink(_ context.Context, like image, layout uint64) (image, error) {
 	im := &simImage{layout: layout, pgo: like.(*simImage).pgo}
-	for range 2 + 2*len(l.planted) {
+	for range l.copies * (1 + len(l.planted)) {
 		a := 32 * l.rng.IntN(2)
 		im.aligns = append(im.aligns, a)
 		im.luck = append(im.luck, l.code.classes*float64(a/32)+l.code.rest*l.rng.NormFloat64())
@@ -67,10 +68,10 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 		var logs []float64
 		original := false
 		for _, v := range q.Variants {
-			original = original || v < 2
+			original = original || v < l.copies
 			log := im.luck[v] + weather
-			if v >= 2 {
-				p := l.planted[v/2-1]
+			if v >= l.copies {
+				p := l.planted[v/l.copies-1]
 				if p.dies != "" {
 					return nil, p.dies, nil
 				}
@@ -80,8 +81,8 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 		}
 		t := simulate(l.rng, l.noise, 4, 120, logs...)
 		for i, v := range q.Variants {
-			if v >= 2 {
-				t.Allocs[i], t.Bytes[i] = 1, l.planted[v/2-1].bytes
+			if v >= l.copies {
+				t.Allocs[i], t.Bytes[i] = 1, l.planted[v/l.copies-1].bytes
 			}
 		}
 		reply.Sets = append(reply.Sets, *t)
@@ -107,11 +108,12 @@ func (p planted) log(im *simImage, v int, train, original bool) float64 {
 
 func (l *simLab) profile(context.Context, image, *rt.Time) (string, error) { return "profile", nil }
 func (l *simLab) sameCode(i int) bool                                      { return l.planted[i].same }
+func (l *simLab) discard(image)                                            {}
 
 func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...planted) []beagle.Measurement {
 	t.Helper()
-	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, train: "train"}
-	m := newConfirmer(l, len(ps), Options{Seed: seed}.defaults())
+	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: copiesOf(len(ps)), train: "train"}
+	m := newConfirmer(l, len(ps), Options{Seed: seed, MinGain: 0.01}.defaults())
 	m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
 	ms, err := m.run(context.Background(), tried)
 	if err != nil {
@@ -124,7 +126,7 @@ func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...pla
 func TestConfirmItself(t *testing.T) {
 	itself := planted{gain: 1, pgo: 1}
 	for _, n := range []noise{quiet, loaded, awful} {
-		for seed := range uint64(25) {
+		for seed := range uint64(10) {
 			for _, c := range []code{tight, ordinary, floating} {
 				m := simConfirm(t, seed, n, c, 1, itself)[0]
 				if m.Faster {
@@ -171,7 +173,7 @@ func TestConfirmInnocent(t *testing.T) {
 	if !ms[0].Faster || ms[1].Faster || ms[2].Faster {
 		t.Errorf("%v %q, %v %q, %v %q", ms[0].Faster, ms[0].Why, ms[1].Faster, ms[1].Why, ms[2].Faster, ms[2].Why)
 	}
-	if len(ms[0].Layouts) < minLayouts {
+	if len(ms[0].Layouts) < layoutsALook {
 		t.Errorf("%d layouts", len(ms[0].Layouts))
 	}
 }

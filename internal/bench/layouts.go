@@ -73,6 +73,7 @@ type Combined struct {
 	SE    float64 // of the mean
 	N     int
 	Ratio beagle.Ratio // with the hull of the two 95 % intervals
+	logs  []float64    // of the layouts
 }
 
 // Combine makes one figure of the estimates of independent layouts.
@@ -88,7 +89,7 @@ func Combine(es []Estimate) Combined {
 		within += e.SE / float64(c.N)
 	}
 	point, low, high, ok := signedRank(logs, 0.95)
-	c.Log, c.Mean = point, mean(logs)
+	c.Log, c.Mean, c.logs = point, mean(logs), logs
 	if c.N == 1 {
 		c.SE, c.Ratio = math.Inf(1), unknown()
 		c.Ratio.Point = math.Exp(point)

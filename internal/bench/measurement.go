@@ -8,7 +8,7 @@ import (
 
 // measurement sums up a trial.
 func (m *confirmer) measurement(t *trial, i, tried int) beagle.Measurement {
-	out := beagle.Measurement{Tried: max(tried, len(m.trials)), Why: t.fail}
+	out := beagle.Measurement{Tried: max(tried, len(m.trials)), Why: t.fail, Seconds: m.spent.Seconds(), MinGain: m.o.MinGain}
 	if t.fail != "" {
 		out.Train, out.Corrected = unknown(), unknown()
 		return out
@@ -29,11 +29,11 @@ func (m *confirmer) measurement(t *trial, i, tried int) beagle.Measurement {
 
 func (m *confirmer) evidence(t *trial, i int) *Evidence {
 	e := evidenceOf(t.train)
-	e.Possible = t.halves
+	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.o.MinGain
 	e.Control = evidenceOf(m.control).Train
 	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)
 	e.PGO = combined(t.pgo)
-	if m.o.PGO != "" {
+	if m.o.PGO != "" && e.Found {
 		e.PGO = &e.Train
 	}
 	if len(t.apart) > 0 {
@@ -41,7 +41,7 @@ func (m *confirmer) evidence(t *trial, i int) *Evidence {
 		e.Apart = &c
 	}
 	e.Baseline, e.Best = typical(t.baseline), typical(t.best)
-	e.SameCode = m.lab.sameCode(i)
+	e.SameCode = !m.o.Blind && m.lab.sameCode(i)
 	return e
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // median of x, which it sorts.
@@ -94,8 +95,25 @@ func signedRank(x []float64, confidence float64) (point, low, high float64, ok b
 
 // signedRankCritical is the largest k with P(T < k) <= alpha for the signed-rank
 // statistic T of n values under the null hypothesis, from its exact
-// distribution: each of the ranks 1 to n is in or out with probability 1/2.
+// distribution.
 func signedRankCritical(n int, alpha float64) int {
+	sum := 0.0
+	for k, q := range signedRanks(n) {
+		if sum += q; sum > alpha {
+			return k
+		}
+	}
+	return 0
+}
+
+var signedRankTables sync.Map // of n to []float64
+
+// signedRanks is the distribution of T: each of the ranks 1 to n is in or out
+// with probability 1/2.
+func signedRanks(n int) []float64 {
+	if p, ok := signedRankTables.Load(n); ok {
+		return p.([]float64)
+	}
 	p := []float64{1}
 	for r := 1; r <= n; r++ {
 		next := make([]float64, len(p)+r)
@@ -105,11 +123,6 @@ func signedRankCritical(n int, alpha float64) int {
 		}
 		p = next
 	}
-	sum := 0.0
-	for k, q := range p {
-		if sum += q; sum > alpha {
-			return k
-		}
-	}
-	return 0
+	signedRankTables.Store(n, p)
+	return p
 }

@@ -60,33 +60,34 @@ type code struct {
 	gain    float64 // true ratio of the original's time to the candidate's
 	classes float64 // log time that an entry at 32 modulo 64 costs
 	rest    float64 // standard deviation of what else the layout does
+	rare    float64 // share of places that are bad, by rest; 0: all places differ
 }
 
 var (
 	tight    = code{classes: 0.30, rest: 0.015} // a loop of a few instructions
 	ordinary = code{classes: 0.04, rest: 0.01}
-	floating = code{classes: 0, rest: 0.05} // the layout matters, the entry does not: the worst case
+	floating = code{classes: 0, rest: 0.05}           // the layout matters, the entry does not: the worst case
+	trapped  = code{classes: 0, rest: 0.2, rare: 0.1} // a few places are very bad
 )
 
-// layouts simulates n layouts of c against its original, both twice in each
-// binary, with the slice noise folded into se.
+// layouts simulates n layouts of c against its original, both so many times in
+// each binary, with the slice noise folded into se.
 func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
+	const copies = 4
 	var out []layoutResult
 	for len(out) < n {
-		align := [4]int{}
-		logs := [4]float64{}
+		align, logs := [2 * copies]int{}, [2 * copies]float64{}
 		for i := range align {
 			align[i] = 32 * rng.IntN(2)
-			logs[i] = c.classes*float64(align[i]/32) + c.rest*rng.NormFloat64()
-			if i >= 2 {
+			logs[i] = c.classes*float64(align[i]/32) + c.rest*c.luck(rng) + se*rng.NormFloat64()
+			if i >= copies {
 				logs[i] -= math.Log(c.gain)
 			}
 		}
 		var pairs []copyPair
-		for i := range 2 {
-			for j := 2; j < 4; j++ {
-				e := Estimate{Log: logs[i] - logs[j] + se*rng.NormFloat64(), SE: se}
-				pairs = append(pairs, copyPair{[2]int{align[i], align[j]}, e})
+		for i := range copies {
+			for j := copies; j < 2*copies; j++ {
+				pairs = append(pairs, copyPair{[2]int{align[i], align[j]}, Estimate{Log: logs[i] - logs[j], SE: math.Sqrt2 * se}})
 			}
 		}
 		if r, ok := stratify(uint64(len(out)), pairs); ok {
@@ -96,16 +97,48 @@ func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
 	return out
 }
 
+// luck is what a place does to a copy, in standard deviations.
+func (c code) luck(rng *rand.Rand) float64 {
+	if c.rare > 0 {
+		if rng.Float64() < c.rare {
+			return 1
+		}
+		return 0
+	}
+	return rng.NormFloat64()
+}
+
 func (c code) gains(g float64) code { c.gain = g; return c }
 
-// decide runs the decision on simulated layouts, with holdout, fresh and apart
-// as further simulated measurements.
+// sliceNoise is what is left of the slices' noise in a layout.
+const sliceNoise = 0.003
+
+// decide runs the looks and the decision on simulated layouts, with holdout,
+// fresh and apart as further simulated measurements.
 func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, string) {
-	const se = 0.002
-	e := evidenceOf(c.layouts(rng, minLayouts, se))
-	holdout := evidenceOf(c.layouts(rng, minLayouts, 2*se)).Train
-	fresh := evidenceOf(c.layouts(rng, minLayouts, 2*se)).Train
-	e.Holdout, e.Fresh, e.Possible = &holdout, &fresh, [2]bool{true, true}
+	var layouts []layoutResult
+	f := open
+	for look := 0; f == open && look < len(looks); look++ {
+		layouts = append(layouts, c.layouts(rng, layoutsALook, sliceNoise)...)
+		f = judge(evidenceOf(layouts).Train, look, finalists, 0)
+	}
+	e := evidenceOf(layouts)
+	e.Found, e.MinGain, e.Possible = f == found, 0.01, [2]bool{true, true}
+	if e.Found {
+		holdout := evidenceOf(c.layouts(rng, len(layouts), 2*sliceNoise)).Train
+		fresh := evidenceOf(c.layouts(rng, len(layouts), 2*sliceNoise)).Train
+		apart := Combine(c.apart(rng))
+		e.Holdout, e.Fresh, e.Apart = &holdout, &fresh, &apart
+	}
 	faster, why := Decide(e, e.Train.Correct(finalists, tried))
 	return e, faster, why
+}
+
+// apart simulates processes of their own, in which nothing is paired.
+func (c code) apart(rng *rand.Rand) []Estimate {
+	out := make([]Estimate, layoutsALook)
+	for i := range out {
+		out[i] = Estimate{Log: math.Log(c.gain) + math.Sqrt2*c.rest*c.luck(rng) + 0.02*rng.NormFloat64()}
+	}
+	return out
 }
