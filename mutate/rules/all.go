@@ -88,6 +88,8 @@ var written = []*mutate.Mutator{
 	structKey,
 	hoistClosure,
 	valueResult,
+	callerAlloc,
+	concreteParam,
 
 	// Maps, sorting, hashing, recursion.
 	mapUpdate,
@@ -111,6 +113,7 @@ var written = []*mutate.Mutator{
 	// Calls and arithmetic.
 	outline,
 	specialise,
+	devirtualise,
 	inlineLeaf,
 	directUnlock,
 	modMask,

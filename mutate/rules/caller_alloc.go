@@ -1,0 +1,164 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// callerAlloc is A8.
+var callerAlloc = &mutate.Mutator{
+	Name: "caller-alloc",
+	Doc: "Split a constructor into the allocation and a function that fills it in. The first is small enough to be inlined, so that a caller " +
+		"that does not keep the result has it on its own stack, and nothing is allocated. Exact: the second part gets the same memory and the " +
+		"same arguments.",
+	Before: `func newState(seed []byte) *state {
+	s := &state{}
+	for i, b := range seed {
+		s.mix(i, b)
+	}
+	return s
+}`,
+	After: `func newState(seed []byte) *state {
+	s := &state{}
+	fillState(s, seed)
+	return s
+}
+
+func fillState(s *state, seed []byte) {
+	for i, b := range seed {
+		s.mix(i, b)
+	}
+}`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findCallerAlloc,
+	Rewrite: precomputed,
+}
+
+func findCallerAlloc(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		if fn == p.Func || fn.Body == nil || len(fn.Body.List) < 3 || !plainSignature(fn) || mentions(p, fn, "recover") || hasDefer(p, fn.Body) {
+			continue
+		}
+		d, ok := declaration(p, fn.Body.List[0])
+		if !ok || !allocates(p, d) || captured(p, d.Var) || reassignedIn(p, d.Var, fn.Body) {
+			continue
+		}
+		last := fn.Body.List[len(fn.Body.List)-1]
+		if !returnsOnly(p, fn, last, d.Var) || lines(p, fn.Body) < 6 || readsAfterChange(p, fn, d) {
+			continue
+		}
+		if edits := callerAllocEdits(p, fn, d, last); edits != nil {
+			sites = append(sites, site(fn, "allocation of "+fn.Name.Name, edits...))
+		}
+	}
+	return sites
+}
+
+// allocates recognises &T{...}, new(T) and make([]T, constant).
+func allocates(p *mutate.Pass, d declared) bool {
+	switch v := d.Value.(type) {
+	case *ast.UnaryExpr:
+		_, lit := v.X.(*ast.CompositeLit)
+		return v.Op == token.AND && lit
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(v, "new"); ok {
+			return true
+		}
+		if _, ok := p.IsBuiltin(v, "make"); ok && len(v.Args) == 2 && isSlice(d.Var.Type()) {
+			n, constant := p.Int(v.Args[1])
+			return constant && n > 0 && n*elementSize(d.Var.Type().Underlying().(*types.Slice).Elem()) <= 64<<10
+		}
+	}
+	return false
+}
+
+// returnsOnly reports whether the last statement returns v and no other
+// statement returns.
+func returnsOnly(p *mutate.Pass, fn *ast.FuncDecl, last ast.Stmt, v *types.Var) bool {
+	r, ok := last.(*ast.ReturnStmt)
+	if !ok || len(r.Results) != 1 || p.Var(r.Results[0]) != v {
+		return false
+	}
+	only := true
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if other, isReturn := n.(*ast.ReturnStmt); isReturn && other != r {
+			only = false
+		}
+		_, lit := n.(*ast.FuncLit)
+		return !lit
+	})
+	return only
+}
+
+// readsAfterChange reports whether the allocation holds the address of a
+// parameter or a literal that captures one: the rest would then work on a
+// copy.
+func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d declared) bool {
+	for u := range mutate.Nodes[*ast.UnaryExpr](p, fn.Body.List[0]) {
+		if u.Op == token.AND && u != d.Value {
+			return true
+		}
+	}
+	for range mutate.Nodes[*ast.FuncLit](p, fn.Body.List[0]) {
+		return true
+	}
+	for s := range mutate.Nodes[*ast.SliceExpr](p, fn.Body.List[0]) {
+		if _, array := p.Info.TypeOf(s.X).Underlying().(*types.Array); array {
+			return true
+		}
+	}
+	return false
+}
+
+func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d declared, last ast.Stmt) []mutate.Edit {
+	typ, ok := typeText(p, d.Var.Type())
+	if !ok || declaredIn(p, &ast.BlockStmt{Lbrace: d.Stmt.End(), Rbrace: fn.Body.Rbrace}, d.Var.Name()) {
+		return nil
+	}
+	rest := fn.Body.List[1:]
+	if calls := soleCall(rest); calls {
+		return nil // split already
+	}
+	name := p.Fresh("fill"+upperFirst(strings.TrimPrefix(fn.Name.Name, "new")), lowerFirst(fn.Name.Name)+"Fill")
+	var args []string
+	for _, v := range parameters(p, fn) {
+		args = append(args, v.Name())
+	}
+	params := strings.TrimSuffix(strings.TrimPrefix(p.Text(fn.Type.Params), "("), ")")
+	if params != "" {
+		params = ", " + params
+	}
+	call := strings.Join(append([]string{d.Var.Name()}, args...), ", ")
+	if n := len(fn.Type.Params.List); n > 0 {
+		if _, variadic := fn.Type.Params.List[n-1].Type.(*ast.Ellipsis); variadic {
+			call += "..."
+		}
+	}
+	from, to := d.Stmt.End(), last.Pos()
+	return []mutate.Edit{
+		p.Span(from, to, fmt.Sprintf("\n%s(%s)\n", name, call)),
+		p.Declare(fn, fmt.Sprintf("// %s fills in what %s has allocated, so that the latter can be inlined.\nfunc %s(%s %s%s) {\n%s\n}",
+			name, fn.Name.Name, name, d.Var.Name(), typ, params, strings.TrimSpace(p.Between(from, to)))),
+	}
+}
+
+// soleCall reports whether a list is a call and a return.
+func soleCall(list []ast.Stmt) bool {
+	if len(list) != 2 {
+		return false
+	}
+	e, ok := list[0].(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	_, call := e.X.(*ast.CallExpr)
+	return call
+}

@@ -1,0 +1,241 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// concreteParam is A9.
+var concreteParam = &mutate.Mutator{
+	Name: "concrete-param",
+	Doc: "Give a helper that takes an interface, and is always handed one concrete type, that type as its parameter. The argument need not be " +
+		"boxed, its methods can be inlined, and a switch on its type is decided once. Legal because the helper only calls methods of the " +
+		"parameter or switches on its type.",
+	Before: `func text(v any) string {
+	switch v := v.(type) {
+	case int:
+		return strconv.Itoa(v)
+	case string:
+		return v
+	}
+	return "?"
+}
+
+b = append(b, text(id)...) // id is an int`,
+	After: `func textInt(v int) string {
+	return strconv.Itoa(v)
+}
+
+b = append(b, textInt(id)...)`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findConcreteParam,
+	Rewrite: rewriteConcreteParam,
+}
+
+type concreteSite struct {
+	helper *ast.FuncDecl
+	param  *types.Var
+	at     int
+	typ    types.Type
+	text   string
+	calls  []*ast.CallExpr
+}
+
+func findConcreteParam(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		if fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) {
+			continue
+		}
+		for i, v := range parameters(p, fn) {
+			if v == nil || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || p.Assigned(v, fn) || captured(p, v) || !decidable(p, fn, v) {
+				continue
+			}
+			sites = append(sites, concreteSites(p, fn, v, i)...)
+		}
+	}
+	return sites
+}
+
+// decidable reports whether all uses of v call a method or are the subject of
+// a type switch.
+func decidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
+	uses := p.Uses(v, fn.Body)
+	for _, id := range uses {
+		switch up := p.Parent(id).(type) {
+		case *ast.SelectorExpr:
+			if !isCalled(p, up) {
+				return false
+			}
+		case *ast.TypeAssertExpr:
+			if up.Type != nil {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(uses) > 0
+}
+
+// concreteSites makes a site for each concrete type that calls hand over.
+func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mutate.Site {
+	var order []*concreteSite
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if p.Decl(p.Callee(call)) != fn || p.FuncOf(call) == nil || call.Ellipsis.IsValid() || len(call.Args) <= at || p.Info.Defs[fn.Name].Type().(*types.Signature).Variadic() {
+			continue
+		}
+		t := types.Default(p.Info.TypeOf(call.Args[at]))
+		text, ok := typeText(p, t)
+		if !ok || types.IsInterface(t) || mentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() {
+			continue
+		}
+		var s *concreteSite
+		for _, c := range order {
+			if types.Identical(c.typ, t) {
+				s = c
+			}
+		}
+		if s == nil {
+			s = &concreteSite{fn, v, at, t, text, nil}
+			order = append(order, s)
+		}
+		s.calls = append(s.calls, call)
+	}
+	var sites []mutate.Site
+	for _, s := range order {
+		sites = append(sites, mutate.Site{Node: s.calls[0], Label: fn.Name.Name + " of " + s.text, Data: s})
+	}
+	return sites
+}
+
+func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	s := site.Data.(*concreteSite)
+	fn := s.helper
+	short := s.text[strings.LastIndexAny(s.text, ".]*")+1:]
+	name := p.Fresh(fn.Name.Name+upperFirst(short), fn.Name.Name+"Of"+upperFirst(short))
+	var failed error
+	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) {
+		sw, ok := n.(*ast.TypeSwitchStmt)
+		if !ok || switchSubject(p, sw) != s.param {
+			return "", false
+		}
+		text, err := s.decided(p, sw)
+		if err != nil {
+			failed = err
+		}
+		if len(fn.Body.List) == 1 && fn.Body.List[0] == ast.Stmt(sw) {
+			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")) // no block in a block
+		}
+		return text, true
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	var params []string
+	for _, f := range fn.Type.Params.List {
+		for _, id := range f.Names {
+			typ := p.Text(f.Type)
+			if p.Info.Defs[id] == s.param {
+				typ = s.text
+			}
+			params = append(params, id.Name+" "+typ)
+		}
+	}
+	results := ""
+	if fn.Type.Results != nil {
+		results = " " + p.Text(fn.Type.Results)
+	}
+	edits := []mutate.Edit{p.Declare(fn, fmt.Sprintf("// %s is %s for %s.\nfunc %s(%s)%s %s", name, fn.Name.Name, s.text, name, strings.Join(params, ", "), results, body))}
+	for _, call := range s.calls {
+		edits = append(edits, p.Replace(call.Fun, name))
+	}
+	return edits, nil
+}
+
+// switchSubject is the variable that a type switch asks.
+func switchSubject(p *mutate.Pass, s *ast.TypeSwitchStmt) *types.Var {
+	var e ast.Expr
+	switch a := s.Assign.(type) {
+	case *ast.AssignStmt:
+		e = a.Rhs[0]
+	case *ast.ExprStmt:
+		e = a.X
+	}
+	t, ok := ast.Unparen(e).(*ast.TypeAssertExpr)
+	if !ok {
+		return nil
+	}
+	return p.Var(t.X)
+}
+
+// decided is the body of the first case that the type matches, in braces; the
+// default when there is none.
+func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, error) {
+	if sw.Init != nil {
+		return "", fmt.Errorf("the switch declares something")
+	}
+	var chosen *ast.CaseClause
+	for _, c := range sw.Body.List {
+		clause := c.(*ast.CaseClause)
+		if clause.List == nil && chosen == nil {
+			chosen = clause // until a case matches
+		}
+		for _, e := range clause.List {
+			t := p.Info.TypeOf(e)
+			if p.Info.Types[e].IsNil() {
+				continue
+			}
+			if types.IsInterface(t) {
+				return "", fmt.Errorf("a case asks for the interface %s", p.Text(e))
+			}
+			if types.Identical(t, s.typ) {
+				return s.clause(p, sw, clause, len(clause.List) == 1)
+			}
+		}
+	}
+	if chosen == nil {
+		return "{}", nil
+	}
+	return s.clause(p, sw, chosen, false)
+}
+
+// clause writes a case as a block that declares the switch's variable. In a
+// case of several types, and in the default, that variable is an interface.
+func (s *concreteSite) clause(p *mutate.Pass, sw *ast.TypeSwitchStmt, c *ast.CaseClause, exact bool) (string, error) {
+	for b := range mutate.Nodes[*ast.BranchStmt](p, c) {
+		if b.Tok == token.BREAK {
+			return "", fmt.Errorf("a case leaves the switch early")
+		}
+	}
+	end := sw.Body.Rbrace
+	for i, other := range sw.Body.List {
+		if other == ast.Stmt(c) && i+1 < len(sw.Body.List) {
+			end = sw.Body.List[i+1].Pos()
+		}
+	}
+	text := strings.TrimSpace(p.Between(c.Colon+1, end))
+	as, named := sw.Assign.(*ast.AssignStmt)
+	if !named {
+		return "{\n" + text + "\n}", nil
+	}
+	v := p.Info.Implicits[c]
+	if v == nil || len(p.Uses(v, c)) == 0 {
+		return "{\n" + text + "\n}", nil
+	}
+	if !exact {
+		return "", fmt.Errorf("a case needs the value as an interface")
+	}
+	name := p.Text(as.Lhs[0])
+	if name == s.param.Name() && !p.Assigned(v.(*types.Var), c) {
+		return "{\n" + text + "\n}", nil
+	}
+	return fmt.Sprintf("{\n%s := %s\n%s\n}", name, s.param.Name(), text), nil
+}

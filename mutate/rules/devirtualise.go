@@ -1,0 +1,146 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// devirtualise is D1.
+var devirtualise = &mutate.Mutator{
+	Name: "devirtualise",
+	Doc: "Ask once in front of a loop whether an interface holds a certain type, and run a copy of the loop that calls the methods of that type " +
+		"directly: such calls can be inlined. Any other type takes the loop as before. The parameter is the type.",
+	Before: `for _, b := range data {
+	w.WriteByte(b)
+}`,
+	After: `if known, ok := w.(*bytes.Buffer); ok {
+	for _, b := range data {
+		known.WriteByte(b)
+	}
+} else {
+	for _, b := range data {
+		w.WriteByte(b)
+	}
+}`,
+	Class:   beagle.E3,
+	Gain:    1.3,
+	Find:    findDevirtualise,
+	Params:  knownTypes,
+	Rewrite: rewriteDevirtualise,
+}
+
+type dynamicCalls struct {
+	loop ast.Stmt
+	v    *types.Var
+}
+
+func findDevirtualise(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+		if loopBody(s) == nil || p.InLoop(s) || labelled(p, s) {
+			continue
+		}
+		if _, at := p.Siblings(s); at < 0 {
+			continue
+		}
+		seen := map[*types.Var]bool{}
+		for call := range mutate.Nodes[*ast.CallExpr](p, loopBody(s)) {
+			v := receiverVar(p, call)
+			if v == nil || seen[v] || !onlyMethodCalls(p, v, s) || s.Pos() <= v.Pos() && v.Pos() < s.End() {
+				continue
+			}
+			seen[v] = true
+			d := dynamicCalls{s, v}
+			if len(d.types(p)) > 0 {
+				sites = append(sites, mutate.Site{Node: s, Label: "calls of " + v.Name(), Data: d})
+			}
+		}
+	}
+	return sites
+}
+
+// receiverVar is the local interface variable whose method is called.
+func receiverVar(p *mutate.Pass, call *ast.CallExpr) *types.Var {
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	v := p.Var(sel.X)
+	if !local(p, v) || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || captured(p, v) {
+		return nil
+	}
+	return v
+}
+
+func onlyMethodCalls(p *mutate.Pass, v *types.Var, loop ast.Stmt) bool {
+	for _, id := range p.Uses(v, loop) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || sel.X != ast.Expr(id) || !isCalled(p, sel) {
+			return false
+		}
+	}
+	return !p.Assigned(v, loop)
+}
+
+// wellKnown are the types of the standard library that hide behind its
+// interfaces most often. Only those whose package the file imports are asked
+// for.
+var wellKnown = []string{"bytes.Buffer", "strings.Builder", "bufio.Writer", "bufio.Reader", "strings.Reader", "bytes.Reader"}
+
+// types lists the types that the variable may hold: those of the candidate
+// file, whose methods can be seen, and the well-known ones.
+func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
+	iface := d.v.Type().Underlying().(*types.Interface)
+	var out []mutate.Param
+	add := func(t types.Type) {
+		if _, abstract := t.Underlying().(*types.Interface); abstract || len(out) >= 4 {
+			return
+		}
+		for _, t := range []types.Type{t, types.NewPointer(t)} {
+			if text, ok := typeText(p, t); ok && types.Implements(t, iface) {
+				out = append(out, mutate.Param{Label: text, Value: text})
+				return
+			}
+		}
+	}
+	seen := map[types.Type]bool{}
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		if fn.Recv == nil {
+			continue
+		}
+		t := p.Info.TypeOf(fn.Recv.List[0].Type)
+		if ptr, ok := t.(*types.Pointer); ok {
+			t = ptr.Elem()
+		}
+		if named, ok := t.(*types.Named); ok && named.TypeParams().Len() == 0 && !seen[named] {
+			seen[named] = true
+			add(named)
+		}
+	}
+	for _, pkg := range p.Pkg.Imports() {
+		for _, name := range wellKnown {
+			path, typ, _ := strings.Cut(name, ".")
+			if obj := pkg.Scope().Lookup(typ); pkg.Path() == path && obj != nil {
+				add(obj.Type())
+			}
+		}
+	}
+	return out
+}
+
+func knownTypes(p *mutate.Pass, s mutate.Site) []mutate.Param { return s.Data.(dynamicCalls).types(p) }
+
+func rewriteDevirtualise(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	d := s.Data.(dynamicCalls)
+	known := p.Fresh("known", "concrete")
+	copied := p.TextWith(d.loop, func(n ast.Node) (string, bool) {
+		id, ok := n.(*ast.Ident)
+		return known, ok && p.Info.Uses[id] == d.v
+	})
+	return []mutate.Edit{p.Replace(d.loop, fmt.Sprintf("if %s, ok := %s.(%s); ok {\n%s\n} else {\n%s\n}", known, d.v.Name(), param.Value, copied, p.Text(d.loop)))}, nil
+}
