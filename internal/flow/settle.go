@@ -159,3 +159,12 @@ func (x *session) refresh() error {
 	x.corpus, x.learned = &grown, len(found)
 	return nil
 }
+
+// Add adds what other evaluations have cost.
+func (s *Split) Add(o Split) {
+	s.Candidates += o.Candidates
+	s.Cached += o.Cached
+	s.Build += o.Build
+	s.Verify += o.Verify
+	s.Screen += o.Screen
+}
