@@ -1,0 +1,123 @@
+// Package index keeps what the intake knows of every name: when it was first and last
+// seen, and how much comes in under it.
+//
+// Two stores have one behaviour, held by one set of tests: Pebble, embedded, for a
+// single machine and nothing to install; PostgreSQL, when the index is to outlive the
+// machine or be asked by others.
+//
+// # Applying twice
+//
+// Queues deliver at least once. A [Change] carries the place in the queue up to which
+// its figures count, and both are written in one transaction; the reader starts
+// again behind that place. So points are counted once although messages may be read
+// twice. The news of a change (first and last seen) may be written any number of
+// times: they are a minimum and a maximum.
+package index
+
+import (
+	"cmp"
+	"context"
+)
+
+// Kind is what a name names.
+type Kind byte
+
+// The kinds, in the order of the page.
+const (
+	Metric Kind = iota
+	Host
+	Tag
+	App
+)
+
+// Kinds are all kinds.
+var Kinds = []Kind{Metric, Host, Tag, App}
+
+var kindNames = []string{"metric", "host", "tag", "app"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Named returns the kind with a name.
+func Named(name string) (Kind, bool) {
+	for i, n := range kindNames {
+		if n == name {
+			return Kind(i), true
+		}
+	}
+	return 0, false
+}
+
+// An Entry is what is known of a name. Times are seconds since 1970, as senders give
+// them.
+type Entry struct {
+	Kind        Kind
+	Name        string
+	First, Last int64   // seen
+	Points      uint64  // ever received under the name
+	Rate        float64 // points a second, in the span of time before At
+	At          int64   // when the rate was written
+}
+
+// join is what two writings of one entry come to.
+func join(a, b Entry) Entry {
+	a.First = min(a.First, b.First)
+	a.Last = max(a.Last, b.Last)
+	a.Points += b.Points
+	if b.At > a.At {
+		a.Rate, a.At = b.Rate, b.At
+	}
+	return a
+}
+
+// A Change is written as a whole or not at all. Points of its entries are added to
+// those that are there.
+type Change struct {
+	Entries []Entry
+	// Read is the place in each partition of the queue up to which Points count;
+	// empty when no entry has any.
+	Read map[int32]int64
+}
+
+// An Index keeps entries. It may be used by several goroutines.
+type Index interface {
+	// Apply writes a change. When it returns nil the change outlives the process.
+	Apply(context.Context, Change) error
+	// Read returns the places of the last changes.
+	Read(context.Context) (map[int32]int64, error)
+	// Get returns an entry.
+	Get(ctx context.Context, k Kind, name string) (Entry, bool, error)
+	// List returns entries of a kind in the order of their names' bytes, from the first after a name.
+	List(ctx context.Context, k Kind, after string, most int) ([]Entry, error)
+	// Forget removes entries that were last seen before a time.
+	Forget(ctx context.Context, before int64) (gone int, err error)
+	Close() error
+}
+
+func byName(a, b Entry) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}
+
+// each calls do with every entry of a kind, in order.
+func each(ctx context.Context, ix Index, k Kind, do func(Entry)) error {
+	const page = 10_000
+	after := ""
+	for {
+		entries, err := ix.List(ctx, k, after, page)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			do(e)
+		}
+		if len(entries) < page {
+			return nil
+		}
+		after = entries[len(entries)-1].Name
+	}
+}
+
+// Names returns all names of a kind, sorted.
+func Names(ctx context.Context, ix Index, k Kind) (names []string, _ error) {
+	err := each(ctx, ix, k, func(e Entry) { names = append(names, e.Name) })
+	return names, err
+}

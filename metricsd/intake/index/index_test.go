@@ -1,0 +1,233 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// openers open an empty index of every sort, and open it again.
+var openers = map[string]func(t *testing.T) (open func() Index){
+	"pebble": func(t *testing.T) func() Index {
+		dir := t.TempDir()
+		return func() Index {
+			x, err := OpenPebble(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+	},
+	"postgres": func(t *testing.T) func() Index {
+		address := startPostgres(t)
+		return func() Index {
+			x, err := OpenPostgres(t.Context(), address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+	},
+}
+
+// startPostgres starts a server of the test's own; it runs as the user postgres
+// when the test runs as root, which PostgreSQL refuses.
+func startPostgres(t *testing.T) string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if len(found) == 0 {
+		t.Skip("PostgreSQL is not installed (apt-get install postgresql): its index is not tested")
+	}
+	dir, err := os.MkdirTemp("", "metricsd-pg-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	attr := &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		attr.Credential = unprivileged(t)
+		if err := os.Chown(dir, int(attr.Credential.Uid), int(attr.Credential.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin, data := filepath.Dir(found[len(found)-1]), filepath.Join(dir, "data")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "metricsd", "-A", "trust", "-E", "UTF8", "--no-sync")
+	initdb.SysProcAttr, initdb.Dir = attr, dir
+	if out, err := initdb.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, out)
+	}
+	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=")
+	server.SysProcAttr, server.Dir = attr, dir
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Signal(syscall.SIGQUIT)
+		server.Wait()
+	})
+	address := "host=" + dir + " user=metricsd dbname=postgres"
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		x, err := OpenPostgres(t.Context(), address)
+		if err == nil {
+			x.Close()
+			return address
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func unprivileged(t *testing.T) *syscall.Credential {
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		t.Skip("there is no user postgres to run the server as: its index is not tested")
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func TestIndex(t *testing.T) {
+	for name, start := range openers {
+		t.Run(name, func(t *testing.T) {
+			open := start(t)
+			x := open()
+			for _, test := range []func(*testing.T, Index){testJoining, testListing, testWriters, testForgetting} {
+				test(t, x)
+			}
+			testPlaces(t, x, open)
+		})
+	}
+}
+
+func apply(t *testing.T, x Index, c Change) {
+	t.Helper()
+	if err := x.Apply(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func want(t *testing.T, x Index, e Entry) {
+	t.Helper()
+	got, ok, err := x.Get(t.Context(), e.Kind, e.Name)
+	if err != nil || !ok || got != e {
+		t.Errorf("got %+v, %v, %v; want %+v", got, ok, err, e)
+	}
+}
+
+func testJoining(t *testing.T, x Index) {
+	if _, ok, err := x.Get(t.Context(), Metric, "a"); ok || err != nil {
+		t.Errorf("an entry of an empty index: %v, %v", ok, err)
+	}
+	apply(t, x, Change{})
+	// The news, then figures twice, one of them for the same name in one change.
+	apply(t, x, Change{Entries: []Entry{{Kind: Metric, Name: "a", First: 50, Last: 50}}})
+	apply(t, x, Change{Entries: []Entry{{Kind: Metric, Name: "a", First: 40, Last: 60, Points: 7, Rate: 0.5, At: 100}}})
+	apply(t, x, Change{Entries: []Entry{
+		{Kind: Metric, Name: "a", First: 55, Last: 70, Points: 2, Rate: 0.25, At: 200},
+		{Kind: Metric, Name: "a", First: 45, Last: 65, Points: 1, Rate: 9, At: 150},
+		{Kind: Host, Name: "a", First: 1, Last: 2, Points: 3},
+	}})
+	want(t, x, Entry{Metric, "a", 40, 70, 10, 0.25, 200})
+	want(t, x, Entry{Host, "a", 1, 2, 3, 0, 0})
+}
+
+func testListing(t *testing.T, x Index) {
+	var c Change
+	for i := range 25 {
+		c.Entries = append(c.Entries, Entry{Kind: Tag, Name: fmt.Sprintf("env:%02d", i), First: 1, Last: 1})
+	}
+	c.Entries = append(c.Entries, Entry{Kind: Tag, Name: "Z", First: 1, Last: 1}, Entry{Kind: Tag, Name: "größe", First: 1, Last: 1})
+	apply(t, x, c)
+	var got []string
+	for after := ""; ; {
+		page, err := x.List(t.Context(), Tag, after, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			got = append(got, e.Name)
+		}
+		after = page[len(page)-1].Name
+	}
+	if len(got) != 27 || !slices.IsSorted(got) || got[0] != "Z" || got[26] != "größe" {
+		t.Errorf("listed %q", got)
+	}
+	if names, err := Names(t.Context(), x, Tag); err != nil || !slices.Equal(names, got) {
+		t.Errorf("all names: %q, %v", names, err)
+	}
+	if none, err := x.List(t.Context(), Tag, "", 0); len(none) != 0 || err != nil {
+		t.Errorf("a list of none: %v, %v", none, err)
+	}
+}
+
+// testWriters adds from several goroutines: every point must be there.
+func testWriters(t *testing.T, x Index) {
+	var all sync.WaitGroup
+	for w := range 4 {
+		all.Go(func() {
+			for i := range 10 {
+				c := Change{Entries: []Entry{{Kind: App, Name: "b", First: int64(w), Last: int64(i), Points: 1}, {Kind: App, Name: "a", Points: 1}}}
+				if err := x.Apply(context.Background(), c); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	want(t, x, Entry{App, "b", 0, 9, 40, 0, 0})
+}
+
+func testForgetting(t *testing.T, x Index) {
+	apply(t, x, Change{Entries: []Entry{{Kind: Host, Name: "old", First: 1, Last: 10}, {Kind: Host, Name: "new", First: 1, Last: 5000}}})
+	if gone, err := x.Forget(t.Context(), 11); err != nil || gone < 1 {
+		t.Errorf("%d forgotten, %v", gone, err)
+	}
+	if _, ok, _ := x.Get(t.Context(), Host, "old"); ok {
+		t.Error("an entry that was to be forgotten is there")
+	}
+	want(t, x, Entry{Host, "new", 1, 5000, 0, 0, 0})
+	apply(t, x, Change{Entries: []Entry{{Kind: Host, Name: "old", First: 20, Last: 30, Points: 1}}})
+	want(t, x, Entry{Host, "old", 20, 30, 1, 0, 0})
+}
+
+// testPlaces closes the index and opens it again.
+func testPlaces(t *testing.T, x Index, open func() Index) {
+	apply(t, x, Change{Read: map[int32]int64{0: 17, 3: 5}})
+	apply(t, x, Change{Entries: []Entry{{Kind: Metric, Name: "kept", First: 1, Last: 1, Points: 1}}, Read: map[int32]int64{0: 18}})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open()
+	defer again.Close()
+	read, err := again.Read(t.Context())
+	if err != nil || !reflect.DeepEqual(read, map[int32]int64{0: 18, 3: 5}) {
+		t.Errorf("read up to %v, %v", read, err)
+	}
+	want(t, again, Entry{Metric, "kept", 1, 1, 1, 0, 0})
+}
+
+func TestDamagedEntriesAreErrors(t *testing.T) {
+	whole := pack(Entry{First: 1, Last: 2, Points: 3, Rate: 4, At: 5})
+	for i := range whole {
+		if e, err := unpack(whole[:i]); err == nil {
+			t.Errorf("%d bytes of %d were read as %+v", i, len(whole), e)
+		}
+	}
+	if _, err := unpack(append(whole, 0)); err == nil {
+		t.Error("an entry with something behind it was read")
+	}
+}

@@ -1,0 +1,210 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Keys of entries are 'e', the kind, the name; keys of places are 'r' and the
+// partition. Entries are merged, not read and written: the merger joins what was
+// written under a key.
+const (
+	entryKey = 'e'
+	readKey  = 'r'
+)
+
+type pebbleIndex struct{ db *pebble.DB }
+
+// OpenPebble opens an index in a directory, which is made if need be. One process
+// has it.
+func OpenPebble(dir string) (Index, error) {
+	db, err := pebble.Open(dir, &pebble.Options{
+		Merger: &pebble.Merger{Name: "metricsd.entry.1", Merge: startMerge},
+		Logger: quiet{},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w; is another metricsd using it?", dir, err)
+	}
+	return &pebbleIndex{db}, nil
+}
+
+// quiet keeps Pebble's account of its compactions out of the log.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (quiet) Fatalf(format string, args ...any) {
+	panic("index: " + fmt.Sprintf(format, args...)) // Pebble cannot go on, and says so
+}
+
+func key(k Kind, name string) []byte {
+	return append([]byte{entryKey, byte(k)}, name...)
+}
+
+func place(partition int32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{readKey}, uint32(partition))
+}
+
+func pack(e Entry) []byte {
+	b := binary.AppendVarint(nil, e.First)
+	b = binary.AppendVarint(b, e.Last)
+	b = binary.AppendUvarint(b, e.Points)
+	b = binary.AppendVarint(b, e.At)
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(e.Rate))
+}
+
+var errDamaged = errors.New("an entry of the index is damaged")
+
+func unpack(b []byte) (e Entry, err error) {
+	take := func() int64 {
+		v, n := binary.Varint(b)
+		if n <= 0 {
+			err = errDamaged
+			return 0
+		}
+		b = b[n:]
+		return v
+	}
+	e.First, e.Last = take(), take()
+	points, n := binary.Uvarint(b)
+	if n <= 0 {
+		return e, errDamaged
+	}
+	e.Points, b = points, b[n:]
+	e.At = take()
+	if err != nil || len(b) != 8 {
+		return e, errDamaged
+	}
+	e.Rate = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	return e, nil
+}
+
+// A merging joins the values under one key. Joining does not depend on the order.
+type merging struct{ sum Entry }
+
+func startMerge(_, value []byte) (pebble.ValueMerger, error) {
+	e, err := unpack(value)
+	return &merging{e}, err
+}
+
+func (m *merging) MergeNewer(value []byte) error {
+	e, err := unpack(value)
+	m.sum = join(m.sum, e)
+	return err
+}
+
+func (m *merging) MergeOlder(value []byte) error { return m.MergeNewer(value) }
+
+func (m *merging) Finish(bool) ([]byte, io.Closer, error) { return pack(m.sum), nil, nil }
+
+// Apply implements [Index].
+func (x *pebbleIndex) Apply(_ context.Context, c Change) error {
+	b := x.db.NewBatch()
+	defer b.Close()
+	for _, e := range c.Entries {
+		if err := b.Merge(key(e.Kind, e.Name), pack(e), nil); err != nil {
+			return err
+		}
+	}
+	for partition, at := range c.Read {
+		if err := b.Set(place(partition), binary.AppendVarint(nil, at), nil); err != nil {
+			return err
+		}
+	}
+	return b.Commit(pebble.Sync)
+}
+
+// Read implements [Index].
+func (x *pebbleIndex) Read(context.Context) (map[int32]int64, error) {
+	it, err := x.db.NewIter(&pebble.IterOptions{LowerBound: []byte{readKey}, UpperBound: []byte{readKey + 1}})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	read := map[int32]int64{}
+	for it.First(); it.Valid(); it.Next() {
+		at, n := binary.Varint(it.Value())
+		if n <= 0 || len(it.Key()) != 5 {
+			return nil, errDamaged
+		}
+		read[int32(binary.BigEndian.Uint32(it.Key()[1:]))] = at
+	}
+	return read, it.Error()
+}
+
+// Get implements [Index].
+func (x *pebbleIndex) Get(_ context.Context, k Kind, name string) (Entry, bool, error) {
+	value, closer, err := x.db.Get(key(k, name))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return Entry{}, false, nil
+	}
+	if err != nil {
+		return Entry{}, false, err
+	}
+	defer closer.Close()
+	e, err := unpack(value)
+	e.Kind, e.Name = k, name
+	return e, err == nil, err
+}
+
+// scan calls do with the entries from a key on, until it returns false.
+func (x *pebbleIndex) scan(from, to []byte, do func(Entry) bool) error {
+	it, err := x.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		e, err := unpack(it.Value())
+		if err != nil {
+			return fmt.Errorf("%w: %q", err, it.Key())
+		}
+		e.Kind, e.Name = Kind(it.Key()[1]), string(it.Key()[2:])
+		if !do(e) {
+			break
+		}
+	}
+	return it.Error()
+}
+
+// List implements [Index].
+func (x *pebbleIndex) List(_ context.Context, k Kind, after string, most int) (out []Entry, _ error) {
+	if most <= 0 {
+		return nil, nil
+	}
+	from := append(key(k, after), 0) // the least key behind it
+	if after == "" {
+		from = key(k, "")
+	}
+	err := x.scan(from, key(k+1, ""), func(e Entry) bool {
+		out = append(out, e)
+		return len(out) < most
+	})
+	return out, err
+}
+
+// Forget implements [Index].
+func (x *pebbleIndex) Forget(_ context.Context, before int64) (gone int, _ error) {
+	b := x.db.NewBatch()
+	defer b.Close()
+	err := x.scan([]byte{entryKey}, []byte{entryKey + 1}, func(e Entry) bool {
+		if e.Last < before {
+			b.Delete(key(e.Kind, e.Name), nil) // a batch in memory does not fail
+			gone++
+		}
+		return true
+	})
+	if err != nil || gone == 0 {
+		return 0, err
+	}
+	return gone, b.Commit(pebble.Sync)
+}
+
+// Close implements [Index].
+func (x *pebbleIndex) Close() error { return x.db.Close() }

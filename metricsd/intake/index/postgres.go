@@ -1,0 +1,163 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// schema is made at the first start. Names compare by their bytes, as in Pebble.
+const schema = `
+create table if not exists metricsd_entries (
+	kind     smallint not null,
+	name     text collate "C" not null,
+	first    bigint not null,
+	last     bigint not null,
+	points   bigint not null,
+	rate     double precision not null,
+	rated_at bigint not null,
+	primary key (kind, name)
+);
+create index if not exists metricsd_entries_last on metricsd_entries (last);
+create table if not exists metricsd_read (
+	partition integer primary key,
+	place     bigint not null
+)`
+
+const upsert = `
+insert into metricsd_entries as e (kind, name, first, last, points, rate, rated_at)
+select * from unnest($1::smallint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::double precision[], $7::bigint[])
+on conflict (kind, name) do update set
+	first    = least(e.first, excluded.first),
+	last     = greatest(e.last, excluded.last),
+	points   = e.points + excluded.points,
+	rate     = case when excluded.rated_at > e.rated_at then excluded.rate else e.rate end,
+	rated_at = greatest(e.rated_at, excluded.rated_at)`
+
+type postgresIndex struct{ pool *pgxpool.Pool }
+
+// OpenPostgres opens an index in a database, whose tables are made if need be. The
+// address is a URL or a list of key=value, as libpq takes them.
+func OpenPostgres(ctx context.Context, address string) (Index, error) {
+	pool, err := pgxpool.New(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("index: the address of PostgreSQL cannot be read: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if _, err := pool.Exec(ctx, schema); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("index: PostgreSQL at %s: %w", pool.Config().ConnConfig.Host, err)
+	}
+	return &postgresIndex{pool}, nil
+}
+
+// columns are the arrays of an upsert.
+type columns struct {
+	kinds                        []int16
+	names                        []string
+	first, last, points, ratedAt []int64
+	rates                        []float64
+}
+
+// columnsOf joins entries of one name, since a statement may touch a row once,
+// and sorts them, so that two writers cannot wait for each other.
+func columnsOf(entries []Entry) (c columns) {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, byName)
+	for i := 0; i < len(entries); {
+		e := entries[i]
+		for i++; i < len(entries) && byName(entries[i], e) == 0; i++ {
+			e = join(e, entries[i])
+		}
+		c.kinds, c.names = append(c.kinds, int16(e.Kind)), append(c.names, e.Name)
+		c.first, c.last = append(c.first, e.First), append(c.last, e.Last)
+		c.points, c.rates, c.ratedAt = append(c.points, int64(e.Points)), append(c.rates, e.Rate), append(c.ratedAt, e.At)
+	}
+	return c
+}
+
+// Apply implements [Index].
+func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
+	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+		const at = 10_000 // rows a statement
+		for some := range slices.Chunk(change.Entries, at) {
+			c := columnsOf(some)
+			if _, err := tx.Exec(ctx, upsert, c.kinds, c.names, c.first, c.last, c.points, c.rates, c.ratedAt); err != nil {
+				return err
+			}
+		}
+		for partition, place := range change.Read {
+			const set = `insert into metricsd_read values ($1, $2) on conflict (partition) do update set place = excluded.place`
+			if _, err := tx.Exec(ctx, set, partition, place); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Read implements [Index].
+func (x *postgresIndex) Read(ctx context.Context) (map[int32]int64, error) {
+	rows, err := x.pool.Query(ctx, `select partition, place from metricsd_read`)
+	if err != nil {
+		return nil, err
+	}
+	read := map[int32]int64{}
+	var partition int32
+	var place int64
+	_, err = pgx.ForEachRow(rows, []any{&partition, &place}, func() error {
+		read[partition] = place
+		return nil
+	})
+	return read, err
+}
+
+const selectEntry = `select kind, name, first, last, points, rate, rated_at from metricsd_entries `
+
+func scanEntry(row pgx.CollectableRow) (e Entry, err error) {
+	var kind int16
+	var points int64
+	err = row.Scan(&kind, &e.Name, &e.First, &e.Last, &points, &e.Rate, &e.At)
+	e.Kind, e.Points = Kind(kind), uint64(points)
+	return e, err
+}
+
+// Get implements [Index].
+func (x *postgresIndex) Get(ctx context.Context, k Kind, name string) (Entry, bool, error) {
+	rows, err := x.pool.Query(ctx, selectEntry+`where kind = $1 and name = $2`, int16(k), name)
+	if err != nil {
+		return Entry{}, false, err
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, scanEntry)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Entry{}, false, nil
+	}
+	return e, err == nil, err
+}
+
+// List implements [Index].
+func (x *postgresIndex) List(ctx context.Context, k Kind, after string, most int) ([]Entry, error) {
+	rows, err := x.pool.Query(ctx, selectEntry+`where kind = $1 and name > $2 order by name limit $3`, int16(k), after, max(0, most))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanEntry)
+}
+
+// Forget implements [Index].
+func (x *postgresIndex) Forget(ctx context.Context, before int64) (int, error) {
+	tag, err := x.pool.Exec(ctx, `delete from metricsd_entries where last < $1`, before)
+	return int(tag.RowsAffected()), err
+}
+
+// Close implements [Index].
+func (x *postgresIndex) Close() error {
+	x.pool.Close()
+	return nil
+}
