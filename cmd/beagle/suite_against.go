@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/suite"
+)
+
+// external runs the command of --against on a copy of the task's package, and
+// takes the function from what it left there. A command that fails, takes too
+// long or leaves something that does not compile has found nothing: that is an
+// answer, not an error.
+func (b *bencher) external(ctx context.Context, t suite.Task, seed uint64) (*suite.Run, error) {
+	run := &suite.Run{Seed: seed}
+	original, err := b.text(ctx, t.Dir, t.Target)
+	if err != nil {
+		return nil, err
+	}
+	run.Source = original
+	scratch, err := os.MkdirTemp("", "beagle-suite-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	dir := filepath.Join(scratch, t.Name)
+	if err := copyPackage(t.Dir, dir); err != nil {
+		return nil, err
+	}
+	b.say("  seed %d: %s", seed, b.o.against)
+	start := time.Now()
+	said, err := b.command(ctx, t, seed, dir)
+	run.Seconds = time.Since(start).Seconds()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		run.Reason = fmt.Sprintf("the command failed: %v%s", err, said)
+		return run, nil
+	}
+	changed, err := b.text(ctx, dir, t.Target)
+	switch {
+	case err != nil:
+		run.Reason = "what the command left does not load: " + oneLineOf(err)
+	case changed == original:
+		run.Reason = "the command left the function as it was"
+	default:
+		run.Source = changed
+	}
+	return run, nil
+}
+
+// text is the function of a package as a candidate file, with the helpers that
+// only it uses.
+func (b *bencher) text(ctx context.Context, dir, target string) (string, error) {
+	unit, err := source.Load(ctx, source.Options{Dir: dir, Spec: target})
+	if err != nil {
+		return "", err
+	}
+	return unit.Target.Source, nil
+}
+
+func oneLineOf(err error) string {
+	var bad *beagle.UsageError
+	if errors.As(err, &bad) {
+		return bad.What
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}
+
+// copyPackage makes a module of the Go files of a task: its tests with it, the
+// expert's version and the description without.
+func copyPackage(from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(from, "*.go"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(path)), text, 0o644); err != nil {
+			return err
+		}
+	}
+	if data := filepath.Join(from, "testdata"); isDir(data) {
+		if err := os.CopyFS(filepath.Join(to, "testdata"), os.DirFS(data)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(to, "go.mod"), []byte("module suite.test/"+filepath.Base(to)+"\n\ngo 1.26\n"), 0o644)
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+// stopGrace is how long a command that must stop may take to do so.
+const stopGrace = 5 * time.Second
+
+// command runs the optimiser in dir, and returns the end of what it said. It and
+// all that it started are stopped when its time is over.
+func (b *bencher) command(ctx context.Context, t suite.Task, seed uint64, dir string) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, b.o.limit)
+	defer stop()
+	file, err := declaring(dir, t.Target)
+	if err != nil {
+		return "", err
+	}
+	c := exec.CommandContext(ctx, "sh", "-c", b.o.against)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOWORK=off", "BEAGLE_SUITE_TASK="+t.Name, "BEAGLE_SUITE_DIR="+dir, "BEAGLE_SUITE_FILE="+file,
+		"BEAGLE_SUITE_FUNC="+t.Target, fmt.Sprintf("BEAGLE_SUITE_SEED=%d", seed), fmt.Sprintf("BEAGLE_SUITE_CANDIDATES=%d", b.o.spec.Candidates),
+		fmt.Sprintf("BEAGLE_SUITE_SECONDS=%.0f", b.o.limit.Seconds()))
+	ownGroup(c)
+	c.WaitDelay = stopGrace
+	out, err := c.CombinedOutput()
+	if ctx.Err() == context.DeadlineExceeded {
+		err = fmt.Errorf("it was stopped after %v (--against-time)", b.o.limit)
+	}
+	return lastLines(string(out)), err
+}
+
+// declaring is the file of a package that declares the target.
+func declaring(dir, target string) (string, error) {
+	unit, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: target})
+	if err != nil {
+		return "", err
+	}
+	return unit.Target.File, nil
+}
+
+// lastLines shows the end of what a command said, after a colon.
+func lastLines(s string) string {
+	const most = 400
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return ""
+	}
+	if len(s) > most {
+		s = "..." + s[len(s)-most:]
+	}
+	return ": " + strings.ReplaceAll(s, "\n", "; ")
+}
