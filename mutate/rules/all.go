@@ -77,6 +77,7 @@ var written = []*mutate.Mutator{
 	writeByte,
 	equalFold,
 	hoistCompile,
+	regexpMatch,
 
 	// Allocation.
 	prealloc,

@@ -1,0 +1,213 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"slices"
+)
+
+// A dfa decides whether a text of ASCII holds a match of a regular expression.
+// States from 0 are in next; matched and dead end the scan.
+type dfa struct {
+	next  [][128]int // state after a byte
+	final []bool     // whether the text may end in a state
+}
+
+const (
+	matched = -1 // a match is complete, whatever follows
+	dead    = -2 // no match can follow
+
+	maxStates = 64
+)
+
+var errPattern = errors.New("the pattern needs more than a small automaton")
+
+// newDFA builds the automaton by the subset construction. Captures, and which
+// of several matches is found, do not matter to the question whether there is
+// one. Conditions other than the begin and the end of the text are refused.
+func newDFA(pattern string) (*dfa, error) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	b := &dfaBuilder{prog: prog, known: map[string]int{}, dfa: &dfa{}}
+	if b.state(b.closure([]uint32{uint32(prog.Start)}, true)) != 0 {
+		return nil, errors.New("the pattern matches everything, or nothing")
+	}
+	for i := 0; i < len(b.sets); i++ {
+		row, err := b.row(b.sets[i])
+		if err != nil {
+			return nil, err
+		}
+		b.dfa.next = append(b.dfa.next, row)
+		b.dfa.final = append(b.dfa.final, b.atEnd(b.sets[i]))
+	}
+	return b.dfa, b.err
+}
+
+type dfaBuilder struct {
+	prog  *syntax.Prog
+	sets  [][]uint32
+	known map[string]int // set of instructions, as text -> state
+	dfa   *dfa
+	err   error
+}
+
+// state numbers a set of instructions.
+func (b *dfaBuilder) state(set []uint32) int {
+	for _, pc := range set {
+		if b.prog.Inst[pc].Op == syntax.InstMatch {
+			return matched
+		}
+	}
+	if len(set) == 0 {
+		return dead
+	}
+	key := fmt.Sprint(set)
+	n, ok := b.known[key]
+	if !ok {
+		n = len(b.sets)
+		b.known[key] = n
+		b.sets = append(b.sets, set)
+	}
+	return n
+}
+
+// row lists where each byte leads. A new match may begin behind every byte.
+func (b *dfaBuilder) row(set []uint32) (row [128]int, err error) {
+	for c := range row {
+		from := []uint32{uint32(b.prog.Start)}
+		for _, pc := range set {
+			inst := &b.prog.Inst[pc]
+			if consumes(inst) && inst.MatchRune(rune(c)) {
+				from = append(from, inst.Out)
+			}
+		}
+		row[c] = b.state(b.closure(from, false))
+		if len(b.sets) > maxStates {
+			return row, errPattern
+		}
+	}
+	return row, nil
+}
+
+func consumes(i *syntax.Inst) bool {
+	switch i.Op {
+	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+		return true
+	}
+	return false
+}
+
+// closure follows all that consumes nothing. What waits for the end of the
+// text stays in the set.
+func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
+	seen := map[uint32]bool{}
+	var out []uint32
+	for len(from) > 0 {
+		pc := from[len(from)-1]
+		from = from[:len(from)-1]
+		if seen[pc] {
+			continue
+		}
+		seen[pc] = true
+		switch inst := &b.prog.Inst[pc]; inst.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			from = append(from, inst.Out, inst.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			from = append(from, inst.Out)
+		case syntax.InstEmptyWidth:
+			switch syntax.EmptyOp(inst.Arg) {
+			case syntax.EmptyBeginText:
+				if begin {
+					from = append(from, inst.Out)
+				}
+			case syntax.EmptyEndText:
+				out = append(out, pc)
+			default:
+				b.err = errPattern
+			}
+		case syntax.InstFail:
+		default:
+			out = append(out, pc)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// atEnd reports whether a match is complete when the text ends in a set.
+func (b *dfaBuilder) atEnd(set []uint32) bool {
+	var from []uint32
+	for _, pc := range set {
+		if inst := &b.prog.Inst[pc]; inst.Op == syntax.InstEmptyWidth && syntax.EmptyOp(inst.Arg) == syntax.EmptyEndText {
+			from = append(from, inst.Out)
+		}
+	}
+	for seen := map[uint32]bool{}; len(from) > 0; {
+		pc := from[len(from)-1]
+		from = from[:len(from)-1]
+		if seen[pc] {
+			continue
+		}
+		seen[pc] = true
+		switch inst := &b.prog.Inst[pc]; inst.Op {
+		case syntax.InstMatch:
+			return true
+		case syntax.InstAlt, syntax.InstAltMatch:
+			from = append(from, inst.Out, inst.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			from = append(from, inst.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg) == syntax.EmptyEndText {
+				from = append(from, inst.Out)
+			} else {
+				b.err = errPattern // ^ behind $: only an empty text could tell
+			}
+		}
+	}
+	return false
+}
+
+// classes groups the bytes that lead to the same states from everywhere. Class
+// 0 holds all that are not ASCII.
+func (d *dfa) classes() (of [128]int, rows [][]int) {
+	known := map[string]int{}
+	n := 1
+	for c := range of {
+		var column []int
+		for s := range d.next {
+			column = append(column, d.next[s][c])
+		}
+		key := fmt.Sprint(column)
+		if known[key] == 0 {
+			known[key] = n
+			n++
+			rows = append(rows, column)
+		}
+		of[c] = known[key]
+	}
+	return of, rows
+}
+
+// match runs the automaton; ask says that the text is not ASCII.
+func (d *dfa) match(s string) (is, ask bool) {
+	state := 0
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false, true
+		}
+		switch state = d.next[state][s[i]]; state {
+		case matched:
+			return true, false
+		case dead:
+			return false, false
+		}
+	}
+	return d.final[state], false
+}

@@ -1,0 +1,197 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"math/bits"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// regexpMatch is X2.
+var regexpMatch = &mutate.Mutator{
+	Name: "regexp-match",
+	Doc: "Answer whether a text matches a constant pattern with a table of states, one look-up a byte, made from the pattern when the rewrite is " +
+		"made. The regexp package keeps a list of threads, or a stack, for every byte. Texts that are not ASCII are still asked of it.",
+	Before: `return datePattern.MatchString(s)`,
+	After: `return dateMatches(s)
+
+func dateMatches(s string) bool {
+	state := uint8(0)
+	for i := 0; i < len(s); i++ {
+		state = dateStates[state&15][dateClasses[s[i]]&3]
+		if state >= dateMatched {
+			...
+		}
+	}
+	return dateEnds>>state&1 != 0
+}`,
+	Class:   beagle.E4,
+	Gain:    5,
+	Find:    findRegexpMatch,
+	Rewrite: rewriteRegexpMatch,
+}
+
+type patternSite struct {
+	v     *types.Var // the compiled pattern
+	dfa   *dfa
+	bytes bool // Match, not MatchString
+	calls []*ast.CallExpr
+}
+
+func findRegexpMatch(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	index := map[string]*patternSite{}
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		method, ok := p.IsCall(call, "regexp", "Regexp.MatchString", "Regexp.Match")
+		if !ok || p.FuncOf(call) == nil {
+			continue
+		}
+		sel := method.Fun.(*ast.SelectorExpr)
+		v := p.Var(sel.X)
+		if v == nil || !p.Frozen(v) || isFallback(p, call) {
+			continue
+		}
+		key := v.Name() + "." + sel.Sel.Name
+		if s := index[key]; s != nil {
+			s.calls = append(s.calls, call)
+			continue
+		}
+		d := automatonOf(p, v)
+		if d == nil {
+			continue
+		}
+		s := &patternSite{v, d, sel.Sel.Name == "Match", []*ast.CallExpr{call}}
+		index[key] = s
+		sites = append(sites, mutate.Site{Node: call, Label: p.Text(sel), Data: s})
+	}
+	return sites
+}
+
+// automatonOf reads regexp.MustCompile of a constant.
+func automatonOf(p *mutate.Pass, v *types.Var) *dfa {
+	call, ok := p.IsCall(p.Initialiser(v), "regexp", "MustCompile")
+	if !ok {
+		return nil
+	}
+	pattern, ok := constString(p, call.Args[0])
+	if !ok {
+		return nil
+	}
+	d, err := newDFA(pattern)
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+// isFallback reports whether the call stands in a function that asks a table
+// of states first.
+func isFallback(p *mutate.Pass, call *ast.CallExpr) bool {
+	name := p.FuncOf(call).Name.Name
+	return strings.HasSuffix(name, "Matches") && p.Fresh(strings.TrimSuffix(name, "Matches")+"States") != strings.TrimSuffix(name, "Matches")+"States"
+}
+
+func rewriteRegexpMatch(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(*patternSite)
+	base := strings.TrimSuffix(strings.TrimSuffix(site.v.Name(), "Pattern"), "Regexp")
+	if p.Fresh(base+"Matches") != base+"Matches" || p.Fresh(base+"States") != base+"States" {
+		base = p.Fresh(base + "Text")
+	}
+	w := matcherWriter{patternSite: site, base: base}
+	edits := []mutate.Edit{p.Declare(s.Node, w.text())}
+	for _, call := range site.calls {
+		edits = append(edits, p.Replace(call.Fun, base+"Matches"))
+	}
+	return edits, nil
+}
+
+type matcherWriter struct {
+	*patternSite
+	base string
+}
+
+// text writes the tables and the function. The three numbers behind the
+// states are the ways to end: a match, none, and a byte that is not ASCII.
+func (w matcherWriter) text() string {
+	of, columns := w.dfa.classes()
+	states, classes := len(w.dfa.next), len(columns)+1
+	param, method := "s string", "MatchString"
+	if w.bytes {
+		param, method = "s []byte", "Match"
+	}
+	ends := uint64(0)
+	for s, final := range w.dfa.final {
+		if final {
+			ends |= 1 << s
+		}
+	}
+	rows, cols := powerOf2(states), powerOf2(classes)
+	return fmt.Sprintf(`// %[1]sMatches reports whether s matches %[2]s. It asks %[2]s itself only
+// when s is not ASCII.
+func %[1]sMatches(%[3]s) bool {
+	state := uint8(0)
+	for i := 0; i < len(s); i++ {
+		state = %[1]sStates[state&%[4]d][%[1]sClasses[s[i]]&%[5]d]
+		if state >= %[6]d {
+			if state == %[8]d {
+				return %[2]s.%[9]s(s)
+			}
+			return state == %[6]d
+		}
+	}
+	return uint64(%#[10]x)>>state&1 != 0 // the states in which a match is complete at the end
+}
+
+// %[1]sStates leads from a state and a class of bytes to the next state; %[6]d is
+// a match, %[7]d is none, %[8]d is a byte that is not ASCII.
+var %[1]sStates = [%[11]d][%[12]d]uint8{
+%[13]s}
+
+// %[1]sClasses groups the bytes that the pattern does not tell apart.
+var %[1]sClasses = func() (t [256]uint8) {
+	for i := range t {
+		switch c := byte(i); {
+		%[14]s}
+	}
+	return t
+}()`, w.base, w.v.Name(), param, rows-1, cols-1, states, states+1, states+2, method, ends, rows, cols, w.rows(columns), w.cases(of, len(columns)))
+}
+
+func powerOf2(n int) int { return 1 << bits.Len(uint(n-1)) }
+
+func (w matcherWriter) rows(columns [][]int) string {
+	n := len(w.dfa.next)
+	var out strings.Builder
+	for s := range n {
+		cells := []string{itoa(n + 2)}
+		for _, column := range columns {
+			to := column[s]
+			switch to {
+			case matched:
+				to = n
+			case dead:
+				to = n + 1
+			}
+			cells = append(cells, itoa(to))
+		}
+		fmt.Fprintf(&out, "\t{%s},\n", strings.Join(cells, ", "))
+	}
+	return out.String()
+}
+
+// cases writes the classes but the first, in which are all bytes of no other.
+func (w matcherWriter) cases(of [128]int, n int) string {
+	var out strings.Builder
+	for class := 1; class <= n; class++ {
+		var set byteClass
+		for c, k := range of {
+			set[c] = k == class
+		}
+		fmt.Fprintf(&out, "case %s:\n\tt[i] = %d\n", rangesOf(set), class)
+	}
+	return out.String()
+}
