@@ -17,6 +17,9 @@
 // it is opened. Cache entries are not synced: each carries the hash of its
 // content, and one that power loss damaged counts as absent.
 //
-// The store never deletes a run or a blob by itself. It is not a database: one
-// process writes at a time (see [Store.Lock]), any number may read.
+// The store never deletes a run or a blob by itself. It is not a database: a
+// process that works alone locks it (see [Store.Lock]), any number may read.
+// Workers of a fleet share it without a lock: what they write is named by its
+// content or by what it depends on, so that two that write the same do no harm,
+// and a run's own files are written for one driver at a time.
 package store

@@ -27,13 +27,28 @@ type holder struct {
 // a *beagle.UsageError that names it. The lock ends with the process, however
 // that ends.
 func (s *Store) Lock(what string) (*Lock, error) {
-	path := filepath.Join(s.home, "lock")
+	l, err := lockFile(filepath.Join(s.home, "lock"), what, "the store "+s.home,
+		"wait for it, stop it with `beagle cancel`, or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements")
+	if err == nil {
+		s.sweep()
+	}
+	return l, err
+}
+
+// LockMachine takes the right to measure on this machine for a process that
+// shares its store with others, as Lock does for one that has it alone.
+func LockMachine(what string) (*Lock, error) {
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("beagle-%d.lock", os.Getuid()))
+	return lockFile(path, what, "this machine (lock file "+path+")", "one process measures at a time; wait for it, or stop it")
+}
+
+func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	f, ok, err := tryLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	if !ok {
-		return nil, s.taken(path)
+		return nil, &beagle.UsageError{What: thing + " is in use by " + holderOf(path), Remedy: remedy}
 	}
 	text, _ := json.Marshal(holder{PID: os.Getpid(), Since: time.Now(), What: what})
 	if err = f.Truncate(0); err == nil {
@@ -43,22 +58,17 @@ func (s *Store) Lock(what string) (*Lock, error) {
 		unlock(f)
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	s.sweep()
 	return &Lock{f: f}, nil
 }
 
-// taken says who has the lock. Its file may be just being written.
-func (s *Store) taken(path string) error {
+// holderOf says who has a lock. Its file may be just being written.
+func holderOf(path string) string {
 	var h holder
-	who := "another process"
 	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &h) == nil {
-		who = fmt.Sprintf("process %d (%s, since %s)", h.PID, h.What, h.Since.Format("15:04:05"))
+		return fmt.Sprintf("process %d (%s, since %s)", h.PID, h.What, h.Since.Format("15:04:05"))
 	}
-	return &beagle.UsageError{
-		What:   fmt.Sprintf("the store %s is in use by %s", s.home, who),
-		Remedy: "wait for it, stop it with `beagle cancel`, or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements",
-	}
+	return "another process"
 }
 
-// Unlock gives the store back.
+// Unlock gives back what was locked.
 func (l *Lock) Unlock() error { return unlock(l.f) }

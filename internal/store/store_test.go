@@ -196,6 +196,22 @@ func TestLockNamesItsHolder(t *testing.T) {
 	l.Unlock()
 }
 
+// TestLockMachine: whatever their stores, one process measures.
+func TestLockMachine(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	l, err := LockMachine("beagle worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = LockMachine("another")
+	usage(t, err, "this machine", "beagle worker", fmt.Sprint("process ", os.Getpid()))
+	l.Unlock()
+	if l, err = LockMachine("again"); err != nil {
+		t.Fatal(err)
+	}
+	l.Unlock()
+}
+
 // writeForever is the process that is killed.
 func writeForever(dir string) {
 	s, err := Open(dir)
