@@ -14,6 +14,10 @@ const (
 	lenient    = 0.8416  // normal quantile of 0.8: a repetition has failed when even its 80 % bound shows too little
 )
 
+// Rule names the rule of decision, so that a stored measurement is not taken
+// for one under another rule.
+const Rule = "three looks"
+
 // Evidence is all that the decision about one candidate rests on.
 type Evidence struct {
 	Layouts  []beagle.Layout

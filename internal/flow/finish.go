@@ -52,7 +52,7 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 		return nil, err
 	}
 	start := time.Now()
-	in := beagle.HashOf("field", f, x.spec.Fuzz, x.spec.Measure)
+	in := beagle.HashOf("field", f, x.spec.Fuzz, x.spec.Measure, x.spec.MinGain, bench.Rule)
 	var j Judged
 	if x.store.Cached(x.key("judged", x.root.ID, in), &j) {
 		return &j, nil
@@ -112,9 +112,9 @@ func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, [
 	if err != nil || len(field) == 0 {
 		return nil, nil, err
 	}
-	in := beagle.HashOf("confirmed", field, f.Tried, x.spec.Measure, x.spec.Seed)
+	in := beagle.HashOf("confirmed", field, f.Tried, x.spec.Measure, x.spec.MinGain, x.spec.Seed, bench.Rule)
 	ms, err := once(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) {
-		x.watch.Stage("measure", fmt.Sprintf("%d finalists over 8 link layouts, about %v", len(field), x.spec.Measure))
+		x.watch.Stage("measure", fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), x.spec.Measure))
 		return x.confirm(ctx, field, f.Tried, x.spec.Measure)
 	})
 	return field, ms, err
@@ -457,7 +457,7 @@ func quotient(a, b beagle.Ratio) beagle.Ratio {
 // confirm is the full measurement.
 func (x *session) confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error) {
 	return bench.Confirm(ctx, x.bench, x.unit, cs, x.corpus, tried, bench.Options{
-		Budget: budget, Fresh: x.fresh(), PGO: x.modulePGO(), Seed: x.spec.Seed,
+		Budget: budget, MinGain: x.spec.MinGain, Fresh: x.fresh(), PGO: x.modulePGO(), Seed: x.spec.Seed,
 	})
 }
 
@@ -523,7 +523,7 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 		v.Status, v.Reason = beagle.Equal, "it is the original"
 		return v, nil
 	}
-	x.watch.Stage("measure", fmt.Sprintf("8 link layouts, about %v", x.spec.Measure))
+	x.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", x.spec.Measure))
 	ms, err := x.confirm(ctx, []beagle.Candidate{c}, 1, x.spec.Measure)
 	if err != nil {
 		return nil, err

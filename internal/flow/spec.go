@@ -28,7 +28,8 @@ type Spec struct {
 	Candidates int           `json:"candidates"`      // budget of evaluations
 	Batch      int           `json:"batch"`           // candidates built and screened together
 	Fuzz       time.Duration `json:"fuzz"`            // differential fuzzing of each finalist
-	Measure    time.Duration `json:"measure"`         // measuring of the finalists, in all
+	Measure    time.Duration `json:"measure"`         // measuring of the finalists, in all and at most
+	MinGain    float64       `json:"min_gain"`        // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`            // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`         // "auto" or "require"
 	Rules      []string      `json:"rules,omitempty"` // only these mutators; empty is all
@@ -46,7 +47,8 @@ func Defaults() Spec {
 		Candidates: 60,
 		Batch:      12,
 		Fuzz:       5 * time.Second,
-		Measure:    10 * time.Second,
+		Measure:    20 * time.Second,
+		MinGain:    0.01,
 		Sandbox:    "auto",
 	}
 }
@@ -66,7 +68,9 @@ func (s *Spec) Validate() error {
 	case s.Candidates < minCandidates:
 		return usage(fmt.Sprintf("--candidates %d is too small a budget to search", s.Candidates), fmt.Sprintf("give at least %d; 60 is the default", minCandidates))
 	case s.Measure < minMeasure:
-		return usage(fmt.Sprintf("--measure %v is too short to tell a gain from noise", s.Measure), fmt.Sprintf("give at least %v; 10s is the default", minMeasure))
+		return usage(fmt.Sprintf("--measure %v is too short to tell a gain from noise", s.Measure), fmt.Sprintf("give at least %v; 20s is the default", minMeasure))
+	case !(s.MinGain >= 0 && s.MinGain < 1):
+		return usage(fmt.Sprintf("--min-gain %v is not a share of the time", s.MinGain), "give for example 0.05 for 5 %, or 0 for whatever can be shown; 0.01 is the default")
 	case s.Time != 0 && s.Time < time.Second:
 		return usage(fmt.Sprintf("--time %v is too small a budget to measure anything", s.Time), "give at least 1s, or leave it out")
 	case s.Fuzz < 0:
@@ -104,6 +108,7 @@ func (s *Spec) Command() string {
 	add(s.Batch != d.Batch, "batch", s.Batch)
 	add(s.Fuzz != d.Fuzz, "fuzz", s.Fuzz)
 	add(s.Measure != d.Measure, "measure", s.Measure)
+	add(s.MinGain != d.MinGain, "min-gain", s.MinGain)
 	add(s.Time != d.Time, "time", s.Time)
 	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
