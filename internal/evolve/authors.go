@@ -108,8 +108,16 @@ func (s *Search) answered() bool {
 	return slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return s.book(a.Name).RecentCalls > 0 })
 }
 
-// room is how many proposals the rules may make now.
-func (s *Search) room() int {
+// CanCommission reports whether AskModels has something to give.
+func (s *Search) CanCommission() bool {
+	return s.Open() && !s.Ended && s.Config.Budget > s.Spent+len(s.Pending)
+}
+
+// Finish ends a search of which the caller knows that nothing comes any more.
+func (s *Search) Finish() { s.Ended = true }
+
+// Room is how many proposals the rules may make now.
+func (s *Search) Room() int {
 	room := s.Config.Budget - s.Spent - len(s.Pending)
 	switch {
 	case s.Config.NoRules || s.dry():

@@ -117,6 +117,7 @@ type Outcome struct {
 	Dollars float64 `json:"dollars,omitempty"` // what making it cost
 	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
 	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
+	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
 }
 
 // A Search is a search under way. Its JSON form is its whole state.
@@ -323,7 +324,7 @@ func (s *Search) Ask(n int) []Proposal {
 	if s.Root == "" {
 		panic("evolve: Ask before the original was added")
 	}
-	n = min(n, s.room())
+	n = min(n, s.Room())
 	s.Generation++
 	var out []Proposal
 	for len(out) < n {
@@ -404,7 +405,7 @@ func (s *Search) take(id int) (Proposal, error) {
 // learn takes an outcome into the population and the books.
 func (s *Search) learn(p Proposal, o *Outcome) {
 	c := o.Candidate
-	fresh := c.ID != "" && o.Verdict.Status != beagle.Duplicate && !s.Seen[c.ID]
+	fresh := c.ID != "" && o.Verdict.Status != beagle.Duplicate && !s.Seen[c.ID] && (o.Shape == "" || !s.Seen[o.Shape])
 	s.enter(p, o, fresh)
 	if p.Kind == Model {
 		s.hear(o, fresh)
@@ -419,6 +420,9 @@ func (s *Search) learn(p Proposal, o *Outcome) {
 	s.Barren = 0
 	s.Spent++
 	s.Seen[c.ID] = true
+	if o.Shape != "" {
+		s.Seen[o.Shape] = true
+	}
 	s.credit(p, o)
 	if !o.Verdict.OK() {
 		s.remember(c.ID, nil)
