@@ -1,0 +1,62 @@
+// Package bus is the queue between the intake's door and its processor.
+//
+// Publish returns when a message is safe, so a sender's request is answered only
+// then. The reader says itself where it wants to begin, and keeps that place with
+// what it made of the messages; the queue remembers nothing of readers. So a message
+// is read again after a crash, and the reader can tell that it was.
+//
+// NATS JetStream runs in the process: nothing to install. Kafka's protocol is for
+// those who outgrow one machine.
+//
+// # Limits
+//
+// A queue has one reader. Kafka's partitions are looked up at the start; added ones are
+// read after a restart.
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A Message is what was published, with its place. Places of one partition grow.
+type Message struct {
+	Partition int32
+	Place     int64
+	Data      []byte
+}
+
+// A Fill is how much waits in a queue.
+type Fill struct {
+	Messages int64
+	Bytes    int64 // 0 where the queue does not say
+	Bound    int64 // bytes; 0 for none of ours
+}
+
+// ErrFull is a queue that takes no more: what was not accepted was not kept.
+var ErrFull = errors.New("the queue is full")
+
+// A Bus is a queue.
+type Bus interface {
+	// Publish adds a message and returns when it is safe.
+	Publish(ctx context.Context, data []byte) error
+	// Read calls take with every message behind the places, in each partition's order,
+	// until ctx is done or take fails.
+	Read(ctx context.Context, after map[int32]int64, take func(Message) error) error
+	// Done says that messages up to the places are not needed any more.
+	Done(ctx context.Context, read map[int32]int64) error
+	// Fill tells how much waits that is not done.
+	Fill(ctx context.Context) (Fill, error)
+	Close() error
+}
+
+// MaxMessage bounds a message. A door that packs more must split it.
+const MaxMessage = 8 << 20
+
+func checkSize(data []byte) error {
+	if len(data) > MaxMessage {
+		return fmt.Errorf("a message of %d bytes is longer than %d", len(data), MaxMessage)
+	}
+	return nil
+}
