@@ -35,11 +35,14 @@ func threadCPU() int64 {
 	return ts.Nano()
 }
 
-// processCPU is the processor time of all threads, collector included.
+var processBegan = time.Now()
+
+// processCPU is the processor time of all threads, collector included; where
+// the system does not tell, the time since the start.
 func processCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
+		return time.Since(processBegan)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

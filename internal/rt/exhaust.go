@@ -59,7 +59,7 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "runes", "long", "random"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "runes", "long", "random", "shared", "deep", "solved"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -120,10 +120,10 @@ type exhauster[A, R any] struct {
 
 	phase    int
 	index    int
-	deadline time.Time
-	end      int   // number of cases to stop at
-	cap      int64 // numbers above it are left out: the original is too slow for them
-	capLen   int   // the same for lengths
+	deadline time.Duration // of the phase, as processor time of the process: a loaded machine makes it slower, not blinder
+	end      int           // number of cases to stop at
+	cap      int64         // numbers above it are left out: the original is too slow for them
+	capLen   int           // the same for lengths
 	out      ExhaustReply
 }
 
@@ -159,6 +159,7 @@ func (x *exhauster[A, R]) phases() []struct {
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
 		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.runes}, {2, x.long}, {3, x.random},
+		{1, x.shared}, {1, x.deep}, {1, x.solved},
 	}
 }
 
@@ -172,13 +173,13 @@ func (x *exhauster[A, R]) run() {
 	if budget == 0 {
 		budget = time.Second
 	}
-	end := x.start.Add(budget)
+	end := processCPU() + budget
 	if x.q.Max > 0 {
 		x.end = x.q.Max
 	}
 	for i, p := range phases {
-		left := time.Until(end)
-		x.deadline = time.Now().Add(time.Duration(float64(left) * p.share / total))
+		now := processCPU()
+		x.deadline = now + time.Duration(float64(end-now)*p.share/total)
 		total -= p.share
 		x.one(i, p.make)
 		if x.out.Diff != nil || x.out.Cases >= x.end {
@@ -203,7 +204,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
-		if x.index&15 == 0 && time.Now().After(x.deadline) || x.out.Cases >= x.end {
+		if x.index&15 == 0 && processCPU() > x.deadline || x.out.Cases >= x.end {
 			p.Done = false
 			return false
 		}
@@ -231,10 +232,10 @@ func (x *exhauster[A, R]) slow() bool {
 	if x.check.took <= slowCase {
 		return false
 	}
-	start := time.Now()
+	start := processCPU()
 	x.check.limit.Store(int64(originalLimit))
 	x.check.run(0, x.id(), &x.a)
-	x.check.took = min(x.check.took, time.Since(start))
+	x.check.took = min(x.check.took, processCPU()-start)
 	return x.check.took > slowCase
 }
 

@@ -77,8 +77,9 @@ func (x *exhauster[A, R]) small() bool {
 		if !isInteger(s.t) {
 			continue
 		}
-		f := x.field(i)
+		f, ok := x.peek(i)
 		switch {
+		case !ok:
 		case f.CanInt() && max(f.Int(), -f.Int()) > x.cap, f.CanUint() && f.Uint() > uint64(x.cap):
 			return false
 		}

@@ -95,6 +95,8 @@ type replayer[A, R any] struct {
 	check   *checker[A, R]
 	hashes  []uint64 // of what the candidate did, by pick
 	kept    []keptCall[A, R]
+	pages   []byte // for sealed
+	noPages bool
 	out     ReplayReply
 }
 
@@ -177,6 +179,9 @@ func (p *replayer[A, R]) one(n, i int, deep bool) *Diff {
 	}
 	p.out.Deep++
 	if d := p.twice(n, i); d != nil {
+		return d
+	}
+	if d := p.sealed(i); d != nil {
 		return d
 	}
 	return p.memory(i)

@@ -56,6 +56,22 @@ func (x *exhauster[A, R]) field(i int) reflect.Value {
 	return v
 }
 
+// peek is the variable of a slot if it is there: to look must not replace a nil
+// pointer on the way.
+func (x *exhauster[A, R]) peek(i int) (reflect.Value, bool) {
+	v := x.v
+	for _, k := range x.slots[i].path {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		}
+		v = reachable(v.Field(k))
+	}
+	return v, true
+}
+
 // each calls f for the slots of some kinds.
 func (x *exhauster[A, R]) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
 	for i, s := range x.slots {

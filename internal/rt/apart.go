@@ -1,0 +1,143 @@
+package rt
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
+	"time"
+)
+
+// Callers do what corpora seldom show: they pass the same slice twice, or two
+// windows of one; and they pass long lists.
+
+// shared lets two slices of one type lie in the same memory: the same one, one
+// shifted against the other, one the beginning of the other.
+func (x *exhauster[A, R]) shared(yield func() bool) {
+	rng := rand.New(rand.NewPCG(x.q.Seed, 5))
+	for i, s := range x.slots {
+		if s.t.Kind() != reflect.Slice {
+			continue
+		}
+		for k := i + 1; k < len(x.slots); k++ {
+			if x.slots[k].t == s.t && !x.overlap(i, k, rng, yield) {
+				return
+			}
+		}
+	}
+}
+
+// overlap places two slots in one piece of memory, in several ways and lengths.
+func (x *exhauster[A, R]) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
+	for _, n := range []int{1, 2, 3, 8, 17, 33, 64} {
+		for way := range distinct + 1 {
+			for _, cut := range [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n}, {0, n / 2, n/2 - 1, n}} {
+				if cut[2] < 0 || n > x.capLen {
+					continue
+				}
+				x.base((n + way) % len(x.bases))
+				x.fill(i, x.slots[i].t, n, way, rng)
+				all := x.field(i)
+				a, b := all.Slice(cut[0], cut[1]), all.Slice(cut[2], cut[3])
+				x.field(i).Set(a)
+				x.field(k).Set(b)
+				if x.small() && !yield() {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// What a call on a list of deepLength elements may take of the stack. One that
+// recurses for each element takes more, and ends the process on a list of some
+// millions, which the original survives.
+const (
+	deepLength = 100_003
+	deepStack  = 4 << 20
+	deepBudget = 100 * time.Millisecond // of the whole exhaustion; the quick check has no time for this
+)
+
+// deep gives each sequence a length at which recursion for each element shows.
+// An original that does the same ends here, and the phase is left out.
+func (x *exhauster[A, R]) deep(yield func() bool) {
+	rng := rand.New(rand.NewPCG(x.q.Seed, 6))
+	if deepLength > x.capLen || x.q.Budget > 0 && x.q.Budget < int64(deepBudget) {
+		return
+	}
+	defer debug.SetMaxStack(debug.SetMaxStack(deepStack))
+	for _, way := range []int{0, 1, distinct} {
+		x.base(way % len(x.bases))
+		ok := true
+		x.each(isSequence, func(i int, t reflect.Type) bool { x.fill(i, t, deepLength, way, rng); ok = false; return true })
+		if ok || x.small() && !yield() { // there are no sequences
+			return
+		}
+		x.each(isSequence, func(i int, t reflect.Type) bool {
+			x.base(way % len(x.bases))
+			x.fill(i, t, deepLength, way, rng)
+			ok = !x.small() || yield()
+			return ok
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+// solved gives each integer what makes a simple equation with two of the
+// constants true: x+p = q, x-p = q, x^p = q, x*p = q, x>>k = q. Numbers that
+// only such a test picks out are too rare to meet.
+func (x *exhauster[A, R]) solved(yield func() bool) {
+	consts := x.ints[:min(len(x.ints), 60)]
+	x.each(isInteger, func(i int, t reflect.Type) bool {
+		set := func(n uint64) bool {
+			ok := true
+			for k := range min(len(x.bases), 2) {
+				x.base(k)
+				if setLow(x.field(i), n) && x.small() {
+					ok = ok && yield()
+				}
+			}
+			return ok
+		}
+		for _, q := range consts {
+			for shift := 1; shift < t.Bits(); shift++ {
+				if n := uint64(q) << shift; n>>shift == uint64(q) && (!set(n) || !set(n+uint64(shift))) {
+					return false
+				}
+			}
+			for _, p := range consts {
+				if !set(uint64(q-p)) || !set(uint64(q+p)) || !set(uint64(q^p)) || p&1 == 1 && !set(uint64(q)*inverse(uint64(p))) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// inverse is the number that gives 1 when multiplied with an odd number, in 64
+// bits and so in fewer.
+func inverse(odd uint64) uint64 {
+	n := odd // right in 3 bits; each step doubles them
+	for range 5 {
+		n *= 2 - odd*n
+	}
+	return n
+}
+
+// setLow stores the low bits of n.
+func setLow(f reflect.Value, n uint64) bool {
+	switch {
+	case f.CanInt():
+		shift := 64 - f.Type().Bits()
+		f.SetInt(int64(n<<shift) >> shift)
+	case f.CanUint():
+		shift := 64 - f.Type().Bits()
+		f.SetUint(n << shift >> shift)
+	default:
+		return false
+	}
+	return true
+}
