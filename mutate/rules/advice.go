@@ -28,6 +28,9 @@ var Advice = []*Advisory{
 		"type and when items arrive.", findSendInLoop},
 	{"receiver-scratch", "A buffer is made in every call of a method. Keeping it in the receiver saves the allocation, but makes the method unsafe to " +
 		"call from two goroutines at once: right only when the type is documented as being for one.", findReceiverScratch},
+	{"pool-scratch", "A large buffer is made in every call and dropped again. Taking it from a sync.Pool saves the allocation and most of the " +
+		"garbage collector's work, but what one call leaves in it meets the next: right only when nothing keeps it and each call writes before " +
+		"it reads. Candidates may keep no state between calls, so this is never tried.", findPoolScratch},
 	{"no-copy-string", "A byte slice is converted to a string, which copies it. unsafe.String does not copy, but the string then changes when the " +
 		"bytes do: right only when nobody writes or keeps the bytes.", findNoCopy},
 	{"field-order", "Fields of this struct are laid out with gaps. Another order makes it smaller, but shows in reflection, binary encodings, and " +
@@ -89,6 +92,29 @@ func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if _, pointer := p.Info.TypeOf(fn.Recv.List[0].Type).(*types.Pointer); pointer {
+			sites = append(sites, note(d.Stmt, "buffer "+d.Var.Name()))
+		}
+	}
+	return sites
+}
+
+// findPoolScratch looks for buffers that stay in the function and are too
+// large for the stack.
+func findPoolScratch(p *mutate.Pass) []mutate.Site {
+	const onStack = 64 << 10
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if !ok || !isSlice(d.Var.Type()) || !staysHere(p, d.Var) {
+			continue
+		}
+		call, made := p.IsBuiltin(d.Value, "make")
+		if !made || len(call.Args) < 2 {
+			continue
+		}
+		size := elementSize(d.Var.Type().Underlying().(*types.Slice).Elem())
+		n, constant := p.Int(call.Args[len(call.Args)-1])
+		if constant && n*size > onStack || !constant && int64(percentile99(p))*size >= 1024 {
 			sites = append(sites, note(d.Stmt, "buffer "+d.Var.Name()))
 		}
 	}

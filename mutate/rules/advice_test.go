@@ -25,6 +25,10 @@ var adviceCases = map[string][2]string{
 		"type T struct{ n int }\nfunc (t *T) f(s string) int { b := make([]byte, 0, len(s)); b = append(b, s...); return len(b) }",
 		"type T struct{ n int }\nfunc (t *T) f(s string) []byte { b := make([]byte, 0, len(s)); b = append(b, s...); return b }",
 	},
+	"pool-scratch": {
+		"func f(s string) int { b := make([]byte, 1<<17); return copy(b, s) }",
+		"func f(s string) int { b := make([]byte, 64); return copy(b, s) }",
+	},
 	"no-copy-string": {
 		"func f(b []byte) string { return string(b) }",
 		"func f(b []byte) bool { return string(b) == \"a\" }",

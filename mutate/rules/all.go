@@ -122,11 +122,9 @@ var written = []*mutate.Mutator{
 	bitLoop,
 }
 
-// Not included:
-//   - K1, K2, K3 (lock, atomic or channel item batched out of a loop): they
-//     change what other goroutines can see, and when. Advice, never a rewrite.
-//   - A5 (scratch kept in the receiver), S8 (unsafe strings): safe only under
-//     ownership rules that the source does not state.
+// docs/rewrites.md lists the catalogue's entries with their rules, and says why
+// some have none. What hangs on promises that the source does not make is in
+// Advice.
 
 // Named returns the rule of that name, or nil.
 func Named(name string) *mutate.Mutator {
