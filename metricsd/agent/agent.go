@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/expose"
 	"github.com/beagle-go/beagle/metricsd/listen"
+	"github.com/beagle-go/beagle/metricsd/web"
 )
 
 // Agent is one running agent.
@@ -119,6 +120,9 @@ func (a *Agent) Addresses() map[string]string {
 // SetLimits changes the bounds of a running agent.
 func (a *Agent) SetLimits(l config.Limits) { a.Aggregator.SetLimits(aggregate.Limits(l)) }
 
+// patience is how long requests under way may take at the end.
+const patience = 2 * time.Second
+
 // Run works until ctx is done. Then it takes what the sockets hold, flushes the
 // open buckets to the sinks, and returns.
 func (a *Agent) Run(ctx context.Context) error {
@@ -131,7 +135,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.stream != nil {
 		receivers.Go(func() { a.serveStream() })
 	}
-	server, served := a.serveWeb()
+	server := new(web.Server)
+	if a.web != nil {
+		server = web.Serve(a.web, a.Handler())
+	}
 	a.log.Info("listening", "addresses", a.Addresses())
 	a.flushUntil(ctx)
 
@@ -145,7 +152,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	receivers.Wait()
 	a.send(a.Aggregator.Drain())
 	a.log.Info("stopped", "metrics", a.Counters.Metrics.Load(), "malformed", a.Counters.Malformed.Load())
-	err := stopWeb(server, served)
+	err := server.Stop(patience)
 	return errors.Join(err, a.closeSockets())
 }
 

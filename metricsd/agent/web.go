@@ -1,56 +1,22 @@
 package agent
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
-	"net/http/pprof"
-	"time"
 
 	"github.com/beagle-go/beagle/metricsd/expose"
+	"github.com/beagle-go/beagle/metricsd/web"
 )
-
-// serveWeb starts the HTTP server, if there is to be one.
-func (a *Agent) serveWeb() (*http.Server, <-chan error) {
-	served := make(chan error, 1)
-	if a.web == nil {
-		served <- http.ErrServerClosed
-		return nil, served
-	}
-	server := &http.Server{Handler: a.Handler(), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
-	go func() { served <- server.Serve(a.web) }()
-	return server, served
-}
-
-func stopWeb(server *http.Server, served <-chan error) error {
-	if server != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		if server.Shutdown(ctx) != nil { // somebody holds a connection, a profile perhaps
-			server.Close()
-		}
-	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
-}
 
 // Handler answers /metrics, /healthz, /malformed, /events and /debug/pprof.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", a.serveMetrics)
 	mux.HandleFunc("GET /healthz", a.serveHealth)
-	mux.HandleFunc("GET /malformed", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, a.Malformed.List()) })
+	mux.HandleFunc("GET /malformed", func(w http.ResponseWriter, _ *http.Request) { web.JSON(w, http.StatusOK, a.Malformed.List()) })
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, map[string]any{"events": a.Events.List(), "checks": a.Checks.List()})
+		web.JSON(w, http.StatusOK, map[string]any{"events": a.Events.List(), "checks": a.Checks.List()})
 	})
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	web.Debug(mux)
 	return mux
 }
 
@@ -71,11 +37,4 @@ func (a *Agent) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 		expose.Value{Value: float64(page.Collisions())})
 	w.Header().Set("Content-Type", expose.ContentType)
 	page.WriteTo(w)
-}
-
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.Encode(v)
 }

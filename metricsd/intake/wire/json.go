@@ -124,6 +124,9 @@ func (l Limits) check(s *Series, i int) error {
 	case len(s.Tags) > l.Tags:
 		return fmt.Errorf("series %d (%q) has %d tags; %d are allowed", i, clip(s.Metric), len(s.Tags), l.Tags)
 	}
+	if size := s.Size(); size > MaxSeries {
+		return fmt.Errorf("series %d (%q) takes %d bytes; %d are allowed: send fewer points at once", i, clip(s.Metric), size, MaxSeries)
+	}
 	for _, t := range s.Tags {
 		if len(t) > l.Name {
 			return fmt.Errorf("series %d (%q) has a tag of %d bytes; %d are allowed", i, clip(s.Metric), len(t), l.Name)

@@ -73,3 +73,19 @@ func (s *Series) Last() int64 {
 	}
 	return last
 }
+
+// MaxSeries bounds what one series takes in a batch, so that any fits into a
+// message of the queue.
+const MaxSeries = 2 << 20
+
+// Size is about how many bytes the series takes in a batch, before compression.
+func (s *Series) Size() int {
+	n := len(s.Metric) + len(s.Host) + 16 + 14*len(s.Points)
+	for _, t := range s.Tags {
+		n += len(t) + 2
+	}
+	for i := range s.Sketches {
+		n += 60 + 8*len(s.Sketches[i].Keys)
+	}
+	return n
+}
