@@ -29,8 +29,9 @@ var mayImport = map[string][]string{
 	"internal/verify":     {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
 	"mutate":              {""},
 	"mutate/rules":        {"", "mutate"},
-	"internal/flow":       {"", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve"},
+	"internal/flow":       {"", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "mutate/llm"},
 	"bench/figures":       {""},
+	"internal/flow/trials": {"", "internal/flow", "internal/bench", "internal/store"},
 	"internal/flow/local": {"", "internal/flow", "internal/evolve", "internal/store"},
 }
 

@@ -24,8 +24,9 @@ type Verdict struct {
 	Counterexample *Counterexample `json:"counterexample,omitempty"`
 	Checks         []CheckResult   `json:"checks,omitempty"`
 	Static         StaticFacts     `json:"static"`
-	Screen         *Ratio          `json:"screen,omitempty"` // quick measurement on the training corpus
-	Final          *Measurement    `json:"final,omitempty"`  // full measurement, finalists only
+	Screen         *Ratio          `json:"screen,omitempty"`  // quick measurement on the training corpus
+	Final          *Measurement    `json:"final,omitempty"`   // full measurement, finalists only
+	Classes        []ClassRatio    `json:"classes,omitempty"` // Screen by class of input, when the inputs are of several
 	Warnings       []string        `json:"warnings,omitempty"`
 }
 
@@ -78,23 +79,32 @@ type Ratio struct {
 	High  float64 `json:"high"`
 }
 
+// A ClassRatio is how fast a candidate is on one class of inputs: a gain on
+// one must not hide a loss on another.
+type ClassRatio struct {
+	Name  string  `json:"name"`  // "non-ASCII", "empty", "unsorted a"
+	Share float64 `json:"share"` // of the calls, 0 to 1
+	Ratio Ratio   `json:"ratio"`
+}
+
 // A Measurement is the full comparison of a candidate with the original.
 type Measurement struct {
-	Train     Ratio     `json:"train"`
-	Holdout   *Ratio    `json:"holdout,omitempty"`
-	Fresh     *Ratio    `json:"fresh,omitempty"`   // inputs drawn anew from the facets
-	Apart     *Ratio    `json:"apart,omitempty"`   // original and candidate in processes of their own
-	PGO       *Ratio    `json:"pgo,omitempty"`     // both built with the module's profile
-	Control   *Ratio    `json:"control,omitempty"` // the original against its own copy in the same binaries: the noise
-	Layouts   []Layout  `json:"layouts"`
-	Corrected Ratio     `json:"corrected"` // Train after the winner's-curse correction: the figure to quote
-	Baseline  Resources `json:"baseline"`
-	Best      Resources `json:"best"`
-	Tried     int       `json:"tried"`    // candidates that competed, for the correction
-	MinGain   float64   `json:"min_gain"` // less is not called faster: 0.01 is 1 %
-	Seconds   float64   `json:"seconds"`  // of timing, for all that were measured together; builds not counted
-	Faster    bool      `json:"faster"`
-	Why       string    `json:"why,omitempty"` // why it is not called faster
+	Train     Ratio        `json:"train"`
+	Holdout   *Ratio       `json:"holdout,omitempty"`
+	Fresh     *Ratio       `json:"fresh,omitempty"`   // inputs drawn anew from the facets
+	Apart     *Ratio       `json:"apart,omitempty"`   // original and candidate in processes of their own
+	PGO       *Ratio       `json:"pgo,omitempty"`     // both built with the module's profile
+	Control   *Ratio       `json:"control,omitempty"` // the original against its own copy in the same binaries: the noise
+	Layouts   []Layout     `json:"layouts"`
+	Classes   []ClassRatio `json:"classes,omitempty"` // by class of input, when the inputs are of several
+	Corrected Ratio        `json:"corrected"`         // Train after the winner's-curse correction: the figure to quote
+	Baseline  Resources    `json:"baseline"`
+	Best      Resources    `json:"best"`
+	Tried     int          `json:"tried"`    // candidates that competed, for the correction
+	MinGain   float64      `json:"min_gain"` // less is not called faster: 0.01 is 1 %
+	Seconds   float64      `json:"seconds"`  // of timing, for all that were measured together; builds not counted
+	Faster    bool         `json:"faster"`
+	Why       string       `json:"why,omitempty"` // why it is not called faster
 }
 
 // A Layout is the comparison in one linked binary.

@@ -18,7 +18,10 @@ type Course struct {
 
 // NewCourse begins the search of a run that is prepared.
 func NewCourse(s *Spec, ready *Prepared) *Course {
-	c := &Course{Search: evolve.New(evolve.Config{Seed: s.Seed, Strategy: evolve.Strategy(s.Strategy), Budget: s.Candidates, Islands: s.Islands})}
+	c := &Course{Search: evolve.New(evolve.Config{
+		Seed: s.Seed, Strategy: evolve.Strategy(s.Strategy), Budget: s.Candidates, Islands: s.Islands,
+		Authors: s.Models.Authors(), NoRules: s.Models.NoRules,
+	})}
 	c.Log.PrepareSeconds = ready.Seconds
 	c.Search.Add(beagle.Candidate{ID: ready.RootID}, ready.Root, ready.Moves)
 	return c
@@ -50,12 +53,14 @@ type Draft struct {
 	Proposals []evolve.Proposal `json:"proposals,omitempty"` // of what was made, by index
 	Made      []Proposed        `json:"made,omitempty"`
 	Known     []evolve.Outcome  `json:"known,omitempty"`
+	Asked     map[int]Asked     `json:"asked,omitempty"` // what models were asked for, by proposal
+	Judging   time.Duration     `json:"judging,omitempty"`
 }
 
 // Take sorts what became of proposals into the draft.
 func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []Proposed) {
 	for i, m := range fresh {
-		if m.Candidate == "" || c.Search.Seen[m.Candidate] || d.has(m.Candidate) {
+		if m.Candidate == "" || c.Search.Seen[m.Candidate] || c.Search.Seen[m.Shape] || d.has(m) {
 			d.Known = append(d.Known, nothingNew(m))
 			continue
 		}
@@ -63,8 +68,11 @@ func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []Proposed) {
 	}
 }
 
-func (d *Draft) has(candidate string) bool {
-	return slices.ContainsFunc(d.Made, func(m Proposed) bool { return m.Candidate == candidate })
+// has reports whether the draft has a candidate of this text or shape.
+func (d *Draft) has(of Proposed) bool {
+	return slices.ContainsFunc(d.Made, func(m Proposed) bool {
+		return m.Candidate == of.Candidate || m.Shape != "" && m.Shape == of.Shape
+	})
 }
 
 // nothingNew is the outcome of a proposal that made nothing, or what exists.
@@ -98,10 +106,14 @@ func (d *Draft) Shares(islands int) [][]string {
 
 // Tell takes the verdicts on a draft into the search and the log.
 func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) error {
-	if err := c.Search.Tell(slices.Concat(d.Known, d.outcomes(judged.Candidates))); err != nil {
+	outcomes := slices.Concat(d.Known, d.outcomes(judged.Candidates))
+	if s.Models.On() {
+		d.charge(outcomes)
+	}
+	if err := c.Search.Tell(outcomes); err != nil {
 		return err
 	}
-	if c.Log.Thin++; len(d.Made) > s.Batch/4 {
+	if c.Log.Thin++; len(d.Made) > s.Batch/4 || c.Search.Open() {
 		c.Log.Thin = 0
 	}
 	island := map[string]int{}
@@ -109,6 +121,7 @@ func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) e
 		island[m.Candidate] = d.Proposals[i].Island
 	}
 	c.Log.Add(judged.Candidates, island, judged.Cost, took)
+	c.Log.addAsked(d)
 	return nil
 }
 

@@ -23,6 +23,7 @@ type Proposed struct {
 	Candidate string        `json:"candidate,omitempty"`
 	Steps     []beagle.Step `json:"steps,omitempty"`
 	Refused   string        `json:"refused,omitempty"`
+	Shape     string        `json:"shape,omitempty"` // of what a model wrote: the same for texts that differ in comments and local names alone
 }
 
 // Propose makes the candidates of proposals. The versions between a parent and
@@ -359,6 +360,8 @@ func (b *group) screen(ctx context.Context) error {
 		variants[i] = e.variant
 	}
 	budget := screenTime * time.Duration(len(variants)+1)
+	b.x.timing.Lock()
+	defer b.x.timing.Unlock()
 	ratios, err := bench.Screen(ctx, b.x.bench, b.bin, variants, b.x.corpus, budget)
 	if err != nil {
 		return err

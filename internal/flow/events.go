@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // An Event is something that a user watching a run wants to know. Exactly one
@@ -29,6 +30,14 @@ type EvaluatedEvent struct {
 	Islands    []float64     // best screened ratio of each island
 	Best       *beagle.Trial
 	Statuses   map[beagle.Status]int
+	Models     *ModelsEvent // nil when no model is asked
+}
+
+// A ModelsEvent says what models have used so far.
+type ModelsEvent struct {
+	Spent    llm.Spent
+	Caps     llm.Caps
+	InFlight int // calls under way
 }
 
 // A Watcher receives the events of a run, one at a time.

@@ -17,6 +17,9 @@ type Log struct {
 	Thin           int            `json:"thin"`          // generations in a row with few new candidates
 	FirstSeconds   float64        `json:"first_seconds"` // from the start to the first candidate's verdict
 	Spent          Split          `json:"spent"`
+
+	Asked map[string]AskedSum `json:"asked,omitempty"` // by model
+	Turn  int                 `json:"turn,omitempty"`  // turns of the search that are in this log
 }
 
 // A Split is where the time of evaluations went, in all.
@@ -29,7 +32,7 @@ type Split struct {
 }
 
 // Add notes a generation: its verdicts, the island of each candidate, what
-// evaluations have cost in this process so far, and how long all took.
+// their evaluation has cost, and how long all took.
 func (l *Log) Add(judged []Evaluated, island map[string]int, cost Split, took time.Duration) {
 	if len(l.Trials) == 0 {
 		l.FirstSeconds = l.PrepareSeconds + took.Seconds()

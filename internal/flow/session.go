@@ -39,6 +39,9 @@ type session struct {
 	work    *workbench
 	root    beagle.Candidate
 
+	models asking
+	timing sync.RWMutex // held while something is timed; what would disturb that takes it to read
+
 	mu      sync.Mutex
 	learned int // inputs found by the run that are in the corpus
 }

@@ -35,6 +35,7 @@ type Spec struct {
 	Rules      []string      `json:"rules,omitempty"` // only these mutators; empty is all
 	Apply      bool          `json:"apply"`           // the improvement will be written to the user's files
 	Force      bool          `json:"force"`           // go on although the audit refuses
+	Models     Models        `json:"models,omitzero"` // that write candidates beside the rules; none by default
 }
 
 // Defaults are a run of about a minute on a small function.
@@ -84,7 +85,8 @@ func (s *Spec) Validate() error {
 	case s.Sandbox != "auto" && s.Sandbox != "require":
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox), "it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
-	return nil
+	s.Models.settle()
+	return s.Models.check()
 }
 
 // Command is the command line that makes the run again.
@@ -113,6 +115,7 @@ func (s *Spec) Command() string {
 	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
 	add(s.Force, "force", s.Force)
+	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")
 }
 

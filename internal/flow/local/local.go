@@ -89,6 +89,7 @@ type run struct {
 	entry  store.Run
 	course *flow.Course
 	acts   *flow.Activities
+	ready  *flow.Prepared
 	saved  bool // the run is in the store
 }
 
@@ -147,12 +148,24 @@ func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 		return nil, err
 	}
 	r.d.Watch.Stage("search", r.spec.Describe())
-	for !r.course.Done() && !r.course.Late(&r.spec) {
-		if err := r.generation(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.find(ctx); err != nil {
+		return nil, err
 	}
 	return r.finish(ctx)
+}
+
+// find is the search.
+func (r *run) find(ctx context.Context) error {
+	if r.spec.Models.On() {
+		r.d.Watch.Stage("models", r.spec.DescribeModels())
+		return r.searchWithModels(ctx)
+	}
+	for !r.course.Done() && !r.course.Late(&r.spec) {
+		if err := r.generation(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepare makes the corpus and everything else that the search starts from.
@@ -163,7 +176,7 @@ func (r *run) prepare(ctx context.Context) (*flow.Prepared, error) {
 		return nil, err
 	}
 	r.entry.Target, r.entry.Spec = ready.Target, ready.Spec
-	r.saved = true
+	r.ready, r.saved = ready, true
 	return ready, r.save()
 }
 
@@ -204,18 +217,24 @@ func (r *run) generation(ctx context.Context) error {
 // propose fills a batch.
 func (r *run) propose(ctx context.Context) (*flow.Draft, error) {
 	draft := new(flow.Draft)
+	return draft, r.fill(ctx, draft, r.spec.Batch)
+}
+
+// fill has the rules make n candidates for a draft.
+func (r *run) fill(ctx context.Context, draft *flow.Draft, n int) error {
+	full := len(draft.Made) + n
 	for range flow.MaxRefills {
-		asked := r.course.Search.Ask(r.spec.Batch - len(draft.Made))
+		asked := r.course.Search.Ask(full - len(draft.Made))
 		if len(asked) == 0 {
 			break
 		}
 		fresh, err := r.acts.Propose(ctx, r.entry.ID, asked)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		draft.Take(r.course, asked, fresh)
 	}
-	return draft, nil
+	return nil
 }
 
 func (r *run) checkpoint() error {

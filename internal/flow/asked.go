@@ -1,0 +1,80 @@
+package flow
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// An AskedSum is what a run has got from a model and for how much.
+type AskedSum struct {
+	Calls    int        `json:"calls"` // answers, repairs included
+	Unheard  int        `json:"unheard,omitempty"`
+	In       int        `json:"in"`
+	Out      int        `json:"out"`
+	Cost     llm.Micros `json:"micros"`
+	Seconds  float64    `json:"seconds"`
+	Made     int        `json:"made"`     // new candidates
+	Repaired int        `json:"repaired"` // of them, in a second round
+	Refused  int        `json:"refused"`  // answers without a candidate, or with one that was there
+}
+
+// TakeAsked sorts what a model wrote into the draft.
+func (d *Draft) TakeAsked(c *Course, p evolve.Proposal, a Asked) {
+	if d.Asked == nil {
+		d.Asked = map[int]Asked{}
+	}
+	d.Asked[p.ID] = a
+	d.Take(c, []evolve.Proposal{p}, []Proposed{a.Proposed})
+}
+
+// charge books on each outcome what it has cost: its calls, and its part of
+// the time that judging the draft took.
+func (d *Draft) charge(outcomes []evolve.Outcome) {
+	part := 0.0
+	if len(d.Made) > 0 {
+		part = d.Judging.Seconds() / float64(len(d.Made))
+	}
+	for i := range outcomes {
+		o := &outcomes[i]
+		a, asked := d.Asked[o.Proposal]
+		if asked {
+			o.Dollars, o.Seconds = a.Cost.Dollars(), a.Seconds
+			o.Unheard = a.Unheard != ""
+			o.Shape = a.Shape
+		}
+		if i >= len(d.Known) {
+			o.Seconds += part
+		}
+	}
+}
+
+// addAsked sums up what the models of a draft did.
+func (l *Log) addAsked(d *Draft) {
+	made := map[int]bool{}
+	for _, m := range d.Made {
+		made[m.Proposal] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.Asked)) {
+		a := d.Asked[id]
+		if l.Asked == nil {
+			l.Asked = map[string]AskedSum{}
+		}
+		s := l.Asked[a.Model]
+		s.Calls, s.In, s.Out, s.Cost, s.Seconds = s.Calls+a.Calls, s.In+a.In, s.Out+a.Out, s.Cost+a.Cost, s.Seconds+a.Seconds
+		switch {
+		case a.Unheard != "":
+			s.Unheard++
+		case !made[id]:
+			s.Refused++
+		case a.Repaired:
+			s.Repaired++
+			fallthrough
+		default:
+			s.Made++
+		}
+		l.Asked[a.Model] = s
+	}
+}

@@ -1,0 +1,164 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// A call is a line of a run's journal of calls: a request before it is sent,
+// then what came of it before it is used. So a reply that arrived is never paid
+// twice, whenever the process ends.
+type call struct {
+	ID       string       `json:"id"` // llm.Request.ID
+	Proposal int          `json:"proposal"`
+	Round    int          `json:"round,omitempty"` // 1 for a repair
+	Request  *llm.Request `json:"request,omitempty"`
+	Reply    *llm.Reply   `json:"reply,omitempty"`
+	Error    *llm.Error   `json:"error,omitempty"`
+}
+
+// journalName is the journal of calls in a run's directory.
+const journalName = "calls"
+
+// An answer is what a request brought, for good.
+type answer struct {
+	reply llm.Reply
+	err   *llm.Error
+}
+
+// A callBook is the journal of calls with its content at hand.
+type callBook struct {
+	mu      sync.Mutex
+	journal *store.Journal
+	answers map[string]answer          // by request ID
+	texts   map[string]map[string]bool // replies by question
+	stale   map[string]bool            // questions that were answered with the same text twice
+	before  llm.Spent                  // by the time it was opened
+	price   func(model string) llm.Price
+}
+
+// openCalls reads what a run has asked so far. Requests without an end were
+// under way when their process ended: what they may have cost counts as spent.
+func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callBook, error) {
+	lines, err := store.ReadJournal[call](s, run, journalName)
+	if err != nil {
+		return nil, err
+	}
+	b := &callBook{answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{}, price: price}
+	open := map[string]llm.Request{}
+	for _, c := range lines {
+		switch {
+		case c.Request != nil:
+			if lost, ok := open[c.ID]; ok {
+				b.spend(lost.Model, lost.Bound(), 1)
+			}
+			open[c.ID] = *c.Request
+		case c.Reply != nil:
+			b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
+			b.settle(c.ID, open[c.ID], answer{reply: *c.Reply})
+			delete(open, c.ID)
+		case c.Error != nil:
+			b.spend(c.Error.Model, c.Error.Wasted, c.Error.Attempts)
+			if !c.Error.Fatal() {
+				b.settle(c.ID, open[c.ID], answer{err: c.Error})
+			}
+			delete(open, c.ID)
+		}
+	}
+	for _, lost := range open {
+		b.spend(lost.Model, lost.Bound(), 1)
+	}
+	b.journal, err = s.Journal(run, journalName)
+	return b, err
+}
+
+func (b *callBook) spend(model string, u llm.Usage, calls int) {
+	b.before.Money += b.price(model).Cost(u)
+	b.before.Tokens += int64(u.In) + int64(u.Out)
+	b.before.Calls += int64(calls)
+}
+
+// settle keeps an answer at hand.
+func (b *callBook) settle(id string, q llm.Request, a answer) {
+	b.answers[id] = a
+	if a.err != nil {
+		return
+	}
+	key := question(q)
+	if b.texts[key] == nil {
+		b.texts[key] = map[string]bool{}
+	}
+	text := beagle.HashOf("reply", a.reply.Text)
+	b.stale[key] = b.stale[key] || b.texts[key][text]
+	b.texts[key][text] = true
+}
+
+// question identifies what is asked of whom, whichever time it is.
+func question(q llm.Request) string {
+	q.Sample, q.Seed = 0, 0
+	return q.ID()
+}
+
+// askedBefore is the kind of error for a question that would bring what it
+// brought before.
+const askedBefore = "asked-before"
+
+// ask returns the answer to a request: from the journal if it is there, else
+// from the model. A question that brought the same text twice is not asked a
+// third time.
+func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
+	q := *c.Request
+	c.ID = q.ID()
+	b.mu.Lock()
+	a, known := b.answers[c.ID]
+	stale := b.stale[question(q)]
+	b.mu.Unlock()
+	switch {
+	case known && a.err != nil:
+		return a.reply, true, a.err
+	case known:
+		return a.reply, true, nil
+	case stale:
+		e := &llm.Error{Kind: askedBefore, Model: q.Model, Message: "the same question brought the same reply twice"}
+		return llm.Reply{}, true, b.end(c, answer{err: e})
+	}
+	if err := b.journal.Append(c); err != nil {
+		return llm.Reply{}, false, err
+	}
+	reply, err := asker.Ask(ctx, q)
+	var fault *llm.Error
+	switch {
+	case errors.As(err, &fault):
+		return llm.Reply{}, false, b.end(c, answer{err: fault})
+	case err != nil:
+		return llm.Reply{}, false, err
+	}
+	return reply, false, b.end(c, answer{reply: reply})
+}
+
+// end writes down what came of a request, before anything is made of it.
+func (b *callBook) end(c call, a answer) error {
+	q := *c.Request
+	c.Request, c.Error = nil, a.err
+	if a.err == nil {
+		c.Reply = &a.reply
+	}
+	if err := b.journal.Append(c); err != nil {
+		return err
+	}
+	if a.err != nil && a.err.Fatal() {
+		return a.err // it may be asked again when the user has done something
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle(c.ID, q, a)
+	if a.err != nil {
+		return a.err
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// evidence gathers what a model is told for a proposal. It is the same
+// whenever it is asked: everything comes from the proposal and the store.
+func (x *session) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidence, error) {
+	x.mu.Lock()
+	facets := &x.corpus.Facets // the corpus may be replaced, the facets stay
+	x.mu.Unlock()
+	e := &llm.Evidence{
+		Kind: llm.Improve, Redact: x.spec.Redacted(), Target: &x.unit.Target, Facets: facets,
+		Callees: x.models.callees, Lessons: x.models.lessons,
+	}
+	parent, err := x.version(ctx, p.Parent)
+	if err != nil {
+		return nil, err
+	}
+	e.Parent = *parent
+	if p.Mate != "" {
+		if e.Mate, err = x.version(ctx, p.Mate); err != nil {
+			return nil, err
+		}
+		e.Kind = llm.Crossover
+	}
+	for _, id := range p.Examples {
+		v, err := x.version(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		e.Good = append(e.Good, *v)
+	}
+	for _, id := range p.Tried {
+		t, err := x.attempt(id)
+		if err != nil {
+			return nil, err
+		}
+		e.Tried = append(e.Tried, *t)
+	}
+	return e, nil
+}
+
+// version is a candidate as a model is shown it.
+func (x *session) version(ctx context.Context, id string) (*llm.Version, error) {
+	c, err := x.candidate(id)
+	if err != nil {
+		return nil, err
+	}
+	v := &llm.Version{ID: id, Source: c.Source, Steps: c.Steps, Profile: x.work.shares(c.Source), Static: x.ready.Root.Static}
+	if id == x.root.ID {
+		v.Assembly, err = x.assembly(ctx)
+		return v, err
+	}
+	if o, ok := x.verdict(id); ok {
+		v.Static, v.Ratio = o.Static, o.Screen
+		for _, k := range o.Classes {
+			v.Classes = append(v.Classes, llm.InputClass{Name: k.Name, Share: k.Share, Ratio: &k.Ratio})
+		}
+	}
+	return v, nil
+}
+
+// verdict is what the store knows of a candidate's evaluation.
+func (x *session) verdict(id string) (beagle.Verdict, bool) {
+	var o evaluated
+	ok := x.store.Cached(x.key("evaluated", id, ""), &o)
+	return o.Verdict, ok
+}
+
+// attempt is what became of a candidate.
+func (x *session) attempt(id string) (*llm.Attempt, error) {
+	c, err := x.candidate(id)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := x.verdict(id)
+	t := &llm.Attempt{
+		Steps: c.Steps, Note: c.Note, Status: v.Status, Stage: v.Stage, Reason: v.Reason,
+		Ratio: v.Screen, Counterexample: v.Counterexample,
+	}
+	if n := len(c.Steps); n > 0 {
+		t.By = label(c.Steps[n-1])
+	}
+	if v.Screen == nil || len(c.Parents) == 0 {
+		return t, nil
+	}
+	if before, ok := x.verdict(c.Parents[0]); ok && before.Screen != nil {
+		gain := quotient(*v.Screen, *before.Screen)
+		t.Gain = &gain
+	}
+	return t, nil
+}
+
+// label names who took a step: a rewrite, or a model.
+func label(s beagle.Step) string {
+	if s.Mutator == evolve.Written {
+		return "model " + s.Site
+	}
+	return s.Mutator
+}
+
+// assembly is the compiler's for the original, made once a run and never while
+// something is being timed.
+func (x *session) assembly(ctx context.Context) ([]llm.Instruction, error) {
+	is, err := once(x, "assembly", x.root.ID, "", func() ([]harness.Instruction, error) {
+		x.timing.RLock()
+		defer x.timing.RUnlock()
+		return x.builder.Assembly(ctx, harness.Variant{ID: x.root.ID, Source: x.root.Source})
+	})
+	out := make([]llm.Instruction, len(is))
+	for i, in := range is {
+		out[i] = llm.Instruction(in)
+	}
+	return out, err
+}
+
+// callees are the functions outside its scope that the target calls, with
+// their text when they are of the same package.
+func (x *session) callees() []llm.Callee {
+	f, problem := x.unit.Parse(x.root.Source)
+	if problem != nil {
+		return nil
+	}
+	calls := map[string]int{}
+	own := map[string]bool{}
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		fn, ok := f.Info.Uses[id].(*types.Func)
+		if !ok || fn.Pkg() == nil || x.inScope(fn) {
+			return true
+		}
+		name := functionName(fn)
+		if fn.Pkg() == f.Types {
+			own[name] = true
+		} else {
+			name = fn.Pkg().Name() + "." + name
+		}
+		calls[name]++
+		return true
+	})
+	texts := x.declarations(own)
+	out := make([]llm.Callee, 0, len(calls))
+	for name := range calls {
+		out = append(out, llm.Callee{Name: name, Source: texts[name]})
+	}
+	sort.Slice(out, func(i, j int) bool { // those with a text first, then by how often they are named
+		a, b := out[i], out[j]
+		if (a.Source != "") != (b.Source != "") {
+			return a.Source != ""
+		}
+		if calls[a.Name] != calls[b.Name] {
+			return calls[a.Name] > calls[b.Name]
+		}
+		return a.Name < b.Name
+	})
+	return out
+}
+
+func (x *session) inScope(fn *types.Func) bool {
+	name := functionName(fn)
+	return fn.Pkg().Path() == x.unit.Target.PkgPath &&
+		slices.ContainsFunc(x.unit.Target.Scope, func(d beagle.Decl) bool { return d.Name == name })
+}
+
+// functionName is "Func" or "Type.Method".
+func functionName(fn *types.Func) string {
+	recv := fn.Signature().Recv()
+	if recv == nil {
+		return fn.Name()
+	}
+	t := recv.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj().Name() + "." + fn.Name()
+	}
+	return fn.Name()
+}
+
+// declarations are the texts of functions of the target's package by name.
+func (x *session) declarations(names map[string]bool) map[string]string {
+	out := map[string]string{}
+	for _, path := range x.unit.Files() {
+		if filepath.Dir(path) != x.unit.Target.PkgDir || len(names) == 0 {
+			continue
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			continue // what the compiler takes and we cannot read is left out
+		}
+		for _, d := range f.Decls {
+			fd, ok := d.(*ast.FuncDecl)
+			if ok && names[declaredName(fd)] {
+				out[declaredName(fd)] = printed(fset, fd)
+			}
+		}
+	}
+	return out
+}
+
+func declaredName(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) != 1 {
+		return d.Name.Name
+	}
+	t := ast.Unparen(d.Recv.List[0].Type)
+	if s, ok := t.(*ast.StarExpr); ok {
+		t = ast.Unparen(s.X)
+	}
+	switch i := t.(type) {
+	case *ast.IndexExpr:
+		t = i.X
+	case *ast.IndexListExpr:
+		t = i.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name + "." + d.Name.Name
+	}
+	return d.Name.Name
+}
+
+// compilerWords is a problem with its place, as a compiler says it.
+func compilerWords(message string, line int, src string) string {
+	lines := strings.Split(src, "\n")
+	if line < 1 || line > len(lines) {
+		return message
+	}
+	return fmt.Sprintf("line %d: %s\n\t%s", line, message, strings.TrimSpace(lines[line-1]))
+}

@@ -1,0 +1,205 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A turn is something that a search with models did because of the time at
+// which something else happened. Everything in between follows from the
+// search's state. So the journal of turns, with the replies and the verdicts,
+// is the way that a run took: a run that is resumed, or replayed, takes it
+// again. A turn is written down before it is taken. One field is set.
+type turn struct {
+	Ask    int    `json:"ask,omitempty"`    // so many proposals for models were asked for
+	Begin  *begun `json:"begin,omitempty"`  // a generation was put together
+	Told   *told  `json:"told,omitempty"`   // and judged
+	Lend   int    `json:"lend,omitempty"`   // the rules got so much of the models' share
+	Closed string `json:"closed,omitempty"` // models are not asked any more, and why
+}
+
+// begun is what a generation was made of.
+type begun struct {
+	Arrived []int `json:"arrived,omitempty"` // proposals whose replies had arrived
+	Rules   int   `json:"rules,omitempty"`   // what the rules were asked for
+}
+
+// told is what the search was told. Judged is set in recordings only.
+type told struct {
+	Took    time.Duration    `json:"took"`    // since the last generation
+	Judging time.Duration    `json:"judging"` // of it
+	Judged  []flow.Evaluated `json:"judged,omitempty"`
+}
+
+const turnsName = "turns"
+
+// A head says what a recording is of.
+type head struct {
+	Target  string         `json:"target"`
+	Corpus  string         `json:"corpus"`
+	Machine beagle.Machine `json:"machine"`
+}
+
+// turns is the journal of a run's turns, those that are to be taken again
+// first.
+type turns struct {
+	again   []turn // not taken yet in this process
+	own     int    // of them, those that the run's own journal has
+	taken   int
+	journal *store.Journal
+	record  *os.File // a copy with the verdicts; nil when nothing is recorded
+}
+
+// openTurns continues a run's journal after the turns that its checkpoint
+// holds.
+func (r *run) openTurns() (*turns, error) {
+	all, err := store.ReadJournal[turn](r.d.Store, r.entry.ID, turnsName)
+	if err != nil {
+		return nil, err
+	}
+	t := &turns{taken: r.course.Log.Turn}
+	if t.taken > len(all) {
+		return nil, fmt.Errorf("run %s: its checkpoint has %d turns, its journal %d", r.entry.ID, t.taken, len(all))
+	}
+	t.again, t.own = all[t.taken:], len(all)-t.taken
+	if t.journal, err = r.d.Store.Journal(r.entry.ID, turnsName); err != nil {
+		return nil, err
+	}
+	m := &r.spec.Models
+	switch {
+	case m.Replay != "":
+		return t, r.replay(t, len(all))
+	case m.Record != "":
+		return t, t.recordInto(m.Record, r.head(), len(all) > 0)
+	}
+	return t, nil
+}
+
+// recordInto begins a recording, or goes on with it.
+func (t *turns) recordInto(dir string, h head, more bool) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return &beagle.UsageError{What: "--record: " + err.Error(), Remedy: "give a directory that can be written to"}
+	}
+	path := filepath.Join(dir, turnsName+".jsonl")
+	if _, err := os.Stat(path); err == nil && !more {
+		return &beagle.UsageError{What: "--record: " + dir + " holds a recording already", Remedy: "give another directory, or remove it"}
+	}
+	var err error
+	t.record, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err == nil && !more {
+		err = writeLine(t.record, h)
+	}
+	return err
+}
+
+func writeLine(f *os.File, v any) error {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// close closes the files.
+func (t *turns) close() error {
+	err := t.journal.Close()
+	if t.record != nil {
+		err = errors.Join(err, t.record.Close())
+	}
+	return err
+}
+
+// note writes a turn down before it is taken.
+func (t *turns) note(x turn) error {
+	t.taken++
+	if t.record != nil {
+		if err := writeLine(t.record, x); err != nil {
+			return err
+		}
+	}
+	if x.Told != nil {
+		x.Told = &told{Took: x.Told.Took} // the store has the verdicts
+	}
+	return t.journal.Append(x)
+}
+
+// next is the next of the turns that were taken before.
+func (t *turns) next() (turn, error) {
+	x := t.again[0]
+	t.again = t.again[1:]
+	if t.own > 0 {
+		t.own--
+		t.taken++
+		return x, nil
+	}
+	return x, t.note(x)
+}
+
+// head says what this run is of.
+func (r *run) head() head {
+	return head{Target: r.ready.Target, Corpus: r.ready.Corpus, Machine: r.acts.Machine(r.entry.ID)}
+}
+
+// replay reads the turns of a recording that the run's own journal does not
+// have yet, and puts its verdicts where an evaluation would find them, if they
+// are of this kind of machine.
+func (r *run) replay(t *turns, have int) error {
+	path := filepath.Join(r.spec.Models.Replay, turnsName+".jsonl")
+	h, all, err := readRecording(path)
+	if err != nil {
+		return &beagle.UsageError{What: fmt.Sprintf("--replay: %v", err), Remedy: "give a directory that --record has written"}
+	}
+	mine := r.head()
+	if h.Target != mine.Target || h.Corpus != mine.Corpus {
+		return &beagle.UsageError{What: "--replay: the recording is of another version of the function or of other inputs", Remedy: "restore them, or search anew"}
+	}
+	for i := range all {
+		if all[i].Told == nil {
+			continue
+		}
+		if h.Machine == mine.Machine {
+			if err := r.acts.Adopt(context.Background(), r.entry.ID, all[i].Told.Judged); err != nil {
+				return err
+			}
+		}
+		all[i].Told.Judged = nil
+	}
+	if h.Machine != mine.Machine {
+		r.d.Watch.Warn("the recording is from another kind of machine: its versions are measured anew, and the search may take another way")
+	}
+	t.again = append(t.again, all[min(have, len(all)):]...)
+	return nil
+}
+
+// readRecording reads a recording's head and turns.
+func readRecording(path string) (h head, all []turn, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return h, nil, err
+	}
+	defer f.Close()
+	d := json.NewDecoder(f)
+	if err := d.Decode(&h); err != nil {
+		return h, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for {
+		var x turn
+		switch err := d.Decode(&x); {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // its process was killed while it wrote
+			return h, all, nil
+		case err != nil:
+			return h, nil, fmt.Errorf("%s: turn %d: %w", path, len(all)+1, err)
+		}
+		all = append(all, x)
+	}
+}

@@ -1,0 +1,221 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// Models says which models write candidates beside the rules, and what they
+// may use. It is part of the spec and so of the store: it never holds a key.
+type Models struct {
+	Ask          []llm.Model   `json:"ask,omitempty"`
+	Temperatures []float64     `json:"temperatures,omitempty"` // each model is asked at each of them; none leaves it to the model
+	Caps         llm.Caps      `json:"caps,omitzero"`
+	InFlight     int           `json:"in_flight,omitempty"`  // calls under way at once
+	MaxTokens    int           `json:"max_tokens,omitempty"` // the most that a reply may have
+	Limit        time.Duration `json:"limit,omitempty"`      // for one call, its retries included
+	KeyFile      string        `json:"key_file,omitempty"`   // where the keys are; none is the environment
+	Offline      bool          `json:"offline,omitempty"`    // nothing may leave this machine
+	Redact       string        `json:"redact,omitempty"`     // "auto", "yes" or "no": captured values as shapes
+	Record       string        `json:"record,omitempty"`     // directory that replies are recorded into
+	Replay       string        `json:"replay,omitempty"`     // directory that replies are taken from, instead of from models
+	Lessons      []string      `json:"lessons,omitempty"`    // directories of the user's own lessons
+	NoRules      bool          `json:"no_rules,omitempty"`
+}
+
+// Defaults of [Models]. A run that costs money has a limit even when nobody
+// gave one.
+const (
+	defaultInFlight  = 4
+	defaultMaxTokens = 8192
+	defaultLimit     = 3 * time.Minute
+	defaultMoney     = llm.Micros(1_000_000)
+	maxInFlight      = 64
+)
+
+// On reports whether any model is asked.
+func (m *Models) On() bool { return len(m.Ask) > 0 }
+
+// settle fills in what the user left open.
+func (m *Models) settle() {
+	if !m.On() {
+		return
+	}
+	if m.InFlight == 0 {
+		m.InFlight = defaultInFlight
+	}
+	if m.MaxTokens == 0 {
+		m.MaxTokens = defaultMaxTokens
+	}
+	if m.Limit == 0 {
+		m.Limit = defaultLimit
+	}
+	if m.Redact == "" {
+		m.Redact = "auto"
+	}
+	if m.Caps.Money == 0 && m.Replay == "" && slices.ContainsFunc(m.Ask, costly) {
+		m.Caps.Money = defaultMoney
+	}
+}
+
+func costly(m llm.Model) bool { return m.Price.In > 0 || m.Price.Out > 0 }
+
+// check returns a usage error for models that cannot be asked as the user
+// wants.
+func (m *Models) check() error {
+	const named = "name a model: --model NAME or --model NAME@http://127.0.0.1:8080/v1"
+	if !m.On() {
+		switch {
+		case m.NoRules:
+			return usage("--no-rules leaves nobody to write candidates", named)
+		case m.Record != "" || m.Replay != "":
+			return usage("--record and --replay are about models, and none is named", named)
+		case m.Caps != llm.Caps{}:
+			return usage("a budget for models is given, but no model", named)
+		}
+		return nil
+	}
+	switch {
+	case m.Record != "" && m.Replay != "":
+		return usage("--record and --replay exclude each other", "what is replayed is recorded already")
+	case m.InFlight < 1 || m.InFlight > maxInFlight:
+		return usage(fmt.Sprintf("--in-flight %d is out of range", m.InFlight), fmt.Sprintf("give 1 to %d; %d is the default", maxInFlight, defaultInFlight))
+	case !slices.Contains([]string{"auto", "yes", "no"}, m.Redact):
+		return usage(fmt.Sprintf("--redact %q is not known", m.Redact), "it is yes, no, or auto: yes for inputs from a file, which may come from production")
+	case m.Limit < time.Second:
+		return usage(fmt.Sprintf("--call-limit %v is too short for a call", m.Limit), "give at least 1s; 3m is the default")
+	case m.Caps.Money < 0 || m.Caps.Tokens < 0 || m.Caps.Calls < 0:
+		return usage("a budget for models is negative", "give a number above 0, or leave it out")
+	}
+	if i := slices.IndexFunc(m.Temperatures, func(t float64) bool { return t < 0 || t > 2 }); i >= 0 {
+		return usage(fmt.Sprintf("--temperature %g is out of range", m.Temperatures[i]), "give a number from 0 to 2")
+	}
+	return m.checkEach()
+}
+
+func (m *Models) checkEach() error {
+	for _, one := range m.Ask {
+		switch {
+		case m.Replay != "":
+		case m.Offline && !one.Local():
+			return usage(fmt.Sprintf("--offline: the model %s is at %s, not on this machine", one.Name, one.URL), "leave out --offline, or name a model of a local server: --model "+one.Name+"@http://127.0.0.1:8080/v1")
+		case m.Caps.Money > 0 && !one.Price.Known():
+			return usage(fmt.Sprintf("the price of the model %s is not known, so that no budget in dollars can be kept", one.Name), "give --price-in and --price-out (dollars for a million tokens), or a budget in --budget-tokens or --budget-calls instead of --budget-usd")
+		case m.Caps == llm.Caps{} && !one.Price.Known():
+			return usage(fmt.Sprintf("the price of the model %s is not known, and no budget is given", one.Name), "give --price-in and --price-out (dollars for a million tokens), or a budget: --budget-tokens or --budget-calls")
+		}
+	}
+	return nil
+}
+
+// Authors are the models as the search knows them: one for each temperature.
+func (m *Models) Authors() []evolve.Author {
+	var out []evolve.Author
+	for _, one := range m.Ask {
+		if len(m.Temperatures) < 2 {
+			a := evolve.Author{Name: one.Name, Model: one.Name, Weight: one.Weight}
+			if len(m.Temperatures) == 1 {
+				a.Temperature = m.Temperatures[0]
+			}
+			out = append(out, a)
+			continue
+		}
+		for _, t := range m.Temperatures {
+			out = append(out, evolve.Author{Name: fmt.Sprintf("%s at %g", one.Name, t), Model: one.Name, Temperature: t, Weight: one.Weight / float64(len(m.Temperatures))})
+		}
+	}
+	return out
+}
+
+// model is the model of that name; the zero Model when there is none.
+func (m *Models) model(name string) llm.Model {
+	i := slices.IndexFunc(m.Ask, func(one llm.Model) bool { return one.Name == name })
+	if i < 0 {
+		return llm.Model{}
+	}
+	return m.Ask[i]
+}
+
+// flags are the flags that name the models again.
+func (m *Models) flags(add func(differs bool, flag string, value any)) {
+	for _, one := range m.Ask {
+		add(true, "model", quote(modelFlag(one)))
+	}
+	if !m.On() {
+		return
+	}
+	priced := m.Ask[0].Price
+	add(priced.AsOf == "given", "price-in", priced.In)
+	add(priced.AsOf == "given", "price-out", priced.Out)
+	add(len(m.Temperatures) > 0, "temperature", list(m.Temperatures))
+	add(m.Caps.Money > 0, "budget-usd", m.Caps.Money.Dollars())
+	add(m.Caps.Tokens > 0, "budget-tokens", m.Caps.Tokens)
+	add(m.Caps.Calls > 0, "budget-calls", m.Caps.Calls)
+	add(m.InFlight != defaultInFlight, "in-flight", m.InFlight)
+	add(m.MaxTokens != defaultMaxTokens, "max-tokens", m.MaxTokens)
+	add(m.Limit != defaultLimit, "call-limit", m.Limit)
+	add(m.KeyFile != "", "key-file", quote(m.KeyFile))
+	add(m.Offline, "offline", true)
+	add(m.Redact != "auto", "redact", m.Redact)
+	add(m.Record != "", "record", quote(m.Record))
+	add(m.Replay != "", "replay", quote(m.Replay))
+	add(m.NoRules, "no-rules", true)
+	for _, dir := range m.Lessons {
+		add(true, "lessons", quote(dir))
+	}
+}
+
+// modelFlag is the value of --model that names a model.
+func modelFlag(m llm.Model) string {
+	out := m.Provider + ":" + m.Name
+	if !m.AtHome() {
+		out += "@" + m.URL
+	}
+	if m.Weight != 1 {
+		out += fmt.Sprintf("=%g", m.Weight)
+	}
+	return out
+}
+
+func list(values []float64) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(texts, ",")
+}
+
+// DescribeModels says in a line who is asked, and what leaves the machine.
+func (s *Spec) DescribeModels() string {
+	m := &s.Models
+	names := make([]string, len(m.Ask))
+	for i, one := range m.Ask {
+		names[i] = one.Name
+		if one.Local() {
+			names[i] += " (on this machine)"
+		}
+	}
+	line := strings.Join(names, ", ")
+	if m.Replay != "" {
+		line += ", replayed from " + m.Replay + ": nobody is asked"
+	}
+	if m.Caps.Money > 0 {
+		line += ", at most " + m.Caps.Money.String()
+	}
+	if s.Redacted() {
+		return line + "; captured values are sent as shapes only"
+	}
+	return line + "; prompts quote captured values (--redact=yes sends shapes only)"
+}
+
+// Redacted reports whether models get shapes instead of captured values. What
+// comes from a file may come from production; what the package's own tests pass
+// is in the source anyway.
+func (s *Spec) Redacted() bool {
+	return s.Models.Redact == "yes" || s.Models.Redact != "no" && s.CorpusFile != ""
+}
