@@ -1,0 +1,140 @@
+// Measure times what each rewrite buys on the example of its golden archive,
+// and writes the table that `beagle explain` shows:
+//
+//	go run ./mutate/rules/measure
+//
+// It runs in the root of the module. For every rule the first case that can run
+// is compiled before and after the rewrite into one program, which is linked
+// several times with its functions in another order each time, since the same
+// code differs by up to 40 % with its place. In each program the two versions
+// run in turns, in slices of some 100 microseconds, on inputs that the golden
+// tests generate. A link's figure is the median of the paired ratios; the
+// table's is the geometric mean over the links with its 95 % interval.
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+func main() {
+	log.SetFlags(0)
+	var o options
+	flag.IntVar(&o.links, "links", 5, "how often the program is linked anew")
+	flag.IntVar(&o.rounds, "rounds", 60, "pairs of slices in each program")
+	only := flag.String("rules", "", "only these rules, with commas between; the others keep their figures")
+	flag.StringVar(&o.dir, "dir", "mutate/rules", "the folder of the rules")
+	flag.Parse()
+	if *only != "" {
+		o.only = strings.Split(*only, ",")
+	}
+	if err := run(o); err != nil {
+		log.Fatal(err)
+	}
+}
+
+type options struct {
+	links, rounds int
+	only          []string
+	dir           string
+}
+
+func (o options) wants(rule string) bool { return len(o.only) == 0 || slices.Contains(o.only, rule) }
+
+func run(o options) error {
+	if o.links < 3 {
+		return &beagle.UsageError{What: fmt.Sprintf("%d links give no interval", o.links), Remedy: "say -links=3 or more"}
+	}
+	file := filepath.Join(o.dir, "measured", runtime.Version()+"-"+runtime.GOARCH+".json")
+	table := &rules.Table{Go: runtime.Version(), Arch: runtime.GOARCH, Rules: map[string]rules.Measurement{}}
+	if old, err := os.ReadFile(file); err == nil && len(o.only) > 0 {
+		if err := json.Unmarshal(old, table); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	table.Links, table.Rounds = o.links, o.rounds
+	b, err := newBuild(o.dir)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	for _, m := range rules.All {
+		if !o.wants(m.Name) {
+			continue
+		}
+		if why, err := b.add(m.Name); err != nil {
+			return err
+		} else if why != "" {
+			table.Rules[m.Name] = rules.Measurement{Why: why}
+		}
+	}
+	found, err := b.measure(o.links, o.rounds)
+	if err != nil {
+		return err
+	}
+	maps.Copy(table.Rules, found)
+	return write(file, table)
+}
+
+// summary is the geometric mean of the links' ratios with Student's interval.
+func summary(ratios []float64) beagle.Ratio {
+	n := float64(len(ratios))
+	mean, square := 0.0, 0.0
+	for _, r := range ratios {
+		mean += math.Log(r) / n
+	}
+	for _, r := range ratios {
+		square += (math.Log(r) - mean) * (math.Log(r) - mean)
+	}
+	half := student(len(ratios)-1) * math.Sqrt(square/(n-1)/n)
+	return beagle.Ratio{Point: round(math.Exp(mean)), Low: round(math.Exp(mean - half)), High: round(math.Exp(mean + half))}
+}
+
+// student is the 97.5 % quantile of Student's t with d degrees of freedom.
+func student(d int) float64 {
+	table := []float64{0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228}
+	if d < len(table) {
+		return table[d]
+	}
+	return 2.228 // a little wide for more
+}
+
+// round keeps four digits.
+func round(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	scale := math.Pow(10, 3-math.Floor(math.Log10(x)))
+	return math.Round(x*scale) / scale
+}
+
+func write(file string, t *rules.Table) error {
+	data, err := json.MarshalIndent(t, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, append(data, '\n'), 0o666); err != nil {
+		return err
+	}
+	names := slices.Collect(maps.Keys(t.Rules))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.Rules[b].Ratio.Point, t.Rules[a].Ratio.Point), strings.Compare(a, b))
+	})
+	for _, n := range names {
+		fmt.Printf("%-24s %s\n", n, t.Rules[n])
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Table is what the rewrites bought with one toolchain on one architecture.
+// mutate/rules/measure writes it.
+type Table struct {
+	Go     string                 `json:"go"`     // "go1.26.8"
+	Arch   string                 `json:"arch"`   // "amd64"
+	Links  int                    `json:"links"`  // programs in which each pair was measured, of other layout each
+	Rounds int                    `json:"rounds"` // pairs of slices in each program
+	Rules  map[string]Measurement `json:"rules"`
+}
+
+// A Measurement is what a rewrite bought on its own example.
+type Measurement struct {
+	Ratio beagle.Ratio `json:"ratio"`          // time before over time after; zero when not measured
+	Case  string       `json:"case,omitempty"` // of the golden archive
+	Why   string       `json:"why,omitempty"`  // why it was not measured
+}
+
+// Pays reports whether the rewrite is faster beyond doubt: the whole interval
+// lies above 1.
+func (m Measurement) Pays() bool { return m.Ratio.Low > 1 }
+
+func (m Measurement) String() string {
+	switch r := m.Ratio; {
+	case m.Why != "":
+		return "not measured: " + m.Why
+	case r.Point == 0:
+		return "not measured"
+	case m.Pays():
+		return fmt.Sprintf("%.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
+	default:
+		return fmt.Sprintf("stopped paying: %.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
+	}
+}
+
+//go:embed measured
+var measuredFiles embed.FS
+
+// Measured is the table for a toolchain ("go1.26.8") and an architecture; nil
+// when there is none. The toolchain's release decides, not its patch level.
+func Measured(toolchain, arch string) *Table {
+	files, err := measuredFiles.ReadDir("measured")
+	if err != nil {
+		return nil
+	}
+	var found *Table
+	for _, f := range files {
+		data, err := measuredFiles.ReadFile("measured/" + f.Name())
+		if err != nil || !strings.HasSuffix(f.Name(), ".json") {
+			continue
+		}
+		t := new(Table)
+		if json.Unmarshal(data, t) == nil && t.Arch == arch && (t.Go == toolchain || found == nil && release(t.Go) == release(toolchain)) {
+			found = t
+		}
+	}
+	return found
+}
+
+// MeasuredHere is the table for the toolchain that built this program.
+func MeasuredHere() *Table { return Measured(runtime.Version(), runtime.GOARCH) }
+
+// release is "go1.26" of "go1.26.8".
+func release(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// Of is a rule's measurement.
+func (t *Table) Of(rule string) Measurement {
+	if t == nil {
+		return Measurement{Why: "no table for this toolchain; go run ./mutate/rules/measure makes it"}
+	}
+	m, ok := t.Rules[rule]
+	if !ok {
+		return Measurement{Why: "the rule is newer than the table"}
+	}
+	return m
+}
