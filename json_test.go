@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/suite"
 )
 
 // TestJSONDocumented: docs/json.md has a section for every object that
-// `beagle evolve --json` and `beagle verify --json` print, and in it a row with
+// `beagle evolve`, `verify` and `suite` print with --json, and in it a row with
 // the type, a meaning and an example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
@@ -21,6 +22,8 @@ func TestJSONDocumented(t *testing.T) {
 	objects := map[string]reflect.Type{}
 	reach(reflect.TypeFor[beagle.Result](), objects)
 	reach(reflect.TypeFor[beagle.Verdict](), objects)
+	reach(reflect.TypeFor[suite.Report](), objects)
+	reach(reflect.TypeFor[suite.Task](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
 		if rows == nil {
