@@ -21,6 +21,7 @@ type lab struct {
 	root   string // of the repository
 	dir    string
 	beagle string
+	quick  bool // one seed is enough
 
 	examples []*beagle.Result // of evolveExamples
 	against  []trial          // of trials

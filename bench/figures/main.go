@@ -41,6 +41,7 @@ var figures = []figure{
 	{"example", "speedups on the four functions of examples/tags", example},
 	{"cost", "start to the first candidate, and the split of a candidate's cost", cost},
 	{"strategies", "islands, best-of-n and rules-only-greedy compared", strategies},
+	{"suite", "the suite: three strategies beside the experts", ofSuite},
 	{"itself", "functions against themselves and at their best", itself},
 	{"noise", "intervals of the measurement when there is nothing to measure", noise},
 	{"crash", "kill -9 and resume", crash},
@@ -51,6 +52,7 @@ func main() { os.Exit(run()) }
 
 func run() int {
 	write := flag.Bool("write", false, "also write the tables into docs/measurements.md")
+	quick := flag.Bool("quick", false, "one seed where there would be several")
 	flag.Usage = usage
 	flag.Parse()
 	chosen := choose(flag.Args())
@@ -66,6 +68,7 @@ func run() int {
 		return 1
 	}
 	defer l.close()
+	l.quick = *quick
 	status := 0
 	for _, f := range chosen {
 		if !l.show(ctx, f, *write) {
@@ -122,7 +125,7 @@ func choose(names []string) []figure {
 }
 
 func usage() {
-	fmt.Fprint(os.Stderr, "usage: go run ./bench/figures [--write] all | FIGURE...\n\nFigures:\n")
+	fmt.Fprint(os.Stderr, "usage: go run ./bench/figures [--write] [--quick] all | FIGURE...\n\nFigures:\n")
 	for _, f := range figures {
 		fmt.Fprintf(os.Stderr, "  %-11s %s\n", f.name, f.about)
 	}
