@@ -41,13 +41,13 @@ func init() { suiteCommand.run = runSuite }
 
 // suiteOptions are the flags of the command.
 type suiteOptions struct {
-	spec        flow.Spec
-	dir         string
-	seeds       int
-	against     string
-	limit       time.Duration
-	list, json  bool
-	quiet       bool
+	spec       flow.Spec
+	dir        string
+	seeds      int
+	against    string
+	limit      time.Duration
+	list, json bool
+	quiet      bool
 }
 
 func (o *suiteOptions) flags(f *flagSet) {
