@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"suite":                {""},
 	"mutate":               {""},
 	"mutate/rules":         {"", "mutate"},
+	"mutate/rules/measure": {"", "mutate", "mutate/rules"},
 	"internal/flow":        {"", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "mutate/llm"},
 	"bench/figures":        {"", "suite"},
 	"internal/flow/trials": {"", "internal/flow", "internal/bench", "internal/store"},
