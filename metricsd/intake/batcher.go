@@ -1,0 +1,147 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
+)
+
+const (
+	enough    = 128                   // series in a message, if they come in time
+	patience  = 10 * time.Millisecond // that a message waits for more
+	fullBytes = 4 << 20               // of series, before compression, at which a message is closed
+	writers   = 4                     // messages that are written to the queue at the same time
+)
+
+// A batcher joins the series of several requests into one message: a message costs
+// about the same for one series as for a hundred.
+type batcher struct {
+	bus     bus.Bus
+	waiting chan parcel
+	quit    chan struct{}
+	running sync.WaitGroup
+}
+
+// A parcel is what one request brings, and where to tell it that it is safe.
+type parcel struct {
+	series []wire.Series
+	bytes  int
+	done   chan<- error
+}
+
+func newBatcher(b bus.Bus) *batcher {
+	w := &batcher{bus: b, waiting: make(chan parcel, 256), quit: make(chan struct{})}
+	for range writers {
+		w.running.Go(w.write)
+	}
+	return w
+}
+
+var errStopping = errors.New("the intake stops; come again")
+
+// put returns when the series are safe.
+func (w *batcher) put(ctx context.Context, series []wire.Series) error {
+	parcels := split(series)
+	done := make(chan error, len(parcels)) // the writer never waits for whoever has gone
+	for _, p := range parcels {
+		p.done = done
+		select {
+		case w.waiting <- p:
+		case <-w.quit:
+			return errStopping
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for range parcels {
+		select {
+		case err := <-done:
+			if err != nil {
+				return err
+			}
+		case <-w.quit: // it may be safe, or not: the sender will send it again
+			return errStopping
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// split cuts series so that each part fits into a message.
+func split(series []wire.Series) (parcels []parcel) {
+	var p parcel
+	for i := range series {
+		size := series[i].Size()
+		if p.bytes+size > fullBytes && len(p.series) > 0 {
+			parcels, p = append(parcels, p), parcel{}
+		}
+		p.series, p.bytes = append(p.series, series[i]), p.bytes+size
+	}
+	if len(p.series) > 0 {
+		parcels = append(parcels, p)
+	}
+	return parcels
+}
+
+func (w *batcher) write() {
+	for {
+		select {
+		case p := <-w.waiting:
+			for carried := &p; carried != nil; {
+				carried = w.publish(*carried)
+			}
+		case <-w.quit:
+			return
+		}
+	}
+}
+
+// publish writes a message that begins with a parcel, and returns the parcel that
+// came and did not fit any more.
+func (w *batcher) publish(first parcel) (carried *parcel) {
+	batch, carried := w.gather([]parcel{first})
+	var series []wire.Series
+	for _, p := range batch {
+		series = append(series, p.series...)
+	}
+	err := w.bus.Publish(context.Background(), wire.Encode(series)) // a request that gave up does not take the others with it
+	for _, p := range batch {
+		p.done <- err
+	}
+	return carried
+}
+
+// gather waits for more, until there is enough or it has waited long enough.
+func (w *batcher) gather(batch []parcel) (_ []parcel, carried *parcel) {
+	n, bytes := len(batch[0].series), batch[0].bytes
+	late := time.After(patience)
+	for n < enough {
+		select {
+		case p := <-w.waiting:
+			if bytes+p.bytes > fullBytes {
+				return batch, &p
+			}
+			batch, n, bytes = append(batch, p), n+len(p.series), bytes+p.bytes
+		case <-late:
+			return batch, nil
+		case <-w.quit:
+			return batch, nil
+		}
+	}
+	return batch, nil
+}
+
+// close finishes the messages under way. Requests that still wait are told to come
+// again.
+func (w *batcher) close() {
+	close(w.quit)
+	w.running.Wait()
+}
+
+// fill is how many parcels wait, and how many may.
+func (w *batcher) fill() (waiting, bound int) { return len(w.waiting), cap(w.waiting) }

@@ -1,0 +1,142 @@
+package intake
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
+	"github.com/beagle-go/beagle/metricsd/web"
+)
+
+// A door takes what senders post.
+type door struct {
+	options Options
+	batcher *batcher
+	slots   chan struct{}
+
+	accepted, refused, tooLarge, denied, busy, full, ignored atomic.Uint64
+	bytes                                                    atomic.Uint64
+}
+
+func newDoor(o Options, b *batcher) *door {
+	return &door{options: o, batcher: b, slots: make(chan struct{}, o.Requests)}
+}
+
+type reader func(body []byte, l wire.Limits) ([]wire.Series, error)
+
+func (d *door) handle(mux *http.ServeMux) {
+	mux.Handle("POST /api/v1/series", d.take(func(*http.Request) reader { return wire.SeriesV1 }))
+	mux.Handle("POST /api/v2/series", d.take(func(r *http.Request) reader {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+			return wire.SeriesV2JSON
+		}
+		return wire.SeriesV2
+	}))
+	mux.Handle("POST /api/beta/sketches", d.take(func(*http.Request) reader { return wire.SketchesV1 }))
+	// What an agent posts besides. It would keep and repeat what is refused.
+	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/", "/api/v2/host_metadata", "/api/v1/collector"} {
+		mux.Handle("POST "+path, d.guarded(d.ignore))
+	}
+	mux.Handle("GET /api/v1/validate", d.guarded(func(w http.ResponseWriter, _ *http.Request) {
+		web.JSON(w, http.StatusOK, map[string]bool{"valid": true})
+	}))
+}
+
+// guarded asks for the token.
+func (d *door) guarded(h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !allowed(r, d.options.Token) {
+			d.denied.Add(1)
+			w.Header().Set("WWW-Authenticate", `Basic realm="metricsd"`)
+			fail(w, http.StatusForbidden, errors.New("the token is missing or wrong; send it as DD-API-KEY or as a bearer token"))
+			return
+		}
+		h(w, r)
+	})
+}
+
+// allowed looks for the token where senders and people put it.
+func allowed(r *http.Request, token string) bool {
+	if token == "" {
+		return true
+	}
+	_, password, _ := r.BasicAuth()
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	for _, given := range []string{bearer, r.Header.Get("DD-API-KEY"), r.URL.Query().Get("api_key"), password} {
+		if subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// take answers when the series of a body are safe.
+func (d *door) take(choose func(*http.Request) reader) http.Handler {
+	return d.guarded(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case d.slots <- struct{}{}:
+			defer func() { <-d.slots }()
+		default: // bodies are large: so many at once and no more
+			d.busy.Add(1)
+			later(w, fmt.Errorf("%d requests are being read; come again", cap(d.slots)))
+			return
+		}
+		body, err := wire.Open(r.Body, r.Header.Get("Content-Encoding"), d.options.Limits)
+		if err != nil {
+			d.refuse(w, fmt.Errorf("the body cannot be read: %w", err))
+			return
+		}
+		series, err := choose(r)(body, d.options.Limits)
+		if err != nil {
+			d.refuse(w, err)
+			return
+		}
+		d.bytes.Add(uint64(len(body)))
+		if err := d.batcher.put(r.Context(), series); err != nil {
+			d.full.Add(1)
+			if errors.Is(err, bus.ErrFull) {
+				err = errors.New("the queue is full: the processor cannot keep up, /metrics shows which stage; come again")
+			}
+			later(w, err)
+			return
+		}
+		d.accepted.Add(1)
+		web.JSON(w, http.StatusAccepted, map[string]any{"status": "ok", "errors": []string{}})
+	})
+}
+
+func (d *door) refuse(w http.ResponseWriter, err error) {
+	if errors.Is(err, wire.ErrTooLarge) {
+		d.tooLarge.Add(1)
+		fail(w, http.StatusRequestEntityTooLarge, err)
+		return
+	}
+	d.refused.Add(1)
+	fail(w, http.StatusBadRequest, err)
+}
+
+// ignore reads and drops a body within the bound.
+func (d *door) ignore(w http.ResponseWriter, r *http.Request) {
+	if n, err := io.Copy(io.Discard, io.LimitReader(r.Body, d.options.Limits.Body+1)); err != nil || n > d.options.Limits.Body {
+		d.refuse(w, fmt.Errorf("%w: the body is longer than %d bytes", wire.ErrTooLarge, d.options.Limits.Body))
+		return
+	}
+	d.ignored.Add(1)
+	web.JSON(w, http.StatusAccepted, map[string]string{"status": "ok"})
+}
+
+func fail(w http.ResponseWriter, status int, err error) {
+	web.JSON(w, status, map[string][]string{"errors": {err.Error()}})
+}
+
+// later is an answer that makes every sender try again.
+func later(w http.ResponseWriter, err error) {
+	w.Header().Set("Retry-After", "1")
+	fail(w, http.StatusServiceUnavailable, err)
+}

@@ -1,0 +1,113 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/expose"
+	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/index"
+	"github.com/beagle-go/beagle/metricsd/web"
+)
+
+// Intake is one running intake.
+type Intake struct {
+	options   Options
+	log       *slog.Logger
+	listener  net.Listener
+	bus       bus.Bus
+	index     index.Index
+	batcher   *batcher
+	door      *door
+	processor *processor
+	ready     atomic.Bool
+}
+
+// New opens the address. The queue and the index are the intake's from now on: Run
+// closes them.
+func New(address string, o Options, b bus.Bus, x index.Index, log *slog.Logger) (*Intake, error) {
+	o = o.withDefaults()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("intake %s: %w; choose another address", address, err)
+	}
+	in := &Intake{options: o, log: log, listener: l, bus: b, index: x, batcher: newBatcher(b), processor: newProcessor(o, b, x, log)}
+	in.door = newDoor(o, in.batcher)
+	return in, nil
+}
+
+// Address is where the intake listens, with the port chosen for port 0.
+func (in *Intake) Address() string { return in.listener.Addr().String() }
+
+// Run works until ctx is done or the queue fails. Then it finishes the requests
+// under way, counts what it has read, and closes queue and index.
+func (in *Intake) Run(ctx context.Context) error {
+	server := web.Serve(in.listener, in.Handler())
+	in.log.Info("intake", "address", in.Address())
+	err := in.processor.prepare(ctx)
+	if err == nil {
+		in.ready.Store(true)
+		err = in.processor.run(ctx)
+	}
+	in.ready.Store(false)
+	stopped := server.Stop(5 * time.Second)
+	in.batcher.close()
+	in.log.Info("intake stopped", "series", in.processor.counts.series.Load())
+	return errors.Join(err, stopped, in.bus.Close(), in.index.Close())
+}
+
+// Handler answers senders, people and Prometheus.
+func (in *Intake) Handler() http.Handler {
+	mux := http.NewServeMux()
+	in.door.handle(mux)
+	in.handleAPI(mux)
+	mux.Handle("GET /{$}", in.door.guarded(in.servePage))
+	mux.HandleFunc("GET /metrics", in.serveMetrics)
+	mux.HandleFunc("GET /healthz", in.serveHealth)
+	web.Debug(mux)
+	return mux
+}
+
+func (in *Intake) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	if !in.ready.Load() {
+		http.Error(w, "starting or stopping", http.StatusServiceUnavailable)
+		return
+	}
+	w.Write([]byte("ok\n"))
+}
+
+// stages are the queues on the way, so that one sees which stage cannot keep up: the
+// first that is empty stands behind it.
+func (in *Intake) stages(ctx context.Context) []stage {
+	requests, parcels := len(in.door.slots), 0
+	parcels, bound := in.batcher.fill()
+	stages := []stage{
+		{"requests being read", int64(requests), int64(cap(in.door.slots)), "requests"},
+		{"batcher", int64(parcels), int64(bound), "requests"},
+	}
+	if fill, err := in.bus.Fill(ctx); err == nil {
+		stages = append(stages, stage{"queue, not yet counted for good", fill.Messages, 0, "messages"})
+		if fill.Bound > 0 {
+			stages = append(stages, stage{"queue on disk", fill.Bytes, fill.Bound, "bytes"})
+		}
+	}
+	p := in.processor
+	return append(stages,
+		stage{"decoder", int64(len(p.messages)), int64(cap(p.messages)), "messages"},
+		stage{"processor", int64(len(p.batches)), int64(cap(p.batches)), "messages"},
+		stage{"index", p.counts.pending.Load(), int64(in.options.Pending), "names"},
+	)
+}
+
+func (in *Intake) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	var page expose.Page
+	in.own(r.Context(), &page)
+	w.Header().Set("Content-Type", expose.ContentType)
+	page.WriteTo(w)
+}

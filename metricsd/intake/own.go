@@ -1,0 +1,59 @@
+package intake
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/beagle-go/beagle/metricsd/expose"
+	"github.com/beagle-go/beagle/metricsd/intake/index"
+)
+
+// own writes the intake's metrics about itself.
+func (in *Intake) own(ctx context.Context, page *expose.Page) {
+	const prefix = "metricsd_intake_"
+	count := func(name, help string, n *atomic.Uint64) {
+		page.Own(prefix+name+"_total", "counter", help, expose.Value{Value: float64(n.Load())})
+	}
+	d, c := in.door, &in.processor.counts
+	labelled := func(is string, n *atomic.Uint64) expose.Value {
+		return expose.Value{Label: "answer", Is: is, Value: float64(n.Load())}
+	}
+	page.Own(prefix+"requests_total", "counter", "Requests of senders, by answer.",
+		labelled("accepted", &d.accepted), labelled("ignored", &d.ignored), labelled("malformed", &d.refused), labelled("too_large", &d.tooLarge),
+		labelled("denied", &d.denied), labelled("busy", &d.busy), labelled("queue_failed", &d.full))
+	count("received_bytes", "Bytes of accepted bodies, after decompression.", &d.bytes)
+	count("messages", "Messages of the queue processed.", &c.messages)
+	count("damaged_messages", "Messages of the queue that could not be decoded.", &c.damaged)
+	count("series", "Series processed.", &c.series)
+	count("points", "Points processed.", &c.points)
+	count("names_seen", "Names seen: what would be written without a history.", &c.touches)
+	count("index_writes", "Entries written.", &c.writes)
+	count("index_flushes", "Times that counts were written.", &c.flushes)
+	count("index_failures", "Changes that could not be written and are tried again.", &c.failures)
+	count("history_expired", "Names that the history has forgotten.", &c.expired)
+	count("index_forgotten", "Entries removed because they were not seen for long.", &c.forgotten)
+	in.ownSizes(ctx, page, prefix)
+}
+
+func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string) {
+	var names, refused, waiting, bound []expose.Value
+	for _, k := range index.Kinds {
+		known, none := in.processor.names[k].Len()
+		names = append(names, expose.Value{Label: "kind", Is: k.String(), Value: float64(known)})
+		refused = append(refused, expose.Value{Label: "kind", Is: k.String(), Value: float64(none)})
+	}
+	known, crowded := in.processor.history.Len()
+	page.Own(prefix+"names", "gauge", "Names that can be completed.", names...)
+	page.Own(prefix+"names_refused_total", "counter", "Names that cannot be completed because intake.names is reached.", refused...)
+	page.Own(prefix+"history_names", "gauge", "Names in the history.", expose.Value{Value: float64(known)})
+	page.Own(prefix+"history_crowded_total", "counter", "Times that a name found no room in the history.", expose.Value{Value: float64(crowded)})
+	for _, s := range in.stages(ctx) {
+		is := s.Name + ", " + s.Unit
+		waiting = append(waiting, expose.Value{Label: "stage", Is: is, Value: float64(s.Waiting)})
+		if s.Bound > 0 {
+			bound = append(bound, expose.Value{Label: "stage", Is: is, Value: float64(s.Bound)})
+		}
+	}
+	page.Own(prefix+"waiting", "gauge", "What waits before each stage.", waiting...)
+	page.Own(prefix+"waiting_bound", "gauge", "What may wait before each stage.", bound...)
+}

@@ -1,0 +1,80 @@
+package intake
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/intake/index"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"count": count, "rate": rate, "ago": ago, "share": share}).Parse(pageText))
+
+// contentPolicy lets the page run its own script and nothing else: a name that
+// looks like HTML stays text.
+const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-%s'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+
+func (in *Intake) servePage(w http.ResponseWriter, r *http.Request) {
+	const rows = 15
+	nonce := fmt.Sprintf("%x", time.Now().UnixNano())
+	var out bytes.Buffer
+	err := page.Execute(&out, map[string]any{"Overview": in.overview(r, rows), "Kinds": index.Kinds, "Now": time.Now(), "Nonce": nonce})
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", fmt.Sprintf(contentPolicy, nonce))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Write(out.Bytes())
+}
+
+// count writes a number with thin spaces between thousands.
+func count(n any) string {
+	digits := fmt.Sprint(n)
+	out := ""
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			out += "\u2009"
+		}
+		out += string(d)
+	}
+	return out
+}
+
+func rate(r float64) string {
+	if r >= 1000 {
+		return count(int64(r + 0.5))
+	}
+	return fmt.Sprintf("%.3g", r)
+}
+
+// ago says how long before now a time was.
+func ago(now, t time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case d < 2*time.Second:
+		return "now"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
+// share is how full a stage is, in percent.
+func share(s stage) int {
+	if s.Bound == 0 {
+		return 0
+	}
+	return int(min(100, 100*s.Waiting/s.Bound))
+}

@@ -1,0 +1,333 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/history"
+	"github.com/beagle-go/beagle/metricsd/intake/index"
+	"github.com/beagle-go/beagle/metricsd/intake/names"
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
+	"github.com/beagle-go/beagle/metricsd/tag"
+)
+
+// A processor reads the queue and keeps the index. Its own state belongs to one
+// goroutine; what others may read is atomic or has its own lock.
+type processor struct {
+	options Options
+	bus     bus.Bus
+	index   index.Index
+	names   [4]*names.Directory // by kind
+	history *history.Set
+	log     *slog.Logger
+
+	pending map[uint64]*index.Entry // counted since the last flush, by the history's key
+	news    []*index.Entry          // of them, those that are not written yet
+	read    map[int32]int64
+	since   time.Time // of the last flush
+
+	messages chan bus.Message // from the queue to the decoder
+	batches  chan batch       // from the decoder to the processor
+	top      atomic.Pointer[[4][]index.Entry]
+	counts   counts
+}
+
+// A batch is a message, decoded.
+type batch struct {
+	bus.Message
+	series []wire.Series
+}
+
+// counts are what the processor tells of itself.
+type counts struct {
+	messages, series, points, touches atomic.Uint64 // touches are what a write for every name seen would have written
+	writes, flushes, failures         atomic.Uint64
+	damaged, expired, forgotten       atomic.Uint64
+	pending                           atomic.Int64
+}
+
+func newProcessor(o Options, b bus.Bus, x index.Index, log *slog.Logger) *processor {
+	p := &processor{
+		options: o, bus: b, index: x, log: log, history: history.New(4 * o.Names),
+		pending: map[uint64]*index.Entry{}, messages: make(chan bus.Message, 64), batches: make(chan batch, 16),
+	}
+	for k := range p.names {
+		p.names[k] = names.New(o.Names)
+	}
+	p.top.Store(new([4][]index.Entry))
+	return p
+}
+
+// prepare loads the names that the index has, and the place where to begin.
+func (p *processor) prepare(ctx context.Context) (err error) {
+	for _, k := range index.Kinds {
+		known, err := index.Names(ctx, p.index, k)
+		if err != nil {
+			return fmt.Errorf("index: %w", err)
+		}
+		p.names[k].Fill(known)
+	}
+	if p.read, err = p.index.Read(ctx); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	p.since = time.Now()
+	return nil
+}
+
+// run works until ctx is done, and then writes what it has counted.
+func (p *processor) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	after := maps.Clone(p.read)
+	go func() {
+		defer close(p.messages)
+		err := p.bus.Read(ctx, after, func(m bus.Message) error {
+			select {
+			case p.messages <- m:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		if ctx.Err() == nil {
+			cancel(err)
+		}
+	}()
+	go p.decode()
+	p.work(ctx)
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// decode unpacks messages. What cannot be unpacked is counted and skipped: it would
+// stand in the way for ever.
+func (p *processor) decode() {
+	defer close(p.batches)
+	for m := range p.messages {
+		series, err := wire.Decode(m.Data)
+		if err != nil {
+			p.counts.damaged.Add(1)
+			p.log.Error("a message of the queue is skipped", "place", m.Place, "error", err)
+		}
+		p.batches <- batch{m, series}
+	}
+}
+
+// work is the processor proper.
+func (p *processor) work(ctx context.Context) {
+	news, flush := time.NewTicker(p.options.News), time.NewTicker(p.options.Flush)
+	rank, hourly := time.NewTicker(rankEvery), time.NewTicker(epochLength)
+	defer news.Stop()
+	defer flush.Stop()
+	defer rank.Stop()
+	defer hourly.Stop()
+	for {
+		select {
+		case b, ok := <-p.batches:
+			if !ok { // what was counted is kept although ctx is done
+				last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+				p.flush(last)
+				cancel()
+				return
+			}
+			p.take(b)
+			for len(p.pending) >= p.options.Pending && ctx.Err() == nil {
+				p.flush(ctx) // until it succeeds: the queue has room for more, the memory has not
+			}
+		case <-news.C:
+			p.tellNews(ctx)
+		case <-flush.C:
+			p.flush(ctx)
+		case now := <-rank.C:
+			p.rank(now)
+		case now := <-hourly.C:
+			p.forget(ctx, now)
+		}
+	}
+}
+
+// lastWords is how long the last writing may take; what is not written is still in
+// the queue.
+const lastWords = 10 * time.Second
+
+// epochLength is the unit in which the history counts time.
+const epochLength = time.Hour
+
+func epoch(t time.Time) uint32 { return uint32(t.Unix() / int64(epochLength/time.Second)) }
+
+// take counts what a batch holds.
+func (p *processor) take(b batch) {
+	now := time.Now()
+	for i := range b.series {
+		p.count(&b.series[i], now)
+	}
+	p.read[b.Partition] = b.Place
+	p.counts.messages.Add(1)
+	p.counts.series.Add(uint64(len(b.series)))
+	p.counts.pending.Store(int64(len(p.pending)))
+}
+
+func (p *processor) count(s *wire.Series, now time.Time) {
+	seen := s.Last()
+	if seen <= 0 || seen > now.Unix() { // a sender's clock may be wrong, but nothing was seen in the future
+		seen = now.Unix()
+	}
+	points := uint64(s.Len())
+	p.counts.points.Add(points)
+	metric := metricName(s.Metric)
+	if metric == "" {
+		return
+	}
+	p.touch(index.Metric, metric, seen, points, now)
+	if app, _, ok := strings.Cut(metric, "."); ok {
+		p.touch(index.App, app, seen, points, now)
+	}
+	if host := hostName(s.Host); host != "" {
+		p.touch(index.Host, host, seen, points, now)
+	}
+	for _, t := range s.Tags {
+		if t = tag.Normalize(t); t != "" {
+			p.touch(index.Tag, t, seen, points, now)
+		}
+	}
+}
+
+// touch counts points under a name.
+func (p *processor) touch(k index.Kind, name string, seen int64, points uint64, now time.Time) {
+	p.counts.touches.Add(1)
+	key := p.history.Key(byte(k), name)
+	e := p.pending[key]
+	if e == nil {
+		e = &index.Entry{Kind: k, Name: strings.Clone(name), First: seen, Last: seen}
+		p.pending[key] = e
+		if p.history.See(key, epoch(now)) {
+			p.news = append(p.news, e)
+		}
+	}
+	e.First, e.Last, e.Points = min(e.First, seen), max(e.Last, seen), e.Points+points
+}
+
+// tellNews writes names that are new, without their counts.
+func (p *processor) tellNews(ctx context.Context) {
+	if len(p.news) == 0 {
+		return
+	}
+	entries := make([]index.Entry, len(p.news))
+	for i, e := range p.news {
+		entries[i] = index.Entry{Kind: e.Kind, Name: e.Name, First: e.First, Last: e.Last}
+	}
+	if !p.apply(ctx, index.Change{Entries: entries}) {
+		return
+	}
+	for _, e := range p.news {
+		p.names[e.Kind].Add(e.Name)
+	}
+	clear(p.news)
+	p.news = p.news[:0]
+}
+
+// flush writes all that was counted, with the place up to which it counts. When it
+// fails nothing is lost: it will be written with the next.
+func (p *processor) flush(ctx context.Context) {
+	p.tellNews(ctx)
+	now := time.Now()
+	p.rank(now)
+	elapsed := p.elapsed(now)
+	entries := make([]index.Entry, 0, len(p.pending))
+	for _, e := range p.pending {
+		e.Rate, e.At = float64(e.Points)/elapsed, now.Unix()
+		entries = append(entries, *e)
+	}
+	if len(entries) == 0 && len(p.read) == 0 || !p.apply(ctx, index.Change{Entries: entries, Read: p.read}) {
+		return
+	}
+	p.pending, p.news, p.since = make(map[uint64]*index.Entry, len(p.pending)), p.news[:0], now
+	p.counts.pending.Store(0)
+	p.counts.flushes.Add(1)
+	if err := p.bus.Done(ctx, p.read); err != nil && ctx.Err() == nil {
+		p.log.Warn("the queue did not take note of what was read; it will with the next flush", "error", err)
+	}
+}
+
+// apply writes a change; a failure is told and tried again later. A store that is
+// away must not be asked in a tight loop, hence the pause.
+func (p *processor) apply(ctx context.Context, c index.Change) bool {
+	err := p.index.Apply(ctx, c)
+	if err == nil {
+		p.counts.writes.Add(uint64(len(c.Entries)))
+		return true
+	}
+	p.counts.failures.Add(1)
+	p.log.Error("the index was not written; trying again", "error", err)
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+	}
+	return false
+}
+
+// elapsed is the span, in seconds, that the pending counts cover.
+func (p *processor) elapsed(now time.Time) float64 { return max(now.Sub(p.since).Seconds(), 1e-3) }
+
+const (
+	ranked    = 100 // names of a kind that are kept by their rate
+	rankEvery = 5 * time.Second
+)
+
+// rank publishes the names with the highest rates since the last flush. Right after
+// one there is too little to tell, and the old ranks stay.
+func (p *processor) rank(now time.Time) {
+	elapsed := p.elapsed(now)
+	if elapsed < rankEvery.Seconds()/2 {
+		return
+	}
+	var top [4][]index.Entry
+	for _, e := range p.pending {
+		top[e.Kind] = insert(top[e.Kind], *e)
+	}
+	for _, entries := range top {
+		for i := range entries {
+			entries[i].Rate, entries[i].At = float64(entries[i].Points)/elapsed, now.Unix()
+		}
+	}
+	p.top.Store(&top)
+}
+
+// insert puts an entry where its points belong, if it is among the first.
+func insert(top []index.Entry, e index.Entry) []index.Entry {
+	if len(top) == ranked && !more(e, top[ranked-1]) {
+		return top
+	}
+	i, _ := slices.BinarySearchFunc(top, e, func(a, b index.Entry) int {
+		if more(a, b) {
+			return -1
+		}
+		return 1
+	})
+	top = slices.Insert(top, i, e)
+	return top[:min(len(top), ranked)]
+}
+
+func more(a, b index.Entry) bool {
+	return a.Points > b.Points || a.Points == b.Points && a.Name < b.Name
+}
+
+// forget drops from the history and the index what was not seen for long.
+func (p *processor) forget(ctx context.Context, now time.Time) {
+	p.counts.expired.Add(uint64(p.history.Expire(epoch(now.Add(-p.options.Remember)))))
+	gone, err := p.index.Forget(ctx, now.Add(-p.options.Retention).Unix())
+	if err != nil {
+		p.log.Error("old entries of the index were not removed; trying again in an hour", "error", err)
+	}
+	p.counts.forgotten.Add(uint64(gone))
+}
