@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -44,6 +45,9 @@ for _, t := range tags {
 type fold struct {
 	list       *types.Var
 	sort, last ast.Stmt
+	between    []ast.Stmt // declarations that stand before the loop and have nothing to do with the list
+	clone      ast.Stmt   // the statement right before the sort that makes the list as a copy of source, or nil
+	source     *types.Var
 	loop       *ast.RangeStmt
 	value      *types.Var
 	adds       []ast.Stmt // what the loop does with each value
@@ -80,6 +84,9 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	if compact {
 		rest = rest[1:]
 	}
+	for len(rest) > 0 && unconcerned(p, rest[0], f.list) {
+		f.between, rest = append(f.between, rest[0]), rest[1:]
+	}
 	if len(rest) == 0 {
 		return nil, errors.New("no loop")
 	}
@@ -92,7 +99,48 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 			return nil, errors.New("the sorted list is used later")
 		}
 	}
+	if at > 0 {
+		f.cloneOf(p, list[at-1])
+	}
 	return f, f.readBody(p, compact)
+}
+
+// unconcerned reports whether a statement declares a variable with a pure value
+// that has nothing to do with the list.
+func unconcerned(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
+	d, ok := declaration(p, s)
+	return ok && len(p.Uses(list, s)) == 0 && (d.Value == nil || p.Pure(d.Value) && !p.Effects(d.Value).Reads)
+}
+
+// cloneOf notes that the list is a copy of a variable, made for nothing but
+// the sort.
+func (f *fold) cloneOf(p *mutate.Pass, s ast.Stmt) {
+	d, ok := declaration(p, s)
+	if !ok || d.Var != f.list || d.Type != nil {
+		return
+	}
+	call, ok := ast.Unparen(d.Value).(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return
+	}
+	source := p.Var(call.Args[len(call.Args)-1])
+	_, cloned := p.IsCall(call, "slices", "Clone")
+	appended, isAppend := p.IsBuiltin(call, "append")
+	copies := isAppend && len(appended.Args) == 2 && appended.Ellipsis.IsValid() && isNothing(p, appended.Args[0])
+	if source != nil && local(p, source) && !captured(p, source) && types.Identical(source.Type(), f.list.Type()) && (cloned || copies) {
+		f.clone, f.source = s, source
+	}
+}
+
+// isNothing recognises []T(nil) and []T{}.
+func isNothing(p *mutate.Pass, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.CompositeLit:
+		return len(e.Elts) == 0
+	case *ast.CallExpr:
+		return p.Info.Types[e.Fun].IsType() && len(e.Args) == 1 && p.Info.Types[e.Args[0]].IsNil()
+	}
+	return false
 }
 
 // exactlyComparable reports whether equal elements are the same: not so for
@@ -267,6 +315,9 @@ func isUnsignedWord(t types.Type) bool {
 func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	f, form := s.Data.(*fold), param.Value.(foldForm)
 	list, value := f.list.Name(), f.value.Name()
+	if f.clone != nil {
+		list = f.source.Name() // in its own order it will do
+	}
 	i := p.Fresh("i", "at")
 	if f.loop.Key != nil && p.Text(f.loop.Key) != "_" {
 		i = p.Text(f.loop.Key)
@@ -278,24 +329,40 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 	var edits []mutate.Edit
 	var loop string
 	if form.set {
-		loop = f.setLoop(p, form.upTo, i)
+		loop = f.setLoop(p, form.upTo, i, list)
 	} else {
 		pkg, imports := p.Import("slices")
 		edits = imports
 		loop = fmt.Sprintf("for %s, %s := range %s {\nif !%s.Contains(%s[:%s], %s) {\n%s\n}\n}", i, value, list, pkg, list, i, value, strings.Join(adds, "\n"))
 	}
+	from := f.sort
+	if f.clone != nil {
+		from = f.clone
+	}
 	text := fmt.Sprintf("// The order does not matter here, so that short lists need no sorting to drop\n// duplicates.\nif len(%s) <= %d {\n%s\n} else {\n%s\n}",
-		list, form.upTo, loop, p.Between(f.sort.Pos(), f.last.End()))
-	return append(edits, p.Span(f.sort.Pos(), f.last.End(), text)), nil
+		list, form.upTo, loop, f.slowPath(p, from))
+	for _, s := range slices.Backward(f.between) {
+		text = p.Text(s) + "\n" + text
+	}
+	return append(edits, p.Span(from.Pos(), f.last.End(), text)), nil
+}
+
+// slowPath is the original without the declarations that have moved up.
+func (f *fold) slowPath(p *mutate.Pass, from ast.Stmt) string {
+	if len(f.between) == 0 {
+		return p.Between(from.Pos(), f.last.End())
+	}
+	last := f.between[len(f.between)-1]
+	return p.Between(from.Pos(), f.between[0].Pos()) + strings.TrimLeft(p.Between(last.End(), f.last.End()), "\n")
 }
 
 // setLoop looks duplicates up in an open-addressed table of positions, at most
 // half full, by what each value adds. Values are compared, so that equal
 // hashes do no harm.
-func (f *fold) setLoop(p *mutate.Pass, upTo int, i string) string {
+func (f *fold) setLoop(p *mutate.Pass, upTo int, i, list string) string {
 	as := f.adds[0].(*ast.AssignStmt)
 	names := strings.NewReplacer("<slots>", p.Fresh("slots"), "<h>", p.Fresh("h", "digest"), "<s>", p.Fresh("s", "slot"),
-		"<i>", i, "<v>", f.value.Name(), "<list>", f.list.Name(), "<sum>", p.Text(as.Lhs[0]), "<op>", as.Tok.String(),
+		"<i>", i, "<v>", f.value.Name(), "<list>", list, "<sum>", p.Text(as.Lhs[0]), "<op>", as.Tok.String(),
 		"<term>", p.Text(as.Rhs[0]), "<size>", fmt.Sprint(2*upTo), "<mask>", fmt.Sprint(2*upTo-1))
 	return names.Replace(`var <slots> [<size>]uint16 // positions in <list>, plus one
 for <i>, <v> := range <list> {
