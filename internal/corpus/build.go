@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -333,12 +334,12 @@ func (m *maker) observe(ctx context.Context, records []beagle.Record, q *rt.Obse
 	q.Budget = int64(observeTime)
 	run := harness.RunOptions{CPU: -1, Wall: 4 * observeTime, Files: map[string]string{}}
 	if records != nil {
-		dir, err := os.MkdirTemp("", "beagle-corpus")
+		dir, err := scratch.New("corpus")
 		if err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(dir)
-		path := filepath.Join(dir, "records")
+		defer dir.Remove()
+		path := filepath.Join(dir.Path, "records")
 		if err := harness.WriteRecords(path, records); err != nil {
 			return nil, err
 		}

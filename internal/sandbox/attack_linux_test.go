@@ -11,161 +11,30 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/beagle-go/beagle/internal/sandbox/attack"
 )
 
 // TestMain is the door, and the hostile program: this test binary itself,
 // started between the walls with the name of an attack.
 func TestMain(m *testing.M) {
 	Main()
+	attack.Main()
 	if len(os.Args) > 2 && os.Args[1] == "attack" {
-		attacks[os.Args[2]](os.Args[3:])
+		programs[os.Args[2]](os.Args[3:])
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-// attacks print what they achieved. Those that end the program are seen in
-// the result.
-var attacks = map[string]func(args []string){
-	"network": attackNetwork,
-	"read":    attackRead,
-	"write":   attackWrite,
-	"secret":  func([]string) { fmt.Println(os.Environ()) },
-	"forks":   attackForks,
-	"escape":  attackEscape,
-	"memory":  attackMemory,
-	"loop": func([]string) {
-		for i := 0; ; i++ {
-			_ = i
-		}
-	},
-	"sleep":    func([]string) { time.Sleep(time.Hour) },
-	"bigfile":  attackBigFile,
-	"files":    attackManyFiles,
-	"others":   attackOthers,
-	"syscalls": attackSyscalls,
-	"output": func([]string) {
-		for {
-			os.Stdout.Write(bytes.Repeat([]byte("x"), 1<<16))
-		}
-	},
-	"box":   attackNothing,
-	"crash": func([]string) { panic("boom") },
-}
+// programs are those of the tests alone.
+var programs = map[string]func(args []string){"box": attackNothing, "parent": attackedParent}
 
 func report(what string, err error) { fmt.Printf("%s: %v\n", what, err) }
-
-func attackNetwork(args []string) {
-	_, err := net.DialTimeout("tcp", args[0], time.Second)
-	report("tcp", err)
-	c, err := net.Dial("udp", args[1])
-	if err == nil {
-		_, err = c.Write([]byte("stolen"))
-	}
-	report("udp", err)
-	_, err = net.Dial("unix", "@beagle-abstract")
-	report("abstract", err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		_, err = net.Dial("tcp", l.Addr().String())
-	}
-	report("loopback", err)
-}
-
-func attackRead(args []string) {
-	for _, p := range args {
-		_, err := os.ReadFile(p)
-		report(p, err)
-	}
-}
-
-func attackWrite(args []string) {
-	for _, p := range args {
-		report(p, os.WriteFile(p, []byte("owned"), 0o644))
-	}
-	exe, _ := os.Executable()
-	report("own binary", os.WriteFile(pick(exe, os.Args[0]), nil, 0o644))
-}
-
-// attackForks starts copies of itself that stay.
-func attackForks(args []string) {
-	n := 0
-	for range 300 {
-		if exec.Command(os.Args[0], "attack", "sleep").Start() == nil {
-			n++
-		}
-	}
-	fmt.Println("started:", n)
-}
-
-// attackEscape leaves the process group and loses its parent.
-func attackEscape([]string) {
-	cmd := exec.Command(os.Args[0], "attack", "sleep", "beagle-escaped")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	report("setsid", cmd.Start())
-}
-
-func attackMemory([]string) {
-	var keep [][]byte
-	for range 96 {
-		b := make([]byte, 16<<20)
-		for i := 0; i < len(b); i += 4096 {
-			b[i] = 1
-		}
-		keep = append(keep, b)
-	}
-	fmt.Println("allocated:", len(keep)*16, "MB")
-}
-
-func attackBigFile([]string) {
-	f, err := os.Create(filepath.Join(os.TempDir(), "big"))
-	report("create", err)
-	var n int
-	for range 1024 {
-		m, err := f.Write(make([]byte, 1<<20))
-		if n += m; err != nil {
-			break
-		}
-	}
-	fmt.Println("wrote:", n>>20)
-}
-
-func attackManyFiles([]string) {
-	n := 0
-	for i := range 64 {
-		if os.WriteFile(filepath.Join(os.TempDir(), strconv.Itoa(i)), make([]byte, 8<<20), 0o644) == nil {
-			n += 8
-		}
-	}
-	fmt.Println("wrote:", n)
-}
-
-func attackOthers(args []string) {
-	pid, _ := strconv.Atoi(args[0])
-	report("kill", syscall.Kill(pid, syscall.SIGTERM))
-	report("tgkill", unix.Tgkill(pid, pid, syscall.SIGTERM))
-	report("ptrace", syscall.PtraceAttach(pid))
-	_, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	report("environ", err)
-}
-
-func attackSyscalls([]string) {
-	for name, nr := range map[string]uintptr{
-		"bpf": unix.SYS_BPF, "perf": unix.SYS_PERF_EVENT_OPEN, "unshare": unix.SYS_UNSHARE, "io_uring": unix.SYS_IO_URING_SETUP,
-		"mount": unix.SYS_MOUNT, "keyctl": unix.SYS_KEYCTL, "userfaultfd": unix.SYS_USERFAULTFD, "setns": unix.SYS_SETNS,
-	} {
-		_, _, errno := syscall.Syscall6(nr, 0, 0, 0, 0, 0, 0)
-		report(name, errno)
-	}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
-	report("clone", errno)
-	report("setuid", syscall.Setuid(0))
-}
 
 // attackNothing says what an honest program sees.
 func attackNothing([]string) {
@@ -190,12 +59,15 @@ func systems(t *testing.T) map[string]*Sandbox {
 	for _, m := range s.Missing() {
 		t.Log("missing here: ", m)
 	}
-	bare := *s
-	bare.kernel.Namespaces = false
-	if !s.kernel.Namespaces {
-		return map[string]*Sandbox{"bare": &bare}
+	bare, err := New(Options{Fallback: true})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return map[string]*Sandbox{"full": s, "bare": &bare}
+	bare.kernel.cgroup = cgroupRoot{} // system calls, paths and limits of each process are all that is left
+	if !s.kernel.Namespaces {
+		return map[string]*Sandbox{"bare": bare}
+	}
+	return map[string]*Sandbox{"full": s, "bare": bare}
 }
 
 func self(t *testing.T) string {
@@ -206,8 +78,8 @@ func self(t *testing.T) string {
 	return exe
 }
 
-// attack runs an attack and returns the result with the output by line.
-func attack(t *testing.T, s *Sandbox, c Command, args ...string) (Result, map[string]string) {
+// attacked runs an attack and returns the result with the output by line.
+func attacked(t *testing.T, s *Sandbox, c Command, args ...string) (Result, map[string]string) {
 	t.Helper()
 	c.Path, c.Args = self(t), append([]string{"attack"}, args...)
 	r, err := s.Run(context.Background(), c)
@@ -266,7 +138,7 @@ func TestNetwork(t *testing.T) {
 	}
 	defer abstract.Close()
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attack(t, s, Command{Profile: p}, "network", tcp.Addr().String(), udp.LocalAddr().String())
+		_, lines := attacked(t, s, Command{Profile: p}, "network", tcp.Addr().String(), udp.LocalAddr().String())
 		stopped(t, lines, "tcp", "abstract")
 		if p == Test && s.kernel.Namespaces {
 			if lines["loopback"] != "<nil>" {
@@ -291,13 +163,13 @@ func TestFiles(t *testing.T) {
 	home, _ := os.UserHomeDir()
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
 		paths := []string{secret, filepath.Join(home, ".netrc"), "/etc/shadow", "/proc/1/environ"}
-		_, lines := attack(t, s, Command{Profile: p}, append([]string{"read"}, paths...)...)
+		_, lines := attacked(t, s, Command{Profile: p}, append([]string{"read"}, paths...)...)
 		if p != Run {
 			paths = paths[:3] // /proc/1 is the program itself
 		}
 		stopped(t, lines, paths...)
 		outside := []string{filepath.Join(dir, "new"), secret, filepath.Join(home, "beagle-owned"), "/usr/beagle-owned", "/etc/passwd"}
-		_, lines = attack(t, s, Command{Profile: p, Read: []string{dir}}, append([]string{"write"}, outside...)...)
+		_, lines = attacked(t, s, Command{Profile: p, Read: []string{dir}}, append([]string{"write"}, outside...)...)
 		stopped(t, lines, append(outside, "own binary")...)
 	})
 	if text, _ := os.ReadFile(secret); string(text) != "s3cret" {
@@ -309,7 +181,7 @@ func TestSecretsInEnvironment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
 	t.Setenv("GITHUB_TOKEN", "hunter2")
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, _ := attack(t, s, Command{Profile: p}, "secret")
+		r, _ := attacked(t, s, Command{Profile: p}, "secret")
 		if strings.Contains(string(r.Stdout), "hunter2") || !r.OK() {
 			t.Errorf("environment: %s", r.Stdout)
 		}
@@ -318,22 +190,44 @@ func TestSecretsInEnvironment(t *testing.T) {
 
 func TestForkBomb(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attack(t, s, Command{Profile: p, Limits: Limits{Procs: 64}}, "forks")
-		n := number(t, lines, "started")
-		bounded := s.kernel.Namespaces && p != Build || len(s.kernel.cgroup.dirs) > 0 || os.Getuid() != 0
-		switch {
-		case p == Run && n > 0:
-			t.Errorf("started %d processes", n)
-		case bounded && n >= 64:
-			t.Errorf("started %d processes, the limit is 64", n)
+		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Procs: 64}}, "forks")
+		if r.Ended != Tasks {
+			switch n := number(t, lines, "started"); {
+			case p == Run && n > 0:
+				t.Errorf("started %d processes", n)
+			case n >= 64:
+				t.Errorf("started %d processes, the limit is 64", n)
+			}
 		}
 		leftBehind(t)
 	})
 }
 
+func TestThreads(t *testing.T) {
+	each(t, func(t *testing.T, s *Sandbox, p Profile) {
+		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Procs: 64}}, "threads")
+		if r.OK() && !(p == Build && r.Ended == Exited && len(s.kernel.cgroup.dirs) == 0) {
+			t.Errorf("had %s threads, the limit is 64", lines["threads"])
+		}
+	})
+}
+
+func TestSharedMemory(t *testing.T) {
+	each(t, func(t *testing.T, s *Sandbox, p Profile) {
+		if p != Run && p != Fuzz {
+			t.Skip("programs of this profile may share memory; a control group counts it")
+		}
+		_, lines := attacked(t, s, Command{Profile: p}, "shared")
+		stopped(t, lines, "mapping", "memfd")
+		if n := number(t, lines, "shared"); n > 0 {
+			t.Errorf("%d MB of shared memory", n)
+		}
+	})
+}
+
 func TestEscapeFromTheGroup(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attack(t, s, Command{Profile: p}, "escape")
+		_, lines := attacked(t, s, Command{Profile: p}, "escape")
 		if p == Run {
 			stopped(t, lines, "setsid")
 		}
@@ -363,7 +257,7 @@ func left(t *testing.T) (alive []string) {
 
 func TestMemory(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, lines := attack(t, s, Command{Profile: p, Limits: Limits{Data: 512 * mb}}, "memory")
+		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Data: 512 * mb}}, "memory")
 		if r.Ended != Memory || lines["allocated"] != "" {
 			t.Errorf("1.5 GB of 512 MB: ended with %s: %s%.300s", r.Ended, r.Stdout, r.Stderr)
 		}
@@ -372,7 +266,7 @@ func TestMemory(t *testing.T) {
 
 func TestEndless(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, _ := attack(t, s, Command{Profile: p, Limits: Limits{Wall: 150 * time.Millisecond}}, "loop")
+		r, _ := attacked(t, s, Command{Profile: p, Limits: Limits{Wall: 150 * time.Millisecond}}, "loop")
 		if r.Ended != Wall || r.Wall > 2*time.Second {
 			t.Errorf("loop: ended with %s after %v", r.Ended, r.Wall)
 		}
@@ -380,7 +274,7 @@ func TestEndless(t *testing.T) {
 	})
 	s := systems(t)
 	for name := range s {
-		r, _ := attack(t, s[name], Command{Profile: Run, Limits: Limits{CPU: time.Second}}, "loop")
+		r, _ := attacked(t, s[name], Command{Profile: Run, Limits: Limits{CPU: time.Second}}, "loop")
 		if r.Ended != CPU {
 			t.Errorf("%s: one second of processor: ended with %s after %v (%v)", name, r.Ended, r.Wall, r.User)
 		}
@@ -388,16 +282,39 @@ func TestEndless(t *testing.T) {
 }
 
 func TestDisk(t *testing.T) {
+	limits := Limits{File: 8 * mb, Wall: time.Minute} // a loaded disk takes its time
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attack(t, s, Command{Profile: p, Limits: Limits{File: 32 * mb}}, "bigfile")
-		if n := number(t, lines, "wrote"); n > 32 {
-			t.Errorf("wrote a file of %d MB, the limit is 32", n)
+		_, lines := attacked(t, s, Command{Profile: p, Limits: limits}, "bigfile")
+		if n := number(t, lines, "wrote"); n > 8 {
+			t.Errorf("wrote a file of %d MB, the limit is 8", n)
 		}
-		_, lines = attack(t, s, Command{Profile: p, Limits: Limits{File: 32 * mb}}, "files")
-		if n := number(t, lines, "wrote"); n > 32 && s.kernel.Namespaces {
-			t.Errorf("wrote %d MB in many files, the limit is 32", n)
+		for _, how := range []string{"files", "hidden"} {
+			if how == "hidden" && !s.kernel.Namespaces && p != Run {
+				continue // files that are removed while open are seen where they may not be removed
+			}
+			r, lines := attacked(t, s, Command{Profile: p, Limits: limits}, how)
+			if r.Ended == Disk {
+				continue
+			}
+			if n := number(t, lines, "wrote"); n > 8 {
+				t.Errorf("%s: wrote %d MB, the limit is 8", how, n)
+			}
 		}
 	})
+}
+
+// TestDiskOfTheHost: a directory of the host has no size of its own.
+func TestDiskOfTheHost(t *testing.T) {
+	for name, s := range systems(t) {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		r, _ := attacked(t, s, Command{Profile: Fuzz, Write: []string{dir}, Env: []string{"TMPDIR=" + dir}, Limits: Limits{File: 8 * mb, Wall: time.Minute}}, "files")
+		if r.Ended != Disk {
+			t.Errorf("%s: many files in a directory of the host: ended with %s", name, r.Ended)
+		}
+	}
 }
 
 func TestOtherProcesses(t *testing.T) {
@@ -409,7 +326,7 @@ func TestOtherProcesses(t *testing.T) {
 	dead := make(chan error, 1)
 	go func() { dead <- victim.Wait() }()
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attack(t, s, Command{Profile: p}, "others", strconv.Itoa(victim.Process.Pid))
+		_, lines := attacked(t, s, Command{Profile: p}, "others", strconv.Itoa(victim.Process.Pid))
 		stopped(t, lines, "kill", "tgkill", "ptrace", "environ")
 	})
 	select {
@@ -423,7 +340,7 @@ func TestOtherProcesses(t *testing.T) {
 
 func TestSystemCalls(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attack(t, s, Command{Profile: p}, "syscalls")
+		_, lines := attacked(t, s, Command{Profile: p}, "syscalls")
 		for _, n := range []string{"bpf", "perf", "unshare", "io_uring", "mount", "keyctl", "userfaultfd", "setns", "clone"} {
 			if got := lines[n]; got != "function not implemented" && got != "operation not permitted" {
 				t.Errorf("%s: %q", n, got)
@@ -434,7 +351,7 @@ func TestSystemCalls(t *testing.T) {
 
 func TestOutputLimit(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, _ := attack(t, s, Command{Profile: p, Limits: Limits{Output: 1 * mb}}, "output")
+		r, _ := attacked(t, s, Command{Profile: p, Limits: Limits{Output: 1 * mb}}, "output")
 		if r.Ended != Output || len(r.Stdout) != mb {
 			t.Errorf("ended with %s after %d bytes", r.Ended, len(r.Stdout))
 		}
@@ -450,7 +367,7 @@ func TestHonestProgram(t *testing.T) {
 		}
 	}
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, lines := attack(t, s, Command{
+		r, lines := attacked(t, s, Command{
 			Profile: p, CPUs: []int{0}, Env: []string{"BEAGLE_X=7"},
 			Files: []File{{Name: "input", Host: input}, {Name: "output", Host: output, Write: true}},
 		}, "box")

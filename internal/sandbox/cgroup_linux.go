@@ -75,6 +75,23 @@ func writable(dir string) bool {
 	return os.Remove(probe) == nil
 }
 
+// sweep removes the groups of processes that were killed. Only empty groups
+// can be removed.
+func (r cgroupRoot) sweep() {
+	for _, d := range r.dirs {
+		groups, _ := filepath.Glob(filepath.Join(d, "beagle-*-*"))
+		for _, g := range groups {
+			var pid, n int
+			if _, err := fmt.Sscanf(filepath.Base(g), "beagle-%d-%d", &pid, &n); err != nil {
+				continue
+			}
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); os.IsNotExist(err) {
+				os.Remove(g)
+			}
+		}
+	}
+}
+
 // enter makes a group with the limits and puts a process into it. A group that
 // cannot be made is no failure: the limits of each process still hold.
 func (r cgroupRoot) enter(pid int, l Limits) *cgroup {

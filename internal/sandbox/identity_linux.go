@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,15 +12,24 @@ import (
 var wallCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 
 // unusedUID is an identity that owns nothing on this machine. The limit of
-// processes does not bind root.
-func unusedUID() int {
+// processes does not bind root. The kernel counts a user's processes in each
+// user namespace by itself; where there is none, each program gets an identity
+// of its own, as far as there are enough, or they would share one limit.
+func unusedUID(namespace bool) int {
 	m := identityMap("uid")
 	if len(m) == 0 {
 		return -1
 	}
 	last := m[len(m)-1]
-	return min(last.ContainerID+last.Size-2, 1_879_048_191) // below what container managers hand out
+	top := min(last.ContainerID+last.Size-2, 1_879_048_191) // below what container managers hand out
+	if namespace || last.Size < 1<<20 {
+		return top
+	}
+	const each = 1 << 6 // programs at once in a process, and 1<<12 processes
+	return top - os.Getpid()%(1<<12)*each - int(identities.Add(1)%each)
 }
+
+var identities atomic.Int64
 
 // becomeNobody gives up the identity and all capabilities, except that a
 // program started by root may still read what root may, of the little that is
@@ -29,8 +39,15 @@ func becomeNobody(o *orders) error {
 		return nil // nothing to give up
 	}
 	secure := uintptr(1<<0 | 1<<1 | 1<<2 | 1<<3) // SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, both locked
-	if err := unix.Prctl(unix.PR_SET_SECUREBITS, secure, 0, 0, 0); err != nil && o.Kernel.Namespaces {
-		return err
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, secure, 0, 0, 0); err != nil {
+		if o.Kernel.Namespaces {
+			return err
+		}
+		// A container may hold the right for that back. This keeps the one
+		// capability over the change of identity too, until the program starts.
+		if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
+			return err
+		}
 	}
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err

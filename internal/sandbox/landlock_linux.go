@@ -82,7 +82,11 @@ type rule struct {
 
 // rules allow reading what is visible and writing where the orders say.
 func (o *orders) rules() []rule {
-	rules := []rule{{o.Home, accessWrite}, {"/dev/null", accessFile}}
+	home := uint64(accessWrite)
+	if o.counted() {
+		home &^= unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR
+	}
+	rules := []rule{{o.Home, home}, {"/dev/null", accessFile}}
 	for _, p := range o.Write {
 		rules = append(rules, rule{p, accessWrite})
 	}

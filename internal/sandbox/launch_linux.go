@@ -15,12 +15,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/scratch"
 )
 
 // kernel is what the probe found.
 type kernel struct {
 	Namespaces bool
-	Landlock   int // ABI version, 0 is none
+	Nobody     bool // root may become another user
+	Landlock   int  // ABI version, 0 is none
 	Seccomp    bool
 	cgroup     cgroupRoot
 }
@@ -45,6 +48,8 @@ type orders struct {
 	Limits Limits
 	UID    int // to become, so that the limit of processes holds; -1 to stay
 	Root   bool
+
+	home *scratch.Dir // the work directory on the host, when there is no root of its own
 }
 
 const (
@@ -64,9 +69,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("sandbox: %w", err)
 	}
-	if !s.kernel.Namespaces {
-		defer os.RemoveAll(o.Home)
-	}
+	defer o.removeHome()
 	return s.launch(ctx, o, c.Stdin)
 }
 
@@ -81,10 +84,11 @@ func (s *Sandbox) orders(c *Command) (*orders, error) {
 			return nil, fmt.Errorf("file name %q is not a plain name", f.Name)
 		}
 	}
+	if o.Root && s.kernel.Nobody && c.Profile != Build { // the toolchain writes caches that root must own
+		o.UID = unusedUID(s.kernel.Namespaces)
+	}
 	if s.kernel.Namespaces {
-		if o.Root && c.Profile != Build { // the toolchain writes caches that root must own
-			o.UID = unusedUID()
-		}
+		// the work directory is in the new root
 	} else if err := o.prepareHome(); err != nil {
 		return nil, err
 	}
@@ -95,22 +99,34 @@ func (s *Sandbox) orders(c *Command) (*orders, error) {
 // prepareHome makes the work directory on the host, for want of a file system
 // of the program's own.
 func (o *orders) prepareHome() error {
-	dir, err := os.MkdirTemp("", "beagle-box-")
-	if err != nil {
+	var err error
+	if o.home, err = scratch.New("box"); err != nil {
 		return err
 	}
-	o.Home = dir
+	o.Home = o.home.Path
 	for _, f := range o.Files {
-		if err := os.Symlink(f.Host, filepath.Join(dir, f.Name)); err != nil {
-			os.RemoveAll(dir)
-			return err
+		if err == nil {
+			err = os.Symlink(f.Host, filepath.Join(o.Home, f.Name))
 		}
+	}
+	if err == nil && o.UID >= 0 {
+		err = os.Chown(o.Home, o.UID, o.UID)
+	}
+	if err != nil {
+		o.removeHome()
+		return err
 	}
 	o.Supervise = o.Profile != Run
 	if o.Limits.Procs > 0 && !o.Root {
 		o.Limits.Procs += tasksOf(os.Getuid()) // the kernel counts all of the user's
 	}
 	return nil
+}
+
+func (o *orders) removeHome() {
+	if o.home != nil {
+		o.home.Remove()
+	}
 }
 
 // launch starts this executable again and has it carry out the orders.
@@ -136,6 +152,7 @@ func (s *Sandbox) launch(ctx context.Context, o *orders, stdin []byte) (Result, 
 		return Result{}, err
 	}
 	release := context.AfterFunc(ctx, p.kill)
+	defer o.watch(s.kernel, p.cmd.Process.Pid, stop)()
 	werr := p.cmd.Wait()
 	release()
 	res := p.result(o, werr, context.Cause(ctx))
@@ -285,7 +302,7 @@ func (p *process) result(o *orders, werr error, cause error) Result {
 	default:
 		r.Code = ws.ExitStatus()
 	}
-	if werr == nil || r.Code >= 0 && cause != errOutput {
+	if werr == nil || r.Code >= 0 && cause != errOutput && cause != errDisk {
 		cause = nil // it ended by itself before the limit struck
 	}
 	r.Ended = ended(&r, o.Limits, cause)

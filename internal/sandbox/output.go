@@ -10,6 +10,8 @@ import (
 var (
 	errWall   = errors.New("wall time used up")
 	errOutput = errors.New("too much output")
+	errDisk   = errors.New("too much written")
+	errTasks  = errors.New("too many threads and processes")
 )
 
 // capped collects output up to a limit and then ends the program.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -12,12 +13,16 @@ import (
 
 // probe puts up all walls once around a process that then ends, and those that
 // fail are left out from then on.
-func probe() (*Sandbox, error) {
-	s := &Sandbox{kernel: kernel{Namespaces: true, Landlock: landlockABI(), Seccomp: hasSeccomp()}}
-	if err := s.try(); err != nil {
+func probe(fallback bool) (*Sandbox, error) {
+	s := &Sandbox{kernel: kernel{Namespaces: !fallback, Nobody: os.Getuid() == 0, Landlock: landlockABI(), Seccomp: hasSeccomp()}}
+	err := errFallback
+	if !fallback {
+		err = s.try()
+	}
+	if err != nil {
 		s.kernel.Namespaces = false
 		s.missing = append(s.missing, fmt.Sprintf("no namespaces (%v): candidates see the names of other processes, and limits of memory and processes hold for each process or user alone", err))
-		if err := s.try(); err != nil {
+		if err := s.tryBare(); err != nil {
 			return nil, err
 		}
 	}
@@ -33,7 +38,25 @@ func probe() (*Sandbox, error) {
 	}
 	lines, _ := os.ReadFile("/proc/self/cgroup")
 	s.kernel.cgroup = findCgroups("/sys/fs/cgroup", string(lines))
+	s.kernel.cgroup.sweep()
 	return s, nil
+}
+
+var errFallback = errors.New("left out as asked")
+
+// tryBare tries without namespaces, and without another identity where root
+// may not take one: in containers that hold that right back.
+func (s *Sandbox) tryBare() error {
+	err := s.try()
+	if err == nil || !s.kernel.Nobody {
+		return err
+	}
+	s.kernel.Nobody = false
+	if s.try() != nil {
+		return err
+	}
+	s.missing = append(s.missing, fmt.Sprintf("no identity of their own (%v): candidates run as root, whose threads and processes the kernel does not limit", err))
+	return nil
 }
 
 func (s *Sandbox) try() error {
@@ -43,9 +66,7 @@ func (s *Sandbox) try() error {
 	if err != nil {
 		return err
 	}
-	if !s.kernel.Namespaces {
-		defer os.RemoveAll(o.Home)
-	}
+	defer o.removeHome()
 	o.Probe = true
 	o.Read = nil
 	r, err := s.launch(ctx, o, nil)

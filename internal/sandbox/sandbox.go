@@ -37,7 +37,7 @@ type Limits struct {
 	CPU    time.Duration // processor time of each process
 	Data   int64         // bytes of private memory of each process (RLIMIT_DATA); below 128 MB Go programs do not start, and race-detector builds need -1
 	Procs  int           // threads and processes together
-	File   int64         // bytes of a file, and of all files in the work directory
+	File   int64         // bytes of a file, and of all files in the work directory; in Run and Fuzz also of all that is added to directories given to write to
 	Files  int           // open files of each process
 	Output int64         // bytes of standard output, and of standard error
 }
@@ -99,6 +99,8 @@ const (
 	Signaled = "signal"   // by a signal that none of the limits explains
 	Wall     = "wall"     // wall time used up
 	CPU      = "cpu"      // processor time used up
+	Disk     = "disk"     // wrote more than the limit, in all files together
+	Tasks    = "tasks"    // had more threads and processes than the limit
 	Memory   = "memory"   // out of memory, as the Go runtime or the kernel said
 	Output   = "output"   // printed more than the limit
 	Canceled = "canceled" // the context ended
@@ -122,7 +124,8 @@ func (r *Result) OK() bool { return r.Ended == Exited && r.Code == 0 }
 
 // Options say how to make a Sandbox.
 type Options struct {
-	Require bool // an error instead of missing walls
+	Require  bool // an error instead of missing walls
+	Fallback bool // leave the namespaces out, as on a system that refuses them
 }
 
 // A Sandbox runs commands. It has no state but what the probe found, and may
@@ -142,7 +145,7 @@ func New(o Options) (*Sandbox, error) {
 	if !doorOpen {
 		return nil, ErrDoor
 	}
-	s, err := probe()
+	s, err := probe(o.Fallback)
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +167,10 @@ func ended(r *Result, l Limits, cause error) string {
 		return Output
 	case errors.Is(cause, errWall):
 		return Wall
+	case errors.Is(cause, errDisk):
+		return Disk
+	case errors.Is(cause, errTasks):
+		return Tasks
 	case cause != nil:
 		return Canceled
 	case outOfMemory(r):

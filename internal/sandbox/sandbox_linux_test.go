@@ -69,11 +69,6 @@ func attackedParent(args []string) {
 	s.Run(context.Background(), Command{Profile: Fuzz, Path: os.Args[0], Args: []string{"attack", "escapes"}})
 }
 
-func init() {
-	attacks["parent"] = attackedParent
-	attacks["escapes"] = func([]string) { attackEscape(nil); attackForks(nil); time.Sleep(time.Hour) }
-}
-
 func TestParentKilled(t *testing.T) {
 	for name := range systems(t) {
 		cmd := exec.Command(self(t), "attack", "parent", name)

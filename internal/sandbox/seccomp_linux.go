@@ -65,6 +65,14 @@ func program(o *orders) []unix.SockFilter {
 	if o.Profile != Test || !o.Kernel.Namespaces { // a network of its own is the only one that may be used
 		a.retIf(unix.SYS_SOCKET, unix.SECCOMP_RET_ERRNO|uint32(unix.EACCES))
 	}
+	if o.Profile == Run || o.Profile == Fuzz { // shared memory without a file, which no limit of data counts
+		a.retIf(unix.SYS_MEMFD_CREATE, enosys)
+		a.retIf(unix.SYS_SHMGET, enosys)
+		a.argAll(unix.SYS_MMAP, 3, unix.MAP_SHARED|unix.MAP_ANONYMOUS, eperm)
+	}
+	if o.counted() {
+		a.unnamedFiles()
+	}
 	if o.Profile != Run {
 		a.argSet(unix.SYS_CLONE, newNamespaces, enosys)
 		return a.end()
@@ -100,6 +108,7 @@ const (
 	opFrom  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 	opSet   = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
 	opRet   = unix.BPF_RET | unix.BPF_K
+	opAnd   = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
 )
 
 func (a *assembler) load(offset uint32)     { a.emit(opLoad, 0, 0, offset) }
@@ -122,6 +131,26 @@ func (a *assembler) arg(nr uint32, op uint16, jt, jf uint8, k, action uint32) {
 	a.emit(op, jt, jf, k)
 	a.emit(opRet, 0, 0, action)
 	a.load(dataNr)
+}
+
+// argAll takes the action when argument i has all of the bits.
+func (a *assembler) argAll(nr uint32, i int, bits, action uint32) {
+	a.emit(opEqual, 0, 5, nr)
+	a.load(dataArgLo + 8*uint32(i))
+	a.emit(opAnd, 0, 0, bits)
+	a.emit(opEqual, 0, 1, bits)
+	a.emit(opRet, 0, 0, action)
+	a.load(dataNr)
+}
+
+// unnamedFiles refuses files that no directory shows.
+func (a *assembler) unnamedFiles() {
+	const unnamed = unix.O_TMPFILE &^ unix.O_DIRECTORY
+	a.argAll(unix.SYS_OPENAT, 2, unnamed, enosys)
+	a.retIf(unix.SYS_OPENAT2, enosys) // its flags cannot be filtered; all fall back to openat
+	for _, nr := range archOpen {
+		a.argAll(nr, 1, unnamed, enosys)
+	}
 }
 
 func (a *assembler) end() []unix.SockFilter {

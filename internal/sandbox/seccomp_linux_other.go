@@ -4,4 +4,4 @@ package sandbox
 
 // The filter is written for little-endian machines whose system calls were
 // looked at; probe offers none elsewhere.
-var archDenied, archForks []uint32
+var archDenied, archForks, archOpen []uint32

@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Some things the kernel counts only where there are namespaces or control
+// groups. Elsewhere this process counts them while the program runs, ten times
+// a second, and ends the program: it may get a tenth of a second further than
+// its limit.
+
+const watchInterval = 100 * time.Millisecond
+
+// counted reports whether the files of the work directory are added up by this
+// process. In Run the program then cannot hide one: it may not remove files,
+// nor make files without a name.
+func (o *orders) counted() bool { return !o.Kernel.Namespaces && o.Profile == Run }
+
+// watch begins the watch over a program and returns what ends it.
+func (o *orders) watch(k kernel, pid int, stop context.CancelCauseFunc) (end func()) {
+	dirs := o.watchedDirs()
+	tasks := o.Root && o.UID < 0 && o.Limits.Procs > 0 && len(k.cgroup.dirs) == 0
+	if (len(dirs) == 0 || o.Limits.File <= 0) && !tasks {
+		return func() {}
+	}
+	done := make(chan struct{})
+	begin := usage(dirs) // the directories may hold something already
+	go func() {
+		for tick := time.NewTicker(watchInterval); ; {
+			select {
+			case <-done:
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+			if o.Limits.File > 0 && usage(dirs)-begin > o.Limits.File {
+				stop(errDisk)
+			}
+			if tasks && tasksBelow(pid) > o.Limits.Procs {
+				stop(errTasks)
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// watchedDirs are where the program may write and no file system bounds it.
+// The caches that Build and Test write to are the user's, and large.
+func (o *orders) watchedDirs() []string {
+	var dirs []string
+	if !o.Kernel.Namespaces {
+		dirs = append(dirs, o.Home)
+	}
+	if o.Profile == Run || o.Profile == Fuzz {
+		dirs = append(dirs, o.Write...)
+	}
+	return dirs
+}
+
+// usage is the room that directories take on disk; an empty file takes an
+// entry. Links lead elsewhere and are not followed.
+func usage(dirs []string) (sum int64) {
+	const entry = 512
+	for _, dir := range dirs {
+		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			sum += entry
+			if err != nil {
+				return nil // it is gone again
+			}
+			if info, err := d.Info(); err == nil {
+				if st, ok := info.Sys().(*syscall.Stat_t); ok {
+					sum += st.Blocks * 512
+				}
+			}
+			return nil
+		})
+	}
+	return sum
+}
+
+// tasksBelow counts the threads of a process and of all its descendants.
+func tasksBelow(top int) int {
+	threads, children := map[int]int{}, map[int][]int{}
+	procs, _ := os.ReadDir("/proc")
+	for _, p := range procs {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil {
+			continue
+		}
+		text, _ := os.ReadFile("/proc/" + p.Name() + "/stat")
+		name := strings.LastIndex(string(text), ") ") // it stands in parentheses and may hold anything
+		if name < 0 {
+			continue // it is gone again
+		}
+		f := strings.Fields(string(text[name+2:]))
+		if len(f) < 18 {
+			continue
+		}
+		parent, _ := strconv.Atoi(f[1])
+		threads[pid], _ = strconv.Atoi(f[17])
+		children[parent] = append(children[parent], pid)
+	}
+	sum := 0
+	for queue := []int{top}; len(queue) > 0; {
+		pid := queue[0]
+		queue = append(queue[1:], children[pid]...)
+		sum += threads[pid]
+	}
+	return sum
+}

@@ -1,0 +1,16 @@
+//go:build !unix || aix || solaris
+
+package scratch
+
+import (
+	"os"
+	"path/filepath"
+)
+
+func create(stem string) (*Dir, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(stem), filepath.Base(stem)+"*")
+	return &Dir{Path: dir}, err
+}
+
+// Sweep does nothing: without locks nobody knows who is alive.
+func Sweep(string) {}
