@@ -46,6 +46,9 @@ func (u *Unit) Parse(src string) (*File, *Problem) {
 	if p := u.checkScope(f); p != nil {
 		return nil, p
 	}
+	if p := u.checkSize(f); p != nil {
+		return nil, p
+	}
 	if p := u.checkTypes(f); p != nil {
 		return nil, p
 	}
@@ -118,10 +121,10 @@ func (u *Unit) checkImport(f *File, s *ast.ImportSpec) *Problem {
 	switch {
 	case path == "C":
 		return f.problem("scope", s.Pos(), "cgo is not possible in a candidate")
+	case s.Name != nil && s.Name.Name == "." && !strings.Contains(u.Target.Source, ". "+s.Path.Value):
+		return f.problem("scope", s.Pos(), "dot import of %s, which the original does not have", path)
 	case path == "unsafe" || u.direct[path]:
 		return nil
-	case s.Name != nil && s.Name.Name == ".":
-		return f.problem("scope", s.Pos(), "dot import of %s, which the package does not import so far", path)
 	case isStd(path) && !strings.HasPrefix(path, "internal/") && !strings.Contains(path, "/internal/"):
 		if _, err := u.exports.Import(path); err == nil {
 			return nil
@@ -183,6 +186,8 @@ func (u *Unit) checkName(f *File, n *ast.Ident) *Problem {
 		return f.problem("scope", n.Pos(), "a blank declaration at package level does nothing for the target")
 	case u.declare[n.Name]:
 		return f.problem("scope", n.Pos(), "%s is declared by the rest of the package; it is not only the target's to change", n.Name)
+	case types.Universe.Lookup(n.Name) != nil && u.Types.Scope().Lookup(n.Name) == nil:
+		return f.problem("scope", n.Pos(), "%s is predeclared: the rest of the package would get this one instead", n.Name)
 	case n.IsExported() && n.Name != u.Target.Name:
 		return f.problem("scope", n.Pos(), "%s is exported: a candidate may not widen the package's API", n.Name)
 	}

@@ -29,6 +29,9 @@ type Env struct {
 	orig   *code
 	corpus map[edition]*learned
 	parsed map[string]*source.File // by candidate, so that reading and running parse once
+
+	startMu    sync.Mutex
+	ownStartup *harness.Startup // of a program with the original alone
 }
 
 // An edition is a corpus at one time: counterexamples join it during a run.

@@ -148,6 +148,11 @@ func (w *testWriter) results(call string, args []string) {
 		}
 	case rt.CheckRoom:
 		w.room(assign, call, args)
+	case rt.CheckSealed:
+		w.imports = append(w.imports, "sync")
+		w.line("\tvar readers sync.WaitGroup // run this test with -race")
+		w.line("\tfor range 8 {\n\t\treaders.Add(1)\n\t\tgo func() {\n\t\t\tdefer readers.Done()\n\t\t\t%s\n\t\t}()\n\t}", call)
+		w.line("\treaders.Wait()\n\t%s%s", assign, call)
 	case rt.CheckArgs:
 		w.line("\t%s%s", assign, call)
 		w.overwrite(args, w.t.Params)

@@ -35,6 +35,7 @@ var (
 	}
 	FullLadder = append(Reading[:len(Reading):len(Reading)], Ladder{
 		{"compile", "the compiler accepts it", 100 * time.Millisecond, compile},
+		{"start", "a program starts as fast with it, and as small", 20 * time.Millisecond, startCheck},
 		{"replay", "it does what the original does on every recorded call", 50 * time.Millisecond, replayTrain},
 		{"holdout", "and on the calls that no rewrite has seen", 50 * time.Millisecond, replayHoldout},
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},

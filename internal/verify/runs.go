@@ -263,7 +263,11 @@ func (j *Job) differs(d *rt.Diff) *Finding {
 	if reason == "" {
 		reason = d.Kind
 	}
-	if d.Check != "" {
+	switch d.Check {
+	case "":
+	case rt.CheckSealed:
+		reason = d.Check
+	default:
 		reason += ": " + d.Check
 	}
 	return &Finding{Status: beagle.Wrong, Reason: reason, Diff: d}

@@ -1,0 +1,215 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A start costs each program that imports the package, once, and no
+// measurement of calls sees it. So what a candidate adds to it is bounded: a
+// table is welcome, answers that are worked out in advance are not.
+const (
+	startBytes = 1 << 20               // on the heap; what is in the file is maxVariable's matter
+	startTime  = 10 * time.Millisecond // the least of several starts
+	starts     = 4
+)
+
+// Build builds the original and candidates, as version i+1 each, into one
+// program that starts: candidates that would keep it from starting, or make it
+// start late or large, are found and left out. Of those there is a Finding, by
+// index, and the original stands in their place.
+func Build(ctx context.Context, e *Env, cands []beagle.Candidate, o harness.Link) (*harness.Binary, map[int]*Finding, error) {
+	vs := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}
+	for _, c := range cands {
+		vs = append(vs, harness.Variant{ID: c.ID, Source: c.Source})
+	}
+	bin, err := e.Builder.Build(ctx, vs, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	guilty, err := e.started(ctx, bin, cands)
+	if err == nil && len(guilty) == 0 {
+		return bin, nil, nil
+	}
+	bin.Remove()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range guilty {
+		vs[i+1].Source = e.Unit.Target.Source
+	}
+	bin, err = e.Builder.Build(ctx, vs, o)
+	return bin, guilty, err
+}
+
+// started finds who keeps a program from starting well. As long as nothing is
+// wrong it costs one start, and none when no candidate has a package variable
+// that is worked out at the start.
+func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.Candidate) (map[int]*Finding, error) {
+	var suspects []int
+	for i, c := range cands {
+		if bin.Failed[i+1] == "" && e.worksAtStart(c) {
+			suspects = append(suspects, i)
+		}
+	}
+	if len(suspects) == 0 {
+		return nil, nil
+	}
+	if found, err := e.start(ctx, bin); err != nil || found == nil {
+		return nil, err
+	}
+	guilty := map[int]*Finding{}
+	for _, i := range suspects { // what is too much only together accuses nobody
+		found, err := e.startAlone(ctx, cands[i])
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			guilty[i] = found
+		}
+	}
+	return guilty, nil
+}
+
+// startAlone judges the start of a program with one candidate.
+func (e *Env) startAlone(ctx context.Context, c beagle.Candidate) (*Finding, error) {
+	vs := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}, {ID: c.ID, Source: c.Source}}
+	bin, err := e.Builder.Build(ctx, vs, harness.Link{})
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	if bin.Failed[1] != "" {
+		return nil, nil
+	}
+	return e.start(ctx, bin)
+}
+
+// start compares the start of a program with that of the original alone.
+func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) {
+	own, err := e.ownStart(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var least harness.Startup
+	for i := range starts {
+		s, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)
+		switch {
+		case err != nil:
+			return nil, err
+		case exit != nil:
+			fate := fates[exit.Kind]
+			line, _, _ := strings.Cut(exit.Detail, "\n")
+			return &Finding{Status: fate.status, Stage: "start", Reason: "the program does not start: " + fate.text + ": " + line}, nil
+		case i == 0 || s.Clock < least.Clock:
+			least = s
+		}
+		if least.Clock-own.Clock <= startTime {
+			break
+		}
+	}
+	switch {
+	case least.Bytes-own.Bytes > startBytes:
+		return slowStart("allocates %d bytes, and %d with the original; %d more are allowed", least.Bytes, own.Bytes, startBytes), nil
+	case least.Clock-own.Clock > startTime:
+		return slowStart("takes %v, and %v with the original; %v more are allowed", least.Clock, own.Clock, startTime), nil
+	}
+	return nil, nil
+}
+
+func slowStart(format string, args ...any) *Finding {
+	return &Finding{Status: beagle.Forbidden, Stage: "start", Reason: "the package's initialisation " + fmt.Sprintf(format, args...)}
+}
+
+// ownStart is the start of a program with the original alone.
+func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
+	e.startMu.Lock()
+	defer e.startMu.Unlock()
+	if e.ownStartup != nil {
+		return *e.ownStartup, nil
+	}
+	bin, err := e.Builder.Build(ctx, []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}, harness.Link{})
+	if err != nil {
+		return harness.Startup{}, err
+	}
+	defer bin.Remove()
+	var least harness.Startup
+	for i := range starts {
+		s, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)
+		if err != nil {
+			return s, err
+		}
+		if exit != nil {
+			return s, fmt.Errorf("the program does not start with the original: %v", exit)
+		}
+		if i == 0 || s.Clock < least.Clock {
+			least = s
+		}
+	}
+	e.ownStartup = &least
+	return least, nil
+}
+
+// worksAtStart reports whether a candidate has a package variable whose value
+// is not laid down by the compiler: calls and allocations run at the start.
+func (e *Env) worksAtStart(c beagle.Candidate) bool {
+	f := e.remembered(c.ID)
+	if f == nil {
+		var problem *source.Problem
+		if f, problem = e.Unit.Parse(c.Source); problem != nil {
+			return true
+		}
+	}
+	return initialises(codeOf(f))
+}
+
+// initialises looks for calls in the initialisers of package variables.
+// Conversions and the harmless built-ins do no work to speak of.
+func initialises(c *code) bool {
+	for _, decl := range c.file.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if !ok || gen.Tok != token.VAR {
+			continue
+		}
+		works := false
+		ast.Inspect(gen, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if !c.info.Types[n.Fun].IsType() && c.info.Types[n].Value == nil {
+					works = true
+				}
+			case *ast.FuncLit: // one that is only kept does no work
+				return false
+			case *ast.CompositeLit:
+				if _, isMap := c.info.TypeOf(n).Underlying().(*types.Map); isMap {
+					works = true
+				}
+			case *ast.IndexExpr, *ast.BinaryExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr:
+				works = works || c.info.Types[n.(ast.Expr)].Value == nil // it may panic
+			}
+			return !works
+		})
+		if works {
+			return true
+		}
+	}
+	return false
+}
+
+// startCheck is the rung of the full ladder.
+func startCheck(ctx context.Context, j *Job) (*Finding, error) {
+	if j.cand != nil && !initialises(j.cand) {
+		j.note("nothing is worked out at the start")
+		return nil, nil
+	}
+	return j.Env.start(ctx, j.bin)
+}
