@@ -33,8 +33,13 @@ var skipRun = &mutate.Mutator{
 	Class: beagle.E0,
 	Gain:  1.15,
 	Find:  findSkipRun,
-	Params: func(*mutate.Pass, mutate.Site) []mutate.Param {
-		return []mutate.Param{{Label: "4", Value: 4}, {Label: "8", Value: 8}}
+	Params: func(p *mutate.Pass, s mutate.Site) []mutate.Param {
+		out := []mutate.Param{{Label: "4", Value: 4}, {Label: "8", Value: 8}}
+		site := s.Data.(skipSite)
+		if set, err := p.ByteSet(site.test, mustTest(p, site.test).operand); err == nil && wordRanges(set) != nil {
+			out = append(out, mutate.Param{Label: "words", Value: wordRanges(set)})
+		}
+		return out
 	},
 	Rewrite: rewriteSkipRun,
 }
@@ -155,7 +160,11 @@ func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last boo
 }
 
 func rewriteSkipRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	site, k := s.Data.(skipSite), param.Value.(int)
+	site := s.Data.(skipSite)
+	if ranges, ok := param.Value.([]byteRange); ok {
+		return skipWords(p, site, ranges), nil
+	}
+	k := param.Value.(int)
 	seq, i := site.loop.Seq.Name(), site.loop.Index.Name()
 	bound := p.Text(site.loop.Bound)
 	tests := []string{fmt.Sprintf("%s+%d < %s", i, k, bound)}

@@ -154,15 +154,20 @@ func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) strin
 	return strings.Join(lines, "\n") + fmt.Sprintf("\nif %s&%s != 0", stop, topBits)
 }
 
-// load reads eight bytes as a word: encoding/binary for slices, a helper for
-// strings, whose shifts the compiler turns into one load.
 func (w *wordSite) load(p *mutate.Pass, rest string) (string, []mutate.Edit) {
-	if isStringVar(w.loop.Seq) {
+	return loadWord(p, w.loop.Stmt, w.loop.Seq, rest)
+}
+
+// loadWord reads the first eight bytes of text, a part of seq, as a word:
+// encoding/binary for slices, a helper for strings, whose shifts the compiler
+// turns into one load.
+func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
+	if isStringVar(seq) {
 		if fn, ok := p.Pkg.Scope().Lookup("load64").(*types.Func); ok && p.Decl(fn) != nil {
-			return "load64(" + rest + ")", nil
+			return "load64(" + text + ")", nil
 		}
 		name := p.Fresh("load64", "loadWord")
-		return fmt.Sprintf("%s(%s)", name, rest), []mutate.Edit{p.Declare(w.loop.Stmt, fmt.Sprintf(`
+		return fmt.Sprintf("%s(%s)", name, text), []mutate.Edit{p.Declare(at, fmt.Sprintf(`
 // %s is the word in the first eight bytes of s, lowest byte first.
 func %s(s string) uint64 {
 	_ = s[7] // one check for all
@@ -171,7 +176,7 @@ func %s(s string) uint64 {
 }`, name, name))}
 	}
 	pkg, edits := p.Import("encoding/binary")
-	return fmt.Sprintf("%s.LittleEndian.Uint64(%s)", pkg, rest), edits
+	return fmt.Sprintf("%s.LittleEndian.Uint64(%s)", pkg, text), edits
 }
 
 func isStringVar(v *types.Var) bool {
