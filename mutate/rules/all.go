@@ -105,7 +105,6 @@ var written = []*mutate.Mutator{
 	sortedMerge,
 	unorderedFold,
 	checksumStd,
-	checksumAgain,
 	checksumSlicing,
 	checksumAgain,
 	recurrence,
