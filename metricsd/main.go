@@ -1,6 +1,8 @@
 // Metricsd receives DogStatsD metrics, aggregates them and hands them on.
 //
+//	metricsd all     agent and intake in one process, with everything embedded
 //	metricsd agent   receive, aggregate, show to Prometheus, send to Datadog's API
+//	metricsd intake  take what agents send, know every metric, host, tag and app
 //	metricsd parse   say what a datagram means, or where it is wrong
 //	metricsd load    send traffic of a known shape
 package main
@@ -27,7 +29,9 @@ type streams struct {
 }
 
 var commands = []command{
+	{"all", "run agent and intake in one process, with queue and index embedded, and a page to look at", runAll},
 	{"agent", "receive DogStatsD over UDP and Unix sockets, aggregate, show the result to Prometheus or send it on", runAgent},
+	{"intake", "take series from agents, keep track of every metric, host, tag and app, complete and rank them", runIntake},
 	{"parse", "read datagrams, write one JSON object a message, or the error and its place", runParse},
 	{"load", "send traffic of a known shape", runLoad},
 }

@@ -28,25 +28,37 @@ func runAgent(args []string, s streams) error {
 		return err
 	}
 	log := c.Log.Logger(s.err)
-	outputs, err := openOutputs(c, log)
+	a, outputs, err := openAgent(c, log)
 	if err != nil {
 		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer reloadOnHangup(ctx, loader, a, log)()
+	return runWith(ctx, a, outputs)
+}
+
+// openAgent opens an agent and what it sends to.
+func openAgent(c config.Config, log *slog.Logger) (*agent.Agent, []output, error) {
+	outputs, err := openOutputs(c, log)
+	if err != nil {
+		return nil, nil, err
 	}
 	sinks := make([]agent.Sink, len(outputs))
 	for i, o := range outputs {
 		sinks[i] = o
 	}
 	a, err := agent.New(c, log, sinks...)
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	return a, outputs, err
+}
+
+// reloadOnHangup reads the limits again at each SIGHUP, until the function that it
+// returns is called.
+func reloadOnHangup(ctx context.Context, loader *config.Loader, a *agent.Agent, log *slog.Logger) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
 	go reloadOn(ctx, hangup, loader, a, log)
-	return runWith(ctx, a, outputs)
+	return func() { signal.Stop(hangup) }
 }
 
 // output is where flushes go.

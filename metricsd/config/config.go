@@ -1,4 +1,4 @@
-// Package config is the agent's configuration: one struct, whose fields are the
+// Package config is the configuration of the agent and the intake: one struct, whose fields are the
 // manual, filled from a YAML file, the environment and flags, the later over the
 // earlier.
 //
@@ -22,6 +22,7 @@ type Config struct {
 	Limits      Limits      `yaml:"limits"`
 	Datadog     Datadog     `yaml:"datadog"`
 	RemoteWrite RemoteWrite `yaml:"remote_write"`
+	Intake      Intake      `yaml:"intake"`
 	Log         Log         `yaml:"log"`
 }
 
@@ -66,6 +67,40 @@ type RemoteWrite struct {
 	QueueBytes int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
 }
 
+// Intake says where series are taken and where what is known of them is kept. The
+// agent has no use for it; `metricsd intake` and `metricsd all` have.
+type Intake struct {
+	HTTP      string `yaml:"http" help:"address of the intake's door, page and API"`
+	Token     string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
+	Body      int    `yaml:"body" help:"longest body in bytes, as received"`
+	Opened    int    `yaml:"opened" help:"longest body in bytes, after decompression"`
+	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are told to come again"`
+	Names     int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
+	Pending   int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
+	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
+	Remember  int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
+	Retention int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
+	Queue     Queue  `yaml:"queue"`
+	Index     Index  `yaml:"index"`
+}
+
+// Queue says what stands between the intake's door and its processor.
+type Queue struct {
+	Dir        string `yaml:"dir" help:"directory of the embedded NATS JetStream; it is used unless kafka is set"`
+	Bytes      int    `yaml:"bytes" help:"most bytes that wait in the embedded queue; when it is full senders are told to come again"`
+	Sync       bool   `yaml:"sync" help:"write through to the disk before a request is answered: survives a power cut, not only a crash"`
+	Kafka      string `yaml:"kafka" help:"brokers of a Kafka cluster, host:port, separated by commas, instead of the embedded queue"`
+	Topic      string `yaml:"topic" help:"Kafka's topic; it is made if there is none"`
+	Partitions int    `yaml:"partitions" help:"partitions of a topic that has to be made"`
+	Replicas   int    `yaml:"replicas" help:"replicas of a topic that has to be made"`
+}
+
+// Index says where names are kept.
+type Index struct {
+	Dir      string `yaml:"dir" help:"directory of the embedded Pebble store; it is used unless postgres is set"`
+	Postgres string `yaml:"postgres" help:"address of a PostgreSQL database, as postgres://user:password@host/db, instead of the embedded store; the environment keeps it out of lists of processes"`
+}
+
 // Log says what is logged and how.
 type Log struct {
 	Level string `yaml:"level" help:"debug, info, warn or error"`
@@ -84,12 +119,48 @@ func Default() Config {
 		Limits:      Limits(limits),
 		Datadog:     Datadog{API: "v2", Compression: "zlib", QueueBytes: 1 << 30},
 		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
-		Log:         Log{Level: "info"},
+		Intake: Intake{
+			HTTP: "127.0.0.1:9126", Body: 8 << 20, Opened: 64 << 20, Requests: 64,
+			Names: 10_000_000, Pending: 500_000, Flush: 300, Remember: 24, Retention: 30,
+			Queue: Queue{Dir: "metricsd-data/queue", Bytes: 1 << 30, Topic: "metricsd", Partitions: 4, Replicas: 1},
+			Index: Index{Dir: "metricsd-data/index"},
+		},
+		Log: Log{Level: "info"},
 	}
 }
 
-// Check tells what cannot work.
-func (c *Config) Check() error {
+// Check tells what cannot work for a verb: agent, intake or all.
+func (c *Config) Check(verb string) error {
+	var errs []error
+	if verb != "intake" {
+		errs = append(errs, c.checkAgent())
+	}
+	if verb != "agent" {
+		errs = append(errs, c.Intake.check())
+	}
+	if _, err := c.Log.level(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// A bound is a number and where it must lie.
+type bound struct {
+	name            string
+	value, from, to int
+}
+
+func checkBounds(bounds []bound) error {
+	var errs []error
+	for _, n := range bounds {
+		if n.value < n.from || n.value > n.to {
+			errs = append(errs, fmt.Errorf("%s is %d; give a number from %d to %d", n.name, n.value, n.from, n.to))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) checkAgent() error {
 	l := &c.Listen
 	var errs []error
 	if l.UDP == "" && l.Unixgram == "" && l.Unix == "" {
@@ -101,10 +172,7 @@ func (c *Config) Check() error {
 	if c.RemoteWrite.URL != "" && (c.RemoteWrite.Queue == "" || c.RemoteWrite.Queue == c.Datadog.Queue) {
 		errs = append(errs, errors.New("remote_write.url is set and remote_write.queue is not a directory of its own; name one"))
 	}
-	for _, n := range []struct {
-		name            string
-		value, from, to int
-	}{
+	return errors.Join(append(errs, checkBounds([]bound{
 		{"listen.receive_buffer", l.ReceiveBuffer, 0, 1 << 30},
 		{"listen.packet_size", l.PacketSize, 512, 1 << 20},
 		{"listen.batch", l.Batch, 1, 1024},
@@ -118,13 +186,31 @@ func (c *Config) Check() error {
 		{"limits.timestamped", c.Limits.Timestamped, 0, 1 << 40},
 		{"limits.set_exact", c.Limits.SetExact, 0, 1 << 20},
 		{"limits.expiry", c.Limits.Expiry, 0, 1 << 20},
-	} {
-		if n.value < n.from || n.value > n.to {
-			errs = append(errs, fmt.Errorf("%s is %d; give a number from %d to %d", n.name, n.value, n.from, n.to))
-		}
+	}))...)
+}
+
+func (i *Intake) check() error {
+	var errs []error
+	if i.HTTP == "" {
+		errs = append(errs, errors.New("intake.http is empty; give an address such as 127.0.0.1:9126"))
 	}
-	if _, err := c.Log.level(); err != nil {
-		errs = append(errs, err)
+	if i.Queue.Kafka == "" && i.Queue.Dir == "" {
+		errs = append(errs, errors.New("intake.queue has neither dir nor kafka; name a directory"))
 	}
-	return errors.Join(errs...)
+	if i.Index.Postgres == "" && i.Index.Dir == "" {
+		errs = append(errs, errors.New("intake.index has neither dir nor postgres; name a directory"))
+	}
+	return errors.Join(append(errs, checkBounds([]bound{
+		{"intake.body", i.Body, 1 << 10, 64 << 20},
+		{"intake.opened", i.Opened, 1 << 10, 1 << 30},
+		{"intake.requests", i.Requests, 1, 1 << 14},
+		{"intake.names", i.Names, 100, 100_000_000},
+		{"intake.pending", i.Pending, 100, 100_000_000},
+		{"intake.flush", i.Flush, 1, 24 * 3600},
+		{"intake.remember", i.Remember, 1, 24 * 365},
+		{"intake.retention", i.Retention, 1, 36500},
+		{"intake.queue.bytes", i.Queue.Bytes, 1 << 20, 1 << 50},
+		{"intake.queue.partitions", i.Queue.Partitions, 1, 10_000},
+		{"intake.queue.replicas", i.Queue.Replicas, 1, 9},
+	}))...)
 }

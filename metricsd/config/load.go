@@ -22,6 +22,7 @@ const (
 
 // Loader reads a configuration, again when it is asked again.
 type Loader struct {
+	verb     string
 	environ  []string
 	file     string
 	settings []setting
@@ -32,7 +33,7 @@ type setting struct{ path, value string }
 
 // NewLoader reads the flags; environ is as os.Environ gives it. Usage goes to w.
 func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error) {
-	l := &Loader{environ: environ}
+	l := &Loader{verb: verb, environ: environ}
 	set := flag.NewFlagSet("metricsd "+verb, flag.ContinueOnError)
 	set.SetOutput(w)
 	set.StringVar(&l.file, "config", "", "YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
@@ -90,7 +91,7 @@ func (l *Loader) Load() (Config, error) {
 			return Config{}, fmt.Errorf("flag -%s: %w", s.path, err)
 		}
 	}
-	return c, c.Check()
+	return c, c.Check(l.verb)
 }
 
 func readFile(name string, c *Config) error {
@@ -102,7 +103,7 @@ func readFile(name string, c *Config) error {
 	d := yaml.NewDecoder(f)
 	d.KnownFields(true)
 	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("configuration %s: %w; metricsd agent -h lists the fields", name, err)
+		return fmt.Errorf("configuration %s: %w; metricsd all -h lists the fields", name, err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("configuration %s: a second document; keep one", name)
@@ -122,7 +123,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 		}
 		path, known := paths[name]
 		if !known {
-			return fmt.Errorf("environment: %s is no setting; metricsd agent -h lists them, %s stands for -listen.udp", name, variable("listen.udp"))
+			return fmt.Errorf("environment: %s is no setting; metricsd all -h lists them, %s stands for -listen.udp", name, variable("listen.udp"))
 		}
 		if err := assign(fields[path].value, value); err != nil {
 			return fmt.Errorf("environment: %s: %w", name, err)

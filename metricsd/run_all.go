@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/beagle-go/beagle/metricsd/config"
+)
+
+// runAll runs an agent that sends to an intake in the same process. Whatever the
+// configuration does not say is embedded.
+func runAll(args []string, s streams) error {
+	loader, err := config.NewLoader("all", args, s.environ, s.err)
+	if err != nil {
+		return err
+	}
+	c, err := loader.Load()
+	if err != nil {
+		return err
+	}
+	log := c.Log.Logger(s.err)
+	// The intake has to outlive the agent, whose last flush it takes.
+	rest, stopIntake := context.WithCancel(context.Background())
+	defer stopIntake()
+	in, err := openIntake(rest, c.Intake, log)
+	if err != nil {
+		return err
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- in.Run(rest) }()
+
+	a, outputs, err := openAgent(sendTo(c, in.Address()), log)
+	if err != nil {
+		stopIntake()
+		return errors.Join(err, <-stopped)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, failed := context.WithCancel(ctx)
+	defer failed()
+	ended := make(chan error, 1)
+	go func() { // an intake that fails takes the agent with it: half a service looks like a whole one
+		ended <- <-stopped
+		failed()
+	}()
+	defer reloadOnHangup(ctx, loader, a, log)()
+	fmt.Fprintf(s.out, "send to %s, look at http://%s/\n", c.Listen.UDP, in.Address())
+	err = runWith(ctx, a, outputs)
+	stopIntake()
+	return errors.Join(err, <-ended)
+}
+
+// sendTo points the agent's Datadog output at an intake, unless it has a target of
+// its own.
+func sendTo(c config.Config, address string) config.Config {
+	if c.Datadog.URL == "" {
+		c.Datadog.URL, c.Datadog.APIKey, c.Datadog.Compression = "http://"+address, c.Intake.Token, "zstd"
+	}
+	if c.Datadog.Queue == "" {
+		c.Datadog.Queue = filepath.Join(filepath.Dir(filepath.Clean(c.Intake.Queue.Dir)), "outbox")
+	}
+	return c
+}

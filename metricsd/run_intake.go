@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/config"
+	"github.com/beagle-go/beagle/metricsd/intake"
+	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/index"
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
+)
+
+// runIntake works until SIGINT or SIGTERM.
+func runIntake(args []string, s streams) error {
+	loader, err := config.NewLoader("intake", args, s.environ, s.err)
+	if err != nil {
+		return err
+	}
+	c, err := loader.Load()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	in, err := openIntake(ctx, c.Intake, c.Log.Logger(s.err))
+	if err != nil {
+		return err
+	}
+	return in.Run(ctx)
+}
+
+// openIntake opens queue, index and door as the configuration says.
+func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake.Intake, error) {
+	b, err := openBus(ctx, c.Queue)
+	if err != nil {
+		return nil, err
+	}
+	x, err := openIndex(ctx, c.Index)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	limits := wire.DefaultLimits()
+	limits.Body, limits.Opened = int64(c.Body), int64(c.Opened)
+	in, err := intake.New(c.HTTP, intake.Options{
+		Token: c.Token, Limits: limits, Requests: c.Requests, Names: c.Names, Pending: c.Pending,
+		Flush: time.Duration(c.Flush) * time.Second, Remember: time.Duration(c.Remember) * time.Hour, Retention: time.Duration(c.Retention) * 24 * time.Hour,
+	}, b, x, log)
+	if err != nil {
+		b.Close()
+		x.Close()
+	}
+	return in, err
+}
+
+func openBus(ctx context.Context, q config.Queue) (bus.Bus, error) {
+	if q.Kafka != "" {
+		return bus.OpenKafka(ctx, bus.KafkaOptions{
+			Brokers: strings.Split(q.Kafka, ","), Topic: q.Topic, Partitions: int32(q.Partitions), Replicas: int16(q.Replicas),
+		})
+	}
+	if err := os.MkdirAll(q.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("intake.queue.dir: %w; choose a directory that can be written", err)
+	}
+	return bus.OpenNATS(ctx, bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync})
+}
+
+func openIndex(ctx context.Context, i config.Index) (index.Index, error) {
+	if i.Postgres != "" {
+		return index.OpenPostgres(ctx, i.Postgres)
+	}
+	if err := os.MkdirAll(i.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("intake.index.dir: %w; choose a directory that can be written", err)
+	}
+	return index.OpenPebble(i.Dir)
+}
