@@ -22,7 +22,7 @@ func noteLines(v *Version) []string {
 	})
 	var out []string
 	for _, n := range notes {
-		says := noteInWords(n)
+		says := NoteInWords(n)
 		if says == "" {
 			continue
 		}
@@ -31,16 +31,16 @@ func noteLines(v *Version) []string {
 			line += ", " + percent(share) + " of the time"
 		}
 		if n.Line >= 1 && n.Line <= len(text) {
-			says += "    | " + oneLine(text[n.Line-1])
+			says += "    | " + OneLine(text[n.Line-1])
 		}
 		out = append(out, line+": "+says+"\n")
 	}
 	return slices.Compact(out)
 }
 
-// noteInWords is empty for what nobody can act on.
-func noteInWords(n beagle.Note) string {
-	said := oneLine(n.Text)
+// NoteInWords is empty for what nobody can act on.
+func NoteInWords(n beagle.Note) string {
+	said := OneLine(n.Text)
 	switch n.Code {
 	case "isInBounds":
 		return "a bounds check remains (isInBounds): a comparison, and a branch to runtime.panicBounds, each time"
@@ -76,7 +76,7 @@ func hotLines(v *Version) []string {
 	slices.SortFunc(lines, func(a, b int) int { return cmp.Or(cmp.Compare(v.Profile[b], v.Profile[a]), a-b) })
 	var out []string
 	for _, line := range lines {
-		out = append(out, fmt.Sprintf("%s  line %d    | %s\n", percent(v.Profile[line]), line, oneLine(text[line-1])))
+		out = append(out, fmt.Sprintf("%s  line %d    | %s\n", percent(v.Profile[line]), line, OneLine(text[line-1])))
 	}
 	return out
 }

@@ -53,7 +53,7 @@ func paramInWords(p beagle.Param, f *beagle.ParamFacet, records int, redact bool
 	say(lists && f.Len[4] > 1, "%s without two equal elements", percent(f.Unique))
 	say(isNumber(p.Kind) && !redact, "from %v to %v", f.Min, f.Max)
 	say(isNumber(p.Kind) && redact, "%s", magnitude(f.Min, f.Max))
-	lines := []string{fmt.Sprintf("- %s %s: %s.", oneLine(f.Name), oneLine(p.Type), strings.Join(says, "; "))}
+	lines := []string{fmt.Sprintf("- %s %s: %s.", OneLine(f.Name), OneLine(p.Type), strings.Join(says, "; "))}
 	if texts {
 		lines = append(lines, "  Bytes: "+bytesInWords(f.Bytes, redact)+".")
 	}
@@ -124,7 +124,7 @@ func topInWords(top []beagle.TopValue, redact bool) string {
 		if redact {
 			value = shape(value)
 		}
-		out = append(out, oneLine(value)+" "+percent(v.Share))
+		out = append(out, OneLine(value)+" "+percent(v.Share))
 	}
 	return strings.Join(out, ", ")
 }
@@ -140,7 +140,7 @@ func callsInWords(f *beagle.Facets) []string {
 	say(f.Errors, "%s of the calls return an error.")
 	say(f.Panics, "%s of the calls panic.")
 	if len(f.Mutates) > 0 {
-		lines = append(lines, "- The calls change what these parameters hold: "+oneLine(strings.Join(f.Mutates, ", "))+".")
+		lines = append(lines, "- The calls change what these parameters hold: "+OneLine(strings.Join(f.Mutates, ", "))+".")
 	}
 	return lines
 }

@@ -116,6 +116,7 @@ func (f facts) fromCode(file *ast.File) {
 		}
 		w := walker{facts: f, fn: fn, tables: tables}
 		w.signature(fn.Type)
+		ast.Inspect(fn.Type, w.visit)
 		ast.Inspect(fn.Body, w.visit)
 		if w.selfCalls > 0 {
 			f.add("recursion", 0.8)

@@ -95,9 +95,9 @@ func jumpGoal(text string) (goal int, ok bool) {
 	return goal, err == nil
 }
 
-// loopInWords shows the hot loop, or says that it is too long to be shown in
+// LoopInWords shows the hot loop, or says that it is too long to be shown in
 // limit bytes. It is empty when there is none.
-func loopInWords(v *Version, limit int) string {
+func LoopInWords(v *Version, limit int) string {
 	l, ok := hotLoop(v)
 	if !ok {
 		return ""
@@ -106,7 +106,7 @@ func loopInWords(v *Version, limit int) string {
 	checks := 0
 	var b strings.Builder
 	for _, in := range l.code {
-		fmt.Fprintf(&b, "%5d  %-8s %s", in.PC, lineMark(in.Line), oneLine(in.Text))
+		fmt.Fprintf(&b, "%5d  %-8s %s", in.PC, lineMark(in.Line), OneLine(in.Text))
 		if goal, jumps := jumpGoal(in.Text); jumps && panics[goal] != "" {
 			checks++
 			fmt.Fprintf(&b, "    ; to %s", panics[goal])
@@ -114,8 +114,8 @@ func loopInWords(v *Version, limit int) string {
 		b.WriteByte('\n')
 	}
 	head := fmt.Sprintf("%s, %s of the time, %d instructions, %d of them branches to a panic (offset, line, instruction):\n",
-		oneLine(l.code[0].Func), percent(l.share), len(l.code), checks)
-	if body := head + codeBlock("asm", b.String()); len(body) <= limit {
+		word(l.code[0].Func), percent(l.share), len(l.code), checks)
+	if body := head + Block("asm", b.String()); len(body) <= limit {
 		return body
 	}
 	short := strings.TrimSuffix(head, " (offset, line, instruction):\n") + "; it is too long to be shown.\n"

@@ -148,3 +148,49 @@ func literalAt(s string) string {
 	}
 	return ""
 }
+
+// Leaks reports whether a version's source holds a frequent captured value
+// that the original does not, as a copy for the frequent case does. With
+// Redact such a version is not shown, so it is no good parent for a model.
+func (e *Evidence) Leaks(source string) bool {
+	if !e.Redact || e.Facets == nil || e.Target == nil {
+		return false
+	}
+	captured := map[string]bool{}
+	for _, p := range e.Facets.Params {
+		for _, v := range p.Top {
+			for lit := range literals(v.Value) {
+				captured[lit] = true
+			}
+		}
+	}
+	own := literals(e.Target.Source)
+	for lit := range literals(source) {
+		if captured[lit] && !own[lit] {
+			return true
+		}
+	}
+	return false
+}
+
+// literals are the texts and numbers in some Go code; those of a digit or two
+// say nothing.
+func literals(src string) map[string]bool {
+	out := map[string]bool{}
+	var s scanner.Scanner
+	fset := token.NewFileSet()
+	s.Init(fset.AddFile("", -1, len(src)), []byte(src), func(token.Position, string) {}, 0)
+	for {
+		_, tok, lit := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return out
+		case tok == token.STRING:
+			if text, err := strconv.Unquote(lit); err == nil && text != "" {
+				out["text "+text] = true
+			}
+		case (tok == token.INT || tok == token.FLOAT) && len(lit) > 2:
+			out[lit] = true
+		}
+	}
+}

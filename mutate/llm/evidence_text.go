@@ -10,9 +10,9 @@ import (
 // maxLine bounds a line of what was captured or written by others.
 const maxLine = 400
 
-// clean makes text safe to show: valid UTF-8 without control characters or
+// Clean makes text safe to show: valid UTF-8 without control characters or
 // invisible ones, so that nothing in it can hide or reorder what is around it.
-func clean(s string) string {
+func Clean(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		b.WriteString(cleanLine(strings.TrimSuffix(line, "\n")))
@@ -40,14 +40,14 @@ func cleanLine(s string) string {
 	return b.String()
 }
 
-// oneLine is clean for what belongs into a sentence.
-func oneLine(s string) string {
+// OneLine is Clean for what belongs into a sentence.
+func OneLine(s string) string {
 	return cleanLine(strings.Join(strings.Fields(s), " "))
 }
 
-// codeBlock puts text between marks that do not occur in it, so that nothing in
+// Block puts text between marks that do not occur in it, so that nothing in
 // it can end the block.
-func codeBlock(lang, text string) string {
+func Block(lang, text string) string {
 	mark := strings.Repeat("`", max(3, longestRun(text, '`')+1))
 	return mark + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark + "\n"
 }
@@ -65,7 +65,7 @@ func longestRun(s string, c byte) int {
 	return best
 }
 
-// codeBlockWithin is codeBlock for as much of the text as fits into limit bytes together
+// codeBlockWithin is Block for as much of the text as fits into limit bytes together
 // with its marks.
 func codeBlockWithin(lang, text string, limit int) string {
 	overhead := 2*max(3, longestRun(text, '`')+1) + len(lang) + 3
@@ -73,7 +73,7 @@ func codeBlockWithin(lang, text string, limit int) string {
 	if shown == "" {
 		return ""
 	}
-	return codeBlock(lang, shown)
+	return Block(lang, shown)
 }
 
 // cut shortens text to limit bytes at the end of a line, with a mark that says
@@ -115,3 +115,7 @@ func list(pieces []string, limit int, what string) string {
 	}
 	return b.String()
 }
+
+// word is OneLine for what stands outside of code blocks: it can neither begin
+// nor end one.
+func word(s string) string { return strings.ReplaceAll(OneLine(s), "`", "'") }

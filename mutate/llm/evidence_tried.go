@@ -55,7 +55,7 @@ func bought(a Attempt) float64 {
 
 func attemptInWords(a Attempt, redact bool) string {
 	var b strings.Builder
-	b.WriteString(stepInWords(a))
+	b.WriteString(stepInWords(a, redact))
 	if a.Ratio != nil {
 		fmt.Fprintf(&b, ": %s as fast as the original", ratioInWords(*a.Ratio))
 	}
@@ -63,7 +63,7 @@ func attemptInWords(a Attempt, redact bool) string {
 		fmt.Fprintf(&b, ", %s as fast as before the step", ratioInWords(*a.Gain))
 	}
 	if a.Status != beagle.Accepted && a.Status != beagle.Equal {
-		fmt.Fprintf(&b, ": %s by %s", a.Status, oneLine(a.Stage))
+		fmt.Fprintf(&b, ": %s by %s", a.Status, OneLine(a.Stage))
 		if a.Reason != "" {
 			b.WriteString(": " + told(a.Reason, redact))
 		}
@@ -76,23 +76,23 @@ func attemptInWords(a Attempt, redact bool) string {
 
 // stepInWords names the last step, which is what was new, and on how many it
 // stands.
-func stepInWords(a Attempt) string {
-	says := oneLine(a.By)
+func stepInWords(a Attempt, redact bool) string {
+	says := OneLine(a.By)
 	if n := len(a.Steps); n > 0 {
 		last := a.Steps[n-1]
-		says = oneLine(last.Mutator)
+		says = OneLine(last.Mutator)
 		if last.Param != "" {
-			says += " (" + oneLine(last.Param) + ")"
+			says += " (" + told(last.Param, redact) + ")"
 		}
 		if last.Site != "" {
-			says += " at " + oneLine(last.Site)
+			says += " at " + told(last.Site, redact)
 		}
 		if n > 1 {
 			says += fmt.Sprintf(", after %d other steps", n-1)
 		}
 	}
 	if a.Note != "" {
-		says += " [" + oneLine(a.Note) + "]"
+		says += " [" + OneLine(a.Note) + "]"
 	}
 	return says
 }
@@ -106,7 +106,7 @@ func told(reason string, redact bool) string {
 	if redact {
 		reason = shapes(reason)
 	}
-	return oneLine(reason)
+	return OneLine(reason)
 }
 
 // counterexampleInWords is the minimised input with both answers.
@@ -115,9 +115,9 @@ func counterexampleInWords(x *beagle.Counterexample, redact bool) string {
 		if redact {
 			s = shape(s)
 		}
-		return oneLine(s)
+		return OneLine(s)
 	}
-	return fmt.Sprintf("(%s differs) %s: the original gives %s, this gave %s", oneLine(x.Kind), show(x.Go), show(x.Want), show(x.Got))
+	return fmt.Sprintf("(%s differs) %s: the original gives %s, this gave %s", OneLine(x.Kind), show(x.Go), show(x.Want), show(x.Got))
 }
 
 // goodInWords shows other versions that are worth knowing: with their source
@@ -126,7 +126,7 @@ func goodInWords(good []Version, limit int) string {
 	var b strings.Builder
 	for _, v := range good {
 		head := versionInWords(&v) + "\n"
-		whole := head + codeBlock("go", v.Source) + "\n"
+		whole := head + Block("go", v.Source) + "\n"
 		switch {
 		case b.Len()+len(whole) <= limit:
 			b.WriteString(whole)
@@ -143,7 +143,7 @@ func versionInWords(v *Version) string {
 	if len(v.Steps) > 0 {
 		names := make([]string, len(v.Steps))
 		for i, s := range v.Steps {
-			names[i] = oneLine(s.Mutator)
+			names[i] = word(s.Mutator)
 		}
 		says = "Made by " + strings.Join(names, ", then ")
 	}
@@ -154,7 +154,7 @@ func versionInWords(v *Version) string {
 	var classes []string
 	for _, c := range v.Classes {
 		if c.Ratio != nil {
-			classes = append(classes, fmt.Sprintf("%s (%s of the calls) %s", oneLine(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
+			classes = append(classes, fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
 		}
 	}
 	if len(classes) > 0 {

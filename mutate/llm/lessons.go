@@ -138,8 +138,7 @@ func (l *Lesson) Text() string {
 }
 
 // Match chooses the lessons for a target with some facts, the most fitting
-// first, within limit bytes. A lesson fits as well as the facts that it names
-// are heavy; the first counts most, and the user's own win over bundled ones.
+// first, within limit bytes. The user's own win over bundled ones.
 func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 	const least = 0.3
 	type ranked struct {
@@ -148,11 +147,7 @@ func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 	}
 	var list []ranked
 	for _, l := range all {
-		score, weight := 0.0, 1.0
-		for _, m := range l.Matches {
-			score += weight * facts[m]
-			weight = 0.5
-		}
+		score := fitting(&l, facts)
 		if l.From != Bundled && score > 0 {
 			score += 0.5
 		}
@@ -172,13 +167,23 @@ func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 	return out
 }
 
+// fitting is how well a lesson fits: the weight of the first fact that it names,
+// and half of the mean weight of the others.
+func fitting(l *Lesson, facts map[string]float64) float64 {
+	score := facts[l.Matches[0]]
+	for _, m := range l.Matches[1:] {
+		score += 0.5 * facts[m] / float64(len(l.Matches)-1)
+	}
+	return score
+}
+
 // lessonInWords is a lesson as a prompt shows it. Bundled lessons are part of
 // the program; others may be anybody's and stand in a block.
 func lessonInWords(l *Lesson) string {
 	if l.From == Bundled {
 		return "## " + l.Title + "\n\n" + l.Body + "\n\n"
 	}
-	return "## " + oneLine(l.Title) + "\n\n" + codeBlock("text", l.Body) + "\n"
+	return "## " + word(l.Title) + "\n\n" + Block("text", Clean(l.Body)) + "\n"
 }
 
 // lessonsInWords are as many lessons, whole, as fit.

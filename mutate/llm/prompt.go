@@ -48,6 +48,14 @@ func DefaultLimits() Limits {
 //go:embed prompt_system.md
 var systemText string
 
+// Rules is what a version must keep to be judged well, for people and agents:
+// the part of the system prompt that says what is rejected and what scores.
+func Rules() string {
+	_, rest, _ := strings.Cut(systemText, "# What is rejected\n")
+	rules, _, _ := strings.Cut(rest, "\n# ")
+	return strings.TrimSpace(rules) + "\n"
+}
+
 // Compose makes the prompt of some evidence. The seed chooses among ways to
 // look at the problem, so that equal evidence can bring different ideas.
 //
@@ -114,7 +122,7 @@ func (e *Evidence) request(seed uint64) string {
 	const title = "# The request\n\n"
 	name := "the function"
 	if e.Target != nil {
-		name = oneLine(e.Target.Name)
+		name = word(e.Target.Name)
 	}
 	switch e.Kind {
 	case Repair:

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,12 +35,12 @@ func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
 		{"corpus", "What it receives", l.Corpus, e.corpus},
 		{"lessons", "What is known to help", l.Lessons, func(n int) string { return lessonsInWords(taught, n) }},
 		{"tried", "What was tried", l.Tried, e.tried},
-		{"good", "Other good versions", l.Good, func(n int) string { return goodInWords(e.Good, n) }},
+		{"good", "Other good versions", l.Good, e.good},
 		{"source", "The version to change", l.Source, e.source},
 		{"mate", "The other parent", l.Source, e.mate},
 		{"profile", "Where its time goes", l.Profile, func(n int) string { return inBlock(hotLines(&e.Parent), n, "lines") }},
 		{"compiler", "What the compiler says of it", l.Compiler, func(n int) string { return inBlock(noteLines(&e.Parent), n, "notes") }},
-		{"assembly", "Its hot loop", l.Assembly, func(n int) string { return loopInWords(&e.Parent, n) }},
+		{"assembly", "Its hot loop", l.Assembly, func(n int) string { return LoopInWords(&e.Parent, n) }},
 		{"failure", "What went wrong", 3 * l.Failure, func(n int) string { return e.failure(n, l.Failure) }},
 	}
 }
@@ -59,7 +60,7 @@ func inBlock(lines []string, limit int, what string) string {
 	if body == "" {
 		return ""
 	}
-	return codeBlock("text", body)
+	return Block("text", body)
 }
 
 func (e *Evidence) target(limit int) string {
@@ -67,36 +68,38 @@ func (e *Evidence) target(limit int) string {
 	if t == nil {
 		return ""
 	}
+	head := fmt.Sprintf("%s in package %s (Go %s):\n%s", word(t.Name), word(t.PkgPath), word(t.Go), Block("go", cleanLine(t.Signature)))
+	if len(head) > limit {
+		return ""
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in package %s (Go %s):\n", oneLine(t.Name), oneLine(t.PkgPath), oneLine(t.Go))
-	b.WriteString(codeBlock("go", cleanLine(t.Signature)))
 	if len(t.TypeArgs) > 0 {
-		fmt.Fprintf(&b, "It is measured with %s; every type argument must keep working.\n", oneLine(strings.Join(t.TypeArgs, ", ")))
+		fmt.Fprintf(&b, "It is measured with %s; every type argument must keep working.\n", word(strings.Join(t.TypeArgs, ", ")))
 	}
 	var names []string
 	for _, d := range t.Scope {
 		names = append(names, d.Name)
 	}
 	if len(names) > 1 {
-		fmt.Fprintf(&b, "Only it uses these, so they may change with it: %s.\n", oneLine(strings.Join(names[1:], ", ")))
+		fmt.Fprintf(&b, "Only it uses these, so they may change with it: %s.\n", word(strings.Join(names[1:], ", ")))
 	}
 	if t.Facts.CanPanic {
 		b.WriteString("It can panic; where it does, it must go on doing so.\n")
 	}
-	return cut(b.String(), limit)
+	return head + cut(b.String(), limit-len(head))
 }
 
 func (e *Evidence) callees(limit int) string {
 	var b strings.Builder
 	for _, c := range e.Callees {
-		head := oneLine(c.Name)
+		head := word(c.Name)
 		if c.Share > 0 {
 			head += ", " + percent(c.Share) + " of the time"
 		}
 		head += "\n"
 		body := head
 		if c.Source != "" {
-			body = head + codeBlock("go", c.Source)
+			body = head + Block("go", Clean(c.Source))
 		}
 		if b.Len()+len(body) > limit {
 			body = head // a piece of a function teaches nothing
@@ -130,19 +133,27 @@ func (e *Evidence) tried(limit int) string {
 const partial = "The text is cut. Change it with edits of what is shown, not with whole declarations of what is not.\n"
 
 func (e *Evidence) source(limit int) string {
+	if e.Leaks(e.Parent.Source) {
+		return ""
+	}
 	return sourceOf(&e.Parent, limit)
 }
 
 func (e *Evidence) mate(limit int) string {
-	if e.Mate == nil {
+	if e.Mate == nil || e.Leaks(e.Mate.Source) {
 		return ""
 	}
 	return sourceOf(e.Mate, limit)
 }
 
+func (e *Evidence) good(limit int) string {
+	showable := slices.DeleteFunc(slices.Clone(e.Good), func(v Version) bool { return e.Leaks(v.Source) })
+	return goodInWords(showable, limit)
+}
+
 func sourceOf(v *Version, limit int) string {
 	head := versionInWords(v) + "\n"
-	whole := head + codeBlock("go", v.Source)
+	whole := head + Block("go", v.Source)
 	if len(whole) <= limit {
 		return whole
 	}
@@ -170,12 +181,12 @@ func (e *Evidence) failure(all, one int) string {
 			b.WriteString(title + "\n" + body)
 		}
 	}
-	say("The edits do not fit the version above:", clean(f.Unmatched))
-	say("The compiler says:", clean(f.Compiler))
+	say("The edits do not fit the version above:", Clean(f.Unmatched))
+	say("The compiler says:", Clean(f.Compiler))
 	say("It breaks a rule of the game:", told(f.Policy, e.Redact))
 	if f.Counterexample != nil {
 		say("It does not do the same:", counterexampleInWords(f.Counterexample, e.Redact))
 	}
-	say("The reply was:", f.Reply)
+	say("The reply was:", Clean(f.Reply))
 	return b.String()
 }
