@@ -1,10 +1,8 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 
 	"github.com/beagle-go/beagle"
@@ -19,12 +17,15 @@ var checksumAgain = &mutate.Mutator{
 		"many bytes in a nanosecond; the arithmetic takes as long as a kilobyte or more. That the helper combines two sums is a guess from what " +
 		"it is handed, which the verification decides.",
 	Before: `sum := crc32.ChecksumIEEE(block)
-total = combine(running, sum, len(block))`,
+total := combine(running, sum, len(block))`,
 	After: `sum := crc32.ChecksumIEEE(block)
-if len(block) < 2048 {
-	total = crc32.Update(running, crc32.IEEETable, block)
-} else {
-	total = combine(running, sum, len(block))
+total := combineAgain(running, sum, block)
+
+func combineAgain(first, second uint32, data []byte) uint32 {
+	if len(data) < 2048 {
+		return crc32.Update(first, crc32.IEEETable, data)
+	}
+	return combine(first, second, len(data))
 }`,
 	Class:   beagle.E4,
 	Gain:    4,
@@ -33,65 +34,115 @@ if len(block) < 2048 {
 	Rewrite: rewriteChecksumAgain,
 }
 
+// An againSite is a call of a helper with a sum, the sum of data, and the
+// data's length, in any order.
 type againSite struct {
-	call   *ast.CallExpr
-	stmt   *ast.AssignStmt
-	first  ast.Expr // the sum so far
-	data   *types.Var
-	update string // of the package, with the polynomial: "crc32.Update(%s, crc32.IEEETable, %s)"
+	call                  *ast.CallExpr
+	first, second, length ast.Expr
+	data                  *types.Var
+	pkg, table            string // of crc32, and of the polynomial
 }
 
 func findChecksumAgain(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
-		if len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		fn := p.Decl(p.Callee(call))
+		if fn == nil || fn == p.FuncOf(call) || p.FuncOf(call) == nil || len(call.Args) != 3 || !isBasic(p, call, types.Uint32) || !onNumbers(p, fn) || isAgain(p, call) {
 			continue
 		}
-		call, ok := ast.Unparen(as.Rhs[0]).(*ast.CallExpr)
-		if !ok || len(call.Args) != 3 || p.FuncOf(call) == nil {
-			continue
-		}
-		if s := againOf(p, as, call); s != nil {
+		s := &againSite{call: call}
+		if s.read(p) {
 			sites = append(sites, mutate.Site{Node: call, Label: p.Text(call), Data: s})
 		}
 	}
 	return sites
 }
 
-// againOf recognises f(a, sum of x, len(x)), where f is a pure function of the
-// candidate on numbers.
-func againOf(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr) *againSite {
-	fn := p.Decl(p.Callee(call))
-	if fn == nil || fn == p.FuncOf(call) || p.Effects(call).Writes {
-		return nil
-	}
-	for _, e := range []ast.Expr{call, call.Args[0], call.Args[1]} {
-		if !isBasic(p, e, types.Uint32) {
-			return nil
+// onNumbers reports whether a function takes nothing but numbers and touches no
+// variable of the package that could change: what it writes is its own.
+func onNumbers(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	for _, v := range parameters(p, fn) {
+		if v == nil || plainKind(v.Type())&types.IsNumeric == 0 {
+			return false
 		}
 	}
-	length := ast.Unparen(call.Args[2])
-	if conv, ok := length.(*ast.CallExpr); ok && p.Info.Types[conv.Fun].IsType() {
-		length = conv.Args[0]
-	}
-	data := p.LenOf(length)
-	if data == nil || !local(p, data) || !isByteSliceVar(data) || p.Assigned(data, p.FuncOf(call)) || captured(p, data) {
-		return nil
-	}
-	update := sumOf(p, call.Args[1], data)
-	if update == "" || !p.Pure(call.Args[0]) {
-		return nil
-	}
-	return &againSite{call: call, stmt: as, first: call.Args[0], data: data, update: update}
+	return fn.Recv == nil && fn.Body != nil && ownMemory(p, fn, map[*ast.FuncDecl]bool{})
 }
 
-func isByteSliceVar(v *types.Var) bool {
-	return mutate.IsBytes(v.Type()) && isSlice(v.Type())
+// ownMemory follows the calls of a function: they must lead to functions of the
+// candidate, or to others without effects.
+func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bool {
+	if seen[fn] {
+		return true
+	}
+	seen[fn] = true
+	own := true
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if v := p.Var(n); v != nil && p.IsGlobal(v) && !p.Frozen(v) {
+				own = false
+			}
+		case *ast.CallExpr:
+			callee := p.Callee(n)
+			switch d := p.Decl(callee); {
+			case d != nil && d.Body != nil:
+				own = own && ownMemory(p, d, seen)
+			case p.Info.Types[n.Fun].IsType(), callee != nil && callee.Pkg() == nil:
+			default:
+				own = own && !p.Effects(n).Writes
+			}
+		case *ast.GoStmt, *ast.SendStmt, *ast.SelectStmt, *ast.FuncLit:
+			own = false
+		}
+		return own
+	})
+	return own
 }
 
-// sumOf recognises the checksum of data, or a variable that holds it for ever,
-// and gives the call that continues such a sum.
-func sumOf(p *mutate.Pass, e ast.Expr, data *types.Var) string {
+// isAgain reports whether the call is the slow path of a helper that this rule
+// made: its function continues a sum already.
+func isAgain(p *mutate.Pass, call *ast.CallExpr) bool {
+	for other := range mutate.Nodes[*ast.CallExpr](p, p.FuncOf(call)) {
+		if _, ok := p.IsCall(other, "hash/crc32", "Update"); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// read tells the three arguments apart.
+func (s *againSite) read(p *mutate.Pass) bool {
+	for _, arg := range s.call.Args {
+		e := ast.Unparen(arg)
+		if conv, ok := e.(*ast.CallExpr); ok && p.Info.Types[conv.Fun].IsType() {
+			e = conv.Args[0]
+		}
+		if v := p.LenOf(e); v != nil && s.length == nil {
+			s.length, s.data = arg, v
+		}
+	}
+	fn := p.FuncOf(s.call)
+	if s.data == nil || !isBytesSlice(s.data.Type()) || !local(p, s.data) || p.Assigned(s.data, fn) || captured(p, s.data) {
+		return false
+	}
+	for _, arg := range s.call.Args {
+		switch {
+		case arg == s.length:
+		case s.second == nil && s.sums(p, arg):
+			s.second = arg
+		default:
+			s.first = arg
+		}
+	}
+	return s.first != nil && s.second != nil && isBasic(p, s.first, types.Uint32) && isBasic(p, s.second, types.Uint32) && p.Pure(s.first)
+}
+
+func isBytesSlice(t types.Type) bool { return isSlice(t) && mutate.IsBytes(t) }
+
+// sums reports whether an argument is the checksum of the data, or a variable
+// that holds it for ever, and notes how.
+func (s *againSite) sums(p *mutate.Pass, e ast.Expr) bool {
 	if v := p.Var(e); v != nil && local(p, v) && !p.Assigned(v, p.FuncOf(e)) && !captured(p, v) {
 		for list, i := range statements(p) {
 			if d, ok := declaration(p, list[i]); ok && d.Var == v && d.Value != nil {
@@ -99,37 +150,52 @@ func sumOf(p *mutate.Pass, e ast.Expr, data *types.Var) string {
 			}
 		}
 	}
-	if call, ok := p.IsCall(e, "hash/crc32", "ChecksumIEEE"); ok && p.Var(call.Args[0]) == data {
-		pkg := p.Text(call.Fun.(*ast.SelectorExpr).X)
-		return pkg + ".Update(%s, " + pkg + ".IEEETable, %s)"
+	if call, ok := p.IsCall(e, "hash/crc32", "ChecksumIEEE"); ok && p.Var(call.Args[0]) == s.data {
+		s.pkg = p.Text(call.Fun.(*ast.SelectorExpr).X)
+		s.table = s.pkg + ".IEEETable"
+		return true
 	}
-	if call, ok := p.IsCall(e, "hash/crc32", "Checksum"); ok && p.Var(call.Args[0]) == data && p.Pure(call.Args[1]) && packageLevel(p, call.Args[1]) {
-		pkg := p.Text(call.Fun.(*ast.SelectorExpr).X)
-		return pkg + ".Update(%s, " + p.Text(call.Args[1]) + ", %s)"
+	if call, ok := p.IsCall(e, "hash/crc32", "Checksum"); ok && p.Var(call.Args[0]) == s.data && packageLevel(p, call.Args[1]) && p.Pure(call.Args[1]) {
+		s.pkg, s.table = p.Text(call.Fun.(*ast.SelectorExpr).X), p.Text(call.Args[1])
+		return true
 	}
-	return ""
+	return false
 }
 
 // againBelow is the length below which the data is read again: always, or below
-// what arithmetic costs.
+// what the arithmetic costs.
 func againBelow(*mutate.Pass, mutate.Site) []mutate.Param {
-	return []mutate.Param{{Label: "below 2048", Value: 2048}, {Label: "below 512", Value: 512}, {Label: "below 8192", Value: 8192}, {Label: "always", Value: 0}}
+	return []mutate.Param{{Label: "always", Value: 0}, {Label: "below 2048", Value: 2048}, {Label: "below 512", Value: 512}, {Label: "below 8192", Value: 8192}}
 }
 
-func rewriteChecksumAgain(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	site, below := s.Data.(*againSite), param.Value.(int)
-	update := fmt.Sprintf(site.update, p.Text(site.first), site.data.Name())
+func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	s, below := site.Data.(*againSite), param.Value.(int)
 	if below == 0 {
-		return []mutate.Edit{p.Replace(site.call, update)}, nil
+		return []mutate.Edit{p.Replace(s.call, fmt.Sprintf("%s.Update(%s, %s, %s)", s.pkg, p.Text(s.first), s.table, s.data.Name()))}, nil
 	}
-	lhs := p.Text(site.stmt.Lhs[0])
-	text := fmt.Sprintf("if len(%s) < %d { // reading it again costs less than arithmetic\n%s = %s\n} else {\n%s = %s\n}",
-		site.data.Name(), below, lhs, update, lhs, p.Text(site.call))
-	if site.stmt.Tok == token.DEFINE {
-		text = "var " + lhs + " uint32\n" + text
+	combine := p.Text(s.call.Fun)
+	name := p.Fresh(combine+"Again", combine+"OrRead")
+	slow := map[ast.Expr]string{s.first: "first", s.second: "second"}
+	var args []string
+	for _, arg := range s.call.Args {
+		text, ok := slow[arg]
+		if !ok {
+			text = p.TextWith(arg, func(n ast.Node) (string, bool) {
+				id, ok := n.(*ast.Ident)
+				return "data", ok && p.Info.Uses[id] == s.data
+			})
+		}
+		args = append(args, text)
 	}
-	if _, at := p.Siblings(site.stmt); at < 0 {
-		return nil, errors.New("the sum stands in no statement list")
+	return []mutate.Edit{
+		p.Replace(s.call, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(s.first), p.Text(s.second), s.data.Name())),
+		p.Declare(s.call, fmt.Sprintf(`// %s is %s for the checksum of data. Reading short data again costs
+// less than the arithmetic.
+func %s(first, second uint32, data []byte) uint32 {
+	if len(data) < %d {
+		return %s.Update(first, %s, data)
 	}
-	return []mutate.Edit{p.Replace(site.stmt, text)}, nil
+	return %s(%s, %s, %s)
+}`, name, combine, name, below, s.pkg, s.table, combine, args[0], args[1], args[2])),
+	}, nil
 }
