@@ -12,7 +12,7 @@ import (
 type Caps struct {
 	Money  Micros        `json:"micros,omitempty"`
 	Tokens int64         `json:"tokens,omitempty"` // prompts and replies together
-	Calls  int64         `json:"calls,omitempty"`  // attempts that were sent
+	Calls  int64         `json:"calls,omitempty"`  // attempts, those that failed included
 	Time   time.Duration `json:"time,omitempty"`   // by the clock, from the making of the budget
 }
 

@@ -2,10 +2,16 @@ package llm
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -23,10 +29,15 @@ type Client struct {
 	Keys     Keys          // nil reads the environment
 	Budget   *Budget       // every attempt is reserved before and settled after; nil has no limits
 	InFlight *Limiter      // attempts that may be under way at once; nil has no limit
+	Offline  bool          // ask servers on this machine only
 	Attempts int           // tries of one call; 0 means 5
 	Backoff  time.Duration // the first wait between tries, doubled for each further one; 0 means half a second
 	Stall    time.Duration // the longest silence of a server; 0 means 3 minutes
 	MaxText  int           // the longest reply in bytes; 0 means 1 MiB
+
+	conns  connections
+	mu     sync.Mutex
+	quirks map[string]quirks // by model
 }
 
 // Model is the model of that name.
@@ -43,9 +54,292 @@ func (c *Client) Model(name string) (Model, error) {
 }
 
 // Ask sends the request and waits for the whole reply. An error is an
-// [*Error], the context's, or a [beagle.UsageError] for a model that the
-// client does not have. It takes no longer than the request's Limit, whatever
-// the server does.
+// [*Error], the cause of the caller's context, or a [beagle.UsageError] for a
+// model that the client does not have. It takes no longer than the request's
+// Limit, whatever the server does.
+//
+// What may pass is tried again, after a wait that grows and varies or that the
+// server asks for: rate limits, failures of the server, broken and malformed
+// answers, silence. Each attempt is reserved in the budget by its worst case.
 func (c *Client) Ask(ctx context.Context, r Request) (Reply, error) {
-	return Reply{}, errors.New("llm: not connected yet")
+	m, err := c.Model(r.Model)
+	if err != nil {
+		return Reply{}, err
+	}
+	k, err := c.key(m)
+	if err != nil {
+		return Reply{}, err
+	}
+	limit := r.limit()
+	if c.Budget != nil {
+		if left, capped := c.Budget.timeLeft(); capped {
+			limit = min(limit, left)
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
+	defer cancel()
+	start := time.Now()
+	one := call{model: m, key: k, request: r, http: c.conns.get(c.Offline), maxText: c.maxText()}
+	reply, err := c.try(ctx, one)
+	reply.Seconds = time.Since(start).Seconds()
+	return reply, err
+}
+
+// key finds the model's key, and refuses to send it in the clear.
+func (c *Client) key(m Model) (Key, error) {
+	keys := c.Keys
+	if keys == nil {
+		keys = EnvKeys()
+	}
+	if c.Offline && !m.Local() {
+		return Key{}, &Error{Kind: Refused, Model: m.Name, Message: fmt.Sprintf("%s is %v", m.URL, errOffline), Remedy: "Ask a server on this machine: name@http://127.0.0.1:8080/v1."}
+	}
+	k, err := keys.Key(m)
+	if err != nil {
+		return Key{}, err
+	}
+	if u, err := url.Parse(m.URL); k.Known() && !m.Local() && (err != nil || u.Scheme != "https") {
+		return Key{}, &Error{Kind: BadKey, Model: m.Name, Message: fmt.Sprintf("its key would go to %s for everybody to read", m.URL), Remedy: "Use an address with https."}
+	}
+	return k, nil
+}
+
+// try makes attempts until one brings a reply or there is no use in another.
+func (c *Client) try(ctx context.Context, one call) (Reply, error) {
+	var wasted Usage
+	attempts := 0
+	for {
+		one.quirks = c.quirksOf(one.model)
+		reply, e, err := c.attempt(ctx, one, &attempts)
+		switch {
+		case err != nil:
+			return Reply{}, c.stamp(err, attempts, wasted)
+		case e == nil:
+			reply.Attempts, reply.Wasted = attempts, wasted
+			return reply, nil
+		}
+		wasted = wasted.Add(e.Wasted)
+		if e.again {
+			continue
+		}
+		if wait, ok := c.wait(ctx, e, attempts); !ok || !sleep(ctx, wait) {
+			if outer := callerCause(ctx); outer != nil {
+				return Reply{}, outer
+			}
+			return Reply{}, c.stamp(e, attempts, wasted)
+		}
+	}
+}
+
+// stamp completes an error of the package; others stay as they are.
+func (c *Client) stamp(err error, attempts int, wasted Usage) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.Attempts, e.Wasted = attempts, wasted
+	}
+	return err
+}
+
+// attempt asks once: within the budget, in a slot, watched. The error is for
+// what must end the call at once.
+func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *Error, error) {
+	if c.InFlight != nil {
+		release, err := c.InFlight.Take(ctx)
+		if err != nil {
+			return Reply{}, nil, c.waited(ctx, one, "a free slot")
+		}
+		defer release()
+	}
+	bound := one.request.Bound()
+	settle, err := c.reserve(ctx, one, bound)
+	if err != nil {
+		return Reply{}, nil, err
+	}
+	*attempts++
+	actx, w := watch(ctx, c.stall(), one.maxText)
+	defer w.end()
+	var h heard
+	speak := speakOpenAI
+	if one.model.Provider == Anthropic {
+		speak = speakAnthropic
+	}
+	err = speak(actx, one, &h)
+	if errors.Is(err, errOversize) && w.status < 300 {
+		h.stop, err = StopOversize, nil
+	}
+	if err == nil {
+		reply := h.reply(one, bound)
+		settle(reply.Usage)
+		return reply, nil, nil
+	}
+	e := fault(actx, one, w, err)
+	if !unpaid(w, err) {
+		e.Wasted = bound
+	}
+	settle(e.Wasted)
+	if outer := callerCause(ctx); outer != nil {
+		return Reply{}, nil, outer
+	}
+	if e.again = c.learn(one, w); e.again && *attempts > c.attempts()+4 {
+		e.again = false
+	}
+	return Reply{}, e, nil
+}
+
+// reply makes a reply of what was heard.
+func (h *heard) reply(one call, bound Usage) Reply {
+	r := Reply{Model: one.model.Name, Text: h.text.String(), Stop: h.stop, Usage: h.usage}
+	if !h.told {
+		// The server did not count: each token is at least a byte. Of a reply
+		// that was cut off, it may have made the rest all the same.
+		r.Usage = Usage{In: bound.In, Out: min(bound.Out, len(r.Text)), Estimated: true}
+		if h.stop == StopOversize {
+			r.Usage.Out = bound.Out
+		}
+	}
+	return r
+}
+
+// unpaid reports whether an attempt that failed cost nothing for certain: the
+// server refused it, or it never reached the server. Of an answer that broke
+// off or stayed out nobody knows, so that its worst case is booked.
+func unpaid(w *wire, err error) bool {
+	switch w.status {
+	case 0:
+		var op *net.OpError
+		var dns *net.DNSError
+		return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns) || errors.Is(err, errOffline) || errors.As(err, new(*tls.CertificateVerificationError))
+	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout, 520, 521, 522, 523, 524:
+		return false // of what stands between: the model may have answered
+	}
+	return w.status >= 300
+}
+
+// reserve sets the worst case of an attempt aside; settle books what it was.
+func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle func(Usage), err error) {
+	if c.Budget == nil {
+		return func(Usage) {}, nil
+	}
+	price := one.model.Price
+	if c.Budget.caps.Money > 0 && !price.Known() {
+		return nil, &Error{Kind: OverBudget, Model: one.model.Name, Message: "its price is not known, so that a budget of money cannot hold",
+			Remedy: "Give --price-in and --price-out in dollars per million tokens."}
+	}
+	spent := func(u Usage) Spent { return Spent{Money: price.Cost(u), Tokens: int64(u.In) + int64(u.Out), Calls: 1} }
+	r, err := c.Budget.Reserve(ctx, spent(bound))
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			e.Model = one.model.Name
+			return nil, e
+		}
+		return nil, c.waited(ctx, one, "calls under way to free the budget")
+	}
+	return func(u Usage) { r.Settle(spent(u)) }, nil
+}
+
+// waited is the error of a call whose time went by before it was sent.
+func (c *Client) waited(ctx context.Context, one call, what string) error {
+	if outer := callerCause(ctx); outer != nil {
+		return outer
+	}
+	return &Error{Kind: Timeout, Model: one.model.Name, Message: "it was never sent: its time went by waiting for " + what, Remedy: remedy(Timeout, one.model, complaint{})}
+}
+
+// callerCause is why the caller's own context ended, nil when only the call's
+// limit did or nothing.
+func callerCause(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errLimit) {
+		return cause
+	}
+	return nil
+}
+
+// wait is how long to wait before the next attempt, false when there is no
+// use in one.
+func (c *Client) wait(ctx context.Context, e *Error, attempts int) (time.Duration, bool) {
+	switch e.Kind {
+	case RateLimited, Timeout, Unavailable, Malformed:
+	default:
+		return 0, false
+	}
+	if attempts >= c.attempts() {
+		return 0, false
+	}
+	base := c.Backoff
+	if base <= 0 {
+		base = 500 * time.Millisecond
+	}
+	// Equal jitter: calls that failed together come back apart.
+	d := min(base<<min(attempts-1, 10), time.Minute)
+	d = d/2 + rand.N(d/2+1)
+	if e.Wait > 0 {
+		d = e.Wait + rand.N(e.Wait/10+1)
+	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
+		if e.Wait > 0 {
+			e.Message += fmt.Sprintf(" (it asks to wait %v, longer than the call's limit)", e.Wait.Round(time.Millisecond))
+		}
+		return 0, false
+	}
+	return d, true
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// quirksOf is what is known of a model's server so far.
+func (c *Client) quirksOf(m Model) quirks {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q, ok := c.quirks[m.Name]
+	if !ok {
+		q.completionTokens = m.AtHome() && m.Provider == OpenAI
+	}
+	return q
+}
+
+// learn remembers what the server just refused, and reports whether it was
+// something new that the next attempt does without.
+func (c *Client) learn(one call, w *wire) bool {
+	q := one.quirks
+	if !q.learn(w.status, readComplaint(w.body)) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.quirks == nil {
+		c.quirks = map[string]quirks{}
+	}
+	c.quirks[one.model.Name] = q
+	return true
+}
+
+func (c *Client) attempts() int {
+	if c.Attempts > 0 {
+		return c.Attempts
+	}
+	return 5
+}
+
+func (c *Client) stall() time.Duration {
+	if c.Stall > 0 {
+		return c.Stall
+	}
+	return defaultStall
+}
+
+func (c *Client) maxText() int {
+	if c.MaxText > 0 {
+		return c.MaxText
+	}
+	return defaultText
 }

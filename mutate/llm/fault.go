@@ -34,6 +34,8 @@ type Error struct {
 	Wasted   Usage     `json:"wasted,omitzero"` // the most that the attempts may have cost all the same
 
 	Wait time.Duration `json:"-"` // how long the server asks to wait; 0 when it did not say
+
+	again bool // the next attempt does without what the server refused
 }
 
 func (e *Error) Error() string {

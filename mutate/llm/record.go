@@ -1,24 +1,200 @@
 package llm
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
 
-// A Recorder asks another and keeps every reply in a directory, one JSON file
-// a request.
+// A recording is a file of a directory that a [Recorder] writes: a request,
+// and what came of it. Its name is the request's ID.
+type recording struct {
+	ID      string  `json:"id"`
+	Request Request `json:"request"`
+	Reply   *Reply  `json:"reply,omitempty"`
+	Error   *Error  `json:"error,omitempty"`
+}
+
+// A Recorder asks another and keeps what it answers in a directory, one JSON
+// file a request. A request that is recorded already is asked anew and
+// recorded in place of the old one.
 type Recorder struct {
 	Asker Asker
 	Dir   string
 }
 
-// Ask asks, records and returns the reply.
-func (r *Recorder) Ask(ctx context.Context, q Request) (Reply, error) { return r.Asker.Ask(ctx, q) }
+// Ask asks, records and returns the reply. Errors of the model are recorded
+// too, since a replay has to come to the same end; those of this run (a budget
+// that is used up, a caller that has gone) are not.
+func (r *Recorder) Ask(ctx context.Context, q Request) (Reply, error) {
+	reply, err := r.Asker.Ask(ctx, q)
+	rec := recording{ID: q.ID(), Request: q}
+	var e *Error
+	switch {
+	case err == nil:
+		rec.Reply = &reply
+	case errors.As(err, &e) && e.Kind != OverBudget && e.Kind != NotRecorded:
+		rec.Error = e
+	default:
+		return reply, err
+	}
+	if failed := rec.write(r.Dir); failed != nil {
+		return Reply{}, errors.Join(failed, err)
+	}
+	return reply, err
+}
+
+// write puts a recording into its place at once and whole.
+func (r recording) write(dir string) error {
+	data, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, r.ID+".json"))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("recording: %w", err)
+	}
+	return nil
+}
 
 // A Replayer answers from a directory that a [Recorder] wrote and never asks
 // anybody.
 type Replayer struct {
 	Dir string
+
+	once  sync.Once
+	all   []recording // read when a request is missing
+	index error
 }
 
-// Ask returns the recorded reply.
-func (r *Replayer) Ask(ctx context.Context, q Request) (Reply, error) {
-	return Reply{}, &Error{Kind: NotRecorded, Model: q.Model, Message: "nothing is recorded for this request"}
+// Ask returns what was recorded for the request. An [*Error] of kind
+// [NotRecorded] names the recorded request that is most like it, and where the
+// two part.
+func (r *Replayer) Ask(_ context.Context, q Request) (Reply, error) {
+	rec, err := readRecording(filepath.Join(r.Dir, q.ID()+".json"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Reply{}, r.missing(q)
+	case err != nil:
+		return Reply{}, err
+	case rec.Reply != nil:
+		return *rec.Reply, nil
+	}
+	return Reply{}, rec.Error
+}
+
+func readRecording(path string) (recording, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return recording{}, err
+	}
+	var rec recording
+	if err = json.Unmarshal(data, &rec); err == nil && rec.Request.ID() != strings.TrimSuffix(filepath.Base(path), ".json") {
+		err = errors.New("its name is not its request's")
+	}
+	if err == nil && (rec.Reply == nil) == (rec.Error == nil) {
+		err = errors.New("it holds neither a reply nor an error")
+	}
+	if err != nil {
+		return recording{}, usage(fmt.Sprintf("recording %s: %v", path, err), "Record it anew with --record.")
+	}
+	return rec, nil
+}
+
+// missing is the error for a request that was not recorded.
+func (r *Replayer) missing(q Request) error {
+	r.once.Do(func() { r.index = r.read() })
+	e := &Error{Kind: NotRecorded, Model: q.Model, Message: fmt.Sprintf("nothing is recorded for request %s in %s", q.ID(), r.Dir),
+		Remedy: "Replay with the options and the version of the recorded run, or record anew with --record."}
+	if r.index != nil {
+		e.Message += ": " + r.index.Error()
+		return e
+	}
+	best, at := "", -1
+	for _, rec := range r.all {
+		if where, same := parting(q, rec.Request); same > at {
+			best, at = fmt.Sprintf("; the nearest is %s, which differs in %s", rec.ID, where), same
+		}
+	}
+	e.Message += best
+	return e
+}
+
+func (r *Replayer) read() error {
+	paths, err := filepath.Glob(filepath.Join(r.Dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return errors.New("there are no recordings")
+	}
+	for _, p := range paths {
+		if rec, err := readRecording(p); err == nil {
+			r.all = append(r.all, rec)
+		}
+	}
+	return nil
+}
+
+// parting says in what two requests differ, and how much they have in common.
+func parting(a, b Request) (where string, same int) {
+	var out []string
+	differ := func(name string, x, y any) {
+		if x == y {
+			same += 1000
+			return
+		}
+		out = append(out, fmt.Sprintf("%s (%v, recorded %v)", name, x, y))
+	}
+	differ("model", a.Model, b.Model)
+	differ("seed", a.Seed, b.Seed)
+	differ("sample", a.Sample, b.Sample)
+	differ("temperature", a.Temperature, b.Temperature)
+	differ("max tokens", a.MaxTokens, b.MaxTokens)
+	differ("turns", len(a.History), len(b.History))
+	texts := func(name, x, y string) {
+		n := commonPrefix(x, y)
+		same += n
+		if x != y {
+			out = append(out, fmt.Sprintf("%s from line %d on (%q)", name, strings.Count(x[:n], "\n")+1, lineAt(x, n)))
+		}
+	}
+	texts("system", a.System, b.System)
+	for i := range min(len(a.History), len(b.History)) {
+		texts(fmt.Sprintf("turn %d", i+1), a.History[i].Text, b.History[i].Text)
+	}
+	texts("prompt", a.User, b.User)
+	return strings.Join(out, ", "), same
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// lineAt is the line around a place, shortened.
+func lineAt(s string, at int) string {
+	start := strings.LastIndexByte(s[:at], '\n') + 1
+	line, _, _ := strings.Cut(s[start:], "\n")
+	return shorten(strings.TrimSpace(line))
 }

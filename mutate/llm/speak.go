@@ -1,0 +1,197 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+)
+
+// A call is one attempt to have a request answered.
+type call struct {
+	model   Model
+	key     Key
+	request Request
+	quirks  quirks
+	http    *http.Client
+	maxText int
+}
+
+// heard is what came of an attempt before it ended, well or not.
+type heard struct {
+	text  strings.Builder
+	stop  string // "" until the server says why it ended
+	usage Usage
+	told  bool // the server counted the tokens
+}
+
+// add takes a piece of text; it reports false when the text is as long as it
+// may be.
+func (h *heard) add(piece string, most int) bool {
+	if room := most - h.text.Len(); len(piece) > room {
+		h.text.WriteString(strings.ToValidUTF8(piece[:room], ""))
+		h.stop = StopOversize
+		return false
+	}
+	h.text.WriteString(piece)
+	return true
+}
+
+var errBrokeOff = errors.New("the reply broke off")
+
+// speakOpenAI asks by chat completions, the protocol that most servers share.
+func speakOpenAI(ctx context.Context, c call, h *heard) error {
+	opts := []option.RequestOption{option.WithBaseURL(c.model.URL), option.WithHTTPClient(c.http), option.WithMaxRetries(0),
+		option.WithHeader("Idempotency-Key", "beagle-"+c.request.ID())}
+	if c.key.Known() {
+		opts = append(opts, option.WithAPIKey(c.key.secret))
+	}
+	service := openai.NewChatCompletionService(opts...)
+	stream := service.NewStreaming(ctx, openaiParams(c))
+	defer stream.Close()
+	for stream.Next() {
+		chunk := stream.Current()
+		if u := chunk.Usage; u.TotalTokens > 0 || u.PromptTokens > 0 {
+			h.usage, h.told = Usage{In: int(u.PromptTokens), Out: int(u.CompletionTokens)}, true
+		}
+		for _, choice := range chunk.Choices[:min(1, len(chunk.Choices))] {
+			if choice.FinishReason != "" {
+				h.stop = openaiStop(choice.FinishReason)
+			}
+			if choice.Delta.Refusal != "" {
+				h.stop = StopRefusal
+			}
+			if !h.add(choice.Delta.Content+choice.Delta.Refusal, c.maxText) {
+				return nil
+			}
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return err
+	}
+	if h.stop == "" {
+		return errBrokeOff
+	}
+	return nil
+}
+
+func openaiParams(c call) openai.ChatCompletionNewParams {
+	r := c.request
+	p := openai.ChatCompletionNewParams{Model: r.Model}
+	if r.System != "" {
+		p.Messages = append(p.Messages, openai.SystemMessage(r.System))
+	}
+	for _, t := range r.History {
+		if t.Role == "assistant" {
+			p.Messages = append(p.Messages, openai.AssistantMessage(t.Text))
+		} else {
+			p.Messages = append(p.Messages, openai.UserMessage(t.Text))
+		}
+	}
+	p.Messages = append(p.Messages, openai.UserMessage(r.User))
+	if c.quirks.completionTokens {
+		p.MaxCompletionTokens = openai.Int(int64(r.maxTokens()))
+	} else {
+		p.MaxTokens = openai.Int(int64(r.maxTokens()))
+	}
+	if t := c.temperature(); t > 0 && !c.quirks.noTemperature {
+		p.Temperature = openai.Float(t)
+	}
+	if r.Seed != 0 && !c.quirks.noSeed {
+		p.Seed = openai.Int(r.Seed)
+	}
+	if !c.quirks.noStreamOptions {
+		p.StreamOptions = openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}
+	}
+	return p
+}
+
+func (c call) temperature() float64 {
+	if c.request.Temperature > 0 {
+		return c.request.Temperature
+	}
+	return c.model.Temperature
+}
+
+func openaiStop(reason string) string {
+	switch reason {
+	case "length":
+		return StopLength
+	case "content_filter":
+		return StopRefusal
+	}
+	return StopEnd
+}
+
+// speakAnthropic asks by messages.
+func speakAnthropic(ctx context.Context, c call, h *heard) error {
+	opts := []anthropicoption.RequestOption{anthropicoption.WithBaseURL(strings.TrimSuffix(c.model.URL, "/v1")),
+		anthropicoption.WithHTTPClient(c.http), anthropicoption.WithMaxRetries(0)}
+	if c.key.Known() {
+		opts = append(opts, anthropicoption.WithAPIKey(c.key.secret))
+	}
+	service := anthropic.NewMessageService(opts...)
+	stream := service.NewStreaming(ctx, anthropicParams(c))
+	defer stream.Close()
+	ended := false
+	for stream.Next() {
+		event := stream.Current()
+		switch event.Type {
+		case "message_start":
+			u := event.Message.Usage
+			h.usage = Usage{In: int(u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens), Out: int(u.OutputTokens)}
+		case "content_block_delta":
+			if event.Delta.Type == "text_delta" && !h.add(event.Delta.Text, c.maxText) {
+				return nil
+			}
+		case "message_delta":
+			h.stop = anthropicStop(string(event.Delta.StopReason))
+			h.usage.Out, h.told = int(event.Usage.OutputTokens), true
+			h.usage.In = max(h.usage.In, int(event.Usage.InputTokens))
+		case "message_stop":
+			ended = true
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return err
+	}
+	if !ended || h.stop == "" {
+		return errBrokeOff
+	}
+	return nil
+}
+
+func anthropicParams(c call) anthropic.MessageNewParams {
+	r := c.request
+	p := anthropic.MessageNewParams{Model: r.Model, MaxTokens: int64(r.maxTokens())}
+	if r.System != "" {
+		p.System = []anthropic.TextBlockParam{{Text: r.System}}
+	}
+	for _, t := range r.History {
+		if t.Role == "assistant" {
+			p.Messages = append(p.Messages, anthropic.NewAssistantMessage(anthropic.NewTextBlock(t.Text)))
+		} else {
+			p.Messages = append(p.Messages, anthropic.NewUserMessage(anthropic.NewTextBlock(t.Text)))
+		}
+	}
+	p.Messages = append(p.Messages, anthropic.NewUserMessage(anthropic.NewTextBlock(r.User)))
+	if t := c.temperature(); t > 0 && !c.quirks.noTemperature {
+		p.Temperature = anthropic.Float(min(t, 1))
+	}
+	return p
+}
+
+func anthropicStop(reason string) string {
+	switch reason {
+	case "max_tokens", "model_context_window_exceeded":
+		return StopLength
+	case "refusal":
+		return StopRefusal
+	}
+	return StopEnd
+}

@@ -1,0 +1,184 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Limits on what a server may send.
+const (
+	maxRaw       = 64 << 20 // bytes of one answer; a token of text takes some 200 bytes of stream
+	maxErrorBody = 64 << 10 // bytes of an error that are looked at
+	defaultText  = 1 << 20
+	defaultStall = 3 * time.Minute
+)
+
+var (
+	errStalled  = errors.New("the server sent nothing for too long")
+	errLimit    = errors.New("the time limit of the call is over")
+	errOversize = errors.New("the answer is longer than is read")
+)
+
+// wire watches one attempt from below the provider's library: it ends a
+// silent one, cuts a long one off, and keeps the server's own words when it
+// refuses.
+type wire struct {
+	maxText int
+	stall   time.Duration
+	cancel  context.CancelCauseFunc
+	silence *time.Timer
+
+	// Of the answer, once there is one.
+	status int
+	header http.Header
+	body   []byte // when the status is an error
+}
+
+type wireKey struct{}
+
+// watch puts a wire into the context of an attempt.
+func watch(ctx context.Context, stall time.Duration, maxText int) (context.Context, *wire) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &wire{maxText: maxText, stall: stall, cancel: cancel}
+	w.silence = time.AfterFunc(stall, func() { cancel(errStalled) })
+	return context.WithValue(ctx, wireKey{}, w), w
+}
+
+// end stops the watch.
+func (w *wire) end() {
+	w.silence.Stop()
+	w.cancel(nil)
+}
+
+// streams reports whether the answer is, or was made, a stream of events.
+func (w *wire) streams() bool {
+	switch kind, _, _ := mime.ParseMediaType(w.header.Get("Content-Type")); kind {
+	case "text/event-stream", "application/json", "":
+		return true
+	}
+	return false
+}
+
+// transport hands every answer to its attempt's wire.
+type transport struct{ http.RoundTripper }
+
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := t.RoundTripper.RoundTrip(req)
+	w, ok := req.Context().Value(wireKey{}).(*wire)
+	if err != nil || !ok {
+		return res, err
+	}
+	w.silence.Reset(w.stall)
+	w.status, w.header = res.StatusCode, res.Header
+	raw := res.Body
+	res.Body = &watched{ReadCloser: raw, wire: w, left: maxRaw, line: 8 * w.maxText}
+	if res.StatusCode >= 300 {
+		w.body, _ = io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+		raw.Close()
+		res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(w.body)), int64(len(w.body))
+		return res, nil
+	}
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "application/json" {
+		return whole(res)
+	}
+	return res, nil
+}
+
+// watched is the body of an answer.
+type watched struct {
+	io.ReadCloser
+	wire *wire
+	left int // bytes that may still come
+	line int // bytes that a line may have
+	run  int // bytes of the line so far
+}
+
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.wire.silence.Reset(b.wire.stall)
+	}
+	b.left -= n
+	if last := bytes.LastIndexByte(p[:n], '\n'); last >= 0 {
+		b.run = n - last - 1
+	} else {
+		b.run += n
+	}
+	if b.left < 0 || b.run > b.line {
+		return 0, errOversize
+	}
+	return n, err
+}
+
+// whole turns an answer in one piece, which servers send that cannot stream,
+// into a stream of one event.
+func whole(res *http.Response) (*http.Response, error) {
+	data, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	var answer map[string]json.RawMessage
+	var choices []map[string]json.RawMessage
+	if json.Unmarshal(data, &answer) == nil && json.Unmarshal(answer["choices"], &choices) == nil {
+		for _, c := range choices {
+			c["delta"] = c["message"]
+			delete(c, "message")
+		}
+		answer["choices"], _ = json.Marshal(choices)
+		data, _ = json.Marshal(answer)
+	}
+	data = fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", bytes.ReplaceAll(data, []byte("\n"), nil))
+	res.Header = res.Header.Clone()
+	res.Header.Set("Content-Type", "text/event-stream")
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	return res, nil
+}
+
+// httpClient makes the connections of a client. It follows no redirects: a
+// key would go along to an address that nobody gave. Offline, it reaches this
+// machine only, whatever names and proxies say.
+func httpClient(offline bool) *http.Client {
+	dial := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dial.DialContext, ForceAttemptHTTP2: true,
+		MaxIdleConnsPerHost: 32, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second, MaxResponseHeaderBytes: 256 << 10}
+	if offline {
+		t.Proxy = nil
+		dial.Control = onlyLoopback
+	}
+	return &http.Client{Transport: transport{t}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+var errOffline = errors.New("not on this machine, and the run is offline")
+
+func onlyLoopback(_, address string, _ syscall.RawConn) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("%s is %w", address, errOffline)
+	}
+	return nil
+}
+
+// connections are made when they are first needed.
+type connections struct {
+	once sync.Once
+	http *http.Client
+}
+
+func (c *connections) get(offline bool) *http.Client {
+	c.once.Do(func() { c.http = httpClient(offline) })
+	return c.http
+}
