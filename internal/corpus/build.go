@@ -3,7 +3,6 @@ package corpus
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
-	"github.com/beagle-go/beagle/internal/scratch"
+	tmp "github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -334,7 +333,7 @@ func (m *maker) observe(ctx context.Context, records []beagle.Record, q *rt.Obse
 	q.Budget = int64(observeTime)
 	run := harness.RunOptions{CPU: -1, Wall: 4 * observeTime, Files: map[string]string{}}
 	if records != nil {
-		dir, err := scratch.New("corpus")
+		dir, err := tmp.New("corpus")
 		if err != nil {
 			return nil, err
 		}
