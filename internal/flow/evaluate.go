@@ -267,16 +267,17 @@ func (b *group) look() (wait func()) {
 	return func() { <-done }
 }
 
-// build compiles all in one program, and leaves out what does not compile and
-// what compiles to machine code that was judged before.
+// build compiles all in one program, and leaves out what does not compile, what
+// spoils the program's start, and what compiles to machine code that was judged
+// before.
 func (b *group) build(ctx context.Context) error {
-	variants := []harness.Variant{{ID: b.x.root.ID, Source: b.x.root.Source}}
+	var candidates []beagle.Candidate
 	for i := range b.live {
 		b.live[i].variant = i + 1
-		variants = append(variants, harness.Variant{ID: b.live[i].candidate.ID, Source: b.live[i].candidate.Source})
+		candidates = append(candidates, b.live[i].candidate)
 	}
 	start := time.Now()
-	bin, err := b.x.builder.Build(ctx, variants, harness.Link{FuncAlign: 64})
+	bin, spoilt, err := verify.Build(ctx, b.x.verify, candidates, harness.Link{FuncAlign: 64})
 	b.cost.Build += time.Since(start)
 	if err != nil {
 		return err
@@ -285,6 +286,10 @@ func (b *group) build(ctx context.Context) error {
 	b.filter(func(e entrant, v *beagle.Verdict) {
 		if why, failed := bin.Failed[e.variant]; failed {
 			v.Status, v.Stage, v.Reason = beagle.Invalid, "compile", why
+			return
+		}
+		if f := spoilt[e.variant-1]; f != nil {
+			v.Status, v.Stage, v.Reason = f.Status, f.Stage, f.Reason
 			return
 		}
 		v.Static = bin.Static[e.variant]

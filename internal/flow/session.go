@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/internal/verify"
@@ -33,6 +34,7 @@ type session struct {
 	bench   *bench.Env
 	verify  *verify.Env
 	machine beagle.Machine
+	scratch *scratch.Dir
 	dir     string // scratch, removed at the end
 	ready   Prepared
 	corpus  *beagle.Corpus
@@ -65,12 +67,12 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "beagle-")
+	dir, err := scratch.New("run")
 	if err != nil {
 		return nil, err
 	}
 	x := &session{
-		run: run, spec: spec, store: s, watch: watch, unit: unit, box: box, dir: dir, machine: thisMachine(),
+		run: run, spec: spec, store: s, watch: watch, unit: unit, box: box, dir: dir.Path, scratch: dir, machine: thisMachine(),
 		root: beagle.NewCandidate(unit.Target.Source, nil, nil),
 	}
 	x.work = newWorkbench(unit, &beagle.Facets{}, mutators, nil)
@@ -94,7 +96,7 @@ func (x *session) equip(ctx context.Context) error {
 	return nil
 }
 
-func (x *session) close() { os.RemoveAll(x.dir) }
+func (x *session) close() { x.scratch.Remove() }
 
 // chosen returns the mutators of a spec.
 func chosen(names []string) ([]*mutate.Mutator, error) {
