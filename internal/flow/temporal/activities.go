@@ -1,0 +1,216 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// activities are what a worker carries out.
+type activities struct {
+	store *store.Store
+	desks *desks
+	stop  context.Context // ends when the worker is told to
+
+	// quiet is what a measurement takes all of, and everything else that
+	// keeps a processor busy takes one of: on a machine that does all kinds
+	// of work, nothing of ours runs beside a measurement.
+	quiet *semaphore.Weighted
+}
+
+const everybody = 1 << 20
+
+// A room says what an activity shares its machine with.
+type room int64
+
+const (
+	waits  room = 0         // for others, most of the time
+	works  room = 1         // with a processor
+	timing room = everybody // alone
+)
+
+var errStopped = errors.New("the worker was told to stop")
+
+// at carries out an activity's work at the desk of its run, with heartbeats
+// that carry what the work says.
+func (a *activities) at(ctx context.Context, run string, r room, do func(ctx context.Context, s Stages) error) (string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(a.stop, func() { cancel(errStopped) })()
+	k := a.desks.sit(run)
+	defer a.desks.leave(k)
+	n := k.hub.listen()
+	defer k.hub.forget(n)
+	beating := make(chan struct{})
+	defer close(beating)
+	go beat(ctx, n, beating)
+	err := a.quiet.Acquire(ctx, int64(r))
+	if err == nil {
+		err = do(ctx, k.stages)
+		a.quiet.Release(int64(r))
+	}
+	if err != nil {
+		return "", wrap(ctx, err)
+	}
+	said := n.all()
+	if len(said) == 0 {
+		return "", nil
+	}
+	return a.store.PutJSON(said)
+}
+
+// beat tells the server that the work goes on. The answer may be that it is
+// not wanted any more, which ends ctx.
+func beat(ctx context.Context, n *notes, done chan struct{}) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		activity.RecordHeartbeat(ctx, n.all())
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// maxMessage bounds what an error takes in a history.
+const maxMessage = 2 << 10
+
+// wrap words an error for the workflow.
+func wrap(ctx context.Context, err error) error {
+	var bad *beagle.UsageError
+	switch {
+	case errors.As(err, &bad):
+		return temporal.NewNonRetryableApplicationError(clip(bad.What, maxMessage), usageType, nil, clip(bad.Remedy, maxMessage))
+	case context.Cause(ctx) == errStopped:
+		return temporal.NewApplicationError(errStopped.Error(), stoppedType)
+	case ctx.Err() != nil:
+		return context.Canceled // so that it counts as canceled, whatever the stages made of it
+	}
+	return temporal.NewApplicationError(clip(err.Error(), maxMessage), "")
+}
+
+// Identify says what kind of machine measures.
+func (a *activities) Identify(context.Context, Order) (Delivery, error) {
+	digest, err := a.store.PutJSON(flow.ThisMachine())
+	return Delivery{What: digest}, err
+}
+
+// Prepare makes the inputs and all else that a search starts from.
+func (a *activities) Prepare(ctx context.Context, o Order) (out Delivery, err error) {
+	var spec flow.Spec
+	var m beagle.Machine
+	if err := errors.Join(a.store.GetJSON(o.What, &spec), a.store.GetJSON(o.More, &m)); err != nil {
+		return out, err
+	}
+	out.Notes, err = a.at(ctx, o.Run, works, func(ctx context.Context, s Stages) error {
+		_, err := s.PrepareFor(ctx, o.Run, spec, &m)
+		return err
+	})
+	return out, err
+}
+
+// Propose makes the candidates of proposals.
+func (a *activities) Propose(ctx context.Context, o Order) (out Delivery, err error) {
+	var asked []evolve.Proposal
+	if err := a.store.GetJSON(o.What, &asked); err != nil {
+		return out, err
+	}
+	_, err = a.at(ctx, o.Run, waits, func(ctx context.Context, s Stages) error {
+		made, err := s.Propose(ctx, o.Run, asked)
+		return a.deliver(&out, made, err)
+	})
+	return out, err
+}
+
+func (a *activities) deliver(out *Delivery, v any, err error) error {
+	if err == nil {
+		out.What, err = a.store.PutJSON(v)
+	}
+	return err
+}
+
+// Assess takes an island's share of a generation through the cheap end of the
+// ladder.
+func (a *activities) Assess(ctx context.Context, o Order) (out Delivery, err error) {
+	var b batch
+	if err := a.store.GetJSON(o.What, &b); err != nil {
+		return out, err
+	}
+	_, err = a.at(ctx, o.Run, timing, func(ctx context.Context, s Stages) error {
+		assessed, err := s.Assess(ctx, o.Run, b.All, b.Mine)
+		return a.deliver(&out, assessed, err)
+	})
+	return out, err
+}
+
+// Confirm measures the finalists.
+func (a *activities) Confirm(ctx context.Context, o Order) (out Delivery, err error) {
+	return out, a.withField(ctx, o, timing, &out, func(ctx context.Context, s Stages, f flow.Field) error {
+		var err error
+		out.IDs, err = s.Confirm(ctx, o.Run, f)
+		return err
+	})
+}
+
+// Prove verifies a finalist in full.
+func (a *activities) Prove(ctx context.Context, o Order) (out Delivery, err error) {
+	return out, a.withField(ctx, o, works, &out, func(ctx context.Context, s Stages, f flow.Field) error {
+		var err error
+		out.Yes, err = s.Prove(ctx, o.Run, f, o.More)
+		return err
+	})
+}
+
+// Judge joins what Confirm and Prove have found, and takes apart the winner.
+func (a *activities) Judge(ctx context.Context, o Order) (out Delivery, err error) {
+	return out, a.withField(ctx, o, timing, &out, func(ctx context.Context, s Stages, f flow.Field) error {
+		judged, err := s.Judge(ctx, o.Run, f)
+		return a.deliver(&out, judged, err)
+	})
+}
+
+func (a *activities) withField(ctx context.Context, o Order, r room, out *Delivery, do func(context.Context, Stages, flow.Field) error) error {
+	var f flow.Field
+	if err := a.store.GetJSON(o.What, &f); err != nil {
+		return err
+	}
+	var err error
+	out.Notes, err = a.at(ctx, o.Run, r, func(ctx context.Context, s Stages) error { return do(ctx, s, f) })
+	return err
+}
+
+// Report assembles the result and ends the run.
+func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err error) {
+	var judged flow.Judged
+	var end closing
+	if err := errors.Join(a.store.GetJSON(c.Judged, &judged), a.store.GetJSON(c.Closing, &end)); err != nil {
+		return out, err
+	}
+	judged.Seconds = c.Seconds
+	out.Notes, err = a.at(ctx, c.Run, works, func(ctx context.Context, s Stages) error {
+		r, err := s.Report(ctx, c.Run, &judged, &end.Log)
+		if err != nil {
+			return err
+		}
+		r.Candidates, r.Search, r.WallSeconds = end.Sum.Candidates, end.Sum.Search, end.Sum.WallSeconds+c.Seconds
+		if err := a.store.Save(c.Run, "result", r); err != nil {
+			return err
+		}
+		books := bookkeeping{store: a.store, keeper: keeper{store: a.store}}
+		err = books.entry(c.Run, func(e *store.Run) { e.State, e.Note = store.Done, fmt.Sprintf("%s: %s", r.Outcome, r.Why) })
+		return a.deliver(&out, r, err)
+	})
+	return out, err
+}

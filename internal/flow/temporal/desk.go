@@ -1,0 +1,162 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/flow"
+)
+
+// Stages are the activities of a run, as [flow.Activities] has them.
+type Stages interface {
+	PrepareFor(ctx context.Context, run string, spec flow.Spec, m *beagle.Machine) (*flow.Prepared, error)
+	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
+	Assess(ctx context.Context, run string, batch, mine []string) (*flow.Assessed, error)
+	Confirm(ctx context.Context, run string, f flow.Field) ([]string, error)
+	Prove(ctx context.Context, run string, f flow.Field, candidate string) (bool, error)
+	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
+	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
+	Close()
+}
+
+// desks are what a worker holds open, for each run one: the loaded target, the
+// builder's files. Those of runs that it has not worked on for a while are
+// closed.
+type desks struct {
+	open func(watch flow.Watcher) Stages
+
+	mu    sync.Mutex
+	byRun map[string]*desk
+}
+
+type desk struct {
+	stages Stages
+	hub    hub
+	users  int
+	left   time.Time // when the last user left
+}
+
+const (
+	deskIdle = 10 * time.Minute
+	maxIdle  = 4 // desks that nobody uses
+)
+
+// sit returns the desk of a run; leave must be called.
+func (d *desks) sit(run string) *desk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := d.byRun[run]
+	if k == nil {
+		k = new(desk)
+		k.stages = d.open(k.hub.tell)
+		if d.byRun == nil {
+			d.byRun = map[string]*desk{}
+		}
+		d.byRun[run] = k
+	}
+	k.users++
+	return k
+}
+
+func (d *desks) leave(k *desk) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k.users--
+	k.left = time.Now()
+	for idle := d.idle(); len(idle) > 0; idle = d.idle() {
+		oldest := ""
+		for _, run := range idle {
+			if oldest == "" || d.byRun[run].left.Before(d.byRun[oldest].left) {
+				oldest = run
+			}
+		}
+		if len(idle) <= maxIdle && time.Since(d.byRun[oldest].left) < deskIdle {
+			return
+		}
+		d.byRun[oldest].stages.Close()
+		delete(d.byRun, oldest)
+	}
+}
+
+func (d *desks) idle() []string {
+	var out []string
+	for run, k := range d.byRun {
+		if k.users == 0 {
+			out = append(out, run)
+		}
+	}
+	return out
+}
+
+func (d *desks) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, k := range d.byRun {
+		k.stages.Close()
+	}
+	d.byRun = nil
+}
+
+// A hub passes what the stages of a run say to the activities that are at work
+// on it.
+type hub struct {
+	mu    sync.Mutex
+	notes map[*notes]bool
+}
+
+func (h *hub) tell(e flow.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := range h.notes {
+		n.add(e)
+	}
+}
+
+func (h *hub) listen() *notes {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.notes == nil {
+		h.notes = map[*notes]bool{}
+	}
+	n := new(notes)
+	h.notes[n] = true
+	return n
+}
+
+func (h *hub) forget(n *notes) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.notes, n)
+}
+
+// notes are what an activity has said so far.
+type notes struct {
+	mu     sync.Mutex
+	events []flow.Event
+	bytes  int
+}
+
+// maxNotes bounds what goes into a heartbeat.
+const maxNotes = 3 << 10
+
+func (n *notes) add(e flow.Event) {
+	e.Warning = clip(e.Warning, 600)
+	text, _ := json.Marshal(e)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.bytes+len(text) > maxNotes {
+		return
+	}
+	n.bytes += len(text)
+	n.events = append(n.events, e)
+}
+
+func (n *notes) all() []flow.Event {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]flow.Event(nil), n.events...)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"time"
+
+	"go.temporal.io/server/common/authorization"
+	"go.temporal.io/server/common/cluster"
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/dynamicconfig"
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
+	schema "go.temporal.io/server/schema/sqlite"
+	"go.temporal.io/server/temporal"
+)
+
+type options struct {
+	db, ip, namespace string
+	port              int
+}
+
+// settings differ from the defaults where those make a server with one shard
+// slow: 20 polls a second are one workflow task every 50 ms, and four
+// partitions make tasks that find no poller wait for a forwarder.
+var settings = dynamicconfig.StaticClient{
+	dynamicconfig.TransferProcessorMaxPollRPS.Key():         2000,
+	dynamicconfig.TimerProcessorMaxPollRPS.Key():            2000,
+	dynamicconfig.VisibilityProcessorMaxPollRPS.Key():       2000,
+	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
+	dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
+	dynamicconfig.EnableServerVersionCheck.Key():            false, // it would phone home
+}
+
+func newServer(o options) (temporal.Server, error) {
+	store := &config.SQL{
+		PluginName: sqlite.PluginName, DatabaseName: o.db,
+		// What was committed survives the end of the process; power loss may take the last commits.
+		ConnectAttributes: map[string]string{"mode": "rwc", "_journal_mode": "wal", "_synchronous": "1"},
+	}
+	c, err := configuration(o, store)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare(o, store); err != nil {
+		return nil, err
+	}
+	return temporal.NewServer(
+		temporal.WithConfig(c),
+		temporal.ForServices(temporal.DefaultServices),
+		temporal.WithLogger(log.NewZapLogger(log.BuildZapLogger(log.Config{Stdout: false, Level: "warn"}))),
+		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
+		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return authorization.NewNoopClaimMapper() }),
+		temporal.WithDynamicConfigClient(settings),
+	)
+}
+
+// prepare makes the tables and the namespace, once.
+func prepare(o options, store *config.SQL) error {
+	if _, err := os.Stat(o.db); errors.Is(err, fs.ErrNotExist) {
+		if err := schema.SetupSchema(store); err != nil {
+			return fmt.Errorf("make the tables of %s: %w", o.db, err)
+		}
+	}
+	ns, err := schema.NewNamespaceConfig("active", o.namespace, false, nil)
+	if err != nil {
+		return err
+	}
+	return schema.CreateNamespaces(store, ns)
+}
+
+// configuration is that of a server with all services in one process. Only the
+// frontend has a port that anybody needs to know.
+func configuration(o options, store *config.SQL) (*config.Config, error) {
+	const home = "127.0.0.1"
+	frontend := fmt.Sprintf("%s:%d", o.ip, o.port)
+	free, err := freePorts(8)
+	if err != nil {
+		return nil, err
+	}
+	service := func(i, port int) config.Service {
+		return config.Service{RPC: config.RPC{GRPCPort: port, MembershipPort: free[i], BindOnLocalHost: true}}
+	}
+	c := &config.Config{
+		Persistence: config.Persistence{
+			DefaultStore: sqlite.PluginName, VisibilityStore: sqlite.PluginName, NumHistoryShards: 1,
+			DataStores: map[string]config.DataStore{sqlite.PluginName: {SQL: store}},
+		},
+		ClusterMetadata: &cluster.Config{
+			FailoverVersionIncrement: 10, MasterClusterName: "active", CurrentClusterName: "active",
+			ClusterInformation: map[string]cluster.ClusterInformation{"active": {Enabled: true, InitialFailoverVersion: 1, RPCAddress: frontend}},
+		},
+		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
+		Services: map[string]config.Service{
+			"frontend": service(0, o.port), "history": service(1, free[4]), "matching": service(2, free[5]), "worker": service(3, free[6]),
+		},
+		Archival: config.Archival{History: config.HistoryArchival{State: "disabled"}, Visibility: config.VisibilityArchival{State: "disabled"}},
+		NamespaceDefaults: config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
+			History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},
+			Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},
+		}},
+		PublicClient: config.PublicClient{HostPort: frontend},
+	}
+	front := c.Services["frontend"]
+	front.RPC.BindOnLocalHost, front.RPC.BindOnIP = false, o.ip
+	c.Services["frontend"] = front
+	c.Global.Membership = config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: home}
+	return c, nil
+}
+
+// freePorts finds ports that nobody listens on.
+func freePorts(n int) ([]int, error) {
+	var out []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		out = append(out, l.Addr().(*net.TCPAddr).Port)
+	}
+	return out, nil
+}

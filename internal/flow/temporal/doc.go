@@ -1,0 +1,41 @@
+// Package temporal drives a run on many machines, with Temporal as the engine:
+// the same search and the same activities as package local, and for one seed
+// and the same verdicts the same trajectory.
+//
+// # Who does what
+//
+// A Run workflow holds the budget and the stop rule. In every generation it
+// asks the search for proposals, has them made, hands each island's share to an
+// Island child, and tells the search what became of them. In the end the
+// finalists are measured, verified and judged. A [Worker] carries out what
+// workflows order; it takes its orders from one queue for each kind of work:
+//
+//	run            workflows, and the search itself: local activities
+//	llm            making candidates of proposals
+//	build          recording inputs, profiling the original, the report
+//	verify         the full verification of finalists
+//	bench/CLASS    all that is timed: one thing at a time on each machine
+//
+// A class is a processor model and a system ([flow.Class]): measurements of one
+// machine serve another of its class. A run is measured by one class only.
+//
+// # What is where
+//
+// Everything large is in the store that workers share, under its digest, and
+// written before the digest is returned. A workflow's history holds digests and
+// small numbers only, nothing above 4 KB. The search is stored as a chain: a
+// state is named by the digest of its last step, Ask or Tell, which names the
+// one before; now and then the whole search is kept, so that the way back is
+// short. Whoever has the state in memory goes on with it, anyone else plays the
+// chain back (see keeper).
+//
+// # Why it survives
+//
+// Activities are repeated until one comes through, so each looks first for what
+// it, or another, has left in the store: a verdict is made once. A machine that
+// dies is noticed by its missing heartbeats, and its work goes to another. A
+// canceled activity ends its programs with their process groups. A workflow's
+// code may be changed where it decides nothing: all decisions are local
+// activities. A change of the commands that a workflow issues needs
+// workflow.GetVersion, and the golden histories in testdata must still replay.
+package temporal

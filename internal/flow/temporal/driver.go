@@ -1,0 +1,205 @@
+package temporal
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A Driver starts runs on a server and follows them. It does no work itself:
+// it may go, and the run goes on.
+type Driver struct {
+	Store  *store.Store
+	Server Server
+	Watch  flow.Watcher
+	Class  string // of the machines that measure; default that of this one
+	Block  int    // see Task
+}
+
+// Detached says that nobody follows the run any more, which goes on.
+type Detached struct{ Run string }
+
+func (e *Detached) Error() string { return "run " + e.Run + " goes on by itself" }
+
+// Canceled says that the run was stopped and can be started again.
+type Canceled struct{ Run string }
+
+func (e *Canceled) Error() string { return "run " + e.Run + " was stopped" }
+
+// place is the name under which a run's server is saved.
+const place = "temporal"
+
+// Placed returns the server that a run is on, and whether it is on one.
+func Placed(s *store.Store, run string) (Server, bool, error) {
+	var at Server
+	ok, err := s.Load(run, place, &at)
+	return at, ok, err
+}
+
+// Start begins a run under an ID, or a new one if that is empty, and follows it
+// to its result. A run of that ID which is under way is followed only.
+func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
+	c, err := d.Server.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if id == "" {
+		id = newID()
+	}
+	if err := absolute(&spec); err != nil {
+		return nil, err
+	}
+	digest, err := d.Store.PutJSON(spec)
+	if err != nil {
+		return nil, err
+	}
+	if entry, err := d.Store.Run(id); err == nil && entry.ID == id {
+		if entry.State == store.Done {
+			return d.result(id)
+		}
+	} else if err := d.Store.SaveRun(store.Run{ID: id, Spec: spec.Target, State: store.Running, Created: time.Now(), Updated: time.Now()}); err != nil {
+		return nil, err
+	}
+	if err := d.Store.Save(id, place, d.Server); err != nil {
+		return nil, err
+	}
+	class := d.Class
+	if class == "" {
+		class = flow.Class(flow.ThisMachine())
+	}
+	return d.carry(ctx, c, Task{Run: id, Spec: digest, Class: class, Limits: limitsOf(&spec), Block: d.Block})
+}
+
+func newID() string {
+	var b [6]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// absolute makes a spec mean the same wherever a worker stands.
+func absolute(s *flow.Spec) (err error) {
+	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
+		return err
+	}
+	if s.CorpusFile != "" {
+		s.CorpusFile, err = filepath.Abs(s.CorpusFile)
+	}
+	return err
+}
+
+// task is the name under which what a run was started with is saved.
+const task = "task"
+
+// carry starts the workflow unless it is there, and follows it.
+func (d *Driver) carry(ctx context.Context, c client.Client, t Task) (*beagle.Result, error) {
+	if err := d.Store.Save(t.Run, task, t); err != nil {
+		return nil, err
+	}
+	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: t.Run, TaskQueue: runQueue, WorkflowTaskTimeout: taskTimeout,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, runWorkflow, t)
+	if err != nil {
+		return nil, fmt.Errorf("start run %s on %s: %w", t.Run, d.Server.Address, err)
+	}
+	return d.follow(ctx, c, t)
+}
+
+// Resume follows a run that is under way, and starts one again that was
+// stopped or has failed.
+func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) {
+	entry, err := d.Store.Run(id)
+	if err != nil {
+		return nil, err
+	}
+	if entry.State == store.Done {
+		return d.result(entry.ID)
+	}
+	var t Task
+	if ok, err := d.Store.Load(entry.ID, task, &t); err != nil || !ok {
+		return nil, errors.Join(fmt.Errorf("run %s was never started", entry.ID), err)
+	}
+	c, err := d.Server.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	entry.State, entry.Note, entry.Updated = store.Running, "", time.Now()
+	if err := d.Store.SaveRun(entry); err != nil {
+		return nil, err
+	}
+	if t.Stand, err = d.stood(entry.ID); err != nil {
+		return nil, err
+	}
+	return d.carry(ctx, c, t)
+}
+
+// stood is where the search of a run stood when it was last seen.
+func (d *Driver) stood(id string) (Stand, error) {
+	var s Stand
+	_, err := d.Store.Load(id, standing, &s)
+	return s, err
+}
+
+// Cancel stops a run, with all that workers do for it. With enough, only the
+// search ends, and what it has found is judged.
+func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
+	c, err := d.Server.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if enough {
+		err = c.SignalWorkflow(ctx, id, "", enoughSignal, nil)
+	} else {
+		err = c.CancelWorkflow(ctx, id, "")
+	}
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return &beagle.UsageError{What: fmt.Sprintf("run %s is not under way on %s", id, d.Server.Address), Remedy: "'beagle resume " + id + "' starts it again"}
+	}
+	return err
+}
+
+func (d *Driver) result(id string) (*beagle.Result, error) {
+	r := new(beagle.Result)
+	ok, err := d.Store.Load(id, "result", r)
+	if err == nil && !ok {
+		err = fmt.Errorf("run %s has no result in the store %s: do the workers share it?", id, d.Store.Dir())
+	}
+	return r, err
+}
+
+// ended words the end of a workflow for the user.
+func (d *Driver) ended(t Task, err error) (*beagle.Result, error) {
+	var failed *temporal.ApplicationError
+	var terminated *temporal.TerminatedError
+	switch {
+	case err == nil:
+		return d.result(t.Run)
+	case temporal.IsCanceledError(err):
+		return nil, &Canceled{t.Run}
+	case errors.As(err, &failed) && failed.Type() == usageType:
+		var remedy string
+		_ = failed.Details(&remedy) // without it the message alone must do
+		return nil, &beagle.UsageError{What: failed.Message(), Remedy: remedy}
+	case errors.As(err, &terminated):
+		return nil, fmt.Errorf("run %s was terminated on the server; 'beagle resume %s' starts it again where it stood", t.Run, t.Run)
+	}
+	return nil, fmt.Errorf("run %s failed: %s\nNothing is lost; 'beagle resume %s' goes on with it", t.Run, reason(err), t.Run)
+}

@@ -1,0 +1,151 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+)
+
+const (
+	lookEvery = 500 * time.Millisecond
+	pollEvery = 15 * time.Second // looks for workers
+	recently  = 90 * time.Second // a worker polls at least once a minute
+)
+
+// A follower tells the user what goes on in a run.
+type follower struct {
+	d       *Driver
+	c       client.Client
+	t       Task
+	stage   string
+	event   string
+	told    int            // of Progress.Notes
+	said    map[string]int // events of the activity under way that were told, by its name
+	missing map[string]bool
+}
+
+// follow waits for the end of a run. When ctx ends it lets go of the run.
+func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.Result, error) {
+	f := &follower{d: d, c: c, t: t, said: map[string]int{}, missing: map[string]bool{}}
+	end := make(chan error, 1)
+	go func() { end <- c.GetWorkflow(ctx, t.Run, "").Get(ctx, nil) }()
+	look, poll := time.NewTicker(lookEvery), time.NewTicker(pollEvery)
+	defer look.Stop()
+	defer poll.Stop()
+	f.pollers(ctx)
+	for {
+		select {
+		case err := <-end:
+			if ctx.Err() != nil {
+				return nil, &Detached{t.Run}
+			}
+			f.look(ctx)
+			return d.ended(t, err)
+		case <-poll.C:
+			f.pollers(ctx)
+		case <-look.C:
+			f.look(ctx)
+		}
+	}
+}
+
+// look asks the run how far it is. No answer is no news: its worker may just
+// be starting.
+func (f *follower) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*lookEvery)
+	defer cancel()
+	answer, err := f.c.QueryWorkflow(ctx, f.t.Run, "", progressQuery)
+	var p Progress
+	if err != nil || answer.Get(&p) != nil {
+		return
+	}
+	for _, digest := range p.Notes[min(f.told, len(p.Notes)):] {
+		f.told++
+		var events []flow.Event
+		if f.d.Store.GetJSON(digest, &events) == nil {
+			f.tell(events)
+		}
+	}
+	f.live(ctx)
+	if p.Stage != f.stage {
+		if f.stage = p.Stage; p.Stage == "search" {
+			f.d.Watch.Stage("search", p.About)
+		}
+	}
+	if p.Event != "" && p.Event != f.event {
+		f.event = p.Event
+		event := new(flow.EvaluatedEvent)
+		if f.d.Watch != nil && f.d.Store.GetJSON(p.Event, event) == nil && event.Generation > 0 {
+			f.d.Watch(flow.Event{Evaluated: event})
+		}
+	}
+}
+
+// tell passes on what a finished activity said, but for what its heartbeats
+// have told.
+func (f *follower) tell(events []flow.Event) {
+	for name, n := range f.said {
+		if n > 0 {
+			events = events[min(n, len(events)):]
+			f.said[name] = 0
+			break
+		}
+	}
+	f.pass(events)
+}
+
+func (f *follower) pass(events []flow.Event) {
+	if f.d.Watch == nil {
+		return
+	}
+	for _, e := range events {
+		f.d.Watch(e)
+	}
+}
+
+// live tells what the activity under way says with its heartbeats.
+func (f *follower) live(ctx context.Context) {
+	d, err := f.c.DescribeWorkflowExecution(ctx, f.t.Run, "")
+	if err != nil {
+		return
+	}
+	for _, a := range d.PendingActivities {
+		var events []flow.Event
+		if a.HeartbeatDetails == nil || converter.GetDefaultDataConverter().FromPayloads(a.HeartbeatDetails, &events) != nil {
+			continue
+		}
+		name := a.ActivityType.GetName()
+		f.pass(events[min(f.said[name], len(events)):])
+		f.said[name] = max(f.said[name], len(events))
+	}
+}
+
+// pollers warns, once, of work that no worker takes.
+func (f *follower) pollers(ctx context.Context) {
+	kinds := map[string]string{runQueue: "build", llmQueue: llmQueue, buildQueue: buildQueue, verifyQueue: verifyQueue, benchQueue(f.t.Class): benchKind}
+	queues := []string{runQueue, llmQueue, buildQueue, verifyQueue, benchQueue(f.t.Class)}
+	for _, q := range queues {
+		kind := enums.TASK_QUEUE_TYPE_ACTIVITY
+		if q == runQueue {
+			kind = enums.TASK_QUEUE_TYPE_WORKFLOW
+		}
+		d, err := f.c.DescribeTaskQueue(ctx, q, kind)
+		if err != nil {
+			return
+		}
+		served := slices.ContainsFunc(d.Pollers, func(p *taskqueue.PollerInfo) bool { return time.Since(p.LastAccessTime.AsTime()) < recently })
+		if !served && !f.missing[q] {
+			f.d.Watch.Warn(fmt.Sprintf("no worker takes work from the queue %s; the run waits for one: beagle worker --temporal %s --queues %s", q, f.d.Server.Address, kinds[q]))
+		}
+		f.missing[q] = !served
+	}
+}

@@ -1,0 +1,161 @@
+package temporal
+
+import (
+	"time"
+
+	"github.com/beagle-go/beagle/internal/flow"
+)
+
+// A Task is what a Run workflow starts with, and hands to itself when it
+// continues as new.
+type Task struct {
+	Run    string `json:"run"`
+	Spec   string `json:"spec"`  // digest of a flow.Spec
+	Class  string `json:"class"` // of machines that measure
+	Limits Limits `json:"limits"`
+	Block  int    `json:"block,omitempty"` // generations in one history; 0 is defaultBlock
+	Stand  Stand  `json:"stand"`
+}
+
+// Limits are what a workflow must know of the spec.
+type Limits struct {
+	Time    time.Duration `json:"time"`    // of searching; 0 is no limit
+	Measure time.Duration `json:"measure"` // of the finalists
+	Fuzz    time.Duration `json:"fuzz"`    // of each finalist
+	About   string        `json:"about"`   // the search in a line
+}
+
+func limitsOf(s *flow.Spec) Limits {
+	return Limits{Time: s.Time, Measure: s.Measure, Fuzz: s.Fuzz, About: s.Describe()}
+}
+
+// A Stand is how far a run has come.
+type Stand struct {
+	State      string   `json:"state,omitempty"` // of the search; "" before it began
+	Generation int      `json:"generation"`
+	Seconds    float64  `json:"seconds"`         // of searching
+	Done       bool     `json:"done"`            // there is nothing left to try
+	Enough     bool     `json:"enough"`          // somebody asked to judge what there is
+	Event      string   `json:"event,omitempty"` // digest of the last flow.EvaluatedEvent
+	Notes      []string `json:"notes,omitempty"` // digests of what activities said, in order
+}
+
+// A Draw asks for the next step of a draft: what became of the proposals that
+// were drawn before is taken in, and new ones are drawn for what is missing.
+type Draw struct {
+	Run   string `json:"run"`
+	State string `json:"state"`
+	Round int    `json:"round"`
+	Draft string `json:"draft,omitempty"` // digest of a flow.Draft
+	Asked string `json:"asked,omitempty"` // digest of []evolve.Proposal
+	Made  string `json:"made,omitempty"`  // digest of []flow.Proposed
+}
+
+// A Drawn is a draft and the proposals that may still fill it, if there are
+// any; else the shares of the islands.
+type Drawn struct {
+	State  string  `json:"state"`
+	Draft  string  `json:"draft"`
+	Asked  string  `json:"asked,omitempty"`
+	Shares []Share `json:"shares,omitempty"`
+}
+
+// A Share is an island's part of a generation.
+type Share struct {
+	Run    string `json:"run"`
+	Class  string `json:"class"`
+	Island int    `json:"island"`
+	Batch  string `json:"batch"` // digest of a batch
+}
+
+// A batch is a generation's candidates in their order, and those of one
+// island.
+type batch struct {
+	All  []string `json:"all"`
+	Mine []string `json:"mine"`
+}
+
+// A Telling takes the verdicts on a draft into the search.
+type Telling struct {
+	Run      string        `json:"run"`
+	State    string        `json:"state"`
+	Draft    string        `json:"draft"`
+	Assessed []string      `json:"assessed"` // digests of flow.Assessed, a share each
+	Took     time.Duration `json:"took"`
+}
+
+// A Told is the search after a generation.
+type Told struct {
+	State   string  `json:"state"`
+	Done    bool    `json:"done"`
+	Seconds float64 `json:"seconds"`
+	Event   string  `json:"event"`
+}
+
+// An Order is an activity's input: the run, and the digest of what to work on.
+type Order struct {
+	Run  string `json:"run"`
+	What string `json:"what,omitempty"`
+	More string `json:"more,omitempty"` // a second digest, or a candidate
+}
+
+// A Delivery is an activity's result: the digest of what came out, what the
+// user should know of it, and a few IDs.
+type Delivery struct {
+	What  string   `json:"what,omitempty"`
+	Notes string   `json:"notes,omitempty"` // digest of []flow.Event
+	IDs   []string `json:"ids,omitempty"`
+	Yes   bool     `json:"yes,omitempty"`
+}
+
+// A Closing is what a search leaves to the report.
+type Closing struct {
+	Run     string  `json:"run"`
+	Judged  string  `json:"judged"`  // digest of a flow.Judged
+	Closing string  `json:"closing"` // digest of a closing
+	Seconds float64 `json:"seconds"` // of judging
+}
+
+// An Outcome is the result of a Run workflow.
+type Outcome struct {
+	Result string `json:"result"` // digest of a beagle.Result
+}
+
+// An Ending says why a run ended without a result.
+type Ending struct {
+	Run      string `json:"run"`
+	Canceled bool   `json:"canceled"`
+	Why      string `json:"why,omitempty"`
+}
+
+// Progress is the answer to the query "progress".
+type Progress struct {
+	Stage   string   `json:"stage"` // "prepare", "search", "judge"
+	About   string   `json:"about"`
+	Notes   []string `json:"notes,omitempty"` // as in Stand
+	Event   string   `json:"event,omitempty"`
+	Waiting string   `json:"waiting,omitempty"` // queue whose work nobody takes
+}
+
+// Names on the wire. They are in histories: do not change them.
+const (
+	runWorkflow    = "Run"
+	islandWorkflow = "Island"
+	progressQuery  = "progress"
+	enoughSignal   = "enough"
+
+	identifyActivity = "Identify"
+	prepareActivity  = "Prepare"
+	proposeActivity  = "Propose"
+	assessActivity   = "Assess"
+	confirmActivity  = "Confirm"
+	proveActivity    = "Prove"
+	judgeActivity    = "Judge"
+	reportActivity   = "Report"
+
+	beginLocal = "Begin"
+	drawLocal  = "Draw"
+	tellLocal  = "Tell"
+	rankLocal  = "Rank"
+	closeLocal = "Close"
+)

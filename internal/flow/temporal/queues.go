@@ -1,0 +1,94 @@
+package temporal
+
+import (
+	"errors"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Queues, apart from those of classes of machines.
+const (
+	runQueue    = "run"
+	llmQueue    = "llm"
+	buildQueue  = "build"
+	verifyQueue = "verify"
+	benchKind   = "bench"
+)
+
+// Kinds are the kinds of work that a worker may take. Workflows are taken by
+// every worker that does more than measure.
+var Kinds = []string{llmQueue, buildQueue, verifyQueue, benchKind}
+
+// benchQueue is the queue of a class of machines.
+func benchQueue(class string) string { return benchKind + "/" + class }
+
+const (
+	beatTimeout = 10 * time.Second // a worker that is silent for so long is dead
+	beatEvery   = 2 * time.Second
+	startWithin = 10 * time.Minute // then the user is told that nobody takes the work
+	grace       = 10 * time.Minute // beyond what the spec asks for, on a slow machine and after a wait for quiet
+	attempts    = 3                // of work that fails; see act
+	losses      = 20               // workers that one piece of work may lose
+	taskTimeout = 5 * time.Second  // of a workflow task: how long a dead worker holds it
+)
+
+// usageType marks an error that the user must mend; stoppedType one that says
+// that the worker was told to end.
+const (
+	usageType   = "usage"
+	stoppedType = "stopped"
+)
+
+func activityOptions(queue string, limit time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue: queue, StartToCloseTimeout: limit, ScheduleToStartTimeout: startWithin, HeartbeatTimeout: beatTimeout,
+		WaitForCancellation: true, // until its programs are gone
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: attempts,
+			NonRetryableErrorTypes: []string{usageType},
+		},
+	}
+}
+
+// localOptions are those of the search and of entries in the store: short, and
+// repeated when the store fails for a moment.
+func localOptions() workflow.LocalActivityOptions {
+	return workflow.LocalActivityOptions{
+		StartToCloseTimeout: 5 * time.Minute,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumAttempts: 5, NonRetryableErrorTypes: []string{usageType}},
+	}
+}
+
+// act has an activity done. Work that fails is tried a few times; that workers
+// die, stop or are not there is not the work's fault, so it stays in the
+// queue. waiting is told the queue that nobody serves, and "" when somebody
+// does.
+func act(ctx workflow.Context, queue string, limit time.Duration, name string, in, out any, waiting func(string)) error {
+	for lost := 0; ; {
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, activityOptions(queue, limit)), name, in).Get(ctx, out)
+		switch {
+		case ctx.Err() != nil || err == nil:
+			waiting("")
+			return err
+		case timedOut(err, enums.TIMEOUT_TYPE_SCHEDULE_TO_START):
+			waiting(queue)
+		case workerLost(err) && lost < losses:
+			lost++
+		default:
+			return err
+		}
+	}
+}
+
+func timedOut(err error, kind enums.TimeoutType) bool {
+	var t *temporal.TimeoutError
+	return errors.As(err, &t) && t.TimeoutType() == kind
+}
+
+func workerLost(err error) bool {
+	var a *temporal.ApplicationError
+	return timedOut(err, enums.TIMEOUT_TYPE_HEARTBEAT) || errors.As(err, &a) && a.Type() == stoppedType
+}

@@ -1,0 +1,255 @@
+package temporal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// defaultBlock is how many generations a history holds before the run
+// continues as new: about 2,000 events, far from what a server takes.
+const defaultBlock = 40
+
+// Run is the workflow of a run.
+func Run(ctx workflow.Context, t Task) (Outcome, error) {
+	r := &runner{task: t, Stand: t.Stand, stage: "prepare", enough: workflow.GetSignalChannel(ctx, enoughSignal)}
+	if err := workflow.SetQueryHandler(ctx, progressQuery, r.progress); err != nil {
+		return Outcome{}, err
+	}
+	out, err := r.carry(ctx)
+	if err != nil && !workflow.IsContinueAsNewError(err) {
+		// What ended the run is noted even when it was canceled.
+		apart, _ := workflow.NewDisconnectedContext(ctx)
+		end := Ending{Run: t.Run, Canceled: ctx.Err() != nil || temporal.IsCanceledError(err), Why: reason(err)}
+		if lerr := local(apart, closeLocal, end, nil); lerr != nil {
+			workflow.GetLogger(ctx).Warn("the end of the run was not noted", "run", t.Run, "error", lerr)
+		}
+	}
+	return out, err
+}
+
+// A runner is the Run workflow at work.
+type runner struct {
+	Stand
+	task    Task
+	stage   string
+	waiting string
+	enough  workflow.ReceiveChannel
+}
+
+func (r *runner) progress() (Progress, error) {
+	return Progress{Stage: r.stage, About: r.task.Limits.About, Notes: r.Notes, Event: r.Event, Waiting: r.waiting}, nil
+}
+
+func (r *runner) carry(ctx workflow.Context) (Outcome, error) {
+	if r.State == "" {
+		if err := r.prepare(ctx); err != nil {
+			return Outcome{}, err
+		}
+	}
+	r.stage = "search"
+	block := r.task.Block
+	if block == 0 {
+		block = defaultBlock
+	}
+	for n := 1; r.goesOn(); n++ {
+		if err := r.generation(ctx); err != nil {
+			return Outcome{}, err
+		}
+		if r.goesOn() && (n >= block || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) {
+			r.heed()
+			next := r.task
+			next.Stand = r.Stand
+			return Outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, next)
+		}
+	}
+	r.stage = "judge"
+	return r.finish(ctx)
+}
+
+// goesOn is the stop rule.
+func (r *runner) goesOn() bool {
+	r.heed()
+	late := r.task.Limits.Time > 0 && r.Seconds > r.task.Limits.Time.Seconds()
+	return !r.Done && !r.Enough && !late
+}
+
+// heed takes all signals that have come in: those that a history leaves behind
+// are lost with it.
+func (r *runner) heed() {
+	for r.enough.ReceiveAsync(nil) {
+		r.Enough = true
+	}
+}
+
+// do has an activity done and keeps what it said.
+func (r *runner) do(ctx workflow.Context, queue string, limit time.Duration, name string, in any) (Delivery, error) {
+	var out Delivery
+	err := act(ctx, queue, limit, name, in, &out, func(queue string) { r.waiting = queue })
+	if out.Notes != "" {
+		r.Notes = append(r.Notes, out.Notes)
+	}
+	return out, err
+}
+
+func local(ctx workflow.Context, name string, in, out any) error {
+	return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, localOptions()), name, in).Get(ctx, out)
+}
+
+func (r *runner) bench() string { return benchQueue(r.task.Class) }
+
+// prepare asks a machine that measures what it is, has the inputs made, and
+// begins the search.
+func (r *runner) prepare(ctx workflow.Context) error {
+	machine, err := r.do(ctx, r.bench(), grace, identifyActivity, Order{Run: r.task.Run})
+	if err != nil {
+		return err
+	}
+	if _, err := r.do(ctx, buildQueue, grace, prepareActivity, Order{Run: r.task.Run, What: r.task.Spec, More: machine.What}); err != nil {
+		return err
+	}
+	var told Told
+	if err := local(ctx, beginLocal, Order{Run: r.task.Run}, &told); err != nil {
+		return err
+	}
+	r.stand(told)
+	return nil
+}
+
+func (r *runner) stand(t Told) {
+	r.State, r.Done, r.Seconds, r.Event = t.State, t.Done, t.Seconds, t.Event
+}
+
+// generation asks, makes, assesses and tells once.
+func (r *runner) generation(ctx workflow.Context) error {
+	start := workflow.Now(ctx)
+	drawn, err := r.draft(ctx)
+	if err != nil {
+		return err
+	}
+	assessed, err := r.assess(ctx, drawn.Shares)
+	if err != nil {
+		return err
+	}
+	var told Told
+	in := Telling{Run: r.task.Run, State: drawn.State, Draft: drawn.Draft, Assessed: assessed, Took: workflow.Now(ctx).Sub(start)}
+	if err := local(ctx, tellLocal, in, &told); err != nil {
+		return err
+	}
+	r.stand(told)
+	r.Generation++
+	return nil
+}
+
+// draft fills a batch.
+func (r *runner) draft(ctx workflow.Context) (Drawn, error) {
+	var d Drawn
+	err := local(ctx, drawLocal, Draw{Run: r.task.Run, State: r.State}, &d)
+	for round := 1; err == nil && d.Asked != ""; round++ {
+		var made Delivery
+		if made, err = r.do(ctx, llmQueue, grace, proposeActivity, Order{Run: r.task.Run, What: d.Asked}); err != nil {
+			break
+		}
+		next := Draw{Run: r.task.Run, State: d.State, Round: round, Draft: d.Draft, Asked: d.Asked, Made: made.What}
+		d = Drawn{}
+		err = local(ctx, drawLocal, next, &d)
+	}
+	return d, err
+}
+
+// assess has every island assess its share, all at once.
+func (r *runner) assess(ctx workflow.Context, shares []Share) ([]string, error) {
+	islands := make([]workflow.ChildWorkflowFuture, len(shares))
+	for i, s := range shares {
+		s.Class = r.task.Class
+		shares[i] = s
+		islands[i] = workflow.ExecuteChildWorkflow(islandContext(ctx, s), islandWorkflow, s)
+	}
+	out := make([]string, len(shares))
+	for i, f := range islands {
+		err := f.Get(ctx, &out[i])
+		for n := 0; lingers(err) && n < 30; n++ {
+			if err = workflow.Sleep(ctx, time.Second); err == nil {
+				err = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i]).Get(ctx, &out[i])
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func islandContext(ctx workflow.Context, s Share) workflow.Context {
+	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: fmt.Sprintf("%s/island-%d", s.Run, s.Island), TaskQueue: runQueue, WorkflowTaskTimeout: taskTimeout,
+		WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+	})
+}
+
+// lingers reports whether the island of an earlier start of the run, which was
+// terminated, has not ended yet.
+func lingers(err error) bool {
+	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
+	return errors.As(err, &there)
+}
+
+// finish judges the finalists and has the report written. The full
+// verification needs no quiet machine, so it does not hold one up.
+func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
+	start := workflow.Now(ctx)
+	var rank Delivery
+	if err := local(ctx, rankLocal, Order{Run: r.task.Run, What: r.State}, &rank); err != nil {
+		return Outcome{}, err
+	}
+	field, closing := rank.IDs[0], rank.IDs[1]
+	measuring := grace + 10*r.task.Limits.Measure
+	confirmed, err := r.do(ctx, r.bench(), measuring, confirmActivity, Order{Run: r.task.Run, What: field})
+	if err != nil {
+		return Outcome{}, err
+	}
+	for _, candidate := range confirmed.IDs {
+		proven, err := r.do(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity, Order{Run: r.task.Run, What: field, More: candidate})
+		if err != nil {
+			return Outcome{}, err
+		}
+		if proven.Yes {
+			break
+		}
+	}
+	judged, err := r.do(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{Run: r.task.Run, What: field})
+	if err != nil {
+		return Outcome{}, err
+	}
+	last := Closing{Run: r.task.Run, Judged: judged.What, Closing: closing, Seconds: workflow.Now(ctx).Sub(start).Seconds()}
+	result, err := r.do(ctx, buildQueue, grace, reportActivity, last)
+	return Outcome{Result: result.What}, err
+}
+
+// Island is the workflow that takes an island's share of a generation. It
+// returns the digest of a [flow.Assessed].
+func Island(ctx workflow.Context, s Share) (string, error) {
+	var out Delivery
+	err := act(ctx, benchQueue(s.Class), grace, assessActivity, Order{Run: s.Run, What: s.Batch}, &out, func(string) {})
+	return out.What, err
+}
+
+// reason is the innermost of an error's causes, which is what a user reads.
+func reason(err error) string {
+	var a *temporal.ApplicationError
+	if errors.As(err, &a) {
+		return clip(a.Message(), 500)
+	}
+	return clip(err.Error(), 500)
+}
+
+func clip(s string, most int) string {
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}

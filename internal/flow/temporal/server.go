@@ -1,0 +1,89 @@
+package temporal
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Server is where a Temporal server answers.
+type Server struct {
+	Address   string `json:"address"` // host:port
+	Namespace string `json:"namespace"`
+}
+
+// Variables of the environment that say how to reach a server that asks who is
+// there: the names that Temporal's own tools use.
+const (
+	keyVariable  = "TEMPORAL_API_KEY"
+	caVariable   = "TEMPORAL_TLS_SERVER_CA_CERT_PATH"
+	certVariable = "TEMPORAL_TLS_CLIENT_CERT_PATH"
+	pkeyVariable = "TEMPORAL_TLS_CLIENT_KEY_PATH"
+	tlsVariable  = "TEMPORAL_TLS"
+)
+
+// Dial connects to the server. An address where none answers is a
+// [beagle.UsageError].
+func (s Server) Dial(ctx context.Context) (client.Client, error) {
+	if _, _, err := net.SplitHostPort(s.Address); err != nil {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("--temporal %q is no address: %v", s.Address, err), Remedy: "give host:port, as in --temporal localhost:7233"}
+	}
+	o := client.Options{HostPort: s.Address, Namespace: s.Namespace, Logger: quiet()}
+	security, err := transport()
+	if err != nil {
+		return nil, err
+	}
+	o.ConnectionOptions.TLS = security
+	o.ConnectionOptions.GetSystemInfoTimeout = 5 * time.Second
+	if key := os.Getenv(keyVariable); key != "" {
+		o.Credentials = client.NewAPIKeyStaticCredentials(key)
+	}
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("no Temporal server answers at %s: %v", s.Address, err), Remedy: "start one, or correct --temporal (docs/fleet.md)"}
+	}
+	return c, nil
+}
+
+// transport is the encryption that the environment asks for; nil is none.
+func transport() (*tls.Config, error) {
+	ca, cert, key := os.Getenv(caVariable), os.Getenv(certVariable), os.Getenv(pkeyVariable)
+	if ca == "" && cert == "" && os.Getenv(keyVariable) == "" && os.Getenv(tlsVariable) != "true" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		text, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, &beagle.UsageError{What: caVariable + ": " + err.Error(), Remedy: "name a file of PEM certificates"}
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, &beagle.UsageError{What: caVariable + ": no certificate in " + ca, Remedy: "name a file of PEM certificates"}
+		}
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s and %s: %v", certVariable, pkeyVariable, err), Remedy: "name a certificate and its key, in PEM"}
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// quiet is a log of what a person should see: the SDK warns of every
+// connection that it makes again by itself.
+func quiet() log.Logger {
+	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+}

@@ -1,0 +1,157 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A Worker does work of some kinds, from the queues of a server, with a store
+// that it shares with all others.
+type Worker struct {
+	Store *store.Store
+	Kinds []string                         // of [Kinds]
+	Class string                           // of this machine; default what [flow.Class] says
+	Open  func(watch flow.Watcher) Stages  // default [flow.Activities] over the store
+	Says  func(format string, args ...any) // a line for whoever looks after the worker; may be nil
+}
+
+// Serve works until ctx ends. Then it gives back what it was at: its programs
+// are killed, and the work goes to another.
+func (w *Worker) Serve(ctx context.Context, c client.Client) error {
+	queues, err := w.queues()
+	if err != nil {
+		return err
+	}
+	if slices.Contains(w.Kinds, benchKind) {
+		lock, err := store.LockMachine("beagle worker")
+		if err != nil {
+			return err
+		}
+		defer lock.Unlock()
+	}
+	desks := &desks{open: w.open()}
+	defer desks.close()
+	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody)}
+	fatal := make(chan error, len(queues))
+	for _, q := range queues {
+		o := q.options()
+		o.OnFatalError = func(err error) { fatal <- err }
+		s := worker.New(c, q.name, o)
+		register(s, w.Store, acts, q.workflows)
+		if err := s.Start(); err != nil {
+			return fmt.Errorf("queue %s: %w", q.name, err)
+		}
+		defer s.Stop()
+		w.say("takes work from %s", q.name)
+	}
+	select {
+	case <-ctx.Done():
+		w.say("stops")
+		return nil
+	case err := <-fatal:
+		return err
+	}
+}
+
+func (w *Worker) say(format string, args ...any) {
+	if w.Says != nil {
+		w.Says(format, args...)
+	}
+}
+
+func (w *Worker) open() func(flow.Watcher) Stages {
+	if w.Open != nil {
+		return w.Open
+	}
+	return func(watch flow.Watcher) Stages { return &flow.Activities{Store: w.Store, Watch: watch} }
+}
+
+// A queue is a place that a worker takes work from.
+type queue struct {
+	name      string
+	at        int // once
+	workflows bool
+}
+
+// queues are those of the worker's kinds. Whoever does more than measure takes
+// workflows too: they are little work, and a machine that measures is left in
+// peace.
+func (w *Worker) queues() ([]queue, error) {
+	class := w.Class
+	if class == "" {
+		class = flow.Class(flow.ThisMachine())
+	}
+	var out []queue
+	for _, k := range w.Kinds {
+		switch k {
+		case llmQueue:
+			out = append(out, queue{name: k, at: 8})
+		case buildQueue, verifyQueue:
+			out = append(out, queue{name: k, at: max(1, runtime.NumCPU()/2)})
+		case benchKind:
+			out = append(out, queue{name: benchQueue(class), at: 1})
+		default:
+			return nil, &beagle.UsageError{What: fmt.Sprintf("--queues names %q, which is no kind of work", k), Remedy: fmt.Sprintf("give some of %q, separated by commas", Kinds)}
+		}
+	}
+	if len(out) == 0 {
+		return nil, &beagle.UsageError{What: "--queues is empty", Remedy: fmt.Sprintf("give some of %q, separated by commas", Kinds)}
+	}
+	if slices.ContainsFunc(w.Kinds, func(k string) bool { return k != benchKind }) {
+		out = append(out, queue{name: runQueue, at: 1, workflows: true})
+	}
+	return out, nil
+}
+
+func (q queue) options() worker.Options {
+	host, _ := os.Hostname()
+	return worker.Options{
+		Identity:                           fmt.Sprintf("%s %d %s", host, os.Getpid(), q.name),
+		MaxConcurrentActivityExecutionSize: q.at,
+		DisableWorkflowWorker:              !q.workflows,
+		DisableEagerActivities:             true, // work goes through its queue, to whoever is free
+		StickyScheduleToStartTimeout:       time.Second,
+		MaxHeartbeatThrottleInterval:       beatEvery / 2, // so that a cancellation arrives soon
+		DefaultHeartbeatThrottleInterval:   beatEvery / 2,
+		WorkerStopTimeout:                  30 * time.Second, // for programs to be killed and work to be given back
+	}
+}
+
+// A registry is a worker, or what tests have in its place.
+type registry interface {
+	RegisterWorkflowWithOptions(w any, o workflow.RegisterOptions)
+	RegisterActivityWithOptions(a any, o activity.RegisterOptions)
+}
+
+func register(r registry, s *store.Store, a *activities, workflows bool) {
+	named := func(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }
+	if workflows {
+		r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: runWorkflow})
+		r.RegisterWorkflowWithOptions(Island, workflow.RegisterOptions{Name: islandWorkflow})
+		b := &bookkeeping{store: s, keeper: keeper{store: s}}
+		for name, f := range map[string]any{beginLocal: b.Begin, drawLocal: b.Draw, tellLocal: b.Tell, rankLocal: b.Rank, closeLocal: b.Close} {
+			r.RegisterActivityWithOptions(f, named(name))
+		}
+		return
+	}
+	for name, f := range map[string]any{
+		identifyActivity: a.Identify, prepareActivity: a.Prepare, proposeActivity: a.Propose, assessActivity: a.Assess,
+		confirmActivity: a.Confirm, proveActivity: a.Prove, judgeActivity: a.Judge, reportActivity: a.Report,
+	} {
+		r.RegisterActivityWithOptions(f, named(name))
+	}
+}
