@@ -36,7 +36,8 @@ type Result struct {
 	Trials         []Trial        `json:"trials"`             // every candidate, in the order of evaluation
 	Split          Split          `json:"split"`
 	Machine        Machine        `json:"machine"`
-	Replay         string         `json:"replay"` // the command that makes this result again
+	Judge          *ErrorRates    `json:"judge,omitempty"` // how often the judge of speed errs
+	Replay         string         `json:"replay"`          // the command that makes this result again
 }
 
 // A LineShare is a line of the original with its share of the original's time,

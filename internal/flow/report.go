@@ -24,7 +24,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		BaselineStatic: x.ready.Root.Static,
 		Statuses:       log.Statuses(), Corpus: x.summary(), Findings: x.ready.Findings, Warnings: x.box.Missing(),
 		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
-		Rejected: j.Rejected, Advice: x.advice(),
+		Rejected: j.Rejected, Judge: x.rates(), Advice: x.advice(),
 	}
 	if m := j.Measurement; m != nil {
 		r.Measurement, r.Baseline = m, m.Baseline

@@ -22,6 +22,8 @@ var funcs = map[string]any{
 	"ratio":   Ratio,
 	"percent": func(f float64) string { return fmt.Sprintf("%.3g %%", 100*f) },
 	"nanos":   Nanos,
+	"rate":    Rate,
+	"where":   RatesWhere,
 	"number":  func(f float64) string { return fmt.Sprintf("%.4g", f) },
 	"inc":     func(i int) int { return i + 1 },
 	"short":   Short,
@@ -94,6 +96,10 @@ func path(steps []beagle.Step) string {
 	names := make([]string, len(steps))
 	for i, s := range steps {
 		names[i] = s.Mutator
+		if s.Mutator == "model" { // whose parameter is a candidate's ID
+			names[i] += " " + s.Site
+			continue
+		}
 		if s.Param != "" {
 			names[i] += "(" + s.Param + ")"
 		}

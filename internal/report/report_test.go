@@ -39,7 +39,12 @@ func sample() *beagle.Result {
 			{Candidate: "cccccccccccc", Steps: steps, Status: beagle.Equal, Screen: &ratio},
 		},
 		Machine: beagle.Machine{OS: "linux", Arch: "amd64", CPU: "a processor", Cores: 2, Go: "go1.26"},
-		Replay:  "beagle evolve --seed=1 ./tags.valid",
+		Judge: &beagle.ErrorRates{
+			Machine: beagle.Machine{OS: "linux", Arch: "amd64", CPU: "another processor", Cores: 4, Go: "go1.25"}, Rule: "r", Seconds: 20, MinGain: 0.01,
+			FalseWins: beagle.Rate{Hits: 1, Trials: 200, Low: 0.0001, High: 0.028}, FoundTwo: beagle.Rate{Hits: 70, Trials: 100, Low: 0.6, High: 0.79},
+			FoundFive: beagle.Rate{Hits: 99, Trials: 100, Low: 0.946, High: 0.9997}, Loaded: 200, Elsewhere: true,
+		},
+		Replay: "beagle evolve --seed=1 ./tags.valid",
 	}
 }
 

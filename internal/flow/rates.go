@@ -1,0 +1,27 @@
+package flow
+
+import (
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// Where in the store a machine's own error rates are.
+const ratesRun, ratesName = "rates", "rates"
+
+// KeepRates makes reports of later runs carry these rates.
+func KeepRates(s *store.Store, r *beagle.ErrorRates) error { return s.Save(ratesRun, ratesName, r) }
+
+// rates are how often the judge errs: as measured on this machine if the store
+// knows that, else as measured when beagle was made.
+func (x *session) rates() *beagle.ErrorRates {
+	var own beagle.ErrorRates
+	if ok, err := x.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule && own.Machine == x.machine {
+		return &own
+	}
+	r := bench.Rates()
+	if r != nil {
+		r.Elsewhere = r.Machine != x.machine
+	}
+	return r
+}

@@ -1,0 +1,30 @@
+package flow
+
+import (
+	"context"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/corpus"
+)
+
+// Trial measures a version of a run's target of which the truth is known, as
+// Judge and JudgeSource do, and does nothing else: no check of its behaviour.
+// The version is the target's text after an edit. It is judged by the times
+// alone, even if its machine code is the original's. The seed decides layouts,
+// orders and the fresh inputs: trials with different seeds are independent.
+func (a *Activities) Trial(ctx context.Context, run string, edit func(string) string, seed uint64) (*beagle.Measurement, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	c := beagle.NewCandidate(edit(x.root.Source), []string{x.root.ID}, nil)
+	ms, err := bench.Confirm(ctx, x.bench, x.unit, []beagle.Candidate{c}, x.corpus, 1, bench.Options{
+		Budget: x.spec.Measure, MinGain: x.spec.MinGain, Blind: true, PGO: x.modulePGO(), Seed: seed,
+		Fresh: corpus.Fresh(x.corpus, freshInputs, seed),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ms[0], nil
+}

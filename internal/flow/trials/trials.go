@@ -1,0 +1,195 @@
+package trials
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// Options say what to try. Measure and MinGain are as in flow.Spec.
+type Options struct {
+	Trials  map[Truth]int // wanted, those of earlier calls included
+	For     time.Duration // start no trial after so long; 0 is no limit
+	Measure time.Duration
+	MinGain float64
+	Log     func(Done) // of each trial as it ends; may be nil
+}
+
+// A Done trial is a line of the journal.
+type Done struct {
+	Task
+	Machine beagle.Machine      `json:"machine"`
+	Rule    string              `json:"rule"`
+	Measure time.Duration       `json:"measure"`
+	Wall    float64             `json:"wall"` // seconds, builds included
+	Result  *beagle.Measurement `json:"result"`
+}
+
+// Journal is where in the store the trials are.
+const journalRun, journalName = "rates", "trials"
+
+// Run makes the trials that are missing and returns all that count.
+func Run(ctx context.Context, s *store.Store, o Options) ([]Done, error) {
+	r := &runner{o: o, store: s, acts: &flow.Activities{Store: s}, machine: flow.ThisMachine(), start: time.Now(), opened: map[string]string{}}
+	defer r.acts.Close()
+	done, err := r.known()
+	if err != nil {
+		return nil, err
+	}
+	if r.dir, err = os.MkdirTemp("", "beagle-trials-"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(r.dir)
+	for _, f := range module() {
+		path := filepath.Join(r.dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return r.fill(ctx, done)
+}
+
+// A runner makes trials.
+type runner struct {
+	o       Options
+	store   *store.Store
+	acts    *flow.Activities
+	machine beagle.Machine
+	dir     string
+	start   time.Time
+	opened  map[string]string // function -> run
+}
+
+// known are the trials of the journal that count.
+func (r *runner) known() ([]Done, error) {
+	all, err := store.ReadJournal[Done](r.store, journalRun, journalName)
+	if err != nil {
+		return nil, err
+	}
+	var out []Done
+	for _, d := range all {
+		same := d.Machine == r.machine && d.Rule == bench.Rule && d.Measure == r.o.Measure && d.Result.MinGain == r.o.MinGain
+		if same && d.Task == plan(d.Truth, countOf(out, d.Truth)) {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+func countOf(list []Done, t Truth) int {
+	n := 0
+	for _, d := range list {
+		if d.Truth == t {
+			n++
+		}
+	}
+	return n
+}
+
+// fill makes what is missing, the truths in turns.
+func (r *runner) fill(ctx context.Context, done []Done) ([]Done, error) {
+	j, err := r.store.Journal(journalRun, journalName)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	for {
+		t, ok := r.next(done)
+		if !ok {
+			return done, nil
+		}
+		d, err := r.try(ctx, plan(t, countOf(done, t)))
+		if ctx.Err() != nil {
+			return done, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := j.Append(d); err != nil {
+			return nil, err
+		}
+		done = append(done, *d)
+		if r.o.Log != nil {
+			r.o.Log(*d)
+		}
+	}
+}
+
+// next is the truth of which the smallest part is done.
+func (r *runner) next(done []Done) (Truth, bool) {
+	var next Truth
+	least := 1.0
+	for _, t := range Truths {
+		if want := r.o.Trials[t]; want > 0 {
+			if part := float64(countOf(done, t)) / float64(want); part < least {
+				next, least = t, part
+			}
+		}
+	}
+	late := r.o.For > 0 && time.Since(r.start) > r.o.For
+	return next, next != "" && !late
+}
+
+func (r *runner) try(ctx context.Context, t Task) (*Done, error) {
+	run, err := r.prepare(ctx, t.Function)
+	if err != nil {
+		return nil, fmt.Errorf("trial of %s: %w", t.Function, err)
+	}
+	if t.Loaded {
+		defer load()()
+	}
+	start := time.Now()
+	m, err := r.acts.Trial(ctx, run, edit(t.Truth), t.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("trial of %s: %w", t.Function, err)
+	}
+	return &Done{Task: t, Machine: r.machine, Rule: bench.Rule, Measure: r.o.Measure, Wall: time.Since(start).Seconds(), Result: m}, nil
+}
+
+// prepare records the function's inputs, or finds them in the store.
+func (r *runner) prepare(ctx context.Context, function string) (string, error) {
+	if run := r.opened[function]; run != "" {
+		return run, nil
+	}
+	spec := flow.Defaults()
+	spec.Dir, spec.Target, spec.Measure, spec.MinGain = r.dir, function, r.o.Measure, r.o.MinGain
+	spec.Force = true
+	run := "trials-" + beagle.HashOf("trials", string(functions), function, spec.Measure, spec.MinGain, r.machine)[:12]
+	if _, err := r.acts.Prepare(ctx, run, spec); err != nil {
+		return "", err
+	}
+	r.opened[function] = run
+	return run, nil
+}
+
+// Rates sums up trials; nil when there are none.
+func Rates(done []Done) *beagle.ErrorRates {
+	if len(done) == 0 {
+		return nil
+	}
+	d := done[0]
+	r := &beagle.ErrorRates{Machine: d.Machine, Rule: d.Rule, Seconds: d.Measure.Seconds(), MinGain: d.Result.MinGain}
+	hits, all := map[Truth]int{}, map[Truth]int{}
+	for _, d := range done {
+		all[d.Truth]++
+		if d.Result.Faster {
+			hits[d.Truth]++
+		}
+		if d.Loaded {
+			r.Loaded++
+		}
+	}
+	rate := func(t Truth) beagle.Rate { return bench.RateOf(hits[t], all[t]) }
+	r.FalseWins, r.FoundTwo, r.FoundFive = rate(Itself), rate(Two), rate(Five)
+	return r
+}
