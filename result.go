@@ -34,6 +34,7 @@ type Result struct {
 	Lineage        []LineageStep  `json:"lineage,omitempty"`  // of the winner, from the original
 	Advice         []Advice       `json:"advice,omitempty"`   // what a person may want to change in the original, and no rewrite may
 	Trials         []Trial        `json:"trials"`             // every candidate, in the order of evaluation
+	Models         *ModelSummary  `json:"models,omitempty"`   // none when no model was asked
 	Split          Split          `json:"split"`
 	Machine        Machine        `json:"machine"`
 	Judge          *ErrorRates    `json:"judge,omitempty"` // how often the judge of speed errs

@@ -32,6 +32,8 @@ Examples:
   beagle evolve -C ~/src/service --candidates 200 ./internal/parse.Line
   beagle evolve --corpus calls.jsonl --apply ./pkg/tags.Set.Merge
   beagle evolve --json example.com/pkg/tags.Normalize >result.json
+  beagle evolve --model claude-sonnet-4-5 --budget-usd 0.50 ./pkg/tags.Normalize
+  beagle evolve --offline --model qwen3-coder@http://127.0.0.1:8080/v1 --budget-calls 40 ./pkg/tags.Normalize
 
 The target is a function (also unexported), a method (the receiver's type without a star), or a generic function. The
 package is a directory (./pkg), an import path, or left out for the current directory.
@@ -93,11 +95,16 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
 	f.Var(listFlag{&spec.Rules}, "rules", "use only these rewrites, separated by `commas` ('beagle explain' lists them)")
+	models := modelOptions{}
+	models.flags(f, &spec.Models)
 	rest, err := parse(f, args, 1, 1)
 	if err != nil {
 		return exitUsage, err
 	}
 	spec.Target, spec.Apply = rest[0], o.apply
+	if err := models.settle(&spec.Models); err != nil {
+		return exitUsage, err
+	}
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}
@@ -207,6 +214,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 		compared = fmt.Sprintf("; %d inputs compared", n)
 	}
 	fmt.Fprintf(w, "  %-22s %d versions in %.0f s%s\n", "tried", r.Candidates, r.WallSeconds, compared)
+	printModels(w, r.Models)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)
 	}

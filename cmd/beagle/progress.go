@@ -95,6 +95,9 @@ func (p *progress) draw(e *flow.EvaluatedEvent) {
 	if e.Best != nil && e.Best.Screen != nil {
 		lines = append(lines, fmt.Sprintf("         best    %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Point)+"x"), names(e.Best.Steps)))
 	}
+	if e.Models != nil {
+		lines = append(lines, "         models  "+spending(e.Models))
+	}
 	width := p.width()
 	for _, l := range lines {
 		fmt.Fprintln(p.w, clip(l, width))
@@ -131,6 +134,9 @@ func oneLine(e *flow.EvaluatedEvent) string {
 	if e.Best != nil && e.Best.Screen != nil {
 		line += fmt.Sprintf(", best %sx: %s", report.Digits(e.Best.Screen.Point), names(e.Best.Steps))
 	}
+	if e.Models != nil {
+		line += "; " + spending(e.Models)
+	}
 	return line
 }
 
@@ -158,6 +164,9 @@ func names(steps []beagle.Step) string {
 	parts := make([]string, len(steps))
 	for i, s := range steps {
 		parts[i] = s.Mutator
+		if s.Mutator == "model" {
+			parts[i] += " " + s.Site
+		}
 	}
 	return strings.Join(parts, " + ")
 }

@@ -1,9 +1,11 @@
 package flow
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -77,4 +79,31 @@ func (l *Log) addAsked(d *Draft) {
 		}
 		l.Asked[a.Model] = s
 	}
+}
+
+// modelSummary is what a result says of the models; nil when none was asked.
+func (c *Course) modelSummary(s *Spec) *beagle.ModelSummary {
+	if !s.Models.On() {
+		return nil
+	}
+	m := &beagle.ModelSummary{Redacted: s.Redacted(), Replayed: s.Models.Replay != "", Closed: !c.Search.Open()}
+	cost := llm.Micros(0)
+	for _, name := range slices.Sorted(maps.Keys(c.Log.Asked)) {
+		a := c.Log.Asked[name]
+		m.Calls, m.Tokens, cost = m.Calls+a.Calls, m.Tokens+a.In+a.Out, cost+a.Cost
+	}
+	m.Dollars = cost.Dollars()
+	names := []string{evolve.Rules}
+	for _, a := range s.Models.Authors() {
+		names = append(names, a.Name)
+	}
+	for _, name := range names {
+		b := c.Search.Book(name)
+		m.Authors = append(m.Authors, beagle.AuthorSum{
+			Author: name, Asked: b.Asked, Unheard: b.Unheard, Useless: b.Useless, Candidates: b.Written,
+			Behaving: b.Behaving, Earned: b.Earned, Dollars: b.Dollars, Seconds: b.Seconds,
+		})
+	}
+	slices.SortStableFunc(m.Authors, func(a, b beagle.AuthorSum) int { return cmp.Compare(b.Earned, a.Earned) })
+	return m
 }

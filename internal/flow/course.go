@@ -162,6 +162,7 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 		Strategy: s.Strategy, Seed: s.Seed, Islands: c.Search.Config.Islands, Budget: s.Candidates,
 		Generations: c.Log.Generations, Stopped: c.stopped(s),
 	}
+	r.Models = c.modelSummary(s)
 	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/verify"
 	"github.com/beagle-go/beagle/mutate/rules"
@@ -197,7 +198,7 @@ func cases(v *beagle.Verdict) int {
 func steps(c beagle.Candidate) string {
 	names := make([]string, len(c.Steps))
 	for i, s := range c.Steps {
-		names[i] = s.Mutator
+		names[i] = label(s)
 	}
 	if len(names) == 0 {
 		return "hand-written"
@@ -331,11 +332,12 @@ func (x *session) withoutDetours(c beagle.Candidate) beagle.Candidate {
 }
 
 // retraceWithout takes the steps of a candidate but some, from the original.
-// A step that does not apply without those is left out too.
+// A step that does not apply without those is left out too. What a model wrote
+// cannot be taken again on something else: it stays, with all before it.
 func (x *session) retraceWithout(c beagle.Candidate, skip []int) beagle.Candidate {
-	at := x.root
-	for i, step := range c.Steps {
-		if slices.Contains(skip, i) {
+	at, first := x.writtenBase(c)
+	for i, step := range c.Steps[first:] {
+		if slices.Contains(skip, first+i) {
 			continue
 		}
 		next, err := x.work.retrace(at, step)
@@ -344,6 +346,21 @@ func (x *session) retraceWithout(c beagle.Candidate, skip []int) beagle.Candidat
 		}
 	}
 	return at
+}
+
+// writtenBase is the last version on the way to a candidate that a model
+// wrote, with the number of steps up to it: the original and none without.
+func (x *session) writtenBase(c beagle.Candidate) (beagle.Candidate, int) {
+	for i := len(c.Steps) - 1; i >= 0; i-- {
+		if c.Steps[i].Mutator != evolve.Written {
+			continue
+		}
+		if base, err := x.candidate(c.Steps[i].Param); err == nil {
+			base.Steps = slices.Clone(c.Steps[:i+1])
+			return base, i + 1
+		}
+	}
+	return x.root, 0
 }
 
 // compareAll verifies and screens versions in one program; the zero Ratio
@@ -388,8 +405,8 @@ func (x *session) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beag
 func (x *session) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	var chain []beagle.Candidate
 	at := x.root
-	for _, step := range c.Steps {
-		next, err := x.work.retrace(at, step)
+	for i := range c.Steps {
+		next, err := x.retrace(at, c.Steps[:i+1])
 		if err != nil {
 			break
 		}
@@ -415,6 +432,17 @@ func (x *session) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	return chain, nil
 }
 
+// retrace takes the last of the steps on what the others have made.
+func (x *session) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Candidate, error) {
+	step := steps[len(steps)-1]
+	if step.Mutator != evolve.Written {
+		return x.work.retrace(at, step)
+	}
+	c, err := x.candidate(step.Param)
+	c.Steps = slices.Clone(steps)
+	return c, err
+}
+
 // lineage measures every step of the winner in one program.
 func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.LineageStep, error) {
 	chain, err := x.path(c)
@@ -429,14 +457,21 @@ func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.Lin
 	before := beagle.Ratio{Point: 1, Low: 1, High: 1}
 	for i, at := range chain {
 		step := at.Steps[len(at.Steps)-1]
-		out[i] = beagle.LineageStep{Step: step, Why: explain(step), Ratio: ratios[i], Gain: quotient(ratios[i], before)}
+		out[i] = beagle.LineageStep{Step: step, Why: x.explain(step), Ratio: ratios[i], Gain: quotient(ratios[i], before)}
 		before = ratios[i]
 	}
 	return out, nil
 }
 
-// explain is what a rewrite says of itself.
-func explain(step beagle.Step) string {
+// explain is what a rewrite says of itself, or a model of what it wrote.
+func (x *session) explain(step beagle.Step) string {
+	if step.Mutator == evolve.Written {
+		c, err := x.candidate(step.Param)
+		if err != nil || c.Note == "" {
+			return "Written by the model " + step.Site + ", without an explanation."
+		}
+		return "Written by the model " + step.Site + ", which says: " + c.Note
+	}
 	if m := rules.Named(step.Mutator); m != nil {
 		return m.Doc
 	}

@@ -33,7 +33,7 @@ type Models struct {
 const (
 	defaultInFlight  = 4
 	defaultMaxTokens = 8192
-	defaultLimit     = 3 * time.Minute
+	DefaultCallLimit = 3 * time.Minute
 	defaultMoney     = llm.Micros(1_000_000)
 	maxInFlight      = 64
 )
@@ -53,7 +53,7 @@ func (m *Models) settle() {
 		m.MaxTokens = defaultMaxTokens
 	}
 	if m.Limit == 0 {
-		m.Limit = defaultLimit
+		m.Limit = DefaultCallLimit
 	}
 	if m.Redact == "" {
 		m.Redact = "auto"
@@ -158,7 +158,7 @@ func (m *Models) flags(add func(differs bool, flag string, value any)) {
 	add(m.Caps.Calls > 0, "budget-calls", m.Caps.Calls)
 	add(m.InFlight != defaultInFlight, "in-flight", m.InFlight)
 	add(m.MaxTokens != defaultMaxTokens, "max-tokens", m.MaxTokens)
-	add(m.Limit != defaultLimit, "call-limit", m.Limit)
+	add(m.Limit != DefaultCallLimit, "call-limit", m.Limit)
 	add(m.KeyFile != "", "key-file", quote(m.KeyFile))
 	add(m.Offline, "offline", true)
 	add(m.Redact != "auto", "redact", m.Redact)

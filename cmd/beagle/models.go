@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// modelOptions are the flags about models that need a second look.
+type modelOptions struct {
+	models            []string
+	temperatures      []string
+	priceIn, priceOut float64
+	dollars           float64
+	rules             bool
+}
+
+func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
+	f.Var(manyFlag{&o.models}, "model", "let this `model` write versions too: NAME, NAME@URL, NAME=WEIGHT; again for more. Keys come from OPENAI_API_KEY, ANTHROPIC_API_KEY, BEAGLE_KEY_NAME, or --key-file")
+	f.StringVar(&m.KeyFile, "key-file", "", "take the models' keys from this `file`")
+	f.Var(listFlag{&o.temperatures}, "temperature", "ask models at these `temperatures`, separated by commas; which pays is found out")
+	f.Float64Var(&o.dollars, "budget-usd", 0, "spend no more than this on models (default 1 for models with a price)")
+	f.Int64Var(&m.Caps.Tokens, "budget-tokens", 0, "use no more tokens than this, of prompts and replies")
+	f.Int64Var(&m.Caps.Calls, "budget-calls", 0, "make no more calls than this")
+	f.Float64Var(&o.priceIn, "price-in", 0, "`dollars` for a million tokens of prompts, for models whose price is not known")
+	f.Float64Var(&o.priceOut, "price-out", 0, "`dollars` for a million tokens of replies")
+	f.IntVar(&m.InFlight, "in-flight", 4, "calls under way at once")
+	f.IntVar(&m.MaxTokens, "max-tokens", 8192, "the most `tokens` that a reply may have")
+	f.DurationVar(&m.Limit, "call-limit", flow.DefaultCallLimit, "time for one call, its retries included")
+	f.BoolVar(&m.Offline, "offline", false, "nothing leaves this machine: models at other addresses are refused")
+	f.StringVar(&m.Redact, "redact", "auto", "yes: models get shapes instead of captured values; no; auto: yes for inputs from a file")
+	f.StringVar(&m.Record, "record", "", "record replies and the way of the search into this `directory`")
+	f.StringVar(&m.Replay, "replay", "", "take replies and the way of the search from this `directory`; nobody is asked")
+	f.Var(manyFlag{&m.Lessons}, "lessons", "teach models the lessons of this `directory` too")
+	f.BoolVar(&m.NoRules, "no-rules", false, "models alone: no rewrite proposes anything")
+}
+
+// settle reads the models and their budget.
+func (o *modelOptions) settle(m *flow.Models) error {
+	var err error
+	if m.Ask, err = llm.ParseModels(o.models); err != nil {
+		return err
+	}
+	for _, t := range o.temperatures {
+		v, err := strconv.ParseFloat(t, 64)
+		if err != nil {
+			return &beagle.UsageError{What: fmt.Sprintf("--temperature %q is not a number", t), Remedy: "give numbers from 0 to 2: --temperature=0.3,1"}
+		}
+		m.Temperatures = append(m.Temperatures, v)
+	}
+	if o.priceIn != 0 || o.priceOut != 0 {
+		if o.priceIn < 0 || o.priceOut < 0 {
+			return &beagle.UsageError{What: "a price is negative", Remedy: "give dollars for a million tokens"}
+		}
+		for i := range m.Ask {
+			m.Ask[i].Price = llm.Price{In: o.priceIn, Out: o.priceOut, AsOf: "given"}
+		}
+	}
+	m.Caps.Money = llm.MicrosOf(o.dollars)
+	for _, dir := range []*string{&m.KeyFile, &m.Record, &m.Replay} { // a run may be resumed from elsewhere
+		if *dir != "" {
+			if *dir, err = filepath.Abs(*dir); err != nil {
+				return err
+			}
+		}
+	}
+	if len(m.Ask) == 0 {
+		keep := *m // the other flags say nothing without a model
+		*m = flow.Models{Caps: keep.Caps, Record: keep.Record, Replay: keep.Replay, NoRules: keep.NoRules}
+	}
+	return nil
+}
+
+// manyFlag may be given several times.
+type manyFlag struct{ list *[]string }
+
+func (l manyFlag) String() string {
+	if l.list == nil {
+		return ""
+	}
+	return strings.Join(*l.list, " ")
+}
+
+func (l manyFlag) Set(s string) error {
+	*l.list = append(*l.list, s)
+	return nil
+}
+
+// spending is what models have used so far: "$0.12 of $1.00, 14 calls, 3 in
+// flight".
+func spending(m *flow.ModelsEvent) string {
+	parts := []string{m.Spent.Money.String()}
+	if m.Caps.Money > 0 {
+		parts[0] += " of " + m.Caps.Money.String()
+	}
+	if m.Caps.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d tokens", m.Spent.Tokens, m.Caps.Tokens))
+	}
+	calls := fmt.Sprintf("%d calls", m.Spent.Calls)
+	if m.Caps.Calls > 0 {
+		calls = fmt.Sprintf("%d of %d calls", m.Spent.Calls, m.Caps.Calls)
+	}
+	return strings.Join(append(parts, calls, fmt.Sprintf("%d in flight", m.InFlight)), ", ")
+}
+
+// printModels says at the end of a run what models did for their money.
+func printModels(w io.Writer, m *beagle.ModelSummary) {
+	if m == nil {
+		return
+	}
+	paid := "for " + llm.MicrosOf(m.Dollars).String()
+	if m.Replayed {
+		paid = "replayed, nothing paid"
+	}
+	fmt.Fprintf(w, "  %-22s %d answers, %d tokens, %s\n", "models", m.Calls, m.Tokens, paid)
+	for _, a := range m.Authors {
+		fmt.Fprintf(w, "  %-22s %d versions, %d behave, earned %.3f\n", "  "+a.Author, a.Candidates, a.Behaving, a.Earned)
+	}
+}
