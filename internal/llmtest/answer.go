@@ -22,8 +22,9 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 			f = fault{status: 500, kind: "server_error", message: "the script names no known fault: " + r.Fault}
 		}
 		f.retryAfter = time.Duration(r.RetryAfter)
-		if f.message = strings.ReplaceAll(f.message, "MODEL", c.Model); r.Text != "" {
-			f.message = r.Text
+		f.message, f.anthropic = strings.ReplaceAll(f.message, "MODEL", c.Model), strings.ReplaceAll(f.anthropic, "MODEL", c.Model)
+		if r.Text != "" {
+			f.message, f.anthropic = r.Text, ""
 		}
 		s.refuse(w, p, f)
 		return
