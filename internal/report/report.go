@@ -96,6 +96,10 @@ func path(steps []beagle.Step) string {
 	names := make([]string, len(steps))
 	for i, s := range steps {
 		names[i] = s.Mutator
+		if s.Mutator == "model" { // whose parameter is a candidate's ID
+			names[i] += " " + s.Site
+			continue
+		}
 		if s.Param != "" {
 			names[i] += "(" + s.Param + ")"
 		}
