@@ -1,0 +1,178 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// A Function is a target with all that its judge needs: inputs recorded from
+// its own tests, as for any search.
+type Function struct {
+	env    *verify.Env
+	corpus *beagle.Corpus
+}
+
+// Open loads a function and records what its tests call. dir is for scratch
+// files; limit bounds the recording.
+func Open(ctx context.Context, root, spec, dir string, limit time.Duration) (*Function, error) {
+	u, err := source.Load(ctx, source.Options{Dir: root, Spec: spec})
+	if err != nil {
+		return nil, err
+	}
+	box, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range []string{"build", "corpus", "verify"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	b, err := harness.NewBuilder(ctx, u, box, filepath.Join(dir, "build"))
+	if err != nil {
+		return nil, err
+	}
+	captured, err := corpus.Capture(ctx, u, box, filepath.Join(dir, "corpus"), corpus.CaptureOptions{Budget: limit})
+	if err != nil {
+		return nil, err
+	}
+	built, err := corpus.Build(ctx, u, b, box, corpus.Input{Captured: captured, Seed: 1})
+	if err != nil {
+		return nil, err
+	}
+	env := &verify.Env{Unit: u, Builder: b, Box: box, Dir: filepath.Join(dir, "verify")}
+	return &Function{env: env, corpus: built.Corpus}, nil
+}
+
+// Source is the original's text.
+func (f *Function) Source() string { return f.env.Unit.Target.Source }
+
+// A Fate is what became of a mutant.
+type Fate string
+
+const (
+	NoVersion Fate = "no version" // it does not compile, or is no version of the function
+	SameCode  Fate = "same code"  // the compiler makes the same machine code of it: it is equivalent
+	Rejected  Fate = "rejected"
+	Survived  Fate = "survived"
+)
+
+// A Trial is what the judge said of one text.
+type Trial struct {
+	ID      string         `json:"id"` // of the candidate
+	Fate    Fate           `json:"fate"`
+	Verdict beagle.Verdict `json:"verdict"`
+}
+
+// atOnce is how many texts share a program.
+const atOnce = 24
+
+// Try takes texts through the real verification: those of one batch in one
+// program, every one through the static and the quick checks, and what is left
+// through the full ladder. base is the version that the texts were made from.
+func (f *Function) Try(ctx context.Context, base string, texts []string, b verify.Budget) ([]Trial, error) {
+	out := make([]Trial, len(texts))
+	for start := 0; start < len(texts); start += atOnce {
+		end := min(start+atOnce, len(texts))
+		if err := f.batch(ctx, base, texts[start:end], out[start:end]); err != nil {
+			return nil, err
+		}
+	}
+	err := parallel(len(texts), func(i int) error {
+		if out[i].Fate != Survived {
+			return nil
+		}
+		v, err := verify.Full(ctx, f.env, beagle.NewCandidate(texts[i], nil, nil), f.corpus, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", out[i].ID, err)
+		}
+		out[i].judged(v)
+		return nil
+	})
+	return out, err
+}
+
+// judged enters a verdict.
+func (t *Trial) judged(v *beagle.Verdict) {
+	t.Verdict = *v
+	switch {
+	case v.OK():
+		t.Fate = Survived
+	case v.Status == beagle.Invalid:
+		t.Fate = NoVersion
+	default:
+		t.Fate = Rejected
+	}
+}
+
+// batch gives texts the checks that need no program of their own.
+func (f *Function) batch(ctx context.Context, base string, texts []string, out []Trial) error {
+	cands := []beagle.Candidate{beagle.NewCandidate(base, nil, nil)}
+	var at []int
+	for i, text := range texts {
+		c := beagle.NewCandidate(text, nil, nil)
+		v, err := verify.Static(ctx, f.env, c, f.corpus)
+		if err != nil {
+			return err
+		}
+		out[i].ID = c.ID
+		out[i].judged(v)
+		if v.OK() {
+			cands, at = append(cands, c), append(at, i)
+		}
+	}
+	bin, spoilt, err := verify.Build(ctx, f.env, cands, harness.Link{FuncAlign: 64})
+	if err != nil {
+		return err
+	}
+	defer bin.Remove()
+	return parallel(len(at), func(k int) error {
+		t, idx := &out[at[k]], k+2 // 0 is the original and 1 the base
+		switch code := bin.Static[idx].CodeHash; {
+		case bin.Failed[idx] != "":
+			t.Fate = NoVersion
+			return nil
+		case spoilt[idx-1] != nil:
+			t.Fate, t.Verdict.Stage, t.Verdict.Reason = Rejected, spoilt[idx-1].Stage, spoilt[idx-1].Reason
+			return nil
+		case code != "" && (code == bin.Static[0].CodeHash || code == bin.Static[1].CodeHash):
+			t.Fate = SameCode
+			return nil
+		}
+		v, err := verify.Quick(ctx, f.env, bin, idx, cands[k+1], f.corpus)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.ID, err)
+		}
+		t.judged(v)
+		return nil
+	})
+}
+
+// parallel does n things, as many at once as there are processors.
+func parallel(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	slots := make(chan struct{}, runtime.NumCPU())
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs[i] = do(i)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

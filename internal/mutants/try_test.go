@@ -1,0 +1,66 @@
+package mutants
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// TestTry takes a sample through the real judge: nothing that behaves
+// differently may survive.
+func TestTry(t *testing.T) {
+	f, err := Open(t.Context(), "../..", "./suite/tasks/mergetags.MergeTags", t.TempDir(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Make(f.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for i := 0; i < len(all); i += 2 {
+		texts = append(texts, all[i].Source)
+	}
+	trials, err := f.Try(t.Context(), f.Source(), texts, verify.Budget{Exhaust: 300 * time.Millisecond, Fuzz: -1, Race: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[Fate]int{}
+	for i, trial := range trials {
+		count[trial.Fate]++
+		if trial.Fate == Survived {
+			t.Errorf("%v survived: %s", &all[2*i], trial.ID)
+		}
+	}
+	t.Log(count)
+	if count[Rejected] < 10 {
+		t.Errorf("rejected %d of %d: too few to say anything", count[Rejected], len(texts))
+	}
+}
+
+// TestHistory: the mistakes still fit the suite's originals.
+func TestHistory(t *testing.T) {
+	originals := map[string]string{}
+	targets := map[string]string{"contextkey": "Key", "mergetags": "MergeTags", "normalizetag": "NormalizeTag", "securewrite": "SecureWrite"}
+	for _, h := range History {
+		if originals[h.Task] == "" {
+			u, err := source.Load(t.Context(), source.Options{Dir: "../..", Spec: "./suite/tasks/" + h.Task + "." + targets[h.Task]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			originals[h.Task] = u.Target.Source
+		}
+		if _, err := h.Apply(originals[h.Task]); err != nil {
+			t.Error(err)
+		}
+	}
+}
