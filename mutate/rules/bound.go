@@ -14,6 +14,7 @@ import (
 type bound struct {
 	text     string
 	negative bool // it may be below 0
+	positive bool // it is above 0
 }
 
 // loopBound finds the bound of a loop that stands in front of n: range over
@@ -34,11 +35,36 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 			return b, false // it may mean to stop long before
 		}
 		if p.IsInt(l.Start, 0) {
-			return bound{p.Text(l.Bound), !isLength(p, l.Bound)}, true
+			return bound{text: p.Text(l.Bound), negative: !isLength(p, l.Bound)}, true
 		}
-		return bound{p.Text(l.Bound) + "-" + operandOfMinus(p, l.Start), true}, true
+		return bound{text: p.Text(l.Bound) + "-" + operandOfMinus(p, l.Start), negative: true}, true
 	}
 	return b, false
+}
+
+// partsBound counts the separators of a loop over the parts of a string that
+// the loop leaves as it is: the library does so many bytes at a time.
+func partsBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
+	call, ok := p.IsCall(s.X, "strings", "Split", "SplitSeq")
+	if !ok {
+		return b, false
+	}
+	sep, constant := constString(p, call.Args[1])
+	v := p.Var(call.Args[0])
+	if !constant || sep == "" || !local(p, v) || captured(p, v) || p.Assigned(v, s) || leavesEarly(p, s.Body) {
+		return b, false
+	}
+	pkg := p.Text(call.Fun.(*ast.SelectorExpr).X)
+	return bound{text: pkg + ".Count(" + v.Name() + ", " + p.Text(call.Args[1]) + ")+1", positive: true}, true
+}
+
+// leavesEarly reports whether a loop may stop before its last turn.
+func leavesEarly(p *mutate.Pass, body *ast.BlockStmt) bool {
+	breaks, _, clean := p.Branches(body)
+	for range mutate.Nodes[*ast.ReturnStmt](p, body) {
+		return true
+	}
+	return !clean || len(breaks) > 0
 }
 
 func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
@@ -49,18 +75,21 @@ func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
 }
 
 func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
+	if b, ok := partsBound(p, s); ok {
+		return b, true
+	}
 	if f := p.Effects(s.X); f.Writes || f.Panics || f.Allocs || callsFunction(p, s.X) {
 		return b, false // evaluated once more: it has to be free of effects, and cheap
 	}
 	switch t := p.Info.TypeOf(s.X).Underlying().(type) {
 	case *types.Slice, *types.Map, *types.Array:
-		return bound{"len(" + p.Text(s.X) + ")", false}, true
+		return bound{text: "len(" + p.Text(s.X) + ")"}, true
 	case *types.Basic:
 		if t.Info()&types.IsString != 0 {
-			return bound{"len(" + p.Text(s.X) + ")", false}, true
+			return bound{text: "len(" + p.Text(s.X) + ")"}, true
 		}
 		if isBasic(p, s.X, types.Int) && !p.Effects(s.Body).Jumps {
-			return bound{p.Text(s.X), !isLength(p, s.X)}, true
+			return bound{text: p.Text(s.X), negative: !isLength(p, s.X)}, true
 		}
 	}
 	return b, false
@@ -92,7 +121,7 @@ func (b bound) times(n int) bound {
 	if strings.ContainsAny(text, "-+ ") {
 		text = "(" + text + ")"
 	}
-	return bound{itoa(n) + "*" + text, b.negative}
+	return bound{itoa(n) + "*" + text, b.negative, b.positive}
 }
 
 // capacity is the bound as an argument of make.

@@ -128,7 +128,6 @@ func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every
 		if call.Ellipsis.IsValid() || len(p.Uses(v, st)) != 2 || innerLoop(p, st, body) {
 			return 0, false, nil
 		}
-		per += len(call.Args) - 1
 		own[st] = true
 		if at == nil {
 			at = st
@@ -143,7 +142,35 @@ func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every
 			return 0, false, nil // v is read or changed while it grows
 		}
 	}
-	return per, len(body.List) > 0 && own[body.List[0]] || unconditional(p, body, own), at
+	return mostAppends(body.List, own), len(body.List) > 0 && own[body.List[0]] || unconditional(p, body, own), at
+}
+
+// mostAppends is how many elements one way through a list appends at most.
+func mostAppends(list []ast.Stmt, own map[ast.Node]bool) int {
+	n := 0
+	for i, s := range list {
+		switch s := s.(type) {
+		case *ast.IfStmt:
+			then := mostAppends(s.Body.List, own)
+			if s.Else == nil && mutate.Terminates(s.Body.List) {
+				return n + max(then, mostAppends(list[i+1:], own))
+			}
+			if s.Else != nil {
+				then = max(then, mostAppends([]ast.Stmt{s.Else}, own))
+			}
+			n += then
+		case *ast.BlockStmt:
+			n += mostAppends(s.List, own)
+		default:
+			ast.Inspect(s, func(m ast.Node) bool {
+				if own[m] {
+					n += len(m.(*ast.AssignStmt).Rhs[0].(*ast.CallExpr).Args) - 1
+				}
+				return true
+			})
+		}
+	}
+	return n
 }
 
 func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
@@ -193,6 +220,9 @@ func preallocEdits(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 			return []mutate.Edit{p.Replace(d.Value, made)}
 		}
 		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+" := "+made)}
+	}
+	if every && b.positive {
+		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("%s = make(%s, 0, %s)", name, typ, b.text))}
 	}
 	if every {
 		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text))}

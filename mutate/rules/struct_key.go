@@ -21,13 +21,14 @@ var structKey = &mutate.Mutator{
 for _, e := range events {
 	seen[strconv.Itoa(e.Host)+":"+e.Name]++
 }`,
-	After: `type seenKey struct {
-	a int
-	b string
-}
-seen := map[seenKey]int{}
+	After: `seen := map[seenKey]int{}
 for _, e := range events {
 	seen[seenKey{e.Host, e.Name}]++
+}
+
+type seenKey struct {
+	a int
+	b string
 }`,
 	Class:   beagle.E0,
 	Gain:    2,
@@ -117,7 +118,7 @@ func structKeyEdits(p *mutate.Pass, d declared, m *types.Map) []mutate.Edit {
 		fmt.Fprintf(&fields, "%c %s\n", 'a'+i, typ)
 	}
 	return append(edits,
-		before(p, d.Stmt, fmt.Sprintf("type %s struct { // what was a text of its parts\n%s}", name, fields.String())),
+		p.Declare(d.Stmt, fmt.Sprintf("// %s is a key of %s: what was a text of its parts.\ntype %s struct {\n%s}", name, d.Var.Name(), name, fields.String())),
 		p.Replace(mapTypeOf(p, d).Key, name))
 }
 

@@ -1,0 +1,354 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// stackSet is M4 for sets: the small hash set of H4 in place of a map.
+var stackSet = &mutate.Mutator{
+	Name: "stack-set",
+	Doc: "Keep a set of numbers, or of structs of numbers, in a table on the stack as long as it is small, and in a map from there on. A map " +
+		"allocates, hashes through a function pointer and grows step by step. Exact: the set is local, is only asked and added to, and its " +
+		"order is never looked at.",
+	Before: `seen := map[int]struct{}{}
+for _, id := range ids {
+	if _, ok := seen[id]; ok {
+		continue
+	}
+	seen[id] = struct{}{}
+	...
+}`,
+	After: `var seen seenSet // on the stack
+for _, id := range ids {
+	if !seen.add(id) {
+		continue
+	}
+	...
+}
+
+type seenSet struct {
+	slots [128]uint16 // number of a key, 0 is free
+	keys  [64]int
+	n     int
+	more  map[int]struct{} // beyond that
+}`,
+	Class:   beagle.E0,
+	Gain:    2.5,
+	Find:    findStackSet,
+	Params:  setSizes,
+	Rewrite: rewriteStackSet,
+}
+
+type setSite struct {
+	decl   declared
+	key    types.Type
+	fields []string // of the key, nil for a number
+	edits  func(name string) []mutate.Edit
+	asks   bool // somewhere it is asked without being added to
+}
+
+func findStackSet(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if !ok || captured(p, d.Var) || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
+			continue
+		}
+		m, ok := d.Var.Type().(*types.Map)
+		if f := p.Effects(d.Value); !ok || !isSetElem(m.Elem()) || f.Writes || callsFunction(p, d.Value) && !plainHint(p, d.Value) {
+			continue
+		}
+		s := &setSite{decl: d, key: m.Key()}
+		if s.keyFields(p) && s.uses(p) {
+			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "set " + d.Var.Name(), Data: s})
+		}
+	}
+	return sites
+}
+
+// plainHint reports whether the map is made by make, with no hint or a length.
+func plainHint(p *mutate.Pass, e ast.Expr) bool {
+	call, ok := p.IsBuiltin(e, "make")
+	return ok && (len(call.Args) == 1 || isLength(p, call.Args[1]))
+}
+
+func isSetElem(t types.Type) bool {
+	if isBasicType(t, types.Bool) {
+		return true
+	}
+	s, ok := t.(*types.Struct)
+	return ok && s.NumFields() == 0
+}
+
+// keyFields accepts integers, and structs of them whose type can be named at
+// package level.
+func (s *setSite) keyFields(p *mutate.Pass) bool {
+	if isInteger(s.key) {
+		named, ok := s.key.(*types.Named)
+		return !ok || named.Obj().Parent() == p.Pkg.Scope()
+	}
+	t, ok := s.key.Underlying().(*types.Struct)
+	named, isNamed := s.key.(*types.Named)
+	if !ok || !isNamed || named.Obj().Parent() != p.Pkg.Scope() || named.TypeArgs().Len() > 0 || t.NumFields() == 0 || t.NumFields() > 4 {
+		return false
+	}
+	for f := range t.Fields() {
+		if !isInteger(f.Type()) || f.Name() == "_" {
+			return false
+		}
+		s.fields = append(s.fields, f.Name())
+	}
+	return true
+}
+
+// uses collects the rewriting of each use of the map: a question, an addition,
+// or a question with the addition right behind it.
+func (s *setSite) uses(p *mutate.Pass) bool {
+	var makers []func(name string) []mutate.Edit
+	done := map[ast.Node]bool{}
+	for _, id := range p.Uses(s.decl.Var, p.File) {
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(id) {
+			return false
+		}
+		if done[ix] {
+			continue
+		}
+		edit := s.use(p, ix, done)
+		if edit == nil {
+			return false
+		}
+		makers = append(makers, edit)
+	}
+	s.edits = func(name string) (out []mutate.Edit) {
+		for _, m := range makers {
+			out = append(out, m(name)...)
+		}
+		return out
+	}
+	return len(makers) > 0
+}
+
+func (s *setSite) use(p *mutate.Pass, ix *ast.IndexExpr, done map[ast.Node]bool) func(string) []mutate.Edit {
+	key := p.Text(ix.Index)
+	if as, ok := p.Parent(ix).(*ast.AssignStmt); ok && len(as.Lhs) == 1 && as.Lhs[0] == ast.Expr(ix) {
+		if as.Tok != token.ASSIGN || !isMember(p, as.Rhs[0]) {
+			return nil
+		}
+		return func(name string) []mutate.Edit { return []mutate.Edit{p.Replace(as, name+".add("+key+")")} }
+	}
+	if cond, positive := s.condition(p, ix); cond != nil {
+		if add := s.addedNext(p, cond, ix, positive); add != nil {
+			done[ast.Unparen(add.(*ast.AssignStmt).Lhs[0])] = true
+			not := "!"
+			if !positive {
+				not = ""
+			}
+			return func(name string) []mutate.Edit {
+				return []mutate.Edit{p.Span(cond.Cond.Pos(), cond.Cond.End(), not+name+".add("+key+")"), s.dropInit(p, cond), p.Delete(add)}
+			}
+		}
+	}
+	s.asks = true
+	if !commaOK(p, ix) {
+		if !isBasicType(p.Info.TypeOf(ix), types.Bool) {
+			return nil
+		}
+		return func(name string) []mutate.Edit { return []mutate.Edit{p.Replace(ix, name+".has("+key+")")} }
+	}
+	as, ok := p.Parent(ix).(*ast.AssignStmt)
+	if !ok || !isBlank(as.Lhs[0]) {
+		return nil
+	}
+	return func(name string) []mutate.Edit {
+		return []mutate.Edit{p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+name+".has("+key+")")}
+	}
+}
+
+// isMember recognises struct{}{} and true.
+func isMember(p *mutate.Pass, e ast.Expr) bool {
+	_, lit := ast.Unparen(e).(*ast.CompositeLit)
+	return lit || isBool(p, e, true)
+}
+
+// condition finds the if whose whole condition is the question: `if m[k]`,
+// `if !m[k]`, and both with `_, ok := m[k]` in front. positive says that the
+// body runs when the key is there.
+func (s *setSite) condition(p *mutate.Pass, ix *ast.IndexExpr) (st *ast.IfStmt, positive bool) {
+	st, ok := enclosing[*ast.IfStmt](p, ix)
+	if !ok {
+		return nil, false
+	}
+	cond := ast.Unparen(st.Cond)
+	positive = true
+	if not, ok := cond.(*ast.UnaryExpr); ok && not.Op == token.NOT {
+		cond, positive = ast.Unparen(not.X), false
+	}
+	if as, ok := st.Init.(*ast.AssignStmt); ok {
+		v := p.Var(cond)
+		if p.Parent(ix) != ast.Node(as) || len(as.Lhs) != 2 || !isBlank(as.Lhs[0]) || as.Tok != token.DEFINE || v == nil || p.Var(as.Lhs[1]) != v || len(p.Uses(v, st)) != 1 {
+			return nil, false
+		}
+		return st, positive
+	}
+	if st.Init != nil || cond != ast.Expr(ix) || !isBasicType(p.Info.TypeOf(ix), types.Bool) {
+		return nil, false
+	}
+	return st, positive
+}
+
+func (s *setSite) dropInit(p *mutate.Pass, st *ast.IfStmt) mutate.Edit {
+	if st.Init == nil {
+		return p.Insert(st.Cond.Pos(), "")
+	}
+	return p.Span(st.Init.Pos(), st.Cond.Pos(), "")
+}
+
+// addedNext is the statement that adds the same key at once where it is not
+// there: behind an if that leaves when it is there, or first in the body of
+// one that asks whether it is not.
+func (s *setSite) addedNext(p *mutate.Pass, st *ast.IfStmt, ix *ast.IndexExpr, positive bool) ast.Stmt {
+	var next ast.Stmt
+	if positive {
+		list, at := p.Siblings(st)
+		if at < 0 || at+1 >= len(list) || st.Else != nil || !mutate.Terminates(st.Body.List) || len(p.Uses(s.decl.Var, st.Body)) > 0 {
+			return nil
+		}
+		next = list[at+1]
+	} else if len(st.Body.List) > 0 {
+		next = st.Body.List[0]
+	}
+	lhs, rhs, ok := assigned(orEmpty(next), token.ASSIGN)
+	if !ok || !isMember(p, rhs) {
+		return nil
+	}
+	store, ok := ast.Unparen(lhs).(*ast.IndexExpr)
+	if !ok || p.Var(store.X) != s.decl.Var || !p.Same(store.Index, ix.Index) || !p.Pure(ix.Index) && !plainElements(p, ix.Index) {
+		return nil
+	}
+	return next
+}
+
+// plainElements reports whether an expression calls nothing and so has the
+// same value twice in a row.
+func plainElements(p *mutate.Pass, e ast.Expr) bool {
+	return !callsFunction(p, e) && !p.Effects(e).Writes
+}
+
+func orEmpty(s ast.Stmt) ast.Stmt {
+	if s == nil {
+		return &ast.EmptyStmt{}
+	}
+	return s
+}
+
+func setSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
+	var out []mutate.Param
+	for _, n := range []int{64, 256} {
+		if n >= percentile99(p) || n == 256 {
+			out = append(out, mutate.Param{Label: itoa(n), Value: n})
+		}
+	}
+	return out
+}
+
+func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	s, n := site.Data.(*setSite), param.Value.(int)
+	key, ok := typeText(p, s.key)
+	if !ok {
+		return nil, fmt.Errorf("the type of the keys of %s cannot be written here", s.decl.Var.Name())
+	}
+	name := s.decl.Var.Name()
+	typ := p.Fresh(name+"Set", name+"Table")
+	edits := []mutate.Edit{p.Replace(s.decl.Stmt, fmt.Sprintf("var %s %s // on the stack while it is small", name, typ))}
+	for _, e := range s.edits(name) {
+		if e.Start != e.End || e.New != "" {
+			edits = append(edits, e)
+		}
+	}
+	return append(edits, p.Declare(s.decl.Stmt, s.declaration(typ, key, n))), nil
+}
+
+func (s *setSite) declaration(typ, key string, n int) string {
+	var hash strings.Builder
+	fields := s.fields
+	if fields == nil {
+		fields = []string{""}
+	}
+	for i, f := range fields {
+		dot := ""
+		if f != "" {
+			dot = "."
+		}
+		if i == 0 {
+			fmt.Fprintf(&hash, "h := uint64(k%s%s) * 0x9e3779b97f4a7c15", dot, f)
+		} else {
+			fmt.Fprintf(&hash, "\nh = (h ^ h>>32 ^ uint64(k%s%s)) * 0x9e3779b97f4a7c15", dot, f)
+		}
+	}
+	bits := 1
+	for 1<<bits < 2*n {
+		bits++
+	}
+	text := strings.NewReplacer("<T>", typ, "<K>", key, "<slots>", itoa(2*n), "<mask>", itoa(2*n-1), "<n>", itoa(n), "<last>", itoa(n-1), "<hash>", hash.String(), "<shift>", itoa(64-bits))
+	out := text.Replace(`// <T> is a set: its first <n> keys lie in a table with open addressing, the
+// others in a map.
+type <T> struct {
+	slots [<slots>]uint16 // number of a key from 1, 0 is free
+	keys  [<n>]<K>
+	n     int
+	more  map[<K>]struct{}
+}
+
+// add adds a key and reports whether it is new.
+func (s *<T>) add(k <K>) bool {
+	<hash>
+	at := h >> <shift>
+	for ; s.slots[at&<mask>] != 0; at++ {
+		if s.keys[(s.slots[at&<mask>]-1)&<last>] == k {
+			return false
+		}
+	}
+	if s.n == len(s.keys) {
+		return s.addMore(k)
+	}
+	s.keys[s.n&<last>] = k
+	s.n++
+	s.slots[at&<mask>] = uint16(s.n)
+	return true
+}
+
+func (s *<T>) addMore(k <K>) bool {
+	if _, ok := s.more[k]; ok {
+		return false
+	}
+	if s.more == nil {
+		s.more = make(map[<K>]struct{})
+	}
+	s.more[k] = struct{}{}
+	return true
+}`)
+	if s.asks {
+		out += text.Replace(`
+
+// has reports whether a key is in the set.
+func (s *<T>) has(k <K>) bool {
+	<hash>
+	for at := h >> <shift>; s.slots[at&<mask>] != 0; at++ {
+		if s.keys[(s.slots[at&<mask>]-1)&<last>] == k {
+			return true
+		}
+	}
+	_, ok := s.more[k]
+	return ok
+}`)
+	}
+	return out
+}
