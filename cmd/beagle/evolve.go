@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
@@ -32,6 +33,7 @@ Examples:
   beagle evolve -C ~/src/service --candidates 200 ./internal/parse.Line
   beagle evolve --corpus calls.jsonl --apply ./pkg/tags.Set.Merge
   beagle evolve --json example.com/pkg/tags.Normalize >result.json
+  beagle evolve --temporal temporal.internal:7233 --candidates 2000 ./pkg/tags.Set.Merge
   beagle evolve --model claude-sonnet-4-5 --budget-usd 0.50 ./pkg/tags.Normalize
   beagle evolve --offline --model qwen3-coder@http://127.0.0.1:8080/v1 --budget-calls 40 ./pkg/tags.Normalize
 
@@ -97,6 +99,8 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.Var(listFlag{&spec.Rules}, "rules", "use only these rewrites, separated by `commas` ('beagle explain' lists them)")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
+	fleet := fleetOptions{}
+	fleet.flags(f)
 	rest, err := parse(f, args, 1, 1)
 	if err != nil {
 		return exitUsage, err
@@ -107,6 +111,12 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	}
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
+	}
+	if away, err := fleet.asked(); err != nil || away {
+		if err != nil {
+			return exitUsage, err
+		}
+		return withFleet(std, o, fleet.server, func(d *temporal.Driver) (*beagle.Result, error) { return d.Start(ctx, fleet.id, spec) })
 	}
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Start(ctx, spec) })
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -53,7 +54,8 @@ var cancelCommand = &command{
 Stops a run that goes on in another process, and marks it as cancelled. 'beagle resume' takes it up again.
 
 Examples:
-  beagle cancel 3f2a`,
+  beagle cancel 3f2a
+  beagle cancel --judge 3f2a`,
 }
 
 func init() {
@@ -102,7 +104,7 @@ func markKilled(s *store.Store, runs []store.Run) {
 	}
 	defer lock.Unlock()
 	for i := range runs {
-		if runs[i].State == store.Running {
+		if _, away, _ := temporal.Placed(s, runs[i].ID); !away && runs[i].State == store.Running {
 			runs[i].State, runs[i].Note = store.Stopped, "its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
 		}
 	}
@@ -146,11 +148,20 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
+	at, entry, away, err := placed(rest[0])
+	if err != nil {
+		return exitNo, err
+	}
+	if away {
+		return withFleet(std, o, at.Server, func(d *temporal.Driver) (*beagle.Result, error) { return d.Resume(ctx, entry.ID) })
+	}
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Resume(ctx, rest[0]) })
 }
 
-func runCancel(_ context.Context, c *command, args []string, std stdio) (int, error) {
-	rest, err := parse(c.flags(std), args, 1, 1)
+func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	f := c.flags(std)
+	judge := f.Bool("judge", false, "end the search only, and judge what it has found (for runs on a Temporal server)")
+	rest, err := parse(f, args, 1, 1)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -164,6 +175,19 @@ func runCancel(_ context.Context, c *command, args []string, std stdio) (int, er
 	}
 	if run.State == store.Done {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("run %s is done", run.ID), Remedy: "'beagle show " + run.ID + "' shows its result"}
+	}
+	if d, _, away, err := placed(run.ID); err != nil || away {
+		if err == nil {
+			err = d.Cancel(ctx, run.ID, *judge)
+		}
+		if err != nil {
+			return exitNo, err
+		}
+		fmt.Fprintf(std.out, "Run %s on %s was asked to stop. 'beagle resume %[1]s' follows it to its end, or takes it up again.\n", run.ID, d.Server.Address)
+		return exitOK, nil
+	}
+	if *judge {
+		return exitUsage, &beagle.UsageError{What: "--judge is for runs on a Temporal server", Remedy: "stop the run with 'beagle cancel', then 'beagle resume' it"}
 	}
 	if err := s.RequestCancel(run.ID); err != nil {
 		return exitNo, err

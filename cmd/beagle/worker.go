@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/temporal"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+var workerCommand = &command{
+	name:  "worker",
+	short: "work for runs on a Temporal server",
+	long: `
+Takes work of runs that were started with 'beagle evolve --temporal', until it is told to stop. Workers share the store:
+BEAGLE_HOME must be the same directory for all of them and for 'beagle evolve' (docs/fleet.md).
+
+Kinds of work: llm (make candidates), build (record inputs, write reports), verify (the full verification), and bench (all
+that is timed: one thing at a time, and one worker of a machine). A machine that does bench alone is left in peace.
+
+Examples:
+  beagle worker --temporal temporal.internal:7233
+  beagle worker --temporal temporal.internal:7233 --queues bench
+  beagle worker --temporal temporal.internal:7233 --queues llm,build,verify
+
+Exit status: 0 when it was told to stop (interrupt or SIGTERM), 1 when something failed, 2 for bad input.`,
+}
+
+func init() { workerCommand.run = runWorker }
+
+func serverFlags(f *flagSet, s *temporal.Server) {
+	f.StringVar(&s.Address, "temporal", "", "`host:port` of a Temporal server (docs/fleet.md)")
+	f.StringVar(&s.Namespace, "namespace", "default", "namespace on the Temporal server")
+}
+
+func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	var server temporal.Server
+	kinds := temporal.Kinds
+	f := c.flags(std)
+	serverFlags(f, &server)
+	f.Var(listFlag{&kinds}, "queues", "kinds of work to take, separated by `commas`")
+	if _, err := parse(f, args, 0, 0); err != nil {
+		return exitUsage, err
+	}
+	if server.Address == "" {
+		return exitUsage, &beagle.UsageError{What: "no server is named", Remedy: "give --temporal host:port (docs/fleet.md)"}
+	}
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	w := &temporal.Worker{Store: s, Kinds: kinds, Says: func(format string, args ...any) { fmt.Fprintf(std.err, format+"\n", args...) }}
+	client, err := server.Dial(ctx)
+	if err != nil {
+		return exitNo, err
+	}
+	defer client.Close()
+	fmt.Fprintf(std.err, "beagle worker: process %d, store %s, machine class %s\n", os.Getpid(), s.Dir(), flow.Class(flow.ThisMachine()))
+	if err := w.Serve(ctx, client); err != nil {
+		return exitNo, err
+	}
+	return exitOK, nil
+}
+
+// fleetOptions say that a run goes to a fleet, and under which name.
+type fleetOptions struct {
+	server temporal.Server
+	id     string
+}
+
+func (o *fleetOptions) flags(f *flagSet) {
+	serverFlags(f, &o.server)
+	f.StringVar(&o.id, "run-id", "", "with --temporal: `name` of the run; a second start of a name follows the first")
+}
+
+// asked reports whether the run goes to a fleet, and refuses what only makes
+// sense if it does.
+func (o *fleetOptions) asked() (bool, error) {
+	if o.server.Address == "" && o.id != "" {
+		return false, &beagle.UsageError{What: "--run-id is for runs on a Temporal server", Remedy: "give --temporal host:port too, or leave --run-id out"}
+	}
+	return o.server.Address != "", nil
+}
+
+// withFleet follows a run on a server, and shows and keeps its result.
+func withFleet(std stdio, o evolveOptions, server temporal.Server, run func(*temporal.Driver) (*beagle.Result, error)) (int, error) {
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	result, err := run(&temporal.Driver{Store: s, Server: server, Watch: newProgress(std.err, o.quiet).watch})
+	var away *temporal.Detached
+	var stopped *temporal.Canceled
+	switch {
+	case errors.As(err, &away):
+		fmt.Fprintf(std.err, "\nThe run goes on without you. Follow it again, or stop it, with:\n  beagle resume %s\n  beagle cancel %[1]s\n", away.Run)
+		return exitInterrupted, nil
+	case errors.As(err, &stopped):
+		fmt.Fprintf(std.err, "\nStopped; nothing is lost. Go on with:\n  beagle resume %s\n", stopped.Run)
+		return exitInterrupted, nil
+	case err != nil:
+		return exitNo, err
+	}
+	return deliver(std, s, result, o)
+}
+
+// placed finds the server of a run, if it is on one.
+func placed(id string) (*temporal.Driver, store.Run, bool, error) {
+	s, err := openStore()
+	if err != nil {
+		return nil, store.Run{}, false, err
+	}
+	entry, err := s.Run(id)
+	if err != nil {
+		return nil, entry, false, err
+	}
+	at, ok, err := temporal.Placed(s, entry.ID)
+	return &temporal.Driver{Store: s, Server: at}, entry, ok, err
+}
