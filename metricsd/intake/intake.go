@@ -92,7 +92,7 @@ func (in *Intake) stages(ctx context.Context) []stage {
 		{"batcher", int64(parcels), int64(bound), "requests"},
 	}
 	if fill, err := in.bus.Fill(ctx); err == nil {
-		stages = append(stages, stage{"queue, not yet counted for good", fill.Messages, 0, "messages"})
+		stages = append(stages, stage{"queue, not counted yet", fill.Messages, 0, "messages"})
 		if fill.Bound > 0 {
 			stages = append(stages, stage{"queue on disk", fill.Bytes, fill.Bound, "bytes"})
 		}

@@ -68,7 +68,7 @@ func ago(now, t time.Time) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h ago", int(d.Hours()))
 	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	return fmt.Sprintf("%d d ago", int(d.Hours()/24))
 }
 
 // share is how full a stage is, in percent.

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestMain is metricsd itself when a test asks for it, so that a process can be
+// killed.
+func TestMain(m *testing.M) {
+	if os.Getenv("METRICSD_TEST_AS_PROGRAM") != "" {
+		os.Unsetenv("METRICSD_TEST_AS_PROGRAM")
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// program starts metricsd in a process of its own.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), "METRICSD_TEST_AS_PROGRAM=1")
+	cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd
+}
+
+const intakeAddress = "127.0.0.1:29126"
+
+func healthy(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if resp, err := http.Get("http://" + intakeAddress + "/healthz"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+	}
+	t.Fatal("the intake does not become healthy")
+}
+
+// TestKilledIntakeLosesNothing kills the intake, with its queue and index, again and again while
+// senders post. Every point that was acknowledged must be counted in the end, and
+// none that was never sent; a request whose answer was lost may count.
+func TestKilledIntakeLosesNothing(t *testing.T) {
+	kills := 3
+	if testing.Short() {
+		kills = 1
+	}
+	dir := t.TempDir()
+	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.pending=100",
+		"-intake.queue.dir=" + filepath.Join(dir, "queue"), "-intake.index.dir=" + filepath.Join(dir, "index")}
+	cmd := program(t, args...)
+	healthy(t)
+
+	ctx, stop := context.WithCancel(t.Context())
+	var acknowledged, sent atomic.Int64
+	var senders sync.WaitGroup
+	for s := range 3 {
+		senders.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				sent.Add(1)
+				if postOne(fmt.Sprintf("killed.s%d.n%d", s, i%50)) {
+					acknowledged.Add(1)
+				} else {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+		})
+	}
+	for i := range kills {
+		time.Sleep(time.Duration(700+400*i) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		cmd = program(t, args...)
+		healthy(t)
+	}
+	time.Sleep(500 * time.Millisecond)
+	stop()
+	senders.Wait()
+	counted := int64(-1)
+	for deadline := time.Now().Add(30 * time.Second); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		counted = points(t, "app", "killed")
+	}
+	if counted < acknowledged.Load() || counted > sent.Load() {
+		t.Errorf("%d points acknowledged, %d sent, %d counted", acknowledged.Load(), sent.Load(), counted)
+	}
+	if acknowledged.Load() < 100 {
+		t.Errorf("only %d points acknowledged: the test shows little", acknowledged.Load())
+	}
+	t.Logf("%d kills; %d acknowledged, %d counted, %d sent", kills, acknowledged.Load(), counted, sent.Load())
+}
+
+// postOne sends one point and reports whether it was acknowledged.
+func postOne(metric string) bool {
+	body := fmt.Sprintf(`{"series":[{"metric":%q,"points":[[%d,1]]}]}`, metric, time.Now().Unix())
+	resp, err := http.Post("http://"+intakeAddress+"/api/v1/series", "application/json", strings.NewReader(body))
+	if err != nil {
+		return false
+	}
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusAccepted
+}
+
+// points is how many points the index has under a name.
+func points(t *testing.T, kind, name string) int64 {
+	t.Helper()
+	resp, err := http.Get("http://" + intakeAddress + "/api/entries?kind=" + kind + "&name=" + name)
+	if err != nil {
+		return -1
+	}
+	defer resp.Body.Close()
+	var entries []struct{ Points int64 }
+	if err := json.NewDecoder(resp.Body).Decode(&entries); err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) == 0 {
+		return 0
+	}
+	return entries[0].Points
+}
+
+// TestAll sends to an agent and finds the names in the intake's page.
+func TestAll(t *testing.T) {
+	dir := t.TempDir()
+	cmd := program(t, "all", "-listen.udp=127.0.0.1:28125", "-http=127.0.0.1:29125", "-intake.http="+intakeAddress, "-intake.flush=1",
+		"-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"), "-intake.token=t")
+	healthy(t)
+	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=300ms", "-rate=100000"); code != 0 {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(os.Interrupt) // the agent's last flush must reach the intake
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, cmd.Stderr)
+	}
+	again := program(t, "intake", "-intake.http="+intakeAddress, "-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"))
+	healthy(t)
+	resp, err := http.Get("http://" + intakeAddress + "/api/names?kind=app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	if !strings.Contains(string(text), `"service"`) {
+		t.Errorf("the intake knows of no app: %s\n%s", text, again.Stderr)
+	}
+}

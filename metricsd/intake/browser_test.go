@@ -1,0 +1,120 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestPageInABrowser types into the page's auto-completion at 10,000 names. With
+// METRICSD_SCREENSHOTS it leaves pictures in that directory.
+func TestPageInABrowser(t *testing.T) {
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+		}
+	}
+	if browser == "" {
+		t.Skip("no Chromium on PATH (apt-get install chromium): the page is not tried in a browser")
+	}
+	r := start(t, t.TempDir(), Options{})
+	const evil = `<img src=x onerror="document.title='broken'">`
+	r.post(body("app.first", evil, 1, "env:prod"))
+	for i := range 100 {
+		r.post(manyNames(i))
+	}
+	r.eventually("there", func() bool { known, _ := r.processor.names[0].Len(); return known == 10_001 })
+	r.eventually("ranked", func() bool { return len(r.processor.top.Load()[0]) > 0 })
+
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WindowSize(1200, 1300))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	defer cancel()
+	ctx, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+
+	// The browser lives as long as the first call's context; the others get a bound.
+	do(t, ctx, chromedp.Navigate(r.url+"/"))
+	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	keep(t, "overview.png", ask(t, ctx, chromedp.FullScreenshot(100)))
+	first := ask(t, ctx, chromedp.Text("body"))
+	do(t, ctx, chromedp.SendKeys("#part", "checkout.77"), chromedp.WaitVisible("#found li:nth-child(5)"))
+	found := ask(t, ctx, chromedp.Text("#found"))
+	do(t, ctx, chromedp.Click("#found li:first-child button"))
+	until(t, ctx, `document.getElementById("said").textContent.includes("first seen")`)
+	keep(t, "found.png", ask(t, ctx, chromedp.FullScreenshot(100)))
+	do(t, ctx, chromedp.SendKeys("#part", "no such"))
+	until(t, ctx, `document.getElementById("said").textContent.startsWith("Nothing")`)
+	none := ask(t, ctx, chromedp.Text("#said"))
+	ask(t, ctx, chromedp.Evaluate[string](`document.getElementById("part").value = "", document.getElementById("kind").value = "host"`))
+	do(t, ctx, chromedp.SendKeys("#part", "onerror"))
+	until(t, ctx, `document.querySelectorAll("#found li").length == 1`)
+	said := ask(t, ctx, chromedp.Text("#found"))
+	title := ask(t, ctx, chromedp.Title())
+	if !strings.Contains(first, "10\u2009001 metrics") || !strings.Contains(first, "Which stage cannot keep up") {
+		t.Errorf("the page says:\n%s", first)
+	}
+	if n := strings.Count(found, "checkout.77"); n < 5 {
+		t.Errorf("auto-completion found:\n%s", found)
+	}
+	if !strings.Contains(said, evil) || title != "metricsd" {
+		t.Errorf("a host that looks like HTML shows as %q; the title is %q", said, title)
+	}
+	if !strings.HasPrefix(none, "Nothing") {
+		t.Errorf("a part that is nowhere: %q", none)
+	}
+}
+
+func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ask[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// until waits for a condition in the page.
+func until(t *testing.T, ctx context.Context, condition string) {
+	t.Helper()
+	ask(t, ctx, chromedp.Poll[bool](condition))
+}
+
+// manyNames is a body with a hundred names.
+func manyNames(i int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"series":[`)
+	for k := range 100 {
+		if k > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"metric":"shop%d.checkout.%d.latency","host":"web-%02d","tags":["env:prod","region:eu-%d"],"points":[[1700000000,%d]]}`, i%7, i*100+k, k%40, k%3, k)
+	}
+	b.WriteString(`]}`)
+	return []byte(b.String())
+}
+
+func keep(t *testing.T, name string, picture []byte) {
+	dir := os.Getenv("METRICSD_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
+		t.Error(err)
+	}
+}
