@@ -35,6 +35,8 @@ var mayImport = map[string][]string{
 	"internal/flow":        {"", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
 	"bench/figures":        {"", "suite"},
 	"internal/flow/trials": {"", "internal/flow", "internal/bench", "internal/store"},
+	"mutate/llm":           {"", "mutate"},
+	"internal/mcp":         {"", "mutate/llm"},
 	"internal/flow/local":  {"", "internal/flow", "internal/evolve", "internal/store"},
 }
 

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/mcp"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// mcpBackend is what the tools of 'beagle mcp' do.
+type mcpBackend struct {
+	*judge
+	dir     string // of the module, absolute
+	redact  bool
+	lessons []string
+	module  func() (mcp.Module, error)
+}
+
+func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
+	s, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	home, err := store.Home()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &mcpBackend{judge: newJudge(spec, s), dir: dir, redact: o.redact, lessons: lessonDirs(home, o.lessons)}
+	b.module = sync.OnceValues(func() (mcp.Module, error) { return findModule(dir) })
+	if _, err := b.module(); err != nil {
+		return nil, err
+	}
+	_, err = b.Lessons()
+	return b, err
+}
+
+// findModule asks the go command which module a directory belongs to.
+func findModule(dir string) (mcp.Module, error) {
+	cmd := exec.Command("go", "list", "-m", "-f", "{{if .Main}}{{.Path}}\n{{.Dir}}{{end}}")
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return mcp.Module{}, &beagle.UsageError{What: fmt.Sprintf("%s: %s", dir, firstNonEmpty(strings.TrimSpace(stderr.String()), err.Error())), Remedy: "start the server in a Go module, or name one with -C"}
+	}
+	var found mcp.Module
+	lines := strings.Fields(string(out))
+	for i := 0; i+1 < len(lines); i += 2 { // a workspace has several: the innermost around dir counts
+		rel, err := filepath.Rel(lines[i+1], dir)
+		if err == nil && (rel == "." || filepath.IsLocal(rel)) && len(lines[i+1]) > len(found.Dir) {
+			found = mcp.Module{Path: lines[i], Dir: lines[i+1]}
+		}
+	}
+	if found.Path == "" {
+		return found, &beagle.UsageError{What: dir + " is in no module", Remedy: "start the server in a Go module, or name one with -C"}
+	}
+	return found, nil
+}
+
+func firstNonEmpty(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func (b *mcpBackend) Close() { b.judge.close() }
+
+func (b *mcpBackend) Module(context.Context) (mcp.Module, error) { return b.module() }
+
+// Profile opens a file below the module; links that lead out of it are not
+// followed.
+func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
+	m, err := b.module()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(m.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	refuse := func(why string) error {
+		return &beagle.UsageError{What: fmt.Sprintf("profile %.200q: %s", name, why), Remedy: "name a CPU profile below " + m.Dir + " with a relative path"}
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return nil, refuse(err.Error())
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		f.Close()
+		return nil, refuse(err.Error())
+	case !info.Mode().IsRegular():
+		f.Close()
+		return nil, refuse("it is no file")
+	case info.Size() > mcp.MaxProfile:
+		f.Close()
+		return nil, refuse(fmt.Sprintf("it has %d bytes, more than %d", info.Size(), mcp.MaxProfile))
+	}
+	return f, nil
+}
+
+func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
+	d, err := b.judge.describe(ctx, target, tell)
+	if err == nil && d.Evidence != nil {
+		d.Evidence.Redact = b.redact
+	}
+	return d, err
+}
+
+func (b *mcpBackend) Evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
+	return b.judge.evaluate(ctx, target, source, note, tell)
+}
+
+func (b *mcpBackend) Evaluation(id string) (*mcp.Evaluation, error) { return b.judge.evaluation(id) }
+
+func (b *mcpBackend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
+
+func (b *mcpBackend) Runs() ([]mcp.Run, error) {
+	runs, err := b.store.Runs()
+	if err != nil {
+		return nil, err
+	}
+	markKilled(b.store, runs)
+	out := make([]mcp.Run, len(runs))
+	for i, r := range runs {
+		out[i] = mcp.Run{ID: r.ID, Target: r.Spec, State: string(r.State), Note: r.Note, Created: r.Created.UTC().Format(time.RFC3339)}
+	}
+	return out, nil
+}
+
+func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
+	entry, err := b.store.Run(run)
+	if err != nil {
+		return nil, err
+	}
+	v := store.Submission{ID: beagle.HashOf("submission", source)[:16], Source: source, Note: note, At: time.Now()}
+	waiting, err := b.store.Submit(entry.ID, v)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.Submission{ID: v.ID, Run: entry.ID, Waiting: waiting}, nil
+}
+
+func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
+	entry, err := b.store.Run(run)
+	if err != nil {
+		return nil, err
+	}
+	return local.Result(b.store, entry.ID)
+}

@@ -1,0 +1,76 @@
+package mcp
+
+import (
+	"context"
+	"io"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// A Backend does what the tools ask for. Its errors are shown to the agent: a
+// [beagle.UsageError] with its remedy, any other as a failure of the server.
+// Methods may be called from several goroutines; Evaluate and Describe wait for
+// each other, since one measurement holds the machine.
+type Backend interface {
+	// Module names the module that the server is for.
+	Module(ctx context.Context) (Module, error)
+	// Profile opens a CPU profile below the module's directory.
+	Profile(name string) (io.ReadCloser, error)
+	// Describe says what is known of a target.
+	Describe(ctx context.Context, target string, tell Progress) (*Description, error)
+	// Evaluate gives a version the verdict that `beagle verify` gives.
+	Evaluate(ctx context.Context, target, source, note string, tell Progress) (*Evaluation, error)
+	// Evaluation is an earlier result of Evaluate.
+	Evaluation(id string) (*Evaluation, error)
+	// Lessons are all lessons that there are.
+	Lessons() ([]llm.Lesson, error)
+	// Runs lists the searches, the newest first.
+	Runs() ([]Run, error)
+	// Submit hands a version to a search that is running.
+	Submit(run, source, note string) (*Submission, error)
+	// Result is what a finished search found.
+	Result(run string) (*beagle.Result, error)
+}
+
+// Progress tells how far a long call is: a stage and what it is about.
+type Progress func(stage, detail string)
+
+// A Module is what the server works in.
+type Module struct {
+	Path string // "github.com/org/service"
+	Dir  string // absolute
+}
+
+// A Description is what is known of a target, or why it is refused.
+type Description struct {
+	Evidence *llm.Evidence // of the original, without lessons; nil when the target is refused
+	Findings []beagle.Finding
+	Rewrites []string // names of the rules that apply to the original
+	Refused  *beagle.UsageError
+}
+
+// An Evaluation is a verdict with what it is about.
+type Evaluation struct {
+	ID      string         `json:"id"`
+	Target  string         `json:"target"`
+	Note    string         `json:"note,omitempty"`
+	Verdict beagle.Verdict `json:"verdict"`
+	Cached  bool           `json:"-"`
+}
+
+// A Run is a search.
+type Run struct {
+	ID      string `json:"id"`
+	Target  string `json:"target"`
+	State   string `json:"state" jsonschema:"running, stopped, done, canceled or failed"`
+	Note    string `json:"note,omitempty"`
+	Created string `json:"created"`
+}
+
+// A Submission is a version that a search was given.
+type Submission struct {
+	ID      string `json:"id"`
+	Run     string `json:"run"`
+	Waiting int    `json:"waiting" jsonschema:"versions in the search's inbox, this one included"`
+}

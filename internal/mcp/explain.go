@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// stages say what each check is, in the order in which they are made.
+var stages = []struct{ name, is string }{
+	{"parse", "The file must be Go and declare the function again in the same package."},
+	{"types", "The file must type-check in place of the original, with the same signature."},
+	{"policy", "The text may use nothing that reaches out of the function or keeps something between calls, as far as the original does not."},
+	{"compile", "The compiler must take it."},
+	{"quick", "Recorded calls, short inputs and fuzzed ones are given to both versions."},
+	{"replay", "The recorded calls, held-out ones included, are given to both versions, repeated, shuffled and from several goroutines; all that a caller can see is compared."},
+	{"exhaust", "Every short input over a boundary alphabet, every length up to some hundred, and every byte value at telling places is given to both versions."},
+	{"fuzz", "The fuzzer looks for inputs that tell the versions apart."},
+	{"race", "The version runs under the race detector."},
+	{"measure", "Both versions are timed in alternating slices over several layouts of the program."},
+}
+
+// advice is what to do about an end of a judgement.
+var advice = map[beagle.Status]string{
+	beagle.Invalid:   "Hand in the whole file again without the mistake. describe_target gives the original in the form that is wanted.",
+	beagle.Forbidden: "Do without it. Tables are allowed when their own declaration fills them and nothing changes them; state between calls, goroutines, and constants copied from inputs are not.",
+	beagle.Wrong:     "Run the counterexample through your version by hand, and find the kind of input that it stands for; mend the kind, not the case. A guard in front with the original's code behind it is the safe form of a fast path.",
+	beagle.Crashed:   "The process died: memory without bound, a forbidden system call, a fatal error or a stack without end. Look at lengths and recursion on large and odd inputs.",
+	beagle.Hung:      "It did not return in time on some input: look for a loop that does not advance, or work that grows faster than the original's.",
+	beagle.Duplicate: "It compiles to the same machine code as a version that was judged before. Change what the program does, not how it is written.",
+	beagle.Equal:     "It is the same for all that was tried, and not faster by enough to be told from noise. Look at the hot lines and the hot loop again: the compiler may have made the same code already, or the cost lies elsewhere.",
+	beagle.Accepted:  "Nothing speaks against it.",
+}
+
+// Explain says in words what a verdict means.
+func Explain(v *beagle.Verdict) *Explained {
+	out := &Explained{Status: string(v.Status), Stage: v.Stage}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s by the check %q", v.Status, v.Stage)
+	if v.Reason != "" {
+		fmt.Fprintf(&b, ": %s", llm.Clean(v.Reason))
+	}
+	b.WriteString(".\n")
+	for _, s := range stages {
+		if s.name == v.Stage {
+			b.WriteString(s.is + "\n")
+		}
+	}
+	b.WriteString(advice[v.Status] + "\n")
+	out.Explanation = b.String()
+	if x := v.Counterexample; x != nil {
+		out.Counterexample = &Counterexample{Call: x.Go, Want: x.Want, Got: x.Got, Kind: x.Kind, Test: x.Test}
+	}
+	return out
+}
+
+// verdictInWords is what an agent reads of an evaluation.
+func verdictInWords(e *Evaluation) string {
+	v := &e.Verdict
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (evaluation %s)", v.Status, e.ID)
+	if v.Reason != "" {
+		fmt.Fprintf(&b, ": %s", llm.OneLine(v.Reason))
+	}
+	b.WriteString("\n")
+	for _, k := range v.Checks {
+		mark := "passed"
+		if !k.Passed {
+			mark = "FAILED"
+		}
+		fmt.Fprintf(&b, "- %s %s on %d inputs", k.Name, mark, k.Cases)
+		if k.Note != "" {
+			b.WriteString(" (" + llm.OneLine(k.Note) + ")")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(counterexampleInWords(v.Counterexample))
+	if m := v.Final; m != nil {
+		fmt.Fprintf(&b, "Speed: %s as fast as the original; allocations %.3g -> %.3g a call.\n", ratioInWords(m.Corrected), m.Baseline.Allocs, m.Best.Allocs)
+		if m.Holdout != nil {
+			fmt.Fprintf(&b, "On held-out inputs: %s.\n", ratioInWords(*m.Holdout))
+		}
+	}
+	for _, w := range v.Warnings {
+		b.WriteString("Note: " + llm.OneLine(w) + "\n")
+	}
+	if v.Status != beagle.Accepted {
+		b.WriteString(advice[v.Status] + "\n")
+	}
+	return b.String()
+}
+
+// counterexampleInWords shows an input that tells the versions apart, as data.
+func counterexampleInWords(x *beagle.Counterexample) string {
+	if x == nil {
+		return ""
+	}
+	text := fmt.Sprintf("call:      %s\noriginal:  %s\ncandidate: %s", x.Go, x.Want, x.Got)
+	out := fmt.Sprintf("Counterexample (%s):\n%s", llm.OneLine(x.Kind), llm.Block("text", llm.Clean(text)))
+	if x.Test != "" {
+		out += "As a test:\n" + llm.Block("go", x.Test)
+	}
+	return out
+}
+
+func ratioInWords(r beagle.Ratio) string {
+	return fmt.Sprintf("%.2fx (95 %%: %.2f to %.2f)", r.Point, r.Low, r.High)
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Submission is a version that somebody hands to a run that is going on.
+type Submission struct {
+	ID     string    `json:"id"` // hash of the source: the same text twice is one
+	Source string    `json:"source"`
+	Note   string    `json:"note,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// maxInbox is how many submissions may wait.
+const maxInbox = 64
+
+// Submit puts a version into a run's inbox. It needs no lock: the process that
+// works on the run takes what it finds there. It returns how many wait.
+func (s *Store) Submit(run string, v Submission) (waiting int, err error) {
+	entry, err := s.Run(run)
+	if err != nil {
+		return 0, err
+	}
+	if entry.State != Running {
+		return 0, &beagle.UsageError{What: fmt.Sprintf("run %s is %s", entry.ID, entry.State), Remedy: "submit to a run that is running, or judge the version by itself"}
+	}
+	have, err := s.Inbox(entry.ID)
+	if err != nil {
+		return 0, err
+	}
+	known := slices.ContainsFunc(have, func(h Submission) bool { return h.ID == v.ID })
+	if !known && len(have) >= maxInbox {
+		return 0, &beagle.UsageError{What: fmt.Sprintf("%d versions wait for run %s already", len(have), entry.ID), Remedy: "wait until the search has taken them"}
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0, err
+	}
+	dir := s.inboxDir(entry.ID)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, err
+	}
+	if !known {
+		have = append(have, v)
+	}
+	return len(have), s.WriteFile(filepath.Join(dir, v.ID+".json"), append(data, '\n'))
+}
+
+// Inbox lists the submissions that wait for a run, the oldest first.
+func (s *Store) Inbox(run string) ([]Submission, error) {
+	files, err := os.ReadDir(s.inboxDir(run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: inbox of run %s: %w", run, err)
+	}
+	var out []Submission
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".json") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(s.inboxDir(run), f.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // taken meanwhile
+		}
+		var v Submission
+		if err == nil {
+			err = json.Unmarshal(text, &v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("store: inbox of run %s: %s: %w", run, f.Name(), err)
+		}
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b Submission) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return out, nil
+}
+
+// Taken removes a submission once its candidate is in the store.
+func (s *Store) Taken(run, id string) error {
+	err := os.Remove(filepath.Join(s.inboxDir(run), filepath.Base(id)+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (s *Store) inboxDir(run string) string { return filepath.Join(s.RunDir(run), "inbox") }

@@ -1,0 +1,170 @@
+package llm
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Propose writes down what a run learned, as a lesson that a user may keep:
+// the steps of the winner with what each bought, what the compiler said before
+// and after, and the change. original is the target as it was; nil when it is
+// not at hand any more. Inputs are described by their shapes alone, since
+// lessons travel further than the run.
+func Propose(r *beagle.Result, original *beagle.Target) (*Lesson, error) {
+	if r.Outcome != beagle.Improved || len(r.Lineage) == 0 {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("run %s found no improvement to learn from", r.Run), Remedy: "'beagle runs' lists the runs with their outcomes"}
+	}
+	e := learnedFrom(r, original)
+	l := &Lesson{
+		Name: lessonName(r), Go: goVersion(r.Machine.Go), Matches: mainFacts(e.Facts()),
+		Title: fmt.Sprintf("What made %s %.1f times as fast", shortName(r.Target.Spec), r.Best.Ratio.Low),
+	}
+	if len(l.Matches) == 0 {
+		l.Matches = []string{"loop"}
+	}
+	l.Body = learned(r, e)
+	return l, nil
+}
+
+// learnedFrom is the evidence of the original, as far as it is known.
+func learnedFrom(r *beagle.Result, original *beagle.Target) *Evidence {
+	e := &Evidence{Redact: true, Target: original, Facets: &r.Corpus.Facets, Parent: Version{Source: r.Best.Source, Static: r.BaselineStatic, Profile: map[int]float64{}}}
+	if original != nil {
+		e.Parent.Source = original.Source
+	}
+	for _, l := range r.Profile {
+		e.Parent.Profile[l.Line] = l.Share
+	}
+	return e
+}
+
+// mainFacts are the heaviest facts, the ones that a lesson is for.
+func mainFacts(f map[string]float64) []string {
+	const most, least = 5, 0.5
+	var out []string
+	for _, name := range facts(f).names() {
+		if f[name] >= least && len(out) < most {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// lessonName is a file name that tells the function and the run.
+func lessonName(r *beagle.Result) string {
+	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(shortName(r.Target.Spec)), "-"), "-")
+	return name[:min(len(name), 60)] + "-" + r.Run[:min(len(r.Run), 6)]
+}
+
+func shortName(spec string) string { return spec[strings.LastIndex(spec, "/")+1:] }
+
+var goRelease = regexp.MustCompile(`1\.[0-9]+`)
+
+func goVersion(toolchain string) string { return goRelease.FindString(toolchain) }
+
+func learned(r *beagle.Result, e *Evidence) string {
+	const maxDiff = 3 << 10
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured on %s with %s: %s as fast as the original, %d inputs compared.\n", OneLine(r.Machine.CPU), OneLine(r.Machine.Go), ratioInWords(r.Best.Ratio), r.Verification.Cases)
+	if words := FacetsInWords(e.Target, e.Facets, true); words != "" {
+		b.WriteString("\nInputs:\n" + Block("text", words))
+	}
+	b.WriteString("\nSteps, with what each bought over the version before it:\n")
+	for _, s := range r.Lineage {
+		b.WriteString("- " + stepLearned(s) + "\n")
+	}
+	b.WriteString("\nThe compiler, before and after: " + staticChange(r.BaselineStatic, r.Best.Static) + ".\n")
+	if idle := boughtNothing(r); idle != "" {
+		b.WriteString("\nWrong or without effect here: " + idle + ".\n")
+	}
+	if diff := codeBlockWithin("diff", sourceDiff(r.Patch), maxDiff); diff != "" {
+		b.WriteString("\nThe change:\n" + diff)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func stepLearned(s beagle.LineageStep) string {
+	says := OneLine(s.Step.Mutator)
+	if s.Step.Param != "" {
+		says += " (" + told(s.Step.Param, true) + ")"
+	}
+	says += fmt.Sprintf(": %s", ratioInWords(s.Gain))
+	if s.Why != "" {
+		says += ". " + OneLine(s.Why)
+	}
+	return says
+}
+
+// staticChange says what changed in the compiler's counts.
+func staticChange(before, after beagle.StaticFacts) string {
+	var out []string
+	for _, c := range []struct {
+		name          string
+		before, after int
+	}{
+		{"bounds checks", before.BoundsChecks, after.BoundsChecks}, {"escapes", before.Escapes, after.Escapes},
+		{"inlining cost", before.InlineCost, after.InlineCost}, {"bytes of code", before.CodeBytes, after.CodeBytes},
+	} {
+		if c.before != c.after {
+			out = append(out, fmt.Sprintf("%s %d -> %d", c.name, c.before, c.after))
+		}
+	}
+	if len(out) == 0 {
+		return "no count changed"
+	}
+	return strings.Join(out, ", ")
+}
+
+// boughtNothing are the last steps of the trials that fell or did not pay, and
+// that the winner does not have, the most frequent first.
+func boughtNothing(r *beagle.Result) string {
+	const most = 8
+	won := map[string]bool{}
+	for _, s := range r.Lineage {
+		won[s.Step.Mutator] = true
+	}
+	bad := map[string]int{}
+	for _, t := range r.Trials {
+		if len(t.Steps) == 0 {
+			continue
+		}
+		last := t.Steps[len(t.Steps)-1].Mutator
+		fell := t.Status != beagle.Equal && t.Status != beagle.Accepted
+		if !won[last] && (fell || t.Screen != nil && t.Screen.High < 1.02) {
+			bad[last]++
+		}
+	}
+	names := make([]string, 0, len(bad))
+	for name := range bad {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if bad[a] != bad[b] {
+			return bad[b] - bad[a]
+		}
+		return strings.Compare(a, b)
+	})
+	return OneLine(strings.Join(names[:min(len(names), most)], ", "))
+}
+
+// sourceDiff is the part of a diff that is about the function, without the
+// tests that go with it.
+func sourceDiff(diff string) string {
+	var out strings.Builder
+	for i, file := range strings.Split(diff, "\n--- ") {
+		if i > 0 {
+			file = "--- " + file + "\n"
+		}
+		head, _, _ := strings.Cut(file, "\n@@")
+		if !strings.Contains(head, "_test.go") {
+			out.WriteString(file)
+		}
+	}
+	return out.String()
+}
