@@ -279,6 +279,25 @@ func removals(file *srcFile, gone []*piece) []edit {
 		}
 		out = append(out, removal(file.text, q.start, q.end))
 	}
+	return joined(file.text, out)
+}
+
+// joined makes one removal of those that touch: of two neighbours the first may
+// take the blank line between them, and the second too when it is the last of
+// the file.
+func joined(text string, removed []edit) []edit {
+	slices.SortFunc(removed, func(a, b edit) int { return a.start - b.start })
+	var out []edit
+	for _, e := range removed {
+		if n := len(out) - 1; n >= 0 && e.start <= out[n].end {
+			out[n].end = max(out[n].end, e.end)
+			if e.end == len(text) {
+				out[n].start = skipLine(text, len(strings.TrimRight(text[:out[n].start], "\r\n")))
+			}
+			continue
+		}
+		out = append(out, e)
+	}
 	return out
 }
 

@@ -439,3 +439,20 @@ func TestLoadStopsWithItsContext(t *testing.T) {
 		t.Errorf("Load = %v", err)
 	}
 }
+
+// TestPatchLastHelpersGo: several helpers at the end of a file that the
+// candidate has no use for.
+func TestPatchLastHelpersGo(t *testing.T) {
+	dir := module(t, "")
+	text := "package a\n\nfunc Target(n int) int { return one(n) }\n\n// one calls.\nfunc one(n int) int { return two(n) + three(n) }\n\nfunc two(n int) int { return n + n }\n\n// three ends the file.\nfunc three(n int) int {\n\treturn -n\n}\n"
+	for _, end := range []string{text, strings.TrimSuffix(text, "\n"), text + "\n// The end.\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(end), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p := mustPatch(t, load(t, dir, "Target"), "package a\n\nfunc Target(n int) int { return n }\n")
+		want := "package a\n\nfunc Target(n int) int { return n }\n"
+		if got := applied(t, dir, p)["a.go"]; strings.TrimSuffix(got, "\n// The end.\n") != want {
+			t.Errorf("of %q is left %q, want %q", end, got, want)
+		}
+	}
+}
