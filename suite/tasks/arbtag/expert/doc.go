@@ -1,0 +1,2 @@
+// Package arbtag is the expert's version of the task.
+package arbtag

@@ -1,0 +1,2 @@
+// Package contextkey is the expert's version of the task.
+package contextkey

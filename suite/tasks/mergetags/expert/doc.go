@@ -1,0 +1,2 @@
+// Package mergetags is the expert's version of the task.
+package mergetags

@@ -1,0 +1,2 @@
+// Package murmur3 is the expert's version of the task.
+package murmur3

@@ -1,0 +1,2 @@
+// Package normalizetag is the expert's version of the task.
+package normalizetag

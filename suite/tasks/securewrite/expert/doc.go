@@ -1,0 +1,2 @@
+// Package securewrite is the expert's version of the task.
+package securewrite

@@ -1,0 +1,2 @@
+// Package tagascii is the expert's version of the task.
+package tagascii
