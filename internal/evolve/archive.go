@@ -26,14 +26,34 @@ func cell(c beagle.Candidate, v *beagle.Verdict) string {
 		v.Static.BoundsChecks, v.Static.Escapes, bits.Len(uint(max(0, v.Static.CodeBytes))))
 }
 
+// maxCells is how many elites an island keeps: as many as a search of some
+// hundred candidates makes kinds, so that a long one does not get slower and
+// slower.
+const maxCells = 128
+
 // place puts a member into its cell if it is better than the one that is there.
+// An archive that is full gives up its worst.
 func (a archive) place(m *Member, index map[string]*Member) bool {
 	old := index[a[m.Cell]]
 	if old != nil && old.fitness() >= m.fitness() {
 		return false
 	}
 	a[m.Cell] = m.ID
+	if len(a) > maxCells {
+		delete(a, a.worst(index))
+	}
 	return true
+}
+
+// worst is the cell with the worst elite, of equals the first by name.
+func (a archive) worst(index map[string]*Member) string {
+	var at string
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		if at == "" || index[a[key]].fitness() < index[a[at]].fitness() {
+			at = key
+		}
+	}
+	return at
 }
 
 // members are the elites, in a fixed order.

@@ -28,7 +28,7 @@ func (s *Search) arm(mutator string) *arm {
 	if a == nil {
 		a = &arm{}
 		s.Arms[mutator] = a
-		s.fitted = nil
+		s.stale()
 	}
 	return a
 }
@@ -55,7 +55,7 @@ func (a *arm) priorGain() float64 { return min(0.4, 0.5*math.Log1p(a.Prior)) }
 func (s *Search) behaves(mutator string) float64 {
 	const trust = 0.8 // in the others, as a number of observations; little, because mutators behave always or never
 	a := s.arm(mutator)
-	return (a.OK + trust*s.model().usual) / (a.OK + a.Bad + trust)
+	return (a.OK + trust*s.usual()) / (a.OK + a.Bad + trust)
 }
 
 // credit books an outcome on the mutators of its new steps and on its kind.

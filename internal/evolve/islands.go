@@ -219,7 +219,7 @@ func (s *Search) transplants(m *Member, shun string) []Wish {
 		gain float64
 	}
 	var ts []transplant
-	for _, st := range s.proven() {
+	for _, st := range s.seen.best {
 		if st.Mutator == shun || m.has(st.Mutator) {
 			continue
 		}
@@ -231,29 +231,6 @@ func (s *Search) transplants(m *Member, shun string) []Wish {
 	var out []Wish
 	for _, t := range ts[:min(len(ts), maxCross)] {
 		out = append(out, wish(t.step))
-	}
-	return out
-}
-
-// proven are the steps that members took: of each mutator the one of its best
-// member, in the order in which mutators were first seen to behave.
-func (s *Search) proven() []beagle.Step {
-	var out []beagle.Step
-	at, from := map[string]int{}, map[string]float64{}
-	for _, m := range s.Members {
-		for _, st := range m.Steps {
-			if st.Mutator == Written {
-				continue
-			}
-			i, seen := at[st.Mutator]
-			switch {
-			case !seen:
-				at[st.Mutator], from[st.Mutator] = len(out), m.fitness()
-				out = append(out, st)
-			case m.fitness() > from[st.Mutator]:
-				out[i], from[st.Mutator] = st, m.fitness()
-			}
-		}
 	}
 	return out
 }
@@ -281,17 +258,10 @@ func (s *Search) sibling(island int) (Proposal, bool) {
 
 // others are the other parameters that a step could have.
 func (s *Search) others(st beagle.Step) []Wish {
-	var known []string
-	for _, m := range s.Members {
-		for _, o := range m.Steps {
-			if o.Mutator == st.Mutator && !slices.Contains(known, o.Param) {
-				known = append(known, o.Param)
-			}
-		}
-	}
+	known := s.seen.params[st.Mutator]
 	var out []Wish
 	if len(known) < s.arm(st.Mutator).Params {
-		out = append(out, Wish{Mutator: st.Mutator, Site: st.Site, Not: known})
+		out = append(out, Wish{Mutator: st.Mutator, Site: st.Site, Not: slices.Clone(known)})
 	}
 	for _, param := range known {
 		if param != st.Param {
@@ -323,10 +293,8 @@ func (s *Search) prune() (Proposal, bool) {
 // nothing, the poorer half, and then a few and one at a time.
 func (s *Search) drops(b *Member) [][]int {
 	var out [][]int
-	for _, m := range s.Ranked() {
-		if m.Score > b.Score-neutral {
-			out = append(out, lacking(b, m))
-		}
+	for _, m := range s.near(b) {
+		out = append(out, lacking(b, m))
 	}
 	steps := b.loose()
 	order := s.byGain(steps)
@@ -339,6 +307,21 @@ func (s *Search) drops(b *Member) [][]int {
 		out = append(out, []int{i})
 	}
 	return out
+}
+
+// maxNear is how many members about as fast as the best are looked at.
+const maxNear = 64
+
+// near are members about as fast as another, the best first.
+func (s *Search) near(b *Member) []*Member {
+	var out []*Member
+	for _, m := range s.Members {
+		if m.Score > b.Score-neutral {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Member) int { return -compare(a.fitness(), b.fitness()) })
+	return out[:min(len(out), maxNear)]
 }
 
 // lacking are the loose steps of b, by index, that another member does not

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/beagle-go/beagle"
 )
 
 // A model is what the population says of each mutator: a linear regression of
@@ -13,13 +11,12 @@ import (
 // estimates as the prior. A stack is judged as a whole; the regression is what
 // tells the step that paid from the one that came along.
 //
-// It is made anew from the members whenever they changed, and not part of the
-// state.
+// It is made anew from the sums over the members whenever those changed, and
+// not part of the state.
 type model struct {
-	usual float64 // share of the mutators that leave candidates correct
-	at    map[string]int
-	mean  []float64
-	sd    []float64
+	at   map[string]int
+	mean []float64
+	sd   []float64
 }
 
 const (
@@ -27,25 +24,65 @@ const (
 	belief = 0.16 // how far gains lie from the rule authors' estimates
 )
 
+// sums are all that the regression needs of the members, however many there
+// are: how often two mutators were together, and the scores with each.
+type sums struct {
+	at       map[string]int // mutators in order of arrival
+	together [][]float64
+	scores   []float64
+}
+
+func newSums() *sums { return &sums{at: map[string]int{}} }
+
+func (t *sums) add(m *Member) {
+	var used []int
+	for _, st := range m.Steps {
+		if i := t.place(st.Mutator); !slices.Contains(used, i) {
+			used = append(used, i)
+		}
+	}
+	for _, i := range used {
+		t.scores[i] += m.Score
+		for _, j := range used {
+			t.together[i][j]++
+		}
+	}
+}
+
+// place is the index of a mutator, which gets one if it has none.
+func (t *sums) place(mutator string) int {
+	i, ok := t.at[mutator]
+	if !ok {
+		i = len(t.scores)
+		t.at[mutator] = i
+		t.scores = append(t.scores, 0)
+		for r := range t.together {
+			t.together[r] = append(t.together[r], 0)
+		}
+		t.together = append(t.together, make([]float64, i+1))
+	}
+	return i
+}
+
 // fit computes the posterior of the coefficients.
-func fit(members []*Member, arms map[string]*arm) *model {
+func fit(t *sums, arms map[string]*arm) *model {
 	names := slices.Sorted(maps.Keys(arms))
 	m := &model{at: map[string]int{}, mean: make([]float64, len(names)), sd: make([]float64, len(names))}
-	for i, n := range names {
-		m.at[n] = i
-	}
-	m.usual = usual(names, arms)
 	prec, rhs := square(len(names)), make([]float64, len(names))
 	for i, n := range names {
+		m.at[n] = i
 		prec[i][i] = 1 / (belief * belief)
 		rhs[i] = arms[n].priorGain() / (belief * belief)
 	}
-	for _, mem := range members {
-		used := m.used(mem.loose())
-		for _, i := range used {
-			rhs[i] += (mem.Score - mem.Ground) / (misfit * misfit)
-			for _, j := range used {
-				prec[i][j] += 1 / (misfit * misfit)
+	for i, n := range names {
+		p, known := t.at[n]
+		if !known {
+			continue
+		}
+		rhs[i] += t.scores[p] / (misfit * misfit)
+		for j, other := range names {
+			if q, known := t.at[other]; known {
+				prec[i][j] += t.together[p][q] / (misfit * misfit)
 			}
 		}
 	}
@@ -61,9 +98,9 @@ func fit(members []*Member, arms map[string]*arm) *model {
 
 // usual is how many of the mutators that were tested behave; five of six are
 // expected before any was.
-func usual(names []string, arms map[string]*arm) float64 {
+func usual(arms map[string]*arm) float64 {
 	good, bad := 2.5, 0.5
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(arms)) { // in one order, since sums of fractions depend on it
 		if a := arms[n]; a.OK > 0 {
 			good++
 		} else {
@@ -71,17 +108,6 @@ func usual(names []string, arms map[string]*arm) float64 {
 		}
 	}
 	return good / (good + bad)
-}
-
-// used are the mutators of the steps, each once.
-func (m *model) used(steps []beagle.Step) []int {
-	var out []int
-	for _, st := range steps {
-		if i, ok := m.at[st.Mutator]; ok && !slices.Contains(out, i) {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 func square(n int) [][]float64 {
@@ -121,10 +147,22 @@ func invert(a [][]float64) [][]float64 {
 
 func (s *Search) model() *model {
 	if s.fitted == nil {
-		s.fitted = fit(s.Members, s.Arms)
+		s.fitted = fit(s.sums, s.Arms)
 	}
 	return s.fitted
 }
+
+// usual is the share of the mutators that leave candidates correct, made anew
+// like the model.
+func (s *Search) usual() float64 {
+	if s.behaving == 0 {
+		s.behaving = usual(s.Arms)
+	}
+	return s.behaving
+}
+
+// stale says that Members or Arms changed.
+func (s *Search) stale() { s.fitted, s.behaving = nil, 0 }
 
 // gain is the expected gain of a step of a mutator.
 func (s *Search) gain(mutator string) float64 {

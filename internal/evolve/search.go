@@ -155,9 +155,14 @@ type state struct {
 	Repeats     int              `json:"repeats"`          // models' answers in a row without a new candidate
 	Lent        int              `json:"lent"`             // of the models' share to the rules
 	Closed      bool             `json:"closed"`           // models are not asked any more
+	Mark        int              `json:"mark,omitempty"`   // a caller's own place in its journals, kept with the state
 
-	index  map[string]*Member
-	fitted *model // nil when Members or Arms changed since
+	index    map[string]*Member
+	sums     *sums   // over Members
+	seen     *book   // of the steps of Members
+	top      *Member // the best of Members
+	fitted   *model  // nil when Members or Arms changed since
+	behaving float64 // of usual; 0 when Members or Arms changed since
 }
 
 // A Member is a candidate of the population.
@@ -183,7 +188,7 @@ func New(c Config) *Search {
 	s.rng = rand.New(s.pcg)
 	s.state = state{
 		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*ledger{},
-		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{},
+		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{}, sums: newSums(), seen: newBook(),
 		Books: map[string]*Book{}, Turns: map[string]int{},
 	}
 	for i := range s.Archives {
@@ -221,10 +226,11 @@ func (s *Search) UnmarshalJSON(data []byte) error {
 	if st.Books == nil {
 		st.Books = map[string]*Book{}
 	}
-	for _, m := range st.Members {
-		st.index[m.ID] = m
-	}
+	st.sums, st.seen = newSums(), newBook()
 	*s = Search{state: st, pcg: pcg, rng: rand.New(pcg)}
+	for _, m := range st.Members {
+		s.count(m)
+	}
 	return nil
 }
 
@@ -235,7 +241,7 @@ func (s *Search) Done() bool {
 
 // Best is the fastest member, the simplest of those that are about as fast;
 // nil before the original was added.
-func (s *Search) Best() *Member { return best(s.Members) }
+func (s *Search) Best() *Member { return s.top }
 
 // Ranked are all members, the best first.
 func (s *Search) Ranked() []*Member {
@@ -270,12 +276,23 @@ func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Membe
 
 func (s *Search) join(m *Member) {
 	s.Members = append(s.Members, m)
-	s.index[m.ID] = m
-	s.fitted = nil
+	s.count(m)
+	s.stale()
 	s.remember(m.ID, m)
 	for _, mv := range m.Moves {
 		a := s.arm(mv.Mutator)
 		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
+	}
+}
+
+// count keeps what follows from all members, so that nobody has to go through
+// them for each candidate.
+func (s *Search) count(m *Member) {
+	s.index[m.ID] = m
+	s.sums.add(m)
+	s.seen.add(m)
+	if s.top == nil || m.fitness() > s.top.fitness() {
+		s.top = m
 	}
 }
 
@@ -376,7 +393,7 @@ func (s *Search) Tell(outcomes []Outcome) error {
 		}
 		s.learn(p, &sorted[i])
 	}
-	s.fitted = nil
+	s.stale()
 	s.Stale++
 	if s.Best().Score > before+news {
 		s.Stale = 0

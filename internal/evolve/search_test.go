@@ -265,10 +265,14 @@ func TestRegressionTellsStepsApart(t *testing.T) {
 		}
 		return out
 	}
-	m := fit([]*Member{
+	all := newSums()
+	for _, m := range []*Member{
 		{}, {Score: -0.3, Steps: steps("bad", "along")}, {Score: -0.1, Steps: steps("bad", "good")},
 		{Score: 0.2, Steps: steps("good", "along")}, {Score: 0.2, Steps: steps("good")},
-	}, arms)
+	} {
+		all.add(m)
+	}
+	m := fit(all, arms)
 	gain := func(n string) float64 { return m.mean[m.at[n]] }
 	if gain("bad") > -0.2 || gain("good") < 0.12 || gain("along") < -0.06 || gain("along") > 0.06 {
 		t.Errorf("bad %.2f, good %.2f, along %.2f", gain("bad"), gain("good"), gain("along"))

@@ -1,0 +1,37 @@
+package evolve
+
+import (
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A book is what is known of the steps that members took. It follows from the
+// members and is not part of the state.
+type book struct {
+	best   []beagle.Step // of each mutator the one of its best member, in the order in which mutators were first seen to behave
+	at     map[string]int
+	from   []float64           // fitness of that member
+	params map[string][]string // parameters of each mutator, as they were first seen
+}
+
+func newBook() *book { return &book{at: map[string]int{}, params: map[string][]string{}} }
+
+func (b *book) add(m *Member) {
+	for _, st := range m.Steps {
+		if known := b.params[st.Mutator]; !slices.Contains(known, st.Param) {
+			b.params[st.Mutator] = append(known, st.Param)
+		}
+		if st.Mutator == Written {
+			continue // it cannot be taken over
+		}
+		i, seen := b.at[st.Mutator]
+		switch {
+		case !seen:
+			b.at[st.Mutator] = len(b.best)
+			b.best, b.from = append(b.best, st), append(b.from, m.fitness())
+		case m.fitness() > b.from[i]:
+			b.best[i], b.from[i] = st, m.fitness()
+		}
+	}
+}
