@@ -112,9 +112,10 @@ func hidden(p *mutate.Pass, loop ast.Stmt) bool {
 }
 
 // appendsPerTurn counts what one turn of the loop appends to v at most; every
-// says that it does so in every turn, at is the first append. 0 when v is used
-// in any other way that could change it, or an inner loop appends.
-func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every bool, at ast.Stmt) {
+// says that it does so in every turn, at lists the appends, of neighbours the
+// first. 0 when v is used in any other way that could change it, or an inner
+// loop appends.
+func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every bool, at []ast.Stmt) {
 	body := loopBody(loop)
 	if body == nil {
 		return 0, false, nil
@@ -129,8 +130,8 @@ func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every
 			return 0, false, nil
 		}
 		own[st] = true
-		if at == nil {
-			at = st
+		if list, i := p.Siblings(st); i < 1 || !own[list[i-1]] {
+			at = append(at, st)
 		}
 	}
 	if _, _, clean := p.Branches(body); !clean {
@@ -209,9 +210,9 @@ func continues(p *mutate.Pass, s ast.Stmt) bool {
 }
 
 // preallocEdits allocates where the slice is declared when it was empty there,
-// in front of the loop when it was nil, and at the first append when the loop
-// may append nothing.
-func preallocEdits(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at ast.Stmt) []mutate.Edit {
+// in front of the loop when it was nil, and at the appends when the loop may
+// append nothing.
+func preallocEdits(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at []ast.Stmt) []mutate.Edit {
 	name := v.Name()
 	if kind == "empty" {
 		made := fmt.Sprintf("make(%s, 0, %s)", typ, b.capacity())
@@ -227,5 +228,9 @@ func preallocEdits(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 	if every {
 		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text))}
 	}
-	return []mutate.Edit{before(p, at, fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name, typ, b.text))}
+	var edits []mutate.Edit
+	for _, s := range at {
+		edits = append(edits, before(p, s, fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name, typ, b.text)))
+	}
+	return edits
 }

@@ -214,8 +214,12 @@ func (r *recur) covered(p *mutate.Pass, list []ast.Stmt, i int64) bool {
 
 func recurrenceParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	out := []mutate.Param{{Label: "iterate", Value: "iterate"}}
-	if s.Data.(*recur).fibonacci(p) {
+	r := s.Data.(*recur)
+	if r.fibonacci(p) {
 		out = append(out, mutate.Param{Label: "double", Value: "double"})
+	}
+	if _, err := r.lowest(p); err == nil {
+		out = append(out, mutate.Param{Label: "table", Value: "table"})
 	}
 	return out
 }
@@ -235,9 +239,17 @@ func valueText(v mutate.Value) string { return fmt.Sprint(v) }
 
 func rewriteRecurrence(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	r := s.Data.(*recur)
+	if param.Value == "table" {
+		return r.table(p)
+	}
 	if param.Value == "double" {
 		return r.doubling(p), nil
 	}
+	return r.iteration(p), nil
+}
+
+// iteration computes the values one after the other.
+func (r *recur) iteration(p *mutate.Pass) []mutate.Edit {
 	names := r.names(p)
 	var from, to []string
 	for i, name := range names {
@@ -251,11 +263,19 @@ func rewriteRecurrence(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mut
 		index = p.Fresh("i", "k")
 		loop = fmt.Sprintf("for %s := %s; %s <= %s; %s++ {", index, typed(types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg)), strconv.FormatInt(r.from, 10)), index, r.n.Name(), index)
 	}
-	to[len(to)-1] = p.TextWith(r.step.Results[0], func(n ast.Node) (string, bool) {
+	to[len(to)-1] = r.stepWith(p, func(k int64) string { return names[int64(len(names))-k] }, index)
+	text := fmt.Sprintf("// From below: each value needs only the %s before it.\n%s := %s\n%s\n%s = %s\n}\nreturn %s",
+		number(len(names)), strings.Join(names, ", "), strings.Join(from, ", "), loop, strings.Join(names, ", "), strings.Join(to, ", "), names[len(names)-1])
+	return []mutate.Edit{p.Replace(r.step, text)}
+}
+
+// stepWith writes the step with other names for the earlier values and for n.
+func (r *recur) stepWith(p *mutate.Pass, earlier func(k int64) string, index string) string {
+	return p.TextWith(r.step.Results[0], func(n ast.Node) (string, bool) {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			if k, ok := r.calls[n]; ok {
-				return names[int64(len(names))-k], true
+				return earlier(k), true
 			}
 		case *ast.Ident:
 			if p.Var(n) == r.n {
@@ -264,9 +284,6 @@ func rewriteRecurrence(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mut
 		}
 		return "", false
 	})
-	text := fmt.Sprintf("// From below: each value needs only the %s before it.\n%s := %s\n%s\n%s = %s\n}\nreturn %s",
-		number(len(names)), strings.Join(names, ", "), strings.Join(from, ", "), loop, strings.Join(names, ", "), strings.Join(to, ", "), names[len(names)-1])
-	return []mutate.Edit{p.Replace(r.step, text)}, nil
 }
 
 // typed writes an integer of a type.

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// tableValues is how many values of a recurrence are kept: all that fit into 64
+// bits when they grow by a half each.
+const tableValues = 128
+
+// lowest evaluates the base cases from 0 on.
+func (r *recur) lowest(p *mutate.Pass) ([]string, error) {
+	if r.from > 16 {
+		return nil, mutate.ErrEval
+	}
+	var out []string
+	for i := range r.from {
+		v, err := p.Call(r.fn, fitIndex(i, r.n.Type()))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, valueText(v))
+	}
+	return out, nil
+}
+
+// table looks the first values up. They are added up from below when the
+// program starts; behind them the recurrence is computed as without a table.
+func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
+	base, err := r.lowest(p)
+	if err != nil {
+		return nil, err
+	}
+	edits := r.iteration(p)
+	if r.fibonacci(p) {
+		edits = r.doubling(p)
+	}
+	name := p.Fresh(lowerFirst(r.fn.Name.Name)+"Table", lowerFirst(r.fn.Name.Name)+"Values")
+	n, index := r.n.Name(), p.Fresh("i", "k")
+	typ := types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg))
+	step := r.stepWith(p, func(k int64) string { return fmt.Sprintf("t[%s-%d]", index, k) }, typ+"("+index+")")
+	return append(edits,
+		p.Insert(r.fn.Body.List[0].Pos(), fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\n", n, tableValues, name, n)),
+		p.Declare(r.fn, fmt.Sprintf(`// %s holds the first values of %s, added up from below.
+var %s = func() [%d]%s {
+	t := [%d]%s{%s}
+	for %s := %d; %s < len(t); %s++ {
+		t[%s] = %s
+	}
+	return t
+}()`, name, r.fn.Name.Name, name, tableValues, r.result, tableValues, r.result, strings.Join(base, ", "), index, r.from, index, index, index, step))), nil
+}
