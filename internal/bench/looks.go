@@ -75,6 +75,9 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 			if err := m.layout(ctx, im); err != nil {
 				return err
 			}
+			if look > 0 && m.overdrawn() {
+				break // a function so slow, or a machine so busy, that the least number of rounds costs too much
+			}
 			if look > 0 {
 				m.lab.discard(im) // the first look's are used again
 			}
@@ -82,9 +85,14 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		for _, t := range m.at(open) {
 			t.finding = judge(evidenceOf(t.train).Train, look, len(m.trials), m.o.MinGain)
 		}
-		if len(m.at(open)) == 0 || m.spent > time.Duration(layoutShare*float64(m.o.Budget)) {
+		if len(m.at(open)) == 0 || m.overdrawn() {
 			return nil
 		}
 	}
 	return nil
+}
+
+// overdrawn reports whether the layouts have used up their share of the time.
+func (m *confirmer) overdrawn() bool {
+	return m.spent > time.Duration(layoutShare*float64(m.o.Budget))
 }
