@@ -16,12 +16,37 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // A Driver runs searches with one store.
 type Driver struct {
 	Store *store.Store
 	Watch flow.Watcher
+
+	wrap func(*flow.Activities) activities // tests put an evaluator of known speed in
+}
+
+// activities are the steps of a run, as the driver needs them.
+type activities interface {
+	Prepare(ctx context.Context, run string, spec flow.Spec) (*flow.Prepared, error)
+	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
+	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
+	Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error)
+	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
+	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
+	Adopt(ctx context.Context, run string, judged []flow.Evaluated) error
+	Used(ctx context.Context, run string) (llm.Spent, error)
+	Machine(run string) beagle.Machine
+	Close()
+}
+
+func (d *Driver) activities() activities {
+	acts := &flow.Activities{Store: d.Store, Watch: d.Watch}
+	if d.wrap != nil {
+		return d.wrap(acts)
+	}
+	return acts
 }
 
 // Interrupted says that a run was stopped and can be resumed.
@@ -88,9 +113,12 @@ type run struct {
 	spec   flow.Spec
 	entry  store.Run
 	course *flow.Course
-	acts   *flow.Activities
+	acts   activities
 	ready  *flow.Prepared
 	saved  bool // the run is in the store
+
+	kept    time.Time     // end of the last checkpoint
+	keeping time.Duration // what it took
 }
 
 // carry takes the run from wherever it stands to its result, and records how
@@ -99,7 +127,7 @@ func (r *run) carry(ctx context.Context) (*beagle.Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go r.heedCancel(ctx, stop)
-	r.acts = &flow.Activities{Store: r.d.Store, Watch: r.d.Watch}
+	r.acts = r.d.activities()
 	defer r.acts.Close()
 	result, err := r.work(ctx)
 	if !r.saved {
@@ -165,7 +193,7 @@ func (r *run) find(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return r.checkpoint()
 }
 
 // prepare makes the corpus and everything else that the search starts from.
@@ -211,8 +239,16 @@ func (r *run) generation(ctx context.Context) error {
 	if r.d.Watch != nil {
 		r.d.Watch(flow.Event{Evaluated: r.course.Event(&r.spec)})
 	}
+	if time.Since(r.kept) < saveShare*r.keeping {
+		return nil
+	}
 	return r.checkpoint()
 }
+
+// saveShare is the reciprocal of the share of the time that checkpoints may
+// take: they grow with the search. Generations after the last one are made
+// again from the search's state and find their verdicts in the store.
+const saveShare = 20
 
 // propose fills a batch.
 func (r *run) propose(ctx context.Context) (*flow.Draft, error) {
@@ -237,9 +273,15 @@ func (r *run) fill(ctx context.Context, draft *flow.Draft, n int) error {
 	return nil
 }
 
+// checkpoint saves the course, the log first: what it tells twice is left out,
+// what it never told would be lost.
 func (r *run) checkpoint() error {
+	start := time.Now()
 	if err := r.d.Store.Save(r.entry.ID, "log", &r.course.Log); err != nil {
 		return err
 	}
-	return r.d.Store.Save(r.entry.ID, "search", r.course.Search)
+	err := r.d.Store.Save(r.entry.ID, "search", r.course.Search)
+	r.kept = time.Now()
+	r.keeping = r.kept.Sub(start)
+	return err
 }
