@@ -33,11 +33,12 @@ var mayImport = map[string][]string{
 	"mutate/rules":         {"", "mutate"},
 	"mutate/rules/measure": {"", "mutate", "mutate/rules"},
 	"internal/flow":        {"", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
-	"bench/figures":        {"", "suite"},
+	"bench/figures":        {"", "suite", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
+	"internal/mutants":     {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
 	"internal/flow/trials": {"", "internal/flow", "internal/bench", "internal/store"},
 	"mutate/llm":           {"", "mutate"},
 	"internal/mcp":         {"", "mutate/llm"},
-	"internal/flow/local":  {"", "internal/flow", "internal/evolve", "internal/store"},
+	"internal/flow/local":  {"", "internal/flow", "internal/evolve", "internal/store", "mutate/llm"},
 }
 
 // standardOnly are the packages that import nothing but the standard library

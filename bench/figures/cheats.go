@@ -215,10 +215,14 @@ func clip(s string) string {
 }
 
 func summary(all int, by map[string]int) string {
+	return fmt.Sprintf("%d candidates, refused by: %s (none are those that behave as the original).", all, counts(by))
+}
+
+func counts(by map[string]int) string {
 	var parts []string
 	for k, n := range by {
 		parts = append(parts, fmt.Sprintf("%s %d", k, n))
 	}
 	slices.Sort(parts)
-	return fmt.Sprintf("%d candidates, refused by: %s (none are those that behave as the original).", all, strings.Join(parts, ", "))
+	return strings.Join(parts, ", ")
 }

@@ -17,6 +17,9 @@ import (
 	"os/signal"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
+	hostile "github.com/beagle-go/beagle/internal/sandbox/attack"
 )
 
 // A figure is one thing that is measured. Its sections share the lab's runs.
@@ -46,9 +49,15 @@ var figures = []figure{
 	{"noise", "intervals of the measurement when there is nothing to measure", noise},
 	{"crash", "kill -9 and resume", crash},
 	{"cheats", "every cheat of the catalogue", cheats},
+	{"mutants", "wrong versions of the suite's functions, by operator and from history", mutantTrials},
+	{"attacks", "what each sandbox stops", attackTable},
 }
 
-func main() { os.Exit(run()) }
+func main() {
+	sandbox.Main()
+	hostile.Main()
+	os.Exit(run())
+}
 
 func run() int {
 	write := flag.Bool("write", false, "also write the tables into docs/measurements.md")

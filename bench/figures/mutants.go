@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/mutants"
+	"github.com/beagle-go/beagle/internal/verify"
+	"github.com/beagle-go/beagle/suite"
+)
+
+// mutantsPerText is how many mutants of a text are tried, spread evenly over
+// all that the operators make.
+const mutantsPerText = 60
+
+// mustReject is the share of the versions that behave differently.
+const mustReject = 0.99
+
+// A mutation is a text with its story.
+type mutation struct {
+	task, from, what, text string
+	trial                  mutants.Trial
+}
+
+// mutantTrials takes wrong versions of the suite's functions, of the ordinary
+// author's text and of the expert's, through the judge.
+func mutantTrials(ctx context.Context, l *lab) (*section, error) {
+	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
+	if err != nil {
+		return nil, err
+	}
+	s := new(section)
+	var rows [][]string
+	var all []mutation
+	for _, t := range tasks {
+		list, err := l.mutate(ctx, &t)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		}
+		all = append(all, list...)
+		rows = append(rows, append([]string{t.Name}, tallied(list)...))
+		fmt.Fprintf(os.Stderr, "figures: %s: %v\n", t.Name, rows[len(rows)-1])
+	}
+	rows = append(rows, append([]string{"**all**"}, tallied(all)...))
+	s.text = table([]string{"task", "texts", "no version of the function", "same machine code", "rejected", "let through", "of them equivalent", "rejected of those that differ"}, rows)
+	s.text += "\n" + byStage(all) + "\n" + survivors(all)
+	different, rejected := share(all)
+	if different < 300 {
+		s.miss("%d versions that differ, 300 are wanted", different)
+	}
+	if float64(rejected) < mustReject*float64(different) {
+		s.miss("%d of %d rejected", rejected, different)
+	}
+	return s, nil
+}
+
+// mutate makes and tries the mutants of a task.
+func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
+	f, err := mutants.Open(ctx, l.root, "./suite/tasks/"+t.Name+"."+t.Target, filepath.Join(l.dir, "mutants-"+t.Name), time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	expert, err := os.ReadFile(t.ExpertFile())
+	if err != nil {
+		return nil, err
+	}
+	var out []mutation
+	for _, base := range []struct{ from, text string }{{"original", f.Source()}, {"expert", string(expert)}} {
+		list, err := l.chosen(t.Name, base.from, base.text)
+		if err != nil {
+			return nil, err
+		}
+		texts := make([]string, len(list))
+		for i := range list {
+			texts[i] = list[i].text
+		}
+		trials, err := f.Try(ctx, base.text, texts, verify.Budget{Race: -1})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].trial = trials[i]
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// chosen are the mutants of a text that are tried: some of those that the
+// operators make, and all that were really made.
+func (l *lab) chosen(task, from, text string) ([]mutation, error) {
+	made, err := mutants.Make(text)
+	if err != nil {
+		return nil, err
+	}
+	n := mutantsPerText
+	if l.quick {
+		n = 8
+	}
+	n = min(n, len(made))
+	var out []mutation
+	for i := range n {
+		m := made[i*len(made)/n]
+		out = append(out, mutation{task: task, from: from, what: m.String(), text: m.Source})
+	}
+	for _, h := range mutants.History {
+		if h.Task != task || from != "original" {
+			continue
+		}
+		wrong, err := h.Apply(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, mutation{task: task, from: "history", what: h.What + " (" + h.Where + ")", text: wrong})
+	}
+	return out, nil
+}
+
+// share counts the versions that differ in what they do, and those of them
+// that were rejected.
+func share(list []mutation) (different, rejected int) {
+	for _, m := range list {
+		switch m.trial.Fate {
+		case mutants.Rejected:
+			rejected++
+			different++
+		case mutants.Survived:
+			if _, ok := mutants.Reviewed(m.trial.ID); !ok {
+				different++
+			}
+		}
+	}
+	return different, rejected
+}
+
+func tallied(list []mutation) []string {
+	count := map[mutants.Fate]int{}
+	equivalent := 0
+	for _, m := range list {
+		count[m.trial.Fate]++
+		if _, ok := mutants.Reviewed(m.trial.ID); ok && m.trial.Fate == mutants.Survived {
+			equivalent++
+		}
+	}
+	different, rejected := share(list)
+	percent := "-"
+	if different > 0 {
+		percent = fmt.Sprintf("%.1f %%", 100*float64(rejected)/float64(different))
+	}
+	cells := []string{fmt.Sprint(len(list))}
+	for _, n := range []int{count[mutants.NoVersion], count[mutants.SameCode], count[mutants.Rejected], count[mutants.Survived], equivalent} {
+		cells = append(cells, fmt.Sprint(n))
+	}
+	return append(cells, percent)
+}
+
+func byStage(list []mutation) string {
+	by := map[string]int{}
+	n := 0
+	for _, m := range list {
+		if m.trial.Fate == mutants.Rejected {
+			by[m.trial.Verdict.Stage]++
+			n++
+		}
+	}
+	return "Rejected by: " + counts(by) + ".\n"
+}
+
+// survivors lists what was let through, with the argument where someone wrote
+// one down.
+func survivors(list []mutation) string {
+	var rows [][]string
+	for _, m := range list {
+		if m.trial.Fate != mutants.Survived {
+			continue
+		}
+		why, ok := mutants.Reviewed(m.trial.ID)
+		if !ok {
+			why = "**a gap**"
+		}
+		rows = append(rows, []string{m.task + ", " + m.from, m.what, "`" + m.trial.ID[:min(16, len(m.trial.ID))] + "`", why})
+	}
+	if len(rows) == 0 {
+		return "Nothing was let through.\n"
+	}
+	return "Let through:\n\n" + table([]string{"task", "change", "candidate", "why"}, rows)
+}
