@@ -26,6 +26,7 @@ var written = []*mutate.Mutator{
 	shrinkEnds,
 	filterAppend,
 	wordLoad,
+	partialWord,
 	checkHint,
 	reslice,
 	rowSlice,

@@ -1,0 +1,256 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// partialWord is the rest of H2: the up to eight bytes behind the last whole
+// word of a hash.
+var partialWord = &mutate.Mutator{
+	Name: "partial-word",
+	Doc: "Assemble the last bytes of a text into a word with one or two loads that overlap, chosen by how many there are, instead of byte after " +
+		"byte. Exact: bits that the loads read twice are the same, and what is shifted out of 64 bits is lost in the loop too.",
+	Before: `for i := len(tail) - 1; i >= 0; i-- {
+	k ^= uint64(tail[i]) << (8 * i)
+}`,
+	After: `k ^= firstBytes(tail)
+
+func firstBytes(b []byte) uint64 {
+	switch n := uint(len(b)); {
+	case n >= 8:
+		return binary.LittleEndian.Uint64(b)
+	case n >= 4:
+		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))<<(8*(n-4))
+	case n > 0:
+		return uint64(b[0]) | uint64(b[n/2])<<(8*(n/2)) | uint64(b[n-1])<<(8*(n-1))
+	}
+	return 0
+}`,
+	Class:   beagle.E0,
+	Gain:    1.2,
+	Find:    findPartialWord,
+	Rewrite: rewritePartialWord,
+}
+
+// A wordTail is a loop from the last byte of seq down to the one at from.
+type wordTail struct {
+	loop  *ast.ForStmt
+	index *types.Var
+	seq   *types.Var
+	from  int64
+	limit int64 // at most this many bytes from the start; 0 is all
+	body  *ast.AssignStmt
+	clear bool // k = k<<8 | byte, with k zero in front
+}
+
+func findPartialWord(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		t := &wordTail{loop: f}
+		if t.head(p) && t.add(p) && !labelled(p, f) {
+			sites = append(sites, mutate.Site{Node: f, Label: "last bytes of " + t.seq.Name(), Data: t})
+		}
+	}
+	return sites
+}
+
+// head recognises `for i := len(s) - 1; i >= c; i--`, also with min(len(s), m)
+// for len(s).
+func (t *wordTail) head(p *mutate.Pass) bool {
+	init, ok := t.loop.Init.(*ast.AssignStmt)
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
+		return false
+	}
+	t.index = p.Var(init.Lhs[0])
+	last, ok := ast.Unparen(init.Rhs[0]).(*ast.BinaryExpr)
+	if !ok || last.Op != token.SUB || !p.IsInt(last.Y, 1) || !t.end(p, last.X) {
+		return false
+	}
+	cond, ok := t.loop.Cond.(*ast.BinaryExpr)
+	if !ok || p.Var(cond.X) != t.index || !isBasic(p, cond.X, types.Int) {
+		return false
+	}
+	from, ok := p.Int(cond.Y)
+	if t.from = from; cond.Op == token.GTR {
+		t.from++
+	}
+	post, isDec := t.loop.Post.(*ast.IncDecStmt)
+	return ok && (cond.Op == token.GEQ || cond.Op == token.GTR) && t.from >= 0 && isDec && post.Tok == token.DEC && p.Var(post.X) == t.index &&
+		(t.limit == 0 || t.limit-t.from <= 8 && t.limit > t.from)
+}
+
+// end reads len(s) and min(len(s), m).
+func (t *wordTail) end(p *mutate.Pass, e ast.Expr) bool {
+	if call, ok := p.IsBuiltin(e, "min"); ok && len(call.Args) == 2 {
+		n, constant := p.Int(call.Args[1])
+		t.limit, t.seq = n, p.LenOf(call.Args[0])
+		return constant && n > 0 && t.usable(p)
+	}
+	t.seq = p.LenOf(e)
+	return t.usable(p)
+}
+
+func (t *wordTail) usable(p *mutate.Pass) bool {
+	return t.seq != nil && mutate.IsBytes(t.seq.Type()) && !isArray(t.seq) && !p.Assigned(t.seq, t.loop) && !isNamedBytes(t.seq.Type())
+}
+
+func isNamedBytes(t types.Type) bool {
+	_, named := t.(*types.Named)
+	return named
+}
+
+// add recognises the one statement of the body.
+func (t *wordTail) add(p *mutate.Pass) bool {
+	if len(t.loop.Body.List) != 1 {
+		return false
+	}
+	as, ok := t.loop.Body.List[0].(*ast.AssignStmt)
+	if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+		return false
+	}
+	t.body = as
+	k := p.Var(as.Lhs[0])
+	if k == nil || !local(p, k) || !isBasicType(k.Type(), types.Uint64) || k == t.index {
+		return false
+	}
+	switch as.Tok {
+	case token.XOR_ASSIGN, token.OR_ASSIGN:
+		b, ok := ast.Unparen(as.Rhs[0]).(*ast.BinaryExpr)
+		return ok && b.Op == token.SHL && t.isByte(p, b.X) && t.isShift(p, b.Y)
+	case token.ASSIGN:
+		b, ok := ast.Unparen(as.Rhs[0]).(*ast.BinaryExpr)
+		if !ok || b.Op != token.OR && b.Op != token.ADD && b.Op != token.XOR {
+			return false
+		}
+		shift, other := ast.Unparen(b.X), b.Y
+		if t.isByte(p, b.X) {
+			shift, other = ast.Unparen(b.Y), b.X
+		}
+		s, ok := shift.(*ast.BinaryExpr)
+		t.clear = true
+		return ok && s.Op == token.SHL && p.Var(s.X) == k && p.IsInt(s.Y, 8) && t.isByte(p, other) && t.zeroBefore(p, k)
+	}
+	return false
+}
+
+// isByte recognises uint64(s[i]).
+func (t *wordTail) isByte(p *mutate.Pass, e ast.Expr) bool {
+	conv, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || len(conv.Args) != 1 || !p.Info.Types[conv.Fun].IsType() || !isBasic(p, conv, types.Uint64) {
+		return false
+	}
+	ix, ok := ast.Unparen(conv.Args[0]).(*ast.IndexExpr)
+	return ok && p.Var(ix.X) == t.seq && p.Var(ix.Index) == t.index
+}
+
+// isShift recognises 8*i and 8*(i-c), in either order and under a conversion.
+func (t *wordTail) isShift(p *mutate.Pass, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if conv, ok := e.(*ast.CallExpr); ok && len(conv.Args) == 1 && p.Info.Types[conv.Fun].IsType() {
+		e = ast.Unparen(conv.Args[0])
+	}
+	b, ok := e.(*ast.BinaryExpr)
+	if !ok || b.Op != token.MUL {
+		return false
+	}
+	x, y := b.X, ast.Unparen(b.Y)
+	if !p.IsInt(x, 8) {
+		x, y = y, ast.Unparen(b.X)
+	}
+	if conv, ok := y.(*ast.CallExpr); ok && len(conv.Args) == 1 && p.Info.Types[conv.Fun].IsType() {
+		y = ast.Unparen(conv.Args[0])
+	}
+	if !p.IsInt(x, 8) {
+		return false
+	}
+	if p.Var(y) == t.index {
+		return t.from == 0
+	}
+	sub, ok := y.(*ast.BinaryExpr)
+	return ok && sub.Op == token.SUB && p.Var(sub.X) == t.index && p.IsInt(sub.Y, t.from)
+}
+
+// zeroBefore reports whether k is declared as 0 right in front of the loop.
+func (t *wordTail) zeroBefore(p *mutate.Pass, k *types.Var) bool {
+	list, at := p.Siblings(t.loop)
+	if at < 1 {
+		return false
+	}
+	d, ok := declaration(p, list[at-1])
+	if !ok || d.Var != k {
+		return false
+	}
+	if d.Value == nil {
+		return true
+	}
+	n, constant := p.Int(d.Value)
+	return constant && n == 0
+}
+
+func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	t := s.Data.(*wordTail)
+	if t.clear && t.limit == 0 && t.from > 0 {
+		return nil, fmt.Errorf("the bytes in front of the %dth would be shifted in", t.from)
+	}
+	name, edits := t.helper(p)
+	seq := t.seq.Name()
+	arg, guard := seq, ""
+	switch {
+	case t.from > 0 && t.limit > 0:
+		arg, guard = fmt.Sprintf("%s[%d:min(len(%s), %d)]", seq, t.from, seq, t.limit), fmt.Sprintf("len(%s) > %d", seq, t.from)
+	case t.from > 0:
+		arg, guard = fmt.Sprintf("%s[%d:]", seq, t.from), fmt.Sprintf("len(%s) > %d", seq, t.from)
+	case t.limit > 0 && t.limit < 8:
+		arg = fmt.Sprintf("%s[:min(len(%s), %d)]", seq, seq, t.limit)
+	}
+	tok := t.body.Tok.String()
+	text := fmt.Sprintf("%s %s %s(%s)", p.Text(t.body.Lhs[0]), tok, name, arg)
+	if guard != "" {
+		text = fmt.Sprintf("if %s {\n%s\n}", guard, text)
+	}
+	return append(edits, p.Replace(t.loop, text)), nil
+}
+
+// helper declares the function for a string or for bytes, once.
+func (t *wordTail) helper(p *mutate.Pass) (string, []mutate.Edit) {
+	base, typ := "firstBytes", "[]byte"
+	if isStringVar(t.seq) {
+		base, typ = "firstBytesOf", "string"
+	}
+	if fn, ok := p.Pkg.Scope().Lookup(base).(*types.Func); ok && p.Decl(fn) != nil {
+		return base, nil
+	}
+	name := p.Fresh(base, base+"Word")
+	word, half, high, edits := t.loads(p)
+	return name, append(edits, p.Declare(t.loop, fmt.Sprintf(`// %s is the first eight bytes of b as a word, lowest byte first; where there
+// are fewer, the others are 0.
+func %s(b %s) uint64 {
+	switch n := uint(len(b)); {
+	case n >= 8:
+		return %s
+	case n >= 4:
+		return %s | %s<<(8*(n-4)) // they overlap
+	case n > 0:
+		return uint64(b[0]) | uint64(b[n/2])<<(8*(n/2)) | uint64(b[n-1])<<(8*(n-1))
+	}
+	return 0
+}`, name, name, typ, word, half, high)))
+}
+
+// loads are the text of a word, of its lower half, and of the last four bytes:
+// shifts for strings, which the compiler turns into loads.
+func (t *wordTail) loads(p *mutate.Pass) (word, half, high string, edits []mutate.Edit) {
+	if isStringVar(t.seq) {
+		const four = "uint64(%[1]s[0]) | uint64(%[1]s[1])<<8 | uint64(%[1]s[2])<<16 | uint64(%[1]s[3])<<24"
+		return "uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56",
+			fmt.Sprintf(four, "b"), "(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)", nil
+	}
+	pkg, edits := p.Import("encoding/binary")
+	return pkg + ".LittleEndian.Uint64(b)", "uint64(" + pkg + ".LittleEndian.Uint32(b))", "uint64(" + pkg + ".LittleEndian.Uint32(b[n-4:]))", edits
+}
