@@ -245,7 +245,7 @@ func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
 }
 
 // finalists are the best few with different code, freed of steps that buy
-// nothing.
+// nothing, and the best with all of its steps.
 func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Candidate, error) {
 	var field []beagle.Candidate
 	for _, id := range ranked {
@@ -263,14 +263,28 @@ func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Cand
 		if slices.ContainsFunc(field, func(f beagle.Candidate) bool { return extends(c, f) }) {
 			continue // it would be reduced to what is there
 		}
-		if c, err = x.simplify(ctx, c); err != nil {
+		simple, err := x.simplify(ctx, c)
+		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(field, func(f beagle.Candidate) bool { return f.ID == c.ID }) {
-			field = append(field, c)
+		for _, f := range spare(field, simple, x.withoutDetours(c)) {
+			if !slices.ContainsFunc(field, func(g beagle.Candidate) bool { return g.ID == f.ID }) {
+				field = append(field, f)
+			}
 		}
 	}
 	return field, nil
+}
+
+// spare adds to the first finalist what it was before it was simplified. The
+// quick measurement by which steps are left out may err, most of all on a busy
+// machine, and then everything that was found would be lost: others that share a
+// step with what is left are not looked at. The full measurement decides.
+func spare(field []beagle.Candidate, simple, whole beagle.Candidate) []beagle.Candidate {
+	if len(field) > 0 {
+		return []beagle.Candidate{simple}
+	}
+	return []beagle.Candidate{simple, whole}
 }
 
 // extends reports whether a candidate takes all the steps of another, with the
