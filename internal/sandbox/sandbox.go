@@ -125,7 +125,7 @@ func (r *Result) OK() bool { return r.Ended == Exited && r.Code == 0 }
 // Options say how to make a Sandbox.
 type Options struct {
 	Require  bool // an error instead of missing walls
-	Fallback bool // leave the namespaces out, as on a system that refuses them
+	Fallback bool // leave namespaces and control groups out, as on a system that refuses them
 }
 
 // A Sandbox runs commands. It has no state but what the probe found, and may

@@ -30,6 +30,7 @@ func (o *orders) watch(k kernel, pid int, stop context.CancelCauseFunc) (end fun
 	if (len(dirs) == 0 || o.Limits.File <= 0) && !tasks {
 		return func() {}
 	}
+	unseen := !o.Kernel.Namespaces && !o.counted() && o.Limits.File > 0
 	done := make(chan struct{})
 	begin := usage(dirs) // the directories may hold something already
 	go func() {
@@ -40,10 +41,10 @@ func (o *orders) watch(k kernel, pid int, stop context.CancelCauseFunc) (end fun
 				return
 			case <-tick.C:
 			}
-			if o.Limits.File > 0 && usage(dirs)-begin > o.Limits.File {
+			if o.Limits.File > 0 && usage(dirs)-begin > o.Limits.File || unseen && hidden(below(pid)) > o.Limits.File {
 				stop(errDisk)
 			}
-			if tasks && tasksBelow(pid) > o.Limits.Procs {
+			if tasks && threads(below(pid)) > o.Limits.Procs {
 				stop(errTasks)
 			}
 		}
@@ -85,16 +86,19 @@ func usage(dirs []string) (sum int64) {
 	return sum
 }
 
-// tasksBelow counts the threads of a process and of all its descendants.
-func tasksBelow(top int) int {
-	threads, children := map[int]int{}, map[int][]int{}
-	procs, _ := os.ReadDir("/proc")
-	for _, p := range procs {
-		pid, err := strconv.Atoi(p.Name())
+// A proc is a running process.
+type proc struct{ pid, parent, threads int }
+
+// below lists a process and all its descendants.
+func below(top int) (list []proc) {
+	children := map[int][]proc{}
+	dirs, _ := os.ReadDir("/proc")
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
 		if err != nil {
 			continue
 		}
-		text, _ := os.ReadFile("/proc/" + p.Name() + "/stat")
+		text, _ := os.ReadFile("/proc/" + d.Name() + "/stat")
 		name := strings.LastIndex(string(text), ") ") // it stands in parentheses and may hold anything
 		if name < 0 {
 			continue // it is gone again
@@ -103,15 +107,44 @@ func tasksBelow(top int) int {
 		if len(f) < 18 {
 			continue
 		}
-		parent, _ := strconv.Atoi(f[1])
-		threads[pid], _ = strconv.Atoi(f[17])
-		children[parent] = append(children[parent], pid)
+		p := proc{pid: pid}
+		p.parent, _ = strconv.Atoi(f[1])
+		p.threads, _ = strconv.Atoi(f[17])
+		if pid == top {
+			list = append(list, p)
+		}
+		children[p.parent] = append(children[p.parent], p)
 	}
-	sum := 0
-	for queue := []int{top}; len(queue) > 0; {
-		pid := queue[0]
-		queue = append(queue[1:], children[pid]...)
-		sum += threads[pid]
+	for i := 0; i < len(list); i++ {
+		list = append(list, children[list[i].pid]...)
+	}
+	return list
+}
+
+func threads(list []proc) (sum int) {
+	for _, p := range list {
+		sum += p.threads
+	}
+	return sum
+}
+
+// hidden is the room that open files without a name take.
+func hidden(list []proc) (sum int64) {
+	type inode struct{ dev, ino uint64 }
+	seen := map[inode]bool{}
+	for _, p := range list {
+		dir := "/proc/" + strconv.Itoa(p.pid) + "/fd/"
+		fds, _ := os.ReadDir(dir)
+		for _, fd := range fds {
+			var st syscall.Stat_t
+			if syscall.Stat(dir+fd.Name(), &st) != nil || st.Nlink > 0 || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+				continue
+			}
+			if id := (inode{uint64(st.Dev), st.Ino}); !seen[id] {
+				seen[id] = true
+				sum += st.Blocks * 512
+			}
+		}
 	}
 	return sum
 }
