@@ -16,6 +16,7 @@ type Request struct {
 	Temperature float64       `json:"temperature,omitempty"` // 0 takes the model's
 	Seed        int64         `json:"seed,omitempty"`        // sent where the protocol has one; 0 is not sent
 	Sample      int           `json:"sample,omitempty"`      // tells equal questions apart that want different answers
+	Code        string        `json:"code,omitempty"`        // for a coding agent: the version to start from; models find it in the text
 	Limit       time.Duration `json:"-"`                     // for the whole call, its retries included; 0 means [DefaultLimit]
 }
 
@@ -43,6 +44,7 @@ type Reply struct {
 	Stop     string  `json:"stop"` // why it ended: [StopEnd], [StopLength], [StopOversize] or [StopRefusal]
 	Usage    Usage   `json:"usage"`
 	Wasted   Usage   `json:"wasted,omitzero"` // the most that attempts which broke off may have cost besides
+	Cost     Micros  `json:"cost,omitzero"`   // what a coding agent says it cost; models cost their price
 	Seconds  float64 `json:"seconds"`         // from the first attempt to the last byte
 	Attempts int     `json:"attempts"`
 }
