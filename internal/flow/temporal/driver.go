@@ -52,6 +52,9 @@ func Placed(s *store.Store, run string) (Server, bool, error) {
 // Start begins a run under an ID, or a new one if that is empty, and follows it
 // to its result. A run of that ID which is under way is followed only.
 func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
+	if spec.Models.On() {
+		return nil, &beagle.UsageError{What: "models are not asked by a fleet yet", Remedy: "leave out --temporal, or --model"}
+	}
 	c, err := d.Server.Dial(ctx)
 	if err != nil {
 		return nil, err

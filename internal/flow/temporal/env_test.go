@@ -1,0 +1,327 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// An env is a run in the SDK's test environment: virtual time, no server.
+type env struct {
+	t     *testing.T
+	sim   *sim
+	task  Task
+	runs  int // workflow executions, one more than times continued as new
+	limit atomic.Int64
+	delay func(*testsuite.TestWorkflowEnvironment)
+}
+
+func newEnv(t *testing.T, spec flow.Spec) *env {
+	t.Helper()
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := s.PutJSON(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveRun(store.Run{ID: "run", State: store.Running}); err != nil {
+		t.Fatal(err)
+	}
+	return &env{t: t, sim: &sim{store: s}, task: Task{Run: "run", Spec: digest, Class: "class", Limits: limitsOf(&spec)}}
+}
+
+// run carries the run through all its executions.
+func (e *env) run() error {
+	for {
+		err := e.once()
+		var again *workflow.ContinueAsNewError
+		if !errors.As(err, &again) {
+			return err
+		}
+		if e.task = (Task{}); converter.GetDefaultDataConverter().FromPayloads(again.Input, &e.task) != nil {
+			e.t.Fatal("the run continues as new with something else than a task")
+		}
+	}
+}
+
+func (e *env) once() error {
+	e.runs++
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	w := suite.NewTestWorkflowEnvironment()
+	w.SetDataConverter(&meter{DataConverter: converter.GetDefaultDataConverter(), most: &e.limit})
+	w.SetTestTimeout(time.Minute)
+	acts := &activities{store: e.sim.store, stop: context.Background(), quiet: semaphore.NewWeighted(everybody), desks: &desks{open: func(watch flow.Watcher) Stages {
+		e.sim.watch = watch
+		return e.sim
+	}}}
+	register(w, e.sim.store, acts, true)
+	register(w, e.sim.store, acts, false)
+	if e.delay != nil {
+		e.delay(w)
+	}
+	w.ExecuteWorkflow(runWorkflow, e.task)
+	if !w.IsWorkflowCompleted() {
+		e.t.Fatal("the workflow did not end")
+	}
+	return w.GetWorkflowError()
+}
+
+func (e *env) result() *beagle.Result {
+	e.t.Helper()
+	r := new(beagle.Result)
+	if ok, err := e.sim.store.Load("run", "result", r); err != nil || !ok {
+		e.t.Fatalf("no result: %v", err)
+	}
+	return r
+}
+
+// A meter notes the largest payload that would go into a history.
+type meter struct {
+	converter.DataConverter
+	most *atomic.Int64
+}
+
+func (m *meter) ToPayloads(v ...any) (*commonpb.Payloads, error) {
+	p, err := m.DataConverter.ToPayloads(v...)
+	for _, one := range p.GetPayloads() {
+		if n := int64(len(one.Data)); n > m.most.Load() {
+			m.most.Store(n)
+		}
+	}
+	return p, err
+}
+
+// most is the largest payload that a history may hold.
+const mostPayload = 4 << 10
+
+// TestParity: for a seed, the trajectory is that of a plain loop, however often
+// the run continues as new; and every candidate is assessed once.
+func TestParity(t *testing.T) {
+	for _, strategy := range []string{"islands", "best-of-n", "rules-only-greedy"} {
+		spec := simSpec(240)
+		spec.Strategy = strategy
+		loop := &sim{store: openAt(t.TempDir())}
+		want, err := plain(loop, "run", spec, func(*flow.Course) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range []int{0, 3} {
+			e := newEnv(t, spec)
+			e.task.Block = block
+			if err := e.run(); err != nil {
+				t.Fatal(strategy, err)
+			}
+			r := e.result()
+			if d := firstDifference(r.Trials, want.Log.Trials); d != "" {
+				t.Errorf("%s, %d generations a history: %s", strategy, block, d)
+			}
+			if r.Candidates != want.Search.Spent || r.Search.Generations != want.Log.Generations || r.Search.Stopped == "" {
+				t.Errorf("%s: %d candidates in %+v, want %d in %d generations", strategy, r.Candidates, r.Search, want.Search.Spent, want.Log.Generations)
+			}
+			if block > 0 && e.runs < 3 {
+				t.Errorf("%s: the run never continued as new", strategy)
+			}
+			if n := e.sim.assessed.Load(); n < int64(r.Candidates) || n > loop.assessed.Load()+int64(r.Candidates)/10 {
+				t.Errorf("%s: %d assessments of %d candidates; the loop made %d", strategy, n, r.Candidates, loop.assessed.Load())
+			}
+			if most := e.limit.Load(); most > mostPayload {
+				t.Errorf("%s: a payload of %d bytes, at most %d may be in a history", strategy, most, mostPayload)
+			}
+		}
+	}
+}
+
+// TestForgetful: a run whose every step is taken by another process takes the
+// same way: the search is played back from the store.
+func TestForgetful(t *testing.T) {
+	spec := simSpec(120)
+	e := newEnv(t, spec)
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	var stood Stand
+	if ok, err := e.sim.store.Load("run", standing, &stood); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	k := &keeper{store: e.sim.store}
+	p, err := k.take("run", stood.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := firstDifference(p.c.Log.Trials, e.result().Trials); d != "" || p.c.Search.Spent != e.result().Candidates {
+		t.Errorf("played back: %s, %d spent", d, p.c.Search.Spent)
+	}
+	if _, err := k.take("run", "no such state"); err == nil || !strings.Contains(err.Error(), "run") {
+		t.Errorf("a state that is not there: %v", err)
+	}
+}
+
+// TestMany: 10,000 candidates leave neither large payloads nor a large process
+// behind.
+func TestMany(t *testing.T) {
+	n := 10000
+	if testing.Short() {
+		n = 1000
+	}
+	spec := simSpec(n)
+	spec.Strategy, spec.Batch = "best-of-n", 48
+	e := newEnv(t, spec)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	r := e.result()
+	t.Logf("%d candidates in %d generations and %d histories; largest payload %d bytes; heap grew by %d MB; %v a candidate",
+		r.Candidates, r.Search.Generations, e.runs, e.limit.Load(), (int64(after.HeapAlloc)-int64(before.HeapAlloc))>>20, time.Since(start)/time.Duration(r.Candidates))
+	if r.Candidates != n || e.limit.Load() > mostPayload || e.runs < n/spec.Batch/defaultBlock {
+		t.Errorf("%d candidates of %d, payloads up to %d bytes, %d histories", r.Candidates, n, e.limit.Load(), e.runs)
+	}
+}
+
+// TestRetry: work that fails is tried again, and what was found before is not
+// looked for again.
+func TestRetry(t *testing.T) {
+	e := newEnv(t, simSpec(40))
+	calls := map[string]int{}
+	e.sim.fail = func(stage string) error {
+		if calls[stage]++; calls[stage] < attempts {
+			return fmt.Errorf("%s fails for the %dth time", stage, calls[stage])
+		}
+		return nil
+	}
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.result(); r.Candidates != 40 || e.sim.assessed.Load() < 40 || e.sim.assessed.Load() > 50 {
+		t.Errorf("%d candidates, %d assessments", r.Candidates, e.sim.assessed.Load())
+	}
+}
+
+// TestFailure: what fails for good ends the run, with the reason in the index,
+// and what the user must mend is not tried twice.
+func TestFailure(t *testing.T) {
+	calls := 0
+	for _, c := range []struct {
+		err   error
+		calls int
+	}{{errors.New("no disk"), attempts}, {&beagle.UsageError{What: "no such function", Remedy: "name another"}, 1}} {
+		e := newEnv(t, simSpec(40))
+		calls = 0
+		e.sim.fail = func(stage string) error {
+			if stage == "prepare" {
+				calls++
+				return c.err
+			}
+			return nil
+		}
+		err := e.run()
+		r, lerr := e.sim.store.Run("run")
+		if err == nil || lerr != nil || r.State != store.Failed || !strings.Contains(c.err.Error(), r.Note) || calls != c.calls {
+			t.Errorf("%v: the run ends with %v, its entry is %+v (%v), %d calls, want %d", c.err, err, r, lerr, calls, c.calls)
+		}
+	}
+}
+
+// TestCancel: a canceled run ends its activity, notes that it was canceled, and
+// goes on where it stood when it is started again.
+func TestCancel(t *testing.T) {
+	spec := simSpec(60)
+	want, err := plain(&sim{store: openAt(t.TempDir())}, "run", spec, func(*flow.Course) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEnv(t, spec)
+	e.task.Block = 2 // so that it is canceled in the middle
+	e.delay = func(w *testsuite.TestWorkflowEnvironment) {
+		if e.runs == 2 {
+			w.RegisterDelayedCallback(w.CancelWorkflow, 0)
+		}
+	}
+	err = e.run()
+	r, lerr := e.sim.store.Run("run")
+	if !temporal.IsCanceledError(err) || lerr != nil || r.State != store.Canceled {
+		t.Fatalf("the run ends with %v, its entry is %+v (%v)", err, r, lerr)
+	}
+	stood, err := (&Driver{Store: e.sim.store}).stood("run")
+	if err != nil || stood.State == "" || stood.Done {
+		t.Fatalf("it stood at %+v (%v)", stood, err)
+	}
+	e.task.Stand, e.delay = stood, nil
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	if d := firstDifference(e.result().Trials, want.Log.Trials); d != "" {
+		t.Errorf("after the cancellation: %s", d)
+	}
+}
+
+// TestEnough: a signal ends the search, also one that comes just before the run
+// continues as new, and what was found is judged.
+func TestEnough(t *testing.T) {
+	e := newEnv(t, simSpec(400))
+	e.task.Block = 1
+	e.delay = func(w *testsuite.TestWorkflowEnvironment) {
+		if e.runs == 3 {
+			w.RegisterDelayedCallback(func() { w.SignalWorkflow(enoughSignal, nil) }, 0)
+		}
+	}
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.result(); r.Candidates == 0 || r.Candidates >= 400 || r.Search.Stopped != "asked to" {
+		t.Errorf("%d candidates, stopped by %q", r.Candidates, r.Search.Stopped)
+	}
+}
+
+// TestNobody: work that no worker takes, or whose workers stop, stays in its
+// queue for longer than work that fails.
+func TestNobody(t *testing.T) {
+	e := newEnv(t, simSpec(40))
+	tries := 0
+	e.delay = func(w *testsuite.TestWorkflowEnvironment) {
+		w.OnActivity(identifyActivity, mock.Anything, mock.Anything).Return(func(context.Context, Order) (Delivery, error) {
+			switch tries++; {
+			case tries <= attempts+2:
+				return Delivery{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+			case tries <= 6*attempts:
+				return Delivery{}, temporal.NewApplicationError(errStopped.Error(), stoppedType)
+			}
+			digest, err := e.sim.store.PutJSON(beagle.Machine{})
+			return Delivery{What: digest}, err
+		})
+	}
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	if tries != 6*attempts+1 {
+		t.Errorf("tried %d times", tries)
+	}
+}
