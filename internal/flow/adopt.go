@@ -24,6 +24,22 @@ func (a *Activities) Adopt(ctx context.Context, run string, judged []Evaluated) 
 	return nil
 }
 
+// StartFrom has a run start from what a recorded run of the same target and the
+// same inputs started from: its profile and what follows from that differ from
+// time to time.
+func (a *Activities) StartFrom(ctx context.Context, run string, p Prepared) (*Prepared, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p.CorpusBlob, p.Machine, p.Seconds = x.ready.CorpusBlob, x.ready.Machine, x.ready.Seconds
+	x.ready = p
+	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, p.Profile)
+	return &p, a.Store.Save(run, "prepared", p)
+}
+
 // Machine is the kind of machine that a run's verdicts are of.
 func (a *Activities) Machine(run string) beagle.Machine {
 	a.mu.Lock()

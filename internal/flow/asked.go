@@ -59,11 +59,12 @@ func (l *Log) addAsked(d *Draft) {
 	for _, m := range d.Made {
 		made[m.Proposal] = true
 	}
+	l.Asked = maps.Clone(l.Asked) // who has a copy of the log keeps theirs
+	if l.Asked == nil && len(d.Asked) > 0 {
+		l.Asked = map[string]AskedSum{}
+	}
 	for _, id := range slices.Sorted(maps.Keys(d.Asked)) {
 		a := d.Asked[id]
-		if l.Asked == nil {
-			l.Asked = map[string]AskedSum{}
-		}
 		s := l.Asked[a.Model]
 		s.Calls, s.In, s.Out, s.Cost, s.Seconds = s.Calls+a.Calls, s.In+a.In, s.Out+a.Out, s.Cost+a.Cost, s.Seconds+a.Seconds
 		switch {

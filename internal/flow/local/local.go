@@ -35,6 +35,7 @@ type activities interface {
 	Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
+	StartFrom(ctx context.Context, run string, p flow.Prepared) (*flow.Prepared, error)
 	Adopt(ctx context.Context, run string, judged []flow.Evaluated) error
 	Used(ctx context.Context, run string) (llm.Spent, error)
 	Machine(run string) beagle.Machine
@@ -172,7 +173,12 @@ func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.restore(ready); err != nil {
+	if r.ready = ready; r.spec.Models.Replay != "" {
+		if err := r.recorded(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.restore(r.ready); err != nil {
 		return nil, err
 	}
 	r.d.Watch.Stage("search", r.spec.Describe())
@@ -204,7 +210,7 @@ func (r *run) prepare(ctx context.Context) (*flow.Prepared, error) {
 		return nil, err
 	}
 	r.entry.Target, r.entry.Spec = ready.Target, ready.Spec
-	r.ready, r.saved = ready, true
+	r.saved = true
 	return ready, r.save()
 }
 

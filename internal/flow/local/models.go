@@ -338,8 +338,12 @@ func (d *desk) tell(g *generation, x *told) error {
 	c := d.r.course
 	open, members := c.Search.Open(), len(c.Search.Members)
 	g.draft.Judging = x.Judging
+	log := c.Log
 	if err := c.Tell(&d.r.spec, g.draft, g.judged, x.Took); err != nil {
 		return err
+	}
+	if d.turns.taken <= log.Turn {
+		c.Log = log // it was saved, and the search that goes with it was not
 	}
 	d.mark = time.Now()
 	if len(c.Search.Members) > members {
@@ -389,7 +393,7 @@ func (d *desk) checkpoint(last bool) error {
 		return nil
 	}
 	start := time.Now()
-	d.r.course.Log.Turn = d.turns.taken
+	d.r.course.Log.Turn, d.r.course.Search.Mark = d.turns.taken, d.turns.taken
 	err := d.r.checkpoint()
 	d.saved = time.Now()
 	d.saving = d.saved.Sub(start)

@@ -45,9 +45,8 @@ const turnsName = "turns"
 
 // A head says what a recording is of.
 type head struct {
-	Target  string         `json:"target"`
-	Corpus  string         `json:"corpus"`
-	Machine beagle.Machine `json:"machine"`
+	Prepared flow.Prepared  `json:"prepared"` // what the search started from: prompts quote its profile
+	Machine  beagle.Machine `json:"machine"`
 }
 
 // turns is the journal of a run's turns, those that are to be taken again
@@ -67,7 +66,7 @@ func (r *run) openTurns() (*turns, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &turns{taken: r.course.Log.Turn}
+	t := &turns{taken: r.course.Search.Mark}
 	if t.taken > len(all) {
 		return nil, fmt.Errorf("run %s: its checkpoint has %d turns, its journal %d", r.entry.ID, t.taken, len(all))
 	}
@@ -147,22 +146,33 @@ func (t *turns) next() (turn, error) {
 
 // head says what this run is of.
 func (r *run) head() head {
-	return head{Target: r.ready.Target, Corpus: r.ready.Corpus, Machine: r.acts.Machine(r.entry.ID)}
+	return head{Prepared: *r.ready, Machine: r.acts.Machine(r.entry.ID)}
+}
+
+// recorded takes over what a recorded search started from, so that this one
+// starts from the same.
+func (r *run) recorded(ctx context.Context) error {
+	path := filepath.Join(r.spec.Models.Replay, turnsName+".jsonl")
+	h, _, err := readRecording(path)
+	if err != nil {
+		return &beagle.UsageError{What: fmt.Sprintf("--replay: %v", err), Remedy: "give a directory that --record has written"}
+	}
+	if h.Prepared.Target != r.ready.Target || h.Prepared.Corpus != r.ready.Corpus {
+		return &beagle.UsageError{What: "--replay: the recording is of another version of the function or of other inputs", Remedy: "restore them, or search anew"}
+	}
+	r.ready, err = r.acts.StartFrom(ctx, r.entry.ID, h.Prepared)
+	return err
 }
 
 // replay reads the turns of a recording that the run's own journal does not
 // have yet, and puts its verdicts where an evaluation would find them, if they
 // are of this kind of machine.
 func (r *run) replay(t *turns, have int) error {
-	path := filepath.Join(r.spec.Models.Replay, turnsName+".jsonl")
-	h, all, err := readRecording(path)
+	h, all, err := readRecording(filepath.Join(r.spec.Models.Replay, turnsName+".jsonl"))
 	if err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--replay: %v", err), Remedy: "give a directory that --record has written"}
+		return err
 	}
 	mine := r.head()
-	if h.Target != mine.Target || h.Corpus != mine.Corpus {
-		return &beagle.UsageError{What: "--replay: the recording is of another version of the function or of other inputs", Remedy: "restore them, or search anew"}
-	}
 	for i := range all {
 		if all[i].Told == nil {
 			continue

@@ -1,0 +1,509 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	if spec := os.Getenv("BEAGLE_TEST_RUN"); spec != "" {
+		os.Exit(child(spec))
+	}
+	os.Exit(m.Run())
+}
+
+// known is an evaluator of known speed: it does no more than wait, on so many
+// slots, and finds every candidate correct and a little faster or slower. All
+// else of a run is real: proposals, calls, replies, journals, checkpoints.
+type known struct {
+	*flow.Activities
+	each  time.Duration // for a candidate
+	slots int
+	count *atomic.Int64 // candidates evaluated
+
+	mu   sync.Mutex
+	seen map[string]beagle.Verdict
+}
+
+func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error) {
+	out := &flow.Assessed{Candidates: make([]flow.Evaluated, len(ids))}
+	slots := make(chan struct{}, k.slots)
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		k.mu.Lock()
+		v, ok := k.seen[id]
+		if !ok {
+			v = pretend(id)
+			k.seen[id] = v
+		}
+		k.mu.Unlock()
+		out.Candidates[i] = flow.Evaluated{Candidate: id, Verdict: v, Cached: ok}
+		if ok {
+			continue
+		}
+		k.count.Add(1)
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			select {
+			case <-time.After(k.each):
+			case <-ctx.Done():
+			}
+		})
+	}
+	wg.Wait()
+	// What a process has evaluated, the next one finds, as in a real store.
+	if err := k.Store.Save(run, "pretended", k.seen); err != nil {
+		return nil, err
+	}
+	return out, k.Adopt(ctx, run, out.Candidates)
+}
+
+// pretend gives a candidate a speed that hangs on its ID alone.
+func pretend(id string) beagle.Verdict {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	ratio := 0.9 + float64(h.Sum64()%1000)/3000
+	return beagle.Verdict{Candidate: id, Status: beagle.Equal, Stage: "screen", Screen: &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01}}
+}
+
+func (k *known) Judge(context.Context, string, flow.Field) (*flow.Judged, error) {
+	return &flow.Judged{Why: "nobody judged"}, nil
+}
+
+// known makes a driver with such an evaluator.
+func (k *known) driver(s *store.Store, watch flow.Watcher) *Driver {
+	return &Driver{Store: s, Watch: watch, wrap: func(a *flow.Activities) activities {
+		k.Activities = a
+		return k
+	}}
+}
+
+func newKnown(each time.Duration, slots int) *known {
+	return &known{each: each, slots: slots, count: new(atomic.Int64), seen: map[string]beagle.Verdict{}}
+}
+
+const target = `package p
+
+// Sum adds the bytes of s.
+func Sum(s string) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		n += int(s[i])
+	}
+	return n
+}
+`
+
+// spec is a run on a small function with recorded inputs, and models at a
+// server.
+func spec(t testing.TB, url string, names ...string) flow.Spec {
+	t.Helper()
+	dir := t.TempDir()
+	var calls strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&calls, "{\"args\":[%q]}\n", strings.Repeat("abcdefgh", i%20)+fmt.Sprint(i))
+	}
+	for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p.go": target, "calls.jsonl": calls.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := flow.Defaults()
+	s.Dir, s.Target, s.CorpusFile, s.Force = dir, ".Sum", filepath.Join(dir, "calls.jsonl"), true
+	for _, name := range names {
+		m, err := llm.ParseModel(name + "@" + url + "/v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Models.Ask = append(s.Models.Ask, m)
+	}
+	s.Models.Offline = true
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// version is a reply with a version that no other number has.
+func version(n int) string {
+	return fmt.Sprintf("Adds in another order.\n\n```go\nfunc Sum(s string) int {\n\tn := %d\n\tfor _, b := range []byte(s) {\n\t\tn += int(b)\n\t}\n\treturn n - %d\n}\n```\n", n, n)
+}
+
+// versions gives a new version to every call, after a delay.
+func versions(after time.Duration) llmtest.Script {
+	return func(c llmtest.Call) *llmtest.Reply {
+		return &llmtest.Reply{Text: version(c.Number), After: llmtest.Duration(after)}
+	}
+}
+
+func openStore(t testing.TB, home string) *store.Store {
+	t.Helper()
+	s, err := store.Open(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Models and rules fill the budget together, and the result says what each did.
+func TestBoth(t *testing.T) {
+	server := llmtest.New(t, versions(0))
+	s := spec(t, server.URL(), "good", "bad")
+	s.Candidates = 40
+	k := newKnown(0, 2)
+	r, err := k.driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.Models
+	if r.Candidates == 0 || int(k.count.Load()) != r.Candidates || m == nil || m.Calls != server.Stats().Calls || m.Tokens == 0 {
+		t.Fatalf("%d candidates, %d evaluated, %d calls: %+v", r.Candidates, k.count.Load(), server.Stats().Calls, m)
+	}
+	written, ruled := 0, 0
+	for _, a := range m.Authors {
+		if a.Author == "rules" {
+			ruled += a.Candidates
+		} else {
+			written += a.Candidates
+		}
+	}
+	if written == 0 || ruled == 0 || written+ruled != r.Candidates {
+		t.Errorf("%d written, %d by rules, %d in all", written, ruled, r.Candidates)
+	}
+}
+
+// A provider that stalls blocks neither the rules nor the end of the run.
+func TestStalledProvider(t *testing.T) {
+	server := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: version(1), After: llmtest.Duration(time.Hour)}))
+	s := spec(t, server.URL(), "test")
+	s.Time = 5 * time.Second
+	k := newKnown(0, 2)
+	r, err := k.driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Candidates == 0 {
+		t.Error("the rules waited for the model")
+	}
+	if r.Models.Authors[0].Candidates == 0 && r.Models.Authors[1].Candidates == 0 {
+		t.Errorf("%+v", r.Models)
+	}
+}
+
+// A bad key ends the run at once, with what to do.
+func TestBadKeyEndsTheRun(t *testing.T) {
+	server := &llmtest.Server{Script: versions(0), Key: "right"}
+	server.StartFor(t)
+	s := spec(t, server.URL(), "test")
+	t.Setenv("BEAGLE_KEY_TEST", "wrong")
+	k := newKnown(0, 2)
+	_, err := k.driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	var bad *beagle.UsageError
+	if !errors.As(err, &bad) || bad.Remedy == "" || server.Stats().Calls > 4 {
+		t.Errorf("%v after %d calls", err, server.Stats().Calls)
+	}
+}
+
+// No budget is exceeded, and the rules go on when it is used up.
+func TestBudgets(t *testing.T) {
+	for name, caps := range map[string]llm.Caps{
+		"calls": {Calls: 5}, "tokens": {Tokens: 60_000}, "money": {Money: llm.MicrosOf(0.5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.New(t, versions(0))
+			s := spec(t, server.URL(), "test")
+			s.Models.Caps, s.Models.Ask[0].Price = caps, llm.Price{In: 3, Out: 15, AsOf: "given"}
+			s.Candidates = 60
+			k := newKnown(0, 2)
+			r, err := k.driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stats := server.Stats()
+			tokens := int64(stats.TokensIn + stats.TokensOut)
+			cost := s.Models.Ask[0].Price.Cost(llm.Usage{In: stats.TokensIn, Out: stats.TokensOut})
+			if caps.Calls > 0 && int64(stats.Calls) != caps.Calls || caps.Tokens > 0 && tokens > caps.Tokens || caps.Money > 0 && cost > caps.Money {
+				t.Errorf("%d calls, %d tokens, %v", stats.Calls, tokens, cost)
+			}
+			if stats.Calls == 0 || r.Candidates <= stats.Calls {
+				t.Errorf("%d candidates of %d calls: nobody went on", r.Candidates, stats.Calls)
+			}
+		})
+	}
+}
+
+// way is what a run evaluated, in order.
+func way(r *beagle.Result) string {
+	var ids []string
+	for _, t := range r.Trials {
+		ids = append(ids, t.Candidate[:8])
+	}
+	return strings.Join(ids, " ")
+}
+
+// A recorded run takes the same way when it is replayed, and asks nobody.
+func TestReplay(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var mu sync.Mutex
+	server := llmtest.New(t, func(c llmtest.Call) *llmtest.Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		return &llmtest.Reply{Text: version(c.Number), After: llmtest.Duration(time.Duration(r.IntN(80)) * time.Millisecond)}
+	})
+	s := spec(t, server.URL(), "one", "two")
+	s.Candidates, s.Models.Record = 40, filepath.Join(t.TempDir(), "recorded")
+	first, err := newKnown(5*time.Millisecond, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	s.Models.Replay, s.Models.Record = s.Models.Record, ""
+	again, err := newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if way(again) != way(first) || len(first.Trials) == 0 {
+		t.Errorf("another way:\n%s\n%s", way(first), way(again))
+	}
+	if !again.Models.Replayed || again.Models.Calls != first.Models.Calls {
+		t.Errorf("%+v and %+v", first.Models, again.Models)
+	}
+}
+
+// childRun is what a run in a process of its own is told.
+type childRun struct {
+	Home   string
+	Spec   flow.Spec
+	Resume string
+}
+
+// child is such a process: it prints the run's result.
+func child(text string) int {
+	var c childRun
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		panic(err)
+	}
+	s, err := store.Open(c.Home)
+	if err != nil {
+		panic(err)
+	}
+	k := newKnown(100*time.Millisecond, 2)
+	var r *beagle.Result
+	if c.Resume != "" {
+		if _, err := s.Load(c.Resume, "pretended", &k.seen); err != nil {
+			panic(err)
+		}
+		r, err = k.driver(s, nil).Resume(context.Background(), c.Resume)
+	} else {
+		r, err = k.driver(s, nil).Start(context.Background(), c.Spec)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		panic(err)
+	}
+	return 0
+}
+
+func (c childRun) command(t *testing.T) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "BEAGLE_TEST_RUN="+string(text))
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// TestKill kills a run at moments all over its course and resumes it: no reply
+// that arrived is asked for again, none is lost, and the way until the kill
+// stays the same.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several processes, killed")
+	}
+	server := llmtest.New(t, versions(300*time.Millisecond))
+	c := childRun{Home: t.TempDir(), Spec: spec(t, server.URL(), "test")}
+	c.Spec.Candidates = 60
+	s := openStore(t, c.Home)
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	var result beagle.Result
+	var before []string
+	kills, hits := 0, 0
+	for ; ; kills++ {
+		cmd := c.command(t)
+		var out strings.Builder
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		if kills < 6 && !killed(t, s, cmd, ended, &c, r) {
+			continue
+		}
+		if kills >= 6 {
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		hits++
+		before = logged(t, s, c.Resume, before)
+	}
+	if t.Logf("killed %d times under way", hits); hits == 0 {
+		t.Error("the run was never killed under way")
+	}
+	repliesOnce(t, s, c.Resume, server)
+	var trials []string
+	for _, x := range result.Trials {
+		trials = append(trials, x.Candidate)
+	}
+	if len(trials) < len(before) || !slices.Equal(trials[:len(before)], before) {
+		t.Errorf("before the last kill %v, in the end %v", before, trials)
+	}
+	if len(trials) != result.Candidates {
+		t.Errorf("%d trials, %d candidates", len(trials), result.Candidates)
+	}
+}
+
+// killed waits until the run has asked something more, and a moment longer,
+// and kills it. It is false when the run ended before.
+func killed(t *testing.T, s *store.Store, cmd *exec.Cmd, ended chan error, c *childRun, r *rand.Rand) bool {
+	t.Helper()
+	for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(5 * time.Millisecond) {
+		if c.Resume == "" {
+			if runs, err := s.Runs(); err == nil && len(runs) == 1 {
+				c.Resume = runs[0].ID
+			}
+			continue
+		}
+		if turns, err := store.ReadJournal[turn](s, c.Resume, turnsName); err == nil && len(turns) > 0 {
+			break
+		}
+	}
+	time.Sleep(time.Duration(r.IntN(900)) * time.Millisecond)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Log(err)
+	}
+	return (<-ended) != nil
+}
+
+// logged are the candidates of the run's log, which go on from those before.
+func logged(t *testing.T, s *store.Store, run string, before []string) []string {
+	t.Helper()
+	var log flow.Log
+	if _, err := s.Load(run, "log", &log); err != nil {
+		t.Fatal(err)
+	}
+	var now []string
+	for _, x := range log.Trials {
+		now = append(now, x.Candidate)
+	}
+	if len(now) < len(before) || !slices.Equal(now[:len(before)], before) {
+		t.Errorf("before %v, now %v", before, now)
+	}
+	return now
+}
+
+// repliesOnce checks the journal of calls against the server.
+func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Server) {
+	t.Helper()
+	type line struct {
+		ID      string          `json:"id"`
+		Request json.RawMessage `json:"request"`
+		Reply   json.RawMessage `json:"reply"`
+	}
+	lines, err := store.ReadJournal[line](s, run, "calls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replied := map[string]bool{}
+	sent, replies := 0, 0
+	for _, l := range lines {
+		switch {
+		case l.Request != nil:
+			if sent++; replied[l.ID] {
+				t.Errorf("request %s was sent again after its reply had arrived", l.ID)
+			}
+		case l.Reply != nil:
+			replies++
+			if replied[l.ID] {
+				t.Errorf("request %s was paid twice", l.ID)
+			}
+			replied[l.ID] = true
+		}
+	}
+	calls := server.Stats().Calls
+	if calls > sent || replies == 0 {
+		t.Errorf("%d calls at the server, %d journaled, %d replies", calls, sent, replies)
+	}
+	t.Logf("%d requests, %d calls at the server, %d replies", sent, calls, replies)
+}
+
+// A reply that fits nothing costs no evaluation and next to no time.
+func TestUnmatchedCostsNothing(t *testing.T) {
+	server := llmtest.New(t, llmtest.Say("<<<<<<< SEARCH\nnothing of this kind\n=======\nx\n>>>>>>> REPLACE\n"))
+	s := spec(t, server.URL(), "test")
+	s.Models.NoRules = true
+	k := newKnown(time.Second, 2)
+	r, err := k.driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := k.count.Load(); n != 0 || r.Candidates != 0 {
+		t.Errorf("%d evaluations", n)
+	}
+	if n := r.Models.Authors[0].Useless + r.Models.Authors[1].Useless; n == 0 || r.Models.Calls == 0 {
+		t.Errorf("%+v", r.Models)
+	}
+}
+
+// Sixty equal replies are one candidate.
+func TestEqualReplies(t *testing.T) {
+	server := llmtest.New(t, llmtest.Say(version(1)))
+	s := spec(t, server.URL(), "test")
+	s.Models.NoRules, s.Models.Caps.Calls = true, 60
+	k := newKnown(0, 2)
+	r, err := k.driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := k.count.Load(); n != 1 || r.Candidates != 1 {
+		t.Errorf("%d evaluations after %d calls", n, server.Stats().Calls)
+	}
+	t.Logf("%d calls", server.Stats().Calls)
+}
