@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -16,20 +17,27 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// kills are the moments at which the process is killed: some verdicts later
-// than the last time, as many as a random number, or a random time after it
-// said that it entered a stage.
-var kills = []struct {
+// enough is how many kills the goal asks for.
+const enough = 20
+
+// A moment is when a process is killed: a random time after it said that it
+// entered a stage, or after so many more verdicts as a random number says.
+type moment struct {
 	stage    string
 	verdicts int
 	most     time.Duration
-}{
-	{"search", 12, 300 * time.Millisecond},
-	{"search", 20, 300 * time.Millisecond},
-	{"search", 20, 300 * time.Millisecond},
-	{"search", 20, 300 * time.Millisecond},
-	{"measure", 0, 3 * time.Second},
-	{"verify", 0, time.Second},
+}
+
+// moments cover the whole of a run: the recording of the inputs, before which
+// there is no run to resume, the search, and the judgement of the finalists.
+// There are some more than asked for, since the last ones may come too late.
+func moments() []moment {
+	list := []moment{{"target", 0, 2 * time.Second}, {"record", 0, 3 * time.Second}, {"record", 0, 5 * time.Second}, {"corpus", 0, time.Second}}
+	for range 13 {
+		list = append(list, moment{"search", 5, 300 * time.Millisecond})
+	}
+	return append(list, moment{"measure", 0, 2 * time.Second}, moment{"measure", 0, 4 * time.Second}, moment{"verify", 0, time.Second},
+		moment{"verify", 0, 2 * time.Second}, moment{"verify", 0, 500 * time.Millisecond})
 }
 
 // A casualty is a process that was killed.
@@ -38,6 +46,7 @@ type casualty struct {
 	kept    int // verdicts in the store at that moment
 	redone  int // of those, made again by the time the run ended
 	left    []string
+	scratch int // directories that it left
 	verdict map[string]time.Time
 }
 
@@ -46,7 +55,7 @@ type casualty struct {
 func crash(ctx context.Context, l *lab) (*section, error) {
 	home, id := l.home("crash"), ""
 	var dead []casualty
-	for _, k := range kills {
+	for _, k := range moments() {
 		args := []string{"evolve", "--candidates", "60", "--batch", "6", "--measure", "3s", "--fuzz", "2s", "--seed", "3", "./examples/tags.isNormalizedASCIITag"}
 		if id != "" {
 			args = []string{"resume", id}
@@ -68,7 +77,7 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 		if !killed {
 			break
 		}
-		dead = append(dead, casualty{moment: "while it said \"" + k.stage + "\"", verdict: verdicts(home), left: l.leftovers()})
+		dead = append(dead, casualty{moment: "while it said \"" + k.stage + "\"", verdict: verdicts(home), left: l.leftovers(), scratch: len(l.scratch())})
 		if id, err = onlyRun(home); err != nil {
 			return nil, err
 		}
@@ -77,7 +86,7 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 	if err := l.call(ctx, home, &disturbed, "resume", "--json", id); err != nil {
 		return nil, err
 	}
-	end := verdicts(home)
+	end, scratch := verdicts(home), l.scratch()
 	if err := fork(home, id, "undisturbed", nil); err != nil {
 		return nil, err
 	}
@@ -88,7 +97,17 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report(dead, end, &disturbed, &quiet, replay), nil
+	s := report(dead, end, &disturbed, &quiet, replay)
+	if len(scratch) > 0 {
+		s.miss("scratch directories left at the end: %s", strings.Join(scratch, ", "))
+	}
+	return s, nil
+}
+
+// scratch are the directories for temporary files that are there now.
+func (l *lab) scratch() []string {
+	left, _ := filepath.Glob(filepath.Join(l.dir, "tmp", "beagle-*"))
+	return left
 }
 
 func report(dead []casualty, end map[string]time.Time, disturbed, quiet *beagle.Result, replay *searchLog) *section {
@@ -108,9 +127,12 @@ func report(dead []casualty, end map[string]time.Time, disturbed, quiet *beagle.
 		if len(d.left) > 0 {
 			s.miss("processes left behind: %s", strings.Join(d.left, ", "))
 		}
-		rows = append(rows, []string{d.moment, fmt.Sprint(d.kept), fmt.Sprint(d.redone), fmt.Sprint(len(d.left))})
+		rows = append(rows, []string{d.moment, fmt.Sprint(d.kept), fmt.Sprint(d.redone), fmt.Sprint(len(d.left)), fmt.Sprint(d.scratch)})
 	}
-	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind"}, rows) + "\n"
+	if len(dead) < enough {
+		s.miss("%d kills, %d are wanted: the run ended before", len(dead), enough)
+	}
+	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind", "scratch files and directories left until the next start"}, rows) + "\n"
 	same := reflect.DeepEqual(trajectory(disturbed.Trials), trajectory(quiet.Trials))
 	if !same {
 		s.miss("the trajectory is not that of an undisturbed run: %s", firstDifference(disturbed.Trials, quiet.Trials))
@@ -175,8 +197,12 @@ func verdicts(home string) map[string]time.Time {
 	return out
 }
 
+// onlyRun is the ID of the run in a store; "" when none has got so far.
 func onlyRun(home string) (string, error) {
 	dirs, err := os.ReadDir(filepath.Join(home, "runs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -186,7 +212,7 @@ func onlyRun(home string) (string, error) {
 			return d.Name(), nil
 		}
 	}
-	return "", fmt.Errorf("no run in %s", home)
+	return "", nil
 }
 
 // leftovers are processes that live on in the lab's directories, a moment
