@@ -6,12 +6,19 @@
 //   - parse, types and policy read the candidate and run nothing. The policy
 //     is relative: what the original does is allowed, and beyond it only what
 //     can neither touch the world nor keep anything between calls;
+//   - start compares what the initialisation of the package costs: no
+//     measurement of calls sees it. A candidate with which the program does not
+//     start cannot take down those that share a program with it;
 //   - replay gives both versions the recorded calls and compares all that a
 //     caller can see: results, errors, panics, the final state of arguments
 //     and receiver, and which memory they share. Calls are repeated, shuffled,
 //     made from several goroutines; results are kept, read again, written to;
+//     arguments lie in memory that cannot be written, for those that write into
+//     them and put everything back;
 //   - exhaust gives both every small input over a boundary alphabet, every
-//     length up to 300, every byte value at telling places;
+//     length up to 300, every byte value at telling places, slices that lie in
+//     the same memory, a list so long that recursion for each element shows,
+//     and the numbers that make simple equations of the constants true;
 //   - fuzz lets the standard fuzzer look for inputs that tell them apart;
 //   - race runs the candidate under the race detector when the target is
 //     called from several goroutines.
@@ -27,6 +34,11 @@
 // Testing shows differences, not their absence. A candidate that is right on
 // every input and merely knows the corpus by heart (through a hash instead of
 // a literal, say) passes all checks here; that its speed is measured on fresh
-// inputs is what makes it worthless. Timing, stack depth, the addresses of
-// strings and the order of map iteration are not behaviour.
+// inputs is what makes it worthless. One that is wrong for a single value of a
+// hash of its input is found only if the value can be computed from the
+// constants. Nothing is tried on other architectures than this one, and nothing
+// larger than some hundred thousand elements. Timing, stack depth beyond what
+// the exhaustion tries, the addresses of strings and the order of map iteration
+// are not behaviour; the bits of what is not a number are, and so honest
+// rewrites of sums may be refused.
 package verify
