@@ -1,0 +1,205 @@
+package coder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// behaviour names what the agent that this test binary can be does.
+const behaviour = "CODER_TEST_AGENT"
+
+// TestMain is an agent when a test launches it as one.
+func TestMain(m *testing.M) {
+	if name := os.Getenv(behaviour); name != "" {
+		serve(name)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve speaks the protocol's agent side with the SDK.
+func serve(name string) {
+	switch name {
+	case "exits":
+		fmt.Fprintln(os.Stderr, "no licence found")
+		os.Exit(3)
+	case "garbage":
+		fmt.Println("Welcome to the agent!\n> ")
+		time.Sleep(time.Hour)
+	}
+	a := &scripted{name: name}
+	a.conn = acp.NewAgentSideConnection(a, os.Stdout, os.Stdin)
+	<-a.conn.Done()
+}
+
+// scripted is an agent whose turn is a Go function.
+type scripted struct {
+	acp.Agent // methods that are never called
+	name      string
+	conn      *acp.AgentSideConnection
+	dir       string
+	servers   []acp.McpServer
+}
+
+func (a *scripted) Initialize(_ context.Context, _ acp.InitializeRequest) (acp.InitializeResponse, error) {
+	return acp.InitializeResponse{ProtocolVersion: acp.ProtocolVersionNumber}, nil
+}
+
+func (a *scripted) NewSession(_ context.Context, r acp.NewSessionRequest) (acp.NewSessionResponse, error) {
+	if a.name == "login" {
+		return acp.NewSessionResponse{}, &acp.RequestError{Code: authRequired, Message: "Authentication required"}
+	}
+	a.dir, a.servers = r.Cwd, r.McpServers
+	return acp.NewSessionResponse{SessionId: "s"}, nil
+}
+
+func (a *scripted) Cancel(context.Context, acp.CancelNotification) error { return nil }
+
+func (a *scripted) Prompt(ctx context.Context, r acp.PromptRequest) (out acp.PromptResponse, err error) {
+	out = acp.PromptResponse{StopReason: acp.StopReasonEndTurn, Usage: &acp.Usage{InputTokens: 1000, OutputTokens: 50, TotalTokens: 1050}}
+	return out, a.turn(ctx, r.Prompt[0].Text.Text)
+}
+
+// edit replaces text in a file of the module, as an agent with tools of its own does.
+func (a *scripted) edit(name, old, new string) error {
+	path := filepath.Join(a.dir, name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(text), old) {
+		return fmt.Errorf("%s does not hold %q", name, old)
+	}
+	return os.WriteFile(path, []byte(strings.Replace(string(text), old, new, 1)), 0o644)
+}
+
+const slow = "n := 0\n\tfor range s {\n\t\tn++\n\t}\n\treturn n"
+
+func (a *scripted) turn(ctx context.Context, task string) error {
+	switch a.name {
+	case "good":
+		return a.good(ctx, task)
+	case "helper":
+		return a.edit("p/p.go", slow, "return runes(s)\n}\n\nfunc runes(s string) int {\n\treturn utf8.RuneCountInString(s)")
+	case "continues": // finds the parent, not the original
+		return a.edit("p/p.go", "m := 0", "m := 0 // again")
+	case "idle":
+		return a.say(ctx, "I see nothing to improve.")
+	case "other file":
+		return a.edit("p/other.go", "return 1", "return 2")
+	case "shared":
+		return errors.Join(a.edit("p/p.go", slow, "return len([]rune(s))"), a.edit("p/p.go", "return 7", "return 8"))
+	case "new file":
+		return os.WriteFile(filepath.Join(a.dir, "p", "fast.go"), []byte("package p\n"), 0o644)
+	case "go.mod":
+		return a.edit("go.mod", "go 1.26", "go 1.25")
+	case "broken":
+		return a.edit("p/p.go", slow, "return }")
+	case "link":
+		return errors.Join(os.Remove(filepath.Join(a.dir, "p", "other.go")), os.Symlink("/etc/passwd", filepath.Join(a.dir, "p", "other.go")))
+	case "hangs":
+		time.Sleep(time.Hour)
+	case "spends":
+		return a.spend(ctx)
+	case "children":
+		return a.children()
+	case "outside":
+		return a.outside(ctx)
+	}
+	return nil
+}
+
+// good does all that a well-behaved agent does.
+func (a *scripted) good(ctx context.Context, task string) error {
+	evidence := filepath.Join(a.dir, ours, "evidence.md")
+	if !strings.Contains(task, "Count") || !strings.Contains(task, filepath.Join(ours, "evidence.md")) {
+		return fmt.Errorf("the task is %q", task)
+	}
+	read, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: evidence})
+	if err != nil || !strings.Contains(read.Content, "the evidence") {
+		return fmt.Errorf("the evidence is %q, %v", read.Content, err)
+	}
+	if len(a.servers) != 1 || a.servers[0].Stdio == nil || a.servers[0].Stdio.Command != "beagle" {
+		return fmt.Errorf("the tools are %+v", a.servers)
+	}
+	path := filepath.Join(a.dir, "p", "p.go")
+	id := acp.ToolCallId("1")
+	allowed, err := a.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
+		SessionId: "s", ToolCall: acp.ToolCallUpdate{ToolCallId: id, Locations: []acp.ToolCallLocation{{Path: path}}},
+		Options: []acp.PermissionOption{{OptionId: "no", Name: "no", Kind: acp.PermissionOptionKindRejectOnce}, {OptionId: "yes", Name: "yes", Kind: acp.PermissionOptionKindAllowOnce}},
+	})
+	if err != nil || allowed.Outcome.Selected == nil || allowed.Outcome.Selected.OptionId != "yes" {
+		return fmt.Errorf("an edit in the copy was not allowed: %+v, %v", allowed, err)
+	}
+	text, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: path})
+	if err != nil {
+		return err
+	}
+	_, err = a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: strings.Replace(text.Content, slow, "return utf8.RuneCountInString(s)", 1)})
+	return errors.Join(err, a.update(ctx, 0.01), a.say(ctx, "Done."))
+}
+
+func (a *scripted) say(ctx context.Context, text string) error {
+	return a.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: "s", Update: acp.UpdateAgentMessageText(text)})
+}
+
+func (a *scripted) update(ctx context.Context, dollars float64) error {
+	return a.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: "s", Update: acp.SessionUpdate{
+		UsageUpdate: &acp.SessionUsageUpdate{SessionUpdate: "usage_update", Cost: &acp.Cost{Amount: dollars, Currency: "USD"}, Size: 1000, Used: 10},
+	}})
+}
+
+// spend goes on and on.
+func (a *scripted) spend(ctx context.Context) error {
+	for dollars := 0.01; ; dollars += 0.01 {
+		if err := a.update(ctx, dollars); err != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// children leaves processes behind, one of them in a session of its own.
+func (a *scripted) children() error {
+	for _, line := range []string{"sleep 3600 &", "setsid sleep 3600 &", "setsid sh -c 'sleep 3600 & sleep 3600' &"} {
+		if err := exec.Command("sh", "-c", line).Run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outside tries everything that leads out of the copy; each must be refused.
+func (a *scripted) outside(ctx context.Context) error {
+	link := filepath.Join(a.dir, ours, "link")
+	if err := os.Symlink("/etc", link); err != nil {
+		return err
+	}
+	for _, path := range []string{"/etc/passwd", a.dir + "/../../etc/passwd", link + "/passwd", "p/p.go", a.dir + "x/p.go"} {
+		if r, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: path}); err == nil {
+			return a.say(ctx, "READ "+path+r.Content[:10])
+		}
+	}
+	for _, path := range []string{link + "/beagle-was-here", a.dir + "/../beagle-was-here"} {
+		if _, err := a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: "x"}); err == nil {
+			return a.say(ctx, "WROTE "+path)
+		}
+	}
+	asked, err := a.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
+		SessionId: "s", ToolCall: acp.ToolCallUpdate{ToolCallId: "1", Locations: []acp.ToolCallLocation{{Path: "/etc/passwd"}}},
+		Options: []acp.PermissionOption{{OptionId: "yes", Name: "yes", Kind: acp.PermissionOptionKindAllowOnce}, {OptionId: "always", Name: "always", Kind: acp.PermissionOptionKindAllowAlways}},
+	})
+	if err != nil || asked.Outcome.Selected != nil {
+		return a.say(ctx, "ALLOWED")
+	}
+	return a.say(ctx, "all refused")
+}

@@ -1,0 +1,184 @@
+package coder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// maxFile bounds a file that the agent reads or writes through Beagle.
+const maxFile = 4 << 20
+
+// A client is Beagle's side of the conversation: it lets the agent at the files of
+// the copy and at nothing else.
+type client struct {
+	dir   string
+	stop  func(error)           // ends the turn
+	spent func(dollars float64) // told whenever the agent says what it has spent in all
+	mu    sync.Mutex
+	said  strings.Builder // the agent's last message
+	tools int             // that it used
+}
+
+var _ acp.Client = (*client)(nil)
+
+// inside resolves a path and refuses one that leads out of the copy, links
+// followed.
+func (c *client) inside(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("%s is not an absolute path", path)
+	}
+	root, err := filepath.EvalSymlinks(c.dir)
+	if err != nil {
+		return "", err
+	}
+	known, rest := filepath.Clean(path), ""
+	for { // the longest part that exists is what a link could lead astray
+		resolved, err := filepath.EvalSymlinks(known)
+		if err == nil {
+			known = resolved
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || known == filepath.Dir(known) {
+			return "", err
+		}
+		known, rest = filepath.Dir(known), filepath.Join(filepath.Base(known), rest)
+	}
+	full := filepath.Join(known, rest)
+	if full != root && !strings.HasPrefix(full, root+string(filepath.Separator)) {
+		return "", fmt.Errorf("%s is outside the copy of the module at %s", path, c.dir)
+	}
+	return full, nil
+}
+
+// ReadTextFile implements [acp.Client].
+func (c *client) ReadTextFile(_ context.Context, r acp.ReadTextFileRequest) (out acp.ReadTextFileResponse, _ error) {
+	path, err := c.inside(r.Path)
+	if err != nil {
+		return out, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return out, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return out, err
+	}
+	if len(text) > maxFile {
+		return out, fmt.Errorf("%s is longer than %d bytes", r.Path, maxFile)
+	}
+	out.Content = window(string(text), r.Line, r.Limit)
+	return out, nil
+}
+
+// window is limit lines from a line on, which is counted from 1.
+func window(text string, line, limit *int) string {
+	if line == nil && limit == nil {
+		return text
+	}
+	lines := strings.SplitAfter(text, "\n")
+	from := 0
+	if line != nil {
+		from = min(max(*line-1, 0), len(lines))
+	}
+	lines = lines[from:]
+	if limit != nil {
+		lines = lines[:min(max(*limit, 0), len(lines))]
+	}
+	return strings.Join(lines, "")
+}
+
+// WriteTextFile implements [acp.Client].
+func (c *client) WriteTextFile(_ context.Context, r acp.WriteTextFileRequest) (out acp.WriteTextFileResponse, _ error) {
+	path, err := c.inside(r.Path)
+	if err != nil {
+		return out, err
+	}
+	if len(r.Content) > maxFile {
+		return out, fmt.Errorf("%d bytes for %s: %d are allowed", len(r.Content), r.Path, maxFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return out, err
+	}
+	return out, os.WriteFile(path, []byte(r.Content), 0o644)
+}
+
+// RequestPermission implements [acp.Client]: once for what stays in the copy, never
+// for what names a place outside.
+func (c *client) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	wanted := acp.PermissionOptionKindAllowOnce
+	for _, l := range r.ToolCall.Locations {
+		if _, err := c.inside(l.Path); err != nil {
+			wanted = acp.PermissionOptionKindRejectOnce
+		}
+	}
+	i := slices.IndexFunc(r.Options, func(o acp.PermissionOption) bool { return o.Kind == wanted })
+	if i < 0 {
+		return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
+	}
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(r.Options[i].OptionId)}, nil
+}
+
+// maxSaid bounds what is kept of the agent's words.
+const maxSaid = 64 << 10
+
+// SessionUpdate implements [acp.Client].
+func (c *client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch u := n.Update; {
+	case u.AgentMessageChunk != nil:
+		if t := u.AgentMessageChunk.Content.Text; t != nil && c.said.Len()+len(t.Text) <= maxSaid {
+			c.said.WriteString(t.Text)
+		}
+	case u.ToolCall != nil:
+		c.tools++
+		c.said.Reset() // only what is said at the end is an answer
+	case u.UsageUpdate != nil && u.UsageUpdate.Cost != nil && strings.EqualFold(u.UsageUpdate.Cost.Currency, "USD"):
+		c.spent(u.UsageUpdate.Cost.Amount)
+	}
+	return nil
+}
+
+func (c *client) message() (string, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.said.String(), c.tools
+}
+
+var errNoTerminal = errors.New("terminals are not offered; run commands yourself")
+
+// CreateTerminal implements [acp.Client]; Beagle says at the start that it has none.
+func (c *client) CreateTerminal(context.Context, acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
+	return acp.CreateTerminalResponse{}, errNoTerminal
+}
+
+// KillTerminal implements [acp.Client].
+func (c *client) KillTerminal(context.Context, acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
+	return acp.KillTerminalResponse{}, errNoTerminal
+}
+
+// TerminalOutput implements [acp.Client].
+func (c *client) TerminalOutput(context.Context, acp.TerminalOutputRequest) (acp.TerminalOutputResponse, error) {
+	return acp.TerminalOutputResponse{}, errNoTerminal
+}
+
+// ReleaseTerminal implements [acp.Client].
+func (c *client) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
+	return acp.ReleaseTerminalResponse{}, errNoTerminal
+}
+
+// WaitForTerminalExit implements [acp.Client].
+func (c *client) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
+	return acp.WaitForTerminalExitResponse{}, errNoTerminal
+}

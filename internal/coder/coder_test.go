@@ -1,0 +1,254 @@
+package coder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+const program = `package p
+
+import "unicode/utf8"
+
+// Count counts the runes of a text.
+func Count(s string) int {
+	n := 0
+	for range s {
+		n++
+	}
+	return n
+}
+
+func shared() int { return 7 }
+
+var _ = utf8.RuneError
+`
+
+// setUp makes a module and a coder for its Count with one agent of a behaviour.
+func setUp(t *testing.T, name string) *Coder {
+	t.Helper()
+	dir := t.TempDir()
+	for path, text := range map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.26\n", "p/p.go": program,
+		"p/other.go": "package p\n\nfunc other() int { return 1 + shared() }\n\nvar _ = other()\n",
+	} {
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := source.Options{Dir: dir, Spec: "./p.Count"}
+	unit, err := source.Load(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Coder{
+		Unit: unit, Load: o, Dir: t.TempDir(), Tools: []string{"beagle", "mcp"},
+		Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env " + behaviour + "='" + name + "' " + self}},
+	}
+}
+
+func question() llm.Request {
+	return llm.Request{Model: "agent", System: "rules", User: "the evidence", Limit: time.Minute}
+}
+
+func ask(t *testing.T, c *Coder, q llm.Request) llm.Reply {
+	t.Helper()
+	r, err := c.Ask(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// candidate is what a reply makes of a parent.
+func candidate(t *testing.T, r llm.Reply, parent string) string {
+	t.Helper()
+	change, err := llm.Read(r.Text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r.Text)
+	}
+	text, err := change.Apply(parent)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r.Text)
+	}
+	return text
+}
+
+func TestTheEditIsTheCandidate(t *testing.T) {
+	for name, want := range map[string]string{"good": "return utf8.RuneCountInString(s)", "helper": "func runes(s string) int"} {
+		c := setUp(t, name)
+		r := ask(t, c, question())
+		if text := candidate(t, r, c.Unit.Target.Source); !strings.Contains(text, want) || strings.Contains(text, "for range s") {
+			t.Errorf("%s: the candidate is\n%s", name, text)
+		}
+		if r.Usage.In != 1000 || r.Usage.Out != 50 || r.Attempts != 1 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if name == "good" && r.Cost != 10_000 {
+			t.Errorf("the agent said that it spent a cent; the reply says %v", r.Cost)
+		}
+		original, _ := os.ReadFile(filepath.Join(c.Unit.Target.PkgDir, "p.go"))
+		if string(original) != program {
+			t.Errorf("%s: the user's file was changed", name)
+		}
+		if left, _ := os.ReadDir(c.Dir); len(left) != 0 {
+			t.Errorf("%s: the copy was left behind", name)
+		}
+	}
+}
+
+func TestTheAgentStartsFromTheParent(t *testing.T) {
+	c := setUp(t, "continues")
+	q := question()
+	q.Code = strings.Replace(strings.Replace(c.Unit.Target.Source, "n := 0", "m := 0", 1), "n++", "m++", 1)
+	q.Code = strings.Replace(q.Code, "return n", "return m", 1)
+	if text := candidate(t, ask(t, c, q), q.Code); !strings.Contains(text, "m := 0 // again") {
+		t.Errorf("the candidate is\n%s", text)
+	}
+}
+
+func TestEditsOutsideTheScopeAreRefused(t *testing.T) {
+	for name, want := range map[string]string{
+		"other file": "p/other.go", "shared": "shared", "new file": "p/fast.go", "go.mod": "go.mod", "broken": "cannot be read", "link": "p/other.go",
+		"idle": "I see nothing to improve", "outside": "all refused",
+	} {
+		c := setUp(t, name)
+		r := ask(t, c, question())
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("%s: the reply is %q, want %q in it", name, r.Text, want)
+		}
+		if _, err := llm.Read(r.Text); err == nil {
+			t.Errorf("%s: a candidate can be read from %q", name, r.Text)
+		}
+	}
+}
+
+func TestAgentsThatFail(t *testing.T) {
+	for name, want := range map[string]struct {
+		kind llm.ErrorKind
+		text string
+	}{
+		"exits": {llm.Unavailable, "no licence found"},
+		"login": {llm.BadKey, "log in with the agent"},
+		"hangs": {llm.Timeout, "did not end its turn within"},
+		// A program that does not speak the protocol is waited for, and its words are not taken for an answer.
+		"garbage": {llm.Timeout, "did not end its turn within"},
+		"spends":  {llm.Unavailable, "may cost"},
+	} {
+		c := setUp(t, name)
+		c.Most = 50_000
+		q := question()
+		if want.kind == llm.Timeout {
+			q.Limit = 2 * time.Second
+		}
+		_, err := c.Ask(t.Context(), q)
+		var e *llm.Error
+		if !errors.As(err, &e) || e.Kind != want.kind || !strings.Contains(e.Error(), want.text) {
+			t.Errorf("%s: %v, want %s and %q", name, err, want.kind, want.text)
+		}
+		if n := running(t, c.Models[0].URL); n != 0 {
+			t.Errorf("%s: %d processes are left", name, n)
+		}
+	}
+	c := setUp(t, "good")
+	c.Models[0].URL = "/no/such/agent"
+	var e *llm.Error
+	if _, err := c.Ask(t.Context(), question()); !errors.As(err, &e) || e.Kind != llm.Unavailable {
+		t.Errorf("no such program: %v", err)
+	}
+}
+
+// running counts processes of a test's agent, by its behaviour in their environment.
+func running(t *testing.T, command string) (n int) {
+	t.Helper()
+	variable := strings.Trim(strings.Fields(command)[1], "'")
+	variable = strings.ReplaceAll(variable, "'", "")
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Skip("no /proc: processes cannot be counted")
+	}
+	for _, entry := range entries {
+		environ, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
+		if err == nil && bytes.Contains(environ, []byte(variable+"\x00")) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestChildrenDieWithTheAgent(t *testing.T) {
+	c := setUp(t, "children")
+	ask(t, c, question())
+	if n := running(t, c.Models[0].URL); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+}
+
+func TestARunThatEndsEndsTheTurn(t *testing.T) {
+	c := setUp(t, "hangs")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Second, cancel)
+	if _, err := c.Ask(ctx, question()); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if n := running(t, c.Models[0].URL); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+}
+
+func TestMoneyIsHeldAndBooked(t *testing.T) {
+	c := setUp(t, "good")
+	c.Most = 20_000
+	c.Budget = llm.NewBudget(llm.Caps{Money: 25_000}, llm.Spent{})
+	ask(t, c, question())
+	if spent := c.Budget.Spent(); spent.Money != 10_000 || spent.Calls != 1 {
+		t.Errorf("spent %+v", spent)
+	}
+	var e *llm.Error
+	if _, err := c.Ask(t.Context(), question()); !errors.As(err, &e) || e.Kind != llm.OverBudget {
+		t.Errorf("15,000 are left and a turn may cost 20,000: %v", err)
+	}
+}
+
+func TestAModuleThatNeedsItsNeighbours(t *testing.T) {
+	c := setUp(t, "good")
+	mod := filepath.Join(c.Unit.Target.Dir, "go.mod")
+	if err := os.WriteFile(mod, []byte("module example.com/m\n\ngo 1.26\n\nreplace example.com/n => ../n\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var bad *beagle.UsageError
+	if _, err := c.Ask(t.Context(), question()); !errors.As(err, &bad) || !strings.Contains(bad.What, "../n") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestTheExampleAgent talks to the example of the protocol's own library, which
+// changes nothing of ours.
+func TestTheExampleAgent(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "agent")
+	build := exec.Command("go", "build", "-o", binary, "github.com/coder/acp-go-sdk/example/agent")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	c := setUp(t, "")
+	c.Models[0].URL = binary
+	r := ask(t, c, question())
+	if _, err := llm.Read(r.Text); err == nil || !strings.Contains(r.Text, "changed") {
+		t.Errorf("the reply is %q", r.Text)
+	}
+}

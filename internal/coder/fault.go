@@ -1,0 +1,58 @@
+package coder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// discard takes the protocol library's log: what matters comes back as an error.
+var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// fault says what went wrong in the terms of a model that failed.
+func (t *turn) fault(ctx context.Context, err error) error {
+	var bad *beagle.UsageError
+	if errors.As(err, &bad) {
+		return err
+	}
+	e := &llm.Error{Kind: llm.Unavailable, Model: t.model.Name, Message: err.Error(), Attempts: 1}
+	if t.stderr != "" {
+		e.Message += "; its last words: " + t.stderr
+	}
+	var refused *acp.RequestError
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled): // the run ends, the agent did nothing wrong
+		return context.Cause(ctx)
+	case ctx.Err() != nil:
+		e.Kind, e.Message, e.Remedy = llm.Timeout, context.Cause(ctx).Error(), "give it more time with --call-limit, or a smaller function"
+	case errors.As(err, &refused) && refused.Code == authRequired:
+		e.Kind, e.Remedy = llm.BadKey, fmt.Sprintf("log in with the agent itself first, then try again: %s", t.model.URL)
+	case errors.As(err, &refused) && refused.Code != internalError:
+		e.Kind = llm.Refused
+	default:
+		e.Remedy = fmt.Sprintf("try the command by itself, it must speak the Agent Client Protocol on standard input and output: %s", t.model.URL)
+	}
+	return e
+}
+
+const (
+	authRequired  = -32000 // the protocol's code for an agent that wants a login first
+	internalError = -32603 // the agent failed, or is not there any more
+)
+
+func sorted(set map[string]bool) []string {
+	var out []string
+	for name := range set {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,100 @@
+package coder
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// marker is the variable by which an agent's descendants are known, whatever
+// group or session they moved to.
+const marker = "BEAGLE_AGENT"
+
+// A process is the agent's program with everything that it started.
+type process struct {
+	cmd  *exec.Cmd
+	mark string
+	tail tail
+	gone chan struct{}
+}
+
+// launch starts a command line through the shell, as the user typed it, in a group
+// of its own.
+func launch(command, dir string) (*process, error) {
+	p := &process{mark: marker + "=" + rand.Text(), gone: make(chan struct{})}
+	p.cmd = exec.Command("/bin/sh", "-c", "exec "+command)
+	p.cmd.Dir, p.cmd.Env = dir, append(os.Environ(), p.mark)
+	p.cmd.Stderr = &p.tail
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.WaitDelay = time.Second // a child may hold the pipes open
+	return p, nil
+}
+
+// end kills the group and every descendant, and waits until none is left.
+func (p *process) end() {
+	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	for range 50 { // who forks while he is looked for is found the next time
+		if killMarked(p.mark) == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.cmd.Wait()
+}
+
+// killMarked kills the processes that have the mark in their environment, and
+// says how many there were. Without /proc it finds none.
+func killMarked(mark string) (found int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		var pid int
+		if _, err := fmt.Sscanf(e.Name(), "%d", &pid); err != nil || pid == os.Getpid() {
+			continue
+		}
+		environ, err := os.ReadFile("/proc/" + e.Name() + "/environ")
+		if err != nil {
+			continue
+		}
+		for variable := range bytes.SplitSeq(environ, []byte{0}) {
+			if string(variable) == mark {
+				syscall.Kill(pid, syscall.SIGKILL)
+				found++
+				break
+			}
+		}
+	}
+	return found
+}
+
+// A tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 2 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	if over := len(t.text) - tailBytes; over > 0 {
+		t.text = t.text[over:]
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.ToValidUTF8(strings.TrimSpace(string(t.text)), "?")
+}

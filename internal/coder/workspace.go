@@ -1,0 +1,180 @@
+package coder
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/beagle-go/beagle"
+)
+
+// ours is the directory in the copy that belongs to Beagle.
+const ours = ".beagle"
+
+// maxCopy bounds the copy of a module: what is larger holds data that no agent needs
+// to see, and would be copied for every turn.
+const maxCopy = 2 << 30
+
+// skipped are directories that are not copied.
+var skipped = []string{".git", ".hg", ".svn", "node_modules", ours}
+
+// A workspace is a copy of a module, and what it was.
+type workspace struct {
+	dir    string              // the module's root in the copy
+	before map[string][32]byte // by path relative to dir
+}
+
+// newWorkspace copies the module at root into dir.
+func newWorkspace(root, dir string) (*workspace, error) {
+	if err := standsAlone(root); err != nil {
+		return nil, err
+	}
+	left := int64(maxCopy)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir() && path != root && slices.Contains(skipped, d.Name()):
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(dir, rel), 0o755)
+		case !d.Type().IsRegular(): // a link may lead out of the copy
+			return nil
+		}
+		n, err := copyFile(filepath.Join(dir, rel), path)
+		if left -= n; left < 0 {
+			err = &beagle.UsageError{What: fmt.Sprintf("the module at %s is larger than %d MB", root, maxCopy>>20), Remedy: "a coding agent works in a copy; move data that is not code out of the module"}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &workspace{dir: dir}, nil
+}
+
+// standsAlone refuses a module that needs others at their places beside it.
+func standsAlone(root string) error {
+	name := filepath.Join(root, "go.mod")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	mod, err := modfile.Parse(name, text, nil)
+	if err != nil {
+		return err
+	}
+	for _, r := range mod.Replace {
+		if r.New.Version == "" && !filepath.IsAbs(r.New.Path) && strings.HasPrefix(filepath.Clean(r.New.Path), "..") {
+			return &beagle.UsageError{
+				What:   fmt.Sprintf("%s replaces %s by %s, which would not be beside a copy of the module", name, r.Old.Path, r.New.Path),
+				Remedy: "give the replacement as an absolute path, or let the models write candidates instead: --model",
+			}
+		}
+	}
+	return nil
+}
+
+func copyFile(to, from string) (n int64, err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return 0, err
+	}
+	n, err = io.Copy(out, in)
+	return n, errors.Join(err, out.Close())
+}
+
+// put writes a file of Beagle's own.
+func (w *workspace) put(name, text string) error {
+	if err := os.MkdirAll(filepath.Join(w.dir, ours), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(w.dir, ours, name), []byte(text), 0o644)
+}
+
+// apply writes a version of the target into the copy.
+func (w *workspace) apply(p beagle.Patch) error {
+	for _, f := range p.Files {
+		if err := os.WriteFile(filepath.Join(w.dir, f.Path), []byte(f.After), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember notes what is there now.
+func (w *workspace) remember() (err error) {
+	w.before, err = w.sums()
+	return err
+}
+
+func (w *workspace) sums() (map[string][32]byte, error) {
+	sums := map[string][32]byte{}
+	err := filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && path != w.dir && slices.Contains(skipped, d.Name()) {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		rel, err := filepath.Rel(w.dir, path)
+		if err != nil {
+			return err
+		}
+		if !d.Type().IsRegular() {
+			sums[rel] = sha256.Sum256([]byte(d.Type().String()))
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err != nil {
+			return err
+		}
+		sums[rel] = [32]byte(h.Sum(nil))
+		return nil
+	})
+	return sums, err
+}
+
+// changed lists the files that are new, gone or different.
+func (w *workspace) changed() ([]string, error) {
+	after, err := w.sums()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name, sum := range after {
+		if old, ok := w.before[name]; !ok || old != sum {
+			names = append(names, name)
+		}
+	}
+	for name := range w.before {
+		if _, ok := after[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
