@@ -21,7 +21,8 @@ type lab struct {
 	root   string // of the repository
 	dir    string
 	beagle string
-	quick  bool // one seed is enough
+	opts
+	peak int64 // memory of the largest process of the last call, bytes
 
 	examples []*beagle.Result // of evolveExamples
 	against  []trial          // of trials
@@ -67,6 +68,9 @@ func (l *lab) call(ctx context.Context, home string, v any, args ...string) erro
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
+	if c.ProcessState != nil {
+		l.peak = peakOf(c.ProcessState.SysUsage())
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 && len(out) > 0 {
 		err = nil

@@ -25,6 +25,7 @@ import (
 // A figure is one thing that is measured. Its sections share the lab's runs.
 type figure struct {
 	name, about string
+	minutes     int // on two quiet processors, about
 	measure     func(context.Context, *lab) (*section, error)
 }
 
@@ -41,16 +42,18 @@ func (s *section) miss(format string, args ...any) {
 
 // figures are in the order in which they can share runs.
 var figures = []figure{
-	{"example", "speedups on the four functions of examples/tags", example},
-	{"cost", "start to the first candidate, and the split of a candidate's cost", cost},
-	{"strategies", "islands, best-of-n and rules-only-greedy compared", strategies},
-	{"suite", "the suite: three strategies beside the experts", ofSuite},
-	{"itself", "functions against themselves and at their best", itself},
-	{"noise", "intervals of the measurement when there is nothing to measure", noise},
-	{"crash", "kill -9 and resume", crash},
-	{"cheats", "every cheat of the catalogue", cheats},
-	{"mutants", "wrong versions of the suite's functions, by operator and from history", mutantTrials},
-	{"attacks", "what each sandbox stops", attackTable},
+	{"example", "speedups on the four functions of examples/tags", 3, example},
+	{"cost", "start to the first candidate, and the split of a candidate's cost", 12, cost},
+	{"strategies", "islands, best-of-n and rules-only-greedy compared", 4, strategies},
+	{"suite", "the suite: three strategies beside the experts", 180, ofSuite},
+	{"itself", "functions against themselves and at their best", 4, itself},
+	{"noise", "intervals of the measurement when there is nothing to measure", 0, noise},
+	{"aa", "functions against themselves: how often a win is claimed", 75, aa},
+	{"power", "versions with a true gain: how often it is found", 60, power},
+	{"crash", "kill -9 and resume", 4, crash},
+	{"cheats", "every cheat of the catalogue", 4, cheats},
+	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, mutantTrials},
+	{"attacks", "what each sandbox stops", 1, attackTable},
 }
 
 func main() {
@@ -59,12 +62,22 @@ func main() {
 	os.Exit(run())
 }
 
+// opts are what the user may say.
+type opts struct {
+	written      bool          // into docs/measurements.md too
+	quick        bool          // fewer seeds, trials and candidates
+	trialsWanted int           // of aa and power; 0 is as many as the goals ask for
+	until        time.Duration // aa and power begin no trial after so long; 0 is no limit
+}
+
 func run() int {
-	write := flag.Bool("write", false, "also write the tables into docs/measurements.md")
-	quick := flag.Bool("quick", false, "one seed where there would be several")
+	var o opts
+	flag.BoolVar(&o.written, "write", false, "also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
+	flag.BoolVar(&o.quick, "quick", false, "fewer seeds, trials and candidates: to see that all works")
+	flag.IntVar(&o.trialsWanted, "trials", 0, "trials of aa and of each gain of power; those of earlier calls count")
+	flag.DurationVar(&o.until, "for", 0, "aa and power begin no trial after so long; the next call goes on")
 	flag.Usage = usage
-	flag.Parse()
-	chosen := choose(flag.Args())
+	chosen := choose(names(os.Args[1:]))
 	if len(chosen) == 0 {
 		usage()
 		return 2
@@ -77,14 +90,39 @@ func run() int {
 		return 1
 	}
 	defer l.close()
-	l.quick = *quick
+	l.opts = o
+	fmt.Fprintln(os.Stderr, "figures:", estimate(chosen, o.quick))
 	status := 0
 	for _, f := range chosen {
-		if !l.show(ctx, f, *write) {
+		if ctx.Err() != nil || !l.show(ctx, f, o.written) {
 			status = 1
 		}
 	}
 	return status
+}
+
+// names takes flags wherever they stand and returns the other arguments.
+func names(args []string) []string {
+	var out []string
+	for len(args) > 0 {
+		flag.CommandLine.Parse(args) // ends the program on an error
+		if args = flag.Args(); len(args) > 0 {
+			out, args = append(out, args[0]), args[1:]
+		}
+	}
+	return out
+}
+
+// estimate says how long it may take.
+func estimate(chosen []figure, quick bool) string {
+	minutes := 0
+	for _, f := range chosen {
+		minutes += f.minutes
+	}
+	if quick {
+		return fmt.Sprintf("%d figures, quick: a fraction of %d minutes", len(chosen), minutes)
+	}
+	return fmt.Sprintf("%d figures, about %v on two quiet processors", len(chosen), time.Duration(minutes)*time.Minute)
 }
 
 // show measures a figure and prints it; false when a goal was missed.
@@ -134,7 +172,7 @@ func choose(names []string) []figure {
 }
 
 func usage() {
-	fmt.Fprint(os.Stderr, "usage: go run ./bench/figures [--write] [--quick] all | FIGURE...\n\nFigures:\n")
+	fmt.Fprint(os.Stderr, "usage: go run ./bench/figures [--write] [--quick] [--trials N] [--for D] all | FIGURE...\n\nFigures:\n")
 	for _, f := range figures {
 		fmt.Fprintf(os.Stderr, "  %-11s %s\n", f.name, f.about)
 	}

@@ -1,0 +1,23 @@
+# What can be done here without knowing the commands; each is one of Go's or of
+# this repository's own.
+
+.PHONY: build test check measurements measurements-quick
+
+build:
+	go build ./...
+
+test:
+	./test
+
+# all that must hold before a change lands
+check:
+	.ci/run
+
+# every figure of docs/measurements.md, made again and written there: hours, on
+# a machine that does nothing else; stopped, the trials go on where they were
+measurements:
+	go run ./bench/figures --write all
+
+# the same with few trials, printed only: to see that all works
+measurements-quick:
+	go run ./bench/figures --quick all
