@@ -156,8 +156,9 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, err
 	}
 	none := 1
+	// The budget is processor time, which a loaded machine may take long to give.
 	q := &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: none, Then: x}
-	reply, found, err := j.replay(ctx, q, 1, 10*j.Budget.Exhaust+10*time.Second)
+	reply, found, err := j.replay(ctx, q, 1, 40*j.Budget.Exhaust+time.Minute)
 	if found != nil || err != nil {
 		return found, err
 	}
