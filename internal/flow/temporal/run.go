@@ -25,7 +25,7 @@ func Run(ctx workflow.Context, t Task) (Outcome, error) {
 		// What ended the run is noted even when it was canceled.
 		apart, _ := workflow.NewDisconnectedContext(ctx)
 		end := Ending{Run: t.Run, Canceled: ctx.Err() != nil || temporal.IsCanceledError(err), Why: reason(err)}
-		if lerr := local(apart, closeLocal, end, nil); lerr != nil {
+		if lerr := locally(apart, closeLocal, end, nil); lerr != nil {
 			workflow.GetLogger(ctx).Warn("the end of the run was not noted", "run", t.Run, "error", lerr)
 		}
 	}
@@ -96,7 +96,7 @@ func (r *runner) do(ctx workflow.Context, queue string, limit time.Duration, nam
 	return out, err
 }
 
-func local(ctx workflow.Context, name string, in, out any) error {
+func locally(ctx workflow.Context, name string, in, out any) error {
 	return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, localOptions()), name, in).Get(ctx, out)
 }
 
@@ -113,7 +113,7 @@ func (r *runner) prepare(ctx workflow.Context) error {
 		return err
 	}
 	var told Told
-	if err := local(ctx, beginLocal, Order{Run: r.task.Run}, &told); err != nil {
+	if err := locally(ctx, beginLocal, Order{Run: r.task.Run}, &told); err != nil {
 		return err
 	}
 	r.stand(told)
@@ -137,7 +137,7 @@ func (r *runner) generation(ctx workflow.Context) error {
 	}
 	var told Told
 	in := Telling{Run: r.task.Run, State: drawn.State, Draft: drawn.Draft, Assessed: assessed, Took: workflow.Now(ctx).Sub(start)}
-	if err := local(ctx, tellLocal, in, &told); err != nil {
+	if err := locally(ctx, tellLocal, in, &told); err != nil {
 		return err
 	}
 	r.stand(told)
@@ -148,7 +148,7 @@ func (r *runner) generation(ctx workflow.Context) error {
 // draft fills a batch.
 func (r *runner) draft(ctx workflow.Context) (Drawn, error) {
 	var d Drawn
-	err := local(ctx, drawLocal, Draw{Run: r.task.Run, State: r.State}, &d)
+	err := locally(ctx, drawLocal, Draw{Run: r.task.Run, State: r.State}, &d)
 	for round := 1; err == nil && d.Asked != ""; round++ {
 		var made Delivery
 		if made, err = r.do(ctx, llmQueue, grace, proposeActivity, Order{Run: r.task.Run, What: d.Asked}); err != nil {
@@ -156,7 +156,7 @@ func (r *runner) draft(ctx workflow.Context) (Drawn, error) {
 		}
 		next := Draw{Run: r.task.Run, State: d.State, Round: round, Draft: d.Draft, Asked: d.Asked, Made: made.What}
 		d = Drawn{}
-		err = local(ctx, drawLocal, next, &d)
+		err = locally(ctx, drawLocal, next, &d)
 	}
 	return d, err
 }
@@ -203,7 +203,7 @@ func lingers(err error) bool {
 func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 	start := workflow.Now(ctx)
 	var rank Delivery
-	if err := local(ctx, rankLocal, Order{Run: r.task.Run, What: r.State}, &rank); err != nil {
+	if err := locally(ctx, rankLocal, Order{Run: r.task.Run, What: r.State}, &rank); err != nil {
 		return Outcome{}, err
 	}
 	field, closing := rank.IDs[0], rank.IDs[1]

@@ -1,0 +1,227 @@
+package temporal
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// roleVariable makes a process of the test binary something else than a test.
+const roleVariable = "BEAGLE_FLEET_ROLE"
+
+// A role is what such a process does.
+type role struct {
+	Home   string   `json:"home"`
+	Server string   `json:"server"`
+	Kinds  []string `json:"kinds"`
+	Class  string   `json:"class"`
+
+	// Simulated stages, whose assessments take so long; and, for a process
+	// that starts a run, its size.
+	Simulate   bool          `json:"simulate"`
+	Pause      time.Duration `json:"pause"`
+	Candidates int           `json:"candidates"`
+	Batch      int           `json:"batch"`
+	Strategy   string        `json:"strategy"`
+}
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	text := os.Getenv(roleVariable)
+	if text == "" {
+		os.Exit(m.Run())
+	}
+	var r role
+	err := json.Unmarshal([]byte(text), &r)
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		if r.Candidates > 0 {
+			err = r.measure(ctx)
+		} else {
+			err = r.work(ctx)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func (r *role) server() Server { return Server{Address: r.Server, Namespace: "default"} }
+
+// work is a worker, until it is told to stop.
+func (r *role) work(ctx context.Context) error {
+	s, err := store.Open(r.Home)
+	if err != nil {
+		return err
+	}
+	c, err := r.server().Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w := &Worker{Store: s, Kinds: r.Kinds, Class: r.Class, Says: func(format string, args ...any) { fmt.Printf(format+"\n", args...) }}
+	if r.Simulate {
+		w.Open = func(watch flow.Watcher) Stages { return &sim{store: s, watch: watch, pause: r.Pause} }
+	}
+	return w.Serve(ctx, c)
+}
+
+// devserver builds the server, once for a test binary. It takes minutes when
+// nothing of it is in the build cache.
+var devserver = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("BEAGLE_DEVSERVER"); path != "" {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp("", "devserver-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "devserver")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Dir, build.Env = "devserver", append(os.Environ(), "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the server: %v\n%s", err, out)
+	}
+	return path, nil
+})
+
+// A fleet is a server, its workers and their store, in processes of their own.
+type fleet struct {
+	t       *testing.T
+	dir     string
+	ip      string
+	port    int
+	server  *exec.Cmd
+	workers int
+}
+
+func newFleet(t *testing.T, ip string) *fleet {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a whole server")
+	}
+	f := &fleet{t: t, dir: t.TempDir(), ip: ip}
+	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.port = l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	f.serve()
+	return f
+}
+
+func (f *fleet) address() string { return fmt.Sprintf("%s:%d", f.ip, f.port) }
+func (f *fleet) home() string    { return filepath.Join(f.dir, "home") }
+
+// serve starts the server, on the file of the one before.
+func (f *fleet) serve() {
+	f.t.Helper()
+	path, err := devserver()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.server = exec.Command(path, "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port", fmt.Sprint(f.port))
+	f.start(f.server, "serving")
+}
+
+// start starts a process, ends it with the test, and waits until it says that
+// it is ready.
+func (f *fleet) start(c *exec.Cmd, ready string) {
+	f.t.Helper()
+	out, err := c.StdoutPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(f.dir, fmt.Sprintf("%s-%d.log", filepath.Base(c.Path), time.Now().UnixNano())))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	c.Stderr = log
+	if err := c.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { kill(c); log.Close() })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), ready) {
+			go func() {
+				for lines.Scan() {
+				}
+			}()
+			return
+		}
+	}
+	text, _ := os.ReadFile(log.Name())
+	f.t.Fatalf("%s ended before it was ready:\n%s", c.Path, text)
+}
+
+func kill(c *exec.Cmd) {
+	c.Process.Kill()
+	c.Wait()
+}
+
+// worker starts a worker, behind the words of another command if there are
+// any. Each has a scratch directory of its own, as a machine would.
+func (f *fleet) worker(r role, behind ...string) *exec.Cmd {
+	f.t.Helper()
+	r.Home, r.Server = f.home(), f.address()
+	text, _ := json.Marshal(r)
+	f.workers++
+	tmp := filepath.Join(f.dir, fmt.Sprint("tmp", f.workers))
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	args := append(behind, os.Args[0])
+	c := exec.Command(args[0], args[1:]...)
+	c.Env = append(os.Environ(), roleVariable+"="+string(text), "TMPDIR="+tmp)
+	last := "queue " // the last that a worker says before it works
+	if len(r.Kinds) > 0 {
+		last = "takes work from"
+	}
+	f.start(c, last)
+	return c
+}
+
+func (f *fleet) driver() *Driver {
+	return &Driver{Store: openAt(f.home()), Server: Server{Address: f.address(), Namespace: "default"}, Class: "test"}
+}
+
+// leftovers are processes that live on in the fleet's directories.
+func (f *fleet) leftovers(except ...*exec.Cmd) []string {
+	var out []string
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range procs {
+		exe, _ := os.Readlink(filepath.Join(p, "exe"))
+		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		if !strings.Contains(exe+" "+cwd+" "+string(line), filepath.Join(f.dir, "tmp")) {
+			continue
+		}
+		mine := false
+		for _, c := range except {
+			mine = mine || p == fmt.Sprintf("/proc/%d", c.Process.Pid)
+		}
+		if !mine {
+			out = append(out, filepath.Base(p)+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return out
+}
