@@ -404,6 +404,7 @@ func TestKill(t *testing.T) {
 // and kills it. It is false when the run ended before.
 func killed(t *testing.T, s *store.Store, cmd *exec.Cmd, ended chan error, c *childRun, r *rand.Rand) bool {
 	t.Helper()
+	before := len(taken(t, s, c.Resume))
 	for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(5 * time.Millisecond) {
 		if c.Resume == "" {
 			if runs, err := s.Runs(); err == nil && len(runs) == 1 {
@@ -411,15 +412,28 @@ func killed(t *testing.T, s *store.Store, cmd *exec.Cmd, ended chan error, c *ch
 			}
 			continue
 		}
-		if turns, err := store.ReadJournal[turn](s, c.Resume, turnsName); err == nil && len(turns) > 0 {
+		if len(taken(t, s, c.Resume)) > before || len(ended) > 0 {
 			break
 		}
 	}
-	time.Sleep(time.Duration(r.IntN(900)) * time.Millisecond)
+	time.Sleep(time.Duration(r.IntN(600)) * time.Millisecond)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Log(err)
 	}
 	return (<-ended) != nil
+}
+
+// taken are the turns in a run's journal.
+func taken(t *testing.T, s *store.Store, run string) []turn {
+	t.Helper()
+	if run == "" {
+		return nil
+	}
+	turns, err := store.ReadJournal[turn](s, run, turnsName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turns
 }
 
 // logged are the candidates of the run's log, which go on from those before.
