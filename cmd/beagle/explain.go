@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -17,8 +19,10 @@ var explainCommand = &command{
 	name: "explain", args: "[RULE]",
 	short: "list the rewrites, or explain one",
 	long: `
-Without an argument, lists the rewrites with their legality class; with one, says what it does, why it pays, when it is
-legal, and shows it before and after.
+Without an argument, lists the rewrites with their legality class and what each bought on its own example with the
+toolchain that built this program; with one, says what it does, why it pays, when it is legal, and shows it before and
+after. "Stopped paying" says that the interval of a measurement does not lie above 1 with this toolchain: other code may
+still gain, which the search finds out.
 
 Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the representation may differ; E3 exact
 behind a guard that the rewrite emits; E4 another algorithm for the same specification. The class decides which checks a
@@ -38,6 +42,8 @@ type ruleDoc struct {
 	Class  beagle.Class `json:"class"`
 	Before string       `json:"before"`
 	After  string       `json:"after"`
+
+	Measured *rules.Measurement `json:"measured,omitempty"` // on the rule's own example, with the toolchain of this program
 }
 
 func runExplain(_ context.Context, c *command, args []string, std stdio) (int, error) {
@@ -50,6 +56,10 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	chosen := rules.All
 	if len(rest) == 1 {
 		m := rules.Named(rest[0])
+		if a := advice(rest[0]); a != nil && !*asJSON {
+			fmt.Fprintf(std.out, "%s, advice: never applied\n\n%s\n", a.Name, a.Doc)
+			return exitOK, nil
+		}
 		if m == nil {
 			return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no rewrite %q", rest[0]), Remedy: "'beagle explain' lists them"}
 		}
@@ -59,7 +69,11 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	case *asJSON:
 		docs := make([]ruleDoc, len(chosen))
 		for i, m := range chosen {
-			docs[i] = ruleDoc{m.Name, m.Doc, m.Class, m.Before, m.After}
+			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: m.Before, After: m.After}
+			if t := rules.MeasuredHere(); t != nil {
+				measured := t.Of(m.Name)
+				docs[i].Measured = &measured
+			}
 		}
 		return exitOK, json.NewEncoder(std.out).Encode(docs)
 	case len(rest) == 1:
@@ -73,17 +87,40 @@ func listRules(w io.Writer, all []*mutate.Mutator) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, m := range all {
 		first, _, _ := strings.Cut(m.Doc, ". ")
-		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Name, m.Class, strings.TrimSuffix(first, "."))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(m), strings.TrimSuffix(first, "."))
 	}
 	for _, a := range rules.Advice {
 		first, _, _ := strings.Cut(a.Doc, ". ")
-		fmt.Fprintf(t, "%s\tadvice\t%s\n", a.Name, strings.TrimSuffix(first, "."))
+		fmt.Fprintf(t, "%s\tadvice\t-\t%s\n", a.Name, strings.TrimSuffix(first, "."))
 	}
 	return t.Flush()
 }
 
+// advice is the advisory of that name, or nil.
+func advice(name string) *rules.Advisory {
+	for _, a := range rules.Advice {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// bought is a rule's gain in a word.
+func bought(m *mutate.Mutator) string {
+	switch got := rules.MeasuredHere().Of(m.Name); {
+	case got.Ratio.Point == 0:
+		return "-"
+	case got.Pays():
+		return report.Digits(got.Ratio.Point) + "x"
+	}
+	return "stopped paying"
+}
+
 func explainRule(w io.Writer, m *mutate.Mutator) {
 	fmt.Fprintf(w, "%s, class %s\n\n%s\n", m.Name, m.Class, m.Doc)
+	measured := rules.MeasuredHere().Of(m.Name)
+	fmt.Fprintf(w, "\nOn its example, with %s on %s: %s\n", runtime.Version(), runtime.GOARCH, measured)
 	for _, part := range []struct{ title, code string }{{"Before", m.Before}, {"After", m.After}} {
 		if part.code != "" {
 			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title, strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))
