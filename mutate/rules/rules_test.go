@@ -39,6 +39,8 @@ var update = flag.Bool("update", false, "rewrite the after files of the golden a
 //	                     go 1.18           the module's language (default: the newest)
 //	                     inputs 500        how many inputs are compared (default 2000)
 //	                     nodiff reason     not compared, because ...
+//	                     measure 200       the case that mutate/rules/measure times, with inputs of
+//	                                       up to that length (default: the first that can run, 200)
 //	simple/after.go      what the rule makes of site 0 with parameter 0; other sites
 //	                     and parameters are after.<site>.<label>.go
 //	doubt/none           instead of an after: why the rule finds no site

@@ -132,7 +132,7 @@ func (b *build) add(rule string) (why string, err error) {
 	}
 	why = "its archive has no example that runs"
 	for _, e := range list {
-		if reason := e.opts["nodiff"]; reason != "" {
+		if reason := e.opts["nodiff"]; reason != "" && e.opts["measure"] == "" {
 			why = reason
 			continue
 		}
