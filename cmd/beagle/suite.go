@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/report"
@@ -118,20 +119,28 @@ func (b *bencher) run(ctx context.Context, tasks []suite.Task, std stdio) (int, 
 			break
 		}
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("task %s: %w", t.Name, err))
-			fmt.Fprintf(b.err, "task %s: %v\n", t.Name, err)
+			failed = fmt.Errorf("task %s: %w", t.Name, err)
+			if bad := new(beagle.UsageError); errors.As(err, &bad) {
+				failed = usageError("task "+t.Name+": "+bad.What, bad.Remedy)
+				break // what is wrong with the input concerns the others too, or must be mended first
+			}
+			fmt.Fprintln(b.err, failed)
 			continue
 		}
 		r.Tasks = append(r.Tasks, *row)
 	}
 	r.Means, r.Seconds = suite.Average(r.Tasks), time.Since(start).Seconds()
-	if err := b.deliver(std.out, r, ctx.Err() != nil); err != nil {
+	bad := new(beagle.UsageError)
+	stopped := ctx.Err() != nil || errors.As(failed, &bad)
+	if err := b.deliver(std.out, r, stopped); err != nil {
 		return exitNo, err
 	}
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintf(std.err, "\nStopped after %d of %d tasks. Verdicts are kept: the same command evaluates nothing twice.\n", len(r.Tasks), len(tasks))
 		return exitInterrupted, nil
+	case stopped:
+		return exitUsage, failed
 	case failed != nil:
 		return exitNo, fmt.Errorf("%d of %d tasks did not run", len(tasks)-len(r.Tasks), len(tasks))
 	}
