@@ -249,9 +249,29 @@ func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 // itself.
 func numberOf(p *mutate.Pass, e ast.Expr) ast.Expr {
 	if call, ok := p.IsCall(e, "strconv", "Itoa"); ok {
-		return call.Args[0]
+		return narrow(p, call.Args[0])
 	}
 	if call, ok := p.IsCall(e, "strconv", "FormatInt", "FormatUint"); ok && p.IsInt(call.Args[1], 10) {
+		return narrow(p, call.Args[0])
+	}
+	return e
+}
+
+// narrow takes off a conversion that loses nothing: a smaller key is compared
+// and hashed sooner.
+func narrow(p *mutate.Pass, e ast.Expr) ast.Expr {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || len(call.Args) != 1 || !p.Info.Types[call.Fun].IsType() || p.Info.Types[call.Args[0]].Value != nil {
+		return e
+	}
+	from, ok1 := p.Info.TypeOf(call.Args[0]).(*types.Basic)
+	to, ok2 := p.Info.TypeOf(call).(*types.Basic)
+	if !ok1 || !ok2 || from.Info()&types.IsInteger == 0 || to.Info()&types.IsInteger == 0 {
+		return e
+	}
+	sizes := types.SizesFor("gc", "amd64")
+	wider, fromSign, toSign := sizes.Sizeof(to)-sizes.Sizeof(from), from.Info()&types.IsUnsigned == 0, to.Info()&types.IsUnsigned == 0
+	if wider > 0 && toSign || wider > 0 && !fromSign || wider == 0 && fromSign == toSign {
 		return call.Args[0]
 	}
 	return e

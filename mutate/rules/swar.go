@@ -15,7 +15,7 @@ import (
 var wordTest = &mutate.Mutator{
 	Name: "word-test",
 	Doc: "Test eight bytes at once with arithmetic on a word (SWAR) where a loop leaves at the first byte of some kind: below a " +
-		"limit, above a limit, or one of a few. Exact: the kind is found by evaluating the loop's test on all 256 bytes.",
+		"limit, above a limit, one of a few, or outside of some ranges. Exact: the kind is found by evaluating the loop's test on all 256 bytes.",
 	Before: `for i := 0; i < len(s); i++ {
 	if s[i] >= 0x80 {
 		return false
@@ -47,6 +47,8 @@ type wordSite struct {
 	low   int
 	high  int
 	equal []int
+
+	accepted []byteRange // where that is no way to say it: the bytes that it does not leave at
 }
 
 func findWordTests(p *mutate.Pass) []mutate.Site {
@@ -65,7 +67,11 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		set, err := p.ByteSet(cond, t.operand)
-		if w := kindOf(set); err == nil && w != nil {
+		w := kindOf(set)
+		if w == nil {
+			w = acceptedKind(set)
+		}
+		if err == nil && w != nil {
 			w.loop, w.then = l, then
 			sites = append(sites, mutate.Site{Node: s, Label: "byte test over " + l.Seq.Name(), Data: w})
 		}
@@ -104,6 +110,21 @@ func kindOf(bad [256]bool) *wordSite {
 	return w
 }
 
+// acceptedKind writes the bytes that are not rejected as ranges.
+func acceptedKind(bad [256]bool) *wordSite {
+	accepted := [256]bool{}
+	rejects := 0
+	for c := range bad {
+		if accepted[c] = !bad[c]; bad[c] {
+			rejects++
+		}
+	}
+	if r := wordRanges(accepted); r != nil && rejects > 1 {
+		return &wordSite{accepted: r}
+	}
+	return nil
+}
+
 func rewriteWordTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	w := s.Data.(*wordSite)
 	if labelled(p, s.Node) {
@@ -123,6 +144,11 @@ const topBits = "0x8080808080808080"
 // a carry may set the bit of a byte above one that is rejected, never of one
 // that has none below it.
 func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) string {
+	if w.accepted != nil {
+		all := p.Fresh("allAccepted", "wordAccepted")
+		*edits = append(*edits, p.Declare(w.loop.Stmt, wordTestOf(all, w.accepted)))
+		return fmt.Sprintf("if !%s(%s)", all, load)
+	}
 	if w.high == 0x7f && w.low == 0 && len(w.equal) == 0 {
 		return fmt.Sprintf("if %s&%s != 0", load, topBits)
 	}
