@@ -16,30 +16,31 @@ const module = "github.com/beagle-go/beagle"
 // directly. "nouns" is the root package and stands for itself; a package that
 // is not listed may import anything.
 var mayImport = map[string][]string{
-	"":                     {},
-	"internal/rt":          {},
-	"internal/evolve":      {""},
-	"internal/report":      {""},
-	"internal/store":       {""},
-	"internal/scratch":     {},
-	"internal/sandbox":     {"", "internal/scratch"},
-	"internal/source":      {""},
-	"internal/harness":     {"", "internal/rt", "internal/source", "internal/sandbox"},
-	"internal/corpus":      {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
-	"internal/coder":       {"", "internal/source", "mutate/llm"},
-	"internal/bench":       {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
-	"internal/verify":      {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
-	"suite":                {""},
-	"mutate":               {""},
-	"mutate/rules":         {"", "mutate"},
-	"mutate/rules/measure": {"", "mutate", "mutate/rules"},
-	"internal/flow":        {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
-	"bench/figures":        {"", "suite", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
-	"internal/mutants":     {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
-	"internal/flow/trials": {"", "internal/flow", "internal/bench", "internal/store"},
-	"mutate/llm":           {"", "mutate"},
-	"internal/mcp":         {"", "mutate/llm"},
-	"internal/flow/local":  {"", "internal/flow", "internal/evolve", "internal/store", "mutate/llm"},
+	"":                       {},
+	"internal/rt":            {},
+	"internal/evolve":        {""},
+	"internal/report":        {""},
+	"internal/store":         {""},
+	"internal/scratch":       {},
+	"internal/sandbox":       {"", "internal/scratch"},
+	"internal/source":        {""},
+	"internal/harness":       {"", "internal/rt", "internal/source", "internal/sandbox"},
+	"internal/corpus":        {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/coder":         {"", "internal/source", "mutate/llm"},
+	"internal/bench":         {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/verify":        {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"suite":                  {""},
+	"mutate":                 {""},
+	"mutate/rules":           {"", "mutate"},
+	"mutate/rules/measure":   {"", "mutate", "mutate/rules"},
+	"internal/flow":          {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
+	"bench/figures":          {"", "suite", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
+	"internal/mutants":       {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
+	"internal/flow/trials":   {"", "internal/flow", "internal/bench", "internal/store"},
+	"mutate/llm":             {"", "mutate"},
+	"internal/mcp":           {"", "mutate/llm"},
+	"internal/flow/local":    {"", "internal/flow", "internal/evolve", "internal/store", "mutate/llm"},
+	"internal/flow/temporal": {"", "internal/flow", "internal/evolve", "internal/store"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
@@ -64,6 +65,9 @@ func TestImportRules(t *testing.T) {
 
 func checkImport(t *testing.T, name, imported string) {
 	t.Helper()
+	if strings.HasPrefix(imported, "go.temporal.io/") && name != "internal/flow/temporal" {
+		t.Errorf("%q imports %s: only internal/flow/temporal knows the engine", name, imported)
+	}
 	inside := imported == module || strings.HasPrefix(imported, module+"/")
 	if !inside {
 		if slices.Contains(standardOnly, name) && strings.Contains(strings.Split(imported, "/")[0], ".") {
