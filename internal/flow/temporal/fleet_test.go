@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -83,24 +82,9 @@ func (r *role) work(ctx context.Context) error {
 	return w.Serve(ctx, c)
 }
 
-// devserver builds the server, once for a test binary. It takes minutes when
-// nothing of it is in the build cache.
-var devserver = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("BEAGLE_DEVSERVER"); path != "" {
-		return path, nil
-	}
-	dir, err := os.MkdirTemp("", "devserver-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "devserver")
-	build := exec.Command("go", "build", "-o", path, ".")
-	build.Dir, build.Env = "devserver", append(os.Environ(), "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the server: %v\n%s", err, out)
-	}
-	return path, nil
-})
+// serverVariable names the program of the server, which ci.sh builds: that
+// takes minutes when nothing of it is in the build cache.
+const serverVariable = "BEAGLE_DEVSERVER"
 
 // A fleet is a server, its workers and their store, in processes of their own.
 type fleet struct {
@@ -114,8 +98,8 @@ type fleet struct {
 
 func newFleet(t *testing.T, ip string) *fleet {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a whole server")
+	if os.Getenv(serverVariable) == "" {
+		t.Skip(serverVariable + " names no Temporal server; 'bash internal/flow/temporal/ci.sh' builds one and runs this test")
 	}
 	f := &fleet{t: t, dir: t.TempDir(), ip: ip}
 	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
@@ -134,11 +118,7 @@ func (f *fleet) home() string    { return filepath.Join(f.dir, "home") }
 // serve starts the server, on the file of the one before.
 func (f *fleet) serve() {
 	f.t.Helper()
-	path, err := devserver()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.server = exec.Command(path, "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port", fmt.Sprint(f.port))
+	f.server = exec.Command(os.Getenv(serverVariable), "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port", fmt.Sprint(f.port))
 	f.start(f.server, "serving")
 }
 
