@@ -28,6 +28,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 	}
 	if m := j.Measurement; m != nil {
 		r.Measurement, r.Baseline = m, m.Baseline
+		r.Warnings = append(slices.Clone(r.Warnings), lossWarnings(m.Classes)...)
 		r.Best.Nanos, r.Best.Allocs, r.Best.Bytes = m.Baseline.Nanos, m.Baseline.Allocs, m.Baseline.Bytes
 	}
 	if j.Verdict == nil {

@@ -1,0 +1,135 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/harness"
+)
+
+// A gain on most inputs may hide a loss on others. So finalists are timed on
+// each class of inputs alone, too.
+const (
+	classTime    = 120 * time.Millisecond // of timing, for one version on one class in one layout
+	classLayouts = 3
+	maxClasses   = 8
+	commonClass  = 0.10 // share of the calls from which on a class may not become slower at all
+	ruinous      = 0.5  // ratio below which no class may fall, however rare
+)
+
+// byClass measures the finalists that are faster on each class of inputs, and
+// takes that back where a class pays for it.
+func (x *session) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.Measurement) error {
+	var idx []int
+	for i := range ms {
+		if ms[i].Faster {
+			idx = append(idx, i)
+		}
+	}
+	classes, err := corpus.Classes(x.corpus)
+	if err != nil || len(classes) == 0 || len(idx) == 0 {
+		return err
+	}
+	// The rarer a class, the less the figure for all inputs says of it.
+	slices.SortStableFunc(classes, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
+	classes = classes[:min(len(classes), maxClasses)]
+	x.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
+	variants := []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}
+	for _, i := range idx {
+		variants = append(variants, harness.Variant{ID: cs[i].ID, Source: cs[i].Source})
+	}
+	bin, err := x.builder.Build(ctx, variants, harness.Link{FuncAlign: 64})
+	if err != nil {
+		return err
+	}
+	defer bin.Remove()
+	found := make([][][]beagle.Ratio, len(classes)) // class, layout, variant
+	for layout := range classLayouts {
+		if layout > 0 {
+			if bin, err = x.builder.Relink(ctx, bin, harness.Link{FuncAlign: 64, Layout: x.spec.Seed + uint64(layout)}); err != nil {
+				return err
+			}
+		}
+		if err := x.timeClasses(ctx, bin, classes, len(idx), found); err != nil {
+			return err
+		}
+	}
+	for v, i := range idx {
+		for k, class := range classes {
+			r := beagle.ClassRatio{Name: class.Name, Share: class.Share, Ratio: over(found[k], v)}
+			ms[i].Classes = append(ms[i].Classes, r)
+		}
+		if why := paid(ms[i].Classes); why != "" {
+			ms[i].Faster, ms[i].Why = false, why
+		}
+	}
+	return nil
+}
+
+// timeClasses times all versions of a program on each class.
+func (x *session) timeClasses(ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio) error {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i + 1
+	}
+	x.timing.Lock()
+	defer x.timing.Unlock()
+	for k, class := range classes {
+		part := *x.corpus
+		part.Train = class.Records
+		for _, v := range all { // one at a time: nobody is dropped half-way
+			ratios, err := bench.Screen(ctx, x.bench, bin, []int{v}, &part, classTime)
+			if err != nil {
+				return err
+			}
+			if len(found[k]) < n {
+				found[k] = append(found[k], nil)
+			}
+			found[k][v-1] = append(found[k][v-1], ratios[0])
+		}
+	}
+	return nil
+}
+
+// over is a version's ratio on a class over all layouts: the median, and the
+// interval that holds all their intervals.
+func over(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
+	rs := slices.Clone(byVersion[v])
+	slices.SortFunc(rs, func(a, b beagle.Ratio) int { return cmp.Compare(a.Point, b.Point) })
+	out := rs[len(rs)/2]
+	for _, r := range rs {
+		out.Low, out.High = min(out.Low, r.Low), max(out.High, r.High)
+	}
+	return out
+}
+
+// paid says which class pays for the gain of the others; empty when none does
+// that counts.
+func paid(classes []beagle.ClassRatio) string {
+	for _, c := range classes {
+		switch {
+		case c.Ratio.Point == 0:
+			return fmt.Sprintf("it cannot be timed on %s", c.Name)
+		case c.Share >= commonClass && c.Ratio.High < 1 || c.Ratio.High < ruinous:
+			return fmt.Sprintf("it is slower on a class of inputs, %s (%.0f %% of the calls): %.2fx (%.2f to %.2f)", c.Name, 100*c.Share, c.Ratio.Point, c.Ratio.Low, c.Ratio.High)
+		}
+	}
+	return ""
+}
+
+// lossWarnings tell of the rarer classes that pay for the gain.
+func lossWarnings(classes []beagle.ClassRatio) []string {
+	var out []string
+	for _, c := range classes {
+		if c.Ratio.High < 1 {
+			out = append(out, fmt.Sprintf("slower on %.2g %% of the calls (%s): %.2fx (%.2f to %.2f)", 100*c.Share, c.Name, c.Ratio.Point, c.Ratio.Low, c.Ratio.High))
+		}
+	}
+	return out
+}
