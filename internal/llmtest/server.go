@@ -52,6 +52,7 @@ type Stats struct {
 // A Call is what was asked.
 type Call struct {
 	Number   int // from 1, in the order of arrival
+	At       time.Time
 	Protocol string
 	Model    string
 	System   string
@@ -228,7 +229,7 @@ func (s *Server) arrive(c *Call) (wait time.Duration) {
 	s.stats.Calls++
 	s.stats.Busy++
 	s.stats.MostBusy = max(s.stats.MostBusy, s.stats.Busy)
-	c.Number = s.stats.Calls
+	c.Number, c.At = s.stats.Calls, time.Now()
 	s.calls = append(s.calls, *c)
 	if s.Limit.Calls == 0 {
 		return 0

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// The loop is Beagle's own search, client, reading of replies and journal,
+// around an evaluator that does nothing, as the peers get one here. Durable,
+// each line of the journal is on the disk before the reply is used, and the
+// search's state is saved after every candidate.
+type loop struct{ durable bool }
+
+// written is a candidate that came of a call.
+type written struct {
+	proposal  evolve.Proposal
+	candidate beagle.Candidate
+	err       error
+}
+
+func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.within)
+	defer cancel()
+	server, err := s.serve(golang)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer server.Close()
+	st, err := store.Open(filepath.Join(dir, "home"))
+	if err != nil {
+		return outcome{}, err
+	}
+	journal, err := st.Journal("peers", "calls")
+	if err != nil {
+		return outcome{}, err
+	}
+	defer journal.Close()
+	original, err := files.ReadFile("files/count.go.txt")
+	if err != nil {
+		return outcome{}, err
+	}
+	model, err := llm.ParseModel("tester@" + server.URL() + "/v1")
+	if err != nil {
+		return outcome{}, err
+	}
+	r := &looping{loop: l, s: s, dir: dir, journal: journal, client: &llm.Client{Models: []llm.Model{model}}, sources: map[string]string{},
+		search: evolve.New(evolve.Config{Seed: 1, Budget: s.n, Islands: 5, Authors: []evolve.Author{{Name: "tester", Model: "tester"}}, NoRules: true})}
+	root := beagle.NewCandidate(string(original), nil, nil)
+	r.sources[root.ID] = root.Source
+	r.search.Add(root, verdict(root.ID), nil)
+	began := time.Now()
+	if err := r.work(ctx); err != nil {
+		return outcome{}, err
+	}
+	o := fromLogs(s, server, r.log)
+	o.wall = time.Since(began)
+	return o, nil
+}
+
+// looping is a loop under way.
+type looping struct {
+	loop
+	s       scenario
+	dir     string
+	journal *store.Journal
+	client  *llm.Client
+	search  *evolve.Search
+
+	mu      sync.Mutex
+	sources map[string]string
+	log     []entry
+}
+
+// work keeps calls under way, twice as many as evaluations, and evaluates what
+// they bring.
+func (r *looping) work(ctx context.Context) error {
+	calls, evals := 2*r.s.slots, r.s.slots
+	back, judged := make(chan written), make(chan written)
+	asking, judging := 0, 0
+	var waiting []written
+	for {
+		for asking < calls && len(waiting) < calls && r.search.CanCommission() {
+			for _, p := range r.search.AskModels(1) {
+				asking++
+				go func() { back <- r.ask(ctx, p) }()
+			}
+		}
+		for ; judging < evals && len(waiting) > 0; judging++ {
+			w := waiting[0]
+			waiting = waiting[1:]
+			go func() { r.evaluate(w); judged <- w }()
+		}
+		if asking+judging == 0 {
+			return context.Cause(ctx)
+		}
+		select {
+		case w := <-back:
+			asking--
+			if w.err != nil || r.known(w.candidate) {
+				if err := r.tell(w, false); err != nil {
+					return err
+				}
+				continue
+			}
+			waiting = append(waiting, w)
+		case w := <-judged:
+			judging--
+			if err := r.tell(w, true); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// known reports whether the candidate is there already, and takes it in.
+func (r *looping) known(c beagle.Candidate) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.sources[c.ID]
+	r.sources[c.ID] = c.Source
+	return ok
+}
+
+// ask has the model write a candidate. Request and reply are journaled.
+func (r *looping) ask(ctx context.Context, p evolve.Proposal) written {
+	w := written{proposal: p}
+	r.mu.Lock()
+	parent := r.sources[p.Parent]
+	r.mu.Unlock()
+	q := llm.Request{Model: p.Model, System: "Make it faster.", User: parent, Sample: p.ID, MaxTokens: 1000, Limit: time.Minute}
+	var reply llm.Reply
+	if w.err = r.note(q); w.err != nil {
+		return w
+	}
+	if reply, w.err = r.client.Ask(ctx, q); w.err != nil {
+		return w
+	}
+	if w.err = r.note(reply); w.err != nil {
+		return w
+	}
+	change, err := llm.Read(reply.Text)
+	if err == nil {
+		var source string
+		if source, err = change.Apply(parent); err == nil {
+			w.candidate = beagle.NewCandidate(source, []string{p.Parent}, nil)
+		}
+	}
+	w.err = err
+	return w
+}
+
+func (r *looping) note(v any) error {
+	err := r.journal.Append(v)
+	if r.durable && err == nil {
+		err = r.journal.Sync()
+	}
+	return err
+}
+
+// evaluate does nothing, for as long as the scenario says.
+func (r *looping) evaluate(w written) {
+	r.mark("begin", w)
+	time.Sleep(r.s.eval)
+	r.mark("end", w)
+}
+
+func (r *looping) mark(what string, w written) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = append(r.log, entry{At: float64(time.Now().UnixNano()) / 1e9, What: what, Reply: w.proposal.ID + 1})
+}
+
+func (r *looping) tell(w written, evaluated bool) error {
+	var refused *llm.ReplyError
+	o := evolve.Outcome{Proposal: w.proposal.ID, Candidate: w.candidate}
+	switch {
+	case evaluated:
+		o.Verdict = verdict(w.candidate.ID)
+	case w.err == nil:
+		o.Verdict = beagle.Verdict{Candidate: w.candidate.ID, Status: beagle.Duplicate}
+	case !errors.As(w.err, &refused):
+		o.Unheard = true
+	}
+	if err := r.search.Tell([]evolve.Outcome{o}); err != nil || !r.durable {
+		return err
+	}
+	state, err := r.search.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(r.dir, "search.new")
+	return errors.Join(os.WriteFile(tmp, state, 0o644), os.Rename(tmp, filepath.Join(r.dir, "search.json")))
+}
+
+// verdict is a made-up one that depends on the candidate.
+func verdict(id string) beagle.Verdict {
+	var n int
+	fmt.Sscanf(id[:4], "%x", &n)
+	point := 1 + float64(n%100)/1000
+	return beagle.Verdict{Candidate: id, Status: beagle.Equal, Screen: &beagle.Ratio{Point: point, Low: point, High: point}}
+}
