@@ -87,6 +87,7 @@ var written = []*mutate.Mutator{
 	oneBacking,
 	mapHint,
 	stackScratch,
+	stackBuilder,
 	stackKey,
 	structKey,
 	stackSet,

@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// stackBuilder is A3 for builders.
+var stackBuilder = &mutate.Mutator{
+	Name: "stack-builder",
+	Doc: "Put a text together in an array on the stack instead of a strings.Builder, which starts with nothing and allocates again each time it " +
+		"is full. What is left is one allocation of the size of the result. Exact: the builder stays in the function and is only written to " +
+		"and read; texts that are longer than the array move to the heap by themselves.",
+	Before: `var out strings.Builder
+for i := range len(s) {
+	out.WriteByte(lower(s[i]))
+}
+return out.String()`,
+	After: `var room [64]byte // holds most texts without an allocation
+out := room[:0]
+for i := range len(s) {
+	out = append(out, lower(s[i]))
+}
+return string(out)`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findStackBuilder,
+	Params:  builderSizes,
+	Rewrite: rewriteStackBuilder,
+}
+
+type roomSite struct {
+	decl declared
+	uses []roomUse
+}
+
+// A roomUse is a node and what stands there instead, with %[1]s for the
+// slice; drop is a statement to delete.
+type roomUse struct {
+	node ast.Node
+	text string
+	drop bool
+}
+
+func findStackBuilder(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if !ok || !isNamed(d.Var.Type(), "strings", "Builder") || captured(p, d.Var) || !startsEmpty(d) {
+			continue
+		}
+		s := &roomSite{decl: d}
+		if s.collect(p) {
+			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "builder " + d.Var.Name(), Data: s})
+		}
+	}
+	return sites
+}
+
+func isNamed(t types.Type, pkg, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
+}
+
+func startsEmpty(d declared) bool {
+	if d.Value == nil {
+		return true
+	}
+	lit, ok := d.Value.(*ast.CompositeLit)
+	return ok && len(lit.Elts) == 0
+}
+
+// collect wants all uses to be method calls that a slice can do.
+func (s *roomSite) collect(p *mutate.Pass) bool {
+	texts := 0
+	for _, id := range p.Uses(s.decl.Var, p.File) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || sel.X != ast.Expr(id) || !isCalled(p, sel) {
+			return false
+		}
+		call := p.Parent(sel).(*ast.CallExpr)
+		stmt, isStmt := p.Parent(call).(*ast.ExprStmt)
+		use := roomUse{node: call}
+		switch sel.Sel.Name {
+		case "String":
+			texts++
+			use.text = "string(%[1]s)"
+		case "Len":
+			use.text = "len(%[1]s)"
+		default:
+			if !isStmt {
+				return false // it looks at the count and the error, which are always the same
+			}
+			use.node = stmt
+			if !s.write(p, &use, sel.Sel.Name, call) {
+				return false
+			}
+		}
+		s.uses = append(s.uses, use)
+	}
+	return texts > 0 && len(s.uses) > texts
+}
+
+func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.CallExpr) bool {
+	switch method {
+	case "WriteByte":
+		use.text = "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[0])) + ")"
+	case "WriteString", "Write":
+		use.text = "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[0])) + "...)"
+	case "WriteRune":
+		use.text = "%[1]s = utf8.AppendRune(%[1]s, " + escaped(p.Text(call.Args[0])) + ")"
+	case "Reset":
+		use.text = "%[1]s = %[1]s[:0]"
+	case "Grow":
+		use.drop = true
+		return isLength(p, call.Args[0])
+	default:
+		return false
+	}
+	for _, arg := range call.Args {
+		if len(p.Uses(s.decl.Var, arg)) > 0 {
+			return false // one rewriting inside another
+		}
+	}
+	return true
+}
+
+// escaped makes a text safe for a format.
+func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
+
+// builderSizes are powers of two around the longest usual argument.
+func builderSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
+	var out []mutate.Param
+	for _, n := range []int{64, 256} {
+		if n >= percentile99(p) || n == 256 {
+			out = append(out, mutate.Param{Label: itoa(n), Value: n})
+		}
+	}
+	return out
+}
+
+func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	s := site.Data.(*roomSite)
+	name, room := s.decl.Var.Name(), p.Fresh("room", "space")
+	edits := []mutate.Edit{p.Replace(s.decl.Stmt, fmt.Sprintf("var %s [%d]byte // holds most texts without an allocation\n%s := %s[:0]", room, param.Value, name, room))}
+	for _, u := range s.uses {
+		if u.drop {
+			edits = append(edits, p.Delete(u.node))
+			continue
+		}
+		edits = append(edits, p.Replace(u.node, fmt.Sprintf(u.text, name)))
+	}
+	return withImports(p, edits, "unicode/utf8"), nil
+}
