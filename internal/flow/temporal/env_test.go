@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/converter"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -69,7 +67,7 @@ func (e *env) run() error {
 func (e *env) once() error {
 	e.runs++
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	suite.SetLogger(silent)
 	w := suite.NewTestWorkflowEnvironment()
 	w.SetDataConverter(&meter{DataConverter: converter.GetDefaultDataConverter(), most: &e.limit})
 	w.SetTestTimeout(time.Minute)
