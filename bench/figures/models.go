@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/suite"
+)
+
+// What each search of the ablation may use.
+const (
+	modelCandidates = 12
+	bothCandidates  = 60
+	modelCalls      = 30
+)
+
+// models asks scripted models on the tasks of the suite: one good answer, the
+// expert's version, among nine bad ones. The model alone must find and confirm
+// it; rules alone and both together stand beside it.
+func models(ctx context.Context, l *lab) (*section, error) {
+	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
+	if err != nil {
+		return nil, err
+	}
+	tasks = slices.DeleteFunc(tasks, func(t suite.Task) bool { return t.Advice != "" })
+	if l.quick {
+		tasks = slices.DeleteFunc(tasks, func(t suite.Task) bool { return t.Name != "tagascii" && t.Name != "mergetags" })
+	}
+	s := &section{}
+	var rows [][]string
+	for i := range tasks {
+		row, err := l.ablate(ctx, &tasks[i], s)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	s.text = fmt.Sprintf("Scripted replies: the expert's version among nine bad ones. The model alone has %d candidates and %d calls, the others %d candidates.\n\n", modelCandidates, modelCalls, bothCandidates)
+	s.text += table(strings.Split("task|rules alone|model alone|both|of both, by the model|good answer found at evaluation|calls", "|"), rows)
+	return s, nil
+}
+
+// ablate is one task's row.
+func (l *lab) ablate(ctx context.Context, t *suite.Task, s *section) ([]string, error) {
+	replies, err := tenReplies(t)
+	if err != nil {
+		return nil, err
+	}
+	target := "./" + filepath.ToSlash(filepath.Join("suite", "tasks", t.Name)) + "." + t.Target
+	search := func(name string, candidates int, more ...string) (*beagle.Result, int, error) {
+		server := &llmtest.Server{Script: func(c llmtest.Call) *llmtest.Reply { return &replies[(c.Number-1)%len(replies)] }}
+		if err := server.Start("127.0.0.1:0"); err != nil {
+			return nil, 0, err
+		}
+		defer server.Close()
+		args := []string{"evolve", "--json", "--quiet", "--force", "--candidates", fmt.Sprint(candidates), "--measure", "10s", "--fuzz", "2s"}
+		if more != nil {
+			args = append(args, "--offline", "--model", "scripted@"+server.URL()+"/v1", "--budget-calls", fmt.Sprint(modelCalls))
+		}
+		r := new(beagle.Result)
+		err := l.call(ctx, l.home("models-"+name), r, append(append(args, more...), target)...)
+		return r, server.Stats().Calls, err
+	}
+	rules, _, err := search("rules", bothCandidates)
+	if err != nil {
+		return nil, err
+	}
+	alone, calls, err := search("model", modelCandidates, "--no-rules")
+	if err != nil {
+		return nil, err
+	}
+	both, _, err := search("both", bothCandidates, "--max-tokens=8192")
+	if err != nil {
+		return nil, err
+	}
+	found := "-"
+	if at := writtenAt(alone); at > 0 {
+		found = fmt.Sprint(at)
+	} else {
+		s.miss("%s: the good answer was not found and confirmed: %s", t.Name, alone.Why)
+	}
+	byModel := "no"
+	if writtenAt(both) > 0 {
+		byModel = "yes"
+	}
+	return []string{t.Name, outcome(rules), outcome(alone), outcome(both), byModel, found, fmt.Sprint(calls)}, nil
+}
+
+func outcome(r *beagle.Result) string {
+	if r.Outcome != beagle.Improved {
+		return "no improvement"
+	}
+	return fmt.Sprintf("%sx (%s to %s)", digits(r.Best.Ratio.Point), digits(r.Best.Ratio.Low), digits(r.Best.Ratio.High))
+}
+
+// writtenAt is the number of the evaluation, from 1, at which the version that
+// won was evaluated, when a model wrote it or what it stands on; else 0.
+func writtenAt(r *beagle.Result) int {
+	for _, step := range r.Best.Steps {
+		if step.Mutator != "model" {
+			continue
+		}
+		return 1 + slices.IndexFunc(r.Trials, func(t beagle.Trial) bool { return t.Candidate == step.Param })
+	}
+	return 0
+}
+
+// tenReplies are the expert's version and nine that bring nothing, in an order
+// that hangs on the task's name.
+func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
+	expert, err := os.ReadFile(filepath.Join(t.Dir, t.Expert))
+	if err != nil {
+		return nil, err
+	}
+	head, whole, err := declaration(t)
+	if err != nil {
+		return nil, err
+	}
+	fence := func(code string) string { return "This is faster.\n\n```go\n" + code + "\n```\n" }
+	texts := []string{
+		"The function is as fast as it can be.",
+		"<<<<<<< SEARCH\n\tno such line\n=======\n\tx++\n>>>>>>> REPLACE\n",
+		fence(head + " { return undefinedThing() }"),
+		fence("import \"os/exec\"\n\nfunc helper() { exec.Command(\"true\").Run() }\n\n" + strings.Replace(whole, "{", "{\n\thelper()\n", 1)),
+		fence("//go:linkname nanotime runtime.nanotime\nfunc nanotime() int64\n\n" + strings.Replace(whole, "{", "{\n\t_ = nanotime()\n", 1)),
+		fence(head + " { panic(\"not today\") }"),
+		fence(head + " {\n\tfor {\n\t}\n}"),
+		fence("// Much faster now.\n" + whole),
+		fence(head + " { _ = " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000) + "; panic(1) }"),
+	}
+	h := fnv.New32a()
+	h.Write([]byte(t.Name))
+	texts = slices.Insert(texts, 1+int(h.Sum32()%8), fence(string(expert)))
+	out := make([]llmtest.Reply, len(texts))
+	for i, text := range texts {
+		out[i].Text = text
+	}
+	return out, nil
+}
+
+// declaration is the target's declaration in the task's package: its head, and
+// the whole.
+func declaration(t *suite.Task) (head, whole string, err error) {
+	files, err := filepath.Glob(filepath.Join(t.Dir, "*.go"))
+	if err != nil {
+		return "", "", err
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", "", err
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			return "", "", err
+		}
+		for _, d := range f.Decls {
+			fd, ok := d.(*ast.FuncDecl)
+			if !ok || fd.Body == nil || fd.Name.Name != t.Target[strings.LastIndexByte(t.Target, '.')+1:] || (fd.Recv != nil) != strings.Contains(t.Target, ".") {
+				continue
+			}
+			at := func(p token.Pos) int { return fset.Position(p).Offset }
+			return string(bytes.TrimSpace(text[at(fd.Type.Func):at(fd.Body.Pos())])), string(text[at(fd.Type.Func):at(fd.End())]), nil
+		}
+	}
+	return "", "", fmt.Errorf("%s has no function %s", t.Dir, t.Target)
+}
