@@ -17,7 +17,8 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){
-		"beagle": func() { os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"beagle":         func() { os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"scripted-agent": scriptedAgent,
 	})
 }
 

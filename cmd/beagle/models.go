@@ -14,7 +14,7 @@ import (
 
 // modelOptions are the flags about models that need a second look.
 type modelOptions struct {
-	models            []string
+	models, agents    []string
 	temperatures      []string
 	priceIn, priceOut float64
 	dollars           float64
@@ -23,6 +23,7 @@ type modelOptions struct {
 
 func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	f.Var(manyFlag{&o.models}, "model", "let this `model` write versions too: NAME, NAME@URL, NAME=WEIGHT; again for more. Keys come from OPENAI_API_KEY, ANTHROPIC_API_KEY, BEAGLE_KEY_NAME, or --key-file")
+	f.Var(manyFlag{&o.agents}, "agent", "let this coding agent write versions too, in a throw-away copy of the module: the `command` of one that speaks the Agent Client Protocol")
 	f.StringVar(&m.KeyFile, "key-file", "", "take the models' keys from this `file`")
 	f.Var(listFlag{&o.temperatures}, "temperature", "ask models at these `temperatures`, separated by commas; which pays is found out")
 	f.Float64Var(&o.dollars, "budget-usd", 0, "spend no more than this on models (default 1 for models with a price)")
@@ -32,7 +33,7 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	f.Float64Var(&o.priceOut, "price-out", 0, "`dollars` for a million tokens of replies")
 	f.IntVar(&m.InFlight, "in-flight", 4, "calls under way at once")
 	f.IntVar(&m.MaxTokens, "max-tokens", 8192, "the most `tokens` that a reply may have")
-	f.DurationVar(&m.Limit, "call-limit", flow.DefaultCallLimit, "time for one call, its retries included")
+	f.DurationVar(&m.Limit, "call-limit", 0, "time for one call, its retries included (default 3m; 10m when an agent takes part)")
 	f.BoolVar(&m.Offline, "offline", false, "nothing leaves this machine: models at other addresses are refused")
 	f.StringVar(&m.Redact, "redact", "auto", "yes: models get shapes instead of captured values; no; auto: yes for inputs from a file")
 	f.StringVar(&m.Record, "record", "", "record replies and the way of the search into this `directory`")
@@ -47,6 +48,13 @@ func (o *modelOptions) settle(m *flow.Models) error {
 	if m.Ask, err = llm.ParseModels(o.models); err != nil {
 		return err
 	}
+	for _, command := range o.agents {
+		one, err := flow.AgentModel(command)
+		if err != nil {
+			return err
+		}
+		m.Ask = append(m.Ask, one)
+	}
 	for _, t := range o.temperatures {
 		v, err := strconv.ParseFloat(t, 64)
 		if err != nil {
@@ -58,7 +66,7 @@ func (o *modelOptions) settle(m *flow.Models) error {
 		if o.priceIn < 0 || o.priceOut < 0 {
 			return &beagle.UsageError{What: "a price is negative", Remedy: "give dollars for a million tokens"}
 		}
-		for i := range m.Ask {
+		for i := range o.models {
 			m.Ask[i].Price = llm.Price{In: o.priceIn, Out: o.priceOut, AsOf: "given"}
 		}
 	}

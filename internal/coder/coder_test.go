@@ -112,6 +112,16 @@ func TestTheEditIsTheCandidate(t *testing.T) {
 	}
 }
 
+// A temporary directory may lie within the module.
+func TestACopyWithinTheModule(t *testing.T) {
+	c := setUp(t, "good")
+	c.Dir = filepath.Join(c.Unit.Target.Dir, "tmp")
+	if err := os.Mkdir(c.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	candidate(t, ask(t, c, question()), c.Unit.Target.Source)
+}
+
 func TestTheAgentStartsFromTheParent(t *testing.T) {
 	c := setUp(t, "continues")
 	q := question()

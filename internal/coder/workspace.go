@@ -47,7 +47,7 @@ func newWorkspace(root, dir string) (*workspace, error) {
 			return err
 		}
 		switch {
-		case d.IsDir() && path != root && slices.Contains(skipped, d.Name()):
+		case d.IsDir() && path != root && (slices.Contains(skipped, d.Name()) || holds(path, dir)):
 			return filepath.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(dir, rel), 0o755)
@@ -64,6 +64,13 @@ func newWorkspace(root, dir string) (*workspace, error) {
 		return nil, err
 	}
 	return &workspace{dir: dir}, nil
+}
+
+// holds reports whether a directory is another one or has it below it: a temporary
+// directory in the module must not be copied into itself.
+func holds(dir, other string) bool {
+	rel, err := filepath.Rel(dir, other)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // standsAlone refuses a module that needs others at their places beside it.

@@ -88,15 +88,12 @@ func (m *asking) open(x *session) error {
 	}
 	m.callees = x.callees()
 	m.budget = llm.NewBudget(spec.Caps, m.calls.before)
-	m.asker, err = spec.asker(m.budget)
+	m.asker, err = x.asker(m.budget)
 	return err
 }
 
-// asker is who answers: the models, or a recording of them.
-func (m *Models) asker(budget *llm.Budget) (llm.Asker, error) {
-	if m.Replay != "" {
-		return &llm.Replayer{Dir: m.Replay}, nil
-	}
+// client asks the models.
+func (m *Models) client(budget *llm.Budget) (*llm.Client, error) {
 	keys := llm.EnvKeys()
 	if m.KeyFile != "" {
 		var err error
@@ -104,11 +101,7 @@ func (m *Models) asker(budget *llm.Budget) (llm.Asker, error) {
 			return nil, err
 		}
 	}
-	client := &llm.Client{Models: m.Ask, Keys: keys, Budget: budget, InFlight: llm.NewLimiter(m.InFlight), Offline: m.Offline}
-	if m.Record != "" {
-		return &llm.Recorder{Asker: client, Dir: m.Record}, nil
-	}
-	return client, nil
+	return &llm.Client{Models: m.Ask, Keys: keys, Budget: budget, InFlight: llm.NewLimiter(m.InFlight), Offline: m.Offline}, nil
 }
 
 // write asks, and asks once more with what was wrong.
@@ -123,7 +116,7 @@ func (x *session) write(ctx context.Context, p evolve.Proposal) (*Asked, error) 
 	}
 	out := &Asked{Proposed: Proposed{Proposal: p.ID}, Model: p.Model}
 	for round := range 2 {
-		reply, err := x.consult(ctx, out, p, e, round)
+		reply, err := x.consult(ctx, out, p, parent, e, round)
 		if err != nil {
 			return out, x.unheard(out, round, err)
 		}
@@ -142,12 +135,15 @@ func (x *session) write(ctx context.Context, p evolve.Proposal) (*Asked, error) 
 }
 
 // consult makes the prompt and returns the reply to it.
-func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, e *llm.Evidence, round int) (llm.Reply, error) {
+func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, round int) (llm.Reply, error) {
 	m := &x.spec.Models
 	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Turn))
 	q := llm.Request{
 		Model: p.Model, System: prompt.System, User: prompt.User, MaxTokens: m.MaxTokens,
 		Temperature: p.Temperature, Sample: p.Turn, Limit: m.Limit,
+	}
+	if isAgent(m.model(p.Model)) {
+		q.Code = parent.Source
 	}
 	reply, _, err := x.models.calls.ask(ctx, x.models.asker, call{Proposal: p.ID, Round: round, Request: &q})
 	used, seconds := reply.Usage.Add(reply.Wasted), reply.Seconds
@@ -159,7 +155,7 @@ func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, e 
 		out.Calls++
 	}
 	out.In, out.Out = out.In+used.In, out.Out+used.Out
-	out.Cost += m.model(p.Model).Price.Cost(used)
+	out.Cost += m.model(p.Model).Price.Cost(used) + reply.Cost
 	out.Seconds += seconds
 	return reply, err
 }

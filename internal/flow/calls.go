@@ -60,6 +60,7 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callB
 			open[c.ID] = *c.Request
 		case c.Reply != nil:
 			b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
+			b.before.Money += c.Reply.Cost
 			b.settle(c.ID, open[c.ID], answer{reply: *c.Reply})
 			delete(open, c.ID)
 		case c.Error != nil:

@@ -52,13 +52,17 @@ func (m *Models) settle() {
 	if m.MaxTokens == 0 {
 		m.MaxTokens = defaultMaxTokens
 	}
+	agents := slices.ContainsFunc(m.Ask, isAgent)
 	if m.Limit == 0 {
 		m.Limit = DefaultCallLimit
+		if agents {
+			m.Limit = agentLimit
+		}
 	}
 	if m.Redact == "" {
 		m.Redact = "auto"
 	}
-	if m.Caps.Money == 0 && m.Replay == "" && slices.ContainsFunc(m.Ask, costly) {
+	if m.Caps.Money == 0 && m.Replay == "" && (agents || slices.ContainsFunc(m.Ask, costly)) {
 		m.Caps.Money = defaultMoney
 	}
 }
@@ -94,6 +98,9 @@ func (m *Models) check() error {
 	}
 	if i := slices.IndexFunc(m.Temperatures, func(t float64) bool { return t < 0 || t > 2 }); i >= 0 {
 		return usage(fmt.Sprintf("--temperature %g is out of range", m.Temperatures[i]), "give a number from 0 to 2")
+	}
+	if err := m.checkAgents(); err != nil {
+		return err
 	}
 	return m.checkEach()
 }
@@ -144,7 +151,11 @@ func (m *Models) model(name string) llm.Model {
 // flags are the flags that name the models again.
 func (m *Models) flags(add func(differs bool, flag string, value any)) {
 	for _, one := range m.Ask {
-		add(true, "model", quote(modelFlag(one)))
+		if isAgent(one) {
+			add(true, "agent", quote(one.URL))
+		} else {
+			add(true, "model", quote(modelFlag(one)))
+		}
 	}
 	if !m.On() {
 		return

@@ -1,0 +1,97 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/coder"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// A coding agent has tools and looks around, so a turn takes longer than a call
+// of a model.
+const (
+	agentLimit = 10 * time.Minute
+	agentShare = 4 // of the budget in dollars, the part that one turn may use
+)
+
+// AgentModel stands for a coding agent among the models: the search asks both
+// alike.
+func AgentModel(command string) (llm.Model, error) {
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return llm.Model{}, usage("--agent is empty", "give the command line of an agent that speaks the Agent Client Protocol: --agent 'gemini --experimental-acp'")
+	}
+	return llm.Model{Name: "agent:" + filepath.Base(words[0]), Provider: coder.Provider, URL: command, Weight: 1, Price: llm.Price{AsOf: "told by the agent"}}, nil
+}
+
+func isAgent(m llm.Model) bool { return m.Provider == coder.Provider }
+
+// asker is who answers: models and agents, or a recording of them.
+func (x *session) asker(budget *llm.Budget) (llm.Asker, error) {
+	m := &x.spec.Models
+	if m.Replay != "" {
+		return &llm.Replayer{Dir: m.Replay}, nil
+	}
+	models, err := m.client(budget)
+	if err != nil {
+		return nil, err
+	}
+	var out llm.Asker = models
+	if slices.ContainsFunc(m.Ask, isAgent) {
+		out = &splitter{spec: m, models: models, agents: x.coder(budget)}
+	}
+	if m.Record != "" {
+		out = &llm.Recorder{Asker: out, Dir: m.Record}
+	}
+	return out, nil
+}
+
+// coder is who asks the agents. They get Beagle's own tools, if this is Beagle.
+func (x *session) coder(budget *llm.Budget) *coder.Coder {
+	m := &x.spec.Models
+	c := &coder.Coder{
+		Unit: x.unit, Load: source.Options{Dir: x.spec.Dir, Spec: x.spec.Target, Tags: x.spec.Tags},
+		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, Dir: x.dir,
+	}
+	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(self), "beagle") {
+		c.Tools = []string{self, "mcp"}
+	}
+	return c
+}
+
+// A splitter sends a request to whom it is for.
+type splitter struct {
+	spec           *Models
+	models, agents llm.Asker
+}
+
+func (s *splitter) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
+	if isAgent(s.spec.model(q.Model)) {
+		return s.agents.Ask(ctx, q)
+	}
+	return s.models.Ask(ctx, q)
+}
+
+// checkAgents returns a usage error for agents that cannot be asked as the user
+// wants.
+func (m *Models) checkAgents() error {
+	names := map[string]bool{}
+	for _, one := range m.Ask {
+		switch {
+		case !isAgent(one):
+		case m.Offline:
+			return usage(fmt.Sprintf("--offline: what the agent %q sends, and where, is not ours to say", one.URL), "leave out --offline or --agent")
+		case names[one.Name]:
+			return usage(fmt.Sprintf("two agents are called %s", one.Name), "give one of them a wrapper script with a name of its own")
+		}
+		names[one.Name] = true
+	}
+	return nil
+}
