@@ -1,0 +1,47 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// TestMeasured: the tables name rules that exist, and give for each a ratio
+// within its interval or a reason.
+func TestMeasured(t *testing.T) {
+	table := rules.Measured("go1.26.8", "amd64")
+	if table == nil || len(table.Rules) == 0 {
+		t.Fatal("there is no table for go1.26.8 on amd64")
+	}
+	for name, m := range table.Rules {
+		if rules.Named(name) == nil {
+			t.Errorf("the table has %s, which is no rule", name)
+		}
+		if r := m.Ratio; (r.Point == 0) == (m.Why == "") || r.Low > r.Point || r.Point > r.High {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	if got := rules.Measured("go1.26.99", "amd64"); got == nil || got.Go != table.Go {
+		t.Error("another patch level has no table")
+	}
+	if rules.Measured("go1.99.0", "amd64") != nil || rules.Measured("go1.26.8", "mips") != nil {
+		t.Error("there is a table for what nobody measured")
+	}
+}
+
+func TestMeasurementText(t *testing.T) {
+	var none *rules.Table
+	for want, m := range map[string]rules.Measurement{
+		"2x (95 %: 1.5 to 2.5)":                 {Ratio: beagle.Ratio{Point: 2, Low: 1.5, High: 2.5}},
+		"stopped paying: 1.1x (95 %: 1 to 1.2)": {Ratio: beagle.Ratio{Point: 1.1, Low: 1, High: 1.2}},
+		"not measured: it is generic":           {Why: "it is generic"},
+		"not measured: no table":                none.Of("unroll"),
+		"not measured: the rule is newer":       (&rules.Table{}).Of("unroll"),
+	} {
+		if got := m.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
