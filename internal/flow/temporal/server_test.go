@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,7 +76,7 @@ func redone(before, after map[string]time.Time) int {
 	return n
 }
 
-// TestKillsSimulated kills workers and the server while a run goes on, with
+// TestKillsSimulated kills and stops workers and kills the server while a run goes on, with
 // simulated stages: the trajectory is that of the plain loop.
 func TestKillsSimulated(t *testing.T) {
 	f := newFleet(t, "127.0.0.1")
@@ -90,19 +91,26 @@ func TestKillsSimulated(t *testing.T) {
 	defer cancel()
 	run := f.follow(ctx, "run", spec)
 	kept := map[string]time.Time{}
-	for n := range 4 {
+	for n := range 5 {
 		for before := len(evaluations(f.home())); len(evaluations(f.home())) < before+8 && !run.over(); {
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(rand.N(300 * time.Millisecond))
-		if n%2 == 0 {
+		switch n {
+		case 0, 3:
 			kill(worker)
-			maps.Copy(kept, evaluations(f.home()))
-			worker = f.worker(r)
-		} else {
+		case 4: // told to stop, it gives its work back
+			worker.Process.Signal(syscall.SIGTERM)
+			if err := worker.Wait(); err != nil {
+				t.Errorf("a worker that was told to stop ends with %v", err)
+			}
+		default:
 			kill(f.server)
 			f.serve()
+			continue
 		}
+		maps.Copy(kept, evaluations(f.home()))
+		worker = f.worker(r)
 	}
 	<-run.done
 	if run.err != nil {
