@@ -28,7 +28,7 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 	if len(points) == 0 {
 		return fmt.Errorf("%s printed no benchmark", strings.Join(c.Args, " "))
 	}
-	all, late := series{name: "average"}, series{name: "last tenth"}
+	all, late, busy := series{name: "average"}, series{name: "last tenth"}, series{name: "processor time"}
 	heap, disk := series{name: "heap"}, series{name: "store"}
 	var rows [][]string
 	for _, p := range points {
@@ -36,17 +36,17 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 		for _, x := range []struct {
 			s    *series
 			unit string
-		}{{&all, "ms/candidate"}, {&late, "ms/late-candidate"}, {&heap, "heap-MB"}, {&disk, "run-MB"}} {
+		}{{&all, "ms/candidate"}, {&late, "ms/late-candidate"}, {&busy, "cpu-ms/candidate"}, {&heap, "heap-MB"}, {&disk, "run-MB"}} {
 			x.s.x, x.s.y = append(x.s.x, n), append(x.s.y, p[x.unit])
 		}
-		rows = append(rows, []string{fmt.Sprintf("%.0f", n), fmt.Sprintf("%.2f", p["ms/candidate"]), fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.1f", p["heap-MB"]), fmt.Sprintf("%.1f", p["run-MB"])})
+		rows = append(rows, []string{fmt.Sprintf("%.0f", n), fmt.Sprintf("%.2f", p["ms/candidate"]), fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.2f", p["cpu-ms/candidate"]), fmt.Sprintf("%.1f", p["heap-MB"]), fmt.Sprintf("%.1f", p["run-MB"])})
 	}
 	last := points[len(points)-1]
 	s.limit("orchestration of a candidate in the longest search, ms", last["ms/candidate"], orchestrationGoal)
 	s.limit("orchestration of its last candidates, ms", last["ms/late-candidate"], orchestrationGoal)
 	s.text += "\nOrchestration alone, candidates that are evaluated in no time:\n\n"
-	s.text += table(strings.Split("candidates|ms a candidate|ms a candidate, last tenth|heap at the end, MB|store, MB", "|"), rows) + "\n"
-	return s.draw(l, "cost-orchestration", &chart{"Orchestration", "ms a candidate", []series{all, late}},
+	s.text += table(strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate|heap at the end, MB|store, MB", "|"), rows) + "\n"
+	return s.draw(l, "cost-orchestration", &chart{"Orchestration", "ms a candidate", []series{all, late, busy}},
 		"cost-size", &chart{"Size of a search", "MB", []series{heap, disk}})
 }
 
