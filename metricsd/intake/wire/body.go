@@ -71,13 +71,24 @@ func openZlib(packed io.Reader, l Limits) ([]byte, error) {
 	return out, err
 }
 
-func openZstd(packed io.Reader, l Limits) ([]byte, error) {
-	r, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(l.Opened)), zstd.WithDecoderMaxWindow(8<<20))
+// zstdReaders are kept for the same reason. What one may take is bounded by its
+// window; what comes out of it by swell.
+var zstdReaders = sync.Pool{New: func() any {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
 	if err != nil {
+		panic(err) // only for options that do not go together
+	}
+	return r
+}}
+
+func openZstd(packed io.Reader, l Limits) ([]byte, error) {
+	r := zstdReaders.Get().(*zstd.Decoder)
+	defer zstdReaders.Put(r)
+	if err := r.Reset(packed); err != nil {
 		return nil, err
 	}
-	defer r.Close()
 	out, err := swell(r, l)
+	r.Reset(nil) // lets go of the body
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
 		err = fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
