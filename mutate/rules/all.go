@@ -58,6 +58,7 @@ var written = []*mutate.Mutator{
 	caseOrder,
 	identityFastPath,
 	asciiPath,
+	runeTable,
 	reorderTests,
 	branchless,
 	chainSwitch,

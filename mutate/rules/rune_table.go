@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// runeTable is C1 for runes, with C7's guard.
+var runeTable = &mutate.Mutator{
+	Name: "rune-table",
+	Doc: "Answer a question about a rune from a table where it is ASCII, which most are, and by the original test where it is not. Exact, because " +
+		"the test has no effects and reads nothing else, and the table is filled by asking it.",
+	Before: `if isTagRune(r) {`,
+	After: `if tagRune(r) {
+
+// tagRune is isTagRune(r), from a table for ASCII.
+func tagRune(r rune) bool {
+	if uint64(r) < 128 {
+		return tagRuneASCII[uint64(r)]
+	}
+	return isTagRune(r)
+}
+
+var tagRuneASCII = func() (t [128]bool) {
+	for i := range t {
+		t[i] = isTagRune(rune(i))
+	}
+	return t
+}()`,
+	Class:   beagle.E0,
+	Gain:    1.3,
+	Find:    findRuneTable,
+	Rewrite: precomputed,
+}
+
+func findRuneTable(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		if fn == p.Func || !isPredicate(p, fn) || comparisons(p, fn) < 2 || recursive(p, fn) {
+			continue
+		}
+		v := p.Info.Defs[fn.Name].(*types.Func).Signature().Params().At(0)
+		if wide, ok := v.Type().Underlying().(*types.Basic); !ok || wide.Kind() == types.Uint8 || wide.Kind() == types.Int8 {
+			continue
+		}
+		if edits := runeTableEdits(p, fn, v.Type()); edits != nil {
+			sites = append(sites, site(fn, "calls of "+fn.Name.Name, edits...))
+		}
+	}
+	return sites
+}
+
+// runeTableEdits replaces the calls in loops. A call on a byte is byteTable's,
+// and the call that a table was made around is left alone.
+func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edit {
+	typ, ok := typeText(p, t)
+	if !ok {
+		return nil
+	}
+	name := p.Fresh(baseName(fn.Name.Name), baseName(fn.Name.Name)+"Quick")
+	table := p.Fresh(name+"ASCII", name+"Table")
+	var edits []mutate.Edit
+	for _, id := range p.Uses(p.Info.Defs[fn.Name], p.File) {
+		call, ok := p.Parent(id).(*ast.CallExpr)
+		if !ok || ast.Unparen(call.Fun) != ast.Expr(id) || p.FuncOf(call) == nil {
+			if p.FuncOf(id) == nil {
+				return nil // a table is filled from it already
+			}
+			continue
+		}
+		if _, arg := predicateCall(p, call); arg == nil && p.InLoop(call) {
+			edits = append(edits, p.Replace(call.Fun, name))
+		}
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return append(edits, p.Declare(fn, fmt.Sprintf(`// %[1]s is %[2]s(r), from a table for ASCII.
+func %[1]s(r %[3]s) bool {
+	if uint64(r) < 128 {
+		return %[4]s[uint64(r)]
+	}
+	return %[2]s(r)
+}
+
+// %[4]s is what %[2]s says of each character of ASCII.
+var %[4]s = func() (t [128]bool) {
+	for i := range t {
+		t[i] = %[2]s(%[3]s(i))
+	}
+	return t
+}()`, name, fn.Name.Name, typ, table)))
+}
