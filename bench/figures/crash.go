@@ -65,10 +65,14 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 			more += rand.N(k.verdicts)
 		}
 		wait := func(ctx context.Context) {
+			start, most := time.Now(), k.most
 			for k.verdicts > 0 && len(verdicts(home)) < more && ctx.Err() == nil {
 				time.Sleep(5 * time.Millisecond)
 			}
-			time.Sleep(rand.N(k.most))
+			if k.verdicts > 0 { // somewhere in the next batch, however fast the machine is
+				most = max(time.Since(start), most)
+			}
+			time.Sleep(rand.N(most))
 		}
 		killed, err := until(l.command(ctx, home, args...), k.stage, syscall.SIGKILL, wait)
 		if err != nil {
