@@ -473,3 +473,102 @@ func (endless) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// A version that is submitted to a running search becomes one of its
+// candidates, and the patch of the search can be fetched.
+func TestMCPSubmit(t *testing.T) {
+	s := serveModule(t)
+	search := exec.Command("beagle", "evolve", "-C", s.dir, "--candidates=400", "--batch=2", "--time=20m", "--fuzz=1s", "--measure=2s", "--quiet", "./tag.Normal")
+	search.Env, search.Stderr = s.env, os.Stderr
+	if err := search.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- search.Wait() }()
+	t.Cleanup(func() { search.Process.Kill() })
+	c := connect(t, &sdk.CommandTransport{Command: s.command()})
+	run := runningSearch(t, c)
+	var sent mcp.Submission
+	if text, failed := c.call(t.Context(), "submit_candidate", map[string]any{"run": run, "source": s.read(t, "normal.txt"), "note": "a table"}, &sent); failed || sent.Run != run || sent.Waiting != 1 {
+		t.Fatalf("%v %+v %s", failed, sent, text)
+	}
+	c.call(t.Context(), "submit_candidate", map[string]any{"run": run, "source": "package tag\n\nfunc Normal(s string) string { return nothing }\n"}, nil)
+	inbox := filepath.Join(s.home, "runs", run, "inbox")
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		left, err := os.ReadDir(inbox)
+		if err == nil && len(left) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the search has not taken what it was handed: %v %v", left, err)
+		}
+	}
+	if text, failed := c.call(t.Context(), "evaluate_candidate", map[string]any{"target": "./tag.Normal", "source": wrongVersion}, nil); !failed || !strings.Contains(text, "in use by") {
+		t.Errorf("while a search measures: failed %v: %s", failed, text)
+	}
+	search.Process.Signal(os.Interrupt)
+	<-ended
+	checkTrials(t, s, run)
+	testFetch(t, s, c)
+}
+
+// testFetch carries a short search to its end and fetches what it found.
+func testFetch(t *testing.T, s *served, c *client) {
+	short := exec.Command("beagle", "evolve", "-C", s.dir, "--candidates=8", "--fuzz=1s", "--measure=2s", "--quiet", "./tag.Normal")
+	short.Env = s.env
+	if out, err := short.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var p mcp.Patch
+	text, failed := c.call(t.Context(), "fetch_patch", nil, &p)
+	if failed || p.Target != "ex.com/served/tag.Normal" || p.Replay == "" || (p.Outcome == "improved") != strings.Contains(p.Diff, "+++ b/tag/tag.go") {
+		t.Errorf("failed %v: %+v\n%s", failed, p, text)
+	}
+	var runs mcp.Runs
+	c.call(t.Context(), "list_runs", nil, &runs)
+	if len(runs.Runs) != 2 || runs.Runs[0].State != "done" || runs.Runs[1].State != "stopped" {
+		t.Errorf("%+v", runs)
+	}
+}
+
+// runningSearch waits until there is one.
+func runningSearch(t *testing.T, c *client) string {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		var runs mcp.Runs
+		c.call(t.Context(), "list_runs", nil, &runs)
+		if len(runs.Runs) > 0 && runs.Runs[0].State == "running" {
+			return runs.Runs[0].ID
+		}
+	}
+	t.Fatal("no search is running")
+	return ""
+}
+
+// checkTrials looks into the log of a run for what was handed in.
+func checkTrials(t *testing.T, s *served, run string) {
+	var log struct {
+		Trials []struct {
+			Steps  []struct{ Mutator, Site string }
+			Status string
+		} `json:"trials"`
+	}
+	text, err := os.ReadFile(filepath.Join(s.home, "runs", run, "log.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &log)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, trial := range log.Trials {
+		if len(trial.Steps) == 1 && trial.Steps[0].Site == "handed in" {
+			n++
+			if trial.Status != "equal" && trial.Status != "duplicate" {
+				t.Errorf("what was handed in is %s", trial.Status)
+			}
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d trials of what was handed in, want 1 (the other does not compile)", n)
+	}
+}

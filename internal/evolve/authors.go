@@ -127,7 +127,7 @@ func (s *Search) Room() int {
 	}
 	pending := 0
 	for _, p := range s.Pending {
-		if p.Kind != Model {
+		if !p.written() {
 			pending++
 		}
 	}
@@ -244,7 +244,7 @@ func latest(ids []string, id string) []string {
 // the outcome changes the population.
 func (s *Search) enter(p Proposal, o *Outcome, fresh bool) {
 	name := p.Author
-	if p.Kind != Model {
+	if !p.written() {
 		name = Rules
 	}
 	b := s.book(name)

@@ -61,7 +61,7 @@ func (s *Search) behaves(mutator string) float64 {
 // credit books an outcome on the mutators of its new steps and on its kind.
 func (s *Search) credit(p Proposal, o *Outcome) {
 	s.creditKind(p, o)
-	if p.Kind == Model {
+	if p.written() {
 		return // its book has it
 	}
 	steps := newSteps(s.index[p.Parent], o.Candidate.Steps)

@@ -109,6 +109,9 @@ func (x *session) attempt(id string) (*llm.Attempt, error) {
 
 // label names who took a step: a rewrite, or a model.
 func label(s beagle.Step) string {
+	if s.Site == handedIn {
+		return handedIn
+	}
 	if s.Mutator == evolve.Written {
 		return "model " + s.Site
 	}

@@ -116,7 +116,11 @@ func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, [
 	in := beagle.HashOf("confirmed", field, f.Tried, x.spec.Measure, x.spec.MinGain, x.spec.Seed, bench.Rule)
 	ms, err := once(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) {
 		x.watch.Stage("measure", fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), x.spec.Measure))
-		return x.confirm(ctx, field, f.Tried, x.spec.Measure)
+		ms, err := x.confirm(ctx, field, f.Tried, x.spec.Measure)
+		if err == nil {
+			err = x.byClass(ctx, field, ms)
+		}
+		return ms, err
 	})
 	return field, ms, err
 }
@@ -480,11 +484,15 @@ func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.Lin
 // explain is what a rewrite says of itself, or a model of what it wrote.
 func (x *session) explain(step beagle.Step) string {
 	if step.Mutator == evolve.Written {
+		by := "Written by the model " + step.Site
+		if step.Site == handedIn {
+			by = "Handed in while the search went on"
+		}
 		c, err := x.candidate(step.Param)
 		if err != nil || c.Note == "" {
-			return "Written by the model " + step.Site + ", without an explanation."
+			return by + ", without an explanation."
 		}
-		return "Written by the model " + step.Site + ", which says: " + c.Note
+		return by + ", with the note: " + c.Note
 	}
 	if m := rules.Named(step.Mutator); m != nil {
 		return m.Doc

@@ -36,6 +36,9 @@ func (s *Store) Submit(run string, v Submission) (waiting int, err error) {
 	if entry.State != Running {
 		return 0, &beagle.UsageError{What: fmt.Sprintf("run %s is %s", entry.ID, entry.State), Remedy: "submit to a run that is running, or judge the version by itself"}
 	}
+	if _, err := os.Stat(filepath.Join(s.inboxDir(entry.ID), closed)); err == nil {
+		return 0, &beagle.UsageError{What: fmt.Sprintf("run %s has ended its search and judges what it found", entry.ID), Remedy: "judge the version by itself when the run is done"}
+	}
 	have, err := s.Inbox(entry.ID)
 	if err != nil {
 		return 0, err
@@ -96,6 +99,17 @@ func (s *Store) Taken(run, id string) error {
 		return nil
 	}
 	return err
+}
+
+// closed is a file in an inbox that takes no more.
+const closed = "closed"
+
+// CloseInbox says that a run takes no more versions.
+func (s *Store) CloseInbox(run string) error {
+	if err := os.MkdirAll(s.inboxDir(run), 0o755); err != nil {
+		return err
+	}
+	return s.WriteFile(filepath.Join(s.inboxDir(run), closed), nil)
 }
 
 func (s *Store) inboxDir(run string) string { return filepath.Join(s.RunDir(run), "inbox") }

@@ -32,6 +32,7 @@ type activities interface {
 	Prepare(ctx context.Context, run string, spec flow.Spec) (*flow.Prepared, error)
 	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
 	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
+	Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*flow.Proposed, error)
 	Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
@@ -185,6 +186,9 @@ func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 	if err := r.find(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.d.Store.CloseInbox(r.entry.ID); err != nil {
+		return nil, err
+	}
 	return r.finish(ctx)
 }
 
@@ -194,7 +198,7 @@ func (r *run) find(ctx context.Context) error {
 		r.d.Watch.Stage("models", r.spec.DescribeModels())
 		return r.searchWithModels(ctx)
 	}
-	for !r.course.Done() && !r.course.Late(&r.spec) {
+	for !r.course.Late(&r.spec) && (!r.course.Done() || r.visited()) {
 		if err := r.generation(ctx); err != nil {
 			return err
 		}
@@ -231,7 +235,8 @@ func (r *run) restore(ready *flow.Prepared) error {
 // generation asks, makes, evaluates and tells once, and checkpoints.
 func (r *run) generation(ctx context.Context) error {
 	start := time.Now()
-	draft, err := r.propose(ctx)
+	guests := r.inbox()
+	draft, err := r.propose(ctx, guests)
 	if err != nil {
 		return err
 	}
@@ -245,10 +250,13 @@ func (r *run) generation(ctx context.Context) error {
 	if r.d.Watch != nil {
 		r.d.Watch(flow.Event{Evaluated: r.course.Event(&r.spec)})
 	}
-	if time.Since(r.kept) < saveShare*r.keeping {
+	if len(guests) == 0 && time.Since(r.kept) < saveShare*r.keeping {
 		return nil
 	}
-	return r.checkpoint()
+	if err := r.checkpoint(); err != nil {
+		return err
+	}
+	return r.dismiss(guests)
 }
 
 // saveShare is the reciprocal of the share of the time that checkpoints may
@@ -256,9 +264,12 @@ func (r *run) generation(ctx context.Context) error {
 // again from the search's state and find their verdicts in the store.
 const saveShare = 20
 
-// propose fills a batch.
-func (r *run) propose(ctx context.Context) (*flow.Draft, error) {
+// propose fills a batch: with what was handed in, and with the rules' ideas.
+func (r *run) propose(ctx context.Context, guests []store.Submission) (*flow.Draft, error) {
 	draft := new(flow.Draft)
+	if err := r.welcome(ctx, draft, guests); err != nil {
+		return nil, err
+	}
 	return draft, r.fill(ctx, draft, r.spec.Batch)
 }
 

@@ -185,18 +185,21 @@ func (d *desk) gather() (*generation, error) {
 		return nil, err
 	}
 	spec, s := &d.r.spec, d.r.course.Search
-	b := &begun{}
+	b := &begun{Guests: d.r.inbox()}
 	for _, a := range d.arrived[:min(len(d.arrived), spec.Batch)] {
 		b.Arrived = append(b.Arrived, a.proposal.ID)
 	}
 	if !d.dry {
 		b.Rules = min(s.Room(), spec.Batch-len(b.Arrived))
 	}
-	if len(b.Arrived) == 0 && b.Rules == 0 {
+	if len(b.Arrived)+len(b.Guests) == 0 && b.Rules == 0 {
 		return nil, d.wait()
 	}
 	d.quiet = time.Time{}
 	if err := d.turns.note(turn{Begin: b}); err != nil {
+		return nil, err
+	}
+	if err := d.r.dismiss(b.Guests); err != nil {
 		return nil, err
 	}
 	return d.begin(b)
@@ -260,6 +263,9 @@ func (d *desk) sweep() error {
 // on arriving.
 func (d *desk) begin(b *begun) (*generation, error) {
 	g := &generation{draft: new(flow.Draft)}
+	if err := d.r.welcome(d.ctx, g.draft, b.Guests); err != nil {
+		return nil, err
+	}
 	for _, id := range b.Arrived {
 		a, err := d.arrival(id)
 		if err != nil {

@@ -32,6 +32,8 @@ type turn struct {
 type begun struct {
 	Arrived []int `json:"arrived,omitempty"` // proposals whose replies had arrived
 	Rules   int   `json:"rules,omitempty"`   // what the rules were asked for
+
+	Guests []store.Submission `json:"guests,omitempty"` // versions that were handed in, whole: the inbox does not keep them
 }
 
 // told is what the search was told. Judged is set in recordings only.

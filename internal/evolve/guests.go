@@ -1,0 +1,32 @@
+package evolve
+
+// Guest is the kind of a proposal for a candidate that somebody handed in
+// while the search was going on.
+const Guest Kind = "guest"
+
+// Guests is the author of all of them, by which their book is found.
+const Guests = "guests"
+
+// Invite returns the proposal for a candidate from outside, which is told of
+// like all others and costs budget like them. ok is false when none is left. A
+// search that had nothing left to try goes on with it. Islands take turns.
+func (s *Search) Invite() (p Proposal, ok bool) {
+	if !s.CanInvite() {
+		return Proposal{}, false
+	}
+	s.Ended = false
+	p = Proposal{
+		Kind: Guest, Author: Guests, Island: s.book(Guests).Asked % s.Config.Islands, Parent: s.Root,
+		ID: s.Next, Generation: s.Generation,
+	}
+	s.book(Guests).Asked++
+	s.Next++
+	s.Pending = append(s.Pending, p)
+	return p, true
+}
+
+// CanInvite reports whether there is budget for another candidate.
+func (s *Search) CanInvite() bool { return s.Config.Budget > s.Spent+len(s.Pending) }
+
+// written reports whether a proposal's candidate is not of the rules' making.
+func (p *Proposal) written() bool { return p.Kind == Model || p.Kind == Guest }

@@ -1,0 +1,53 @@
+package local
+
+import (
+	"context"
+
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// inbox is what was handed in for the run and not taken yet, as much as a
+// generation takes.
+func (r *run) inbox() []store.Submission {
+	waiting, err := r.d.Store.Inbox(r.entry.ID)
+	if err != nil {
+		r.d.Watch.Warn("what was handed in cannot be read: " + err.Error())
+		return nil // the search goes on without
+	}
+	return waiting[:min(len(waiting), flow.MaxGuests)]
+}
+
+// visited reports whether a search that has nothing left to try was handed
+// something.
+func (r *run) visited() bool { return r.course.Search.CanInvite() && len(r.inbox()) > 0 }
+
+// welcome puts versions from outside into a draft.
+func (r *run) welcome(ctx context.Context, draft *flow.Draft, guests []store.Submission) error {
+	for _, v := range guests {
+		p, ok := r.course.Search.Invite()
+		if !ok {
+			return nil // the budget is used up
+		}
+		made, err := r.acts.Receive(ctx, r.entry.ID, p, v)
+		if err != nil {
+			return err
+		}
+		if made.Refused != "" {
+			r.d.Watch.Warn("a version that was handed in is refused: " + made.Refused)
+		}
+		draft.Take(r.course, []evolve.Proposal{p}, []flow.Proposed{*made})
+	}
+	return nil
+}
+
+// dismiss takes versions out of the inbox once what came of them is saved.
+func (r *run) dismiss(guests []store.Submission) error {
+	for _, v := range guests {
+		if err := r.d.Store.Taken(r.entry.ID, v.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
