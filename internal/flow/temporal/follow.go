@@ -131,21 +131,42 @@ func (f *follower) live(ctx context.Context) {
 
 // pollers warns, once, of work that no worker takes.
 func (f *follower) pollers(ctx context.Context) {
-	kinds := map[string]string{runQueue: "build", llmQueue: llmQueue, buildQueue: buildQueue, verifyQueue: verifyQueue, benchQueue(f.t.Class): benchKind}
-	queues := []string{runQueue, llmQueue, buildQueue, verifyQueue, benchQueue(f.t.Class)}
-	for _, q := range queues {
-		kind := enums.TASK_QUEUE_TYPE_ACTIVITY
-		if q == runQueue {
-			kind = enums.TASK_QUEUE_TYPE_WORKFLOW
-		}
-		d, err := f.c.DescribeTaskQueue(ctx, q, kind)
+	bench := benchQueue(f.t.Class)
+	kinds := map[string]string{runQueue: buildQueue, llmQueue: llmQueue, buildQueue: buildQueue, verifyQueue: verifyQueue, bench: benchKind}
+	var idle, new []string
+	for _, q := range []string{runQueue, llmQueue, buildQueue, verifyQueue, bench} {
+		served, err := f.served(ctx, q)
 		if err != nil {
-			return
+			return // the server is away; nothing can be said
 		}
-		served := slices.ContainsFunc(d.Pollers, func(p *taskqueue.PollerInfo) bool { return time.Since(p.LastAccessTime.AsTime()) < recently })
-		if !served && !f.missing[q] {
-			f.d.Watch.Warn(fmt.Sprintf("no worker takes work from the queue %s; the run waits for one: beagle worker --temporal %s --queues %s", q, f.d.Server.Address, kinds[q]))
+		if !served {
+			idle = append(idle, q)
+			if !f.missing[q] {
+				new = append(new, q)
+			}
 		}
 		f.missing[q] = !served
 	}
+	command := "beagle worker --temporal " + f.d.Server.Address
+	switch {
+	case len(new) > 0 && len(idle) == len(kinds):
+		f.d.Watch.Warn("the run waits for workers: " + command)
+	case len(new) > 0:
+		for _, q := range new {
+			f.d.Watch.Warn(fmt.Sprintf("no worker takes work from the queue %s; the run waits for one: %s --queues %s", q, command, kinds[q]))
+		}
+	}
+}
+
+// served reports whether a worker has asked for work of a queue lately.
+func (f *follower) served(ctx context.Context, queue string) (bool, error) {
+	kind := enums.TASK_QUEUE_TYPE_ACTIVITY
+	if queue == runQueue {
+		kind = enums.TASK_QUEUE_TYPE_WORKFLOW
+	}
+	d, err := f.c.DescribeTaskQueue(ctx, queue, kind)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(d.Pollers, func(p *taskqueue.PollerInfo) bool { return time.Since(p.LastAccessTime.AsTime()) < recently }), nil
 }
