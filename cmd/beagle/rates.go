@@ -65,7 +65,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	rates := trials.Rates(done)
 	if rates == nil {
-		return exitNo, &beagle.UsageError{What: "no trial has been made on this machine", Remedy: "make some: beagle rates --trials 20"}
+		return exitUsage, &beagle.UsageError{What: "no trial has been made on this machine", Remedy: "make some: beagle rates --trials 20"}
 	}
 	if err := flow.KeepRates(s, rates); err != nil {
 		return exitNo, err
