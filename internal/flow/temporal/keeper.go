@@ -67,7 +67,7 @@ func (k *keeper) take(run, state string) (*position, error) {
 
 // give puts a search back for the next step.
 func (k *keeper) give(run string, p *position) {
-	const most = 64 // searches in memory
+	const most = 16 // searches in memory
 	p.used = time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,6 +84,13 @@ func (k *keeper) give(run string, p *position) {
 		}
 		delete(k.held, oldest)
 	}
+}
+
+// drop forgets the search of a run that has ended.
+func (k *keeper) drop(run string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.held, run)
 }
 
 // begin starts the search of a run that is prepared, or finds it where it

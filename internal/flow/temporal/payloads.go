@@ -31,13 +31,12 @@ func limitsOf(s *flow.Spec) Limits {
 
 // A Stand is how far a run has come.
 type Stand struct {
-	State      string   `json:"state,omitempty"` // of the search; "" before it began
-	Generation int      `json:"generation"`
-	Seconds    float64  `json:"seconds"`         // of searching
-	Done       bool     `json:"done"`            // there is nothing left to try
-	Enough     bool     `json:"enough"`          // somebody asked to judge what there is
-	Event      string   `json:"event,omitempty"` // digest of the last flow.EvaluatedEvent
-	Notes      []string `json:"notes,omitempty"` // digests of what activities said, in order
+	State   string   `json:"state,omitempty"` // of the search; "" before it began
+	Seconds float64  `json:"seconds"`         // of searching
+	Done    bool     `json:"done"`            // there is nothing left to try
+	Enough  bool     `json:"enough"`          // somebody asked to judge what there is
+	Event   string   `json:"event,omitempty"` // digest of the last flow.EvaluatedEvent
+	Notes   []string `json:"notes,omitempty"` // digests of what activities said, in order
 }
 
 // A Draw asks for the next step of a draft: what became of the proposals that

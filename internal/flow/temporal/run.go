@@ -141,7 +141,6 @@ func (r *runner) generation(ctx workflow.Context) error {
 		return err
 	}
 	r.stand(told)
-	r.Generation++
 	return nil
 }
 

@@ -168,11 +168,10 @@ type closing struct {
 // Rank ends the search. Its IDs are the digests of a [flow.Field] and of a
 // closing.
 func (b *bookkeeping) Rank(_ context.Context, o Order) (Delivery, error) {
-	p, err := b.take(o.Run, o.What)
+	p, err := b.take(o.Run, o.What) // for the last time
 	if err != nil {
 		return Delivery{}, err
 	}
-	defer b.give(o.Run, p)
 	field, err := b.store.PutJSON(p.c.Field())
 	if err != nil {
 		return Delivery{}, err
@@ -185,6 +184,7 @@ func (b *bookkeeping) Rank(_ context.Context, o Order) (Delivery, error) {
 
 // Close notes that a run ended without a result.
 func (b *bookkeeping) Close(_ context.Context, e Ending) error {
+	b.drop(e.Run)
 	return b.entry(e.Run, func(r *store.Run) {
 		r.State, r.Note = store.Failed, e.Why
 		if e.Canceled {
