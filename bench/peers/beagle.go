@@ -73,7 +73,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 	o.wall, o.evals, o.again = time.Since(began), out.Candidates, 0
 	o.overhead = time.Duration(out.Split.Orchestration * float64(time.Millisecond))
 	if s.kill {
-		o.again = paidTwice(server)
+		o.twice = paidTwice(server)
 	}
 	if s.name == "hang" {
 		o.harmed = c.harmed(s, out)
@@ -95,14 +95,16 @@ func (c command) harmed(s scenario, out result) int {
 	return max(0, out.Candidates-min(hanging, out.Statuses["hung"])-fine)
 }
 
-// paidTwice is how many calls asked what had been answered before.
+// paidTwice is how many calls asked what had been answered to the end before.
+// The command names each of its requests.
 func paidTwice(server *llmtest.Server) int {
-	seen, n := map[string]bool{}, 0
+	answered, n := map[string]bool{}, 0
 	for _, c := range server.Calls() {
-		if seen[c.Body] {
+		id := c.Header.Get("Idempotency-Key")
+		if answered[id] {
 			n++
 		}
-		seen[c.Body] = true
+		answered[id] = answered[id] || c.Answered
 	}
 	return n
 }

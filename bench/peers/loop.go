@@ -17,8 +17,9 @@ import (
 
 // The loop is Beagle's own search, client, reading of replies and journal,
 // around an evaluator that does nothing, as the peers get one here. Durable,
-// each line of the journal is on the disk before the reply is used, and the
-// search's state is saved after every candidate.
+// each line of the journal is on the disk before what it says is used, and the
+// search's state is saved as often as takes a twentieth of the time, as the
+// driver does.
 type loop struct{ durable bool }
 
 // written is a candidate that came of a call.
@@ -75,6 +76,9 @@ type looping struct {
 	journal *store.Journal
 	client  *llm.Client
 	search  *evolve.Search
+
+	saved  time.Time     // end of the last save of the search
+	saving time.Duration // what it took
 
 	mu      sync.Mutex
 	sources map[string]string
@@ -194,15 +198,22 @@ func (r *looping) tell(w written, evaluated bool) error {
 	case !errors.As(w.err, &refused):
 		o.Unheard = true
 	}
-	if err := r.search.Tell([]evolve.Outcome{o}); err != nil || !r.durable {
+	if err := r.note(o); err != nil {
 		return err
 	}
+	if err := r.search.Tell([]evolve.Outcome{o}); err != nil || !r.durable || time.Since(r.saved) < 20*r.saving {
+		return err
+	}
+	began := time.Now()
 	state, err := r.search.MarshalJSON()
 	if err != nil {
 		return err
 	}
 	tmp := filepath.Join(r.dir, "search.new")
-	return errors.Join(os.WriteFile(tmp, state, 0o644), os.Rename(tmp, filepath.Join(r.dir, "search.json")))
+	err = errors.Join(os.WriteFile(tmp, state, 0o644), os.Rename(tmp, filepath.Join(r.dir, "search.json")))
+	r.saved = time.Now()
+	r.saving = r.saved.Sub(began)
+	return err
 }
 
 // verdict is a made-up one that depends on the candidate.

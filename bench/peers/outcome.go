@@ -22,7 +22,9 @@ type outcome struct {
 	wanted   int           // candidates
 	calls    int           // of the model
 	spacing  time.Duration // between calls, the mean
+	last     time.Duration // the same of the last tenth of the calls
 	evals    int           // of candidates that came of replies
+	twice    int           // calls that were answered before, where calls can be told apart
 	again    int           // evaluations of what was evaluated before
 	rate     float64       // evaluations that end in a minute, between the first and the last
 	harmed   int           // replies without fault whose candidate never was evaluated to its end
@@ -53,9 +55,10 @@ func readLog(path string) []entry {
 // fromLogs says what the server and the evaluator saw.
 func fromLogs(s scenario, server *llmtest.Server, log []entry) outcome {
 	calls := server.Calls()
-	o := outcome{wanted: s.n, calls: len(calls), overhead: -1, harmed: -1}
+	o := outcome{wanted: s.n, calls: len(calls), overhead: -1, harmed: -1, twice: -1}
 	if len(calls) > 1 {
-		o.spacing = calls[len(calls)-1].At.Sub(calls[0].At) / time.Duration(len(calls)-1)
+		o.spacing = meanGap(calls)
+		o.last = meanGap(calls[len(calls)*9/10-1:])
 	}
 	begun, ended := map[int]int{}, map[int]int{}
 	var ends []float64
@@ -86,6 +89,13 @@ func fromLogs(s scenario, server *llmtest.Server, log []entry) outcome {
 		}
 	}
 	return o
+}
+
+func meanGap(calls []llmtest.Call) time.Duration {
+	if len(calls) < 2 {
+		return 0
+	}
+	return calls[len(calls)-1].At.Sub(calls[0].At) / time.Duration(len(calls)-1)
 }
 
 // strays are the processes that mention a directory in their command line,

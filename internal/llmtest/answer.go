@@ -47,7 +47,7 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 		text := *r
 		text.Text = strings.Repeat(r.Text, max(r.Repeat, 1))
 		writeJSON(w, 200, p.whole(c, &text, u))
-		s.count(func(st *Stats) { st.TokensOut += u.out; st.Whole++ })
+		s.answered(c, u.out)
 		return
 	}
 	x := &stream{s: s, w: w, req: req, p: p, c: c, r: r, u: u, control: http.NewResponseController(w)}
@@ -102,9 +102,6 @@ type stream struct {
 func (x *stream) run() {
 	x.w.Header().Set("Content-Type", "text/event-stream")
 	x.w.WriteHeader(200)
-	defer func() {
-		x.s.count(func(st *Stats) { st.TokensOut += min(tokens(x.sent), x.u.out) })
-	}()
 	for _, e := range x.p.begin(x.c, x.u) {
 		x.send(e)
 	}
@@ -112,25 +109,26 @@ func (x *stream) run() {
 	for range max(x.r.Repeat, 1) {
 		for rest := x.r.Text; rest != ""; {
 			if x.r.Break != "" && x.sent*2 >= total {
-				x.snap()
+				x.cutOff()
 				return
 			}
 			piece := cut(rest, x.r.piece())
 			rest = rest[len(piece):]
 			if !x.send(x.p.piece(x.c, piece)) || !pause(x.req, time.Duration(x.r.Every)) {
+				x.s.count(func(st *Stats) { st.TokensOut += tokens(x.sent) })
 				return
 			}
 			x.sent += len(piece)
 		}
 	}
 	if x.r.Break != "" {
-		x.snap()
+		x.cutOff()
 		return
 	}
 	for _, e := range x.p.end(x.c, x.r, x.u) {
 		x.send(e)
 	}
-	x.s.count(func(st *Stats) { st.Whole++ })
+	x.s.answered(x.c, min(tokens(x.sent), x.u.out))
 }
 
 // cut is the first n bytes of a text, or a few more so that no character is
@@ -158,6 +156,12 @@ func (x *stream) send(e event) bool {
 		return false
 	}
 	return x.control.Flush() == nil
+}
+
+// cutOff counts what was sent before something goes wrong.
+func (x *stream) cutOff() {
+	x.s.count(func(st *Stats) { st.TokensOut += tokens(x.sent) })
+	x.snap()
 }
 
 // snap is what goes wrong in the middle of a stream.

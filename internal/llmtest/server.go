@@ -61,6 +61,7 @@ type Call struct {
 	Options  map[string]any // the rest of the request: temperature, seed, ...
 	Header   http.Header
 	Body     string
+	Answered bool // to the end; set when that is reached
 }
 
 // A Turn is one message.
@@ -241,6 +242,15 @@ func (s *Server) arrive(c *Call) (wait time.Duration) {
 	}
 	s.taken = append(s.taken, now)
 	return 0
+}
+
+// answered notes that a call has its whole answer.
+func (s *Server) answered(c *Call, out int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Whole++
+	s.stats.TokensOut += out
+	s.calls[c.Number-1].Answered = true
 }
 
 func (s *Server) leave() {
