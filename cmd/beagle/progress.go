@@ -52,17 +52,21 @@ func (p *progress) watch(e flow.Event) {
 	case e.Evaluated != nil && p.live:
 		p.draw(e.Evaluated)
 	case e.Evaluated != nil:
-		p.plain(oneLine(e.Evaluated))
+		p.plain(oneLine(e.Evaluated), e.Evaluated.Models)
 	}
 }
 
 // plain prints a line unless it says nothing new: a generation may bring only
 // what was known.
-func (p *progress) plain(line string) {
-	if line != p.last {
-		p.last = line
-		fmt.Fprintf(p.w, "%s %s\n", p.clock(), line)
+func (p *progress) plain(line string, m *flow.ModelsEvent) {
+	if line == p.last {
+		return
 	}
+	p.last = line
+	if m != nil {
+		line += "; " + spending(m)
+	}
+	fmt.Fprintf(p.w, "%s %s\n", p.clock(), line)
 }
 
 func (p *progress) clock() string {
@@ -133,9 +137,6 @@ func oneLine(e *flow.EvaluatedEvent) string {
 	line := fmt.Sprintf("search   %d of %d candidates (%s)", e.Candidates, e.Budget, statuses(e.Statuses))
 	if e.Best != nil && e.Best.Screen != nil {
 		line += fmt.Sprintf(", best %sx: %s", report.Digits(e.Best.Screen.Point), names(e.Best.Steps))
-	}
-	if e.Models != nil {
-		line += "; " + spending(e.Models)
 	}
 	return line
 }

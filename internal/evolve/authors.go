@@ -284,7 +284,7 @@ const silent = 4
 
 // useless is how many answers in a row may bring nothing new before the models
 // count as spent.
-const useless = 40
+const useless = 20
 
 // hear closes the models when all of them are gone, or only repeat themselves.
 func (s *Search) hear(o *Outcome, fresh bool) {

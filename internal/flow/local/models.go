@@ -114,7 +114,7 @@ func (d *desk) take(b back) error {
 	d.arrived = append(d.arrived, b)
 	switch {
 	case b.asked.Spent:
-		return d.shut("the budget for models is used up: the search goes on with rules")
+		return d.shut("the budget for models is used up")
 	case b.asked.Unheard != "":
 		d.warn(b.asked.Model, b.asked.Unheard)
 	}
@@ -135,12 +135,20 @@ func (d *desk) shut(why string) error {
 	if !s.Open() || len(d.turns.again) > 0 {
 		return nil // it is closed, or what is taken again tells when
 	}
-	d.r.d.Watch.Warn(why)
+	d.r.d.Watch.Warn(why + d.then())
 	if err := d.turns.note(turn{Closed: why}); err != nil {
 		return err
 	}
 	d.close()
 	return nil
+}
+
+// then says what becomes of the search without models.
+func (d *desk) then() string {
+	if d.r.spec.Models.NoRules {
+		return ": the search ends"
+	}
+	return ": the search goes on with rules"
 }
 
 // close gives the rules what was kept for the models.
@@ -209,7 +217,7 @@ func (d *desk) gather() (*generation, error) {
 func (d *desk) wait() error {
 	s := d.r.course.Search
 	if d.out == 0 && s.Open() {
-		return d.shut("no model can be asked any more: the search goes on with rules")
+		return d.shut("no model can be asked any more")
 	}
 	if d.out == 0 {
 		s.Finish()
@@ -356,7 +364,7 @@ func (d *desk) tell(g *generation, x *told) error {
 		d.dry = false // there is something new to start from
 	}
 	if open && !c.Search.Open() {
-		d.r.d.Watch.Warn("the models do not answer, or only repeat themselves: the search goes on with rules")
+		d.r.d.Watch.Warn("the models do not answer, or bring nothing new any more" + d.then())
 	}
 	d.show()
 	return d.checkpoint(false)
