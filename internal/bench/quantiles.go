@@ -1,13 +1,29 @@
 package bench
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // normalQuantile is the inverse of the standard normal distribution.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
+var studentQuantiles sync.Map // of [2]float64 to float64
+
 // studentQuantile is the inverse of Student's distribution with df degrees of
-// freedom, for p >= 1/2, by bisection: it is called a few times a run.
+// freedom, for p >= 1/2. The same few are asked for again and again.
 func studentQuantile(p float64, df float64) float64 {
+	key := [2]float64{p, df}
+	if q, ok := studentQuantiles.Load(key); ok {
+		return q.(float64)
+	}
+	q := findStudentQuantile(p, df)
+	studentQuantiles.Store(key, q)
+	return q
+}
+
+// findStudentQuantile goes by bisection.
+func findStudentQuantile(p float64, df float64) float64 {
 	low, high := 0.0, 1.0
 	for studentCDF(high, df) < p && high < 1e9 {
 		high *= 2

@@ -32,7 +32,7 @@ type Done struct {
 	Result  *beagle.Measurement `json:"result"`
 }
 
-// Journal is where in the store the trials are.
+// Where in the store the journal of trials is.
 const journalRun, journalName = "rates", "trials"
 
 // Run makes the trials that are missing and returns all that count.
