@@ -19,7 +19,8 @@ import (
 // promises so, not at all beyond their happening when a step says that it
 // changes them, and by kind for versions from elsewhere.
 func (j *Job) panics() string {
-	if len(j.Candidate.Steps) == 0 {
+	elsewhere := func(s beagle.Step) bool { return s.Class == "" } // a model's, say, which promises nothing
+	if len(j.Candidate.Steps) == 0 || slices.ContainsFunc(j.Candidate.Steps, elsewhere) {
 		return rt.PanicsKind
 	}
 	for _, s := range j.Candidate.Steps {
