@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,7 +74,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 	o.wall, o.evals, o.again = time.Since(began), out.Candidates, 0
 	o.overhead = time.Duration(out.Split.Orchestration * float64(time.Millisecond))
 	if s.kill {
-		o.twice = paidTwice(server)
+		o.twice = paidTwice(dir)
 	}
 	if s.name == "hang" {
 		o.harmed = c.harmed(s, out)
@@ -95,16 +96,29 @@ func (c command) harmed(s scenario, out result) int {
 	return max(0, out.Candidates-min(hanging, out.Statuses["hung"])-fine)
 }
 
-// paidTwice is how many calls asked what had been answered to the end before.
-// The command names each of its requests.
-func paidTwice(server *llmtest.Server) int {
-	answered, n := map[string]bool{}, 0
-	for _, c := range server.Calls() {
-		id := c.Header.Get("Idempotency-Key")
-		if answered[id] {
+// paidTwice is how many requests a run has sent whose reply had arrived: its
+// journal has each request before it is sent, and its reply. What was in
+// flight when the process was killed never arrived.
+func paidTwice(dir string) int {
+	journals, _ := filepath.Glob(filepath.Join(dir, "home", "runs", "*", "calls.jsonl"))
+	if len(journals) != 1 {
+		return -1
+	}
+	data, _ := os.ReadFile(journals[0])
+	arrived, n := map[string]bool{}, 0
+	for line := range bytes.Lines(data) {
+		var c struct {
+			ID      string
+			Request json.RawMessage
+		}
+		if json.Unmarshal(line, &c) != nil {
+			continue
+		}
+		if c.Request == nil {
+			arrived[c.ID] = true
+		} else if arrived[c.ID] {
 			n++
 		}
-		answered[id] = answered[id] || c.Answered
 	}
 	return n
 }

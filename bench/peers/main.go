@@ -164,7 +164,7 @@ var rows = []row{
 	}},
 	{"pipeline", "candidates a minute, 1 s model + 1 s evaluation, 2 slots", func(p string, o outcome) (float64, bool) { return o.rate, o.rate > 0 }},
 	{"kill", "`kill -9` and resume: model calls beyond the candidates, those in flight then included", func(_ string, o outcome) (float64, bool) { return float64(o.calls - o.wanted), o.calls > 0 }},
-	{"kill", "answered calls made again after it", func(_ string, o outcome) (float64, bool) { return float64(o.twice), o.twice >= 0 }},
+	{"kill", "replies that had arrived and were asked for again", func(_ string, o outcome) (float64, bool) { return float64(o.twice), o.twice >= 0 }},
 	{"kill", "evaluations made again after it", func(p string, o outcome) (float64, bool) { return float64(o.again), !isCommand(p) }},
 	{"kill", "processes left over by it", func(_ string, o outcome) (float64, bool) { return float64(o.strays), true }},
 	{"hang", "innocent candidates harmed by those that hang (1 in 8)", func(_ string, o outcome) (float64, bool) { return float64(o.harmed), o.harmed >= 0 }},

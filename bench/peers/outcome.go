@@ -24,7 +24,7 @@ type outcome struct {
 	spacing  time.Duration // between calls, the mean
 	last     time.Duration // the same of the last tenth of the calls
 	evals    int           // of candidates that came of replies
-	twice    int           // calls that were answered before, where calls can be told apart
+	twice    int           // calls for replies that had arrived before, where that is known
 	again    int           // evaluations of what was evaluated before
 	rate     float64       // evaluations that end in a minute, between the first and the last
 	harmed   int           // replies without fault whose candidate never was evaluated to its end
