@@ -142,21 +142,24 @@ func row(name string, trials []judgedTrial) []string {
 	}
 	return []string{
 		"`" + name + "`", fmt.Sprintf("%.3g", median(nanos)), fmt.Sprintf("%d of %d", hits[0], all[0]), fmt.Sprintf("%d of %d", hits[1], all[1]),
-		interval(together(logs)), fmt.Sprintf("%.0f", median(layouts)), fmt.Sprintf("%.1f", median(seconds)), fmt.Sprintf("%.1f", slices.Max(seconds)),
+		together(logs), fmt.Sprintf("%.0f", median(layouts)), fmt.Sprintf("%.1f", median(seconds)), fmt.Sprintf("%.1f", slices.Max(seconds)),
 	}
 }
 
 // together is the ratio that trials measured on average, with twice its
 // standard error: a reference that is many times as long as a trial.
-func together(logs []float64) beagle.Ratio {
+func together(logs []float64) string {
 	mean, ss := 0.0, 0.0
 	n := float64(len(logs))
 	for _, x := range logs {
 		mean += x / n
 	}
+	if len(logs) == 1 {
+		return digits(math.Exp(mean))
+	}
 	for _, x := range logs {
 		ss += (x - mean) * (x - mean)
 	}
-	half := 2 * math.Sqrt(ss/max(n-1, 1)/n)
-	return beagle.Ratio{Point: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)}
+	half := 2 * math.Sqrt(ss/(n-1)/n)
+	return interval(beagle.Ratio{Point: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)})
 }
