@@ -34,6 +34,9 @@ func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, e
 	if err != nil {
 		return nil, &beagle.UsageError{What: "the profile cannot be read: " + err.Error(), Remedy: "give a CPU profile as runtime/pprof, net/http/pprof or 'go test -cpuprofile' writes it"}
 	}
+	if len(p.SampleType) == 0 {
+		return nil, &beagle.UsageError{What: "the profile has no values", Remedy: "give a CPU profile"}
+	}
 	value, unit := valueOf(p)
 	shares, total := sumUp(p, value)
 	if total == 0 {

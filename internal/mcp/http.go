@@ -21,7 +21,7 @@ const MaxRequest = 2 << 20
 // A Door decides who may talk to a server over HTTP.
 type Door struct {
 	Token   string   // what every request must carry; never empty
-	Origins []string // of web pages that may talk to it, besides none: "https://app.example"
+	Origins []string // of web pages that may talk to it, besides those of this machine: "https://app.example"
 	Hosts   []string // names in the Host header that it answers to, besides those of the loopback interface
 }
 
@@ -38,6 +38,7 @@ func NewToken() string {
 func Handler(s *sdk.Server, d Door) http.Handler {
 	inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
 		MaxRequestBodyBytes: MaxRequest, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, // the door knows which names are served
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -70,13 +71,12 @@ func Loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// origin accepts requests that no web page makes, and those of pages that were
-// allowed. A page served from this machine is no exception: anybody's
-// development server could be one.
+// origin accepts requests that no web page makes, those of pages that this
+// machine serves, and of those that were allowed. Each still needs the token.
 func (d *Door) origin(headers []string) bool {
 	for _, h := range headers {
 		u, err := url.Parse(h)
-		if err != nil || !slices.Contains(d.Origins, u.Scheme+"://"+u.Host) {
+		if err != nil || !Loopback(u.Hostname()) && !slices.Contains(d.Origins, u.Scheme+"://"+u.Host) {
 			return false
 		}
 	}
