@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,7 +53,7 @@ evaluator: {timeout: %d, parallel_evaluations: %d, cascade_evaluation: false}
 		if resume {
 			checkpoints, _ := filepath.Glob(filepath.Join(dir, "out/checkpoints/checkpoint_*"))
 			if len(checkpoints) == 0 {
-				return nil, errors.New("it has no checkpoint")
+				return args, nil // killed before the first: all is lost, and it begins anew
 			}
 			last := slices.MaxFunc(checkpoints, func(a, b string) int {
 				if len(a) != len(b) {
