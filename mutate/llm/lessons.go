@@ -98,7 +98,7 @@ func ParseLesson(name, text string) (Lesson, error) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n")
 	if !ok || !strings.HasPrefix(text, "---\n") {
-		return l, errors.New("it does not begin with a header between two lines of ---")
+		return l, errors.New("no header between two lines of --- at its beginning")
 	}
 	for i, line := range strings.Split(head, "\n") {
 		key, value, ok := strings.Cut(line, ":")
@@ -112,15 +112,15 @@ func ParseLesson(name, text string) (Lesson, error) {
 		case ok && key == "matches":
 			l.Matches = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 		default:
-			return l, fmt.Errorf("line %d: %q is not title:, matches: or go:", i+2, line)
+			return l, fmt.Errorf("line %d: %q is none of title, matches and go", i+2, line)
 		}
 	}
 	l.Body = strings.TrimSpace(body)
 	switch {
 	case l.Title == "":
-		return l, errors.New("it has no title:")
+		return l, errors.New("the header has no title")
 	case len(l.Matches) == 0:
-		return l, errors.New("it has no matches:")
+		return l, errors.New("the header has no matches")
 	case l.Body == "":
 		return l, errors.New("it has no text")
 	}
