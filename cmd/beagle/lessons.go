@@ -66,6 +66,30 @@ func lessonDirs(home string, more []string) []string {
 	return append(append(dirs, filepath.Join(home, "lessons")), more...)
 }
 
+// ownLessons are those of the directories that exist, absolute; one that was
+// named and does not exist is an error.
+func ownLessons(named []string) ([]string, error) {
+	home, err := store.Home()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, dir := range lessonDirs(home, named) {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(abs)
+		switch {
+		case err == nil && info.IsDir():
+			out = append(out, abs)
+		case slices.Contains(named, dir):
+			return nil, &beagle.UsageError{What: "--lessons " + dir + " is no directory", Remedy: "name a directory of .md files ('beagle lessons --help' shows their form)"}
+		}
+	}
+	return out, nil
+}
+
 func (b *lessonBook) kept() string     { return filepath.Join(b.home, "lessons") }
 func (b *lessonBook) proposed() string { return filepath.Join(b.home, "lessons", "proposed") }
 

@@ -71,6 +71,11 @@ func (o *modelOptions) settle(m *flow.Models) error {
 		}
 	}
 	m.Caps.Money = llm.MicrosOf(o.dollars)
+	if len(m.Ask) > 0 && m.Replay == "" { // a recording was made with lessons of its own
+		if m.Lessons, err = ownLessons(m.Lessons); err != nil {
+			return err
+		}
+	}
 	for _, dir := range []*string{&m.KeyFile, &m.Record, &m.Replay} { // a run may be resumed from elsewhere
 		if *dir != "" {
 			if *dir, err = filepath.Abs(*dir); err != nil {
