@@ -18,7 +18,6 @@ type modelOptions struct {
 	temperatures      []string
 	priceIn, priceOut float64
 	dollars           float64
-	rules             bool
 }
 
 func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
