@@ -14,7 +14,7 @@ import (
 // one and three stages, one by one and in batches: the step that made Datadog's
 // intake nearly six times as fast. Figures are for one metric.
 func BenchmarkChannel(b *testing.B) {
-	type metric struct{ a, b, c, d, e, f uint64 }
+	type metric [6]uint64
 	for _, stages := range []int{1, 3} {
 		for _, size := range []int{1, 8, 32, 128} {
 			b.Run(fmt.Sprintf("stages=%d/batch=%d", stages, size), func(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkChannel(b *testing.B) {
 					sum := uint64(0)
 					for batch := range last {
 						for i := range batch {
-							sum += batch[i].a
+							sum += batch[i][0]
 						}
 					}
 					done <- sum
