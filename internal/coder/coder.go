@@ -92,6 +92,7 @@ type turn struct {
 	mu      sync.Mutex
 	dollars float64
 	stderr  string
+	exit    int // the program's status, if it ended by itself
 }
 
 // A refusal is a turn whose outcome cannot be a candidate. It is a reply, so that
@@ -180,7 +181,7 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 	}
 	defer func() {
 		p.end()
-		t.stderr = p.tail.String()
+		t.stderr, t.exit = p.tail.String(), p.cmd.ProcessState.ExitCode()
 	}()
 	mine := &client{dir: w.dir, stop: stop, spent: func(dollars float64) { t.pay(dollars, stop) }}
 	conn := acp.NewClientSideConnection(mine, in, out)

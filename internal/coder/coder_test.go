@@ -178,7 +178,7 @@ func TestAgentsThatFail(t *testing.T) {
 	c := setUp(t, "good")
 	c.Models[0].URL = "/no/such/agent"
 	var e *llm.Error
-	if _, err := c.Ask(t.Context(), question()); !errors.As(err, &e) || e.Kind != llm.Unavailable {
+	if _, err := c.Ask(t.Context(), question()); !errors.As(err, &e) || e.Kind != llm.UnknownModel || !e.Fatal() {
 		t.Errorf("no such program: %v", err)
 	}
 }

@@ -33,6 +33,8 @@ func (t *turn) fault(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case ctx.Err() != nil:
 		e.Kind, e.Message, e.Remedy = llm.Timeout, context.Cause(ctx).Error(), "give it more time with --call-limit, or a smaller function"
+	case t.exit == cannotExecute || t.exit == notFound:
+		e.Kind, e.Remedy = llm.UnknownModel, fmt.Sprintf("give a command that can be started: --agent %q", t.model.URL)
 	case errors.As(err, &refused) && refused.Code == authRequired:
 		e.Kind, e.Remedy = llm.BadKey, fmt.Sprintf("log in with the agent itself first, then try again: %s", t.model.URL)
 	case errors.As(err, &refused) && refused.Code != internalError:
@@ -44,6 +46,8 @@ func (t *turn) fault(ctx context.Context, err error) error {
 }
 
 const (
+	cannotExecute = 126    // a shell's status for a program that it may not start
+	notFound      = 127    // and for one that is not there
 	authRequired  = -32000 // the protocol's code for an agent that wants a login first
 	internalError = -32603 // the agent failed, or is not there any more
 )
