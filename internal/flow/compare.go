@@ -48,7 +48,7 @@ func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) (
 		return out, nil
 	}
 	budget := x.spec.Measure * time.Duration(len(field)+1) / 2
-	x.watch.Stage("measure", fmt.Sprintf("%d versions over 8 link layouts, about %v", len(field), budget))
+	x.watch.Stage("measure", fmt.Sprintf("%d versions over 10 to 30 link layouts, at most %v", len(field), budget))
 	ms, err := x.confirm(ctx, field, 1, budget)
 	if err != nil {
 		return nil, err
