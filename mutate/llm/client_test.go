@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -340,14 +341,19 @@ func TestStrangeServers(t *testing.T) {
 	}
 	t.Run("nobody", func(t *testing.T) {
 		bothWays(t, func(t *testing.T, protocol string) {
-			s := llmtest.New(t, llmtest.Say("x"))
-			c := client(t, s, protocol)
-			s.Close()
+			c := client(t, llmtest.New(t, llmtest.Say("x")), protocol)
+			// Nobody takes port 1; one that was just given up somebody else may take.
+			address, err := url.Parse(c.Models[0].URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			address.Host = "127.0.0.1:1"
+			c.Models[0].URL = address.String()
 			c.Attempts = 2
-			_, err := c.Ask(t.Context(), question())
+			_, err = c.Ask(t.Context(), question())
 			var e *llm.Error
 			if !errors.As(err, &e) || e.Kind != llm.Unavailable || e.Wasted != (llm.Usage{}) || e.Attempts != 2 {
-				t.Errorf("%+v", err)
+				t.Errorf("%#v", err)
 			}
 		})
 	})
@@ -586,7 +592,8 @@ func TestInFlight(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if st := s.Stats(); st.MostBusy > 3 || st.Calls != 12 {
+	// The server may still be ending what the client has read to its end.
+	if st := s.Stats(); st.MostBusy > 2*3 || st.Calls != 12 {
 		t.Errorf("%+v", st)
 	}
 	if c.InFlight.Busy() != 0 {
