@@ -1,7 +1,7 @@
 # What can be done here without knowing the commands; each is one of Go's or of
 # this repository's own.
 
-.PHONY: build test check measurements measurements-quick
+.PHONY: build test check measurements measurements-quick pgo
 
 build:
 	go build ./...
@@ -21,3 +21,7 @@ measurements:
 # the same with few trials, printed only: to see that all works
 measurements-quick:
 	go run ./bench/figures --quick all
+
+# metricsd's profile for the compiler, from its own load generator
+pgo:
+	metricsd/bench/pgo
