@@ -21,11 +21,9 @@ const maxFile = 4 << 20
 // the copy and at nothing else.
 type client struct {
 	dir   string
-	stop  func(error)           // ends the turn
 	spent func(dollars float64) // told whenever the agent says what it has spent in all
 	mu    sync.Mutex
 	said  strings.Builder // the agent's last message
-	tools int             // that it used
 }
 
 var _ acp.Client = (*client)(nil)
@@ -142,7 +140,6 @@ func (c *client) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 			c.said.WriteString(t.Text)
 		}
 	case u.ToolCall != nil:
-		c.tools++
 		c.said.Reset() // only what is said at the end is an answer
 	case u.UsageUpdate != nil && u.UsageUpdate.Cost != nil && strings.EqualFold(u.UsageUpdate.Cost.Currency, "USD"):
 		c.spent(u.UsageUpdate.Cost.Amount)
@@ -150,10 +147,10 @@ func (c *client) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 	return nil
 }
 
-func (c *client) message() (string, int) {
+func (c *client) message() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.said.String(), c.tools
+	return c.said.String()
 }
 
 var errNoTerminal = errors.New("terminals are not offered; run commands yourself")

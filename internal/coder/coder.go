@@ -164,10 +164,7 @@ You work in a throw-away copy of the module. Edit %s in place, and only these de
 func (t *turn) converse(ctx context.Context, w *workspace) (said string, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	p, err := launch(t.model.URL, w.dir)
-	if err != nil {
-		return "", err
-	}
+	p := launch(t.model.URL, w.dir)
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return "", err
@@ -183,7 +180,7 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 		p.end()
 		t.stderr, t.exit = p.tail.String(), p.cmd.ProcessState.ExitCode()
 	}()
-	mine := &client{dir: w.dir, stop: stop, spent: func(dollars float64) { t.pay(dollars, stop) }}
+	mine := &client{dir: w.dir, spent: func(dollars float64) { t.pay(dollars, stop) }}
 	conn := acp.NewClientSideConnection(mine, in, out)
 	conn.SetLogger(discard)
 	err = t.talk(ctx, conn, w)
@@ -193,8 +190,7 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 	if err != nil {
 		return "", err
 	}
-	said, _ = mine.message()
-	return said, nil
+	return mine.message(), nil
 }
 
 // talk says what the protocol asks for: who we are, a session, the task.

@@ -21,19 +21,18 @@ type process struct {
 	cmd  *exec.Cmd
 	mark string
 	tail tail
-	gone chan struct{}
 }
 
-// launch starts a command line through the shell, as the user typed it, in a group
+// launch prepares a command line through the shell, as the user typed it, in a group
 // of its own.
-func launch(command, dir string) (*process, error) {
-	p := &process{mark: marker + "=" + rand.Text(), gone: make(chan struct{})}
+func launch(command, dir string) *process {
+	p := &process{mark: marker + "=" + rand.Text()}
 	p.cmd = exec.Command("/bin/sh", "-c", "exec "+command)
 	p.cmd.Dir, p.cmd.Env = dir, append(os.Environ(), p.mark)
 	p.cmd.Stderr = &p.tail
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.WaitDelay = time.Second // a child may hold the pipes open
-	return p, nil
+	return p
 }
 
 // end kills the group and every descendant, and waits until none is left.

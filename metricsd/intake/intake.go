@@ -85,10 +85,9 @@ func (in *Intake) serveHealth(w http.ResponseWriter, _ *http.Request) {
 // stages are the queues on the way, so that one sees which stage cannot keep up: the
 // first that is empty stands behind it.
 func (in *Intake) stages(ctx context.Context) []stage {
-	requests, parcels := len(in.door.slots), 0
 	parcels, bound := in.batcher.fill()
 	stages := []stage{
-		{"requests being read", int64(requests), int64(cap(in.door.slots)), "requests"},
+		{"requests being read", int64(len(in.door.slots)), int64(cap(in.door.slots)), "requests"},
 		{"batcher", int64(parcels), int64(bound), "requests"},
 	}
 	if fill, err := in.bus.Fill(ctx); err == nil {

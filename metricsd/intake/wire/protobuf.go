@@ -58,6 +58,16 @@ func fields(message []byte, do func(f field) error) error {
 
 // SeriesV2 reads the protobuf body of /api/v2/series.
 func SeriesV2(body []byte, l Limits) ([]Series, error) {
+	return listed(body, l, "/api/v2/series", metricSeries)
+}
+
+// SketchesV1 reads the protobuf body of /api/beta/sketches.
+func SketchesV1(body []byte, l Limits) ([]Series, error) {
+	return listed(body, l, "/api/beta/sketches", sketchSeries)
+}
+
+// listed reads a message whose field 1 is repeated and holds the series.
+func listed(body []byte, l Limits, path string, read func([]byte) (Series, error)) ([]Series, error) {
 	var out []Series
 	err := fields(body, func(f field) error {
 		if f.number != 1 {
@@ -66,7 +76,7 @@ func SeriesV2(body []byte, l Limits) ([]Series, error) {
 		if err := l.room(len(out)); err != nil {
 			return err
 		}
-		s, err := metricSeries(f.bytes)
+		s, err := read(f.bytes)
 		if err == nil {
 			err = l.check(&s, len(out))
 		}
@@ -74,7 +84,7 @@ func SeriesV2(body []byte, l Limits) ([]Series, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the body is not the protobuf of /api/v2/series: series %d: %w", max(0, len(out)-1), err)
+		return nil, fmt.Errorf("the body is not the protobuf of %s: series %d: %w", path, max(0, len(out)-1), err)
 	}
 	return out, nil
 }
@@ -131,29 +141,6 @@ func (s *Series) readPoint(message []byte) error {
 	})
 	s.Points = append(s.Points, p)
 	return err
-}
-
-// SketchesV1 reads the protobuf body of /api/beta/sketches.
-func SketchesV1(body []byte, l Limits) ([]Series, error) {
-	var out []Series
-	err := fields(body, func(f field) error {
-		if f.number != 1 {
-			return nil
-		}
-		if err := l.room(len(out)); err != nil {
-			return err
-		}
-		s, err := sketchSeries(f.bytes)
-		if err == nil {
-			err = l.check(&s, len(out))
-		}
-		out = append(out, s)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the body is not the protobuf of /api/beta/sketches: sketch %d: %w", max(0, len(out)-1), err)
-	}
-	return out, nil
 }
 
 func sketchSeries(message []byte) (Series, error) {
