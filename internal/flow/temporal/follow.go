@@ -2,14 +2,17 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
@@ -37,7 +40,7 @@ type follower struct {
 func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.Result, error) {
 	f := &follower{d: d, c: c, t: t, said: map[string]int{}, missing: map[string]bool{}}
 	end := make(chan error, 1)
-	go func() { end <- c.GetWorkflow(ctx, t.Run, "").Get(ctx, nil) }()
+	go func() { end <- f.outcome(ctx) }()
 	look, poll := time.NewTicker(lookEvery), time.NewTicker(pollEvery)
 	defer look.Stop()
 	defer poll.Stop()
@@ -54,6 +57,28 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 			f.pollers(ctx)
 		case <-look.C:
 			f.look(ctx)
+		}
+	}
+}
+
+// outcome waits for the run's end and returns the run's own error. A server
+// that is away says nothing of the run: it is asked again until it is back.
+func (f *follower) outcome(ctx context.Context) error {
+	for warned := false; ; {
+		err := f.c.GetWorkflow(ctx, f.t.Run, "").Get(ctx, nil)
+		var failed *temporal.WorkflowExecutionError
+		var gone *serviceerror.NotFound
+		if err == nil || errors.As(err, &failed) || errors.As(err, &gone) || ctx.Err() != nil {
+			return err
+		}
+		if !warned {
+			warned = true
+			f.d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does", f.d.Server.Address, err))
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

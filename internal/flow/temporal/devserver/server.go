@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -77,7 +78,7 @@ func prepare(o options, store *config.SQL) error {
 func configuration(o options, store *config.SQL) (*config.Config, error) {
 	const home = "127.0.0.1"
 	frontend := fmt.Sprintf("%s:%d", o.ip, o.port)
-	free, err := freePorts(8)
+	free, err := keptPorts(o.db+".ports", 8)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +110,22 @@ func configuration(o options, store *config.SQL) (*config.Config, error) {
 	c.Services["frontend"] = front
 	c.Global.Membership = config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: home}
 	return c, nil
+}
+
+// keptPorts are the ports of the services inside, the same after a restart: a
+// server that was killed and comes back on others waits a minute for the old
+// ones, which the tables of its members still name.
+func keptPorts(file string, n int) ([]int, error) {
+	var out []int
+	text, err := os.ReadFile(file)
+	if err == nil {
+		return out, json.Unmarshal(text, &out)
+	}
+	if out, err = freePorts(n); err != nil {
+		return nil, err
+	}
+	text, _ = json.Marshal(out) // numbers
+	return out, os.WriteFile(file, text, 0o644)
 }
 
 // freePorts finds ports that nobody listens on.
