@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -41,6 +42,8 @@ type asking struct {
 	budget  *llm.Budget
 	lessons []llm.Lesson
 	callees []llm.Callee
+
+	assembly atomic.Pointer[[]llm.Instruction] // of the original, once it is known
 }
 
 // Ask has a model write the candidate of a proposal: evidence, prompt, reply,

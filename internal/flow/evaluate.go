@@ -122,11 +122,8 @@ func (x *session) notes(id string) []beagle.Note {
 	if id == x.root.ID {
 		return x.ready.Root.Static.Notes
 	}
-	var o evaluated
-	if x.store.Cached(x.key("evaluated", id, ""), &o) {
-		return o.Verdict.Static.Notes
-	}
-	return nil
+	v, _ := x.verdict(id)
+	return v.Static.Notes
 }
 
 // evaluated is what the store keeps of an evaluation.

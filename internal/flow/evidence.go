@@ -78,8 +78,14 @@ func (x *session) version(ctx context.Context, id string) (*llm.Version, error) 
 
 // verdict is what the store knows of a candidate's evaluation.
 func (x *session) verdict(id string) (beagle.Verdict, bool) {
+	if v, ok := x.memory.verdict(id); ok {
+		return v, true
+	}
 	var o evaluated
 	ok := x.store.Cached(x.key("evaluated", id, ""), &o)
+	if ok {
+		x.memory.keepVerdict(id, o.Verdict)
+	}
 	return o.Verdict, ok
 }
 
@@ -121,6 +127,9 @@ func label(s beagle.Step) string {
 // assembly is the compiler's for the original, made once a run and never while
 // something is being timed.
 func (x *session) assembly(ctx context.Context) ([]llm.Instruction, error) {
+	if known := x.models.assembly.Load(); known != nil {
+		return *known, nil
+	}
 	is, err := once(x, "assembly", x.root.ID, "", func() ([]harness.Instruction, error) {
 		x.timing.RLock()
 		defer x.timing.RUnlock()
@@ -129,6 +138,9 @@ func (x *session) assembly(ctx context.Context) ([]llm.Instruction, error) {
 	out := make([]llm.Instruction, len(is))
 	for i, in := range is {
 		out[i] = llm.Instruction(in)
+	}
+	if err == nil {
+		x.models.assembly.Store(&out)
 	}
 	return out, err
 }

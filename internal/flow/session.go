@@ -42,6 +42,7 @@ type session struct {
 	root    beagle.Candidate
 
 	models asking
+	memory memory
 	timing sync.RWMutex // held while something is timed; what would disturb that takes it to read
 
 	mu      sync.Mutex
@@ -138,10 +139,14 @@ func (x *session) candidate(id string) (beagle.Candidate, error) {
 	if id == x.root.ID {
 		return x.root, nil
 	}
-	var c beagle.Candidate
+	c, ok := x.memory.candidate(id)
+	if ok {
+		return c, nil
+	}
 	if !x.store.Cached(x.candidateKey(id), &c) {
 		return c, fmt.Errorf("candidate %s is not in the store", id)
 	}
+	x.memory.keepCandidate(c)
 	return c, nil
 }
 

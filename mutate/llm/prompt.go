@@ -71,7 +71,7 @@ func Compose(e *Evidence, l Limits, seed uint64) Prompt {
 	for _, part := range parts {
 		text := part.text()
 		b.WriteString(text)
-		if got, whole := len(part.render(part.limit)), len(part.whole()); got < whole {
+		if got, whole := len(part.body()), len(part.whole()); got < whole {
 			p.Cut = append(p.Cut, fmt.Sprintf("%s: %d of %d bytes", part.name, got, whole))
 		}
 		if part.name == "lessons" {
@@ -99,7 +99,7 @@ func fit(parts []*part, room int) {
 			return
 		}
 		p := parts[slices.IndexFunc(parts, func(p *part) bool { return p.name == name })]
-		p.limit = max(0, len(p.render(p.limit))-excess)
+		p.limit = max(0, len(p.body())-excess)
 	}
 }
 

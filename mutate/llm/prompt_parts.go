@@ -12,11 +12,34 @@ type part struct {
 	title  string
 	limit  int
 	render func(limit int) string // at most limit bytes; empty when there is nothing to say or no room
+	made   map[int]string         // what render gave, by limit
+}
+
+func newPart(name, title string, limit int, render func(int) string) *part {
+	return &part{name: name, title: title, limit: limit, render: render, made: map[int]string{}}
+}
+
+// at is the part's body within a limit, rendered once.
+func (p *part) at(limit int) string {
+	text, ok := p.made[limit]
+	if !ok {
+		text = p.render(limit)
+		p.made[limit] = text
+	}
+	return text
+}
+
+// body is the part within its own limit.
+func (p *part) body() string {
+	if whole := p.whole(); len(whole) <= p.limit {
+		return whole
+	}
+	return p.at(p.limit)
 }
 
 // text is the part with its title within its limit.
 func (p *part) text() string {
-	body := p.render(p.limit)
+	body := p.body()
 	if body == "" {
 		return ""
 	}
@@ -24,24 +47,24 @@ func (p *part) text() string {
 }
 
 // whole is the part as it would be without a limit.
-func (p *part) whole() string { return p.render(1 << 30) }
+func (p *part) whole() string { return p.at(1 << 30) }
 
 // parts are the sections of the question in the order in which they are read:
 // what stays the same for a target first.
 func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
 	return []*part{
-		{"target", "The function", 2 << 10, e.target},
-		{"callees", "What it calls", l.Callees, e.callees},
-		{"corpus", "What it receives", l.Corpus, e.corpus},
-		{"lessons", "What is known to help", l.Lessons, func(n int) string { return lessonsInWords(taught, n) }},
-		{"tried", "What was tried", l.Tried, e.tried},
-		{"good", "Other good versions", l.Good, e.good},
-		{"source", "The version to change", l.Source, e.source},
-		{"mate", "The other parent", l.Source, e.mate},
-		{"profile", "Where its time goes", l.Profile, func(n int) string { return inBlock(hotLines(&e.Parent), n, "lines") }},
-		{"compiler", "What the compiler says of it", l.Compiler, func(n int) string { return inBlock(noteLines(&e.Parent), n, "notes") }},
-		{"assembly", "Its hot loop", l.Assembly, func(n int) string { return LoopInWords(&e.Parent, n) }},
-		{"failure", "What went wrong", 3 * l.Failure, func(n int) string { return e.failure(n, l.Failure) }},
+		newPart("target", "The function", 2<<10, e.target),
+		newPart("callees", "What it calls", l.Callees, e.callees),
+		newPart("corpus", "What it receives", l.Corpus, e.corpus),
+		newPart("lessons", "What is known to help", l.Lessons, func(n int) string { return lessonsInWords(taught, n) }),
+		newPart("tried", "What was tried", l.Tried, e.tried),
+		newPart("good", "Other good versions", l.Good, e.good),
+		newPart("source", "The version to change", l.Source, e.source),
+		newPart("mate", "The other parent", l.Source, e.mate),
+		newPart("profile", "Where its time goes", l.Profile, func(n int) string { return inBlock(hotLines(&e.Parent), n, "lines") }),
+		newPart("compiler", "What the compiler says of it", l.Compiler, func(n int) string { return inBlock(noteLines(&e.Parent), n, "notes") }),
+		newPart("assembly", "Its hot loop", l.Assembly, func(n int) string { return LoopInWords(&e.Parent, n) }),
+		newPart("failure", "What went wrong", 3*l.Failure, func(n int) string { return e.failure(n, l.Failure) }),
 	}
 }
 

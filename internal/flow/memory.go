@@ -1,0 +1,60 @@
+package flow
+
+import (
+	"sync"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A memory holds what a session has read of the store and what stays as it is:
+// prompts quote the same few candidates and verdicts again and again. It never
+// holds what was not read back, so that a process that goes on with the run sees
+// the same to the last bit. Whatever it gives out is shared, and only read.
+type memory struct {
+	mu         sync.Mutex
+	candidates map[string]beagle.Candidate
+	verdicts   map[string]beagle.Verdict
+}
+
+// memorable is how many of each are held before all are forgotten, so that a
+// long run does not grow with its candidates.
+const memorable = 1024
+
+func (m *memory) candidate(id string) (beagle.Candidate, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.candidates[id]
+	return c, ok
+}
+
+func (m *memory) verdict(id string) (beagle.Verdict, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.verdicts[id]
+	return v, ok
+}
+
+func (m *memory) keepCandidate(c beagle.Candidate) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.candidates = hold(m.candidates, c.ID, c)
+}
+
+// keepVerdict holds a verdict, unless it may change: what is a duplicate in one
+// run is judged anew in the next.
+func (m *memory) keepVerdict(id string, v beagle.Verdict) {
+	if v.Status == beagle.Duplicate {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.verdicts = hold(m.verdicts, id, v)
+}
+
+func hold[T any](m map[string]T, id string, v T) map[string]T {
+	if m == nil || len(m) >= memorable {
+		m = map[string]T{}
+	}
+	m[id] = v
+	return m
+}
