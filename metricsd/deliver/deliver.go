@@ -7,6 +7,9 @@
 // else, a wrong key included, is tried again after a pause that doubles from 1 s to
 // a minute.
 //
+// While the disk is full payloads wait in memory, up to 16 MB, the oldest go first; what
+// still waits there when the process ends is lost, and counted.
+//
 // Payloads say themselves how to post them: after a restart the configuration may be
 // another. Where to, and the key, are the configuration's.
 //
@@ -25,7 +28,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,12 +60,17 @@ type Sender struct {
 	client  *http.Client
 	log     *slog.Logger
 
+	mu    sync.Mutex
+	held  [][]byte // what the disk had no room for, the oldest first
+	bytes int      // of held
+
 	sent, retried, refused, lost atomic.Uint64
 }
 
 // Stats are a sender's counters.
 type Stats struct {
 	Sent, Retried, Refused, Lost uint64
+	Held                         int // payloads that wait in memory
 	Queue                        queue.Stats
 }
 
@@ -86,11 +96,46 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
 
 // Put puts a payload into the queue. The first line on disk is its form.
 func (s *Sender) Put(f Form, body []byte) {
-	payload := fmt.Appendf(nil, "%s\t%s\t%s\n", f.Path, f.ContentType, f.Encoding)
-	if err := s.queue.Put(append(payload, body...)); err != nil {
-		s.lost.Add(1)
-		s.log.Error("a payload is lost", "error", err)
+	payload := append(fmt.Appendf(nil, "%s\t%s\t%s\n", f.Path, f.ContentType, f.Encoding), body...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held, s.bytes = append(s.held, payload), s.bytes+len(payload)
+	if err := s.settle(); err != nil {
+		s.log.Error("payloads wait in memory", "payloads", len(s.held), "error", err)
 	}
+	for s.bytes > maxHeld {
+		s.lose(errors.New("no room on disk, nor in memory; make room or lower queue_bytes"))
+	}
+}
+
+// maxHeld bounds the bytes that wait in memory.
+const maxHeld = 16 << 20
+
+// settle moves what is held to the disk, until there is no room; the lock is held.
+func (s *Sender) settle() error {
+	for len(s.held) > 0 {
+		err := s.queue.Put(s.held[0])
+		switch {
+		case errors.Is(err, queue.ErrTooLarge):
+			s.lose(err)
+		case err != nil:
+			return err
+		default:
+			s.release()
+		}
+	}
+	return nil
+}
+
+func (s *Sender) release() {
+	s.bytes -= len(s.held[0])
+	s.held = slices.Delete(s.held, 0, 1)
+}
+
+func (s *Sender) lose(err error) {
+	s.release()
+	s.lost.Add(1)
+	s.log.Error("a payload is lost", "error", err)
 }
 
 // Run delivers until ctx is done. A request under way is finished: cut off it might
@@ -128,6 +173,7 @@ func wait(ctx context.Context, d time.Duration) {
 // Finish delivers what it can until the first failure or the end of ctx; the
 // rest stays on disk for the next start. Call it after Run.
 func (s *Sender) Finish(ctx context.Context) {
+	defer s.giveUp()
 	for ctx.Err() == nil {
 		if empty, err := s.deliver(); empty || err != nil {
 			return
@@ -135,8 +181,20 @@ func (s *Sender) Finish(ctx context.Context) {
 	}
 }
 
+// giveUp tries the disk a last time and counts as lost what it does not take.
+func (s *Sender) giveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for err := s.settle(); len(s.held) > 0; {
+		s.lose(err)
+	}
+}
+
 // deliver tries the oldest payload. An error means that it is to be tried again.
 func (s *Sender) deliver() (empty bool, _ error) {
+	s.mu.Lock()
+	s.settle() // Put has told of a failure
+	s.mu.Unlock()
 	payload, id, ok := s.queue.Oldest()
 	if !ok {
 		return true, nil
@@ -200,7 +258,9 @@ func judge(answer *http.Response) error {
 
 // Stats returns the counters and the queue's.
 func (s *Sender) Stats() Stats {
-	return Stats{s.sent.Load(), s.retried.Load(), s.refused.Load(), s.lost.Load(), s.queue.Stats()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Stats{s.sent.Load(), s.retried.Load(), s.refused.Load(), s.lost.Load(), len(s.held), s.queue.Stats()}
 }
 
 // Own writes the sender's metrics about itself; name tells senders apart.
@@ -213,7 +273,8 @@ func (s *Sender) Own(p *expose.Page, name string) {
 		{"payloads_sent_total", "counter", "Payloads accepted.", float64(stats.Sent)},
 		{"retries_total", "counter", "Attempts that failed and are made again.", float64(stats.Retried)},
 		{"payloads_refused_total", "counter", "Payloads dropped because they were refused for good.", float64(stats.Refused)},
-		{"payloads_lost_total", "counter", "Payloads that could not be put on disk.", float64(stats.Lost)},
+		{"payloads_lost_total", "counter", "Payloads that found no room on disk, nor in memory.", float64(stats.Lost)},
+		{"held_payloads", "gauge", "Payloads that wait in memory because the disk is full.", float64(stats.Held)},
 		{"queue_overflowed_total", "counter", "Payloads dropped, oldest first, because the queue was full.", float64(stats.Queue.Overflowed)},
 		{"queue_damaged_total", "counter", "Payloads dropped because a checksum did not match.", float64(stats.Queue.Damaged)},
 		{"queue_payloads", "gauge", "Payloads that wait on disk.", float64(stats.Queue.Items)},

@@ -104,6 +104,9 @@ func (q *Queue) path(id uint64) string {
 	return filepath.Join(q.dir, fmt.Sprintf("%019d%s", id, suffix))
 }
 
+// ErrTooLarge is a payload that alone is over the queue's bound.
+var ErrTooLarge = errors.New("a payload is longer than the whole queue may be")
+
 // Put adds a payload. When it returns without an error the payload is on disk.
 func (q *Queue) Put(payload []byte) error {
 	q.mu.Lock()
@@ -111,14 +114,14 @@ func (q *Queue) Put(payload []byte) error {
 	size := fileSize(len(payload))
 	if size > q.maxBytes {
 		q.stats.Overflowed++
-		return fmt.Errorf("queue %s: a payload of %d bytes does not fit into %d; raise the bound", q.dir, len(payload), q.maxBytes)
+		return fmt.Errorf("queue %s: %w: %d bytes do not fit into %d; raise the bound", q.dir, ErrTooLarge, len(payload), q.maxBytes)
 	}
 	if err := q.shrink(size); err != nil {
 		return err
 	}
 	id := q.next
 	if err := q.store(q.path(id), payload); err != nil {
-		return fmt.Errorf("queue %s: %w; is the disk full?", q.dir, err)
+		return fmt.Errorf("queue %s: %w; is the disk full? Make room, or move the queue", q.dir, err)
 	}
 	q.next++
 	q.items = append(q.items, item{id, size})

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,7 +74,7 @@ func TestOldestGoWhenFull(t *testing.T) {
 	if got := take(t, q); got != "payload 03,payload 04" {
 		t.Errorf("got %q", got)
 	}
-	if err := q.Put(make([]byte, 1000)); err == nil || !strings.Contains(err.Error(), "does not fit") {
+	if err := q.Put(make([]byte, 1000)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }
