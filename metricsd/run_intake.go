@@ -38,11 +38,11 @@ func runIntake(args []string, s streams) error {
 
 // openIntake opens queue, index and door as the configuration says.
 func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake.Intake, error) {
-	b, err := openBus(ctx, c.Queue)
+	b, err := openBus(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	x, err := openIndex(ctx, c.Index)
+	x, err := openIndex(ctx, c)
 	if err != nil {
 		b.Close()
 		return nil, err
@@ -60,7 +60,8 @@ func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake
 	return in, err
 }
 
-func openBus(ctx context.Context, q config.Queue) (bus.Bus, error) {
+func openBus(ctx context.Context, c config.Intake) (bus.Bus, error) {
+	q := c.Queue
 	if q.Kafka != "" {
 		return bus.OpenKafka(ctx, bus.KafkaOptions{
 			Brokers: strings.Split(q.Kafka, ","), Topic: q.Topic, Partitions: int32(q.Partitions), Replicas: int16(q.Replicas),
@@ -69,15 +70,18 @@ func openBus(ctx context.Context, q config.Queue) (bus.Bus, error) {
 	if err := os.MkdirAll(q.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("intake.queue.dir: %w; choose a directory that can be written", err)
 	}
-	return bus.OpenNATS(ctx, bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync})
+	return bus.OpenNATS(ctx, bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync, Reserve: int64(c.Reserve)})
 }
 
-func openIndex(ctx context.Context, i config.Index) (index.Index, error) {
+// openIndex opens the index. It may go deeper into the reserve than the queue, so that
+// what was acknowledged is still counted when nothing more is taken.
+func openIndex(ctx context.Context, c config.Intake) (index.Index, error) {
+	i := c.Index
 	if i.Postgres != "" {
 		return index.OpenPostgres(ctx, i.Postgres)
 	}
 	if err := os.MkdirAll(i.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("intake.index.dir: %w; choose a directory that can be written", err)
 	}
-	return index.OpenPebble(i.Dir)
+	return index.OpenPebble(index.PebbleOptions{Dir: i.Dir, Reserve: int64(c.Reserve) / 2})
 }

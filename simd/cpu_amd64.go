@@ -14,6 +14,8 @@ const (
 	ebx7F     = 1<<16 | 1<<17 | 1<<28 | 1<<30 | 1<<31
 	ecx7VBMI  = 1<<1 | 1<<6 | 1<<8 | 1<<10 // VBMI, VBMI2, GFNI, VPCLMULQDQ
 
+	ecx7VCLMUL = 1 << 10 // VPCLMULQDQ
+
 	xcrAVX    = 1<<1 | 1<<2
 	xcrAVX512 = xcrAVX | 1<<5 | 1<<6 | 1<<7
 )
@@ -37,6 +39,8 @@ func detect() Level {
 		return SSE42
 	case has(b7, ebx7F) && has(c7, ecx7VBMI) && has(saved, xcrAVX512):
 		return AVX512
+	case has(c7, ecx7VCLMUL):
+		return VCLMUL
 	}
 	return AVX2
 }

@@ -4,7 +4,7 @@
 // The kernels check, compare, lower, count and sum. Each exists for the
 // instruction sets worth having (SSE4.2, AVX2, AVX-512 with VBMI; NEON on
 // arm64) and in plain Go, and gives the same result to the last bit whichever
-// is used. [Tier] tells which; SIMD_MAX=purego|sse42|avx2|avx512|neon in the
+// is used. [Tier] tells which; SIMD_MAX=purego|sse42|avx2|vclmul|avx512|neon in the
 // environment lowers it, and the build tag purego leaves all assembly out.
 //
 // # How it works

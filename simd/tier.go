@@ -10,11 +10,12 @@ const (
 	PureGo Level = 0 // no assembly at all
 	SSE42  Level = 1 // SSE4.2, POPCNT, PCLMULQDQ
 	AVX2   Level = 2 // AVX2, FMA, BMI1, BMI2, LZCNT
-	AVX512 Level = 3 // F, BW, CD, DQ, VL, VBMI, VBMI2, VPCLMULQDQ, GFNI
-	NEON   Level = 4 // arm64: ASIMD and CRC32
+	VCLMUL Level = 3 // AVX2 and VPCLMULQDQ on 32 bytes
+	AVX512 Level = 4 // F, BW, CD, DQ, VL, VBMI, VBMI2, VPCLMULQDQ, GFNI
+	NEON   Level = 5 // arm64: ASIMD and CRC32
 )
 
-var levelNames = [...]string{"purego", "sse42", "avx2", "avx512", "neon"}
+var levelNames = [...]string{"purego", "sse42", "avx2", "vclmul", "avx512", "neon"}
 
 func (l Level) String() string {
 	if int(l) < len(levelNames) {
@@ -29,7 +30,7 @@ var tier = choose(detect(), os.Getenv("SIMD_MAX"))
 
 // Tier returns the instruction set in use: the best one that the processor
 // and the operating system offer, lowered by the environment variable
-// SIMD_MAX=purego|sse42|avx2|avx512|neon. A name that is none of these, or
+// SIMD_MAX=purego|sse42|avx2|vclmul|avx512|neon. A name that is none of these, or
 // that belongs to another architecture, lowers it to PureGo: who sets a limit
 // wants less, not more.
 func Tier() Level { return tier }

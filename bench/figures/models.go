@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/llmtest"
@@ -47,7 +48,7 @@ func models(ctx context.Context, l *lab) (*section, error) {
 		rows = append(rows, row)
 	}
 	s.text = fmt.Sprintf("Scripted replies: the expert's version among nine bad ones. The model alone has %d candidates and %d calls, the others %d candidates.\n\n", modelCandidates, modelCalls, bothCandidates)
-	s.text += table(strings.Split("task|rules alone|model alone|both|of both, by the model|good answer found at evaluation|calls", "|"), rows)
+	s.text += table(strings.Split("task|rules alone|model alone|both|of both, by the model|alone: good answer found at evaluation|confirmed|calls", "|"), rows)
 	return s, nil
 }
 
@@ -57,44 +58,84 @@ func (l *lab) ablate(ctx context.Context, t *suite.Task, s *section) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	target := "./" + filepath.ToSlash(filepath.Join("suite", "tasks", t.Name)) + "." + t.Target
-	search := func(name string, candidates int, more ...string) (*beagle.Result, int, error) {
-		server := &llmtest.Server{Script: func(c llmtest.Call) *llmtest.Reply { return &replies[(c.Number-1)%len(replies)] }}
-		if err := server.Start("127.0.0.1:0"); err != nil {
-			return nil, 0, err
+	var found [3]*scripted
+	for i, by := range []ablation{rulesAlone, modelAlone, both} {
+		start := time.Now()
+		if found[i], err = l.search(ctx, t, by, replies); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}
-		defer server.Close()
-		args := []string{"evolve", "--json", "--quiet", "--force", "--candidates", fmt.Sprint(candidates), "--measure", "10s", "--fuzz", "2s"}
-		if more != nil {
-			args = append(args, "--offline", "--model", "scripted@"+server.URL()+"/v1", "--budget-calls", fmt.Sprint(modelCalls))
-		}
-		r := new(beagle.Result)
-		err := l.call(ctx, l.home("models-"+name), r, append(append(args, more...), target)...)
-		return r, server.Stats().Calls, err
+		fmt.Fprintf(os.Stderr, "figures: %s, %s: %s after %v\n", t.Name, by.name, outcome(found[i].result), time.Since(start).Round(time.Second))
 	}
-	rules, _, err := search("rules", bothCandidates)
-	if err != nil {
-		return nil, err
+	rules, alone, all := found[0], found[1], found[2]
+	at, confirmed := "never", "no"
+	if n := alone.foundAt(); n > 0 {
+		at = fmt.Sprint(n)
 	}
-	alone, calls, err := search("model", modelCandidates, "--no-rules")
-	if err != nil {
-		return nil, err
-	}
-	both, _, err := search("both", bothCandidates, "--max-tokens=8192")
-	if err != nil {
-		return nil, err
-	}
-	found := "-"
-	if at := writtenAt(alone); at > 0 {
-		found = fmt.Sprint(at)
+	if alone.confirmed() {
+		confirmed = "yes"
 	} else {
-		s.miss("%s: the good answer was not found and confirmed: %s", t.Name, alone.Why)
+		s.miss("%s: the good answer was not found and confirmed: %s", t.Name, alone.result.Why)
 	}
 	byModel := "no"
-	if writtenAt(both) > 0 {
+	if all.confirmed() {
 		byModel = "yes"
 	}
-	return []string{t.Name, outcome(rules), outcome(alone), outcome(both), byModel, found, fmt.Sprint(calls)}, nil
+	return []string{t.Name, outcome(rules.result), outcome(alone.result), outcome(all.result), byModel, at, confirmed, fmt.Sprint(alone.calls)}, nil
+}
+
+// An ablation is who may write candidates, and how many are evaluated.
+type ablation struct {
+	name       string
+	candidates int
+	flags      []string
+	asks       bool
+}
+
+var (
+	rulesAlone = ablation{"rules alone", bothCandidates, nil, false}
+	modelAlone = ablation{"model alone", modelCandidates, []string{"--no-rules"}, true}
+	both       = ablation{"both", bothCandidates, nil, true}
+)
+
+// A scripted search is what came of asking a server that knows a few replies.
+type scripted struct {
+	result *beagle.Result
+	calls  int // that the server answered
+}
+
+// search evolves a task with a server that gives the replies in turn, again and
+// again.
+func (l *lab) search(ctx context.Context, t *suite.Task, by ablation, replies []llmtest.Reply, more ...string) (*scripted, error) {
+	server := &llmtest.Server{Script: func(c llmtest.Call) *llmtest.Reply { return &replies[(c.Number-1)%len(replies)] }}
+	if err := server.Start("127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	args := []string{"evolve", "--json", "--quiet", "--force", "--candidates", fmt.Sprint(by.candidates), "--measure", "10s", "--fuzz", "2s"}
+	if by.asks {
+		args = append(args, "--offline", "--model", "scripted@"+server.URL()+"/v1", "--budget-calls", fmt.Sprint(modelCalls))
+	}
+	args = append(append(args, by.flags...), more...)
+	out := &scripted{result: new(beagle.Result)}
+	target := "./" + filepath.ToSlash(filepath.Join("suite", "tasks", t.Name)) + "." + t.Target
+	err := l.call(ctx, l.home("models-"+strings.ReplaceAll(by.name, " ", "-")), out.result, append(args, target)...)
+	out.calls = server.Stats().Calls
+	return out, err
+}
+
+// foundAt is the number of the evaluation, from 1, that found a version of the
+// model's to behave like the original and to be faster, as far as the search
+// measures; 0 when none did. Of the bad replies none does.
+func (s *scripted) foundAt() int {
+	return 1 + slices.IndexFunc(s.result.Trials, func(t beagle.Trial) bool {
+		return t.Screen != nil && t.Screen.Low > 1 && len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].Mutator == "model"
+	})
+}
+
+// confirmed reports whether a model wrote the version that won, or what it
+// stands on.
+func (s *scripted) confirmed() bool {
+	return s.result.Outcome == beagle.Improved && slices.ContainsFunc(s.result.Best.Steps, func(step beagle.Step) bool { return step.Mutator == "model" })
 }
 
 func outcome(r *beagle.Result) string {
@@ -102,18 +143,6 @@ func outcome(r *beagle.Result) string {
 		return "no improvement"
 	}
 	return fmt.Sprintf("%sx (%s to %s)", digits(r.Best.Ratio.Point), digits(r.Best.Ratio.Low), digits(r.Best.Ratio.High))
-}
-
-// writtenAt is the number of the evaluation, from 1, at which the version that
-// won was evaluated, when a model wrote it or what it stands on; else 0.
-func writtenAt(r *beagle.Result) int {
-	for _, step := range r.Best.Steps {
-		if step.Mutator != "model" {
-			continue
-		}
-		return 1 + slices.IndexFunc(r.Trials, func(t beagle.Trial) bool { return t.Candidate == step.Param })
-	}
-	return 0
 }
 
 // tenReplies are the expert's version and nine that bring nothing, in an order

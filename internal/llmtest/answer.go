@@ -12,7 +12,7 @@ import (
 
 // answer does what the script says.
 func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c *Call) {
-	r := s.Script(*c)
+	r := s.reply(c)
 	if !pause(req, time.Duration(r.After)) {
 		return
 	}

@@ -16,10 +16,11 @@ import (
 
 // A Server answers as its script says. The fields are set before it starts.
 type Server struct {
-	Script Script
-	Key    string    // when set, calls without it are refused
-	Models []string  // what /v1/models lists
-	Limit  RateLimit // calls that it takes; zero takes all
+	Script     Script
+	Key        string    // when set, calls without it are refused
+	Models     []string  // what /v1/models lists
+	Limit      RateLimit // calls that it takes; zero takes all
+	Idempotent bool      // calls of the same idempotency key get the same answer, and pay for it once
 
 	listener net.Listener
 	http     *http.Server
@@ -29,6 +30,9 @@ type Server struct {
 	stats Stats
 	calls []Call
 	taken []time.Time // calls within the rate limit's window
+
+	making sync.Mutex
+	made   map[string]*Reply // by idempotency key
 }
 
 // A RateLimit is how many calls are taken in how much time; the others are
@@ -43,6 +47,7 @@ type Stats struct {
 	Calls     int // all that named a model, refused ones included
 	Refused   int // answered with an error
 	Whole     int // answered to the end
+	Paid      int // answers made: a provider takes money for those, whether they arrive or not
 	TokensIn  int // of prompts that were answered
 	TokensOut int // of replies, as far as they were sent
 	Busy      int // under way now
@@ -251,6 +256,35 @@ func (s *Server) answered(c *Call, out int) {
 	s.stats.Whole++
 	s.stats.TokensOut += out
 	s.calls[c.Number-1].Answered = true
+}
+
+// reply is the script's answer to a call, or the one that was made for its
+// idempotency key before. Errors are not kept: nothing was made.
+func (s *Server) reply(c *Call) *Reply {
+	key := c.Header.Get("Idempotency-Key")
+	if !s.Idempotent || key == "" {
+		return s.make(c)
+	}
+	s.making.Lock()
+	defer s.making.Unlock()
+	r := s.made[key]
+	if r == nil {
+		if r = s.make(c); r.Fault == "" {
+			if s.made == nil {
+				s.made = map[string]*Reply{}
+			}
+			s.made[key] = r
+		}
+	}
+	return r
+}
+
+func (s *Server) make(c *Call) *Reply {
+	r := s.Script(*c)
+	if r.Fault == "" {
+		s.count(func(st *Stats) { st.Paid++ })
+	}
+	return r
 }
 
 func (s *Server) leave() {

@@ -76,6 +76,7 @@ const (
 	minWindows   = 4       // several windows, so that no single order is learnt
 	maxWindow    = 1 << 14 // calls in a window: its arguments should stay in the second-level cache
 	minVisits    = 9       // visits of each window: the parent takes a median with an interval over them
+	fewVisits    = 3       // the same where otherwise not every record would be seen
 	maxSlices    = 60000   // samples of a set: bounds the reply
 	slowest      = 10      // times its wanted length that a slice may take
 	minRounds    = 12      // below which a budget is overdrawn, up to overdraft times

@@ -114,6 +114,18 @@ func TestTimeRepeatsFastVariants(t *testing.T) {
 	}
 }
 
+// A slow function's sequence holds every record, or one that takes most of the
+// time may be missing from it.
+func TestPlanSeesEveryRecord(t *testing.T) {
+	records, weights := unsorted(20, 8)
+	timer := testTimer(&Time{Calls: 1}, records, weights, func([]sortArgs) {})
+	timer.budget = 150 * time.Millisecond
+	timer.out.Calls, timer.out.Passes, timer.cost = 1, []int{1}, []float64{1e6}
+	if timer.cut(timer.plan()); timer.out.Distinct != len(records) {
+		t.Errorf("%d of %d records are in the sequence", timer.out.Distinct, len(records))
+	}
+}
+
 // Every record gets its share of the calls to within one call.
 func TestDrawKeepsWeights(t *testing.T) {
 	weights := []float64{1, 2, 3, 94, 0.001}

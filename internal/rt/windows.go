@@ -30,11 +30,14 @@ func (t *timer[A, R]) calibrate() {
 }
 
 // probe is a sequence that the first variant takes a few slices for: long
-// enough to average over different inputs.
+// enough to average over different inputs, a dozen of them at least unless
+// that takes a good part of the budget.
 func (t *timer[A, R]) probe() []A {
+	const different = 16
 	all := t.sequence(min(1024, t.within(windowBytes)))
 	for n := 1; n < len(all); n *= 4 {
-		if t.once(0, all[:n]) > 5*t.sliceNanos() {
+		took := t.once(0, all[:n])
+		if took > 5*t.sliceNanos() && (n >= different || took > int64(t.budget)/50) {
 			return all[:n]
 		}
 	}
@@ -89,7 +92,12 @@ func (t *timer[A, R]) plan() int {
 	}
 	rounds := float64(t.budget) / max(round, 1)
 	want := max(minWindows, (minSequence+t.out.Calls-1)/t.out.Calls)
-	return max(1, min(want, int(rounds)/minVisits, t.within(sequenceBytes)/t.out.Calls))
+	// A part of the records stands for all when they are alike. Where few calls
+	// fit, one of them may take most of the time (a recursion to different
+	// depths): then to see all is worth more than to see each often.
+	all := (len(t.records) + t.out.Calls - 1) / t.out.Calls
+	most := max(int(rounds)/minVisits, min(all, int(rounds)/fewVisits))
+	return max(1, min(want, most, t.within(sequenceBytes)/t.out.Calls))
 }
 
 // weigh estimates the bytes that the arguments of a call take, from a sample.

@@ -80,6 +80,7 @@ type Intake struct {
 	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
 	Remember  int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
 	Retention int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
+	Reserve   int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to come again until there is room; 0 for none, and then a full disk ends the process"`
 	Queue     Queue  `yaml:"queue"`
 	Index     Index  `yaml:"index"`
 }
@@ -121,7 +122,7 @@ func Default() Config {
 		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
 		Intake: Intake{
 			HTTP: "127.0.0.1:9126", Body: 8 << 20, Opened: 64 << 20, Requests: 64,
-			Names: 10_000_000, Pending: 500_000, Flush: 300, Remember: 24, Retention: 30,
+			Names: 10_000_000, Pending: 500_000, Flush: 300, Remember: 24, Retention: 30, Reserve: 64 << 20,
 			Queue: Queue{Dir: "metricsd-data/queue", Bytes: 1 << 30, Topic: "metricsd", Partitions: 4, Replicas: 1},
 			Index: Index{Dir: "metricsd-data/index"},
 		},
@@ -209,6 +210,7 @@ func (i *Intake) check() error {
 		{"intake.flush", i.Flush, 1, 24 * 3600},
 		{"intake.remember", i.Remember, 1, 24 * 365},
 		{"intake.retention", i.Retention, 1, 36500},
+		{"intake.reserve", i.Reserve, 0, 1 << 40},
 		{"intake.queue.bytes", i.Queue.Bytes, 1 << 20, 1 << 50},
 		{"intake.queue.partitions", i.Queue.Partitions, 1, 10_000},
 		{"intake.queue.replicas", i.Queue.Replicas, 1, 9},

@@ -41,7 +41,7 @@ func start(t *testing.T, dir string, o Options) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := index.OpenPebble(filepath.Join(dir, "index"))
+	x, err := index.OpenPebble(index.PebbleOptions{Dir: filepath.Join(dir, "index")})
 	if err != nil {
 		t.Fatal(err)
 	}

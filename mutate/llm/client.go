@@ -119,6 +119,9 @@ func (c *Client) try(ctx context.Context, one call) (Reply, error) {
 			return reply, nil
 		}
 		wasted = wasted.Add(e.Wasted)
+		if e.Kind == Malformed {
+			one.spoilt++
+		}
 		if e.again {
 			continue
 		}

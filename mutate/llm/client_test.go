@@ -56,7 +56,7 @@ func TestAsk(t *testing.T) {
 		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "é " + strings.Repeat("func f() {}\n", 40), In: 321, Out: 123}))
 		q := question()
 		q.History = []llm.Turn{{Role: "user", Text: "Hello."}, {Role: "assistant", Text: "Hello!"}}
-		q.Temperature, q.Seed = 0.5, 7
+		q.Temperature, q.Seed, q.Once = 0.5, 7, "this run's"
 		got, err := client(t, s, protocol).Ask(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
@@ -68,8 +68,64 @@ func TestAsk(t *testing.T) {
 		if c.System != "Be brief." || len(c.Turns) != 3 || c.Turns[1] != (llmtest.Turn{Role: "assistant", Text: "Hello!"}) || c.Question() != "Make it faster." || c.Options["temperature"] != 0.5 || c.Options["max_tokens"] != 500.0 || !c.Stream {
 			t.Errorf("%+v", c)
 		}
-		if protocol == llm.OpenAI && (c.Options["seed"] != 7.0 || c.Header.Get("Idempotency-Key") != "beagle-"+q.ID()) {
+		if protocol == llm.OpenAI && c.Options["seed"] != 7.0 {
 			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// Attempts that ask the same have the same idempotency key, in whatever client,
+// so that a server that knows it answers once; a question of another run, and one
+// whose answer was of no use, has another.
+func TestIdempotencyKeys(t *testing.T) {
+	bothWays(t, func(t *testing.T, protocol string) {
+		s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Raw: "{", ContentType: "application/json"}, llmtest.Reply{Text: "func"}))
+		for _, once := range []string{"one", "one", "two", ""} {
+			q := question()
+			q.Once = once
+			if _, err := client(t, s, protocol).Ask(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var keys []string
+		for _, c := range s.Calls() {
+			keys = append(keys, c.Header.Get("Idempotency-Key"))
+		}
+		// Three attempts of the first call, then a call each.
+		if len(keys) != 6 || keys[0] == "" || keys[1] != keys[0] || keys[2] == keys[0] || keys[3] != keys[0] || keys[4] == keys[0] || keys[5] != "" {
+			t.Errorf("%q", keys)
+		}
+	})
+}
+
+// A server that knows idempotency keys makes an answer once, and gives it again
+// to who lost it.
+func TestLostAnswerIsGivenAgain(t *testing.T) {
+	bothWays(t, func(t *testing.T, protocol string) {
+		number := 0
+		s := &llmtest.Server{Idempotent: true, Script: func(llmtest.Call) *llmtest.Reply {
+			number++
+			return &llmtest.Reply{Text: fmt.Sprintf("answer %d %s", number, strings.Repeat("x", 4000)), Every: llmtest.Duration(time.Millisecond)}
+		}}
+		s.StartFor(t)
+		q := question()
+		q.Once = "run"
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for s.Stats().Busy == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		if _, err := client(t, s, protocol).Ask(ctx, q); err == nil {
+			t.Fatal("it was to be cut off")
+		}
+		got, err := client(t, s, protocol).Ask(t.Context(), q)
+		if err != nil || !strings.HasPrefix(got.Text, "answer 1 ") {
+			t.Errorf("%.20q %v", got.Text, err)
+		}
+		if st := s.Stats(); st.Paid != 1 || st.Calls != 2 {
+			t.Errorf("%+v", st)
 		}
 	})
 }

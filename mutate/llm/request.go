@@ -17,6 +17,7 @@ type Request struct {
 	Seed        int64         `json:"seed,omitempty"`        // sent where the protocol has one; 0 is not sent
 	Sample      int           `json:"sample,omitempty"`      // tells equal questions apart that want different answers
 	Code        string        `json:"code,omitempty"`        // for a coding agent: the version to start from; models find it in the text
+	Once        string        `json:"-"`                     // a server that knows idempotency keys answers requests of the same key once; "" sends none
 	Limit       time.Duration `json:"-"`                     // for the whole call, its retries included; 0 means [DefaultLimit]
 }
 

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -10,6 +11,8 @@ import (
 	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+
+	"github.com/beagle-go/beagle"
 )
 
 // A call is one attempt to have a request answered.
@@ -20,6 +23,22 @@ type call struct {
 	quirks  quirks
 	http    *http.Client
 	maxText int
+	spoilt  int // answers of earlier attempts that are of no use, and that the server may have kept
+}
+
+// idempotencyHeader is what both protocols' own libraries call it. A server that
+// does not know it ignores it.
+const idempotencyHeader = "Idempotency-Key"
+
+// idempotencyKey is the same for attempts that ask the same, whichever process
+// makes them, so that of an answer that was lost on its way a server may send
+// what it has instead of making another. Attempts that say it in other fields,
+// or that want another answer, have another key.
+func (c call) idempotencyKey() string {
+	if c.request.Once == "" {
+		return ""
+	}
+	return "beagle-" + beagle.HashOf("idempotency key", c.request.Once, fmt.Sprint(c.quirks), c.spoilt)
 }
 
 // heard is what came of an attempt before it ended, well or not.
@@ -46,8 +65,10 @@ var errBrokeOff = errors.New("the reply broke off")
 
 // speakOpenAI asks by chat completions, the protocol that most servers share.
 func speakOpenAI(ctx context.Context, c call, h *heard) error {
-	opts := []option.RequestOption{option.WithBaseURL(c.model.URL), option.WithHTTPClient(c.http), option.WithMaxRetries(0),
-		option.WithHeader("Idempotency-Key", "beagle-"+c.request.ID())}
+	opts := []option.RequestOption{option.WithBaseURL(c.model.URL), option.WithHTTPClient(c.http), option.WithMaxRetries(0)}
+	if key := c.idempotencyKey(); key != "" {
+		opts = append(opts, option.WithHeader(idempotencyHeader, key))
+	}
 	if c.key.Known() {
 		opts = append(opts, option.WithAPIKey(c.key.secret))
 	}
@@ -132,6 +153,9 @@ func openaiStop(reason string) string {
 func speakAnthropic(ctx context.Context, c call, h *heard) error {
 	opts := []anthropicoption.RequestOption{anthropicoption.WithBaseURL(strings.TrimSuffix(c.model.URL, "/v1")),
 		anthropicoption.WithHTTPClient(c.http), anthropicoption.WithMaxRetries(0)}
+	if key := c.idempotencyKey(); key != "" {
+		opts = append(opts, anthropicoption.WithHeader(idempotencyHeader, key))
+	}
 	if c.key.Known() {
 		opts = append(opts, anthropicoption.WithAPIKey(c.key.secret))
 	}

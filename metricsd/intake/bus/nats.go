@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
 const (
@@ -22,6 +27,10 @@ type NATSOptions struct {
 	Dir   string
 	Bytes int64 // most bytes that wait; more are refused with ErrFull
 	Sync  bool  // write through to the disk before Publish returns: survives a power cut, not only a crash
+	// Reserve is how many bytes of the disk have to stay free: messages that come when
+	// there are fewer are refused. After a write that met the disk's end the server
+	// would refuse all others until it is started again.
+	Reserve int64
 }
 
 type natsBus struct {
@@ -30,7 +39,9 @@ type natsBus struct {
 	js        jetstream.JetStream
 	stream    jetstream.Stream
 	partition int32
-	bound     int64
+	options   NATSOptions
+	broken    chan struct{} // closed when only a restart helps
+	breaks    sync.Once
 }
 
 // OpenNATS starts a server in this process, without a port.
@@ -42,7 +53,7 @@ func OpenNATS(ctx context.Context, o NATSOptions) (Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue %s: %w", o.Dir, err)
 	}
-	b := &natsBus{server: s, bound: o.Bytes}
+	b := &natsBus{server: s, options: o, broken: make(chan struct{})}
 	s.Start()
 	if !s.ReadyForConnections(30 * time.Second) {
 		b.Close()
@@ -64,7 +75,7 @@ func (b *natsBus) open(ctx context.Context) (err error) {
 	}
 	b.stream, err = b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: streamName, Subjects: []string{subject}, Storage: jetstream.FileStorage,
-		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxBytes: b.bound,
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxBytes: b.options.Bytes,
 	})
 	if err != nil {
 		return err
@@ -82,13 +93,29 @@ func (b *natsBus) Publish(ctx context.Context, data []byte) error {
 	if err := checkSize(data); err != nil {
 		return err
 	}
+	if err := disk.Room(b.options.Dir, b.options.Reserve); err != nil {
+		return err
+	}
 	_, err := b.js.Publish(ctx, subject, data)
+	return b.judge(err)
+}
+
+// judge says what an answer of JetStream means. An error of the disk while there is
+// room is an old one that the server clings to.
+func (b *natsBus) judge(err error) error {
 	var refused *jetstream.APIError
-	if errors.As(err, &refused) && (refused.ErrorCode == full || refused.ErrorCode == noRoom) {
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case refused.ErrorCode == full, refused.ErrorCode == noRoom:
 		return ErrFull
+	case strings.Contains(refused.Description, syscall.ENOSPC.Error()):
+		b.breaks.Do(func() { close(b.broken) })
 	}
 	return err
 }
+
+var errBroken = errors.New("queue: the disk was full in the midst of a write, and the embedded server takes no more; start metricsd again, what was acknowledged is kept")
 
 // JetStream's codes for a stream at its bound and for an account at its own.
 const (
@@ -110,10 +137,23 @@ func (b *natsBus) Read(ctx context.Context, after map[int32]int64, take func(Mes
 	}
 	defer context.AfterFunc(ctx, messages.Stop)()
 	defer messages.Stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-b.broken:
+			messages.Stop()
+		case <-ended:
+		}
+	}()
 	for {
 		m, err := messages.Next()
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			return ctx.Err()
+		case <-b.broken:
+			return errBroken
+		default:
 		}
 		if err != nil {
 			return fmt.Errorf("queue: %w", err)
@@ -134,7 +174,11 @@ func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
 	if at <= 0 {
 		return nil
 	}
-	return b.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1))
+	// A purge makes room, but writes a little first. It may go deeper than messages.
+	if err := disk.Room(b.options.Dir, b.options.Reserve/4); err != nil {
+		return err
+	}
+	return b.judge(b.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1)))
 }
 
 // Fill implements [Bus].
@@ -143,7 +187,7 @@ func (b *natsBus) Fill(ctx context.Context) (Fill, error) {
 	if err != nil {
 		return Fill{}, fmt.Errorf("queue: %w", err)
 	}
-	return Fill{int64(info.State.Msgs), int64(info.State.Bytes), b.bound}, nil
+	return Fill{int64(info.State.Msgs), int64(info.State.Bytes), b.options.Bytes}, nil
 }
 
 // Close implements [Bus].

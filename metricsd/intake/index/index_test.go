@@ -21,7 +21,7 @@ var openers = map[string]func(t *testing.T) (open func() Index){
 	"pebble": func(t *testing.T) func() Index {
 		dir := t.TempDir()
 		return func() Index {
-			x, err := OpenPebble(dir)
+			x, err := OpenPebble(PebbleOptions{Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}

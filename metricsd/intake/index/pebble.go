@@ -9,6 +9,8 @@ import (
 	"math"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
 // Keys of entries are 'e', the kind, the name; keys of places are 'r' and the
@@ -19,19 +21,30 @@ const (
 	readKey  = 'r'
 )
 
-type pebbleIndex struct{ db *pebble.DB }
+type pebbleIndex struct {
+	db      *pebble.DB
+	dir     string
+	reserve int64
+}
 
-// OpenPebble opens an index in a directory, which is made if need be. One process
-// has it.
-func OpenPebble(dir string) (Index, error) {
-	db, err := pebble.Open(dir, &pebble.Options{
+// PebbleOptions say where the embedded store keeps entries.
+type PebbleOptions struct {
+	Dir string // made if need be; one process has it
+	// Reserve is how many bytes of the disk have to stay free: changes that come when
+	// there are fewer are refused, for Pebble does not outlive a full disk.
+	Reserve int64
+}
+
+// OpenPebble opens an index in a directory.
+func OpenPebble(o PebbleOptions) (Index, error) {
+	db, err := pebble.Open(o.Dir, &pebble.Options{
 		Merger: &pebble.Merger{Name: "metricsd.entry.1", Merge: startMerge},
 		Logger: quiet{},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("index %s: %w; is another metricsd using it?", dir, err)
+		return nil, fmt.Errorf("index %s: %w; is another metricsd using it?", o.Dir, err)
 	}
-	return &pebbleIndex{db}, nil
+	return &pebbleIndex{db, o.Dir, o.Reserve}, nil
 }
 
 // quiet keeps Pebble's account of its compactions out of the log.
@@ -105,6 +118,9 @@ func (m *merging) Finish(bool) ([]byte, io.Closer, error) { return pack(m.sum), 
 
 // Apply implements [Index].
 func (x *pebbleIndex) Apply(_ context.Context, c Change) error {
+	if err := disk.Room(x.dir, x.reserve); err != nil {
+		return err
+	}
 	b := x.db.NewBatch()
 	defer b.Close()
 	for _, e := range c.Entries {
@@ -191,6 +207,9 @@ func (x *pebbleIndex) List(_ context.Context, k Kind, after string, most int) (o
 
 // Forget implements [Index].
 func (x *pebbleIndex) Forget(_ context.Context, before int64) (gone int, _ error) {
+	if err := disk.Room(x.dir, x.reserve); err != nil {
+		return 0, err
+	}
 	b := x.db.NewBatch()
 	defer b.Close()
 	err := x.scan([]byte{entryKey}, []byte{entryKey + 1}, func(e Entry) bool {

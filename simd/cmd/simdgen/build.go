@@ -141,7 +141,7 @@ func tierOf(symbol, arch string) (t tier, ok bool, err error) {
 			}
 		}
 	}
-	return t, false, refuse(symbol, "unknown tier", "the name must end in _sse42, _avx2, _avx512 or _neon")
+	return t, false, refuse(symbol, "unknown tier", "the name must end in _sse42, _avx2, _vclmul, _avx512 or _neon")
 }
 
 // add files a kernel under its family and checks that all tiers agree on the

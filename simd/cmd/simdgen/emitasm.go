@@ -56,16 +56,22 @@ func firstLen(slots []slot) slot {
 	panic("simdgen: family without a slice") // record.fits makes this impossible
 }
 
-// dispatchAMD64 uses one unsigned comparison for both ends of the range and
-// takes one branch on the way to the best tier.
+// dispatchAMD64 uses one unsigned comparison for both ends of the range, or
+// for the upper end alone when the kernel wins at every size, and takes one
+// branch on the way to the best tier. It jumps behind the no-op that a kernel
+// starts with. Instructions count here: docs/tried.md.
 func dispatchAMD64(b *strings.Builder, f *family, n slot) {
-	fmt.Fprintf(b, "\tMOVQ %s+%d(FP), AX\n", n.name, n.offset)
-	fmt.Fprintf(b, "\tSUBQ $const_%sMin, AX\n\tCMPQ AX, $(const_%sMax-const_%sMin)\n\tJHI slow\n", f.name, f.name, f.name)
+	fmt.Fprintf(b, "#ifdef const_%sCut\n\tMOVQ %s+%d(FP), AX\n", f.name, n.name, n.offset)
+	fmt.Fprintf(b, "\tSUBQ $const_%sMin, AX\n\tCMPQ AX, $(const_%sMax-const_%sMin)\n", f.name, f.name, f.name)
+	fmt.Fprintf(b, "#else\n\tCMPQ %s+%d(FP), $const_%sMax\n#endif\n\tJHI slow\n", n.name, n.offset, f.name)
 	ks := f.tiers["amd64"]
 	for i := len(ks) - 1; i >= 0; i-- {
-		fmt.Fprintf(b, "\tCMPB ·tier(SB), $%d\n\tJCS below%s\n\tJMP ·%s%s(SB)\nbelow%s:\n", ks[i].tier.level, ks[i].tier.ident, f.name, ks[i].tier.ident, ks[i].tier.ident)
+		fmt.Fprintf(b, "\tCMPB ·tier(SB), $%d\n\tJCS below%s\n\tJMP ·%s%s+%d(SB)\nbelow%s:\n", ks[i].tier.level, ks[i].tier.ident, f.name, ks[i].tier.ident, len(nop11), ks[i].tier.ident)
 	}
 }
+
+// nop11 fills a kernel's head up to its first byte; see bias.
+var nop11 = []byte{0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}
 
 func dispatchARM64(b *strings.Builder, f *family, n slot) {
 	fmt.Fprintf(b, "\tMOVD %s+%d(FP), R0\n\tMOVD $const_%sMin, R1\n\tSUB R1, R0\n", n.name, n.offset, f.name)
@@ -88,8 +94,8 @@ func body(b *strings.Builder, f *family, k *kernel, arch string) {
 		words(b, k.code)
 		return
 	}
+	raw(b, nop11)
 	fmt.Fprintf(b, "\tLEAQ %s+0(FP), DI\n", slots[0].name)
-	raw(b, []byte{0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}) // one 11-byte no-op
 	rest := k.code
 	for _, p := range k.push {
 		fmt.Fprintf(b, "\t%s\n", p.mnemonic)

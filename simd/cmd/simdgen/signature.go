@@ -47,9 +47,10 @@ var tiers = map[string][]tier{
 	"amd64": {
 		{"sse42", "SSE42", 1, "+sse4.2,+popcnt,+pclmulqdq"},
 		{"avx2", "AVX2", 2, "+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq"},
-		{"avx512", "AVX512", 3, "+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2,+vpclmulqdq,+gfni"},
+		{"vclmul", "VCLMUL", 3, "+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq,+vpclmulqdq"},
+		{"avx512", "AVX512", 4, "+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2,+vpclmulqdq,+gfni"},
 	},
-	"arm64": {{"neon", "NEON", 4, "+neon,+crc,+reserve-x18,+reserve-x28"}},
+	"arm64": {{"neon", "NEON", 5, "+neon,+crc,+reserve-x18,+reserve-x28"}},
 }
 
 // record is what the kernel! macro says about a kernel.
