@@ -8,64 +8,64 @@ package simd
 func asciiIndexNEON(b *uint8, bLen int) (ret int)
 
 // asciiIndexTier is the lowest tier with a kernel.
-const asciiIndexTier = 4
+const asciiIndexTier = 5
 
 //go:noescape
 func classIndexNEON(b *uint8, bLen int, rows *[32]uint8) (ret int)
 
 // classIndexTier is the lowest tier with a kernel.
-const classIndexTier = 4
+const classIndexTier = 5
 
 //go:noescape
 func countNEON(b *uint8, bLen int, c uint8) (ret int)
 
 // countTier is the lowest tier with a kernel.
-const countTier = 4
+const countTier = 5
 
 //go:noescape
 func equalMaskNEON(mask *uint64, maskLen int, b *uint8, bLen int, c uint8)
 
 // equalMaskTier is the lowest tier with a kernel.
-const equalMaskTier = 4
+const equalMaskTier = 5
 
 //go:noescape
 func lowerNEON(dst *uint8, dstLen int, src *uint8, srcLen int)
 
 // lowerTier is the lowest tier with a kernel.
-const lowerTier = 4
+const lowerTier = 5
 
 //go:noescape
 func minMaxFloat64NEON(s *float64, sLen int) (ret0 int64, ret1 int64)
 
 // minMaxFloat64Tier is the lowest tier with a kernel.
-const minMaxFloat64Tier = 4
+const minMaxFloat64Tier = 5
 
 //go:noescape
 func minMaxInt64NEON(s *int64, sLen int) (ret0 int64, ret1 int64)
 
 // minMaxInt64Tier is the lowest tier with a kernel.
-const minMaxInt64Tier = 4
+const minMaxInt64Tier = 5
 
 //go:noescape
 func sumFloat64NEON(s *float64, sLen int) (ret float64)
 
 // sumFloat64Tier is the lowest tier with a kernel.
-const sumFloat64Tier = 4
+const sumFloat64Tier = 5
 
 //go:noescape
 func sumInt64NEON(s *int64, sLen int) (ret int64)
 
 // sumInt64Tier is the lowest tier with a kernel.
-const sumInt64Tier = 4
+const sumInt64Tier = 5
 
 //go:noescape
 func tagIndexNEON(b *uint8, bLen int) (ret int)
 
 // tagIndexTier is the lowest tier with a kernel.
-const tagIndexTier = 4
+const tagIndexTier = 5
 
 //go:noescape
 func tagsIndexNEON(tags *string, tagsLen int) (ret int)
 
 // tagsIndexTier is the lowest tier with a kernel.
-const tagsIndexTier = 4
+const tagsIndexTier = 5

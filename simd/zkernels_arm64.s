@@ -14,7 +14,7 @@ TEXT ·asciiIndexPtr(SB), NOSPLIT|NOFRAME, $0-24
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·asciiIndexNEON(SB)
 slow:
@@ -217,7 +217,7 @@ TEXT ·classIndexPtr(SB), NOSPLIT|NOFRAME, $0-32
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·classIndexNEON(SB)
 slow:
@@ -536,7 +536,7 @@ TEXT ·countPtr(SB), NOSPLIT|NOFRAME, $0-32
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·countNEON(SB)
 slow:
@@ -695,7 +695,7 @@ TEXT ·equalMaskPtr(SB), NOSPLIT|NOFRAME, $0-33
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·equalMaskNEON(SB)
 slow:
@@ -924,7 +924,7 @@ TEXT ·lowerPtr(SB), NOSPLIT|NOFRAME, $0-32
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·lowerNEON(SB)
 slow:
@@ -1080,7 +1080,7 @@ TEXT ·minMaxFloat64Ptr(SB), NOSPLIT|NOFRAME, $0-32
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·minMaxFloat64NEON(SB)
 slow:
@@ -1191,7 +1191,7 @@ TEXT ·minMaxInt64Ptr(SB), NOSPLIT|NOFRAME, $0-32
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·minMaxInt64NEON(SB)
 slow:
@@ -1292,7 +1292,7 @@ TEXT ·sumFloat64Ptr(SB), NOSPLIT|NOFRAME, $0-24
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·sumFloat64NEON(SB)
 slow:
@@ -1610,7 +1610,7 @@ TEXT ·sumInt64Ptr(SB), NOSPLIT|NOFRAME, $0-24
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·sumInt64NEON(SB)
 slow:
@@ -1680,7 +1680,7 @@ TEXT ·tagIndexPtr(SB), NOSPLIT|NOFRAME, $0-24
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·tagIndexNEON(SB)
 slow:
@@ -1967,7 +1967,7 @@ TEXT ·tagsIndexPtr(SB), NOSPLIT|NOFRAME, $0-24
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·tagsIndexNEON(SB)
 slow:

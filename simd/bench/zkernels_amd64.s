@@ -7,13 +7,17 @@
 
 // noop: by branch to the best kernel, to Go when no tier or size fits.
 TEXT ·noopPtr(SB), NOSPLIT|NOFRAME, $0-24
+#ifdef const_noopCut
 	MOVQ bLen+8(FP), AX
 	SUBQ $const_noopMin, AX
 	CMPQ AX, $(const_noopMax-const_noopMin)
+#else
+	CMPQ bLen+8(FP), $const_noopMax
+#endif
 	JHI slow
 	CMPB ·tier(SB), $1
 	JCS belowSSE42
-	JMP ·noopSSE42(SB)
+	JMP ·noopSSE42+11(SB)
 belowSSE42:
 slow:
 	JMP ·noopSlow(SB)
@@ -25,6 +29,6 @@ slow:
 //  retq
 TEXT ·noopSSE42(SB), NOSPLIT|NOFRAME, $0-24
 	PCALIGN $64
-	LEAQ b+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ b+0(FP), DI
 	QUAD $0x1047894808478b48; BYTE $0xc3

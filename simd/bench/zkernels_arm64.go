@@ -8,4 +8,4 @@ package main
 func noopNEON(b *uint8, bLen int) (ret int)
 
 // noopTier is the lowest tier with a kernel.
-const noopTier = 4
+const noopTier = 5

@@ -14,7 +14,7 @@ TEXT ·noopPtr(SB), NOSPLIT|NOFRAME, $0-24
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·noopNEON(SB)
 slow:

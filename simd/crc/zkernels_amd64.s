@@ -7,17 +7,21 @@
 
 // pair: by branch to the best kernel, to Go when no tier or size fits.
 TEXT ·pairPtr(SB), NOSPLIT|NOFRAME, $0-32
+#ifdef const_pairCut
 	MOVQ bLen+16(FP), AX
 	SUBQ $const_pairMin, AX
 	CMPQ AX, $(const_pairMax-const_pairMin)
+#else
+	CMPQ bLen+16(FP), $const_pairMax
+#endif
 	JHI slow
-	CMPB ·tier(SB), $3
+	CMPB ·tier(SB), $4
 	JCS belowAVX512
-	JMP ·pairAVX512(SB)
+	JMP ·pairAVX512+11(SB)
 belowAVX512:
 	CMPB ·tier(SB), $1
 	JCS belowSSE42
-	JMP ·pairSSE42(SB)
+	JMP ·pairSSE42+11(SB)
 belowSSE42:
 slow:
 	JMP ·pairSlow(SB)
@@ -434,8 +438,8 @@ slow:
 //  retq
 TEXT ·pairSSE42(SB), NOSPLIT|NOFRAME, $0-32
 	PCALIGN $64
-	LEAQ running+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ running+0(FP), DI
 	PUSHQ R15
 	PUSHQ R14
 	PUSHQ BX
@@ -908,8 +912,8 @@ TEXT ·pairSSE42(SB), NOSPLIT|NOFRAME, $0-32
 //  retq
 TEXT ·pairAVX512(SB), NOSPLIT|NOFRAME, $0-32
 	PCALIGN $64
-	LEAQ running+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ running+0(FP), DI
 	PUSHQ R14
 	PUSHQ BX
 	QUAD $0x8b4808578b48078b; QUAD $0x3d7310f98348104f; QUAD $0x00b3870f07f98348; QUAD $0x3e840fc985480000
@@ -1062,17 +1066,21 @@ TEXT ·pairAVX512(SB), NOSPLIT|NOFRAME, $0-32
 
 // pairIeee: by branch to the best kernel, to Go when no tier or size fits.
 TEXT ·pairIeeePtr(SB), NOSPLIT|NOFRAME, $0-32
+#ifdef const_pairIeeeCut
 	MOVQ bLen+16(FP), AX
 	SUBQ $const_pairIeeeMin, AX
 	CMPQ AX, $(const_pairIeeeMax-const_pairIeeeMin)
+#else
+	CMPQ bLen+16(FP), $const_pairIeeeMax
+#endif
 	JHI slow
-	CMPB ·tier(SB), $3
+	CMPB ·tier(SB), $4
 	JCS belowAVX512
-	JMP ·pairIeeeAVX512(SB)
+	JMP ·pairIeeeAVX512+11(SB)
 belowAVX512:
 	CMPB ·tier(SB), $1
 	JCS belowSSE42
-	JMP ·pairIeeeSSE42(SB)
+	JMP ·pairIeeeSSE42+11(SB)
 belowSSE42:
 slow:
 	JMP ·pairIeeeSlow(SB)
@@ -1398,8 +1406,8 @@ slow:
 //  retq
 TEXT ·pairIeeeSSE42(SB), NOSPLIT|NOFRAME, $0-32
 	PCALIGN $64
-	LEAQ running+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ running+0(FP), DI
 	PUSHQ BP
 	PUSHQ R14
 	PUSHQ BX
@@ -1863,8 +1871,8 @@ TEXT ·pairIeeeSSE42(SB), NOSPLIT|NOFRAME, $0-32
 //  retq
 TEXT ·pairIeeeAVX512(SB), NOSPLIT|NOFRAME, $0-32
 	PCALIGN $64
-	LEAQ running+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ running+0(FP), DI
 	PUSHQ BP
 	PUSHQ R14
 	PUSHQ BX
@@ -2022,17 +2030,21 @@ TEXT ·pairIeeeAVX512(SB), NOSPLIT|NOFRAME, $0-32
 
 // update: by branch to the best kernel, to Go when no tier or size fits.
 TEXT ·updatePtr(SB), NOSPLIT|NOFRAME, $0-28
+#ifdef const_updateCut
 	MOVQ bLen+16(FP), AX
 	SUBQ $const_updateMin, AX
 	CMPQ AX, $(const_updateMax-const_updateMin)
+#else
+	CMPQ bLen+16(FP), $const_updateMax
+#endif
 	JHI slow
-	CMPB ·tier(SB), $3
+	CMPB ·tier(SB), $4
 	JCS belowAVX512
-	JMP ·updateAVX512(SB)
+	JMP ·updateAVX512+11(SB)
 belowAVX512:
 	CMPB ·tier(SB), $1
 	JCS belowSSE42
-	JMP ·updateSSE42(SB)
+	JMP ·updateSSE42+11(SB)
 belowSSE42:
 slow:
 	JMP ·updateSlow(SB)
@@ -2335,8 +2347,8 @@ slow:
 //  retq
 TEXT ·updateSSE42(SB), NOSPLIT|NOFRAME, $0-28
 	PCALIGN $64
-	LEAQ crc+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ crc+0(FP), DI
 	QUAD $0x8b4808478b4c378b; QUAD $0x257308f883481047; QUAD $0x0005a4840fc08548; QUAD $0x7603f88348d6f700
 	QUAD $0xfc488d48088b4556; QUAD $0x03e1c1fc00548b41; QUAD $0x48d6f76aebe2d348; QUAD $0x488d4827773ff883
 	QUAD $0x03e9c149c98949f8; QUAD $0xe283ca8944c1ff49; QUAD $0x416d7338f9834807; QUAD $0xe9c93100000008b9
@@ -2617,8 +2629,8 @@ TEXT ·updateSSE42(SB), NOSPLIT|NOFRAME, $0-28
 //  retq
 TEXT ·updateAVX512(SB), NOSPLIT|NOFRAME, $0-28
 	PCALIGN $64
-	LEAQ crc+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ crc+0(FP), DI
 	QUAD $0x8b48084f8b48178b; QUAD $0x307308f883481047; QUAD $0x0003f4840fc08548; QUAD $0x0f03f88348d2f700
 	QUAD $0x4c318b0000017486; QUAD $0x41fc014c8bfc408d; QUAD $0xc9f7b9e2c403e0c1; QUAD $0x00000188e9f10948
 	QUAD $0x2c773ff88348d2f7; QUAD $0x49f18949f8708d48; QUAD $0x8945c1ff4903e9c1; QUAD $0xfe834807e08341c8
@@ -2664,17 +2676,21 @@ TEXT ·updateAVX512(SB), NOSPLIT|NOFRAME, $0-28
 
 // updateIeee: by branch to the best kernel, to Go when no tier or size fits.
 TEXT ·updateIeeePtr(SB), NOSPLIT|NOFRAME, $0-28
+#ifdef const_updateIeeeCut
 	MOVQ bLen+16(FP), AX
 	SUBQ $const_updateIeeeMin, AX
 	CMPQ AX, $(const_updateIeeeMax-const_updateIeeeMin)
+#else
+	CMPQ bLen+16(FP), $const_updateIeeeMax
+#endif
 	JHI slow
-	CMPB ·tier(SB), $3
+	CMPB ·tier(SB), $4
 	JCS belowAVX512
-	JMP ·updateIeeeAVX512(SB)
+	JMP ·updateIeeeAVX512+11(SB)
 belowAVX512:
 	CMPB ·tier(SB), $1
 	JCS belowSSE42
-	JMP ·updateIeeeSSE42(SB)
+	JMP ·updateIeeeSSE42+11(SB)
 belowSSE42:
 slow:
 	JMP ·updateIeeeSlow(SB)
@@ -2901,8 +2917,8 @@ slow:
 //  retq
 TEXT ·updateIeeeSSE42(SB), NOSPLIT|NOFRAME, $0-28
 	PCALIGN $64
-	LEAQ crc+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ crc+0(FP), DI
 	QUAD $0x4808778b48078b44; QUAD $0x7308f8834810478b; QUAD $0x039c840fc085482c; QUAD $0xf88348d0f7410000
 	QUAD $0x44000001f6860f03; QUAD $0x548bfc488d480e8b; QUAD $0xe2d34803e1c1fc06; QUAD $0xd0f74100000206e9
 	QUAD $0x89447b7310f88348; QUAD $0x6e0f48660e3348c1; QUAD $0x25f7011641b948c9; QUAD $0xc16e0f4866b4e5b0
@@ -3160,8 +3176,8 @@ TEXT ·updateIeeeSSE42(SB), NOSPLIT|NOFRAME, $0-28
 //  retq
 TEXT ·updateIeeeAVX512(SB), NOSPLIT|NOFRAME, $0-28
 	PCALIGN $64
-	LEAQ crc+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ crc+0(FP), DI
 	QUAD $0x8b48084f8b48178b; QUAD $0x307308f883481047; QUAD $0x0003f7840fc08548; QUAD $0x0f03f88348d2f700
 	QUAD $0x4c318b000000f486; QUAD $0x41fc014c8bfc408d; QUAD $0xc9f7b9e2c403e0c1; QUAD $0x00000108e9f10948
 	QUAD $0x647310f88348d2f7; QUAD $0xf9e1c4113348d289; QUAD $0xf7011641ba48ca6e; QUAD $0x6ef9e1c4b4e5b025

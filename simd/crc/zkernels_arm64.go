@@ -14,10 +14,10 @@ const pairIeeeTier = 255
 func updateNEON(crc uint32, b *uint8, bLen int) (ret uint32)
 
 // updateTier is the lowest tier with a kernel.
-const updateTier = 4
+const updateTier = 5
 
 //go:noescape
 func updateIeeeNEON(crc uint32, b *uint8, bLen int) (ret uint32)
 
 // updateIeeeTier is the lowest tier with a kernel.
-const updateIeeeTier = 4
+const updateIeeeTier = 5

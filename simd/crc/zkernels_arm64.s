@@ -24,7 +24,7 @@ TEXT ·updatePtr(SB), NOSPLIT|NOFRAME, $0-28
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·updateNEON(SB)
 slow:
@@ -83,7 +83,7 @@ TEXT ·updateIeeePtr(SB), NOSPLIT|NOFRAME, $0-28
 	CMP R1, R0
 	BHI slow
 	MOVBU ·tier(SB), R2
-	CMP $4, R2
+	CMP $5, R2
 	BLT slow
 	JMP ·updateIeeeNEON(SB)
 slow:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"go/format"
 	"io"
 	"os"
 	"os/exec"
@@ -11,7 +12,7 @@ import (
 	"strconv"
 )
 
-var tuneLine = regexp.MustCompile(`(?m)^\t(\w+)Min\s*= (\d+)`)
+var tuneLine = regexp.MustCompile(`(?m)^\t(\w+)Min\s*= (\d+)\n(\t\w+Cut\s*= 1\n)?`)
 
 // readTune returns the break-even sizes of an earlier run, none if there was none.
 func readTune(path string) map[string]int {
@@ -33,7 +34,7 @@ func tune(opt options, out io.Writer) error {
 		return fmt.Errorf("%v; run simdgen gen first", err)
 	}
 	// The kernels must be measured at all sizes, so no break-even may apply.
-	if err := os.WriteFile(path, setTune(before, nil), 0o666); err != nil {
+	if err := writeTune(path, before, nil); err != nil {
 		return err
 	}
 	cmd := exec.Command("go", "test", "-run", "^TestTuneKernels$", "-count=1", "-v", ".")
@@ -49,15 +50,20 @@ func tune(opt options, out io.Writer) error {
 		mins[m[1]], _ = strconv.Atoi(m[2])
 		fmt.Fprintf(out, "%s from %s on\n", m[1], m[2])
 	}
-	return os.WriteFile(path, setTune(before, mins), 0o666)
+	return writeTune(path, before, mins)
 }
 
 var tuned = regexp.MustCompile(`(?m)^tune (\w+) (\d+)$`)
 
-// setTune replaces the sizes in a tune file; kernels without a size get 0.
-func setTune(file []byte, mins map[string]int) []byte {
-	return tuneLine.ReplaceAllFunc(file, func(line []byte) []byte {
-		m := tuneLine.FindSubmatch(line)
-		return append(line[:len(line)-len(m[2]):len(line)-len(m[2])], strconv.Itoa(mins[string(m[1])])...)
+// writeTune replaces the sizes in a tune file; kernels without a size get 0.
+func writeTune(path string, file []byte, mins map[string]int) error {
+	file = tuneLine.ReplaceAllFunc(file, func(lines []byte) []byte {
+		name := string(tuneLine.FindSubmatch(lines)[1])
+		return []byte(tuneLines(name, mins[name]))
 	})
+	file, err := format.Source(file)
+	if err != nil {
+		return fmt.Errorf("%s: %v", path, err)
+	}
+	return os.WriteFile(path, file, 0o666)
 }

@@ -7,17 +7,21 @@
 
 // commas: by branch to the best kernel, to Go when no tier or size fits.
 TEXT ·commasPtr(SB), NOSPLIT|NOFRAME, $0-24
+#ifdef const_commasCut
 	MOVQ bLen+8(FP), AX
 	SUBQ $const_commasMin, AX
 	CMPQ AX, $(const_commasMax-const_commasMin)
+#else
+	CMPQ bLen+8(FP), $const_commasMax
+#endif
 	JHI slow
-	CMPB ·tier(SB), $3
+	CMPB ·tier(SB), $4
 	JCS belowAVX512
-	JMP ·commasAVX512(SB)
+	JMP ·commasAVX512+11(SB)
 belowAVX512:
 	CMPB ·tier(SB), $2
 	JCS belowAVX2
-	JMP ·commasAVX2(SB)
+	JMP ·commasAVX2+11(SB)
 belowAVX2:
 slow:
 	JMP ·commasSlow(SB)
@@ -128,8 +132,8 @@ slow:
 //  retq
 TEXT ·commasAVX2(SB), NOSPLIT|NOFRAME, $0-24
 	PCALIGN $64
-	LEAQ b+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ b+0(FP), DI
 	QUAD $0x1874c08548078b48; QUAD $0x74c98548084f8b48; QUAD $0x31107304f983480f; QUAD $0x0000013ae9f631d2
 	QUAD $0x48c310778948f631; QUAD $0x31d231097310f983; QUAD $0x8948000000c0e9f6; QUAD $0xeff9c5f0e28348ca
 	QUAD $0x0d597de2c4f631c0; QUAD $0x156ff9c50000012c; QUAD $0xdbefe1c50000012c; QUAD $0xedefd1c5e4efd9c5
@@ -180,8 +184,8 @@ TEXT ·commasAVX2(SB), NOSPLIT|NOFRAME, $0-24
 //  retq
 TEXT ·commasAVX512(SB), NOSPLIT|NOFRAME, $0-24
 	PCALIGN $64
-	LEAQ b+0(FP), DI
 	QUAD $0x0000841f0f2e6666; BYTE $0x00; BYTE $0x00; BYTE $0x00
+	LEAQ b+0(FP), DI
 	QUAD $0x74c98548084f8b48; QUAD $0x40bec031178b4867; QUAD $0xffffc0c749000000; QUAD $0x056f48fdf162ffff
 	QUAD $0x45cb89490000008c; QUAD $0x001f0fca8949c931; QUAD $0xde430f4c40ea8349; QUAD $0xfbc1c4d8f5a042c4
 	QUAD $0x0c6fc97fb162cb92; QUAD $0xc4c0744875f1620a; QUAD $0xb80f4df3d893fb61; QUAD $0x40c18349d8014cdb
