@@ -46,7 +46,7 @@ var figures = []figure{
 	{"cost", "start to the first candidate, and the split of a candidate's cost", 12, cost},
 	{"strategies", "islands, best-of-n and rules-only-greedy compared", 4, strategies},
 	{"suite", "the suite: three strategies beside the experts", 180, ofSuite},
-	{"models", "rules, a scripted model, and both, on the suite", 60, models},
+	{"models", "rules, a scripted model, and both, on the suite", 25, models},
 	{"itself", "functions against themselves and at their best", 4, itself},
 	{"noise", "intervals of the measurement when there is nothing to measure", 0, noise},
 	{"aa", "functions against themselves: how often a win is claimed", 75, aa},

@@ -22,7 +22,7 @@ import (
 // What each search of the ablation may use.
 const (
 	modelCandidates = 12
-	bothCandidates  = 60
+	bothCandidates  = 40
 	modelCalls      = 30
 )
 
@@ -111,7 +111,7 @@ func (l *lab) search(ctx context.Context, t *suite.Task, by ablation, replies []
 		return nil, err
 	}
 	defer server.Close()
-	args := []string{"evolve", "--json", "--quiet", "--force", "--candidates", fmt.Sprint(by.candidates), "--measure", "10s", "--fuzz", "2s"}
+	args := []string{"evolve", "--json", "--quiet", "--force", "--candidates", fmt.Sprint(by.candidates), "--measure", "6s", "--fuzz", "2s"}
 	if by.asks {
 		args = append(args, "--offline", "--model", "scripted@"+server.URL()+"/v1", "--budget-calls", fmt.Sprint(modelCalls))
 	}

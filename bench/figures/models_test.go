@@ -1,0 +1,44 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/beagle-go/beagle/suite"
+)
+
+// One good answer among nine bad ones is found and confirmed: those that do not
+// parse, do not fit, do not compile, reach for what they must not, panic, hang
+// or change nothing neither stop the search nor cost more than they must.
+func TestGoodAnswerAmongNineBad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole searches, with their measurements")
+	}
+	l, err := openLab(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.close)
+	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &tasks[slices.IndexFunc(tasks, func(one suite.Task) bool { return one.Name == "tagascii" })]
+	replies, err := tenReplies(task)
+	if err != nil || len(replies) != 10 {
+		t.Fatalf("%d replies: %v", len(replies), err)
+	}
+	got, err := l.search(t.Context(), task, modelAlone, replies, "--fuzz", "1s", "--measure", "3s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := got.foundAt()
+	t.Logf("found at evaluation %d of %d after %d calls: %s", at, got.result.Candidates, got.calls, got.result.Why)
+	if at == 0 || !got.confirmed() {
+		t.Errorf("the good answer was not found and confirmed: %+v", got.result.Trials)
+	}
+	if at > len(replies) || got.calls > modelCalls {
+		t.Errorf("found at evaluation %d after %d calls: of ten replies no more than ten are evaluated", at, got.calls)
+	}
+}
