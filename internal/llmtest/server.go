@@ -263,13 +263,13 @@ func (s *Server) answered(c *Call, out int) {
 func (s *Server) reply(c *Call) *Reply {
 	key := c.Header.Get("Idempotency-Key")
 	if !s.Idempotent || key == "" {
-		return s.make(c)
+		return s.script(c)
 	}
 	s.making.Lock()
 	defer s.making.Unlock()
 	r := s.made[key]
 	if r == nil {
-		if r = s.make(c); r.Fault == "" {
+		if r = s.script(c); r.Fault == "" {
 			if s.made == nil {
 				s.made = map[string]*Reply{}
 			}
@@ -279,7 +279,7 @@ func (s *Server) reply(c *Call) *Reply {
 	return r
 }
 
-func (s *Server) make(c *Call) *Reply {
+func (s *Server) script(c *Call) *Reply {
 	r := s.Script(*c)
 	if r.Fault == "" {
 		s.count(func(st *Stats) { st.Paid++ })

@@ -79,7 +79,7 @@ func TestAsk(t *testing.T) {
 // whose answer was of no use, has another.
 func TestIdempotencyKeys(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
-		s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Raw: "{", ContentType: "application/json"}, llmtest.Reply{Text: "func"}))
+		s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Raw: "<html>Welcome</html>", ContentType: "text/html"}, llmtest.Reply{Text: "func"}))
 		for _, once := range []string{"one", "one", "two", ""} {
 			q := question()
 			q.Once = once
