@@ -131,6 +131,9 @@ func printModels(w io.Writer, m *beagle.ModelSummary) {
 		paid = "replayed, nothing paid"
 	}
 	fmt.Fprintf(w, "  %-22s %d answers, %d tokens, %s\n", "models", m.Calls, m.Tokens, paid)
+	if m.Lost > 0 {
+		fmt.Fprintf(w, "  %-22s %d calls were under way when a process of the run ended; up to %v may be paid for them besides\n", "", m.Lost, llm.MicrosOf(m.AtMost))
+	}
 	for _, a := range m.Authors {
 		fmt.Fprintf(w, "  %-22s %d versions, %d behave, earned %.3f\n", "  "+a.Author, a.Candidates, a.Behaving, a.Earned)
 	}

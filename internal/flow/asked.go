@@ -82,6 +82,20 @@ func (l *Log) addAsked(d *Draft) {
 	}
 }
 
+// lostCalls is the part of a result's summary of models that only the journal of
+// calls knows; nil when no model was asked.
+func (x *session) lostCalls() (*beagle.ModelSummary, error) {
+	m := &x.spec.Models
+	if !m.On() || m.Replay != "" {
+		return nil, nil
+	}
+	if err := x.openModels(); err != nil {
+		return nil, err
+	}
+	l := x.models.calls.lostNow()
+	return &beagle.ModelSummary{Lost: l.calls, AtMost: l.money.Dollars()}, nil
+}
+
 // modelSummary is what a result says of the models; nil when none was asked.
 func (c *Course) modelSummary(s *Spec) *beagle.ModelSummary {
 	if !s.Models.On() {

@@ -12,7 +12,7 @@ import (
 
 // A call is a line of a run's journal of calls: a request before it is sent,
 // then what came of it before it is used. So a reply that arrived is never paid
-// twice, whenever the process ends.
+// twice, whenever the process ends; of one that did not arrive see [lost].
 type call struct {
 	ID       string       `json:"id"` // llm.Request.ID
 	Proposal int          `json:"proposal"`
@@ -33,13 +33,37 @@ type answer struct {
 
 // A callBook is the journal of calls with its content at hand.
 type callBook struct {
+	run     string
 	mu      sync.Mutex
 	journal *store.Journal
 	answers map[string]answer          // by request ID
 	texts   map[string]map[string]bool // replies by question
 	stale   map[string]bool            // questions that were answered with the same text twice
 	before  llm.Spent                  // by the time it was opened
+	lost    lost
 	price   func(model string) llm.Price
+}
+
+// A lost sums up the calls that were sent and whose answer nobody has, because
+// their process ended or gave them up. Who goes on with the run asks them again,
+// by the same idempotency key: where the provider does not know such keys, they
+// may be paid twice.
+type lost struct {
+	calls int
+	money llm.Micros // the most that they can have cost
+}
+
+// lose books a call as lost.
+func (b *callBook) lose(q llm.Request) {
+	b.lost.calls++
+	b.lost.money += b.price(q.Model).Cost(q.Bound())
+}
+
+// lostNow is what was lost so far.
+func (b *callBook) lostNow() lost {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost
 }
 
 // openCalls reads what a run has asked so far. Requests without an end were
@@ -49,13 +73,14 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callB
 	if err != nil {
 		return nil, err
 	}
-	b := &callBook{answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{}, price: price}
+	b := &callBook{run: run, answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{}, price: price}
 	open := map[string]llm.Request{}
 	for _, c := range lines {
 		switch {
 		case c.Request != nil:
-			if lost, ok := open[c.ID]; ok {
-				b.spend(lost.Model, lost.Bound(), 1)
+			if q, ok := open[c.ID]; ok {
+				b.spend(q.Model, q.Bound(), 1)
+				b.lose(q)
 			}
 			open[c.ID] = *c.Request
 		case c.Reply != nil:
@@ -71,8 +96,9 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callB
 			delete(open, c.ID)
 		}
 	}
-	for _, lost := range open {
-		b.spend(lost.Model, lost.Bound(), 1)
+	for _, q := range open {
+		b.spend(q.Model, q.Bound(), 1)
+		b.lose(q)
 	}
 	b.journal, err = s.Journal(run, journalName)
 	return b, err
@@ -131,12 +157,16 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	if err := b.journal.Append(c); err != nil {
 		return llm.Reply{}, false, err
 	}
+	q.Once = beagle.HashOf("once", b.run, c.ID)
 	reply, err := asker.Ask(ctx, q)
 	var fault *llm.Error
 	switch {
 	case errors.As(err, &fault):
 		return llm.Reply{}, false, b.end(c, answer{err: fault})
 	case err != nil:
+		b.mu.Lock()
+		b.lose(q)
+		b.mu.Unlock()
 		return llm.Reply{}, false, err
 	}
 	return reply, false, b.end(c, answer{reply: reply})

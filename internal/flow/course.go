@@ -162,7 +162,11 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 		Strategy: s.Strategy, Seed: s.Seed, Islands: c.Search.Config.Islands, Budget: s.Candidates,
 		Generations: c.Log.Generations, Stopped: c.stopped(s),
 	}
-	r.Models = c.modelSummary(s)
+	sums := c.modelSummary(s)
+	if sums != nil && r.Models != nil {
+		sums.Lost, sums.AtMost = r.Models.Lost, r.Models.AtMost
+	}
+	r.Models = sums
 	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
 }
 

@@ -26,6 +26,9 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
 		Rejected: j.Rejected, Judge: x.rates(), Advice: x.advice(),
 	}
+	if r.Models, err = x.lostCalls(); err != nil {
+		return nil, err
+	}
 	if m := j.Measurement; m != nil {
 		r.Measurement, r.Baseline = m, m.Baseline
 		r.Warnings = append(slices.Clone(r.Warnings), lossWarnings(m.Classes)...)

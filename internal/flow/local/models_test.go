@@ -350,15 +350,16 @@ func (c childRun) command(t *testing.T) *exec.Cmd {
 }
 
 // TestKill kills a run at moments all over its course and resumes it: no reply
-// that arrived is asked for again, none is lost, and the way until the kill
-// stays the same.
+// that arrived is asked for again, none is lost, the provider makes no answer
+// twice, and the way until the kill stays the same.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several processes, killed")
 	}
-	server := llmtest.New(t, versions(300*time.Millisecond))
+	server := &llmtest.Server{Idempotent: true, Script: versions(300 * time.Millisecond)}
+	server.StartFor(t)
 	c := childRun{Home: t.TempDir(), Spec: spec(t, server.URL(), "test")}
-	c.Spec.Candidates = 60
+	c.Spec.Candidates, c.Spec.Models.Ask[0].Price = 60, llm.Price{In: 3, Out: 15, AsOf: "given"}
 	s := openStore(t, c.Home)
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	var result beagle.Result
@@ -391,7 +392,7 @@ func TestKill(t *testing.T) {
 	if t.Logf("killed %d times under way", hits); hits == 0 {
 		t.Error("the run was never killed under way")
 	}
-	repliesOnce(t, s, c.Resume, server)
+	repliesOnce(t, s, c.Resume, server, result.Models)
 	var trials []string
 	for _, x := range result.Trials {
 		trials = append(trials, x.Candidate)
@@ -457,8 +458,8 @@ func logged(t *testing.T, s *store.Store, run string, before []string) []string 
 	return now
 }
 
-// repliesOnce checks the journal of calls against the server.
-func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Server) {
+// repliesOnce checks the journal of calls and the result against the server.
+func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Server, m *beagle.ModelSummary) {
 	t.Helper()
 	type line struct {
 		ID      string          `json:"id"`
@@ -489,7 +490,18 @@ func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Serve
 	if calls > sent || replies == 0 {
 		t.Errorf("%d calls at the server, %d journaled, %d replies", calls, sent, replies)
 	}
-	t.Logf("%d requests, %d calls at the server, %d replies", sent, calls, replies)
+	asked := map[string]bool{}
+	for _, c := range server.Calls() {
+		asked[c.Header.Get("Idempotency-Key")] = true
+	}
+	if paid := server.Stats().Paid; paid != len(asked) || len(asked) < replies {
+		t.Errorf("%d answers paid for %d questions, %d replies", paid, len(asked), replies)
+	}
+	// Of a provider without such keys, the result says what may have been paid twice.
+	if m.Lost != sent-replies || (m.AtMost > 0) != (m.Lost > 0) {
+		t.Errorf("%d lost for at most $%g; %d sent, %d replies", m.Lost, m.AtMost, sent, replies)
+	}
+	t.Logf("%d requests, %d calls at the server, %d questions, %d replies, %d lost", sent, calls, len(asked), replies, m.Lost)
 }
 
 // A reply that fits nothing costs no evaluation and next to no time.
