@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -41,19 +40,19 @@ type natsBus struct {
 	partition int32
 	options   NATSOptions
 	broken    chan struct{} // closed when only a restart helps
-	breaks    sync.Once
 }
 
 // OpenNATS starts a server in this process, without a port.
 func OpenNATS(ctx context.Context, o NATSOptions) (Bus, error) {
 	s, err := server.NewServer(&server.Options{
-		ServerName: "metricsd", DontListen: true, NoSigs: true, NoLog: true,
+		ServerName: "metricsd", DontListen: true, NoSigs: true,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync, JetStreamMaxStore: o.Bytes + o.Bytes/4 + 64<<20, JetStreamMaxMemory: 64 << 20, MaxPayload: MaxMessage + 1<<10,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("queue %s: %w", o.Dir, err)
 	}
 	b := &natsBus{server: s, options: o, broken: make(chan struct{})}
+	s.SetLogger(&natsLog{broken: b.broken}, false, false)
 	s.Start()
 	if !s.ReadyForConnections(30 * time.Second) {
 		b.Close()
@@ -97,25 +96,43 @@ func (b *natsBus) Publish(ctx context.Context, data []byte) error {
 		return err
 	}
 	_, err := b.js.Publish(ctx, subject, data)
-	return b.judge(err)
+	select {
+	case <-b.broken:
+		return errBroken
+	default:
+		return judge(err)
+	}
 }
 
-// judge says what an answer of JetStream means. An error of the disk while there is
-// room is an old one that the server clings to.
-func (b *natsBus) judge(err error) error {
+// judge says what an answer of JetStream means.
+func judge(err error) error {
 	var refused *jetstream.APIError
-	switch {
-	case !errors.As(err, &refused):
-		return err
-	case refused.ErrorCode == full, refused.ErrorCode == noRoom:
+	if errors.As(err, &refused) && (refused.ErrorCode == full || refused.ErrorCode == noRoom) {
 		return ErrFull
-	case strings.Contains(refused.Description, syscall.ENOSPC.Error()):
-		b.breaks.Do(func() { close(b.broken) })
 	}
 	return err
 }
 
-var errBroken = errors.New("queue: the disk was full in the midst of a write, and the embedded server takes no more; start metricsd again, what was acknowledged is kept")
+// natsLog listens to what the server says. After a write that failed it never answers
+// a message of that stream again, and tells nobody but its log.
+type natsLog struct {
+	broken chan struct{}
+	once   sync.Once
+}
+
+func (l *natsLog) Errorf(format string, args ...any) {
+	if strings.Contains(format, "critical write error") {
+		l.once.Do(func() { close(l.broken) })
+	}
+}
+
+func (l *natsLog) Noticef(string, ...any) {}
+func (l *natsLog) Warnf(string, ...any)   {}
+func (l *natsLog) Fatalf(string, ...any)  {}
+func (l *natsLog) Debugf(string, ...any)  {}
+func (l *natsLog) Tracef(string, ...any)  {}
+
+var errBroken = errors.New("queue: a write to the disk failed, and the embedded server takes no more; start metricsd again, what was acknowledged is kept")
 
 // JetStream's codes for a stream at its bound and for an account at its own.
 const (
@@ -178,7 +195,7 @@ func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
 	if err := disk.Room(b.options.Dir, b.options.Reserve/4); err != nil {
 		return err
 	}
-	return b.judge(b.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1)))
+	return judge(b.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1)))
 }
 
 // Fill implements [Bus].

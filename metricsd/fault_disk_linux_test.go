@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/disk/disktest"
+)
+
+// TestAFullDiskLosesNothing fills the disk of the intake's queue and index, to the last
+// byte, while senders post. They are told to come again and why, the process goes on, and when
+// there is room every acknowledged point is counted. Then the same with a kill while it is full.
+func TestAFullDiskLosesNothing(t *testing.T) {
+	dir := disktest.Mount(t, "160m")
+	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.pending=100", "-intake.reserve=33554432",
+		"-intake.queue.dir=" + filepath.Join(dir, "queue"), "-intake.index.dir=" + filepath.Join(dir, "index")}
+	cmd := program(t, args...)
+	healthy(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var acknowledged, sent atomic.Int64
+	var senders sync.WaitGroup
+	for s := range 3 {
+		senders.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				sent.Add(1)
+				if postOne(fmt.Sprintf("full.s%d.n%d", s, i%500)) {
+					acknowledged.Add(1)
+				} else {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+		})
+	}
+	more := func(what string) {
+		t.Helper()
+		before := acknowledged.Load()
+		for deadline := time.Now().Add(30 * time.Second); acknowledged.Load() < before+100; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d points acknowledged, no more\n%s", what, before, cmd.Stderr)
+			}
+		}
+	}
+	more("at the start")
+	for round := range 2 {
+		room := disktest.Fill(t, dir)
+		refusal(t)
+		time.Sleep(2500 * time.Millisecond) // the processor wants to write meanwhile
+		if !alive() {
+			t.Fatalf("round %d: the intake is gone\n%s", round, cmd.Stderr)
+		}
+		if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "make room") {
+			t.Errorf("the operator is not told what to do:\n%s", said)
+		}
+		if round == 1 {
+			cmd.Process.Kill()
+			cmd.Wait()
+			room()
+			cmd = program(t, args...)
+			healthy(t)
+		} else {
+			room()
+		}
+		more("with room again")
+	}
+	stop()
+	senders.Wait()
+	counted := int64(-1)
+	for deadline := time.Now().Add(30 * time.Second); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		counted = points(t, "app", "full")
+	}
+	if counted < acknowledged.Load() || counted > sent.Load() {
+		t.Errorf("%d points acknowledged, %d sent, %d counted\n%s", acknowledged.Load(), sent.Load(), counted, cmd.Stderr)
+	}
+	t.Logf("%d acknowledged, %d counted, %d sent", acknowledged.Load(), counted, sent.Load())
+}
+
+// alive reports whether the intake answers.
+func alive() bool {
+	resp, err := http.Get("http://" + intakeAddress + "/healthz")
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// refusal waits for the answer that senders get while the disk is full.
+func refusal(t *testing.T) {
+	t.Helper()
+	last := ""
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Post("http://"+intakeAddress+"/api/v1/series", "application/json", strings.NewReader(`{"series":[{"metric":"x","points":[[1,1]]}]}`))
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		last = fmt.Sprint(resp.StatusCode, " ", string(text))
+		if resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(last, "make room") && resp.Header.Get("Retry-After") != "" {
+			return
+		}
+	}
+	t.Fatalf("senders are not told that the disk is full: %s", last)
+}
