@@ -41,7 +41,33 @@ type callBook struct {
 	stale   map[string]bool            // questions that were answered with the same text twice
 	before  llm.Spent                  // by the time it was opened
 	lost    lost
+	earlier map[place]string       // IDs of the requests of other processes of the run
+	open    map[string]llm.Request // of them, those that were lost
 	price   func(model string) llm.Price
+}
+
+// A place is where in a search a request belongs.
+type place struct{ proposal, round int }
+
+// recall makes of a request for a proposal what another process of the run has
+// asked, if it did: should the prompt be another by now, because lessons were
+// edited in between or Beagle is another, nothing is paid for twice.
+func (b *callBook) recall(c *call) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id, ok := b.earlier[place{c.Proposal, c.Round}]
+	if !ok {
+		return
+	}
+	q, lost := b.open[id]
+	a, answered := b.answers[id]
+	switch {
+	case answered && (a.err != nil || a.reply.Model == c.Request.Model):
+		c.ID = id
+	case lost && q.Model == c.Request.Model:
+		q.Limit = c.Request.Limit
+		c.ID, c.Request = id, &q
+	}
 }
 
 // A lost sums up the calls that were sent and whose answer nobody has, because
@@ -73,8 +99,8 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callB
 	if err != nil {
 		return nil, err
 	}
-	b := &callBook{run: run, answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{}, price: price}
-	open := map[string]llm.Request{}
+	b := &callBook{run: run, answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{}, price: price, earlier: map[place]string{}, open: map[string]llm.Request{}}
+	open := b.open
 	for _, c := range lines {
 		switch {
 		case c.Request != nil:
@@ -83,6 +109,7 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callB
 				b.lose(q)
 			}
 			open[c.ID] = *c.Request
+			b.earlier[place{c.Proposal, c.Round}] = c.ID
 		case c.Reply != nil:
 			b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
 			b.before.Money += c.Reply.Cost
@@ -136,11 +163,14 @@ func question(q llm.Request) string {
 const askedBefore = "asked-before"
 
 // ask returns the answer to a request: from the journal if it is there, else
-// from the model. A question that brought the same text twice is not asked a
+// from the model. What was asked for a proposal before is asked as it was. A question that brought the same text twice is not asked a
 // third time.
 func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
+	b.recall(&c)
 	q := *c.Request
-	c.ID = q.ID()
+	if c.ID == "" {
+		c.ID = q.ID()
+	}
 	b.mu.Lock()
 	a, known := b.answers[c.ID]
 	stale := b.stale[question(q)]

@@ -3,21 +3,23 @@ package flow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // An asker that is cut off while it waits, as by the end of its run.
-type cutOff struct{ once []string }
+type cutOff struct{ once, asked []string }
 
 func (c *cutOff) Ask(_ context.Context, q llm.Request) (llm.Reply, error) {
-	c.once = append(c.once, q.Once)
+	c.once, c.asked = append(c.once, q.Once), append(c.asked, q.User)
 	return llm.Reply{}, context.Canceled
 }
 
 // What a lost call may have cost counts as spent, each time that it was lost,
-// and whoever goes on with the run asks it by the same key.
+// and whoever goes on with the run asks the same by the same key, whatever the
+// prompt would be by then.
 func TestLostCalls(t *testing.T) {
 	s := openStore(t)
 	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
@@ -32,7 +34,13 @@ func TestLostCalls(t *testing.T) {
 		if was := (lost{n, llm.Micros(n) * most}); b.lostNow() != was || b.before.Money != was.money || b.before.Calls != int64(n) {
 			t.Errorf("%+v and %+v before call %d, want %+v", b.lostNow(), b.before, n, was)
 		}
-		if _, _, err := b.ask(t.Context(), asker, call{Request: &q}); !errors.Is(err, context.Canceled) {
+		later := q
+		later.User = fmt.Sprintf("the prompt as it would be now: %d", n)
+		c := call{Proposal: 7, Request: &later}
+		if n == 0 {
+			c.Request = &q
+		}
+		if _, _, err := b.ask(t.Context(), asker, c); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		if now := (lost{n + 1, llm.Micros(n+1) * most}); b.lostNow() != now {
@@ -47,6 +55,9 @@ func TestLostCalls(t *testing.T) {
 	defer other.journal.Close()
 	if _, _, err := other.ask(t.Context(), asker, call{Request: &q}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
+	}
+	if a := asker.asked; a[1] != q.User || a[2] != q.User {
+		t.Errorf("asked %q", a)
 	}
 	if k := asker.once; k[0] == "" || k[1] != k[0] || k[2] != k[0] || k[3] == k[0] {
 		t.Errorf("keys %q", k)

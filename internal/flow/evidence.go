@@ -47,7 +47,7 @@ func (x *session) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidenc
 		e.Good = append(e.Good, *v)
 	}
 	for _, id := range p.Tried {
-		t, err := x.attempt(id)
+		t, err := x.attempt(id, p)
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +89,10 @@ func (x *session) verdict(id string) (beagle.Verdict, bool) {
 	return o.Verdict, ok
 }
 
-// attempt is what became of a candidate.
-func (x *session) attempt(id string) (*llm.Attempt, error) {
+// attempt is what became of a candidate. What its last step bought is told of
+// parents that the proposal names: of others the store may learn something at any
+// time, and the prompt would not be the same when it is made again.
+func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 	c, err := x.candidate(id)
 	if err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func (x *session) attempt(id string) (*llm.Attempt, error) {
 	if n := len(c.Steps); n > 0 {
 		t.By = label(c.Steps[n-1])
 	}
-	if v.Screen == nil || len(c.Parents) == 0 {
+	if v.Screen == nil || len(c.Parents) == 0 || !names(p, c.Parents[0]) {
 		return t, nil
 	}
 	if before, ok := x.verdict(c.Parents[0]); ok && before.Screen != nil {
@@ -111,6 +113,12 @@ func (x *session) attempt(id string) (*llm.Attempt, error) {
 		t.Gain = &gain
 	}
 	return t, nil
+}
+
+// names reports whether a proposal speaks of a candidate, so that the search
+// knew it when it made the proposal.
+func names(p evolve.Proposal, id string) bool {
+	return id == p.Parent || id == p.Mate || slices.Contains(p.Examples, id) || slices.Contains(p.Tried, id)
 }
 
 // label names who took a step: a rewrite, or a model.

@@ -462,17 +462,25 @@ func logged(t *testing.T, s *store.Store, run string, before []string) []string 
 func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Server, m *beagle.ModelSummary) {
 	t.Helper()
 	type line struct {
-		ID      string          `json:"id"`
-		Request json.RawMessage `json:"request"`
-		Reply   json.RawMessage `json:"reply"`
+		ID       string          `json:"id"`
+		Proposal int             `json:"proposal"`
+		Round    int             `json:"round"`
+		Request  json.RawMessage `json:"request"`
+		Reply    json.RawMessage `json:"reply"`
 	}
 	lines, err := store.ReadJournal[line](s, run, "calls")
 	if err != nil {
 		t.Fatal(err)
 	}
 	replied := map[string]bool{}
+	places := map[[2]int]string{}
 	sent, replies := 0, 0
 	for _, l := range lines {
+		place := [2]int{l.Proposal, l.Round}
+		if id := places[place]; id != "" && id != l.ID {
+			t.Errorf("proposal %d, round %d: another process asked another question", l.Proposal, l.Round)
+		}
+		places[place] = l.ID
 		switch {
 		case l.Request != nil:
 			if sent++; replied[l.ID] {
