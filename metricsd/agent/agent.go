@@ -30,6 +30,7 @@ type Agent struct {
 	web     net.Listener
 	sinks   []Sink
 	ending  atomic.Bool
+	now     func() time.Time
 }
 
 // Sink takes every flush. Send must not block for long: the next flush waits.
@@ -42,7 +43,7 @@ type Sink interface {
 // New opens the sockets that the configuration names.
 func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	aggregator := aggregate.New(runtime.GOMAXPROCS(0), aggregate.Limits(c.Limits))
-	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks}
+	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks, now: time.Now}
 	if err := a.open(); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -170,7 +171,7 @@ func (a *Agent) receive(s *listen.Socket) {
 	batch := listen.NewBatch(a.config.Listen.Batch, a.config.Listen.PacketSize)
 	for {
 		n, err := s.Receive(batch)
-		w.batch(batch, n, s.Network())
+		w.batch(batch, n, s.Network(), a.now().Unix())
 		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 			break
 		}
@@ -184,13 +185,12 @@ func (a *Agent) receive(s *listen.Socket) {
 		if n == 0 || err != nil {
 			return
 		}
-		w.batch(batch, n, s.Network())
+		w.batch(batch, n, s.Network(), a.now().Unix())
 	}
 }
 
-// batch takes n datagrams. One look at the clock is enough for all.
-func (w *Worker) batch(b *listen.Batch, n int, origin string) {
-	now := time.Now().Unix()
+// batch takes n datagrams that came at now: one look at the clock is enough for all.
+func (w *Worker) batch(b *listen.Batch, n int, origin string, now int64) {
 	for i := range n {
 		datagram, truncated := b.Datagram(i)
 		w.Datagram(datagram, truncated, origin, now)
@@ -202,7 +202,7 @@ func (a *Agent) serveStream() {
 		w := a.Worker()
 		return func(frame []byte) {
 			w.Counters.Frames.Add(1)
-			w.Datagram(frame, false, "unix", time.Now().Unix())
+			w.Datagram(frame, false, "unix", a.now().Unix())
 		}
 	}
 	failed := func(err error) {
@@ -221,22 +221,26 @@ func (a *Agent) serveStream() {
 // flushUntil flushes at the start of every bucket until ctx is done. It looks at
 // the clock anew each time, so a jump costs at most one odd flush.
 func (a *Agent) flushUntil(ctx context.Context) {
-	const bucket = aggregate.BucketSeconds * time.Second
 	for {
-		now := time.Now()
-		timer := time.NewTimer(now.Truncate(bucket).Add(bucket).Sub(now))
+		timer := time.NewTimer(untilNextBucket(a.now()))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return
 		case <-timer.C:
-			a.send(a.Aggregator.Flush(time.Now().Unix()))
+			a.send(a.Aggregator.Flush(a.now().Unix()))
 		}
 	}
 }
 
+// untilNextBucket is more than nothing and at most a bucket, wherever the clock stands.
+func untilNextBucket(now time.Time) time.Duration {
+	const bucket = aggregate.BucketSeconds * time.Second
+	return now.Truncate(bucket).Add(bucket).Sub(now)
+}
+
 func (a *Agent) send(points []aggregate.Point) {
-	flush := aggregate.Flush{Time: time.Now().Unix(), Points: points, States: a.Aggregator.States}
+	flush := aggregate.Flush{Time: a.now().Unix(), Points: points, States: a.Aggregator.States}
 	for _, sink := range a.sinks {
 		sink.Send(flush)
 	}

@@ -42,10 +42,15 @@ func runAgent(t *testing.T, c config.Config, sinks ...Sink) (*Agent, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a, runOpened(t, a)
+}
+
+// runOpened runs an agent until the function that it returns is called.
+func runOpened(t *testing.T, a *Agent) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- a.Run(ctx) }()
-	return a, sync.OnceFunc(func() {
+	return sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)

@@ -81,6 +81,24 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
+// Two sockets are read at the turn of a bucket, one a moment behind the other; then the
+// clock is set back by two seconds over the turn of a bucket.
+func TestLateSamplesMakeNoSecondPoint(t *testing.T) {
+	a := New(1, DefaultLimits())
+	feed(t, a, 109, "m:1|c")
+	for range 3 {
+		feed(t, a, 110, "m:10|c")
+		feed(t, a, 109, "m:100|c")
+	}
+	if early := a.Flush(109); len(early) != 1 || early[0].Value != 1 {
+		t.Errorf("a flush that is a moment early: %+v", early)
+	}
+	p := one(t, a.Flush(120))
+	if p.Time != 110 || p.Value != 330 {
+		t.Errorf("got %+v", p)
+	}
+}
+
 func TestGaugesKeepTheLastAndSignsAreAbsolute(t *testing.T) {
 	a := New(1, DefaultLimits())
 	feed(t, a, 0, "g:5|g", "g:1:2|g", "g:-3|g")

@@ -41,9 +41,9 @@ func newSampler(limits Limits, b *budget) *sampler {
 
 // add takes a sample that arrived at now, in Unix seconds.
 func (s *sampler) add(sample *Sample, now int64) {
-	if bucket := now - now%BucketSeconds; bucket != s.bucket {
+	if s.over(now) {
 		s.closeBucket()
-		s.bucket = bucket
+		s.bucket = now - now%BucketSeconds
 	}
 	e := s.entry(sample)
 	if e == nil {
@@ -59,6 +59,15 @@ func (s *sampler) add(sample *Sample, now int64) {
 		e.dirty = true
 		s.dirty = append(s.dirty, e)
 	}
+}
+
+// over says whether now is in another bucket than the open one. A sample of the one
+// just before is late, for its socket was read a moment earlier or the clock was set a little: it
+// belongs to the open bucket, lest a context have two points at one time. What is further back is a
+// clock that was set.
+func (s *sampler) over(now int64) bool {
+	bucket := now - now%BucketSeconds
+	return bucket != s.bucket && bucket != s.bucket-BucketSeconds
 }
 
 // entry returns the context's entry, a new one if there is room, else nil.
@@ -120,7 +129,7 @@ func (s *sampler) closeBucket() {
 // flush returns the points of the buckets before now, and drops the contexts
 // that have not been seen for long.
 func (s *sampler) flush(now int64) []Point {
-	if now-now%BucketSeconds != s.bucket {
+	if s.over(now) {
 		s.closeBucket()
 	}
 	s.flushes++

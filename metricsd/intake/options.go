@@ -18,6 +18,7 @@ type Options struct {
 	Flush     time.Duration // between two writings of counts
 	Remember  time.Duration // how long a name is known that is not seen
 	Retention time.Duration // how long the index keeps a name that is not seen
+	Now       func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -41,6 +42,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Pending == 0 {
 		o.Pending = d.Pending
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	or(&o.News, d.News)
 	or(&o.Flush, d.Flush)

@@ -33,6 +33,7 @@ type processor struct {
 	news    []*index.Entry          // of them, those that are not written yet
 	read    map[int32]int64
 	since   time.Time // of the last flush
+	forgot  time.Time // when what is old was last looked for
 
 	messages chan bus.Message // from the queue to the decoder
 	batches  chan batch       // from the decoder to the processor
@@ -78,7 +79,8 @@ func (p *processor) prepare(ctx context.Context) (err error) {
 	if p.read, err = p.index.Read(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	p.since = time.Now()
+	p.since = p.options.Now()
+	p.forgot = p.since
 	return nil
 }
 
@@ -148,10 +150,10 @@ func (p *processor) work(ctx context.Context) {
 			p.tellNews(ctx)
 		case <-flush.C:
 			p.flush(ctx)
-		case now := <-rank.C:
-			p.rank(now)
-		case now := <-hourly.C:
-			p.forget(ctx, now)
+		case <-rank.C:
+			p.rank(p.options.Now())
+		case <-hourly.C:
+			p.forget(ctx, p.options.Now())
 		}
 	}
 }
@@ -167,7 +169,7 @@ func epoch(t time.Time) uint32 { return uint32(t.Unix() / int64(epochLength/time
 
 // take counts what a batch holds.
 func (p *processor) take(b batch) {
-	now := time.Now()
+	now := p.options.Now()
 	for i := range b.series {
 		p.count(&b.series[i], now)
 	}
@@ -240,7 +242,7 @@ func (p *processor) tellNews(ctx context.Context) {
 // fails nothing is lost: it will be written with the next.
 func (p *processor) flush(ctx context.Context) {
 	p.tellNews(ctx)
-	now := time.Now()
+	now := p.options.Now()
 	p.rank(now)
 	elapsed := p.elapsed(now)
 	entries := make([]index.Entry, 0, len(p.pending))
@@ -276,8 +278,14 @@ func (p *processor) apply(ctx context.Context, c index.Change) bool {
 	return false
 }
 
-// elapsed is the span, in seconds, that the pending counts cover.
-func (p *processor) elapsed(now time.Time) float64 { return max(now.Sub(p.since).Seconds(), 1e-3) }
+// elapsed is the span, in seconds, that the pending counts cover. A clock that was set
+// back says nothing about it; then it is what it usually is.
+func (p *processor) elapsed(now time.Time) float64 {
+	if now.Before(p.since) {
+		return p.options.Flush.Seconds()
+	}
+	return max(now.Sub(p.since).Seconds(), 1e-3)
+}
 
 const (
 	ranked    = 100 // names of a kind that are kept by their rate
@@ -322,9 +330,18 @@ func more(a, b index.Entry) bool {
 	return a.Points > b.Points || a.Points == b.Points && a.Name < b.Name
 }
 
-// forget drops from the history and the index what was not seen for long.
+// forget drops from the history and the index what was not seen for long. It is called
+// once an epoch. When the clock says that much more or less time has passed it was set:
+// then nothing goes until it has agreed with itself for an epoch, since what is forgotten by a
+// wrong clock is gone.
 func (p *processor) forget(ctx context.Context, now time.Time) {
-	p.counts.expired.Add(uint64(p.history.Expire(epoch(now.Add(-p.options.Remember)))))
+	passed := now.Round(0).Sub(p.forgot.Round(0)) // by the wall: the other clock knows of no jumps
+	p.forgot = now
+	if passed < epochLength/2 || passed > 2*epochLength {
+		p.log.Warn("the clock was set; nothing is forgotten for an hour", "by", (passed - epochLength).Round(time.Second))
+		return
+	}
+	p.counts.expired.Add(uint64(p.history.Expire(epoch(now.Add(-p.options.Remember)), epoch(now))))
 	gone, err := p.index.Forget(ctx, now.Add(-p.options.Retention).Unix())
 	if err != nil {
 		p.log.Error("old entries of the index were not removed; trying again in an hour", "error", err)

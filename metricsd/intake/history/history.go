@@ -72,8 +72,10 @@ func (s *Set) See(key uint64, epoch uint32) (fresh bool) {
 	return !known
 }
 
-// Expire forgets what was last seen before an epoch. One shard is locked at a time.
-func (s *Set) Expire(before uint32) (gone int) {
+// Expire forgets what was last seen before an epoch. What was seen after now was seen
+// by a clock that ran ahead; it counts as seen now, lest it stay until then. One shard is
+// locked at a time.
+func (s *Set) Expire(before, now uint32) (gone int) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
@@ -81,6 +83,8 @@ func (s *Set) Expire(before uint32) (gone int) {
 			if epoch < before {
 				delete(sh.seen, key)
 				gone++
+			} else if epoch > now {
+				sh.seen[key] = now
 			}
 		}
 		sh.mu.Unlock()

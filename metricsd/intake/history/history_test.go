@@ -16,7 +16,7 @@ func TestSeeAndExpire(t *testing.T) {
 	if !s.See(a, 1) || s.See(a, 1) || s.See(a, 2) || !s.See(b, 1) {
 		t.Error("a name is new once, and only once")
 	}
-	if gone := s.Expire(2); gone != 1 {
+	if gone := s.Expire(2, 3); gone != 1 {
 		t.Errorf("%d keys expired, want only b", gone)
 	}
 	if s.See(a, 3) || !s.See(b, 3) {
@@ -120,4 +120,17 @@ func BenchmarkSets(b *testing.B) {
 			s.See(keys[i&(1<<20-1)], 1)
 		}
 	})
+}
+
+// A clock runs ahead for a while and is set back: what was seen meanwhile is not kept
+// until that time comes.
+func TestStampsOfAClockThatRanAhead(t *testing.T) {
+	s := New(1000)
+	s.See(1, 1000)
+	if gone := s.Expire(5, 10); gone != 0 {
+		t.Error("a name was forgotten that was seen a moment ago")
+	}
+	if gone := s.Expire(11, 20); gone != 1 {
+		t.Error("a name is remembered until a time that may never come")
+	}
 }

@@ -55,15 +55,16 @@ type Entry struct {
 	First, Last int64   // seen
 	Points      uint64  // ever received under the name
 	Rate        float64 // points a second, in the span of time before At
-	At          int64   // when the rate was written
+	At          int64   // when the rate was written; 0 when none was
 }
 
-// join is what two writings of one entry come to.
+// join is what two writings of one entry come to. The rate is that of the later
+// writing, whatever the clock said then.
 func join(a, b Entry) Entry {
 	a.First = min(a.First, b.First)
 	a.Last = max(a.Last, b.Last)
 	a.Points += b.Points
-	if b.At > a.At {
+	if b.At != 0 {
 		a.Rate, a.At = b.Rate, b.At
 	}
 	return a

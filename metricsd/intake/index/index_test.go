@@ -135,10 +135,11 @@ func testJoining(t *testing.T, x Index) {
 	apply(t, x, Change{Entries: []Entry{{Kind: Metric, Name: "a", First: 40, Last: 60, Points: 7, Rate: 0.5, At: 100}}})
 	apply(t, x, Change{Entries: []Entry{
 		{Kind: Metric, Name: "a", First: 55, Last: 70, Points: 2, Rate: 0.25, At: 200},
-		{Kind: Metric, Name: "a", First: 45, Last: 65, Points: 1, Rate: 9, At: 150},
+		{Kind: Metric, Name: "a", First: 45, Last: 65, Points: 1, Rate: 9, At: 150}, // written by a clock that was set back
+		{Kind: Metric, Name: "a", First: 50, Last: 60},
 		{Kind: Host, Name: "a", First: 1, Last: 2, Points: 3},
 	}})
-	want(t, x, Entry{Metric, "a", 40, 70, 10, 0.25, 200})
+	want(t, x, Entry{Metric, "a", 40, 70, 10, 9, 150})
 	want(t, x, Entry{Host, "a", 1, 2, 3, 0, 0})
 }
 

@@ -98,7 +98,7 @@ func unpack(b []byte) (e Entry, err error) {
 	return e, nil
 }
 
-// A merging joins the values under one key. Joining does not depend on the order.
+// A merging joins the values under one key.
 type merging struct{ sum Entry }
 
 func startMerge(_, value []byte) (pebble.ValueMerger, error) {
@@ -112,7 +112,11 @@ func (m *merging) MergeNewer(value []byte) error {
 	return err
 }
 
-func (m *merging) MergeOlder(value []byte) error { return m.MergeNewer(value) }
+func (m *merging) MergeOlder(value []byte) error {
+	e, err := unpack(value)
+	m.sum = join(e, m.sum)
+	return err
+}
 
 func (m *merging) Finish(bool) ([]byte, io.Closer, error) { return pack(m.sum), nil, nil }
 

@@ -36,8 +36,8 @@ on conflict (kind, name) do update set
 	first    = least(e.first, excluded.first),
 	last     = greatest(e.last, excluded.last),
 	points   = e.points + excluded.points,
-	rate     = case when excluded.rated_at > e.rated_at then excluded.rate else e.rate end,
-	rated_at = greatest(e.rated_at, excluded.rated_at)`
+	rate     = case when excluded.rated_at <> 0 then excluded.rate else e.rate end,
+	rated_at = case when excluded.rated_at <> 0 then excluded.rated_at else e.rated_at end`
 
 type postgresIndex struct{ pool *pgxpool.Pool }
 
