@@ -13,8 +13,8 @@ import (
 // An archive holds the best member of each kind (cell) on an island, by cell.
 type archive map[string]string
 
-// cell says of what kind a candidate is: which mutators made it, and what the
-// compiler made of it. Candidates that differ only in parameters or in order
+// cell says of what kind a candidate is: which mutators made it, what the
+// compiler made of it, and which classes of inputs pay for it. Candidates that differ only in parameters or in order
 // share a cell.
 func cell(c beagle.Candidate, v *beagle.Verdict) string {
 	set := map[string]bool{}
@@ -22,8 +22,8 @@ func cell(c beagle.Candidate, v *beagle.Verdict) string {
 		set[st.Mutator] = true
 	}
 	names := slices.Sorted(maps.Keys(set))
-	return fmt.Sprintf("%s|%d|%d|%d", strings.Join(names, "+"),
-		v.Static.BoundsChecks, v.Static.Escapes, bits.Len(uint(max(0, v.Static.CodeBytes))))
+	return fmt.Sprintf("%s|%d|%d|%d%s", strings.Join(names, "+"),
+		v.Static.BoundsChecks, v.Static.Escapes, bits.Len(uint(max(0, v.Static.CodeBytes))), payers(v))
 }
 
 // maxCells is how many elites an island keeps: as many as a search of some

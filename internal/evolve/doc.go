@@ -40,6 +40,11 @@
 //     faster candidate of another kind. When the search stands still, the last
 //     island does without the step that the best candidate owes most to,
 //     because that may exclude something better.
+//   - A gain on most inputs must not hide a loss on others. Candidates that look
+//     faster are measured on the common classes of inputs too (ASCII or not,
+//     long, sorted), and one that is surely slower on a class is worth no more
+//     than it is there: any that gains without paying dominates it. It has cells
+//     of its own in the archive, since the step that mends it may come.
 //   - Siblings try other parameters; prunes take away steps that bought
 //     nothing, since a step must buy a hundredth to be worth reading.
 //   - Which of these kinds of proposal comes next is drawn by what they earned.

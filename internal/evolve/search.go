@@ -3,7 +3,6 @@ package evolve
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -294,15 +293,6 @@ func (s *Search) count(m *Member) {
 	if s.top == nil || m.fitness() > s.top.fitness() {
 		s.top = m
 	}
-}
-
-// score is what a verdict is worth: a tenth faster is about 0.1, whatever the
-// speed.
-func score(v *beagle.Verdict) float64 {
-	if v.Screen == nil || v.Screen.Low <= 0 {
-		return 0
-	}
-	return math.Log(v.Screen.Low)
 }
 
 // perStep is what a step must buy to be worth reading.

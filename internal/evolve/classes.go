@@ -1,0 +1,47 @@
+package evolve
+
+import (
+	"math"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// surelySlower is the ratio under which a class of inputs counts as paying for
+// the others, even at the better end of its interval: quick measurements of a
+// few classes a candidate would else accuse one in twenty of the innocent.
+const surelySlower = 0.97
+
+// pays are the classes of inputs on which a candidate is surely slower.
+func pays(v *beagle.Verdict) (names []string, worst float64) {
+	worst = 1
+	for _, c := range v.Classes {
+		if high := c.Ratio.High; high > 0 && high < surelySlower {
+			names, worst = append(names, c.Name), min(worst, high)
+		}
+	}
+	return names, worst
+}
+
+// score is what a verdict is worth: a tenth faster is about 0.1, whatever the
+// speed. A candidate that is faster because one class of inputs pays for the
+// others is worth what that class says: whoever pays nothing dominates it.
+func score(v *beagle.Verdict) float64 {
+	if v.Screen == nil || v.Screen.Low <= 0 {
+		return 0
+	}
+	if names, worst := pays(v); len(names) > 0 {
+		return min(math.Log(v.Screen.Low), math.Log(worst))
+	}
+	return math.Log(v.Screen.Low)
+}
+
+// payers is the part of a cell that keeps candidates which pay apart from those
+// that do not: they may be stepping stones, and never take an elite's place.
+func payers(v *beagle.Verdict) string {
+	names, _ := pays(v)
+	if len(names) == 0 {
+		return ""
+	}
+	return "|slower: " + strings.Join(names, ", ")
+}
