@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/DataDog/sketches-go/ddsketch"
+	"github.com/DataDog/sketches-go/ddsketch/mapping"
+	"github.com/DataDog/sketches-go/ddsketch/store"
 
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
@@ -106,10 +108,24 @@ func (t *set) close(p *Point) {
 
 func (t *set) show(s *State) { s.Value, s.Approximate = t.last, t.lastLarge }
 
+// Sketches have the bins of Datadog's own, so that they can be sent as they are: a bin
+// is 1/64 wider than the one below, and values below 1e-9 count as zero. A quantile is at most
+// 0.8 % off.
 const (
-	relativeAccuracy = 0.01
-	maxBins          = 2048
+	SketchGamma = 1 + 1.0/64
+	// SketchBias is the number of the bin around 1.
+	SketchBias = 1338
+	maxBins    = 4096
 )
+
+var sketchMapping = func() mapping.IndexMapping {
+	// A bin's number is the nearest to the logarithm, hence the half.
+	m, err := mapping.NewLogarithmicMappingWithGamma(SketchGamma, SketchBias+0.5)
+	if err != nil {
+		panic(err) // only for a gamma of 1 and less
+	}
+	return m
+}()
 
 // sketch describes many values.
 type sketch struct {
@@ -141,11 +157,8 @@ func (k *sketch) close(p *Point) {
 func (k *sketch) show(s *State) { s.Count, s.Sum, s.Last = k.count, k.sum, k.last }
 
 func newSummary() *Summary {
-	s, err := ddsketch.LogCollapsingLowestDenseDDSketch(relativeAccuracy, maxBins)
-	if err != nil {
-		panic(err) // only for an accuracy outside (0, 1)
-	}
-	return &Summary{Min: math.Inf(1), Max: math.Inf(-1), Sketch: s}
+	bins := func() store.Store { return store.NewCollapsingLowestDenseStore(maxBins) }
+	return &Summary{Min: math.Inf(1), Max: math.Inf(-1), Sketch: ddsketch.NewDDSketchFromStoreProvider(sketchMapping, bins)}
 }
 
 // add says whether the sketch could hold the value: magnitudes near the ends of

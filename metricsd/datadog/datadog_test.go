@@ -24,7 +24,7 @@ func output(t *testing.T, url, dir, api, compression string) *Output {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := New(Options{Key: "secret", API: api, Compression: compression,
+	o, err := New(Options{Key: "secret", API: api, Compression: compression, Sketches: "none",
 		Deliver: deliver.Options{URL: url, FirstPause: time.Millisecond, LastPause: 5 * time.Millisecond}}, q, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -154,9 +154,10 @@ func waitFor(t *testing.T, what string, done func() bool) {
 func TestOptionsAreChecked(t *testing.T) {
 	url := deliver.Options{URL: "http://x"}
 	for want, o := range map[string]Options{
-		"datadog.url":         {Deliver: deliver.Options{URL: "api.datadoghq.eu"}, API: "v2", Compression: "zstd"},
+		"datadog.url":         {Deliver: deliver.Options{URL: "api.datadoghq.eu"}, API: "v2", Compression: "zstd", Sketches: "all"},
 		"datadog.api":         {Deliver: url, API: "v3", Compression: "zstd"},
 		"datadog.compression": {Deliver: url, API: "v2", Compression: "lz4"},
+		"datadog.sketches":    {Deliver: url, API: "v2", Compression: "none", Sketches: "some"},
 	} {
 		if _, err := New(o, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -10,12 +10,17 @@
 //
 //	count                            a count over 10 s
 //	gauge, set                       a gauge
-//	timing, histogram, distribution  .count and .sum as counts; .avg, .min, .max,
+//	distribution                     a sketch, to /api/beta/sketches
+//	timing, histogram                .count and .sum as counts; .avg, .min, .max,
 //	                                 .median, .95percentile and .99percentile as gauges
+//
+// datadog.sketches says what goes out as a sketch: nothing, distributions, or timings and
+// histograms too. A sketch is the aggregator's own, bin by bin: its bins are those of Datadog's
+// agent, so percentiles of several senders can be joined at the other end.
 //
 // # Limits
 //
-// Sketches are not sent as sketches: percentiles of several senders cannot be
-// joined at the other end. Delivery is at least once. Events and service checks are
+// A sketch holds 268 million values; more are counted as unsendable. Delivery is at least once. A receiver that knows no sketches answers 404, and what
+// comes behind them waits; set datadog.sketches to none then. Events and service checks are
 // not sent.
 package datadog

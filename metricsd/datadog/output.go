@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 	"github.com/beagle-go/beagle/metricsd/deliver"
+	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 	"github.com/beagle-go/beagle/metricsd/expose"
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
@@ -15,6 +16,8 @@ import (
 type Options struct {
 	// API is "v1" or "v2", Compression "zlib", "deflate", "zstd" or "none".
 	API, Compression string
+	// Sketches is "none", "distributions" or "all": timings and histograms too.
+	Sketches string
 	// Key goes with every payload, if it is not empty.
 	Key string
 	// Deliver's URL is what stands before /api/v2/series.
@@ -26,6 +29,7 @@ type Output struct {
 	*deliver.Sender
 	format      format
 	compression compression
+	sketched    map[dogstatsd.Type]bool
 	unsendable  atomic.Uint64
 }
 
@@ -39,6 +43,10 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Output, error) {
 	if !ok {
 		return nil, fmt.Errorf("datadog.compression is %q; give zlib, deflate, zstd or none", o.Compression)
 	}
+	types, err := sketched(o.Sketches)
+	if err != nil {
+		return nil, err
+	}
 	if o.Key != "" {
 		o.Deliver.Header = map[string]string{"DD-API-KEY": o.Key}
 	}
@@ -46,7 +54,7 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("datadog.url: %w", err)
 	}
-	return &Output{Sender: s, format: f, compression: c}, nil
+	return &Output{Sender: s, format: f, compression: c, sketched: types}, nil
 }
 
 // Send puts the flush's points into the queue.
@@ -54,9 +62,15 @@ func (o *Output) Send(f aggregate.Flush) { o.Points(f.Points) }
 
 // Points packs points and puts the payloads into the queue.
 func (o *Output) Points(points []aggregate.Point) {
+	sketches, points := o.packSketches(points)
+	o.post(sketchForm, sketches)
 	bodies, unsendable := pack(o.format, points)
 	o.unsendable.Add(uint64(unsendable))
-	form := deliver.Form{Path: o.format.path, ContentType: o.format.contentType, Encoding: o.compression.encoding}
+	o.post(deliver.Form{Path: o.format.path, ContentType: o.format.contentType}, bodies)
+}
+
+func (o *Output) post(form deliver.Form, bodies [][]byte) {
+	form.Encoding = o.compression.encoding
 	for _, body := range bodies {
 		o.Put(form, o.compression.compress(body))
 	}
@@ -65,6 +79,6 @@ func (o *Output) Points(points []aggregate.Point) {
 // Own writes the output's metrics about itself.
 func (o *Output) Own(p *expose.Page) {
 	o.Sender.Own(p, "datadog")
-	p.Own("metricsd_datadog_unsendable_values_total", "counter", "Values left out because they are not finite.",
+	p.Own("metricsd_datadog_unsendable_values_total", "counter", "Values left out because they are not finite, and sketches of more values than one can hold.",
 		expose.Value{Value: float64(o.unsendable.Load())})
 }

@@ -280,7 +280,7 @@ func TestFromTheAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := datadog.New(datadog.Options{API: api, Compression: compression, Deliver: deliver.Options{URL: r.url}}, q, slog.New(slog.DiscardHandler))
+			o, err := datadog.New(datadog.Options{API: api, Compression: compression, Sketches: "none", Deliver: deliver.Options{URL: r.url}}, q, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
