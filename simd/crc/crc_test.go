@@ -2,6 +2,7 @@ package crc
 
 import (
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -20,6 +21,19 @@ func TestCombine(t *testing.T) {
 	}
 }
 
+func TestBlock(t *testing.T) {
+	for _, n := range []int64{0, 1, 16, 255, 1024, 8191, 1 << 40} {
+		for _, a := range []uint32{0, 1, 0x80000000, 0xdeadbeef, ^uint32(0)} {
+			if got, want := NewBlock(n).Combine(a, 77), Combine(a, 77, n); got != want {
+				t.Errorf("Castagnoli, length %d, %08x: got %08x, want %08x", n, a, got, want)
+			}
+			if got, want := NewBlockIEEE(n).Combine(a, 77), CombineIEEE(a, 77, n); got != want {
+				t.Errorf("IEEE, length %d, %08x: got %08x, want %08x", n, a, got, want)
+			}
+		}
+	}
+}
+
 // The shift of a huge length is the shift of its halves, one after the other.
 func TestCombineHugeLength(t *testing.T) {
 	for _, n := range []int64{1 << 20, 1<<40 + 12345, 1 << 62} {
@@ -31,12 +45,19 @@ func TestCombineHugeLength(t *testing.T) {
 }
 
 func TestCombineNegativeLength(t *testing.T) {
+	for _, f := range []func(){func() { Combine(1, 2, -1) }, func() { Combine(1, 2, math.MinInt64) }, func() { NewBlock(-1) }} {
+		panics(t, f)
+	}
+}
+
+func panics(t *testing.T, f func()) {
+	t.Helper()
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")
 		}
 	}()
-	Combine(1, 2, -1)
+	f()
 }
 
 func TestPairIsTwoPasses(t *testing.T) {

@@ -1,9 +1,17 @@
 //! Folding with PCLMULQDQ: four 16-byte accumulators, and with VPCLMULQDQ four
-//! of 64 bytes. The running checksum of a pair needs no second pass over the
+//! of 32 or of 64 bytes. The running checksum of a pair needs no second pass over the
 //! data: crc(a ‖ b) = crc(a)·x^(8·len b) + crc(b).
 use crate::gf2::*;
 use core::arch::x86_64::*;
 use simdgen::Two;
+
+/// From this length on folding beats three chains of the crc32 instruction.
+#[cfg(target_feature = "avx512f")]
+pub const WIDE: usize = 0;
+#[cfg(all(target_feature = "vpclmulqdq", not(target_feature = "avx512f")))]
+pub const WIDE: usize = 384;
+#[cfg(not(target_feature = "vpclmulqdq"))]
+pub const WIDE: usize = usize::MAX;
 
 pub trait Poly {
     const P: u32;
@@ -54,11 +62,11 @@ impl Poly for Ieee {
 }
 
 #[inline(always)]
-unsafe fn load(p: *const u8) -> __m128i {
+pub unsafe fn load(p: *const u8) -> __m128i {
     _mm_loadu_si128(p as *const __m128i)
 }
 #[inline(always)]
-unsafe fn word(p: *const u8) -> u64 {
+pub unsafe fn word(p: *const u8) -> u64 {
     (p as *const u64).read_unaligned()
 }
 #[inline(always)]
@@ -125,23 +133,33 @@ pub unsafe fn update<P: Poly>(crc: u32, p: *const u8, n: usize) -> u32 {
     if n < P::CHAIN {
         return !chain::<P>(!crc, p, 0, n);
     }
-    if P::CHAINS && cfg!(not(target_feature = "vpclmulqdq")) {
+    if P::CHAINS && n < WIDE {
         return !chains::<P>(!crc, p, n);
     }
-    let init = _mm_cvtsi32_si128(!crc as i32);
-    let (mut acc, mut i) = if n < 64 { (_mm_xor_si128(load(p), init), 16) } else { wide::<P>(init, p, n) };
+    #[cfg(all(target_feature = "vpclmulqdq", not(target_feature = "avx512f")))]
+    if P::CHAINS && n >= 1024 {
+        return !both::<P>(!crc, p, n);
+    }
+    !folded::<P>(!crc, p, n)
+}
+
+/// Folding down to sixteen bytes, then words; n must be 16 or more.
+#[inline(always)]
+pub unsafe fn folded<P: Poly>(s: u32, p: *const u8, n: usize) -> u32 {
+    let init = _mm_cvtsi32_si128(s as i32);
+    let (mut acc, mut i) = if n < LEAST { (_mm_xor_si128(load(p), init), 16) } else { wide::<P>(init, p, n) };
     let k = factors(const { fold(128, P::P) });
     while i + 16 <= n {
         acc = fold128(acc, k, load(p.add(i)));
         i += 16;
     }
-    !chain::<P>(finish::<P>(acc), p, i, n)
+    chain::<P>(finish::<P>(acc), p, i, n)
 }
 
 /// Three chains over neighbouring stretches, as long as there is room, first
 /// long ones. The instruction takes three cycles but one starts in each.
 #[inline(always)]
-unsafe fn chains<P: Poly>(mut s: u32, p: *const u8, n: usize) -> u32 {
+pub unsafe fn chains<P: Poly>(mut s: u32, p: *const u8, n: usize) -> u32 {
     let mut i = 0;
     while i + 3 * 1024 <= n {
         s = three::<P>(s, p.add(i), 1024, const { (shift_by(2048, P::P), shift_by(1024, P::P)) });
@@ -173,6 +191,12 @@ unsafe fn three<P: Poly>(s: u32, p: *const u8, len: usize, k: (u64, u64)) -> u32
     P::reduce64(_mm_cvtsi128_si64(_mm_xor_si128(a, b)) as u64) ^ c
 }
 
+/// What wide needs.
+const LEAST: usize = if cfg!(all(target_feature = "vpclmulqdq", not(target_feature = "avx512f"))) { 128 + 16 } else { 64 };
+
+#[cfg(all(target_feature = "vpclmulqdq", not(target_feature = "avx512f")))]
+use crate::ymm::{both, wide};
+
 /// Folds all whole blocks of 64 bytes into 16; n must be 64 or more.
 #[cfg(not(target_feature = "vpclmulqdq"))]
 #[inline(always)]
@@ -192,20 +216,20 @@ unsafe fn wide<P: Poly>(init: __m128i, p: *const u8, n: usize) -> (__m128i, usiz
     (fold128(fold128(fold128(a, k, b), k, c), k, d), i)
 }
 
-#[cfg(target_feature = "vpclmulqdq")]
+#[cfg(target_feature = "avx512f")]
 #[inline(always)]
 unsafe fn fold512(acc: __m512i, k: __m512i, data: __m512i) -> __m512i {
     let lo = _mm512_clmulepi64_epi128(acc, k, 0x00);
     let hi = _mm512_clmulepi64_epi128(acc, k, 0x11);
     _mm512_ternarylogic_epi64(lo, hi, data, 0x96)
 }
-#[cfg(target_feature = "vpclmulqdq")]
+#[cfg(target_feature = "avx512f")]
 #[inline(always)]
 unsafe fn load512(p: *const u8) -> __m512i {
     _mm512_loadu_si512(p as *const __m512i)
 }
 
-#[cfg(target_feature = "vpclmulqdq")]
+#[cfg(target_feature = "avx512f")]
 #[inline(always)]
 unsafe fn wide<P: Poly>(init: __m128i, p: *const u8, n: usize) -> (__m128i, usize) {
     let k512 = _mm512_broadcast_i32x4(factors(const { fold(512, P::P) }));
@@ -232,7 +256,7 @@ unsafe fn wide<P: Poly>(init: __m128i, p: *const u8, n: usize) -> (__m128i, usiz
 }
 
 /// Lanes 0 to 2 move to the place of lane 3.
-#[cfg(target_feature = "vpclmulqdq")]
+#[cfg(target_feature = "avx512f")]
 #[inline(always)]
 unsafe fn lanes<P: Poly>(a: __m512i) -> __m128i {
     let (k2, k1, k0) = (const { fold(384, P::P) }, const { fold(256, P::P) }, const { fold(128, P::P) });
