@@ -55,6 +55,7 @@ var written = []*mutate.Mutator{
 	byteBits,
 	classSwitch,
 	wordTest,
+	wordPrefix,
 	caseOrder,
 	identityFastPath,
 	asciiPath,

@@ -42,25 +42,34 @@ func skipWords(p *mutate.Pass, s skipSite, ranges []byteRange) []mutate.Edit {
 		p.Declare(s.loop.Stmt, wordTestOf(all, ranges)))
 }
 
-// wordTestOf declares the test of eight bytes at once. With the top bit of each
-// byte taken off, no sum carries into the next byte: adding 0x80-low sets the
-// top bit from low on, adding 0x7f-high above high.
+// wordTestOf declares the test of eight bytes at once.
 func wordTestOf(name string, ranges []byteRange) string {
-	above := "in &^= w // none is above ASCII"
-	var tests []string
-	for _, r := range ranges {
-		if r.low >= 0x80 {
-			above = "in |= w // nor is any above ASCII refused"
-			continue
-		}
-		tests = append(tests, fmt.Sprintf("in |= (x + %#x*each) &^ (x + %#x*each) // %s to %s", 0x80-r.low, 0x7f-r.high, byteText(r.low), byteText(r.high)))
-	}
 	return fmt.Sprintf(`// %s reports whether the loop accepts all eight bytes of w.
 func %s(w uint64) bool {
 	const each, top = 0x0101010101010101, 0x8080808080808080
-	x, in := w&^top, uint64(0)
-	%s
 	%s
 	return in&top == top
-}`, name, name, strings.Join(tests, "\n"), above)
+}`, name, name, wordSum(ranges))
+}
+
+// wordSum sets the top bit in of every byte of w that is in a range: adding
+// 0x80-low sets it from low on, adding 0x7f-high above high. A sum of a byte
+// below 0x80 carries nothing into the next byte. That of another one may: where
+// such a byte is refused the word is, and where not its top bit is taken off.
+func wordSum(ranges []byteRange) string {
+	var lines []string
+	word, first, above := "w", "in := ", "in &^= w // none is above ASCII"
+	if ranges[len(ranges)-1].low >= 0x80 {
+		ranges = ranges[:len(ranges)-1]
+		lines = []string{"x := w &^ top"}
+		word, above = "x", "in |= w // nor is any above ASCII refused"
+		if len(ranges) == 0 {
+			return "in := w // all are above ASCII"
+		}
+	}
+	for _, r := range ranges {
+		lines = append(lines, fmt.Sprintf("%s(%s + %#x*each) &^ (%s + %#x*each) // %s to %s", first, word, 0x80-r.low, word, 0x7f-r.high, byteText(r.low), byteText(r.high)))
+		first = "in |= "
+	}
+	return strings.Join(append(lines, above), "\n")
 }

@@ -1,0 +1,309 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// wordPrefix is C9 for loops that step over ordinary bytes, and over one byte
+// that must stand alone between two of them.
+var wordPrefix = &mutate.Mutator{
+	Name: "word-prefix",
+	Doc: "Step over the ordinary bytes at the start of a text eight at a time, with arithmetic on a word (SWAR), in front of the loop that " +
+		"does so one by one; a last word that overlaps the one before it takes the end. A byte that may stand alone between two ordinary ones is " +
+		"told too. Exact: what is ordinary is found by evaluating the loop's tests on all 256 bytes.",
+	Before: `for i := 0; i < len(s); i++ {
+	if plain[s[i]] {
+		continue
+	}
+	...`,
+	After: `start := 0
+for start+8 <= len(s) && allAccepted(load64(s[start:])) {
+	start += 8
+}
+if left := len(s) - start; left > 0 && left < 8 && len(s) >= 8 && allAccepted(load64(s[len(s)-8:])) {
+	start = len(s)
+}
+for i := start; i < len(s); i++ {
+	if plain[s[i]] {
+		continue
+	}
+	...`,
+	Class:   beagle.E0,
+	Gain:    1.5,
+	Find:    findWordPrefix,
+	Rewrite: rewriteWordPrefix,
+}
+
+// A prefixSite is a loop whose first arm only steps on.
+type prefixSite struct {
+	loop   *mutate.CountedLoop
+	test   ast.Expr // of the first arm
+	start  int64
+	ranges []byteRange // what the arm accepts
+	gap    *gap
+}
+
+// A gap is a byte that must be followed by an ordinary one.
+type gap struct {
+	char   byte
+	inside bool // it may not be the first byte of the loop
+}
+
+func findWordPrefix(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		if s := prefixOf(p, f); s != nil {
+			sites = append(sites, mutate.Site{Node: f, Label: "loop over " + s.loop.Seq.Name(), Data: s})
+		}
+	}
+	return sites
+}
+
+func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
+	l, ok := p.Counted(f)
+	if !ok || l.Seq == nil || !l.Strict || l.Start == nil || !mutate.IsBytes(l.Seq.Type()) || p.Assigned(l.Seq, f) || labelled(p, f) || !canDeclare(p, f) {
+		return nil
+	}
+	start, ok := constantInt(p, l.Start)
+	if !ok || start < 0 {
+		return nil
+	}
+	test, body, last := acceptingArm(p, l)
+	if test == nil || !stepsOn(body, last) {
+		return nil
+	}
+	set, err := p.ByteSet(test, mustTest(p, test).operand)
+	ranges := wordRanges(set)
+	if err != nil || ranges == nil {
+		return nil
+	}
+	s := &prefixSite{loop: l, test: test, start: start, ranges: ranges}
+	s.gap = gapOf(p, l, set, start)
+	return s
+}
+
+func constantInt(p *mutate.Pass, e ast.Expr) (int64, bool) {
+	v := p.Info.Types[e].Value
+	if v == nil || v.Kind() != constant.Int {
+		return 0, false
+	}
+	return constant.Int64Val(v)
+}
+
+// stepsOn reports whether an arm does nothing but end the turn.
+func stepsOn(body []ast.Stmt, last bool) bool {
+	if len(body) == 0 {
+		return last
+	}
+	b, ok := body[0].(*ast.BranchStmt)
+	return ok && len(body) == 1 && b.Tok == token.CONTINUE && b.Label == nil
+}
+
+// gapOf recognises, behind the first arm, what accepts one other byte if an
+// ordinary one follows:
+//
+//	if s[i] != '_' { return false }
+//	i++
+//	if i == len(s) || !ordinary(s[i]) { return false }
+func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int64) *gap {
+	list := l.Stmt.Body.List
+	if len(list) > 0 && elementCopy(p, l, list[0]) != nil {
+		list = list[1:]
+	}
+	if len(list) != 4 {
+		return nil
+	}
+	one, ok := list[2].(*ast.IncDecStmt)
+	if !ok || one.Tok != token.INC || p.Var(one.X) != l.Index {
+		return nil
+	}
+	g := &gap{inside: false}
+	refused, ok := leavesOn(p, l, list[1], func(e ast.Expr) bool {
+		b, ok := e.(*ast.BinaryExpr)
+		if !ok || b.Op != token.EQL || p.Var(b.X) != l.Index {
+			return false
+		}
+		at, ok := constantInt(p, b.Y)
+		g.inside = g.inside || at == start
+		return ok && at <= start
+	})
+	if !ok {
+		return nil
+	}
+	chars := 0
+	for c := range 256 {
+		if !refused[c] && !ordinary[c] {
+			g.char = byte(c)
+			chars++
+		}
+	}
+	if chars != 1 || g.char >= 0x80 {
+		return nil
+	}
+	ends := false
+	refused, ok = leavesOn(p, l, list[3], func(e ast.Expr) bool {
+		b, ok := e.(*ast.BinaryExpr)
+		ends = ok && (b.Op == token.EQL || b.Op == token.GEQ) && p.Var(b.X) == l.Index && p.Same(b.Y, l.Bound)
+		return ends
+	})
+	for c := range 256 {
+		ok = ok && refused[c] != ordinary[c]
+	}
+	if !ok || !ends {
+		return nil
+	}
+	return g
+}
+
+// leavesOn recognises an if that leaves the function or the loop on some bytes
+// seq[i], or on other conditions that are asked about.
+func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.Expr) bool) (set [256]bool, ok bool) {
+	f, ok := s.(*ast.IfStmt)
+	if !ok || f.Init != nil || f.Else != nil || !exits(f.Body) {
+		return set, false
+	}
+	tests := []ast.Expr{f.Cond}
+	if b, ok := ast.Unparen(f.Cond).(*ast.BinaryExpr); ok && b.Op == token.LOR {
+		tests = operands(b, token.LOR)
+	}
+	for _, e := range tests {
+		e = ast.Unparen(e)
+		t, ok := testOf(p, e)
+		if !ok || !isElementOf(p, l, t.operand) {
+			if !other(e) {
+				return set, false
+			}
+			continue
+		}
+		if p.Var(t.operand) != nil && s != l.Stmt.Body.List[2] {
+			return set, false // a copy of the element before i moved on
+		}
+		bad, err := p.ByteSet(e, t.operand)
+		if err != nil {
+			return set, false
+		}
+		for c, is := range bad {
+			set[c] = set[c] || is
+		}
+	}
+	return set, true
+}
+
+// exits reports whether a body ends by leaving the loop.
+func exits(body *ast.BlockStmt) bool {
+	if len(body.List) == 0 {
+		return false
+	}
+	switch s := body.List[len(body.List)-1].(type) {
+	case *ast.ReturnStmt:
+		return true
+	case *ast.BranchStmt:
+		return s.Tok == token.BREAK && s.Label == nil
+	}
+	return false
+}
+
+func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(*prefixSite)
+	l := site.loop
+	seq, start := l.Seq.Name(), p.Fresh("start", "begin")
+	load, edits := loadWord(p, l.Stmt, l.Seq, seq+"[<start>:]")
+	all := p.Fresh("allAccepted", "wordAccepted")
+	edits = append(edits, p.Declare(l.Stmt, wordTestOf(all, site.ranges)))
+	text := plainPrefix
+	if g := site.gap; g != nil {
+		text = gapPrefix
+		if g.inside {
+			text = insidePrefix
+		}
+		gaps := p.Fresh("gapsIn", "gaps")
+		edits = append(edits, p.Declare(l.Stmt, gapTestOf(gaps, site.ranges, g.char)))
+		text = strings.ReplaceAll(text, "<gaps>", gaps)
+		text = strings.ReplaceAll(text, "<char>", byteText(int(g.char)))
+	}
+	operand := mustTest(p, site.test).operand
+	first := parenthesised(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
+		if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
+			return fmt.Sprintf("%s[%d]", seq, site.start), true
+		}
+		return "", false
+	})
+	text = strings.NewReplacer(
+		"<load>", strings.ReplaceAll(load, "<start>", start), "<last>", strings.ReplaceAll(load, "<start>", "len("+seq+")-8"),
+		"<start>", start, "<0>", fmt.Sprint(site.start), "<1>", fmt.Sprint(site.start+1), "<9>", fmt.Sprint(site.start+9),
+		"<s>", seq, "<all>", all, "<behind>", p.Fresh("behind", "pending"), "<w>", p.Fresh("w", "word"), "<left>", p.Fresh("left", "rest"),
+		"<found>", p.Fresh("found", "alone"), "<first>", first).Replace(text)
+	index := types.TypeString(l.Index.Type(), types.RelativeTo(p.Pkg))
+	return append(edits,
+		p.Insert(l.Stmt.Pos(), text),
+		p.Replace(l.Start, typed(index, start))), nil
+}
+
+const plainPrefix = `<start> := <0> // behind what is accepted eight at a time
+for <start>+8 <= len(<s>) && <all>(<load>) {
+	<start> += 8
+}
+// The last word overlaps the one before it.
+if <left> := len(<s>) - <start>; <left> > 0 && <left> < 8 && len(<s>) >= 8 && <all>(<last>) {
+	<start> = len(<s>)
+}
+`
+
+// wordsWithGaps steps over words. behind is the top bit of the lowest byte when
+// the word before ended with a gap, which then counts to the next.
+const wordsWithGaps = `<start>+8 <= len(<s>); <start> += 8 {
+	<w> := <load>
+	if <all>(<w>) {
+		<behind> = 0
+		continue
+	}
+	<found> := <gaps>(<w>)
+	if <found> == 0 || <found>&<behind> != 0 {
+		break
+	}
+	<behind> = <found> >> 56
+}
+<start> -= int(<behind> >> 7) // <char> at the end of a word is looked at with what follows
+// The last word overlaps the one before it.
+if <left> := len(<s>) - <start>; <left> > 0 && <left> <= 8 && len(<s>) >= 8 {
+	if <w> := <last>; <all>(<w>) {
+		<start> = len(<s>)
+	} else if <found> := <gaps>(<w>); <found> != 0 && <found>>>63 == 0 {
+		<start> = len(<s>)
+	}
+}
+`
+
+const gapPrefix = `// Eight bytes at a time as long as they are accepted.
+<start>, <behind> := <0>, uint64(0)
+for ; ` + wordsWithGaps
+
+const insidePrefix = `// Eight bytes at a time as long as they are accepted.
+<start> := <0>
+if len(<s>) >= <9> && <first> {
+	<behind> := uint64(0)
+	for <start> = <1>; ` + wordsWithGaps + `}
+`
+
+// gapTestOf declares what finds gaps in a word.
+func gapTestOf(name string, ranges []byteRange, char byte) string {
+	return fmt.Sprintf(`// %s returns the top bits of the bytes of w that are %s, and 0 when the loop does
+// not accept another byte of it or two of these stand together.
+func %s(w uint64) uint64 {
+	const each, top = 0x0101010101010101, 0x8080808080808080
+	%s
+	found := ^((w&^top ^ %#x*each) + 0x7f*each) &^ w & top
+	if in&top|found != top || found&(found<<8) != 0 {
+		return 0
+	}
+	return found
+}`, name, byteText(int(char)), name, wordSum(ranges), char)
+}
