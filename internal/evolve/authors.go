@@ -186,7 +186,7 @@ func (s *Search) commission(island int) Proposal {
 	p.Turn = s.Turns[key]
 	s.Turns[key]++
 	for _, id := range s.Top {
-		if id != p.Parent && id != p.Mate && id != s.Root && len(p.Examples) < 2 {
+		if id != p.Parent && id != p.Mate && id != s.Root && len(p.Examples) < 2 && s.index[id].Score > 0 {
 			p.Examples = append(p.Examples, id)
 		}
 	}

@@ -14,14 +14,63 @@ import (
 )
 
 // A gain on most inputs may hide a loss on others. So finalists are timed on
-// each class of inputs alone, too.
+// each class of inputs alone, too, and what looks faster while the search goes on
+// is timed on the common ones, shortly.
 const (
 	classTime    = 120 * time.Millisecond // of timing, for one version on one class in one layout
 	classLayouts = 3
 	maxClasses   = 8
 	commonClass  = 0.10 // share of the calls from which on a class may not become slower at all
 	ruinous      = 0.5  // ratio below which no class may fall, however rare
+
+	searchClasses = 3              // that a search looks at: the rarest of the common ones, of which the figure for all inputs says least
+	searchTime    = screenTime / 2 // of timing, for one version on one class
 )
+
+// commonClasses are the classes that the search looks at. They hang on the
+// training inputs, which stay.
+func (x *session) commonClasses() ([]corpus.Class, error) {
+	x.common.once.Do(func() {
+		all, err := corpus.Classes(x.corpus)
+		all = slices.DeleteFunc(all, func(c corpus.Class) bool { return c.Share < commonClass })
+		slices.SortStableFunc(all, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
+		x.common.list, x.common.err = all[:min(len(all), searchClasses)], err
+	})
+	return x.common.list, x.common.err
+}
+
+// screenClasses times the entrants that look faster on each common class. The
+// caller holds the timing lock.
+func (b *group) screenClasses(ctx context.Context) error {
+	var faster []entrant
+	var variants []int
+	for _, e := range b.live {
+		if b.out[e.out].Verdict.Screen.Low > 1 {
+			faster, variants = append(faster, e), append(variants, e.variant)
+		}
+	}
+	if len(faster) == 0 {
+		return nil
+	}
+	classes, err := b.x.commonClasses()
+	if err != nil {
+		return err
+	}
+	for _, class := range classes {
+		part := *b.x.corpus
+		part.Train = class.Records
+		ratios, err := bench.Screen(ctx, b.x.bench, b.bin, variants, &part, searchTime*time.Duration(len(variants)+1))
+		if err != nil {
+			return err
+		}
+		for i, e := range faster {
+			if v := &b.out[e.out].Verdict; ratios[i] != (beagle.Ratio{}) {
+				v.Classes = append(v.Classes, beagle.ClassRatio{Name: class.Name, Share: class.Share, Ratio: ratios[i]})
+			}
+		}
+	}
+	return nil
+}
 
 // byClass measures the finalists that are faster on each class of inputs, and
 // takes that back where a class pays for it.

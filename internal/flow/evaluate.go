@@ -378,7 +378,7 @@ func (b *group) screen(ctx context.Context) error {
 		v.Screen = &ratios[i]
 	}
 	b.filter(func(entrant, *beagle.Verdict) {})
-	return nil
+	return b.screenClasses(ctx)
 }
 
 // keep puts every new verdict into the store.

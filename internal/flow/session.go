@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/scratch"
@@ -43,6 +44,11 @@ type session struct {
 
 	models asking
 	memory memory
+	common struct { // of commonClasses
+		once sync.Once
+		list []corpus.Class
+		err  error
+	}
 	timing sync.RWMutex // held while something is timed; what would disturb that takes it to read
 
 	mu      sync.Mutex
