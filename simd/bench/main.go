@@ -4,8 +4,8 @@
 //	go run ./bench            everything, about a minute
 //	go run ./bench -only call one section: call, tags, crc, sizes, small
 //
-// A figure is the median over 11 rounds of the median of 15 batches of 150
-// microseconds; the contenders take turns in each round. On a shared machine
+// A figure is the median over 165 batches of 150 microseconds, a ratio the median
+// over pairs of neighbouring batches: the contenders take turns. On a shared machine
 // this is far steadier than go test -bench, which reports means.
 package main
 

@@ -7,37 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/beagle-go/beagle/simd"
-	"github.com/beagle-go/beagle/simd/bench/internal/cgocall"
 	"github.com/beagle-go/beagle/simd/crc"
 )
-
-// printCall measures a call of (pointer, length) that returns the length.
-func printCall(out io.Writer) {
-	b := letters(100)
-	p, n := unsafe.SliceData(b), len(b)
-	t := careful.measure(
-		func(k int) (s int) {
-			for range k {
-				s += plainNoop(p, n)
-			}
-			return s
-		}, func(k int) (s int) {
-			for range k {
-				s += noop(b)
-			}
-			return s
-		}, func(k int) (s int) {
-			for range k {
-				s += cgocall.Noop(p, n)
-			}
-			return s
-		})
-	fmt.Fprintf(out, "\n# A call: nanoseconds, loop included\nGo noinline %.2f   kernel with dispatch %.2f (%.2fx Go)", t[0], t[1], t[1]/t[0])
-	if cgocall.Available {
-		fmt.Fprintf(out, "   cgo %.2f (%.1fx kernel)", t[2], t[2]/t[1])
-	}
-	fmt.Fprintln(out)
-}
 
 // printTags measures 4,096 different tags, which no branch predictor knows.
 func printTags(out io.Writer) {
@@ -70,11 +41,9 @@ func printTags(out io.Writer) {
 			}
 			return s
 		})
-	for i := range t {
-		t[i] /= float64(len(tags))
-	}
+	per := func(i int) float64 { return t.ns(i) / float64(len(tags)) }
 	fmt.Fprintf(out, "\n# 4,096 mixed tags: nanoseconds per tag\nnaive loop %.2f   Go table %.2f   kernel %.2f (%.1fx naive, %.2fx table)   batch %.2f (%.1fx naive, %.2fx table)\n",
-		t[0], t[1], t[2], t[0]/t[2], t[1]/t[2], t[3], t[0]/t[3], t[1]/t[3])
+		per(0), per(1), per(2), t.ratio(0, 2), t.ratio(1, 2), per(3), t.ratio(0, 3), t.ratio(1, 3))
 }
 
 func flag01(b bool) int {
@@ -108,9 +77,9 @@ func printCRC(out io.Writer) {
 			}
 			return int(sum ^ run)
 		}, kernel)
-		fmt.Fprintf(out, "%8d %12.1f", n, t[0])
-		for _, v := range t[1:] {
-			fmt.Fprintf(out, " %14.1f (%.2fx)", v, t[0]/v)
+		fmt.Fprintf(out, "%8d %12.1f", n, t.ns(0))
+		for i := 1; i < len(t); i++ {
+			fmt.Fprintf(out, " %14.1f (%.2fx)", t.ns(i), t.ratio(0, i))
 		}
 		fmt.Fprintln(out)
 	}
@@ -138,7 +107,7 @@ func printSizes(out io.Writer) {
 		for _, n := range sizes {
 			kernel, plain := m.pair(n)
 			t := quick.measure(kernel, plain)
-			fmt.Fprintf(out, "%17s", fmt.Sprintf("%.2f (%.1fx)", t[0], t[1]/t[0]))
+			fmt.Fprintf(out, "%17s", fmt.Sprintf("%.2f (%.1fx)", t.ns(0), t.ratio(1, 0)))
 		}
 		fmt.Fprintln(out)
 	}
@@ -153,11 +122,11 @@ func printSmall(out io.Writer) {
 		for n := m.min; n <= 300; n += step(n) {
 			kernel, plain := m.pair(n)
 			t := quick.measure(kernel, plain)
-			if t[0] > 1.08*t[1] {
+			if t.ratio(0, 1) > 1.08 {
 				t = careful.measure(kernel, plain)
 			}
-			if t[0] > 1.1*t[1] {
-				slow = append(slow, fmt.Sprintf("%d: %.2f against %.2f", n, t[0], t[1]))
+			if t.ratio(0, 1) > 1.1 {
+				slow = append(slow, fmt.Sprintf("%d: %.2fx, %.2f against %.2f", n, t.ratio(0, 1), t.ns(0), t.ns(1)))
 			}
 		}
 		if slow == nil {
