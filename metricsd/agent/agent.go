@@ -44,6 +44,9 @@ type Sink interface {
 func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	aggregator := aggregate.New(runtime.GOMAXPROCS(0), aggregate.Limits(c.Limits))
 	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks, now: time.Now}
+	if len(sinks) > 0 {
+		a.waiting = new(waiting)
+	}
 	if err := a.open(); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -241,6 +244,9 @@ func untilNextBucket(now time.Time) time.Duration {
 
 func (a *Agent) send(points []aggregate.Point) {
 	flush := aggregate.Flush{Time: a.now().Unix(), Points: points, States: a.Aggregator.States}
+	if a.waiting != nil {
+		flush.Events, flush.Checks = a.waiting.take()
+	}
 	for _, sink := range a.sinks {
 		sink.Send(flush)
 	}

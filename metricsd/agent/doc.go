@@ -13,6 +13,6 @@
 //
 // # Limits
 //
-// Events and service checks are read and counted, and the last ones are shown at
-// /events; they are not sent on.
+// Events and service checks wait in memory for the next flush, at most 10,000 and 16 MB;
+// a crash loses them as it loses the open bucket.
 package agent

@@ -22,6 +22,9 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	count("connections_refused", "Stream connections turned away because too many are open.", &c.ConnectionsFull)
 	p.Own("metricsd_lines_total", "counter", "Lines taken.",
 		labelled("kind", "metric", c.Metrics.Load()), labelled("kind", "event", c.Events.Load()), labelled("kind", "check", c.Checks.Load()))
+	if a.waiting != nil {
+		count("events_dropped", "Events and service checks dropped because too many wait for a flush.", &a.waiting.dropped)
+	}
 	a.ownSockets(p)
 	a.ownContexts(p, states)
 	for _, sink := range a.sinks {

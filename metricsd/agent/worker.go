@@ -29,6 +29,7 @@ type Intake struct {
 	Events    Recent[dogstatsd.Event]
 	Checks    Recent[dogstatsd.Check]
 	seed      uint64
+	waiting   *waiting // nil when nobody wants events and checks
 }
 
 // NewIntake makes the shared part; seed is for the context keys.
@@ -68,9 +69,9 @@ func (w *Worker) line(line []byte, origin string, now int64) {
 	var err error
 	switch dogstatsd.KindOf(line) {
 	case dogstatsd.KindEvent:
-		err = w.event(line)
+		err = w.event(line, now)
 	case dogstatsd.KindCheck:
-		err = w.check(line)
+		err = w.check(line, now)
 	default:
 		err = w.metricLine(line, origin, now)
 	}
@@ -87,10 +88,7 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 	}
 	w.Counters.Metrics.Add(1)
 	w.warn(m.Warnings)
-	host := w.Host
-	if m.Source.HostSet {
-		host = m.Source.Host
-	}
+	host := w.host(&m.Source)
 	key, tags := w.generator.Key(m.Name, host, m.Tags)
 	w.sample = aggregate.Sample{
 		Key: key,
@@ -104,7 +102,15 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 	return nil
 }
 
-func (w *Worker) event(line []byte) error {
+// host is the one that a message asks for, or the agent's.
+func (w *Worker) host(s *dogstatsd.Source) string {
+	if s.HostSet {
+		return s.Host
+	}
+	return w.Host
+}
+
+func (w *Worker) event(line []byte, now int64) error {
 	e, err := w.parser.Event(line)
 	if err != nil {
 		return err
@@ -112,10 +118,14 @@ func (w *Worker) event(line []byte) error {
 	w.Counters.Events.Add(1)
 	w.warn(e.Warnings)
 	w.Events.Add(e)
+	if w.waiting != nil {
+		e.Timestamp, e.Source.Host = cmp.Or(e.Timestamp, now), w.host(&e.Source)
+		w.waiting.event(e, len(line))
+	}
 	return nil
 }
 
-func (w *Worker) check(line []byte) error {
+func (w *Worker) check(line []byte, now int64) error {
 	c, err := w.parser.Check(line)
 	if err != nil {
 		return err
@@ -123,6 +133,10 @@ func (w *Worker) check(line []byte) error {
 	w.Counters.Checks.Add(1)
 	w.warn(c.Warnings)
 	w.Checks.Add(c)
+	if w.waiting != nil {
+		c.Timestamp, c.Source.Host = cmp.Or(c.Timestamp, now), w.host(&c.Source)
+		w.waiting.check(c, len(line))
+	}
 	return nil
 }
 

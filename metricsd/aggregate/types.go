@@ -55,6 +55,9 @@ type Flush struct {
 	// Time is now, in Unix seconds.
 	Time   int64
 	Points []Point
+	// Events and Checks came since the last flush. Their times and hosts are set.
+	Events []dogstatsd.Event
+	Checks []dogstatsd.Check
 	// States makes the list that a scrape would see; not every output wants it.
 	States func() []State
 }

@@ -56,6 +56,7 @@ type Datadog struct {
 	API         string `yaml:"api" help:"v1 for JSON, v2 for protobuf"`
 	Compression string `yaml:"compression" help:"zlib, deflate (the same), zstd or none"`
 	Sketches    string `yaml:"sketches" help:"what is sent as DDSketches to /api/beta/sketches: none, distributions, or all for timings and histograms too; the rest becomes counts and gauges"`
+	Events      bool   `yaml:"events" help:"send events to /intake/ and service checks to /api/v1/check_run too"`
 	Queue       string `yaml:"queue" help:"directory for payloads that wait to be sent; needed with datadog.url"`
 	QueueBytes  int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
 }
@@ -119,7 +120,7 @@ func Default() Config {
 			Batch: 16, Workers: 1, StreamConnections: 256,
 		},
 		Limits:      Limits(limits),
-		Datadog:     Datadog{API: "v2", Compression: "zlib", Sketches: "distributions", QueueBytes: 1 << 30},
+		Datadog:     Datadog{API: "v2", Compression: "zlib", Sketches: "distributions", Events: true, QueueBytes: 1 << 30},
 		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
 		Intake: Intake{
 			HTTP: "127.0.0.1:9126", Body: 8 << 20, Opened: 64 << 20, Requests: 64,

@@ -13,6 +13,8 @@
 //	distribution                     a sketch, to /api/beta/sketches
 //	timing, histogram                .count and .sum as counts; .avg, .min, .max,
 //	                                 .median, .95percentile and .99percentile as gauges
+//	event                            /intake/, in the form of Datadog's agent
+//	service check                    /api/v1/check_run
 //
 // datadog.sketches says what goes out as a sketch: nothing, distributions, or timings and
 // histograms too. A sketch is the aggregator's own, bin by bin: its bins are those of Datadog's
@@ -20,7 +22,7 @@
 //
 // # Limits
 //
-// A sketch holds 268 million values; more are counted as unsendable. Delivery is at least once. A receiver that knows no sketches answers 404, and what
-// comes behind them waits; set datadog.sketches to none then. Events and service checks are
-// not sent.
+// Delivery is at least once. A sketch holds 268 million values; more are counted as
+// unsendable. A receiver that knows no sketches, or no events, answers 404, and what comes behind
+// waits: turn off datadog.sketches or datadog.events then.
 package datadog

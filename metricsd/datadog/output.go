@@ -18,6 +18,8 @@ type Options struct {
 	API, Compression string
 	// Sketches is "none", "distributions" or "all": timings and histograms too.
 	Sketches string
+	// Events says to send events and service checks too.
+	Events bool
 	// Key goes with every payload, if it is not empty.
 	Key string
 	// Deliver's URL is what stands before /api/v2/series.
@@ -30,6 +32,7 @@ type Output struct {
 	format      format
 	compression compression
 	sketched    map[dogstatsd.Type]bool
+	events      bool
 	unsendable  atomic.Uint64
 }
 
@@ -54,11 +57,16 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("datadog.url: %w", err)
 	}
-	return &Output{Sender: s, format: f, compression: c, sketched: types}, nil
+	return &Output{Sender: s, format: f, compression: c, sketched: types, events: o.Events}, nil
 }
 
-// Send puts the flush's points into the queue.
-func (o *Output) Send(f aggregate.Flush) { o.Points(f.Points) }
+// Send puts the flush into the queue.
+func (o *Output) Send(f aggregate.Flush) {
+	o.Points(f.Points)
+	if o.events {
+		o.Events(f.Events, f.Checks)
+	}
+}
 
 // Points packs points and puts the payloads into the queue.
 func (o *Output) Points(points []aggregate.Point) {

@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/beagle-go/beagle/metricsd/dogstatsd"
+)
+
+// What waits for a flush is bounded in number and in bytes.
+const (
+	maxWaiting      = 10_000
+	maxWaitingBytes = 16 << 20
+)
+
+// waiting are the events and service checks since the last flush. What comes when there
+// is no room is dropped and counted.
+type waiting struct {
+	dropped atomic.Uint64
+
+	mu     sync.Mutex
+	events []dogstatsd.Event
+	checks []dogstatsd.Check
+	bytes  int
+}
+
+// room takes the bytes if there is room; the lock is held.
+func (w *waiting) room(bytes int) bool {
+	if len(w.events)+len(w.checks) >= maxWaiting || w.bytes+bytes > maxWaitingBytes {
+		w.dropped.Add(1)
+		return false
+	}
+	w.bytes += bytes
+	return true
+}
+
+// event takes an event whose line had so many bytes.
+func (w *waiting) event(e dogstatsd.Event, bytes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.room(bytes) {
+		w.events = append(w.events, e)
+	}
+}
+
+func (w *waiting) check(c dogstatsd.Check, bytes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.room(bytes) {
+		w.checks = append(w.checks, c)
+	}
+}
+
+// take hands out all that waits.
+func (w *waiting) take() (events []dogstatsd.Event, checks []dogstatsd.Check) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	events, checks = w.events, w.checks
+	w.events, w.checks, w.bytes = nil, nil, 0
+	return events, checks
+}
