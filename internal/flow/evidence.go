@@ -69,9 +69,7 @@ func (x *session) version(ctx context.Context, id string) (*llm.Version, error) 
 	}
 	if o, ok := x.verdict(id); ok {
 		v.Static, v.Ratio = o.Static, o.Screen
-		for _, k := range o.Classes {
-			v.Classes = append(v.Classes, llm.InputClass{Name: k.Name, Share: k.Share, Ratio: &k.Ratio})
-		}
+		v.Classes = inputClasses(o.Classes)
 	}
 	return v, nil
 }
@@ -105,6 +103,11 @@ func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 	if n := len(c.Steps); n > 0 {
 		t.By = label(c.Steps[n-1])
 	}
+	for _, k := range v.Classes {
+		if evolve.Pays(k) {
+			t.Slower = append(t.Slower, inputClasses([]beagle.ClassRatio{k})...)
+		}
+	}
 	if v.Screen == nil || len(c.Parents) == 0 || !names(p, c.Parents[0]) {
 		return t, nil
 	}
@@ -113,6 +116,14 @@ func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 		t.Gain = &gain
 	}
 	return t, nil
+}
+
+func inputClasses(list []beagle.ClassRatio) []llm.InputClass {
+	var out []llm.InputClass
+	for _, k := range list {
+		out = append(out, llm.InputClass{Name: k.Name, Share: k.Share, Ratio: &k.Ratio})
+	}
+	return out
 }
 
 // names reports whether a proposal speaks of a candidate, so that the search

@@ -78,8 +78,9 @@ type Attempt struct {
 	Status         beagle.Status          `json:"status"`
 	Stage          string                 `json:"stage"`
 	Reason         string                 `json:"reason,omitempty"`
-	Ratio          *beagle.Ratio          `json:"ratio,omitempty"` // over the original
-	Gain           *beagle.Ratio          `json:"gain,omitempty"`  // over its parent
+	Ratio          *beagle.Ratio          `json:"ratio,omitempty"`  // over the original
+	Gain           *beagle.Ratio          `json:"gain,omitempty"`   // over its parent
+	Slower         []InputClass           `json:"slower,omitempty"` // kinds of input that pay for it
 	Counterexample *beagle.Counterexample `json:"counterexample,omitempty"`
 }
 

@@ -45,6 +45,8 @@ func triedInWords(tried []Attempt, redact bool, limit int) string {
 // bought is the conservative end of what an attempt is known to have gained.
 func bought(a Attempt) float64 {
 	switch {
+	case len(a.Slower) > 0:
+		return 0
 	case a.Gain != nil:
 		return a.Gain.Low
 	case a.Ratio != nil:
@@ -61,6 +63,9 @@ func attemptInWords(a Attempt, redact bool) string {
 	}
 	if a.Gain != nil {
 		fmt.Fprintf(&b, ", %s as fast as before the step", ratioInWords(*a.Gain))
+	}
+	if len(a.Slower) > 0 {
+		b.WriteString("; of no use, because some inputs pay for it: " + classesInWords(a.Slower))
 	}
 	if a.Status != beagle.Accepted && a.Status != beagle.Equal {
 		fmt.Fprintf(&b, ": %s by %s", a.Status, OneLine(a.Stage))
@@ -151,14 +156,19 @@ func versionInWords(v *Version) string {
 		says += ": " + ratioInWords(*v.Ratio) + " as fast as the original"
 	}
 	says += "."
-	var classes []string
-	for _, c := range v.Classes {
-		if c.Ratio != nil {
-			classes = append(classes, fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
-		}
-	}
-	if len(classes) > 0 {
-		says += " By kind of input: " + strings.Join(classes, "; ") + "."
+	if classes := classesInWords(v.Classes); classes != "" {
+		says += " By kind of input: " + classes + "."
 	}
 	return says
+}
+
+// classesInWords is how fast a version is on each kind of input.
+func classesInWords(list []InputClass) string {
+	var out []string
+	for _, c := range list {
+		if c.Ratio != nil {
+			out = append(out, fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
+		}
+	}
+	return strings.Join(out, "; ")
 }

@@ -367,3 +367,17 @@ func TestSeedsDiffer(t *testing.T) {
 		t.Errorf("%d different prompts of 40 seeds", len(seen))
 	}
 }
+
+// What some inputs pay for is told as what it is, and not among what paid.
+func TestTriedWhoPays(t *testing.T) {
+	r := func(x float64) *beagle.Ratio { return &beagle.Ratio{Point: x, Low: x, High: x} }
+	tried := []Attempt{
+		{By: "a", Status: beagle.Equal, Ratio: r(1.8), Gain: r(1.5), Slower: []InputClass{{Name: "s: non-ASCII", Share: 0.12, Ratio: r(0.6)}}},
+		{By: "b", Status: beagle.Equal, Ratio: r(1.2)},
+	}
+	words := triedInWords(tried, false, 4<<10)
+	paid, idle, ok := strings.Cut(words, "Bought nothing:")
+	if !ok || strings.Contains(paid, "1.80x") || !strings.Contains(paid, "1.20x") || !strings.Contains(idle, "some inputs pay for it: s: non-ASCII (12 % of the calls) 0.60x") {
+		t.Errorf("%s", words)
+	}
+}
