@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/expose"
 	"github.com/beagle-go/beagle/metricsd/listen"
+	"github.com/beagle-go/beagle/metricsd/tagger"
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
@@ -31,6 +32,8 @@ type Agent struct {
 	sinks   []Sink
 	ending  atomic.Bool
 	now     func() time.Time
+	// containers is nil when the kernel is not to be asked.
+	containers *tagger.Containers
 }
 
 // Sink takes every flush. Send must not block for long: the next flush waits.
@@ -47,10 +50,29 @@ func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	if len(sinks) > 0 {
 		a.waiting = new(waiting)
 	}
+	if err := a.setTagger(c.Tagger); err != nil {
+		return nil, err
+	}
 	if err := a.open(); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
+}
+
+// setTagger has tags added if there is anything to go by.
+func (a *Agent) setTagger(c config.Tagger) (err error) {
+	if c.Credentials {
+		a.containers = tagger.NewContainers("/proc")
+	}
+	if !c.Credentials && len(c.Entities) == 0 {
+		return nil
+	}
+	entities := make(map[string]tagger.Entity, len(c.Entities))
+	for id, e := range c.Entities {
+		entities[id] = tagger.Entity(e)
+	}
+	a.tagger, err = tagger.New(c.Cardinality, entities)
+	return err
 }
 
 func (a *Agent) open() error {
@@ -59,7 +81,7 @@ func (a *Agent) open() error {
 		if address == "" {
 			continue
 		}
-		s, err := listen.Open(network, address, listen.Options{ReceiveBuffer: l.ReceiveBuffer})
+		s, err := listen.Open(network, address, listen.Options{ReceiveBuffer: l.ReceiveBuffer, Credentials: a.containers != nil})
 		if err != nil {
 			return err
 		}
@@ -174,7 +196,7 @@ func (a *Agent) receive(s *listen.Socket) {
 	batch := listen.NewBatch(a.config.Listen.Batch, a.config.Listen.PacketSize)
 	for {
 		n, err := s.Receive(batch)
-		w.batch(batch, n, s.Network(), a.now().Unix())
+		a.batch(w, batch, n, s.Network())
 		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 			break
 		}
@@ -188,21 +210,32 @@ func (a *Agent) receive(s *listen.Socket) {
 		if n == 0 || err != nil {
 			return
 		}
-		w.batch(batch, n, s.Network(), a.now().Unix())
+		a.batch(w, batch, n, s.Network())
 	}
 }
 
-// batch takes n datagrams that came at now: one look at the clock is enough for all.
-func (w *Worker) batch(b *listen.Batch, n int, origin string, now int64) {
+// batch takes n datagrams. One look at the clock is enough for all.
+func (a *Agent) batch(w *Worker, b *listen.Batch, n int, origin string) {
+	now := a.now().Unix()
 	for i := range n {
 		datagram, truncated := b.Datagram(i)
+		w.detected = a.container(b.PID(i), now)
 		w.Datagram(datagram, truncated, origin, now)
 	}
 }
 
+// container is that of a process, if the kernel is to be asked.
+func (a *Agent) container(pid int32, now int64) string {
+	if a.containers == nil {
+		return ""
+	}
+	return a.containers.Of(pid, now)
+}
+
 func (a *Agent) serveStream() {
-	open := func() func([]byte) {
+	open := func(pid int32) func([]byte) {
 		w := a.Worker()
+		w.detected = a.container(pid, a.now().Unix()) // a connection has one process at its other end
 		return func(frame []byte) {
 			w.Counters.Frames.Add(1)
 			w.Datagram(frame, false, "unix", a.now().Unix())

@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 	"github.com/beagle-go/beagle/metricsd/contextkey"
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
+	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
 // Counters are what all workers count together.
@@ -29,7 +30,8 @@ type Intake struct {
 	Events    Recent[dogstatsd.Event]
 	Checks    Recent[dogstatsd.Check]
 	seed      uint64
-	waiting   *waiting // nil when nobody wants events and checks
+	tagger    *tagger.Tagger // nil when there are no tags to add
+	waiting   *waiting       // nil when nobody wants events and checks
 }
 
 // NewIntake makes the shared part; seed is for the context keys.
@@ -44,6 +46,8 @@ type Worker struct {
 	generator *contextkey.Generator
 	metric    dogstatsd.Metric
 	sample    aggregate.Sample
+	// detected is the container of the process that sent the datagram, if it is known.
+	detected string
 }
 
 // Worker makes a worker.
@@ -89,17 +93,25 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 	w.Counters.Metrics.Add(1)
 	w.warn(m.Warnings)
 	host := w.host(&m.Source)
-	key, tags := w.generator.Key(m.Name, host, m.Tags)
+	key, tags := w.generator.Key(m.Name, host, w.tagged(m.Tags, &m.Source))
 	w.sample = aggregate.Sample{
 		Key: key,
 		Context: aggregate.Context{
 			Name: m.Name, Host: host, Tags: tags, Type: m.Type,
-			Origin: cmp.Or(m.Source.ContainerID, m.Source.PodUID, m.Source.EntityID, origin),
+			Origin: cmp.Or(m.Source.ContainerID, m.Source.PodUID, m.Source.EntityID, w.detected, origin),
 		},
 		Values: m.Values, SetValue: m.SetValue, Rate: m.Rate, Timestamp: m.Timestamp,
 	}
 	w.Aggregator.Add(&w.sample, now)
 	return nil
+}
+
+// tagged adds the tags of the message's container.
+func (w *Worker) tagged(tags []string, s *dogstatsd.Source) []string {
+	if w.tagger == nil {
+		return tags
+	}
+	return w.tagger.Tags(tags, s, w.detected)
 }
 
 // host is the one that a message asks for, or the agent's.
@@ -117,6 +129,7 @@ func (w *Worker) event(line []byte, now int64) error {
 	}
 	w.Counters.Events.Add(1)
 	w.warn(e.Warnings)
+	e.Tags = w.tagged(e.Tags, &e.Source)
 	w.Events.Add(e)
 	if w.waiting != nil {
 		e.Timestamp, e.Source.Host = cmp.Or(e.Timestamp, now), w.host(&e.Source)
@@ -132,6 +145,7 @@ func (w *Worker) check(line []byte, now int64) error {
 	}
 	w.Counters.Checks.Add(1)
 	w.warn(c.Warnings)
+	c.Tags = w.tagged(c.Tags, &c.Source)
 	w.Checks.Add(c)
 	if w.waiting != nil {
 		c.Timestamp, c.Source.Host = cmp.Or(c.Timestamp, now), w.host(&c.Source)

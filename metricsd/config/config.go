@@ -20,6 +20,7 @@ type Config struct {
 	HTTP        string      `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
 	Listen      Listen      `yaml:"listen"`
 	Limits      Limits      `yaml:"limits"`
+	Tagger      Tagger      `yaml:"tagger"`
 	Datadog     Datadog     `yaml:"datadog"`
 	RemoteWrite RemoteWrite `yaml:"remote_write"`
 	Intake      Intake      `yaml:"intake"`
@@ -36,6 +37,21 @@ type Listen struct {
 	Batch             int    `yaml:"batch" help:"most datagrams that one system call receives"`
 	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; with more than 1, of two values of a gauge sent within a moment the earlier may win"`
 	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket"`
+}
+
+// Tagger adds tags to what comes from containers.
+type Tagger struct {
+	Credentials bool   `yaml:"credentials" help:"find the container of a sender on a Unix socket by its process (SO_PASSCRED, /proc/PID/cgroup), on Linux and in the namespace of the senders' processes"`
+	Cardinality string `yaml:"cardinality" help:"which tags a message gets that has no card: none, low, orchestrator or high; tagger.entities, in the file only, has the tags"`
+	// Entities are under container ids, pod UIDs and in-<cgroup inode>. In the file only.
+	Entities map[string]Entity `yaml:"entities"`
+}
+
+// Entity are the tags of a container or a pod, by the least cardinality that gets them.
+type Entity struct {
+	Low          []string `yaml:"low"`
+	Orchestrator []string `yaml:"orchestrator"`
+	High         []string `yaml:"high"`
 }
 
 // Limits bounds memory. They can be changed without a restart: edit the file and
@@ -120,6 +136,7 @@ func Default() Config {
 			Batch: 16, Workers: 1, StreamConnections: 256,
 		},
 		Limits:      Limits(limits),
+		Tagger:      Tagger{Cardinality: "low"},
 		Datadog:     Datadog{API: "v2", Compression: "zlib", Sketches: "distributions", Events: true, QueueBytes: 1 << 30},
 		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
 		Intake: Intake{

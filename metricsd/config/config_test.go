@@ -73,7 +73,7 @@ func TestRefusals(t *testing.T) {
 
 func TestEmptyFileIsTheDefault(t *testing.T) {
 	c, err := load(t, "# nothing\n", nil)
-	if err != nil || c != Default() {
+	if err != nil || !reflect.DeepEqual(c, Default()) {
 		t.Errorf("got %+v, %v", c, err)
 	}
 }
@@ -104,5 +104,16 @@ func TestHelp(t *testing.T) {
 	_, err := NewLoader("agent", []string{"-h"}, nil, &out)
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "-listen.unixgram") {
 		t.Errorf("got %v and %q", err, out.String())
+	}
+}
+
+func TestTagsOfContainers(t *testing.T) {
+	c, err := load(t, "tagger:\n  cardinality: high\n  entities:\n    c0ffee: {low: [env:prod], high: ['task:7']}\n", nil)
+	want := map[string]Entity{"c0ffee": {Low: []string{"env:prod"}, High: []string{"task:7"}}}
+	if err != nil || !reflect.DeepEqual(c.Tagger, Tagger{Cardinality: "high", Entities: want}) {
+		t.Errorf("got %+v, %v", c.Tagger, err)
+	}
+	if _, err := load(t, "tagger: {entities: {x: {middle: [a]}}}\n", nil); err == nil || !strings.Contains(err.Error(), "middle") {
+		t.Errorf("an unknown field of an entity: %v", err)
 	}
 }

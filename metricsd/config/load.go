@@ -142,12 +142,16 @@ type leaf struct {
 	help  string
 }
 
-// leaves yields the fields of a struct of structs under their dotted names.
+// leaves yields the fields of a struct of structs under their dotted names. What has no
+// form on a line, a map, is left to the file.
 func leaves(v reflect.Value, prefix string) func(yield func(string, leaf) bool) {
 	return func(yield func(string, leaf) bool) {
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			path := prefix + field.Tag.Get("yaml")
+			if v.Field(i).Kind() == reflect.Map {
+				continue // the file only
+			}
 			if v.Field(i).Kind() == reflect.Struct {
 				for p, l := range leaves(v.Field(i), path+".") {
 					if !yield(p, l) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Kind says what a line is.
@@ -88,6 +89,12 @@ func parseCardinality(word []byte) Cardinality {
 		}
 	}
 	return CardinalityUnset
+}
+
+// CardinalityNamed returns the cardinality with a name, in lower case.
+func CardinalityNamed(name string) (Cardinality, bool) {
+	i := slices.Index(cardinalityNames[:], name)
+	return Cardinality(max(0, i)), i > 0
 }
 
 // Source is what a message says about where it comes from.

@@ -1,6 +1,8 @@
 package listen
 
 import (
+	"errors"
+	"net"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -18,11 +20,13 @@ type message struct {
 type systemBatch struct {
 	messages []message
 	vectors  []unix.Iovec
+	controls [][]byte // room for the senders' credentials
 }
 
 func (b *Batch) prepare() {
 	b.system.messages = make([]message, len(b.buffers))
 	b.system.vectors = make([]unix.Iovec, len(b.buffers))
+	b.system.controls = make([][]byte, len(b.buffers))
 	for i, buffer := range b.buffers {
 		vector := &b.system.vectors[i]
 		vector.Base = &buffer[0]
@@ -30,12 +34,28 @@ func (b *Batch) prepare() {
 		header := &b.system.messages[i].header
 		header.Iov = vector
 		header.SetIovlen(1)
+		b.system.controls[i] = make([]byte, unix.CmsgSpace(unix.SizeofUcred))
+		header.Control = &b.system.controls[i][0]
+	}
+}
+
+// offer tells the kernel how much room there is for credentials: it has written over it
+// how much it used. There must be no more than they take, and none when they are not asked for:
+// the kernel would put files there that a sender passes, and they would stay open.
+func (b *Batch) offer(credentials bool) {
+	for i := range b.system.messages {
+		room := 0
+		if credentials {
+			room = len(b.system.controls[i])
+		}
+		b.system.messages[i].header.SetControllen(room)
 	}
 }
 
 // Receive waits for at least one datagram and returns how many there were.
 func (s *Socket) Receive(b *Batch) (n int, err error) {
 	var failed error
+	b.offer(s.credentials)
 	err = s.raw.Read(func(fd uintptr) (done bool) {
 		n, failed = recvmmsg(fd, b.system.messages)
 		return failed != unix.EAGAIN
@@ -50,6 +70,7 @@ func (s *Socket) Receive(b *Batch) (n int, err error) {
 // Queued takes what the kernel holds, without waiting; 0 when there is nothing.
 func (s *Socket) Queued(b *Batch) (n int, err error) {
 	var failed error
+	b.offer(s.credentials)
 	err = s.raw.Control(func(fd uintptr) { n, failed = recvmmsg(fd, b.system.messages) })
 	if err == nil && failed != unix.EAGAIN {
 		err = failed
@@ -62,8 +83,47 @@ func (s *Socket) Queued(b *Batch) (n int, err error) {
 func (b *Batch) note(n int) {
 	for i := range n {
 		b.sizes[i] = int(b.system.messages[i].length)
-		b.truncated[i] = b.system.messages[i].header.Flags&unix.MSG_TRUNC != 0
+		header := &b.system.messages[i].header
+		b.truncated[i] = header.Flags&unix.MSG_TRUNC != 0
+		b.pids[i] = sender(b.system.controls[i][:header.Controllen])
 	}
+}
+
+// sender reads the credentials that came with a datagram.
+func sender(control []byte) int32 {
+	if len(control) == 0 {
+		return 0
+	}
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return 0
+	}
+	for i := range messages {
+		if c, err := unix.ParseUnixCredentials(&messages[i]); err == nil {
+			return c.Pid
+		}
+	}
+	return 0
+}
+
+func (s *Socket) wantCredentials() error {
+	var failed error
+	err := s.raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSCRED, 1) })
+	return errors.Join(err, failed)
+}
+
+// peer is the process at the other end of a connection, as it was when it connected.
+func peer(conn net.Conn) (pid int32) {
+	raw, err := conn.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return 0
+	}
+	raw.Control(func(fd uintptr) {
+		if c, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = c.Pid
+		}
+	})
+	return pid
 }
 
 func recvmmsg(fd uintptr, messages []message) (int, error) {

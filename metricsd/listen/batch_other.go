@@ -2,7 +2,10 @@
 
 package listen
 
-import "errors"
+import (
+	"errors"
+	"net"
+)
 
 type systemBatch struct{}
 
@@ -22,6 +25,10 @@ func (s *Socket) Receive(b *Batch) (n int, err error) {
 func (s *Socket) Queued(*Batch) (int, error) { return 0, nil }
 
 func (s *Socket) setBuffer(conn packetConn, size int) error { return conn.SetReadBuffer(size) }
+
+func (s *Socket) wantCredentials() error { return nil }
+
+func peer(net.Conn) int32 { return 0 }
 
 // Status is known on Linux only.
 func (s *Socket) Status() (Status, error) { return Status{}, errors.ErrUnsupported }

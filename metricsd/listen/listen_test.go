@@ -150,7 +150,7 @@ type recorder struct {
 	errs   []string
 }
 
-func (r *recorder) open() func([]byte) {
+func (r *recorder) open(int32) func([]byte) {
 	return func(b []byte) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

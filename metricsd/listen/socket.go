@@ -14,6 +14,9 @@ import (
 type Options struct {
 	// ReceiveBuffer is the size to ask the kernel for; 0 leaves the default.
 	ReceiveBuffer int
+	// Credentials asks the kernel for the sending process of each datagram of a Unix
+	// socket. Only Linux tells.
+	Credentials bool
 }
 
 // Socket is a datagram socket.
@@ -21,6 +24,7 @@ type Socket struct {
 	network, address string
 	conn             net.PacketConn
 	raw              syscall.RawConn
+	credentials      bool // of senders are asked for
 }
 
 // packetConn is what *net.UDPConn and *net.UnixConn have in common.
@@ -55,6 +59,9 @@ func Open(network, address string, o Options) (*Socket, error) {
 	}
 	if network == "unixgram" {
 		err = writable(address)
+		if s.credentials = o.Credentials; s.credentials {
+			err = errors.Join(err, s.wantCredentials())
+		}
 	}
 	return s, err
 }
@@ -109,12 +116,13 @@ type Batch struct {
 	buffers   [][]byte
 	sizes     []int
 	truncated []bool
+	pids      []int32
 	system    systemBatch
 }
 
 // NewBatch makes room for count datagrams of at most size bytes.
 func NewBatch(count, size int) *Batch {
-	b := &Batch{sizes: make([]int, count), truncated: make([]bool, count)}
+	b := &Batch{sizes: make([]int, count), truncated: make([]bool, count), pids: make([]int32, count)}
 	for range count {
 		b.buffers = append(b.buffers, make([]byte, size))
 	}
@@ -127,3 +135,7 @@ func NewBatch(count, size int) *Batch {
 func (b *Batch) Datagram(i int) (datagram []byte, truncated bool) {
 	return b.buffers[i][:b.sizes[i]], b.truncated[i]
 }
+
+// PID is the process that sent the i-th datagram of the last batch; 0 when it is not
+// known.
+func (b *Batch) PID(i int) int32 { return b.pids[i] }

@@ -60,9 +60,9 @@ func (e *FrameError) Error() string {
 var ErrTooManyConnections = errors.New("too many connections; raise listen.stream_connections or close idle clients")
 
 // Serve accepts until Close. For each connection it calls open on a goroutine of
-// its own, then the handler that open gave for every frame; failed hears of
+// its own, with the process at the other end, or 0, then the handler that open gave for every frame; failed hears of
 // frames that broke the protocol and of connections turned away.
-func (s *Stream) Serve(open func() (frame func([]byte)), failed func(error)) error {
+func (s *Stream) Serve(open func(pid int32) (frame func([]byte)), failed func(error)) error {
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
@@ -76,7 +76,7 @@ func (s *Stream) Serve(open func() (frame func([]byte)), failed func(error)) err
 		}
 		s.wg.Go(func() {
 			defer s.leave(conn)
-			if err := s.frames(conn, open()); err != nil {
+			if err := s.frames(conn, open(peer(conn))); err != nil {
 				failed(err)
 			}
 		})

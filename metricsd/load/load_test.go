@@ -83,7 +83,7 @@ func TestSendOverAStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	var frames, size atomic.Int64
-	go s.Serve(func() func([]byte) {
+	go s.Serve(func(int32) func([]byte) {
 		return func(b []byte) { frames.Add(1); size.Add(int64(len(b))) }
 	}, func(err error) { t.Error(err) })
 	defer s.Close()

@@ -1,0 +1,59 @@
+package listen
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestCredentials asks for the sender, and does not when it is not to. A sender that
+// passes open files along must not fill this process with them.
+func TestCredentials(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		s, err := Open("unixgram", filepath.Join(t.TempDir(), "s"), Options{Credentials: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.Address(), Net: "unixgram"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, want := NewBatch(4, 64), int32(0)
+		if asked {
+			want = int32(os.Getpid())
+		}
+		before := openFiles(t)
+		for range 5 {
+			for range 3 {
+				if _, _, err := c.WriteMsgUnix([]byte("a:1|c"), syscall.UnixRights(0, 1, 2), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n, err := s.Receive(batch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if d, truncated := batch.Datagram(i); string(d) != "a:1|c" || truncated || batch.PID(i) != want {
+					t.Errorf("asked %v: %q from %d, want %d", asked, d, batch.PID(i), want)
+				}
+			}
+		}
+		if after := openFiles(t); after != before {
+			t.Errorf("asked %v: %d files are open, %d before", asked, after, before)
+		}
+		c.Close()
+		s.Close()
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}

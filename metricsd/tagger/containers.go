@@ -1,0 +1,91 @@
+package tagger
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+)
+
+// Containers finds the container of a process. It may be used by several goroutines.
+type Containers struct {
+	proc string
+
+	mu    sync.Mutex
+	known map[int32]found
+}
+
+type found struct {
+	id string
+	at int64
+}
+
+// NewContainers looks under proc, which is /proc outside of tests.
+func NewContainers(proc string) *Containers {
+	return &Containers{proc: proc, known: map[int32]found{}}
+}
+
+const (
+	// believed is how many seconds an answer holds: the system gives a number of a
+	// process again, but not soon.
+	believed = 10
+	maxKnown = 4096
+	maxFile  = 64 << 10
+)
+
+// Of returns the id of the process' container, or nothing: it runs in none, has ended,
+// or is out of sight. now is in Unix seconds.
+func (c *Containers) Of(pid int32, now int64) string {
+	if pid <= 0 {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f, ok := c.known[pid]; ok && now >= f.at && now < f.at+believed {
+		return f.id
+	}
+	if len(c.known) >= maxKnown {
+		clear(c.known)
+	}
+	id := c.read(pid)
+	c.known[pid] = found{id, now}
+	return id
+}
+
+func (c *Containers) read(pid int32) string {
+	f, err := os.Open(filepath.Join(c.proc, strconv.Itoa(int(pid)), "cgroup"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return ""
+	}
+	return containerID(text)
+}
+
+// Docker, containerd and CRI-O have 64 digits in the path, with words around them; ECS on
+// Fargate has 32 and a number.
+var idInPath = regexp.MustCompile(`(?:^|[^0-9a-f])([0-9a-f]{64}|[0-9a-f]{32}-[0-9]{1,20})(?:[^0-9a-z-]|$)`)
+
+// containerID reads the file of /proc: lines of hierarchy:controllers:path. A container
+// inside another one comes last in the path.
+func containerID(cgroup []byte) string {
+	for line := range bytes.Lines(cgroup) {
+		parts := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte(":"), 3)
+		if len(parts) != 3 {
+			continue
+		}
+		steps := bytes.Split(parts[2], []byte("/"))
+		for i := len(steps) - 1; i >= 0; i-- {
+			if m := idInPath.FindSubmatch(steps[i]); m != nil {
+				return string(m[1])
+			}
+		}
+	}
+	return ""
+}
