@@ -186,7 +186,8 @@ func (s *Search) commission(island int) Proposal {
 	p.Turn = s.Turns[key]
 	s.Turns[key]++
 	for _, id := range s.Top {
-		if id != p.Parent && id != p.Mate && id != s.Root && len(p.Examples) < 2 && s.index[id].Score > 0 {
+		m := s.index[id]
+		if id != p.Parent && id != p.Mate && id != s.Root && len(p.Examples) < 2 && m.Score > 0 && !m.Private {
 			p.Examples = append(p.Examples, id)
 		}
 	}
@@ -194,22 +195,29 @@ func (s *Search) commission(island int) Proposal {
 	return p
 }
 
-// subject is the candidate that a model is shown.
+// subject is the candidate that a model is shown: one that it may see.
 func (s *Search) subject(island int) string {
+	var list []*Member
 	switch s.Config.Strategy {
 	case BestOfN:
-		return s.Root
 	case Greedy:
-		return s.Current
+		list = append(list, s.index[s.Current])
+	default:
+		list = s.parents(island)
 	}
-	return s.parents(island)[0].ID
+	for _, m := range list {
+		if !m.Private {
+			return m.ID
+		}
+	}
+	return s.Root
 }
 
 // mate is a good candidate of another kind; none early on.
 func (s *Search) mate(parent string) string {
 	of := s.index[parent]
 	for _, id := range s.Top {
-		if m := s.index[id]; id != parent && id != s.Root && m.Cell != of.Cell && m.Score > of.Score-0.5 {
+		if m := s.index[id]; id != parent && id != s.Root && !m.Private && m.Cell != of.Cell && m.Score > of.Score-0.5 {
 			return id
 		}
 	}

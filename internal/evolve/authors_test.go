@@ -183,3 +183,43 @@ func TestRulesOnTopOfModels(t *testing.T) {
 		t.Error("no rule was taken on top of what a model wrote")
 	}
 }
+
+// What may not be shown is no model's parent, mate or example, however fast it
+// is; rules go on building on it.
+func TestPrivate(t *testing.T) {
+	for _, strategy := range Strategies {
+		w := landscapes["staircase"](3)
+		s := New(Config{Seed: 3, Budget: 60, Strategy: strategy, Authors: []Author{{Name: "m", Model: "m"}}})
+		s.Add(w.original())
+		private := map[string]bool{}
+		built := 0
+		for range 12 {
+			var outcomes []Outcome
+			for _, p := range s.Ask(4) {
+				o := w.evaluate(p)
+				// The step that pays most at first puts something in that is nobody's business.
+				if _, o.Private = w.source[o.Candidate.ID][w.keys[0]]; o.Private {
+					private[o.Candidate.ID] = true
+				}
+				if private[p.Parent] {
+					built++
+				}
+				outcomes = append(outcomes, o)
+			}
+			for _, p := range s.AskModels(1) {
+				for _, id := range append([]string{p.Parent, p.Mate}, p.Examples...) {
+					if private[id] {
+						t.Errorf("%s: a model is shown %s", strategy, id)
+					}
+				}
+				outcomes = append(outcomes, Outcome{Proposal: p.ID})
+			}
+			if err := s.Tell(outcomes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(private) == 0 || strategy == Islands && built == 0 {
+			t.Errorf("%s: %d private, %d built on them: the test shows nothing", strategy, len(private), built)
+		}
+	}
+}

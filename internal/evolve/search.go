@@ -117,6 +117,7 @@ type Outcome struct {
 	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
 	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
 	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
+	Private bool    `json:"private,omitempty"` // its source may not be shown to models
 }
 
 // A Search is a search under way. Its JSON form is its whole state.
@@ -166,17 +167,18 @@ type state struct {
 
 // A Member is a candidate of the population.
 type Member struct {
-	ID     string        `json:"id"`
-	Steps  []beagle.Step `json:"steps,omitempty"`
-	Moves  []beagle.Move `json:"moves,omitempty"`
-	Tried  []int         `json:"tried,omitempty"` // indices into Moves
-	Score  float64       `json:"score"`           // logarithm of the conservative end of the ratio
-	Island int           `json:"island"`          // where it arrived
-	Kind   Kind          `json:"kind,omitempty"`  // of the proposal that it came of
-	Cell   string        `json:"cell"`
-	Asked  int           `json:"asked"`            // proposals made from it
-	Ground float64       `json:"ground,omitempty"` // score of the base
-	Base   string        `json:"base,omitempty"`   // the last candidate on the way here that a model wrote; none is the original
+	ID      string        `json:"id"`
+	Steps   []beagle.Step `json:"steps,omitempty"`
+	Moves   []beagle.Move `json:"moves,omitempty"`
+	Tried   []int         `json:"tried,omitempty"` // indices into Moves
+	Score   float64       `json:"score"`           // logarithm of the conservative end of the ratio
+	Island  int           `json:"island"`          // where it arrived
+	Kind    Kind          `json:"kind,omitempty"`  // of the proposal that it came of
+	Cell    string        `json:"cell"`
+	Asked   int           `json:"asked"`            // proposals made from it
+	Ground  float64       `json:"ground,omitempty"` // score of the base
+	Private bool          `json:"private,omitempty"`
+	Base    string        `json:"base,omitempty"` // the last candidate on the way here that a model wrote; none is the original
 }
 
 // New starts a search. The first thing it must be told is the original, with
@@ -436,7 +438,7 @@ func (s *Search) learn(p Proposal, o *Outcome) {
 		return
 	}
 	m := newMember(c, o.Verdict, o.Moves)
-	m.Island, m.Kind = p.Island, p.Kind
+	m.Island, m.Kind, m.Private = p.Island, p.Kind, o.Private
 	if b := s.index[m.Base]; b != nil {
 		m.Ground = b.Score
 	}
