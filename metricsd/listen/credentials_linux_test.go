@@ -1,11 +1,11 @@
 package listen
 
 import (
-	"net"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestCredentials asks for the sender, and does not when it is not to. A sender that
@@ -16,7 +16,7 @@ func TestCredentials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.Address(), Net: "unixgram"})
+		c, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestCredentials(t *testing.T) {
 		before := openFiles(t)
 		for range 5 {
 			for range 3 {
-				if _, _, err := c.WriteMsgUnix([]byte("a:1|c"), syscall.UnixRights(0, 1, 2), nil); err != nil {
+				if err := unix.Sendmsg(c, []byte("a:1|c"), unix.UnixRights(0, 1, 2), &unix.SockaddrUnix{Name: s.Address()}, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -44,7 +44,7 @@ func TestCredentials(t *testing.T) {
 		if after := openFiles(t); after != before {
 			t.Errorf("asked %v: %d files are open, %d before", asked, after, before)
 		}
-		c.Close()
+		unix.Close(c)
 		s.Close()
 	}
 }
