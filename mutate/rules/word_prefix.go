@@ -77,12 +77,12 @@ func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 		return nil
 	}
 	test, body, last := acceptingArm(p, l)
-	if test == nil || !stepsOn(body, last) {
+	if test == nil {
 		return nil
 	}
 	set, err := p.ByteSet(test, mustTest(p, test).operand)
 	ranges := wordRanges(set)
-	if err != nil || ranges == nil {
+	if err != nil || ranges == nil || !stepsOn(p, l, set, body, last) {
 		return nil
 	}
 	s := &prefixSite{loop: l, test: test, start: start, ranges: ranges}
@@ -98,13 +98,62 @@ func constantInt(p *mutate.Pass, e ast.Expr) (int64, bool) {
 	return constant.Int64Val(v)
 }
 
-// stepsOn reports whether an arm does nothing but end the turn.
-func stepsOn(body []ast.Stmt, last bool) bool {
+// stepsOn reports whether an arm does nothing but end the turn, or what
+// skip-run made of that.
+func stepsOn(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, body []ast.Stmt, last bool) bool {
+	if len(body) > 0 && skipsRun(p, l, set, body[0]) {
+		body = body[1:]
+	}
 	if len(body) == 0 {
 		return last
 	}
 	b, ok := body[0].(*ast.BranchStmt)
 	return ok && len(body) == 1 && b.Tok == token.CONTINUE && b.Label == nil
+}
+
+// skipsRun recognises
+//
+//	for i+2 < len(s) && plain[s[i+1]] && plain[s[i+2]] { i += 2 }
+func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) bool {
+	f, ok := s.(*ast.ForStmt)
+	if !ok || f.Init != nil || f.Post != nil || f.Cond == nil || len(f.Body.List) != 1 {
+		return false
+	}
+	as, ok := f.Body.List[0].(*ast.AssignStmt)
+	if !ok || as.Tok != token.ADD_ASSIGN || p.Var(as.Lhs[0]) != l.Index {
+		return false
+	}
+	k, ok := constantInt(p, as.Rhs[0])
+	tests := operands(f.Cond, token.LAND)
+	if !ok || int64(len(tests)) != k+1 {
+		return false
+	}
+	ahead := func(e ast.Expr) int64 { // k in i+k
+		b, ok := ast.Unparen(e).(*ast.BinaryExpr)
+		if !ok || b.Op != token.ADD || p.Var(b.X) != l.Index {
+			return -1
+		}
+		n, _ := constantInt(p, b.Y)
+		return n
+	}
+	bound, ok := ast.Unparen(tests[0]).(*ast.BinaryExpr)
+	if !ok || bound.Op != token.LSS || ahead(bound.X) != k || !p.Same(bound.Y, l.Bound) {
+		return false
+	}
+	for j, e := range tests[1:] {
+		t, ok := testOf(p, e)
+		if !ok {
+			return false
+		}
+		ix, ok := ast.Unparen(t.operand).(*ast.IndexExpr)
+		if !ok || p.Var(ix.X) != l.Seq || ahead(ix.Index) != int64(j)+1 {
+			return false
+		}
+		if same, err := p.ByteSet(e, t.operand); err != nil || same != set {
+			return false
+		}
+	}
+	return true
 }
 
 // gapOf recognises, behind the first arm, what accepts one other byte if an
