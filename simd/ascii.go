@@ -3,10 +3,10 @@ package simd
 import "encoding/binary"
 
 // ASCII reports whether every byte of b is below 0x80.
-func ASCII(b []byte) bool { return asciiIndex(b) == len(b) }
+func ASCII(b []byte) bool { return len(b) == 0 || asciiIndex(b) == len(b) }
 
 // ASCIIString is ASCII for a string.
-func ASCIIString(s string) bool { return asciiIndexString(s) == len(s) }
+func ASCIIString(s string) bool { return len(s) == 0 || asciiIndexString(s) == len(s) }
 
 // IndexNonASCII returns the index of the first byte of b from 0x80 on, or -1.
 func IndexNonASCII(b []byte) int { return orMinusOne(asciiIndex(b), len(b)) }

@@ -6,15 +6,29 @@ import "bytes"
 // is not; the bits after the last byte are cleared as well. It writes the first
 // (len(b)+63)/64 words and panics when mask is shorter.
 func EqualMask(mask []uint64, b []byte, c byte) {
-	words := (len(b) + 63) / 64
-	if len(mask) < words {
-		panic("simd: EqualMask: mask is shorter than one bit per byte")
-	}
-	if len(b) < equalMaskSmall {
-		if len(b) > 0 {
-			mask[0] = smallMask(b, c)
-		}
+	if len(b) == 0 {
 		return
+	}
+	if len(b) >= equalMaskSmall || len(mask) == 0 {
+		longMask(mask, b, c)
+		return
+	}
+	var m uint64
+	for j, v := range b {
+		if v == c {
+			m |= 1 << j
+		}
+	}
+	mask[0] = m
+}
+
+// longMask is EqualMask by the kernel, and what refuses. It is not inlined:
+// what it spills would slow the short path.
+//
+//go:noinline
+func longMask(mask []uint64, b []byte, c byte) {
+	if len(mask) < (len(b)+63)/64 {
+		panic("simd: EqualMask: mask is shorter than one bit per byte")
 	}
 	for len(b) > chunk {
 		equalMask(mask[:chunk/64], b[:chunk], c)
@@ -27,19 +41,15 @@ func EqualMask(mask []uint64, b []byte, c byte) {
 // once: they can not be interrupted.
 const chunk = 256 << 10
 
-// smallMask is inlined, unlike equalMaskGo.
-func smallMask(b []byte, c byte) (m uint64) {
-	for j, v := range b {
-		if v == c {
-			m |= 1 << j
-		}
-	}
-	return m
-}
-
 func equalMaskGo(mask []uint64, b []byte, c byte) {
 	for i := 0; i < len(b); i += 64 {
-		mask[i/64] = smallMask(b[i:min(i+64, len(b))], c)
+		var m uint64
+		for j, v := range b[i:min(i+64, len(b))] {
+			if v == c {
+				m |= 1 << j
+			}
+		}
+		mask[i/64] = m
 	}
 }
 

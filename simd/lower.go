@@ -7,23 +7,32 @@ import "unsafe"
 // when dst is shorter, and when the two overlap without starting at the same
 // byte; nothing is written then.
 func LowerASCII(dst, src []byte) int {
+	// One byte overlaps as a whole or not at all.
+	if len(src) >= lowerSmall || len(dst) < len(src) || len(src) > 1 && overlaps(dst[:len(src)], src) {
+		return longLower(dst, src)
+	}
+	dst = dst[:len(src)]
+	for i, c := range src {
+		if c-'A' < 26 {
+			c |= 0x20
+		}
+		dst[i] = c
+	}
+	return len(src)
+}
+
+// longLower is LowerASCII by the kernel, and what refuses.
+//
+//go:noinline
+func longLower(dst, src []byte) int {
 	if len(dst) < len(src) {
 		panic("simd: LowerASCII: dst is shorter than src")
 	}
-	if overlaps(dst[:len(src)], src) {
+	dst = dst[:len(src)]
+	if overlaps(dst, src) {
 		panic("simd: LowerASCII: dst and src overlap without being the same; use LowerASCIIInPlace or another dst")
 	}
-	if len(src) < lowerSmall {
-		dst = dst[:len(src)]
-		for i, c := range src {
-			if c-'A' < 26 {
-				c |= 0x20
-			}
-			dst[i] = c
-		}
-		return len(src)
-	}
-	lower(dst[:len(src)], src)
+	lower(dst, src)
 	return len(src)
 }
 

@@ -12,25 +12,26 @@ func sumInt64Go(s []int64) (t int64) {
 	return t
 }
 
-// SumFloat64 returns the sum of s in a fixed order that suits vectors: element
-// i is added to lane i%16, the lanes are added in halves (0+8, 1+9, ... then
+// SumFloat64 returns the sum of s in a fixed order that suits processors.
+// Below 24 elements, element i is added to lane i%4 as long as four are left;
+// the rest is added up one by one, then lanes 0 to 3. From there on, element i
+// is added to lane i%16, the lanes are added in halves (0+8, 1+9, ... then
 // 0+4, ...), and each block of 32,768 elements is added to the total in turn.
 // The result is the same to the last bit on every machine and tier. It differs
 // from a plain loop as any other order of additions does, and is usually
 // closer to the exact sum.
-func SumFloat64(s []float64) float64 {
-	if len(s) < 2 {
-		return sumOne(s)
+func SumFloat64(s []float64) (t float64) {
+	if len(s) >= sumFloatSmall {
+		return sumFloat64(s)
 	}
-	return sumFloat64(s)
-}
-
-// sumOne adds +0, as the lanes do.
-func sumOne(s []float64) (t float64) {
+	var a, b, c, d float64
+	for ; len(s) >= 4; s = s[4:] {
+		a, b, c, d = a+s[0], b+s[1], c+s[2], d+s[3]
+	}
 	for _, v := range s {
 		t += v
 	}
-	return t
+	return t + a + b + c + d
 }
 
 // sumBlock is the kernel's chunk in elements.
@@ -65,31 +66,44 @@ func sumLanes(s []float64) float64 {
 // MinMaxInt64 returns the smallest and the largest element. It panics when s is
 // empty, like slices.Min.
 func MinMaxInt64(s []int64) (lo, hi int64) {
-	if len(s) == 0 {
-		panic("simd: MinMaxInt64 of an empty slice")
-	}
-	if len(s) < minMaxSmall {
+	// One comparison for both ends.
+	if uint(len(s)-1) < minMaxIntSmall-1 {
 		lo, hi = s[0], s[0]
 		for _, v := range s[1:] {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 		return lo, hi
 	}
-	return extremes(s, minMaxInt64)
+	return intExtremes(s)
 }
 
 // MinMaxFloat64 returns what slices.Min and slices.Max do: NaN when an element
 // is NaN, and -0 before +0. It panics when s is empty.
 func MinMaxFloat64(s []float64) (lo, hi float64) {
-	if len(s) == 0 {
-		panic("simd: MinMaxFloat64 of an empty slice")
-	}
-	if len(s) < minMaxSmall {
+	if uint(len(s)-1) < minMaxFloatSmall-1 {
 		lo, hi = s[0], s[0]
 		for _, v := range s[1:] {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 		return lo, hi
+	}
+	return floatExtremes(s)
+}
+
+// The long paths are not inlined: what they spill would slow the short ones.
+//
+//go:noinline
+func intExtremes(s []int64) (lo, hi int64) {
+	if len(s) == 0 {
+		panic("simd: MinMaxInt64 of an empty slice")
+	}
+	return extremes(s, minMaxInt64)
+}
+
+//go:noinline
+func floatExtremes(s []float64) (lo, hi float64) {
+	if len(s) == 0 {
+		panic("simd: MinMaxFloat64 of an empty slice")
 	}
 	l, h := extremes(s, minMaxFloat64)
 	if l < key(math.Inf(-1)) || h > key(math.Inf(1)) {

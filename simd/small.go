@@ -5,7 +5,9 @@ package simd
 // kernels' own break-even sizes, these are about the whole function, loop and
 // call, and come from bench -only small.
 const (
-	lowerSmall     = 8
-	equalMaskSmall = 8
-	minMaxSmall    = 8
+	lowerSmall       = 12
+	equalMaskSmall   = 11
+	minMaxIntSmall   = 16
+	minMaxFloatSmall = 8
+	sumFloatSmall    = 24 // part of what SumFloat64 promises: the order changes here
 )

@@ -5,9 +5,31 @@ use simdgen::*;
 #[cfg(not(target_feature = "avx512f"))]
 #[inline(always)]
 unsafe fn sum_ints(s: Slice<i64>) -> i64 {
+    if s.len < 8 {
+        return sum_few(s.ptr, s.len);
+    }
     let mut t = 0i64;
     for i in 0..s.len {
         t = t.wrapping_add(*s.ptr.add(i));
+    }
+    t
+}
+
+/// Fewer than eight: before a vector is set up, they are added.
+#[cfg(not(target_feature = "avx512f"))]
+#[inline(always)]
+unsafe fn sum_few(mut p: *const i64, n: usize) -> i64 {
+    let mut t = 0i64;
+    if n & 4 != 0 {
+        t = (*p).wrapping_add(*p.add(1)).wrapping_add((*p.add(2)).wrapping_add(*p.add(3)));
+        p = p.add(4);
+    }
+    if n & 2 != 0 {
+        t = t.wrapping_add((*p).wrapping_add(*p.add(1)));
+        p = p.add(2);
+    }
+    if n & 1 != 0 {
+        t = t.wrapping_add(*p);
     }
     t
 }
@@ -69,7 +91,7 @@ unsafe fn float_extremes(s: Slice<f64>) -> Two<i64, i64> {
 
 /// Element i goes to lane i mod 16; the lanes are added in halves. Every tier
 /// and the Go version use this order, so the bits of the result are the same.
-#[cfg(not(target_feature = "avx512f"))]
+#[cfg(not(target_feature = "avx2"))]
 #[inline(always)]
 unsafe fn sum_floats(s: Slice<f64>) -> f64 {
     let mut l = [0f64; 16];
@@ -93,6 +115,40 @@ unsafe fn sum_floats(s: Slice<f64>) -> f64 {
         half /= 2;
     }
     l[0]
+}
+
+#[cfg(all(target_feature = "avx2", not(target_feature = "avx512f")))]
+#[inline(always)]
+unsafe fn sum_floats(s: Slice<f64>) -> f64 {
+    use core::arch::x86_64::*;
+    // Read from 16-r on, this is a mask of r elements.
+    static MASKS: [i64; 32] = {
+        let (mut m, mut i) = ([0; 32], 0);
+        while i < 16 {
+            m[i] = -1;
+            i += 1;
+        }
+        m
+    };
+    let mut l = [_mm256_setzero_pd(); 4];
+    let mut i = 0;
+    while i + 16 <= s.len {
+        for j in 0..4 {
+            l[j] = _mm256_add_pd(l[j], _mm256_loadu_pd(s.ptr.add(i + 4 * j)));
+        }
+        i += 16;
+    }
+    // As with AVX-512, a lane that gets no element gets +0.
+    let m = MASKS.as_ptr().add(16 - (s.len - i));
+    for j in 0..4 {
+        if i + 4 * j < s.len {
+            let keep = _mm256_loadu_si256(m.add(4 * j) as *const __m256i);
+            l[j] = _mm256_add_pd(l[j], _mm256_maskload_pd(s.ptr.add(i + 4 * j), keep));
+        }
+    }
+    let v = _mm256_add_pd(_mm256_add_pd(l[0], l[2]), _mm256_add_pd(l[1], l[3]));
+    let v = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    _mm_cvtsd_f64(_mm_add_sd(v, _mm_unpackhi_pd(v, v)))
 }
 
 #[cfg(target_feature = "avx512f")]
