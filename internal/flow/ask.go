@@ -201,7 +201,7 @@ func (x *session) accept(out *Asked, w *written, parent beagle.Candidate) error 
 		return err
 	}
 	kept, err := x.candidate(w.ID)
-	out.Candidate, out.Steps, out.Shape, out.Refused = kept.ID, kept.Steps, w.shape, ""
+	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, w.shape, "", x.private(kept)
 	return err
 }
 

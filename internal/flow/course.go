@@ -132,7 +132,7 @@ func (d *Draft) outcomes(judged []Evaluated) []evolve.Outcome {
 		j := slices.IndexFunc(judged, func(e Evaluated) bool { return e.Candidate == m.Candidate })
 		out[i] = evolve.Outcome{
 			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
-			Verdict: judged[j].Verdict, Moves: judged[j].Moves,
+			Verdict: judged[j].Verdict, Moves: judged[j].Moves, Private: m.Private,
 		}
 	}
 	return out

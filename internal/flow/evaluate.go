@@ -23,7 +23,8 @@ type Proposed struct {
 	Candidate string        `json:"candidate,omitempty"`
 	Steps     []beagle.Step `json:"steps,omitempty"`
 	Refused   string        `json:"refused,omitempty"`
-	Shape     string        `json:"shape,omitempty"` // of what a model wrote: the same for texts that differ in comments and local names alone
+	Private   bool          `json:"private,omitempty"` // its source holds captured values that models may not see
+	Shape     string        `json:"shape,omitempty"`   // of what a model wrote: the same for texts that differ in comments and local names alone
 }
 
 // Propose makes the candidates of proposals. The versions between a parent and
@@ -66,7 +67,7 @@ func (x *session) putChains(out []Proposed, chains [][]beagle.Candidate) error {
 		if err != nil {
 			return err
 		}
-		out[i].Candidate, out[i].Steps = c.ID, c.Steps
+		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, x.private(c)
 	}
 	return nil
 }

@@ -56,6 +56,19 @@ func (x *session) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidenc
 	return e, nil
 }
 
+// private reports whether models may not see a candidate: captured values are
+// sent as shapes only, and it holds some, as a version for the frequent case does.
+func (x *session) private(c beagle.Candidate) bool {
+	if !x.spec.Models.On() || !x.spec.Redacted() {
+		return false
+	}
+	x.mu.Lock()
+	facets := &x.corpus.Facets
+	x.mu.Unlock()
+	e := llm.Evidence{Redact: true, Target: &x.unit.Target, Facets: facets}
+	return e.Leaks(c.Source)
+}
+
 // version is a candidate as a model is shown it.
 func (x *session) version(ctx context.Context, id string) (*llm.Version, error) {
 	c, err := x.candidate(id)
@@ -97,8 +110,14 @@ func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 	}
 	v, _ := x.verdict(id)
 	t := &llm.Attempt{
-		Steps: c.Steps, Note: c.Note, Status: v.Status, Stage: v.Stage, Reason: v.Reason,
+		Note: c.Note, Status: v.Status, Stage: v.Stage, Reason: v.Reason,
 		Ratio: v.Screen, Counterexample: v.Counterexample,
+	}
+	t.Steps = slices.Clone(c.Steps)
+	for i := range t.Steps {
+		if t.Steps[i].Mutator == evolve.Written {
+			t.Steps[i].Param = "" // an ID, which says nothing to a model
+		}
 	}
 	if n := len(c.Steps); n > 0 {
 		t.By = label(c.Steps[n-1])

@@ -44,6 +44,6 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 		return nil, err
 	}
 	kept, err := x.candidate(c.ID)
-	out.Candidate, out.Steps, out.Shape = kept.ID, slices.Clone(kept.Steps), shape(f)
+	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(f), x.private(kept)
 	return out, err
 }

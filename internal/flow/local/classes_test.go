@@ -50,10 +50,11 @@ func TestSearchSeesWhoPays(t *testing.T) {
 	server := llmtest.New(t, llmtest.Say(shortcut))
 	args := make([]string, 400)
 	for i := range args {
-		args[i] = strings.Repeat("abcdefgh", 20+i%9) + fmt.Sprint(i)
+		text := "abcdefgh"
 		if i%8 == 0 {
-			args[i] = strings.Repeat("äbcdefg", 20+i%9) + fmt.Sprint(i)
+			text = "äbcdefg"
 		}
+		args[i] = fmt.Sprintf("[%q]", strings.Repeat(text, 20+i%9)+fmt.Sprint(i))
 	}
 	s := specOf(t, "package p\n\n// Sum adds the bytes of s, eight times.\n"+passes("", "8", ""), args, server.URL(), "test")
 	s.Models.NoRules, s.Candidates, s.Models.Caps.Calls = true, 2, 3

@@ -126,18 +126,19 @@ func spec(t testing.TB, url string, names ...string) flow.Spec {
 	t.Helper()
 	args := make([]string, 300)
 	for i := range args {
-		args[i] = strings.Repeat("abcdefgh", i%20) + fmt.Sprint(i)
+		args[i] = fmt.Sprintf("[%q]", strings.Repeat("abcdefgh", i%20)+fmt.Sprint(i))
 	}
 	return specOf(t, target, args, url, names...)
 }
 
-// specOf is a run on a Sum that is called with these texts.
+// specOf is a run on a Sum that is called with these arguments, each a list in
+// JSON.
 func specOf(t testing.TB, text string, args []string, url string, names ...string) flow.Spec {
 	t.Helper()
 	dir := t.TempDir()
 	var calls strings.Builder
 	for _, arg := range args {
-		fmt.Fprintf(&calls, "{\"args\":[%q]}\n", arg)
+		fmt.Fprintf(&calls, "{\"args\":%s}\n", arg)
 	}
 	for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p.go": text, "calls.jsonl": calls.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
