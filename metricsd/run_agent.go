@@ -19,22 +19,17 @@ import (
 
 // runAgent works until SIGINT or SIGTERM. SIGHUP reads the limits again.
 func runAgent(args []string, s streams) error {
-	loader, err := config.NewLoader("agent", args, s.environ, s.err)
+	run, err := begin("agent", args, s)
 	if err != nil {
 		return err
 	}
-	c, err := loader.Load()
+	a, outputs, err := openAgent(run.config, run.log)
 	if err != nil {
 		return err
 	}
-	log := c.Log.Logger(s.err)
-	a, outputs, err := openAgent(c, log)
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
-	defer reloadOnHangup(ctx, loader, a, log)()
+	defer run.reloadOnHangup(ctx, a)()
 	return runWith(ctx, a, outputs)
 }
 
@@ -54,10 +49,10 @@ func openAgent(c config.Config, log *slog.Logger) (*agent.Agent, []output, error
 
 // reloadOnHangup reads the limits again at each SIGHUP, until the function that it
 // returns is called.
-func reloadOnHangup(ctx context.Context, loader *config.Loader, a *agent.Agent, log *slog.Logger) (stop func()) {
+func (run *service) reloadOnHangup(ctx context.Context, a *agent.Agent) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	go reloadOn(ctx, hangup, loader, a, log)
+	go run.reloadOn(ctx, hangup, a)
 	return func() { signal.Stop(hangup) }
 }
 
@@ -118,19 +113,19 @@ func runWith(ctx context.Context, a *agent.Agent, outputs []output) error {
 
 // reloadOn takes new limits; everything else needs a restart. A file that
 // is broken now changes nothing.
-func reloadOn(ctx context.Context, hangup <-chan os.Signal, loader *config.Loader, a *agent.Agent, log *slog.Logger) {
+func (run *service) reloadOn(ctx context.Context, hangup <-chan os.Signal, a *agent.Agent) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-hangup:
-			c, err := loader.Load()
+			c, err := run.loader.Load()
 			if err != nil {
-				log.Error("the configuration was not read again; the old limits hold", "error", err)
+				run.log.Error("the configuration was not read again; the old limits hold", "error", err)
 				continue
 			}
 			a.SetLimits(c.Limits)
-			log.Info("new limits", "limits", c.Limits)
+			run.log.Info("new limits", "limits", c.Limits)
 		}
 	}
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/beagle-go/beagle/metricsd/config"
 )
@@ -15,31 +12,26 @@ import (
 // runAll runs an agent that sends to an intake in the same process. Whatever the
 // configuration does not say is embedded.
 func runAll(args []string, s streams) error {
-	loader, err := config.NewLoader("all", args, s.environ, s.err)
+	run, err := begin("all", args, s)
 	if err != nil {
 		return err
 	}
-	c, err := loader.Load()
-	if err != nil {
-		return err
-	}
-	log := c.Log.Logger(s.err)
 	// The intake has to outlive the agent, whose last flush it takes.
 	rest, stopIntake := context.WithCancel(context.Background())
 	defer stopIntake()
-	in, err := openIntake(rest, c.Intake, log)
+	in, err := openIntake(rest, run.config.Intake, run.log)
 	if err != nil {
 		return err
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- in.Run(rest) }()
 
-	a, outputs, err := openAgent(sendTo(c, in.Address()), log)
+	a, outputs, err := openAgent(sendTo(run.config, in.Address()), run.log)
 	if err != nil {
 		stopIntake()
 		return errors.Join(err, <-stopped)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
 	ctx, failed := context.WithCancel(ctx)
 	defer failed()
@@ -48,8 +40,8 @@ func runAll(args []string, s streams) error {
 		ended <- <-stopped
 		failed()
 	}()
-	defer reloadOnHangup(ctx, loader, a, log)()
-	fmt.Fprintf(s.out, "send to %s, look at http://%s/\n", c.Listen.UDP, in.Address())
+	defer run.reloadOnHangup(ctx, a)()
+	fmt.Fprintf(s.out, "send to %s, look at http://%s/\n", run.config.Listen.UDP, in.Address())
 	err = runWith(ctx, a, outputs)
 	stopIntake()
 	return errors.Join(err, <-ended)

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/config"
@@ -19,17 +17,13 @@ import (
 
 // runIntake works until SIGINT or SIGTERM.
 func runIntake(args []string, s streams) error {
-	loader, err := config.NewLoader("intake", args, s.environ, s.err)
+	run, err := begin("intake", args, s)
 	if err != nil {
 		return err
 	}
-	c, err := loader.Load()
-	if err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
-	in, err := openIntake(ctx, c.Intake, c.Log.Logger(s.err))
+	in, err := openIntake(ctx, run.config.Intake, run.log)
 	if err != nil {
 		return err
 	}

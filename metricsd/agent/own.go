@@ -11,7 +11,7 @@ import (
 func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	c := &a.Counters
 	count := func(name, help string, n *atomic.Uint64) {
-		p.Own("metricsd_"+name+"_total", "counter", help, expose.Value{Value: float64(n.Load())})
+		p.OwnCounter("metricsd_"+name+"_total", help, n.Load())
 	}
 	count("datagrams", "Datagrams and frames received.", &c.Datagrams)
 	count("received_bytes", "Bytes received.", &c.Bytes)
@@ -21,7 +21,7 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	count("frames_refused", "Stream connections closed for a frame that was too long or not whole.", &c.FramesRefused)
 	count("connections_refused", "Stream connections turned away because too many are open.", &c.ConnectionsFull)
 	p.Own("metricsd_lines_total", "counter", "Lines taken.",
-		labelled("kind", "metric", c.Metrics.Load()), labelled("kind", "event", c.Events.Load()), labelled("kind", "check", c.Checks.Load()))
+		expose.Labelled("kind", "metric", c.Metrics.Load()), expose.Labelled("kind", "event", c.Events.Load()), expose.Labelled("kind", "check", c.Checks.Load()))
 	if a.waiting != nil {
 		count("events_dropped", "Events and service checks dropped because too many wait for a flush.", &a.waiting.dropped)
 	}
@@ -30,10 +30,6 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	for _, sink := range a.sinks {
 		sink.Own(p)
 	}
-}
-
-func labelled(label, is string, n uint64) expose.Value {
-	return expose.Value{Label: label, Is: is, Value: float64(n)}
 }
 
 // ownSockets shows what the kernel says; where it says nothing there is nothing
@@ -45,15 +41,15 @@ func (a *Agent) ownSockets(p *expose.Page) {
 		if err != nil {
 			continue
 		}
-		drops = append(drops, labelled("socket", s.Network(), status.Drops))
-		queued = append(queued, labelled("socket", s.Network(), status.Queued))
-		buffer = append(buffer, labelled("socket", s.Network(), status.Buffer))
+		drops = append(drops, expose.Labelled("socket", s.Network(), status.Drops))
+		queued = append(queued, expose.Labelled("socket", s.Network(), status.Queued))
+		buffer = append(buffer, expose.Labelled("socket", s.Network(), status.Buffer))
 	}
 	p.Own("metricsd_kernel_drops_total", "counter", "Datagrams that the kernel dropped because the receive buffer was full.", drops...)
 	p.Own("metricsd_socket_queued_bytes", "gauge", "What waits in the receive buffer, with the kernel's overhead.", queued...)
 	p.Own("metricsd_socket_buffer_bytes", "gauge", "Size of the receive buffer, with the kernel's overhead.", buffer...)
 	if a.stream != nil {
-		p.Own("metricsd_stream_connections", "gauge", "Open stream connections.", expose.Value{Value: float64(a.stream.Connections())})
+		p.OwnGauge("metricsd_stream_connections", "Open stream connections.", float64(a.stream.Connections()))
 	}
 }
 
@@ -63,14 +59,14 @@ const maxOrigins = 10
 func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	s := a.Aggregator.Stats()
 	gauge := func(name, help string, v int) {
-		p.Own("metricsd_"+name, "gauge", help, expose.Value{Value: float64(v)})
+		p.OwnGauge("metricsd_"+name, help, float64(v))
 	}
-	p.Own("metricsd_samples_total", "counter", "Metric lines aggregated.", expose.Value{Value: float64(s.Samples)})
+	p.OwnCounter("metricsd_samples_total", "Metric lines aggregated.", s.Samples)
 	p.Own("metricsd_dropped_total", "counter", "Metric lines dropped, by the bound that they met.",
-		labelled("bound", "contexts", s.DroppedContexts), labelled("bound", "per_origin", s.DroppedOrigin),
-		labelled("bound", "bytes", s.DroppedBytes), labelled("bound", "timestamped", s.DroppedTimestamped))
-	p.Own("metricsd_untrackable_values_total", "counter", "Values that no sketch can hold.", expose.Value{Value: float64(s.Untrackable)})
-	p.Own("metricsd_expired_total", "counter", "Contexts that have gone because they were silent.", expose.Value{Value: float64(s.Expired)})
+		expose.Labelled("bound", "contexts", s.DroppedContexts), expose.Labelled("bound", "per_origin", s.DroppedOrigin),
+		expose.Labelled("bound", "bytes", s.DroppedBytes), expose.Labelled("bound", "timestamped", s.DroppedTimestamped))
+	p.OwnCounter("metricsd_untrackable_values_total", "Values that no sketch can hold.", s.Untrackable)
+	p.OwnCounter("metricsd_expired_total", "Contexts that have gone because they were silent.", s.Expired)
 	gauge("contexts", "Contexts held.", s.Contexts)
 	gauge("context_bytes", "Estimated bytes of the contexts held.", s.Bytes)
 	approximate := 0
@@ -82,7 +78,7 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	gauge("sets_approximate", "Sets of which the last bucket was estimated, not counted.", approximate)
 	var origins []expose.Value
 	for _, o := range a.Aggregator.TopOrigins(maxOrigins) {
-		origins = append(origins, labelled("origin", o.Name, uint64(o.Contexts)))
+		origins = append(origins, expose.Labelled("origin", o.Name, o.Contexts))
 	}
 	p.Own("metricsd_origin_contexts", "gauge", "Contexts of the senders that hold most.", origins...)
 }

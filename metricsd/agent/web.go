@@ -33,8 +33,8 @@ func (a *Agent) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	states := a.Aggregator.States()
 	a.own(&page, states)
 	page.States(states)
-	page.Own("metricsd_exposition_collisions", "gauge", "Series left out of this page: another one has their name and labels.",
-		expose.Value{Value: float64(page.Collisions())})
+	page.OwnGauge("metricsd_exposition_collisions", "Series left out of this page: another one has their name and labels.",
+		float64(page.Collisions()))
 	w.Header().Set("Content-Type", expose.ContentType)
 	page.WriteTo(w)
 }

@@ -47,6 +47,21 @@ func (p *Page) Own(name, kind, help string, values ...Value) {
 	}
 }
 
+// OwnCounter writes a counter of the program with one value.
+func (p *Page) OwnCounter(name, help string, n uint64) {
+	p.Own(name, "counter", help, Value{Value: float64(n)})
+}
+
+// OwnGauge writes a gauge of the program with one value.
+func (p *Page) OwnGauge(name, help string, v float64) {
+	p.Own(name, "gauge", help, Value{Value: v})
+}
+
+// Labelled is a sample with a label.
+func Labelled[N int | int64 | uint64](label, is string, n N) Value {
+	return Value{Label: label, Is: is, Value: float64(n)}
+}
+
 // States writes the contexts. They are sorted, so that a page depends on its
 // contents only.
 func (p *Page) States(states []aggregate.State) {

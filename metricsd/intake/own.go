@@ -12,15 +12,13 @@ import (
 func (in *Intake) own(ctx context.Context, page *expose.Page) {
 	const prefix = "metricsd_intake_"
 	count := func(name, help string, n *atomic.Uint64) {
-		page.Own(prefix+name+"_total", "counter", help, expose.Value{Value: float64(n.Load())})
+		page.OwnCounter(prefix+name+"_total", help, n.Load())
 	}
 	d, c := in.door, &in.processor.counts
-	labelled := func(is string, n *atomic.Uint64) expose.Value {
-		return expose.Value{Label: "answer", Is: is, Value: float64(n.Load())}
-	}
+	answer := func(is string, n *atomic.Uint64) expose.Value { return expose.Labelled("answer", is, n.Load()) }
 	page.Own(prefix+"requests_total", "counter", "Requests of senders, by answer.",
-		labelled("accepted", &d.accepted), labelled("ignored", &d.ignored), labelled("malformed", &d.refused), labelled("too_large", &d.tooLarge),
-		labelled("denied", &d.denied), labelled("busy", &d.busy), labelled("queue_failed", &d.full))
+		answer("accepted", &d.accepted), answer("ignored", &d.ignored), answer("malformed", &d.refused), answer("too_large", &d.tooLarge),
+		answer("denied", &d.denied), answer("busy", &d.busy), answer("queue_failed", &d.full))
 	count("received_bytes", "Bytes of accepted bodies, after decompression.", &d.bytes)
 	count("messages", "Messages of the queue processed.", &c.messages)
 	count("damaged_messages", "Messages of the queue that could not be decoded.", &c.damaged)
@@ -39,19 +37,19 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 	var names, refused, waiting, bound []expose.Value
 	for _, k := range index.Kinds {
 		known, none := in.processor.names[k].Len()
-		names = append(names, expose.Value{Label: "kind", Is: k.String(), Value: float64(known)})
-		refused = append(refused, expose.Value{Label: "kind", Is: k.String(), Value: float64(none)})
+		names = append(names, expose.Labelled("kind", k.String(), known))
+		refused = append(refused, expose.Labelled("kind", k.String(), none))
 	}
 	known, crowded := in.processor.history.Len()
 	page.Own(prefix+"names", "gauge", "Names that can be completed.", names...)
 	page.Own(prefix+"names_refused_total", "counter", "Names that cannot be completed because intake.names is reached.", refused...)
-	page.Own(prefix+"history_names", "gauge", "Names in the history.", expose.Value{Value: float64(known)})
-	page.Own(prefix+"history_crowded_total", "counter", "Times that a name found no room in the history.", expose.Value{Value: float64(crowded)})
+	page.OwnGauge(prefix+"history_names", "Names in the history.", float64(known))
+	page.OwnCounter(prefix+"history_crowded_total", "Times that a name found no room in the history.", crowded)
 	for _, s := range in.stages(ctx) {
 		is := s.Name + ", " + s.Unit
-		waiting = append(waiting, expose.Value{Label: "stage", Is: is, Value: float64(s.Waiting)})
+		waiting = append(waiting, expose.Labelled("stage", is, s.Waiting))
 		if s.Bound > 0 {
-			bound = append(bound, expose.Value{Label: "stage", Is: is, Value: float64(s.Bound)})
+			bound = append(bound, expose.Labelled("stage", is, s.Bound))
 		}
 	}
 	page.Own(prefix+"waiting", "gauge", "What waits before each stage.", waiting...)

@@ -82,8 +82,8 @@ func (o *Output) Send(f aggregate.Flush) {
 // Own writes the output's metrics about itself.
 func (o *Output) Own(p *expose.Page) {
 	o.Sender.Own(p, "remote_write")
-	p.Own("metricsd_remote_write_collisions", "gauge", "Series left out of the last flush: another one has their name and labels.",
-		expose.Value{Value: float64(o.collisions.Load())})
+	p.OwnGauge("metricsd_remote_write_collisions", "Series left out of the last flush: another one has their name and labels.",
+		float64(o.collisions.Load()))
 }
 
 // The numbers of the fields in the messages WriteRequest, TimeSeries, Label and
