@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -276,35 +277,67 @@ func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	return append(edits, p.Declare(s.decl.Stmt, s.declaration(typ, key, n))), nil
 }
 
-func (s *setSite) declaration(typ, key string, n int) string {
-	var hash strings.Builder
-	fields := s.fields
-	if fields == nil {
-		fields = []string{""}
+// largest has the sizes of a machine with words of 64 bits: elsewhere an int is
+// smaller.
+var largest = types.SizesFor("gc", "amd64")
+
+// packed writes the fields of key k side by side in a word, so that keys are
+// compared in one step; "" where they do not fit.
+func (s *setSite) packed() string {
+	t, ok := s.key.Underlying().(*types.Struct)
+	if !ok {
+		return ""
 	}
-	for i, f := range fields {
-		dot := ""
-		if f != "" {
-			dot = "."
+	var parts []string
+	bits := int64(0)
+	for i := t.NumFields() - 1; i >= 0; i-- {
+		f := t.Field(i)
+		size := 8 * largest.Sizeof(f.Type())
+		part := fmt.Sprintf("uint64(uint%d(k.%s))", size, f.Name())
+		if bits > 0 {
+			part += "<<" + itoa(int(bits))
 		}
-		if i == 0 {
-			fmt.Fprintf(&hash, "h := uint64(k%s%s) * 0x9e3779b97f4a7c15", dot, f)
-		} else {
-			fmt.Fprintf(&hash, "\nh = (h ^ h>>32 ^ uint64(k%s%s)) * 0x9e3779b97f4a7c15", dot, f)
-		}
+		parts = append(parts, part)
+		bits += size
+	}
+	if bits > 64 {
+		return ""
+	}
+	slices.Reverse(parts)
+	return strings.Join(parts, " | ")
+}
+
+// hash mixes a key's fields one after the other.
+func (s *setSite) hash() string {
+	if s.fields == nil {
+		return "h := uint64(k) * 0x9e3779b97f4a7c15"
+	}
+	lines := []string{"h := uint64(k." + s.fields[0] + ") * 0x9e3779b97f4a7c15"}
+	for _, f := range s.fields[1:] {
+		lines = append(lines, fmt.Sprintf("h = (h ^ h>>32 ^ uint64(k.%s)) * 0x9e3779b97f4a7c15", f))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (s *setSite) declaration(typ, key string, n int) string {
+	stored, word, hash := key, "k", s.hash()
+	if pack := s.packed(); pack != "" {
+		stored, word = "uint64", "x"
+		hash = "x := " + pack + "\nh := x * 0x9e3779b97f4a7c15"
 	}
 	bits := 1
 	for 1<<bits < 2*n {
 		bits++
 	}
-	text := strings.NewReplacer("<T>", typ, "<K>", key, "<slots>", itoa(2*n), "<mask>", itoa(2*n-1), "<n>", itoa(n), "<last>", itoa(n-1), "<hash>", hash.String(), "<shift>", itoa(64-bits))
+	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", itoa(2*n), "<mask>", itoa(2*n-1), "<n>", itoa(n), "<last>", itoa(n-1),
+		"<hash>", hash, "<shift>", itoa(64-bits))
 	out := text.Replace(`// <T> is a set: its first <n> keys lie in a table with open addressing, the
 // others in a map.
 type <T> struct {
 	slots [<slots>]uint16 // number of a key from 1, 0 is free
-	keys  [<n>]<K>
+	keys  [<n>]<S>
 	n     int
-	more  map[<K>]struct{}
+	more  map[<S>]struct{}
 }
 
 // add adds a key and reports whether it is new.
@@ -312,25 +345,25 @@ func (s *<T>) add(k <K>) bool {
 	<hash>
 	at := h >> <shift>
 	for ; s.slots[at&<mask>] != 0; at++ {
-		if s.keys[(s.slots[at&<mask>]-1)&<last>] == k {
+		if s.keys[(s.slots[at&<mask>]-1)&<last>] == <k> {
 			return false
 		}
 	}
 	if s.n == len(s.keys) {
-		return s.addMore(k)
+		return s.addMore(<k>)
 	}
-	s.keys[s.n&<last>] = k
+	s.keys[s.n&<last>] = <k>
 	s.n++
 	s.slots[at&<mask>] = uint16(s.n)
 	return true
 }
 
-func (s *<T>) addMore(k <K>) bool {
+func (s *<T>) addMore(k <S>) bool {
 	if _, ok := s.more[k]; ok {
 		return false
 	}
 	if s.more == nil {
-		s.more = make(map[<K>]struct{})
+		s.more = make(map[<S>]struct{})
 	}
 	s.more[k] = struct{}{}
 	return true
@@ -342,11 +375,11 @@ func (s *<T>) addMore(k <K>) bool {
 func (s *<T>) has(k <K>) bool {
 	<hash>
 	for at := h >> <shift>; s.slots[at&<mask>] != 0; at++ {
-		if s.keys[(s.slots[at&<mask>]-1)&<last>] == k {
+		if s.keys[(s.slots[at&<mask>]-1)&<last>] == <k> {
 			return true
 		}
 	}
-	_, ok := s.more[k]
+	_, ok := s.more[<k>]
 	return ok
 }`)
 	}
