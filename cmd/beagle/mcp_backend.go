@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,6 +167,26 @@ func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
 		return nil, err
 	}
 	return &mcp.Submission{ID: v.ID, Run: entry.ID, Waiting: waiting}, nil
+}
+
+// Submitted looks where a version that was handed in stands.
+func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
+	entry, err := b.store.Run(run)
+	if err != nil {
+		return nil, err
+	}
+	fate, taken := flow.FateOf(b.store, entry.ID, id)
+	if taken && fate.Verdict.Status != "" {
+		return &fate.Verdict, nil
+	}
+	waiting, err := b.store.Inbox(entry.ID)
+	if err != nil {
+		return nil, err
+	}
+	if taken || slices.ContainsFunc(waiting, func(v store.Submission) bool { return v.ID == id }) {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("run %s has not judged %.40s yet", entry.ID, id), Remedy: "ask again in some seconds; if the search has ended or was stopped, judge it with evaluate_candidate"}
+	}
+	return nil, nil
 }
 
 func (b *mcpBackend) Result(run string) (*beagle.Result, error) {

@@ -55,6 +55,7 @@ type Draft struct {
 	Known     []evolve.Outcome  `json:"known,omitempty"`
 	Asked     map[int]Asked     `json:"asked,omitempty"` // what models were asked for, by proposal
 	Judging   time.Duration     `json:"judging,omitempty"`
+	Guests    map[int]string    `json:"guests,omitempty"` // IDs of what was handed in, by proposal
 }
 
 // Take sorts what became of proposals into the draft.
@@ -83,6 +84,14 @@ func nothingNew(m Proposed) evolve.Outcome {
 		o.Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
 	}
 	return o
+}
+
+// Welcome notes that a proposal is of what was handed in under an ID.
+func (d *Draft) Welcome(proposal int, submission string) {
+	if d.Guests == nil {
+		d.Guests = map[int]string{}
+	}
+	d.Guests[proposal] = submission
 }
 
 // Candidates are the candidates to evaluate.

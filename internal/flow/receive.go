@@ -9,6 +9,44 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
+// A Fate is what became of a version that was handed in to a run.
+type Fate struct {
+	Candidate string         `json:"candidate,omitempty"` // its ID; empty when nothing could be made of it
+	Verdict   beagle.Verdict `json:"verdict"`             // without a status as long as it is being judged
+}
+
+func fateKey(run, submission string) store.Key {
+	return store.Key{Kind: "submission", Candidate: submission, Extra: run}
+}
+
+// KeepFate writes down what became of a version that was handed in.
+func KeepFate(s *store.Store, run, submission string, f Fate) error {
+	return s.Cache(fateKey(run, submission), f)
+}
+
+// FateOf is what became of a version that was handed in; false when the search
+// has not taken it.
+func FateOf(s *store.Store, run, submission string) (f Fate, taken bool) {
+	taken = s.Cached(fateKey(run, submission), &f)
+	return f, taken
+}
+
+// Fate is what a draft says of a proposal that was judged with it.
+func (d *Draft) Fate(proposal int, judged []Evaluated) (f Fate, ok bool) {
+	for i, m := range d.Made {
+		if m.Proposal == proposal {
+			o := d.outcomes(judged)[i]
+			return Fate{o.Candidate.ID, o.Verdict}, true
+		}
+	}
+	for _, o := range d.Known {
+		if o.Proposal == proposal && o.Candidate.ID != "" {
+			return Fate{o.Candidate.ID, o.Verdict}, true
+		}
+	}
+	return Fate{}, false
+}
+
 // MaxGuests is how many versions from outside a generation takes.
 const MaxGuests = 4
 

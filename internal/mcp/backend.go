@@ -29,6 +29,9 @@ type Backend interface {
 	Runs() ([]Run, error)
 	// Submit hands a version to a search that is running.
 	Submit(run, source, note string) (*Submission, error)
+	// Submitted is the verdict of a search on a version that it was handed, by
+	// the submission's ID; nil when the run knows no such ID.
+	Submitted(run, id string) (*beagle.Verdict, error)
 	// Result is what a finished search found.
 	Result(run string) (*beagle.Result, error)
 }

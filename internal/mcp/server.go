@@ -39,7 +39,7 @@ func New(b Backend, version string) *sdk.Server {
 	add(s, "list_hotspots", "List hot functions", "Rank the functions of a CPU profile by their own processor time: the module's own that can be made faster, and what else costs time with the reason why it is no target.", true, t.hotspots)
 	add(s, "describe_target", "Describe a function", "Everything that is known of a function: its source in the form of a candidate, its recorded inputs in words, hot lines, the compiler's account, the hot loop's assembly, what it calls, lessons that fit; or why it cannot be judged. The first call for a function runs the package's tests to record its inputs.", true, t.describe)
 	add(s, "evaluate_candidate", "Judge a version", "Give a version of a function the full verdict: static policy, replay of recorded and held-out calls, exhaustion, fuzzing, the race detector where it matters, and the measured speed over several program layouts. The checkout is not changed. Can be cancelled.", true, t.evaluate)
-	add(s, "explain_rejection", "Explain a verdict", "Say what the check that a version fell at is, what it found, the minimised counterexample with a Go test, and what to do about it.", true, t.explain)
+	add(s, "explain_rejection", "Explain a verdict", "Say what the check that a version fell at is, what it found, the minimised counterexample with a Go test, and what to do about it: of an evaluation, or of what a search was handed.", true, t.explain)
 	add(s, "read_lessons", "Read lessons", "Short texts on what makes Go code fast and what the compiler does and does not. Without arguments the list; with names or facts the texts.", true, t.lessons)
 	add(s, "list_runs", "List searches", "List the searches that 'beagle evolve' has made or is making, the newest first.", true, t.runs)
 	add(s, "submit_candidate", "Submit to a search", "Hand a version to a running search, which judges it with its own and builds on it if it is good. Returns at once.", false, t.submit)
@@ -211,6 +211,13 @@ func (t tools) explained(in explainIn) (*Explained, error) {
 		}
 		return Explain(&e.Verdict), nil
 	case in.Run != "" && in.Candidate != "":
+		v, err := t.b.Submitted(in.Run, in.Candidate)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			return Explain(v), nil
+		}
 		r, err := t.b.Result(in.Run)
 		if err != nil {
 			return nil, err
@@ -290,7 +297,7 @@ func (t tools) submit(_ context.Context, _ *sdk.CallToolRequest, in submitIn) (s
 	if err != nil {
 		return "", nil, err
 	}
-	return fmt.Sprintf("Submitted as %s to run %s, %d waiting. The search judges it with its next candidates; its result lists every candidate.\n", s.ID, s.Run, s.Waiting), s, nil
+	return fmt.Sprintf("Submitted as %s to run %s, %d waiting. The search judges it with its next candidates: explain_rejection with this run and this ID as the candidate says what came of it.\n", s.ID, s.Run, s.Waiting), s, nil
 }
 
 func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (string, *Patch, error) {

@@ -118,8 +118,8 @@ type Evaluated struct {
 
 type explainIn struct {
 	Evaluation string `json:"evaluation,omitempty" jsonschema:"ID that evaluate_candidate gave"`
-	Run        string `json:"run,omitempty" jsonschema:"a finished search, with candidate"`
-	Candidate  string `json:"candidate,omitempty" jsonschema:"the beginning of the ID of a candidate of that search"`
+	Run        string `json:"run,omitempty" jsonschema:"a search, with candidate"`
+	Candidate  string `json:"candidate,omitempty" jsonschema:"ID that submit_candidate gave, of a running search too, or the beginning of the ID of a candidate of a finished one"`
 }
 
 // Explained is what explain_rejection answers.

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/store"
@@ -34,10 +35,32 @@ func (r *run) welcome(ctx context.Context, draft *flow.Draft, guests []store.Sub
 		if err != nil {
 			return err
 		}
+		fate := flow.Fate{Candidate: made.Candidate}
 		if made.Refused != "" {
 			r.d.Watch.Warn("a version that was handed in is refused: " + made.Refused)
+			fate.Verdict = beagle.Verdict{Status: beagle.Invalid, Stage: "types", Reason: made.Refused}
+		} else {
+			draft.Welcome(p.ID, v.ID)
+		}
+		if err := flow.KeepFate(r.d.Store, r.entry.ID, v.ID, fate); err != nil {
+			return err
 		}
 		draft.Take(r.course, []evolve.Proposal{p}, []flow.Proposed{*made})
+	}
+	return nil
+}
+
+// answer writes down what became of the versions from outside in a draft, for
+// who handed them in.
+func (r *run) answer(draft *flow.Draft, judged []flow.Evaluated) error {
+	for proposal, submission := range draft.Guests {
+		fate, ok := draft.Fate(proposal, judged)
+		if !ok {
+			continue
+		}
+		if err := flow.KeepFate(r.d.Store, r.entry.ID, submission, fate); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -244,6 +244,9 @@ func (r *run) generation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.answer(draft, judged.Candidates); err != nil {
+		return err
+	}
 	if err := r.course.Tell(&r.spec, draft, judged, time.Since(start)); err != nil {
 		return err
 	}

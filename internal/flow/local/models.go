@@ -353,6 +353,9 @@ func (d *desk) tell(g *generation, x *told) error {
 	open, members := c.Search.Open(), len(c.Search.Members)
 	g.draft.Judging = x.Judging
 	log := c.Log
+	if err := d.r.answer(g.draft, g.judged.Candidates); err != nil {
+		return err
+	}
 	if err := c.Tell(&d.r.spec, g.draft, g.judged, x.Took); err != nil {
 		return err
 	}
