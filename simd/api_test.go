@@ -14,7 +14,7 @@ func TestChoose(t *testing.T) {
 		limit string
 		want  Level
 	}{
-		{AVX512, "", AVX512}, {AVX512, "avx2", AVX2}, {AVX2, "avx512", AVX2}, {SSE42, "purego", PureGo},
+		{AVX512, "", AVX512}, {AVX512, "avx2", AVX2}, {AVX512, "vclmul", VCLMUL}, {VCLMUL, "avx512", VCLMUL}, {AVX2, "avx512", AVX2}, {SSE42, "purego", PureGo},
 		{NEON, "", NEON}, {NEON, "neon", NEON}, {NEON, "avx2", PureGo}, {AVX2, "neon", PureGo}, {AVX2, "typo", PureGo}, {PureGo, "avx2", PureGo},
 	} {
 		if got := choose(c.have, c.limit); got != c.want {

@@ -22,13 +22,17 @@ go test ./...
 (cd examples/commas && go vet ./... && go test ./...)
 
 say "every tier that this processor has"
-for max in purego sse42 avx2; do SIMD_MAX=$max go test -short -count=1 . ./crc; done
+for max in purego sse42 avx2 vclmul; do SIMD_MAX=$max go test -short -count=1 . ./crc; done
 
 say "build modes"
 CGO_ENABLED=0 go test -short . ./crc
 CGO_ENABLED=1 go test -short . ./crc
 go test -short -buildmode=pie . ./crc
 go test -short -tags purego ./...
+if go version | grep -q 'go1\.26.*amd64'; then
+	GOEXPERIMENT=simd go vet -tags archsimd . ./bench
+	GOEXPERIMENT=simd go test -short -tags archsimd . ./bench
+fi
 GOAMD64=v1 go test -short . ./crc
 if grep -q avx2 /proc/cpuinfo; then GOAMD64=v3 go test -short . ./crc; fi
 if command -v gcc >/dev/null; then

@@ -6,8 +6,8 @@ package simd
 // call, and come from bench -only small.
 const (
 	lowerSmall       = 12
-	equalMaskSmall   = 11
-	minMaxIntSmall   = 16
+	equalMaskSmall   = 16
+	minMaxIntSmall   = 24
 	minMaxFloatSmall = 8
 	sumFloatSmall    = 24 // part of what SumFloat64 promises: the order changes here
 )

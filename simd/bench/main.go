@@ -2,7 +2,7 @@
 // from one run:
 //
 //	go run ./bench            everything, about a minute
-//	go run ./bench -only call one section: call, tags, crc, sizes, small
+//	go run ./bench -only call one section: call, tags, crc, sizes, small, archsimd, modes
 //
 // A figure is the median over 165 batches of 150 microseconds, a ratio the median
 // over pairs of neighbouring batches: the contenders take turns. On a shared machine
@@ -27,13 +27,13 @@ var sections = []struct {
 	name  string
 	print func(io.Writer)
 }{
-	{"call", printCall}, {"tags", printTags}, {"crc", printCRC}, {"sizes", printSizes}, {"small", printSmall},
+	{"call", printCall}, {"tags", printTags}, {"crc", printCRC}, {"sizes", printSizes}, {"small", printSmall}, {"archsimd", printArchsimd}, {"modes", printModes},
 }
 
 func run(args []string, out, errw io.Writer) int {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(errw)
-	only := fs.String("only", "", "one section: call, tags, crc, sizes or small")
+	only := fs.String("only", "", "one section: call, tags, crc, sizes, small, archsimd or modes")
 	if fs.Parse(args) != nil {
 		return 2
 	}
@@ -47,7 +47,7 @@ func run(args []string, out, errw io.Writer) int {
 		}
 	}
 	if !found {
-		fmt.Fprintf(errw, "bench: no section %q; have call, tags, crc, sizes and small\n", *only)
+		fmt.Fprintf(errw, "bench: no section %q; have call, tags, crc, sizes, small, archsimd and modes\n", *only)
 		return 2
 	}
 	return 0
