@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 var evolveCommand = &command{
@@ -235,4 +236,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 		fmt.Fprintf(w, "  %-22s %s\n", "with a test", name)
 	}
 	fmt.Fprintf(w, "  %-22s %s\n", "report", filepath.Join(dir, "report.html"))
+	if llm.Teaches(r) {
+		fmt.Fprintf(w, "  %-22s beagle lessons propose %s\n", "to teach models this", r.Run)
+	}
 }

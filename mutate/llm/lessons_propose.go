@@ -9,13 +9,16 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
+// Teaches reports whether a run learned something that [Propose] can write down.
+func Teaches(r *beagle.Result) bool { return r.Outcome == beagle.Improved && len(r.Lineage) > 0 }
+
 // Propose writes down what a run learned, as a lesson that a user may keep:
 // the steps of the winner with what each bought, what the compiler said before
 // and after, and the change. original is the target as it was; nil when it is
 // not at hand any more. Inputs are described by their shapes alone, since
 // lessons travel further than the run.
 func Propose(r *beagle.Result, original *beagle.Target) (*Lesson, error) {
-	if r.Outcome != beagle.Improved || len(r.Lineage) == 0 {
+	if !Teaches(r) {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("run %s found no improvement to learn from", r.Run), Remedy: "'beagle runs' lists the runs with their outcomes"}
 	}
 	e := learnedFrom(r, original)
