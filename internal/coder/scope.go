@@ -6,6 +6,8 @@ import (
 	"go/printer"
 	"go/token"
 	"strings"
+
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // outside says which declarations of a file changed that are not the candidate's
@@ -60,52 +62,19 @@ func declarations(src string) (listing, error) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			add(funcName(d), d)
+			add(llm.Declared(d)[0], d)
 		case *ast.GenDecl:
 			if d.Tok == token.IMPORT {
 				continue // imports follow the code
 			}
 			for _, s := range d.Specs {
-				for _, name := range specNames(s) {
+				for _, name := range llm.SpecNames(s) {
 					add(name, s)
 				}
 			}
 		}
 	}
 	return l, nil
-}
-
-func funcName(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return d.Name.Name
-	}
-	t := d.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.Name + "." + d.Name.Name
-		default:
-			return d.Name.Name
-		}
-	}
-}
-
-func specNames(s ast.Spec) (names []string) {
-	switch s := s.(type) {
-	case *ast.TypeSpec:
-		names = append(names, s.Name.Name)
-	case *ast.ValueSpec:
-		for _, n := range s.Names {
-			names = append(names, n.Name)
-		}
-	}
-	return names
 }
 
 // names are the declarations of candidate files, together.

@@ -264,32 +264,15 @@ func (x *session) declarations(names map[string]bool) map[string]string {
 		}
 		for _, d := range f.Decls {
 			fd, ok := d.(*ast.FuncDecl)
-			if ok && names[declaredName(fd)] {
-				out[declaredName(fd)] = printed(fset, fd)
+			if !ok {
+				continue
+			}
+			if name := llm.Declared(fd)[0]; names[name] {
+				out[name] = printed(fset, fd)
 			}
 		}
 	}
 	return out
-}
-
-func declaredName(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) != 1 {
-		return d.Name.Name
-	}
-	t := ast.Unparen(d.Recv.List[0].Type)
-	if s, ok := t.(*ast.StarExpr); ok {
-		t = ast.Unparen(s.X)
-	}
-	switch i := t.(type) {
-	case *ast.IndexExpr:
-		t = i.X
-	case *ast.IndexListExpr:
-		t = i.X
-	}
-	if id, ok := t.(*ast.Ident); ok {
-		return id.Name + "." + d.Name.Name
-	}
-	return d.Name.Name
 }
 
 // compilerWords is a problem with its place, as a compiler says it.

@@ -90,7 +90,7 @@ func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 			last = end
 			continue
 		}
-		p := piece{names: declared(d), text: strings.Trim(strings.TrimPrefix(code[last:end], ";"), "\n"), decl: d, start: tok.Offset(d.Pos()), end: end}
+		p := piece{names: Declared(d), text: strings.Trim(strings.TrimPrefix(code[last:end], ";"), "\n"), decl: d, start: tok.Offset(d.Pos()), end: end}
 		if doc := docOf(d); doc != nil {
 			p.start = tok.Offset(doc.Pos())
 		}
@@ -126,8 +126,9 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 	return nil
 }
 
-// declared are the names that a declaration introduces.
-func declared(d ast.Decl) []string {
+// Declared are the names that a declaration introduces: "F", "Type.Method", or
+// those of a group; none for imports.
+func Declared(d ast.Decl) []string {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		if r := receiver(d); r != "" {
@@ -137,14 +138,22 @@ func declared(d ast.Decl) []string {
 	case *ast.GenDecl:
 		var out []string
 		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.TypeSpec:
-				out = append(out, s.Name.Name)
-			case *ast.ValueSpec:
-				for _, n := range s.Names {
-					out = append(out, n.Name)
-				}
-			}
+			out = append(out, SpecNames(s)...)
+		}
+		return out
+	}
+	return nil
+}
+
+// SpecNames are the names that one line of a group of declarations introduces.
+func SpecNames(s ast.Spec) []string {
+	switch s := s.(type) {
+	case *ast.TypeSpec:
+		return []string{s.Name.Name}
+	case *ast.ValueSpec:
+		out := make([]string, len(s.Names))
+		for i, n := range s.Names {
+			out[i] = n.Name
 		}
 		return out
 	}
