@@ -3,6 +3,7 @@ package intake
 import (
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,44 +11,80 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
+// A metric is as large as Datadog's were when they measured.
+type metric [6]uint64
+
+// pipeline hands n things through stages, each a goroutine that works on every metric
+// of a thing; fill makes the i-th, done takes it.
+func pipeline[T any](stages, n int, fill func(i int) T, work func(T) T, done func(T)) {
+	first := make(chan T, 256)
+	last := first
+	for range stages {
+		in, out := last, make(chan T, 256)
+		go func() {
+			for v := range in {
+				out <- work(v)
+			}
+			close(out)
+		}()
+		last = out
+	}
+	go func() {
+		for i := range n {
+			first <- fill(i)
+		}
+		close(first)
+	}()
+	for v := range last {
+		done(v)
+	}
+}
+
 // BenchmarkChannel hands metrics of 48 bytes from one goroutine to the next through
-// one and three stages, one by one and in batches: the step that made Datadog's
-// intake nearly six times as fast. Figures are for one metric.
+// one and three stages, one by one and in batches: the step that made Datadog's intake nearly six
+// times as fast. Every metric is written, read and changed alike, and batches are used again as the
+// intake's are; only the way of handing over differs. Figures are for one metric.
 func BenchmarkChannel(b *testing.B) {
-	type metric [6]uint64
 	for _, stages := range []int{1, 3} {
-		for _, size := range []int{1, 8, 32, 128} {
+		b.Run(fmt.Sprintf("stages=%d/batch=1", stages), func(b *testing.B) {
+			var sum uint64
+			pipeline(stages, b.N, func(i int) metric { return metric{uint64(i)} },
+				func(m metric) metric { m[1] += m[0]; return m },
+				func(m metric) { sum += m[0] })
+			check(b, sum, b.N)
+		})
+		for _, size := range []int{8, 32, 128} {
 			b.Run(fmt.Sprintf("stages=%d/batch=%d", stages, size), func(b *testing.B) {
-				first := make(chan []metric, 256)
-				last := first
-				for range stages {
-					in, out := last, make(chan []metric, 256)
-					go func() {
-						for batch := range in {
-							out <- batch
-						}
-						close(out)
-					}()
-					last = out
-				}
-				done := make(chan uint64)
-				go func() {
-					sum := uint64(0)
-					for batch := range last {
-						for i := range batch {
-							sum += batch[i][0]
-						}
+				free := sync.Pool{New: func() any { batch := make([]metric, size); return &batch }}
+				n := (b.N + size - 1) / size
+				var sum uint64
+				pipeline(stages, n, func(i int) *[]metric {
+					batch := free.Get().(*[]metric)
+					for j := range *batch {
+						(*batch)[j] = metric{uint64(i*size + j)}
 					}
-					done <- sum
-				}()
-				batch := make([]metric, size)
-				for i := 0; i < b.N; i += size {
-					first <- batch
-				}
-				close(first)
-				<-done
+					return batch
+				}, func(batch *[]metric) *[]metric {
+					for j := range *batch {
+						(*batch)[j][1] += (*batch)[j][0]
+					}
+					return batch
+				}, func(batch *[]metric) {
+					for j := range *batch {
+						sum += (*batch)[j][0]
+					}
+					free.Put(batch)
+				})
+				check(b, sum, n*size)
 			})
 		}
+	}
+}
+
+// check holds that each of n metrics came through.
+func check(b *testing.B, sum uint64, n int) {
+	if want := uint64(n) * uint64(n-1) / 2; sum != want {
+		b.Fatalf("the sum of %d metrics is %d, want %d", n, sum, want)
 	}
 }
 

@@ -120,7 +120,7 @@ func BenchmarkWriteReduction(b *testing.B) {
 		shape string
 		hours float64
 		flush time.Duration
-	}{{"steady", 6, 5 * time.Minute}, {"many", 1, 5 * time.Minute}, {"lone", 6, 5 * time.Minute}, {"lone", 6, 20 * time.Minute}} {
+	}{{"steady", 2, 5 * time.Minute}, {"many", 1, 5 * time.Minute}, {"lone", 6, 5 * time.Minute}, {"lone", 6, 20 * time.Minute}} {
 		b.Run(fmt.Sprintf("%s/flush=%v", test.shape, test.flush), func(b *testing.B) {
 			for range b.N {
 				series := lone(3000)
