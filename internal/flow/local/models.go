@@ -17,12 +17,13 @@ type desk struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	turns   *turns
-	back    chan back // calls that ended
-	out     int       // calls under way
-	arrived []back    // ended and not evaluated, in order of arrival
-	mark    time.Time // end of the last generation
-	quiet   time.Time // since when the evaluator has had nothing to do; zero while it has
-	dry     bool      // the rules had no new idea when they were last asked
+	back    chan back     // calls that ended
+	out     int           // calls under way
+	arrived []back        // ended and not evaluated, in order of arrival
+	mark    time.Time     // end of the last generation
+	pace    time.Duration // that the last generation took to judge
+	quiet   time.Time     // since when the evaluator has had nothing to do; zero while it has
+	dry     bool          // the rules had no new idea when they were last asked
 	warned  map[string]int
 	saved   time.Time     // end of the last checkpoint
 	saving  time.Duration // what it took
@@ -45,7 +46,7 @@ type generation struct {
 // searchWithModels is the search of a run in which models write candidates
 // too: calls run ahead of the evaluator, and what is there is evaluated.
 func (r *run) searchWithModels(ctx context.Context) error {
-	d := &desk{r: r, back: make(chan back), warned: map[string]int{}, mark: time.Now()}
+	d := &desk{r: r, back: make(chan back), warned: map[string]int{}, mark: time.Now(), pace: time.Second}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	defer d.end()
 	var err error
@@ -172,6 +173,15 @@ func (d *desk) send() error {
 	return nil
 }
 
+// refill sends while a generation is being evaluated: it has taken replies, and
+// so made room. What is taken again tells by itself when.
+func (d *desk) refill() error {
+	if len(d.turns.again) > 0 {
+		return nil
+	}
+	return d.send()
+}
+
 func (d *desk) ask(n int) {
 	for _, p := range d.r.course.Search.AskModels(n) {
 		d.launch(p)
@@ -190,6 +200,9 @@ func (d *desk) gather() (*generation, error) {
 		return nil, err
 	}
 	if err := d.send(); err != nil {
+		return nil, err
+	}
+	if err := d.linger(); err != nil {
 		return nil, err
 	}
 	spec, s := &d.r.spec, d.r.course.Search
@@ -211,6 +224,30 @@ func (d *desk) gather() (*generation, error) {
 		return nil, err
 	}
 	return d.begin(b)
+}
+
+// linger waits a moment for replies that come together with the first: a
+// generation of few costs about as much as one of many.
+func (d *desk) linger() error {
+	const share, most = 20, 50 * time.Millisecond // of the last generation's time
+	if len(d.arrived) == 0 {
+		return nil
+	}
+	end := time.NewTimer(min(d.pace/share, most))
+	defer end.Stop()
+	for d.out > 0 && len(d.arrived) < d.r.spec.Batch {
+		select {
+		case b := <-d.back:
+			if err := d.take(b); err != nil {
+				return err
+			}
+		case <-end.C:
+			return nil
+		case <-d.ctx.Done():
+			return context.Cause(d.ctx)
+		}
+	}
+	return nil
 }
 
 // wait waits for a reply, and for no longer than the rules can bear.
@@ -296,15 +333,21 @@ func (d *desk) begin(b *begun) (*generation, error) {
 		judged, err := d.r.acts.Evaluate(d.ctx, d.r.entry.ID, g.draft.Candidates())
 		done <- verdicts{judged, err}
 	}()
+	if err := d.refill(); err != nil {
+		d.stop()
+		<-done
+		return nil, err
+	}
 	for {
 		select {
 		case v := <-done:
 			g.judged, g.draft.Judging = v.judged, time.Since(g.began)
+			d.pace = g.draft.Judging
 			return g, v.err
 		case a := <-d.back:
 			err := d.take(a)
-			if err == nil && len(d.turns.again) == 0 {
-				err = d.send()
+			if err == nil {
+				err = d.refill()
 			}
 			if err != nil {
 				d.stop()
