@@ -2,6 +2,13 @@ package simd
 
 import "unsafe"
 
+// TagValid reports whether every byte of b is one of a-z, 0-9, _ : . / and -.
+// The empty tag is valid.
+func TagValid(b []byte) bool { return tagIndex(b) == len(b) }
+
+// TagValidString is TagValid for a string.
+func TagValidString(s string) bool { return tagIndexString(s) == len(s) }
+
 // IndexNonTag returns the index of the first byte of b that no tag may hold, or -1.
 func IndexNonTag(b []byte) int { return orMinusOne(tagIndex(b), len(b)) }
 

@@ -6,8 +6,7 @@ import (
 	"unsafe"
 )
 
-// TagValid may have a backend of its own, so it is checked beside the kernels:
-// every byte at every place of every length to 100, at all alignments.
+// Beyond the generated tests, whose inputs are drawn at random: every byte at every place of every length to 100, at all alignments.
 func TestTagValidIsTheTable(t *testing.T) {
 	room := []byte(strings.Repeat("env:prod-7", 30))
 	eachTier(t, func(t *testing.T) {

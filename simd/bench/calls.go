@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -110,6 +111,7 @@ func printCall(out io.Writer) {
 		return s
 	})
 	t := careful.measure(cs...)
+	runtime.KeepAlive(pad)
 	again, cgo := len(cs)-2, len(cs)-1
 	var golang, kernel, ratios []float64
 	for i := range goCalls {

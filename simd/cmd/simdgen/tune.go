@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 )
 
 var tuneLine = regexp.MustCompile(`(?m)^\t(\w+)Min\s*= (\d+)\n(\t\w+Cut\s*= 1\n)?`)
@@ -50,7 +51,31 @@ func tune(opt options, out io.Writer) error {
 		mins[m[1]], _ = strconv.Atoi(m[2])
 		fmt.Fprintf(out, "%s from %s on\n", m[1], m[2])
 	}
-	return writeTune(path, before, mins)
+	if err := writeTune(path, before, mins); err != nil {
+		return err
+	}
+	if strings.Contains(os.Getenv("GOEXPERIMENT"), "simd") {
+		return backends(opt, out)
+	}
+	return nil
+}
+
+var backendLine = regexp.MustCompile(`(?m)^backend .*\n`)
+
+// backends compares what the package's tests have in simd/archsimd with its
+// kernels and reports. Whether to use one is for people to decide.
+func backends(opt options, out io.Writer) error {
+	cmd := exec.Command("go", "test", "-run", "^TestTuneBackends$", "-count=1", "-v", ".")
+	cmd.Dir = opt.dir
+	cmd.Env = append(os.Environ(), "SIMDGEN_TUNE=1")
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("measuring simd/archsimd: %v\n%s", err, text)
+	}
+	for _, line := range backendLine.FindAllString(string(text), -1) {
+		fmt.Fprint(out, line)
+	}
+	return nil
 }
 
 var tuned = regexp.MustCompile(`(?m)^tune (\w+) (\d+)$`)

@@ -1,27 +1,73 @@
-//go:build archsimd && goexperiment.simd && amd64 && go1.26 && !go1.27 && !purego
+//go:build goexperiment.simd && amd64 && go1.26 && !go1.27 && !purego
 
 package simd
 
 import (
 	"simd/archsimd"
+	"strings"
+	"testing"
 	"unsafe"
+
+	"github.com/beagle-go/beagle/simd/simdtest"
 )
 
-// TagValid in Go's own SIMD package, with the build tag archsimd and
-// GOEXPERIMENT=simd: on processors with AVX2 and without AVX-512 a call that
-// passes its arguments in registers beats the kernel. See docs/archsimd.md.
+// TagValid in Go's own SIMD package. It would be a backend if simdgen tune, run
+// with GOEXPERIMENT=simd, found it as fast as the kernel; docs/archsimd.md has
+// what it found. So it lives among the tests, which measure and check it.
 
-// TagValid reports whether every byte of b is one of a-z, 0-9, _ : . / and -.
-// The empty tag is valid.
-func TagValid(b []byte) bool {
-	if raceEnabled {
-		raceRead(unsafe.Pointer(unsafe.SliceData(b)), len(b))
+// tagBackend is the form for this processor, nil when there is none.
+func tagBackend() func(p *byte, n int) bool {
+	switch {
+	case tier == AVX512:
+		return tagValidVBMI
+	case tier == AVX2 || tier == VCLMUL:
+		return tagValidAVX2
 	}
-	return tagValid(unsafe.SliceData(b), len(b))
+	return nil
 }
 
-// TagValidString is TagValid for a string.
-func TagValidString(s string) bool { return tagValid(unsafe.StringData(s), len(s)) }
+func TestTuneBackends(t *testing.T) {
+	valid := tagBackend()
+	if valid == nil {
+		t.Skip("no form for tier ", tier)
+	}
+	loop := func(f func(s string) bool) func(n int) func(int) {
+		return func(n int) func(int) {
+			s, bad := strings.Repeat("x", n), 0
+			return func(k int) {
+				for range k {
+					if !f(s) {
+						bad++
+					}
+				}
+			}
+		}
+	}
+	simdtest.TuneBackend(t, "tagIndex in simd/archsimd",
+		loop(func(s string) bool { return tagIndexString(s) == len(s) }),
+		loop(func(s string) bool { return valid(unsafe.StringData(s), len(s)) }))
+}
+
+func TestBackendIsTheTable(t *testing.T) {
+	valid := tagBackend()
+	if valid == nil {
+		t.Skip("no form for tier ", tier)
+	}
+	room := []byte(strings.Repeat("env:prod-7", 30))
+	for n := range 151 {
+		b := room[n%64:][:n:n]
+		for i := 0; i < n; i += 1 + n/50 {
+			old := b[i]
+			for c := 0; c < 256; c += 1 + n/8 {
+				b[i] = byte(c)
+				if valid(unsafe.SliceData(b), n) != (tagIndexGo(b) == n) {
+					t.Fatalf("length %d, %q", n, b)
+				}
+			}
+			b[i] = old
+		}
+	}
+}
 
 // The class as rows of bits: row l holds bit h for the byte 16h+l. The second
 // half repeats the first.
@@ -37,10 +83,7 @@ var tagRows, tagBits = func() (rows, bits [32]uint8) {
 }()
 
 //go:noinline
-func tagValid(p *byte, n int) bool {
-	if tier != AVX2 && tier != VCLMUL {
-		return tagIndexPtr(p, n) == n
-	}
+func tagValidAVX2(p *byte, n int) bool {
 	rows, members := archsimd.LoadUint8x32(&tagRows), archsimd.LoadUint8x32(&tagBits)
 	var bad uint32
 	if n < 32 {
@@ -104,4 +147,36 @@ func bad32(p *byte, i int, rows, members archsimd.Uint8x32) uint32 {
 	high := v.AsUint16x16().ShiftAllRight(4).AsUint8x32().And(archsimd.BroadcastUint8x32(15))
 	row, bit := rows.PermuteOrZeroGrouped(v.AsInt8x32()), members.PermuteOrZeroGrouped(high.AsInt8x32())
 	return row.And(bit).Equal(archsimd.Uint8x32{}).ToBits()
+}
+
+// tagFlags has 0x80 for what no tag may hold. VBMI looks 128 entries up at
+// once, and a byte from 0x80 on brings its own top bit.
+var tagFlags = func() (f [128]uint8) {
+	for c, in := range tagTable[:128] {
+		f[c] = (in ^ 1) << 7
+	}
+	return f
+}()
+
+//go:noinline
+func tagValidVBMI(p *byte, n int) bool {
+	lo, hi := archsimd.LoadUint8x64((*[64]uint8)(tagFlags[:64])), archsimd.LoadUint8x64((*[64]uint8)(tagFlags[64:]))
+	i, bad := 0, uint64(0)
+	for ; i <= n-64; i += 64 {
+		bad |= bad64(archsimd.LoadUint8x64((*[64]uint8)(unsafe.Add(unsafe.Pointer(p), i))), lo, hi)
+	}
+	if i < n {
+		keep := uint64(1)<<(n-i) - 1
+		bad |= keep & bad64(archsimd.LoadMaskedUint8x64((*[64]uint8)(unsafe.Add(unsafe.Pointer(p), i)), archsimd.Mask8x64FromBits(keep)), lo, hi)
+	}
+	if bad != 0 {
+		archsimd.ClearAVXUpperBits()
+		return false
+	}
+	archsimd.ClearAVXUpperBits()
+	return true
+}
+
+func bad64(v, lo, hi archsimd.Uint8x64) uint64 {
+	return lo.ConcatPermute(hi, v).Or(v).AsInt8x64().Less(archsimd.Int8x64{}).ToBits()
 }
