@@ -113,12 +113,12 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callB
 		case c.Reply != nil:
 			b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
 			b.before.Money += c.Reply.Cost
-			b.settle(c.ID, open[c.ID], answer{reply: *c.Reply})
+			b.settle(c.ID, question(open[c.ID], c.ID), answer{reply: *c.Reply})
 			delete(open, c.ID)
 		case c.Error != nil:
 			b.spend(c.Error.Model, c.Error.Wasted, c.Error.Attempts)
 			if !c.Error.Fatal() {
-				b.settle(c.ID, open[c.ID], answer{err: c.Error})
+				b.settle(c.ID, "", answer{err: c.Error})
 			}
 			delete(open, c.ID)
 		}
@@ -137,13 +137,12 @@ func (b *callBook) spend(model string, u llm.Usage, calls int) {
 	b.before.Calls += int64(calls)
 }
 
-// settle keeps an answer at hand.
-func (b *callBook) settle(id string, q llm.Request, a answer) {
+// settle keeps an answer to a question at hand.
+func (b *callBook) settle(id, key string, a answer) {
 	b.answers[id] = a
 	if a.err != nil {
 		return
 	}
-	key := question(q)
 	if b.texts[key] == nil {
 		b.texts[key] = map[string]bool{}
 	}
@@ -152,8 +151,12 @@ func (b *callBook) settle(id string, q llm.Request, a answer) {
 	b.texts[key][text] = true
 }
 
-// question identifies what is asked of whom, whichever time it is.
-func question(q llm.Request) string {
+// question identifies what is asked of whom, whichever time it is. id is the
+// request's own, which takes long to make.
+func question(q llm.Request, id string) string {
+	if q.Sample == 0 && q.Seed == 0 {
+		return id
+	}
 	q.Sample, q.Seed = 0, 0
 	return q.ID()
 }
@@ -173,16 +176,20 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	}
 	b.mu.Lock()
 	a, known := b.answers[c.ID]
-	stale := b.stale[question(q)]
 	b.mu.Unlock()
 	switch {
 	case known && a.err != nil:
 		return a.reply, true, a.err
 	case known:
 		return a.reply, true, nil
-	case stale:
+	}
+	key := question(q, c.ID)
+	b.mu.Lock()
+	stale := b.stale[key]
+	b.mu.Unlock()
+	if stale {
 		e := &llm.Error{Kind: askedBefore, Model: q.Model, Message: "the same question brought the same reply twice"}
-		return llm.Reply{}, true, b.end(c, answer{err: e})
+		return llm.Reply{}, true, b.end(c, key, answer{err: e})
 	}
 	if err := b.journal.Append(c); err != nil {
 		return llm.Reply{}, false, err
@@ -192,19 +199,18 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	var fault *llm.Error
 	switch {
 	case errors.As(err, &fault):
-		return llm.Reply{}, false, b.end(c, answer{err: fault})
+		return llm.Reply{}, false, b.end(c, key, answer{err: fault})
 	case err != nil:
 		b.mu.Lock()
 		b.lose(q)
 		b.mu.Unlock()
 		return llm.Reply{}, false, err
 	}
-	return reply, false, b.end(c, answer{reply: reply})
+	return reply, false, b.end(c, key, answer{reply: reply})
 }
 
 // end writes down what came of a request, before anything is made of it.
-func (b *callBook) end(c call, a answer) error {
-	q := *c.Request
+func (b *callBook) end(c call, key string, a answer) error {
 	c.Request, c.Error = nil, a.err
 	if a.err == nil {
 		c.Reply = &a.reply
@@ -217,7 +223,7 @@ func (b *callBook) end(c call, a answer) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.settle(c.ID, q, a)
+	b.settle(c.ID, key, a)
 	if a.err != nil {
 		return a.err
 	}

@@ -83,7 +83,6 @@ func (s *Store) write(path string, data []byte, sync bool) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	defer os.Remove(f.Name()) // fails after the rename, which is what it is for
 	_, err = f.Write(data)
 	if err == nil && sync {
 		err = f.Sync()
@@ -93,6 +92,9 @@ func (s *Store) write(path string, data []byte, sync bool) error {
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
 	}
 	if err == nil && sync {
 		err = syncDir(filepath.Dir(path))
