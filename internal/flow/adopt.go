@@ -17,7 +17,7 @@ func (a *Activities) Adopt(ctx context.Context, run string, judged []Evaluated) 
 		if _, known := x.verdict(e.Candidate); known || e.Verdict.Status == beagle.Duplicate {
 			continue
 		}
-		if err := x.store.Cache(x.key("evaluated", e.Candidate, ""), evaluated{e.Verdict, e.Moves}); err != nil {
+		if err := x.putVerdict(e); err != nil {
 			return err
 		}
 	}

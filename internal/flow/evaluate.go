@@ -388,7 +388,7 @@ func (b *group) keep() error {
 		if o.Cached {
 			continue
 		}
-		if err := b.x.store.Cache(b.x.key("evaluated", o.Candidate, ""), evaluated{o.Verdict, o.Moves}); err != nil {
+		if err := b.x.putVerdict(o); err != nil {
 			return err
 		}
 	}

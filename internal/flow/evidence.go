@@ -100,6 +100,17 @@ func (x *session) verdict(id string) (beagle.Verdict, bool) {
 	return o.Verdict, ok
 }
 
+// putVerdict puts a candidate's evaluation into the store.
+func (x *session) putVerdict(e Evaluated) error {
+	if err := x.store.Cache(x.key("evaluated", e.Candidate, ""), evaluated{e.Verdict, e.Moves}); err != nil {
+		return err
+	}
+	if v, ok := readBack(e.Verdict); ok {
+		x.memory.keepVerdict(e.Candidate, v)
+	}
+	return nil
+}
+
 // attempt is what became of a candidate. What its last step bought is told of
 // parents that the proposal names: of others the store may learn something at any
 // time, and the prompt would not be the same when it is made again.

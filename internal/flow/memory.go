@@ -1,15 +1,17 @@
 package flow
 
 import (
+	"encoding/json"
 	"sync"
 
 	"github.com/beagle-go/beagle"
 )
 
 // A memory holds what a session has read of the store and what stays as it is:
-// prompts quote the same few candidates and verdicts again and again. It never
-// holds what was not read back, so that a process that goes on with the run sees
-// the same to the last bit. Whatever it gives out is shared, and only read.
+// prompts quote the same few candidates and verdicts again and again. What a
+// session has written it holds as it would be read back, so that a process that
+// goes on with the run sees the same to the last bit. Whatever it gives out is
+// shared, and only read.
 type memory struct {
 	mu         sync.Mutex
 	candidates map[string]beagle.Candidate
@@ -49,6 +51,12 @@ func (m *memory) keepVerdict(id string, v beagle.Verdict) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.verdicts = hold(m.verdicts, id, v)
+}
+
+// readBack is v as the store gives it back.
+func readBack[T any](v T) (out T, ok bool) {
+	text, err := json.Marshal(v)
+	return out, err == nil && json.Unmarshal(text, &out) == nil
 }
 
 func hold[T any](m map[string]T, id string, v T) map[string]T {

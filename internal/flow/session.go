@@ -133,7 +133,13 @@ func (x *session) putCandidate(c beagle.Candidate) error {
 	if _, err := x.candidate(c.ID); err == nil {
 		return nil
 	}
-	return x.store.Cache(x.candidateKey(c.ID), c)
+	if err := x.store.Cache(x.candidateKey(c.ID), c); err != nil {
+		return err
+	}
+	if c, ok := readBack(c); ok {
+		x.memory.keepCandidate(c)
+	}
+	return nil
 }
 
 func (x *session) candidateKey(id string) store.Key {
