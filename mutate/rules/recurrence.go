@@ -242,14 +242,15 @@ func rewriteRecurrence(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mut
 	if param.Value == "table" {
 		return r.table(p)
 	}
+	step, edits := r.iteration(p), []mutate.Edit(nil)
 	if param.Value == "double" {
-		return r.doubling(p), nil
+		step, edits = r.doubling(p)
 	}
-	return r.iteration(p), nil
+	return append(edits, p.Replace(r.step, step)), nil
 }
 
-// iteration computes the values one after the other.
-func (r *recur) iteration(p *mutate.Pass) []mutate.Edit {
+// iteration computes the values one after the other, in place of the step.
+func (r *recur) iteration(p *mutate.Pass) string {
 	names := r.names(p)
 	var from, to []string
 	for i, name := range names {
@@ -264,9 +265,8 @@ func (r *recur) iteration(p *mutate.Pass) []mutate.Edit {
 		loop = fmt.Sprintf("for %s := %s; %s <= %s; %s++ {", index, typed(types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg)), strconv.FormatInt(r.from, 10)), index, r.n.Name(), index)
 	}
 	to[len(to)-1] = r.stepWith(p, func(k int64) string { return names[int64(len(names))-k] }, index)
-	text := fmt.Sprintf("// From below: each value needs only the %s before it.\n%s := %s\n%s\n%s = %s\n}\nreturn %s",
+	return fmt.Sprintf("// From below: each value needs only the %s before it.\n%s := %s\n%s\n%s = %s\n}\nreturn %s",
 		number(len(names)), strings.Join(names, ", "), strings.Join(from, ", "), loop, strings.Join(names, ", "), strings.Join(to, ", "), names[len(names)-1])
-	return []mutate.Edit{p.Replace(r.step, text)}
 }
 
 // stepWith writes the step with other names for the earlier values and for n.
@@ -308,11 +308,13 @@ func (r *recur) names(p *mutate.Pass) []string {
 	return names
 }
 
-func (r *recur) doubling(p *mutate.Pass) []mutate.Edit {
+// doubling computes Fibonacci numbers from the bits of their index, in place of
+// the step.
+func (r *recur) doubling(p *mutate.Pass) (string, []mutate.Edit) {
 	bits, edits := p.Import("math/bits")
 	n := r.n.Name()
 	a, b, c, d, i := p.Fresh("a"), p.Fresh("b"), p.Fresh("c"), p.Fresh("d"), p.Fresh("i")
-	text := strings.NewReplacer("<a>", a, "<b>", b, "<c>", c, "<d>", d, "<i>", i, "<n>", n, "<bits>", bits, "<0>", typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
+	return strings.NewReplacer("<a>", a, "<b>", b, "<c>", c, "<d>", d, "<i>", i, "<n>", n, "<bits>", bits, "<0>", typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
 		`// Fast doubling: F(2k) = F(k)·(2F(k+1) − F(k)) and F(2k+1) = F(k)² + F(k+1)²,
 // taking the bits of <n> from the top.
 <a>, <b> := <0>, <1> // F(k), F(k+1)
@@ -324,6 +326,5 @@ for <i> := <bits>.Len64(uint64(<n>)) - 1; <i> >= 0; <i>-- {
 		<a>, <b> = <d>, <c>+<d>
 	}
 }
-return <a>`)
-	return append(edits, p.Replace(r.step, text))
+return <a>`), edits
 }

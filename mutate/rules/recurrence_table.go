@@ -29,22 +29,27 @@ func (r *recur) lowest(p *mutate.Pass) ([]string, error) {
 }
 
 // table looks the first values up. They are added up from below when the
-// program starts; behind them the recurrence is computed as without a table.
+// program starts; behind them the recurrence is computed as without a table, in
+// a function of its own, so that looking up can be inlined.
 func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 	base, err := r.lowest(p)
 	if err != nil {
 		return nil, err
 	}
-	edits := r.iteration(p)
+	beyond, edits := r.iteration(p), []mutate.Edit(nil)
 	if r.fibonacci(p) {
-		edits = r.doubling(p)
+		beyond, edits = r.doubling(p)
 	}
+	body := r.fn.Body
+	rest := p.Fresh(lowerFirst(r.fn.Name.Name)+"Beyond", lowerFirst(r.fn.Name.Name)+"Rest")
 	name := p.Fresh(lowerFirst(r.fn.Name.Name)+"Table", lowerFirst(r.fn.Name.Name)+"Values")
 	n, index := r.n.Name(), p.Fresh("i", "k")
 	typ := types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg))
 	step := r.stepWith(p, func(k int64) string { return fmt.Sprintf("t[%s-%d]", index, k) }, typ+"("+index+")")
 	return append(edits,
-		p.Insert(r.fn.Body.List[0].Pos(), fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\n", n, tableValues, name, n)),
+		p.Span(body.List[0].Pos(), body.Rbrace, fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\nreturn %s(%s)\n", n, tableValues, name, n, rest, n)),
+		p.Declare(r.fn, fmt.Sprintf("// %s is %s beyond the table.\nfunc %s%s {\n%s%s%s}", rest, r.fn.Name.Name, rest,
+			p.Between(r.fn.Type.Params.Pos(), r.fn.Type.End()), p.Between(body.List[0].Pos(), r.step.Pos()), beyond, p.Between(r.step.End(), body.Rbrace))),
 		p.Declare(r.fn, fmt.Sprintf(`// %s holds the first values of %s, added up from below.
 var %s = func() [%d]%s {
 	t := [%d]%s{%s}
