@@ -7,7 +7,7 @@ package simd
 const (
 	lowerSmall       = 12
 	equalMaskSmall   = 16
-	minMaxIntSmall   = 24
-	minMaxFloatSmall = 8
+	minMaxIntSmall   = 28
+	minMaxFloatSmall = 9
 	sumFloatSmall    = 24 // part of what SumFloat64 promises: the order changes here
 )

@@ -125,13 +125,15 @@ func TestMisusePanics(t *testing.T) {
 	b := []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	before := string(b)
 	for name, f := range map[string]func(){
-		"short destination": func() { LowerASCII(b[:3], b) },
-		"overlap":           func() { LowerASCII(b[1:], b[:50]) },
-		"overlap behind":    func() { LowerASCII(b[:50], b[1:51]) },
-		"short mask":        func() { EqualMask(make([]uint64, 1), make([]byte, 65), 0) },
-		"no numbers":        func() { MinMaxInt64(nil) },
-		"no floats":         func() { MinMaxFloat64(nil) },
-		"different lengths": func() { lower(b[:3], b[:4]) },
+		"short destination":    func() { LowerASCII(b[:3], b) },
+		"overlap":              func() { LowerASCII(b[1:], b[:50]) },
+		"overlap behind":       func() { LowerASCII(b[:50], b[1:51]) },
+		"short overlap":        func() { LowerASCII(b[1:], b[:2]) },
+		"short overlap behind": func() { LowerASCII(b, b[6:13]) },
+		"short mask":           func() { EqualMask(make([]uint64, 1), make([]byte, 65), 0) },
+		"no numbers":           func() { MinMaxInt64(nil) },
+		"no floats":            func() { MinMaxFloat64(nil) },
+		"different lengths":    func() { lower(b[:3], b[:4]) },
 	} {
 		func() {
 			defer func() {

@@ -1,7 +1,7 @@
 // Bench measures the kernels against the best plain Go and prints ratios, all
 // from one run:
 //
-//	go run ./bench            everything, about a minute
+//	go run ./bench            everything, 45 seconds
 //	go run ./bench -only call one section: call, tags, crc, sizes, small, archsimd, modes
 //
 // A figure is the median over 165 batches of 150 microseconds, a ratio the median
