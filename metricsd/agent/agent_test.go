@@ -61,7 +61,7 @@ func runOpened(t *testing.T, a *Agent) (stop func()) {
 // scrape closes the open bucket, so that sets show, and returns the page.
 func scrape(t *testing.T, a *Agent) string {
 	t.Helper()
-	a.Aggregator.Flush(time.Now().Unix() + aggregate.BucketSeconds)
+	a.Aggregator.Flush(time.Now().Unix() + 2*aggregate.BucketSeconds)
 	return "\n" + get(t, a, "/metrics")
 }
 

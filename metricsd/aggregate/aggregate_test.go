@@ -97,6 +97,10 @@ func TestLateSamplesMakeNoSecondPoint(t *testing.T) {
 	if p.Time != 110 || p.Value != 330 {
 		t.Errorf("got %+v", p)
 	}
+	feed(t, a, 119, "m:7|c") // read before the flush, added after it
+	if p := one(t, a.Flush(130)); p.Time != 120 || p.Value != 7 {
+		t.Errorf("got %+v", p)
+	}
 }
 
 func TestGaugesKeepTheLastAndSignsAreAbsolute(t *testing.T) {

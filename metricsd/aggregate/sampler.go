@@ -41,10 +41,7 @@ func newSampler(limits Limits, b *budget) *sampler {
 
 // add takes a sample that arrived at now, in Unix seconds.
 func (s *sampler) add(sample *Sample, now int64) {
-	if s.over(now) {
-		s.closeBucket()
-		s.bucket = now - now%BucketSeconds
-	}
+	s.turn(now)
 	e := s.entry(sample)
 	if e == nil {
 		return
@@ -61,13 +58,17 @@ func (s *sampler) add(sample *Sample, now int64) {
 	}
 }
 
-// over says whether now is in another bucket than the open one. A sample of the one
-// just before is late, for its socket was read a moment earlier or the clock was set a little: it
-// belongs to the open bucket, lest a context have two points at one time. What is further back is a
-// clock that was set.
-func (s *sampler) over(now int64) bool {
+// turn opens the bucket of now, if it is another one. A sample of the one just before is
+// late, for its socket was read a moment earlier or the clock was set a little: it belongs to the
+// open bucket, lest a context have two points at one time. What is further back is a clock that was
+// set.
+func (s *sampler) turn(now int64) {
 	bucket := now - now%BucketSeconds
-	return bucket != s.bucket && bucket != s.bucket-BucketSeconds
+	if bucket == s.bucket || bucket == s.bucket-BucketSeconds {
+		return
+	}
+	s.closeBucket()
+	s.bucket = bucket
 }
 
 // entry returns the context's entry, a new one if there is room, else nil.
@@ -129,9 +130,7 @@ func (s *sampler) closeBucket() {
 // flush returns the points of the buckets before now, and drops the contexts
 // that have not been seen for long.
 func (s *sampler) flush(now int64) []Point {
-	if s.over(now) {
-		s.closeBucket()
-	}
+	s.turn(now)
 	s.flushes++
 	s.expire()
 	points := s.closed
