@@ -110,13 +110,30 @@ func pairs(t *rt.Timing, b, c int) (logs, times [][]float64, clean float64) {
 		clock, empty, good = t.CPU, t.Empty[1], nil
 	}
 	logs, times = make([][]float64, t.Windows), make([][]float64, t.Windows)
-	for r, w := range t.Window {
-		if good != nil && !good[r] {
-			continue
-		}
+	take := func(r int, clock [][]int64, empty int64) {
+		w := t.Window[r]
 		tb, tc := perPass(t, clock, empty, b, r), perPass(t, clock, empty, c, r)
 		logs[w] = append(logs[w], math.Log(tb/tc))
 		times[w] = append(times[w], tc)
+	}
+	for r := range t.Window {
+		if good == nil || good[r] {
+			take(r, clock, empty)
+		}
+	}
+	if good == nil || len(t.CPU) <= max(b, c) || len(t.CPU[b]) != len(good) {
+		return logs, times, clean
+	}
+	// A call that takes longer than the system lets a thread run is preempted
+	// every time. Its windows may not go missing: it is what takes the time.
+	lost := make([]bool, t.Windows)
+	for w := range lost {
+		lost[w] = len(logs[w]) == 0
+	}
+	for r, w := range t.Window {
+		if lost[w] {
+			take(r, t.CPU, t.Empty[1])
+		}
 	}
 	return logs, times, clean
 }
@@ -151,13 +168,18 @@ func perCall(t *rt.Timing, v int, q float64) float64 {
 		}
 	}
 	useCPU := float64(n) < enoughClean*float64(len(t.Window)) && len(t.CPU[v]) == len(t.Window)
-	byWindow := make([][]float64, t.Windows)
+	byWindow, byCPU := make([][]float64, t.Windows), make([][]float64, t.Windows)
 	for r, w := range t.Window {
-		switch {
-		case useCPU:
-			byWindow[w] = append(byWindow[w], perPass(t, t.CPU, t.Empty[1], v, r))
-		case !preempted(t, v, r):
+		if len(t.CPU[v]) == len(t.Window) {
+			byCPU[w] = append(byCPU[w], perPass(t, t.CPU, t.Empty[1], v, r))
+		}
+		if !useCPU && !preempted(t, v, r) {
 			byWindow[w] = append(byWindow[w], perPass(t, t.Wall, t.Empty[0], v, r))
+		}
+	}
+	for w := range byWindow {
+		if len(byWindow[w]) == 0 { // always preempted: see pairs
+			byWindow[w] = byCPU[w]
 		}
 	}
 	sum, windows := 0.0, 0

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/beagle-go/beagle/internal/rt"
 )
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
@@ -56,6 +58,28 @@ func TestMedianErrorOfNormal(t *testing.T) {
 		want := 1.2533 / math.Sqrt(float64(n))
 		near(t, "standard error of the median", sum, want, 0.15*want)
 	}
+}
+
+// A slice that is longer than the system lets a thread run is preempted every
+// time. It takes most of the time, so it may not be left out.
+func TestCompareKeepsLongSlices(t *testing.T) {
+	const short, long = 100_000, 50_000_000
+	timing := &rt.Timing{Calls: 1, Passes: []int{1, 1}, Windows: 2, Wall: make([][]int64, 2), CPU: make([][]int64, 2)}
+	for round := range 40 {
+		w := round % 2
+		timing.Window = append(timing.Window, w)
+		for v, half := range []int64{1, 2} {
+			took, away := []int64{short, long}[w]/half, int64(w)*4_000_000
+			timing.Wall[v] = append(timing.Wall[v], took+away)
+			timing.CPU[v] = append(timing.CPU[v], took)
+		}
+	}
+	e := Compare(timing, 0, 1)
+	near(t, "ratio", math.Exp(e.Log), 2, 1e-9)
+	if e.Pairs != 40 {
+		t.Errorf("%d of 40 pairs are used", e.Pairs)
+	}
+	near(t, "nanoseconds of a call", nanos(timing, 0), (short+long)/2, 1)
 }
 
 // The interval of one process covers the truth at every level of noise, and is
