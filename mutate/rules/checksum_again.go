@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -30,7 +31,7 @@ func combineAgain(first, second uint32, data []byte) uint32 {
 	Class:   beagle.E4,
 	Gain:    4,
 	Find:    findChecksumAgain,
-	Params:  againBelow,
+	Params:  againParams,
 	Rewrite: rewriteChecksumAgain,
 }
 
@@ -163,18 +164,49 @@ func (s *againSite) sums(p *mutate.Pass, e ast.Expr) bool {
 }
 
 // againBelow is the length below which the data is read again: always, or below
-// what the arithmetic costs.
-func againBelow(*mutate.Pass, mutate.Site) []mutate.Param {
-	return []mutate.Param{{Label: "always", Value: 0}, {Label: "below 2048", Value: 2048}, {Label: "below 512", Value: 512}, {Label: "below 8192", Value: 8192}}
+// what the arithmetic costs. With tables the arithmetic is cheaper too.
+type againBelow struct {
+	length int // 0: always
+	tables bool
+}
+
+func againParams(*mutate.Pass, mutate.Site) []mutate.Param {
+	return []mutate.Param{
+		{Label: "tables", Value: againBelow{2048, true}},
+		{Label: "always", Value: againBelow{}},
+		{Label: "below 2048", Value: againBelow{length: 2048}},
+		{Label: "below 512", Value: againBelow{length: 512}},
+		{Label: "below 8192", Value: againBelow{length: 8192}},
+	}
 }
 
 func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	s, below := site.Data.(*againSite), param.Value.(int)
-	if below == 0 {
+	s, below := site.Data.(*againSite), param.Value.(againBelow)
+	if below.length == 0 {
 		return []mutate.Edit{p.Replace(s.call, fmt.Sprintf("%s.Update(%s, %s, %s)", s.pkg, p.Text(s.first), s.table, s.data.Name()))}, nil
 	}
 	combine := p.Text(s.call.Fun)
 	name := p.Fresh(combine+"Again", combine+"OrRead")
+	edits := []mutate.Edit{p.Replace(s.call, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(s.first), p.Text(s.second), s.data.Name()))}
+	slow := combine + "(" + s.slowArgs(p) + ")"
+	if below.tables {
+		shift, zeros := p.Fresh("shiftSum", "sumBefore"), p.Fresh("zeroBytes", "zeroEffect")
+		slow = shift + "(first, uint(len(data))) ^ second"
+		edits = append(edits, p.Declare(s.call, strings.NewReplacer("<shift>", shift, "<zeros>", zeros, "<table>", s.table).Replace(shiftTables)))
+	}
+	return append(edits, p.Declare(s.call, fmt.Sprintf(`// %s is %s for the checksum of data. Reading short data again costs
+// less than the arithmetic.
+func %s(first, second uint32, data []byte) uint32 {
+	if len(data) < %d {
+		return %s.Update(first, %s, data)
+	}
+	return %s
+}`, name, combine, name, below.length, s.pkg, s.table, slow))), nil
+}
+
+// slowArgs are the arguments of the call where its two sums and the data are
+// parameters.
+func (s *againSite) slowArgs(p *mutate.Pass) string {
 	slow := map[ast.Expr]string{s.first: "first", s.second: "second"}
 	var args []string
 	for _, arg := range s.call.Args {
@@ -187,15 +219,43 @@ func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) 
 		}
 		args = append(args, text)
 	}
-	return []mutate.Edit{
-		p.Replace(s.call, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(s.first), p.Text(s.second), s.data.Name())),
-		p.Declare(s.call, fmt.Sprintf(`// %s is %s for the checksum of data. Reading short data again costs
-// less than the arithmetic.
-func %s(first, second uint32, data []byte) uint32 {
-	if len(data) < %d {
-		return %s.Update(first, %s, data)
-	}
-	return %s(%s, %s, %s)
-}`, name, combine, name, below, s.pkg, s.table, combine, args[0], args[1], args[2])),
-	}, nil
+	return strings.Join(args, ", ")
 }
+
+// shiftTables moves a checksum past zero bytes, which is linear in its bits:
+// what a power of two of them does is in a table for each nibble.
+const shiftTables = `// <shift> returns the checksum of a text with n more bytes, which are zero, behind it, but for
+// what the inversions at the ends do.
+func <shift>(sum uint32, n uint) uint32 {
+	for k := 0; n != 0; k++ {
+		if n&1 == 1 {
+			t := &<zeros>[k&63]
+			sum = t[0][sum&15] ^ t[1][sum>>4&15] ^ t[2][sum>>8&15] ^ t[3][sum>>12&15] ^
+				t[4][sum>>16&15] ^ t[5][sum>>20&15] ^ t[6][sum>>24&15] ^ t[7][sum>>28]
+		}
+		n >>= 1
+	}
+	return sum
+}
+
+// <zeros> holds what 1, 2, 4, ... zero bytes make of each nibble of a checksum.
+var <zeros> = func() (t [64][8][16]uint32) {
+	for k := range t {
+		for i := range t[k] {
+			for v := range t[k][i] {
+				sum := uint32(v) << (4 * i)
+				if k == 0 {
+					t[k][i][v] = <table>[byte(sum)] ^ sum>>8
+					continue
+				}
+				for range 2 {
+					half := &t[k-1]
+					sum = half[0][sum&15] ^ half[1][sum>>4&15] ^ half[2][sum>>8&15] ^ half[3][sum>>12&15] ^
+						half[4][sum>>16&15] ^ half[5][sum>>20&15] ^ half[6][sum>>24&15] ^ half[7][sum>>28]
+				}
+				t[k][i][v] = sum
+			}
+		}
+	}
+	return t
+}()`
