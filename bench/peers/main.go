@@ -22,6 +22,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -52,7 +53,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "these `programs` only: OpenEvolve, ShinkaEvolve, loop, durable, Beagle")
 	flag.StringVar(&o.scenario, "scenario", "", "these `scenarios` only: overhead, pipeline, kill, hang, same, miss")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
