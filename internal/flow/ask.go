@@ -148,7 +148,7 @@ func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, pa
 	if isAgent(m.model(p.Model)) {
 		q.Code = parent.Source
 	}
-	reply, _, err := x.models.calls.ask(ctx, x.models.asker, call{Proposal: p.ID, Round: round, Request: &q})
+	reply, _, err := x.models.calls.ask(ctx, x.models.asker, call{Proposal: p.ID, Round: round, Parent: p.Parent, Request: &q})
 	used, seconds := reply.Usage.Add(reply.Wasted), reply.Seconds
 	var fault *llm.Error
 	if errors.As(err, &fault) {

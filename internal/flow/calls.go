@@ -16,7 +16,8 @@ import (
 type call struct {
 	ID       string       `json:"id"` // llm.Request.ID
 	Proposal int          `json:"proposal"`
-	Round    int          `json:"round,omitempty"` // 1 for a repair
+	Round    int          `json:"round,omitempty"`  // 1 for a repair
+	Parent   string       `json:"parent,omitempty"` // what the proposal is to change
 	Request  *llm.Request `json:"request,omitempty"`
 	Reply    *llm.Reply   `json:"reply,omitempty"`
 	Error    *llm.Error   `json:"error,omitempty"`
@@ -46,8 +47,15 @@ type callBook struct {
 	price   func(model string) llm.Price
 }
 
-// A place is where in a search a request belongs.
-type place struct{ proposal, round int }
+// A place is where in a search a request belongs. A search that takes another
+// way, because Beagle is another by now, may have the same proposal for another
+// parent.
+type place struct {
+	proposal, round int
+	parent          string
+}
+
+func (c *call) place() place { return place{c.Proposal, c.Round, c.Parent} }
 
 // recall makes of a request for a proposal what another process of the run has
 // asked, if it did: should the prompt be another by now, because lessons were
@@ -55,7 +63,7 @@ type place struct{ proposal, round int }
 func (b *callBook) recall(c *call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id, ok := b.earlier[place{c.Proposal, c.Round}]
+	id, ok := b.earlier[c.place()]
 	if !ok {
 		return
 	}
@@ -109,7 +117,7 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callB
 				b.lose(q)
 			}
 			open[c.ID] = *c.Request
-			b.earlier[place{c.Proposal, c.Round}] = c.ID
+			b.earlier[c.place()] = c.ID
 		case c.Reply != nil:
 			b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
 			b.before.Money += c.Reply.Cost

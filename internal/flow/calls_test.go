@@ -56,6 +56,15 @@ func TestLostCalls(t *testing.T) {
 	if _, _, err := other.ask(t.Context(), asker, call{Request: &q}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
+	again, err := openCalls(s, "run", price)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.journal.Close()
+	c := call{Proposal: 7, Parent: "another", Request: &llm.Request{Model: "test", User: "something else"}}
+	if again.recall(&c); c.ID != "" || c.Request.User != "something else" {
+		t.Errorf("what was asked of another parent is asked again: %+v", c)
+	}
 	if a := asker.asked; a[1] != q.User || a[2] != q.User {
 		t.Errorf("asked %q", a)
 	}
