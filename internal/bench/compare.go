@@ -45,7 +45,7 @@ func Compare(t *rt.Timing, b, c int) Estimate {
 	for w := range logs {
 		if e.Pairs += len(logs[w]); len(logs[w]) > 0 {
 			l := median(logs[w]) // sorts, as medianError wants it
-			ws = append(ws, window{l, medianError(logs[w]), median(times[w])})
+			ws = append(ws, window{l, medianError(logs[w]), median(times[w]) * weight(t, w)})
 		}
 	}
 	if e.Pairs < 5 {
@@ -82,6 +82,14 @@ func Compare(t *rt.Timing, b, c int) Estimate {
 	}
 	e.SE = math.Sqrt(variance)
 	return e
+}
+
+// weight is what a window counts.
+func weight(t *rt.Timing, w int) float64 {
+	if w < len(t.Weights) {
+		return t.Weights[w]
+	}
+	return 1
 }
 
 // deviation is the median absolute deviation, scaled to a normal one.
@@ -182,13 +190,13 @@ func perCall(t *rt.Timing, v int, q float64) float64 {
 			byWindow[w] = byCPU[w]
 		}
 	}
-	sum, windows := 0.0, 0
-	for _, x := range byWindow {
+	sum, weights := 0.0, 0.0
+	for w, x := range byWindow {
 		if len(x) > 0 {
 			slices.Sort(x)
-			sum += quantile(x, q)
-			windows++
+			sum += quantile(x, q) * weight(t, w)
+			weights += weight(t, w)
 		}
 	}
-	return sum / float64(max(windows, 1)) / float64(t.Calls)
+	return sum / max(weights, math.SmallestNonzeroFloat64) / float64(t.Calls)
 }

@@ -80,6 +80,8 @@ func TestCompareKeepsLongSlices(t *testing.T) {
 		t.Errorf("%d of 40 pairs are used", e.Pairs)
 	}
 	near(t, "nanoseconds of a call", nanos(timing, 0), (short+long)/2, 1)
+	timing.Weights = []float64{3, 1}
+	near(t, "nanoseconds of a call, weighted", nanos(timing, 0), (3*short+long)/4, 1)
 }
 
 // The interval of one process covers the truth at every level of noise, and is

@@ -56,9 +56,10 @@ type TimeReply struct {
 // A Timing is the raw samples of one set. The outer index of Wall, CPU,
 // Passes, Allocs and Bytes is that of Time.Variants.
 type Timing struct {
-	Calls    int       `json:"calls"`   // calls of one pass over a window
-	Passes   []int     `json:"passes"`  // passes that one slice makes; above 1 for variants too fast for the slice
-	Windows  int       `json:"windows"` // windows in the sequence
+	Calls    int       `json:"calls"`             // calls of one pass over a window
+	Passes   []int     `json:"passes"`            // passes that one slice makes; above 1 for variants too fast for the slice
+	Windows  int       `json:"windows"`           // windows in the sequence
+	Weights  []float64 `json:"weights,omitempty"` // what each window counts; none: all the same
 	Distinct int       `json:"distinct"`
 	Skipped  int       `json:"skipped"` // records on which the original panics
 	Empty    [2]int64  `json:"empty"`   // what the two clocks show for a slice without calls: to be subtracted
@@ -76,7 +77,7 @@ const (
 	minWindows   = 4       // several windows, so that no single order is learnt
 	maxWindow    = 1 << 14 // calls in a window: its arguments should stay in the second-level cache
 	minVisits    = 9       // visits of each window: the parent takes a median with an interval over them
-	fewVisits    = 3       // the same where otherwise not every record would be seen
+	fewVisits    = 3       // the same where each window is another record
 	maxSlices    = 60000   // samples of a set: bounds the reply
 	slowest      = 10      // times its wanted length that a slice may take
 	minRounds    = 12      // below which a budget is overdrawn, up to overdraft times
@@ -139,6 +140,7 @@ type timer[A, R any] struct {
 	windows   [][]A
 	cost      []float64 // estimated ns a call, by variant
 	pending   float64   // bytes allocated since the last collection, as estimated
+	least     int       // rounds that the plan needs, overdrawn or not
 	footprint float64   // bytes of a call's arguments, when the target changes them
 	budget    time.Duration
 	start     time.Time
@@ -215,7 +217,7 @@ func (t *timer[A, R]) goesOn(rounds int) bool {
 		return false
 	case rounds < fewRounds:
 		return spent < patience
-	case rounds < minRounds:
+	case rounds < max(minRounds, t.least):
 		return spent < max(overdraft*t.budget, patience/8)
 	}
 	return spent < t.budget

@@ -121,8 +121,12 @@ func TestPlanSeesEveryRecord(t *testing.T) {
 	timer := testTimer(&Time{Calls: 1}, records, weights, func([]sortArgs) {})
 	timer.budget = 150 * time.Millisecond
 	timer.out.Calls, timer.out.Passes, timer.cost = 1, []int{1}, []float64{1e6}
+	weights[3] = 0.001
 	if timer.cut(timer.plan()); timer.out.Distinct != len(records) {
 		t.Errorf("%d of %d records are in the sequence", timer.out.Distinct, len(records))
+	}
+	if w := timer.out.Weights; len(w) != len(records) || slices.Min(w) != 0.001 {
+		t.Errorf("the windows have the weights %v", w)
 	}
 }
 

@@ -30,14 +30,16 @@ func (t *timer[A, R]) calibrate() {
 }
 
 // probe is a sequence that the first variant takes a few slices for: long
-// enough to average over different inputs, a dozen of them at least unless
-// that takes a good part of the budget.
+// enough to average over different inputs, of which one may take most of the
+// time.
 func (t *timer[A, R]) probe() []A {
-	const different = 16
+	const different = 64
 	all := t.sequence(min(1024, t.within(windowBytes)))
+	spent := int64(0)
 	for n := 1; n < len(all); n *= 4 {
 		took := t.once(0, all[:n])
-		if took > 5*t.sliceNanos() && (n >= different || took > int64(t.budget)/50) {
+		spent += took
+		if took > 5*t.sliceNanos() && (n >= different || spent > int64(t.budget)/20) {
 			return all[:n]
 		}
 	}
@@ -92,11 +94,14 @@ func (t *timer[A, R]) plan() int {
 	}
 	rounds := float64(t.budget) / max(round, 1)
 	want := max(minWindows, (minSequence+t.out.Calls-1)/t.out.Calls)
-	// A part of the records stands for all when they are alike. Where few calls
-	// fit, one of them may take most of the time (a recursion to different
-	// depths): then to see all is worth more than to see each often.
-	all := (len(t.records) + t.out.Calls - 1) / t.out.Calls
-	most := max(int(rounds)/minVisits, min(all, int(rounds)/fewVisits))
+	// Where a window is one call, one record may take most of the time (a
+	// recursion to different depths). Then each gets a window of its own, if that
+	// can be paid with a part of the overdraft.
+	if least := len(t.records) * fewVisits; t.out.Calls == 1 && float64(least) <= rounds*overdraft/2 {
+		t.least = least
+		return len(t.records)
+	}
+	most := int(rounds) / minVisits
 	return max(1, min(want, most, t.within(sequenceBytes)/t.out.Calls))
 }
 
@@ -121,10 +126,17 @@ func (t *timer[A, R]) within(limit float64) int {
 	return max(1, int(limit/max(t.footprint, 1)))
 }
 
-// cut draws the sequence and cuts it into windows.
+// cut draws the sequence and cuts it into windows. As many windows of one call
+// as there are records hold each of them, and the weights say what it counts.
 func (t *timer[A, R]) cut(windows int) {
 	n := t.out.Calls
 	picks := t.draw(windows * n)
+	if n == 1 && windows == len(t.records) {
+		picks = t.rng.Perm(windows)
+		for _, p := range picks {
+			t.out.Weights = append(t.out.Weights, t.weights[p])
+		}
+	}
 	t.out.Windows = windows
 	t.out.Distinct = countDistinct(picks, len(t.records))
 	for w := range windows {
