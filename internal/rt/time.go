@@ -84,9 +84,10 @@ const (
 	overdraft    = 6       //
 	fewRounds    = 5       // below which nothing could be said: a slow function goes on until patience ends
 	patience     = 20 * time.Second
-	shortSlice   = 50000    // ns: a faster variant repeats its pass until it takes so long
-	maxPasses    = 4096     //
-	heapLimit    = 64 << 20 // bytes allocated between two collections
+	slowAtLeast  = 300 * time.Millisecond // that a slow function may take, whatever its budget
+	shortSlice   = 50000                  // ns: a faster variant repeats its pass until it takes so long
+	maxPasses    = 4096                   //
+	heapLimit    = 64 << 20               // bytes allocated between two collections
 
 	// For targets that change their arguments, which then take memory for
 	// every call: what a window and all windows may take, half of what they do.

@@ -97,7 +97,8 @@ func (t *timer[A, R]) plan() int {
 	// Where a window is one call, one record may take most of the time (a
 	// recursion to different depths). Then each gets a window of its own, if that
 	// can be paid with a part of the overdraft.
-	if least := len(t.records) * fewVisits; t.out.Calls == 1 && float64(least) <= rounds*overdraft/2 {
+	least := len(t.records) * fewVisits
+	if t.out.Calls == 1 && float64(least)*round <= float64(max(t.budget*overdraft/2, slowAtLeast)) {
 		t.least = least
 		return len(t.records)
 	}

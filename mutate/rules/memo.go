@@ -100,7 +100,7 @@ func readsChanging(p *mutate.Pass, fn *ast.FuncDecl) bool {
 func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	fn, calls := s.Node.(*ast.FuncDecl), s.Data.([]*ast.CallExpr)
 	name := fn.Name.Name
-	memoName, step, known := p.Fresh(name+"Memo", name+"Memoized"), p.Fresh(name+"Step"), p.Fresh("known", "seen")
+	memoName, step, known := p.Fresh(lowerFirst(name)+"Memo", lowerFirst(name)+"Memoized"), p.Fresh(lowerFirst(name)+"Step"), p.Fresh("known", "seen")
 	params, args := parameterList(p, fn)
 	keyName, found := p.Fresh("key", "call"), p.Fresh("v", "result")
 	key, keyType, decl := args, "", ""
