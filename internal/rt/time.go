@@ -77,14 +77,14 @@ const (
 	minWindows   = 4       // several windows, so that no single order is learnt
 	maxWindow    = 1 << 14 // calls in a window: its arguments should stay in the second-level cache
 	minVisits    = 9       // visits of each window: the parent takes a median with an interval over them
-	fewVisits    = 3       // the same where each window is another record
+	fewVisits    = 3       // the same where a window is one call
 	maxSlices    = 60000   // samples of a set: bounds the reply
 	slowest      = 10      // times its wanted length that a slice may take
 	minRounds    = 12      // below which a budget is overdrawn, up to overdraft times
 	overdraft    = 6       //
 	fewRounds    = 5       // below which nothing could be said: a slow function goes on until patience ends
 	patience     = 20 * time.Second
-	slowAtLeast  = 300 * time.Millisecond // that a slow function may take, whatever its budget
+	slowAtLeast  = 500 * time.Millisecond // that a slow function may take, whatever its budget
 	shortSlice   = 50000                  // ns: a faster variant repeats its pass until it takes so long
 	maxPasses    = 4096                   //
 	heapLimit    = 64 << 20               // bytes allocated between two collections

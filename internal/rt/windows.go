@@ -39,7 +39,7 @@ func (t *timer[A, R]) probe() []A {
 	for n := 1; n < len(all); n *= 4 {
 		took := t.once(0, all[:n])
 		spent += took
-		if took > 5*t.sliceNanos() && (n >= different || spent > int64(t.budget)/20) {
+		if took > 5*t.sliceNanos() && (n >= different || spent > int64(t.budget)/4) {
 			return all[:n]
 		}
 	}
@@ -103,6 +103,9 @@ func (t *timer[A, R]) plan() int {
 		return len(t.records)
 	}
 	most := int(rounds) / minVisits
+	if t.out.Calls == 1 {
+		most = int(rounds) / fewVisits
+	}
 	return max(1, min(want, most, t.within(sequenceBytes)/t.out.Calls))
 }
 
