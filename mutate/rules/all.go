@@ -93,6 +93,7 @@ var written = []*mutate.Mutator{
 	stackKey,
 	structKey,
 	stackSet,
+	positionSet,
 	hoistClosure,
 	valueResult,
 	callerAlloc,
