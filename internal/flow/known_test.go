@@ -6,6 +6,8 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 func knowing(t *testing.T, s *store.Store, run string) *session {
@@ -190,5 +192,27 @@ func TestFirstWay(t *testing.T) {
 	}
 	if c, err := other.candidate(first.ID); err != nil || c.Parents[0] != "b" {
 		t.Errorf("another run has %v (%v), want its own way", c.Parents, err)
+	}
+}
+
+// TestVerdictsOfOtherRules: a verdict is kept with the steps that its rules
+// offered, so runs with other rules do not share it.
+func TestVerdictsOfOtherRules(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := knowing(t, s, "one")
+	one.making = making(rules.All)
+	keepVerdict(t, one, "a", "code", beagle.Equal)
+	for name, c := range map[string]struct {
+		mutators []*mutate.Mutator
+		want     bool
+	}{"the same": {rules.All, true}, "fewer": {rules.All[:3], false}} {
+		two := knowing(t, s, "two")
+		two.making = making(c.mutators)
+		if _, ok := groupOf(two, "a").known("a"); ok != c.want {
+			t.Errorf("%s rules: known is %v, want %v", name, ok, c.want)
+		}
 	}
 }

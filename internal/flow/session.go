@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/beagle-go/beagle"
@@ -40,6 +41,7 @@ type session struct {
 	ready   Prepared
 	corpus  *beagle.Corpus
 	work    *workbench
+	making  string // what makes and judges candidates; see making
 	root    beagle.Candidate
 
 	models asking
@@ -83,6 +85,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 		root: beagle.NewCandidate(unit.Target.Source, nil, nil),
 	}
 	x.work = newWorkbench(unit, &beagle.Facets{}, mutators, nil)
+	x.making = making(mutators)
 	return x, nil
 }
 
@@ -121,9 +124,23 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 	return out, nil
 }
 
+// making identifies this program and the rules of a run. What another version
+// of Beagle found out about a candidate, or a run with other rules, does not say
+// which steps can be taken from it now.
+func making(mutators []*mutate.Mutator) string {
+	var parts []any
+	if info, ok := debug.ReadBuildInfo(); ok {
+		parts = append(parts, info.Main.Version)
+	}
+	for _, m := range mutators {
+		parts = append(parts, m.Name, m.Class, m.Gain, m.Doc, m.After)
+	}
+	return beagle.HashOf("making", parts...)
+}
+
 // key is the cache key of a stage's result for a candidate.
 func (x *session) key(stage, candidate, extra string) store.Key {
-	return store.Key{Kind: stage, Candidate: candidate, Corpus: x.ready.Corpus, Toolchain: x.machine.Go, Machine: kind(x.machine), Extra: x.ready.Target + extra}
+	return store.Key{Kind: stage, Candidate: candidate, Corpus: x.ready.Corpus, Toolchain: x.machine.Go, Machine: kind(x.machine), Extra: x.ready.Target + x.making + extra}
 }
 
 // putCandidate makes a candidate available to every activity of the run. Of
