@@ -40,11 +40,11 @@ type judgedTrial struct {
 // own that stays. The rates of all that is known are written where reports
 // take them from.
 func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
-	cache, err := os.UserCacheDir()
+	home, err := keptFigures()
 	if err != nil {
 		return nil, err
 	}
-	c := l.command(ctx, filepath.Join(cache, "beagle-figures"), "rates", "--json", "--trials", fmt.Sprint(itself), "--gains", fmt.Sprint(gains), "--for", fmt.Sprint(l.until))
+	c := l.command(ctx, home, "rates", "--json", "--trials", fmt.Sprint(itself), "--gains", fmt.Sprint(gains), "--for", fmt.Sprint(l.until))
 	c.Stderr = os.Stderr
 	out, err := c.Output()
 	if err != nil {
@@ -62,6 +62,12 @@ func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
 		return nil, err
 	}
 	return j, os.WriteFile(filepath.Join(l.root, "internal", "bench", "rates.json"), append(text, '\n'), 0o644)
+}
+
+// keptFigures is the directory of what was measured and is gone on with.
+func keptFigures() (string, error) {
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "beagle-figures"), err
 }
 
 // wanted is a number of trials.

@@ -35,11 +35,10 @@ func strategies(ctx context.Context, l *lab) (*section, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"islands", "best-of-n", "rules-only-greedy"}
 	var rows [][]string
 	for i, r := range results {
 		logs := map[string][]searchLog{}
-		for _, name := range names {
+		for _, name := range searches {
 			for seed := range seeds {
 				log, err := l.searchAgain(ctx, l.home("example"), r.Run, fmt.Sprintf("s%d%s%d", i, name, seed), map[string]any{"strategy": name, "seed": seed + 1})
 				if err != nil {
@@ -48,7 +47,7 @@ func strategies(ctx context.Context, l *lab) (*section, error) {
 				logs[name] = append(logs[name], *log)
 			}
 		}
-		rows = append(rows, compare(goals[i].function, names, logs)...)
+		rows = append(rows, compare(goals[i].function, searches, logs)...)
 	}
 	s := &section{noGoal: true, text: fmt.Sprintf("Screened ratios, %d seeds, budget 60.\n\n", seeds)}
 	s.text += table(strings.Split("function|strategy|best ratio, median|lowest|highest|candidates to half the gain, median|candidates tried, median", "|"), rows)
@@ -57,7 +56,7 @@ func strategies(ctx context.Context, l *lab) (*section, error) {
 
 // compare summarises the strategies on one function. Half the gain is half of
 // what the best of all runs gained.
-func compare(function string, names []string, logs map[string][]searchLog) [][]string {
+func compare(function string, searches []string, logs map[string][]searchLog) [][]string {
 	top := 1.0
 	for _, list := range logs {
 		for _, log := range list {
@@ -66,7 +65,7 @@ func compare(function string, names []string, logs map[string][]searchLog) [][]s
 	}
 	half := 1 + (top-1)/2
 	var rows [][]string
-	for _, name := range names {
+	for _, name := range searches {
 		var best, to, tried []float64
 		reached := 0
 		for _, log := range logs[name] {

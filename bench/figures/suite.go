@@ -2,9 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/suite"
 )
 
@@ -13,24 +21,75 @@ const (
 	expertsGoal = 1.0 // geometric mean of the ratios to the experts'
 )
 
+var searches = []string{"islands", "best-of-n", "rules-only-greedy"}
+
 // ofSuite runs the suite with every strategy, several seeds each, or one with
-// --quick. Each strategy has a store of its own, so that its times are its own.
+// --quick. What came of a task is kept, so that the hours may be spent in
+// pieces.
 func ofSuite(ctx context.Context, l *lab) (*section, error) {
-	n := suiteSeeds
-	if l.quick {
-		n = 1
+	n := l.wanted(suiteSeeds, 1)
+	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
+	if err != nil {
+		return nil, err
 	}
 	var reports []*suite.Report
-	for _, strategy := range []string{"islands", "best-of-n", "rules-only-greedy"} {
-		r := new(suite.Report)
-		if err := l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds", fmt.Sprint(n)); err != nil {
-			return nil, err
+	start, missing := time.Now(), 0
+	for _, strategy := range searches {
+		whole := &suite.Report{Strategy: strategy}
+		for _, task := range tasks {
+			r, err := l.ofTask(ctx, strategy, task.Name, n, l.until > 0 && time.Since(start) > l.until)
+			if err != nil {
+				return nil, err
+			}
+			if r == nil {
+				missing++
+				continue
+			}
+			whole.Seeds, whole.Candidates = r.Seeds, r.Candidates
+			whole.Tasks = append(whole.Tasks, r.Tasks...)
 		}
-		reports = append(reports, r)
+		if whole.Means = suite.Average(whole.Tasks); len(whole.Tasks) > 0 {
+			reports = append(reports, whole)
+		}
+	}
+	if len(reports) == 0 {
+		return nil, errors.New("no task was run: give it more time with --for")
 	}
 	s := &section{text: againstExperts(reports[0]) + "\n" + againstEachOther(reports)}
 	s.judge(reports[0])
+	if missing > 0 {
+		s.miss("%d of %d searches of a task were made", len(searches)*len(tasks)-missing, len(searches)*len(tasks))
+	}
 	return s, nil
+}
+
+// ofTask runs a strategy on a task, with a store of its own so that its times
+// are its own, unless the same code did before; nil when it is not to begin.
+func (l *lab) ofTask(ctx context.Context, strategy, task string, seeds int, late bool) (*suite.Report, error) {
+	code, err := exec.CommandContext(ctx, "git", "-C", l.root, "rev-parse", "HEAD:internal", "HEAD:mutate", "HEAD:suite/tasks/"+task).Output()
+	if err != nil {
+		return nil, fmt.Errorf("git says not which code is measured: %w", err)
+	}
+	cache, err := keptFigures()
+	if err != nil {
+		return nil, err
+	}
+	kept := filepath.Join(cache, "suite", beagle.HashOf("suite", string(code), strategy, seeds)[:16]+".json")
+	r := new(suite.Report)
+	if text, err := os.ReadFile(kept); err == nil && json.Unmarshal(text, r) == nil {
+		return r, nil
+	}
+	if late {
+		return nil, nil
+	}
+	if err := l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds", fmt.Sprint(seeds), task); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	return r, errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, text, 0o644))
 }
 
 // judge holds the first strategy, which is the default, to the goals.
@@ -84,19 +143,23 @@ func medianSteps(row *suite.Row) string {
 // againstEachOther compares the strategies: median ratio and spread.
 func againstEachOther(reports []*suite.Report) string {
 	head := []string{"function"}
+	last := []string{"**geometric mean**"}
 	var rows [][]string
-	for i, r := range reports {
+	for _, row := range reports[0].Tasks {
+		rows = append(rows, []string{"`" + row.Function + "`"})
+	}
+	for _, r := range reports {
 		head = append(head, r.Strategy+", median", "lowest to highest")
-		for j, row := range r.Tasks {
-			if i == 0 {
-				rows = append(rows, []string{"`" + row.Function + "`"})
+		last = append(last, digits(r.Means.Ratio), fmt.Sprintf("%.0f %% of the experts', %d tasks", 100*r.Means.OfExpert, r.Means.Tasks))
+		for j, first := range reports[0].Tasks {
+			i := slices.IndexFunc(r.Tasks, func(row suite.Row) bool { return row.Task == first.Task })
+			if i < 0 {
+				rows[j] = append(rows[j], "-", "-")
+				continue
 			}
+			row := r.Tasks[i]
 			rows[j] = append(rows[j], digits(row.Ratio.Point), digits(row.Lowest)+" to "+digits(row.Highest))
 		}
-	}
-	last := []string{"**geometric mean**"}
-	for _, r := range reports {
-		last = append(last, digits(r.Means.Ratio), fmt.Sprintf("%.0f %% of the experts'", 100*r.Means.OfExpert))
 	}
 	return table(head, append(rows, last))
 }
