@@ -185,6 +185,7 @@ func attackThreads([]string) {
 			fmt.Println("threads:", n+1)
 		}
 	}
+	time.Sleep(time.Second) // where threads are counted ten times a second, they must last
 }
 
 // attackSharedMemory takes 1.5 GB that no limit of private memory counts.
