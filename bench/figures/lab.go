@@ -38,7 +38,7 @@ func openLab(ctx context.Context) (*lab, error) {
 		return nil, err
 	}
 	l.beagle = filepath.Join(l.dir, "beagle")
-	build := exec.CommandContext(ctx, "go", "build", "-o", l.beagle, "./cmd/beagle")
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", l.beagle, "./cmd/beagle") // the same for the same code
 	build.Dir, build.Stderr = l.root, os.Stderr
 	if err := build.Run(); err != nil {
 		l.close()

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	for _, strategy := range searches {
 		whole := &suite.Report{Strategy: strategy}
 		for _, task := range tasks {
-			r, err := l.ofTask(ctx, strategy, task.Name, n, l.until > 0 && time.Since(start) > l.until)
+			r, err := l.ofTask(ctx, strategy, task, n, l.until > 0 && time.Since(start) > l.until)
 			if err != nil {
 				return nil, err
 			}
@@ -65,16 +66,16 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 
 // ofTask runs a strategy on a task, with a store of its own so that its times
 // are its own, unless the same code did before; nil when it is not to begin.
-func (l *lab) ofTask(ctx context.Context, strategy, task string, seeds int, late bool) (*suite.Report, error) {
-	code, err := exec.CommandContext(ctx, "git", "-C", l.root, "rev-parse", "HEAD:internal", "HEAD:mutate", "HEAD:suite/tasks/"+task).Output()
+func (l *lab) ofTask(ctx context.Context, strategy string, task suite.Task, seeds int, late bool) (*suite.Report, error) {
+	code, err := os.ReadFile(l.beagle)
 	if err != nil {
-		return nil, fmt.Errorf("git says not which code is measured: %w", err)
+		return nil, err
 	}
 	cache, err := keptFigures()
 	if err != nil {
 		return nil, err
 	}
-	kept := filepath.Join(cache, "suite", beagle.HashOf("suite", string(code), strategy, seeds)[:16]+".json")
+	kept := filepath.Join(cache, "suite", beagle.HashOf("suite", sha256.Sum256(code), strategy, textOf(task.Dir), seeds)[:16]+".json")
 	r := new(suite.Report)
 	if text, err := os.ReadFile(kept); err == nil && json.Unmarshal(text, r) == nil {
 		return r, nil
@@ -82,7 +83,7 @@ func (l *lab) ofTask(ctx context.Context, strategy, task string, seeds int, late
 	if late {
 		return nil, nil
 	}
-	if err := l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds", fmt.Sprint(seeds), task); err != nil {
+	if err := l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds", fmt.Sprint(seeds), task.Name); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(r)
@@ -90,6 +91,19 @@ func (l *lab) ofTask(ctx context.Context, strategy, task string, seeds int, late
 		return nil, err
 	}
 	return r, errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, text, 0o644))
+}
+
+// textOf is all that a task's folder holds.
+func textOf(dir string) []string {
+	var out []string
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, _ := os.ReadFile(path)
+			out = append(out, path, string(text))
+		}
+		return nil
+	})
+	return out
 }
 
 // judge holds the first strategy, which is the default, to the goals.

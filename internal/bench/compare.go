@@ -40,12 +40,15 @@ const enoughPairs = 9
 func Compare(t *rt.Timing, b, c int) Estimate {
 	logs, times, clean := pairs(t, b, c)
 	e := Estimate{Clean: clean}
-	type window struct{ log, se, time float64 }
+	type window struct {
+		log, se, time float64
+		pairs         int
+	}
 	var ws []window
 	for w := range logs {
 		if e.Pairs += len(logs[w]); len(logs[w]) > 0 {
 			l := median(logs[w]) // sorts, as medianError wants it
-			ws = append(ws, window{l, medianError(logs[w]), median(times[w]) * weight(t, w)})
+			ws = append(ws, window{l, medianError(logs[w]), median(times[w]) * weight(t, w), len(logs[w])})
 		}
 	}
 	if e.Pairs < 5 {
@@ -72,16 +75,29 @@ func Compare(t *rt.Timing, b, c int) Estimate {
 	if len(known) == 0 {
 		fallback = deviation(spread)
 	}
-	variance := 0.0
+	variance, squares := 0.0, 0.0 // and of the variance's own error, for its degrees of freedom
 	for _, w := range ws {
+		df := float64(max(w.pairs-1, 1))
 		if math.IsNaN(w.se) {
 			w.se = fallback
 		}
 		share := w.time * math.Exp(w.log) / base
-		variance += share * share * w.se * w.se
+		v := share * share * w.se * w.se
+		variance += v
+		squares += v * v / df
 	}
-	e.SE = math.Sqrt(variance)
+	e.SE = math.Sqrt(variance) * few(variance*variance/squares)
 	return e
+}
+
+// few is how much wider than a normal one an interval of Student's is, with the
+// degrees of freedom that Welch and Satterthwaite give a sum of variances: a
+// window that was visited three times and takes most of the time has two.
+func few(df float64) float64 {
+	if !(df < 200) {
+		return 1
+	}
+	return studentQuantile(0.975, math.Round(max(df, 1))) / z95
 }
 
 // weight is what a window counts.
@@ -164,11 +180,21 @@ func preempted(t *rt.Timing, v, round int) bool {
 
 // nanos is the time of a call of variant v: for each window the median of the
 // undisturbed slices, and the mean over windows.
-func nanos(t *rt.Timing, v int) float64 { return perCall(t, v, 0.5) }
+func nanos(t *rt.Timing, v int) float64 { return perCall(t, v, 0.5, nil) }
 
-// perCall is nanos with another quantile than the median. With few
-// undisturbed slices the processor clock serves instead.
-func perCall(t *rt.Timing, v int, q float64) float64 {
+// visited are the windows that a timing came to.
+func visited(t *rt.Timing) []bool {
+	seen := make([]bool, t.Windows)
+	for _, w := range t.Window {
+		seen[w] = true
+	}
+	return seen
+}
+
+// perCall is nanos with another quantile than the median, over some of the
+// windows or all (nil). With few undisturbed slices the processor clock serves
+// instead.
+func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
 	n := 0
 	for r := range t.Window {
 		if !preempted(t, v, r) {
@@ -192,7 +218,7 @@ func perCall(t *rt.Timing, v int, q float64) float64 {
 	}
 	sum, weights := 0.0, 0.0
 	for w, x := range byWindow {
-		if len(x) > 0 {
+		if len(x) > 0 && (among == nil || among[w]) {
 			slices.Sort(x)
 			sum += quantile(x, q) * weight(t, w)
 			weights += weight(t, w)

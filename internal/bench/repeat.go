@@ -21,6 +21,20 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 	return m.withPGO(ctx, images[0])
 }
 
+// abba is the order of four processes: a drift of the machine cancels.
+var abba = [4]int{0, 1, 1, 0}
+
+// common is what two lists of windows have in common; nil is all.
+func common(a, b []bool) []bool {
+	if a == nil {
+		return b
+	}
+	for w := range min(len(a), len(b)) {
+		a[w] = a[w] && b[w]
+	}
+	return a[:min(len(a), len(b))]
+}
+
 // alone times the original and a candidate in processes of their own: ABBA,
 // over the same inputs, with the joint process's number of calls.
 func (m *confirmer) alone(ctx context.Context, im image, t *trial, images int) error {
@@ -31,8 +45,9 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, images int) e
 	m.o.Log("measuring in processes apart")
 	q := m.request(nil, []set{{file: m.sets[0].file, share: apartShare}}, float64(images*4*len(m.at(found))))
 	q.Calls, q.Windows = m.calls, m.apartWindows(q, t)
-	var best [2]float64
-	for _, side := range [4]int{0, 1, 1, 0} {
+	var replies [4]*rt.Timing
+	var both []bool // windows that every process came to
+	for i, side := range abba {
 		reply, failure, err := m.time(ctx, im, only(q, []int{pairs[0][side]}))
 		if err != nil {
 			return err
@@ -41,9 +56,14 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, images int) e
 			t.fail = "it died while it was timed alone: " + failure
 			return nil
 		}
+		replies[i] = &reply.Sets[0]
+		both = common(both, visited(replies[i]))
+	}
+	var best [2]float64
+	for i, side := range abba {
 		// The lower quartile: without a partner in the same moment there
 		// is nothing to divide a slow moment by.
-		if took := perCall(&reply.Sets[0], 0, 0.25); best[side] == 0 || took < best[side] {
+		if took := perCall(replies[i], 0, 0.25, both); best[side] == 0 || took < best[side] {
 			best[side] = took
 		}
 	}

@@ -2,12 +2,16 @@ package flow
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"github.com/beagle-go/beagle"
@@ -128,15 +132,35 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 // of Beagle found out about a candidate, or a run with other rules, does not say
 // which steps can be taken from it now.
 func making(mutators []*mutate.Mutator) string {
-	var parts []any
-	if info, ok := debug.ReadBuildInfo(); ok {
-		parts = append(parts, info.Main.Version)
-	}
+	parts := []any{program()}
 	for _, m := range mutators {
-		parts = append(parts, m.Name, m.Class, m.Gain, m.Doc, m.After)
+		parts = append(parts, m.Name)
 	}
 	return beagle.HashOf("making", parts...)
 }
+
+// program is the version of this program, or what its file says where that is
+// not the version of one text: in a build of a developer's.
+var program = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if version := info.Main.Version; ok && version != "(devel)" && version != "" && !strings.Contains(version, "+dirty") {
+		return version
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+})
 
 // key is the cache key of a stage's result for a candidate.
 func (x *session) key(stage, candidate, extra string) store.Key {

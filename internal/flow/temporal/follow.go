@@ -39,8 +39,8 @@ type follower struct {
 // follow waits for the end of a run. When ctx ends it lets go of the run.
 func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.Result, error) {
 	f := &follower{d: d, c: c, t: t, said: map[string]int{}, missing: map[string]bool{}}
-	end := make(chan error, 1)
-	go func() { end <- f.outcome(ctx) }()
+	end, away := make(chan error, 1), make(chan error, 1)
+	go func() { end <- f.outcome(ctx, away) }()
 	look, poll := time.NewTicker(lookEvery), time.NewTicker(pollEvery)
 	defer look.Stop()
 	defer poll.Stop()
@@ -53,6 +53,8 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 			}
 			f.look(ctx)
 			return d.ended(t, err)
+		case err := <-away:
+			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does", d.Server.Address, err))
 		case <-poll.C:
 			f.pollers(ctx)
 		case <-look.C:
@@ -62,25 +64,34 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 }
 
 // outcome waits for the run's end and returns the run's own error. A server
-// that is away says nothing of the run: it is asked again until it is back.
-func (f *follower) outcome(ctx context.Context) error {
-	for warned := false; ; {
+// that is away says nothing of the run: the first time that is told, and it is
+// asked again until it is back.
+func (f *follower) outcome(ctx context.Context, away chan<- error) error {
+	for {
 		err := f.c.GetWorkflow(ctx, f.t.Run, "").Get(ctx, nil)
-		var failed *temporal.WorkflowExecutionError
-		var gone *serviceerror.NotFound
-		if err == nil || errors.As(err, &failed) || errors.As(err, &gone) || ctx.Err() != nil {
+		if ctx.Err() != nil || !unreachable(err) {
 			return err
 		}
-		if !warned {
-			warned = true
-			f.d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does", f.d.Server.Address, err))
-		}
 		select {
+		case away <- err:
+			away = nil // once
 		case <-time.After(lookEvery):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// unreachable reports whether an error says that the server did not answer. What
+// it answers (that there is no such run, that it may not be read) is final.
+func unreachable(err error) bool {
+	var unavailable *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
+	var failed *temporal.WorkflowExecutionError
+	if err == nil || errors.As(err, &failed) {
+		return false
+	}
+	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // look asks the run how far it is. No answer is no news: its worker may just

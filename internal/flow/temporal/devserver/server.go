@@ -117,14 +117,14 @@ func configuration(o options, store *config.SQL) (*config.Config, error) {
 // ones, which the tables of its members still name.
 func keptPorts(file string, n int) ([]int, error) {
 	var out []int
-	text, err := os.ReadFile(file)
-	if err == nil {
-		return out, json.Unmarshal(text, &out)
+	if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &out) == nil && len(out) == n {
+		return out, nil
 	}
-	if out, err = freePorts(n); err != nil {
+	out, err := freePorts(n)
+	if err != nil {
 		return nil, err
 	}
-	text, _ = json.Marshal(out) // numbers
+	text, _ := json.Marshal(out) // numbers
 	return out, os.WriteFile(file, text, 0o644)
 }
 
