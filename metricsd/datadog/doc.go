@@ -23,6 +23,7 @@
 // # Limits
 //
 // Delivery is at least once. A sketch holds 268 million values; more are counted as
-// unsendable. A receiver that knows no sketches, or no events, answers 404, and what comes behind
-// waits: turn off datadog.sketches or datadog.events then.
+// unsendable. What goes as a sketch, an event or a service check to a receiver that answers 404, 405
+// or 501 there is lost, counted as refused, and told of once; series go on. Turn off
+// datadog.sketches or datadog.events then: distributions become counts and gauges.
 package datadog

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/agent"
+	"github.com/beagle-go/beagle/metricsd/aggregate"
 	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/deliver"
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
@@ -128,6 +130,36 @@ func TestEventsAndChecksGoTheirWay(t *testing.T) {
 	}
 	if got := []any{events[0], checks[0]}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// TestAReceiverOfSeriesAlone answers 404 to all else:
+// the series arrive all the same.
+func TestAReceiverOfSeriesAlone(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		if r.URL.Path != "/api/v2/series" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer server.Close()
+	q, err := queue.Open(t.TempDir(), 1<<24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := New(Options{API: "v2", Compression: "none", Sketches: "all", Events: true, Deliver: deliver.Options{URL: server.URL}}, q, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Events([]dogstatsd.Event{{Title: "x"}}, []dogstatsd.Check{{Name: "x"}})
+	o.Points([]aggregate.Point{distribution(1, 2), count("c", 1)})
+	o.Finish(t.Context())
+	if want := []string{"/intake/", "/api/v1/check_run", "/api/beta/sketches", "/api/v2/series"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q", asked)
+	}
+	if stats := o.Stats(); stats.Refused != 3 || stats.Sent != 1 || stats.Queue.Items != 0 {
+		t.Errorf("%+v", stats)
 	}
 }
 

@@ -53,6 +53,8 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Output, error) {
 	if o.Key != "" {
 		o.Deliver.Header = map[string]string{"DD-API-KEY": o.Key}
 	}
+	// Not every receiver of series knows these.
+	o.Deliver.Optional = []string{sketchForm.Path, eventForm.Path, checkForm.Path}
 	s, err := deliver.New(o.Deliver, q, log)
 	if err != nil {
 		return nil, fmt.Errorf("datadog.url: %w", err)

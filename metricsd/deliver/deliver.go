@@ -3,7 +3,8 @@
 // Every payload goes to a queue on disk first and is removed when it has been
 // accepted. So of what has come here an outage, a restart or a crash loses nothing
 // within the queue's bound, and payloads go in their order. What is refused for good (400, 413) is
-// dropped and counted: sending it again would block the others for ever. Anything
+// dropped and counted: sending it again would block the others for ever. So is what goes to
+// an optional path of which the receiver knows nothing (404, 405, 501). Anything
 // else, a wrong key included, is tried again after a pause that doubles from 1 s to
 // a minute.
 //
@@ -48,6 +49,10 @@ type Options struct {
 	FirstPause, LastPause time.Duration
 	// Timeout bounds one request.
 	Timeout time.Duration
+	// Optional are paths that not every receiver knows. What it answers there with 404, 405
+	// or 501 is dropped, counted, and told of once a path; on other paths these answers are
+	// taken for a mistake in the configuration, and the payload is kept.
+	Optional []string
 }
 
 // Form says how a payload is to be posted.
@@ -59,6 +64,10 @@ type Sender struct {
 	queue   *queue.Queue
 	client  *http.Client
 	log     *slog.Logger
+
+	// unknown are the optional paths that the receiver does not know, as far as it has
+	// answered. Only deliver uses it.
+	unknown map[string]bool
 
 	mu    sync.Mutex
 	held  [][]byte // what the disk had no room for, the oldest first
@@ -91,7 +100,7 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	// A redirect would carry the key to who knows where.
 	client := &http.Client{Timeout: o.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &Sender{options: o, queue: q, client: client, log: log}, nil
+	return &Sender{options: o, queue: q, client: client, log: log, unknown: make(map[string]bool)}, nil
 }
 
 // Put puts a payload into the queue. The first line on disk is its form.
@@ -204,7 +213,7 @@ func (s *Sender) deliver() (empty bool, _ error) {
 	switch {
 	case errors.As(err, &refused):
 		s.refused.Add(1)
-		s.log.Error("a payload was refused for good and is dropped", "error", err)
+		s.tell(refused)
 	case err != nil:
 		return false, err
 	default:
@@ -213,8 +222,22 @@ func (s *Sender) deliver() (empty bool, _ error) {
 	return false, s.queue.Remove(id)
 }
 
+// tell logs a refusal; of an unknown path once, for every flush would repeat it.
+func (s *Sender) tell(refused *refusedError) {
+	switch {
+	case refused.unknown == "":
+		s.log.Error("a payload was refused for good and is dropped", "error", refused)
+	case !s.unknown[refused.unknown]:
+		s.unknown[refused.unknown] = true
+		s.log.Warn("the receiver does not know this path; what goes there is dropped and counted, turn it off", "path", refused.unknown, "error", refused)
+	}
+}
+
 // refusedError is an answer that sending again would not change.
-type refusedError struct{ status string }
+type refusedError struct {
+	status  string
+	unknown string // the optional path that the receiver does not know
+}
 
 func (e *refusedError) Error() string { return e.status }
 
@@ -222,11 +245,11 @@ func (s *Sender) post(payload []byte) error {
 	form, body, _ := bytes.Cut(payload, []byte("\n"))
 	parts := strings.Split(string(form), "\t")
 	if len(parts) != 3 {
-		return &refusedError{"a payload in the queue is of no known form"}
+		return &refusedError{status: "a payload in the queue is of no known form"}
 	}
 	request, err := http.NewRequest(http.MethodPost, s.options.URL+parts[0], bytes.NewReader(body))
 	if err != nil {
-		return &refusedError{err.Error()}
+		return &refusedError{status: err.Error()}
 	}
 	request.Header.Set("Content-Type", parts[1])
 	request.Header.Set("User-Agent", "metricsd")
@@ -241,20 +264,26 @@ func (s *Sender) post(payload []byte) error {
 		return err
 	}
 	defer answer.Body.Close()
-	return judge(answer)
+	return s.judge(answer, parts[0])
 }
 
-func judge(answer *http.Response) error {
+// judge returns a *refusedError for what is not to be sent again, another error for what is.
+func (s *Sender) judge(answer *http.Response, path string) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 256))
 	status := fmt.Sprintf("%s %q", answer.Status, text)
 	switch {
 	case answer.StatusCode/100 == 2:
 		return nil
 	case answer.StatusCode == http.StatusBadRequest, answer.StatusCode == http.StatusRequestEntityTooLarge:
-		return &refusedError{status}
+		return &refusedError{status: status}
+	case slices.Contains(unknownPath, answer.StatusCode) && slices.Contains(s.options.Optional, path):
+		return &refusedError{status, path}
 	}
 	return errors.New(status)
 }
+
+// unknownPath are the answers of a receiver that does not know a path.
+var unknownPath = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
 // Stats returns the counters and the queue's.
 func (s *Sender) Stats() Stats {

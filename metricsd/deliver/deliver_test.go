@@ -32,7 +32,7 @@ func serve(t *testing.T, h http.Handler) string {
 }
 
 func TestAnswers(t *testing.T) {
-	for status, left := range map[int]int{200: 0, 202: 0, 400: 0, 413: 0, 302: 1, 401: 1, 403: 1, 404: 1, 408: 1, 429: 1, 500: 1} {
+	for status, left := range map[int]int{200: 0, 202: 0, 400: 0, 413: 0, 302: 1, 401: 1, 403: 1, 404: 1, 405: 1, 408: 1, 429: 1, 500: 1, 501: 1} {
 		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		s := sender(t, url, nil)
 		s.Put(Form{"/x", "text/plain", ""}, []byte("body"))
@@ -40,6 +40,35 @@ func TestAnswers(t *testing.T) {
 		stats := s.Stats()
 		if stats.Queue.Items != left || stats.Sent != uint64(btoi(status/100 == 2)) || stats.Refused != uint64(btoi(status == 400 || status == 413)) {
 			t.Errorf("status %d: %+v", status, stats)
+		}
+	}
+}
+
+// TestUnknownPathsHoldUpNothing has a receiver that knows one path of two: what is optional
+// is dropped and told of once, and what stands behind it arrives.
+func TestUnknownPathsHoldUpNothing(t *testing.T) {
+	for _, status := range []int{404, 405, 501} {
+		arrived := 0
+		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/base/maybe" {
+				w.WriteHeader(status)
+				return
+			}
+			arrived++
+		}))
+		s := sender(t, url+"/base", nil)
+		var log strings.Builder
+		s.options.Optional, s.log = []string{"/maybe"}, slog.New(slog.NewTextHandler(&log, nil))
+		for range 3 {
+			s.Put(Form{Path: "/maybe"}, []byte("maybe"))
+			s.Put(Form{Path: "/always"}, []byte("always"))
+		}
+		s.Finish(t.Context())
+		if stats := s.Stats(); arrived != 3 || stats.Sent != 3 || stats.Refused != 3 || stats.Queue.Items != 0 {
+			t.Errorf("status %d: %d arrived, %+v", status, arrived, stats)
+		}
+		if n := strings.Count(log.String(), "does not know this path"); n != 1 {
+			t.Errorf("status %d: told %d times: %s", status, n, log.String())
 		}
 	}
 }
