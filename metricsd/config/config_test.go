@@ -117,3 +117,10 @@ func TestTagsOfContainers(t *testing.T) {
 		t.Errorf("an unknown field of an entity: %v", err)
 	}
 }
+
+// An upgrade must not end the series that users have of their distributions.
+func TestSketchesAreAskedFor(t *testing.T) {
+	if got := Default().Datadog.Sketches; got != "none" {
+		t.Errorf("datadog.sketches is %q by default", got)
+	}
+}

@@ -10,14 +10,14 @@
 //
 //	count                            a count over 10 s
 //	gauge, set                       a gauge
-//	distribution                     a sketch, to /api/beta/sketches
-//	timing, histogram                .count and .sum as counts; .avg, .min, .max,
-//	                                 .median, .95percentile and .99percentile as gauges
+//	timing, histogram, distribution  .count and .sum as counts; .avg, .min, .max,
+//	                                 .median, .95percentile and .99percentile as gauges;
+//	                                 or a sketch, to /api/beta/sketches
 //	event                            /intake/, in the form of Datadog's agent
 //	service check                    /api/v1/check_run
 //
-// datadog.sketches says what goes out as a sketch: nothing, distributions, or timings and
-// histograms too. A sketch is the aggregator's own, bin by bin: its bins are those of Datadog's
+// datadog.sketches says what goes out as a sketch: nothing (the default), distributions, or timings
+// and histograms too. A sketch is the aggregator's own, bin by bin: its bins are those of Datadog's
 // agent, so percentiles of several senders can be joined at the other end.
 //
 // # Limits
