@@ -8,8 +8,9 @@
 // else, a wrong key included, is tried again after a pause that doubles from 1 s to
 // a minute.
 //
-// While the disk is full payloads wait in memory, up to 16 MB, the oldest go first; what
-// still waits there when the process ends is lost, and counted.
+// While the disk is full payloads wait in memory, up to 16 MB, the oldest are dropped first, and
+// are posted from there once the queue is empty. What still waits there when the process ends is
+// lost, and counted.
 //
 // Payloads say themselves how to post them: after a restart the configuration may be
 // another. Where to, and the key, are the configuration's.
@@ -72,6 +73,9 @@ type Sender struct {
 	mu    sync.Mutex
 	held  [][]byte // what the disk had no room for, the oldest first
 	bytes int      // of held
+	// posting says that the first of held is being posted: it must stay the first.
+	posting bool
+	waiting chan struct{} // receives after payloads have been held
 
 	sent, retried, refused, lost atomic.Uint64
 }
@@ -100,7 +104,7 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	// A redirect would carry the key to who knows where.
 	client := &http.Client{Timeout: o.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &Sender{options: o, queue: q, client: client, log: log, unknown: make(map[string]bool)}, nil
+	return &Sender{options: o, queue: q, client: client, log: log, unknown: make(map[string]bool), waiting: make(chan struct{}, 1)}, nil
 }
 
 // Put puts a payload into the queue. The first line on disk is its form.
@@ -112,37 +116,52 @@ func (s *Sender) Put(f Form, body []byte) {
 	if err := s.settle(); err != nil {
 		s.log.Error("payloads wait in memory", "payloads", len(s.held), "error", err)
 	}
-	for s.bytes > maxHeld {
-		s.lose(errors.New("no room on disk, nor in memory; make room or lower queue_bytes"))
+	for s.bytes > maxHeld && len(s.held) > s.first() {
+		s.lose(s.first(), errors.New("no room on disk, nor in memory; make room or lower queue_bytes"))
 	}
+	if len(s.held) > 0 {
+		select {
+		case s.waiting <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// first is the place in held of the first payload that is not being posted; the lock is held.
+func (s *Sender) first() int {
+	if s.posting {
+		return 1
+	}
+	return 0
 }
 
 // maxHeld bounds the bytes that wait in memory.
 const maxHeld = 16 << 20
 
-// settle moves what is held to the disk, until there is no room; the lock is held.
+// settle moves what is held to the disk, until there is no room; the lock is held. While
+// the first is being posted nothing moves: it would go behind what came after it, or go twice.
 func (s *Sender) settle() error {
-	for len(s.held) > 0 {
+	for len(s.held) > 0 && !s.posting {
 		err := s.queue.Put(s.held[0])
 		switch {
 		case errors.Is(err, queue.ErrTooLarge):
-			s.lose(err)
+			s.lose(0, err)
 		case err != nil:
 			return err
 		default:
-			s.release()
+			s.release(0)
 		}
 	}
 	return nil
 }
 
-func (s *Sender) release() {
-	s.bytes -= len(s.held[0])
-	s.held = slices.Delete(s.held, 0, 1)
+func (s *Sender) release(i int) {
+	s.bytes -= len(s.held[i])
+	s.held = slices.Delete(s.held, i, i+1)
 }
 
-func (s *Sender) lose(err error) {
-	s.release()
+func (s *Sender) lose(i int, err error) {
+	s.release(i)
 	s.lost.Add(1)
 	s.log.Error("a payload is lost", "error", err)
 }
@@ -163,6 +182,7 @@ func (s *Sender) Run(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 			case <-s.queue.Added():
+			case <-s.waiting:
 			}
 		default:
 			pause = s.options.FirstPause
@@ -195,7 +215,7 @@ func (s *Sender) giveUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for err := s.settle(); len(s.held) > 0; {
-		s.lose(err)
+		s.lose(0, err)
 	}
 }
 
@@ -206,8 +226,35 @@ func (s *Sender) deliver() (empty bool, _ error) {
 	s.mu.Unlock()
 	payload, id, ok := s.queue.Oldest()
 	if !ok {
+		return s.deliverHeld()
+	}
+	if err := s.try(payload); err != nil {
+		return false, err
+	}
+	return false, s.queue.Remove(id)
+}
+
+// deliverHeld tries the oldest payload in memory. What is on disk is older, and goes before.
+func (s *Sender) deliverHeld() (empty bool, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.held) == 0 {
 		return true, nil
 	}
+	s.posting = true
+	payload := s.held[0]
+	s.mu.Unlock()
+	err := s.try(payload)
+	s.mu.Lock()
+	s.posting = false
+	if err == nil {
+		s.release(0)
+	}
+	return false, err
+}
+
+// try posts a payload; without an error it has been accepted, or refused for good.
+func (s *Sender) try(payload []byte) error {
 	err := s.post(payload)
 	var refused *refusedError
 	switch {
@@ -215,11 +262,11 @@ func (s *Sender) deliver() (empty bool, _ error) {
 		s.refused.Add(1)
 		s.tell(refused)
 	case err != nil:
-		return false, err
+		return err
 	default:
 		s.sent.Add(1)
 	}
-	return false, s.queue.Remove(id)
+	return nil
 }
 
 // tell logs a refusal; of an unknown path once, for every flush would repeat it.

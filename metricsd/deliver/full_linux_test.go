@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -63,6 +64,95 @@ func TestAFullDisk(t *testing.T) {
 	s.Finish(t.Context())
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestAFullDiskStopsNothing never makes room: a receiver that is there gets everything in
+// order, from Run, which sleeps when the first payload comes, and from Finish.
+func TestAFullDiskStopsNothing(t *testing.T) {
+	dir := disktest.Mount(t, "1m")
+	disktest.Fill(t, dir)
+	got := make(chan string, 100)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	q, err := queue.Open(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{URL: url}, q, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { s.Run(ctx); close(done) }()
+	arrived := 0
+	expect := func(n int) {
+		for range n {
+			if body := <-got; body != fmt.Sprint(arrived) {
+				t.Fatalf("number %d is %s", arrived, body)
+			}
+			arrived++
+		}
+	}
+	put := func(n int) {
+		for i := range n {
+			s.Put(Form{Path: "/x"}, []byte(fmt.Sprint(arrived+i)))
+		}
+	}
+	for range 3 { // Run has nothing to do in between
+		put(10)
+		expect(10)
+	}
+	stop()
+	<-done
+	put(10)
+	s.Finish(t.Context())
+	expect(10)
+	if stats := s.Stats(); stats.Sent != 40 || stats.Lost != 0 || stats.Held != 0 || stats.Queue.Items != 0 || len(got) > 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// TestWhatIsBeingPostedStays overfills memory while the receiver holds the oldest payload: the
+// next ones are dropped, and the oldest arrives once.
+func TestWhatIsBeingPostedStays(t *testing.T) {
+	dir := disktest.Mount(t, "1m")
+	disktest.Fill(t, dir)
+	asked, answer := make(chan byte), make(chan struct{})
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked <- body[0]
+		<-answer
+	}))
+	q, err := queue.Open(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{URL: url}, q, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(i int) { s.Put(Form{}, append([]byte{byte(i)}, make([]byte, 1<<20)...)) }
+	put(0)
+	done := make(chan struct{})
+	go func() { s.Finish(t.Context()); close(done) }()
+	got := []byte{<-asked}
+	for i := range 20 {
+		put(i + 1)
+	}
+	close(answer)
+	for range 14 {
+		got = append(got, <-asked)
+	}
+	<-done
+	if want := []byte{0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}; !slices.Equal(got, want) {
+		t.Errorf("got %d", got)
+	}
+	if stats := s.Stats(); stats.Sent != 15 || stats.Lost != 6 || stats.Held != 0 {
+		t.Errorf("%+v", stats)
 	}
 }
 
