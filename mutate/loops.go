@@ -51,7 +51,8 @@ func (p *Pass) startsAt(l *CountedLoop) bool {
 		return true
 	}
 	init, ok := l.Stmt.Init.(*ast.AssignStmt)
-	if !ok || len(init.Lhs) != 1 || len(init.Rhs) != 1 || p.Var(init.Lhs[0]) != l.Index {
+	plain := ok && (init.Tok == token.DEFINE || init.Tok == token.ASSIGN)
+	if !plain || len(init.Lhs) != 1 || len(init.Rhs) != 1 || p.Var(init.Lhs[0]) != l.Index {
 		return false
 	}
 	l.Start = init.Rhs[0]
@@ -60,7 +61,7 @@ func (p *Pass) startsAt(l *CountedLoop) bool {
 
 // lengthOf finds s in len(s), and in a variable n that is len(s) for ever.
 func (p *Pass) lengthOf(e ast.Expr) *types.Var {
-	if c, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(c.Args) == 1 && p.Info.Types[c.Fun].IsType() {
+	if c, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(c.Args) == 1 && p.Info.Types[c.Fun].IsType() && p.holdsLength(c) {
 		e = c.Args[0] // uint(len(s))
 	}
 	if s := p.LenOf(e); s != nil {
@@ -80,6 +81,15 @@ func (p *Pass) lengthOf(e ast.Expr) *types.Var {
 		}
 	}
 	return nil
+}
+
+// holdsLength reports whether every length fits the type of an expression.
+func (p *Pass) holdsLength(e ast.Expr) bool {
+	switch p.Basic(e) {
+	case types.Int, types.Uint, types.Int64, types.Uint64, types.Uintptr:
+		return true
+	}
+	return false
 }
 
 // reassigned reports whether the variable itself, not an element, is assigned.

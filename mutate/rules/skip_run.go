@@ -36,7 +36,9 @@ var skipRun = &mutate.Mutator{
 	Params: func(p *mutate.Pass, s mutate.Site) []mutate.Param {
 		out := []mutate.Param{{Label: "4", Value: 4}, {Label: "8", Value: 8}}
 		site := s.Data.(skipSite)
-		if set, err := p.ByteSet(site.test, mustTest(p, site.test).operand); err == nil && wordRanges(set) != nil && prefixOf(p, site.loop.Stmt) == nil { // word-prefix does more
+		set, err := p.ByteSet(site.test, mustTest(p, site.test).operand)
+		words := err == nil && wordRanges(set) != nil && hasWords(site.loop.Seq.Type())
+		if words && prefixOf(p, site.loop.Stmt) == nil { // word-prefix does more
 			out = append(out, mutate.Param{Label: "words", Value: wordRanges(set)})
 		}
 		return out

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -55,7 +56,7 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l, ok := p.Elements(s)
-		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !mutate.IsBytes(l.Seq.Type()) {
+		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !hasWords(l.Seq.Type()) {
 			continue
 		}
 		cond, then, ok := exitTest(p, l)
@@ -184,25 +185,54 @@ func (w *wordSite) load(p *mutate.Pass, rest string) (string, []mutate.Edit) {
 	return loadWord(p, w.loop.Stmt, w.loop.Seq, rest)
 }
 
+// hasWords reports whether loadWord reads from a type: strings and slices of
+// exactly bytes. An array would be copied.
+func hasWords(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	case *types.Slice:
+		return types.Identical(u.Elem(), types.Typ[types.Uint8])
+	}
+	return false
+}
+
 // loadWord reads the first eight bytes of text, a part of seq, as a word:
 // encoding/binary for slices, a helper for strings, whose shifts the compiler
 // turns into one load.
 func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
-	if isStringVar(seq) {
-		if fn, ok := p.Pkg.Scope().Lookup("load64").(*types.Func); ok && p.Decl(fn) != nil {
-			return "load64(" + text + ")", nil
+	if !isStringVar(seq) {
+		pkg, edits := p.Import("encoding/binary")
+		return fmt.Sprintf("%s.LittleEndian.Uint64(%s)", pkg, text), edits
+	}
+	if !types.Identical(seq.Type(), types.Typ[types.String]) {
+		text = "string(" + text + ")"
+	}
+	wishes := []string{"load64", "loadWord"}
+	for _, name := range wishes {
+		if declaresLoad(p, name) {
+			return name + "(" + text + ")", nil
 		}
-		name := p.Fresh("load64", "loadWord")
-		return fmt.Sprintf("%s(%s)", name, text), []mutate.Edit{p.Declare(at, fmt.Sprintf(`
-// %s is the word in the first eight bytes of s, lowest byte first.
-func %s(s string) uint64 {
+	}
+	name := p.Fresh(wishes...)
+	comment := fmt.Sprintf("// %s is the word in the first eight bytes of s, lowest byte first.\n", name)
+	return name + "(" + text + ")", []mutate.Edit{p.Declare(at, comment+loadDecl(name))}
+}
+
+// loadDecl declares the helper for strings.
+func loadDecl(name string) string {
+	return "func " + name + `(s string) uint64 {
 	_ = s[7] // one check for all
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}`, name, name))}
-	}
-	pkg, edits := p.Import("encoding/binary")
-	return fmt.Sprintf("%s.LittleEndian.Uint64(%s)", pkg, text), edits
+}`
+}
+
+// declaresLoad reports whether the candidate has the helper under a name: a
+// function that is only called the same may do anything.
+func declaresLoad(p *mutate.Pass, name string) bool {
+	d := p.Decl(p.Pkg.Scope().Lookup(name))
+	return d != nil && slices.Equal(strings.Fields(p.Text(d)), strings.Fields(loadDecl(name)))
 }
 
 func isStringVar(v *types.Var) bool {

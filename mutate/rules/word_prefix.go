@@ -69,7 +69,10 @@ func findWordPrefix(p *mutate.Pass) []mutate.Site {
 
 func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 	l, ok := p.Counted(f)
-	if !ok || l.Seq == nil || !l.Strict || l.Start == nil || !mutate.IsBytes(l.Seq.Type()) || p.Assigned(l.Seq, f) || labelled(p, f) || !canDeclare(p, f) {
+	if !ok || l.Seq == nil || !l.Strict || l.Start == nil || !hasWords(l.Seq.Type()) || p.Assigned(l.Seq, f) {
+		return nil
+	}
+	if labelled(p, f) || !canDeclare(p, f) {
 		return nil
 	}
 	start, ok := constantInt(p, l.Start)
@@ -167,7 +170,7 @@ func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int6
 	if len(list) > 0 && elementCopy(p, l, list[0]) != nil {
 		list = list[1:]
 	}
-	if len(list) != 4 {
+	if len(list) != 4 || !onlyArm(list[0]) {
 		return nil
 	}
 	one, ok := list[2].(*ast.IncDecStmt)
@@ -210,6 +213,18 @@ func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int6
 		return nil
 	}
 	return g
+}
+
+// onlyArm reports whether a first arm stands alone: what other arms of its
+// statement do with a byte would be done to one that is stepped over.
+func onlyArm(s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.IfStmt:
+		return s.Else == nil
+	case *ast.SwitchStmt:
+		return len(s.Body.List) == 1
+	}
+	return false
 }
 
 // leavesOn recognises an if that leaves the function or the loop on some bytes
