@@ -146,6 +146,9 @@ func (r *recur) readStep(p *mutate.Pass) error {
 	return nil
 }
 
+// mostBases is how many values below the recursion are looked at.
+const mostBases = 1 << 12
+
 // readBase checks that the statements before the step return for n < from and
 // only for these, as far as the recursion can tell, and evaluates the last
 // values below.
@@ -158,13 +161,18 @@ func (r *recur) readBase(p *mutate.Pass, list []ast.Stmt) error {
 	if r.from < r.depth {
 		return errors.New("the recursion starts below the base cases")
 	}
+	if r.from > mostBases {
+		return errors.New("too many base cases")
+	}
+	for i := range r.from {
+		if !r.covered(p, list, i) {
+			return errors.New("a base case is missing")
+		}
+	}
 	for i := r.from - r.depth; i < r.from; i++ {
 		v, err := p.Call(r.fn, fitIndex(i, r.n.Type()))
 		if err != nil {
 			return err
-		}
-		if !r.covered(p, list, i) {
-			return errors.New("a base case is missing")
 		}
 		r.base = append(r.base, v)
 	}
