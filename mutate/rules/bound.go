@@ -95,10 +95,13 @@ func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	return b, false
 }
 
-// isLength reports whether an integer expression is never negative: a length,
-// a constant, or a product or sum of such.
+// isLength reports whether an integer expression is never negative and cannot
+// panic: a length, a constant, or a product, sum or quotient of such.
 func isLength(p *mutate.Pass, e ast.Expr) bool {
 	e = ast.Unparen(e)
+	if p.Effects(e).Panics {
+		return false // a division by a length
+	}
 	if v, ok := p.Int(e); ok {
 		return v >= 0
 	}
