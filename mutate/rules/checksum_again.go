@@ -48,7 +48,10 @@ func findChecksumAgain(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		fn := p.Decl(p.Callee(call))
-		if fn == nil || fn == p.FuncOf(call) || p.FuncOf(call) == nil || len(call.Args) != 3 || !isBasic(p, call, types.Uint32) || !onNumbers(p, fn) || isAgain(p, call) {
+		if fn == nil || fn == p.FuncOf(call) || p.FuncOf(call) == nil || len(call.Args) != 3 || !isBasic(p, call, types.Uint32) {
+			continue
+		}
+		if !onNumbers(p, fn) || isAgain(p, call) {
 			continue
 		}
 		s := &againSite{call: call}
@@ -170,14 +173,19 @@ type againBelow struct {
 	tables bool
 }
 
-func againParams(*mutate.Pass, mutate.Site) []mutate.Param {
-	return []mutate.Param{
-		{Label: "tables", Value: againBelow{2048, true}},
+// againParams offers tables for the library's own polynomial only: a table of
+// the candidate may not be filled yet when ours is.
+func againParams(_ *mutate.Pass, site mutate.Site) []mutate.Param {
+	var tables []mutate.Param
+	if site.Data.(*againSite).table == "crc32.IEEETable" {
+		tables = []mutate.Param{{Label: "tables", Value: againBelow{2048, true}}}
+	}
+	return append(tables, []mutate.Param{
 		{Label: "always", Value: againBelow{}},
 		{Label: "below 2048", Value: againBelow{length: 2048}},
 		{Label: "below 512", Value: againBelow{length: 512}},
 		{Label: "below 8192", Value: againBelow{length: 8192}},
-	}
+	}...)
 }
 
 func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
@@ -187,34 +195,40 @@ func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) 
 	}
 	combine := p.Text(s.call.Fun)
 	name := p.Fresh(combine+"Again", combine+"OrRead")
+	first, second, data := p.Fresh("first", "firstSum"), p.Fresh("second", "secondSum"), p.Fresh("data", "summed")
 	edits := []mutate.Edit{p.Replace(s.call, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(s.first), p.Text(s.second), s.data.Name()))}
-	slow := combine + "(" + s.slowArgs(p) + ")"
+	slow := combine + "(" + s.slowArgs(p, first, second, data) + ")"
 	if below.tables {
 		shift, zeros := p.Fresh("shiftSum", "sumBefore"), p.Fresh("zeroBytes", "zeroEffect")
-		slow = shift + "(first, uint(len(data))) ^ second"
-		edits = append(edits, p.Declare(s.call, strings.NewReplacer("<shift>", shift, "<zeros>", zeros, "<table>", s.table).Replace(shiftTables)))
+		slow = fmt.Sprintf("%s(%s, uint(len(%s))) ^ %s", shift, first, data, second)
+		text := strings.NewReplacer("<shift>", shift, "<zeros>", zeros, "<table>", s.table)
+		edits = append(edits, p.Declare(s.call, text.Replace(shiftTables)))
 	}
-	return append(edits, p.Declare(s.call, fmt.Sprintf(`// %s is %s for the checksum of data. Reading short data again costs
-// less than the arithmetic.
-func %s(first, second uint32, data []byte) uint32 {
-	if len(data) < %d {
-		return %s.Update(first, %s, data)
-	}
-	return %s
-}`, name, combine, name, below.length, s.pkg, s.table, slow))), nil
+	text := strings.NewReplacer("<again>", name, "<combine>", combine, "<first>", first, "<second>", second, "<data>", data,
+		"<length>", itoa(below.length), "<pkg>", s.pkg, "<table>", s.table, "<slow>", slow)
+	return append(edits, p.Declare(s.call, text.Replace(readAgain))), nil
 }
+
+const readAgain = `// <again> is <combine> for the checksum of <data>. Reading short data again costs
+// less than the arithmetic.
+func <again>(<first>, <second> uint32, <data> []byte) uint32 {
+	if len(<data>) < <length> {
+		return <pkg>.Update(<first>, <table>, <data>)
+	}
+	return <slow>
+}`
 
 // slowArgs are the arguments of the call where its two sums and the data are
 // parameters.
-func (s *againSite) slowArgs(p *mutate.Pass) string {
-	slow := map[ast.Expr]string{s.first: "first", s.second: "second"}
+func (s *againSite) slowArgs(p *mutate.Pass, first, second, data string) string {
+	slow := map[ast.Expr]string{s.first: first, s.second: second}
 	var args []string
 	for _, arg := range s.call.Args {
 		text, ok := slow[arg]
 		if !ok {
 			text = p.TextWith(arg, func(n ast.Node) (string, bool) {
 				id, ok := n.(*ast.Ident)
-				return "data", ok && p.Info.Uses[id] == s.data
+				return data, ok && p.Info.Uses[id] == s.data
 			})
 		}
 		args = append(args, text)
