@@ -1,23 +1,25 @@
 package aggregate
 
-import (
-	"math"
-
-	"github.com/DataDog/sketches-go/ddsketch"
-	"github.com/DataDog/sketches-go/ddsketch/mapping"
-	"github.com/DataDog/sketches-go/ddsketch/store"
-
-	"github.com/beagle-go/beagle/metricsd/dogstatsd"
-)
+import "github.com/beagle-go/beagle/metricsd/dogstatsd"
 
 // accumulator gathers the samples of one context.
 type accumulator interface {
-	// add takes a sample and returns how many of its values it could not hold.
-	add(s *Sample, limits *Limits) (untrackable int)
-	// close writes the bucket's result to the point and starts the next bucket.
-	close(*Point)
+	// add takes a sample and returns what of it was lost. Memory that grows with the values
+	// is the budget's.
+	add(s *Sample, limits *Limits, b *budget) lost
+	// close writes the bucket's result to the point, starts the next bucket, and gives the
+	// budget back what it no longer needs.
+	close(*Point, *budget)
+	// grown is how many bytes of the budget it has.
+	grown() int
 	// show writes what a scrape sees.
 	show(*State)
+}
+
+// lost says what of a sample could not be taken.
+type lost struct {
+	untrackable int // values that no sketch can hold
+	noRoom      int // values that the budget had no room for
 }
 
 func newAccumulator(t dogstatsd.Type) accumulator {
@@ -32,33 +34,45 @@ func newAccumulator(t dogstatsd.Type) accumulator {
 	return new(sketch)
 }
 
-type counter struct{ bucket, total float64 }
+// fixed is an accumulator that does not grow.
+type fixed struct{}
 
-func (c *counter) add(s *Sample, _ *Limits) int {
+func (fixed) grown() int { return 0 }
+
+type counter struct {
+	fixed
+	bucket, total float64
+}
+
+func (c *counter) add(s *Sample, _ *Limits, _ *budget) lost {
 	for _, v := range s.Values {
 		c.bucket += v / s.Rate
 		c.total += v / s.Rate
 	}
-	return 0
+	return lost{}
 }
 
-func (c *counter) close(p *Point) { p.Value, c.bucket = c.bucket, 0 }
+func (c *counter) close(p *Point, _ *budget) { p.Value, c.bucket = c.bucket, 0 }
 
 func (c *counter) show(s *State) { s.Value = c.total }
 
-type gauge struct{ last float64 }
-
-func (g *gauge) add(s *Sample, _ *Limits) int {
-	g.last = s.Values[len(s.Values)-1]
-	return 0
+type gauge struct {
+	fixed
+	last float64
 }
 
-func (g *gauge) close(p *Point) { p.Value = g.last }
+func (g *gauge) add(s *Sample, _ *Limits, _ *budget) lost {
+	g.last = s.Values[len(s.Values)-1]
+	return lost{}
+}
+
+func (g *gauge) close(p *Point, _ *budget) { p.Value = g.last }
 
 func (g *gauge) show(s *State) { s.Value = g.last }
 
 // set counts different strings, exactly as long as there are few.
 type set struct {
+	fixed
 	exact map[string]struct{}
 	bytes int // of the strings in exact
 	large *hyperLogLog
@@ -67,10 +81,10 @@ type set struct {
 	lastLarge bool
 }
 
-func (t *set) add(s *Sample, limits *Limits) int {
+func (t *set) add(s *Sample, limits *Limits, _ *budget) lost {
 	if t.large != nil {
 		t.large.add(s.SetValue)
-		return 0
+		return lost{}
 	}
 	if t.exact == nil {
 		t.exact = make(map[string]struct{})
@@ -82,7 +96,7 @@ func (t *set) add(s *Sample, limits *Limits) int {
 	if n := limits.SetExact; n > 0 && (len(t.exact) > n || t.bytes > n*setValueBytes) {
 		t.estimate()
 	}
-	return 0
+	return lost{}
 }
 
 // setValueBytes is how long the values of a full exact set may be on average.
@@ -97,7 +111,7 @@ func (t *set) estimate() {
 	t.exact, t.bytes = nil, 0
 }
 
-func (t *set) close(p *Point) {
+func (t *set) close(p *Point, _ *budget) {
 	t.last, t.lastLarge = float64(len(t.exact)), t.large != nil
 	if t.lastLarge {
 		t.last = t.large.estimate()
@@ -107,68 +121,3 @@ func (t *set) close(p *Point) {
 }
 
 func (t *set) show(s *State) { s.Value, s.Approximate = t.last, t.lastLarge }
-
-// Sketches have the bins of Datadog's own, so that they can be sent as they are: a bin
-// is 1/64 wider than the one below, and values below 1e-9 count as zero. A quantile is at most
-// 0.8 % off.
-const (
-	SketchGamma = 1 + 1.0/64
-	// SketchBias is the number of the bin around 1.
-	SketchBias = 1338
-	maxBins    = 4096
-)
-
-var sketchMapping = func() mapping.IndexMapping {
-	// A bin's number is the nearest to the logarithm, hence the half.
-	m, err := mapping.NewLogarithmicMappingWithGamma(SketchGamma, SketchBias+0.5)
-	if err != nil {
-		panic(err) // only for a gamma of 1 and less
-	}
-	return m
-}()
-
-// sketch describes many values.
-type sketch struct {
-	bucket, last *Summary
-	count, sum   float64
-}
-
-func (k *sketch) add(s *Sample, _ *Limits) (untrackable int) {
-	if k.bucket == nil {
-		k.bucket = newSummary()
-	}
-	weight := 1 / s.Rate
-	for _, v := range s.Values {
-		if k.bucket.add(v, weight) {
-			k.count += weight
-			k.sum += v * weight
-		} else {
-			untrackable++
-		}
-	}
-	return untrackable
-}
-
-func (k *sketch) close(p *Point) {
-	p.Summary = k.bucket
-	k.last, k.bucket = k.bucket, nil
-}
-
-func (k *sketch) show(s *State) { s.Count, s.Sum, s.Last = k.count, k.sum, k.last }
-
-func newSummary() *Summary {
-	bins := func() store.Store { return store.NewCollapsingLowestDenseStore(maxBins) }
-	return &Summary{Min: math.Inf(1), Max: math.Inf(-1), Sketch: ddsketch.NewDDSketchFromStoreProvider(sketchMapping, bins)}
-}
-
-// add says whether the sketch could hold the value: magnitudes near the ends of
-// float64 it can't.
-func (s *Summary) add(v, weight float64) bool {
-	if s.Sketch.AddWithCount(v, weight) != nil {
-		return false
-	}
-	s.Count += weight
-	s.Sum += v * weight
-	s.Min, s.Max = min(s.Min, v), max(s.Max, v)
-	return true
-}

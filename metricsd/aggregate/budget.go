@@ -8,7 +8,7 @@ import (
 )
 
 // budget counts contexts and their bytes over all shards. It is asked only when
-// a context comes or goes.
+// a context comes or goes, and when a sketch has to cover more.
 type budget struct {
 	mu       sync.Mutex
 	contexts int
@@ -44,11 +44,29 @@ func (b *budget) take(c *Context, limits *Limits) refusal {
 	return accepted
 }
 
-func (b *budget) give(c *Context) {
+// grow takes bytes for a known context, if there is room.
+func (b *budget) grow(bytes int, limits *Limits) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if limits.Bytes > 0 && b.bytes+bytes > limits.Bytes {
+		return false
+	}
+	b.bytes += bytes
+	return true
+}
+
+func (b *budget) shrink(bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes -= bytes
+}
+
+// give takes back a context's place, and what it has grown.
+func (b *budget) give(c *Context, grown int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.contexts--
-	b.bytes -= contextBytes(c)
+	b.bytes -= contextBytes(c) + grown
 	if b.origins[c.Origin]--; b.origins[c.Origin] == 0 {
 		delete(b.origins, c.Origin)
 	}
@@ -56,7 +74,8 @@ func (b *budget) give(c *Context) {
 
 // contextBytes estimates what a context takes: its strings, their headers, the
 // entry and its share of the map. Strings that contexts share are counted for
-// each, so the estimate is on the safe side. Sets and sketches are not in it.
+// each, so the estimate is on the safe side. What sketches take is asked for as they grow;
+// sets, which limits.set_exact bounds, are not in it.
 func contextBytes(c *Context) int {
 	const header, shareOfMap, accumulator = 16, 48, 32
 	n := int(unsafe.Sizeof(entry{})) + shareOfMap + accumulator + len(c.Name) + len(c.Host) + len(c.Origin)

@@ -6,9 +6,9 @@
 //   - Sets count exactly up to a bound (of values, and of 64 bytes for each), then by HyperLogLog with a standard error of
 //     1.6 %; [Point.Approximate] says which.
 //   - Timings, histograms and distributions become DDSketches with a relative
-//     error of 1 % for quantiles; count, sum, least and greatest are exact. A sketch
-//     has at most 2048 bins a sign; beyond that the bins of the smallest magnitudes
-//     are joined.
+//     error of 0.8 % for quantiles; count, sum, least and greatest are exact. A sketch
+//     has at most 4096 bins a sign, an array from the least magnitude to the greatest;
+//     beyond that the bins of the smallest magnitudes are joined.
 //   - Counts and gauges with a timestamp are not aggregated: they go out as they
 //     came, and a count is not divided by its rate.
 //
@@ -21,5 +21,7 @@
 // [Limits] bounds contexts, contexts per origin, their bytes, and the points with
 // timestamps that wait for a flush. What would go over a bound is the newest and is
 // dropped and counted; what is known already keeps its place. A context that has
-// not been seen for a number of flushes goes.
+// not been seen for a number of flushes goes. The bytes have the bins of sketches in them,
+// those of the open bucket and of the last one: a value that would have a sketch cover more
+// than there is room for is dropped, one that falls between its others is not.
 package aggregate

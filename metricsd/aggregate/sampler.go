@@ -50,8 +50,14 @@ func (s *sampler) add(sample *Sample, now int64) {
 		s.pass(e, sample)
 		return
 	}
-	s.stats.Samples++
-	s.stats.Untrackable += uint64(e.accumulator.add(sample, &s.limits))
+	lost := e.accumulator.add(sample, &s.limits, s.budget)
+	s.stats.Untrackable += uint64(lost.untrackable)
+	if lost.noRoom > 0 {
+		s.stats.DroppedBytes++
+	}
+	if lost.noRoom < max(1, len(sample.Values)) {
+		s.stats.Samples++
+	}
 	if !e.dirty {
 		e.dirty = true
 		s.dirty = append(s.dirty, e)
@@ -119,7 +125,7 @@ func (s *sampler) pass(e *entry, sample *Sample) {
 func (s *sampler) closeBucket() {
 	for _, e := range s.dirty {
 		p := Point{Context: e.Context, Time: s.bucket}
-		e.accumulator.close(&p)
+		e.accumulator.close(&p, s.budget)
 		e.dirty = false
 		s.closed = append(s.closed, p)
 	}
@@ -145,7 +151,7 @@ func (s *sampler) expire() {
 	for key, e := range s.entries {
 		if !e.dirty && s.flushes-e.seen > s.limits.Expiry {
 			delete(s.entries, key)
-			s.budget.give(&e.Context)
+			s.budget.give(&e.Context, e.accumulator.grown())
 			s.stats.Expired++
 		}
 	}

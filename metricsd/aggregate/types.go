@@ -79,7 +79,7 @@ type State struct {
 type Limits struct {
 	Contexts    int // all contexts
 	PerOrigin   int // contexts of one origin
-	Bytes       int // estimated size of all contexts
+	Bytes       int // estimated size of all contexts and sketches
 	Timestamped int // points with timestamps that wait for a flush, per shard
 	SetExact    int // values of a set that are counted exactly
 	Expiry      int // flushes without a sample after which a context goes
@@ -96,7 +96,7 @@ func DefaultLimits() Limits {
 // Stats are an aggregator's counters since its start, and its fill.
 type Stats struct {
 	Samples uint64 // samples taken
-	// Samples dropped, by the bound that they met.
+	// Samples dropped, or of which a value was, by the bound that they met.
 	DroppedContexts, DroppedOrigin, DroppedBytes, DroppedTimestamped uint64
 	// Untrackable are values beyond what a sketch can hold.
 	Untrackable uint64

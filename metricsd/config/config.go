@@ -59,7 +59,7 @@ type Entity struct {
 type Limits struct {
 	Contexts    int `yaml:"contexts" help:"most contexts; 0 for no bound"`
 	PerOrigin   int `yaml:"per_origin" help:"most contexts of one sender; 0 for no bound"`
-	Bytes       int `yaml:"bytes" help:"most bytes of all contexts, as estimated; 0 for no bound"`
+	Bytes       int `yaml:"bytes" help:"most bytes of all contexts and their sketches, as estimated; 0 for no bound"`
 	Timestamped int `yaml:"timestamped" help:"most points with timestamps that wait for a flush, per processor; 0 for no bound"`
 	SetExact    int `yaml:"set_exact" help:"values of a set that are counted exactly, more are estimated; 0 for no bound"`
 	Expiry      int `yaml:"expiry" help:"flushes, one each 10 s, without a sample after which a context goes; 0 for never"`
