@@ -13,12 +13,16 @@
 // that Datadog described in "Performance in Go: real-world lessons" (2014).
 //
 // Counts are written in one transaction with the place in the queue up to which they
-// count, and after a crash reading begins behind that place. So counts are exact although
-// messages may be read twice.
+// count, and after a crash reading begins behind that place. So each message is counted
+// once although it may be read twice.
 //
 // An app is what stands before the first dot of a metric's name.
 //
 // # Limits
+//
+// Delivery is at least once. A large request becomes several messages; when one of them
+// cannot be written the request is answered 503, its sender sends all of it again, and what had
+// been written counts twice. So does a request whose answer got lost.
 //
 // Values are not kept: the intake knows names, not time series. Events, checks and
 // metadata are accepted, counted and dropped. Tags and names are normalised before
