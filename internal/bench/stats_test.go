@@ -84,6 +84,25 @@ func TestCompareKeepsLongSlices(t *testing.T) {
 	near(t, "nanoseconds of a call, weighted", nanos(timing, 0), (3*short+long)/4, 1)
 }
 
+// Three visits of each window, or of the one that counts, are few; the interval
+// knows.
+func TestCompareCoverageOfFew(t *testing.T) {
+	for _, windows := range []int{1, 4, 28} {
+		rng := rand.New(rand.NewPCG(7, 7))
+		covered := 0
+		const runs = 400
+		truth := math.Log(1.05)
+		for range runs {
+			if e := Compare(simulate(rng, loaded, windows, max(5, 3*windows), 0, -truth), 0, 1); math.Abs(e.Log-truth) <= z95*e.SE {
+				covered++
+			}
+		}
+		if share := float64(covered) / runs; share < 0.91 {
+			t.Errorf("%d windows: the 95 %% interval covers the truth in %.1f %%", windows, 100*share)
+		}
+	}
+}
+
 // The interval of one process covers the truth at every level of noise, and is
 // narrow enough to be of use.
 func TestCompareCoverage(t *testing.T) {
