@@ -3,6 +3,7 @@ package intake
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
@@ -25,7 +26,7 @@ func TestHundredThousandBodies(t *testing.T) {
 	}
 	w := newBatcher(sink{})
 	defer w.close()
-	d := newDoor(Options{}.withDefaults(), w)
+	d := newDoor(Options{}.withDefaults(), w, slog.New(slog.DiscardHandler))
 	mux := http.NewServeMux()
 	d.handle(mux)
 	seeds := [][]byte{manyNames(1), body("a.b", "h", 3, "t:x"), {}, []byte("{}"), {10, 4, 18, 2, 'a', 'b'}, bytes.Repeat([]byte{10, 2, 18, 0}, 50)}

@@ -1,14 +1,17 @@
 package intake
 
 import (
+	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
 
+	"github.com/beagle-go/beagle/metricsd/disk"
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 	"github.com/beagle-go/beagle/metricsd/web"
@@ -19,13 +22,15 @@ type door struct {
 	options Options
 	batcher *batcher
 	slots   chan struct{}
+	log     *slog.Logger
+	failing atomic.Bool // the last body could not be queued, and the operator was told
 
 	accepted, refused, tooLarge, denied, busy, full, ignored atomic.Uint64
 	bytes                                                    atomic.Uint64
 }
 
-func newDoor(o Options, b *batcher) *door {
-	return &door{options: o, batcher: b, slots: make(chan struct{}, o.Requests)}
+func newDoor(o Options, b *batcher, log *slog.Logger) *door {
+	return &door{options: o, batcher: b, slots: make(chan struct{}, o.Requests), log: log}
 }
 
 type reader func(body []byte, l wire.Limits) ([]wire.Series, error)
@@ -100,15 +105,30 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 		d.bytes.Add(uint64(len(body)))
 		if err := d.batcher.put(r.Context(), series); err != nil {
 			d.full.Add(1)
-			if errors.Is(err, bus.ErrFull) {
-				err = errors.New("the queue is full: the processor cannot keep up, /metrics shows which stage; come again")
-			}
-			later(w, err)
+			later(w, d.notQueued(err))
 			return
 		}
+		d.failing.Store(false)
 		d.accepted.Add(1)
 		web.JSON(w, http.StatusAccepted, map[string]any{"status": "ok", "errors": []string{}})
 	})
+}
+
+// notQueued is what a sender is told. The error itself names directories and hosts: that is
+// for the operator, once until a body is taken again.
+func (d *door) notQueued(err error) error {
+	if !errors.Is(err, context.Canceled) && !d.failing.Swap(true) {
+		d.log.Error("senders are told to come again", "error", err)
+	}
+	switch {
+	case errors.Is(err, bus.ErrFull):
+		return errors.New("the queue is full: the processor cannot keep up, /metrics shows which stage; come again")
+	case errors.Is(err, disk.ErrFull):
+		return errors.New("the intake's disk is full; make room there, its log says where; come again")
+	case errors.Is(err, errStopping):
+		return errStopping
+	}
+	return errors.New("the queue takes nothing now, the intake's log says why; come again")
 }
 
 func (d *door) refuse(w http.ResponseWriter, err error) {

@@ -38,7 +38,7 @@ func New(address string, o Options, b bus.Bus, x index.Index, log *slog.Logger) 
 		return nil, fmt.Errorf("intake %s: %w; choose another address", address, err)
 	}
 	in := &Intake{options: o, log: log, listener: l, bus: b, index: x, batcher: newBatcher(b), processor: newProcessor(o, b, x, log)}
-	in.door = newDoor(o, in.batcher)
+	in.door = newDoor(o, in.batcher, log)
 	return in, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -234,6 +235,34 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestSendersSeeNoDirectories has a reserve that no disk has: the log says where room is
+// needed, once, and the answer does not.
+func TestSendersSeeNoDirectories(t *testing.T) {
+	dir := t.TempDir()
+	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: dir, Bytes: 1 << 20, Reserve: 1 << 62})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	w := newBatcher(b)
+	defer w.close()
+	var log strings.Builder
+	d := newDoor(Options{}.withDefaults(), w, slog.New(slog.NewTextHandler(&log, nil)))
+	mux := http.NewServeMux()
+	d.handle(mux)
+	for range 2 {
+		recorder := httptest.NewRecorder()
+		mux.ServeHTTP(recorder, httptest.NewRequest("POST", "/api/v1/series", bytes.NewReader(body("a.name", "h", 3))))
+		text := recorder.Body.String()
+		if recorder.Code != http.StatusServiceUnavailable || strings.Contains(text, dir) || !strings.Contains(text, "make room") {
+			t.Errorf("%d %s", recorder.Code, text)
+		}
+	}
+	if strings.Count(log.String(), dir) != 1 {
+		t.Errorf("the operator is told %q", log.String())
+	}
+}
+
 func TestAFullQueueIsToldToSenders(t *testing.T) {
 	dir := t.TempDir()
 	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: dir, Bytes: 1 << 10})
@@ -243,7 +272,7 @@ func TestAFullQueueIsToldToSenders(t *testing.T) {
 	defer b.Close()
 	w := newBatcher(b)
 	defer w.close()
-	d := newDoor(Options{}.withDefaults(), w)
+	d := newDoor(Options{}.withDefaults(), w, slog.New(slog.DiscardHandler))
 	mux := http.NewServeMux()
 	d.handle(mux)
 	var status int
