@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,9 @@ type Agent struct {
 // Sink takes every flush. Send must not block for long: the next flush waits.
 type Sink interface {
 	Send(aggregate.Flush)
+	// WantsEvents says whether it looks at a flush's events and checks; they are kept
+	// only if a sink does.
+	WantsEvents() bool
 	// Own writes the sink's metrics about itself.
 	Own(*expose.Page)
 }
@@ -47,7 +51,7 @@ type Sink interface {
 func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	aggregator := aggregate.New(runtime.GOMAXPROCS(0), aggregate.Limits(c.Limits))
 	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks, now: time.Now}
-	if len(sinks) > 0 {
+	if slices.ContainsFunc(sinks, Sink.WantsEvents) {
 		a.waiting = new(waiting)
 	}
 	if err := a.setTagger(c.Tagger); err != nil {

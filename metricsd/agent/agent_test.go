@@ -171,6 +171,8 @@ func (s *sum) Send(f aggregate.Flush) {
 
 func (s *sum) Own(*expose.Page) {}
 
+func (s *sum) WantsEvents() bool { return false }
+
 // TestStopLosesNothing stops right after sending: what the sockets hold and what
 // the open bucket holds must come out.
 func TestStopLosesNothing(t *testing.T) {

@@ -26,6 +26,8 @@ func (p *points) Send(f aggregate.Flush) {
 
 func (p *points) Own(*expose.Page) {}
 
+func (p *points) WantsEvents() bool { return false }
+
 // TestClockJumps sends to a running agent while its clock is set by hours: every count
 // comes out once, in a bucket of the time that the clock showed, and no context expires.
 func TestClockJumps(t *testing.T) {

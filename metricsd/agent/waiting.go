@@ -34,19 +34,30 @@ func (w *waiting) room(bytes int) bool {
 	return true
 }
 
+// weight is what an item takes besides its place in the list: its line, of which its texts
+// are made, the headers of its tags, and the host and the tags that were added to it.
+func weight(line int, tags []string, host string) int {
+	const header = 16
+	n := line + len(host) + header*len(tags)
+	for _, tag := range tags {
+		n += len(tag)
+	}
+	return n
+}
+
 // event takes an event whose line had so many bytes.
-func (w *waiting) event(e dogstatsd.Event, bytes int) {
+func (w *waiting) event(e dogstatsd.Event, line int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.room(bytes) {
+	if w.room(weight(line, e.Tags, e.Source.Host)) {
 		w.events = append(w.events, e)
 	}
 }
 
-func (w *waiting) check(c dogstatsd.Check, bytes int) {
+func (w *waiting) check(c dogstatsd.Check, line int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.room(bytes) {
+	if w.room(weight(line, c.Tags, c.Source.Host)) {
 		w.checks = append(w.checks, c)
 	}
 }

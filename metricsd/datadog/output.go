@@ -62,6 +62,9 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Output, error) {
 	return &Output{Sender: s, format: f, compression: c, sketched: types, events: o.Events}, nil
 }
 
+// WantsEvents says whether events and service checks are sent.
+func (o *Output) WantsEvents() bool { return o.events }
+
 // Send puts the flush into the queue.
 func (o *Output) Send(f aggregate.Flush) {
 	o.Points(f.Points)
