@@ -3,6 +3,7 @@ package tagger
 import (
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,16 +44,37 @@ func (c *Containers) Of(pid int32, now int64) string {
 		return ""
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f, ok := c.known[pid]; ok && now >= f.at && now < f.at+believed {
+	f, ok := c.known[pid]
+	c.mu.Unlock()
+	if ok && f.holds(now) {
 		return f.id
 	}
+	// Outside of the lock: /proc can be slow, and others know their processes. Two may read
+	// the same file, and find the same.
+	id := c.read(pid)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.known[pid]; !ok {
+		c.makeRoom(now)
+	}
+	c.known[pid] = found{id, now}
+	return id
+}
+
+// holds says whether an answer is to be believed; a clock that was set back has it asked
+// again.
+func (f found) holds(now int64) bool { return now >= f.at && now < f.at+believed }
+
+// makeRoom forgets what holds no more, and everything if that is not enough; the lock is
+// held.
+func (c *Containers) makeRoom(now int64) {
+	if len(c.known) < maxKnown {
+		return
+	}
+	maps.DeleteFunc(c.known, func(_ int32, f found) bool { return !f.holds(now) })
 	if len(c.known) >= maxKnown {
 		clear(c.known)
 	}
-	id := c.read(pid)
-	c.known[pid] = found{id, now}
-	return id
 }
 
 func (c *Containers) read(pid int32) string {

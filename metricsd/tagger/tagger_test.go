@@ -122,3 +122,16 @@ func TestContainersOfProcesses(t *testing.T) {
 		t.Errorf("%d processes are remembered", len(c.known))
 	}
 }
+
+// What still holds is kept when there is no room; what does not makes it.
+func TestExpiredProcessesGoFirst(t *testing.T) {
+	c := NewContainers(t.TempDir())
+	for pid := range int32(maxKnown - 1) {
+		c.Of(pid+1, 100)
+	}
+	c.Of(100_000, 109)
+	c.Of(100_001, 110)
+	if _, kept := c.known[100_000]; !kept || len(c.known) != 2 {
+		t.Errorf("%d are known, the newest among them: %v", len(c.known), kept)
+	}
+}
