@@ -56,27 +56,12 @@ type positionSite struct {
 	parts    []part   // of the key
 }
 
-// A part of a key is a field of an element, or the element.
-type part struct {
-	field string // with its dot
-	text  string // of the element under way
-	typ   types.Type
-}
-
 func findPositionSet(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || captured(p, d.Var) || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
-			continue
-		}
-		m, ok := d.Var.Type().(*types.Map)
-		if f := p.Effects(d.Value); !ok || !isSetElem(m.Elem()) || f.Writes || callsFunction(p, d.Value) && !plainHint(p, d.Value) {
-			continue
-		}
-		s := &positionSite{set: &setSite{decl: d, key: m.Key()}}
-		if s.readUses(p) && s.readLoop(p, list) && s.readKey(p) {
-			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "set " + d.Var.Name(), Data: s})
+	for list, set := range localSets(p) {
+		s := &positionSite{set: set}
+		if canDeclare(p, set.decl.Stmt) && s.readUses(p) && s.readLoop(p, list) && s.readKey(p) && s.names(p) {
+			sites = append(sites, mutate.Site{Node: set.decl.Stmt, Label: "set " + set.decl.Var.Name(), Data: s})
 		}
 	}
 	return sites
@@ -137,97 +122,6 @@ func between(list []ast.Stmt, first, second ast.Stmt) bool {
 	return false
 }
 
-// handedOn reports whether the loop may change elements of the list: through a
-// call, or a pointer into it.
-func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
-	for _, id := range p.Uses(seq, loop.Body) {
-		switch up := p.Parent(id).(type) {
-		case *ast.IndexExpr:
-			if addr, ok := p.Parent(up).(*ast.UnaryExpr); ok && addr.Op == token.AND {
-				return true
-			}
-		case *ast.CallExpr:
-			if p.LenOf(up) != seq {
-				return true
-			}
-		default:
-			return true
-		}
-	}
-	for call := range mutate.Nodes[*ast.CallExpr](p, loop.Body) {
-		if p.Effects(call).Writes && !appendsElsewhere(p, call, seq) {
-			return true // to memory that may be the list's
-		}
-	}
-	elsewhere := func(e ast.Expr) bool {
-		e = ast.Unparen(e)
-		_, plain := e.(*ast.Ident)
-		return plain || intoMap(p, e)
-	}
-	for st := range mutate.Nodes[ast.Stmt](p, loop.Body) {
-		switch st := st.(type) {
-		case *ast.IncDecStmt:
-			if !elsewhere(st.X) {
-				return true
-			}
-		case *ast.AssignStmt:
-			for _, lhs := range st.Lhs {
-				if !elsewhere(lhs) {
-					return true // through a pointer or another slice
-				}
-			}
-		}
-	}
-	return false
-}
-
-// appendsElsewhere reports whether a call appends to what cannot share the
-// list's memory: a slice of other elements, or one that began empty here.
-func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr, seq *types.Var) bool {
-	if _, ok := p.IsBuiltin(call, "append"); !ok {
-		return false
-	}
-	to := p.Var(call.Args[0])
-	elem := seq.Type().Underlying().(*types.Slice).Elem()
-	if t, ok := p.Info.TypeOf(call.Args[0]).Underlying().(*types.Slice); ok && !types.Identical(t.Elem().Underlying(), elem.Underlying()) {
-		return true
-	}
-	if to == nil || !local(p, to) {
-		return false
-	}
-	fresh := false
-	for list, i := range statements(p) {
-		if d, ok := declaration(p, list[i]); ok && d.Var == to {
-			_, made := p.IsBuiltin(d.Value, "make")
-			_, literal := d.Value.(*ast.CompositeLit)
-			fresh = d.Value == nil || made || literal
-		}
-	}
-	for as := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(call)) {
-		for i, lhs := range as.Lhs {
-			if p.Var(lhs) != to || as.Tok == token.DEFINE {
-				continue
-			}
-			again, ok := p.IsBuiltin(as.Rhs[min(i, len(as.Rhs)-1)], "append")
-			if !ok || p.Var(again.Args[0]) != to {
-				return false
-			}
-		}
-	}
-	return fresh
-}
-
-// intoMap reports whether what is assigned is an entry of a map, which is no
-// element of a list.
-func intoMap(p *mutate.Pass, lhs ast.Expr) bool {
-	ix, ok := lhs.(*ast.IndexExpr)
-	if !ok {
-		return false
-	}
-	_, isMap := p.Info.TypeOf(ix.X).Underlying().(*types.Map)
-	return isMap
-}
-
 // readKey takes the key apart: a part of the element, or a struct of parts,
 // perhaps in a variable.
 func (s *positionSite) readKey(p *mutate.Pass) bool {
@@ -244,6 +138,11 @@ func (s *positionSite) readKey(p *mutate.Pass) bool {
 		t, isStruct := p.Info.TypeOf(lit).Underlying().(*types.Struct)
 		if !isStruct || len(lit.Elts) != t.NumFields() || t.NumFields() == 0 || t.NumFields() > 4 {
 			return false
+		}
+		for f := range t.Fields() {
+			if f.Name() == "_" {
+				return false // it is not compared
+			}
 		}
 		exprs = nil
 		for _, el := range lit.Elts {
@@ -293,85 +192,70 @@ func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 		return nil, fmt.Errorf("the type of the keys of %s cannot be written here", s.set.decl.Var.Name())
 	}
 	name := s.set.decl.Var.Name()
-	bits := 1
-	for 1<<bits < 2*n {
-		bits++
-	}
-	at, known, more := p.Fresh("at", "slot"), p.Fresh("known", "seenBefore"), p.Fresh(name+"More", name+"Rest")
+	slots, at, known := p.Fresh(name+"At", name+"Slots"), p.Fresh("at", "slot"), p.Fresh("known", "seenBefore")
 	hash, hashed := s.hash(p)
-	var same []string
-	for _, one := range s.parts {
-		same = append(same, fmt.Sprintf("<q>%s == %s", one.field, one.text))
-	}
-	element := fmt.Sprintf("%s[<slots>[<at>&<mask>]-1]", s.list.Name())
-	q := p.Fresh("q", "before")
-	compare := "if " + strings.ReplaceAll(strings.Join(same, " && "), "<q>", element) + " {"
-	if len(same) > 1 {
-		compare = "if <q> := &" + element + "; " + strings.Join(same, " && ") + " {"
-	}
+	text := strings.NewReplacer("<slots>", slots, "<count>", p.Fresh(name+"Len", name+"Count"), "<more>", p.Fresh(name+"More", name+"Rest"),
+		"<at>", at, "<known>", known, "<hash>", hash, "<hashed>", hashed, "<shift>", itoa(64-tableBits(n)), "<mask>", itoa(2*n-1),
+		"<size>", itoa(2*n), "<n>", itoa(n), "<i>", s.index, "<K>", key, "<key>", p.Text(s.key), "<list>", s.list.Name(),
+		"<compare>", s.compare(p, fmt.Sprintf("%s[%s[%s&%d]-1]", s.list.Name(), slots, at, 2*n-1)))
 	condition := known
 	if !s.positive {
 		condition = "!" + known
 	}
-	text := strings.NewReplacer("<slots>", p.Fresh(name+"At", name+"Slots"), "<count>", p.Fresh(name+"Len", name+"Count"), "<more>", more, "<at>", at, "<known>", known,
-		"<hash>", hash, "<hashed>", hashed, "<shift>", itoa(64-bits), "<mask>", itoa(2*n-1), "<size>", itoa(2*n), "<n>", itoa(n), "<i>", s.index,
-		"<K>", key, "<key>", p.Text(s.key), "<q>", q, "<list>", s.list.Name())
-	declare := text.Replace(`var <slots> [<size>]uint16 // positions in <list>, from 1: a hash table with open addressing
-<count> := 0
-var <more> map[<K>]struct{} // what has no room there`)
-	look := text.Replace("<hash><at>, <known> := <hashed>>><shift>, false\nfor ; <slots>[<at>&<mask>] != 0; <at>++ {\n") + text.Replace(text.Replace(compare)) + text.Replace(`
-<known> = true
-break
+	return []mutate.Edit{
+		p.Replace(s.set.decl.Stmt, text.Replace(declarePositions)),
+		p.Span(s.ask.Pos(), s.ask.Cond.End(), text.Replace(lookUpPosition)+"if "+condition),
+		p.Delete(s.add),
+	}, nil
 }
+
+const declarePositions = `var <slots> [<size>]uint16 // positions in <list>, from 1: a hash table with open addressing
+<count> := 0
+var <more> map[<K>]struct{} // what has no room there`
+
+const lookUpPosition = `<hash><at>, <known> := <hashed>>><shift>, false
+for ; <slots>[<at>&<mask>] != 0; <at>++ {
+	if <compare> {
+		<known> = true
+		break
+	}
 }
 if !<known> {
-if <count> < <n> && <i> < 1<<16-1 {
-<slots>[<at>&<mask>] = uint16(<i> + 1)
-<count>++
-} else if _, <known> = <more>[<key>]; !<known> {
-if <more> == nil {
-<more> = map[<K>]struct{}{}
-}
-<more>[<key>] = struct{}{}
-}
-}
-`)
-	edits := []mutate.Edit{
-		p.Replace(s.set.decl.Stmt, declare),
-		p.Span(s.ask.Pos(), s.ask.Cond.End(), look+"if "+condition),
-		p.Delete(s.add),
+	if <count> < <n> && <i> < 1<<16-1 {
+		<slots>[<at>&<mask>] = uint16(<i> + 1)
+		<count>++
+	} else if _, <known> = <more>[<key>]; !<known> {
+		if <more> == nil {
+			<more> = map[<K>]struct{}{}
+		}
+		<more>[<key>] = struct{}{}
 	}
-	return edits, nil
+}
+`
+
+// compare compares the parts of an element, as written, with those of the one
+// under way; several through a pointer to it.
+func (s *positionSite) compare(p *mutate.Pass, element string) string {
+	if len(s.parts) == 1 {
+		return element + s.parts[0].field + " == " + s.parts[0].text
+	}
+	q := p.Fresh("q", "before")
+	var same []string
+	for _, one := range s.parts {
+		same = append(same, q+one.field+" == "+one.text)
+	}
+	return q + " := &" + element + "; " + strings.Join(same, " && ")
 }
 
 // hash is what is hashed of a key: its parts in one word if they fit, else
 // mixed one after the other; first is what comes before it.
 func (s *positionSite) hash(p *mutate.Pass) (first, word string) {
-	bits := int64(0)
-	for _, one := range s.parts {
-		bits += 8 * largest.Sizeof(one.typ)
-	}
-	const odd = "0x9e3779b97f4a7c15"
 	if len(s.parts) == 1 {
-		return "", "uint64(" + s.parts[0].text + ")*" + odd
+		return "", "uint64(" + s.parts[0].text + ")*" + hashFactor
 	}
-	if bits > 64 {
-		h := p.Fresh("h", "hash")
-		first = fmt.Sprintf("%s := uint64(%s) * %s\n", h, s.parts[0].text, odd)
-		for _, one := range s.parts[1:] {
-			first += fmt.Sprintf("%s = (%s ^ %s>>32 ^ uint64(%s)) * %s\n", h, h, h, one.text, odd)
-		}
-		return first, h
+	if pack := packWord(s.parts); pack != "" {
+		return "", "(" + pack + ")*" + hashFactor
 	}
-	var words []string
-	for _, one := range s.parts {
-		size := 8 * largest.Sizeof(one.typ)
-		bits -= size
-		w := fmt.Sprintf("uint64(uint%d(%s))", size, one.text)
-		if bits > 0 {
-			w += "<<" + itoa(int(bits))
-		}
-		words = append(words, w)
-	}
-	return "", "(" + strings.Join(words, "|") + ")*" + odd
+	h := p.Fresh("h", "hash")
+	return mixHash(h, s.parts) + "\n", h
 }

@@ -5,7 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
+	"iter"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -50,28 +50,39 @@ type seenSet struct {
 type setSite struct {
 	decl   declared
 	key    types.Type
-	fields []string // of the key, nil for a number
+	fields []part // of the key k, nil for a number
 	edits  func(name string) []mutate.Edit
 	asks   bool // somewhere it is asked without being added to
 }
 
 func findStackSet(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || captured(p, d.Var) || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
-			continue
-		}
-		m, ok := d.Var.Type().(*types.Map)
-		if f := p.Effects(d.Value); !ok || !isSetElem(m.Elem()) || f.Writes || callsFunction(p, d.Value) && !plainHint(p, d.Value) {
-			continue
-		}
-		s := &setSite{decl: d, key: m.Key()}
+	for _, s := range localSets(p) {
 		if s.keyFields(p) && s.uses(p) {
-			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "set " + d.Var.Name(), Data: s})
+			sites = append(sites, mutate.Site{Node: s.decl.Stmt, Label: "set " + s.decl.Var.Name(), Data: s})
 		}
 	}
 	return sites
+}
+
+// localSets yields the sets that start empty in a function and stay in it,
+// with the list that the declaration stands in.
+func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
+	return func(yield func([]ast.Stmt, *setSite) bool) {
+		for list, i := range statements(p) {
+			d, ok := declaration(p, list[i])
+			if !ok || captured(p, d.Var) || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
+				continue
+			}
+			m, ok := d.Var.Type().(*types.Map)
+			if !ok || !isSetElem(m.Elem()) || p.Effects(d.Value).Writes || callsFunction(p, d.Value) && !plainHint(p, d.Value) {
+				continue
+			}
+			if !yield(list, &setSite{decl: d, key: m.Key()}) {
+				return
+			}
+		}
+	}
 }
 
 // plainHint reports whether the map is made by make, with no hint or a length.
@@ -104,7 +115,7 @@ func (s *setSite) keyFields(p *mutate.Pass) bool {
 		if !isInteger(f.Type()) || f.Name() == "_" {
 			return false
 		}
-		s.fields = append(s.fields, f.Name())
+		s.fields = append(s.fields, part{text: "k." + f.Name(), typ: f.Type()})
 	}
 	return true
 }
@@ -194,7 +205,10 @@ func (s *setSite) condition(p *mutate.Pass, ix *ast.IndexExpr) (st *ast.IfStmt, 
 	}
 	if as, ok := st.Init.(*ast.AssignStmt); ok {
 		v := p.Var(cond)
-		if p.Parent(ix) != ast.Node(as) || len(as.Lhs) != 2 || !isBlank(as.Lhs[0]) || as.Tok != token.DEFINE || v == nil || p.Var(as.Lhs[1]) != v || len(p.Uses(v, st)) != 1 {
+		if p.Parent(ix) != ast.Node(as) || len(as.Lhs) != 2 || !isBlank(as.Lhs[0]) || as.Tok != token.DEFINE {
+			return nil, false
+		}
+		if v == nil || p.Var(as.Lhs[1]) != v || len(p.Uses(v, st)) != 1 {
 			return nil, false
 		}
 		return st, positive
@@ -277,60 +291,22 @@ func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	return append(edits, p.Declare(s.decl.Stmt, s.declaration(typ, key, n))), nil
 }
 
-// largest has the sizes of a machine with words of 64 bits: elsewhere an int is
-// smaller.
-var largest = types.SizesFor("gc", "amd64")
-
-// packed writes the fields of key k side by side in a word, so that keys are
-// compared in one step; "" where they do not fit.
-func (s *setSite) packed() string {
-	t, ok := s.key.Underlying().(*types.Struct)
-	if !ok {
-		return ""
-	}
-	var parts []string
-	bits := int64(0)
-	for i := t.NumFields() - 1; i >= 0; i-- {
-		f := t.Field(i)
-		size := 8 * largest.Sizeof(f.Type())
-		part := fmt.Sprintf("uint64(uint%d(k.%s))", size, f.Name())
-		if bits > 0 {
-			part += "<<" + itoa(int(bits))
-		}
-		parts = append(parts, part)
-		bits += size
-	}
-	if bits > 64 {
-		return ""
-	}
-	slices.Reverse(parts)
-	return strings.Join(parts, " | ")
-}
-
-// hash mixes a key's fields one after the other.
+// hash declares h for key k.
 func (s *setSite) hash() string {
 	if s.fields == nil {
-		return "h := uint64(k) * 0x9e3779b97f4a7c15"
+		return mixHash("h", []part{{text: "k"}})
 	}
-	lines := []string{"h := uint64(k." + s.fields[0] + ") * 0x9e3779b97f4a7c15"}
-	for _, f := range s.fields[1:] {
-		lines = append(lines, fmt.Sprintf("h = (h ^ h>>32 ^ uint64(k.%s)) * 0x9e3779b97f4a7c15", f))
-	}
-	return strings.Join(lines, "\n")
+	return mixHash("h", s.fields)
 }
 
 func (s *setSite) declaration(typ, key string, n int) string {
 	stored, word, hash := key, "k", s.hash()
-	if pack := s.packed(); pack != "" {
+	if pack := packWord(s.fields); pack != "" {
 		stored, word = "uint64", "x"
-		hash = "x := " + pack + "\nh := x * 0x9e3779b97f4a7c15"
+		hash = "x := " + pack + "\nh := x * " + hashFactor
 	}
-	bits := 1
-	for 1<<bits < 2*n {
-		bits++
-	}
-	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", itoa(2*n), "<mask>", itoa(2*n-1), "<n>", itoa(n), "<last>", itoa(n-1),
-		"<hash>", hash, "<shift>", itoa(64-bits))
+	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", itoa(2*n), "<mask>", itoa(2*n-1),
+		"<n>", itoa(n), "<last>", itoa(n-1), "<hash>", hash, "<shift>", itoa(64-tableBits(n)))
 	out := text.Replace(`// <T> is a set: its first <n> keys lie in a table with open addressing, the
 // others in a map.
 type <T> struct {

@@ -1,0 +1,229 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// What position-set has to know of a list: that a loop leaves it as it is, and
+// that a name means it.
+
+// handedOn reports whether the loop may change elements of the list: through a
+// call, or a pointer into it.
+func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
+	for _, id := range p.Uses(seq, loop.Body) {
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr:
+			if addr, ok := p.Parent(up).(*ast.UnaryExpr); ok && addr.Op == token.AND {
+				return true
+			}
+		case *ast.CallExpr:
+			if p.LenOf(up) != seq {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	for call := range mutate.Nodes[*ast.CallExpr](p, loop.Body) {
+		if p.Effects(call).Writes && !appendsElsewhere(p, call) {
+			return true // to memory that may be the list's
+		}
+	}
+	for st := range mutate.Nodes[ast.Stmt](p, loop.Body) {
+		for _, target := range targets(st) {
+			if !elsewhere(p, target, loop) {
+				return true // through a pointer or another slice
+			}
+		}
+		if r, ok := st.(*ast.RangeStmt); ok {
+			if _, calls := p.Info.TypeOf(r.X).Underlying().(*types.Signature); calls {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// targets are what a statement gives another value.
+func targets(st ast.Stmt) []ast.Expr {
+	switch st := st.(type) {
+	case *ast.IncDecStmt:
+		return []ast.Expr{st.X}
+	case *ast.AssignStmt:
+		return st.Lhs
+	case *ast.RangeStmt:
+		var out []ast.Expr
+		for _, e := range []ast.Expr{st.Key, st.Value} {
+			if e != nil {
+				out = append(out, e)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// elsewhere reports whether what is assigned is no element of a list: an entry
+// of a map, or a variable, unless it holds an array that the list may be a part
+// of.
+func elsewhere(p *mutate.Pass, target ast.Expr, loop *ast.RangeStmt) bool {
+	target = ast.Unparen(target)
+	if ix, ok := target.(*ast.IndexExpr); ok {
+		_, isMap := p.Info.TypeOf(ix.X).Underlying().(*types.Map)
+		return isMap
+	}
+	if _, plain := target.(*ast.Ident); !plain {
+		return false
+	}
+	v := p.Var(target)
+	return v == nil || loop.Body.Pos() <= v.Pos() && v.Pos() < loop.Body.End() || !holdsArray(v.Type())
+}
+
+func holdsArray(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return true
+	case *types.Struct:
+		for f := range u.Fields() {
+			if holdsArray(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// appendsElsewhere reports whether a call appends to what cannot share the
+// list's memory: a variable that holds nothing but what was made for it.
+func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr) bool {
+	if _, ok := p.IsBuiltin(call, "append"); !ok {
+		return false
+	}
+	to := p.Var(call.Args[0])
+	if !local(p, to) || captured(p, to) || !startsFresh(p, to) {
+		return false
+	}
+	for _, id := range p.Uses(to, p.File) {
+		if !keepsFresh(p, to, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// startsFresh reports whether a statement declares a slice with no memory or
+// its own.
+func startsFresh(p *mutate.Pass, v *types.Var) bool {
+	for list, i := range statements(p) {
+		if d, ok := declaration(p, list[i]); ok && d.Var == v {
+			return d.Value == nil || isFresh(p, d.Value)
+		}
+	}
+	return false
+}
+
+func isFresh(p *mutate.Pass, e ast.Expr) bool {
+	_, made := p.IsBuiltin(e, "make")
+	_, literal := ast.Unparen(e).(*ast.CompositeLit)
+	return made || literal
+}
+
+// keepsFresh reports whether a use of a slice neither gives it other memory nor
+// its memory to another.
+func keepsFresh(p *mutate.Pass, v *types.Var, id *ast.Ident) bool {
+	switch up := p.Parent(id).(type) {
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(up, "append"); ok && ast.Unparen(up.Args[0]) == ast.Expr(id) {
+			st, _ := p.Parent(up).(ast.Stmt)
+			to, _, ok := appends(p, st)
+			return ok && to == v
+		}
+		_, isLen := p.IsBuiltin(up, "len")
+		_, isCap := p.IsBuiltin(up, "cap")
+		return isLen || isCap
+	case *ast.IndexExpr:
+		return ast.Unparen(up.X) == ast.Expr(id) && !p.Assigned(v, id)
+	case *ast.ReturnStmt:
+		return true
+	case *ast.BinaryExpr:
+		return true // with nil
+	case *ast.AssignStmt:
+		lhs, rhs, ok := assigned(up, token.ASSIGN)
+		if !ok || ast.Unparen(lhs) != ast.Expr(id) {
+			return false
+		}
+		_, _, again := appends(p, up)
+		return again || isFresh(p, rhs)
+	}
+	return false
+}
+
+// names reports whether the names of variables and of a key's type mean these
+// at the question too: a body may declare others that are called the same.
+func (s *positionSite) names(p *mutate.Pass) bool {
+	vars := []types.Object{s.list, p.Var(s.loop.Key)}
+	if s.loop.Value != nil && !isBlank(s.loop.Value) {
+		vars = append(vars, p.Var(s.loop.Value))
+	}
+	for _, name := range []string{"uint64", "uint32", "uint16", "uint8", "true", "false", "nil"} {
+		vars = append(vars, types.Universe.Lookup(name))
+	}
+	for _, obj := range vars {
+		if !means(p, s.ask.Pos(), obj.Name(), obj) {
+			return false
+		}
+	}
+	return typeMeans(p, s.ask.Pos(), s.set.key) && typeMeans(p, s.set.decl.Stmt.Pos(), s.set.key)
+}
+
+// means reports whether a name is that of obj at pos.
+func means(p *mutate.Pass, pos token.Pos, name string, obj types.Object) bool {
+	scope := p.Pkg.Scope().Innermost(pos)
+	if scope == nil {
+		return false
+	}
+	_, found := scope.LookupParent(name, pos)
+	return found == obj
+}
+
+// typeMeans reports whether a key's type, written at pos, is that type.
+func typeMeans(p *mutate.Pass, pos token.Pos, t types.Type) bool {
+	var obj types.Object
+	switch t := t.(type) {
+	case *types.Basic:
+		return means(p, pos, t.Name(), types.Universe.Lookup(t.Name()))
+	case *types.Struct:
+		for f := range t.Fields() {
+			if !typeMeans(p, pos, f.Type()) {
+				return false
+			}
+		}
+		return true
+	case *types.Named:
+		if t.TypeArgs().Len() > 0 {
+			return false
+		}
+		obj = t.Obj()
+	case *types.Alias:
+		obj = t.Obj()
+	default:
+		return false
+	}
+	if obj.Pkg() == p.Pkg {
+		return means(p, pos, obj.Name(), obj)
+	}
+	text, ok := typeText(p, t)
+	pkg, _, qualified := strings.Cut(text, ".")
+	scope := p.Pkg.Scope().Innermost(pos)
+	if !ok || !qualified || scope == nil {
+		return false
+	}
+	_, found := scope.LookupParent(pkg, pos)
+	name, isPkg := found.(*types.PkgName)
+	return isPkg && name.Imported() == obj.Pkg()
+}

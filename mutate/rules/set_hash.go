@@ -1,0 +1,64 @@
+package rules
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+)
+
+// hashFactor is 2^64 divided by the golden ratio, which is odd: it spreads
+// numbers that lie close together.
+const hashFactor = "0x9e3779b97f4a7c15"
+
+// A part of a key is one of the integers that it is made of.
+type part struct {
+	field string // with its dot, "" for the whole element
+	text  string // of its value
+	typ   types.Type
+}
+
+// largest has the sizes of a machine with words of 64 bits: elsewhere an int is
+// smaller.
+var largest = types.SizesFor("gc", "amd64")
+
+// packWord writes the parts of a key side by side in a word, so that keys are
+// hashed in one step; "" where they do not fit.
+func packWord(parts []part) string {
+	bits := int64(0)
+	for _, one := range parts {
+		bits += 8 * largest.Sizeof(one.typ)
+	}
+	if bits > 64 {
+		return ""
+	}
+	var words []string
+	for _, one := range parts {
+		size := 8 * largest.Sizeof(one.typ)
+		bits -= size
+		w := fmt.Sprintf("uint64(uint%d(%s))", size, one.text)
+		if bits > 0 {
+			w += "<<" + itoa(int(bits))
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " | ")
+}
+
+// mixHash declares h, into which the parts of a key are mixed one after the
+// other.
+func mixHash(h string, parts []part) string {
+	lines := []string{fmt.Sprintf("%s := uint64(%s) * %s", h, parts[0].text, hashFactor)}
+	for _, one := range parts[1:] {
+		lines = append(lines, fmt.Sprintf("%s = (%s ^ %s>>32 ^ uint64(%s)) * %s", h, h, h, one.text, hashFactor))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tableBits is the size of a hash table for n keys, as a power of two.
+func tableBits(n int) int {
+	bits := 1
+	for 1<<bits < 2*n {
+		bits++
+	}
+	return bits
+}
