@@ -138,6 +138,9 @@ func appendSketch(to []byte, p *aggregate.Point, b *bins) []byte {
 // packSketches takes the points that go out as sketches into payloads, and returns the
 // others. A sum that is not finite cannot be sent.
 func (o *Output) packSketches(points []aggregate.Point) (bodies [][]byte, rest []aggregate.Point) {
+	if len(o.sketched) == 0 {
+		return nil, points
+	}
 	var body []byte
 	for i := range points {
 		p := &points[i]

@@ -45,6 +45,15 @@ func TestBinsAreThoseOfTheAgent(t *testing.T) {
 	}
 }
 
+// Without sketches the points are handed on as they are: a flush may have a million.
+func TestWithoutSketchesNothingIsCopied(t *testing.T) {
+	points := []aggregate.Point{distribution(1), count("c", 1)}
+	bodies, rest := new(Output).packSketches(points)
+	if bodies != nil || len(rest) != 2 || &rest[0] != &points[0] {
+		t.Errorf("%d bodies, %d points", len(bodies), len(rest))
+	}
+}
+
 func TestBinsAreInOrderAndWhole(t *testing.T) {
 	b := binsOf(summary(1, 3, -2, 0, 1e-11, 3, -70, 1))
 	want := []int32{agentKey(-70), agentKey(-2), 0, agentKey(1), agentKey(3)}

@@ -137,7 +137,7 @@ func (w *walk) quantiles(name string, labels []Label, s *aggregate.Summary) {
 	}
 	at := func(q, v float64) {
 		quantile := Label{"quantile", strconv.FormatFloat(q, 'g', -1, 64)}
-		// A sketch is exact to 1 %, its ends are exact.
+		// A sketch is exact to 0.8 %, its ends are exact.
 		w.sample(name, append(slices.Clip(labels), quantile), min(max(v, s.Min), s.Max))
 	}
 	at(0, s.Min)
