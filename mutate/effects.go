@@ -43,6 +43,13 @@ func (a *effects) inside(v *types.Var) bool {
 	return v != nil && a.root.Pos() <= v.Pos() && v.Pos() < a.root.End()
 }
 
+// parameter reports whether v is a parameter of the function that is analysed:
+// its memory is the caller's.
+func (a *effects) parameter(v *types.Var) bool {
+	d, ok := a.root.(*ast.FuncDecl)
+	return ok && d.Body != nil && v.Pos() < d.Body.Pos()
+}
+
 func (a *effects) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -294,7 +301,8 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 		}
 	case "append":
 		a.Allocs, a.Reads = true, true
-		a.Writes = a.Writes || !a.inside(a.p.Var(n.Args[0])) // it may write behind the length
+		v := a.p.Var(n.Args[0])
+		a.Writes = a.Writes || !a.inside(v) || a.parameter(v) // it may write behind the length
 	case "panic":
 		a.Panics = true
 	default: // copy, clear, delete, close, print, recover

@@ -154,7 +154,8 @@ func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) strin
 		return fmt.Sprintf("if %s&%s != 0", load, topBits)
 	}
 	word, stop, x, each := p.Fresh("w", "word"), p.Fresh("stop", "stops"), p.Fresh("x", "y"), p.Fresh("eachByte")
-	*edits = append(*edits, p.Declare(w.loop.Stmt, fmt.Sprintf("// %s times a byte is a word of eight of it.\nconst %s = 0x0101010101010101", each, each)))
+	declare := fmt.Sprintf("// %s times a byte is a word of eight of it.\nconst %s = 0x0101010101010101", each, each)
+	*edits = append(*edits, p.Declare(w.loop.Stmt, declare))
 	lines := []string{fmt.Sprintf("%s := %s", word, load)}
 	op := stop + " := "
 	add := func(format string, args ...any) {
