@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"sync"
 )
 
 // A Value is what evaluating candidate code at rewrite time yields: int64 for
@@ -43,15 +44,47 @@ func (p *Pass) EvalGlobal(v *types.Var) (Value, error) {
 	return p.guarded(func(ev *evaluator) Value { return ev.global(v) })
 }
 
+// known keeps what evaluation has found, since one rule after the other asks
+// for the same tables and the same tests of a byte.
+type known struct {
+	mu      sync.Mutex
+	globals map[*types.Var]globalValue
+	sets    map[[2]ast.Expr]byteSet
+}
+
+type globalValue struct {
+	val    Value
+	failed *evalFailure
+}
+
+type byteSet struct {
+	set [256]bool
+	err error
+}
+
 // ByteSet evaluates a test of one byte for all 256 values. Every expression
 // that is the Same as operand stands for the byte.
 func (p *Pass) ByteSet(test, operand ast.Expr) (set [256]bool, err error) {
-	globals := map[*types.Var]Value{}
+	key := [2]ast.Expr{test, operand}
+	p.known.mu.Lock()
+	b, ok := p.known.sets[key]
+	p.known.mu.Unlock()
+	if ok {
+		return b.set, b.err
+	}
+	b.set, b.err = p.byteSet(test, operand)
+	p.known.mu.Lock()
+	defer p.known.mu.Unlock()
+	if p.known.sets == nil {
+		p.known.sets = map[[2]ast.Expr]byteSet{}
+	}
+	p.known.sets[key] = b
+	return b.set, b.err
+}
+
+func (p *Pass) byteSet(test, operand ast.Expr) (set [256]bool, err error) {
 	for c := range set {
-		v, err := p.guarded(func(ev *evaluator) Value {
-			ev.operand, ev.byte, ev.globals = operand, uint64(c), globals
-			return ev.expr(test)
-		})
+		v, err := p.EvalByte(test, operand, byte(c))
 		if err != nil {
 			return set, err
 		}
@@ -78,7 +111,6 @@ type evaluator struct {
 	steps   int
 	depth   int
 	vars    map[*types.Var]Value
-	globals map[*types.Var]Value
 	operand ast.Expr
 	byte    uint64
 }
@@ -86,7 +118,7 @@ type evaluator struct {
 type evalFailure struct{ what string }
 
 func (p *Pass) guarded(f func(*evaluator) Value) (v Value, err error) {
-	ev := &evaluator{p: p, vars: map[*types.Var]Value{}, globals: map[*types.Var]Value{}}
+	ev := &evaluator{p: p, vars: map[*types.Var]Value{}}
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
@@ -113,19 +145,43 @@ func (ev *evaluator) tick(n ast.Node) {
 	}
 }
 
+// global is the value of a package-level variable, worked out once.
 func (ev *evaluator) global(v *types.Var) Value {
-	if val, ok := ev.globals[v]; ok {
-		return val
+	k := &ev.p.known
+	k.mu.Lock()
+	g, ok := k.globals[v]
+	k.mu.Unlock()
+	if !ok {
+		g = ev.initial(v)
+		k.mu.Lock()
+		if k.globals == nil {
+			k.globals = map[*types.Var]globalValue{}
+		}
+		k.globals[v] = g
+		k.mu.Unlock()
 	}
+	if g.failed != nil {
+		panic(*g.failed)
+	}
+	return g.val
+}
+
+// initial evaluates an initialiser, with a count of steps of its own.
+func (ev *evaluator) initial(v *types.Var) (g globalValue) {
 	if !ev.p.Frozen(v) {
-		panic(evalFailure{v.Name()})
+		return globalValue{failed: &evalFailure{v.Name()}}
 	}
-	saved := ev.vars
-	ev.vars = map[*types.Var]Value{}
-	val := ev.fit(ev.expr(ev.p.Initialiser(v)), v.Type())
-	ev.vars = saved
-	ev.globals[v] = val
-	return val
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case evalFailure:
+			g.failed = &e
+		default:
+			panic(e)
+		}
+	}()
+	own := &evaluator{p: ev.p, depth: ev.depth + 1, vars: map[*types.Var]Value{}}
+	return globalValue{val: own.fit(own.expr(ev.p.Initialiser(v)), v.Type())}
 }
 
 func (ev *evaluator) call(ft *ast.FuncType, body *ast.BlockStmt, args []Value) Value {

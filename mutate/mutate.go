@@ -71,4 +71,5 @@ type Pass struct {
 
 	once  sync.Once // guards index, which is made when it is first asked for
 	index *index
+	known known // values that were worked out
 }
