@@ -12,7 +12,13 @@
 // median of the paired log ratios, and adds windows up by the time they take,
 // so that a gain on cheap inputs cannot hide a loss on dear ones. Pairs with a
 // preempted slice are left out, or, when most are, the thread's processor
-// clock is used for all of them.
+// clock is used for all of them. A window whose slices are always preempted,
+// because a call takes longer than the system lets a thread run, is timed by
+// that clock alone: it may be what takes the time.
+//
+// Where a slice is a single call, every record gets a window of its own, which
+// counts what the record weighs: of a recursion one call in thirty may take
+// most of the time, and a sample of the records has it or not.
 //
 // Between processes the code layout decides: the same machine code at 0 or at
 // 32 modulo 64 differs by up to 40 %. So [Confirm] links the same code in 10 to
