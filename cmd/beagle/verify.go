@@ -19,7 +19,8 @@ var verifyCommand = &command{
 Gives a hand-written version of a function the full verdict that 'beagle evolve' would give: policy, replay of recorded
 calls, exhaustion over short inputs, differential fuzzing, the race detector where it matters, and the measured ratio.
 
-The file declares the function again, with any helpers that it needs, in the function's own package:
+The file declares the function again, with any new helpers, in the function's own package; helpers that it uses as they
+are need not be copied:
 
   package tags
 

@@ -566,7 +566,7 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	if formatted, err := x.unit.Normalize(text); err == nil {
+	if formatted, err := x.unit.Normalize(x.unit.Complete(text)); err == nil {
 		text = formatted // otherwise the parse check says what is wrong
 	}
 	c := beagle.NewCandidate(text, []string{x.root.ID}, nil)

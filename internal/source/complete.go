@@ -1,0 +1,105 @@
+package source
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Complete appends to a version that a person or an agent wrote what it uses of
+// the original's candidate file and does not declare again: who changes one
+// function need not copy its helpers. A text that does not parse is returned as
+// it is.
+func (u *Unit) Complete(src string) string {
+	own := declared(u.Target.Source)
+	for {
+		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, 0) // resolves names within the file
+		if err != nil {
+			return src
+		}
+		there := declared(src)
+		var missing []string
+		for _, id := range f.Unresolved {
+			for _, name := range slices.Sorted(maps.Keys(own)) { // a type, then its methods
+				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" || name == u.Target.Name {
+					continue
+				}
+				missing = append(missing, own[name])
+				there[name] = own[name]
+			}
+		}
+		if len(missing) == 0 {
+			return src
+		}
+		src = strings.TrimRight(src, "\n") + "\n\n" + strings.Join(unique(missing), "\n\n") + "\n"
+	}
+}
+
+// declared are the package-level names of a file, methods as T.M, with the text
+// of what declares them.
+func declared(src string) map[string]string {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
+	out := map[string]string{}
+	if err != nil {
+		return out
+	}
+	text := func(n ast.Node, doc *ast.CommentGroup) string {
+		from := n.Pos()
+		if doc != nil {
+			from = doc.Pos()
+		}
+		return src[fset.Position(from).Offset:fset.Position(n.End()).Offset]
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				out[d.Name.Name] = text(d, d.Doc)
+			} else if base := baseName(d.Recv.List[0].Type); base != "" {
+				out[base+"."+d.Name.Name] = text(d, d.Doc)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs { // a block as a whole: iota counts its lines
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					out[s.Name.Name] = text(d, d.Doc)
+				case *ast.ValueSpec:
+					for _, id := range s.Names {
+						out[id.Name] = text(d, d.Doc)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// baseName is the type of a receiver.
+func baseName(e ast.Expr) string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.StarExpr:
+		return baseName(e.X)
+	case *ast.IndexExpr:
+		return baseName(e.X)
+	case *ast.IndexListExpr:
+		return baseName(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+func unique(list []string) (out []string) {
+	seen := map[string]bool{}
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
