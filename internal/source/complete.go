@@ -27,14 +27,16 @@ func (u *Unit) Complete(src string) string {
 				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" || name == u.Target.Name {
 					continue
 				}
-				missing = append(missing, own[name])
+				if !slices.Contains(missing, own[name]) { // a block declares several
+					missing = append(missing, own[name])
+				}
 				there[name] = own[name]
 			}
 		}
 		if len(missing) == 0 {
 			return src
 		}
-		src = strings.TrimRight(src, "\n") + "\n\n" + strings.Join(unique(missing), "\n\n") + "\n"
+		src = strings.TrimRight(src, "\n") + "\n\n" + strings.Join(missing, "\n\n") + "\n"
 	}
 }
 
@@ -59,7 +61,7 @@ func declared(src string) map[string]string {
 		case *ast.FuncDecl:
 			if d.Recv == nil {
 				out[d.Name.Name] = text(d, d.Doc)
-			} else if base := baseName(d.Recv.List[0].Type); base != "" {
+			} else if base := recvName(d); base != "" {
 				out[base+"."+d.Name.Name] = text(d, d.Doc)
 			}
 		case *ast.GenDecl:
@@ -73,32 +75,6 @@ func declared(src string) map[string]string {
 					}
 				}
 			}
-		}
-	}
-	return out
-}
-
-// baseName is the type of a receiver.
-func baseName(e ast.Expr) string {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.StarExpr:
-		return baseName(e.X)
-	case *ast.IndexExpr:
-		return baseName(e.X)
-	case *ast.IndexListExpr:
-		return baseName(e.X)
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
-}
-
-func unique(list []string) (out []string) {
-	seen := map[string]bool{}
-	for _, s := range list {
-		if !seen[s] {
-			seen[s] = true
-			out = append(out, s)
 		}
 	}
 	return out
