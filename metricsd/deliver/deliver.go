@@ -17,17 +17,20 @@
 //
 // # Limits
 //
-// Delivery is at least once: an answer may get lost on its way.
+// Delivery is at least once: an answer may get lost on its way. Every payload has a key that
+// it keeps for good, and which is sent as Idempotency-Key: a receiver that looks at it, as
+// `metricsd intake` does, takes each once.
 package deliver
 
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -107,9 +110,9 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
 	return &Sender{options: o, queue: q, client: client, log: log, unknown: make(map[string]bool), waiting: make(chan struct{}, 1)}, nil
 }
 
-// Put puts a payload into the queue. The first line on disk is its form.
+// Put puts a payload into the queue. The first line on disk is its form and its key.
 func (s *Sender) Put(f Form, body []byte) {
-	payload := append(fmt.Appendf(nil, "%s\t%s\t%s\n", f.Path, f.ContentType, f.Encoding), body...)
+	payload := append(fmt.Appendf(nil, "%s\t%s\t%s\t%s\n", f.Path, f.ContentType, f.Encoding, rand.Text()), body...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held, s.bytes = append(s.held, payload), s.bytes+len(payload)
@@ -176,7 +179,7 @@ func (s *Sender) Run(ctx context.Context) {
 		case err != nil:
 			s.retried.Add(1)
 			s.log.Warn("not delivered; trying again", "pause", pause, "error", err)
-			wait(ctx, pause/2+rand.N(pause/2+1))
+			wait(ctx, pause/2+mathrand.N(pause/2+1))
 			pause = min(2*pause, s.options.LastPause)
 		case empty:
 			select {
@@ -291,7 +294,7 @@ func (e *refusedError) Error() string { return e.status }
 func (s *Sender) post(payload []byte) error {
 	form, body, _ := bytes.Cut(payload, []byte("\n"))
 	parts := strings.Split(string(form), "\t")
-	if len(parts) != 3 {
+	if len(parts) != 4 {
 		return &refusedError{status: "a payload in the queue is of no known form"}
 	}
 	request, err := http.NewRequest(http.MethodPost, s.options.URL+parts[0], bytes.NewReader(body))
@@ -300,6 +303,7 @@ func (s *Sender) post(payload []byte) error {
 	}
 	request.Header.Set("Content-Type", parts[1])
 	request.Header.Set("User-Agent", "metricsd")
+	request.Header.Set("Idempotency-Key", parts[3])
 	if parts[2] != "" {
 		request.Header.Set("Content-Encoding", parts[2])
 	}

@@ -94,6 +94,32 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestAPayloadKeepsItsKey has a receiver that is away at first, and a restart between.
+func TestAPayloadKeepsItsKey(t *testing.T) {
+	var keys []string
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	dir := t.TempDir()
+	for range 2 {
+		q, err := queue.Open(dir, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(Options{URL: url}, q, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Put(Form{}, []byte("same"))
+		s.Finish(t.Context())
+	}
+	if len(keys) != 3 || len(keys[0]) < 20 || keys[0] != keys[1] || keys[1] == keys[2] {
+		t.Errorf("keys %q", keys)
+	}
+}
+
 func TestTheKeyDoesNotFollowRedirects(t *testing.T) {
 	other := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
 	s := sender(t, serve(t, http.RedirectHandler(other, http.StatusTemporaryRedirect)), map[string]string{"Key": "secret"})
