@@ -26,11 +26,12 @@ type batcher struct {
 	running sync.WaitGroup
 }
 
-// A parcel is what one request brings, and where to tell it that it is safe.
+// A parcel is what one request brings, or a part of it, and where to tell it that it is
+// safe.
 type parcel struct {
-	series []wire.Series
-	bytes  int
-	done   chan<- error
+	wire.Parcel
+	bytes int
+	done  chan<- error
 }
 
 func newBatcher(b bus.Bus) *batcher {
@@ -43,9 +44,10 @@ func newBatcher(b bus.Bus) *batcher {
 
 var errStopping = errors.New("the intake stops; come again")
 
-// put returns when the series are safe.
-func (w *batcher) put(ctx context.Context, series []wire.Series) error {
-	parcels := split(series)
+// put returns when the series are safe. A request that comes again must have the same id
+// and the same series: its parcels are then known.
+func (w *batcher) put(ctx context.Context, id wire.ID, series []wire.Series) error {
+	parcels := split(id, series)
 	done := make(chan error, len(parcels)) // the writer never waits for whoever has gone
 	for _, p := range parcels {
 		p.done = done
@@ -73,17 +75,21 @@ func (w *batcher) put(ctx context.Context, series []wire.Series) error {
 }
 
 // split cuts series so that each part fits into a message.
-func split(series []wire.Series) (parcels []parcel) {
+func split(id wire.ID, series []wire.Series) (parcels []parcel) {
 	var p parcel
+	end := func() {
+		p.ID = id.Part(len(parcels))
+		parcels, p = append(parcels, p), parcel{}
+	}
 	for i := range series {
 		size := series[i].Size()
-		if p.bytes+size > fullBytes && len(p.series) > 0 {
-			parcels, p = append(parcels, p), parcel{}
+		if p.bytes+size > fullBytes && len(p.Series) > 0 {
+			end()
 		}
-		p.series, p.bytes = append(p.series, series[i]), p.bytes+size
+		p.Series, p.bytes = append(p.Series, series[i]), p.bytes+size
 	}
-	if len(p.series) > 0 {
-		parcels = append(parcels, p)
+	if len(p.Series) > 0 {
+		end()
 	}
 	return parcels
 }
@@ -105,11 +111,11 @@ func (w *batcher) write() {
 // came and did not fit any more.
 func (w *batcher) publish(first parcel) (carried *parcel) {
 	batch, carried := w.gather([]parcel{first})
-	var series []wire.Series
-	for _, p := range batch {
-		series = append(series, p.series...)
+	message := make([]wire.Parcel, len(batch))
+	for i, p := range batch {
+		message[i] = p.Parcel
 	}
-	err := w.bus.Publish(context.Background(), wire.Encode(series)) // a request that gave up does not take the others with it
+	err := w.bus.Publish(context.Background(), wire.Encode(message)) // a request that gave up does not take the others with it
 	for _, p := range batch {
 		p.done <- err
 	}
@@ -118,7 +124,7 @@ func (w *batcher) publish(first parcel) (carried *parcel) {
 
 // gather waits for more, until there is enough or it has waited long enough.
 func (w *batcher) gather(batch []parcel) (_ []parcel, carried *parcel) {
-	n, bytes := len(batch[0].series), batch[0].bytes
+	n, bytes := len(batch[0].Series), batch[0].bytes
 	late := time.After(patience)
 	for n < enough {
 		select {
@@ -126,7 +132,7 @@ func (w *batcher) gather(batch []parcel) (_ []parcel, carried *parcel) {
 			if bytes+p.bytes > fullBytes {
 				return batch, &p
 			}
-			batch, n, bytes = append(batch, p), n+len(p.series), bytes+p.bytes
+			batch, n, bytes = append(batch, p), n+len(p.Series), bytes+p.bytes
 		case <-late:
 			return batch, nil
 		case <-w.quit:

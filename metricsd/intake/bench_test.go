@@ -92,7 +92,7 @@ func check(b *testing.B, sum uint64, n int) {
 // as in a steady stream.
 func BenchmarkProcessor(b *testing.B) {
 	p := newProcessor(Options{Names: 1 << 20}.withDefaults(), nil, nil, slog.New(slog.DiscardHandler))
-	p.read = map[int32]int64{}
+	p.read, p.repeats = map[int32]int64{}, newRepeats(maxRepeats, nil)
 	var batches []batch
 	for m := range 64 {
 		var series []wire.Series
@@ -102,7 +102,7 @@ func BenchmarkProcessor(b *testing.B) {
 				Tags: []string{"env:prod", fmt.Sprintf("region:eu-%d", i%3), fmt.Sprintf("pod:%d", i%500), "team:checkout"}, Points: []wire.Point{{Time: 1700000000, Value: 1}},
 			})
 		}
-		batches = append(batches, batch{bus.Message{Place: int64(m)}, series})
+		batches = append(batches, batch{bus.Message{Place: int64(m)}, []wire.Parcel{{Series: series}}})
 	}
 	n := 0
 	for b.Loop() {

@@ -75,7 +75,7 @@ func TestNothingIsForgottenByAWrongClock(t *testing.T) {
 	one := func(name string) { // ten points, written after a minute
 		read++
 		s := wire.Series{Metric: name, Kind: wire.Gauge, Points: make([]wire.Point, 10)}
-		p.take(batch{bus.Message{Place: read}, []wire.Series{s}})
+		p.take(batch{bus.Message{Place: read}, []wire.Parcel{{Series: []wire.Series{s}}}})
 		c.jump(time.Minute)
 		p.flush(t.Context())
 	}

@@ -16,13 +16,19 @@
 // count, and after a crash reading begins behind that place. So each message is counted
 // once although it may be read twice.
 //
+// Senders repeat what was not acknowledged, of which all or a part may be in the queue. So each
+// request has an ID, its parts have theirs, and the processor skips those that it has counted; the
+// last million are written with the counts. The ID is the request's Idempotency-Key, which
+// `metricsd agent` sends, or the content of what Datadog's agent sends. A request of anybody else may
+// be posted twice and mean it: it counts as a repetition only of one that was not acknowledged.
+//
 // An app is what stands before the first dot of a metric's name.
 //
 // # Limits
 //
-// Delivery is at least once. A large request becomes several messages; when one of them
-// cannot be written the request is answered 503, its sender sends all of it again, and what had
-// been written counts twice. So does a request whose answer got lost.
+// A request without a key, and not of Datadog's agent, counts twice when its sender repeats
+// it and the intake has ended in between, or its answer was lost on the network. So does one that is repeated
+// after a million others.
 //
 // Values are not kept: the intake knows names, not time series. Events, checks and
 // metadata are accepted, counted and dropped. Tags and names are normalised before

@@ -23,6 +23,7 @@ type door struct {
 	batcher *batcher
 	slots   chan struct{}
 	log     *slog.Logger
+	unanswered
 	failing atomic.Bool // the last body could not be queued, and the operator was told
 
 	accepted, refused, tooLarge, denied, busy, full, ignored atomic.Uint64
@@ -103,7 +104,9 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 			return
 		}
 		d.bytes.Add(uint64(len(body)))
-		if err := d.batcher.put(r.Context(), series); err != nil {
+		id, failed := d.identify(r, body)
+		if err := d.batcher.put(r.Context(), id, series); err != nil {
+			failed()
 			d.full.Add(1)
 			later(w, d.notQueued(err))
 			return

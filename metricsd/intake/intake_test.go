@@ -46,6 +46,12 @@ func start(t *testing.T, dir string, o Options) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run(t, o, b, x)
+}
+
+// run runs an intake over a queue and an index until it is stopped, or the test ends.
+func run(t *testing.T, o Options, b bus.Bus, x index.Index) *running {
+	t.Helper()
 	in, err := New("127.0.0.1:0", o, b, x, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

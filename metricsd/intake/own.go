@@ -22,6 +22,7 @@ func (in *Intake) own(ctx context.Context, page *expose.Page) {
 	count("received_bytes", "Bytes of accepted bodies, after decompression.", &d.bytes)
 	count("messages", "Messages of the queue processed.", &c.messages)
 	count("damaged_messages", "Messages of the queue that could not be decoded.", &c.damaged)
+	count("repeated_parcels", "Requests, or parts of large ones, that came again and were not counted again.", &c.repeated)
 	count("series", "Series processed.", &c.series)
 	count("points", "Points processed.", &c.points)
 	count("names_seen", "Names seen: what would be written without a history.", &c.touches)

@@ -29,6 +29,7 @@ type processor struct {
 	history *history.Set
 	log     *slog.Logger
 
+	repeats *repeats
 	pending map[uint64]*index.Entry // counted since the last flush, by the history's key
 	news    []*index.Entry          // of them, those that are not written yet
 	read    map[int32]int64
@@ -44,7 +45,7 @@ type processor struct {
 // A batch is a message, decoded.
 type batch struct {
 	bus.Message
-	series []wire.Series
+	parcels []wire.Parcel
 }
 
 // counts are what the processor tells of itself.
@@ -52,6 +53,7 @@ type counts struct {
 	messages, series, points, touches atomic.Uint64 // touches are what a write for every name seen would have written
 	writes, flushes, failures         atomic.Uint64
 	damaged, expired, forgotten       atomic.Uint64
+	repeated                          atomic.Uint64 // parcels that had been counted
 	pending                           atomic.Int64
 }
 
@@ -79,6 +81,11 @@ func (p *processor) prepare(ctx context.Context) (err error) {
 	if p.read, err = p.index.Read(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
+	written, err := p.index.Groups(ctx)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	p.repeats = newRepeats(maxRepeats, written)
 	p.since = p.options.Now()
 	p.forgot = p.since
 	return nil
@@ -116,12 +123,12 @@ func (p *processor) run(ctx context.Context) error {
 func (p *processor) decode() {
 	defer close(p.batches)
 	for m := range p.messages {
-		series, err := wire.Decode(m.Data)
+		parcels, err := wire.Decode(m.Data)
 		if err != nil {
 			p.counts.damaged.Add(1)
 			p.log.Error("a message of the queue is skipped", "place", m.Place, "error", err)
 		}
-		p.batches <- batch{m, series}
+		p.batches <- batch{m, parcels}
 	}
 }
 
@@ -143,7 +150,7 @@ func (p *processor) work(ctx context.Context) {
 				return
 			}
 			p.take(b)
-			for len(p.pending) >= p.options.Pending && ctx.Err() == nil {
+			for (len(p.pending) >= p.options.Pending || p.repeats.full()) && ctx.Err() == nil {
 				p.flush(ctx) // until it succeeds: the queue has room for more, the memory has not
 			}
 		case <-news.C:
@@ -167,15 +174,21 @@ const epochLength = time.Hour
 
 func epoch(t time.Time) uint32 { return uint32(t.Unix() / int64(epochLength/time.Second)) }
 
-// take counts what a batch holds.
+// take counts what a batch holds and was not counted before.
 func (p *processor) take(b batch) {
 	now := p.options.Now()
-	for i := range b.series {
-		p.count(&b.series[i], now)
+	for _, parcel := range b.parcels {
+		if p.repeats.again(parcel.ID) {
+			p.counts.repeated.Add(1)
+			continue
+		}
+		for i := range parcel.Series {
+			p.count(&parcel.Series[i], now)
+		}
+		p.counts.series.Add(uint64(len(parcel.Series)))
 	}
 	p.read[b.Partition] = b.Place
 	p.counts.messages.Add(1)
-	p.counts.series.Add(uint64(len(b.series)))
 	p.counts.pending.Store(int64(len(p.pending)))
 }
 
@@ -250,9 +263,11 @@ func (p *processor) flush(ctx context.Context) {
 		e.Rate, e.At = float64(e.Points)/elapsed, now.Unix()
 		entries = append(entries, *e)
 	}
-	if len(entries) == 0 && len(p.read) == 0 || !p.apply(ctx, index.Change{Entries: entries, Read: p.read}) {
+	group, before := p.repeats.group()
+	if len(entries) == 0 && len(p.read) == 0 || !p.apply(ctx, index.Change{Entries: entries, Read: p.read, Group: group, Before: before}) {
 		return
 	}
+	p.repeats.written(group, before)
 	p.pending, p.news, p.since = make(map[uint64]*index.Entry, len(p.pending)), p.news[:0], now
 	p.counts.pending.Store(0)
 	p.counts.flushes.Add(1)

@@ -90,7 +90,7 @@ func steady(t testing.TB, series []wire.Series, hours float64, flush time.Durati
 		}
 		for some := range slices.Chunk(series, enough) {
 			place++
-			p.take(batch{bus.Message{Place: place}, some})
+			p.take(batch{bus.Message{Place: place}, []wire.Parcel{{Series: some}}})
 		}
 		p.tellNews(t.Context())
 		c.jump(aggregate.BucketSeconds * time.Second)

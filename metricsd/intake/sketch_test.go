@@ -93,8 +93,12 @@ func queued(t *testing.T, b bus.Bus) (series []wire.Series) {
 	t.Helper()
 	enough := errors.New("enough")
 	err := b.Read(t.Context(), nil, func(m bus.Message) (err error) {
-		if series, err = wire.Decode(m.Data); err != nil {
+		parcels, err := wire.Decode(m.Data)
+		if err != nil {
 			return err
+		}
+		for _, p := range parcels {
+			series = append(series, p.Series...)
 		}
 		return enough
 	})

@@ -12,11 +12,16 @@
 // again behind that place. So points are counted once although messages may be read
 // twice. The news of a change (first and last seen) may be written any number of
 // times: they are a minimum and a maximum.
+//
+// A sender may repeat what is in the queue already. So the parcels that are counted are
+// written with the figures too, in groups, of which the oldest go.
 package index
 
 import (
 	"cmp"
 	"context"
+
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
 // Kind is what a name names.
@@ -77,6 +82,36 @@ type Change struct {
 	// Read is the place in each partition of the queue up to which Points count;
 	// empty when no entry has any.
 	Read map[int32]int64
+	// Group is kept beside them, unless it is empty; groups with a number below Before go.
+	Group  Group
+	Before uint64
+}
+
+// A Group are the parcels of series whose points are counted, of one writing.
+type Group struct {
+	Number uint64
+	IDs    []wire.ID
+}
+
+// packIDs is how both stores keep a group.
+func packIDs(ids []wire.ID) []byte {
+	b := make([]byte, 0, len(ids)*len(wire.ID{}))
+	for i := range ids {
+		b = append(b, ids[i][:]...)
+	}
+	return b
+}
+
+func unpackIDs(b []byte) ([]wire.ID, error) {
+	const size = len(wire.ID{})
+	if len(b)%size != 0 {
+		return nil, errDamaged
+	}
+	ids := make([]wire.ID, len(b)/size)
+	for i := range ids {
+		copy(ids[i][:], b[i*size:])
+	}
+	return ids, nil
 }
 
 // An Index keeps entries. It may be used by several goroutines.
@@ -85,6 +120,8 @@ type Index interface {
 	Apply(context.Context, Change) error
 	// Read returns the places of the last changes.
 	Read(context.Context) (map[int32]int64, error)
+	// Groups returns the groups that are kept, in the order of their numbers.
+	Groups(context.Context) ([]Group, error)
 	// Get returns an entry.
 	Get(ctx context.Context, k Kind, name string) (Entry, bool, error)
 	// List returns entries of a kind in the order of their names' bytes, from the first after a name.

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
 // openers open an empty index of every sort, and open it again.
@@ -106,6 +108,7 @@ func TestIndex(t *testing.T) {
 				test(t, x)
 			}
 			testPlaces(t, x, open)
+			testGroups(t, open)
 		})
 	}
 }
@@ -219,6 +222,29 @@ func testPlaces(t *testing.T, x Index, open func() Index) {
 		t.Errorf("read up to %v, %v", read, err)
 	}
 	want(t, again, Entry{Metric, "kept", 1, 1, 1, 0, 0})
+}
+
+// testGroups writes groups, lets the oldest go, and opens the index again.
+func testGroups(t *testing.T, open func() Index) {
+	x := open()
+	group := func(n uint64) Group { return Group{n, []wire.ID{{byte(n)}, {15: byte(n)}}} }
+	for n := range uint64(5) {
+		apply(t, x, Change{Group: group(n), Before: max(n, 2) - 2})
+	}
+	apply(t, x, Change{Group: group(4)}) // once more, after an answer that got lost
+	apply(t, x, Change{Group: Group{Number: 5}})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open()
+	defer again.Close()
+	groups, err := again.Groups(t.Context())
+	if want := []Group{group(2), group(3), group(4)}; err != nil || !reflect.DeepEqual(groups, want) {
+		t.Errorf("groups %v, %v; want %v", groups, err, want)
+	}
+	if _, err := unpackIDs(make([]byte, 17)); err == nil {
+		t.Error("half an ID was read")
+	}
 }
 
 func TestDamagedEntriesAreErrors(t *testing.T) {

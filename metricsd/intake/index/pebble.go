@@ -14,10 +14,11 @@ import (
 )
 
 // Keys of entries are 'e', the kind, the name; keys of places are 'r' and the
-// partition. Entries are merged, not read and written: the merger joins what was
+// partition; keys of groups are 'g' and the number. Entries are merged, not read and written: the merger joins what was
 // written under a key.
 const (
 	entryKey = 'e'
+	groupKey = 'g'
 	readKey  = 'r'
 )
 
@@ -63,6 +64,8 @@ func key(k Kind, name string) []byte {
 func place(partition int32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{readKey}, uint32(partition))
 }
+
+func groupAt(number uint64) []byte { return binary.BigEndian.AppendUint64([]byte{groupKey}, number) }
 
 func pack(e Entry) []byte {
 	b := binary.AppendVarint(nil, e.First)
@@ -137,7 +140,39 @@ func (x *pebbleIndex) Apply(_ context.Context, c Change) error {
 			return err
 		}
 	}
+	if err := setGroup(b, c); err != nil {
+		return err
+	}
 	return b.Commit(pebble.Sync)
+}
+
+func setGroup(b *pebble.Batch, c Change) error {
+	if c.Before > 0 {
+		if err := b.DeleteRange(groupAt(0), groupAt(c.Before), nil); err != nil {
+			return err
+		}
+	}
+	if len(c.Group.IDs) == 0 {
+		return nil
+	}
+	return b.Set(groupAt(c.Group.Number), packIDs(c.Group.IDs), nil)
+}
+
+// Groups implements [Index].
+func (x *pebbleIndex) Groups(context.Context) (groups []Group, _ error) {
+	it, err := x.db.NewIter(&pebble.IterOptions{LowerBound: []byte{groupKey}, UpperBound: []byte{groupKey + 1}})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		ids, err := unpackIDs(it.Value())
+		if err != nil || len(it.Key()) != 9 {
+			return nil, errDamaged
+		}
+		groups = append(groups, Group{binary.BigEndian.Uint64(it.Key()[1:]), ids})
+	}
+	return groups, it.Error()
 }
 
 // Read implements [Index].

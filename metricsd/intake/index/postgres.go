@@ -27,6 +27,10 @@ create index if not exists metricsd_entries_last on metricsd_entries (last);
 create table if not exists metricsd_read (
 	partition integer primary key,
 	place     bigint not null
+);
+create table if not exists metricsd_groups (
+	number bigint primary key,
+	ids    bytea not null
 )`
 
 const upsert = `
@@ -98,8 +102,38 @@ func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
 				return err
 			}
 		}
-		return nil
+		return setGroupRow(ctx, tx, change)
 	})
+}
+
+func setGroupRow(ctx context.Context, tx pgx.Tx, c Change) error {
+	if c.Before > 0 {
+		if _, err := tx.Exec(ctx, `delete from metricsd_groups where number < $1`, int64(c.Before)); err != nil {
+			return err
+		}
+	}
+	if len(c.Group.IDs) == 0 {
+		return nil
+	}
+	const set = `insert into metricsd_groups values ($1, $2) on conflict (number) do update set ids = excluded.ids`
+	_, err := tx.Exec(ctx, set, int64(c.Group.Number), packIDs(c.Group.IDs))
+	return err
+}
+
+// Groups implements [Index].
+func (x *postgresIndex) Groups(ctx context.Context) (groups []Group, _ error) {
+	rows, err := x.pool.Query(ctx, `select number, ids from metricsd_groups order by number`)
+	if err != nil {
+		return nil, err
+	}
+	var number int64
+	var packed []byte
+	_, err = pgx.ForEachRow(rows, []any{&number, &packed}, func() error {
+		ids, err := unpackIDs(packed)
+		groups = append(groups, Group{uint64(number), ids})
+		return err
+	})
+	return groups, err
 }
 
 // Read implements [Index].

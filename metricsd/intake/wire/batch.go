@@ -15,7 +15,25 @@ import (
 const MaxBatch = 128 << 20
 
 // batchForm begins every batch, so that a change of the form is seen.
-const batchForm = 1
+const batchForm = 2
+
+// An ID is a parcel's for good: one that comes again under the same is the same. The
+// zero ID is nobody's, and a parcel that has it is never taken for another.
+type ID [16]byte
+
+// Part is the ID of the i-th parcel of a request.
+func (id ID) Part(i int) ID {
+	place := id[len(id)-4:]
+	binary.LittleEndian.PutUint32(place, binary.LittleEndian.Uint32(place)+uint32(i))
+	return id
+}
+
+// A Parcel is what one request brings, or a part of it. It is counted as a whole or not
+// at all.
+type Parcel struct {
+	ID     ID
+	Series []Series
+}
 
 var encoders = sync.Pool{New: func() any {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
@@ -33,13 +51,16 @@ var decoders = sync.Pool{New: func() any {
 	return d
 }}
 
-// Encode packs series for the queue: lengths and values one after another, then
+// Encode packs parcels for the queue: lengths and values one after another, then
 // zstd at its fastest, which on such text is smaller and several times faster than zlib.
-func Encode(batch []Series) []byte {
+func Encode(batch []Parcel) []byte {
 	b := []byte{batchForm}
 	b = binary.AppendUvarint(b, uint64(len(batch)))
-	for i := range batch {
-		b = appendSeries(b, &batch[i])
+	for _, p := range batch {
+		b = binary.AppendUvarint(append(b, p.ID[:]...), uint64(len(p.Series)))
+		for i := range p.Series {
+			b = appendSeries(b, &p.Series[i])
+		}
 	}
 	e := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(e)
@@ -87,7 +108,7 @@ func appendFloat(b []byte, v float64) []byte {
 var errBatch = errors.New("the batch is cut off")
 
 // Decode unpacks what Encode packed.
-func Decode(packed []byte) ([]Series, error) {
+func Decode(packed []byte) ([]Parcel, error) {
 	d := decoders.Get().(*zstd.Decoder)
 	defer decoders.Put(d)
 	b, err := d.DecodeAll(packed, nil)
@@ -98,9 +119,9 @@ func Decode(packed []byte) ([]Series, error) {
 	if form := r.byte(); form != batchForm {
 		return nil, fmt.Errorf("the batch is of form %d; this program reads form %d", form, batchForm)
 	}
-	batch := make([]Series, 0, r.count(7))
-	for range cap(batch) {
-		batch = append(batch, r.series())
+	batch := make([]Parcel, r.count(len(ID{})+1))
+	for i := range batch {
+		batch[i] = r.parcel()
 	}
 	if r.failed || len(r.left) > 0 {
 		return nil, errBatch
@@ -172,6 +193,21 @@ func (r *reader) float() float64 {
 	v := math.Float64frombits(binary.LittleEndian.Uint64(r.left))
 	r.left = r.left[8:]
 	return v
+}
+
+func (r *reader) parcel() (p Parcel) {
+	if len(r.left) < len(p.ID) {
+		r.fail()
+		return p
+	}
+	r.left = r.left[copy(p.ID[:], r.left):]
+	if n := r.count(7); n > 0 {
+		p.Series = make([]Series, n)
+		for i := range p.Series {
+			p.Series[i] = r.series()
+		}
+	}
+	return p
 }
 
 func (r *reader) series() (s Series) {

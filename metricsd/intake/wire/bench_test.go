@@ -90,10 +90,11 @@ func BenchmarkBatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	series = series[:min(len(series), 128)]
-	packed := Encode(series)
+	batch := []Parcel{{ID{1}, series}}
+	packed := Encode(batch)
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			Encode(series)
+			Encode(batch)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(series)), "ns/series")
 	})

@@ -92,9 +92,10 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	batch := append(sketches, one, Series{Metric: "bare", Kind: Gauge, Points: []Point{{-5, math.Inf(-1)}}})
-	got, err := Decode(Encode(batch))
-	if err != nil || !reflect.DeepEqual(got, batch) {
-		t.Errorf("got %+v, %v; want %+v", got, err, batch)
+	parcels := []Parcel{{ID{1, 15: 9}, batch[:1]}, {ID: ID{2}}, {ID{}, batch[1:]}}
+	got, err := Decode(Encode(parcels))
+	if err != nil || !reflect.DeepEqual(got, parcels) {
+		t.Errorf("got %+v, %v; want %+v", got, err, parcels)
 	}
 	if got, err := Decode(Encode(nil)); err != nil || len(got) != 0 {
 		t.Errorf("an empty batch: got %+v, %v", got, err)
@@ -187,6 +188,18 @@ func TestBadSeriesAreRefused(t *testing.T) {
 	}
 }
 
+func TestPartsOfARequestDiffer(t *testing.T) {
+	known := map[ID]bool{}
+	for _, id := range []ID{{}, {1}, {15: 255, 14: 255, 13: 255, 12: 255}} {
+		for i := range 300 {
+			known[id.Part(i)] = true
+		}
+	}
+	if id := (ID{3}); id.Part(0) != id || len(known) != 300+300+1 { // the third wraps into the first
+		t.Errorf("%d different parts", len(known))
+	}
+}
+
 // FuzzBodies reads whatever comes by every path.
 func FuzzBodies(f *testing.F) {
 	f.Add([]byte(payloadV1))
@@ -208,9 +221,9 @@ func FuzzBodies(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			again, err := Decode(Encode(series))
-			if err != nil || len(again) != len(series) {
-				t.Fatalf("%d series came back as %d: %v", len(series), len(again), err)
+			again, err := Decode(Encode([]Parcel{{Series: series}}))
+			if err != nil || len(again) != 1 || len(again[0].Series) != len(series) {
+				t.Fatalf("%d series came back as %d parcels: %v", len(series), len(again), err)
 			}
 		}
 	})
@@ -218,7 +231,7 @@ func FuzzBodies(f *testing.F) {
 
 // FuzzDecode reads whatever stands on the queue.
 func FuzzDecode(f *testing.F) {
-	f.Add(Encode([]Series{one}))
+	f.Add(Encode([]Parcel{{ID{1}, []Series{one}}}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		if batch, err := Decode(packed); err == nil {

@@ -1,0 +1,194 @@
+package intake
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/intake/bus"
+	"github.com/beagle-go/beagle/metricsd/intake/index"
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
+)
+
+// forgetful is a real queue whose answers get lost: it takes messages and says, when asked
+// to, that it did not.
+type forgetful struct {
+	bus.Bus
+	lose atomic.Int64 // answers, from now on
+}
+
+func (f *forgetful) Publish(ctx context.Context, data []byte) error {
+	err := f.Bus.Publish(ctx, data)
+	if f.lose.Add(-1) >= 0 {
+		return errors.Join(err, errors.New("the answer got lost"))
+	}
+	return err
+}
+
+// startForgetful opens an intake over such a queue.
+func startForgetful(t *testing.T, dir string) (*running, *forgetful) {
+	t.Helper()
+	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: filepath.Join(dir, "queue"), Bytes: 256 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := index.OpenPebble(index.PebbleOptions{Dir: filepath.Join(dir, "index")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &forgetful{Bus: b}
+	return run(t, Options{Flush: 50 * time.Millisecond}, f, x), f
+}
+
+// counted waits until a metric has so many points.
+func (r *running) counted(metric string, want uint64) {
+	r.t.Helper()
+	var last []entryJSON
+	r.eventually(fmt.Sprintf("%d points counted under %s", want, metric), func() bool {
+		r.get("/api/entries?name="+metric, &last)
+		return len(last) == 1 && last[0].Points == want
+	})
+}
+
+// settled is counted and stays so when all that was sent has been processed.
+func (r *running) settled(metric string, want uint64) {
+	r.t.Helper()
+	r.post(body("settled", "", 1))
+	before := r.processor.counts.flushes.Load()
+	r.eventually("written twice", func() bool { return r.processor.counts.flushes.Load() >= before+2 })
+	r.counted(metric, want)
+}
+
+func TestARepeatedRequestCountsOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		header  []string
+		known   bool // the intake knows a repetition of what it has acknowledged
+		restart bool
+	}{
+		"nothing said":         {},
+		"a key":                {header: []string{"Idempotency-Key", "k"}, known: true},
+		"a key, restart":       {header: []string{"Idempotency-Key", "k"}, known: true, restart: true},
+		"the agent":            {header: []string{"User-Agent", "datadog-agent/7.70.0"}, known: true},
+		"the agent, restarted": {header: []string{"User-Agent", "datadog-agent/7.70.0"}, known: true, restart: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r, queue := startForgetful(t, dir)
+			post := func(want int) {
+				t.Helper()
+				if got := r.status("POST", "/api/v1/series", body("app.once", "h", 5), test.header...); got != want {
+					t.Fatalf("answered %d, want %d", got, want)
+				}
+			}
+			queue.lose.Store(2)
+			post(http.StatusServiceUnavailable)
+			post(http.StatusServiceUnavailable)
+			if test.restart {
+				r.stop()
+				r, _ = startForgetful(t, dir)
+			}
+			post(http.StatusAccepted)
+			r.settled("app.once", 5)
+			post(http.StatusAccepted)
+			r.settled("app.once", map[bool]uint64{true: 5, false: 10}[test.known])
+		})
+	}
+}
+
+// TestPartsOfALargeRequestCountOnce has a request that becomes several messages, some of
+// which are taken when it is answered 503.
+func TestPartsOfALargeRequestCountOnce(t *testing.T) {
+	r, queue := startForgetful(t, t.TempDir())
+	var large bytes.Buffer
+	large.WriteString(`{"series":[`)
+	const series = 14_000
+	for i := range series {
+		if i > 0 {
+			large.WriteByte(',')
+		}
+		fmt.Fprintf(&large, `{"metric":"app.large","tags":["%s"],"points":[[1700000000,1]]}`, strings.Repeat("x", 700)+fmt.Sprint(i%10))
+	}
+	large.WriteString(`]}`)
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	w.Write(large.Bytes())
+	w.Close()
+	post := func() int { return r.status("POST", "/api/v1/series", packed.Bytes(), "Content-Encoding", "gzip") }
+	queue.lose.Store(1)
+	if got := post(); got != http.StatusServiceUnavailable {
+		t.Fatalf("answered %d", got)
+	}
+	if got := post(); got != http.StatusAccepted {
+		t.Fatalf("answered %d", got)
+	}
+	r.settled("app.large", series)
+	if n := r.processor.counts.repeated.Load(); n == 0 {
+		t.Error("nothing was repeated: the test shows nothing")
+	}
+}
+
+// Two senders may say the same at the same time; each repeats its own.
+func TestSendersThatSayTheSame(t *testing.T) {
+	var u unanswered
+	request, _ := http.NewRequest("POST", "/api/v1/series", nil)
+	one, failed := u.identify(request, []byte("same"))
+	other, failedToo := u.identify(request, []byte("same"))
+	if one == other {
+		t.Fatal("what is under way was taken for a repetition")
+	}
+	failed()
+	failedToo()
+	again, _ := u.identify(request, []byte("same"))
+	andAgain, _ := u.identify(request, []byte("same"))
+	third, _ := u.identify(request, []byte("same"))
+	if again != one || andAgain != other || third == one || third == other {
+		t.Error("repetitions did not get the IDs of what they repeat")
+	}
+	for i := range 3 * maxUnanswered {
+		_, failed := u.identify(request, fmt.Append(nil, i))
+		failed()
+	}
+	if len(u.ids) > maxUnanswered || len(u.oldest) > maxUnanswered {
+		t.Errorf("%d and %d are remembered", len(u.ids), len(u.oldest))
+	}
+}
+
+func TestRepeatsAreBounded(t *testing.T) {
+	r := newRepeats(100, nil)
+	id := func(i int) (id wire.ID) { binary.LittleEndian.PutUint64(id[:], uint64(i)+1); return id }
+	var stored []index.Group
+	for i := range 1000 {
+		if r.again(id(i)) {
+			t.Fatalf("%d was never seen", i)
+		}
+		if !r.again(id(i)) || i > 60 && !r.again(id(i-60)) {
+			t.Fatalf("at %d: what was counted lately is not known", i)
+		}
+		if r.full() || i%7 == 0 {
+			g, before := r.group()
+			r.written(g, before)
+			stored = append(stored, g)
+			for stored[0].Number < before {
+				stored = stored[1:]
+			}
+		}
+		if len(r.known) > 125 {
+			t.Fatalf("at %d: %d are known", i, len(r.known))
+		}
+	}
+	if again := newRepeats(100, stored); !again.again(id(990)) || again.again(id(0)) {
+		t.Error("after a restart others are known")
+	}
+	if r.again(wire.ID{}) || r.again(wire.ID{}) {
+		t.Error("what nobody named was taken for a repetition")
+	}
+}

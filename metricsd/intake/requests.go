@@ -1,0 +1,84 @@
+package intake
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/beagle-go/beagle/metricsd/intake/wire"
+)
+
+// A sender that was told to come again, or heard nothing, sends the same request again,
+// of which all or a part may be in the queue already. The processor counts each ID once; here
+// requests get theirs.
+//
+// Who sends an Idempotency-Key has said what a request is. A body of Datadog's own agent is
+// known by its content: it has each context once in each ten seconds, so there is no second one
+// like it. Anybody else may post the same body twice and mean it: a body is taken for a
+// repetition only of one that was not acknowledged, and only this process knows of these.
+
+// keyHeader is what `metricsd agent` sends; it is kept with the payload on the disk.
+const keyHeader = "Idempotency-Key"
+
+// maxUnanswered bounds the requests whose repetition is awaited.
+const maxUnanswered = 4096
+
+// unanswered are the requests that were not acknowledged, by a digest of what they say.
+type unanswered struct {
+	mu     sync.Mutex
+	ids    map[wire.ID][]wire.ID
+	oldest []wire.ID // digests, in the order in which they came; one may have been answered since
+}
+
+// identify returns the request's ID, and what to call when it was not acknowledged.
+func (u *unanswered) identify(r *http.Request, body []byte) (id wire.ID, failed func()) {
+	if key := r.Header.Get(keyHeader); key != "" {
+		return digest("key", r.URL.Path, []byte(key)), func() {}
+	}
+	content := digest("body", r.URL.Path, body)
+	if strings.HasPrefix(r.UserAgent(), "datadog-agent/") {
+		return content, func() {}
+	}
+	id = u.take(content)
+	return id, func() { u.put(content, id) }
+}
+
+// digest is the same for the same texts, and nobody can make two with the same.
+func digest(kind, path string, text []byte) (d wire.ID) {
+	h := sha256.New()
+	h.Write([]byte(kind + "\x00" + path + "\x00"))
+	h.Write(text)
+	copy(d[:], h.Sum(nil))
+	return d
+}
+
+// take returns the ID of a request that waits for being repeated, or a new one.
+func (u *unanswered) take(content wire.ID) (id wire.ID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	waiting := u.ids[content]
+	if len(waiting) == 0 {
+		rand.Read(id[:]) // never fails
+		return id
+	}
+	id, waiting = waiting[0], waiting[1:]
+	if u.ids[content] = waiting; len(waiting) == 0 {
+		delete(u.ids, content)
+	}
+	return id
+}
+
+func (u *unanswered) put(content, id wire.ID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.ids == nil {
+		u.ids = map[wire.ID][]wire.ID{}
+	}
+	if len(u.oldest) == maxUnanswered {
+		delete(u.ids, u.oldest[0])
+		u.oldest = u.oldest[1:]
+	}
+	u.ids[content], u.oldest = append(u.ids[content], id), append(u.oldest, content)
+}
