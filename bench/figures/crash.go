@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ type casualty struct {
 	redone  int // of those, made again by the time the run ended
 	left    []string
 	scratch int // directories that it left
-	verdict map[string]time.Time
+	verdict map[string]int
 }
 
 // crash kills a run over and over, carries it to its end, and then lets an
@@ -114,14 +115,14 @@ func (l *lab) scratch() []string {
 	return left
 }
 
-func report(dead []casualty, end map[string]time.Time, disturbed, quiet *beagle.Result, replay *searchLog) *section {
+func report(dead []casualty, end map[string]int, disturbed, quiet *beagle.Result, replay *searchLog) *section {
 	s := new(section)
 	var rows [][]string
 	for i := range dead {
 		d := &dead[i]
 		d.kept = len(d.verdict)
 		for name, made := range d.verdict {
-			if !end[name].Equal(made) {
+			if end[name] != made {
 				d.redone++
 			}
 		}
@@ -185,19 +186,23 @@ func repeated(trials []beagle.Trial) string {
 	return ""
 }
 
-// verdicts are the times at which the verdicts of a store were written: one
-// that is made again is written again.
-func verdicts(home string) map[string]time.Time {
-	out := map[string]time.Time{}
-	dir := filepath.Join(home, "cache", "evaluated")
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			if info, err := d.Info(); err == nil {
-				out[path] = info.ModTime()
+// verdicts are how often each verdict of a store was written: one that is made
+// again is written again.
+func verdicts(home string) map[string]int {
+	out := map[string]int{}
+	shelves, _ := filepath.Glob(filepath.Join(home, "cache", "evaluated", "shelf-*.jsonl"))
+	for _, path := range shelves {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		for line := range bytes.Lines(text) {
+			var v struct{ Candidate string }
+			if json.Unmarshal(line, &v) == nil {
+				out[path+" "+v.Candidate]++
 			}
 		}
-		return nil // a store without verdicts has no directory for them
-	})
+	}
 	return out
 }
 

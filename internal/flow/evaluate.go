@@ -303,7 +303,7 @@ func (b *group) build(ctx context.Context) error {
 // another run does not count.
 func (b *group) known(id string) (evaluated, bool) {
 	var o evaluated
-	if !b.x.store.Cached(b.x.key("evaluated", id, ""), &o) {
+	if !b.x.store.Shelved(b.x.key("evaluated", id, ""), &o) {
 		return o, false
 	}
 	if first := b.first(o.Verdict.Static.CodeHash, id); first != id {

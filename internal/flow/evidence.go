@@ -93,7 +93,7 @@ func (x *session) verdict(id string) (beagle.Verdict, bool) {
 		return v, true
 	}
 	var o evaluated
-	ok := x.store.Cached(x.key("evaluated", id, ""), &o)
+	ok := x.store.Shelved(x.key("evaluated", id, ""), &o)
 	if ok {
 		x.memory.keepVerdict(id, o.Verdict)
 	}
@@ -102,7 +102,7 @@ func (x *session) verdict(id string) (beagle.Verdict, bool) {
 
 // putVerdict puts a candidate's evaluation into the store.
 func (x *session) putVerdict(e Evaluated) error {
-	if err := x.store.Cache(x.key("evaluated", e.Candidate, ""), evaluated{e.Verdict, e.Moves}); err != nil {
+	if err := x.store.Shelve(x.key("evaluated", e.Candidate, ""), evaluated{e.Verdict, e.Moves}); err != nil {
 		return err
 	}
 	if v, ok := readBack(e.Verdict); ok {

@@ -257,7 +257,7 @@ func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Cand
 			continue
 		}
 		var e evaluated
-		if !x.store.Cached(x.key("evaluated", id, ""), &e) || e.Verdict.Screen == nil || e.Verdict.Screen.Point < worthATry {
+		if !x.store.Shelved(x.key("evaluated", id, ""), &e) || e.Verdict.Screen == nil || e.Verdict.Screen.Point < worthATry {
 			continue
 		}
 		c, err := x.candidate(id)

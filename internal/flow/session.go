@@ -174,7 +174,7 @@ func (x *session) putCandidate(c beagle.Candidate) error {
 	if _, err := x.candidate(c.ID); err == nil {
 		return nil
 	}
-	if err := x.store.Cache(x.candidateKey(c.ID), c); err != nil {
+	if err := x.store.Shelve(x.candidateKey(c.ID), c); err != nil {
 		return err
 	}
 	if c, ok := readBack(c); ok {
@@ -196,7 +196,7 @@ func (x *session) candidate(id string) (beagle.Candidate, error) {
 	if ok {
 		return c, nil
 	}
-	if !x.store.Cached(x.candidateKey(id), &c) {
+	if !x.store.Shelved(x.candidateKey(id), &c) {
 		return c, fmt.Errorf("candidate %s is not in the store", id)
 	}
 	x.memory.keepCandidate(c)

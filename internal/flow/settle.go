@@ -53,7 +53,7 @@ func (b *codeBook) first(code string) string {
 	case code == b.rootCode:
 		first = b.root
 	default:
-		b.store.Cached(b.key(code), &first)
+		b.store.Shelved(b.key(code), &first)
 	}
 	return first
 }
@@ -64,7 +64,7 @@ func (b *codeBook) settle(code, id string) (string, error) {
 	if first := b.first(code); first != "" || code == "" {
 		return cmp.Or(first, id), nil
 	}
-	return id, b.store.Cache(b.key(code), id)
+	return id, b.store.Shelve(b.key(code), id)
 }
 
 // places numbers the candidates of a batch.
@@ -81,7 +81,7 @@ func places(batch []string) map[string]int {
 func (b *group) glance(batch, mine []string) {
 	for _, id := range batch {
 		var o evaluated
-		if !slices.Contains(mine, id) && b.x.store.Cached(b.x.key("evaluated", id, ""), &o) {
+		if !slices.Contains(mine, id) && b.x.store.Shelved(b.x.key("evaluated", id, ""), &o) {
 			b.first(o.Verdict.Static.CodeHash, id)
 		}
 	}

@@ -6,6 +6,7 @@
 //	lock               held by the process that works, with its number
 //	blobs/ab/abcdef... content under its hash
 //	cache/KIND/ab/...  results under the hash of their key
+//	cache/KIND/shelf-* results of many candidates that share the rest of their key, a line each
 //	runs/ID/run.json   a run: target, state, times
 //	runs/ID/*.json     what the run saved, for example its search state
 //	runs/ID/*.jsonl    what it appended, for example its events

@@ -12,7 +12,8 @@ import (
 
 // A Lock is the right to write to the store and to measure on this machine.
 type Lock struct {
-	f *os.File
+	f     *os.File
+	store *Store // nil for the lock of a machine
 }
 
 // holder is what the lock file says of the process that holds it.
@@ -30,6 +31,8 @@ func (s *Store) Lock(what string) (*Lock, error) {
 	l, err := lockFile(filepath.Join(s.home, "lock"), what, "the store "+s.home,
 		"wait for it, stop it with `beagle cancel`, or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements")
 	if err == nil {
+		l.store = s
+		s.alone.Store(true)
 		s.sweep()
 	}
 	return l, err
@@ -71,4 +74,9 @@ func holderOf(path string) string {
 }
 
 // Unlock gives back what was locked.
-func (l *Lock) Unlock() error { return unlock(l.f) }
+func (l *Lock) Unlock() error {
+	if l.store != nil {
+		l.store.closeShelves()
+	}
+	return unlock(l.f)
+}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -22,6 +24,10 @@ const Format = 1
 // A Store is an open store.
 type Store struct {
 	home string
+
+	alone   atomic.Bool // this process has the lock
+	mu      sync.Mutex
+	shelves map[Key]*shelf
 }
 
 // Home is where the store is kept: $BEAGLE_HOME, or beagle in the user's cache

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// A shelf holds the results of many candidates whose keys differ in the
+// candidate alone, in one file of lines: making a file takes many times as long
+// as adding a line. Whoever has the store's lock adds to it; others read it.
+type shelf struct {
+	mu    sync.Mutex
+	path  string
+	read  int64             // bytes of the file that are in the index
+	index map[string]extent // by candidate; the last line counts
+	out   *os.File          // open for appending; nil until something is added
+}
+
+// An extent is where a line is in its file.
+type extent struct{ at, length int64 }
+
+// A book is a line of a shelf.
+type book struct {
+	Candidate string          `json:"candidate"`
+	Sum       string          `json:"sum"` // of Value
+	Value     json.RawMessage `json:"value"`
+}
+
+// Shelve keeps a result as Cache does, where many share all of their key but
+// the candidate. A process that works alone adds it to their shelf, others make
+// a file of it.
+func (s *Store) Shelve(k Key, v any) error {
+	if !s.alone.Load() {
+		return s.Cache(k, v)
+	}
+	value, err := json.Marshal(v)
+	if err == nil {
+		err = s.shelf(k).add(book{k.Candidate, sum(value), value})
+	}
+	if err != nil {
+		return fmt.Errorf("store: shelve %s: %w", k.Kind, err)
+	}
+	return nil
+}
+
+// Shelved reads what Shelve has kept. A damaged entry is none.
+func (s *Store) Shelved(k Key, v any) bool {
+	value, ok := s.shelf(k).find(k.Candidate, s.alone.Load())
+	if ok && json.Unmarshal(value, v) == nil {
+		return true
+	}
+	return s.Cached(k, v)
+}
+
+// shelf is the shelf for a key.
+func (s *Store) shelf(k Key) *shelf {
+	k.Candidate = ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.shelves[k]; h != nil {
+		return h
+	}
+	if s.shelves == nil {
+		s.shelves = map[Key]*shelf{}
+	}
+	h := &shelf{path: filepath.Join(s.home, "cache", k.Kind, "shelf-"+k.ID()+".jsonl"), index: map[string]extent{}}
+	s.shelves[k] = h
+	return h
+}
+
+// closeShelves ends the adding to shelves: another process may have the lock
+// next.
+func (s *Store) closeShelves() {
+	s.alone.Store(false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.shelves {
+		h.close()
+	}
+	s.shelves = nil
+}
+
+func (h *shelf) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.out != nil {
+		h.out.Close()
+		h.out = nil
+	}
+}
+
+// add appends a line in one write, so that it survives the end of the process
+// at once.
+func (h *shelf) add(b book) error {
+	line, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.open(); err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if _, err := h.out.Write(line); err != nil {
+		return errors.Join(err, h.out.Truncate(h.read))
+	}
+	h.index[b.Candidate] = extent{h.read, int64(len(line))}
+	h.read += int64(len(line))
+	return nil
+}
+
+// open makes the shelf ready for adding, and cuts off a line that its last
+// writer did not finish.
+func (h *shelf) open() error {
+	if h.out != nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = h.refresh(); err == nil {
+		err = f.Truncate(h.read)
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	h.out = f
+	return nil
+}
+
+// find reads the entry of a candidate. Who is not alone looks for what has been
+// added by now.
+func (h *shelf) find(candidate string, alone bool) (json.RawMessage, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e, ok := h.index[candidate]
+	if !ok && (h.read == 0 || !alone) && h.out == nil && h.refresh() == nil {
+		e, ok = h.index[candidate]
+	}
+	if !ok {
+		return nil, false
+	}
+	line, err := h.line(e)
+	var b book
+	if err != nil || json.Unmarshal(line, &b) != nil || b.Candidate != candidate || sum(b.Value) != b.Sum {
+		return nil, false
+	}
+	return b.Value, true
+}
+
+func (h *shelf) line(e extent) ([]byte, error) {
+	f, err := os.Open(h.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	line := make([]byte, e.length)
+	_, err = f.ReadAt(line, e.at)
+	return line, err
+}
+
+// refresh takes what was added since into the index. A line that cannot be read
+// is left out, and so is one at the end that is being written.
+func (h *shelf) refresh() error {
+	f, err := os.Open(h.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() == h.read {
+		return err
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, h.read, 1<<62))
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(data) {
+		if line[len(line)-1] != '\n' {
+			break
+		}
+		var b struct {
+			Candidate string `json:"candidate"`
+		}
+		if json.Unmarshal(line, &b) == nil && b.Candidate != "" {
+			h.index[b.Candidate] = extent{h.read, int64(len(line))}
+		}
+		h.read += int64(len(line))
+	}
+	return nil
+}
