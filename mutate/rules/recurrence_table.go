@@ -36,9 +36,9 @@ func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	beyond, edits := r.iteration(p), []mutate.Edit(nil)
+	beyond := r.iteration(p)
 	if r.fibonacci(p) {
-		beyond, edits = r.doubling(p)
+		beyond = r.allBits(p)
 	}
 	body := r.fn.Body
 	rest := p.Fresh(lowerFirst(r.fn.Name.Name)+"Beyond", lowerFirst(r.fn.Name.Name)+"Rest")
@@ -46,7 +46,7 @@ func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 	n, index := r.n.Name(), p.Fresh("i", "k")
 	typ := types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg))
 	step := r.stepWith(p, func(k int64) string { return fmt.Sprintf("t[%s-%d]", index, k) }, typ+"("+index+")")
-	return append(edits,
+	return []mutate.Edit{
 		p.Span(body.List[0].Pos(), body.Rbrace, fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\nreturn %s(%s)\n", n, tableValues, name, n, rest, n)),
 		p.Declare(r.fn, fmt.Sprintf("// %s is %s beyond the table.\nfunc %s%s {\n%s%s%s}", rest, r.fn.Name.Name, rest,
 			p.Between(r.fn.Type.Params.Pos(), r.fn.Type.End()), p.Between(body.List[0].Pos(), r.step.Pos()), beyond, p.Between(r.step.End(), body.Rbrace))),
@@ -57,5 +57,22 @@ var %s = func() [%d]%s {
 		t[%s] = %s
 	}
 	return t
-}()`, name, r.fn.Name.Name, name, tableValues, r.result, tableValues, r.result, strings.Join(base, ", "), index, r.from, index, index, index, step))), nil
+}()`, name, r.fn.Name.Name, name, tableValues, r.result, tableValues, r.result, strings.Join(base, ", "), index, r.from, index, index, index, step)),
+	}, nil
+}
+
+// allBits is doubling for the numbers that no table has: over all bits of n,
+// since 0 and 1 stay as they are until the first that is set. It is as short as
+// it can be, so that it can be inlined and looking up with it.
+func (r *recur) allBits(p *mutate.Pass) string {
+	return strings.NewReplacer("<a>", p.Fresh("a"), "<b>", p.Fresh("b"), "<bit>", p.Fresh("bit"), "<n>", r.n.Name(), "<0>", typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
+		`// Fast doubling: F(2k) = F(k)·(2F(k+1) − F(k)) and F(2k+1) = F(k)² + F(k+1)².
+<a>, <b> := <0>, <1> // F(k), F(k+1)
+for <bit> := uint64(1) << 63; <bit> > 0; <bit> >>= 1 {
+	<a>, <b> = <a>*(2*<b>-<a>), <a>*<a>+<b>*<b>
+	if uint64(<n>)&<bit> != 0 {
+		<a>, <b> = <b>, <a>+<b>
+	}
+}
+return <a>`)
 }
