@@ -48,7 +48,7 @@ type casualty struct {
 	redone  int // of those, made again by the time the run ended
 	left    []string
 	scratch int // directories that it left
-	verdict map[string]int
+	verdict map[string]int64
 }
 
 // crash kills a run over and over, carries it to its end, and then lets an
@@ -115,7 +115,7 @@ func (l *lab) scratch() []string {
 	return left
 }
 
-func report(dead []casualty, end map[string]int, disturbed, quiet *beagle.Result, replay *searchLog) *section {
+func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Result, replay *searchLog) *section {
 	s := new(section)
 	var rows [][]string
 	for i := range dead {
@@ -186,24 +186,37 @@ func repeated(trials []beagle.Trial) string {
 	return ""
 }
 
-// verdicts are how often each verdict of a store was written: one that is made
-// again is written again.
-func verdicts(home string) map[string]int {
-	out := map[string]int{}
-	shelves, _ := filepath.Glob(filepath.Join(home, "cache", "evaluated", "shelf-*.jsonl"))
-	for _, path := range shelves {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		for line := range bytes.Lines(text) {
-			var v struct{ Candidate string }
-			if json.Unmarshal(line, &v) == nil {
-				out[path+" "+v.Candidate]++
+// verdicts tell of each verdict of a store what is another when it is made
+// again: how often it was written on a shelf, or when its file was.
+func verdicts(home string) map[string]int64 {
+	out := map[string]int64{}
+	filepath.WalkDir(filepath.Join(home, "cache", "evaluated"), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir(): // a store without verdicts has no directory for them
+		case strings.HasPrefix(d.Name(), "shelf-"):
+			shelved(path, out)
+		default:
+			if info, err := d.Info(); err == nil {
+				out[path] = info.ModTime().UnixNano()
 			}
 		}
-	}
+		return nil
+	})
 	return out
+}
+
+// shelved counts the lines of each candidate on a shelf.
+func shelved(path string, out map[string]int64) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	for line := range bytes.Lines(text) {
+		var v struct{ Candidate string }
+		if json.Unmarshal(line, &v) == nil {
+			out[path+" "+v.Candidate]++
+		}
+	}
 }
 
 // onlyRun is the ID of the run in a store; "" when none has got so far.

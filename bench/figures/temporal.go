@@ -214,7 +214,7 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	}
 	redone := 0
 	for name, made := range kept {
-		if !end[name].Equal(made) {
+		if end[name] != made {
 			redone++
 		}
 	}
@@ -239,8 +239,8 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 // disturb kills in turns, so often while the search goes on, and returns the
 // verdicts that were in the store at the kills. over says that the run ended
 // meanwhile.
-func (f *fleet) disturb(ctx context.Context, home string, wanted, candidates int, done chan error) (dead map[string]int, kept map[string]time.Time, over bool, err error) {
-	dead, kept = map[string]int{}, map[string]time.Time{}
+func (f *fleet) disturb(ctx context.Context, home string, wanted, candidates int, done chan error) (dead map[string]int, kept map[string]int64, over bool, err error) {
+	dead, kept = map[string]int{}, map[string]int64{}
 	for n := range wanted {
 		for goal := (n + 1) * candidates / (wanted + 2); len(verdicts(home)) < goal && !over; {
 			select {
