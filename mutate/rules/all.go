@@ -94,6 +94,7 @@ var written = []*mutate.Mutator{
 	structKey,
 	stackSet,
 	positionSet,
+	distinctList,
 	hoistClosure,
 	valueResult,
 	callerAlloc,
