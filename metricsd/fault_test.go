@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -127,6 +128,39 @@ func postOne(metric, key string) bool {
 	io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
 	return resp.StatusCode == http.StatusAccepted
+}
+
+// TestIntakeReloads edits the file of a running intake and sends SIGHUP.
+func TestIntakeReloads(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "metricsd.yaml")
+	write := func(body int) {
+		text := fmt.Sprintf("intake:\n  http: %s\n  body: %d\n  queue: {dir: %s/queue}\n  index: {dir: %s/index}\n", intakeAddress, body, dir, dir)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(1 << 20)
+	cmd := program(t, "intake", "-config="+file)
+	healthy(t)
+	long := func() int {
+		resp, err := http.Post("http://"+intakeAddress+"/intake/", "text/plain", strings.NewReader(strings.Repeat("x", 2000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := long(); got != http.StatusAccepted {
+		t.Fatalf("2,000 bytes of 1 MB: %d", got)
+	}
+	write(1 << 10)
+	cmd.Process.Signal(syscall.SIGHUP)
+	for deadline := time.Now().Add(20 * time.Second); long() != http.StatusRequestEntityTooLarge; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the new bound does not hold\n%s", cmd.Stderr)
+		}
+	}
 }
 
 // points is how many points the index has under a name.

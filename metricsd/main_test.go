@@ -89,10 +89,10 @@ func TestParseRefusesEndlessLines(t *testing.T) {
 // send, look, change a limit, stop; the last points must be sent.
 func TestAgentRunsReloadsAndStops(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metricsd.yaml")
-	write := func(contexts int) {
-		os.WriteFile(file, fmt.Appendf(nil, "limits:\n  contexts: %d\n", contexts), 0o600)
+	write := func(contexts int, tag string) {
+		os.WriteFile(file, fmt.Appendf(nil, "limits:\n  contexts: %d\ntagger:\n  entities:\n    c0ffee: {low: [%q]}\n", contexts, tag), 0o600)
 	}
-	write(1)
+	write(1, "env:old")
 	udp, web := freePort(t, "udp"), freePort(t, "tcp")
 	body := make(chan string, 1)
 	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -115,23 +115,31 @@ func TestAgentRunsReloadsAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.Write([]byte("a:1|c\nb:1|c"))
-	await(t, web, "a_total 1", `metricsd_dropped_total{bound="contexts"} 1`)
-	write(2)
+	conn.Write([]byte("a:1|c|c:c0ffee\nb:1|c|c:c0ffee"))
+	await(t, web, `a_total{env="old"} 1`, `metricsd_dropped_total{bound="contexts"} 1`)
+	write(2, "env:new")
 	syscall.Kill(os.Getpid(), syscall.SIGHUP)
 	for range 100 { // until the new limit holds
-		conn.Write([]byte("b:1|c"))
-		if strings.Contains(page(web), "\nb_total ") {
+		conn.Write([]byte("b:1|c|c:c0ffee"))
+		if strings.Contains(page(web), "\nb_total{env=\"new\"} ") {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	await(t, web, "metricsd_contexts 2")
+	write(3, "") // an empty tag is refused, and the limit beside it with it
+	syscall.Kill(os.Getpid(), syscall.SIGHUP)
+	for range 10 {
+		conn.Write([]byte("c:1|c"))
+		if time.Sleep(20 * time.Millisecond); strings.Contains(page(web), "\nc_total ") {
+			t.Error("the limit of a file that was refused holds")
+		}
+	}
 	syscall.Kill(os.Getpid(), syscall.SIGTERM)
 	if sent := <-body; !strings.Contains(sent, `{"metric":"a","points":[[`) {
 		t.Errorf("the last points were not sent: %s", sent)
 	}
-	if out := <-done; !strings.HasPrefix(out, "0 ") || !strings.Contains(out, "msg=stopped") {
+	if out := <-done; !strings.HasPrefix(out, "0 ") || !strings.Contains(out, "msg=stopped") || !strings.Contains(out, "the old one holds") {
 		t.Errorf("the agent ended with %s", out)
 	}
 }

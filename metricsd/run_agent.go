@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/agent"
@@ -17,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/remotewrite"
 )
 
-// runAgent works until SIGINT or SIGTERM. SIGHUP reads the limits again.
+// runAgent works until SIGINT or SIGTERM. SIGHUP reads limits and tags again.
 func runAgent(args []string, s streams) error {
 	run, err := begin("agent", args, s)
 	if err != nil {
@@ -29,7 +26,7 @@ func runAgent(args []string, s streams) error {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	defer run.reloadOnHangup(ctx, a)()
+	defer run.reloadOnHangup(ctx, a.Reload)()
 	return runWith(ctx, a, outputs)
 }
 
@@ -45,15 +42,6 @@ func openAgent(c config.Config, log *slog.Logger) (*agent.Agent, []output, error
 	}
 	a, err := agent.New(c, log, sinks...)
 	return a, outputs, err
-}
-
-// reloadOnHangup reads the limits again at each SIGHUP, until the function that it
-// returns is called.
-func (run *service) reloadOnHangup(ctx context.Context, a *agent.Agent) (stop func()) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	go run.reloadOn(ctx, hangup, a)
-	return func() { signal.Stop(hangup) }
 }
 
 // output is where flushes go.
@@ -109,23 +97,4 @@ func runWith(ctx context.Context, a *agent.Agent, outputs []output) error {
 	}
 	running.Wait()
 	return err
-}
-
-// reloadOn takes new limits; everything else needs a restart. A file that
-// is broken now changes nothing.
-func (run *service) reloadOn(ctx context.Context, hangup <-chan os.Signal, a *agent.Agent) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangup:
-			c, err := run.loader.Load()
-			if err != nil {
-				run.log.Error("the configuration was not read again; the old limits hold", "error", err)
-				continue
-			}
-			a.SetLimits(c.Limits)
-			run.log.Info("new limits", "limits", c.Limits)
-		}
-	}
 }

@@ -40,7 +40,13 @@ func runAll(args []string, s streams) error {
 		ended <- <-stopped
 		failed()
 	}()
-	defer run.reloadOnHangup(ctx, a)()
+	defer run.reloadOnHangup(ctx, func(c config.Config) error {
+		if err := a.Reload(c); err != nil {
+			return err
+		}
+		in.SetBounds(boundsOf(c.Intake))
+		return nil
+	})()
 	fmt.Fprintf(s.out, "send to %s, look at http://%s/\n", run.config.Listen.UDP, in.Address())
 	err = runWith(ctx, a, outputs)
 	stopIntake()

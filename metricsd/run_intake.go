@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// runIntake works until SIGINT or SIGTERM.
+// runIntake works until SIGINT or SIGTERM. SIGHUP reads its bounds again.
 func runIntake(args []string, s streams) error {
 	run, err := begin("intake", args, s)
 	if err != nil {
@@ -27,7 +27,18 @@ func runIntake(args []string, s streams) error {
 	if err != nil {
 		return err
 	}
+	defer run.reloadOnHangup(ctx, func(c config.Config) error {
+		in.SetBounds(boundsOf(c.Intake))
+		return nil
+	})()
 	return in.Run(ctx)
+}
+
+// boundsOf are what can be changed while the intake runs.
+func boundsOf(c config.Intake) intake.Bounds {
+	limits := wire.DefaultLimits()
+	limits.Body, limits.Opened = int64(c.Body), int64(c.Opened)
+	return intake.Bounds{Limits: limits, Requests: c.Requests, Pending: c.Pending}
 }
 
 // openIntake opens queue, index and door as the configuration says.
@@ -41,10 +52,8 @@ func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake
 		b.Close()
 		return nil, err
 	}
-	limits := wire.DefaultLimits()
-	limits.Body, limits.Opened = int64(c.Body), int64(c.Opened)
 	in, err := intake.New(c.HTTP, intake.Options{
-		Token: c.Token, Limits: limits, Requests: c.Requests, Names: c.Names, Pending: c.Pending,
+		Token: c.Token, Bounds: boundsOf(c), Names: c.Names,
 		Flush: time.Duration(c.Flush) * time.Second, Remember: time.Duration(c.Remember) * time.Hour, Retention: time.Duration(c.Retention) * 24 * time.Hour,
 	}, b, x, log)
 	if err != nil {

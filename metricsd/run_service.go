@@ -29,6 +29,38 @@ func begin(verb string, args []string, s streams) (*service, error) {
 	return &service{loader, c, c.Log.Logger(s.err)}, nil
 }
 
+// reloadOnHangup reads the configuration again at each SIGHUP and has it applied, until the
+// function that it returns is called.
+func (run *service) reloadOnHangup(ctx context.Context, apply func(config.Config) error) (stop func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangup:
+				run.reload(apply)
+			}
+		}
+	}()
+	return func() { signal.Stop(hangup) }
+}
+
+// reload takes what can be changed in a running service; everything else needs a restart. A
+// file that is broken now changes nothing.
+func (run *service) reload(apply func(config.Config) error) {
+	c, err := run.loader.Load()
+	if err == nil {
+		err = apply(c)
+	}
+	if err != nil {
+		run.log.Error("the configuration was not read again; the old one holds", "error", err)
+		return
+	}
+	run.log.Info("the configuration was read again; only its limits and tags are taken up", "limits", c.Limits, "entities", len(c.Tagger.Entities))
+}
+
 // untilSignal is done at SIGINT or SIGTERM.
 func untilSignal() (ctx context.Context, stop func()) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

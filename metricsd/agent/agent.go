@@ -54,7 +54,10 @@ func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	if slices.ContainsFunc(sinks, Sink.WantsEvents) {
 		a.waiting = new(waiting)
 	}
-	if err := a.setTagger(c.Tagger); err != nil {
+	if c.Tagger.Credentials {
+		a.containers = tagger.NewContainers("/proc")
+	}
+	if err := a.Reload(c); err != nil {
 		return nil, err
 	}
 	if err := a.open(); err != nil {
@@ -63,20 +66,24 @@ func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	return a, nil
 }
 
-// setTagger has tags added if there is anything to go by.
-func (a *Agent) setTagger(c config.Tagger) (err error) {
-	if c.Credentials {
-		a.containers = tagger.NewContainers("/proc")
-	}
-	if !c.Credentials && len(c.Entities) == 0 {
-		return nil
-	}
-	entities := make(map[string]tagger.Entity, len(c.Entities))
-	for id, e := range c.Entities {
+// Reload takes the limits and the tags of containers of another configuration while the
+// agent runs; with an error nothing has changed. Whether the kernel is asked who sends, and all
+// else, is decided at the start.
+func (a *Agent) Reload(c config.Config) error {
+	entities := make(map[string]tagger.Entity, len(c.Tagger.Entities))
+	for id, e := range c.Tagger.Entities {
 		entities[id] = tagger.Entity(e)
 	}
-	a.tagger, err = tagger.New(c.Cardinality, entities)
-	return err
+	t, err := tagger.New(c.Tagger.Cardinality, entities)
+	if err != nil {
+		return err
+	}
+	if a.containers == nil && len(entities) == 0 { // nothing to go by
+		t = nil
+	}
+	a.tagger.Store(t)
+	a.Aggregator.SetLimits(aggregate.Limits(c.Limits))
+	return nil
 }
 
 func (a *Agent) open() error {
@@ -146,9 +153,6 @@ func (a *Agent) Addresses() map[string]string {
 	}
 	return m
 }
-
-// SetLimits changes the bounds of a running agent.
-func (a *Agent) SetLimits(l config.Limits) { a.Aggregator.SetLimits(aggregate.Limits(l)) }
 
 // patience is how long requests under way may take at the end.
 const patience = 2 * time.Second

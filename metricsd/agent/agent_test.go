@@ -124,7 +124,9 @@ func TestHostAndLimits(t *testing.T) {
 			`metricsd_origin_contexts{origin="unixgram"} 2`, `metricsd_origin_contexts{origin="other"} 1`})
 	})
 	c.Limits.PerOrigin = 3
-	a.SetLimits(c.Limits)
+	if err := a.Reload(c); err != nil {
+		t.Fatal(err)
+	}
 	conn.Write([]byte("b:1|g"))
 	waitFor(t, func() string { return missing(scrape(t, a), []string{`b{host="me"} 1`}) })
 }

@@ -54,6 +54,18 @@ func TestOriginOnUnixSockets(t *testing.T) {
 			`metricsd_origin_contexts{origin="` + id + `"} 5`, `metricsd_origin_contexts{origin="udp"} 1`,
 		})
 	})
+	c.Tagger.Entities = map[string]config.Entity{id: {Low: []string{"env:stage"}}}
+	if err := a.Reload(c); err != nil {
+		t.Fatal(err)
+	}
+	gram.Write([]byte("later:1|c\nsaidlater:1|c|c:c0ffee"))
+	waitFor(t, func() string {
+		return missing(scrape(t, a), []string{`later_total{env="stage"} 1`, `saidlater_total 1`})
+	})
+	c.Tagger.Entities[id] = config.Entity{Low: []string{""}}
+	if err := a.Reload(c); err == nil {
+		t.Error("an empty tag was taken")
+	}
 	if checks := a.Checks.List(); len(checks) != 1 || fmt.Sprint(checks[0].Item.Tags) != "[env:prod]" {
 		t.Errorf("the check is %+v", checks)
 	}

@@ -52,10 +52,11 @@ func manyTags(line string) []string {
 func TestWaitingCountsAddedTags(t *testing.T) {
 	added := strings.Repeat("x", 1<<20)
 	in := NewIntake(aggregate.New(1, aggregate.Limits{}), "", 7)
-	var err error
-	if in.tagger, err = tagger.New("low", map[string]tagger.Entity{"c0ffee": {Low: []string{added}}}); err != nil {
+	tags, err := tagger.New("low", map[string]tagger.Entity{"c0ffee": {Low: []string{added}}})
+	if err != nil {
 		t.Fatal(err)
 	}
+	in.tagger.Store(tags)
 	in.waiting = new(waiting)
 	w := in.Worker()
 	for range 20 {

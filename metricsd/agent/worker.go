@@ -30,8 +30,8 @@ type Intake struct {
 	Events    Recent[dogstatsd.Event]
 	Checks    Recent[dogstatsd.Check]
 	seed      uint64
-	tagger    *tagger.Tagger // nil when there are no tags to add
-	waiting   *waiting       // nil when nobody wants events and checks
+	tagger    atomic.Pointer[tagger.Tagger] // nil when there are no tags to add
+	waiting   *waiting                      // nil when nobody wants events and checks
 }
 
 // NewIntake makes the shared part; seed is for the context keys.
@@ -108,10 +108,11 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 
 // tagged adds the tags of the message's container.
 func (w *Worker) tagged(tags []string, s *dogstatsd.Source) []string {
-	if w.tagger == nil {
+	t := w.tagger.Load()
+	if t == nil {
 		return tags
 	}
-	return w.tagger.Tags(tags, s, w.detected)
+	return t.Tags(tags, s, w.detected)
 }
 
 // host is the one that a message asks for, or the agent's.

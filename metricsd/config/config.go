@@ -39,7 +39,8 @@ type Listen struct {
 	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket"`
 }
 
-// Tagger adds tags to what comes from containers.
+// Tagger adds tags to what comes from containers. Cardinality and entities can be changed
+// without a restart, like limits.
 type Tagger struct {
 	Credentials bool   `yaml:"credentials" help:"find the container of a sender on a Unix socket by its process (SO_PASSCRED, /proc/PID/cgroup), on Linux and in the namespace of the senders' processes"`
 	Cardinality string `yaml:"cardinality" help:"which tags a message gets that has no card: none, low, orchestrator or high; tagger.entities, in the file only, has the tags"`
@@ -86,7 +87,8 @@ type RemoteWrite struct {
 }
 
 // Intake says where series are taken and where what is known of them is kept. The
-// agent has no use for it; `metricsd intake` and `metricsd all` have.
+// agent has no use for it; `metricsd intake` and `metricsd all` have. SIGHUP reads body,
+// opened, requests and pending again.
 type Intake struct {
 	HTTP      string `yaml:"http" help:"address of the intake's door, page and API"`
 	Token     string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`

@@ -19,9 +19,10 @@ import (
 
 // A door takes what senders post.
 type door struct {
-	options Options
+	token   string
+	bounds  atomic.Pointer[Bounds] // may be changed
 	batcher *batcher
-	slots   chan struct{}
+	reading atomic.Int64 // requests
 	log     *slog.Logger
 	unanswered
 	failing atomic.Bool // the last body could not be queued, and the operator was told
@@ -31,7 +32,9 @@ type door struct {
 }
 
 func newDoor(o Options, b *batcher, log *slog.Logger) *door {
-	return &door{options: o, batcher: b, slots: make(chan struct{}, o.Requests), log: log}
+	d := &door{token: o.Token, batcher: b, log: log}
+	d.bounds.Store(&o.Bounds)
+	return d
 }
 
 type reader func(body []byte, l wire.Limits) ([]wire.Series, error)
@@ -57,7 +60,7 @@ func (d *door) handle(mux *http.ServeMux) {
 // guarded asks for the token.
 func (d *door) guarded(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !allowed(r, d.options.Token) {
+		if !allowed(r, d.token) {
 			d.denied.Add(1)
 			w.Header().Set("WWW-Authenticate", `Basic realm="metricsd"`)
 			fail(w, http.StatusForbidden, errors.New("the token is missing or wrong; send it as DD-API-KEY or as a bearer token"))
@@ -85,20 +88,19 @@ func allowed(r *http.Request, token string) bool {
 // take answers when the series of a body are safe.
 func (d *door) take(choose func(*http.Request) reader) http.Handler {
 	return d.guarded(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case d.slots <- struct{}{}:
-			defer func() { <-d.slots }()
-		default: // bodies are large: so many at once and no more
+		bounds := d.bounds.Load()
+		defer d.reading.Add(-1)
+		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large: so many at once and no more
 			d.busy.Add(1)
-			later(w, fmt.Errorf("%d requests are being read; come again", cap(d.slots)))
+			later(w, fmt.Errorf("%d requests are being read; come again", bounds.Requests))
 			return
 		}
-		body, err := wire.Open(r.Body, r.Header.Get("Content-Encoding"), d.options.Limits)
+		body, err := wire.Open(r.Body, r.Header.Get("Content-Encoding"), bounds.Limits)
 		if err != nil {
 			d.refuse(w, fmt.Errorf("the body cannot be read: %w", err))
 			return
 		}
-		series, err := choose(r)(body, d.options.Limits)
+		series, err := choose(r)(body, bounds.Limits)
 		if err != nil {
 			d.refuse(w, err)
 			return
@@ -146,8 +148,9 @@ func (d *door) refuse(w http.ResponseWriter, err error) {
 
 // ignore reads and drops a body within the bound.
 func (d *door) ignore(w http.ResponseWriter, r *http.Request) {
-	if n, err := io.Copy(io.Discard, io.LimitReader(r.Body, d.options.Limits.Body+1)); err != nil || n > d.options.Limits.Body {
-		d.refuse(w, fmt.Errorf("%w: the body is longer than %d bytes", wire.ErrTooLarge, d.options.Limits.Body))
+	most := d.bounds.Load().Limits.Body
+	if n, err := io.Copy(io.Discard, io.LimitReader(r.Body, most+1)); err != nil || n > most {
+		d.refuse(w, fmt.Errorf("%w: the body is longer than %d bytes", wire.ErrTooLarge, most))
 		return
 	}
 	d.ignored.Add(1)

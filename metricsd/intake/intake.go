@@ -18,7 +18,6 @@ import (
 
 // Intake is one running intake.
 type Intake struct {
-	options   Options
 	log       *slog.Logger
 	listener  net.Listener
 	bus       bus.Bus
@@ -37,9 +36,17 @@ func New(address string, o Options, b bus.Bus, x index.Index, log *slog.Logger) 
 	if err != nil {
 		return nil, fmt.Errorf("intake %s: %w; choose another address", address, err)
 	}
-	in := &Intake{options: o, log: log, listener: l, bus: b, index: x, batcher: newBatcher(b), processor: newProcessor(o, b, x, log)}
+	in := &Intake{log: log, listener: l, bus: b, index: x, batcher: newBatcher(b), processor: newProcessor(o, b, x, log)}
 	in.door = newDoor(o, in.batcher, log)
 	return in, nil
+}
+
+// SetBounds changes the bounds of a running intake. Requests that are being read keep the old
+// ones.
+func (in *Intake) SetBounds(b Bounds) {
+	b = b.withDefaults()
+	in.door.bounds.Store(&b)
+	in.processor.bounds.Store(&b)
 }
 
 // Address is where the intake listens, with the port chosen for port 0.
@@ -85,9 +92,10 @@ func (in *Intake) serveHealth(w http.ResponseWriter, _ *http.Request) {
 // stages are the queues on the way, so that one sees which stage cannot keep up: the
 // first that is empty stands behind it.
 func (in *Intake) stages(ctx context.Context) []stage {
+	bounds := in.door.bounds.Load()
 	parcels, bound := in.batcher.fill()
 	stages := []stage{
-		{"requests being read", int64(len(in.door.slots)), int64(cap(in.door.slots)), "requests"},
+		{"requests being read", min(in.door.reading.Load(), int64(bounds.Requests)), int64(bounds.Requests), "requests"},
 		{"batcher", int64(parcels), int64(bound), "requests"},
 	}
 	if fill, err := in.bus.Fill(ctx); err == nil {
@@ -100,7 +108,7 @@ func (in *Intake) stages(ctx context.Context) []stage {
 	return append(stages,
 		stage{"decoder", int64(len(p.messages)), int64(cap(p.messages)), "messages"},
 		stage{"processor", int64(len(p.batches)), int64(cap(p.batches)), "messages"},
-		stage{"index", p.counts.pending.Load(), int64(in.options.Pending), "names"},
+		stage{"index", p.counts.pending.Load(), int64(bounds.Pending), "names"},
 	)
 }
 

@@ -190,14 +190,14 @@ func TestKnownNamesAreWrittenRarely(t *testing.T) {
 	}
 	c := &r.processor.counts
 	r.eventually("read", func() bool { return c.points.Load() == 250 })
-	time.Sleep(2 * r.options.News)
+	time.Sleep(2 * r.processor.options.News)
 	if seen, written := c.touches.Load(), c.writes.Load(); written == 0 || seen < 100*written {
 		t.Errorf("%d names seen, %d entries written; want a hundredth", seen, written)
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	r := start(t, t.TempDir(), Options{Token: "secret", Limits: wire.Limits{Body: 1 << 10, Opened: 1 << 12, Series: 10, Name: 100, Tags: 3}})
+	r := start(t, t.TempDir(), Options{Token: "secret", Bounds: Bounds{Limits: wire.Limits{Body: 1 << 10, Opened: 1 << 12, Series: 10, Name: 100, Tags: 3}}})
 	key := []string{"DD-API-KEY", "secret"}
 	for name, test := range map[string]struct {
 		path   string
@@ -239,6 +239,30 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("GET %s: %d", path, got)
 		}
 	}
+}
+
+// TestBoundsOfARunningIntake changes them while requests come.
+func TestBoundsOfARunningIntake(t *testing.T) {
+	r := start(t, t.TempDir(), Options{Flush: time.Hour})
+	long := body("a.b", "", 1, strings.Repeat("x", 100))
+	r.post(long)
+	r.SetBounds(Bounds{Limits: wire.Limits{Body: 50, Opened: 1 << 10, Series: 10, Name: 100, Tags: 3}, Pending: 1})
+	if got := r.status("POST", "/api/v1/series", long); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body over the new bound: %d", got)
+	}
+	if got := r.status("POST", "/api/v1/check_run", long); got != http.StatusRequestEntityTooLarge {
+		t.Errorf("one that is ignored: %d", got)
+	}
+	r.SetBounds(Bounds{Pending: 1})
+	r.post(long)
+	r.eventually("written early", func() bool { return r.processor.counts.flushes.Load() > 0 })
+	r.SetBounds(Bounds{Requests: 1})
+	r.door.reading.Add(1) // somebody else is being read
+	if got := r.status("POST", "/api/v1/series", long); got != http.StatusServiceUnavailable {
+		t.Errorf("a second request of one: %d", got)
+	}
+	r.door.reading.Add(-1)
+	r.post(long)
 }
 
 // TestSendersSeeNoDirectories has a reserve that no disk has: the log says where room is

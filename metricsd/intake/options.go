@@ -1,19 +1,32 @@
 package intake
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// Options are the bounds of an intake. The zero value of a field means its
-// default.
+// Bounds are what can be changed while the intake runs. The zero value of a field means
+// its default.
+type Bounds struct {
+	Limits   wire.Limits // of one request
+	Requests int         // most requests read at the same time; more are told to come again
+	Pending  int         // names with counts that are not written yet, at which they are written early
+}
+
+func (b Bounds) withDefaults() Bounds {
+	if b.Limits == (wire.Limits{}) {
+		b.Limits = wire.DefaultLimits()
+	}
+	return Bounds{b.Limits, cmp.Or(b.Requests, 64), cmp.Or(b.Pending, 500_000)}
+}
+
+// Options say how an intake works. The zero value of a field means its default.
 type Options struct {
-	Token     string        // required of senders and readers, unless empty
-	Limits    wire.Limits   // of one request
-	Requests  int           // most requests read at the same time; more are told to come again
+	Token     string // required of senders and readers, unless empty
+	Bounds    Bounds
 	Names     int           // most names of each kind
-	Pending   int           // names with counts that are not written yet, at which they are written early
 	News      time.Duration // longest that a new name waits to be written
 	Flush     time.Duration // between two writings of counts
 	Remember  time.Duration // how long a name is known that is not seen
@@ -23,29 +36,21 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	d := Options{
-		Limits: wire.DefaultLimits(), Requests: 64, Names: 10_000_000, Pending: 500_000,
-		News: 200 * time.Millisecond, Flush: 5 * time.Minute, Remember: 24 * time.Hour, Retention: 30 * 24 * time.Hour,
+		Names: 10_000_000,
+		News:  200 * time.Millisecond, Flush: 5 * time.Minute, Remember: 24 * time.Hour, Retention: 30 * 24 * time.Hour,
 	}
 	or := func(v *time.Duration, d time.Duration) {
 		if *v == 0 {
 			*v = d
 		}
 	}
-	if o.Limits == (wire.Limits{}) {
-		o.Limits = d.Limits
-	}
-	if o.Requests == 0 {
-		o.Requests = d.Requests
-	}
 	if o.Names == 0 {
 		o.Names = d.Names
-	}
-	if o.Pending == 0 {
-		o.Pending = d.Pending
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Bounds = o.Bounds.withDefaults()
 	or(&o.News, d.News)
 	or(&o.Flush, d.Flush)
 	or(&o.Remember, d.Remember)

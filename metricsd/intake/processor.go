@@ -23,6 +23,7 @@ import (
 // goroutine; what others may read is atomic or has its own lock.
 type processor struct {
 	options Options
+	bounds  atomic.Pointer[Bounds] // may be changed
 	bus     bus.Bus
 	index   index.Index
 	names   [4]*names.Directory // by kind
@@ -66,6 +67,7 @@ func newProcessor(o Options, b bus.Bus, x index.Index, log *slog.Logger) *proces
 		p.names[k] = names.New(o.Names)
 	}
 	p.top.Store(new([4][]index.Entry))
+	p.bounds.Store(&o.Bounds)
 	return p
 }
 
@@ -150,7 +152,7 @@ func (p *processor) work(ctx context.Context) {
 				return
 			}
 			p.take(b)
-			for (len(p.pending) >= p.options.Pending || p.repeats.full()) && ctx.Err() == nil {
+			for (len(p.pending) >= p.bounds.Load().Pending || p.repeats.full()) && ctx.Err() == nil {
 				p.flush(ctx) // until it succeeds: the queue has room for more, the memory has not
 			}
 		case <-news.C:
