@@ -67,6 +67,9 @@ func (c *Coder) reserve(ctx context.Context) (settle func(llm.Spent), _ error) {
 		return func(llm.Spent) {}, nil
 	}
 	held, err := c.Budget.Reserve(ctx, llm.Spent{Money: c.Most, Calls: 1})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return nil, &llm.Halted{Cause: cause}
+	}
 	if err != nil {
 		return nil, err
 	}

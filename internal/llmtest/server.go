@@ -21,6 +21,7 @@ type Server struct {
 	Models     []string  // what /v1/models lists
 	Limit      RateLimit // calls that it takes; zero takes all
 	Idempotent bool      // calls of the same idempotency key get the same answer, and pay for it once
+	KeepFaults bool      // the same error too, as some services do
 
 	listener net.Listener
 	http     *http.Server
@@ -259,7 +260,8 @@ func (s *Server) answered(c *Call, out int) {
 }
 
 // reply is the script's answer to a call, or the one that was made for its
-// idempotency key before. Errors are not kept: nothing was made.
+// idempotency key before. Errors are not kept unless the server keeps them: nothing
+// was made.
 func (s *Server) reply(c *Call) *Reply {
 	key := c.Header.Get("Idempotency-Key")
 	if !s.Idempotent || key == "" {
@@ -269,7 +271,7 @@ func (s *Server) reply(c *Call) *Reply {
 	defer s.making.Unlock()
 	r := s.made[key]
 	if r == nil {
-		if r = s.script(c); r.Fault == "" {
+		if r = s.script(c); r.Fault == "" || s.KeepFaults {
 			if s.made == nil {
 				s.made = map[string]*Reply{}
 			}

@@ -54,9 +54,9 @@ func (c *Client) Model(name string) (Model, error) {
 }
 
 // Ask sends the request and waits for the whole reply. An error is an
-// [*Error], the cause of the caller's context, or a [beagle.UsageError] for a
-// model that the client does not have. It takes no longer than the request's
-// Limit, whatever the server does.
+// [*Error], the cause of the caller's context (a [*Halted] when no answer was
+// under way), or a [beagle.UsageError] for a model that the client does not
+// have. It takes no longer than the request's Limit, whatever the server does.
 //
 // What may pass is tried again, after a wait that grows and varies or that the
 // server asks for: rate limits, failures of the server, broken and malformed
@@ -119,26 +119,37 @@ func (c *Client) try(ctx context.Context, one call) (Reply, error) {
 			return reply, nil
 		}
 		wasted = wasted.Add(e.Wasted)
-		if e.Kind == Malformed {
-			one.spoilt++
+		if e.closed {
+			one.closed++
 		}
-		if e.again {
-			continue
-		}
-		if wait, ok := c.wait(ctx, e, attempts); !ok || !sleep(ctx, wait) {
-			if outer := callerCause(ctx); outer != nil {
-				return Reply{}, outer
+		if !e.again {
+			if wait, ok := c.wait(ctx, e, attempts); !ok || !sleep(ctx, wait) {
+				return Reply{}, c.stamp(ended(ctx, e), attempts, wasted)
 			}
-			return Reply{}, c.stamp(e, attempts, wasted)
+		}
+		if err := one.request.retry(attempts, wasted); err != nil {
+			return Reply{}, err
 		}
 	}
+}
+
+// ended is the error of a call that ends between two attempts.
+func ended(ctx context.Context, e *Error) error {
+	if outer := callerCause(ctx); outer != nil {
+		return &Halted{Cause: outer}
+	}
+	return e
 }
 
 // stamp completes an error of the package; others stay as they are.
 func (c *Client) stamp(err error, attempts int, wasted Usage) error {
 	var e *Error
-	if errors.As(err, &e) {
+	var h *Halted
+	switch {
+	case errors.As(err, &e):
 		e.Attempts, e.Wasted = attempts, wasted
+	case errors.As(err, &h):
+		h.Attempts, h.Wasted = attempts, wasted
 	}
 	return err
 }
@@ -179,6 +190,7 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	if !unpaid(w, err) {
 		e.Wasted = bound
 	}
+	e.closed = closed(w, e)
 	settle(e.Wasted)
 	if outer := callerCause(ctx); outer != nil {
 		return Reply{}, nil, outer
@@ -218,6 +230,21 @@ func unpaid(w *wire, err error) bool {
 	return w.status >= 300
 }
 
+// closed reports whether a server that keeps answers by idempotency key may have
+// kept this one, so that the same key would only bring it again: some keep
+// failures like answers. Of an attempt whose outcome nobody knows (no answer, one
+// that broke off, one by a gateway) the key stays, since the answer may be there,
+// and so it does of a conflict, which says that it is in the making.
+func closed(w *wire, e *Error) bool {
+	switch {
+	case e.Kind == Malformed || w.header.Get(replayedHeader) == "true":
+		return true
+	case w.status == http.StatusConflict || w.status == http.StatusTooEarly:
+		return false
+	}
+	return w.status >= 300 && unpaid(w, nil)
+}
+
 // reserve sets the worst case of an attempt aside; settle books what it was.
 func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle func(Usage), err error) {
 	if c.Budget == nil {
@@ -244,7 +271,7 @@ func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle fun
 // waited is the error of a call whose time went by before it was sent.
 func (c *Client) waited(ctx context.Context, one call, what string) error {
 	if outer := callerCause(ctx); outer != nil {
-		return outer
+		return &Halted{Cause: outer}
 	}
 	return &Error{Kind: Timeout, Model: one.model.Name, Message: "it was never sent: its time went by waiting for " + what, Remedy: remedy(Timeout, one.model, complaint{})}
 }

@@ -74,12 +74,13 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// Attempts that ask the same have the same idempotency key, in whatever client,
-// so that a server that knows it answers once; a question of another run, and one
-// whose answer was of no use, has another.
+// Attempts whose outcome nobody knows have the same idempotency key, in whatever
+// client, so that a server that knows it answers once; one that follows an answer
+// has another, and so has a question of another run.
 func TestIdempotencyKeys(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
-		s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Raw: "<html>Welcome</html>", ContentType: "text/html"}, llmtest.Reply{Text: "func"}))
+		s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Fault: "bad-gateway"}, llmtest.Reply{Text: "func f() {}", Break: "close"},
+			llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Raw: "<html>Welcome</html>", ContentType: "text/html"}, llmtest.Reply{Text: "func"}))
 		for _, once := range []string{"one", "one", "two", ""} {
 			q := question()
 			q.Once = once
@@ -91,11 +92,111 @@ func TestIdempotencyKeys(t *testing.T) {
 		for _, c := range s.Calls() {
 			keys = append(keys, c.Header.Get("Idempotency-Key"))
 		}
-		// Three attempts of the first call, then a call each.
-		if len(keys) != 6 || keys[0] == "" || keys[1] != keys[0] || keys[2] == keys[0] || keys[3] != keys[0] || keys[4] == keys[0] || keys[5] != "" {
+		if len(keys) != 8 || keys[0] == "" || keys[7] != "" {
+			t.Fatalf("%q", keys)
+		}
+		// Five attempts of the first call, then a call each.
+		for i, same := range []bool{true, true, false, false} {
+			if (keys[i+1] == keys[i]) != same {
+				t.Errorf("attempt %d: the key of the one before: %v", i+2, !same)
+			}
+		}
+		if keys[4] == keys[0] || keys[5] != keys[0] || keys[6] == keys[0] {
 			t.Errorf("%q", keys)
 		}
 	})
+}
+
+// A server may keep failures like answers: the next attempt is not given what
+// the first was.
+func TestKeptFailures(t *testing.T) {
+	bothWays(t, func(t *testing.T, protocol string) {
+		s := &llmtest.Server{Idempotent: true, KeepFaults: true,
+			Script: llmtest.InTurn(llmtest.Reply{Fault: "server"}, llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Text: "func"})}
+		s.StartFor(t)
+		for range 2 { // the second is another process that asks the same
+			q := question()
+			q.Once = "run"
+			got, err := client(t, s, protocol).Ask(t.Context(), q)
+			if err != nil || got.Text != "func" || got.Attempts != 3 {
+				t.Fatalf("%+v %v", got, err)
+			}
+		}
+		if st := s.Stats(); st.Paid != 1 || st.Calls != 6 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// A call that its caller ends while it waits says that nothing is under way, and
+// what it has cost; one that is being answered does not.
+func TestHalted(t *testing.T) {
+	bothWays(t, func(t *testing.T, protocol string) {
+		cause := errors.New("enough")
+		ask := func(c *llm.Client, q llm.Request, when func()) error {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				when()
+				cancel(cause)
+			}()
+			_, err := c.Ask(ctx, q)
+			if !errors.Is(err, cause) {
+				t.Errorf("%v", err)
+			}
+			return err
+		}
+		for name, hold := range map[string]func(c *llm.Client){
+			"a slot":       func(c *llm.Client) { c.InFlight = full(t) },
+			"the budget":   func(c *llm.Client) { c.Budget = held(t, question().Bound()) },
+			"the next try": func(c *llm.Client) { c.Backoff = time.Hour },
+		} {
+			s := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: "overloaded"}))
+			c := client(t, s, protocol)
+			hold(c)
+			sent := 0
+			if name == "the next try" {
+				sent = 1
+			}
+			err := ask(c, question(), func() {
+				for s.Stats().Refused < sent {
+					time.Sleep(time.Millisecond)
+				}
+				time.Sleep(10 * time.Millisecond)
+			})
+			var h *llm.Halted
+			if !errors.As(err, &h) || h.Attempts != sent || h.Wasted != (llm.Usage{}) {
+				t.Errorf("waiting for %s: %v, %+v", name, err, h)
+			}
+		}
+		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "late", After: llmtest.Duration(time.Hour)}))
+		err := ask(client(t, s, protocol), question(), func() {
+			for s.Stats().Busy == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		})
+		if h := (*llm.Halted)(nil); errors.As(err, &h) {
+			t.Errorf("it was sent: %+v", h)
+		}
+	})
+}
+
+// full has no free slot.
+func full(t *testing.T) *llm.Limiter {
+	l := llm.NewLimiter(1)
+	if _, err := l.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// held has no tokens left while a call is under way.
+func held(t *testing.T, bound llm.Usage) *llm.Budget {
+	worst := llm.Spent{Tokens: int64(bound.In + bound.Out)}
+	b := llm.NewBudget(llm.Caps{Tokens: worst.Tokens}, llm.Spent{})
+	if _, err := b.Reserve(t.Context(), worst); err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // A server that knows idempotency keys makes an answer once, and gives it again

@@ -35,7 +35,8 @@ type Error struct {
 
 	Wait time.Duration `json:"-"` // how long the server asks to wait; 0 when it did not say
 
-	again bool // the next attempt does without what the server refused
+	again  bool // the next attempt does without what the server refused
+	closed bool // the server may have kept this answer for the attempt's idempotency key
 }
 
 func (e *Error) Error() string {
@@ -55,3 +56,16 @@ func (e *Error) Fatal() bool {
 	}
 	return false
 }
+
+// A Halted is a call that its caller ended before a first attempt or between
+// two: no answer is under way, so that what it has cost is known.
+type Halted struct {
+	Cause    error `json:"-"` // of the caller's context
+	Attempts int   `json:"attempts"`
+	Wasted   Usage `json:"wasted,omitzero"` // the most that the attempts may have cost
+}
+
+func (h *Halted) Error() string { return h.Cause.Error() }
+
+// Unwrap is the cause.
+func (h *Halted) Unwrap() error { return h.Cause }

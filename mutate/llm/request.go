@@ -19,6 +19,10 @@ type Request struct {
 	Code        string        `json:"code,omitempty"`        // for a coding agent: the version to start from; models find it in the text
 	Once        string        `json:"-"`                     // a server that knows idempotency keys answers requests of the same key once; "" sends none
 	Limit       time.Duration `json:"-"`                     // for the whole call, its retries included; 0 means [DefaultLimit]
+
+	// Retry is told before each further attempt how many were made and the most
+	// that they may have cost; its error ends the call. nil is not told.
+	Retry func(attempts int, wasted Usage) error `json:"-"`
 }
 
 // Defaults of a [Request].
@@ -79,6 +83,13 @@ func (r Request) Bound() Usage {
 		messages++
 	}
 	return Usage{In: bytes + 16*messages + 64, Out: r.maxTokens(), Estimated: true}
+}
+
+func (r Request) retry(attempts int, wasted Usage) error {
+	if r.Retry == nil {
+		return nil
+	}
+	return r.Retry(attempts, wasted)
 }
 
 func (r Request) maxTokens() int {

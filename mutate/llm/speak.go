@@ -23,22 +23,29 @@ type call struct {
 	quirks  quirks
 	http    *http.Client
 	maxText int
-	spoilt  int // answers of earlier attempts that are of no use, and that the server may have kept
+	closed  int // answers of earlier attempts that are of no use, and that the server may have kept
 }
 
-// idempotencyHeader is what both protocols' own libraries call it. A server that
-// does not know it ignores it.
-const idempotencyHeader = "Idempotency-Key"
+// The headers of idempotency keys are those of the IETF's draft and of the
+// services that have such keys, Stripe's first. Neither provider says that it
+// knows them, and neither Go library sends them (those in other languages make a
+// key and never send it): they are for servers and gateways in between that do.
+// Others ignore them.
+const (
+	idempotencyHeader = "Idempotency-Key"
+	replayedHeader    = "Idempotent-Replayed" // of an answer that was made before
+)
 
 // idempotencyKey is the same for attempts that ask the same, whichever process
 // makes them, so that of an answer that was lost on its way a server may send
 // what it has instead of making another. Attempts that say it in other fields,
-// or that want another answer, have another key.
+// or that follow an answer which the server may have kept, have another key; see
+// [closed].
 func (c call) idempotencyKey() string {
 	if c.request.Once == "" {
 		return ""
 	}
-	return "beagle-" + beagle.HashOf("idempotency key", c.request.Once, fmt.Sprint(c.quirks), c.spoilt)
+	return "beagle-" + beagle.HashOf("idempotency key", c.request.Once, fmt.Sprint(c.quirks), c.closed)
 }
 
 // heard is what came of an attempt before it ended, well or not.
