@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -190,19 +191,34 @@ func TestAll(t *testing.T) {
 	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=300ms", "-rate=100000"); code != 0 {
 		t.Fatal(err)
 	}
+	conn, err := net.Dial("udp", "127.0.0.1:28125")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.Write([]byte("took.distribution:5|d\ntook.timing:5|ms"))
 	cmd.Process.Signal(os.Interrupt) // the agent's last flush must reach the intake
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, cmd.Stderr)
 	}
 	again := program(t, "intake", "-intake.http="+intakeAddress, "-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"))
 	healthy(t)
-	resp, err := http.Get("http://" + intakeAddress + "/api/names?kind=app")
+	if text := names(t, "kind=app"); !strings.Contains(text, `"service"`) {
+		t.Errorf("the intake knows of no app: %s\n%s", text, again.Stderr)
+	}
+	// A distribution went as a sketch, under its own name; a timing as counts and gauges.
+	if text := names(t, "prefix=took."); !strings.Contains(text, `["took.distribution","took.timing.95percentile"`) {
+		t.Errorf("names: %s", text)
+	}
+}
+
+func names(t *testing.T, query string) string {
+	t.Helper()
+	resp, err := http.Get("http://" + intakeAddress + "/api/names?" + query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(resp.Body)
-	if !strings.Contains(string(text), `"service"`) {
-		t.Errorf("the intake knows of no app: %s\n%s", text, again.Stderr)
-	}
+	return strings.Join(strings.Fields(string(text)), "")
 }

@@ -53,6 +53,9 @@ type output interface {
 
 func openOutputs(c config.Config, log *slog.Logger) (outputs []output, _ error) {
 	if d := c.Datadog; d.URL != "" {
+		if d.Sketches == "auto" {
+			d.Sketches = "none"
+		}
 		q, err := queue.Open(d.Queue, int64(d.QueueBytes))
 		if err != nil {
 			return nil, err

@@ -58,6 +58,9 @@ func runAll(args []string, s streams) error {
 func sendTo(c config.Config, address string) config.Config {
 	if c.Datadog.URL == "" {
 		c.Datadog.URL, c.Datadog.APIKey, c.Datadog.Compression = "http://"+address, c.Intake.Token, "zstd"
+		if c.Datadog.Sketches == "auto" { // this receiver knows them, and a name stays one name
+			c.Datadog.Sketches = "distributions"
+		}
 	}
 	if c.Datadog.Queue == "" {
 		c.Datadog.Queue = filepath.Join(filepath.Dir(filepath.Clean(c.Intake.Queue.Dir)), "outbox")

@@ -72,7 +72,7 @@ type Datadog struct {
 	APIKey      string `yaml:"api_key" help:"key for the DD-API-KEY header; the environment keeps it out of lists of processes"`
 	API         string `yaml:"api" help:"v1 for JSON, v2 for protobuf"`
 	Compression string `yaml:"compression" help:"zlib, deflate (the same), zstd or none"`
-	Sketches    string `yaml:"sketches" help:"what is sent as DDSketches to /api/beta/sketches: none, distributions, or all for timings and histograms too; the rest becomes counts and gauges, which sketches take the place of; the receiver must know that path"`
+	Sketches    string `yaml:"sketches" help:"what is sent as DDSketches to /api/beta/sketches: none, distributions, all for timings and histograms too, or auto: distributions where metricsd all sends to its own intake, none elsewhere; the rest becomes counts and gauges, which sketches take the place of; the receiver must know that path"`
 	Events      bool   `yaml:"events" help:"send events to /intake/ and service checks to /api/v1/check_run too; a receiver that does not know these paths loses them, and nothing else"`
 	Queue       string `yaml:"queue" help:"directory for payloads that wait to be sent; needed with datadog.url"`
 	QueueBytes  int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
@@ -128,8 +128,9 @@ type Log struct {
 	JSON  bool   `yaml:"json" help:"write JSON instead of text"`
 }
 
-// Default listens on loopback only. Sketches are off: who sends distributions has the series
-// made of them on dashboards, and they end when sketches go out instead.
+// Default listens on loopback only. Sketches go to nobody but metricsd's own intake: who sends
+// distributions elsewhere has the series made of them on dashboards, and they end when sketches go
+// out instead.
 func Default() Config {
 	limits := aggregate.DefaultLimits()
 	return Config{
@@ -140,7 +141,7 @@ func Default() Config {
 		},
 		Limits:      Limits(limits),
 		Tagger:      Tagger{Cardinality: "low"},
-		Datadog:     Datadog{API: "v2", Compression: "zlib", Sketches: "none", Events: true, QueueBytes: 1 << 30},
+		Datadog:     Datadog{API: "v2", Compression: "zlib", Sketches: "auto", Events: true, QueueBytes: 1 << 30},
 		RemoteWrite: RemoteWrite{QueueBytes: 1 << 30},
 		Intake: Intake{
 			HTTP: "127.0.0.1:9126", Body: 8 << 20, Opened: 64 << 20, Requests: 64,

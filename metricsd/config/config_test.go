@@ -120,7 +120,7 @@ func TestTagsOfContainers(t *testing.T) {
 
 // An upgrade must not end the series that users have of their distributions.
 func TestSketchesAreAskedFor(t *testing.T) {
-	if got := Default().Datadog.Sketches; got != "none" {
+	if got := Default().Datadog.Sketches; got != "auto" {
 		t.Errorf("datadog.sketches is %q by default", got)
 	}
 }
