@@ -83,7 +83,7 @@ func (x *session) openModels() error {
 func (m *asking) open(x *session) error {
 	spec := &x.spec.Models
 	var err error
-	if m.calls, err = openCalls(x.store, x.run, func(name string) llm.Price { return spec.model(name).Price }); err != nil {
+	if m.calls, err = openCalls(x.store, x.run, func(name string) llm.Price { return spec.model(name).Price }, spec.Caps.Money/agentShare); err != nil {
 		return err
 	}
 	if m.lessons, err = llm.LoadLessons(spec.Lessons...); err != nil {
@@ -244,17 +244,26 @@ func (x *session) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) 
 // compiles parses and type-checks a text, or says what is wrong in the words
 // of a compiler.
 func (x *session) compiles(text string) (*source.File, string) {
-	if len(text) > llm.MaxCode {
-		return nil, fmt.Sprintf("the file has %d bytes; the most is %d", len(text), llm.MaxCode)
-	}
-	if deep := depth(text); deep > maxNesting {
-		return nil, fmt.Sprintf("the code nests %d deep; the most is %d", deep, maxNesting)
+	if why := outsized(text); why != "" {
+		return nil, why
 	}
 	f, problem := x.unit.Parse(text)
 	if problem != nil {
 		return nil, compilerWords(problem.Message, problem.Line, text)
 	}
 	return f, ""
+}
+
+// outsized says why a text is too long or too deep to be read at all; "" when it
+// is neither.
+func outsized(text string) string {
+	if len(text) > llm.MaxCode {
+		return fmt.Sprintf("the file has %d bytes; the most is %d", len(text), llm.MaxCode)
+	}
+	if deep := depth(text); deep > maxNesting {
+		return fmt.Sprintf("the code nests %d deep; the most is %d", deep, maxNesting)
+	}
+	return ""
 }
 
 // complaint is a failure in a line.

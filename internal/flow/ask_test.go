@@ -332,7 +332,7 @@ func FuzzCallJournal(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(s.RunDir("run"), journalName+".jsonl"), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		b, err := openCalls(s, "run", func(string) llm.Price { return llm.Price{} })
+		b, err := openCalls(s, "run", func(string) llm.Price { return llm.Price{} }, 0)
 		if err != nil {
 			return
 		}

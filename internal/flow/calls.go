@@ -21,6 +21,14 @@ type call struct {
 	Request  *llm.Request `json:"request,omitempty"`
 	Reply    *llm.Reply   `json:"reply,omitempty"`
 	Error    *llm.Error   `json:"error,omitempty"`
+	Retried  *tried       `json:"retried,omitempty"` // it is about to be sent once more
+	Halted   *llm.Halted  `json:"halted,omitempty"`  // the run gave it up when no answer was under way: it may be asked again
+}
+
+// A tried is what earlier attempts of a call came to.
+type tried struct {
+	Attempts int       `json:"attempts"`
+	Wasted   llm.Usage `json:"wasted,omitzero"`
 }
 
 // journalName is the journal of calls in a run's directory.
@@ -44,7 +52,9 @@ type callBook struct {
 	lost    lost
 	earlier map[place]string       // IDs of the requests of other processes of the run
 	open    map[string]llm.Request // of them, those that were lost
+	retried map[string]tried       // of those, the attempts before the one that was lost
 	price   func(model string) llm.Price
+	turn    llm.Micros // the most that a turn of a coding agent costs
 }
 
 // A place is where in a search a request belongs. A search that takes another
@@ -87,10 +97,15 @@ type lost struct {
 	money llm.Micros // the most that they can have cost
 }
 
-// lose books a call as lost.
-func (b *callBook) lose(q llm.Request) {
+// lose books a call as lost, and returns the most that it can have cost.
+func (b *callBook) lose(q llm.Request) llm.Micros {
+	most := b.price(q.Model).Cost(q.Bound())
+	if q.Code != "" { // an agent, which says by itself what it costs
+		most = b.turn
+	}
 	b.lost.calls++
-	b.lost.money += b.price(q.Model).Cost(q.Bound())
+	b.lost.money += most
+	return most
 }
 
 // lostNow is what was lost so far.
@@ -102,41 +117,62 @@ func (b *callBook) lostNow() lost {
 
 // openCalls reads what a run has asked so far. Requests without an end were
 // under way when their process ended: what they may have cost counts as spent.
-func openCalls(s *store.Store, run string, price func(string) llm.Price) (*callBook, error) {
+func openCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callBook, error) {
 	lines, err := store.ReadJournal[call](s, run, journalName)
 	if err != nil {
 		return nil, err
 	}
-	b := &callBook{run: run, answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{}, price: price, earlier: map[place]string{}, open: map[string]llm.Request{}}
-	open := b.open
-	for _, c := range lines {
-		switch {
-		case c.Request != nil:
-			if q, ok := open[c.ID]; ok {
-				b.spend(q.Model, q.Bound(), 1)
-				b.lose(q)
-			}
-			open[c.ID] = *c.Request
-			b.earlier[c.place()] = c.ID
-		case c.Reply != nil:
-			b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
-			b.before.Money += c.Reply.Cost
-			b.settle(c.ID, question(open[c.ID], c.ID), answer{reply: *c.Reply})
-			delete(open, c.ID)
-		case c.Error != nil:
-			b.spend(c.Error.Model, c.Error.Wasted, c.Error.Attempts)
-			if !c.Error.Fatal() {
-				b.settle(c.ID, "", answer{err: c.Error})
-			}
-			delete(open, c.ID)
-		}
+	b := &callBook{
+		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{},
+		earlier: map[place]string{}, open: map[string]llm.Request{}, retried: map[string]tried{},
 	}
-	for _, q := range open {
-		b.spend(q.Model, q.Bound(), 1)
-		b.lose(q)
+	for _, c := range lines {
+		b.read(c)
+	}
+	for id := range b.open {
+		b.forsake(id)
 	}
 	b.journal, err = s.Journal(run, journalName)
 	return b, err
+}
+
+// read takes over a line of the journal.
+func (b *callBook) read(c call) {
+	q, open := b.open[c.ID]
+	switch {
+	case c.Request != nil:
+		if open {
+			b.forsake(c.ID)
+			delete(b.retried, c.ID)
+		}
+		b.open[c.ID] = *c.Request
+		b.earlier[c.place()] = c.ID
+		return
+	case c.Retried != nil:
+		b.retried[c.ID] = *c.Retried
+		return
+	case c.Reply != nil:
+		b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
+		b.before.Money += c.Reply.Cost
+		b.settle(c.ID, question(q, c.ID), answer{reply: *c.Reply})
+	case c.Error != nil:
+		b.spend(c.Error.Model, c.Error.Wasted, c.Error.Attempts)
+		if !c.Error.Fatal() {
+			b.settle(c.ID, "", answer{err: c.Error})
+		}
+	case c.Halted != nil:
+		b.spend(q.Model, c.Halted.Wasted, c.Halted.Attempts)
+	}
+	delete(b.open, c.ID)
+	delete(b.retried, c.ID)
+}
+
+// forsake books a request whose process ended while it was under way.
+func (b *callBook) forsake(id string) {
+	q, before := b.open[id], b.retried[id]
+	b.spend(q.Model, before.Wasted, before.Attempts)
+	most := q.Bound()
+	b.before = b.before.Add(llm.Spent{Money: b.lose(q), Tokens: int64(most.In) + int64(most.Out), Calls: 1})
 }
 
 func (b *callBook) spend(model string, u llm.Usage, calls int) {
@@ -203,11 +239,18 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 		return llm.Reply{}, false, err
 	}
 	q.Once = beagle.HashOf("once", b.run, c.ID)
+	q.Retry = func(attempts int, wasted llm.Usage) error {
+		return b.journal.Append(call{ID: c.ID, Proposal: c.Proposal, Round: c.Round, Parent: c.Parent, Retried: &tried{attempts, wasted}})
+	}
 	reply, err := asker.Ask(ctx, q)
 	var fault *llm.Error
+	var halted *llm.Halted
 	switch {
 	case errors.As(err, &fault):
 		return llm.Reply{}, false, b.end(c, key, answer{err: fault})
+	case errors.As(err, &halted):
+		c.Request, c.Halted = nil, halted
+		return llm.Reply{}, false, errors.Join(b.journal.Append(c), err)
 	case err != nil:
 		b.mu.Lock()
 		b.lose(q)

@@ -27,7 +27,7 @@ func TestLostCalls(t *testing.T) {
 	most := price("test").Cost(q.Bound())
 	asker := new(cutOff)
 	for n := range 3 {
-		b, err := openCalls(s, "run", price)
+		b, err := openCalls(s, "run", price, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestLostCalls(t *testing.T) {
 		}
 		b.journal.Close()
 	}
-	other, err := openCalls(s, "other run", price)
+	other, err := openCalls(s, "other run", price, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestLostCalls(t *testing.T) {
 	if _, _, err := other.ask(t.Context(), asker, call{Request: &q}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	again, err := openCalls(s, "run", price)
+	again, err := openCalls(s, "run", price, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,3 +72,72 @@ func TestLostCalls(t *testing.T) {
 		t.Errorf("keys %q", k)
 	}
 }
+
+// A call that was given up when nothing was under way is not lost: only what its
+// attempts have cost counts, and it is asked anew.
+func TestHaltedCalls(t *testing.T) {
+	s := openStore(t)
+	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
+	q := llm.Request{Model: "test", User: "faster", MaxTokens: 1000}
+	wasted := llm.Usage{In: 100, Out: 10}
+	halt := &halting{wasted: wasted}
+	for n := range 2 {
+		b, err := openCalls(s, "run", price, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := (llm.Spent{Money: llm.Micros(n) * price("").Cost(wasted), Tokens: int64(n) * 110, Calls: int64(n) * 2}); b.before != want || b.lostNow() != (lost{}) {
+			t.Errorf("%+v spent and %+v lost, want %+v", b.before, b.lostNow(), want)
+		}
+		if _, _, err := b.ask(t.Context(), halt, call{Proposal: 7, Request: &q}); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		b.journal.Close()
+	}
+	if halt.asked != 2 {
+		t.Errorf("asked %d times", halt.asked)
+	}
+}
+
+type halting struct {
+	wasted llm.Usage
+	asked  int
+}
+
+func (h *halting) Ask(_ context.Context, q llm.Request) (llm.Reply, error) {
+	h.asked++
+	return llm.Reply{}, errors.Join(q.Retry(1, llm.Usage{}), &llm.Halted{Cause: context.Canceled, Attempts: 2, Wasted: h.wasted})
+}
+
+// Attempts of a call whose process was killed count as much as those of one that
+// came to its end.
+func TestRetriesCount(t *testing.T) {
+	s := openStore(t)
+	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
+	q := llm.Request{Model: "test", User: "faster", MaxTokens: 1000}
+	b, err := openCalls(s, "run", price, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasted := llm.Usage{In: 100, Out: 10}
+	dead := askFunc(func(q llm.Request) error {
+		return errors.Join(q.Retry(1, llm.Usage{}), q.Retry(2, wasted), context.Canceled)
+	})
+	if _, _, err := b.ask(t.Context(), dead, call{Proposal: 7, Request: &q}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	b.journal.Close()
+	if b, err = openCalls(s, "run", price, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.journal.Close()
+	most := q.Bound()
+	want := llm.Spent{Money: price("").Cost(wasted) + price("").Cost(most), Tokens: int64(110 + most.In + most.Out), Calls: 3}
+	if b.before != want || b.lostNow() != (lost{1, price("").Cost(most)}) {
+		t.Errorf("%+v spent and %+v lost, want %+v", b.before, b.lostNow(), want)
+	}
+}
+
+type askFunc func(llm.Request) error
+
+func (f askFunc) Ask(_ context.Context, q llm.Request) (llm.Reply, error) { return llm.Reply{}, f(q) }

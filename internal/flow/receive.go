@@ -2,10 +2,12 @@ package flow
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -41,6 +43,7 @@ func (d *Draft) Fate(proposal int, judged []Evaluated) (f Fate, ok bool) {
 	}
 	for _, o := range d.Known {
 		if o.Proposal == proposal && o.Candidate.ID != "" {
+			o.Verdict.Reason = "the search has had this version before"
 			return Fate{o.Candidate.ID, o.Verdict}, true
 		}
 	}
@@ -53,35 +56,57 @@ const MaxGuests = 4
 // handedIn is the site of the step that a version from outside is.
 const handedIn = "handed in"
 
-// Receive makes the candidate of a version that somebody handed in. What does
-// not compile is refused at once.
-func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*Proposed, error) {
+// Receive makes the candidate of a version that somebody handed in. What is no
+// candidate is refused at once, with the verdict that judging it would give.
+func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*Proposed, *beagle.Verdict, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := &Proposed{Proposal: p.ID}
-	text, err := x.unit.Normalize(v.Source)
-	if err != nil {
-		out.Refused = err.Error()
-		return out, nil
+	text, f, refused := x.admitted(v.Source)
+	if refused == nil && beagle.NewCandidate(text, nil, nil).ID == x.root.ID {
+		refused = &beagle.Verdict{Status: beagle.Duplicate, Stage: proposed, Reason: "it is the original"}
 	}
-	f, complaint := x.compiles(text)
-	if complaint != "" {
-		out.Refused = complaint
-		return out, nil
+	if refused != nil {
+		out.Refused = fmt.Sprintf("%s: %s", refused.Stage, refused.Reason)
+		return out, refused, nil
 	}
 	c := beagle.NewCandidate(text, []string{x.root.ID}, nil)
-	if c.ID == x.root.ID {
-		out.Refused = "it is the original"
-		return out, nil
-	}
 	c.Note = v.Note
 	c.Steps = []beagle.Step{{Mutator: evolve.Written, Site: handedIn, Param: c.ID, Class: beagle.E4}}
 	if err := x.putCandidate(c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	kept, err := x.candidate(c.ID)
 	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(f), x.private(kept)
-	return out, err
+	return out, nil, err
+}
+
+// proposed is the stage at which a search drops what it has had before.
+const proposed = "propose"
+
+// admitted completes and reads a text from outside, or says why it is no
+// candidate.
+func (x *session) admitted(text string) (string, *source.File, *beagle.Verdict) {
+	refuse := func(stage, reason string, line int) (string, *source.File, *beagle.Verdict) {
+		if line > 0 {
+			reason = fmt.Sprintf("line %d: %s", line, reason)
+		}
+		return "", nil, &beagle.Verdict{Status: beagle.Invalid, Stage: stage, Reason: reason}
+	}
+	if why := outsized(text); why != "" {
+		return refuse("parse", why, 0)
+	}
+	if formatted, err := x.unit.Normalize(x.unit.Complete(text)); err == nil {
+		text = formatted // otherwise reading it says what is wrong
+	}
+	if why := outsized(text); why != "" {
+		return refuse("parse", why, 0)
+	}
+	f, problem := x.unit.Parse(text)
+	if problem != nil {
+		return refuse(problem.Stage, problem.Message, problem.Line)
+	}
+	return text, f, nil
 }

@@ -10,10 +10,13 @@ import (
 
 // stages say what each check is, in the order in which they are made.
 var stages = []struct{ name, is string }{
+	{"propose", "What the search has had before is not judged again."},
 	{"parse", "The file must be Go and declare the function again in the same package."},
-	{"types", "The file must type-check in place of the original, with the same signature."},
+	{"types", "The file must type-check in place of the original."},
+	{"scope", "A version may change the function, but not its signature, and the helpers that only it uses; it may declare and import no more than they need."},
 	{"policy", "The text may use nothing that reaches out of the function or keeps something between calls, as far as the original does not."},
 	{"compile", "The compiler must take it."},
+	{"start", "The program must start, and its initialisation do no more than the original's."},
 	{"quick", "Recorded calls, short inputs and fuzzed ones are given to both versions."},
 	{"replay", "The recorded calls, held-out ones included, are given to both versions, repeated, shuffled and from several goroutines; all that a caller can see is compared."},
 	{"exhaust", "Every short input over a boundary alphabet, every length up to some hundred, and every byte value at telling places is given to both versions."},

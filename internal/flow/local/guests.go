@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 
-	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/store"
@@ -31,14 +30,14 @@ func (r *run) welcome(ctx context.Context, draft *flow.Draft, guests []store.Sub
 		if !ok {
 			return nil // the budget is used up
 		}
-		made, err := r.acts.Receive(ctx, r.entry.ID, p, v)
+		made, refused, err := r.acts.Receive(ctx, r.entry.ID, p, v)
 		if err != nil {
 			return err
 		}
 		fate := flow.Fate{Candidate: made.Candidate}
-		if made.Refused != "" {
+		if refused != nil {
 			r.d.Watch.Warn("a version that was handed in is refused: " + made.Refused)
-			fate.Verdict = beagle.Verdict{Status: beagle.Invalid, Stage: "types", Reason: made.Refused}
+			fate.Verdict = *refused
 		} else {
 			draft.Welcome(p.ID, v.ID)
 		}

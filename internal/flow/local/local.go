@@ -32,7 +32,7 @@ type activities interface {
 	Prepare(ctx context.Context, run string, spec flow.Spec) (*flow.Prepared, error)
 	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
 	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
-	Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*flow.Proposed, error)
+	Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*flow.Proposed, *beagle.Verdict, error)
 	Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
