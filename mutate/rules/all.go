@@ -64,6 +64,7 @@ var written = []*mutate.Mutator{
 	branchless,
 	chainSwitch,
 	cheapFirst,
+	onlyIfNeeded,
 	domainTable,
 	specialiseValue,
 
@@ -74,6 +75,7 @@ var written = []*mutate.Mutator{
 	splitFirst,
 	splitPair,
 	splitSeq,
+	byteSeparator,
 	dropConversion,
 	runeSlice,
 	replaceBytes,

@@ -1,0 +1,240 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// onlyIfNeeded is C12 for the library's functions that mostly return what they
+// are given.
+var onlyIfNeeded = &mutate.Mutator{
+	Name: "only-if-needed",
+	Doc: "Look whether there is anything to trim or to lower before the function that does it is called: a look at both ends, or at eight bytes " +
+		"at once, costs less than the call. Exact: what the look lets through, the function returns as it is; the rest goes to the function.",
+	Before: `name = strings.TrimSpace(name)`,
+	After: `name = trimSpace(name)
+
+// trimSpace is strings.TrimSpace, which has nothing to do when both ends are
+// printable ASCII.
+func trimSpace(s string) string {
+	if n := len(s); n > 0 && s[0]-'!' <= '~'-'!' && s[n-1]-'!' <= '~'-'!' {
+		return s
+	}
+	return strings.TrimSpace(s)
+}`,
+	Class:   beagle.E0,
+	Gain:    1.25,
+	Find:    findNeedless,
+	Rewrite: rewriteNeedless,
+}
+
+// A needless call may be left out where its argument is what it returns.
+type needless struct {
+	call *ast.CallExpr
+	name string // of the function
+	cut  string // of Trim and the like: the characters to trim
+}
+
+// mostTrimmed is how many characters are worth a comparison each.
+const mostTrimmed = 3
+
+// findNeedless offers all calls together, then those of each function if there
+// are several.
+func findNeedless(p *mutate.Pass) []mutate.Site {
+	var all []needless
+	by := map[string][]needless{}
+	var names []string
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		n, ok := needlessCall(p, call)
+		if !ok {
+			continue
+		}
+		if by[n.name] == nil {
+			names = append(names, n.name)
+		}
+		all, by[n.name] = append(all, n), append(by[n.name], n)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	sites := []mutate.Site{{Node: all[0].call, Label: "calls of " + strings.Join(names, ", "), Data: all}}
+	for _, name := range names {
+		if len(names) > 1 {
+			sites = append(sites, mutate.Site{Node: by[name][0].call, Label: "calls of " + name, Data: by[name]})
+		}
+	}
+	return sites
+}
+
+func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
+	if _, ok := p.IsCall(call, "strings", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "ToLower", "ToUpper"); !ok || p.FuncOf(call) == nil {
+		return n, false
+	}
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return n, false
+	}
+	switch p.Parent(call).(type) {
+	case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
+		return n, false
+	}
+	n = needless{call: call, name: fun.Sel.Name}
+	if strings.HasPrefix(n.name, "Trim") && n.name != "TrimSpace" {
+		if len(call.Args) != 2 {
+			return n, false // what another call returns
+		}
+		var constant bool
+		if n.cut, constant = constString(p, call.Args[1]); !constant || n.cut == "" || len(n.cut) > mostTrimmed || !isASCII(n.cut) {
+			return n, false
+		}
+	}
+	own := p.FuncOf(call)
+	return n, !sameCode(p.Text(own), n.declare(p)(own.Name.Name)) // what this rule wrote
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}
+
+func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	var edits []mutate.Edit
+	names := map[string]string{} // by what is called
+	load := false
+	for _, n := range s.Data.([]needless) {
+		key := n.name + " " + n.cut
+		if names[key] == "" {
+			wish := lowerFirst(n.name)
+			if n.cut != "" {
+				wish = uniqueWish(names, wish)
+			}
+			var more []mutate.Edit
+			names[key], more = helper(p, n.call, n.declare(p), wish, wish+"IfNeeded")
+			edits = append(edits, more...)
+			load = load || len(more) > 0 && strings.HasPrefix(n.name, "To")
+		}
+		edits = append(edits, p.Replace(n.call.Fun, names[key]))
+		if n.cut != "" {
+			edits = append(edits, p.Span(n.call.Args[0].End(), n.call.Args[1].End(), ""))
+		}
+	}
+	if name := loadName(p); load && !declaresLoad(p, name) {
+		edits = append(edits, p.Declare(p.Func, "// "+name+" is the word in the first eight bytes of s, lowest byte first.\n"+loadDecl(name)))
+	}
+	return edits, nil
+}
+
+// uniqueWish numbers the wishes of one rewrite, of which none is reserved.
+func uniqueWish(names map[string]string, wish string) string {
+	taken := func(name string) bool {
+		for _, used := range names {
+			if used == name || used == name+"IfNeeded" {
+				return true
+			}
+		}
+		return false
+	}
+	name := wish
+	for i := 2; taken(name); i++ {
+		name = wish + itoa(i)
+	}
+	return name
+}
+
+// loadName is the name of the helper that reads words of strings.
+func loadName(p *mutate.Pass) string {
+	wishes := []string{"load64", "loadWord"}
+	if i := slices.IndexFunc(wishes, func(name string) bool { return declaresLoad(p, name) }); i >= 0 {
+		return wishes[i]
+	}
+	return p.Fresh(wishes...)
+}
+
+// declare writes the function that is called instead.
+func (n needless) declare(p *mutate.Pass) func(name string) string {
+	pkg := p.Text(n.call.Fun.(*ast.SelectorExpr).X)
+	return func(name string) string {
+		switch n.name {
+		case "TrimSpace":
+			return fmt.Sprintf(`// %[1]s is strings.TrimSpace, which has nothing to do when both ends are
+// printable ASCII.
+func %[1]s(s string) string {
+	if n := len(s); n > 0 && s[0]-'!' <= '~'-'!' && s[n-1]-'!' <= '~'-'!' {
+		return s
+	}
+	return %[2]s.TrimSpace(s)
+}`, name, pkg)
+		case "ToLower":
+			return toCase(name, pkg, n.name, "capitals", 'A', 'Z', loadName(p))
+		case "ToUpper":
+			return toCase(name, pkg, n.name, "small letters", 'a', 'z', loadName(p))
+		}
+		return n.trim(name, pkg)
+	}
+}
+
+func (n needless) trim(name, pkg string) string {
+	var tests []string
+	for _, end := range []string{"s[0]", "s[n-1]"} {
+		if n.name == "TrimLeft" && end != "s[0]" || n.name == "TrimRight" && end == "s[0]" {
+			continue
+		}
+		for _, c := range []byte(n.cut) {
+			tests = append(tests, end+" != "+byteText(int(c)))
+		}
+	}
+	return fmt.Sprintf(`// %[1]s is strings.%[2]s with %[3]q, which has nothing to do when no end has it.
+func %[1]s(s string) string {
+	if n := len(s); n > 0 && %[4]s {
+		return s
+	}
+	return %[5]s.%[2]s(s, %[3]q)
+}`, name, n.name, n.cut, strings.Join(tests, " && "), pkg)
+}
+
+// toCase writes the function for ToLower and ToUpper: in words of eight bytes,
+// of which the last overlaps the one before, and in one of twice four for less.
+// The additions carry into the top bit of each byte, never out of it.
+func toCase(name, pkg, function, letters string, first, last byte, load string) string {
+	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>", load,
+		"<first>", byteText(int(first)), "<last>", byteText(int(last))).Replace(`// <name> is strings.<function>, which has nothing to do for ASCII without
+// <letters>. It looks at eight bytes at once.
+func <name>(s string) string {
+	const each, tops = 0x0101010101010101, 0x8080808080808080
+	n, rest := len(s), s
+	if n < 4 {
+		for i := 0; i < n; i++ {
+			if s[i] >= 0x80 || s[i]-<first> <= <last>-<first> {
+				return <pkg>.<function>(s)
+			}
+		}
+		return s
+	}
+	for {
+		var w uint64
+		if len(rest) >= 8 {
+			w = <load>(rest)
+			rest = rest[8:]
+		} else if n >= 8 {
+			w = <load>(s[n-8:])
+			rest = ""
+		} else {
+			t := s[n-4:]
+			w = uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+				uint64(t[0])<<32 | uint64(t[1])<<40 | uint64(t[2])<<48 | uint64(t[3])<<56
+			rest = ""
+		}
+		low := w &^ tops
+		if (w|(low+(0x80-<first>)*each)&^(low+(0x7f-<last>)*each))&tops != 0 {
+			return <pkg>.<function>(s)
+		}
+		if len(rest) == 0 {
+			return s
+		}
+	}
+}`)
+}
