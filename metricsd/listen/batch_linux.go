@@ -126,9 +126,12 @@ func peer(conn net.Conn) (pid int32) {
 	return pid
 }
 
+// recvmmsg never waits, so it may be called without telling the scheduler: that would wake a
+// thread of the runtime each time that there had been nothing to do, which cost a quarter to a third of
+// the agent's time at 50,000 messages a second.
 func recvmmsg(fd uintptr, messages []message) (int, error) {
 	for {
-		n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&messages[0])),
+		n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&messages[0])),
 			uintptr(len(messages)), unix.MSG_DONTWAIT, 0, 0)
 		runtime.KeepAlive(messages)
 		switch errno {
