@@ -3,6 +3,8 @@ package rules
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -12,7 +14,7 @@ import (
 // reorderTests is C5.
 var reorderTests = &mutate.Mutator{
 	Name: "reorder-tests",
-	Doc: "Test first what decides most often or costs least in a chain of && or ||. Legal because all operands are free of effects and cannot " +
+	Doc: "Test first what decides most often in a chain of && or ||, as far as the corpus shows it, or what costs least. Legal because all operands are free of effects and cannot " +
 		"panic, whichever comes first.",
 	Before:  `if strings.Contains(s, "@") && len(s) < 64 {`,
 	After:   `if len(s) < 64 && strings.Contains(s, "@") {`,
@@ -23,27 +25,144 @@ var reorderTests = &mutate.Mutator{
 	Rewrite: rewriteReorder,
 }
 
+// A testChain is a chain in another order.
 type testChain struct {
-	expr *ast.BinaryExpr
-	ops  []ast.Expr
+	expr  *ast.BinaryExpr
+	order []ast.Expr
+	label string
 }
 
 func findReorder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	used := reached(p)
 	for e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
-		if e.Op != token.LAND && e.Op != token.LOR {
+		if e.Op != token.LAND && e.Op != token.LOR || !used[p.FuncOf(e)] {
 			continue
 		}
 		if up, ok := p.Parent(e).(*ast.BinaryExpr); ok && up.Op == e.Op {
 			continue
 		}
 		ops := operands(e, e.Op)
-		if len(ops) < 2 || len(ops) > 6 || !allPure(p, ops) {
+		if len(ops) < 2 || len(ops) > 6 || isRange(p, e, ops) || !allPure(p, ops) {
 			continue
 		}
-		sites = append(sites, mutate.Site{Node: e, Label: "tests " + p.Text(e), Data: testChain{e, ops}})
+		if c := better(p, e, ops); c != nil {
+			sites = append(sites, mutate.Site{Node: e, Label: "tests " + p.Text(e), Data: c})
+		}
 	}
 	return sites
+}
+
+// isRange recognises c >= 'a' && c <= 'z', which is one comparison for the
+// compiler.
+func isRange(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) bool {
+	if e.Op != token.LAND {
+		return false
+	}
+	var first ast.Expr
+	for _, op := range ops {
+		b, ok := ast.Unparen(op).(*ast.BinaryExpr)
+		if !ok {
+			return false
+		}
+		if _, constant := p.Int(b.Y); !constant || first != nil && !p.Same(first, b.X) {
+			return false
+		}
+		first = b.X
+	}
+	return true
+}
+
+// better is the one order that something speaks for: by how often each test
+// decides, when all are of one byte whose values the corpus has, else by what
+// each costs. nil when it is the present one.
+func better(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
+	if decides := shares(p, e.Op, ops); decides != nil {
+		const clearly = 0.05
+		if best := slices.Max(decides); best < decides[0]+clearly {
+			return nil
+		}
+		return &testChain{e, sortedBy(ops, func(i, j int) bool { return decides[i] > decides[j] }), "most frequent first"}
+	}
+	costs := make([]int, len(ops))
+	for i, op := range ops {
+		costs[i] = costOf(p, op)
+	}
+	if slices.Min(costs) == costs[0] {
+		return nil
+	}
+	return &testChain{e, sortedBy(ops, func(i, j int) bool { return costs[i] < costs[j] }), "cheapest first"}
+}
+
+func sortedBy(ops []ast.Expr, less func(i, j int) bool) []ast.Expr {
+	at := make([]int, len(ops))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(i, j int) int {
+		switch {
+		case less(i, j):
+			return -1
+		case less(j, i):
+			return 1
+		}
+		return 0
+	})
+	out := make([]ast.Expr, len(ops))
+	for i, k := range at {
+		out[i] = ops[k]
+	}
+	return out
+}
+
+// shares is how many of the corpus's bytes each test decides a chain for; nil
+// when nothing is known of that.
+func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
+	bytes := byteShares(p)
+	if bytes == nil {
+		return nil
+	}
+	var out []float64
+	var operand ast.Expr
+	for _, e := range ops {
+		t, ok := testOf(p, e)
+		if !ok || operand != nil && !p.Same(operand, t.operand) {
+			return nil
+		}
+		operand = t.operand
+		set, err := p.ByteSet(e, operand)
+		if err != nil {
+			return nil
+		}
+		share := 0.0
+		for c := range set {
+			if set[c] == (op == token.LOR) {
+				share += bytes[c]
+			}
+		}
+		out = append(out, share)
+	}
+	return out
+}
+
+// costOf ranks tests: what is compared in registers, what is read from memory,
+// strings, calls.
+func costOf(p *mutate.Pass, e ast.Expr) int {
+	if callsFunction(p, e) {
+		return 100
+	}
+	cost := 0
+	for n := range mutate.Nodes[ast.Expr](p, e) {
+		switch n := n.(type) {
+		case *ast.IndexExpr, *ast.StarExpr, *ast.SelectorExpr:
+			cost += 2
+		case *ast.BinaryExpr:
+			if b, ok := p.Info.TypeOf(n.X).Underlying().(*types.Basic); n.Op != token.LAND && n.Op != token.LOR && (!ok || b.Info()&types.IsString != 0) {
+				cost += 4 // strings, structs, interfaces
+			}
+		}
+	}
+	return cost
 }
 
 func allPure(p *mutate.Pass, list []ast.Expr) bool {
@@ -55,23 +174,9 @@ func allPure(p *mutate.Pass, list []ast.Expr) bool {
 	return true
 }
 
-// reorderParams offers each later operand as the first one, the cheap ones
-// before the dear ones.
-func reorderParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
-	c := s.Data.(testChain)
-	var cheap, dear []mutate.Param
-	for i, op := range c.ops {
-		if i == 0 {
-			continue
-		}
-		param := mutate.Param{Label: p.Text(op) + " first", Value: i}
-		if callsFunction(p, op) {
-			dear = append(dear, param)
-			continue
-		}
-		cheap = append(cheap, param)
-	}
-	return append(cheap, dear...)
+// reorderParams is one: every other order is a step that the search lacks.
+func reorderParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
+	return []mutate.Param{{Label: s.Data.(*testChain).label}}
 }
 
 func callsFunction(p *mutate.Pass, e ast.Expr) bool {
@@ -83,14 +188,11 @@ func callsFunction(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-func rewriteReorder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	c := s.Data.(testChain)
-	first := param.Value.(int)
-	texts := []string{operandOf(p, c.ops[first], c.expr.Op)}
-	for i, op := range c.ops {
-		if i != first {
-			texts = append(texts, operandOf(p, op, c.expr.Op))
-		}
+func rewriteReorder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	c := s.Data.(*testChain)
+	var texts []string
+	for _, op := range c.order {
+		texts = append(texts, operandOf(p, op, c.expr.Op))
 	}
 	return []mutate.Edit{p.Replace(c.expr, strings.Join(texts, " "+c.expr.Op.String()+" "))}, nil
 }
