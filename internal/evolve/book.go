@@ -19,11 +19,11 @@ func newBook() *book { return &book{at: map[string]int{}, params: map[string][]s
 
 func (b *book) add(m *Member) {
 	for _, st := range m.Steps {
-		if known := b.params[st.Mutator]; !slices.Contains(known, st.Param) {
-			b.params[st.Mutator] = append(known, st.Param)
-		}
 		if st.Mutator == Written {
 			continue // it cannot be taken over
+		}
+		if known := b.params[st.Mutator]; !slices.Contains(known, st.Param) {
+			b.params[st.Mutator] = append(known, st.Param)
 		}
 		i, seen := b.at[st.Mutator]
 		switch {

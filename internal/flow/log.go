@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -20,6 +20,35 @@ type Log struct {
 
 	Asked map[string]AskedSum `json:"asked,omitempty"` // by model
 	Turn  int                 `json:"turn,omitempty"`  // turns of the search that are in this log
+
+	sums *trialSums // of Trials, as far as they were summed up
+}
+
+// trialSums are what is asked of the trials after every generation, so that
+// nobody has to go through all of them.
+type trialSums struct {
+	seen     map[string]bool // candidates, in as many trials as there are
+	statuses map[beagle.Status]int
+	best     int // index of the trial with the best conservative ratio; -1 when there is none yet
+}
+
+// summed brings the sums up to date. Copies of a log share them: those of a log
+// that went on are made again for one that did not.
+func (l *Log) summed() *trialSums {
+	s := l.sums
+	if s == nil || len(s.seen) > len(l.Trials) {
+		s = &trialSums{seen: map[string]bool{}, statuses: map[beagle.Status]int{}, best: -1}
+		l.sums = s
+	}
+	for i := len(s.seen); i < len(l.Trials); i++ {
+		t := &l.Trials[i]
+		s.seen[t.Candidate] = true
+		s.statuses[t.Status]++
+		if t.Screen != nil && (s.best < 0 || t.Screen.Low > l.Trials[s.best].Screen.Low) {
+			s.best = i
+		}
+	}
+	return s
 }
 
 // A Split is where the time of evaluations went, in all.
@@ -55,30 +84,18 @@ func (l *Log) Add(judged []Evaluated, island map[string]int, cost Split, took ti
 	l.Spent.Screen += cost.Screen
 }
 
-func (l *Log) has(candidate string) bool {
-	return slices.ContainsFunc(l.Trials, func(t beagle.Trial) bool { return t.Candidate == candidate })
-}
+func (l *Log) has(candidate string) bool { return l.summed().seen[candidate] }
 
 // Statuses counts how evaluations ended.
-func (l *Log) Statuses() map[beagle.Status]int {
-	counts := map[beagle.Status]int{}
-	for _, t := range l.Trials {
-		counts[t.Status]++
-	}
-	return counts
-}
+func (l *Log) Statuses() map[beagle.Status]int { return maps.Clone(l.summed().statuses) }
 
 // Best is the trial with the best conservative ratio, nil when there is none
 // yet.
 func (l *Log) Best() *beagle.Trial {
-	var best *beagle.Trial
-	for i := range l.Trials {
-		t := &l.Trials[i]
-		if t.Screen != nil && (best == nil || t.Screen.Low > best.Screen.Low) {
-			best = t
-		}
+	if best := l.summed().best; best >= 0 {
+		return &l.Trials[best]
 	}
-	return best
+	return nil
 }
 
 // split turns the sums into figures a candidate.
