@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"sync"
 
 	"github.com/beagle-go/beagle"
@@ -46,8 +47,8 @@ type callBook struct {
 	mu      sync.Mutex
 	journal *store.Journal
 	answers map[string]answer          // by request ID
-	texts   map[string]map[string]bool // replies by question
-	stale   map[string]bool            // questions that were answered with the same text twice
+	texts   map[uint64]map[string]bool // replies by question
+	stale   map[uint64]bool            // questions that were answered with the same text twice
 	before  llm.Spent                  // by the time it was opened
 	lost    lost
 	earlier map[place]string       // IDs of the requests of other processes of the run
@@ -123,7 +124,7 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 		return nil, err
 	}
 	b := &callBook{
-		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[string]map[string]bool{}, stale: map[string]bool{},
+		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{}, stale: map[uint64]bool{},
 		earlier: map[place]string{}, open: map[string]llm.Request{}, retried: map[string]tried{},
 	}
 	for _, c := range lines {
@@ -154,11 +155,11 @@ func (b *callBook) read(c call) {
 	case c.Reply != nil:
 		b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
 		b.before.Money += c.Reply.Cost
-		b.settle(c.ID, question(q, c.ID), answer{reply: *c.Reply})
+		b.settle(c.ID, question(q), answer{reply: *c.Reply})
 	case c.Error != nil:
 		b.spend(c.Error.Model, c.Error.Wasted, c.Error.Attempts)
 		if !c.Error.Fatal() {
-			b.settle(c.ID, "", answer{err: c.Error})
+			b.settle(c.ID, 0, answer{err: c.Error})
 		}
 	case c.Halted != nil:
 		b.spend(q.Model, c.Halted.Wasted, c.Halted.Attempts)
@@ -182,7 +183,7 @@ func (b *callBook) spend(model string, u llm.Usage, calls int) {
 }
 
 // settle keeps an answer to a question at hand.
-func (b *callBook) settle(id, key string, a answer) {
+func (b *callBook) settle(id string, key uint64, a answer) {
 	b.answers[id] = a
 	if a.err != nil {
 		return
@@ -195,14 +196,28 @@ func (b *callBook) settle(id, key string, a answer) {
 	b.texts[key][text] = true
 }
 
-// question identifies what is asked of whom, whichever time it is. id is the
-// request's own, which takes long to make.
-func question(q llm.Request, id string) string {
-	if q.Sample == 0 && q.Seed == 0 {
-		return id
+// questions is the seed of the hashes that tell questions apart in this process.
+var questions = maphash.MakeSeed()
+
+// question identifies what is asked of whom, whichever time it is.
+func question(q llm.Request) uint64 {
+	var h maphash.Hash
+	h.SetSeed(questions)
+	part := func(s string) {
+		maphash.WriteComparable(&h, len(s))
+		h.WriteString(s)
 	}
-	q.Sample, q.Seed = 0, 0
-	return q.ID()
+	part(q.Model)
+	part(q.System)
+	for _, t := range q.History {
+		part(t.Role)
+		part(t.Text)
+	}
+	part(q.User)
+	part(q.Code)
+	maphash.WriteComparable(&h, q.Temperature)
+	maphash.WriteComparable(&h, q.MaxTokens)
+	return h.Sum64()
 }
 
 // askedBefore is the kind of error for a question that would bring what it
@@ -227,7 +242,7 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	case known:
 		return a.reply, true, nil
 	}
-	key := question(q, c.ID)
+	key := question(q)
 	b.mu.Lock()
 	stale := b.stale[key]
 	b.mu.Unlock()
@@ -261,7 +276,7 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 }
 
 // end writes down what came of a request, before anything is made of it.
-func (b *callBook) end(c call, key string, a answer) error {
+func (b *callBook) end(c call, key uint64, a answer) error {
 	c.Request, c.Error = nil, a.err
 	if a.err == nil {
 		c.Reply = &a.reply
