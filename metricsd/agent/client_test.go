@@ -19,6 +19,9 @@ func TestRealClient(t *testing.T) {
 		"default":        nil,
 		"no aggregation": {statsd.WithoutClientSideAggregation()},
 		"extended":       {statsd.WithExtendedClientSideAggregation()},
+		"mutex":          {statsd.WithMutexMode(), statsd.WithWorkersCount(4)},
+		"sharded":        {statsd.WithExtendedClientSideAggregation(), statsd.WithAggregatorShardCount(4), statsd.WithMaxSamplesPerContext(1000)},
+		"512 bytes":      {statsd.WithMaxBytesPerPayload(512), statsd.WithoutOriginDetection()},
 		"channels":       {statsd.WithChannelMode(), statsd.WithChannelModeBufferSize(1 << 16)},
 		"small packets":  {statsd.WithoutClientSideAggregation(), statsd.WithMaxMessagesPerPayload(1)},
 		"origin":         {statsd.WithContainerID("c0ffee"), statsd.WithCardinality(statsd.CardinalityLow)},
@@ -38,7 +41,7 @@ func testClient(t *testing.T, a *Agent, address string, options []statsd.Option)
 	// The client itself drops when its queue is full or a write takes long.
 	options = append([]statsd.Option{statsd.WithTags([]string{"env:test"}), statsd.WithoutTelemetry(),
 		statsd.WithAggregationInterval(50 * time.Millisecond), statsd.WithSenderQueueSize(1 << 13), statsd.WithWriteTimeout(5 * time.Second)}, options...)
-	client, err := statsd.New(address, options...)
+	client, err := statsd.NewDirect(address, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +71,36 @@ func testClient(t *testing.T, a *Agent, address string, options []statsd.Option)
 	}
 }
 
-func sendRound(c *statsd.Client, i int) {
+// TestTelemetryOfTheClient waits for what the client says of itself every ten seconds.
+func TestTelemetryOfTheClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the client takes ten seconds")
+	}
+	t.Parallel()
+	a := startAgent(t)
+	client, err := statsd.New(a.Addresses()["udp"], statsd.WithNamespace("app."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	client.Incr("hits", []string{"a:b"}, 1)
+	for deadline := time.Now().Add(time.Minute); a.Counters.Metrics.Load() < 20; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d lines, no telemetry", a.Counters.Metrics.Load())
+		}
+	}
+	page := scrape(t, a)
+	for _, want := range []string{"\ndatadog_dogstatsd_client_metrics_total{", "\ndatadog_dogstatsd_client_bytes_sent_total{", "\napp_hits_total{a=\"b\"} 1\n"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := a.Counters.Malformed.Load() + a.Counters.Warnings.Load(); n > 0 {
+		t.Errorf("%d lines malformed: %+v", n, a.Malformed.List())
+	}
+}
+
+func sendRound(c *statsd.ClientDirect, i int) {
 	tag := []string{fmt.Sprint("shard:", i%3)}
 	c.Count("requests", int64(i), tag, 1)
 	c.Incr("hits", nil, 1)
@@ -77,6 +109,8 @@ func sendRound(c *statsd.Client, i int) {
 	c.Histogram("size", float64(i), tag, 1)
 	c.Distribution("latency", float64(i), nil, 1)
 	c.CountWithTimestamp("late", 2, nil, 1, time.Unix(1700000000, 0))
+	c.GaugeWithTimestamp("lately", float64(i), nil, 1, time.Unix(1700000000, 0))
+	c.DistributionSamples("samples", []float64{1, 2.5, float64(i)}, tag[:0], 1)
 }
 
 func wantSeries() []string {
@@ -93,6 +127,7 @@ func wantSeries() []string {
 	const sum = rounds * (rounds - 1) / 2
 	return append(want, fmt.Sprintf(`hits_total{env="test"} %d`, rounds), fmt.Sprintf(`depth{env="test"} %d`, rounds-1),
 		fmt.Sprintf(`took_sum{env="test"} %d`, sum), fmt.Sprintf(`latency_count{env="test"} %d`, rounds),
+		fmt.Sprintf(`lately{env="test"} %d`, rounds-1), fmt.Sprintf(`samples_count{env="test"} %d`, 3*rounds), fmt.Sprintf(`samples_sum{env="test"} %d`, sum+rounds*7/2),
 		fmt.Sprintf(`late_total{env="test"} %d`, 2*rounds),
 		`metricsd_lines_total{kind="event"} 1`, `metricsd_lines_total{kind="check"} 1`)
 }
