@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -14,9 +15,10 @@ import (
 // the branch away that depends on whether it is.
 var distinctList = &mutate.Mutator{
 	Name: "distinct",
-	Doc: "Find what is new in a short list without a branch on whether it is, which no processor can predict: every element is noted down, and " +
-		"the next one overwrites it unless it was new. The set is a hash table on the stack, and the result is allocated once, as large as it " +
-		"is. Longer lists go the old way. Legal because the set is local, the loop does nothing else, and keys are numbers that the elements hold.",
+	Doc: "Find what is new in a short list with a hash table of positions on the stack, and allocate the result once, as large as it is; without " +
+		"a branch on whether an element is new, which no processor can predict when it is random: each position is noted down, and the next " +
+		"one overwrites it unless it was new. Longer lists go the old way. Legal because the set is local, the loop does nothing else, and " +
+		"keys are numbers that the elements hold.",
 	Before: `seen := map[int32]struct{}{}
 for i, e := range events {
 	if _, ok := seen[e.id]; ok {
@@ -25,30 +27,38 @@ for i, e := range events {
 	seen[e.id] = struct{}{}
 	first = append(first, i)
 }`,
-	After: `if len(events) < 256 {
-	var slots [512]uint16 // numbers of keys, 0 is free
-	var keys [256]uint64  // number 0 is the key under way, which ends the search at a free slot
-	var found [256]uint16
-	count := 0
+	After: `if len(events) > 0 && len(events) <= 256 {
+	var slots [512]uint8 // positions; 0 is free, or the first element, which is known
+	var found [256]uint8
+	count := 1
 	for i, e := range events {
-		key := uint64(e.id)
+		key := uint64(uint32(e.id))
 		at := key * 0x9e3779b97f4a7c15 >> 55
-		slot := slots[at&511]
-		for keys[0] = key; keys[slot&255] != key; slot = slots[at&511] {
+		var slot, other uint64
+		for {
+			slot = uint64(slots[at&511])
+			other = uint64(uint32(events[slot].id))
+			end := other
+			if slot == 0 { // a conditional move, as below
+				end = key
+			}
+			if end == key {
+				break
+			}
 			at++
 		}
-		found[count&255], keys[(count+1)&255] = uint16(i), key
-		if slot == 0 { // a conditional move
+		found[count&255] = uint8(i)
+		if other != key {
 			count++
-			slot = uint16(count)
+			slot = uint64(i)
 		}
-		slots[at&511] = slot
+		slots[at&511] = uint8(slot)
 	}
 	...`,
 	Class:   beagle.E2,
 	Gain:    4,
 	Find:    findDistinct,
-	Params:  distinctSizes,
+	Params:  distinctForms,
 	Rewrite: rewriteDistinct,
 }
 
@@ -202,28 +212,47 @@ func (s *distinctSite) element(p *mutate.Pass) *types.Var {
 	return p.Var(s.loop.Value)
 }
 
-// distinctSizes offers the smallest table for the lists that were seen.
-func distinctSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
-	for _, n := range []int{64, 256} {
-		if percentile99(p) < n {
-			return []mutate.Param{{Label: itoa(n), Value: n}}
+// A distinctForm is a way to find what is new in lists up to a length.
+type distinctForm struct {
+	n      int
+	branch bool // on whether an element is new: faster where that can be foreseen
+}
+
+// distinctForms offers the smallest table for the lists that were seen.
+func distinctForms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
+	n := 1024
+	for _, less := range []int{256, 64} {
+		if percentile99(p) < less {
+			n = less
 		}
 	}
-	return []mutate.Param{{Label: "1024", Value: 1024}}
+	return []mutate.Param{{Label: itoa(n), Value: distinctForm{n, false}}, {Label: itoa(n) + " with a branch", Value: distinctForm{n, true}}}
 }
 
 func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	s, n := site.Data.(*distinctSite), param.Value.(int)
-	set, out := s.set.decl.Var.Name(), s.out.Var.Name()
-	head := s.loop.Key.(*ast.Ident).Name
+	s, form := site.Data.(*distinctSite), param.Value.(distinctForm)
+	n, set, out := form.n, s.set.decl.Var.Name(), s.out.Var.Name()
+	head, slot, q := s.loop.Key.(*ast.Ident).Name, p.Fresh("slot", set+"Slot"), p.Fresh("q", "before")
 	if v := s.element(p); v != nil && s.keyUses(p, v) {
 		head += ", " + v.Name()
 	}
-	text := strings.NewReplacer("<slots>", p.Fresh("slots", set+"Slots"), "<keys>", p.Fresh("keys", set+"Keys"), "<found>", p.Fresh("found", out+"At"),
-		"<count>", p.Fresh("count", set+"Count"), "<key>", p.Fresh("key", set+"Key"), "<at>", p.Fresh("at", set+"At"), "<slot>", p.Fresh("slot", set+"Slot"),
+	position, search := "uint8", findNew
+	if n > 256 {
+		position = "uint16"
+	}
+	if form.branch {
+		search = findNewByBranch
+	}
+	pointer, other := s.otherKey(slot, q)
+	if pointer == "" {
+		search = strings.ReplaceAll(search, "<q>\n", "")
+	}
+	text := strings.NewReplacer("<slots>", p.Fresh("slots", set+"Slots"), "<found>", p.Fresh("found", out+"At"), "<count>", p.Fresh("count", set+"Count"),
+		"<key>", p.Fresh("key", set+"Key"), "<at>", p.Fresh("at", set+"At"), "<slot>", slot, "<other>", p.Fresh("other", set+"Other"),
+		"<end>", p.Fresh("end", set+"End"), "<next>", p.Fresh("next", "nextElement"), "<q>", pointer, "<pack other>", other,
 		"<pack>", packWord(s.parts), "<factor>", hashFactor, "<shift>", itoa(64-tableBits(n)), "<mask>", itoa(2*n-1), "<size>", itoa(2*n), "<n>", itoa(n),
-		"<last>", itoa(n-1), "<i>", s.index, "<head>", head, "<list>", s.list.Name(), "<out>", out, "<T>", s.typ, "<k>", p.Fresh("k", "n"))
-	fast := text.Replace(findNew+s.fill(p)) + p.Text(s.elem) + "\n}\n} else {\n"
+		"<last>", itoa(n-1), "<uint>", position, "<i>", s.index, "<head>", head, "<list>", s.list.Name(), "<out>", out, "<T>", s.typ, "<k>", p.Fresh("k", "n"))
+	fast := text.Replace(search+s.fill(p)) + p.Text(s.elem) + "\n}\n} else {\n"
 	edits := []mutate.Edit{before(p, s.loop, fast), p.Insert(s.loop.End(), "\n}")}
 	if s.move {
 		edits[0].New += p.Text(s.set.decl.Stmt) + "\n"
@@ -232,37 +261,82 @@ func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	return edits, nil
 }
 
+// otherKey writes the key of the element at a position, and the pointer to it
+// that several fields need.
+func (s *distinctSite) otherKey(slot, q string) (pointer, key string) {
+	element := s.list.Name() + "[" + slot + "]"
+	if len(s.parts) > 1 {
+		pointer, element = q+" := &"+element, q
+	}
+	parts := slices.Clone(s.parts)
+	for i := range parts {
+		parts[i].text = element + parts[i].field
+	}
+	return pointer, packWord(parts)
+}
+
 // keyUses reports whether the key is told by a variable.
 func (s *distinctSite) keyUses(p *mutate.Pass, v *types.Var) bool {
-	until := s.ask.Pos()
 	for _, id := range p.Uses(v, s.loop.Body) {
-		if id.Pos() < until || s.ask.Pos() <= id.Pos() && id.Pos() < s.ask.Body.Pos() {
+		if id.Pos() < s.ask.Body.Pos() {
 			return true
 		}
 	}
 	return false
 }
 
-const findNew = `if len(<list>) < <n> {
+const findNew = `if len(<list>) > 0 && len(<list>) <= <n> {
 	// What is new is found without a branch on whether it is: each position is
 	// noted down, and the next one overwrites it unless it was new.
-	var <slots> [<size>]uint16 // numbers of keys, 0 is free: a hash table with open addressing
-	var <keys> [<n>]uint64 // number 0 is the key under way, which ends the search at a free slot
-	var <found> [<n>]uint16
-	<count> := 0
+	var <slots> [<size>]<uint> // positions, a hash table with open addressing; 0 is free, or the first element, which is known
+	var <found> [<n>]<uint>
+	<count> := 1
 	for <head> := range <list> {
 		<key> := <pack>
 		<at> := <key> * <factor> >> <shift>
-		<slot> := <slots>[<at>&<mask>]
-		for <keys>[0] = <key>; <keys>[<slot>&<last>] != <key>; <slot> = <slots>[<at>&<mask>] {
+		var <slot>, <other> uint64
+		for {
+			<slot> = uint64(<slots>[<at>&<mask>])
+			<q>
+			<other> = <pack other>
+			<end> := <other>
+			if <slot> == 0 { // a conditional move, as below
+				<end> = <key>
+			}
+			if <end> == <key> {
+				break
+			}
 			<at>++
 		}
-		<found>[<count>&<last>], <keys>[(<count>+1)&<last>] = uint16(<i>), <key>
-		if <slot> == 0 {
+		<found>[<count>&<last>] = <uint>(<i>)
+		if <other> != <key> {
 			<count>++
-			<slot> = uint16(<count>)
+			<slot> = uint64(<i>)
 		}
-		<slots>[<at>&<mask>] = <slot>
+		<slots>[<at>&<mask>] = <uint>(<slot>)
+	}
+	<out> = make(<T>, <count>)
+`
+
+const findNewByBranch = `if len(<list>) < <n> {
+	var <slots> [<size>]<uint> // positions from 1, 0 is free: a hash table with open addressing
+	var <found> [<n>]<uint>
+	<count> := 0
+<next>:
+	for <head> := range <list> {
+		<key> := <pack>
+		<at> := <key> * <factor> >> <shift>
+		for <slots>[<at>&<mask>] != 0 {
+			<slot> := <slots>[<at>&<mask>] - 1
+			<q>
+			if <pack other> == <key> {
+				continue <next>
+			}
+			<at>++
+		}
+		<found>[<count>&<last>] = <uint>(<i>)
+		<count>++
+		<slots>[<at>&<mask>] = <uint>(<i> + 1)
 	}
 	if <count> > 0 {
 		<out> = make(<T>, <count>)

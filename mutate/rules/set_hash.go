@@ -21,25 +21,25 @@ type part struct {
 // smaller.
 var largest = types.SizesFor("gc", "amd64")
 
-// packWord writes the parts of a key side by side in a word, so that keys are
-// hashed in one step; "" where they do not fit.
+// packWord writes the parts of a key side by side in a word, the first one
+// lowest, so that keys are hashed in one step and fields that are neighbours
+// are one load; "" where they do not fit.
 func packWord(parts []part) string {
 	bits := int64(0)
-	for _, one := range parts {
-		bits += 8 * largest.Sizeof(one.typ)
-	}
-	if bits > 64 {
-		return ""
-	}
 	var words []string
 	for _, one := range parts {
 		size := 8 * largest.Sizeof(one.typ)
-		bits -= size
 		w := fmt.Sprintf("uint64(uint%d(%s))", size, one.text)
+		if size == 64 {
+			w = fmt.Sprintf("uint64(%s)", one.text)
+		}
 		if bits > 0 {
 			w += "<<" + itoa(int(bits))
 		}
 		words = append(words, w)
+		if bits += size; bits > 64 {
+			return ""
+		}
 	}
 	return strings.Join(words, " | ")
 }
