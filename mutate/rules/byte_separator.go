@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -15,14 +16,9 @@ var byteSeparator = &mutate.Mutator{
 	Doc: "Look for a byte where a string of one byte is looked for: IndexByte goes to the vector code at once, Index first asks how long the " +
 		"string is. Exact: the string is a constant of one byte.",
 	Before: `name, value, ok := strings.Cut(part, "=")`,
-	After: `name, value, ok := cutByte(part, '=')
-
-// cutByte is strings.Cut with a separator of one byte.
-func cutByte(s string, sep byte) (head, tail string, found bool) {
-	if i := strings.IndexByte(s, sep); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
+	After: `name, value, ok := part, "", false
+if at := strings.IndexByte(part, '='); at >= 0 {
+	name, value, ok = part[:at], part[at+1:], true
 }`,
 	Class:   beagle.E0,
 	Gain:    1.15,
@@ -70,23 +66,77 @@ func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mut
 	cut := ""
 	for _, call := range s.Data.([]*ast.CallExpr) {
 		fun := call.Fun.(*ast.SelectorExpr)
-		sep, _ := constString(p, call.Args[1])
-		edits = append(edits, p.Replace(call.Args[1], byteText(int(sep[0]))))
-		switch name := fun.Sel.Name; name {
-		case "Cut":
+		text, _ := constString(p, call.Args[1])
+		sep := byteText(int(text[0]))
+		name := fun.Sel.Name
+		if name == "Cut" {
+			if st := cutInPlace(p, call, sep); st != nil {
+				edits = append(edits, *st)
+				continue
+			}
 			if cut == "" {
 				var more []mutate.Edit
 				cut, more = helper(p, call, cutByte(p.Text(fun.X)), "cutByte", "cutAtByte")
 				edits = append(edits, more...)
 			}
 			edits = append(edits, p.Replace(fun, cut))
-		case "Contains":
+		} else if name == "Contains" {
 			edits = append(edits, p.Replace(fun, "("+p.Text(fun.X)+".IndexByte"), p.Insert(call.End(), " >= 0)"))
-		default:
+		} else {
 			edits = append(edits, p.Replace(fun.Sel, oneByte[name]))
 		}
+		edits = append(edits, p.Replace(call.Args[1], sep))
 	}
 	return edits, nil
+}
+
+// cutInPlace writes a statement that assigns what Cut makes of a variable
+// without Cut: the compiler then sees that what follows asks for found again.
+// nil where the call stands elsewhere.
+func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
+	as, ok := p.Parent(call).(*ast.AssignStmt)
+	text := p.Var(call.Args[0])
+	if !ok || len(as.Lhs) != 3 || !local(p, text) || captured(p, text) {
+		return nil
+	}
+	if list, at := p.Siblings(as); at < 0 || list[at] != ast.Stmt(as) {
+		return nil
+	}
+	s, at := text.Name(), p.Fresh("at", "sep")
+	found := []string{s + "[:" + at + "]", s + "[" + at + "+1:]", "true"}
+	not := []string{s, `""`, "false"}
+	var to, yes, no []string
+	for i, l := range as.Lhs {
+		id, ok := l.(*ast.Ident)
+		if !ok || as.Tok == token.DEFINE && id.Name == s {
+			return nil
+		}
+		if id.Name != "_" {
+			to, yes, no = append(to, id.Name), append(yes, found[i]), append(no, not[i])
+		}
+	}
+	if len(to) == 0 || redefined(p, as, "true") || redefined(p, as, "false") {
+		return nil
+	}
+	lhs, pkg := strings.Join(to, ", "), p.Text(call.Fun.(*ast.SelectorExpr).X)
+	test := fmt.Sprintf("if %s := %s.IndexByte(%s, %s); %[1]s >= 0 {\n%[5]s = %[6]s\n}", at, pkg, s, sep, lhs, strings.Join(yes, ", "))
+	if as.Tok == token.DEFINE {
+		test = fmt.Sprintf("%s := %s\n%s", lhs, strings.Join(no, ", "), test)
+	} else if to, no = changes(to, no); len(to) > 0 {
+		test += fmt.Sprintf(" else {\n%s = %s\n}", strings.Join(to, ", "), strings.Join(no, ", "))
+	}
+	edit := p.Replace(as, test)
+	return &edit
+}
+
+// changes leaves out what is assigned to itself.
+func changes(to, from []string) (lhs, rhs []string) {
+	for i := range to {
+		if to[i] != from[i] {
+			lhs, rhs = append(lhs, to[i]), append(rhs, from[i])
+		}
+	}
+	return lhs, rhs
 }
 
 // cutByte declares the helper for Cut under a name.
