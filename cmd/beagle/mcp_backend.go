@@ -136,10 +136,22 @@ func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progr
 }
 
 func (b *mcpBackend) Evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
-	return b.judge.evaluate(ctx, target, source, note, tell)
+	return b.shown(b.judge.evaluate(ctx, target, source, note, tell))
 }
 
-func (b *mcpBackend) Evaluation(id string) (*mcp.Evaluation, error) { return b.judge.evaluation(id) }
+func (b *mcpBackend) Evaluation(id string) (*mcp.Evaluation, error) {
+	return b.shown(b.judge.evaluation(id))
+}
+
+// shown is an evaluation as agents may see it.
+func (b *mcpBackend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
+	if err != nil || !b.redact {
+		return e, err
+	}
+	out := *e
+	out.Verdict = *llm.RedactVerdict(&e.Verdict)
+	return &out, nil
+}
 
 func (b *mcpBackend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
 
@@ -177,6 +189,9 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 	}
 	fate, taken := flow.FateOf(b.store, entry.ID, id)
 	if taken && fate.Verdict.Status != "" {
+		if b.redact {
+			return llm.RedactVerdict(&fate.Verdict), nil
+		}
 		return &fate.Verdict, nil
 	}
 	waiting, err := b.store.Inbox(entry.ID)
@@ -194,5 +209,32 @@ func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return local.Result(b.store, entry.ID)
+	r, err := local.Result(b.store, entry.ID)
+	if err == nil && b.redact {
+		hideValues(r)
+	}
+	return r, err
+}
+
+// hideValues takes captured values out of what agents are told of a result: the
+// reasons of its trials, and the tests and benchmarks of its patch.
+func hideValues(r *beagle.Result) {
+	for i, t := range r.Trials {
+		r.Trials[i].Reason = llm.RedactVerdict(&beagle.Verdict{Reason: t.Reason}).Reason
+	}
+	var kept strings.Builder
+	keep := true
+	lines := strings.SplitAfter(r.Patch, "\n")
+	for i, line := range lines {
+		if i+1 < len(lines) && strings.HasPrefix(line, "--- ") && strings.HasPrefix(lines[i+1], "+++ b/") {
+			name := strings.TrimSuffix(strings.TrimPrefix(lines[i+1], "+++ b/"), "\n")
+			if slices.ContainsFunc(r.Files, func(f beagle.PatchFile) bool { return f.Path == name }) {
+				keep = !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "testdata/")
+			}
+		}
+		if keep {
+			kept.WriteString(line)
+		}
+	}
+	r.Patch = kept.String()
 }

@@ -19,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/mcp"
 )
 
@@ -263,6 +264,7 @@ func testVerdicts(t *testing.T, s *served, c *client) {
 	if failed || x.Status != "wrong" || x.Counterexample == nil || !strings.Contains(x.Counterexample.Call, "Valid(") || !strings.Contains(x.Counterexample.Test, "func Test") {
 		t.Errorf("failed %v, %+v\n%s", failed, x, text)
 	}
+	testRedacted(t, s, e.Evaluation, x.Counterexample.Call)
 	c.progress = nil
 	e, text = c.verdict(t.Context(), s.read(t, "faster.txt"))
 	if status := e.Verdict.Status; status != "accepted" && status != "equal" || e.Verdict.Final == nil {
@@ -272,6 +274,32 @@ func testVerdicts(t *testing.T, s *served, c *client) {
 	defer c.mu.Unlock()
 	if !slices.ContainsFunc(c.progress, func(m string) bool { return strings.HasPrefix(m, "measure: ") }) {
 		t.Errorf("progress: %q", c.progress)
+	}
+}
+
+// With --redact a counterexample is its shape.
+func testRedacted(t *testing.T, s *served, evaluation, call string) {
+	t.Helper()
+	c := connect(t, &sdk.CommandTransport{Command: s.command("--redact")})
+	var x mcp.Explained
+	text, failed := c.call(t.Context(), "explain_rejection", map[string]any{"evaluation": evaluation}, &x)
+	if failed || x.Counterexample == nil || !strings.Contains(x.Counterexample.Call, "Valid(text(") || x.Counterexample.Test != "" || strings.Contains(text, call) {
+		t.Errorf("failed %v, %+v, of %s\n%s", failed, x.Counterexample, call, text)
+	}
+}
+
+func TestHideValues(t *testing.T) {
+	r := beagle.Result{
+		Files:  []beagle.PatchFile{{Path: "p.go"}, {Path: "beagle_test.go"}, {Path: "q.go"}},
+		Patch:  "--- a/p.go\n+++ b/p.go\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/beagle_test.go\n@@ -0,0 +1 @@\n+secret\n--- a/q.go\n+++ b/q.go\n@@ -1 +1 @@\n--- x\n+++ b/y\n",
+		Trials: []beagle.Trial{{Reason: `literal "secret": it equals an argument of the corpus`}},
+	}
+	hideValues(&r)
+	if strings.Contains(r.Patch, "secret") || !strings.Contains(r.Patch, "+b\n") || !strings.HasSuffix(r.Patch, "+++ b/q.go\n@@ -1 +1 @@\n--- x\n+++ b/y\n") {
+		t.Errorf("%s", r.Patch)
+	}
+	if got := r.Trials[0].Reason; strings.Contains(got, "secret") || !strings.Contains(got, "equals an argument") {
+		t.Errorf("%s", got)
 	}
 }
 

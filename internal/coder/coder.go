@@ -29,6 +29,7 @@ type Coder struct {
 	Budget *llm.Budget    // nil for none
 	Most   llm.Micros     // that one turn may cost; 0 leaves it to the budget
 	Tools  []string       // command line of an MCP server for the agent; nil for none
+	Omit   []string       // files that are not in the copy, because agents may not see them
 	Dir    string         // where the copies are made
 }
 
@@ -106,7 +107,7 @@ func (r *refusal) Error() string { return r.what }
 
 // take runs the conversation in a copy of the module and returns the reply.
 func (t *turn) take(ctx context.Context, dir string) (string, error) {
-	w, err := newWorkspace(t.coder.Unit.Target.Dir, dir)
+	w, err := newWorkspace(t.coder.Unit.Target.Dir, dir, t.coder.Omit...)
 	if err != nil {
 		return "", err
 	}

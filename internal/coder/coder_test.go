@@ -122,6 +122,26 @@ func TestACopyWithinTheModule(t *testing.T) {
 	candidate(t, ask(t, c, question()), c.Unit.Target.Source)
 }
 
+// What an agent may not see is not in its copy, under whatever name.
+func TestOmittedFiles(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	for _, name := range []string{"go.mod", "calls.jsonl", "code.go"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte("module example.com/m\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(root, "calls.jsonl"), filepath.Join(root, "same.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newWorkspace(root, dir, filepath.Join(root, "calls.jsonl"), filepath.Join(root, "moved.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 || files[0].Name() != "code.go" || files[1].Name() != "go.mod" {
+		t.Errorf("%v %v", files, err)
+	}
+}
+
 func TestTheAgentStartsFromTheParent(t *testing.T) {
 	c := setUp(t, "continues")
 	q := question()

@@ -32,13 +32,17 @@ type workspace struct {
 	before map[string][32]byte // by path relative to dir
 }
 
-// newWorkspace copies the module at root into dir.
-func newWorkspace(root, dir string) (*workspace, error) {
+// newWorkspace copies the module at root into dir, without the files to omit.
+func newWorkspace(root, dir string, omit ...string) (*workspace, error) {
 	if err := standsAlone(root); err != nil {
 		return nil, err
 	}
+	hidden, err := infos(omit)
+	if err != nil {
+		return nil, err
+	}
 	left := int64(maxCopy)
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -53,6 +57,8 @@ func newWorkspace(root, dir string) (*workspace, error) {
 			return os.MkdirAll(filepath.Join(dir, rel), 0o755)
 		case !d.Type().IsRegular(): // a link may lead out of the copy
 			return nil
+		case isOne(d, hidden):
+			return nil
 		}
 		n, err := copyFile(filepath.Join(dir, rel), path)
 		if left -= n; left < 0 {
@@ -64,6 +70,30 @@ func newWorkspace(root, dir string) (*workspace, error) {
 		return nil, err
 	}
 	return &workspace{dir: dir}, nil
+}
+
+// infos identify files, by whatever name they are met.
+func infos(paths []string) ([]fs.FileInfo, error) {
+	var out []fs.FileInfo
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a run may go on after its inputs were moved
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+func isOne(d fs.DirEntry, of []fs.FileInfo) bool {
+	if len(of) == 0 {
+		return false
+	}
+	info, err := d.Info()
+	return err == nil && slices.ContainsFunc(of, func(o fs.FileInfo) bool { return os.SameFile(info, o) })
 }
 
 // holds reports whether a directory is another one or has it below it: a temporary

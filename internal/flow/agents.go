@@ -60,8 +60,14 @@ func (x *session) coder(budget *llm.Budget) *coder.Coder {
 		Unit: x.unit, Load: source.Options{Dir: x.spec.Dir, Spec: x.spec.Target, Tags: x.spec.Tags},
 		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, Dir: x.dir,
 	}
+	if x.spec.Redacted() && x.spec.CorpusFile != "" {
+		c.Omit = []string{x.spec.CorpusFile}
+	}
 	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(self), "beagle") {
 		c.Tools = []string{self, "mcp"}
+		if x.spec.Redacted() {
+			c.Tools = append(c.Tools, "--redact")
+		}
 	}
 	return c
 }

@@ -6,9 +6,12 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/beagle-go/beagle"
 )
 
 // shape says what a value in Go syntax looks like without saying what it is:
@@ -193,4 +196,24 @@ func literals(src string) map[string]bool {
 			out[lit] = true
 		}
 	}
+}
+
+// RedactVerdict is a verdict as it may be shown to who gets shapes instead of
+// captured values: counterexamples are made of them, and so are the texts that
+// quote results. What it was made from stays as it is.
+func RedactVerdict(v *beagle.Verdict) *beagle.Verdict {
+	out := *v
+	out.Reason = shapes(v.Reason)
+	if x := v.Counterexample; x != nil {
+		out.Counterexample = &beagle.Counterexample{Go: shape(x.Go), Want: shape(x.Want), Got: shape(x.Got), Kind: x.Kind}
+	}
+	out.Checks = slices.Clone(v.Checks)
+	for i := range out.Checks {
+		out.Checks[i].Note = shapes(out.Checks[i].Note)
+	}
+	out.Warnings = slices.Clone(v.Warnings)
+	for i := range out.Warnings {
+		out.Warnings[i] = shapes(out.Warnings[i])
+	}
+	return &out
 }
