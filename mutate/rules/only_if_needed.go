@@ -14,8 +14,8 @@ import (
 // are given.
 var onlyIfNeeded = &mutate.Mutator{
 	Name: "only-if-needed",
-	Doc: "Look whether there is anything to trim or to lower before the function that does it is called: a look at both ends, or at eight bytes " +
-		"at once, costs less than the call. Exact: what the look lets through, the function returns as it is; the rest goes to the function.",
+	Doc: "Look whether there is anything to trim or to lower before the function that does it is called: a look at both ends, at eight bytes " +
+		"at once, or at one that is ASCII, costs less than the call. Exact: what the look lets through, the function returns as it is; the rest goes to the function.",
 	Before: `name = strings.TrimSpace(name)`,
 	After: `name = trimSpace(name)
 
@@ -37,6 +37,7 @@ func trimSpace(s string) string {
 type needless struct {
 	call *ast.CallExpr
 	name string // of the function
+	rune bool   // of package unicode: ASCII is handled without it
 	cut  string // of Trim and the like: the characters to trim
 }
 
@@ -54,10 +55,11 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 		if !ok {
 			continue
 		}
-		if by[n.name] == nil {
-			names = append(names, n.name)
+		name := n.function()
+		if by[name] == nil {
+			names = append(names, name)
 		}
-		all, by[n.name] = append(all, n), append(by[n.name], n)
+		all, by[name] = append(all, n), append(by[name], n)
 	}
 	if len(all) == 0 {
 		return nil
@@ -71,8 +73,18 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// function is how a function is called in its helper's name and in labels.
+func (n needless) function() string {
+	if n.rune {
+		return n.name + "Rune"
+	}
+	return n.name
+}
+
 func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
-	if _, ok := p.IsCall(call, "strings", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "ToLower", "ToUpper"); !ok || p.FuncOf(call) == nil {
+	_, text := p.IsCall(call, "strings", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "ToLower", "ToUpper")
+	_, letter := p.IsCall(call, "unicode", "ToLower", "ToUpper")
+	if !text && !letter || p.FuncOf(call) == nil {
 		return n, false
 	}
 	fun, ok := call.Fun.(*ast.SelectorExpr)
@@ -83,7 +95,7 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 	case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
 		return n, false
 	}
-	n = needless{call: call, name: fun.Sel.Name}
+	n = needless{call: call, name: fun.Sel.Name, rune: letter}
 	if strings.HasPrefix(n.name, "Trim") && n.name != "TrimSpace" {
 		if len(call.Args) != 2 {
 			return n, false // what another call returns
@@ -106,16 +118,16 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	names := map[string]string{} // by what is called
 	load := false
 	for _, n := range s.Data.([]needless) {
-		key := n.name + " " + n.cut
+		key := n.function() + " " + n.cut
 		if names[key] == "" {
-			wish := lowerFirst(n.name)
+			wish := lowerFirst(n.function())
 			if n.cut != "" {
 				wish = uniqueWish(names, wish)
 			}
 			var more []mutate.Edit
 			names[key], more = helper(p, n.call, n.declare(p), wish, wish+"IfNeeded")
 			edits = append(edits, more...)
-			load = load || len(more) > 0 && strings.HasPrefix(n.name, "To")
+			load = load || len(more) > 0 && strings.HasPrefix(n.name, "To") && !n.rune
 		}
 		edits = append(edits, p.Replace(n.call.Fun, names[key]))
 		if n.cut != "" {
@@ -158,6 +170,9 @@ func loadName(p *mutate.Pass) string {
 func (n needless) declare(p *mutate.Pass) func(name string) string {
 	pkg := p.Text(n.call.Fun.(*ast.SelectorExpr).X)
 	return func(name string) string {
+		if n.rune {
+			return n.letter(name, pkg)
+		}
 		switch n.name {
 		case "TrimSpace":
 			return fmt.Sprintf(`// %[1]s is strings.TrimSpace, which has nothing to do when both ends are
@@ -175,6 +190,24 @@ func %[1]s(s string) string {
 		}
 		return n.trim(name, pkg)
 	}
+}
+
+// letter writes the function for unicode's: short enough to be inlined.
+func (n needless) letter(name, pkg string) string {
+	first, last, add := "'A'", "'Z'", "+ ('a' - 'A')"
+	if n.name == "ToUpper" {
+		first, last, add = "'a'", "'z'", "- ('a' - 'A')"
+	}
+	return fmt.Sprintf(`// %[1]s is %[2]s.%[3]s, without a call for ASCII.
+func %[1]s(r rune) rune {
+	if r >= %[4]s && r <= %[5]s {
+		return r %[6]s
+	}
+	if r < 0x80 {
+		return r
+	}
+	return %[2]s.%[3]s(r)
+}`, name, pkg, n.name, first, last, add)
 }
 
 func (n needless) trim(name, pkg string) string {
