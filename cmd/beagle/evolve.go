@@ -107,6 +107,9 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	spec.Target, spec.Apply = rest[0], o.apply
+	if spec.Models.Offline && fleet.server.Address != "" {
+		return exitUsage, &beagle.UsageError{What: "--offline: a run on a Temporal server goes to whichever machines work for it", Remedy: "leave out --temporal or --offline"}
+	}
 	if err := models.settle(&spec.Models); err != nil {
 		return exitUsage, err
 	}

@@ -216,12 +216,37 @@ func (s *Spec) DescribeModels() string {
 		line += ", replayed from " + m.Replay + ": nobody is asked"
 	}
 	if m.Caps.Money > 0 {
-		line += ", at most " + m.Caps.Money.String()
+		line += ", at most " + m.Caps.Money.String() + m.pricesInWords()
+	}
+	if m.Offline {
+		line += ", offline"
 	}
 	if s.Redacted() {
 		return line + "; captured values are sent as shapes only"
 	}
 	return line + "; prompts quote captured values (--redact=yes sends shapes only)"
+}
+
+// pricesInWords says where the prices are from that a budget is kept by.
+func (m *Models) pricesInWords() string {
+	var from []string
+	for _, one := range m.Ask {
+		says := ""
+		switch as := one.Price.AsOf; {
+		case isAgent(one), !costly(one):
+		case as == "given":
+			says = "prices as given"
+		default:
+			says = "prices of " + as
+		}
+		if says != "" && !slices.Contains(from, says) {
+			from = append(from, says)
+		}
+	}
+	if len(from) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(from, ", ") + ")"
 }
 
 // Redacted reports whether models get shapes instead of captured values. What

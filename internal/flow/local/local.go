@@ -170,6 +170,9 @@ func (r *run) save() error {
 }
 
 func (r *run) work(ctx context.Context) (*beagle.Result, error) {
+	if r.spec.Models.On() { // said before anything else, since something may leave the machine
+		r.d.Watch.Stage("models", r.spec.DescribeModels())
+	}
 	ready, err := r.prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -195,7 +198,6 @@ func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 // find is the search.
 func (r *run) find(ctx context.Context) error {
 	if r.spec.Models.On() {
-		r.d.Watch.Stage("models", r.spec.DescribeModels())
 		return r.searchWithModels(ctx)
 	}
 	for !r.course.Late(&r.spec) && (!r.course.Done() || r.visited()) {

@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // proposals counts the versions that models may not see.
@@ -73,5 +74,31 @@ func TestPrivateOnlyWhenRedacted(t *testing.T) {
 	s.CorpusFile, s.Models.Redact = "production.jsonl", "auto"
 	if !s.Redacted() {
 		t.Error("what comes from a file may come from production")
+	}
+}
+
+// The first line of a run says who is asked, by whose prices, and what they are
+// shown.
+func TestFirstLine(t *testing.T) {
+	server := llmtest.New(t, versions(0))
+	for redact, want := range map[string]string{
+		"auto": "test (on this machine), at most $1.00 (prices as given), offline; captured values are sent as shapes only",
+		"no":   "test (on this machine), at most $1.00 (prices as given), offline; prompts quote captured values (--redact=yes sends shapes only)",
+	} {
+		s := spec(t, server.URL(), "test")
+		s.Models.Ask[0].Price = llm.Price{In: 3, Out: 15, AsOf: "given"}
+		s.Models.Caps.Money, s.Models.Redact, s.Candidates = 1_000_000, redact, 1
+		first := ""
+		watch := func(e flow.Event) {
+			if e.Stage != nil && first == "" {
+				first = e.Stage.Name + ": " + e.Stage.Detail
+			}
+		}
+		if _, err := newKnown(0, 2).driver(openStore(t, t.TempDir()), watch).Start(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if first != "models: "+want {
+			t.Errorf("%s: the first line is %q", redact, first)
+		}
 	}
 }
