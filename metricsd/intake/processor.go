@@ -32,7 +32,8 @@ type processor struct {
 
 	repeats *repeats
 	pending map[uint64]*index.Entry // counted since the last flush, by the history's key
-	news    []*index.Entry          // of them, those that are not written yet
+	unsure  *index.Change           // it was not acknowledged: it is written, or is to be
+	news    []*index.Entry          // names that are not written yet
 	read    map[int32]int64
 	since   time.Time // of the last flush
 	forgot  time.Time // when what is old was last looked for
@@ -191,7 +192,15 @@ func (p *processor) take(b batch) {
 	}
 	p.read[b.Partition] = b.Place
 	p.counts.messages.Add(1)
-	p.counts.pending.Store(int64(len(p.pending)))
+	p.showPending()
+}
+
+func (p *processor) showPending() {
+	n := len(p.pending)
+	if p.unsure != nil {
+		n += len(p.unsure.Entries)
+	}
+	p.counts.pending.Store(int64(n))
 }
 
 func (p *processor) count(s *wire.Series, now time.Time) {
@@ -253,10 +262,14 @@ func (p *processor) tellNews(ctx context.Context) {
 	p.news = p.news[:0]
 }
 
-// flush writes all that was counted, with the place up to which it counts. When it
-// fails nothing is lost: it will be written with the next.
+// flush writes all that was counted, with the place up to which it counts. What fails may
+// have been written nevertheless: it is tried again as it is, and what is counted meanwhile is
+// kept apart.
 func (p *processor) flush(ctx context.Context) {
 	p.tellNews(ctx)
+	if !p.settle(ctx) {
+		return
+	}
 	now := p.options.Now()
 	p.rank(now)
 	elapsed := p.elapsed(now)
@@ -265,17 +278,32 @@ func (p *processor) flush(ctx context.Context) {
 		e.Rate, e.At = float64(e.Points)/elapsed, now.Unix()
 		entries = append(entries, *e)
 	}
-	group, before := p.repeats.group()
-	if len(entries) == 0 && len(p.read) == 0 || !p.apply(ctx, index.Change{Entries: entries, Read: p.read, Group: group, Before: before}) {
+	if len(entries) == 0 && len(p.read) == 0 {
 		return
 	}
-	p.repeats.written(group, before)
-	p.pending, p.news, p.since = make(map[uint64]*index.Entry, len(p.pending)), p.news[:0], now
-	p.counts.pending.Store(0)
+	group, before := p.repeats.group()
+	p.unsure = &index.Change{Entries: entries, Read: maps.Clone(p.read), Group: group, Before: before}
+	p.pending, p.since = make(map[uint64]*index.Entry, len(p.pending)), now
+	p.settle(ctx)
+}
+
+// settle writes what is not known to be written, if there is something.
+func (p *processor) settle(ctx context.Context) bool {
+	c := p.unsure
+	if c == nil {
+		return true
+	}
+	if !p.apply(ctx, *c) {
+		return false
+	}
+	p.unsure = nil
+	p.repeats.written(c.Group, c.Before)
+	p.showPending()
 	p.counts.flushes.Add(1)
-	if err := p.bus.Done(ctx, p.read); err != nil && ctx.Err() == nil {
+	if err := p.bus.Done(ctx, c.Read); err != nil && ctx.Err() == nil {
 		p.log.Warn("the queue did not take note of what was read; it will with the next flush", "error", err)
 	}
+	return true
 }
 
 // apply writes a change; a failure is told and tried again later. A store that is

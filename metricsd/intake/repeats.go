@@ -45,7 +45,8 @@ func (r *repeats) again(id wire.ID) bool {
 // full says that it is time to write: what was not written cannot be forgotten.
 func (r *repeats) full() bool { return len(r.fresh) >= max(1, r.most/4) }
 
-// group is what has to be written, and before which groups may be forgotten.
+// group takes out what has to be written, and says before which groups may be forgotten. It
+// is to be written before the next is taken.
 func (r *repeats) group() (g index.Group, before uint64) {
 	known, kept := len(r.known), r.groups
 	for known > r.most && len(kept) > 0 {
@@ -59,6 +60,7 @@ func (r *repeats) group() (g index.Group, before uint64) {
 	if before = g.Number; len(kept) > 0 {
 		before = kept[0].Number
 	}
+	r.fresh = nil
 	return g, before
 }
 
@@ -71,6 +73,6 @@ func (r *repeats) written(g index.Group, before uint64) {
 		r.groups = r.groups[1:]
 	}
 	if len(g.IDs) > 0 {
-		r.groups, r.fresh = append(r.groups, g), nil
+		r.groups = append(r.groups, g)
 	}
 }

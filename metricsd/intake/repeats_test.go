@@ -194,3 +194,43 @@ func TestRepeatsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// forgetfulIndex is a real index whose answers get lost.
+type forgetfulIndex struct {
+	index.Index
+	lose atomic.Int64
+}
+
+func (f *forgetfulIndex) Apply(ctx context.Context, c index.Change) error {
+	err := f.Index.Apply(ctx, c)
+	if len(c.Read) > 0 && f.lose.Add(-1) >= 0 {
+		return errors.Join(err, errors.New("the answer got lost"))
+	}
+	return err
+}
+
+// TestALostAnswerOfTheIndex has changes that are written and not acknowledged, while more is
+// counted.
+func TestALostAnswerOfTheIndex(t *testing.T) {
+	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: t.TempDir(), Bytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := index.OpenPebble(index.PebbleOptions{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &forgetfulIndex{Index: x}
+	r := run(t, Options{Flush: 20 * time.Millisecond}, b, f)
+	for range 2 {
+		f.lose.Store(2)
+		r.post(body("app.lost", "h", 5))
+		r.eventually("lost", func() bool { return f.lose.Load() < 1 })
+		r.post(body("app.lost", "h", 5))
+		r.eventually("settled", func() bool { return f.lose.Load() < 0 })
+	}
+	r.settled("app.lost", 20)
+	if n := r.processor.counts.failures.Load(); n < 4 {
+		t.Errorf("%d answers got lost, want 4", n)
+	}
+}

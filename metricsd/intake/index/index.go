@@ -80,7 +80,8 @@ func join(a, b Entry) Entry {
 type Change struct {
 	Entries []Entry
 	// Read is the place in each partition of the queue up to which Points count;
-	// empty when no entry has any.
+	// empty when no entry has any. A change is known by it: one whose places are there
+	// has been written.
 	Read map[int32]int64
 	// Group is kept beside them, unless it is empty; groups with a number below Before go.
 	Group  Group
@@ -116,7 +117,9 @@ func unpackIDs(b []byte) ([]wire.ID, error) {
 
 // An Index keeps entries. It may be used by several goroutines.
 type Index interface {
-	// Apply writes a change. When it returns nil the change outlives the process.
+	// Apply writes a change, unless it has been written. When it returns nil the change
+	// outlives the process; otherwise it may have been written or not, as when the answer to a commit
+	// gets lost, and the same change is to be applied again.
 	Apply(context.Context, Change) error
 	// Read returns the places of the last changes.
 	Read(context.Context) (map[int32]int64, error)
@@ -129,6 +132,16 @@ type Index interface {
 	// Forget removes entries that were last seen before a time.
 	Forget(ctx context.Context, before int64) (gone int, err error)
 	Close() error
+}
+
+// has says whether places are among those that are written.
+func has(written, read map[int32]int64) bool {
+	for partition, place := range read {
+		if at, ok := written[partition]; !ok || at != place {
+			return false
+		}
+	}
+	return len(read) > 0
 }
 
 func byName(a, b Entry) int {

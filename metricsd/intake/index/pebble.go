@@ -124,7 +124,10 @@ func (m *merging) MergeOlder(value []byte) error {
 func (m *merging) Finish(bool) ([]byte, io.Closer, error) { return pack(m.sum), nil, nil }
 
 // Apply implements [Index].
-func (x *pebbleIndex) Apply(_ context.Context, c Change) error {
+func (x *pebbleIndex) Apply(ctx context.Context, c Change) error {
+	if written, err := x.Read(ctx); err != nil || has(written, c.Read) {
+		return err
+	}
 	if err := disk.Room(x.dir, x.reserve); err != nil {
 		return err
 	}

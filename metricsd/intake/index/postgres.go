@@ -88,6 +88,9 @@ func columnsOf(entries []Entry) (c columns) {
 
 // Apply implements [Index].
 func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
+	if written, err := x.Read(ctx); err != nil || has(written, change.Read) {
+		return err
+	}
 	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		const at = 10_000 // rows a statement
 		for some := range slices.Chunk(change.Entries, at) {

@@ -1,0 +1,106 @@
+//go:build unix
+
+// Package pgtest gives tests a PostgreSQL server of their own, which they may kill.
+package pgtest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Server is a server on a Unix socket, with an empty database.
+type Server struct {
+	Address string // as libpq takes it
+	t       testing.TB
+	dir     string
+	bin     string
+	attr    *syscall.SysProcAttr
+	running *exec.Cmd
+}
+
+// Start starts a server, which ends with the test. It runs as the user postgres when the test
+// runs as root, which PostgreSQL refuses. Where it is not installed the test is skipped.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if len(found) == 0 {
+		t.Skip("PostgreSQL is not installed (apt-get install postgresql): its index is not tested")
+	}
+	dir, err := os.MkdirTemp("", "metricsd-pg-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Server{
+		Address: "host=" + dir + " user=metricsd dbname=postgres",
+		t:       t, dir: dir, bin: filepath.Dir(found[len(found)-1]), attr: &syscall.SysProcAttr{},
+	}
+	if os.Getuid() == 0 {
+		s.attr.Credential = unprivileged(t)
+		if err := os.Chown(dir, int(s.attr.Credential.Uid), int(s.attr.Credential.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	initdb := s.command("initdb", "-D", s.data(), "-U", "metricsd", "-A", "trust", "-E", "UTF8", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, out)
+	}
+	s.Run()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, name), args...)
+	c.SysProcAttr, c.Dir = s.attr, s.dir
+	return c
+}
+
+// Run runs the server, again if it was killed, and returns when it answers.
+func (s *Server) Run() {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if s.running == nil || s.running.ProcessState != nil {
+			s.running = s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=")
+			if err := s.running.Start(); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		conn, err := pgx.Connect(context.Background(), s.Address)
+		if err == nil {
+			conn.Close(context.Background())
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// Kill ends the server by SIGKILL. Its children end when they notice, in the midst of what
+// they do.
+func (s *Server) Kill() {
+	s.running.Process.Kill()
+	s.running.Wait()
+}
+
+func unprivileged(t testing.TB) *syscall.Credential {
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		t.Skip("there is no user postgres to run the server as: its index is not tested")
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
