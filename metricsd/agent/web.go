@@ -16,7 +16,7 @@ func (a *Agent) Handler() http.Handler {
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, _ *http.Request) {
 		web.JSON(w, http.StatusOK, map[string]any{"events": a.Events.List(), "checks": a.Checks.List()})
 	})
-	web.Debug(mux)
+	web.Debug(mux, web.Open)
 	return mux
 }
 

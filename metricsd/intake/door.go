@@ -62,8 +62,12 @@ func (d *door) guarded(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !allowed(r, d.token) {
 			d.denied.Add(1)
-			w.Header().Set("WWW-Authenticate", `Basic realm="metricsd"`)
-			fail(w, http.StatusForbidden, errors.New("the token is missing or wrong; send it as DD-API-KEY or as a bearer token"))
+			status := http.StatusForbidden // what agents know
+			if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/v1/") {
+				status = http.StatusUnauthorized // at this a browser asks for the password
+				w.Header().Set("WWW-Authenticate", `Basic realm="metricsd, the token as password"`)
+			}
+			fail(w, status, errors.New("the token is missing or wrong; send it as DD-API-KEY, as a bearer token or as a password"))
 			return
 		}
 		h(w, r)

@@ -77,7 +77,7 @@ func (in *Intake) Handler() http.Handler {
 	mux.Handle("GET /{$}", in.door.guarded(in.servePage))
 	mux.HandleFunc("GET /metrics", in.serveMetrics)
 	mux.HandleFunc("GET /healthz", in.serveHealth)
-	web.Debug(mux)
+	web.Debug(mux, in.door.guarded)
 	return mux
 }
 

@@ -3,6 +3,7 @@ package intake
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -226,12 +227,18 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d", name, status, text, test.want)
 		}
 	}
-	for _, path := range []string{"/", "/api/names", "/api/overview"} {
-		if got := r.status("GET", path, nil); got != 403 {
+	if got := r.status("GET", "/api/v1/validate", nil); got != 403 {
+		t.Errorf("an agent that asks whether its key is right: %d", got)
+	}
+	password := []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("anybody:secret"))}
+	for _, path := range []string{"/", "/api/names", "/api/overview", "/debug/pprof/cmdline", "/debug/pprof/"} {
+		if got := r.status("GET", path, nil); got != 401 {
 			t.Errorf("GET %s without the token: %d", path, got)
 		}
-		if got := r.status("GET", path, nil, key...); got != 200 {
-			t.Errorf("GET %s with the token: %d", path, got)
+		for _, given := range [][]string{key, password} {
+			if got := r.status("GET", path, nil, given...); got != 200 {
+				t.Errorf("GET %s with the token: %d", path, got)
+			}
 		}
 	}
 	for _, path := range []string{"/api/names?kind=x", "/api/names?limit=0", "/api/entries?limit=x"} {

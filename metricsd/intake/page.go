@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"crypto/rand"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -22,7 +23,7 @@ const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src
 
 func (in *Intake) servePage(w http.ResponseWriter, r *http.Request) {
 	const rows = 15
-	nonce := fmt.Sprintf("%x", time.Now().UnixNano())
+	nonce := rand.Text()
 	var out bytes.Buffer
 	err := page.Execute(&out, map[string]any{"Overview": in.overview(r, rows), "Kinds": index.Kinds, "Now": time.Now(), "Nonce": nonce})
 	if err != nil {

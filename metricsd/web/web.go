@@ -19,9 +19,16 @@ type Server struct {
 }
 
 // Serve begins to answer.
-func Serve(l net.Listener, h http.Handler) *Server {
+func Serve(l net.Listener, h http.Handler) *Server { return serve(l, h, time.Minute) }
+
+// serve gives a request so long to arrive: who sends slower would keep for ever a place that
+// others need.
+func serve(l net.Listener, h http.Handler, arrival time.Duration) *Server {
 	s := &Server{
-		http:   &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10},
+		http: &http.Server{
+			Handler: h, ReadHeaderTimeout: min(5*time.Second, arrival), ReadTimeout: arrival,
+			IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		},
 		served: make(chan error, 1),
 	}
 	go func() { s.served <- s.http.Serve(l) }()
@@ -44,14 +51,18 @@ func (s *Server) Stop(patience time.Duration) error {
 	return nil
 }
 
-// Debug adds /debug/pprof.
-func Debug(mux *http.ServeMux) {
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+// Debug adds /debug/pprof behind a guard. It shows the command line, and with it the secrets
+// that somebody put there.
+func Debug(mux *http.ServeMux, guard func(http.HandlerFunc) http.Handler) {
+	for path, handler := range map[string]http.HandlerFunc{
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		mux.Handle("/debug/pprof/"+path, guard(handler))
+	}
 }
+
+// Open is the guard that lets everybody in.
+func Open(h http.HandlerFunc) http.Handler { return h }
 
 // JSON answers with a value.
 func JSON(w http.ResponseWriter, status int, v any) {
