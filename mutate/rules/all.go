@@ -27,6 +27,7 @@ var written = []*mutate.Mutator{
 	filterAppend,
 	wordLoad,
 	partialWord,
+	suffixWord,
 	checkHint,
 	reslice,
 	rowSlice,

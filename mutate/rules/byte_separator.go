@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/token"
 	"strings"
 
@@ -166,11 +167,16 @@ func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes
 	return name, []mutate.Edit{p.Declare(n, declare(name))}
 }
 
-// sameCode compares two functions but for spaces and the comment in front.
+// sameCode compares two functions as they are formatted, but for the comment in
+// front.
 func sameCode(a, b string) bool {
-	fields := func(s string) string {
-		_, code, _ := strings.Cut("\n"+s, "\nfunc ")
-		return strings.Join(strings.Fields(code), " ")
+	code := func(s string) string {
+		_, text, _ := strings.Cut("\n"+s, "\nfunc ")
+		out, err := format.Source([]byte("package p\nfunc " + text))
+		if err != nil {
+			return text
+		}
+		return string(out)
 	}
-	return fields(a) == fields(b)
+	return code(a) == code(b)
 }

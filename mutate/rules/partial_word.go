@@ -209,6 +209,11 @@ func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	case t.limit > 0 && t.limit < 8:
 		arg = fmt.Sprintf("%s[:min(len(%s), %d)]", seq, seq, t.limit)
 	}
+	if t.clear && guard == "" {
+		if from, to := t.whole(p); from != nil {
+			return append(edits, p.Span(from.Pos(), to.End(), fmt.Sprintf("return %s(%s)", name, arg))), nil
+		}
+	}
 	tok := t.body.Tok.String()
 	text := fmt.Sprintf("%s %s %s(%s)", p.Text(t.body.Lhs[0]), tok, name, arg)
 	if guard != "" {
@@ -217,18 +222,40 @@ func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	return append(edits, p.Replace(t.loop, text)), nil
 }
 
+// whole is what begins and ends a list of three statements that declares the
+// word, fills it by the loop and returns it.
+func (t *wordTail) whole(p *mutate.Pass) (from, to ast.Stmt) {
+	list, at := p.Siblings(t.loop)
+	if at != 1 || len(list) != 3 {
+		return nil, nil
+	}
+	r, ok := list[2].(*ast.ReturnStmt)
+	if !ok || len(r.Results) != 1 || p.Var(r.Results[0]) == nil || p.Var(r.Results[0]) != p.Var(t.body.Lhs[0]) {
+		return nil, nil
+	}
+	return list[0], r
+}
+
 // helper declares the function for a string or for bytes, once.
 func (t *wordTail) helper(p *mutate.Pass) (string, []mutate.Edit) {
-	base, typ := "firstBytes", "[]byte"
+	declare, imports := firstBytes(p, isStringVar(t.seq))
+	base := "firstBytes"
 	if isStringVar(t.seq) {
-		base, typ = "firstBytesOf", "string"
+		base = "firstBytesOf"
 	}
-	if fn, ok := p.Pkg.Scope().Lookup(base).(*types.Func); ok && p.Decl(fn) != nil {
-		return base, nil
+	name, edits := helper(p, t.loop, declare, base, base+"Word")
+	return name, append(imports, edits...)
+}
+
+// firstBytes writes the function that reads words of up to eight bytes.
+func firstBytes(p *mutate.Pass, ofString bool) (declare func(name string) string, imports []mutate.Edit) {
+	typ := "[]byte"
+	if ofString {
+		typ = "string"
 	}
-	name := p.Fresh(base, base+"Word")
-	word, half, high, edits := t.loads(p)
-	return name, append(edits, p.Declare(t.loop, fmt.Sprintf(`// %s is the first eight bytes of b as a word, lowest byte first; where there
+	word, half, high, imports := loads(p, ofString)
+	return func(name string) string {
+		return fmt.Sprintf(`// %s is the first eight bytes of b as a word, lowest byte first; where there
 // are fewer, the others are 0.
 func %s(b %s) uint64 {
 	switch n := uint(len(b)); {
@@ -240,13 +267,14 @@ func %s(b %s) uint64 {
 		return uint64(b[0]) | uint64(b[n/2])<<(8*(n/2)) | uint64(b[n-1])<<(8*(n-1))
 	}
 	return 0
-}`, name, name, typ, word, half, high)))
+}`, name, name, typ, word, half, high)
+	}, imports
 }
 
 // loads are the text of a word, of its lower half, and of the last four bytes:
 // shifts for strings, which the compiler turns into loads.
-func (t *wordTail) loads(p *mutate.Pass) (word, half, high string, edits []mutate.Edit) {
-	if isStringVar(t.seq) {
+func loads(p *mutate.Pass, ofString bool) (word, half, high string, edits []mutate.Edit) {
+	if ofString {
 		const four = "uint64(%[1]s[0]) | uint64(%[1]s[1])<<8 | uint64(%[1]s[2])<<16 | uint64(%[1]s[3])<<24"
 		return "uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56",
 			fmt.Sprintf(four, "b"), "(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)", nil

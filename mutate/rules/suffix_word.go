@@ -1,0 +1,265 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// suffixWord goes on where partial-word ends, which it knows nothing of the
+// text in front of the bytes.
+var suffixWord = &mutate.Mutator{
+	Name: "suffix-word",
+	Doc: "Read the last bytes of a text as the end of its last word, shifting out what lies in front, instead of choosing loads by how many " +
+		"bytes there are: their number is random, and the choice is mispredicted. Exact: what remains of the text is its end, cut off the " +
+		"front only, and texts of less than a word go the old way.",
+	Before: `rest := data
+for len(rest) >= 8 {
+	...
+	rest = rest[8:]
+}
+h ^= firstBytes(rest)`,
+	After: `rest := data
+for len(rest) >= 8 {
+	...
+	rest = rest[8:]
+}
+h ^= lastBytes(data, rest)
+
+func lastBytes(whole, tail []byte) uint64 {
+	n := uint(len(tail))
+	if n >= 8 {
+		return binary.LittleEndian.Uint64(tail)
+	}
+	if len(whole) >= 8 {
+		return binary.LittleEndian.Uint64(whole[len(whole)-8:]) >> (64 - 8*n)
+	}
+	return firstBytes(tail)
+}`,
+	Class:   beagle.E0,
+	Gain:    1.2,
+	Find:    findSuffixWords,
+	Rewrite: rewriteSuffixWords,
+}
+
+// A suffix is a variable that holds the end of another one's value.
+type suffix struct {
+	fn          *ast.FuncDecl
+	whole, rest *types.Var
+	calls       []*ast.CallExpr // of the function that reads the first bytes
+	ofString    bool
+}
+
+func findSuffixWords(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if !ok || d.Type != nil || !canDeclare(p, list[i]) {
+			continue
+		}
+		s := &suffix{fn: p.FuncOf(d.Stmt), rest: d.Var}
+		if s.ends(p, d.Value) && s.read(p) {
+			sites = append(sites, mutate.Site{Node: s.calls[0], Label: "last bytes of " + s.whole.Name(), Data: s})
+		}
+	}
+	return sites
+}
+
+// ends recognises whole and whole[i:] of a variable that keeps its value.
+func (s *suffix) ends(p *mutate.Pass, e ast.Expr) bool {
+	if e == nil || s.fn == nil {
+		return false
+	}
+	e = ast.Unparen(e)
+	if cut, ok := e.(*ast.SliceExpr); ok && cut.High == nil && !cut.Slice3 {
+		e = ast.Unparen(cut.X)
+	}
+	s.whole = p.Var(e)
+	if s.whole == nil || !local(p, s.whole) || captured(p, s.whole) || captured(p, s.rest) || p.Assigned(s.whole, s.fn) {
+		return false
+	}
+	s.ofString = types.Identical(s.whole.Type(), types.Typ[types.String])
+	return types.Identical(s.whole.Type(), s.rest.Type()) && (s.ofString || types.Identical(s.whole.Type(), types.NewSlice(types.Typ[types.Uint8])))
+}
+
+// read wants the variable to be cut off at the front only, up to a last cut
+// that leaves a whole word: then it is the end of the text or not read as less
+// than a word. It collects the calls that read it.
+func (s *suffix) read(p *mutate.Pass) bool {
+	end := token.Pos(0) // of where it is the end of the text
+	for _, id := range p.Uses(s.rest, s.fn) {
+		if p.Var(id) == nil || !p.Assigned(s.rest, id) && !s.isTarget(p, id) {
+			continue
+		}
+		as, ok := p.Parent(id).(*ast.AssignStmt)
+		if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || as.Lhs[0] != ast.Expr(id) {
+			if ok && as.Tok == token.DEFINE {
+				continue
+			}
+			return false
+		}
+		front, ok := s.cut(p, as.Rhs[0])
+		if !ok || end != 0 || !front && (p.InLoop(as) || inFuncLit(p, as)) {
+			return false // nothing is cut behind the last cut
+		}
+		if !front {
+			end = as.Pos()
+		}
+	}
+	if s.addressed(p) {
+		return false
+	}
+	for call := range mutate.Nodes[*ast.CallExpr](p, s.fn) {
+		if arg, ok := s.reads(p, call); ok && (end == 0 || call.Pos() < end || p.Var(arg) == s.rest) {
+			s.calls = append(s.calls, call)
+		}
+	}
+	return len(s.calls) > 0 && s.named(p)
+}
+
+// isTarget reports whether an identifier stands on the left of an assignment.
+func (s *suffix) isTarget(p *mutate.Pass, id *ast.Ident) bool {
+	as, ok := p.Parent(id).(*ast.AssignStmt)
+	if !ok {
+		return false
+	}
+	for _, l := range as.Lhs {
+		if ast.Unparen(l) == ast.Expr(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// cut recognises rest[i:], which leaves an end of the text, and rest[:c], which
+// leaves a word at least.
+func (s *suffix) cut(p *mutate.Pass, e ast.Expr) (front, ok bool) {
+	cut, ok := ast.Unparen(e).(*ast.SliceExpr)
+	if !ok || cut.Slice3 || p.Var(cut.X) != s.rest {
+		return false, false
+	}
+	if cut.High == nil {
+		return true, true
+	}
+	n, constant := p.Int(cut.High)
+	return false, cut.Low == nil && constant && n >= 8
+}
+
+// addressed reports whether something else may change the variable.
+func (s *suffix) addressed(p *mutate.Pass) bool {
+	for u := range mutate.Nodes[*ast.UnaryExpr](p, s.fn) {
+		if v := p.Var(u.X); u.Op == token.AND && (v == s.rest || v == s.whole) {
+			return true
+		}
+	}
+	for r := range mutate.Nodes[*ast.RangeStmt](p, s.fn) {
+		if r.Tok == token.ASSIGN && (p.Var(r.Key) == s.rest || r.Value != nil && p.Var(r.Value) == s.rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// named reports whether the text's name means it at all calls.
+func (s *suffix) named(p *mutate.Pass) bool {
+	for _, call := range s.calls {
+		if !means(p, call.Pos(), s.whole.Name(), s.whole) {
+			return false
+		}
+	}
+	return true
+}
+
+func inFuncLit(p *mutate.Pass, n ast.Node) bool {
+	_, in := enclosing[*ast.FuncLit](p, n)
+	return in
+}
+
+// reads recognises firstBytes(rest) and firstBytes(rest[i:]), also through a
+// function that does nothing else.
+func (s *suffix) reads(p *mutate.Pass, call *ast.CallExpr) (arg ast.Expr, ok bool) {
+	if len(call.Args) != 1 || s.reader(p, call) == "" {
+		return nil, false
+	}
+	arg = ast.Unparen(call.Args[0])
+	if cut, ok := arg.(*ast.SliceExpr); ok {
+		return arg, cut.High == nil && !cut.Slice3 && p.Var(cut.X) == s.rest
+	}
+	return arg, p.Var(arg) == s.rest
+}
+
+// reader is the name of the function that reads the first bytes and that a call
+// calls in the end.
+func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) string {
+	fn := p.Decl(p.Callee(call))
+	if fn == nil || fn.Recv != nil || fn.Body == nil {
+		return ""
+	}
+	declare, _ := firstBytes(p, s.ofString)
+	if sameCode(p.Text(fn), declare(fn.Name.Name)) {
+		return fn.Name.Name
+	}
+	if len(fn.Body.List) != 1 || fn == s.fn {
+		return ""
+	}
+	r, ok := fn.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(r.Results) != 1 {
+		return ""
+	}
+	inner, ok := ast.Unparen(r.Results[0]).(*ast.CallExpr)
+	if !ok || len(inner.Args) != 1 {
+		return ""
+	}
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	next := p.Decl(p.Callee(inner))
+	if next == nil || sig.Params().Len() != 1 || p.Var(inner.Args[0]) != sig.Params().At(0) || !sameCode(p.Text(next), declare(next.Name.Name)) {
+		return ""
+	}
+	if out := sig.Results(); out.Len() != 1 || !isBasicType(out.At(0).Type(), types.Uint64) {
+		return ""
+	}
+	return next.Name.Name
+}
+
+func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	s := site.Data.(*suffix)
+	typ, word, end, base := "[]byte", "tail", "whole[len(whole)-8:]", "lastBytes"
+	var edits []mutate.Edit
+	if s.ofString {
+		load := loadName(p)
+		typ, word, end, base = "string", load+"("+word+")", load+"("+end+")", "lastBytesOf"
+		if !declaresLoad(p, load) {
+			edits = append(edits, p.Declare(s.fn, "// "+load+" is the word in the first eight bytes of s, lowest byte first.\n"+loadDecl(load)))
+		}
+	} else {
+		pkg, imports := p.Import("encoding/binary")
+		edits = append(edits, imports...)
+		word, end = pkg+".LittleEndian.Uint64("+word+")", pkg+".LittleEndian.Uint64("+end+")"
+	}
+	first := s.reader(p, s.calls[0])
+	declare := func(name string) string {
+		return strings.NewReplacer("<name>", name, "<first>", first, "<type>", typ, "<word>", word, "<end>", end).Replace(
+			`// <name> is <first>(tail), where tail is the end of whole or has eight bytes: of
+// the last word of whole, what lies in front of tail is shifted out.
+func <name>(whole, tail <type>) uint64 {
+	n := uint(len(tail))
+	if n >= 8 {
+		return <word>
+	}
+	if len(whole) >= 8 {
+		return <end> >> (64 - 8*n)
+	}
+	return <first>(tail)
+}`)
+	}
+	name, more := helper(p, s.fn, declare, base, base+"Word")
+	edits = append(edits, more...)
+	for _, call := range s.calls {
+		edits = append(edits, p.Span(call.Pos(), call.Args[0].Pos(), name+"("+s.whole.Name()+", "))
+	}
+	return edits, nil
+}
