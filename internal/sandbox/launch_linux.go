@@ -1,18 +1,16 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -137,25 +135,20 @@ func (s *Sandbox) launch(ctx context.Context, o *orders, stdin []byte) (Result, 
 		timer := time.AfterFunc(o.Limits.Wall, func() { stop(errWall) })
 		defer timer.Stop()
 	}
-	p, err := newProcess(o, stdin, stop)
+	start := time.Now()
+	p, err := s.start(o, stdin, stop)
 	if err != nil {
-		return Result{}, err
+		return Result{}, fmt.Errorf("sandbox: %w", err)
 	}
 	defer p.close()
-
-	// The kernel kills the child when the thread that started it ends, so
-	// that a killed parent leaves nothing behind; so keep the thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	start := time.Now()
-	if err := p.start(s, o); err != nil {
-		return Result{}, err
-	}
 	release := context.AfterFunc(ctx, p.kill)
-	defer o.watch(s.kernel, p.cmd.Process.Pid, stop)()
-	werr := p.cmd.Wait()
+	defer o.watch(s.kernel, p.pid, stop)()
+	end, err := p.wait()
 	release()
-	res := p.result(o, werr, context.Cause(ctx))
+	if err != nil {
+		return Result{}, fmt.Errorf("sandbox: %w", err)
+	}
+	res := p.result(o, end, context.Cause(ctx))
 	res.Wall = time.Since(start)
 	if fault := p.fault(); fault != "" && res.Ended != Canceled && res.Ended != Wall {
 		return res, errors.New("sandbox: " + fault)
@@ -165,55 +158,204 @@ func (s *Sandbox) launch(ctx context.Context, o *orders, stdin []byte) (Result, 
 
 // A process is the child on its way from start to result.
 type process struct {
-	cmd            *exec.Cmd
+	pid            int
+	line           line // to the porter
+	orders, faults *os.File
 	stdout, stderr *capped
-	orders, faults *os.File // our ends of the pipes
-	theirs         []*os.File
+	copied         sync.WaitGroup // what is read of the program and written to it
+	pipes          []*os.File     // for that
 	group          *cgroup
 	supervised     bool
 }
 
-func newProcess(o *orders, stdin []byte, stop context.CancelCauseFunc) (*process, error) {
-	ordersR, ordersW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	faultsR, faultsW, err := os.Pipe()
-	if err != nil {
-		ordersR.Close()
-		ordersW.Close()
-		return nil, err
-	}
+// start has the porter open a door, and tells who goes through the orders once
+// it is in its cgroup.
+func (s *Sandbox) start(o *orders, stdin []byte, stop context.CancelCauseFunc) (_ *process, err error) {
 	p := &process{
+		line: -1, supervised: o.Supervise,
 		stdout: &capped{limit: o.Limits.Output, stop: stop}, stderr: &capped{limit: o.Limits.Output, stop: stop},
-		orders: ordersW, faults: faultsR, theirs: []*os.File{ordersR, faultsW}, supervised: o.Supervise,
 	}
-	p.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{doorName}, Env: []string{},
-		Stdout: p.stdout, Stderr: p.stderr, ExtraFiles: p.theirs,
-		SysProcAttr: attributes(o), WaitDelay: 2 * time.Second,
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if err := p.knock(o, stdin); err != nil {
+		return nil, fmt.Errorf("start in new namespaces: %w", err)
 	}
-	if stdin != nil {
-		p.cmd.Stdin = bytes.NewReader(stdin)
+	if o.Profile != Run { // it has one process, which the resource limits bound, and a cgroup costs several milliseconds
+		p.group = s.kernel.cgroup.enter(p.pid, o.Limits)
+	}
+	if err := json.NewEncoder(p.orders).Encode(o); err != nil && !errors.Is(err, syscall.EPIPE) {
+		p.kill()
+		p.wait()
+		return nil, err
 	}
 	return p, nil
+}
+
+// knock makes the pipes and hands their other ends to the porter.
+func (p *process) knock(o *orders, stdin []byte) error {
+	var theirs files
+	defer func() { theirs.close() }()
+	if err := p.feed(stdin, &theirs); err != nil {
+		return err
+	}
+	for _, to := range []*capped{p.stdout, p.stderr} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		p.pipes, theirs = append(p.pipes, r), append(theirs, w)
+		p.copied.Go(func() { io.Copy(to, r) })
+	}
+	ordersR, ordersW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	p.orders, theirs = ordersW, append(theirs, ordersR)
+	faultsR, faultsW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	p.faults, theirs = faultsR, append(theirs, faultsW)
+	ours, far, err := newLines()
+	if err != nil {
+		return err
+	}
+	p.line = ours
+	err = call(entry{o.Supervise, o.Kernel.Namespaces, o.Root}, append(theirs.fds(), int(far))...)
+	far.close()
+	if err != nil {
+		return err
+	}
+	var a admitted
+	if _, err := p.line.hear(&a); err != nil {
+		return fmt.Errorf("the porter: %w", err)
+	}
+	if a.Fault != "" {
+		return errors.New(a.Fault)
+	}
+	p.pid = a.Pid
+	return nil
+}
+
+// feed gives the program its standard input.
+func (p *process) feed(stdin []byte, theirs *files) error {
+	if stdin == nil {
+		null, err := os.Open(os.DevNull)
+		*theirs = append(*theirs, null)
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	p.pipes, *theirs = append(p.pipes, w), append(*theirs, r)
+	p.copied.Go(func() {
+		w.Write(stdin) // it need not read all of it
+		w.Close()
+	})
+	return nil
+}
+
+// files are the ends of pipes that another process gets.
+type files []*os.File
+
+func (fs files) fds() []int {
+	var out []int
+	for _, f := range fs {
+		out = append(out, int(f.Fd()))
+	}
+	return out
+}
+
+func (fs files) close() {
+	for _, f := range fs {
+		f.Close()
+	}
+}
+
+// waitDelay is how long the output of a program that has ended may take to
+// arrive: a process that it left behind may hold the pipe open.
+const waitDelay = 2 * time.Second
+
+// wait waits for the end of the process and of its output.
+func (p *process) wait() (departed, error) {
+	var end departed
+	if _, err := p.line.hear(&end); err != nil { // the porter is gone
+		syscall.Kill(-p.pid, syscall.SIGKILL)
+		return end, fmt.Errorf("the porter: %w", err)
+	}
+	late := time.AfterFunc(waitDelay, files(p.pipes).close)
+	p.copied.Wait()
+	late.Stop()
+	return end, nil
+}
+
+// kill ends everything that runs between the walls. Without a pid namespace
+// a supervisor does it: its end of the orders pipe closing is its signal.
+func (p *process) kill() {
+	if p.supervised {
+		p.orders.Close()
+	}
+	p.line.hangUp()
+}
+
+func (p *process) close() {
+	files(p.pipes).close()
+	files{p.orders, p.faults}.close()
+	if p.line >= 0 {
+		p.line.close()
+	}
+	p.group.remove()
+}
+
+// fault is what went wrong before the program began.
+func (p *process) fault() string {
+	text, _ := io.ReadAll(io.LimitReader(p.faults, 4096))
+	return strings.TrimSpace(string(text))
+}
+
+func (p *process) result(o *orders, end departed, cause error) Result {
+	u, ws := &end.Usage, end.Status
+	r := Result{
+		Stdout: p.stdout.bytes(), Stderr: p.stderr.bytes(), Code: -1, MaxRSS: u.Maxrss * 1024,
+		User: time.Duration(u.Utime.Nano()), System: time.Duration(u.Stime.Nano()),
+	}
+	switch {
+	case ws.Signaled():
+		r.Signal = ws.Signal().String()
+	case p.supervised && ws.ExitStatus() > 128: // as shells report the end of a child
+		r.Signal = syscall.Signal(ws.ExitStatus() - 128).String()
+	default:
+		r.Code = ws.ExitStatus()
+	}
+	if r.Code == 0 || r.Code > 0 && cause != errOutput && cause != errDisk {
+		cause = nil // it ended by itself before the limit struck
+	}
+	r.Ended = ended(&r, o.Limits, cause)
+	if p.group.killed() {
+		r.Ended = Memory
+	}
+	return r
 }
 
 // attributes put the child into new namespaces. All identities map to
 // themselves, as far as our own namespace knows them; capabilities in the new
 // namespace are for building the walls and are dropped after that.
-func attributes(o *orders) *syscall.SysProcAttr {
+func (e entry) attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
-	if o.Supervise { // it has to live on to end the others, once it sees the orders pipe close
+	if e.Supervise { // it has to live on to end the others, once it sees the orders pipe close
 		return a
 	}
 	a.Pdeathsig = syscall.SIGKILL
-	if !o.Kernel.Namespaces {
+	if !e.Namespaces {
 		return a
 	}
 	a.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID |
 		syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
-	if o.Root {
+	if e.Root {
 		a.UidMappings, a.GidMappings = identityMap("uid"), identityMap("gid")
 		a.GidMappingsEnableSetgroups = true
 		return a
@@ -234,80 +376,4 @@ func identityMap(kind string) []syscall.SysProcIDMap {
 		}
 	}
 	return out
-}
-
-// start starts the child and tells it its orders once it is in its cgroup.
-func (p *process) start(s *Sandbox, o *orders) error {
-	if err := p.cmd.Start(); err != nil {
-		return fmt.Errorf("sandbox: start in new namespaces: %w", err)
-	}
-	for _, f := range p.theirs {
-		f.Close()
-	}
-	p.theirs = nil
-	if o.Profile != Run { // it has one process, which the resource limits bound, and a cgroup costs several milliseconds
-		p.group = s.kernel.cgroup.enter(p.cmd.Process.Pid, o.Limits)
-	}
-	if err := json.NewEncoder(p.orders).Encode(o); err != nil && !errors.Is(err, syscall.EPIPE) {
-		p.kill()
-		p.cmd.Wait()
-		return fmt.Errorf("sandbox: %w", err)
-	}
-	return nil
-}
-
-// kill ends everything that runs between the walls. Without a pid namespace
-// a supervisor does it: its end of the orders pipe closing is its signal.
-func (p *process) kill() {
-	pid := p.cmd.Process.Pid
-	if p.supervised {
-		p.orders.Close()
-		time.AfterFunc(time.Second, func() { syscall.Kill(-pid, syscall.SIGKILL) })
-		return
-	}
-	syscall.Kill(-pid, syscall.SIGKILL)
-	p.cmd.Process.Kill()
-}
-
-func (p *process) close() {
-	for _, f := range append(p.theirs, p.orders, p.faults) {
-		f.Close()
-	}
-	p.group.remove()
-}
-
-// fault is what went wrong before the program began.
-func (p *process) fault() string {
-	text, _ := io.ReadAll(io.LimitReader(p.faults, 4096))
-	return strings.TrimSpace(string(text))
-}
-
-func (p *process) result(o *orders, werr error, cause error) Result {
-	r := Result{Stdout: p.stdout.bytes(), Stderr: p.stderr.bytes(), Code: -1}
-	st := p.cmd.ProcessState
-	if st == nil {
-		r.Ended = Canceled
-		return r
-	}
-	r.User, r.System = st.UserTime(), st.SystemTime()
-	if ru, ok := st.SysUsage().(*syscall.Rusage); ok {
-		r.MaxRSS = int64(ru.Maxrss) * 1024
-	}
-	ws := st.Sys().(syscall.WaitStatus)
-	switch {
-	case ws.Signaled():
-		r.Signal = ws.Signal().String()
-	case p.supervised && ws.ExitStatus() > 128: // as shells report the end of a child
-		r.Signal = syscall.Signal(ws.ExitStatus() - 128).String()
-	default:
-		r.Code = ws.ExitStatus()
-	}
-	if werr == nil || r.Code >= 0 && cause != errOutput && cause != errDisk {
-		cause = nil // it ended by itself before the limit struck
-	}
-	r.Ended = ended(&r, o.Limits, cause)
-	if p.group.killed() {
-		r.Ended = Memory
-	}
-	return r
 }
