@@ -222,19 +222,5 @@ func hideValues(r *beagle.Result) {
 	for i, t := range r.Trials {
 		r.Trials[i].Reason = llm.RedactVerdict(&beagle.Verdict{Reason: t.Reason}).Reason
 	}
-	var kept strings.Builder
-	keep := true
-	lines := strings.SplitAfter(r.Patch, "\n")
-	for i, line := range lines {
-		if i+1 < len(lines) && strings.HasPrefix(line, "--- ") && strings.HasPrefix(lines[i+1], "+++ b/") {
-			name := strings.TrimSuffix(strings.TrimPrefix(lines[i+1], "+++ b/"), "\n")
-			if slices.ContainsFunc(r.Files, func(f beagle.PatchFile) bool { return f.Path == name }) {
-				keep = !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "testdata/")
-			}
-		}
-		if keep {
-			kept.WriteString(line)
-		}
-	}
-	r.Patch = kept.String()
+	r.Patch = llm.SourceDiff(r)
 }

@@ -156,7 +156,7 @@ func literalAt(s string) string {
 // that the original does not, as a copy for the frequent case does. With
 // Redact such a version is not shown, so it is no good parent for a model.
 func (e *Evidence) Leaks(source string) bool {
-	if !e.Redact || e.Facets == nil || e.Target == nil {
+	if !e.Redact || e.Facets == nil {
 		return false
 	}
 	captured := map[string]bool{}
@@ -167,7 +167,10 @@ func (e *Evidence) Leaks(source string) bool {
 			}
 		}
 	}
-	own := literals(e.Target.Source)
+	own := map[string]bool{}
+	if e.Target != nil {
+		own = literals(e.Target.Source)
+	}
 	for lit := range literals(source) {
 		if captured[lit] && !own[lit] {
 			return true

@@ -86,7 +86,11 @@ func learned(r *beagle.Result, e *Evidence) string {
 	if idle := boughtNothing(r); idle != "" {
 		b.WriteString("\nWrong or without effect here: " + idle + ".\n")
 	}
-	if diff := codeBlockWithin("diff", sourceDiff(r.Patch), maxDiff); diff != "" {
+	diff := codeBlockWithin("diff", SourceDiff(r), maxDiff)
+	switch {
+	case e.Leaks(r.Best.Source):
+		b.WriteString("\nThe change is not shown: it holds a value that was captured.\n")
+	case diff != "":
 		b.WriteString("\nThe change:\n" + diff)
 	}
 	return strings.TrimSpace(b.String())
@@ -156,18 +160,22 @@ func boughtNothing(r *beagle.Result) string {
 	return OneLine(strings.Join(names[:min(len(names), most)], ", "))
 }
 
-// sourceDiff is the part of a diff that is about the function, without the
-// tests that go with it.
-func sourceDiff(diff string) string {
-	var out strings.Builder
-	for i, file := range strings.Split(diff, "\n--- ") {
-		if i > 0 {
-			file = "--- " + file + "\n"
+// SourceDiff is the part of a result's patch that is about the function, without
+// the tests that go with it: those hold recorded inputs.
+func SourceDiff(r *beagle.Result) string {
+	var kept strings.Builder
+	keep := true
+	lines := strings.SplitAfter(r.Patch, "\n")
+	for i, line := range lines {
+		if i+1 < len(lines) && strings.HasPrefix(line, "--- ") {
+			name, head := strings.CutPrefix(strings.TrimSpace(lines[i+1]), "+++ b/")
+			if head && slices.ContainsFunc(r.Files, func(f beagle.PatchFile) bool { return f.Path == name }) {
+				keep = !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "testdata/")
+			}
 		}
-		head, _, _ := strings.Cut(file, "\n@@")
-		if !strings.Contains(head, "_test.go") {
-			out.WriteString(file)
+		if keep {
+			kept.WriteString(line)
 		}
 	}
-	return out.String()
+	return kept.String()
 }
