@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+)
+
+// inbox is a receiver of the series API that is away until it is opened. It adds up the
+// points of one metric, and knows which came twice.
+type inbox struct {
+	mu     sync.Mutex
+	open   bool
+	sum    float64
+	points map[float64]int // by time
+}
+
+func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var body struct {
+		Series []struct {
+			Metric string
+			Points [][2]float64
+		}
+	}
+	if !in.open || json.NewDecoder(r.Body).Decode(&body) != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	for _, s := range body.Series {
+		for _, p := range s.Points {
+			if s.Metric == "kept" {
+				in.sum += p[1]
+				in.points[p[0]]++
+			}
+		}
+	}
+}
+
+func (in *inbox) total() float64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.sum
+}
+
+// TestKilledAgentLosesNoBucket kills an agent with SIGKILL under load, while its receiver is
+// away, each time after a bucket was closed. When the receiver is back every closed bucket arrives,
+// once.
+func TestKilledAgentLosesNoBucket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a bucket takes ten seconds")
+	}
+	in := &inbox{points: map[float64]int{}}
+	server := httptest.NewServer(in)
+	defer server.Close()
+	dir, web := t.TempDir(), freePort(t, "tcp")
+	socket := filepath.Join(dir, "s")
+	start := func() (kill func(), conn net.Conn) {
+		cmd := program(t, "agent", "-listen.udp=", "-listen.unixgram="+socket, "-http="+web,
+			"-datadog.url="+server.URL, "-datadog.queue="+filepath.Join(dir, "queue"), "-datadog.api=v1", "-datadog.compression=none")
+		await(t, web, "metricsd_contexts 0")
+		conn, err := net.Dial("unixgram", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() { cmd.Process.Kill(); cmd.Wait(); conn.Close() }, conn
+	}
+	const rounds, each = 2, 1000
+	waiting := 0
+	for range rounds {
+		kill, conn := start()
+		for time.Now().Unix()%10 > 6 { // all of them are to come into one bucket
+			time.Sleep(100 * time.Millisecond)
+		}
+		for range each {
+			fmt.Fprint(conn, "kept:1|c")
+		}
+		noise := make(chan struct{})
+		go func() { // until the agent is gone
+			defer close(noise)
+			for i := 0; ; i++ {
+				if _, err := fmt.Fprintf(conn, "noise.n%d:1|c\nnoise.d:%d|d", i%5000, i); err != nil {
+					return
+				}
+			}
+		}()
+		waiting = onDisk(t, web, waiting+1)
+		time.Sleep(rand.N(300 * time.Millisecond))
+		kill()
+		<-noise
+	}
+	in.mu.Lock()
+	in.open = true
+	in.mu.Unlock()
+	start()
+	for deadline := time.Now().Add(time.Minute); in.total() < rounds*each && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	await(t, web, "metricsd_datadog_queue_payloads 0")
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.sum != rounds*each || len(in.points) != rounds {
+		t.Errorf("%v of %d counts arrived, by bucket %v", in.sum, rounds*each, in.points)
+	}
+}
+
+var queued = regexp.MustCompile(`\nmetricsd_datadog_queue_payloads (\d+)\n`)
+
+// onDisk waits until so many payloads are in the queue and, since a bucket may be several,
+// no more come. It returns how many there are.
+func onDisk(t *testing.T, web string, least int) (n int) {
+	t.Helper()
+	same := 0
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		was := n
+		if m := queued.FindStringSubmatch(page(web)); m != nil {
+			fmt.Sscan(m[1], &n)
+		}
+		if same++; n != was {
+			same = 0
+		}
+		if n >= least && same >= 10 {
+			return n
+		}
+	}
+	t.Fatalf("%d payloads in the queue, not %d", n, least)
+	return n
+}
