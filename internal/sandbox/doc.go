@@ -23,7 +23,8 @@
 // the walls around itself and becomes the program. So every executable that
 // uses a Sandbox must expect to be started as one, and says that it does by
 // calling [Main] first. No other executable, no set-uid helper and no daemon
-// takes part. A start costs a few milliseconds.
+// takes part: the small process that does the starting is this executable too,
+// and ends with its parent. A start costs a few milliseconds.
 //
 // Where namespaces are refused (containers, some distributions) the rest
 // still holds, and [Sandbox.Missing] says what does not. On systems other than
