@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -253,32 +254,42 @@ func firstBytes(p *mutate.Pass, ofString bool) (declare func(name string) string
 	if ofString {
 		typ = "string"
 	}
-	word, half, high, imports := loads(p, ofString)
+	cases, imports := fewBytes(p, "b", ofString, "")
 	return func(name string) string {
 		return fmt.Sprintf(`// %s is the first eight bytes of b as a word, lowest byte first; where there
 // are fewer, the others are 0.
 func %s(b %s) uint64 {
-	switch n := uint(len(b)); {
-	case n >= 8:
-		return %s
-	case n >= 4:
-		return %s | %s<<(8*(n-4)) // they overlap
-	case n > 0:
-		return uint64(b[0]) | uint64(b[n/2])<<(8*(n/2)) | uint64(b[n-1])<<(8*(n-1))
-	}
-	return 0
-}`, name, name, typ, word, half, high)
+	%s
+}`, name, name, typ, cases)
 	}, imports
 }
 
-// loads are the text of a word, of its lower half, and of the last four bytes:
-// shifts for strings, which the compiler turns into loads.
-func loads(p *mutate.Pass, ofString bool) (word, half, high string, edits []mutate.Edit) {
+// fewBytes writes the choice of loads by how many bytes v has, with a case more
+// behind that of eight.
+func fewBytes(p *mutate.Pass, v string, ofString bool, more string) (cases string, imports []mutate.Edit) {
+	word, half, high, imports := loads(p, v, ofString)
+	return strings.NewReplacer("<v>", v, "<word>", word, "<half>", half, "<high>", high, "<more>", more).Replace(
+		`switch n := uint(len(<v>)); {
+	case n >= 8:
+		return <word><more>
+	case n >= 4:
+		return <half> | <high><<(8*(n-4)) // they overlap
+	case n > 0:
+		return uint64(<v>[0]) | uint64(<v>[n/2])<<(8*(n/2)) | uint64(<v>[n-1])<<(8*(n-1))
+	}
+	return 0`), imports
+}
+
+// loads are the text of the word that v begins with, of its lower half, and of
+// v's last four bytes: shifts for strings, which the compiler turns into loads.
+func loads(p *mutate.Pass, v string, ofString bool) (word, half, high string, edits []mutate.Edit) {
 	if ofString {
-		const four = "uint64(%[1]s[0]) | uint64(%[1]s[1])<<8 | uint64(%[1]s[2])<<16 | uint64(%[1]s[3])<<24"
-		return "uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56",
-			fmt.Sprintf(four, "b"), "(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)", nil
+		text := strings.NewReplacer("b", v)
+		const four = "uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24"
+		return text.Replace(four + " |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56"), text.Replace(four),
+			text.Replace("(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)"), nil
 	}
 	pkg, edits := p.Import("encoding/binary")
-	return pkg + ".LittleEndian.Uint64(b)", "uint64(" + pkg + ".LittleEndian.Uint32(b))", "uint64(" + pkg + ".LittleEndian.Uint32(b[n-4:]))", edits
+	pkg += ".LittleEndian"
+	return pkg + ".Uint64(" + v + ")", "uint64(" + pkg + ".Uint32(" + v + "))", "uint64(" + pkg + ".Uint32(" + v + "[n-4:]))", edits
 }

@@ -31,15 +31,12 @@ for len(rest) >= 8 {
 h ^= lastBytes(data, rest)
 
 func lastBytes(whole, tail []byte) uint64 {
-	n := uint(len(tail))
-	if n >= 8 {
+	switch n := uint(len(tail)); {
+	case n >= 8:
 		return binary.LittleEndian.Uint64(tail)
-	}
-	if len(whole) >= 8 {
+	case len(whole) >= 8:
 		return binary.LittleEndian.Uint64(whole[len(whole)-8:]) >> (64 - 8*n)
-	}
-	return firstBytes(tail)
-}`,
+	...`,
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findSuffixWords,
@@ -182,7 +179,7 @@ func inFuncLit(p *mutate.Pass, n ast.Node) bool {
 // reads recognises firstBytes(rest) and firstBytes(rest[i:]), also through a
 // function that does nothing else.
 func (s *suffix) reads(p *mutate.Pass, call *ast.CallExpr) (arg ast.Expr, ok bool) {
-	if len(call.Args) != 1 || s.reader(p, call) == "" {
+	if len(call.Args) != 1 || !s.reader(p, call) {
 		return nil, false
 	}
 	arg = ast.Unparen(call.Args[0])
@@ -192,68 +189,60 @@ func (s *suffix) reads(p *mutate.Pass, call *ast.CallExpr) (arg ast.Expr, ok boo
 	return arg, p.Var(arg) == s.rest
 }
 
-// reader is the name of the function that reads the first bytes and that a call
-// calls in the end.
-func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) string {
+// reader reports whether a call is of the function that reads the first bytes,
+// or of one that only calls it.
+func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	fn := p.Decl(p.Callee(call))
 	if fn == nil || fn.Recv != nil || fn.Body == nil {
-		return ""
+		return false
 	}
 	declare, _ := firstBytes(p, s.ofString)
 	if sameCode(p.Text(fn), declare(fn.Name.Name)) {
-		return fn.Name.Name
+		return true
 	}
 	if len(fn.Body.List) != 1 || fn == s.fn {
-		return ""
+		return false
 	}
 	r, ok := fn.Body.List[0].(*ast.ReturnStmt)
 	if !ok || len(r.Results) != 1 {
-		return ""
+		return false
 	}
 	inner, ok := ast.Unparen(r.Results[0]).(*ast.CallExpr)
 	if !ok || len(inner.Args) != 1 {
-		return ""
+		return false
 	}
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	next := p.Decl(p.Callee(inner))
 	if next == nil || sig.Params().Len() != 1 || p.Var(inner.Args[0]) != sig.Params().At(0) || !sameCode(p.Text(next), declare(next.Name.Name)) {
-		return ""
+		return false
 	}
-	if out := sig.Results(); out.Len() != 1 || !isBasicType(out.At(0).Type(), types.Uint64) {
-		return ""
-	}
-	return next.Name.Name
+	out := sig.Results()
+	return out.Len() == 1 && isBasicType(out.At(0).Type(), types.Uint64)
 }
 
 func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*suffix)
-	typ, word, end, base := "[]byte", "tail", "whole[len(whole)-8:]", "lastBytes"
+	typ, end, base := "[]byte", "whole[len(whole)-8:]", "lastBytes"
 	var edits []mutate.Edit
 	if s.ofString {
 		load := loadName(p)
-		typ, word, end, base = "string", load+"("+word+")", load+"("+end+")", "lastBytesOf"
+		typ, end, base = "string", load+"("+end+")", "lastBytesOf"
 		if !declaresLoad(p, load) {
 			edits = append(edits, p.Declare(s.fn, "// "+load+" is the word in the first eight bytes of s, lowest byte first.\n"+loadDecl(load)))
 		}
 	} else {
 		pkg, imports := p.Import("encoding/binary")
 		edits = append(edits, imports...)
-		word, end = pkg+".LittleEndian.Uint64("+word+")", pkg+".LittleEndian.Uint64("+end+")"
+		end = pkg + ".LittleEndian.Uint64(" + end + ")"
 	}
-	first := s.reader(p, s.calls[0])
+	cases, _ := fewBytes(p, "tail", s.ofString, "\n\tcase len(whole) >= 8:\n\t\treturn "+end+" >> (64 - 8*n)")
 	declare := func(name string) string {
-		return strings.NewReplacer("<name>", name, "<first>", first, "<type>", typ, "<word>", word, "<end>", end).Replace(
-			`// <name> is <first>(tail), where tail is the end of whole or has eight bytes: of
-// the last word of whole, what lies in front of tail is shifted out.
+		return strings.NewReplacer("<name>", name, "<type>", typ, "<cases>", cases).Replace(
+			`// <name> is the first eight bytes of tail as a word, where tail is the end of
+// whole or has eight bytes: of the last word of whole, what lies in front of tail
+// is shifted out.
 func <name>(whole, tail <type>) uint64 {
-	n := uint(len(tail))
-	if n >= 8 {
-		return <word>
-	}
-	if len(whole) >= 8 {
-		return <end> >> (64 - 8*n)
-	}
-	return <first>(tail)
+	<cases>
 }`)
 	}
 	name, more := helper(p, s.fn, declare, base, base+"Word")
