@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"hash/fnv"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +50,36 @@ func models(ctx context.Context, l *lab) (*section, error) {
 	}
 	s.text = fmt.Sprintf("Scripted replies: the expert's version among nine bad ones. The model alone has %d candidates and %d calls, the others %d candidates.\n\n", modelCandidates, modelCalls, bothCandidates)
 	s.text += table(strings.Split("task|rules alone|model alone|both|of both, by the model|alone: good answer found at evaluation|confirmed|calls", "|"), rows)
-	return s, nil
+	return s, s.modelGrowth(ctx, l)
+}
+
+// modelGrowth reads the benchmark of a search whose model answers at once and
+// whose candidates are evaluated in no time: what is left is the orchestration,
+// the scripted server's work included.
+func (s *section) modelGrowth(ctx context.Context, l *lab) error {
+	pattern := "^BenchmarkModels$"
+	if l.quick {
+		pattern = "^BenchmarkModels$/^(100|1000)$"
+	}
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", "1x", "-timeout", "30m", "./internal/flow/local")
+	c.Dir, c.Stderr = l.root, os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(string(out)))
+	}
+	points := benchmarked(out)
+	if len(points) == 0 {
+		return fmt.Errorf("%s printed no benchmark", strings.Join(c.Args, " "))
+	}
+	var rows [][]string
+	for _, p := range points {
+		rows = append(rows, []string{fmt.Sprintf("%.0f", p["candidates"]), fmt.Sprintf("%.2f", p["ms/candidate"]), fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.2f", p["cpu-ms/candidate"])})
+	}
+	last := points[len(points)-1]
+	s.limit("orchestration of a model's candidate in the longest search, ms", last["ms/candidate"], orchestrationGoal)
+	s.text += "\nOrchestration alone, a model that answers at once and candidates that are evaluated in no time:\n\n"
+	s.text += table(strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate", "|"), rows)
+	return nil
 }
 
 // ablate is one task's row.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,26 +19,44 @@ func searching(begun func()) flow.Watcher {
 }
 
 // BenchmarkModels says what a candidate that a model writes costs besides the
-// model and the evaluation: a server that answers at once, an evaluator that
-// takes no time; all else is real, HTTP and journals included. Run it with
-// -benchtime=500x, =2000x and =10000x to see the growth.
+// model and the evaluation, on average and for the last tenth of the candidates:
+// a server that answers at once, an evaluator that takes no time; all else is
+// real, HTTP and journals included. The server shares the process, and its work
+// is in the figures. `go run ./bench/figures models` reads it.
 func BenchmarkModels(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for range b.N {
+				benchmarkModels(b, n)
+			}
+		})
+	}
+}
+
+func benchmarkModels(b *testing.B, n int) {
 	server := llmtest.New(b, versions(0))
 	s := spec(b, server.URL(), "test")
-	s.Models.NoRules = true
-	s.Candidates = max(b.N, 4)
+	s.Models.NoRules, s.Candidates = true, n
 	k := newKnown(0, 2)
 	k.alone = true
-	started := time.Now()
-	var prepared, work time.Duration
-	driver := k.driver(openStore(b, b.TempDir()), searching(func() { prepared, work = time.Since(started), processorTime() }))
-	b.ResetTimer()
-	if _, err := driver.Start(b.Context(), s); err != nil {
+	var began, tenth time.Time
+	var work time.Duration
+	late := int64(0)
+	begun := searching(func() { began, work = time.Now(), processorTime() })
+	watch := func(e flow.Event) {
+		begun(e)
+		if e.Evaluated != nil && late == 0 && e.Evaluated.Candidates >= n*9/10 {
+			tenth, late = time.Now(), k.count.Load()
+		}
+	}
+	if _, err := k.driver(openStore(b, b.TempDir()), watch).Start(b.Context(), s); err != nil {
 		b.Fatal(err)
 	}
-	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(k.count.Load()) }
-	b.ReportMetric(each(time.Since(started)-prepared), "ms/candidate")
-	b.ReportMetric(each(processorTime()-work), "cpu-ms/candidate")
+	end, count := time.Now(), k.count.Load()
+	b.ReportMetric(float64(count), "candidates")
+	b.ReportMetric(ms(end.Sub(began))/float64(count), "ms/candidate")
+	b.ReportMetric(ms(processorTime()-work)/float64(count), "cpu-ms/candidate")
+	b.ReportMetric(ms(end.Sub(tenth))/float64(max(count-late, 1)), "ms/late-candidate")
 }
 
 // BenchmarkOneSecond is a model that takes a second and an evaluation that
