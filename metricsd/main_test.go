@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -204,4 +206,32 @@ func TestLoad(t *testing.T) {
 	if code, _, stderr := metricsd("", "load", "-shape", "round"); code != 1 || !strings.Contains(stderr, "steady") {
 		t.Errorf("%d %s", code, stderr)
 	}
+}
+
+// FuzzParseCommand gives `metricsd parse` whatever comes, as lines and as packets: one JSON
+// object for each line that there is, and no line longer than the input.
+func FuzzParseCommand(f *testing.F) {
+	f.Add("a:1|c\nbroken\r\n\n_e{1,1}:a|b|#x\n_sc|db|0|m:y")
+	f.Add("\x05\x00\x00\x00a:1|c\x00\x00\x00\x00\xff\xff\xff\xff")
+	f.Fuzz(func(t *testing.T, in string) {
+		for _, args := range [][]string{{"parse"}, {"parse", "--packets"}} {
+			code, out, err := metricsd(in, args...)
+			if code != 0 && err == "" {
+				t.Errorf("%v fails and does not say why", args)
+			}
+			decoder := json.NewDecoder(strings.NewReader(out))
+			for {
+				var answer map[string]any
+				if err := decoder.Decode(&answer); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("%v: %v in %s", args, err, out)
+				}
+				delete(answer, "packet")
+				if len(answer) != 2 || answer["line"] == nil {
+					t.Errorf("%v: answer %v", args, answer)
+				}
+			}
+		}
+	})
 }

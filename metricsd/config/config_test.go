@@ -124,3 +124,22 @@ func TestSketchesAreAskedFor(t *testing.T) {
 		t.Errorf("datadog.sketches is %q by default", got)
 	}
 }
+
+// FuzzFile reads whatever a file may hold: what is taken is within the bounds.
+func FuzzFile(f *testing.F) {
+	f.Add("host: a\nlisten:\n  udp: x\nlimits: {contexts: 5}\n")
+	f.Add("tagger:\n  entities:\n    c: {low: [a]}\n---\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		name := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := NewLoader("all", []string{"-config", name}, nil, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := l.Load(); err == nil && (c.Listen.Batch < 1 || c.Intake.Names < 100) {
+			t.Errorf("%q gives %+v", text, c)
+		}
+	})
+}

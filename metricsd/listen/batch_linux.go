@@ -99,6 +99,9 @@ func sender(control []byte) int32 {
 		return 0
 	}
 	for i := range messages {
+		if len(messages[i].Data) < unix.SizeofUcred { // the parser reads as much unasked
+			continue
+		}
 		if c, err := unix.ParseUnixCredentials(&messages[i]); err == nil {
 			return c.Pid
 		}

@@ -57,3 +57,11 @@ func openFiles(t *testing.T) int {
 	}
 	return len(files)
 }
+
+// FuzzSender reads whatever the kernel might put beside a datagram.
+func FuzzSender(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(unix.UnixCredentials(&unix.Ucred{Pid: 7}))
+	f.Add([]byte("\x10\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00")) // nothing where the credentials belong
+	f.Fuzz(func(t *testing.T, control []byte) { sender(control) })
+}

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -234,4 +235,33 @@ func testTooMany(t *testing.T, s *Stream, r *recorder) {
 	if s.Connections() != 2 {
 		t.Errorf("%d connections, want 2", s.Connections())
 	}
+}
+
+// FuzzFrames writes whatever comes to a stream: every frame that is whole is handed over, none
+// is longer than allowed, and what breaks the protocol ends the connection.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte("\x05\x00\x00\x00a:1|c\x00\x00\x00\x00"))
+	f.Add([]byte("\xff\xff\xff\xffx"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		near, far := net.Pipe()
+		defer far.Close()
+		go func() {
+			near.Write(in)
+			near.Close()
+		}()
+		var got []byte
+		s := &Stream{maxFrame: 64}
+		err := s.frames(far, func(frame []byte) {
+			if len(frame) > 64 {
+				t.Errorf("a frame of %d bytes", len(frame))
+			}
+			got = append(binary.LittleEndian.AppendUint32(got, uint32(len(frame))), frame...)
+		})
+		if !bytes.HasPrefix(in, got) {
+			t.Errorf("%q was read as %q", in, got)
+		}
+		if rest := len(in) - len(got); err == nil && rest >= 4 {
+			t.Errorf("%d bytes were read over, and nothing said", rest)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -196,4 +197,20 @@ func TestDamagedEntriesAreErrors(t *testing.T) {
 	if _, err := unpack(append(whole, 0)); err == nil {
 		t.Error("an entry with something behind it was read")
 	}
+}
+
+// FuzzUnpack reads whatever a damaged file may hold.
+func FuzzUnpack(f *testing.F) {
+	f.Add(pack(Entry{First: 1, Last: 2, Points: 3, Rate: 4, At: 5}))
+	f.Add(packIDs([]wire.ID{{1}, {2}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if e, err := unpack(b); err == nil {
+			if again, err := unpack(pack(e)); err != nil || again != e && e.Rate == e.Rate {
+				t.Errorf("%+v came back as %+v, %v", e, again, err)
+			}
+		}
+		if ids, err := unpackIDs(b); err == nil && !bytes.Equal(packIDs(ids), b) {
+			t.Errorf("%x came back as %x", b, packIDs(ids))
+		}
+	})
 }
