@@ -121,7 +121,8 @@ func TestHostAndLimits(t *testing.T) {
 	conn.Write([]byte("a:1|g\na:2|g|#host:you\na:3|g|#host:\na:4|g|#host:|c:other"))
 	waitFor(t, func() string {
 		return missing(scrape(t, a), []string{`a{host="me"} 1`, `a{host="you"} 2`, `a 4`, `metricsd_dropped_total{bound="per_origin"} 1`,
-			`metricsd_origin_contexts{origin="unixgram"} 2`, `metricsd_origin_contexts{origin="other"} 1`})
+			`metricsd_origin_contexts{origin="unixgram"} 2`, `metricsd_origin_contexts{origin="other"} 1`,
+			`metricsd_metric_contexts{metric="a"} 3`})
 	})
 	c.Limits.PerOrigin = 3
 	if err := a.Reload(c); err != nil {

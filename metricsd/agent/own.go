@@ -53,8 +53,8 @@ func (a *Agent) ownSockets(p *expose.Page) {
 	}
 }
 
-// maxOrigins bounds the senders that the page names.
-const maxOrigins = 10
+// maxNamed bounds the senders and the metrics that the page names.
+const maxNamed = 10
 
 func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	s := a.Aggregator.Stats()
@@ -77,8 +77,22 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	}
 	gauge("sets_approximate", "Sets of which the last bucket was estimated, not counted.", approximate)
 	var origins []expose.Value
-	for _, o := range a.Aggregator.TopOrigins(maxOrigins) {
+	for _, o := range a.Aggregator.TopOrigins(maxNamed) {
 		origins = append(origins, expose.Labelled("origin", o.Name, o.Contexts))
 	}
 	p.Own("metricsd_origin_contexts", "gauge", "Contexts of the senders that hold most.", origins...)
+	var metrics []expose.Value
+	for _, o := range topMetrics(states, maxNamed) {
+		metrics = append(metrics, expose.Labelled("metric", o.Name, o.Contexts))
+	}
+	p.Own("metricsd_metric_contexts", "gauge", "Contexts of the metrics that have most.", metrics...)
+}
+
+// topMetrics are the n names with most contexts, the greatest first.
+func topMetrics(states []aggregate.State, n int) []aggregate.Origin {
+	contexts := make(map[string]int)
+	for i := range states {
+		contexts[states[i].Name]++
+	}
+	return aggregate.Top(contexts, n)
 }

@@ -85,7 +85,7 @@ func contextBytes(c *Context) int {
 	return n
 }
 
-// Origin is a sender and the number of contexts that it holds.
+// Origin is a sender, or what else holds contexts, and their number.
 type Origin struct {
 	Name     string
 	Contexts int
@@ -95,8 +95,13 @@ type Origin struct {
 func (b *budget) top(n int) []Origin {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := make([]Origin, 0, len(b.origins))
-	for name, contexts := range b.origins {
+	return Top(b.origins, n)
+}
+
+// Top returns the n names with most contexts, the greatest first.
+func Top(by map[string]int, n int) []Origin {
+	all := make([]Origin, 0, len(by))
+	for name, contexts := range by {
 		all = append(all, Origin{name, contexts})
 	}
 	slices.SortFunc(all, func(x, y Origin) int {

@@ -39,7 +39,10 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	set.StringVar(&l.file, "config", "", "YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
 	defaults := Default()
 	for path, field := range leaves(reflect.ValueOf(&defaults).Elem(), "") {
-		usage := fmt.Sprintf("%s (default %v)", field.help, field.value)
+		usage := field.help
+		if !field.value.IsZero() {
+			usage = fmt.Sprintf("%s (default %v)", field.help, field.value)
+		}
 		note := func(value string) error {
 			l.settings = append(l.settings, setting{path, value})
 			return nil
