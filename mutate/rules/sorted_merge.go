@@ -220,7 +220,9 @@ func %[4]s(%[1]s, %[2]s %[3]s) %[3]s {
 }
 
 // noticing writes a merge that gives up at the first element out of order.
-// The output is ascending if and only if both inputs are.
+// The output is ascending if and only if both inputs are. What comes from the
+// other list than the last one was compared with that when it lost; only what
+// follows in the same list is new.
 func (w mergeWriter) noticing() string {
 	return fmt.Sprintf(`// %[4]s merges %[1]s and %[2]s into a sorted list without duplicates. It gives up,
 // and reports false, when one of them has duplicates or is not sorted.
@@ -229,19 +231,38 @@ func %[4]s(%[1]s, %[2]s %[3]s) (merged %[3]s, ok bool) {
 		return nil, false
 	}
 	merged = make(%[3]s, 0, len(%[1]s)+len(%[2]s))
-	for len(%[1]s)+len(%[2]s) > 0 {
-		var next %[5]s
+	var last %[5]s
+	fromA, fromB := false, false // where the last one was: what comes from elsewhere is greater already
+	for len(%[1]s) > 0 && len(%[2]s) > 0 {
+		x, y := %[1]s[0], %[2]s[0]
 		switch {
-		case len(%[2]s) == 0 || len(%[1]s) > 0 && %[1]s[0] < %[2]s[0]:
-			next, %[1]s = %[1]s[0], %[1]s[1:]
-		case len(%[1]s) > 0 && %[1]s[0] == %[2]s[0]:
-			next, %[1]s, %[2]s = %[1]s[0], %[1]s[1:], %[2]s[1:]
+		case x == y:
+			if fromA && fromB && x <= last {
+				return nil, false
+			}
+			last, fromA, fromB, %[1]s, %[2]s = x, true, true, %[1]s[1:], %[2]s[1:]
+		case x < y:
+			if fromA && x <= last {
+				return nil, false
+			}
+			last, fromA, fromB, %[1]s = x, true, false, %[1]s[1:]
 		default:
-			next, %[2]s = %[2]s[0], %[2]s[1:]
+			if fromB && y <= last {
+				return nil, false
+			}
+			last, fromA, fromB, %[2]s = y, false, true, %[2]s[1:]
 		}
-		if len(merged) > 0 && next <= merged[len(merged)-1] {
+		merged = append(merged, last)
+	}
+	rest := %[1]s
+	if len(rest) == 0 {
+		rest = %[2]s
+	}
+	for _, next := range rest {
+		if len(merged) > 0 && next <= last {
 			return nil, false
 		}
+		last = next
 		merged = append(merged, next)
 	}
 	return merged, true
