@@ -21,6 +21,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/mcp"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // served is a module that is served over the protocol.
@@ -285,6 +286,23 @@ func testRedacted(t *testing.T, s *served, evaluation, call string) {
 	text, failed := c.call(t.Context(), "explain_rejection", map[string]any{"evaluation": evaluation}, &x)
 	if failed || x.Counterexample == nil || !strings.Contains(x.Counterexample.Call, "Valid(text(") || x.Counterexample.Test != "" || strings.Contains(text, call) {
 		t.Errorf("failed %v, %+v, of %s\n%s", failed, x.Counterexample, call, text)
+	}
+}
+
+// Every stage at which a judgement can end is explained to agents.
+func TestStagesAreExplained(t *testing.T) {
+	names := []string{"propose", "scope", "types", "compile", "start", "screen", "measure"}
+	for _, ladder := range []verify.Ladder{verify.Reading, verify.QuickLadder, verify.FullLadder} {
+		for _, check := range ladder {
+			names = append(names, check.Name)
+		}
+	}
+	unknown := mcp.Explain(&beagle.Verdict{Status: beagle.Wrong, Stage: "-"}).Explanation
+	for _, name := range names {
+		x := mcp.Explain(&beagle.Verdict{Status: beagle.Wrong, Stage: name}).Explanation
+		if strings.Count(x, "\n") <= strings.Count(unknown, "\n") {
+			t.Errorf("nothing is said of the stage %q:\n%s", name, x)
+		}
 	}
 }
 

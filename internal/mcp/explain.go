@@ -16,12 +16,16 @@ var stages = []struct{ name, is string }{
 	{"scope", "A version may change the function, but not its signature, and the helpers that only it uses; it may declare and import no more than they need."},
 	{"policy", "The text may use nothing that reaches out of the function or keeps something between calls, as far as the original does not."},
 	{"compile", "The compiler must take it."},
-	{"start", "The program must start, and its initialisation do no more than the original's."},
+	{"start", "A program must start with it, about as fast and as small as with the original."},
 	{"quick", "Recorded calls, short inputs and fuzzed ones are given to both versions."},
-	{"replay", "The recorded calls, held-out ones included, are given to both versions, repeated, shuffled and from several goroutines; all that a caller can see is compared."},
+	{"replay", "The recorded calls are given to both versions, repeated and shuffled; all that a caller can see is compared."},
+	{"holdout", "So are recorded calls that were held back: no rewrite, model or agent was shown them."},
+	{"generated", "So are inputs that are made from the types, and inputs at which earlier versions fell."},
+	{"threads", "Both versions are called from several goroutines at once."},
 	{"exhaust", "Every short input over a boundary alphabet, every length up to some hundred, and every byte value at telling places is given to both versions."},
 	{"fuzz", "The fuzzer looks for inputs that tell the versions apart."},
 	{"race", "The version runs under the race detector."},
+	{"screen", "A search times a version beside the original for some milliseconds, on the common kinds of inputs too, before it builds on it."},
 	{"measure", "Both versions are timed in alternating slices over several layouts of the program."},
 }
 
