@@ -1,11 +1,16 @@
 package deliver
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle/metricsd/expose"
 	"github.com/beagle-go/beagle/metricsd/queue"
@@ -153,5 +158,46 @@ func TestOwn(t *testing.T) {
 	p.WriteTo(&out)
 	if !strings.Contains(out.String(), "\nmetricsd_test_queue_payloads 1\n") {
 		t.Error(out.String())
+	}
+}
+
+// TestASlowReceiverHoldsUpNobody has one that answers when it is told to. Putting payloads does
+// not wait for it; they wait on disk, within the bound, and arrive in their order.
+func TestASlowReceiverHoldsUpNobody(t *testing.T) {
+	release, arrived := make(chan struct{}), make(chan string, 100)
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-release
+		body, _ := io.ReadAll(r.Body)
+		arrived <- string(body)
+	}))
+	s := sender(t, url, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	const few, each = 50, 100 << 10 // five times what the queue may hold
+	for i := range few {
+		s.Put(Form{}, append(fmt.Appendf(nil, "%02d ", i), make([]byte, each)...))
+	}
+	stats := s.Stats()
+	if stats.Queue.Bytes > 1<<20 || stats.Queue.Overflowed == 0 || stats.Held != 0 || stats.Queue.Items < 5 {
+		t.Errorf("%+v", stats)
+	}
+	close(release)
+	n := 0
+	for last := ""; last != fmt.Sprint(few-1); n++ {
+		select {
+		case body := <-arrived:
+			if got := body[:2]; got <= last {
+				t.Errorf("%s came after %s", got, last)
+			}
+			last = body[:2]
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%d payloads arrived, the last %q", n, last)
+		}
+	}
+	stop()
+	running.Wait()
+	if n < stats.Queue.Items || n > stats.Queue.Items+1 { // the one that was being posted may be among them or not
+		t.Errorf("%d payloads arrived of %d in the queue", n, stats.Queue.Items)
 	}
 }
