@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,6 +107,26 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 		return a.edit("p/p.go", slow, "return }")
 	case "link":
 		return errors.Join(os.Remove(filepath.Join(a.dir, "p", "other.go")), os.Symlink("/etc/passwd", filepath.Join(a.dir, "p", "other.go")))
+	case "device": // it never ends
+		path := filepath.Join(a.dir, "p", "p.go")
+		return errors.Join(os.Remove(path), os.Symlink("/dev/zero", path))
+	case "sparse": // it is larger than the disk
+		return os.Truncate(filepath.Join(a.dir, "p", "p.go"), 1<<40)
+	case "sparse data":
+		path := filepath.Join(a.dir, "p", "data")
+		return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 1<<40))
+	case "gone":
+		return os.Remove(filepath.Join(a.dir, "p", "p.go"))
+	case "pipe": // nobody writes into it
+		path := filepath.Join(a.dir, "pipe")
+		if err := syscall.Mkfifo(path, 0o644); err != nil {
+			return err
+		}
+		_, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: path})
+		if err == nil || !strings.Contains(err.Error(), "no regular file") {
+			return fmt.Errorf("a pipe can be read: %v", err)
+		}
+		return nil
 	case "hangs":
 		time.Sleep(time.Hour)
 	case "spends":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,17 +62,9 @@ func (c *client) ReadTextFile(_ context.Context, r acp.ReadTextFileRequest) (out
 	if err != nil {
 		return out, err
 	}
-	f, err := os.Open(path)
+	text, err := readRegular(path)
 	if err != nil {
 		return out, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return out, err
-	}
-	if len(text) > maxFile {
-		return out, fmt.Errorf("%s is longer than %d bytes", r.Path, maxFile)
 	}
 	out.Content = window(string(text), r.Line, r.Limit)
 	return out, nil

@@ -256,6 +256,9 @@ func (t *turn) result(ctx context.Context, w *workspace) (string, error) {
 		if !files[name] {
 			return "", &refusal{fmt.Sprintf("%s was changed, and only %s may be.", strings.Join(changed, ", "), strings.Join(sorted(files), ", "))}
 		}
+		if info, err := os.Lstat(filepath.Join(w.dir, name)); err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+			return "", &refusal{fmt.Sprintf("%s must stay a regular file of at most %d bytes.", name, maxFile)}
+		}
 	}
 	o := t.coder.Load
 	pkg, err := filepath.Rel(target.Dir, target.PkgDir)
@@ -299,7 +302,7 @@ func (t *turn) checkScope(w *workspace, changed []string, candidate string) erro
 		if err != nil {
 			return err
 		}
-		after, err := os.ReadFile(filepath.Join(w.dir, name))
+		after, err := readRegular(filepath.Join(w.dir, name))
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/mod/modfile"
 
@@ -176,23 +177,48 @@ func (w *workspace) sums() (map[string][32]byte, error) {
 		if err != nil {
 			return err
 		}
-		if !d.Type().IsRegular() {
-			sums[rel] = sha256.Sum256([]byte(d.Type().String()))
-			return nil
+		info, err := d.Info()
+		if err == nil {
+			sums[rel], err = sumOf(path, info)
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		h := sha256.New()
-		if _, err := io.Copy(h, f); err != nil {
-			return err
-		}
-		sums[rel] = [32]byte(h.Sum(nil))
-		return nil
+		return err
 	})
 	return sums, err
+}
+
+// sumOf identifies what a file is and holds. Of a large one, which may be larger
+// than any disk, it takes the size and the time.
+func sumOf(path string, info fs.FileInfo) (sum [32]byte, err error) {
+	switch {
+	case !info.Mode().IsRegular():
+		return sha256.Sum256([]byte(info.Mode().Type().String())), nil
+	case info.Size() > maxFile:
+		return sha256.Sum256(fmt.Append(nil, info.Size(), info.ModTime())), nil
+	}
+	text, err := readRegular(path)
+	return sha256.Sum256(text), err
+}
+
+// readRegular reads a file of the copy: no device, no pipe, which could block or
+// never end, and nothing that is too long.
+func readRegular(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s is longer than %d bytes", path, maxFile)
+	}
+	return text, err
 }
 
 // changed lists the files that are new, gone or different.
