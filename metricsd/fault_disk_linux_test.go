@@ -32,7 +32,8 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 		senders.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				sent.Add(1)
-				for !postOne(fmt.Sprintf("full.s%d.n%d", s, i%500), fmt.Sprintf("sender %d, request %d", s, i)) {
+				now := time.Now().Unix()
+				for !postOne(fmt.Sprintf("full.s%d.n%d", s, i%500), fmt.Sprintf("sender %d, request %d", s, i), now) {
 					sent.Add(1)
 					time.Sleep(10 * time.Millisecond)
 				}

@@ -82,7 +82,8 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 		senders.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				sent.Add(1)
-				for !postOne(fmt.Sprintf("killed.s%d.n%d", s, i%50), fmt.Sprintf("sender %d, request %d", s, i)) {
+				now := time.Now().Unix()
+				for !postOne(fmt.Sprintf("killed.s%d.n%d", s, i%50), fmt.Sprintf("sender %d, request %d", s, i), now) {
 					sent.Add(1)
 					time.Sleep(10 * time.Millisecond)
 				}
@@ -115,8 +116,8 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 }
 
 // postOne sends one point under a key and reports whether it was acknowledged.
-func postOne(metric, key string) bool {
-	body := fmt.Sprintf(`{"series":[{"metric":%q,"points":[[%d,1]]}]}`, metric, time.Now().Unix())
+func postOne(metric, key string, at int64) bool {
+	body := fmt.Sprintf(`{"series":[{"metric":%q,"points":[[%d,1]]}]}`, metric, at)
 	request, err := http.NewRequest("POST", "http://"+intakeAddress+"/api/v1/series", strings.NewReader(body))
 	if err != nil {
 		return false

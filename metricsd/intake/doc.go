@@ -19,7 +19,7 @@
 // Senders repeat what was not acknowledged, of which all or a part may be in the queue. So each
 // request has an ID, its parts have theirs, and the processor skips those that it has counted; the
 // last million are written with the counts. The ID is the request's Idempotency-Key, which
-// `metricsd agent` sends, or the content of what Datadog's agent sends. A request of anybody else may
+// `metricsd agent` sends, and its body, or the body alone of what Datadog's agent sends. A request of anybody else may
 // be posted twice and mean it: it counts as a repetition only of one that was not acknowledged.
 //
 // An app is what stands before the first dot of a metric's name.

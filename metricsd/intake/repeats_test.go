@@ -99,7 +99,12 @@ func TestARepeatedRequestCountsOnce(t *testing.T) {
 			post(http.StatusAccepted)
 			r.settled("app.once", 5)
 			post(http.StatusAccepted)
-			r.settled("app.once", map[bool]uint64{true: 5, false: 10}[test.known])
+			want := map[bool]uint64{true: 5, false: 10}[test.known]
+			r.settled("app.once", want)
+			if got := r.status("POST", "/api/v1/series", body("app.once", "other", 2), test.header...); got != http.StatusAccepted {
+				t.Errorf("another body: answered %d", got)
+			}
+			r.settled("app.once", want+2)
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 // of which all or a part may be in the queue already. The processor counts each ID once; here
 // requests get theirs.
 //
-// Who sends an Idempotency-Key has said what a request is. A body of Datadog's own agent is
+// Who sends an Idempotency-Key with the same body has said that it is the same request. A body of Datadog's own agent is
 // known by its content: it has each context once in each ten seconds, so there is no second one
 // like it. Anybody else may post the same body twice and mean it: a body is taken for a
 // repetition only of one that was not acknowledged, and only this process knows of these.
@@ -35,7 +35,7 @@ type unanswered struct {
 // identify returns the request's ID, and what to call when it was not acknowledged.
 func (u *unanswered) identify(r *http.Request, body []byte) (id wire.ID, failed func()) {
 	if key := r.Header.Get(keyHeader); key != "" {
-		return digest("key", r.URL.Path, []byte(key)), func() {}
+		return digest("key "+key, r.URL.Path, body), func() {} // two senders may have thought of one key
 	}
 	content := digest("body", r.URL.Path, body)
 	if strings.HasPrefix(r.UserAgent(), "datadog-agent/") {
