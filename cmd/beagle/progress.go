@@ -134,7 +134,10 @@ func bar(done, of int) string {
 }
 
 func oneLine(e *flow.EvaluatedEvent) string {
-	line := fmt.Sprintf("search   %d of %d candidates (%s)", e.Candidates, e.Budget, statuses(e.Statuses))
+	line := fmt.Sprintf("search   %d of %d candidates", e.Candidates, e.Budget)
+	if len(e.Statuses) > 0 {
+		line += " (" + statuses(e.Statuses) + ")"
+	}
 	if e.Best != nil && e.Best.Screen != nil {
 		line += fmt.Sprintf(", best %sx: %s", report.Digits(e.Best.Screen.Point), names(e.Best.Steps))
 	}
