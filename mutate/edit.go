@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
-	"go/parser"
 	"go/token"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Apply makes the edits, drops the imports that they left unused and formats
-// the result. Several insertions at one place keep their order.
-func Apply(src []byte, edits []Edit) ([]byte, error) {
+// splice makes the edits. Several insertions at one place keep their order.
+func splice(src []byte, edits []Edit) ([]byte, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {
 		if a.Start != b.Start {
@@ -33,21 +30,12 @@ func Apply(src []byte, edits []Edit) ([]byte, error) {
 		at = e.End
 	}
 	out.Write(src[at:])
-	pruned, err := pruneImports(out.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	return format.Source(pruned)
+	return out.Bytes(), nil
 }
 
-// pruneImports deletes import specs whose name no selector uses any more.
-// The blank and the dot import stay.
-func pruneImports(src []byte) ([]byte, error) {
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "candidate.go", src, parser.ParseComments)
-	if err != nil {
-		return nil, err
-	}
+// unusedImports are edits that delete the import specs whose name no selector
+// of the file uses any more. The blank and the dot import stay.
+func unusedImports(fset *token.FileSet, f *ast.File, src []byte) []Edit {
 	used := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -71,10 +59,7 @@ func pruneImports(src []byte) ([]byte, error) {
 			cut = append(cut, deleteLines(src, fset.Position(s.Pos()).Offset, fset.Position(s.End()).Offset))
 		}
 	}
-	for _, e := range slices.Backward(cut) {
-		src = slices.Concat(src[:e.Start], src[e.End:])
-	}
-	return src, nil
+	return cut
 }
 
 func unusedSpecs(g *ast.GenDecl, used map[string]bool) []ast.Node {

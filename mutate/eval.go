@@ -44,10 +44,12 @@ func (p *Pass) EvalGlobal(v *types.Var) (Value, error) {
 	return p.guarded(func(ev *evaluator) Value { return ev.global(v) })
 }
 
-// known keeps what evaluation has found, since one rule after the other asks
-// for the same tables and the same tests of a byte.
+// known keeps what was found out about a version: one rule after the other asks
+// for the same tables and the same tests of a byte, and the search again and
+// again for what a rule offers.
 type known struct {
 	mu      sync.Mutex
+	offers  map[*Mutator][]offer
 	globals map[*types.Var]globalValue
 	sets    map[[2]ast.Expr]byteSet
 }

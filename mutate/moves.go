@@ -17,9 +17,9 @@ func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 		if m.Class == beagle.E5 {
 			continue // advice
 		}
-		for i, site := range m.Find(p) {
-			weight := max(p.Weight(site.Node), 0.01) * max(1-1/m.Gain, 0.01)
-			for j := range m.Choices(p, site) {
+		for i, o := range p.offers(m) {
+			weight := max(p.Weight(o.site.Node), 0.01) * max(1-1/m.Gain, 0.01)
+			for j := range o.params {
 				out = append(out, beagle.Move{Mutator: m.Name, Site: i, Param: j, Weight: weight})
 			}
 		}
@@ -27,27 +27,69 @@ func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	return out
 }
 
-// Choices is Params with one empty choice where there is none.
-func (m *Mutator) Choices(p *Pass, site Site) []Param {
-	if m.Params != nil {
-		return m.Params(p, site)
+// An offer is a place where a mutator applies, and how it may: one empty
+// parameter where there is no choice.
+type offer struct {
+	site   Site
+	params []Param
+}
+
+// offers asks a mutator once for each version: it is asked for again when one of
+// its moves is taken.
+func (p *Pass) offers(m *Mutator) []offer {
+	k := &p.known
+	k.mu.Lock()
+	out, ok := k.offers[m]
+	k.mu.Unlock()
+	if ok {
+		return out
 	}
-	return []Param{{}}
+	for _, site := range m.Find(p) {
+		params := []Param{{}}
+		if m.Params != nil {
+			params = m.Params(p, site)
+		}
+		out = append(out, offer{site, params})
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.offers == nil {
+		k.offers = map[*Mutator][]offer{}
+	}
+	k.offers[m] = out
+	return out
+}
+
+// A Choice is a way to take a step: a site and a parameter of a mutator, by
+// index and by label.
+type Choice struct {
+	Site, Param       int
+	SiteName, Setting string
+}
+
+// Choices lists all ways in which a mutator can take a step.
+func Choices(p *Pass, m *Mutator) []Choice {
+	var out []Choice
+	for i, o := range p.offers(m) {
+		for j, param := range o.params {
+			out = append(out, Choice{i, j, o.site.Label, param.Label})
+		}
+	}
+	return out
 }
 
 // Take makes one step: it applies mutator m at a site with a parameter, both
-// by index, and returns the new source, formatted and without what the step
-// made useless. The error says why the step is refused; the candidate is as
-// good as before.
+// by index, and returns the new source, without what the step made useless. It
+// still is to be formatted. The error says why the step is refused; the
+// candidate is as good as before.
 func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	step := beagle.Step{Mutator: m.Name, Class: m.Class}
-	sites := m.Find(p)
-	if site >= len(sites) {
+	offers := p.offers(m)
+	if site >= len(offers) {
 		return "", step, fmt.Errorf("%s: no site %d", m.Name, site)
 	}
-	s := sites[site]
+	s, params := offers[site].site, offers[site].params
 	step.Site = s.Label
-	params := m.Choices(p, s)
 	if param >= len(params) {
 		return "", step, fmt.Errorf("%s: no parameter %d at %s", m.Name, param, s.Label)
 	}
@@ -56,11 +98,11 @@ func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	if err != nil {
 		return "", step, fmt.Errorf("%s: %w", m.Name, err)
 	}
-	src, err := Apply(p.Src, edits)
-	if err != nil {
-		return "", step, fmt.Errorf("%s at %s: %w", m.Name, s.Label, err)
+	src, err := splice(p.Src, edits)
+	if err == nil {
+		src, err = tidy(p, src)
 	}
-	if src, err = dropOrphans(p, src); err != nil {
+	if err != nil {
 		return "", step, fmt.Errorf("%s at %s: %w", m.Name, s.Label, err)
 	}
 	return string(src), step, nil

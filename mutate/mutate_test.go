@@ -3,6 +3,7 @@ package mutate
 import (
 	"errors"
 	"go/ast"
+	"go/format"
 	"go/types"
 	"strings"
 	"testing"
@@ -21,10 +22,13 @@ func fn(p *Pass, name string) *ast.FuncDecl {
 	return p.Decl(p.Pkg.Scope().Lookup(name))
 }
 
-func TestApply(t *testing.T) {
+func TestSplice(t *testing.T) {
 	src := "package p\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\nfunc f() string { return fmt.Sprint(strings.ToLower(\"X\")) }\n"
 	at := strings.Index(src, "fmt.Sprint")
-	got, err := Apply([]byte(src), []Edit{{at + 10, at + 11, ""}, {at, at + 10, ""}, {len(src) - 4, len(src) - 3, ""}})
+	got, err := splice([]byte(src), []Edit{{at + 10, at + 11, ""}, {at, at + 10, ""}, {len(src) - 4, len(src) - 3, ""}})
+	if err == nil {
+		got, err = tidy(pass(t, src), got)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +36,7 @@ func TestApply(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got\n%s", got)
 	}
-	if _, err := Apply([]byte(src), []Edit{{3, 9, ""}, {5, 6, ""}}); err == nil {
+	if _, err := splice([]byte(src), []Edit{{3, 9, ""}, {5, 6, ""}}); err == nil {
 		t.Error("overlapping edits were accepted")
 	}
 }
@@ -47,7 +51,10 @@ func TestImport(t *testing.T) {
 		p := pass(t, c.src)
 		name, edits := p.Import("math/bits")
 		edits = append(edits, p.Insert(p.Func.Body.Rbrace, "\n"+name+".Len(1)\n"))
-		got, err := Apply(p.Src, edits)
+		got, err := splice(p.Src, edits)
+		if err == nil {
+			got, err = format.Source(got)
+		}
 		if err != nil || name != c.name || !strings.Contains(string(got), c.want) {
 			t.Errorf("name %s, error %v, source\n%s", name, err, got)
 		}
@@ -260,8 +267,8 @@ func count() int { return 3 }
 
 var unused = 3
 `
-	if got != want {
-		t.Errorf("got\n%s", got)
+	if formatted, err := format.Source([]byte(got)); err != nil || string(formatted) != want {
+		t.Errorf("got\n%s, %v", got, err)
 	}
 	if step.Mutator != "constant" || step.Site != "body" || step.Class != "E0" {
 		t.Errorf("step %+v", step)

@@ -7,10 +7,11 @@ import (
 	"go/types"
 )
 
-// dropOrphans removes from src what the rewrite of p made useless: functions
-// and variables of the candidate that nothing names any more, with their
-// comments. What was unused before stays, as do initialisers that do something.
-func dropOrphans(p *Pass, src []byte) ([]byte, error) {
+// tidy removes from src what the rewrite of p made useless: functions and
+// variables of the candidate that nothing names any more, with their comments,
+// and imports. What was unused before stays, as do initialisers that do
+// something.
+func tidy(p *Pass, src []byte) ([]byte, error) {
 	for {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, "candidate.go", src, parser.ParseComments|parser.SkipObjectResolution)
@@ -19,13 +20,13 @@ func dropOrphans(p *Pass, src []byte) ([]byte, error) {
 		}
 		orphan := firstOrphan(p, f)
 		if orphan == nil {
-			return src, nil
+			return splice(src, unusedImports(fset, f, src))
 		}
 		start, end := fset.Position(orphan.Pos()).Offset, fset.Position(orphan.End()).Offset
 		if doc := docOf(orphan); doc != nil {
 			start = fset.Position(doc.Pos()).Offset
 		}
-		if src, err = Apply(src, []Edit{deleteLines(src, start, end)}); err != nil {
+		if src, err = splice(src, []Edit{deleteLines(src, start, end)}); err != nil {
 			return nil, err
 		}
 	}

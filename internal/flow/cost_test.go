@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// BenchmarkPropose says what orchestration costs: finding all moves of a
-// version, taking one, and taking one by name.
+// BenchmarkPropose says what orchestration costs for versions that were not seen
+// before: finding all moves, taking one, and taking four by name.
 func BenchmarkPropose(b *testing.B) {
 	for _, name := range []string{"isNormalizedASCIITag", "NormalizeTagArbTagValue", "MergeTags"} {
 		u, err := source.Load(context.Background(), source.Options{Dir: "../..", Spec: "./examples/tags." + name})
@@ -22,22 +23,32 @@ func BenchmarkPropose(b *testing.B) {
 		w := newWorkbench(u, &beagle.Facets{}, rules.All, nil)
 		root := beagle.NewCandidate(u.Target.Source, nil, nil)
 		moves := w.moves(root.Source, nil)
+		count := 0
+		unseen := func() beagle.Candidate {
+			count++
+			return beagle.NewCandidate(fmt.Sprintf("%s\n// %d\n", u.Target.Source, count), nil, nil)
+		}
 		b.Run(name+"/moves", func(b *testing.B) {
 			for b.Loop() {
-				w.moves(root.Source, nil)
+				w.moves(unseen().Source, nil)
 			}
 		})
 		b.Run(name+"/apply", func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, err := w.apply(root, nil, moves[i%len(moves)]); err != nil && refused(err) == "" {
+				if _, err := w.apply(unseen(), nil, moves[i%len(moves)]); err != nil && refused(err) == "" {
 					b.Fatal(err)
 				}
 			}
 		})
-		b.Run(name+"/wish", func(b *testing.B) {
+		b.Run(name+"/stack", func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
-			for i := 0; b.Loop(); i++ {
-				w.wish(root, evolve.Wish{Mutator: moves[i%len(moves)].Mutator}, rng)
+			for b.Loop() {
+				c := unseen()
+				for range 4 {
+					if next, err := w.wish(c, evolve.Wish{Mutator: moves[rng.IntN(len(moves))].Mutator}, rng); err == nil {
+						c = next
+					}
+				}
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -22,7 +23,34 @@ type workbench struct {
 	mutators []*mutate.Mutator
 	profile  map[int]float64 // share of the time by line of the original's candidate file
 	lines    map[string]float64
+
+	mu     sync.Mutex
+	pieces map[string]*workpiece // by source and notes
 }
+
+// A workpiece is a source on the workbench, with the steps that were taken from
+// it: combinations of the same few steps are what a search tries, so that most
+// of the way to a candidate has been gone before.
+type workpiece struct {
+	*mutate.Pass
+	mu    sync.Mutex
+	taken map[edge]stepped
+}
+
+// An edge leads from a version to the next.
+type edge struct {
+	m           *mutate.Mutator
+	site, param int
+}
+
+type stepped struct {
+	src  string
+	step beagle.Step
+	err  error // a refusal
+}
+
+// maxPieces is how many workpieces a workbench holds before it is cleared.
+const maxPieces = 128
 
 func newWorkbench(u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile map[int]float64) *workbench {
 	w := &workbench{unit: u, facets: facets, mutators: mutators, profile: profile, lines: map[string]float64{}}
@@ -32,6 +60,32 @@ func newWorkbench(u *source.Unit, facets *beagle.Facets, mutators []*mutate.Muta
 		}
 	}
 	return w
+}
+
+// workpiece puts a source on the workbench.
+func (w *workbench) workpiece(src string, notes []beagle.Note) (*workpiece, *source.Problem) {
+	key := src
+	if len(notes) > 0 {
+		key += fmt.Sprint(notes)
+	}
+	w.mu.Lock()
+	v := w.pieces[key]
+	w.mu.Unlock()
+	if v != nil {
+		return v, nil
+	}
+	p, problem := w.pass(src, notes)
+	if problem != nil {
+		return nil, problem
+	}
+	v = &workpiece{Pass: p, taken: map[edge]stepped{}}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pieces == nil || len(w.pieces) >= maxPieces {
+		w.pieces = map[string]*workpiece{}
+	}
+	w.pieces[key] = v
+	return v, nil
 }
 
 // pass makes what mutators see of a source.
@@ -81,11 +135,11 @@ func (w *workbench) shares(src string) map[int]float64 {
 
 // moves lists every step that can be taken from a source.
 func (w *workbench) moves(src string, notes []beagle.Note) []beagle.Move {
-	p, problem := w.pass(src, notes)
+	v, problem := w.workpiece(src, notes)
 	if problem != nil {
 		return nil
 	}
-	return mutate.Moves(p, w.mutators)
+	return mutate.Moves(v.Pass, w.mutators)
 }
 
 // A refusal says why no child came of a proposal.
@@ -104,77 +158,76 @@ func refused(err error) string {
 
 // apply takes one move from a candidate.
 func (w *workbench) apply(parent beagle.Candidate, notes []beagle.Note, move beagle.Move) (beagle.Candidate, error) {
-	m, p, err := w.look(parent, notes, move.Mutator)
+	m, v, err := w.look(parent, notes, move.Mutator)
 	if err != nil {
 		return beagle.Candidate{}, err
 	}
-	return w.take(parent, p, m, move.Site, move.Param)
+	return w.take(parent, v, edge{m, move.Site, move.Param})
 }
 
 // look prepares a mutator for a candidate.
-func (w *workbench) look(parent beagle.Candidate, notes []beagle.Note, name string) (*mutate.Mutator, *mutate.Pass, error) {
+func (w *workbench) look(parent beagle.Candidate, notes []beagle.Note, name string) (*mutate.Mutator, *workpiece, error) {
 	i := slices.IndexFunc(w.mutators, func(m *mutate.Mutator) bool { return m.Name == name })
 	if i < 0 {
 		return nil, nil, refusal("no mutator is called " + name)
 	}
-	p, problem := w.pass(parent.Source, notes)
+	v, problem := w.workpiece(parent.Source, notes)
 	if problem != nil {
 		return nil, nil, refusal(problem.Message)
 	}
-	return w.mutators[i], p, nil
+	return w.mutators[i], v, nil
 }
 
 // take makes the child of one step.
-func (w *workbench) take(parent beagle.Candidate, p *mutate.Pass, m *mutate.Mutator, site, param int) (beagle.Candidate, error) {
-	src, step, err := mutate.Take(p, m, site, param)
+func (w *workbench) take(parent beagle.Candidate, v *workpiece, e edge) (beagle.Candidate, error) {
+	v.mu.Lock()
+	t, ok := v.taken[e]
+	v.mu.Unlock()
+	if !ok {
+		t = w.make(v.Pass, e)
+		v.mu.Lock()
+		v.taken[e] = t
+		v.mu.Unlock()
+	}
+	if t.err != nil {
+		return beagle.Candidate{}, t.err
+	}
+	return beagle.NewCandidate(t.src, []string{parent.ID}, append(slices.Clone(parent.Steps), t.step)), nil
+}
+
+func (w *workbench) make(p *mutate.Pass, e edge) stepped {
+	src, step, err := mutate.Take(p, e.m, e.site, e.param)
 	if err != nil {
-		return beagle.Candidate{}, refusal(err.Error())
+		return stepped{err: refusal(err.Error())}
 	}
 	formatted, err := w.unit.Normalize(src)
 	if err != nil {
-		return beagle.Candidate{}, refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", m.Name, step.Site, err))
+		return stepped{err: refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", e.m.Name, step.Site, err))}
 	}
-	steps := append(slices.Clone(parent.Steps), step)
-	return beagle.NewCandidate(formatted, []string{parent.ID}, steps), nil
-}
-
-// A choice is a site and a parameter of a mutator, by index and by label.
-type choice struct {
-	site, param       int
-	siteName, setting string
-}
-
-func choices(p *mutate.Pass, m *mutate.Mutator) []choice {
-	var out []choice
-	for i, site := range m.Find(p) {
-		for j, param := range m.Choices(p, site) {
-			out = append(out, choice{i, j, site.Label, param.Label})
-		}
-	}
-	return out
+	return stepped{src: formatted, step: step}
 }
 
 // wish takes one step of a mutator wherever it fits: at the site of the wished
 // label if there is one, else at any; with the wished parameter if there is
 // one, else with any that is not excluded.
 func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Rand) (beagle.Candidate, error) {
-	m, p, err := w.look(parent, nil, wish.Mutator)
+	m, v, err := w.look(parent, nil, wish.Mutator)
 	if err != nil {
 		return beagle.Candidate{}, err
 	}
-	all := slices.DeleteFunc(choices(p, m), func(c choice) bool { return slices.Contains(wish.Not, c.setting) })
-	all = prefer(all, func(c choice) bool { return c.siteName == wish.Site })
-	all = prefer(all, func(c choice) bool { return c.setting == wish.Param })
+	all := slices.DeleteFunc(mutate.Choices(v.Pass, m), func(c mutate.Choice) bool { return slices.Contains(wish.Not, c.Setting) })
+	all = prefer(all, func(c mutate.Choice) bool { return c.SiteName == wish.Site })
+	all = prefer(all, func(c mutate.Choice) bool { return c.Setting == wish.Param })
 	if len(all) == 0 {
 		return beagle.Candidate{}, refusal(m.Name + " does not fit here")
 	}
 	c := all[rng.IntN(len(all))]
-	return w.take(parent, p, m, c.site, c.param)
+	return w.take(parent, v, edge{m, c.Site, c.Param})
 }
 
 // prefer keeps those that are liked, or all when none is.
-func prefer(all []choice, liked func(choice) bool) []choice {
-	var some []choice
+func prefer(all []mutate.Choice, liked func(mutate.Choice) bool) []mutate.Choice {
+	var some []mutate.Choice
 	for _, c := range all {
 		if liked(c) {
 			some = append(some, c)
@@ -190,14 +243,14 @@ func prefer(all []choice, liked func(choice) bool) []choice {
 // the site of the same label, or else, since labels name helpers that may not
 // exist there, at the first.
 func (w *workbench) retrace(parent beagle.Candidate, step beagle.Step) (beagle.Candidate, error) {
-	m, p, err := w.look(parent, nil, step.Mutator)
+	m, v, err := w.look(parent, nil, step.Mutator)
 	if err != nil {
 		return beagle.Candidate{}, err
 	}
-	all := slices.DeleteFunc(choices(p, m), func(c choice) bool { return c.setting != step.Param })
-	all = prefer(all, func(c choice) bool { return c.siteName == step.Site })
+	all := slices.DeleteFunc(mutate.Choices(v.Pass, m), func(c mutate.Choice) bool { return c.Setting != step.Param })
+	all = prefer(all, func(c mutate.Choice) bool { return c.SiteName == step.Site })
 	if len(all) == 0 {
 		return beagle.Candidate{}, refusal(fmt.Sprintf("%s does not apply to %s any more", step.Mutator, step.Site))
 	}
-	return w.take(parent, p, m, all[0].site, all[0].param)
+	return w.take(parent, v, edge{m, all[0].Site, all[0].Param})
 }

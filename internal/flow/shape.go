@@ -2,8 +2,8 @@ package flow
 
 import (
 	"go/ast"
-	"go/format"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"strconv"
@@ -14,9 +14,31 @@ import (
 )
 
 // shape identifies a candidate by what its text says: comments and the names of
-// its local variables left out. It changes the file's names.
+// its local variables left out.
 func shape(f *source.File) string {
-	names := map[types.Object]string{}
+	names, src := localNames(f), []byte(f.Src)
+	file := token.NewFileSet().AddFile("", -1, len(src))
+	var scan scanner.Scanner
+	scan.Init(file, src, nil, 0) // leaves comments out
+	var words []string
+	for {
+		pos, tok, text := scan.Scan()
+		switch name := names[file.Offset(pos)]; {
+		case tok == token.EOF:
+			return beagle.HashOf("shape", strings.Join(words, " "))
+		case name != "":
+			words = append(words, name)
+		case tok == token.IDENT || tok.IsLiteral():
+			words = append(words, text)
+		default:
+			words = append(words, tok.String())
+		}
+	}
+}
+
+// localNames numbers the names of local variables, by where they stand.
+func localNames(f *source.File) map[int]string {
+	numbers, at := map[types.Object]string{}, map[int]string{}
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		if !ok {
@@ -29,18 +51,13 @@ func shape(f *source.File) string {
 		if !local(obj) || id.Name == "_" {
 			return true
 		}
-		if names[obj] == "" {
-			names[obj] = "v" + strconv.Itoa(len(names))
+		if numbers[obj] == "" {
+			numbers[obj] = "v" + strconv.Itoa(len(numbers))
 		}
-		id.Name = names[obj]
+		at[f.Fset.PositionFor(id.Pos(), false).Offset] = numbers[obj]
 		return true
 	})
-	strip(f.AST)
-	var b strings.Builder
-	if err := format.Node(&b, f.Fset, f.AST); err != nil {
-		return ""
-	}
-	return beagle.HashOf("shape", strings.Join(strings.Fields(b.String()), " "))
+	return at
 }
 
 // local reports whether an object is declared inside a function.
@@ -55,28 +72,6 @@ func local(obj types.Object) bool {
 		return false
 	}
 	return obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope()
-}
-
-// strip removes all comments.
-func strip(f *ast.File) {
-	f.Comments, f.Doc = nil, nil
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			n.Doc = nil
-		case *ast.GenDecl:
-			n.Doc = nil
-		case *ast.ValueSpec:
-			n.Doc, n.Comment = nil, nil
-		case *ast.TypeSpec:
-			n.Doc, n.Comment = nil, nil
-		case *ast.ImportSpec:
-			n.Doc, n.Comment = nil, nil
-		case *ast.Field:
-			n.Doc, n.Comment = nil, nil
-		}
-		return true
-	})
 }
 
 // maxNesting is how deep the syntax of a candidate may nest. People stay far

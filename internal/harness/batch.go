@@ -57,18 +57,18 @@ func (b *Builder) newBatch(vs []Variant) (*batch, error) {
 
 // prepare parses and renames version i; it returns what is wrong with it.
 func (t *batch) prepare(i int, v Variant) string {
-	p := t.b.parse(v)
-	if p.problem != nil {
-		return fmt.Sprintf("line %d: %s", p.problem.Line, p.problem.Message)
+	f, problem := t.b.u.Parse(v.Source)
+	if problem != nil {
+		return fmt.Sprintf("line %d: %s", problem.Line, problem.Message)
 	}
-	if slices.Contains(importsOf(p.file), "C") {
+	if slices.Contains(importsOf(f), "C") {
 		return `it imports "C"`
 	}
-	text, err := t.b.u.Variant(p.file, suffix(i))
+	text, err := t.b.u.Variant(f, suffix(i))
 	if err != nil {
 		return err.Error()
 	}
-	t.files[i], t.texts[i] = p.file, text
+	t.files[i], t.texts[i] = f, text
 	return ""
 }
 

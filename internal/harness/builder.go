@@ -26,12 +26,8 @@ const (
 	mainDir = "/internal/beaglemain"
 )
 
-// A Variant is a version to build. File may hold what Unit.Parse gave for
-// Source, which saves parsing again.
-type Variant struct {
-	ID, Source string
-	File       *source.File
-}
+// A Variant is a version to build.
+type Variant struct{ ID, Source string }
 
 // A Link says how a program is built and laid out.
 type Link struct {
@@ -60,7 +56,6 @@ type Builder struct {
 
 	mu     sync.Mutex
 	worlds map[string]*world // by PGO profile, "off" for none
-	parsed map[string]parsed
 	count  int
 }
 
@@ -78,11 +73,6 @@ type world struct {
 	listed  int
 }
 
-type parsed struct {
-	file    *source.File
-	problem *source.Problem
-}
-
 // likely are packages that rewrites import. Asking for them at once saves a
 // go command later.
 var likely = []string{
@@ -97,16 +87,16 @@ func NewBuilder(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir s
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{u: u, target: &u.Target, box: box, dir: dir, worlds: map[string]*world{}, parsed: map[string]parsed{}}
+	b := &Builder{u: u, target: &u.Target, box: box, dir: dir, worlds: map[string]*world{}}
 	if b.tools, err = findToolchain(ctx, u.Target.PkgDir); err != nil {
 		return nil, err
 	}
-	p := b.parse(Variant{Source: u.Target.Source})
-	if p.problem != nil {
-		return nil, fmt.Errorf("the original as a candidate: line %d: %s", p.problem.Line, p.problem.Message)
+	original, problem := u.Parse(u.Target.Source)
+	if problem != nil {
+		return nil, fmt.Errorf("the original as a candidate: line %d: %s", problem.Line, problem.Message)
 	}
-	b.original = p.file
-	if b.frame, err = newFrame(u, p.file, u.Target.PkgPath+rtDir); err != nil {
+	b.original = original
+	if b.frame, err = newFrame(u, original, u.Target.PkgPath+rtDir); err != nil {
 		return nil, err
 	}
 	if err := b.writeFiles(); err != nil {
@@ -353,29 +343,6 @@ func outputOf(r sandbox.Result) string {
 	}
 	return s
 }
-
-// parse keeps what it parsed: the original is in every batch.
-func (b *Builder) parse(v Variant) parsed {
-	if v.File != nil {
-		return parsed{file: v.File}
-	}
-	b.mu.Lock()
-	p, ok := b.parsed[v.Source]
-	b.mu.Unlock()
-	if ok {
-		return p
-	}
-	p.file, p.problem = b.u.Parse(v.Source)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.parsed) >= maxParsed {
-		clear(b.parsed)
-	}
-	b.parsed[v.Source] = p
-	return p
-}
-
-const maxParsed = 256
 
 // ErrOriginal says that the user's own code did not build.
 var ErrOriginal = errors.New("the original does not build in the harness")

@@ -129,7 +129,7 @@ func records[A any](t testing.TB, calls ...A) map[string]string {
 // replay compares a variant with the original on recorded calls.
 func (f *fixture) replay(t testing.TB, bin *Binary, variant int, calls map[string]string) (*rt.ReplayReply, *Exit) {
 	t.Helper()
-	return f.request(t, bin, &rt.Request{Stall: 300, Replay: &rt.Replay{Variant: variant}}, calls)
+	return f.request(t, bin, &rt.Request{Stall: 1500, Replay: &rt.Replay{Variant: variant}}, calls)
 }
 
 // replayThreads calls a variant from several goroutines at once.

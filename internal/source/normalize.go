@@ -63,8 +63,19 @@ func (u *Unit) Normalize(src string) (string, error) {
 		}
 		last += lineComment(src[last:])
 	}
-	b.WriteString(src[last:])
-	out, err := format.Source([]byte(b.String()))
+	b.WriteString("\n" + strings.TrimLeft(src[last:], "\n"))
+	return formatted(b.String(), src, fset, f)
+}
+
+// formatted is gofmt of a text. f is what src was parsed to, which saves parsing
+// a text that is the same.
+func formatted(text, src string, fset *token.FileSet, f *ast.File) (string, error) {
+	if text == src {
+		var b strings.Builder
+		err := format.Node(&b, fset, f)
+		return b.String(), err
+	}
+	out, err := format.Source([]byte(text))
 	if err != nil {
 		return "", fmt.Errorf("formatting: %w", err)
 	}

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// A File is a candidate that stands for the target.
+// A File is a candidate that stands for the target. Many share it, so that
+// nobody may change it.
 type File struct {
 	Src   string
 	Fset  *token.FileSet
@@ -31,9 +32,37 @@ type Problem struct {
 
 const candidateName = "candidate.go"
 
+// maxParsed is how many texts are held before all are forgotten, so that a long
+// run does not grow with its candidates.
+const maxParsed = 256
+
+// A parsed is what a text was found to be.
+type parsed struct {
+	file    *File
+	problem *Problem
+}
+
 // Parse reads a candidate file and type-checks it together with the rest of
-// the package.
+// the package. What it read lately it knows: every stage that a candidate goes
+// through asks for it.
 func (u *Unit) Parse(src string) (*File, *Problem) {
+	u.mu.Lock()
+	p, ok := u.parsed[src]
+	u.mu.Unlock()
+	if ok {
+		return p.file, p.problem
+	}
+	p.file, p.problem = u.parse(src)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.parsed == nil || len(u.parsed) >= maxParsed {
+		u.parsed = map[string]parsed{}
+	}
+	u.parsed[src] = p
+	return p.file, p.problem
+}
+
+func (u *Unit) parse(src string) (*File, *Problem) {
 	fset := token.NewFileSet()
 	for _, f := range u.files {
 		fset.AddExistingFiles(f.tok)

@@ -39,6 +39,7 @@ type Unit struct {
 
 	mu      sync.Mutex
 	qualify map[string]string // import path -> name in type strings
+	parsed  map[string]parsed // by text
 }
 
 func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x *exports) (*Unit, error) {

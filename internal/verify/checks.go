@@ -211,7 +211,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("there are no records")
 		return nil, nil
 	}
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source, File: j.file}}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{Race: true})
 	if err != nil {
 		if ctx.Err() != nil {

@@ -28,7 +28,6 @@ type Env struct {
 	mu     sync.Mutex
 	orig   *code
 	corpus map[edition]*learned
-	parsed map[string]*source.File // by candidate, so that reading and running parse once
 
 	startMu    sync.Mutex
 	ownStartup *harness.Startup // of a program with the original alone
@@ -71,24 +70,6 @@ func (e *Env) original() (*code, error) {
 		e.orig = codeOf(f)
 	}
 	return e.orig, nil
-}
-
-// maxParsed bounds the memory for parsed candidates: about two generations.
-const maxParsed = 128
-
-func (e *Env) remember(id string, f *source.File) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.parsed == nil || len(e.parsed) >= maxParsed {
-		e.parsed = make(map[string]*source.File)
-	}
-	e.parsed[id] = f
-}
-
-func (e *Env) remembered(id string) *source.File {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.parsed[id]
 }
 
 func codeOf(f *source.File) *code {

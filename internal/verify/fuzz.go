@@ -23,7 +23,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("left out")
 		return nil, nil
 	}
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source, File: j.file}}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	path, err := j.Env.Builder.Fuzz(ctx, vs)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
-	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A Check is one rung: it may condemn the candidate or let it pass.
@@ -56,7 +55,6 @@ type Job struct {
 	bin     *harness.Binary // set before QuickLadder; the compile check sets it for the others
 	idx     int
 	cand    *code
-	file    *source.File
 	orig    *code
 	learned *learned
 	result  beagle.CheckResult // of the check that runs
@@ -185,10 +183,6 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 }
 
 func parse(_ context.Context, j *Job) (*Finding, error) {
-	if f := j.Env.remembered(j.Candidate.ID); f != nil {
-		j.file, j.cand = f, codeOf(f)
-		return nil, nil
-	}
 	f, problem := j.Env.Unit.Parse(j.Candidate.Source)
 	if problem != nil {
 		reason := problem.Message
@@ -197,8 +191,7 @@ func parse(_ context.Context, j *Job) (*Finding, error) {
 		}
 		return &Finding{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
 	}
-	j.file, j.cand = f, codeOf(f)
-	j.Env.remember(j.Candidate.ID, f)
+	j.cand = codeOf(f)
 	return nil, nil
 }
 
@@ -250,7 +243,7 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 }
 
 func compile(ctx context.Context, j *Job) (*Finding, error) {
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source, File: j.file}}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
 		return nil, err

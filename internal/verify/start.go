@@ -11,7 +11,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
-	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A start costs each program that imports the package, once, and no
@@ -162,14 +161,8 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 // worksAtStart reports whether a candidate has a package variable whose value
 // is not laid down by the compiler: calls and allocations run at the start.
 func (e *Env) worksAtStart(c beagle.Candidate) bool {
-	f := e.remembered(c.ID)
-	if f == nil {
-		var problem *source.Problem
-		if f, problem = e.Unit.Parse(c.Source); problem != nil {
-			return true
-		}
-	}
-	return initialises(codeOf(f))
+	f, problem := e.Unit.Parse(c.Source)
+	return problem != nil || initialises(codeOf(f))
 }
 
 // initialises looks for calls in the initialisers of package variables.

@@ -122,7 +122,7 @@ func randomWalk(t *testing.T, src string, p path, rng *rand.Rand) *golden {
 			break
 		}
 		m := moves[rng.IntN(len(moves))]
-		next, step, err := mutate.Take(pass, rules.Named(m.Mutator), m.Site, m.Param)
+		next, step, err := taken(pass, rules.Named(m.Mutator), m.Site, m.Param)
 		if err != nil {
 			continue
 		}
@@ -169,6 +169,6 @@ func first(p *mutate.Pass, name, label string) (string, error) {
 			}
 		}
 	}
-	src, _, err := mutate.Take(p, m, 0, i)
+	src, _, err := taken(p, m, 0, i)
 	return src, err
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"go/token"
 	"os"
 	"path/filepath"
@@ -234,6 +235,16 @@ func minedOf(text string) *beagle.Mined {
 	return m
 }
 
+// taken is a step's result as people see it.
+func taken(p *mutate.Pass, m *mutate.Mutator, site, param int) (string, beagle.Step, error) {
+	src, step, err := mutate.Take(p, m, site, param)
+	if err != nil {
+		return "", step, err
+	}
+	formatted, err := format.Source([]byte(src))
+	return string(formatted), step, err
+}
+
 func (c *golden) site(t *testing.T, i int, s mutate.Site) {
 	params := []mutate.Param{{}}
 	if c.rule.Params != nil {
@@ -243,7 +254,7 @@ func (c *golden) site(t *testing.T, i int, s mutate.Site) {
 		if only := c.opts["params"]; only != "" && !slices.Contains(strings.Fields(only), strings.ReplaceAll(param.Label, " ", "-")) {
 			continue
 		}
-		src, _, err := mutate.Take(c.pass, c.rule, i, j)
+		src, _, err := taken(c.pass, c.rule, i, j)
 		if c.refuse != "" {
 			if err == nil || !strings.Contains(err.Error(), c.refuse) {
 				t.Errorf("site %d %s: got error %v, want %q", i, param.Label, err, c.refuse)

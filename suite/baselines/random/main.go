@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/format"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -68,7 +69,11 @@ func run() error {
 		}
 		c.step(ctx)
 	}
-	return os.WriteFile(c.file, []byte(c.best), 0o644)
+	text, err = format.Source([]byte(c.best))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.file, text, 0o644)
 }
 
 // most is how many rewrites are stacked before a version is tried.
