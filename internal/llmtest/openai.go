@@ -9,32 +9,45 @@ import (
 
 // content reads a message's text: a string, or a list of parts.
 func content(raw json.RawMessage) (string, error) {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text, nil
-	}
-	var parts []struct{ Text string }
-	if err := json.Unmarshal(raw, &parts); err != nil {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
 		return "", fmt.Errorf("content: %w", err)
 	}
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.Text)
+	return textOf(v)
+}
+
+func textOf(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case []any:
+		var b strings.Builder
+		for _, p := range v {
+			part, ok := p.(map[string]any)
+			text, isText := part["text"].(string)
+			if !ok || part["text"] != nil && !isText {
+				return "", fmt.Errorf("content: a part is %v", p)
+			}
+			b.WriteString(text)
+		}
+		return b.String(), nil
 	}
-	return b.String(), nil
+	return "", fmt.Errorf("content: a string or a list of parts is wanted")
 }
 
 // turns reads a list of messages; those of the system go before all others.
 func turns(raw json.RawMessage, c *Call) error {
 	var list []struct {
 		Role    string
-		Content json.RawMessage
+		Content any
 	}
 	if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
 		return fmt.Errorf("messages: a list of messages is wanted: %v", err)
 	}
 	for _, m := range list {
-		text, err := content(m.Content)
+		text, err := textOf(m.Content)
 		if err != nil {
 			return err
 		}
