@@ -56,10 +56,13 @@ func (a *effects) visit(n ast.Node) bool {
 		for _, l := range n.Lhs {
 			a.write(l)
 		}
+		a.operation(n.Tok, n.Rhs[0])
 	case *ast.IncDecStmt:
 		a.write(n.X)
 	case *ast.RangeStmt:
 		a.ranges(n)
+	case *ast.CaseClause:
+		a.cases(n)
 	case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
 		a.Effects = Effects{true, true, true, true, a.Jumps}
 	case *ast.ReturnStmt:
@@ -124,8 +127,10 @@ func (a *effects) ranges(n *ast.RangeStmt) {
 	switch a.p.Info.TypeOf(n.X).Underlying().(type) {
 	case *types.Signature, *types.Chan:
 		a.Effects = Effects{true, true, true, true, a.Jumps}
-	case *types.Slice, *types.Map, *types.Pointer:
+	case *types.Slice, *types.Map:
 		a.Reads = true
+	case *types.Pointer:
+		a.Reads, a.Panics = true, a.Panics || n.Value != nil // it may be nil
 	}
 	if n.Tok == token.ASSIGN {
 		for _, e := range []ast.Expr{n.Key, n.Value} {
@@ -177,7 +182,7 @@ func (a *effects) index(n *ast.IndexExpr) {
 		}
 		return
 	case *types.Map:
-		a.Reads, a.Panics = true, a.Panics || types.IsInterface(u.Key())
+		a.Reads, a.Panics = true, a.Panics || holdsInterface(u.Key())
 		return
 	case *types.Basic:
 		a.Panics = true
@@ -207,22 +212,56 @@ func (a *effects) slice(n *ast.SliceExpr) {
 	a.Panics = true
 }
 
+// operation is a division or a shift by y, of an expression or an assignment.
+func (a *effects) operation(op token.Token, y ast.Expr) {
+	tv := a.p.Info.Types[y]
+	if tv.Value != nil {
+		return
+	}
+	switch op {
+	case token.QUO, token.REM, token.QUO_ASSIGN, token.REM_ASSIGN:
+		a.Panics = a.Panics || !isFraction(tv.Type)
+	case token.SHL, token.SHR, token.SHL_ASSIGN, token.SHR_ASSIGN:
+		a.Panics = a.Panics || !isUnsigned(tv.Type)
+	}
+}
+
+// holdsInterface reports whether comparing values of a type may compare what
+// interfaces hold, which panics where that cannot be compared.
+func holdsInterface(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return true
+	case *types.Array:
+		return holdsInterface(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if holdsInterface(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cases looks at the comparisons of a switch: one with a constant or with nil
+// cannot panic.
+func (a *effects) cases(n *ast.CaseClause) {
+	for _, e := range n.List {
+		tv := a.p.Info.Types[e]
+		a.Panics = a.Panics || tv.IsValue() && tv.Value == nil && !tv.IsNil() && holdsInterface(tv.Type)
+	}
+}
+
 func (a *effects) binary(n *ast.BinaryExpr) {
+	a.operation(n.Op, n.Y)
 	switch n.Op {
-	case token.QUO, token.REM:
-		if tv := a.p.Info.Types[n.Y]; tv.Value == nil && a.p.isInteger(n.Y) {
-			a.Panics = true
-		}
-	case token.SHL, token.SHR:
-		if tv := a.p.Info.Types[n.Y]; tv.Value == nil && !isUnsigned(tv.Type) {
-			a.Panics = true
-		}
 	case token.ADD:
 		if b, ok := a.p.Info.TypeOf(n).Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
 			a.Allocs = true
 		}
 	case token.EQL, token.NEQ:
-		if types.IsInterface(a.p.Info.TypeOf(n.X)) && !a.p.isNil(n.Y) {
+		if holdsInterface(a.p.Info.TypeOf(n.X)) && !a.p.isNil(n.Y) {
 			a.Panics = true // comparing uncomparable dynamic types
 		}
 	}
@@ -235,6 +274,11 @@ func (p *Pass) isInteger(e ast.Expr) bool {
 	return ok && b.Info()&types.IsInteger != 0
 }
 
+func isFraction(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsFloat|types.IsComplex) != 0
+}
+
 func isUnsigned(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsUnsigned != 0
@@ -242,10 +286,17 @@ func isUnsigned(t types.Type) bool {
 
 func (a *effects) selector(n *ast.SelectorExpr) {
 	sel := a.p.Info.Selections[n]
-	if sel == nil || sel.Kind() != types.FieldVal {
+	if sel == nil {
 		return
 	}
-	if _, ptr := sel.Recv().Underlying().(*types.Pointer); ptr || sel.Indirect() {
+	_, ptr := sel.Recv().Underlying().(*types.Pointer)
+	through := ptr || sel.Indirect()
+	if fn, ok := sel.Obj().(*types.Func); ok {
+		// A method of values reads what a pointer to one points to.
+		_, ofPointer := fn.Signature().Recv().Type().(*types.Pointer)
+		through = ptr && !ofPointer || len(sel.Index()) > 1 && sel.Indirect() || types.IsInterface(sel.Recv())
+	}
+	if through {
 		a.Reads, a.Panics = true, true
 	}
 }
@@ -263,6 +314,10 @@ func (a *effects) call(n *ast.CallExpr) {
 		a.builtin(n, f.Name())
 	case *types.Func:
 		a.function(f)
+		if f.Pkg() != nil && f.Pkg().Path() == "slices" && len(n.Args) > 0 {
+			s, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Slice)
+			a.Panics = a.Panics || !ok || holdsInterface(s.Elem()) // it compares them
+		}
 	default:
 		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
 	}

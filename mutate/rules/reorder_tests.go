@@ -197,9 +197,13 @@ func rewriteReorder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edi
 	return []mutate.Edit{p.Replace(c.expr, strings.Join(texts, " "+c.expr.Op.String()+" "))}, nil
 }
 
-// operandOf keeps the parentheses that an operand needs beside op.
+// operandOf keeps the parentheses that an operand needs beside op, or in the
+// head of an if.
 func operandOf(p *mutate.Pass, e ast.Expr, op token.Token) string {
 	e = ast.Unparen(e)
+	for range mutate.Nodes[*ast.CompositeLit](p, e) {
+		return "(" + p.Text(e) + ")"
+	}
 	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() < op.Precedence() {
 		return "(" + p.Text(e) + ")"
 	}
