@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/format"
 	"go/token"
+	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -58,8 +60,47 @@ func separatesByByte(p *mutate.Pass, call *ast.CallExpr) bool {
 		return false // what another call returns
 	}
 	sep, constant := constString(p, call.Args[1])
-	_, qualified := call.Fun.(*ast.SelectorExpr)
-	return constant && len(sep) == 1 && qualified
+	fun, qualified := call.Fun.(*ast.SelectorExpr)
+	return constant && len(sep) == 1 && qualified && writtenOut(p, call.Args[1]) && canHelp(p, p.Text(fun.X))
+}
+
+// writtenOut reports whether a constant can be written as its value: one of
+// another package or file may differ between systems.
+func writtenOut(p *mutate.Pass, e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		switch obj := p.Info.Uses[id].(type) {
+		case *types.PkgName:
+			return false
+		case *types.Const:
+			if v := constantOf(p, obj); v == nil || !writtenOut(p, v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// constantOf is what a constant of the candidate is declared as, or nil.
+func constantOf(p *mutate.Pass, c *types.Const) ast.Expr {
+	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
+		for i, id := range spec.Names {
+			if p.Info.Defs[id] == c && len(spec.Values) == len(spec.Names) {
+				return spec.Values[i]
+			}
+		}
+	}
+	return nil
+}
+
+// canHelp reports whether helpers can be declared: the names of the language
+// mean what they do, and the package that they call has none that they declare.
+func canHelp(p *mutate.Pass, pkg string) bool {
+	for _, name := range []string{"bool", "byte", "false", "len", "rune", "string", "true", "uint", "uint64"} {
+		if p.Pkg.Scope().Lookup(name) != nil {
+			return false
+		}
+	}
+	return len(pkg) > 2 && !slices.Contains([]string{"each", "found", "head", "low", "rest", "sep", "tail", "tops", "whole"}, pkg)
 }
 
 func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
@@ -103,13 +144,13 @@ func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
 	if list, at := p.Siblings(as); at < 0 || list[at] != ast.Stmt(as) {
 		return nil
 	}
-	s, at := text.Name(), p.Fresh("at", "sep")
+	s, at, pkg := text.Name(), p.Fresh("at", "sep"), p.Text(call.Fun.(*ast.SelectorExpr).X)
 	found := []string{s + "[:" + at + "]", s + "[" + at + "+1:]", "true"}
 	not := []string{s, `""`, "false"}
 	var to, yes, no []string
 	for i, l := range as.Lhs {
 		id, ok := l.(*ast.Ident)
-		if !ok || as.Tok == token.DEFINE && id.Name == s {
+		if !ok || as.Tok == token.DEFINE && (id.Name == s || id.Name == pkg) {
 			return nil
 		}
 		if id.Name != "_" {
@@ -119,7 +160,7 @@ func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
 	if len(to) == 0 || redefined(p, as, "true") || redefined(p, as, "false") {
 		return nil
 	}
-	lhs, pkg := strings.Join(to, ", "), p.Text(call.Fun.(*ast.SelectorExpr).X)
+	lhs := strings.Join(to, ", ")
 	test := fmt.Sprintf("if %s := %s.IndexByte(%s, %s); %[1]s >= 0 {\n%[5]s = %[6]s\n}", at, pkg, s, sep, lhs, strings.Join(yes, ", "))
 	if as.Tok == token.DEFINE {
 		test = fmt.Sprintf("%s := %s\n%s", lhs, strings.Join(no, ", "), test)
@@ -159,12 +200,23 @@ func %[1]s(s string, sep byte) (head, tail string, found bool) {
 func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes ...string) (string, []mutate.Edit) {
 	for _, name := range wishes {
 		d := p.Decl(p.Pkg.Scope().Lookup(name))
-		if d != nil && sameCode(p.Text(d), declare(name)) {
+		if d != nil && sameCode(p.Text(d), declare(name)) && nowhereElse(p, name) {
 			return name, nil
 		}
 	}
 	name := p.Fresh(wishes...)
 	return name, []mutate.Edit{p.Declare(n, declare(name))}
+}
+
+// nowhereElse reports whether a name of the package is declared only there, so
+// that it means the same in all functions.
+func nowhereElse(p *mutate.Pass, name string) bool {
+	for id, obj := range p.Info.Defs {
+		if id.Name == name && (obj == nil || obj.Parent() != nil && obj != p.Pkg.Scope().Lookup(name)) {
+			return false // fields and methods have no scope
+		}
+	}
+	return true
 }
 
 // sameCode compares two functions as they are formatted, but for the comment in

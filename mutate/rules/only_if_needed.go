@@ -88,7 +88,7 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 		return n, false
 	}
 	fun, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
+	if !ok || !canHelp(p, p.Text(fun.X)) {
 		return n, false
 	}
 	switch p.Parent(call).(type) {
@@ -101,7 +101,7 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 			return n, false // what another call returns
 		}
 		var constant bool
-		if n.cut, constant = constString(p, call.Args[1]); !constant || n.cut == "" || len(n.cut) > mostTrimmed || !isASCII(n.cut) {
+		if n.cut, constant = constString(p, call.Args[1]); !constant || n.cut == "" || len(n.cut) > mostTrimmed || !isASCII(n.cut) || !writtenOut(p, call.Args[1]) {
 			return n, false
 		}
 	}

@@ -98,7 +98,7 @@ func (t *wordTail) end(p *mutate.Pass, e ast.Expr) bool {
 }
 
 func (t *wordTail) usable(p *mutate.Pass) bool {
-	return t.seq != nil && mutate.IsBytes(t.seq.Type()) && !isArray(t.seq) && !p.Assigned(t.seq, t.loop) && !isNamedBytes(t.seq.Type())
+	return t.seq != nil && hasWords(t.seq.Type()) && !p.Assigned(t.seq, t.loop) && !isNamedBytes(t.seq.Type()) && wordHelper(p, isStringVar(t.seq))
 }
 
 func isNamedBytes(t types.Type) bool {
@@ -152,10 +152,7 @@ func (t *wordTail) isByte(p *mutate.Pass, e ast.Expr) bool {
 
 // isShift recognises 8*i and 8*(i-c), in either order and under a conversion.
 func (t *wordTail) isShift(p *mutate.Pass, e ast.Expr) bool {
-	e = ast.Unparen(e)
-	if conv, ok := e.(*ast.CallExpr); ok && len(conv.Args) == 1 && p.Info.Types[conv.Fun].IsType() {
-		e = ast.Unparen(conv.Args[0])
-	}
+	e = t.converted(p, e)
 	b, ok := e.(*ast.BinaryExpr)
 	if !ok || b.Op != token.MUL {
 		return false
@@ -164,9 +161,7 @@ func (t *wordTail) isShift(p *mutate.Pass, e ast.Expr) bool {
 	if !p.IsInt(x, 8) {
 		x, y = y, ast.Unparen(b.X)
 	}
-	if conv, ok := y.(*ast.CallExpr); ok && len(conv.Args) == 1 && p.Info.Types[conv.Fun].IsType() {
-		y = ast.Unparen(conv.Args[0])
-	}
+	y = t.converted(p, y)
 	if !p.IsInt(x, 8) {
 		return false
 	}
@@ -175,6 +170,20 @@ func (t *wordTail) isShift(p *mutate.Pass, e ast.Expr) bool {
 	}
 	sub, ok := y.(*ast.BinaryExpr)
 	return ok && sub.Op == token.SUB && p.Var(sub.X) == t.index && p.IsInt(sub.Y, t.from)
+}
+
+// converted is what a conversion converts that keeps the shift of every byte:
+// a small type has the shift of the 33rd byte start at 0 again.
+func (t *wordTail) converted(p *mutate.Pass, e ast.Expr) ast.Expr {
+	e = ast.Unparen(e)
+	conv, ok := e.(*ast.CallExpr)
+	if !ok || len(conv.Args) != 1 || !p.Info.Types[conv.Fun].IsType() {
+		return e
+	}
+	if to := p.Info.TypeOf(conv); t.limit == 0 && (!isInteger(to) || largest.Sizeof(to) < 8) {
+		return e
+	}
+	return ast.Unparen(conv.Args[0])
 }
 
 // zeroBefore reports whether k is declared as 0 right in front of the loop.
@@ -246,6 +255,15 @@ func (t *wordTail) helper(p *mutate.Pass) (string, []mutate.Edit) {
 	}
 	name, edits := helper(p, t.loop, declare, base, base+"Word")
 	return name, append(imports, edits...)
+}
+
+// wordHelper reports whether a helper that reads words can be declared.
+func wordHelper(p *mutate.Pass, ofString bool) bool {
+	pkg := "binary"
+	if !ofString {
+		pkg, _ = p.Import("encoding/binary")
+	}
+	return canHelp(p, pkg)
 }
 
 // firstBytes writes the function that reads words of up to eight bytes.

@@ -94,10 +94,7 @@ func (s *suffix) read(p *mutate.Pass) bool {
 		}
 		as, ok := p.Parent(id).(*ast.AssignStmt)
 		if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || as.Lhs[0] != ast.Expr(id) {
-			if ok && as.Tok == token.DEFINE {
-				continue
-			}
-			return false
+			return false // also where := declares others beside it
 		}
 		front, ok := s.cut(p, as.Rhs[0])
 		if !ok || end != 0 || !front && (p.InLoop(as) || inFuncLit(p, as)) {
@@ -115,7 +112,7 @@ func (s *suffix) read(p *mutate.Pass) bool {
 			s.calls = append(s.calls, call)
 		}
 	}
-	return len(s.calls) > 0 && s.named(p)
+	return len(s.calls) > 0 && s.named(p) && wordHelper(p, s.ofString)
 }
 
 // isTarget reports whether an identifier stands on the left of an assignment.

@@ -233,7 +233,7 @@ func loadDecl(name string) string {
 // function that is only called the same may do anything.
 func declaresLoad(p *mutate.Pass, name string) bool {
 	d := p.Decl(p.Pkg.Scope().Lookup(name))
-	return d != nil && slices.Equal(strings.Fields(p.Text(d)), strings.Fields(loadDecl(name)))
+	return d != nil && nowhereElse(p, name) && slices.Equal(strings.Fields(p.Text(d)), strings.Fields(loadDecl(name)))
 }
 
 func isStringVar(v *types.Var) bool {
