@@ -191,6 +191,9 @@ func (s *distinctSite) readElem(p *mutate.Pass) bool {
 			return false
 		}
 	}
+	for range mutate.Nodes[*ast.FuncLit](p, s.elem) {
+		return false // it would have a variable of its own, which old modules' loops have not
+	}
 	uses := false
 	for id := range mutate.Nodes[*ast.Ident](p, s.elem) {
 		switch v := p.Var(id); {

@@ -80,6 +80,9 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	if !isInteger(n.Type()) || !isInteger(out.Type()) || unnamed(n) || out.Name() != "" || p.Assigned(n, fn.Body) {
 		return nil, errors.New("not a function from integers to integers")
 	}
+	if largest.Sizeof(n.Type()) < 2 {
+		return nil, errors.New("its numbers end where a loop would count on")
+	}
 	r := &recur{fn: fn, n: n, calls: map[*ast.CallExpr]int64{}, result: types.TypeString(out.Type(), types.RelativeTo(p.Pkg))}
 	list := fn.Body.List
 	var ok bool

@@ -43,21 +43,21 @@ func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 	body := r.fn.Body
 	rest := p.Fresh(lowerFirst(r.fn.Name.Name)+"Beyond", lowerFirst(r.fn.Name.Name)+"Rest")
 	name := p.Fresh(lowerFirst(r.fn.Name.Name)+"Table", lowerFirst(r.fn.Name.Name)+"Values")
-	n, index := r.n.Name(), p.Fresh("i", "k")
+	n, index, values := r.n.Name(), p.Fresh("i", "k"), p.Fresh("t", "values")
 	typ := types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg))
-	step := r.stepWith(p, func(k int64) string { return fmt.Sprintf("t[%s-%d]", index, k) }, typ+"("+index+")")
+	step := r.stepWith(p, func(k int64) string { return fmt.Sprintf("%s[%s-%d]", values, index, k) }, typ+"("+index+")")
 	return []mutate.Edit{
 		p.Span(body.List[0].Pos(), body.Rbrace, fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\nreturn %s(%s)\n", n, tableValues, name, n, rest, n)),
 		p.Declare(r.fn, fmt.Sprintf("// %s is %s beyond the table.\nfunc %s%s {\n%s%s%s}", rest, r.fn.Name.Name, rest,
 			p.Between(r.fn.Type.Params.Pos(), r.fn.Type.End()), p.Between(body.List[0].Pos(), r.step.Pos()), beyond, p.Between(r.step.End(), body.Rbrace))),
 		p.Declare(r.fn, fmt.Sprintf(`// %s holds the first values of %s, added up from below.
 var %s = func() [%d]%s {
-	t := [%d]%s{%s}
-	for %s := %d; %s < len(t); %s++ {
-		t[%s] = %s
+	%s := [%d]%s{%s}
+	for %s := %d; %s < len(%s); %s++ {
+		%s[%s] = %s
 	}
-	return t
-}()`, name, r.fn.Name.Name, name, tableValues, r.result, tableValues, r.result, strings.Join(base, ", "), index, r.from, index, index, index, step)),
+	return %s
+}()`, name, r.fn.Name.Name, name, tableValues, r.result, values, tableValues, r.result, strings.Join(base, ", "), index, r.from, index, values, index, values, index, step, values)),
 	}, nil
 }
 
