@@ -141,7 +141,7 @@ func (s *Sandbox) launch(ctx context.Context, o *orders, stdin []byte) (Result, 
 		return Result{}, fmt.Errorf("sandbox: %w", err)
 	}
 	defer p.close()
-	release := context.AfterFunc(ctx, p.kill)
+	release := whenDone(ctx, p.kill)
 	defer o.watch(s.kernel, p.pid, stop)()
 	end, err := p.wait()
 	release()
@@ -154,6 +154,22 @@ func (s *Sandbox) launch(ctx context.Context, o *orders, stdin []byte) (Result, 
 		return res, errors.New("sandbox: " + fault)
 	}
 	return res, nil
+}
+
+// whenDone calls f when ctx ends. What it returns undoes that, and waits for an f
+// that has begun: the numbers of the descriptors that f uses may be somebody
+// else's afterwards.
+func whenDone(ctx context.Context, f func()) (release func()) {
+	ran := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ran)
+		f()
+	})
+	return func() {
+		if !stop() {
+			<-ran
+		}
+	}
 }
 
 // A process is the child on its way from start to result.
@@ -284,6 +300,12 @@ const waitDelay = 2 * time.Second
 func (p *process) wait() (departed, error) {
 	var end departed
 	if _, err := p.line.hear(&end); err != nil { // the porter is gone
+		if p.supervised { // a supervisor outlives it, and ends those that left the group
+			p.orders.Close()
+			for until := time.Now().Add(superviseDelay); syscall.Kill(p.pid, 0) == nil && time.Now().Before(until); {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
 		syscall.Kill(-p.pid, syscall.SIGKILL)
 		return end, fmt.Errorf("the porter: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,7 +29,13 @@ import (
 const (
 	porterName = "beagle-porter" // argv[0]
 	porterFD   = 3
+	entryFDs   = 6 // that come with an entry: standard input, output and error, orders, faults and the line
 )
+
+// superviseDelay is how long a supervisor has to end the others. It takes some
+// milliseconds, and seconds on a machine that has much else to do; whoever is
+// left when it is killed itself stays.
+const superviseDelay = 10 * time.Second
 
 // An entry is what the porter must know of orders.
 type entry struct{ Supervise, Namespaces, Root bool }
@@ -150,6 +157,11 @@ func hire() (line, error) {
 // porter serves until its parent hangs up, and until all that it has let in is
 // gone.
 func porter() {
+	// Nothing that this process was given is for a program between the walls,
+	// not what its parent had open for children of its own either.
+	if unix.CloseRange(porterFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
+		syscall.CloseOnExec(porterFD)
+	}
 	var inside sync.WaitGroup
 	for {
 		var e entry
@@ -164,9 +176,14 @@ func porter() {
 }
 
 // admit opens a door and waits for the end of who went through. The last of the
-// descriptors is the line to the parent.
+// descriptors is the line to the parent. When this process may not open that
+// many more, the kernel leaves the last ones out, and the parent hears that
+// nobody has its line.
 func admit(e entry, fds []int) {
-	if len(fds) == 0 {
+	if len(fds) != entryFDs {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
 		return
 	}
 	l, files := line(fds[len(fds)-1]), make([]*os.File, len(fds)-1)
@@ -200,7 +217,7 @@ func attend(e entry, l line, cmd *exec.Cmd) departed {
 	go func() {
 		l.hear(new(struct{}))
 		if e.Supervise { // it ends the others, once it sees the orders pipe close
-			time.Sleep(time.Second)
+			time.Sleep(superviseDelay)
 		}
 		mu.Lock()
 		defer mu.Unlock()

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // portersOf lists the porters that this process has started.
@@ -40,49 +43,148 @@ func TestOnePorter(t *testing.T) {
 	}
 }
 
-// The death of a porter is an error for what it let in, which dies too; for what
-// comes after there is another.
+// The death of a porter is an error for what it let in, which dies too, whether
+// the kernel sees to that or a supervisor; for what comes after there is another.
 func TestPorterDies(t *testing.T) {
-	s, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	failed := make(chan error, 1)
-	began := time.Now()
-	go func() {
-		_, err := s.Run(context.Background(), Command{Profile: Build, Path: "/bin/sleep", Args: []string{"50"}})
-		failed <- err
-	}()
-	for len(sleepers()) == 0 && time.Since(began) < 20*time.Second {
-		time.Sleep(5 * time.Millisecond)
-	}
-	for _, pid := range portersOf(t) {
-		syscall.Kill(pid, syscall.SIGKILL)
-	}
-	if err := <-failed; err == nil || !strings.Contains(err.Error(), "porter") {
-		t.Errorf("error %v", err)
-	}
-	for deadline := time.Now().Add(20 * time.Second); len(sleepers()) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("still there: %v", sleepers())
-		}
-	}
-	if r, err := s.Run(t.Context(), Command{Profile: Run, Path: "/bin/true"}); err != nil || !r.OK() {
-		t.Error(r, err)
+	for name, c := range map[string]struct {
+		options Options
+		command Command
+		asleep  string // the command lines of what is to end
+		many    int
+	}{
+		"namespaces": {Options{}, Command{Profile: Build, Path: "/bin/sleep", Args: []string{"50"}}, "/bin/sleep 50", 1},
+		"supervisor": {Options{Fallback: true}, Command{Profile: Build, Path: "/bin/sh", Args: []string{"-c", "setsid /bin/sleep 51 & /bin/sleep 51"}}, "/bin/sleep 51", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := make(chan error, 1)
+			began := time.Now()
+			go func() {
+				_, err := s.Run(context.Background(), c.command)
+				failed <- err
+			}()
+			for len(sleepers(c.asleep)) < c.many {
+				if time.Since(began) > 20*time.Second {
+					t.Fatal("it does not start")
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			for _, pid := range portersOf(t) {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+			if err := <-failed; err == nil || !strings.Contains(err.Error(), "porter") {
+				t.Errorf("error %v", err)
+			}
+			for deadline := time.Now().Add(20 * time.Second); len(sleepers(c.asleep)) > 0; time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("still there: %v", sleepers(c.asleep))
+				}
+			}
+			if r, err := s.Run(t.Context(), Command{Profile: Run, Path: "/bin/true"}); err != nil || !r.OK() {
+				t.Error(r, err)
+			}
+		})
 	}
 }
 
-// sleepers are the processes that TestPorterDies has started.
-func sleepers() []int {
+// sleepers are the processes with a command line.
+func sleepers(line string) []int {
 	var out []int
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, f := range files {
-		if args, _ := os.ReadFile(f); string(args) == "/bin/sleep\x0050\x00" {
+		if args, _ := os.ReadFile(f); strings.ReplaceAll(string(args), "\x00", " ") == line+" " {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
 			out = append(out, pid)
 		}
 	}
 	return out
+}
+
+// A porter that gets too few descriptors, because it may not open more, lets
+// nobody in, says so by dropping the line, and goes on.
+func TestPorterTruncated(t *testing.T) {
+	porter, err := hire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer porter.close()
+	for n := 1; n < entryFDs; n++ {
+		ours, far, err := newLines()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fds := []int{int(far)}
+		for len(fds) < n {
+			fds = append(fds, int(far))
+		}
+		if err := porter.say(entry{}, fds...); err != nil {
+			t.Errorf("%d descriptors: the porter is gone: %v", n, err)
+		}
+		far.close()
+		if _, err := ours.hear(new(admitted)); err != errHungUp {
+			t.Errorf("%d descriptors: %v", n, err)
+		}
+		ours.close()
+	}
+}
+
+// What this process has open for its children is not for programs between the
+// walls.
+func TestInheritedDescriptors(t *testing.T) {
+	secret, err := os.CreateTemp(t.TempDir(), "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secret.Close()
+	fd, err := unix.FcntlInt(secret.Fd(), unix.F_DUPFD, 20) // without close-on-exec
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for _, pid := range portersOf(t) {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	for len(portersOf(t)) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for _, o := range []Options{{}, {Fallback: true}} {
+		s, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Run(t.Context(), Command{Profile: Build, Path: "/bin/ls", Args: []string{"/proc/self/fd"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.OK() {
+			t.Skipf("no /proc between the walls: %s", r.Stderr)
+		}
+		if slices.Contains(strings.Fields(string(r.Stdout)), strconv.Itoa(fd)) {
+			t.Errorf("%+v: a program has descriptor %d, of %q", o, fd, r.Stdout)
+		}
+	}
+}
+
+// A call that has begun is waited for, and none begins afterwards.
+func TestWhenDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	began, ended := make(chan struct{}), false
+	release := whenDone(ctx, func() {
+		close(began)
+		time.Sleep(20 * time.Millisecond)
+		ended = true
+	})
+	cancel()
+	<-began
+	if release(); !ended {
+		t.Error("released while the call goes on")
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	whenDone(ctx, func() { t.Error("called after it was released") })()
+	cancel()
 }
 
 var ballast []byte

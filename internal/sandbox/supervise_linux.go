@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,15 +29,15 @@ func supervise(o *orders) error {
 		os.NewFile(ordersFD, "orders").Read(make([]byte, 1))
 		close(stop)
 	}()
-	ended := make(chan int, 1)
-	go func() { ended <- reapUntil(child) }()
+	ended, none := make(chan int, 1), make(chan struct{})
+	go reap(child, ended, none)
 	code := 128 + int(unix.SIGKILL)
 	select {
 	case code = <-ended:
 	case <-stop:
 	}
 	tell.Close()
-	killDescendants()
+	killDescendants(none)
 	os.Exit(code)
 	return nil
 }
@@ -63,36 +64,37 @@ func startChild(o *orders) (pid int, tell *os.File, err error) {
 	return cmd.Process.Pid, w, json.NewEncoder(w).Encode(&inner)
 }
 
-// reapUntil waits for the child, and for the orphans that end before it.
-func reapUntil(child int) int {
+// reap waits for every child, and for the orphans that become children, until
+// there are none. It is the only one who waits: two would take each other's.
+func reap(child int, ended chan<- int, none chan<- struct{}) {
+	defer close(none)
 	for {
 		var ws unix.WaitStatus
 		pid, err := unix.Wait4(-1, &ws, 0, nil)
 		switch {
 		case err == unix.EINTR:
 		case err != nil:
-			return 126
+			return
 		case pid == child && ws.Signaled():
-			return 128 + int(ws.Signal())
+			ended <- 128 + int(ws.Signal())
 		case pid == child:
-			return ws.ExitStatus()
+			ended <- ws.ExitStatus()
 		}
 	}
 }
 
 // killDescendants kills children until there are none: the children of a
-// killed one become ours. All that ended are reaped before the next look, since
-// a look reads all of /proc.
-func killDescendants() {
+// killed one become ours. The time between two looks is for those that were
+// killed to end, since a look reads all of /proc.
+func killDescendants(none <-chan struct{}) {
 	for {
-		killed := children()
-		for _, pid := range killed {
+		for _, pid := range children() {
 			unix.Kill(pid, unix.SIGKILL)
 		}
-		for n := 0; n < max(1, len(killed)); n++ {
-			if _, err := unix.Wait4(-1, nil, 0, nil); err == unix.ECHILD {
-				return
-			}
+		select {
+		case <-none:
+			return
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
