@@ -357,12 +357,68 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 	case "append":
 		a.Allocs, a.Reads = true, true
 		v := a.p.Var(n.Args[0])
-		a.Writes = a.Writes || !a.inside(v) || a.parameter(v) // it may write behind the length
+		a.Writes = a.Writes || !a.inside(v) || a.parameter(v) || !a.p.ownMemory(v, a.root) // it may write behind the length
 	case "panic":
 		a.Panics = true
 	default: // copy, clear, delete, close, print, recover
 		a.Writes, a.Panics = true, true
 	}
+}
+
+// ownMemory reports whether a slice that is declared below root never holds
+// memory but what was made for it: a copy of another one shares that one's.
+func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
+	declared, own := false, true
+	gets := func(to ast.Expr, from func() ast.Expr) {
+		id, ok := ast.Unparen(to).(*ast.Ident)
+		if !ok || p.Info.ObjectOf(id) != v {
+			return
+		}
+		declared = declared || p.Info.Defs[id] == v
+		own = own && p.isOwn(v, from())
+	}
+	ast.Inspect(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, l := range n.Lhs {
+				gets(l, func() ast.Expr { return n.Rhs[min(i, len(n.Rhs)-1)] })
+			}
+		case *ast.ValueSpec:
+			for i, l := range n.Names {
+				if len(n.Values) == 0 {
+					declared = declared || p.Info.Defs[l] == v
+					continue
+				}
+				gets(l, func() ast.Expr { return n.Values[min(i, len(n.Values)-1)] })
+			}
+		case *ast.RangeStmt:
+			own = own && (n.Value == nil || p.Var(n.Value) != v)
+		case *ast.UnaryExpr:
+			own = own && (n.Op != token.AND || p.Var(n.X) != v)
+		}
+		return own
+	})
+	return declared && own
+}
+
+// isOwn reports whether what v gets is no memory of another slice: nil, what is
+// made on the spot, or v with more behind it.
+func (p *Pass) isOwn(v *types.Var, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if _, literal := e.(*ast.CompositeLit); literal || p.isNil(e) {
+		return true
+	}
+	if _, made := p.IsBuiltin(e, "make"); made {
+		return true
+	}
+	if call, more := p.IsBuiltin(e, "append"); more {
+		return p.Var(call.Args[0]) == v || p.isOwn(v, call.Args[0])
+	}
+	if call, ok := e.(*ast.CallExpr); ok && p.Info.Types[call.Fun].IsType() {
+		return p.isNil(call.Args[0]) || p.Basic(call.Args[0]) != types.Invalid // nil, or the bytes of a string
+	}
+	cut, ok := e.(*ast.SliceExpr)
+	return ok && p.Var(cut.X) == v
 }
 
 func (a *effects) function(fn *types.Func) {
@@ -431,7 +487,8 @@ var pureStd = func() map[string]string {
 	add("", "strings", "Compare", "Contains", "ContainsAny", "ContainsRune", "Count", "Cut", "CutPrefix", "CutSuffix",
 		"EqualFold", "HasPrefix", "HasSuffix", "Index", "IndexAny", "IndexByte", "IndexRune", "LastIndex",
 		"LastIndexAny", "LastIndexByte", "Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix")
-	add("a", "strings", "Clone", "Fields", "Join", "Replace", "ReplaceAll", "Split", "SplitAfter", "SplitN", "Title",
+	add("ar", "strings", "Join")
+	add("a", "strings", "Clone", "Fields", "Replace", "ReplaceAll", "Split", "SplitAfter", "SplitN", "Title",
 		"ToLower", "ToTitle", "ToUpper", "ToValidUTF8")
 	add("r", "bytes", "Compare", "Contains", "ContainsAny", "ContainsRune", "Count", "Cut", "Equal", "EqualFold",
 		"HasPrefix", "HasSuffix", "Index", "IndexAny", "IndexByte", "IndexRune", "LastIndex", "LastIndexByte",
