@@ -61,8 +61,13 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 	if len(f.Mutates) > 0 || len(f.Params) != 2 || f.Params[0].Sorted < 0.6 || f.Params[1].Sorted < 0.6 {
 		return nil
 	}
+	slice, okSlice := typeText(p, a.Type())
+	item, okItem := typeText(p, s.Elem())
+	if !okSlice || !okItem {
+		return nil
+	}
 	return []mutate.Site{{Node: fn.Body, Label: "body of " + fn.Name.Name, Data: mergeSite{
-		a: a.Name(), b: b.Name(), slice: types.TypeString(a.Type(), types.RelativeTo(p.Pkg)), item: types.TypeString(s.Elem(), types.RelativeTo(p.Pkg)), dedup: dedups(p, fn),
+		a: a.Name(), b: b.Name(), slice: slice, item: item, dedup: dedups(p, fn),
 	}}}
 }
 
