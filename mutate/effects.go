@@ -354,6 +354,9 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 			_, length := a.p.IsBuiltin(size, "len")
 			a.Panics = a.Panics || !length && !(ok && v >= 0)
 		}
+		if len(n.Args) == 3 && !a.p.IsInt(n.Args[1], 0) && !a.p.Same(n.Args[1], n.Args[2]) {
+			a.Panics = true // the capacity may be less than the length
+		}
 	case "append":
 		a.Allocs, a.Reads = true, true
 		v := a.p.Var(n.Args[0])
@@ -497,9 +500,9 @@ var pureStd = func() map[string]string {
 	add("", "unicode/utf8", "DecodeRuneInString", "DecodeLastRuneInString", "FullRuneInString", "RuneCountInString",
 		"RuneLen", "RuneStart", "ValidRune", "ValidString")
 	add("r", "unicode/utf8", "DecodeRune", "DecodeLastRune", "FullRune", "RuneCount", "Valid")
-	add("a", "strconv", "Itoa", "FormatInt", "FormatUint", "FormatBool", "FormatFloat", "Quote", "Atoi", "ParseBool",
+	add("a", "strconv", "Itoa", "FormatBool", "Quote", "Atoi", "ParseBool",
 		"ParseFloat", "ParseInt", "ParseUint", "Unquote", "QuoteRune", "QuoteToASCII")
-	add("p", "strconv", "FormatInt", "FormatUint")
+	add("ap", "strconv", "FormatInt", "FormatUint", "FormatFloat") // of some bases and sizes
 	add("r", "hash/crc32", "Checksum", "ChecksumIEEE", "Update")
 	add("r", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
 		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")
