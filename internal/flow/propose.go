@@ -49,7 +49,7 @@ type stepped struct {
 	err  error // a refusal
 }
 
-// maxPieces is how many workpieces a workbench holds before it is cleared.
+// maxPieces is how many workpieces a workbench holds at most before it is cleared.
 const maxPieces = 128
 
 func newWorkbench(u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile map[int]float64) *workbench {
@@ -81,7 +81,7 @@ func (w *workbench) workpiece(src string, notes []beagle.Note) (*workpiece, *sou
 	v = &workpiece{Pass: p, taken: map[edge]stepped{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.pieces == nil || len(w.pieces) >= maxPieces {
+	if w.pieces == nil || len(w.pieces) >= min(maxPieces, w.unit.Room()) {
 		w.pieces = map[string]*workpiece{}
 	}
 	w.pieces[key] = v

@@ -32,9 +32,23 @@ type Problem struct {
 
 const candidateName = "candidate.go"
 
-// maxParsed is how many texts are held before all are forgotten, so that a long
-// run does not grow with its candidates.
-const maxParsed = 256
+// A parsed text holds types for its whole package. maxParsed is how many are held
+// before all are forgotten, so that a long run does not grow with its candidates,
+// and parsedBytes the memory for those of a large package: one with 5 MB of text
+// takes 25 MB for each.
+const (
+	maxParsed    = 256
+	parsedBytes  = 256 << 20
+	bytesPerByte = 5
+)
+
+// roomFor is how many parsed texts to hold of a package with so much text.
+func roomFor(text int) int {
+	return min(max(parsedBytes/(bytesPerByte*(text+1)), 8), maxParsed)
+}
+
+// Room is how many parsed texts a process should hold on to at most.
+func (u *Unit) Room() int { return u.room }
 
 // A parsed is what a text was found to be.
 type parsed struct {
@@ -55,7 +69,7 @@ func (u *Unit) Parse(src string) (*File, *Problem) {
 	p.file, p.problem = u.parse(src)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.parsed == nil || len(u.parsed) >= maxParsed {
+	if u.parsed == nil || len(u.parsed) >= u.room {
 		u.parsed = map[string]parsed{}
 	}
 	u.parsed[src] = p

@@ -107,6 +107,30 @@ func TestParseConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
+// What is held of parsed texts is bounded, the more so the larger their package
+// is: 25 MB for each of the 8 or more of one with 5 MB of text.
+func TestParseHoldsLittle(t *testing.T) {
+	for text, want := range map[int]int{0: maxParsed, 100_000: maxParsed, 5_000_000: 10, 500_000_000: 8} {
+		if got := roomFor(text); got != want {
+			t.Errorf("%d of a package with %d bytes of text", got, text)
+		}
+	}
+	u := load(t, module(t, tagsModule), "./tags.Normalize")
+	if u.Room() != maxParsed {
+		t.Errorf("room for %d of a small package", u.Room())
+	}
+	u.room = 3
+	for i := range 10 {
+		src := u.Target.Source + strings.Repeat("\n", i)
+		if _, problem := u.Parse(src); problem != nil {
+			t.Fatal(problem)
+		}
+		if n := len(u.parsed); n == 0 || n > 3 {
+			t.Fatalf("%d held", n)
+		}
+	}
+}
+
 func TestNormalize(t *testing.T) {
 	u := load(t, module(t, tagsModule), "./tags.Normalize")
 	for _, c := range []struct{ name, src, want string }{

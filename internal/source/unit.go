@@ -40,6 +40,7 @@ type Unit struct {
 	mu      sync.Mutex
 	qualify map[string]string // import path -> name in type strings
 	parsed  map[string]parsed // by text
+	room    int               // for parsed
 }
 
 func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x *exports) (*Unit, error) {
@@ -204,6 +205,11 @@ func objectKind(obj types.Object) string {
 // buildRest prepares the package without the scope for many type checks.
 func (u *Unit) buildRest() {
 	u.declare = map[string]bool{}
+	text := 0
+	for _, f := range u.files {
+		text += len(f.text)
+	}
+	u.room = roomFor(text)
 	drop := map[ast.Node]bool{}
 	for _, s := range u.scope {
 		if s.spec != nil {
