@@ -32,7 +32,7 @@ func (s *Store) Lock(what string) (*Lock, error) {
 		"wait for it, stop it with `beagle cancel`, or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements")
 	if err == nil {
 		l.store = s
-		s.alone.Store(true)
+		s.ownShelves(true)
 		s.sweep()
 	}
 	return l, err
@@ -76,7 +76,7 @@ func holderOf(path string) string {
 // Unlock gives back what was locked.
 func (l *Lock) Unlock() error {
 	if l.store != nil {
-		l.store.closeShelves()
+		l.store.ownShelves(false)
 	}
 	return unlock(l.f)
 }

@@ -20,6 +20,7 @@ type shelf struct {
 	path  string
 	read  int64             // bytes of the file that are in the index
 	index map[string]extent // by candidate; the last line counts
+	mine  bool              // this process has the lock, and nobody else adds
 	out   *os.File          // open for appending; nil until something is added
 }
 
@@ -37,12 +38,12 @@ type book struct {
 // the candidate. A process that works alone adds it to their shelf, others make
 // a file of it.
 func (s *Store) Shelve(k Key, v any) error {
-	if !s.alone.Load() {
-		return s.Cache(k, v)
-	}
 	value, err := json.Marshal(v)
 	if err == nil {
 		err = s.shelf(k).add(book{k.Candidate, sum(value), value})
+	}
+	if err == errNotMine {
+		return s.Cache(k, v)
 	}
 	if err != nil {
 		return fmt.Errorf("store: shelve %s: %w", k.Kind, err)
@@ -52,7 +53,7 @@ func (s *Store) Shelve(k Key, v any) error {
 
 // Shelved reads what Shelve has kept. A damaged entry is none.
 func (s *Store) Shelved(k Key, v any) bool {
-	value, ok := s.shelf(k).find(k.Candidate, s.alone.Load())
+	value, ok := s.shelf(k).find(k.Candidate)
 	if ok && json.Unmarshal(value, v) == nil {
 		return true
 	}
@@ -70,31 +71,36 @@ func (s *Store) shelf(k Key) *shelf {
 	if s.shelves == nil {
 		s.shelves = map[Key]*shelf{}
 	}
-	h := &shelf{path: filepath.Join(s.home, "cache", k.Kind, "shelf-"+k.ID()+".jsonl"), index: map[string]extent{}}
+	h := &shelf{path: filepath.Join(s.home, "cache", k.Kind, "shelf-"+k.ID()+".jsonl"), index: map[string]extent{}, mine: s.alone}
 	s.shelves[k] = h
 	return h
 }
 
-// closeShelves ends the adding to shelves: another process may have the lock
-// next.
-func (s *Store) closeShelves() {
-	s.alone.Store(false)
+// ownShelves begins or ends the adding to shelves: another process may have had
+// the lock before, and may have it next.
+func (s *Store) ownShelves(alone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.alone = alone
 	for _, h := range s.shelves {
 		h.close()
 	}
 	s.shelves = nil
 }
 
+// close leaves a shelf to others, for those too who still have it at hand.
 func (h *shelf) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.mine = false
 	if h.out != nil {
 		h.out.Close()
 		h.out = nil
 	}
 }
+
+// errNotMine says that another process may be adding to a shelf.
+var errNotMine = errors.New("the store is not locked")
 
 // add appends a line in one write, so that it survives the end of the process
 // at once.
@@ -105,6 +111,9 @@ func (h *shelf) add(b book) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.mine {
+		return errNotMine
+	}
 	if err := h.open(); err != nil {
 		return err
 	}
@@ -143,11 +152,11 @@ func (h *shelf) open() error {
 
 // find reads the entry of a candidate. Who is not alone looks for what has been
 // added by now.
-func (h *shelf) find(candidate string, alone bool) (json.RawMessage, bool) {
+func (h *shelf) find(candidate string) (json.RawMessage, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e, ok := h.index[candidate]
-	if !ok && (h.read == 0 || !alone) && h.out == nil && h.refresh() == nil {
+	if !ok && (h.read == 0 || !h.mine) && h.out == nil && h.refresh() == nil {
 		e, ok = h.index[candidate]
 	}
 	if !ok {

@@ -72,6 +72,49 @@ func TestShelfWithoutLock(t *testing.T) {
 	}
 }
 
+// Who gets the lock sees what the one before has added, and who has lost it adds
+// to no shelf any more, not even to one that is at hand.
+func TestShelfChangesHands(t *testing.T) {
+	dir := t.TempDir()
+	first, second := open(t, dir), open(t, dir)
+	key := func(name string) Key { return Key{Kind: "kind", Candidate: name} }
+	shelve := func(s *Store, name string) {
+		t.Helper()
+		if err := s.Shelve(key(name), "value of "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := first.Lock("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelve(first, "a")
+	if got := shelved(second, key("a")); got != "value of a" {
+		t.Errorf("a is %q", got)
+	}
+	shelve(first, "b")
+	atHand := first.shelf(key(""))
+	lock.Unlock()
+	if lock, err = second.Lock("test"); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	if got := shelved(second, key("b")); got != "value of b" {
+		t.Errorf("b is %q", got)
+	}
+	if err := atHand.add(book{Candidate: "c"}); err != errNotMine {
+		t.Errorf("added without the lock: %v", err)
+	}
+	shelve(first, "d") // to a file
+	shelve(second, "e")
+	for _, name := range []string{"a", "b", "d", "e"} {
+		if got := shelved(second, key(name)); got != "value of "+name {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	onlyShelf(t, dir, "kind")
+}
+
 // A line that was torn off at the end or damaged in the middle is as if it had
 // never been.
 func TestShelfDamaged(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -25,8 +24,8 @@ const Format = 1
 type Store struct {
 	home string
 
-	alone   atomic.Bool // this process has the lock
 	mu      sync.Mutex
+	alone   bool // this process has the lock
 	shelves map[Key]*shelf
 }
 
