@@ -368,62 +368,6 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 	}
 }
 
-// ownMemory reports whether a slice that is declared below root never holds
-// memory but what was made for it: a copy of another one shares that one's.
-func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
-	declared, own := false, true
-	gets := func(to ast.Expr, from func() ast.Expr) {
-		id, ok := ast.Unparen(to).(*ast.Ident)
-		if !ok || p.Info.ObjectOf(id) != v {
-			return
-		}
-		declared = declared || p.Info.Defs[id] == v
-		own = own && p.isOwn(v, from())
-	}
-	ast.Inspect(root, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for i, l := range n.Lhs {
-				gets(l, func() ast.Expr { return n.Rhs[min(i, len(n.Rhs)-1)] })
-			}
-		case *ast.ValueSpec:
-			for i, l := range n.Names {
-				if len(n.Values) == 0 {
-					declared = declared || p.Info.Defs[l] == v
-					continue
-				}
-				gets(l, func() ast.Expr { return n.Values[min(i, len(n.Values)-1)] })
-			}
-		case *ast.RangeStmt:
-			own = own && (n.Value == nil || p.Var(n.Value) != v)
-		case *ast.UnaryExpr:
-			own = own && (n.Op != token.AND || p.Var(n.X) != v)
-		}
-		return own
-	})
-	return declared && own
-}
-
-// isOwn reports whether what v gets is no memory of another slice: nil, what is
-// made on the spot, or v with more behind it.
-func (p *Pass) isOwn(v *types.Var, e ast.Expr) bool {
-	e = ast.Unparen(e)
-	if _, literal := e.(*ast.CompositeLit); literal || p.isNil(e) {
-		return true
-	}
-	if _, made := p.IsBuiltin(e, "make"); made {
-		return true
-	}
-	if call, more := p.IsBuiltin(e, "append"); more {
-		return p.Var(call.Args[0]) == v || p.isOwn(v, call.Args[0])
-	}
-	if call, ok := e.(*ast.CallExpr); ok && p.Info.Types[call.Fun].IsType() {
-		return p.isNil(call.Args[0]) || p.Basic(call.Args[0]) != types.Invalid // nil, or the bytes of a string
-	}
-	cut, ok := e.(*ast.SliceExpr)
-	return ok && p.Var(cut.X) == v
-}
-
 func (a *effects) function(fn *types.Func) {
 	if d := a.p.Decl(fn); d != nil && d.Body != nil {
 		a.follow(d)
@@ -509,36 +453,6 @@ var pureStd = func() map[string]string {
 	add("r", "slices", "Contains", "Equal", "Index", "IsSorted")
 	return m
 }()
-
-// Frozen reports whether a package-level variable of the candidate file has
-// the value of its initialiser for ever: it is unexported, and nothing assigns
-// it, an element or a field of it, or takes its address.
-func (p *Pass) Frozen(v *types.Var) bool {
-	if !p.IsGlobal(v) || v.Exported() || p.Initialiser(v) == nil {
-		return false
-	}
-	return !p.Assigned(v, p.File)
-}
-
-// Initialiser is the expression that a package-level variable of the
-// candidate file starts with, or nil.
-func (p *Pass) Initialiser(v *types.Var) ast.Expr {
-	for _, d := range p.File.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.VAR {
-			continue
-		}
-		for _, s := range g.Specs {
-			spec := s.(*ast.ValueSpec)
-			for i, id := range spec.Names {
-				if p.Info.Defs[id] == v && len(spec.Values) == len(spec.Names) {
-					return spec.Values[i]
-				}
-			}
-		}
-	}
-	return nil
-}
 
 // Uses lists the identifiers below root that use v, in source order.
 func (p *Pass) Uses(v types.Object, root ast.Node) []*ast.Ident {

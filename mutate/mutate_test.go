@@ -96,6 +96,11 @@ func param(t *T) { t.n = 3 }
 func dynamic(f func() int) int { return f() }
 func recursive(n int) int { return recursive(n - 1) }
 func array() [3]int { var a [3]int; a[1] = 2; return a }
+func owned(n int) int { var l []int; l = append(l, n); return len(l) }
+func shared(n []int) int { l := n; l = append(l, 1); return len(l) }
+func divided(a, b int) int { c := a; c /= b; return c }
+func value(t *T) func() int { return t.get }
+func (t T) get() int { return 1 }
 `)
 	for name, want := range map[string]Effects{
 		"local": {Jumps: true}, "writes": {Writes: true, Reads: true}, "reads": {Reads: true, Jumps: true},
@@ -104,9 +109,46 @@ func array() [3]int { var a [3]int; a[1] = 2; return a }
 		"field": {Reads: true, Panics: true, Jumps: true}, "param": {Writes: true, Reads: true, Panics: true},
 		"dynamic":   {Writes: true, Reads: true, Panics: true, Allocs: true, Jumps: true},
 		"recursive": {Panics: true, Jumps: true}, "array": {Jumps: true},
+		"owned": {Reads: true, Allocs: true, Jumps: true}, "shared": {Writes: true, Reads: true, Allocs: true, Jumps: true},
+		"divided": {Panics: true, Jumps: true}, "value": {Reads: true, Panics: true, Jumps: true},
 	} {
 		if got := p.Effects(fn(p, name).Body); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestFrozen(t *testing.T) {
+	p := pass(t, `package p
+
+import "slices"
+
+var list, named = []int{1}, []int{2}
+var rows, row = [][]int{{1}}, [][]int{{2}}
+var set, filled = map[string]bool{"a": true}, map[string]bool{}
+var array = [2]int{1, 2}
+
+func look(s string) (n int) {
+	for _, x := range list {
+		n += x + list[0] + rows[x][0] + len(rows[x])
+	}
+	if set[s] && slices.Contains(list, n) && array == [2]int{} {
+		n++
+	}
+	return n
+}
+
+func change() {
+	l, r := named, row[0]
+	l[0], r[0] = 3, 4
+	fill(filled)
+}
+
+func fill(m map[string]bool) { m["b"] = true }
+`)
+	for name, want := range map[string]bool{"list": true, "rows": true, "set": true, "array": true, "named": false, "row": false, "filled": false} {
+		if got := p.Frozen(p.Pkg.Scope().Lookup(name).(*types.Var)); got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
 		}
 	}
 }

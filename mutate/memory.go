@@ -1,0 +1,170 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// Whose memory a variable holds, and who may change it.
+
+// Frozen reports whether a package-level variable of the candidate file has
+// the value of its initialiser for ever: it is unexported, and nothing assigns
+// it, an element or a field of it, or takes its address, or calls its elements
+// by another name.
+func (p *Pass) Frozen(v *types.Var) bool {
+	if !p.IsGlobal(v) || v.Exported() || p.Initialiser(v) == nil {
+		return false
+	}
+	return !p.Assigned(v, p.File) && !p.shared(v)
+}
+
+// shared reports whether a slice or a map in v gets another name, by which its
+// elements may be changed.
+func (p *Pass) shared(v *types.Var) bool {
+	if !holdsElements(v.Type()) {
+		return false
+	}
+	for _, id := range p.Uses(v, p.File) {
+		if e, up := p.partOf(id); holdsElements(p.Info.TypeOf(e)) && !p.looksOnly(e, up) {
+			return true
+		}
+	}
+	return false
+}
+
+// partOf is the longest expression that names a part of a variable by indices
+// and fields, and what is around it.
+func (p *Pass) partOf(e ast.Expr) (part ast.Expr, up ast.Node) {
+	for {
+		up = p.Parent(e)
+		switch n := up.(type) {
+		case *ast.IndexExpr:
+			if ast.Unparen(n.X) == e {
+				e = n
+				continue
+			}
+		case *ast.SelectorExpr:
+			if s := p.Info.Selections[n]; s != nil && s.Kind() == types.FieldVal {
+				e = n
+				continue
+			}
+		}
+		return e, up
+	}
+}
+
+// looksOnly reports whether what is around a slice or a map only looks at it.
+func (p *Pass) looksOnly(e ast.Expr, up ast.Node) bool {
+	switch up := up.(type) {
+	case *ast.CallExpr:
+		fn := p.Callee(up)
+		if fn == nil || fn.Pkg() == nil {
+			return fn != nil && (fn.Name() == "len" || fn.Name() == "cap")
+		}
+		_, known := stdEffects(fn.Pkg().Path(), fn.Name())
+		return known && p.Decl(fn) == nil && !holdsElements(p.Info.TypeOf(up))
+	case *ast.RangeStmt:
+		return ast.Unparen(up.X) == e && (up.Value == nil || !holdsElements(p.Info.TypeOf(up.Value)))
+	case *ast.BinaryExpr:
+		return true // with nil
+	}
+	return false
+}
+
+// holdsElements reports whether copies of a value share a slice's or a map's
+// elements.
+func holdsElements(t types.Type) bool {
+	if t == nil {
+		return false // a blank variable
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice, *types.Map:
+		return true
+	case *types.Array:
+		return holdsElements(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if holdsElements(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Initialiser is the expression that a package-level variable of the
+// candidate file starts with, or nil.
+func (p *Pass) Initialiser(v *types.Var) ast.Expr {
+	for _, d := range p.File.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, s := range g.Specs {
+			spec := s.(*ast.ValueSpec)
+			for i, id := range spec.Names {
+				if p.Info.Defs[id] == v && len(spec.Values) == len(spec.Names) {
+					return spec.Values[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ownMemory reports whether a slice that is declared below root never holds
+// memory but what was made for it: a copy of another one shares that one's.
+func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
+	declared, own := false, true
+	gets := func(to ast.Expr, from func() ast.Expr) {
+		id, ok := ast.Unparen(to).(*ast.Ident)
+		if !ok || p.Info.ObjectOf(id) != v {
+			return
+		}
+		declared = declared || p.Info.Defs[id] == v
+		own = own && p.isOwn(v, from())
+	}
+	ast.Inspect(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, l := range n.Lhs {
+				gets(l, func() ast.Expr { return n.Rhs[min(i, len(n.Rhs)-1)] })
+			}
+		case *ast.ValueSpec:
+			for i, l := range n.Names {
+				if len(n.Values) == 0 {
+					declared = declared || p.Info.Defs[l] == v
+					continue
+				}
+				gets(l, func() ast.Expr { return n.Values[min(i, len(n.Values)-1)] })
+			}
+		case *ast.RangeStmt:
+			own = own && (n.Value == nil || p.Var(n.Value) != v)
+		case *ast.UnaryExpr:
+			own = own && (n.Op != token.AND || p.Var(n.X) != v)
+		}
+		return own
+	})
+	return declared && own
+}
+
+// isOwn reports whether what v gets is no memory of another slice: nil, what is
+// made on the spot, or v with more behind it.
+func (p *Pass) isOwn(v *types.Var, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if _, literal := e.(*ast.CompositeLit); literal || p.isNil(e) {
+		return true
+	}
+	if _, made := p.IsBuiltin(e, "make"); made {
+		return true
+	}
+	if call, more := p.IsBuiltin(e, "append"); more {
+		return p.Var(call.Args[0]) == v || p.isOwn(v, call.Args[0])
+	}
+	if call, ok := e.(*ast.CallExpr); ok && p.Info.Types[call.Fun].IsType() {
+		return p.isNil(call.Args[0]) || p.Basic(call.Args[0]) != types.Invalid // nil, or the bytes of a string
+	}
+	cut, ok := e.(*ast.SliceExpr)
+	return ok && p.Var(cut.X) == v
+}
