@@ -54,6 +54,7 @@ type callBook struct {
 	earlier map[place]string       // IDs of the requests of other processes of the run
 	open    map[string]llm.Request // of them, those that were lost
 	retried map[string]tried       // of those, the attempts before the one that was lost
+	refused map[string]int         // how often a request was refused until the user does something
 	price   func(model string) llm.Price
 	turn    llm.Micros // the most that a turn of a coding agent costs
 }
@@ -125,7 +126,7 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 	}
 	b := &callBook{
 		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{}, stale: map[uint64]bool{},
-		earlier: map[place]string{}, open: map[string]llm.Request{}, retried: map[string]tried{},
+		earlier: map[place]string{}, open: map[string]llm.Request{}, retried: map[string]tried{}, refused: map[string]int{},
 	}
 	for _, c := range lines {
 		b.read(c)
@@ -158,7 +159,9 @@ func (b *callBook) read(c call) {
 		b.settle(c.ID, question(q), answer{reply: *c.Reply})
 	case c.Error != nil:
 		b.spend(c.Error.Model, c.Error.Wasted, c.Error.Attempts)
-		if !c.Error.Fatal() {
+		if c.Error.Fatal() {
+			b.refused[c.ID]++
+		} else {
 			b.settle(c.ID, 0, answer{err: c.Error})
 		}
 	case c.Halted != nil:
@@ -253,7 +256,7 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	if err := b.journal.Append(c); err != nil {
 		return llm.Reply{}, false, err
 	}
-	q.Once = beagle.HashOf("once", b.run, c.ID)
+	q.Once = b.once(c.ID)
 	q.Retry = func(attempts int, wasted llm.Usage) error {
 		return b.journal.Append(call{ID: c.ID, Proposal: c.Proposal, Round: c.Round, Parent: c.Parent, Retried: &tried{attempts, wasted}})
 	}
@@ -275,6 +278,18 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	return reply, false, b.end(c, key, answer{reply: reply})
 }
 
+// once makes the idempotency key of a request: the same for an answer that may
+// have been lost, another after a refusal, which a server may have kept and would
+// give again when the user has paid.
+func (b *callBook) once(id string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := b.refused[id]; n > 0 {
+		return beagle.HashOf("once", b.run, id, n)
+	}
+	return beagle.HashOf("once", b.run, id)
+}
+
 // end writes down what came of a request, before anything is made of it.
 func (b *callBook) end(c call, key uint64, a answer) error {
 	c.Request, c.Error = nil, a.err
@@ -284,11 +299,12 @@ func (b *callBook) end(c call, key uint64, a answer) error {
 	if err := b.journal.Append(c); err != nil {
 		return err
 	}
-	if a.err != nil && a.err.Fatal() {
-		return a.err // it may be asked again when the user has done something
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if a.err != nil && a.err.Fatal() {
+		b.refused[c.ID]++
+		return a.err // it may be asked again when the user has done something
+	}
 	b.settle(c.ID, key, a)
 	if a.err != nil {
 		return a.err

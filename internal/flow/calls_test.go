@@ -141,3 +141,33 @@ func TestRetriesCount(t *testing.T) {
 type askFunc func(llm.Request) error
 
 func (f askFunc) Ask(_ context.Context, q llm.Request) (llm.Reply, error) { return llm.Reply{}, f(q) }
+
+// A server may keep a refusal like an answer: who asks again, because the user
+// has paid by now, asks by another key, and by the same when that answer is lost.
+func TestRefusedCallsChangeTheirKey(t *testing.T) {
+	s := openStore(t)
+	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
+	q := llm.Request{Model: "test", User: "faster", MaxTokens: 1000}
+	var keys []string
+	for _, end := range []error{context.Canceled, &llm.Error{Kind: llm.Unpaid}, context.Canceled, &llm.Error{Kind: llm.BadKey}, context.Canceled} {
+		b, err := openCalls(s, "run", price, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			_, _, err = b.ask(t.Context(), askFunc(func(q llm.Request) error {
+				keys = append(keys, q.Once)
+				return end
+			}), call{Proposal: 7, Request: &q})
+			if !errors.Is(err, end) {
+				t.Fatal(err)
+			}
+		}
+		b.journal.Close()
+	}
+	for i, same := range []bool{true, true, false, false, true, true, false, false, true} {
+		if (keys[i+1] == keys[i]) != same {
+			t.Errorf("attempt %d: the key of the one before: %v", i+2, !same)
+		}
+	}
+}
