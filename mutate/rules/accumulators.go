@@ -68,7 +68,7 @@ func findReductions(p *mutate.Pass) []mutate.Site {
 // the element and not on s.
 func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 	l, ok := p.Elements(s)
-	if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || labelled(p, s) {
+	if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) || labelled(p, s) {
 		return nil
 	}
 	list := l.Body.List

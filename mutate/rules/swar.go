@@ -56,7 +56,7 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l, ok := p.Elements(s)
-		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !hasWords(l.Seq.Type()) {
+		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) || !hasWords(l.Seq.Type()) {
 			continue
 		}
 		cond, then, ok := exitTest(p, l)

@@ -53,7 +53,7 @@ func findUnroll(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l, ok := p.Elements(s)
-		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) {
+		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) {
 			continue
 		}
 		if _, ok := unfold(p, l, "rest", 0); !ok || lines(p, l.Body) > maxUnrolledLines {
@@ -152,6 +152,12 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 func labelled(p *mutate.Pass, n ast.Node) bool {
 	_, ok := p.Parent(n).(*ast.LabeledStmt)
 	return ok
+}
+
+// canStart reports whether the functions that startOf and the loop behind it
+// call are the language's.
+func canStart(p *mutate.Pass, l *mutate.ElementLoop) bool {
+	return !redefined(p, l.Stmt, "len") && (l.Start == 0 || goAtLeast(p, 21) && !redefined(p, l.Stmt, "min"))
 }
 
 func startOf(l *mutate.ElementLoop) string {
