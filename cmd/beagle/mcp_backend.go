@@ -217,10 +217,31 @@ func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
 }
 
 // hideValues takes captured values out of what agents are told of a result: the
-// reasons of its trials, and the tests and benchmarks of its patch.
+// reasons of its trials, the tests and benchmarks of its patch, and the patch
+// itself when it is for the frequent case and so spells that out.
 func hideValues(r *beagle.Result) {
 	for i, t := range r.Trials {
 		r.Trials[i].Reason = llm.RedactVerdict(&beagle.Verdict{Reason: t.Reason}).Reason
 	}
-	r.Patch = llm.SourceDiff(r)
+	if r.Patch = llm.SourceDiff(r); addsValue(r) {
+		r.Patch = ""
+		r.Why = strings.TrimSuffix(r.Why, ".") + ". The patch holds a captured value and is not shown; 'beagle show " + r.Run + "' has it."
+	}
+}
+
+// addsValue reports whether a patch adds a frequent captured value to the source.
+func addsValue(r *beagle.Result) bool {
+	var had strings.Builder
+	for line := range strings.Lines(r.Patch) {
+		if line[0] == '-' || line[0] == ' ' {
+			had.WriteString(line[1:])
+		}
+	}
+	e := llm.Evidence{Redact: true, Facets: &r.Corpus.Facets, Target: &beagle.Target{Source: had.String()}}
+	for line := range strings.Lines(r.Patch) {
+		if line[0] == '+' && e.Leaks(line[1:]) {
+			return true
+		}
+	}
+	return false
 }

@@ -319,6 +319,16 @@ func TestHideValues(t *testing.T) {
 	if got := r.Trials[0].Reason; strings.Contains(got, "secret") || !strings.Contains(got, "equals an argument") {
 		t.Errorf("%s", got)
 	}
+	// A version for the frequent case holds it in its source.
+	for line, hidden := range map[string]bool{`+if s == "secret" {`: true, `-if s == "secret" {`: false, "+if s == `secret` {": true, "+// the others": false} {
+		r := beagle.Result{
+			Run: "run", Why: "It is faster.", Patch: "--- a/p.go\n+++ b/p.go\n@@ -1 +1 @@\n" + line + "\n",
+			Corpus: beagle.CorpusSummary{Facets: beagle.Facets{Params: []beagle.ParamFacet{{Top: []beagle.TopValue{{Value: `"secret"`}}}}}},
+		}
+		if hideValues(&r); (r.Patch == "") != hidden || strings.Contains(r.Why, "not shown") != hidden {
+			t.Errorf("%s: %q %s", line, r.Patch, r.Why)
+		}
+	}
 }
 
 // What a version says, in comments, names or texts, moves no verdict.
