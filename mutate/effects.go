@@ -269,11 +269,6 @@ func (a *effects) binary(n *ast.BinaryExpr) {
 
 func (p *Pass) isNil(e ast.Expr) bool { return p.Info.Types[e].IsNil() }
 
-func (p *Pass) isInteger(e ast.Expr) bool {
-	b, ok := p.Info.TypeOf(e).Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
-}
-
 func isFraction(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&(types.IsFloat|types.IsComplex) != 0
