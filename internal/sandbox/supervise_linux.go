@@ -29,15 +29,15 @@ func supervise(o *orders) error {
 		os.NewFile(ordersFD, "orders").Read(make([]byte, 1))
 		close(stop)
 	}()
-	ended, none := make(chan int, 1), make(chan struct{})
-	go reap(child, ended, none)
+	ended, some, none := make(chan int, 1), make(chan struct{}, 1), make(chan struct{})
+	go reap(child, ended, some, none)
 	code := 128 + int(unix.SIGKILL)
 	select {
 	case code = <-ended:
 	case <-stop:
 	}
 	tell.Close()
-	killDescendants(none)
+	killDescendants(some, none)
 	os.Exit(code)
 	return nil
 }
@@ -65,8 +65,9 @@ func startChild(o *orders) (pid int, tell *os.File, err error) {
 }
 
 // reap waits for every child, and for the orphans that become children, until
-// there are none. It is the only one who waits: two would take each other's.
-func reap(child int, ended chan<- int, none chan<- struct{}) {
+// there are none, and says when it had some. It is the only one who waits: two
+// would take each other's.
+func reap(child int, ended chan<- int, some, none chan<- struct{}) {
 	defer close(none)
 	for {
 		var ws unix.WaitStatus
@@ -80,13 +81,17 @@ func reap(child int, ended chan<- int, none chan<- struct{}) {
 		case pid == child:
 			ended <- ws.ExitStatus()
 		}
+		select {
+		case some <- struct{}{}:
+		default:
+		}
 	}
 }
 
 // killDescendants kills children until there are none: the children of a
-// killed one become ours. The time between two looks is for those that were
-// killed to end, since a look reads all of /proc.
-func killDescendants(none <-chan struct{}) {
+// killed one become ours. It looks again as soon as one has ended, since others
+// may have got away by starting another and ending in between.
+func killDescendants(some, none <-chan struct{}) {
 	for {
 		for _, pid := range children() {
 			unix.Kill(pid, unix.SIGKILL)
@@ -94,6 +99,7 @@ func killDescendants(none <-chan struct{}) {
 		select {
 		case <-none:
 			return
+		case <-some:
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
