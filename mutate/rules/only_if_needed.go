@@ -144,7 +144,7 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 func uniqueWish(names map[string]string, wish string) string {
 	taken := func(name string) bool {
 		for _, used := range names {
-			if used == name || used == name+"IfNeeded" {
+			if used == name || strings.HasPrefix(used, name+"IfNeeded") {
 				return true
 			}
 		}
