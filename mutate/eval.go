@@ -168,7 +168,8 @@ func (ev *evaluator) global(v *types.Var) Value {
 	return g.val
 }
 
-// initial evaluates an initialiser, with a count of steps of its own.
+// initial evaluates an initialiser, with a count of steps and of calls of its
+// own: what becomes of it must not depend on who asks first.
 func (ev *evaluator) initial(v *types.Var) (g globalValue) {
 	if !ev.p.Frozen(v) {
 		return globalValue{failed: &evalFailure{v.Name()}}
@@ -182,7 +183,7 @@ func (ev *evaluator) initial(v *types.Var) (g globalValue) {
 			panic(e)
 		}
 	}()
-	own := &evaluator{p: ev.p, depth: ev.depth + 1, vars: map[*types.Var]Value{}}
+	own := &evaluator{p: ev.p, vars: map[*types.Var]Value{}}
 	return globalValue{val: own.fit(own.expr(ev.p.Initialiser(v)), v.Type())}
 }
 

@@ -323,3 +323,28 @@ var unused = 3
 		t.Errorf("moves %+v", moves)
 	}
 }
+
+// Whether a table can be evaluated does not depend on how deep in calls it was
+// asked for first.
+func TestGlobalsAreEvaluatedAlike(t *testing.T) {
+	p := pass(t, `package p
+
+func deep(n int) int {
+	if n == 0 {
+		return table[1]
+	}
+	return deep(n - 1)
+}
+
+var table = func() (t [2]int) {
+	t[1] = 7
+	return t
+}()
+`)
+	if v, err := p.Call(fn(p, "deep"), int64(59)); err != nil || v != int64(7) {
+		t.Errorf("%v, %v", v, err)
+	}
+	if v, err := p.EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil {
+		t.Errorf("%v, %v", v, err)
+	}
+}
