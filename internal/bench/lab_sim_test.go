@@ -90,6 +90,37 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 	return reply, "", nil
 }
 
+// nothingShared times processes apart on other inputs each.
+type nothingShared struct {
+	*simLab
+	apart int
+}
+
+func (l *nothingShared) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
+	reply, failure, err := l.simLab.time(ctx, im, q)
+	if len(q.Variants) == 1 && reply != nil {
+		l.apart++
+		for i := range reply.Sets[0].Window {
+			reply.Sets[0].Window[i] = l.apart % 2
+		}
+	}
+	return reply, failure, err
+}
+
+func TestProcessesApartWithoutCommonInputs(t *testing.T) {
+	sim := &simLab{rng: rand.New(rand.NewPCG(1, 1)), noise: quiet, planted: []planted{{gain: 1.3, pgo: 1}}, copies: copiesOf(1), train: "train"}
+	l := &nothingShared{simLab: sim}
+	m := newConfirmer(l, 1, Options{Seed: 1, MinGain: 0.01}.defaults())
+	m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+	ms, err := m.run(t.Context(), 1)
+	if err != nil || l.apart == 0 {
+		t.Fatal(err, l.apart)
+	}
+	if ms[0].Faster || !strings.Contains(ms[0].Why, "processes apart") {
+		t.Errorf("faster %v: %s", ms[0].Faster, ms[0].Why)
+	}
+}
+
 func (p planted) log(im *simImage, v int, train, original bool) float64 {
 	log := math.Log(p.gain)
 	if im.pgo {

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/rt"
@@ -58,6 +59,10 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, images int) e
 		}
 		replies[i] = &reply.Sets[0]
 		both = common(both, visited(replies[i]))
+	}
+	if !slices.Contains(both, true) {
+		t.fail = "processes apart came to no inputs that all of them share in their time"
+		return nil
 	}
 	var best [2]float64
 	for i, side := range abba {
