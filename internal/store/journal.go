@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // A Journal is a file of JSON lines that is only appended to.
 type Journal struct {
-	f *os.File
+	mu sync.Mutex
+	f  *os.File
 }
 
 // Journal opens a run's journal for appending, and makes it if it is not
@@ -43,17 +45,33 @@ func (s *Store) journalPath(run, name string) string {
 	return filepath.Join(s.RunDir(run), name+".jsonl")
 }
 
-// Append adds a line in one write. It survives the end of this process at
-// once, and a power loss after Sync.
+// Append adds a line in one write, or nothing. It survives the end of this
+// process at once, and a power loss after Sync.
 func (j *Journal) Append(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("store: journal: %w", err)
 	}
-	if _, err := j.f.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("store: %w", err)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n, err := j.f.Write(append(line, '\n'))
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("store: %w", errors.Join(err, j.cut(n)))
+}
+
+// cut takes back the begin of a line that a full disk left behind: the next
+// line would continue it.
+func (j *Journal) cut(n int) error {
+	if n == 0 {
+		return nil
+	}
+	info, err := j.f.Stat()
+	if err != nil {
+		return err
+	}
+	return j.f.Truncate(info.Size() - int64(n))
 }
 
 // Sync makes durable what was appended.
