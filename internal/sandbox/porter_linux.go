@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"sync"
 	"syscall"
@@ -162,6 +163,9 @@ func porter() {
 	if unix.CloseRange(porterFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
 		syscall.CloseOnExec(porterFD)
 	}
+	// Who ends a whole group of processes, as service managers do, leaves it to
+	// the parent to end in good order. To ignore signals would be inherited.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	var inside sync.WaitGroup
 	for {
 		var e entry
