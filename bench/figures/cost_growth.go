@@ -18,15 +18,9 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 	if l.quick {
 		pattern = "Orchestration/^(100|300|1000)$"
 	}
-	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", "1x", "-timeout", "30m", "./internal/flow/local")
-	c.Dir, c.Stderr = l.root, os.Stderr
-	out, err := c.Output()
+	points, err := l.searches(ctx, pattern)
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(string(out)))
-	}
-	points := benchmarked(out)
-	if len(points) == 0 {
-		return fmt.Errorf("%s printed no benchmark", strings.Join(c.Args, " "))
+		return err
 	}
 	all, late, busy := series{name: "average"}, series{name: "last tenth"}, series{name: "processor time"}
 	heap, disk := series{name: "heap"}, series{name: "store"}
@@ -48,6 +42,22 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 	s.text += table(strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate|heap at the end, MB|store, MB", "|"), rows) + "\n"
 	return s.draw(l, "cost-orchestration", &chart{"Orchestration", "ms a candidate", []series{all, late, busy}},
 		"cost-size", &chart{"Size of a search", "MB", []series{heap, disk}})
+}
+
+// searches runs those benchmarks of whole searches whose names match, once each,
+// and returns their results.
+func (l *lab) searches(ctx context.Context, pattern string) ([]map[string]float64, error) {
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", "1x", "-timeout", "30m", "./internal/flow/local")
+	c.Dir, c.Stderr = l.root, os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(string(out)))
+	}
+	points := benchmarked(out)
+	if len(points) == 0 {
+		return nil, fmt.Errorf("%s printed no benchmark", strings.Join(c.Args, " "))
+	}
+	return points, nil
 }
 
 // benchmarked are the results of a benchmark, each by unit.

@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"hash/fnv"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,15 +60,9 @@ func (s *section) modelGrowth(ctx context.Context, l *lab) error {
 	if l.quick {
 		pattern = "^BenchmarkModels$/^(100|1000)$"
 	}
-	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", "1x", "-timeout", "30m", "./internal/flow/local")
-	c.Dir, c.Stderr = l.root, os.Stderr
-	out, err := c.Output()
+	points, err := l.searches(ctx, pattern)
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(string(out)))
-	}
-	points := benchmarked(out)
-	if len(points) == 0 {
-		return fmt.Errorf("%s printed no benchmark", strings.Join(c.Args, " "))
+		return err
 	}
 	var rows [][]string
 	for _, p := range points {
