@@ -229,19 +229,25 @@ func (a *effects) operation(op token.Token, y ast.Expr) {
 // holdsInterface reports whether comparing values of a type may compare what
 // interfaces hold, which panics where that cannot be compared.
 func holdsInterface(t types.Type) bool {
+	return holds(t, func(u types.Type) bool { _, ok := u.(*types.Interface); return ok })
+}
+
+// holds reports whether a value of a type, or a part that lies in it, is of an
+// underlying type of that kind.
+func holds(t types.Type, kind func(types.Type) bool) bool {
 	switch u := t.Underlying().(type) {
-	case *types.Interface:
-		return true
 	case *types.Array:
-		return holdsInterface(u.Elem())
+		return holds(u.Elem(), kind)
 	case *types.Struct:
 		for f := range u.Fields() {
-			if holdsInterface(f.Type()) {
+			if holds(f.Type(), kind) {
 				return true
 			}
 		}
+		return false
+	default:
+		return kind(u)
 	}
-	return false
 }
 
 // cases looks at the comparisons of a switch: one with a constant or with nil

@@ -78,19 +78,13 @@ func holdsElements(t types.Type) bool {
 	if t == nil {
 		return false // a blank variable
 	}
-	switch u := t.Underlying().(type) {
-	case *types.Slice, *types.Map:
-		return true
-	case *types.Array:
-		return holdsElements(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if holdsElements(f.Type()) {
-				return true
-			}
+	return holds(t, func(u types.Type) bool {
+		switch u.(type) {
+		case *types.Slice, *types.Map:
+			return true
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // Initialiser is the expression that a package-level variable of the
