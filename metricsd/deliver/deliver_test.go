@@ -18,11 +18,17 @@ import (
 
 func sender(t *testing.T, url string, header map[string]string) *Sender {
 	t.Helper()
-	q, err := queue.Open(t.TempDir(), 1<<20)
+	return senderIn(t, t.TempDir(), 1<<20, Options{URL: url, Header: header})
+}
+
+// senderIn is a sender whose queue is in a directory and may take so many bytes.
+func senderIn(t *testing.T, dir string, bytes int64, o Options) *Sender {
+	t.Helper()
+	q, err := queue.Open(dir, bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{URL: url, Header: header}, q, slog.New(slog.DiscardHandler))
+	s, err := New(o, q, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,14 +115,7 @@ func TestAPayloadKeepsItsKey(t *testing.T) {
 	}))
 	dir := t.TempDir()
 	for range 2 {
-		q, err := queue.Open(dir, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := New(Options{URL: url}, q, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := senderIn(t, dir, 1<<20, Options{URL: url})
 		s.Put(Form{}, []byte("same"))
 		s.Finish(t.Context())
 	}

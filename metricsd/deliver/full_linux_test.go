@@ -77,14 +77,7 @@ func TestAFullDiskStopsNothing(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		got <- string(body)
 	}))
-	q, err := queue.Open(dir, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(Options{URL: url}, q, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := senderIn(t, dir, 1<<30, Options{URL: url})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { s.Run(ctx); close(done) }()
@@ -127,14 +120,7 @@ func TestWhatIsBeingPostedStays(t *testing.T) {
 		asked <- body[0]
 		<-answer
 	}))
-	q, err := queue.Open(dir, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(Options{URL: url}, q, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := senderIn(t, dir, 1<<30, Options{URL: url})
 	put := func(i int) { s.Put(Form{}, append([]byte{byte(i)}, make([]byte, 1<<20)...)) }
 	put(0)
 	done := make(chan struct{})
@@ -161,14 +147,7 @@ func TestWhatIsBeingPostedStays(t *testing.T) {
 func TestMemoryIsBoundedToo(t *testing.T) {
 	dir := disktest.Mount(t, "1m")
 	disktest.Fill(t, dir)
-	q, err := queue.Open(dir, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(Options{URL: "http://127.0.0.1:1"}, q, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := senderIn(t, dir, 1<<30, Options{URL: "http://127.0.0.1:1"})
 	for range 20 {
 		s.Put(Form{}, make([]byte, 1<<20))
 	}
