@@ -39,6 +39,7 @@ var written = []*mutate.Mutator{
 
 	// Loops.
 	stdKernel,
+	compact,
 	unroll,
 	accumulators,
 	skipRun,

@@ -14,7 +14,7 @@ import (
 // prealloc is A1.
 var prealloc = &mutate.Mutator{
 	Name: "prealloc",
-	Doc: "Allocate a slice once, at the size that the loop behind it can reach. Growing step by step allocates and copies about twice the " +
+	Doc: "Allocate a slice once, at the size that the loop behind it can reach, or that all parts have together. Growing step by step allocates and copies about twice the " +
 		"elements. A nil slice stays nil when nothing is appended; only the capacity differs.",
 	Before: `var out []string
 for _, u := range users {
@@ -49,7 +49,7 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 	for f := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		sites = append(sites, namedResults(p, f)...)
 	}
-	return sites
+	return append(sites, partsSites(p)...)
 }
 
 func isSlice(t types.Type) bool {

@@ -196,19 +196,41 @@ func freshSlice(p *mutate.Pass, e ast.Expr) bool {
 	return literal
 }
 
-// keepsToItself accepts v = append(v, ...), copy(v, ...), len(v), v[i] and a
-// range over it.
+// keepsToItself accepts v = append(v, ...), copy(v, ...), len(v), v[i], a range
+// over it and a sort of it.
 func keepsToItself(p *mutate.Pass, id *ast.Ident, v *types.Var) bool {
 	switch up := p.Parent(id).(type) {
 	case *ast.CallExpr:
+		if sortsOnly(p, up) {
+			return true
+		}
 		b, ok := p.Callee(up).(*types.Builtin)
-		return ok && (b.Name() == "len" || b.Name() == "append" && assignsTo(p, up, v) || b.Name() == "copy")
+		return ok && (b.Name() == "len" || b.Name() == "append" && assignsTo(p, up, v) && p.Var(up.Args[0]) == v || b.Name() == "copy")
 	case *ast.AssignStmt:
-		return len(up.Lhs) == 1 && p.Var(up.Lhs[0]) == v
-	case *ast.IndexExpr, *ast.RangeStmt:
+		if len(up.Lhs) != 1 || up.Tok != token.ASSIGN || ast.Unparen(up.Lhs[0]) != ast.Expr(id) {
+			return false
+		}
+		call, ok := p.IsBuiltin(up.Rhs[0], "append")
+		return ok && p.Var(call.Args[0]) == v || freshSlice(p, up.Rhs[0])
+	case *ast.IndexExpr:
+		switch u := p.Parent(up).(type) {
+		case *ast.UnaryExpr:
+			return u.Op != token.AND
+		case *ast.SelectorExpr:
+			return false // a method may take the address
+		}
+		return true
+	case *ast.RangeStmt:
 		return true
 	}
 	return false
+}
+
+// sortsOnly recognises a sort by the elements' own order.
+func sortsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
+	_, old := p.IsCall(call, "sort", "Strings", "Ints", "Float64s")
+	_, now := p.IsCall(call, "slices", "Sort")
+	return old || now
 }
 
 func assignsTo(p *mutate.Pass, call *ast.CallExpr, v *types.Var) bool {

@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// partsSites finds append(append([]T{}, a...), b...): a list of several others,
+// of which the first append makes one that is too short for the next.
+func partsSites(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if _, ok := p.IsBuiltin(call, "append"); !ok || p.FuncOf(call) == nil || innerAppend(p, call) {
+			continue
+		}
+		base, room := partsOf(p, call)
+		if base == nil || strings.Count(room, "len(") < 2 || redefined(p, call, "len") || redefined(p, call, "make") {
+			continue
+		}
+		_, typ := emptyValue(p, declared{Value: base})
+		sites = append(sites, site(call, "list of "+room, p.Replace(base, fmt.Sprintf("make(%s, 0, %s)", typ, room))))
+	}
+	return sites
+}
+
+// innerAppend reports whether a call is what another append begins with.
+func innerAppend(p *mutate.Pass, call *ast.CallExpr) bool {
+	up, ok := p.Parent(call).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	_, ok = p.IsBuiltin(up, "append")
+	return ok && ast.Unparen(up.Args[0]) == ast.Expr(call)
+}
+
+// partsOf is the empty slice that nested appends begin with, and how many
+// elements they add: variables, whose length can be asked for before, and
+// values without effects. A nil one is left alone, since it may stay nil.
+func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
+	var parts []string
+	single := 0
+	for {
+		for _, arg := range call.Args[1:] {
+			if !p.Pure(arg) {
+				return nil, ""
+			}
+		}
+		if call.Ellipsis.IsValid() {
+			v := p.Var(call.Args[1])
+			if v == nil || p.Info.Types[call.Args[1]].IsNil() {
+				return nil, ""
+			}
+			parts = append([]string{"len(" + v.Name() + ")"}, parts...)
+		} else {
+			single += len(call.Args) - 1
+		}
+		first := ast.Unparen(call.Args[0])
+		inner, ok := p.IsBuiltin(first, "append")
+		if !ok {
+			base = first
+			break
+		}
+		call = inner
+	}
+	kind, _ := emptyValue(p, declared{Value: base})
+	if _, ok := p.Info.TypeOf(base).Underlying().(*types.Slice); !ok || kind != "empty" {
+		return nil, ""
+	}
+	if single > 0 {
+		parts = append(parts, itoa(single))
+	}
+	return base, strings.Join(parts, "+")
+}
