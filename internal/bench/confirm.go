@@ -53,6 +53,8 @@ type lab interface {
 	// time runs the request in a fresh process. A failure says how the
 	// process ended without a reply.
 	time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error)
+	// apart runs two requests in a fresh process each, at the same time.
+	apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error)
 	// profile makes the profile that a build with PGO takes from one of the
 	// variants at work; the module's own profile, if there is one.
 	profile(ctx context.Context, im image, q *rt.Time) (path string, err error)
@@ -92,6 +94,7 @@ type confirmer struct {
 	panics  bool
 	rng     *rand.Rand
 	trials  []*trial
+	tried   int // candidates from which these were chosen
 	control []layoutResult
 	spent   time.Duration // of timing
 	calls   int           // calls of a slice and windows, as the last joint process had them
@@ -130,6 +133,7 @@ func upTo(first, n int) []int {
 }
 
 func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, error) {
+	m.tried = tried
 	m.o.Log("linking layouts")
 	images, err := m.images(ctx, m.o.PGO, open)
 	if err != nil {
@@ -148,7 +152,7 @@ func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, e
 	}
 	out := make([]beagle.Measurement, len(m.trials))
 	for i, t := range m.trials {
-		out[i] = m.measurement(t, i, tried)
+		out[i] = m.measurement(t, i)
 	}
 	return out, nil
 }

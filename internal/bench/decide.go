@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 )
@@ -15,8 +16,18 @@ const (
 )
 
 // Rule names the rule of decision, so that a stored measurement is not taken
-// for one under another rule.
-const Rule = "three looks"
+// for one under another rule: how a gain is found, and how it is repeated.
+const Rule = search + ", apart in turns"
+
+const search = "three looks"
+
+// Holds reports whether a measurement under some rule, this or an older one,
+// would be decided in the same way under this one. It would where the gain was
+// looked for in the same way and not found: nothing was repeated then.
+func Holds(rule string, m *beagle.Measurement) bool {
+	repeated := m.Faster || m.Apart != nil || m.PGO != nil
+	return rule == Rule || strings.HasPrefix(rule, search) && !repeated
+}
 
 // Evidence is all that the decision about one candidate rests on.
 type Evidence struct {
@@ -172,8 +183,7 @@ func notOnNewInputs(e *Evidence, _ beagle.Ratio) string {
 }
 
 // notApart wants at least half of the gain (of its logarithm) where original
-// and candidate do not share a process. Processes are not paired, so the
-// interval is wide, and only what it excludes counts.
+// and candidate do not share a process.
 func notApart(e *Evidence, _ beagle.Ratio) string {
 	if a := e.Apart; a != nil && a.N > 0 && (a.Ratio.High < math.Sqrt(e.Train.Ratio.Point) || lacks(a, e)) {
 		return fmt.Sprintf("the gain is not there in processes of their own: %.3f times as fast there, %.3f side by side", a.Ratio.Point, e.Train.Ratio.Point)

@@ -29,15 +29,22 @@
 // never the slice: thousands of slices of one layout are one observation of
 // what a rebuild will give.
 //
+// What shares a process shares a heap, caches and a collector, and one version
+// could slow the other down. So copies of both are also timed in processes of
+// their own. Those take turns of a few milliseconds by the clock: they see the
+// same moods of the machine and nothing of each other. One after the other they
+// would not; an error of 5 % was left, which refused one true gain in ten.
+//
 // # When a candidate is called faster
 //
 // After 10, 20 and 30 layouts the signed-rank test is asked whether they favour
-// the candidate more than chance does; the risk of a false win, 1 in 200, is
-// shared out over the looks. A candidate that passes is surely faster, be it by
-// little. It must then repeat the gain on held-out and freshly drawn inputs, at
-// both alignments, in processes of its own and with profile-guided
-// optimisation, and gain what the user wants at least ([Options].MinGain). A
-// candidate of which a gain above 1 % can be excluded is given up early.
+// the candidate more than chance does, and the interval whether it excludes
+// that there is no gain; the risk of a false win, 1 in 200, is shared out over
+// the looks. A candidate that passes is surely faster, be it by little. It must
+// then repeat the gain on held-out and freshly drawn inputs, at both
+// alignments, in processes of its own and with profile-guided optimisation, and
+// gain what the user wants at least ([Options].MinGain). A candidate of which a
+// gain above 1 % can be excluded is given up early.
 // How often this rule errs was measured; [Rates] has the figures.
 //
 // # The methods and their sources

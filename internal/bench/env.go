@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
@@ -40,12 +42,39 @@ const maxOverdraft = 8
 func (e *Env) run(ctx context.Context, bin *harness.Binary, q *rt.Time, files map[string]string) (*rt.TimeReply, string, error) {
 	e.clock.Lock()
 	defer e.clock.Unlock()
-	var reply rt.TimeReply
-	wall := grace + time.Duration(q.Profile)
-	for _, s := range q.Sets {
-		wall += time.Duration(maxOverdraft * s.Budget)
+	return e.process(ctx, bin, q, harness.RunOptions{Files: files})
+}
+
+// runBoth times two requests in processes of their own, which take turns.
+func (e *Env) runBoth(ctx context.Context, bin *harness.Binary, qs [2]*rt.Time, files map[string]string) (replies [2]*rt.TimeReply, failure string, err error) {
+	e.clock.Lock()
+	defer e.clock.Unlock()
+	meeting := e.path("meeting")
+	if err := os.WriteFile(meeting, make([]byte, 8), 0o600); err != nil {
+		return replies, "", err
 	}
-	exit, err := bin.Run(ctx, e.Box, &rt.Request{Time: q}, &reply, harness.RunOptions{Wall: wall, CPU: e.CPU, Files: files})
+	defer os.Remove(meeting)
+	var failures [2]string
+	g, ctx := errgroup.WithContext(ctx)
+	for i, q := range qs {
+		q.Turns.Meet = filepath.Base(meeting)
+		g.Go(func() (err error) {
+			replies[i], failures[i], err = e.process(ctx, bin, q, harness.RunOptions{Files: files, Shared: map[string]string{q.Turns.Meet: meeting}})
+			return err
+		})
+	}
+	err = g.Wait()
+	return replies, cmp.Or(failures[0], failures[1]), err
+}
+
+// process runs a process to its end. The caller holds the clock.
+func (e *Env) process(ctx context.Context, bin *harness.Binary, q *rt.Time, o harness.RunOptions) (*rt.TimeReply, string, error) {
+	o.Wall, o.CPU = grace+time.Duration(q.Profile), e.CPU
+	for _, s := range q.Sets {
+		o.Wall += time.Duration(maxOverdraft * s.Budget)
+	}
+	var reply rt.TimeReply
+	exit, err := bin.Run(ctx, e.Box, &rt.Request{Time: q}, &reply, o)
 	if err != nil {
 		return nil, "", fmt.Errorf("timing: %w", err)
 	}

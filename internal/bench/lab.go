@@ -158,11 +158,20 @@ func (l *realLab) program(bin *harness.Binary, link harness.Link) (image, error)
 }
 
 func (l *realLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
+	return l.env.run(ctx, im.(*program).bin, q, l.inputs(q))
+}
+
+func (l *realLab) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+	return l.env.runBoth(ctx, im.(*program).bin, qs, l.inputs(qs[0]))
+}
+
+// inputs are the files that a request names.
+func (l *realLab) inputs(q *rt.Time) map[string]string {
 	files := map[string]string{}
 	for _, s := range q.Sets {
 		files[s.Records] = l.files[s.Records]
 	}
-	return l.env.run(ctx, im.(*program).bin, q, files)
+	return files
 }
 
 func (l *realLab) profile(ctx context.Context, im image, q *rt.Time) (string, error) {

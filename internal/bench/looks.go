@@ -34,10 +34,12 @@ const (
 	futile                // surely not by as much as would count
 )
 
-// judge looks at what was measured of a candidate.
-func judge(train Combined, look, finalists int, minGain float64) finding {
+// judge looks at what was measured of one of some finalists, chosen from the
+// candidates that were tried. It goes on where the layouts agree and the
+// interval does not exclude that there is no gain: a few of them were disturbed.
+func judge(train Combined, look, finalists, tried int, minGain float64) finding {
 	switch {
-	case detects(train.logs, looks[look]/float64(max(finalists, 1))):
+	case detects(train.logs, looks[look]/float64(max(finalists, 1))) && train.Correct(finalists, tried).Low > 1:
 		return found
 	case train.N >= layoutsALook && math.Log(train.Ratio.High) < math.Max(negligible, minGain):
 		return futile
@@ -83,7 +85,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 			}
 		}
 		for _, t := range m.at(open) {
-			t.finding = judge(evidenceOf(t.train).Train, look, len(m.trials), m.o.MinGain)
+			t.finding = judge(evidenceOf(t.train).Train, look, len(m.trials), m.tried, m.o.MinGain)
 		}
 		if len(m.at(open)) == 0 || m.overdrawn() {
 			return nil

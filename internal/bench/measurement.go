@@ -7,8 +7,8 @@ import (
 )
 
 // measurement sums up a trial.
-func (m *confirmer) measurement(t *trial, i, tried int) beagle.Measurement {
-	out := beagle.Measurement{Tried: max(tried, len(m.trials)), Why: t.fail, Seconds: m.spent.Seconds(), MinGain: m.o.MinGain}
+func (m *confirmer) measurement(t *trial, i int) beagle.Measurement {
+	out := beagle.Measurement{Tried: max(m.tried, len(m.trials)), Why: t.fail, Seconds: m.spent.Seconds(), MinGain: m.o.MinGain}
 	if t.fail != "" {
 		out.Train, out.Corrected = unknown(), unknown()
 		return out
@@ -19,7 +19,7 @@ func (m *confirmer) measurement(t *trial, i, tried int) beagle.Measurement {
 	out.Apart, out.PGO = ratioOf(e.Apart), ratioOf(e.PGO)
 	out.Control = ratioOf(&e.Control)
 	out.Baseline, out.Best = e.Baseline, e.Best
-	out.Corrected = e.Train.Correct(len(m.trials), tried)
+	out.Corrected = e.Train.Correct(len(m.trials), m.tried)
 	if m.held < minHoldout {
 		e.Holdout = nil // too few inputs to decide anything; the figure is still shown
 	}

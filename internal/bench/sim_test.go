@@ -120,7 +120,7 @@ func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, str
 	f := open
 	for look := 0; f == open && look < len(looks); look++ {
 		layouts = append(layouts, c.layouts(rng, layoutsALook, sliceNoise)...)
-		f = judge(evidenceOf(layouts).Train, look, finalists, 0)
+		f = judge(evidenceOf(layouts).Train, look, finalists, tried, 0)
 	}
 	e := evidenceOf(layouts)
 	e.Found, e.MinGain, e.Possible = f == found, 0.01, [2]bool{true, true}
@@ -134,11 +134,11 @@ func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, str
 	return e, faster, why
 }
 
-// apart simulates processes of their own, in which nothing is paired.
+// apart simulates processes of their own, whose slices have no partners.
 func (c code) apart(rng *rand.Rand) []Estimate {
 	out := make([]Estimate, layoutsALook)
 	for i := range out {
-		out[i] = Estimate{Log: math.Log(c.gain) + math.Sqrt2*c.rest*c.luck(rng) + 0.02*rng.NormFloat64()}
+		out[i] = Estimate{Log: math.Log(c.gain) + math.Sqrt2*c.rest*c.luck(rng) + 0.01*rng.NormFloat64()}
 	}
 	return out
 }

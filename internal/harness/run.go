@@ -22,6 +22,7 @@ type RunOptions struct {
 	Wall      time.Duration
 	CPU       int               // processor to run on; -1 for any
 	Files     map[string]string // name in the work directory -> path, read-only
+	Shared    map[string]string // the same for files that the process may change
 	DataBytes int64
 	Env       []string
 }
@@ -109,6 +110,9 @@ func (bin *Binary) command(stdin []byte, progress string, o RunOptions) sandbox.
 	}
 	for _, name := range sortedKeys(o.Files) {
 		c.Files = append(c.Files, sandbox.File{Name: name, Host: o.Files[name]})
+	}
+	for _, name := range sortedKeys(o.Shared) {
+		c.Files = append(c.Files, sandbox.File{Name: name, Host: o.Shared[name], Write: true})
 	}
 	return c
 }

@@ -38,7 +38,7 @@ func Place(word int64) (variant, record int) {
 
 // openProgress puts the word into a file, which must exist.
 func openProgress(path string) error {
-	word, err := mapProgress(path)
+	word, err := mapWord(path)
 	if err != nil {
 		return fmt.Errorf("progress file: %w", err)
 	}

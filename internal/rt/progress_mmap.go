@@ -9,9 +9,9 @@ import (
 	"unsafe"
 )
 
-// mapProgress maps the first word of a file. The pages belong to the file, so
+// mapWord maps the first word of a file. The pages belong to the file, so
 // that they outlive the process however it ends.
-func mapProgress(path string) (*atomic.Int64, error) {
+func mapWord(path string) (*atomic.Int64, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// mapProgress refuses: without shared memory a crash does not say where.
-func mapProgress(string) (*atomic.Int64, error) {
+// mapWord refuses: without shared memory a crash does not say where.
+func mapWord(string) (*atomic.Int64, error) {
 	return nil, errors.New("not offered on this system")
 }

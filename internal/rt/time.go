@@ -38,6 +38,7 @@ type Time struct {
 	SkipPanics bool      `json:"skip_panics"` // leave out records on which the original panics
 	GC         bool      `json:"gc"`          // measure GCByte too
 	Profile    int64     `json:"profile_ns"`  // take a CPU profile of the variants for so long instead of timing them
+	Turns      *Turns    `json:"turns"`       // begin rounds in these turns only, while another process has the others
 }
 
 // A TimeSet is a file of records with the time to spend on it.
@@ -64,6 +65,7 @@ type Timing struct {
 	Skipped  int       `json:"skipped"` // records on which the original panics
 	Empty    [2]int64  `json:"empty"`   // what the two clocks show for a slice without calls: to be subtracted
 	Window   []int     `json:"window"`  // of each round
+	Turn     []int64   `json:"turn"`    // in which each round began, with Time.Turns
 	Wall     [][]int64 `json:"wall"`    // nanoseconds of each slice, by variant and round
 	CPU      [][]int64 `json:"cpu"`     // the same by the thread's clock; empty where there is none
 	Allocs   []float64 `json:"allocs"`  // allocations a call
@@ -198,6 +200,10 @@ func (t *timer[A, R]) run() Timing {
 	t.cut(t.plan())
 	t.allocations()
 	t.settle()
+	if t.q.Turns != nil {
+		t.q.Turns.meet()
+		t.start = time.Now()
+	}
 	order := t.rng.Perm(len(t.windows))
 	for round := 0; t.goesOn(round); round++ {
 		if round%len(order) == 0 {
@@ -226,6 +232,9 @@ func (t *timer[A, R]) goesOn(rounds int) bool {
 
 // round visits one window with every variant, in random order.
 func (t *timer[A, R]) round(w int) {
+	if t.q.Turns != nil {
+		t.out.Turn = append(t.out.Turn, t.q.Turns.wait())
+	}
 	t.out.Window = append(t.out.Window, w)
 	if slice := t.cost[0] * float64(t.out.Calls); !t.q.Mutates && slice < float64(slowest*t.sliceNanos()) {
 		t.run1[t.rng.IntN(len(t.run1))](t.windows[w]) // whoever it is, it is not always the same

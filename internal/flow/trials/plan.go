@@ -18,11 +18,16 @@ type Truth string
 const (
 	Itself Truth = "itself" // the original in other words
 	Two    Truth = "2 %"    // faster by 357 / 350
-	Five   Truth = "5 %"    // faster by 357 / 340
+	Five   Truth = "5 %"    // faster by 357 / 341, a little less than 5 %
 )
 
 // Truths are all of them.
 var Truths = []Truth{Itself, Two, Five}
+
+// turns are those of the versions with a gain, instead of 357. With 340, those
+// that tell in the result, the compiler would see that all of them do, and make
+// other code of it.
+var turns = map[Truth]string{Two: "range 350", Five: "range 341"}
 
 var (
 	worked = []string{"Branch", "Bytes", "Hash", "Allocate", "Count", "Sort", "Build", "Recurse", "Point.Walk"}
@@ -59,10 +64,11 @@ func plan(t Truth, i int) Task {
 	return Task{Truth: t, Function: list[i%len(list)], Loaded: round%2 == 1, Seed: seed(t, i)}
 }
 
-// seed is drawn, so that nearby trials have nothing in common.
+// seed is drawn, so that nearby trials have nothing in common, nor trials of
+// other texts.
 func seed(t Truth, i int) uint64 {
 	var s [32]byte
-	copy(s[:], t)
+	copy(s[:], string(t)+turns[t])
 	s[30], s[31] = byte(i), byte(i>>8)
 	return rand.NewChaCha8(s).Uint64()
 }
@@ -74,11 +80,8 @@ var (
 
 // edit makes the version of a truth.
 func edit(t Truth) func(string) string {
-	switch t {
-	case Two:
-		return func(src string) string { return strings.Replace(src, "range 357", "range 350", 1) }
-	case Five:
-		return func(src string) string { return strings.Replace(src, "range 357", "range 340", 1) }
+	if fewer := turns[t]; fewer != "" {
+		return func(src string) string { return strings.Replace(src, "range 357", fewer, 1) }
 	}
 	return func(src string) string { return names.ReplaceAllStringFunc(src, renamed.Replace) }
 }

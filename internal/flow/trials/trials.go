@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -70,20 +71,37 @@ type runner struct {
 	opened  map[string]string // function -> run
 }
 
-// known are the trials of the journal that count.
+// known are the trials of the journal that count, in the plan's order.
 func (r *runner) known() ([]Done, error) {
 	all, err := store.ReadJournal[Done](r.store, journalRun, journalName)
 	if err != nil {
 		return nil, err
 	}
-	var out []Done
+	made := map[Task]Done{}
 	for _, d := range all {
-		same := d.Machine == r.machine && d.Rule == bench.Rule && d.Measure == r.o.Measure && d.Result.MinGain == r.o.MinGain
-		if same && d.Task == plan(d.Truth, countOf(out, d.Truth)) {
-			out = append(out, d)
+		if d.Machine == r.machine && bench.Holds(d.Rule, d.Result) && d.Measure == r.o.Measure && d.Result.MinGain == r.o.MinGain {
+			made[d.Task] = d
+		}
+	}
+	var out []Done
+	for _, t := range Truths {
+		for i := range all {
+			if d, ok := made[plan(t, i)]; ok {
+				out = append(out, d)
+			}
 		}
 	}
 	return out, nil
+}
+
+// missing is the first trial of a truth that is not made.
+func missing(t Truth, done []Done) Task {
+	for i := 0; ; i++ {
+		task := plan(t, i)
+		if !slices.ContainsFunc(done, func(d Done) bool { return d.Task == task }) {
+			return task
+		}
+	}
 }
 
 func countOf(list []Done, t Truth) int {
@@ -108,7 +126,7 @@ func (r *runner) fill(ctx context.Context, done []Done) ([]Done, error) {
 		if !ok {
 			return done, nil
 		}
-		d, err := r.try(ctx, plan(t, countOf(done, t)))
+		d, err := r.try(ctx, missing(t, done))
 		if ctx.Err() != nil {
 			return done, nil
 		}
@@ -178,7 +196,7 @@ func Rates(done []Done) *beagle.ErrorRates {
 		return nil
 	}
 	d := done[0]
-	r := &beagle.ErrorRates{Machine: d.Machine, Rule: d.Rule, Seconds: d.Measure.Seconds(), MinGain: d.Result.MinGain}
+	r := &beagle.ErrorRates{Machine: d.Machine, Rule: bench.Rule, Seconds: d.Measure.Seconds(), MinGain: d.Result.MinGain}
 	hits, all := map[Truth]int{}, map[Truth]int{}
 	for _, d := range done {
 		all[d.Truth]++

@@ -104,19 +104,23 @@ func TestKnown(t *testing.T) {
 	d(1, func(x *Done) { x.Result.MinGain = 0 })
 	d(0, func(*Done) {}) // a trial that was made twice
 	d(1, func(*Done) {})
+	d(3, func(x *Done) { x.Rule, _, _ = strings.Cut(bench.Rule, ",") }) // looked for in the same way and not found
 	known, err := r.known()
-	if err != nil || len(known) != 2 {
-		t.Fatalf("%d trials count, want 2: %v", len(known), err)
+	if err != nil || len(known) != 3 {
+		t.Fatalf("%d trials count, want 3: %v", len(known), err)
+	}
+	if next := missing(Two, known); next != plan(Two, 2) {
+		t.Errorf("next is %+v, want the hole", next)
 	}
 	rates := Rates(known)
-	if rates.FoundTwo != bench.RateOf(1, 2) || rates.FalseWins.Trials != 0 {
+	if rates.FoundTwo != bench.RateOf(1, 3) || rates.FalseWins.Trials != 0 {
 		t.Errorf("%+v", rates)
 	}
-	r.o.Trials = map[Truth]int{Two: 4, Itself: 1}
+	r.o.Trials = map[Truth]int{Two: 6, Itself: 1}
 	if next, ok := r.next(known); !ok || next != Itself {
 		t.Errorf("next is %q", next)
 	}
-	r.o.Trials = map[Truth]int{Two: 2}
+	r.o.Trials = map[Truth]int{Two: 3}
 	if next, ok := r.next(known); ok {
 		t.Errorf("one more of %q, although all are made", next)
 	}
