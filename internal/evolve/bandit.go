@@ -117,3 +117,14 @@ func (l *ledger) worth() float64 { return (l.Earned + 1) / (l.Tries + 2) }
 func (m *Member) has(mutator string) bool {
 	return slices.ContainsFunc(m.Steps, func(st beagle.Step) bool { return st.Mutator == mutator })
 }
+
+// times is how many steps of a mutator led to a member.
+func (m *Member) times(mutator string) int {
+	n := 0
+	for _, st := range m.Steps {
+		if st.Mutator == mutator {
+			n++
+		}
+	}
+	return n
+}

@@ -173,15 +173,13 @@ func (s *Search) options(m *Member, shun string) []option {
 
 // value is a drawn estimate of what a mutator would add to a member. What was
 // never tested comes first, and what is just being tested waits for the
-// result.
+// result. The more often a member has it, the less is left for it to do.
 func (s *Search) value(m *Member, mutator string) float64 {
 	v := s.draw(mutator) + 0.1*math.Log(s.behaves(mutator))
 	if !s.arm(mutator).tested() {
 		v += 0.2
 	}
-	if m.has(mutator) {
-		v -= 0.15
-	}
+	v -= 0.15 * float64(m.times(mutator))
 	return v - 0.5*float64(s.pendingWith(mutator))
 }
 

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -15,7 +16,8 @@ import (
 var onlyIfNeeded = &mutate.Mutator{
 	Name: "only-if-needed",
 	Doc: "Look whether there is anything to trim or to lower before the function that does it is called: a look at both ends, at eight bytes " +
-		"at once, or at one that is ASCII, costs less than the call. Exact: what the look lets through, the function returns as it is; the rest goes to the function.",
+		"at once, or at one that is ASCII, costs less than the call. A single character is trimmed without it. Exact: what the look lets through, " +
+		"the function returns as it is; the rest goes to the function.",
 	Before: `name = strings.TrimSpace(name)`,
 	After: `name = trimSpace(name)
 
@@ -64,13 +66,27 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	if len(all) == 0 {
 		return nil
 	}
-	sites := []mutate.Site{{Node: all[0].call, Label: "calls of " + strings.Join(names, ", "), Data: all}}
+	sites := []mutate.Site{{Node: around(p, all), Label: "calls of " + strings.Join(names, ", "), Data: all}}
 	for _, name := range names {
 		if len(names) > 1 {
 			sites = append(sites, mutate.Site{Node: by[name][0].call, Label: "calls of " + name, Data: by[name]})
 		}
 	}
 	return sites
+}
+
+// around is the node that holds all calls: their function, or the target.
+func around(p *mutate.Pass, all []needless) ast.Node {
+	if len(all) == 1 {
+		return all[0].call
+	}
+	own := p.FuncOf(all[0].call)
+	for _, n := range all {
+		if p.FuncOf(n.call) != own {
+			return p.Func
+		}
+	}
+	return own
 }
 
 // function is how a function is called in its helper's name and in labels.
@@ -106,7 +122,23 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 		}
 	}
 	own := p.FuncOf(call)
-	return n, !sameCode(p.Text(own), n.declare(p)(own.Name.Name)) // what this rule wrote
+	return n, !sameCode(p.Text(own), n.declare(p)(own.Name.Name)) && !looksFirst(p, call, own)
+}
+
+// looksFirst recognises what this rule wrote, also when others have been at it
+// since: a function that returns what the call makes of its parameter, or the
+// parameter.
+func looksFirst(p *mutate.Pass, call *ast.CallExpr, own *ast.FuncDecl) bool {
+	sig := p.Info.Defs[own.Name].(*types.Func).Signature()
+	if _, last := p.Parent(call).(*ast.ReturnStmt); !last || own == p.Func || sig.Params().Len() != 1 || p.Var(call.Args[0]) != sig.Params().At(0) {
+		return false
+	}
+	for r := range mutate.Nodes[*ast.ReturnStmt](p, own) {
+		if len(r.Results) == 1 && p.Var(r.Results[0]) == sig.Params().At(0) {
+			return true
+		}
+	}
+	return false
 }
 
 func isASCII(s string) bool {
@@ -211,6 +243,9 @@ func %[1]s(r rune) rune {
 }
 
 func (n needless) trim(name, pkg string) string {
+	if len(n.cut) == 1 {
+		return n.trimOne(name)
+	}
 	var tests []string
 	for _, end := range []string{"s[0]", "s[n-1]"} {
 		if n.name == "TrimLeft" && end != "s[0]" || n.name == "TrimRight" && end == "s[0]" {
@@ -227,6 +262,18 @@ func %[1]s(s string) string {
 	}
 	return %[5]s.%[2]s(s, %[3]q)
 }`, name, n.name, n.cut, strings.Join(tests, " && "), pkg)
+}
+
+// trimOne writes out what trims one character.
+func (n needless) trimOne(name string) string {
+	text := "// %[1]s is strings.%[2]s with %[3]q.\nfunc %[1]s(s string) string {\n"
+	if n.name != "TrimRight" {
+		text += "for len(s) > 0 && s[0] == %[4]s {\ns = s[1:]\n}\n"
+	}
+	if n.name != "TrimLeft" {
+		text += "for len(s) > 0 && s[len(s)-1] == %[4]s {\ns = s[:len(s)-1]\n}\n"
+	}
+	return fmt.Sprintf(text+"return s\n}", name, n.name, n.cut, byteText(int(n.cut[0])))
 }
 
 // toCase writes the function for ToLower and ToUpper: in words of eight bytes,

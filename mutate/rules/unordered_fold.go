@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -102,7 +103,30 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	if at > 0 {
 		f.cloneOf(p, list[at-1])
 	}
+	if f.long(p) {
+		return nil, errors.New("short lists do not come here")
+	}
 	return f, f.readBody(p, compact)
+}
+
+// long reports whether the sort is in the else of a test of the list's length:
+// what this rule wrote, or somebody with the same idea.
+func (f *fold) long(p *mutate.Pass) bool {
+	for _, up := range p.Path(f.sort) {
+		i, ok := up.(*ast.IfStmt)
+		if !ok || i.Else == nil || !inside(f.sort, i.Else) {
+			continue
+		}
+		cond, ok := ast.Unparen(i.Cond).(*ast.BinaryExpr)
+		if !ok || cond.Op != token.LEQ && cond.Op != token.LSS {
+			continue
+		}
+		v := p.LenOf(cond.X)
+		if _, constant := p.Int(cond.Y); constant && v != nil && (v == f.list || v == f.source) {
+			return true
+		}
+	}
+	return false
 }
 
 // unconcerned reports whether a statement declares a variable with a pure value
@@ -315,7 +339,8 @@ func skipsNeighbour(p *mutate.Pass, f *fold, s ast.Stmt) bool {
 	return ok && before.Op == token.SUB && p.Var(before.X) == key && p.IsInt(before.Y, 1)
 }
 
-// foldForm is how duplicates are found, in lists up to a length.
+// foldForm is how duplicates are found, in lists up to a length. A table's
+// positions are bytes then.
 type foldForm struct {
 	set  bool
 	upTo int
@@ -323,10 +348,14 @@ type foldForm struct {
 
 func foldParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	out := []mutate.Param{{Label: "scan 16", Value: foldForm{false, 16}}}
-	if f := s.Data.(*fold); len(f.adds) == 1 && isUnsignedWord(p.Info.TypeOf(f.term)) {
-		out = append(out, mutate.Param{Label: "set 64", Value: foldForm{true, 64}}, mutate.Param{Label: "set 256", Value: foldForm{true, 256}})
+	f := s.Data.(*fold)
+	if len(f.adds) != 1 || !isUnsignedWord(p.Info.TypeOf(f.term)) {
+		return append(out, mutate.Param{Label: "scan 32", Value: foldForm{false, 32}})
 	}
-	return append(out, mutate.Param{Label: "scan 32", Value: foldForm{false, 32}})
+	for _, n := range []int{64, 128, 255} {
+		out = append(out, mutate.Param{Label: "set " + itoa(n), Value: foldForm{true, n}})
+	}
+	return out
 }
 
 func isUnsignedWord(t types.Type) bool {
@@ -387,8 +416,8 @@ func (f *fold) setLoop(p *mutate.Pass, upTo int, i, list string) string {
 	as := f.adds[0].(*ast.AssignStmt)
 	names := strings.NewReplacer("<slots>", p.Fresh("slots"), "<h>", p.Fresh("h", "digest"), "<s>", p.Fresh("s", "slot"),
 		"<i>", i, "<v>", f.value.Name(), "<list>", list, "<sum>", p.Text(as.Lhs[0]), "<op>", as.Tok.String(),
-		"<term>", p.Text(as.Rhs[0]), "<size>", fmt.Sprint(2*upTo), "<mask>", fmt.Sprint(2*upTo-1))
-	return names.Replace(`var <slots> [<size>]uint16 // positions in <list>, plus one
+		"<term>", p.Text(as.Rhs[0]), "<size>", itoa(2<<bits.Len(uint(upTo-1))), "<mask>", itoa(2<<bits.Len(uint(upTo-1))-1))
+	return names.Replace(`var <slots> [<size>]uint8 // positions in <list>, plus one
 for <i>, <v> := range <list> {
 	<h> := <term>
 	<s> := <h> & <mask>
@@ -396,7 +425,7 @@ for <i>, <v> := range <list> {
 		<s> = (<s> + 1) & <mask>
 	}
 	if <slots>[<s>] == 0 {
-		<slots>[<s>] = uint16(<i> + 1)
+		<slots>[<s>] = uint8(<i> + 1)
 		<sum> <op> <h>
 	}
 }`)
