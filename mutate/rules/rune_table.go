@@ -12,8 +12,8 @@ import (
 // runeTable is C1 for runes, with C7's guard.
 var runeTable = &mutate.Mutator{
 	Name: "rune-table",
-	Doc: "Answer a question about a rune from a table where it is ASCII, which most are, and by the original test where it is not. Exact, because " +
-		"the test has no effects and reads nothing else, and the table is filled by asking it.",
+	Doc: "Answer a question about a rune, a function's or an expression's, from a table where it is ASCII, which most are, and by the original test " +
+		"where it is not. Exact, because the test has no effects and reads nothing else, and the table is filled by asking it.",
 	Before: `if isTagRune(r) {`,
 	After: `if tagRune(r) {
 
@@ -51,7 +51,7 @@ func findRuneTable(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, site(fn, "calls of "+fn.Name.Name, edits...))
 		}
 	}
-	return sites
+	return append(sites, runeTestSites(p)...)
 }
 
 // runeTableEdits replaces the calls in loops. A call on a byte is byteTable's,

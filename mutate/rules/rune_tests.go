@@ -1,0 +1,250 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// A runeTest is an expression that asks about nothing but a rune, with what it
+// is as text of that rune.
+type runeTest struct {
+	expr    ast.Expr
+	rune    *types.Var
+	text    string
+	dropped []ast.Stmt // declarations that nothing else uses
+}
+
+// runeTests finds the largest tests in loops that ask at least two things, also
+// through variables that hold the answer to one.
+func runeTests(p *mutate.Pass) []*runeTest {
+	var out []*runeTest
+	own := reached(p)
+	for _, d := range p.File.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil || !own[fn] || jumpsAbout(p, fn) {
+			continue
+		}
+		ast.Inspect(fn.Body, func(n ast.Node) bool {
+			e, ok := n.(*ast.BinaryExpr)
+			if !ok || !p.InLoop(e) {
+				return true
+			}
+			t := &runeTest{expr: e}
+			if !t.read(p, fn) {
+				return true
+			}
+			out = append(out, t)
+			return false
+		})
+	}
+	return slices.DeleteFunc(out, func(t *runeTest) bool {
+		return slices.ContainsFunc(out, func(u *runeTest) bool {
+			return slices.ContainsFunc(u.dropped, func(s ast.Stmt) bool { return inside(t.expr, s) })
+		})
+	})
+}
+
+// jumpsAbout reports whether a function has a goto: what stands in front need
+// not come before then.
+func jumpsAbout(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
+		if b.Tok == token.GOTO {
+			return true
+		}
+	}
+	return false
+}
+
+// read finds the rune, and writes the test so that it can stand outside.
+func (t *runeTest) read(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	b, ok := p.Info.TypeOf(t.expr).(*types.Basic)
+	if !ok || b.Kind() != types.Bool && b.Kind() != types.UntypedBool || p.Info.Types[t.expr].Value != nil {
+		return false
+	}
+	asks := 0
+	t.text, ok = t.outside(p, fn, t.expr, &asks)
+	return ok && t.rune != nil && asks >= 2
+}
+
+// outside is the text of an expression at package level. Variables that hold
+// the answer to a test of the rune are written out.
+func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *int) (string, bool) {
+	f := p.Effects(e)
+	ok := !f.Writes && !f.Reads && !f.Panics
+	text := p.TextWith(e, func(n ast.Node) (string, bool) {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			ok = false
+		case *ast.CallExpr:
+			*asks += 2
+		case *ast.BinaryExpr:
+			if n.Op != token.LAND && n.Op != token.LOR {
+				*asks++
+			}
+		case *ast.Ident:
+			v, isVar := p.Info.Uses[n].(*types.Var)
+			if !isVar {
+				ok = ok && sameOutside(p, p.Info.Uses[n])
+			} else if !t.isRune(p, v) {
+				text, known := t.answer(p, fn, v, n, asks)
+				ok = ok && known
+				return text, known
+			}
+		}
+		return "", false
+	})
+	return text, ok
+}
+
+// isRune accepts one variable of a type with more values than a byte has.
+func (t *runeTest) isRune(p *mutate.Pass, v *types.Var) bool {
+	b, ok := v.Type().(*types.Basic)
+	if !ok || b.Info()&types.IsInteger == 0 || b.Kind() == types.Uint8 || b.Kind() == types.Int8 || b.Kind() == types.Uintptr {
+		return false
+	}
+	if t.rune == nil && local(p, v) && !captured(p, v) && !v.IsField() && p.Pkg.Scope().Lookup(b.Name()) == nil {
+		t.rune = v
+	}
+	return t.rune == v
+}
+
+// sameOutside reports whether a name means the same at package level.
+func sameOutside(p *mutate.Pass, obj types.Object) bool {
+	if _, pkg := obj.(*types.PkgName); pkg {
+		return true
+	}
+	if obj == nil || obj.Parent() == nil {
+		_, function := obj.(*types.Func)
+		return function && obj.(*types.Func).Signature().Recv() == nil // of another package, behind its name
+	}
+	return obj.Parent() == types.Universe || obj.Pkg() != p.Pkg || obj.Parent() == p.Pkg.Scope()
+}
+
+// answer is the test that a variable holds the answer to: one that is declared
+// with it on the way to where it is used, with the rune the same since.
+func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *ast.Ident, asks *int) (string, bool) {
+	d, ok := declaredAs(p, v, use)
+	if !ok || d.Value == nil || p.Assigned(v, fn) || captured(p, v) || loopAround(p, d.Stmt) != loopAround(p, use) {
+		return "", false
+	}
+	if b, ok := v.Type().(*types.Basic); !ok || b.Kind() != types.Bool {
+		return "", false
+	}
+	text, ok := t.outside(p, fn, d.Value, asks)
+	if !ok || t.rune == nil {
+		return "", false
+	}
+	for _, id := range p.Uses(t.rune, fn) {
+		if id.Pos() > d.Stmt.Pos() && id.Pos() < t.expr.End() && (p.Assigned(t.rune, id) || isAssigned(p, id)) {
+			return "", false
+		}
+	}
+	if !slices.ContainsFunc(p.Uses(v, fn), func(id *ast.Ident) bool { return p.Info.Uses[id] == v && !inside(id, t.expr) }) {
+		t.dropped = append(t.dropped, d.Stmt)
+	}
+	return "(" + text + ")", true
+}
+
+// declaredAs is the declaration of a variable in a list around its use.
+func declaredAs(p *mutate.Pass, v *types.Var, use ast.Node) (declared, bool) {
+	for list, i := range statements(p) {
+		d, ok := declaration(p, list[i])
+		if ok && d.Var == v {
+			last := list[len(list)-1]
+			return d, list[i].End() <= use.Pos() && use.End() <= last.End()
+		}
+	}
+	return declared{}, false
+}
+
+// loopAround is the innermost loop or function literal around a node, or nil.
+func loopAround(p *mutate.Pass, n ast.Node) ast.Node {
+	for _, up := range p.Path(n) {
+		switch up.(type) {
+		case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit:
+			if up != n {
+				return up
+			}
+		}
+	}
+	return nil
+}
+
+// isAssigned reports whether an identifier stands on the left of an assignment,
+// which := may be, or is set by a loop.
+func isAssigned(p *mutate.Pass, id *ast.Ident) bool {
+	switch up := p.Parent(id).(type) {
+	case *ast.AssignStmt:
+		return slices.ContainsFunc(up.Lhs, func(l ast.Expr) bool { return ast.Unparen(l) == ast.Expr(id) })
+	case *ast.RangeStmt:
+		return up.Key == ast.Expr(id) || up.Value == ast.Expr(id)
+	}
+	return false
+}
+
+// runeTestSites offers all tests together and each alone.
+func runeTestSites(p *mutate.Pass) []mutate.Site {
+	if !canHelp(p, "unicode") {
+		return nil
+	}
+	var all []mutate.Edit
+	var sites []mutate.Site
+	used := map[string]bool{}
+	tests := runeTests(p)
+	for _, t := range tests {
+		edits, name := t.edits(p, used)
+		sites = append(sites, site(t.expr, "test of "+t.rune.Name()+" by "+name, edits...))
+		all = append(all, edits...)
+	}
+	if len(sites) > 1 {
+		sites = slices.Insert(sites, 0, site(p.FuncOf(tests[0].expr), "tests of runes", all...))
+	}
+	return sites
+}
+
+// edits puts a call in place of the test, which becomes a function with a table
+// in front.
+func (t *runeTest) edits(p *mutate.Pass, used map[string]bool) ([]mutate.Edit, string) {
+	fresh := func(wish string) string {
+		name := p.Fresh(wish)
+		for i := 2; used[name]; i++ {
+			name = p.Fresh(wish + itoa(i))
+		}
+		used[name] = true
+		return name
+	}
+	wish := "passes"
+	if as, ok := p.Parent(t.expr).(*ast.AssignStmt); ok && as.Tok == token.DEFINE && len(as.Lhs) == 1 {
+		wish = lowerFirst("is" + upperFirst(p.Text(as.Lhs[0])))
+	}
+	name := fresh(wish)
+	test, table, v := fresh(wish+"Beyond"), fresh(wish+"ASCII"), t.rune.Name()
+	edits := []mutate.Edit{p.Replace(t.expr, name+"("+v+")"), p.Declare(t.expr, fmt.Sprintf(`// %[1]s is %[2]s(%[5]s), from a table for ASCII.
+func %[1]s(%[5]s %[3]s) bool {
+	if uint64(%[5]s) < 128 {
+		return %[4]s[uint64(%[5]s)]
+	}
+	return %[2]s(%[5]s)
+}
+
+func %[2]s(%[5]s %[3]s) bool {
+	return %[6]s
+}
+
+// %[4]s is what %[2]s says of each character of ASCII.
+var %[4]s = func() (t [128]bool) {
+	for i := range t {
+		t[i] = %[2]s(%[3]s(i))
+	}
+	return t
+}()`, name, test, t.rune.Type(), table, v, t.text))}
+	for _, s := range t.dropped {
+		edits = append(edits, p.Delete(s))
+	}
+	return edits, name
+}
