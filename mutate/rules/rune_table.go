@@ -44,7 +44,7 @@ func findRuneTable(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		v := p.Info.Defs[fn.Name].(*types.Func).Signature().Params().At(0)
-		if wide, ok := v.Type().Underlying().(*types.Basic); !ok || wide.Kind() == types.Uint8 || wide.Kind() == types.Int8 {
+		if !holdsRunes(v.Type()) {
 			continue
 		}
 		if edits := runeTableEdits(p, fn, v.Type()); edits != nil {
@@ -52,6 +52,13 @@ func findRuneTable(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return append(sites, runeTestSites(p)...)
+}
+
+// holdsRunes tells numbers that may be characters from bytes, which byte-table
+// has, and words.
+func holdsRunes(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.Int32 || b.Kind() == types.Uint32 || b.Kind() == types.Int || b.Kind() == types.Uint16)
 }
 
 // runeTableEdits replaces the calls in loops. A call on a byte is byteTable's,

@@ -83,7 +83,8 @@ func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *i
 		case *ast.CallExpr:
 			*asks += 2
 		case *ast.BinaryExpr:
-			if n.Op != token.LAND && n.Op != token.LOR {
+			switch n.Op {
+			case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
 				*asks++
 			}
 		case *ast.Ident:
@@ -101,10 +102,11 @@ func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *i
 	return text, ok
 }
 
-// isRune accepts one variable of a type with more values than a byte has.
+// isRune accepts one variable of a rune's type: others mostly hold no
+// characters.
 func (t *runeTest) isRune(p *mutate.Pass, v *types.Var) bool {
 	b, ok := v.Type().(*types.Basic)
-	if !ok || b.Info()&types.IsInteger == 0 || b.Kind() == types.Uint8 || b.Kind() == types.Int8 || b.Kind() == types.Uintptr {
+	if !ok || b.Kind() != types.Int32 {
 		return false
 	}
 	if t.rune == nil && local(p, v) && !captured(p, v) && !v.IsField() && p.Pkg.Scope().Lookup(b.Name()) == nil {
