@@ -1,7 +1,5 @@
 package aggregate
 
-import "github.com/beagle-go/beagle/metricsd/dogstatsd"
-
 // accumulator gathers the samples of one context.
 type accumulator interface {
 	// add takes a sample and returns what of it was lost. Memory that grows with the values
@@ -20,18 +18,6 @@ type accumulator interface {
 type lost struct {
 	untrackable int // values that no sketch can hold
 	noRoom      int // values that the budget had no room for
-}
-
-func newAccumulator(t dogstatsd.Type) accumulator {
-	switch t {
-	case dogstatsd.Count:
-		return new(counter)
-	case dogstatsd.Gauge:
-		return new(gauge)
-	case dogstatsd.Set:
-		return new(set)
-	}
-	return new(sketch)
 }
 
 // fixed is an accumulator that does not grow.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
 // budget counts contexts and their bytes over all shards. It is asked only when
@@ -73,16 +75,28 @@ func (b *budget) give(c *Context, grown int) {
 }
 
 // contextBytes estimates what a context takes: its strings, their headers, the
-// entry and its share of the map. Strings that contexts share are counted for
-// each, so the estimate is on the safe side. What sketches take is asked for as they grow;
-// sets, which limits.set_exact bounds, are not in it.
+// entry and its share of the map, and the values that wait for a sketch's bins. Strings that contexts
+// share are counted for each, so the estimate is on the safe side. What the bins take is asked for as
+// they grow; the values of sets, which limits.set_exact bounds, are not in it.
 func contextBytes(c *Context) int {
-	const header, shareOfMap, accumulator = 16, 48, 32
-	n := int(unsafe.Sizeof(entry{})) + shareOfMap + accumulator + len(c.Name) + len(c.Host) + len(c.Origin)
+	const header, shareOfMap = 16, 32
+	n := int(unsafe.Sizeof(entry{})) + shareOfMap + accumulatorBytes(c.Type) + len(c.Name) + len(c.Host) + len(c.Origin)
 	for _, tag := range c.Tags {
 		n += header + len(tag)
 	}
 	return n
+}
+
+func accumulatorBytes(t dogstatsd.Type) int {
+	switch t {
+	case dogstatsd.Count:
+		return int(unsafe.Sizeof(counter{}))
+	case dogstatsd.Gauge:
+		return int(unsafe.Sizeof(gauge{}))
+	case dogstatsd.Set:
+		return int(unsafe.Sizeof(set{}))
+	}
+	return int(unsafe.Sizeof(sketch{}) + handful*unsafe.Sizeof(weighted{}))
 }
 
 // Origin is a sender, or what else holds contexts, and their number.

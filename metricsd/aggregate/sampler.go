@@ -10,7 +10,7 @@ import (
 type sampler struct {
 	limits  Limits
 	budget  *budget
-	entries map[entryKey]*entry
+	entries map[uint64]*entry // by entryKey
 	// dirty are the entries with samples in the open bucket.
 	dirty  []*entry
 	bucket int64
@@ -22,12 +22,14 @@ type sampler struct {
 	stats       Stats
 }
 
-// entryKey has the type beside the key: a name may come with two types.
-type entryKey struct {
-	key uint64
-	typ dogstatsd.Type
-}
+// entryKey is the context's key for one type: a name may come with two. One word is
+// looked up faster than a struct, and the key is a hash already, so that moving it by a multiple of an odd
+// number makes keys coincide no more often than chance does.
+func entryKey(sample *Sample) uint64 { return sample.Key + uint64(sample.Type)*0x9e3779b97f4a7c15 }
 
+// entry is what is kept of a context. What every sample touches is at its end, and the
+// accumulator follows in the same object (see newEntry): with many contexts, waiting
+// for memory is most of what a sample costs.
 type entry struct {
 	Context
 	accumulator accumulator
@@ -35,8 +37,34 @@ type entry struct {
 	dirty       bool
 }
 
+// newEntry makes entry and accumulator one object.
+func newEntry(c Context) *entry {
+	c.Tags = slices.Clone(c.Tags)
+	switch c.Type {
+	case dogstatsd.Count:
+		return newEntryOf[counter](c)
+	case dogstatsd.Gauge:
+		return newEntryOf[gauge](c)
+	case dogstatsd.Set:
+		return newEntryOf[set](c)
+	}
+	return newEntryOf[sketch](c)
+}
+
+func newEntryOf[A any, P interface {
+	*A
+	accumulator
+}](c Context) *entry {
+	object := &struct {
+		entry
+		gathered A
+	}{entry: entry{Context: c}}
+	object.accumulator = P(&object.gathered)
+	return &object.entry
+}
+
 func newSampler(limits Limits, b *budget) *sampler {
-	return &sampler{limits: limits, budget: b, entries: make(map[entryKey]*entry)}
+	return &sampler{limits: limits, budget: b, entries: make(map[uint64]*entry)}
 }
 
 // add takes a sample that arrived at now, in Unix seconds.
@@ -79,7 +107,7 @@ func (s *sampler) turn(now int64) {
 
 // entry returns the context's entry, a new one if there is room, else nil.
 func (s *sampler) entry(sample *Sample) *entry {
-	key := entryKey{sample.Key, sample.Type}
+	key := entryKey(sample)
 	e := s.entries[key]
 	if e == nil {
 		switch s.budget.take(&sample.Context, &s.limits) {
@@ -93,8 +121,7 @@ func (s *sampler) entry(sample *Sample) *entry {
 			s.stats.DroppedBytes++
 			return nil
 		}
-		e = &entry{Context: sample.Context, accumulator: newAccumulator(sample.Type)}
-		e.Tags = slices.Clone(sample.Tags)
+		e = newEntry(sample.Context)
 		s.entries[key] = e
 	}
 	e.seen = s.flushes

@@ -27,32 +27,63 @@ var sketchMapping = func() mapping.IndexMapping {
 	return m
 }()
 
-// sketch describes many values.
+// maxMagnitude is the greatest that a sketch can hold.
+var maxMagnitude = sketchMapping.MaxIndexableValue()
+
+// sketch describes many values. They go to the bins by the handful, for the bins of so many
+// sketches are far away in memory, and a sketch that gets a few values a bucket is visited once
+// for them instead of each time.
 type sketch struct {
-	bucket, last *Summary
-	count, sum   float64
-	// positive and negative are what the bins of bucket reach over.
+	count, sum float64
+	waiting    []weighted
+	// positive and negative are what the bins of bucket reach over, when those that wait are there.
 	positive, negative span
+	bucket, last       *Summary
 	lastBytes          int // of the budget, for last
 }
 
+// weighted is a value that stands for several: for ten with a sample rate of 0.1.
+type weighted struct{ value, weight float64 }
+
+// handful is how many values wait at most.
+const handful = 16
+
 func (k *sketch) add(s *Sample, limits *Limits, b *budget) (l lost) {
-	if k.bucket == nil {
-		k.bucket = newSummary()
-	}
 	weight := 1 / s.Rate
 	for _, v := range s.Values {
 		switch {
+		case math.Abs(v) > maxMagnitude:
+			l.untrackable++
 		case !k.reserve(v, limits, b):
 			l.noRoom++
-		case !k.bucket.add(v, weight):
-			l.untrackable++
 		default:
 			k.count += weight
 			k.sum += v * weight
+			k.wait(weighted{v, weight})
 		}
 	}
 	return l
+}
+
+func (k *sketch) wait(w weighted) {
+	if len(k.waiting) == handful {
+		k.pour()
+	}
+	k.waiting = append(k.waiting, w)
+}
+
+// pour puts the values that wait into the bins.
+func (k *sketch) pour() {
+	if len(k.waiting) == 0 {
+		return
+	}
+	if k.bucket == nil {
+		k.bucket = newSummary()
+	}
+	for _, w := range k.waiting {
+		k.bucket.add(w)
+	}
+	k.waiting = k.waiting[:0]
 }
 
 // reserve asks the budget for the bins that a value needs.
@@ -98,6 +129,7 @@ func (s span) with(magnitude float64) (wider span, grows bool) {
 }
 
 func (k *sketch) close(p *Point, b *budget) {
+	k.pour()
 	p.Summary = k.bucket
 	k.last, k.bucket = k.bucket, nil
 	b.shrink(k.lastBytes)
@@ -115,14 +147,12 @@ func newSummary() *Summary {
 	return &Summary{Min: math.Inf(1), Max: math.Inf(-1), Sketch: ddsketch.NewDDSketchFromStoreProvider(sketchMapping, bins)}
 }
 
-// add says whether the sketch could hold the value: magnitudes near the ends of
-// float64 it can't.
-func (s *Summary) add(v, weight float64) bool {
-	if s.Sketch.AddWithCount(v, weight) != nil {
-		return false
+// add takes a value that the sketch can hold.
+func (s *Summary) add(w weighted) {
+	if err := s.Sketch.AddWithCount(w.value, w.weight); err != nil {
+		panic(err) // the magnitude was looked at before
 	}
-	s.Count += weight
-	s.Sum += v * weight
-	s.Min, s.Max = min(s.Min, v), max(s.Max, v)
-	return true
+	s.Count += w.weight
+	s.Sum += w.value * w.weight
+	s.Min, s.Max = min(s.Min, w.value), max(s.Max, w.value)
 }
