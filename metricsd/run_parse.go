@@ -38,7 +38,7 @@ func runParse(args []string, s streams) (err error) {
 	}
 	out := bufio.NewWriter(s.out)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	p := &printer{parser: dogstatsd.NewParser(0), out: json.NewEncoder(out)}
+	p := &printer{parser: dogstatsd.NewParser(0, 0), out: json.NewEncoder(out)}
 	p.out.SetEscapeHTML(false)
 	if *packets {
 		return p.packets(bufio.NewReader(in))

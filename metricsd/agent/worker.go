@@ -52,7 +52,7 @@ type Worker struct {
 
 // Worker makes a worker.
 func (in *Intake) Worker() *Worker {
-	return &Worker{Intake: in, parser: dogstatsd.NewParser(0), generator: contextkey.NewGenerator(in.seed)}
+	return &Worker{Intake: in, parser: dogstatsd.NewParser(0, in.seed), generator: contextkey.NewGenerator(in.seed)}
 }
 
 // Datagram takes one datagram, or one frame of a stream, that came from origin at
@@ -93,7 +93,7 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 	w.Counters.Metrics.Add(1)
 	w.warn(m.Warnings)
 	host := w.host(&m.Source)
-	key, tags := w.generator.Key(m.Name, host, w.tagged(m.Tags, &m.Source))
+	key, tags := w.generator.KeyHashed(m.Name, host, w.tagged(m.Tags, &m.Source), w.parser.TagHashes())
 	w.sample = aggregate.Sample{
 		Key: key,
 		Context: aggregate.Context{

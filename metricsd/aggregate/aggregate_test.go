@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 func sample(t testing.TB, line string) *Sample {
 	t.Helper()
 	var m dogstatsd.Metric
-	if err := dogstatsd.NewParser(0).Metric([]byte(line), &m); err != nil {
+	if err := dogstatsd.NewParser(0, 0).Metric([]byte(line), &m); err != nil {
 		t.Fatal(err)
 	}
 	key, unique := contextkey.NewGenerator(1).Key(m.Name, m.Source.Host, m.Tags)
@@ -199,7 +200,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"contexts", Limits{Contexts: 3}, func(s Stats) uint64 { return s.DroppedContexts }},
 		{"origin", Limits{PerOrigin: 3}, func(s Stats) uint64 { return s.DroppedOrigin }},
-		{"bytes", Limits{Bytes: 3 * contextBytes(&Context{Name: "m0", Origin: "one"})}, func(s Stats) uint64 { return s.DroppedBytes }},
+		{"bytes", Limits{Bytes: 3 * contextBytes(&Context{Name: "m0", Origin: "one", Type: dogstatsd.Count})}, func(s Stats) uint64 { return s.DroppedBytes }},
 	} {
 		a := New(2, test.limits)
 		for i := range 5 {
@@ -214,7 +215,7 @@ func TestLimits(t *testing.T) {
 }
 
 // TestSketchesAreInTheBudget sends pairs of values so far apart that the bins between them
-// take 32 KB a sketch: what is allocated for them stays within limits.bytes, and comes back.
+// take 32 KB a sketch, and enough of them that they go to the bins at once: what is allocated for them stays within limits.bytes, and comes back.
 func TestSketchesAreInTheBudget(t *testing.T) {
 	const bound = 16 << 20
 	heap := func() int {
@@ -225,7 +226,7 @@ func TestSketchesAreInTheBudget(t *testing.T) {
 	}
 	samples := make([]*Sample, 2000)
 	for i := range samples {
-		samples[i] = sample(t, fmt.Sprintf("m%d:1e-9:1e20|d", i))
+		samples[i] = sample(t, fmt.Sprintf("m%d%s|d", i, strings.Repeat(":1e-9:1e20", handful)))
 	}
 	before := heap()
 	a := New(2, Limits{Bytes: bound, Expiry: 1})
@@ -253,7 +254,7 @@ func TestSketchesAreInTheBudget(t *testing.T) {
 // TestKnownBinsNeedNoRoom has a sketch in a full budget: what falls into its span is taken,
 // of both signs apart, and what does not is dropped and counted as such.
 func TestKnownBinsNeedNoRoom(t *testing.T) {
-	a := New(1, Limits{Bytes: contextBytes(&Context{Name: "d"}) + 2*2000})
+	a := New(1, Limits{Bytes: contextBytes(&Context{Name: "d", Type: dogstatsd.Distribution}) + 2*2000})
 	feed(t, a, 0, "d:1:2|d", "d:-1|d", "d:1.5:0|d", "d:1e20|d", "d:1:-1e20|d")
 	s := one(t, a.Drain()).Summary
 	if stats := a.Stats(); s.Count != 6 || s.Max != 2 || s.Min != -1 || stats.DroppedBytes != 2 || stats.Samples != 4 || stats.Untrackable != 0 {

@@ -39,11 +39,17 @@ func NewGenerator(seed uint64) *Generator { return &Generator{seed: seed} }
 // Key returns the context's key and its tags without duplicates. It compacts tags
 // in place: the result is the front of it, in the order of first appearance.
 func (g *Generator) Key(name, host string, tags []string) (key uint64, unique []string) {
+	return g.KeyHashed(name, host, tags, nil)
+}
+
+// KeyHashed is [Generator.Key] for tags of which the first are hashed already, with
+// [murmur3.Sum64] and the generator's seed; those beyond hashes are hashed here.
+func (g *Generator) KeyHashed(name, host string, tags []string, hashes []uint64) (key uint64, unique []string) {
 	g.reset(len(tags))
 	unique = tags[:0]
 	sum := g.seed
-	for _, tag := range tags {
-		hash := murmur3.Sum64(tag, g.seed)
+	for i, tag := range tags {
+		hash := g.hash(i, tag, hashes)
 		if g.add(hash, tag, unique) {
 			unique = append(unique, tag)
 			sum += hash
@@ -51,6 +57,13 @@ func (g *Generator) Key(name, host string, tags []string) (key uint64, unique []
 	}
 	key = murmur3.Sum64(name, sum)
 	return murmur3.Sum64(host, key), unique
+}
+
+func (g *Generator) hash(i int, tag string, known []uint64) uint64 {
+	if i < len(known) {
+		return known[i]
+	}
+	return murmur3.Sum64(tag, g.seed)
 }
 
 // reset makes room for n tags in a table that is at most half full.

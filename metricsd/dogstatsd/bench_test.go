@@ -17,7 +17,7 @@ func BenchmarkMetric(b *testing.B) {
 		lines[i] = bytes.Clone(g.Packet())
 		size += len(lines[i])
 	}
-	p := dogstatsd.NewParser(0)
+	p := dogstatsd.NewParser(0, 0)
 	var m dogstatsd.Metric
 	b.SetBytes(int64(size / len(lines)))
 	b.ReportAllocs()

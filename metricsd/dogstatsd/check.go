@@ -31,7 +31,7 @@ func (p *Parser) Check(line []byte) (Check, error) {
 }
 
 func (p *Parser) checkFields(check *Check, c *cursor) {
-	p.tags = p.tags[:0]
+	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
 	host, hostSet := "", false
 	for c.next() {
 		if v, ok := c.after("h:"); ok {
@@ -47,7 +47,7 @@ func (p *Parser) checkFields(check *Check, c *cursor) {
 			check.Warnings = p.common(c, &check.Source, check.Warnings)
 		}
 	}
-	check.Tags = slices.Clone(takeInternal(p.tags, &check.Source))
+	check.Tags = slices.Clone(p.takeInternal(&check.Source))
 	if hostSet {
 		check.Source.Host, check.Source.HostSet = host, true
 	}

@@ -47,7 +47,7 @@ func TestDatagramsOfRealClients(t *testing.T) {
 	if len(datagrams) != 23 {
 		t.Fatalf("%d datagrams, want 23", len(datagrams))
 	}
-	p := NewParser(0)
+	p := NewParser(0, 0)
 	for _, test := range datagrams {
 		var got Metric
 		if err := p.Metric([]byte(test.datagram), &got); err != nil {

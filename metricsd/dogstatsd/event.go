@@ -72,7 +72,7 @@ func unescape(b []byte) string {
 }
 
 func (p *Parser) eventFields(e *Event, line []byte, end int) {
-	p.tags = p.tags[:0]
+	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
 	host, hostSet := "", false
 	if end < len(line) {
 		c := fields(line, end+1)
@@ -84,7 +84,7 @@ func (p *Parser) eventFields(e *Event, line []byte, end int) {
 			}
 		}
 	}
-	e.Tags = slices.Clone(takeInternal(p.tags, &e.Source))
+	e.Tags = slices.Clone(p.takeInternal(&e.Source))
 	if hostSet {
 		e.Source.Host, e.Source.HostSet = host, true
 	}

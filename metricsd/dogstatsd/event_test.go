@@ -23,7 +23,7 @@ func TestEvents(t *testing.T) {
 		{"_e{1,1}:a|b|", Event{Title: "a", Text: "b", Priority: "normal", Alert: "info"}},
 	}
 	for _, test := range tests {
-		got, err := NewParser(0).Event([]byte(test.line))
+		got, err := NewParser(0, 0).Event([]byte(test.line))
 		if len(got.Tags) == 0 {
 			got.Tags = nil
 		}
@@ -49,13 +49,13 @@ func TestEventErrors(t *testing.T) {
 		{"_e{5,3}:title|text", 17, "where the text ends"},
 		{"_e{9223372036854775807,1}:a|b", 3, "more than the whole line"},
 	} {
-		_, err := NewParser(0).Event([]byte(test.line))
+		_, err := NewParser(0, 0).Event([]byte(test.line))
 		checkError(t, test.line, err, test.offset, test.problem)
 	}
 }
 
 func TestBrokenEventFieldsAreWarnings(t *testing.T) {
-	e, err := NewParser(0).Event([]byte("_e{1,1}:a|b|d:x|p:urgent|t:odd|#k"))
+	e, err := NewParser(0, 0).Event([]byte("_e{1,1}:a|b|d:x|p:urgent|t:odd|#k"))
 	if err != nil || len(e.Warnings) != 3 || !slices.Equal(e.Tags, []string{"k"}) || e.Priority != "normal" || e.Alert != "info" {
 		t.Errorf("got %+v, %v", e, err)
 	}
@@ -65,7 +65,7 @@ func TestBrokenEventFieldsAreWarnings(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	c, err := NewParser(0).Check([]byte(`_sc|Redis connection|2|d:12|h:web|#a,b|m:timed out\nafter 10s m\:x|c:ci-1`))
+	c, err := NewParser(0, 0).Check([]byte(`_sc|Redis connection|2|d:12|h:web|#a,b|m:timed out\nafter 10s m\:x|c:ci-1`))
 	want := Check{Name: "Redis connection", Status: 2, Message: "timed out\nafter 10s m:x", Timestamp: 12, Tags: []string{"a", "b"},
 		Source: Source{Host: "web", HostSet: true, ContainerID: "1"}}
 	if err != nil || !reflect.DeepEqual(c, want) {
@@ -83,10 +83,10 @@ func TestChecks(t *testing.T) {
 		{"_sc|x|4", 6, "status"},
 		{"_sc|x|00", 6, "status"},
 	} {
-		_, err := NewParser(0).Check([]byte(test.line))
+		_, err := NewParser(0, 0).Check([]byte(test.line))
 		checkError(t, test.line, err, test.offset, test.problem)
 	}
-	c, err = NewParser(0).Check([]byte("_sc|x|0|d:soon"))
+	c, err = NewParser(0, 0).Check([]byte("_sc|x|0|d:soon"))
 	if err != nil || len(c.Warnings) != 1 {
 		t.Errorf("a bad time is a warning: %+v, %v", c, err)
 	}

@@ -15,19 +15,24 @@ type Parser struct {
 	interner *Interner
 	values   []float64
 	tags     []string
+	hashes   []uint64 // of tags
 }
 
-// NewParser makes a parser whose interner keeps at most size strings;
-// 0 stands for [DefaultStrings].
-func NewParser(size int) *Parser {
+// NewParser makes a parser whose interner keeps about size strings;
+// 0 stands for [DefaultStrings]. The seed is for the tags' hashes.
+func NewParser(size int, seed uint64) *Parser {
 	if size <= 0 {
 		size = DefaultStrings
 	}
-	return &Parser{interner: NewInterner(size)}
+	return &Parser{interner: NewInterner(size, seed)}
 }
 
 // Interner returns the parser's interner, for its counters.
 func (p *Parser) Interner() *Interner { return p.interner }
+
+// TagHashes returns the hashes of the tags of the metric that was read last, with the parser's
+// seed. They hold until the next call.
+func (p *Parser) TagHashes() []uint64 { return p.hashes }
 
 // Metric reads a metric line into m. The error is always a *SyntaxError.
 func (p *Parser) Metric(line []byte, m *Metric) error {
@@ -124,7 +129,7 @@ func readFloat(b []byte) (v float64, problem string) {
 }
 
 func (p *Parser) readFields(m *Metric, c *cursor) error {
-	p.tags = p.tags[:0]
+	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
 	for c.next() {
 		if v, ok := c.after("@"); ok {
 			rate, problem := readRate(v)
@@ -142,7 +147,7 @@ func (p *Parser) readFields(m *Metric, c *cursor) error {
 			m.Warnings = p.common(c, &m.Source, m.Warnings)
 		}
 	}
-	m.Tags = takeInternal(p.tags, &m.Source)
+	m.Tags = p.takeInternal(&m.Source)
 	return nil
 }
 

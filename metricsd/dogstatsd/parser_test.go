@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/beagle-go/beagle/metricsd/murmur3"
 )
 
 func parse(t *testing.T, line string) Metric {
 	t.Helper()
 	var m Metric
-	if err := NewParser(0).Metric([]byte(line), &m); err != nil {
+	if err := NewParser(0, 0).Metric([]byte(line), &m); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -46,7 +48,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 	}
 	for _, test := range tests {
 		var m Metric
-		err := NewParser(0).Metric([]byte(test.line), &m)
+		err := NewParser(0, 0).Metric([]byte(test.line), &m)
 		checkError(t, test.line, err, test.offset, test.problem)
 	}
 }
@@ -65,7 +67,7 @@ func checkError(t *testing.T, line string, err error, offset int, problem string
 
 func TestLongLinesAreClippedInErrors(t *testing.T) {
 	var m Metric
-	err := NewParser(0).Metric([]byte("a:"+strings.Repeat("x", 5000)+"|c"), &m)
+	err := NewParser(0, 0).Metric([]byte("a:"+strings.Repeat("x", 5000)+"|c"), &m)
 	if err == nil || len(err.Error()) > 600 {
 		t.Errorf("error has %d bytes", len(err.Error()))
 	}
@@ -164,25 +166,55 @@ func TestLines(t *testing.T) {
 }
 
 func TestInternerIsBounded(t *testing.T) {
-	in := NewInterner(8)
-	for i := range 100 {
-		in.String(fmt.Append(nil, i))
-		if len(in.strings) > 8 {
-			t.Fatalf("%d strings kept, limit 8", len(in.strings))
+	in := NewInterner(8, 1)
+	for range 2 {
+		for i := range 100 {
+			b := fmt.Append(nil, i)
+			if s, hash := in.Hashed(b); s != string(b) || hash != murmur3.Sum64(b, 1) {
+				t.Fatalf("%s came out as %q, hash %#x", b, s, hash)
+			}
 		}
 	}
-	kept := len(in.strings)
-	long := strings.Repeat("x", longestInterned+1)
-	if got := in.String([]byte(long + "\xff")); got != long+"\uFFFD" || len(in.strings) != kept {
-		t.Errorf("a long string came out as %q, %d kept", got, len(in.strings))
+	if n := len(in.sets) * len(internedSet{}); n != 8 || in.Misses() <= 192 {
+		t.Errorf("room for %d strings, %d of 200 were made", n, in.Misses())
 	}
-	if in.Resets() == 0 {
-		t.Error("a full interner must start afresh")
+}
+
+func TestInternerKeepsNoLongNorBrokenStrings(t *testing.T) {
+	in := NewInterner(8, 1)
+	for _, long := range []string{strings.Repeat("x", longestInterned+1), "short\xff", "\xff", "\xfe"} {
+		for range 2 {
+			want := strings.ToValidUTF8(long, "\uFFFD")
+			if got, hash := in.Hashed([]byte(long)); got != want || hash != murmur3.Sum64(want, 1) {
+				t.Errorf("%q came out as %q, hash %#x", long, got, hash)
+			}
+		}
+	}
+	for _, set := range in.sets {
+		if set != (internedSet{}) {
+			t.Errorf("kept: %v", set)
+		}
+	}
+}
+
+// A client with names that never come again must not push out what all its messages share
+// for longer than a moment.
+func TestInternerKeepsWhatComesOften(t *testing.T) {
+	in := NewInterner(DefaultStrings, 1)
+	const messages, shared = 10_000, 20
+	for i := range messages {
+		in.String(fmt.Append(nil, "name.", i))
+		for tag := range shared {
+			in.String(fmt.Append(nil, "tag:", tag))
+		}
+	}
+	if remade := int(in.Misses()) - messages; remade > messages/50 {
+		t.Errorf("%d of %d tags were made anew", remade, shared*messages)
 	}
 }
 
 func TestKnownStringsCostNoAllocation(t *testing.T) {
-	p, line := NewParser(0), []byte("page.views:1:2|c|@0.5|#env:prod,role:db|c:ci-1,in-2|card:low")
+	p, line := NewParser(0, 0), []byte("page.views:1:2|c|@0.5|#env:prod,role:db|c:ci-1,in-2|card:low")
 	var m Metric
 	allocs := testing.AllocsPerRun(100, func() {
 		if err := p.Metric(line, &m); err != nil {
@@ -203,11 +235,11 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"_e{5,4}:title|text|d:1|h:x|k:y|p:low|s:z|t:error|#a,b", "_sc|name|2|d:1|h:x|#a|m:b\\nc", "_e{", "_sc"} {
 		f.Add([]byte(seed))
 	}
-	shared := NewParser(16)
+	shared := NewParser(16, 0)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		before := string(line)
 		first, err1 := describe(t, shared, line)
-		again, err2 := describe(t, NewParser(0), line)
+		again, err2 := describe(t, NewParser(0, 0), line)
 		if first != again || fmt.Sprint(err1) != fmt.Sprint(err2) {
 			t.Errorf("two parsers differ:\n%s %v\n%s %v", first, err1, again, err2)
 		}

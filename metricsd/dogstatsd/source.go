@@ -21,12 +21,13 @@ func (p *Parser) common(c *cursor, s *Source, warnings []*SyntaxError) []*Syntax
 	return warnings
 }
 
-// readTags fills p.tags; a later field replaces an earlier one.
+// readTags fills p.tags and p.hashes; a later field replaces an earlier one.
 func (p *Parser) readTags(list []byte) {
-	p.tags = p.tags[:0]
+	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
 	for item := range bytes.SplitSeq(list, []byte(",")) {
 		if len(item) > 0 {
-			p.tags = append(p.tags, p.interner.String(item))
+			tag, hash := p.interner.Hashed(item)
+			p.tags, p.hashes = append(p.tags, tag), append(p.hashes, hash)
 		}
 	}
 }
@@ -81,11 +82,11 @@ func (p *Parser) readExternal(c *cursor, list []byte, s *Source) (warnings []*Sy
 }
 
 // takeInternal moves what the tags say about the source into s and returns the
-// other tags. A cardinality from the field wins; then the tag stays a tag.
-func takeInternal(tags []string, s *Source) []string {
+// other tags, whose hashes stay in p.hashes. A cardinality from the field wins; then the tag stays a tag.
+func (p *Parser) takeInternal(s *Source) []string {
 	explicit := s.Cardinality != CardinalityUnset
-	kept := tags[:0]
-	for _, tag := range tags {
+	kept, hashes := p.tags[:0], p.hashes[:0]
+	for i, tag := range p.tags {
 		if host, ok := strings.CutPrefix(tag, "host:"); ok {
 			s.Host, s.HostSet = host, true
 		} else if id, ok := strings.CutPrefix(tag, "dd.internal.entity_id:"); ok {
@@ -95,8 +96,9 @@ func takeInternal(tags []string, s *Source) []string {
 		} else if word, ok := strings.CutPrefix(tag, "dd.internal.card:"); ok && !explicit {
 			s.Cardinality = parseCardinality([]byte(word))
 		} else {
-			kept = append(kept, tag)
+			kept, hashes = append(kept, tag), append(hashes, p.hashes[i])
 		}
 	}
+	p.hashes = hashes
 	return kept
 }

@@ -14,7 +14,7 @@ func page(t *testing.T, lines ...string) (string, *Page) {
 	a := aggregate.New(1, aggregate.DefaultLimits())
 	for _, line := range lines {
 		var m dogstatsd.Metric
-		if err := dogstatsd.NewParser(0).Metric([]byte(line), &m); err != nil {
+		if err := dogstatsd.NewParser(0, 0).Metric([]byte(line), &m); err != nil {
 			t.Fatal(err)
 		}
 		key, tags := contextkey.NewGenerator(0).Key(m.Name, m.Source.Host, m.Tags)

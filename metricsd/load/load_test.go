@@ -18,7 +18,7 @@ import (
 // TestShapesAreWhatTheySay reads what the generators make and counts for itself.
 func TestShapesAreWhatTheySay(t *testing.T) {
 	for _, shape := range load.Shapes {
-		g, p := load.NewGenerator(shape, 0, 1), dogstatsd.NewParser(0)
+		g, p := load.NewGenerator(shape, 0, 1), dogstatsd.NewParser(0, 0)
 		seen, got := make(map[string]bool), load.Totals{}
 		for range 3000 {
 			packet := g.Packet()

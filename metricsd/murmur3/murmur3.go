@@ -6,10 +6,7 @@
 // does not, can make inputs that collide.
 package murmur3
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
 const (
 	c1 = 0x87c37b91114253d5
@@ -17,14 +14,14 @@ const (
 )
 
 // Sum64 returns the first half of [Sum128].
-func Sum64(data string, seed uint64) uint64 {
+func Sum64[T string | []byte](data T, seed uint64) uint64 {
 	h1, _ := Sum128(data, seed)
 	return h1
 }
 
 // Sum128 returns the hash. Seeds of more than 32 bits are an extension of the
 // reference, which has only those.
-func Sum128(data string, seed uint64) (h1, h2 uint64) {
+func Sum128[T string | []byte](data T, seed uint64) (h1, h2 uint64) {
 	h1, h2 = seed, seed
 	rest := data
 	for len(rest) >= 16 {
@@ -53,12 +50,15 @@ func mix1(k uint64) uint64 { return bits.RotateLeft64(k*c1, 31) * c2 }
 
 func mix2(k uint64) uint64 { return bits.RotateLeft64(k*c2, 33) * c1 }
 
-func word(s string) uint64 {
-	return binary.LittleEndian.Uint64([]byte(s[:8]))
+// word reads 8 bytes, little end first; the compiler makes one load of it.
+func word[T string | []byte](s T) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // partial reads at most 8 bytes, little end first.
-func partial(s string) (k uint64) {
+func partial[T string | []byte](s T) (k uint64) {
 	for i := len(s) - 1; i >= 0; i-- {
 		k = k<<8 | uint64(s[i])
 	}

@@ -38,7 +38,7 @@ func TestCardinality(t *testing.T) {
 			t.Fatal(err)
 		}
 		var m dogstatsd.Metric
-		if err := dogstatsd.NewParser(0).Metric([]byte(test.line), &m); err != nil {
+		if err := dogstatsd.NewParser(0, 0).Metric([]byte(test.line), &m); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(tagger.Tags(m.Tags, &m.Source, test.detected), " "); got != test.want {
