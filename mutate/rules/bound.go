@@ -24,6 +24,9 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 	case *ast.RangeStmt:
 		return rangeBound(p, s)
 	case *ast.ForStmt:
+		if b, ok := cutBound(p, s); ok {
+			return b, true
+		}
 		l, ok := p.Counted(s)
 		if !ok || !l.Strict || l.Start == nil || l.Skips || !stable(p, l.Bound, s) || !stable(p, l.Start, s) {
 			return b, false
@@ -49,9 +52,35 @@ func partsBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	if !ok {
 		return b, false
 	}
+	return separators(p, s, s.Body, call, p.Var(call.Args[0]))
+}
+
+// cutBound does the same for what split-seq makes of such a loop:
+//
+//	for rest, more := text, true; more; {
+//		var part string
+//		part, rest, more = strings.Cut(rest, sep)
+func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
+	init, ok := s.Init.(*ast.AssignStmt)
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 2 || len(init.Rhs) != 2 || s.Cond == nil || s.Post != nil || len(s.Body.List) < 2 {
+		return b, false
+	}
+	rest, more, text := p.Var(init.Lhs[0]), p.Var(init.Lhs[1]), p.Var(init.Rhs[0])
+	as, ok := s.Body.List[1].(*ast.AssignStmt)
+	if _, first := s.Body.List[0].(*ast.DeclStmt); !ok || !first || p.Var(s.Cond) != more || len(as.Lhs) != 3 || len(as.Rhs) != 1 || text == nil {
+		return b, false
+	}
+	call, ok := p.IsCall(as.Rhs[0], "strings", "Cut")
+	if !ok || p.Var(call.Args[0]) != rest || p.Var(as.Lhs[1]) != rest || p.Var(as.Lhs[2]) != more || len(p.Uses(rest, s.Body)) != 2 || len(p.Uses(more, s.Body)) != 1 {
+		return b, false
+	}
+	return separators(p, s, s.Body, call, text)
+}
+
+// separators is how many parts a string has, for a loop over all of them.
+func separators(p *mutate.Pass, loop ast.Stmt, body *ast.BlockStmt, call *ast.CallExpr, v *types.Var) (b bound, ok bool) {
 	sep, constant := constString(p, call.Args[1])
-	v := p.Var(call.Args[0])
-	if !constant || sep == "" || !local(p, v) || captured(p, v) || p.Assigned(v, s) || leavesEarly(p, s.Body) {
+	if !constant || sep == "" || !local(p, v) || captured(p, v) || p.Assigned(v, loop) || leavesEarly(p, body) {
 		return b, false
 	}
 	pkg := p.Text(call.Fun.(*ast.SelectorExpr).X)

@@ -30,6 +30,7 @@ var splitSeq = &mutate.Mutator{
 
 type splitLoop struct {
 	loop *ast.RangeStmt
+	elem *ast.Ident
 	call *ast.CallExpr
 	drop ast.Stmt // `parts := strings.Split(...)`, when the loop ranges over parts
 }
@@ -37,15 +38,24 @@ type splitLoop struct {
 func findSplitSeq(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		s := splitLoop{loop: r}
+		call, seq := p.IsCall(r.X, "strings", "SplitSeq")
 		elem, ok := r.Value.(*ast.Ident)
-		if !ok || r.Tok != token.DEFINE || elem.Name == "_" || !isBlank(r.Key) {
+		if seq {
+			elem, ok = r.Key.(*ast.Ident)
+		}
+		if !ok || r.Tok != token.DEFINE || elem.Name == "_" || !seq && !isBlank(r.Key) {
 			continue
 		}
 		if captured(p, p.Info.Defs[elem].(*types.Var)) {
 			continue // before Go 1.22 all turns share the variable
 		}
-		s := splitLoop{loop: r}
-		if s.call, ok = splitter(p, r.X); !ok {
+		s.elem = elem
+		if seq {
+			if s.call = call; !constantSeparator(p, call) {
+				continue
+			}
+		} else if s.call, ok = splitter(p, r.X); !ok {
 			if s.call, s.drop, ok = keptParts(p, r); !ok {
 				continue
 			}
@@ -66,6 +76,13 @@ func splitter(p *mutate.Pass, e ast.Expr) (*ast.CallExpr, bool) {
 	return call, ok
 }
 
+// constantSeparator reports whether a string is taken apart at a constant that is
+// not empty.
+func constantSeparator(p *mutate.Pass, call *ast.CallExpr) bool {
+	text, ok := constString(p, call.Args[1])
+	return ok && text != ""
+}
+
 // keptParts finds `parts := strings.Split(...)` right before a loop that is
 // its only user.
 func keptParts(p *mutate.Pass, r *ast.RangeStmt) (*ast.CallExpr, ast.Stmt, bool) {
@@ -84,10 +101,11 @@ func keptParts(p *mutate.Pass, r *ast.RangeStmt) (*ast.CallExpr, ast.Stmt, bool)
 func splitSeqForms(p *mutate.Pass, site mutate.Site) []mutate.Param {
 	s := site.Data.(splitLoop)
 	var out []mutate.Param
-	if goAtLeast(p, 24) {
+	_, done := p.IsCall(s.call, "strings", "SplitSeq")
+	if goAtLeast(p, 24) && !done {
 		out = append(out, mutate.Param{Label: "seq", Value: "seq"})
 	}
-	if _, _, ok := splitCall(p, s.call); ok {
+	if _, _, ok := splitCall(p, s.call); ok || done {
 		out = append(out, mutate.Param{Label: "cut", Value: "cut"})
 	}
 	return out
@@ -99,13 +117,13 @@ func rewriteSplitSeq(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	if s.drop != nil {
 		edits = append(edits, p.Delete(s.drop))
 	}
-	elem := p.Text(s.loop.Value)
+	elem := s.elem.Name
 	call := p.Text(s.call.Fun) + "Seq" + p.Between(s.call.Fun.End(), s.call.End())
 	if param.Value == "seq" {
 		return append(edits, p.Span(s.loop.Key.Pos(), s.loop.X.End(), elem+" := range "+call)), nil
 	}
 	pkg, imports := p.Import("strings")
-	str, sep, _ := splitCall(p, s.call)
+	str, sep := s.call.Args[0], s.call.Args[1]
 	rest, more := p.Fresh("rest"), p.Fresh("more")
 	head := fmt.Sprintf("for %s, %s := %s, true; %s; {\nvar %s string\n%s, %s, %s = %s.Cut(%s, %s)\n",
 		rest, more, p.Text(str), more, elem, elem, rest, more, pkg, rest, p.Text(sep))
