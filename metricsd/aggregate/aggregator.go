@@ -1,6 +1,9 @@
 package aggregate
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Aggregator spreads contexts over shards by key, so that several goroutines may
 // add samples at a time.
@@ -33,18 +36,20 @@ func (a *Aggregator) Add(s *Sample, now int64) {
 
 // Flush returns the points of all buckets before now. Call it once a bucket:
 // expiry counts its calls.
-func (a *Aggregator) Flush(now int64) (points []Point) {
-	a.each(func(s *sampler) { points = append(points, s.flush(now)...) })
-	return points
+func (a *Aggregator) Flush(now int64) []Point {
+	var closed [][]Point
+	a.each(func(s *sampler) { closed = append(closed, s.flush(now)) })
+	return slices.Concat(closed...)
 }
 
 // Drain returns all points, those of the open buckets too: for the end.
-func (a *Aggregator) Drain() (points []Point) {
+func (a *Aggregator) Drain() []Point {
+	var closed [][]Point
 	a.each(func(s *sampler) {
 		s.closeBucket()
-		points = append(points, s.flush(s.bucket)...)
+		closed = append(closed, s.flush(s.bucket))
 	})
-	return points
+	return slices.Concat(closed...)
 }
 
 // States returns what a scrape sees, in no order.

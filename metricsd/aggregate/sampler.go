@@ -150,6 +150,7 @@ func (s *sampler) pass(e *entry, sample *Sample) {
 
 // closeBucket turns the open bucket into points.
 func (s *sampler) closeBucket() {
+	s.closed = slices.Grow(s.closed, len(s.dirty))
 	for _, e := range s.dirty {
 		p := Point{Context: e.Context, Time: s.bucket}
 		e.accumulator.close(&p, s.budget)

@@ -31,7 +31,7 @@ func (p *Parser) Check(line []byte) (Check, error) {
 }
 
 func (p *Parser) checkFields(check *Check, c *cursor) {
-	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
+	p.resetTags()
 	host, hostSet := "", false
 	for c.next() {
 		if v, ok := c.after("h:"); ok {

@@ -72,7 +72,7 @@ func unescape(b []byte) string {
 }
 
 func (p *Parser) eventFields(e *Event, line []byte, end int) {
-	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
+	p.resetTags()
 	host, hostSet := "", false
 	if end < len(line) {
 		c := fields(line, end+1)

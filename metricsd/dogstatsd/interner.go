@@ -25,9 +25,12 @@ type Interner struct {
 	misses uint64
 }
 
+// interned is a string with what is found out about it only once.
 type interned struct {
-	hash uint64
 	text string
+	hash uint64
+	// internal says that it is a tag which tells of its sender, see [Parser.takeInternal].
+	internal bool
 }
 
 type internedSet [4]interned
@@ -42,31 +45,30 @@ func NewInterner(size int, seed uint64) *Interner {
 }
 
 // String returns b as a string of valid UTF-8.
-func (in *Interner) String(b []byte) string {
-	s, _ := in.Hashed(b)
-	return s
-}
+func (in *Interner) String(b []byte) string { return in.intern(b).text }
 
-// Hashed returns b as a string of valid UTF-8 and the string's hash, [murmur3.Sum64].
-func (in *Interner) Hashed(b []byte) (string, uint64) {
+// intern returns b as a string of valid UTF-8, with the string's [murmur3.Sum64].
+func (in *Interner) intern(b []byte) interned {
 	hash := murmur3.Sum64(b, in.seed)
 	set := &in.sets[hash&uint64(len(in.sets)-1)]
 	for i := range set {
 		if e := &set[i]; e.hash == hash && e.text == string(b) {
-			return e.text, hash
+			return *e
 		}
 	}
 	in.misses++
-	s := string(b)
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-		return s, murmur3.Sum64(s, in.seed)
+	e := interned{text: string(b), hash: hash}
+	valid := utf8.ValidString(e.text)
+	if !valid {
+		e.text = strings.ToValidUTF8(e.text, "\uFFFD")
+		e.hash = murmur3.Sum64(e.text, in.seed)
 	}
-	if len(s) <= longestInterned {
+	e.internal = isInternal(e.text)
+	if valid && len(b) <= longestInterned {
 		copy(set[1:], set[:])
-		set[0] = interned{hash, s}
+		set[0] = e
 	}
-	return s, hash
+	return e
 }
 
 // Misses counts the strings that were made: as many as messages mean that the interner is too small

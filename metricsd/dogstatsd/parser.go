@@ -16,6 +16,7 @@ type Parser struct {
 	values   []float64
 	tags     []string
 	hashes   []uint64 // of tags
+	internal bool     // whether one of tags is
 }
 
 // NewParser makes a parser whose interner keeps about size strings;
@@ -129,7 +130,7 @@ func readFloat(b []byte) (v float64, problem string) {
 }
 
 func (p *Parser) readFields(m *Metric, c *cursor) error {
-	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
+	p.resetTags()
 	for c.next() {
 		if v, ok := c.after("@"); ok {
 			rate, problem := readRate(v)

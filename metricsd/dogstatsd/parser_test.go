@@ -170,8 +170,8 @@ func TestInternerIsBounded(t *testing.T) {
 	for range 2 {
 		for i := range 100 {
 			b := fmt.Append(nil, i)
-			if s, hash := in.Hashed(b); s != string(b) || hash != murmur3.Sum64(b, 1) {
-				t.Fatalf("%s came out as %q, hash %#x", b, s, hash)
+			if got := in.intern(b); got != (interned{text: string(b), hash: murmur3.Sum64(b, 1)}) {
+				t.Fatalf("%s came out as %+v", b, got)
 			}
 		}
 	}
@@ -185,8 +185,8 @@ func TestInternerKeepsNoLongNorBrokenStrings(t *testing.T) {
 	for _, long := range []string{strings.Repeat("x", longestInterned+1), "short\xff", "\xff", "\xfe"} {
 		for range 2 {
 			want := strings.ToValidUTF8(long, "\uFFFD")
-			if got, hash := in.Hashed([]byte(long)); got != want || hash != murmur3.Sum64(want, 1) {
-				t.Errorf("%q came out as %q, hash %#x", long, got, hash)
+			if got := in.intern([]byte(long)); got != (interned{text: want, hash: murmur3.Sum64(want, 1)}) {
+				t.Errorf("%q came out as %+v", long, got)
 			}
 		}
 	}

@@ -23,13 +23,23 @@ func (p *Parser) common(c *cursor, s *Source, warnings []*SyntaxError) []*Syntax
 
 // readTags fills p.tags and p.hashes; a later field replaces an earlier one.
 func (p *Parser) readTags(list []byte) {
-	p.tags, p.hashes = p.tags[:0], p.hashes[:0]
+	p.resetTags()
 	for item := range bytes.SplitSeq(list, []byte(",")) {
 		if len(item) > 0 {
-			tag, hash := p.interner.Hashed(item)
-			p.tags, p.hashes = append(p.tags, tag), append(p.hashes, hash)
+			tag := p.interner.intern(item)
+			p.tags, p.hashes = append(p.tags, tag.text), append(p.hashes, tag.hash)
+			p.internal = p.internal || tag.internal
 		}
 	}
+}
+
+func (p *Parser) resetTags() {
+	p.tags, p.hashes, p.internal = p.tags[:0], p.hashes[:0], false
+}
+
+// isInternal says whether a tag is for takeInternal, or would be but for a cardinality.
+func isInternal(tag string) bool {
+	return strings.HasPrefix(tag, "host:") || strings.HasPrefix(tag, "dd.internal.")
 }
 
 // readLocal reads the list of `c:`. The oldest clients send a bare container
@@ -84,6 +94,9 @@ func (p *Parser) readExternal(c *cursor, list []byte, s *Source) (warnings []*Sy
 // takeInternal moves what the tags say about the source into s and returns the
 // other tags, whose hashes stay in p.hashes. A cardinality from the field wins; then the tag stays a tag.
 func (p *Parser) takeInternal(s *Source) []string {
+	if !p.internal {
+		return p.tags
+	}
 	explicit := s.Cardinality != CardinalityUnset
 	kept, hashes := p.tags[:0], p.hashes[:0]
 	for i, tag := range p.tags {
