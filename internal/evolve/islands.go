@@ -145,6 +145,7 @@ type option struct {
 	mutator string
 	move    int // index into the member's Moves
 	value   float64
+	weight  float64 // of all moves among which it was drawn
 }
 
 // hopeless is the probability of behaving below which a mutator is given up.
@@ -162,9 +163,11 @@ func (s *Search) options(m *Member, shun string) []option {
 		switch {
 		case !seen:
 			at[mv.Mutator] = len(out)
-			out = append(out, option{mutator: mv.Mutator, move: i, value: s.value(m, mv.Mutator)})
-		case s.rng.Float64()*mv.Weight > s.rng.Float64()*m.Moves[out[j].move].Weight:
-			out[j].move = i
+			out = append(out, option{mutator: mv.Mutator, move: i, value: s.value(m, mv.Mutator), weight: mv.Weight})
+		default: // each with a probability proportional to its weight
+			if out[j].weight += mv.Weight; s.rng.Float64()*out[j].weight < mv.Weight {
+				out[j].move = i
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b option) int { return compare(b.value, a.value) })

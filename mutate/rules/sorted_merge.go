@@ -142,8 +142,8 @@ func mergeParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	site := s.Data.(mergeSite)
 	if site.dedup {
 		return []mutate.Param{
-			{Label: "look first", Value: mergeForm{true, true}},
 			{Label: "notice", Value: mergeForm{false, true}},
+			{Label: "look first", Value: mergeForm{true, true}},
 			{Label: "keep duplicates", Value: mergeForm{true, false}},
 		}
 	}

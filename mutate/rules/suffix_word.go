@@ -40,6 +40,7 @@ func lastBytes(whole, tail []byte) uint64 {
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findSuffixWords,
+	Params:  suffixForms,
 	Rewrite: rewriteSuffixWords,
 }
 
@@ -108,6 +109,9 @@ func (s *suffix) read(p *mutate.Pass) bool {
 		return false
 	}
 	for call := range mutate.Nodes[*ast.CallExpr](p, s.fn) {
+		if s.told(p, call) {
+			continue
+		}
 		if arg, ok := s.reads(p, call); ok && (end == 0 || call.Pos() < end || p.Var(arg) == s.rest) {
 			s.calls = append(s.calls, call)
 		}
@@ -217,9 +221,81 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	return out.Len() == 1 && isBasicType(out.At(0).Type(), types.Uint64)
 }
 
-func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+// told reports whether a call is what remains where the end of the text's last
+// word was read in place.
+func (s *suffix) told(p *mutate.Pass, call *ast.CallExpr) bool {
+	for _, up := range p.Path(call) {
+		i, ok := up.(*ast.IfStmt)
+		if !ok || i.Else == nil || !inside(call, i.Else) {
+			continue
+		}
+		for _, e := range operands(i.Cond, token.LAND) {
+			b, ok := ast.Unparen(e).(*ast.BinaryExpr)
+			if ok && b.Op == token.GEQ && p.LenOf(b.X) == s.whole && p.IsInt(b.Y, 8) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// suffixForms offers the load where the word is used, without a call, or in a
+// function.
+func suffixForms(p *mutate.Pass, site mutate.Site) []mutate.Param {
 	s := site.Data.(*suffix)
-	typ, end, base := "[]byte", "whole[len(whole)-8:]", "lastBytes"
+	out := []mutate.Param{{Label: "function", Value: false}}
+	for _, call := range s.calls {
+		if _, ok := inPlace(p, call); !ok || redefined(p, call, "len") || redefined(p, call, "uint") || redefined(p, call, "uint64") {
+			return out
+		}
+	}
+	return append([]mutate.Param{{Label: "in place", Value: true}}, out...)
+}
+
+// inPlace is the assignment or the return that a call is evaluated for, if it may as well be
+// evaluated in front: nothing else in there has effects or can panic.
+func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
+	var child ast.Node = call
+	for _, up := range p.Path(call)[1:] {
+		switch up := up.(type) {
+		case *ast.ParenExpr:
+		case *ast.BinaryExpr:
+			other := up.X
+			if other == child {
+				other = up.Y
+			}
+			if up.Op == token.QUO || up.Op == token.REM || up.Op == token.SHL || up.Op == token.SHR || up.Op == token.LAND || up.Op == token.LOR || !p.Pure(other) {
+				return nil, false
+			}
+		case *ast.CallExpr:
+			fn := p.Decl(p.Callee(up))
+			if fn == nil || fn.Body == nil || len(up.Args) != 1 || !p.Pure(fn.Body) {
+				return nil, false
+			}
+		case *ast.AssignStmt:
+			if len(up.Lhs) != 1 || len(up.Rhs) != 1 || up.Tok == token.SHL_ASSIGN || up.Tok == token.SHR_ASSIGN || up.Rhs[0] != child {
+				return nil, false
+			}
+			list, at := p.Siblings(up)
+			return up, at >= 0 && list[at] == ast.Stmt(up) && plainLocal(p, up.Lhs[0])
+		case *ast.ReturnStmt:
+			list, at := p.Siblings(up)
+			return up, len(up.Results) == 1 && at >= 0 && list[at] == ast.Stmt(up)
+		default:
+			return nil, false
+		}
+		child = up
+	}
+	return nil, false
+}
+
+func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	s := site.Data.(*suffix)
+	whole, typ, base := "whole", "[]byte", "lastBytes"
+	if param.Value == true {
+		whole = s.whole.Name()
+	}
+	end := whole + "[len(" + whole + ")-8:]"
 	var edits []mutate.Edit
 	if s.ofString {
 		load := loadName(p)
@@ -231,6 +307,9 @@ func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mut
 		pkg, imports := p.Import("encoding/binary")
 		edits = append(edits, imports...)
 		end = pkg + ".LittleEndian.Uint64(" + end + ")"
+	}
+	if param.Value == true {
+		return append(edits, s.inPlace(p, end)...), nil
 	}
 	cases, _ := fewBytes(p, "tail", s.ofString, "\n\tcase len(whole) >= 8:\n\t\treturn "+end+" >> (64 - 8*n)")
 	declare := func(name string) string {
@@ -248,4 +327,25 @@ func <name>(whole, tail <type>) uint64 {
 		edits = append(edits, p.Span(call.Pos(), call.Args[0].Pos(), name+"("+s.whole.Name()+", "))
 	}
 	return edits, nil
+}
+
+// inPlace reads the end of the text's last word in front of what uses it.
+func (s *suffix) inPlace(p *mutate.Pass, end string) []mutate.Edit {
+	var edits []mutate.Edit
+	n := p.Fresh("n", "size")
+	for i, call := range s.calls {
+		wish := "last"
+		if i > 0 {
+			wish += itoa(i + 1)
+		}
+		st, _ := inPlace(p, call)
+		text := strings.NewReplacer("<last>", p.Fresh(wish, s.rest.Name()+upperFirst(wish)), "<n>", n, "<tail>", p.Text(call.Args[0]), "<whole>", s.whole.Name(), "<end>", end, "<call>", p.Text(call))
+		edits = append(edits, before(p, st, text.Replace(`var <last> uint64
+if <n> := uint(len(<tail>)); <n> < 8 && len(<whole>) >= 8 {
+	<last> = <end> >> (64 - 8*<n>) // what is in front of the tail is shifted out
+} else {
+	<last> = <call>
+}`)), p.Replace(call, text.Replace("<last>")))
+	}
+	return edits
 }
