@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -24,7 +25,7 @@ const evalSteps = 2_000_000
 
 // Call evaluates a function of the candidate file.
 func (p *Pass) Call(fn *ast.FuncDecl, args ...Value) (Value, error) {
-	return p.guarded(func(ev *evaluator) Value { return ev.call(fn.Type, fn.Body, args) })
+	return p.guarded(func(ev *evaluator) Value { return ev.call(fn.Type, fn.Body, map[*types.Var]Value{}, args) })
 }
 
 // Eval evaluates an expression with given values for some variables.
@@ -187,16 +188,15 @@ func (ev *evaluator) initial(v *types.Var) (g globalValue) {
 	return globalValue{val: own.fit(own.expr(ev.p.Initialiser(v)), v.Type())}
 }
 
-func (ev *evaluator) call(ft *ast.FuncType, body *ast.BlockStmt, args []Value) Value {
+// call evaluates a function. around are the variables that it sees, which are
+// its own from here on.
+func (ev *evaluator) call(ft *ast.FuncType, body *ast.BlockStmt, around map[*types.Var]Value, args []Value) Value {
 	if ev.depth++; ev.depth > 60 || body == nil {
 		ev.fail(ft)
 	}
 	defer func() { ev.depth-- }()
 	saved := ev.vars
-	ev.vars = map[*types.Var]Value{}
-	for v, val := range saved {
-		ev.vars[v] = val // closures read what is around them
-	}
+	ev.vars = around
 	defer func() { ev.vars = saved }()
 	i := 0
 	for _, f := range ft.Params.List {
@@ -417,31 +417,41 @@ func (ev *evaluator) operate(n ast.Node, op token.Token, x, y Value, t types.Typ
 }
 
 func compare(op token.Token, x, y Value) Value {
-	var kx, ky constant.Value
 	switch x := x.(type) {
 	case bool:
-		if _, ok := y.(bool); !ok {
-			panic(evalFailure{"a comparison"})
+		if y, ok := y.(bool); ok {
+			return (x == y) == (op == token.EQL)
 		}
-		return (x == y.(bool)) == (op == token.EQL)
 	case string:
-		kx, ky = constant.MakeString(x), constant.MakeString(y.(string))
+		return ordered(op, cmp.Compare(x, y.(string)))
 	case int64:
-		yi, ok := y.(int64)
-		if !ok {
-			panic(evalFailure{"a comparison"})
+		if y, ok := y.(int64); ok {
+			return ordered(op, cmp.Compare(x, y))
 		}
-		kx, ky = constant.MakeInt64(x), constant.MakeInt64(yi)
 	case uint64:
-		yu, ok := y.(uint64)
-		if !ok {
-			panic(evalFailure{"a comparison"})
+		if y, ok := y.(uint64); ok {
+			return ordered(op, cmp.Compare(x, y))
 		}
-		kx, ky = constant.MakeUint64(x), constant.MakeUint64(yu)
-	default:
-		panic(evalFailure{"a comparison"})
 	}
-	return constant.Compare(kx, op, ky)
+	panic(evalFailure{"a comparison"})
+}
+
+// ordered is what a comparison yields of two values whose order is as by
+// [cmp.Compare].
+func ordered(op token.Token, order int) bool {
+	switch op {
+	case token.EQL:
+		return order == 0
+	case token.NEQ:
+		return order != 0
+	case token.LSS:
+		return order < 0
+	case token.LEQ:
+		return order <= 0
+	case token.GTR:
+		return order > 0
+	}
+	return order >= 0
 }
 
 func (ev *evaluator) shift(n ast.Node, op token.Token, x, y Value, t types.Type) Value {

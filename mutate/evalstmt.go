@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 )
 
 // A flow says how a statement ended.
@@ -230,7 +231,9 @@ func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
 		return ev.convert(e, tv.Type)
 	}
 	if lit, ok := ast.Unparen(e.Fun).(*ast.FuncLit); ok && len(e.Args) == 0 {
-		return ev.call(lit.Type, lit.Body, nil)
+		around := map[*types.Var]Value{}
+		maps.Copy(around, ev.vars)
+		return ev.call(lit.Type, lit.Body, around, nil)
 	}
 	switch f := ev.p.Callee(e).(type) {
 	case *types.Builtin:
@@ -244,7 +247,7 @@ func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
 		for i, a := range e.Args {
 			args[i] = ev.expr(a)
 		}
-		return ev.call(d.Type, d.Body, args)
+		return ev.call(d.Type, d.Body, map[*types.Var]Value{}, args)
 	}
 	ev.fail(e)
 	return nil

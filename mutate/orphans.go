@@ -44,12 +44,13 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 
 // firstOrphan finds a declaration of one name that only it mentions.
 func firstOrphan(p *Pass, f *ast.File) ast.Decl {
+	named := mentions(f)
 	for _, d := range f.Decls {
 		name := soleName(d)
-		if name == "" || ast.IsExported(name) || p.Func != nil && name == p.Func.Name.Name || !orphanable(p, name) {
+		if name == "" || ast.IsExported(name) || p.Func != nil && name == p.Func.Name.Name {
 			continue
 		}
-		if !mentioned(f, d, name) {
+		if only := named[name]; only.decl == d && !only.shared && orphanable(p, name) {
 			return d
 		}
 	}
@@ -90,17 +91,26 @@ func orphanable(p *Pass, name string) bool {
 	return len(p.Uses(obj, p.File)) > 0
 }
 
-func mentioned(f *ast.File, d ast.Decl, name string) bool {
-	found := false
-	for _, other := range f.Decls {
-		if other == d {
-			continue
-		}
-		ast.Inspect(other, func(n ast.Node) bool {
-			id, ok := n.(*ast.Ident)
-			found = found || ok && id.Name == name
-			return !found
+// A mention is where a name stands: in one declaration, or in several.
+type mention struct {
+	decl   ast.Decl
+	shared bool
+}
+
+// mentions are the names of a file.
+func mentions(f *ast.File) map[string]mention {
+	out := map[string]mention{}
+	for _, d := range f.Decls {
+		ast.Inspect(d, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if m, ok := out[id.Name]; !ok {
+					out[id.Name] = mention{decl: d}
+				} else if m.decl != d && !m.shared {
+					out[id.Name] = mention{d, true}
+				}
+			}
+			return true
 		})
 	}
-	return found
+	return out
 }

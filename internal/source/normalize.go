@@ -56,7 +56,9 @@ func (u *Unit) Normalize(src string) (string, error) {
 		if g.Doc != nil {
 			start = g.Doc.Pos()
 		}
-		b.WriteString(src[last:tok.Offset(start)] + "\n")
+		if between := src[last:tok.Offset(start)]; strings.TrimSpace(between) != "" { // or canonical text would change, and be read again
+			b.WriteString(between + "\n")
+		}
 		last = end
 		if src[last:] != "" && src[last] == ';' {
 			last++
