@@ -229,13 +229,16 @@ const (
 	memorySize = 6  // candidates of each outcome that models are told of
 )
 
-// remember keeps what models are told: the best, and what was tried last.
+// remember keeps what models are told: the best, and what was tried last. The
+// original is no attempt: nobody judged it.
 func (s *Search) remember(id string, m *Member) {
 	if m == nil {
 		s.Fallen = latest(s.Fallen, id)
 		return
 	}
-	s.Recent = latest(s.Recent, id)
+	if id != s.Root {
+		s.Recent = latest(s.Recent, id)
+	}
 	at, _ := slices.BinarySearchFunc(s.Top, m, func(other string, m *Member) int {
 		return -compare(s.index[other].fitness(), m.fitness())
 	})
