@@ -36,7 +36,7 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		v, n, top, run := constantIndexes(p, list[i:])
-		if v == nil || n < 2 || top < 1 {
+		if v == nil || n < 2 || top < 1 || i > 0 && hintedAlready(p, v, top, list[i-1]) {
 			continue
 		}
 		for _, s := range run {
@@ -81,10 +81,71 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt) (v *types.Var, n int, top 
 			break
 		}
 	}
-	if first == top || v == nil || len(run) > 0 && hintedAlready(p, v, top, list[0]) {
+	if first == top || v == nil || len(run) > 0 && hintedAlready(p, v, top, list[0]) || longEnough(p, v, top, list[0]) {
 		return nil, 0, 0, nil
 	}
 	return v, n, top, run
+}
+
+// longEnough reports whether the length was asked for around s, so that there are
+// no checks left: by an if, a loop or a case.
+func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
+	if p.Assigned(v, p.FuncOf(s)) {
+		return false // it may be shorter since
+	}
+	for _, up := range p.Path(s) {
+		var tests []ast.Expr
+		switch up := up.(type) {
+		case *ast.IfStmt:
+			if inside(s, up.Body) {
+				tests = operands(up.Cond, token.LAND)
+			}
+		case *ast.ForStmt:
+			if up.Cond != nil && inside(s, up.Body) {
+				tests = operands(up.Cond, token.LAND)
+			}
+		case *ast.CaseClause:
+			if len(up.List) == 1 {
+				tests = operands(up.List[0], token.LAND)
+			}
+		}
+		for _, e := range tests {
+			b, ok := ast.Unparen(e).(*ast.BinaryExpr)
+			if !ok || b.Op != token.GEQ && b.Op != token.GTR || !isLengthOf(p, b.X, v) {
+				continue
+			}
+			if n, ok := p.Int(b.Y); ok && (n > top || n == top && b.Op == token.GTR) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isLengthOf recognises len(v), also converted, and a variable that is declared
+// as that and keeps it.
+func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
+	e = ast.Unparen(e)
+	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
+		return isLengthOf(p, call.Args[0], v)
+	}
+	if p.LenOf(e) == v {
+		return true
+	}
+	n := p.Var(e)
+	if n == nil || !local(p, n) || p.Assigned(n, p.File) {
+		return false
+	}
+	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+		if as.Tok == token.DEFINE && len(as.Lhs) == len(as.Rhs) {
+			for i, l := range as.Lhs {
+				if id, ok := l.(*ast.Ident); ok && p.Info.Defs[id] == n {
+					return p.Var(as.Rhs[i]) == nil && isLengthOf(p, as.Rhs[i], v)
+				}
+			}
+		}
+	}
+	return false
 }
 
 func slicedOrString(t types.Type) bool {

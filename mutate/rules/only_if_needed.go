@@ -216,9 +216,9 @@ func %[1]s(s string) string {
 	return %[2]s.TrimSpace(s)
 }`, name, pkg)
 		case "ToLower":
-			return toCase(name, pkg, n.name, "capitals", 'A', 'Z', loadName(p))
+			return toCase(p, name, pkg, n.name, "capitals", 'A', 'Z')
 		case "ToUpper":
-			return toCase(name, pkg, n.name, "small letters", 'a', 'z', loadName(p))
+			return toCase(p, name, pkg, n.name, "small letters", 'a', 'z')
 		}
 		return n.trim(name, pkg)
 	}
@@ -277,17 +277,18 @@ func (n needless) trimOne(name string) string {
 }
 
 // toCase writes the function for ToLower and ToUpper: in words of eight bytes,
-// of which the last overlaps the one before, and in one of twice four for less.
+// of which the last overlaps the one before, and in one of twice four for less,
+// which the compiler makes two loads of when each stands alone.
 // The additions carry into the top bit of each byte, never out of it.
-func toCase(name, pkg, function, letters string, first, last byte, load string) string {
-	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>", load,
+func toCase(p *mutate.Pass, name, pkg, function, letters string, first, last byte) string {
+	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>", loadName(p), "<for i>", countTo(p, "i", "n"),
 		"<first>", byteText(int(first)), "<last>", byteText(int(last))).Replace(`// <name> is strings.<function>, which has nothing to do for ASCII without
 // <letters>. It looks at eight bytes at once.
 func <name>(s string) string {
 	const each, tops = 0x0101010101010101, 0x8080808080808080
 	n, rest := len(s), s
 	if n < 4 {
-		for i := 0; i < n; i++ {
+		<for i>{
 			if s[i] >= 0x80 || s[i]-<first> <= <last>-<first> {
 				return <pkg>.<function>(s)
 			}
@@ -304,8 +305,8 @@ func <name>(s string) string {
 			rest = ""
 		} else {
 			t := s[n-4:]
-			w = uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-				uint64(t[0])<<32 | uint64(t[1])<<40 | uint64(t[2])<<48 | uint64(t[3])<<56
+			w = uint64(s[3])<<24 | uint64(s[2])<<16 | uint64(s[1])<<8 | uint64(s[0]) |
+				(uint64(t[3])<<24|uint64(t[2])<<16|uint64(t[1])<<8|uint64(t[0]))<<32
 			rest = ""
 		}
 		low := w &^ tops
