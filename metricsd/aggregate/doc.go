@@ -22,6 +22,7 @@
 // timestamps that wait for a flush. What would go over a bound is the newest and is
 // dropped and counted; what is known already keeps its place. A context that has
 // not been seen for a number of flushes goes. The bytes have the bins of sketches in them,
-// those of the open bucket and of the last one: a value that would have a sketch cover more
+// those of the last bucket and those that the open one's values need, though the last few wait beside
+// them: a value that would have a sketch cover more
 // than there is room for is dropped, one that falls between its others is not.
 package aggregate

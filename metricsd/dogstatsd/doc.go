@@ -32,7 +32,7 @@
 //
 // # Limits
 //
-// A [Parser] is for one goroutine. Its interner keeps the strings it has seen
-// and starts afresh when it is full, and keeps none of more than 256 bytes, so its
-// memory is bounded: 4096 strings are 1 MB.
+// A [Parser] is for one goroutine. Its interner keeps the strings it has seen,
+// 4096 of them, of which new ones drive out old ones, and none of more than 256 bytes: so its
+// memory is bounded by 1.2 MB.
 package dogstatsd
