@@ -54,7 +54,7 @@ type Edit struct {
 }
 
 // A Pass is all that a mutator sees of a candidate: its source, its types,
-// what the compiler said, where the time goes, and what the target receives.
+// where the time goes, and what the target receives.
 // A Pass is read-only.
 type Pass struct {
 	Src  []byte // the candidate file
@@ -66,7 +66,6 @@ type Pass struct {
 
 	Target *beagle.Target
 	Facets *beagle.Facets         // of the training corpus; never nil
-	Notes  []beagle.Note          // the compiler's account of this very source, by line; may be empty
 	Weight func(ast.Node) float64 // share of the profile on the node's lines, 0 to 1; never nil
 
 	once  sync.Once // guards index, which is made when it is first asked for

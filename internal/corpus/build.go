@@ -55,13 +55,11 @@ func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 		return nil, err
 	}
 	defer bin.Remove()
-	if why := bin.Failed[0]; why != "" {
-		return nil, fmt.Errorf("the original does not build in the harness: %s", why)
-	}
-	return build(ctx, u, bin, box, in)
+	return With(ctx, u, bin, box, in)
 }
 
-func build(ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox.Sandbox, in Input) (*Built, error) {
+// With is Build for whoever has a program with the original in it already.
+func With(ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox.Sandbox, in Input) (*Built, error) {
 	m := &maker{u: u, bin: bin, box: box, in: in}
 	m.args, m.types = ArgsShape(u)
 	m.c.Target = u.Target.ID()

@@ -93,7 +93,7 @@ func measured(v *beagle.Verdict, m *beagle.Measurement) {
 
 // adviceOn is what a person could change in a version.
 func (x *session) adviceOn(source string) []beagle.Advice {
-	p, problem := x.work.pass(source, nil)
+	p, problem := x.work.pass(source)
 	if problem != nil {
 		return nil
 	}

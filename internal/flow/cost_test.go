@@ -22,7 +22,7 @@ func BenchmarkPropose(b *testing.B) {
 		}
 		w := newWorkbench(u, &beagle.Facets{}, rules.All, nil)
 		root := beagle.NewCandidate(u.Target.Source, nil, nil)
-		moves := w.moves(root.Source, nil)
+		moves := w.moves(root.Source)
 		count := 0
 		unseen := func() beagle.Candidate {
 			count++
@@ -30,12 +30,12 @@ func BenchmarkPropose(b *testing.B) {
 		}
 		b.Run(name+"/moves", func(b *testing.B) {
 			for b.Loop() {
-				w.moves(unseen().Source, nil)
+				w.moves(unseen().Source)
 			}
 		})
 		b.Run(name+"/apply", func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, err := w.apply(unseen(), nil, moves[i%len(moves)]); err != nil && refused(err) == "" {
+				if _, err := w.apply(unseen(), moves[i%len(moves)]); err != nil && refused(err) == "" {
 					b.Fatal(err)
 				}
 			}

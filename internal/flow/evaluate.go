@@ -96,7 +96,7 @@ func (x *session) propose(p evolve.Proposal) (chain []beagle.Candidate, err erro
 		return nil, err
 	}
 	if p.Move != nil {
-		if c, err = x.work.apply(c, x.notes(c.ID), *p.Move); err != nil {
+		if c, err = x.work.apply(c, *p.Move); err != nil {
 			return nil, err
 		}
 		chain = append(chain, c)
@@ -116,15 +116,6 @@ func (x *session) propose(p evolve.Proposal) (chain []beagle.Candidate, err erro
 		return nil, refusal("none of the wished steps fits")
 	}
 	return chain, nil
-}
-
-// notes are the compiler's account of a candidate that was built before.
-func (x *session) notes(id string) []beagle.Note {
-	if id == x.root.ID {
-		return x.ready.Root.Static.Notes
-	}
-	v, _ := x.verdict(id)
-	return v.Static.Notes
 }
 
 // evaluated is what the store keeps of an evaluation.
@@ -259,7 +250,7 @@ func (b *group) look() (wait func()) {
 		defer close(done)
 		for _, e := range live {
 			o := &b.out[e.out]
-			o.Moves = b.x.work.moves(e.candidate.Source, o.Verdict.Static.Notes)
+			o.Moves = b.x.work.moves(e.candidate.Source)
 		}
 	}()
 	return func() { <-done }

@@ -10,6 +10,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/harness"
 )
 
 const (
@@ -17,17 +18,10 @@ const (
 	freshInputs = 4096        // drawn for the final measurement
 )
 
-// gather makes the corpus, audits it and puts it into the store. equipped waits
-// for the builder.
-func (x *session) gather(ctx context.Context, equipped func() error) error {
-	in, err := x.inputs(ctx)
-	if err != nil {
-		return err
-	}
-	if err := equipped(); err != nil {
-		return err
-	}
-	built, err := corpus.Build(ctx, x.unit, x.builder, x.box, *in)
+// gather makes the corpus with a program that has the original, audits it and
+// puts it into the store.
+func (x *session) gather(ctx context.Context, bin *harness.Binary, in *corpus.Input) error {
+	built, err := corpus.With(ctx, x.unit, bin, x.box, *in)
 	if err != nil {
 		return err
 	}

@@ -49,18 +49,11 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if err := x.settleMachine(); err != nil {
 		return nil, err
 	}
-	equipped := make(chan error, 1) // the builder gets ready while the tests are recorded
-	go func() { equipped <- x.equip(ctx) }()
-	wait := sync.OnceValue(func() error { return <-equipped })
-	defer wait() // before the session's files are removed
 	var known Prepared
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
-		return &known, errors.Join(err, wait())
+		return &known, errors.Join(err, x.equip(ctx))
 	}
-	if err := x.gather(ctx, wait); err != nil {
-		return nil, err
-	}
-	if err := x.baseline(ctx); err != nil {
+	if err := x.observe(ctx); err != nil {
 		return nil, err
 	}
 	x.ready.Seconds = time.Since(start).Seconds()
@@ -89,24 +82,50 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 	return x, nil
 }
 
-// baseline builds the original alone: its compiler facts, its profile, its
-// first moves.
-func (x *session) baseline(ctx context.Context) error {
-	bin, err := x.builder.Build(ctx, []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}, harness.Link{FuncAlign: 64})
+// observe finds out what a search starts from. The original is built while the
+// tests are recorded.
+func (x *session) observe(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	original := sync.OnceValues(func() (*harness.Binary, error) { return x.alone(ctx) })
+	go original()
+	defer func() {
+		stop()
+		if bin, err := original(); err == nil { // waits, before the session's files are removed
+			bin.Remove()
+		}
+	}()
+	in, err := x.inputs(ctx)
 	if err != nil {
 		return err
 	}
-	defer bin.Remove()
-	if why, failed := bin.Failed[0]; failed {
-		return fmt.Errorf("the original does not compile in the harness: %s", why)
+	bin, err := original()
+	if err != nil {
+		return err
 	}
+	if err := x.gather(ctx, bin, in); err != nil {
+		return err
+	}
+	return x.baseline(ctx, bin)
+}
+
+// alone equips the session and builds the original alone.
+func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
+	if err := x.equip(ctx); err != nil {
+		return nil, err
+	}
+	return x.builder.Build(ctx, []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}, harness.Link{FuncAlign: 64})
+}
+
+// baseline takes down the original's compiler facts, its profile, and its first
+// moves.
+func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error) {
 	x.ready.RootID = x.root.ID
 	x.ready.Root = beagle.Verdict{Candidate: x.root.ID, Status: beagle.Equal, Stage: "compile", Static: bin.Static[0]}
 	if x.ready.Profile, err = bench.Profile(ctx, x.bench, bin, x.corpus); err != nil {
 		return err
 	}
 	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
-	x.ready.Moves = x.work.moves(x.root.Source, x.ready.Root.Static.Notes)
+	x.ready.Moves = x.work.moves(x.root.Source)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // A workbench applies mutators to the candidates of one target. It is pure:
-// the same source, notes and seed give the same child.
+// the same source and seed give the same child.
 type workbench struct {
 	unit     *source.Unit
 	facets   *beagle.Facets
@@ -25,7 +25,8 @@ type workbench struct {
 	lines    map[string]float64
 
 	mu     sync.Mutex
-	pieces map[string]*workpiece // by source and notes
+	pieces map[string]*workpiece // by source: those asked for lately
+	older  map[string]*workpiece // those asked for before
 }
 
 // A workpiece is a source on the workbench, with the steps that were taken from
@@ -49,8 +50,9 @@ type stepped struct {
 	err  error // a refusal
 }
 
-// maxPieces is how many workpieces a workbench holds at most before it is cleared.
-const maxPieces = 128
+// maxPieces is how many workpieces a workbench holds at most. Of those the half
+// that was not asked for lately goes: the versions that a search builds on stay.
+const maxPieces = 256
 
 func newWorkbench(u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile map[int]float64) *workbench {
 	w := &workbench{unit: u, facets: facets, mutators: mutators, profile: profile, lines: map[string]float64{}}
@@ -63,40 +65,50 @@ func newWorkbench(u *source.Unit, facets *beagle.Facets, mutators []*mutate.Muta
 }
 
 // workpiece puts a source on the workbench.
-func (w *workbench) workpiece(src string, notes []beagle.Note) (*workpiece, *source.Problem) {
-	key := src
-	if len(notes) > 0 {
-		key += fmt.Sprint(notes)
-	}
-	w.mu.Lock()
-	v := w.pieces[key]
-	w.mu.Unlock()
-	if v != nil {
+func (w *workbench) workpiece(src string) (*workpiece, *source.Problem) {
+	if v := w.have(src); v != nil {
 		return v, nil
 	}
-	p, problem := w.pass(src, notes)
+	p, problem := w.pass(src)
 	if problem != nil {
 		return nil, problem
 	}
-	v = &workpiece{Pass: p, taken: map[edge]stepped{}}
+	v := &workpiece{Pass: p, taken: map[edge]stepped{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.pieces == nil || len(w.pieces) >= min(maxPieces, w.unit.Room()) {
-		w.pieces = map[string]*workpiece{}
-	}
-	w.pieces[key] = v
+	w.hold(src, v)
 	return v, nil
 }
 
+// have is the workpiece of a source that is on the workbench, or nil.
+func (w *workbench) have(src string) *workpiece {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := w.pieces[src]
+	if v == nil && w.older[src] != nil {
+		v = w.older[src]
+		w.hold(src, v)
+	}
+	return v
+}
+
+// hold makes a workpiece one of those asked for lately. w.mu is locked.
+func (w *workbench) hold(src string, v *workpiece) {
+	if w.pieces == nil || len(w.pieces) >= min(maxPieces, w.unit.Room())/2 {
+		w.pieces, w.older = map[string]*workpiece{}, w.pieces
+	}
+	w.pieces[src] = v
+}
+
 // pass makes what mutators see of a source.
-func (w *workbench) pass(src string, notes []beagle.Note) (*mutate.Pass, *source.Problem) {
+func (w *workbench) pass(src string) (*mutate.Pass, *source.Problem) {
 	f, problem := w.unit.Parse(src)
 	if problem != nil {
 		return nil, problem
 	}
 	p := &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-		Target: &w.unit.Target, Facets: w.facets, Notes: notes,
+		Target: &w.unit.Target, Facets: w.facets,
 	}
 	shares := w.shares(f.Src)
 	p.Weight = func(n ast.Node) float64 {
@@ -134,8 +146,8 @@ func (w *workbench) shares(src string) map[int]float64 {
 }
 
 // moves lists every step that can be taken from a source.
-func (w *workbench) moves(src string, notes []beagle.Note) []beagle.Move {
-	v, problem := w.workpiece(src, notes)
+func (w *workbench) moves(src string) []beagle.Move {
+	v, problem := w.workpiece(src)
 	if problem != nil {
 		return nil
 	}
@@ -157,8 +169,8 @@ func refused(err error) string {
 }
 
 // apply takes one move from a candidate.
-func (w *workbench) apply(parent beagle.Candidate, notes []beagle.Note, move beagle.Move) (beagle.Candidate, error) {
-	m, v, err := w.look(parent, notes, move.Mutator)
+func (w *workbench) apply(parent beagle.Candidate, move beagle.Move) (beagle.Candidate, error) {
+	m, v, err := w.look(parent, move.Mutator)
 	if err != nil {
 		return beagle.Candidate{}, err
 	}
@@ -166,12 +178,12 @@ func (w *workbench) apply(parent beagle.Candidate, notes []beagle.Note, move bea
 }
 
 // look prepares a mutator for a candidate.
-func (w *workbench) look(parent beagle.Candidate, notes []beagle.Note, name string) (*mutate.Mutator, *workpiece, error) {
+func (w *workbench) look(parent beagle.Candidate, name string) (*mutate.Mutator, *workpiece, error) {
 	i := slices.IndexFunc(w.mutators, func(m *mutate.Mutator) bool { return m.Name == name })
 	if i < 0 {
 		return nil, nil, refusal("no mutator is called " + name)
 	}
-	v, problem := w.workpiece(parent.Source, notes)
+	v, problem := w.workpiece(parent.Source)
 	if problem != nil {
 		return nil, nil, refusal(problem.Message)
 	}
@@ -211,7 +223,7 @@ func (w *workbench) make(p *mutate.Pass, e edge) stepped {
 // label if there is one, else at any; with the wished parameter if there is
 // one, else with any that is not excluded.
 func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Rand) (beagle.Candidate, error) {
-	m, v, err := w.look(parent, nil, wish.Mutator)
+	m, v, err := w.look(parent, wish.Mutator)
 	if err != nil {
 		return beagle.Candidate{}, err
 	}
@@ -243,7 +255,7 @@ func prefer(all []mutate.Choice, liked func(mutate.Choice) bool) []mutate.Choice
 // the site of the same label, or else, since labels name helpers that may not
 // exist there, at the first.
 func (w *workbench) retrace(parent beagle.Candidate, step beagle.Step) (beagle.Candidate, error) {
-	m, v, err := w.look(parent, nil, step.Mutator)
+	m, v, err := w.look(parent, step.Mutator)
 	if err != nil {
 		return beagle.Candidate{}, err
 	}

@@ -104,7 +104,7 @@ func verification(x *session, v *beagle.Verdict) beagle.Verification {
 
 // advice is what a person could change in the original.
 func (x *session) advice() []beagle.Advice {
-	p, problem := x.work.pass(x.root.Source, nil)
+	p, problem := x.work.pass(x.root.Source)
 	if problem != nil {
 		return nil
 	}
