@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -119,8 +120,9 @@ type run struct {
 	ready  *flow.Prepared
 	saved  bool // the run is in the store
 
-	kept    time.Time     // end of the last checkpoint
-	keeping time.Duration // what it took
+	kept    time.Time     // the last checkpoint
+	keeping time.Duration // what it took to put together
+	writing chan error    // tells when it is on disk; nil when that is known
 }
 
 // carry takes the run from wherever it stands to its result, and records how
@@ -131,6 +133,7 @@ func (r *run) carry(ctx context.Context) (*beagle.Result, error) {
 	go r.heedCancel(ctx, stop)
 	r.acts = r.d.activities()
 	defer r.acts.Close()
+	defer r.written() // however the run ends, nothing is written after it
 	result, err := r.work(ctx)
 	if !r.saved {
 		return nil, err
@@ -258,6 +261,9 @@ func (r *run) generation(ctx context.Context) error {
 	if len(guests) == 0 && time.Since(r.kept) < saveShare*r.keeping {
 		return nil
 	}
+	if len(guests) == 0 {
+		return r.beginCheckpoint()
+	}
 	if err := r.checkpoint(); err != nil {
 		return err
 	}
@@ -295,15 +301,47 @@ func (r *run) fill(ctx context.Context, draft *flow.Draft, n int) error {
 	return nil
 }
 
-// checkpoint saves the course, the log first: what it tells twice is left out,
-// what it never told would be lost.
+// checkpoint saves the course.
 func (r *run) checkpoint() error {
-	start := time.Now()
-	if err := r.d.Store.Save(r.entry.ID, "log", &r.course.Log); err != nil {
+	if err := r.beginCheckpoint(); err != nil {
 		return err
 	}
-	err := r.d.Store.Save(r.entry.ID, "search", r.course.Search)
+	return r.written()
+}
+
+// beginCheckpoint saves the course as it is now, the log first: what it tells
+// twice is left out, what it never told would be lost. The disk is slow, and the
+// search need not wait for it: see written.
+func (r *run) beginCheckpoint() error {
+	if err := r.written(); err != nil {
+		return err
+	}
+	start := time.Now()
+	log, logErr := json.Marshal(&r.course.Log)
+	search, err := json.Marshal(r.course.Search)
+	if err := errors.Join(logErr, err); err != nil {
+		return err
+	}
 	r.kept = time.Now()
 	r.keeping = r.kept.Sub(start)
+	writing := make(chan error, 1)
+	r.writing = writing
+	go func() {
+		err := r.d.Store.Save(r.entry.ID, "log", json.RawMessage(log))
+		if err == nil {
+			err = r.d.Store.Save(r.entry.ID, "search", json.RawMessage(search))
+		}
+		writing <- err
+	}()
+	return nil
+}
+
+// written waits until the last checkpoint is on disk.
+func (r *run) written() error {
+	if r.writing == nil {
+		return nil
+	}
+	err := <-r.writing
+	r.writing = nil
 	return err
 }
