@@ -81,12 +81,12 @@ func Capture(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir stri
 // all runs the target's own tests, and the others only if these recorded too
 // little: listing a large module alone takes a while.
 func (c *capturer) all(ctx context.Context) error {
-	own, err := c.tools.own(ctx, c.u)
+	own, deps, err := c.tools.own(ctx, c.u)
 	if err != nil {
 		return err
 	}
 	if own.tests() > 0 {
-		if err := c.suites(ctx, []*listed{own}); err != nil {
+		if err := c.suites(ctx, []*listed{own}, deps); err != nil {
 			return err
 		}
 	}
@@ -101,16 +101,18 @@ func (c *capturer) all(ctx context.Context) error {
 	for _, p := range others[n:] {
 		c.out.Unasked = append(c.out.Unasked, p.ImportPath)
 	}
-	return c.suites(ctx, others[:n])
+	deps, err = c.tools.deps(ctx, c.u, others[:n])
+	if err != nil {
+		return err
+	}
+	return c.suites(ctx, others[:n], deps)
 }
 
 // done reports whether there is no time for more, or no need.
 func (c *capturer) done(enough int) bool { return time.Now().After(c.end) || c.records >= enough }
 
-func (c *capturer) suites(ctx context.Context, list []*listed) (err error) {
-	if c.read, err = c.tools.readable(ctx, c.u, list); err != nil {
-		return err
-	}
+func (c *capturer) suites(ctx context.Context, list, deps []*listed) error {
+	c.read = c.tools.readable(c.u, deps)
 	return c.each(list, func(i int, p *listed) error { return c.suite(ctx, i, p, len(list)) })
 }
 

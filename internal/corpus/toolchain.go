@@ -74,20 +74,20 @@ func (t *toolchain) list(ctx context.Context, dir string, args ...string) ([]*li
 	}
 }
 
-const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles"
+const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles,Module"
 
 func (p *listed) tests() int { return len(p.TestGoFiles) + len(p.XTestGoFiles) }
 
-// own is the target's package.
-func (t *toolchain) own(ctx context.Context, u *source.Unit) (*listed, error) {
-	pkgs, err := t.list(ctx, u.Target.PkgDir, testFields, ".")
-	if err == nil && len(pkgs) != 1 {
-		err = fmt.Errorf("go list: %d packages in %s", len(pkgs), u.Target.PkgDir)
+// own is the target's package, and what its tests are linked with.
+func (t *toolchain) own(ctx context.Context, u *source.Unit) (own *listed, deps []*listed, err error) {
+	if deps, err = t.list(ctx, u.Target.PkgDir, "-deps", "-test", testFields, "."); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(deps, func(p *listed) bool { return p.ImportPath == u.Target.PkgPath })
+	if i < 0 {
+		return nil, nil, fmt.Errorf("go list: %s is not the package in %s", u.Target.PkgPath, u.Target.PkgDir)
 	}
-	return pkgs[0], nil
+	return deps[i], deps, nil
 }
 
 // importers are the packages of the module whose tests reach the target, the
@@ -135,25 +135,27 @@ func distances(all []*listed, target string) map[string]int {
 	}
 }
 
-// readable are the directories that the toolchain and the tests may read.
-func (t *toolchain) readable(ctx context.Context, u *source.Unit, tests []*listed) ([]string, error) {
-	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, u.Target.Dir, u.Target.PkgDir}
-	if t.GOWORK != "" && t.GOWORK != "off" {
-		dirs = append(dirs, filepath.Dir(t.GOWORK))
-	}
+// deps are what the tests of packages are linked with.
+func (t *toolchain) deps(ctx context.Context, u *source.Unit, tests []*listed) ([]*listed, error) {
 	args := []string{"-deps", "-test", "-json=Module"}
 	for _, p := range tests {
 		args = append(args, p.ImportPath)
 	}
-	pkgs, err := t.list(ctx, u.Target.Dir, args...)
-	if err != nil {
-		return nil, err
+	return t.list(ctx, u.Target.Dir, args...)
+}
+
+// readable are the directories that the toolchain and tests with these
+// dependencies may read.
+func (t *toolchain) readable(u *source.Unit, deps []*listed) []string {
+	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, u.Target.Dir, u.Target.PkgDir}
+	if t.GOWORK != "" && t.GOWORK != "off" {
+		dirs = append(dirs, filepath.Dir(t.GOWORK))
 	}
-	for _, p := range pkgs {
+	for _, p := range deps {
 		if p.Module != nil && p.Module.Dir != "" && !strings.HasPrefix(p.Module.Dir, t.GOMODCACHE) {
 			dirs = append(dirs, p.Module.Dir)
 		}
 	}
 	slices.Sort(dirs)
-	return slices.Compact(dirs), nil
+	return slices.Compact(dirs)
 }
