@@ -33,6 +33,9 @@ func serve(name string) {
 	case "exits":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)
+	case "leaks":
+		fmt.Fprintf(os.Stderr, "%s\n\x1b[2J\x1b[H\x07bad key %s and %s\r\n", strings.Repeat("noise ", 1000), os.Getenv("CODER_TEST_SECRET_KEY"), "sk-ant-api03-0123456789abcdef")
+		os.Exit(3)
 	case "garbage":
 		fmt.Println("Welcome to the agent!\n> ")
 		time.Sleep(time.Hour)
@@ -67,6 +70,17 @@ func (a *scripted) Cancel(context.Context, acp.CancelNotification) error { retur
 
 func (a *scripted) Prompt(ctx context.Context, r acp.PromptRequest) (out acp.PromptResponse, err error) {
 	out = acp.PromptResponse{StopReason: acp.StopReasonEndTurn, Usage: &acp.Usage{InputTokens: 1000, OutputTokens: 50, TotalTokens: 1050}}
+	switch a.name {
+	case "tells nothing":
+		out.Usage = nil
+	case "negative tokens":
+		out.Usage.InputTokens = -1 << 40
+	case "endless tokens":
+		out.Usage.OutputTokens = 1 << 62
+	case "caches":
+		read := 5000
+		out.Usage.CachedReadTokens, out.Usage.TotalTokens = &read, 6300
+	}
 	return out, a.turn(ctx, r.Prompt[0].Text.Text)
 }
 
@@ -129,8 +143,24 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 		return nil
 	case "hangs":
 		time.Sleep(time.Hour)
+	case "pipe to write": // nobody reads it
+		path := filepath.Join(a.dir, "pipe")
+		if err := syscall.Mkfifo(path, 0o644); err != nil {
+			return err
+		}
+		_, err := a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: "x"})
+		if err == nil || !strings.Contains(err.Error(), "no regular file") {
+			return fmt.Errorf("a pipe can be written to: %v", err)
+		}
+		return nil
 	case "spends":
 		return a.spend(ctx)
+	case "spends and fails":
+		return errors.Join(a.update(ctx, 0.03), errors.New("out of ideas"))
+	case "absurd":
+		return errors.Join(a.update(ctx, 1e300), a.say(ctx, "Done."))
+	case "negative":
+		return errors.Join(a.update(ctx, -5), a.say(ctx, "Done."))
 	case "children":
 		return a.children()
 	case "outside":

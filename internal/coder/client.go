@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/coder/acp-go-sdk"
 )
@@ -99,7 +100,29 @@ func (c *client) WriteTextFile(_ context.Context, r acp.WriteTextFileRequest) (o
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return out, err
 	}
-	return out, os.WriteFile(path, []byte(r.Content), 0o644)
+	return out, writeRegular(path, r.Content)
+}
+
+// writeRegular writes a file of the copy, which may be new: no device, no pipe,
+// which would block for as long as nobody reads it.
+func writeRegular(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	switch {
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ELOOP): // a pipe that nobody reads, a socket, a link
+		return fmt.Errorf("%s is no regular file", path)
+	case err != nil:
+		return err
+	}
+	info, err := f.Stat()
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is no regular file", path)
+	case err == nil:
+		if err = f.Truncate(0); err == nil {
+			_, err = f.WriteString(text)
+		}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // RequestPermission implements [acp.Client]: once for what stays in the copy, never

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,20 +27,25 @@ type Coder struct {
 	Models []llm.Model    // the agents
 	Budget *llm.Budget    // nil for none
 	Most   llm.Micros     // that one turn may cost; 0 leaves it to the budget
-	Tools  []string       // command line of an MCP server for the agent; nil for none
-	Omit   []string       // files that are not in the copy, because agents may not see them
-	Dir    string         // where the copies are made
+
+	// MostTokens is set aside for a turn. An agent says at the end of a turn how many
+	// it used, if at all, so that a turn can use more; 0 sets none aside.
+	MostTokens int64
+
+	Tools []string // command line of an MCP server for the agent; nil for none
+	Omit  []string // files that are not in the copy, because agents may not see them
+	Dir   string   // where the copies are made
 }
 
 // Ask implements [llm.Asker]. The request's Code is the version to start from.
 func (c *Coder) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 	begun := time.Now()
-	held, err := c.reserve(ctx)
+	held, err := c.reserve(ctx, q.Model)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	var cost llm.Micros
-	defer func() { held(llm.Spent{Money: cost, Calls: 1}) }()
+	var used llm.Spent
+	defer func() { held(used) }()
 	limit := q.Limit
 	if limit == 0 {
 		limit = llm.DefaultLimit
@@ -50,26 +54,32 @@ func (c *Coder) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 	defer cancel()
 	dir, err := os.MkdirTemp(c.Dir, "agent-")
 	if err != nil {
-		return llm.Reply{}, err
+		return llm.Reply{}, &llm.Halted{Cause: err}
 	}
 	defer os.RemoveAll(dir)
 	t := &turn{coder: c, model: c.model(q.Model), request: q}
 	text, err := t.take(ctx, dir)
-	cost = t.cost()
 	if err != nil {
-		return llm.Reply{}, t.fault(ctx, err)
+		err = t.fault(ctx, err)
+		used = t.spentBy(err)
+		return llm.Reply{}, err
 	}
-	return llm.Reply{Model: q.Model, Text: text, Stop: llm.StopEnd, Usage: t.usage, Cost: cost, Seconds: time.Since(begun).Seconds(), Attempts: 1}, nil
+	used = t.spent()
+	return llm.Reply{Model: q.Model, Text: text, Stop: llm.StopEnd, Usage: t.tokens(), Cost: used.Money, Seconds: time.Since(begun).Seconds(), Attempts: 1}, nil
 }
 
 // reserve sets aside the most that a turn may cost, and returns what books the rest.
-func (c *Coder) reserve(ctx context.Context) (settle func(llm.Spent), _ error) {
+func (c *Coder) reserve(ctx context.Context, name string) (settle func(llm.Spent), _ error) {
 	if c.Budget == nil {
 		return func(llm.Spent) {}, nil
 	}
-	held, err := c.Budget.Reserve(ctx, llm.Spent{Money: c.Most, Calls: 1})
+	held, err := c.Budget.Reserve(ctx, llm.Spent{Money: c.Most, Tokens: c.MostTokens, Calls: 1})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return nil, &llm.Halted{Cause: cause}
+	}
+	var over *llm.Error
+	if errors.As(err, &over) {
+		over.Model = name
 	}
 	if err != nil {
 		return nil, err
@@ -92,9 +102,11 @@ type turn struct {
 	model   llm.Model
 	request llm.Request
 	usage   llm.Usage
+	counted bool // usage is what the agent says
 
 	mu      sync.Mutex
 	dollars float64
+	lied    bool // about dollars
 	stderr  string
 	exit    int // the program's status, if it ended by itself
 }
@@ -183,6 +195,9 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 	defer func() {
 		p.end()
 		t.stderr, t.exit = p.tail.String(), p.cmd.ProcessState.ExitCode()
+		if at := strings.IndexAny(t.stderr, " \t\n"); len(t.stderr) > tailBytes-100 && at > 0 {
+			t.stderr = t.stderr[at:] // what was cut at its begin may be a key
+		}
 	}()
 	mine := &client{dir: w.dir, spent: func(dollars float64) { t.pay(dollars, stop) }}
 	conn := acp.NewClientSideConnection(mine, in, out)
@@ -214,9 +229,7 @@ func (t *turn) talk(ctx context.Context, conn *acp.ClientSideConnection, w *work
 	if err != nil {
 		return err
 	}
-	if u := answer.Usage; u != nil {
-		t.usage = llm.Usage{In: u.InputTokens, Out: u.OutputTokens}
-	}
+	t.count(answer.Usage)
 	return nil
 }
 
@@ -226,22 +239,6 @@ func (t *turn) tools() []acp.McpServer {
 		return []acp.McpServer{}
 	}
 	return []acp.McpServer{{Stdio: &acp.McpServerStdio{Name: "beagle", Command: line[0], Args: append([]string{}, line[1:]...), Env: []acp.EnvVariable{}}}}
-}
-
-// pay notes what the agent says it has spent, and ends a turn that costs too much.
-func (t *turn) pay(dollars float64, stop func(error)) {
-	t.mu.Lock()
-	t.dollars = max(t.dollars, dollars)
-	t.mu.Unlock()
-	if most := t.coder.Most; most > 0 && t.cost() > most {
-		stop(fmt.Errorf("the agent has spent %v of the %v that a turn may cost", t.cost(), most))
-	}
-}
-
-func (t *turn) cost() llm.Micros {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return llm.Micros(math.Ceil(t.dollars * 1e6))
 }
 
 // result reads the candidate out of the copy; "" when nothing changed.

@@ -156,7 +156,7 @@ func TestEditsOutsideTheScopeAreRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"other file": "p/other.go", "shared": "shared", "new file": "p/fast.go", "go.mod": "go.mod", "broken": "cannot be read", "link": "p/other.go",
 		"idle": "I see nothing to improve", "outside": "all refused", "device": "must stay a regular file", "sparse": "must stay a regular file",
-		"sparse data": "p/data", "gone": "must stay a regular file", "pipe": "pipe was changed",
+		"sparse data": "p/data", "gone": "must stay a regular file", "pipe": "pipe was changed", "pipe to write": "pipe was changed",
 	} {
 		c := setUp(t, name)
 		r := ask(t, c, question())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -20,12 +21,12 @@ var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
 // fault says what went wrong in the terms of a model that failed.
 func (t *turn) fault(ctx context.Context, err error) error {
 	var bad *beagle.UsageError
-	if errors.As(err, &bad) {
-		return err
+	if errors.As(err, &bad) { // the agent was not started
+		return &llm.Halted{Cause: err}
 	}
-	e := &llm.Error{Kind: llm.Unavailable, Model: t.model.Name, Message: err.Error(), Attempts: 1}
-	if t.stderr != "" {
-		e.Message += "; its last words: " + t.stderr
+	e := &llm.Error{Kind: llm.Unavailable, Model: t.model.Name, Message: llm.Scrub(err.Error()), Attempts: 1, Wasted: t.tokens(), Cost: t.price()}
+	if words := lastWords(t.stderr); words != "" {
+		e.Message += "; its last words: " + words
 	}
 	var refused *acp.RequestError
 	switch {
@@ -43,6 +44,23 @@ func (t *turn) fault(ctx context.Context, err error) error {
 		e.Remedy = fmt.Sprintf("try the command by itself, it must speak the Agent Client Protocol on standard input and output: %s", t.model.URL)
 	}
 	return e
+}
+
+// lastWords are the end of what an agent wrote to its standard error, which may
+// hold its keys and what moves a terminal's cursor.
+func lastWords(text string) string {
+	const most = 300 // bytes
+	text = strings.TrimSpace(text)
+	lines := strings.Split(text, "\n")
+	words := llm.Scrub(lines[len(lines)-1])
+	for i := len(lines) - 2; i >= 0; i-- {
+		longer := llm.Scrub(strings.Join(lines[i:], "\n"))
+		if len(longer) > most {
+			break
+		}
+		words = longer
+	}
+	return words
 }
 
 const (

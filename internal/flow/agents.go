@@ -18,7 +18,7 @@ import (
 // of a model.
 const (
 	agentLimit = 10 * time.Minute
-	agentShare = 4 // of the budget in dollars, the part that one turn may use
+	agentShare = 4 // of the budget in dollars or tokens, the part that is set aside for a turn
 )
 
 // AgentModel stands for a coding agent among the models: the search asks both
@@ -47,9 +47,6 @@ func (x *session) asker(budget *llm.Budget) (llm.Asker, error) {
 	if slices.ContainsFunc(m.Ask, isAgent) {
 		out = &splitter{spec: m, models: models, agents: x.coder(budget)}
 	}
-	if m.Record != "" {
-		out = &llm.Recorder{Asker: out, Dir: m.Record}
-	}
 	return out, nil
 }
 
@@ -58,7 +55,7 @@ func (x *session) coder(budget *llm.Budget) *coder.Coder {
 	m := &x.spec.Models
 	c := &coder.Coder{
 		Unit: x.unit, Load: source.Options{Dir: x.spec.Dir, Spec: x.spec.Target, Tags: x.spec.Tags},
-		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, Dir: x.dir,
+		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: x.dir,
 	}
 	if x.spec.Redacted() && x.spec.CorpusFile != "" {
 		c.Omit = []string{x.spec.CorpusFile}

@@ -26,8 +26,9 @@ type Asked struct {
 	Unheard  string     `json:"unheard,omitempty"` // why the model did not answer; empty when it did
 	Spent    bool       `json:"spent,omitempty"`   // it was not asked, because the budget is used up
 	Repaired bool       `json:"repaired,omitempty"`
-	Calls    int        `json:"calls"` // answers that it took, from the journal or not
-	In       int        `json:"in"`    // tokens
+	Untold   bool       `json:"untold,omitempty"` // an agent did not say how many tokens it used
+	Calls    int        `json:"calls"`            // answers that it took, from the journal or not
+	In       int        `json:"in"`               // tokens
 	Out      int        `json:"out"`
 	Cost     llm.Micros `json:"micros"`
 	Seconds  float64    `json:"seconds"`
@@ -90,9 +91,17 @@ func (m *asking) open(x *session) error {
 		return err
 	}
 	m.callees = x.callees()
-	m.budget = llm.NewBudget(spec.Caps, m.calls.before)
+	m.budget = llm.NewBudget(spec.Caps, m.calls.spent())
+	if spec.Record != "" {
+		m.calls.recorder = &llm.Recorder{Dir: spec.Record}
+	}
 	m.asker, err = x.asker(m.budget)
 	return err
+}
+
+// servers are the models that have a server, which an agent has not.
+func (m *Models) servers() []llm.Model {
+	return slices.DeleteFunc(slices.Clone(m.Ask), isAgent)
 }
 
 // client asks the models.
@@ -100,7 +109,7 @@ func (m *Models) client(budget *llm.Budget) (*llm.Client, error) {
 	keys := llm.EnvKeys()
 	if m.KeyFile != "" {
 		var err error
-		if keys, err = llm.FileKeys(m.KeyFile); err != nil {
+		if keys, err = llm.FileKeys(m.KeyFile, m.servers()...); err != nil {
 			return nil, err
 		}
 	}
@@ -149,17 +158,16 @@ func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, pa
 		q.Code = parent.Source
 	}
 	reply, _, err := x.models.calls.ask(ctx, x.models.asker, call{Proposal: p.ID, Round: round, Parent: p.Parent, Request: &q})
-	used, seconds := reply.Usage.Add(reply.Wasted), reply.Seconds
-	var fault *llm.Error
-	if errors.As(err, &fault) {
-		used = fault.Wasted
-	}
+	a := answer{reply: reply}
 	if err == nil {
 		out.Calls++
+	} else if !errors.As(err, &a.err) {
+		return reply, err
 	}
-	out.In, out.Out = out.In+used.In, out.Out+used.Out
-	out.Cost += m.model(p.Model).Price.Cost(used) + reply.Cost
-	out.Seconds += seconds
+	used := x.models.calls.spentOn(a)
+	out.In, out.Out = out.In+used.usage.In, out.Out+used.usage.Out
+	out.Cost, out.Seconds = llm.Costs(out.Cost, used.money), out.Seconds+reply.Seconds
+	out.Untold = out.Untold || isAgent(m.model(p.Model)) && used.usage.Estimated
 	return reply, err
 }
 

@@ -2,26 +2,11 @@ package flow
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/mutate/llm"
 )
-
-// An AskedSum is what a run has got from a model and for how much.
-type AskedSum struct {
-	Calls    int        `json:"calls"` // answers, repairs included
-	Unheard  int        `json:"unheard,omitempty"`
-	In       int        `json:"in"`
-	Out      int        `json:"out"`
-	Cost     llm.Micros `json:"micros"`
-	Seconds  float64    `json:"seconds"`
-	Made     int        `json:"made"`     // new candidates
-	Repaired int        `json:"repaired"` // of them, in a second round
-	Refused  int        `json:"refused"`  // answers without a candidate, or with one that was there
-}
 
 // TakeAsked sorts what a model wrote into the draft.
 func (d *Draft) TakeAsked(c *Course, p evolve.Proposal, a Asked) {
@@ -53,72 +38,38 @@ func (d *Draft) charge(outcomes []evolve.Outcome) {
 	}
 }
 
-// addAsked sums up what the models of a draft did.
-func (l *Log) addAsked(d *Draft) {
-	made := map[int]bool{}
-	for _, m := range d.Made {
-		made[m.Proposal] = true
-	}
-	l.Asked = maps.Clone(l.Asked) // who has a copy of the log keeps theirs
-	if l.Asked == nil && len(d.Asked) > 0 {
-		l.Asked = map[string]AskedSum{}
-	}
-	for _, id := range slices.Sorted(maps.Keys(d.Asked)) {
-		a := d.Asked[id]
-		s := l.Asked[a.Model]
-		s.Calls, s.In, s.Out, s.Cost, s.Seconds = s.Calls+a.Calls, s.In+a.In, s.Out+a.Out, s.Cost+a.Cost, s.Seconds+a.Seconds
-		switch {
-		case a.Unheard != "":
-			s.Unheard++
-		case !made[id]:
-			s.Refused++
-		case a.Repaired:
-			s.Repaired++
-			fallthrough
-		default:
-			s.Made++
-		}
-		l.Asked[a.Model] = s
-	}
-}
-
-// lostCalls is the part of a result's summary of models that only the journal of
-// calls knows; nil when no model was asked.
+// lostCalls is the part of a result's summary of models that the journal of calls
+// knows: what was answered, what was paid, and what was lost, whether or not the
+// search came to make anything of it. It is nil when no model was asked.
 func (x *session) lostCalls() (*beagle.ModelSummary, error) {
 	m := &x.spec.Models
-	if !m.On() || m.Replay != "" {
+	if !m.On() {
 		return nil, nil
 	}
 	if err := x.openModels(); err != nil {
 		return nil, err
 	}
-	l := x.models.calls.lostNow()
-	return &beagle.ModelSummary{Lost: l.calls, AtMost: l.money.Dollars()}, nil
+	all, each := x.models.calls.total()
+	out := &beagle.ModelSummary{Calls: all.answers, Tokens: all.usage.In + all.usage.Out, Dollars: all.money.Dollars()}
+	if m.Replay == "" {
+		l := x.models.calls.lostNow()
+		out.Lost, out.AtMost = l.calls, l.money.Dollars()
+	}
+	for _, a := range m.Authors() {
+		out.Authors = append(out.Authors, beagle.AuthorSum{Author: a.Name, Dollars: each[payee{a.Model, a.Temperature}].money.Dollars()})
+	}
+	return out, nil
 }
 
-// modelSummary is what a result says of the models; nil when none was asked.
-func (c *Course) modelSummary(s *Spec) *beagle.ModelSummary {
-	if !s.Models.On() {
-		return nil
-	}
-	m := &beagle.ModelSummary{Redacted: s.Redacted(), Replayed: s.Models.Replay != "", Closed: !c.Search.Open()}
-	cost := llm.Micros(0)
-	for _, name := range slices.Sorted(maps.Keys(c.Log.Asked)) {
-		a := c.Log.Asked[name]
-		m.Calls, m.Tokens, cost = m.Calls+a.Calls, m.Tokens+a.In+a.Out, cost+a.Cost
-	}
-	m.Dollars = cost.Dollars()
-	names := []string{evolve.Rules}
-	for _, a := range s.Models.Authors() {
-		names = append(names, a.Name)
-	}
-	for _, name := range names {
-		b := c.Search.Book(name)
-		m.Authors = append(m.Authors, beagle.AuthorSum{
-			Author: name, Asked: b.Asked, Unheard: b.Unheard, Useless: b.Useless, Candidates: b.Written,
-			Behaving: b.Behaving, Earned: b.Earned, Dollars: b.Dollars, Seconds: b.Seconds,
-		})
+// sumModels adds to what the journal of calls knows of the models what the search
+// does.
+func (c *Course) sumModels(s *Spec, m *beagle.ModelSummary) {
+	m.Redacted, m.Replayed, m.Closed = s.Redacted(), s.Models.Replay != "", !c.Search.Open()
+	m.Authors = append([]beagle.AuthorSum{{Author: evolve.Rules}}, m.Authors...)
+	for i := range m.Authors {
+		a := &m.Authors[i]
+		b := c.Search.Book(a.Author)
+		a.Asked, a.Unheard, a.Useless, a.Candidates, a.Behaving, a.Earned, a.Seconds = b.Asked, b.Unheard, b.Useless, b.Written, b.Behaving, b.Earned, b.Seconds
 	}
 	slices.SortStableFunc(m.Authors, func(a, b beagle.AuthorSum) int { return cmp.Compare(b.Earned, a.Earned) })
-	return m
 }

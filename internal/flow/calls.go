@@ -3,7 +3,10 @@ package flow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/beagle-go/beagle"
@@ -22,14 +25,8 @@ type call struct {
 	Request  *llm.Request `json:"request,omitempty"`
 	Reply    *llm.Reply   `json:"reply,omitempty"`
 	Error    *llm.Error   `json:"error,omitempty"`
-	Retried  *tried       `json:"retried,omitempty"` // it is about to be sent once more
+	Retried  *llm.Tried   `json:"retried,omitempty"` // it is about to be sent once more
 	Halted   *llm.Halted  `json:"halted,omitempty"`  // the run gave it up when no answer was under way: it may be asked again
-}
-
-// A tried is what earlier attempts of a call came to.
-type tried struct {
-	Attempts int       `json:"attempts"`
-	Wasted   llm.Usage `json:"wasted,omitzero"`
 }
 
 // journalName is the journal of calls in a run's directory.
@@ -41,22 +38,45 @@ type answer struct {
 	err   *llm.Error
 }
 
-// A callBook is the journal of calls with its content at hand.
+// A callBook is the journal of calls with its content at hand. What it holds of a
+// call that this process made is what another will read of it, so that a result,
+// the budget of a run that goes on, and the journal say the same.
 type callBook struct {
-	run     string
+	run      string
+	price    func(model string) llm.Price
+	turn     llm.Micros    // the most that a turn of a coding agent costs
+	recorder *llm.Recorder // nil when nothing is recorded
+
 	mu      sync.Mutex
 	journal *store.Journal
 	answers map[string]answer          // by request ID
 	texts   map[uint64]map[string]bool // replies by question
 	stale   map[uint64]bool            // questions that were answered with the same text twice
-	before  llm.Spent                  // by the time it was opened
+	paid    map[payee]bill             // calls that came to an end
 	lost    lost
 	earlier map[place]string       // IDs of the requests of other processes of the run
-	open    map[string]llm.Request // of them, those that were lost
-	retried map[string]tried       // of those, the attempts before the one that was lost
+	open    map[string]llm.Request // under way
+	gone    map[string]llm.Request // lost, and not asked again yet
+	retried map[string]llm.Tried   // of those that are under way, the attempts that brought nothing
 	refused map[string]int         // how often a request was refused until the user does something
-	price   func(model string) llm.Price
-	turn    llm.Micros // the most that a turn of a coding agent costs
+}
+
+// A payee is an author, as a request knows it.
+type payee struct {
+	model       string
+	temperature float64
+}
+
+// A bill sums up calls that came to an end, well or not.
+type bill struct {
+	answers  int
+	attempts int
+	usage    llm.Usage
+	money    llm.Micros
+}
+
+func (p bill) add(q bill) bill {
+	return bill{p.answers + q.answers, p.attempts + q.attempts, p.usage.Add(q.usage), llm.Costs(p.money, q.money)}
 }
 
 // A place is where in a search a request belongs. A search that takes another
@@ -79,7 +99,7 @@ func (b *callBook) recall(c *call) {
 	if !ok {
 		return
 	}
-	q, lost := b.open[id]
+	q, lost := b.gone[id]
 	a, answered := b.answers[id]
 	switch {
 	case answered && (a.err != nil || a.reply.Model == c.Request.Model):
@@ -95,19 +115,9 @@ func (b *callBook) recall(c *call) {
 // by the same idempotency key: where the provider does not know such keys, they
 // may be paid twice.
 type lost struct {
-	calls int
-	money llm.Micros // the most that they can have cost
-}
-
-// lose books a call as lost, and returns the most that it can have cost.
-func (b *callBook) lose(q llm.Request) llm.Micros {
-	most := b.price(q.Model).Cost(q.Bound())
-	if q.Code != "" { // an agent, which says by itself what it costs
-		most = b.turn
-	}
-	b.lost.calls++
-	b.lost.money += most
-	return most
+	calls  int
+	money  llm.Micros // the most that they can have cost
+	tokens int64      // the most that they can have used
 }
 
 // lostNow is what was lost so far.
@@ -115,6 +125,25 @@ func (b *callBook) lostNow() lost {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lost
+}
+
+// total is what came to an end so far, and what each author's part of it is.
+func (b *callBook) total() (all bill, each map[payee]bill) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.paid {
+		all = all.add(p)
+	}
+	return all, maps.Clone(b.paid)
+}
+
+// spent is what counts against the budget of who goes on with the run: attempts
+// one by one, and of what was lost the most.
+func (b *callBook) spent() llm.Spent {
+	all, _ := b.total()
+	l := b.lostNow()
+	return llm.Spent{Money: all.money, Tokens: int64(all.usage.In) + int64(all.usage.Out), Calls: int64(all.attempts)}.
+		Add(llm.Spent{Money: l.money, Tokens: l.tokens, Calls: int64(l.calls)})
 }
 
 // openCalls reads what a run has asked so far. Requests without an end were
@@ -125,64 +154,110 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 		return nil, err
 	}
 	b := &callBook{
-		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{}, stale: map[uint64]bool{},
-		earlier: map[place]string{}, open: map[string]llm.Request{}, retried: map[string]tried{}, refused: map[string]int{},
+		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{}, stale: map[uint64]bool{}, paid: map[payee]bill{},
+		earlier: map[place]string{}, open: map[string]llm.Request{}, gone: map[string]llm.Request{}, retried: map[string]llm.Tried{}, refused: map[string]int{},
 	}
 	for _, c := range lines {
-		b.read(c)
+		if b.take(c); c.Request != nil {
+			b.earlier[c.place()] = c.ID
+		}
 	}
-	for id := range b.open {
+	for _, id := range slices.Collect(maps.Keys(b.open)) {
 		b.forsake(id)
 	}
 	b.journal, err = s.Journal(run, journalName)
 	return b, err
 }
 
-// read takes over a line of the journal.
-func (b *callBook) read(c call) {
+// write adds a line to the journal, and then to what is known.
+func (b *callBook) write(c call) error {
+	if err := b.journal.Append(c); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.take(c)
+	return nil
+}
+
+// take takes over a line of the journal.
+func (b *callBook) take(c call) {
 	q, open := b.open[c.ID]
 	switch {
 	case c.Request != nil:
 		if open {
 			b.forsake(c.ID)
-			delete(b.retried, c.ID)
 		}
 		b.open[c.ID] = *c.Request
-		b.earlier[c.place()] = c.ID
+		delete(b.gone, c.ID)
 		return
 	case c.Retried != nil:
 		b.retried[c.ID] = *c.Retried
 		return
 	case c.Reply != nil:
-		b.spend(c.Reply.Model, c.Reply.Usage.Add(c.Reply.Wasted), c.Reply.Attempts)
-		b.before.Money += c.Reply.Cost
-		b.settle(c.ID, question(q), answer{reply: *c.Reply})
+		a := answer{reply: *c.Reply}
+		b.pay(q, b.spentOn(a))
+		b.settle(c.ID, question(q), a)
 	case c.Error != nil:
-		b.spend(c.Error.Model, c.Error.Wasted, c.Error.Attempts)
+		a := answer{err: c.Error}
+		b.pay(q, b.spentOn(a))
 		if c.Error.Fatal() {
-			b.refused[c.ID]++
+			b.refused[c.ID]++ // it may be asked again when the user has done something
 		} else {
-			b.settle(c.ID, 0, answer{err: c.Error})
+			b.settle(c.ID, 0, a)
 		}
 	case c.Halted != nil:
-		b.spend(q.Model, c.Halted.Wasted, c.Halted.Attempts)
+		h := c.Halted
+		b.pay(q, b.spentOnNothing(q.Model, llm.Tried{Attempts: h.Attempts, Wasted: h.Wasted, Cost: h.Cost}))
 	}
 	delete(b.open, c.ID)
 	delete(b.retried, c.ID)
 }
 
-// forsake books a request whose process ended while it was under way.
-func (b *callBook) forsake(id string) {
-	q, before := b.open[id], b.retried[id]
-	b.spend(q.Model, before.Wasted, before.Attempts)
-	most := q.Bound()
-	b.before = b.before.Add(llm.Spent{Money: b.lose(q), Tokens: int64(most.In) + int64(most.Out), Calls: 1})
+// pay books what a call came to.
+func (b *callBook) pay(q llm.Request, p bill) {
+	who := payee{q.Model, q.Temperature}
+	b.paid[who] = b.paid[who].add(p)
 }
 
-func (b *callBook) spend(model string, u llm.Usage, calls int) {
-	b.before.Money += b.price(model).Cost(u)
-	b.before.Tokens += int64(u.In) + int64(u.Out)
-	b.before.Calls += int64(calls)
+// forsake books a request whose answer nobody waits for any more: its attempts
+// that ended, and the most that the last one can have cost.
+func (b *callBook) forsake(id string) {
+	q := b.open[id]
+	b.pay(q, b.spentOnNothing(q.Model, b.retried[id]))
+	delete(b.open, id)
+	delete(b.retried, id)
+	b.gone[id] = q
+	most := q.Bound()
+	money := b.price(q.Model).Cost(most)
+	if q.Code != "" { // an agent, which says by itself what it costs
+		money, most = b.turn, llm.Usage{}
+	}
+	b.lost.calls++
+	b.lost.money = llm.Costs(b.lost.money, money)
+	b.lost.tokens += int64(most.In) + int64(most.Out)
+}
+
+// spentOn is what an answer has cost with all attempts.
+func (b *callBook) spentOn(a answer) bill {
+	if e := a.err; e != nil {
+		return b.spentOnNothing(e.Model, llm.Tried{Attempts: e.Attempts, Wasted: e.Wasted, Cost: e.Cost})
+	}
+	r := &a.reply
+	p := bill{answers: 1, attempts: r.Attempts, usage: r.Usage.Add(r.Wasted), money: r.Cost}
+	if p.money == 0 { // it was free, or Beagle did not write amounts down by then
+		p.money = llm.Costs(b.price(r.Model).Cost(r.Usage), b.price(r.Model).Cost(r.Wasted))
+	}
+	return p
+}
+
+// spentOnNothing is what attempts have cost that brought no reply.
+func (b *callBook) spentOnNothing(model string, t llm.Tried) bill {
+	p := bill{attempts: t.Attempts, usage: t.Wasted, money: t.Cost}
+	if p.money == 0 {
+		p.money = b.price(model).Cost(t.Wasted)
+	}
+	return p
 }
 
 // settle keeps an answer to a question at hand.
@@ -228,8 +303,8 @@ func question(q llm.Request) uint64 {
 const askedBefore = "asked-before"
 
 // ask returns the answer to a request: from the journal if it is there, else
-// from the model. What was asked for a proposal before is asked as it was. A question that brought the same text twice is not asked a
-// third time.
+// from the model. What was asked for a proposal before is asked as it was. A
+// question that brought the same text twice is not asked a third time.
 func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
 	b.recall(&c)
 	q := *c.Request
@@ -238,44 +313,52 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	}
 	b.mu.Lock()
 	a, known := b.answers[c.ID]
+	stale := b.stale[question(q)]
 	b.mu.Unlock()
 	switch {
-	case known && a.err != nil:
-		return a.reply, true, a.err
 	case known:
-		return a.reply, true, nil
+		reply, err := b.record(q, a, false)
+		return reply, true, err
+	case stale:
+		a := answer{err: &llm.Error{Kind: askedBefore, Model: q.Model, Message: "the same question brought the same reply twice"}}
+		reply, err := b.end(c, q, a)
+		return reply, true, err
 	}
-	key := question(q)
-	b.mu.Lock()
-	stale := b.stale[key]
-	b.mu.Unlock()
-	if stale {
-		e := &llm.Error{Kind: askedBefore, Model: q.Model, Message: "the same question brought the same reply twice"}
-		return llm.Reply{}, true, b.end(c, key, answer{err: e})
-	}
-	if err := b.journal.Append(c); err != nil {
+	if err := b.write(c); err != nil {
 		return llm.Reply{}, false, err
 	}
-	q.Once = b.once(c.ID)
-	q.Retry = func(attempts int, wasted llm.Usage) error {
-		return b.journal.Append(call{ID: c.ID, Proposal: c.Proposal, Round: c.Round, Parent: c.Parent, Retried: &tried{attempts, wasted}})
+	reply, err := b.send(ctx, asker, c, q)
+	return reply, false, err
+}
+
+// send asks, and writes down what came of it, if anybody knows.
+func (b *callBook) send(ctx context.Context, asker llm.Asker, c call, q llm.Request) (llm.Reply, error) {
+	asked := q
+	asked.Once = b.once(c.ID)
+	asked.Retry = func(t llm.Tried) error {
+		return b.write(call{ID: c.ID, Proposal: c.Proposal, Round: c.Round, Parent: c.Parent, Retried: &t})
 	}
-	reply, err := asker.Ask(ctx, q)
+	reply, err := asker.Ask(ctx, asked)
 	var fault *llm.Error
 	var halted *llm.Halted
+	var usage *beagle.UsageError
 	switch {
+	case err == nil:
+		return b.end(c, q, answer{reply: reply})
 	case errors.As(err, &fault):
-		return llm.Reply{}, false, b.end(c, key, answer{err: fault})
+		return b.end(c, q, answer{err: fault})
 	case errors.As(err, &halted):
-		c.Request, c.Halted = nil, halted
-		return llm.Reply{}, false, errors.Join(b.journal.Append(c), err)
-	case err != nil:
-		b.mu.Lock()
-		b.lose(q)
-		b.mu.Unlock()
-		return llm.Reply{}, false, err
+	case errors.As(err, &usage): // it cannot be sent as things are
+		halted = &llm.Halted{Cause: err}
 	}
-	return reply, false, b.end(c, key, answer{reply: reply})
+	c.Request = nil
+	if c.Halted = halted; halted != nil {
+		return llm.Reply{}, errors.Join(b.write(c), err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forsake(c.ID)
+	return llm.Reply{}, err
 }
 
 // once makes the idempotency key of a request: the same for an answer that may
@@ -290,24 +373,31 @@ func (b *callBook) once(id string) string {
 	return beagle.HashOf("once", b.run, id)
 }
 
-// end writes down what came of a request, before anything is made of it.
-func (b *callBook) end(c call, key uint64, a answer) error {
-	c.Request, c.Error = nil, a.err
-	if a.err == nil {
+// end writes down what came of a request, before anything is made of it, its
+// recording included.
+func (b *callBook) end(c call, q llm.Request, a answer) (llm.Reply, error) {
+	if c.Request, c.Error = nil, a.err; a.err == nil {
 		c.Reply = &a.reply
 	}
-	if err := b.journal.Append(c); err != nil {
-		return err
+	if err := b.write(c); err != nil {
+		return llm.Reply{}, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if a.err != nil && a.err.Fatal() {
-		b.refused[c.ID]++
-		return a.err // it may be asked again when the user has done something
-	}
-	b.settle(c.ID, key, a)
+	return b.record(q, a, true)
+}
+
+// record makes an answer part of the recording, if there is one, and returns it.
+// When that fails, the run ends, with the answer in its journal: who goes on with
+// the run records it then.
+func (b *callBook) record(q llm.Request, a answer, fresh bool) (llm.Reply, error) {
+	var err error
 	if a.err != nil {
-		return a.err
+		err = a.err
 	}
-	return nil
+	if b.recorder == nil || !fresh && b.recorder.Has(q) || a.err != nil && a.err.Kind == askedBefore {
+		return a.reply, err
+	}
+	if failed := b.recorder.Keep(q, a.reply, err); failed != nil {
+		return llm.Reply{}, &beagle.UsageError{What: fmt.Sprintf("--record: %v", failed), Remedy: "make room, or make the directory writable, and go on with the run: beagle resume " + b.run}
+	}
+	return a.reply, err
 }

@@ -24,15 +24,15 @@ func TestLostCalls(t *testing.T) {
 	s := openStore(t)
 	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
 	q := llm.Request{Model: "test", User: "faster", MaxTokens: 1000}
-	most := price("test").Cost(q.Bound())
+	most, tokens := price("test").Cost(q.Bound()), int64(q.Bound().In+q.Bound().Out)
 	asker := new(cutOff)
 	for n := range 3 {
 		b, err := openCalls(s, "run", price, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if was := (lost{n, llm.Micros(n) * most}); b.lostNow() != was || b.before.Money != was.money || b.before.Calls != int64(n) {
-			t.Errorf("%+v and %+v before call %d, want %+v", b.lostNow(), b.before, n, was)
+		if was := (lost{n, llm.Micros(n) * most, int64(n) * tokens}); b.lostNow() != was || b.spent() != (llm.Spent{Money: was.money, Tokens: was.tokens, Calls: int64(n)}) {
+			t.Errorf("%+v and %+v before call %d, want %+v", b.lostNow(), b.spent(), n, was)
 		}
 		later := q
 		later.User = fmt.Sprintf("the prompt as it would be now: %d", n)
@@ -43,7 +43,7 @@ func TestLostCalls(t *testing.T) {
 		if _, _, err := b.ask(t.Context(), asker, c); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if now := (lost{n + 1, llm.Micros(n+1) * most}); b.lostNow() != now {
+		if now := (lost{n + 1, llm.Micros(n+1) * most, int64(n+1) * tokens}); b.lostNow() != now {
 			t.Errorf("%+v, want %+v", b.lostNow(), now)
 		}
 		b.journal.Close()
@@ -86,8 +86,8 @@ func TestHaltedCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (llm.Spent{Money: llm.Micros(n) * price("").Cost(wasted), Tokens: int64(n) * 110, Calls: int64(n) * 2}); b.before != want || b.lostNow() != (lost{}) {
-			t.Errorf("%+v spent and %+v lost, want %+v", b.before, b.lostNow(), want)
+		if want := (llm.Spent{Money: llm.Micros(n) * price("").Cost(wasted), Tokens: int64(n) * 110, Calls: int64(n) * 2}); b.spent() != want || b.lostNow() != (lost{}) {
+			t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.lostNow(), want)
 		}
 		if _, _, err := b.ask(t.Context(), halt, call{Proposal: 7, Request: &q}); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ type halting struct {
 
 func (h *halting) Ask(_ context.Context, q llm.Request) (llm.Reply, error) {
 	h.asked++
-	return llm.Reply{}, errors.Join(q.Retry(1, llm.Usage{}), &llm.Halted{Cause: context.Canceled, Attempts: 2, Wasted: h.wasted})
+	return llm.Reply{}, errors.Join(q.Retry(llm.Tried{Attempts: 1}), &llm.Halted{Cause: context.Canceled, Attempts: 2, Wasted: h.wasted})
 }
 
 // Attempts of a call whose process was killed count as much as those of one that
@@ -121,7 +121,7 @@ func TestRetriesCount(t *testing.T) {
 	}
 	wasted := llm.Usage{In: 100, Out: 10}
 	dead := askFunc(func(q llm.Request) error {
-		return errors.Join(q.Retry(1, llm.Usage{}), q.Retry(2, wasted), context.Canceled)
+		return errors.Join(q.Retry(llm.Tried{Attempts: 1}), q.Retry(llm.Tried{Attempts: 2, Wasted: wasted}), context.Canceled)
 	})
 	if _, _, err := b.ask(t.Context(), dead, call{Proposal: 7, Request: &q}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -133,8 +133,8 @@ func TestRetriesCount(t *testing.T) {
 	b.journal.Close()
 	most := q.Bound()
 	want := llm.Spent{Money: price("").Cost(wasted) + price("").Cost(most), Tokens: int64(110 + most.In + most.Out), Calls: 3}
-	if b.before != want || b.lostNow() != (lost{1, price("").Cost(most)}) {
-		t.Errorf("%+v spent and %+v lost, want %+v", b.before, b.lostNow(), want)
+	if b.spent() != want || b.lostNow() != (lost{1, price("").Cost(most), int64(most.In + most.Out)}) {
+		t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.lostNow(), want)
 	}
 }
 

@@ -130,7 +130,6 @@ func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) e
 		island[m.Candidate] = d.Proposals[i].Island
 	}
 	c.Log.Add(judged.Candidates, island, judged.Cost, took)
-	c.Log.addAsked(d)
 	return nil
 }
 
@@ -171,11 +170,9 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 		Strategy: s.Strategy, Seed: s.Seed, Islands: c.Search.Config.Islands, Budget: s.Candidates,
 		Generations: c.Log.Generations, Stopped: c.stopped(s),
 	}
-	sums := c.modelSummary(s)
-	if sums != nil && r.Models != nil {
-		sums.Lost, sums.AtMost = r.Models.Lost, r.Models.AtMost
+	if r.Models != nil {
+		c.sumModels(s, r.Models)
 	}
-	r.Models = sums
 	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
 }
 

@@ -18,8 +18,7 @@ type Log struct {
 	FirstSeconds   float64        `json:"first_seconds"` // from the start to the first candidate's verdict
 	Spent          Split          `json:"spent"`
 
-	Asked map[string]AskedSum `json:"asked,omitempty"` // by model
-	Turn  int                 `json:"turn,omitempty"`  // turns of the search that are in this log
+	Turn int `json:"turn,omitempty"` // turns of the search that are in this log
 
 	sums *trialSums // of Trials, as far as they were summed up
 }

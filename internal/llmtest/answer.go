@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"time"
 )
+
+// maxCount is more tokens than any call has: a script that reports more lies.
+const maxCount = 100_000_000
 
 // answer does what the script says.
 func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c *Call) {
@@ -35,22 +39,21 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 		w.Write([]byte(r.Raw))
 		return
 	}
-	u := usage{in: r.In, out: r.Out}
-	if u.in == 0 {
-		u.in = tokens(len(c.Prompt()))
+	counted := usage{in: tokens(len(c.Prompt())), out: tokens(len(r.Text) * max(r.Repeat, 1))}
+	u := usage{in: cmp.Or(r.In, counted.in), out: cmp.Or(r.Out, counted.out)}
+	charged := u
+	if u.in < 0 || u.in > maxCount || u.out < 0 || u.out > maxCount {
+		charged = counted // it says what cannot be, and is paid for what it did
 	}
-	if u.out == 0 {
-		u.out = tokens(len(r.Text) * max(r.Repeat, 1))
-	}
-	s.count(func(st *Stats) { st.TokensIn += u.in })
+	s.count(func(st *Stats) { st.TokensIn += charged.in })
 	if !c.Stream || r.Whole {
 		text := *r
 		text.Text = strings.Repeat(r.Text, max(r.Repeat, 1))
 		writeJSON(w, 200, p.whole(c, &text, u))
-		s.answered(c, u.out)
+		s.answered(c, charged.in, charged.out, charged.out)
 		return
 	}
-	x := &stream{s: s, w: w, req: req, p: p, c: c, r: r, u: u, control: http.NewResponseController(w)}
+	x := &stream{s: s, w: w, req: req, p: p, c: c, r: r, u: u, charged: charged, control: http.NewResponseController(w)}
 	x.run()
 }
 
@@ -94,7 +97,8 @@ type stream struct {
 	p       protocol
 	c       *Call
 	r       *Reply
-	u       usage
+	u       usage // as it says
+	charged usage // as it is paid for
 	control *http.ResponseController
 	sent    int
 }
@@ -128,7 +132,7 @@ func (x *stream) run() {
 	for _, e := range x.p.end(x.c, x.r, x.u) {
 		x.send(e)
 	}
-	x.s.answered(x.c, min(tokens(x.sent), x.u.out))
+	x.s.answered(x.c, x.charged.in, x.charged.out, min(tokens(x.sent), x.charged.out))
 }
 
 // cut is the first n bytes of a text, or a few more so that no character is

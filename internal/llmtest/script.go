@@ -26,7 +26,7 @@ type Reply struct {
 	Piece int      `json:"piece,omitempty"` // bytes of a piece; 0 means 64
 	Whole bool     `json:"whole,omitempty"` // in one piece, though a stream was asked for
 
-	In      int  `json:"in,omitempty"` // tokens to report; 0 counts a quarter of the bytes
+	In      int  `json:"in,omitempty"` // tokens to report, true or not; 0 counts a quarter of the bytes
 	Out     int  `json:"out,omitempty"`
 	NoUsage bool `json:"no_usage,omitempty"` // report none
 

@@ -68,6 +68,7 @@ type Call struct {
 	Header   http.Header
 	Body     string
 	Answered bool // to the end; set when that is reached
+	In, Out  int  // tokens that it is charged for, once it is answered
 }
 
 // A Turn is one message.
@@ -250,13 +251,14 @@ func (s *Server) arrive(c *Call) (wait time.Duration) {
 	return 0
 }
 
-// answered notes that a call has its whole answer.
-func (s *Server) answered(c *Call, out int) {
+// answered notes that a call has its whole answer, and what it is charged for.
+func (s *Server) answered(c *Call, in, out, sent int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Whole++
-	s.stats.TokensOut += out
-	s.calls[c.Number-1].Answered = true
+	s.stats.TokensOut += sent
+	call := &s.calls[c.Number-1]
+	call.Answered, call.In, call.Out = true, in, out
 }
 
 // reply is the script's answer to a call, or the one that was made for its

@@ -24,9 +24,9 @@ type Spent struct {
 	Time   time.Duration `json:"time"` // by the clock; a reservation has none
 }
 
-// Add is the sum of two.
+// Add is the sum of two; what has no room stays at the largest value.
 func (s Spent) Add(t Spent) Spent {
-	return Spent{s.Money + t.Money, s.Tokens + t.Tokens, s.Calls + t.Calls, s.Time + t.Time}
+	return Spent{added(s.Money, t.Money), added(s.Tokens, t.Tokens), added(s.Calls, t.Calls), added(s.Time, t.Time)}
 }
 
 func (s Spent) sub(t Spent) Spent {

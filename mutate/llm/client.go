@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// An Asker answers requests: a [Client], or a [Recorder] or [Replayer] in its
-// place. It is safe for concurrent use.
+// An Asker answers requests: a [Client], or a [Replayer] in its place. It is safe for concurrent use.
 type Asker interface {
 	Ask(context.Context, Request) (Reply, error)
 }
@@ -106,28 +105,28 @@ func (c *Client) key(m Model) (Key, error) {
 
 // try makes attempts until one brings a reply or there is no use in another.
 func (c *Client) try(ctx context.Context, one call) (Reply, error) {
-	var wasted Usage
-	attempts := 0
+	var t Tried
 	for {
 		one.quirks = c.quirksOf(one.model)
-		reply, e, err := c.attempt(ctx, one, &attempts)
+		reply, e, err := c.attempt(ctx, one, &t.Attempts)
 		switch {
 		case err != nil:
-			return Reply{}, c.stamp(err, attempts, wasted)
+			return Reply{}, c.stamp(err, t)
 		case e == nil:
-			reply.Attempts, reply.Wasted = attempts, wasted
+			reply.Attempts, reply.Wasted = t.Attempts, t.Wasted
+			reply.Cost = Costs(t.Cost, one.model.Price.Cost(reply.Usage))
 			return reply, nil
 		}
-		wasted = wasted.Add(e.Wasted)
+		t.Wasted, t.Cost = t.Wasted.Add(e.Wasted), Costs(t.Cost, one.model.Price.Cost(e.Wasted))
 		if e.closed {
 			one.closed++
 		}
 		if !e.again {
-			if wait, ok := c.wait(ctx, e, attempts); !ok || !sleep(ctx, wait) {
-				return Reply{}, c.stamp(ended(ctx, e), attempts, wasted)
+			if wait, ok := c.wait(ctx, e, t.Attempts); !ok || !sleep(ctx, wait) {
+				return Reply{}, c.stamp(ended(ctx, e), t)
 			}
 		}
-		if err := one.request.retry(attempts, wasted); err != nil {
+		if err := one.request.retry(t); err != nil {
 			return Reply{}, err
 		}
 	}
@@ -142,14 +141,14 @@ func ended(ctx context.Context, e *Error) error {
 }
 
 // stamp completes an error of the package; others stay as they are.
-func (c *Client) stamp(err error, attempts int, wasted Usage) error {
+func (c *Client) stamp(err error, t Tried) error {
 	var e *Error
 	var h *Halted
 	switch {
 	case errors.As(err, &e):
-		e.Attempts, e.Wasted = attempts, wasted
+		e.Attempts, e.Wasted, e.Cost = t.Attempts, t.Wasted, t.Cost
 	case errors.As(err, &h):
-		h.Attempts, h.Wasted = attempts, wasted
+		h.Attempts, h.Wasted, h.Cost = t.Attempts, t.Wasted, t.Cost
 	}
 	return err
 }
@@ -192,7 +191,10 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	}
 	e.closed = closed(w, e)
 	settle(e.Wasted)
-	if outer := callerCause(ctx); outer != nil {
+	switch outer := callerCause(ctx); {
+	case outer != nil && e.Wasted == Usage{}:
+		return Reply{}, nil, &Halted{Cause: outer} // it cost nothing for certain: no answer is under way
+	case outer != nil:
 		return Reply{}, nil, outer
 	}
 	if e.again = c.learn(one, w); e.again && *attempts > c.attempts()+4 {
@@ -204,11 +206,12 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 // reply makes a reply of what was heard.
 func (h *heard) reply(one call, bound Usage) Reply {
 	r := Reply{Model: one.model.Name, Text: h.text.String(), Stop: h.stop, Usage: h.usage}
-	if !h.told {
-		// The server did not count: each token is at least a byte. Of a reply
-		// that was cut off, it may have made the rest all the same.
+	if !h.told || h.usage.Out == 0 && r.Text != "" {
+		// The server did not count, or what it says cannot be: each token is at
+		// least a byte. Of a reply that was cut off, it may have made the rest all
+		// the same, and so may one that cannot be believed.
 		r.Usage = Usage{In: bound.In, Out: min(bound.Out, len(r.Text)), Estimated: true}
-		if h.stop == StopOversize {
+		if h.stop == StopOversize || h.lied {
 			r.Usage.Out = bound.Out
 		}
 	}

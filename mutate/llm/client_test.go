@@ -688,6 +688,8 @@ func TestKeyFile(t *testing.T) {
 	}{
 		{secret + "\n", 0o600, []llm.Model{home, home}, ""},
 		{secret + "\n", 0o400, []llm.Model{home, claude}, "one bare key"},
+		{secret + "\n", 0o400, []llm.Model{home, claude}, "ANTHROPIC_API_KEY=… for https://api.anthropic.com"},
+		{secret + "\n", 0o400, []llm.Model{claude, far}, "BEAGLE_KEY_TESTER=… for https://models.example/v1"},
 		{"# mine\nexport OPENAI_API_KEY=\"" + secret + "\"\nBEAGLE_KEY_TESTER=" + secret + "\n", 0o600, []llm.Model{home, claude, far}, ""},
 		{"ANTHROPIC_API_KEY=" + secret, 0o600, []llm.Model{home}, "no key"},
 		{secret, 0o644, nil, "chmod 600"},
@@ -698,7 +700,10 @@ func TestKeyFile(t *testing.T) {
 		{"OPENAI_API_KEY=a b", 0o600, []llm.Model{home}, "spaces or control"},
 	} {
 		path := write(x.text, x.mode)
-		keys, err := llm.FileKeys(path)
+		keys, err := llm.FileKeys(path, x.ask...)
+		if err == nil && strings.Contains(x.fails, "key") && len(x.ask) > 1 {
+			t.Errorf("%q: several servers are not refused at once", x.fails)
+		}
 		for _, m := range x.ask {
 			if err == nil {
 				var k llm.Key

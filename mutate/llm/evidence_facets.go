@@ -17,9 +17,13 @@ func FacetsInWords(t *beagle.Target, f *beagle.Facets, redact bool) string {
 	if f == nil || f.Records == 0 {
 		return ""
 	}
+	var hide *redactor
+	if redact {
+		hide = newRedactor(t)
+	}
 	lines := []string{fmt.Sprintf("%d distinct inputs were recorded.", f.Records)}
 	for i, p := range f.Params {
-		lines = append(lines, paramInWords(paramOf(t, i), &p, f.Records, redact)...)
+		lines = append(lines, paramInWords(paramOf(t, i), &p, f.Records, hide)...)
 	}
 	lines = append(lines, callsInWords(f)...)
 	if m := f.Mined; m != nil {
@@ -35,7 +39,7 @@ func paramOf(t *beagle.Target, i int) beagle.Param {
 	return t.Params[i]
 }
 
-func paramInWords(p beagle.Param, f *beagle.ParamFacet, records int, redact bool) []string {
+func paramInWords(p beagle.Param, f *beagle.ParamFacet, records int, hide *redactor) []string {
 	var says []string
 	say := func(when bool, format string, args ...any) {
 		if when {
@@ -51,14 +55,14 @@ func paramInWords(p beagle.Param, f *beagle.ParamFacet, records int, redact bool
 	lists := p.Kind == "slice" || p.Kind == "array"
 	say(lists && f.Len[4] > 1, "%s in ascending order", percent(f.Sorted))
 	say(lists && f.Len[4] > 1, "%s without two equal elements", percent(f.Unique))
-	say(isNumber(p.Kind) && !redact, "from %v to %v", f.Min, f.Max)
-	say(isNumber(p.Kind) && redact, "%s", magnitude(f.Min, f.Max))
+	say(isNumber(p.Kind) && hide == nil, "from %v to %v", f.Min, f.Max)
+	say(isNumber(p.Kind) && hide != nil, "%s", magnitude(f.Min, f.Max))
 	lines := []string{fmt.Sprintf("- %s %s: %s.", OneLine(f.Name), OneLine(p.Type), strings.Join(says, "; "))}
 	if texts {
-		lines = append(lines, "  Bytes: "+bytesInWords(f.Bytes, redact)+".")
+		lines = append(lines, "  Bytes: "+bytesInWords(f.Bytes, hide != nil)+".")
 	}
 	if len(f.Top) > 0 && f.Distinct > 0 && f.Top[0].Share > 1.5/float64(max(records, 1)) {
-		lines = append(lines, "  Most frequent: "+topInWords(f.Top, redact)+".")
+		lines = append(lines, "  Most frequent: "+topInWords(f.Top, hide)+".")
 	}
 	return lines
 }
@@ -117,14 +121,10 @@ func byteKind(b byte, redact bool) string {
 	return "not ASCII"
 }
 
-func topInWords(top []beagle.TopValue, redact bool) string {
+func topInWords(top []beagle.TopValue, hide *redactor) string {
 	var out []string
 	for _, v := range top {
-		value := v.Value
-		if redact {
-			value = shape(value)
-		}
-		out = append(out, OneLine(value)+" "+percent(v.Share))
+		out = append(out, OneLine(hide.value(v.Value))+" "+percent(v.Share))
 	}
 	return strings.Join(out, ", ")
 }

@@ -2,39 +2,104 @@ package llm
 
 import (
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
 )
 
-// shape says what a value in Go syntax looks like without saying what it is:
-// types, lengths and kinds of characters stay, every literal goes.
-//
-//	"user-4711@x.org"     a text of 15 bytes: lower case, digits, punctuation
-//	[]string{"a", "b"}    []string{text(1: lower case), text(1: lower case)}
-func shape(goSyntax string) string {
-	e, err := parser.ParseExpr(goSyntax)
-	if err != nil {
-		return tokensOnly(goSyntax)
+// A redactor shows what was captured, or may quote it, without saying what it
+// is. It works by what is allowed: of words only those pass that the target's own
+// source has, that Go predeclares, or that Beagle's messages are made of; every
+// literal is reduced to its shape. A nil redactor shows things as they are.
+type redactor struct{ words map[string]bool }
+
+// withheld stands where a word was that nobody knows to be harmless.
+const withheld = "(withheld)"
+
+// newRedactor allows the words of a target's source, and of what else is shown
+// anyway.
+func newRedactor(t *beagle.Target, shown ...string) *redactor {
+	r := &redactor{words: map[string]bool{}}
+	if t != nil {
+		shown = append(shown, t.Source, t.Signature, t.Name, t.PkgPath)
+		for _, p := range slices.Concat(t.Params, t.Results) {
+			shown = append(shown, p.Name, p.Type, p.Kind)
+		}
 	}
-	if lit, ok := e.(*ast.BasicLit); ok {
-		return literalShape(lit.Kind, lit.Value)
+	for _, text := range shown {
+		for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return !inWord(c) }) {
+			r.words[word] = true
+		}
 	}
-	return tokensOnly(goSyntax)
+	return r
 }
 
-// tokensOnly keeps names, operators and types of Go syntax, and the shape of
+// redactor is what the parts of a prompt that hold captured things go through.
+func (e *Evidence) redactor() *redactor {
+	if !e.Redact {
+		return nil
+	}
+	return newRedactor(e.Target)
+}
+
+func inWord(c rune) bool { return c == '_' || c >= utf8.RuneSelf || isAlnum(c) }
+
+func isAlnum(c rune) bool { return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+func isDigit(c rune) bool { return c >= '0' && c <= '9' }
+
+func (r *redactor) allows(word string) bool {
+	return r.words[word] || vocabulary()[word] || vocabulary()[strings.ToLower(word)]
+}
+
+// value says what a value in Go syntax looks like without saying what it is:
+// types, lengths and kinds of characters stay, every literal goes. Of a panic its
+// type stays.
+//
+//	"user-4711@x.org"     text(15 bytes: lower case, digits, punctuation)
+//	[]string{"a", "b"}    []string{text(1 bytes: lower case), text(1 bytes: lower case)}
+//	panic: string: on...  panic: string
+func (r *redactor) value(goSyntax string) string {
+	if r == nil {
+		return goSyntax
+	}
+	if text, ok := strings.CutPrefix(goSyntax, thrown); ok {
+		return r.panic(text)
+	}
+	verb := ""
+	for _, v := range []string{"returns ", "leaves the arguments as "} {
+		if rest, ok := strings.CutPrefix(goSyntax, v); ok {
+			verb, goSyntax = v, rest
+		}
+	}
+	if _, err := parser.ParseExpr("f(" + goSyntax + ")"); err != nil {
+		return verb + r.prose(goSyntax, false)
+	}
+	return verb + r.tokens(goSyntax)
+}
+
+// sentence replaces every quoted text, every number with more than two digits
+// and every unknown word in a sentence, as reasons and messages are.
+func (r *redactor) sentence(s string) string {
+	if r == nil {
+		return s
+	}
+	return r.prose(s, true)
+}
+
+// tokens keeps known names, operators and types of Go syntax, and the shape of
 // each literal. What does not scan is replaced whole.
-func tokensOnly(src string) string {
+func (r *redactor) tokens(src string) string {
 	var s scanner.Scanner
-	failed := false
+	failed, after := false, false
 	fset := token.NewFileSet()
 	s.Init(fset.AddFile("", -1, len(src)), []byte(src), func(token.Position, string) { failed = true }, 0)
 	var b strings.Builder
@@ -43,10 +108,17 @@ func tokensOnly(src string) string {
 		if failed {
 			return fmt.Sprintf("(%d bytes)", len(src))
 		}
+		name := tok == token.IDENT || tok.IsKeyword()
+		if name && after {
+			b.WriteByte(' ')
+		}
+		after = name
 		switch {
 		case tok == token.EOF:
 			return strings.TrimSpace(b.String())
 		case tok == token.SEMICOLON && lit == "\n":
+		case tok == token.IDENT && !r.allows(lit):
+			b.WriteString(withheld)
 		case tok.IsLiteral() && tok != token.IDENT:
 			b.WriteString(literalShape(tok, lit))
 		case tok == token.COMMA || tok == token.COLON:
@@ -63,8 +135,8 @@ func literalShape(kind token.Token, lit string) string {
 	switch kind {
 	case token.STRING:
 		s, err := strconv.Unquote(lit)
-		if err != nil {
-			return "text"
+		if err != nil { // prose quotes as it likes
+			s = lit[1 : len(lit)-1]
 		}
 		return textShape(s)
 	case token.INT:
@@ -109,114 +181,144 @@ func kinds(s string) []string {
 	return out
 }
 
-// shapes replaces every quoted text and every number with more than two digits
-// in a sentence, as reasons and panic messages are.
-func shapes(sentence string) string {
+// prose goes through prose; small says that numbers of one or two digits,
+// which count things, may stay.
+func (r *redactor) prose(s string, small bool) string {
 	var b strings.Builder
-	for s := sentence; s != ""; {
-		i := strings.IndexFunc(s, func(r rune) bool { return r == '"' || r == '`' || r == '\'' || r >= '0' && r <= '9' })
-		if i < 0 {
-			b.WriteString(s)
+	for s != "" {
+		if text, ok := strings.CutPrefix(s, thrown); ok {
+			b.WriteString(r.panic(text))
 			break
 		}
-		b.WriteString(s[:i])
-		lit := literalAt(s[i:])
-		switch {
-		case lit == "":
-			b.WriteByte(s[i])
-			lit = s[i : i+1]
-		case lit[0] >= '0' && lit[0] <= '9':
-			if len(lit) > 2 {
-				b.WriteString(literalShape(token.INT, lit))
-			} else {
-				b.WriteString(lit)
-			}
-		default:
-			b.WriteString(literalShape(token.STRING, lit))
+		n, shown := r.next(s, small)
+		if shown != withheld || !strings.HasSuffix(strings.TrimRight(b.String(), " "), withheld) {
+			b.WriteString(shown)
 		}
-		s = s[i+len(lit):]
+		s = s[n:]
 	}
 	return b.String()
 }
 
-// literalAt is the number or the quoted text that s begins with.
-func literalAt(s string) string {
-	if s[0] >= '0' && s[0] <= '9' {
-		return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
-	}
-	if s[0] != '\'' {
-		if lit, err := strconv.QuotedPrefix(s); err == nil {
-			return lit
+// next is the length of the first piece of a text (a word, a number, something
+// quoted, a mark), and what is shown of it.
+func (r *redactor) next(s string, small bool) (n int, shown string) {
+	switch c := rune(s[0]); {
+	case isDigit(c):
+		lit := s[:runOf(s, false)]
+		return len(lit), numberShape(lit, small)
+	case inWord(c):
+		word := s[:runOf(s, true)]
+		if r.allows(word) {
+			return len(word), word
 		}
+		return len(word), withheld
+	case c == '"' || c == '`' || c == '\'':
+		if lit := quotedAt(s); lit != "" {
+			return len(lit), literalShape(token.STRING, lit)
+		}
+	case c < ' ' && c != '\n' && c != '\t' || c == 0x7f:
+		return 1, " "
+	}
+	return 1, s[:1]
+}
+
+// runOf is the length of the word or number that s begins with; a word may have
+// an apostrophe within.
+func runOf(s string, word bool) int {
+	i := strings.IndexFunc(s, func(c rune) bool { return !inWord(c) })
+	switch {
+	case i < 0:
+		return len(s)
+	case word && s[i] == '\'' && i+1 < len(s) && isAlnum(rune(s[i+1])):
+		return i + 1 + runOf(s[i+1:], false)
+	}
+	return i
+}
+
+func numberShape(lit string, small bool) string {
+	digits := strings.TrimRightFunc(lit, func(c rune) bool { return !isDigit(c) })
+	_, plain := strconv.ParseUint(digits, 10, 64)
+	switch unit := lit[len(digits):]; {
+	case plain != nil || !slices.Contains([]string{"", "ns", "µs", "ms", "s", "m", "h", "x"}, unit):
+		return "number"
+	case small && len(digits) <= 2 || unit != "" && len(digits) <= 3:
+		return lit
+	}
+	return literalShape(token.INT, digits)
+}
+
+// quotedAt is the quoted text that s begins with; "" when nothing ends it.
+func quotedAt(s string) string {
+	if lit, err := strconv.QuotedPrefix(s); err == nil {
+		return lit
+	}
+	if i := strings.IndexByte(s[1:], s[0]); i >= 0 {
+		return s[:i+2]
 	}
 	return ""
 }
 
-// Leaks reports whether a version's source holds a frequent captured value
-// that the original does not, as a copy for the frequent case does. With
-// Redact such a version is not shown, so it is no good parent for a model.
-func (e *Evidence) Leaks(source string) bool {
-	if !e.Redact || e.Facets == nil {
-		return false
+// thrown begins what a panic is told as: its kind or the type of its value, and
+// its text.
+const thrown = "panic: "
+
+// panic keeps of a panic what is no text of the target's: what the runtime says,
+// or the type of the value.
+func (r *redactor) panic(text string) string {
+	if slices.Contains(runtimeSays, text) {
+		return thrown + text
 	}
-	captured := map[string]bool{}
-	for _, p := range e.Facets.Params {
-		for _, v := range p.Top {
-			for lit := range literals(v.Value) {
-				captured[lit] = true
-			}
+	kind, _, ok := strings.Cut(text, ": ")
+	if ok && !strings.ContainsFunc(kind, func(c rune) bool { return !inWord(c) && !strings.ContainsRune("*[].{}/", c) }) {
+		known := true
+		for word := range strings.FieldsFuncSeq(kind, func(c rune) bool { return !inWord(c) }) {
+			known = known && (r.words[word] || goTypes[word] || types.Universe.Lookup(word) != nil)
+		}
+		if known {
+			return thrown + kind
 		}
 	}
-	own := map[string]bool{}
-	if e.Target != nil {
-		own = literals(e.Target.Source)
-	}
-	for lit := range literals(source) {
-		if captured[lit] && !own[lit] {
-			return true
-		}
-	}
-	return false
+	return thrown + withheld
 }
 
-// literals are the texts and numbers in some Go code; those of a digit or two
-// say nothing.
-func literals(src string) map[string]bool {
-	out := map[string]bool{}
-	var s scanner.Scanner
-	fset := token.NewFileSet()
-	s.Init(fset.AddFile("", -1, len(src)), []byte(src), func(token.Position, string) {}, 0)
-	for {
-		_, tok, lit := s.Scan()
-		switch {
-		case tok == token.EOF:
-			return out
-		case tok == token.STRING:
-			if text, err := strconv.Unquote(lit); err == nil && text != "" {
-				out["text "+text] = true
-			}
-		case (tok == token.INT || tok == token.FLOAT) && len(lit) > 2:
-			out[lit] = true
-		}
-	}
+// runtimeSays are the runtime's own errors, as replays tell them.
+var runtimeSays = []string{
+	"index out of range", "slice bounds out of range", "integer divide by zero", "invalid memory address or nil pointer dereference",
+	"interface conversion", "assignment to entry in nil map", "negative shift amount", "integer overflow", "floating point error",
+	"makeslice: len out of range", "makeslice: cap out of range", "makechan: size out of range", "makemap: size out of range",
+	"growslice: len out of range", "close of nil channel", "close of closed channel", "send on closed channel",
+}
+
+// goTypes are words of the types that panics and errors of the standard library have.
+var goTypes = map[string]bool{
+	"errors": true, "errorString": true, "joinError": true, "fmt": true, "wrapError": true, "wrapErrors": true, "strconv": true, "NumError": true,
+	"fs": true, "PathError": true, "json": true, "SyntaxError": true, "time": true, "ParseError": true, "Duration": true, "reflect": true, "ValueError": true,
+	"interface": true, "struct": true, "map": true, "func": true, "chan": true,
 }
 
 // RedactVerdict is a verdict as it may be shown to who gets shapes instead of
 // captured values: counterexamples are made of them, and so are the texts that
-// quote results. What it was made from stays as it is.
-func RedactVerdict(v *beagle.Verdict) *beagle.Verdict {
-	out := *v
-	out.Reason = shapes(v.Reason)
+// quote results. Names pass that the target has; nil is one that has none. What
+// it was made from stays as it is.
+func RedactVerdict(v *beagle.Verdict, t *beagle.Target) *beagle.Verdict {
+	r, out := newRedactor(t), *v
+	out.Reason = r.sentence(v.Reason)
 	if x := v.Counterexample; x != nil {
-		out.Counterexample = &beagle.Counterexample{Go: shape(x.Go), Want: shape(x.Want), Got: shape(x.Got), Kind: x.Kind}
+		out.Counterexample = &beagle.Counterexample{Go: r.value(x.Go), Want: r.value(x.Want), Got: r.value(x.Got), Kind: x.Kind}
 	}
 	out.Checks = slices.Clone(v.Checks)
 	for i := range out.Checks {
-		out.Checks[i].Note = shapes(out.Checks[i].Note)
+		out.Checks[i].Note = r.sentence(out.Checks[i].Note)
 	}
 	out.Warnings = slices.Clone(v.Warnings)
 	for i := range out.Warnings {
-		out.Warnings[i] = shapes(out.Warnings[i])
+		out.Warnings[i] = r.sentence(out.Warnings[i])
 	}
 	return &out
+}
+
+// RedactText is a message as it may be shown to who gets shapes instead of
+// captured values. Names pass that the target has or that are shown anyway.
+func RedactText(message string, t *beagle.Target, shown ...string) string {
+	return newRedactor(t, shown...).sentence(message)
 }

@@ -11,7 +11,7 @@ import (
 
 // triedInWords is what was tried, in three groups: what paid, what was wrong
 // and why, and what bought nothing.
-func triedInWords(tried []Attempt, redact bool, limit int) string {
+func triedInWords(tried []Attempt, hide *redactor, limit int) string {
 	var paid, wrong, idle []Attempt
 	for _, a := range tried {
 		switch {
@@ -27,7 +27,7 @@ func triedInWords(tried []Attempt, redact bool, limit int) string {
 	var out []string
 	add := func(title string, group []Attempt) {
 		for i, a := range group {
-			line := "- " + attemptInWords(a, redact) + "\n"
+			line := "- " + attemptInWords(a, hide) + "\n"
 			if i == 0 {
 				line = title + "\n" + line
 			}
@@ -55,9 +55,9 @@ func bought(a Attempt) float64 {
 	return 0
 }
 
-func attemptInWords(a Attempt, redact bool) string {
+func attemptInWords(a Attempt, hide *redactor) string {
 	var b strings.Builder
-	b.WriteString(stepInWords(a, redact))
+	b.WriteString(stepInWords(a, hide))
 	if a.Ratio != nil {
 		fmt.Fprintf(&b, ": %s as fast as the original", ratioInWords(*a.Ratio))
 	}
@@ -70,10 +70,10 @@ func attemptInWords(a Attempt, redact bool) string {
 	if a.Status != beagle.Accepted && a.Status != beagle.Equal {
 		fmt.Fprintf(&b, ": %s by %s", a.Status, OneLine(a.Stage))
 		if a.Reason != "" {
-			b.WriteString(": " + told(a.Reason, redact))
+			b.WriteString(": " + OneLine(hide.sentence(a.Reason)))
 		}
 		if a.Counterexample != nil {
-			b.WriteString("; " + counterexampleInWords(a.Counterexample, redact))
+			b.WriteString("; " + counterexampleInWords(a.Counterexample, hide))
 		}
 	}
 	return b.String()
@@ -81,16 +81,16 @@ func attemptInWords(a Attempt, redact bool) string {
 
 // stepInWords names the last step, which is what was new, and on how many it
 // stands.
-func stepInWords(a Attempt, redact bool) string {
+func stepInWords(a Attempt, hide *redactor) string {
 	says := OneLine(a.By)
 	if n := len(a.Steps); n > 0 {
 		last := a.Steps[n-1]
 		says = OneLine(last.Mutator)
 		if last.Param != "" {
-			says += " (" + told(last.Param, redact) + ")"
+			says += " (" + OneLine(hide.sentence(last.Param)) + ")"
 		}
 		if last.Site != "" {
-			says += " at " + told(last.Site, redact)
+			says += " at " + OneLine(hide.sentence(last.Site))
 		}
 		if n > 1 {
 			says += fmt.Sprintf(", after %d other steps", n-1)
@@ -106,22 +106,9 @@ func ratioInWords(r beagle.Ratio) string {
 	return fmt.Sprintf("%.2fx (%.2f to %.2f)", r.Point, r.Low, r.High)
 }
 
-// told is a reason as it may be told.
-func told(reason string, redact bool) string {
-	if redact {
-		reason = shapes(reason)
-	}
-	return OneLine(reason)
-}
-
 // counterexampleInWords is the minimised input with both answers.
-func counterexampleInWords(x *beagle.Counterexample, redact bool) string {
-	show := func(s string) string {
-		if redact {
-			s = shape(s)
-		}
-		return OneLine(s)
-	}
+func counterexampleInWords(x *beagle.Counterexample, hide *redactor) string {
+	show := func(s string) string { return OneLine(hide.value(s)) }
 	return fmt.Sprintf("(%s differs) %s: the original gives %s, this gave %s", OneLine(x.Kind), show(x.Go), show(x.Want), show(x.Got))
 }
 

@@ -31,7 +31,8 @@ type Error struct {
 	Remedy   string    `json:"remedy"`  // what to do
 	Status   int       `json:"status,omitempty"`
 	Attempts int       `json:"attempts"`
-	Wasted   Usage     `json:"wasted,omitzero"` // the most that the attempts may have cost all the same
+	Wasted   Usage     `json:"wasted,omitzero"` // the most that the attempts may have used all the same
+	Cost     Micros    `json:"cost,omitzero"`   // of that, each attempt priced alone; of a coding agent, what it says
 
 	Wait time.Duration `json:"-"` // how long the server asks to wait; 0 when it did not say
 
@@ -60,9 +61,10 @@ func (e *Error) Fatal() bool {
 // A Halted is a call that its caller ended before a first attempt or between
 // two: no answer is under way, so that what it has cost is known.
 type Halted struct {
-	Cause    error `json:"-"` // of the caller's context
-	Attempts int   `json:"attempts"`
-	Wasted   Usage `json:"wasted,omitzero"` // the most that the attempts may have cost
+	Cause    error  `json:"-"` // of the caller's context
+	Attempts int    `json:"attempts"`
+	Wasted   Usage  `json:"wasted,omitzero"` // the most that the attempts may have used
+	Cost     Micros `json:"cost,omitzero"`   // of that, each attempt priced alone
 }
 
 func (h *Halted) Error() string { return h.Cause.Error() }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -31,7 +32,7 @@ func (k Key) Known() bool { return k.secret != "" }
 
 var (
 	// keyLike is what keys of the well-known providers look like.
-	keyLike = regexp.MustCompile(`\b(sk|pk|rk|gsk|xai|key)-[A-Za-z0-9_*.-]{6,}`)
+	keyLike = regexp.MustCompile(`\b((sk|pk|rk|gsk|xai|key)-[A-Za-z0-9_*.-]{6,}|AIza[A-Za-z0-9_-]{20,}|gh[opsur]_[A-Za-z0-9]{16,})`)
 	// masked is a key of which a server shows the ends.
 	masked = regexp.MustCompile(`[^\s"',;:(){}]*\*{3,}[^\s"',;:(){}]*`)
 	// bearer is the header that keys travel in.
@@ -51,6 +52,24 @@ func (k Key) scrub(text string) string {
 	text = bearer.ReplaceAllString(text, "$1 [key]")
 	text = masked.ReplaceAllString(text, "[key]")
 	return keyLike.ReplaceAllString(text, "[key]")
+}
+
+// secretive are names of variables that hold what must not be told.
+var secretive = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSW|CREDENTIAL)`)
+
+// Scrub makes the words of a program that knows our environment, such as a coding
+// agent, fit to be kept and shown, as it is done with those of a server: without
+// keys, in one line of moderate length, without control characters. Keys are what
+// looks like one, and the values of variables that are named like one.
+func Scrub(words string) string {
+	words = Key{}.scrub(words)
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if value = strings.TrimSpace(value); len(value) >= 8 && secretive.MatchString(name) {
+			words = Key{value}.scrub(words)
+		}
+	}
+	return tidy(words)
 }
 
 // scrubPieces blanks every stretch of the text that is also in the key and at
@@ -119,10 +138,12 @@ func newKey(v, where string) (Key, error) {
 const maxKeyFile = 64 << 10
 
 // FileKeys takes keys from a file that only its owner may read: lines of
-// NAME=key, with the names that [EnvKeys] looks for, or one bare key, which
-// only one server may then be asked with. What the file does not name is
-// looked for in the environment.
-func FileKeys(path string) (Keys, error) {
+// NAME=key, with the names that [EnvKeys] looks for, or one bare key. What the
+// file does not name is looked for in the environment.
+//
+// A bare key is for one server: it is an error when the models that are to be
+// asked are at several, since nothing says whose it is, and it goes to no other.
+func FileKeys(path string, asked ...Model) (Keys, error) {
 	data, err := readPrivate(path)
 	if err != nil {
 		return nil, err
@@ -148,7 +169,27 @@ func FileKeys(path string) (Keys, error) {
 	if k.bare == "" && len(k.byName) == 0 {
 		return nil, usage(fmt.Sprintf("key file %s holds no key", path), "Write lines like OPENAI_API_KEY=…, or one key alone.")
 	}
-	return k, nil
+	return k, k.claim(asked)
+}
+
+// claim finds the one server that a bare key is for.
+func (k *fileKeys) claim(asked []Model) error {
+	if k.bare == "" || len(asked) == 0 {
+		return nil
+	}
+	k.server = asked[0].URL
+	if !slices.ContainsFunc(asked, func(m Model) bool { return m.URL != k.server }) {
+		return nil
+	}
+	var lines []string
+	for _, m := range asked {
+		line := fmt.Sprintf("%s=… for %s", m.KeyEnv, m.URL)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return usage(fmt.Sprintf("key file %s holds one bare key, and the models are at several servers: nothing says whose key it is", k.path),
+		"Write a line for each server that wants one: "+strings.Join(lines, "; ")+".")
 }
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -178,7 +219,7 @@ type fileKeys struct {
 	bare   string
 
 	mu     sync.Mutex
-	server string // that the bare key went to
+	server string // that the bare key is for: of all that are asked, or who asked first
 }
 
 // Key looks in the file, then in the environment.

@@ -80,7 +80,7 @@ func learned(r *beagle.Result, e *Evidence) string {
 	}
 	b.WriteString("\nSteps, with what each bought over the version before it:\n")
 	for _, s := range r.Lineage {
-		b.WriteString("- " + stepLearned(s) + "\n")
+		b.WriteString("- " + stepLearned(s, e.redactor()) + "\n")
 	}
 	b.WriteString("\nThe compiler, before and after: " + staticChange(r.BaselineStatic, r.Best.Static) + ".\n")
 	if idle := boughtNothing(r); idle != "" {
@@ -96,10 +96,10 @@ func learned(r *beagle.Result, e *Evidence) string {
 	return strings.TrimSpace(b.String())
 }
 
-func stepLearned(s beagle.LineageStep) string {
+func stepLearned(s beagle.LineageStep, hide *redactor) string {
 	says := OneLine(s.Step.Mutator)
 	if s.Step.Param != "" {
-		says += " (" + told(s.Step.Param, true) + ")"
+		says += " (" + OneLine(hide.sentence(s.Step.Param)) + ")"
 	}
 	says += fmt.Sprintf(": %s", ratioInWords(s.Gain))
 	if s.Why != "" {

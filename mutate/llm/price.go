@@ -16,17 +16,18 @@ func (m Micros) Dollars() float64 { return float64(m) / 1e6 }
 // String is the amount in dollars, to the cent when it is whole cents and to
 // the last millionth otherwise.
 func (m Micros) String() string {
-	sign := ""
+	sign, n := "", uint64(m)
 	if m < 0 {
-		sign, m = "-", -m
+		sign, n = "-", -n // of the least one too, which has no positive of its own
 	}
-	if m%10_000 == 0 {
-		return fmt.Sprintf("%s$%d.%02d", sign, m/1e6, m%1e6/1e4)
+	if n%10_000 == 0 {
+		return fmt.Sprintf("%s$%d.%02d", sign, n/1e6, n%1e6/1e4)
 	}
-	return fmt.Sprintf("%s$%d.%06d", sign, m/1e6, m%1e6)
+	return fmt.Sprintf("%s$%d.%06d", sign, n/1e6, n%1e6)
 }
 
-// MicrosOf is an amount in dollars, rounded up.
+// MicrosOf is an amount in dollars, rounded up. What is no number is nothing, and
+// what is larger than there is room for is the largest amount, of either sign.
 func MicrosOf(dollars float64) Micros {
 	v := math.Ceil(dollars*1e6 - 1e-6)
 	switch {
@@ -34,6 +35,8 @@ func MicrosOf(dollars float64) Micros {
 		return 0
 	case v >= math.MaxInt64:
 		return math.MaxInt64
+	case v <= math.MinInt64:
+		return math.MinInt64
 	}
 	return Micros(v)
 }
@@ -72,6 +75,28 @@ func (p Price) Cost(u Usage) Micros {
 		q++
 	}
 	return Micros(min(q, math.MaxInt64))
+}
+
+// Costs adds amounts up; a sum that has no room stays at the largest amount.
+func Costs(amounts ...Micros) Micros {
+	sum := Micros(0)
+	for _, m := range amounts {
+		sum = added(sum, m)
+	}
+	return sum
+}
+
+// added is the sum of two, or the end of the range that it lies beyond: a budget
+// that overflowed would begin anew.
+func added[T ~int64](a, b T) T {
+	sum := a + b
+	switch {
+	case a > 0 && b > 0 && sum < a:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum > a:
+		return math.MinInt64
+	}
+	return sum
 }
 
 // pico is a price in picodollars per token.

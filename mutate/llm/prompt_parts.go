@@ -145,7 +145,7 @@ func (e *Evidence) corpus(limit int) string {
 
 func (e *Evidence) tried(limit int) string {
 	const overhead = 2*3 + len("text") + 3
-	words := triedInWords(e.Tried, e.Redact, limit-overhead)
+	words := triedInWords(e.Tried, e.redactor(), limit-overhead)
 	if words == "" {
 		return ""
 	}
@@ -206,9 +206,9 @@ func (e *Evidence) failure(all, one int) string {
 	}
 	say("The edits do not fit the version above:", Clean(f.Unmatched))
 	say("The compiler says:", Clean(f.Compiler))
-	say("It breaks a rule of the game:", told(f.Policy, e.Redact))
+	say("It breaks a rule of the game:", OneLine(e.redactor().sentence(f.Policy)))
 	if f.Counterexample != nil {
-		say("It does not do the same:", counterexampleInWords(f.Counterexample, e.Redact))
+		say("It does not do the same:", counterexampleInWords(f.Counterexample, e.redactor()))
 	}
 	say("The reply was:", Clean(f.Reply))
 	return b.String()

@@ -263,26 +263,36 @@ func TestRedactedVersions(t *testing.T) {
 }
 
 func TestShapes(t *testing.T) {
+	r := newRedactor(&beagle.Target{Source: "func f(n int) { var t T; t.name = 1 }"})
 	for in, want := range map[string]string{
 		`"user-4711@x.org"`:          "text(15 bytes: lower case, digits, punctuation)",
 		`[]string{"a", ""}`:          "[]string{text(1 bytes: lower case), text(empty)}",
 		`f(4711, 0.5, 'x', nil)`:     "f(integer(4 digits), number, character, nil)",
 		`&T{name: "Ä", n: int64(7)}`: "&T{name: text(2 bytes: not ASCII), n: int64(integer(1 digits))}",
-		"panic: \"unterminated":      "(20 bytes)",
+		"panic: \"unterminated":      "panic: (withheld)",
+		"panic: string: a " + secret: "panic: string",
+		"panic: " + secret + ": a":   "panic: (withheld)",
+		"panic: index out of range":  "panic: index out of range",
+		`returns 0x1000, "secret"`:   "returns integer(6 digits), text(6 bytes: lower case)",
+		"returns Ursula":             "returns (withheld)",
 		"map[string]int{\"k\": 1}":   "map[string]int{text(1 bytes: lower case): integer(1 digits)}",
 		"":                           "",
 	} {
-		if got := shape(in); got != want {
-			t.Errorf("shape(%s) = %s, want %s", in, got, want)
+		if got := r.value(in); got != want {
+			t.Errorf("value(%s) = %s, want %s", in, got, want)
 		}
 	}
 	for in, want := range map[string]string{
-		`it answers "abc", not 4711 (line 12)`: "it answers text(3 bytes: lower case), not integer(4 digits) (line 12)",
-		`literal "` + secret + `"`:             "literal text(23 bytes: lower case, digits, punctuation)",
-		`don't`:                                `don't`,
+		`it answers "abc", not 4711 (line 12)`:  "it answers text(3 bytes: lower case), not integer(4 digits) (line 12)",
+		`literal "` + secret + `"`:              "literal text(23 bytes: lower case, digits, punctuation)",
+		`don't`:                                 `don't`,
+		`it answers 'secret'`:                   "it answers text(6 bytes: lower case)",
+		`it answers 0xdeadbeef after 250ms`:     "it answers number after 250ms",
+		`it answers Ursula Meierhofer`:          "it answers (withheld) ",
+		`it answers panic: string: on the list`: "it answers panic: string",
 	} {
-		if got := shapes(in); got != want {
-			t.Errorf("shapes(%s) = %s, want %s", in, got, want)
+		if got := r.sentence(in); got != want {
+			t.Errorf("sentence(%s) = %s, want %s", in, got, want)
 		}
 	}
 }
@@ -292,10 +302,11 @@ func FuzzShape(f *testing.F) {
 	f.Add(secret)
 	f.Add("ÿ\x00`")
 	f.Fuzz(func(t *testing.T, s string) {
+		r := newRedactor(nil)
 		if len(s) < 12 {
 			return // short texts turn up in the words of the shape itself
 		}
-		for _, got := range []string{shape(fmt.Sprintf("%q", s)), shape(fmt.Sprintf("[]string{%q}", s)), shapes(fmt.Sprintf("it says %q", s))} {
+		for _, got := range []string{r.value(fmt.Sprintf("%q", s)), r.value(fmt.Sprintf("[]string{%q}", s)), r.sentence(fmt.Sprintf("it says %q", s))} {
 			if strings.Contains(got, s) {
 				t.Errorf("the shape of %q is %s", s, got)
 			}
@@ -375,7 +386,7 @@ func TestTriedWhoPays(t *testing.T) {
 		{By: "a", Status: beagle.Equal, Ratio: r(1.8), Gain: r(1.5), Slower: []InputClass{{Name: "s: non-ASCII", Share: 0.12, Ratio: r(0.6)}}},
 		{By: "b", Status: beagle.Equal, Ratio: r(1.2)},
 	}
-	words := triedInWords(tried, false, 4<<10)
+	words := triedInWords(tried, nil, 4<<10)
 	paid, idle, ok := strings.Cut(words, "Bought nothing:")
 	if !ok || strings.Contains(paid, "1.80x") || !strings.Contains(paid, "1.20x") || !strings.Contains(idle, "some inputs pay for it: s: non-ASCII (12 % of the calls) 0.60x") {
 		t.Errorf("%s", words)

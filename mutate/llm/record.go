@@ -21,19 +21,16 @@ type recording struct {
 	Error   *Error  `json:"error,omitempty"`
 }
 
-// A Recorder asks another and keeps what it answers in a directory, one JSON
-// file a request. A request that is recorded already is asked anew and
-// recorded in place of the old one.
-type Recorder struct {
-	Asker Asker
-	Dir   string
-}
+// A Recorder keeps what models answer in a directory, one JSON file a request.
+// It does not ask by itself, so that whoever pays for an answer can bring it to
+// safety before it is recorded.
+type Recorder struct{ Dir string }
 
-// Ask asks, records and returns the reply. Errors of the model are recorded
-// too, since a replay has to come to the same end; those of this run (a budget
-// that is used up, a caller that has gone) are not.
-func (r *Recorder) Ask(ctx context.Context, q Request) (Reply, error) {
-	reply, err := r.Asker.Ask(ctx, q)
+// Keep records what came of a request, in place of what was recorded for it
+// before. Errors of the model are recorded too, since a replay has to come to the
+// same end; those of this run (a budget that is used up, a caller that has gone)
+// are not.
+func (r *Recorder) Keep(q Request, reply Reply, err error) error {
 	rec := recording{ID: q.ID(), Request: q}
 	var e *Error
 	switch {
@@ -42,12 +39,15 @@ func (r *Recorder) Ask(ctx context.Context, q Request) (Reply, error) {
 	case errors.As(err, &e) && e.Kind != OverBudget && e.Kind != NotRecorded:
 		rec.Error = e
 	default:
-		return reply, err
+		return nil
 	}
-	if failed := rec.write(r.Dir); failed != nil {
-		return Reply{}, errors.Join(failed, err)
-	}
-	return reply, err
+	return rec.write(r.Dir)
+}
+
+// Has reports whether anything is recorded for a request.
+func (r *Recorder) Has(q Request) bool {
+	_, err := os.Stat(filepath.Join(r.Dir, q.ID()+".json"))
+	return err == nil
 }
 
 // write puts a recording into its place at once and whole.

@@ -20,11 +20,16 @@ func TestReplay(t *testing.T) {
 	c := client(t, s, llm.Anthropic)
 	c.Keys = nil
 	dir := filepath.Join(t.TempDir(), "runs", "one")
-	run := func(a llm.Asker) (out []string) {
+	run := func(a llm.Asker, keep *llm.Recorder) (out []string) {
 		for sample := range 3 {
 			q := question()
 			q.Sample = sample
 			reply, err := a.Ask(t.Context(), q)
+			if keep != nil {
+				if failed := keep.Keep(q, reply, err); failed != nil || !keep.Has(q) {
+					t.Fatal(failed)
+				}
+			}
 			if err != nil {
 				reply.Text = err.Error()
 			}
@@ -32,9 +37,9 @@ func TestReplay(t *testing.T) {
 		}
 		return out
 	}
-	recorded := run(&llm.Recorder{Asker: c, Dir: dir})
+	recorded := run(c, &llm.Recorder{Dir: dir})
 	s.Close()
-	replayed := run(&llm.Replayer{Dir: dir})
+	replayed := run(&llm.Replayer{Dir: dir}, nil)
 	if strings.Join(recorded, "|") != strings.Join(replayed, "|") || !strings.HasPrefix(replayed[1], "second length") || !strings.Contains(replayed[2], "too long") {
 		t.Errorf("recorded %q\nreplayed %q", recorded, replayed)
 	}
@@ -79,7 +84,8 @@ func TestRecordedServer(t *testing.T) {
 	dir := t.TempDir()
 	q := question()
 	q.History = []llm.Turn{{Role: "user", Text: "a"}, {Role: "assistant", Text: "b"}}
-	if _, err := (&llm.Recorder{Asker: client(t, first, llm.OpenAI), Dir: dir}).Ask(t.Context(), q); err != nil {
+	reply, err := client(t, first, llm.OpenAI).Ask(t.Context(), q)
+	if err := errors.Join(err, (&llm.Recorder{Dir: dir}).Keep(q, reply, nil)); err != nil {
 		t.Fatal(err)
 	}
 	script, err := llmtest.Recorded(dir)
@@ -102,14 +108,15 @@ func TestUnrecorded(t *testing.T) {
 	c := client(t, s, llm.OpenAI)
 	c.Budget = llm.NewBudget(llm.Caps{Calls: 1}, llm.Spent{Calls: 1})
 	dir := t.TempDir()
-	r := &llm.Recorder{Asker: c, Dir: dir}
-	if _, err := r.Ask(t.Context(), question()); err == nil {
-		t.Error("no error")
+	r := &llm.Recorder{Dir: dir}
+	reply, err := c.Ask(t.Context(), question())
+	if err == nil || r.Keep(question(), reply, err) != nil {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c.Budget = nil
-	if _, err := r.Ask(ctx, question()); !errors.Is(err, context.Canceled) {
+	if reply, err = c.Ask(ctx, question()); !errors.Is(err, context.Canceled) || r.Keep(question(), reply, err) != nil {
 		t.Error(err)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 0 {

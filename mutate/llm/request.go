@@ -20,9 +20,16 @@ type Request struct {
 	Once        string        `json:"-"`                     // a server that knows idempotency keys answers requests of the same key once; "" sends none
 	Limit       time.Duration `json:"-"`                     // for the whole call, its retries included; 0 means [DefaultLimit]
 
-	// Retry is told before each further attempt how many were made and the most
-	// that they may have cost; its error ends the call. nil is not told.
-	Retry func(attempts int, wasted Usage) error `json:"-"`
+	// Retry is told before each further attempt what those before came to; its
+	// error ends the call. nil is not told.
+	Retry func(Tried) error `json:"-"`
+}
+
+// Tried is what the attempts of a call came to that brought no reply.
+type Tried struct {
+	Attempts int    `json:"attempts"`
+	Wasted   Usage  `json:"wasted,omitzero"` // the most that they may have used
+	Cost     Micros `json:"cost,omitzero"`   // of that, each attempt priced alone
 }
 
 // Defaults of a [Request].
@@ -49,7 +56,7 @@ type Reply struct {
 	Stop     string  `json:"stop"` // why it ended: [StopEnd], [StopLength], [StopOversize] or [StopRefusal]
 	Usage    Usage   `json:"usage"`
 	Wasted   Usage   `json:"wasted,omitzero"` // the most that attempts which broke off may have cost besides
-	Cost     Micros  `json:"cost,omitzero"`   // what a coding agent says it cost; models cost their price
+	Cost     Micros  `json:"cost,omitzero"`   // of all attempts, each priced alone; of a coding agent, what it says
 	Seconds  float64 `json:"seconds"`         // from the first attempt to the last byte
 	Attempts int     `json:"attempts"`
 }
@@ -69,9 +76,10 @@ type Usage struct {
 	Estimated bool `json:"estimated,omitempty"` // the server did not say; an upper bound stands in
 }
 
-// Add is the sum of two usages.
+// Add is the sum of two usages. It has no price: a price may hang on how long a
+// prompt is.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{In: u.In + v.In, Out: u.Out + v.Out, Estimated: u.Estimated || v.Estimated}
+	return Usage{In: int(added(int64(u.In), int64(v.In))), Out: int(added(int64(u.Out), int64(v.Out))), Estimated: u.Estimated || v.Estimated}
 }
 
 // Bound is the most that the request can use in one attempt. A token stands
@@ -85,11 +93,11 @@ func (r Request) Bound() Usage {
 	return Usage{In: bytes + 16*messages + 64, Out: r.maxTokens(), Estimated: true}
 }
 
-func (r Request) retry(attempts int, wasted Usage) error {
+func (r Request) retry(t Tried) error {
 	if r.Retry == nil {
 		return nil
 	}
-	return r.Retry(attempts, wasted)
+	return r.Retry(t)
 }
 
 func (r Request) maxTokens() int {

@@ -54,6 +54,21 @@ type heard struct {
 	stop  string // "" until the server says why it ended
 	usage Usage
 	told  bool // the server counted the tokens
+	lied  bool // to numbers that no count can come to
+}
+
+// maxCount is more than any model reads or writes at once. A larger count, like a
+// negative one, would make a budget meaningless.
+const maxCount = 100_000_000
+
+// count takes a server's count of the tokens, unless it cannot be true.
+func (h *heard) count(in, out int64) {
+	for _, n := range []int64{in, out} {
+		h.lied = h.lied || n < 0 || n > maxCount
+	}
+	if h.told = !h.lied; h.told {
+		h.usage = Usage{In: int(in), Out: int(out)}
+	}
 }
 
 // add takes a piece of text; it reports false when the text is as long as it
@@ -84,8 +99,8 @@ func speakOpenAI(ctx context.Context, c call, h *heard) error {
 	defer stream.Close()
 	for stream.Next() {
 		chunk := stream.Current()
-		if u := chunk.Usage; u.TotalTokens > 0 || u.PromptTokens > 0 {
-			h.usage, h.told = Usage{In: int(u.PromptTokens), Out: int(u.CompletionTokens)}, true
+		if u := chunk.Usage; u.TotalTokens != 0 || u.PromptTokens != 0 || u.CompletionTokens != 0 {
+			h.count(u.PromptTokens, u.CompletionTokens)
 		}
 		for _, choice := range chunk.Choices[:min(1, len(chunk.Choices))] {
 			if choice.FinishReason != "" {
@@ -170,20 +185,24 @@ func speakAnthropic(ctx context.Context, c call, h *heard) error {
 	stream := service.NewStreaming(ctx, anthropicParams(c))
 	defer stream.Close()
 	ended := false
+	in := int64(0)
 	for stream.Next() {
 		event := stream.Current()
 		switch event.Type {
 		case "message_start":
 			u := event.Message.Usage
-			h.usage = Usage{In: int(u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens), Out: int(u.OutputTokens)}
+			for _, n := range []int64{u.InputTokens, u.CacheCreationInputTokens, u.CacheReadInputTokens} {
+				h.count(n, 0)
+				in = added(in, n)
+			}
+			h.told = false // of the reply nothing is known yet
 		case "content_block_delta":
 			if event.Delta.Type == "text_delta" && !h.add(event.Delta.Text, c.maxText) {
 				return nil
 			}
 		case "message_delta":
 			h.stop = anthropicStop(string(event.Delta.StopReason))
-			h.usage.Out, h.told = int(event.Usage.OutputTokens), true
-			h.usage.In = max(h.usage.In, int(event.Usage.InputTokens))
+			h.count(max(in, event.Usage.InputTokens), event.Usage.OutputTokens)
 		case "message_stop":
 			ended = true
 		}

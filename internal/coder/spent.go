@@ -1,0 +1,95 @@
+package coder
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// More than these no turn comes to. Who says more, or less than nothing, counts as
+// one who said nothing.
+const (
+	maxTokens  = 1_000_000_000
+	maxDollars = 1e6
+)
+
+// pay notes what the agent says it has spent, and ends a turn that costs too much.
+func (t *turn) pay(dollars float64, stop func(error)) {
+	t.mu.Lock()
+	if told := dollars >= 0 && dollars <= maxDollars; told {
+		t.dollars = max(t.dollars, dollars)
+	} else {
+		t.lied = true
+	}
+	cost := llm.MicrosOf(t.dollars)
+	t.mu.Unlock()
+	if most := t.coder.Most; most > 0 && cost > most {
+		stop(fmt.Errorf("the agent has spent %v of the %v that a turn may cost", cost, most))
+	}
+}
+
+// price is what the turn has cost as far as the agent says; when what it says
+// cannot be, the most that a turn may cost.
+func (t *turn) price() llm.Micros {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	cost := llm.MicrosOf(t.dollars)
+	if t.lied {
+		cost = max(cost, t.coder.Most)
+	}
+	return cost
+}
+
+// count notes what the agent says at the end of a turn.
+func (t *turn) count(u *acp.Usage) {
+	if u == nil {
+		return
+	}
+	in, all := u.InputTokens, []int{u.InputTokens, u.OutputTokens, u.TotalTokens}
+	for _, cached := range []*int{u.CachedReadTokens, u.CachedWriteTokens} {
+		if cached != nil {
+			all = append(all, *cached)
+			in += *cached
+		}
+	}
+	for _, n := range all {
+		if n < 0 || n > maxTokens {
+			return
+		}
+	}
+	out := max(u.OutputTokens, u.TotalTokens-in) // thoughts are in the total, at least
+	t.usage, t.counted = llm.Usage{In: in, Out: out}, in+out > 0
+}
+
+// tokens are those that the agent says the turn used; none, marked as an estimate,
+// when it does not say.
+func (t *turn) tokens() llm.Usage {
+	if t.counted {
+		return t.usage
+	}
+	return llm.Usage{Estimated: true}
+}
+
+// spent is what a turn is booked with.
+func (t *turn) spent() llm.Spent {
+	u := t.tokens()
+	return llm.Spent{Money: t.price(), Tokens: int64(u.In) + int64(u.Out), Calls: 1}
+}
+
+// spentBy is what a turn is booked with that came to nothing. Of one that was given
+// up with its run, what it did last may not be told yet: the most is booked, as by
+// those who read its journal.
+func (t *turn) spentBy(err error) llm.Spent {
+	var fault *llm.Error
+	var halted *llm.Halted
+	switch {
+	case errors.As(err, &fault):
+		return t.spent()
+	case errors.As(err, &halted):
+		return llm.Spent{}
+	}
+	return llm.Spent{Money: max(t.price(), t.coder.Most), Calls: 1}
+}
