@@ -28,15 +28,13 @@ for len(rest) >= 8 {
 	...
 	rest = rest[8:]
 }
-h ^= lastBytes(data, rest)
-
-func lastBytes(whole, tail []byte) uint64 {
-	switch n := uint(len(tail)); {
-	case n >= 8:
-		return binary.LittleEndian.Uint64(tail)
-	case len(whole) >= 8:
-		return binary.LittleEndian.Uint64(whole[len(whole)-8:]) >> (64 - 8*n)
-	...`,
+var last uint64
+if n := uint(len(rest)); n < 8 && len(data) >= 8 {
+	last = binary.LittleEndian.Uint64(data[len(data)-8:]) >> (64 - 8*n)
+} else {
+	last = firstBytes(rest)
+}
+h ^= last`,
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findSuffixWords,
@@ -239,17 +237,16 @@ func (s *suffix) told(p *mutate.Pass, call *ast.CallExpr) bool {
 	return false
 }
 
-// suffixForms offers the load where the word is used, without a call, or in a
-// function.
+// suffixForms is the load where the word is used, or else in a function, which is
+// too large to be inlined: without the call, hashes of tags are 5 % faster.
 func suffixForms(p *mutate.Pass, site mutate.Site) []mutate.Param {
 	s := site.Data.(*suffix)
-	out := []mutate.Param{{Label: "function", Value: false}}
 	for _, call := range s.calls {
 		if _, ok := inPlace(p, call); !ok || redefined(p, call, "len") || redefined(p, call, "uint") || redefined(p, call, "uint64") {
-			return out
+			return []mutate.Param{{Label: "function", Value: false}}
 		}
 	}
-	return append([]mutate.Param{{Label: "in place", Value: true}}, out...)
+	return []mutate.Param{{Label: "in place", Value: true}}
 }
 
 // inPlace is the assignment or the return that a call is evaluated for, if it may as well be
