@@ -180,6 +180,39 @@ func TestUntrackableValuesAreCounted(t *testing.T) {
 	}
 }
 
+// A context of which nothing was taken has no point: there is no least of no values.
+func TestNothingTakenMakesNoPoint(t *testing.T) {
+	a := New(1, DefaultLimits())
+	none := sample(t, "d:1|d")
+	none.Values = []float64{math.NaN()}
+	a.Add(none, 0)
+	feed(t, a, 0, "e:1.7e308:-1.7e308|d")
+	if points := a.Flush(10); len(points) != 0 || a.Stats().Untrackable != 3 {
+		t.Errorf("%+v, %+v", points, a.Stats())
+	}
+	feed(t, a, 10, "e:1.7e308:2|d")
+	if p := one(t, a.Flush(20)); p.Summary.Count != 1 || p.Summary.Min != 2 {
+		t.Errorf("got %+v", p.Summary)
+	}
+}
+
+// More values than wait beside a sketch give the same as one after the other.
+func TestValuesThatWaitAreNotLost(t *testing.T) {
+	for _, n := range []int{1, handful, handful + 1, 3*handful + 5} {
+		a := New(1, DefaultLimits())
+		for i := range n {
+			feed(t, a, 0, fmt.Sprintf("d:%d|d", i+1))
+		}
+		s := one(t, a.Flush(10)).Summary
+		if s.Count != float64(n) || s.Sum != float64(n*(n+1)/2) || s.Max != float64(n) || s.Sketch.GetCount() != float64(n) {
+			t.Errorf("%d values: %+v", n, s)
+		}
+		if points := a.Flush(20); len(points) != 0 {
+			t.Errorf("%d values: again in the next bucket: %+v", n, points)
+		}
+	}
+}
+
 func TestTimestampsSkipAggregationAndRate(t *testing.T) {
 	a := New(1, DefaultLimits())
 	feed(t, a, 100, "m:10|c|@0.1|T42", "m:1|c|T43", "g:7|g|T44", "h:1|h|T45")

@@ -86,6 +86,9 @@ func (s *sampler) add(sample *Sample, now int64) {
 	if lost.noRoom < max(1, len(sample.Values)) {
 		s.stats.Samples++
 	}
+	if n := lost.untrackable + lost.noRoom; n > 0 && n == len(sample.Values) {
+		return // nothing of it is in the bucket
+	}
 	if !e.dirty {
 		e.dirty = true
 		s.dirty = append(s.dirty, e)

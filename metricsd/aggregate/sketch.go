@@ -52,7 +52,7 @@ func (k *sketch) add(s *Sample, limits *Limits, b *budget) (l lost) {
 	weight := 1 / s.Rate
 	for _, v := range s.Values {
 		switch {
-		case math.Abs(v) > maxMagnitude:
+		case !(math.Abs(v) <= maxMagnitude): // and what is no number
 			l.untrackable++
 		case !k.reserve(v, limits, b):
 			l.noRoom++
