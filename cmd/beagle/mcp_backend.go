@@ -149,7 +149,7 @@ func (b *mcpBackend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error
 		return e, err
 	}
 	out := *e
-	out.Verdict = *llm.RedactVerdict(&e.Verdict)
+	out.Verdict = *llm.RedactVerdict(&e.Verdict, nil)
 	return &out, nil
 }
 
@@ -190,7 +190,7 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 	fate, taken := flow.FateOf(b.store, entry.ID, id)
 	if taken && fate.Verdict.Status != "" {
 		if b.redact {
-			return llm.RedactVerdict(&fate.Verdict), nil
+			return llm.RedactVerdict(&fate.Verdict, nil), nil
 		}
 		return &fate.Verdict, nil
 	}
@@ -221,7 +221,7 @@ func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
 // itself when it is for the frequent case and so spells that out.
 func hideValues(r *beagle.Result) {
 	for i, t := range r.Trials {
-		r.Trials[i].Reason = llm.RedactVerdict(&beagle.Verdict{Reason: t.Reason}).Reason
+		r.Trials[i].Reason = llm.RedactVerdict(&beagle.Verdict{Reason: t.Reason}, nil).Reason
 	}
 	if r.Patch = llm.SourceDiff(r); addsValue(r) {
 		r.Patch = ""
