@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	aaTrials, gainTrials           = 200, 100
+	aaTrials, gainTrials           = 200, 54
 	quickAATrials, quickGainTrials = 14, 9
 
 	falseWinsGoal = 0.01 // share of the trials
@@ -93,9 +93,29 @@ func aa(ctx context.Context, l *lab) (*section, error) {
 	if float64(r.Hits) > falseWinsGoal*float64(r.Trials) {
 		s.miss("%d of %d functions are called faster than themselves, the goal is at most %.0f %%", r.Hits, r.Trials, 100*falseWinsGoal)
 	}
-	s.text = j.byFunction("itself") + fmt.Sprintf("\n%s.\n", rateText("Functions called faster than themselves", r))
+	s.text = j.byFunction("itself") + fmt.Sprintf("\n%s. %s.\n", rateText("Functions called faster than themselves", r), j.leaning())
 	s.few(r, want)
 	return s, nil
+}
+
+// leaning says whether the judge favours whom it calls the candidate, where
+// there is no difference.
+func (j *judged) leaning() string {
+	var logs []float64
+	faster := 0
+	for _, t := range j.Trials {
+		if t.Truth == "itself" {
+			x := math.Log(t.Result.Train.Point)
+			logs = append(logs, x)
+			if x > 0 {
+				faster++
+			}
+		}
+	}
+	if len(logs) < 2 {
+		return "Too few trials to see a lean"
+	}
+	return fmt.Sprintf("All trials together measure %s; %d of %d above 1", together(logs), faster, len(logs))
 }
 
 // few says when a figure rests on fewer trials than it should.

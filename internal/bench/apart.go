@@ -23,8 +23,8 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, parts int) er
 	}
 	m.o.Log("measuring in processes apart")
 	q := m.request(nil, []set{{file: m.sets[0].file, share: apartShare}}, float64(parts))
-	sides := [2][]int{m.originals(), t.copies[:m.use]}
-	if m.use < m.copies { // a slow function
+	sides := [2][]int{m.originals(), t.copies}
+	if m.slow {
 		sides = [2][]int{pairs[0][:1], pairs[0][1:]}
 	}
 	round := time.Duration(typical(t.baseline).Nanos*float64(m.calls)) * time.Duration(len(sides[0])+1)
@@ -39,7 +39,7 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, parts int) er
 		return err
 	}
 	if failure != "" {
-		t.fail = "it died while it was timed alone: " + failure
+		t.fail = "it could not be timed in processes apart: " + failure
 		return nil
 	}
 	base, cand := &replies[0].Sets[0], &replies[1].Sets[0]
@@ -55,8 +55,12 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, parts int) er
 }
 
 // apartWindows is how many windows a process apart can visit three times in its
-// half of the time, so that both see the same inputs.
+// half of the time, so that both see the same inputs; all, where one of them may
+// be most of the work.
 func (m *confirmer) apartWindows(q *rt.Time, round time.Duration) int {
+	if m.visits {
+		return m.windows
+	}
 	visits := q.Sets[0].Budget / (2 * fewVisits * max(int64(round), 1))
 	return min(max(int(visits), 1), m.windows)
 }

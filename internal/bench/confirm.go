@@ -14,7 +14,7 @@ import (
 // Options are what a full measurement may spend and use. The zero value
 // works.
 type Options struct {
-	Budget  time.Duration   // timing time at most, builds not counted; 0 is 20 s
+	Budget  time.Duration   // timing time, builds not counted; 0 is 20 s. A slow function takes longer: below the least number of rounds nothing can be said
 	MinGain float64         // gain below which nothing is called faster: 0.01 is 1 %
 	Blind   bool            // judge by the times alone, also when the machine code is the original's: for trials of the judge itself
 	Fresh   []beagle.Record // inputs drawn anew from the facets; none: not measured
@@ -87,8 +87,8 @@ type trial struct {
 type confirmer struct {
 	lab     lab
 	o       Options
-	copies  int // of each version in a binary
-	use     int // of them, how many are timed: all, unless the function is slow
+	copies  int  // of each version in a binary
+	slow    bool // the function is: fewer of them are timed
 	sets    []set
 	mutates bool
 	panics  bool
@@ -99,6 +99,7 @@ type confirmer struct {
 	spent   time.Duration // of timing
 	calls   int           // calls of a slice and windows, as the last joint process had them
 	windows int
+	visits  bool // each record has a window of its own
 	gcByte  float64
 	held    int // records in the holdout set
 }
@@ -121,8 +122,8 @@ func copiesOf(candidates int) int {
 	return 3
 }
 
-// originals are the variants of the baseline that are timed.
-func (m *confirmer) originals() []int { return upTo(0, m.use) }
+// originals are the variants of the baseline.
+func (m *confirmer) originals() []int { return upTo(0, m.copies) }
 
 func upTo(first, n int) []int {
 	out := make([]int, n)
@@ -171,7 +172,7 @@ func (m *confirmer) live() []*trial {
 // layout measures one image: every candidate that is not decided yet.
 func (m *confirmer) layout(ctx context.Context, im image) error {
 	ts := m.at(open)
-	q := m.request(ts, m.sets, float64(len(looks)*layoutsALook))
+	q := m.request(m.cast(im, ts), m.sets, float64(len(looks)*layoutsALook))
 	q.GC = m.gcByte == 0
 	reply, err := m.joint(ctx, im, q)
 	if err != nil || reply == nil {
@@ -187,20 +188,15 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	train := &reply.Sets[0]
 	m.aa(im, q, train)
 	m.resources(q, train, ts)
-	m.calls, m.windows = train.Calls, train.Windows
-	if len(train.Window) < enoughPairs && m.use > 2 {
-		m.use = 2 // a slow function: fewer copies, more rounds
-	}
+	m.calls, m.windows, m.visits = train.Calls, train.Windows, len(train.Weights) > 0
+	m.slow = m.slow || len(train.Window) < enoughPairs // fewer copies, more rounds
 	return nil
 }
 
-// request asks for candidates and the original over the sets, each with its
-// share of the budget of one of so many processes.
-func (m *confirmer) request(ts []*trial, sets []set, processes float64) *rt.Time {
-	q := &rt.Time{Variants: m.originals(), Seed: m.rng.Uint64(), Mutates: m.mutates, SkipPanics: m.panics}
-	for _, t := range ts {
-		q.Variants = append(q.Variants, t.copies[:m.use]...)
-	}
+// request asks for variants over the sets, each with its share of the budget of
+// one of so many processes.
+func (m *confirmer) request(variants []int, sets []set, processes float64) *rt.Time {
+	q := &rt.Time{Variants: variants, Seed: m.rng.Uint64(), Mutates: m.mutates, SkipPanics: m.panics}
 	for _, s := range sets {
 		q.Sets = append(q.Sets, rt.TimeSet{Records: s.file, Budget: m.nanos(s.share / processes)})
 	}
@@ -228,24 +224,29 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	if err != nil || failure == "" {
 		return reply, err
 	}
-	if _, alone, err := m.time(ctx, im, only(q, m.originals())); err != nil || alone != "" {
-		return nil, orError(err, "the original cannot be timed: "+alone)
+	originals := among(q.Variants, m.originals())
+	if _, alone, err := m.time(ctx, im, only(q, originals)); err != nil || alone != "" {
+		return nil, orError(err, "the original cannot be timed: "+alone+"; if a call takes long, record smaller inputs")
 	}
 	guilty := false
 	var left []int
 	for _, t := range m.live() {
-		if !slices.Contains(q.Variants, t.copies[0]) {
+		copies := among(q.Variants, t.copies)
+		if len(copies) == 0 {
 			continue
 		}
-		_, f, err := m.time(ctx, im, only(q, append(m.originals(), t.copies[:m.use]...)))
+		r, f, err := m.time(ctx, im, only(q, slices.Concat(originals, copies)))
 		if err != nil {
 			return nil, err
+		}
+		if len(originals)+len(copies) == len(q.Variants) && f == "" {
+			return r, nil // it was an accident: the same request got its answer
 		}
 		if f != "" {
 			t.fail, guilty = "it died while it was timed: "+f, true
 			continue
 		}
-		left = append(left, t.copies[:m.use]...)
+		left = append(left, copies...)
 	}
 	switch {
 	case !guilty:
@@ -253,7 +254,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	case len(left) == 0:
 		return nil, nil
 	}
-	q.Variants = append(m.originals(), left...)
+	q.Variants = slices.Concat(originals, left)
 	return m.joint(ctx, im, q)
 }
 
@@ -274,7 +275,7 @@ func only(q *rt.Time, variants []int) *rt.Time {
 // collect compares the copies in one timing.
 func (m *confirmer) collect(im image, q *rt.Time, t *rt.Timing, ts []*trial, into func(*trial) *[]layoutResult) {
 	for _, tr := range ts {
-		if r, ok := stratify(im.seed(), compareCopies(im, q, t, m.originals(), tr.copies[:m.use])); ok {
+		if r, ok := stratify(im.seed(), compareCopies(im, q, t, among(q.Variants, m.originals()), among(q.Variants, tr.copies))); ok {
 			*into(tr) = append(*into(tr), r)
 		}
 	}
@@ -296,7 +297,7 @@ func compareCopies(im image, q *rt.Time, t *rt.Timing, base, cand []int) []copyP
 // aa compares the original with its own copies, as if half of them were a
 // candidate.
 func (m *confirmer) aa(im image, q *rt.Time, t *rt.Timing) {
-	all := m.originals()
+	all := among(q.Variants, m.originals())
 	pairs := compareCopies(im, q, t, all[:len(all)/2], all[len(all)/2:])
 	if r, ok := stratify(im.seed(), pairs); ok {
 		m.control = append(m.control, r)
@@ -317,15 +318,16 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*trial) {
 		return r
 	}
 	for _, tr := range ts {
-		tr.baseline = append(tr.baseline, of(m.originals()))
-		tr.best = append(tr.best, of(tr.copies[:m.use]))
+		if copies := among(q.Variants, tr.copies); len(copies) > 0 {
+			tr.baseline = append(tr.baseline, of(among(q.Variants, m.originals())))
+			tr.best = append(tr.best, of(copies))
+		}
 	}
 }
 
 // newConfirmer prepares the measurement of n candidates.
 func newConfirmer(l lab, n int, o Options) *confirmer {
 	m := &confirmer{lab: l, o: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
-	m.use = m.copies
 	for i := range n {
 		m.trials = append(m.trials, &trial{copies: upTo((i+1)*m.copies, m.copies)})
 	}

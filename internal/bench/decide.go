@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 )
@@ -11,23 +10,15 @@ import (
 const (
 	layoutPart = 2.0 / 3 // share of the layouts that must agree
 	minClass   = 2       // layouts in which each alignment class must have been seen
+	countedGC  = 0.001   // share of the time from which on the collector's counts: the bytes of maps vary by more
 	modest     = 0.02    // logarithm of the gain that a repetition need not exceed, however large the gain
 	lenient    = 0.8416  // normal quantile of 0.8: a repetition has failed when even its 80 % bound shows too little
 )
 
 // Rule names the rule of decision, so that a stored measurement is not taken
-// for one under another rule: how a gain is found, and how it is repeated.
-const Rule = search + ", apart in turns"
-
-const search = "three looks"
-
-// Holds reports whether a measurement under some rule, this or an older one,
-// would be decided in the same way under this one. It would where the gain was
-// looked for in the same way and not found: nothing was repeated then.
-func Holds(rule string, m *beagle.Measurement) bool {
-	repeated := m.Faster || m.Apart != nil || m.PGO != nil
-	return rule == Rule || strings.HasPrefix(rule, search) && !repeated
-}
+// for one under another rule: of what was decided by the old one, nothing may
+// be kept by its outcome.
+const Rule = "three looks, apart in turns"
 
 // Evidence is all that the decision about one candidate rests on.
 type Evidence struct {
@@ -201,13 +192,14 @@ func notWithPGO(e *Evidence, _ beagle.Ratio) string {
 // notWithCollector counts the collector against a candidate that allocates
 // more: a service pays it, a slice without collections does not.
 func notWithCollector(e *Evidence, corrected beagle.Ratio) string {
-	extra := e.Best.GC - e.Baseline.GC
-	if extra <= 0 || e.Baseline.Nanos <= 0 {
+	extra, baseline := e.Best.GC-e.Baseline.GC, e.Baseline.Nanos
+	if baseline <= 0 || extra < countedGC*baseline {
 		return ""
 	}
-	baseline := e.Baseline.Nanos
-	if low := baseline / (baseline/corrected.Low + extra); low <= 1+e.MinGain {
-		return fmt.Sprintf("it allocates more (%.0f against %.0f bytes a call): with the collector's time it is surely no more than %.3f times as fast", e.Best.Bytes, e.Baseline.Bytes, low)
+	with := func(ratio float64) float64 { return baseline / (baseline/ratio + extra) }
+	if with(corrected.Low) <= 1 || with(corrected.Point) < 1+e.MinGain {
+		return fmt.Sprintf("it allocates more (%.0f against %.0f bytes a call): with the collector's time it is %.3f times as fast, and as little as %.3f",
+			e.Best.Bytes, e.Baseline.Bytes, with(corrected.Point), with(corrected.Low))
 	}
 	return ""
 }

@@ -56,9 +56,10 @@
 //     that inverts Wilcoxon's signed-rank test (Hodges and Lehmann, Ann. Math.
 //     Stat. 34, 1963; Hollander and Wolfe, Nonparametric Statistical Methods,
 //     section 3.2). It is exact for any symmetric noise; log ratios of
-//     exchangeable layouts are symmetric. The interval that is reported is the
-//     hull of this one and Student's, so that it holds where either does. The
-//     test is exact for copies of the same code, since their places are drawn.
+//     exchangeable layouts are symmetric. One layout that was disturbed does not
+//     widen it, as it does Student's, which serves where there are too few for the
+//     test. The test is exact for copies of the same code, since their places are
+//     drawn.
 //   - Several looks: Bonferroni's bound on their risks, which needs no model of
 //     how they depend on each other (Jennison and Turnbull, Group Sequential
 //     Methods, 1999, has sharper ones). A gain that is found at an early look is

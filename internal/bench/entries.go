@@ -13,7 +13,8 @@ import (
 // modulo 64, from the table that the runtime needs for its tracebacks: it is
 // there in stripped programs too. A target that was inlined into its caller
 // has no entry of its own; the caller's counts then. Loading moves a program by
-// whole pages, so the file has the truth. A variant that is not found is left out.
+// whole pages, so the file has the truth. Variants that are not found are left
+// out, and compared with each other.
 func entries(program, pkgPath, target string) (map[int]int, error) {
 	table, text, err := functionTable(program)
 	if err != nil {

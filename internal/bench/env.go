@@ -31,12 +31,14 @@ type Env struct {
 	clock sync.Mutex // held while a process is timed
 }
 
-// Wall time a process may take beyond its budgets: loading, calibrating, and
-// functions so slow that the least number of rounds overdraws the budget.
-const grace = 60 * time.Second
-
-// maxOverdraft is how often its budget a set may take (package rt bounds it).
-const maxOverdraft = 8
+// Wall time a process may take: so much for loading and calibrating, and for each
+// set as often its budget as package rt lets it be overdrawn, or as long as
+// it is patient with a slow function and a round more.
+const (
+	grace        = 60 * time.Second
+	maxOverdraft = 8
+	patience     = 40 * time.Second
+)
 
 // run times a request in a fresh process.
 func (e *Env) run(ctx context.Context, bin *harness.Binary, q *rt.Time, files map[string]string) (*rt.TimeReply, string, error) {
@@ -63,15 +65,17 @@ func (e *Env) runBoth(ctx context.Context, bin *harness.Binary, qs [2]*rt.Time, 
 			return err
 		})
 	}
-	err = g.Wait()
-	return replies, cmp.Or(failures[0], failures[1]), err
+	if err = g.Wait(); failures[0] != "" {
+		return replies, "the original: " + failures[0], err
+	}
+	return replies, failures[1], err
 }
 
 // process runs a process to its end. The caller holds the clock.
 func (e *Env) process(ctx context.Context, bin *harness.Binary, q *rt.Time, o harness.RunOptions) (*rt.TimeReply, string, error) {
 	o.Wall, o.CPU = grace+time.Duration(q.Profile), e.CPU
 	for _, s := range q.Sets {
-		o.Wall += time.Duration(maxOverdraft * s.Budget)
+		o.Wall += max(time.Duration(maxOverdraft*s.Budget), patience)
 	}
 	var reply rt.TimeReply
 	exit, err := bin.Run(ctx, e.Box, &rt.Request{Time: q}, &reply, o)

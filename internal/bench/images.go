@@ -96,7 +96,7 @@ func (m *confirmer) possibleHalves(images []image, t *trial) (possible [2]bool) 
 // matched are the pairs of copies that start at the same address modulo 64.
 func (m *confirmer) matched(im image, t *trial) (pairs [][2]int) {
 	for _, b := range m.originals() {
-		for _, c := range t.copies[:m.use] {
+		for _, c := range t.copies {
 			if im.align(b) == im.align(c) {
 				pairs = append(pairs, [2]int{b, c})
 			}

@@ -32,6 +32,7 @@ type simLab struct {
 	copies  int
 	train   string
 	runs    int
+	slow    bool // a process comes to five rounds, and entries have four addresses
 }
 
 type simImage struct {
@@ -53,6 +54,9 @@ func (l *simLab) relink(_ context.Context, like image, layout uint64) (image, er
 	im := &simImage{layout: layout, pgo: like.(*simImage).pgo}
 	for range l.copies * (1 + len(l.planted)) {
 		a := 32 * l.rng.IntN(2)
+		if l.slow {
+			a = 16 * l.rng.IntN(4)
+		}
 		im.aligns = append(im.aligns, a)
 		im.luck = append(im.luck, l.code.classes*float64(a/32)+l.code.rest*l.rng.NormFloat64())
 	}
@@ -79,7 +83,11 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 			}
 			logs = append(logs, log)
 		}
-		t := simulate(l.rng, l.noise, 4, 120, logs...)
+		windows, rounds := 4, 120
+		if l.slow {
+			windows, rounds = 1, 5
+		}
+		t := simulate(l.rng, l.noise, windows, rounds, logs...)
 		for i, v := range q.Variants {
 			if v >= l.copies {
 				t.Allocs[i], t.Bytes[i] = 1, l.planted[v/l.copies-1].bytes
@@ -99,6 +107,10 @@ func (l *simLab) apart(ctx context.Context, im image, qs [2]*rt.Time) (replies [
 		}
 		set := &replies[i].Sets[0]
 		for r := range set.Window {
+			if l.slow {
+				set.Turn = append(set.Turn, int64(2*r+i))
+				continue
+			}
 			set.Turn = append(set.Turn, int64(2*(r/8)+9*i))
 		}
 	}
@@ -208,6 +220,36 @@ func TestConfirmPlanted(t *testing.T) {
 		m := simConfirm(t, 3, loaded, ordinary, 20, c.p)[0]
 		if m.Faster != (c.why == "") || !strings.Contains(m.Why, c.why) {
 			t.Errorf("%s: faster %v, why %q, train %.3f; want %q", c.name, m.Faster, m.Why, m.Train, c.why)
+		}
+	}
+}
+
+// A function so slow that few copies are timed, few times, can still win.
+func TestConfirmSlow(t *testing.T) {
+	for seed := range uint64(30) {
+		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary, planted: []planted{{gain: 2, pgo: 1}}, copies: copiesOf(1), train: "train", slow: true}
+		m := newConfirmer(l, 1, Options{Seed: seed, MinGain: 0.01, Budget: 1}.defaults()) // overdrawn at once
+		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+		ms, err := m.run(t.Context(), 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ms[0].Faster {
+			t.Errorf("seed %d: %s", seed, ms[0].Why)
+		}
+	}
+}
+
+// One layout that was disturbed, whichever way, does not hide a gain.
+func TestOneDisturbedLayout(t *testing.T) {
+	for _, by := range []float64{0.5, -0.01} {
+		logs := make([]Estimate, 30)
+		for i := range logs {
+			logs[i] = Estimate{Log: 0.03 + 0.001*float64(i%7)}
+		}
+		logs[4].Log += by
+		if f := judge(Combine(logs), 2, 1, 60, 0.01); f != found {
+			t.Errorf("a layout that is off by %v: finding %v", by, f)
 		}
 	}
 }

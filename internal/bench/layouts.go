@@ -68,12 +68,13 @@ func pool(es []Estimate) Estimate {
 
 // A Combined is what several layouts, each one observation, say together.
 type Combined struct {
-	Log   float64 // Hodges-Lehmann estimate of the log ratio
-	Mean  float64 // plain mean
-	SE    float64 // of the mean
-	N     int
-	Ratio beagle.Ratio // with the hull of the two 95 % intervals
-	logs  []float64    // of the layouts
+	Log    float64 // Hodges-Lehmann estimate of the log ratio
+	Mean   float64 // plain mean
+	SE     float64 // of the mean
+	N      int
+	Ratio  beagle.Ratio // with its 95 % interval
+	logs   []float64    // of the layouts
+	within float64      // standard error that the slices alone would give
 }
 
 // Combine makes one figure of the estimates of independent layouts.
@@ -88,23 +89,32 @@ func Combine(es []Estimate) Combined {
 		logs[i] = e.Log
 		within += e.SE / float64(c.N)
 	}
-	point, low, high, ok := signedRank(logs, 0.95)
+	point, _, _, _ := signedRank(logs, 0.95)
 	c.Log, c.Mean, c.logs = point, mean(logs), logs
 	if c.N == 1 {
 		c.SE, c.Ratio = math.Inf(1), unknown()
 		c.Ratio.Point = math.Exp(point)
 		return c
 	}
-	// Eight values agree by chance now and then: never claim less error than
-	// the slices themselves had.
-	c.SE = math.Max(meanError(logs), within/math.Sqrt(float64(c.N)))
-	half := studentQuantile(0.975, float64(c.N-1)) * c.SE
-	sLow, sHigh := math.Min(c.Mean, point)-half, math.Max(c.Mean, point)+half
-	if ok {
-		sLow, sHigh = math.Min(sLow, low), math.Max(sHigh, high)
-	}
-	c.Ratio = beagle.Ratio{Point: math.Exp(point), Low: math.Exp(sLow), High: math.Exp(sHigh)}
+	c.within = within / math.Sqrt(float64(c.N))
+	c.SE = math.Max(meanError(logs), c.within)
+	low, high := c.bounds(0.95)
+	c.Ratio = beagle.Ratio{Point: math.Exp(point), Low: math.Exp(low), High: math.Exp(high)}
 	return c
+}
+
+// bounds are those of the log ratio: of the signed-rank test, or Student's where
+// there are too few layouts for that. One layout that was disturbed widens
+// Student's beyond use, whichever way it errs. A few values agree by chance now
+// and then: never claim less error than the slices themselves had.
+func (c Combined) bounds(confidence float64) (low, high float64) {
+	_, low, high, ok := signedRank(c.logs, confidence)
+	if !ok {
+		half := studentQuantile((1+confidence)/2, float64(c.N-1)) * c.SE
+		return math.Min(c.Mean, c.Log) - half, math.Max(c.Mean, c.Log) + half
+	}
+	half := normalQuantile((1+confidence)/2) * c.within
+	return math.Min(low, c.Log-half), math.Max(high, c.Log+half)
 }
 
 // unknown is a ratio of which nothing is known. It is finite, because JSON is.
@@ -124,13 +134,8 @@ func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 	if log > 0 {
 		log = math.Max(0, log-bias)
 	}
-	level := sidak(0.95, max(tried, finalists))
-	half := studentQuantile((1+level)/2, float64(c.N-1)) * c.SE
-	r := interval(math.Min(c.Mean, c.Log), half)
-	r.Point = math.Exp(log)
-	r.Low = math.Min(math.Min(r.Low, c.Ratio.Low), r.Point)
-	r.High = math.Max(math.Max(r.High, c.Ratio.High), r.Point)
-	return r
+	low, high := c.bounds(sidak(0.95, max(tried, finalists)))
+	return beagle.Ratio{Point: math.Exp(log), Low: math.Exp(math.Min(low, log)), High: math.Exp(math.Max(high, log))}
 }
 
 // evidenceOf combines the layouts, over all and by alignment class.

@@ -14,12 +14,11 @@ import (
 // Looking often would find something by chance, so the risk of a false win is
 // shared out over the looks before they begin (Bonferroni): together 1 in 200
 // for a candidate that gains nothing, and over all finalists of a run together.
-// At the first look all layouts must agree.
 var looks = [...]float64{0.003, 0.001, 0.001}
 
 const (
-	layoutsALook = 10 // at the first look all must agree by chance: 1 in 1024
-	minLayouts   = 8  // layouts below which nothing is called faster, when too few can be compared
+	layoutsALook = 10
+	minLayouts   = 9 // layouts below which nothing is called faster: fewer agree by chance more often than the first look may err
 	// negligible is the gain that is not looked for any longer once it can be
 	// excluded that there is more.
 	negligible = 0.01
@@ -41,7 +40,7 @@ func judge(train Combined, look, finalists, tried int, minGain float64) finding 
 	switch {
 	case detects(train.logs, looks[look]/float64(max(finalists, 1))) && train.Correct(finalists, tried).Low > 1:
 		return found
-	case train.N >= layoutsALook && math.Log(train.Ratio.High) < math.Max(negligible, minGain):
+	case train.N >= layoutsALook && math.Log(train.Ratio.High) < math.Log1p(math.Max(negligible, minGain)):
 		return futile
 	}
 	return open

@@ -26,7 +26,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 		return nil
 	}
 	m.o.Log("measuring with profile-guided optimisation")
-	q := m.request(ts, m.sets[:1], 1)
+	q := m.request(m.cast(im, ts), m.sets[:1], 1)
 	q.Profile = min(m.nanos(pgoShare/4), int64(time.Second))
 	profile, err := m.lab.profile(ctx, im, q)
 	if err != nil {
@@ -38,7 +38,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	}
 	inputs := []set{{m.sets[0].file, pgoShare * 3 / 4, func(t *trial) *[]layoutResult { return &t.pgo }}}
 	for _, im := range images {
-		q := m.request(ts, inputs, float64(len(images)))
+		q := m.request(m.cast(im, ts), inputs, float64(len(images)))
 		reply, err := m.joint(ctx, im, q)
 		if err != nil || reply == nil {
 			return err

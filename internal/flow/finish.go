@@ -53,7 +53,7 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 		return nil, err
 	}
 	start := time.Now()
-	in := beagle.HashOf("field", f, x.spec.Fuzz, x.spec.Measure, x.spec.MinGain, bench.Rule)
+	in := beagle.HashOf("field", f, x.spec.Fuzz, x.spec.Measure, x.spec.MinGain, x.spec.Seed, bench.Rule)
 	var j Judged
 	if x.store.Cached(x.key("judged", x.root.ID, in), &j) {
 		return &j, nil
@@ -219,10 +219,10 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Corrected.Low, ms[a].Corrected.Low) })
-	best := order[0]
+	best, least := order[0], asGoodAs*ms[order[0]].Corrected.Low
 	for i, at := range order[1:] {
 		shorter := len(cs[at].Source) < len(cs[best].Source)
-		if ms[at].Faster && shorter && ms[at].Corrected.Low >= asGoodAs*ms[order[0]].Corrected.Low {
+		if ms[at].Faster && shorter && ms[at].Corrected.Low >= least {
 			best = at
 			copy(order[1:i+2], order[:i+1])
 			order[0] = at

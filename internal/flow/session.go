@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -105,7 +104,7 @@ func (x *session) equip(ctx context.Context) error {
 			return err
 		}
 	}
-	x.bench = &bench.Env{Box: x.box, Builder: x.builder, Dir: filepath.Join(x.dir, "bench"), CPU: runtime.NumCPU() - 1}
+	x.bench = &bench.Env{Box: x.box, Builder: x.builder, Dir: filepath.Join(x.dir, "bench"), CPU: sandbox.LastCPU()}
 	x.verify = &verify.Env{Unit: x.unit, Builder: x.builder, Box: x.box, Dir: filepath.Join(x.dir, "verify")}
 	return nil
 }

@@ -12,12 +12,13 @@ import (
 //
 //   - The inputs are a weighted, shuffled sequence of records, cut into
 //     windows. A round visits one window, and every variant runs over that
-//     same window in one slice of 50 to 200 µs: long against the clock, short
-//     against the time between two preemptions. The order within a round is
+//     same window in one slice, of about 100 µs for the first one: long against
+//     the clock, short against the time between two preemptions. The order within a round is
 //     random, so that nobody profits from its neighbour.
 //   - One number of calls is shared by all. It is calibrated as a minimum of
 //     several, because a number that was found in a preempted moment biases
-//     everything that follows.
+//     everything that follows. Each goes through its inputs once a slice: a
+//     second time it would know its branches.
 //   - Before the slices of a round an untimed pass over the window brings the
 //     inputs into the cache, so that being first costs nothing.
 //   - The collector runs between slices only. What collections cost is told
@@ -86,8 +87,8 @@ const (
 	overdraft    = 6       //
 	fewRounds    = 5       // below which nothing could be said: a slow function goes on until patience ends
 	patience     = 20 * time.Second
-	slowAtLeast  = 500 * time.Millisecond // that a slow function may take, whatever its budget
-	shortSlice   = 50000                  // ns: a faster variant repeats its pass until it takes so long
+	slowAtLeast  = 250 * time.Millisecond // that a slow function may take, whatever its budget
+	shortSlice   = 5000                   // ns: fifty times what reading the clocks takes
 	maxPasses    = 4096                   //
 	heapLimit    = 64 << 20               // bytes allocated between two collections
 
@@ -136,7 +137,8 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 type timer[A, R any] struct {
 	q         *Time
 	run1      []func([]A) // the variants' Time functions
-	rng       *rand.Rand
+	rng       *rand.Rand  // of the windows and of the order
+	aside     *rand.Rand  // of what is drawn beside them
 	records   []A
 	weights   []float64
 	mutable   []*restorer[A] // one a window, when the target changes its arguments
@@ -151,7 +153,7 @@ type timer[A, R any] struct {
 }
 
 func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], error) {
-	t := &timer[A, R]{q: q, rng: rand.New(rand.NewPCG(q.Seed, i)), budget: time.Duration(set.Budget), start: time.Now()}
+	t := &timer[A, R]{q: q, rng: rand.New(rand.NewPCG(q.Seed, i)), aside: rand.New(rand.NewPCG(^q.Seed, i)), budget: time.Duration(set.Budget), start: time.Now()}
 	for _, v := range q.Variants {
 		t.run1 = append(t.run1, h.Variants[v].Time)
 	}

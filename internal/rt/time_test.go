@@ -15,7 +15,7 @@ type sortResults struct{}
 // testTimer times functions over records without a record file.
 func testTimer(q *Time, records []sortArgs, weights []float64, run ...func([]sortArgs)) *timer[sortArgs, sortResults] {
 	return &timer[sortArgs, sortResults]{
-		q: q, rng: rand.New(rand.NewPCG(1, 2)), records: records, weights: weights,
+		q: q, rng: rand.New(rand.NewPCG(1, 2)), aside: rand.New(rand.NewPCG(3, 4)), records: records, weights: weights,
 		budget: 30 * time.Millisecond, start: time.Now(), run1: run,
 	}
 }
@@ -133,7 +133,8 @@ func TestPlanSeesEveryRecord(t *testing.T) {
 // Every record gets its share of the calls to within one call.
 func TestDrawKeepsWeights(t *testing.T) {
 	weights := []float64{1, 2, 3, 94, 0.001}
-	picks := testTimer(&Time{}, nil, weights).draw(1000)
+	timer := testTimer(&Time{}, nil, weights)
+	picks := timer.draw(timer.rng, 1000)
 	count := make([]int, len(weights))
 	for _, p := range picks {
 		count[p]++

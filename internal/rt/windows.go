@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"time"
@@ -14,19 +15,34 @@ func (t *timer[A, R]) calibrate() {
 	for v := range t.run1 {
 		t.cost[v] = max(float64(t.fastest(v, probe)-t.out.Empty[0]), 1) / float64(len(probe))
 	}
-	t.out.Calls = t.q.Calls
-	if t.out.Calls == 0 {
-		// A variant ten times slower than the first one shortens the slices of all.
-		dearest := max(t.cost[0], slices.Max(t.cost)/slowest)
-		t.out.Calls = min(max(int(float64(t.sliceNanos())/dearest), 1), maxWindow, t.within(windowBytes))
+	if t.out.Calls = t.q.Calls; t.out.Calls == 0 {
+		t.out.Calls = min(max(int(t.calls()), 1), maxWindow, t.within(windowBytes))
 	}
 	t.out.Passes = make([]int, len(t.run1))
 	for v, c := range t.cost {
-		t.out.Passes[v] = 1
-		if one := c * float64(t.out.Calls); one < shortSlice && !t.q.Mutates {
-			t.out.Passes[v] = min(int(shortSlice/one)+1, maxPasses)
-		}
+		t.out.Passes[v] = t.passes(c * float64(t.out.Calls))
 	}
+}
+
+// calls is how many calls a slice of all variants should have.
+func (t *timer[A, R]) calls() float64 {
+	// A variant ten times slower than the first one shortens the slices of all,
+	// one ten times faster lengthens them.
+	dearest := max(t.cost[0], slices.Max(t.cost)/slowest)
+	wanted := float64(t.sliceNanos()) / dearest
+	return max(wanted, min(shortSlice/slices.Min(t.cost), slowest*wanted))
+}
+
+// passes is how many passes a slice makes when one takes so many nanoseconds.
+// A second pass over the same inputs meets branches that were learned on the
+// first, which makes the same code look up to a quarter faster. So what is up to
+// 100 times as fast as the first variant makes one, too, and what is faster
+// still a power of four, lest copies of it differ.
+func (t *timer[A, R]) passes(one float64) int {
+	n := 1
+	for ; !t.q.Mutates && n < maxPasses && one*float64(n) < shortSlice; n *= 4 {
+	}
+	return n
 }
 
 // probe is a sequence that the first variant takes a few slices for: long
@@ -101,7 +117,7 @@ func (t *timer[A, R]) plan() int {
 	// Where a window is one call, one record may take most of the time (a
 	// recursion to different depths). Then each gets a window of its own, if that
 	// can be paid with a part of the overdraft.
-	affordable := float64(least)*round <= float64(max(t.budget*overdraft/2, slowAtLeast)) && len(t.records) <= t.within(sequenceBytes)
+	affordable := float64(least)*round <= float64(max(t.budget*3/2, slowAtLeast)) && len(t.records) <= t.within(sequenceBytes)
 	if t.out.Calls == 1 && affordable {
 		t.least = least
 		return len(t.records)
@@ -138,7 +154,7 @@ func (t *timer[A, R]) within(limit float64) int {
 // as there are records hold each of them, and the weights say what it counts.
 func (t *timer[A, R]) cut(windows int) {
 	n := t.out.Calls
-	picks := t.draw(windows * n)
+	picks := t.draw(t.rng, windows*n)
 	if n == 1 && windows == len(t.records) {
 		picks = t.rng.Perm(windows)
 		for _, p := range picks {
@@ -160,10 +176,12 @@ func (t *timer[A, R]) cut(windows int) {
 	}
 }
 
-// sequence is a weighted, shuffled sequence of n records.
+// sequence is a weighted, shuffled sequence of n records, for what is not
+// compared. How many are drawn for it depends on what was measured, so it has
+// random numbers of its own: the windows of two processes stay the same.
 func (t *timer[A, R]) sequence(n int) []A {
 	s := make([]A, n)
-	for i, p := range t.draw(n) {
+	for i, p := range t.draw(t.aside, n) {
 		s[i] = t.records[p]
 	}
 	return s
@@ -172,17 +190,17 @@ func (t *timer[A, R]) sequence(n int) []A {
 // draw picks n records in proportion to their weights, shuffled. Systematic
 // sampling: one random start, then equal steps through the cumulated weights,
 // so that every record gets its share to within one call.
-func (t *timer[A, R]) draw(n int) []int {
+func (t *timer[A, R]) draw(rng *rand.Rand, n int) []int {
 	total := 0.0
 	for _, w := range t.weights {
 		total += w
 	}
 	picks := make([]int, 0, n)
 	step := total / float64(n)
-	at, sum, i := t.rng.Float64()*step, 0.0, 0
+	at, sum, i := rng.Float64()*step, 0.0, 0
 	// Records pass in random order, else a small draw from many records
 	// always holds the same neighbours.
-	order := t.rng.Perm(len(t.weights))
+	order := rng.Perm(len(t.weights))
 	for len(picks) < n {
 		for i < len(order)-1 && sum+t.weights[order[i]] <= at {
 			sum += t.weights[order[i]]
@@ -191,7 +209,7 @@ func (t *timer[A, R]) draw(n int) []int {
 		picks = append(picks, order[i])
 		at += step
 	}
-	t.rng.Shuffle(n, func(i, j int) { picks[i], picks[j] = picks[j], picks[i] })
+	rng.Shuffle(n, func(i, j int) { picks[i], picks[j] = picks[j], picks[i] })
 	return picks
 }
 
@@ -213,7 +231,7 @@ func (t *timer[A, R]) allocations() {
 	t.out.Allocs, t.out.Bytes = make([]float64, len(t.run1)), make([]float64, len(t.run1))
 	a := t.windows[0][:min(len(t.windows[0]), 4096)]
 	if len(t.out.Weights) > 0 { // a window is a record then, and this one as good as any
-		a = t.sequence(8)
+		a = t.sequence(min(max(int(float64(t.budget)/10/t.cost[0]), 1), 8))
 	}
 	for v := range t.run1 {
 		again := 3

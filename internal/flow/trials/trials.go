@@ -79,7 +79,7 @@ func (r *runner) known() ([]Done, error) {
 	}
 	made := map[Task]Done{}
 	for _, d := range all {
-		if d.Machine == r.machine && bench.Holds(d.Rule, d.Result) && d.Measure == r.o.Measure && d.Result.MinGain == r.o.MinGain {
+		if d.Machine == r.machine && d.Rule == bench.Rule && d.Measure == r.o.Measure && d.Result.MinGain == r.o.MinGain {
 			made[d.Task] = d
 		}
 	}

@@ -1,0 +1,63 @@
+package bench
+
+import "slices"
+
+// fewCopies of a version are timed when the function is slow.
+const fewCopies = 2
+
+// cast chooses the variants of an image that are timed: the original's copies
+// first. All of them, unless the function is slow: then, for each candidate, a
+// few of one alignment, so that there is something to compare.
+func (m *confirmer) cast(im image, ts []*trial) []int {
+	originals, copies := m.originals(), []int(nil)
+	if m.slow {
+		originals = nil
+	}
+	for _, t := range ts {
+		if !m.slow {
+			copies = append(copies, t.copies...)
+			continue
+		}
+		base, cand := m.alike(im, t, originals)
+		originals = union(originals, base)
+		copies = append(copies, cand...)
+	}
+	return slices.Concat(originals, copies)
+}
+
+// alike are a few copies of the original and of a candidate that start at the
+// same address modulo 64, in the class with most of both; rather with copies of
+// the original that are timed anyhow.
+func (m *confirmer) alike(im image, t *trial, timed []int) (base, cand []int) {
+	best := 0
+	for _, p := range m.matched(im, t) {
+		at := im.align(p[0])
+		of := func(copies []int) []int {
+			return slices.DeleteFunc(slices.Clone(copies), func(v int) bool { return im.align(v) != at })
+		}
+		b, c := of(m.originals()), of(t.copies)
+		value := 4 * min(len(b), len(c), fewCopies)
+		if slices.ContainsFunc(timed, func(v int) bool { return slices.Contains(b, v) }) {
+			value += 3
+		}
+		if value > best {
+			best, base, cand = value, b[:min(len(b), fewCopies)], c[:min(len(c), fewCopies)]
+		}
+	}
+	return base, cand
+}
+
+// union is a with what b has more.
+func union(a, b []int) []int {
+	for _, v := range b {
+		if !slices.Contains(a, v) {
+			a = append(a, v)
+		}
+	}
+	return a
+}
+
+// among are those of some variants that are in a list.
+func among(list, variants []int) []int {
+	return slices.DeleteFunc(slices.Clone(variants), func(v int) bool { return !slices.Contains(list, v) })
+}
