@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"strings"
@@ -66,6 +67,9 @@ func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
 		return b, false
 	}
 	rest, more, text := p.Var(init.Lhs[0]), p.Var(init.Lhs[1]), p.Var(init.Rhs[0])
+	if runs := p.Info.Types[init.Rhs[1]].Value; runs == nil || runs.Kind() != constant.Bool || !constant.BoolVal(runs) {
+		return b, false
+	}
 	as, ok := s.Body.List[1].(*ast.AssignStmt)
 	if _, first := s.Body.List[0].(*ast.DeclStmt); !ok || !first || p.Var(s.Cond) != more || len(as.Lhs) != 3 || len(as.Rhs) != 1 || text == nil {
 		return b, false

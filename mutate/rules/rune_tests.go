@@ -142,6 +142,9 @@ func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *a
 		return "", false
 	}
 	for _, id := range p.Uses(t.rune, fn) {
+		if u, ok := p.Parent(id).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return "", false // it may be changed by another name
+		}
 		if id.Pos() > d.Stmt.Pos() && id.Pos() < t.expr.End() && (p.Assigned(t.rune, id) || isAssigned(p, id)) {
 			return "", false
 		}
