@@ -42,6 +42,9 @@ type Book struct {
 	RecentEarned float64 `json:"recent_earned"`
 	RecentCalls  float64 `json:"recent_calls"`
 	Silence      int     `json:"silence"` // calls without an answer, in a row
+
+	Echoes    int  `json:"echoes,omitempty"`    // paid answers in a row that were there already
+	Dismissed bool `json:"dismissed,omitempty"` // it is not asked any more
 }
 
 const (
@@ -80,6 +83,17 @@ func (s *Search) Open() bool { return len(s.Config.Authors) > 0 && !s.Closed }
 // answers. The rules take over what was kept for them.
 func (s *Search) Close() { s.Closed = true }
 
+// Dismiss ends the asking of one model, because there is no money for another call
+// of it. When none is left that answers, the models are closed.
+func (s *Search) Dismiss(model string) {
+	for _, a := range s.Config.Authors {
+		if a.Model == model {
+			s.book(a.Name).Dismissed = true
+		}
+	}
+	s.closeIfGone()
+}
+
 // Lend lets the rules have n candidates of the models' share, because the
 // models keep the evaluator waiting.
 func (s *Search) Lend(n int) { s.Lent += n }
@@ -96,7 +110,9 @@ func (s *Search) share() float64 {
 	}
 	models := 0.0
 	for _, a := range s.Config.Authors {
-		models = max(models, s.book(a.Name).worth())
+		if b := s.book(a.Name); !b.Dismissed {
+			models = max(models, b.worth())
+		}
 	}
 	if rules := s.book(Rules).worth(); s.book(Rules).Written > 0 && s.answered() {
 		return min(most, max(least, models/(models+rules)))
@@ -162,6 +178,9 @@ func (s *Search) author(island int) Author {
 	soonest := math.Inf(1)
 	for i, a := range s.Config.Authors {
 		b := s.book(a.Name)
+		if b.Dismissed {
+			continue
+		}
 		rate := b.worth() * max(a.Weight, 0.01) * math.Pow(0.5, float64(b.Silence))
 		if i == island%len(s.Config.Authors) {
 			rate *= 2
@@ -275,10 +294,11 @@ func (s *Search) enter(p Proposal, o *Outcome, fresh bool) {
 	case !fresh:
 		b.Useless++
 		b.Silence = 0
+		b.echo(o)
 		return
 	}
 	b.Written++
-	b.Silence = 0
+	b.Silence, b.Echoes = 0, 0
 	if !o.Verdict.OK() {
 		return
 	}
@@ -294,8 +314,27 @@ func (s *Search) enter(p Proposal, o *Outcome, fresh bool) {
 const silent = 4
 
 // useless is how many answers in a row may bring nothing new before the models
-// count as spent.
+// count as spent. Answers that are broken each in its own way are among them: who
+// tries may yet succeed.
 const useless = 20
+
+// echoes is how many paid answers in a row of one author may be what was there
+// already before it is not asked any more. It is the most that does not hide a good
+// answer that comes after nine of no use; what costs nothing has only [useless].
+const echoes = 10
+
+// echo counts answers that were there already. What was not even asked again
+// costs nothing and counts for nothing.
+func (b *Book) echo(o *Outcome) {
+	switch {
+	case o.Dollars == 0:
+	case !o.Known:
+		b.Echoes = 0
+	default:
+		b.Echoes++
+		b.Dismissed = b.Dismissed || b.Echoes >= echoes
+	}
+}
 
 // hear closes the models when all of them are gone, or only repeat themselves.
 func (s *Search) hear(o *Outcome, fresh bool) {
@@ -306,8 +345,16 @@ func (s *Search) hear(o *Outcome, fresh bool) {
 	default:
 		s.Repeats++
 	}
-	gone := func(a Author) bool { return s.book(a.Name).Silence >= silent }
-	if s.Repeats >= useless || !slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return !gone(a) }) {
+	if s.Repeats >= useless {
+		s.Close()
+	}
+	s.closeIfGone()
+}
+
+// closeIfGone closes the models when none of them is left.
+func (s *Search) closeIfGone() {
+	left := func(a Author) bool { return s.book(a.Name).Silence < silent && !s.book(a.Name).Dismissed }
+	if !slices.ContainsFunc(s.Config.Authors, left) {
 		s.Close()
 	}
 }

@@ -61,6 +61,12 @@
 // rules go on: its steps up to there stay together, since they cannot be taken
 // again one by one, and the regression counts from there.
 //
+// A model that does not answer four times in a row counts as gone, and so does one
+// for which there is no money left ([Search.Dismiss]), or of which ten paid answers
+// in a row were there already: not fewer, so that a good answer after nine of no use
+// is still found. The others go on. When all are gone, or twenty answers in a row
+// brought nothing new, whatever they cost, the models are closed.
+//
 // A candidate that was seen before, and a proposal that fits nowhere, cost no
 // budget.
 //

@@ -116,6 +116,7 @@ type Outcome struct {
 	Dollars float64 `json:"dollars,omitempty"` // what making it cost
 	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
 	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
+	Known   bool    `json:"known,omitempty"`   // what the model answered was there already
 	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
 	Private bool    `json:"private,omitempty"` // its source may not be shown to models
 }

@@ -26,6 +26,7 @@ type Asked struct {
 	Unheard  string     `json:"unheard,omitempty"` // why the model did not answer; empty when it did
 	Spent    bool       `json:"spent,omitempty"`   // it was not asked, because the budget is used up
 	Repaired bool       `json:"repaired,omitempty"`
+	Known    bool       `json:"known,omitempty"`  // the answer is what it was to change
 	Untold   bool       `json:"untold,omitempty"` // an agent did not say how many tokens it used
 	Calls    int        `json:"calls"`            // answers that it took, from the journal or not
 	In       int        `json:"in"`               // tokens
@@ -202,7 +203,7 @@ type written struct {
 // accept keeps what a model wrote, unless it says nothing new.
 func (x *session) accept(out *Asked, w *written, parent beagle.Candidate) error {
 	if f, problem := x.unit.Parse(parent.Source); problem == nil && shape(f) == w.shape {
-		out.Refused = "the reply changes nothing but comments and names"
+		out.Refused, out.Known = "the reply changes nothing but comments and names", true
 		return nil
 	}
 	if err := x.putCandidate(w.Candidate); err != nil {

@@ -31,6 +31,7 @@ func (d *Draft) charge(outcomes []evolve.Outcome) {
 			o.Dollars, o.Seconds = a.Cost.Dollars(), a.Seconds
 			o.Unheard = a.Unheard != ""
 			o.Shape = a.Shape
+			o.Known = a.Known || i < len(d.Known) && a.Candidate != ""
 		}
 		if i >= len(d.Known) {
 			o.Seconds += part

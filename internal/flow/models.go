@@ -102,6 +102,11 @@ func (m *Models) check() error {
 	if err := m.checkAgents(); err != nil {
 		return err
 	}
+	if m.KeyFile != "" && m.Replay == "" {
+		if _, err := llm.FileKeys(m.KeyFile, m.servers()...); err != nil {
+			return err // before anything is done that takes time
+		}
+	}
 	return m.checkEach()
 }
 

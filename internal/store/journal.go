@@ -20,7 +20,11 @@ type Journal struct {
 // Journal opens a run's journal for appending, and makes it if it is not
 // there. A line that was cut short when its writer ended is removed.
 func (s *Store) Journal(run, name string) (*Journal, error) {
-	path := s.journalPath(run, name)
+	return OpenJournal(s.journalPath(run, name))
+}
+
+// OpenJournal does the same with a file of any name.
+func OpenJournal(path string) (*Journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}

@@ -113,9 +113,12 @@ func (d *desk) take(b back) error {
 		return b.err
 	}
 	d.arrived = append(d.arrived, b)
+	if b.asked.Untold && d.r.spec.Models.Caps.Tokens > 0 {
+		d.once("the agent " + b.asked.Model + " does not say how many tokens it uses: --budget-tokens cannot hold for it")
+	}
 	switch {
 	case b.asked.Spent:
-		return d.shut("the budget for models is used up")
+		return d.dismiss(b.asked.Model)
 	case b.asked.Unheard != "":
 		d.warn(b.asked.Model, b.asked.Unheard)
 	}
@@ -127,6 +130,50 @@ func (d *desk) warn(model, why string) {
 	n := d.warned[model]
 	if d.warned[model]++; n%10 == 0 {
 		d.r.d.Watch.Warn(fmt.Sprintf("model %s did not answer: %s; the search goes on without", model, why))
+	}
+}
+
+// once tells of something the first time that it happens.
+func (d *desk) once(what string) {
+	if d.warned[what]++; d.warned[what] == 1 {
+		d.r.d.Watch.Warn(what)
+	}
+}
+
+// dismiss ends the asking of a model whose next call the budget does not cover.
+// Cheaper ones go on; when none is left, models are not asked any more.
+func (d *desk) dismiss(model string) error {
+	s := d.r.course.Search
+	if !s.Open() || d.dismissed(model) || len(d.turns.again) > 0 {
+		return nil // it was told, or what is taken again tells when
+	}
+	if err := d.turns.note(turn{Dismissed: model}); err != nil {
+		return err
+	}
+	if d.part(model); !s.Open() {
+		d.r.d.Watch.Warn("the budget for models is used up" + d.then())
+		return nil
+	}
+	d.r.d.Watch.Warn(outOfBudget + model + ": the search goes on with the others")
+	return nil
+}
+
+const outOfBudget = "the budget does not cover another call of "
+
+// dismissed reports whether a model is not asked any more.
+func (d *desk) dismissed(model string) bool {
+	for _, a := range d.r.spec.Models.Authors() {
+		if a.Model == model && !d.r.course.Search.Book(a.Name).Dismissed {
+			return false
+		}
+	}
+	return true
+}
+
+// part takes leave of a model.
+func (d *desk) part(model string) {
+	if d.r.course.Search.Dismiss(model); !d.r.course.Search.Open() {
+		d.dry = false
 	}
 }
 
@@ -433,11 +480,17 @@ func (d *desk) catchUp() (*generation, error) {
 		case x.Told != nil && g == nil:
 			err = fmt.Errorf("run %s: its journal of turns tells of a generation that never began", d.r.entry.ID)
 		case x.Told != nil:
-			err, g = d.tell(g, x.Told), nil
+			err = d.turns.keep(turn{Told: &told{Took: x.Told.Took, Judging: x.Told.Judging, Judged: g.judged.Candidates}})
+			if err == nil {
+				err = d.tell(g, x.Told)
+			}
+			g = nil
 		case x.Lend > 0:
 			d.r.course.Search.Lend(x.Lend)
 		case x.Closed != "":
 			d.close()
+		case x.Dismissed != "":
+			d.part(x.Dismissed)
 		}
 		if err != nil {
 			return nil, err

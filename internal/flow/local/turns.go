@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ type turn struct {
 	Told   *told  `json:"told,omitempty"`   // and judged
 	Lend   int    `json:"lend,omitempty"`   // the rules got so much of the models' share
 	Closed string `json:"closed,omitempty"` // models are not asked any more, and why
+
+	Dismissed string `json:"dismissed,omitempty"` // this model is not asked any more: there is no money for it
 }
 
 // begun is what a generation was made of.
@@ -58,7 +61,8 @@ type turns struct {
 	own     int    // of them, those that the run's own journal has
 	taken   int
 	journal *store.Journal
-	record  *os.File // a copy with the verdicts; nil when nothing is recorded
+	record  *store.Journal // a copy with the verdicts; nil when nothing is recorded
+	kept    int            // turns in it: never more than in the journal
 }
 
 // openTurns continues a run's journal after the turns that its checkpoint
@@ -81,34 +85,60 @@ func (r *run) openTurns() (*turns, error) {
 	case m.Replay != "":
 		return t, r.replay(t, len(all))
 	case m.Record != "":
-		return t, t.recordInto(m.Record, r.head(), len(all) > 0)
+		return t, t.recordInto(m.Record, r.head(), all)
 	}
 	return t, nil
 }
 
-// recordInto begins a recording, or goes on with it.
-func (t *turns) recordInto(dir string, h head, more bool) error {
+// recordInto begins a recording, or goes on with it. It is written after the
+// journal, so that it lacks what a sudden end, or a full disk, kept from it: turns
+// that are taken again are added then, with their verdicts.
+func (t *turns) recordInto(dir string, h head, all []turn) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &beagle.UsageError{What: "--record: " + err.Error(), Remedy: "give a directory that can be written to"}
 	}
 	path := filepath.Join(dir, turnsName+".jsonl")
-	if _, err := os.Stat(path); err == nil && !more {
+	if _, err := os.Stat(path); err == nil && len(all) == 0 {
 		return &beagle.UsageError{What: "--record: " + dir + " holds a recording already", Remedy: "give another directory, or remove it"}
 	}
 	var err error
-	t.record, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err == nil && !more {
-		err = writeLine(t.record, h)
+	if t.record, err = store.OpenJournal(path); err != nil {
+		return err
 	}
-	return err
+	lines, err := cutLines(path, 1+len(all))
+	if err != nil {
+		return err
+	}
+	if lines == 0 {
+		if err := t.record.Append(h); err != nil {
+			return err
+		}
+		lines = 1
+	}
+	for t.kept = lines - 1; t.kept < t.taken; t.kept++ { // before the checkpoint, and so not taken again
+		if err := t.record.Append(all[t.kept]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func writeLine(f *os.File, v any) error {
-	line, err := json.Marshal(v)
-	if err == nil {
-		_, err = f.Write(append(line, '\n'))
+// cutLines cuts a file after so many lines, if it has more, and says how many it
+// has then.
+func cutLines(path string, most int) (n int, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	end := 0
+	for ; n < most; n++ {
+		next := bytes.IndexByte(data[end:], '\n')
+		if next < 0 {
+			return n, nil
+		}
+		end += next + 1
+	}
+	return n, os.Truncate(path, int64(end))
 }
 
 // close closes the files.
@@ -122,16 +152,27 @@ func (t *turns) close() error {
 
 // note writes a turn down before it is taken.
 func (t *turns) note(x turn) error {
-	t.taken++
-	if t.record != nil {
-		if err := writeLine(t.record, x); err != nil {
-			return err
-		}
-	}
+	short := x
 	if x.Told != nil {
-		x.Told = &told{Took: x.Told.Took} // the store has the verdicts
+		short.Told = &told{Took: x.Told.Took, Judging: x.Told.Judging} // the store has the verdicts
 	}
-	return t.journal.Append(x)
+	if err := t.journal.Append(short); err != nil {
+		return err
+	}
+	t.taken++
+	return t.keep(x)
+}
+
+// keep adds a turn that was taken to the recording, unless it is there.
+func (t *turns) keep(x turn) error {
+	if t.record == nil || t.kept >= t.taken {
+		return nil
+	}
+	if err := t.record.Append(x); err != nil {
+		return &beagle.UsageError{What: fmt.Sprintf("--record: %v", err), Remedy: "make room, or make the directory writable, and go on with the run"}
+	}
+	t.kept++
+	return nil
 }
 
 // next is the next of the turns that were taken before.
@@ -141,7 +182,10 @@ func (t *turns) next() (turn, error) {
 	if t.own > 0 {
 		t.own--
 		t.taken++
-		return x, nil
+		if x.Told != nil {
+			return x, nil // who has the verdicts again keeps it
+		}
+		return x, t.keep(x)
 	}
 	return x, t.note(x)
 }
