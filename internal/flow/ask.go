@@ -135,10 +135,10 @@ func (x *session) write(ctx context.Context, p evolve.Proposal) (*Asked, error) 
 		}
 		c, failure := x.read(reply, parent, p)
 		if failure == nil {
-			out.Repaired = round > 0
+			out.Repaired, out.Known = round > 0, false
 			return out, x.accept(out, c, parent)
 		}
-		out.Refused = complaint(failure)
+		out.Refused, out.Known = complaint(failure), failure.Unmatched == llm.Unchanged
 		if e.Failure = failure; failure.Reply == "" {
 			break // there is nothing to repair
 		}

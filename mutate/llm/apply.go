@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// Unchanged is what is wrong with a reply that changes nothing.
+const Unchanged = "the reply leaves the code as it is"
+
 // Apply carries the change out on a candidate file and returns the new one,
 // formatted as gofmt does. Each search must match exactly once: as it is, else
 // without regard to spaces at the ends of lines. Declarations take the place
@@ -61,7 +64,7 @@ func finish(text, parent string, imports []string) (string, error) {
 		return "", codeError(err)
 	}
 	if was, err := format.Source([]byte(parent)); string(out) == parent || err == nil && string(was) == string(out) {
-		return "", wrong("the reply leaves the code as it is")
+		return "", wrong(Unchanged)
 	}
 	return string(out), nil
 }
