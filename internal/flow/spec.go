@@ -7,6 +7,8 @@ package flow
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +20,7 @@ import (
 // A Spec is everything that a user decides about a run. With the recorded
 // measurements it decides the result.
 type Spec struct {
-	Dir        string        `json:"dir"`    // where the user stands (-C)
+	Dir        string        `json:"dir"`    // where the user stood (-C); absolute once a run began
 	Target     string        `json:"target"` // as typed
 	Tags       []string      `json:"tags,omitempty"`
 	CorpusFile string        `json:"corpus_file,omitempty"`
@@ -35,6 +37,7 @@ type Spec struct {
 	Rules      []string      `json:"rules,omitempty"` // only these mutators; empty is all
 	Apply      bool          `json:"apply"`           // the improvement will be written to the user's files
 	Force      bool          `json:"force"`           // go on although the audit refuses
+	Anew       bool          `json:"anew,omitempty"`  // take no verdict and no measurement from earlier runs
 	Models     Models        `json:"models,omitzero"` // that write candidates beside the rules; none by default
 }
 
@@ -89,6 +92,28 @@ func (s *Spec) Validate() error {
 	return s.Models.check()
 }
 
+// Anchor makes a spec mean the same wherever a process stands that goes on with
+// its run: paths are absolute from then on.
+func (s *Spec) Anchor() error {
+	var err error
+	if s.Dir, err = filepath.Abs(s.Dir); err == nil && s.CorpusFile != "" {
+		s.CorpusFile, err = filepath.Abs(s.CorpusFile)
+	}
+	return err
+}
+
+// Anchored returns a usage error unless the directory in which a run began is
+// known and there.
+func (s *Spec) Anchored(run string) error {
+	if !filepath.IsAbs(s.Dir) {
+		return usage(fmt.Sprintf("run %s does not say in which directory it began, only %q", run, s.Dir), "it is of an earlier version of Beagle; start a new run with beagle evolve")
+	}
+	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+		return usage(fmt.Sprintf("run %s began in %s, which is not there any more", run, s.Dir), "put the module back there, or start a new run where it is now: beagle evolve -C DIRECTORY "+quote(s.Target))
+	}
+	return nil
+}
+
 // Command is the command line that makes the run again.
 func (s *Spec) Command() string {
 	d := Defaults()
@@ -115,6 +140,7 @@ func (s *Spec) Command() string {
 	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
 	add(s.Force, "force", s.Force)
+	add(s.Anew, "anew", s.Anew)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")
 }

@@ -59,6 +59,9 @@ func (e *Interrupted) Error() string { return "run " + e.Run + " was stopped" }
 
 // Start begins a new run and carries it to its result.
 func (d *Driver) Start(ctx context.Context, spec flow.Spec) (*beagle.Result, error) {
+	if err := spec.Anchor(); err != nil {
+		return nil, err
+	}
 	lock, err := d.Store.Lock(spec.Command())
 	if err != nil {
 		return nil, err
@@ -92,6 +95,9 @@ func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) 
 	r := &run{d: d, entry: entry}
 	if ok, err := d.Store.Load(entry.ID, "spec", &r.spec); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("run %s has no spec", entry.ID), err)
+	}
+	if err := r.spec.Anchored(entry.ID); err != nil {
+		return nil, err
 	}
 	if err := d.Store.ClearCancel(entry.ID); err != nil {
 		return nil, err

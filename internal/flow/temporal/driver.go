@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -63,7 +62,7 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 	if id == "" {
 		id = newID()
 	}
-	if err := absolute(&spec); err != nil {
+	if err := spec.Anchor(); err != nil {
 		return nil, err
 	}
 	digest, err := d.Store.PutJSON(spec)
@@ -91,17 +90,6 @@ func newID() string {
 	var b [6]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])
-}
-
-// absolute makes a spec mean the same wherever a worker stands.
-func absolute(s *flow.Spec) (err error) {
-	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
-		return err
-	}
-	if s.CorpusFile != "" {
-		s.CorpusFile, err = filepath.Abs(s.CorpusFile)
-	}
-	return err
 }
 
 // task is the name under which what a run was started with is saved.
