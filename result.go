@@ -37,8 +37,16 @@ type Result struct {
 	Models         *ModelSummary  `json:"models,omitempty"`   // none when no model was asked
 	Split          Split          `json:"split"`
 	Machine        Machine        `json:"machine"`
-	Judge          *ErrorRates    `json:"judge,omitempty"` // how often the judge of speed errs
-	Replay         string         `json:"replay"`          // the command that makes this result again
+	Judge          *ErrorRates    `json:"judge,omitempty"`       // how often the judge of speed errs; none when it was not measured for its rule
+	MeasuredIn     *Origin        `json:"measured_in,omitempty"` // the earlier run whose measurement this is; none: this run's own
+	VerifiedIn     *Origin        `json:"verified_in,omitempty"` // the earlier run whose verification this is; none: this run's own
+	Replay         string         `json:"replay"`                // the command that makes this result again
+}
+
+// An Origin is the run that found something out, and when.
+type Origin struct {
+	Run string `json:"run"` // its ID
+	At  string `json:"at"`  // UTC, as in "2026-08-01 12:30:59"
 }
 
 // A LineShare is a line of the original with its share of the original's time,

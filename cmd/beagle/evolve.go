@@ -97,6 +97,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.IntVar(&spec.Candidates, "candidates", spec.Candidates, "versions to evaluate; duplicates cost nothing and do not count")
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
+	f.BoolVar(&spec.Anew, "anew", false, "verify and measure everything anew, also what earlier runs found out")
 	f.Var(listFlag{&spec.Rules}, "rules", "use only these rewrites, separated by `commas` ('beagle explain' lists them)")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
@@ -223,11 +224,21 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 			}
 		}
 	}
+	if from := r.MeasuredIn; from != nil {
+		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one; --anew measures again\n", "measured", from.Run, from.At)
+	}
+	if from := r.VerifiedIn; from != nil {
+		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one\n", "verified", from.Run, from.At)
+	}
 	compared := "" // only a winner is verified in full
 	if n := r.Verification.Cases; n > 0 {
 		compared = fmt.Sprintf("; %d inputs compared", n)
 	}
-	fmt.Fprintf(w, "  %-22s %d versions in %.0f s%s\n", "tried", r.Candidates, r.WallSeconds, compared)
+	known := ""
+	if n := r.Split.Cached; n > 0 {
+		known = fmt.Sprintf(", %d of them known to the store", n)
+	}
+	fmt.Fprintf(w, "  %-22s %d versions in %.0f s%s%s\n", "tried", r.Candidates, r.WallSeconds, known, compared)
 	printModels(w, r.Models)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)

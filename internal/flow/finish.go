@@ -35,6 +35,9 @@ type Judged struct {
 	Rejected    []string             `json:"rejected,omitempty"` // finalists that fell, with the reason
 	Why         string               `json:"why"`
 	Seconds     float64              `json:"seconds"`
+
+	Measured *beagle.Origin `json:"measured,omitempty"` // the earlier run that measured; nil for this one
+	Verified *beagle.Origin `json:"verified,omitempty"` // and the one that verified
 }
 
 const (
@@ -54,16 +57,17 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 	}
 	start := time.Now()
 	in := beagle.HashOf("field", f, x.spec.Fuzz, x.spec.Measure, x.spec.MinGain, x.spec.Seed, bench.Rule)
-	var j Judged
-	if x.store.Cached(x.key("judged", x.root.ID, in), &j) {
-		return &j, nil
+	key := x.key("judged", x.root.ID, in)
+	var known kept[Judged]
+	if x.store.Cached(key, &known) {
+		return x.known(known, start), nil
 	}
 	out, err := x.judge(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	out.Seconds = time.Since(start).Seconds()
-	return out, x.store.Cache(x.key("judged", x.root.ID, in), out)
+	return out, x.store.Cache(key, kept[*Judged]{x.origin(), out})
 }
 
 // Confirm is the part of Judge that measures the finalists. It returns those
@@ -74,7 +78,7 @@ func (a *Activities) Confirm(ctx context.Context, run string, f Field) ([]string
 	if err != nil {
 		return nil, err
 	}
-	field, ms, err := x.confirmed(ctx, f)
+	field, ms, _, err := x.confirmed(ctx, f)
 	if err != nil || len(field) == 0 {
 		return nil, err
 	}
@@ -95,7 +99,7 @@ func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate s
 	if err != nil {
 		return false, err
 	}
-	field, ms, err := x.confirmed(ctx, f)
+	field, ms, _, err := x.confirmed(ctx, f)
 	if err != nil {
 		return false, err
 	}
@@ -103,18 +107,19 @@ func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate s
 	if i < 0 {
 		return false, fmt.Errorf("candidate %s is no finalist of run %s", candidate, run)
 	}
-	v, err := x.proven(ctx, field[i])
+	v, _, err := x.proven(ctx, field[i])
 	return err == nil && v.OK() && ms[i].Faster, err
 }
 
-// confirmed are the finalists with their measurements.
-func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, error) {
+// confirmed are the finalists with their measurements, and which earlier run made
+// these.
+func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
 	field, err := once(x, "finalists", x.root.ID, beagle.HashOf("ranked", f.Ranked), func() ([]beagle.Candidate, error) { return x.finalists(ctx, f.Ranked) })
 	if err != nil || len(field) == 0 {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	in := beagle.HashOf("confirmed", field, f.Tried, x.spec.Measure, x.spec.MinGain, x.spec.Seed, bench.Rule)
-	ms, err := once(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) {
+	ms, from, err := traced(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) {
 		x.watch.Stage("measure", fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), x.spec.Measure))
 		ms, err := x.confirm(ctx, field, f.Tried, x.spec.Measure)
 		if err == nil {
@@ -122,18 +127,19 @@ func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, [
 		}
 		return ms, err
 	})
-	return field, ms, err
+	return field, ms, from, err
 }
 
 func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
-	field, ms, err := x.confirmed(ctx, f)
+	field, ms, from, err := x.confirmed(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	if len(field) == 0 {
 		return x.nothing(ctx, f.Tried)
 	}
-	j := &Judged{Winner: x.root}
+	x.tellReused("measure", from)
+	j := &Judged{Winner: x.root, Measured: from}
 	for _, i := range preference(field, ms) {
 		if j.Measurement == nil {
 			j.Measurement = &ms[i]
@@ -150,42 +156,28 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 	return j, nil
 }
 
-// once does a long stage of the judgement unless the store has its result: a
-// process that was killed need not repeat what it had done.
-func once[T any](x *session, stage, candidate, in string, do func() (T, error)) (T, error) {
-	var out T
-	key := x.key(stage, candidate, in)
-	if x.store.Cached(key, &out) {
-		return out, nil
-	}
-	out, err := do()
-	if err != nil {
-		return out, err
-	}
-	return out, x.store.Cache(key, out)
-}
-
 // tryWinner gives a candidate that is faster the full verification.
 func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
-	v, err := x.proven(ctx, c)
+	v, from, err := x.proven(ctx, c)
 	if err != nil {
 		return false, err
 	}
+	x.tellReused("verify", from)
 	if !v.OK() {
 		j.Rejected = append(j.Rejected, fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason))
 		j.Why = "What was faster is not equivalent: " + v.Reason
 		return false, nil
 	}
 	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", m
-	j.Winner, j.Verdict, j.Measurement = c, v, m
+	j.Winner, j.Verdict, j.Measurement, j.Verified = c, v, m, from
 	j.Why = fmt.Sprintf("At least %.2f times as fast, and no difference in %d comparisons.", m.Corrected.Low, cases(v))
 	j.Lineage, err = x.lineage(ctx, c)
 	return true, err
 }
 
-// proven is the full verification of a finalist.
-func (x *session) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
-	return once(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) {
+// proven is the full verification of a finalist, and which earlier run made it.
+func (x *session) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, *beagle.Origin, error) {
+	return traced(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) {
 		x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), x.spec.Fuzz))
 		return x.full(ctx, c)
 	})

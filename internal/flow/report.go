@@ -26,6 +26,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
 		Rejected: j.Rejected, Judge: x.rates(), Advice: x.advice(),
 	}
+	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
 	if r.Models, err = x.lostCalls(); err != nil {
 		return nil, err
 	}

@@ -163,6 +163,9 @@ var program = sync.OnceValue(func() string {
 
 // key is the cache key of a stage's result for a candidate.
 func (x *session) key(stage, candidate, extra string) store.Key {
+	if x.spec.Anew { // what this run finds out itself, it finds again when it is resumed
+		extra += x.run
+	}
 	return store.Key{Kind: stage, Candidate: candidate, Corpus: x.ready.Corpus, Toolchain: x.machine.Go, Machine: kind(x.machine), Extra: x.ready.Target + x.making + extra}
 }
 

@@ -34,6 +34,7 @@ var funcs = map[string]any{
 	"diff":    diff,
 	"main":    ChangedOnly,
 	"added":   Added,
+	"again":   again,
 }
 
 var (
@@ -72,6 +73,14 @@ func Nanos(ns float64) string {
 		return fmt.Sprintf("%.3g µs", ns/1e3)
 	}
 	return fmt.Sprintf("%.3g ms", ns/1e6)
+}
+
+// again says what the command that makes a result again takes from the store.
+func again(command string) string {
+	if strings.Contains(command, " --anew") {
+		return ""
+	}
+	return " (what this machine's store knows is not measured again, unless --anew is given too)"
 }
 
 // Short is the beginning of an ID, enough to name it in a run.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"strings"
@@ -116,4 +117,31 @@ func TestDigits(t *testing.T) {
 			t.Errorf("Digits(%v) = %s, want %s", f, got, want)
 		}
 	}
+}
+
+// TestSaysWhatIsNotItsOwn: what an earlier run found out, and error rates that
+// nobody measured, are called so.
+func TestSaysWhatIsNotItsOwn(t *testing.T) {
+	said := func(r *beagle.Result, want bool, texts ...string) {
+		t.Helper()
+		var md, html bytes.Buffer
+		if err := errors.Join(Markdown(&md, r), HTML(&html, r)); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			if strings.Contains(md.String(), text) != want || strings.Contains(html.String(), text) != want {
+				t.Errorf("%q is in the reports: want %v", text, want)
+			}
+		}
+	}
+	measured, verified := "those of run aaaa, on 2026-08-01 12:30:59 UTC", "by run bbbb, on 2026-08-02 00:00:00 UTC"
+	const unknown, store, again = "it was not measured for the rule", "7 verdicts were in the store", "unless --anew is given"
+	r := sample()
+	said(r, false, measured, verified, unknown, store)
+	said(r, true, again)
+	r.MeasuredIn, r.VerifiedIn = &beagle.Origin{Run: "aaaa", At: "2026-08-01 12:30:59"}, &beagle.Origin{Run: "bbbb", At: "2026-08-02 00:00:00"}
+	r.Judge, r.Split.Cached = nil, 7
+	said(r, true, measured, verified, unknown, store, "beagle rates")
+	r.Replay = "beagle evolve --anew=true ./tags.valid"
+	said(r, false, again)
 }
