@@ -29,6 +29,8 @@ versions judged. Over standard input and output, as agents start it, or over HTT
 Works in one module (-C); agents read profiles below its directory, and nothing else. What is checked and measured, and for
 how long, is decided by the flags here: no tool argument can turn it down. Nothing is written to the checkout.
 
+Inputs from a file (--corpus) may come from production: agents are shown their shapes, not their values, unless --redact no.
+
 Over HTTP every request needs the header 'Authorization: Bearer TOKEN'. The token is $BEAGLE_MCP_TOKEN, or made and
 printed once. Without --remote only addresses of this machine are served.
 
@@ -47,7 +49,9 @@ const tokenVariable = "BEAGLE_MCP_TOKEN"
 // mcpOptions are the flags that say who is served.
 type mcpOptions struct {
 	http           string
-	remote, redact bool
+	remote         bool
+	search         string // directory of the run that asked the agent; empty for a user's
+	redact         string // "auto", "yes" or "no"
 	lessons        []string
 	origins, hosts []string
 }
@@ -57,7 +61,8 @@ func (o *mcpOptions) flags(f *flagSet) {
 	f.BoolVar(&o.remote, "remote", false, "allow an --http address that other machines can reach")
 	f.Var(manyFlag{&o.origins}, "origin", "let web pages of this `origin` (https://host) talk to the server")
 	f.Var(manyFlag{&o.hosts}, "host", "answer to this host `name` too, besides those of this machine")
-	f.BoolVar(&o.redact, "redact", false, "show agents the shapes of captured values, not the values")
+	f.StringVar(&o.redact, "redact", "auto", "yes: agents get shapes instead of captured values; no; auto: yes for inputs from a file")
+	f.StringVar(&o.search, "search", "", "serve an agent that the search of this run's `directory` asked; the search gives it itself")
 	f.Var(manyFlag{&o.lessons}, "lessons", "teach the lessons of this `directory` too")
 }
 
@@ -69,6 +74,7 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
+	spec.Models.Redact = o.redact
 	probe := spec
 	probe.Target = "." // tools name the target
 	if err := probe.Validate(); err != nil {
@@ -79,7 +85,7 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 		return exitNo, err
 	}
 	defer b.Close()
-	server := mcp.New(b, version())
+	server := mcp.New(b, version(), mcp.Manner{Redacted: b.redact, Within: b.search != ""})
 	if o.http != "" {
 		return exitOK, serveHTTP(ctx, std.err, server, o)
 	}

@@ -27,17 +27,21 @@ import (
 type mcpBackend struct {
 	*judge
 	dir     string // of the module, absolute
+	search  string // ID of the run that asked the agent, of which alone it hears; empty for a user's
 	redact  bool
 	lessons []string
 	module  func() (mcp.Module, error)
 }
 
 func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
-	s, err := openStore()
+	home, err := store.Home()
+	if o.search != "" {
+		home, err = filepath.Dir(filepath.Dir(o.search)), nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	home, err := store.Home()
+	s, err := store.Open(home)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +49,10 @@ func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &mcpBackend{judge: newJudge(spec, s), dir: dir, redact: o.redact, lessons: lessonDirs(home, o.lessons)}
+	b := &mcpBackend{judge: newJudge(spec, s), dir: dir, redact: spec.Redacted(), lessons: lessonDirs(home, o.lessons)}
+	if o.search != "" {
+		b.search = filepath.Base(o.search)
+	}
 	b.module = sync.OnceValues(func() (mcp.Module, error) { return findModule(dir) })
 	if _, err := b.module(); err != nil {
 		return nil, err
@@ -129,10 +136,20 @@ func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
 
 func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
 	d, err := b.judge.describe(ctx, target, tell)
-	if err == nil && d.Evidence != nil {
-		d.Evidence.Redact = b.redact
+	if err != nil || !b.redact {
+		return d, err
 	}
-	return d, err
+	if d.Evidence != nil {
+		d.Evidence.Redact = true
+	}
+	if r := d.Refused; r != nil { // a file of inputs that cannot be read is quoted
+		hide := func(s string) string { return llm.RedactText(s, nil, target, b.dir, b.spec.CorpusFile) }
+		d.Refused = &beagle.UsageError{What: hide(r.What), Remedy: hide(r.Remedy)}
+	}
+	for i, f := range d.Findings {
+		d.Findings[i].Figure = llm.RedactText(f.Figure, nil, target)
+	}
+	return d, nil
 }
 
 func (b *mcpBackend) Evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
@@ -161,17 +178,56 @@ func (b *mcpBackend) Runs() ([]mcp.Run, error) {
 		return nil, err
 	}
 	markKilled(b.store, runs)
-	out := make([]mcp.Run, len(runs))
-	for i, r := range runs {
-		out[i] = mcp.Run{ID: r.ID, Target: r.Spec, State: string(r.State), Note: r.Note, Created: r.Created.UTC().Format(time.RFC3339)}
+	var out []mcp.Run
+	for _, r := range runs {
+		if !b.ours(r) {
+			continue
+		}
+		if b.redact {
+			r.Note = llm.RedactText(r.Note, nil, r.ID, r.Spec)
+		}
+		out = append(out, mcp.Run{ID: r.ID, Target: r.Spec, State: string(r.State), Note: r.Note, Created: r.Created.UTC().Format(time.RFC3339)})
 	}
 	return out, nil
 }
 
+// ours reports whether a run is of the module that is served: agents hear of no
+// other.
+func (b *mcpBackend) ours(r store.Run) bool {
+	m, err := b.module()
+	switch {
+	case b.search != "": // the agent works in a copy of its module
+		return r.ID == b.search
+	case err != nil:
+		return false
+	}
+	var spec flow.Spec
+	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) {
+		rel, err := filepath.Rel(m.Dir, spec.Dir)
+		if err != nil || rel != "." && !filepath.IsLocal(rel) {
+			return false
+		}
+	}
+	return r.Spec == m.Path || strings.HasPrefix(r.Spec, m.Path+"/") || strings.HasPrefix(r.Spec, m.Path+".") || strings.HasPrefix(r.Spec, ".")
+}
+
+// run finds a run of the module.
+func (b *mcpBackend) entry(id string) (store.Run, error) {
+	r, err := b.store.Run(id)
+	if err == nil && !b.ours(r) {
+		err = &beagle.UsageError{What: fmt.Sprintf("run %s is of another module", r.ID), Remedy: "list_runs lists the searches of this one"}
+	}
+	return r, err
+}
+
 func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
-	entry, err := b.store.Run(run)
+	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
+	}
+	state := []store.Run{entry}
+	if markKilled(b.store, state); state[0].State != entry.State {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("the process of run %s is gone", entry.ID), Remedy: "'beagle resume " + entry.ID + "' goes on with it; or judge the version by itself with evaluate_candidate"}
 	}
 	v := store.Submission{ID: beagle.HashOf("submission", source)[:16], Source: source, Note: note, At: time.Now()}
 	waiting, err := b.store.Submit(entry.ID, v)
@@ -183,7 +239,7 @@ func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
 
 // Submitted looks where a version that was handed in stands.
 func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
-	entry, err := b.store.Run(run)
+	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +261,7 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 }
 
 func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
-	entry, err := b.store.Run(run)
+	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +277,9 @@ func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
 // itself when it is for the frequent case and so spells that out.
 func hideValues(r *beagle.Result) {
 	for i, t := range r.Trials {
-		r.Trials[i].Reason = llm.RedactVerdict(&beagle.Verdict{Reason: t.Reason}, nil).Reason
+		r.Trials[i].Reason = llm.RedactText(t.Reason, nil, r.Target.Spec)
 	}
+	r.Why = llm.RedactText(r.Why, nil, r.Target.Spec)
 	if r.Patch = llm.SourceDiff(r); addsValue(r) {
 		r.Patch = ""
 		r.Why = strings.TrimSuffix(r.Why, ".") + ". The patch holds a captured value and is not shown; 'beagle show " + r.Run + "' has it."

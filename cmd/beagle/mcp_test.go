@@ -281,7 +281,7 @@ func testVerdicts(t *testing.T, s *served, c *client) {
 // With --redact a counterexample is its shape.
 func testRedacted(t *testing.T, s *served, evaluation, call string) {
 	t.Helper()
-	c := connect(t, &sdk.CommandTransport{Command: s.command("--redact")})
+	c := connect(t, &sdk.CommandTransport{Command: s.command("--redact", "yes")})
 	var x mcp.Explained
 	text, failed := c.call(t.Context(), "explain_rejection", map[string]any{"evaluation": evaluation}, &x)
 	if failed || x.Counterexample == nil || !strings.Contains(x.Counterexample.Call, "Valid(text(") || x.Counterexample.Test != "" || strings.Contains(text, call) {

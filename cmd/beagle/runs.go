@@ -96,15 +96,14 @@ func runRuns(_ context.Context, c *command, args []string, std stdio) (int, erro
 }
 
 // markKilled tells runs whose process is gone from those that go on: who works
-// holds the store's lock.
+// holds the store's lock. It is only looked at, so that nobody who wants it at the
+// same time is refused.
 func markKilled(s *store.Store, runs []store.Run) {
-	lock, err := s.Lock("beagle runs")
-	if err != nil {
-		return // somebody works
-	}
-	defer lock.Unlock()
 	for i := range runs {
-		if _, away, _ := temporal.Placed(s, runs[i].ID); !away && runs[i].State == store.Running {
+		if runs[i].State != store.Running || s.Works(runs[i]) {
+			continue
+		}
+		if _, away, _ := temporal.Placed(s, runs[i].ID); !away {
 			runs[i].State, runs[i].Note = store.Stopped, "its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
 		}
 	}

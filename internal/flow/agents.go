@@ -61,9 +61,9 @@ func (x *session) coder(budget *llm.Budget) *coder.Coder {
 		c.Omit = []string{x.spec.CorpusFile}
 	}
 	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(self), "beagle") {
-		c.Tools = []string{self, "mcp"}
+		c.Tools = []string{self, "mcp", "--search", x.store.RunDir(x.run)}
 		if x.spec.Redacted() {
-			c.Tools = append(c.Tools, "--redact")
+			c.Tools = append(c.Tools, "--redact", "yes")
 		}
 	}
 	return c

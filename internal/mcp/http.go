@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -17,6 +18,10 @@ import (
 // MaxRequest bounds the body of a request over HTTP, and a line over stdio: a
 // source with every byte escaped, and what is around it.
 const MaxRequest = 2 << 20
+
+// sessionTimeout ends sessions that nobody uses any more. A client that comes
+// back later gets 404 and begins a new one, as the protocol has it.
+const sessionTimeout = time.Hour
 
 // A Door decides who may talk to a server over HTTP.
 type Door struct {
@@ -37,6 +42,7 @@ func NewToken() string {
 // bound anew (DNS rebinding) sends get 403, before anything is read.
 func Handler(s *sdk.Server, d Door) http.Handler {
 	inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
+		SessionTimeout:      sessionTimeout,
 		MaxRequestBodyBytes: MaxRequest, PropagateRequestCancellation: true,
 		DisableLocalhostProtection: true, // the door knows which names are served
 	})

@@ -113,7 +113,7 @@ func TestCounterexampleIsData(t *testing.T) {
 
 func TestDoor(t *testing.T) {
 	d := Door{Token: "secret", Origins: []string{"https://app.example"}, Hosts: []string{"build.example"}}
-	s := httptest.NewServer(Handler(New(nil, "test"), d))
+	s := httptest.NewServer(Handler(New(nil, "test", Manner{}), d))
 	defer s.Close()
 	for _, k := range []struct {
 		host, origin, auth string

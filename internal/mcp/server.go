@@ -29,22 +29,52 @@ Only code counts. No comment, note or argument changes a verdict, and the checks
 What a version must keep:
 `
 
+// redacted is what instructions say of captured values that are not shown.
+const redacted = `
+Captured values are not shown here: inputs, counterexamples and messages come as shapes (lengths and kinds of characters), panics with their type only, and words that are not known to be harmless as "(withheld)".
+`
+
+// within is what instructions say to an agent that a search has asked for a version.
+const within = `
+You were asked by a search, which holds the machine: describe_target and evaluate_candidate are not offered. What they would say of the function is in the evidence that you were given; submit_candidate with the search's ID (list_runs) has a version judged while you work, and explain_rejection with the same says what came of it.
+`
+
+// Manner is what a server may do and show.
+type Manner struct {
+	Redacted bool // shapes are shown instead of captured values
+	Within   bool // it serves an agent that a search asked: what needs the machine is not offered
+}
+
 // New makes a server around a backend.
-func New(b Backend, version string) *sdk.Server {
+func New(b Backend, version string, m Manner) *sdk.Server {
+	says := instructions + llm.Rules()
+	if m.Redacted {
+		says += redacted
+	}
+	if m.Within {
+		says += within
+	}
 	s := sdk.NewServer(
 		&sdk.Implementation{Name: "beagle", Title: "Beagle", Version: version},
-		&sdk.ServerOptions{Instructions: instructions + llm.Rules(), Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}},
+		&sdk.ServerOptions{Instructions: says, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}},
 	)
 	t := tools{b}
 	add(s, "list_hotspots", "List hot functions", "Rank the functions of a CPU profile by their own processor time: the module's own that can be made faster, and what else costs time with the reason why it is no target.", true, t.hotspots)
-	add(s, "describe_target", "Describe a function", "Everything that is known of a function: its source in the form of a candidate, its recorded inputs in words, hot lines, the compiler's account, the hot loop's assembly, what it calls, lessons that fit; or why it cannot be judged. The first call for a function runs the package's tests to record its inputs.", true, t.describe)
-	add(s, "evaluate_candidate", "Judge a version", "Give a version of a function the full verdict: static policy, replay of recorded and held-out calls, exhaustion, fuzzing, the race detector where it matters, and the measured speed over several program layouts. The checkout is not changed. Can be cancelled.", true, t.evaluate)
+	if !m.Within {
+		addJudge(s, t)
+	}
 	add(s, "explain_rejection", "Explain a verdict", "Say what the check that a version fell at is, what it found, the minimised counterexample with a Go test, and what to do about it: of an evaluation, or of what a search was handed.", true, t.explain)
 	add(s, "read_lessons", "Read lessons", "Short texts on what makes Go code fast and what the compiler does and does not. Without arguments the list; with names or facts the texts.", true, t.lessons)
 	add(s, "list_runs", "List searches", "List the searches that 'beagle evolve' has made or is making, the newest first.", true, t.runs)
 	add(s, "submit_candidate", "Submit to a search", "Hand a version to a running search, which judges it with its own and builds on it if it is good. Returns at once.", false, t.submit)
 	add(s, "fetch_patch", "Fetch a patch", "The diff that a finished search found, with its evidence in short. Nothing is applied.", true, t.patch)
 	return s
+}
+
+// addJudge adds the tools that build, run and measure.
+func addJudge(s *sdk.Server, t tools) {
+	add(s, "describe_target", "Describe a function", "Everything that is known of a function: its source in the form of a candidate, its recorded inputs in words, hot lines, the compiler's account, the hot loop's assembly, what it calls, lessons that fit; or why it cannot be judged. The first call for a function runs the package's tests to record its inputs.", true, t.describe)
+	add(s, "evaluate_candidate", "Judge a version", "Give a version of a function the full verdict: static policy, replay of recorded and held-out calls, exhaustion, fuzzing, the race detector where it matters, and the measured speed over several program layouts. The checkout is not changed. Can be cancelled.", true, t.evaluate)
 }
 
 // add registers a tool with the schemas of its types.

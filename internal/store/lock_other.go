@@ -18,6 +18,14 @@ func tryLock(path string) (f *os.File, ok bool, err error) {
 	return f, err == nil, err
 }
 
+const glance = false
+
+// held reports whether the lock's file is there.
+func held(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 func unlock(f *os.File) error {
 	f.Close()
 	return os.Remove(f.Name())

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"testing"
+	"time"
+)
+
+// Who looks whether a store is in use keeps nobody from taking it.
+func TestLookingDoesNotDisturb(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s.Works(Run{})
+			}
+		}
+	}()
+	for range 300 {
+		l, err := s.Lock("a test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Unlock()
+	}
+	close(stop)
+	<-stopped
+}
+
+// A run whose process was killed does not work because another one does.
+func TestWorks(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := Run{Updated: time.Now().Add(-time.Minute)}
+	l, err := s.Lock("another run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Works(killed) || !s.Works(Run{Updated: time.Now()}) {
+		t.Error("what was written before the lock was taken is another process's, what was written since is its own")
+	}
+	l.Unlock()
+	if s.Works(Run{Updated: time.Now()}) {
+		t.Error("nobody holds the store")
+	}
+}
