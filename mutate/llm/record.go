@@ -27,16 +27,15 @@ type recording struct {
 type Recorder struct{ Dir string }
 
 // Keep records what came of a request, in place of what was recorded for it
-// before. Errors of the model are recorded too, since a replay has to come to the
-// same end; those of this run (a budget that is used up, a caller that has gone)
-// are not.
+// before. Errors are recorded too, since a replay has to come to the same end: that
+// the budget was used up as well. That a caller has gone is none.
 func (r *Recorder) Keep(q Request, reply Reply, err error) error {
 	rec := recording{ID: q.ID(), Request: q}
 	var e *Error
 	switch {
 	case err == nil:
 		rec.Reply = &reply
-	case errors.As(err, &e) && e.Kind != OverBudget && e.Kind != NotRecorded:
+	case errors.As(err, &e) && e.Kind != NotRecorded:
 		rec.Error = e
 	default:
 		return nil

@@ -102,24 +102,28 @@ func TestRecordedServer(t *testing.T) {
 	}
 }
 
-// TestUnrecorded are errors that a replay must not come to.
+// TestUnrecorded: that the budget was used up is part of a recording, that the
+// caller has gone is not.
 func TestUnrecorded(t *testing.T) {
 	s := llmtest.New(t, llmtest.Say("x"))
 	c := client(t, s, llm.OpenAI)
 	c.Budget = llm.NewBudget(llm.Caps{Calls: 1}, llm.Spent{Calls: 1})
-	dir := t.TempDir()
-	r := &llm.Recorder{Dir: dir}
+	r := &llm.Recorder{Dir: t.TempDir()}
 	reply, err := c.Ask(t.Context(), question())
 	if err == nil || r.Keep(question(), reply, err) != nil {
 		t.Error(err)
 	}
+	var e *llm.Error
+	if _, err = (&llm.Replayer{Dir: r.Dir}).Ask(t.Context(), question()); !errors.As(err, &e) || e.Kind != llm.OverBudget {
+		t.Errorf("replayed: %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c.Budget = nil
+	c.Budget, r.Dir = nil, t.TempDir()
 	if reply, err = c.Ask(ctx, question()); !errors.Is(err, context.Canceled) || r.Keep(question(), reply, err) != nil {
 		t.Error(err)
 	}
-	if files, _ := os.ReadDir(dir); len(files) != 0 {
+	if files, _ := os.ReadDir(r.Dir); len(files) != 0 {
 		t.Error(files)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,7 +181,7 @@ func TestTornRecording(t *testing.T) {
 	if len(lines) < 6 {
 		t.Fatalf("%d lines", len(lines))
 	}
-	torn := strings.Join(lines[:len(lines)-2], "") + lines[len(lines)-2][:20] // one line and a half are gone
+	torn := strings.Join(lines[:len(lines)-2], "") + lines[len(lines)-2][:6] // one line and a half are gone
 	if err := os.WriteFile(path, []byte(torn), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -219,5 +220,34 @@ func sameTurns(t *testing.T, path string, journal []turn) {
 		if string(a) != string(b) {
 			t.Errorf("turn %d: recorded %s, journaled %s", i+1, a, b)
 		}
+	}
+}
+
+// A run that its budget ended takes the same way when it is replayed: what was not
+// asked is not asked for in the recording either.
+func TestReplayOfASpentBudget(t *testing.T) {
+	server := llmtest.New(t, versions(20*time.Millisecond))
+	s := spec(t, server.URL(), "dear", "free")
+	s.Models.Ask[0].Price, s.Models.Caps.Money, s.Candidates = dear, 160_000, 60
+	s.Models.Record = filepath.Join(t.TempDir(), "recorded")
+	home := openStore(t, t.TempDir())
+	first, err := newKnown(5*time.Millisecond, 2).driver(home, nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if money, calls, _ := charged(server, "dear", dear); money != llm.MicrosOf(first.Models.Dollars) || money > 160_000 {
+		t.Errorf("%d calls for %v, %+v", calls, money, first.Models)
+	}
+	if !slices.ContainsFunc(taken(t, home, first.Run), func(x turn) bool { return x.Dismissed == "dear" }) {
+		t.Error("the budget was never used up: nothing is tried")
+	}
+	server.Close()
+	s.Models.Replay, s.Models.Record = s.Models.Record, ""
+	again, err := newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if way(again) != way(first) || again.Models.Dollars != first.Models.Dollars {
+		t.Errorf("another way, for %g and %g:\n%s\n%s", first.Models.Dollars, again.Models.Dollars, way(first), way(again))
 	}
 }

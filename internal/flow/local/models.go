@@ -20,6 +20,7 @@ type desk struct {
 	back    chan back     // calls that ended
 	out     int           // calls under way
 	arrived []back        // ended and not evaluated, in order of arrival
+	missing []back        // of a replay, those that are not in its recording
 	mark    time.Time     // end of the last generation
 	pace    time.Duration // that the last generation took to judge
 	quiet   time.Time     // since when the evaluator has had nothing to do; zero while it has
@@ -109,7 +110,13 @@ func (d *desk) relaunch() {
 // take files a call that ended.
 func (d *desk) take(b back) error {
 	d.out--
-	if b.err != nil {
+	switch {
+	case b.err != nil && d.r.spec.Models.Replay != "":
+		// The recorded run may not have heard of this one either: an error only if
+		// its turns want it.
+		d.missing = append(d.missing, b)
+		return nil
+	case b.err != nil:
 		return b.err
 	}
 	d.arrived = append(d.arrived, b)
@@ -414,6 +421,9 @@ func (d *desk) arrival(id int) (back, error) {
 			b := d.arrived[i]
 			d.arrived = slices.Delete(d.arrived, i, i+1)
 			return b, nil
+		}
+		if i = slices.IndexFunc(d.missing, func(b back) bool { return b.proposal.ID == id }); i >= 0 {
+			return back{}, d.missing[i].err
 		}
 		if d.out == 0 {
 			return back{}, fmt.Errorf("proposal %d of run %s was never asked", id, d.r.entry.ID)
