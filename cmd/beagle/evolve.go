@@ -42,7 +42,7 @@ The target is a function (also unexported), a method (the receiver's type withou
 package is a directory (./pkg), an import path, or left out for the current directory.
 
 Exit status: 0 when the run ended with a verdict (improved or not), 1 when something failed, 2 for bad input,
-130 when interrupted (the run can be resumed).`,
+130 when interrupted: the run can be resumed, unless its inputs were not recorded yet, when there is nothing to resume.`,
 }
 
 func init() { evolveCommand.run = runEvolve }
@@ -136,6 +136,10 @@ func withDriver(std stdio, o evolveOptions, run func(*local.Driver) (*beagle.Res
 	result, err := run(d)
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {
+		if stopped.Run == "" {
+			fmt.Fprint(std.err, "\nStopped while the inputs were made: no run was saved, and there is nothing to resume. Start anew with the same command.\n")
+			return exitInterrupted, nil
+		}
 		fmt.Fprintf(std.err, "\nStopped; nothing is lost. Go on with:\n  beagle resume %s\n", stopped.Run)
 		return exitInterrupted, nil
 	}

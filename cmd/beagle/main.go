@@ -84,6 +84,10 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 		}
 		return exitUsage
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(std.err, "beagle %s: stopped\n", c.name)
+		return exitInterrupted
+	}
 	fmt.Fprintf(std.err, "beagle %s: %v\n", c.name, err)
 	if ctx.Err() != nil {
 		return exitInterrupted

@@ -52,10 +52,16 @@ func (d *Driver) activities() activities {
 	return acts
 }
 
-// Interrupted says that a run was stopped and can be resumed.
+// Interrupted says that a run was stopped and can be resumed. Without a Run it
+// was stopped before anything of it was kept, and must be started anew.
 type Interrupted struct{ Run string }
 
-func (e *Interrupted) Error() string { return "run " + e.Run + " was stopped" }
+func (e *Interrupted) Error() string {
+	if e.Run == "" {
+		return "stopped before anything of the run was kept"
+	}
+	return "run " + e.Run + " was stopped"
+}
 
 // Start begins a new run and carries it to its result.
 func (d *Driver) Start(ctx context.Context, spec flow.Spec) (*beagle.Result, error) {
@@ -141,8 +147,14 @@ func (r *run) carry(ctx context.Context) (*beagle.Result, error) {
 	defer r.acts.Close()
 	defer r.written() // however the run ends, nothing is written after it
 	result, err := r.work(ctx)
-	if !r.saved {
+	switch {
+	case r.saved:
+	case ctx.Err() == nil:
 		return nil, err
+	case r.entry.Target != "": // of an earlier process
+		return nil, &Interrupted{r.entry.ID}
+	default:
+		return nil, &Interrupted{}
 	}
 	switch {
 	case err == nil:
