@@ -20,6 +20,9 @@ const behaviour = "CODER_TEST_AGENT"
 
 // TestMain is an agent when a test launches it as one.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(patron); dir != "" {
+		employ(dir)
+	}
 	if name := os.Getenv(behaviour); name != "" {
 		serve(name)
 		return
@@ -161,6 +164,13 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 		return errors.Join(a.update(ctx, 1e300), a.say(ctx, "Done."))
 	case "negative":
 		return errors.Join(a.update(ctx, -5), a.say(ctx, "Done."))
+	case "stays":
+		if err := a.children(); err != nil {
+			return err
+		}
+		time.Sleep(time.Hour)
+	case "forgets":
+		return a.forget()
 	case "children":
 		return a.children()
 	case "outside":
@@ -228,6 +238,15 @@ func (a *scripted) children() error {
 	}
 	return nil
 }
+
+// forget leaves a process behind that has neither the group nor the environment
+// nor a living parent.
+func (a *scripted) forget() error {
+	return exec.Command("sh", "-c", "env -i setsid sh -c 'sleep "+forgotten+" & sleep "+forgotten+"' >/dev/null 2>&1 </dev/null &").Run()
+}
+
+// forgotten is a time that nothing else sleeps, by which what forget starts is known.
+const forgotten = "3671"
 
 // outside tries everything that leads out of the copy; each must be refused.
 func (a *scripted) outside(ctx context.Context) error {

@@ -35,6 +35,9 @@ type Coder struct {
 	Tools []string // command line of an MCP server for the agent; nil for none
 	Omit  []string // files that are not in the copy, because agents may not see them
 	Dir   string   // where the copies are made
+
+	checked sync.Mutex
+	sound   bool // a copy of the module can be loaded
 }
 
 // Ask implements [llm.Asker]. The request's Code is the version to start from.
@@ -120,6 +123,9 @@ func (r *refusal) Error() string { return r.what }
 // take runs the conversation in a copy of the module and returns the reply.
 func (t *turn) take(ctx context.Context, dir string) (string, error) {
 	w, err := newWorkspace(t.coder.Unit.Target.Dir, dir, t.coder.Omit...)
+	if err == nil {
+		err = t.coder.loads(ctx, w)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -247,7 +253,6 @@ func (t *turn) result(ctx context.Context, w *workspace) (string, error) {
 	if err != nil || len(changed) == 0 {
 		return "", err
 	}
-	target := &t.coder.Unit.Target
 	files := t.scopeFiles()
 	for _, name := range changed {
 		if !files[name] {
@@ -257,12 +262,10 @@ func (t *turn) result(ctx context.Context, w *workspace) (string, error) {
 			return "", &refusal{fmt.Sprintf("%s must stay a regular file of at most %d bytes.", name, maxFile)}
 		}
 	}
-	o := t.coder.Load
-	pkg, err := filepath.Rel(target.Dir, target.PkgDir)
+	o, err := t.coder.loadIn(w)
 	if err != nil {
 		return "", err
 	}
-	o.Dir, o.Spec = w.dir, "./"+filepath.ToSlash(pkg)+"."+target.Name
 	unit, err := source.Load(ctx, o)
 	if err != nil {
 		return "", &refusal{"the target cannot be read any more: " + err.Error()}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -227,6 +229,129 @@ func TestChildrenDieWithTheAgent(t *testing.T) {
 	ask(t, c, question())
 	if n := running(t, c.Models[0].URL); n != 0 {
 		t.Errorf("%d processes are left", n)
+	}
+}
+
+// sleeping counts processes by their command line.
+func sleeping(t *testing.T, words ...string) (n int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Skip("no /proc: processes cannot be counted")
+	}
+	for _, entry := range entries {
+		line, err := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
+		if err == nil && string(line) == strings.Join(words, "\x00")+"\x00" {
+			n++
+		}
+	}
+	return n
+}
+
+// A process that left the agent's group, session, environment and family is
+// found all the same.
+func TestForgottenChildrenDieWithTheAgent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("descendants without group and environment are found on Linux only")
+	}
+	c := setUp(t, "forgets")
+	ask(t, c, question())
+	if n := sleeping(t, "sleep", forgotten); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+}
+
+// patron is the variable that makes this test binary a Beagle that waits for an
+// agent; its value is the module's directory.
+const patron = "CODER_TEST_PATRON"
+
+// employ asks an agent that hangs.
+func employ(dir string) {
+	o := source.Options{Dir: dir, Spec: "./p.Count"}
+	unit, err := source.Load(context.Background(), o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := &Coder{Unit: unit, Load: o, Dir: dir, Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env -u " + patron + " " + behaviour + "='stays' " + self}}}
+	r, err := c.Ask(context.Background(), question())
+	log.Fatal(r.Text, err)
+}
+
+// After kill -9 of Beagle nothing of an agent that hangs is left.
+func TestAgentsDieWithBeagle(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the death of Beagle is noticed on Linux only")
+	}
+	c := setUp(t, "stays")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env, cmd.Stderr = append(os.Environ(), patron+"="+c.Unit.Target.Dir), os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	for running(t, c.Models[0].URL) < 4 { // the agent, and what it started
+		if !wait(t, 40*time.Second) {
+			cmd.Process.Kill()
+			t.Fatal("the agent does not come up")
+		}
+	}
+	cmd.Process.Kill()
+	for running(t, c.Models[0].URL) > 0 {
+		if !wait(t, time.Minute) {
+			t.Fatalf("%d processes are left", running(t, c.Models[0].URL))
+		}
+	}
+}
+
+// wait sleeps a little, and says whether there is time left in a test.
+func wait(t *testing.T, most time.Duration) bool {
+	time.Sleep(20 * time.Millisecond)
+	if _, ok := deadlines[t]; !ok {
+		deadlines[t] = time.Now().Add(most)
+	}
+	return time.Now().Before(deadlines[t])
+}
+
+var deadlines = map[*testing.T]time.Time{}
+
+// A module that builds only within its workspace is refused before a turn is paid.
+func TestAModuleInAWorkspace(t *testing.T) {
+	root := t.TempDir()
+	for path, text := range map[string]string{
+		"go.work":  "go 1.26\n\nuse (\n\t./m\n\t./n\n)\n",
+		"n/go.mod": "module example.com/n\n\ngo 1.26\n", "n/n.go": "package n\n\nfunc One() int { return 1 }\n",
+		"m/go.mod": "module example.com/m\n\ngo 1.26\n\nrequire example.com/n v0.0.0\n",
+		"m/p/p.go": "package p\n\nimport \"example.com/n\"\n\nfunc Count(s string) int { return len(s) * n.One() }\n",
+	} {
+		path = filepath.Join(root, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GOWORK", "")
+	t.Setenv("GOFLAGS", "")
+	c := setUp(t, "good")
+	o := source.Options{Dir: filepath.Join(root, "m"), Spec: "./p.Count"}
+	unit, err := source.Load(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Unit, c.Load = unit, o
+	c.Budget = llm.NewBudget(llm.Caps{Money: 25_000}, llm.Spent{})
+	var bad *beagle.UsageError
+	if _, err := c.Ask(t.Context(), question()); !errors.As(err, &bad) || !strings.Contains(bad.Remedy, "GOWORK=off") {
+		t.Errorf("got %v", err)
+	}
+	if spent := c.Budget.Spent(); spent.Money != 0 || spent.Calls != 0 {
+		t.Errorf("spent %+v", spent)
 	}
 }
 

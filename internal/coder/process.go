@@ -16,12 +16,19 @@ import (
 // group or session they moved to.
 const marker = "BEAGLE_AGENT"
 
-// A process is the agent's program with everything that it started.
+// A process is the agent's program with everything that it started. On Linux a
+// keeper stands between: see keeper_linux.go.
 type process struct {
 	cmd  *exec.Cmd
 	mark string
 	tail tail
+
+	line   *os.File // the keeper's lifeline: it ends the agent when this is closed; nil without a keeper
+	farEnd *os.File // what the keeper holds of it
 }
+
+// patience is how long a keeper may take to end what the agent started.
+const patience = 5 * time.Second
 
 // launch prepares a command line through the shell, as the user typed it, in a group
 // of its own.
@@ -32,19 +39,31 @@ func launch(command, dir string) *process {
 	p.cmd.Stderr = &p.tail
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.WaitDelay = time.Second // a child may hold the pipes open
+	p.keep()
 	return p
 }
 
 // end kills the group and every descendant, and waits until none is left.
 func (p *process) end() {
-	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	var late *time.Timer
+	group := func() { syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+	if p.line != nil {
+		p.line.Close()
+		p.farEnd.Close()
+		late = time.AfterFunc(patience, group)
+	} else {
+		group()
+	}
+	p.cmd.Wait()
+	if late != nil {
+		late.Stop()
+	}
 	for range 50 { // who forks while he is looked for is found the next time
 		if killMarked(p.mark) == 0 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	p.cmd.Wait()
 }
 
 // killMarked kills the processes that have the mark in their environment, and

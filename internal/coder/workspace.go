@@ -1,6 +1,7 @@
 package coder
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // ours is the directory in the copy that belongs to Beagle.
@@ -124,6 +126,39 @@ func standsAlone(root string) error {
 		}
 	}
 	return nil
+}
+
+// loads refuses a module of which a copy cannot be loaded, before an agent is paid
+// for work on it: it may stand in a workspace (go.work) that the copy is not in.
+func (c *Coder) loads(ctx context.Context, w *workspace) error {
+	c.checked.Lock()
+	defer c.checked.Unlock()
+	if c.sound {
+		return nil
+	}
+	o, err := c.loadIn(w)
+	if err != nil {
+		return err
+	}
+	if _, err := source.Load(ctx, o); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("a copy of the module at %s, as coding agents work in, cannot be loaded: %v", c.Unit.Target.Dir, err),
+			Remedy: "make the module build by itself ('GOWORK=off go build ./...' in it): name what it needs in its go.mod, with replacements as absolute paths; or let models write candidates instead: --model",
+		}
+	}
+	c.sound = true
+	return nil
+}
+
+// loadIn is how the target is loaded in a copy.
+func (c *Coder) loadIn(w *workspace) (source.Options, error) {
+	o, target := c.Load, &c.Unit.Target
+	pkg, err := filepath.Rel(target.Dir, target.PkgDir)
+	o.Dir, o.Spec = w.dir, "./"+filepath.ToSlash(pkg)+"."+target.Name
+	return o, err
 }
 
 func copyFile(to, from string) (n int64, err error) {

@@ -1,0 +1,131 @@
+package coder
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A keeper is this program again, between Beagle and an agent. It is the parent that
+// the kernel gives to every orphan of the agent's (PR_SET_CHILD_SUBREAPER), so that
+// no change of session, group or environment hides one; Beagle itself cannot be it,
+// since it has other children. It ends all of them when the agent ends, when its
+// lifeline is closed, and so when Beagle dies, however that happens. If the keeper
+// dies, the agent does (PR_SET_PDEATHSIG).
+const keeperName = "beagle-agent-keeper"
+
+// lifeline is the descriptor whose end says that Beagle has no more need of the agent.
+const lifeline = 3
+
+// init makes a keeper of a process that was started as one: whatever links this
+// package can start one, tests too.
+func init() {
+	if len(os.Args) > 1 && os.Args[0] == keeperName {
+		os.Exit(keepAgent(os.Args[1:]))
+	}
+}
+
+// keep puts a keeper in front of the command.
+func (p *process) keep() {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return
+	}
+	p.cmd.Args = append([]string{keeperName, p.cmd.Path}, p.cmd.Args[1:]...)
+	p.cmd.Path = "/proc/self/exe"
+	p.cmd.ExtraFiles = []*os.File{read} // the first is descriptor 3
+	p.line, p.farEnd = write, read
+}
+
+// keepAgent runs a command and returns its status when nothing of it is left.
+func keepAgent(command []string) int {
+	runtime.LockOSThread() // the death signal is for the death of the parent's thread
+	syscall.CloseOnExec(lifeline)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return cannotExecute
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // the agent's end is the lifeline's
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return notFound
+	}
+	go func() {
+		io.Copy(io.Discard, os.NewFile(lifeline, "lifeline"))
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}()
+	err := cmd.Wait()
+	endAll()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return exit.ExitCode()
+	}
+	return 128 + int(syscall.SIGKILL)
+}
+
+// endAll kills descendants until there is no child any more: as orphans come to
+// the keeper, there is no descendant then.
+func endAll() {
+	for {
+		for _, pid := range descendants(os.Getpid()) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		for {
+			var status syscall.WaitStatus
+			pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+			if errors.Is(err, syscall.ECHILD) {
+				return
+			}
+			if pid <= 0 {
+				break
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// descendants are the processes below one, the nearest first.
+func descendants(of int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	children := map[int][]int{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue // it has ended
+		}
+		// The name in brackets may hold anything; state and parent follow it.
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(string(fields[1])); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	found := slices.Clone(children[of])
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i]]...)
+	}
+	return found
+}
