@@ -6,8 +6,8 @@ type accumulator interface {
 	// is the budget's.
 	add(s *Sample, limits *Limits, b *budget) lost
 	// close writes the bucket's result to the point, starts the next bucket, and gives the
-	// budget back what it no longer needs.
-	close(*Point, *budget)
+	// budget back what it no longer needs. It says whether there is a point at all.
+	close(*Point, *budget) bool
 	// grown is how many bytes of the budget it has.
 	grown() int
 	// show writes what a scrape sees.
@@ -38,7 +38,10 @@ func (c *counter) add(s *Sample, _ *Limits, _ *budget) lost {
 	return lost{}
 }
 
-func (c *counter) close(p *Point, _ *budget) { p.Value, c.bucket = c.bucket, 0 }
+func (c *counter) close(p *Point, _ *budget) bool {
+	p.Value, c.bucket = c.bucket, 0
+	return true
+}
 
 func (c *counter) show(s *State) { s.Value = c.total }
 
@@ -52,7 +55,10 @@ func (g *gauge) add(s *Sample, _ *Limits, _ *budget) lost {
 	return lost{}
 }
 
-func (g *gauge) close(p *Point, _ *budget) { p.Value = g.last }
+func (g *gauge) close(p *Point, _ *budget) bool {
+	p.Value = g.last
+	return true
+}
 
 func (g *gauge) show(s *State) { s.Value = g.last }
 
@@ -97,13 +103,14 @@ func (t *set) estimate() {
 	t.exact, t.bytes = nil, 0
 }
 
-func (t *set) close(p *Point, _ *budget) {
+func (t *set) close(p *Point, _ *budget) bool {
 	t.last, t.lastLarge = float64(len(t.exact)), t.large != nil
 	if t.lastLarge {
 		t.last = t.large.estimate()
 	}
 	p.Value, p.Approximate = t.last, t.lastLarge
 	t.exact, t.bytes, t.large = nil, 0, nil
+	return true
 }
 
 func (t *set) show(s *State) { s.Value, s.Approximate = t.last, t.lastLarge }

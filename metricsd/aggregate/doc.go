@@ -23,6 +23,7 @@
 // dropped and counted; what is known already keeps its place. A context that has
 // not been seen for a number of flushes goes. The bytes have the bins of sketches in them,
 // those of the last bucket and those that the open one's values need, though the last few wait beside
-// them: a value that would have a sketch cover more
-// than there is room for is dropped, one that falls between its others is not.
+// them. Where there is no room, a context first gives up what it shows of its own last bucket; a value
+// that would even then have its sketch cover more than there is room for is dropped, one that falls
+// between its others is not.
 package aggregate

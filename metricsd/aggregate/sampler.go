@@ -86,9 +86,7 @@ func (s *sampler) add(sample *Sample, now int64) {
 	if lost.noRoom < max(1, len(sample.Values)) {
 		s.stats.Samples++
 	}
-	if n := lost.untrackable + lost.noRoom; n > 0 && n == len(sample.Values) {
-		return // nothing of it is in the bucket
-	}
+	// Even when nothing of it was taken: what the last bucket holds must go with the next one.
 	if !e.dirty {
 		e.dirty = true
 		s.dirty = append(s.dirty, e)
@@ -156,9 +154,10 @@ func (s *sampler) closeBucket() {
 	s.closed = slices.Grow(s.closed, len(s.dirty))
 	for _, e := range s.dirty {
 		p := Point{Context: e.Context, Time: s.bucket}
-		e.accumulator.close(&p, s.budget)
 		e.dirty = false
-		s.closed = append(s.closed, p)
+		if e.accumulator.close(&p, s.budget) {
+			s.closed = append(s.closed, p)
+		}
 	}
 	clear(s.dirty)
 	s.dirty = s.dirty[:0]

@@ -54,7 +54,7 @@ func (k *sketch) add(s *Sample, limits *Limits, b *budget) (l lost) {
 		switch {
 		case !(math.Abs(v) <= maxMagnitude): // and what is no number
 			l.untrackable++
-		case !k.reserve(v, limits, b):
+		case !k.reserve(v, limits, b) && !(k.forget(b) && k.reserve(v, limits, b)):
 			l.noRoom++
 		default:
 			k.count += weight
@@ -63,6 +63,17 @@ func (k *sketch) add(s *Sample, limits *Limits, b *budget) (l lost) {
 		}
 	}
 	return l
+}
+
+// forget gives back the room of the last bucket, if there is one. When room is short a sketch
+// makes it by itself: otherwise those whose last buckets fill it all would lock themselves out.
+func (k *sketch) forget(b *budget) bool {
+	if k.last == nil {
+		return false
+	}
+	b.shrink(k.lastBytes)
+	k.last, k.lastBytes = nil, 0
+	return true
 }
 
 func (k *sketch) wait(w weighted) {
@@ -128,13 +139,14 @@ func (s span) with(magnitude float64) (wider span, grows bool) {
 	return s, true
 }
 
-func (k *sketch) close(p *Point, b *budget) {
+func (k *sketch) close(p *Point, b *budget) bool {
 	k.pour()
 	p.Summary = k.bucket
 	k.last, k.bucket = k.bucket, nil
 	b.shrink(k.lastBytes)
 	k.lastBytes = k.positive.bytes + k.negative.bytes
 	k.positive, k.negative = span{}, span{}
+	return p.Summary != nil
 }
 
 // grown has the last bucket too, which scrapes see until the next one is closed.
