@@ -3,8 +3,11 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/store"
 )
 
 // The end of a run names what can be done next: a lesson to propose when it
@@ -27,5 +30,31 @@ func TestEndOfARun(t *testing.T) {
 	r.Outcome, r.Lineage, r.Models.Lost = beagle.NoImprovement, nil, 0
 	if text := printed(); strings.Contains(text, "lessons") || strings.Contains(text, "under way") {
 		t.Errorf("there is nothing to propose:\n%s", text)
+	}
+}
+
+// A run is one line, whatever its note quotes; a terminal's are cut to its width.
+func TestRunsAreLines(t *testing.T) {
+	runs := []store.Run{
+		{ID: "3f2a", State: store.Failed, Spec: "p.F", Created: time.Now(), Note: "build: # p\n\tp/p.go:3:\tundefined: ä\r\n" + strings.Repeat("and so on ", 30)},
+		{ID: "4f2a", State: store.Done, Spec: "example.com/long/p.G", Created: time.Now(), Note: "improved"},
+	}
+	for _, width := range []int{0, 60} {
+		var b strings.Builder
+		if err := listRuns(&b, runs, width); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		if len(lines) != 3 || !strings.HasPrefix(lines[1], "3f2a  failed") || !strings.HasPrefix(lines[2], "4f2a  done") {
+			t.Fatalf("%q", lines)
+		}
+		if whole := strings.Contains(lines[1], "build: # p p/p.go:3: undefined: ä and so on"); whole != (width == 0) {
+			t.Errorf("width %d: %q", width, lines[1])
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); width > 0 && n > width {
+				t.Errorf("%d columns: %q", n, line)
+			}
+		}
 	}
 }

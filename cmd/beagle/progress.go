@@ -110,10 +110,8 @@ func (p *progress) draw(e *flow.EvaluatedEvent) {
 }
 
 func (p *progress) width() int {
-	if f, ok := p.w.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
-			return w
-		}
+	if w := terminalWidth(p.w); w > 0 {
+		return w
 	}
 	return 120
 }

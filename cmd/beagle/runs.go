@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow/local"
@@ -87,12 +91,46 @@ func runRuns(_ context.Context, c *command, args []string, std stdio) (int, erro
 		fmt.Fprintln(std.out, "There are no runs yet. Start one with 'beagle evolve ./pkg.Func'.")
 		return exitOK, nil
 	}
-	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	return exitOK, listRuns(std.out, runs, terminalWidth(std.out))
+}
+
+// listRuns prints a line for each run. What does not fit the width of a terminal
+// is cut; a file, whose width is 0, gets all.
+func listRuns(w io.Writer, runs []store.Run, width int) error {
+	var table strings.Builder
+	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tSTARTED\tTARGET\tNOTE")
 	for _, r := range runs {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.State, r.Created.Local().Format(time.DateTime), r.Spec, r.Note)
+		note := strings.Join(strings.Fields(r.Note), " ") // a failure may quote a whole program's output
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.State, r.Created.Local().Format(time.DateTime), r.Spec, note)
 	}
-	return exitOK, t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(table.String()) {
+		if _, err := fmt.Fprintln(w, cut(strings.TrimRight(line, " \n"), width)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut shortens a text to a width; 0 is none.
+func cut(s string, width int) string {
+	if r := []rune(s); width > 0 && len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return s
+}
+
+// terminalWidth is that of the terminal that w writes to, 0 when it is none.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && isTerminal(w) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
+			return width
+		}
+	}
+	return 0
 }
 
 // markKilled tells runs whose process is gone from those that go on: who works
