@@ -2,9 +2,9 @@ package aggregate
 
 // accumulator gathers the samples of one context.
 type accumulator interface {
-	// add takes a sample and returns what of it was lost. Memory that grows with the values
-	// is the budget's.
-	add(s *Sample, limits *Limits, b *budget) lost
+	// add takes a sample that came at now and returns what of it was lost. Memory that grows with
+	// the values is the budget's. Keys can meet by chance, so the sample may be of any type.
+	add(s *Sample, now int64, limits *Limits, b *budget) lost
 	// close writes the bucket's result to the point, starts the next bucket, and gives the
 	// budget back what it no longer needs. It says whether there is a point at all.
 	close(*Point, *budget) bool
@@ -30,7 +30,7 @@ type counter struct {
 	bucket, total float64
 }
 
-func (c *counter) add(s *Sample, _ *Limits, _ *budget) lost {
+func (c *counter) add(s *Sample, _ int64, _ *Limits, _ *budget) lost {
 	for _, v := range s.Values {
 		c.bucket += v / s.Rate
 		c.total += v / s.Rate
@@ -47,16 +47,29 @@ func (c *counter) show(s *State) { s.Value = c.total }
 
 type gauge struct {
 	fixed
-	last float64
+	bucket float64 // of the open bucket
+	last   float64 // what a scrape sees, of the time at
+	at     int64
 }
 
-func (g *gauge) add(s *Sample, _ *Limits, _ *budget) lost {
-	g.last = s.Values[len(s.Values)-1]
+func (g *gauge) add(s *Sample, now int64, _ *Limits, _ *budget) lost {
+	if n := len(s.Values); n > 0 {
+		g.bucket = s.Values[n-1]
+		g.last, g.at = g.bucket, now
+	}
 	return lost{}
 }
 
+// past takes a value with a timestamp. It is none of the open bucket's, and a scrape sees it only
+// if there is none of later.
+func (g *gauge) past(v float64, at int64) {
+	if at >= g.at {
+		g.last, g.at = v, at
+	}
+}
+
 func (g *gauge) close(p *Point, _ *budget) bool {
-	p.Value = g.last
+	p.Value = g.bucket
 	return true
 }
 
@@ -73,7 +86,7 @@ type set struct {
 	lastLarge bool
 }
 
-func (t *set) add(s *Sample, limits *Limits, _ *budget) lost {
+func (t *set) add(s *Sample, _ int64, limits *Limits, _ *budget) lost {
 	if t.large != nil {
 		t.large.add(s.SetValue)
 		return lost{}

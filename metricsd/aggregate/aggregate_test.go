@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -220,6 +221,58 @@ func TestTimestampsSkipAggregationAndRate(t *testing.T) {
 	}
 	if p := one(t, a.Flush(110)); p.Time != 100 || p.Summary == nil {
 		t.Errorf("a histogram has no timestamp of its own: %+v", p)
+	}
+}
+
+// A value with a timestamp is its own point, wherever it comes between others, and none of the
+// open bucket's.
+func TestGaugesOfThePastLeaveTheBucketAlone(t *testing.T) {
+	a := New(1, DefaultLimits())
+	for _, step := range []struct {
+		line string
+		seen float64
+	}{{"g:5|g", 5}, {"g:7|g|T44", 5}, {"g:9|g|T105", 9}, {"g:8|g|T104", 9}} {
+		feed(t, a, 100, step.line)
+		if s := a.States()[0]; s.Value != step.seen {
+			t.Errorf("after %s a scrape sees %v, want %v", step.line, s.Value, step.seen)
+		}
+	}
+	got := map[int64]float64{}
+	for _, p := range a.Flush(110) {
+		got[p.Time] = p.Value
+	}
+	if want := map[int64]float64{44: 7, 105: 9, 104: 8, 100: 5}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	feed(t, a, 110, "g:1|g")
+	if p := one(t, a.Drain()); p.Value != 1 || a.States()[0].Value != 1 {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// Keys of two types can meet: then a sample reaches an entry of another type, which keeps its
+// own form.
+func TestAnyTypeSurvivesSamplesOfAnyOther(t *testing.T) {
+	lines := []string{"m:1|c", "m:1|g", "m:x|s", "m:1:2|ms", "m:1|h|@0.5", "m:-1|d", "m:1|c|T5", "m:1|g|T5", "m:x|s|T5", "m:1|d|T5"}
+	for _, first := range lines {
+		for _, second := range lines {
+			a, s, other := New(1, DefaultLimits()), sample(t, first), sample(t, second)
+			other.Key += entryKey(s) - entryKey(other)
+			for now := int64(0); now < 30; now += 10 {
+				a.Add(s, now)
+				a.Add(other, now)
+				a.Add(other, now)
+				for _, p := range a.Flush(now + 10) {
+					if p.Type != s.Type || (p.Summary != nil) != (p.Type >= dogstatsd.Timing) {
+						t.Errorf("%s, then %s: got %+v", first, second, p)
+					}
+				}
+				a.Add(other, now+10)
+			}
+			if states := a.States(); len(states) != 1 || states[0].Type != s.Type {
+				t.Errorf("%s, then %s: got %+v", first, second, states)
+			}
+		}
 	}
 }
 

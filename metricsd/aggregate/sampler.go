@@ -18,7 +18,7 @@ type sampler struct {
 	// came with a timestamp.
 	closed      []Point
 	timestamped int
-	flushes     int
+	flushes     int32
 	stats       Stats
 }
 
@@ -33,7 +33,7 @@ func entryKey(sample *Sample) uint64 { return sample.Key + uint64(sample.Type)*0
 type entry struct {
 	Context
 	accumulator accumulator
-	seen        int // the number of flushes before the last sample
+	seen        int32 // the number of flushes before the last sample
 	dirty       bool
 }
 
@@ -74,11 +74,11 @@ func (s *sampler) add(sample *Sample, now int64) {
 	if e == nil {
 		return
 	}
-	if sample.Timestamp != 0 && (sample.Type == dogstatsd.Count || sample.Type == dogstatsd.Gauge) {
+	if sample.Timestamp != 0 && (e.Type == dogstatsd.Count || e.Type == dogstatsd.Gauge) {
 		s.pass(e, sample)
 		return
 	}
-	lost := e.accumulator.add(sample, &s.limits, s.budget)
+	lost := e.accumulator.add(sample, now, &s.limits, s.budget)
 	s.stats.Untrackable += uint64(lost.untrackable)
 	if lost.noRoom > 0 {
 		s.stats.DroppedBytes++
@@ -129,8 +129,8 @@ func (s *sampler) entry(sample *Sample) *entry {
 	return e
 }
 
-// pass sends a sample with a timestamp past the aggregation. Totals and last
-// values for scrapes take it along.
+// pass sends a sample with a timestamp past the aggregation. Totals for scrapes take it along,
+// and last values if it is newer.
 func (s *sampler) pass(e *entry, sample *Sample) {
 	if s.limits.Timestamped > 0 && s.timestamped+len(sample.Values) > s.limits.Timestamped {
 		s.stats.DroppedTimestamped++
@@ -144,7 +144,7 @@ func (s *sampler) pass(e *entry, sample *Sample) {
 		case *counter:
 			a.total += v
 		case *gauge:
-			a.last = v
+			a.past(v, sample.Timestamp)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (s *sampler) expire() {
 		return
 	}
 	for key, e := range s.entries {
-		if !e.dirty && s.flushes-e.seen > s.limits.Expiry {
+		if !e.dirty && int(s.flushes-e.seen) > s.limits.Expiry {
 			delete(s.entries, key)
 			s.budget.give(&e.Context, e.accumulator.grown())
 			s.stats.Expired++

@@ -48,7 +48,7 @@ type weighted struct{ value, weight float64 }
 // handful is how many values wait at most.
 const handful = 16
 
-func (k *sketch) add(s *Sample, limits *Limits, b *budget) (l lost) {
+func (k *sketch) add(s *Sample, _ int64, limits *Limits, b *budget) (l lost) {
 	weight := 1 / s.Rate
 	for _, v := range s.Values {
 		switch {

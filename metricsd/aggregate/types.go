@@ -65,8 +65,8 @@ type Flush struct {
 // State is what a scrape sees of a context.
 type State struct {
 	Context
-	// Value is a count's total since the context was first seen, a gauge's last
-	// value, or a set's size in its last closed bucket.
+	// Value is a count's total since the context was first seen, a gauge's latest
+	// value by its own timestamp or its arrival, or a set's size in its last closed bucket.
 	Value       float64
 	Approximate bool
 	// Count and Sum are totals since the context was first seen. Last describes the last closed
