@@ -550,38 +550,3 @@ func (x *session) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict
 	}
 	return verify.Full(ctx, x.verify, c, x.corpus, verify.Budget{Fuzz: fuzz})
 }
-
-// JudgeSource gives a hand-written version the verdict that a search would
-// give its winner.
-func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*beagle.Verdict, error) {
-	x, err := a.prepared(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	if formatted, err := x.unit.Normalize(x.unit.Complete(text)); err == nil {
-		text = formatted // otherwise the parse check says what is wrong
-	}
-	c := beagle.NewCandidate(text, []string{x.root.ID}, nil)
-	c.Note = name
-	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, x.spec.Fuzz))
-	v, err := x.full(ctx, c)
-	if err != nil || !v.OK() {
-		return v, err
-	}
-	if c.ID == x.root.ID {
-		v.Status, v.Reason = beagle.Equal, "it is the original"
-		return v, nil
-	}
-	x.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", x.spec.Measure))
-	ms, err := x.confirm(ctx, []beagle.Candidate{c}, 1, x.spec.Measure)
-	if err != nil {
-		return nil, err
-	}
-	v.Final, v.Stage, v.Status = &ms[0], "measure", beagle.Equal
-	if ms[0].Faster {
-		v.Status = beagle.Accepted
-	} else {
-		v.Reason = "not confirmed to be faster: " + ms[0].Why
-	}
-	return v, nil
-}

@@ -68,12 +68,30 @@ func (x *session) audit(seen bench.Observed) error {
 	x.ready.Findings = bench.Audit(&x.unit.Target, x.corpus, seen)
 	for _, f := range x.ready.Findings {
 		if f.Refuse && !x.spec.Force {
-			return &beagle.UsageError{
-				What:   fmt.Sprintf("%s cannot be judged (%s): %s", x.unit.Target.Spec(), f.Code, f.Figure),
-				Remedy: f.Remedy + "\nor go on all the same with --force",
-			}
+			return x.refused(f)
 		}
 		x.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Code, f.Figure, f.Remedy))
+	}
+	return nil
+}
+
+func (x *session) refused(f beagle.Finding) error {
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s cannot be judged (%s): %s", x.unit.Target.Spec(), f.Code, f.Figure),
+		Remedy: f.Remedy + "\nor go on all the same with --force",
+	}
+}
+
+// hopeless refuses a target that no inputs can make worth a search, before they
+// are recorded.
+func (x *session) hopeless() error {
+	if len(x.unit.Target.Params) > 0 || x.spec.Force {
+		return nil
+	}
+	for _, f := range bench.Audit(&x.unit.Target, new(beagle.Corpus), bench.Observed{}) {
+		if f.Code == "constant-foldable" && f.Refuse {
+			return x.refused(f)
+		}
 	}
 	return nil
 }

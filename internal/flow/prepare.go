@@ -53,6 +53,9 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
 		return &known, errors.Join(err, x.equip(ctx))
 	}
+	if err := x.hopeless(); err != nil {
+		return nil, err
+	}
 	if err := x.observe(ctx); err != nil {
 		return nil, err
 	}
@@ -67,6 +70,10 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if x := a.sessions[run]; x != nil && x.waiting {
+		x.waiting = false
+		return x, nil
+	}
 	a.Watch.Stage("target", spec.Target)
 	x, err := open(ctx, run, spec, a.Store, a.Watch)
 	if err != nil {

@@ -44,6 +44,7 @@ type session struct {
 	ready   Prepared
 	corpus  *beagle.Corpus
 	work    *workbench
+	waiting bool   // it was opened before Prepare, which takes it
 	making  string // what makes and judges candidates; see making
 	root    beagle.Candidate
 

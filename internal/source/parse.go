@@ -140,6 +140,9 @@ func (u *Unit) checkScope(f *File) *Problem {
 			return p
 		}
 	}
+	if others, ok := u.declaresTarget(f); !ok {
+		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", u.Target.Name, others), 0}
+	}
 	own := map[string]bool{} // types that the candidate declares
 	for _, d := range f.AST.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
@@ -153,10 +156,29 @@ func (u *Unit) checkScope(f *File) *Problem {
 			return p
 		}
 	}
-	if f.Func == nil {
-		return &Problem{"scope", fmt.Sprintf("the file does not declare %s", u.Target.Name), 0}
-	}
 	return nil
+}
+
+// declaresTarget reports whether the file declares the target, or what it declares
+// instead.
+func (u *Unit) declaresTarget(f *File) (others string, ok bool) {
+	var names []string
+	for _, d := range f.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			name := fn.Name.Name
+			if recv := recvName(fn); recv != "" {
+				name = recv + "." + name
+			}
+			if name == u.Target.Name {
+				return "", true
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "", false
+	}
+	return ", only " + strings.Join(names[:min(3, len(names))], ", "), false
 }
 
 func (u *Unit) checkImport(f *File, s *ast.ImportSpec) *Problem {

@@ -31,6 +31,9 @@ func (d *Driver) Verify(ctx context.Context, spec flow.Spec, source, name string
 	acts := &flow.Activities{Store: d.Store, Watch: d.Watch}
 	defer acts.Close()
 	id := newID()
+	if v, err := acts.ReadSource(ctx, id, spec, source, name); err != nil || !v.OK() {
+		return v, err
+	}
 	if _, err := acts.Prepare(ctx, id, spec); err != nil {
 		return nil, err
 	}
