@@ -16,7 +16,7 @@ import (
 func sample(t testing.TB, line string) *Sample {
 	t.Helper()
 	var m dogstatsd.Metric
-	if err := dogstatsd.NewParser(0, 0).Metric([]byte(line), &m); err != nil {
+	if err := dogstatsd.NewParser(1, 0).Metric([]byte(line), &m); err != nil {
 		t.Fatal(err)
 	}
 	key, unique := contextkey.NewGenerator(1).Key(m.Name, m.Source.Host, m.Tags)

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/DataDog/sketches-go/ddsketch"
+	"github.com/DataDog/sketches-go/ddsketch/store"
+
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
@@ -74,30 +77,49 @@ func (b *budget) give(c *Context, grown int) {
 	}
 }
 
-// contextBytes estimates what a context takes: its strings, their headers, the
-// entry and its share of the map, and the values that wait for a sketch's bins. Strings that contexts
-// share are counted for each, so the estimate is on the safe side. What the bins take is asked for as
-// they grow; the values of sets, which limits.set_exact bounds, are not in it.
+// contextBytes estimates what a context takes: its strings, their headers, the entry and its share
+// of the lists, and the values that wait for a sketch's bins. Strings that contexts
+// share are counted for each, so the estimate is on the safe side. What a sketch takes is asked for as
+// it grows; the values of sets, which limits.set_exact bounds, are not in it.
 func contextBytes(c *Context) int {
-	const header, shareOfMap = 16, 32
-	n := int(unsafe.Sizeof(entry{})) + shareOfMap + accumulatorBytes(c.Type) + len(c.Name) + len(c.Host) + len(c.Origin)
+	const header = 16
+	n := shareOfLists + objectBytes[c.Type] + stringBytes(c.Name) + stringBytes(c.Host) + stringBytes(c.Origin)
 	for _, tag := range c.Tags {
-		n += header + len(tag)
+		n += header + stringBytes(tag)
 	}
 	return n
 }
 
-func accumulatorBytes(t dogstatsd.Type) int {
-	switch t {
-	case dogstatsd.Count:
-		return int(unsafe.Sizeof(counter{}))
-	case dogstatsd.Gauge:
-		return int(unsafe.Sizeof(gauge{}))
-	case dogstatsd.Set:
-		return int(unsafe.Sizeof(set{}))
+// shareOfLists is for an entry's place in the map, and in the list of what has samples. The map has
+// 18 bytes a place and is half empty when it has just grown, the list has up to twice its length.
+const shareOfLists = 18*16/7 + 2*8
+
+// stringBytes has room for what the allocator rounds up.
+func stringBytes(s string) int { return (len(s) + 15) &^ 15 }
+
+// objectBytes are of an entry with its accumulator, by type, and of what comes with the first sample.
+var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
+	type object[A any] struct {
+		entry
+		gathered A
 	}
-	return int(unsafe.Sizeof(sketch{}) + handful*unsafe.Sizeof(weighted{}))
-}
+	bytes[dogstatsd.Count] = allocated(unsafe.Sizeof(object[counter]{}))
+	bytes[dogstatsd.Gauge] = allocated(unsafe.Sizeof(object[gauge]{}))
+	// A map of up to eight strings is its header and one group of places.
+	const mapOfOne = 48 + 208
+	bytes[dogstatsd.Set] = allocated(unsafe.Sizeof(object[set]{})) + mapOfOne
+	for t := dogstatsd.Timing; t <= dogstatsd.Distribution; t++ {
+		bytes[t] = allocated(unsafe.Sizeof(object[sketch]{})) + handful*int(unsafe.Sizeof(weighted{}))
+	}
+	return bytes
+}()
+
+// summaryBytes are of a sketch without bins.
+var summaryBytes = allocated(unsafe.Sizeof(Summary{})) + allocated(unsafe.Sizeof(ddsketch.DDSketch{})) +
+	2*allocated(unsafe.Sizeof(store.CollapsingLowestDenseStore{}))
+
+// allocated is what an object of so many bytes takes, for the allocator has sizes of its own.
+func allocated(bytes uintptr) int { return cap(append([]byte(nil), make([]byte, bytes)...)) }
 
 // Origin is a sender, or what else holds contexts, and their number.
 type Origin struct {

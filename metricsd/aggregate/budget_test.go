@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -68,6 +69,60 @@ func TestWhatIsShownIsOfTheLastBucket(t *testing.T) {
 	s := a.States()[0]
 	if s.Last != nil || s.Count != 2 || a.Stats().Bytes >= before {
 		t.Errorf("got %+v, %d bytes after %d", s, a.Stats().Bytes, before)
+	}
+}
+
+// TestBytesAreOnTheSafeSide compares what is accounted with the heap, for contexts that share
+// nothing: never less, and not twice as much. The numbers of contexts are before and after maps grow.
+func TestBytesAreOnTheSafeSide(t *testing.T) {
+	for _, test := range []struct {
+		values string
+		most   float64 // accounted for each byte of the heap
+	}{
+		{"1|c", 1.3}, {"1|g", 1.3}, {"x|s", 1.3}, {"1|c|#tag.%[1]d,t.%[1]d", 1.3}, {"0|d", 1.3}, {"5|d", 2}, {"-5:5|ms", 2}, {"1:1e6|h", 2},
+	} {
+		for _, n := range []int{1000, 1800, 7300} {
+			before := heap()
+			a := New(1, Limits{})
+			for now := int64(0); now < 30; now += BucketSeconds {
+				a.Flush(now)
+				for i := range n {
+					s := sample(t, fmt.Sprintf("name.%d:"+test.values, i))
+					for range handful + 1 { // the bins have them, and one waits
+						a.Add(s, now)
+					}
+				}
+			}
+			grown, accounted := float64(heap()-before)/float64(n), float64(a.Stats().Bytes)/float64(n)
+			if accounted < grown || accounted > test.most*grown {
+				t.Errorf("%s: %d contexts: %.0f bytes of the heap each, %.0f accounted", test.values, n, grown, accounted)
+			}
+			runtime.KeepAlive(a)
+		}
+	}
+}
+
+// TestBinsAreOnTheSafeSide lets sketches grow in steps, so that append takes more than it has to.
+func TestBinsAreOnTheSafeSide(t *testing.T) {
+	const n = 100
+	for _, step := range []int{1, 10, 64, 130, 500} {
+		for _, bins := range []int{2, 70, 130, 260, 700, 2000, 4200} {
+			before := heap()
+			a := New(1, Limits{})
+			for i := range n {
+				s := sample(t, fmt.Sprintf("name.%d:1|d", i))
+				for bin := 0; bin <= bins; bin += step {
+					s.Values = []float64{math.Pow(SketchGamma, float64(bin-bins/4))}
+					for range handful {
+						a.Add(s, 0)
+					}
+				}
+			}
+			if grown, accounted := (heap()-before)/n, a.Stats().Bytes/n; accounted < grown {
+				t.Errorf("%d bins in steps of %d: %d bytes of the heap, %d accounted", bins, step, grown, accounted)
+			}
+			runtime.KeepAlive(a)
+		}
 	}
 }
 

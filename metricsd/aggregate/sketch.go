@@ -39,7 +39,8 @@ type sketch struct {
 	// positive and negative are what the bins of bucket reach over, when those that wait are there.
 	positive, negative span
 	bucket, last       *Summary
-	lastBytes          int // of the budget, for last
+	// bytes and lastBytes are of the budget, for bucket and for last.
+	bytes, lastBytes int
 }
 
 // weighted is a value that stands for several: for ten with a sample rate of 0.1.
@@ -97,19 +98,24 @@ func (k *sketch) pour() {
 	k.waiting = k.waiting[:0]
 }
 
-// reserve asks the budget for the bins that a value needs.
+// reserve asks the budget for what a value needs: the bins, and the sketch if it is the bucket's first.
 func (k *sketch) reserve(v float64, limits *Limits, b *budget) bool {
 	side := &k.positive
 	if v < 0 {
 		side, v = &k.negative, -v
 	}
 	wider, grows := side.with(v)
-	if !grows {
+	if !grows && k.bytes > 0 {
 		return true
 	}
-	if !b.grow(wider.bytes-side.bytes, limits) {
+	need := wider.bytes - side.bytes
+	if k.bytes == 0 {
+		need += summaryBytes
+	}
+	if need > 0 && !b.grow(need, limits) {
 		return false
 	}
+	k.bytes += need
 	*side = wider
 	return true
 }
@@ -132,11 +138,16 @@ func (s span) with(magnitude float64) (wider span, grows bool) {
 		s.least, s.greatest = magnitude, magnitude
 	}
 	s.least, s.greatest = min(s.least, magnitude), max(s.greatest, magnitude)
-	// The array has room for more at its ends, and append takes up to a quarter over.
-	const atEnds, bytesPerBin, store = 128, 10, 256
-	n := sketchMapping.Index(s.greatest) - sketchMapping.Index(s.least) + 1
-	s.bytes = store + bytesPerBin*min(n+atEnds, maxBins)
+	s.bytes = binBytes(sketchMapping.Index(s.greatest) - sketchMapping.Index(s.least) + 1)
 	return s, true
+}
+
+// binBytes estimates the array of n bins. It has room for more at its ends, and append takes up to
+// as much over, or a quarter and 192 when that is less.
+func binBytes(n int) int {
+	const atEnds, bin = 64, 8
+	length := min(n+atEnds, maxBins)
+	return min(2*bin*length, bin*length*5/4+bin*192)
 }
 
 func (k *sketch) close(p *Point, b *budget) bool {
@@ -144,13 +155,13 @@ func (k *sketch) close(p *Point, b *budget) bool {
 	p.Summary = k.bucket
 	k.last, k.bucket = k.bucket, nil
 	b.shrink(k.lastBytes)
-	k.lastBytes = k.positive.bytes + k.negative.bytes
+	k.lastBytes, k.bytes = k.bytes, 0
 	k.positive, k.negative = span{}, span{}
 	return p.Summary != nil
 }
 
 // grown has the last bucket too, which scrapes see until the next one is closed.
-func (k *sketch) grown() int { return k.lastBytes + k.positive.bytes + k.negative.bytes }
+func (k *sketch) grown() int { return k.lastBytes + k.bytes }
 
 func (k *sketch) show(s *State) { s.Count, s.Sum, s.Last = k.count, k.sum, k.last }
 
