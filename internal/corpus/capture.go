@@ -233,7 +233,7 @@ func (c *capturer) record(ctx context.Context, p *listed, binary, what string, a
 		return err
 	}
 	if !r.OK() {
-		c.out.Failures = append(c.out.Failures, fmt.Sprintf("%s %s %s", what, p.ImportPath, testFailure(r)))
+		c.out.Failures = append(c.out.Failures, fmt.Sprintf("%s %s %s", what, p.ImportPath, testFailure(r, c.u.Target.Dir)))
 	}
 	got, err := rt.LoadCaptured(calls)
 	if err != nil {

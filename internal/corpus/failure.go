@@ -2,7 +2,9 @@ package corpus
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,19 +37,70 @@ var failed = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^\s*--- FAIL: `),
 }
 
-// testFailure is how tests or benchmarks ended.
-func testFailure(r sandbox.Result) string {
+var (
+	failing  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	underWay = regexp.MustCompile(`(?m)^\t\t((?:Test|Benchmark|Example|Fuzz)\S*) \(\d`) // below "running tests:" of a timeout
+	frame    = regexp.MustCompile(`(?m)^\t(/.+\.go):(\d+)(?: \+0x[0-9a-f]+)?$`)
+)
+
+// namedTests are at most this many in a message.
+const namedTests = 4
+
+// failingTests names the tests that failed; of a test and its subtests, those.
+func failingTests(out string) string {
+	var names []string
+	for _, m := range slices.Concat(failing.FindAllStringSubmatch(out, -1), underWay.FindAllStringSubmatch(out, -1)) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	all := slices.Clone(names)
+	names = slices.DeleteFunc(names, func(n string) bool {
+		return slices.ContainsFunc(all, func(other string) bool { return strings.HasPrefix(other, n+"/") })
+	})
+	more := ""
+	if n := len(names) - namedTests; n > 0 {
+		names, more = names[:namedTests], fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// ownFrame is the first place in the module of a stack that was printed: above it
+// are the runtime and the testing package.
+func ownFrame(out, dir string) string {
+	for _, m := range frame.FindAllStringSubmatch(out, -1) {
+		local, err := filepath.Rel(dir, m[1])
+		if err == nil && filepath.IsLocal(local) && !strings.Contains(local, "beaglert") {
+			return filepath.ToSlash(local) + ":" + m[2]
+		}
+	}
+	return ""
+}
+
+// testFailure is how tests or benchmarks of the module in dir ended.
+func testFailure(r sandbox.Result, dir string) string {
 	const kept = "; the calls recorded until then are kept"
 	if r.Ended == sandbox.Wall {
 		return fmt.Sprintf("took longer than %v and was stopped%s", r.Wall.Round(time.Second), kept)
 	}
 	out := printed(r)
+	where := ""
+	if names := failingTests(out); names != "" {
+		where = " (" + names + ")"
+	}
 	for _, re := range failed {
 		if at := re.FindStringIndex(out); at != nil {
-			return fmt.Sprintf("failed%s: %s", kept, head(strings.TrimSpace(out[at[0]:])))
+			said := strings.TrimSpace(out[at[0]:])
+			said, stack, _ := strings.Cut(said, "\n\n")
+			if place := ownFrame(stack, dir); place != "" {
+				said = strings.TrimSpace(head(said)) + "\nat " + place
+			} else {
+				said = head(said)
+			}
+			return fmt.Sprintf("failed%s%s: %s", where, kept, said)
 		}
 	}
-	return fmt.Sprintf("failed%s: %s%s", kept, tail(out), ended(r, out))
+	return fmt.Sprintf("failed%s%s: %s%s", where, kept, tail(out), ended(r, out))
 }
 
 func printed(r sandbox.Result) string {
