@@ -44,7 +44,6 @@ func TestCompactionsOnAFullDisk(t *testing.T) {
 	}
 	met, stop := compacting(t, x)
 	defer stop()
-	deadline := time.Now().Add(time.Minute)
 	for refused := 0; refused < 100 || met.Load() == 0; {
 		if err := write(); errors.Is(err, disk.ErrFull) {
 			refused++
@@ -52,8 +51,8 @@ func TestCompactionsOnAFullDisk(t *testing.T) {
 		} else if err != nil {
 			t.Fatalf("after %d names: %v", len(written), err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the store does not meet the disk's end: the test shows nothing")
+		if end, ok := t.Deadline(); ok && time.Until(end) < 20*time.Second { // a machine may be slow, the mount must not stay
+			t.Fatalf("the store does not meet the disk's end: the test shows nothing (%d names, %d refusals)", len(written), refused)
 		}
 	}
 	stop()
