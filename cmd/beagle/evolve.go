@@ -108,6 +108,9 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	spec.Target, spec.Apply = rest[0], o.apply
+	if f.given("rules") && len(spec.Rules) == 0 {
+		return exitUsage, &beagle.UsageError{What: "--rules names no rewrite", Remedy: "'beagle explain' lists them; leave --rules out for all of them"}
+	}
 	if spec.Models.Offline && fleet.server.Address != "" {
 		return exitUsage, &beagle.UsageError{What: "--offline: a run on a Temporal server goes to whichever machines work for it", Remedy: "leave out --temporal or --offline"}
 	}
@@ -115,6 +118,9 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	if err := spec.Validate(); err != nil {
+		return exitUsage, err
+	}
+	if err := models.started(&spec.Models); err != nil {
 		return exitUsage, err
 	}
 	if away, err := fleet.asked(); err != nil || away {

@@ -131,6 +131,13 @@ func (c *command) flags(std stdio) *flagSet {
 	return &flagSet{f, help}
 }
 
+// given reports whether a flag is on the command line.
+func (f *flagSet) given(name string) bool {
+	there := false
+	f.Visit(func(g *flag.Flag) { there = there || g.Name == name })
+	return there
+}
+
 func hasFlags(f *flag.FlagSet) bool {
 	some := false
 	f.VisitAll(func(*flag.Flag) { some = true })

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,9 +20,19 @@ type modelOptions struct {
 	temperatures      []string
 	priceIn, priceOut float64
 	dollars           float64
+
+	given func(func(*flag.Flag)) // visits the flags of the command line
+	about map[string]bool        // the flags about models
 }
 
 func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
+	others := map[string]bool{}
+	f.VisitAll(func(g *flag.Flag) { others[g.Name] = true })
+	o.given = f.Visit
+	defer func() {
+		o.about = map[string]bool{}
+		f.VisitAll(func(g *flag.Flag) { o.about[g.Name] = !others[g.Name] })
+	}()
 	f.Var(manyFlag{&o.models}, "model", "let this `model` write versions too: NAME, NAME@URL, NAME=WEIGHT; again for more. Keys come from OPENAI_API_KEY, ANTHROPIC_API_KEY, BEAGLE_KEY_NAME, or --key-file")
 	f.Var(manyFlag{&o.agents}, "agent", "let this coding agent write versions too, in a throw-away copy of the module: the `command` of one that speaks the Agent Client Protocol")
 	f.StringVar(&m.KeyFile, "key-file", "", "take the models' keys from this `file`")
@@ -41,8 +53,51 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	f.BoolVar(&m.NoRules, "no-rules", false, "models alone: no rewrite proposes anything")
 }
 
+// needless refuses what is said about models when none is asked: who gives
+// --redact believes that something is sent. --offline holds without a model too.
+func (o *modelOptions) needless() error {
+	if len(o.models)+len(o.agents) > 0 {
+		return nil
+	}
+	var names []string
+	o.given(func(g *flag.Flag) {
+		if o.about[g.Name] && g.Name != "offline" {
+			names = append(names, "--"+g.Name)
+		}
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	what := strings.Join(names, " and ") + " is about models, and none is named"
+	if len(names) > 1 {
+		what = strings.Join(names, " and ") + " are about models, and none is named"
+	}
+	return &beagle.UsageError{What: what, Remedy: "name one: --model NAME, --model NAME@http://127.0.0.1:8080/v1 or --agent COMMAND; or leave it out"}
+}
+
+// started refuses agents whose command is not there, before anything is done that
+// takes time. What a shell makes of a command is not looked into.
+func (o *modelOptions) started(m *flow.Models) error {
+	if m.Replay != "" {
+		return nil // nobody is asked
+	}
+	for _, command := range o.agents {
+		words := strings.Fields(command)
+		if len(words) == 0 || strings.ContainsAny(words[0], "=$~'\"`\\(){};&|<>*?[") {
+			continue
+		}
+		if _, err := exec.LookPath(words[0]); err != nil {
+			return &beagle.UsageError{What: fmt.Sprintf("--agent %q: there is no command %s", command, words[0]), Remedy: fmt.Sprintf("give a command that can be started, not %q: install it, or name it with its path", command)}
+		}
+	}
+	return nil
+}
+
 // settle reads the models and their budget.
 func (o *modelOptions) settle(m *flow.Models) error {
+	if err := o.needless(); err != nil {
+		return err
+	}
 	var err error
 	if m.Ask, err = llm.ParseModels(o.models); err != nil {
 		return err
