@@ -105,7 +105,11 @@ func (j *judged) leaning() string {
 	faster := 0
 	for _, t := range j.Trials {
 		if t.Truth == "itself" {
-			x := math.Log(t.Result.Train.Point)
+			x := 0.0 // of the first layouts, which every trial has: those that begin low end there
+			first := t.Result.Layouts[:min(len(t.Result.Layouts), 9)]
+			for _, l := range first {
+				x += math.Log(l.Ratio.Point) / float64(len(first))
+			}
 			logs = append(logs, x)
 			if x > 0 {
 				faster++
@@ -115,7 +119,7 @@ func (j *judged) leaning() string {
 	if len(logs) < 2 {
 		return "Too few trials to see a lean"
 	}
-	return fmt.Sprintf("All trials together measure %s; %d of %d above 1", together(logs), faster, len(logs))
+	return fmt.Sprintf("The first nine layouts of all trials together measure %s; %d of %d are above 1", together(logs), faster, len(logs))
 }
 
 // few says when a figure rests on fewer trials than it should.

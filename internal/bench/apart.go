@@ -38,7 +38,11 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, parts int) er
 	if err != nil {
 		return err
 	}
-	if failure != "" {
+	switch {
+	case failure == "":
+	case m.forgiven():
+		return nil
+	default:
 		t.fail = "it could not be timed in processes apart: " + failure
 		return nil
 	}

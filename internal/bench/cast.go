@@ -7,7 +7,8 @@ const fewCopies = 2
 
 // cast chooses the variants of an image that are timed: the original's copies
 // first. All of them, unless the function is slow: then, for each candidate, a
-// few of one alignment, so that there is something to compare.
+// few of one alignment, so that there is something to compare. Empty, when there
+// is nothing to compare in this image.
 func (m *confirmer) cast(im image, ts []*trial) []int {
 	originals, copies := m.originals(), []int(nil)
 	if m.slow {
@@ -22,14 +23,17 @@ func (m *confirmer) cast(im image, ts []*trial) []int {
 		originals = union(originals, base)
 		copies = append(copies, cand...)
 	}
+	if len(copies) == 0 {
+		return nil
+	}
 	return slices.Concat(originals, copies)
 }
 
 // alike are a few copies of the original and of a candidate that start at the
 // same address modulo 64, in the class with most of both; rather with copies of
-// the original that are timed anyhow.
+// the original that are timed anyhow, or in the half of which less is known.
 func (m *confirmer) alike(im image, t *trial, timed []int) (base, cand []int) {
-	best := 0
+	best, known := 0, evidenceOf(t.train).Classes
 	for _, p := range m.matched(im, t) {
 		at := im.align(p[0])
 		of := func(copies []int) []int {
@@ -38,7 +42,10 @@ func (m *confirmer) alike(im image, t *trial, timed []int) (base, cand []int) {
 		b, c := of(m.originals()), of(t.copies)
 		value := 4 * min(len(b), len(c), fewCopies)
 		if slices.ContainsFunc(timed, func(v int) bool { return slices.Contains(b, v) }) {
-			value += 3
+			value += 2
+		}
+		if half := max(at, 0) / 32; known[half].N < known[1-half].N {
+			value++
 		}
 		if value > best {
 			best, base, cand = value, b[:min(len(b), fewCopies)], c[:min(len(c), fewCopies)]

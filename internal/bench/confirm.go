@@ -85,23 +85,24 @@ type trial struct {
 
 // A confirmer measures the finalists together.
 type confirmer struct {
-	lab     lab
-	o       Options
-	copies  int  // of each version in a binary
-	slow    bool // the function is: fewer of them are timed
-	sets    []set
-	mutates bool
-	panics  bool
-	rng     *rand.Rand
-	trials  []*trial
-	tried   int // candidates from which these were chosen
-	control []layoutResult
-	spent   time.Duration // of timing
-	calls   int           // calls of a slice and windows, as the last joint process had them
-	windows int
-	visits  bool // each record has a window of its own
-	gcByte  float64
-	held    int // records in the holdout set
+	lab       lab
+	o         Options
+	copies    int  // of each version in a binary
+	slow      bool // the function is: fewer of them are timed
+	sets      []set
+	mutates   bool
+	panics    bool
+	rng       *rand.Rand
+	trials    []*trial
+	tried     int // candidates from which these were chosen
+	control   []layoutResult
+	accidents int           // processes that died
+	spent     time.Duration // of timing
+	calls     int           // calls of a slice and windows, as the last joint process had them
+	windows   int
+	visits    bool // each record has a window of its own
+	gcByte    float64
+	held      int // records in the holdout set
 }
 
 // A set is a group of inputs with its share of the budget and the place where
@@ -172,7 +173,11 @@ func (m *confirmer) live() []*trial {
 // layout measures one image: every candidate that is not decided yet.
 func (m *confirmer) layout(ctx context.Context, im image) error {
 	ts := m.at(open)
-	q := m.request(m.cast(im, ts), m.sets, float64(len(looks)*layoutsALook))
+	variants := m.cast(im, ts)
+	if variants == nil {
+		return nil
+	}
+	q := m.request(variants, m.sets, float64(len(looks)*layoutsALook))
 	q.GC = m.gcByte == 0
 	reply, err := m.joint(ctx, im, q)
 	if err != nil || reply == nil {
@@ -205,6 +210,13 @@ func (m *confirmer) request(variants []int, sets []set, processes float64) *rt.T
 
 func (m *confirmer) nanos(share float64) int64 { return int64(share * float64(m.o.Budget)) }
 
+// forgiven reports whether a process that died may be tried again: it happens
+// on a machine short of memory, but not often.
+func (m *confirmer) forgiven() bool {
+	m.accidents++
+	return m.accidents <= 2
+}
+
 // time is the lab's, and adds up what it took.
 func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
 	reply, failure, err := m.lab.time(ctx, im, q)
@@ -224,6 +236,9 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	if err != nil || failure == "" {
 		return reply, err
 	}
+	if m.forgiven() {
+		return m.joint(ctx, im, q)
+	}
 	originals := among(q.Variants, m.originals())
 	if _, alone, err := m.time(ctx, im, only(q, originals)); err != nil || alone != "" {
 		return nil, orError(err, "the original cannot be timed: "+alone+"; if a call takes long, record smaller inputs")
@@ -235,12 +250,12 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		if len(copies) == 0 {
 			continue
 		}
-		r, f, err := m.time(ctx, im, only(q, slices.Concat(originals, copies)))
+		_, f, err := m.time(ctx, im, only(q, slices.Concat(originals, copies)))
 		if err != nil {
 			return nil, err
 		}
 		if len(originals)+len(copies) == len(q.Variants) && f == "" {
-			return r, nil // it was an accident: the same request got its answer
+			f = failure // nobody else was there, again and again
 		}
 		if f != "" {
 			t.fail, guilty = "it died while it was timed: "+f, true

@@ -12,13 +12,13 @@ const (
 	minClass   = 2       // layouts in which each alignment class must have been seen
 	countedGC  = 0.001   // share of the time from which on the collector's counts: the bytes of maps vary by more
 	modest     = 0.02    // logarithm of the gain that a repetition need not exceed, however large the gain
-	lenient    = 0.8416  // normal quantile of 0.8: a repetition has failed when even its 80 % bound shows too little
+	lenient    = 0.6     // confidence of the interval whose upper end, an 80 % bound, shows too little when a repetition has failed
 )
 
 // Rule names the rule of decision, so that a stored measurement is not taken
 // for one under another rule: of what was decided by the old one, nothing may
 // be kept by its outcome.
-const Rule = "three looks, apart in turns"
+const Rule = "three looks, once a slice"
 
 // Evidence is all that the decision about one candidate rests on.
 type Evidence struct {
@@ -44,7 +44,7 @@ type doubt func(e *Evidence, corrected beagle.Ratio) string
 
 // doubts are asked in this order; the first that applies is the answer.
 var doubts = []doubt{
-	sameCode, noisyHost, slower, tooFewLayouts, notSurely, tooLittle, notInMostLayouts, notInBothClasses,
+	sameCode, noisyHost, slower, tooFewLayouts, notSurely, tooLittle, notInMostLayouts, notOnAverage, notInBothClasses,
 	notOnNewInputs, notApart, notWithPGO, notWithCollector,
 }
 
@@ -132,18 +132,29 @@ func notInMostLayouts(e *Evidence, _ beagle.Ratio) string {
 	return ""
 }
 
+// notOnAverage wants the mean to show a gain too: a version that is a little
+// faster in most places and much slower in a few is slower in the end. The
+// layout that is farthest off is left out, as it may have been disturbed.
+func notOnAverage(e *Evidence, _ beagle.Ratio) string {
+	if mean := e.Train.mostMean(); mean <= 0 {
+		return fmt.Sprintf("faster in most code layouts, but so much slower in others that the mean is %.3f", math.Exp(mean))
+	}
+	return ""
+}
+
 // lacks reports whether a repetition speaks against the gain: whether even the
 // 80 % bound of what it shows is below half of the gain, or below a modest one.
 func lacks(c *Combined, e *Evidence) bool {
-	return c != nil && c.N > 0 && c.Log+lenient*c.error() < math.Min(e.Train.Log/2, modest)
+	return c != nil && c.N > 0 && c.atMost() < math.Min(e.Train.Log/2, modest)
 }
 
-// error is the standard error, 0 when a single value leaves it unknown.
-func (c *Combined) error() float64 {
-	if math.IsInf(c.SE, 1) {
-		return 0
+// atMost is the 80 % bound of the log ratio, or the only value that there is.
+func (c *Combined) atMost() float64 {
+	if c.N == 1 {
+		return c.Log
 	}
-	return c.SE
+	_, high := c.bounds(lenient)
+	return high
 }
 
 func notInBothClasses(e *Evidence, _ beagle.Ratio) string {
@@ -183,7 +194,7 @@ func notApart(e *Evidence, _ beagle.Ratio) string {
 }
 
 func notWithPGO(e *Evidence, _ beagle.Ratio) string {
-	if p := e.PGO; p != nil && p.N > 0 && p.Log+lenient*p.error() < 0 {
+	if p := e.PGO; p != nil && p.N > 0 && p.atMost() < 0 {
 		return fmt.Sprintf("with profile-guided optimisation it is slower: %.3f times as fast", p.Ratio.Point)
 	}
 	return ""

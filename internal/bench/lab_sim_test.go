@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -66,6 +67,9 @@ func (l *simLab) relink(_ context.Context, like image, layout uint64) (image, er
 func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply, string, error) {
 	im := like.(*simImage)
 	l.runs++
+	if len(q.Variants) == 0 {
+		return nil, "", errors.New("no variants are named")
+	}
 	reply := &rt.TimeReply{GCByte: 1}
 	weather := 0.02 * l.rng.NormFloat64() // a process as a whole is faster or slower
 	for _, set := range q.Sets {
@@ -250,6 +254,54 @@ func TestOneDisturbedLayout(t *testing.T) {
 		logs[4].Log += by
 		if f := judge(Combine(logs), 2, 1, 60, 0.01); f != found {
 			t.Errorf("a layout that is off by %v: finding %v", by, f)
+		}
+	}
+}
+
+// A repetition that shows nothing is not saved by one disturbed layout, nor a
+// version that is much slower in some places by being faster in most.
+func TestOutliersHideNothing(t *testing.T) {
+	around := func(centre float64, n int, also ...float64) *Combined {
+		var es []Estimate
+		for i := range n - len(also) {
+			es = append(es, Estimate{Log: centre + 0.002*float64(i%5-2)})
+		}
+		for _, x := range also {
+			es = append(es, Estimate{Log: x})
+		}
+		c := Combine(es)
+		return &c
+	}
+	e := &Evidence{Train: *around(0.1, 10)}
+	for _, off := range []float64{0.3, -0.3, -1} {
+		if e.Holdout = around(0, 10, off); notOnNewInputs(e, beagle.Ratio{}) == "" {
+			t.Errorf("no gain on the holdout, with one layout at %v: not refused", off)
+		}
+	}
+	for _, c := range []struct {
+		train *Combined
+		slow  bool
+	}{
+		{around(0.03, 30), false}, {around(0.03, 30, -0.5), false}, {around(0.03, 30, -1, -1), true},
+	} {
+		if why := notOnAverage(&Evidence{Train: *c.train}, beagle.Ratio{}); (why != "") != c.slow {
+			t.Errorf("layouts %v: %q", c.train.logs, why)
+		}
+	}
+}
+
+// Two finalists of a slow function may have no image in common, which is no error.
+func TestConfirmSlowFinalists(t *testing.T) {
+	for seed := range uint64(40) {
+		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary, planted: []planted{{gain: 2, pgo: 1}, {gain: 1, pgo: 1}}, copies: copiesOf(2), train: "train", slow: true}
+		m := newConfirmer(l, 2, Options{Seed: seed, MinGain: 0.01, Budget: 1}.defaults())
+		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+		ms, err := m.run(t.Context(), 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ms[1].Faster {
+			t.Errorf("seed %d: what gains nothing is called faster", seed)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -103,6 +104,16 @@ func Combine(es []Estimate) Combined {
 	return c
 }
 
+// mostMean is the mean of the log ratios without the one that is farthest off.
+func (c Combined) mostMean() float64 {
+	if len(c.logs) == 0 {
+		return c.Log
+	}
+	off := func(x float64) float64 { return math.Abs(x - c.Log) }
+	far := slices.MaxFunc(c.logs, func(a, b float64) int { return cmp.Compare(off(a), off(b)) })
+	return (mean(c.logs)*float64(c.N) - far) / float64(max(c.N-1, 1))
+}
+
 // bounds are those of the log ratio: of the signed-rank test, or Student's where
 // there are too few layouts for that. One layout that was disturbed widens
 // Student's beyond use, whichever way it errs. A few values agree by chance now
@@ -135,7 +146,7 @@ func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 		log = math.Max(0, log-bias)
 	}
 	low, high := c.bounds(sidak(0.95, max(tried, finalists)))
-	return beagle.Ratio{Point: math.Exp(log), Low: math.Exp(math.Min(low, log)), High: math.Exp(math.Max(high, log))}
+	return beagle.Ratio{Point: math.Exp(log), Low: math.Exp(math.Min(low, log)), High: math.Min(math.Exp(math.Max(high, log)), math.MaxFloat64)}
 }
 
 // evidenceOf combines the layouts, over all and by alignment class.

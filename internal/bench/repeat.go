@@ -15,7 +15,12 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 			}
 		}
 	}
-	return m.withPGO(ctx, images[0])
+	for _, im := range images {
+		if m.useful(im, m.at(found)) {
+			return m.withPGO(ctx, im)
+		}
+	}
+	return nil
 }
 
 // withPGO measures what was found on top of profile-guided optimisation. With
@@ -26,7 +31,11 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 		return nil
 	}
 	m.o.Log("measuring with profile-guided optimisation")
-	q := m.request(m.cast(im, ts), m.sets[:1], 1)
+	variants := m.cast(im, ts)
+	if variants == nil {
+		return nil
+	}
+	q := m.request(variants, m.sets[:1], 1)
 	q.Profile = min(m.nanos(pgoShare/4), int64(time.Second))
 	profile, err := m.lab.profile(ctx, im, q)
 	if err != nil {
@@ -38,7 +47,11 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	}
 	inputs := []set{{m.sets[0].file, pgoShare * 3 / 4, func(t *trial) *[]layoutResult { return &t.pgo }}}
 	for _, im := range images {
-		q := m.request(m.cast(im, ts), inputs, float64(len(images)))
+		variants := m.cast(im, ts)
+		if variants == nil {
+			continue
+		}
+		q := m.request(variants, inputs, float64(len(images)))
 		reply, err := m.joint(ctx, im, q)
 		if err != nil || reply == nil {
 			return err

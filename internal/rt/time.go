@@ -87,6 +87,7 @@ const (
 	overdraft    = 6       //
 	fewRounds    = 5       // below which nothing could be said: a slow function goes on until patience ends
 	patience     = 20 * time.Second
+	slowestCall  = time.Second
 	slowAtLeast  = 250 * time.Millisecond // that a slow function may take, whatever its budget
 	shortSlice   = 5000                   // ns: fifty times what reading the clocks takes
 	maxPasses    = 4096                   //
@@ -127,7 +128,11 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		reply.Sets = append(reply.Sets, t.run())
+		timing, err := t.run()
+		if err != nil {
+			return nil, err
+		}
+		reply.Sets = append(reply.Sets, timing)
 		runtime.GC()
 	}
 	return reply, nil
@@ -149,6 +154,7 @@ type timer[A, R any] struct {
 	footprint float64   // bytes of a call's arguments, when the target changes them
 	budget    time.Duration
 	start     time.Time
+	begin     time.Time // of the rounds
 	out       Timing
 }
 
@@ -193,12 +199,14 @@ func (h *Harness[A, R]) panics(v int, a *A) (panicked bool) {
 }
 
 // run times the set.
-func (t *timer[A, R]) run() Timing {
+func (t *timer[A, R]) run() (Timing, error) {
 	n := len(t.run1)
 	t.out.Wall, t.out.CPU = make([][]int64, n), make([][]int64, n)
 	t.out.Empty = t.empty()
 	t.weigh()
-	t.calibrate()
+	if err := t.calibrate(); err != nil {
+		return t.out, err
+	}
 	t.cut(t.plan())
 	t.allocations()
 	t.settle()
@@ -206,6 +214,7 @@ func (t *timer[A, R]) run() Timing {
 		t.q.Turns.meet()
 		t.start = time.Now()
 	}
+	t.begin = time.Now()
 	order := t.rng.Perm(len(t.windows))
 	for round := 0; t.goesOn(round); round++ {
 		if round%len(order) == 0 {
@@ -214,7 +223,7 @@ func (t *timer[A, R]) run() Timing {
 		t.round(order[round%len(order)])
 	}
 	t.out.Millis = float64(time.Since(t.start).Microseconds()) / 1000
-	return t.out
+	return t.out, nil
 }
 
 // goesOn reports whether there is time for one more round. A slow function
@@ -225,7 +234,7 @@ func (t *timer[A, R]) goesOn(rounds int) bool {
 	case rounds*len(t.run1) >= maxSlices:
 		return false
 	case rounds < fewRounds:
-		return spent < patience
+		return time.Since(t.begin) < patience
 	case rounds < max(minRounds, t.least):
 		return spent < max(overdraft*t.budget, patience/8)
 	}

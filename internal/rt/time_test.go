@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strings"
 	"testing"
 	"time"
 )
@@ -18,6 +19,15 @@ func testTimer(q *Time, records []sortArgs, weights []float64, run ...func([]sor
 		q: q, rng: rand.New(rand.NewPCG(1, 2)), aside: rand.New(rand.NewPCG(3, 4)), records: records, weights: weights,
 		budget: 30 * time.Millisecond, start: time.Now(), run1: run,
 	}
+}
+
+func timed(t *testing.T, timer *timer[sortArgs, sortResults]) Timing {
+	t.Helper()
+	got, err := timer.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }
 
 func unsorted(n, length int) ([]sortArgs, []float64) {
@@ -41,7 +51,7 @@ func TestTimePutsArgumentsBack(t *testing.T) {
 			sort.Ints(x.A0)
 		}
 	}
-	got := testTimer(&Time{Mutates: true}, records, weights, run, run).run()
+	got := timed(t, testTimer(&Time{Mutates: true}, records, weights, run, run))
 	if sorted != 0 {
 		t.Errorf("%d calls were given input that an earlier call had sorted", sorted)
 	}
@@ -59,7 +69,7 @@ func TestTimeBoundsMemory(t *testing.T) {
 			x.A0[0]++
 		}
 	}
-	got := testTimer(&Time{Mutates: true}, records, weights, run).run()
+	got := timed(t, testTimer(&Time{Mutates: true}, records, weights, run))
 	if size := got.Calls * got.Windows * 8 * 8192; size > 2*sequenceBytes || got.Calls < 2 {
 		t.Errorf("%d windows of %d calls have %d MB of arguments", got.Windows, got.Calls, size>>20)
 	}
@@ -81,7 +91,7 @@ func TestTimeSamples(t *testing.T) {
 			sink = append([]int(nil), x.A0...)
 		}
 	}
-	got := testTimer(&Time{}, records, weights, run, grow).run()
+	got := timed(t, testTimer(&Time{}, records, weights, run, grow))
 	if got.Distinct < 4096 {
 		t.Errorf("%d distinct inputs of 5,000, want at least 4,096", got.Distinct)
 	}
@@ -108,9 +118,43 @@ func TestTimeRepeatsFastVariants(t *testing.T) {
 			}
 		}
 	}
-	got := testTimer(&Time{}, records, weights, slow, func(a []sortArgs) {}).run()
+	got := timed(t, testTimer(&Time{}, records, weights, slow, func(a []sortArgs) {}))
 	if got.Calls > 2 || got.Passes[0] != 1 || got.Passes[1] < 1000 {
 		t.Errorf("%d calls, %v passes; want one call, and many passes of the fast variant only", got.Calls, got.Passes)
+	}
+}
+
+// Copies of a fast version make one pass each, however their costs were read.
+func TestCopiesPassAlike(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, faster := range []float64{1, 3, 15, 30, 60, 90} {
+		for _, cost := range []float64{1, 10, 100, 1000, 40000} {
+			for range 200 {
+				timer := testTimer(&Time{}, nil, nil, make([]func([]sortArgs), 8)...)
+				for v := range 8 {
+					c := cost * (1 + 0.05*rng.Float64())
+					if v >= 4 {
+						c /= faster
+					}
+					timer.cost = append(timer.cost, c)
+				}
+				calls := min(timer.calls(), maxWindow)
+				for v, c := range timer.cost {
+					if n := timer.passes(c * float64(calls)); n != 1 && c*maxWindow > 2*shortSlice {
+						t.Fatalf("%v ns a call, %vx: variant %d makes %d passes of %d calls", cost, faster, v, n, calls)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A call that takes longer than can be compared is refused with a remedy.
+func TestTimeRefusesSlowCalls(t *testing.T) {
+	records, weights := unsorted(2, 8)
+	timer := testTimer(&Time{}, records, weights, func(a []sortArgs) { time.Sleep(time.Duration(len(a)) * (slowestCall + 50*time.Millisecond)) })
+	if _, err := timer.run(); err == nil || !strings.Contains(err.Error(), "smaller inputs") {
+		t.Errorf("a call of more than %v: %v", slowestCall, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -9,35 +10,42 @@ import (
 
 // calibrate estimates the cost of a call of each variant, and chooses the
 // number of calls that all slices share.
-func (t *timer[A, R]) calibrate() {
+func (t *timer[A, R]) calibrate() error {
 	probe := t.probe()
 	t.cost = make([]float64, len(t.run1))
 	for v := range t.run1 {
 		t.cost[v] = max(float64(t.fastest(v, probe)-t.out.Empty[0]), 1) / float64(len(probe))
+		if took := time.Duration(t.cost[0]); took > slowestCall {
+			return fmt.Errorf("time: a call takes %v, and no more than %v can be compared; record smaller inputs", took.Round(time.Millisecond), slowestCall)
+		}
 	}
 	if t.out.Calls = t.q.Calls; t.out.Calls == 0 {
-		t.out.Calls = min(max(int(t.calls()), 1), maxWindow, t.within(windowBytes))
+		t.out.Calls = min(t.calls(), maxWindow, t.within(windowBytes))
 	}
 	t.out.Passes = make([]int, len(t.run1))
 	for v, c := range t.cost {
 		t.out.Passes[v] = t.passes(c * float64(t.out.Calls))
 	}
+	return nil
 }
 
 // calls is how many calls a slice of all variants should have.
-func (t *timer[A, R]) calls() float64 {
-	// A variant ten times slower than the first one shortens the slices of all,
-	// one ten times faster lengthens them.
-	dearest := max(t.cost[0], slices.Max(t.cost)/slowest)
-	wanted := float64(t.sliceNanos()) / dearest
-	return max(wanted, min(shortSlice/slices.Min(t.cost), slowest*wanted))
+func (t *timer[A, R]) calls() int {
+	// A variant ten times slower than the first one shortens the slices of all.
+	wanted := float64(t.sliceNanos()) / max(t.cost[0], slices.Max(t.cost)/slowest)
+	if wanted < 2 {
+		return 1 // a window is a record, and what takes the time is seen
+	}
+	// One much faster lengthens them, well beyond where it would need passes.
+	return int(max(wanted, min(2*shortSlice/slices.Min(t.cost), slowest*wanted)))
 }
 
 // passes is how many passes a slice makes when one takes so many nanoseconds.
 // A second pass over the same inputs meets branches that were learned on the
-// first, which makes the same code look up to a quarter faster. So what is up to
-// 100 times as fast as the first variant makes one, too, and what is faster
-// still a power of four, lest copies of it differ.
+// first, which makes the same code look up to a quarter faster. So it is one for
+// whatever is up to a hundred times as fast as the first variant, unless that
+// takes a slice for a single call. What is faster makes a power of four of them,
+// lest copies of it differ, and its figure is a little too good.
 func (t *timer[A, R]) passes(one float64) int {
 	n := 1
 	for ; !t.q.Mutates && n < maxPasses && one*float64(n) < shortSlice; n *= 4 {
