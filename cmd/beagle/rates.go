@@ -44,6 +44,9 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
+	if *n < 0 || f.given("gains") && *gains < 0 {
+		return exitUsage, &beagle.UsageError{What: "a number of trials is negative", Remedy: "give --trials 20, or --trials 0 for what is known so far; --gains likewise"}
+	}
 	if *gains < 0 {
 		*gains = *n
 	}

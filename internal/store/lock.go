@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -12,8 +13,9 @@ import (
 
 // A Lock is the right to write to the store and to measure on this machine.
 type Lock struct {
-	f     *os.File
-	store *Store // nil for the lock of a machine
+	f      *os.File
+	holder holder
+	store  *Store // nil for the lock of a machine
 }
 
 // holder is what the lock file says of the process that holds it.
@@ -21,7 +23,11 @@ type holder struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
 	What  string    `json:"what"`
+	Run   string    `json:"run,omitempty"` // the run that can be canceled
 }
+
+// canceling stands in a remedy for the command that stops who has the lock.
+const canceling = "<its cancel command>"
 
 // Lock takes the store for this process; what says what for, as in
 // "beagle evolve ./tags.Normalize". When another process has it, the error is
@@ -29,7 +35,7 @@ type holder struct {
 // that ends.
 func (s *Store) Lock(what string) (*Lock, error) {
 	l, err := lockFile(filepath.Join(s.home, "lock"), what, "the store "+s.home,
-		"wait for it, stop it with `beagle cancel`, or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements")
+		"wait for it, stop it with "+canceling+", or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements")
 	if err == nil {
 		l.store = s
 		s.ownShelves(true)
@@ -73,26 +79,52 @@ func lockFile(path, what, thing, remedy string) (*Lock, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	if !ok {
-		return nil, &beagle.UsageError{What: thing + " is in use by " + holderOf(path), Remedy: remedy}
+		who, stop := holderOf(path)
+		return nil, &beagle.UsageError{What: thing + " is in use by " + who, Remedy: strings.Replace(remedy, canceling, stop, 1)}
 	}
-	text, _ := json.Marshal(holder{PID: os.Getpid(), Since: time.Now(), What: what})
-	if err = f.Truncate(0); err == nil {
-		_, err = f.WriteAt(append(text, '\n'), 0)
-	}
-	if err != nil {
+	l := &Lock{f: f, holder: holder{PID: os.Getpid(), Since: time.Now(), What: what}}
+	if err := l.write(); err != nil {
 		unlock(f)
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
-	return &Lock{f: f}, nil
+	return l, nil
 }
 
-// holderOf says who has a lock. Its file may be just being written.
-func holderOf(path string) string {
-	var h holder
-	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &h) == nil {
-		return fmt.Sprintf("process %d (%s, since %s)", h.PID, h.What, h.Since.Format("15:04:05"))
+// Runs says which run the lock is held for, once there is one: others are told how
+// to cancel it.
+func (l *Lock) Runs(run string) error {
+	l.holder.Run = run
+	return l.write()
+}
+
+func (l *Lock) write() error {
+	text, err := json.Marshal(l.holder)
+	if err == nil {
+		err = l.f.Truncate(0)
 	}
-	return "another process"
+	if err == nil {
+		_, err = l.f.WriteAt(append(text, '\n'), 0)
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// holderOf says who has a lock, and how that is stopped. Its file may be just being
+// written.
+func holderOf(path string) (who, stop string) {
+	var h holder
+	text, err := os.ReadFile(path)
+	switch {
+	case err != nil || json.Unmarshal(text, &h) != nil:
+		return "another process", "Ctrl-C where it was started"
+	case h.Run != "":
+		stop = "`beagle cancel " + h.Run + "`"
+	default: // no run is in the store yet
+		stop = fmt.Sprintf("Ctrl-C where it was started (process %d)", h.PID)
+	}
+	return fmt.Sprintf("process %d (%s, since %s)", h.PID, h.What, h.Since.Format("15:04:05")), stop
 }
 
 // Unlock gives back what was locked.

@@ -33,7 +33,10 @@ type Store struct {
 // directory.
 func Home() (string, error) {
 	if dir := os.Getenv("BEAGLE_HOME"); dir != "" {
-		return filepath.Abs(dir)
+		if !filepath.IsAbs(dir) { // every command would look elsewhere, and make a store in the user's module
+			return "", &beagle.UsageError{What: fmt.Sprintf("BEAGLE_HOME=%s is another place in every directory", dir), Remedy: "set it to an absolute path: export BEAGLE_HOME=$PWD/" + dir}
+		}
+		return dir, nil
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -188,12 +188,24 @@ func TestLockNamesItsHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = open(t, dir).Lock("another")
-	usage(t, err, fmt.Sprint("process ", os.Getpid()), "beagle evolve x.F", dir)
+	usage(t, err, fmt.Sprint("process ", os.Getpid()), "beagle evolve x.F", dir, "Ctrl-C")
+	if err := l.Runs("3f2a"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = open(t, dir).Lock("another")
+	usage(t, err, fmt.Sprint("process ", os.Getpid()), "beagle evolve x.F", "stop it with `beagle cancel 3f2a`, or set")
 	l.Unlock()
 	if l, err = s.Lock("again"); err != nil {
 		t.Fatal(err)
 	}
 	l.Unlock()
+}
+
+// A store that would be another one in every directory is refused.
+func TestRelativeHome(t *testing.T) {
+	t.Setenv("BEAGLE_HOME", "store")
+	_, err := Home()
+	usage(t, err, "BEAGLE_HOME=store", "absolute path")
 }
 
 // TestLockMachine: whatever their stores, one process measures.

@@ -73,7 +73,7 @@ func (d *Driver) Start(ctx context.Context, spec flow.Spec) (*beagle.Result, err
 		return nil, err
 	}
 	defer lock.Unlock()
-	r := &run{d: d, spec: spec, entry: store.Run{ID: newID(), Spec: spec.Target, State: store.Running, Created: time.Now()}}
+	r := &run{d: d, lock: lock, spec: spec, entry: store.Run{ID: newID(), Spec: spec.Target, State: store.Running, Created: time.Now()}}
 	return r.carry(ctx)
 }
 
@@ -98,7 +98,7 @@ func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) 
 		return nil, err
 	}
 	defer lock.Unlock()
-	r := &run{d: d, entry: entry}
+	r := &run{d: d, lock: lock, entry: entry}
 	if ok, err := d.Store.Load(entry.ID, "spec", &r.spec); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("run %s has no spec", entry.ID), err)
 	}
@@ -125,6 +125,7 @@ func Result(s *store.Store, id string) (*beagle.Result, error) {
 // A run is one run under way.
 type run struct {
 	d      *Driver
+	lock   *store.Lock
 	spec   flow.Spec
 	entry  store.Run
 	course *flow.Course
@@ -238,7 +239,7 @@ func (r *run) prepare(ctx context.Context) (*flow.Prepared, error) {
 	}
 	r.entry.Target, r.entry.Spec = ready.Target, ready.Spec
 	r.saved = true
-	return ready, r.save()
+	return ready, errors.Join(r.save(), r.lock.Runs(r.entry.ID))
 }
 
 // restore continues from the checkpoint, or begins.
