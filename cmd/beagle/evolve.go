@@ -71,6 +71,24 @@ func (o *evolveOptions) flags(f *flagSet) {
 	f.StringVar(&o.out, "out", "", "write report.md, report.html, result.json and the patch into this `directory` (default: the run's own)")
 }
 
+// check refuses a directory that cannot be written to before the run, not after it.
+func (o *evolveOptions) check() error {
+	if o.out == "" {
+		return nil
+	}
+	err := os.MkdirAll(o.out, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(o.out, ".beagle-"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return &beagle.UsageError{What: fmt.Sprintf("--out %s: %v", o.out, err), Remedy: "give a directory that you may write to, or leave --out out: the run's own is used then"}
+	}
+	return nil
+}
+
 // listFlag is a comma-separated list.
 type listFlag struct{ list *[]string }
 
@@ -108,6 +126,9 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	spec.Target, spec.Apply = rest[0], o.apply
+	if err := o.check(); err != nil {
+		return exitUsage, err
+	}
 	if f.given("rules") && len(spec.Rules) == 0 {
 		return exitUsage, &beagle.UsageError{What: "--rules names no rewrite", Remedy: "'beagle explain' lists them; leave --rules out for all of them"}
 	}

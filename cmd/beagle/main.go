@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -9,12 +10,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A command is one verb. Run returns the exit status: 0 done, 1 the answer is
@@ -56,6 +60,9 @@ func run(args []string, std stdio) int {
 		return exitOK
 	}
 	name, rest := args[0], args[1:]
+	if name == "--version" || name == "-version" {
+		name = versionCommand.name
+	}
 	if name == "help" {
 		name, rest = args[1], []string{"--help"}
 	}
@@ -64,9 +71,23 @@ func run(args []string, std stdio) int {
 			return finish(std, c, rest, ctx)
 		}
 	}
-	fmt.Fprintf(std.err, "beagle: there is no command %q\n\n", name)
+	fmt.Fprintf(std.err, "beagle: there is no command %q\n", name)
+	if near := nearCommands(name); near != "" {
+		fmt.Fprintf(std.err, "  Did you mean %s? 'beagle help' lists all.\n", near)
+		return exitUsage
+	}
+	fmt.Fprintln(std.err)
 	printUsage(std.err)
 	return exitUsage
+}
+
+// nearCommands are those whose names are close to what was typed.
+func nearCommands(name string) string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return source.Near(name, names)
 }
 
 func finish(std stdio, c *command, args []string, ctx context.Context) int {
@@ -89,6 +110,9 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 		return exitInterrupted
 	}
 	fmt.Fprintf(std.err, "beagle %s: %v\n", c.name, err)
+	if errors.Is(err, syscall.ENOSPC) {
+		fmt.Fprintln(std.err, "  The disk is full: make room on it, or set BEAGLE_HOME (the store) or TMPDIR (what is built) to a directory of another one. 'beagle runs' shows what can be resumed then.")
+	}
 	if ctx.Err() != nil {
 		return exitInterrupted
 	}
@@ -112,6 +136,7 @@ Commands:
 type flagSet struct {
 	*flag.FlagSet
 	help func()
+	args string // what the command takes besides
 }
 
 // flags makes the flag set of a command, with help that shows its examples.
@@ -128,7 +153,7 @@ func (c *command) flags(std stdio) *flagSet {
 			f.PrintDefaults()
 		}
 	}
-	return &flagSet{f, help}
+	return &flagSet{f, help, c.args}
 }
 
 // given reports whether a flag is on the command line.
@@ -144,6 +169,24 @@ func hasFlags(f *flag.FlagSet) bool {
 	return some
 }
 
+var badValue = regexp.MustCompile(`^invalid value "([0-9.]+)" for flag -(\S+): `)
+
+// mistake words what the flag package complains of.
+func (f *flagSet) mistake(err error) error {
+	bad := &beagle.UsageError{What: err.Error(), Remedy: fmt.Sprintf("'beagle %s --help' lists the flags", f.Name())}
+	m := badValue.FindStringSubmatch(bad.What)
+	if m == nil {
+		return bad
+	}
+	if g, ok := f.Lookup(m[2]).Value.(flag.Getter); ok {
+		if _, ok := g.Get().(time.Duration); ok {
+			bad.What = fmt.Sprintf("--%s %s is no length of time", m[2], m[1])
+			bad.Remedy = fmt.Sprintf("give a unit, as in --%s=%ss", m[2], m[1])
+		}
+	}
+	return bad
+}
+
 // parse reads flags before and after the arguments, since people write both.
 func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 	var rest []string
@@ -153,7 +196,7 @@ func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 				f.help()
 				return nil, err
 			}
-			return nil, &beagle.UsageError{What: err.Error(), Remedy: fmt.Sprintf("'beagle %s --help' lists the flags", f.Name())}
+			return nil, f.mistake(err)
 		}
 		if f.NArg() == 0 {
 			break
@@ -161,7 +204,8 @@ func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
 	}
 	if len(rest) < least || len(rest) > most {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%d arguments given", len(rest)), Remedy: fmt.Sprintf("'beagle %s --help' shows what it takes", f.Name())}
+		takes := cmp.Or(f.args, "no arguments")
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%d arguments given, it takes %s", len(rest), takes), Remedy: fmt.Sprintf("'beagle %s --help' shows examples", f.Name())}
 	}
 	return rest, nil
 }

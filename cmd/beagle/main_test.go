@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -61,5 +66,16 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%q ends with status %d, want %d", args[1:], got, want)
+	}
+}
+
+// A full disk is said with what to do about it.
+func TestFullDisk(t *testing.T) {
+	c := &command{name: "evolve", run: func(context.Context, *command, []string, stdio) (int, error) {
+		return exitOK, fmt.Errorf("store: write x: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+	}}
+	var said bytes.Buffer
+	if status := finish(stdio{&said, &said}, c, nil, t.Context()); status != exitNo || !strings.Contains(said.String(), "make room") || !strings.Contains(said.String(), "BEAGLE_HOME") {
+		t.Errorf("status %d: %s", status, said.String())
 	}
 }

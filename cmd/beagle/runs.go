@@ -185,6 +185,9 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
+	if err := o.check(); err != nil {
+		return exitUsage, err
+	}
 	at, entry, away, err := placed(rest[0])
 	if err != nil {
 		return exitNo, err

@@ -37,3 +37,13 @@ func F(s string) int { n := 0
 		t.Error("what does not parse has lines")
 	}
 }
+
+// A method is found however its receiver is written.
+func TestReceiverSpellings(t *testing.T) {
+	dir := module(t, "-- go.mod --\nmodule example.com/m\n\ngo 1.26\n-- p/p.go --\npackage p\n\ntype Buffer struct{ n int }\n\nfunc (b *Buffer) Push(n int) int { b.n += n; return b.n }\n")
+	for _, spec := range []string{"./p.Buffer.Push", "./p.*Buffer.Push", "./p.(*Buffer).Push", "./p.(Buffer).Push", "p.*Buffer.Push"} {
+		if u := load(t, dir, spec); u.Target.Name != "Buffer.Push" {
+			t.Errorf("%s: %s", spec, u.Target.Name)
+		}
+	}
+}

@@ -40,6 +40,9 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("-C %s: not a directory", dir), Remedy: "Name a directory inside a Go module."}
 	}
+	if err := fileNamed(o.Spec); err != nil {
+		return nil, err
+	}
 	common := make(chan map[string]string, 1)
 	go func() { common <- o.commonExports(ctx) }()
 	pkg, name, err := o.resolve(ctx)

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,7 @@ type reading struct {
 // (gopkg.in/yaml.v3.Unmarshal), to the package (tags.Normalize) or to a
 // method (Tags.Normalize), so that the file system and the go command decide.
 func readings(dir, spec string) []reading {
-	spec = strings.NewReplacer("(*", "", "(", "", ")", "").Replace(spec)
+	spec = strings.NewReplacer("(", "", ")", "", "*", "").Replace(spec)
 	slash := strings.LastIndex(spec, "/") + 1
 	parts := strings.Split(spec[slash:], ".")
 	var local, other []reading
@@ -83,6 +84,39 @@ func unknownPackage(dir, spec, detail string) error {
 		e.Remedy = "Did you mean " + orList(near) + "?"
 	}
 	return e
+}
+
+// fileNamed is the error for a specification that names a file, with or without
+// what is in it: ini.go, ini.go:Parse, ini.go:12. nil when it does not.
+func fileNamed(spec string) error {
+	file, rest, _ := strings.Cut(spec, ":")
+	if !strings.HasSuffix(file, ".go") {
+		return nil
+	}
+	name := "Func"
+	if token.IsIdentifier(strings.ReplaceAll(rest, ".", "")) {
+		name = rest
+	}
+	if dir := filepath.ToSlash(filepath.Dir(file)); dir != "." {
+		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, ".") {
+			dir = "./" + dir
+		}
+		name = dir + "." + name
+	}
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s names a file, not a function", spec),
+		Remedy: fmt.Sprintf("Name the function by its package, wherever in it the file is: %s", name),
+	}
+}
+
+// Near words which of the names are close to what was typed: "evolve or explain",
+// "" for none.
+func Near(typed string, names []string) string {
+	near := nearest(typed, names, func(name string) string { return name })
+	if len(near) == 0 {
+		return ""
+	}
+	return orList(near)
 }
 
 // lastElem is the directory's own name, without the function's.
