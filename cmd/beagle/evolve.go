@@ -245,7 +245,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	fmt.Fprintf(w, "  %s\n", r.Why)
 	if m := r.Measurement; m != nil && r.Outcome == beagle.Improved {
 		fmt.Fprintf(w, "  %-22s %s -> %s a call here\n", "time", report.Nanos(r.Baseline.Nanos), report.Nanos(r.Best.Nanos))
-		fmt.Fprintf(w, "  %-22s %.3g -> %.3g a call\n", "allocations", r.Baseline.Allocs, r.Best.Allocs)
+		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(r.Baseline.Allocs), report.Count(r.Best.Allocs))
 		for _, line := range []struct {
 			label string
 			ratio *beagle.Ratio

@@ -99,7 +99,7 @@ func printVerdict(w io.Writer, v *beagle.Verdict) {
 		if m.Holdout != nil {
 			fmt.Fprintf(w, "  on held-out  %s\n", report.Ratio(*m.Holdout))
 		}
-		fmt.Fprintf(w, "  allocations  %.3g -> %.3g a call\n", m.Baseline.Allocs, m.Best.Allocs)
+		fmt.Fprintf(w, "  allocations  %s -> %s a call, mean of a sample\n", report.Count(m.Baseline.Allocs), report.Count(m.Best.Allocs))
 	}
 	for _, warning := range v.Warnings {
 		fmt.Fprintf(w, "  warning: %s\n", warning)

@@ -24,7 +24,8 @@ var funcs = map[string]any{
 	"nanos":   Nanos,
 	"rate":    Rate,
 	"where":   RatesWhere,
-	"number":  func(f float64) string { return fmt.Sprintf("%.4g", f) },
+	"count":   Count,
+	"lineage": func() string { return besideEachOther },
 	"inc":     func(i int) int { return i + 1 },
 	"short":   Short,
 	"cell":    cell,
@@ -73,6 +74,27 @@ func Nanos(ns float64) string {
 		return fmt.Sprintf("%.3g µs", ns/1e3)
 	}
 	return fmt.Sprintf("%.3g ms", ns/1e6)
+}
+
+// besideEachOther says what the figures of a lineage are.
+const besideEachOther = "Timed beside each other, briefly, after the full measurement: these ratios are no part of the figure to quote, and that of the last step need not equal it."
+
+// Count prints how much something happens in a call, on average over a sample: what
+// is beyond two decimals hangs on which calls were drawn.
+func Count(f float64) string {
+	s := fmt.Sprintf("%.2f", f)
+	switch {
+	case f > 0 && f < 0.005:
+		return "<0.01"
+	case f >= 100:
+		s = fmt.Sprintf("%.0f", f)
+	case f >= 10:
+		s = fmt.Sprintf("%.1f", f)
+	}
+	if strings.Contains(s, ".") {
+		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	}
+	return s
 }
 
 // again says what the command that makes a result again takes from the store.

@@ -145,3 +145,12 @@ func TestSaysWhatIsNotItsOwn(t *testing.T) {
 	r.Replay = "beagle evolve --anew=true ./tags.valid"
 	said(r, false, again)
 }
+
+// A mean over a sample has the digits that it means.
+func TestCount(t *testing.T) {
+	for f, want := range map[float64]string{0: "0", 0.001: "<0.01", 0.0372: "0.04", 1: "1", 1.0399: "1.04", 2.5: "2.5", 9.999: "10", 17.2371: "17.2", 20: "20", 100: "100", 335.61: "336"} {
+		if got := Count(f); got != want {
+			t.Errorf("Count(%g) = %s, want %s", f, got, want)
+		}
+	}
+}
