@@ -97,7 +97,7 @@ func (p *progress) draw(e *flow.EvaluatedEvent) {
 		"         islands " + islands(e.Islands),
 	}
 	if e.Best != nil && e.Best.Screen != nil {
-		lines = append(lines, fmt.Sprintf("         best    %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Point)+"x"), names(e.Best.Steps)))
+		lines = append(lines, fmt.Sprintf("         best    at least %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Low)+"x"), names(e.Best.Steps)))
 	}
 	if e.Models != nil {
 		lines = append(lines, "         models  "+spending(e.Models))
@@ -137,7 +137,9 @@ func oneLine(e *flow.EvaluatedEvent) string {
 		line += " (" + statuses(e.Statuses) + ")"
 	}
 	if e.Best != nil && e.Best.Screen != nil {
-		line += fmt.Sprintf(", best %sx: %s", report.Digits(e.Best.Screen.Point), names(e.Best.Steps))
+		// The best is who has most at the least, as in the ranking: what another one
+		// measured in the middle may be higher, and would seem to go down again.
+		line += fmt.Sprintf(", best at least %sx: %s", report.Digits(e.Best.Screen.Low), names(e.Best.Steps))
 	}
 	return line
 }

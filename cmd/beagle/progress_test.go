@@ -22,3 +22,17 @@ func TestProgressSaysThingsOnce(t *testing.T) {
 		t.Errorf("%d lines:\n%s", got, &out)
 	}
 }
+
+// What is called the best never becomes worse while the search goes on.
+func TestBestGoesUp(t *testing.T) {
+	var log flow.Log
+	var told []string
+	for i, r := range []beagle.Ratio{{Point: 1.6, Low: 1.1, High: 2.4}, {Point: 1.3, Low: 1.2, High: 1.4}, {Point: 1.9, Low: 1.0, High: 3}, {Point: 1.4, Low: 1.35, High: 1.5}} {
+		log.Add([]flow.Evaluated{{Candidate: string(rune('a' + i)), Verdict: beagle.Verdict{Status: beagle.Equal, Screen: &r}}}, nil, flow.Split{}, 0)
+		_, best, _ := strings.Cut(oneLine(&flow.EvaluatedEvent{Candidates: i + 1, Budget: 9, Best: log.Best()}), ", ")
+		told = append(told, strings.TrimSuffix(best, ": "))
+	}
+	if got := strings.Join(told, ", "); got != "best at least 1.10x, best at least 1.20x, best at least 1.20x, best at least 1.35x" {
+		t.Error(got)
+	}
+}
