@@ -165,8 +165,35 @@ func (x *exhauster[A, R]) text(old reflect.Value, n, way int, rng *rand.Rand) []
 // unrolled loops and of words.
 var around = []int{9, 1, 17, 33, 2, 3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 40, 63, 64, 65, 100, 129}
 
+// words makes texts end in eight times the same byte, each byte in turn: a
+// mask over a word that is wrong takes eight alike for good where one among
+// others gives it away.
+func (x *exhauster[A, R]) words(yield func() bool) bool {
+	const word = 8
+	for _, n := range []int{word, 2 * word} {
+		for b := range 256 {
+			ok := true
+			x.each(isText, func(i int, t reflect.Type) bool {
+				x.base(0)
+				text := x.text(x.field(i), n, 0, rand.New(rand.NewPCG(1, 1)))
+				copy(text[n-word:], bytes.Repeat([]byte{byte(b)}, word))
+				setText(x.field(i), text)
+				ok = n > x.capLen || yield()
+				return ok
+			})
+			if !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // bytes puts every byte value at telling positions of ordinary text.
 func (x *exhauster[A, R]) bytes(yield func() bool) {
+	if !x.words(yield) {
+		return
+	}
 	for _, n := range around {
 		if n > x.capLen {
 			continue
