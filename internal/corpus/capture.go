@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,12 @@ const maxBenchScale = 16
 // records its calls. Test suites that fail or take too long are reported, and
 // what they recorded until then is kept. dir is for temporary files.
 func Capture(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, o CaptureOptions) (*Captured, error) {
+	if vendored(u) {
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s is vendored from another module, %s: its calls cannot be recorded, since the go command refuses what is in vendor and not in modules.txt", u.Target.Spec(), u.Target.Module),
+			Remedy: "name a function of the main module or of a module of the workspace (go.work can take in a checkout of " + u.Target.Module + "), or give recorded calls with --corpus",
+		}
+	}
 	c := &capturer{u: u, box: box, dir: dir, o: o}
 	c.defaults()
 	var err error
@@ -76,6 +83,12 @@ func Capture(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir stri
 	}
 	c.finish()
 	return &c.out, nil
+}
+
+// vendored reports whether the target's package is a copy in a vendor directory.
+func vendored(u *source.Unit) bool {
+	local, err := filepath.Rel(u.Target.Dir, u.Target.PkgDir)
+	return err == nil && slices.Contains(strings.Split(filepath.ToSlash(local), "/"), "vendor")
 }
 
 // all runs the target's own tests, and the others only if these recorded too
