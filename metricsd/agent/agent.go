@@ -242,12 +242,8 @@ func (a *Agent) container(pid int32, now int64) string {
 
 func (a *Agent) serveStream() {
 	open := func(pid int32) func([]byte) {
-		w := a.Worker()
-		w.detected = a.container(pid, a.now().Unix()) // a connection has one process at its other end
-		return func(frame []byte) {
-			w.Counters.Frames.Add(1)
-			w.Datagram(frame, false, "unix", a.now().Unix())
-		}
+		container := a.container(pid, a.now().Unix()) // a connection has one process at its other end
+		return func(frame []byte) { a.Frame(frame, container, "unix", a.now().Unix()) }
 	}
 	failed := func(err error) {
 		if errors.Is(err, listen.ErrTooManyConnections) {

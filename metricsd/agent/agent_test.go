@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 	"log/slog"
 	"net"
@@ -136,7 +135,7 @@ func TestFramesOfAStream(t *testing.T) {
 	a := startAgent(t)
 	conn := dial(t, a, "unix")
 	for _, lines := range []string{"a:1|c\na:2|c", "a:4|c"} {
-		conn.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(lines))), lines...))
+		conn.Write(frameOf(lines))
 	}
 	waitFor(t, func() string { return missing(scrape(t, a), []string{"a_total 7", "metricsd_stream_connections 1"}) })
 	conn.Write([]byte{0xff, 0xff, 0xff, 0xff})

@@ -18,6 +18,8 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	count("truncated", "Datagrams cut off because they are longer than listen.packet_size.", &c.Truncated)
 	count("malformed", "Lines dropped; /malformed shows the last ones.", &c.Malformed)
 	count("warnings", "Parts of lines ignored; /malformed shows the last ones.", &c.Warnings)
+	count("interner_misses", "Names, tags and other strings made because no parser had kept them. Where it grows as fast as metricsd_lines_total there are "+
+		"more strings than parsers keep, or a client sends random ones.", &c.InternerMisses)
 	count("frames_refused", "Stream connections closed for a frame that was too long or not whole.", &c.FramesRefused)
 	count("connections_refused", "Stream connections turned away because too many are open.", &c.ConnectionsFull)
 	p.Own("metricsd_lines_total", "counter", "Lines taken.",

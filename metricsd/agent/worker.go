@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"cmp"
+	"sync"
 	"sync/atomic"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
@@ -17,6 +18,7 @@ type Counters struct {
 	Metrics, Events, Checks        atomic.Uint64
 	Malformed, Warnings, Frames    atomic.Uint64
 	FramesRefused, ConnectionsFull atomic.Uint64
+	InternerMisses                 atomic.Uint64
 }
 
 // Intake is what workers share.
@@ -32,6 +34,7 @@ type Intake struct {
 	seed      uint64
 	tagger    atomic.Pointer[tagger.Tagger] // nil when there are no tags to add
 	waiting   *waiting                      // nil when nobody wants events and checks
+	idle      sync.Pool                     // of *Worker, see Frame
 }
 
 // NewIntake makes the shared part; seed is for the context keys.
@@ -48,6 +51,7 @@ type Worker struct {
 	sample    aggregate.Sample
 	// detected is the container of the process that sent the datagram, if it is known.
 	detected string
+	misses   uint64 // of the parser's interner, those that are counted
 }
 
 // Worker makes a worker.
@@ -55,8 +59,21 @@ func (in *Intake) Worker() *Worker {
 	return &Worker{Intake: in, parser: dogstatsd.NewParser(0, in.seed), generator: contextkey.NewGenerator(in.seed)}
 }
 
-// Datagram takes one datagram, or one frame of a stream, that came from origin at
-// now, in Unix seconds.
+// Frame takes one frame of a stream, from a process in the container detected, if that is known.
+// Workers go from connection to connection: the places for strings take 270 KB, which each connection
+// would hold, and one worker for each processor is enough.
+func (in *Intake) Frame(frame []byte, detected, origin string, now int64) {
+	w, ok := in.idle.Get().(*Worker)
+	if !ok {
+		w = in.Worker()
+	}
+	defer in.idle.Put(w)
+	w.detected = detected
+	w.Counters.Frames.Add(1)
+	w.Datagram(frame, false, origin, now)
+}
+
+// Datagram takes one datagram that came from origin at now, in Unix seconds.
 func (w *Worker) Datagram(datagram []byte, truncated bool, origin string, now int64) {
 	w.Counters.Datagrams.Add(1)
 	w.Counters.Bytes.Add(uint64(len(datagram)))
@@ -66,6 +83,10 @@ func (w *Worker) Datagram(datagram []byte, truncated bool, origin string, now in
 	}
 	for line := range dogstatsd.Lines(datagram) {
 		w.line(line, origin, now)
+	}
+	if misses := w.parser.Interner().Misses(); misses != w.misses {
+		w.Counters.InternerMisses.Add(misses - w.misses)
+		w.misses = misses
 	}
 }
 

@@ -36,7 +36,7 @@ type Listen struct {
 	PacketSize        int    `yaml:"packet_size" help:"longest datagram or frame in bytes; longer ones are cut, longer frames refused"`
 	Batch             int    `yaml:"batch" help:"most datagrams that one system call receives"`
 	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; with more than 1, of two values of a gauge sent within a moment the earlier may win"`
-	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket"`
+	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket; each holds listen.packet_size bytes and 5 KB more"`
 }
 
 // Tagger adds tags to what comes from containers. Cardinality and entities can be changed

@@ -3,6 +3,7 @@ package dogstatsd
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -175,14 +176,14 @@ func TestInternerIsBounded(t *testing.T) {
 			}
 		}
 	}
-	if n := len(in.sets) * len(internedSet{}); n != 8 || in.Misses() <= 192 {
+	if n := len(in.sets) * len(internedSet{}.places); n != 8 || in.Misses() <= 192 {
 		t.Errorf("room for %d strings, %d of 200 were made", n, in.Misses())
 	}
 }
 
-func TestInternerKeepsNoLongNorBrokenStrings(t *testing.T) {
+func TestInternerKeepsNoLongStrings(t *testing.T) {
 	in := NewInterner(8, 1)
-	for _, long := range []string{strings.Repeat("x", longestInterned+1), "short\xff", "\xff", "\xfe"} {
+	for _, long := range []string{strings.Repeat("x", longestInterned+1), strings.Repeat("x", longestInterned) + "\xff"} {
 		for range 2 {
 			want := strings.ToValidUTF8(long, "\uFFFD")
 			if got := in.intern([]byte(long)); got != (interned{text: want, hash: murmur3.Sum64(want, 1)}) {
@@ -191,8 +192,84 @@ func TestInternerKeepsNoLongNorBrokenStrings(t *testing.T) {
 		}
 	}
 	for _, set := range in.sets {
-		if set != (internedSet{}) {
-			t.Errorf("kept: %v", set)
+		if set != (internedSet{}) || len(in.broken) > 0 {
+			t.Errorf("kept: %v, %v", set, in.broken)
+		}
+	}
+}
+
+// A client that writes Latin-1 costs no more than others, and one that writes random bytes no more
+// than its share.
+func TestInternerKeepsBrokenStringsApart(t *testing.T) {
+	in := NewInterner(8, 1)
+	for range 3 {
+		for _, broken := range []string{"short\xff", "\xff", "\xfe", "host:\xe9", "valid"} {
+			want := strings.ToValidUTF8(broken, "\uFFFD")
+			if got := in.intern([]byte(broken)); got != (interned{want, murmur3.Sum64(want, 1), broken[0] == 'h'}) {
+				t.Errorf("%q came out as %+v", broken, got)
+			}
+		}
+	}
+	if in.Misses() != 5 {
+		t.Errorf("%d strings were made, want 5", in.Misses())
+	}
+	for i := range 3 * mostBroken {
+		in.intern(fmt.Appendf(nil, "\xff%d", i))
+		if len(in.broken) > mostBroken {
+			t.Fatalf("%d are kept", len(in.broken))
+		}
+	}
+}
+
+// A set drives out what was not asked for again, in the order in which it came; when all were, the
+// oldest.
+func TestInternerPassesOverWhatIsAskedForAgain(t *testing.T) {
+	in := NewInterner(8, 1)
+	ask := func(names ...string) (made string) {
+		for _, name := range names {
+			before := in.Misses()
+			if in.String([]byte(name)); in.Misses() > before {
+				made += name
+			}
+		}
+		return made
+	}
+	for _, step := range []struct{ asked, made string }{
+		{"abcdefgh", "abcdefgh"}, {"a", ""}, {"i", "i"}, {"acdefghi", ""}, {"b", "b"}, {"adefghi", ""}, {"c", "c"}, {"adefghi", ""}, {"b", "b"},
+	} {
+		if made := ask(strings.Split(step.asked, "")...); made != step.made {
+			t.Errorf("asked for %s, %s were made, want %s", step.asked, made, step.made)
+		}
+	}
+}
+
+// TestInternerHasRoom says what share of strings is made anew when as many as the documentation
+// names come again and again, one after the other, which is the worst order, or at random.
+func TestInternerHasRoom(t *testing.T) {
+	for _, test := range []struct {
+		strings          int
+		inTurn, atRandom float64
+	}{{1000, 0, 0}, {2000, 0.01, 0.005}, {4000, 0.12, 0.03}} {
+		in, names := NewInterner(DefaultStrings, 1), make([][]byte, test.strings)
+		for i := range names {
+			names[i] = fmt.Appendf(nil, "key%d:value%d", i%20, i)
+		}
+		share := func(next func(i int) []byte) float64 {
+			for i := range 5 * len(names) {
+				in.intern(next(i))
+			}
+			before := in.Misses()
+			for i := range 20 * len(names) {
+				in.intern(next(i))
+			}
+			return float64(in.Misses()-before) / float64(20*len(names))
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		inTurn := share(func(i int) []byte { return names[i%len(names)] })
+		atRandom := share(func(int) []byte { return names[rng.IntN(len(names))] })
+		t.Logf("%d strings: %.2f %% in turn, %.2f %% at random", test.strings, 100*inTurn, 100*atRandom)
+		if inTurn > test.inTurn || atRandom > test.atRandom {
+			t.Errorf("%d strings: %.2f %% in turn, %.2f %% at random are made anew", test.strings, 100*inTurn, 100*atRandom)
 		}
 	}
 }

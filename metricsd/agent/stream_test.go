@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"testing"
+)
+
+func frameOf(lines string) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(lines))), lines...)
+}
+
+// TestConnectionsShareWorkers has many connections that sent something and may again: what each
+// holds is the buffer for its frame and a goroutine, and a parser's strings are none of it.
+func TestConnectionsShareWorkers(t *testing.T) {
+	const connections, goroutine = 64, 16 << 10
+	c := testConfig(t)
+	a, stop := runAgent(t, c)
+	defer stop()
+	before := inUse()
+	for i := range connections {
+		dial(t, a, "unix").Write(frameOf("a:1|c|#k:v"))
+		waitFor(t, func() string {
+			if n := a.Counters.Metrics.Load(); n != uint64(i+1) {
+				return fmt.Sprintf("%d lines were taken", n)
+			}
+			return ""
+		})
+	}
+	each := (inUse() - before) / connections
+	t.Logf("%d bytes a connection", each)
+	if most := c.Listen.PacketSize + goroutine; each > most {
+		t.Errorf("%d bytes a connection, want at most %d", each, most)
+	}
+	if n := a.stream.Connections(); n != connections {
+		t.Errorf("%d connections are open", n)
+	}
+}
+
+// inUse is what heap and stacks take.
+func inUse() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc + m.StackInuse)
+}
+
+// Strings that were made are counted over all workers, and those that are known are not.
+func TestInternerMissesAreShown(t *testing.T) {
+	a := startAgent(t)
+	conn := dial(t, a, "udp")
+	for range 3 {
+		conn.Write([]byte("a:1|c|#k:v\nb:1|c|#k:v"))
+	}
+	waitFor(t, func() string {
+		return missing(scrape(t, a), []string{`b_total{k="v"} 3`, "metricsd_interner_misses_total 3"})
+	})
+	dial(t, a, "unix").Write(frameOf("c:1|c"))
+	waitFor(t, func() string { return missing(scrape(t, a), []string{"c_total 1", "metricsd_interner_misses_total 4"}) })
+}
