@@ -14,7 +14,7 @@ func frameOf(lines string) []byte {
 // TestConnectionsShareWorkers has many connections that sent something and may again: what each
 // holds is the buffer for its frame and a goroutine, and a parser's strings are none of it.
 func TestConnectionsShareWorkers(t *testing.T) {
-	const connections, goroutine = 64, 16 << 10
+	const connections, goroutine = 64, 32 << 10
 	c := testConfig(t)
 	a, stop := runAgent(t, c)
 	defer stop()

@@ -99,10 +99,6 @@ func stringBytes(s string) int { return (len(s) + 15) &^ 15 }
 
 // objectBytes are of an entry with its accumulator, by type, and of what comes with the first sample.
 var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
-	type object[A any] struct {
-		entry
-		gathered A
-	}
 	bytes[dogstatsd.Count] = allocated(unsafe.Sizeof(object[counter]{}))
 	bytes[dogstatsd.Gauge] = allocated(unsafe.Sizeof(object[gauge]{}))
 	// A map of up to eight strings is its header and one group of places.

@@ -51,16 +51,19 @@ func newEntry(c Context) *entry {
 	return newEntryOf[sketch](c)
 }
 
+// object is an entry with its accumulator.
+type object[A any] struct {
+	entry
+	gathered A
+}
+
 func newEntryOf[A any, P interface {
 	*A
 	accumulator
 }](c Context) *entry {
-	object := &struct {
-		entry
-		gathered A
-	}{entry: entry{Context: c}}
-	object.accumulator = P(&object.gathered)
-	return &object.entry
+	o := &object[A]{entry: entry{Context: c}}
+	o.accumulator = P(&o.gathered)
+	return &o.entry
 }
 
 func newSampler(limits Limits, b *budget) *sampler {
