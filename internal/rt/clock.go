@@ -2,50 +2,11 @@ package rt
 
 import (
 	"runtime"
-	"syscall"
 	"time"
 	"unsafe"
 )
 
-// clockGettime is the number of the system call by architecture. The syscall
-// package names it for Linux only, and this file must compile everywhere.
-var clockGettime = map[string]uintptr{
-	"amd64": 228, "arm64": 113, "riscv64": 113, "loong64": 113, "ppc64": 246, "ppc64le": 246, "s390x": 260,
-}
-
-var threadClock = func() uintptr {
-	if runtime.GOOS != "linux" {
-		return 0
-	}
-	return clockGettime[runtime.GOARCH]
-}()
-
-// threadCPU is the processor time of the calling thread in nanoseconds, or -1
-// where there is no such clock. It does not tell the scheduler of the call:
-// entering and leaving a system call properly would disturb what is measured.
-func threadCPU() int64 {
-	if threadClock == 0 {
-		return -1
-	}
-	const clockThreadCPUTime = 3
-	var ts syscall.Timespec
-	if _, _, errno := syscall.RawSyscall(threadClock, clockThreadCPUTime, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
-		return -1
-	}
-	return ts.Nano()
-}
-
 var processBegan = time.Now()
-
-// processCPU is the processor time of all threads, collector included; where
-// the system does not tell, the time since the start.
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return time.Since(processBegan)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // A ballastNode is a typical small heap object: 64 bytes, a quarter of them
 // pointers.

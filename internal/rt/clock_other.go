@@ -1,0 +1,11 @@
+//go:build !unix
+
+package rt
+
+import "time"
+
+// processCPU is the time since the start: the system does not tell more.
+func processCPU() time.Duration { return time.Since(processBegan) }
+
+// threadCPU is -1: there is no clock of the thread.
+func threadCPU() int64 { return -1 }
