@@ -44,8 +44,9 @@ func (s *Store) Lock(what string) (*Lock, error) {
 	return l, err
 }
 
-// Works reports whether somebody works on a run: a process has the store, and had
-// it when the run's entry was last written. It takes nothing and disturbs nobody.
+// Works reports whether somebody works on a run: a process has the store, and says
+// that it is for this run, or had it when the run's entry was last written. It takes
+// nothing and disturbs nobody.
 func (s *Store) Works(r Run) bool {
 	path := filepath.Join(s.home, "lock")
 	if !held(path) {
@@ -55,6 +56,9 @@ func (s *Store) Works(r Run) bool {
 	text, err := os.ReadFile(path)
 	if err != nil || json.Unmarshal(text, &h) != nil {
 		return true // it is just being taken
+	}
+	if h.Run != "" { // a run that is resumed has an entry from before
+		return h.Run == r.ID
 	}
 	return !r.Updated.Before(h.Since)
 }

@@ -48,6 +48,12 @@ func TestWorks(t *testing.T) {
 	if s.Works(killed) || !s.Works(Run{Updated: time.Now()}) {
 		t.Error("what was written before the lock was taken is another process's, what was written since is its own")
 	}
+	if err := l.Runs("resumed"); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Works(Run{ID: "resumed", Updated: killed.Updated}) || s.Works(Run{ID: "other", Updated: time.Now()}) {
+		t.Error("a lock that names its run is for that one, however old the run's entry is")
+	}
 	l.Unlock()
 	if s.Works(Run{Updated: time.Now()}) {
 		t.Error("nobody holds the store")

@@ -98,6 +98,9 @@ func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) 
 		return nil, err
 	}
 	defer lock.Unlock()
+	if err := lock.Runs(entry.ID); err != nil { // or it would be listed as gone while it is prepared again
+		return nil, err
+	}
 	r := &run{d: d, lock: lock, entry: entry}
 	if ok, err := d.Store.Load(entry.ID, "spec", &r.spec); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("run %s has no spec", entry.ID), err)
