@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -71,7 +73,7 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 	f := c.flags(std)
 	specFlags(f, &spec)
 	o.flags(f)
-	if _, err := parse(f, args, 0, 0); err != nil {
+	if _, err := parse(f, plainRedact(args), 0, 0); err != nil {
 		return exitUsage, err
 	}
 	spec.Models.Redact = o.redact
@@ -94,6 +96,30 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 		err = nil // the client is gone, which is how it ends
 	}
 	return exitOK, err
+}
+
+// plainRedact is a command line in which --redact has a value: configurations of
+// clients may have it without one, or with that of a switch, as it once was.
+func plainRedact(args []string) []string {
+	values := map[string]string{"auto": "auto", "yes": "yes", "no": "no", "true": "yes", "false": "no"}
+	out := slices.Clone(args)
+	for i := 0; i < len(out); i++ {
+		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(out[i], "-"), "-"), "=")
+		switch {
+		case name != "redact" || !strings.HasPrefix(out[i], "-"):
+		case given && values[value] != "":
+			out[i] = "--redact=" + values[value]
+		case given: // to be refused
+		case i+1 < len(out) && !strings.HasPrefix(out[i+1], "-"):
+			if word := values[out[i+1]]; word != "" {
+				out[i+1] = word
+			}
+			i++
+		default:
+			out[i] = "--redact=yes"
+		}
+	}
+	return out
 }
 
 // version is that of the main module.

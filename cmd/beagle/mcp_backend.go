@@ -31,6 +31,7 @@ type mcpBackend struct {
 	redact  bool
 	lessons []string
 	module  func() (mcp.Module, error)
+	placed  sync.Map // by the directory of a search: where that has the module
 }
 
 func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
@@ -135,16 +136,16 @@ func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
 }
 
 func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
-	d, err := b.judge.describe(ctx, target, tell)
+	v := b.veil(target)
+	d, err := b.judge.describe(ctx, target, v.progress(tell))
 	if err != nil || !b.redact {
-		return d, err
+		return d, v.error(err)
 	}
 	if d.Evidence != nil {
 		d.Evidence.Redact = true
 	}
-	if r := d.Refused; r != nil { // a file of inputs that cannot be read is quoted
-		hide := func(s string) string { return llm.RedactText(s, nil, target, b.dir, b.spec.CorpusFile) }
-		d.Refused = &beagle.UsageError{What: hide(r.What), Remedy: hide(r.Remedy)}
+	if d.Refused != nil {
+		d.Refused = v.usage(d.Refused)
 	}
 	for i, f := range d.Findings {
 		d.Findings[i].Figure = llm.RedactText(f.Figure, nil, target)
@@ -153,7 +154,9 @@ func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progr
 }
 
 func (b *mcpBackend) Evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
-	return b.shown(b.judge.evaluate(ctx, target, source, note, tell))
+	v := b.veil(target)
+	e, err := b.judge.evaluate(ctx, target, source, note, v.progress(tell))
+	return b.shown(e, v.error(err))
 }
 
 func (b *mcpBackend) Evaluation(id string) (*mcp.Evaluation, error) {
@@ -202,16 +205,47 @@ func (b *mcpBackend) ours(r store.Run) bool {
 		return false
 	}
 	var spec flow.Spec
-	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) {
-		rel, err := filepath.Rel(m.Dir, spec.Dir)
-		if err != nil || rel != "." && !filepath.IsLocal(rel) {
-			return false
-		}
+	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) && !b.within(m, spec.Dir) {
+		return false
 	}
 	return r.Spec == m.Path || strings.HasPrefix(r.Spec, m.Path+"/") || strings.HasPrefix(r.Spec, m.Path+".") || strings.HasPrefix(r.Spec, ".")
 }
 
-// run finds a run of the module.
+// within reports whether a search that was started in a directory searched the
+// module: it was started below it, or in a workspace that has it, as from its root.
+func (b *mcpBackend) within(m mcp.Module, dir string) bool {
+	home, dir := unlinked(m.Dir), unlinked(dir)
+	if dir == home || isBelow(home, dir) {
+		return true
+	}
+	if !isBelow(dir, home) {
+		return false
+	}
+	known, ok := b.placed.Load(dir)
+	if !ok {
+		cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", m.Path)
+		cmd.Dir = dir
+		out, _ := cmd.Output() // a directory that knows no such module is none of a search in it
+		known = unlinked(strings.TrimSpace(string(out)))
+		b.placed.Store(dir, known)
+	}
+	return known == home
+}
+
+// unlinked is a path without symbolic links, or as it is when nothing is there.
+func unlinked(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+func isBelow(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+// entry finds a run of the module.
 func (b *mcpBackend) entry(id string) (store.Run, error) {
 	r, err := b.store.Run(id)
 	if err == nil && !b.ours(r) {
@@ -286,19 +320,25 @@ func hideValues(r *beagle.Result) {
 	}
 }
 
-// addsValue reports whether a patch adds a frequent captured value to the source.
+// addsValue reports whether a patch adds a frequent captured value to the source,
+// on one line or spread over several. Each line counts by itself too: a hunk may
+// begin within a comment or a raw string.
 func addsValue(r *beagle.Result) bool {
-	var had strings.Builder
+	var had, has, added strings.Builder
+	var lines []string
 	for line := range strings.Lines(r.Patch) {
-		if line[0] == '-' || line[0] == ' ' {
-			had.WriteString(line[1:])
+		switch text := line[1:]; line[0] {
+		case '-':
+			had.WriteString(text)
+		case ' ':
+			had.WriteString(text)
+			has.WriteString(text)
+		case '+':
+			has.WriteString(text)
+			added.WriteString(text)
+			lines = append(lines, text)
 		}
 	}
 	e := llm.Evidence{Redact: true, Facets: &r.Corpus.Facets, Target: &beagle.Target{Source: had.String()}}
-	for line := range strings.Lines(r.Patch) {
-		if line[0] == '+' && e.Leaks(line[1:]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(append(lines, added.String(), has.String()), e.Leaks)
 }

@@ -62,7 +62,7 @@ func (j *judge) with(ctx context.Context, target string, tell mcp.Progress, do f
 	j.mu.Unlock()
 	lock, err := j.store.Lock("beagle mcp " + target)
 	if err != nil {
-		return err
+		return &inUse{err}
 	}
 	defer lock.Unlock()
 	if err := j.prepare(ctx, target); err != nil {
@@ -70,6 +70,11 @@ func (j *judge) with(ctx context.Context, target string, tell mcp.Progress, do f
 	}
 	return do()
 }
+
+// inUse is why the store cannot be had; nothing was read then.
+type inUse struct{ error }
+
+func (e *inUse) Unwrap() error { return e.error }
 
 // prepare makes a target ready unless it is, with the module as it is now.
 func (j *judge) prepare(ctx context.Context, target string) error {
@@ -134,7 +139,8 @@ func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) 
 		return err
 	})
 	var bad *beagle.UsageError
-	if errors.As(err, &bad) && !prepared && !strings.Contains(bad.What, "in use by") {
+	var busy *inUse
+	if errors.As(err, &bad) && !prepared && !errors.As(err, &busy) {
 		return &mcp.Description{Refused: bad}, nil
 	}
 	return out, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,6 +60,93 @@ func TestMCPRunsOfTheModule(t *testing.T) {
 	}
 	if runs, err := b.Runs(); err != nil || len(runs) != 1 {
 		t.Errorf("another checkout of the module: %+v %v", runs, err)
+	}
+}
+
+// A run is of the module however the directory is written that it was started in,
+// and from the root of a workspace too.
+func TestMCPRunsOfTheModulesPlaces(t *testing.T) {
+	b := backendWith(t, map[string]string{"aaaa": "example.com/served.Root"})
+	root := t.TempDir()
+	dir, link := filepath.Join(root, "served"), filepath.Join(t.TempDir(), "link")
+	for name, text := range map[string]string{"go.work": "go 1.26\n\nuse ./served\n", "served/go.mod": "module example.com/served\n\ngo 1.26\n"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	b.module = func() (mcp.Module, error) { return mcp.Module{Path: "example.com/served", Dir: link}, nil }
+	for from, want := range map[string]int{dir: 1, link: 1, root: 1, filepath.Dir(root): 0, t.TempDir(): 0} {
+		if err := b.store.Save("aaaa", "spec", flow.Spec{Dir: from}); err != nil {
+			t.Fatal(err)
+		}
+		if runs, err := b.Runs(); err != nil || len(runs) != want {
+			t.Errorf("started in %s, with the module in %s: %d runs, not %d; %v", from, dir, len(runs), want, err)
+		}
+	}
+}
+
+// A file of inputs that cannot be read is quoted in errors: not to an agent that
+// gets shapes, which still hears what a record looks like.
+func TestMCPHidesErrors(t *testing.T) {
+	t.Setenv("BEAGLE_HOME", t.TempDir())
+	dir := t.TempDir()
+	corpus := filepath.Join(dir, "prod.jsonl")
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.26\n", "prod.jsonl": `{"args": {"s": "x", "n": 1}, "weight": "UrsulaMeierhofer"}` + "\n",
+		"m.go": "package m\n\nfunc Count(s string, n int) int {\n\tfor i := range s {\n\t\tif s[i] == 'a' {\n\t\t\tn++\n\t\t}\n\t}\n\treturn n\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := flow.Defaults()
+	spec.Dir, spec.CorpusFile, spec.Models.Redact = dir, corpus, "auto"
+	b, err := newMCPBackend(spec, mcpOptions{redact: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	var told strings.Builder
+	tell := func(stage, detail string) { told.WriteString(stage + " " + detail + "\n") }
+	d, err := b.Describe(t.Context(), "./.Count", tell)
+	if err != nil || d.Refused == nil {
+		t.Fatalf("%+v %v", d, err)
+	}
+	_, err = b.Evaluate(t.Context(), "./.Count", "package m", "", tell)
+	var bad *beagle.UsageError
+	if !errors.As(err, &bad) {
+		t.Fatal(err)
+	}
+	for _, e := range []*beagle.UsageError{d.Refused, bad} {
+		if strings.Contains(e.What, "Ursula") || !strings.Contains(e.What, `prod.jsonl:1: field "weight"`) || !strings.HasSuffix(e.Remedy, `A record of Count looks like {"args": {"s":"","n":0}, "weight": 1}`) {
+			t.Errorf("%s | %s", e.What, e.Remedy)
+		}
+	}
+	v := b.veil("./.Count")
+	v.progress(tell)("note", `the file has "UrsulaMeierhofer"`)
+	if strings.Contains(told.String(), "Ursula") {
+		t.Errorf("%s", told.String())
+	}
+	if got := v.remedy(`A record looks like {"args": ["UrsulaMeierhofer"], "weight": 1}`); strings.Contains(got, "Ursula") {
+		t.Errorf("%s", got)
+	}
+}
+
+// --redact was a switch: configurations from then are served.
+func TestMCPRedactAsASwitch(t *testing.T) {
+	for given, want := range map[string]string{
+		"--redact": "--redact=yes", "--redact -C x": "--redact=yes -C x", "-C x -redact": "-C x --redact=yes", "--redact=true": "--redact=yes", "--redact=false": "--redact=no",
+		"--redact no": "--redact no", "--redact auto -C x": "--redact auto -C x", "--redact=foo": "--redact=foo", "--redact foo": "--redact foo", "--redact true": "--redact yes",
+	} {
+		if got := strings.Join(plainRedact(strings.Fields(given)), " "); got != want {
+			t.Errorf("%s: %s, not %s", given, got, want)
+		}
 	}
 }
 

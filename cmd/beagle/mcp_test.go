@@ -320,7 +320,8 @@ func TestHideValues(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	// A version for the frequent case holds it in its source.
-	for line, hidden := range map[string]bool{`+if s == "secret" {`: true, `-if s == "secret" {`: false, "+if s == `secret` {": true, "+// the others": false} {
+	for line, hidden := range map[string]bool{`+if s == "secret" {`: true, `-if s == "secret" {`: false, "+if s == `secret` {": true, "+// the others": false,
+		"+if s == \"se\" +\n+\t\"cr\" +\n+\t\"et\" {": true, "+case 's':\n+case 'e':\n+case 'c':\n+case 'r':\n+case 'e':\n+case 't':": true, "+if s == \"se\" +\n \t\"cr\" +\n+\t\"et\" {": true, "+x := \"se\" +\n+\t\"lf\"": false} {
 		r := beagle.Result{
 			Run: "run", Why: "It is faster.", Patch: "--- a/p.go\n+++ b/p.go\n@@ -1 +1 @@\n" + line + "\n",
 			Corpus: beagle.CorpusSummary{Facets: beagle.Facets{Params: []beagle.ParamFacet{{Top: []beagle.TopValue{{Value: `"secret"`}}}}}},

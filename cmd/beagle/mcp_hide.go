@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/mcp"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// A veil is what messages go through on their way to an agent that gets shapes
+// instead of captured values: a file of inputs that cannot be read is quoted in
+// errors, warnings and what is told meanwhile. A nil veil hides nothing.
+type veil struct{ shown []string }
+
+// recordWords are those that errors about files of inputs have besides the words of
+// all messages.
+const recordWords = "looks like is wanted missing known holds"
+
+// veil is the one for what is said of a target.
+func (b *mcpBackend) veil(target string) *veil {
+	if !b.redact {
+		return nil
+	}
+	return &veil{shown: []string{target, b.dir, b.spec.CorpusFile, recordWords}}
+}
+
+func (v *veil) text(s string) string {
+	if v == nil {
+		return s
+	}
+	return llm.RedactText(s, nil, v.shown...)
+}
+
+// remedy is a remedy as it may be shown. One that ends with the record that is
+// wanted keeps that, since nothing in it was captured: every value is zero.
+func (v *veil) remedy(s string) string {
+	if v == nil {
+		return s
+	}
+	if at := strings.Index(s, `{"args": `); at >= 0 && zeroRecord(s[at:]) {
+		return v.text(s[:at]) + s[at:]
+	}
+	return v.text(s)
+}
+
+// zeroRecord reports whether a text is an input without a value: what
+// a target's parameters look like.
+func zeroRecord(text string) bool {
+	var r struct{ Args, Weight any }
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(&r) == nil && !d.More() && zero(r.Args) && r.Weight == 1.0
+}
+
+func zero(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			if !zero(x) {
+				return false
+			}
+		}
+	case map[string]any: // the keys are fields of a type
+		for _, x := range v {
+			if !zero(x) {
+				return false
+			}
+		}
+	default:
+		return v == nil || v == "" || v == 0.0 || v == false
+	}
+	return true
+}
+
+// usage is bad input as it may be shown. The names of the fields that are wanted
+// are the target's.
+func (v *veil) usage(bad *beagle.UsageError) *beagle.UsageError {
+	if v == nil {
+		return bad
+	}
+	for _, name := range []string{"args", "weight"} {
+		if prefix, rest, ok := strings.Cut(bad.What, `field "`+name+`"`); ok {
+			return &beagle.UsageError{What: v.text(prefix) + `field "` + name + `"` + v.text(rest), Remedy: v.remedy(bad.Remedy)}
+		}
+	}
+	return &beagle.UsageError{What: v.text(bad.What), Remedy: v.remedy(bad.Remedy)}
+}
+
+// error is an error as it may be shown.
+func (v *veil) error(err error) error {
+	var bad *beagle.UsageError
+	var busy *inUse
+	switch {
+	case v == nil || err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &busy): // before anything was read
+		return err
+	case errors.As(err, &bad):
+		return v.usage(bad)
+	}
+	return errors.New(v.text(err.Error()))
+}
+
+// progress passes on what happens, as it may be shown.
+func (v *veil) progress(tell mcp.Progress) mcp.Progress {
+	if v == nil {
+		return tell
+	}
+	return func(stage, detail string) { tell(stage, v.text(detail)) }
+}
