@@ -86,8 +86,8 @@ func (r *redactor) value(goSyntax string) string {
 	return verb + r.tokens(goSyntax)
 }
 
-// sentence replaces every quoted text, every number with more than two digits
-// and every unknown word in a sentence, as reasons and messages are.
+// sentence replaces every quoted text, every number with more than two digits or
+// next to another and every unknown word in a sentence, as reasons and messages are.
 func (r *redactor) sentence(s string) string {
 	if r == nil {
 		return s
@@ -204,6 +204,9 @@ func (r *redactor) prose(s string, small bool) string {
 func (r *redactor) next(s string, small bool) (n int, shown string) {
 	switch c := rune(s[0]); {
 	case isDigit(c):
+		if n := numbersAt(s); n > 0 {
+			return n, "numbers"
+		}
 		lit := s[:runOf(s, false)]
 		return len(lit), numberShape(lit, small)
 	case inWord(c):
@@ -233,6 +236,22 @@ func runOf(s string, word bool) int {
 		return i + 1 + runOf(s[i+1:], false)
 	}
 	return i
+}
+
+// numbersAt is the length of the numbers that s begins with when nothing but marks
+// and spaces stands between them: an address, a date, a call number or a list is one
+// value, however small its parts. 0 when there is only one.
+func numbersAt(s string) int {
+	n := 0
+	for end := runOf(s, false); ; {
+		gap := strings.IndexFunc(s[end:], func(c rune) bool { return inWord(c) || strings.ContainsRune("\"`'\n", c) })
+		if gap < 0 || !isDigit(rune(s[end+gap])) {
+			return n
+		}
+		end += gap
+		end += runOf(s[end:], false)
+		n = end
+	}
 }
 
 func numberShape(lit string, small bool) string {

@@ -63,6 +63,19 @@ func FuzzRedactedPrompt(f *testing.F) {
 	})
 }
 
+// Small numbers count things; those next to others are parts of a value.
+func TestRedactedNumbers(t *testing.T) {
+	for said, want := range map[string]string{
+		"bad address 10.12.1.99 at line 3": "bad address numbers at line 3", "24-12-85": "numbers", "12 34 56 78 90": "numbers", "98.6": "numbers", "-73.98": "-numbers",
+		"[]int{4, 7, 1, 1}": "[]int{numbers}", "[][]int{{4}, {7}}": "[][]int{{numbers}}", "12\t34": "numbers", "4711": "integer(4 digits)", "10 to 30 of 5, in 15ms": "10 to 30 of 5, in 15ms",
+		"line 3\n7 of 12": "line 3\n7 of 12", `1 "a" 2`: `1 text(1 bytes: lower case) 2`, "12.": "12.", "7": "7",
+	} {
+		if got := RedactText(said, nil, "bad address at line int of in to"); got != want {
+			t.Errorf("%q: %q, not %q", said, got, want)
+		}
+	}
+}
+
 // A captured value is found however a version spells it.
 func TestLeaksCompareValues(t *testing.T) {
 	for value, spelled := range map[string][]string{
