@@ -18,12 +18,13 @@ type handed struct {
 	beagle.Candidate
 	name    string // of the file, or what it is called
 	written string
+	whole   string // with what was completed from the original, below what was written
 }
 
 // hand makes a candidate of a text; name is the file's, or what to call it.
 func (x *session) hand(text, name string) handed {
-	h := handed{name: name, written: text}
-	if formatted, err := x.unit.Normalize(x.unit.Complete(text)); err == nil {
+	h := handed{name: name, written: text, whole: x.unit.Complete(text)}
+	if formatted, err := x.unit.Normalize(h.whole); err == nil {
 		text = formatted // otherwise the parse check says what is wrong
 	}
 	h.Candidate = beagle.NewCandidate(text, []string{x.root.ID}, nil)
@@ -40,14 +41,14 @@ func (h *handed) placed(v *beagle.Verdict) *beagle.Verdict {
 	if v.OK() || !inCanonical.MatchString(v.Reason) {
 		return v
 	}
-	lines, most := source.Lines(h.Source, h.written), 1+strings.Count(h.written, "\n")
+	lines, most := source.Lines(h.Source, h.whole), 1+strings.Count(strings.TrimRight(h.written, "\n"), "\n")
 	v.Reason = inCanonical.ReplaceAllStringFunc(v.Reason, func(at string) string {
 		n, err := strconv.Atoi(inCanonical.FindStringSubmatch(at)[1])
 		if err != nil {
 			return at
 		}
 		if h.Source != h.written {
-			n = lines[n]
+			n = nearest(lines, n)
 		}
 		switch {
 		case n == 0 || n > most: // of what was completed from the original
@@ -58,6 +59,17 @@ func (h *handed) placed(v *beagle.Verdict) *beagle.Verdict {
 		return fmt.Sprintf("%s:%d: ", h.name, n)
 	})
 	return v
+}
+
+// nearest is where a line comes from, or else the nearest line above on which
+// something begins; 0 when there is none.
+func nearest(lines map[int]int, n int) int {
+	for ; n > 0; n-- {
+		if from := lines[n]; from != 0 {
+			return from
+		}
+	}
+	return 0
 }
 
 // ReadSource is the part of [Activities.JudgeSource] that needs no inputs, before
