@@ -30,8 +30,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// behaviours are those of programs that do not speak the protocol, by name.
+var behaviours = map[string]func(){}
+
 // serve speaks the protocol's agent side with the SDK.
 func serve(name string) {
+	if other := behaviours[name]; other != nil {
+		other()
+		return
+	}
 	switch name {
 	case "exits":
 		fmt.Fprintln(os.Stderr, "no licence found")

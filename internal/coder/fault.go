@@ -34,6 +34,9 @@ func (t *turn) fault(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case ctx.Err() != nil:
 		e.Kind, e.Message, e.Remedy = llm.Timeout, context.Cause(ctx).Error(), "give it more time with --call-limit, or a smaller function"
+	case t.exit == notKept:
+		e.Message = "the process that looks after the agent's processes could not start it: " + lastWords(t.stderr)
+		e.Remedy = "run Beagle where prctl, fork and /bin/sh are allowed, or let models write candidates instead: --model"
 	case t.exit == cannotExecute || t.exit == notFound:
 		e.Kind, e.Remedy = llm.UnknownModel, fmt.Sprintf("give a command that can be started: --agent %q", t.model.URL)
 	case errors.As(err, &refused) && refused.Code == authRequired:
@@ -64,6 +67,7 @@ func lastWords(text string) string {
 }
 
 const (
+	notKept       = 113    // a keeper's own status, which it gives its reason for
 	cannotExecute = 126    // a shell's status for a program that it may not start
 	notFound      = 127    // and for one that is not there
 	authRequired  = -32000 // the protocol's code for an agent that wants a login first

@@ -3,12 +3,12 @@ package coder
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -35,14 +35,19 @@ func init() {
 	}
 }
 
-// keep puts a keeper in front of the command.
+// keep puts a keeper in front of the command; without /proc, by which it would find
+// this program and the orphans, there is none.
 func (p *process) keep() {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err != nil {
+		return
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return
 	}
 	p.cmd.Args = append([]string{keeperName, p.cmd.Path}, p.cmd.Args[1:]...)
-	p.cmd.Path = "/proc/self/exe"
+	p.cmd.Path = self
 	p.cmd.ExtraFiles = []*os.File{read} // the first is descriptor 3
 	p.line, p.farEnd = write, read
 }
@@ -52,18 +57,22 @@ func keepAgent(command []string) int {
 	runtime.LockOSThread() // the death signal is for the death of the parent's thread
 	syscall.CloseOnExec(lifeline)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return cannotExecute
+		fmt.Fprintln(os.Stderr, "PR_SET_CHILD_SUBREAPER:", err)
+		return notKept
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // the agent's end is the lifeline's
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		return notFound
+		fmt.Fprintln(os.Stderr, err)
+		return notKept
 	}
+	os.Stdin.Close() // they are the agent's alone: Beagle must see that it closes them
+	os.Stdout.Close()
 	go func() {
 		io.Copy(io.Discard, os.NewFile(lifeline, "lifeline"))
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Process.Kill() // nothing after Wait, when the number may be another's; endAll does the rest
 	}()
 	err := cmd.Wait()
 	endAll()
@@ -77,12 +86,15 @@ func keepAgent(command []string) int {
 	return 128 + int(syscall.SIGKILL)
 }
 
-// endAll kills descendants until there is no child any more: as orphans come to
-// the keeper, there is no descendant then.
+// endAll kills children until there is none any more: as orphans come to the keeper,
+// there is no descendant then.
 func endAll() {
-	for {
-		for _, pid := range descendants(os.Getpid()) {
-			syscall.Kill(pid, syscall.SIGKILL)
+	const most = time.Second // for what cannot be killed, or is not in this /proc
+	for pause := time.Millisecond; ; pause = min(2*pause, most) {
+		for _, pid := range listed(os.Getpid()) {
+			if isChild(pid) {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
 		}
 		for {
 			var status syscall.WaitStatus
@@ -93,18 +105,25 @@ func endAll() {
 			if pid <= 0 {
 				break
 			}
+			pause = time.Millisecond // its children are the keeper's now
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 
-// descendants are the processes below one, the nearest first.
-func descendants(of int) []int {
+// isChild reports whether a process is a child of this one. If so, the number stays
+// its own until it is waited for.
+func isChild(pid int) bool {
+	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
+}
+
+// listed are the children of a process as /proc has them. They may have ended since,
+// and a /proc of another pid namespace has other processes under these numbers.
+func listed(of int) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	children := map[int][]int{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -119,13 +138,9 @@ func descendants(of int) []int {
 		if len(fields) < 2 {
 			continue
 		}
-		if parent, err := strconv.Atoi(string(fields[1])); err == nil {
-			children[parent] = append(children[parent], pid)
+		if parent, err := strconv.Atoi(string(fields[1])); err == nil && parent == of {
+			pids = append(pids, pid)
 		}
 	}
-	found := slices.Clone(children[of])
-	for i := 0; i < len(found); i++ {
-		found = append(found, children[found[i]]...)
-	}
-	return found
+	return pids
 }

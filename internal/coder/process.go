@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,8 +68,12 @@ func (p *process) end() {
 }
 
 // killMarked kills the processes that have the mark in their environment, and
-// says how many there were. Without /proc it finds none.
+// says how many there were. Without /proc it finds none, nor with that of another
+// pid namespace, where the numbers are not ours.
 func killMarked(mark string) (found int) {
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return 0
+	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0

@@ -144,6 +144,12 @@ func (c *Coder) loads(ctx context.Context, w *workspace) error {
 		if ctx.Err() != nil {
 			return err
 		}
+		if scarce(err) {
+			return &beagle.UsageError{
+				What:   fmt.Sprintf("a copy of the module at %s could not be loaded for want of room: %v", c.Unit.Target.Dir, err),
+				Remedy: "free what is short (disk, memory, open files, processes), then try again",
+			}
+		}
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("a copy of the module at %s, as coding agents work in, cannot be loaded: %v", c.Unit.Target.Dir, err),
 			Remedy: "make the module build by itself ('GOWORK=off go build ./...' in it): name what it needs in its go.mod, with replacements as absolute paths; or let models write candidates instead: --model",
@@ -151,6 +157,17 @@ func (c *Coder) loads(ctx context.Context, w *workspace) error {
 	}
 	c.sound = true
 	return nil
+}
+
+// scarce reports whether an error is the machine's rather than the module's. What the
+// go command meets comes as text only.
+func scarce(err error) bool {
+	for _, short := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
+		if errors.Is(err, short) || strings.Contains(err.Error(), short.Error()) {
+			return true
+		}
+	}
+	return false
 }
 
 // loadIn is how the target is loaded in a copy.
