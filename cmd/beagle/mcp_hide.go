@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -76,18 +77,27 @@ func zero(v any) bool {
 	return true
 }
 
-// usage is bad input as it may be shown. The names of the fields that are wanted
-// are the target's.
+// inField is where an error places what is wrong with an input: a path of names.
+var inField = regexp.MustCompile(`field "([\pL_.]+)"`)
+
+// usage is bad input as it may be shown. The names of fields that the remedy has
+// anyway are the target's.
 func (v *veil) usage(bad *beagle.UsageError) *beagle.UsageError {
 	if v == nil {
 		return bad
 	}
-	for _, name := range []string{"args", "weight"} {
-		if prefix, rest, ok := strings.Cut(bad.What, `field "`+name+`"`); ok {
-			return &beagle.UsageError{What: v.text(prefix) + `field "` + name + `"` + v.text(rest), Remedy: v.remedy(bad.Remedy)}
+	out := &beagle.UsageError{What: v.text(bad.What), Remedy: v.remedy(bad.Remedy)}
+	at := inField.FindStringSubmatchIndex(bad.What)
+	if at == nil {
+		return out
+	}
+	for name := range strings.SplitSeq(bad.What[at[2]:at[3]], ".") {
+		if !strings.Contains(out.Remedy, `"`+name+`":`) {
+			return out
 		}
 	}
-	return &beagle.UsageError{What: v.text(bad.What), Remedy: v.remedy(bad.Remedy)}
+	out.What = v.text(bad.What[:at[0]]) + bad.What[at[0]:at[1]] + v.text(bad.What[at[1]:])
+	return out
 }
 
 // error is an error as it may be shown.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +133,12 @@ func TestMCPHidesErrors(t *testing.T) {
 	v.progress(tell)("note", `the file has "UrsulaMeierhofer"`)
 	if strings.Contains(told.String(), "Ursula") {
 		t.Errorf("%s", told.String())
+	}
+	for field, shown := range map[string]bool{"args.n": true, "args": true, "Ursula": false, "args.Ursula": false, "args.4711": false} {
+		e := v.usage(&beagle.UsageError{What: fmt.Sprintf("prod.jsonl:1: field %q: \"x\" is no number", field), Remedy: `A record of Count looks like {"args": {"s":"","n":0}, "weight": 1}`})
+		if strings.Contains(e.What, `"`+field+`"`) != shown || strings.Contains(e.What, `"x"`) {
+			t.Errorf("field %s: %s", field, e.What)
+		}
 	}
 	if got := v.remedy(`A record looks like {"args": ["UrsulaMeierhofer"], "weight": 1}`); strings.Contains(got, "Ursula") {
 		t.Errorf("%s", got)
