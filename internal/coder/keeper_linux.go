@@ -75,7 +75,7 @@ func keepAgent(command []string) int {
 		cmd.Process.Kill() // nothing after Wait, when the number may be another's; endAll does the rest
 	}()
 	err := cmd.Wait()
-	endAll()
+	endAll(cmd.Process.Pid)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -87,12 +87,15 @@ func keepAgent(command []string) int {
 }
 
 // endAll kills children until there is none any more: as orphans come to the keeper,
-// there is no descendant then.
-func endAll() {
+// there is no descendant then. What is left of the agent's group is found without /proc.
+func endAll(group int) {
 	const most = time.Second // for what cannot be killed, or is not in this /proc
 	for pause := time.Millisecond; ; pause = min(2*pause, most) {
+		if hasChild(unix.P_PGID, group) {
+			syscall.Kill(-group, syscall.SIGKILL)
+		}
 		for _, pid := range listed(os.Getpid()) {
-			if isChild(pid) {
+			if hasChild(unix.P_PID, pid) {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
@@ -111,10 +114,10 @@ func endAll() {
 	}
 }
 
-// isChild reports whether a process is a child of this one. If so, the number stays
-// its own until it is waited for.
-func isChild(pid int) bool {
-	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
+// hasChild reports whether a process is a child of this one, or a group has one. If
+// so, the number stays its own until the child is waited for.
+func hasChild(kind, id int) bool {
+	return unix.Waitid(kind, id, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
 }
 
 // listed are the children of a process as /proc has them. They may have ended since,

@@ -106,7 +106,7 @@ func TestOnlyChildrenAreKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	if !isChild(pid) {
+	if !hasChild(unix.P_PID, pid) {
 		t.Error("a child is none")
 	}
 	if found := listed(os.Getpid()); !slices.Contains(found, pid) {
@@ -115,7 +115,7 @@ func TestOnlyChildrenAreKilled(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	for _, stranger := range []int{pid, os.Getppid(), os.Getpid(), 1} {
-		if isChild(stranger) {
+		if hasChild(unix.P_PID, stranger) {
 			t.Errorf("%d is a child", stranger)
 		}
 	}
