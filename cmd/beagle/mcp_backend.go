@@ -169,7 +169,7 @@ func (b *mcpBackend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error
 		return e, err
 	}
 	out := *e
-	out.Verdict = *llm.RedactVerdict(&e.Verdict, nil)
+	out.Verdict = *llm.RedactVerdict(&e.Verdict, &beagle.Target{Name: e.Target}) // its name is known to who asks
 	return &out, nil
 }
 
