@@ -67,7 +67,7 @@ func asked(t *testing.T, s *store.Store, text string, server *llmtest.Server, ca
 	spec.Models.settle()
 	x := &session{run: "run", spec: spec, store: s, unit: u, corpus: &beagle.Corpus{}, root: beagle.NewCandidate(u.Target.Source, nil, nil)}
 	x.work = newWorkbench(u, &x.corpus.Facets, nil, nil)
-	if err := s.Cache(x.key("assembly", x.root.ID, ""), []harness.Instruction{}); err != nil {
+	if err := s.Cache(x.key("assembly", x.root.ID, ""), kept[[]harness.Instruction]{}); err != nil {
 		t.Fatal(err)
 	}
 	return x
