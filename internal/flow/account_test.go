@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -157,6 +158,9 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	q = lines[0].Request
+	for !server.Calls()[2].Answered { // the server counts when all is sent, which the client may have read by then
+		time.Sleep(time.Millisecond)
+	}
 	price, bound, last := x.spec.Models.Ask[0].Price, q.Bound(), server.Calls()[2]
 	if bound.In >= price.LongFrom || 3*bound.In <= price.LongFrom {
 		t.Fatalf("a prompt of at most %d tokens tries nothing", bound.In)
