@@ -215,10 +215,10 @@ func (b *mcpBackend) ours(r store.Run) bool {
 // module: it was started below it, or in a workspace that has it, as from its root.
 func (b *mcpBackend) within(m mcp.Module, dir string) bool {
 	home, dir := unlinked(m.Dir), unlinked(dir)
-	if dir == home || isBelow(home, dir) {
+	if holds(home, dir) {
 		return true
 	}
-	if !isBelow(dir, home) {
+	if !holds(dir, home) {
 		return false
 	}
 	known, ok := b.placed.Load(dir)
@@ -240,9 +240,10 @@ func unlinked(path string) string {
 	return path
 }
 
-func isBelow(dir, path string) bool {
+// holds reports whether a path is a directory or something below it.
+func holds(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != "." && filepath.IsLocal(rel)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // entry finds a run of the module.

@@ -88,8 +88,8 @@ func compareApart(im image, sides [2][]int, base, cand *rt.Timing) []copyPair {
 }
 
 // meet cuts two timings to the rounds of the time that both took turns in: one
-// process begins earlier and has the machine for itself. It reports whether
-// anything is left to compare.
+// process may begin or end alone and have the machine for itself. It reports
+// whether anything is left to compare.
 func meet(a, b *rt.Timing) bool {
 	if len(a.Turn) == 0 || len(b.Turn) == 0 {
 		return false

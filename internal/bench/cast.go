@@ -10,21 +10,14 @@ const fewCopies = 2
 // few of one alignment, so that there is something to compare. Empty, when there
 // is nothing to compare in this image.
 func (m *confirmer) cast(im image, ts []*trial) []int {
-	originals, copies := m.originals(), []int(nil)
-	if m.slow {
-		originals = nil
-	}
+	var originals, copies []int
 	for _, t := range ts {
-		if !m.slow {
-			copies = append(copies, t.copies...)
-			continue
+		base, cand := m.originals(), t.copies
+		if m.slow {
+			base, cand = m.alike(im, t, originals)
 		}
-		base, cand := m.alike(im, t, originals)
 		originals = union(originals, base)
 		copies = append(copies, cand...)
-	}
-	if len(copies) == 0 {
-		return nil
 	}
 	return slices.Concat(originals, copies)
 }

@@ -174,7 +174,7 @@ func (m *confirmer) live() []*trial {
 func (m *confirmer) layout(ctx context.Context, im image) error {
 	ts := m.at(open)
 	variants := m.cast(im, ts)
-	if variants == nil {
+	if len(variants) == 0 {
 		return nil
 	}
 	q := m.request(variants, m.sets, float64(len(looks)*layoutsALook))

@@ -31,11 +31,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 		return nil
 	}
 	m.o.Log("measuring with profile-guided optimisation")
-	variants := m.cast(im, ts)
-	if variants == nil {
-		return nil
-	}
-	q := m.request(variants, m.sets[:1], 1)
+	q := m.request(m.cast(im, ts), m.sets[:1], 1)
 	q.Profile = min(m.nanos(pgoShare/4), int64(time.Second))
 	profile, err := m.lab.profile(ctx, im, q)
 	if err != nil {
@@ -48,7 +44,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	inputs := []set{{m.sets[0].file, pgoShare * 3 / 4, func(t *trial) *[]layoutResult { return &t.pgo }}}
 	for _, im := range images {
 		variants := m.cast(im, ts)
-		if variants == nil {
+		if len(variants) == 0 {
 			continue
 		}
 		q := m.request(variants, inputs, float64(len(images)))

@@ -46,13 +46,9 @@ func soon(t *testing.T, what string, f func()) {
 	}
 }
 
-// An agent that closes its pipes and goes on is noticed: the keeper has none of them.
-func TestPipesAreTheAgentsAlone(t *testing.T) {
-	p := launch("sh -c 'exec 1>&- 0<&-; sleep 3600'", t.TempDir())
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+// started starts a process and returns its standard output.
+func started(t *testing.T, p *process) io.Reader {
+	t.Helper()
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +56,17 @@ func TestPipesAreTheAgentsAlone(t *testing.T) {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return out
+}
+
+// An agent that closes its pipes and goes on is noticed: the keeper has none of them.
+func TestPipesAreTheAgentsAlone(t *testing.T) {
+	p := launch("sh -c 'exec 1>&- 0<&-; sleep 3600'", t.TempDir())
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := started(t, p)
 	defer p.end()
 	soon(t, "standard output stays open", func() {
 		if text, err := io.ReadAll(out); len(text) > 0 || err != nil {
@@ -80,13 +87,7 @@ func TestAnAgentThatLeftItsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := launch("env "+behaviour+"=moves "+self, t.TempDir())
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := started(t, p)
 	defer p.end()
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatalf("the agent does not come up: %v; %s", err, p.tail.String())

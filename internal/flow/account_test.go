@@ -56,7 +56,7 @@ func TestFailedTurnsCost(t *testing.T) {
 	if a := x.agentTurn(t, 1); a.Cost != 60_001 || a.Unheard == "" {
 		t.Errorf("the search is told of %+v", a)
 	}
-	sums, err := x.lostCalls()
+	sums, err := x.paid()
 	if err != nil || sums.Dollars != 0.060001 || sums.Calls != 0 || sums.Authors[0].Dollars != 0.060001 {
 		t.Errorf("%v: the result says %+v", err, sums)
 	}
@@ -172,7 +172,7 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 		t.Fatalf("a prompt of at most %d tokens tries nothing", bound.In)
 	}
 	want := 2*price.Cost(bound) + price.Cost(llm.Usage{In: last.In, Out: last.Out})
-	sums, err := x.lostCalls()
+	sums, err := x.paid()
 	if err != nil || a.Cost != want || x.models.budget.Spent().Money != want || llm.MicrosOf(sums.Dollars) != want {
 		t.Errorf("%v told, %v in the budget, %+v in the result, want %v: %v", a.Cost, x.models.budget.Spent().Money, sums, want, err)
 	}

@@ -39,10 +39,10 @@ func (d *Draft) charge(outcomes []evolve.Outcome) {
 	}
 }
 
-// lostCalls is the part of a result's summary of models that the journal of calls
+// paid is the part of a result's summary of models that the journal of calls
 // knows: what was answered, what was paid, and what was lost, whether or not the
 // search came to make anything of it. It is nil when no model was asked.
-func (x *session) lostCalls() (*beagle.ModelSummary, error) {
+func (x *session) paid() (*beagle.ModelSummary, error) {
 	m := &x.spec.Models
 	if !m.On() {
 		return nil, nil

@@ -27,7 +27,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		Rejected: j.Rejected, Judge: x.rates(), Advice: x.advice(),
 	}
 	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
-	if r.Models, err = x.lostCalls(); err != nil {
+	if r.Models, err = x.paid(); err != nil {
 		return nil, err
 	}
 	if m := j.Measurement; m != nil {
