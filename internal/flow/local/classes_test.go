@@ -45,8 +45,8 @@ func TestSearchSeesWhoPays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and times versions")
 	}
-	const ascii = "\tor := byte(0)\n\tfor i := 0; i < len(s); i++ {\n\t\tor |= s[i]\n\t}\n\ttimes, of := 1, 1\n\tif or >= 0x80 {\n\t\ttimes, of = 12, 12\n\t}\n"
-	shortcut := "One pass for ASCII.\n\n```go\n" + passes(ascii, "times", " / of * 8") + "```\n"
+	const ascii = "\tor := byte(0)\n\tfor i := 0; i < len(s); i++ {\n\t\tor |= s[i]\n\t}\n\ttimes, of := 1, 1\n\tif or >= 0x80 {\n\t\ttimes, of = 60, 60\n\t}\n"
+	shortcut := "One pass for ASCII.\n\n```go\n" + passes(ascii, "times", " / of * 40") + "```\n"
 	server := llmtest.New(t, llmtest.Say(shortcut))
 	args := make([]string, 400)
 	for i := range args {
@@ -56,7 +56,7 @@ func TestSearchSeesWhoPays(t *testing.T) {
 		}
 		args[i] = fmt.Sprintf("[%q]", strings.Repeat(text, 20+i%9)+fmt.Sprint(i))
 	}
-	s := specOf(t, "package p\n\n// Sum adds the bytes of s, eight times.\n"+passes("", "8", ""), args, server.URL(), "test")
+	s := specOf(t, "package p\n\n// Sum adds the bytes of s, forty times.\n"+passes("", "40", ""), args, server.URL(), "test")
 	s.Models.NoRules, s.Candidates, s.Models.Caps.Calls = true, 2, 3
 	w := new(witness)
 	d := &Driver{Store: openStore(t, t.TempDir()), wrap: func(a *flow.Activities) activities {
