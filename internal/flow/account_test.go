@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -112,7 +111,7 @@ func TestFailedRecordingLosesNothing(t *testing.T) {
 		t.Fatalf("the run goes on: %v", err)
 	}
 	x.models.calls.journal.Close()
-	paid := counted(server, 0)
+	paid := server.Calls()[0]
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -139,15 +138,6 @@ func TestFailedRecordingLosesNothing(t *testing.T) {
 	}
 }
 
-// counted is a call with what it is charged for. The server counts when all is
-// sent, which the client may have read by then.
-func counted(server *llmtest.Server, call int) llmtest.Call {
-	for !server.Calls()[call].Answered {
-		time.Sleep(time.Millisecond)
-	}
-	return server.Calls()[call]
-}
-
 // Attempts of a call are priced each by itself, in the budget, in what the search is
 // told and in the result, now and when the run goes on.
 func TestAttemptsArePricedAlone(t *testing.T) {
@@ -167,7 +157,7 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	q = lines[0].Request
-	price, bound, last := x.spec.Models.Ask[0].Price, q.Bound(), counted(server, 2)
+	price, bound, last := x.spec.Models.Ask[0].Price, q.Bound(), server.Calls()[2]
 	if bound.In >= price.LongFrom || 3*bound.In <= price.LongFrom {
 		t.Fatalf("a prompt of at most %d tokens tries nothing", bound.In)
 	}

@@ -49,8 +49,8 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 	if !c.Stream || r.Whole {
 		text := *r
 		text.Text = strings.Repeat(r.Text, max(r.Repeat, 1))
+		s.answered(c, charged.in, charged.out, charged.out) // first, as in a stream
 		writeJSON(w, 200, p.whole(c, &text, u))
-		s.answered(c, charged.in, charged.out, charged.out)
 		return
 	}
 	x := &stream{s: s, w: w, req: req, p: p, c: c, r: r, u: u, charged: charged, control: http.NewResponseController(w)}
@@ -129,10 +129,11 @@ func (x *stream) run() {
 		x.cutOff()
 		return
 	}
+	// Counted before the end is told: who has read that finds it in the books.
+	x.s.answered(x.c, x.charged.in, x.charged.out, min(tokens(x.sent), x.charged.out))
 	for _, e := range x.p.end(x.c, x.r, x.u) {
 		x.send(e)
 	}
-	x.s.answered(x.c, x.charged.in, x.charged.out, min(tokens(x.sent), x.charged.out))
 }
 
 // cut is the first n bytes of a text, or a few more so that no character is

@@ -47,7 +47,7 @@ type RateLimit struct {
 type Stats struct {
 	Calls     int // all that named a model, refused ones included
 	Refused   int // answered with an error
-	Whole     int // answered to the end
+	Whole     int // answered to the end, or all but the word that it is the end
 	Paid      int // answers made: a provider takes money for those, whether they arrive or not
 	TokensIn  int // of prompts that were answered
 	TokensOut int // of replies, as far as they were sent
@@ -67,7 +67,7 @@ type Call struct {
 	Options  map[string]any // the rest of the request: temperature, seed, ...
 	Header   http.Header
 	Body     string
-	Answered bool // to the end; set when that is reached
+	Answered bool // to the end; set just before the client can know
 	In, Out  int  // tokens that it is charged for, once it is answered
 }
 
