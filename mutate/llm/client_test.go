@@ -148,7 +148,7 @@ func TestHalted(t *testing.T) {
 		for name, hold := range map[string]func(c *llm.Client){
 			"a slot":       func(c *llm.Client) { c.InFlight = full(t) },
 			"the budget":   func(c *llm.Client) { c.Budget = held(t, question().Bound()) },
-			"the next try": func(c *llm.Client) { c.Backoff = time.Hour },
+			"the next try": func(c *llm.Client) { c.InFlight, c.Backoff = llm.NewLimiter(1), time.Hour },
 		} {
 			s := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: "overloaded"}))
 			c := client(t, s, protocol)
@@ -158,10 +158,9 @@ func TestHalted(t *testing.T) {
 				sent = 1
 			}
 			err := ask(c, question(), func() {
-				for s.Stats().Refused < sent {
+				for s.Stats().Refused < sent || sent > 0 && c.InFlight.Busy() > 0 { // until the refusal was read too
 					time.Sleep(time.Millisecond)
 				}
-				time.Sleep(10 * time.Millisecond)
 			})
 			var h *llm.Halted
 			if !errors.As(err, &h) || h.Attempts != sent || h.Wasted != (llm.Usage{}) {
@@ -203,10 +202,11 @@ func held(t *testing.T, bound llm.Usage) *llm.Budget {
 // to who lost it.
 func TestLostAnswerIsGivenAgain(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
-		number := 0
+		number, cutOff := 0, make(chan struct{})
 		s := &llmtest.Server{Idempotent: true, Script: func(llmtest.Call) *llmtest.Reply {
 			number++
-			return &llmtest.Reply{Text: fmt.Sprintf("answer %d %s", number, strings.Repeat("x", 4000)), Every: llmtest.Duration(time.Millisecond)}
+			<-cutOff
+			return &llmtest.Reply{Text: fmt.Sprintf("answer %d %s", number, strings.Repeat("x", 4000))}
 		}}
 		s.StartFor(t)
 		q := question()
@@ -221,6 +221,7 @@ func TestLostAnswerIsGivenAgain(t *testing.T) {
 		if _, err := client(t, s, protocol).Ask(ctx, q); err == nil {
 			t.Fatal("it was to be cut off")
 		}
+		close(cutOff)
 		got, err := client(t, s, protocol).Ask(t.Context(), q)
 		if err != nil || !strings.HasPrefix(got.Text, "answer 1 ") {
 			t.Errorf("%.20q %v", got.Text, err)
@@ -322,20 +323,21 @@ func TestRetry(t *testing.T) {
 }
 
 // TestRetryAfter has the server say how long to wait: that long is waited,
-// and not at all when the call's limit is shorter.
+// and not at all when the call's limit is shorter. Calls follow each other until two
+// of them came too soon: on a busy machine some do not.
 func TestRetryAfter(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		s := &llmtest.Server{Script: llmtest.Say("done"), Limit: llmtest.RateLimit{Calls: 1, Per: 300 * time.Millisecond}}
 		s.StartFor(t)
 		c := client(t, s, protocol)
-		for range 3 {
-			if _, err := c.Ask(t.Context(), question()); err != nil {
+		for s.Stats().Refused < 2 {
+			got, err := c.Ask(t.Context(), question())
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		// A second attempt that came early would have been refused once more.
-		if st := s.Stats(); st.Calls != 5 || st.Refused != 2 {
-			t.Errorf("%+v", st)
+			if got.Attempts > 2 {
+				t.Errorf("%d attempts: one that came early was refused once more", got.Attempts)
+			}
 		}
 	})
 	t.Run("too long", func(t *testing.T) {
@@ -361,11 +363,15 @@ func TestLimit(t *testing.T) {
 			bothWays(t, func(t *testing.T, protocol string) {
 				s := llmtest.New(t, llmtest.Always(reply))
 				q := question()
-				q.Limit = 200 * time.Millisecond
-				_, err := client(t, s, protocol).Ask(t.Context(), q)
 				var e *llm.Error
-				if !errors.As(err, &e) || e.Kind != llm.Timeout || !strings.Contains(e.Message, "time limit") || e.Wasted != q.Bound() {
-					t.Fatalf("%+v", err)
+				for q.Limit = 200 * time.Millisecond; s.Stats().Calls == 0; q.Limit *= 10 { // the first one that is long enough to be sent within
+					_, err := client(t, s, protocol).Ask(t.Context(), q)
+					if !errors.As(err, &e) || e.Kind != llm.Timeout || !strings.Contains(e.Message, "time limit") {
+						t.Fatalf("%+v", err)
+					}
+				}
+				if e.Wasted != q.Bound() {
+					t.Errorf("%+v", e)
 				}
 				waitIdle(t, s)
 			})
@@ -374,9 +380,9 @@ func TestLimit(t *testing.T) {
 	t.Run("stall and again", func(t *testing.T) {
 		s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Text: long, Break: "stall"}, llmtest.Reply{Text: "done"}))
 		c := client(t, s, llm.OpenAI)
-		c.Stall = 200 * time.Millisecond
+		c.Stall = time.Second
 		got, err := c.Ask(t.Context(), question())
-		if err != nil || got.Text != "done" || got.Attempts != 2 {
+		if err != nil || got.Text != "done" || got.Attempts < 2 { // more when the machine stalls too
 			t.Fatalf("%+v %v", got, err)
 		}
 	})
@@ -396,7 +402,7 @@ func TestLimit(t *testing.T) {
 // up must not go on.
 func waitIdle(t *testing.T, s *llmtest.Server) {
 	t.Helper()
-	for range 1000 {
+	for range 6000 {
 		if s.Stats().Busy == 0 {
 			return
 		}
@@ -742,7 +748,20 @@ func TestKeyIsNotPrinted(t *testing.T) {
 
 // TestInFlight has many callers and few slots.
 func TestInFlight(t *testing.T) {
-	s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "done", After: llmtest.Duration(20 * time.Millisecond)}))
+	var mu sync.Mutex
+	busy, most := 0, 0
+	count := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		busy += n
+		most = max(most, busy)
+	}
+	s := llmtest.New(t, func(llmtest.Call) *llmtest.Reply { // counted here: the server ends calls later than the client
+		count(1)
+		defer count(-1)
+		time.Sleep(20 * time.Millisecond)
+		return &llmtest.Reply{Text: "done"}
+	})
 	c := client(t, s, llm.OpenAI)
 	c.InFlight = llm.NewLimiter(3)
 	var wg sync.WaitGroup
@@ -754,9 +773,8 @@ func TestInFlight(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// The server may still be ending what the client has read to its end.
-	if st := s.Stats(); st.MostBusy > 2*3 || st.Calls != 12 {
-		t.Errorf("%+v", st)
+	if n := s.Stats().Calls; most > 3 || n != 12 {
+		t.Errorf("%d at once, %d calls", most, n)
 	}
 	if c.InFlight.Busy() != 0 {
 		t.Error("slots are not given back")
@@ -802,12 +820,14 @@ func TestBudget(t *testing.T) {
 	t.Run("time", func(t *testing.T) {
 		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "done", After: llmtest.Duration(time.Hour)}))
 		c := client(t, s, llm.OpenAI)
-		c.Budget = llm.NewBudget(llm.Caps{Time: 200 * time.Millisecond}, llm.Spent{})
-		for range 2 {
-			_, err := c.Ask(t.Context(), q)
-			var e *llm.Error
-			if !errors.As(err, &e) || e.Kind != llm.Timeout && e.Kind != llm.OverBudget {
-				t.Error(err)
+		for most := 200 * time.Millisecond; s.Stats().Calls == 0; most *= 10 { // the first one that is long enough for a call
+			c.Budget = llm.NewBudget(llm.Caps{Time: most}, llm.Spent{})
+			for range 2 {
+				_, err := c.Ask(t.Context(), q)
+				var e *llm.Error
+				if !errors.As(err, &e) || e.Kind != llm.Timeout && e.Kind != llm.OverBudget {
+					t.Error(err)
+				}
 			}
 		}
 		if n := s.Stats().Calls; n != 1 {
