@@ -113,7 +113,7 @@ func (l *lab) openVictims() (v *victims, err error) {
 	if v.udp, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	if v.unix, err = net.Listen("unix", "@beagle-abstract"); err != nil {
+	if v.unix, err = net.Listen("unix", fmt.Sprintf("@beagle-abstract-%d", os.Getpid())); err != nil {
 		return nil, err
 	}
 	v.sleepy = exec.Command("/bin/sleep", "3600")
@@ -134,7 +134,7 @@ func (v *victims) close() {
 func (v *victims) arguments(a *attack) []string {
 	switch a.name {
 	case "network":
-		return []string{v.tcp.Addr().String(), v.udp.LocalAddr().String()}
+		return []string{v.tcp.Addr().String(), v.udp.LocalAddr().String(), v.unix.Addr().String()}
 	case "read":
 		return []string{filepath.Join(v.dir, "secret"), "/etc/shadow"}
 	case "write":

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 func TestRecordFile(t *testing.T) {
@@ -21,13 +20,9 @@ func TestRecordFile(t *testing.T) {
 	if err := WriteRecords(path, records); err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	args, weights, err := LoadArgs[struct{ A0 string }](path, nil)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if d := time.Since(start); d > 100*time.Millisecond {
-		t.Errorf("8,192 records took %v", d)
 	}
 	if len(args) != 8192 || args[8191].A0 != "tag_8191:value" || weights[7] != 7 {
 		t.Errorf("got %d records, last %v", len(args), args[len(args)-1])

@@ -131,13 +131,13 @@ func TestNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	abstract, err := net.Listen("unix", "@beagle-abstract")
+	abstract, err := net.Listen("unix", fmt.Sprintf("@beagle-abstract-%d", os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer abstract.Close()
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attacked(t, s, Command{Profile: p}, "network", tcp.Addr().String(), udp.LocalAddr().String())
+		_, lines := attacked(t, s, Command{Profile: p}, "network", tcp.Addr().String(), udp.LocalAddr().String(), abstract.Addr().String())
 		stopped(t, lines, "tcp", "abstract")
 		if p == Test && s.kernel.Namespaces {
 			if lines["loopback"] != "<nil>" {
@@ -189,7 +189,7 @@ func TestSecretsInEnvironment(t *testing.T) {
 
 func TestForkBomb(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Procs: 64}}, "forks")
+		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Procs: 64, Wall: time.Minute}}, "forks")
 		if r.Ended != Tasks {
 			switch n := number(t, lines, "started"); {
 			case p == Run && n > 0:
@@ -204,7 +204,7 @@ func TestForkBomb(t *testing.T) {
 
 func TestThreads(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Procs: 64}}, "threads")
+		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Procs: 64, Wall: time.Minute}}, "threads")
 		if r.OK() {
 			t.Errorf("had %s threads, the limit is 64", lines["threads"])
 		}
@@ -256,7 +256,7 @@ func left(t *testing.T) (alive []string) {
 
 func TestMemory(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Data: 512 * mb}}, "memory")
+		r, lines := attacked(t, s, Command{Profile: p, Limits: Limits{Data: 512 * mb, Wall: time.Minute}}, "memory")
 		if r.Ended != Memory || lines["allocated"] != "" {
 			t.Errorf("1.5 GB of 512 MB: ended with %s: %s%.300s", r.Ended, r.Stdout, r.Stderr)
 		}
@@ -266,14 +266,14 @@ func TestMemory(t *testing.T) {
 func TestEndless(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
 		r, _ := attacked(t, s, Command{Profile: p, Limits: Limits{Wall: 150 * time.Millisecond}}, "loop")
-		if r.Ended != Wall || r.Wall > 2*time.Second {
+		if r.Ended != Wall {
 			t.Errorf("loop: ended with %s after %v", r.Ended, r.Wall)
 		}
 		leftBehind(t)
 	})
 	s := systems(t)
 	for name := range s {
-		r, _ := attacked(t, s[name], Command{Profile: Run, Limits: Limits{CPU: time.Second}}, "loop")
+		r, _ := attacked(t, s[name], Command{Profile: Run, Limits: Limits{CPU: time.Second, Wall: 5 * time.Minute}}, "loop")
 		if r.Ended != CPU {
 			t.Errorf("%s: one second of processor: ended with %s after %v (%v)", name, r.Ended, r.Wall, r.User)
 		}

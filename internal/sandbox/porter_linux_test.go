@@ -49,14 +49,15 @@ func TestOnePorter(t *testing.T) {
 // The death of a porter is an error for what it let in, which dies too, whether
 // the kernel sees to that or a supervisor; for what comes after there is another.
 func TestPorterDies(t *testing.T) {
+	long := ownTime()
+	asleep := "/bin/sleep " + long // the command line of what is to end
 	for name, c := range map[string]struct {
 		options Options
 		command Command
-		asleep  string // the command lines of what is to end
 		many    int
 	}{
-		"namespaces": {Options{}, Command{Profile: Build, Path: "/bin/sleep", Args: []string{"50"}}, "/bin/sleep 50", 1},
-		"supervisor": {Options{Fallback: true}, Command{Profile: Build, Path: "/bin/sh", Args: []string{"-c", "setsid /bin/sleep 51 & /bin/sleep 51"}}, "/bin/sleep 51", 2},
+		"namespaces": {Options{}, Command{Profile: Build, Path: "/bin/sleep", Args: []string{long}}, 1},
+		"supervisor": {Options{Fallback: true}, Command{Profile: Build, Path: "/bin/sh", Args: []string{"-c", "setsid " + asleep + " & " + asleep}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(c.options)
@@ -64,34 +65,28 @@ func TestPorterDies(t *testing.T) {
 				t.Fatal(err)
 			}
 			failed := make(chan error, 1)
-			began := time.Now()
 			go func() {
 				_, err := s.Run(context.Background(), c.command)
 				failed <- err
 			}()
-			for len(sleepers(c.asleep)) < c.many {
-				if time.Since(began) > 20*time.Second {
-					t.Fatal("it does not start")
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
+			within(t, "it does not start", func() bool { return len(sleepers(asleep)) == c.many })
 			for _, pid := range portersOf(t) {
 				syscall.Kill(pid, syscall.SIGKILL)
 			}
 			if err := <-failed; err == nil || !strings.Contains(err.Error(), "porter") {
 				t.Errorf("error %v", err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); len(sleepers(c.asleep)) > 0; time.Sleep(50 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("still there: %v", sleepers(c.asleep))
-				}
-			}
+			within(t, "something lives on", func() bool { return len(sleepers(asleep)) == 0 })
 			if r, err := s.Run(t.Context(), Command{Profile: Run, Path: "/bin/true"}); err != nil || !r.OK() {
 				t.Error(r, err)
 			}
 		})
 	}
 }
+
+// ownTime is an argument of sleep that no other process has, not even of the same
+// test beside this one.
+func ownTime() string { return fmt.Sprintf("3600.%07d", os.Getpid()) }
 
 // sleepers are the processes with a command line.
 func sleepers(line string) []int {
@@ -113,7 +108,11 @@ func TestPorterTruncated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer porter.close()
+	before := portersOf(t)
+	defer func() { // the next test counts porters
+		porter.close()
+		within(t, "the porter stays", func() bool { return len(portersOf(t)) < len(before) })
+	}()
 	for n := 1; n < entryFDs; n++ {
 		ours, far, err := newLines()
 		if err != nil {

@@ -12,13 +12,14 @@ func TestSupervisorEndsAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	asleep := "/bin/sleep " + ownTime()
 	r, err := s.Run(t.Context(), Command{
-		Profile: Build, Path: "/bin/sh", Args: []string{"-c", "setsid /bin/sleep 52 & echo away; /bin/sleep 52"}, Limits: Limits{Wall: time.Second},
+		Profile: Build, Path: "/bin/sh", Args: []string{"-c", "setsid " + asleep + " & echo away; " + asleep}, Limits: Limits{Wall: time.Second},
 	})
 	if err != nil || r.Ended != Wall {
 		t.Errorf("%s %s %v", r.Ended, r.Stdout, err)
 	}
-	if left := sleepers("/bin/sleep 52"); len(left) > 0 {
+	if left := sleepers(asleep); len(left) > 0 {
 		t.Errorf("still there: %v", left)
 	}
 }
