@@ -146,19 +146,6 @@ func (g *goWriter) lit(v *Value, s *Shape, typed bool) string {
 	return g.fail("a %s has no Go literal", v.Kind)
 }
 
-// globalLit is a variable's name in the target's package, whose variables are
-// registered with its import path.
-func globalLit(name string) string {
-	if globals.common[name] {
-		return name
-	}
-	short := name[strings.LastIndex(name, ".")+1:]
-	if strings.HasPrefix(name, "&") {
-		return "&" + short
-	}
-	return short
-}
-
 func (g *goWriter) nilLit(s *Shape, typed bool) string {
 	switch {
 	case s.Form == "pointer":

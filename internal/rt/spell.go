@@ -292,3 +292,16 @@ func shown[T any](t *T) string {
 	}
 	return strings.Join(exprs, ", ")
 }
+
+// globalLit is a variable's name in the target's package, whose variables are
+// registered with its import path.
+func globalLit(name string) string {
+	if globals.common[name] {
+		return name
+	}
+	short := name[strings.LastIndex(name, ".")+1:]
+	if strings.HasPrefix(name, "&") {
+		return "&" + short
+	}
+	return short
+}

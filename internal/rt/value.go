@@ -2,7 +2,6 @@ package rt
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -39,49 +38,6 @@ type Ref struct {
 	ID       int
 	Steps    []int
 	Len, Cap int // of a slice
-}
-
-// Kind says what a Value holds. Its numbers are the tags of the binary form.
-type Kind uint8
-
-// The kinds.
-const (
-	KindNil        Kind = tagNil
-	KindBool       Kind = tagTrue
-	KindInt        Kind = tagInt
-	KindUint       Kind = tagUint
-	KindFloat32    Kind = tagFloat32
-	KindFloat64    Kind = tagFloat64
-	KindComplex64  Kind = tagComplex64
-	KindComplex128 Kind = tagComplex128
-	KindString     Kind = tagString
-	KindBytes      Kind = tagBytes
-	KindList       Kind = tagList
-	KindArray      Kind = tagArray
-	KindStruct     Kind = tagStruct
-	KindMap        Kind = tagMap
-	KindPointer    Kind = tagPtr
-	KindInterface  Kind = tagIface
-	KindRef        Kind = tagRef
-	KindSliceRef   Kind = tagSlice
-	KindGlobal     Kind = tagGlobal
-	KindOpaque     Kind = tagOpaque
-	KindError      Kind = tagError
-	KindTuple      Kind = tagTuple
-)
-
-var kindNames = [...]string{
-	tagNil: "nil", tagFalse: "bool", tagTrue: "bool", tagInt: "int", tagUint: "uint", tagFloat32: "float32", tagFloat64: "float64",
-	tagComplex64: "complex64", tagComplex128: "complex128", tagString: "string", tagBytes: "byte slice", tagList: "slice", tagArray: "array",
-	tagStruct: "struct", tagStructRef: "struct", tagMap: "map", tagPtr: "pointer", tagIface: "interface", tagBack: "shared memory", tagBackMap: "shared map",
-	tagRef: "reference", tagSlice: "slice of shared memory", tagGlobal: "global", tagOpaque: "text", tagError: "error", tagTuple: "tuple",
-}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("tag %d", uint8(k))
 }
 
 // Int is the number in an integer value.

@@ -1,0 +1,112 @@
+package rt
+
+import (
+	"encoding/binary"
+	"reflect"
+	"unsafe"
+)
+
+func basicDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
+	switch k := t.Kind(); k {
+	case reflect.Bool:
+		return func(d *decoder, p unsafe.Pointer) {
+			tag := d.tag()
+			if tag != tagTrue && tag != tagFalse {
+				d.mismatch(tag, t)
+				return
+			}
+			*(*bool)(p) = tag == tagTrue
+		}
+	case reflect.String:
+		return func(d *decoder, p unsafe.Pointer) {
+			if d.want(tagString, t) {
+				*(*string)(p) = d.string()
+			}
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return intDecoder(t)
+	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return floatDecoder(t)
+	default:
+		return uintDecoder(t)
+	}
+}
+
+func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
+	size := t.Size()
+	shift := 64 - 8*size
+	return func(d *decoder, p unsafe.Pointer) {
+		if !d.want(tagInt, t) {
+			return
+		}
+		n, w := binary.Varint(d.b[d.i:])
+		if w <= 0 {
+			d.err = errShort
+			return
+		}
+		d.i += w
+		if n<<shift>>shift != n {
+			d.fail("%d does not fit a %v", n, t)
+			return
+		}
+		switch size {
+		case 1:
+			*(*int8)(p) = int8(n)
+		case 2:
+			*(*int16)(p) = int16(n)
+		case 4:
+			*(*int32)(p) = int32(n)
+		default:
+			*(*int64)(p) = n
+		}
+	}
+}
+
+func uintDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
+	size := t.Size()
+	shift := 64 - 8*size
+	return func(d *decoder, p unsafe.Pointer) {
+		if !d.want(tagUint, t) {
+			return
+		}
+		n := d.uint()
+		if n<<shift>>shift != n {
+			d.fail("%d does not fit a %v", n, t)
+			return
+		}
+		switch size {
+		case 1:
+			*(*uint8)(p) = uint8(n)
+		case 2:
+			*(*uint16)(p) = uint16(n)
+		case 4:
+			*(*uint32)(p) = uint32(n)
+		default:
+			*(*uint64)(p) = n
+		}
+	}
+}
+
+func floatDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
+	tag := map[reflect.Kind]byte{reflect.Float32: tagFloat32, reflect.Float64: tagFloat64, reflect.Complex64: tagComplex64, reflect.Complex128: tagComplex128}[t.Kind()]
+	return func(d *decoder, p unsafe.Pointer) {
+		if !d.want(tag, t) {
+			return
+		}
+		b := d.take(int(t.Size()))
+		le := binary.LittleEndian
+		if d.err != nil {
+			return
+		}
+		switch tag {
+		case tagFloat32:
+			*(*uint32)(p) = le.Uint32(b)
+		case tagFloat64:
+			*(*uint64)(p) = le.Uint64(b)
+		case tagComplex64:
+			*(*[2]uint32)(p) = [2]uint32{le.Uint32(b), le.Uint32(b[4:])}
+		case tagComplex128:
+			*(*[2]uint64)(p) = [2]uint64{le.Uint64(b), le.Uint64(b[8:])}
+		}
+	}
+}

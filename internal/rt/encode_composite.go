@@ -1,0 +1,224 @@
+package rt
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"unsafe"
+)
+
+func structCoder(c *coder) {
+	e := encoder{}
+	e.uint(uint64(len(c.fields)))
+	for _, f := range c.fields {
+		e.text(f.name)
+	}
+	c.header = e.buf
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		e.structHeader(c)
+		for i := range c.fields {
+			f := &c.fields[i]
+			f.c.enc(e, unsafe.Add(p, f.off))
+			if e.err != nil {
+				e.at("." + f.name)
+				return
+			}
+		}
+	}
+	c.dec = structDecoder(c)
+	if c.flat {
+		return
+	}
+	c.scan = func(s *scanner, p unsafe.Pointer) {
+		for i := range c.fields {
+			if f := &c.fields[i]; f.c.scan != nil {
+				f.c.scan(s, unsafe.Add(p, f.off))
+			}
+		}
+	}
+	c.fix = func(k *cloner, p unsafe.Pointer) {
+		for i := range c.fields {
+			if f := &c.fields[i]; f.c.fix != nil {
+				f.c.fix(k, unsafe.Add(p, f.off))
+			}
+		}
+	}
+}
+
+func (e *encoder) structHeader(c *coder) {
+	if i := slices.IndexFunc(e.defs, func(o *coder) bool { return o == c || bytes.Equal(o.header, c.header) }); i >= 0 {
+		e.tag(tagStructRef)
+		e.uint(uint64(i))
+		return
+	}
+	e.defs = append(e.defs, c)
+	e.tag(tagStruct)
+	e.buf = append(e.buf, c.header...)
+}
+
+func arrayCoder(c *coder) {
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		e.tag(tagArray)
+		e.uint(uint64(c.n))
+		e.elems(c.elem, p, c.n)
+	}
+	c.dec = arrayDecoder(c)
+	if c.flat {
+		return
+	}
+	c.scan = func(s *scanner, p unsafe.Pointer) { s.elems(c.elem, p, c.n) }
+	c.fix = func(k *cloner, p unsafe.Pointer) { k.elems(c.elem, p, c.n) }
+}
+
+func (e *encoder) elems(c *coder, base unsafe.Pointer, n int) {
+	for i := 0; i < n; i++ {
+		c.enc(e, c.at(base, i))
+		if len(e.buf) > e.limit.Bytes {
+			e.fail("it is larger than %d bytes", e.limit.Bytes)
+		}
+		if e.err != nil {
+			e.at(fmt.Sprintf("[%d]", i))
+			return
+		}
+	}
+}
+
+func sliceCoder(c *coder) {
+	elem := c.elem
+	isBytes := elem.typ.Kind() == reflect.Uint8
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		h := (*sliceHeader)(p)
+		if h.data == nil {
+			e.tag(tagNil)
+			return
+		}
+		if len(e.roots) > 0 && e.sharedSlice(elem, h) {
+			return
+		}
+		if !e.enter() {
+			return
+		}
+		e.sliceBody(elem, h, isBytes)
+		e.depth--
+	}
+	c.dec = sliceDecoder(c, isBytes)
+	c.scan = func(s *scanner, p unsafe.Pointer) { s.slice(elem, (*sliceHeader)(p)) }
+	c.fix = func(k *cloner, p unsafe.Pointer) { k.slice(elem, (*sliceHeader)(p)) }
+}
+
+func (e *encoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {
+	spare := uint64(h.cap - h.len)
+	if e.snapshot || elem.size > 0 && spare > maxSpare/uint64(elem.size) {
+		spare = 0
+	}
+	if h.len > e.limit.Bytes {
+		e.fail("a slice of %d elements is larger than the limit of %d bytes", h.len, e.limit.Bytes)
+		return
+	}
+	if isBytes {
+		e.tag(tagBytes)
+		e.uint(uint64(h.len))
+		e.uint(spare)
+		e.buf = append(e.buf, unsafe.Slice((*byte)(h.data), h.len)...)
+		return
+	}
+	e.tag(tagList)
+	e.uint(uint64(h.len))
+	e.uint(spare)
+	e.elems(elem, h.data, h.len)
+}
+
+// pointerCoder serves *T, and atomic.Pointer[T] with the offset of the
+// pointer in it.
+func pointerCoder(c *coder, off uintptr) {
+	elem, globals := c.elem, hasGlobals(c.elem.typ)
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		q := *(*unsafe.Pointer)(unsafe.Add(p, off))
+		if q == nil {
+			e.tag(tagNil)
+			return
+		}
+		if globals && e.global(q) {
+			return
+		}
+		if len(e.roots) > 0 && e.sharedPointer(elem, q) {
+			return
+		}
+		if !e.enter() {
+			return
+		}
+		e.tag(tagPtr)
+		elem.enc(e, q)
+		e.depth--
+	}
+	c.dec = pointerDecoder(elem, off)
+	c.scan = func(s *scanner, p unsafe.Pointer) {
+		q := *(*unsafe.Pointer)(unsafe.Add(p, off))
+		if !globals || !commonGlobal(q) {
+			s.pointer(elem, q)
+		}
+	}
+	c.fix = func(k *cloner, p unsafe.Pointer) {
+		q := (*unsafe.Pointer)(unsafe.Add(p, off))
+		if !globals || globalName(*q) == "" {
+			*q = k.pointer(elem, *q)
+		}
+	}
+}
+
+func nilCoder(c *coder) {
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		if *(*unsafe.Pointer)(p) != nil {
+			e.fail("a %s value has no form outside its process", c.typ.Kind())
+			return
+		}
+		e.tag(tagNil)
+	}
+	c.dec = func(d *decoder, p unsafe.Pointer) { d.want(tagNil, c.typ) }
+}
+
+func interfaceCoder(c *coder) {
+	c.enc = func(e *encoder, p unsafe.Pointer) {
+		v := c.value(p).Elem()
+		if !v.IsValid() {
+			e.tag(tagNil)
+			return
+		}
+		if e.snapshot && e.errorValue(v) || !e.enter() {
+			return
+		}
+		box := boxed(v)
+		e.tag(tagIface)
+		e.text(TypeName(v.Type()))
+		box.c.enc(e, box.p)
+		e.depth--
+	}
+	c.dec = interfaceDecoder(c)
+	c.scan = func(s *scanner, p unsafe.Pointer) {
+		v := c.value(p).Elem()
+		if !v.IsValid() || s.snapshot && v.Type().Implements(errorType) {
+			return
+		}
+		if box := boxed(v); box.c.scan != nil {
+			box.c.scan(s, box.p)
+		}
+	}
+	c.fix = func(k *cloner, p unsafe.Pointer) {
+		v := c.value(p)
+		if !v.Elem().IsValid() {
+			return
+		}
+		if box := boxed(v.Elem()); box.c.fix != nil {
+			box.c.fix(k, box.p)
+			v.Set(box.c.value(box.p))
+		}
+	}
+}
+
+// boxed copies the value inside an interface to a variable.
+func boxed(v reflect.Value) part {
+	n := reflect.New(v.Type())
+	n.Elem().Set(v)
+	return part{coderOf(v.Type()), n.UnsafePointer()}
+}
