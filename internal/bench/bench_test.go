@@ -134,7 +134,7 @@ func TestConfirm(t *testing.T) {
 	f := theFixture(t)
 	src := f.unit.Target.Source
 	cs := []beagle.Candidate{beagle.NewCandidate(src, nil, nil), beagle.NewCandidate(strings.Replace(src, waste, "", 1), nil, nil)}
-	o := Options{Budget: 1500 * time.Millisecond, Fresh: f.corpus.Holdout, Seed: 1}
+	o := Options{Budget: 4 * time.Second, Fresh: f.corpus.Holdout, Seed: 1}
 	l, m, err := prepare(f.env, f.unit, cs, f.corpus, o.defaults())
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestScreenReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bin.Remove()
-	ratios, err := Screen(ctx, f.env, bin, []int{1, 2, 3}, f.corpus, 200*time.Millisecond)
+	ratios, err := Screen(ctx, f.env, bin, []int{1, 2, 3}, f.corpus, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

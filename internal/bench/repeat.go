@@ -14,6 +14,9 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 				return err
 			}
 		}
+		if t.missed && len(t.apart) == 0 {
+			t.fail = "processes apart came to no inputs that both of them share in their time"
+		}
 	}
 	for _, im := range images {
 		if m.useful(im, m.at(found)) {
