@@ -42,7 +42,13 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("metricsd %s said:\n%s", args[0], cmd.Stderr)
+		}
+	})
 	return cmd
 }
 

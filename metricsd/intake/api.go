@@ -34,6 +34,7 @@ type stage struct {
 	Waiting int64  `json:"waiting"`
 	Bound   int64  `json:"bound,omitempty"` // 0 for none of ours
 	Unit    string `json:"unit"`
+	Away    bool   `json:"away,omitempty"` // it does not answer: Kafka's brokers are away, or the queue is broken
 }
 
 const mostListed = 1000

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/bus"
@@ -23,6 +24,7 @@ type batcher struct {
 	bus     bus.Bus
 	waiting chan parcel
 	quit    chan struct{}
+	writing atomic.Int64 // messages that are being written to the queue
 	running sync.WaitGroup
 }
 
@@ -115,7 +117,9 @@ func (w *batcher) publish(first parcel) (carried *parcel) {
 	for i, p := range batch {
 		message[i] = p.Parcel
 	}
+	w.writing.Add(1)
 	err := w.bus.Publish(context.Background(), wire.Encode(message)) // a request that gave up does not take the others with it
+	w.writing.Add(-1)
 	for _, p := range batch {
 		p.done <- err
 	}

@@ -89,26 +89,29 @@ func (in *Intake) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	w.Write([]byte("ok\n"))
 }
 
+// stageQueue is the stage that only the queue itself knows the fill of.
+const stageQueue = "queue, not counted yet"
+
 // stages are the queues on the way, so that one sees which stage cannot keep up: the
 // first that is empty stands behind it.
 func (in *Intake) stages(ctx context.Context) []stage {
 	bounds := in.door.bounds.Load()
 	parcels, bound := in.batcher.fill()
+	fill, err := in.bus.Fill(ctx)
 	stages := []stage{
-		{"requests being read", min(in.door.reading.Load(), int64(bounds.Requests)), int64(bounds.Requests), "requests"},
-		{"batcher", int64(parcels), int64(bound), "requests"},
+		{Name: "requests being read", Waiting: min(in.door.reading.Load(), int64(bounds.Requests)), Bound: int64(bounds.Requests), Unit: "requests"},
+		{Name: "batcher", Waiting: int64(parcels), Bound: int64(bound), Unit: "requests"},
+		{Name: "queue, being written", Waiting: in.batcher.writing.Load(), Bound: writers, Unit: "messages", Away: err != nil},
+		{Name: stageQueue, Waiting: fill.Messages, Unit: "messages", Away: err != nil},
 	}
-	if fill, err := in.bus.Fill(ctx); err == nil {
-		stages = append(stages, stage{"queue, not counted yet", fill.Messages, 0, "messages"})
-		if fill.Bound > 0 {
-			stages = append(stages, stage{"queue on disk", fill.Bytes, fill.Bound, "bytes"})
-		}
+	if fill.Bound > 0 {
+		stages = append(stages, stage{Name: "queue on disk", Waiting: fill.Bytes, Bound: fill.Bound, Unit: "bytes"})
 	}
 	p := in.processor
 	return append(stages,
-		stage{"decoder", int64(len(p.messages)), int64(cap(p.messages)), "messages"},
-		stage{"processor", int64(len(p.batches)), int64(cap(p.batches)), "messages"},
-		stage{"index", p.counts.pending.Load(), int64(bounds.Pending), "names"},
+		stage{Name: "decoder", Waiting: int64(len(p.messages)), Bound: int64(cap(p.messages)), Unit: "messages"},
+		stage{Name: "processor", Waiting: int64(len(p.batches)), Bound: int64(cap(p.batches)), Unit: "messages"},
+		stage{Name: "index", Waiting: p.counts.pending.Load(), Bound: int64(bounds.Pending), Unit: "names"},
 	)
 }
 

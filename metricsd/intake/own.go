@@ -46,13 +46,21 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 	page.Own(prefix+"names_refused_total", "counter", "Names that cannot be completed because intake.names is reached.", refused...)
 	page.OwnGauge(prefix+"history_names", "Names in the history.", float64(known))
 	page.OwnCounter(prefix+"history_crowded_total", "Times that a name found no room in the history.", crowded)
+	up := 1.0
 	for _, s := range in.stages(ctx) {
 		is := s.Name + ", " + s.Unit
+		if s.Away {
+			up = 0
+			if s.Name == stageQueue {
+				continue // nobody knows
+			}
+		}
 		waiting = append(waiting, expose.Labelled("stage", is, s.Waiting))
 		if s.Bound > 0 {
 			bound = append(bound, expose.Labelled("stage", is, s.Bound))
 		}
 	}
+	page.OwnGauge(prefix+"queue_up", "Whether the queue answers: 1, or 0 while Kafka's brokers are away.", up)
 	page.Own(prefix+"waiting", "gauge", "What waits before each stage.", waiting...)
 	page.Own(prefix+"waiting_bound", "gauge", "What may wait before each stage.", bound...)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 )
 
 // openers open an empty queue of every sort, and open it again. Kafka is a broker
@@ -26,6 +28,10 @@ var openers = map[string]func(t *testing.T) func() Bus{
 		}
 		t.Cleanup(cluster.Close)
 		o := KafkaOptions{Brokers: cluster.ListenAddrs(), Topic: "series", Partitions: 3, Replicas: 1}
+		return func() Bus { return opened(t)(OpenKafka(t.Context(), o)) }
+	},
+	"kafka, Apache's broker": func(t *testing.T) func() Bus {
+		o := KafkaOptions{Brokers: []string{kafkatest.Start(t).Address}, Topic: "series", Partitions: 3, Replicas: 1}
 		return func() Bus { return opened(t)(OpenKafka(t.Context(), o)) }
 	},
 }
@@ -71,6 +77,9 @@ func TestBus(t *testing.T) {
 			}
 			if err := again.Publish(t.Context(), make([]byte, MaxMessage+1)); err == nil {
 				t.Error("a message over the bound was taken")
+			}
+			if err := again.Publish(t.Context(), make([]byte, MaxMessage)); err != nil {
+				t.Errorf("the longest message was not taken: %v", err)
 			}
 		})
 	}

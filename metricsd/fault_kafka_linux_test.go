@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
+)
+
+// TestKilledKafka kills the broker that is the intake's queue, again and again and once for
+// long, while senders post and repeat what was not acknowledged. What was acknowledged is counted
+// once, under each metric and in sum; the intake tells which stage does not keep up, and its memory
+// stays within a bound.
+func TestKilledKafka(t *testing.T) {
+	broker := kafkatest.Start(t)
+	kills := 10
+	if testing.Short() {
+		kills = 3
+	}
+	const requests = 16
+	cmd := program(t, "intake", "-intake.http="+intakeAddress, "-intake.flush=1", "-intake.pending=100", fmt.Sprint("-intake.requests=", requests),
+		"-intake.queue.kafka="+broker.Address, "-intake.queue.partitions=3", "-intake.index.dir="+filepath.Join(t.TempDir(), "index"))
+	healthy(t)
+	posting := startPosting(t, requests+8)
+	posting.more(t, "at the start")
+	for i := range kills {
+		time.Sleep(rand.N(time.Second))
+		broker.Kill()
+		if i == 0 {
+			brokerIsAway(t)
+		}
+		time.Sleep(rand.N(time.Second))
+		broker.Run()
+		posting.more(t, fmt.Sprintf("after kill %d", i+1))
+	}
+	posting.stop()
+	posting.check(t)
+	if used := peakMemory(t, cmd.Process.Pid); used > 512<<20 {
+		t.Errorf("the intake took %d MB", used>>20)
+	}
+	t.Logf("%d kills; %d acknowledged, %d sent; peak memory of the intake %d MB", kills, posting.acknowledged.Load(), posting.sent.Load(), peakMemory(t, cmd.Process.Pid)>>20)
+	if err := stopInTime(cmd.Process, cmd.Wait); err != nil {
+		t.Errorf("%v\n%s", err, cmd.Stderr)
+	}
+}
+
+// TestKafkaIsAwayAtTheEnd stops the intake while its broker is away: it must end, and what it
+// had acknowledged must be counted by the next one.
+func TestKafkaIsAwayAtTheEnd(t *testing.T) {
+	broker := kafkatest.Start(t)
+	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=3600",
+		"-intake.queue.kafka=" + broker.Address, "-intake.index.dir=" + filepath.Join(t.TempDir(), "index")}
+	cmd := program(t, args...)
+	healthy(t)
+	posting := startPosting(t, 8)
+	posting.more(t, "at the start")
+	broker.Kill()
+	if err := stopInTime(cmd.Process, cmd.Wait); err != nil {
+		t.Fatalf("%v\n%s", err, cmd.Stderr)
+	}
+	broker.Run()
+	args[2] = "-intake.flush=1"
+	program(t, args...)
+	healthy(t)
+	posting.more(t, "with the broker again")
+	posting.stop()
+	posting.check(t)
+}
+
+// stopInTime asks a process to end and waits a minute.
+func stopInTime(p *os.Process, wait func() error) error {
+	p.Signal(os.Interrupt)
+	ended := make(chan error, 1)
+	go func() { ended <- wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(time.Minute):
+		return fmt.Errorf("asked to stop, the intake goes on for a minute")
+	}
+}
+
+// brokerIsAway waits until the intake says so to everybody: to senders, to people and to
+// Prometheus, none of whom wait for the broker.
+func brokerIsAway(t *testing.T) {
+	t.Helper()
+	eventually(t, "the page shows what the senders wait for", func() bool {
+		var o struct {
+			Stages []struct {
+				Stage          string
+				Waiting, Bound int64
+				Away           bool
+			}
+		}
+		if json.Unmarshal([]byte(get("/api/overview")), &o) != nil {
+			return false
+		}
+		full, away, idle := false, false, true
+		for _, s := range o.Stages {
+			full = full || s.Stage == "queue, being written" && s.Waiting == s.Bound
+			away = away || s.Stage == "queue, not counted yet" && s.Away
+			idle = idle && (s.Stage != "decoder" && s.Stage != "processor" || s.Waiting == 0)
+		}
+		return full && away && idle
+	})
+	eventually(t, "/metrics says so", func() bool { return strings.Contains(get("/metrics"), "\nmetricsd_intake_queue_up 0\n") })
+	eventually(t, "senders are told", func() bool {
+		return refused("queue_failed").MatchString(get("/metrics")) && refused("busy").MatchString(get("/metrics"))
+	})
+}
+
+// refused matches a counter of answers that is not nothing.
+func refused(answer string) *regexp.Regexp {
+	return regexp.MustCompile(`\nmetricsd_intake_requests_total\{answer="` + answer + `"\} [1-9]`)
+}
+
+func get(path string) string {
+	resp, err := http.Get("http://" + intakeAddress + path)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return string(text)
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("within a minute, not: %s\n%s", what, get("/metrics"))
+		}
+	}
+}
+
+// A posting is senders that post, each one metric of its own, and repeat under the same key
+// what was not acknowledged.
+type posting struct {
+	stop               func()
+	acknowledged, sent atomic.Int64
+	each               []int64 // acknowledged, by sender; read when they have stopped
+}
+
+func startPosting(t *testing.T, senders int) *posting {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &posting{each: make([]int64, senders)}
+	var running sync.WaitGroup
+	for s := range senders {
+		running.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				now := time.Now().Unix()
+				for p.sent.Add(1); !postOne(postedBy(s), fmt.Sprintf("sender %d, request %d", s, i), now); p.sent.Add(1) {
+					time.Sleep(20 * time.Millisecond)
+				}
+				p.acknowledged.Add(1)
+				p.each[s]++
+			}
+		})
+	}
+	p.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(p.stop)
+	return p
+}
+
+func postedBy(sender int) string { return fmt.Sprintf("posted.by%d", sender) }
+
+// more waits until more is acknowledged.
+func (p *posting) more(t *testing.T, when string) {
+	t.Helper()
+	before := p.acknowledged.Load()
+	eventually(t, "more acknowledged "+when, func() bool { return p.acknowledged.Load() >= before+20 })
+}
+
+// check waits until all that was acknowledged is counted, and sees that it is not counted
+// twice.
+func (p *posting) check(t *testing.T) {
+	t.Helper()
+	eventually(t, "all is counted", func() bool { return points(t, "app", "posted") >= p.acknowledged.Load() })
+	writtenAgain(t)
+	if got := points(t, "app", "posted"); got != p.acknowledged.Load() {
+		t.Errorf("%d points acknowledged, %d sent, %d counted", p.acknowledged.Load(), p.sent.Load(), got)
+	}
+	for s, want := range p.each {
+		if got := points(t, "metric", postedBy(s)); got != want {
+			t.Errorf("%s: %d points acknowledged, %d counted", postedBy(s), want, got)
+		}
+	}
+}
+
+// writtenAgain posts something else until it is counted, twice: what came before it in
+// the queue, and would be counted twice, has been by then.
+func writtenAgain(t *testing.T) {
+	t.Helper()
+	for i := range 2 {
+		for n := range 12 { // some into every partition
+			key := fmt.Sprintf("settled %d, %d", i, n)
+			eventually(t, "a post is taken", func() bool { return postOne(fmt.Sprintf("settled.n%d", i), key, time.Now().Unix()) })
+		}
+		eventually(t, "it is counted", func() bool { return points(t, "metric", fmt.Sprintf("settled.n%d", i)) == 12 })
+	}
+}
+
+// peakMemory is the most that a process has had in memory, in bytes.
+func peakMemory(t *testing.T, pid int) (bytes int64) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, peak, ok := strings.Cut(string(status), "VmHWM:"); ok {
+		fmt.Sscan(peak, &bytes)
+	}
+	return bytes << 10
+}

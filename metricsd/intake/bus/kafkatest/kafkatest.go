@@ -1,0 +1,126 @@
+//go:build unix
+
+// Package kafkatest gives tests an Apache Kafka broker of their own, which they may kill.
+package kafkatest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Jars is the environment variable that names the directory of the broker's jars.
+const Jars = "KAFKA_JARS"
+
+// Server is a broker that is its own controller, on loopback.
+type Server struct {
+	Address string // host:port
+	t       testing.TB
+	dir     string
+	running *exec.Cmd
+	said    *bytes.Buffer
+}
+
+// patience is how long a broker may take to start, on a machine that does much else.
+const patience = 2 * time.Minute
+
+// Start starts a broker, which ends with the test. Where there are no jars the test is
+// skipped; `bench/kafka.sh` fetches them.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	if os.Getenv(Jars) == "" {
+		t.Skip(Jars + " does not name a directory with the jars of Apache Kafka (metricsd/bench/kafka.sh fetches them): the queue is not tried with a real broker")
+	}
+	dir, err := os.MkdirTemp("", "metricsd-kafka-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Server{Address: freePort(t), t: t, dir: dir}
+	s.configure(freePort(t))
+	if out, err := s.java("kafka.tools.StorageTool", "format", "-t", "bWV0cmljc2QtdGVzdC0wMQ", "-c", s.file()).CombinedOutput(); err != nil {
+		t.Fatalf("the broker's directory is not made: %v\n%s", err, out)
+	}
+	s.Run()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func freePort(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (s *Server) file() string { return filepath.Join(s.dir, "server.properties") }
+
+// configure writes the least that one broker needs. Sizes and times are Kafka's defaults.
+func (s *Server) configure(controller string) {
+	text := fmt.Sprintf(`process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@%[2]s
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s
+advertised.listeners=PLAINTEXT://%[1]s
+log.dirs=%[3]s
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+`, s.Address, controller, filepath.Join(s.dir, "data"))
+	if err := os.WriteFile(s.file(), []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *Server) java(args ...string) *exec.Cmd {
+	jars := filepath.Join(os.Getenv(Jars), "*")
+	c := exec.Command("java", append([]string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars}, args...)...)
+	c.Dir = s.dir
+	return c
+}
+
+// Run runs the broker, again if it was killed, and returns when it answers.
+func (s *Server) Run() {
+	s.t.Helper()
+	s.Launch()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.Address))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for client.Ping(ctx) != nil {
+		if ctx.Err() != nil {
+			s.Kill()
+			s.t.Fatalf("the broker does not answer within %v\n%s", patience, s.said)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// Launch runs the broker and does not wait for it.
+func (s *Server) Launch() {
+	s.t.Helper()
+	s.running, s.said = s.java("kafka.Kafka", s.file()), new(bytes.Buffer)
+	s.running.Stdout, s.running.Stderr = s.said, s.said
+	if err := s.running.Start(); err != nil {
+		s.t.Fatalf("%v; is there a java?", err)
+	}
+}
+
+// Kill ends the broker by SIGKILL.
+func (s *Server) Kill() {
+	s.running.Process.Kill()
+	s.running.Wait()
+}
