@@ -152,6 +152,9 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 		}
 		return nil
 	case "hangs":
+		if err := os.WriteFile(filepath.Join(a.dir, hung), nil, 0o644); err != nil {
+			return err
+		}
 		time.Sleep(time.Hour)
 	case "pipe to write": // nobody reads it
 		path := filepath.Join(a.dir, "pipe")
@@ -249,11 +252,14 @@ func (a *scripted) children() error {
 // forget leaves a process behind that has neither the group nor the environment
 // nor a living parent.
 func (a *scripted) forget() error {
-	return exec.Command("sh", "-c", "env -i setsid sh -c 'sleep "+forgotten+" & sleep "+forgotten+"' >/dev/null 2>&1 </dev/null &").Run()
+	return exec.Command("sh", "-c", "env -i setsid sh -c 'sleep "+forgotten()+" & sleep "+forgotten()+"' >/dev/null 2>&1 </dev/null &").Run()
 }
 
 // forgotten is a time that nothing else sleeps, by which what forget starts is known.
-const forgotten = "3671"
+func forgotten() string { return "3671." + owned() }
+
+// hung is a file in the copy by which an agent that hangs shows that its turn has begun.
+const hung = "hung"
 
 // outside tries everything that leads out of the copy; each must be refused.
 func (a *scripted) outside(ctx context.Context) error {

@@ -2,8 +2,10 @@ package coder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"os"
 	"os/exec"
@@ -60,12 +62,12 @@ func setUp(t *testing.T, name string) *Coder {
 	}
 	return &Coder{
 		Unit: unit, Load: o, Dir: t.TempDir(), Tools: []string{"beagle", "mcp"},
-		Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env " + behaviour + "='" + name + "' " + self}},
+		Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env " + owner + "=" + owned() + " " + behaviour + "='" + name + "' " + self}},
 	}
 }
 
 func question() llm.Request {
-	return llm.Request{Model: "agent", System: "rules", User: "the evidence", Limit: time.Minute}
+	return llm.Request{Model: "agent", System: "rules", User: "the evidence", Limit: 5 * time.Minute}
 }
 
 func ask(t *testing.T, c *Coder, q llm.Request) llm.Reply {
@@ -194,7 +196,7 @@ func TestAgentsThatFail(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != want.kind || !strings.Contains(e.Error(), want.text) {
 			t.Errorf("%s: %v, want %s and %q", name, err, want.kind, want.text)
 		}
-		if n := running(t, c.Models[0].URL); n != 0 {
+		if n := running(t, name); n != 0 {
 			t.Errorf("%s: %d processes are left", name, n)
 		}
 	}
@@ -206,18 +208,22 @@ func TestAgentsThatFail(t *testing.T) {
 	}
 }
 
+// owner is the variable that tells the agents of these tests from those of the same
+// tests beside them: its value is this process's number.
+const owner = "CODER_TEST_OWNER"
+
+func owned() string { return cmp.Or(os.Getenv(owner), fmt.Sprint(os.Getpid())) }
+
 // running counts processes of a test's agent, by its behaviour in their environment.
-func running(t *testing.T, command string) (n int) {
+func running(t *testing.T, name string) (n int) {
 	t.Helper()
-	variable := strings.Trim(strings.Fields(command)[1], "'")
-	variable = strings.ReplaceAll(variable, "'", "")
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		t.Skip("no /proc: processes cannot be counted")
 	}
 	for _, entry := range entries {
 		environ, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
-		if err == nil && bytes.Contains(environ, []byte(variable+"\x00")) {
+		if err == nil && bytes.Contains(environ, []byte(behaviour+"="+name+"\x00")) && bytes.Contains(environ, []byte(owner+"="+owned()+"\x00")) {
 			n++
 		}
 	}
@@ -227,7 +233,7 @@ func running(t *testing.T, command string) (n int) {
 func TestChildrenDieWithTheAgent(t *testing.T) {
 	c := setUp(t, "children")
 	ask(t, c, question())
-	if n := running(t, c.Models[0].URL); n != 0 {
+	if n := running(t, "children"); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }
@@ -256,7 +262,7 @@ func TestForgottenChildrenDieWithTheAgent(t *testing.T) {
 	}
 	c := setUp(t, "forgets")
 	ask(t, c, question())
-	if n := sleeping(t, "sleep", forgotten); n != 0 {
+	if n := sleeping(t, "sleep", forgotten()); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }
@@ -276,7 +282,7 @@ func employ(dir string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := &Coder{Unit: unit, Load: o, Dir: dir, Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env -u " + patron + " " + behaviour + "='stays' " + self}}}
+	c := &Coder{Unit: unit, Load: o, Dir: dir, Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env -u " + patron + " " + owner + "=" + owned() + " " + behaviour + "='stays' " + self}}}
 	r, err := c.Ask(context.Background(), question())
 	log.Fatal(r.Text, err)
 }
@@ -292,35 +298,30 @@ func TestAgentsDieWithBeagle(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env, cmd.Stderr = append(os.Environ(), patron+"="+c.Unit.Target.Dir), os.Stderr
+	cmd.Env, cmd.Stderr = append(os.Environ(), patron+"="+c.Unit.Target.Dir, owner+"="+owned()), os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	for running(t, c.Models[0].URL) < 4 { // the agent, and what it started
-		if !wait(t, 40*time.Second) {
-			cmd.Process.Kill()
-			t.Fatal("the agent does not come up")
-		}
+	if !within(time.Minute, func() bool { return running(t, "stays") >= 4 }) { // the agent, and what it started
+		cmd.Process.Kill()
+		t.Fatal("the agent does not come up")
 	}
 	cmd.Process.Kill()
-	for running(t, c.Models[0].URL) > 0 {
-		if !wait(t, time.Minute) {
-			t.Fatalf("%d processes are left", running(t, c.Models[0].URL))
+	if !within(time.Minute, func() bool { return running(t, "stays") == 0 }) {
+		t.Fatalf("%d processes are left", running(t, "stays"))
+	}
+}
+
+// within waits until something is so, and says whether it came to be in time.
+func within(most time.Duration, so func() bool) bool {
+	for end := time.Now().Add(most); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
 		}
 	}
+	return true
 }
-
-// wait sleeps a little, and says whether there is time left in a test.
-func wait(t *testing.T, most time.Duration) bool {
-	time.Sleep(20 * time.Millisecond)
-	if _, ok := deadlines[t]; !ok {
-		deadlines[t] = time.Now().Add(most)
-	}
-	return time.Now().Before(deadlines[t])
-}
-
-var deadlines = map[*testing.T]time.Time{}
 
 // A module that builds only within its workspace is refused before a turn is paid.
 func TestAModuleInAWorkspace(t *testing.T) {
@@ -357,14 +358,25 @@ func TestAModuleInAWorkspace(t *testing.T) {
 
 func TestARunThatEndsEndsTheTurn(t *testing.T) {
 	c := setUp(t, "hangs")
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(time.Second, cancel)
-	if _, err := c.Ask(ctx, question()); !errors.Is(err, context.Canceled) {
+	if _, err := c.Ask(untilItHangs(t, c), question()); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if n := running(t, c.Models[0].URL); n != 0 {
+	if n := running(t, "hangs"); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
+}
+
+// untilItHangs is the context of a run that ends when its agent is in its turn.
+func untilItHangs(t *testing.T, c *Coder) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		within(time.Minute, func() bool {
+			found, _ := filepath.Glob(filepath.Join(c.Dir, "*", hung))
+			return len(found) > 0
+		})
+	}()
+	return ctx
 }
 
 func TestMoneyIsHeldAndBooked(t *testing.T) {

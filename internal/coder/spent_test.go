@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -31,9 +30,7 @@ func TestTurnsGivenUp(t *testing.T) {
 	c := setUp(t, "hangs")
 	c.Most = 50_000
 	c.Budget = llm.NewBudget(llm.Caps{Money: 1_000_000}, llm.Spent{})
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(time.Second, cancel)
-	if _, err := c.Ask(ctx, question()); !errors.Is(err, context.Canceled) || c.Budget.Spent().Money != c.Most {
+	if _, err := c.Ask(untilItHangs(t, c), question()); !errors.Is(err, context.Canceled) || c.Budget.Spent().Money != c.Most {
 		t.Errorf("%v, %+v booked", err, c.Budget.Spent())
 	}
 	c.Dir = "/no/such/directory"
