@@ -11,4 +11,4 @@ go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 .
 go build -o "$scratch/devserver" .
 unset GOWORK
 cd ..
-BEAGLE_DEVSERVER="$scratch/devserver" go test -count=1 -timeout 30m .
+BEAGLE_DEVSERVER="$scratch/devserver" go test -count=1 -timeout 1h .

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -102,14 +103,24 @@ func newFleet(t *testing.T, ip string) *fleet {
 		t.Skip(serverVariable + " names no Temporal server; 'bash internal/flow/temporal/ci.sh' builds one and runs this test")
 	}
 	f := &fleet{t: t, dir: t.TempDir(), ip: ip}
-	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.port = l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	f.port = freePort(t, ip)
 	f.serve()
 	return f
+}
+
+// freePort is a port for a server that is killed and started again: one of those
+// that systems give to nobody who does not ask for it by number.
+func freePort(t *testing.T, ip string) int {
+	t.Helper()
+	for range 100 {
+		port := 20000 + rand.N(10000)
+		if l, err := net.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(port))); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatalf("no port from 20000 to 29999 is free at %s", ip)
+	return 0
 }
 
 func (f *fleet) address() string { return fmt.Sprintf("%s:%d", f.ip, f.port) }
