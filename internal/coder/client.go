@@ -106,7 +106,7 @@ func (c *client) WriteTextFile(_ context.Context, r acp.WriteTextFileRequest) (o
 // writeRegular writes a file of the copy, which may be new: no device, no pipe,
 // which would block for as long as nobody reads it.
 func writeRegular(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|noBlock|noFollow, 0o644)
 	switch {
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ELOOP): // a pipe that nobody reads, a socket, a link
 		return fmt.Errorf("%s is no regular file", path)

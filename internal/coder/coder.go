@@ -42,6 +42,9 @@ type Coder struct {
 
 // Ask implements [llm.Asker]. The request's Code is the version to start from.
 func (c *Coder) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
+	if err := Possible(); err != nil {
+		return llm.Reply{}, err
+	}
 	begun := time.Now()
 	held, err := c.reserve(ctx, q.Model)
 	if err != nil {

@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,10 +37,12 @@ func init() {
 	}
 }
 
-// keep puts a keeper in front of the command; without /proc, by which it would find
-// this program and the orphans, there is none.
+// keep puts a keeper in front of the command, if this program can be found.
 func (p *process) keep() {
-	const self = "/proc/self/exe"
+	self := "/proc/self/exe"
+	if _, err := os.Stat(self); err != nil {
+		self = executed // without /proc, or with that of another pid namespace
+	}
 	if _, err := os.Stat(self); err != nil {
 		return
 	}
@@ -51,6 +55,26 @@ func (p *process) keep() {
 	p.cmd.ExtraFiles = []*os.File{read} // the first is descriptor 3
 	p.line, p.farEnd = write, read
 }
+
+// executed is the file that the kernel was told to run as this program; "" when it
+// does not say.
+var executed = func() string {
+	const execFn = 31 // AT_EXECFN
+	vector, err := unix.Auxv()
+	if err != nil {
+		return ""
+	}
+	for _, entry := range vector {
+		if entry[0] != execFn {
+			continue
+		}
+		path, err := filepath.Abs(unix.BytePtrToString(*(**byte)(unsafe.Pointer(&entry[1]))))
+		if err == nil {
+			return path
+		}
+	}
+	return ""
+}()
 
 // keepAgent runs a command and returns its status when nothing of it is left.
 func keepAgent(command []string) int {
@@ -87,18 +111,10 @@ func keepAgent(command []string) int {
 }
 
 // endAll kills children until there is none any more: as orphans come to the keeper,
-// there is no descendant then. What is left of the agent's group is found without /proc.
-func endAll(group int) {
-	const most = time.Second // for what cannot be killed, or is not in this /proc
+// there is no descendant then. What is left of the agent's group is found at once.
+func endAll(agent int) {
+	const most = time.Second // for what cannot be killed
 	for pause := time.Millisecond; ; pause = min(2*pause, most) {
-		if hasChild(unix.P_PGID, group) {
-			syscall.Kill(-group, syscall.SIGKILL)
-		}
-		for _, pid := range listed(os.Getpid()) {
-			if hasChild(unix.P_PID, pid) {
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
 		for {
 			var status syscall.WaitStatus
 			pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
@@ -110,8 +126,41 @@ func endAll(group int) {
 			}
 			pause = time.Millisecond // its children are the keeper's now
 		}
+		if hasChild(unix.P_PGID, agent) {
+			syscall.Kill(-agent, syscall.SIGKILL)
+		}
+		for _, pid := range children(agent) {
+			if hasChild(unix.P_PID, pid) {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
 		time.Sleep(pause)
 	}
+}
+
+// children are some of this process's children, and not none when it has any.
+func children(agent int) []int {
+	if ownProc() {
+		if pids := listed(os.Getpid()); len(pids) > 0 {
+			return pids
+		}
+	}
+	return probed(agent)
+}
+
+// probed are children that are found without /proc: the kernel is asked of one
+// number after the other, from the agent's on, since what it started follows it. It
+// ends a little after those that it found; all numbers take about a second.
+func probed(agent int) (pids []int) {
+	const numbers, further = 1 << 22, 1 << 12 // as many as there are on any Linux
+	last := numbers
+	for i := 0; i < numbers && i-last <= further; i++ {
+		pid := (agent + i) % numbers
+		if hasChild(unix.P_PID, pid) {
+			pids, last = append(pids, pid), i
+		}
+	}
+	return pids
 }
 
 // hasChild reports whether a process is a child of this one, or a group has one. If
@@ -120,8 +169,7 @@ func hasChild(kind, id int) bool {
 	return unix.Waitid(kind, id, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
 }
 
-// listed are the children of a process as /proc has them. They may have ended since,
-// and a /proc of another pid namespace has other processes under these numbers.
+// listed are the children of a process as /proc has them. They may have ended since.
 func listed(of int) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -38,7 +37,7 @@ func launch(command, dir string) *process {
 	p.cmd = exec.Command("/bin/sh", "-c", "exec "+command)
 	p.cmd.Dir, p.cmd.Env = dir, append(os.Environ(), p.mark)
 	p.cmd.Stderr = &p.tail
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(p.cmd)
 	p.cmd.WaitDelay = time.Second // a child may hold the pipes open
 	p.keep()
 	return p
@@ -47,7 +46,7 @@ func launch(command, dir string) *process {
 // end kills the group and every descendant, and waits until none is left.
 func (p *process) end() {
 	var late *time.Timer
-	group := func() { syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+	group := func() { killGroup(p.cmd.Process.Pid) }
 	if p.line != nil {
 		p.line.Close()
 		p.farEnd.Close()
@@ -68,10 +67,9 @@ func (p *process) end() {
 }
 
 // killMarked kills the processes that have the mark in their environment, and
-// says how many there were. Without /proc it finds none, nor with that of another
-// pid namespace, where the numbers are not ours.
+// says how many there were. Without a /proc of its own it finds none.
 func killMarked(mark string) (found int) {
-	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+	if !ownProc() {
 		return 0
 	}
 	entries, err := os.ReadDir("/proc")
@@ -89,13 +87,20 @@ func killMarked(mark string) (found int) {
 		}
 		for variable := range bytes.SplitSeq(environ, []byte{0}) {
 			if string(variable) == mark {
-				syscall.Kill(pid, syscall.SIGKILL)
+				killOne(pid)
 				found++
 				break
 			}
 		}
 	}
 	return found
+}
+
+// ownProc reports whether /proc is that of this process's pid namespace: otherwise
+// its numbers are other processes', if there is one at all.
+func ownProc() bool {
+	self, err := os.Readlink("/proc/self")
+	return err == nil && self == strconv.Itoa(os.Getpid())
 }
 
 // A tail keeps the end of what is written to it.

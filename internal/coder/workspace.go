@@ -254,7 +254,7 @@ func sumOf(path string, info fs.FileInfo) (sum [32]byte, err error) {
 // readRegular reads a file of the copy: no device, no pipe, which could block or
 // never end, and nothing that is too long.
 func readRegular(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|noBlock, 0)
 	if err != nil {
 		return nil, err
 	}

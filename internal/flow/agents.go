@@ -89,6 +89,8 @@ func (m *Models) checkAgents() error {
 	for _, one := range m.Ask {
 		switch {
 		case !isAgent(one):
+		case coder.Possible() != nil:
+			return coder.Possible()
 		case m.Offline:
 			return usage(fmt.Sprintf("--offline: what the agent %q sends, and where, is not ours to say", one.URL), "leave out --offline or --agent")
 		case names[one.Name]:

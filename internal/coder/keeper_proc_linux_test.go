@@ -1,0 +1,85 @@
+package coder
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() { behaviours["foreign proc"] = foreignProc }
+
+// foreignProc launches an agent where /proc is that of another pid namespace, and
+// says what is left of it. It is the first process of its namespace: what nobody
+// ends comes to it.
+func foreignProc() {
+	if os.Getpid() != 1 || ownProc() {
+		os.Stdout.WriteString("cannot be alone")
+		return
+	}
+	p := launch("sh -c 'setsid sh -c \"sleep 3600 & sleep 3600\" & setsid -f sleep 3600; echo hello'", "/")
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		os.Stdout.WriteString(err.Error())
+		return
+	}
+	said := make([]byte, 100)
+	n, _ := out.Read(said)
+	os.Stdout.Write(said[:n])
+	p.end()
+	for {
+		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
+		case errors.Is(err, syscall.ECHILD):
+			os.Stdout.WriteString("nothing is left")
+			return
+		case pid <= 0:
+			os.Stdout.WriteString("something is left")
+			return
+		}
+	}
+}
+
+// What moved to a session of its own is found whatever /proc says.
+func TestSessionsEndWithoutProc(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), behaviour+"=foreign proc")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || strings.HasPrefix(string(out), "cannot be alone") {
+		t.Skipf("no pid namespace can be made here: %v %s", err, out)
+	}
+	if err != nil || string(out) != "hello\nnothing is left" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// Children are found by asking the kernel, whatever their numbers are.
+func TestChildrenAreProbed(t *testing.T) {
+	cmd := exec.Command("sleep", "3600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	for _, from := range []int{pid, pid - 10, 1} {
+		if from > 0 && !slices.Contains(probed(from), pid) {
+			t.Errorf("%d is not found from %d on", pid, from)
+		}
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if hasChild(unix.P_PID, pid) {
+		t.Error("a child that was waited for is one")
+	}
+}

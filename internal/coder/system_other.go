@@ -1,0 +1,34 @@
+//go:build !unix
+
+package coder
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Possible says why there are no agents here: the command line is the shell's, and
+// what an agent starts could not be ended with it.
+func Possible() error {
+	return &beagle.UsageError{
+		What:   "coding agents (--agent) need a Unix system, and this is " + runtime.GOOS,
+		Remedy: "run Beagle on Linux, in a container or a virtual machine as with WSL, or let models write candidates: --model",
+	}
+}
+
+// Files are opened as they are.
+const noBlock, noFollow = 0, 0
+
+func ownGroup(*exec.Cmd) {}
+
+// killGroup ends the leader alone.
+func killGroup(leader int) { killOne(leader) }
+
+func killOne(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		p.Kill()
+	}
+}

@@ -1,0 +1,25 @@
+//go:build unix
+
+package coder
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// Possible is nil: agents run on every Unix, and are ended best on Linux.
+func Possible() error { return nil }
+
+// How files that an agent had its hands on are opened: without waiting for who
+// would write into a pipe, and without following a link.
+const (
+	noBlock  = syscall.O_NONBLOCK
+	noFollow = syscall.O_NOFOLLOW
+)
+
+// ownGroup lets a command lead a process group.
+func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(leader int) { syscall.Kill(-leader, syscall.SIGKILL) }
+
+func killOne(pid int) { syscall.Kill(pid, syscall.SIGKILL) }
