@@ -80,7 +80,7 @@ func box(t testing.TB) *sandbox.Sandbox {
 
 func captured(t testing.TB, u *source.Unit) *Captured {
 	t.Helper()
-	c, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{BenchTime: "20ms", Budget: time.Minute})
+	c, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{BenchTime: "100x", Budget: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestExampleTags(t *testing.T) {
 	var corpora []*beagle.Corpus
 	for range 2 {
 		start := time.Now()
-		got, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{Progress: func(what string, n int) { t.Logf("%v %d %s", time.Since(start), n, what) }})
+		got, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{Budget: 5 * time.Minute, Progress: func(what string, n int) { t.Logf("%v %d %s", time.Since(start), n, what) }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func TestFuzzBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	box := func(args ...string) sandbox.Result {
-		r, err := f.box.Run(t.Context(), sandbox.Command{Profile: sandbox.Fuzz, Path: path, Args: args, Limits: sandbox.Limits{Wall: 30 * time.Second}})
+		r, err := f.box.Run(t.Context(), sandbox.Command{Profile: sandbox.Fuzz, Path: path, Args: args, Limits: sandbox.Limits{Wall: 5 * time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ func records[A any](t testing.TB, calls ...A) map[string]string {
 // replay compares a variant with the original on recorded calls.
 func (f *fixture) replay(t testing.TB, bin *Binary, variant int, calls map[string]string) (*rt.ReplayReply, *Exit) {
 	t.Helper()
-	return f.request(t, bin, &rt.Request{Stall: 1500, Replay: &rt.Replay{Variant: variant}}, calls)
+	return f.request(t, bin, &rt.Request{Stall: 15000, Replay: &rt.Replay{Variant: variant}}, calls)
 }
 
 // replayThreads calls a variant from several goroutines at once.
@@ -142,7 +142,7 @@ func (f *fixture) request(t testing.TB, bin *Binary, q *rt.Request, calls map[st
 	t.Helper()
 	var reply rt.ReplayReply
 	q.Replay.Records = []string{"records"}
-	exit, err := bin.Run(t.Context(), f.box, q, &reply, RunOptions{Wall: 10 * time.Second, CPU: -1, Files: calls, DataBytes: 512 << 20})
+	exit, err := bin.Run(t.Context(), f.box, q, &reply, RunOptions{Wall: time.Minute, CPU: -1, Files: calls, DataBytes: 512 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
