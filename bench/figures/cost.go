@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/suite"
@@ -161,13 +160,4 @@ func (s *section) limit(what string, got, most float64) {
 	if got > most {
 		s.miss("%s: %.1f, the goal is at most %g", what, got, most)
 	}
-}
-
-// peakOf is the memory of the largest of a process and those that it waited
-// for, in bytes; 0 where the system does not say.
-func peakOf(usage any) int64 {
-	if u, ok := usage.(*syscall.Rusage); ok {
-		return u.Maxrss * 1024 // kilobytes, on Linux
-	}
-	return 0
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/llmtest"
@@ -130,7 +129,9 @@ func sweep(dir string) int {
 	time.Sleep(2 * time.Second)
 	left := strays(dir)
 	for _, pid := range left {
-		syscall.Kill(pid, syscall.SIGKILL)
+		if p, err := os.FindProcess(pid); err == nil {
+			p.Kill()
+		}
 	}
 	return len(left)
 }

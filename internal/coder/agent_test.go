@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -143,7 +142,7 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 		return os.Remove(filepath.Join(a.dir, "p", "p.go"))
 	case "pipe": // nobody writes into it
 		path := filepath.Join(a.dir, "pipe")
-		if err := syscall.Mkfifo(path, 0o644); err != nil {
+		if err := makePipe(path); err != nil {
 			return err
 		}
 		_, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: path})
@@ -158,7 +157,7 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 		time.Sleep(time.Hour)
 	case "pipe to write": // nobody reads it
 		path := filepath.Join(a.dir, "pipe")
-		if err := syscall.Mkfifo(path, 0o644); err != nil {
+		if err := makePipe(path); err != nil {
 			return err
 		}
 		_, err := a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: "x"})

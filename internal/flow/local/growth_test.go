@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -212,13 +211,6 @@ func BenchmarkOrchestration(b *testing.B) {
 			}
 		})
 	}
-}
-
-// processorTime is what this process has used, the collector included.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
@@ -64,9 +63,7 @@ func (r *role) measure(ctx context.Context) error {
 	if err := out.histories(ctx, c); err != nil {
 		return err
 	}
-	var usage syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	out.MaxRSS = usage.Maxrss << 10
+	out.MaxRSS = maxRSS()
 	tenths = newTenths(r.Candidates)
 	want, err := plain(&sim{store: openAt(filepath.Join(r.Home, "plain"))}, "run", spec, func(c *flow.Course) { tenths.at(c.Search.Spent) })
 	if err != nil {
