@@ -199,7 +199,7 @@ func testDescribe(t *testing.T, s *served, c *client) {
 }
 
 func testHotspots(t *testing.T, s *served, c *client) {
-	cmd := exec.Command("go", "test", "-run=NONE", "-bench=.", "-benchtime=300ms", "-cpuprofile", filepath.Join(s.dir, "cpu.pprof"), "-o", filepath.Join(s.home, "clean.test"), "./clean")
+	cmd := exec.Command("go", "test", "-run=NONE", "-bench=.", "-benchtime=2000x", "-cpuprofile", filepath.Join(s.dir, "cpu.pprof"), "-o", filepath.Join(s.home, "clean.test"), "./clean")
 	cmd.Dir, cmd.Env = s.dir, s.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
