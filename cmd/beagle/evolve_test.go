@@ -60,7 +60,7 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 
 // await waits until a file is there: await PATTERN.
 func await(ts *testscript.TestScript, _ bool, args []string) {
-	const most = 2 * time.Minute // it waits for work, not for a clock
+	const most = 10 * time.Minute // it waits for work, not for a clock
 	for start := time.Now(); time.Since(start) < most; time.Sleep(10 * time.Millisecond) {
 		if found, _ := filepath.Glob(ts.MkAbs(args[0])); len(found) > 0 {
 			return
