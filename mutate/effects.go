@@ -471,8 +471,8 @@ func (p *Pass) Uses(v types.Object, root ast.Node) []*ast.Ident {
 // (slicing an array and calling a pointer method count). For a slice, elements
 // may change through another slice unseen.
 func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
-	for _, id := range p.Uses(v, root) {
-		if p.assigns(id) {
+	for _, id := range p.indexed().uses[v] {
+		if root.Pos() <= id.Pos() && id.End() <= root.End() && p.assigns(id) {
 			return true
 		}
 	}
@@ -482,7 +482,7 @@ func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
 // assigns reports whether this use of a variable may change it.
 func (p *Pass) assigns(id *ast.Ident) bool {
 	var child ast.Node = id
-	for _, up := range p.Path(id)[1:] {
+	for up := range p.around(id) {
 		switch up := up.(type) {
 		case *ast.ParenExpr:
 		case *ast.IndexExpr:

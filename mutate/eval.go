@@ -53,6 +53,28 @@ type known struct {
 	offers  map[*Mutator][]offer
 	globals map[*types.Var]globalValue
 	sets    map[[2]ast.Expr]byteSet
+	facts   map[any]any
+}
+
+// Once returns what find returned when it was first called for a key: what
+// several rules want to know of a version and one finds out. It must follow from
+// the version alone, and is only read from then on.
+func (p *Pass) Once(key any, find func() any) any {
+	k := &p.known
+	k.mu.Lock()
+	fact, ok := k.facts[key]
+	k.mu.Unlock()
+	if ok {
+		return fact
+	}
+	fact = find()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.facts == nil {
+		k.facts = map[any]any{}
+	}
+	k.facts[key] = fact
+	return fact
 }
 
 type globalValue struct {
@@ -86,18 +108,19 @@ func (p *Pass) ByteSet(test, operand ast.Expr) (set [256]bool, err error) {
 }
 
 func (p *Pass) byteSet(test, operand ast.Expr) (set [256]bool, err error) {
-	for c := range set {
-		v, err := p.EvalByte(test, operand, byte(c))
-		if err != nil {
-			return set, err
+	_, err = p.guarded(func(ev *evaluator) Value {
+		ev.operand = operand
+		for c := range set {
+			ev.steps, ev.byte = 0, uint64(c)
+			is, ok := ev.expr(test).(bool)
+			if !ok {
+				ev.fail(test)
+			}
+			set[c] = is
 		}
-		is, ok := v.(bool)
-		if !ok {
-			return set, ErrEval
-		}
-		set[c] = is
-	}
-	return set, nil
+		return nil
+	})
+	return set, err
 }
 
 // EvalByte evaluates an expression that depends on one byte. Every expression

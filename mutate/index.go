@@ -3,29 +3,40 @@ package mutate
 import (
 	"go/ast"
 	"go/types"
+	"iter"
+	"reflect"
+	"slices"
 )
 
-// An index answers in constant time what rules ask all the time.
+// An index answers in constant time what rules ask all the time. More than a
+// hundred rules look at every version, most of them for a few kinds of nodes:
+// the tree is walked once, and each rule goes through a list of what it looks
+// for. What lies below a node is a run of the list.
 type index struct {
-	parents map[ast.Node]ast.Node
-	uses    map[types.Object][]*ast.Ident // in source order
-	names   map[string]bool               // all identifiers of the file
+	nodes []ast.Node                    // of the whole file, as [ast.Inspect] visits them
+	last  []int32                       // of each: the place behind the last node below it
+	up    []int32                       // of each: the place of the node around it, -1 for the file
+	at    map[ast.Node]int32            // places in nodes
+	kinds map[reflect.Type][]int32      // places of the nodes of each type
+	lists [][]ast.Stmt                  // statement lists of function declarations
+	uses  map[types.Object][]*ast.Ident // in source order
+	names map[string]bool               // all identifiers of the file
 }
 
 func (p *Pass) indexed() *index {
 	p.once.Do(func() {
-		x := &index{parents: map[ast.Node]ast.Node{}, uses: map[types.Object][]*ast.Ident{}, names: map[string]bool{}}
-		var stack []ast.Node
+		most := 2 * len(p.Info.Types) // nodes are twice as many as expressions, about
+		x := &index{nodes: make([]ast.Node, 0, most), up: make([]int32, 0, most), last: make([]int32, 0, most)}
+		x.at, x.kinds = make(map[ast.Node]int32, most), map[reflect.Type][]int32{}
+		x.uses, x.names = map[types.Object][]*ast.Ident{}, map[string]bool{}
+		around := int32(-1)
 		ast.Inspect(p.File, func(n ast.Node) bool {
 			if n == nil {
-				stack = stack[:len(stack)-1]
+				x.last[around] = int32(len(x.nodes))
+				around = x.up[around]
 				return true
 			}
-			x.parents[n] = nil
-			if len(stack) > 0 {
-				x.parents[n] = stack[len(stack)-1]
-			}
-			stack = append(stack, n)
+			around = x.add(n, around)
 			if id, ok := n.(*ast.Ident); ok {
 				x.names[id.Name] = true
 				if obj := p.Info.Uses[id]; obj != nil {
@@ -34,7 +45,145 @@ func (p *Pass) indexed() *index {
 			}
 			return true
 		})
+		x.listStatements(p.File)
 		p.index = x
 	})
 	return p.index
+}
+
+// add takes in a node below another, and returns its place.
+func (x *index) add(n ast.Node, around int32) int32 {
+	place := int32(len(x.nodes))
+	x.nodes, x.up, x.last = append(x.nodes, n), append(x.up, around), append(x.last, place+1)
+	x.at[n] = place
+	kind := reflect.TypeOf(n)
+	x.kinds[kind] = append(x.kinds[kind], place)
+	return place
+}
+
+// listStatements notes the statement lists of function declarations: a function
+// literal at package level runs once.
+func (x *index) listStatements(f *ast.File) {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		place := x.at[fn]
+		for _, n := range x.nodes[place:x.last[place]] {
+			if list := stmtsOf(n); len(list) > 0 {
+				x.lists = append(x.lists, list)
+			}
+		}
+	}
+}
+
+// Lists yields the statement lists of all function declarations, in source
+// order.
+func (p *Pass) Lists() iter.Seq[[]ast.Stmt] { return slices.Values(p.indexed().lists) }
+
+// Nodes yields every node of type N below root (the whole file when root is
+// nil), in source order.
+func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
+	x := p.indexed()
+	from, ok := int32(0), true
+	if root != nil {
+		from, ok = x.at[root]
+	}
+	if !ok {
+		return walk[N](root) // it was made by a rule
+	}
+	to := x.last[from]
+	kind := reflect.TypeFor[N]()
+	if kind.Kind() == reflect.Interface {
+		return func(yield func(N) bool) {
+			for _, n := range x.nodes[from:to] {
+				if m, ok := n.(N); ok && !yield(m) {
+					return
+				}
+			}
+		}
+	}
+	places := x.kinds[kind]
+	return func(yield func(N) bool) {
+		i, _ := slices.BinarySearch(places, from)
+		for ; i < len(places) && places[i] < to; i++ {
+			if !yield(x.nodes[places[i]].(N)) {
+				return
+			}
+		}
+	}
+}
+
+// walk is Nodes of what stands in no file.
+func walk[N ast.Node](root ast.Node) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		stop := false
+		ast.Inspect(root, func(n ast.Node) bool {
+			if m, ok := n.(N); ok && !stop && n != nil {
+				stop = !yield(m)
+			}
+			return !stop
+		})
+	}
+}
+
+// Path lists the nodes around n, n itself first.
+func (p *Pass) Path(n ast.Node) []ast.Node {
+	x := p.indexed()
+	place, ok := x.at[n]
+	if !ok {
+		return enclosing(p.File, n) // n was made by a rule
+	}
+	depth := 0
+	for i := place; i >= 0; i = x.up[i] {
+		depth++
+	}
+	path := make([]ast.Node, 0, depth)
+	for i := place; i >= 0; i = x.up[i] {
+		path = append(path, x.nodes[i])
+	}
+	return path
+}
+
+// around yields the nodes around one of the file, the innermost first, without
+// it.
+func (p *Pass) around(n ast.Node) iter.Seq[ast.Node] {
+	return func(yield func(ast.Node) bool) {
+		x := p.indexed()
+		place, ok := x.at[n]
+		if !ok {
+			return
+		}
+		for i := x.up[place]; i >= 0; i = x.up[i] {
+			if !yield(x.nodes[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Parent is the node around n, parentheses skipped.
+func (p *Pass) Parent(n ast.Node) ast.Node {
+	for up := range p.around(n) {
+		if _, paren := up.(*ast.ParenExpr); !paren {
+			return up
+		}
+	}
+	return nil
+}
+
+// Siblings returns the statement list that holds s and its index in it, or
+// nil. It is how a rule looks at what stands before and behind a loop.
+func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
+	if p.FuncOf(s) == nil {
+		return nil, -1 // in a function literal at package level
+	}
+	for up := range p.around(s) {
+		if i := slices.Index(stmtsOf(up), s); i >= 0 {
+			return stmtsOf(up), i
+		}
+		break
+	}
+	return nil, -1
 }

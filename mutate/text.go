@@ -3,31 +3,18 @@ package mutate
 import (
 	"go/ast"
 	"go/token"
-	"iter"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
 )
 
-// Nodes yields every node of type N below root (the whole file when root is
-// nil), in source order.
-func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
-	if root == nil {
-		root = p.File
-	}
-	return func(yield func(N) bool) {
-		stop := false
-		ast.Inspect(root, func(n ast.Node) bool {
-			if m, ok := n.(N); ok && !stop && n != nil {
-				stop = !yield(m)
-			}
-			return !stop
-		})
-	}
-}
-
 // Offset is the byte offset of a position in Src.
-func (p *Pass) Offset(pos token.Pos) int { return p.Fset.Position(pos).Offset }
+func (p *Pass) Offset(pos token.Pos) int {
+	if p.File.FileStart <= pos && pos <= p.File.FileEnd {
+		return int(pos - p.File.FileStart)
+	}
+	return p.Fset.Position(pos).Offset
+}
 
 // Text is the source text of a node, comments inside it included.
 func (p *Pass) Text(n ast.Node) string { return p.Between(n.Pos(), n.End()) }
@@ -103,34 +90,11 @@ func (p *Pass) lineEnd(pos token.Pos) token.Pos {
 	return pos
 }
 
-// Path lists the nodes around n, n itself first.
-func (p *Pass) Path(n ast.Node) []ast.Node {
-	parents := p.indexed().parents
-	if _, ok := parents[n]; !ok {
-		path, _ := astutil.PathEnclosingInterval(p.File, n.Pos(), n.End()) // n was made by a rule
-		return path
-	}
-	var path []ast.Node
-	for ; n != nil; n = parents[n] {
-		path = append(path, n)
-	}
+// enclosing lists the nodes of a file around where n would stand, the innermost
+// first.
+func enclosing(f *ast.File, n ast.Node) []ast.Node {
+	path, _ := astutil.PathEnclosingInterval(f, n.Pos(), n.End())
 	return path
-}
-
-// Parent is the node around n, parentheses skipped.
-func (p *Pass) Parent(n ast.Node) ast.Node {
-	path := p.Path(n)
-	for i, m := range path {
-		if m != n {
-			continue
-		}
-		for _, up := range path[i+1:] {
-			if _, paren := up.(*ast.ParenExpr); !paren {
-				return up
-			}
-		}
-	}
-	return nil
 }
 
 // FuncOf is the function declaration that holds n, or nil.
@@ -141,25 +105,6 @@ func (p *Pass) FuncOf(n ast.Node) *ast.FuncDecl {
 		}
 	}
 	return nil
-}
-
-// Siblings returns the statement list that holds s and its index in it, or
-// nil. It is how a rule looks at what stands before and behind a loop.
-func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
-	var list []ast.Stmt
-	at := -1
-	if p.FuncOf(s) == nil {
-		return nil, -1 // in a function literal at package level
-	}
-	ast.Inspect(p.FuncOf(s), func(n ast.Node) bool {
-		for i, t := range stmtsOf(n) {
-			if t == s {
-				list, at = stmtsOf(n), i
-			}
-		}
-		return at < 0
-	})
-	return list, at
 }
 
 func stmtsOf(n ast.Node) []ast.Stmt {

@@ -113,7 +113,8 @@ func (w *workbench) pass(src string) (*mutate.Pass, *source.Problem) {
 	shares := w.shares(f.Src)
 	p.Weight = func(n ast.Node) float64 {
 		sum := 0.0
-		for line := f.Fset.Position(n.Pos()).Line; line <= f.Fset.Position(n.End()).Line; line++ {
+		last := f.Fset.Position(n.End()).Line
+		for line := f.Fset.Position(n.Pos()).Line; line <= last; line++ {
 			sum += shares[line]
 		}
 		return min(sum, 1)

@@ -190,7 +190,7 @@ func (r *analysisRun) run(a *analysis.Analyzer) (result any, err error) {
 		return result, nil
 	}
 	for _, need := range a.Requires {
-		if r.results[need], err = r.run(need); err != nil {
+		if r.results[need], err = r.required(need); err != nil {
 			return nil, err
 		}
 	}
@@ -200,6 +200,24 @@ func (r *analysisRun) run(a *analysis.Analyzer) (result any, err error) {
 		}
 	}()
 	return a.Run(r.analysisPass(a))
+}
+
+// required is what an analyzer builds on. All of them build on the same few
+// indices of the file.
+func (r *analysisRun) required(a *analysis.Analyzer) (any, error) {
+	if r.file != r.pass.File {
+		return r.run(a)
+	}
+	known := r.pass.Once(a, func() any {
+		result, err := r.run(a)
+		return requirement{result, err}
+	}).(requirement)
+	return known.result, known.err
+}
+
+type requirement struct {
+	result any
+	err    error
 }
 
 func (r *analysisRun) analysisPass(a *analysis.Analyzer) *analysis.Pass {

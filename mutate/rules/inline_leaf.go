@@ -41,6 +41,9 @@ func findInlineLeaf(p *mutate.Pass) []mutate.Site {
 		if fn == p.Func || fn.Body == nil || ast.IsExported(fn.Name.Name) || !leafOf(p, fn) {
 			continue
 		}
+		if !calledInLoop(p, fn) {
+			continue
+		}
 		for _, s := range analyzerSites(p, inline.Analyzer, marked(p, fn)) {
 			call, ok := s.Node.(*ast.CallExpr)
 			if !ok || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || declaresInText(s.Data.([]mutate.Edit)) {
@@ -52,6 +55,16 @@ func findInlineLeaf(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, blockSites(p, fn)...)
 	}
 	return sites
+}
+
+// calledInLoop reports whether a loop calls fn by its name.
+func calledInLoop(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		if p.Decl(p.Callee(call)) == fn && p.InLoop(call) {
+			return true
+		}
+	}
+	return false
 }
 
 // declaresInText reports whether an inlined body declares something: the

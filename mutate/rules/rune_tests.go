@@ -75,8 +75,14 @@ func (t *runeTest) read(p *mutate.Pass, fn *ast.FuncDecl) bool {
 // the answer to a test of the rune are written out.
 func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *int) (string, bool) {
 	f := p.Effects(e)
-	ok := !f.Writes && !f.Reads && !f.Panics
+	if f.Writes || f.Reads || f.Panics {
+		return "", false
+	}
+	ok := true
 	text := p.TextWith(e, func(n ast.Node) (string, bool) {
+		if !ok {
+			return "", true // it is refused already
+		}
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			ok = false

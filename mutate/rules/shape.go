@@ -33,27 +33,13 @@ func offset(p *mutate.Pass, pos token.Pos) int { return p.Offset(pos) }
 // list, with the list.
 func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	return func(yield func([]ast.Stmt, int) bool) {
-		stop := false
-		ast.Inspect(p.File, func(n ast.Node) bool {
-			if _, global := n.(*ast.GenDecl); global && p.FuncOf(n) == nil {
-				return false // a literal at package level runs once
-			}
-			var list []ast.Stmt
-			switch n := n.(type) {
-			case *ast.BlockStmt:
-				list = n.List
-			case *ast.CaseClause:
-				list = n.Body
-			case *ast.CommClause:
-				list = n.Body
-			}
+		for list := range p.Lists() {
 			for i := range list {
-				if !stop && !yield(list, i) {
-					stop = true
+				if !yield(list, i) {
+					return
 				}
 			}
-			return !stop
-		})
+		}
 	}
 }
 
