@@ -2,8 +2,8 @@
 //
 // A store that meets a full disk in the middle of a write often cannot go on: the
 // embedded queue takes no more writes until it is opened again, the embedded index
-// ends the process. So both ask first, and refuse what would use the last bytes, as
-// etcd and Elasticsearch do.
+// would end the process had it no ballast. So both ask first, and refuse what would use the
+// last bytes, as etcd and Elasticsearch do.
 //
 // # Limits
 //

@@ -41,6 +41,11 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 		names = append(names, expose.Labelled("kind", k.String(), known))
 		refused = append(refused, expose.Labelled("kind", k.String(), none))
 	}
+	if x, ok := in.index.(interface{ DiskFull() (uint64, bool) }); ok {
+		met, readOnly := x.DiskFull()
+		page.OwnCounter(prefix+"index_disk_full_total", "Writes of the index's log that met the disk's end.", met)
+		page.OwnGauge(prefix+"index_read_only", "Whether changes of the index are refused until its disk has room: 1 or 0.", map[bool]float64{true: 1}[readOnly])
+	}
 	known, crowded := in.processor.history.Len()
 	page.Own(prefix+"names", "gauge", "Names that can be completed.", names...)
 	page.Own(prefix+"names_refused_total", "counter", "Names that cannot be completed because intake.names is reached.", refused...)

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/beagle-go/beagle/metricsd/disk"
 )
@@ -26,26 +27,31 @@ type pebbleIndex struct {
 	db      *pebble.DB
 	dir     string
 	reserve int64
+	ballast *ballast
 }
 
 // PebbleOptions say where the embedded store keeps entries.
 type PebbleOptions struct {
 	Dir string // made if need be; one process has it
 	// Reserve is how many bytes of the disk have to stay free: changes that come when
-	// there are fewer are refused, for Pebble does not outlive a full disk.
+	// there are fewer are refused. Half as much besides is kept in a file, the ballast, which goes when
+	// the disk's end is met nevertheless.
 	Reserve int64
 }
 
 // OpenPebble opens an index in a directory.
 func OpenPebble(o PebbleOptions) (Index, error) {
+	b := newBallast(o.Dir, o.Reserve/2)
 	db, err := pebble.Open(o.Dir, &pebble.Options{
 		Merger: &pebble.Merger{Name: "metricsd.entry.1", Merge: startMerge},
 		Logger: quiet{},
+		FS:     b.under(vfs.Default),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("index %s: %w; is another metricsd using it?", o.Dir, err)
+		return nil, fmt.Errorf("index %s: %w; is another metricsd using it, or the disk full?", o.Dir, err)
 	}
-	return &pebbleIndex{db, o.Dir, o.Reserve}, nil
+	b.opened.Store(true)
+	return &pebbleIndex{db, o.Dir, o.Reserve, b}, nil
 }
 
 // quiet keeps Pebble's account of its compactions out of the log.
@@ -128,11 +134,26 @@ func (x *pebbleIndex) Apply(ctx context.Context, c Change) error {
 	if written, err := x.Read(ctx); err != nil || has(written, c.Read) {
 		return err
 	}
-	if err := disk.Room(x.dir, x.reserve); err != nil {
+	if err := x.room(); err != nil {
 		return err
 	}
 	b := x.db.NewBatch()
-	defer b.Close()
+	if err := fill(b, c); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	return commit(ctx, b)
+}
+
+// room is nil where a change may be written.
+func (x *pebbleIndex) room() error {
+	if err := x.ballast.restore(x.reserve); err != nil {
+		return err
+	}
+	return disk.Room(x.dir, x.reserve)
+}
+
+// fill puts a change into a batch.
+func fill(b *pebble.Batch, c Change) error {
 	for _, e := range c.Entries {
 		if err := b.Merge(key(e.Kind, e.Name), pack(e), nil); err != nil {
 			return err
@@ -143,10 +164,26 @@ func (x *pebbleIndex) Apply(ctx context.Context, c Change) error {
 			return err
 		}
 	}
-	if err := setGroup(b, c); err != nil {
+	return setGroup(b, c)
+}
+
+// commit writes a batch and closes it. It returns when ctx is done, though the write may
+// still wait for room on a full disk.
+func commit(ctx context.Context, b *pebble.Batch) error {
+	written := make(chan error, 1)
+	go func() { written <- errors.Join(b.Commit(pebble.Sync), b.Close()) }()
+	select {
+	case err := <-written:
 		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return b.Commit(pebble.Sync)
+}
+
+// DiskFull says how often a write of the log has met the disk's end, and whether the index is
+// read only since.
+func (x *pebbleIndex) DiskFull() (met uint64, readOnly bool) {
+	return x.ballast.met.Load(), x.ballast.readOnly()
 }
 
 func setGroup(b *pebble.Batch, c Change) error {
@@ -248,12 +285,11 @@ func (x *pebbleIndex) List(_ context.Context, k Kind, after string, most int) (o
 }
 
 // Forget implements [Index].
-func (x *pebbleIndex) Forget(_ context.Context, before int64) (gone int, _ error) {
-	if err := disk.Room(x.dir, x.reserve); err != nil {
+func (x *pebbleIndex) Forget(ctx context.Context, before int64) (gone int, _ error) {
+	if err := x.room(); err != nil {
 		return 0, err
 	}
 	b := x.db.NewBatch()
-	defer b.Close()
 	err := x.scan([]byte{entryKey}, []byte{entryKey + 1}, func(e Entry) bool {
 		if e.Last < before {
 			b.Delete(key(e.Kind, e.Name), nil) // a batch in memory does not fail
@@ -262,10 +298,16 @@ func (x *pebbleIndex) Forget(_ context.Context, before int64) (gone int, _ error
 		return true
 	})
 	if err != nil || gone == 0 {
-		return 0, err
+		return 0, errors.Join(err, b.Close())
 	}
-	return gone, b.Commit(pebble.Sync)
+	return gone, commit(ctx, b)
 }
 
-// Close implements [Index].
-func (x *pebbleIndex) Close() error { return x.db.Close() }
+// Close implements [Index]. A store whose write waits for room is left as a crash would leave
+// it, which costs nothing that was written.
+func (x *pebbleIndex) Close() error {
+	if x.ballast.waiting.Load() {
+		return nil
+	}
+	return x.db.Close()
+}

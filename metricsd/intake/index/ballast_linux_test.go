@@ -1,0 +1,199 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle/metricsd/disk"
+	"github.com/beagle-go/beagle/metricsd/disk/disktest"
+)
+
+// write writes a change without asking for room, as when somebody else takes what is left
+// between asking and writing.
+func (x *pebbleIndex) write(t *testing.T, c Change) error {
+	b := x.db.NewBatch()
+	if err := fill(b, c); err != nil {
+		t.Fatal(err)
+	}
+	return commit(t.Context(), b)
+}
+
+func openSmall(t *testing.T, dir string) *pebbleIndex {
+	t.Helper()
+	x, err := OpenPebble(PebbleOptions{Dir: dir + "/index", Reserve: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.(*pebbleIndex)
+}
+
+func one(name string, place int64) Change {
+	return Change{Entries: []Entry{{Kind: Metric, Name: name, First: 1, Last: 2, Points: 1}}, Read: map[int32]int64{0: place}}
+}
+
+// TestTheLogMeetsTheDisksEnd fills the disk to the last byte behind the index's back, and
+// writes. The write is made, the index is read only until there is room, and all of it is there when it
+// is opened again: on the full disk, and later.
+func TestTheLogMeetsTheDisksEnd(t *testing.T) {
+	dir := disktest.Mount(t, "64m")
+	x := openSmall(t, dir)
+	if err := x.Apply(t.Context(), one("before", 1)); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("a name that fills blocks of the log ", 3000)
+	room := disktest.Fill(t, dir)
+	if err := x.write(t, one(long, 2)); err != nil {
+		t.Fatalf("a write that met the disk's end: %v", err)
+	}
+	if met, readOnly := x.DiskFull(); met == 0 || !readOnly {
+		t.Fatalf("the disk's end was met %d times, read only: %v; the test shows nothing", met, readOnly)
+	}
+	refused := func(when string) {
+		t.Helper()
+		if err := x.Apply(t.Context(), one("refused", 3)); !errors.Is(err, disk.ErrFull) || !strings.Contains(err.Error(), "make room") {
+			t.Errorf("%s: %v", when, err)
+		}
+		if _, err := x.Forget(t.Context(), 10); !errors.Is(err, disk.ErrFull) {
+			t.Errorf("%s, removing what is old: %v", when, err)
+		}
+	}
+	has := func(when string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if e, ok, err := x.Get(t.Context(), Metric, name); !ok || err != nil || e.Points != 1 {
+				t.Errorf("%s: %.20q is %+v, %v", when, name, e, err)
+			}
+		}
+	}
+	refused("on the full disk")
+	has("on the full disk", "before", long)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openSmall(t, dir)
+	refused("opened on the full disk")
+	has("opened on the full disk", "before", long)
+	room()
+	if err := x.Apply(t.Context(), one("after", 3)); err != nil {
+		t.Fatalf("with room again: %v", err)
+	}
+	if _, readOnly := x.DiskFull(); readOnly {
+		t.Error("it is read only with room again")
+	}
+	if info, err := os.Stat(x.ballast.file()); err != nil || info.Size() != 4<<20 {
+		t.Errorf("there is no new ballast: %v", err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openSmall(t, dir)
+	defer x.Close()
+	has("opened again", "before", long, "after")
+}
+
+// TestAWriteWaitsForRoom takes what the ballast has freed too. The write under way waits, all
+// others are refused, what is asked is answered, the index can be closed, and with room the write is made.
+func TestAWriteWaitsForRoom(t *testing.T) {
+	dir := disktest.Mount(t, "64m")
+	x := openSmall(t, dir)
+	if err := x.Apply(t.Context(), one("before", 1)); err != nil {
+		t.Fatal(err)
+	}
+	x.ballast.drop()
+	room := disktest.Fill(t, dir)
+	written := make(chan error, 1)
+	go func() { written <- x.write(t, one(strings.Repeat("waits ", 20_000), 2)) }()
+	for deadline := time.Now().Add(time.Minute); !x.ballast.waiting.Load(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the write does not wait")
+		}
+	}
+	if err := x.Apply(t.Context(), one("refused", 3)); !errors.Is(err, disk.ErrFull) {
+		t.Errorf("beside a write that waits: %v", err)
+	}
+	if _, ok, err := x.Get(t.Context(), Metric, "before"); !ok || err != nil {
+		t.Errorf("what is asked is not answered: %v", err)
+	}
+	if err := x.Close(); err != nil { // it goes on: the process would end here
+		t.Error(err)
+	}
+	select {
+	case err := <-written:
+		t.Fatalf("without room the write is done: %v", err)
+	default:
+	}
+	room()
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openSmall(t, dir)
+	defer x.Close()
+	if read, err := x.Read(t.Context()); err != nil || read[0] != 2 {
+		t.Errorf("read up to %v, %v", read, err)
+	}
+}
+
+// TestTheDiskIsFullAtEveryWrite fills the disk before each of many writes and makes room
+// again when the write is made, or waits for that: enough of them to need new logs, tables and manifest
+// entries, with a ballast and without. The index outlives it, and has all that it took.
+func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
+	dir := disktest.Mount(t, "64m")
+	x := openSmall(t, dir)
+	_, stop := compacting(t, x)
+	defer stop()
+	changes := 40
+	if testing.Short() {
+		changes = 15
+	}
+	const each = 2000
+	name := func(change, i int) string { return fmt.Sprintf("%04d.%04d.%s", change, i, strings.Repeat("x", 50)) }
+	waited := 0
+	for c := range changes {
+		change := Change{Read: map[int32]int64{0: int64(c)}}
+		for i := range each {
+			change.Entries = append(change.Entries, Entry{Kind: Metric, Name: name(c, i), First: 1, Last: 2, Points: 1})
+		}
+		if c%5 == 0 {
+			x.ballast.restore(x.reserve)
+		}
+		room := disktest.Fill(t, dir)
+		written := make(chan error, 1)
+		go func() { written <- x.write(t, change) }()
+		select {
+		case err := <-written:
+			if err != nil {
+				t.Fatal(err)
+			}
+			room()
+		case <-time.After(rand.N(100 * time.Millisecond)):
+			waited++
+			room()
+			if err := <-written; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stop()
+	met, _ := x.DiskFull()
+	t.Logf("%d writes on a full disk, %d waited for room; the log or the manifest met the disk's end %d times", changes, waited, met)
+	if met == 0 {
+		t.Error("the disk's end was not met: the test shows nothing")
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openSmall(t, dir)
+	defer x.Close()
+	names, err := Names(t.Context(), x, Metric)
+	if err != nil || len(names) != changes*each || names[0] != name(0, 0) || names[len(names)-1] != name(changes-1, each-1) {
+		t.Errorf("%d names of %d, %v", len(names), changes*each, err)
+	}
+}
