@@ -88,6 +88,8 @@ func (r *redactor) value(goSyntax string) string {
 
 // sentence replaces every quoted text, every number with more than two digits or
 // next to another and every unknown word in a sentence, as reasons and messages are.
+// Where anything is replaced the smaller numbers are too, since they may be of what
+// is quoted: only those stay that say where something is.
 func (r *redactor) sentence(s string) string {
 	if r == nil {
 		return s
@@ -182,25 +184,49 @@ func kinds(s string) []string {
 }
 
 // prose goes through prose; small says that numbers of one or two digits,
-// which count things, may stay.
+// which count things, may stay when all else may.
 func (r *redactor) prose(s string, small bool) string {
+	small = small && r.knows(s)
 	var b strings.Builder
-	for s != "" {
-		if text, ok := strings.CutPrefix(s, thrown); ok {
+	for rest := s; rest != ""; {
+		if text, ok := strings.CutPrefix(rest, thrown); ok {
 			b.WriteString(r.panic(text))
 			break
 		}
-		n, shown := r.next(s, small)
+		n, shown := r.next(rest, small || placed(s[:len(s)-len(rest)]))
 		if shown != withheld || !strings.HasSuffix(strings.TrimRight(b.String(), " "), withheld) {
 			b.WriteString(shown)
 		}
-		s = s[n:]
+		rest = rest[n:]
 	}
 	return b.String()
 }
 
+// knows reports whether a text is all of known words, marks and small numbers: one
+// that quotes nothing.
+func (r *redactor) knows(s string) bool {
+	for s != "" {
+		n, shown := r.next(s, true)
+		if shown != s[:n] || strings.HasPrefix(s, thrown) {
+			return false
+		}
+		s = s[n:]
+	}
+	return true
+}
+
+// placed reports whether a number that follows a text is that of a line.
+func placed(before string) bool {
+	for _, place := range []string{"line ", ".go:", ".jsonl:", ".json:"} {
+		if strings.HasSuffix(before, place) {
+			return true
+		}
+	}
+	return false
+}
+
 // next is the length of the first piece of a text (a word, a number, something
-// quoted, a mark), and what is shown of it.
+// quoted, a mark), and what is shown of it; small says that a small number is.
 func (r *redactor) next(s string, small bool) (n int, shown string) {
 	switch c := rune(s[0]); {
 	case isDigit(c):
@@ -254,13 +280,15 @@ func numbersAt(s string) int {
 	}
 }
 
+// numberShape is what is shown of a number. Small ones and times, which may have a
+// digit more, are shown if small says so.
 func numberShape(lit string, small bool) string {
 	digits := strings.TrimRightFunc(lit, func(c rune) bool { return !isDigit(c) })
 	_, plain := strconv.ParseUint(digits, 10, 64)
 	switch unit := lit[len(digits):]; {
 	case plain != nil || !slices.Contains([]string{"", "ns", "µs", "ms", "s", "m", "h", "x"}, unit):
 		return "number"
-	case small && len(digits) <= 2 || unit != "" && len(digits) <= 3:
+	case small && (len(digits) <= 2 || unit != "" && len(digits) <= 3):
 		return lit
 	}
 	return literalShape(token.INT, digits)

@@ -68,9 +68,12 @@ func TestRedactedNumbers(t *testing.T) {
 	for said, want := range map[string]string{
 		"bad address 10.12.1.99 at line 3": "bad address numbers at line 3", "24-12-85": "numbers", "12 34 56 78 90": "numbers", "98.6": "numbers", "-73.98": "-numbers",
 		"[]int{4, 7, 1, 1}": "[]int{numbers}", "[][]int{{4}, {7}}": "[][]int{{numbers}}", "12\t34": "numbers", "4711": "integer(4 digits)", "10 to 30 of 5, in 15ms": "10 to 30 of 5, in 15ms",
-		"line 3\n7 of 12": "line 3\n7 of 12", `1 "a" 2`: `1 text(1 bytes: lower case) 2`, "12.": "12.", "7": "7",
+		"line 3\n7 of 12": "line 3\n7 of 12", `1 "a" 2`: `integer(1 digits) text(1 bytes: lower case) integer(1 digits)`, "12.": "12.", "7": "7",
+		`returns "secret", 42`: "returns text(6 bytes: lower case), integer(2 digits)", "Ursula is 42": "(withheld) is integer(2 digits)", "42 in Ursula": "integer(2 digits) in (withheld)",
+		"returns 4711 and 42": "returns integer(4 digits) and integer(2 digits)", "after 15ms in Ursula": "after integer(2 digits) in (withheld)", "7 in panic: string: Ursula": "integer(1 digits) in panic: string",
+		`prod.jsonl:3: "secret"`: "prod.jsonl:3: text(6 bytes: lower case)", "line 4: Ursula in 7": "line 4: (withheld) in integer(1 digits)", "line 4711 is 7 of 12": "line integer(4 digits) is integer(1 digits) of integer(2 digits)",
 	} {
-		if got := RedactText(said, nil, "bad address at line int of in to"); got != want {
+		if got := RedactText(said, nil, "bad address at line int of in to returns is and after prod.jsonl"); got != want {
 			t.Errorf("%q: %q, not %q", said, got, want)
 		}
 	}

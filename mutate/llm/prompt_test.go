@@ -287,7 +287,7 @@ func TestShapes(t *testing.T) {
 		`literal "` + secret + `"`:              "literal text(23 bytes: lower case, digits, punctuation)",
 		`don't`:                                 `don't`,
 		`it answers 'secret'`:                   "it answers text(6 bytes: lower case)",
-		`it answers 0xdeadbeef after 250ms`:     "it answers number after 250ms",
+		`it answers 0xdeadbeef after 250ms`:     "it answers number after integer(3 digits)",
 		`it answers Ursula Meierhofer`:          "it answers (withheld) ",
 		`it answers panic: string: on the list`: "it answers panic: string",
 	} {
