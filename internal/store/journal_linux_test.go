@@ -2,9 +2,12 @@ package store
 
 import (
 	"fmt"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A line for which there is no room is not there in part.
@@ -29,6 +32,31 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	if got, err := ReadJournal[string](s, "r", "events"); err != nil || fmt.Sprint(got) != "[first third]" {
 		t.Errorf("%v, %v", got, err)
 	}
+}
+
+// Who looks may be held up while he does: he is not taken for a holder.
+func TestLookingForLong(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if l, err := s.Lock("to make the file"); err != nil {
+		t.Fatal(err)
+	} else if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(time.Second, func() { syscall.Flock(int(f.Fd()), syscall.LOCK_UN) })
+	l, err := s.Lock("a run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Unlock()
 }
 
 // fileLimit makes files end at a size, as a full disk does, until the returned

@@ -72,10 +72,9 @@ func LockMachine(what string) (*Lock, error) {
 
 func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	f, ok, err := tryLock(path)
-	for range 50 { // somebody who only looks whether it is held holds it for microseconds
-		if ok || err != nil || !glance {
-			break
-		}
+	// Somebody who only looks whether it is held holds it for microseconds, on a busy
+	// machine for longer; that nobody has it for himself tells him from a holder.
+	for n := 0; glance && !ok && err == nil && (n < 50 || n < 10_000 && !held(path)); n++ {
 		time.Sleep(2 * time.Millisecond)
 		f, ok, err = tryLock(path)
 	}
