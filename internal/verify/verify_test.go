@@ -225,7 +225,7 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 		return k.Name == "compile" || k.Name == "start" || k.Name == "fuzz" && e.check != "fuzz"
 	})
 	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
-		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 40 * time.Second, Race: -1}}
+		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 3 * time.Minute, Race: -1}} // the fuzzer ends when it finds
 	v, err := ladder.climb(t.Context(), j)
 	if err != nil {
 		t.Fatalf("%s: %v", e.name, err)
