@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
@@ -205,9 +206,9 @@ func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
 }
 
 func (c *capturer) build(ctx context.Context, p *listed, binary string) (bool, error) {
-	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-w", "-overlay=" + c.overlay, "-o", binary}, c.tools.tagArgs()...)
+	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-overlay=" + c.overlay, "-o", binary}, c.tools.tagArgs()...)
 	r, err := c.box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir, Env: c.tools.env(),
+		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir, Env: append(c.tools.env(), harness.Roomy),
 		Read: c.read, Write: []string{c.dir, c.tools.GOCACHE},
 	})
 	if err := stopped(ctx, r, err); err != nil {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -93,11 +94,12 @@ func (in *instrument) addCopy(add func(path, text string) error) error {
 }
 
 func (in *instrument) addRT(add func(path, text string) error) error {
-	return fs.WalkDir(harness.RTSource(), ".", func(name string, d fs.DirEntry, err error) error {
+	source := harness.RTSource(rt.Recording)
+	return fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := fs.ReadFile(harness.RTSource(), name)
+		text, err := fs.ReadFile(source, name)
 		if err != nil {
 			return err
 		}

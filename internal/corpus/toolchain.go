@@ -26,12 +26,8 @@ type toolchain struct {
 }
 
 func findToolchain(ctx context.Context, u *source.Unit) (*toolchain, error) {
-	out, err := harness.GoOutput(ctx, "go", u.Target.PkgDir, os.Environ(), "env", "-json")
-	if err != nil {
-		return nil, err
-	}
 	t := &toolchain{tags: u.Target.Tags, dir: u.Target.PkgDir}
-	return t, json.Unmarshal(out, t)
+	return t, harness.GoEnv(ctx, u.Target.PkgDir, t)
 }
 
 func (t *toolchain) command() string { return filepath.Join(t.GOROOT, "bin", "go") }

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -41,6 +42,7 @@ type session struct {
 	machine beagle.Machine
 	scratch *scratch.Dir
 	dir     string // scratch, removed at the end
+	ahead   func() // ends what is compiled ahead, which works there
 	ready   Prepared
 	corpus  *beagle.Corpus
 	work    *workbench
@@ -62,33 +64,37 @@ type session struct {
 }
 
 // open loads the target and sets up everything that needs no corpus.
-func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watcher) (*session, error) {
-	unit, err := source.Load(ctx, source.Options{Dir: spec.Dir, Spec: spec.Target, Tags: spec.Tags})
-	if err != nil {
-		return nil, err
-	}
-	if spec.Apply {
-		if err := unit.Clean(); err != nil {
-			return nil, err
-		}
-	}
-	mutators, err := chosen(spec.Rules)
-	if err != nil {
-		return nil, err
-	}
-	box, err := sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
-	if err != nil {
-		return nil, err
-	}
+func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watcher) (_ *session, err error) {
 	dir, err := scratch.New("run")
 	if err != nil {
 		return nil, err
 	}
-	x := &session{
-		run: run, spec: spec, store: s, watch: watch, unit: unit, box: box, dir: dir.Path, scratch: dir, machine: thisMachine(),
-		root: beagle.NewCandidate(unit.Target.Source, nil, nil),
+	x := &session{run: run, spec: spec, store: s, watch: watch, dir: dir.Path, scratch: dir, ahead: func() {}}
+	defer func() {
+		if err != nil {
+			x.close()
+		}
+	}()
+	go program() // reads a large file, while the go command is waited for
+	box, unboxed := sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
+	if unboxed == nil {
+		x.ahead = harness.Ahead(ctx, box, spec.Dir, spec.Tags, filepath.Join(x.dir, "ahead"))
 	}
-	x.work = newWorkbench(unit, &beagle.Facets{}, mutators, nil)
+	if x.unit, err = source.Load(ctx, source.Options{Dir: spec.Dir, Spec: spec.Target, Tags: spec.Tags}); err != nil {
+		return nil, err
+	}
+	if spec.Apply {
+		if err := x.unit.Clean(); err != nil {
+			return nil, err
+		}
+	}
+	mutators, err := chosen(spec.Rules)
+	if err = cmp.Or(err, unboxed); err != nil {
+		return nil, err
+	}
+	x.box, x.machine = box, thisMachine()
+	x.root = beagle.NewCandidate(x.unit.Target.Source, nil, nil)
+	x.work = newWorkbench(x.unit, &beagle.Facets{}, mutators, nil)
 	x.making = making(mutators)
 	return x, nil
 }
@@ -110,7 +116,10 @@ func (x *session) equip(ctx context.Context) error {
 	return nil
 }
 
-func (x *session) close() { x.scratch.Remove() }
+func (x *session) close() {
+	x.ahead()
+	x.scratch.Remove()
+}
 
 // chosen returns the mutators of a spec.
 func chosen(names []string) ([]*mutate.Mutator, error) {

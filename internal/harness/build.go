@@ -124,8 +124,9 @@ func refusal(r sandbox.Result, err error) (string, error) {
 	return outputOf(r), nil
 }
 
-func mainText(pkgPath string) []byte {
-	return []byte(goBuildLine + "package main\n\nimport (\n\tbeaglert " + strconv.Quote(pkgPath+rtDir) +
+// mainText is the main package; rt is the path that rt is imported by.
+func mainText(rt, pkgPath string) []byte {
+	return []byte(goBuildLine + "package main\n\nimport (\n\tbeaglert " + strconv.Quote(rt) +
 		"\n\ttarget " + strconv.Quote(pkgPath) + "\n)\n\nfunc main() { beaglert.Main(beaglert.New(target.BeagleHarness())) }\n")
 }
 
@@ -137,10 +138,10 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 	b := t.b
 	w.mu.Lock()
 	first := w.main
-	text := importConfig(w.pkgs, b.target.PkgPath, map[string]string{b.target.PkgPath + rtDir: w.rt, b.target.PkgPath: archive})
+	text := string(importConfig(w.pkgs, b.target.PkgPath, map[string]string{b.target.PkgPath: archive})) + rtFile(w.rt)
 	w.mu.Unlock()
 	bin.config, bin.main = filepath.Join(t.dir, "main.cfg"), filepath.Join(t.dir, "main.a")
-	if err := write(bin.config, text); err != nil {
+	if err := write(bin.config, []byte(text)); err != nil {
 		return err
 	}
 	key := ""
@@ -174,10 +175,25 @@ func (t *batch) setMain(w *world, archive []byte) {
 }
 
 // mainKey hashes what the main package depends on: rt, and the types of the
-// arguments and results, which come from the target's package and its
-// surroundings.
+// arguments and results. Those of the language and the standard library are
+// what their names say; for others, all that they may come from counts.
 func (t *batch) mainKey(w *world) string {
-	parts := []string{w.rtKey, t.b.frame.header, t.b.lang(), string(mainText(t.b.target.PkgPath))}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	parts := []string{w.rtKey, t.b.frame.header, string(mainText(rtPath, t.b.target.PkgPath))}
+	for _, path := range t.b.frame.named {
+		p := w.pkgs[path]
+		if p == nil || !p.Standard || path == t.b.target.PkgPath {
+			return t.surroundingsKey(w, parts)
+		}
+		parts = append(parts, path, p.Export)
+	}
+	return keyOf(parts...)
+}
+
+// surroundingsKey adds the target's package and all that it may import.
+func (t *batch) surroundingsKey(w *world, parts []string) string {
+	parts = append(parts, t.b.lang(), string(importConfig(w.pkgs, t.b.target.PkgPath, nil)))
 	for _, path := range t.b.files {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -190,7 +206,7 @@ func (t *batch) mainKey(w *world) string {
 
 func (t *batch) compileMain(ctx context.Context, bin *Binary) error {
 	src := filepath.Join(t.dir, "main.go")
-	if err := write(src, mainText(t.b.target.PkgPath)); err != nil {
+	if err := write(src, mainText(rtPath, t.b.target.PkgPath)); err != nil {
 		return err
 	}
 	args := t.b.compileArgs(bin.main, "main", "go1.23", bin.config, t.dir)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"go/version"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,7 +66,7 @@ type world struct {
 	dir     string
 	pkgs    map[string]*listed
 	rt      string // archive
-	rtKey   string // hash of what went into it, the packages around the target included
+	rtKey   string // hash of what went into it
 	main    []byte // archive of the main package as the first batch compiled it
 	config  string // of the compiler, for as many packages as listed says
 	listed  int
@@ -147,12 +146,11 @@ func (b *Builder) world(ctx context.Context, profile string) (*world, error) {
 }
 
 func (b *Builder) fill(ctx context.Context, w *world) error {
-	names, imports, err := rtFor(b.tools.GOOS, b.tools.GOARCH)
+	_, imports, err := b.tools.rt()
 	if err != nil {
 		return err
 	}
-	imports = slices.DeleteFunc(imports, func(p string) bool { return p == "unsafe" })
-	pkgs, err := b.list(ctx, w.profile, append(append([]string{b.target.PkgPath}, imports...), likely...))
+	pkgs, err := b.list(ctx, w.profile, slices.Concat([]string{b.target.PkgPath}, imports, likely))
 	if err != nil {
 		return err
 	}
@@ -163,11 +161,12 @@ func (b *Builder) fill(ctx context.Context, w *world) error {
 			b.viaGo = "a dependency with cgo"
 		}
 	}
-	w.pkgs = pkgs
-	if err := b.compileRT(ctx, w, names); err != nil {
-		w.pkgs = nil
-		return err
+	if b.viaGo == "" {
+		if w.rt, w.rtKey, err = b.archiveRT(ctx, w.dir, pkgs); err != nil {
+			return err
+		}
 	}
+	w.pkgs = pkgs
 	return nil
 }
 
@@ -226,53 +225,12 @@ func (b *Builder) compileConfig(w *world) (string, error) {
 		return w.config, nil
 	}
 	config := filepath.Join(w.dir, fmt.Sprintf("compile%d.cfg", len(w.pkgs)))
-	text := importConfig(w.pkgs, b.target.PkgPath, map[string]string{b.target.PkgPath + rtDir: w.rt})
-	if err := write(config, text); err != nil {
+	text := string(importConfig(w.pkgs, b.target.PkgPath, nil)) + shimConfig(b.target.PkgPath, w.rt)
+	if err := write(config, []byte(text)); err != nil {
 		return "", err
 	}
 	w.config, w.listed = config, len(w.pkgs)
 	return config, nil
-}
-
-// compileRT compiles package rt under the path where the target's package may
-// import it.
-func (b *Builder) compileRT(ctx context.Context, w *world, names []string) error {
-	if b.viaGo != "" {
-		return nil
-	}
-	var files []string
-	key := []string{b.tools.GOVERSION, strings.Join(b.tools.env(), " "), b.target.PkgPath}
-	for _, name := range names {
-		text, err := fs.ReadFile(RTSource(), name)
-		if err != nil {
-			return err
-		}
-		files, key = append(files, filepath.Join(w.dir, "rt", name)), append(key, name, string(text))
-		if err := write(files[len(files)-1], text); err != nil {
-			return err
-		}
-	}
-	config, text := filepath.Join(w.dir, "rt.cfg"), importConfig(w.pkgs, b.target.PkgPath, nil)
-	if err := write(config, text); err != nil {
-		return err
-	}
-	w.rt, w.rtKey = filepath.Join(w.dir, "rt.a"), keyOf(append(key, string(text))...)
-	if archive := kept(w.rtKey); archive != nil {
-		return write(w.rt, archive)
-	}
-	args := b.compileArgs(w.rt, b.target.PkgPath+rtDir, "go1.23", config, w.dir)
-	r, err := b.tool(ctx, "compile", append(args, files...)...)
-	if err != nil {
-		return err
-	}
-	if !r.OK() {
-		return fmt.Errorf("compiling the harness runtime: %s", outputOf(r))
-	}
-	archive, err := os.ReadFile(w.rt)
-	if err == nil {
-		keep(w.rtKey, archive)
-	}
-	return err
 }
 
 // compileArgs are the compiler's flags as the go command sets them, except
@@ -300,8 +258,12 @@ func (b *Builder) lang() string {
 // circles.
 var toolLimits = sandbox.Limits{Wall: 2 * time.Minute, CPU: 4 * time.Minute, Data: 6 << 30}
 
+// Roomy has compilers collect less garbage: they live for a second, most of
+// their memory is needed to the end, and a fifth of their time is saved.
+const Roomy = "GOGC=400"
+
 func (b *Builder) tool(ctx context.Context, name string, args ...string) (sandbox.Result, error) {
-	return b.sandboxed(ctx, b.tools.tool(name), b.dir, nil, args, []string{b.dir}, nil)
+	return b.sandboxed(ctx, b.tools.tool(name), b.dir, []string{Roomy}, args, []string{b.dir}, nil)
 }
 
 // goBuild runs the go command in the target's package.

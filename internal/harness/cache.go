@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
-// rt and the main package take a second to compile and change only with
-// Beagle, the toolchain and the target's package. A few of their archives stay
-// in the user's cache directory, by the hash of all that went into them.
+// rt and the main package take a second or two to compile. The one changes with
+// Beagle and the toolchain only, the other with the target's package too. A few
+// of their archives stay in the user's cache directory, by the hash of all that
+// went into them: those that were used last.
 
 const maxKept = 40
 
@@ -40,7 +42,8 @@ func keyOf(parts ...string) string {
 // kept returns a kept archive, or nil. The end of the file says that it is
 // whole.
 func kept(key string) []byte {
-	text, err := os.ReadFile(filepath.Join(cacheDir(), key+".a"))
+	path := filepath.Join(cacheDir(), key+".a")
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
@@ -48,6 +51,8 @@ func kept(key string) []byte {
 	if !whole {
 		return nil
 	}
+	now := time.Now()
+	os.Chtimes(path, now, now) // prune goes by it; where it cannot be, the archive is compiled again one day
 	return []byte(body)
 }
 
@@ -68,7 +73,7 @@ func keep(key string, archive []byte) {
 	prune(dir)
 }
 
-// prune removes the oldest archives.
+// prune removes the archives that were used longest ago.
 func prune(dir string) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.a"))
 	if err != nil || len(names) <= maxKept {

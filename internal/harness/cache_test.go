@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +27,45 @@ func TestCache(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(cacheDir()); len(left) != maxKept {
 		t.Errorf("%d archives are kept, want %d", len(left), maxKept)
+	}
+}
+
+// TestArchivesServeOthers: rt is compiled once for all targets; the main
+// package once for all targets of a package with the same arguments and
+// results, whatever else changes there, unless a type of its own is among them.
+func TestArchivesServeOthers(t *testing.T) {
+	own := "\ntype Own struct{ N int }\n\nfunc Of(o Own) int { return o.N }\n"
+	key := func(f *fixture) (rt, main string) {
+		b, err := f.b.newBatch(f.variants())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := f.b.worlds["off"]
+		return w.rtKey, b.mainKey(w)
+	}
+	first := sum(t)
+	first.build(t, Link{}) // keeps its main package
+	changed := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile + own})
+	elsewhere := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile, "go.mod": "module ex.com/elsewhere\n\ngo 1.24\n"})
+	rt0, main0 := key(first)
+	rt1, main1 := key(changed)
+	rt2, main2 := key(elsewhere)
+	if rt0 != rt1 || rt0 != rt2 {
+		t.Error("each target has an rt of its own")
+	}
+	if main0 != main1 || main0 == main2 {
+		t.Errorf("main packages: %s, after a change that they do not see %s, elsewhere %s", main0, main1, main2)
+	}
+	if kept(main0) == nil {
+		t.Fatal("the main package was not kept")
+	}
+	bin := changed.build(t, Link{}, changed.edit(t, "i < n", "i <= n"))
+	if reply, exit := changed.replay(t, bin, 1, records(t, sumArgs{[]int{1, 2, 3}, 2})); exit != nil || reply.Diff == nil {
+		t.Errorf("with the main package of another text: %+v %v", reply, exit)
+	}
+	_, before := key(load(t, "./sum.Of", map[string]string{"sum/sum.go": sumFile + own}))
+	_, after := key(load(t, "./sum.Of", map[string]string{"sum/sum.go": sumFile + strings.Replace(own, "{ N int }", "{ M, N int }", 1)}))
+	if before == after {
+		t.Error("a type of the target's package changed and the main package did not")
 	}
 }

@@ -10,9 +10,11 @@
 // structs and calls each version; package rt does the work; a main package of
 // three lines starts it. The toolchain is called directly with the export data
 // that `go list -export` names, because the go command's own start costs more
-// than the compilation of a small package. A package with assembly, cgo or
-// embedded files, and every race or fuzz build, goes through `go build
-// -overlay` instead; the user's checkout is never written to.
+// than the compilation of a small package. Package rt is compiled once for all
+// targets, under a path of its own, and its archive is kept; so is the main
+// package, for all targets of one package with the same signature. A package
+// with assembly, cgo or embedded files, and every race or fuzz build, goes
+// through `go build -overlay` instead; the user's checkout is never written to.
 //
 // A version that the compiler refuses is dropped from its batch and the rest
 // goes on.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -59,15 +60,28 @@ type toolchain struct {
 }
 
 func findToolchain(ctx context.Context, dir string) (*toolchain, error) {
-	out, err := GoOutput(ctx, "go", dir, os.Environ(), "env", "-json")
+	t := new(toolchain)
+	return t, GoEnv(ctx, dir, t)
+}
+
+// GoEnv asks the go command for the variables that are the exported fields of
+// a struct. By name, since for all of them it calls the C compiler too. No
+// toolchain is fetched that a module may ask for.
+func GoEnv(ctx context.Context, dir string, into any) error {
+	args := []string{"env", "-json"}
+	for f := range reflect.TypeOf(into).Elem().Fields() {
+		if f.IsExported() {
+			args = append(args, f.Name)
+		}
+	}
+	out, err := GoOutput(ctx, "go", dir, append(os.Environ(), "GOPROXY=off"), args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var t toolchain
-	if err := json.Unmarshal(out, &t); err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
+	if err := json.Unmarshal(out, into); err != nil {
+		return fmt.Errorf("go env: %w", err)
 	}
-	return &t, nil
+	return nil
 }
 
 func (t *toolchain) goCommand() string { return filepath.Join(t.GOROOT, "bin", "go") }
@@ -80,11 +94,15 @@ func (t *toolchain) env() []string {
 	if t.cgo {
 		cgo = "1"
 	}
-	return []string{
-		"GOROOT=" + t.GOROOT, "GOCACHE=" + t.GOCACHE, "GOMODCACHE=" + t.GOMODCACHE, "GOTOOLCHAIN=local",
-		"GOOS=" + t.GOOS, "GOARCH=" + t.GOARCH, "GOAMD64=" + t.GOAMD64, "GOARM64=" + t.GOARM64,
-		"GOEXPERIMENT=" + t.GOEXPERIMENT, "GOFLAGS=" + t.GOFLAGS, "GOWORK=" + t.GOWORK, "CGO_ENABLED=" + cgo, "GOPROXY=off",
-	}
+	return append(t.machine(),
+		"GOROOT="+t.GOROOT, "GOCACHE="+t.GOCACHE, "GOMODCACHE="+t.GOMODCACHE, "GOTOOLCHAIN=local",
+		"GOFLAGS="+t.GOFLAGS, "GOWORK="+t.GOWORK, "CGO_ENABLED="+cgo, "GOPROXY=off",
+	)
+}
+
+// machine is what code is compiled for.
+func (t *toolchain) machine() []string {
+	return []string{"GOOS=" + t.GOOS, "GOARCH=" + t.GOARCH, "GOAMD64=" + t.GOAMD64, "GOARM64=" + t.GOARM64, "GOEXPERIMENT=" + t.GOEXPERIMENT}
 }
 
 // position independent code is what the go command chooses there.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/rt"
 )
 
 // An overlay is what the go command sees instead of the user's files: path
@@ -41,12 +43,16 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	for _, f := range files {
 		o[filepath.Join(pkg, filepath.Base(f))] = f
 	}
-	names, _, err := rtFor(t.b.tools.GOOS, t.b.tools.GOARCH)
+	part := rt.Judging
+	if t.test {
+		part = rt.Fuzzing
+	}
+	names, _, err := rtFor(part, t.b.tools.GOOS, t.b.tools.GOARCH)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		text, err := fs.ReadFile(RTSource(), name)
+		text, err := fs.ReadFile(RTSource(part), name)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +64,7 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	}
 	main := filepath.Join(t.dir, "main.go")
 	o[filepath.Join(pkg, filepath.FromSlash(mainDir), "main.go")] = main
-	return o, write(main, mainText(t.b.target.PkgPath))
+	return o, write(main, mainText(t.b.target.PkgPath+rtDir, t.b.target.PkgPath))
 }
 
 var constraint = regexp.MustCompile(`(?m)^//go:build (.*)$`)

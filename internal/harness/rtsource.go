@@ -8,42 +8,43 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 	"testing/fstest"
 
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// RTSource is the source of package rt as it is compiled into generated
-// programs: without tests and without the file that embeds it.
-func RTSource() fs.FS { return rtFiles }
+// RTSource is the source of a part of package rt as it is compiled into
+// generated programs.
+func RTSource(part rt.Part) fs.FS { return rtFiles(part) }
 
-var rtFiles = func() fstest.MapFS {
+func rtFiles(part rt.Part) fstest.MapFS {
 	out := fstest.MapFS{}
 	entries, err := rt.Source.ReadDir(".")
 	if err != nil {
 		panic(err) // an embedded directory cannot be missing
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "embed.go" && !strings.HasSuffix(name, "_test.go") {
-			text, err := rt.Source.ReadFile(name)
-			if err != nil {
-				panic(err)
-			}
-			out[name] = &fstest.MapFile{Data: text, Mode: 0o444}
+		if !part.Has(e.Name()) {
+			continue
 		}
+		text, err := rt.Source.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		out[e.Name()] = &fstest.MapFile{Data: text, Mode: 0o444}
 	}
 	return out
-}()
+}
 
-// rtFor returns the names of rt's files that a platform compiles, and what
-// they import.
-func rtFor(goos, goarch string) (files, imports []string, err error) {
+// rtFor returns the names of the part's files that a platform compiles, and
+// what they import.
+func rtFor(part rt.Part, goos, goarch string) (files, imports []string, err error) {
+	source := rtFiles(part)
 	c := build.Default
 	c.GOOS, c.GOARCH, c.CgoEnabled = goos, goarch, false
-	c.OpenFile = func(path string) (io.ReadCloser, error) { return rtFiles.Open(path) }
+	c.OpenFile = func(path string) (io.ReadCloser, error) { return source.Open(path) }
 	c.JoinPath = func(parts ...string) string { return parts[len(parts)-1] }
-	for name, file := range rtFiles {
+	for name, file := range source {
 		ok, err := c.MatchFile("", name)
 		if err != nil {
 			return nil, nil, err

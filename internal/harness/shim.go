@@ -26,6 +26,7 @@ type frame struct {
 	rtPath  string
 	imports map[string]string // path -> local name
 	header  string            // beagleArgs and beagleResults
+	named   []string          // packages of the types in the header, the target's own included
 	params  []string          // types, receiver first
 	results []string          // types
 	names   []string          // of the parameters, for people
@@ -62,6 +63,7 @@ func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, err
 	}
 	s.call = name + "(" + callArgs(first, len(ts), u.Sig.Variadic()) + ")"
 	s.header = structOf("beagleArgs", "A", s.params) + structOf("beagleResults", "R", s.results)
+	s.named = slices.Compact(slices.Sorted(slices.Values(s.named)))
 	s.names = paramNames(t, len(ts))
 	s.types = s.dynamicTypes(u.Types, ts)
 	s.globals = globalsOf(t.PkgPath, u.Types.Scope())
@@ -119,6 +121,9 @@ func (s *frame) typeString(t types.Type) string {
 		if p.Path() == "unsafe" {
 			s.imports["unsafe"] = "unsafe"
 			return "unsafe"
+		}
+		if s.header == "" {
+			s.named = append(s.named, p.Path())
 		}
 		if p.Name() == s.pkg && s.isSelf(p) {
 			return ""

@@ -1,9 +1,55 @@
 package rt
 
-import "embed"
+import (
+	"embed"
+	"slices"
+	"strings"
+)
 
 // Source is the source of this package, as `internal/harness` ships it. This
 // file and the tests are left out there.
 //
 //go:embed *.go
 var Source embed.FS
+
+// A Part is what one kind of generated program needs of this package. All of it
+// takes seconds to compile, and a recording program needs a third of it.
+type Part int
+
+// The parts.
+const (
+	Recording Part = iota // NewSite and what a Site does
+	Judging               // New and Main
+	Fuzzing               // New, Main and FuzzTarget
+)
+
+// Files that not every program needs. A file that is named nowhere goes into
+// all programs that judge, so that a new one is at worst compiled in vain.
+var (
+	// Recording makes coders, which know how to read and to clone, and uses
+	// them to write.
+	recorded = []string{
+		"alias.go", "capture.go", "capture_mmap.go", "capture_other.go", "clone.go", "coder.go", "special.go", "tags.go",
+		"decode.go", "decode_basic.go", "decode_composite.go", "decode_map.go", "decode_shared.go",
+		"encode.go", "encode_basic.go", "encode_composite.go", "encode_error.go", "encode_map.go",
+	}
+	onlyRecorded = []string{"capture.go", "capture_mmap.go", "capture_other.go"}
+	onlyFuzzed   = []string{"fuzz.go", "tobytes.go"}
+
+	// What only Beagle itself does with records and with what was recorded.
+	neverShipped = []string{"embed.go", "captured.go", "golit.go", "json.go", "jsonform.go", "jsonread.go", "shape.go"}
+)
+
+// Has reports whether a file of Source belongs to the part.
+func (p Part) Has(file string) bool {
+	if strings.HasSuffix(file, "_test.go") || slices.Contains(neverShipped, file) {
+		return false
+	}
+	switch p {
+	case Recording:
+		return slices.Contains(recorded, file)
+	case Judging:
+		return !slices.Contains(onlyRecorded, file) && !slices.Contains(onlyFuzzed, file)
+	}
+	return !slices.Contains(onlyRecorded, file)
+}

@@ -1,8 +1,9 @@
 // Package rt is linked into the programs that Beagle generates: the
 // instrumented tests that record a target's calls, and the harness that
 // checks and times its candidates. Its source is embedded into Beagle and
-// compiled inside the user's module, so it imports the standard library only
-// and uses nothing newer than Go 1.23.
+// compiled with the user's toolchain, and where the go command must do that
+// inside the user's module, so it imports the standard library only and uses
+// nothing newer than Go 1.23. A program gets the files that it needs, see Part.
 package rt
 
 import (

@@ -1,0 +1,147 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// rtPath is the import path that rt is compiled under for programs that the
+// compiler and the linker make directly. It is no package's below the target's,
+// so that one archive serves every target; the compiler is told that what the
+// shim imports is this.
+const rtPath = "beagle.invalid/rt"
+
+// archiveRT compiles what a harness needs of rt, or takes it from the cache.
+// The archive goes to dir; key is the hash of what went into it.
+func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*listed) (archive, key string, err error) {
+	names, imports, err := b.tools.rt()
+	if err != nil {
+		return "", "", err
+	}
+	config, source := rtConfig(pkgs, imports), rtFiles(rt.Judging)
+	key = rtPrefix() + keyOf(b.tools.GOVERSION, strings.Join(b.tools.machine(), " "), string(config))
+	archive = filepath.Join(dir, "rt.a")
+	defer oneAtATime(key)()
+	if text := kept(key); text != nil {
+		return archive, key, write(archive, text)
+	}
+	args := b.compileArgs(archive, rtPath, "go1.23", filepath.Join(dir, "rt.cfg"), dir)
+	if err := write(filepath.Join(dir, "rt.cfg"), config); err != nil {
+		return "", "", err
+	}
+	for _, name := range names {
+		file := filepath.Join(dir, "rt", name)
+		if err := write(file, source[name].Data); err != nil {
+			return "", "", err
+		}
+		args = append(args, file)
+	}
+	r, err := b.tool(ctx, "compile", args...)
+	if err != nil {
+		return "", "", err
+	}
+	if !r.OK() {
+		return "", "", fmt.Errorf("compiling the harness runtime: %s", outputOf(r))
+	}
+	text, err := os.ReadFile(archive)
+	if err == nil {
+		keep(key, text)
+	}
+	return archive, key, err
+}
+
+// rtPrefix begins the keys of all archives that this Beagle's rt makes.
+var rtPrefix = sync.OnceValue(func() string {
+	var parts []string
+	source := rtFiles(rt.Judging)
+	for _, name := range sortedKeys(source) {
+		parts = append(parts, name, string(source[name].Data))
+	}
+	return "rt-" + keyOf(parts...) + "-"
+})
+
+var archiving sync.Map // key -> *sync.Mutex
+
+// oneAtATime has whoever comes second for an archive wait for it, rather than
+// compile it too. The caller calls what it returns when it is done.
+func oneAtATime(key string) func() {
+	m, _ := archiving.LoadOrStore(key, new(sync.Mutex))
+	m.(*sync.Mutex).Lock()
+	return m.(*sync.Mutex).Unlock
+}
+
+// Ahead begins to compile rt while nothing is known but the directory that the
+// go command runs in, if no archive of this Beagle's rt is kept: a user's first
+// run would wait for it otherwise. scratch is for its files. The caller calls
+// stop before it removes them. A failure is that of NewBuilder, which meets it
+// again.
+func Ahead(ctx context.Context, box *sandbox.Sandbox, dir string, tags []string, scratch string) (stop func()) {
+	if known, err := filepath.Glob(filepath.Join(cacheDir(), rtPrefix()+"*.a")); err != nil || len(known) > 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ahead(ctx, box, &beagle.Target{PkgDir: dir, Tags: tags}, scratch)
+	}()
+	return func() { cancel(); <-done }
+}
+
+func ahead(ctx context.Context, box *sandbox.Sandbox, where *beagle.Target, scratch string) error {
+	tools, err := findToolchain(ctx, where.PkgDir)
+	if err != nil {
+		return err
+	}
+	_, imports, err := tools.rt()
+	if err != nil {
+		return err
+	}
+	pkgs, err := tools.packages(ctx, where, "off", imports)
+	if err != nil {
+		return err
+	}
+	b := &Builder{target: where, box: box, dir: scratch, tools: tools, read: []string{tools.GOROOT, tools.GOCACHE}}
+	_, _, err = b.archiveRT(ctx, scratch, pkgs)
+	return err
+}
+
+// rtConfig names the packages that rt is compiled with and no others, so that
+// it is the same for all targets.
+func rtConfig(pkgs map[string]*listed, imports []string) []byte {
+	own := map[string]*listed{}
+	for _, path := range imports {
+		if p := pkgs[path]; p != nil {
+			own[path] = p
+			for _, dep := range p.Deps {
+				own[dep] = pkgs[dep]
+			}
+		}
+	}
+	delete(own, "unsafe") // the compiler has it
+	return importConfig(own, "", nil)
+}
+
+// shimConfig says where the compiler finds what a shim of the target imports
+// as rt.
+func shimConfig(target, archive string) string {
+	return "importmap " + target + rtDir + "=" + rtPath + "\n" + rtFile(archive)
+}
+
+func rtFile(archive string) string { return "packagefile " + rtPath + "=" + archive + "\n" }
+
+// rt names the files that a harness needs on the toolchain's platform, and
+// what they import, as the go command may be asked for it.
+func (t *toolchain) rt() (files, imports []string, err error) {
+	files, imports, err = rtFor(rt.Judging, t.GOOS, t.GOARCH)
+	return files, slices.DeleteFunc(imports, func(p string) bool { return p == "unsafe" }), err
+}
