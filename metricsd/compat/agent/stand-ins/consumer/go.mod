@@ -1,0 +1,3 @@
+module github.com/DataDog/datadog-agent/comp/core/configstreamconsumer/def
+
+go 1.25.0
