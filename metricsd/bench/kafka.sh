@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# kafka.sh [flags of go test] fetches Apache Kafka's jars through Maven, unless KAFKA_JARS names a
+# directory that has them, and tries the intake with a real broker: the queue's own tests, and a broker
+# that is killed under load. -short kills it three times instead of ten.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=4.1.0
+if [ -z "${KAFKA_JARS:-}" ]; then
+	KAFKA_JARS=${XDG_CACHE_HOME:-$HOME/.cache}/metricsd/kafka-$version
+	if [ ! -d "$KAFKA_JARS" ]; then
+		pom=$(mktemp -d)
+		trap 'rm -rf "$pom"' EXIT
+		cat >"$pom/pom.xml" <<-END
+			<project xmlns="http://maven.apache.org/POM/4.0.0">
+			  <modelVersion>4.0.0</modelVersion><groupId>metricsd</groupId><artifactId>broker</artifactId><version>1</version>
+			  <dependencies><dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>$version</version></dependency></dependencies>
+			</project>
+		END
+		mvn -q -B -f "$pom/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$pom/jars"
+		mkdir -p "$(dirname "$KAFKA_JARS")"
+		mv "$pom/jars" "$KAFKA_JARS"
+	fi
+fi
+export KAFKA_JARS
+go test -count=1 -v -run TestBus "$@" ./intake/bus
+go test -count=1 -v -timeout 20m -run 'Kafka' "$@" .
