@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -169,8 +170,14 @@ func (b *mcpBackend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error
 		return e, err
 	}
 	out := *e
-	out.Verdict = *llm.RedactVerdict(&e.Verdict, &beagle.Target{Name: e.Target}) // its name is known to who asks
+	out.Verdict = *shapes(&e.Verdict, e.Target)
 	return &out, nil
+}
+
+// shapes is a verdict with shapes instead of values. The function's own name stays:
+// it is known to who asks about it.
+func shapes(v *beagle.Verdict, target string) *beagle.Verdict {
+	return llm.RedactVerdict(v, &beagle.Target{Name: path.Base(target)})
 }
 
 func (b *mcpBackend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
@@ -281,7 +288,7 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 	fate, taken := flow.FateOf(b.store, entry.ID, id)
 	if taken && fate.Verdict.Status != "" {
 		if b.redact {
-			return llm.RedactVerdict(&fate.Verdict, nil), nil
+			return shapes(&fate.Verdict, entry.Spec), nil
 		}
 		return &fate.Verdict, nil
 	}

@@ -320,13 +320,21 @@ func (d *desk) wait() error {
 	d.show()
 	left := time.NewTimer(max(0, min(patience-time.Since(d.quiet), d.timeLeft())))
 	defer left.Stop()
-	select {
-	case b := <-d.back:
-		return d.take(b)
-	case <-left.C:
-		return d.lend()
-	case <-d.ctx.Done():
-		return context.Cause(d.ctx)
+	door := time.NewTicker(200 * time.Millisecond) // an agent may wait for the verdict before its turn ends
+	defer door.Stop()
+	for {
+		select {
+		case b := <-d.back:
+			return d.take(b)
+		case <-door.C:
+			if d.r.visited() {
+				return nil
+			}
+		case <-left.C:
+			return d.lend()
+		case <-d.ctx.Done():
+			return context.Cause(d.ctx)
+		}
 	}
 }
 
