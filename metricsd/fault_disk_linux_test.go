@@ -44,7 +44,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	more := func(what string) {
 		t.Helper()
 		before := acknowledged.Load()
-		for deadline := time.Now().Add(30 * time.Second); acknowledged.Load() < before+100; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); acknowledged.Load() < before+100; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: %d points acknowledged, no more\n%s", what, before, cmd.Stderr)
 			}
@@ -75,7 +75,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	stop()
 	senders.Wait()
 	counted := int64(-1)
-	for deadline := time.Now().Add(30 * time.Second); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		counted = points(t, "app", "full")
 	}
 	time.Sleep(2500 * time.Millisecond) // two writings, in which what counts twice would show
@@ -99,7 +99,7 @@ func alive() bool {
 func refusal(t *testing.T) {
 	t.Helper()
 	last := ""
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Post("http://"+intakeAddress+"/api/v1/series", "application/json", strings.NewReader(`{"series":[{"metric":"x","points":[[1,1]]}]}`))
 		if err != nil {
 			last = err.Error()

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,25 +122,6 @@ func brokerIsAway(t *testing.T) {
 // refused matches a counter of answers that is not nothing.
 func refused(answer string) *regexp.Regexp {
 	return regexp.MustCompile(`\nmetricsd_intake_requests_total\{answer="` + answer + `"\} [1-9]`)
-}
-
-func get(path string) string {
-	resp, err := http.Get("http://" + intakeAddress + path)
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	return string(text)
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("within a minute, not: %s\n%s", what, get("/metrics"))
-		}
-	}
 }
 
 // A posting is senders that post, each one metric of its own, and repeat under the same key

@@ -56,7 +56,7 @@ const intakeAddress = "127.0.0.1:29126"
 
 func healthy(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if resp, err := http.Get("http://" + intakeAddress + "/healthz"); err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
@@ -98,7 +98,9 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 		})
 	}
 	for i := range kills {
-		time.Sleep(time.Duration(700+400*i) * time.Millisecond)
+		before := acknowledged.Load()
+		eventually(t, "more is acknowledged", func() bool { return acknowledged.Load() >= before+100 })
+		time.Sleep(time.Duration(100*i) * time.Millisecond)
 		cmd.Process.Kill()
 		cmd.Wait()
 		cmd = program(t, args...)
@@ -108,7 +110,7 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 	stop()
 	senders.Wait()
 	counted := int64(-1)
-	for deadline := time.Now().Add(30 * time.Second); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		counted = points(t, "app", "killed")
 	}
 	time.Sleep(2500 * time.Millisecond) // two writings, in which what counts twice would show
@@ -164,7 +166,7 @@ func TestIntakeReloads(t *testing.T) {
 	}
 	write(1 << 10)
 	cmd.Process.Signal(syscall.SIGHUP)
-	for deadline := time.Now().Add(20 * time.Second); long() != http.StatusRequestEntityTooLarge; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); long() != http.StatusRequestEntityTooLarge; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the new bound does not hold\n%s", cmd.Stderr)
 		}
@@ -195,7 +197,7 @@ func TestAll(t *testing.T) {
 	cmd := program(t, "all", "-listen.udp=127.0.0.1:28125", "-http=127.0.0.1:29125", "-intake.http="+intakeAddress, "-intake.flush=1",
 		"-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"), "-intake.token=t")
 	healthy(t)
-	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=300ms", "-rate=100000"); code != 0 {
+	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=1s", "-rate=100000"); code != 0 {
 		t.Fatal(err)
 	}
 	conn, err := net.Dial("udp", "127.0.0.1:28125")
@@ -228,4 +230,25 @@ func names(t *testing.T, query string) string {
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(resp.Body)
 	return strings.Join(strings.Fields(string(text)), "")
+}
+
+// get is a page of the intake, or nothing.
+func get(path string) string {
+	resp, err := http.Get("http://" + intakeAddress + path)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return string(text)
+}
+
+// eventually waits a minute: machines may be busy.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("within a minute, not: %s\n%s", what, get("/metrics"))
+		}
+	}
 }

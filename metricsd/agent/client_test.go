@@ -147,7 +147,7 @@ func missing(page string, want []string) string {
 func waitFor(t *testing.T, problem func() string) {
 	t.Helper()
 	last := ""
-	for range 300 {
+	for range 3000 { // a minute: machines may be busy
 		if last = problem(); last == "" {
 			return
 		}

@@ -173,7 +173,7 @@ func (r *recorder) counts() (frames, errs int) {
 
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 6000 { // a minute: machines may be busy
 		if done() {
 			return
 		}

@@ -29,7 +29,7 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 	if err := <-read; err == nil {
 		t.Error("half a body was taken for a whole one")
 	}
-	if err := s.Stop(time.Second); err != nil {
+	if err := s.Stop(time.Minute); err != nil {
 		t.Error(err)
 	}
 }

@@ -107,7 +107,7 @@ var errEnough = errors.New("enough")
 // order among them; within one, places must grow.
 func readAll(t *testing.T, b Bus, after map[int32]int64, n int) (all []string, places map[int32]int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	places = map[int32]int64{}
 	err := b.Read(ctx, after, func(m Message) error {
