@@ -82,56 +82,6 @@ type globalValue struct {
 	failed *evalFailure
 }
 
-type byteSet struct {
-	set [256]bool
-	err error
-}
-
-// ByteSet evaluates a test of one byte for all 256 values. Every expression
-// that is the Same as operand stands for the byte.
-func (p *Pass) ByteSet(test, operand ast.Expr) (set [256]bool, err error) {
-	key := [2]ast.Expr{test, operand}
-	p.known.mu.Lock()
-	b, ok := p.known.sets[key]
-	p.known.mu.Unlock()
-	if ok {
-		return b.set, b.err
-	}
-	b.set, b.err = p.byteSet(test, operand)
-	p.known.mu.Lock()
-	defer p.known.mu.Unlock()
-	if p.known.sets == nil {
-		p.known.sets = map[[2]ast.Expr]byteSet{}
-	}
-	p.known.sets[key] = b
-	return b.set, b.err
-}
-
-func (p *Pass) byteSet(test, operand ast.Expr) (set [256]bool, err error) {
-	_, err = p.guarded(func(ev *evaluator) Value {
-		ev.operand = operand
-		for c := range set {
-			ev.steps, ev.byte = 0, uint64(c)
-			is, ok := ev.expr(test).(bool)
-			if !ok {
-				ev.fail(test)
-			}
-			set[c] = is
-		}
-		return nil
-	})
-	return set, err
-}
-
-// EvalByte evaluates an expression that depends on one byte. Every expression
-// that is the Same as operand stands for it.
-func (p *Pass) EvalByte(e, operand ast.Expr, c byte) (Value, error) {
-	return p.guarded(func(ev *evaluator) Value {
-		ev.operand, ev.byte = operand, uint64(c)
-		return ev.expr(e)
-	})
-}
-
 type evaluator struct {
 	p       *Pass
 	steps   int

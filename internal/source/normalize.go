@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/format"
 	"go/parser"
+	"go/printer"
 	"go/token"
 	"regexp"
 	"slices"
@@ -70,11 +71,13 @@ func (u *Unit) Normalize(src string) (string, error) {
 }
 
 // formatted is gofmt of a text. f is what src was parsed to, which saves parsing
-// a text that is the same.
+// a text that is the same; it is changed. [format.Node] would print a file with
+// a group of imports, parse that and print it again, so as to leave f alone.
 func formatted(text, src string, fset *token.FileSet, f *ast.File) (string, error) {
 	if text == src {
+		ast.SortImports(fset, f)
 		var b strings.Builder
-		err := format.Node(&b, fset, f)
+		err := gofmt.Fprint(&b, fset, f)
 		return b.String(), err
 	}
 	out, err := format.Source([]byte(text))
@@ -83,6 +86,13 @@ func formatted(text, src string, fset *token.FileSet, f *ast.File) (string, erro
 	}
 	return string(out), nil
 }
+
+// gofmt is how [format.Source] prints.
+var gofmt = printer.Config{Mode: printer.UseSpaces | printer.TabIndent | normalizeNumbers, Tabwidth: 8}
+
+// normalizeNumbers writes numbers as 0xFF and 0o17, as go/format and cmd/gofmt
+// have it under the same name.
+const normalizeNumbers = 1 << 30
 
 // lineComment is the length of a comment that ends the line at the start of s.
 func lineComment(s string) int {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"go/format"
 	"go/types"
 	"strings"
 	"sync"
@@ -146,10 +147,16 @@ func TestNormalize(t *testing.T) {
 		{"raw strings",
 			"package tags\n\nvar x = `a\n\n\n\nb`\n\nfunc Normalize(s string) string { return x }",
 			"package tags\n\nvar x = `a\n\n\n\nb`\n\nfunc Normalize(s string) string { return x }\n"},
+		{"layout alone",
+			"package tags\n\nimport (\n\t\"math/bits\"\n\t\"strings\"\n)\n\n// Normalize it.\nfunc Normalize(s string) string {\nn  := bits.Len( 0XFFP1 ) // a\nlong := 0O17  // b\n\treturn strings.Repeat(s, n+long)\n}\n",
+			"package tags\n\nimport (\n\t\"math/bits\"\n\t\"strings\"\n)\n\n// Normalize it.\nfunc Normalize(s string) string {\n\tn := bits.Len(0xFFp1) // a\n\tlong := 0o17          // b\n\treturn strings.Repeat(s, n+long)\n}\n"},
 	} {
 		got, err := u.Normalize(c.src)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, got, c.want)
+		}
+		if layout, err := format.Source([]byte(got)); err != nil || string(layout) != got {
+			t.Errorf("%s: gofmt makes of it, %v\n%s", c.name, err, layout)
 		}
 		if again, _ := u.Normalize(got); again != got {
 			t.Errorf("%s: not stable:\n%s", c.name, again)

@@ -1,0 +1,187 @@
+package mutate
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// What a test of one byte says of all 256 values.
+
+type byteSet struct {
+	set [256]bool
+	err error
+}
+
+// ByteSet evaluates a test of one byte for all 256 values. Every expression
+// that is the Same as operand stands for the byte.
+func (p *Pass) ByteSet(test, operand ast.Expr) (set [256]bool, err error) {
+	key := [2]ast.Expr{test, operand}
+	p.known.mu.Lock()
+	b, ok := p.known.sets[key]
+	p.known.mu.Unlock()
+	if ok {
+		return b.set, b.err
+	}
+	if b.set, ok = p.compared(test, operand); !ok {
+		b.set, b.err = p.byteSet(test, operand)
+	}
+	p.known.mu.Lock()
+	defer p.known.mu.Unlock()
+	if p.known.sets == nil {
+		p.known.sets = map[[2]ast.Expr]byteSet{}
+	}
+	p.known.sets[key] = b
+	return b.set, b.err
+}
+
+func (p *Pass) byteSet(test, operand ast.Expr) (set [256]bool, err error) {
+	_, err = p.guarded(func(ev *evaluator) Value {
+		ev.operand = operand
+		for c := range set {
+			ev.steps, ev.byte = 0, uint64(c)
+			is, ok := ev.expr(test).(bool)
+			if !ok {
+				ev.fail(test)
+			}
+			set[c] = is
+		}
+		return nil
+	})
+	return set, err
+}
+
+// compared is the set of a test that compares the byte with constants, looks it
+// up in a table, or gives it to a function of the candidate, as most do: it is
+// looked at once and not for each value. ok is false for any other.
+func (p *Pass) compared(test, operand ast.Expr) (set [256]bool, ok bool) {
+	switch e := ast.Unparen(test).(type) {
+	case *ast.UnaryExpr:
+		set, ok = p.compared(e.X, operand)
+		for c := range set {
+			set[c] = !set[c]
+		}
+		return set, ok && e.Op == token.NOT
+	case *ast.BinaryExpr:
+		if e.Op != token.LAND && e.Op != token.LOR {
+			return p.comparison(e, operand)
+		}
+		set, ok = p.compared(e.X, operand)
+		if !ok {
+			return set, false
+		}
+		other, ok := p.compared(e.Y, operand)
+		for c := range set {
+			if set[c] == (e.Op == token.LAND) {
+				set[c] = other[c]
+			}
+		}
+		return set, ok
+	case *ast.IndexExpr:
+		return p.entries(e, operand)
+	case *ast.CallExpr:
+		return p.answers(e, operand)
+	}
+	return set, false
+}
+
+// entries is the set of a look-up of the byte in a table.
+func (p *Pass) entries(e *ast.IndexExpr, operand ast.Expr) (set [256]bool, ok bool) {
+	v := p.Var(e.X)
+	if !p.IsGlobal(v) || !p.Same(e.Index, operand) || p.Same(e.X, operand) || p.Same(e, operand) {
+		return set, false
+	}
+	table, _ := p.guarded(func(ev *evaluator) Value { return ev.global(v) })
+	list, _ := table.([]Value)
+	if len(list) < len(set) {
+		return set, false
+	}
+	for c := range set {
+		if set[c], ok = list[c].(bool); !ok {
+			return set, false
+		}
+	}
+	return set, true
+}
+
+// answers is the set of a function that gets the byte and nothing else. It is
+// the same wherever the function is called.
+func (p *Pass) answers(call *ast.CallExpr, operand ast.Expr) (set [256]bool, ok bool) {
+	fn, isFunc := p.Callee(call).(*types.Func)
+	if !isFunc || fn.Signature().TypeParams().Len() > 0 || len(call.Args) != 1 || !p.Same(call.Args[0], operand) {
+		return set, false
+	}
+	d := p.Decl(fn)
+	if d == nil || d.Body == nil || !p.strange(operand, d) {
+		return set, false
+	}
+	b := p.Once(answered{d}, func() any {
+		set, err := p.byteSet(call, operand)
+		return byteSet{set, err}
+	}).(byteSet)
+	return b.set, b.err == nil
+}
+
+// answered is the key of the set of a function.
+type answered struct{ *ast.FuncDecl }
+
+// strange reports whether an expression cannot occur in a function, nor in what
+// it calls: a byte is known there by another name.
+func (p *Pass) strange(e ast.Expr, d *ast.FuncDecl) bool {
+	if d.Pos() <= e.Pos() && e.Pos() < d.End() {
+		return false
+	}
+	for call := range Nodes[*ast.CallExpr](p, d.Body) {
+		if p.Decl(p.Callee(call)) != nil {
+			return false
+		}
+	}
+	for id := range Nodes[*ast.Ident](p, e) {
+		if v := p.Var(id); v != nil && !v.IsField() && !p.IsGlobal(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// comparison is the set of a comparison of the byte with a constant.
+func (p *Pass) comparison(e *ast.BinaryExpr, operand ast.Expr) (set [256]bool, ok bool) {
+	x, y := p.Same(e.X, operand), p.Same(e.Y, operand)
+	if x == y || p.Info.Types[e].Value != nil || p.Same(e, operand) {
+		return set, false
+	}
+	constant := e.Y
+	if y {
+		constant = e.X
+	}
+	tv := p.Info.Types[constant]
+	if tv.Value == nil {
+		return set, false
+	}
+	limit, err := p.guarded(func(ev *evaluator) Value { return ev.constant(tv.Value, tv.Type) })
+	n, isByte := limit.(uint64)
+	if err != nil || !isByte {
+		return set, false
+	}
+	for c := range set {
+		order := cmp.Compare(uint64(c), n)
+		if y {
+			order = -order
+		}
+		set[c] = ordered(e.Op, order)
+	}
+	return set, slices.Contains(comparisons, e.Op)
+}
+
+var comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
+
+// EvalByte evaluates an expression that depends on one byte. Every expression
+// that is the Same as operand stands for it.
+func (p *Pass) EvalByte(e, operand ast.Expr, c byte) (Value, error) {
+	return p.guarded(func(ev *evaluator) Value {
+		ev.operand, ev.byte = operand, uint64(c)
+		return ev.expr(e)
+	})
+}
