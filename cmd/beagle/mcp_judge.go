@@ -29,9 +29,10 @@ type judge struct {
 	mu   sync.Mutex
 	tell mcp.Progress // of the call that works
 
-	acts   *flow.Activities // of the target that is ready; nil when none is
+	acts   *flow.Activities // of the target that is worked on; nil when none is
 	target string
 	run    string
+	ready  bool   // its inputs are recorded
 	dir    string // of its module
 	seen   string // fingerprint of the module when it was prepared
 	done   map[string]*mcp.Evaluation
@@ -43,8 +44,8 @@ func newJudge(spec flow.Spec, s *store.Store) *judge {
 	return j
 }
 
-// with runs something on a prepared target when its turn has come. The store is
-// locked for as long, so that no search measures at the same time.
+// with runs something on a target when its turn has come. The store is locked for
+// as long, so that no search measures at the same time.
 func (j *judge) with(ctx context.Context, target string, tell mcp.Progress, do func() error) error {
 	select {
 	case <-j.turn:
@@ -65,7 +66,7 @@ func (j *judge) with(ctx context.Context, target string, tell mcp.Progress, do f
 		return &inUse{err}
 	}
 	defer lock.Unlock()
-	if err := j.prepare(ctx, target); err != nil {
+	if err := j.open(target); err != nil {
 		return err
 	}
 	return do()
@@ -76,41 +77,66 @@ type inUse struct{ error }
 
 func (e *inUse) Unwrap() error { return e.error }
 
-// prepare makes a target ready unless it is, with the module as it is now.
-func (j *judge) prepare(ctx context.Context, target string) error {
-	if j.acts != nil && j.target == target && j.seen == fingerprint(j.dir) {
+// open begins with a target, unless it is ready with the module as it is now.
+func (j *judge) open(target string) error {
+	if j.ready && j.target == target && j.seen == fingerprint(j.dir) {
 		return nil
 	}
 	j.close()
-	spec := j.spec
-	spec.Target = target
+	spec := j.specFor(target)
 	if err := spec.Validate(); err != nil {
 		return err
 	}
-	acts := &flow.Activities{Store: j.store, Watch: j.watch}
 	var id [6]byte
 	rand.Read(id[:])
-	run := hex.EncodeToString(id[:])
-	if _, err := acts.Prepare(ctx, run, spec); err != nil {
-		acts.Close()
+	j.acts, j.target, j.run = &flow.Activities{Store: j.store, Watch: j.watch}, target, hex.EncodeToString(id[:])
+	return nil
+}
+
+func (j *judge) specFor(target string) flow.Spec {
+	spec := j.spec
+	spec.Target = target
+	return spec
+}
+
+// read refuses a version that cannot be one before inputs are recorded for it,
+// which costs seconds to minutes; nil when it may be one, or they are recorded.
+func (j *judge) read(ctx context.Context, source string) (*beagle.Verdict, error) {
+	if j.ready {
+		return nil, nil
+	}
+	v, err := j.acts.ReadSource(ctx, j.run, j.specFor(j.target), source, versionName)
+	if err != nil || v.OK() {
+		return nil, err
+	}
+	return v, nil
+}
+
+// record makes the target ready unless it is.
+func (j *judge) record(ctx context.Context) error {
+	if j.ready {
+		return nil
+	}
+	if _, err := j.acts.Prepare(ctx, j.run, j.specFor(j.target)); err != nil {
+		j.close()
 		return err
 	}
-	d, err := acts.Describe(ctx, run)
+	d, err := j.acts.Describe(ctx, j.run)
 	if err != nil {
-		acts.Close()
+		j.close()
 		return err
 	}
-	j.acts, j.target, j.run, j.dir, j.done = acts, target, run, d.Evidence.Target.Dir, map[string]*mcp.Evaluation{}
+	j.ready, j.dir, j.done = true, d.Evidence.Target.Dir, map[string]*mcp.Evaluation{}
 	j.seen = fingerprint(j.dir)
 	return nil
 }
 
-// close lets go of the target that is ready.
+// close lets go of the target.
 func (j *judge) close() {
 	if j.acts != nil {
 		j.acts.Close()
-		j.acts = nil
 	}
+	j.acts, j.ready = nil, false
 }
 
 // watch hands what happens to the call that works.
@@ -131,6 +157,9 @@ func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) 
 	var out *mcp.Description
 	prepared := false
 	err := j.with(ctx, target, tell, func() error {
+		if err := j.record(ctx); err != nil {
+			return err
+		}
 		prepared = true
 		d, err := j.acts.Describe(ctx, j.run)
 		if err == nil {
@@ -146,25 +175,45 @@ func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) 
 	return out, err
 }
 
+// versionName is how verdicts call what an agent wrote.
+const versionName = "the agent's version"
+
 // evaluate judges a version. The same text of the same target is judged once.
 func (j *judge) evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
 	var out *mcp.Evaluation
 	err := j.with(ctx, target, tell, func() error {
-		id := beagle.HashOf("evaluation", j.target, j.seen, j.spec, source)[:16]
-		if known := j.done[id]; known != nil {
-			out = known
+		v, err := j.read(ctx, source)
+		if err != nil {
+			return err
+		}
+		if v != nil { // a later one is judged with the module as it is then
+			out = &mcp.Evaluation{ID: j.idOf(fingerprint(j.spec.Dir), source), Target: target, Note: note, Verdict: *v}
+			return j.keep(out)
+		}
+		if err := j.record(ctx); err != nil {
+			return err
+		}
+		id := j.idOf(j.seen, source)
+		if out = j.done[id]; out != nil {
 			return nil
 		}
-		v, err := j.acts.JudgeSource(ctx, j.run, source, "the agent's version")
-		if err != nil {
+		if v, err = j.acts.JudgeSource(ctx, j.run, source, versionName); err != nil {
 			return err
 		}
 		out = &mcp.Evaluation{ID: id, Target: target, Note: note, Verdict: *v}
 		j.done[id] = out
-		return j.store.Cache(evaluationKey(id), out)
+		return j.keep(out)
 	})
 	return out, err
 }
+
+// idOf names the evaluation of a version with a module as it was seen.
+func (j *judge) idOf(seen, source string) string {
+	return beagle.HashOf("evaluation", j.target, seen, j.spec, source)[:16]
+}
+
+// keep lets later calls find an evaluation, those of other processes too.
+func (j *judge) keep(e *mcp.Evaluation) error { return j.store.Cache(evaluationKey(e.ID), e) }
 
 // evaluation is an earlier verdict, of this process or another.
 func (j *judge) evaluation(id string) (*mcp.Evaluation, error) {

@@ -119,7 +119,7 @@ func TestMCPHidesErrors(t *testing.T) {
 	if err != nil || d.Refused == nil {
 		t.Fatalf("%+v %v", d, err)
 	}
-	_, err = b.Evaluate(t.Context(), "./.Count", "package m", "", tell)
+	_, err = b.Evaluate(t.Context(), "./.Count", "package m\n\nfunc Count(s string, n int) int { return n }\n", "", tell)
 	var bad *beagle.UsageError
 	if !errors.As(err, &bad) {
 		t.Fatal(err)
