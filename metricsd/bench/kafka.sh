@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kafka.sh [flags of go test] fetches Apache Kafka's jars through Maven, unless KAFKA_JARS names a
 # directory that has them, and tries the intake with a real broker: the queue's own tests, and a broker
-# that is killed under load. -short kills it three times instead of ten.
+# that is killed under load. -short kills it three times instead of ten. Exit code 3: no jars.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=4.1.0
@@ -16,7 +16,10 @@ if [ -z "${KAFKA_JARS:-}" ]; then
 			  <dependencies><dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>$version</version></dependency></dependencies>
 			</project>
 		END
-		mvn -q -B -f "$pom/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$pom/jars"
+		mvn -q -B -f "$pom/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$pom/jars" || {
+			echo "the jars cannot be fetched; name a directory that has them in KAFKA_JARS" >&2
+			exit 3
+		}
 		mkdir -p "$(dirname "$KAFKA_JARS")"
 		mv "$pom/jars" "$KAFKA_JARS"
 	fi
