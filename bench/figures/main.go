@@ -69,7 +69,7 @@ type opts struct {
 	written      bool          // into docs/measurements.md too
 	quick        bool          // fewer seeds, trials and candidates
 	trialsWanted int           // of aa and power, seeds of suite; 0 is as many as the goals ask for
-	until        time.Duration // aa, power and suite begin nothing new after so long; 0 is no limit
+	until        time.Duration // aa, power, suite and models begin nothing new after so long; 0 is no limit
 }
 
 func run() int {
@@ -77,7 +77,7 @@ func run() int {
 	flag.BoolVar(&o.written, "write", false, "also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
 	flag.BoolVar(&o.quick, "quick", false, "fewer seeds, trials and candidates: to see that all works")
 	flag.IntVar(&o.trialsWanted, "trials", 0, "trials of aa and of each gain of power, seeds of suite; those of earlier calls count")
-	flag.DurationVar(&o.until, "for", 0, "aa, power and suite begin nothing new after so long; the next call goes on")
+	flag.DurationVar(&o.until, "for", 0, "aa, power, suite and models begin nothing new after so long; the next call goes on")
 	flag.Usage = usage
 	chosen := choose(names(os.Args[1:]))
 	if len(chosen) == 0 {

@@ -39,17 +39,46 @@ func models(ctx context.Context, l *lab) (*section, error) {
 		tasks = slices.DeleteFunc(tasks, func(t suite.Task) bool { return t.Name != "tagascii" && t.Name != "mergetags" })
 	}
 	s := &section{}
+	found, missing, err := l.ablations(ctx, tasks)
+	if err != nil {
+		return nil, err
+	}
 	var rows [][]string
-	for i := range tasks {
-		row, err := l.ablate(ctx, &tasks[i], s)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
+	for i, t := range tasks {
+		rows = append(rows, ablated(&t, found[i], s))
+	}
+	if missing > 0 {
+		s.miss("%d of %d searches were made", 3*len(tasks)-missing, 3*len(tasks))
 	}
 	s.text = fmt.Sprintf("Scripted replies: the expert's version among nine bad ones. The model alone has %d candidates and %d calls, the others %d candidates.\n\n", modelCandidates, modelCalls, bothCandidates)
 	s.text += table(strings.Split("task|rules alone|model alone|both|of both, by the model|alone: good answer found at evaluation|confirmed|calls", "|"), rows)
 	return s, s.modelGrowth(ctx, l)
+}
+
+// ablations searches every task in the three ways, the model alone first, since
+// that is what has a goal. Found is of each task, by the ablation's name.
+func (l *lab) ablations(ctx context.Context, tasks []suite.Task) (found []map[string]*scripted, missing int, _ error) {
+	found = make([]map[string]*scripted, len(tasks))
+	start := time.Now()
+	for _, ways := range [][]ablation{{modelAlone}, {rulesAlone, both}} {
+		for i := range tasks {
+			for _, by := range ways {
+				one, err := l.ablate(ctx, &tasks[i], by, l.until > 0 && time.Since(start) > l.until)
+				if err != nil {
+					return nil, 0, fmt.Errorf("%s, %s: %w", tasks[i].Name, by.name, err)
+				}
+				if one == nil {
+					missing++
+					continue
+				}
+				if found[i] == nil {
+					found[i] = map[string]*scripted{}
+				}
+				found[i][by.name] = one
+			}
+		}
+	}
+	return found, missing, nil
 }
 
 // modelGrowth reads the benchmark of a search whose model answers at once and
@@ -75,35 +104,56 @@ func (s *section) modelGrowth(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// ablate is one task's row.
-func (l *lab) ablate(ctx context.Context, t *suite.Task, s *section) ([]string, error) {
+// ablate searches a task, unless the same code did before; nil when it is not to
+// begin.
+func (l *lab) ablate(ctx context.Context, t *suite.Task, by ablation, late bool) (*scripted, error) {
 	replies, err := tenReplies(t)
 	if err != nil {
 		return nil, err
 	}
-	var found [3]*scripted
-	for i, by := range []ablation{rulesAlone, modelAlone, both} {
+	return keep(l, "models", late, func(r *scripted) error {
 		start := time.Now()
-		if found[i], err = l.search(ctx, t, by, replies); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		out, err := l.search(ctx, t, by, replies)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(os.Stderr, "figures: %s, %s: %s after %v\n", t.Name, by.name, outcome(found[i].result), time.Since(start).Round(time.Second))
+		*r = *out
+		fmt.Fprintf(os.Stderr, "figures: %s, %s: %s after %v\n", t.Name, by.name, outcome(r.Result), time.Since(start).Round(time.Second))
+		return nil
+	}, by.name, textOf(t.Dir), replies, modelCandidates, modelCalls, bothCandidates)
+}
+
+// ablated is one task's row.
+func ablated(t *suite.Task, found map[string]*scripted, s *section) []string {
+	row := []string{t.Name}
+	for _, by := range []ablation{rulesAlone, modelAlone, both} {
+		if one := found[by.name]; one != nil {
+			row = append(row, outcome(one.Result))
+		} else {
+			row = append(row, "not run")
+		}
 	}
-	rules, alone, all := found[0], found[1], found[2]
-	at, confirmed := "never", "no"
-	if n := alone.foundAt(); n > 0 {
-		at = fmt.Sprint(n)
+	byModel, at, confirmed, calls := "-", "-", "-", "-"
+	if all := found[both.name]; all != nil {
+		byModel = yes(all.confirmed())
 	}
-	if alone.confirmed() {
-		confirmed = "yes"
-	} else {
-		s.miss("%s: the good answer was not found and confirmed: %s", t.Name, alone.result.Why)
+	if alone := found[modelAlone.name]; alone != nil {
+		at, confirmed, calls = "never", yes(alone.confirmed()), fmt.Sprint(alone.Calls)
+		if n := alone.foundAt(); n > 0 {
+			at = fmt.Sprint(n)
+		}
+		if !alone.confirmed() {
+			s.miss("%s: the good answer was not found and confirmed: %s", t.Name, alone.Result.Why)
+		}
 	}
-	byModel := "no"
-	if all.confirmed() {
-		byModel = "yes"
+	return append(row, byModel, at, confirmed, calls)
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
 	}
-	return []string{t.Name, outcome(rules.result), outcome(alone.result), outcome(all.result), byModel, at, confirmed, fmt.Sprint(alone.calls)}, nil
+	return "no"
 }
 
 // An ablation is who may write candidates, and how many are evaluated.
@@ -122,8 +172,8 @@ var (
 
 // A scripted search is what came of asking a server that knows a few replies.
 type scripted struct {
-	result *beagle.Result
-	calls  int // that the server answered
+	Result *beagle.Result
+	Calls  int // that the server answered
 }
 
 // search evolves a task with a server that gives the replies in turn, again and
@@ -139,10 +189,10 @@ func (l *lab) search(ctx context.Context, t *suite.Task, by ablation, replies []
 		args = append(args, "--offline", "--model", "scripted@"+server.URL()+"/v1", "--budget-calls", fmt.Sprint(modelCalls))
 	}
 	args = append(append(args, by.flags...), more...)
-	out := &scripted{result: new(beagle.Result)}
+	out := &scripted{Result: new(beagle.Result)}
 	target := "./" + filepath.ToSlash(filepath.Join("suite", "tasks", t.Name)) + "." + t.Target
-	err := l.call(ctx, l.home("models-"+strings.ReplaceAll(by.name, " ", "-")), out.result, append(args, target)...)
-	out.calls = server.Stats().Calls
+	err := l.call(ctx, l.home("models-"+strings.ReplaceAll(by.name, " ", "-")), out.Result, append(args, target)...)
+	out.Calls = server.Stats().Calls
 	return out, err
 }
 
@@ -150,7 +200,7 @@ func (l *lab) search(ctx context.Context, t *suite.Task, by ablation, replies []
 // model's to behave like the original and to be faster, as far as the search
 // measures; 0 when none did. Of the bad replies none does.
 func (s *scripted) foundAt() int {
-	return 1 + slices.IndexFunc(s.result.Trials, func(t beagle.Trial) bool {
+	return 1 + slices.IndexFunc(s.Result.Trials, func(t beagle.Trial) bool {
 		return t.Screen != nil && t.Screen.Low > 1 && len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].Mutator == "model"
 	})
 }
@@ -158,7 +208,7 @@ func (s *scripted) foundAt() int {
 // confirmed reports whether a model wrote the version that won, or what it
 // stands on.
 func (s *scripted) confirmed() bool {
-	return s.result.Outcome == beagle.Improved && slices.ContainsFunc(s.result.Best.Steps, func(step beagle.Step) bool { return step.Mutator == "model" })
+	return s.Result.Outcome == beagle.Improved && slices.ContainsFunc(s.Result.Best.Steps, func(step beagle.Step) bool { return step.Mutator == "model" })
 }
 
 func outcome(r *beagle.Result) string {

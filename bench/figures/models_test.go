@@ -34,11 +34,11 @@ func TestGoodAnswerAmongNineBad(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := got.foundAt()
-	t.Logf("found at evaluation %d of %d after %d calls: %s", at, got.result.Candidates, got.calls, got.result.Why)
+	t.Logf("found at evaluation %d of %d after %d calls: %s", at, got.Result.Candidates, got.Calls, got.Result.Why)
 	if at == 0 || !got.confirmed() {
-		t.Errorf("the good answer was not found and confirmed: %+v", got.result.Trials)
+		t.Errorf("the good answer was not found and confirmed: %+v", got.Result.Trials)
 	}
-	if at > len(replies) || got.calls > modelCalls {
-		t.Errorf("found at evaluation %d after %d calls: of ten replies no more than ten are evaluated", at, got.calls)
+	if at > len(replies) || got.Calls > modelCalls {
+		t.Errorf("found at evaluation %d after %d calls: of ten replies no more than ten are evaluated", at, got.Calls)
 	}
 }

@@ -67,6 +67,14 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 // ofTask runs a strategy on a task, with a store of its own so that its times
 // are its own, unless the same code did before; nil when it is not to begin.
 func (l *lab) ofTask(ctx context.Context, strategy string, task suite.Task, seeds int, late bool) (*suite.Report, error) {
+	return keep(l, "suite", late, func(r *suite.Report) error {
+		return l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds", fmt.Sprint(seeds), task.Name)
+	}, strategy, textOf(task.Dir), seeds)
+}
+
+// keep fills a result unless the same code did so before for the same things; nil
+// when it did not and it is too late to begin.
+func keep[T any](l *lab, figure string, late bool, fill func(*T) error, of ...any) (*T, error) {
 	code, err := os.ReadFile(l.beagle)
 	if err != nil {
 		return nil, err
@@ -75,15 +83,15 @@ func (l *lab) ofTask(ctx context.Context, strategy string, task suite.Task, seed
 	if err != nil {
 		return nil, err
 	}
-	kept := filepath.Join(cache, "suite", beagle.HashOf("suite", sha256.Sum256(code), strategy, textOf(task.Dir), seeds)[:16]+".json")
-	r := new(suite.Report)
+	kept := filepath.Join(cache, figure, beagle.HashOf(figure, append([]any{sha256.Sum256(code)}, of...)...)[:16]+".json")
+	r := new(T)
 	if text, err := os.ReadFile(kept); err == nil && json.Unmarshal(text, r) == nil {
 		return r, nil
 	}
 	if late {
 		return nil, nil
 	}
-	if err := l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds", fmt.Sprint(seeds), task.Name); err != nil {
+	if err := fill(r); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(r)
