@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
@@ -212,10 +211,4 @@ func (p *paperSearch) report(b *testing.B) {
 func clock(sum *time.Duration) (stop func()) {
 	began := processorTime()
 	return func() { *sum += processorTime() - began }
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
