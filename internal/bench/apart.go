@@ -49,7 +49,7 @@ func (m *confirmer) alone(ctx context.Context, im image, t *trial, parts int) er
 	base, cand := &replies[0].Sets[0], &replies[1].Sets[0]
 	m.spent += time.Duration(max(base.Millis, cand.Millis) * float64(time.Millisecond))
 	if !meet(base, cand) {
-		t.missed = true // one of them was held up, which says nothing of the candidate
+		t.missed++ // one of them was held up, which says nothing of the candidate
 		return nil
 	}
 	if r, ok := stratify(im.seed(), compareApart(im, sides, base, cand)); ok {

@@ -78,7 +78,7 @@ type trial struct {
 	fresh    []layoutResult
 	pgo      []layoutResult
 	apart    []Estimate
-	missed   bool    // on some layout, processes apart had nothing in common to compare
+	missed   int     // layouts on which processes apart had nothing in common to compare
 	halves   [2]bool // alignment classes that occur
 	baseline []beagle.Resources
 	best     []beagle.Resources
