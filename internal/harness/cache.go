@@ -3,10 +3,11 @@ package harness
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -39,21 +40,30 @@ func keyOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// kept returns a kept archive, or nil. The end of the file says that it is
-// whole.
+// seal ends a kept archive: it says which one it is, and that it is whole. A
+// damaged one would fail every build from then on.
+func seal(key string, archive []byte) string {
+	return fmt.Sprintf("%08x%s", crc32.ChecksumIEEE(archive), key)
+}
+
+// kept returns a kept archive, or nil if there is none or it is damaged.
 func kept(key string) []byte {
-	path := filepath.Join(cacheDir(), key+".a")
+	dir := cacheDir()
+	if dir == "" {
+		return nil
+	}
+	path := filepath.Join(dir, key+".a")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	body, whole := strings.CutSuffix(string(text), key)
-	if !whole {
+	archive := text[:max(0, len(text)-len(seal(key, nil)))]
+	if string(text[len(archive):]) != seal(key, archive) {
 		return nil
 	}
 	now := time.Now()
 	os.Chtimes(path, now, now) // prune goes by it; where it cannot be, the archive is compiled again one day
-	return []byte(body)
+	return archive
 }
 
 // keep stores an archive. That it cannot is no failure: it is compiled again.
@@ -66,15 +76,22 @@ func keep(key string, archive []byte) {
 	if err != nil {
 		return
 	}
-	_, err = f.Write(append(slices.Clone(archive), key...))
+	_, err = f.Write(append(slices.Clone(archive), seal(key, archive)...))
 	if cerr := f.Close(); err != nil || cerr != nil || os.Rename(f.Name(), filepath.Join(dir, key+".a")) != nil {
 		os.Remove(f.Name())
 	}
 	prune(dir)
 }
 
-// prune removes the archives that were used longest ago.
+// prune removes the archives that were used longest ago, and what a process left
+// that was killed while it wrote one.
 func prune(dir string) {
+	torn, _ := filepath.Glob(filepath.Join(dir, "new*"))
+	for _, n := range torn {
+		if info, err := os.Stat(n); err == nil && time.Since(info.ModTime()) > time.Hour {
+			os.Remove(n)
+		}
+	}
 	names, err := filepath.Glob(filepath.Join(dir, "*.a"))
 	if err != nil || len(names) <= maxKept {
 		return

@@ -1,11 +1,13 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCache(t *testing.T) {
@@ -19,8 +21,20 @@ func TestCache(t *testing.T) {
 		t.Errorf("kept %q", got)
 	}
 	path := filepath.Join(cacheDir(), key+".a")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[2] ^= 1
+	if err := os.WriteFile(path, text, 0o644); err != nil || kept(key) != nil {
+		t.Errorf("a damaged file was taken: %v", err)
+	}
 	if err := os.Truncate(path, 10); err != nil || kept(key) != nil {
 		t.Errorf("a torn file was taken: %v", err)
+	}
+	torn, old := filepath.Join(cacheDir(), "new1"), time.Now().Add(-2*time.Hour)
+	if err := errors.Join(os.WriteFile(torn, []byte("x"), 0o600), os.Chtimes(torn, old, old)); err != nil {
+		t.Fatal(err)
 	}
 	for i := range maxKept + 5 {
 		keep(keyOf(fmt.Sprint(i)), []byte("x"))
