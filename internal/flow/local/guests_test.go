@@ -1,6 +1,9 @@
 package local
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +12,32 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 	"github.com/beagle-go/beagle/internal/store"
 )
+
+// An inbox that cannot be read is told of once, however often a search looks.
+func TestUnreadableInbox(t *testing.T) {
+	home, told := openStore(t, t.TempDir()), 0
+	r := &run{d: &Driver{Store: home, Watch: func(flow.Event) { told++ }}, entry: store.Run{ID: "r"}}
+	file := filepath.Join(home.RunDir("r"), "inbox", "x.json")
+	write := func(text string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("{")
+	for range 3 {
+		if got := r.inbox(); got != nil || told != 1 {
+			t.Fatalf("%v, told %d times", got, told)
+		}
+	}
+	write("{}")
+	if got := r.inbox(); len(got) != 1 || told != 1 {
+		t.Errorf("mended: %v, told %d times", got, told)
+	}
+	write("{")
+	if r.inbox(); told != 2 {
+		t.Errorf("broken again: told %d times", told)
+	}
+}
 
 // Who hands a version in to a search is told which check refused it and why, as
 // who has it judged by itself.

@@ -135,6 +135,7 @@ type run struct {
 	acts   activities
 	ready  *flow.Prepared
 	saved  bool // the run is in the store
+	deaf   bool // the inbox cannot be read, which was said
 
 	kept    time.Time     // the last checkpoint
 	keeping time.Duration // what it took to put together
