@@ -71,14 +71,26 @@ func (b *ballast) drop() bool {
 	return dropped
 }
 
-// restore makes the ballast if there is none, and room for it beside the reserve.
-func (b *ballast) restore(reserve int64) error {
+// full is an error while a write waits for room.
+func (b *ballast) full() error {
 	if b.waiting.Load() {
 		return fmt.Errorf("%w: a write to %s waits for room; make some there, or move the directory", disk.ErrFull, b.dir)
 	}
+	return nil
+}
+
+// restore makes the ballast if there is none, and room for it beside the reserve.
+func (b *ballast) restore(reserve int64) error {
+	if err := b.full(); err != nil {
+		return err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.there || b.size == 0 {
+	if b.there {
+		return nil
+	}
+	os.Remove(b.file()) // one for another reserve, or half made: its room counts
+	if b.size == 0 {
 		return nil
 	}
 	if err := disk.Room(b.dir, reserve+b.size); err != nil {

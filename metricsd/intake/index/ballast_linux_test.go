@@ -16,11 +16,11 @@ import (
 // write writes a change without asking for room, as when somebody else takes what is left
 // between asking and writing.
 func (x *pebbleIndex) write(t *testing.T, c Change) error {
-	b := x.db.NewBatch()
-	if err := fill(b, c); err != nil {
-		t.Fatal(err)
+	if err := x.begin(t.Context()); err != nil {
+		return err
 	}
-	return commit(t.Context(), b)
+	b := x.db.NewBatch()
+	return errors.Join(fill(b, c), x.commit(t.Context(), b))
 }
 
 func openSmall(t *testing.T, dir string) *pebbleIndex {
@@ -195,5 +195,30 @@ func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
 	names, err := Names(t.Context(), x, Metric)
 	if err != nil || len(names) != changes*each || names[0] != name(0, 0) || names[len(names)-1] != name(changes-1, each-1) {
 		t.Errorf("%d names of %d, %v", len(names), changes*each, err)
+	}
+}
+
+// TestTheBallastFollowsTheReserve opens an index with one reserve after another: there is a
+// ballast at once, and none that another reserve has left.
+func TestTheBallastFollowsTheReserve(t *testing.T) {
+	dir := t.TempDir()
+	for _, reserve := range []int64{2 << 20, 1 << 20, 0, 2 << 20} {
+		x, err := OpenPebble(PebbleOptions{Dir: dir, Reserve: reserve})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, readOnly := x.(*pebbleIndex).DiskFull(); readOnly {
+			t.Errorf("reserve %d: read only from the start", reserve)
+		}
+		size := int64(0)
+		if info, err := os.Stat(x.(*pebbleIndex).ballast.file()); err == nil {
+			size = info.Size()
+		}
+		if size != reserve/2 {
+			t.Errorf("reserve %d: a ballast of %d bytes", reserve, size)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

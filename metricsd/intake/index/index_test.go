@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle/metricsd/intake/index/pgtest"
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
@@ -47,6 +48,34 @@ func TestIndex(t *testing.T) {
 			}
 			testPlaces(t, x, open)
 			testGroups(t, open)
+		})
+	}
+}
+
+// TestAChangeThatIsGivenUp gives changes up while they are written and makes them again
+// at once, as the processor does when it is stopped: each counts once.
+func TestAChangeThatIsGivenUp(t *testing.T) {
+	for name, start := range openers {
+		t.Run(name, func(t *testing.T) {
+			x := start(t)()
+			defer x.Close()
+			var c Change
+			for i := range 500 {
+				c.Entries = append(c.Entries, Entry{Kind: Metric, Name: fmt.Sprint("given.up", i), First: 1, Last: 1, Points: 1})
+			}
+			const changes = 60
+			for i := range changes {
+				c.Read = map[int32]int64{0: int64(i)}
+				ctx, giveUp := context.WithCancel(t.Context())
+				time.AfterFunc(time.Duration(i%12)*250*time.Microsecond, giveUp)
+				x.Apply(ctx, c) // written, or not, or soon
+				giveUp()
+				apply(t, x, c)
+			}
+			for _, e := range []Entry{c.Entries[0], c.Entries[len(c.Entries)-1]} {
+				e.Points = changes
+				want(t, x, e)
+			}
 		})
 	}
 }

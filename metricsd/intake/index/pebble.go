@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -28,6 +29,7 @@ type pebbleIndex struct {
 	dir     string
 	reserve int64
 	ballast *ballast
+	turn    chan struct{} // holds the change that is being written
 }
 
 // PebbleOptions say where the embedded store keeps entries.
@@ -51,7 +53,8 @@ func OpenPebble(o PebbleOptions) (Index, error) {
 		return nil, fmt.Errorf("index %s: %w; is another metricsd using it, or the disk full?", o.Dir, err)
 	}
 	b.opened.Store(true)
-	return &pebbleIndex{db, o.Dir, o.Reserve, b}, nil
+	b.restore(o.Reserve) // where there is no room it comes with a later change
+	return &pebbleIndex{db, o.Dir, o.Reserve, b, make(chan struct{}, 1)}, nil
 }
 
 // quiet keeps Pebble's account of its compactions out of the log.
@@ -131,17 +134,49 @@ func (m *merging) Finish(bool) ([]byte, io.Closer, error) { return pack(m.sum), 
 
 // Apply implements [Index].
 func (x *pebbleIndex) Apply(ctx context.Context, c Change) error {
-	if written, err := x.Read(ctx); err != nil || has(written, c.Read) {
+	if err := x.begin(ctx); err != nil {
 		return err
 	}
-	if err := x.room(); err != nil {
+	b, err := x.batch(ctx, c)
+	if b == nil {
+		x.end()
 		return err
+	}
+	return x.commit(ctx, b)
+}
+
+// begin waits for the change before: it may still be written when whoever asked for it
+// has gone, and until then nobody can tell whether it is. A change begun ends with commit or end.
+func (x *pebbleIndex) begin(ctx context.Context) error {
+	for {
+		select {
+		case x.turn <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+		if err := x.ballast.full(); err != nil {
+			return err
+		}
+	}
+}
+
+func (x *pebbleIndex) end() { <-x.turn }
+
+// batch is what a change writes; nil where it is written already, or may not be.
+func (x *pebbleIndex) batch(ctx context.Context, c Change) (*pebble.Batch, error) {
+	if written, err := x.Read(ctx); err != nil || has(written, c.Read) {
+		return nil, err
+	}
+	if err := x.room(); err != nil {
+		return nil, err
 	}
 	b := x.db.NewBatch()
 	if err := fill(b, c); err != nil {
-		return errors.Join(err, b.Close())
+		return nil, errors.Join(err, b.Close())
 	}
-	return commit(ctx, b)
+	return b, nil
 }
 
 // room is nil where a change may be written.
@@ -168,10 +203,13 @@ func fill(b *pebble.Batch, c Change) error {
 }
 
 // commit writes a batch and closes it. It returns when ctx is done, though the write may
-// still wait for room on a full disk.
-func commit(ctx context.Context, b *pebble.Batch) error {
+// go on, as one does that waits for room on a full disk.
+func (x *pebbleIndex) commit(ctx context.Context, b *pebble.Batch) error {
 	written := make(chan error, 1)
-	go func() { written <- errors.Join(b.Commit(pebble.Sync), b.Close()) }()
+	go func() {
+		defer x.end()
+		written <- errors.Join(b.Commit(pebble.Sync), b.Close())
+	}()
 	select {
 	case err := <-written:
 		return err
@@ -286,8 +324,22 @@ func (x *pebbleIndex) List(_ context.Context, k Kind, after string, most int) (o
 
 // Forget implements [Index].
 func (x *pebbleIndex) Forget(ctx context.Context, before int64) (gone int, _ error) {
-	if err := x.room(); err != nil {
+	if err := x.begin(ctx); err != nil {
 		return 0, err
+	}
+	b, gone, err := x.old(before)
+	if b == nil {
+		x.end()
+		return 0, err
+	}
+	return gone, x.commit(ctx, b)
+}
+
+// old is what removes entries that were last seen before; nil where there are none, or
+// nothing may be written.
+func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
+	if err := x.room(); err != nil {
+		return nil, 0, err
 	}
 	b := x.db.NewBatch()
 	err := x.scan([]byte{entryKey}, []byte{entryKey + 1}, func(e Entry) bool {
@@ -298,15 +350,20 @@ func (x *pebbleIndex) Forget(ctx context.Context, before int64) (gone int, _ err
 		return true
 	})
 	if err != nil || gone == 0 {
-		return 0, errors.Join(err, b.Close())
+		return nil, 0, errors.Join(err, b.Close())
 	}
-	return gone, commit(ctx, b)
+	return b, gone, nil
 }
 
-// Close implements [Index]. A store whose write waits for room is left as a crash would leave
-// it, which costs nothing that was written.
+// closeWithin is how long Close waits for a write that nobody waits for any more.
+const closeWithin = 10 * time.Second
+
+// Close implements [Index]. A store whose write waits for room, or for anything else for long,
+// is left as a crash would leave it, which costs nothing that was written.
 func (x *pebbleIndex) Close() error {
-	if x.ballast.waiting.Load() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if x.begin(ctx) != nil {
 		return nil
 	}
 	return x.db.Close()
