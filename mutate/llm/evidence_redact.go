@@ -184,16 +184,16 @@ func kinds(s string) []string {
 }
 
 // prose goes through prose; small says that numbers of one or two digits,
-// which count things, may stay when all else may.
+// which count things, may stay: all of them when all else may, or those of lines.
 func (r *redactor) prose(s string, small bool) string {
-	small = small && r.knows(s)
+	all := small && r.knows(s)
 	var b strings.Builder
 	for rest := s; rest != ""; {
 		if text, ok := strings.CutPrefix(rest, thrown); ok {
 			b.WriteString(r.panic(text))
 			break
 		}
-		n, shown := r.next(rest, small || placed(s[:len(s)-len(rest)]))
+		n, shown := r.next(rest, all || small && placed(s[:len(s)-len(rest)]))
 		if shown != withheld || !strings.HasSuffix(strings.TrimRight(b.String(), " "), withheld) {
 			b.WriteString(shown)
 		}

@@ -77,6 +77,9 @@ func TestRedactedNumbers(t *testing.T) {
 			t.Errorf("%q: %q, not %q", said, got, want)
 		}
 	}
+	if got := newRedactor(nil, "line of").value(`"line 42 of`); got != `"line integer(2 digits) of` {
+		t.Errorf("a value that was cut off: %q", got)
+	}
 }
 
 // A captured value is found however a version spells it.
