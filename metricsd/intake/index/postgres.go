@@ -88,10 +88,15 @@ func columnsOf(entries []Entry) (c columns) {
 
 // Apply implements [Index].
 func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
-	if written, err := x.Read(ctx); err != nil || has(written, change.Read) {
-		return err
-	}
 	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+		// One change after the other: one whose caller has gone may be about to be written, and only
+		// then it shows that it is.
+		if _, err := tx.Exec(ctx, `lock table metricsd_read in share row exclusive mode`); err != nil {
+			return err
+		}
+		if written, err := places(ctx, tx); err != nil || has(written, change.Read) {
+			return err
+		}
 		const at = 10_000 // rows a statement
 		for some := range slices.Chunk(change.Entries, at) {
 			c := columnsOf(some)
@@ -141,7 +146,13 @@ func (x *postgresIndex) Groups(ctx context.Context) (groups []Group, _ error) {
 
 // Read implements [Index].
 func (x *postgresIndex) Read(ctx context.Context) (map[int32]int64, error) {
-	rows, err := x.pool.Query(ctx, `select partition, place from metricsd_read`)
+	return places(ctx, x.pool)
+}
+
+func places(ctx context.Context, in interface {
+	Query(context.Context, string, ...any) (pgx.Rows, error)
+}) (map[int32]int64, error) {
+	rows, err := in.Query(ctx, `select partition, place from metricsd_read`)
 	if err != nil {
 		return nil, err
 	}
