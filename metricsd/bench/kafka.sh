@@ -3,6 +3,7 @@
 # directory that has them, and tries the intake with a real broker: the queue's own tests, and a broker
 # that is killed under load. -short kills it three times instead of ten. Exit code 3: no jars.
 set -euo pipefail
+[ -z "${KAFKA_JARS:-}" ] || KAFKA_JARS=$(realpath -m "$KAFKA_JARS") # as seen from where it was named
 cd "$(dirname "$0")/.."
 version=4.1.0
 if [ -z "${KAFKA_JARS:-}" ]; then

@@ -9,7 +9,9 @@ cd "$(dirname "$0")"
 export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=mod"
 version=v0.85.1
 module=github.com/DataDog/datadog-agent/pkg/config/setup
-from=$(cd "$(mktemp -d)" && go mod download -json "$module@$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+empty=$(mktemp -d) # of no module
+trap 'rm -rf "$empty"' EXIT
+from=$(cd "$empty" && go mod download -json "$module@$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') || true
 [ -n "$from" ] || { echo "$module@$version is not to be had" >&2; exit 1; }
 rm -rf made
 cp -r "$from" made
