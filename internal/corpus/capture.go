@@ -208,7 +208,7 @@ func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
 func (c *capturer) build(ctx context.Context, p *listed, binary string) (bool, error) {
 	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-overlay=" + c.overlay, "-o", binary}, c.tools.tagArgs()...)
 	r, err := c.box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir, Env: append(c.tools.env(), harness.Roomy),
+		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir, Env: append(c.tools.env(), harness.Roomy...),
 		Read: c.read, Write: []string{c.dir, c.tools.GOCACHE},
 	})
 	if err := stopped(ctx, r, err); err != nil {
