@@ -51,8 +51,15 @@ func TestLookingForLong(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(time.Second, func() { syscall.Flock(int(f.Fd()), syscall.LOCK_UN) })
+	looked := make(chan error, 1)
+	go func() {
+		time.Sleep(time.Second)
+		looked <- syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	}()
 	l, err := s.Lock("a run")
+	if err := <-looked; err != nil {
+		t.Fatal(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
