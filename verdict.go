@@ -1,5 +1,7 @@
 package beagle
 
+import "math"
+
 // Status is how the evaluation of a candidate ended.
 type Status string
 
@@ -77,6 +79,18 @@ type Ratio struct {
 	Point float64 `json:"point"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
+}
+
+// Over is how many times as fast as the candidate of another ratio this one is,
+// with the interval that their logarithms give when the two are independent. It
+// is the zero Ratio when one of them says nothing.
+func (r Ratio) Over(other Ratio) Ratio {
+	if r.Low <= 0 || other.Low <= 0 {
+		return Ratio{}
+	}
+	half := math.Hypot(math.Log(r.High/r.Low), math.Log(other.High/other.Low)) / 2
+	point := r.Point / other.Point
+	return Ratio{Point: point, Low: point * math.Exp(-half), High: point * math.Exp(half)}
 }
 
 // A ClassRatio is how fast a candidate is on one class of inputs: a gain on

@@ -81,7 +81,8 @@ func (r *Row) Settle() {
 	median := sorted[len(sorted)/2]
 	r.Ratio, r.Candidates, r.Seconds = median.Ratio, median.Candidates, median.Seconds
 	r.Lowest, r.Highest = sorted[0].Ratio.Point, sorted[len(sorted)-1].Ratio.Point
-	r.OfExpert = quotient(r.Ratio, r.Expert)
+	// The two are measured in the same slices, so that the true interval is narrower.
+	r.OfExpert = r.Ratio.Over(r.Expert)
 	switch {
 	case r.Advice != nil:
 		met := r.Advice.Named && !r.Advice.Applied
@@ -90,18 +91,6 @@ func (r *Row) Settle() {
 		met := r.Ratio.Low >= r.Goal
 		r.Met = &met
 	}
-}
-
-// quotient of two ratios, with the interval that their logarithms give as if they
-// were independent. The two are measured in the same slices, so that the true
-// interval is narrower.
-func quotient(a, b beagle.Ratio) beagle.Ratio {
-	if a.Low <= 0 || b.Low <= 0 {
-		return beagle.Ratio{}
-	}
-	half := math.Hypot(math.Log(a.High/a.Low), math.Log(b.High/b.Low)) / 2
-	point := a.Point / b.Point
-	return beagle.Ratio{Point: point, Low: point * math.Exp(-half), High: point * math.Exp(half)}
 }
 
 // Average returns the means of the rows.

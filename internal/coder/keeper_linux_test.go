@@ -128,33 +128,53 @@ func procless() {
 		os.Stdout.WriteString("cannot hide /proc: " + err.Error())
 		return
 	}
-	p := launch("echo hello", "/")
-	out, err := p.cmd.StdoutPipe()
-	if err == nil {
-		err = p.cmd.Start()
-	}
-	if err != nil {
-		os.Stdout.WriteString(err.Error())
+	p, out := speaking("echo hello")
+	if p == nil {
 		return
 	}
 	io.Copy(os.Stdout, out)
 	p.end()
 }
 
-func TestAgentsStartWithoutProc(t *testing.T) {
+// speaking launches a program and what it says; nil and a word on the output when
+// it does not start.
+func speaking(command string) (*process, io.Reader) {
+	p := launch(command, "/")
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		os.Stdout.WriteString(err.Error())
+		return nil, nil
+	}
+	return p, out
+}
+
+// aside runs this program in namespaces of its own with a behaviour, and returns
+// what it says. The test is left out where it begins with a word: they cannot be had.
+func aside(t *testing.T, name, cannot string, attr *syscall.SysProcAttr) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), behaviour+"=procless")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	cmd.Env = append(os.Environ(), behaviour+"="+name)
+	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) || strings.HasPrefix(string(out), "cannot hide /proc") {
-		t.Skipf("/proc cannot be hidden from a process here: %v %s", err, out)
+	if errors.Is(err, syscall.EPERM) || strings.HasPrefix(string(out), cannot) {
+		t.Skipf("no such namespace can be made here: %v %s", err, out)
 	}
-	if err != nil || string(out) != "hello\n" {
-		t.Errorf("%q, %v", out, err)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	return string(out)
+}
+
+func TestAgentsStartWithoutProc(t *testing.T) {
+	if out := aside(t, "procless", "cannot hide /proc", &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}); out != "hello\n" {
+		t.Errorf("%q", out)
 	}
 }
 

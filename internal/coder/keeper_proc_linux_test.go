@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -22,13 +21,8 @@ func foreignProc() {
 		os.Stdout.WriteString("cannot be alone")
 		return
 	}
-	p := launch("sh -c 'setsid sh -c \"sleep 3600 & sleep 3600\" & setsid -f sleep 3600; echo hello'", "/")
-	out, err := p.cmd.StdoutPipe()
-	if err == nil {
-		err = p.cmd.Start()
-	}
-	if err != nil {
-		os.Stdout.WriteString(err.Error())
+	p, out := speaking("sh -c 'setsid sh -c \"sleep 3600 & sleep 3600\" & setsid -f sleep 3600; echo hello'")
+	if p == nil {
 		return
 	}
 	said := make([]byte, 100)
@@ -49,19 +43,8 @@ func foreignProc() {
 
 // What moved to a session of its own is found whatever /proc says.
 func TestSessionsEndWithoutProc(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), behaviour+"=foreign proc")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) || strings.HasPrefix(string(out), "cannot be alone") {
-		t.Skipf("no pid namespace can be made here: %v %s", err, out)
-	}
-	if err != nil || string(out) != "hello\nnothing is left" {
-		t.Errorf("%q, %v", out, err)
+	if out := aside(t, "foreign proc", "cannot be alone", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}); out != "hello\nnothing is left" {
+		t.Errorf("%q", out)
 	}
 }
 

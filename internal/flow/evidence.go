@@ -142,7 +142,7 @@ func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 		return t, nil
 	}
 	if before, ok := x.verdict(c.Parents[0]); ok && before.Screen != nil {
-		gain := quotient(*v.Screen, *before.Screen)
+		gain := v.Screen.Over(*before.Screen)
 		t.Gain = &gain
 	}
 	return t, nil

@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/beagle-go/beagle"
@@ -68,7 +67,7 @@ func (x *session) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.Lin
 	before := beagle.Ratio{Point: 1, Low: 1, High: 1}
 	for i, at := range chain {
 		step := at.Steps[len(at.Steps)-1]
-		out[i] = beagle.LineageStep{Step: step, Why: x.explain(step), Ratio: ratios[i], Gain: quotient(ratios[i], before)}
+		out[i] = beagle.LineageStep{Step: step, Why: x.explain(step), Ratio: ratios[i], Gain: ratios[i].Over(before)}
 		before = ratios[i]
 	}
 	return out, nil
@@ -91,15 +90,4 @@ func (x *session) explain(step beagle.Step) string {
 		return m.Doc
 	}
 	return ""
-}
-
-// quotient of two independent ratios, with the interval that their logarithms
-// give.
-func quotient(a, b beagle.Ratio) beagle.Ratio {
-	if a.Low <= 0 || b.Low <= 0 {
-		return beagle.Ratio{}
-	}
-	half := math.Hypot(math.Log(a.High/a.Low), math.Log(b.High/b.Low)) / 2
-	point := a.Point / b.Point
-	return beagle.Ratio{Point: point, Low: point * math.Exp(-half), High: point * math.Exp(half)}
 }
