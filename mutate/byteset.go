@@ -18,24 +18,19 @@ type byteSet struct {
 // ByteSet evaluates a test of one byte for all 256 values. Every expression
 // that is the Same as operand stands for the byte.
 func (p *Pass) ByteSet(test, operand ast.Expr) (set [256]bool, err error) {
-	key := [2]ast.Expr{test, operand}
-	p.known.mu.Lock()
-	b, ok := p.known.sets[key]
-	p.known.mu.Unlock()
-	if ok {
-		return b.set, b.err
-	}
-	if b.set, ok = p.compared(test, operand); !ok {
-		b.set, b.err = p.byteSet(test, operand)
-	}
-	p.known.mu.Lock()
-	defer p.known.mu.Unlock()
-	if p.known.sets == nil {
-		p.known.sets = map[[2]ast.Expr]byteSet{}
-	}
-	p.known.sets[key] = b
+	b := p.Once(tested{test, operand}, func() any {
+		set, ok := p.compared(test, operand)
+		if ok {
+			return byteSet{set, nil}
+		}
+		set, err := p.byteSet(test, operand)
+		return byteSet{set, err}
+	}).(byteSet)
 	return b.set, b.err
 }
+
+// tested is the key of the set of a test.
+type tested struct{ test, operand ast.Expr }
 
 func (p *Pass) byteSet(test, operand ast.Expr) (set [256]bool, err error) {
 	_, err = p.guarded(func(ev *evaluator) Value {

@@ -52,7 +52,6 @@ type known struct {
 	mu      sync.Mutex
 	offers  map[*Mutator][]offer
 	globals map[*types.Var]globalValue
-	sets    map[[2]ast.Expr]byteSet
 	facts   map[any]any
 }
 

@@ -130,20 +130,10 @@ func walk[N ast.Node](root ast.Node) iter.Seq[N] {
 
 // Path lists the nodes around n, n itself first.
 func (p *Pass) Path(n ast.Node) []ast.Node {
-	x := p.indexed()
-	place, ok := x.at[n]
-	if !ok {
+	if _, ok := p.indexed().at[n]; !ok {
 		return enclosing(p.File, n) // n was made by a rule
 	}
-	depth := 0
-	for i := place; i >= 0; i = x.up[i] {
-		depth++
-	}
-	path := make([]ast.Node, 0, depth)
-	for i := place; i >= 0; i = x.up[i] {
-		path = append(path, x.nodes[i])
-	}
-	return path
+	return slices.AppendSeq([]ast.Node{n}, p.around(n))
 }
 
 // around yields the nodes around one of the file, the innermost first, without
@@ -179,11 +169,12 @@ func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 	if p.FuncOf(s) == nil {
 		return nil, -1 // in a function literal at package level
 	}
-	for up := range p.around(s) {
-		if i := slices.Index(stmtsOf(up), s); i >= 0 {
-			return stmtsOf(up), i
+	x := p.indexed()
+	if place, ok := x.at[s]; ok {
+		list := stmtsOf(x.nodes[x.up[place]])
+		if i := slices.Index(list, s); i >= 0 {
+			return list, i
 		}
-		break
 	}
 	return nil, -1
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -209,6 +210,6 @@ func (p *paperSearch) report(b *testing.B) {
 // clock adds the processor time of this process until it is called, the
 // collector included.
 func clock(sum *time.Duration) (stop func()) {
-	began := processorTime()
-	return func() { *sum += processorTime() - began }
+	began := rt.ProcessCPU()
+	return func() { *sum += rt.ProcessCPU() - began }
 }

@@ -51,8 +51,9 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	if err != nil {
 		return nil, err
 	}
+	source := RTSource(part)
 	for _, name := range names {
-		text, err := fs.ReadFile(RTSource(part), name)
+		text, err := fs.ReadFile(source, name)
 		if err != nil {
 			return nil, err
 		}

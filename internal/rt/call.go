@@ -143,11 +143,11 @@ func (g *guard[A, R]) watch() {
 	for range time.Tick(tick) {
 		now := g.calls.Load()
 		if now != last || now%2 == 0 {
-			last, since, spent = now, time.Now(), processCPU()
+			last, since, spent = now, time.Now(), ProcessCPU()
 			continue
 		}
 		limit := time.Duration(g.limit.Load())
-		switch used, heap := processCPU()-spent, heapSize(); {
+		switch used, heap := ProcessCPU()-spent, heapSize(); {
 		case heap > hungryHeap:
 			g.bark("memory", fmt.Sprintf("allocates %d MB in one call and goes on", heap>>20))
 		case used > limit && heap > hungryHeap/4:

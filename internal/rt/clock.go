@@ -42,9 +42,9 @@ func collectionCost() float64 {
 func collect(n int) time.Duration {
 	best := time.Duration(1 << 62)
 	for range n {
-		before := processCPU()
+		before := ProcessCPU()
 		runtime.GC()
-		best = min(best, processCPU()-before)
+		best = min(best, ProcessCPU()-before)
 	}
 	return best
 }

@@ -4,8 +4,8 @@ package rt
 
 import "time"
 
-// processCPU is the time since the start: the system does not tell more.
-func processCPU() time.Duration { return time.Since(processBegan) }
+// ProcessCPU is the time since the start: the system does not tell more.
+func ProcessCPU() time.Duration { return time.Since(processBegan) }
 
 // threadCPU is -1: there is no clock of the thread.
 func threadCPU() int64 { return -1 }

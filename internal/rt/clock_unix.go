@@ -37,9 +37,9 @@ func threadCPU() int64 {
 	return ts.Nano()
 }
 
-// processCPU is the processor time of all threads, collector included; where
+// ProcessCPU is the processor time of all threads, collector included; where
 // the system does not tell, the time since the start.
-func processCPU() time.Duration {
+func ProcessCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return time.Since(processBegan)

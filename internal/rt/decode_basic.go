@@ -49,16 +49,7 @@ func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 			d.fail("%d does not fit a %v", n, t)
 			return
 		}
-		switch size {
-		case 1:
-			*(*int8)(p) = int8(n)
-		case 2:
-			*(*int16)(p) = int16(n)
-		case 4:
-			*(*int32)(p) = int32(n)
-		default:
-			*(*int64)(p) = n
-		}
+		setBits(p, size, uint64(n))
 	}
 }
 
@@ -74,16 +65,21 @@ func uintDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 			d.fail("%d does not fit a %v", n, t)
 			return
 		}
-		switch size {
-		case 1:
-			*(*uint8)(p) = uint8(n)
-		case 2:
-			*(*uint16)(p) = uint16(n)
-		case 4:
-			*(*uint32)(p) = uint32(n)
-		default:
-			*(*uint64)(p) = n
-		}
+		setBits(p, size, n)
+	}
+}
+
+// setBits stores an integer of any kind: its bytes are the same with a sign.
+func setBits(p unsafe.Pointer, size uintptr, n uint64) {
+	switch size {
+	case 1:
+		*(*uint8)(p) = uint8(n)
+	case 2:
+		*(*uint16)(p) = uint16(n)
+	case 4:
+		*(*uint32)(p) = uint32(n)
+	case 8:
+		*(*uint64)(p) = n
 	}
 }
 

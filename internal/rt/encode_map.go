@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"reflect"
@@ -100,7 +101,7 @@ func sortedEntries(c *coder, m reflect.Value, limit Limit, snapshot bool) []mapE
 	}
 	slices.SortFunc(list, func(a, b mapEntry) int {
 		if kind == reflect.String {
-			return compareStrings(*(*string)(a.key), *(*string)(b.key))
+			return cmp.Compare(*(*string)(a.key), *(*string)(b.key))
 		}
 		if d := slices.Compare(a.order, b.order); d != 0 {
 			return d
@@ -108,16 +109,6 @@ func sortedEntries(c *coder, m reflect.Value, limit Limit, snapshot bool) []mapE
 		return slices.Compare(orderKey(c.elem, a.val, limit, snapshot), orderKey(c.elem, b.val, limit, snapshot))
 	})
 	return list
-}
-
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // orderKey encodes a value on its own. Integers sort numerically, for people.

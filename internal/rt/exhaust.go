@@ -173,12 +173,12 @@ func (x *exhauster[A, R]) run() {
 	if budget == 0 {
 		budget = time.Second
 	}
-	end := processCPU() + budget
+	end := ProcessCPU() + budget
 	if x.q.Max > 0 {
 		x.end = x.q.Max
 	}
 	for i, p := range phases {
-		now := processCPU()
+		now := ProcessCPU()
 		x.deadline = now + time.Duration(float64(end-now)*p.share/total)
 		total -= p.share
 		x.one(i, p.make)
@@ -204,7 +204,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
-		if x.index&15 == 0 && processCPU() > x.deadline || x.out.Cases >= x.end {
+		if x.index&15 == 0 && ProcessCPU() > x.deadline || x.out.Cases >= x.end {
 			p.Done = false
 			return false
 		}
@@ -232,10 +232,10 @@ func (x *exhauster[A, R]) slow() bool {
 	if x.check.took <= slowCase {
 		return false
 	}
-	start := processCPU()
+	start := ProcessCPU()
 	x.check.limit.Store(int64(originalLimit))
 	x.check.run(0, x.id(), &x.a)
-	x.check.took = min(x.check.took, processCPU()-start)
+	x.check.took = min(x.check.took, ProcessCPU()-start)
 	return x.check.took > slowCase
 }
 

@@ -196,19 +196,6 @@ func fits(n int64, t reflect.Type) bool {
 	return (n >= 0 || n == -1 && t.Size() == 8) && !v.OverflowUint(uint64(n))
 }
 
-func setBits(p unsafe.Pointer, size uintptr, n uint64) {
-	switch size {
-	case 1:
-		*(*uint8)(p) = uint8(n)
-	case 2:
-		*(*uint16)(p) = uint16(n)
-	case 4:
-		*(*uint32)(p) = uint32(n)
-	case 8:
-		*(*uint64)(p) = n
-	}
-}
-
 func (g *maker) structs(t reflect.Type, budget, depth int) space {
 	c := coderOf(t)
 	spaces := make([]space, len(c.fields))

@@ -20,6 +20,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -196,9 +197,9 @@ func BenchmarkOrchestration(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for range b.N {
 				r := rehearse()
-				before := processorTime()
+				before := rt.ProcessCPU()
 				home := r.run(b, n)
-				all, busy := time.Since(r.began), processorTime()-before
+				all, busy := time.Since(r.began), rt.ProcessCPU()-before
 				last := r.marks[len(r.marks)-1]
 				i := slices.IndexFunc(r.marks, func(m mark) bool { return m.candidates >= last.candidates*9/10 })
 				tenth := r.marks[i]

@@ -12,11 +12,10 @@ import (
 // generation takes.
 func (r *run) inbox() []store.Submission {
 	waiting, err := r.d.Store.Inbox(r.entry.ID)
-	deaf := r.deaf // a search that waits for an agent looks several times a second
+	if err != nil && !r.deaf { // a search that waits for an agent looks several times a second
+		r.d.Watch.Warn("what was handed in cannot be read: " + err.Error())
+	}
 	if r.deaf = err != nil; r.deaf {
-		if !deaf {
-			r.d.Watch.Warn("what was handed in cannot be read: " + err.Error())
-		}
 		return nil // the search goes on without
 	}
 	return waiting[:min(len(waiting), flow.MaxGuests)]

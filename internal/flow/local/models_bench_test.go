@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/llmtest"
+	"github.com/beagle-go/beagle/internal/rt"
 )
 
 // searching tells when the search begins.
@@ -42,7 +43,7 @@ func benchmarkModels(b *testing.B, n int) {
 	var began, tenth time.Time
 	var work time.Duration
 	late := int64(0)
-	begun := searching(func() { began, work = time.Now(), processorTime() })
+	begun := searching(func() { began, work = time.Now(), rt.ProcessCPU() })
 	watch := func(e flow.Event) {
 		begun(e)
 		if e.Evaluated != nil && late == 0 && e.Evaluated.Candidates >= n*9/10 {
@@ -55,7 +56,7 @@ func benchmarkModels(b *testing.B, n int) {
 	end, count := time.Now(), k.count.Load()
 	b.ReportMetric(float64(count), "candidates")
 	b.ReportMetric(ms(end.Sub(began))/float64(count), "ms/candidate")
-	b.ReportMetric(ms(processorTime()-work)/float64(count), "cpu-ms/candidate")
+	b.ReportMetric(ms(rt.ProcessCPU()-work)/float64(count), "cpu-ms/candidate")
 	b.ReportMetric(ms(end.Sub(tenth))/float64(max(count-late, 1)), "ms/late-candidate")
 }
 
