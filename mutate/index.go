@@ -6,6 +6,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"sync"
 )
 
 // An index answers in constant time what rules ask all the time. More than a
@@ -177,4 +178,35 @@ func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 		}
 	}
 	return nil, -1
+}
+
+// known keeps what was found out about a version: one rule after the other asks
+// for the same tables and the same tests of a byte, and the search again and
+// again for what a rule offers.
+type known struct {
+	mu      sync.Mutex
+	offers  map[*Mutator][]offer
+	globals map[*types.Var]globalValue
+	facts   map[any]any
+}
+
+// Once returns what find returned when it was first called for a key: what
+// several rules want to know of a version and one finds out. It must follow from
+// the version alone, and is only read from then on.
+func (p *Pass) Once(key any, find func() any) any {
+	k := &p.known
+	k.mu.Lock()
+	fact, ok := k.facts[key]
+	k.mu.Unlock()
+	if ok {
+		return fact
+	}
+	fact = find()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.facts == nil {
+		k.facts = map[any]any{}
+	}
+	k.facts[key] = fact
+	return fact
 }

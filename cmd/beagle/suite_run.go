@@ -23,7 +23,7 @@ type bencher struct {
 }
 
 func (b *bencher) report() *suite.Report {
-	r := &suite.Report{Optimiser: "beagle", Strategy: b.o.spec.Strategy, Candidates: b.o.spec.Candidates, Machine: flow.ThisMachine()}
+	r := &suite.Report{Optimiser: "beagle", Strategy: b.o.spec.Strategy, Candidates: b.o.spec.Candidates, Machine: flow.ThisMachine("")}
 	if b.o.against != "" {
 		r.Optimiser, r.Strategy = b.o.against, ""
 	}

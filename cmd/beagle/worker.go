@@ -59,7 +59,7 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitNo, err
 	}
 	defer client.Close()
-	fmt.Fprintf(std.err, "beagle worker: process %d, store %s, machine class %s\n", os.Getpid(), s.Dir(), flow.Class(flow.ThisMachine()))
+	fmt.Fprintf(std.err, "beagle worker: process %d, store %s, machine class %s\n", os.Getpid(), s.Dir(), flow.Class(flow.ThisMachine("")))
 	if err := w.Serve(ctx, client); err != nil {
 		return exitNo, err
 	}

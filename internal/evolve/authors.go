@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -259,7 +260,7 @@ func (s *Search) remember(id string, m *Member) {
 		s.Recent = latest(s.Recent, id)
 	}
 	at, _ := slices.BinarySearchFunc(s.Top, m, func(other string, m *Member) int {
-		return -compare(s.index[other].fitness(), m.fitness())
+		return cmp.Compare(m.fitness(), s.index[other].fitness())
 	})
 	s.Top = slices.Insert(s.Top, at, id)
 	s.Top = s.Top[:min(len(s.Top), topSize)]

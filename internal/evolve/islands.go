@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -61,7 +62,7 @@ func (s *Search) kinds() []Kind {
 		// proportional to its rate.
 		draw[k] = s.rng.ExpFloat64() / (weight[k]*s.ledger(k).worth() + 1e-6)
 	}
-	slices.SortStableFunc(order, func(a, b Kind) int { return compare(draw[a], draw[b]) })
+	slices.SortStableFunc(order, func(a, b Kind) int { return cmp.Compare(draw[a], draw[b]) })
 	return order
 }
 
@@ -83,7 +84,7 @@ func (s *Search) parents(island int) []*Member {
 		w := math.Exp((m.Score-top)/0.05+0.1*float64(len(m.Steps))) / float64(1+m.Asked)
 		draw[m] = s.rng.ExpFloat64() / (w + 1e-9)
 	}
-	slices.SortStableFunc(elites, func(a, b *Member) int { return compare(draw[a], draw[b]) })
+	slices.SortStableFunc(elites, func(a, b *Member) int { return cmp.Compare(draw[a], draw[b]) })
 	return elites
 }
 
@@ -170,7 +171,7 @@ func (s *Search) options(m *Member, shun string) []option {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b option) int { return compare(b.value, a.value) })
+	slices.SortStableFunc(out, func(a, b option) int { return cmp.Compare(b.value, a.value) })
 	return out
 }
 
@@ -228,7 +229,7 @@ func (s *Search) transplants(m *Member, shun string) []Wish {
 			ts = append(ts, transplant{st, g})
 		}
 	}
-	slices.SortStableFunc(ts, func(a, b transplant) int { return compare(b.gain, a.gain) })
+	slices.SortStableFunc(ts, func(a, b transplant) int { return cmp.Compare(b.gain, a.gain) })
 	var out []Wish
 	for _, t := range ts[:min(len(ts), maxCross)] {
 		out = append(out, wish(t.step))
@@ -321,7 +322,7 @@ func (s *Search) near(b *Member) []*Member {
 			out = append(out, m)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Member) int { return -compare(a.fitness(), b.fitness()) })
+	slices.SortStableFunc(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
 	return out[:min(len(out), maxNear)]
 }
 
@@ -343,7 +344,7 @@ func (s *Search) byGain(steps []beagle.Step) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return compare(s.gain(steps[i].Mutator), s.gain(steps[j].Mutator)) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.gain(steps[i].Mutator), s.gain(steps[j].Mutator)) })
 	return order
 }
 

@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -248,7 +249,7 @@ func (s *Search) Best() *Member { return s.top }
 // Ranked are all members, the best first.
 func (s *Search) Ranked() []*Member {
 	out := slices.Clone(s.Members)
-	slices.SortStableFunc(out, func(a, b *Member) int { return -compare(a.fitness(), b.fitness()) })
+	slices.SortStableFunc(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
 	return out
 }
 
@@ -314,16 +315,6 @@ func best(ms []*Member) *Member {
 		}
 	}
 	return b
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Ask returns up to n proposals, fewer when the budget or the ideas run out.

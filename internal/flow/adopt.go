@@ -47,5 +47,5 @@ func (a *Activities) Machine(run string) beagle.Machine {
 	if x := a.sessions[run]; x != nil {
 		return x.machine
 	}
-	return thisMachine()
+	return ThisMachine("")
 }

@@ -11,10 +11,14 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// thisMachine is the kind of machine that measurements are valid for.
-func thisMachine() beagle.Machine {
+// ThisMachine is the kind of machine that measurements of a module are valid
+// for: this one, with the toolchain that the go command chooses in the module's
+// directory. An empty dir is the current directory.
+func ThisMachine(dir string) beagle.Machine {
 	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.NumCPU()}
-	if out, err := exec.Command("go", "env", "GOVERSION").Output(); err == nil {
+	version := exec.Command("go", "env", "GOVERSION")
+	version.Dir = dir
+	if out, err := version.Output(); err == nil {
 		m.Go = strings.TrimSpace(string(out))
 	}
 	return m
@@ -33,9 +37,6 @@ func cpuModel() string {
 	}
 	return runtime.GOARCH
 }
-
-// ThisMachine is the kind of machine that this process runs on.
-func ThisMachine() beagle.Machine { return thisMachine() }
 
 // Class is the name of a class of machines among which measurements may be
 // moved: the processor's model and the system, as in

@@ -92,7 +92,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if err = cmp.Or(err, unboxed); err != nil {
 		return nil, err
 	}
-	x.box, x.machine = box, thisMachine()
+	x.box, x.machine = box, ThisMachine(x.unit.Target.PkgDir)
 	x.root = beagle.NewCandidate(x.unit.Target.Source, nil, nil)
 	x.work = newWorkbench(x.unit, &beagle.Facets{}, mutators, nil)
 	x.making = making(mutators)

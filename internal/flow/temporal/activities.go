@@ -102,8 +102,12 @@ func wrap(ctx context.Context, err error) error {
 }
 
 // Identify says what kind of machine measures.
-func (a *activities) Identify(context.Context, Order) (Delivery, error) {
-	digest, err := a.store.PutJSON(flow.ThisMachine())
+func (a *activities) Identify(_ context.Context, o Order) (Delivery, error) {
+	var spec flow.Spec
+	if err := a.store.GetJSON(o.What, &spec); err != nil {
+		return Delivery{}, err
+	}
+	digest, err := a.store.PutJSON(flow.ThisMachine(spec.Dir))
 	return Delivery{What: digest}, err
 }
 

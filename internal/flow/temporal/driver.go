@@ -81,7 +81,7 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 	}
 	class := d.Class
 	if class == "" {
-		class = flow.Class(flow.ThisMachine())
+		class = flow.Class(flow.ThisMachine(""))
 	}
 	return d.carry(ctx, c, Task{Run: id, Spec: digest, Class: class, Limits: limitsOf(&spec), Block: d.Block})
 }

@@ -105,7 +105,7 @@ func (r *runner) bench() string { return benchQueue(r.task.Class) }
 // prepare asks a machine that measures what it is, has the inputs made, and
 // begins the search.
 func (r *runner) prepare(ctx workflow.Context) error {
-	machine, err := r.do(ctx, r.bench(), grace, identifyActivity, Order{Run: r.task.Run})
+	machine, err := r.do(ctx, r.bench(), grace, identifyActivity, Order{Run: r.task.Run, What: r.task.Spec})
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ type queue struct {
 func (w *Worker) queues() ([]queue, error) {
 	class := w.Class
 	if class == "" {
-		class = flow.Class(flow.ThisMachine())
+		class = flow.Class(flow.ThisMachine(""))
 	}
 	var out []queue
 	for _, k := range w.Kinds {

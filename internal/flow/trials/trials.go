@@ -38,7 +38,7 @@ const journalRun, journalName = "rates", "trials"
 
 // Run makes the trials that are missing and returns all that count.
 func Run(ctx context.Context, s *store.Store, o Options) ([]Done, error) {
-	r := &runner{o: o, store: s, acts: &flow.Activities{Store: s}, machine: flow.ThisMachine(), start: time.Now(), opened: map[string]string{}}
+	r := &runner{o: o, store: s, acts: &flow.Activities{Store: s}, machine: flow.ThisMachine(""), start: time.Now(), opened: map[string]string{}}
 	defer r.acts.Close()
 	done, err := r.known()
 	if err != nil {

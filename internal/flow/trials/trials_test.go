@@ -89,7 +89,7 @@ func TestKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{o: Options{Measure: 5, MinGain: 0.01}, store: s, machine: flow.ThisMachine()}
+	r := &runner{o: Options{Measure: 5, MinGain: 0.01}, store: s, machine: flow.ThisMachine("")}
 	d := func(i int, change func(*Done)) {
 		x := Done{Task: plan(Two, i), Machine: r.machine, Rule: bench.Rule, Measure: 5, Result: &beagle.Measurement{MinGain: 0.01, Faster: i == 1}}
 		change(&x)

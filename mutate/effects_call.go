@@ -1,0 +1,144 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+)
+
+func (a *effects) call(n *ast.CallExpr) {
+	if tv := a.p.Info.Types[n.Fun]; tv.IsType() {
+		a.conversion(n, tv.Type)
+		return
+	}
+	if _, literal := ast.Unparen(n.Fun).(*ast.FuncLit); literal {
+		return // its body is analysed where it stands
+	}
+	switch f := a.p.Callee(n).(type) {
+	case *types.Builtin:
+		a.builtin(n, f.Name())
+	case *types.Func:
+		a.function(f)
+		if f.Pkg() != nil && f.Pkg().Path() == "slices" && len(n.Args) > 0 {
+			s, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Slice)
+			a.Panics = a.Panics || !ok || holdsInterface(s.Elem()) // it compares them
+		}
+	default:
+		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
+	}
+}
+
+func (a *effects) builtin(n *ast.CallExpr, name string) {
+	switch name {
+	case "len", "cap", "min", "max", "real", "imag", "complex":
+		if _, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Map); ok {
+			a.Reads = true
+		}
+	case "new":
+		a.Allocs = true
+	case "make":
+		a.Allocs = true
+		for _, size := range n.Args[1:] {
+			v, ok := a.p.Int(size)
+			_, length := a.p.IsBuiltin(size, "len")
+			a.Panics = a.Panics || !length && !(ok && v >= 0)
+		}
+		if len(n.Args) == 3 && !a.p.IsInt(n.Args[1], 0) && !a.p.Same(n.Args[1], n.Args[2]) {
+			a.Panics = true // the capacity may be less than the length
+		}
+	case "append":
+		a.Allocs, a.Reads = true, true
+		v := a.p.Var(n.Args[0])
+		a.Writes = a.Writes || !a.inside(v) || a.parameter(v) || !a.p.ownMemory(v, a.root) // it may write behind the length
+	case "panic":
+		a.Panics = true
+	default: // copy, clear, delete, close, print, recover
+		a.Writes, a.Panics = true, true
+	}
+}
+
+func (a *effects) function(fn *types.Func) {
+	if d := a.p.Decl(fn); d != nil && d.Body != nil {
+		a.follow(d)
+		return
+	}
+	if fn.Pkg() == nil {
+		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
+		return
+	}
+	known, ok := stdEffects(fn.Pkg().Path(), funcName(fn))
+	if !ok {
+		known = Effects{Writes: true, Reads: true, Panics: true, Allocs: true}
+	}
+	a.merge(known)
+}
+
+func (a *effects) merge(b Effects) {
+	a.Writes, a.Reads = a.Writes || b.Writes, a.Reads || b.Reads
+	a.Panics, a.Allocs = a.Panics || b.Panics, a.Allocs || b.Allocs
+}
+
+// follow analyses a called function of the candidate. Recursion may overflow
+// the stack, which cannot be recovered from: it counts as a panic.
+func (a *effects) follow(d *ast.FuncDecl) {
+	if a.seen[d] {
+		a.Panics = true
+		return
+	}
+	a.seen[d] = true
+	defer delete(a.seen, d)
+	inner := effects{p: a.p, root: d, seen: a.seen}
+	ast.Inspect(d.Body, inner.visit)
+	a.merge(inner.Effects)
+}
+
+// stdEffects knows the functions of the standard library that change nothing
+// and cannot panic. Values are letters: a allocates, r reads memory through
+// its argument, p may panic.
+func stdEffects(pkg, name string) (Effects, bool) {
+	flags, ok := pureStd[pkg+"."+name]
+	if !ok {
+		flags, ok = pureStd[pkg+".*"]
+		ok = ok && !strings.Contains(name, ".")
+	}
+	return Effects{
+		Reads:  strings.Contains(flags, "r"),
+		Panics: strings.Contains(flags, "p"),
+		Allocs: strings.Contains(flags, "a"),
+	}, ok
+}
+
+var pureStd = func() map[string]string {
+	m := map[string]string{
+		"unicode.*": "", "math.*": "", "math/bits.*": "", "cmp.*": "",
+		"math/bits.Div": "p", "math/bits.Div32": "p", "math/bits.Div64": "p",
+		"math/bits.Rem": "p", "math/bits.Rem32": "p", "math/bits.Rem64": "p",
+		"strings.Repeat": "ap",
+	}
+	add := func(flags, pkg string, names ...string) {
+		for _, n := range names {
+			m[pkg+"."+n] = flags
+		}
+	}
+	add("", "strings", "Compare", "Contains", "ContainsAny", "ContainsRune", "Count", "Cut", "CutPrefix", "CutSuffix",
+		"EqualFold", "HasPrefix", "HasSuffix", "Index", "IndexAny", "IndexByte", "IndexRune", "LastIndex",
+		"LastIndexAny", "LastIndexByte", "Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix")
+	add("ar", "strings", "Join")
+	add("a", "strings", "Clone", "Fields", "Replace", "ReplaceAll", "Split", "SplitAfter", "SplitN", "Title",
+		"ToLower", "ToTitle", "ToUpper", "ToValidUTF8")
+	add("r", "bytes", "Compare", "Contains", "ContainsAny", "ContainsRune", "Count", "Cut", "Equal", "EqualFold",
+		"HasPrefix", "HasSuffix", "Index", "IndexAny", "IndexByte", "IndexRune", "LastIndex", "LastIndexByte",
+		"Trim", "TrimLeft", "TrimPrefix", "TrimRight", "TrimSpace", "TrimSuffix")
+	add("ar", "bytes", "Clone", "Fields", "Join", "Replace", "ReplaceAll", "Split", "ToLower", "ToUpper", "ToTitle")
+	add("", "unicode/utf8", "DecodeRuneInString", "DecodeLastRuneInString", "FullRuneInString", "RuneCountInString",
+		"RuneLen", "RuneStart", "ValidRune", "ValidString")
+	add("r", "unicode/utf8", "DecodeRune", "DecodeLastRune", "FullRune", "RuneCount", "Valid")
+	add("a", "strconv", "Itoa", "FormatBool", "Quote", "Atoi", "ParseBool",
+		"ParseFloat", "ParseInt", "ParseUint", "Unquote", "QuoteRune", "QuoteToASCII")
+	add("ap", "strconv", "FormatInt", "FormatUint", "FormatFloat") // of some bases and sizes
+	add("r", "hash/crc32", "Checksum", "ChecksumIEEE", "Update")
+	add("r", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
+		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")
+	add("r", "slices", "Contains", "Equal", "Index", "IsSorted")
+	return m
+}()

@@ -1,0 +1,91 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// Uses lists the identifiers below root that use v, in source order.
+func (p *Pass) Uses(v types.Object, root ast.Node) []*ast.Ident {
+	var out []*ast.Ident
+	for _, id := range p.indexed().uses[v] {
+		if root.Pos() <= id.Pos() && id.End() <= root.End() {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Assigned reports whether code below root may give v another value after its
+// declaration: assigns it, an element or field of it, or takes its address
+// (slicing an array and calling a pointer method count). For a slice, elements
+// may change through another slice unseen.
+func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
+	for _, id := range p.indexed().uses[v] {
+		if root.Pos() <= id.Pos() && id.End() <= root.End() && p.assigns(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// assigns reports whether this use of a variable may change it.
+func (p *Pass) assigns(id *ast.Ident) bool {
+	var child ast.Node = id
+	for up := range p.around(id) {
+		switch up := up.(type) {
+		case *ast.ParenExpr:
+		case *ast.IndexExpr:
+			if up.X != child {
+				return false
+			}
+		case *ast.SelectorExpr:
+			if p.pointerMethod(up) {
+				return true
+			}
+			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
+				return false
+			}
+		case *ast.SliceExpr:
+			_, array := p.Info.TypeOf(up.X).Underlying().(*types.Array)
+			return array && up.X == child
+		case *ast.UnaryExpr:
+			return up.Op == token.AND
+		case *ast.IncDecStmt:
+			return true
+		case *ast.AssignStmt:
+			return within(child, up.Lhs)
+		case *ast.RangeStmt:
+			return up.Key == child || up.Value == child
+		case *ast.CallExpr:
+			if b, ok := p.Callee(up).(*types.Builtin); ok && len(up.Args) > 0 && up.Args[0] == child {
+				return b.Name() == "clear" || b.Name() == "delete" || b.Name() == "copy"
+			}
+			return false
+		default:
+			return false
+		}
+		child = up
+	}
+	return false
+}
+
+func (p *Pass) pointerMethod(sel *ast.SelectorExpr) bool {
+	s := p.Info.Selections[sel]
+	if s == nil || s.Kind() != types.MethodVal {
+		return false
+	}
+	_, ptr := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
+	_, already := s.Recv().(*types.Pointer)
+	return ptr && !already
+}
+
+func within[N ast.Node](n ast.Node, list []N) bool {
+	for _, m := range list {
+		if ast.Node(m) == n {
+			return true
+		}
+	}
+	return false
+}
