@@ -17,7 +17,7 @@ import (
 //
 // The inliner of golang.org/x/tools is reached through its analyzer, which
 // inlines what a go:fix directive marks. The rule shows it a copy of the file
-// in which the callee is marked. It refuses what it cannot do exactly: clashes
+// in which the callees are marked. It refuses what it cannot do exactly: clashes
 // of names, changed order of evaluation, defers.
 var inlineLeaf = &mutate.Mutator{
 	Name: "inline-call",
@@ -37,22 +37,43 @@ var inlineLeaf = &mutate.Mutator{
 
 func findInlineLeaf(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	leaves := leavesInLoops(p)
+	spliced := splicedSites(p, leaves)
+	for _, fn := range leaves {
+		sites = append(append(sites, spliced[fn]...), blockSites(p, fn)...)
+	}
+	return sites
+}
+
+// leavesInLoops are the helpers that a loop calls and that call none.
+func leavesInLoops(p *mutate.Pass) []*ast.FuncDecl {
+	var leaves []*ast.FuncDecl
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
-		if fn == p.Func || fn.Body == nil || ast.IsExported(fn.Name.Name) || !leafOf(p, fn) {
+		if fn != p.Func && fn.Body != nil && !ast.IsExported(fn.Name.Name) && leafOf(p, fn) && calledInLoop(p, fn) {
+			leaves = append(leaves, fn)
+		}
+	}
+	return leaves
+}
+
+// splicedSites are the calls of helpers that the source inliner can replace. It
+// looks at all helpers in one run, which costs as much as a run for one.
+func splicedSites(p *mutate.Pass, leaves []*ast.FuncDecl) map[*ast.FuncDecl][]mutate.Site {
+	if len(leaves) == 0 {
+		return nil
+	}
+	sites := map[*ast.FuncDecl][]mutate.Site{}
+	for _, s := range analyzerSites(p, inline.Analyzer, marked(p, leaves)) {
+		call, ok := s.Node.(*ast.CallExpr)
+		if !ok || !p.InLoop(call) || declaresInText(s.Data.([]mutate.Edit)) {
 			continue
 		}
-		if !calledInLoop(p, fn) {
-			continue
+		fn := p.Decl(p.Callee(call))
+		if fn == nil {
+			continue // what the file itself marks
 		}
-		for _, s := range analyzerSites(p, inline.Analyzer, marked(p, fn)) {
-			call, ok := s.Node.(*ast.CallExpr)
-			if !ok || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || declaresInText(s.Data.([]mutate.Edit)) {
-				continue
-			}
-			s.Label = "call of " + fn.Name.Name
-			sites = append(sites, s)
-		}
-		sites = append(sites, blockSites(p, fn)...)
+		s.Label = "call of " + fn.Name.Name
+		sites[fn] = append(sites[fn], s)
 	}
 	return sites
 }
@@ -89,19 +110,19 @@ func leafOf(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return true
 }
 
-// marked is a copy of the file in which fn carries the directive that the
-// inliner looks for. Positions and the nodes below the declaration stay.
-func marked(p *mutate.Pass, fn *ast.FuncDecl) *ast.File {
-	directive := &ast.CommentGroup{List: []*ast.Comment{{Slash: fn.Pos(), Text: "//go:fix inline"}}}
-	twin := *fn
-	twin.Doc = directive
+// marked is a copy of the file in which functions carry the directive that the
+// inliner looks for. Positions and the nodes below the declarations stay.
+func marked(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
 	file := *p.File
-	file.Decls = nil
-	for _, d := range p.File.Decls {
-		if d == ast.Decl(fn) {
-			d = &twin
+	file.Decls = slices.Clone(p.File.Decls)
+	for i, d := range file.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || !slices.Contains(fns, fn) {
+			continue
 		}
-		file.Decls = append(file.Decls, d)
+		twin := *fn
+		twin.Doc = &ast.CommentGroup{List: []*ast.Comment{{Slash: fn.Pos(), Text: "//go:fix inline"}}}
+		file.Decls[i] = &twin
 	}
 	return &file
 }
