@@ -43,7 +43,7 @@ func boundsOf(c config.Intake) intake.Bounds {
 
 // openIntake opens queue, index and door as the configuration says.
 func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake.Intake, error) {
-	b, err := openBus(ctx, c)
+	b, err := openBus(ctx, c, log)
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +63,17 @@ func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake
 	return in, err
 }
 
-func openBus(ctx context.Context, c config.Intake) (bus.Bus, error) {
+func openBus(ctx context.Context, c config.Intake, log *slog.Logger) (bus.Bus, error) {
 	q := c.Queue
 	if q.Kafka != "" {
 		return bus.OpenKafka(ctx, bus.KafkaOptions{
-			Brokers: strings.Split(q.Kafka, ","), Topic: q.Topic, Partitions: int32(q.Partitions), Replicas: int16(q.Replicas),
+			Brokers: strings.Split(q.Kafka, ","), Topic: q.Topic, Partitions: int32(q.Partitions), Replicas: int16(q.Replicas), Log: log,
 		})
 	}
 	if err := os.MkdirAll(q.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("intake.queue.dir: %w; choose a directory that can be written", err)
 	}
-	return bus.OpenNATS(ctx, bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync, Reserve: int64(c.Reserve)})
+	return bus.OpenNATS(ctx, bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync, Reserve: int64(c.Reserve), Log: log})
 }
 
 // openIndex opens the index. It may go deeper into the reserve than the queue, so that

@@ -190,7 +190,7 @@ func (p *processor) take(b batch) {
 		}
 		p.counts.series.Add(uint64(len(parcel.Series)))
 	}
-	p.read[b.Partition] = b.Place
+	b.Note(p.read)
 	p.counts.messages.Add(1)
 	p.showPending()
 }

@@ -29,6 +29,20 @@ func Mount(t testing.TB, bytes string) (dir string) {
 	return dir
 }
 
+// FillBut is [Fill] that leaves room for so many bytes.
+func FillBut(t testing.TB, dir string, left int64) (room func()) {
+	t.Helper()
+	kept := filepath.Join(dir, "left")
+	if err := os.WriteFile(kept, make([]byte, left), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	room = Fill(t, dir)
+	if err := os.Remove(kept); err != nil {
+		t.Fatal(err)
+	}
+	return room
+}
+
 // Fill writes a file until the disk takes not one byte more. Room makes room again.
 func Fill(t testing.TB, dir string) (room func()) {
 	t.Helper()

@@ -20,11 +20,23 @@ import (
 	"fmt"
 )
 
-// A Message is what was published, with its place. Places of one partition grow.
+// A Message is what was published, with its place. Places of one partition grow, until its log
+// loses its end: then they go on from there.
 type Message struct {
 	Partition int32
 	Place     int64
+	Mark      int64 // what tells the message from another at the same place; 0 for nothing
 	Data      []byte
+}
+
+// Note writes to places that a message was read. Its mark is beside its place, under the
+// complement of the partition: so both are kept together, and the reader that begins there can see
+// whether the log is the one that was read.
+func (m Message) Note(places map[int32]int64) {
+	places[m.Partition] = m.Place
+	if m.Mark != 0 {
+		places[^m.Partition] = m.Mark
+	}
 }
 
 // A Fill is how much waits in a queue.
@@ -42,7 +54,7 @@ type Bus interface {
 	// Publish adds a message and returns when it is safe.
 	Publish(ctx context.Context, data []byte) error
 	// Read calls take with every message behind the places, in each partition's order,
-	// until ctx is done or take fails.
+	// until ctx is done or take fails. The places are those that were noted.
 	Read(ctx context.Context, after map[int32]int64, take func(Message) error) error
 	// Done says that messages up to the places are not needed any more.
 	Done(ctx context.Context, read map[int32]int64) error

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strconv"
 	"sync"
@@ -21,6 +22,7 @@ type KafkaOptions struct {
 	Topic      string
 	Partitions int32 // of the topic, when it has to be made
 	Replicas   int16
+	Log        *slog.Logger // is told when the topic is not as it was read; nil for nobody
 }
 
 // group is the consumer group under which places are committed. Only people and
@@ -32,8 +34,10 @@ type kafkaBus struct {
 	client  *kgo.Client
 	admin   *kadm.Client
 
-	mu   sync.Mutex
-	done map[int32]int64
+	mu    sync.Mutex
+	log   topicLog // that is read
+	done  map[int32]int64
+	moves Moves
 }
 
 // Brokers may be away for long, and nobody waits for them that long: a sender is told to
@@ -41,7 +45,7 @@ type kafkaBus struct {
 const (
 	publishWithin = 5 * time.Second // as JetStream's client does
 	tellWithin    = 2 * time.Second // what only people read
-	startWithin   = time.Minute     // brokers that are away just when reading starts
+	startWithin   = time.Minute     // brokers that are away just when reading starts, or starts anew
 )
 
 // batchBytes is the longest batch that is sent: one message of the longest, and what Kafka
@@ -58,6 +62,7 @@ func OpenKafka(ctx context.Context, o KafkaOptions) (Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka %q: %w", o.Brokers, err)
 	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	b := &kafkaBus{options: o, client: client, admin: kadm.NewClient(client), done: map[int32]int64{}}
 	if err := b.topic(ctx); err != nil {
 		client.Close()
@@ -115,89 +120,11 @@ func (b *kafkaBus) Publish(ctx context.Context, data []byte) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishWithin)
 	defer cancel()
-	return b.client.ProduceSync(ctx, &kgo.Record{Value: data}).FirstErr()
-}
-
-// Read implements [Bus].
-func (b *kafkaBus) Read(ctx context.Context, after map[int32]int64, take func(Message) error) error {
-	from, err := b.starts(ctx, after)
-	if err != nil {
-		return err
+	err := b.client.ProduceSync(ctx, &kgo.Record{Value: data}).FirstErr()
+	if errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.UnknownTopicOrPartition) { // made anew, it may be: the client stays with the old one until it forgets that
+		b.client.PurgeTopicsFromProducing(b.options.Topic)
 	}
-	reader, err := kgo.NewClient(kgo.SeedBrokers(b.options.Brokers...),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{b.options.Topic: from}),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())) // what retention has removed cannot be read; go on behind it
-	if err != nil {
-		return fmt.Errorf("kafka: %w", err)
-	}
-	defer reader.Close()
-	for {
-		fetched := reader.PollFetches(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := fatal(fetched); err != nil {
-			return fmt.Errorf("kafka: %w", err)
-		}
-		var failed error
-		fetched.EachRecord(func(r *kgo.Record) {
-			if failed == nil {
-				failed = take(Message{r.Partition, r.Offset, r.Value})
-			}
-		})
-		if failed != nil {
-			return failed
-		}
-	}
-}
-
-// fatal is the first error that does not pass: brokers that are away come back. What they have
-// lost is gone, and the client goes on behind it.
-func fatal(fetched kgo.Fetches) error {
-	for _, e := range fetched.Errors() {
-		if lost := (*kgo.ErrDataLoss)(nil); !errors.As(e.Err, &lost) && !kerr.IsRetriable(e.Err) {
-			return fmt.Errorf("partition %d of %q: %w", e.Partition, e.Topic, e.Err)
-		}
-	}
-	return nil
-}
-
-// starts are the offsets to read from, of every partition.
-func (b *kafkaBus) starts(ctx context.Context, after map[int32]int64) (map[int32]kgo.Offset, error) {
-	partitions, err := b.partitions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	from := map[int32]kgo.Offset{}
-	for _, p := range partitions {
-		from[p] = kgo.NewOffset().AtStart()
-		if at, ok := after[p]; ok {
-			from[p] = kgo.NewOffset().At(at + 1)
-		}
-	}
-	b.note(after)
-	return from, nil
-}
-
-// partitions asks until there is an answer: a topic that was just made is not known to all
-// brokers at once, and they may be away just now.
-func (b *kafkaBus) partitions(ctx context.Context) ([]int32, error) {
-	ctx, cancel := context.WithTimeout(ctx, startWithin)
-	defer cancel()
-	for {
-		details, err := b.admin.ListTopics(ctx, b.options.Topic)
-		if err == nil {
-			topic := details[b.options.Topic]
-			if err = topic.Err; err == nil && len(topic.Partitions) > 0 {
-				return topic.Partitions.Numbers(), nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("kafka: the topic %q has no partitions: %w", b.options.Topic, cmp.Or(err, ctx.Err()))
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	return err
 }
 
 func (b *kafkaBus) note(read map[int32]int64) {
@@ -209,9 +136,14 @@ func (b *kafkaBus) note(read map[int32]int64) {
 // Done implements [Bus]. Kafka itself forgets messages by its retention.
 func (b *kafkaBus) Done(ctx context.Context, read map[int32]int64) error {
 	b.note(read)
+	b.mu.Lock()
+	log := b.log
+	b.mu.Unlock()
 	offsets := kadm.Offsets{}
-	for p, at := range read {
-		offsets.AddOffset(b.options.Topic, p, at+1, -1)
+	for key, at := range read {
+		if p, ok := log.partition(key); ok {
+			offsets.AddOffset(b.options.Topic, p, at+1, -1)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellWithin)
 	defer cancel()
@@ -235,7 +167,7 @@ func (b *kafkaBus) Fill(ctx context.Context) (f Fill, _ error) {
 		if start, ok := starts.Lookup(end.Topic, end.Partition); ok {
 			from = start.Offset
 		}
-		if at, ok := b.done[end.Partition]; ok {
+		if at, ok := b.done[b.log.key(end.Partition)]; ok {
 			from = max(from, at+1)
 		}
 		f.Messages += max(0, end.Offset-from)

@@ -1,24 +1,18 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strings"
+	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/beagle-go/beagle/metricsd/disk"
-)
-
-const (
-	streamName = "METRICSD"
-	subject    = "metricsd.series"
 )
 
 // NATSOptions say where the embedded server keeps messages.
@@ -27,64 +21,110 @@ type NATSOptions struct {
 	Bytes int64 // most bytes that wait; more are refused with ErrFull
 	Sync  bool  // write through to the disk before Publish returns: survives a power cut, not only a crash
 	// Reserve is how many bytes of the disk have to stay free: messages that come when
-	// there are fewer are refused. After a write that met the disk's end the server
-	// would refuse all others until it is started again.
+	// there are fewer are refused. After a write that met the disk's end nevertheless the server
+	// takes nothing more, and is opened again when so much is free.
 	Reserve int64
+	Log     *slog.Logger // is told of that; nil for nobody
 }
 
 type natsBus struct {
-	server    *server.Server
-	conn      *nats.Conn
-	js        jetstream.JetStream
-	stream    jetstream.Stream
-	partition int32
-	options   NATSOptions
-	broken    chan struct{} // closed when only a restart helps
+	options NATSOptions
+	ctx     context.Context // until Close
+	close   context.CancelFunc
+	keeper  sync.WaitGroup
+
+	mu       sync.Mutex
+	open     *natsServer // nil while it is closed after a write that failed
+	reopened uint64
+	begun    bool     // places below are those of this stream
+	lost     [2]int64 // place and mark that were read of what the stream has lost
 }
 
 // OpenNATS starts a server in this process, without a port.
 func OpenNATS(ctx context.Context, o NATSOptions) (Bus, error) {
-	s, err := server.NewServer(&server.Options{
-		ServerName: "metricsd", DontListen: true, NoSigs: true,
-		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync, JetStreamMaxStore: o.Bytes + o.Bytes/4 + 64<<20, JetStreamMaxMemory: 64 << 20, MaxPayload: MaxMessage + 1<<10,
-	})
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	s, err := startNATS(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("queue %s: %w", o.Dir, err)
 	}
-	b := &natsBus{server: s, options: o, broken: make(chan struct{})}
-	s.SetLogger(&natsLog{broken: b.broken}, false, false)
-	s.Start()
-	if !s.ReadyForConnections(30 * time.Second) {
-		b.Close()
-		return nil, fmt.Errorf("queue %s: the embedded NATS server does not come up; is the directory writable, and no other metricsd using it?", o.Dir)
-	}
-	if err := b.open(ctx); err != nil {
-		b.Close()
-		return nil, fmt.Errorf("queue %s: %w", o.Dir, err)
-	}
+	b := &natsBus{options: o, open: s}
+	b.ctx, b.close = context.WithCancel(context.Background())
+	b.keeper.Go(b.keep)
 	return b, nil
 }
 
-func (b *natsBus) open(ctx context.Context) (err error) {
-	if b.conn, err = nats.Connect("", nats.InProcessServer(b.server), nats.MaxReconnects(-1)); err != nil {
-		return err
+// keep opens the server again after each write that failed.
+func (b *natsBus) keep() {
+	for {
+		b.mu.Lock()
+		s := b.open
+		b.mu.Unlock()
+		select {
+		case <-b.ctx.Done():
+			s.stop()
+			return
+		case <-s.broken:
+		}
+		b.mu.Lock()
+		b.open = nil
+		b.mu.Unlock()
+		b.options.Log.Error("a write of the embedded queue failed; it takes nothing until it is opened again, as soon as its disk has room", "dir", b.options.Dir)
+		s.stop()
+		if s = b.reopen(); s == nil {
+			return
+		}
+		b.mu.Lock()
+		b.open, b.reopened = s, b.reopened+1
+		b.mu.Unlock()
+		b.options.Log.Info("the embedded queue is open again", "dir", b.options.Dir)
 	}
-	if b.js, err = jetstream.New(b.conn); err != nil {
-		return err
+}
+
+// roomToOpen is what a server needs to open that has no reserve.
+const roomToOpen = 4 << 20
+
+func (b *natsBus) room() error { return disk.Room(b.options.Dir, max(b.options.Reserve, roomToOpen)) }
+
+// reopen waits for room, as the index's ballast does, and starts a server; nil at the end. The
+// write may have failed for another reason, and the next one may: hence the second.
+func (b *natsBus) reopen() *natsServer {
+	for wait := time.Second; ; wait = 50 * time.Millisecond {
+		select {
+		case <-b.ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+		if b.room() != nil {
+			continue
+		}
+		s, err := startNATS(b.ctx, b.options)
+		if err == nil {
+			return s
+		}
+		b.options.Log.Error("the embedded queue cannot be opened again yet", "dir", b.options.Dir, "error", err)
 	}
-	b.stream, err = b.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: streamName, Subjects: []string{subject}, Storage: jetstream.FileStorage,
-		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxBytes: b.options.Bytes,
-	})
-	if err != nil {
-		return err
+}
+
+// Reopened is how often the server was opened again after a write that failed.
+func (b *natsBus) Reopened() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.reopened
+}
+
+var errClosed = errors.New("queue: a write to the disk failed; the embedded server is being opened again, what was acknowledged is kept")
+
+// server is the open one.
+func (b *natsBus) server() (*natsServer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open != nil {
+		return b.open, nil
 	}
-	// Sequence numbers begin anew with a new stream. Its birth is its partition, so
-	// that places in an old stream, whose files somebody removed, say nothing about
-	// this one.
-	born := b.stream.CachedInfo().Created.UTC().Format(time.RFC3339Nano)
-	b.partition = int32(crc32.ChecksumIEEE([]byte(born)) >> 1)
-	return nil
+	if err := b.room(); err != nil {
+		return nil, err
+	}
+	return nil, errClosed
 }
 
 // Publish implements [Bus].
@@ -95,17 +135,19 @@ func (b *natsBus) Publish(ctx context.Context, data []byte) error {
 	if err := disk.Room(b.options.Dir, b.options.Reserve); err != nil {
 		return err
 	}
-	_, err := b.js.Publish(ctx, subject, data)
-	select {
-	case <-b.broken:
-		return errBroken
-	default:
-		return judge(err)
+	s, err := b.server()
+	if err != nil {
+		return err
 	}
+	_, err = s.js.Publish(ctx, subject, data)
+	if s.failed() {
+		return errClosed
+	}
+	return verdict(err)
 }
 
-// judge says what an answer of JetStream means.
-func judge(err error) error {
+// verdict says what an answer of JetStream means.
+func verdict(err error) error {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) && (refused.ErrorCode == full || refused.ErrorCode == noRoom) {
 		return ErrFull
@@ -113,94 +155,98 @@ func judge(err error) error {
 	return err
 }
 
-// natsLog listens to what the server says. After a write that failed it never answers
-// a message of that stream again, and tells nobody but its log.
-type natsLog struct {
-	broken chan struct{}
-	once   sync.Once
-}
-
-func (l *natsLog) Errorf(format string, args ...any) {
-	if strings.Contains(format, "critical write error") {
-		l.once.Do(func() { close(l.broken) })
-	}
-}
-
-func (l *natsLog) Noticef(string, ...any) {}
-func (l *natsLog) Warnf(string, ...any)   {}
-func (l *natsLog) Fatalf(string, ...any)  {}
-func (l *natsLog) Debugf(string, ...any)  {}
-func (l *natsLog) Tracef(string, ...any)  {}
-
-var errBroken = errors.New("queue: a write to the disk failed, and the embedded server takes no more; start metricsd again, what was acknowledged is kept")
-
 // JetStream's codes for a stream at its bound and for an account at its own.
 const (
 	full   = 10077
 	noRoom = 10047
 )
 
-// Read implements [Bus].
+// Read implements [Bus]. It outlives servers.
 func (b *natsBus) Read(ctx context.Context, after map[int32]int64, take func(Message) error) error {
-	consumer, err := b.js.OrderedConsumer(ctx, streamName, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: uint64(after[b.partition]) + 1,
-	})
-	if err != nil {
-		return fmt.Errorf("queue: %w", err)
+	places := maps.Clone(after)
+	if places == nil {
+		places = map[int32]int64{}
 	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		return fmt.Errorf("queue: %w", err)
-	}
-	defer context.AfterFunc(ctx, messages.Stop)()
-	defer messages.Stop()
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		select {
-		case <-b.broken:
-			messages.Stop()
-		case <-ended:
-		}
-	}()
 	for {
-		m, err := messages.Next()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-b.broken:
-			return errBroken
-		default:
-		}
+		s, err := b.await(ctx)
 		if err != nil {
-			return fmt.Errorf("queue: %w", err)
+			return err
 		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return fmt.Errorf("queue: %w", err)
-		}
-		if err := take(Message{b.partition, int64(meta.Sequence.Stream), m.Data()}); err != nil {
+		var refused error
+		err = b.readOne(ctx, s, places, func(m Message) error {
+			if refused = take(m); refused == nil {
+				m.Note(places)
+			}
+			return refused
+		})
+		if refused != nil || ctx.Err() != nil || !s.failed() {
 			return err
 		}
 	}
 }
 
-// Done implements [Bus].
+// await waits for a server that can write.
+func (b *natsBus) await(ctx context.Context) (*natsServer, error) {
+	for {
+		if s, err := b.server(); err == nil && !s.failed() {
+			return s, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-b.ctx.Done():
+			return nil, errClosed
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// readOne reads one server.
+func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]int64, take func(Message) error) error {
+	place, mark := places[s.partition], places[^s.partition]
+	from, err := s.behind(ctx, place, mark)
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	if from <= place {
+		b.options.Log.Warn("the embedded queue has lost its end, as in a power cut without intake.queue.sync; all that it holds is read, and parcels that were counted are not counted again", "read up to", place)
+	}
+	b.mu.Lock()
+	if b.begun = true; from <= place {
+		b.lost = [2]int64{place, mark}
+	}
+	b.mu.Unlock()
+	return s.read(ctx, uint64(from), take)
+}
+
+// Done implements [Bus]. What was read of another stream, or of an end that is lost, says
+// nothing about the messages that have the numbers now.
 func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
-	at := read[b.partition]
-	if at <= 0 {
+	s, err := b.server()
+	if err != nil {
+		return err
+	}
+	at := read[s.partition]
+	b.mu.Lock()
+	skip := at <= 0 || !b.begun || b.lost == [2]int64{at, read[^s.partition]}
+	b.mu.Unlock()
+	if skip {
 		return nil
 	}
 	// A purge makes room, but writes a little first. It may go deeper than messages.
 	if err := disk.Room(b.options.Dir, b.options.Reserve/4); err != nil {
 		return err
 	}
-	return judge(b.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1)))
+	return verdict(s.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1)))
 }
 
 // Fill implements [Bus].
 func (b *natsBus) Fill(ctx context.Context) (Fill, error) {
-	info, err := b.stream.Info(ctx)
+	s, err := b.server()
+	if err != nil {
+		return Fill{}, err
+	}
+	info, err := s.stream.Info(ctx)
 	if err != nil {
 		return Fill{}, fmt.Errorf("queue: %w", err)
 	}
@@ -209,10 +255,7 @@ func (b *natsBus) Fill(ctx context.Context) (Fill, error) {
 
 // Close implements [Bus].
 func (b *natsBus) Close() error {
-	if b.conn != nil {
-		b.conn.Close()
-	}
-	b.server.Shutdown()
-	b.server.WaitForShutdown()
+	b.close()
+	b.keeper.Wait()
 	return nil
 }

@@ -6,6 +6,7 @@ package kafkatest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -63,6 +64,24 @@ func freePort(t testing.TB) string {
 	return l.Addr().String()
 }
 
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// Copy keeps what the broker has on its disk. It is killed for that, and runs again.
+func (s *Server) Copy() { s.offline(s.data(), filepath.Join(s.dir, "copy")) }
+
+// Restore puts the kept copy in the place of what the broker has on its disk, as after a
+// disaster. It is killed for that, and runs again.
+func (s *Server) Restore() { s.offline(filepath.Join(s.dir, "copy"), s.data()) }
+
+func (s *Server) offline(from, to string) {
+	s.t.Helper()
+	s.Kill()
+	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(from))); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Run()
+}
+
 func (s *Server) file() string { return filepath.Join(s.dir, "server.properties") }
 
 // configure writes the least that one broker needs. Sizes and times are Kafka's defaults.
@@ -76,7 +95,7 @@ advertised.listeners=PLAINTEXT://%[1]s
 log.dirs=%[3]s
 offsets.topic.num.partitions=1
 offsets.topic.replication.factor=1
-`, s.Address, controller, filepath.Join(s.dir, "data"))
+`, s.Address, controller, s.data())
 	if err := os.WriteFile(s.file(), []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,136 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// A topicLog is the topic's log, from when it was made until it is deleted.
+type topicLog struct {
+	first      int32 // key of partition 0, taken from the topic's ID
+	partitions int32
+}
+
+// key is the number under which a partition's place is kept. Those of one topic follow each
+// other; one that was made anew under the same name has others.
+func (l topicLog) key(partition int32) int32 {
+	return int32((uint32(l.first) + uint32(partition)) & math.MaxInt32)
+}
+
+func (l topicLog) partition(key int32) (int32, bool) {
+	p := int32((uint32(key) - uint32(l.first)) & math.MaxInt32)
+	return p, key >= 0 && p < l.partitions
+}
+
+// adopt says whether places of this log are known, and whether any have marks. Those without
+// were kept by a metricsd that took the partition's number itself for the key.
+func (l topicLog) adopt(places map[int32]int64) (known, marked bool) {
+	for key := range places {
+		_, own := l.partition(key)
+		known, marked = known || own, marked || key < 0
+	}
+	if known || marked {
+		return known, marked
+	}
+	for p := range l.partitions {
+		if at, ok := places[p]; ok {
+			places[l.key(p)] = at
+		}
+	}
+	return known, marked
+}
+
+// findLog asks until there is an answer: a topic that was just made is not known to all
+// brokers at once, and they may be away just now.
+func findLog(ctx context.Context, brokers *kadm.Client, name string) (l topicLog, _ error) {
+	err := patiently(ctx, func() error {
+		details, err := brokers.ListTopics(ctx, name)
+		if err != nil {
+			return err
+		}
+		topic := details[name]
+		if topic.Err != nil {
+			return topic.Err
+		}
+		if len(topic.Partitions) == 0 {
+			return errors.New("it has no partitions")
+		}
+		l = topicLog{int32(crc32.ChecksumIEEE(topic.ID[:]) >> 1), int32(len(topic.Partitions))}
+		return nil
+	})
+	if err != nil {
+		return l, fmt.Errorf("kafka: the topic %q cannot be read: %w", name, err)
+	}
+	return l, nil
+}
+
+// patiently asks brokers that may be away, until they answer or for a minute.
+func patiently(ctx context.Context, ask func() error) error {
+	for end := time.Now().Add(startWithin); ; {
+		err := ask()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// listed looks up a partition in what a broker has listed.
+func (b *kafkaBus) listed(all kadm.ListedOffsets, err error) func(partition int32) (int64, error) {
+	return func(partition int32) (int64, error) {
+		if err != nil {
+			return 0, err
+		}
+		is, ok := all.Lookup(b.options.Topic, partition)
+		if !ok {
+			return 0, errors.New("the partition is not listed")
+		}
+		return is.Offset, is.Err
+	}
+}
+
+// epochEnd is the offset at which a leader's epoch has ended, and very large where the broker
+// does not know.
+func (b *kafkaBus) epochEnd(ctx context.Context, partition, epoch int32) (int64, error) {
+	if epoch < 0 {
+		return math.MaxInt64, nil
+	}
+	var ask kadm.OffsetForLeaderEpochRequest
+	ask.Add(b.options.Topic, partition, epoch)
+	all, err := b.admin.OffsetForLeaderEpoch(ctx, ask)
+	if err != nil {
+		return 0, err
+	}
+	is, ok := all[b.options.Topic][partition]
+	if !ok {
+		return 0, errors.New("the partition's epochs are not told")
+	}
+	if is.Err != nil || is.EndOffset >= 0 {
+		return is.EndOffset, is.Err
+	}
+	return math.MaxInt64, nil
+}
+
+// A mark is the leader's epoch under which a record was written and the time at which, in
+// milliseconds. It is never 0.
+const markTime = 44 // bits, for 500 years
+
+func markOf(r *kgo.Record) int64 {
+	at := min(max(r.Timestamp.UnixMilli(), 0), 1<<markTime-1)
+	return (int64(r.LeaderEpoch)+2)<<markTime&math.MaxInt64 | at
+}
+
+func unmark(mark int64) (epoch int32, written time.Time) {
+	return int32(mark>>markTime) - 2, time.UnixMilli(mark & (1<<markTime - 1))
+}

@@ -1,0 +1,218 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Kafka's log is not always as it was left. Three things happen to it, and each has its own place
+// to go on from. Nothing may be left out, and little read twice: parcels are known by their
+// IDs, but only the last million.
+//
+//   - Retention removed what was not read yet. What is left was not read: go on at its start.
+//   - A broker lost the log's end, in a crash or because its disk was restored from an older copy, and what
+//     came since then stands where other messages were. Go on where the log parts from the one
+//     that was read ([kafkaBus.parting]).
+//   - The topic was deleted and made again. None of it was read: go on at its start. Its partitions have other keys
+//     ([topicLog]), under which no place is kept.
+//
+// The client tells of some of this while it reads, but nothing of what happened before. So
+// reading begins with the last message that was read, whose mark must be the one that was kept.
+
+// Moves counts how often a partition, or the topic, was not as it had been read.
+type Moves struct{ EndLost, Removed, Anew uint64 }
+
+// Moves tells how often the topic was not as it had been read.
+func (b *kafkaBus) Moves() Moves {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.moves
+}
+
+// moved counts, and tells the operator.
+func (b *kafkaBus) moved(what func(*Moves) *uint64, says string, args ...any) {
+	b.mu.Lock()
+	*what(&b.moves)++
+	b.mu.Unlock()
+	b.options.Log.Warn(says, append([]any{"topic", b.options.Topic}, args...)...)
+}
+
+// errAgain ends one reading for another, from the places that were noted.
+var errAgain = errors.New("the topic is read anew")
+
+// A kafkaReading is one client's reading of the topic.
+type kafkaReading struct {
+	*kafkaBus
+	log    topicLog
+	places map[int32]int64
+	take   func(Message) error
+}
+
+// Read implements [Bus].
+func (b *kafkaBus) Read(ctx context.Context, after map[int32]int64, take func(Message) error) error {
+	places := maps.Clone(after)
+	if places == nil {
+		places = map[int32]int64{}
+	}
+	for {
+		r := &kafkaReading{kafkaBus: b, places: places, take: take}
+		if err := r.read(ctx); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
+
+func (r *kafkaReading) read(ctx context.Context) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(r.options.Brokers...),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())) // never further on; what comes from there is looked at
+	if err != nil {
+		return fmt.Errorf("kafka: %w", err)
+	}
+	defer client.Close()
+	if err := r.open(ctx, kadm.NewClient(client)); err != nil { // by the client that reads: others remember an older topic for some seconds
+		return err
+	}
+	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{r.options.Topic: r.starts()})
+	for {
+		fetched := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.judge(ctx, fetched); err != nil {
+			return err
+		}
+		for records := fetched.RecordIter(); !records.Done(); {
+			if err := r.record(ctx, records.Next()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// open finds the log and what was read of it.
+func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client) (err error) {
+	if r.log, err = findLog(ctx, brokers, r.options.Topic); err != nil {
+		return err
+	}
+	known, marked := r.log.adopt(r.places)
+	if marked && !known {
+		r.moved(func(m *Moves) *uint64 { return &m.Anew }, "this topic was not read before, it may have been deleted and made again; it is read from its start")
+		if err := r.checkTopic(ctx); err != nil {
+			return fmt.Errorf("kafka: %w", err)
+		}
+	}
+	r.mu.Lock()
+	r.kafkaBus.log = r.log
+	r.mu.Unlock()
+	r.note(r.places)
+	return nil
+}
+
+// starts are the offsets to read from: those of the last messages that were read.
+func (r *kafkaReading) starts() map[int32]kgo.Offset {
+	from := map[int32]kgo.Offset{}
+	for p := range r.log.partitions {
+		from[p] = kgo.NewOffset().AtStart()
+		if at, ok := r.places[r.log.key(p)]; ok && at >= 0 {
+			from[p] = kgo.NewOffset().At(at)
+		}
+	}
+	return from
+}
+
+// judge returns the first error that does not pass: brokers that are away come back.
+func (r *kafkaReading) judge(ctx context.Context, fetched kgo.Fetches) error {
+	for _, e := range fetched.Errors() {
+		switch lost := (*kgo.ErrDataLoss)(nil); {
+		case errors.As(e.Err, &lost):
+			return r.part(ctx, e.Partition)
+		case errors.Is(e.Err, kerr.UnknownTopicID): // this client will not see the new one
+			return errAgain
+		case !kerr.IsRetriable(e.Err):
+			return fmt.Errorf("kafka: partition %d of %q: %w", e.Partition, e.Topic, e.Err)
+		}
+	}
+	return nil
+}
+
+// record hands on a record, if it comes behind the one that was read last.
+func (r *kafkaReading) record(ctx context.Context, is *kgo.Record) error {
+	m := Message{r.log.key(is.Partition), is.Offset, markOf(is), is.Value}
+	if last, ok := r.places[m.Partition]; ok {
+		mark := r.places[^m.Partition]
+		switch {
+		case m.Place < last, m.Place == last && mark != 0 && mark != m.Mark:
+			return r.part(ctx, is.Partition)
+		case m.Place == last:
+			return nil
+		case m.Place > last+1:
+			r.moved(func(m *Moves) *uint64 { return &m.Removed }, "messages were removed before they were read; give the topic a longer retention, or find out what cannot keep up",
+				"partition", is.Partition, "from", last+1, "messages", m.Place-last-1)
+		}
+	}
+	if err := r.take(m); err != nil {
+		return err
+	}
+	m.Note(r.places)
+	return nil
+}
+
+// part goes back to where a partition's log parts from the one that was read.
+func (r *kafkaReading) part(ctx context.Context, partition int32) error {
+	key := r.log.key(partition)
+	last, ok := r.places[key]
+	if !ok {
+		return errAgain // nothing of it was read
+	}
+	var from int64
+	err := patiently(ctx, func() (err error) {
+		from, err = r.parting(ctx, partition, last, r.places[^key])
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("kafka: partition %d of %q has lost its end, and where is not to be learned: %w", partition, r.options.Topic, err)
+	}
+	r.moved(func(m *Moves) *uint64 { return &m.EndLost }, "a partition has lost its end, or other messages stand there; it is read again from where that may be, and parcels that were counted are not counted again",
+		"partition", partition, "read up to", last, "goes on at", from)
+	r.places[key] = from - 1
+	delete(r.places, ^key)
+	return errAgain
+}
+
+// parting returns an offset at or before the first message that is not of the log that was
+// read up to a place, and as near to it as can be told.
+//
+// The broker knows where the leader's epoch ended under which the last message was written: what
+// was lost is behind that. A broker restored from a copy may count epochs anew, so what was
+// written later than that message, by its time, is read too. Clocks are set, hence some minutes
+// more. One of both has to hold.
+func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int64) (int64, error) {
+	start, err := b.listed(b.admin.ListStartOffsets(ctx, b.options.Topic))(partition)
+	if err != nil || mark == 0 {
+		return start, err
+	}
+	from, err := b.listed(b.admin.ListEndOffsets(ctx, b.options.Topic))(partition) // before the others: what comes meanwhile is behind it
+	if err != nil {
+		return 0, err
+	}
+	epoch, written := unmark(mark)
+	later, err := b.listed(b.admin.ListOffsetsAfterMilli(ctx, max(1, written.Add(-clocksDiffer).UnixMilli()), b.options.Topic))(partition)
+	if err != nil {
+		return 0, err
+	}
+	ended, err := b.epochEnd(ctx, partition, epoch)
+	if err != nil {
+		return 0, err
+	}
+	return max(start, min(from, last, later, ended)), nil
+}
+
+// clocksDiffer is by how much clocks may have been set back without that a message is missed.
+const clocksDiffer = 10 * time.Minute
