@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -21,13 +22,15 @@ import (
 // Pebble outlives that: it drops the new one and tries again. In its log and its manifest it does
 // not, and ends the process. So when these meet the end the ballast goes and the write is made again
 // where it was; the index is read only from then on, until there is room for a new ballast. When
-// the ballast is gone too, the write waits for room: whoever asks the index is still answered.
+// the ballast is gone too, or somebody else was quicker, the write waits for room: whoever asks the
+// index is still answered.
 type ballast struct {
 	dir     string
 	size    int64 // of the file; 0 for none
 	opened  atomic.Bool
-	waiting atomic.Bool   // for room, with a write under way
+	waiting atomic.Int32  // writes under way that wait for room
 	met     atomic.Uint64 // times that the disk's end was met
+	drops   atomic.Uint64 // times that the ballast has gone
 
 	mu    sync.Mutex
 	there bool
@@ -46,19 +49,36 @@ func newBallast(dir string, size int64) *ballast {
 func (b *ballast) file() string { return filepath.Join(b.dir, "ballast") }
 
 // under returns a file system whose log and manifest the ballast is under.
-func (b *ballast) under(fs vfs.FS) vfs.FS { return ballasted{vfs.OnDiskFull(fs, b.onFull), fs} }
+func (b *ballast) under(fs vfs.FS) vfs.FS { return ballasted{fs, b} }
 
-// onFull is called when a write has met the disk's end, and returns when it is to be made
-// again. All others wait meanwhile.
-func (b *ballast) onFull() {
-	b.met.Add(1)
-	if b.drop() || !b.opened.Load() { // who opens a store is better told than left waiting
-		return
+// try makes a write, again and again while it meets the disk's end.
+func (b *ballast) try(write func() error) error {
+	for {
+		drops := b.drops.Load()
+		err := write()
+		if !errors.Is(err, syscall.ENOSPC) {
+			return err
+		}
+		b.met.Add(1)
+		if !b.drop() && drops == b.drops.Load() && !b.wait() {
+			return err
+		}
 	}
-	b.waiting.Store(true)
-	defer b.waiting.Store(false)
-	for disk.Room(b.dir, enough) != nil {
+}
+
+// wait waits for room; false while the store is opened: who opens it is better told than left
+// waiting.
+func (b *ballast) wait() bool {
+	if !b.opened.Load() {
+		return false
+	}
+	b.waiting.Add(1)
+	defer b.waiting.Add(-1)
+	for {
 		time.Sleep(50 * time.Millisecond)
+		if disk.Room(b.dir, enough) == nil {
+			return true
+		}
 	}
 }
 
@@ -67,13 +87,15 @@ func (b *ballast) drop() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	dropped := b.there && os.Remove(b.file()) == nil
-	b.there = false
+	if b.there = false; dropped {
+		b.drops.Add(1)
+	}
 	return dropped
 }
 
 // full is an error while a write waits for room.
 func (b *ballast) full() error {
-	if b.waiting.Load() {
+	if b.waiting.Load() > 0 {
 		return fmt.Errorf("%w: a write to %s waits for room; make some there, or move the directory", disk.ErrFull, b.dir)
 	}
 	return nil
@@ -116,7 +138,7 @@ func (b *ballast) make() error {
 
 // readOnly says that changes are refused until there is room.
 func (b *ballast) readOnly() bool {
-	if b.waiting.Load() {
+	if b.waiting.Load() > 0 {
 		return true
 	}
 	b.mu.Lock()
@@ -124,23 +146,82 @@ func (b *ballast) readOnly() bool {
 	return !b.there && b.size > 0
 }
 
-// ballasted is a file system with a ballast under all but what can be done again.
+// ballasted is a file system with a ballast under all but what can be done again, and what
+// makes room.
 type ballasted struct {
 	vfs.FS
-	bare vfs.FS
+	b *ballast
 }
+
+// Unwrap implements [vfs.FS].
+func (f ballasted) Unwrap() vfs.FS { return f.FS }
 
 // Create implements [vfs.FS]. A table that does not fit must not eat up the ballast.
 func (f ballasted) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	switch category {
 	case "pebble-compaction", "pebble-memtable-flush", "pebble-blob-file-rewrite":
-		return f.bare.Create(name, category)
+		return f.FS.Create(name, category)
 	}
-	return f.FS.Create(name, category)
+	return f.file(func() (vfs.File, error) { return f.FS.Create(name, category) })
 }
 
-// Remove implements [vfs.FS]. What makes room does not wait for it.
-func (f ballasted) Remove(name string) error { return f.bare.Remove(name) }
+// ReuseForWrite implements [vfs.FS].
+func (f ballasted) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.ReuseForWrite(from, to, category) })
+}
 
-// Unwrap implements [vfs.FS].
-func (f ballasted) Unwrap() vfs.FS { return f.bare }
+// OpenReadWrite implements [vfs.FS].
+func (f ballasted) OpenReadWrite(name string, category vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.OpenReadWrite(name, category, o...) })
+}
+
+func (f ballasted) file(open func() (vfs.File, error)) (is vfs.File, err error) {
+	err = f.b.try(func() error { is, err = open(); return err })
+	if err != nil {
+		return nil, err
+	}
+	return ballastedFile{is, f.b}, nil
+}
+
+// Link implements [vfs.FS].
+func (f ballasted) Link(from, to string) error {
+	return f.b.try(func() error { return f.FS.Link(from, to) })
+}
+
+// Rename implements [vfs.FS].
+func (f ballasted) Rename(from, to string) error {
+	return f.b.try(func() error { return f.FS.Rename(from, to) })
+}
+
+// MkdirAll implements [vfs.FS].
+func (f ballasted) MkdirAll(dir string, perm os.FileMode) error {
+	return f.b.try(func() error { return f.FS.MkdirAll(dir, perm) })
+}
+
+// ballastedFile goes on with a write where it met the disk's end. A sync that did is not made
+// again: it would tell of success, and what it had to write would be gone. On file systems that find out
+// so late Pebble ends the process.
+type ballastedFile struct {
+	vfs.File
+	b *ballast
+}
+
+// Write implements [vfs.File].
+func (f ballastedFile) Write(p []byte) (written int, err error) {
+	err = f.b.try(func() error {
+		n, err := f.File.Write(p[written:])
+		written += n
+		return err
+	})
+	return written, err
+}
+
+// WriteAt implements [vfs.File].
+func (f ballastedFile) WriteAt(p []byte, at int64) (written int, err error) {
+	err = f.b.try(func() error {
+		n, err := f.File.WriteAt(p[written:], at+int64(written))
+		written += n
+		return err
+	})
+	return written, err
+}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/beagle-go/beagle/metricsd/disk"
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
@@ -108,11 +110,7 @@ func TestAWriteWaitsForRoom(t *testing.T) {
 	room := disktest.Fill(t, dir)
 	written := make(chan error, 1)
 	go func() { written <- x.write(t, one(strings.Repeat("waits ", 20_000), 2)) }()
-	for deadline := time.Now().Add(time.Minute); !x.ballast.waiting.Load(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the write does not wait")
-		}
-	}
+	waits(t, x)
 	if err := x.Apply(t.Context(), one("refused", 3)); !errors.Is(err, disk.ErrFull) {
 		t.Errorf("beside a write that waits: %v", err)
 	}
@@ -138,6 +136,88 @@ func TestAWriteWaitsForRoom(t *testing.T) {
 	defer x.Close()
 	if read, err := x.Read(t.Context()); err != nil || read[0] != 2 {
 		t.Errorf("read up to %v, %v", read, err)
+	}
+}
+
+func waits(t *testing.T, x *pebbleIndex) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); x.ballast.waiting.Load() == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the write does not wait")
+		}
+	}
+}
+
+// TestTheBallastsRoomIsTaken has somebody who holds what the ballast would free, as one does who
+// writes quicker. The write meets the disk's end again, waits for room and is made.
+func TestTheBallastsRoomIsTaken(t *testing.T) {
+	dir := disktest.Mount(t, "64m")
+	x := openSmall(t, dir)
+	held := dir + "/held"
+	if err := os.Link(x.ballast.file(), held); err != nil {
+		t.Fatal(err)
+	}
+	room := disktest.Fill(t, dir)
+	written := make(chan error, 1)
+	go func() { written <- x.write(t, one(strings.Repeat("waits ", 20_000), 2)) }()
+	waits(t, x)
+	if drops, met := x.ballast.drops.Load(), x.ballast.met.Load(); drops != 1 || met < 2 {
+		t.Errorf("the ballast went %d times, the disk's end was met %d times", drops, met)
+	}
+	room()
+	if err := errors.Join(<-written, os.Remove(held)); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openSmall(t, dir)
+	defer x.Close()
+	if read, err := x.Read(t.Context()); err != nil || read[0] != 2 {
+		t.Errorf("read up to %v, %v", read, err)
+	}
+}
+
+// TestTheLogMeetsTheDisksEndWhenItIsClosed closes an index whose log has something left to
+// write, which does not fit: that must end, and what was acknowledged be there.
+func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
+	dir := disktest.Mount(t, "64m")
+	x := openSmall(t, dir)
+	if err := x.Apply(t.Context(), one("before", 1)); err != nil {
+		t.Fatal(err)
+	}
+	x.ballast.drop()
+	room := disktest.Fill(t, dir)
+	if err := x.db.Set([]byte("x"), make([]byte, 31_000), pebble.NoSync); err != nil { // less than a block of the log, which waits in memory
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- x.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it is not closed within a minute")
+	}
+	if x.ballast.waiting.Load() == 0 {
+		t.Error("the log did not meet the disk's end: the test shows nothing")
+	}
+	room()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		again, err := OpenPebble(PebbleOptions{Dir: dir + "/index", Reserve: 8 << 20})
+		if err != nil && time.Now().Before(deadline) {
+			continue // the other has the lock, until its log is written
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if _, ok, err := again.Get(t.Context(), Metric, "before"); !ok || err != nil {
+			t.Errorf("what was acknowledged is gone: %v", err)
+		}
+		return
 	}
 }
 

@@ -358,13 +358,20 @@ func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
 // closeWithin is how long Close waits for a write that nobody waits for any more.
 const closeWithin = 10 * time.Second
 
-// Close implements [Index]. A store whose write waits for room, or for anything else for long,
-// is left as a crash would leave it, which costs nothing that was written.
+// Close implements [Index]. A store whose write, or whose log when it is closed, waits for room, or for
+// anything else for long, is left as a crash would leave it, which costs nothing that was written.
 func (x *pebbleIndex) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if x.begin(ctx) != nil {
 		return nil
 	}
-	return x.db.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- x.db.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
