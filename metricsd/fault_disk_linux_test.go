@@ -18,10 +18,17 @@ import (
 
 // TestAFullDiskLosesNothing fills the disk of the intake's queue and index, to the last
 // byte, while senders post. They are told to come again and why, the process goes on, and when
-// there is room every acknowledged point is counted, once. Then the same with a kill while it is full.
+// there is room every acknowledged point is counted, once. Then the same with a kill while it is full. Without
+// a reserve writes of the queue meet the disk's end, and it has to open itself again.
 func TestAFullDiskLosesNothing(t *testing.T) {
+	for name, reserve := range map[string]string{"with a reserve": "33554432", "without": "0"} {
+		t.Run(name, func(t *testing.T) { fullDisk(t, reserve) })
+	}
+}
+
+func fullDisk(t *testing.T, reserve string) {
 	dir := disktest.Mount(t, "160m")
-	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.pending=100", "-intake.reserve=33554432",
+	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.pending=100", "-intake.reserve=" + reserve,
 		"-intake.queue.dir=" + filepath.Join(dir, "queue"), "-intake.index.dir=" + filepath.Join(dir, "index")}
 	cmd := program(t, args...)
 	healthy(t)
@@ -71,6 +78,9 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 			room()
 		}
 		more("with room again")
+		if page := get("/metrics"); reserve == "0" && round == 0 && !strings.Contains(page, "\nmetricsd_intake_queue_reopened_total 1\n") {
+			t.Errorf("the queue was not opened again: the test shows nothing\n%s", page)
+		}
 	}
 	stop()
 	senders.Wait()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kafka.sh [flags of go test] fetches Apache Kafka's jars through Maven, unless KAFKA_JARS names a
-# directory that has them, and tries the intake with a real broker: the queue's own tests, and a broker
-# that is killed under load. -short kills it three times instead of ten. Exit code 3: no jars.
+# directory that has them, and tries the intake with a real broker: the queue's own tests, a broker
+# that is killed under load, and one whose disk is restored from a copy. -short kills it three times instead of ten. Exit code 3: no jars.
 set -euo pipefail
 [ -z "${KAFKA_JARS:-}" ] || KAFKA_JARS=$(realpath -m "$KAFKA_JARS") # as seen from where it was named
 cd "$(dirname "$0")/.."
@@ -26,5 +26,5 @@ if [ -z "${KAFKA_JARS:-}" ]; then
 	fi
 fi
 export KAFKA_JARS
-go test -count=1 -v -run TestBus "$@" ./intake/bus
+go test -count=1 -v -timeout 20m -run 'TestBus|Kafka' "$@" ./intake/bus
 go test -count=1 -v -timeout 20m -run 'Kafka' "$@" .

@@ -100,7 +100,7 @@ type Intake struct {
 	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
 	Remember  int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
 	Retention int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
-	Reserve   int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to come again until there is room; a quarter of it besides is the index's ballast, a file that goes when its log meets the disk's end nevertheless; 0 for none, and then a full disk ends the process"`
+	Reserve   int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to come again until there is room; a quarter of it besides is the index's ballast, a file that goes when its log meets the disk's end nevertheless; with 0 writes meet it, and wait for room"`
 	Queue     Queue  `yaml:"queue"`
 	Index     Index  `yaml:"index"`
 }

@@ -52,6 +52,9 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 		page.Own(prefix+"queue_moved_total", "counter", "Times that a partition of Kafka's topic was not as it had been read, by what had happened: its log's end was lost, messages were removed before they were read, or the topic was made anew.",
 			expose.Labelled("what", "end_lost", m.EndLost), expose.Labelled("what", "removed_unread", m.Removed), expose.Labelled("what", "made_anew", m.Anew))
 	}
+	if q, ok := in.bus.(interface{ Reopened() uint64 }); ok {
+		page.OwnCounter(prefix+"queue_reopened_total", "Times that the embedded queue was opened again after a write that failed, as one does that meets the disk's end.", q.Reopened())
+	}
 	known, crowded := in.processor.history.Len()
 	page.Own(prefix+"names", "gauge", "Names that can be completed.", names...)
 	page.Own(prefix+"names_refused_total", "counter", "Names that cannot be completed because intake.names is reached.", refused...)
@@ -71,7 +74,7 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 			bound = append(bound, expose.Labelled("stage", is, s.Bound))
 		}
 	}
-	page.OwnGauge(prefix+"queue_up", "Whether the queue answers: 1, or 0 while Kafka's brokers are away.", up)
+	page.OwnGauge(prefix+"queue_up", "Whether the queue answers: 1, or 0 while Kafka's brokers are away or the embedded queue waits for room on its disk.", up)
 	page.Own(prefix+"waiting", "gauge", "What waits before each stage.", waiting...)
 	page.Own(prefix+"waiting_bound", "gauge", "What may wait before each stage.", bound...)
 }

@@ -139,9 +139,9 @@ func awaits(t *testing.T, got <-chan string, want []string) {
 	}
 }
 
-// TestATopicMadeAnew deletes the topic and makes it again, under a reader and between two: all of
+// TestKafkaTopicMadeAnew deletes the topic and makes it again, under a reader and between two: all of
 // the new one is read.
-func TestATopicMadeAnew(t *testing.T) {
+func TestKafkaTopicMadeAnew(t *testing.T) {
 	for name, start := range brokers {
 		t.Run(name, func(t *testing.T) {
 			address := start(t)
@@ -186,9 +186,9 @@ func makeAnew(t *testing.T, b *kafkaBus) {
 	openTopic(t, b.options.Brokers[0])
 }
 
-// TestMessagesAreRemovedUnread moves the log's start over messages that were not read: reading goes on
+// TestKafkaRemovesUnread moves the log's start over messages that were not read: reading goes on
 // there, and the operator is told.
-func TestMessagesAreRemovedUnread(t *testing.T) {
+func TestKafkaRemovesUnread(t *testing.T) {
 	for name, start := range brokers {
 		t.Run(name, func(t *testing.T) {
 			b := openTopic(t, start(t))

@@ -36,8 +36,8 @@ type natsBus struct {
 	mu       sync.Mutex
 	open     *natsServer // nil while it is closed after a write that failed
 	reopened uint64
-	begun    bool     // places below are those of this stream
-	lost     [2]int64 // place and mark that were read of what the stream has lost
+	begun    *natsServer // that is read: what was read of it may be removed
+	lost     [2]int64    // place and mark that were read of what the stream has lost
 }
 
 // OpenNATS starts a server in this process, without a port.
@@ -212,7 +212,7 @@ func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]i
 		b.options.Log.Warn("the embedded queue has lost its end, as in a power cut without intake.queue.sync; all that it holds is read, and parcels that were counted are not counted again", "read up to", place)
 	}
 	b.mu.Lock()
-	if b.begun = true; from <= place {
+	if b.begun = s; from <= place {
 		b.lost = [2]int64{place, mark}
 	}
 	b.mu.Unlock()
@@ -228,7 +228,7 @@ func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
 	}
 	at := read[s.partition]
 	b.mu.Lock()
-	skip := at <= 0 || !b.begun || b.lost == [2]int64{at, read[^s.partition]}
+	skip := at <= 0 || b.begun != s || b.lost == [2]int64{at, read[^s.partition]}
 	b.mu.Unlock()
 	if skip {
 		return nil

@@ -79,9 +79,9 @@ func join(a, b Entry) Entry {
 // those that are there.
 type Change struct {
 	Entries []Entry
-	// Read is the place in each partition of the queue up to which Points count;
-	// empty when no entry has any. A change is known by it: one whose places are there
-	// has been written.
+	// Read is the place in each partition of the queue up to which Points count, with what
+	// the queue marks it by; empty when no entry has any. A change is known by it: one whose places and marks are
+	// there has been written.
 	Read map[int32]int64
 	// Group is kept beside them, unless it is empty; groups with a number below Before go.
 	Group  Group
