@@ -59,7 +59,7 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "runes", "long", "random", "shared", "deep", "solved"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "runes", "long", "random", "shared", "deep", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -159,7 +159,7 @@ func (x *exhauster[A, R]) phases() []struct {
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
 		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.runes}, {2, x.long}, {3, x.random},
-		{1, x.shared}, {1, x.deep}, {1, x.solved},
+		{1, x.shared}, {1, x.deep}, {1, x.solved}, {1, x.oddWords},
 	}
 }
 
