@@ -3,6 +3,7 @@
 //
 //	go run ./bench            everything, 45 seconds
 //	go run ./bench -only call one section: call, tags, crc, sizes, small, archsimd, modes
+//	go run ./bench -only small -kernel EqualMask
 //
 // A figure is the median over 165 batches of 150 microseconds, a ratio the median
 // over pairs of neighbouring batches: the contenders take turns. On a shared machine
@@ -34,7 +35,12 @@ func run(args []string, out, errw io.Writer) int {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(errw)
 	only := fs.String("only", "", "one section: call, tags, crc, sizes, small, archsimd or modes")
+	kernel := fs.String("kernel", "", "one kernel of the sections sizes and small, as they print it")
 	if fs.Parse(args) != nil {
+		return 2
+	}
+	if shown = matching(*kernel); len(shown) == 0 {
+		fmt.Fprintf(errw, "bench: no kernel %q; go run ./bench -only sizes prints their names\n", *kernel)
 		return 2
 	}
 	runtime.LockOSThread()

@@ -86,12 +86,20 @@ func printCRC(out io.Writer) {
 }
 
 func crcPair(n int) (kernel, plain contender) {
+	return matching("crc.Pair")[0].pair(n)
+}
+
+// shown are the matches of the sections sizes and small.
+var shown []match
+
+// matching are the matches of one name, all for none.
+func matching(name string) (ms []match) {
 	for _, m := range matches {
-		if m.name == "crc.Pair" {
-			return m.pair(n)
+		if name == "" || m.name == name {
+			ms = append(ms, m)
 		}
 	}
-	panic("bench: no match crc.Pair")
+	return ms
 }
 
 // printSizes shows every kernel against plain Go at a few sizes.
@@ -102,7 +110,7 @@ func printSizes(out io.Writer) {
 		fmt.Fprintf(out, "%17d", n)
 	}
 	fmt.Fprintln(out)
-	for _, m := range matches {
+	for _, m := range shown {
 		fmt.Fprintf(out, "%-18s", m.name)
 		for _, n := range sizes {
 			kernel, plain := m.pair(n)
@@ -117,7 +125,7 @@ func printSizes(out io.Writer) {
 // measured again with care before it is reported.
 func printSmall(out io.Writer) {
 	fmt.Fprintf(out, "\n# Sizes 0 to 300 at which a kernel is over 10 %% slower than the best plain Go\n")
-	for _, m := range matches {
+	for _, m := range shown {
 		var slow []string
 		for n := m.min; n <= 300; n += step(n) {
 			kernel, plain := m.pair(n)
