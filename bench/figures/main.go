@@ -69,6 +69,7 @@ type opts struct {
 	written      bool          // into docs/measurements.md too
 	quick        bool          // fewer seeds, trials and candidates
 	trialsWanted int           // of aa and power, seeds of suite; 0 is as many as the goals ask for
+	rivals       int           // seeds of the suite's other strategies; 0 is as many
 	until        time.Duration // aa, power, suite and models begin nothing new after so long; 0 is no limit
 }
 
@@ -77,6 +78,7 @@ func run() int {
 	flag.BoolVar(&o.written, "write", false, "also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
 	flag.BoolVar(&o.quick, "quick", false, "fewer seeds, trials and candidates: to see that all works")
 	flag.IntVar(&o.trialsWanted, "trials", 0, "trials of aa and of each gain of power, seeds of suite; those of earlier calls count")
+	flag.IntVar(&o.rivals, "rivals", 0, "seeds of the strategies that suite compares the default one with; 0 is as many as it has")
 	flag.DurationVar(&o.until, "for", 0, "aa, power, suite and models begin nothing new after so long; the next call goes on")
 	flag.Usage = usage
 	chosen := choose(names(os.Args[1:]))

@@ -26,7 +26,8 @@ var searches = []string{"islands", "best-of-n", "rules-only-greedy"}
 
 // ofSuite runs the suite with every strategy, several seeds each, or one with
 // --quick. What came of a task is kept, so that the hours may be spent in
-// pieces.
+// pieces; the strategies that the default one is compared with may have fewer
+// seeds.
 func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	n := l.wanted(suiteSeeds, 1)
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
@@ -35,10 +36,14 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	}
 	var reports []*suite.Report
 	start, missing := time.Now(), 0
-	for _, strategy := range searches {
+	for i, strategy := range searches {
+		seeds := n
+		if i > 0 && l.rivals > 0 {
+			seeds = l.rivals
+		}
 		whole := &suite.Report{Strategy: strategy}
 		for _, task := range tasks {
-			r, err := l.ofTask(ctx, strategy, task, n, l.until > 0 && time.Since(start) > l.until)
+			r, err := l.ofTask(ctx, strategy, task, seeds, l.until > 0 && time.Since(start) > l.until)
 			if err != nil {
 				return nil, err
 			}
@@ -171,7 +176,7 @@ func againstEachOther(reports []*suite.Report) string {
 		rows = append(rows, []string{"`" + row.Function + "`"})
 	}
 	for _, r := range reports {
-		head = append(head, r.Strategy+", median", "lowest to highest")
+		head = append(head, fmt.Sprintf("%s, seeds: %d, median", r.Strategy, len(r.Seeds)), "lowest to highest")
 		last = append(last, digits(r.Means.Ratio), fmt.Sprintf("%.0f %% of the experts', %d tasks", 100*r.Means.OfExpert, r.Means.Tasks))
 		for j, first := range reports[0].Tasks {
 			i := slices.IndexFunc(r.Tasks, func(row suite.Row) bool { return row.Task == first.Task })
