@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold for this module, from a clean clone. Rust is needed
-# for the last part only; without it, or without qemu-user, one line says what
+# for the last part only; without it, or without an emulator, one line says what
 # was left out.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -96,6 +96,13 @@ if command -v qemu-aarch64 >/dev/null; then
 	done
 else
 	echo "left out: the arm64 tests, which need qemu-aarch64 (Debian: qemu-user)"
+fi
+
+say "the avx512 tier"
+if grep -q avx512_vbmi2 /proc/cpuinfo; then
+	echo "the tests above ran on it"
+else
+	./avx512.sh || [ $? = 3 ]
 fi
 
 say "committed bytes are what the kernels compile to"
