@@ -45,7 +45,7 @@ type kafkaBus struct {
 const (
 	publishWithin = 5 * time.Second // as JetStream's client does
 	tellWithin    = 2 * time.Second // what only people read
-	startWithin   = time.Minute     // brokers that are away just when reading starts, or starts anew
+	startWithin   = time.Minute     // brokers that are away just when reading starts
 )
 
 // batchBytes is the longest batch that is sent: one message of the longest, and what Kafka
@@ -93,6 +93,9 @@ func (b *kafkaBus) topic(ctx context.Context) error {
 	return err
 }
 
+// unfit is what is wrong with a topic that would refuse messages.
+type unfit struct{ error }
+
 // checkTopic refuses a topic that would refuse messages: their senders would send them for
 // ever. Where the topic's settings may not be read it is taken as it is.
 func (b *kafkaBus) checkTopic(ctx context.Context) error {
@@ -106,8 +109,8 @@ func (b *kafkaBus) checkTopic(ctx context.Context) error {
 	}
 	for _, c := range topic.Configs {
 		if most, err := strconv.Atoi(c.MaybeValue()); c.Key == maxMessageBytes && err == nil && most < batchBytes {
-			return fmt.Errorf("the topic %q takes batches of %d bytes and messages need %d; set it with kafka-configs.sh --alter --entity-type topics --entity-name %s --add-config %s=%d",
-				b.options.Topic, most, batchBytes, b.options.Topic, maxMessageBytes, batchBytes)
+			return unfit{fmt.Errorf("the topic %q takes batches of %d bytes and messages need %d; set it with kafka-configs.sh --alter --entity-type topics --entity-name %s --add-config %s=%d",
+				b.options.Topic, most, batchBytes, b.options.Topic, maxMessageBytes, batchBytes)}
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -49,8 +50,8 @@ func (l topicLog) adopt(places map[int32]int64) (known, marked bool) {
 
 // findLog asks until there is an answer: a topic that was just made is not known to all
 // brokers at once, and they may be away just now.
-func findLog(ctx context.Context, brokers *kadm.Client, name string) (l topicLog, _ error) {
-	err := patiently(ctx, func() error {
+func findLog(ctx context.Context, brokers *kadm.Client, name string, within time.Duration) (l topicLog, _ error) {
+	err := patiently(ctx, within, func() error {
 		details, err := brokers.ListTopics(ctx, name)
 		if err != nil {
 			return err
@@ -71,11 +72,15 @@ func findLog(ctx context.Context, brokers *kadm.Client, name string) (l topicLog
 	return l, nil
 }
 
-// patiently asks brokers that may be away, until they answer or for a minute.
-func patiently(ctx context.Context, ask func() error) error {
-	for end := time.Now().Add(startWithin); ; {
+// forever is how long brokers may be away that were there before.
+const forever = time.Duration(math.MaxInt64)
+
+// patiently asks brokers until they answer, or so long. An answer that does not look as if
+// another would follow is not awaited for longer than at the start.
+func patiently(ctx context.Context, within time.Duration, ask func() error) error {
+	for began := time.Now(); ; {
 		err := ask()
-		if err == nil || time.Now().After(end) {
+		if waited := time.Since(began); err == nil || waited > within || waited > startWithin && answered(err) || errors.As(err, new(unfit)) {
 			return err
 		}
 		select {
@@ -84,6 +89,13 @@ func patiently(ctx context.Context, ask func() error) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// answered says that an error is a broker's answer, which stays: of a topic that is not there
+// too, though it may just have been deleted to be made again.
+func answered(err error) bool {
+	is := (*kerr.Error)(nil)
+	return errors.As(err, &is) && (!is.Retriable || is == kerr.UnknownTopicOrPartition)
 }
 
 // listed looks up a partition in what a broker has listed.

@@ -61,22 +61,24 @@ func (b *kafkaBus) Read(ctx context.Context, after map[int32]int64, take func(Me
 	if places == nil {
 		places = map[int32]int64{}
 	}
-	for {
+	for within := startWithin; ; within = forever {
 		r := &kafkaReading{kafkaBus: b, places: places, take: take}
-		if err := r.read(ctx); !errors.Is(err, errAgain) {
+		if err := r.read(ctx, within); !errors.Is(err, errAgain) {
 			return err
 		}
 	}
 }
 
-func (r *kafkaReading) read(ctx context.Context) error {
+// read reads until it is to be begun anew. Brokers that are away at its start may be so for so
+// long.
+func (r *kafkaReading) read(ctx context.Context, within time.Duration) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.options.Brokers...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())) // never further on; what comes from there is looked at
 	if err != nil {
 		return fmt.Errorf("kafka: %w", err)
 	}
 	defer client.Close()
-	if err := r.open(ctx, kadm.NewClient(client)); err != nil { // by the client that reads: others remember an older topic for some seconds
+	if err := r.open(ctx, kadm.NewClient(client), within); err != nil { // by the client that reads: others remember an older topic for some seconds
 		return err
 	}
 	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{r.options.Topic: r.starts()})
@@ -97,14 +99,14 @@ func (r *kafkaReading) read(ctx context.Context) error {
 }
 
 // open finds the log and what was read of it.
-func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client) (err error) {
-	if r.log, err = findLog(ctx, brokers, r.options.Topic); err != nil {
+func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client, within time.Duration) (err error) {
+	if r.log, err = findLog(ctx, brokers, r.options.Topic, within); err != nil {
 		return err
 	}
 	known, marked := r.log.adopt(r.places)
 	if marked && !known {
 		r.moved(func(m *Moves) *uint64 { return &m.Anew }, "this topic was not read before, it may have been deleted and made again; it is read from its start")
-		if err := r.checkTopic(ctx); err != nil {
+		if err := patiently(ctx, within, func() error { return r.checkTopic(ctx) }); err != nil {
 			return fmt.Errorf("kafka: %w", err)
 		}
 	}
@@ -172,7 +174,7 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 		return errAgain // nothing of it was read
 	}
 	var from int64
-	err := patiently(ctx, func() (err error) {
+	err := patiently(ctx, forever, func() (err error) {
 		from, err = r.parting(ctx, partition, last, r.places[^key])
 		return err
 	})

@@ -3,12 +3,14 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -249,5 +251,53 @@ func TestKeysOfPartitions(t *testing.T) {
 		if p, ok := l.partition(key); ok {
 			t.Errorf("%d is said to be of partition %d", key, p)
 		}
+	}
+}
+
+// TestPatience asks brokers that are away, that answer late and whose answer is no use.
+func TestPatience(t *testing.T) {
+	away := errors.New("connection refused")
+	for what, c := range map[string]struct {
+		within time.Duration
+		says   []error // the last stays
+		want   error
+		asked  int
+	}{
+		"away at the start": {0, []error{away}, away, 1},
+		"away later":        {forever, []error{away, away, kerr.LeaderNotAvailable, nil}, nil, 4},
+		"unfit":             {forever, []error{away, unfit{away}}, unfit{away}, 2},
+	} {
+		asked := 0
+		err := patiently(t.Context(), c.within, func() error {
+			asked++
+			return c.says[min(asked, len(c.says))-1]
+		})
+		if err != c.want || asked != c.asked {
+			t.Errorf("%s: asked %d times, %v", what, asked, err)
+		}
+	}
+	for err, stays := range map[error]bool{away: false, kerr.LeaderNotAvailable: false, kerr.UnknownTopicOrPartition: true, kerr.TopicAuthorizationFailed: true} {
+		if answered(fmt.Errorf("kafka: %w", err)) != stays {
+			t.Errorf("%v: stays %v is wanted", err, stays)
+		}
+	}
+}
+
+// TestKafkaTopicMadeAnewTooSmall makes the topic again so that it refuses long messages: reading ends with the
+// remedy, as it does at the start.
+func TestKafkaTopicMadeAnewTooSmall(t *testing.T) {
+	b := openTopic(t, brokers["kafka"](t))
+	publish(t, b, 0, 3)
+	_, places := readAll(t, b, nil, 3)
+	if _, err := b.admin.DeleteTopics(t.Context(), "series"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.admin.CreateTopic(t.Context(), 1, 1, map[string]*string{maxMessageBytes: kadm.StringPtr("1000")}, "series"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.Read(ctx, places, func(Message) error { return nil }); !errors.As(err, new(unfit)) {
+		t.Errorf("read: %v", err)
 	}
 }
