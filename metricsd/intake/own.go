@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/beagle-go/beagle/metricsd/expose"
-	"github.com/beagle-go/beagle/metricsd/intake/bus"
 	"github.com/beagle-go/beagle/metricsd/intake/index"
 )
 
@@ -47,11 +46,9 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 		page.OwnCounter(prefix+"index_disk_full_total", "Writes of the index's log that met the disk's end.", met)
 		page.OwnGauge(prefix+"index_read_only", "Whether changes of the index are refused until its disk has room: 1 or 0.", map[bool]float64{true: 1}[readOnly])
 	}
-	if q, ok := in.bus.(interface{ Moves() bus.Moves }); ok {
-		m := q.Moves()
-		page.Own(prefix+"queue_moved_total", "counter", "Times that a partition of Kafka's topic was not as it had been read, by what had happened: its log's end was lost, messages were removed before they were read, or the topic was made anew.",
-			expose.Labelled("what", "end_lost", m.EndLost), expose.Labelled("what", "removed_unread", m.Removed), expose.Labelled("what", "made_anew", m.Anew))
-	}
+	m := in.bus.Moves()
+	page.Own(prefix+"queue_moved_total", "counter", "Times that the queue was not as it had been read, by what had happened: it lost its end, messages were removed before they were read, or Kafka's topic was made anew.",
+		expose.Labelled("what", "end_lost", m.EndLost), expose.Labelled("what", "removed_unread", m.Removed), expose.Labelled("what", "made_anew", m.Anew))
 	if q, ok := in.bus.(interface{ Reopened() uint64 }); ok {
 		page.OwnCounter(prefix+"queue_reopened_total", "Times that the embedded queue was opened again after a write that failed, as one does that meets the disk's end.", q.Reopened())
 	}

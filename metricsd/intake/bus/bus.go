@@ -51,6 +51,13 @@ type Fill struct {
 	Bound    int64 // bytes; 0 for none of ours
 }
 
+// Moves counts how often a queue was not as it had been read.
+type Moves struct {
+	EndLost uint64 // of a partition, by its disk
+	Removed uint64 // messages, before they were read
+	Anew    uint64 // Kafka's topic was deleted and made again
+}
+
 // ErrFull is a queue that takes no more: what was not accepted was not kept.
 var ErrFull = errors.New("the queue is full")
 
@@ -65,6 +72,8 @@ type Bus interface {
 	Done(ctx context.Context, read map[int32]int64) error
 	// Fill tells how much waits that is not done.
 	Fill(ctx context.Context) (Fill, error)
+	// Moves tells how often reading had to go on elsewhere than behind what was read.
+	Moves() Moves
 	Close() error
 }
 

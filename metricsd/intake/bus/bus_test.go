@@ -194,6 +194,9 @@ func TestAStreamLosesItsEnd(t *testing.T) {
 			if all, _ := readAll(t, b, places, len(want)); !slices.Equal(all, want) {
 				t.Errorf("%d came: read %q", came, all)
 			}
+			if m := b.Moves(); m.EndLost == 0 {
+				t.Errorf("%d came: the operator is told of %+v", came, m)
+			}
 		}
 		b.Close()
 	}

@@ -26,10 +26,7 @@ import (
 // The client tells of some of this while it reads, but nothing of what happened before. So
 // reading begins with the last message that was read, whose mark must be the one that was kept.
 
-// Moves counts how often a partition, or the topic, was not as it had been read.
-type Moves struct{ EndLost, Removed, Anew uint64 }
-
-// Moves tells how often the topic was not as it had been read.
+// Moves implements [Bus].
 func (b *kafkaBus) Moves() Moves {
 	b.mu.Lock()
 	defer b.mu.Unlock()

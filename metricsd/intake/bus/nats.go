@@ -38,6 +38,7 @@ type natsBus struct {
 	reopened uint64
 	begun    *natsServer // that is read: what was read of it may be removed
 	lost     [2]int64    // place and mark that were read of what the stream has lost
+	moves    Moves
 }
 
 // OpenNATS starts a server in this process, without a port.
@@ -110,6 +111,13 @@ func (b *natsBus) Reopened() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.reopened
+}
+
+// Moves implements [Bus].
+func (b *natsBus) Moves() Moves {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.moves
 }
 
 var errClosed = errors.New("queue: a write to the disk failed; the embedded server is being opened again, what was acknowledged is kept")
@@ -214,6 +222,7 @@ func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]i
 	b.mu.Lock()
 	if b.begun = s; from <= place {
 		b.lost = [2]int64{place, mark}
+		b.moves.EndLost++
 	}
 	b.mu.Unlock()
 	return s.read(ctx, uint64(from), take)
