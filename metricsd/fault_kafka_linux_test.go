@@ -100,7 +100,7 @@ func TestRestoredKafka(t *testing.T) {
 	post("copied")
 	broker.Copy()
 	post("lost")
-	broker.Restore()
+	broker.Restore("")
 	post("restored")
 	if !regexp.MustCompile(`metricsd_intake_queue_moved_total\{what="end_lost"\} [1-9]`).MatchString(get("/metrics")) {
 		t.Errorf("/metrics does not say that the log's end was lost\n%s", cmd.Stderr)
@@ -108,7 +108,7 @@ func TestRestoredKafka(t *testing.T) {
 	if err := stopInTime(cmd.Process, cmd.Wait); err != nil {
 		t.Fatalf("%v\n%s", err, cmd.Stderr)
 	}
-	broker.Restore()
+	broker.Restore("")
 	program(t, args...)
 	healthy(t)
 	post("again")

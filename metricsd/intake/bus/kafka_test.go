@@ -94,7 +94,7 @@ func TestKafkaLosesTheLogsEnd(t *testing.T) {
 	_, places := readAll(t, b, nil, 41)
 	for name, came := range map[string]int{"one message since": 1, "as many as were lost": 11, "more than were lost": 25} {
 		t.Run(name, func(t *testing.T) {
-			broker.Restore()
+			broker.Restore("")
 			b := openTopic(t, broker.Address)
 			publishInTime(t, b, 100, 100+came)
 			want := texts(100, 100+came)
@@ -105,6 +105,27 @@ func TestKafkaLosesTheLogsEnd(t *testing.T) {
 				t.Errorf("the operator is told of %+v", m)
 			}
 		})
+	}
+}
+
+// TestKafkaLosesTheLogsEndAndTheTime restores the topic's directory alone, so that the broker goes on
+// counting its epochs, and publishes with a clock that was set back by hours. The epochs tell where the log
+// parts; above, where they begin anew with the copy, the time does.
+func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
+	broker := kafkatest.Start(t)
+	b := openTopic(t, broker.Address)
+	minuteByMinute(t, b, 0, 30, 40)
+	broker.Copy()
+	minuteByMinute(t, b, 30, 41, 40)
+	_, places := readAll(t, b, nil, 41)
+	broker.Restore("series-0")
+	again := openTopic(t, broker.Address)
+	minuteByMinute(t, again, 100, 107, 400)
+	if got := readUpTo(t, again, places, "message 106"); !slices.Equal(got, texts(100, 107)) {
+		t.Errorf("read %q", got)
+	}
+	if m := again.Moves(); m != (Moves{EndLost: 1}) {
+		t.Errorf("the operator is told of %+v", m)
 	}
 }
 
@@ -119,7 +140,7 @@ func TestKafkaLosesTheLogsEndWhileItIsRead(t *testing.T) {
 	got := make(chan string, 1000)
 	go b.Read(t.Context(), nil, func(m Message) error { got <- string(m.Data); return nil })
 	awaits(t, got, texts(0, 41))
-	broker.Restore()
+	broker.Restore("")
 	publishInTime(t, b, 100, 105)
 	awaits(t, got, texts(100, 105))
 	if m := b.Moves(); m.EndLost == 0 {

@@ -70,8 +70,10 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) Copy() { s.offline(s.data(), filepath.Join(s.dir, "copy")) }
 
 // Restore puts the kept copy in the place of what the broker has on its disk, as after a
-// disaster. It is killed for that, and runs again.
-func (s *Server) Restore() { s.offline(filepath.Join(s.dir, "copy"), s.data()) }
+// disaster, or that of one directory alone. It is killed for that, and runs again.
+func (s *Server) Restore(directory string) {
+	s.offline(filepath.Join(s.dir, "copy", directory), filepath.Join(s.data(), directory))
+}
 
 func (s *Server) offline(from, to string) {
 	s.t.Helper()
