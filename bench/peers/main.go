@@ -2,7 +2,7 @@
 // has them, beside Beagle: the same scripted model server, the same replies,
 // the same slots. It prints a Markdown table:
 //
-//	go run ./bench/peers            all of it, some forty minutes
+//	go run ./bench/peers            all of it, some twenty minutes
 //	go run ./bench/peers -n 20      the same, small
 //	go run ./bench/peers -only Beagle,OpenEvolve -scenario hang,same
 //
