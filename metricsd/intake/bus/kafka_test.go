@@ -82,15 +82,22 @@ func readUpTo(t *testing.T, b Bus, after map[int32]int64, last string) (all []st
 	return all
 }
 
-// TestKafkaLosesTheLogsEnd restores the broker's disk from a copy that lacks the last ten messages,
-// and publishes less than was lost, or more. Each of these must be read, though another was read at its
-// place, and of the old ones those of the last ten minutes before the last.
-func TestKafkaLosesTheLogsEnd(t *testing.T) {
-	broker := kafkatest.Start(t)
+// fortyMinutes publishes 41 messages, and keeps a copy of the broker's disk that lacks the last eleven.
+func fortyMinutes(t *testing.T, broker *kafkatest.Server) *kafkaBus {
+	t.Helper()
 	b := openTopic(t, broker.Address)
 	minuteByMinute(t, b, 0, 30, 40)
 	broker.Copy()
 	minuteByMinute(t, b, 30, 41, 40)
+	return b
+}
+
+// TestKafkaLosesTheLogsEnd restores the broker's disk from a copy that lacks the last eleven messages,
+// and publishes less than was lost, or more. Each of these must be read, though another was read at its
+// place, and of the old ones those of the last ten minutes before the last.
+func TestKafkaLosesTheLogsEnd(t *testing.T) {
+	broker := kafkatest.Start(t)
+	b := fortyMinutes(t, broker)
 	_, places := readAll(t, b, nil, 41)
 	for name, came := range map[string]int{"one message since": 1, "as many as were lost": 11, "more than were lost": 25} {
 		t.Run(name, func(t *testing.T) {
@@ -113,10 +120,7 @@ func TestKafkaLosesTheLogsEnd(t *testing.T) {
 // parts; above, where they begin anew with the copy, the time does.
 func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
 	broker := kafkatest.Start(t)
-	b := openTopic(t, broker.Address)
-	minuteByMinute(t, b, 0, 30, 40)
-	broker.Copy()
-	minuteByMinute(t, b, 30, 41, 40)
+	b := fortyMinutes(t, broker)
 	_, places := readAll(t, b, nil, 41)
 	broker.Restore("series-0")
 	again := openTopic(t, broker.Address)
@@ -133,10 +137,7 @@ func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
 // where the new ones stand.
 func TestKafkaLosesTheLogsEndWhileItIsRead(t *testing.T) {
 	broker := kafkatest.Start(t)
-	b := openTopic(t, broker.Address)
-	minuteByMinute(t, b, 0, 30, 40)
-	broker.Copy()
-	minuteByMinute(t, b, 30, 41, 40)
+	b := fortyMinutes(t, broker)
 	got := make(chan string, 1000)
 	go b.Read(t.Context(), nil, func(m Message) error { got <- string(m.Data); return nil })
 	awaits(t, got, texts(0, 41))

@@ -98,6 +98,19 @@ func TestTheLogMeetsTheDisksEnd(t *testing.T) {
 	has("opened again", "before", long, "after")
 }
 
+// readUpToTwo opens the index anew, which must know the second write.
+func readUpToTwo(t *testing.T, x *pebbleIndex, dir string) {
+	t.Helper()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openSmall(t, dir)
+	defer x.Close()
+	if read, err := x.Read(t.Context()); err != nil || read[0] != 2 {
+		t.Errorf("read up to %v, %v", read, err)
+	}
+}
+
 // TestAWriteWaitsForRoom takes what the ballast has freed too. The write under way waits, all
 // others are refused, what is asked is answered, the index can be closed, and with room the write is made.
 func TestAWriteWaitsForRoom(t *testing.T) {
@@ -129,14 +142,7 @@ func TestAWriteWaitsForRoom(t *testing.T) {
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	x = openSmall(t, dir)
-	defer x.Close()
-	if read, err := x.Read(t.Context()); err != nil || read[0] != 2 {
-		t.Errorf("read up to %v, %v", read, err)
-	}
+	readUpToTwo(t, x, dir)
 }
 
 func waits(t *testing.T, x *pebbleIndex) {
@@ -168,14 +174,7 @@ func TestTheBallastsRoomIsTaken(t *testing.T) {
 	if err := errors.Join(<-written, os.Remove(held)); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	x = openSmall(t, dir)
-	defer x.Close()
-	if read, err := x.Read(t.Context()); err != nil || read[0] != 2 {
-		t.Errorf("read up to %v, %v", read, err)
-	}
+	readUpToTwo(t, x, dir)
 }
 
 // TestTheLogMeetsTheDisksEndWhenItIsClosed closes an index whose log has something left to
