@@ -1,14 +1,15 @@
 package flow
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"unicode"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
 )
 
 // ThisMachine is the kind of machine that measurements of a module are valid
@@ -16,10 +17,9 @@ import (
 // directory. An empty dir is the current directory.
 func ThisMachine(dir string) beagle.Machine {
 	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.NumCPU()}
-	version := exec.Command("go", "env", "GOVERSION")
-	version.Dir = dir
-	if out, err := version.Output(); err == nil {
-		m.Go = strings.TrimSpace(string(out))
+	var env struct{ GOVERSION string }
+	if err := harness.GoEnv(context.Background(), dir, &env); err == nil {
+		m.Go = env.GOVERSION
 	}
 	return m
 }
