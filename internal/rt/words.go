@@ -236,9 +236,12 @@ func (x *exhauster[A, R]) bytes(yield func() bool) {
 // comparison of whole words that is wrong may hold for nothing else.
 func (x *exhauster[A, R]) oddWords(yield func() bool) {
 	const word = 8
+	if 2*word > x.capLen {
+		return
+	}
 	x.each(isText, func(i int, t reflect.Type) bool {
 		for _, l := range x.letters {
-			if len(l) != 1 || 2*word > x.capLen {
+			if len(l) != 1 {
 				continue
 			}
 			x.base(0)

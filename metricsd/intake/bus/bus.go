@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // A Message is what was published, with its place. Places of one partition grow, until its log
@@ -79,6 +80,13 @@ type Bus interface {
 
 // MaxMessage bounds a message. A door that packs more must split it.
 const MaxMessage = 8 << 20
+
+// ownPlaces are places that a reading may change.
+func ownPlaces(after map[int32]int64) map[int32]int64 {
+	places := map[int32]int64{}
+	maps.Copy(places, after)
+	return places
+}
 
 func checkSize(data []byte) error {
 	if len(data) > MaxMessage {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -54,10 +53,7 @@ type kafkaReading struct {
 
 // Read implements [Bus].
 func (b *kafkaBus) Read(ctx context.Context, after map[int32]int64, take func(Message) error) error {
-	places := maps.Clone(after)
-	if places == nil {
-		places = map[int32]int64{}
-	}
+	places := ownPlaces(after)
 	for within := startWithin; ; within = forever {
 		r := &kafkaReading{kafkaBus: b, places: places, take: take}
 		if err := r.read(ctx, within); !errors.Is(err, errAgain) {

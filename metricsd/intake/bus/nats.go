@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -171,10 +170,7 @@ const (
 
 // Read implements [Bus]. It outlives servers.
 func (b *natsBus) Read(ctx context.Context, after map[int32]int64, take func(Message) error) error {
-	places := maps.Clone(after)
-	if places == nil {
-		places = map[int32]int64{}
-	}
+	places := ownPlaces(after)
 	for {
 		s, err := b.await(ctx)
 		if err != nil {

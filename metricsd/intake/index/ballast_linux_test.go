@@ -111,16 +111,23 @@ func readUpToTwo(t *testing.T, x *pebbleIndex, dir string) {
 	}
 }
 
-// TestAWriteWaitsForRoom takes what the ballast has freed too. The write under way waits, all
-// others are refused, what is asked is answered, the index can be closed, and with room the write is made.
-func TestAWriteWaitsForRoom(t *testing.T) {
-	dir := disktest.Mount(t, "64m")
-	x := openSmall(t, dir)
+// withoutRoom is an index with a write in it, on a disk that is full and has no ballast. The
+// caller calls room to free the disk.
+func withoutRoom(t *testing.T) (x *pebbleIndex, dir string, room func()) {
+	t.Helper()
+	dir = disktest.Mount(t, "64m")
+	x = openSmall(t, dir)
 	if err := x.Apply(t.Context(), one("before", 1)); err != nil {
 		t.Fatal(err)
 	}
 	x.ballast.drop()
-	room := disktest.Fill(t, dir)
+	return x, dir, disktest.Fill(t, dir)
+}
+
+// TestAWriteWaitsForRoom takes what the ballast has freed too. The write under way waits, all
+// others are refused, what is asked is answered, the index can be closed, and with room the write is made.
+func TestAWriteWaitsForRoom(t *testing.T) {
+	x, dir, room := withoutRoom(t)
 	written := make(chan error, 1)
 	go func() { written <- x.write(t, one(strings.Repeat("waits ", 20_000), 2)) }()
 	waits(t, x)
@@ -180,13 +187,7 @@ func TestTheBallastsRoomIsTaken(t *testing.T) {
 // TestTheLogMeetsTheDisksEndWhenItIsClosed closes an index whose log has something left to
 // write, which does not fit: that must end, and what was acknowledged be there.
 func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
-	dir := disktest.Mount(t, "64m")
-	x := openSmall(t, dir)
-	if err := x.Apply(t.Context(), one("before", 1)); err != nil {
-		t.Fatal(err)
-	}
-	x.ballast.drop()
-	room := disktest.Fill(t, dir)
+	x, dir, room := withoutRoom(t)
 	if err := x.db.Set([]byte("x"), make([]byte, 31_000), pebble.NoSync); err != nil { // less than a block of the log, which waits in memory
 		t.Fatal(err)
 	}
