@@ -86,7 +86,7 @@ func (s *state) assign(lhs, rhs []ast.Expr) {
 // learn notes that the value stored at l leads into a package variable. When
 // l is a part of a variable, the whole variable does.
 func (s *state) learn(l ast.Expr, into string) {
-	if into == "" {
+	if into = first(into, s.keysOf(l)); into == "" {
 		return
 	}
 	if id := root(l); id != nil {
@@ -312,7 +312,7 @@ func (s *state) valueOf(e ast.Expr) string {
 		}
 		return s.ownerOf(e)
 	case *ast.FuncLit:
-		return s.resultsOf(e.Body)
+		return s.resultsOfLiteral(e)
 	case *ast.SelectorExpr:
 		if sel, ok := s.info.Selections[e]; ok && sel.Kind() != types.FieldVal {
 			return s.boundTo(e, sel)
@@ -352,6 +352,9 @@ func (s *state) boundTo(e *ast.SelectorExpr, sel *types.Selection) string {
 func (s *state) valueOfElements(e *ast.CompositeLit) string {
 	for _, el := range e.Elts {
 		if kv, ok := el.(*ast.KeyValueExpr); ok {
+			if into := s.valueOf(kv.Key); into != "" { // a map's key; a field's name leads nowhere
+				return into
+			}
 			el = kv.Value
 		}
 		if into := s.valueOf(el); into != "" {
@@ -359,66 +362,6 @@ func (s *state) valueOfElements(e *ast.CompositeLit) string {
 		}
 	}
 	return ""
-}
-
-// valueOfCall: a function of the file returns what was found for it; any other
-// may return what it was given, except those that are known to make copies.
-func (s *state) valueOfCall(e *ast.CallExpr) string {
-	fn := s.callee(e)
-	if fn != nil && s.declares(fn) {
-		return s.results[fn]
-	}
-	if isFunc(s.info.TypeOf(e.Fun)) && fn == nil {
-		if into := s.valueOf(e.Fun); into != "" {
-			return into
-		}
-	}
-	if fn != nil && copies[objectName(fn)] && !elementsHaveRefs(s.info.TypeOf(e)) {
-		return ""
-	}
-	args := e.Args
-	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok && id.Name == "append" && len(args) > 1 && !s.appendsRefs(e) {
-		args = args[:1]
-	}
-	for _, arg := range args {
-		if into := s.valueOf(arg); into != "" {
-			return into
-		}
-	}
-	return ""
-}
-
-// appendsRefs reports whether the appended elements themselves hold references.
-func (s *state) appendsRefs(e *ast.CallExpr) bool {
-	sl, ok := s.info.TypeOf(e).Underlying().(*types.Slice)
-	return !ok || hasRefs(sl.Elem(), nil)
-}
-
-var copies = set(`slices.Clone slices.Concat maps.Clone bytes.Clone bytes.Join bytes.ToLower bytes.ToUpper slices.Repeat
-	slices.Collect slices.Sorted errors.New fmt.Errorf`)
-
-func (s *state) callee(n *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(n.Fun)
-	switch f := fun.(type) {
-	case *ast.IndexExpr:
-		fun = f.X
-	case *ast.IndexListExpr:
-		fun = f.X
-	}
-	var id *ast.Ident
-	switch f := fun.(type) {
-	case *ast.Ident:
-		id = f
-	case *ast.SelectorExpr:
-		id = f.Sel
-	default:
-		return nil
-	}
-	fn, ok := origin(s.info.Uses[id]).(*types.Func)
-	if !ok {
-		return nil
-	}
-	return fn
 }
 
 func (s *state) varName(obj types.Object) string {
