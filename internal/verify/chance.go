@@ -3,7 +3,6 @@ package verify
 import (
 	"go/ast"
 	"go/constant"
-	"go/token"
 	"go/types"
 	"regexp"
 )
@@ -15,62 +14,22 @@ import (
 func chance(c *code, report func(ast.Node, string, string, string)) {
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.RangeStmt:
-			if overMap(c, n.X) && leavesEarly(n.Body) {
-				report(n, "map order", "a map's iteration that ends early",
-					"which entry it meets first differs from call to call")
-			}
 		case *ast.CallExpr:
 			printsAddress(c, n, report)
 		case *ast.Ident:
-			if k, ok := c.info.Uses[n].(*types.Const); ok && k.Pkg() != nil && k.Pkg().Path() == "runtime" {
-				report(n, "use "+objectName(k), "use of "+objectName(k), "on other systems it is another program, which nobody compared")
+			obj := c.info.Uses[n]
+			if obj != nil && obj.Pkg() != nil && (obj.Pkg().Path() == "runtime" && isConst(obj) || machines[objectName(obj)]) {
+				report(n, "use "+objectName(obj), "use of "+objectName(obj), "on other systems it is another program, which nobody compared")
 			}
 		}
 		return true
 	})
 }
 
-// overMap reports whether e is a map, or an iterator over one.
-func overMap(c *code, e ast.Expr) bool {
-	if t := c.info.TypeOf(e); t != nil {
-		if _, ok := t.Underlying().(*types.Map); ok {
-			return true
-		}
-	}
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	fn := (&state{code: c}).callee(call)
-	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "maps"
-}
+// machines are the names in pure packages that say which machine this is.
+var machines = set(`strconv.IntSize math/bits.UintSize encoding/binary.NativeEndian path/filepath.Separator path/filepath.ListSeparator`)
 
-// leavesEarly reports whether a loop's body may end the loop before its time.
-func leavesEarly(body *ast.BlockStmt) bool {
-	leaves := false
-	var visit func(n ast.Node, inner bool)
-	visit = func(root ast.Node, inner bool) {
-		ast.Inspect(root, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncLit:
-				return false
-			case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
-				if n != root {
-					visit(n, true)
-					return false
-				}
-			case *ast.ReturnStmt:
-				leaves = true
-			case *ast.BranchStmt:
-				leaves = leaves || n.Label != nil || n.Tok == token.GOTO || n.Tok == token.BREAK && !inner
-			}
-			return !leaves
-		})
-	}
-	visit(body, false)
-	return leaves
-}
+func isConst(obj types.Object) bool { _, ok := obj.(*types.Const); return ok }
 
 // addressVerb is %p with its flags.
 var addressVerb = regexp.MustCompile(`%[-+# 0-9.*\[\]]*p`)
@@ -95,9 +54,10 @@ func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, st
 	}
 }
 
-// hasAddress reports whether fmt prints an address for a value of type t: for
-// functions, channels, and pointers other than one to a struct, list or map at
-// the top. Types with a text of their own are left to it.
+// hasAddress reports whether fmt may print an address for a value of type t:
+// for functions, channels, pointers other than one to a struct, list or map at
+// the top, and interfaces, which may hold any of them. Types with a text of
+// their own are left to it.
 func hasAddress(t types.Type) bool {
 	if p, ok := t.Underlying().(*types.Pointer); ok && !hasText(t) {
 		switch p.Elem().Underlying().(type) {
@@ -116,7 +76,7 @@ func holdsAddress(t types.Type, seen []types.Type) bool {
 	}
 	return holds(t, seen, holdsAddress, func(u types.Type) bool {
 		switch u := u.(type) {
-		case *types.Pointer, *types.Chan, *types.Signature:
+		case *types.Pointer, *types.Chan, *types.Signature, *types.Interface:
 			return true
 		case *types.Basic:
 			return u.Kind() == types.UnsafePointer

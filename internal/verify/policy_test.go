@@ -28,7 +28,7 @@ func read(t testing.TB, src string) *code {
 	}
 	c := &code{src: src, fset: testFset, file: f, info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 	}}
 	conf := types.Config{Importer: testImporter, GoVersion: "go1.26"}
 	if c.pkg, err = conf.Check("k", testFset, []*ast.File{f}, c.info); err != nil {
@@ -91,22 +91,22 @@ func TestState(t *testing.T) {
 		"type T struct{ s []string }\n\nvar _, _, _ = slices.Max[[]int], sort.Ints, strings.ToLower\n\n"
 	cases := map[string]string{
 		// allowed
-		`func f(s string) bool { return flags[s[0]] }`:                                               "",
-		`func f(s string) bool { return words[0] == s && len(set[s]) > 0 }`:                          "",
-		`func f(s string) (string, error) { return rep.Replace(re.FindString(s)), errX }`:            "",
-		`func f(s []string) []string { return append(s, words...) }`:                                 "",
-		`func f(s []string) []string { return slices.Clone(words) }`:                                 "",
-		`func f(b []byte) []byte { return append(b, table[1]...) }`:                                  "",
-		`func f(b []byte) int { n := copy(b, table[0]); return n }`:                                  "",
-		`func f(s string) int { i, _ := slices.BinarySearch(words, s); return i }`:                   "",
-		`func f(s string) string { return strings.Join(words, s) }`:                                  "",
-		`func f(t *T) { t.s = append(t.s, "x"); t.s[0] = "y" }`:                                      "",
-		`func f(s string) (err error) { err = errX; return err }`:                                    "",
-		`func f(n int) int { local := flags; local[n] = true; return len(local) }`:                   "",
-		`func f(s string) int { for _, w := range words { if w == s { return 1 } }; return box.n }`:  "",
-		`func f(s string) string { for i, w := range set { _ = w[0]; s = i }; return s }`:            "",
-		`func f(e error) bool { return errors.Is(e, errX) && errX.Error() != "" }`:                   "",
-		`func f(b []byte) []byte { g := func(b []byte) []byte { b[0] = 1; return b }; return g(b) }`: "",
+		`func f(s string) bool { return flags[s[0]] }`:                                                 "",
+		`func f(s string) bool { return words[0] == s && len(set[s]) > 0 }`:                            "",
+		`func f(s string) (string, error) { return rep.Replace(re.FindString(s)), errX }`:              "",
+		`func f(s []string) []string { return append(s, words...) }`:                                   "",
+		`func f(s []string) []string { return slices.Clone(words) }`:                                   "",
+		`func f(b []byte) []byte { return append(b, table[1]...) }`:                                    "",
+		`func f(b []byte) int { n := copy(b, table[0]); return n }`:                                    "",
+		`func f(s string) int { i, _ := slices.BinarySearch(words, s); return i }`:                     "",
+		`func f(s string) string { return strings.Join(words, s) }`:                                    "",
+		`func f(t *T) { t.s = append(t.s, "x"); t.s[0] = "y" }`:                                        "",
+		`func f(s string) (err error) { err = errX; return err }`:                                      "",
+		`func f(n int) int { local := flags; local[n] = true; return len(local) }`:                     "",
+		`func f(s string) int { for _, w := range words { if w == s { return 1 } }; return box.n }`:    "",
+		`func f(s string) string { for i, w := range set { _ = w[0]; if i > s { s = i } }; return s }`: "",
+		`func f(e error) bool { return errors.Is(e, errX) && errX.Error() != "" }`:                     "",
+		`func f(b []byte) []byte { g := func(b []byte) []byte { b[0] = 1; return b }; return g(b) }`:   "",
 		// forbidden
 		`func f(n int) { flags[n] = true }`:                                                         "flags",
 		`func f(n int) { p := &flags; p[n] = true }`:                                                "flags",

@@ -1,0 +1,45 @@
+package verify
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// local are the functions whose result is a time in the machine's own zone,
+// or may be.
+var local = set(`time.Unix time.UnixMilli time.UnixMicro time.Parse
+	time.Time.UnmarshalText time.Time.UnmarshalJSON time.Time.UnmarshalBinary time.Time.GobDecode`)
+
+// placed are the methods after which the zone that a time had is forgotten.
+var placed = set(`time.Time.UTC time.Time.In time.Time.Unix time.Time.UnixMilli time.Time.UnixMicro time.Time.UnixNano
+	time.Time.Sub time.Time.Before time.Time.After time.Time.Equal time.Time.Compare time.Time.IsZero`)
+
+// localTime refuses times in the machine's own zone: where versions are
+// compared it is another than where they run.
+func localTime(c *code, report func(ast.Node, string, string, string)) {
+	fine := make(map[*ast.Ident]bool)
+	s := &state{code: c}
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+			if fn := s.callee(n); !ok || fn == nil || !placed[objectName(fn)] {
+				return true
+			}
+			if made, ok := ast.Unparen(sel.X).(*ast.CallExpr); ok && s.callee(made) != nil {
+				switch f := ast.Unparen(made.Fun).(type) {
+				case *ast.SelectorExpr:
+					fine[f.Sel] = true
+				case *ast.Ident: // of a dot import
+					fine[f] = true
+				}
+			}
+		case *ast.Ident:
+			if fn, ok := c.info.Uses[n].(*types.Func); ok && !fine[n] && local[objectName(fn)] {
+				report(n, "use "+objectName(fn), "call of "+objectName(fn),
+					"its result is in the machine's own time zone; follow it by UTC() or In(...)")
+			}
+		}
+		return true
+	})
+}

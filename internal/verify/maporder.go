@@ -1,0 +1,222 @@
+package verify
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// mapOrder refuses what may hang on the order in which a map is walked, which
+// differs from walk to walk: a loop that ends early, one that keeps what it
+// met last, and a list of keys that nobody sorts. A comparison meets it only
+// when it shows often.
+func mapOrder(c *code, report func(ast.Node, string, string, string)) {
+	const why = "which entry it meets first differs from call to call"
+	sorted := sortedLists(c)
+	walks := make(map[ast.Node]bool) // calls of package maps whose order does not matter where they stand
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.RangeStmt:
+			walks[ast.Unparen(n.X)] = true
+			switch {
+			case !overMap(c, n.X):
+			case leavesEarly(n.Body):
+				report(n, "map order", "a map's iteration that ends early", why)
+			case keepsOne(c, n, sorted):
+				report(n, "map order", "a map's iteration that keeps what it met last or in its order", why)
+			}
+		case *ast.CallExpr:
+			fn := (&state{code: c}).callee(n)
+			switch {
+			case fn == nil || fn.Pkg() == nil:
+			case orderless[objectName(fn)] && len(n.Args) > 0:
+				walks[ast.Unparen(n.Args[0])] = true
+			case walker[objectName(fn)] && !walks[n]:
+				report(n, "map order", "a walk over a map by "+objectName(fn)+" that nothing sorts", why)
+			}
+		case *ast.SelectorExpr: // maps.Keys as a value
+			if fn, ok := c.info.Uses[n.Sel].(*types.Func); ok && walker[objectName(fn)] && !called(c, n) {
+				report(n, "map order", objectName(fn)+" as a value", why)
+			}
+		}
+		return true
+	})
+}
+
+var (
+	walker    = set(`maps.Keys maps.Values maps.All`)
+	orderless = set(`slices.Sorted slices.SortedFunc slices.SortedStableFunc maps.Collect maps.Insert`)
+)
+
+// called reports whether sel is the function of a call, maybe with type
+// arguments.
+func called(c *code, sel *ast.SelectorExpr) bool {
+	found := false
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			fun := ast.Unparen(call.Fun)
+			switch f := fun.(type) {
+			case *ast.IndexExpr:
+				fun = f.X
+			case *ast.IndexListExpr:
+				fun = f.X
+			}
+			found = found || fun == ast.Expr(sel)
+		}
+		return !found
+	})
+	return found
+}
+
+// sortedLists are the variables that are handed to a sorting function.
+func sortedLists(c *code) map[types.Object]bool {
+	out := make(map[types.Object]bool)
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		fn := (&state{code: c}).callee(call)
+		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sort" && fn.Pkg().Path() != "slices" {
+			return true
+		}
+		if id := root(call.Args[0]); id != nil {
+			out[c.info.ObjectOf(id)] = true
+		}
+		return true
+	})
+	return out
+}
+
+// keepsOne reports whether a loop over a map leaves something behind that
+// hangs on the order: a variable from outside that is assigned anything but a
+// constant, a greatest or least value, an element by key, or a list that is
+// sorted later; a sum of numbers that are rounded, or of texts.
+func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
+	outside := func(e ast.Expr) types.Object {
+		id := root(e)
+		if id == nil || id.Name == "_" {
+			return nil
+		}
+		obj := c.info.ObjectOf(id)
+		if obj == nil || loop.Body.Pos() <= obj.Pos() && obj.Pos() < loop.Body.End() || loop.Tok == token.DEFINE && loop.Pos() <= obj.Pos() && obj.Pos() < loop.Body.Pos() {
+			return nil
+		}
+		return obj
+	}
+	keeps := loop.Tok == token.ASSIGN && (loop.Key != nil && outside(loop.Key) != nil || loop.Value != nil && outside(loop.Value) != nil)
+	bounds := boundsOf(c, loop.Body)
+	ast.Inspect(loop.Body, func(n ast.Node) bool {
+		as, ok := n.(*ast.AssignStmt)
+		if !ok || as.Tok == token.DEFINE {
+			return !keeps
+		}
+		for i, l := range as.Lhs {
+			obj := outside(l)
+			switch {
+			case obj == nil || byKey(c, l):
+			case as.Tok != token.ASSIGN:
+				b, basic := c.info.TypeOf(l).Underlying().(*types.Basic)
+				keeps = keeps || !basic || b.Info()&types.IsInteger == 0
+			case len(as.Rhs) != len(as.Lhs):
+				keeps = true
+			default:
+				r := ast.Unparen(as.Rhs[i])
+				keeps = keeps || !(c.info.Types[r].Value != nil || c.info.Types[r].IsNil() || bounds[as] && len(as.Lhs) == 1 ||
+					isExtreme(c, r) || sorted[obj] && isBuiltinCall(c, r, "append"))
+			}
+		}
+		return !keeps
+	})
+	return keeps
+}
+
+// byKey reports whether a location is an element that is chosen by a key of
+// its own.
+func byKey(c *code, l ast.Expr) bool {
+	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
+	return ok && c.info.Types[ix.Index].Value == nil
+}
+
+// boundsOf finds the assignments of "if v > most { most = v }": what is left at
+// the end is the greatest or least, in whatever order they came.
+func boundsOf(c *code, body ast.Node) map[*ast.AssignStmt]bool {
+	out := make(map[*ast.AssignStmt]bool)
+	s := &state{code: c}
+	ast.Inspect(body, func(n ast.Node) bool {
+		cond, ok := n.(*ast.IfStmt)
+		if !ok || len(cond.Body.List) != 1 {
+			return true
+		}
+		as, ok := cond.Body.List[0].(*ast.AssignStmt)
+		cmp, isCmp := ast.Unparen(cond.Cond).(*ast.BinaryExpr)
+		if !ok || !isCmp || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+			return true
+		}
+		switch cmp.Op {
+		case token.LSS, token.GTR, token.LEQ, token.GEQ:
+			l, r, x, y := s.text(as.Lhs[0]), s.text(as.Rhs[0]), s.text(cmp.X), s.text(cmp.Y)
+			out[as] = l == x && r == y || l == y && r == x
+		}
+		return true
+	})
+	return out
+}
+
+func isExtreme(c *code, e ast.Expr) bool {
+	return isBuiltinCall(c, e, "max") || isBuiltinCall(c, e, "min")
+}
+
+func isBuiltinCall(c *code, e ast.Expr, name string) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok || id.Name != name {
+		return false
+	}
+	_, ok = c.info.Uses[id].(*types.Builtin)
+	return ok
+}
+
+// overMap reports whether e is a map, or an iterator over one.
+func overMap(c *code, e ast.Expr) bool {
+	if t := c.info.TypeOf(e); t != nil {
+		if _, ok := t.Underlying().(*types.Map); ok {
+			return true
+		}
+	}
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	fn := (&state{code: c}).callee(call)
+	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "maps"
+}
+
+// leavesEarly reports whether a loop's body may end the loop before its time.
+func leavesEarly(body *ast.BlockStmt) bool {
+	leaves := false
+	var visit func(n ast.Node, inner bool)
+	visit = func(root ast.Node, inner bool) {
+		ast.Inspect(root, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return false
+			case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
+				if n != root {
+					visit(n, true)
+					return false
+				}
+			case *ast.ReturnStmt:
+				leaves = true
+			case *ast.BranchStmt:
+				leaves = leaves || n.Label != nil || n.Tok == token.GOTO || n.Tok == token.BREAK && !inner
+			}
+			return !leaves
+		})
+	}
+	visit(body, false)
+	return leaves
+}

@@ -1,0 +1,118 @@
+package verify
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// typeNames refuses what can read the name of one of the candidate's own
+// types. Many versions are compared in one package, so that what they declare
+// has other names there than in the user's: a candidate that knows where it
+// runs could behave as long as it is looked at.
+func typeNames(c *code, report func(ast.Node, string, string, string)) {
+	const why = "it has another name while it is compared, so that the comparison says nothing about it"
+	s := &state{code: c}
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			fn := s.callee(n)
+			if fn == nil || fn.Pkg() == nil || fn.Pkg() == c.pkg || fn.Pkg().Path() == "errors" || c.info.Types[n.Fun].IsType() {
+				return true
+			}
+			for i, arg := range n.Args {
+				if takesAny(fn, i) && c.mayHoldOwn(c.info.TypeOf(arg), nil) {
+					report(arg, "type name", "a type of the candidate's own handed to "+objectName(fn), why)
+				}
+			}
+		case *ast.Ident:
+			inst, ok := c.info.Instances[n]
+			if fn, isFunc := c.info.Uses[n].(*types.Func); !ok || !isFunc || objectName(fn) != "reflect.TypeFor" {
+				return true
+			}
+			for t := range inst.TypeArgs.Types() {
+				if c.mayHoldOwn(t, nil) {
+					report(n, "type name", "reflect.TypeFor of a type of the candidate's own", why)
+				}
+			}
+		}
+		return true
+	})
+}
+
+// takesAny reports whether argument i of fn arrives as an interface value that
+// tells its type to whoever asks.
+func takesAny(fn *types.Func, i int) bool {
+	params := fn.Signature().Params()
+	if params.Len() == 0 {
+		return false
+	}
+	t := params.At(min(i, params.Len()-1)).Type()
+	if sl, ok := t.(*types.Slice); ok && fn.Signature().Variadic() && i >= params.Len()-1 {
+		t = sl.Elem()
+	}
+	_, generic := types.Unalias(t).(*types.TypeParam)
+	iface, ok := t.Underlying().(*types.Interface)
+	return !generic && ok && iface.NumMethods() == 0
+}
+
+// mayHoldOwn reports whether a value of type t may be or hold one of a type
+// that the candidate declares at package level. An interface value may when
+// there is such a type at all.
+func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
+	if t == nil {
+		return false
+	}
+	for _, s := range seen {
+		if types.Identical(s, t) {
+			return false
+		}
+	}
+	seen = append(seen[:len(seen):len(seen)], t)
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		if c.ownType(n.Obj()) {
+			return true
+		}
+		for a := range n.TypeArgs().Types() {
+			if c.mayHoldOwn(a, seen) {
+				return true
+			}
+		}
+	}
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return c.declaresTypes()
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return !isError(t) && c.declaresTypes()
+	case *types.Map:
+		return c.mayHoldOwn(u.Key(), seen) || c.mayHoldOwn(u.Elem(), seen)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if c.mayHoldOwn(f.Type(), seen) {
+				return true
+			}
+		}
+	case interface{ Elem() types.Type }:
+		return c.mayHoldOwn(u.Elem(), seen)
+	}
+	return false
+}
+
+// ownType reports whether the name of a type is another one while versions are
+// compared: it stands at the candidate's package level, or in a package main,
+// which is no package main then.
+func (c *code) ownType(name *types.TypeName) bool {
+	if name.Pkg() != c.pkg {
+		return false
+	}
+	return c.pkg.Name() == "main" || c.declares(name) && name.Parent() == c.pkg.Scope()
+}
+
+func (c *code) declaresTypes() bool {
+	for _, name := range c.pkg.Scope().Names() {
+		if t, ok := c.pkg.Scope().Lookup(name).(*types.TypeName); ok && !t.IsAlias() && c.ownType(t) {
+			return true
+		}
+	}
+	return false
+}
