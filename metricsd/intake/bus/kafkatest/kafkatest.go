@@ -86,7 +86,9 @@ func (s *Server) offline(from, to string) {
 
 func (s *Server) file() string { return filepath.Join(s.dir, "server.properties") }
 
-// configure writes the least that one broker needs. Sizes and times are Kafka's defaults.
+// configure writes the least that one broker needs. Sizes are Kafka's defaults. So are times, but
+// for those that a broker which was killed waits for itself when it runs again: until the controller
+// takes the one before for gone (9 s), and until it stands for controller (1 to 2 s).
 func (s *Server) configure(controller string) {
 	text := fmt.Sprintf(`process.roles=broker,controller
 node.id=1
@@ -97,6 +99,9 @@ advertised.listeners=PLAINTEXT://%[1]s
 log.dirs=%[3]s
 offsets.topic.num.partitions=1
 offsets.topic.replication.factor=1
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+controller.quorum.election.timeout.ms=200
 `, s.Address, controller, s.data())
 	if err := os.WriteFile(s.file(), []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
