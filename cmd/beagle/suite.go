@@ -91,9 +91,17 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err := o.validate(); err != nil {
 		return exitUsage, err
 	}
+	if f.given("against") && strings.TrimSpace(o.against) == "" {
+		return exitUsage, usageError("--against names no command", "leave it out for Beagle's own search")
+	}
 	tasks, err := suite.Load(o.dir, names...)
 	if err != nil {
 		return exitUsage, err
+	}
+	for _, t := range tasks {
+		if t.Advice != "" && advice(t.Advice) == nil {
+			return exitUsage, usageError(fmt.Sprintf("task %s: there is no advice %q", t.Name, t.Advice), "'beagle explain' lists what is advised")
+		}
 	}
 	if o.list {
 		return exitOK, listTasks(std.out, tasks, o.json)

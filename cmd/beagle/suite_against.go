@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/suite"
 )
@@ -26,12 +27,12 @@ func (b *bencher) external(ctx context.Context, t suite.Task, seed uint64) (*sui
 		return nil, err
 	}
 	run.Source = original
-	scratch, err := os.MkdirTemp("", "beagle-suite-")
+	place, err := scratch.New("suite")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(scratch)
-	dir := filepath.Join(scratch, t.Name)
+	defer place.Remove()
+	dir := filepath.Join(place.Path, t.Name)
 	if err := copyPackage(t.Dir, dir); err != nil {
 		return nil, err
 	}
