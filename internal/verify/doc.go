@@ -5,7 +5,10 @@
 //
 //   - parse, types and policy read the candidate and run nothing. The policy
 //     is relative: what the original does is allowed, and beyond it only what
-//     can neither touch the world nor keep anything between calls;
+//     can neither touch the world nor keep anything between calls. It also
+//     refuses what a comparison here says little about: the order of a map, the
+//     machine's time zone, names that are others while versions are compared,
+//     and writes to the caller's maps, which look untouched when they are put back;
 //   - start compares what the initialisation of the package costs: no
 //     measurement of calls sees it. A candidate with which the program does not
 //     start cannot take down those that share a program with it;

@@ -215,3 +215,32 @@ func TestTypeArguments(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 }
+
+// TestMapWrites: the caller's maps are not written, not even with what is
+// there already; those that the function makes may be.
+func TestMapWrites(t *testing.T) {
+	const head = "package k\n\nimport \"maps\"\n\nvar _ = maps.Clone[map[string]int]\n\ntype T struct{ m map[string]int }\n\n"
+	original := read(t, head+"func f(m map[string]int, t *T) int { return m[\"a\"] + t.m[\"a\"] }")
+	for body, refused := range map[string]bool{
+		`m["a"] = m["a"]; return 0`:                                    true,
+		`m["a"]++; m["a"]--; return 0`:                                 true,
+		`delete(m, ""); return 0`:                                      true,
+		`t.m["a"] = t.m["a"]; return 0`:                                true,
+		`n := m; n["a"] = n["a"]; return 0`:                            true,
+		`n := map[string]int{}; n = m; clear(n); return 0`:             true,
+		`n := map[string]int{}; p := &n; *p = m; n["a"] = 1; return 0`: true,
+		`maps.Copy(m, m); return 0`:                                    true,
+		`func(n map[string]int) { n["a"] = n["a"] }(m); return 0`:      true,
+		`for m["a"] = range 1 { }; return 0`:                           true,
+		`n := map[string]int{}; n["a"] = 1; return n["a"]`:             false,
+		`n := make(map[string]int, 3); n["a"]++; return n["a"]`:        false,
+		`n := maps.Clone(m); delete(n, "a"); return len(n)`:            false,
+		`n := map[string]bool{}; n["a"] = true; return len(n)`:         false,
+	} {
+		c := read(t, head+"func f(m map[string]int, t *T) int { "+body+" }")
+		got := forbidden(original, c, nil)
+		if (len(got) > 0) != refused {
+			t.Errorf("%s\n\trefused: %v, want %v", body, got, refused)
+		}
+	}
+}
