@@ -26,7 +26,27 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("METRICSD_TEST_AS_PROGRAM")
 		main()
 	}
+	reserve()
 	os.Exit(m.Run())
+}
+
+// The intakes of this process's tests listen on intakeAddress, one after another. Its number is held
+// by a UDP socket, so that tests in another process choose another.
+var (
+	intakeAddress string
+	held          net.PacketConn
+)
+
+// reserve chooses intakeAddress, below the numbers that the kernel gives to whoever dials.
+func reserve() {
+	var err error
+	for port := 29126; port < 29999; port++ {
+		intakeAddress = fmt.Sprint("127.0.0.1:", port)
+		if held, err = net.ListenPacket("udp", intakeAddress); err == nil {
+			return
+		}
+	}
+	panic(err)
 }
 
 // program starts metricsd in a process of its own.
@@ -51,8 +71,6 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	})
 	return cmd
 }
-
-const intakeAddress = "127.0.0.1:29126"
 
 func healthy(t *testing.T) {
 	t.Helper()
