@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 type captureArgs struct {
@@ -37,11 +39,13 @@ func TestCaptureChild(t *testing.T) {
 		}
 	case "parallel":
 		var wg sync.WaitGroup
+		began := time.Now()
 		for g := range 2 {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				for i := range 20000 {
+				// On one processor they meet when one is preempted in here.
+				for i := 0; atomic.LoadUint64(&s.counts[countConcurrent]) == 0 && time.Since(began) < time.Minute; i++ {
 					s.Record(&captureArgs{A0: fmt.Sprint(g, i%7)})
 				}
 			}()
