@@ -20,9 +20,9 @@ var explainCommand = &command{
 	short: "list the rewrites, or explain one",
 	long: `
 Without an argument, lists the rewrites with their legality class and what each bought on its own example with the
-toolchain that built this program; with one, says what it does, why it pays, when it is legal, and shows it before and
-after. "Stopped paying" says that the interval of a measurement does not lie above 1 with this toolchain: other code may
-still gain, which the search finds out.
+toolchain that built this program; with one, says what it does, why it pays, when it is legal, what it bought with each
+toolchain that was measured, and shows it before and after. "Stopped paying" says that the interval of a measurement does
+not lie above 1 with that toolchain: other code may still gain, which the search finds out.
 
 Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the representation may differ; E3 exact
 behind a guard that the rewrite emits; E4 another algorithm for the same specification. The class decides which checks a
@@ -119,8 +119,16 @@ func bought(m *mutate.Mutator) string {
 
 func explainRule(w io.Writer, m *mutate.Mutator) {
 	fmt.Fprintf(w, "%s, class %s\n\n%s\n", m.Name, m.Class, m.Doc)
-	measured := rules.MeasuredHere().Of(m.Name)
-	fmt.Fprintf(w, "\nOn its example, with %s on %s: %s\n", runtime.Version(), runtime.GOARCH, measured)
+	fmt.Fprintln(w)
+	on := func(toolchain string, t *rules.Table) {
+		fmt.Fprintf(w, "On its example, with %s on %s: %s\n", toolchain, runtime.GOARCH, t.Of(m.Name))
+	}
+	if rules.MeasuredHere() == nil {
+		on(runtime.Version(), nil)
+	}
+	for _, t := range rules.Tables(runtime.GOARCH) {
+		on(t.Go, t)
+	}
 	for _, part := range []struct{ title, code string }{{"Before", m.Before}, {"After", m.After}} {
 		if part.code != "" {
 			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title, strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))

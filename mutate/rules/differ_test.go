@@ -2,12 +2,15 @@ package rules_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
+	"go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,7 +66,7 @@ func differential(t *testing.T, cases []*golden) {
 		found[string(m[1])]++
 	}
 	for a, c := range checks {
-		if want := c.opts["checks"]; want != "" {
+		if want := cmp.Or(c.opts["checks-"+version.Lang(runtime.Version())], c.opts["checks"]); want != "" {
 			if got := fmt.Sprintf("%d -> %d", found[before[a]], found[a]); got != want {
 				t.Errorf("%s: bounds checks %s, want %s", c.name, got, want)
 			}

@@ -4,7 +4,9 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"go/version"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -47,21 +49,34 @@ func (m Measurement) String() string {
 //go:embed measured
 var measuredFiles embed.FS
 
-// Measured is the table for a toolchain ("go1.26.8") and an architecture; nil
-// when there is none. The toolchain's release decides, not its patch level.
-func Measured(toolchain, arch string) *Table {
+// Tables are the tables for an architecture, the oldest toolchain first: what a
+// rewrite buys with one release, a later compiler may give away.
+func Tables(arch string) []*Table {
 	files, err := measuredFiles.ReadDir("measured")
 	if err != nil {
 		return nil
 	}
-	var found *Table
+	var list []*Table
 	for _, f := range files {
 		data, err := measuredFiles.ReadFile("measured/" + f.Name())
 		if err != nil || !strings.HasSuffix(f.Name(), ".json") {
 			continue
 		}
 		t := new(Table)
-		if json.Unmarshal(data, t) == nil && t.Arch == arch && (t.Go == toolchain || found == nil && release(t.Go) == release(toolchain)) {
+		if json.Unmarshal(data, t) == nil && t.Arch == arch {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Table) int { return version.Compare(a.Go, b.Go) })
+	return list
+}
+
+// Measured is the table for a toolchain ("go1.26.8") and an architecture; nil
+// when there is none. The toolchain's release decides, not its patch level.
+func Measured(toolchain, arch string) *Table {
+	var found *Table
+	for _, t := range Tables(arch) {
+		if t.Go == toolchain || found == nil && version.Lang(t.Go) == version.Lang(toolchain) {
 			found = t
 		}
 	}
@@ -70,12 +85,6 @@ func Measured(toolchain, arch string) *Table {
 
 // MeasuredHere is the table for the toolchain that built this program.
 func MeasuredHere() *Table { return Measured(runtime.Version(), runtime.GOARCH) }
-
-// release is "go1.26" of "go1.26.8".
-func release(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
-}
 
 // Of is a rule's measurement.
 func (t *Table) Of(rule string) Measurement {

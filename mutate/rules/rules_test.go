@@ -34,6 +34,7 @@ var update = flag.Bool("update", false, "rewrite the after files of the golden a
 //	                     target F          the target (default: the first function)
 //	                     params 4 8        only these parameters (default: all)
 //	                     checks 2 -> 0     bounds checks before and after
+//	                     checks-go1.27 0 -> 0 the same with one release of Go, when it differs there
 //	                     ints 0 25         range of generated integer arguments
 //	                     maxlen 40         longest generated string or slice
 //	                     types int         type arguments for a generic target
