@@ -175,7 +175,7 @@ func ended(r *Result, l Limits, cause error) string {
 		return Canceled
 	case outOfMemory(r):
 		return Memory
-	case r.Signal != "" && l.CPU > 0 && r.User+r.System >= l.CPU*8/10: // the kernel's limit and its accounting differ
+	case r.Signal == "killed" && l.CPU > 0 && r.User+r.System >= l.CPU/2: // the limit counts whole ticks of the clock, also those that a starved program had a part of
 		return CPU
 	case r.Signal != "":
 		return Signaled
