@@ -89,10 +89,9 @@ clean=(env PATH="$godir:/usr/bin:/bin" GOPROXY="file://$scratch/proxy" GONOSUMDB
 (cd "$scratch/prog" && "${clean[@]}" go mod tidy && "${clean[@]}" go mod vendor && "${clean[@]}" GOFLAGS=-mod=vendor go run .)
 
 say "cross builds"
+mkdir "$scratch/cross"
 for target in linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64 linux/riscv64; do
-	for package in . ./crc; do
-		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go test -c -o "$scratch/cross" $package
-	done
+	CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go test -c -ldflags='-s -w' -o "$scratch/cross/" . ./crc
 done
 
 say "arm64 kernels under qemu-user, with preemption signals"
