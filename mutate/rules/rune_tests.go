@@ -16,7 +16,8 @@ type runeTest struct {
 	expr    ast.Expr
 	rune    *types.Var
 	text    string
-	dropped []ast.Stmt // declarations that nothing else uses
+	dropped []ast.Stmt              // declarations that nothing else uses
+	answers map[*types.Var]ast.Stmt // variables that are written out, with their declarations
 }
 
 // runeTests finds the largest tests in loops that ask at least two things, also
@@ -155,10 +156,40 @@ func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *a
 			return "", false
 		}
 	}
-	if !slices.ContainsFunc(p.Uses(v, fn), func(id *ast.Ident) bool { return p.Info.Uses[id] == v && !inside(id, t.expr) }) {
+	if !usedBeside(p, fn, v, t) {
 		t.dropped = append(t.dropped, d.Stmt)
 	}
+	if t.answers == nil {
+		t.answers = map[*types.Var]ast.Stmt{}
+	}
+	t.answers[v] = d.Stmt
 	return "(" + text + ")", true
+}
+
+// usedBeside reports whether a variable is used outside of all these tests.
+func usedBeside(p *mutate.Pass, fn ast.Node, v *types.Var, tests ...*runeTest) bool {
+	return slices.ContainsFunc(p.Uses(v, fn), func(id *ast.Ident) bool {
+		return p.Info.Uses[id] == v && !slices.ContainsFunc(tests, func(t *runeTest) bool { return inside(id, t.expr) })
+	})
+}
+
+// alone finds the declarations that nothing but these tests uses, each of which
+// leaves them to the others, and the tests that are in one.
+func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*runeTest]bool) {
+	within = map[*runeTest]bool{}
+	for _, t := range tests {
+		for v, decl := range t.answers {
+			if slices.Contains(unused, decl) || usedBeside(p, p.FuncOf(t.expr), v, tests...) {
+				continue
+			}
+			unused = append(unused, decl)
+			for _, u := range tests {
+				within[u] = within[u] || inside(u.expr, decl)
+			}
+		}
+	}
+	slices.SortFunc(unused, func(a, b ast.Stmt) int { return int(a.Pos() - b.Pos()) })
+	return unused, within
 }
 
 // declaredAs is the declaration of a variable in a list around its use.
@@ -207,12 +238,21 @@ func runeTestSites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	used := map[string]bool{}
 	tests := runeTests(p)
+	unused, within := alone(p, tests)
 	for _, t := range tests {
 		edits, name := t.edits(p, used)
+		if !within[t] {
+			all = append(all, edits...)
+		}
+		for _, s := range t.dropped {
+			edits = append(edits, p.Delete(s))
+		}
 		sites = append(sites, site(t.expr, "test of "+t.rune.Name()+" by "+name, edits...))
-		all = append(all, edits...)
 	}
 	if len(sites) > 1 {
+		for _, s := range unused {
+			all = append(all, p.Delete(s))
+		}
 		sites = slices.Insert(sites, 0, site(p.FuncOf(tests[0].expr), "tests of runes", all...))
 	}
 	return sites
@@ -254,8 +294,5 @@ var %[4]s = func() (t [128]bool) {
 	}
 	return t
 }()`, name, test, t.rune.Type(), table, v, t.text))}
-	for _, s := range t.dropped {
-		edits = append(edits, p.Delete(s))
-	}
 	return edits, name
 }
