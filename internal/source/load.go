@@ -232,6 +232,16 @@ func goCommandError(o *Options, msg string) error {
 		}
 	case strings.Contains(msg, "running go ") && strings.Contains(msg, "requires go"):
 		return &beagle.UsageError{What: fmt.Sprintf("%s: %s", o.Dir, first), Remedy: "Install that Go release, or put it first in PATH."}
+	case strings.Contains(msg, "toolchain not available"):
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: the module asks for a Go release that is not on this machine: %s", o.Dir, msg),
+			Remedy: "Run `go version` there once, which fetches it; Beagle itself never uses the network.",
+		}
+	case newerGo.MatchString(msg):
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: %s", o.Dir, first),
+			Remedy: fmt.Sprintf("Build Beagle with that release, in its checkout: GOTOOLCHAIN=%s.0 go install ./cmd/beagle", newerGo.FindStringSubmatch(msg)[1]),
+		}
 	case strings.Contains(msg, "go.mod file not found") || strings.Contains(msg, "outside main module or its selected dependencies") ||
 		strings.Contains(msg, "does not contain main module"):
 		return &beagle.UsageError{What: fmt.Sprintf("%s: not inside a Go module: %s", o.Dir, first), Remedy: "Run in a module, or name one with -C."}
@@ -241,6 +251,9 @@ func goCommandError(o *Options, msg string) error {
 	}
 	return nil
 }
+
+// newerGo is what the type checker says of a language that it does not know.
+var newerGo = regexp.MustCompile(`requires newer Go version (go1\.\d+)`)
 
 // place is how the go command begins a complaint about an import.
 var place = regexp.MustCompile(`^(\S+\.go):(\d+):\d+: `)

@@ -151,6 +151,23 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+// TestLoadNewerGo: the module is of a release that the go command cannot have,
+// or that the type checker in this program does not know.
+func TestLoadNewerGo(t *testing.T) {
+	dir := module(t, "-- go.mod --\nmodule ex.com/later\n\ngo 1.99.0\n-- a.go --\npackage later\n\nfunc F() int { return 1 }\n")
+	t.Setenv("GOTOOLCHAIN", "auto")
+	t.Setenv("GOPROXY", "off")
+	got := refused(t, dir, "F").Error()
+	wantIn(t, got, dir, "go1.99.0", "Run `go version` there once")
+	t.Setenv("GOTOOLCHAIN", "local")
+	wantIn(t, refused(t, dir, "F").Error(), dir, "requires go >= 1.99.0", "Install that Go release")
+	err := goCommandError(&Options{Dir: dir}, "a.go:1:1: package requires newer Go version go1.99 (application built with go1.26)")
+	if err == nil {
+		t.Fatal("nothing is said of a language that is not known here")
+	}
+	wantIn(t, err.Error(), dir, "GOTOOLCHAIN=go1.99.0 go install ./cmd/beagle")
+}
+
 func TestLoadMain(t *testing.T) {
 	u := load(t, module(t, manyModule), "double")
 	f, p := u.Parse(u.Target.Source)
