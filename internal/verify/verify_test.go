@@ -270,15 +270,20 @@ func (c *catalogue) prove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, p := range c.proofs {
+	path := func(i int) string { return filepath.Join(pkg, "proof"+string(rune('A'+i))+"_test.go") }
+	for i := range c.proofs {
+		p := &c.proofs[i]
 		if p.test == "" {
 			t.Errorf("%s: no test was printed", p.name)
 		}
-		text := strings.Replace(p.test, "Counterexample(", "Counterexample"+string(rune('A'+i))+"(", 1)
-		put(t, filepath.Join(pkg, "proof"+string(rune('A'+i))+"_test.go"), text)
+		p.test = strings.Replace(p.test, "Counterexample(", "Counterexample"+string(rune('A'+i))+"(", 1)
+		put(t, path(i), p.test)
 	}
 	if out, err := c.goTest(t, "."); err != nil {
 		t.Errorf("a printed test fails with the original: %v\n%s", err, out)
+	}
+	for i := range c.proofs {
+		os.Remove(path(i)) // some are long, and would be compiled with each candidate
 	}
 	tried := map[string]bool{"hang": true, "crash": true, "race": true} // the last needs the race detector
 	for i, p := range c.proofs {
@@ -287,9 +292,11 @@ func (c *catalogue) prove(t *testing.T) {
 		}
 		tried[p.kind] = true
 		put(t, filepath.Join(pkg, "original.go"), p.source)
+		put(t, path(i), p.test)
 		if out, err := c.goTest(t, "Counterexample"+string(rune('A'+i))+"$"); err == nil || !strings.Contains(out, "--- FAIL") {
 			t.Errorf("%s: its test does not fail with it: %v\n%s\n%s", p.name, err, out, p.test)
 		}
+		os.Remove(path(i))
 	}
 	put(t, filepath.Join(pkg, "original.go"), string(original))
 }
