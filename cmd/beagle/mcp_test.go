@@ -599,7 +599,7 @@ func explained(t *testing.T, c *client, run, submission string) *mcp.Explained {
 
 // testFetch carries a short search to its end and fetches what it found.
 func testFetch(t *testing.T, s *served, c *client) {
-	short := exec.Command("beagle", "evolve", "-C", s.dir, "--candidates=8", "--fuzz=1s", "--measure=2s", "--quiet", "./tag.Normal")
+	short := exec.Command("beagle", "evolve", "-C", s.dir, "--candidates=8", "--fuzz=0s", "--measure=2s", "--quiet", "./tag.Normal")
 	short.Env = s.env
 	if out, err := short.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
