@@ -19,7 +19,7 @@ import (
 // of their candidates.
 var catalogues = []struct{ name, target string }{
 	{"fib", "./p.Fib"}, {"tag", "./p.Normalize"}, {"list", "./p.Merge"}, {"method", "./p.Reader.Next"},
-	{"dot", "./p.Dot"}, {"mix", "./p.Mix"},
+	{"dot", "./p.Dot"}, {"mix", "./p.Mix"}, {"hand", "./p.Total"},
 }
 
 // required are the cheats that every release must refuse, as files of the

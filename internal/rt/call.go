@@ -15,7 +15,7 @@ import (
 type Diff struct {
 	Case  int      `json:"case"` // index of the record or number of the generated case, see Begin
 	Args  []byte   `json:"args"`
-	Kind  string   `json:"kind"`  // "result", "panic", "argument", "alias", "state", "hang", "memory"; "slow" when it is the original
+	Kind  string   `json:"kind"`  // "result", "panic", "argument", "alias", "state", "goroutine", "hang", "memory"; "slow" when it is the original
 	Call  []string `json:"call"`  // the arguments as Go expressions
 	Want  string   `json:"want"`  // what the original does, for people
 	Got   string   `json:"got"`   // what the candidate does
@@ -99,6 +99,8 @@ type guard[A, R any] struct {
 	calls atomic.Int64           // odd while a call is under way
 	limit atomic.Int64           // processor time that the current call may take, in nanoseconds
 	spare atomic.Pointer[[]byte] // a Diff to report instead when a call hangs while a counterexample is made smaller
+	free  bool                   // nobody looks at goroutines: the fuzzer has its own
+	stray *stray                 // the first goroutines that outlived their call
 }
 
 // What a call may take, in processor time. A loaded machine does not turn a
@@ -121,6 +123,7 @@ func watched[A, R any](h *Harness[A, R]) *guard[A, R] {
 func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
 	Begin(v, id)
 	g.calls.Add(1)
+	base := runtime.NumGoroutine()
 	done := false
 	defer func() {
 		if !done {
@@ -128,6 +131,7 @@ func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
 		}
 		g.calls.Add(1)
 		Idle()
+		g.ended(v, base)
 	}()
 	g.h.Variants[v].Eval(a, r)
 	done = true

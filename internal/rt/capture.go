@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -196,19 +195,6 @@ func (s *Site[A]) goroutines(n uint64) {
 	default:
 		s.last[0], s.last[1], s.changes = g, s.last[0], 0
 	}
-}
-
-// goroutineID reads "goroutine 17 [running]".
-func goroutineID() (id uint64) {
-	var buf [32]byte
-	n := runtime.Stack(buf[:], false)
-	for _, c := range buf[len("goroutine "):n] {
-		if c < '0' || c > '9' {
-			break
-		}
-		id = id*10 + uint64(c-'0')
-	}
-	return id
 }
 
 // hashBytes is FNV-1a with a finish that spreads it, so that the smallest

@@ -15,23 +15,29 @@ var clockGettime = map[string]uintptr{
 	"amd64": 228, "arm64": 113, "riscv64": 113, "loong64": 113, "ppc64": 246, "ppc64le": 246, "s390x": 260,
 }
 
-var threadClock = func() uintptr {
+var gettime = func() uintptr {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
 	return clockGettime[runtime.GOARCH]
 }()
 
-// threadCPU is the processor time of the calling thread in nanoseconds, or -1
-// where there is no such clock. It does not tell the scheduler of the call:
-// entering and leaving a system call properly would disturb what is measured.
-func threadCPU() int64 {
-	if threadClock == 0 {
+// Clocks of processor time, by their number in Linux.
+const (
+	ofProcess = 2
+	ofThread  = 3
+)
+
+// cpuClock is the processor time of the calling thread or of all threads in
+// nanoseconds, or -1 where there is no such clock. It does not tell the
+// scheduler of the call: entering and leaving a system call properly would
+// disturb what is measured.
+func cpuClock(which uintptr) int64 {
+	if gettime == 0 {
 		return -1
 	}
-	const clockThreadCPUTime = 3
 	var ts syscall.Timespec
-	if _, _, errno := syscall.RawSyscall(threadClock, clockThreadCPUTime, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(gettime, which, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
 		return -1
 	}
 	return ts.Nano()

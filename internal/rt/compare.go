@@ -83,6 +83,9 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 	c.took = time.Since(start)
 	c.limit.Store(int64(hangLimit + hangFactor*c.took))
 	c.run(1, id, src)
+	if d := c.strayed(id, src); d != nil {
+		return d
+	}
 	kind := c.differ()
 	if kind == "" {
 		if !c.flat && c.wrote(src) {

@@ -38,6 +38,7 @@ const (
 func FuzzTarget[A, R any](f FuzzF, h *Harness[A, R], fuzz func(run func(t FuzzT, data []byte))) {
 	f.Helper()
 	c := newChecker(watched(h), 1, os.Getenv(FuzzPanics))
+	c.free = true
 	if path := os.Getenv(FuzzSeeds); path != "" {
 		list, _, err := LoadArgs[A](path, h.Types)
 		if err != nil {

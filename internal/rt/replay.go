@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"time"
 )
@@ -160,6 +161,9 @@ func (p *replayer[A, R]) run() {
 	if p.out.Diff == nil {
 		p.out.Diff = p.reread(len(p.kept))
 	}
+	if n := len(p.picks); p.out.Diff == nil && n > 0 { // left behind by one of the calls in between
+		p.out.Diff = p.check.strayed(p.picks[n-1], &p.records[p.picks[n-1]])
+	}
 	p.out.Unstable, p.out.Opaque = p.check.unstable, p.check.opaque
 }
 
@@ -292,6 +296,7 @@ func (p *replayer[A, R]) thread(t int) *Diff {
 			d.Want = "the answer of a single call"
 			return d
 		}
+		overwriteAll(reflect.ValueOf(&c.a[1]).Elem()) // the caller has them back: a goroutine that goes on may not read them
 	}
 	return nil
 }

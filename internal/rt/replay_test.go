@@ -211,6 +211,30 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
+// TestLeftBehind: a goroutine that goes on after the call is found once, and
+// not where the original has some too; one that is about to end may.
+func TestLeftBehind(t *testing.T) {
+	stop := make(chan bool)
+	defer close(stop)
+	leaks := func(a *textArgs, r *textResults) {
+		upper(a, r)
+		go func() { <-stop }()
+	}
+	ends := func(a *textArgs, r *textResults) {
+		upper(a, r)
+		go func() {}()
+	}
+	records := calls(t, textArgs{"a"}, textArgs{"b"}, textArgs{"c"})
+	if d := replayed(t, &Replay{}, records, ends, leaks).Diff; d == nil || d.Kind != "goroutine" || d.Check != CheckEnded {
+		t.Errorf("got %+v", d)
+	}
+	for _, pair := range [][2]func(*textArgs, *textResults){{upper, ends}, {leaks, leaks}} {
+		if d := replayed(t, &Replay{}, records, pair[0], pair[1]).Diff; d != nil {
+			t.Errorf("got %+v", d)
+		}
+	}
+}
+
 func exhausted[A, R any](t *testing.T, q *Exhaust, fs ...func(*A, *R)) *ExhaustReply {
 	t.Helper()
 	h := &Harness[A, R]{}

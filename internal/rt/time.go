@@ -23,8 +23,10 @@ import (
 //     inputs into the cache, so that being first costs nothing.
 //   - The collector runs between slices only. What collections cost is told
 //     apart from it (Timing.GCByte).
+//   - A slice ends when the goroutines that its calls started have ended: nobody
+//     else pays for them.
 //   - Each slice is timed by the wall clock and by the thread's own processor
-//     clock. Where they differ, the slice was preempted; the parent decides
+//     clock, or by that of the process when goroutines are started. Where they differ, the slice was preempted; the parent decides
 //     what to do with it. No statistics happen here: raw samples go back.
 
 // Time is the request of the time mode: what to time and how.
@@ -152,6 +154,8 @@ type timer[A, R any] struct {
 	pending   float64   // bytes allocated since the last collection, as estimated
 	least     int       // rounds that the plan needs, overdrawn or not
 	footprint float64   // bytes of a call's arguments, when the target changes them
+	clock     uintptr   // of processor time: the thread's, or the process's when goroutines are started
+	alive     int       // goroutines that there are without those of a call
 	budget    time.Duration
 	start     time.Time
 	begin     time.Time // of the rounds
@@ -202,8 +206,12 @@ func (h *Harness[A, R]) panics(v int, a *A) (panicked bool) {
 func (t *timer[A, R]) run() (Timing, error) {
 	n := len(t.run1)
 	t.out.Wall, t.out.CPU = make([][]int64, n), make([][]int64, n)
-	t.out.Empty = t.empty()
+	t.alive, t.clock = runtime.NumGoroutine(), ofThread
 	t.weigh()
+	if t.starts() {
+		t.clock = ofProcess
+	}
+	t.out.Empty = t.empty()
 	if err := t.calibrate(); err != nil {
 		return t.out, err
 	}
@@ -269,24 +277,26 @@ func (t *timer[A, R]) slice(v, w int) (wall, cpu int64) {
 	if t.mutable != nil {
 		t.mutable[w].restore(a)
 	}
-	return clocked(func() {
+	return t.clocked(func() {
 		for range passes {
 			f(a)
 		}
 	})
 }
 
-// clocked times f by both clocks; cpu is -1 where there is no thread clock.
-// The cheap wall clock is read inside the dear one, so that it sees f alone.
-func clocked(f func()) (wall, cpu int64) {
-	c := threadCPU()
+// clocked times f and the goroutines that it leaves behind by both clocks; cpu
+// is -1 where there is no clock of processor time. The cheap wall clock is read
+// inside the dear one, so that it sees f alone.
+func (t *timer[A, R]) clocked(f func()) (wall, cpu int64) {
+	c := cpuClock(t.clock)
 	s := time.Now()
 	f()
+	t.join()
 	wall = int64(time.Since(s))
 	if c < 0 {
 		return wall, -1
 	}
-	return wall, threadCPU() - c
+	return wall, cpuClock(t.clock) - c
 }
 
 // collect runs the collector when the next slice could pass the limit. It
@@ -311,7 +321,7 @@ func (t *timer[A, R]) room(bytes float64) bool {
 func (t *timer[A, R]) empty() [2]int64 {
 	best := [2]int64{1 << 40, 1 << 40}
 	for range 100 {
-		wall, cpu := clocked(func() { t.run1[0](nil) })
+		wall, cpu := t.clocked(func() { t.run1[0](nil) })
 		best = [2]int64{min(best[0], wall), min(best[1], cpu)}
 	}
 	return best

@@ -2,6 +2,7 @@ package rt
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -248,3 +249,45 @@ func TestCollectionCost(t *testing.T) {
 		t.Errorf("a live byte costs %v ns to collect", c)
 	}
 }
+
+// Work that a goroutine does after the call is the call's: its slice waits for
+// it, and the clock of processor time counts it.
+func TestTimeCountsGoroutines(t *testing.T) {
+	records, weights := unsorted(40, 4096)
+	work := func(x sortArgs) {
+		for range 20 {
+			sinkInt += slices.Max(x.A0)
+		}
+	}
+	inline := func(a []sortArgs) {
+		for _, x := range a {
+			work(x)
+		}
+	}
+	late := func(a []sortArgs) {
+		for _, x := range a {
+			go work(x)
+		}
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in a harness
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	timer := testTimer(&Time{}, records, weights, inline, late)
+	got := timed(t, timer)
+	for name, clock := range map[string][][]int64{"wall": got.Wall, "cpu": got.CPU} {
+		if len(clock[0]) == 0 {
+			continue // no such clock here
+		}
+		if in, out := slices.Min(clock[0]), slices.Min(clock[1]); out < in/4 {
+			t.Errorf("%s: what goroutines do takes %d ns, and %d where the call does it", name, out, in)
+		}
+	}
+	if timer.clock != ofProcess {
+		t.Error("the goroutines were not noticed")
+	}
+	if plain := testTimer(&Time{}, records, weights, inline, inline); len(timed(t, plain).Wall[0]) == 0 || plain.clock != ofThread {
+		t.Error("goroutines were noticed that are not there")
+	}
+}
+
+var sinkInt int

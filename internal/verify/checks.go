@@ -3,6 +3,9 @@ package verify
 import (
 	"context"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"strings"
 	"time"
 
@@ -198,14 +201,29 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 	return j.differs(out.Diff), nil
 }
 
+// goes reports whether a candidate starts goroutines, which may meet the
+// caller's own after the call.
+func goes(source string) bool {
+	f, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
+	found := false
+	if err == nil {
+		ast.Inspect(f, func(n ast.Node) bool {
+			_, is := n.(*ast.GoStmt)
+			found = found || is
+			return !found
+		})
+	}
+	return found
+}
+
 // race builds original and candidate with the race detector.
 func race(ctx context.Context, j *Job) (*Finding, error) {
 	switch {
 	case j.Budget.Race < 0:
 		j.note("left out")
 		return nil, nil
-	case !j.Corpus.Concurrent:
-		j.note("not needed: the target was not seen in several goroutines at once")
+	case !j.Corpus.Concurrent && !goes(j.Candidate.Source):
+		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none")
 		return nil, nil
 	case j.learned.sizes["train"] == 0:
 		j.note("there are no records")

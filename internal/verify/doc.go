@@ -17,14 +17,16 @@
 //     and receiver, and which memory they share. Calls are repeated, shuffled,
 //     made from several goroutines; results are kept, read again, written to;
 //     arguments lie in memory that cannot be written, for those that write into
-//     them and put everything back;
+//     them and put everything back; no goroutine may outlive its call, unless
+//     the original's do;
 //   - exhaust gives both every small input over a boundary alphabet, every
 //     length up to 300, every byte value at telling places, slices that lie in
 //     the same memory, a list so long that recursion for each element shows,
 //     and the numbers that make simple equations of the constants true;
 //   - fuzz lets the standard fuzzer look for inputs that tell them apart;
 //   - race runs the candidate under the race detector when the target is
-//     called from several goroutines.
+//     called from several goroutines or the candidate starts some, and writes to
+//     the arguments after each call, as their owner may.
 //
 // A counterexample is made small and written out as a Go test.
 //

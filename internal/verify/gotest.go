@@ -153,6 +153,11 @@ func (w *testWriter) results(call string, args []string) {
 		w.line("\tvar readers sync.WaitGroup // run this test with -race")
 		w.line("\tfor range 8 {\n\t\treaders.Add(1)\n\t\tgo func() {\n\t\t\tdefer readers.Done()\n\t\t\t%s\n\t\t}()\n\t}", call)
 		w.line("\treaders.Wait()\n\t%s%s", assign, call)
+	case rt.CheckEnded:
+		w.imports = append(w.imports, "runtime", "time")
+		w.line("\tbefore := runtime.NumGoroutine()\n\t%s%s", assign, call)
+		w.line("\tfor range 100 { // those that are about to end get to it\n\t\tif runtime.NumGoroutine() <= before {\n\t\t\tbreak\n\t\t}\n\t\ttime.Sleep(20 * time.Millisecond)\n\t}")
+		w.line("\tif n := runtime.NumGoroutine() - before; n > 0 {\n\t\tt.Errorf(\"it leaves %%d goroutines behind\", n)\n\t}")
 	case rt.CheckArgs:
 		w.line("\t%s%s", assign, call)
 		w.overwrite(args, w.t.Params)

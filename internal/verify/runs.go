@@ -266,7 +266,7 @@ func (j *Job) differs(d *rt.Diff) *Finding {
 	}
 	switch d.Check {
 	case "":
-	case rt.CheckSealed:
+	case rt.CheckSealed, rt.CheckEnded:
 		reason = d.Check
 	default:
 		reason += ": " + d.Check

@@ -1,0 +1,102 @@
+package rt
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+)
+
+// Goroutines that outlive the call that started them work at the expense of
+// whoever is timed next, and never end or still hold what the caller has back.
+// A version may leave none behind unless the original does.
+
+// CheckEnded is the look for goroutines after a call.
+const CheckEnded = "goroutines outlive the call that started them"
+
+// lingering is how long a goroutine may live after its call. One that is about
+// to end gets to it in that time on a busy machine too.
+const lingering = 2 * time.Second
+
+// lingers waits for the goroutines that came since there were base of them, and
+// returns how many stay.
+func lingers(base int) int {
+	start, pause := time.Now(), time.Microsecond
+	for {
+		n := runtime.NumGoroutine() - base
+		if n <= 0 || time.Since(start) > lingering {
+			return max(n, 0)
+		}
+		runtime.Gosched()
+		if n = runtime.NumGoroutine() - base; n > 0 {
+			time.Sleep(pause)
+			pause = min(2*pause, time.Millisecond)
+		}
+	}
+}
+
+// A stray is what a call left behind.
+type stray struct{ v, goroutines int }
+
+// ended looks for goroutines that the last call of variant v left behind, of
+// base that there were before. It waits for the first ones only: of a target
+// that leaves some behind itself nothing can be said, and a candidate that does
+// is refused.
+func (g *guard[A, R]) ended(v, base int) {
+	if g.free || g.stray != nil || runtime.NumGoroutine() <= base {
+		return
+	}
+	if n := lingers(base); n > 0 {
+		g.stray = &stray{v, n}
+	}
+}
+
+// strayed is the difference that a candidate's goroutines make, or nil.
+func (c *checker[A, R]) strayed(id int, src *A) *Diff {
+	if c.stray == nil || c.stray.v == 0 {
+		return nil
+	}
+	d := c.diff(id, src, "goroutine", CheckEnded)
+	d.Want = "returns, and no goroutine goes on"
+	d.Got = fmt.Sprintf("goroutines that still run %v after the call: %d", lingering, c.stray.goroutines)
+	return d
+}
+
+// join waits for the goroutines that the calls of a slice left behind. What
+// does not end in time belongs to the target's ways, and nobody waits again.
+func (t *timer[A, R]) join() {
+	if runtime.NumGoroutine() <= t.alive {
+		return
+	}
+	for start := time.Now(); runtime.NumGoroutine() > t.alive; runtime.Gosched() {
+		if time.Since(start) > lingering {
+			t.alive = math.MaxInt
+		}
+	}
+}
+
+// starts reports whether variants start goroutines: whether the numbers that
+// the runtime gives them go on, twice, since the runtime may start one itself.
+func (t *timer[A, R]) starts() bool {
+	calls := t.sequence(min(64, len(t.records)))
+	for range 2 {
+		before := newGoroutine()
+		for v := range t.run1 {
+			start := time.Now()
+			for i := 0; i < len(calls) && time.Since(start) < t.budget/100; i++ {
+				t.once(v, calls[i:i+1])
+			}
+		}
+		if newGoroutine()-before <= 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// newGoroutine is the number of one that is started for it.
+func newGoroutine() uint64 {
+	id := make(chan uint64)
+	go func() { id <- goroutineID() }()
+	return <-id
+}
