@@ -24,6 +24,7 @@ unformatted=$(find . -name '*.go' -print0 | xargs -0 gofmt -l)
 go vet ./...
 GOARCH=arm64 CGO_ENABLED=0 go vet ./...
 go vet -tags purego ./...
+export GOFLAGS="$GOFLAGS -vet=off" # go test would do it again in every mode
 
 say "tests"
 go test -timeout 1h ./...
@@ -46,6 +47,7 @@ if grep -q avx2 /proc/cpuinfo; then GOAMD64=v3 go test -short . ./crc; fi
 if command -v gcc >/dev/null; then
 	go test -short -ldflags=-linkmode=external . ./crc
 	say "race detector: clean where it must be, and it sees a kernel's reads"
+	go vet -race . ./crc
 	go test -race -short . ./crc
 	status=0
 	go build -race -o "$scratch/racy" ./internal/ci/racy
