@@ -21,8 +21,9 @@ var explainCommand = &command{
 	long: `
 Without an argument, lists the rewrites with their legality class and what each bought on its own example with the
 toolchain that built this program; with one, says what it does, why it pays, when it is legal, what it bought with each
-toolchain that was measured, and shows it before and after. "Stopped paying" says that the interval of a measurement does
-not lie above 1 with that toolchain: other code may still gain, which the search finds out.
+toolchain that was measured, and shows it before and after. "Stopped paying" says that a gain of 5 % can be excluded with
+that toolchain, "unsure" that the interval of the measurement holds both. Other code may gain all the same, which the search
+finds out.
 
 Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the representation may differ; E3 exact
 behind a guard that the rewrite emits; E4 another algorithm for the same specification. The class decides which checks a
@@ -113,8 +114,10 @@ func bought(m *mutate.Mutator) string {
 		return "-"
 	case got.Pays():
 		return report.Digits(got.Ratio.Point) + "x"
+	case got.Stopped():
+		return "stopped paying"
 	}
-	return "stopped paying"
+	return "unsure"
 }
 
 func explainRule(w io.Writer, m *mutate.Mutator) {

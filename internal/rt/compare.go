@@ -306,10 +306,14 @@ func overwrite(v reflect.Value, name string) string {
 		case e.CanUint():
 			e.SetUint(e.Uint() + 1)
 			how = "++"
+		default:
+			e.Set(reflect.New(e.Type()).Elem()) // zero in a form that the race detector sees being written
 		}
 	}
-	if how == "" {
+	if v.Kind() == reflect.Map {
 		v.Clear()
+	}
+	if how == "" {
 		return "clear(" + name + ")"
 	}
 	return fmt.Sprintf("for i := range %s {\n%s[i] %s\n}", name, name, how)

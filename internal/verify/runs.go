@@ -154,7 +154,7 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 			fate = fates[harness.Memory]
 			d.Kind = fate.kind
 		}
-	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" {
+	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) { // a difference that was cut off is for no eyes
 		d.Got += ": " + line
 	}
 	if !j.quick && exit.Kind != harness.Race {

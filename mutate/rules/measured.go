@@ -33,6 +33,10 @@ type Measurement struct {
 // lies above 1.
 func (m Measurement) Pays() bool { return m.Ratio.Low > 1 }
 
+// Stopped reports whether a gain worth the change can be excluded: the whole
+// interval lies below 1.05.
+func (m Measurement) Stopped() bool { return m.Ratio.Point > 0 && m.Ratio.High < 1.05 && !m.Pays() }
+
 func (m Measurement) String() string {
 	switch r := m.Ratio; {
 	case m.Why != "":
@@ -41,8 +45,10 @@ func (m Measurement) String() string {
 		return "not measured"
 	case m.Pays():
 		return fmt.Sprintf("%.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
-	default:
+	case m.Stopped():
 		return fmt.Sprintf("stopped paying: %.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
+	default:
+		return fmt.Sprintf("unsure: %.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
 	}
 }
 

@@ -34,11 +34,12 @@ func TestMeasured(t *testing.T) {
 func TestMeasurementText(t *testing.T) {
 	var none *rules.Table
 	for want, m := range map[string]rules.Measurement{
-		"2x (95 %: 1.5 to 2.5)":                 {Ratio: beagle.Ratio{Point: 2, Low: 1.5, High: 2.5}},
-		"stopped paying: 1.1x (95 %: 1 to 1.2)": {Ratio: beagle.Ratio{Point: 1.1, Low: 1, High: 1.2}},
-		"not measured: it is generic":           {Why: "it is generic"},
-		"not measured: no table":                none.Of("unroll"),
-		"not measured: the rule is newer":       (&rules.Table{}).Of("unroll"),
+		"2x (95 %: 1.5 to 2.5)":                      {Ratio: beagle.Ratio{Point: 2, Low: 1.5, High: 2.5}},
+		"unsure: 1.1x (95 %: 1 to 1.2)":              {Ratio: beagle.Ratio{Point: 1.1, Low: 1, High: 1.2}},
+		"stopped paying: 1.01x (95 %: 0.98 to 1.04)": {Ratio: beagle.Ratio{Point: 1.01, Low: 0.98, High: 1.04}},
+		"not measured: it is generic":                {Why: "it is generic"},
+		"not measured: no table":                     none.Of("unroll"),
+		"not measured: the rule is newer":            (&rules.Table{}).Of("unroll"),
 	} {
 		if got := m.String(); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)
