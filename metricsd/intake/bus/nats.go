@@ -147,7 +147,7 @@ func (b *natsBus) Publish(ctx context.Context, data []byte) error {
 		return err
 	}
 	_, err = s.js.Publish(ctx, subject, data)
-	if s.failed() {
+	if b.broke(ctx, s, err) {
 		return errClosed
 	}
 	return verdict(err)
@@ -183,7 +183,7 @@ func (b *natsBus) Read(ctx context.Context, after map[int32]int64, take func(Mes
 			}
 			return refused
 		})
-		if refused != nil || ctx.Err() != nil || !s.failed() {
+		if refused != nil || ctx.Err() != nil || !b.broke(ctx, s, err) {
 			return err
 		}
 	}
@@ -242,7 +242,11 @@ func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
 	if err := disk.Room(b.options.Dir, b.options.Reserve/4); err != nil {
 		return err
 	}
-	return verdict(s.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1)))
+	err = s.stream.Purge(ctx, jetstream.WithPurgeSequence(uint64(at)+1))
+	if b.broke(ctx, s, err) {
+		return errClosed
+	}
+	return verdict(err)
 }
 
 // Fill implements [Bus].

@@ -28,6 +28,7 @@ type natsServer struct {
 	stream    jetstream.Stream
 	partition int32
 	broken    chan struct{} // closed when a write has failed
+	fail      func()        // closes it
 }
 
 func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
@@ -39,7 +40,8 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 		return nil, err
 	}
 	s := &natsServer{server: in, broken: make(chan struct{})}
-	in.SetLogger(&natsLog{broken: s.broken}, false, false)
+	s.fail = sync.OnceFunc(func() { close(s.broken) })
+	in.SetLogger(natsLog{s.fail}, false, false)
 	in.Start()
 	if !in.ReadyForConnections(30 * time.Second) {
 		s.stop()
@@ -74,12 +76,27 @@ func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	return nil
 }
 
+// stop ends the server, or gives it up when it cannot end.
 func (s *natsServer) stop() {
 	if s.conn != nil {
 		s.conn.Close()
 	}
-	s.server.Shutdown()
-	s.server.WaitForShutdown()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.server.Shutdown()
+		s.server.WaitForShutdown()
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-time.After(time.Second):
+			if giveUp() {
+				return
+			}
+		}
+	}
 }
 
 // failed says that a write has failed.
@@ -93,23 +110,20 @@ func (s *natsServer) failed() bool {
 }
 
 // natsLog listens to what the server says. After a write that failed it never answers
-// a message of that stream again, and tells nobody but its log.
-type natsLog struct {
-	broken chan struct{}
-	once   sync.Once
-}
+// a message of that stream again, and tells nobody but its log; or not even that, see [stuck].
+type natsLog struct{ fail func() }
 
-func (l *natsLog) Errorf(format string, args ...any) {
+func (l natsLog) Errorf(format string, args ...any) {
 	if strings.Contains(strings.ToLower(format), "critical write error") {
-		l.once.Do(func() { close(l.broken) })
+		l.fail()
 	}
 }
 
-func (l *natsLog) Noticef(string, ...any) {}
-func (l *natsLog) Warnf(string, ...any)   {}
-func (l *natsLog) Fatalf(string, ...any)  {}
-func (l *natsLog) Debugf(string, ...any)  {}
-func (l *natsLog) Tracef(string, ...any)  {}
+func (l natsLog) Noticef(string, ...any) {}
+func (l natsLog) Warnf(string, ...any)   {}
+func (l natsLog) Fatalf(string, ...any)  {}
+func (l natsLog) Debugf(string, ...any)  {}
+func (l natsLog) Tracef(string, ...any)  {}
 
 // behind is the number from which to read on behind a place. A stream may have lost its end, and
 // what came since then has numbers under which other messages were read. What is counted is removed, so

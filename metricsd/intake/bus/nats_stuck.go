@@ -1,0 +1,75 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime/pprof"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/beagle-go/beagle/metricsd/disk"
+)
+
+// The server's store locks itself out when a purge meets the disk's end, as of nats-server 2.15.2:
+// compactLocked holds the store's lock and calls flushPendingMsgs, which after half a write calls
+// rebuildState, which waits for that lock. From then on nothing that asks the stream is
+// answered, nothing is logged, and a shutdown never ends.
+var lockedOut = [][]byte{[]byte("server.(*fileStore).rebuildState("), []byte("server.(*fileStore).compactLocked(")}
+
+// given are the goroutines of servers that were given up: they stay.
+var given = struct {
+	sync.Mutex
+	up map[string]bool
+}{up: map[string]bool{}}
+
+// stuck reports whether a server of this process has locked itself out. The stacks
+// prove it, as no silence would: a server that is only slow must not be given up, since it would go on writing
+// to the files of the next one.
+func stuck() bool { return len(stuckOnes()) > 0 }
+
+// giveUp is stuck, once for every time it happens. What it may leave behind writes no
+// more: all writing needs the lock. It keeps a store's memory until the process ends.
+func giveUp() bool {
+	found := stuckOnes()
+	given.Lock()
+	defer given.Unlock()
+	for _, goroutine := range found {
+		if !given.up[goroutine] {
+			given.up[goroutine] = true
+			return true
+		}
+	}
+	return false
+}
+
+// stuckOnes are the goroutines that wait for themselves, without those given up.
+func stuckOnes() (found []string) {
+	var stacks bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
+		return nil
+	}
+	given.Lock()
+	defer given.Unlock()
+	for stack := range bytes.SplitSeq(stacks.Bytes(), []byte("\n\n")) {
+		if !bytes.Contains(stack, lockedOut[0]) || !bytes.Contains(stack, lockedOut[1]) {
+			continue
+		}
+		goroutine, _, _ := bytes.Cut(stack, []byte(" ["))
+		if !given.up[string(goroutine)] {
+			found = append(found, string(goroutine))
+		}
+	}
+	return found
+}
+
+// broke reports whether a server has to be opened again after an answer. No answer while the
+// disk is full is taken for a write that failed, too.
+func (b *natsBus) broke(ctx context.Context, s *natsServer, err error) bool {
+	silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+	if silent && (stuck() || ctx.Err() == nil && disk.Room(b.options.Dir, roomToOpen) != nil) {
+		s.fail()
+	}
+	return s.failed()
+}
