@@ -21,9 +21,9 @@ var explainCommand = &command{
 	long: `
 Without an argument, lists the rewrites with their legality class and what each bought on its own example with the
 toolchain that built this program; with one, says what it does, why it pays, when it is legal, what it bought with each
-toolchain that was measured, and shows it before and after. "Stopped paying" says that a gain of 5 % can be excluded with
-that toolchain, "unsure" that the interval of the measurement holds both. Other code may gain all the same, which the search
-finds out.
+toolchain that was measured, and shows it before and after. "No gain" says that a gain of 5 % can be excluded for the
+example, on generated inputs, with that toolchain; "stopped paying" that an older one still had it; "unsure" that the
+measurement says neither. Other code may gain all the same, which the search finds out.
 
 Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the representation may differ; E3 exact
 behind a guard that the rewrite emits; E4 another algorithm for the same specification. The class decides which checks a
@@ -114,8 +114,10 @@ func bought(m *mutate.Mutator) string {
 		return "-"
 	case got.Pays():
 		return report.Digits(got.Ratio.Point) + "x"
-	case got.Stopped():
+	case got.Paid != "":
 		return "stopped paying"
+	case got.Vain():
+		return "no gain"
 	}
 	return "unsure"
 }

@@ -27,15 +27,16 @@ type Measurement struct {
 	Ratio beagle.Ratio `json:"ratio"`          // time before over time after; zero when not measured
 	Case  string       `json:"case,omitempty"` // of the golden archive
 	Why   string       `json:"why,omitempty"`  // why it was not measured
+	Paid  string       `json:"paid,omitempty"` // the older toolchain with which it did pay, when it does not any more; no table has it
 }
 
 // Pays reports whether the rewrite is faster beyond doubt: the whole interval
 // lies above 1.
 func (m Measurement) Pays() bool { return m.Ratio.Low > 1 }
 
-// Stopped reports whether a gain worth the change can be excluded: the whole
+// Vain reports whether a gain worth the change can be excluded: the whole
 // interval lies below 1.05.
-func (m Measurement) Stopped() bool { return m.Ratio.Point > 0 && m.Ratio.High < 1.05 && !m.Pays() }
+func (m Measurement) Vain() bool { return m.Ratio.Point > 0 && m.Ratio.High < 1.05 && !m.Pays() }
 
 func (m Measurement) String() string {
 	switch r := m.Ratio; {
@@ -45,8 +46,10 @@ func (m Measurement) String() string {
 		return "not measured"
 	case m.Pays():
 		return fmt.Sprintf("%.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
-	case m.Stopped():
+	case m.Paid != "":
 		return fmt.Sprintf("stopped paying: %.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
+	case m.Vain():
+		return fmt.Sprintf("no gain: %.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
 	default:
 		return fmt.Sprintf("unsure: %.3gx (95 %%: %.3g to %.3g)", r.Point, r.Low, r.High)
 	}
@@ -74,7 +77,22 @@ func Tables(arch string) []*Table {
 		}
 	}
 	slices.SortFunc(list, func(a, b *Table) int { return version.Compare(a.Go, b.Go) })
+	for i, t := range list {
+		t.compare(list[:i])
+	}
 	return list
+}
+
+// compare notes what paid with older toolchains, and does not any more.
+func (t *Table) compare(older []*Table) {
+	for name, m := range t.Rules {
+		for _, o := range older {
+			if m.Vain() && o.Rules[name].Pays() {
+				m.Paid = o.Go
+			}
+		}
+		t.Rules[name] = m
+	}
 }
 
 // Measured is the table for a toolchain ("go1.26.8") and an architecture; nil

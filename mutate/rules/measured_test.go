@@ -1,6 +1,8 @@
 package rules_test
 
 import (
+	"go/version"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,12 +33,33 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+// TestTables: the oldest toolchain comes first, and what stopped paying did pay
+// with an older one.
+func TestTables(t *testing.T) {
+	list := rules.Tables("amd64")
+	if len(list) < 2 || version.Compare(list[0].Go, list[1].Go) >= 0 {
+		t.Fatalf("%d tables, not in order", len(list))
+	}
+	for i, table := range list {
+		for name, m := range table.Rules {
+			if m.Paid == "" {
+				continue
+			}
+			j := slices.IndexFunc(list[:i], func(o *rules.Table) bool { return o.Go == m.Paid })
+			if j < 0 || !list[j].Rules[name].Pays() || m.Pays() {
+				t.Errorf("%s with %s: %+v", name, table.Go, m)
+			}
+		}
+	}
+}
+
 func TestMeasurementText(t *testing.T) {
 	var none *rules.Table
 	for want, m := range map[string]rules.Measurement{
 		"2x (95 %: 1.5 to 2.5)":                      {Ratio: beagle.Ratio{Point: 2, Low: 1.5, High: 2.5}},
 		"unsure: 1.1x (95 %: 1 to 1.2)":              {Ratio: beagle.Ratio{Point: 1.1, Low: 1, High: 1.2}},
-		"stopped paying: 1.01x (95 %: 0.98 to 1.04)": {Ratio: beagle.Ratio{Point: 1.01, Low: 0.98, High: 1.04}},
+		"no gain: 1.01x (95 %: 0.98 to 1.04)":        {Ratio: beagle.Ratio{Point: 1.01, Low: 0.98, High: 1.04}},
+		"stopped paying: 1.01x (95 %: 0.98 to 1.04)": {Ratio: beagle.Ratio{Point: 1.01, Low: 0.98, High: 1.04}, Paid: "go1.25.0"},
 		"not measured: it is generic":                {Why: "it is generic"},
 		"not measured: no table":                     none.Of("unroll"),
 		"not measured: the rule is newer":            (&rules.Table{}).Of("unroll"),
