@@ -69,7 +69,9 @@ func (b *natsBus) keep() {
 		b.open = nil
 		b.mu.Unlock()
 		b.options.Log.Error("a write of the embedded queue failed; it takes nothing until it is opened again, as soon as its disk has room", "dir", b.options.Dir)
-		s.stop()
+		if !s.stop() {
+			b.options.Log.Warn("the embedded queue's server locked itself out when a removal met the disk's end, and is given up; its memory is held until this process ends", "dir", b.options.Dir)
+		}
 		if s = b.reopen(); s == nil {
 			return
 		}

@@ -76,24 +76,24 @@ func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	return nil
 }
 
-// stop ends the server, or gives it up when it cannot end.
-func (s *natsServer) stop() {
+// stop ends the server; false when it cannot end and was given up.
+func (s *natsServer) stop() (ended bool) {
 	if s.conn != nil {
 		s.conn.Close()
 	}
-	ended := make(chan struct{})
+	down := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(down)
 		s.server.Shutdown()
 		s.server.WaitForShutdown()
 	}()
 	for {
 		select {
-		case <-ended:
-			return
+		case <-down:
+			return true
 		case <-time.After(time.Second):
 			if giveUp() {
-				return
+				return false
 			}
 		}
 	}
