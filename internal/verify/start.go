@@ -198,11 +198,13 @@ func initialises(c *code) bool {
 	return false
 }
 
-// startCheck is the rung of the full ladder.
+// startCheck is the rung of the full ladder. It comes before anything that runs
+// the program, the original in it included.
 func startCheck(ctx context.Context, j *Job) (*Finding, error) {
 	if j.cand != nil && !initialises(j.cand) {
 		j.note("nothing is worked out at the start")
-		return nil, nil
+	} else if found, err := j.Env.start(ctx, j.bin); found != nil || err != nil {
+		return found, err
 	}
-	return j.Env.start(ctx, j.bin)
+	return j.literals(ctx)
 }

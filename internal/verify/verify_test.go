@@ -332,6 +332,18 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestFullStart: a candidate with which the program does not start is refused
+// for that, and does not make the original fail.
+func TestFullStart(t *testing.T) {
+	c := load(t, "fib")
+	i := slices.IndexFunc(c.cases, func(e entry) bool { return e.name == "start-up-panic.go" })
+	v, err := Full(t.Context(), c.env, c.cases[i].candidate(), c.corpus, Budget{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.cases[i].expect(t, c, v)
+}
+
 // TestRace: the race detector's word is a verdict. The policy would refuse
 // this candidate first.
 func TestRace(t *testing.T) {
