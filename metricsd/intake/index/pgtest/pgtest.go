@@ -25,6 +25,7 @@ type Server struct {
 	bin     string
 	attr    *syscall.SysProcAttr
 	running *exec.Cmd
+	ended   chan struct{} // closed when running has ended
 }
 
 // Start starts a server, which ends with the test. It runs as the user postgres when the test
@@ -67,15 +68,13 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// Run runs the server, again if it was killed, and returns when it answers.
+// Run runs the server, again if it was killed, and returns when it answers. It ends
+// by itself while children of the one that was killed are still there, and is tried again.
 func (s *Server) Run() {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if s.running == nil || s.running.ProcessState != nil {
-			s.running = s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=")
-			if err := s.running.Start(); err != nil {
-				s.t.Fatal(err)
-			}
+		if s.gone() {
+			s.begin()
 		}
 		conn, err := pgx.Connect(context.Background(), s.Address)
 		if err == nil {
@@ -88,11 +87,37 @@ func (s *Server) Run() {
 	}
 }
 
+func (s *Server) begin() {
+	s.t.Helper()
+	cmd, ended := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses="), make(chan struct{})
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		cmd.Wait()
+		close(ended)
+	}()
+	s.running, s.ended = cmd, ended
+}
+
+// gone reports whether no server runs.
+func (s *Server) gone() bool {
+	if s.running == nil {
+		return true
+	}
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Kill ends the server by SIGKILL. Its children end when they notice, in the midst of what
 // they do.
 func (s *Server) Kill() {
 	s.running.Process.Kill()
-	s.running.Wait()
+	<-s.ended
 }
 
 func unprivileged(t testing.TB) *syscall.Credential {
