@@ -285,16 +285,17 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The inbox first: what has left it by now has a fate by then.
+	waiting, err := b.store.Inbox(entry.ID)
+	if err != nil {
+		return nil, err
+	}
 	fate, taken := flow.FateOf(b.store, entry.ID, id)
 	if taken && fate.Verdict.Status != "" {
 		if b.redact {
 			return shapes(&fate.Verdict, entry.Spec), nil
 		}
 		return &fate.Verdict, nil
-	}
-	waiting, err := b.store.Inbox(entry.ID)
-	if err != nil {
-		return nil, err
 	}
 	if taken || slices.ContainsFunc(waiting, func(v store.Submission) bool { return v.ID == id }) {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("run %s has not judged %.40s yet", entry.ID, id), Remedy: "ask again in some seconds; if the search has ended or was stopped, judge it with evaluate_candidate"}
