@@ -54,14 +54,7 @@ func called(c *code, sel *ast.SelectorExpr) bool {
 	found := false
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
-			fun := ast.Unparen(call.Fun)
-			switch f := fun.(type) {
-			case *ast.IndexExpr:
-				fun = f.X
-			case *ast.IndexListExpr:
-				fun = f.X
-			}
-			found = found || fun == ast.Expr(sel)
+			found = found || named(call) == ast.Expr(sel)
 		}
 		return !found
 	})

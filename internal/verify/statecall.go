@@ -95,16 +95,22 @@ func (s *state) appendsRefs(e *ast.CallExpr) bool {
 var copies = set(`slices.Clone slices.Concat maps.Clone bytes.Clone bytes.Join bytes.ToLower bytes.ToUpper slices.Repeat
 	slices.Collect slices.Sorted errors.New fmt.Errorf`)
 
-func (s *state) callee(n *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(n.Fun)
+// named is the expression that a call names its function by, without type
+// arguments.
+func named(call *ast.CallExpr) ast.Expr {
+	fun := ast.Unparen(call.Fun)
 	switch f := fun.(type) {
 	case *ast.IndexExpr:
 		fun = f.X
 	case *ast.IndexListExpr:
 		fun = f.X
 	}
+	return fun
+}
+
+func (s *state) callee(n *ast.CallExpr) *types.Func {
 	var id *ast.Ident
-	switch f := fun.(type) {
+	switch f := named(n).(type) {
 	case *ast.Ident:
 		id = f
 	case *ast.SelectorExpr:
