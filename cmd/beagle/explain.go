@@ -68,11 +68,11 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	}
 	switch {
 	case *asJSON:
-		docs := make([]ruleDoc, len(chosen))
+		docs, here := make([]ruleDoc, len(chosen)), rules.MeasuredHere()
 		for i, m := range chosen {
 			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: m.Before, After: m.After}
-			if t := rules.MeasuredHere(); t != nil {
-				measured := t.Of(m.Name)
+			if here != nil {
+				measured := here.Of(m.Name)
 				docs[i].Measured = &measured
 			}
 		}
@@ -85,10 +85,10 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 }
 
 func listRules(w io.Writer, all []*mutate.Mutator) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t, here := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), rules.MeasuredHere()
 	for _, m := range all {
 		first, _, _ := strings.Cut(m.Doc, ". ")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(m), strings.TrimSuffix(first, "."))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(here.Of(m.Name)), strings.TrimSuffix(first, "."))
 	}
 	for _, a := range rules.Advice {
 		first, _, _ := strings.Cut(a.Doc, ". ")
@@ -108,8 +108,8 @@ func advice(name string) *rules.Advisory {
 }
 
 // bought is a rule's gain in a word.
-func bought(m *mutate.Mutator) string {
-	switch got := rules.MeasuredHere().Of(m.Name); {
+func bought(got rules.Measurement) string {
+	switch {
 	case got.Ratio.Point == 0:
 		return "-"
 	case got.Pays():

@@ -36,7 +36,7 @@ var addressVerb = regexp.MustCompile(`%[-+# 0-9.*\[\]]*p`)
 
 // printsAddress looks for calls of fmt whose text would hold an address.
 func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, string, string)) {
-	fn := (&state{code: c}).callee(call)
+	fn := c.callee(call)
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "fmt" {
 		return
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"strings"
 	"time"
 
@@ -203,16 +201,13 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 
 // goes reports whether a candidate starts goroutines, which may meet the
 // caller's own after the call.
-func goes(source string) bool {
-	f, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
+func (c *code) goes() bool {
 	found := false
-	if err == nil {
-		ast.Inspect(f, func(n ast.Node) bool {
-			_, is := n.(*ast.GoStmt)
-			found = found || is
-			return !found
-		})
-	}
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		_, is := n.(*ast.GoStmt)
+		found = found || is
+		return !found
+	})
 	return found
 }
 
@@ -222,7 +217,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 	case j.Budget.Race < 0:
 		j.note("left out")
 		return nil, nil
-	case !j.Corpus.Concurrent && !goes(j.Candidate.Source):
+	case !j.Corpus.Concurrent && !j.cand.goes():
 		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none")
 		return nil, nil
 	case j.learned.sizes["train"] == 0:

@@ -73,19 +73,16 @@ func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type)
 	}
 }
 
-func isFunc(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Signature)
-	return ok
-}
+func isFunc(t types.Type) bool  { return is[*types.Signature](t) }
+func isArray(t types.Type) bool { return is[*types.Array](t) }
+func isMap(t types.Type) bool   { return is[*types.Map](t) }
 
-func isArray(t types.Type) bool {
+// is reports whether there is a type, and it is a T by its structure.
+func is[T types.Type](t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	_, ok := t.Underlying().(*types.Array)
+	_, ok := t.Underlying().(T)
 	return ok
 }
 

@@ -18,15 +18,14 @@ var placed = set(`time.Time.UTC time.Time.In time.Time.Unix time.Time.UnixMilli 
 // compared it is another than where they run.
 func localTime(c *code, report func(ast.Node, string, string, string)) {
 	fine := make(map[*ast.Ident]bool)
-	s := &state{code: c}
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
-			if fn := s.callee(n); !ok || fn == nil || !placed[objectName(fn)] {
+			if fn := c.callee(n); !ok || fn == nil || !placed[objectName(fn)] {
 				return true
 			}
-			if made, ok := ast.Unparen(sel.X).(*ast.CallExpr); ok && s.callee(made) != nil {
+			if made, ok := ast.Unparen(sel.X).(*ast.CallExpr); ok && c.callee(made) != nil {
 				switch f := ast.Unparen(made.Fun).(type) {
 				case *ast.SelectorExpr:
 					fine[f.Sel] = true

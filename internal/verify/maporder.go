@@ -14,6 +14,7 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 	const why = "which entry it meets first differs from call to call"
 	sorted := sortedLists(c)
 	walks := make(map[ast.Node]bool) // calls of package maps whose order does not matter where they stand
+	named := make(map[ast.Expr]bool) // what calls name their functions by
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.RangeStmt:
@@ -26,7 +27,8 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 				report(n, "map order", "a map's iteration that keeps what it met last or in its order", why)
 			}
 		case *ast.CallExpr:
-			fn := (&state{code: c}).callee(n)
+			named[nameOf(n)] = true
+			fn := c.callee(n)
 			switch {
 			case fn == nil || fn.Pkg() == nil:
 			case orderless[objectName(fn)] && len(n.Args) > 0:
@@ -35,7 +37,7 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 				report(n, "map order", "a walk over a map by "+objectName(fn)+" that nothing sorts", why)
 			}
 		case *ast.SelectorExpr: // maps.Keys as a value
-			if fn, ok := c.info.Uses[n.Sel].(*types.Func); ok && walker[objectName(fn)] && !called(c, n) {
+			if fn, ok := c.info.Uses[n.Sel].(*types.Func); ok && walker[objectName(fn)] && !named[n] {
 				report(n, "map order", objectName(fn)+" as a value", why)
 			}
 		}
@@ -48,19 +50,6 @@ var (
 	orderless = set(`slices.Sorted slices.SortedFunc slices.SortedStableFunc maps.Collect maps.Insert`)
 )
 
-// called reports whether sel is the function of a call, maybe with type
-// arguments.
-func called(c *code, sel *ast.SelectorExpr) bool {
-	found := false
-	ast.Inspect(c.file, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			found = found || named(call) == ast.Expr(sel)
-		}
-		return !found
-	})
-	return found
-}
-
 // sortedLists are the variables that are handed to a sorting function.
 func sortedLists(c *code) map[types.Object]bool {
 	out := make(map[types.Object]bool)
@@ -69,7 +58,7 @@ func sortedLists(c *code) map[types.Object]bool {
 		if !ok || len(call.Args) == 0 {
 			return true
 		}
-		fn := (&state{code: c}).callee(call)
+		fn := c.callee(call)
 		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sort" && fn.Pkg().Path() != "slices" {
 			return true
 		}
@@ -175,16 +164,14 @@ func isBuiltinCall(c *code, e ast.Expr, name string) bool {
 
 // overMap reports whether e is a map, or an iterator over one.
 func overMap(c *code, e ast.Expr) bool {
-	if t := c.info.TypeOf(e); t != nil {
-		if _, ok := t.Underlying().(*types.Map); ok {
-			return true
-		}
+	if isMap(c.info.TypeOf(e)) {
+		return true
 	}
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {
 		return false
 	}
-	fn := (&state{code: c}).callee(call)
+	fn := c.callee(call)
 	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "maps"
 }
 

@@ -50,7 +50,7 @@ func mapWrites(c *code, report func(ast.Node, string, string, string)) {
 				}
 			}
 		case *ast.CallExpr:
-			fn := (&state{code: c}).callee(n)
+			fn := c.callee(n)
 			writes := fn != nil && (objectName(fn) == "maps.Copy" || objectName(fn) == "maps.DeleteFunc" || objectName(fn) == "maps.Insert")
 			if len(n.Args) > 0 && (writes || isBuiltinCall(c, n, "delete") || isBuiltinCall(c, n, "clear")) {
 				written(n, n.Args[0])
@@ -58,14 +58,6 @@ func mapWrites(c *code, report func(ast.Node, string, string, string)) {
 		}
 		return true
 	})
-}
-
-func isMap(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(*types.Map)
-	return ok
 }
 
 func isReceived(t types.Type, received []types.Type) bool {
@@ -192,6 +184,6 @@ func makesMap(c *code, e ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	fn := (&state{code: c}).callee(call)
+	fn := c.callee(call)
 	return fn != nil && (objectName(fn) == "maps.Clone" || objectName(fn) == "maps.Collect")
 }

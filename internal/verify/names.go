@@ -11,11 +11,10 @@ import (
 // runs could behave as long as it is looked at.
 func typeNames(c *code, report func(ast.Node, string, string, string)) {
 	const why = "it has another name while it is compared, so that the comparison says nothing about it"
-	s := &state{code: c}
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			fn := s.callee(n)
+			fn := c.callee(n)
 			if fn == nil || fn.Pkg() == nil || fn.Pkg() == c.pkg || fn.Pkg().Path() == "errors" || c.info.Types[n.Fun].IsType() {
 				return true
 			}

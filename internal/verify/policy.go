@@ -299,7 +299,7 @@ func plainError(c *code, e ast.Expr) bool {
 	case *ast.Ident, *ast.SelectorExpr: // another error variable
 		return isError(c.info.TypeOf(e)) || c.info.Types[e].IsNil()
 	case *ast.CallExpr:
-		fn := (&state{code: c}).callee(e)
+		fn := c.callee(e)
 		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "errors" && fn.Pkg().Path() != "fmt" {
 			return false
 		}

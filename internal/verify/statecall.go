@@ -95,9 +95,9 @@ func (s *state) appendsRefs(e *ast.CallExpr) bool {
 var copies = set(`slices.Clone slices.Concat maps.Clone bytes.Clone bytes.Join bytes.ToLower bytes.ToUpper slices.Repeat
 	slices.Collect slices.Sorted errors.New fmt.Errorf`)
 
-// named is the expression that a call names its function by, without type
+// nameOf is the expression that a call names its function by, without type
 // arguments.
-func named(call *ast.CallExpr) ast.Expr {
+func nameOf(call *ast.CallExpr) ast.Expr {
 	fun := ast.Unparen(call.Fun)
 	switch f := fun.(type) {
 	case *ast.IndexExpr:
@@ -108,9 +108,10 @@ func named(call *ast.CallExpr) ast.Expr {
 	return fun
 }
 
-func (s *state) callee(n *ast.CallExpr) *types.Func {
+// callee is the function that a call names, nil for a value or a conversion.
+func (c *code) callee(n *ast.CallExpr) *types.Func {
 	var id *ast.Ident
-	switch f := named(n).(type) {
+	switch f := nameOf(n).(type) {
 	case *ast.Ident:
 		id = f
 	case *ast.SelectorExpr:
@@ -118,7 +119,7 @@ func (s *state) callee(n *ast.CallExpr) *types.Func {
 	default:
 		return nil
 	}
-	fn, ok := origin(s.info.Uses[id]).(*types.Func)
+	fn, ok := origin(c.info.Uses[id]).(*types.Func)
 	if !ok {
 		return nil
 	}
