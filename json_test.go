@@ -49,7 +49,7 @@ func checkRow(t *testing.T, object string, f reflect.StructField, rows map[strin
 	row, ok := rows[name]
 	delete(rows, name)
 	want := shown(f.Type)
-	if strings.Contains(options, "omitempty") {
+	if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
 		want += ", optional"
 	}
 	switch {

@@ -22,12 +22,16 @@ type Target struct {
 	Go        string   `json:"go"`     // language version of the module, "1.26"
 	Tags      []string `json:"tags,omitempty"`
 	Facts     Facts    `json:"facts"`
+	Contract  Contract `json:"contract,omitzero"` // what is demanded of a candidate; zero: strict equivalence
 }
 
 // ID identifies the target by its content: the same function with the same
-// helpers has the same ID in every checkout.
+// helpers, under the same contract, has the same ID in every checkout.
 func (t *Target) ID() string {
-	return HashOf("target", t.PkgPath, t.Name, t.TypeArgs, t.Source)
+	if t.Contract.IsZero() {
+		return HashOf("target", t.PkgPath, t.Name, t.TypeArgs, t.Source)
+	}
+	return HashOf("target", t.PkgPath, t.Name, t.TypeArgs, t.Source, t.Contract)
 }
 
 // Spec is how a user names the target on the command line.

@@ -30,6 +30,9 @@ type Verdict struct {
 	Final          *Measurement    `json:"final,omitempty"`   // full measurement, finalists only
 	Classes        []ClassRatio    `json:"classes,omitempty"` // Screen by class of input, when the inputs are of several
 	Warnings       []string        `json:"warnings,omitempty"`
+	Assurance      *Assurance      `json:"assurance,omitempty"` // how far the evidence reaches; full verification only
+	Contract       Contract        `json:"contract,omitzero"`   // under which the verdict holds
+	NearMiss       *NearMiss       `json:"near_miss,omitempty"` // a contract under which a rejected candidate would be right
 }
 
 // OK reports whether nothing was found against the candidate's behaviour.
