@@ -111,6 +111,7 @@ type Measurement struct {
 	Fresh     *Ratio       `json:"fresh,omitempty"`   // inputs drawn anew from the facets
 	Apart     *Ratio       `json:"apart,omitempty"`   // original and candidate in processes of their own
 	PGO       *Ratio       `json:"pgo,omitempty"`     // both built with the module's profile
+	Cold      *Ratio       `json:"cold,omitempty"`    // with other work between the calls; only when the candidate has large tables
 	Control   *Ratio       `json:"control,omitempty"` // the original against its own copy in the same binaries: the noise
 	Layouts   []Layout     `json:"layouts"`
 	Classes   []ClassRatio `json:"classes,omitempty"` // by class of input, when the inputs are of several
@@ -121,7 +122,8 @@ type Measurement struct {
 	MinGain   float64      `json:"min_gain"` // less is not called faster: 0.01 is 1 %
 	Seconds   float64      `json:"seconds"`  // of timing, for all that were measured together; builds not counted
 	Faster    bool         `json:"faster"`
-	Why       string       `json:"why,omitempty"` // why it is not called faster
+	Why       string       `json:"why,omitempty"`   // why it is not called faster
+	Notes     []string     `json:"notes,omitempty"` // what the timed inputs lack
 }
 
 // A Layout is the comparison in one linked binary.

@@ -18,6 +18,7 @@ type Options struct {
 	MinGain float64         // gain below which nothing is called faster: 0.01 is 1 %
 	Blind   bool            // judge by the times alone, also when the machine code is the original's: for trials of the judge itself
 	Fresh   []beagle.Record // inputs drawn anew from the facets; none: not measured
+	Told    string          // what the fresh inputs lack, in words; "" for nothing
 	PGO     string          // the module's profile, which production builds use; "" if it has none
 	Seed    uint64          // of layouts, orders and sequences
 	Log     func(string)    // progress, a line at a time; may be nil
@@ -29,6 +30,8 @@ const (
 	// Shares of the budget. The layouts get most, since they decide; the rest
 	// is spent only on a candidate that they find faster.
 	layoutShare, apartShare, pgoShare = 0.7, 0.15, 0.15
+	// What a candidate with large tables takes beyond the budget.
+	coldShare = 0.15
 	// Of a layout's time, what goes to inputs other than the training ones.
 	holdoutPart, freshPart = 0.2, 0.15
 )
@@ -77,6 +80,8 @@ type trial struct {
 	holdout  []layoutResult
 	fresh    []layoutResult
 	pgo      []layoutResult
+	cold     []layoutResult
+	table    int64 // bytes of tables that it has and the original has not
 	apart    []Estimate
 	missed   int     // layouts on which processes apart had nothing in common to compare
 	halves   [2]bool // alignment classes that occur
@@ -104,6 +109,7 @@ type confirmer struct {
 	visits    bool // each record has a window of its own
 	gcByte    float64
 	held      int // records in the holdout set
+	skipped   int // recorded calls on which the original panics
 }
 
 // A set is a group of inputs with its share of the budget and the place where
@@ -192,6 +198,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 		m.collect(im, q, &reply.Sets[i], ts, s.into)
 	}
 	train := &reply.Sets[0]
+	m.skipped = train.Skipped
 	m.aa(im, q, train)
 	m.resources(q, train, ts)
 	m.calls, m.windows, m.visits = train.Calls, train.Windows, len(train.Weights) > 0
@@ -241,7 +248,12 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		return m.joint(ctx, im, q)
 	}
 	originals := among(q.Variants, m.originals())
-	if _, alone, err := m.time(ctx, im, only(q, originals)); err != nil || alone != "" {
+	_, alone, err := m.time(ctx, im, only(q, originals))
+	if err == nil && alone != "" && !m.panics {
+		m.panics, q.SkipPanics = true, true // an input that the corpus's facets say nothing of
+		return m.joint(ctx, im, q)
+	}
+	if err != nil || alone != "" {
 		return nil, orError(err, "the original cannot be timed: "+alone+"; if a call takes long, record smaller inputs")
 	}
 	guilty := false

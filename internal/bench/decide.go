@@ -18,7 +18,7 @@ const (
 // Rule names the rule of decision, so that a stored measurement is not taken
 // for one under another rule: of what was decided by the old one, nothing may
 // be kept by its outcome.
-const Rule = "three looks, once a slice"
+const Rule = "three looks, large tables with cold caches"
 
 // Evidence is all that the decision about one candidate rests on.
 type Evidence struct {
@@ -33,6 +33,7 @@ type Evidence struct {
 	Fresh    *Combined
 	Apart    *Combined
 	PGO      *Combined
+	Cold     *Combined // with cold caches, for a candidate with large tables
 	Baseline beagle.Resources
 	Best     beagle.Resources
 	SameCode bool // the machine code is the original's
@@ -45,7 +46,7 @@ type doubt func(e *Evidence, corrected beagle.Ratio) string
 // doubts are asked in this order; the first that applies is the answer.
 var doubts = []doubt{
 	sameCode, noisyHost, slower, tooFewLayouts, notSurely, tooLittle, notInMostLayouts, notOnAverage, notInBothClasses,
-	notOnNewInputs, notApart, notWithPGO, notWithCollector,
+	notOnNewInputs, notApart, notWithColdCaches, notWithPGO, notWithCollector,
 }
 
 // Decide says whether the candidate is faster, and if not, why.
@@ -189,6 +190,15 @@ func notOnNewInputs(e *Evidence, _ beagle.Ratio) string {
 func notApart(e *Evidence, _ beagle.Ratio) string {
 	if a := e.Apart; a != nil && a.N > 0 && (a.Ratio.High < math.Sqrt(e.Train.Ratio.Point) || lacks(a, e)) {
 		return fmt.Sprintf("the gain is not there in processes of their own: %.3f times as fast there, %.3f side by side", a.Ratio.Point, e.Train.Ratio.Point)
+	}
+	return ""
+}
+
+// notWithColdCaches wants a candidate with large tables to win when other work
+// has emptied the caches.
+func notWithColdCaches(e *Evidence, _ beagle.Ratio) string {
+	if c := e.Cold; c != nil && c.N > 0 && c.Ratio.Point <= 1 {
+		return fmt.Sprintf("its tables do not pay with cold caches: %.3f times as fast with other work between the calls", c.Ratio.Point)
 	}
 	return ""
 }

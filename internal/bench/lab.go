@@ -46,8 +46,22 @@ func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o 
 	if l.has("train") == "" {
 		return nil, nil, fmt.Errorf("the corpus of %s holds no record to time", u.Target.Spec())
 	}
+	for i, x := range cs {
+		m.trials[i].table = extraTables(u, x.Source)
+	}
 	m.sets = inputSets("train", l.has("holdout"), l.has("fresh"))
 	return l, m, nil
+}
+
+// extraTables is how many bytes of tables a version has more than the original.
+func extraTables(u *source.Unit, version string) int64 {
+	of := func(src string) int64 {
+		if f, problem := u.Parse(src); problem == nil {
+			return f.TableBytes()
+		}
+		return 0
+	}
+	return of(version) - of(u.Target.Source)
 }
 
 // A realLab builds with the harness and times in the sandbox.

@@ -22,6 +22,8 @@ type planted struct {
 	dies     string
 	same     bool
 	perClass [2]float64 // further gain by alignment class
+	table    int64      // bytes of its tables
+	cold     float64    // gain with cold caches; 0 is the usual one
 }
 
 // A simLab simulates machine, linker and candidates.
@@ -83,7 +85,11 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 				if p.dies != "" {
 					return nil, p.dies, nil
 				}
-				log -= p.log(im, v, set.Records == l.train, original)
+				if gain := p.log(im, v, set.Records == l.train, original); q.Cold && p.cold > 0 {
+					log -= math.Log(p.cold)
+				} else {
+					log -= gain
+				}
 			}
 			logs = append(logs, log)
 		}
@@ -183,6 +189,9 @@ func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...pla
 	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: copiesOf(len(ps)), train: "train"}
 	m := newConfirmer(l, len(ps), Options{Seed: seed, MinGain: 0.01}.defaults())
 	m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+	for i, p := range ps {
+		m.trials[i].table = p.table
+	}
 	ms, err := m.run(context.Background(), tried)
 	if err != nil {
 		t.Fatal(err)
@@ -223,6 +232,9 @@ func TestConfirmPlanted(t *testing.T) {
 		{"slows the original down", planted{gain: 1, cheat: 2, pgo: 1}, "processes of their own"},
 		{"only at one alignment", planted{gain: 1, pgo: 1, perClass: [2]float64{1.5, 1}}, "difference"},
 		{"slower with PGO", planted{gain: 1.2, pgo: -1}, "profile-guided"},
+		{"a large table that pays", planted{gain: 1.3, pgo: 1, table: 8192, cold: 1.2}, ""},
+		{"a large table that does not", planted{gain: 4, pgo: 1, table: 1 << 20, cold: 0.8}, "cold caches"},
+		{"a small table", planted{gain: 1.3, pgo: 1, table: 256, cold: 0.8}, ""},
 		{"allocates", planted{gain: 1.2, pgo: 1, bytes: 1e6}, "allocates more"},
 		{"same code", planted{gain: 1.2, pgo: 1, same: true}, "machine code"},
 		{"dies", planted{gain: 1.2, pgo: 1, dies: "crash: exit status 2"}, "exit status 2"},

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/beagle-go/beagle"
@@ -16,7 +17,8 @@ func (m *confirmer) measurement(t *trial, i int) beagle.Measurement {
 	e := m.evidence(t, i)
 	out.Train, out.Layouts = e.Train.Ratio, e.Layouts
 	out.Holdout, out.Fresh = ratioOf(e.Holdout), ratioOf(e.Fresh)
-	out.Apart, out.PGO = ratioOf(e.Apart), ratioOf(e.PGO)
+	out.Apart, out.PGO, out.Cold = ratioOf(e.Apart), ratioOf(e.PGO), ratioOf(e.Cold)
+	out.Notes = m.notes()
 	out.Control = ratioOf(&e.Control)
 	out.Baseline, out.Best = e.Baseline, e.Best
 	out.Corrected = e.Train.Correct(len(m.trials), m.tried)
@@ -27,12 +29,23 @@ func (m *confirmer) measurement(t *trial, i int) beagle.Measurement {
 	return out
 }
 
+// notes say what the inputs of the timing lack.
+func (m *confirmer) notes() (out []string) {
+	if m.skipped > 0 {
+		out = append(out, fmt.Sprintf("%d recorded calls on which the original panics are not timed", m.skipped))
+	}
+	if m.o.Told != "" {
+		out = append(out, m.o.Told)
+	}
+	return out
+}
+
 func (m *confirmer) evidence(t *trial, i int) *Evidence {
 	e := evidenceOf(t.train)
 	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.o.MinGain
 	e.Control = evidenceOf(m.control).Train
 	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)
-	e.PGO = combined(t.pgo)
+	e.PGO, e.Cold = combined(t.pgo), combined(t.cold)
 	if m.o.PGO != "" && e.Found {
 		e.PGO = &e.Train
 	}

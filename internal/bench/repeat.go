@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -20,10 +21,47 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 			t.fail = "on most layouts, processes apart came to no inputs that both of them share in their time"
 		}
 	}
+	if err := m.withColdCaches(ctx, images); err != nil {
+		return err
+	}
 	for _, im := range images {
 		if m.useful(im, m.at(found)) {
 			return m.withPGO(ctx, im)
 		}
+	}
+	return nil
+}
+
+// largeTable is the size in bytes above which a candidate's tables must pay in a
+// cold cache too: a benchmark keeps them hot, a service evicts them, or they evict
+// the service's data.
+const largeTable = 4 << 10
+
+// coldLayouts is how many layouts a measurement with cold caches visits.
+const coldLayouts = 6
+
+// withColdCaches measures the candidates that have large tables with other work
+// between the slices.
+func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
+	ts := slices.DeleteFunc(m.at(found), func(t *trial) bool { return t.table <= largeTable })
+	if len(ts) == 0 {
+		return nil
+	}
+	m.o.Log("measuring with cold caches")
+	inputs := []set{{m.sets[0].file, coldShare, func(t *trial) *[]layoutResult { return &t.cold }}}
+	images = images[:min(len(images), coldLayouts)]
+	for _, im := range images {
+		variants := m.cast(im, ts)
+		if len(variants) == 0 {
+			continue
+		}
+		q := m.request(variants, inputs, float64(len(images)))
+		q.Cold = true
+		reply, err := m.joint(ctx, im, q)
+		if err != nil || reply == nil {
+			return err
+		}
+		m.collect(im, q, &reply.Sets[0], slices.DeleteFunc(ts, func(t *trial) bool { return t.fail != "" }), inputs[0].into)
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ import (
 // taken by weight, with parts of other records in the same places, and texts
 // whose letters are exchanged for others of their class that occur there. So
 // lengths, separators, shares of classes, order and uniqueness of lists stay,
-// and the values are new. Structs with unexported fields are taken whole:
+// and the values are new. What holds between the arguments of recorded calls
+// holds between the drawn ones: they are drawn and mended as whole tuples. Structs with unexported fields are taken whole:
 // what holds inside them is not known. The same corpus and seed give the same
 // inputs.
 func Fresh(c *beagle.Corpus, n int, seed uint64) []beagle.Record {
@@ -31,9 +32,9 @@ func Fresh(c *beagle.Corpus, n int, seed uint64) []beagle.Record {
 	}
 	var out []beagle.Record
 	for try := 0; len(out) < n && try < 8*n; try++ {
-		v := f.draw()
+		v, ok := f.draw()
 		b := v.Append(nil)
-		if known[string(b)] {
+		if !ok || known[string(b)] {
 			continue
 		}
 		known[string(b)] = true
@@ -47,6 +48,7 @@ type fresher struct {
 	records []rt.Value
 	sums    []float64 // of weights
 	pools   map[string]*pool
+	rel     *relations
 }
 
 // A pool holds what was seen at one place: a parameter, the elements of a
@@ -66,17 +68,19 @@ const (
 
 func (f *fresher) learn(records []beagle.Record) {
 	sum := 0.0
+	var weights []float64
 	for _, r := range records {
 		v, err := rt.ParseValue(r.Args)
 		if err != nil {
 			continue
 		}
 		sum += r.Weight
-		f.records, f.sums = append(f.records, v), append(f.sums, sum)
+		f.records, f.sums, weights = append(f.records, v), append(f.sums, sum), append(weights, r.Weight)
 		for i := range v.Elems {
 			f.note(place("", i), &v.Elems[i])
 		}
 	}
+	f.rel = mineRelations(f.records, weights, f.rng)
 }
 
 func place(path string, i int) string { return fmt.Sprintf("%s.%d", path, i) }
@@ -185,9 +189,11 @@ func (p *pool) letters(s string) {
 	}
 }
 
-// draw makes one input.
-func (f *fresher) draw() rt.Value {
-	v := f.pick().Clone()
+// draw makes one input, and reports whether its arguments belong together as
+// those of the recorded calls do.
+func (f *fresher) draw() (rt.Value, bool) {
+	base := f.pick()
+	v := base.Clone()
 	for i := range v.Elems {
 		switch f.rng.IntN(10) {
 		case 0: // as it is
@@ -197,7 +203,7 @@ func (f *fresher) draw() rt.Value {
 			f.vary(place("", i), &v.Elems[i])
 		}
 	}
-	return v
+	return v, f.rel.restore(&v, ties(base))
 }
 
 // pick takes a record by weight.

@@ -96,7 +96,8 @@ func (x *session) hopeless() error {
 	return nil
 }
 
-// fresh draws inputs that neither the search nor the verification has seen.
-func (x *session) fresh() []beagle.Record {
-	return corpus.Fresh(x.corpus, freshInputs, x.spec.Seed^0xf4e54)
+// fresh draws inputs that neither the search nor the verification has seen, with
+// the outcomes that recorded calls have. told says what they lack.
+func (x *session) fresh(ctx context.Context, seed uint64) (fresh []beagle.Record, told string, err error) {
+	return corpus.Alike(ctx, x.unit, x.builder, x.box, x.corpus, freshInputs, seed)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
-	"github.com/beagle-go/beagle/internal/corpus"
 )
 
 // Trial measures a version of a run's target of which the truth is known, as
@@ -18,10 +17,14 @@ func (a *Activities) Trial(ctx context.Context, run string, edit func(string) st
 	if err != nil {
 		return nil, err
 	}
+	fresh, told, err := x.fresh(ctx, seed)
+	if err != nil {
+		return nil, err
+	}
 	c := beagle.NewCandidate(edit(x.root.Source), []string{x.root.ID}, nil)
 	ms, err := bench.Confirm(ctx, x.bench, x.unit, []beagle.Candidate{c}, x.corpus, 1, bench.Options{
 		Budget: x.spec.Measure, MinGain: x.spec.MinGain, Blind: true, PGO: x.modulePGO(), Seed: seed,
-		Fresh: corpus.Fresh(x.corpus, freshInputs, seed),
+		Fresh: fresh, Told: told,
 	})
 	if err != nil {
 		return nil, err

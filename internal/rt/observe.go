@@ -35,6 +35,7 @@ type Observation struct {
 	Stateful []int     `json:"stateful,omitempty"` // records that did something else after other calls
 	Panicked []int     `json:"panicked,omitempty"`
 	Digests  []byte    `json:"digests,omitempty"` // 8 bytes a record: the outcome of the first call
+	Classes  []string  `json:"classes,omitempty"` // one a record: the kind of outcome, see outcomeClass
 	Refused  []Refusal `json:"refused,omitempty"`
 	Mined    *Mined    `json:"mined,omitempty"`
 	Made     [][]byte  `json:"made,omitempty"`
@@ -214,12 +215,38 @@ func (o *observer[A, R]) first(i int) uint64 {
 	}
 	w := o.weights[i]
 	o.total += w
+	o.out.Classes = append(o.out.Classes, o.outcomeClass(c))
 	if c.panicked {
 		o.out.Panics += w
 		o.out.Panicked = append(o.out.Panicked, o.index[i])
 	}
 	o.compare(&o.args[i], a, c, w)
 	return digest
+}
+
+// outcomeClass names the kind of an outcome in a letter for each result: an
+// error or none, true or false, zero or not, empty or not. Inputs whose outcomes
+// fall into other classes take other paths through the function.
+func (o *observer[A, R]) outcomeClass(c *observed[R]) string {
+	if c.panicked {
+		return "panic"
+	}
+	v := reflect.ValueOf(&c.result).Elem()
+	class := make([]byte, v.NumField())
+	for i := range class {
+		f := v.Field(i)
+		switch {
+		case f.Type() == errorType && !f.IsNil():
+			class[i] = 'e'
+		case f.Kind() == reflect.String || f.Kind() == reflect.Slice || f.Kind() == reflect.Map:
+			class[i] = "0+"[min(f.Len(), 1)]
+		case f.IsZero():
+			class[i] = '0'
+		default:
+			class[i] = '+'
+		}
+	}
+	return string(class)
 }
 
 // compare looks at the parameters before and after the call.

@@ -42,6 +42,7 @@ type Time struct {
 	GC         bool      `json:"gc"`          // measure GCByte too
 	Profile    int64     `json:"profile_ns"`  // take a CPU profile of the variants for so long instead of timing them
 	Turns      *Turns    `json:"turns"`       // begin rounds in these turns only, while another process has the others
+	Cold       bool      `json:"cold"`        // short slices, each after other work that has emptied the caches
 }
 
 // A TimeSet is a file of records with the time to spend on it.
@@ -92,6 +93,7 @@ const (
 	slowestCall  = time.Second
 	slowAtLeast  = 250 * time.Millisecond // that a slow function may take, whatever its budget
 	shortSlice   = 5000                   // ns: fifty times what reading the clocks takes
+	coldSlice    = 1500                   // ns with warm caches; with cold ones it is several times as long
 	maxPasses    = 4096                   //
 	heapLimit    = 64 << 20               // bytes allocated between two collections
 
@@ -255,7 +257,7 @@ func (t *timer[A, R]) round(w int) {
 		t.out.Turn = append(t.out.Turn, t.q.Turns.wait())
 	}
 	t.out.Window = append(t.out.Window, w)
-	if slice := t.cost[0] * float64(t.out.Calls); !t.q.Mutates && slice < float64(slowest*t.sliceNanos()) {
+	if slice := t.cost[0] * float64(t.out.Calls); !t.q.Mutates && !t.q.Cold && slice < float64(slowest*t.sliceNanos()) {
 		t.run1[t.rng.IntN(len(t.run1))](t.windows[w]) // whoever it is, it is not always the same
 	}
 	for _, v := range t.rng.Perm(len(t.run1)) {
@@ -276,6 +278,9 @@ func (t *timer[A, R]) slice(v, w int) (wall, cpu int64) {
 	}
 	if t.mutable != nil {
 		t.mutable[w].restore(a)
+	}
+	if t.q.Cold {
+		emptyCaches()
 	}
 	return t.clocked(func() {
 		for range passes {
@@ -325,4 +330,21 @@ func (t *timer[A, R]) empty() [2]int64 {
 		best = [2]int64{min(best[0], wall), min(best[1], cpu)}
 	}
 	return best
+}
+
+// otherWork is larger than the caches that a processor has for itself.
+const otherWork = 8 << 20
+
+var work = make([]byte, 0)
+
+// emptyCaches stands for the other work that a service does between two calls:
+// it reads and writes so much memory that nothing of the variant stays in the
+// caches of one processor.
+func emptyCaches() {
+	if len(work) == 0 {
+		work = make([]byte, otherWork)
+	}
+	for i := 0; i < len(work); i += 64 {
+		work[i]++
+	}
 }

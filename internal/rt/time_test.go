@@ -291,3 +291,25 @@ func TestTimeCountsGoroutines(t *testing.T) {
 }
 
 var sinkInt int
+
+// With cold caches a slice has few calls, and no pass over the inputs comes before it.
+func TestTimeCold(t *testing.T) {
+	records, weights := unsorted(40, 16)
+	calls := 0
+	run := func(a []sortArgs) {
+		calls += len(a)
+		for _, x := range a {
+			for range 20 {
+				runtime.KeepAlive(slices.Max(x.A0))
+			}
+		}
+	}
+	warm := timed(t, testTimer(&Time{}, records, weights, run, run))
+	cold := timed(t, testTimer(&Time{Cold: true}, records, weights, run, run))
+	if cold.Calls*5 > warm.Calls || cold.Passes[0] != 1 {
+		t.Errorf("%d calls and %d passes a slice with cold caches, %d calls with warm ones", cold.Calls, cold.Passes[0], warm.Calls)
+	}
+	if len(cold.Wall[0]) < minRounds {
+		t.Errorf("%d rounds, want at least %d", len(cold.Wall[0]), minRounds)
+	}
+}

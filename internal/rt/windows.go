@@ -31,6 +31,9 @@ func (t *timer[A, R]) calibrate() error {
 
 // calls is how many calls a slice of all variants should have.
 func (t *timer[A, R]) calls() int {
+	if t.q.Cold { // so few that the first of them count
+		return max(1, int(coldSlice/slices.Min(t.cost)))
+	}
 	// A variant ten times slower than the first one shortens the slices of all.
 	wanted := float64(t.sliceNanos()) / max(t.cost[0], slices.Max(t.cost)/slowest)
 	if wanted < 2 {
@@ -48,7 +51,7 @@ func (t *timer[A, R]) calls() int {
 // lest copies of it differ, and its figure is a little too good.
 func (t *timer[A, R]) passes(one float64) int {
 	n := 1
-	for ; !t.q.Mutates && n < maxPasses && one*float64(n) < shortSlice; n *= 4 {
+	for ; !t.q.Mutates && !t.q.Cold && n < maxPasses && one*float64(n) < shortSlice; n *= 4 {
 	}
 	return n
 }
