@@ -1,0 +1,47 @@
+// Command strangers measures the judge on functions that nobody here wrote.
+//
+// The functions are drawn by a seed from the standard library and from the
+// modules of modules.txt. They are used in place: each module is downloaded by
+// its version into a scratch directory, and none of its text is kept here.
+//
+//	strangers draw -seed 14 -n 96          draw functions anew; prints functions.txt
+//	strangers mutants [-per 25] [-set M]   wrong versions made by operators
+//	strangers versions [-set A] [-beagle PATH]   versions written by people: cheats, slips and honest ones
+//	strangers show FUNCTION                the original as a candidate file, and where it lies
+//
+// A function is named by its line in functions.txt: "A1", "B3", "M17".
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+var verbs = map[string]func(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error{
+	"draw": draw, "mutants": mutantTrials, "versions": versions, "show": show,
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "strangers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 || verbs[args[0]] == nil {
+		return errors.New("name a verb: draw, mutants, versions or show")
+	}
+	f := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	l := &lab{}
+	f.StringVar(&l.dir, "dir", "", "keep the modules' copies here; the default is a scratch directory")
+	f.StringVar(&l.root, "root", ".", "root of Beagle's repository")
+	defer func() { l.close() }()
+	return verbs[args[0]](ctx, l, f, args[1:])
+}

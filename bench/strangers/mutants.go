@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/mutants"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// mutantTrials makes wrong versions of the drawn functions with operators, has
+// the judge look at them, and prints every survivor.
+func mutantTrials(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
+	set := f.String("set", "M", "a set of functions.txt, or one function")
+	per := f.Int("per", 28, "mutants of each function, drawn by the seed")
+	seed := f.Uint64("seed", 14, "seed of the choice")
+	limit := f.Duration("for", 0, "begin no function after this time; 0 is no limit")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if err := l.open(); err != nil {
+		return err
+	}
+	list, err := load(l.root, *set)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	total := map[mutants.Fate]int{}
+	functions := 0
+	for _, fn := range list {
+		if *limit > 0 && time.Since(begin) > *limit || ctx.Err() != nil {
+			break
+		}
+		got, err := mutate(ctx, l, fn, *per, *seed)
+		if err != nil {
+			fmt.Printf("%s: not judged: %v\n", &fn, err)
+			continue
+		}
+		functions++
+		for k, n := range got {
+			total[k] += n
+		}
+		fmt.Fprintf(os.Stderr, "%s: %v\n", &fn, got)
+	}
+	differ := total[mutants.Rejected] + total[mutants.Survived]
+	fmt.Printf("\n%d functions, %d mutants: %d no version of the function, %d the same machine code, %d rejected, %d let through: %s of those that may differ are rejected\n",
+		functions, differ+total[mutants.NoVersion]+total[mutants.SameCode], total[mutants.NoVersion], total[mutants.SameCode],
+		total[mutants.Rejected], total[mutants.Survived], percent(total[mutants.Rejected], differ))
+	return ctx.Err()
+}
+
+func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map[mutants.Fate]int, error) {
+	dir, err := l.module(ctx, fn.module, fn.version)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp(l.dir, "mutants")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	os.Setenv("GOWORK", "off")
+	f, err := mutants.Open(ctx, dir, fn.spec, filepath.Join(scratch, fn.name), time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	made, err := mutants.Make(f.Source())
+	if err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(seed, uint64(len(made))))
+	rng.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
+	made = made[:min(per, len(made))]
+	texts := make([]string, len(made))
+	for i := range made {
+		texts[i] = made[i].Source
+	}
+	trials, err := f.Try(ctx, f.Source(), texts, verify.Budget{Race: -1})
+	if err != nil {
+		return nil, err
+	}
+	got := map[mutants.Fate]int{}
+	for i, t := range trials {
+		fate := t.Fate
+		if why, ok := mutants.Reviewed(t.ID); ok && fate == mutants.Survived {
+			fmt.Printf("%s %s: equivalent: %s\n", &fn, &made[i], why)
+			fate = mutants.SameCode
+		} else if fate == mutants.Survived {
+			fmt.Printf("let through: %s %s: %s\n", t.ID, &fn, strings.ReplaceAll(made[i].String(), "\n", " "))
+		}
+		got[fate]++
+	}
+	return got, nil
+}
