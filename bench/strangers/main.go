@@ -8,6 +8,7 @@
 //	strangers mutants [-per 25] [-set M]   wrong versions made by operators
 //	strangers versions [-set A] [-beagle PATH]   versions written by people: cheats, slips and honest ones
 //	strangers show FUNCTION                the original as a candidate file, and where it lies
+//	strangers check [-set A]               whether versions are versions of their functions at all
 //
 // A function is named by its line in functions.txt: "A1", "B3", "M17".
 package main
@@ -22,7 +23,7 @@ import (
 )
 
 var verbs = map[string]func(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error{
-	"draw": draw, "mutants": mutantTrials, "versions": versions, "show": show,
+	"draw": draw, "mutants": mutantTrials, "versions": versions, "show": show, "check": check,
 }
 
 func main() {
@@ -36,7 +37,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("name a verb: draw, mutants, versions or show")
+		return errors.New("name a verb: draw, mutants, versions, show or check")
 	}
 	f := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	l := &lab{}
