@@ -57,6 +57,29 @@ type Counterexample struct {
 	Test string `json:"test"` // a complete Go test that shows it
 }
 
+// Difference says in general words what differs, without a value.
+func (c *Counterexample) Difference() string {
+	switch c.Kind {
+	case "result":
+		return "it answers differently"
+	case "panic":
+		return "it panics differently"
+	case "argument":
+		return "it leaves the arguments differently"
+	case "alias":
+		return "the memory that results and arguments share differs"
+	case "state":
+		return "it keeps state between calls"
+	case "race":
+		return "it answers differently when called from several goroutines"
+	case "hang":
+		return "it does not return"
+	case "crash":
+		return "the process died"
+	}
+	return c.Kind
+}
+
 // StaticFacts come from the compiler and the linked binary.
 type StaticFacts struct {
 	BoundsChecks int    `json:"bounds_checks"`

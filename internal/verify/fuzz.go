@@ -102,10 +102,10 @@ func (j *Job) fuzzed(ctx context.Context, r *sandbox.Result, dir, out string) (*
 		}
 		switch d.Kind {
 		case "hang":
-			return &Finding{Status: beagle.Hung, Reason: d.Got, Diff: d}, nil
+			return &Finding{Status: beagle.Hung, Reason: j.inOneLine(d), Diff: d}, nil
 		case "memory":
 			d.Kind = "crash"
-			return &Finding{Status: beagle.Crashed, Reason: d.Got, Diff: d}, nil
+			return &Finding{Status: beagle.Crashed, Reason: j.inOneLine(d), Diff: d}, nil
 		}
 		return j.differs(d), nil
 	case strings.Contains(out, "fuzzing process hung or terminated unexpectedly"):
