@@ -13,6 +13,7 @@ const (
 	Wrong     Status = "wrong"     // differs from the original; see Counterexample
 	Crashed   Status = "crashed"   // the process died: fatal error, memory, forbidden system call
 	Hung      Status = "hung"      // did not return in time
+	Failed    Status = "failed"    // the judge itself failed; nothing is known of the candidate
 	Duplicate Status = "duplicate" // same formatted source or same machine code as another candidate
 )
 

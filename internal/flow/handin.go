@@ -82,7 +82,9 @@ func (a *Activities) ReadSource(ctx context.Context, run string, spec Spec, text
 	}
 	x.waiting = true
 	h := x.hand(text, name)
-	v, err := verify.Static(ctx, &verify.Env{Unit: x.unit}, h.Candidate, nil)
+	v, err := x.survive(h.Candidate, func() (*beagle.Verdict, error) {
+		return verify.Static(ctx, &verify.Env{Unit: x.unit}, h.Candidate, nil)
+	})
 	if err != nil {
 		return nil, err
 	}

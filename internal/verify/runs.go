@@ -106,6 +106,7 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 		what = "is too slow on"
 	}
 	j.note("the original %s record %d, which was left out", what, exit.Record)
+	j.missed("record %d of %q: the original %s it", exit.Record, strings.Join(q.Records, " "), what)
 	q.Skip = append(q.Skip, exit.Record)
 	file := strings.Join(q.Records, " ")
 	j.learned.mu.Lock()
