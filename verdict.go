@@ -36,6 +36,12 @@ type Verdict struct {
 	NearMiss       *NearMiss       `json:"near_miss,omitempty"` // a contract under which a rejected candidate would be right
 }
 
+// A Judgement is the verdict on a file, where several were judged.
+type Judgement struct {
+	File    string  `json:"file"`
+	Verdict Verdict `json:"verdict"`
+}
+
 // OK reports whether nothing was found against the candidate's behaviour.
 func (v *Verdict) OK() bool { return v.Status == Accepted || v.Status == Equal }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,15 +17,26 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // TestMain lets scripts call beagle as a command of their own.
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){
-		"beagle":         func() { os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"beagle":         func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
 		"scripted-agent": scriptedAgent,
 	})
+}
+
+// plant puts a check that panics before all others, where a script asks for it.
+func plant() {
+	if os.Getenv("PLANTED_PANIC") == "" {
+		return
+	}
+	verify.Reading = slices.Insert(verify.Reading, 0, verify.Check{Name: "planted", Run: func(context.Context, *verify.Job) (*verify.Finding, error) {
+		panic(os.Getenv("PLANTED_PANIC"))
+	}})
 }
 
 // TestScripts runs the command as its users do: testdata/script/*.txtar.

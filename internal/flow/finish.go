@@ -296,7 +296,7 @@ func (x *session) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict
 	if fuzz == 0 {
 		fuzz = -1 // leaves it out
 	}
-	v, err := x.survive(c, func() (*beagle.Verdict, error) {
+	v, err := x.survive(c.Source, func() (*beagle.Verdict, error) {
 		return verify.Full(ctx, x.verify, c, x.corpus, verify.Budget{Fuzz: fuzz})
 	})
 	if err == nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// survive judges a candidate. A panic of the judge's own is no end of a run: it
+// survive judges a text. A panic of the judge's own is no end of a run: it
 // makes a verdict that accepts nothing, a warning, and a file with the stack.
-func (x *session) survive(c beagle.Candidate, judge func() (*beagle.Verdict, error)) (v *beagle.Verdict, err error) {
+func (x *session) survive(text string, judge func() (*beagle.Verdict, error)) (v *beagle.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil { // outside of the checks
-			v, err = x.failed(&verify.JudgePanic{Check: "judge", Candidate: c.ID, Value: p, Stack: debug.Stack()})
+			v, err = x.failed(&verify.JudgePanic{Check: "judge", Candidate: beagle.HashOf("candidate", text), Value: p, Stack: debug.Stack()})
 		}
 	}()
 	v, err = judge()
