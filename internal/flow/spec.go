@@ -37,7 +37,7 @@ type Spec struct {
 	Rules      []string      `json:"rules,omitempty"`      // only these mutators; empty is all
 	Apply      bool          `json:"apply"`                // the improvement will be written to the user's files
 	Force      bool          `json:"force"`                // go on although the audit refuses
-	Anew       bool          `json:"anew,omitempty"`       // take no verdict and no measurement from earlier runs
+	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
 	NoMeasure  bool          `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
 	Models     Models        `json:"models,omitzero"`      // that write candidates beside the rules; none by default
 }
