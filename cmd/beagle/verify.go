@@ -112,6 +112,11 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
+	for _, v := range versions {
+		if path, err := filepath.Abs(v.Name); err == nil {
+			spec.Judged = append(spec.Judged, path)
+		}
+	}
 	s, err := openStore()
 	if err != nil {
 		return exitFailed, err

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,14 +47,14 @@ func (x *session) recorded(record func() (*corpus.Captured, error)) (*corpus.Cap
 // that is too much to be looked at.
 func (x *session) recordingKey() (store.Key, bool) {
 	t := &x.unit.Target
-	h := sha256.New()
+	f := fingerprint{hash: sha256.New(), judged: x.spec.Judged}
 	for _, dir := range localModules(t.Dir) {
-		if err := fingerprint(h, dir); err != nil {
+		if err := f.add(dir, false); err != nil {
 			return store.Key{}, false
 		}
 	}
 	return store.Key{
-		Kind: "recorded", Toolchain: x.machine.Go, Machine: x.machine.OS + "/" + x.machine.Arch, Corpus: hex.EncodeToString(h.Sum(nil)),
+		Kind: "recorded", Toolchain: x.machine.Go, Machine: x.machine.OS + "/" + x.machine.Arch, Corpus: hex.EncodeToString(f.hash.Sum(nil)),
 		Extra: beagle.HashOf("recorded", program(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"), os.Getenv("GOWORK")),
 	}, true
 }
@@ -129,37 +129,60 @@ const (
 
 var errTooMany = errors.New("too many files to look at")
 
-// fingerprint writes what the files of a directory are: names and contents.
-func fingerprint(h io.Writer, dir string) error {
-	n := 0
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// A fingerprint is what the files of modules are: names and contents. What tests
+// are made of counts: all files beside Go files and under testdata, but for the
+// versions that are judged, which people write wherever they like. A test that
+// reads something else may do so from a recording that is older than it.
+type fingerprint struct {
+	hash   hash.Hash
+	judged []string // paths that do not count
+	files  int
+}
+
+// add enters a directory; inside says that it is below testdata.
+func (f *fingerprint) add(dir string, inside bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	isGo := func(e fs.DirEntry) bool {
+		return strings.HasSuffix(e.Name(), ".go") && !slices.Contains(f.judged, filepath.Join(dir, e.Name()))
+	}
+	counts := inside || slices.ContainsFunc(entries, isGo)
+	for _, e := range entries {
+		path, name := filepath.Join(dir, e.Name()), e.Name()
 		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), ".git"):
-			return fs.SkipDir
-		case d.IsDir():
-			return nil
+		case e.IsDir() && !inside && (name[0] == '.' || name[0] == '_'):
+		case e.IsDir():
+			err = f.add(path, inside || name == "testdata")
+		case slices.Contains(f.judged, path):
+		case counts || strings.HasPrefix(name, "go."): // go.mod, go.sum, go.work
+			err = f.file(path, e)
 		}
-		if n++; n > mostFiles {
-			return errTooMany
-		}
-		info, err := d.Info()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(h, "%q %v %d\n", path, info.Mode(), info.Size())
-		if !info.Mode().IsRegular() || info.Size() > mostRead {
-			_, err = fmt.Fprintln(h, info.ModTime().UnixNano())
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err == nil {
-			sum := sha256.Sum256(text)
-			_, err = h.Write(sum[:])
-		}
+	}
+	return nil
+}
+
+func (f *fingerprint) file(path string, e fs.DirEntry) error {
+	if f.files++; f.files > mostFiles {
+		return errTooMany
+	}
+	info, err := e.Info()
+	if err != nil {
 		return err
-	})
+	}
+	fmt.Fprintf(f.hash, "%q %v %d\n", path, info.Mode(), info.Size())
+	if !info.Mode().IsRegular() || info.Size() > mostRead {
+		fmt.Fprintln(f.hash, info.ModTime().UnixNano())
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	sum := sha256.Sum256(text)
+	f.hash.Write(sum[:])
+	return err
 }
 
 // built takes the corpus that an earlier run made of the same records, or makes

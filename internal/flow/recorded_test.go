@@ -25,13 +25,13 @@ func TestFingerprint(t *testing.T) {
 	}
 	state := func() string {
 		t.Helper()
-		h := sha256.New()
+		f := fingerprint{hash: sha256.New(), judged: []string{filepath.Join(dir, "m/version.go")}}
 		for _, d := range localModules(filepath.Join(dir, "m")) {
-			if err := fingerprint(h, d); err != nil {
+			if err := f.add(d, false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return hex.EncodeToString(h.Sum(nil))
+		return hex.EncodeToString(f.hash.Sum(nil))
 	}
 	t.Setenv("GOWORK", "")
 	write("m/go.mod", "module example.com/m\n\ngo 1.26\n\nreplace example.com/r => ../r\n")
@@ -44,13 +44,19 @@ func TestFingerprint(t *testing.T) {
 	if again := state(); again != seen[0] {
 		t.Error("the same files have two fingerprints")
 	}
-	for _, name := range []string{"m/testdata/in.txt", "r/r.go", "s/s.go", "w/w.go", "m/.hidden"} {
+	for _, name := range []string{"m/testdata/in.txt", "r/r.go", "s/s.go", "w/w.go", "m/data.json", "m/in/in_test.go"} {
 		write(name, "new")
 		now := state()
 		if slices.Contains(seen, now) {
 			t.Errorf("a new %s is not seen", name)
 		}
 		seen = append(seen, now)
+	}
+	for _, name := range []string{"m/version.go", "m/out/result.json", "m/.git/HEAD", "m/_old/m.go"} {
+		write(name, "new")
+		if now := state(); now != seen[len(seen)-1] {
+			t.Errorf("%s counts, which no test is made of", name)
+		}
 	}
 	write("m/testdata/in.txt", "old")
 	if slices.Contains(seen, state()) {

@@ -39,6 +39,7 @@ type Spec struct {
 	Force      bool          `json:"force"`                // go on although the audit refuses
 	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
 	NoMeasure  bool          `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
+	Judged     []string      `json:"-"`                    // absolute paths of the versions that are handed in, which no test is made of
 	Models     Models        `json:"models,omitzero"`      // that write candidates beside the rules; none by default
 }
 
