@@ -1,5 +1,11 @@
 package beagle
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // An Assurance says how far the evidence for a candidate's behaviour reaches.
 type Assurance struct {
 	Inputs      int      `json:"inputs"`                // on which both versions were compared
@@ -7,6 +13,7 @@ type Assurance struct {
 	Unreached   []Branch `json:"unreached,omitempty"`   // branches of either version that no input reached
 	Proof       *Proof   `json:"proof,omitempty"`       // nil when nothing was proved
 	Constructed []string `json:"constructed,omitempty"` // rewrites among the steps whose lemma is proved
+	Steps       int      `json:"steps,omitempty"`       // rewrites that led to the version; none when it was written
 	NotChecked  []string `json:"not_checked,omitempty"` // what no check looked at, and why
 }
 
@@ -25,4 +32,89 @@ type Proof struct {
 	Solvers  []string `json:"solvers,omitempty"` // that agree; none when the terms were equal already
 	Not      []string `json:"not,omitempty"`     // what the proof does not compare: "error texts", "capacity"
 	Millis   float64  `json:"millis"`
+}
+
+// How much of a list one line holds.
+const (
+	unreachedInLine  = 3
+	notCheckedInLine = 4
+)
+
+// String is the assurance in one line:
+//
+//	2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1)
+func (a *Assurance) String() string {
+	parts := []string{thousands(a.Inputs) + " inputs"}
+	if a.Saturated {
+		parts = append(parts, "search saturated")
+	}
+	if a.Proof != nil {
+		parts = append(parts, a.Proof.String())
+	}
+	if n := len(a.Constructed); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d steps correct by construction", n, max(n, a.Steps)))
+	}
+	line := strings.Join(parts, ", ")
+	if len(a.NotChecked) > 0 {
+		line += ", not checked: " + someOf(a.NotChecked, notCheckedInLine)
+	}
+	if n := len(a.Unreached); n > 0 {
+		places := make([]string, n)
+		for i, b := range a.Unreached {
+			places[i] = b.String()
+		}
+		line += fmt.Sprintf("; %s no input reached (%s)", counted(n, "branch", "branches"), someOf(places, unreachedInLine))
+	}
+	return line
+}
+
+// String says how much is proved, and by whom.
+func (p *Proof) String() string {
+	by := "equal terms"
+	if len(p.Solvers) > 0 {
+		by = strings.Join(p.Solvers, ", ")
+	}
+	text := "proved for all inputs"
+	if !p.Complete {
+		text += fmt.Sprintf(" up to length %d", p.Length)
+	}
+	if len(p.Not) > 0 {
+		text += " but for " + strings.Join(p.Not, " and ")
+	}
+	return text + " (" + by + ")"
+}
+
+// String names the place: line 12 `n > 65535`.
+func (b Branch) String() string {
+	text := fmt.Sprintf("line %d `%s`", b.Line, b.Text)
+	if b.Side != "" && b.Side != "true" {
+		text += " " + b.Side
+	}
+	if b.Version == "original" {
+		text += " of the original"
+	}
+	return text
+}
+
+func someOf(list []string, most int) string {
+	if len(list) <= most {
+		return strings.Join(list, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(list[:most], "; "), len(list)-most)
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// thousands writes 12345 as 12,345.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

@@ -21,7 +21,7 @@ func TestJSONDocumented(t *testing.T) {
 	documented := sections(string(text))
 	objects := map[string]reflect.Type{}
 	reach(reflect.TypeFor[beagle.Result](), objects)
-	reach(reflect.TypeFor[beagle.Verdict](), objects)
+	reach(reflect.TypeFor[beagle.Judgement](), objects)
 	reach(reflect.TypeFor[suite.Report](), objects)
 	reach(reflect.TypeFor[suite.Task](), objects)
 	for name, typ := range objects {

@@ -88,6 +88,8 @@ type Verification struct {
 	Checks  []CheckResult `json:"checks"`
 	Cases   int           `json:"cases"` // inputs on which both versions were compared, in all
 	NotDone []string      `json:"not_done"`
+
+	Assurance *Assurance `json:"assurance,omitempty"` // how far the evidence reaches
 }
 
 // CorpusSummary describes the inputs.

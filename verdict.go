@@ -13,6 +13,7 @@ const (
 	Wrong     Status = "wrong"     // differs from the original; see Counterexample
 	Crashed   Status = "crashed"   // the process died: fatal error, memory, forbidden system call
 	Hung      Status = "hung"      // did not return in time
+	Failed    Status = "failed"    // the judge itself failed; nothing is known of the candidate
 	Duplicate Status = "duplicate" // same formatted source or same machine code as another candidate
 )
 
@@ -35,6 +36,12 @@ type Verdict struct {
 	NearMiss       *NearMiss       `json:"near_miss,omitempty"` // a contract under which a rejected candidate would be right
 }
 
+// A Judgement is the verdict on a file, where several were judged.
+type Judgement struct {
+	File    string  `json:"file"`
+	Verdict Verdict `json:"verdict"`
+}
+
 // OK reports whether nothing was found against the candidate's behaviour.
 func (v *Verdict) OK() bool { return v.Status == Accepted || v.Status == Equal }
 
@@ -55,6 +62,29 @@ type Counterexample struct {
 	Got  string `json:"got"`  // what the candidate does
 	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash"
 	Test string `json:"test"` // a complete Go test that shows it
+}
+
+// Difference says in general words what differs, without a value.
+func (c *Counterexample) Difference() string {
+	switch c.Kind {
+	case "result":
+		return "it answers differently"
+	case "panic":
+		return "it panics differently"
+	case "argument":
+		return "it leaves the arguments differently"
+	case "alias":
+		return "the memory that results and arguments share differs"
+	case "state":
+		return "it keeps state between calls"
+	case "race":
+		return "it answers differently when called from several goroutines"
+	case "hang":
+		return "it does not return"
+	case "crash":
+		return "the process died"
+	}
+	return c.Kind
 }
 
 // StaticFacts come from the compiler and the linked binary.

@@ -115,7 +115,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.IntVar(&spec.Candidates, "candidates", spec.Candidates, "versions to evaluate; duplicates cost nothing and do not count")
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
-	f.BoolVar(&spec.Anew, "anew", false, "verify and measure everything anew, also what earlier runs found out")
+	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
 	f.Var(listFlag{&spec.Rules}, "rules", "use only these rewrites, separated by `commas` ('beagle explain' lists them)")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
@@ -246,14 +246,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if m := r.Measurement; m != nil && r.Outcome == beagle.Improved {
 		fmt.Fprintf(w, "  %-22s %s -> %s a call here\n", "time", report.Nanos(r.Baseline.Nanos), report.Nanos(r.Best.Nanos))
 		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(r.Baseline.Allocs), report.Count(r.Best.Allocs))
-		for _, line := range []struct {
-			label string
-			ratio *beagle.Ratio
-		}{{"faster by", &r.Best.Ratio}, {"on held-out inputs", m.Holdout}, {"on fresh inputs", m.Fresh}, {"processes apart", m.Apart}, {"on top of PGO", m.PGO}} {
-			if line.ratio != nil {
-				fmt.Fprintf(w, "  %-22s %s\n", line.label, report.Ratio(*line.ratio))
-			}
-		}
+		printRatios(w, r.Best.Ratio, m)
 	}
 	if from := r.MeasuredIn; from != nil {
 		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one; --anew measures again\n", "measured", from.Run, from.At)
@@ -270,6 +263,9 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 		known = fmt.Sprintf(", %d of them known to the store", n)
 	}
 	fmt.Fprintf(w, "  %-22s %d versions in %.0f s%s%s\n", "tried", r.Candidates, r.WallSeconds, known, compared)
+	if a := r.Verification.Assurance; a != nil {
+		fmt.Fprintf(w, "  assurance: %s\n", a)
+	}
 	printModels(w, r.Models)
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "  %-22s %s: %s\n", "audit", f.Figure, f.Remedy)

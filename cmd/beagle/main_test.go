@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,15 +17,35 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // TestMain lets scripts call beagle as a command of their own.
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){
-		"beagle":         func() { os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"beagle":         func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
 		"scripted-agent": scriptedAgent,
 	})
+}
+
+// plant puts a check that panics where a script asks for it: before all others, or,
+// for "quick", into a search's check of every second version or so.
+func plant() {
+	what := os.Getenv("PLANTED_PANIC")
+	planted := verify.Check{Name: "planted", Run: func(_ context.Context, j *verify.Job) (*verify.Finding, error) {
+		if what == "quick" && j.Candidate.ID > "8" {
+			return nil, nil
+		}
+		panic("planted")
+	}}
+	switch what {
+	case "":
+	case "quick":
+		verify.QuickLadder = slices.Insert(verify.QuickLadder, 0, planted)
+	default:
+		verify.Reading = slices.Insert(verify.Reading, 0, planted)
+	}
 }
 
 // TestScripts runs the command as its users do: testdata/script/*.txtar.

@@ -2,24 +2,28 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/local"
-	"github.com/beagle-go/beagle/internal/report"
 )
 
 var verifyCommand = &command{
-	name: "verify", args: "PKG.Func CANDIDATE.go",
-	short: "judge a hand-written version of a function",
+	name: "verify", args: "PKG.Func CANDIDATE.go|DIRECTORY/ ...",
+	short: "judge hand-written versions of a function",
 	long: `
-Gives a hand-written version of a function the full verdict that 'beagle evolve' would give: policy, replay of recorded
+Gives each hand-written version of a function the full verdict that 'beagle evolve' would give: policy, replay of recorded
 calls, exhaustion over short inputs, differential fuzzing, the race detector where it matters, and the measured ratio.
 
-The file declares the function again, with any new helpers, in the function's own package; helpers that it uses as they
+A file declares the function again, with any new helpers, in the function's own package; helpers that it uses as they
 are need not be copied:
 
   package tags
@@ -28,22 +32,75 @@ are need not be copied:
 
   func Normalize(s string) string { ... }
 
+Of a directory all Go files are judged, each as one version, but no tests. What was recorded is kept, and taken again as long
+as the module and the toolchain are the same; --anew records again.
+
 Examples:
   beagle verify ./examples/tags.MergeTags faster.go
   beagle verify --json --fuzz 60s ./examples/tags.MergeTags faster.go
+  beagle verify --no-measure ./examples/tags.MergeTags one.go two.go versions/
 
-Exit status: 0 only when the version is accepted as equivalent and faster, 1 when it is not, 2 for bad input.`,
+Exit status:
+  0    accepted: equivalent as far as checked, and faster; with --no-measure, equivalent as far as checked
+  1    wrong: it answers differently, crashes, or does not return
+  2    bad input
+  3    not faster, or not confirmed to be
+  4    it does not compile, or does not declare the function
+  5    forbidden by the policy
+  6    Beagle itself failed
+  130  interrupted
+Of several versions the worst counts: 6, then 1, 5, 4, 3, and 0 only when all are accepted.`,
 }
 
 func init() { verifyCommand.run = runVerify }
+
+// The exit statuses of verify besides those of all commands.
+const (
+	exitNotFaster = 3
+	exitNoCompile = 4
+	exitForbidden = 5
+	exitFailed    = 6
+)
+
+// verifyExit is the exit status that a verdict gives.
+func verifyExit(v *beagle.Verdict, measured bool) int {
+	switch v.Status {
+	case beagle.Accepted:
+		return exitOK
+	case beagle.Equal:
+		if !measured {
+			return exitOK
+		}
+		return exitNotFaster
+	case beagle.Invalid:
+		return exitNoCompile
+	case beagle.Forbidden:
+		return exitForbidden
+	case beagle.Failed:
+		return exitFailed
+	}
+	return exitNo
+}
+
+// worse is the exit status of two versions together.
+func worse(a, b int) int {
+	for _, status := range []int{exitFailed, exitNo, exitForbidden, exitNoCompile, exitNotFaster} {
+		if a == status || b == status {
+			return status
+		}
+	}
+	return exitOK
+}
 
 func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	spec := flow.Defaults()
 	f := c.flags(std)
 	specFlags(f, &spec)
-	asJSON := f.Bool("json", false, "print the verdict as one JSON object (docs/json.md)")
+	asJSON := f.Bool("json", false, "print the verdict as one JSON object; of several versions, an object a line (docs/json.md)")
 	quiet := f.Bool("quiet", false, "no progress")
-	rest, err := parse(f, args, 2, 2)
+	f.BoolVar(&spec.NoMeasure, "no-measure", false, "judge the behaviour alone: no version is timed")
+	f.BoolVar(&spec.Anew, "anew", false, "record the inputs anew")
+	rest, err := parse(f, args, 2, maxVersions)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -51,57 +108,109 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}
-	src, err := os.ReadFile(rest[1])
+	versions, several, err := readVersions(rest[1:])
 	if err != nil {
-		return exitUsage, &beagle.UsageError{What: err.Error(), Remedy: "give a Go file that declares the function again"}
+		return exitUsage, err
+	}
+	for _, v := range versions {
+		if path, err := filepath.Abs(v.Name); err == nil {
+			spec.Judged = append(spec.Judged, path)
+		}
 	}
 	s, err := openStore()
 	if err != nil {
-		return exitNo, err
+		return exitFailed, err
 	}
+	show := &verdicts{w: std.out, versions: versions, several: several, json: *asJSON, measured: !spec.NoMeasure}
 	d := &local.Driver{Store: s, Watch: newProgress(std.err, *quiet).watch}
-	verdict, err := d.Verify(ctx, spec, string(src), rest[1])
-	if err != nil {
-		return exitNo, err
+	if err := d.Verify(ctx, spec, versions, show.tell); err != nil {
+		return exitFailed, errors.Join(err, show.err)
 	}
-	if *asJSON {
-		err = printJSON(std.out, verdict)
-	} else {
-		printVerdict(std.out, verdict)
-	}
-	if verdict.Status == beagle.Accepted {
-		return exitOK, err
-	}
-	return exitNo, err
+	return show.end()
 }
 
-func printVerdict(w io.Writer, v *beagle.Verdict) {
-	fmt.Fprintf(w, "\n%s", v.Status)
-	if !v.OK() {
-		fmt.Fprintf(w, " by %s", v.Stage)
-	}
-	if v.Reason != "" {
-		fmt.Fprintf(w, ": %s", v.Reason)
-	}
-	fmt.Fprintln(w)
-	for _, k := range v.Checks {
-		mark := "ok"
-		if !k.Passed {
-			mark = "FAILED"
+// maxVersions bounds a slip such as verify ./p.F /usr/**.
+const maxVersions = 10_000
+
+// readVersions reads the files, and all Go files of the directories. several
+// says that there may be more than one.
+func readVersions(args []string) (out []local.Version, several bool, err error) {
+	for _, arg := range args {
+		paths := []string{arg}
+		if info, err := os.Stat(arg); err == nil && info.IsDir() {
+			several = true
+			if paths, err = goFiles(arg); err != nil {
+				return nil, false, err
+			}
 		}
-		fmt.Fprintf(w, "  %-12s %-6s %8d inputs %8.0f ms  %s\n", k.Name, mark, k.Cases, k.Millis, k.Note)
-	}
-	if x := v.Counterexample; x != nil {
-		fmt.Fprintf(w, "\n  %s\n    original:  %s\n    candidate: %s\n\n%s\n", x.Go, x.Want, x.Got, x.Test)
-	}
-	if m := v.Final; m != nil {
-		fmt.Fprintf(w, "  faster by    %s\n", report.Ratio(m.Corrected))
-		if m.Holdout != nil {
-			fmt.Fprintf(w, "  on held-out  %s\n", report.Ratio(*m.Holdout))
+		for _, path := range paths {
+			src, err := os.ReadFile(path)
+			if err != nil {
+				return nil, false, &beagle.UsageError{What: err.Error(), Remedy: "give a Go file that declares the function again"}
+			}
+			out = append(out, local.Version{Name: path, Source: string(src)})
 		}
-		fmt.Fprintf(w, "  allocations  %s -> %s a call, mean of a sample\n", report.Count(m.Baseline.Allocs), report.Count(m.Best.Allocs))
 	}
-	for _, warning := range v.Warnings {
-		fmt.Fprintf(w, "  warning: %s\n", warning)
+	return out, several || len(args) > 1, nil
+}
+
+func goFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
 	}
+	var paths []string
+	for _, e := range entries {
+		if name := e.Name(); e.Type()&fs.ModeDir == 0 && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%s holds no Go file", dir), Remedy: "give a directory in which each Go file is a version, or the files themselves"}
+	}
+	return paths, nil
+}
+
+// verdicts shows versions as they are judged.
+type verdicts struct {
+	w        io.Writer
+	versions []local.Version
+	several  bool
+	json     bool
+	measured bool
+	told     []*beagle.Verdict // by version; nil for one that was not judged
+	status   int
+	err      error
+}
+
+// tell shows the verdict on version i.
+func (s *verdicts) tell(i int, v *beagle.Verdict) {
+	if s.told == nil {
+		s.told = make([]*beagle.Verdict, len(s.versions))
+	}
+	s.told[i] = v
+	s.status = worse(s.status, verifyExit(v, s.measured))
+	switch {
+	case s.json && s.several:
+		s.err = errors.Join(s.err, json.NewEncoder(s.w).Encode(beagle.Judgement{File: s.versions[i].Name, Verdict: *v}))
+	case s.json:
+		s.err = errors.Join(s.err, printJSON(s.w, v))
+	default:
+		name := ""
+		if s.several {
+			name = s.versions[i].Name
+		}
+		printVerdict(s.w, name, v)
+	}
+}
+
+// end shows the table of several versions.
+func (s *verdicts) end() (int, error) {
+	if s.several && !s.json {
+		printSummary(s.w, s.versions, s.told)
+	}
+	if s.err != nil {
+		return exitFailed, s.err
+	}
+	return s.status, nil
 }

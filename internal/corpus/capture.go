@@ -191,7 +191,11 @@ func (c *capturer) defaults() {
 // suite builds the tests of one package, runs the tests and then the
 // benchmarks.
 func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
-	c.o.Progress(fmt.Sprintf("tests of %s (%d of %d)", p.ImportPath, i+1, of), c.records)
+	place := ""
+	if of > 1 {
+		place = fmt.Sprintf(", package %d of %d", i+1, of)
+	}
+	c.o.Progress("calls of "+c.u.Target.Name+" by the tests of "+p.ImportPath+place, c.records)
 	binary := filepath.Join(c.dir, "suite.test")
 	defer os.Remove(binary)
 	ok, err := c.build(ctx, p, binary)
@@ -201,7 +205,7 @@ func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
 	if err := c.record(ctx, p, binary, "go test", []string{"-test.run=.", "-test.count=1"}); err != nil || c.done(plenty) {
 		return err
 	}
-	c.o.Progress(fmt.Sprintf("benchmarks of %s (%d of %d)", p.ImportPath, i+1, of), c.records)
+	c.o.Progress("calls of "+c.u.Target.Name+" by the benchmarks of "+p.ImportPath+place, c.records)
 	return c.record(ctx, p, binary, "go test -bench", []string{"-test.run=^$", "-test.bench=.", "-test.benchtime=" + c.o.BenchTime})
 }
 

@@ -211,7 +211,7 @@ func (b *group) admit(ctx context.Context, i int, id string) error {
 		return nil
 	}
 	start := time.Now()
-	v, err := verify.Static(ctx, x.verify, c, x.corpus)
+	v, err := x.survive(c.Source, func() (*beagle.Verdict, error) { return verify.Static(ctx, x.verify, c, x.corpus) })
 	b.cost.Verify += time.Since(start)
 	if err != nil {
 		return err
@@ -323,7 +323,9 @@ func (b *group) verify(ctx context.Context) error {
 	defer func() { b.cost.Verify += time.Since(start) }()
 	err := parallel(len(b.live), func(i int) error {
 		e := b.live[i]
-		v, err := verify.Quick(ctx, b.x.verify, b.bin, e.variant, e.candidate, b.x.corpus)
+		v, err := b.x.survive(e.candidate.Source, func() (*beagle.Verdict, error) {
+			return verify.Quick(ctx, b.x.verify, b.bin, e.variant, e.candidate, b.x.corpus)
+		})
 		if err == nil {
 			merge(&b.out[e.out].Verdict, v)
 		}

@@ -124,6 +124,9 @@ func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 		Note: c.Note, Status: v.Status, Stage: v.Stage, Reason: v.Reason,
 		Ratio: v.Screen, Counterexample: v.Counterexample,
 	}
+	if x := v.Counterexample; x != nil {
+		t.Reason = x.Difference() // the values are in the counterexample
+	}
 	t.Steps = slices.Clone(c.Steps)
 	for i := range t.Steps {
 		if t.Steps[i].Mutator == evolve.Written {

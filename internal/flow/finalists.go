@@ -170,7 +170,7 @@ func (x *session) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beag
 		if _, failed := bin.Failed[i+1]; failed {
 			continue
 		}
-		v, err := verify.Quick(ctx, x.verify, bin, i+1, c, x.corpus)
+		v, err := x.survive(c.Source, func() (*beagle.Verdict, error) { return verify.Quick(ctx, x.verify, bin, i+1, c, x.corpus) })
 		if err != nil {
 			return nil, err
 		}

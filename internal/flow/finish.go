@@ -300,5 +300,11 @@ func (x *session) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict
 	if fuzz == 0 {
 		fuzz = -1 // leaves it out
 	}
-	return verify.Full(ctx, x.verify, c, x.corpus, verify.Budget{Fuzz: fuzz})
+	v, err := x.survive(c.Source, func() (*beagle.Verdict, error) {
+		return verify.Full(ctx, x.verify, c, x.corpus, verify.Budget{Fuzz: fuzz})
+	})
+	if err == nil {
+		x.assure(v)
+	}
+	return v, err
 }

@@ -21,7 +21,7 @@ const (
 // gather makes the corpus with a program that has the original, audits it and
 // puts it into the store.
 func (x *session) gather(ctx context.Context, bin *harness.Binary, in *corpus.Input) error {
-	built, err := corpus.With(ctx, x.unit, bin, x.box, *in)
+	built, err := x.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, x.unit, bin, x.box, *in) })
 	if err != nil {
 		return err
 	}
@@ -47,11 +47,16 @@ func (x *session) inputs(ctx context.Context) (*corpus.Input, error) {
 		in.Records, in.Source = records, fmt.Sprintf("%d records of %s", len(records), filepath.Base(x.spec.CorpusFile))
 		return in, nil
 	}
-	captured, err := corpus.Capture(ctx, x.unit, x.box, filepath.Join(x.dir, "corpus"), corpus.CaptureOptions{
-		Budget: captureTime,
-		Progress: func(what string, records int) {
-			x.watch.Stage("record", fmt.Sprintf("%s (%d distinct calls so far)", what, records))
-		},
+	captured, err := x.recorded(func() (*corpus.Captured, error) {
+		return corpus.Capture(ctx, x.unit, x.box, filepath.Join(x.dir, "corpus"), corpus.CaptureOptions{
+			Budget: captureTime,
+			Progress: func(what string, records int) {
+				if records > 0 {
+					what += fmt.Sprintf("; %d distinct calls so far", records)
+				}
+				x.watch.Stage("record", what)
+			},
+		})
 	})
 	if err != nil {
 		return nil, err

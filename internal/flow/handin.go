@@ -81,12 +81,14 @@ func (a *Activities) ReadSource(ctx context.Context, run string, spec Spec, text
 		return nil, err
 	}
 	x.waiting = true
-	h := x.hand(text, name)
-	v, err := verify.Static(ctx, &verify.Env{Unit: x.unit}, h.Candidate, nil)
-	if err != nil {
-		return nil, err
-	}
-	return h.placed(v), nil
+	return x.survive(text, func() (*beagle.Verdict, error) {
+		h := x.hand(text, name)
+		v, err := verify.Static(ctx, &verify.Env{Unit: x.unit}, h.Candidate, nil)
+		if err != nil {
+			return nil, err
+		}
+		return h.placed(v), nil
+	})
 }
 
 // JudgeSource gives a hand-written version the verdict that a search would
@@ -96,6 +98,10 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 	if err != nil {
 		return nil, err
 	}
+	return x.survive(text, func() (*beagle.Verdict, error) { return x.judgeSource(ctx, text, name) })
+}
+
+func (x *session) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
 	h := x.hand(text, name)
 	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, x.spec.Fuzz))
 	v, err := x.full(ctx, h.Candidate)
@@ -107,6 +113,9 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 	}
 	if h.ID == x.root.ID {
 		v.Status, v.Reason = beagle.Equal, "it is the original"
+		return v, nil
+	}
+	if x.spec.NoMeasure {
 		return v, nil
 	}
 	x.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", x.spec.Measure))

@@ -38,7 +38,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 	if j.Verdict == nil {
 		return r, nil
 	}
-	r.Verification = verification(x, j.Verdict)
+	r.Verification = verification(j.Verdict)
 	return r, x.improved(ctx, r, j)
 }
 
@@ -84,23 +84,24 @@ func (x *session) summary() beagle.CorpusSummary {
 }
 
 // verification tells what was done, and what nobody should think was done.
-func verification(x *session, v *beagle.Verdict) beagle.Verification {
-	out := beagle.Verification{Checks: v.Checks, Cases: cases(v)}
-	out.NotDone = append(out.NotDone, "inputs beyond those compared: this is evidence, not a proof")
-	if x.spec.Fuzz == 0 {
-		out.NotDone = append(out.NotDone, "fuzzing was switched off")
+func verification(v *beagle.Verdict) beagle.Verification {
+	out := beagle.Verification{Checks: v.Checks, Cases: cases(v), Assurance: v.Assurance}
+	a := v.Assurance
+	if a == nil || a.Proof == nil || !a.Proof.Complete {
+		out.NotDone = append(out.NotDone, "inputs beyond those compared: this is evidence, not a proof")
 	}
-	if !x.corpus.Concurrent {
-		out.NotDone = append(out.NotDone, "the race detector: the function was never seen in two goroutines at once")
-	}
-	if len(x.corpus.Holdout) == 0 {
-		out.NotDone = append(out.NotDone, "held-out inputs: there were too few to hold some back")
-	}
-	if x.corpus.Dropped > 0 {
-		out.NotDone = append(out.NotDone, fmt.Sprintf("%d recorded calls that could not be replayed: %s", x.corpus.Dropped, x.corpus.DroppedWhy))
+	if a != nil {
+		out.NotDone = append(out.NotDone, a.NotChecked...)
 	}
 	out.NotDone = append(out.NotDone, v.Warnings...)
 	return out
+}
+
+// assure adds to a verdict's assurance what the inputs lack.
+func (x *session) assure(v *beagle.Verdict) {
+	if v.Assurance != nil && x.corpus.Dropped > 0 {
+		v.Assurance.NotChecked = append(v.Assurance.NotChecked, fmt.Sprintf("%d recorded calls that could not be replayed: %s", x.corpus.Dropped, x.corpus.DroppedWhy))
+	}
 }
 
 // advice is what a person could change in the original.

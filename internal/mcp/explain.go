@@ -36,6 +36,7 @@ var advice = map[beagle.Status]string{
 	beagle.Wrong:     "Run the counterexample through your version by hand, and find the kind of input that it stands for; mend the kind, not the case. A guard in front with the original's code behind it is the safe form of a fast path.",
 	beagle.Crashed:   "The process died: memory without bound, a forbidden system call, a fatal error or a stack without end. Look at lengths and recursion on large and odd inputs.",
 	beagle.Hung:      "It did not return in time on some input: look for a loop that does not advance, or work that grows faster than the original's.",
+	beagle.Failed:    "The judge itself failed on this version, which says nothing of the version. Tell whoever runs Beagle; try another form of the same idea.",
 	beagle.Duplicate: "It compiles to the same machine code as a version that was judged before. Change what the program does, not how it is written.",
 	beagle.Equal:     "It is the same for all that was tried, and not faster by enough to be told from noise. Look at the hot lines and the hot loop again: the compiler may have made the same code already, or the cost lies elsewhere.",
 	beagle.Accepted:  "Nothing speaks against it.",

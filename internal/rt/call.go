@@ -180,7 +180,7 @@ func (g *guard[A, R]) bark(kind, got string) {
 	}
 	if a := g.input.Load(); a != nil {
 		d.Args, _ = Encode(a)
-		d.Call, d.Imports = spell(a)
+		d.Call, d.Imports = spellBriefly(a)
 	}
 	out, _ := json.Marshal(d)
 	if s := g.spare.Load(); s != nil {

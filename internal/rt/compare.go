@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -180,13 +181,15 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	d.WantPanic = c.p[0] != nil
 	if !d.WantPanic {
 		var more []string
-		d.WantGo, more = spell(&c.r[0])
+		d.WantGo, more = spellBriefly(&c.r[0])
 		d.WantTexts = errorTexts(&c.r[0])
 		d.Imports = append(d.Imports, more...)
 	}
 	switch {
 	case kind == "argument":
-		d.WantArgs, _ = spell(&c.a[0])
+		var more []string
+		d.WantArgs, more = spellBriefly(&c.a[0])
+		d.Imports = append(d.Imports, more...)
 	case kind == "alias" && check == "":
 		c.overwriteArgs(d, src)
 	}
@@ -199,11 +202,29 @@ func (c *checker[A, R]) told(side int, kind string) string {
 	}
 	switch kind {
 	case "argument":
-		return "leaves the arguments as " + shown(&c.a[side])
+		return c.left(side)
 	case "alias":
 		return "returns " + shown(&c.r[side]) + " (which memory the arguments and results share differs)"
 	}
 	return "returns " + shown(&c.r[side])
+}
+
+// left tells which arguments a side changed otherwise than the other one.
+func (c *checker[A, R]) left(side int) string {
+	var told [2][]string
+	for i := range told {
+		told[i] = tell(&c.a[i])
+	}
+	var parts []string
+	for i, e := range told[side] {
+		if e != told[1-side][i] && i < len(c.h.Params) {
+			parts = append(parts, c.h.Params[i]+" = "+cutTo(e, maxShown))
+		}
+	}
+	if len(parts) == 0 { // capacity, say, which nobody sees in the values
+		return "leaves the arguments as " + shown(&c.a[side])
+	}
+	return "leaves " + strings.Join(parts, ", ")
 }
 
 // flatEqual compares two values that hold no references: floats by bits,
@@ -253,7 +274,9 @@ func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 			return
 		}
 		d.After = overwriteAll(reflect.ValueOf(&c.a[side]).Elem())
-		after[side], _ = spell(&c.r[side])
+		var more []string
+		after[side], more = spellBriefly(&c.r[side])
+		d.Imports = append(d.Imports, more...)
 	}
 	if slices.Equal(after[0], after[1]) {
 		d.After = nil

@@ -192,7 +192,7 @@ func (x *exhauster[A, R]) run() {
 func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 	for _, s := range x.q.Skip {
 		if s == phaseNames[i] {
-			x.out.Phases = append(x.out.Phases, Phase{Name: s, Note: "left out: the original does not survive it"})
+			x.out.Phases = append(x.out.Phases, Phase{Name: s, Note: "left out: the original crashes there, or is too slow"})
 			return
 		}
 	}

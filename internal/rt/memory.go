@@ -72,7 +72,9 @@ func (p *replayer[A, R]) reread(n int) *Diff {
 		c.a[1], c.r[1], c.p[1] = k.a, k.r, nil
 		d := c.diff(k.id, k.src, "alias", CheckKept)
 		if last := p.kept[len(p.kept)-1]; last.src != k.src {
-			d.Other, _ = spell(last.src)
+			var more []string
+			d.Other, more = spellBriefly(last.src)
+			d.Imports = append(d.Imports, more...)
 		}
 		return d
 	}

@@ -292,7 +292,7 @@ func (p *replayer[A, R]) thread(t int) *Diff {
 		if h := mine.hash(); p.hashes[n] != 0 && h != p.hashes[n] {
 			d := &Diff{Case: i, Kind: "race", Check: "the same call from several goroutines at once", Got: c.told(1, "result")}
 			d.Args, _ = Encode(&p.records[i])
-			d.Call, d.Imports = spell(&p.records[i])
+			d.Call, d.Imports = spellBriefly(&p.records[i])
 			d.Want = "the answer of a single call"
 			return d
 		}

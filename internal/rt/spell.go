@@ -24,14 +24,21 @@ func spell[A any](a *A) (exprs, imports []string) {
 // is written out too.
 func spellCall[A any](a *A) (exprs, imports []string) {
 	v := reflect.ValueOf(a).Elem()
-	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, room: true}
+	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, room: true, brief: true}
+	return w.fields(v)
+}
+
+// spellBriefly is spell with Repeat where a long value repeats itself.
+func spellBriefly[A any](a *A) (exprs, imports []string) {
+	v := reflect.ValueOf(a).Elem()
+	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, brief: true}
 	return w.fields(v)
 }
 
 // tell is spell for people.
 func tell[A any](a *A) []string {
 	v := reflect.ValueOf(a).Elem()
-	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, told: true}
+	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, told: true, brief: true}
 	exprs, _ := w.fields(v)
 	return exprs
 }
@@ -72,6 +79,7 @@ type speller struct {
 	imports map[string]bool
 	room    bool // write slices with their capacity
 	told    bool // for reading, not for compiling
+	brief   bool // write with Repeat what repeats itself
 }
 
 // maxSpellDepth keeps cycles from being followed for ever.
@@ -115,7 +123,7 @@ func (w *speller) expr(v reflect.Value, depth int) string {
 	case reflect.Bool:
 		return w.convert(t, reflect.TypeOf(false), strconv.FormatBool(v.Bool()))
 	case reflect.String:
-		return w.convert(t, reflect.TypeOf(""), strconv.Quote(v.String()))
+		return w.convert(t, reflect.TypeOf(""), w.quote(v.String()))
 	case reflect.Float32, reflect.Float64:
 		return w.float(t, v.Float())
 	case reflect.Complex64, reflect.Complex128:
@@ -150,7 +158,7 @@ func (w *speller) dynamic(v reflect.Value, depth int) string {
 	}
 	if text, ok := textOfError(v); ok {
 		w.imports["errors"] = true
-		return "errors.New(" + strconv.Quote(text) + ")"
+		return "errors.New(" + w.quote(text) + ")"
 	}
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
@@ -242,7 +250,10 @@ func (w *speller) composite(v reflect.Value, depth int) string {
 		return fmt.Sprintf("append(make(%s, 0, %d), %s...)", w.typ(t), v.Cap(), w.composite(v.Slice3(0, v.Len(), v.Len()), depth))
 	}
 	if t.Kind() == reflect.Slice && t.Elem() == reflect.TypeOf(byte(0)) && v.Len() > 0 {
-		return w.typ(t) + "(" + strconv.Quote(string(v.Bytes())) + ")"
+		return w.typ(t) + "(" + w.quote(string(v.Bytes())) + ")"
+	}
+	if text, ok := w.list(v, depth); ok {
+		return text
 	}
 	return w.typ(t) + "{" + strings.Join(w.elems(v, depth), ", ") + "}"
 }
@@ -278,19 +289,27 @@ func (w *speller) copied(v reflect.Value, depth int) string {
 	return w.expr(c, depth+1)
 }
 
-// shown is a struct of results or arguments for people, cut to a sensible
-// length.
+// maxShown bounds what is sent of a value. Whoever shows it to people shortens it
+// further, since only he has both versions' values and sees where they differ.
+const maxShown = 1 << 16
+
+// shown is a struct of results or arguments for people.
 func shown[T any](t *T) string {
 	exprs := tell(t)
 	for i, e := range exprs {
-		if len(e) > 400 {
-			exprs[i] = e[:400] + "..."
-		}
+		exprs[i] = cutTo(e, maxShown)
 	}
 	if len(exprs) == 0 {
 		return "nothing"
 	}
 	return strings.Join(exprs, ", ")
+}
+
+func cutTo(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "..."
 }
 
 // globalLit is a variable's name in the target's package, whose variables are

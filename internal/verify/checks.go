@@ -48,12 +48,15 @@ func (j *Job) tell(r *rt.ReplayReply) {
 	j.result.Cases += r.Cases
 	if r.Diff == nil && r.Cases < r.Records {
 		j.note("%d of %d records", r.Cases, r.Records)
+		j.missed("%d of %d records of %q, for want of time", r.Records-r.Cases, r.Records, j.result.Name)
 	}
 	if r.Unstable > 0 {
 		j.note("the original differs from itself on %d inputs, which prove nothing", r.Unstable)
+		j.missed("%d inputs of %q on which the original differs from itself", r.Unstable, j.result.Name)
 	}
 	if r.Opaque > 0 {
 		j.note("%d outcomes could not be compared", r.Opaque)
+		j.missed("%d outcomes of %q that cannot be compared", r.Opaque, j.result.Name)
 	}
 }
 
@@ -63,6 +66,9 @@ const replayBudget = 10 * time.Second
 func (j *Job) replaySet(ctx context.Context, name string) (*Finding, error) {
 	if j.learned.sizes[name] == 0 {
 		j.note("there are no such records")
+		if name == "holdout" {
+			j.missed("held-out inputs: there were too few to hold some back")
+		}
 		return nil, nil
 	}
 	q := &rt.Replay{Variant: j.idx, Records: []string{name}, Deep: 2000, Budget: int64(replayBudget), Seed: 1}
@@ -123,6 +129,7 @@ func threads(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	if same, err := j.originalRaces(ctx, j.bin, q); same || err != nil {
 		j.note("the original answers differently too when several goroutines call it")
+		j.missed("calls from several goroutines, in which the original answers differently too")
 		return nil, err
 	}
 	return j.differs(reply.Diff), nil
@@ -187,9 +194,11 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	if len(partial) > 0 {
 		j.note("part of: %s", strings.Join(partial, ", "))
+		j.missed("all small inputs of the kinds %s", strings.Join(partial, ", "))
 	}
 	if out.Unstable > 0 {
 		j.note("the original differs from itself on %d inputs", out.Unstable)
+		j.missed("%d small inputs on which the original differs from itself", out.Unstable)
 	}
 	if out.Diff != nil {
 		if err := j.confirm(ctx, out.Diff); err != nil {
@@ -216,9 +225,11 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 	switch {
 	case j.Budget.Race < 0:
 		j.note("left out")
+		j.missed("data races: the race detector was left out")
 		return nil, nil
 	case !j.Corpus.Concurrent && !j.cand.goes():
 		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none")
+		j.missed("data races: the function was never seen in two goroutines at once")
 		return nil, nil
 	case j.learned.sizes["train"] == 0:
 		j.note("there are no records")
@@ -231,6 +242,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 			return nil, err
 		}
 		j.note("the race detector could not be built in: %v", err)
+		j.missed("data races: the race detector could not be built in")
 		return nil, nil
 	}
 	defer bin.Remove()
@@ -246,6 +258,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	if same, err := j.originalRaces(ctx, bin, q); same || err != nil {
 		j.note("the original races too")
+		j.missed("data races, since the original has some")
 		return nil, err
 	}
 	if exit == nil {

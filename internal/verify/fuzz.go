@@ -21,6 +21,7 @@ import (
 func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 	if j.Budget.Fuzz < 0 {
 		j.note("left out")
+		j.missed("what the fuzzer finds: it was switched off")
 		return nil, nil
 	}
 	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
@@ -30,6 +31,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 			return nil, err
 		}
 		j.note("no fuzz binary could be built: %v", err)
+		j.missed("what the fuzzer finds: its program could not be built")
 		return nil, nil
 	}
 	defer os.Remove(path)
@@ -93,6 +95,7 @@ func (j *Job) fuzzed(ctx context.Context, r *sandbox.Result, dir, out string) (*
 	switch {
 	case d != nil && d.Kind == "slow":
 		j.note("stopped where the original is too slow")
+		j.missed("what the fuzzer finds beyond an input on which the original is too slow")
 		return nil, nil
 	case d != nil:
 		if d.Kind != "hang" && d.Kind != "memory" {
@@ -102,10 +105,10 @@ func (j *Job) fuzzed(ctx context.Context, r *sandbox.Result, dir, out string) (*
 		}
 		switch d.Kind {
 		case "hang":
-			return &Finding{Status: beagle.Hung, Reason: d.Got, Diff: d}, nil
+			return &Finding{Status: beagle.Hung, Reason: j.inOneLine(d), Diff: d}, nil
 		case "memory":
 			d.Kind = "crash"
-			return &Finding{Status: beagle.Crashed, Reason: d.Got, Diff: d}, nil
+			return &Finding{Status: beagle.Crashed, Reason: j.inOneLine(d), Diff: d}, nil
 		}
 		return j.differs(d), nil
 	case strings.Contains(out, "fuzzing process hung or terminated unexpectedly"):
@@ -125,6 +128,7 @@ func (j *Job) fuzzCrash(ctx context.Context, dir, out string) (*Finding, error) 
 	data, ok := crasher(dir)
 	if !ok {
 		j.note("a worker of the fuzzer died: %s", last(out, 300))
+		j.missed("what the fuzzer finds: it died")
 		return nil, nil
 	}
 	q := &rt.Replay{Variant: j.idx, Bytes: data, Panics: j.panics()}
@@ -139,6 +143,7 @@ func (j *Job) fuzzCrash(ctx context.Context, dir, out string) (*Finding, error) 
 		return j.fatal(ctx, exit, q)
 	}
 	j.note("stopped at an input that the original does not survive")
+	j.missed("what the fuzzer finds beyond an input that the original does not survive")
 	return nil, nil
 }
 

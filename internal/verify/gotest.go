@@ -2,7 +2,10 @@ package verify
 
 import (
 	"fmt"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -13,7 +16,8 @@ import (
 // counterexample is a difference as people and the run's corpus want it.
 func (j *Job) counterexample(d *rt.Diff) *beagle.Counterexample {
 	t := &j.Env.Unit.Target
-	c := &beagle.Counterexample{Args: d.Args, Want: d.Want, Got: d.Got, Kind: d.Kind}
+	c := &beagle.Counterexample{Args: d.Args, Kind: d.Kind}
+	c.Want, c.Got = briefPair(d.Want, d.Got)
 	if d.Check != "" {
 		c.Got += " (" + d.Check + ")"
 	}
@@ -52,16 +56,17 @@ func simple(expr string) bool {
 func testText(t *beagle.Target, d *rt.Diff) string {
 	w := testWriter{t: t, d: d, imports: append([]string{"testing"}, d.Imports...)}
 	w.body()
+	name := strings.ToUpper(t.Name[:1]) + strings.ReplaceAll(t.Name[1:], ".", "")
+	body := fmt.Sprintf("// A faster version of %s was refused here: %s.\nfunc Test%sCounterexample(t *testing.T) {\n%s}\n",
+		t.Name, story(d), name, w.text.String())
 	slices.Sort(w.imports)
 	text := fmt.Sprintf("package %s\n\nimport (\n", t.PkgName)
 	for _, path := range slices.Compact(w.imports) {
-		if path == "testing" || strings.Contains(w.text.String(), path[strings.LastIndexByte(path, '/')+1:]+".") {
+		if mentions(body, path) {
 			text += fmt.Sprintf("\t%q\n", path)
 		}
 	}
-	name := strings.ToUpper(t.Name[:1]) + strings.ReplaceAll(t.Name[1:], ".", "")
-	text += fmt.Sprintf(")\n\n// A faster version of %s was refused here: %s.\nfunc Test%sCounterexample(t *testing.T) {\n%s}\n",
-		t.Name, story(d), name, w.text.String())
+	text += ")\n\n" + body
 	out, err := format.Source([]byte(text))
 	if err != nil {
 		return text
@@ -69,11 +74,27 @@ func testText(t *beagle.Target, d *rt.Diff) string {
 	return string(out)
 }
 
-func story(d *rt.Diff) string {
-	got, _, _ := strings.Cut(d.Got, "\n")
-	if len(got) > 200 {
-		got = got[:200] + "..."
+// mentions reports whether a declaration uses the package of a path.
+func mentions(decl, path string) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+decl, parser.SkipObjectResolution)
+	if err != nil {
+		return strings.Contains(decl, name+".")
 	}
+	found := false
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			id, ok := s.X.(*ast.Ident)
+			found = found || ok && id.Name == name
+		}
+		return !found
+	})
+	return found
+}
+
+func story(d *rt.Diff) string {
+	_, got := briefPair(d.Want, d.Got)
+	got, _, _ = strings.Cut(got, "\n")
 	if d.Check != "" {
 		got += " (" + d.Check + ")"
 	}

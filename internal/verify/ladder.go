@@ -103,7 +103,7 @@ func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 		start := time.Now()
 		j.result = beagle.CheckResult{Name: check.Name}
 		v.Stage = check.Name
-		found, err := check.Run(ctx, j)
+		found, err := check.run(ctx, j)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -176,6 +176,9 @@ func Quick(ctx context.Context, e *Env, bin *harness.Binary, idx int, c beagle.C
 func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, b Budget) (*beagle.Verdict, error) {
 	j := &Job{Env: e, Candidate: c, Corpus: corpus, Budget: b.orDefaults()}
 	v, err := FullLadder.climb(ctx, j)
+	if err == nil {
+		j.assured(v)
+	}
 	if j.bin != nil {
 		j.bin.Remove()
 	}

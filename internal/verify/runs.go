@@ -106,6 +106,7 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 		what = "is too slow on"
 	}
 	j.note("the original %s record %d, which was left out", what, exit.Record)
+	j.missed("record %d of %q: the original %s it", exit.Record, strings.Join(q.Records, " "), what)
 	q.Skip = append(q.Skip, exit.Record)
 	file := strings.Join(q.Records, " ")
 	j.learned.mu.Lock()
@@ -162,7 +163,7 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 			return nil, err
 		}
 	}
-	return &Finding{Status: fate.status, Reason: d.Got, Diff: d}, nil
+	return &Finding{Status: fate.status, Reason: j.inOneLine(d), Diff: d}, nil
 }
 
 // shown asks for the input at which a process ended.
@@ -256,20 +257,5 @@ func (j *Job) differs(d *rt.Diff) *Finding {
 	if d == nil {
 		return nil
 	}
-	reasons := map[string]string{
-		"result": "it answers differently", "panic": "it panics differently", "argument": "it leaves the arguments differently",
-		"alias": "the memory that results and arguments share differs", "state": "it keeps state between calls", "race": "it answers differently when called from several goroutines",
-	}
-	reason := reasons[d.Kind]
-	if reason == "" {
-		reason = d.Kind
-	}
-	switch d.Check {
-	case "":
-	case rt.CheckSealed, rt.CheckEnded:
-		reason = d.Check
-	default:
-		reason += ": " + d.Check
-	}
-	return &Finding{Status: beagle.Wrong, Reason: reason, Diff: d}
+	return &Finding{Status: beagle.Wrong, Reason: j.inOneLine(d), Diff: d}
 }

@@ -6,6 +6,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,7 +187,7 @@ func kinds(s string) []string {
 // prose goes through prose; small says that numbers of one or two digits,
 // which count things, may stay: all of them when all else may, or those of lines.
 func (r *redactor) prose(s string, small bool) string {
-	all := small && r.knows(s)
+	all := small && !quotesCall.MatchString(s) && r.knows(s)
 	var b strings.Builder
 	for rest := s; rest != ""; {
 		if text, ok := strings.CutPrefix(rest, thrown); ok {
@@ -201,6 +202,9 @@ func (r *redactor) prose(s string, small bool) string {
 	}
 	return b.String()
 }
+
+// quotesCall is a text that shows a call: its numbers are values.
+var quotesCall = regexp.MustCompile(`[\pL\pN_\])]\(`)
 
 // knows reports whether a text is all of known words, marks and small numbers: one
 // that quotes nothing.
@@ -351,6 +355,7 @@ func RedactVerdict(v *beagle.Verdict, t *beagle.Target) *beagle.Verdict {
 	r, out := newRedactor(t), *v
 	out.Reason = r.sentence(v.Reason)
 	if x := v.Counterexample; x != nil {
+		out.Reason = x.Difference()
 		out.Counterexample = &beagle.Counterexample{Go: r.value(x.Go), Want: r.value(x.Want), Got: r.value(x.Got), Kind: x.Kind}
 	}
 	out.Checks = slices.Clone(v.Checks)

@@ -64,6 +64,18 @@ func FuzzRedactedPrompt(f *testing.F) {
 }
 
 // Small numbers count things; those next to others are parts of a value.
+// A reason that shows a call quotes values, however small.
+func TestRedactedCall(t *testing.T) {
+	target := &beagle.Target{Name: "Fib", Source: "package p; func Fib(n int) int"}
+	for _, said := range []string{"Fib(7) panics (index out of range), want 3", "Fib(9): it does not return", `Fib(1) = strings.Repeat("x", 12), want 8`} {
+		if got := RedactText(said, target); strings.ContainsAny(got, "0123456789") && !strings.Contains(got, "digits") {
+			t.Errorf("%s is shown as %s", said, got)
+		} else if strings.Contains(got, "(7)") || strings.Contains(got, "(9)") || strings.Contains(got, " 8") {
+			t.Errorf("%s is shown as %s", said, got)
+		}
+	}
+}
+
 func TestRedactedNumbers(t *testing.T) {
 	for said, want := range map[string]string{
 		"bad address 10.12.1.99 at line 3": "bad address numbers at line 3", "24-12-85": "numbers", "12 34 56 78 90": "numbers", "98.6": "numbers", "-73.98": "-numbers",

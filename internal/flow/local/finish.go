@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
@@ -21,21 +22,48 @@ func (r *run) finish(ctx context.Context) (*beagle.Result, error) {
 	return result, r.d.Store.Save(r.entry.ID, "result", result)
 }
 
-// Verify judges one hand-written version as a search would judge its winner.
-func (d *Driver) Verify(ctx context.Context, spec flow.Spec, source, name string) (*beagle.Verdict, error) {
+// A Version is what somebody wrote, in a file of some name.
+type Version struct{ Name, Source string }
+
+// Verify judges hand-written versions as a search would judge its winner, and
+// tells each verdict as soon as it is made. The inputs are recorded once, and only
+// if a version passes what needs none.
+func (d *Driver) Verify(ctx context.Context, spec flow.Spec, versions []Version, tell func(i int, v *beagle.Verdict)) error {
 	lock, err := d.Store.Lock("beagle verify " + spec.Target)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer lock.Unlock()
 	acts := &flow.Activities{Store: d.Store, Watch: d.Watch}
 	defer acts.Close()
 	id := newID()
-	if v, err := acts.ReadSource(ctx, id, spec, source, name); err != nil || !v.OK() {
-		return v, err
+	var left []int
+	for i, w := range versions {
+		v, err := acts.ReadSource(ctx, id, spec, w.Source, w.Name)
+		if err != nil {
+			return err
+		}
+		if v.OK() {
+			left = append(left, i)
+			continue
+		}
+		tell(i, v)
+	}
+	if len(left) == 0 {
+		return nil
 	}
 	if _, err := acts.Prepare(ctx, id, spec); err != nil {
-		return nil, err
+		return err
 	}
-	return acts.JudgeSource(ctx, id, source, name)
+	for n, i := range left {
+		if len(versions) > 1 {
+			d.Watch.Stage("version", fmt.Sprintf("%d of %d: %s", n+1, len(left), versions[i].Name))
+		}
+		v, err := acts.JudgeSource(ctx, id, versions[i].Source, versions[i].Name)
+		if err != nil {
+			return err
+		}
+		tell(i, v)
+	}
+	return nil
 }

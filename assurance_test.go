@@ -1,0 +1,27 @@
+package beagle
+
+import "testing"
+
+func TestAssuranceLine(t *testing.T) {
+	for _, test := range []struct {
+		a    Assurance
+		want string
+	}{
+		{Assurance{Inputs: 7}, "7 inputs"},
+		{Assurance{Inputs: 1234567, NotChecked: []string{"a", "b", "c", "d", "e", "f"}}, "1,234,567 inputs, not checked: a; b; c; d; and 2 more"},
+		{Assurance{Inputs: 1000, Proof: &Proof{Complete: true, Not: []string{"capacity"}}}, "1,000 inputs, proved for all inputs but for capacity (equal terms)"},
+		{
+			Assurance{
+				Inputs: 2229492, Saturated: true, Proof: &Proof{Length: 12, Solvers: []string{"z3 5.4.1"}},
+				Constructed: []string{"byte-table", "unroll"}, Steps: 3, NotChecked: []string{"big-endian machines"},
+				Unreached: []Branch{{"candidate", 12, "n > 65535", "true"}, {"original", 3, "n < 0", "false"}},
+			},
+			"2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1), 2 of 3 steps correct by construction, " +
+				"not checked: big-endian machines; 2 branches no input reached (line 12 `n > 65535`; line 3 `n < 0` false of the original)",
+		},
+	} {
+		if got := test.a.String(); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/report"
+)
+
+// printVerdict is what a person reads of a version; name is its file where there
+// are several. The reason shows the difference, the test shows the whole input:
+// nothing is said twice.
+func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
+	fmt.Fprintln(w)
+	if name != "" {
+		fmt.Fprintf(w, "%s: ", name)
+	}
+	fmt.Fprint(w, v.Status)
+	if !v.OK() {
+		fmt.Fprintf(w, " by %s", v.Stage)
+	}
+	if v.Reason != "" {
+		fmt.Fprintf(w, ": %s", v.Reason)
+	}
+	fmt.Fprintln(w)
+	for _, k := range v.Checks {
+		mark := "ok"
+		if !k.Passed {
+			mark = "FAILED"
+		}
+		fmt.Fprintf(w, "  %-12s %-6s %8d inputs %8.0f ms  %s\n", k.Name, mark, k.Cases, k.Millis, k.Note)
+	}
+	printCounterexample(w, v.Counterexample)
+	if m := v.Final; m != nil {
+		printRatios(w, m.Corrected, m)
+		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(m.Baseline.Allocs), report.Count(m.Best.Allocs))
+	}
+	if v.Assurance != nil {
+		fmt.Fprintf(w, "  assurance: %s\n", v.Assurance)
+	}
+	for _, warning := range v.Warnings {
+		fmt.Fprintf(w, "  warning: %s\n", warning)
+	}
+}
+
+func printCounterexample(w io.Writer, x *beagle.Counterexample) {
+	switch {
+	case x == nil:
+	case x.Test != "":
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(x.Test))
+	case x.Go != "":
+		fmt.Fprintf(w, "\n  %s\n    original:  %s\n    candidate: %s\n", x.Go, x.Want, x.Got)
+	}
+}
+
+// printRatios shows the figures on which a measurement rests, the one to quote
+// first.
+func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
+	for _, line := range []struct {
+		label string
+		ratio *beagle.Ratio
+	}{{"faster by", &quoted}, {"on held-out inputs", m.Holdout}, {"on fresh inputs", m.Fresh}, {"processes apart", m.Apart}, {"on top of PGO", m.PGO}} {
+		if line.ratio != nil {
+			fmt.Fprintf(w, "  %-22s %s\n", line.label, report.Ratio(*line.ratio))
+		}
+	}
+}
+
+// reasonInTable is how much of a reason a table has room for.
+const reasonInTable = 100
+
+// printSummary is one line for each version.
+func printSummary(w io.Writer, versions []local.Version, told []*beagle.Verdict) {
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "version\tstatus\tlast check\tfaster by\twhy")
+	for i, version := range versions {
+		if i >= len(told) || told[i] == nil {
+			fmt.Fprintf(t, "%s\tnot judged\t\t\t\n", version.Name)
+			continue
+		}
+		v, ratio := told[i], ""
+		if v.Final != nil {
+			ratio = report.Digits(v.Final.Corrected.Point) + "x"
+		}
+		why, _, _ := strings.Cut(v.Reason, "\n")
+		if runes := []rune(why); len(runes) > reasonInTable {
+			why = string(runes[:reasonInTable]) + "..."
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", version.Name, v.Status, v.Stage, ratio, why)
+	}
+	t.Flush()
+}

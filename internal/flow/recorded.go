@@ -1,0 +1,203 @@
+package flow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A recording is what tests passed to a target, and when. It is taken again as
+// long as nothing changed that the tests are made of: they are not run again.
+type recording struct {
+	At       string          `json:"at"` // UTC
+	Captured corpus.Captured `json:"captured"`
+}
+
+// recorded takes the recording of an earlier run, or makes one with record. One
+// with failures is not kept: what fails may pass the next time.
+func (x *session) recorded(record func() (*corpus.Captured, error)) (*corpus.Captured, error) {
+	key, ok := x.recordingKey()
+	var known recording
+	if ok && !x.spec.Anew && x.store.Cached(key, &known) {
+		x.watch.Stage("record", fmt.Sprintf("not again: the tests' calls are known since %s UTC, and the module is as it was; --anew records again", known.At))
+		return &known.Captured, nil
+	}
+	captured, err := record()
+	if err != nil || !ok || len(captured.Failures) > 0 {
+		return captured, err
+	}
+	return captured, x.store.Cache(key, recording{time.Now().UTC().Format(time.DateTime), *captured})
+}
+
+// recordingKey identifies a recording by what the tests are made of; false when
+// that is too much to be looked at.
+func (x *session) recordingKey() (store.Key, bool) {
+	t := &x.unit.Target
+	f := fingerprint{hash: sha256.New(), judged: x.spec.Judged}
+	for _, dir := range localModules(t.Dir) {
+		if err := f.add(dir, false); err != nil {
+			return store.Key{}, false
+		}
+	}
+	return store.Key{
+		Kind: "recorded", Toolchain: x.machine.Go, Machine: x.machine.OS + "/" + x.machine.Arch, Corpus: hex.EncodeToString(f.hash.Sum(nil)),
+		Extra: beagle.HashOf("recorded", program(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"), os.Getenv("GOWORK")),
+	}, true
+}
+
+// localModules are the directories of a module, of its workspace, and of the
+// replacements on this disk: what people change without changing go.sum.
+func localModules(dir string) []string {
+	dirs := []string{filepath.Clean(dir)}
+	add := func(base, path string) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		}
+		if !slices.Contains(dirs, path) {
+			dirs = append(dirs, path)
+		}
+	}
+	if path := workspace(dir); path != "" {
+		text, err := os.ReadFile(path)
+		if w, bad := modfile.ParseWork(path, text, nil); err == nil && bad == nil {
+			for _, use := range w.Use {
+				add(filepath.Dir(path), use.Path)
+			}
+			for _, r := range w.Replace {
+				if r.New.Version == "" {
+					add(filepath.Dir(path), r.New.Path)
+				}
+			}
+		}
+	}
+	for i := 0; i < len(dirs); i++ { // grows
+		path := filepath.Join(dirs[i], "go.mod")
+		text, err := os.ReadFile(path)
+		m, bad := modfile.Parse(path, text, nil)
+		if err != nil || bad != nil || m == nil {
+			continue
+		}
+		for _, r := range m.Replace {
+			if r.New.Version == "" {
+				add(dirs[i], r.New.Path)
+			}
+		}
+	}
+	return dirs
+}
+
+// workspace is the go.work that the go command takes in a directory.
+func workspace(dir string) string {
+	switch path := os.Getenv("GOWORK"); path {
+	case "":
+	case "off":
+		return ""
+	default:
+		return path
+	}
+	for {
+		path := filepath.Join(dir, "go.work")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+const (
+	mostFiles = 20_000  // of a module
+	mostRead  = 1 << 20 // of a file; of larger ones size and time count
+)
+
+var errTooMany = errors.New("too many files to look at")
+
+// A fingerprint is what the files of modules are: names and contents. What tests
+// are made of counts: all files beside Go files and under testdata, but for the
+// versions that are judged, which people write wherever they like. A test that
+// reads something else may do so from a recording that is older than it.
+type fingerprint struct {
+	hash   hash.Hash
+	judged []string // paths that do not count
+	files  int
+}
+
+// add enters a directory; inside says that it is below testdata.
+func (f *fingerprint) add(dir string, inside bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	isGo := func(e fs.DirEntry) bool {
+		return strings.HasSuffix(e.Name(), ".go") && !slices.Contains(f.judged, filepath.Join(dir, e.Name()))
+	}
+	counts := inside || slices.ContainsFunc(entries, isGo)
+	for _, e := range entries {
+		path, name := filepath.Join(dir, e.Name()), e.Name()
+		switch {
+		case e.IsDir() && !inside && (name[0] == '.' || name[0] == '_'):
+		case e.IsDir():
+			err = f.add(path, inside || name == "testdata")
+		case slices.Contains(f.judged, path):
+		case counts || strings.HasPrefix(name, "go."): // go.mod, go.sum, go.work
+			err = f.file(path, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fingerprint) file(path string, e fs.DirEntry) error {
+	if f.files++; f.files > mostFiles {
+		return errTooMany
+	}
+	info, err := e.Info()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(f.hash, "%q %v %d\n", path, info.Mode(), info.Size())
+	if !info.Mode().IsRegular() || info.Size() > mostRead {
+		fmt.Fprintln(f.hash, info.ModTime().UnixNano())
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	sum := sha256.Sum256(text)
+	f.hash.Write(sum[:])
+	return err
+}
+
+// built takes the corpus that an earlier run made of the same records, or makes
+// it.
+func (x *session) built(in *corpus.Input, build func() (*corpus.Built, error)) (*corpus.Built, error) {
+	key, ok := x.recordingKey() // what the original calls decides too
+	key.Kind, key.Machine = "built", kind(x.machine)
+	key.Extra += beagle.HashOf("built", x.unit.Target.ID(), in)
+	known := new(corpus.Built)
+	if ok && !x.spec.Anew && x.store.Cached(key, known) {
+		return known, nil
+	}
+	out, err := build()
+	if err != nil || !ok {
+		return out, err
+	}
+	return out, x.store.Cache(key, out)
+}

@@ -1,0 +1,34 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// missed enters what the running check did not look at into the assurance, in
+// words that stand for themselves: "race detection: ...". A search's quick check
+// gives no assurance.
+func (j *Job) missed(format string, args ...any) {
+	if j.quick {
+		return
+	}
+	a, text := j.assurance(), fmt.Sprintf(format, args...)
+	if !slices.Contains(a.NotChecked, text) {
+		a.NotChecked = append(a.NotChecked, text)
+	}
+}
+
+// assured completes the assurance when a ladder was climbed to its end.
+func (j *Job) assured(v *beagle.Verdict) {
+	a := j.assurance()
+	a.Inputs, a.Steps = 0, len(j.Candidate.Steps)
+	for _, c := range v.Checks {
+		a.Inputs += c.Cases
+	}
+	others := func(c beagle.CheckResult) bool { return c.Name == "machines" } // which says itself what it left out
+	if !slices.ContainsFunc(v.Checks, others) {
+		j.missed("32-bit and big-endian machines")
+	}
+}

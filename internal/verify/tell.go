@@ -1,0 +1,207 @@
+package verify
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// How much of a value people are shown.
+const (
+	mostText   = 64  // bytes of a text
+	shownText  = 32  // of one that is longer
+	mostElems  = 8   // of a list
+	shownElems = 4   // of one that is longer
+	mostShown  = 300 // bytes of a value in all
+	around     = 32  // bytes on each side of where two long values differ
+)
+
+// inOneLine says what a candidate does otherwise than the original:
+//
+//	F("a\xe6") = "aa", want "a-a"
+func (j *Job) inOneLine(d *rt.Diff) string {
+	t := &j.Env.Unit.Target
+	call := ""
+	if len(d.Call) == len(t.Params) && len(d.Call) > 0 {
+		args := make([]string, len(d.Call))
+		for i, e := range d.Call {
+			args[i] = brief(e)
+		}
+		call = callText(t, args)
+	}
+	return strings.ReplaceAll(difference(call, d), "\n", " ")
+}
+
+// difference is inOneLine with the call as it is shown; "" when it is not known.
+func difference(call string, d *rt.Diff) string {
+	general := (&beagle.Counterexample{Kind: d.Kind}).Difference()
+	switch {
+	case d.Check == rt.CheckSealed || d.Check == rt.CheckEnded:
+		general = d.Check
+	case d.Check != "":
+		general += ": " + d.Check
+	case d.Kind == "hang" || d.Kind == "crash":
+		general = d.Got
+	}
+	want, got := briefPair(d.Want, d.Got)
+	told := outcome(got)
+	switch {
+	case call == "":
+		return general
+	case want == got || told == "" || d.Kind == "alias" || general == d.Check:
+		return call + ": " + general
+	}
+	text := call + told + wanted(want)
+	if d.Check != "" {
+		text += " (" + d.Check + ")"
+	}
+	return text
+}
+
+// outcome words what a call did; "" when that is no outcome of a call.
+func outcome(did string) string {
+	if values, ok := strings.CutPrefix(did, "returns "); ok {
+		return " = " + tuple(values)
+	}
+	if text, ok := strings.CutPrefix(did, "panic: "); ok {
+		return " panics (" + text + ")"
+	}
+	if strings.HasPrefix(did, "leaves ") {
+		return " " + did
+	}
+	return ""
+}
+
+// wanted words what the original did.
+func wanted(did string) string {
+	if values, ok := strings.CutPrefix(did, "returns "); ok {
+		return ", want " + tuple(values)
+	}
+	if text, ok := strings.CutPrefix(did, "panic: "); ok {
+		return ", want a panic (" + text + ")"
+	}
+	return ", want " + strings.TrimPrefix(did, "leaves ")
+}
+
+// tuple puts several results into parentheses.
+func tuple(values string) string {
+	if e, err := parser.ParseExpr("f(" + values + ")"); err == nil {
+		if call, ok := e.(*ast.CallExpr); ok && len(call.Args) > 1 {
+			return "(" + values + ")"
+		}
+	}
+	return values
+}
+
+// briefPair shortens what two versions do. Where nothing of the difference would
+// be left, the two are cut out around it.
+func briefPair(want, got string) (string, string) {
+	w, g := briefDeed(want), briefDeed(got)
+	if w != g || want == got {
+		return w, g
+	}
+	at := 0
+	for at < len(want) && at < len(got) && want[at] == got[at] {
+		at++
+	}
+	verb, _, _ := strings.Cut(w, " ")
+	return verb + " " + window(want, at), verb + " " + window(got, at)
+}
+
+// window is the part of a text around a place.
+func window(s string, at int) string {
+	from, to := max(at-around, 0), min(at+around, len(s))
+	for from > 0 && !utf8.RuneStart(s[from]) {
+		from--
+	}
+	for to < len(s) && !utf8.RuneStart(s[to]) {
+		to++
+	}
+	return fmt.Sprintf("... %s ...", s[from:to])
+}
+
+// briefDeed shortens the values in what a version does.
+func briefDeed(did string) string {
+	for _, verb := range []string{"returns ", "leaves the arguments as "} {
+		if values, ok := strings.CutPrefix(did, verb); ok {
+			return verb + brief(values)
+		}
+	}
+	return cut(did)
+}
+
+// brief shortens expressions in Go syntax, separated by commas, for people: long
+// texts and lists end where their kind is clear.
+func brief(exprs string) string {
+	if len(exprs) <= mostText {
+		return exprs
+	}
+	const open = "f("
+	src := open + exprs + ")"
+	e, err := parser.ParseExpr(src)
+	if err != nil {
+		return cut(exprs)
+	}
+	b := briefer{src: src}
+	b.walk(e)
+	b.out.WriteString(src[b.done:])
+	out := b.out.String()
+	return cut(strings.TrimSuffix(strings.TrimPrefix(out, open), ")"))
+}
+
+func cut(s string) string {
+	if len(s) <= mostShown {
+		return s
+	}
+	n := mostShown
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}
+
+// A briefer copies an expression and leaves out parts of it.
+type briefer struct {
+	src  string
+	done int // what was copied or left out
+	out  strings.Builder
+}
+
+// walk goes through an expression from left to right.
+func (b *briefer) walk(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if s, err := strconv.Unquote(n.Value); err == nil && len(s) > mostText {
+				head := shownText
+				for head > 0 && !utf8.RuneStart(s[head]) {
+					head--
+				}
+				b.replace(n, fmt.Sprintf("%s... (%d bytes)", strconv.Quote(s[:head]), len(s)))
+			}
+		case *ast.CompositeLit:
+			if len(n.Elts) <= mostElems {
+				return true
+			}
+			for _, e := range n.Elts[:shownElems] {
+				b.walk(e)
+			}
+			b.out.WriteString(b.src[b.done : n.Elts[shownElems].Pos()-1])
+			fmt.Fprintf(&b.out, "... %d in all", len(n.Elts))
+			b.done = int(n.Elts[len(n.Elts)-1].End()) - 1
+			return false
+		}
+		return true
+	})
+}
+
+func (b *briefer) replace(n ast.Node, text string) {
+	b.out.WriteString(b.src[b.done:n.Pos()-1] + text)
+	b.done = int(n.End()) - 1
+}
