@@ -124,7 +124,7 @@ func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 		Note: c.Note, Status: v.Status, Stage: v.Stage, Reason: v.Reason,
 		Ratio: v.Screen, Counterexample: v.Counterexample,
 	}
-	if x := v.Counterexample; x != nil {
+	if x := v.Counterexample; x != nil && x.Difference() != "" {
 		t.Reason = x.Difference() // the values are in the counterexample
 	}
 	t.Steps = slices.Clone(c.Steps)

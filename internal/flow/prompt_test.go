@@ -56,7 +56,7 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 // and nothing of it is made up for the test but the verdicts.
 func TestPromptOfASearch(t *testing.T) {
 	x := asked(t, openStore(t), original, llmtest.New(t, llmtest.Say(better)), llm.Caps{})
-	p := prompted(t, x, beagle.Verdict{Status: beagle.Wrong, Stage: "quick", Reason: "it answers 1, not 0", Counterexample: &beagle.Counterexample{Go: `Sum("")`, Want: "0", Got: "1", Kind: "result"}})
+	p := prompted(t, x, beagle.Verdict{Status: beagle.Wrong, Stage: "quick", Reason: `Sum("") = 1, want 0`, Counterexample: &beagle.Counterexample{Go: `Sum("")`, Want: "0", Got: "1", Kind: "result"}})
 	golden := filepath.Join("testdata", "prompt.golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(p.User), 0o644); err != nil {

@@ -355,7 +355,9 @@ func RedactVerdict(v *beagle.Verdict, t *beagle.Target) *beagle.Verdict {
 	r, out := newRedactor(t), *v
 	out.Reason = r.sentence(v.Reason)
 	if x := v.Counterexample; x != nil {
-		out.Reason = x.Difference()
+		if general := x.Difference(); general != "" {
+			out.Reason = general
+		}
 		out.Counterexample = &beagle.Counterexample{Go: r.value(x.Go), Want: r.value(x.Want), Got: r.value(x.Got), Kind: x.Kind}
 	}
 	out.Checks = slices.Clone(v.Checks)
