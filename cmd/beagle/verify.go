@@ -41,6 +41,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	spec := flow.Defaults()
 	f := c.flags(std)
 	specFlags(f, &spec)
+	contractFlags(f, &spec)
 	asJSON := f.Bool("json", false, "print the verdict as one JSON object (docs/json.md)")
 	quiet := f.Bool("quiet", false, "no progress")
 	rest, err := parse(f, args, 2, 2)

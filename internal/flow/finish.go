@@ -240,8 +240,12 @@ func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
 
 // confirm is the full measurement.
 func (x *session) confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error) {
+	fresh, err := x.freshWithin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return bench.Confirm(ctx, x.bench, x.unit, cs, x.corpus, tried, bench.Options{
-		Budget: budget, MinGain: x.spec.MinGain, Fresh: x.fresh(), PGO: x.modulePGO(), Seed: x.spec.Seed,
+		Budget: budget, MinGain: x.spec.MinGain, Fresh: fresh, PGO: x.modulePGO(), Seed: x.spec.Seed,
 	})
 }
 

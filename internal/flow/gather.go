@@ -97,6 +97,9 @@ func (x *session) hopeless() error {
 }
 
 // fresh draws inputs that neither the search nor the verification has seen.
-func (x *session) fresh() []beagle.Record {
-	return corpus.Fresh(x.corpus, freshInputs, x.spec.Seed^0xf4e54)
+func (x *session) fresh() []beagle.Record { return x.freshFrom(0) }
+
+// freshFrom is fresh for another draw of the same.
+func (x *session) freshFrom(round uint64) []beagle.Record {
+	return corpus.Fresh(x.corpus, freshInputs, x.spec.Seed^0xf4e54+round<<32)
 }

@@ -194,7 +194,7 @@ func (b *Builder) Fuzz(ctx context.Context, vs []Variant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t.test = true
+	t.test, t.predicates = true, b.predicates()
 	if err := t.writeVariants(); err != nil {
 		return "", err
 	}

@@ -59,6 +59,9 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 func (j *Job) fuzzCommand(path, dir string) sandbox.Command {
 	l := j.learned
 	env := []string{rt.FuzzSeeds + "=" + filepath.Join(dir, "seeds"), rt.FuzzPanics + "=" + j.panics()}
+	if terms := j.fuzzTerms(); terms != "" {
+		env = append(env, rt.FuzzTerms+"="+terms)
+	}
 	l.mu.Lock()
 	if l.cap > 0 {
 		env = append(env, rt.FuzzCap+"="+strconv.FormatInt(l.cap, 10))
