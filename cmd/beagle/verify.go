@@ -102,6 +102,7 @@ func printVerdict(w io.Writer, v *beagle.Verdict) {
 		}
 		fmt.Fprintf(w, "  allocations  %s -> %s a call, mean of a sample\n", report.Count(m.Baseline.Allocs), report.Count(m.Best.Allocs))
 	}
+	printContract(w, v)
 	for _, warning := range v.Warnings {
 		fmt.Fprintf(w, "  warning: %s\n", warning)
 	}

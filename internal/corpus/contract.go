@@ -3,41 +3,17 @@ package corpus
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
-	tmp "github.com/beagle-go/beagle/internal/scratch"
 )
-
-// Sift evaluates the predicates of a program over records.
-func Sift(ctx context.Context, bin *harness.Binary, box *sandbox.Sandbox, records []beagle.Record) (*rt.Sifted, error) {
-	out := new(rt.Sifted)
-	if len(records) == 0 {
-		return out, nil
-	}
-	dir, err := tmp.New("sift")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Remove()
-	path := filepath.Join(dir.Path, "records")
-	if err := harness.WriteRecords(path, records); err != nil {
-		return nil, err
-	}
-	exit, err := bin.Run(ctx, box, &rt.Request{Sift: &rt.Sift{Records: "records"}}, out, harness.RunOptions{CPU: -1, Files: map[string]string{"records": path}})
-	if err == nil && exit != nil {
-		err = fmt.Errorf("evaluating the contract: %v", exit)
-	}
-	return out, err
-}
 
 // Within leaves out the records that do not keep to the contract of a program.
 func Within(ctx context.Context, bin *harness.Binary, box *sandbox.Sandbox, records []beagle.Record) ([]beagle.Record, error) {
-	s, err := Sift(ctx, bin, box, records)
+	s, err := bin.Sift(ctx, box, records)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +40,7 @@ func (m *maker) recordedKeep(ctx context.Context) error {
 	if m.u.Requires == nil {
 		return nil
 	}
-	s, err := Sift(ctx, m.bin, m.box, m.all)
+	s, err := m.bin.Sift(ctx, m.box, m.all)
 	if err != nil || s.Broken == nil {
 		return err
 	}

@@ -103,6 +103,9 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 		return nil, err
 	}
 	if !v.OK() {
+		if err := x.offer(ctx, h.Candidate, v); err != nil {
+			return nil, err
+		}
 		return h.placed(v), nil
 	}
 	if h.ID == x.root.ID {

@@ -30,18 +30,19 @@ type Spec struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
 	Islands    int           `json:"islands"`
-	Candidates int           `json:"candidates"`      // budget of evaluations
-	Batch      int           `json:"batch"`           // candidates built and screened together
-	Fuzz       time.Duration `json:"fuzz"`            // differential fuzzing of each finalist
-	Measure    time.Duration `json:"measure"`         // measuring of the finalists, in all and at most
-	MinGain    float64       `json:"min_gain"`        // gain below which nothing is called faster: 0.01 is 1 %
-	Time       time.Duration `json:"time"`            // search no longer than this; 0 is no limit
-	Sandbox    string        `json:"sandbox"`         // "auto" or "require"
-	Rules      []string      `json:"rules,omitempty"` // only these mutators; empty is all
-	Apply      bool          `json:"apply"`           // the improvement will be written to the user's files
-	Force      bool          `json:"force"`           // go on although the audit refuses
-	Anew       bool          `json:"anew,omitempty"`  // take no verdict and no measurement from earlier runs
-	Models     Models        `json:"models,omitzero"` // that write candidates beside the rules; none by default
+	Candidates int           `json:"candidates"`       // budget of evaluations
+	Batch      int           `json:"batch"`            // candidates built and screened together
+	Fuzz       time.Duration `json:"fuzz"`             // differential fuzzing of each finalist
+	Measure    time.Duration `json:"measure"`          // measuring of the finalists, in all and at most
+	MinGain    float64       `json:"min_gain"`         // gain below which nothing is called faster: 0.01 is 1 %
+	Time       time.Duration `json:"time"`             // search no longer than this; 0 is no limit
+	Sandbox    string        `json:"sandbox"`          // "auto" or "require"
+	Rules      []string      `json:"rules,omitempty"`  // only these mutators; empty is all
+	Apply      bool          `json:"apply"`            // the improvement will be written to the user's files
+	Force      bool          `json:"force"`            // go on although the audit refuses
+	Anew       bool          `json:"anew,omitempty"`   // take no verdict and no measurement from earlier runs
+	Strict     bool          `json:"strict,omitempty"` // look for no contract under which a rejected version would be right
+	Models     Models        `json:"models,omitzero"`  // that write candidates beside the rules; none by default
 }
 
 // Defaults are a run of about a minute on a small function.

@@ -2,13 +2,17 @@ package harness
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -78,4 +82,25 @@ func (bin *Binary) Under(t *rt.Terms) *Binary {
 	other := *bin
 	other.terms = t
 	return &other
+}
+
+// Sift evaluates the predicates of a program over records.
+func (bin *Binary) Sift(ctx context.Context, box *sandbox.Sandbox, records []beagle.Record) (*rt.Sifted, error) {
+	out := new(rt.Sifted)
+	if len(records) == 0 {
+		return out, nil
+	}
+	f, err := os.CreateTemp(bin.dir, "sift")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(f.Close(), WriteRecords(f.Name(), records)); err != nil {
+		return nil, err
+	}
+	exit, err := bin.Run(ctx, box, &rt.Request{Sift: &rt.Sift{Records: "records"}}, out, RunOptions{CPU: -1, Files: map[string]string{"records": f.Name()}})
+	if err == nil && exit != nil {
+		err = fmt.Errorf("evaluating the contract: %v", exit)
+	}
+	return out, err
 }

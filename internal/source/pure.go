@@ -165,7 +165,7 @@ var pureStd = map[string][]string{
 }
 
 var textFunctions = []string{"Compare", "Contains", "ContainsAny", "ContainsFunc", "ContainsRune", "Count", "Equal", "EqualFold", "HasPrefix", "HasSuffix",
-	"Index", "IndexAny", "IndexByte", "IndexFunc", "IndexRune", "LastIndex", "LastIndexAny", "LastIndexByte", "LastIndexFunc", "Fields", "Split", "Repeat",
+	"Index", "IndexAny", "IndexByte", "IndexFunc", "Join", "IndexRune", "LastIndex", "LastIndexAny", "LastIndexByte", "LastIndexFunc", "Fields", "Split", "Repeat",
 	"ToLower", "ToUpper", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "TrimPrefix", "TrimSuffix", "ToValidUTF8", "Clone"}
 
 // function refuses a function, called or handed over, that may do more than

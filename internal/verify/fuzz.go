@@ -24,7 +24,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
-	path, err := j.Env.Builder.Fuzz(ctx, vs)
+	path, err := j.Env.Builder.FuzzWith(ctx, vs, j.more)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
