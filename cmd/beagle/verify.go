@@ -43,6 +43,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	specFlags(f, &spec)
 	contractFlags(f, &spec)
 	asJSON := f.Bool("json", false, "print the verdict as one JSON object (docs/json.md)")
+	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`")
 	quiet := f.Bool("quiet", false, "no progress")
 	rest, err := parse(f, args, 2, 2)
 	if err != nil {
@@ -69,6 +70,9 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		err = printJSON(std.out, verdict)
 	} else {
 		printVerdict(std.out, verdict)
+	}
+	if err == nil {
+		err = writeGuarded(*guarded, verdict)
 	}
 	if verdict.Status == beagle.Accepted {
 		return exitOK, err

@@ -43,7 +43,59 @@ func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ve
 	}
 	defer near.Bin.Remove()
 	v.NearMiss = &near.NearMiss
-	return x.nearGain(ctx, near)
+	if err := x.nearGain(ctx, near); err != nil {
+		return err
+	}
+	g, err := x.guarded(c, near)
+	if g == nil || err != nil {
+		return err
+	}
+	v.NearMiss.Guarded, err = x.judgeGuarded(ctx, *g)
+	return err
+}
+
+// guarded is the version with the original as the way for all other inputs; nil
+// when the contract is no condition on the inputs alone, or when that cannot be
+// written.
+func (x *session) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candidate, error) {
+	own := x.unit.Target.Contract.Ignore
+	if len(near.Conjuncts) == 0 || len(near.Contract.Ignore) > len(own) {
+		return nil, nil
+	}
+	src, err := x.unit.Guarded(c.Source, near.Conjuncts)
+	if err != nil {
+		x.watch.Stage("guarded", fmt.Sprintf("it has no guarded form: %v", err))
+		return nil, nil
+	}
+	g := beagle.NewCandidate(src, []string{c.ID}, c.Steps)
+	g.Note = "the fast way where " + near.Contract.Requires + ", the original elsewhere"
+	return &g, nil
+}
+
+// judgeGuarded gives a guarded form the full verdict, as if somebody had handed
+// it in.
+func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate) (*beagle.Guarded, error) {
+	x.watch.Stage("guarded", "its fast way behind a guard, and the original for the rest: judged without the contract")
+	out := &beagle.Guarded{Source: c.Source}
+	v, err := x.full(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	out.Status, out.Reason = v.Status, v.Reason
+	if !v.OK() {
+		return out, nil
+	}
+	ms, err := x.confirm(ctx, []beagle.Candidate{c}, 1, x.spec.Measure)
+	if err != nil {
+		return nil, err
+	}
+	out.Measure, out.Status = &ms[0], beagle.Equal
+	if ms[0].Faster {
+		out.Status = beagle.Accepted
+	} else {
+		out.Reason = "not confirmed to be faster: " + ms[0].Why
+	}
+	return out, nil
 }
 
 // nearGain measures a near miss, quickly, on the recorded inputs that keep to
