@@ -46,6 +46,13 @@ func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ve
 	if err := x.nearGain(ctx, near); err != nil {
 		return err
 	}
+	if len(near.Conjuncts) > 0 {
+		proved, all, err := x.unit.CallSites(ctx, near.Conjuncts)
+		if err != nil {
+			v.Warnings = append(v.Warnings, fmt.Sprintf("the module's call sites could not be looked at: %v", err))
+		}
+		v.NearMiss.Sites = [2]int{proved, all}
+	}
 	g, err := x.guarded(c, near)
 	if g == nil || err != nil {
 		return err
