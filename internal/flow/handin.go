@@ -103,7 +103,7 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 		return nil, err
 	}
 	if !v.OK() {
-		if err := x.offer(ctx, h.Candidate, v); err != nil {
+		if err := x.offer(ctx, h.Candidate, v, 1); err != nil {
 			return nil, err
 		}
 		return h.placed(v), nil

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -16,11 +17,11 @@ const nearTime = 400 * time.Millisecond
 
 // offer ends the rejection of a version with the contract under which it would
 // be right, if there is a simple one. The version stays rejected.
-func (x *session) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdict) error {
+func (x *session) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
 	if x.spec.Strict {
 		return nil
 	}
-	err := x.nearMiss(ctx, c, v)
+	err := x.nearMiss(ctx, c, v, tried)
 	if err != nil && ctx.Err() == nil { // the verdict stands without it
 		v.Warnings = append(v.Warnings, fmt.Sprintf("no contract could be looked for: %v", err))
 		return nil
@@ -28,7 +29,7 @@ func (x *session) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdi
 	return err
 }
 
-func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Verdict) error {
+func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
 	if v.Counterexample == nil {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ve
 	if g == nil || err != nil {
 		return err
 	}
-	v.NearMiss.Guarded, err = x.judgeGuarded(ctx, *g)
+	v.NearMiss.Guarded, err = x.judgeGuarded(ctx, *g, tried)
 	return err
 }
 
@@ -74,17 +75,24 @@ func (x *session) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candid
 		x.watch.Stage("guarded", fmt.Sprintf("it has no guarded form: %v", err))
 		return nil, nil
 	}
-	g := beagle.NewCandidate(src, []string{c.ID}, c.Steps)
+	steps := c.Steps
+	if len(steps) > 0 { // a hand-written version has none, which the checks know it by
+		steps = append(slices.Clone(steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
+	}
+	g := beagle.NewCandidate(src, []string{c.ID}, steps)
 	g.Note = "the fast way where " + near.Contract.Requires + ", the original elsewhere"
 	return &g, nil
 }
 
+// guardStep is the name of the step that makes a guarded form.
+const guardStep = "guard"
+
 // judgeGuarded gives a guarded form the full verdict, as if somebody had handed
 // it in.
-func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate) (*beagle.Guarded, error) {
+func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate, tried int) (*beagle.Guarded, error) {
 	x.watch.Stage("guarded", "its fast way behind a guard, and the original for the rest: judged without the contract")
 	out := &beagle.Guarded{Source: c.Source}
-	v, err := x.full(ctx, c)
+	v, _, err := x.proven(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +100,7 @@ func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate) (*beagle
 	if !v.OK() {
 		return out, nil
 	}
-	ms, err := x.confirm(ctx, []beagle.Candidate{c}, 1, x.spec.Measure)
+	ms, err := x.confirm(ctx, []beagle.Candidate{c}, tried, x.spec.Measure)
 	if err != nil {
 		return nil, err
 	}
@@ -120,4 +128,31 @@ func (x *session) nearGain(ctx context.Context, near *verify.Near) error {
 		near.NearMiss.Gain = &ratios[0]
 	}
 	return err
+}
+
+// tryGuarded makes of a finalist that fell one more finalist: its guarded form,
+// when it is a near miss. It reports whether that won.
+func (x *session) tryGuarded(ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int) (bool, error) {
+	near, err := once(x, "near", c.ID, fmt.Sprint(x.spec.Fuzz, x.spec.Strict, tried, x.spec.Measure), func() (*beagle.NearMiss, error) {
+		err := x.offer(ctx, c, v, tried)
+		return v.NearMiss, err
+	})
+	if err != nil || near == nil {
+		return false, err
+	}
+	if j.NearMiss == nil {
+		j.NearMiss = near
+	}
+	last := len(j.Rejected) - 1
+	j.Rejected[last] += fmt.Sprintf("; it would be right under %s", near.Flag)
+	g := near.Guarded
+	if g == nil || g.Status != beagle.Accepted {
+		return false, nil
+	}
+	steps := append(slices.Clone(c.Steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
+	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
+	if err := x.putCandidate(guarded); err != nil {
+		return false, err
+	}
+	return x.tryWinner(ctx, j, guarded, g.Measure)
 }

@@ -150,6 +150,7 @@ func (s *Spec) Command() string {
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
 	add(s.Force, "force", s.Force)
 	add(s.Anew, "anew", s.Anew)
+	add(s.Strict, "strict", s.Strict)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")
 }

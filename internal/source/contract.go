@@ -272,3 +272,49 @@ func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *
 	})
 	return p
 }
+
+// Stated is a version with what the options demand written above the target, so
+// that a patch says under which contract it holds. What the target's comment
+// says already stays as it is.
+func (u *Unit) Stated(src string) string {
+	var lines []string
+	if e := strings.TrimSpace(u.opts.Requires); e != "" {
+		lines = append(lines, requiresDirective+" "+strings.Join(strings.Fields(e), " "))
+	}
+	if len(u.opts.Ignore) > 0 {
+		lines = append(lines, ignoreDirective+" "+strings.Join(u.opts.Ignore, ","))
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || len(lines) == 0 {
+		return src
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		key := fn.Name.Name
+		if recv := recvName(fn); recv != "" {
+			key = recv + "." + key
+		}
+		if key != u.Target.Name {
+			continue
+		}
+		at, doc := fset.Position(fn.Type.Func).Offset, commentText(fn.Doc)
+		above := ""
+		if doc == "" { // a patch keeps the user's own comment only where a version has none
+			doc = strings.ReplaceAll(u.target.doc(), "\r", "")
+			above = doc
+		}
+		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(doc, l+"\n") })
+		if len(lines) == 0 {
+			return src
+		}
+		if doc != "" && !strings.Contains(doc, "//beagle:") {
+			above += "//\n"
+		}
+		return src[:at] + above + strings.Join(lines, "\n") + "\n" + src[at:]
+	}
+	return src
+}
