@@ -154,6 +154,9 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 		}
 		return &beagle.UsageError{What: fmt.Sprintf("the contract %q of %s%s: %s", text, u.Target.Spec(), at, what), Remedy: remedy}
 	}
+	if strings.ContainsAny(text, "\r\n") || commented(text) {
+		return nil, bad(0, "it has a comment or more than one line", "Write it on one line; several lines that begin with "+requiresDirective+" all count.")
+	}
 	fset := token.NewFileSet()
 	expr, err := parser.ParseExprFrom(fset, "", text, 0)
 	if err != nil {
@@ -190,6 +193,21 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 			"use operators, len, cap, and functions that only compute.")
 	}
 	return u.predicate(text, fset, expr, info), nil
+}
+
+// commented reports whether a text has a Go comment.
+func commented(text string) bool {
+	var s scanner.Scanner
+	fset := token.NewFileSet()
+	s.Init(fset.AddFile("", -1, len(text)), []byte(text), func(token.Position, string) {}, scanner.ScanComments)
+	for {
+		switch _, tok, _ := s.Scan(); tok {
+		case token.COMMENT:
+			return true
+		case token.EOF:
+			return false
+		}
+	}
 }
 
 const contractRemedy = "Write a Go condition over the parameters, such as n >= 0 && len(s) < 1<<16."
@@ -279,7 +297,7 @@ func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *
 func (u *Unit) Stated(src string) string {
 	var lines []string
 	if e := strings.TrimSpace(u.opts.Requires); e != "" {
-		lines = append(lines, requiresDirective+" "+strings.Join(strings.Fields(e), " "))
+		lines = append(lines, requiresDirective+" "+e)
 	}
 	if len(u.opts.Ignore) > 0 {
 		lines = append(lines, ignoreDirective+" "+strings.Join(u.opts.Ignore, ","))
