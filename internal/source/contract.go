@@ -157,6 +157,9 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 	if strings.ContainsAny(text, "\r\n") || commented(text) {
 		return nil, bad(0, "it has a comment or more than one line", "Write it on one line; several lines that begin with "+requiresDirective+" all count.")
 	}
+	if canonical, err := format.Source([]byte(text)); err == nil && !strings.Contains(string(canonical), "\n") {
+		text = string(canonical)
+	}
 	fset := token.NewFileSet()
 	expr, err := parser.ParseExprFrom(fset, "", text, 0)
 	if err != nil {
@@ -165,9 +168,6 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 			return nil, bad(list[0].Pos.Column, list[0].Msg, contractRemedy)
 		}
 		return nil, bad(0, err.Error(), contractRemedy)
-	}
-	if canonical, err := format.Source([]byte(text)); err == nil && string(canonical) != text {
-		return u.Predicate(string(canonical))
 	}
 	info := newInfo()
 	scope, err := u.contractScope(expr)
