@@ -25,4 +25,14 @@ type NearMiss struct {
 	Sites    [2]int   `json:"sites"`   // call sites in the module that provably keep to it, and all
 	Gain     *Ratio   `json:"gain,omitempty"`
 	Flag     string   `json:"flag"` // what accepts it: --requires 'len(s) < 1<<16'
+	Guarded  *Guarded `json:"guarded,omitempty"`
+}
+
+// Guarded is a near miss behind a guard: where the contract's condition does not
+// hold, it does what the original does. It was judged without the contract.
+type Guarded struct {
+	Source  string       `json:"source"`            // a candidate file
+	Status  Status       `json:"status"`            // accepted, or what speaks against it
+	Reason  string       `json:"reason,omitempty"`  // why it is not accepted
+	Measure *Measurement `json:"measure,omitempty"` // when it behaves
 }

@@ -30,11 +30,12 @@ type Result struct {
 	Findings       []Finding      `json:"findings,omitempty"` // of the audit
 	Warnings       []string       `json:"warnings,omitempty"` // what the machine could not offer
 	Search         SearchSummary  `json:"search"`
-	Rejected       []string       `json:"rejected,omitempty"` // finalists that were faster and fell in the full verification
-	Lineage        []LineageStep  `json:"lineage,omitempty"`  // of the winner, from the original
-	Advice         []Advice       `json:"advice,omitempty"`   // what a person may want to change in the original, and no rewrite may
-	Trials         []Trial        `json:"trials"`             // every candidate, in the order of evaluation
-	Models         *ModelSummary  `json:"models,omitempty"`   // none when no model was asked
+	Rejected       []string       `json:"rejected,omitempty"`  // finalists that were faster and fell in the full verification
+	NearMiss       *NearMiss      `json:"near_miss,omitempty"` // of the first finalist that fell and has one
+	Lineage        []LineageStep  `json:"lineage,omitempty"`   // of the winner, from the original
+	Advice         []Advice       `json:"advice,omitempty"`    // what a person may want to change in the original, and no rewrite may
+	Trials         []Trial        `json:"trials"`              // every candidate, in the order of evaluation
+	Models         *ModelSummary  `json:"models,omitempty"`    // none when no model was asked
 	Split          Split          `json:"split"`
 	Machine        Machine        `json:"machine"`
 	Judge          *ErrorRates    `json:"judge,omitempty"`       // how often the judge of speed errs; none when it was not measured for its rule
@@ -68,6 +69,7 @@ type TargetRef struct {
 	Line      int      `json:"line"`
 	TypeArgs  []string `json:"type_args,omitempty"`
 	Scope     []string `json:"scope"` // names of the declarations that could change
+	Contract  Contract `json:"contract,omitzero"`
 }
 
 // A Version is the best version with its figures.

@@ -108,6 +108,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	spec, o := flow.Defaults(), evolveOptions{}
 	f := c.flags(std)
 	specFlags(f, &spec)
+	contractFlags(f, &spec)
 	o.flags(f)
 	f.Uint64Var(&spec.Seed, "seed", spec.Seed, "seed of the search")
 	f.StringVar(&spec.Strategy, "strategy", spec.Strategy, "islands, best-of-n or rules-only-greedy")

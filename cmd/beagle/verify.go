@@ -96,6 +96,8 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	spec := flow.Defaults()
 	f := c.flags(std)
 	specFlags(f, &spec)
+	contractFlags(f, &spec)
+	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`; of one version only")
 	asJSON := f.Bool("json", false, "print the verdict as one JSON object; of several versions, an object a line (docs/json.md)")
 	quiet := f.Bool("quiet", false, "no progress")
 	f.BoolVar(&spec.NoMeasure, "no-measure", false, "judge the behaviour alone: no version is timed")
@@ -121,7 +123,10 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err != nil {
 		return exitFailed, err
 	}
-	show := &verdicts{w: std.out, versions: versions, several: several, json: *asJSON, measured: !spec.NoMeasure}
+	if several && *guarded != "" {
+		return exitUsage, &beagle.UsageError{What: "--guarded " + *guarded + " with several versions", Remedy: "give one version, whose guarded form is written"}
+	}
+	show := &verdicts{w: std.out, versions: versions, several: several, json: *asJSON, measured: !spec.NoMeasure, guarded: *guarded}
 	d := &local.Driver{Store: s, Watch: newProgress(std.err, *quiet).watch}
 	if err := d.Verify(ctx, spec, versions, show.tell); err != nil {
 		return exitFailed, errors.Join(err, show.err)
@@ -178,6 +183,7 @@ type verdicts struct {
 	several  bool
 	json     bool
 	measured bool
+	guarded  string            // file for the guarded form of a near miss; "" for none
 	told     []*beagle.Verdict // by version; nil for one that was not judged
 	status   int
 	err      error
@@ -202,6 +208,7 @@ func (s *verdicts) tell(i int, v *beagle.Verdict) {
 		}
 		printVerdict(s.w, name, v)
 	}
+	s.err = errors.Join(s.err, writeGuarded(s.guarded, v))
 }
 
 // end shows the table of several versions.

@@ -39,6 +39,7 @@ func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 		printRatios(w, m.Corrected, m)
 		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(m.Baseline.Allocs), report.Count(m.Best.Allocs))
 	}
+	printContract(w, v)
 	if v.Assurance != nil {
 		fmt.Fprintf(w, "  assurance: %s\n", v.Assurance)
 	}

@@ -64,6 +64,9 @@ func With(ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox
 	m.args, m.types = ArgsShape(u)
 	m.c.Target = u.Target.ID()
 	m.gather()
+	if err := m.recordedKeep(ctx); err != nil {
+		return nil, err
+	}
 	if err := m.divide(ctx); err != nil {
 		return nil, err
 	}
@@ -144,7 +147,10 @@ func (m *maker) divide(ctx context.Context) error {
 // panics are left out: among made-up inputs they are mistakes of the maker.
 func (m *maker) fromNothing(ctx context.Context) ([]beagle.Record, error) {
 	m.c.GeneratedOnly = true
-	made := Scratch(m.args, m.types, scratch, m.in.Seed)
+	made, err := m.within(ctx, Scratch(m.args, m.types, scratch, m.in.Seed))
+	if err != nil {
+		return nil, err
+	}
 	kept, panicked, err := m.survivors(ctx, made, oneGenerated)
 	if err != nil {
 		return nil, err
@@ -198,7 +204,11 @@ func (m *maker) generate(ctx context.Context) error {
 	for _, b := range o.Made {
 		made = append(made, beagle.Record{Args: b, Weight: 1, Source: "generated"})
 	}
-	made = append(made, Fresh(&m.c, generated/3, m.in.Seed)...)
+	fresh, err := m.within(ctx, Fresh(&m.c, generated/3, m.in.Seed))
+	if err != nil {
+		return err
+	}
+	made = append(made, fresh...)
 	m.c.Generated, _, err = m.survivors(ctx, without(Merge(made), m.c.Train, m.c.Holdout), oneGenerated)
 	return err
 }

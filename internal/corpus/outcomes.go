@@ -18,7 +18,7 @@ import (
 // in the same shares: a text with a grammar that is varied letter by letter is
 // mostly an error, and a version would be measured on its error path. The
 // original runs on more inputs than are wanted, and of each class of outcomes
-// as many are kept as its share asks for. told says in words what could not be
+// as many are kept as its share asks for. All keep to the contract. told says in words what could not be
 // matched; it is empty when all was.
 func Alike(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, c *beagle.Corpus, n int, seed uint64) (fresh []beagle.Record, told string, err error) {
 	bin, err := b.Build(ctx, []harness.Variant{{ID: "original", Source: u.Target.Source}}, harness.Link{})
@@ -31,7 +31,11 @@ func Alike(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 	if err != nil {
 		return nil, "", err
 	}
-	kept, got, err := m.classified(ctx, Fresh(c, drawn*n, seed))
+	made, err := m.within(ctx, Fresh(c, drawn*n, seed))
+	if err != nil {
+		return nil, "", err
+	}
+	kept, got, err := m.classified(ctx, made)
 	if err != nil {
 		return nil, "", err
 	}

@@ -54,7 +54,8 @@ func (x *session) asker(budget *llm.Budget) (llm.Asker, error) {
 func (x *session) coder(budget *llm.Budget) *coder.Coder {
 	m := &x.spec.Models
 	c := &coder.Coder{
-		Unit: x.unit, Load: source.Options{Dir: x.spec.Dir, Spec: x.spec.Target, Tags: x.spec.Tags},
+		Unit: x.unit, Load: source.Options{Dir: x.spec.Dir, Spec: x.spec.Target, Tags: x.spec.Tags,
+			Requires: x.spec.Requires, Ignore: x.spec.Ignore},
 		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: x.dir,
 	}
 	if x.spec.Redacted() && x.spec.CorpusFile != "" {

@@ -29,7 +29,8 @@ type Judged struct {
 	Verdict     *beagle.Verdict      `json:"verdict,omitempty"`     // the full one of the winner
 	Measurement *beagle.Measurement  `json:"measurement,omitempty"` // of the winner, or of the best that did not win
 	Lineage     []beagle.LineageStep `json:"lineage,omitempty"`
-	Rejected    []string             `json:"rejected,omitempty"` // finalists that fell, with the reason
+	Rejected    []string             `json:"rejected,omitempty"`  // finalists that fell, with the reason
+	NearMiss    *beagle.NearMiss     `json:"near_miss,omitempty"` // of the first of them that has one
 	Why         string               `json:"why"`
 	Seconds     float64              `json:"seconds"`
 
@@ -48,7 +49,7 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 		return nil, err
 	}
 	start := time.Now()
-	in, err := x.measuring("field", f, x.spec.Fuzz)
+	in, err := x.measuring("field", f, x.spec.Fuzz, x.spec.Strict)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, 
 	if !v.OK() {
 		j.Rejected = append(j.Rejected, fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason))
 		j.Why = "What was faster is not equivalent: " + v.Reason
-		return false, nil
+		return x.tryGuarded(ctx, j, c, v, m.Tried)
 	}
 	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", m
 	j.Winner, j.Verdict, j.Measurement, j.Verified = c, v, m, from

@@ -109,6 +109,9 @@ func (x *session) judgeSource(ctx context.Context, text, name string) (*beagle.V
 		return nil, err
 	}
 	if !v.OK() {
+		if err := x.offer(ctx, h.Candidate, v, 1); err != nil {
+			return nil, err
+		}
 		return h.placed(v), nil
 	}
 	if h.ID == x.root.ID {

@@ -86,6 +86,9 @@ func (x *session) explain(step beagle.Step) string {
 		}
 		return by + ", with the note: " + c.Note
 	}
+	if step.Mutator == guardStep {
+		return "The version was right only under a condition. Where that does not hold, the original does the work."
+	}
 	if m := rules.Named(step.Mutator); m != nil {
 		return m.Doc
 	}

@@ -24,7 +24,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		BaselineStatic: x.ready.Root.Static,
 		Statuses:       log.Statuses(), Corpus: x.summary(), Findings: x.ready.Findings, Warnings: x.box.Missing(),
 		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
-		Rejected: j.Rejected, Judge: x.rates(), Advice: x.advice(),
+		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: x.rates(), Advice: x.advice(),
 	}
 	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
 	if r.Models, err = x.paid(); err != nil {
@@ -54,7 +54,7 @@ func (x *session) improved(ctx context.Context, r *beagle.Result, j *Judged) err
 	if err != nil {
 		return err
 	}
-	patch, err := x.unit.Patch(j.Winner.Source, extra)
+	patch, err := x.unit.Patch(x.unit.Stated(j.Winner.Source), extra)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (x *session) reference() beagle.TargetRef {
 	if err != nil {
 		file = t.File
 	}
-	ref := beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Dir: t.Dir, Signature: t.Signature, File: filepath.ToSlash(file), Line: t.Line, TypeArgs: t.TypeArgs}
+	ref := beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Dir: t.Dir, Signature: t.Signature, File: filepath.ToSlash(file), Line: t.Line, TypeArgs: t.TypeArgs, Contract: t.Contract}
 	for _, d := range t.Scope {
 		ref.Scope = append(ref.Scope, d.Name)
 	}

@@ -80,7 +80,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if unboxed == nil {
 		x.ahead = harness.Ahead(ctx, box, spec.Dir, spec.Tags, filepath.Join(x.dir, "ahead"))
 	}
-	if x.unit, err = source.Load(ctx, source.Options{Dir: spec.Dir, Spec: spec.Target, Tags: spec.Tags}); err != nil {
+	if x.unit, err = source.Load(ctx, source.Options{Dir: spec.Dir, Spec: spec.Target, Tags: spec.Tags, Requires: spec.Requires, Ignore: spec.Ignore}); err != nil {
 		return nil, err
 	}
 	if spec.Apply {

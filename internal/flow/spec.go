@@ -15,6 +15,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A Spec is everything that a user decides about a run. With the recorded
@@ -23,6 +24,8 @@ type Spec struct {
 	Dir        string        `json:"dir"`    // where the user stood (-C); absolute once a run began
 	Target     string        `json:"target"` // as typed
 	Tags       []string      `json:"tags,omitempty"`
+	Requires   string        `json:"requires,omitempty"` // a condition on the inputs, beside that of the target's comment
+	Ignore     []string      `json:"ignore,omitempty"`   // differences that do not count: some of beagle.Ignorable
 	CorpusFile string        `json:"corpus_file,omitempty"`
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
@@ -39,6 +42,7 @@ type Spec struct {
 	Force      bool          `json:"force"`                // go on although the audit refuses
 	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
 	NoMeasure  bool          `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
+	Strict     bool          `json:"strict,omitempty"`     // look for no contract under which a rejected version would be right
 	Judged     []string      `json:"-"`                    // absolute paths of the versions that are handed in, which no test is made of
 	Models     Models        `json:"models,omitzero"`      // that write candidates beside the rules; none by default
 }
@@ -90,6 +94,9 @@ func (s *Spec) Validate() error {
 	case s.Sandbox != "auto" && s.Sandbox != "require":
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox), "it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
+	if _, err := source.Ignores(s.Ignore); err != nil {
+		return err
+	}
 	s.Models.settle()
 	return s.Models.check()
 }
@@ -129,6 +136,8 @@ func (s *Spec) Command() string {
 		args = append(args, "-C", quote(s.Dir))
 	}
 	add(len(s.Tags) > 0, "tags", strings.Join(s.Tags, ","))
+	add(s.Requires != "", "requires", quote(s.Requires))
+	add(len(s.Ignore) > 0, "ignore", strings.Join(s.Ignore, ","))
 	add(s.CorpusFile != "", "corpus", quote(s.CorpusFile))
 	add(true, "seed", s.Seed)
 	add(s.Strategy != d.Strategy, "strategy", s.Strategy)
@@ -143,6 +152,7 @@ func (s *Spec) Command() string {
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
 	add(s.Force, "force", s.Force)
 	add(s.Anew, "anew", s.Anew)
+	add(s.Strict, "strict", s.Strict)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")
 }

@@ -24,7 +24,10 @@ type batch struct {
 	texts  []string // renamed
 	failed map[int]string
 	test   bool // the generated files are test files
-	shim   *shim
+
+	predicates []*source.Predicate // that the program can evaluate
+
+	shim *shim
 }
 
 func (b *Builder) newBatch(vs []Variant) (*batch, error) {
@@ -84,6 +87,9 @@ func importsOf(f *source.File) []string {
 // imports is what the batch's versions import.
 func (t *batch) imports() []string {
 	out := sortedKeys(t.b.frame.imports)
+	for _, p := range t.predicates {
+		out = append(out, p.Imports()...)
+	}
 	for _, i := range t.alive() {
 		out = append(out, importsOf(t.files[i])...)
 	}
@@ -106,6 +112,8 @@ func (t *batch) variantFile(i int) string {
 }
 
 func (t *batch) shimFile() string { return filepath.Join(t.dir, "beagle_shim"+t.ext()) }
+
+func (t *batch) requiresFile() string { return filepath.Join(t.dir, "beagle_requires"+t.ext()) }
 
 func (t *batch) ext() string {
 	if t.test {
@@ -135,6 +143,16 @@ func (t *batch) writeShim(in []int) ([]string, error) {
 		}
 	}
 	t.shim = t.b.frame.shim(t.ids, in, globals)
+	if len(t.predicates) > 0 {
+		text, err := t.b.frame.requires(t.b.target, t.predicates)
+		if err != nil {
+			return nil, err
+		}
+		if err := write(t.requiresFile(), text); err != nil {
+			return nil, err
+		}
+		files = append(files, t.requiresFile())
+	}
 	return append(files, t.shimFile()), write(t.shimFile(), t.shim.text)
 }
 

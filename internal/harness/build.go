@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A Binary is a harness program. Indexes are those of the versions that were
@@ -26,10 +28,11 @@ type Binary struct {
 	LinkTime time.Duration // the linker
 	Inspect  time.Duration // reading the compiler's account and the machine code
 
-	dir    string   // of the batch
-	config string   // of the linker
-	main   string   // archive of the main package
-	goArgs []string // how the go command was called, for programs that it built
+	terms  *rt.Terms // the target's contract, for requests that name no other
+	dir    string    // of the batch
+	config string    // of the linker
+	main   string    // archive of the main package
+	goArgs []string  // how the go command was called, for programs that it built
 }
 
 // Remove deletes the program and what it was made of, and so what Relink
@@ -38,15 +41,22 @@ func (bin *Binary) Remove() error { return os.RemoveAll(bin.dir) }
 
 // Build compiles and links versions into one program. vs[0] is the original.
 func (b *Builder) Build(ctx context.Context, vs []Variant, o Link) (*Binary, error) {
+	return b.BuildWith(ctx, vs, nil, o)
+}
+
+// BuildWith is Build for a program that can evaluate more predicates than the
+// target's contract: see [rt.Terms]. Theirs are the places from [Builder.Own] on.
+func (b *Builder) BuildWith(ctx context.Context, vs []Variant, more []*source.Predicate, o Link) (*Binary, error) {
 	start := time.Now()
 	t, err := b.newBatch(vs)
 	if err != nil {
 		return nil, err
 	}
+	t.predicates = append(b.predicates(), more...)
 	if err := t.writeVariants(); err != nil {
 		return nil, err
 	}
-	bin := &Binary{Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
+	bin := &Binary{Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, terms: b.Terms(), Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
 	if b.viaGo != "" || o.Race {
 		err = t.viaGo(ctx, bin)
 	} else {

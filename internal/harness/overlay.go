@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // An overlay is what the go command sees instead of the user's files: path
@@ -190,11 +191,16 @@ func (t *batch) archive(ctx context.Context, bin *Binary) []byte {
 // for coverage: instrumenting the standard library too would compile all of
 // it once more. The package's own tests are left out.
 func (b *Builder) Fuzz(ctx context.Context, vs []Variant) (string, error) {
+	return b.FuzzWith(ctx, vs, nil)
+}
+
+// FuzzWith is Fuzz for a program with more predicates: see [Builder.BuildWith].
+func (b *Builder) FuzzWith(ctx context.Context, vs []Variant, more []*source.Predicate) (string, error) {
 	t, err := b.newBatch(vs)
 	if err != nil {
 		return "", err
 	}
-	t.test = true
+	t.test, t.predicates = true, append(b.predicates(), more...)
 	if err := t.writeVariants(); err != nil {
 		return "", err
 	}

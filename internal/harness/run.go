@@ -67,6 +67,9 @@ func (bin *Binary) Run(ctx context.Context, box *sandbox.Sandbox, q *rt.Request,
 	}
 	sent := *q
 	sent.Nonce, sent.Progress = rand.Text(), progressName
+	if sent.Terms == nil {
+		sent.Terms = bin.terms
+	}
 	stdin, err := json.Marshal(&sent)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,9 @@ var funcs = map[string]any{
 	"main":    ChangedOnly,
 	"added":   Added,
 	"again":   again,
+
+	"contract": Contract,
+	"support":  Support,
 }
 
 var (

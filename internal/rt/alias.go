@@ -103,6 +103,9 @@ func (s *scanner) pointer(elem *coder, q unsafe.Pointer) {
 }
 
 func (s *scanner) slice(elem *coder, h *sliceHeader) {
+	if s.snapshot && ignored.capacity {
+		h = &sliceHeader{h.data, h.len, h.len}
+	}
 	if h.data == nil || h.cap == 0 || elem.size == 0 {
 		return
 	}
@@ -303,6 +306,9 @@ func (e *encoder) sharedPointer(elem *coder, q unsafe.Pointer) bool {
 }
 
 func (e *encoder) sharedSlice(elem *coder, h *sliceHeader) bool {
+	if e.snapshot && ignored.capacity {
+		h = &sliceHeader{h.data, h.len, h.len}
+	}
 	if h.cap == 0 || elem.size == 0 {
 		return false
 	}

@@ -45,7 +45,7 @@ const (
 )
 
 func (p *thrown) same(q *thrown, level string) bool {
-	if p == nil || q == nil || level == PanicsAny {
+	if p == nil || q == nil || level == PanicsAny || ignored.panicValue {
 		return (p == nil) == (q == nil)
 	}
 	if level == PanicsKind && p.kind == "runtime" {

@@ -22,6 +22,10 @@ var DefaultLimit = Limit{Bytes: 1 << 20, Depth: 10000}
 // huge empty buffer is not worth its memory in every record.
 const maxSpare = 64 << 10
 
+// ignored are the differences that this process lets pass. A process serves one
+// request, which sets them before anything runs.
+var ignored struct{ errorText, panicValue, nilEmpty, capacity, scratch bool }
+
 type encoder struct {
 	buf      []byte
 	limit    Limit

@@ -89,7 +89,7 @@ func sliceCoder(c *coder) {
 	isBytes := elem.typ.Kind() == reflect.Uint8
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		h := (*sliceHeader)(p)
-		if h.data == nil {
+		if h.data == nil || e.emptyAsNil() && h.len == 0 && !e.inRoot(h.data, h.cap) {
 			e.tag(tagNil)
 			return
 		}
@@ -105,6 +105,14 @@ func sliceCoder(c *coder) {
 	c.dec = sliceDecoder(c, isBytes)
 	c.scan = func(s *scanner, p unsafe.Pointer) { s.slice(elem, (*sliceHeader)(p)) }
 	c.fix = func(k *cloner, p unsafe.Pointer) { k.slice(elem, (*sliceHeader)(p)) }
+}
+
+// emptyAsNil reports whether nil and empty are to look the same.
+func (e *encoder) emptyAsNil() bool { return e.snapshot && ignored.nilEmpty }
+
+// inRoot reports whether memory is shared with another value.
+func (e *encoder) inRoot(data unsafe.Pointer, cap int) bool {
+	return len(e.roots) > 0 && cap > 0 && !ignored.capacity && e.root(data) != nil
 }
 
 func (e *encoder) sliceBody(elem *coder, h *sliceHeader, isBytes bool) {

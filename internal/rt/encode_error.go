@@ -23,7 +23,11 @@ func (e *encoder) errorValue(v reflect.Value) bool {
 	}
 	e.tag(tagError)
 	e.text(TypeName(v.Type()))
-	e.text(errorText(err))
+	if e.snapshot && ignored.errorText {
+		e.text("")
+	} else {
+		e.text(errorText(err))
+	}
 	e.wrapped(err)
 	return true
 }

@@ -13,7 +13,7 @@ func mapCoder(c *coder) {
 	key, elem := c.key, c.elem
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		m := *(*unsafe.Pointer)(p)
-		if m == nil {
+		if m == nil || e.emptyAsNil() && c.value(p).Len() == 0 && !e.inRoot(m, 1) {
 			e.tag(tagNil)
 			return
 		}

@@ -32,6 +32,7 @@ type ExhaustReply struct {
 	Phases   []Phase `json:"phases"`
 	Unstable int     `json:"unstable,omitempty"`
 	Opaque   int     `json:"opaque,omitempty"`
+	Outside  int     `json:"outside,omitempty"` // inputs that the contract excludes; not among Cases
 	Millis   float64 `json:"millis"`
 	Cap      int64   `json:"cap,omitempty"`     // the original is too slow for larger numbers
 	CapLen   int     `json:"cap_len,omitempty"` // and for longer sequences; 0 when no limit was met
@@ -101,7 +102,7 @@ func (x *exhauster[A, R]) reply() *ExhaustReply {
 	if x.capLen != math.MaxInt {
 		x.out.CapLen = x.capLen
 	}
-	x.out.Unstable, x.out.Opaque = x.check.unstable, x.check.opaque
+	x.out.Unstable, x.out.Opaque, x.out.Outside = x.check.unstable, x.check.opaque, x.check.outside
 	x.out.Millis = float64(time.Since(x.start).Microseconds()) / 1000
 	return &x.out
 }
@@ -208,12 +209,17 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done = false
 			return false
 		}
-		x.out.Cases++
-		p.Cases++
+		outside := x.check.outside
 		if d := x.check.compare(x.id(), &x.a); d != nil {
+			x.out.Cases, p.Cases = x.out.Cases+1, p.Cases+1
 			x.out.Diff = x.check.smaller(d)
 			return false
 		}
+		if x.check.outside > outside {
+			return true
+		}
+		x.out.Cases++
+		p.Cases++
 		if x.slow() {
 			p.Done = false
 			p.Note = fmt.Sprintf("stopped where the original takes %v", x.check.took.Round(time.Millisecond))

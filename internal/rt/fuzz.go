@@ -37,6 +37,9 @@ const (
 // cannot name. Variants[0] is the original, Variants[1] the candidate.
 func FuzzTarget[A, R any](f FuzzF, h *Harness[A, R], fuzz func(run func(t FuzzT, data []byte))) {
 	f.Helper()
+	if err := h.agreeByEnv(); err != nil {
+		f.Fatalf("%v", err)
+	}
 	c := newChecker(watched(h), 1, os.Getenv(FuzzPanics))
 	c.free = true
 	if path := os.Getenv(FuzzSeeds); path != "" {

@@ -362,6 +362,9 @@ func (o *observer[A, R]) generate(q *Observe) {
 	for i := range w.Len() {
 		var a A
 		w.At(i, &a)
+		if !o.h.keeps(&a) {
+			continue
+		}
 		if b, err := Encode(&a); err == nil {
 			o.out.Made = append(o.out.Made, b)
 		}

@@ -38,6 +38,7 @@ type ReplayReply struct {
 	Deep     int      `json:"deep"`               // cases with the checks on memory and order
 	Unstable int      `json:"unstable,omitempty"` // inputs on which the original differs from itself
 	Opaque   int      `json:"opaque,omitempty"`   // inputs whose outcome cannot be compared
+	Outside  int      `json:"outside,omitempty"`  // records that the contract excludes
 	Millis   float64  `json:"millis"`
 	Results  [][]byte `json:"results,omitempty"`
 	Diff     *Diff    `json:"diff,omitempty"`
@@ -124,7 +125,11 @@ func (p *replayer[A, R]) choose() {
 		n = min(n, p.q.Max)
 	}
 	for i := range n {
-		if k := i * len(p.records) / n; !skip[k] {
+		switch k := i * len(p.records) / n; {
+		case skip[k]:
+		case !p.h.keeps(&p.records[k]):
+			p.out.Outside++
+		default:
 			p.picks = append(p.picks, k)
 		}
 	}

@@ -31,6 +31,8 @@ type Harness[A, R any] struct {
 	Variants []Variant[A, R]
 	Params   []string                // names of the fields of A, for people
 	Types    map[string]reflect.Type // concrete types that interface values may hold, by TypeName
+
+	requires []func(*A) bool // of the request's terms
 }
 
 // A Request is what the parent process asks of a harness, as JSON on its
@@ -42,11 +44,14 @@ type Request struct {
 	Progress string  `json:"progress,omitempty"` // file for the place of the work, see Begin; the parent sets it
 	Stall    float64 `json:"stall,omitempty"`    // milliseconds that one input may take; 0 means no limit
 
+	Terms *Terms `json:"terms,omitempty"` // the contract; the parent sets the target's own unless another is to be tried
+
 	Observe *Observe `json:"observe,omitempty"`
 	Replay  *Replay  `json:"replay,omitempty"`
 	Exhaust *Exhaust `json:"exhaust,omitempty"`
 	Time    *Time    `json:"time,omitempty"`
 	Spell   *Spell   `json:"spell,omitempty"`
+	Sift    *Sift    `json:"sift,omitempty"`
 }
 
 // A Reply is what a harness answers, as one line of JSON on standard output.
@@ -93,6 +98,9 @@ func Main[A, R any](h *Harness[A, R]) {
 
 func (h *Harness[A, R]) carryOut(q *Request) (any, error) {
 	if err := q.prepare(); err != nil {
+		return nil, err
+	}
+	if err := h.agree(q.Terms); err != nil {
 		return nil, err
 	}
 	return h.serve(q)
@@ -146,6 +154,8 @@ func (h *Harness[A, R]) serve(q *Request) (any, error) {
 		return h.time(q.Time)
 	case q.Spell != nil:
 		return h.spell(q.Spell)
+	case q.Sift != nil:
+		return h.sift(q.Sift)
 	}
 	return nil, fmt.Errorf("the request names nothing to do")
 }

@@ -110,6 +110,9 @@ func (s *sealer) move(v reflect.Value) {
 			}
 		}
 	case reflect.Slice:
+		if ignored.scratch && v.Cap() > v.Len() {
+			return // pages are sealed whole, and this one's end may be written
+		}
 		if v.Cap() > 0 {
 			if q := s.memory(v.Slice(0, v.Cap())); q != nil {
 				whole := reflect.SliceAt(v.Type().Elem(), q, v.Cap())

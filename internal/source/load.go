@@ -27,6 +27,9 @@ type Options struct {
 	Spec string   // "./pkg.Func", "import/path.Func", "pkg.Type.Method", or "Func" in Dir
 	Tags []string // build tags
 	Env  []string // added to the environment of the go command
+
+	Requires string   // a condition on the inputs, and-ed with that of the target's comment
+	Ignore   []string // differences that do not count, beside those of the comment
 }
 
 // Load resolves a function and everything that is known of it before anything

@@ -24,6 +24,8 @@ type Unit struct {
 	Sig    *types.Signature // the target's, instantiated if it is generic; with the receiver
 	Args   []types.Type     // the type arguments of that instantiation
 
+	Requires *Predicate // the condition of Target.Contract; nil for none
+
 	opts    Options
 	fset    *token.FileSet
 	files   []*srcFile // as the compiler takes them
@@ -59,6 +61,9 @@ func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x
 		return nil, err
 	}
 	if err := u.describe(ctx); err != nil {
+		return nil, err
+	}
+	if err := u.contract(); err != nil {
 		return nil, err
 	}
 	outside := outsideNames(p.Dir, p.Name, u.files)

@@ -46,9 +46,12 @@ func quick(ctx context.Context, j *Job) (*Finding, error) {
 // tell enters what a replay did into the check's result.
 func (j *Job) tell(r *rt.ReplayReply) {
 	j.result.Cases += r.Cases
-	if r.Diff == nil && r.Cases < r.Records {
+	if r.Diff == nil && r.Cases < r.Records-r.Outside {
 		j.note("%d of %d records", r.Cases, r.Records)
 		j.missed("%d of %d records of %q, for want of time", r.Records-r.Cases, r.Records, j.result.Name)
+	}
+	if r.Outside > 0 {
+		j.note("%d records are outside the contract", r.Outside)
 	}
 	if r.Unstable > 0 {
 		j.note("the original differs from itself on %d inputs, which prove nothing", r.Unstable)
@@ -195,6 +198,9 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 	if len(partial) > 0 {
 		j.note("part of: %s", strings.Join(partial, ", "))
 		j.missed("all small inputs of the kinds %s", strings.Join(partial, ", "))
+	}
+	if out.Outside > 0 {
+		j.note("%d more inputs are outside the contract", out.Outside)
 	}
 	if out.Unstable > 0 {
 		j.note("the original differs from itself on %d inputs", out.Unstable)

@@ -25,7 +25,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
-	path, err := j.Env.Builder.Fuzz(ctx, vs)
+	path, err := j.Env.Builder.FuzzWith(ctx, vs, j.more)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -61,6 +61,9 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 func (j *Job) fuzzCommand(path, dir string) sandbox.Command {
 	l := j.learned
 	env := []string{rt.FuzzSeeds + "=" + filepath.Join(dir, "seeds"), rt.FuzzPanics + "=" + j.panics()}
+	if terms := j.fuzzTerms(); terms != "" {
+		env = append(env, rt.FuzzTerms+"="+terms)
+	}
 	l.mu.Lock()
 	if l.cap > 0 {
 		env = append(env, rt.FuzzCap+"="+strconv.FormatInt(l.cap, 10))

@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A Check is one rung: it may condemn the candidate or let it pass.
@@ -60,6 +61,9 @@ type Job struct {
 	result  beagle.CheckResult // of the check that runs
 	verdict *beagle.Verdict
 	quick   bool
+
+	terms *rt.Terms           // another contract than the target's, to try it out
+	more  []*source.Predicate // that terms name, beside the target's own
 }
 
 // A Budget is the time that the long checks may take. Zero fields are the
@@ -93,7 +97,7 @@ type Finding struct {
 // climb runs the checks of a ladder in order.
 func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	if j.verdict == nil {
-		j.verdict = &beagle.Verdict{Candidate: j.Candidate.ID, Status: beagle.Equal}
+		j.verdict = &beagle.Verdict{Candidate: j.Candidate.ID, Status: beagle.Equal, Contract: j.Env.Unit.Target.Contract}
 	}
 	v := j.verdict
 	if err := j.prepare(); err != nil {

@@ -1,0 +1,73 @@
+package corpus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// Within leaves out the records that do not keep to the contract of a program.
+func Within(ctx context.Context, bin *harness.Binary, box *sandbox.Sandbox, records []beagle.Record) ([]beagle.Record, error) {
+	s, err := bin.Sift(ctx, box, records)
+	if err != nil {
+		return nil, err
+	}
+	var kept []beagle.Record
+	for i, r := range records {
+		if rt.Has(s.Kept, i) {
+			kept = append(kept, r)
+		}
+	}
+	return kept, nil
+}
+
+// within is Within where there is a condition to keep to.
+func (m *maker) within(ctx context.Context, records []beagle.Record) ([]beagle.Record, error) {
+	if m.u.Requires == nil {
+		return records, nil
+	}
+	return Within(ctx, m.bin, m.box, records)
+}
+
+// recordedKeep refuses recorded calls that violate the contract: it does not
+// describe what the function is called with.
+func (m *maker) recordedKeep(ctx context.Context) error {
+	if m.u.Requires == nil {
+		return nil
+	}
+	s, err := m.bin.Sift(ctx, m.box, m.all)
+	if err != nil || s.Broken == nil {
+		return err
+	}
+	broken := 0
+	for i := range m.all {
+		if !rt.Has(s.Kept, i) {
+			broken++
+		}
+	}
+	t := &m.u.Target
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s: %d of %d recorded calls violate the contract %q, the first of them: %s",
+			t.Spec(), broken, len(m.all), t.Contract.Requires, callOf(t, s.Broken)),
+		Remedy: "Callers do make such calls. Widen the contract, or leave these calls out of the tests or of the file given with --corpus.",
+	}
+}
+
+// callOf writes a call of the target in Go, cut when it is long.
+func callOf(t *beagle.Target, args []string) string {
+	for i, a := range args {
+		if r := []rune(a); len(r) > 120 {
+			args[i] = string(r[:80]) + " ... " + string(r[len(r)-20:])
+		}
+	}
+	name := t.Name
+	if t.Recv != "" && len(args) > 0 {
+		name, args = "("+args[0]+")"+name[strings.LastIndexByte(name, '.'):], args[1:]
+	}
+	return name + "(" + strings.Join(args, ", ") + ")"
+}

@@ -1,0 +1,158 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// nearTime is what the quick measurement of a near miss may take.
+const nearTime = 400 * time.Millisecond
+
+// offer ends the rejection of a version with the contract under which it would
+// be right, if there is a simple one. The version stays rejected.
+func (x *session) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
+	if x.spec.Strict {
+		return nil
+	}
+	err := x.nearMiss(ctx, c, v, tried)
+	if err != nil && ctx.Err() == nil { // the verdict stands without it
+		v.Warnings = append(v.Warnings, fmt.Sprintf("no contract could be looked for: %v", err))
+		return nil
+	}
+	return err
+}
+
+func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
+	if v.Counterexample == nil {
+		return nil
+	}
+	x.watch.Stage("near miss", "is there a contract under which it would be right?")
+	b := verify.NearBudget{}
+	if x.spec.Fuzz == 0 {
+		b.Fuzz = -1
+	}
+	near, err := verify.Nearest(ctx, x.verify, c, x.corpus, v, b)
+	if near == nil || err != nil {
+		return err
+	}
+	defer near.Bin.Remove()
+	v.NearMiss = &near.NearMiss
+	if err := x.nearGain(ctx, near); err != nil {
+		return err
+	}
+	if len(near.Conjuncts) > 0 {
+		proved, all, err := x.unit.CallSites(ctx, near.Conjuncts)
+		if err != nil {
+			v.Warnings = append(v.Warnings, fmt.Sprintf("the module's call sites could not be looked at: %v", err))
+		}
+		v.NearMiss.Sites = [2]int{proved, all}
+	}
+	g, err := x.guarded(c, near)
+	if g == nil || err != nil {
+		return err
+	}
+	v.NearMiss.Guarded, err = x.judgeGuarded(ctx, *g, tried)
+	return err
+}
+
+// guarded is the version with the original as the way for all other inputs; nil
+// when the contract is no condition on the inputs alone, or when that cannot be
+// written.
+func (x *session) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candidate, error) {
+	own := x.unit.Target.Contract.Ignore
+	if len(near.Conjuncts) == 0 || len(near.Contract.Ignore) > len(own) {
+		return nil, nil
+	}
+	src, err := x.unit.Guarded(c.Source, near.Conjuncts)
+	if err != nil {
+		x.watch.Stage("guarded", fmt.Sprintf("it has no guarded form: %v", err))
+		return nil, nil
+	}
+	steps := c.Steps
+	if len(steps) > 0 { // a hand-written version has none, which the checks know it by
+		steps = append(slices.Clone(steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
+	}
+	g := beagle.NewCandidate(src, []string{c.ID}, steps)
+	g.Note = "the fast way where " + near.Contract.Requires + ", the original elsewhere"
+	return &g, nil
+}
+
+// guardStep is the name of the step that makes a guarded form.
+const guardStep = "guard"
+
+// judgeGuarded gives a guarded form the full verdict, as if somebody had handed
+// it in.
+func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate, tried int) (*beagle.Guarded, error) {
+	x.watch.Stage("guarded", "its fast way behind a guard, and the original for the rest: judged without the contract")
+	out := &beagle.Guarded{Source: c.Source}
+	v, _, err := x.proven(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	out.Status, out.Reason = v.Status, v.Reason
+	if !v.OK() {
+		return out, nil
+	}
+	ms, err := x.confirm(ctx, []beagle.Candidate{c}, tried, x.spec.Measure)
+	if err != nil {
+		return nil, err
+	}
+	out.Measure, out.Status = &ms[0], beagle.Equal
+	if ms[0].Faster {
+		out.Status = beagle.Accepted
+	} else {
+		out.Reason = "not confirmed to be faster: " + ms[0].Why
+	}
+	return out, nil
+}
+
+// nearGain measures a near miss, quickly, on the recorded inputs that keep to
+// its contract.
+func (x *session) nearGain(ctx context.Context, near *verify.Near) error {
+	within := *x.corpus
+	var err error
+	if within.Train, err = corpus.Within(ctx, near.Bin, x.box, x.corpus.Train); err != nil || len(within.Train) == 0 {
+		return err
+	}
+	x.timing.Lock()
+	defer x.timing.Unlock()
+	ratios, err := bench.Screen(ctx, x.bench, near.Bin, []int{1}, &within, nearTime)
+	if err == nil && ratios[0] != (beagle.Ratio{}) {
+		near.NearMiss.Gain = &ratios[0]
+	}
+	return err
+}
+
+// tryGuarded makes of a finalist that fell one more finalist: its guarded form,
+// when it is a near miss. It reports whether that won.
+func (x *session) tryGuarded(ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int) (bool, error) {
+	near, err := once(x, "near", c.ID, fmt.Sprint(x.spec.Fuzz, x.spec.Strict, tried, x.spec.Measure), func() (*beagle.NearMiss, error) {
+		err := x.offer(ctx, c, v, tried)
+		return v.NearMiss, err
+	})
+	if err != nil || near == nil {
+		return false, err
+	}
+	if j.NearMiss == nil {
+		j.NearMiss = near
+	}
+	last := len(j.Rejected) - 1
+	j.Rejected[last] += fmt.Sprintf("; it would be right under %s", near.Flag)
+	g := near.Guarded
+	if g == nil || g.Status != beagle.Accepted {
+		return false, nil
+	}
+	steps := append(slices.Clone(c.Steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
+	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
+	if err := x.putCandidate(guarded); err != nil {
+		return false, err
+	}
+	return x.tryWinner(ctx, j, guarded, g.Measure)
+}

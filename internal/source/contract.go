@@ -1,0 +1,338 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// The directives above a target that state its contract.
+const (
+	requiresDirective = "//beagle:requires"
+	ignoreDirective   = "//beagle:ignore"
+)
+
+// A Predicate is a condition over the target's parameters and receiver.
+type Predicate struct {
+	Text string // canonical Go
+
+	params []named     // in order of place
+	quals  []qualifier // package names, in order of place
+}
+
+// A named is one use of a parameter.
+type named struct{ at, param, size int }
+
+// Imports are the paths of the packages that the predicate names.
+func (p *Predicate) Imports() []string {
+	var out []string
+	for _, q := range p.quals {
+		if !slices.Contains(out, q.path) {
+			out = append(out, q.path)
+		}
+	}
+	return out
+}
+
+// Render is the predicate for another place: with the parameters called as in
+// params, and packages as qualify says.
+func (p *Predicate) Render(params []beagle.Param, qualify func(path, name string) string) string {
+	var edits []edit
+	for _, n := range p.params {
+		edits = append(edits, edit{n.at, n.at + n.size, params[n.param].Name})
+	}
+	for _, q := range p.quals {
+		edits = append(edits, edit{q.at, q.at + len(q.name), qualify(q.path, q.name)})
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return a.start - b.start })
+	return apply(p.Text, edits)
+}
+
+// And joins conditions; an empty one says nothing.
+func And(exprs ...string) string {
+	var parts []string
+	for _, e := range exprs {
+		if e = strings.TrimSpace(e); e != "" && !slices.Contains(parts, e) {
+			parts = append(parts, e)
+		}
+	}
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	for i, part := range parts {
+		if x, err := parser.ParseExpr(part); err == nil {
+			if b, ok := x.(*ast.BinaryExpr); ok && b.Op == token.LOR {
+				parts[i] = "(" + part + ")"
+			}
+		}
+	}
+	return strings.Join(parts, " && ")
+}
+
+// contract reads what the target's comment and the options demand.
+func (u *Unit) contract() error {
+	exprs, ignore := []string{}, []string{}
+	if doc := u.target.decl.(*ast.FuncDecl).Doc; doc != nil {
+		for _, line := range doc.List {
+			if rest, ok := directive(line.Text, requiresDirective); ok {
+				exprs = append(exprs, rest)
+			}
+			if rest, ok := directive(line.Text, ignoreDirective); ok {
+				ignore = append(ignore, list(rest)...)
+			}
+		}
+	}
+	exprs = append(exprs, u.opts.Requires)
+	for _, e := range exprs { // each alone, so that an error shows what was written and no more
+		if strings.TrimSpace(e) == "" {
+			continue
+		}
+		if _, err := u.Predicate(e); err != nil {
+			return err
+		}
+	}
+	if all := And(exprs...); all != "" {
+		p, err := u.Predicate(all)
+		if err != nil {
+			return err
+		}
+		u.Requires, u.Target.Contract.Requires = p, p.Text
+	}
+	var err error
+	u.Target.Contract.Ignore, err = Ignores(append(ignore, u.opts.Ignore...))
+	return err
+}
+
+// directive is what follows a directive's name on its line.
+func directive(line, name string) (string, bool) {
+	rest, ok := strings.CutPrefix(line, name)
+	if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return "", false
+	}
+	return strings.TrimSpace(rest), true
+}
+
+func list(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+}
+
+// Ignores checks a list of differences to ignore and puts it in order.
+func Ignores(kinds []string) ([]string, error) {
+	var out []string
+	for _, kind := range kinds {
+		if !slices.Contains(beagle.Ignorable, kind) {
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%q is no difference that a contract can ignore", kind),
+				Remedy: "Give some of " + strings.Join(beagle.Ignorable, ", ") + ": see docs/contracts.md."}
+		}
+	}
+	for _, kind := range beagle.Ignorable {
+		if slices.Contains(kinds, kind) {
+			out = append(out, kind)
+		}
+	}
+	return out, nil
+}
+
+// Predicate reads a condition over the target's parameters. What it may not be
+// is a *beagle.UsageError that names the place in it.
+func (u *Unit) Predicate(text string) (*Predicate, error) {
+	text = strings.TrimSpace(text)
+	bad := func(column int, what, remedy string) error {
+		at := ""
+		if column > 0 {
+			at = fmt.Sprintf(" at column %d", column)
+		}
+		return &beagle.UsageError{What: fmt.Sprintf("the contract %q of %s%s: %s", text, u.Target.Spec(), at, what), Remedy: remedy}
+	}
+	if strings.ContainsAny(text, "\r\n") || commented(text) {
+		return nil, bad(0, "it has a comment or more than one line", "Write it on one line; several lines that begin with "+requiresDirective+" all count.")
+	}
+	if canonical, err := format.Source([]byte(text)); err == nil && !strings.Contains(string(canonical), "\n") {
+		text = string(canonical)
+	}
+	fset := token.NewFileSet()
+	expr, err := parser.ParseExprFrom(fset, "", text, 0)
+	if err != nil {
+		var list scanner.ErrorList
+		if errors.As(err, &list) && len(list) > 0 {
+			return nil, bad(list[0].Pos.Column, list[0].Msg, contractRemedy)
+		}
+		return nil, bad(0, err.Error(), contractRemedy)
+	}
+	info := newInfo()
+	scope, err := u.contractScope(expr)
+	if err != nil {
+		return nil, bad(0, err.Error(), contractRemedy)
+	}
+	if err := types.CheckExpr(fset, scope, token.NoPos, expr, info); err != nil {
+		var te types.Error
+		if errors.As(err, &te) {
+			return nil, bad(fset.Position(te.Pos).Column, te.Msg, "It may name "+u.paramNames()+", the package's constants and functions, and the standard library.")
+		}
+		return nil, bad(0, err.Error(), contractRemedy)
+	}
+	tv := info.Types[expr]
+	switch {
+	case tv.Value != nil:
+		return nil, bad(0, "it is "+tv.Value.String()+" whatever the inputs are", "Name a parameter: "+u.paramNames()+".")
+	case !types.Identical(types.Default(tv.Type), types.Typ[types.Bool]):
+		return nil, bad(0, fmt.Sprintf("it is of type %s, not bool", tv.Type), contractRemedy)
+	}
+	if at, why := u.impure(expr, info); why != "" {
+		return nil, bad(fset.Position(at).Column, why, "A contract is evaluated on every input and may change nothing: "+
+			"use operators, len, cap, and functions that only compute.")
+	}
+	return u.predicate(text, fset, expr, info), nil
+}
+
+// commented reports whether a text has a Go comment.
+func commented(text string) bool {
+	var s scanner.Scanner
+	fset := token.NewFileSet()
+	s.Init(fset.AddFile("", -1, len(text)), []byte(text), func(token.Position, string) {}, scanner.ScanComments)
+	for {
+		switch _, tok, _ := s.Scan(); tok {
+		case token.COMMENT:
+			return true
+		case token.EOF:
+			return false
+		}
+	}
+}
+
+const contractRemedy = "Write a Go condition over the parameters, such as n >= 0 && len(s) < 1<<16."
+
+func (u *Unit) paramNames() string {
+	var names []string
+	for _, p := range u.Target.Params {
+		names = append(names, p.Name)
+	}
+	return orList(names)
+}
+
+// contractScope is a package in which the parameters stand beside what the
+// target's package declares and its file imports, and the standard packages
+// that the expression names.
+func (u *Unit) contractScope(expr ast.Expr) (*types.Package, error) {
+	q := types.NewPackage(u.Types.Path(), u.Types.Name())
+	for i, v := range u.variables() {
+		q.Scope().Insert(types.NewVar(token.NoPos, q, u.Target.Params[i].Name, v.Type()))
+	}
+	for _, name := range u.Types.Scope().Names() {
+		q.Scope().Insert(u.Types.Scope().Lookup(name))
+	}
+	imports := map[string]string{}
+	for _, s := range u.target.file.ast.Imports {
+		path, _ := strconv.Unquote(s.Path.Value)
+		name, _ := u.packageName(path)
+		if s.Name != nil {
+			name = s.Name.Name
+		}
+		imports[name] = path
+	}
+	var failed error
+	ast.Inspect(expr, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		id, ok := s.X.(*ast.Ident)
+		if !ok || q.Scope().Lookup(id.Name) != nil {
+			return true
+		}
+		path := imports[id.Name]
+		if path == "" {
+			path = stdNames[id.Name]
+		}
+		if path == "" {
+			return true // the type check says what is wrong
+		}
+		p, err := u.exports.Import(path)
+		if err != nil {
+			failed = err
+			return true
+		}
+		q.Scope().Insert(types.NewPkgName(token.NoPos, q, id.Name, p))
+		return true
+	})
+	return q, failed
+}
+
+// predicate notes where a checked expression names parameters and packages.
+func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *types.Info) *Predicate {
+	p := &Predicate{Text: text}
+	ast.Inspect(expr, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		at := fset.Position(id.Pos()).Offset
+		switch obj := info.Uses[id].(type) {
+		case *types.PkgName:
+			p.quals = append(p.quals, qualifier{at, id.Name, obj.Imported().Path()})
+		case *types.Var:
+			i := slices.IndexFunc(u.Target.Params, func(q beagle.Param) bool { return q.Name == id.Name })
+			if i >= 0 && !obj.IsField() {
+				p.params = append(p.params, named{at, i, len(id.Name)})
+			}
+		}
+		return true
+	})
+	return p
+}
+
+// Stated is a version with what the options demand written above the target, so
+// that a patch says under which contract it holds. What the target's comment
+// says already stays as it is.
+func (u *Unit) Stated(src string) string {
+	var lines []string
+	if e := strings.TrimSpace(u.opts.Requires); e != "" {
+		lines = append(lines, requiresDirective+" "+e)
+	}
+	if len(u.opts.Ignore) > 0 {
+		lines = append(lines, ignoreDirective+" "+strings.Join(u.opts.Ignore, ","))
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, candidateName, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || len(lines) == 0 {
+		return src
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		key := fn.Name.Name
+		if recv := recvName(fn); recv != "" {
+			key = recv + "." + key
+		}
+		if key != u.Target.Name {
+			continue
+		}
+		at, doc := fset.Position(fn.Type.Func).Offset, commentText(fn.Doc)
+		above := ""
+		if doc == "" { // a patch keeps the user's own comment only where a version has none
+			doc = strings.ReplaceAll(u.target.doc(), "\r", "")
+			above = doc
+		}
+		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(doc, l+"\n") })
+		if len(lines) == 0 {
+			return src
+		}
+		if doc != "" && !strings.Contains(doc, "//beagle:") {
+			above += "//\n"
+		}
+		return src[:at] + above + strings.Join(lines, "\n") + "\n" + src[at:]
+	}
+	return src
+}

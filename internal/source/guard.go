@@ -1,0 +1,339 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Guarded makes of a version that is right under some conditions one that is
+// right everywhere: where they hold it does what the version does, elsewhere
+// what the original does. The original stays beside it as a function of its
+// own, with those helpers that the version changed under new names. An error
+// says why that cannot be written.
+func (u *Unit) Guarded(src string, conds []*Predicate) (string, error) {
+	fast, problem := u.Parse(src)
+	if problem != nil {
+		return "", fmt.Errorf("line %d: %s", problem.Line, problem.Message)
+	}
+	slow, problem := u.Parse(u.Target.Source)
+	if problem != nil {
+		return "", fmt.Errorf("the original: line %d: %s", problem.Line, problem.Message)
+	}
+	g := &guarding{u: u, fast: fast, slow: slow, fastFile: fileOf(fast), slowFile: fileOf(slow), rename: map[types.Object]string{}}
+	g.imports, g.taken = localNames(fast.AST), map[string]bool{}
+	for _, p := range pieces(g.fastFile) {
+		for _, n := range p.names {
+			g.taken[n.Name] = true
+		}
+	}
+	if err := g.choose(); err != nil {
+		return "", err
+	}
+	text, err := g.write(conds)
+	if err != nil {
+		return "", err
+	}
+	if text, err = u.Normalize(text); err != nil {
+		return "", err
+	}
+	if _, problem := u.Parse(text); problem != nil {
+		return "", fmt.Errorf("the guarded form does not fit: line %d: %s", problem.Line, problem.Message)
+	}
+	return text, nil
+}
+
+func fileOf(f *File) *srcFile {
+	return &srcFile{path: candidateName, text: f.Src, tok: f.Fset.File(f.AST.FileStart), ast: f.AST}
+}
+
+// localNames are the imports of a file by the names that it uses.
+func localNames(f *ast.File) map[string]string {
+	out := map[string]string{}
+	for _, s := range f.Imports {
+		path := importPath(s)
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if s.Name != nil {
+			name = s.Name.Name
+		}
+		out[name] = path
+	}
+	return out
+}
+
+type guarding struct {
+	u                  *Unit
+	fast, slow         *File
+	fastFile, slowFile *srcFile
+	rename             map[types.Object]string // objects of the original
+	keep               []*piece                // of the original, beside the target
+	name               string                  // of the original's function
+	taken              map[string]bool
+	imports            map[string]string // local name -> path
+	added              []string          // import lines
+}
+
+// choose decides what of the original stands beside the version, and how it is
+// called there.
+func (g *guarding) choose() error {
+	for name, path := range localNames(g.slow.AST) {
+		if was := g.imports[name]; was != "" && was != path {
+			return fmt.Errorf("%s is %s in one version and %s in the other", name, was, path)
+		}
+		if g.imports[name] == "" {
+			g.imports[name] = path
+		}
+	}
+	for _, s := range g.slow.AST.Imports {
+		g.added = append(g.added, "import "+g.slowFile.text[g.slowFile.offset(s.Pos()):g.slowFile.offset(s.End())])
+	}
+	g.name = g.free(original(g.u.Target.Name))
+	theirs := map[string]string{}
+	for _, p := range pieces(g.fastFile) {
+		for _, key := range p.keys() {
+			theirs[key] = canonical(p.standalone(g.fastFile.plain))
+		}
+	}
+	var same []*piece
+	for _, p := range pieces(g.slowFile) {
+		text, both := theirs[p.key()]
+		switch {
+		case p.kind == "import" || p.key() == g.u.Target.Name:
+		case !both:
+			g.keep = append(g.keep, p)
+		case text == canonical(p.standalone(g.slowFile.plain)):
+			same = append(same, p)
+		default:
+			if err := g.renamed(p); err != nil {
+				return err
+			}
+		}
+	}
+	for changed := true; changed; { // what uses a helper that changed is another one itself
+		changed = false
+		for i, p := range same {
+			if p == nil || !g.uses(p) {
+				continue
+			}
+			if err := g.renamed(p); err != nil {
+				return err
+			}
+			same[i], changed = nil, true
+		}
+	}
+	g.rename[g.slow.Info.Defs[g.slow.Func.Name]] = g.name
+	return nil
+}
+
+// original is the name of the function that does what the target did.
+func original(target string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(target, ".") {
+		r, size := utf8.DecodeRuneInString(part)
+		if i == 0 {
+			r = unicode.ToLower(r)
+		} else {
+			r = unicode.ToUpper(r)
+		}
+		b.WriteRune(r)
+		b.WriteString(part[size:])
+	}
+	return b.String() + "Original"
+}
+
+// free is a name that nothing in the package has.
+func (g *guarding) free(name string) string {
+	for g.taken[name] || g.u.declare[name] || g.u.Types.Scope().Lookup(name) != nil || g.imports[name] != "" {
+		name += "_"
+	}
+	g.taken[name] = true
+	return name
+}
+
+// renamed keeps a piece of the original under a new name.
+func (g *guarding) renamed(p *piece) error {
+	if p.kind == "type" || p.recv != "" {
+		return fmt.Errorf("it changes the type %s or a method of it, and both forms cannot stand side by side", p.names[0].Name)
+	}
+	for _, n := range p.names {
+		if obj := g.slow.Info.Defs[n]; obj != nil && n.Name != "_" {
+			g.rename[obj] = g.free(original(n.Name))
+		}
+	}
+	g.keep = append(g.keep, p)
+	return nil
+}
+
+// uses reports whether a piece names something that is renamed.
+func (g *guarding) uses(p *piece) bool {
+	found := false
+	look := func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && g.rename[originOf(g.slow.Info.Uses[id])] != "" {
+			found = true
+		}
+		return !found
+	}
+	if p.spec != nil {
+		ast.Inspect(p.spec, look)
+	} else {
+		ast.Inspect(p.decl, look)
+	}
+	return found
+}
+
+// write puts the file together.
+func (g *guarding) write(conds []*Predicate) (string, error) {
+	guard, err := g.guard(conds)
+	if err != nil {
+		return "", err
+	}
+	slow, err := g.slowTarget()
+	if err != nil {
+		return "", err
+	}
+	src, at := g.fast.Src, g.fastFile.offset(g.fast.Func.Body.Lbrace)+1
+	head := g.fastFile.offset(g.fast.AST.Name.End())
+	out := src[:head] + "\n\n" + strings.Join(g.added, "\n") + "\n" + src[head:at] + "\n" + guard + src[at:] + "\n" + slow
+	for _, p := range g.keep {
+		out += "\n" + p.standalone(g.render) + "\n"
+	}
+	return out, nil
+}
+
+// render is the original's text with the new names.
+func (g *guarding) render(start, end int) string {
+	return apply(g.slowFile.text[start:end], g.edits(start, end))
+}
+
+func (g *guarding) edits(start, end int) []edit {
+	var edits []edit
+	ast.Inspect(g.slow.AST, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		at := g.slowFile.offset(id.Pos())
+		obj := originOf(objectOf(g.slow.Info, id))
+		if name := g.rename[obj]; name != "" && at >= start && at < end && (g.slow.Func.Recv == nil || obj != g.slow.Info.Defs[g.slow.Func.Name]) {
+			edits = append(edits, edit{at - start, at - start + len(id.Name), name})
+		}
+		return true
+	})
+	return edits
+}
+
+// slowTarget is the original's function under its new name. A method becomes a
+// function of its receiver, since a version may add no methods.
+func (g *guarding) slowTarget() (string, error) {
+	f, off := g.slow.Func, g.slowFile.offset
+	comment := fmt.Sprintf("// %s is %s as it was, for what its fast way does not serve.\n", g.name, f.Name.Name)
+	if f.Recv == nil {
+		return comment + g.render(off(f.Pos()), off(f.End())) + "\n", nil
+	}
+	recv := f.Recv.List[0]
+	if g.slow.Info.Defs[f.Name].(*types.Func).Signature().RecvTypeParams().Len() > 0 {
+		return "", errors.New("a method of a generic type has no guarded form")
+	}
+	if params := f.Type.Params.List; len(params) > 0 && (len(params[0].Names) == 0) != (len(recv.Names) == 0) {
+		return "", errors.New("the receiver has a name and the parameters have none, or the other way round")
+	}
+	first := g.slowFile.text[off(recv.Pos()):off(recv.End())]
+	if len(f.Type.Params.List) > 0 {
+		first += ", "
+	}
+	params := off(f.Type.Params.Opening) + 1
+	return comment + "func " + g.name + "(" + first + g.render(params, off(f.End())) + "\n", nil
+}
+
+// guard is the branch at the top of the version.
+func (g *guarding) guard(conds []*Predicate) (string, error) {
+	params, err := g.params()
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, p := range conds {
+		parts = append(parts, p.Render(params, g.qualify))
+	}
+	args := make([]string, len(params))
+	for i, p := range params {
+		args[i] = p.Name
+	}
+	list := strings.Join(args, ", ")
+	if g.u.Target.Variadic {
+		list += "..."
+	}
+	call := g.name + g.typeArgs() + "(" + list + ")"
+	if len(g.u.Target.Results) > 0 {
+		call = "return " + call
+	} else {
+		call += "\nreturn"
+	}
+	return fmt.Sprintf("if !(%s) {\n%s\n}\n", And(parts...), call), nil
+}
+
+// params are the version's own names of the receiver and the parameters.
+func (g *guarding) params() ([]beagle.Param, error) {
+	var out []beagle.Param
+	add := func(list *ast.FieldList) error {
+		if list == nil {
+			return nil
+		}
+		for _, f := range list.List {
+			for _, n := range f.Names {
+				if n.Name == "_" {
+					return errors.New("a parameter without a name cannot be handed to the original")
+				}
+				out = append(out, beagle.Param{Name: n.Name})
+			}
+			if len(f.Names) == 0 {
+				return errors.New("a parameter without a name cannot be handed to the original")
+			}
+		}
+		return nil
+	}
+	err := errors.Join(add(g.fast.Func.Recv), add(g.fast.Func.Type.Params))
+	if err == nil && len(out) != len(g.u.Target.Params) {
+		err = errors.New("the parameters are others than the original's")
+	}
+	return out, err
+}
+
+// typeArgs names the version's own type parameters.
+func (g *guarding) typeArgs() string {
+	list := g.fast.Func.Type.TypeParams
+	if list == nil {
+		return ""
+	}
+	var names []string
+	for _, f := range list.List {
+		for _, n := range f.Names {
+			names = append(names, n.Name)
+		}
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
+
+// qualify is the name of a package in the version's file.
+func (g *guarding) qualify(path, name string) string {
+	var have []string
+	for local, p := range g.imports {
+		if p == path {
+			have = append(have, local)
+		}
+	}
+	if len(have) > 0 {
+		slices.Sort(have)
+		return have[0]
+	}
+	g.imports[name] = path
+	g.added = append(g.added, fmt.Sprintf("import %q", path))
+	return name
+}

@@ -1,0 +1,448 @@
+package source
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// A prover shows conditions over a target's parameters for one call. It knows
+// the arguments, what the caller's local variables are defined as, and the
+// conditions that must hold for the call to be reached. What it cannot show it
+// does not claim.
+type prover struct {
+	info   *types.Info
+	fn     ast.Node // the calling function
+	values map[string]value
+	facts  []fact
+	depth  int
+}
+
+// A value is what a parameter stands for.
+type value struct {
+	expr   ast.Expr // in the caller
+	list   bool     // the arguments of a variadic parameter, so many
+	length int64
+}
+
+// A span is an interval of integers; the ends of int64 are no bound.
+type span struct{ lo, hi int64 }
+
+var (
+	anything = span{math.MinInt64, math.MaxInt64}
+	counted  = span{0, 1 << 48} // a length: no machine addresses more bytes
+)
+
+func exactly(n int64) span { return span{n, n} }
+
+func (a span) and(b span) span { return span{max(a.lo, b.lo), min(a.hi, b.hi)} }
+
+// holds reports whether a condition, in the target's words, is true.
+func (v *prover) holds(e ast.Expr) bool {
+	switch x := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		switch x.Op {
+		case token.LAND:
+			return v.holds(x.X) && v.holds(x.Y)
+		case token.LOR:
+			return v.holds(x.X) || v.holds(x.Y)
+		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ:
+			return v.compared(x.X, x.Op, x.Y) || v.known(e)
+		}
+	case *ast.CallExpr:
+		if b, ok := v.constantCall(x); ok {
+			return b
+		}
+	}
+	return v.known(e)
+}
+
+// compared decides a comparison by intervals, by what is known of the very two
+// operands, or as a comparison with nil.
+func (v *prover) compared(x ast.Expr, op token.Token, y ast.Expr) bool {
+	if id, ok := ast.Unparen(y).(*ast.Ident); ok && id.Name == "nil" && op == token.NEQ {
+		return v.notNil(x)
+	}
+	a, b := v.span(x), v.span(y)
+	switch op {
+	case token.LSS:
+		if a.hi < b.lo {
+			return true
+		}
+	case token.LEQ:
+		if a.hi <= b.lo && a.hi != math.MaxInt64 {
+			return true
+		}
+	case token.GTR:
+		if a.lo > b.hi {
+			return true
+		}
+	case token.GEQ:
+		if a.lo >= b.hi && a.lo != math.MinInt64 {
+			return true
+		}
+	case token.EQL:
+		if a.lo == a.hi && a == b {
+			return true
+		}
+	case token.NEQ:
+		if a.hi < b.lo || a.lo > b.hi {
+			return true
+		}
+	}
+	return v.related(v.text(x), op, v.text(y))
+}
+
+// span bounds an integer expression of a condition.
+func (v *prover) span(e ast.Expr) span {
+	if c, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(e)); err == nil && c.Value != nil {
+		return constantSpan(c.Value)
+	}
+	switch x := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		if p, ok := v.values[x.Name]; ok && p.expr != nil {
+			return v.here(p.expr)
+		}
+	case *ast.CallExpr:
+		if f, ok := x.Fun.(*ast.Ident); ok && f.Name == "len" && len(x.Args) == 1 {
+			if id, ok := ast.Unparen(x.Args[0]).(*ast.Ident); ok {
+				if p, ok := v.values[id.Name]; ok && p.list {
+					return exactly(p.length)
+				} else if ok {
+					return v.length(p.expr)
+				}
+			}
+			return counted
+		}
+		if n, ok := v.constantNumber(x); ok {
+			return exactly(n)
+		}
+	}
+	return anything
+}
+
+func constantSpan(c constant.Value) span {
+	if c = constant.ToInt(c); c.Kind() == constant.Int {
+		if n, exact := constant.Int64Val(c); exact {
+			return exactly(n)
+		}
+		if constant.Sign(c) > 0 {
+			return exactly(math.MaxInt64) // above all that fits
+		}
+	}
+	return anything
+}
+
+// here bounds an integer expression of the caller.
+func (v *prover) here(e ast.Expr) span {
+	if v.depth > 20 {
+		return anything
+	}
+	v.depth++
+	defer func() { v.depth-- }()
+	e = ast.Unparen(e)
+	out := v.typed(e)
+	if c := v.info.Types[e].Value; c != nil {
+		return constantSpan(c)
+	}
+	switch x := e.(type) {
+	case *ast.Ident:
+		if def := v.definition(x); def != nil {
+			out = out.and(v.here(def))
+		}
+	case *ast.CallExpr:
+		out = out.and(v.called(x))
+	case *ast.BinaryExpr:
+		out = out.and(v.computed(x))
+	}
+	return out.and(v.bounded(v.callerText(e)))
+}
+
+// called bounds conversions and the lengths of things.
+func (v *prover) called(x *ast.CallExpr) span {
+	if len(x.Args) == 0 {
+		return anything
+	}
+	if v.info.Types[x.Fun].IsType() {
+		from := v.here(x.Args[0])
+		if to := v.typed(x); from.lo >= to.lo && from.hi <= to.hi {
+			return from
+		}
+		return anything
+	}
+	if id, ok := x.Fun.(*ast.Ident); ok {
+		if b, ok := v.info.Uses[id].(*types.Builtin); ok {
+			switch b.Name() {
+			case "len":
+				return v.length(x.Args[0])
+			case "cap":
+				return counted
+			case "min", "max":
+				out := v.here(x.Args[0])
+				for _, a := range x.Args[1:] {
+					s := v.here(a)
+					if b.Name() == "min" {
+						out = span{min(out.lo, s.lo), min(out.hi, s.hi)}
+					} else {
+						out = span{max(out.lo, s.lo), max(out.hi, s.hi)}
+					}
+				}
+				return out
+			}
+		}
+	}
+	return anything
+}
+
+// computed bounds sums and the like, when nothing can overflow.
+func (v *prover) computed(x *ast.BinaryExpr) span {
+	const far = 1 << 50 // so that no sum of two overflows
+	a, b := v.here(x.X), v.here(x.Y)
+	near := func(s span) bool { return s.lo > -far && s.hi < far }
+	switch {
+	case x.Op == token.AND && b.lo == b.hi && b.lo >= 0:
+		return span{0, b.hi}
+	case x.Op == token.REM && b.lo == b.hi && b.lo > 0:
+		if a.lo >= 0 {
+			return span{0, b.hi - 1}
+		}
+		return span{1 - b.hi, b.hi - 1}
+	case (x.Op == token.QUO || x.Op == token.SHR) && a.lo >= 0 && b.lo > 0:
+		return span{0, a.hi}
+	case !near(a) || !near(b) || wordSize(v.info.TypeOf(x)) < 64:
+		return anything
+	case x.Op == token.ADD:
+		return span{a.lo + b.lo, a.hi + b.hi}
+	case x.Op == token.SUB:
+		return span{a.lo - b.hi, a.hi - b.lo}
+	case x.Op == token.MUL && a.lo >= 0 && b.lo >= 0 && a.hi < 1<<20 && b.hi < 1<<20:
+		return span{a.lo * b.lo, a.hi * b.hi}
+	}
+	return anything
+}
+
+// wordSize is the width of an integer type; that of int is 64 here.
+func wordSize(t types.Type) int {
+	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
+		return int(8 * sizes().Sizeof(b))
+	}
+	return 0
+}
+
+// typed is the range of an expression's type.
+func (v *prover) typed(e ast.Expr) span {
+	t := v.info.TypeOf(e)
+	if t == nil {
+		return anything
+	}
+	b, ok := t.Underlying().(*types.Basic)
+	if !ok || b.Info()&types.IsInteger == 0 || b.Info()&types.IsUntyped != 0 {
+		return anything
+	}
+	bits := wordSize(t)
+	switch {
+	case b.Info()&types.IsUnsigned != 0 && bits < 64:
+		return span{0, 1<<bits - 1}
+	case b.Info()&types.IsUnsigned != 0:
+		return span{0, math.MaxInt64} // the upper half counts as no bound
+	case bits < 64:
+		return span{-1 << (bits - 1), 1<<(bits-1) - 1}
+	}
+	return anything
+}
+
+// length bounds the length of an expression of the caller.
+func (v *prover) length(e ast.Expr) span {
+	if v.depth > 20 {
+		return counted
+	}
+	v.depth++
+	defer func() { v.depth-- }()
+	e = ast.Unparen(e)
+	if c := v.info.Types[e].Value; c != nil && c.Kind() == constant.String {
+		return exactly(int64(len(constant.StringVal(c))))
+	}
+	out := counted
+	switch t := v.info.TypeOf(e).Underlying().(type) {
+	case *types.Array:
+		return exactly(t.Len())
+	case *types.Slice:
+		if sizes().Sizeof(t.Elem()) == 0 {
+			out.hi = math.MaxInt64
+		}
+	}
+	switch x := e.(type) {
+	case *ast.Ident:
+		if x.Name == "nil" {
+			return exactly(0)
+		}
+		if def := v.definition(x); def != nil {
+			out = out.and(v.length(def))
+		}
+	case *ast.CompositeLit:
+		if _, ok := v.info.TypeOf(x).Underlying().(*types.Slice); ok && !keyed(x) {
+			return exactly(int64(len(x.Elts)))
+		}
+	case *ast.CallExpr:
+		out = out.and(v.madeLength(x))
+	case *ast.SliceExpr:
+		out = out.and(v.sliced(x))
+	}
+	return out.and(v.bounded("len(" + v.callerText(e) + ")"))
+}
+
+func keyed(x *ast.CompositeLit) bool {
+	for _, e := range x.Elts {
+		if _, ok := e.(*ast.KeyValueExpr); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *prover) madeLength(x *ast.CallExpr) span {
+	if id, ok := x.Fun.(*ast.Ident); ok && len(x.Args) > 1 {
+		if b, ok := v.info.Uses[id].(*types.Builtin); ok && b.Name() == "make" {
+			return v.here(x.Args[1]).and(counted)
+		}
+	}
+	if v.info.Types[x.Fun].IsType() && len(x.Args) == 1 && bytesOrString(v.info.TypeOf(x)) && bytesOrString(v.info.TypeOf(x.Args[0])) {
+		return v.length(x.Args[0])
+	}
+	return counted
+}
+
+func bytesOrString(t types.Type) bool {
+	switch t := t.Underlying().(type) {
+	case *types.Basic:
+		return t.Info()&types.IsString != 0
+	case *types.Slice:
+		b, ok := t.Elem().Underlying().(*types.Basic)
+		return ok && b.Kind() == types.Uint8
+	}
+	return false
+}
+
+// sliced bounds x[i:j]: j-i, or what there is.
+func (v *prover) sliced(x *ast.SliceExpr) span {
+	low, high := exactly(0), v.length(x.X)
+	if p, ok := v.info.TypeOf(x.X).Underlying().(*types.Pointer); ok {
+		if a, ok := p.Elem().Underlying().(*types.Array); ok {
+			high = exactly(a.Len())
+		}
+	}
+	if x.Low != nil {
+		low = v.here(x.Low).and(counted)
+	}
+	if x.High != nil {
+		high = v.here(x.High).and(counted)
+	}
+	out := span{0, max(high.hi-low.lo, 0)}
+	if low.hi != math.MaxInt64 && high.lo > low.hi {
+		out.lo = high.lo - low.hi
+	}
+	return out
+}
+
+// notNil reports whether a parameter is never nil in the call.
+func (v *prover) notNil(e ast.Expr) bool {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	p, ok := v.values[id.Name]
+	if !ok || p.list {
+		return ok && p.length > 0
+	}
+	return v.present(p.expr) || v.related(v.text(e), token.NEQ, "nil")
+}
+
+func (v *prover) present(e ast.Expr) bool {
+	switch x := ast.Unparen(e).(type) {
+	case *ast.CompositeLit, *ast.FuncLit:
+		return true
+	case *ast.UnaryExpr:
+		return x.Op == token.AND
+	case *ast.Ident:
+		if def := v.definition(x); def != nil {
+			return v.present(def)
+		}
+	case *ast.CallExpr:
+		if id, ok := x.Fun.(*ast.Ident); ok {
+			b, ok := v.info.Uses[id].(*types.Builtin)
+			return ok && (b.Name() == "make" || b.Name() == "new")
+		}
+		if v.info.Types[x.Fun].IsType() && len(x.Args) == 1 {
+			t, ok := v.info.TypeOf(x.Args[0]).Underlying().(*types.Basic)
+			return ok && t.Info()&types.IsString != 0 // []byte(s)
+		}
+	}
+	return v.length(e).lo > 0
+}
+
+// constantText is the text of a parameter that the call gives a constant.
+func (v *prover) constantText(e ast.Expr) (string, bool) {
+	e = ast.Unparen(e)
+	if c, ok := e.(*ast.CallExpr); ok && len(c.Args) == 1 { // string(s), []byte(s)
+		if f := types.ExprString(c.Fun); f == "string" || f == "[]byte" {
+			e = ast.Unparen(c.Args[0])
+		}
+	}
+	id, ok := e.(*ast.Ident)
+	if !ok || v.values[id.Name].expr == nil {
+		return "", false
+	}
+	return v.textOf(v.values[id.Name].expr)
+}
+
+func (v *prover) textOf(e ast.Expr) (string, bool) {
+	e = ast.Unparen(e)
+	if c := v.info.Types[e].Value; c != nil && c.Kind() == constant.String {
+		return constant.StringVal(c), true
+	}
+	switch x := e.(type) {
+	case *ast.Ident:
+		if def := v.definition(x); def != nil && !v.touched(x) {
+			return v.textOf(def)
+		}
+	case *ast.CallExpr:
+		if v.info.Types[x.Fun].IsType() && len(x.Args) == 1 && bytesOrString(v.info.TypeOf(x)) {
+			return v.textOf(x.Args[0])
+		}
+	}
+	return "", false
+}
+
+// constantCall decides a condition on the text of a constant argument.
+func (v *prover) constantCall(x *ast.CallExpr) (holds, ok bool) {
+	switch types.ExprString(x.Fun) {
+	case "utf8.ValidString", "utf8.Valid":
+		if s, ok := v.constantText(x.Args[0]); ok {
+			return utf8.ValidString(s), true
+		}
+	}
+	return false, false
+}
+
+func (v *prover) constantNumber(x *ast.CallExpr) (int64, bool) {
+	if len(x.Args) == 0 {
+		return 0, false
+	}
+	s, ok := v.constantText(x.Args[0])
+	if !ok {
+		return 0, false
+	}
+	switch types.ExprString(x.Fun) {
+	case "utf8.RuneCountInString", "utf8.RuneCount":
+		return int64(utf8.RuneCountInString(s)), true
+	case "strings.IndexByte", "bytes.IndexByte":
+		if len(x.Args) == 2 && types.ExprString(x.Args[1]) == "0" {
+			return int64(strings.IndexByte(s, 0)), true
+		}
+	}
+	return 0, false
+}

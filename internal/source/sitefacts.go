@@ -1,0 +1,486 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// A fact is a comparison, or another condition, that holds at a call. Its texts
+// are those of the calling function.
+type fact struct {
+	x  string
+	op token.Token // ILLEGAL: x is a condition that holds
+	y  string
+
+	left, right span // what the operands are bounded by on their own
+}
+
+var mirrored = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ, token.EQL: token.EQL, token.NEQ: token.NEQ}
+
+var negated = map[token.Token]token.Token{token.LSS: token.GEQ, token.GEQ: token.LSS, token.LEQ: token.GTR, token.GTR: token.LEQ, token.EQL: token.NEQ, token.NEQ: token.EQL}
+
+// implied lists what a comparison says besides itself.
+var implied = map[token.Token][]token.Token{token.LSS: {token.LEQ, token.NEQ}, token.GTR: {token.GEQ, token.NEQ}, token.EQL: {token.LEQ, token.GEQ}}
+
+// around collects what the statements around a call say: conditions of the
+// branches that it is in, of those that were left before it, and the bounds of
+// range loops. A fact counts only while nothing can change what it speaks of.
+func (v *prover) around(path []ast.Node) []fact {
+	var out []fact
+	if v.fn == nil || jumps(v.fn) {
+		return nil
+	}
+	for i, n := range path {
+		if n == v.fn {
+			out = nil // what was true where a function literal was made need not be when it is called
+		}
+		if i+1 == len(path) {
+			break
+		}
+		next := path[i+1]
+		switch x := n.(type) {
+		case *ast.IfStmt:
+			if next == ast.Node(x.Body) {
+				out = append(out, v.says(x.Cond, true, x.Body)...)
+			} else if next == x.Else {
+				out = append(out, v.says(x.Cond, false, x.Else)...)
+			}
+		case *ast.ForStmt:
+			if next == ast.Node(x.Body) {
+				if x.Cond != nil {
+					out = append(out, v.says(x.Cond, true, x.Body)...)
+				}
+				out = append(out, v.counting(x)...)
+			}
+		case *ast.RangeStmt:
+			if next == ast.Node(x.Body) {
+				out = append(out, v.ranged(x)...)
+			}
+		case *ast.BlockStmt:
+			out = append(out, v.passed(x, next)...)
+		}
+	}
+	return out
+}
+
+// jumps reports whether a function has a goto, which may pass by a condition.
+func jumps(fn ast.Node) bool {
+	found := false
+	ast.Inspect(fn, func(n ast.Node) bool {
+		b, ok := n.(*ast.BranchStmt)
+		found = found || ok && b.Tok == token.GOTO
+		return !found
+	})
+	return found
+}
+
+// counting is the least value of a loop's variable that only counts up.
+func (v *prover) counting(x *ast.ForStmt) []fact {
+	init, ok := x.Init.(*ast.AssignStmt)
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
+		return nil
+	}
+	post, ok := x.Post.(*ast.IncDecStmt)
+	if !ok || post.Tok != token.INC || types.ExprString(post.X) != types.ExprString(init.Lhs[0]) || !v.lasting(init.Lhs[0], x.Body) {
+		return nil
+	}
+	from := v.bound(init.Rhs[0])
+	return []fact{{types.ExprString(init.Lhs[0]), token.GEQ, "", anything, span{from.lo, from.lo}}}
+}
+
+// passed are the conditions of the branches that a block left before next.
+func (v *prover) passed(b *ast.BlockStmt, next ast.Node) []fact {
+	var out []fact
+	for i, s := range b.List {
+		if ast.Node(s) == next {
+			break
+		}
+		x, ok := s.(*ast.IfStmt)
+		if ok && x.Else == nil && leaves(x.Body) {
+			rest := &ast.BlockStmt{List: b.List[i+1:]}
+			out = append(out, v.says(x.Cond, false, rest)...)
+		}
+	}
+	return out
+}
+
+// leaves reports whether a block never reaches its end.
+func leaves(b *ast.BlockStmt) bool {
+	if len(b.List) == 0 {
+		return false
+	}
+	switch s := b.List[len(b.List)-1].(type) {
+	case *ast.ReturnStmt:
+		return true
+	case *ast.BranchStmt:
+		return s.Tok == token.BREAK || s.Tok == token.CONTINUE
+	case *ast.ExprStmt:
+		c, ok := s.X.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		id, ok := c.Fun.(*ast.Ident)
+		return ok && id.Name == "panic"
+	}
+	return false
+}
+
+// says splits a condition into facts that hold in a piece of code.
+func (v *prover) says(cond ast.Expr, is bool, in ast.Node) []fact {
+	cond = ast.Unparen(cond)
+	switch x := cond.(type) {
+	case *ast.UnaryExpr:
+		if x.Op == token.NOT {
+			return v.says(x.X, !is, in)
+		}
+	case *ast.BinaryExpr:
+		if x.Op == token.LAND && is || x.Op == token.LOR && !is {
+			return append(v.says(x.X, is, in), v.says(x.Y, is, in)...)
+		}
+		if op := x.Op; mirrored[op] != 0 {
+			if !is {
+				op = negated[op]
+			}
+			if !v.lasting(cond, in) {
+				return nil
+			}
+			return []fact{{v.callerText(x.X), op, v.callerText(x.Y), v.bound(x.X), v.bound(x.Y)}}
+		}
+	}
+	if is && v.lasting(cond, in) {
+		return []fact{{x: v.callerText(cond)}}
+	}
+	return nil
+}
+
+// bound is what is known of an operand without facts.
+func (v *prover) bound(e ast.Expr) span {
+	if t, ok := v.info.TypeOf(e).Underlying().(*types.Basic); !ok || t.Info()&types.IsInteger == 0 {
+		return anything
+	}
+	without := *v
+	without.facts = nil
+	return without.here(e)
+}
+
+// ranged are the bounds of a range loop's index.
+func (v *prover) ranged(x *ast.RangeStmt) []fact {
+	key, ok := x.Key.(*ast.Ident)
+	if !ok || x.Tok != token.DEFINE || key.Name == "_" || !v.lasting(key, x.Body) || !v.lasting(x.X, x.Body) {
+		return nil
+	}
+	least := fact{key.Name, token.GEQ, "0", anything, exactly(0)}
+	switch t := v.info.TypeOf(x.X).Underlying().(type) {
+	case *types.Slice, *types.Array:
+		return []fact{least, {key.Name, token.LSS, "len(" + v.callerText(x.X) + ")", anything, v.length(x.X)}}
+	case *types.Basic:
+		if t.Info()&types.IsString != 0 {
+			return []fact{least, {key.Name, token.LSS, "len(" + v.callerText(x.X) + ")", anything, v.length(x.X)}}
+		}
+		if t.Info()&types.IsInteger != 0 {
+			return []fact{least, {key.Name, token.LSS, v.callerText(x.X), anything, v.bound(x.X)}}
+		}
+	}
+	return nil
+}
+
+// lasting reports whether what an expression speaks of stays as it is in a
+// piece of code: local variables that nothing there writes and whose address
+// nobody takes, their lengths, and constants. Strings and the headers of slices
+// are part of the variable; what a slice or pointer leads to is not.
+func (v *prover) lasting(e ast.Expr, in ast.Node) bool {
+	ok := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.Ident:
+			obj := v.info.Uses[x]
+			if obj == nil {
+				obj = v.info.Defs[x]
+			}
+			if w, is := obj.(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, in) || v.exposed(w)) {
+				ok = false
+			}
+		case *ast.IndexExpr, *ast.StarExpr, *ast.FuncLit, *ast.TypeAssertExpr:
+			ok = false
+		case *ast.CallExpr:
+			ok = ok && v.lastingCall(x)
+		}
+		return ok
+	})
+	return ok
+}
+
+// lastingCall: the length of a string or slice, a conversion, or a function of
+// strings and numbers that only computes.
+func (v *prover) lastingCall(x *ast.CallExpr) bool {
+	if v.info.Types[x.Fun].IsType() {
+		return true
+	}
+	for _, a := range x.Args {
+		switch t := v.info.TypeOf(a).Underlying().(type) {
+		case *types.Basic:
+		case *types.Slice:
+			if id, ok := x.Fun.(*ast.Ident); !ok || id.Name != "len" {
+				return false // its elements may change
+			}
+		default:
+			_ = t
+			return false
+		}
+	}
+	switch f := x.Fun.(type) {
+	case *ast.Ident:
+		b, ok := v.info.Uses[f].(*types.Builtin)
+		return ok && slices.Contains([]string{"len", "min", "max"}, b.Name())
+	case *ast.SelectorExpr:
+		fn, ok := v.info.Uses[f.Sel].(*types.Func)
+		if !ok || fn.Pkg() == nil {
+			return false
+		}
+		names, known := pureStd[fn.Pkg().Path()]
+		return known && (names == nil && fn.Signature().Recv() == nil || slices.Contains(names, fn.Name()))
+	}
+	return false
+}
+
+func (v *prover) local(w *types.Var) bool {
+	return v.fn != nil && w.Pos() >= v.fn.Pos() && w.Pos() <= v.fn.End()
+}
+
+// written reports whether code assigns to a variable.
+func (v *prover) written(w *types.Var, in ast.Node) bool {
+	if in == nil {
+		return false
+	}
+	found := false
+	is := func(e ast.Expr) {
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok && e != nil && v.info.Uses[id] == types.Object(w) {
+			found = true
+		}
+	}
+	ast.Inspect(in, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range x.Lhs {
+				is(e)
+			}
+		case *ast.IncDecStmt:
+			is(x.X)
+		case *ast.RangeStmt:
+			if x.Tok == token.ASSIGN {
+				if x.Key != nil {
+					is(x.Key)
+				}
+				if x.Value != nil {
+					is(x.Value)
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// exposed reports whether somebody else may write a variable: its address is
+// taken, or a function literal assigns to it.
+func (v *prover) exposed(w *types.Var) bool {
+	found := false
+	ast.Inspect(v.fn, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.UnaryExpr:
+			if id, ok := ast.Unparen(x.X).(*ast.Ident); ok && x.Op == token.AND && v.info.Uses[id] == types.Object(w) {
+				found = true
+			}
+		case *ast.FuncLit:
+			if ast.Node(x) != v.fn && v.written(w, x.Body) {
+				found = true
+			}
+		case *ast.CallExpr: // a method of a pointer takes it too
+			if s, ok := x.Fun.(*ast.SelectorExpr); ok {
+				if id, ok := ast.Unparen(s.X).(*ast.Ident); ok && v.info.Uses[id] == types.Object(w) && v.info.Selections[s] != nil {
+					if _, ptr := w.Type().Underlying().(*types.Pointer); !ptr {
+						found = true
+					}
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// definition is what a local variable is defined as, once and for all; nil when
+// it is written again.
+func (v *prover) definition(id *ast.Ident) ast.Expr {
+	w, ok := v.info.Uses[id].(*types.Var)
+	if !ok || v.fn == nil || !v.local(w) || v.written(w, v.fn) || v.exposed(w) {
+		return nil
+	}
+	var def ast.Expr
+	ast.Inspect(v.fn, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.AssignStmt:
+			for i, e := range x.Lhs {
+				if d, ok := e.(*ast.Ident); ok && v.info.Defs[d] == types.Object(w) && len(x.Lhs) == len(x.Rhs) {
+					def = x.Rhs[i]
+				}
+			}
+		case *ast.ValueSpec:
+			for i, d := range x.Names {
+				if v.info.Defs[d] == types.Object(w) && len(x.Names) == len(x.Values) {
+					def = x.Values[i]
+				}
+			}
+		}
+		return def == nil
+	})
+	if def != nil && !v.settled(def) {
+		return nil
+	}
+	return def
+}
+
+// settled reports whether an expression means the same at its definition and at
+// the call.
+func (v *prover) settled(def ast.Expr) bool {
+	ok := true
+	ast.Inspect(def, func(n ast.Node) bool {
+		if id, is := n.(*ast.Ident); is {
+			if w, is := v.info.Uses[id].(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, v.fn) || v.exposed(w)) {
+				ok = false
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+// touched reports whether the elements of a slice variable may change: it is
+// indexed, sliced or handed on anywhere.
+func (v *prover) touched(id *ast.Ident) bool {
+	t, ok := v.info.TypeOf(id).Underlying().(*types.Basic)
+	return !ok || t.Info()&types.IsString == 0
+}
+
+// callerText is an expression of the caller as facts name it: a slice that is
+// made with the length of another one is known by that.
+func (v *prover) callerText(e ast.Expr) string { return types.ExprString(ast.Unparen(e)) }
+
+// text is an expression of a condition in the words of the caller.
+func (v *prover) text(e ast.Expr) string {
+	e = ast.Unparen(e)
+	if c, ok := e.(*ast.CallExpr); ok && len(c.Args) == 1 && types.ExprString(c.Fun) == "len" {
+		if id, ok := ast.Unparen(c.Args[0]).(*ast.Ident); ok && v.values[id.Name].expr != nil {
+			return v.lengthText(v.values[id.Name].expr)
+		}
+	}
+	expr, ok := v.put(e)
+	if !ok {
+		return ""
+	}
+	return expr
+}
+
+// lengthText names the length of an argument by what decides it.
+func (v *prover) lengthText(e ast.Expr) string {
+	e = ast.Unparen(e)
+	if id, ok := e.(*ast.Ident); ok {
+		if def, ok := ast.Unparen(v.definition(id)).(*ast.CallExpr); ok && def != nil && len(def.Args) > 1 && types.ExprString(def.Fun) == "make" {
+			return v.callerText(def.Args[1])
+		}
+	}
+	return "len(" + v.callerText(e) + ")"
+}
+
+// put writes a condition with the arguments in the place of the parameters.
+func (v *prover) put(e ast.Expr) (string, bool) {
+	ok := true
+	var write func(e ast.Expr) string
+	write = func(e ast.Expr) string {
+		switch x := e.(type) {
+		case *ast.Ident:
+			if p, is := v.values[x.Name]; is {
+				if p.expr == nil {
+					ok = false
+					return ""
+				}
+				return v.callerText(p.expr)
+			}
+			return x.Name
+		case *ast.BasicLit:
+			return x.Value
+		case *ast.ParenExpr:
+			return "(" + write(x.X) + ")"
+		case *ast.UnaryExpr:
+			return x.Op.String() + write(x.X)
+		case *ast.BinaryExpr:
+			return write(x.X) + " " + x.Op.String() + " " + write(x.Y)
+		case *ast.SelectorExpr:
+			return write(x.X) + "." + x.Sel.Name
+		case *ast.CallExpr:
+			var args []string
+			for _, a := range x.Args {
+				args = append(args, write(a))
+			}
+			return write(x.Fun) + "(" + strings.Join(args, ", ") + ")"
+		}
+		ok = false
+		return ""
+	}
+	text := write(e)
+	return text, ok
+}
+
+// known reports whether a fact is this very condition.
+func (v *prover) known(e ast.Expr) bool {
+	text, ok := v.put(e)
+	return ok && slices.ContainsFunc(v.facts, func(f fact) bool { return f.op == token.ILLEGAL && f.x == text })
+}
+
+// related reports whether a comparison of two texts follows from a fact, or
+// from the two being the same.
+func (v *prover) related(x string, op token.Token, y string) bool {
+	if x == "" || y == "" || strings.Contains(x, "<-") {
+		return false
+	}
+	if x == y && !strings.ContainsAny(x, "()") || x == y && strings.HasPrefix(x, "len(") && strings.Count(x, "(") == 1 {
+		return op == token.LEQ || op == token.GEQ || op == token.EQL
+	}
+	says := func(have, want token.Token) bool { return have == want || slices.Contains(implied[have], want) }
+	return slices.ContainsFunc(v.facts, func(f fact) bool {
+		return f.op != token.ILLEGAL && (f.x == x && f.y == y && says(f.op, op) || f.x == y && f.y == x && says(mirrored[f.op], op))
+	})
+}
+
+// bounded is what facts say of the value of a text.
+func (v *prover) bounded(text string) span {
+	out := anything
+	for _, f := range v.facts {
+		op, other := f.op, f.right
+		if f.y == text {
+			op, other = mirrored[f.op], f.left
+		} else if f.x != text {
+			continue
+		}
+		switch op {
+		case token.LSS:
+			if other.hi != anything.hi {
+				out.hi = min(out.hi, other.hi-1)
+			}
+		case token.LEQ:
+			out.hi = min(out.hi, other.hi)
+		case token.GTR:
+			if other.lo != anything.lo {
+				out.lo = max(out.lo, other.lo+1)
+			}
+		case token.GEQ:
+			out.lo = max(out.lo, other.lo)
+		case token.EQL:
+			out = out.and(other)
+		}
+	}
+	return out
+}

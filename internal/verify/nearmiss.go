@@ -1,0 +1,357 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A near miss is looked for as a counterexample-guided search: the widest
+// contract of the grammar that excludes all counterexamples so far and keeps
+// every recorded call is tried; what differs under it joins the
+// counterexamples. The ladder's own checks try it, so that nothing is proposed
+// that they would refuse.
+
+// NearBudget bounds the search for a contract. Zero fields are the defaults.
+type NearBudget struct {
+	Rounds  int           // contracts to try; 6
+	Exhaust time.Duration // of the last look at each; 1 s of processor time
+	Fuzz    time.Duration // the same; 2 s, negative leaves it out
+}
+
+const (
+	maxConjuncts = 3
+	nearLook     = 250 * time.Millisecond // of the exhaustion's first, short look
+	lossSamples  = 1024                   // generated inputs on which conditions are weighed
+	ignoreLoss   = 0.02                   // what it costs to ignore a difference, as a share of the inputs excluded
+	atomLoss     = 0.1                    // what a further conjunct costs
+)
+
+// Near is a contract under which a rejected candidate holds.
+type Near struct {
+	beagle.NearMiss
+	Conjuncts []*source.Predicate // what it demands beyond the target's own contract
+
+	Bin *harness.Binary // original and candidate; the caller removes it
+}
+
+// Nearest looks for the widest simple contract under which a candidate that v
+// rejects would have passed; nil when there is none, or none in time.
+func Nearest(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, v *beagle.Verdict, b NearBudget) (*Near, error) {
+	if !mayBeNear(v) {
+		return nil, nil
+	}
+	b.Rounds, b.Exhaust, b.Fuzz = orElse(b.Rounds, 6), orElse(b.Exhaust, time.Second), orElse(b.Fuzz, 2*time.Second)
+	s := &nearing{e: e, c: c, corpus: corpus, budget: b}
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	near, err := s.search(ctx, v.Counterexample.Args)
+	if near == nil {
+		s.bin.Remove()
+	}
+	return near, err
+}
+
+func orElse[T int | time.Duration](v, other T) T {
+	if v == 0 {
+		return other
+	}
+	return v
+}
+
+// mayBeNear: state, races and goroutines are no matter of the input.
+func mayBeNear(v *beagle.Verdict) bool {
+	x := v.Counterexample
+	if x == nil || len(x.Args) == 0 {
+		return false
+	}
+	switch v.Status {
+	case beagle.Wrong, beagle.Hung, beagle.Crashed:
+		return slices.Contains([]string{"result", "panic", "argument", "alias", "hang", "crash"}, x.Kind)
+	}
+	return false
+}
+
+// An atom is one thing that a contract can say: a condition, or a difference
+// to ignore.
+type atom struct {
+	more   int    // place among the conditions; -1 for a difference
+	ignore string // the difference
+	loss   float64
+	hits   []bool // counterexamples that it takes care of
+}
+
+type nearing struct {
+	e      *Env
+	c      beagle.Candidate
+	corpus *beagle.Corpus
+	budget NearBudget
+	preds  []*source.Predicate
+	bin    *harness.Binary
+	atoms  []*atom
+	found  []beagle.Record // counterexamples
+}
+
+// begin builds a program that knows the grammar's conditions, and drops those
+// that a recorded call violates.
+func (s *nearing) begin(ctx context.Context) error {
+	recorded := s.recorded()
+	s.preds = s.e.Unit.Grammar(longest(recorded))
+	vs := []harness.Variant{{ID: "original", Source: s.e.Unit.Target.Source}, {ID: s.c.ID, Source: s.c.Source}}
+	var err error
+	if s.bin, err = s.e.Builder.BuildWith(ctx, vs, s.preds, harness.Link{FuncAlign: 64}); err != nil {
+		return err
+	}
+	kept, err := s.bin.Sift(ctx, s.e.Box, recorded)
+	if err != nil {
+		return err
+	}
+	sample := spread(s.corpus.Generated, lossSamples)
+	weighed, err := s.bin.Sift(ctx, s.e.Box, sample)
+	if err != nil {
+		return err
+	}
+	own := s.e.Builder.Own()
+	for i := range s.preds {
+		if excluded(kept, own+i, len(recorded)) == 0 {
+			loss := float64(excluded(weighed, own+i, len(sample))) / float64(max(len(sample), 1))
+			s.atoms = append(s.atoms, &atom{more: i, loss: loss})
+		}
+	}
+	for _, kind := range beagle.Ignorable {
+		if !slices.Contains(s.e.Unit.Target.Contract.Ignore, kind) {
+			s.atoms = append(s.atoms, &atom{more: -1, ignore: kind, loss: ignoreLoss})
+		}
+	}
+	return nil
+}
+
+// recorded are the calls that somebody made; none when all inputs are made up.
+func (s *nearing) recorded() []beagle.Record {
+	if s.corpus.GeneratedOnly {
+		return nil
+	}
+	return slices.Concat(s.corpus.Train, s.corpus.Holdout)
+}
+
+// excluded counts the records for which a condition does not hold.
+func excluded(s *rt.Sifted, pred, n int) int {
+	out := 0
+	for i := range n {
+		if pred >= len(s.Each) || !rt.Has(s.Each[pred], i) {
+			out++
+		}
+	}
+	return out
+}
+
+// longest gives the greatest length of each parameter among records.
+func longest(records []beagle.Record) func(param int) int {
+	most := map[int]int{}
+	for _, r := range records {
+		v, err := rt.ParseValue(r.Args)
+		if err != nil {
+			continue
+		}
+		for i := range v.Elems {
+			most[i] = max(most[i], len(v.Elems[i].Str), len(v.Elems[i].Elems))
+		}
+	}
+	return func(i int) int { return most[i] }
+}
+
+func (s *nearing) search(ctx context.Context, args []byte) (*Near, error) {
+	for range s.budget.Rounds {
+		if known := slices.ContainsFunc(s.found, func(r beagle.Record) bool { return string(r.Args) == string(args) }); known {
+			return nil, nil // the contract was to exclude it, and does not
+		}
+		if err := s.learn(ctx, args); err != nil {
+			return nil, err
+		}
+		set := s.cheapest()
+		if set == nil {
+			return nil, nil
+		}
+		found, err := s.try(ctx, set)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			return s.near(ctx, set)
+		}
+		if found.Diff == nil || len(found.Diff.Args) == 0 || found.Diff.Check != "" && found.Diff.Check != rt.CheckRoom {
+			return nil, nil // it is wrong in a way that no condition on the inputs mends
+		}
+		args = found.Diff.Args
+	}
+	return nil, nil
+}
+
+// learn finds out which atoms take care of one more counterexample.
+func (s *nearing) learn(ctx context.Context, args []byte) error {
+	record := beagle.Record{Args: args, Weight: 1}
+	s.found = append(s.found, record)
+	sifted, err := s.bin.Sift(ctx, s.e.Box, []beagle.Record{record})
+	if err != nil {
+		return err
+	}
+	for _, a := range s.atoms {
+		hit := false
+		if a.more >= 0 {
+			hit = excluded(sifted, s.e.Builder.Own()+a.more, 1) == 1
+		} else if hit, err = s.same(ctx, args, s.terms([]*atom{a})); err != nil {
+			return err
+		}
+		a.hits = append(a.hits, hit)
+	}
+	return nil
+}
+
+// same reports whether both versions do the same on one input under terms.
+func (s *nearing) same(ctx context.Context, args []byte, terms *rt.Terms) (bool, error) {
+	j := s.job(terms)
+	path, remove, err := j.single(args)
+	if err != nil {
+		return false, err
+	}
+	defer remove()
+	var reply rt.ReplayReply
+	exit, err := j.bin.Run(ctx, s.e.Box, &rt.Request{Replay: &rt.Replay{Variant: 1, Records: []string{"one"}, Panics: j.panics()}}, &reply,
+		harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+	return err == nil && exit == nil && reply.Diff == nil, err
+}
+
+// terms are the target's own contract with some atoms.
+func (s *nearing) terms(set []*atom) *rt.Terms {
+	t := &rt.Terms{Ignore: slices.Clone(s.e.Unit.Target.Contract.Ignore)}
+	for i := range s.e.Builder.Own() {
+		t.Requires = append(t.Requires, i)
+	}
+	for _, a := range set {
+		if a.more >= 0 {
+			t.Requires = append(t.Requires, s.e.Builder.Own()+a.more)
+		} else {
+			t.Ignore = append(t.Ignore, a.ignore)
+		}
+	}
+	return t
+}
+
+func (s *nearing) job(terms *rt.Terms) *Job {
+	return &Job{Env: s.e, Candidate: s.c, Corpus: s.corpus, bin: s.bin.Under(terms), idx: 1, terms: terms, more: s.preds,
+		Budget: Budget{Exhaust: nearLook, Fuzz: s.budget.Fuzz, Race: -1}.orDefaults()}
+}
+
+// cheapest is the set of atoms that takes care of all counterexamples and
+// excludes least; nil when three do not suffice.
+func (s *nearing) cheapest() []*atom {
+	var best []*atom
+	least := 1e9
+	var walk func(set []*atom, cost float64)
+	walk = func(set []*atom, cost float64) {
+		if cost >= least {
+			return
+		}
+		open := s.open(set)
+		if open < 0 {
+			best, least = slices.Clone(set), cost
+			return
+		}
+		if len(set) == maxConjuncts {
+			return
+		}
+		for _, a := range s.atoms {
+			if a.hits[open] {
+				walk(append(set[:len(set):len(set)], a), cost+a.loss+atomLoss)
+			}
+		}
+	}
+	walk(nil, 0)
+	return best
+}
+
+// open is the first counterexample that no atom of a set takes care of; -1.
+func (s *nearing) open(set []*atom) int {
+	for i := range s.found {
+		if !slices.ContainsFunc(set, func(a *atom) bool { return a.hits[i] }) {
+			return i
+		}
+	}
+	return -1
+}
+
+// try runs the ladder's checks on inputs under a contract: what differs most
+// often first, and the long looks only when the short ones found nothing.
+func (s *nearing) try(ctx context.Context, set []*atom) (*Finding, error) {
+	j := s.job(s.terms(set))
+	j.verdict = &beagle.Verdict{}
+	if err := j.prepare(); err != nil {
+		return nil, err
+	}
+	full := func(ctx context.Context, j *Job) (*Finding, error) {
+		j.Budget.Exhaust = s.budget.Exhaust
+		return exhaust(ctx, j)
+	}
+	steps := []func(context.Context, *Job) (*Finding, error){replayTrain, replayHoldout, replayGenerated, exhaust, full}
+	if s.budget.Fuzz > 0 {
+		steps = append(steps, fuzz)
+	}
+	for _, step := range steps {
+		j.result = beagle.CheckResult{}
+		if found, err := step(ctx, j); found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// near states the contract and its support among the recorded calls.
+func (s *nearing) near(ctx context.Context, set []*atom) (*Near, error) {
+	out := &Near{Bin: s.bin.Under(s.terms(set))}
+	was := s.e.Unit.Target.Contract
+	exprs, ignore := []string{was.Requires}, slices.Clone(was.Ignore)
+	var flags, own []string
+	for _, a := range set {
+		if a.more >= 0 {
+			p := s.preds[a.more]
+			exprs, own, out.Conjuncts = append(exprs, p.Text), append(own, p.Text), append(out.Conjuncts, p)
+		} else {
+			ignore = append(ignore, a.ignore)
+		}
+	}
+	var err error
+	if ignore, err = source.Ignores(ignore); err != nil {
+		return nil, err
+	}
+	if len(own) > 0 {
+		flags = append(flags, "--requires "+quoted(source.And(own...)))
+	}
+	if len(ignore) > 0 {
+		flags = append(flags, "--ignore "+strings.Join(ignore, ","))
+	}
+	out.Contract = beagle.Contract{Requires: source.And(exprs...), Ignore: ignore}
+	out.Flag = strings.Join(flags, " ")
+	recorded := s.recorded()
+	sifted, err := out.Bin.Sift(ctx, s.e.Box, recorded)
+	if err != nil {
+		return nil, err
+	}
+	for i := range recorded {
+		if rt.Has(sifted.Kept, i) {
+			out.Records[0]++
+		}
+	}
+	out.Records[1] = len(recorded)
+	return out, nil
+}
+
+// quoted makes a word of a text for a shell.
+func quoted(s string) string { return fmt.Sprintf("'%s'", strings.ReplaceAll(s, "'", `'\''`)) }
