@@ -26,9 +26,12 @@ type Binary struct {
 	LinkTime time.Duration // the linker
 	Inspect  time.Duration // reading the compiler's account and the machine code
 
-	dir    string   // of the batch
-	config string   // of the linker
-	main   string   // archive of the main package
+	dir      string // of the batch
+	config   string // of the linker
+	main     string // archive of the main package
+	machine  string // GOARCH; "" for the toolchain's own
+	emulator string
+
 	goArgs []string // how the go command was called, for programs that it built
 }
 
@@ -46,7 +49,7 @@ func (b *Builder) Build(ctx context.Context, vs []Variant, o Link) (*Binary, err
 	if err := t.writeVariants(); err != nil {
 		return nil, err
 	}
-	bin := &Binary{Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
+	bin := &Binary{machine: b.machine, emulator: b.emulator, Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
 	if b.viaGo != "" || o.Race {
 		err = t.viaGo(ctx, bin)
 	} else {

@@ -38,6 +38,7 @@ type ReplayReply struct {
 	Deep     int      `json:"deep"`               // cases with the checks on memory and order
 	Unstable int      `json:"unstable,omitempty"` // inputs on which the original differs from itself
 	Opaque   int      `json:"opaque,omitempty"`   // inputs whose outcome cannot be compared
+	Unfit    int      `json:"unfit,omitempty"`    // records left out since an int has fewer bits here
 	Millis   float64  `json:"millis"`
 	Results  [][]byte `json:"results,omitempty"`
 	Diff     *Diff    `json:"diff,omitempty"`
@@ -52,11 +53,12 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 	}
 	p := &replayer[A, R]{h: h, q: q, start: time.Now()}
 	for _, path := range q.Records {
-		list, _, err := LoadArgs[A](path, h.Types)
+		list, _, unfit, err := loadFitting[A](path, h.Types)
 		if err != nil {
 			return nil, err
 		}
 		p.records = append(p.records, list...)
+		p.out.Unfit += unfit
 	}
 	if len(q.Bytes) > 0 {
 		a := new(A)

@@ -40,6 +40,7 @@ var (
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
 		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
+		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
