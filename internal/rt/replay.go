@@ -23,6 +23,8 @@ type Replay struct {
 	Budget  int64    `json:"budget,omitempty"`  // nanoseconds; 0 means no limit
 	Threads int      `json:"threads,omitempty"` // above 1: no comparison with the original but calls from so many goroutines at once
 
+	Cold string `json:"cold,omitempty"` // another look, in a process that has seen nothing yet: one of the Cold constants
+
 	Collect int   `json:"collect,omitempty"` // bytes of results of the original to return; then nothing is compared
 	Skip    []int `json:"skip,omitempty"`    // records to leave out: the original takes too long on them
 
@@ -72,6 +74,8 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 		p.show(*q.Show)
 	case q.Collect > 0:
 		p.collect()
+	case q.Cold != "":
+		p.cold()
 	case q.Threads > 1:
 		p.concurrently()
 	default:

@@ -39,6 +39,7 @@ var (
 		{"holdout", "and on the calls that no rewrite has seen", 50 * time.Millisecond, replayHoldout},
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
+		{"state", "and keeps nothing of one call for another, nor of one caller's memory", 300 * time.Millisecond, keepsState},
 		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
 		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
