@@ -25,6 +25,8 @@ type Replay struct {
 
 	Cold string `json:"cold,omitempty"` // another look, in a process that has seen nothing yet: one of the Cold constants
 
+	Grow bool `json:"grow,omitempty"` // compare how the times grow with the length of inputs
+
 	Collect int   `json:"collect,omitempty"` // bytes of results of the original to return; then nothing is compared
 	Skip    []int `json:"skip,omitempty"`    // records to leave out: the original takes too long on them
 
@@ -44,6 +46,7 @@ type ReplayReply struct {
 	Millis   float64  `json:"millis"`
 	Results  [][]byte `json:"results,omitempty"`
 	Diff     *Diff    `json:"diff,omitempty"`
+	Growth   *Growth  `json:"growth,omitempty"`
 
 	Then  *ExhaustReply `json:"then,omitempty"`
 	Shown *Diff         `json:"shown,omitempty"` // for Show
@@ -74,6 +77,10 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 		p.show(*q.Show)
 	case q.Collect > 0:
 		p.collect()
+	case q.Grow:
+		if err := p.grow(); err != nil {
+			return nil, err
+		}
 	case q.Cold != "":
 		p.cold()
 	case q.Threads > 1:

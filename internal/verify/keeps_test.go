@@ -130,6 +130,9 @@ func TestKeepsState(t *testing.T) {
 			t.Fatalf("%s: %v", k.name, err)
 		}
 		t.Logf("%s: %v %s %+v keeps %v", k.name, v.Status, v.Reason, v.Checks[len(v.Checks)-1], j.cand.keeps())
+		if k.refused == rt.CheckRefilled {
+			proveKept(t, dir, k.name, cands[i].Source, v.Counterexample.Test)
+		}
 		switch {
 		case k.refused == "good":
 			if !v.OK() || j.cand.keeps() {
@@ -141,4 +144,19 @@ func TestKeepsState(t *testing.T) {
 			t.Errorf("%s: its variables are taken for constants", k.name)
 		}
 	}
+}
+
+// proveKept runs a printed test: the original passes it, the candidate fails.
+func proveKept(t *testing.T, dir, name, source, test string) {
+	t.Helper()
+	c := &catalogue{dir: dir}
+	put(t, dir+"/p/proof_test.go", test)
+	if out, err := c.goTest(t, "."); err != nil {
+		t.Errorf("%s: its test fails with the original: %v\n%s\n%s", name, err, out, test)
+	}
+	put(t, dir+"/p/p.go", source)
+	if out, err := c.goTest(t, "."); err == nil || !strings.Contains(out, "--- FAIL") {
+		t.Errorf("%s: its test does not fail with it: %v\n%s\n%s", name, err, out, test)
+	}
+	put(t, dir+"/p/p.go", sumOriginal)
 }

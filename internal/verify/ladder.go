@@ -41,6 +41,7 @@ var (
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
 		{"state", "and keeps nothing of one call for another, nor of one caller's memory", 300 * time.Millisecond, keepsState},
 		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
+		{"growth", "and its time grows no faster than the original's with longer inputs", 300 * time.Millisecond, growth},
 		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
@@ -62,6 +63,7 @@ type Job struct {
 	result  beagle.CheckResult // of the check that runs
 	verdict *beagle.Verdict
 	quick   bool
+	beside  map[string]int // phases in which the original ended beside the candidate only, and how often
 }
 
 // A Budget is the time that the long checks may take. Zero fields are the

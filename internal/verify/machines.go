@@ -47,7 +47,7 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error
 		return &Finding{Status: beagle.Invalid, Reason: fmt.Sprintf("it does not compile for %s, as the original does: %s", m.GOARCH, why)}, nil
 	}
 	k := *j
-	k.bin, k.idx, k.learned, k.result = bin, 1, j.learned.anew(), beagle.CheckResult{}
+	k.bin, k.idx, k.learned, k.result, k.beside = bin, 1, j.learned.anew(), beagle.CheckResult{}, nil
 	if found, err := k.starts(ctx, m); found != nil || err != nil {
 		return found, j.without(ctx, m, err)
 	}
