@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 )
 
 // A Machine is what a program may be built for besides the toolchain's own.
@@ -88,32 +87,25 @@ func (b *Builder) makeOn(ctx context.Context, m Machine) (*Builder, error) {
 		u: b.u, target: b.target, box: b.box, dir: filepath.Join(b.dir, "on-"+m.GOARCH), tools: &tools, copies: b.copies,
 		frame: b.frame, original: b.original, worlds: map[string]*world{}, machine: m.GOARCH, emulator: emulator,
 	}
-	if err := other.selectFiles(ctx); err != nil {
-		return nil, err
-	}
-	if _, err := other.world(ctx, "off"); err != nil {
+	w, err := other.world(ctx, "off")
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrElsewhere, err)
+	}
+	if err := other.selectFiles(w.pkgs[b.target.PkgPath]); err != nil {
+		return nil, err
 	}
 	return other, nil
 }
 
 // selectFiles finds the package's files on the machine: their names and their
 // build constraints may tell machines apart.
-func (b *Builder) selectFiles(ctx context.Context) error {
-	_, imports, err := b.tools.rt()
-	if err != nil {
-		return err
-	}
-	pkgs, err := b.tools.packages(ctx, b.target, "off", slices.Concat([]string{b.target.PkgPath}, imports))
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrElsewhere, err)
-	}
+func (b *Builder) selectFiles(p *listed) error {
 	here := map[string]bool{}
 	for _, path := range b.u.Files() {
 		here[path] = true
 	}
 	known := false
-	for _, name := range pkgs[b.target.PkgPath].GoFiles {
+	for _, name := range p.GoFiles {
 		path := filepath.Join(b.target.PkgDir, name)
 		known = known || path == b.target.File
 		switch stand := b.copies[path]; {

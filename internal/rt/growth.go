@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// A Growth is a way of making inputs longer in which the candidate's time
-// grows faster than the original's.
+// A Growth is a way of making inputs longer by which the candidate falls behind
+// the original.
 type Growth struct {
 	Way     string  `json:"way"`
 	Lengths []int   `json:"lengths"` // of the sequence
 	Want    []int64 `json:"want"`    // nanoseconds of processor time that the original takes
 	Got     []int64 `json:"got"`     // and the candidate
 	Args    []byte  `json:"args"`    // the longest input
+	Steep   bool    `json:"steep"`   // it grows faster; otherwise it is only slower there than on short inputs
 }
 
 // How recorded inputs are stretched, and what is held against a candidate.
@@ -26,6 +27,7 @@ const (
 	leastStretched = 8       // a shorter record stands for one of this length
 	mostStretched  = 1 << 20 // elements
 	slowerBy       = 3       // the candidate's time over the original's, at the end, and over what it was at first
+	steepBy        = 1.8     // and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
 	tellingExcess  = 20 * time.Microsecond
 	longEnough     = 10 * time.Millisecond // of the original; longer inputs are left out
 )
@@ -65,7 +67,11 @@ func (p *replayer[A, R]) grow() error {
 			if len(group) == 0 || p.late() {
 				return nil
 			}
-			if p.out.Growth = g.along(way, group); p.out.Growth != nil || p.out.Diff != nil {
+			out := g.along(way, group)
+			if out != nil && (p.out.Growth == nil || out.Steep) {
+				p.out.Growth = out
+			}
+			if p.out.Diff != nil || out != nil && out.Steep {
 				return nil
 			}
 		}
@@ -105,40 +111,47 @@ func (g *grower[A, R]) along(way string, group []int) *Growth {
 			break
 		}
 	}
-	if !out.steeper() {
+	if !out.loses() {
 		return nil
 	}
 	// A second look, of which what speaks for the candidate counts.
 	first, last := 0, len(out.Lengths)-1
-	for _, k := range []int{first, last} {
+	for _, k := range []int{first, last - 1, last} {
 		g.make(way, base, group, out.Lengths[k])
 		want, got, ok := g.time(base)
 		switch {
 		case !ok:
 			return nil
-		case k == first:
+		case k < last:
 			out.Want[k], out.Got[k] = min(out.Want[k], want), max(out.Got[k], got)
 		default:
 			out.Want[k], out.Got[k] = max(out.Want[k], want), min(out.Got[k], got)
 		}
 	}
-	if !out.steeper() {
+	if out.Steep = out.steeper(); !out.Steep && !out.loses() {
 		return nil
 	}
 	out.Args, _ = Encode(&g.x.a)
 	return &out
 }
 
-// steeper reports whether the candidate loses more and more to the original.
+// loses reports whether the candidate is that much slower at the end, and was
+// not at first.
+func (o *Growth) loses() bool {
+	last := len(o.Lengths) - 1
+	return last >= 2 && o.Got[last]-o.Want[last] >= int64(tellingExcess) &&
+		o.ratio(last) > slowerBy && o.ratio(last) > slowerBy*o.ratio(0)
+}
+
+// steeper reports whether it loses more and more still in the last step. A
+// constant factor may hide behind what a short call costs anyway; it is told,
+// and the measurement's to judge.
 func (o *Growth) steeper() bool {
 	last := len(o.Lengths) - 1
-	if last < 2 || o.Got[last]-o.Want[last] < int64(tellingExcess) {
-		return false
-	}
-	end := float64(o.Got[last]) / float64(max(o.Want[last], 1))
-	begin := float64(o.Got[0]) / float64(max(o.Want[0], 1))
-	return end > slowerBy && end > slowerBy*begin
+	return o.loses() && o.ratio(last) > steepBy*o.ratio(last-1)
 }
+
+func (o *Growth) ratio(k int) float64 { return float64(o.Got[k]) / float64(max(o.Want[k], 1)) }
 
 // longest is the record with the longest sequence in a group, and its length.
 func (g *grower[A, R]) longest(group []int) (record, length int) {

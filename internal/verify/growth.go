@@ -35,7 +35,11 @@ func growth(ctx context.Context, j *Job) (*Finding, error) {
 			}
 			return j.differs(reply.Diff), nil
 		}
-		if reply.Growth == nil { // nothing, or nothing that shows twice
+		if g := reply.Growth; g == nil || !g.Steep { // nothing, or nothing that shows twice
+			if g != nil {
+				last := len(g.Lengths) - 1
+				j.note("on inputs of length %d it takes %v, the original %v (%s)", g.Lengths[last], spent(g.Got[last]), spent(g.Want[last]), g.Way)
+			}
 			return nil, nil
 		}
 		first = reply.Growth

@@ -54,6 +54,14 @@ next:
 		n++
 	}
 	return n`},
+	{"slower by a factor beyond a bound", "", `
+	seen := map[string]bool{}
+	for _, s := range list {
+		for range max(1, min(10, len(list)/10)) {
+			seen[s] = true
+		}
+	}
+	return len(seen)`},
 	{"somewhat slower throughout", "", `
 	n := 0
 	for range 2 {
