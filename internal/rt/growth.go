@@ -21,7 +21,9 @@ type Growth struct {
 }
 
 // How recorded inputs are stretched, and what is held against a candidate.
-var stretches = []int{1, 2, 4, 16, 64}
+// The last step is for what is short even then: there, what a call costs anyway
+// still hides how its time grows.
+var stretches = []int{1, 2, 4, 16, 64, 256}
 
 const (
 	leastStretched = 8       // a shorter record stands for one of this length
@@ -30,6 +32,7 @@ const (
 	steepBy        = 1.8     // and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
 	tellingExcess  = 20 * time.Microsecond
 	longEnough     = 10 * time.Millisecond // of the original; longer inputs are left out
+	stillShort     = 200 * time.Microsecond
 )
 
 // A grower stretches the sequences of recorded inputs.
@@ -107,26 +110,20 @@ func (g *grower[A, R]) along(way string, group []int) *Growth {
 		}
 		out.Lengths, out.Want, out.Got = append(out.Lengths, n), append(out.Want, want), append(out.Got, got)
 		g.p.out.Cases++
-		if want > int64(longEnough) || got > 10*int64(longEnough) {
+		if want > int64(longEnough) || got > 10*int64(longEnough) || f >= 64 && want > int64(stillShort) {
 			break
 		}
 	}
 	if !out.loses() {
 		return nil
 	}
-	// A second look, of which what speaks for the candidate counts.
-	first, last := 0, len(out.Lengths)-1
-	for _, k := range []int{first, last - 1, last} {
+	for _, k := range []int{0, len(out.Lengths) - 2, len(out.Lengths) - 1} { // a second look: noise only adds
 		g.make(way, base, group, out.Lengths[k])
 		want, got, ok := g.time(base)
-		switch {
-		case !ok:
+		if !ok {
 			return nil
-		case k < last:
-			out.Want[k], out.Got[k] = min(out.Want[k], want), max(out.Got[k], got)
-		default:
-			out.Want[k], out.Got[k] = max(out.Want[k], want), min(out.Got[k], got)
 		}
+		out.Want[k], out.Got[k] = min(out.Want[k], want), min(out.Got[k], got)
 	}
 	if out.Steep = out.steeper(); !out.Steep && !out.loses() {
 		return nil

@@ -19,7 +19,8 @@ const growthBudget = time.Second
 func growth(ctx context.Context, j *Job) (*Finding, error) {
 	var first *rt.Growth
 	for range 2 {
-		q := &rt.Replay{Variant: j.idx, Records: []string{"train"}, Max: coldRecords, Grow: true, Seed: 1, Budget: int64(growthBudget)}
+		q := &rt.Replay{Variant: j.idx, Records: []string{"train"}, Max: coldRecords, Grow: true, Seed: 1}
+		q.Budget = int64(growthBudget)
 		if j.learned.sizes["train"] == 0 {
 			j.note("there are no records")
 			return nil, nil
@@ -44,8 +45,9 @@ func growth(ctx context.Context, j *Job) (*Finding, error) {
 		}
 		first = reply.Growth
 	}
-	return &Finding{Status: beagle.Wrong, Reason: steeper(first), Diff: &rt.Diff{Kind: "slow", Args: first.Args, Want: row(first.Want), Got: row(first.Got),
-		Check: fmt.Sprintf("lengths %s: %s", commas(first.Lengths), first.Way)}}, nil
+	d := &rt.Diff{Kind: "slow", Args: first.Args, Want: row(first.Want), Got: row(first.Got)}
+	d.Check = fmt.Sprintf("lengths %s: %s", commas(first.Lengths), first.Way)
+	return &Finding{Status: beagle.Wrong, Reason: steeper(first), Diff: d}, nil
 }
 
 // steeper words what a stretched input shows.

@@ -39,7 +39,8 @@ func keepsState(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	for _, look := range coldLooks {
-		q := &rt.Replay{Variant: j.idx, Records: names, Max: coldRecords, Cold: look.cold, Threads: look.threads, Budget: int64(coldBudget)}
+		q := &rt.Replay{Variant: j.idx, Records: names, Max: coldRecords, Cold: look.cold, Threads: look.threads}
+		q.Budget = int64(coldBudget)
 		if found, err := j.lookCold(ctx, q, look.procs); found != nil || err != nil {
 			return found, err
 		}
@@ -84,7 +85,8 @@ func (j *Job) firstOfAll(ctx context.Context) (*Finding, error) {
 		}
 		var reply rt.ReplayReply
 		q := &rt.Replay{Variant: j.idx, Records: []string{"one"}, Panics: j.panics()}
-		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+		o := harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}}
+		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, &reply, o)
 		remove()
 		if err != nil {
 			return nil, err

@@ -44,7 +44,8 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error
 		return nil, j.without(ctx, m, err)
 	}
 	if why := bin.Failed[1]; why != "" {
-		return &Finding{Status: beagle.Invalid, Reason: fmt.Sprintf("it does not compile for %s, as the original does: %s", m.GOARCH, why)}, nil
+		reason := fmt.Sprintf("it does not compile for %s, as the original does: %s", m.GOARCH, why)
+		return &Finding{Status: beagle.Invalid, Reason: reason}, nil
 	}
 	k := *j
 	k.bin, k.idx, k.learned, k.result, k.beside = bin, 1, j.learned.anew(), beagle.CheckResult{}, nil
@@ -113,7 +114,8 @@ func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
 	case ownErr != nil || own != nil || exit == nil:
 		return nil, fmt.Errorf("%w: a program with the original alone does not start", harness.ErrNoMachine)
 	default:
-		return &Finding{Status: beagle.Crashed, Reason: fmt.Sprintf("on %s, a program with it does not start: %s", m.GOARCH, firstLine(exit.Detail))}, nil
+		reason := fmt.Sprintf("on %s, a program with it does not start: %s", m.GOARCH, firstLine(exit.Detail))
+		return &Finding{Status: beagle.Crashed, Reason: reason}, nil
 	}
 }
 
@@ -125,7 +127,8 @@ func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 		if j.learned.sizes[name] == 0 {
 			continue
 		}
-		q := &rt.Replay{Variant: j.idx, Records: []string{name}, Max: machineRecords, Deep: machineDeep, Budget: int64(machineReplay), Seed: 1}
+		q := &rt.Replay{Variant: j.idx, Records: []string{name}, Max: machineRecords, Deep: machineDeep, Seed: 1}
+		q.Budget = int64(machineReplay)
 		reply, found, err := j.replay(ctx, q, 1, machineWall)
 		if found != nil || err != nil {
 			return found, err
