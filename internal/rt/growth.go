@@ -29,7 +29,7 @@ const (
 	leastStretched = 8       // a shorter record stands for one of this length
 	mostStretched  = 1 << 20 // elements
 	slowerBy       = 3       // the candidate's time over the original's, at the end, and over what it was at first
-	steepBy        = 1.8     // and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
+	steepBy        = 2       // and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
 	tellingExcess  = 20 * time.Microsecond
 	longEnough     = 10 * time.Millisecond // of the original; longer inputs are left out
 	stillShort     = 200 * time.Microsecond
@@ -145,7 +145,7 @@ func (o *Growth) loses() bool {
 // and the measurement's to judge.
 func (o *Growth) steeper() bool {
 	last := len(o.Lengths) - 1
-	return o.loses() && o.ratio(last) > steepBy*o.ratio(last-1)
+	return o.loses() && o.ratio(last) > 2*slowerBy && o.ratio(last) > steepBy*o.ratio(last-1)
 }
 
 func (o *Growth) ratio(k int) float64 { return float64(o.Got[k]) / float64(max(o.Want[k], 1)) }
