@@ -60,7 +60,7 @@ type Counterexample struct {
 	Go   string `json:"go"`   // the call in Go syntax
 	Want string `json:"want"` // what the original does
 	Got  string `json:"got"`  // what the candidate does
-	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash"
+	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"
 	Test string `json:"test"` // a complete Go test that shows it
 }
 

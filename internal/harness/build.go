@@ -28,6 +28,9 @@ type Binary struct {
 	LinkTime time.Duration // the linker
 	Inspect  time.Duration // reading the compiler's account and the machine code
 
+	machine  string // GOARCH; "" for the toolchain's own
+	emulator string
+
 	terms  *rt.Terms // the target's contract, for requests that name no other
 	dir    string    // of the batch
 	config string    // of the linker
@@ -56,7 +59,7 @@ func (b *Builder) BuildWith(ctx context.Context, vs []Variant, more []*source.Pr
 	if err := t.writeVariants(); err != nil {
 		return nil, err
 	}
-	bin := &Binary{Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, terms: b.Terms(), Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
+	bin := &Binary{machine: b.machine, emulator: b.emulator, Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, terms: b.Terms(), Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
 	if b.viaGo != "" || o.Race {
 		err = t.viaGo(ctx, bin)
 	} else {

@@ -45,13 +45,20 @@ type Builder struct {
 	box    *sandbox.Sandbox
 	dir    string
 	tools  *toolchain
-	files  []string // of the package, as the compiler gets them
+	files  []string          // of the package, as the compiler gets them
+	copies map[string]string // of files of a package main, by path
 	frame  *frame
 	viaGo  string // why every build goes through the go command; "" when none must
 
 	read []string // directories that the toolchain may read
 
 	original *source.File
+
+	machine  string // GOARCH; "" for the toolchain's own
+	emulator string // of the machine
+
+	elseMu    sync.Mutex
+	elsewhere map[string]elsewhere // by GOARCH
 
 	mu     sync.Mutex
 	worlds map[string]*world // by PGO profile, "off" for none
@@ -108,14 +115,14 @@ func NewBuilder(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir s
 // writeFiles puts copies of a package main under another name into the
 // builder's directory; any other package is compiled from the user's files.
 func (b *Builder) writeFiles() error {
-	b.files = b.u.Files()
+	b.files, b.copies = b.u.Files(), map[string]string{}
 	for path, text := range b.u.BuildFiles() {
 		file := filepath.Join(b.dir, "package", filepath.Base(path))
 		if err := write(file, []byte(text)); err != nil {
 			return err
 		}
 		if i := slices.Index(b.files, path); i >= 0 {
-			b.files[i] = file
+			b.files[i], b.copies[path] = file, file
 		}
 	}
 	return nil
@@ -174,7 +181,7 @@ func (b *Builder) fill(ctx context.Context, w *world) error {
 // C compiler, if the package is the same without.
 func (b *Builder) list(ctx context.Context, profile string, patterns []string) (map[string]*listed, error) {
 	pkgs, err := b.tools.packages(ctx, b.target, profile, patterns)
-	if b.tools.cgo || err == nil && len(pkgs[b.target.PkgPath].GoFiles) == len(b.files) {
+	if b.machine != "" || b.tools.cgo || err == nil && len(pkgs[b.target.PkgPath].GoFiles) == len(b.files) {
 		return pkgs, err
 	}
 	b.tools.cgo = true

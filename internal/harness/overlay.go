@@ -32,10 +32,8 @@ func (o overlay) write(path string) error {
 // module. in are the versions.
 func (t *batch) overlay(in []int) (overlay, error) {
 	o, pkg := overlay{}, t.b.target.PkgDir
-	for i, path := range t.b.u.Files() {
-		if t.b.files[i] != path {
-			o[path] = t.b.files[i]
-		}
+	for path, stand := range t.b.copies {
+		o[path] = stand
 	}
 	files, err := t.writeShim(in)
 	if err != nil {

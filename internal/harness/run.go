@@ -70,6 +70,9 @@ func (bin *Binary) Run(ctx context.Context, box *sandbox.Sandbox, q *rt.Request,
 	if sent.Terms == nil {
 		sent.Terms = bin.terms
 	}
+	if bin.emulator != "" {
+		sent.Progress = "" // an emulator shares memory by a way that the sandbox refuses
+	}
 	stdin, err := json.Marshal(&sent)
 	if err != nil {
 		return nil, err
@@ -96,8 +99,9 @@ func (bin *Binary) Run(ctx context.Context, box *sandbox.Sandbox, q *rt.Request,
 }
 
 func (bin *Binary) command(stdin []byte, progress string, o RunOptions) sandbox.Command {
+	machine, path, args, read := bin.emulated(bin.Path)
 	c := sandbox.Command{
-		Profile: sandbox.Run, Path: bin.Path, Stdin: stdin, Env: o.Env,
+		Profile: sandbox.Run, Machine: machine, Path: path, Args: args, Read: read, Stdin: stdin, Env: o.Env,
 		Files:  []sandbox.File{{Name: progressName, Host: progress, Write: true}},
 		Limits: sandbox.Limits{Wall: o.Wall, Data: o.DataBytes},
 	}

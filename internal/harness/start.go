@@ -34,8 +34,9 @@ func (bin *Binary) Start(ctx context.Context, box *sandbox.Sandbox, pkg string) 
 	if err != nil {
 		return Startup{}, nil, err
 	}
+	machine, path, args, read := bin.emulated(bin.Path)
 	r, err := box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Run, Path: bin.Path, Stdin: stdin, Env: []string{"GODEBUG=inittrace=1"},
+		Profile: sandbox.Run, Machine: machine, Path: path, Args: args, Read: read, Stdin: stdin, Env: []string{"GODEBUG=inittrace=1"},
 		Limits: sandbox.Limits{Wall: startWall, CPU: startCPU},
 	})
 	if err != nil {

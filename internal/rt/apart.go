@@ -3,6 +3,7 @@ package rt
 import (
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"runtime/debug"
 	"time"
 )
@@ -70,12 +71,14 @@ func (x *exhauster[A, R]) deep(yield func() bool) {
 		x.base(way % len(x.bases))
 		ok := true
 		x.each(isSequence, func(i int, t reflect.Type) bool { x.fill(i, t, deepLength, way, rng); ok = false; return true })
+		runtime.GC()                     // what earlier calls of the candidate left is not for the original's time to pay
 		if ok || x.small() && !yield() { // there are no sequences
 			return
 		}
 		x.each(isSequence, func(i int, t reflect.Type) bool {
 			x.base(way % len(x.bases))
 			x.fill(i, t, deepLength, way, rng)
+			runtime.GC()
 			ok = !x.small() || yield()
 			return ok
 		})

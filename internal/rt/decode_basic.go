@@ -2,6 +2,7 @@ package rt
 
 import (
 	"encoding/binary"
+	"errors"
 	"reflect"
 	"unsafe"
 )
@@ -32,6 +33,9 @@ func basicDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	}
 }
 
+// errUnfit is that of a number recorded where an int had more bits.
+var errUnfit = errors.New("does not fit a")
+
 func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 	size := t.Size()
 	shift := 64 - 8*size
@@ -46,7 +50,7 @@ func intDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 		}
 		d.i += w
 		if n<<shift>>shift != n {
-			d.fail("%d does not fit a %v", n, t)
+			d.fail("%d %w %v", n, errUnfit, t)
 			return
 		}
 		setBits(p, size, uint64(n))
@@ -62,7 +66,7 @@ func uintDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
 		}
 		n := d.uint()
 		if n<<shift>>shift != n {
-			d.fail("%d does not fit a %v", n, t)
+			d.fail("%d %w %v", n, errUnfit, t)
 			return
 		}
 		setBits(p, size, n)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,7 @@ type Exhaust struct {
 	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means one second
 	Max     int      `json:"max,omitempty"`    // cases; 0 means no limit
 	Skip    []string `json:"skip,omitempty"`   // phases to leave out: the original does not survive them
+	Slow    []string `json:"slow,omitempty"`   // those of them for which it is only too slow
 
 	Case *int `json:"case,omitempty"` // only show this case, and run the original on it
 }
@@ -193,7 +195,11 @@ func (x *exhauster[A, R]) run() {
 func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 	for _, s := range x.q.Skip {
 		if s == phaseNames[i] {
-			x.out.Phases = append(x.out.Phases, Phase{Name: s, Note: "left out: the original crashes there, or is too slow"})
+			note := "left out: the original crashes there"
+			if slices.Contains(x.q.Slow, s) {
+				note = "left out: the original is too slow for it"
+			}
+			x.out.Phases = append(x.out.Phases, Phase{Name: s, Note: note})
 			return
 		}
 	}

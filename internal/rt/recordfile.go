@@ -3,9 +3,11 @@ package rt
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
+	"math/bits"
 	"os"
 	"reflect"
 	"unsafe"
@@ -97,25 +99,31 @@ func ReadRecords(path string) ([]Record, error) {
 
 // LoadArgs reads a record file into arguments and weights.
 func LoadArgs[A any](path string, types map[string]reflect.Type) ([]A, []float64, error) {
-	records, err := ReadRecords(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	args, weights, err := decodeAll[A](records, types)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return args, weights, nil
+	args, weights, _, err := loadFitting[A](path, types)
+	return args, weights, err
 }
 
-func decodeAll[A any](records []Record, types map[string]reflect.Type) ([]A, []float64, error) {
-	args, weights := make([]A, len(records)), make([]float64, len(records))
-	c := coderFor[A]()
-	for i, r := range records {
-		if err := decodePart(r.Args, types, part{c, unsafe.Pointer(&args[i])}); err != nil {
-			return nil, nil, fmt.Errorf("record %d: %w", i, err)
-		}
-		weights[i] = r.Weight
+// loadFitting is LoadArgs; where an int has 32 bits it leaves out the records
+// with larger ones, and counts them.
+func loadFitting[A any](path string, types map[string]reflect.Type) (args []A, weights []float64, unfit int, err error) {
+	records, err := ReadRecords(path)
+	if err != nil {
+		return nil, nil, 0, err
 	}
-	return args, weights, nil
+	c := coderFor[A]()
+	args = make([]A, len(records)) // a value may point into itself, so none moves
+	for i, r := range records {
+		a := &args[len(weights)]
+		err := decodePart(r.Args, types, part{c, unsafe.Pointer(a)})
+		if bits.UintSize == 32 && errors.Is(err, errUnfit) {
+			*a = *new(A)
+			unfit++
+			continue
+		}
+		if err != nil {
+			return nil, nil, 0, fmt.Errorf("%s: record %d: %w", path, i, err)
+		}
+		weights = append(weights, r.Weight)
+	}
+	return args[:len(weights)], weights, unfit, nil
 }

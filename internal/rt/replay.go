@@ -23,6 +23,10 @@ type Replay struct {
 	Budget  int64    `json:"budget,omitempty"`  // nanoseconds; 0 means no limit
 	Threads int      `json:"threads,omitempty"` // above 1: no comparison with the original but calls from so many goroutines at once
 
+	Cold string `json:"cold,omitempty"` // another look, in a process that has seen nothing yet: one of the Cold constants
+
+	Grow bool `json:"grow,omitempty"` // compare how the times grow with the length of inputs
+
 	Collect int   `json:"collect,omitempty"` // bytes of results of the original to return; then nothing is compared
 	Skip    []int `json:"skip,omitempty"`    // records to leave out: the original takes too long on them
 
@@ -39,9 +43,11 @@ type ReplayReply struct {
 	Unstable int      `json:"unstable,omitempty"` // inputs on which the original differs from itself
 	Opaque   int      `json:"opaque,omitempty"`   // inputs whose outcome cannot be compared
 	Outside  int      `json:"outside,omitempty"`  // records that the contract excludes
+	Unfit    int      `json:"unfit,omitempty"`    // records left out since an int has fewer bits here
 	Millis   float64  `json:"millis"`
 	Results  [][]byte `json:"results,omitempty"`
 	Diff     *Diff    `json:"diff,omitempty"`
+	Growth   *Growth  `json:"growth,omitempty"`
 
 	Then  *ExhaustReply `json:"then,omitempty"`
 	Shown *Diff         `json:"shown,omitempty"` // for Show
@@ -53,11 +59,12 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 	}
 	p := &replayer[A, R]{h: h, q: q, start: time.Now()}
 	for _, path := range q.Records {
-		list, _, err := LoadArgs[A](path, h.Types)
+		list, _, unfit, err := loadFitting[A](path, h.Types)
 		if err != nil {
 			return nil, err
 		}
 		p.records = append(p.records, list...)
+		p.out.Unfit += unfit
 	}
 	if len(q.Bytes) > 0 {
 		a := new(A)
@@ -71,6 +78,12 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 		p.show(*q.Show)
 	case q.Collect > 0:
 		p.collect()
+	case q.Grow:
+		if err := p.grow(); err != nil {
+			return nil, err
+		}
+	case q.Cold != "":
+		p.cold()
 	case q.Threads > 1:
 		p.concurrently()
 	default:

@@ -2,6 +2,7 @@ package rt
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"unsafe"
 )
@@ -88,7 +89,7 @@ func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 func words(k, n int) sequence[[]int] {
 	total, count := 0, 1
 	var ends []int
-	for l := 0; l <= n && total < 1<<40; l++ {
+	for l := 0; l <= n && total < math.MaxInt/(4*max(k, 1)); l++ { // an int may have 32 bits
 		total += count
 		ends = append(ends, total)
 		count *= max(k, 1)

@@ -12,7 +12,8 @@
 //     directory, and no TCP;
 //   - a seccomp filter that answers ENOSYS to system calls which a program
 //     under test has no business with. In [Run] it also refuses sockets, new
-//     processes, and signals to others;
+//     processes, and signals to others. A program for 386 on amd64 enters the
+//     kernel by another table: the filter for it names what is allowed;
 //   - resource limits on memory, processor time, processes, open files and
 //     file size, a limit of wall time and of output, and a cgroup where one
 //     may be made;

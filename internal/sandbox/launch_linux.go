@@ -33,6 +33,8 @@ type orders struct {
 	Probe     bool // exit with status 0 instead of becoming the program
 	Supervise bool // start the program as a child, and leave no descendant behind
 
+	Machine string // Command.Machine
+
 	Path  string
 	Argv  []string
 	Env   []string
@@ -72,8 +74,11 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 }
 
 func (s *Sandbox) orders(c *Command) (*orders, error) {
+	if err := c.checkMachine(); err != nil {
+		return nil, err
+	}
 	o := &orders{
-		Kernel: s.kernel, Profile: c.Profile, Path: c.Path, Argv: append([]string{c.Path}, c.Args...),
+		Machine: c.Machine, Kernel: s.kernel, Profile: c.Profile, Path: c.Path, Argv: append([]string{c.Path}, c.Args...),
 		Dir: c.Dir, Home: boxDir, Files: c.Files, Read: slices.Concat(c.needs(), []string{c.Path}, c.Read), Write: c.Write,
 		CPUs: c.CPUs, Limits: c.Limits.or(defaults[c.Profile]), UID: -1, Root: os.Getuid() == 0,
 	}

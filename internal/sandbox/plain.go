@@ -31,6 +31,9 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	if err := lookProgram(&c); err != nil {
 		return Result{}, fmt.Errorf("sandbox: %w", err)
 	}
+	if err := c.checkMachine(); err != nil {
+		return Result{}, fmt.Errorf("sandbox: %w", err)
+	}
 	home, err := os.MkdirTemp("", "beagle-box-")
 	if err != nil {
 		return Result{}, err

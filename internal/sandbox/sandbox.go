@@ -80,6 +80,7 @@ type File struct {
 type Command struct {
 	Profile Profile
 	Path    string   // executable, absolute
+	Machine string   // GOARCH of the program; "" is this program's own
 	Args    []string // without the program's name
 	Env     []string // in addition to the profile's; the last of two equal names wins
 	Dir     string   // start here instead of the work directory; must be visible

@@ -56,6 +56,12 @@ func seccomp(o *orders) error {
 func program(o *orders) []unix.SockFilter {
 	var a assembler
 	a.load(dataArch)
+	if o.Machine == "386" {
+		other := compat(o)
+		a.emit(opEqual, 1, 0, unix.AUDIT_ARCH_I386)
+		a.emit(opSkip, 0, 0, uint32(len(other)))
+		a.code = append(a.code, other...)
+	}
 	a.retUnless(auditArch[runtime.GOARCH], unix.SECCOMP_RET_KILL_PROCESS)
 	a.load(dataNr)
 	a.retFrom(0x40000000, enosys) // the x32 interface
@@ -107,6 +113,7 @@ const (
 	opEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 	opFrom  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 	opSet   = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	opSkip  = unix.BPF_JMP | unix.BPF_JA
 	opRet   = unix.BPF_RET | unix.BPF_K
 	opAnd   = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
 )

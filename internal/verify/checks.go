@@ -233,8 +233,8 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("left out")
 		j.missed("data races: the race detector was left out")
 		return nil, nil
-	case !j.Corpus.Concurrent && !j.cand.goes():
-		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none")
+	case !j.Corpus.Concurrent && !j.cand.goes() && !j.cand.keeps():
+		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none and has no variable that may change")
 		j.missed("data races: the function was never seen in two goroutines at once")
 		return nil, nil
 	case j.learned.sizes["train"] == 0:
@@ -252,7 +252,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	defer bin.Remove()
-	q := &rt.Replay{Variant: 1, Records: []string{"train"}, Max: 1000, Threads: 4, Budget: int64(j.Budget.Race)}
+	q := &rt.Replay{Variant: 1, Records: []string{"train"}, Max: 1000, Threads: 4, Cold: rt.ColdThreads, Panics: j.panics(), Budget: int64(j.Budget.Race)}
 	reply := new(rt.ReplayReply)
 	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Procs: 2, Replay: q}, reply, harness.RunOptions{CPU: -1, Wall: 10*j.Budget.Race + 20*time.Second, Files: j.learned.pick("train")})
 	if err != nil {

@@ -19,14 +19,24 @@
 //     arguments lie in memory that cannot be written, for those that write into
 //     them and put everything back; no goroutine may outlive its call, unless
 //     the original's do;
+//   - state looks in processes that saw no input yet for what a candidate keeps:
+//     one caller's memory gets other content between calls, results of equal
+//     calls may not lie in the same place, goroutines start before any single
+//     call, and one cheap call is made 69,632 times;
 //   - exhaust gives both every small input over a boundary alphabet, every
 //     length up to 300, every byte value at telling places, slices that lie in
 //     the same memory, a list so long that recursion for each element shows,
 //     and the numbers that make simple equations of the constants true;
+//   - growth stretches recorded inputs 2 to 256 times. A candidate whose
+//     processor time grows faster than the original's is refused; one that is
+//     slower there by a factor is told;
+//   - machines builds both for 386, whose int has 32 bits, and for s390x and
+//     arm64 where qemu-user-static is installed, and compares them there. What
+//     could not be tried stands in [beagle.Assurance];
 //   - fuzz lets the standard fuzzer look for inputs that tell them apart;
 //   - race runs the candidate under the race detector when the target is
-//     called from several goroutines or the candidate starts some, and writes to
-//     the arguments after each call, as their owner may.
+//     called from several goroutines, or the candidate starts some or has a
+//     variable that its code may change, and writes to the arguments after each call, as their owner may.
 //
 // A counterexample is made small and written out as a Go test.
 //
@@ -41,8 +51,8 @@
 // a literal, say) passes all checks here; that its speed is measured on fresh
 // inputs is what makes it worthless. One that is wrong for a single value of a
 // hash of its input is found only if the value can be computed from the
-// constants. Nothing is tried on other architectures than this one, and nothing
-// larger than some hundred thousand elements. Timing, stack depth beyond what
+// constants. Nothing is tried that is larger than some hundred thousand elements.
+// The growth of goroutines' own time is not seen: a thread's clock counts. Timing, stack depth beyond what
 // the exhaustion tries, the addresses of strings and the order of map iteration
 // are not behaviour; the bits of what is not a number are, and so honest
 // rewrites of sums may be refused.

@@ -51,7 +51,7 @@ type learned struct {
 	mu        sync.Mutex
 	known     *Known
 	fromRuns  bool             // known holds the results of the original too
-	skip      map[string]bool  // phases of the exhaustion that the original does not survive
+	skip      map[string]bool  // phases of the exhaustion that the original does not survive; true when it is only too slow
 	slow      map[string][]int // records, by file, that it does not survive or is too slow on
 	cap       int64
 	capLen    int

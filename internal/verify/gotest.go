@@ -169,6 +169,8 @@ func (w *testWriter) results(call string, args []string) {
 		}
 	case rt.CheckRoom:
 		w.room(assign, call, args)
+	case rt.CheckRefilled:
+		w.refill(assign, args)
 	case rt.CheckSealed:
 		w.imports = append(w.imports, "sync")
 		w.line("\tvar readers sync.WaitGroup // run this test with -race")
@@ -201,6 +203,26 @@ func (w *testWriter) results(call string, args []string) {
 	if w.d.Kind == "alias" && w.d.Check == "" && len(w.d.After) == 0 {
 		w.line("\t// The original's results share memory with the arguments, or with each other, differently.")
 	}
+}
+
+// refill makes a call, fills the memory of its slices with the content of the
+// next one, and makes that.
+func (w *testWriter) refill(assign string, args []string) {
+	used := slices.Clone(args)
+	for i, p := range w.t.Params {
+		if p.Kind != "slice" || len(w.d.Other) != len(args) {
+			continue
+		}
+		used[i] = "memory" + args[i]
+		w.line("\tvar %s %s = %s", used[i], w.paramType(i, p), w.d.Other[i])
+	}
+	w.line("\t%s", callText(w.t, used))
+	for i := range args {
+		if used[i] != args[i] {
+			w.line("\t%s = append(%s[:0], %s...) // the same memory with other content", used[i], used[i], args[i])
+		}
+	}
+	w.line("\t%s%s", assign, callText(w.t, used))
 }
 
 // room looks behind the length of the arguments before and after the call.

@@ -40,7 +40,10 @@ var (
 		{"holdout", "and on the calls that no rewrite has seen", 50 * time.Millisecond, replayHoldout},
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
+		{"state", "and keeps nothing of one call for another, nor of one caller's memory", 300 * time.Millisecond, keepsState},
 		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
+		{"growth", "and its time grows no faster than the original's with longer inputs", 300 * time.Millisecond, growth},
+		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
@@ -62,8 +65,9 @@ type Job struct {
 	verdict *beagle.Verdict
 	quick   bool
 
-	terms *rt.Terms           // another contract than the target's, to try it out
-	more  []*source.Predicate // that terms name, beside the target's own
+	terms  *rt.Terms           // another contract than the target's, to try it out
+	more   []*source.Predicate // that terms name, beside the target's own
+	beside map[string]int      // phases in which the original ended beside the candidate only, and how often
 }
 
 // A Budget is the time that the long checks may take. Zero fields are the

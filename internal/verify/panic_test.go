@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A check that panics names itself and the candidate; it accuses nobody, and
@@ -16,7 +17,7 @@ func TestJudgePanic(t *testing.T) {
 		var nothing *beagle.Target
 		return nil, errors.New(nothing.Name)
 	}}}
-	j := &Job{Candidate: beagle.Candidate{ID: "c0ffee"}, orig: new(code)}
+	j := &Job{Env: &Env{Unit: new(source.Unit)}, Candidate: beagle.Candidate{ID: "c0ffee"}, orig: new(code)}
 	v, err := planted.climb(t.Context(), j)
 	var failed *JudgePanic
 	if v != nil || !errors.As(err, &failed) {

@@ -43,7 +43,7 @@ func (j *Job) replay(ctx context.Context, q *rt.Replay, procs int, wall time.Dur
 	for range 2 * maxSkips {
 		reply := new(rt.ReplayReply)
 		if q.Then != nil {
-			q.Then.Skip = j.skips()
+			q.Then.Skip, q.Then.Slow = j.skips()
 		}
 		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Procs: procs, Replay: q}, reply, harness.RunOptions{
 			CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
@@ -77,8 +77,26 @@ func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 	if guilty {
 		return j.fatal(ctx, exit, q)
 	}
+	if phase := rt.PhaseOf(exit.Record); phase != "" && !j.quick {
+		if alone, err := j.originalSurvives(ctx, q); alone || err != nil {
+			j.onlyBeside(phase)
+			return nil, err
+		}
+	}
 	j.forgive(exit, q)
 	return nil, nil
+}
+
+// onlyBeside notes that the original ended in a phase beside the candidate and
+// not without it. That is tried once more, and then left out for this candidate
+// alone: none may make a phase go away for the others.
+func (j *Job) onlyBeside(phase string) {
+	if j.beside == nil {
+		j.beside = map[string]int{}
+	}
+	if j.beside[phase]++; j.beside[phase] > 1 {
+		j.missed("inputs of the phase %s: beside the candidate the original is too slow for them, alone it is not", phase)
+	}
 }
 
 // originalSurvives repeats a request with the original in the candidate's place.
@@ -97,7 +115,7 @@ func (j *Job) originalSurvives(ctx context.Context, q *rt.Replay) (bool, error) 
 func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 	if phase := rt.PhaseOf(exit.Record); phase != "" {
 		j.learned.mu.Lock()
-		j.learned.skip[phase] = true
+		j.learned.skip[phase] = exit.Kind == harness.Hang
 		j.learned.mu.Unlock()
 		return
 	}
@@ -114,15 +132,24 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 	j.learned.mu.Unlock()
 }
 
-func (j *Job) skips() []string {
+// skips lists the phases to leave out, and those of them for which the original
+// is too slow.
+func (j *Job) skips() (all, slow []string) {
 	j.learned.mu.Lock()
 	defer j.learned.mu.Unlock()
-	var list []string
-	for name := range j.learned.skip {
-		list = append(list, name)
+	for name, isSlow := range j.learned.skip {
+		all = append(all, name)
+		if isSlow {
+			slow = append(slow, name)
+		}
 	}
-	slices.Sort(list)
-	return list
+	for name, times := range j.beside {
+		if times > 1 {
+			all, slow = append(all, name), append(slow, name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), slow
 }
 
 var fates = map[string]struct {

@@ -45,7 +45,7 @@ type entry struct {
 	says         string // in the reason, or the kind of the counterexample
 }
 
-var specs = map[string]string{"fib": "./p.Fib", "tag": "./p.Normalize", "list": "./p.Merge", "method": "./p.Reader.Next", "dot": "./p.Dot", "mix": "./p.Mix", "hand": "./p.Total"}
+var specs = map[string]string{"fib": "./p.Fib", "tag": "./p.Normalize", "list": "./p.Merge", "method": "./p.Reader.Next", "dot": "./p.Dot", "mix": "./p.Mix", "hand": "./p.Total", "words": "./p.Digest"}
 
 // numbers are what the numbers of a corpus are; int where nothing is said.
 var numbers = map[string]rt.Kind{"dot": rt.KindFloat64, "mix": rt.KindUint}
@@ -242,7 +242,7 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 func (e *entry) expect(t *testing.T, c *catalogue, v *beagle.Verdict) {
 	t.Helper()
 	kind := ""
-	if v.Counterexample != nil && v.Stage != "race" { // what the race detector finds is no single call
+	if v.Counterexample != nil && v.Stage != "race" && v.Stage != "machines" { // what the race detector finds is no single call, and a test of another machine does not fail here
 		kind = v.Counterexample.Kind
 		c.proofs = append(c.proofs, proof{e.name, kind, v.Counterexample.Test, e.source})
 		t.Logf("%s: %.200s; want %.200s, got %.200s", e.name, v.Counterexample.Go, v.Counterexample.Want, v.Counterexample.Got)

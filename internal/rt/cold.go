@@ -1,0 +1,260 @@
+package rt
+
+import (
+	"reflect"
+	"runtime"
+)
+
+// A version that remembers answers looks right to whoever calls it with the
+// same inputs over and over. These looks begin in a process that has seen no
+// input before, and give each input to it for the first time.
+
+// The values of Replay.Cold.
+const (
+	ColdRefill  = "refill"  // one caller's memory gets other content between calls
+	ColdKept    = "kept"    // equal inputs in other memory, while the first result is kept
+	ColdThreads = "threads" // several goroutines at once, before any single call
+	ColdCount   = "count"   // one cheap call some ten thousand times
+)
+
+// More values of Diff.Check.
+const (
+	CheckRefilled = "the caller filled the same memory with other content and called again"
+	CheckPlace    = "an equal call with arguments in other memory returns the memory of the first one's result"
+	CheckCount    = "the same call many times"
+	CheckCold     = "several goroutines at once, with inputs that no call had before"
+)
+
+func (p *replayer[A, R]) cold() {
+	if p.q.Cold != ColdThreads {
+		p.check = newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	}
+	switch p.q.Cold {
+	case ColdRefill:
+		p.refilled()
+	case ColdKept:
+		p.keptApart()
+	case ColdThreads:
+		p.coldThreads()
+	case ColdCount:
+		p.countCalls()
+	}
+	if p.check != nil {
+		p.out.Unstable, p.out.Opaque = p.check.unstable, p.check.opaque
+	}
+}
+
+// refilled makes a call for each record, and then more with the same memory:
+// with the content of the next record, with one element changed, and with the
+// first content again.
+func (p *replayer[A, R]) refilled() {
+	if !leadsToMemory(reflect.TypeOf((*A)(nil)).Elem()) {
+		return
+	}
+	for n, i := range p.picks {
+		if n > 4 && p.late() {
+			return
+		}
+		first, next := &p.records[i], &p.records[p.picks[(n+1)%len(p.picks)]]
+		mine := new(A)
+		CloneTo(mine, first)
+		before := Clone(mine)
+		for turn := range 4 {
+			switch live := reflect.ValueOf(mine).Elem(); turn {
+			case 1:
+				refill(live, reflect.ValueOf(Clone(next)).Elem())
+			case 2:
+				nudge(live, false)
+			case 3:
+				refill(live, reflect.ValueOf(Clone(first)).Elem())
+			}
+			now := Clone(mine)
+			p.out.Cases++
+			if p.out.Diff = p.inPlace(i, mine, now, before, turn > 0); p.out.Diff != nil {
+				return
+			}
+			before = now
+		}
+	}
+}
+
+// inPlace calls the candidate with the caller's own memory and compares with
+// what the original does with that content in memory of its own.
+func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff {
+	c := p.check
+	c.input.Store(now)
+	c.limit.Store(int64(originalLimit))
+	start := ProcessCPU()
+	c.run(0, i, now)
+	c.limit.Store(int64(hangLimit + hangFactor*(ProcessCPU()-start)))
+	own := func(v int) {
+		c.r[1] = *new(R)
+		c.a[1] = *mine
+		c.p[1] = c.call(v, i, &c.a[1], &c.r[1])
+	}
+	own(c.v)
+	if c.differ() == "" || c.selfDiffers(i, now) {
+		return nil
+	}
+	c.run(1, i, now)
+	if kind := c.differ(); kind != "" {
+		return c.diff(i, now, kind, "") // it is wrong in any memory
+	}
+	check := CheckFirst
+	if again {
+		check = CheckRefilled
+	}
+	own(c.v)
+	d := c.diff(i, now, "state", check)
+	d.Other, _ = spell(before)
+	return d
+}
+
+// refill puts the content of src, which nobody else has, into the memory that
+// dst leads to where there is room for it.
+func refill(dst, src reflect.Value) {
+	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
+		dst.Set(src)
+		return
+	}
+	switch dst.Kind() {
+	case reflect.Slice:
+		n := src.Len()
+		if src.IsNil() || n == 0 || n > dst.Cap() {
+			dst.Set(src)
+			return
+		}
+		dst.Set(dst.Slice(0, n))
+		for k := range n {
+			refill(dst.Index(k), src.Index(k))
+		}
+	case reflect.Pointer:
+		if dst.IsNil() || src.IsNil() || special(dst.Type().Elem()) != nil {
+			dst.Set(src)
+			return
+		}
+		refill(dst.Elem(), src.Elem())
+	case reflect.Map:
+		if dst.IsNil() || src.IsNil() {
+			dst.Set(src)
+			return
+		}
+		dst.Clear()
+		for it := src.MapRange(); it.Next(); {
+			dst.SetMapIndex(it.Key(), it.Value())
+		}
+	case reflect.Struct:
+		for k := range dst.NumField() {
+			refill(reachable(dst.Field(k)), reachable(src.Field(k)))
+		}
+	case reflect.Array:
+		for k := range dst.Len() {
+			refill(dst.Index(k), src.Index(k))
+		}
+	default:
+		dst.Set(src)
+	}
+}
+
+// nudge changes the middle element of each sequence that a value leads to.
+// What lies in the variable itself stays.
+func nudge(v reflect.Value, inside bool) {
+	if special(v.Type()) != nil {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		if v.Len() > 0 {
+			nudge(v.Index(v.Len()/2), true)
+		}
+	case reflect.Array:
+		if v.Len() > 0 && (inside || leadsToMemory(v.Type())) {
+			nudge(v.Index(v.Len()/2), inside)
+		}
+	case reflect.Pointer:
+		if e := v.Type().Elem(); !inside && !v.IsNil() && e.Kind() != reflect.Pointer { // a list of nodes may be a ring
+			nudge(v.Elem(), true)
+		}
+	case reflect.Struct:
+		for k := range v.NumField() {
+			nudge(reachable(v.Field(k)), inside)
+		}
+	default:
+		if inside {
+			new(scribbler).scalar(v)
+		}
+	}
+}
+
+// keptApart makes two equal calls in different memory for each record, and
+// keeps the first result. The second one may not lie where the first one does,
+// and writing into both may not change the third answer.
+func (p *replayer[A, R]) keptApart() {
+	suspects := 0
+	for n, i := range p.picks {
+		if n > 4 && p.late() {
+			break
+		}
+		p.out.Cases++
+		if p.out.Diff = p.apart(n, i, &suspects); p.out.Diff != nil {
+			return
+		}
+	}
+	for n := len(p.picks) - 1; n >= 0 && !p.late(); n-- { // the other way round: another history
+		p.out.Cases++
+		if p.out.Diff = p.check.compare(p.picks[n], &p.records[p.picks[n]]); p.out.Diff != nil {
+			return
+		}
+	}
+}
+
+// enoughSuspects is how many inputs must show a shared place. One alone may be
+// the first call of something in the standard library that keeps memory.
+const enoughSuspects = 3
+
+func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
+	c, src := p.check, &p.records[i]
+	c.input.Store(src)
+	c.limit.Store(int64(originalLimit))
+	made := p.allocating(i, src)
+	a, r := c.a[1], c.r[1]
+	if c.p[1] != nil {
+		return c.compare(i, src)
+	}
+	again := p.allocating(i, src)
+	if n >= 2 && c.p[1] == nil && made > again && p.samePlace(src, &a, &r) {
+		if *suspects++; *suspects >= enoughSuspects {
+			c.run(0, i, src)
+			return c.diff(i, src, "state", CheckPlace)
+		}
+	}
+	if c.flat || c.p[1] != nil || p.writtenResults(0, i) {
+		return c.compare(i, src)
+	}
+	var s scribbler
+	s.over(reflect.ValueOf(&r).Elem())
+	s.over(reflect.ValueOf(&c.r[1]).Elem())
+	d := c.compare(i, src)
+	if d != nil && d.Check == "" {
+		s.undo()
+		if c.compare(i, src) == nil {
+			d.Check = CheckResult
+		}
+		return d
+	}
+	s.undo()
+	return d
+}
+
+// allocating calls the candidate with a copy of src and returns how many
+// objects the call allocated.
+func (p *replayer[A, R]) allocating(i int, src *A) uint64 {
+	c := p.check
+	c.r[1] = *new(R)
+	c.copyTo(&c.a[1], src)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c.p[1] = c.call(c.v, i, &c.a[1], &c.r[1])
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
+}

@@ -1,0 +1,310 @@
+package rt
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// A Growth is a way of making inputs longer by which the candidate falls behind
+// the original.
+type Growth struct {
+	Way     string  `json:"way"`
+	Lengths []int   `json:"lengths"` // of the sequence
+	Want    []int64 `json:"want"`    // nanoseconds of processor time that the original takes
+	Got     []int64 `json:"got"`     // and the candidate
+	Args    []byte  `json:"args"`    // the longest input
+	Steep   bool    `json:"steep"`   // it grows faster; otherwise it is only slower there than on short inputs
+}
+
+// How recorded inputs are stretched, and what is held against a candidate.
+// The last step is for what is short even then: there, what a call costs anyway
+// still hides how its time grows.
+var stretchings = []int{1, 2, 4, 16, 64, 256}
+
+const (
+	leastStretched = 8       // a shorter record stands for one of this length
+	mostStretched  = 1 << 20 // elements
+	slowerBy       = 3       // the candidate's time over the original's, at the end, and over what it was at first
+	steepBy        = 2       // and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
+	tellingExcess  = 20 * time.Microsecond
+	longEnough     = 10 * time.Millisecond // of the original; longer inputs are left out
+	stillShort     = 200 * time.Microsecond
+)
+
+// A grower stretches the sequences of recorded inputs.
+type grower[A, R any] struct {
+	p   *replayer[A, R]
+	x   *exhauster[A, R]
+	rng *rand.Rand
+}
+
+// grow compares how both versions' times grow with their inputs.
+func (p *replayer[A, R]) grow() error {
+	x, err := p.h.exhauster(&Exhaust{Variant: p.q.Variant, Records: p.q.Records, Seed: p.q.Seed, Panics: p.q.Panics})
+	if err != nil {
+		return err
+	}
+	p.check = x.check
+	runtime.LockOSThread() // its clock belongs to one thread
+	defer runtime.UnlockOSThread()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	g := &grower[A, R]{p, x, rand.New(rand.NewPCG(p.q.Seed, 8))}
+	var slots []int
+	for i, s := range x.slots {
+		if isSequence(s.t) {
+			slots = append(slots, i)
+		}
+	}
+	groups := [][]int{slots}
+	if len(slots) > 1 {
+		for _, i := range slots {
+			groups = append(groups, []int{i})
+		}
+	}
+	for _, way := range []string{wayDistinct, wayRepeated, wayJoined, wayOne} {
+		for _, group := range groups {
+			if len(group) == 0 || p.late() {
+				return nil
+			}
+			out := g.along(way, group)
+			if out != nil && (p.out.Growth == nil || out.Steep) {
+				p.out.Growth = out
+			}
+			if p.out.Diff != nil || out != nil && out.Steep {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Ways of making a sequence longer.
+const (
+	wayRepeated = "the recorded input again and again"
+	wayJoined   = "recorded inputs one after the other"
+	wayOne      = "one element again and again"
+	wayDistinct = "elements that all differ"
+)
+
+// along stretches one group of slots step by step.
+func (g *grower[A, R]) along(way string, group []int) *Growth {
+	var out Growth
+	base, length := g.longest(group)
+	if base < 0 {
+		return nil
+	}
+	out.Way = way
+	for _, f := range stretchings {
+		n := length * f
+		if n > mostStretched {
+			break
+		}
+		g.make(way, base, group, n)
+		want, got, ok := g.time(base)
+		if !ok {
+			break
+		}
+		out.Lengths, out.Want, out.Got = append(out.Lengths, n), append(out.Want, want), append(out.Got, got)
+		g.p.out.Cases++
+		if want > int64(longEnough) || got > 10*int64(longEnough) || f >= 64 && want > int64(stillShort) {
+			break
+		}
+	}
+	if !out.loses() {
+		return nil
+	}
+	for _, k := range []int{0, len(out.Lengths) - 2, len(out.Lengths) - 1} { // a second look: noise only adds
+		g.make(way, base, group, out.Lengths[k])
+		want, got, ok := g.time(base)
+		if !ok {
+			return nil
+		}
+		out.Want[k], out.Got[k] = min(out.Want[k], want), min(out.Got[k], got)
+	}
+	if out.Steep = out.steeper(); !out.Steep && !out.loses() {
+		return nil
+	}
+	out.Args, _ = Encode(&g.x.a)
+	return &out
+}
+
+// loses reports whether the candidate is that much slower at the end, and was
+// not at first.
+func (o *Growth) loses() bool {
+	last := len(o.Lengths) - 1
+	return last >= 2 && o.Got[last]-o.Want[last] >= int64(tellingExcess) &&
+		o.ratio(last) > slowerBy && o.ratio(last) > slowerBy*o.ratio(0)
+}
+
+// steeper reports whether it loses more and more still in the last step. A
+// constant factor may hide behind what a short call costs anyway; it is told,
+// and the measurement's to judge.
+func (o *Growth) steeper() bool {
+	last := len(o.Lengths) - 1
+	return o.loses() && o.ratio(last) > 2*slowerBy && o.ratio(last) > steepBy*o.ratio(last-1)
+}
+
+func (o *Growth) ratio(k int) float64 { return float64(o.Got[k]) / float64(max(o.Want[k], 1)) }
+
+// longest is the record with the longest sequence in a group, and its length.
+func (g *grower[A, R]) longest(group []int) (record, length int) {
+	record = -1
+	for _, i := range g.p.picks {
+		g.x.a = *Clone(&g.p.records[i])
+		for _, k := range group {
+			if f, ok := g.x.peek(k); ok && (record < 0 || f.Len() > length) {
+				record, length = i, f.Len()
+			}
+		}
+	}
+	return record, max(length, leastStretched)
+}
+
+// make puts the input with sequences of n elements into place. A number that
+// was the sequence's length follows it.
+func (g *grower[A, R]) make(way string, base int, group []int, n int) {
+	x := g.x
+	x.a = *Clone(&g.p.records[base])
+	for _, i := range group {
+		f := x.field(i)
+		was := f.Len()
+		switch t := x.slots[i].t; {
+		case way == wayDistinct:
+			x.fill(i, t, n, distinct, g.rng)
+			if isText(t) {
+				setText(f, varied(n, g.rng))
+			}
+		case way == wayOne && was > 0:
+			f.Set(repeated(f.Slice(was/2, was/2+1), n))
+		case way == wayJoined:
+			f.Set(repeated(g.joined(i, n), n))
+		case was > 0:
+			f.Set(repeated(f, n))
+		default:
+			x.fill(i, t, n, 3, g.rng)
+		}
+		g.follow(was, x.field(i).Len())
+	}
+}
+
+// follow sets the integers that were a sequence's length to its new one.
+func (g *grower[A, R]) follow(was, now int) {
+	if was < 2 {
+		return
+	}
+	for i, s := range g.x.slots {
+		if !isInteger(s.t) {
+			continue
+		}
+		if f, ok := g.x.peek(i); ok && (f.CanInt() && f.Int() == int64(was) || f.CanUint() && f.Uint() == uint64(was)) {
+			g.x.setInt(i, int64(now))
+		}
+	}
+}
+
+// varied is a text in which neighbours and distant pieces differ.
+func varied(n int, rng *rand.Rand) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "abcdefghijklmnopqrstuvwxyz0123456789 .-:/ABCXYZ"[rng.IntN(47)]
+	}
+	return b
+}
+
+// repeated is a sequence of n elements made of all of v's, which has some.
+func repeated(v reflect.Value, n int) reflect.Value {
+	if v.Kind() == reflect.String {
+		b := make([]byte, 0, n+v.Len())
+		for len(b) < n {
+			b = append(b, v.String()...)
+		}
+		return reflect.ValueOf(string(b[:n])).Convert(v.Type())
+	}
+	out := reflect.MakeSlice(v.Type(), n, n)
+	for done := 0; done < n && v.Len() > 0; {
+		done += reflect.Copy(out.Slice(done, n), v)
+	}
+	return out
+}
+
+// joined is the sequences of the records in a row, n elements or fewer.
+func (g *grower[A, R]) joined(slot, n int) reflect.Value {
+	x, keep := g.x, g.x.a
+	t := x.slots[slot].t
+	text, list := []byte(nil), reflect.Zero(t)
+	for _, i := range g.p.picks {
+		x.a = *Clone(&g.p.records[i])
+		f, ok := x.peek(slot)
+		switch {
+		case !ok:
+		case t.Kind() == reflect.String:
+			text = append(text, f.String()...)
+		default:
+			list = reflect.AppendSlice(list, f)
+		}
+		if len(text) >= n || t.Kind() == reflect.Slice && list.Len() >= n {
+			break
+		}
+	}
+	x.a = keep
+	switch {
+	case t.Kind() != reflect.String:
+		if list.Len() == 0 {
+			list = reflect.MakeSlice(t, 1, 1)
+		}
+		return list
+	case len(text) == 0:
+		text = []byte("a")
+	}
+	return reflect.ValueOf(string(text)).Convert(t)
+}
+
+// time compares both versions on the input in place, and returns the least
+// processor time of some calls of each.
+func (g *grower[A, R]) time(record int) (want, got int64, ok bool) {
+	c, src := g.x.check, &g.x.a
+	if g.p.out.Diff = c.compare(record, src); g.p.out.Diff != nil || c.p[0] != nil || c.p[1] != nil {
+		return 0, 0, false
+	}
+	runtime.GC()
+	return g.least(0, record), g.least(1, record), true
+}
+
+// Calls that are timed on one input, and when it is enough of them.
+const (
+	mostTimed  = 9
+	timeForOne = 3 * time.Millisecond
+)
+
+func (g *grower[A, R]) least(side, record int) int64 {
+	c := g.x.check
+	v := 0
+	if side == 1 {
+		v = c.v
+	}
+	var times []int64
+	for begin := ProcessCPU(); len(times) < mostTimed; {
+		c.r[side] = *new(R)
+		c.copyTo(&c.a[side], &g.x.a)
+		start := threadClock()
+		c.call(v, record, &c.a[side], &c.r[side])
+		times = append(times, threadClock()-start)
+		if len(times) >= 2 && ProcessCPU()-begin > timeForOne {
+			break
+		}
+	}
+	return max(slices.Min(times), 1)
+}
+
+// threadClock is the processor time of a locked thread: the clock of a process
+// moves in large steps on some systems.
+func threadClock() int64 {
+	if t := cpuClock(ofThread); t >= 0 {
+		return t
+	}
+	return int64(ProcessCPU())
+}

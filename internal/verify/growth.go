@@ -1,0 +1,81 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// growthBudget is for one look at how times grow; processes that find
+// something are repeated.
+const growthBudget = time.Second
+
+// growth stretches the recorded inputs and compares how both versions' times
+// grow: a corpus of short inputs hides what a service pays for long ones.
+func growth(ctx context.Context, j *Job) (*Finding, error) {
+	var first *rt.Growth
+	for range 2 {
+		q := &rt.Replay{Variant: j.idx, Records: []string{"train"}, Max: coldRecords, Grow: true, Seed: 1}
+		q.Budget = int64(growthBudget)
+		if j.learned.sizes["train"] == 0 {
+			j.note("there are no records")
+			return nil, nil
+		}
+		reply, found, err := j.replay(ctx, q, 1, time.Minute)
+		if found != nil || err != nil {
+			return found, err
+		}
+		j.result.Cases += reply.Cases
+		if reply.Diff != nil {
+			if err := j.confirm(ctx, reply.Diff); err != nil {
+				return nil, err
+			}
+			return j.differs(reply.Diff), nil
+		}
+		if g := reply.Growth; g == nil || !g.Steep { // nothing, or nothing that shows twice
+			if g != nil {
+				last := len(g.Lengths) - 1
+				j.note("on inputs of length %d it takes %v, the original %v (%s)", g.Lengths[last], spent(g.Got[last]), spent(g.Want[last]), g.Way)
+			}
+			return nil, nil
+		}
+		first = reply.Growth
+	}
+	d := &rt.Diff{Kind: "slow", Args: first.Args, Want: row(first.Want), Got: row(first.Got)}
+	d.Check = fmt.Sprintf("lengths %s: %s", commas(first.Lengths), first.Way)
+	return &Finding{Status: beagle.Wrong, Reason: steeper(first), Diff: d}, nil
+}
+
+// steeper words what a stretched input shows.
+func steeper(g *rt.Growth) string {
+	last := len(g.Lengths) - 1
+	return fmt.Sprintf("its time grows faster than the original's: %v against %v at length %d, %v against %v at length %d (%s)",
+		spent(g.Got[0]), spent(g.Want[0]), g.Lengths[0], spent(g.Got[last]), spent(g.Want[last]), g.Lengths[last], g.Way)
+}
+
+func spent(ns int64) time.Duration {
+	d := time.Duration(ns)
+	switch {
+	case d > time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	case d > 10*time.Microsecond:
+		return d.Round(100 * time.Nanosecond)
+	}
+	return d
+}
+
+func row(times []int64) string {
+	var out []string
+	for _, t := range times {
+		out = append(out, spent(t).String())
+	}
+	return "takes " + strings.Join(out, ", ") + " of processor time"
+}
+
+func commas(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+}

@@ -1,0 +1,187 @@
+package verify
+
+import (
+	"context"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// What the looks for hidden state may take.
+const (
+	coldBudget  = 300 * time.Millisecond // each
+	coldRecords = 400
+	coldAlone   = 6 // records that a process gets as its first
+)
+
+// coldLooks are the looks at a candidate in a process that saw no input yet.
+var coldLooks = []struct {
+	cold           string
+	procs, threads int
+}{{rt.ColdRefill, 1, 0}, {rt.ColdKept, 1, 0}, {rt.ColdThreads, 2, 4}, {rt.ColdCount, 1, 0}}
+
+// keepsState looks for what a candidate keeps between calls. It is a net under
+// the policy, which reads the code for the same.
+func keepsState(ctx context.Context, j *Job) (*Finding, error) {
+	var names []string
+	for _, name := range []string{"train", "holdout", "generated"} {
+		if j.learned.sizes[name] > 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		j.note("there are no records")
+		return nil, nil
+	}
+	for _, look := range coldLooks {
+		q := &rt.Replay{Variant: j.idx, Records: names, Max: coldRecords, Cold: look.cold, Threads: look.threads}
+		q.Budget = int64(coldBudget)
+		if found, err := j.lookCold(ctx, q, look.procs); found != nil || err != nil {
+			return found, err
+		}
+	}
+	return j.firstOfAll(ctx)
+}
+
+// lookCold takes one look, and another one before it accuses.
+func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Finding, error) {
+	reply, found, err := j.replay(ctx, q, procs, time.Minute)
+	if found != nil || err != nil {
+		return found, err
+	}
+	j.result.Cases += reply.Cases
+	if reply.Diff == nil {
+		return nil, nil
+	}
+	if same, err := j.originalRaces(ctx, j.bin, q); same || err != nil {
+		j.note("the original does so too: %s", reply.Diff.Check)
+		return nil, err
+	}
+	if reply.Diff.Check == rt.CheckPlace {
+		again, found, err := j.replay(ctx, q, procs, time.Minute)
+		if found != nil || err != nil || again.Diff == nil {
+			return found, err
+		}
+	}
+	return j.differs(reply.Diff), nil
+}
+
+// firstOfAll gives some records to a process of their own each: what a
+// candidate answers may not hang on what it was called with before.
+func (j *Job) firstOfAll(ctx context.Context) (*Finding, error) {
+	var list []beagle.Record
+	for _, set := range [][]beagle.Record{j.Corpus.Train, j.Corpus.Generated} {
+		list = append(list, spread(set, coldAlone/2)...)
+	}
+	for _, r := range list {
+		path, remove, err := j.single(r.Args)
+		if err != nil {
+			return nil, err
+		}
+		var reply rt.ReplayReply
+		q := &rt.Replay{Variant: j.idx, Records: []string{"one"}, Panics: j.panics()}
+		o := harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}}
+		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, &reply, o)
+		remove()
+		if err != nil {
+			return nil, err
+		}
+		j.result.Cases += reply.Cases
+		if exit == nil && reply.Diff != nil { // the replay tells what does not return
+			return j.differs(reply.Diff), nil
+		}
+	}
+	return nil, nil
+}
+
+// keeps reports whether the candidate has a package variable that its
+// functions may change, or hand on to somebody who may. Tables that are only
+// read are none.
+func (c *code) keeps() bool {
+	vars := map[types.Object]bool{}
+	for _, d := range c.file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, s := range g.Specs {
+			for _, name := range s.(*ast.ValueSpec).Names {
+				vars[c.info.Defs[name]] = true
+			}
+		}
+	}
+	delete(vars, nil)
+	if len(vars) == 0 {
+		return false
+	}
+	uses, reads := 0, 0
+	for _, d := range c.file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			u, r := c.usesOf(vars, f.Body)
+			uses, reads = uses+u, reads+r
+		}
+	}
+	return uses > reads
+}
+
+// usesOf counts the mentions of variables in a body, and those that only read
+// an element, a field or a length of plain values.
+func (c *code) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads int) {
+	written := map[ast.Expr]bool{}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if vars[c.info.Uses[n]] {
+				uses++
+			}
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				written[e] = true
+			}
+		case *ast.IncDecStmt:
+			written[n.X] = true
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				written[n.X] = true
+			}
+		case *ast.RangeStmt:
+			if c.names(vars, n.X) && (n.Value == nil || c.plain(n.Value)) {
+				reads++
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "len" || f.Name == "cap") && len(n.Args) == 1 && c.names(vars, n.Args[0]) {
+				reads++
+			}
+		case *ast.IndexExpr:
+			if !written[n] && c.names(vars, n.X) && c.plain(n) {
+				reads++
+			}
+		case *ast.SelectorExpr:
+			if !written[n] && c.names(vars, n.X) && c.plain(n) {
+				reads++
+			}
+		}
+		return true
+	})
+	return uses, reads
+}
+
+func (c *code) names(vars map[types.Object]bool, e ast.Expr) bool {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	return ok && vars[c.info.Uses[id]]
+}
+
+// plain reports whether a value leads to nothing that could be written to.
+func (c *code) plain(e ast.Expr) bool {
+	t := c.info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	_, basic := t.Underlying().(*types.Basic)
+	return basic
+}

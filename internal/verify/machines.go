@@ -1,0 +1,178 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// What the comparison on one other machine may take, in the time of that
+// machine: an emulated one is some ten times slower.
+const (
+	machineReplay  = time.Second
+	machineShare   = 4 // of the exhaustion's own budget
+	machineDeep    = 32
+	machineWall    = 2 * time.Minute
+	machineRecords = 2000
+)
+
+// otherMachines compares both versions once more as programs for other machines.
+// There, an int has 32 bits, or the bytes of a word stand in the other order.
+func otherMachines(ctx context.Context, j *Job) (*Finding, error) {
+	for _, m := range harness.Machines {
+		found, err := j.elsewhere(ctx, m)
+		if found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// elsewhere compares both versions on one machine, or says why it cannot.
+func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error) {
+	bin, err := j.buildFor(ctx, m)
+	if bin != nil {
+		defer bin.Remove()
+	}
+	if err != nil {
+		return nil, j.without(ctx, m, err)
+	}
+	if why := bin.Failed[1]; why != "" {
+		reason := fmt.Sprintf("it does not compile for %s, as the original does: %s", m.GOARCH, why)
+		return &Finding{Status: beagle.Invalid, Reason: reason}, nil
+	}
+	k := *j
+	k.bin, k.idx, k.learned, k.result, k.beside = bin, 1, j.learned.anew(), beagle.CheckResult{}, nil
+	if found, err := k.starts(ctx, m); found != nil || err != nil {
+		return found, j.without(ctx, m, err)
+	}
+	found, err := k.compareThere(ctx)
+	j.result.Cases += k.result.Cases
+	if k.result.Note != "" {
+		j.note("%s: %s", m.GOARCH, k.result.Note)
+	}
+	if err != nil {
+		return nil, j.without(ctx, m, err)
+	}
+	j.note("%s: %d cases", m.GOARCH, k.result.Cases)
+	return onMachine(m, found), nil
+}
+
+// without notes that a machine was left out. What ended the whole check is an
+// error as before.
+func (j *Job) without(ctx context.Context, m harness.Machine, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	why := firstLine(err.Error())
+	if errors.Is(err, harness.ErrOriginal) {
+		why = "the original does not build for it"
+	}
+	j.note("%s: left out: %s", m.GOARCH, why)
+	j.missed("GOARCH=%s (%s): %s", m.GOARCH, m.Doc, why)
+	return nil
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSuffix(s, ":")
+}
+
+func (j *Job) buildFor(ctx context.Context, m harness.Machine) (*harness.Binary, error) {
+	b, err := j.Env.Builder.On(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	return b.Build(ctx, vs, harness.Link{})
+}
+
+// starts finds out whether the machine's programs start here, and whether the
+// candidate is why one does not.
+func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
+	pkg := j.Env.Unit.Target.PkgPath
+	_, exit, err := j.bin.Start(ctx, j.Env.Box, pkg)
+	if err == nil && exit == nil || ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	b, berr := j.Env.Builder.On(ctx, m)
+	if berr != nil {
+		return nil, berr
+	}
+	alone, berr := b.Build(ctx, []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}}, harness.Link{})
+	if berr != nil {
+		return nil, berr
+	}
+	defer alone.Remove()
+	switch _, own, ownErr := alone.Start(ctx, j.Env.Box, pkg); {
+	case ownErr != nil || own != nil || exit == nil:
+		return nil, fmt.Errorf("%w: a program with the original alone does not start", harness.ErrNoMachine)
+	default:
+		reason := fmt.Sprintf("on %s, a program with it does not start: %s", m.GOARCH, firstLine(exit.Detail))
+		return &Finding{Status: beagle.Crashed, Reason: reason}, nil
+	}
+}
+
+// compareThere replays the recorded and generated calls and a bounded
+// exhaustion with the program at hand.
+func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
+	unfit := 0
+	for _, name := range []string{"train", "holdout", "generated"} {
+		if j.learned.sizes[name] == 0 {
+			continue
+		}
+		q := &rt.Replay{Variant: j.idx, Records: []string{name}, Max: machineRecords, Deep: machineDeep, Seed: 1}
+		q.Budget = int64(machineReplay)
+		reply, found, err := j.replay(ctx, q, 1, machineWall)
+		if found != nil || err != nil {
+			return found, err
+		}
+		j.result.Cases += reply.Cases
+		unfit += reply.Unfit
+		if reply.Diff != nil {
+			return j.differs(reply.Diff), nil
+		}
+	}
+	if unfit > 0 {
+		j.note("%d records hold numbers of more than 32 bits in an int, which cannot be passed there", unfit)
+	}
+	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust/machineShare)
+	if err != nil {
+		return nil, err
+	}
+	reply, found, err := j.replay(ctx, &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: 1, Then: x}, 1, machineWall)
+	if found != nil || err != nil {
+		return found, err
+	}
+	d := reply.Diff
+	if out := reply.Then; out != nil {
+		j.result.Cases += out.Cases
+		d = out.Diff
+	}
+	return j.differs(d), nil
+}
+
+// onMachine has a finding say where it was made.
+func onMachine(m harness.Machine, f *Finding) *Finding {
+	if f == nil {
+		return nil
+	}
+	f.Reason = fmt.Sprintf("on %s (%s): %s", m.GOARCH, m.Doc, f.Reason)
+	if d := f.Diff; d != nil && d.Check == "" { // the others say what a test must do
+		d.Check = "run with GOARCH=" + m.GOARCH
+	}
+	return f
+}
+
+// anew is what is known of a corpus without what was learned by running the
+// original on this machine.
+func (l *learned) anew() *learned {
+	return &learned{files: l.files, sizes: l.sizes, known: l.known, fromRuns: true,
+		skip: map[string]bool{}, slow: map[string][]int{}, rechecked: map[string]bool{}}
+}
