@@ -77,6 +77,7 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 		return exitUsage, err
 	}
 	spec.Models.Redact = o.redact
+	spec.Strict = true // an agent waits for the answer, and knows the task
 	probe := spec
 	probe.Target = "." // tools name the target
 	if err := probe.Validate(); err != nil {

@@ -416,6 +416,10 @@ func (x *exhauster[A, R]) treatment(i int, letter string) string {
 	for _, word := range []string{letter, "a" + letter, letter + "a", letter + letter} {
 		x.base(0)
 		setText(x.field(i), []byte(word))
+		if !c.h.keeps(&x.a) {
+			all = append(all, "outside|"...)
+			continue
+		}
 		c.input.Store(&x.a)
 		c.limit.Store(int64(originalLimit))
 		c.run(0, (x.phase+1)<<caseShift, &x.a)

@@ -297,6 +297,9 @@ func (u *Unit) predicate(text string, fset *token.FileSet, expr ast.Expr, info *
 func (u *Unit) Stated(src string) string {
 	var lines []string
 	if e := strings.TrimSpace(u.opts.Requires); e != "" {
+		if p, err := u.Predicate(e); err == nil {
+			e = p.Text
+		}
 		lines = append(lines, requiresDirective+" "+e)
 	}
 	if len(u.opts.Ignore) > 0 {

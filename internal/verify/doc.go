@@ -40,6 +40,11 @@
 //
 // A counterexample is made small and written out as a Go test.
 //
+// A contract narrows what is compared: inputs for which its condition does not
+// hold are left out of every check, and differences that it ignores pass. Of a
+// candidate that is wrong [Nearest] finds the widest simple contract under which
+// it would have passed.
+//
 // A candidate's end is always a [beagle.Verdict]; an error means that the
 // machinery failed. Inputs that the original itself does not survive, or on
 // which it is too slow, accuse nobody: they are left out and noted.

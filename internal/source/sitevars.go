@@ -1,0 +1,188 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+)
+
+// What a prover may rely on of the calling function's variables.
+
+// lasting reports whether what an expression speaks of stays as it is in a
+// piece of code: local variables that nothing there writes and whose address
+// nobody takes, their lengths, and constants. Strings and the headers of slices
+// are part of the variable; what a slice or pointer leads to is not.
+func (v *prover) lasting(e ast.Expr, in ast.Node) bool {
+	ok := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.Ident:
+			obj := v.info.Uses[x]
+			if obj == nil {
+				obj = v.info.Defs[x]
+			}
+			if w, is := obj.(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, in) || v.exposed(w)) {
+				ok = false
+			}
+		case *ast.IndexExpr, *ast.StarExpr, *ast.FuncLit, *ast.TypeAssertExpr:
+			ok = false
+		case *ast.CallExpr:
+			ok = ok && v.lastingCall(x)
+		}
+		return ok
+	})
+	return ok
+}
+
+// lastingCall: the length of a string or slice, a conversion, or a function of
+// strings and numbers that only computes.
+func (v *prover) lastingCall(x *ast.CallExpr) bool {
+	if v.info.Types[x.Fun].IsType() {
+		return true
+	}
+	for _, a := range x.Args {
+		switch t := v.info.TypeOf(a).Underlying().(type) {
+		case *types.Basic:
+		case *types.Slice:
+			if id, ok := x.Fun.(*ast.Ident); !ok || id.Name != "len" {
+				return false // its elements may change
+			}
+		default:
+			_ = t
+			return false
+		}
+	}
+	switch f := x.Fun.(type) {
+	case *ast.Ident:
+		b, ok := v.info.Uses[f].(*types.Builtin)
+		return ok && slices.Contains([]string{"len", "min", "max"}, b.Name())
+	case *ast.SelectorExpr:
+		fn, ok := v.info.Uses[f.Sel].(*types.Func)
+		if !ok || fn.Pkg() == nil {
+			return false
+		}
+		names, known := pureStd[fn.Pkg().Path()]
+		return known && (names == nil && fn.Signature().Recv() == nil || slices.Contains(names, fn.Name()))
+	}
+	return false
+}
+
+func (v *prover) local(w *types.Var) bool {
+	return v.fn != nil && w.Pos() >= v.fn.Pos() && w.Pos() <= v.fn.End()
+}
+
+// written reports whether code assigns to a variable.
+func (v *prover) written(w *types.Var, in ast.Node) bool {
+	if in == nil {
+		return false
+	}
+	found := false
+	is := func(e ast.Expr) {
+		if id, ok := ast.Unparen(e).(*ast.Ident); ok && e != nil && v.info.Uses[id] == types.Object(w) {
+			found = true
+		}
+	}
+	ast.Inspect(in, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range x.Lhs {
+				is(e)
+			}
+		case *ast.IncDecStmt:
+			is(x.X)
+		case *ast.RangeStmt:
+			if x.Tok == token.ASSIGN {
+				if x.Key != nil {
+					is(x.Key)
+				}
+				if x.Value != nil {
+					is(x.Value)
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// exposed reports whether somebody else may write a variable: its address is
+// taken, or a function literal assigns to it.
+func (v *prover) exposed(w *types.Var) bool {
+	found := false
+	ast.Inspect(v.fn, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.UnaryExpr:
+			if id, ok := ast.Unparen(x.X).(*ast.Ident); ok && x.Op == token.AND && v.info.Uses[id] == types.Object(w) {
+				found = true
+			}
+		case *ast.FuncLit:
+			if ast.Node(x) != v.fn && v.written(w, x.Body) {
+				found = true
+			}
+		case *ast.CallExpr: // a method of a pointer takes it too
+			if s, ok := x.Fun.(*ast.SelectorExpr); ok {
+				if id, ok := ast.Unparen(s.X).(*ast.Ident); ok && v.info.Uses[id] == types.Object(w) && v.info.Selections[s] != nil {
+					if _, ptr := w.Type().Underlying().(*types.Pointer); !ptr {
+						found = true
+					}
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// definition is what a local variable is defined as, once and for all; nil when
+// it is written again.
+func (v *prover) definition(id *ast.Ident) ast.Expr {
+	w, ok := v.info.Uses[id].(*types.Var)
+	if !ok || v.fn == nil || !v.local(w) || v.written(w, v.fn) || v.exposed(w) {
+		return nil
+	}
+	var def ast.Expr
+	ast.Inspect(v.fn, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.AssignStmt:
+			for i, e := range x.Lhs {
+				if d, ok := e.(*ast.Ident); ok && v.info.Defs[d] == types.Object(w) && len(x.Lhs) == len(x.Rhs) {
+					def = x.Rhs[i]
+				}
+			}
+		case *ast.ValueSpec:
+			for i, d := range x.Names {
+				if v.info.Defs[d] == types.Object(w) && len(x.Names) == len(x.Values) {
+					def = x.Values[i]
+				}
+			}
+		}
+		return def == nil
+	})
+	if def != nil && !v.settled(def) {
+		return nil
+	}
+	return def
+}
+
+// settled reports whether an expression means the same at its definition and at
+// the call.
+func (v *prover) settled(def ast.Expr) bool {
+	ok := true
+	ast.Inspect(def, func(n ast.Node) bool {
+		if id, is := n.(*ast.Ident); is {
+			if w, is := v.info.Uses[id].(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, v.fn) || v.exposed(w)) {
+				ok = false
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+// touched reports whether the elements of a slice variable may change: it is
+// indexed, sliced or handed on anywhere.
+func (v *prover) touched(id *ast.Ident) bool {
+	t, ok := v.info.TypeOf(id).Underlying().(*types.Basic)
+	return !ok || t.Info()&types.IsString == 0
+}
