@@ -62,7 +62,7 @@ const (
 // An original that does the same ends here, and the phase is left out.
 func (x *exhauster[A, R]) deep(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 6))
-	if deepLength > x.capLen || x.q.Budget > 0 && x.q.Budget < int64(deepBudget) {
+	if deepLength > x.capLen || x.brief() {
 		return
 	}
 	defer debug.SetMaxStack(debug.SetMaxStack(deepStack))

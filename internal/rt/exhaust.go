@@ -16,6 +16,9 @@ type Exhaust struct {
 	Bases   int      `json:"bases,omitempty"`   // records to use; 0 means 4
 	Ints    []int64  `json:"ints,omitempty"`    // integer and rune constants of either version
 	Strings []string `json:"strings,omitempty"` // string constants of either version
+	Marks   []rune   `json:"marks,omitempty"`   // characters and bytes that either version compares with, the most telling first
+	Lens    []int    `json:"lens,omitempty"`    // lengths that the code of either version hints at: sizes, masks, shifts, narrow types
+	Runes   []rune   `json:"runes,omitempty"`   // ends of the character classes that the versions ask the library about
 	Words   int      `json:"words,omitempty"`   // length that words should reach; 0 means 9
 	Seed    uint64   `json:"seed,omitempty"`
 	Panics  string   `json:"panics,omitempty"`
@@ -59,7 +62,8 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "runes", "long", "random", "shared", "deep", "solved", "odd"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "pairs", "words", "classes",
+	"inside", "runes", "sizes", "long", "random", "shared", "deep", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -84,13 +88,13 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster[A, R], error) {
 	}
 	x := &exhauster[A, R]{q: q, start: time.Now(), end: math.MaxInt}
 	x.check = newChecker(watched(h), q.Variant, q.Panics)
-	x.domain = newDomain(q)
+	x.domain = newDomain(q, reflect.TypeFor[A]().PkgPath())
 	if err := x.load(h); err != nil {
 		return nil, err
 	}
 	x.v = reflect.ValueOf(&x.a).Elem()
 	x.plain = coderFor[A]().flat
-	x.slots = slotsOf(x.v.Type())
+	x.slots = slotsOf(x.v.Type(), x.home)
 	return x, nil
 }
 
@@ -120,6 +124,8 @@ type exhauster[A, R any] struct {
 
 	phase    int
 	index    int
+	patience time.Duration // what the original may take on a case before the phase ends
+	cut      bool          // the phase ended before its end, or left out what is too dear
 	deadline time.Duration // of the phase, as processor time of the process: a loaded machine makes it slower, not blinder
 	end      int           // number of cases to stop at
 	cap      int64         // numbers above it are left out: the original is too slow for them
@@ -158,8 +164,8 @@ func (x *exhauster[A, R]) phases() []struct {
 		make  func(yield func() bool)
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.runes}, {2, x.long}, {3, x.random},
-		{1, x.shared}, {1, x.deep}, {1, x.solved}, {1, x.oddWords},
+		{4, x.places}, {2, x.contexts}, {2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes},
+		{6, x.sizes}, {2, x.long}, {3, x.random}, {1, x.shared}, {1, x.deep}, {1, x.solved}, {1, x.oddWords},
 	}
 }
 
@@ -196,7 +202,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			return
 		}
 	}
-	x.phase, x.index = i, 0
+	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
 	p := Phase{Name: phaseNames[i], Done: true}
 	make(func() bool {
 		x.index++
@@ -221,6 +227,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 		}
 		return true
 	})
+	p.Done = p.Done && !x.cut
 	if p.Cases > 0 {
 		x.out.Phases = append(x.out.Phases, p)
 	}
@@ -229,15 +236,30 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 // slow reports whether the original is too slow for the case at hand. A second
 // run tells a slow call from one that was preempted.
 func (x *exhauster[A, R]) slow() bool {
-	if x.check.took <= slowCase {
+	if x.check.took <= x.patience {
 		return false
 	}
 	start := ProcessCPU()
 	x.check.limit.Store(int64(originalLimit))
 	x.check.run(0, x.id(), &x.a)
 	x.check.took = min(x.check.took, ProcessCPU()-start)
-	return x.check.took > slowCase
+	return x.check.took > x.patience
 }
+
+// late reports whether the phase's time is over. Phases whose cases are dear
+// ask before they make one.
+func (x *exhauster[A, R]) late() bool { return ProcessCPU() > x.deadline }
+
+// pass counts a case that is left out, so that the numbers of later ones do
+// not depend on what the original is too slow for.
+func (x *exhauster[A, R]) pass() {
+	x.index++
+	x.cut = true
+}
+
+// brief reports whether this is the quick check, which has no time for what is
+// large.
+func (x *exhauster[A, R]) brief() bool { return x.q.Budget > 0 && x.q.Budget < int64(deepBudget) }
 
 func (x *exhauster[A, R]) id() int { return (x.phase+1)<<caseShift | x.index }
 
@@ -247,7 +269,7 @@ func (x *exhauster[A, R]) show(id int) {
 	if i < 0 || i >= len(phaseNames) {
 		return
 	}
-	x.phase, x.index = i, 0
+	x.phase, x.index, x.deadline = i, 0, math.MaxInt64
 	x.phases()[i].make(func() bool {
 		x.index++
 		if x.index < index {
