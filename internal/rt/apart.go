@@ -28,7 +28,10 @@ func (x *exhauster[A, R]) shared(yield func() bool) {
 
 // overlap places two slots in one piece of memory, in several ways and lengths.
 func (x *exhauster[A, R]) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
-	for _, n := range []int{1, 2, 3, 8, 17, 33, 64} {
+	for _, n := range []int{1, 2, 3, 8, 17, 33, 64, 300, 1000, 5000} {
+		if n > maxSweep && x.brief() {
+			break
+		}
 		for way := range distinct + 1 {
 			for _, cut := range [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n}, {0, n / 2, n/2 - 1, n}} {
 				if cut[2] < 0 || n > x.capLen {

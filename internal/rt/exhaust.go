@@ -47,6 +47,7 @@ type Phase struct {
 	Name  string `json:"name"`
 	Cases int    `json:"cases"`
 	Done  bool   `json:"done"`           // all of it
+	Time  int64  `json:"time,omitempty"` // nanoseconds of processor time
 	Note  string `json:"note,omitempty"` // how far it got
 }
 
@@ -62,8 +63,8 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "pairs", "words", "classes",
-	"inside", "runes", "sizes", "long", "random", "shared", "deep", "solved", "odd"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "changed", "covering", "collided",
+	"pairs", "words", "classes", "inside", "runes", "sizes", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -121,6 +122,7 @@ type exhauster[A, R any] struct {
 	v     reflect.Value // of a
 	plain bool          // a leads to no memory: copying it is enough
 	slots []slot
+	kept  map[int][]reflect.Value // telling values by slot, for phases that choose among them
 
 	phase    int
 	index    int
@@ -164,8 +166,9 @@ func (x *exhauster[A, R]) phases() []struct {
 		make  func(yield func() bool)
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
-		{4, x.places}, {2, x.contexts}, {2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes},
-		{6, x.sizes}, {2, x.long}, {3, x.random}, {1, x.shared}, {1, x.deep}, {1, x.solved}, {1, x.oddWords},
+		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.covering}, {1, x.collided},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.spare}, {2, x.long}, {3, x.random},
+		{1, x.shared}, {1, x.deep}, {2, x.samples}, {1, x.solved}, {1, x.oddWords},
 	}
 }
 
@@ -204,6 +207,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 	}
 	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
 	p := Phase{Name: phaseNames[i], Done: true}
+	start := ProcessCPU()
 	make(func() bool {
 		x.index++
 		if x.index >= 1<<caseShift {
@@ -228,6 +232,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 		return true
 	})
 	p.Done = p.Done && !x.cut
+	p.Time = int64(ProcessCPU() - start)
 	if p.Cases > 0 {
 		x.out.Phases = append(x.out.Phases, p)
 	}

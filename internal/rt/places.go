@@ -21,10 +21,14 @@ var placeLens = func() []int {
 	return append(list, 79, 80, 81, 88, 96, 97, 104, 112, 127, 128, 129, 144, 160, 191, 192, 193, 200, 224, 255, 256, 257, 288, 300)
 }()
 
+// denseLens are those of them without gaps.
+var denseLens = placeLens[:72]
+
 // How many special letters are put at every place.
 const (
-	maxMarks  = 40 // alone and doubled
-	maxPaired = 11 // with each other
+	firstMarks = 8  // before all others
+	maxMarks   = 40 // alone and doubled
+	maxPaired  = 11 // with each other
 )
 
 // marks are the special letters, those that either version compares with first.
@@ -44,42 +48,57 @@ func (x *exhauster[A, R]) marks() []string {
 	return list[:min(len(list), maxMarks)]
 }
 
-// places visits every place: doubled letters and single ones, then pairs.
+// places visits every place in ever wider rounds: first few letters in plain
+// text, each alone and doubled, then these with each other, then all letters in
+// all texts.
 func (x *exhauster[A, R]) places(yield func() bool) {
 	marks, grounds := x.marks(), x.cleanTexts()
+	first, one := marks[:min(len(marks), firstMarks)], grounds[:min(len(grounds), 1)]
 	for _, n := range placeLens {
 		if n > x.capLen {
-			x.cut = true
-			continue
-		}
-		if !x.disorders(n, yield) {
+			x.pass()
+		} else if !x.disorders(n, yield) || !x.lonePlaces(n, first, one, yield) {
 			return
 		}
-		for _, m := range marks {
-			for _, g := range grounds {
-				if !x.everywhere(g, n, m+m, yield) || !x.everywhere(g, n, m, yield) {
-					return
-				}
+	}
+	if !x.pairPlaces(first, one, denseLens, yield) {
+		return
+	}
+	for _, n := range placeLens {
+		if n <= x.capLen && !x.lonePlaces(n, marks, grounds, yield) {
+			return
+		}
+	}
+	x.pairPlaces(marks[:min(len(marks), maxPaired)], grounds[:min(len(grounds), 2)], placeLens, yield)
+}
+
+// lonePlaces puts each letter alone and doubled at every place.
+func (x *exhauster[A, R]) lonePlaces(n int, marks []string, grounds []clean, yield func() bool) bool {
+	for _, m := range marks {
+		for _, g := range grounds {
+			if !x.everywhere(g, n, m+m, yield) || !x.everywhere(g, n, m, yield) {
+				return false
 			}
 		}
 	}
-	x.pairPlaces(marks[:min(len(marks), maxPaired)], grounds[:min(len(grounds), 2)], yield)
+	return true
 }
 
 // pairPlaces puts two letters that differ at every place, the most telling ones
 // first.
-func (x *exhauster[A, R]) pairPlaces(marks []string, grounds []clean, yield func() bool) {
+func (x *exhauster[A, R]) pairPlaces(marks []string, grounds []clean, lens []int, yield func() bool) bool {
 	for sum := 1; sum < 2*len(marks); sum++ {
-		for _, n := range placeLens {
+		for _, n := range lens {
 			for i := max(0, sum-len(marks)+1); i < len(marks) && i <= sum; i++ {
 				for _, g := range grounds {
 					if 2*i != sum && n <= x.capLen && !x.everywhere(g, n, marks[i]+marks[sum-i], yield) {
-						return
+						return false
 					}
 				}
 			}
 		}
 	}
+	return true
 }
 
 // A clean is a text in which nothing is special. It is repeated as often as a
@@ -164,6 +183,9 @@ var disorders = []func(k, at, n int) int{
 	func(k, at, n int) int { return choose(k == at, n-1, k) },               // the last too early
 	func(k, at, n int) int { return choose(k == at || k == at+1, high, 0) }, // two that differ from all others
 	func(k, at, n int) int { return choose(k == at, low, 0) },
+	func(k, at, n int) int { return choose(k == at, high, low) },
+	func(k, at, n int) int { return choose(k == at, low, high) },
+	func(k, at, n int) int { return choose(k == at, 1, 0) },
 }
 
 func btoi(b bool) int { return choose(b, 1, 0) }

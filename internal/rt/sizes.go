@@ -39,9 +39,9 @@ type pattern struct {
 // patterns are what sequences of every size are filled with, the most telling
 // first.
 var patterns = []pattern{
-	{false, largestText, func(k, n int) int { return k }},
+	{false, largestText, tail},
 	{false, largestText, func(k, n int) int { return high }},
-	{true, largestText, func(k, n int) int { return k % max(n-1, 1) }},
+	{false, largestText, func(k, n int) int { return k }},
 	{false, largestText, func(k, n int) int { return low }},
 	{true, 70_001, func(k, n int) int { return k % max(n/2, 1) }},
 	{false, 70_001, func(k, n int) int { return n - 1 - k }},
@@ -49,8 +49,18 @@ var patterns = []pattern{
 	{true, 70_001, func(k, n int) int { return k % max(n/4, 1) }},
 	{false, 70_001, func(k, n int) int { return k * 256 / n }},
 	{false, 70_001, func(k, n int) int { return (n - 1 - k) * 256 / n }},
-	{true, largestText, func(k, n int) int { return k }},
+	{true, largestText, func(k, n int) int { return k % max(n-1, 1) }},
 	{false, 1<<17 + 1, func(k, n int) int { return k >> (9 - 8*(k&1)) }}, // all pairs of bytes
+}
+
+// tail counts up, and ends in up to sixteen elements that were there before: the
+// first, some between, and the latest.
+func tail(k, n int) int {
+	last := min(n/2, 16)
+	if fresh := n - last; k >= fresh && last > 0 {
+		return (k-fresh+1)*fresh/last - 1
+	}
+	return k
 }
 
 // commonSizes are the lengths that need no hint.
@@ -109,7 +119,7 @@ func (x *exhauster[A, R]) sizes(yield func() bool) {
 type sizer[A, R any] struct {
 	x     *exhauster[A, R]
 	yield func() bool
-	spent map[int][2]measured // by slot, -1 for all together: the last two
+	spent map[int][2]measured // by slot, -1 for all together: the first and the longest
 }
 
 type measured struct {
@@ -171,26 +181,31 @@ func (z *sizer[A, R]) one(slot, n int, fill func()) bool {
 	if !z.yield() {
 		return false
 	}
-	if took := x.check.took; n >= 256 {
-		last := z.spent[slot][1]
-		if last.n != n {
-			z.spent[slot] = [2]measured{last, {n, took}}
+	if now := (measured{n, x.check.took}); n >= 250 {
+		seen := z.spent[slot]
+		if seen[0].n == 0 {
+			seen[0] = now
 		}
+		if n > seen[1].n {
+			seen[1] = now
+		}
+		z.spent[slot] = seen
 	}
 	return true
 }
 
-// foreseen is what the original is likely to take, from the last two lengths.
+// foreseen is what the original is likely to take, from the first length and
+// the longest. Neighbours would tell more of the noise than of the growth.
 func (z *sizer[A, R]) foreseen(slot, n int) time.Duration {
 	a, b := z.spent[slot][0], z.spent[slot][1]
 	if b.n == 0 || n <= b.n {
 		return 0
 	}
 	power := 1.0
-	if a.n > 0 && b.n > a.n && b.took > 50*time.Microsecond {
-		power = math.Log(float64(b.took)/float64(max(a.took, 1))) / math.Log(float64(b.n)/float64(a.n))
+	if b.n >= 4*a.n {
+		power = math.Log(float64(b.took)/float64(max(a.took, time.Microsecond))) / math.Log(float64(b.n)/float64(a.n))
 	}
-	return time.Duration(float64(b.took) * math.Pow(float64(n)/float64(b.n), min(max(power, 1), 3)))
+	return time.Duration(float64(b.took) * math.Pow(float64(n)/float64(b.n), min(max(power, 1), 2.5)))
 }
 
 // longestOf is how long sequences of a type get.
