@@ -34,7 +34,11 @@ func (x *exhauster[A, R]) overlap(i, k int, rng *rand.Rand, yield func() bool) b
 		}
 		for way := range distinct + 1 {
 			for _, cut := range [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n}, {0, n / 2, n/2 - 1, n}} {
-				if cut[2] < 0 || n > x.capLen {
+				if cut[2] < 0 {
+					continue
+				}
+				if n > x.capLen {
+					x.pass(1)
 					continue
 				}
 				x.base((n + way) % len(x.bases))

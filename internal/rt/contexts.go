@@ -152,7 +152,7 @@ const maxCuts = 24
 func cutsOf(text []byte) []cut {
 	n := len(text)
 	list := []cut{{0, 0}, {n, n}, {0, 1}, {n - 1, n}}
-	for i := 1; i+1 < n && len(list) < maxCuts; i++ {
+	for i := 1; i < n && len(list) < maxCuts; i++ {
 		switch was, now := kindOfByte(text[i-1]), kindOfByte(text[i]); {
 		case now == 0:
 			list = append(list, cut{i, i}, cut{i, i + 1}, cut{i + 1, i + 1})

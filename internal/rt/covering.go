@@ -25,10 +25,16 @@ func (x *exhauster[A, R]) covering(yield func() bool) {
 		return
 	}
 	rng := rand.New(rand.NewPCG(x.q.Seed, 9))
-	c := newCover(parts)
+	var c *cover
+	if !x.brief() {
+		c = newCover(parts)
+	}
 	for row := 0; ; row++ {
 		var levels []int
-		if levels = c.next(rng); levels == nil {
+		if !x.brief() { // to cover all pairs takes more than the quick check has
+			levels = c.next(rng)
+		}
+		if levels == nil {
 			levels = drawn(parts, rng)
 		}
 		x.base(row % len(x.bases))
@@ -155,7 +161,7 @@ func (x *exhauster[A, R]) coveredList(f reflect.Value, own []int) {
 		f.Set(s)
 	}
 	if own[2] > 0 && f.Len() > 0 {
-		x.element(f.Index(f.Len()-1), listEnds[own[2]], x.elements(t.Elem()))
+		x.element(f.Index(f.Len()-1), listEnds[own[2]], x.palette(t.Elem()))
 	}
 }
 

@@ -18,6 +18,8 @@ type domain struct {
 	letters []string // what words are made of
 	strings []string // constants of either version
 	pool    map[reflect.Type][]reflect.Value
+
+	palettes map[reflect.Type][]reflect.Value
 }
 
 // maxPool is how many values of one type are kept from the records.
@@ -270,6 +272,17 @@ func (d *domain) maps(t reflect.Type, depth int, add func(reflect.Value)) {
 		add(m)
 	}
 	add(all)
+}
+
+// palette is elements, made once: for cases that do not write into them.
+func (d *domain) palette(t reflect.Type) []reflect.Value {
+	if d.palettes == nil {
+		d.palettes = map[reflect.Type][]reflect.Value{}
+	}
+	if d.palettes[t] == nil {
+		d.palettes[t] = d.elements(t)
+	}
+	return d.palettes[t]
 }
 
 // elements are the values that slices of t are filled with, in order where t

@@ -63,12 +63,15 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "changed", "covering", "collided",
-	"pairs", "words", "classes", "inside", "runes", "sizes", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "changed", "related", "covering",
+	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
 const slowCase = 5 * time.Millisecond
+
+// dearCase is what a call takes after which looking at the clock costs little.
+const dearCase = 20 * time.Microsecond
 
 func (h *Harness[A, R]) exhaust(q *Exhaust) (any, error) {
 	x, err := h.exhauster(q)
@@ -166,8 +169,8 @@ func (x *exhauster[A, R]) phases() []struct {
 		make  func(yield func() bool)
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
-		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.covering}, {1, x.collided},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.spare}, {2, x.long}, {3, x.random},
+		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.related}, {2, x.covering}, {1, x.collided},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner}, {1, x.spare}, {2, x.long}, {3, x.random},
 		{1, x.shared}, {1, x.deep}, {2, x.samples}, {1, x.solved}, {1, x.oddWords},
 	}
 }
@@ -214,7 +217,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
-		if x.index&15 == 0 && ProcessCPU() > x.deadline || x.out.Cases >= x.end {
+		if (x.index&15 == 0 || x.check.took > dearCase) && x.late() || x.out.Cases >= x.end {
 			p.Done = false
 			return false
 		}
@@ -255,11 +258,20 @@ func (x *exhauster[A, R]) slow() bool {
 // ask before they make one.
 func (x *exhauster[A, R]) late() bool { return ProcessCPU() > x.deadline }
 
-// pass counts a case that is left out, so that the numbers of later ones do
+// pass counts n cases that are left out, so that the numbers of later ones do
 // not depend on what the original is too slow for.
-func (x *exhauster[A, R]) pass() {
-	x.index++
+func (x *exhauster[A, R]) pass(n int) {
+	x.index += n
 	x.cut = true
+}
+
+// unless makes a case if the reason to leave it out does not hold.
+func (x *exhauster[A, R]) unless(out bool, yield func() bool) bool {
+	if out {
+		x.pass(1)
+		return true
+	}
+	return yield()
 }
 
 // brief reports whether this is the quick check, which has no time for what is

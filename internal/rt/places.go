@@ -55,9 +55,7 @@ func (x *exhauster[A, R]) places(yield func() bool) {
 	marks, grounds := x.marks(), x.cleanTexts()
 	first, one := marks[:min(len(marks), firstMarks)], grounds[:min(len(grounds), 1)]
 	for _, n := range placeLens {
-		if n > x.capLen {
-			x.pass()
-		} else if !x.disorders(n, yield) || !x.lonePlaces(n, first, one, yield) {
+		if !x.disorders(n, yield) || !x.lonePlaces(n, first, one, yield) {
 			return
 		}
 	}
@@ -65,7 +63,7 @@ func (x *exhauster[A, R]) places(yield func() bool) {
 		return
 	}
 	for _, n := range placeLens {
-		if n <= x.capLen && !x.lonePlaces(n, marks, grounds, yield) {
+		if !x.lonePlaces(n, marks, grounds, yield) {
 			return
 		}
 	}
@@ -91,7 +89,7 @@ func (x *exhauster[A, R]) pairPlaces(marks []string, grounds []clean, lens []int
 		for _, n := range lens {
 			for i := max(0, sum-len(marks)+1); i < len(marks) && i <= sum; i++ {
 				for _, g := range grounds {
-					if 2*i != sum && n <= x.capLen && !x.everywhere(g, n, marks[i]+marks[sum-i], yield) {
+					if 2*i != sum && !x.everywhere(g, n, marks[i]+marks[sum-i], yield) {
 						return false
 					}
 				}
@@ -148,6 +146,10 @@ func (x *exhauster[A, R]) ordinary(s spot) []string {
 // everywhere puts a piece at every place of a clean text of n bytes.
 func (x *exhauster[A, R]) everywhere(g clean, n int, piece string, yield func() bool) bool {
 	if n < len(piece) {
+		return true
+	}
+	if n > x.capLen {
+		x.pass(n - len(piece) + 1)
 		return true
 	}
 	x.ground(g.base, g.spot)
@@ -208,6 +210,10 @@ func (x *exhauster[A, R]) disorders(n int, yield func() bool) bool {
 			length := n
 			if t.Kind() == reflect.Array {
 				length = min(t.Len(), maxSweep)
+			}
+			if n > x.capLen {
+				x.pass(length)
+				continue
 			}
 			for at := range length {
 				x.base(at % len(x.bases))

@@ -60,7 +60,11 @@ func contextOf(r rune, round int) int {
 func (x *exhauster[A, R]) setRune(i int, r rune, context int) bool {
 	f := x.field(i)
 	if f.Kind() == reflect.Int32 {
-		return context == 0 && int64(r) <= x.cap && x.setInt(i, int64(r))
+		if context == 0 && int64(r) > x.cap {
+			x.pass(1)
+			return false
+		}
+		return context == 0 && x.setInt(i, int64(r))
 	}
 	text := make([]byte, 0, 6)
 	if context&1 == 1 {

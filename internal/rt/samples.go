@@ -23,8 +23,12 @@ func (x *exhauster[A, R]) samples(yield func() bool) {
 	for _, n := range sampleLens {
 		ok := true
 		x.each(isSequence, func(i int, t reflect.Type) bool {
-			if n > longestOf(t) || n > x.capLen {
+			if n > longestOf(t) {
 				return true
+			}
+			if n > x.capLen {
+				x.cut = true
+				return true // the phase has no other lengths below
 			}
 			ok = x.sample(i, t, n, yield)
 			return ok

@@ -19,7 +19,7 @@ const (
 	largeCase   = 100 * time.Millisecond // what the original may take, by extrapolation
 	largestText = 1<<20 + 1
 	largestList = 4 << 20 // bytes of elements
-	briefLength = 1 << 12
+	briefLength = 1 << 10
 )
 
 // The numbers of a pattern that stand for the ends of the elements' range.
@@ -170,12 +170,11 @@ func (z *sizer[A, R]) one(slot, n int, fill func()) bool {
 		return true
 	}
 	if x.brief() && n > briefLength || z.foreseen(slot, n) > largeCase {
-		x.pass()
+		x.pass(1)
 		return true
 	}
 	fill()
 	if !x.small() {
-		x.pass()
 		return true
 	}
 	if !z.yield() {
@@ -229,7 +228,7 @@ func (x *exhauster[A, R]) pattern(i int, t reflect.Type, n int, p pattern) {
 
 // elems fills a list or an array.
 func (x *exhauster[A, R]) elems(s reflect.Value, p pattern) {
-	from := x.elements(s.Type().Elem())
+	from := x.palette(s.Type().Elem())
 	for k := range s.Len() {
 		x.element(s.Index(k), p.at(k, s.Len()), from)
 	}

@@ -18,7 +18,7 @@ func (x *exhauster[A, R]) spare(yield func() bool) {
 				ok := true
 				x.each(isSlice, func(i int, t reflect.Type) bool {
 					if n > x.capLen || t.Elem().Size() == 0 || room > maxSpare/int(t.Elem().Size()) {
-						x.pass()
+						x.pass(1)
 						return true
 					}
 					x.base((n + way) % len(x.bases))
@@ -59,7 +59,7 @@ func (x *exhauster[A, R]) extend(f reflect.Value, room int) {
 	s := reflect.MakeSlice(t, n+room, n+room)
 	reflect.Copy(s, f)
 	if behind := s.Slice(n, n+room); coderOf(t.Elem()).flat { // others are not copied behind the length
-		from := x.elements(t.Elem())
+		from := x.palette(t.Elem())
 		for k := range room {
 			x.element(behind.Index(k), 0x5a5+k, from)
 		}

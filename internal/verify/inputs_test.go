@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 )
+
+var asQuick = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
 
 // plantsOf reads one original of testdata/inputs with its planted versions.
 // Their first line says "wrong" or "good".
@@ -67,6 +70,10 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 	for _, e := range c.cases {
 		cands = append(cands, e.candidate())
 	}
+	budget := Budget{}.orDefaults().Exhaust
+	if *asQuick {
+		budget = quickExhaust
+	}
 	bin, guilty, err := Build(t.Context(), c.env, cands, harness.Link{})
 	if err != nil {
 		t.Fatal(err)
@@ -77,11 +84,11 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 		if f := guilty[i]; f != nil {
 			t.Fatalf("%s: %s", e.name, f.Reason)
 		}
-		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1, Budget: Budget{}.orDefaults(), verdict: &beagle.Verdict{}}
+		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1, Budget: Budget{}.orDefaults(), verdict: &beagle.Verdict{}, quick: *asQuick}
 		if err := j.prepare(); err != nil {
 			t.Fatal(err)
 		}
-		x, err := j.exhaustRequest(t.Context(), j.Budget.Exhaust)
+		x, err := j.exhaustRequest(t.Context(), budget)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,6 +103,9 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 		case reply.Then.Diff != nil:
 			d := reply.Then.Diff
 			out[e.name] = fmt.Sprintf("%s: %.80s", rt.PhaseOf(d.Case), strings.Join(d.Call, ", "))
+		}
+		if reply != nil && reply.Then != nil {
+			t.Logf("%-18s %8d cases in %6.1f ms", e.name, reply.Then.Cases, reply.Then.Millis)
 		}
 		if os.Getenv("BEAGLE_PLANTS") != "" && reply != nil && reply.Then != nil {
 			for _, p := range reply.Then.Phases {
@@ -127,5 +137,52 @@ func TestInputsMeetPlants(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// carryless is a test of tags by words of eight bytes. The last word carries
+// nothing in from the one before, so that a doubled underscore across that
+// border is missed.
+const carryless = `
+func isNormalizedASCIITag(tag string) bool {
+	n := len(tag)
+	if n == 0 || n > maxTagLength || !isValidASCIIStartChar(tag[0]) || tag[n-1] == '_' {
+		return false
+	}
+	before := false
+	for at := 0; at < n; at += 8 {
+		end := min(at+8, n)
+		if end == n {
+			before = false
+		}
+		for _, c := range []byte(tag[at:end]) {
+			if c != '_' && !isValidASCIITagChar(c) || c == '_' && before {
+				return false
+			}
+			before = c == '_'
+		}
+	}
+	return true
+}
+`
+
+// TestPairAcrossTheLastBorder: a doubled underscore at one place of each length
+// is met in a task of the suite.
+func TestPairAcrossTheLastBorder(t *testing.T) {
+	c := &catalogue{env: environment(t, filepath.Join("..", ".."), "./suite/tasks/normalizetag.NormalizeTag")}
+	src := c.env.Unit.Target.Source
+	from, to := strings.Index(src, "func isNormalizedASCIITag"), strings.Index(src, "func isValidASCIIStartChar")
+	if from < 0 || to < from {
+		t.Fatal("the task has another form")
+	}
+	c.cases = []entry{{name: "carryless", source: src[:from] + strings.TrimSpace(carryless) + "\n\n" + src[to:], check: "wrong"}}
+	c.corpus = &beagle.Corpus{Target: c.env.Unit.Target.ID()}
+	for _, tag := range []string{"env:prod", "service:web-1", "Some Tag", "abcdefghijklmnop"} {
+		c.corpus.Train = append(c.corpus.Train, record(t, `["`+tag+`"]`, rt.KindInt))
+	}
+	if met := c.exhaustAlone(t); met["carryless"] == "" {
+		t.Error("no input met it")
+	} else {
+		t.Log(met["carryless"])
 	}
 }

@@ -39,7 +39,7 @@ var (
 		{"holdout", "and on the calls that no rewrite has seen", 50 * time.Millisecond, replayHoldout},
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
-		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
+		{"exhaust", "and on every small input, every length, every byte", 3 * time.Second, exhaust},
 		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
@@ -65,7 +65,7 @@ type Job struct {
 // A Budget is the time that the long checks may take. Zero fields are the
 // defaults.
 type Budget struct {
-	Exhaust time.Duration // 2 s
+	Exhaust time.Duration // 3 s
 	Fuzz    time.Duration // 5 s; negative leaves the fuzzer out
 	Race    time.Duration // 2 s; negative leaves the race detector out
 }
@@ -76,7 +76,7 @@ func (b Budget) orDefaults() Budget {
 			*d = def
 		}
 	}
-	or(&b.Exhaust, 2*time.Second)
+	or(&b.Exhaust, 3*time.Second)
 	or(&b.Fuzz, 5*time.Second)
 	or(&b.Race, 2*time.Second)
 	return b
