@@ -43,8 +43,9 @@ var folding = func() (list []rune) {
 	return list
 }
 
-// pieces are what is put into contexts, the most telling first.
-func (x *exhauster[A, R]) pieces() (list []string) {
+// pieces are what is put into contexts, the most telling first. The first few
+// of them are the same for every target.
+func (x *exhauster[A, R]) pieces() (list []string, few int) {
 	seen := map[string]bool{}
 	add := func(s string) {
 		if !seen[s] {
@@ -61,6 +62,7 @@ func (x *exhauster[A, R]) pieces() (list []string) {
 	for _, s := range broken {
 		add(s)
 	}
+	few = len(list)
 	if !x.brief() {
 		for _, r := range x.q.Runes {
 			if utf8.ValidRune(r) {
@@ -71,7 +73,7 @@ func (x *exhauster[A, R]) pieces() (list []string) {
 			add(string(r))
 		}
 	}
-	return list
+	return list, few
 }
 
 // contextsOf are the places of a piece among letters.
@@ -90,7 +92,7 @@ var contextsOf = []func(p string) string{
 
 // contexts puts every piece into every context, by itself and in lists.
 func (x *exhauster[A, R]) contexts(yield func() bool) {
-	pieces := x.pieces()
+	pieces, _ := x.pieces()
 	for _, s := range x.spots(0) {
 		x.ground(0, s)
 		for _, p := range pieces {
@@ -121,9 +123,15 @@ func (x *exhauster[A, R]) contexts(yield func() bool) {
 // inside puts every piece into the records: instead of the first byte, the
 // last one and each separator, and beside them.
 func (x *exhauster[A, R]) inside(yield func() bool) {
-	pieces := append(slices.Clone(x.marks()), x.pieces()...)
+	pieces, few := x.pieces()
+	if x.putInside(slices.Concat(x.marks(), pieces[:few]), yield) { // the telling ones into all records, then the rest
+		x.putInside(pieces[few:], yield)
+	}
+}
+
+func (x *exhauster[A, R]) putInside(pieces []string, yield func() bool) bool {
 	seen := map[string]bool{}
-	x.everySpot(1, func(s spot, text []byte) bool {
+	return x.everySpot(1, func(s spot, text []byte) bool {
 		if len(text) == 0 || len(text) > 1<<12 || seen[string(text)] {
 			return true
 		}

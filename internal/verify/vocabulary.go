@@ -189,22 +189,38 @@ func (v *vocabulary) library(o types.Object) {
 		return
 	}
 	v.seen[o.Pkg().Path()+"."+o.Name()] = true
-	switch path := o.Pkg().Path(); {
-	case path == "unicode":
+	path := o.Pkg().Path()
+	if path == "unicode" {
 		if t := tableNamed(o.Name()); t != nil {
 			v.ends(t)
 		}
-		fallthrough
-	case path == "strings" || path == "bytes" || libraryText[path]:
+	}
+	for _, t := range callees[path] {
+		v.ends(t)
+	}
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") { // the standard library, or close to it
 		for _, t := range classesOf(o.Name()) {
 			v.ends(t)
 		}
 	}
 }
 
-// libraryText are the packages beside strings and bytes whose functions look
-// at classes of characters that their names tell.
-var libraryText = map[string]bool{"text/scanner": true, "go/token": true, "go/scanner": true, "strconv": true, "html": true}
+// callees are the classes that functions of a package ask about whatever their
+// own names are.
+var callees = map[string][]*unicode.RangeTable{
+	"fmt":           {unicode.White_Space},
+	"regexp":        {unicode.White_Space, unicode.Lu, unicode.Ll},
+	"regexp/syntax": {unicode.White_Space, unicode.Lu, unicode.Ll},
+	"text/scanner":  {unicode.L, unicode.Nd},
+	"go/token":      {unicode.L, unicode.Nd},
+	"go/scanner":    {unicode.L, unicode.Nd},
+	"mime":          {unicode.White_Space, unicode.Lu, unicode.Ll},
+	"net/mail":      {unicode.White_Space},
+	"net/url":       {unicode.White_Space},
+	"encoding/csv":  {unicode.White_Space},
+	"encoding/json": {unicode.White_Space, unicode.Lu, unicode.Ll},
+	"encoding/xml":  {unicode.White_Space, unicode.L},
+}
 
 // tableNamed finds a range table by the name of its variable.
 func tableNamed(name string) *unicode.RangeTable {
