@@ -96,6 +96,10 @@ func (x *exhauster[A, R]) changed(yield func() bool) {
 			}
 			seen[string(text)] = true
 			return change(s, text, func(b []byte) bool {
+				if !x.affords(len(b)) {
+					x.pass(1)
+					return true
+				}
 				x.put(s, b)
 				return yield()
 			})

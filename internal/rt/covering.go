@@ -30,6 +30,10 @@ func (x *exhauster[A, R]) covering(yield func() bool) {
 		c = newCover(parts)
 	}
 	for row := 0; ; row++ {
+		if row&15 == 15 && x.late() { // cases that are left out do not ask
+			x.cut = true
+			return
+		}
 		var levels []int
 		if !x.brief() { // to cover all pairs takes more than the quick check has
 			levels = c.next(rng)
@@ -38,8 +42,8 @@ func (x *exhauster[A, R]) covering(yield func() bool) {
 			levels = drawn(parts, rng)
 		}
 		x.base(row % len(x.bases))
-		x.build(parts, levels)
-		if x.small() && !yield() {
+		longest := x.build(parts, levels)
+		if x.small() && !x.unless(!x.affords(longest), yield) {
 			return
 		}
 	}
@@ -102,8 +106,9 @@ func (x *exhauster[A, R]) copyOf(slot, level int) reflect.Value {
 	return dst.Elem()
 }
 
-// build makes a case of chosen levels.
-func (x *exhauster[A, R]) build(parts []factor, levels []int) {
+// build makes a case of chosen levels and returns the length of its longest
+// sequence.
+func (x *exhauster[A, R]) build(parts []factor, levels []int) (longest int) {
 	for at := 0; at < len(parts); {
 		i := parts[at].slot
 		n := at
@@ -119,8 +124,12 @@ func (x *exhauster[A, R]) build(parts []factor, levels []int) {
 		case own[0] > 0:
 			f.Set(x.copyOf(i, own[0]))
 		}
+		if isSequence(t) {
+			longest = max(longest, f.Len())
+		}
 		at = n
 	}
+	return longest
 }
 
 // The levels of texts. An empty body is the record's own text.

@@ -135,6 +135,7 @@ type exhauster[A, R any] struct {
 	end      int           // number of cases to stop at
 	cap      int64         // numbers above it are left out: the original is too slow for them
 	capLen   int           // the same for lengths
+	growth   growth
 	out      ExhaustReply
 }
 

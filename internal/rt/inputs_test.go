@@ -155,3 +155,32 @@ func TestNoImpossibleNumbers(t *testing.T) {
 		t.Errorf("%d slots", len(s))
 	}
 }
+
+// TestGrowthIsForeseen: an original of cubic cost is not asked for what it
+// takes seconds for, and one of linear cost is.
+func TestGrowthIsForeseen(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		power int
+		most  int // what it may be asked for
+		least int // what it must be asked for
+	}{{"cubic", 3, 4000, 200}, {"linear", 1, 1 << 21, 65_000}} {
+		longest := 0
+		work := func(a *textArgs, r *textResults) {
+			longest = max(longest, len(a.A0))
+			steps := 1
+			for range c.power {
+				steps *= len(a.A0)
+			}
+			x := uint32(steps)
+			for range steps {
+				x = x*1664525 + 1013904223
+			}
+			r.R0 = string(rune('a' + x%2))
+		}
+		out := exhausted(t, &Exhaust{Records: calls(t, textArgs{"level=info n=17"}), Budget: int64(time.Second)}, work, work)
+		if out.Diff != nil || longest > c.most || longest < c.least {
+			t.Errorf("%s: up to %d, %+v", c.name, longest, out.Diff)
+		}
+	}
+}

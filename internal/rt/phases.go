@@ -162,6 +162,10 @@ func (x *exhauster[A, R]) random(yield func() bool) {
 		lists[i] = x.own(s.t, 100)
 	}
 	for {
+		if x.late() { // cases that are left out do not ask
+			x.cut = true
+			return
+		}
 		x.base(rng.IntN(len(x.bases)))
 		long := false
 		for i, s := range x.slots {

@@ -188,7 +188,7 @@ func (x *exhauster[A, R]) innerTexts(i, n int, yield func() bool) bool {
 				}
 			}
 			x.field(i).Set(list)
-			if x.small() && !yield() {
+			if x.small() && !x.unless(!x.affords(n), yield) {
 				return false
 			}
 		}
@@ -214,7 +214,7 @@ func (x *exhauster[A, R]) largeMaps(i, n int, yield func() bool) bool {
 		}
 		x.base(round % len(x.bases))
 		x.field(i).Set(m)
-		if x.small() && !yield() {
+		if x.small() && !x.unless(!x.affords(n), yield) {
 			return false
 		}
 	}

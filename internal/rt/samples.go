@@ -26,7 +26,7 @@ func (x *exhauster[A, R]) samples(yield func() bool) {
 			if n > longestOf(t) {
 				return true
 			}
-			if n > x.capLen {
+			if !x.affords(n) {
 				x.cut = true
 				return true // the phase has no other lengths below
 			}

@@ -169,7 +169,7 @@ func (z *sizer[A, R]) one(slot, n int, fill func()) bool {
 	if slot >= 0 && n > longestOf(x.slots[slot].t) {
 		return true
 	}
-	if x.brief() && n > briefLength || z.foreseen(slot, n) > largeCase {
+	if n > x.capLen || x.brief() && n > briefLength || z.foreseen(slot, n) > largeCase {
 		x.pass(1)
 		return true
 	}

@@ -26,6 +26,7 @@ func (x *exhauster[A, R]) lengths(yield func() bool) {
 				x.base((n + way) % len(x.bases))
 				x.fill(i, t, n, way, rng)
 				ok = !x.small() || yield()
+				x.growth.note(n, x.check.took)
 				return ok
 			})
 			if ok && sequences > 1 {
