@@ -29,10 +29,17 @@ func (x *exhauster[A, R]) shared(yield func() bool) {
 
 // overlap places two slots in one piece of memory, in several ways and lengths.
 func (x *exhauster[A, R]) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
-	for _, n := range []int{1, 2, 3, 8, 17, 33, 64} {
+	for _, n := range []int{1, 2, 3, 8, 17, 33, 64, 300, 1000, 5000} {
+		if n > maxSweep && x.brief() {
+			break
+		}
 		for way := range distinct + 1 {
 			for _, cut := range [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n}, {0, n / 2, n/2 - 1, n}} {
-				if cut[2] < 0 || n > x.capLen {
+				if cut[2] < 0 {
+					continue
+				}
+				if n > x.capLen {
+					x.pass(1)
 					continue
 				}
 				x.base((n + way) % len(x.bases))
@@ -63,7 +70,7 @@ const (
 // An original that does the same ends here, and the phase is left out.
 func (x *exhauster[A, R]) deep(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 6))
-	if deepLength > x.capLen || x.q.Budget > 0 && x.q.Budget < int64(deepBudget) {
+	if deepLength > x.capLen || x.brief() {
 		return
 	}
 	defer debug.SetMaxStack(debug.SetMaxStack(deepStack))

@@ -296,7 +296,7 @@ func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
 // they point to, and returns the statements that do the same in a test, where
 // the arguments are called arg0, arg1 and so on.
 func overwriteAll(args reflect.Value) (statements []string) {
-	for _, s := range slotsOf(args.Type()) {
+	for _, s := range slotsOf(args.Type(), args.Type().PkgPath()) {
 		if k := s.t.Kind(); k != reflect.Slice && k != reflect.Map {
 			continue
 		}

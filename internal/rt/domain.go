@@ -13,17 +13,20 @@ import (
 // values that the corpus holds. Its choices depend on the request and the
 // records alone, so that a case can be found again by its number.
 type domain struct {
+	home    string // the target's package
 	ints    []int64
 	letters []string // what words are made of
 	strings []string // constants of either version
 	pool    map[reflect.Type][]reflect.Value
+
+	palettes map[reflect.Type][]reflect.Value
 }
 
 // maxPool is how many values of one type are kept from the records.
 const maxPool = 12
 
-func newDomain(q *Exhaust) *domain {
-	d := &domain{pool: map[reflect.Type][]reflect.Value{}, strings: q.Strings}
+func newDomain(q *Exhaust, home string) *domain {
+	d := &domain{home: home, pool: map[reflect.Type][]reflect.Value{}, strings: q.Strings}
 	add := func(n int64) {
 		if !slices.Contains(d.ints, n) {
 			d.ints = append(d.ints, n)
@@ -107,7 +110,7 @@ func (d *domain) learn(v reflect.Value, depth int) {
 			d.learn(v.Elem(), depth+1)
 		}
 	case reflect.Struct:
-		for i := 0; i < v.NumField() && special(t) == nil; i++ {
+		for i := 0; i < v.NumField() && special(t) == nil && !closed(d.home, t); i++ {
 			d.learn(v.Field(i), depth+1)
 		}
 	case reflect.Slice, reflect.Array:
@@ -141,7 +144,12 @@ func (d *domain) values(t reflect.Type, n, depth int) []reflect.Value {
 			list = append(list, v)
 		}
 	}
-	if depth < 4 && special(t) == nil {
+	switch {
+	case closed(d.home, t):
+		for _, v := range d.constructed(t) {
+			add(v)
+		}
+	case depth < 4 && special(t) == nil:
 		d.build(t, n, depth, add)
 	}
 	if room := n / 2; len(list) > room { // leave room for what really occurs
@@ -264,6 +272,17 @@ func (d *domain) maps(t reflect.Type, depth int, add func(reflect.Value)) {
 		add(m)
 	}
 	add(all)
+}
+
+// palette is elements, made once: for cases that do not write into them.
+func (d *domain) palette(t reflect.Type) []reflect.Value {
+	if d.palettes == nil {
+		d.palettes = map[reflect.Type][]reflect.Value{}
+	}
+	if d.palettes[t] == nil {
+		d.palettes[t] = d.elements(t)
+	}
+	return d.palettes[t]
 }
 
 // elements are the values that slices of t are filled with, in order where t

@@ -17,6 +17,9 @@ type Exhaust struct {
 	Bases   int      `json:"bases,omitempty"`   // records to use; 0 means 4
 	Ints    []int64  `json:"ints,omitempty"`    // integer and rune constants of either version
 	Strings []string `json:"strings,omitempty"` // string constants of either version
+	Marks   []rune   `json:"marks,omitempty"`   // characters and bytes that either version compares with, the most telling first
+	Lens    []int    `json:"lens,omitempty"`    // lengths that the code of either version hints at: sizes, masks, shifts, narrow types
+	Runes   []rune   `json:"runes,omitempty"`   // ends of the character classes that the versions ask the library about
 	Words   int      `json:"words,omitempty"`   // length that words should reach; 0 means 9
 	Seed    uint64   `json:"seed,omitempty"`
 	Panics  string   `json:"panics,omitempty"`
@@ -47,6 +50,7 @@ type Phase struct {
 	Name  string `json:"name"`
 	Cases int    `json:"cases"`
 	Done  bool   `json:"done"`           // all of it
+	Time  int64  `json:"time,omitempty"` // nanoseconds of processor time
 	Note  string `json:"note,omitempty"` // how far it got
 }
 
@@ -62,11 +66,15 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "pairs", "words", "classes", "runes", "long", "random", "shared", "deep", "solved", "odd"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "changed", "related", "covering",
+	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
 const slowCase = 5 * time.Millisecond
+
+// dearCase is what a call takes after which looking at the clock costs little.
+const dearCase = 20 * time.Microsecond
 
 func (h *Harness[A, R]) exhaust(q *Exhaust) (any, error) {
 	x, err := h.exhauster(q)
@@ -87,13 +95,13 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster[A, R], error) {
 	}
 	x := &exhauster[A, R]{q: q, start: time.Now(), end: math.MaxInt}
 	x.check = newChecker(watched(h), q.Variant, q.Panics)
-	x.domain = newDomain(q)
+	x.domain = newDomain(q, reflect.TypeFor[A]().PkgPath())
 	if err := x.load(h); err != nil {
 		return nil, err
 	}
 	x.v = reflect.ValueOf(&x.a).Elem()
 	x.plain = coderFor[A]().flat
-	x.slots = slotsOf(x.v.Type())
+	x.slots = slotsOf(x.v.Type(), x.home)
 	return x, nil
 }
 
@@ -120,13 +128,17 @@ type exhauster[A, R any] struct {
 	v     reflect.Value // of a
 	plain bool          // a leads to no memory: copying it is enough
 	slots []slot
+	kept  map[int][]reflect.Value // telling values by slot, for phases that choose among them
 
 	phase    int
 	index    int
+	patience time.Duration // what the original may take on a case before the phase ends
+	cut      bool          // the phase ended before its end, or left out what is too dear
 	deadline time.Duration // of the phase, as processor time of the process: a loaded machine makes it slower, not blinder
 	end      int           // number of cases to stop at
 	cap      int64         // numbers above it are left out: the original is too slow for them
 	capLen   int           // the same for lengths
+	pace     pace
 	out      ExhaustReply
 }
 
@@ -161,8 +173,9 @@ func (x *exhauster[A, R]) phases() []struct {
 		make  func(yield func() bool)
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.runes}, {2, x.long}, {3, x.random},
-		{1, x.shared}, {1, x.deep}, {1, x.solved}, {1, x.oddWords},
+		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.related}, {2, x.covering}, {1, x.collided},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner}, {1, x.spare}, {2, x.long}, {3, x.random},
+		{1, x.shared}, {1, x.deep}, {2, x.samples}, {1, x.solved}, {1, x.oddWords},
 	}
 }
 
@@ -203,15 +216,16 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			return
 		}
 	}
-	x.phase, x.index = i, 0
+	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
 	p := Phase{Name: phaseNames[i], Done: true}
+	start := ProcessCPU()
 	make(func() bool {
 		x.index++
 		if x.index >= 1<<caseShift {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
-		if x.index&15 == 0 && ProcessCPU() > x.deadline || x.out.Cases >= x.end {
+		if (x.index&15 == 0 || x.check.took > dearCase) && x.late() || x.out.Cases >= x.end {
 			p.Done = false
 			return false
 		}
@@ -233,6 +247,8 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 		}
 		return true
 	})
+	p.Done = p.Done && !x.cut
+	p.Time = int64(ProcessCPU() - start)
 	if p.Cases > 0 {
 		x.out.Phases = append(x.out.Phases, p)
 	}
@@ -241,15 +257,39 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 // slow reports whether the original is too slow for the case at hand. A second
 // run tells a slow call from one that was preempted.
 func (x *exhauster[A, R]) slow() bool {
-	if x.check.took <= slowCase {
+	if x.check.took <= x.patience {
 		return false
 	}
 	start := ProcessCPU()
 	x.check.limit.Store(int64(originalLimit))
 	x.check.run(0, x.id(), &x.a)
 	x.check.took = min(x.check.took, ProcessCPU()-start)
-	return x.check.took > slowCase
+	return x.check.took > x.patience
 }
+
+// late reports whether the phase's time is over. Phases whose cases are dear
+// ask before they make one.
+func (x *exhauster[A, R]) late() bool { return ProcessCPU() > x.deadline }
+
+// pass counts n cases that are left out, so that the numbers of later ones do
+// not depend on what the original is too slow for.
+func (x *exhauster[A, R]) pass(n int) {
+	x.index += n
+	x.cut = true
+}
+
+// unless makes a case if the reason to leave it out does not hold.
+func (x *exhauster[A, R]) unless(out bool, yield func() bool) bool {
+	if out {
+		x.pass(1)
+		return true
+	}
+	return yield()
+}
+
+// brief reports whether this is the quick check, which has no time for what is
+// large.
+func (x *exhauster[A, R]) brief() bool { return x.q.Budget > 0 && x.q.Budget < int64(deepBudget) }
 
 func (x *exhauster[A, R]) id() int { return (x.phase+1)<<caseShift | x.index }
 
@@ -259,7 +299,7 @@ func (x *exhauster[A, R]) show(id int) {
 	if i < 0 || i >= len(phaseNames) {
 		return
 	}
-	x.phase, x.index = i, 0
+	x.phase, x.index, x.deadline = i, 0, math.MaxInt64
 	x.phases()[i].make(func() bool {
 		x.index++
 		if x.index < index {

@@ -100,7 +100,7 @@ func (r *byteReader) read(c *coder, p unsafe.Pointer, depth int) {
 		}
 		return
 	}
-	if r.closed(c.typ) {
+	if closed(r.own, c.typ) {
 		return
 	}
 	switch k := c.typ.Kind(); k {

@@ -104,20 +104,6 @@ func addrOf(s string) netip.Addr {
 	return netip.AddrFrom4([4]byte(append(b, 0, 0, 0)[:4]))
 }
 
-// closed reports whether values of t are left at zero because their fields
-// belong to somebody else.
-func (g *maker) closed(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct {
-		return false
-	}
-	for i := 0; i < t.NumField(); i++ {
-		if p := t.Field(i).PkgPath; p != "" && p != g.own {
-			return true
-		}
-	}
-	return false
-}
-
 // maxNesting bounds recursive types.
 const maxNesting = 4
 
@@ -126,7 +112,7 @@ func (g *maker) space(t reflect.Type, budget, depth int) space {
 	if f := texted[t]; f != nil {
 		return mapped(g.texts(min(budget, 40)), func(s string, p unsafe.Pointer) { reflect.NewAt(t, p).Elem().Set(reflect.ValueOf(f(s))) })
 	}
-	if g.closed(t) {
+	if closed(g.own, t) {
 		return space{1, func(int, unsafe.Pointer) {}}
 	}
 	switch t.Kind() {

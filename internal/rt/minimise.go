@@ -3,6 +3,7 @@ package rt
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -12,15 +13,25 @@ import (
 // as fails still holds. It stops when nothing can be made smaller or when the
 // time is up, and returns the number of steps that succeeded.
 func Minimise(v Value, fails func(Value) bool, budget time.Duration) (Value, int) {
+	return minimise(v, nil, fails, budget)
+}
+
+// minimise is Minimise for a value of type t. What only its package can put
+// together stays whole: a part of it would be a value that nobody can make.
+func minimise(v Value, t reflect.Type, fails func(Value) bool, budget time.Duration) (Value, int) {
 	m := &minimiser{root: v.Clone(), fails: fails, end: time.Now().Add(budget)}
+	if t != nil {
+		m.home = t.PkgPath()
+	}
 	for before := -1; before != m.steps && !m.late(); {
 		before = m.steps
-		m.node(&m.root)
+		m.node(&m.root, t)
 	}
 	return m.root, m.steps
 }
 
 type minimiser struct {
+	home  string // the target's package
 	root  Value
 	fails func(Value) bool
 	end   time.Time
@@ -44,10 +55,14 @@ func (m *minimiser) try(v *Value, smaller Value) bool {
 	return false
 }
 
-func (m *minimiser) node(v *Value) {
+// node makes a value of type t smaller; t is nil where it is not known.
+func (m *minimiser) node(v *Value, t reflect.Type) {
+	if t != nil && closed(m.home, t) {
+		return
+	}
 	if v.Back != nil {
 		for i := range v.Back.Elems {
-			m.node(&v.Back.Elems[i])
+			m.node(&v.Back.Elems[i], partOfType(v, t, i))
 		}
 		return
 	}
@@ -77,8 +92,30 @@ func (m *minimiser) node(v *Value) {
 		}
 	}
 	for i := range v.Elems {
-		m.node(&v.Elems[i])
+		m.node(&v.Elems[i], partOfType(v, t, i))
 	}
+}
+
+// partOfType is the type of part i of a value; nil where it is not known.
+func partOfType(v *Value, t reflect.Type, i int) reflect.Type {
+	if t == nil {
+		return nil
+	}
+	switch t.Kind() { // of what is shared, the reference tells the type of the elements
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return t.Elem()
+	case reflect.Map:
+		return choose(i%2 == 0, t.Key(), t.Elem())
+	case reflect.Struct:
+		if i < len(v.Names) {
+			if f, ok := t.FieldByName(v.Names[i]); ok {
+				return f.Type
+			}
+		}
+	case reflect.Interface:
+		return lookupType(v.Str, nil)
+	}
+	return nil
 }
 
 // number moves an integer towards zero.
@@ -187,7 +224,7 @@ func (c *checker[A, R]) smaller(d *Diff) *Diff {
 		defer c.spare.Store(nil)
 	}
 	best := d
-	_, steps := Minimise(v, func(v Value) bool {
+	_, steps := minimise(v, reflect.TypeFor[A](), func(v Value) bool {
 		src := new(A)
 		if Decode(v.Append(nil), src, c.h.Types) != nil {
 			return false

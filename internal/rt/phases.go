@@ -10,6 +10,7 @@ import (
 // that do not count up stay below it.
 func (x *exhauster[A, R]) grow(n int64, yield func() bool) bool {
 	if n > x.cap {
+		x.pass(1)
 		return true
 	}
 	ok := yield()
@@ -32,8 +33,8 @@ func (x *exhauster[A, R]) numbers(yield func() bool) {
 		}
 		for n := int64(0); n <= last; n++ {
 			ok := x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(n, yield) })
-			if !ok || n >= x.cap {
-				return ok
+			if !ok {
+				return false
 			}
 		}
 		return true
@@ -71,7 +72,7 @@ func (x *exhauster[A, R]) bounds(yield func() bool) {
 }
 
 // small reports whether the numbers among the arguments stay below what the
-// original is too slow for.
+// original is too slow for. Otherwise it counts the case as left out.
 func (x *exhauster[A, R]) small() bool {
 	for i, s := range x.slots {
 		if !isInteger(s.t) {
@@ -81,6 +82,7 @@ func (x *exhauster[A, R]) small() bool {
 		switch {
 		case !ok:
 		case f.CanInt() && max(f.Int(), -f.Int()) > x.cap, f.CanUint() && f.Uint() > uint64(x.cap):
+			x.pass(1)
 			return false
 		}
 	}
@@ -160,12 +162,19 @@ func (x *exhauster[A, R]) random(yield func() bool) {
 		lists[i] = x.own(s.t, 100)
 	}
 	for {
+		if x.late() { // cases that are left out do not ask
+			x.cut = true
+			return
+		}
 		x.base(rng.IntN(len(x.bases)))
+		long := false
 		for i, s := range x.slots {
 			switch {
 			case isSequence(s.t):
 				if rng.IntN(8) > 0 {
-					x.fill(i, s.t, rng.IntN(1+min(rng.IntN(40), x.capLen)), 3+rng.IntN(3), rng)
+					n := rng.IntN(1 + rng.IntN(40))
+					x.fill(i, s.t, n, 3+rng.IntN(3), rng)
+					long = long || n > x.capLen
 				}
 			case s.t.Kind() == reflect.Struct || s.t.Kind() == reflect.Pointer:
 				// what they hold has slots of its own
@@ -173,7 +182,7 @@ func (x *exhauster[A, R]) random(yield func() bool) {
 				x.field(i).Set(lists[i][rng.IntN(len(lists[i]))])
 			}
 		}
-		if x.small() && !yield() {
+		if x.small() && !x.unless(long, yield) {
 			return
 		}
 	}

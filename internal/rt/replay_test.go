@@ -369,3 +369,59 @@ func TestCaseAgain(t *testing.T) {
 		t.Errorf("case %d (%s): %+v", id, PhaseOf(id), shown)
 	}
 }
+
+type mixedArgs struct {
+	A0 string
+	A1 []int
+	A2 int
+	A3 []byte
+}
+
+// TestCaseNumbers: cases are found again by their numbers in every phase, also
+// behind those that were left out since the original is too slow for them.
+func TestCaseNumbers(t *testing.T) {
+	made := map[int]string{}
+	work := func(a *mixedArgs, r *textResults) {
+		n := len(a.A0)
+		if n > 40 || len(a.A1) > 40 || a.A2 > 60 {
+			for end := ProcessCPU() + 2*slowCase; ProcessCPU() < end; {
+			}
+		}
+		r.R0 = a.A0
+	}
+	note := func(a *mixedArgs, r *textResults) {
+		_, id := Place(progress.Load())
+		if id%7 == 0 {
+			call, _ := spellCall(a)
+			made[id] = strings.Join(call, ", ")
+		}
+		r.R0 = a.A0
+	}
+	h := &Harness[mixedArgs, textResults]{Variants: []Variant[mixedArgs, textResults]{version(work), version(note)}}
+	for _, budget := range []time.Duration{5 * time.Millisecond, 600 * time.Millisecond} {
+		clear(made)
+		q := Exhaust{Variant: 1, Ints: []int64{'_', 70}, Lens: []int{192}, Budget: int64(budget)}
+		x, err := h.exhauster(&q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.run()
+		last := map[string]int{}
+		for id := range made {
+			last[PhaseOf(id)] = max(last[PhaseOf(id)], id)
+		}
+		for phase, id := range last {
+			again := q
+			again.Case = &id
+			out, err := h.exhaust(&again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := out.(*ExhaustReply).Shown
+			if shown == nil || strings.Join(shown.Call, ", ") != made[id] {
+				t.Errorf("%s: case %d is not %.80s", phase, id&(1<<caseShift-1), made[id])
+			}
+		}
+		t.Logf("%v: %d phases, %d cases", budget, len(last), len(made))
+	}
+}

@@ -12,55 +12,67 @@ const runeBlock = 16
 // notable are the runes that code for ASCII meets by way of the library, each
 // for a reason of its own: letters that fold, lower or upper into ASCII or
 // change their length by it, spaces and line ends beyond ASCII, marks, and
-// neighbours of what is no rune. They are tried alone and between letters.
+// neighbours of what is no rune. contexts.go has the places where they are tried.
 var notable = []rune{'\u0130', '\u0131', '\u017f', '\u212a', '\u00df', '\u1e9e', '\u00b5', '\u0149', '\u01f0', '\ufb01', '\u00aa', '\u00b2', '\u2160',
 	'\u0085', '\u00a0', '\u1680', '\u2003', '\u2028', '\u2029', '\u202f', '\u3000', '\u200b', '\u200d', '\u00ad', '\u0301', '\ufe0f', '\ufeff',
 	'\u0660', '\uff10', '\uff21', '\uff41', '\ud7ff', '\ue000', '\ufffd', '\uffff', '\U00010000', '\U0001f600', '\U0010ffff'}
 
-// runes puts the notable runes and then every rune beyond ASCII into every text and every number of the
-// size of a rune: one of each block, then another of each.
+// common is where the scripts end that most code was tried with.
+const common = 0x3100
+
+// runes puts every rune beyond ASCII into every text, alone, before, behind and between letters, and into every
+// number of the size of a rune: first the common ones in all contexts, then one of each block, then another of each.
 func (x *exhauster[A, R]) runes(yield func() bool) {
 	is := func(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Int32 }
-	ok := true
-	x.each(is, func(i int, t reflect.Type) bool {
-		x.base(0)
-		for _, r := range notable {
-			ok = ok && (!x.setRune(i, r, false) || yield())
-			ok = ok && (!isText(t) || !x.setRune(i, r, true) || yield())
-		}
-		return ok
-	})
-	if !ok {
-		return
-	}
-	for pass := range runeBlock {
-		ok := true
-		x.each(is, func(i int, t reflect.Type) bool {
-			x.base(0)
-			for block := utf8.RuneSelf / runeBlock; block <= utf8.MaxRune/runeBlock && ok; block++ {
-				r := rune(block*runeBlock + (block*7+pass)%runeBlock)
-				if utf8.ValidRune(r) && x.setRune(i, r, (block+pass)%2 == 1) {
-					ok = yield()
+	for _, last := range []int{common / runeBlock, utf8.MaxRune/runeBlock + 1} {
+		for pass := range runeBlock * runeContexts {
+			ok := true
+			x.each(is, func(i int, t reflect.Type) bool {
+				x.base(0)
+				for block := utf8.RuneSelf / runeBlock; block < last && ok; block++ {
+					r := rune(block*runeBlock + (block*7+pass)%runeBlock)
+					if last > common/runeBlock && r < common {
+						continue
+					}
+					if utf8.ValidRune(r) && x.setRune(i, r, contextOf(r, pass/runeBlock)) {
+						ok = yield()
+					}
 				}
+				return ok
+			})
+			if !ok {
+				return
 			}
-			return ok
-		})
-		if !ok {
-			return
 		}
 	}
 }
 
-// setRune stores a rune, in a text alone or between letters.
-func (x *exhauster[A, R]) setRune(i int, r rune, between bool) bool {
+// runeContexts is how many contexts a rune is tried in.
+const runeContexts = 4
+
+// contextOf is the context of a rune in a round. In no round it goes with a bit
+// of the rune, so that neighbours and blocks differ in it.
+func contextOf(r rune, round int) int {
+	return int(uint32(r)*2654435769>>30+uint32(round)) % runeContexts
+}
+
+// setRune stores a rune, in a text with or without letters around it.
+func (x *exhauster[A, R]) setRune(i int, r rune, context int) bool {
 	f := x.field(i)
-	switch {
-	case f.Kind() == reflect.Int32:
-		return int64(r) <= x.cap && x.setInt(i, int64(r))
-	case between:
-		setText(f, append(utf8.AppendRune([]byte("a"), r), 'a'))
-	default:
-		setText(f, utf8.AppendRune(nil, r))
+	if f.Kind() == reflect.Int32 {
+		if context == 0 && int64(r) > x.cap {
+			x.pass(1)
+			return false
+		}
+		return context == 0 && x.setInt(i, int64(r))
 	}
+	text := make([]byte, 0, 6)
+	if context&1 == 1 {
+		text = append(text, 'a')
+	}
+	if text = utf8.AppendRune(text, r); context&2 == 2 {
+		text = append(text, 'a')
+	}
+	setText(f, text)
 	return true
 }

@@ -15,7 +15,9 @@ type slot struct {
 // maxSlots bounds the work on large structs; parameters come first.
 const maxSlots = 32
 
-func slotsOf(t reflect.Type) []slot {
+// slotsOf lists the slots of t. What own may not write, other than by asking its
+// package, is no slot.
+func slotsOf(t reflect.Type, own string) []slot {
 	var list []slot
 	level := []slot{{t: t}}
 	for depth := 0; depth < 4 && len(level) > 0; depth++ {
@@ -25,7 +27,7 @@ func slotsOf(t reflect.Type) []slot {
 			if st.Kind() == reflect.Pointer {
 				st = st.Elem()
 			}
-			if st.Kind() != reflect.Struct || special(st) != nil {
+			if st.Kind() != reflect.Struct || special(st) != nil || closed(own, st) {
 				continue
 			}
 			for i := range st.NumField() {

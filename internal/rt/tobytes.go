@@ -55,7 +55,7 @@ func (w *byteWriter) write(c *coder, p unsafe.Pointer, depth int) {
 		w.number(0)
 		return
 	}
-	if w.closed(c.typ) {
+	if closed(w.own, c.typ) {
 		return
 	}
 	v := c.value(p)

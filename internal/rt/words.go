@@ -26,6 +26,7 @@ func (x *exhauster[A, R]) lengths(yield func() bool) {
 				x.base((n + way) % len(x.bases))
 				x.fill(i, t, n, way, rng)
 				ok = !x.small() || yield()
+				x.pace.note(n, x.check.took)
 				return ok
 			})
 			if ok && sequences > 1 {
@@ -58,6 +59,10 @@ func (x *exhauster[A, R]) long(yield func() bool) {
 		for _, way := range []int{0, 1, 2, 3, distinct} {
 			ok := true
 			x.each(isSequence, func(i int, t reflect.Type) bool {
+				if ok = !x.late(); !ok {
+					x.cut = true
+					return false
+				}
 				x.base((n + way) % len(x.bases))
 				x.fill(i, t, n, way, rng)
 				ok = !x.small() || yield()
@@ -179,7 +184,7 @@ func (x *exhauster[A, R]) words(yield func() bool) bool {
 				text := x.text(x.field(i), n, 0, rand.New(rand.NewPCG(1, 1)))
 				copy(text[n-word:], bytes.Repeat([]byte{byte(b)}, word))
 				setText(x.field(i), text)
-				ok = n > x.capLen || yield()
+				ok = x.unless(n > x.capLen, yield)
 				return ok
 			})
 			if !ok {
@@ -196,9 +201,6 @@ func (x *exhauster[A, R]) bytes(yield func() bool) {
 		return
 	}
 	for _, n := range around {
-		if n > x.capLen {
-			continue
-		}
 		for k := range x.bases {
 			ok := true
 			x.each(isText, func(i int, t reflect.Type) bool {
@@ -257,6 +259,10 @@ func (x *exhauster[A, R]) oddWords(yield func() bool) {
 
 // inject puts every byte value at positions of a text in turn.
 func (x *exhauster[A, R]) inject(i int, text []byte, at []int, yield func() bool) bool {
+	if len(text) > x.capLen {
+		x.pass(256 * len(at))
+		return true
+	}
 	for _, at := range at {
 		was := text[at]
 		for b := range 256 {
@@ -285,9 +291,10 @@ func positions(n int) []int {
 // allWords enumerates the words over the whole alphabet, and every word of one
 // and two bytes, by length.
 func (x *exhauster[A, R]) allWords(yield func() bool) {
+	ok := true
 	x.each(isText, func(i int, t reflect.Type) bool {
 		x.base(0)
-		if !x.inject(i, make([]byte, 1), []int{0}, yield) {
+		if ok = x.inject(i, make([]byte, 1), []int{0}, yield); !ok {
 			return false
 		}
 		for first := range 256 {
@@ -295,13 +302,16 @@ func (x *exhauster[A, R]) allWords(yield func() bool) {
 			for second := range 256 {
 				pair[1] = byte(second)
 				setText(x.field(i), pair)
-				if !yield() {
+				if ok = yield(); !ok {
 					return false
 				}
 			}
 		}
 		return true
 	})
+	if !ok {
+		return
+	}
 	x.spell(func(int) []string { return x.letters }, func(t reflect.Type) []reflect.Value { return x.elements(t) }, yield)
 }
 

@@ -155,6 +155,7 @@ func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exh
 	}
 	x := &rt.Exhaust{Variant: j.idx, Records: []string{"quick"}, Seed: 1, Panics: j.panics(), Budget: int64(budget)}
 	x.Ints, x.Strings = constantsOf(j.orig, j.cand)
+	vocabularyOf(j.orig, j.cand).fill(x)
 	if !j.quick {
 		x.Bases = 12
 	}

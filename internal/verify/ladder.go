@@ -41,7 +41,7 @@ var (
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
 		{"state", "and keeps nothing of one call for another, nor of one caller's memory", 300 * time.Millisecond, keepsState},
-		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
+		{"exhaust", "and on every small input, every length, every byte", 3 * time.Second, exhaust},
 		{"growth", "and its time grows no faster than the original's with longer inputs", 300 * time.Millisecond, growth},
 		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
@@ -73,7 +73,7 @@ type Job struct {
 // A Budget is the time that the long checks may take. Zero fields are the
 // defaults.
 type Budget struct {
-	Exhaust time.Duration // 2 s
+	Exhaust time.Duration // 3 s
 	Fuzz    time.Duration // 5 s; negative leaves the fuzzer out
 	Race    time.Duration // 2 s; negative leaves the race detector out
 }
@@ -84,7 +84,7 @@ func (b Budget) orDefaults() Budget {
 			*d = def
 		}
 	}
-	or(&b.Exhaust, 2*time.Second)
+	or(&b.Exhaust, 3*time.Second)
 	or(&b.Fuzz, 5*time.Second)
 	or(&b.Race, 2*time.Second)
 	return b

@@ -132,6 +132,12 @@ func value(a any, text, number rt.Kind) rt.Value {
 	switch a := a.(type) {
 	case string:
 		return rt.Value{Kind: text, Str: a}
+	case bool:
+		v := rt.Value{Kind: rt.KindBool}
+		if a {
+			v.Bits = 1
+		}
+		return v
 	case float64:
 		switch number {
 		case rt.KindFloat64:

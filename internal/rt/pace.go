@@ -1,0 +1,55 @@
+package rt
+
+import (
+	"math"
+	"time"
+)
+
+// A pace is what the original took on sequences of two lengths. It tells what
+// is too dear for it before it is called: a call that takes a second ends the
+// process, and the phase with it.
+type pace struct {
+	short, long time.Duration // added up over the ways to fill
+	swept       int           // the length up to which every length was tried
+}
+
+// The two lengths.
+const (
+	shortSweep = maxSweep / 4
+	longSweep  = maxSweep
+)
+
+// note adds a case of a length.
+func (g *pace) note(n int, took time.Duration) {
+	g.swept = max(g.swept, n)
+	switch n {
+	case shortSweep:
+		g.short += took
+	case longSweep:
+		g.long += took
+	}
+}
+
+// affordable is the part of largeCase that a length may take that was foreseen
+// from so far away.
+const affordable = largeCase / 2
+
+// affords reports whether the original is likely to return in time on a
+// sequence of n elements.
+func (x *exhauster[A, R]) affords(n int) bool {
+	g := &x.pace
+	switch {
+	case x.q.Case != nil: // its number counts what was left out
+		return true
+	case n > x.capLen:
+		return false
+	case n <= max(g.swept, maxSweep/4):
+		return true
+	case g.long == 0 || g.short == 0:
+		return n <= briefLength // the sweep did not get there
+	}
+	const ways = distinct + 1
+	power := math.Log(float64(g.long)/float64(g.short)) / math.Log(float64(longSweep)/shortSweep)
+	each := float64(g.long) / ways
+	return each*math.Pow(float64(n)/longSweep, min(max(power, 1), 3)) < float64(affordable)
+}

@@ -1,0 +1,81 @@
+package rt
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Code that looks at samples of what is large is right on all that is uniform.
+// So large sequences get one element out of line: at the ends, in the middle
+// and at the borders of pages.
+
+var (
+	sampleLens = []int{1<<17 + 1, 1 << 18, 1 << 20}
+	pageSize   = 1 << 12
+)
+
+// samples puts single elements out of line into long sequences.
+func (x *exhauster[A, R]) samples(yield func() bool) {
+	if x.brief() {
+		return
+	}
+	x.patience = largeCase
+	for _, n := range sampleLens {
+		ok := true
+		x.each(isSequence, func(i int, t reflect.Type) bool {
+			if n > longestOf(t) {
+				return true
+			}
+			if !x.affords(n) {
+				x.cut = true
+				return true // the phase has no other lengths below
+			}
+			ok = x.sample(i, t, n, yield)
+			return ok
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+func (x *exhauster[A, R]) sample(i int, t reflect.Type, n int, yield func() bool) bool {
+	marks := []string{"\x00", "\xff"}
+	if own := x.marks(); len(own) > 0 {
+		marks = append(marks, own[:min(len(own), 3)]...)
+	}
+	text := slices.Repeat([]byte{'a'}, n)
+	for _, at := range sampledPlaces(n) {
+		for k, m := range marks {
+			if x.late() {
+				x.cut = true
+				return false
+			}
+			if !isText(t) && k > 1 {
+				break
+			}
+			x.base((at + k) % len(x.bases))
+			if isText(t) {
+				copy(text[at:], m)
+				setText(x.field(i), text)
+				text[at] = 'a'
+			} else {
+				x.pattern(i, t, n, pattern{at: func(j, n int) int { return choose(j == at, low-k, 0) }})
+			}
+			if x.small() && !yield() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sampledPlaces are the ends, the middle and the borders of pages: the early
+// ones, and then fewer.
+func sampledPlaces(n int) []int {
+	list := []int{0, n - 1, n / 2, n/2 + 1, n / 3, n - n/3, 1, n - 2, 1<<16 + 5, n - 1<<16}
+	for page := pageSize; page < n; page += pageSize * (1 + page/(16*pageSize)) {
+		list = append(list, page-1, page, page+1, page+pageSize/2+3)
+	}
+	return slices.DeleteFunc(list, func(at int) bool { return at < 0 || at >= n })
+}

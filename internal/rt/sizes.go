@@ -1,0 +1,330 @@
+package rt
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Tables, windows and counters of fixed size go wrong at a length or at a
+// distance that the code spells: as a constant, as the size of an array, as a
+// mask, as a shift, or as a number type that is too narrow. These phases visit
+// those lengths, with contents at the ends of what elements can be.
+
+// What a case of these phases may cost.
+const (
+	largeCase   = 100 * time.Millisecond // what the original may take, by extrapolation
+	largestText = 1<<20 + 1
+	largestList = 4 << 20 // bytes of elements
+	briefLength = 1 << 10
+)
+
+// The numbers of a pattern that stand for the ends of the elements' range.
+const (
+	low  = -1
+	high = -2
+)
+
+// A pattern numbers the elements of a sequence: equal numbers are equal
+// elements, and higher ones come later in the elements' order.
+type pattern struct {
+	mixed bool // bytes of a text are scrambled rather than counted up
+	most  int  // the longest sequence that it is worth
+	at    func(k, n int) int
+}
+
+// patterns are what sequences of every size are filled with, the most telling
+// first.
+var patterns = []pattern{
+	{false, largestText, tail},
+	{false, largestText, func(k, n int) int { return high }},
+	{false, largestText, func(k, n int) int { return k }},
+	{false, largestText, func(k, n int) int { return low }},
+	{true, 70_001, func(k, n int) int { return k % max(n/2, 1) }},
+	{false, 70_001, func(k, n int) int { return n - 1 - k }},
+	{false, 70_001, func(k, n int) int { return high + k&1 }},
+	{true, 70_001, func(k, n int) int { return k % max(n/4, 1) }},
+	{false, 70_001, func(k, n int) int { return k * 256 / n }},
+	{false, 70_001, func(k, n int) int { return (n - 1 - k) * 256 / n }},
+	{true, largestText, func(k, n int) int { return k % max(n-1, 1) }},
+	{false, 1<<17 + 1, func(k, n int) int { return k >> (9 - 8*(k&1)) }}, // all pairs of bytes
+}
+
+// tail counts up, and ends in up to sixteen elements that were there before: the
+// first, some between, and the latest.
+func tail(k, n int) int {
+	last := min(n/2, 16)
+	if fresh := n - last; k >= fresh && last > 0 {
+		return (k-fresh+1)*fresh/last - 1
+	}
+	return k
+}
+
+// commonSizes are the lengths that need no hint.
+var commonSizes = []int{255, 256, 257, 300, 1000, 5000, 5553, 65535, 65536, 65537, 70_000, 1<<17 + 1, 1 << 18, 1 << 20}
+
+// sizesOf lists the lengths to visit, in ascending order.
+func (x *exhauster[A, R]) sizesOf() []int {
+	list := slices.Clone(commonSizes)
+	for _, c := range x.q.Lens {
+		list = append(list, c-1, c, c+1, 2*c, 2*c+1)
+	}
+	for n := range 64 {
+		list = append(list, 4097+n)
+	}
+	rng := rand.New(rand.NewPCG(x.q.Seed, 8))
+	for range 24 {
+		list = append(list, 301+rng.IntN(20_000))
+	}
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(n int) bool { return n < 1 || n > largestText })
+}
+
+// distances are how far apart equal elements stand: the hints, the sides of
+// powers of two.
+func (x *exhauster[A, R]) distances() []int {
+	list := []int{63, 64, 65, 66}
+	for _, c := range x.q.Lens {
+		list = append(list, c, c+1)
+	}
+	for shift := 3; shift <= 16; shift++ {
+		list = append(list, 1<<shift-1, 1<<shift, 1<<shift+1)
+	}
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(n int) bool { return n < 2 || n > 1<<17 })
+}
+
+// sizes gives each sequence, and all of them together, the telling lengths in
+// every pattern, and repeats at the telling distances.
+func (x *exhauster[A, R]) sizes(yield func() bool) {
+	x.patience = 2 * largeCase
+	sizes, distances := x.sizesOf(), x.distances()
+	z := sizer[A, R]{x: x, yield: yield, spent: map[int][2]measured{}}
+	for round, p := range patterns {
+		for _, n := range sizes {
+			if n <= p.most && !z.all(n, round, p) {
+				return
+			}
+		}
+		if round == 0 && !z.far(distances) {
+			return
+		}
+	}
+}
+
+// A sizer makes the cases of one phase and foresees what they cost.
+type sizer[A, R any] struct {
+	x     *exhauster[A, R]
+	yield func() bool
+	spent map[int][2]measured // by slot, -1 for all together: the first and the longest
+}
+
+type measured struct {
+	n    int
+	took time.Duration
+}
+
+// far repeats elements after each distance and nowhere else.
+func (z *sizer[A, R]) far(distances []int) bool {
+	for _, d := range distances {
+		for _, more := range []int{1, 3} {
+			if !z.all(d+more, d, pattern{true, largestText, func(k, n int) int { return k % d }}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// all fills each sequence, and then all of them.
+func (z *sizer[A, R]) all(n, round int, p pattern) bool {
+	x, ok, sequences := z.x, true, 0
+	x.each(isSequence, func(i int, t reflect.Type) bool {
+		sequences++
+		ok = z.one(i, n, func() {
+			x.base((n + round) % len(x.bases))
+			x.pattern(i, t, n, p)
+		})
+		return ok
+	})
+	if !ok || sequences < 2 {
+		return ok && sequences > 0
+	}
+	return z.one(-1, n, func() {
+		x.base((n + round) % len(x.bases))
+		x.each(isSequence, func(i int, t reflect.Type) bool { x.pattern(i, t, min(n, longestOf(t)), p); return true })
+	})
+}
+
+// one makes a case unless it is too dear.
+func (z *sizer[A, R]) one(slot, n int, fill func()) bool {
+	x := z.x
+	if n > 512 && x.late() {
+		x.cut = true
+		return false
+	}
+	if slot >= 0 && n > longestOf(x.slots[slot].t) {
+		return true
+	}
+	if n > x.capLen || x.brief() && n > briefLength || z.foreseen(slot, n) > largeCase {
+		x.pass(1)
+		return true
+	}
+	fill()
+	if !x.small() {
+		return true
+	}
+	if !z.yield() {
+		return false
+	}
+	if now := (measured{n, x.check.took}); n >= 250 {
+		seen := z.spent[slot]
+		if seen[0].n == 0 {
+			seen[0] = now
+		}
+		if n > seen[1].n {
+			seen[1] = now
+		}
+		z.spent[slot] = seen
+	}
+	return true
+}
+
+// foreseen is what the original is likely to take, from the first length and
+// the longest. Neighbours would tell more of the noise than of the growth.
+func (z *sizer[A, R]) foreseen(slot, n int) time.Duration {
+	a, b := z.spent[slot][0], z.spent[slot][1]
+	if b.n == 0 || n <= b.n {
+		return 0
+	}
+	power := 1.0
+	if b.n >= 4*a.n {
+		power = math.Log(float64(b.took)/float64(max(a.took, time.Microsecond))) / math.Log(float64(b.n)/float64(a.n))
+	}
+	return time.Duration(float64(b.took) * math.Pow(float64(n)/float64(b.n), min(max(power, 1), 2.5)))
+}
+
+// longestOf is how long sequences of a type get.
+func longestOf(t reflect.Type) int {
+	if isText(t) {
+		return largestText
+	}
+	return largestList / int(max(t.Elem().Size(), 8))
+}
+
+// pattern fills a sequence.
+func (x *exhauster[A, R]) pattern(i int, t reflect.Type, n int, p pattern) {
+	if isText(t) {
+		setText(x.field(i), patternText(n, p))
+		return
+	}
+	s := reflect.MakeSlice(t, n, n)
+	x.elems(s, p)
+	x.field(i).Set(s)
+}
+
+// elems fills a list or an array.
+func (x *exhauster[A, R]) elems(s reflect.Value, p pattern) {
+	from := x.palette(s.Type().Elem())
+	for k := range s.Len() {
+		x.element(s.Index(k), p.at(k, s.Len()), from)
+	}
+}
+
+// element sets an element to what its number stands for.
+func (x *exhauster[A, R]) element(e reflect.Value, number int, from []reflect.Value) {
+	switch {
+	case number == low:
+		e.Set(from[0])
+		extreme(e, false)
+	case number == high:
+		e.Set(from[len(from)-1])
+		extreme(e, true)
+	case !x.counted(e, number, 0):
+		e.Set(from[number%len(from)])
+	}
+}
+
+func patternText(n int, p pattern) []byte {
+	b := make([]byte, n)
+	for k := range b {
+		switch number := p.at(k, n); {
+		case number == low:
+		case number == high:
+			b[k] = 0xff
+		case p.mixed:
+			b[k] = 'a' + byte(uint32(number)*2654435761>>16)%26
+		default:
+			b[k] = byte(number)
+		}
+	}
+	return b
+}
+
+// extreme sets a number to the end of its range.
+func extreme(v reflect.Value, top bool) {
+	bits := 0
+	if v.CanInt() || v.CanUint() {
+		bits = v.Type().Bits()
+	}
+	switch {
+	case v.CanInt() && top:
+		v.SetInt(math.MaxInt64 >> (64 - bits))
+	case v.CanInt():
+		v.SetInt(math.MinInt64 >> (64 - bits))
+	case v.CanUint() && top:
+		v.SetUint(math.MaxUint64 >> (64 - bits))
+	case v.CanUint():
+		v.SetUint(0)
+	}
+}
+
+// counted sets all that can be counted in a value to a number, and reports
+// whether there was anything.
+func (d *domain) counted(v reflect.Value, n, depth int) bool {
+	if depth > 3 {
+		return false
+	}
+	v = reachable(v)
+	switch v.Kind() {
+	case reflect.Pointer:
+		if closed(d.home, v.Type().Elem()) {
+			return false
+		}
+		p := reflect.New(v.Type().Elem())
+		if !d.counted(p.Elem(), n, depth+1) {
+			return false
+		}
+		v.Set(p)
+		return true
+	case reflect.Struct:
+		if closed(d.home, v.Type()) {
+			return false
+		}
+		any := false
+		for i := range v.NumField() {
+			any = d.counted(v.Field(i), n, depth+1) || any
+		}
+		return any
+	case reflect.Array:
+		return v.Len() > 0 && d.counted(v.Index(v.Len()-1), n, depth+1)
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			v.SetBytes(strconv.AppendInt([]byte{'k'}, int64(n), 10))
+			return true
+		}
+		s := reflect.MakeSlice(v.Type(), 1, 1)
+		if !d.counted(s.Index(0), n, depth+1) {
+			return false
+		}
+		v.Set(s)
+		return true
+	}
+	if (v.CanInt() || v.CanUint()) && v.Type().Bits() <= 16 {
+		return setLow(v, uint64(n))
+	}
+	return numbered(v, n*stride)
+}

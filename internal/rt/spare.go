@@ -1,0 +1,68 @@
+package rt
+
+import "reflect"
+
+// spares are the numbers of elements that fit behind an argument's length, for
+// a length of n.
+func spares(n int) []int { return []int{8, 64, n + 64, 1 << 12} }
+
+// spareLens are the lengths of the arguments with spare capacity.
+var spareLens = []int{0, 1, 7, 32, 100, 300, 1000}
+
+// spare gives slices much capacity behind their length, which holds something:
+// a caller who cut the slice off a longer one sees what a call writes there.
+func (x *exhauster[A, R]) spare(yield func() bool) {
+	for _, n := range spareLens {
+		for way, room := range spares(n) {
+			for _, fill := range patterns[:3] {
+				ok := true
+				x.each(isSlice, func(i int, t reflect.Type) bool {
+					if n > x.capLen || t.Elem().Size() == 0 || room > maxSpare/int(t.Elem().Size()) {
+						x.pass(1)
+						return true
+					}
+					x.base((n + way) % len(x.bases))
+					x.pattern(i, t, n, fill)
+					x.extend(x.field(i), room)
+					ok = !x.small() || yield()
+					return ok
+				})
+				if !ok {
+					return
+				}
+			}
+		}
+	}
+	for k := 1; k < len(x.bases); k++ { // and the records' own slices
+		for _, room := range spares(64) {
+			x.base(k)
+			any := false
+			x.each(isSlice, func(i int, t reflect.Type) bool {
+				if f, ok := x.peek(i); ok && t.Elem().Size() > 0 && room <= maxSpare/int(t.Elem().Size()) {
+					x.extend(f, room)
+					any = true
+				}
+				return true
+			})
+			if any && !yield() {
+				return
+			}
+		}
+	}
+}
+
+func isSlice(t reflect.Type) bool { return t.Kind() == reflect.Slice }
+
+// extend moves a slice to memory with room behind it, which holds a pattern.
+func (x *exhauster[A, R]) extend(f reflect.Value, room int) {
+	t, n := f.Type(), f.Len()
+	s := reflect.MakeSlice(t, n+room, n+room)
+	reflect.Copy(s, f)
+	if behind := s.Slice(n, n+room); coderOf(t.Elem()).flat { // others are not copied behind the length
+		from := x.palette(t.Elem())
+		for k := range room {
+			x.element(behind.Index(k), 0x5a5+k, from)
+		}
+	}
+	f.Set(s.Slice3(0, n, n+room))
+}
