@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/mutants"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// check loads the function as a target and type-checks the candidate file in
+// its package. It runs nothing.
+func check(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: e.Function})
+	if err != nil {
+		return nil, err
+	}
+	if _, problem := u.Parse(u.Complete(string(src))); problem != nil {
+		return &beagle.Verdict{Status: beagle.Invalid, Stage: problem.Stage, Reason: problem.Message}, nil
+	}
+	return &beagle.Verdict{Status: beagle.Equal, Stage: "types", Reason: "type-checks; nothing was run"}, nil
+}
+
+// behaviour records the calls of the package's tests and has every check of the
+// judge but the timing look at the candidate file.
+func behaviour(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp("", "behaviour-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	f, err := mutants.Open(ctx, dir, e.Function, tmp, 5*time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	budget := verify.Budget{Exhaust: time.Second, Fuzz: time.Second, Race: -1}
+	trials, err := f.Try(ctx, f.Source(), []string{string(src)}, budget)
+	if err != nil {
+		return nil, err
+	}
+	t := trials[0]
+	if t.Fate == mutants.SameCode {
+		t.Verdict.Status, t.Verdict.Stage, t.Verdict.Reason = beagle.Equal, "compile", "the compiler makes the same machine code of both"
+	}
+	if t.Fate == mutants.NoVersion && t.Verdict.OK() {
+		return nil, fmt.Errorf("the candidate does not compile")
+	}
+	return &t.Verdict, nil
+}
