@@ -15,24 +15,34 @@ import (
 // check loads the function as a target and type-checks the candidate file in
 // its package. It runs nothing.
 func check(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, error) {
-	src, err := os.ReadFile(file)
+	u, src, err := complete(ctx, dir, file, e)
 	if err != nil {
 		return nil, err
 	}
-	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: e.Function})
-	if err != nil {
-		return nil, err
-	}
-	if _, problem := u.Parse(u.Complete(string(src))); problem != nil {
+	if _, problem := u.Parse(src); problem != nil {
 		return &beagle.Verdict{Status: beagle.Invalid, Stage: problem.Stage, Reason: problem.Message}, nil
 	}
 	return &beagle.Verdict{Status: beagle.Equal, Stage: "types", Reason: "type-checks; nothing was run"}, nil
 }
 
+// complete loads the function and adds to the candidate file what it shares with
+// the original, as beagle verify does.
+func complete(ctx context.Context, dir, file string, e *Entry) (*source.Unit, string, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, "", err
+	}
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: e.Function})
+	if err != nil {
+		return nil, "", err
+	}
+	return u, u.Complete(string(src)), nil
+}
+
 // behaviour records the calls of the package's tests and has every check of the
 // judge but the timing look at the candidate file.
 func behaviour(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, error) {
-	src, err := os.ReadFile(file)
+	_, src, err := complete(ctx, dir, file, e)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +56,7 @@ func behaviour(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict
 		return nil, err
 	}
 	budget := verify.Budget{Exhaust: time.Second, Fuzz: time.Second, Race: -1}
-	trials, err := f.Try(ctx, f.Source(), []string{string(src)}, budget)
+	trials, err := f.Try(ctx, f.Source(), []string{src}, budget)
 	if err != nil {
 		return nil, err
 	}

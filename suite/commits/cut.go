@@ -26,8 +26,8 @@ type cutter struct {
 // cut returns a candidate file: the function as the later version has it, and
 // each declaration that it reaches and that the earlier version lacks or has
 // otherwise. Such a declaration gets a name of its own where the earlier version
-// uses its name.
-func cut(before, after *pkg, function string) (string, error) {
+// uses its name. What keep names stays as the earlier version has it.
+func cut(before, after *pkg, function string, keep []string) (string, error) {
 	c := &cutter{before: before, after: after, owner: map[types.Object]*decl{}, uses: map[*decl][]*decl{},
 		differs: map[*decl]bool{}, names: map[types.Object]string{}}
 	target := after.byKey[function]
@@ -38,7 +38,7 @@ func cut(before, after *pkg, function string) (string, error) {
 		return "", fmt.Errorf("%s is no function of the earlier version", function)
 	}
 	c.graph()
-	c.compare()
+	c.compare(keep)
 	parts := c.reach(target)
 	if len(parts) == 1 && !c.differs[target] {
 		return "", fmt.Errorf("%s is the same in both versions", function)
@@ -85,9 +85,15 @@ func origin(obj types.Object) types.Object {
 // compare marks the declarations that differ between the versions, themselves or
 // in something that they use. A type stands for itself: what its methods do is
 // no part of it.
-func (c *cutter) compare() {
+func (c *cutter) compare(keep []string) {
+	kept := func(d *decl) bool {
+		return slices.ContainsFunc(d.keys, func(key string) bool { return slices.Contains(keep, key) && c.before.byKey[key] != nil })
+	}
 	for _, d := range c.after.decls {
 		for _, key := range d.keys {
+			if kept(d) {
+				continue
+			}
 			if old := c.before.byKey[key]; key != "_" && (old == nil || old.text != d.text) {
 				c.differs[d] = true
 			}
@@ -96,7 +102,7 @@ func (c *cutter) compare() {
 	for changed := true; changed; {
 		changed = false
 		for _, d := range c.after.decls {
-			if c.differs[d] {
+			if c.differs[d] || kept(d) {
 				continue
 			}
 			if slices.ContainsFunc(c.uses[d], func(q *decl) bool { return c.differs[q] }) {

@@ -77,7 +77,7 @@ func join(s []string, sep byte) string {
 	return b.String()
 }
 `
-	got, err := cut(version(t, false, beforeText), version(t, true, after, joiner), "Join")
+	got, err := cut(version(t, false, beforeText), version(t, true, after, joiner), "Join", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func F(t T) int { return t.Get() }
 		{"gone", "func G() {}\n", "F is no function of the later version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := cut(version(t, false, before), version(t, true, c.after), "F")
+			_, err := cut(version(t, false, before), version(t, true, c.after), "F", nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("cut: %v, want an error with %q", err, c.want)
 			}
@@ -135,11 +135,30 @@ type counter struct{ s string }
 
 func (c counter) count() int { return len(c.s) }
 `
-	got, err := cut(version(t, false, before), version(t, true, after), "F")
+	got, err := cut(version(t, false, before), version(t, true, after), "F", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got, "type counter struct") || !strings.Contains(got, "func (c counter) count()") {
+		t.Error(got)
+	}
+}
+
+// TestCutKeeps: what another commit changed stays as the earlier version has it.
+func TestCutKeeps(t *testing.T) {
+	const before = `
+type T struct{ a int }
+
+func (t T) Get() int { return t.a }
+
+func F(t T) int { return t.Get() }
+`
+	after := strings.NewReplacer("{ return t.a }", "{ return t.a + 0 }", "{ return t.Get() }", "{ x := t.Get(); return x }").Replace(before)
+	got, err := cut(version(t, false, before), version(t, true, after), "F", []string{"T.Get"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got, "x := t.Get()") || strings.Contains(got, "t.a") {
 		t.Error(got)
 	}
 }

@@ -40,7 +40,8 @@ func fetch(ctx context.Context, dir, module, version string) (string, error) {
 	return to, os.Rename(tmp, to)
 }
 
-// prepare makes a copy writable and gives it a go.mod if it predates modules.
+// prepare makes a copy writable, removes what is left of a vendor directory, and
+// gives the copy a go.mod if it predates modules.
 func prepare(dir, module string) error {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink != 0 {
@@ -53,6 +54,9 @@ func prepare(dir, module string) error {
 		return os.Chmod(path, info.Mode().Perm()|0o200)
 	})
 	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "vendor")); err != nil {
 		return err
 	}
 	mod := filepath.Join(dir, "go.mod")

@@ -89,7 +89,7 @@ func (j *judge) candidate(ctx context.Context, e *Entry) (before, file string, e
 	if versions[1], err = loadTyped(ctx, dirs[1], where); err != nil {
 		return "", "", fmt.Errorf("after: %w", err)
 	}
-	src, err := cut(versions[0], versions[1], name)
+	src, err := cut(versions[0], versions[1], name, e.Keep)
 	if err != nil {
 		return "", "", fmt.Errorf("cut: %w", err)
 	}

@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
 // options are the flags.
@@ -23,6 +25,7 @@ type options struct {
 }
 
 func main() {
+	sandbox.Main() // does not return in the processes that hold a sandbox
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var o options
@@ -75,6 +78,9 @@ func run(ctx context.Context, o *options, out, progress io.Writer) error {
 		if !o.totals {
 			row(out, &result)
 		}
+		if err := writeJSON(o.json, all); err != nil {
+			return err
+		}
 	}
 	if !o.totals {
 		counterexamples(out, all)
@@ -84,7 +90,7 @@ func run(ctx context.Context, o *options, out, progress io.Writer) error {
 			totals(out, half, all)
 		}
 	}
-	return writeJSON(o.json, all)
+	return nil
 }
 
 // selected reads the manifest and picks the entries that the flags name.
