@@ -51,7 +51,7 @@ func behaviour(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict
 		return nil, err
 	}
 	defer os.RemoveAll(tmp)
-	f, err := mutants.Open(ctx, dir, e.Function, tmp, 5*time.Minute)
+	f, err := mutants.Open(ctx, dir, e.Function, tmp, 90*time.Second)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,8 @@ func behaviour(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict
 	}
 	t := trials[0]
 	if t.Fate == mutants.SameCode {
-		t.Verdict.Status, t.Verdict.Stage, t.Verdict.Reason = beagle.Equal, "compile", "the compiler makes the same machine code of both"
+		t.Verdict.Status, t.Verdict.Stage = beagle.Equal, "compile"
+		t.Verdict.Reason = "the compiler makes the same machine code of both"
 	}
 	if t.Fate == mutants.NoVersion && t.Verdict.OK() {
 		return nil, fmt.Errorf("the candidate does not compile")

@@ -87,7 +87,9 @@ func origin(obj types.Object) types.Object {
 // no part of it.
 func (c *cutter) compare(keep []string) {
 	kept := func(d *decl) bool {
-		return slices.ContainsFunc(d.keys, func(key string) bool { return slices.Contains(keep, key) && c.before.byKey[key] != nil })
+		return slices.ContainsFunc(d.keys, func(key string) bool {
+			return slices.Contains(keep, key) && c.before.byKey[key] != nil
+		})
 	}
 	for _, d := range c.after.decls {
 		for _, key := range d.keys {

@@ -30,10 +30,12 @@ func main() {
 	defer stop()
 	var o options
 	flag.StringVar(&o.manifest, "manifest", "", "read this manifest `file` instead of the built-in one")
-	flag.StringVar(&o.dir, "dir", "", "keep modules, candidates and results in this `directory` (default: a new one, removed at the end)")
+	flag.StringVar(&o.dir, "dir", "", "keep modules, candidates and results in this `directory`"+
+		" (default: a new one, removed at the end)")
 	flag.StringVar(&o.beagle, "beagle", "", "judge with this built `command` (default: build it from this module)")
 	flag.StringVar(&o.pattern, "run", ".", "judge only entries whose module and function match this `regexp`")
-	flag.StringVar(&o.half, "half", "development", "judge the `half`: development, sealed or all; never tune the judge on the sealed one")
+	flag.StringVar(&o.half, "half", "development", "judge the `half`: development, sealed or all;"+
+		" never tune the judge on the sealed one")
 	flag.BoolVar(&o.totals, "totals", false, "print totals only; this is how the sealed half is reported")
 	flag.StringVar(&o.mode, "mode", "full", "what to do, the cheapest `mode` first: cut prints the candidate files,"+
 		" check type-checks them, behaviour leaves out the timing, full asks beagle verify")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -18,12 +19,12 @@ type Entry struct {
 	Module   string   `json:"module"`
 	Before   string   `json:"before"`             // version of the module without the change
 	After    string   `json:"after"`              // version with it
-	Function string   `json:"function"`           // "./dir.Func" or "./dir.Type.Method"; without a dir for the module's root
+	Function string   `json:"function"`           // "./dir.Func" or "./dir.T.Method"; without ./dir in the root
 	Commit   string   `json:"commit"`             // in the module's repository
 	Licence  string   `json:"licence"`            // SPDX identifier of the module's licence
 	Kind     string   `json:"kind"`               // what the commit does, one of kinds
 	Note     string   `json:"note"`               // the same in a few words of our own
-	Keep     []string `json:"keep,omitempty"`     // declarations that other commits changed: not cut out, T.M for a method
+	Keep     []string `json:"keep,omitempty"`     // what other commits changed, T.M for a method: not cut out
 	Requires string   `json:"requires,omitempty"` // contract: condition on the arguments
 	Ignore   []string `json:"ignore,omitempty"`   // contract: differences that do not count
 }
@@ -35,7 +36,7 @@ var kinds = []string{
 	"bounds check", // an index or a length check that the compiler can drop
 	"builder",      // text built in one buffer
 	"fast path",    // common inputs leave early
-	"inlining",     // small enough for the caller
+	"inlining",     // small enough for the caller, or in place
 	"library",      // another function of the standard library or of a module
 	"table",        // a look-up instead of comparisons
 	"unrolling",    // several elements a step
@@ -50,7 +51,7 @@ func (e *Entry) HasContract() bool { return e.Requires != "" || len(e.Ignore) > 
 
 // Half returns "development" or "sealed". The judge is tuned on the first half
 // only, so that the second measures it on code that it was not tuned on. A hash
-// of the names decides, so that nobody can choose.
+// of the names decides.
 func (e *Entry) Half() string {
 	if beagle.HashOf("commit", e.Module, e.Function)[4] < '8' {
 		return "development"
@@ -59,7 +60,7 @@ func (e *Entry) Half() string {
 }
 
 var (
-	versionForm  = regexp.MustCompile(`^v\d+\.\d+\.\d+`)
+	versionForm  = regexp.MustCompile(`^v\d+\.\d+\.\d+[\w.+-]*$`)
 	commitForm   = regexp.MustCompile(`^[0-9a-f]{10,40}$`)
 	functionForm = regexp.MustCompile(`^(\./[\w./-]+\.)?[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`)
 	licenceForm  = regexp.MustCompile(`^[A-Za-z0-9.+-]+$`)
@@ -86,21 +87,12 @@ func (e *Entry) Validate() error {
 		return fmt.Errorf("invalid module %q: want an import path", e.Module)
 	case e.Before == e.After:
 		return fmt.Errorf("%s: before and after are both %s", e.Name(), e.Before)
-	case !contains(kinds, e.Kind):
+	case !slices.Contains(kinds, e.Kind):
 		return fmt.Errorf("%s: unknown kind %q: want one of %s", e.Name(), e.Kind, strings.Join(kinds, ", "))
 	case e.Note == "":
 		return fmt.Errorf("%s: note is empty: say what the commit changes", e.Name())
 	}
 	return nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // ReadManifest parses a manifest and validates its entries.
@@ -115,11 +107,11 @@ func ReadManifest(text []byte) ([]Entry, error) {
 		if err := e.Validate(); err != nil {
 			return nil, err
 		}
-		if key := e.Name() + " " + e.Commit; seen[key] {
+		key := e.Name() + " " + e.Commit
+		if seen[key] {
 			return nil, fmt.Errorf("%s: listed twice for commit %s", e.Name(), e.Commit)
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 	}
 	return all, nil
 }

@@ -68,7 +68,8 @@ func TestRun(t *testing.T) {
 		t.Skip("BEAGLE_COMMITS is empty: set it to a regular expression of entries")
 	}
 	var out, progress strings.Builder
-	o := options{dir: t.TempDir(), pattern: pattern, half: "all", budget: "--measure 2s --fuzz 1s --force", limit: 10 * time.Minute}
+	o := options{dir: t.TempDir(), pattern: pattern, half: "all", mode: "full",
+		budget: "--measure 2s --fuzz 1s --force", limit: 10 * time.Minute}
 	if err := run(t.Context(), &o, &out, &progress); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,9 @@ func row(w io.Writer, o *Outcome) {
 	verdict, stage, reason := "not judged", "", o.Problem
 	if v := o.Strict; v != nil {
 		verdict, stage, reason = string(v.Status), v.Stage, v.Reason
+		if x := v.Counterexample; x != nil {
+			reason = fmt.Sprintf("%s: before %s, after %s", x.Go, x.Want, x.Got)
+		}
 		if o.Problem != "" {
 			reason += "; " + o.Problem
 		}
