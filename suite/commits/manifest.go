@@ -89,6 +89,8 @@ func (e *Entry) Validate() error {
 		return fmt.Errorf("%s: before and after are both %s", e.Name(), e.Before)
 	case !slices.Contains(kinds, e.Kind):
 		return fmt.Errorf("%s: unknown kind %q: want one of %s", e.Name(), e.Kind, strings.Join(kinds, ", "))
+	case slices.ContainsFunc(e.Ignore, func(s string) bool { return !slices.Contains(beagle.Ignorable, s) }):
+		return fmt.Errorf("%s: invalid ignore %q: want some of %q", e.Name(), e.Ignore, beagle.Ignorable)
 	case e.Note == "":
 		return fmt.Errorf("%s: note is empty: say what the commit changes", e.Name())
 	}

@@ -37,6 +37,7 @@ func TestValidate(t *testing.T) {
 		"invalid commit":         func(e *Entry) { e.Commit = "main" },
 		"invalid licence":        func(e *Entry) { e.Licence = "" },
 		"unknown kind \"magic\"": func(e *Entry) { e.Kind = "magic" },
+		"invalid ignore":         func(e *Entry) { e.Ignore = []string{"everything"} },
 		"note is empty":          func(e *Entry) { e.Note = "" },
 	} {
 		e := good
