@@ -25,6 +25,7 @@ type batch struct {
 	failed map[int]string
 	test   bool // the generated files are test files
 	shim   *shim
+	sites  []TracedSite // of a traced build
 }
 
 func (b *Builder) newBatch(vs []Variant) (*batch, error) {

@@ -21,6 +21,7 @@ type Exhaust struct {
 	Panics  string   `json:"panics,omitempty"`
 	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means one second
 	Max     int      `json:"max,omitempty"`    // cases; 0 means no limit
+	Each    int      `json:"each,omitempty"`   // cases of one phase; 0 means no limit
 	Skip    []string `json:"skip,omitempty"`   // phases to leave out: the original does not survive them
 
 	Case *int `json:"case,omitempty"` // only show this case, and run the original on it
@@ -125,6 +126,8 @@ type exhauster[A, R any] struct {
 	cap      int64         // numbers above it are left out: the original is too slow for them
 	capLen   int           // the same for lengths
 	out      ExhaustReply
+
+	before, after func() // each case, if set
 }
 
 func (x *exhauster[A, R]) load(h *Harness[A, R]) error {
@@ -204,13 +207,20 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
-		if x.index&15 == 0 && ProcessCPU() > x.deadline || x.out.Cases >= x.end {
+		if x.index&15 == 0 && ProcessCPU() > x.deadline || x.out.Cases >= x.end || x.q.Each > 0 && p.Cases >= x.q.Each {
 			p.Done = false
 			return false
 		}
 		x.out.Cases++
 		p.Cases++
-		if d := x.check.compare(x.id(), &x.a); d != nil {
+		if x.before != nil {
+			x.before()
+		}
+		d := x.check.compare(x.id(), &x.a)
+		if x.after != nil {
+			x.after()
+		}
+		if d != nil {
 			x.out.Diff = x.check.smaller(d)
 			return false
 		}

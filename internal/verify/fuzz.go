@@ -16,9 +16,9 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// fuzz lets the standard fuzzer compare the two versions, seeded with the
+// goFuzz lets the standard fuzzer compare the two versions, seeded with the
 // corpus.
-func fuzz(ctx context.Context, j *Job) (*Finding, error) {
+func goFuzz(ctx context.Context, j *Job) (*Finding, error) {
 	if j.Budget.Fuzz < 0 {
 		j.note("left out")
 		return nil, nil

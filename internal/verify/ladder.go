@@ -40,7 +40,7 @@ var (
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
 		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
-		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
+		{"fuzz", "and on what a search guided by their branches and comparisons finds", 2 * time.Second, fuzz},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
 )

@@ -1,0 +1,11 @@
+package verify
+
+import "github.com/beagle-go/beagle"
+
+// assurance is the verdict's account of the evidence, made when first asked for.
+func (j *Job) assurance() *beagle.Assurance {
+	if j.verdict.Assurance == nil {
+		j.verdict.Assurance = new(beagle.Assurance)
+	}
+	return j.verdict.Assurance
+}

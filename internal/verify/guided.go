@@ -1,0 +1,263 @@
+package verify
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// fuzz searches for an input on which the versions differ, guided by what they
+// compare and by the branches that they take.
+func fuzz(ctx context.Context, j *Job) (*Finding, error) {
+	if j.Budget.Fuzz < 0 {
+		j.note("left out")
+		return nil, nil
+	}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	traced, err := j.Env.Builder.Traced(ctx, vs)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		j.note("no traced program could be built: %v", err)
+		return nil, nil
+	}
+	defer traced.Remove()
+	for _, version := range traced.Plain {
+		j.note("the branches of the %s are not known: it does not compile with calls that count them", version)
+	}
+	q, err := j.guideRequest(ctx, len(traced.Sites))
+	if err != nil {
+		return nil, err
+	}
+	return j.guided(ctx, traced, q)
+}
+
+// guideRequest asks for a search that starts from the records and the constants.
+func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
+	x, err := j.exhaustRequest(ctx, j.Budget.Fuzz)
+	if err != nil {
+		return nil, err
+	}
+	x.Variant = 1 // of the traced program
+	x.Skip = append(j.skips(), "long", "deep")
+	q := &rt.Guide{Exhaust: *x, Sites: sites}
+	j.learned.mu.Lock()
+	q.Cap, q.CapLen = j.learned.cap, j.learned.capLen
+	j.learned.mu.Unlock()
+	return q, nil
+}
+
+// maxSearches is how often a search begins anew after an input that the
+// original does not survive.
+const maxSearches = 3
+
+// guided runs the search to its end.
+func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (*Finding, error) {
+	for range maxSearches {
+		reply := new(rt.GuideReply)
+		exit, err := j.guide(ctx, traced, q, reply)
+		switch {
+		case err != nil:
+			return nil, err
+		case exit == nil && reply.Diff != nil:
+			j.result.Cases += reply.Inputs
+			return j.guidedTo(ctx, traced, reply.Diff)
+		case exit == nil:
+			j.assured(traced, reply)
+			return nil, nil
+		}
+		found, err := j.guideEnded(ctx, traced, q, exit)
+		if found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+func (j *Job) guide(ctx context.Context, traced *harness.Traced, q *rt.Guide, reply *rt.GuideReply) (*harness.Exit, error) {
+	// The budget is processor time, which a loaded machine may take long to give.
+	wall := 40*time.Duration(q.Budget) + time.Minute
+	return traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply, harness.RunOptions{CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
+}
+
+// guidedTo judges a difference that the traced program showed: it counts if the
+// program without tracing shows it too. What neither shows in a process of its
+// own depends on the calls before.
+func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Finding, error) {
+	if d.Check != "" || len(d.Args) == 0 {
+		return j.differs(d), nil
+	}
+	for _, bin := range []*harness.Binary{j.bin, traced.Binary} {
+		idx := j.idx
+		if bin != j.bin {
+			idx = 1
+		}
+		reply, exit, err := j.alone(ctx, bin, idx, d.Args)
+		switch {
+		case err != nil:
+			return nil, err
+		case exit == nil && reply.Diff == nil:
+		case bin != j.bin:
+			j.note("the traced program differs on an input where the candidate does not: %s", strings.Join(d.Call, ", "))
+			return nil, nil
+		case exit == nil:
+			return j.differs(reply.Diff), nil
+		case exit.Variant == j.idx:
+			return j.deadly(ctx, exit, d)
+		}
+	}
+	d.Kind, d.Check = "state", rt.CheckOrder
+	return j.differs(d), nil
+}
+
+// alone replays one input in a process of its own.
+func (j *Job) alone(ctx context.Context, bin *harness.Binary, idx int, args []byte) (*rt.ReplayReply, *harness.Exit, error) {
+	path, remove, err := j.single(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer remove()
+	reply := new(rt.ReplayReply)
+	q := &rt.Replay{Variant: idx, Records: []string{"one"}, Panics: j.panics()}
+	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+	return reply, exit, err
+}
+
+// deadly makes a finding of an input that takes the candidate's process down.
+func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Finding, error) {
+	fate := fates[exit.Kind]
+	d.Kind, d.Got = fate.kind, fate.text
+	if bark := barked(exit.Detail); bark != nil {
+		d.Got = bark.Got
+		if bark.Kind == "memory" {
+			fate = fates[harness.Memory]
+			d.Kind = fate.kind
+		}
+	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) {
+		d.Got += ": " + line
+	}
+	if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
+		return nil, err
+	}
+	return &Finding{Status: fate.status, Reason: d.Got, Diff: d}, nil
+}
+
+// guideEnded says what the end of the process means. The input is what the
+// watchdog wrote down, or what the same search shows when it gets there again.
+func (j *Job) guideEnded(ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit) (*Finding, error) {
+	d := barked(exit.Detail)
+	if d == nil || len(d.Args) == 0 {
+		var err error
+		if d, err = j.guideShown(ctx, traced, q, exit); err != nil {
+			return nil, err
+		}
+	}
+	if d == nil || len(d.Args) == 0 {
+		j.note("a process of the search ended (%s) at an input that could not be found again", exit.Kind)
+		q.Seed++
+		return nil, nil
+	}
+	reply, alone, err := j.alone(ctx, j.bin, j.idx, d.Args)
+	switch {
+	case err != nil:
+		return nil, err
+	case alone == nil && reply.Diff != nil:
+		return j.differs(reply.Diff), nil
+	case alone != nil && alone.Variant == j.idx:
+		return j.deadly(ctx, alone, d)
+	case alone != nil || exit.Variant == 0:
+		j.note("inputs that the original does not survive were left out")
+	default:
+		j.note("the candidate survives an input alone that ended a search (%s)", exit.Kind)
+	}
+	j.lower(q)
+	return nil, nil
+}
+
+// guideShown runs a search again up to the input at which it ended.
+func (j *Job) guideShown(ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit) (*rt.Diff, error) {
+	if exit.Record < 0 {
+		return nil, nil
+	}
+	if rt.PhaseOf(exit.Record) != "" {
+		x := q.Exhaust
+		x.Case = &exit.Record
+		x.Variant = j.idx
+		return j.shownCase(ctx, &x)
+	}
+	again, reply := *q, new(rt.GuideReply)
+	again.Stop, again.Budget = exit.Record, 4*q.Budget
+	if last, err := j.guide(ctx, traced, &again, reply); err != nil || last != nil {
+		return nil, err
+	}
+	return reply.Shown, nil
+}
+
+// lower has the next search take another way, with smaller inputs.
+func (j *Job) lower(q *rt.Guide) {
+	q.Seed++
+	half := func(n, most int64) int64 {
+		if n == 0 || n > most {
+			return most
+		}
+		return max(n/16, 64)
+	}
+	q.Cap, q.CapLen = half(q.Cap, 1<<16), int(half(int64(q.CapLen), 1<<12))
+	q.Skip = append(q.Skip, "numbers", "negative", "bounds", "fields", "random", "solved")
+}
+
+// maxUnreached is how many branches are listed.
+const maxUnreached = 40
+
+// assured enters a search without a difference into the verdict.
+func (j *Job) assured(traced *harness.Traced, reply *rt.GuideReply) {
+	j.result.Cases += reply.Inputs
+	a := j.assurance()
+	a.Inputs += reply.Inputs
+	a.Saturated = reply.Saturated
+	list := unreached(traced, reply)
+	a.Unreached = list[:min(len(list), maxUnreached)]
+	if reply.Unstable > 0 {
+		j.note("the original differs from itself on %d inputs", reply.Unstable)
+	}
+	if reply.Saturated {
+		j.note("saturated: nothing new since input %d", reply.Last)
+	} else {
+		j.note("the time ended before it was saturated")
+	}
+	if len(list) > 0 {
+		j.note("%d branches were not reached", len(list))
+	}
+}
+
+// unreached lists the sides of decisions that no input took, by version and
+// line.
+func unreached(traced *harness.Traced, reply *rt.GuideReply) []beagle.Branch {
+	var list []beagle.Branch
+	for side, ids := range reply.Unreached {
+		for _, id := range ids {
+			s := traced.Sites[id]
+			if s.Sides[side] == "" {
+				continue
+			}
+			version := "original"
+			if s.Version != 0 {
+				version = "candidate"
+			}
+			list = append(list, beagle.Branch{Version: version, Line: s.Line, Text: s.Text, Side: s.Sides[side]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b beagle.Branch) int {
+		if a.Version != b.Version {
+			return strings.Compare(b.Version, a.Version) // the original first
+		}
+		return a.Line - b.Line
+	})
+	return list
+}
