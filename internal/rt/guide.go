@@ -128,7 +128,8 @@ type guide struct {
 // A kept is an input that showed something new.
 type kept struct {
 	args  any
-	picks int // how often it was mutated
+	size  int // of its texts and lists
+	picks int // how often it was mutated, long inputs counting more
 	pairs []tracePair
 }
 
@@ -159,6 +160,11 @@ func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *g
 // keep adds an input to those that are mutated.
 func (g *guide) keep(p any) {
 	k := &kept{args: p}
+	for _, at := range g.places(p) {
+		if at.kind == textPlace || at.kind == listPlace {
+			k.size += at.v.Len()
+		}
+	}
 	g.kept, g.queue = append(g.kept, k), append(g.queue, k)
 	g.out.Last = g.out.Inputs
 }
@@ -186,7 +192,7 @@ func (g *guide) search() {
 			return
 		}
 		k := g.pick()
-		for range mutationsEach {
+		for range max(mutationsEach*usualSize/(usualSize+k.size), 2) {
 			if g.stopped() {
 				return
 			}
@@ -215,9 +221,13 @@ func (g *guide) pick() *kept {
 			best = k
 		}
 	}
-	best.picks++
+	best.picks += 1 + best.size/usualSize
 	return best
 }
+
+// usualSize is the size of an input above which it is mutated less: others are
+// tried in the time that it takes.
+const usualSize = 128
 
 // try compares the versions on an input, and keeps it if it shows something new.
 func (g *guide) try(p any) {

@@ -11,6 +11,8 @@ const (
 	maxPairs      = 192 // distinct pairs
 	maxMatches    = 600 // inputs
 	maxOccurrence = 12  // of one operand in one text
+	maxDerived    = 300 // change of a length that an operand is less than
+	maxComputed   = 32  // bytes of a text that an operand may be computed from
 )
 
 // match looks for the operands that an input's decisions compared in the input
@@ -23,7 +25,7 @@ func (g *guide) match(k *kept) {
 	n := trace.pairs
 	endRun()
 	k.pairs = distinctPairs(trace.log[:n])
-	left := maxMatches
+	left := max(maxMatches*usualSize/(usualSize+k.size), 16)
 	for i := range k.pairs {
 		p := &k.pairs[i]
 		both := trace.sites[p.site].sides&3 == 3
@@ -114,7 +116,7 @@ func (g *guide) otherInts(at place, p *tracePair, yield func(func(reflect.Value)
 // it, if x may come from its length.
 func (g *guide) otherLengths(at place, p *tracePair, yield func(func(reflect.Value)) bool) bool {
 	n, x, y := at.v.Len(), int64(p.x), int64(p.y)
-	if x < 0 || y < 0 || x > int64(n) || y > maxGrown {
+	if x < 0 || y < 0 || x > int64(n) || y > maxGrown || x < int64(n) && max(y-x, x-y) > maxDerived {
 		return true
 	}
 	for _, d := range []int64{0, 1, -1} {
@@ -123,6 +125,20 @@ func (g *guide) otherLengths(at place, p *tracePair, yield func(func(reflect.Val
 			continue
 		}
 		if !yield(func(v reflect.Value) { g.resize(v, int(m)) }) {
+			return false
+		}
+		if at.kind == textPlace && d >= 0 && m > int64(n) && !g.padded(textOf(at.v), int(m)-n, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// padded makes a text longer by letters that often mean nothing.
+func (g *guide) padded(b []byte, n int, yield func(func(reflect.Value)) bool) bool {
+	zeros, blanks := bytes.Repeat([]byte("0"), n), bytes.Repeat([]byte(" "), n)
+	for _, out := range [][]byte{insert(b, 0, 0, zeros), insert(b, 0, 0, blanks), insert(b, len(b), len(b), blanks)} {
+		if !yield(func(v reflect.Value) { setText(v, out) }) {
 			return false
 		}
 	}
@@ -160,6 +176,23 @@ func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Val
 	}
 	if other := p.x ^ 0x20; letter(other) && p.y <= math.MaxUint8 { // a letter of the other case
 		g.exchange(b, []byte{byte(other)}, []byte{byte(p.y)}, yield)
+	}
+	if p.x <= math.MaxUint8 && p.y <= math.MaxUint8 && bytes.IndexByte(b, byte(p.x)) < 0 {
+		g.otherBytes(b, p, yield)
+	}
+}
+
+// otherBytes changes each byte in turn as x must change to be y: x was computed
+// from one of them.
+func (g *guide) otherBytes(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
+	for i := range min(len(b), maxComputed) {
+		for _, c := range []byte{b[i] + byte(p.y-p.x), b[i] - byte(p.y-p.x), b[i] ^ byte(p.x^p.y)} {
+			out := bytes.Clone(b)
+			out[i] = c
+			if !yield(func(v reflect.Value) { setText(v, out) }) {
+				return
+			}
+		}
 	}
 }
 

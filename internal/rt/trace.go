@@ -200,8 +200,16 @@ func (s *traceSite) nearBy(x, y uint64) {
 	if int64(d) < 0 {
 		d = -d
 	}
-	s.met(&s.near, bits.Len64(d))
+	s.met(&s.near, distanceClass(d))
 	s.met(&s.alike, bits.OnesCount64(x^y))
+}
+
+// distanceClass is a distance below 32 itself, and a magnitude above.
+func distanceClass(d uint64) int {
+	if d < 32 {
+		return int(d)
+	}
+	return 32 + (bits.Len64(d)-6)/2
 }
 
 func (s *traceSite) pair(id uint32, kind uint8, x, y uint64) *tracePair {
@@ -245,7 +253,7 @@ func comparedTexts[T ~string | ~[]byte](s *traceSite, id uint32, x, y T) {
 		n++
 	}
 	s.met(&s.alike, n)
-	s.met(&s.near, bits.Len(uint(max(len(x)-len(y), len(y)-len(x)))))
+	s.met(&s.near, distanceClass(uint64(max(len(x)-len(y), len(y)-len(x)))))
 	if !trace.logging || n == len(x) && n == len(y) {
 		return
 	}

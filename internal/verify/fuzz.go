@@ -50,6 +50,7 @@ func goFuzz(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	out := string(r.Stdout) + "\n" + string(r.Stderr)
 	j.result.Cases = executions(out)
+	j.result.Millis = float64((r.User + r.System).Milliseconds())
 	if r.OK() {
 		return nil, nil
 	}

@@ -18,8 +18,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("left out")
 		return nil, nil
 	}
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
-	traced, err := j.Env.Builder.Traced(ctx, vs)
+	traced, err := j.trace(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -36,6 +35,12 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, err
 	}
 	return j.guided(ctx, traced, q)
+}
+
+// trace builds the program of the search.
+func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	return j.Env.Builder.Traced(ctx, vs)
 }
 
 // guideRequest asks for a search that starts from the records and the constants.
