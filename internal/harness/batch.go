@@ -26,6 +26,7 @@ type batch struct {
 	test   bool // the generated files are test files
 	shim   *shim
 	sites  []TracedSite // of a traced build
+	pkg    []string     // the package's own files, where they differ from the builder's
 }
 
 func (b *Builder) newBatch(vs []Variant) (*batch, error) {
@@ -54,6 +55,14 @@ func (b *Builder) newBatch(vs []Variant) (*batch, error) {
 		return nil, fmt.Errorf("%w: %s", ErrOriginal, t.failed[0])
 	}
 	return t, nil
+}
+
+// own are the package's own files as this batch compiles them.
+func (t *batch) own() []string {
+	if t.pkg != nil {
+		return t.pkg
+	}
+	return t.b.files
 }
 
 // prepare parses and renames version i; it returns what is wrong with it.

@@ -32,8 +32,8 @@ func (o overlay) write(path string) error {
 func (t *batch) overlay(in []int) (overlay, error) {
 	o, pkg := overlay{}, t.b.target.PkgDir
 	for i, path := range t.b.u.Files() {
-		if t.b.files[i] != path {
-			o[path] = t.b.files[i]
+		if own := t.own(); own[i] != path {
+			o[path] = own[i]
 		}
 	}
 	files, err := t.writeShim(in)

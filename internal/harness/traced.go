@@ -3,7 +3,9 @@ package harness
 import (
 	"context"
 	"fmt"
+	"go/version"
 	"path/filepath"
+	"slices"
 
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -15,7 +17,8 @@ type Traced struct {
 	Plain []string     // versions that had to be built without counting
 }
 
-// A TracedSite is a decision of one version, which is its index.
+// A TracedSite is a decision of one version, which is its index, or of the rest
+// of the package, which is -1.
 type TracedSite struct {
 	source.Site
 	Version int
@@ -25,8 +28,12 @@ type TracedSite struct {
 // decisions. A version that does not compile with them goes in without.
 func (b *Builder) Traced(ctx context.Context, vs []Variant) (*Traced, error) {
 	var last error
-	for _, trace := range [][]int{{0, 1}, {1}, {0}, {}} {
-		t, err := b.tracedBatch(vs, trace)
+	attempts := [][]int{{0, 1}, {0, 1}, {1}, {0}, {}}
+	if version.Compare(b.lang(), "go1.18") < 0 {
+		attempts = attempts[4:] // the calls are generic
+	}
+	for i, trace := range attempts {
+		t, err := b.tracedBatch(vs, trace, i == 0 && len(trace) > 0)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +57,9 @@ func (b *Builder) Traced(ctx context.Context, vs []Variant) (*Traced, error) {
 	return nil, last
 }
 
-func (b *Builder) tracedBatch(vs []Variant, trace []int) (*batch, error) {
+// tracedBatch traces some of the versions, and the rest of the package as far as
+// they reach it if helpers says so.
+func (b *Builder) tracedBatch(vs []Variant, trace []int, helpers bool) (*batch, error) {
 	t, err := b.newBatch(vs)
 	if err != nil {
 		return nil, err
@@ -68,7 +77,41 @@ func (b *Builder) tracedBatch(vs []Variant, trace []int) (*batch, error) {
 			t.sites = append(t.sites, TracedSite{s, i})
 		}
 	}
+	if helpers {
+		if err := t.traceHelpers(); err != nil {
+			return nil, err
+		}
+	}
 	return t, t.writeVariants()
+}
+
+// ofPackage is the version of a site that belongs to the rest of the package.
+const ofPackage = -1
+
+// traceHelpers writes traced copies of the package's files.
+func (t *batch) traceHelpers() error {
+	b := t.b
+	var files []*source.File
+	for _, i := range t.alive() {
+		files = append(files, t.files[i])
+	}
+	texts, sites := b.u.TracedHelpers(files, b.target.PkgPath+rtDir, len(t.sites))
+	if len(texts) == 0 {
+		return nil
+	}
+	t.pkg = slices.Clone(b.files)
+	for i, path := range b.u.Files() {
+		if text, ok := texts[path]; ok {
+			t.pkg[i] = filepath.Join(t.dir, "helpers", filepath.Base(path))
+			if err := write(t.pkg[i], []byte(text)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range sites {
+		t.sites = append(t.sites, TracedSite{s, ofPackage})
+	}
+	return nil
 }
 
 func plain(vs []Variant, trace []int) []string {

@@ -17,8 +17,8 @@ type Guide struct {
 	Cap         int64   `json:"cap,omitempty"`     // largest number in an argument; 0 means no limit
 	CapLen      int     `json:"cap_len,omitempty"` // the same for lengths
 	Stop        int     `json:"stop,omitempty"`    // only show this input, and run the original on it
-	IdleInputs  int     `json:"idle,omitempty"`    // inputs without news that end the search at the least; 0 means the default
-	IdlePortion float64 `json:"portion,omitempty"` // and as a portion of all inputs so far; 0 means the default
+	IdleInputs  int     `json:"idle,omitempty"`    // random mutants without news that end the search at the least; 0 means the default
+	IdlePortion float64 `json:"portion,omitempty"` // and as a portion of all so far; 0 means the default
 }
 
 // A GuideReply says how far the search got.
@@ -34,9 +34,8 @@ type GuideReply struct {
 	Shown     *Diff   `json:"shown,omitempty"` // for Stop
 }
 
-// The search ends after this many inputs without news, and not before the
-// inputs without news are this portion of all. TestSaturation prints how many
-// planted differences other values find.
+// The search ends after this many random mutants without news, and not before
+// those without news are this portion of all.
 const (
 	idleInputs  = 20_000
 	idlePortion = 0.5
@@ -122,6 +121,8 @@ type guide struct {
 	end    time.Duration
 	over   bool
 	next   int // number of the next input
+	drawn  int // mutants drawn at random so far
+	last   int // of them, when something new was met last
 	out    GuideReply
 }
 
@@ -166,7 +167,7 @@ func (g *guide) keep(p any) {
 		}
 	}
 	g.kept, g.queue = append(g.kept, k), append(g.queue, k)
-	g.out.Last = g.out.Inputs
+	g.out.Last, g.last = g.out.Inputs, g.drawn
 }
 
 // search runs until a difference, saturation or the end of the budget.
@@ -196,6 +197,7 @@ func (g *guide) search() {
 			if g.stopped() {
 				return
 			}
+			g.drawn++
 			g.try(g.mutant(k))
 		}
 	}
@@ -204,9 +206,11 @@ func (g *guide) search() {
 // mutationsEach is how many mutants of an input are made in a row.
 const mutationsEach = 32
 
+// saturated counts random mutants only: the substitutions that match makes are
+// done once for each input, whether they show anything or not.
 func (g *guide) saturated() bool {
-	idle := g.out.Inputs - g.out.Last
-	return idle >= g.q.IdleInputs && float64(idle) >= g.q.IdlePortion*float64(g.out.Inputs)
+	idle := g.drawn - g.last
+	return idle >= g.q.IdleInputs && float64(idle) >= g.q.IdlePortion*float64(g.drawn)
 }
 
 func (g *guide) stopped() bool {

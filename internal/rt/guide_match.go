@@ -66,9 +66,14 @@ func (p *tracePair) turned() tracePair {
 	return q
 }
 
-// matchPair tries y wherever x occurs.
+// matchPair tries y wherever x occurs: everywhere at once, so that what was equal
+// stays so, and at each place alone.
 func (g *guide) matchPair(k *kept, p *tracePair, left *int) {
 	places := g.places(k.args)
+	if c := g.clone(k.args); g.everywhere(g.places(c), p) > 1 {
+		*left--
+		g.try(c)
+	}
 	for i, at := range places {
 		g.substitutes(at, p, func(set func(v reflect.Value)) bool {
 			if *left--; *left < 0 || g.stopped() {
@@ -80,6 +85,24 @@ func (g *guide) matchPair(k *kept, p *tracePair, left *int) {
 			return true
 		})
 	}
+}
+
+// everywhere puts y in place of x at all places, and returns how many there are.
+func (g *guide) everywhere(places []place, p *tracePair) (n int) {
+	for _, at := range places {
+		switch {
+		case at.kind == intPlace && p.kind == pairInt && bitsOf(at.v) == p.x:
+			setBitsOf(at.v, p.y)
+		case (at.kind == textPlace || at.kind == listPlace) && p.kind == pairInt && uint64(at.v.Len()) == p.x && p.y <= uint64(g.capLen):
+			g.resize(at.v, int(p.y))
+		case at.kind == textPlace && p.kind == pairText && p.nx > 0 && bytes.Contains(textOf(at.v), p.xs[:p.nx]):
+			setText(at.v, bytes.ReplaceAll(textOf(at.v), p.xs[:p.nx], p.ys[:p.ny]))
+		default:
+			continue
+		}
+		n++
+	}
+	return n
 }
 
 // substitutes yields the ways in which y may stand at a place instead of x.
@@ -167,15 +190,20 @@ func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Val
 			i > 2 && i < 9 && p.x < 256 && p.y < 256, i == 9 && bytes.Equal(from[1], from[9]):
 			continue
 		}
-		if !g.exchange(b, from[i], to[i], yield) {
+		if !g.exchange(b, from[i], to[i], maxOccurrence, yield) {
 			return
+		}
+		for _, near := range []uint64{p.y + 1, p.y - 1} { // an operator other than == may want it
+			if i < 7 && !g.exchange(b, from[i], encodings(near)[i], 2, yield) {
+				return
+			}
 		}
 	}
 	if p.x <= 9 && p.y <= 9 { // a digit
-		g.exchange(b, []byte{'0' + byte(p.x)}, []byte{'0' + byte(p.y)}, yield)
+		g.exchange(b, []byte{'0' + byte(p.x)}, []byte{'0' + byte(p.y)}, maxOccurrence, yield)
 	}
 	if other := p.x ^ 0x20; letter(other) && p.y <= math.MaxUint8 { // a letter of the other case
-		g.exchange(b, []byte{byte(other)}, []byte{byte(p.y)}, yield)
+		g.exchange(b, []byte{byte(other)}, []byte{byte(p.y)}, maxOccurrence, yield)
 	}
 	if p.x <= math.MaxUint8 && p.y <= math.MaxUint8 && bytes.IndexByte(b, byte(p.x)) < 0 {
 		g.otherBytes(b, p, yield)
@@ -198,9 +226,9 @@ func (g *guide) otherBytes(b []byte, p *tracePair, yield func(func(reflect.Value
 
 func letter(n uint64) bool { return 'a' <= n|0x20 && n|0x20 <= 'z' && n < 0x80 }
 
-// exchange replaces occurrences of x, one at a time.
-func (g *guide) exchange(b, x, y []byte, yield func(func(reflect.Value)) bool) bool {
-	for at, n := 0, 0; n < maxOccurrence; n++ {
+// exchange replaces the first occurrences of x, one at a time.
+func (g *guide) exchange(b, x, y []byte, most int, yield func(func(reflect.Value)) bool) bool {
+	for at, n := 0, 0; n < most; n++ {
 		i := bytes.Index(b[at:], x)
 		if i < 0 || len(x) == 0 {
 			return true
@@ -220,7 +248,7 @@ func (g *guide) exchange(b, x, y []byte, yield func(func(reflect.Value)) bool) b
 func (g *guide) otherTexts(b []byte, p *tracePair, yield func(func(reflect.Value)) bool) {
 	x, y := bytes.Clone(p.xs[:p.nx]), bytes.Clone(p.ys[:p.ny])
 	if len(x) > 0 && bytes.Contains(b, x) {
-		g.exchange(b, x, y, yield)
+		g.exchange(b, x, y, maxOccurrence, yield)
 	} else if low := bytes.ToLower(b); len(x) > 0 && len(low) == len(b) && bytes.Contains(low, bytes.ToLower(x)) {
 		i := bytes.Index(low, bytes.ToLower(x))
 		out := insert(b, i, i+len(x), y)

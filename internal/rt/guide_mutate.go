@@ -316,7 +316,7 @@ func (g *guide) text(b []byte, k *kept, list []place) []byte {
 	i := g.rng.IntN(n)
 	j := i + 1 + g.rng.IntN(min(n-i, 1<<g.rng.IntN(6)))
 	at := g.rng.IntN(n + 1)
-	switch g.rng.IntN(14) {
+	switch g.rng.IntN(16) {
 	case 0:
 		b[i] = byte(g.rng.Uint32())
 	case 1:
@@ -345,6 +345,17 @@ func (g *guide) text(b []byte, k *kept, list []place) []byte {
 		return b[i:j]
 	case 12: // one byte again and again
 		return insert(b, i, j, bytes.Repeat(b[i:i+1], 1<<g.rng.IntN(8)))
+	case 13: // two bytes in the same way, which keeps their difference
+		mask, other := byte(1)<<g.rng.IntN(8), (i+1)%n
+		if g.rng.IntN(4) == 0 {
+			other = g.rng.IntN(n)
+		}
+		b[i] ^= mask
+		b[other] ^= mask
+	case 14: // two bytes in opposite ways, which keeps their sum
+		d, other := byte(g.rng.IntN(64)), (i+1)%n
+		b[i] += d
+		b[other] -= d
 	default:
 		s := g.piece(k, list)
 		return insert(b, i, min(i+1, n), s[:min(1, len(s))])

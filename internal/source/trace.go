@@ -26,17 +26,39 @@ func (u *Unit) Traced(f *File, suffix, rt string, first int) (text string, sites
 	if err != nil {
 		return "", nil, err
 	}
-	t := &tracer{f: f, first: first, starts: map[ast.Stmt]token.Pos{}}
+	traced, sites := traceEdits(f, rt, first)
+	return apply(f.Src, append(edits, traced...)), sites, nil
+}
+
+// traceEdits are the edits that add calls of rt.
+func traceEdits(f *File, rt string, first int) ([]edit, []Site) {
+	t := newTracer(f, first)
 	for _, d := range f.AST.Decls {
-		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil && !bareStack(d) {
-			t.edge(d.Body.Lbrace, d.Name, "")
-			t.walk(d.Body)
+		if d, ok := d.(*ast.FuncDecl); ok {
+			t.function(d)
 		}
 	}
-	if len(t.sites) > 0 {
-		t.insert(f.AST.Name.End(), "; import "+traceName+" "+strconv.Quote(rt))
+	return t.importing(rt), t.sites
+}
+
+func newTracer(f *File, first int) *tracer {
+	return &tracer{f: f, first: first, starts: map[ast.Stmt]token.Pos{}}
+}
+
+// function traces a function that has room for calls.
+func (t *tracer) function(d *ast.FuncDecl) {
+	if d.Body != nil && !bareStack(d) {
+		t.edge(d.Body.Lbrace, d.Name, "")
+		t.walk(d.Body)
 	}
-	return apply(f.Src, append(edits, t.edits...)), t.sites, nil
+}
+
+// importing returns the edits, with the import of rt if they need it.
+func (t *tracer) importing(rt string) []edit {
+	if len(t.sites) > 0 {
+		t.insert(t.f.AST.Name.End(), "; import "+traceName+" "+strconv.Quote(rt))
+	}
+	return t.edits
 }
 
 // traceName is what a traced file calls package rt.

@@ -248,8 +248,8 @@ func unreached(traced *harness.Traced, reply *rt.GuideReply) []beagle.Branch {
 	for side, ids := range reply.Unreached {
 		for _, id := range ids {
 			s := traced.Sites[id]
-			if s.Sides[side] == "" {
-				continue
+			if s.Sides[side] == "" || s.Version < 0 {
+				continue // people are told of the versions alone
 			}
 			version := "original"
 			if s.Version != 0 {
