@@ -23,7 +23,6 @@ type batch struct {
 	files  []*source.File
 	texts  []string // renamed
 	failed map[int]string
-	test   bool // the generated files are test files
 	shim   *shim
 	sites  []TracedSite // of a traced build
 	pkg    []string     // the package's own files, where they differ from the builder's
@@ -112,17 +111,10 @@ func (t *batch) alive() []int {
 }
 
 func (t *batch) variantFile(i int) string {
-	return filepath.Join(t.dir, "beagle_v"+strconv.Itoa(i)+t.ext())
+	return filepath.Join(t.dir, "beagle_v"+strconv.Itoa(i)+".go")
 }
 
-func (t *batch) shimFile() string { return filepath.Join(t.dir, "beagle_shim"+t.ext()) }
-
-func (t *batch) ext() string {
-	if t.test {
-		return "_test.go"
-	}
-	return ".go"
-}
+func (t *batch) shimFile() string { return filepath.Join(t.dir, "beagle_shim.go") }
 
 // writeVariants writes the renamed versions.
 func (t *batch) writeVariants() error {
@@ -200,7 +192,7 @@ func (t *batch) oneByOne(ctx context.Context, compile compiler, all string) erro
 	return t.settle(ctx, compile)
 }
 
-var place = regexp.MustCompile(`^[^\s:]*beagle_(v(\d+)|shim)(?:_test)?\.go:(\d+)(?::\d+)?: (.*)`)
+var place = regexp.MustCompile(`^[^\s:]*beagle_(v(\d+)|shim)\.go:(\d+)(?::\d+)?: (.*)`)
 
 // blame finds out from the compiler's messages which versions it means.
 func (t *batch) blame(messages string) map[int]string {

@@ -37,7 +37,7 @@ type GuideReply struct {
 // The search ends after this many random mutants without news, and not before
 // those without news are this portion of all.
 const (
-	idleInputs  = 20_000
+	idleInputs  = 60_000
 	idlePortion = 0.5
 )
 
@@ -52,10 +52,8 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	}
 	g := newGuide(q, x.domain, x.v.Type().PkgPath(), h.Types)
 	g.clone = func(p any) any { return Clone(p.(*A)) }
-	g.call = func(id int, p any) (*Diff, bool) {
-		d := x.check.compare(id, p.(*A))
-		return d, d == nil && x.slowInput(id, p.(*A))
-	}
+	g.call = func(id int, p any) *Diff { return x.check.compare(id, p.(*A)) }
+	g.slow = func(id int, p any) bool { return x.slowFor(id, p.(*A)) }
 	g.describe = func(id int, p any) *Diff {
 		x.check.input.Store(p.(*A))
 		x.check.limit.Store(int64(originalLimit))
@@ -89,17 +87,6 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 	return g.reply(), nil
 }
 
-// slowInput reports whether the original is too slow for an input.
-func (x *exhauster[A, R]) slowInput(id int, a *A) bool {
-	if x.check.took <= slowCase {
-		return false
-	}
-	start := ProcessCPU()
-	x.check.limit.Store(int64(originalLimit))
-	x.check.run(0, id, a)
-	return ProcessCPU()-start > slowCase
-}
-
 // A guide is a search under way. Inputs are pointers to the struct of the
 // arguments; what depends on its type is behind functions, since all that does
 // is compiled for each target.
@@ -109,7 +96,8 @@ type guide struct {
 	*domain
 	*maker
 	clone    func(p any) any
-	call     func(id int, p any) (d *Diff, slow bool)
+	call     func(id int, p any) *Diff
+	slow     func(id int, p any) bool // whether the original is, for the input that was called last
 	describe func(id int, p any) *Diff
 
 	seeds  []any
@@ -250,13 +238,13 @@ func (g *guide) try(p any) {
 		return
 	}
 	beginRun(false)
-	d, slow := g.call(id, p)
-	news := endRun() > 0
+	d := g.call(id, p)
+	news := endRun() > 0 // before other calls, which would count too
 	g.out.Inputs++
 	switch {
 	case d != nil:
 		g.out.Diff = d
-	case slow:
+	case g.slow(id, p):
 		g.lower(v)
 	case news:
 		g.keep(p)

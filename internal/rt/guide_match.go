@@ -128,11 +128,32 @@ func (g *guide) substitutes(at place, p *tracePair, yield func(set func(reflect.
 // otherInts puts y in place of x, and moves numbers that x was computed from.
 func (g *guide) otherInts(at place, p *tracePair, yield func(func(reflect.Value)) bool) {
 	n := bitsOf(at.v)
-	for _, m := range []uint64{n + p.y - p.x, n + p.y - p.x + 1, n + p.y - p.x - 1, p.y} {
+	list := append([]uint64{n + p.y - p.x, n + p.y - p.x + 1, n + p.y - p.x - 1, p.y}, otherFactors(n, p)...)
+	for _, m := range list {
 		if m != n && !yield(func(v reflect.Value) { setBitsOf(v, m) }) {
 			return
 		}
 	}
+}
+
+// shifts are those by which programs cut numbers.
+var shifts = []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 40, 48, 56}
+
+// otherFactors are the numbers that make x equal to y if x is n shifted,
+// multiplied or divided.
+func otherFactors(n uint64, p *tracePair) (list []uint64) {
+	for _, s := range shifts {
+		if n>>s == p.x {
+			list = append(list, p.y<<s|n&(1<<s-1))
+		}
+	}
+	if n > 1 && p.x > n && p.x%n == 0 {
+		list = append(list, p.y/(p.x/n))
+	}
+	if p.x > 1 && n > p.x {
+		list = append(list, p.y*(n/p.x), p.y*(n/p.x+1))
+	}
+	return list
 }
 
 // otherLengths gives a sequence the length that makes x equal to y, or next to

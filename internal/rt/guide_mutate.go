@@ -137,7 +137,7 @@ func (g *guide) cross(p any) {
 	o := reflect.ValueOf(g.clone(g.kept[g.rng.IntN(len(g.kept))].args)).Elem()
 	for i := range v.NumField() {
 		if g.rng.IntN(2) == 0 {
-			v.Field(i).Set(o.Field(i))
+			reachable(v.Field(i)).Set(reachable(o.Field(i)))
 		}
 	}
 }

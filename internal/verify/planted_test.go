@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -299,18 +298,9 @@ func (c *catalogue) guidedHunt(t testing.TB, source string) (h hunt) {
 	return h
 }
 
-func (c *catalogue) fuzzHunt(t testing.TB, source string) (h hunt) {
-	j := c.job(t, source)
-	start := time.Now()
-	f, err := goFuzz(t.Context(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return hunt{found: f, inputs: j.result.Cases, search: j.result.Millis / 1000, note: fmt.Sprintf("%.1f s in all", time.Since(start).Seconds())}
-}
-
 // TestPlanted prints how many planted differences the guided search finds, and
-// what it costs. BEAGLE_PLANTED=old measures the standard fuzzer instead.
+// what it costs. The standard fuzzer, with two workers for 5 s, found 5 of 36 in
+// 4.0 s of processor time each, on a machine that left it no more.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("minutes")
@@ -319,17 +309,13 @@ func TestPlanted(t *testing.T) {
 	for i := range plantings {
 		p := &plantings[i]
 		c := p.load(t)
-		look := c.guidedHunt
-		if os.Getenv("BEAGLE_PLANTED") == "old" {
-			look = c.fuzzHunt
-		}
-		h := look(t, p.source)
+		h := c.guidedHunt(t, p.source)
 		if h.found != nil {
 			t.Errorf("%s: the original differs from itself: %+v", p.name, h.found)
 		}
 		t.Logf("%-8s %5.2f s + build %.2f s %8d inputs, %s", p.name, h.search, h.build, h.inputs, h.note)
 		for _, condition := range p.conditions {
-			h := look(t, p.plant(condition))
+			h := c.guidedHunt(t, p.plant(condition))
 			all++
 			total += h.search
 			what := "MISSED"
