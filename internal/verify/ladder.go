@@ -66,7 +66,7 @@ type Job struct {
 // defaults.
 type Budget struct {
 	Exhaust time.Duration // 2 s
-	Fuzz    time.Duration // 5 s; negative leaves the fuzzer out
+	Fuzz    time.Duration // at most, of processor time: 5 s; negative leaves the search out
 	Race    time.Duration // 2 s; negative leaves the race detector out
 }
 

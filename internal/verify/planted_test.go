@@ -176,6 +176,102 @@ func Check(r Req) int {
 	}, `return 4`},
 }
 
+// The last plantings came after the search had been tuned on those above.
+func init() {
+	plantings = append(plantings, []planting{
+		{"Octets", `package p
+
+func Octets(s string) (sum int, ok bool) {
+	n, parts := 0, 0
+	for i := 0; i <= len(s); i++ {
+		if i == len(s) || s[i] == '.' {
+			// here
+			if n > 255 {
+				return 0, false
+			}
+			sum, n, parts = sum+n, 0, parts+1
+			continue
+		}
+		if s[i] < '0' || s[i] > '9' || n > 1<<40 {
+			return 0, false
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	return sum, parts == 4
+}
+`, []string{`["10.0.0.1"]`, `["192.168.1.255"]`, `["x"]`}, []string{
+			`n == 4294967297 && parts == 0`,
+			`n == 0 && parts == 3 && i > 2 && s[i-1] == '0' && s[i-2] == '0'`,
+			`parts == 7 && n == 19`,
+		}, `return 1, true`},
+		{"Pair", `package p
+
+import "strings"
+
+func Pair(line string) string {
+	for _, f := range strings.Fields(line) {
+		k, v, ok := strings.Cut(f, "=")
+		// here
+		if ok && k == "level" {
+			return strings.Trim(v, "'")
+		}
+	}
+	return "none"
+}
+`, []string{`["time=12 level=info msg=x"]`, `["a=b"]`, `[""]`}, []string{
+			`k == "level" && v == "fatal2"`,
+			`ok && len(k) == 12 && strings.HasPrefix(v, k)`,
+			`ok && k == v && k > "m" && len(k) > 3`,
+			`strings.Count(v, "=") == 3 && k == "q"`,
+		}, `return "?"`},
+		{"Classes", `package p
+
+var table = [256]byte{'a': 1, 'e': 1, '0': 2, '9': 2, '~': 7, 0xfd: 9}
+
+func Classes(b []byte) int {
+	n := 0
+	for i, c := range b {
+		// here
+		n += int(table[c])
+		_ = i
+	}
+	return n
+}
+`, []string{`["abc"]`, `["0123"]`, `[""]`}, []string{
+			`table[c] == 7 && i == 40`,
+			`table[c] == 9 && i > 0 && table[b[i-1]] == 7`,
+			`uint16(i) != uint16(i+1)-1 || uint8(len(b)) == 3 && len(b) > 200`,
+		}, `return -1`},
+		{"Window", `package p
+
+func Window(list []string) int {
+	seen := map[string]int{}
+	for i, s := range list {
+		// here
+		seen[s] = i
+	}
+	return len(seen)
+}
+`, []string{`[["a", "b"]]`, `[["x", "y", "x"]]`, `[[]]`}, []string{
+			`len(seen) == 20`,
+			`len(seen) == 65`,
+			`seen[s] > 0 && i-seen[s] == 30`,
+		}, `return -1`},
+		{"Word", `package p
+
+func Word(x, y uint64) uint64 {
+	// here
+	return x ^ y>>1
+}
+`, []string{`[1, 2]`, `[77, 123456]`}, []string{
+			`x&0xff00ff == 0x120034 && x>>40 == 0x77`,
+			`x*3 == y && x > 1<<33`,
+			`x == y && x%1000 == 123`,
+			`x>>32 == y&0xffffffff && y>>32 == 0x1234567`,
+		}, `return 0`},
+	}...)
+}
+
 const machineText = `
 func machine(s string) bool {
 	state := 0
@@ -228,12 +324,16 @@ func (p *planting) record(t testing.TB, line string) beagle.Record {
 		t.Fatal(err)
 	}
 	text := rt.KindString
-	if p.name == "Header" {
+	if strings.Contains(p.source, "b []byte") {
 		text = rt.KindBytes
+	}
+	number := rt.KindInt
+	if strings.Contains(p.source, "uint64)") {
+		number = rt.KindUint
 	}
 	top := rt.Value{Kind: rt.KindStruct}
 	for i, a := range args {
-		v := value(a, text, rt.KindInt)
+		v := value(a, text, number)
 		if m, ok := a.(map[string]any); ok {
 			v = rt.Value{Kind: rt.KindStruct, Names: []string{"Method", "Path", "Size", "Ratio"}, Elems: []rt.Value{
 				value(m["Method"], text, 0), value(m["Path"], text, 0), value(m["Size"], text, rt.KindInt), value(m["Ratio"], text, rt.KindFloat64)}}
@@ -270,6 +370,7 @@ func (c *catalogue) job(t testing.TB, source string) *Job {
 	return j
 }
 
+// guidedHunt searches in a planted version.
 func (c *catalogue) guidedHunt(t testing.TB, source string) (h hunt) {
 	j := c.job(t, source)
 	start := time.Now()
