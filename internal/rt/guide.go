@@ -38,7 +38,7 @@ type GuideReply struct {
 // those without news are this portion of all.
 const (
 	idleInputs  = 60_000
-	idlePortion = 0.5
+	idlePortion = 1.0 / 3
 )
 
 // seedCases is how many cases of each phase of the exhaustion start a search.

@@ -229,6 +229,20 @@ func (g *guide) otherNumbers(b []byte, p *tracePair, yield func(func(reflect.Val
 	if p.x <= math.MaxUint8 && p.y <= math.MaxUint8 && bytes.IndexByte(b, byte(p.x)) < 0 {
 		g.otherBytes(b, p, yield)
 	}
+	if p.x == 0 || !bytes.Contains(b, from[1]) {
+		g.newNumbers(b, to[1], yield)
+	}
+}
+
+// newNumbers puts a number into a text: what was compared may have been 0 because
+// none stood there.
+func (g *guide) newNumbers(b, number []byte, yield func(func(reflect.Value)) bool) {
+	for i := range min(len(b)+1, maxOccurrence) {
+		out := insert(b, i, i, number)
+		if !yield(func(v reflect.Value) { setText(v, out) }) {
+			return
+		}
+	}
 }
 
 // otherBytes changes each byte in turn as x must change to be y: x was computed

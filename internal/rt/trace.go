@@ -201,8 +201,15 @@ func (s *traceSite) nearBy(x, y uint64) {
 		d = -d
 	}
 	s.met(&s.near, distanceClass(d))
-	s.met(&s.alike, bits.OnesCount64(x^y))
+	if n := bits.OnesCount64(x ^ y); n <= maxOther {
+		s.met(&s.alike, n)
+	}
 }
+
+// maxOther is how many bits of two operands may differ for their number to be
+// news. More of them are rare by chance, which keeps a search from its end, and
+// bring the operands no nearer.
+const maxOther = 12
 
 // distanceClass is a distance below 32 itself, and a magnitude above.
 func distanceClass(d uint64) int {

@@ -51,7 +51,7 @@
 //   - it draws mutants, in which equal parameters stay equal half the time.
 //
 // The search is saturated, and ends, when 60,000 mutants in a row showed
-// nothing new, and these are at least half of all. The budget bounds its
+// nothing new, and these are at least a third of all. The budget bounds its
 // processor time. Counts and the seed decide, so that the same search finds the same
 // input. The input is made small, and counts only if the program without tracing
 // shows the difference too.

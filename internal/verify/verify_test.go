@@ -225,7 +225,7 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 		return k.Name == "compile" || k.Name == "start" || k.Name == "fuzz" && e.check != "fuzz" && e.check != "good"
 	})
 	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
-		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 10 * time.Second, Race: -1}}
+		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 5 * time.Second, Race: -1}}
 	if e.check == "race" {
 		j.Budget.Race = 2 * time.Second
 	}
