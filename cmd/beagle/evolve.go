@@ -57,7 +57,7 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
 	f.StringVar(&s.CorpusFile, "corpus", "", "take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
-	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "differential fuzzing of each finalist")
+	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists, in all and at most")
 	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "call nothing faster that gains less; 0.01 is 1 %")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")

@@ -58,7 +58,7 @@ func (o *suiteOptions) flags(f *flagSet) {
 	f.IntVar(&o.seeds, "seeds", 1, "searches on each task, with the seeds 1, 2, ...: the median counts, the spread is shown")
 	f.IntVar(&o.spec.Candidates, "candidates", o.spec.Candidates, "versions that a search may evaluate")
 	f.DurationVar(&o.spec.Measure, "measure", o.spec.Measure, "measuring of two versions side by side; more versions take longer")
-	f.DurationVar(&o.spec.Fuzz, "fuzz", o.spec.Fuzz, "differential fuzzing of each version that is measured")
+	f.DurationVar(&o.spec.Fuzz, "fuzz", o.spec.Fuzz, "longest search for inputs on which a measured version differs")
 	f.StringVar(&o.against, "against", "", "run this shell `command` instead of Beagle's search (suite/README.md)")
 	f.DurationVar(&o.limit, "against-time", 10*time.Minute, "stop the command of --against after this long")
 	f.BoolVar(&o.list, "list", false, "list the tasks and run none")

@@ -21,7 +21,8 @@ var verifyCommand = &command{
 	short: "judge hand-written versions of a function",
 	long: `
 Gives each hand-written version of a function the full verdict that 'beagle evolve' would give: policy, replay of recorded
-calls, exhaustion over short inputs, differential fuzzing, the race detector where it matters, and the measured ratio.
+calls, exhaustion over short inputs, a guided search for differences, the race detector where it matters, and the
+measured ratio.
 
 A file declares the function again, with any new helpers, in the function's own package; helpers that it uses as they
 are need not be copied:

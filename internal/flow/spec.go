@@ -32,7 +32,7 @@ type Spec struct {
 	Islands    int           `json:"islands"`
 	Candidates int           `json:"candidates"`           // budget of evaluations
 	Batch      int           `json:"batch"`                // candidates built and screened together
-	Fuzz       time.Duration `json:"fuzz"`                 // differential fuzzing of each finalist
+	Fuzz       time.Duration `json:"fuzz"`                 // longest guided search for differences, of each finalist
 	Measure    time.Duration `json:"measure"`              // measuring of the finalists, in all and at most
 	MinGain    float64       `json:"min_gain"`             // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`                 // search no longer than this; 0 is no limit

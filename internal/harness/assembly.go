@@ -60,7 +60,7 @@ func (t *batch) listing(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	args := append(b.compileArgs(filepath.Join(t.dir, "listed.a"), b.target.PkgPath, b.lang(), config, t.dir), "-S")
-	r, err := b.tool(ctx, "compile", append(append(args, b.files...), files...)...)
+	r, err := b.tool(ctx, "compile", append(append(args, t.own()...), files...)...)
 	switch {
 	case err != nil:
 		return nil, err

@@ -23,11 +23,11 @@ type batch struct {
 	files  []*source.File
 	texts  []string // renamed
 	failed map[int]string
-	test   bool // the generated files are test files
+	shim   *shim
+	sites  []TracedSite // of a traced build
+	pkg    []string     // the package's own files, where they differ from the builder's
 
 	predicates []*source.Predicate // that the program can evaluate
-
-	shim *shim
 }
 
 func (b *Builder) newBatch(vs []Variant) (*batch, error) {
@@ -56,6 +56,14 @@ func (b *Builder) newBatch(vs []Variant) (*batch, error) {
 		return nil, fmt.Errorf("%w: %s", ErrOriginal, t.failed[0])
 	}
 	return t, nil
+}
+
+// own are the package's own files as this batch compiles them.
+func (t *batch) own() []string {
+	if t.pkg != nil {
+		return t.pkg
+	}
+	return t.b.files
 }
 
 // prepare parses and renames version i; it returns what is wrong with it.
@@ -108,19 +116,12 @@ func (t *batch) alive() []int {
 }
 
 func (t *batch) variantFile(i int) string {
-	return filepath.Join(t.dir, "beagle_v"+strconv.Itoa(i)+t.ext())
+	return filepath.Join(t.dir, "beagle_v"+strconv.Itoa(i)+".go")
 }
 
-func (t *batch) shimFile() string { return filepath.Join(t.dir, "beagle_shim"+t.ext()) }
+func (t *batch) shimFile() string { return filepath.Join(t.dir, "beagle_shim.go") }
 
-func (t *batch) requiresFile() string { return filepath.Join(t.dir, "beagle_requires"+t.ext()) }
-
-func (t *batch) ext() string {
-	if t.test {
-		return "_test.go"
-	}
-	return ".go"
-}
+func (t *batch) requiresFile() string { return filepath.Join(t.dir, "beagle_requires.go") }
 
 // writeVariants writes the renamed versions.
 func (t *batch) writeVariants() error {
@@ -208,7 +209,7 @@ func (t *batch) oneByOne(ctx context.Context, compile compiler, all string) erro
 	return t.settle(ctx, compile)
 }
 
-var place = regexp.MustCompile(`^[^\s:]*beagle_(v(\d+)|shim)(?:_test)?\.go:(\d+)(?::\d+)?: (.*)`)
+var place = regexp.MustCompile(`^[^\s:]*beagle_(v(\d+)|shim)\.go:(\d+)(?::\d+)?: (.*)`)
 
 // blame finds out from the compiler's messages which versions it means.
 func (t *batch) blame(messages string) map[int]string {

@@ -101,7 +101,7 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 		}
 		args = append(args, "-pgoprofile="+profile)
 	}
-	args = append(args, b.files...)
+	args = append(args, t.own()...)
 	err = t.settle(ctx, func(in []int) (string, error) {
 		files, err := t.writeShim(in)
 		if err != nil {

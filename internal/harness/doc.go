@@ -1,5 +1,5 @@
 // Package harness turns versions of a function into programs: the checking and
-// timing binary, the fuzz binary, the race-detector binary.
+// timing binary, the traced binary, the race-detector binary.
 //
 // # One package, many versions
 //
@@ -13,7 +13,7 @@
 // than the compilation of a small package. Package rt is compiled once for all
 // targets, under a path of its own, and its archive is kept; so is the main
 // package, for all targets of one package with the same signature. A package
-// with assembly, cgo or embedded files, and every race or fuzz build, goes
+// with assembly, cgo or embedded files, and every race build, goes
 // through `go build -overlay` instead; the user's checkout is never written to.
 //
 // A version that the compiler refuses is dropped from its batch and the rest

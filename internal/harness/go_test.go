@@ -6,9 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
 // TestGoBuild takes the way of packages that the compiler alone cannot build.
@@ -66,31 +63,6 @@ func TestCgo(t *testing.T) {
 		"sum/c.go":   "package sum\n\n// static int three(int x) { return 3*x; }\nimport \"C\"\n\nfunc Three(x int) int { return int(C.three(C.int(x))) }\n",
 	})
 	f.exhaust(t, f.build(t, Link{}, f.edit(t, "t := 0", "var t int")), 1)
-}
-
-func TestFuzzBinary(t *testing.T) {
-	f := sum(t)
-	path, err := f.b.Fuzz(t.Context(), f.variants(f.edit(t, "x*3 + 1", "x*3 + x&1 + 1 - x&1")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	box := func(args ...string) sandbox.Result {
-		r, err := f.box.Run(t.Context(), sandbox.Command{Profile: sandbox.Fuzz, Path: path, Args: args, Limits: sandbox.Limits{Wall: 5 * time.Minute}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	if r := box("-test.v"); !r.OK() || !strings.Contains(string(r.Stdout), "FuzzBeagle") || strings.Contains(string(r.Stdout), "TestOwn") {
-		t.Errorf("%+v\n%s%s", r, r.Stdout, r.Stderr)
-	}
-	r := box("-test.run=^$", "-test.fuzz=FuzzBeagle", "-test.fuzztime=200x", "-test.fuzzcachedir=cache", "-test.parallel=1")
-	if !r.OK() || strings.Contains(string(r.Stdout), "no coverage instrumentation") {
-		t.Errorf("%s%s", r.Stdout, r.Stderr)
-	}
-	if _, err := f.b.Fuzz(t.Context(), f.variants(f.edit(t, "return t", "return u"))); err == nil {
-		t.Error("a version that does not compile was built")
-	}
 }
 
 func TestRace(t *testing.T) {

@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/rt"
-	"github.com/beagle-go/beagle/internal/source"
 )
 
 // An overlay is what the go command sees instead of the user's files: path
@@ -35,6 +33,13 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	for path, stand := range t.b.copies {
 		o[path] = stand
 	}
+	if t.pkg != nil {
+		for i, path := range t.b.u.Files() {
+			if t.pkg[i] != path {
+				o[path] = t.pkg[i]
+			}
+		}
+	}
 	files, err := t.writeShim(in)
 	if err != nil {
 		return nil, err
@@ -42,15 +47,11 @@ func (t *batch) overlay(in []int) (overlay, error) {
 	for _, f := range files {
 		o[filepath.Join(pkg, filepath.Base(f))] = f
 	}
-	part := rt.Judging
-	if t.test {
-		part = rt.Fuzzing
-	}
-	names, _, err := rtFor(part, t.b.tools.GOOS, t.b.tools.GOARCH)
+	names, _, err := rtFor(rt.Judging, t.b.tools.GOOS, t.b.tools.GOARCH)
 	if err != nil {
 		return nil, err
 	}
-	source := RTSource(part)
+	source := RTSource(rt.Judging)
 	for _, name := range names {
 		text, err := fs.ReadFile(source, name)
 		if err != nil {
@@ -182,71 +183,4 @@ func (t *batch) archive(ctx context.Context, bin *Binary) []byte {
 	}
 	text, _ := os.ReadFile(strings.TrimSpace(string(r.Stdout)))
 	return text
-}
-
-// Fuzz builds a test binary with one fuzz target, FuzzBeagle, which compares
-// vs[0], the original, with vs[1]. Only the target's package is instrumented
-// for coverage: instrumenting the standard library too would compile all of
-// it once more. The package's own tests are left out.
-func (b *Builder) Fuzz(ctx context.Context, vs []Variant) (string, error) {
-	return b.FuzzWith(ctx, vs, nil)
-}
-
-// FuzzWith is Fuzz for a program with more predicates: see [Builder.BuildWith].
-func (b *Builder) FuzzWith(ctx context.Context, vs []Variant, more []*source.Predicate) (string, error) {
-	t, err := b.newBatch(vs)
-	if err != nil {
-		return "", err
-	}
-	t.test, t.predicates = true, append(b.predicates(), more...)
-	if err := t.writeVariants(); err != nil {
-		return "", err
-	}
-	path := filepath.Join(t.dir, "fuzz.test")
-	overlayFile := filepath.Join(t.dir, "overlay.json")
-	args := []string{"test", "-c", "-vet=off", "-overlay=" + overlayFile, "-buildvcs=false", "-trimpath", "-ldflags=-s -w",
-		"-gcflags=" + b.target.PkgPath + "=-d=libfuzzer", "-o", path}
-	if len(b.target.Tags) > 0 {
-		args = append(args, "-tags="+strings.Join(b.target.Tags, ","))
-	}
-	err = t.settle(ctx, func(in []int) (string, error) {
-		if err := t.writeFuzzOverlay(in, overlayFile); err != nil {
-			return "", err
-		}
-		return refusal(b.goBuild(ctx, nil, append(args, b.target.PkgPath)...))
-	})
-	if err == nil && len(t.failed) > 0 {
-		err = fmt.Errorf("version %s does not build for fuzzing: %s", vs[len(vs)-1].ID, t.failed[len(vs)-1])
-	}
-	return path, err
-}
-
-func (t *batch) writeFuzzOverlay(in []int, path string) error {
-	o, err := t.overlay(in)
-	if err != nil {
-		return err
-	}
-	pkg := t.b.target.PkgDir
-	delete(o, filepath.Join(pkg, filepath.FromSlash(mainDir), "main.go"))
-	tests, err := filepath.Glob(filepath.Join(pkg, "*_test.go"))
-	if err != nil {
-		return err
-	}
-	for _, f := range tests {
-		o[f] = ""
-	}
-	file := filepath.Join(t.dir, "beagle_fuzz_test.go")
-	o[filepath.Join(pkg, filepath.Base(file))] = file
-	if err := os.WriteFile(file, t.fuzzText(), 0o644); err != nil {
-		return err
-	}
-	return o.write(path)
-}
-
-func (t *batch) fuzzText() []byte {
-	return []byte(goBuildLine + "package " + t.b.u.BuildName() + "\n\nimport (\n\tbeagletesting \"testing\"\n\n\tbeaglert " +
-		strconv.Quote(t.b.target.PkgPath+rtDir) + "\n)\n\n" +
-		"func FuzzBeagle(f *beagletesting.F) {\n" +
-		"\tbeaglert.FuzzTarget(f, beaglert.New(BeagleHarness()), func(run func(beaglert.FuzzT, []byte)) {\n" +
-		"\t\tf.Fuzz(func(t *beagletesting.T, data []byte) { run(t, data) })\n\t})\n}\n")
 }

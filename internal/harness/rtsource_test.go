@@ -24,7 +24,6 @@ func TestParts(t *testing.T) {
 		for part, want := range map[rt.Part][]string{
 			rt.Recording: {"NewSite", "RegisterGlobal"},
 			rt.Judging:   {"New", "Main", "RegisterGlobal", "Linked"},
-			rt.Fuzzing:   {"New", "FuzzTarget", "RegisterGlobal", "Linked"},
 		} {
 			pkg := check(t, part, goos, export)
 			for _, name := range want {
@@ -60,7 +59,7 @@ func check(t *testing.T, part rt.Part, goos string, export func(path string) (io
 
 // exportsOf finds the export data of what rt imports, on this machine.
 func exportsOf(ctx context.Context, t *testing.T) func(path string) (io.ReadCloser, error) {
-	_, imports, err := rtFor(rt.Fuzzing, "linux", "amd64")
+	_, imports, err := rtFor(rt.Judging, "linux", "amd64")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,6 @@ type guard[A, R any] struct {
 	calls atomic.Int64           // odd while a call is under way
 	limit atomic.Int64           // processor time that the current call may take, in nanoseconds
 	spare atomic.Pointer[[]byte] // a Diff to report instead when a call hangs while a counterexample is made smaller
-	free  bool                   // nobody looks at goroutines: the fuzzer has its own
 	stray *stray                 // the first goroutines that outlived their call
 }
 

@@ -20,7 +20,6 @@ type Part int
 const (
 	Recording Part = iota // NewSite and what a Site does
 	Judging               // New and Main
-	Fuzzing               // New, Main and FuzzTarget
 )
 
 // Files that not every program needs. A file that is named nowhere goes into
@@ -34,7 +33,6 @@ var (
 		"encode.go", "encode_basic.go", "encode_composite.go", "encode_error.go", "encode_map.go",
 	}
 	onlyRecorded = []string{"capture.go", "capture_mmap.go", "capture_other.go"}
-	onlyFuzzed   = []string{"fuzz.go", "tobytes.go"}
 
 	// What only Beagle itself does with records and with what was recorded.
 	neverShipped = []string{"embed.go", "captured.go", "golit.go", "json.go", "jsonform.go", "jsonread.go", "shape.go"}
@@ -45,11 +43,8 @@ func (p Part) Has(file string) bool {
 	if strings.HasSuffix(file, "_test.go") || slices.Contains(neverShipped, file) {
 		return false
 	}
-	switch p {
-	case Recording:
+	if p == Recording {
 		return slices.Contains(recorded, file)
-	case Judging:
-		return !slices.Contains(onlyRecorded, file) && !slices.Contains(onlyFuzzed, file)
 	}
 	return !slices.Contains(onlyRecorded, file)
 }

@@ -25,6 +25,7 @@ type Exhaust struct {
 	Panics  string   `json:"panics,omitempty"`
 	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means one second
 	Max     int      `json:"max,omitempty"`    // cases; 0 means no limit
+	Each    int      `json:"each,omitempty"`   // cases of one phase; 0 means no limit
 	Skip    []string `json:"skip,omitempty"`   // phases to leave out: the original does not survive them
 	Slow    []string `json:"slow,omitempty"`   // those of them for which it is only too slow
 
@@ -140,6 +141,8 @@ type exhauster[A, R any] struct {
 	capLen   int           // the same for lengths
 	pace     pace
 	out      ExhaustReply
+
+	before, after func() // each case, if set
 }
 
 func (x *exhauster[A, R]) load(h *Harness[A, R]) error {
@@ -225,12 +228,19 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
-		if (x.index&15 == 0 || x.check.took > dearCase) && x.late() || x.out.Cases >= x.end {
+		if (x.index&15 == 0 || x.check.took > dearCase) && x.late() || x.out.Cases >= x.end || x.q.Each > 0 && p.Cases >= x.q.Each {
 			p.Done = false
 			return false
 		}
+		if x.before != nil {
+			x.before()
+		}
 		outside := x.check.outside
-		if d := x.check.compare(x.id(), &x.a); d != nil {
+		d := x.check.compare(x.id(), &x.a)
+		if x.after != nil {
+			x.after()
+		}
+		if d != nil {
 			x.out.Cases, p.Cases = x.out.Cases+1, p.Cases+1
 			x.out.Diff = x.check.smaller(d)
 			return false
@@ -254,16 +264,22 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 	}
 }
 
-// slow reports whether the original is too slow for the case at hand. A second
-// run tells a slow call from one that was preempted.
-func (x *exhauster[A, R]) slow() bool {
-	if x.check.took <= x.patience {
-		return false
+// slow reports whether the original is too slow for the case at hand.
+func (x *exhauster[A, R]) slow() bool { return x.slowFor(x.id(), &x.a) }
+
+// slowFor reports whether the original is too slow for the input that it got
+// last. More runs tell a slow call from one that was preempted, or that paid for
+// a collection.
+func (x *exhauster[A, R]) slowFor(id int, a *A) bool {
+	for range 3 {
+		if x.check.took <= x.patience {
+			return false
+		}
+		start := ProcessCPU()
+		x.check.limit.Store(int64(originalLimit))
+		x.check.run(0, id, a)
+		x.check.took = min(x.check.took, ProcessCPU()-start)
 	}
-	start := ProcessCPU()
-	x.check.limit.Store(int64(originalLimit))
-	x.check.run(0, x.id(), &x.a)
-	x.check.took = min(x.check.took, ProcessCPU()-start)
 	return x.check.took > x.patience
 }
 

@@ -99,38 +99,6 @@ func TestSmallIntegersAreExhausted(t *testing.T) {
 	}
 }
 
-func TestFromBytesRoundTrip(t *testing.T) {
-	type args struct {
-		A0 int16
-		A1 []string
-		A2 *point
-		A3 map[int]string
-		A4 any
-		A5 float64
-		A6 [][]byte
-		A7 string
-	}
-	a := &args{-300, []string{"", "x"}, &point{1, -2}, map[int]string{5: "five"}, "dynamic", 0.1, [][]byte{nil, {}, {1}}, "the tail"}
-	b := ToBytes(a, nil)
-	var got args
-	FromBytes(b, &got, nil)
-	sameSnapshot(t, a, &got)
-	if !strings.HasSuffix(string(b), "the tail") {
-		t.Errorf("%q does not end in the last parameter", b)
-	}
-}
-
-func FuzzFromBytes(f *testing.F) {
-	f.Add([]byte("\x01\x02\x03\xff\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var a, c everything
-		FromBytes(b, &a, nil)
-		FromBytes(b, &c, nil)
-		sameSnapshot(t, &a, &c)
-		ToBytes(&a, nil)
-	})
-}
-
 func BenchmarkWords(b *testing.B) {
 	type args struct{ A0 string }
 	w := NewWords[args](DefaultAlphabet(), 1_000_000, nil)

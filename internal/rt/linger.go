@@ -43,7 +43,7 @@ type stray struct{ v, goroutines int }
 // that leaves some behind itself nothing can be said, and a candidate that does
 // is refused.
 func (g *guard[A, R]) ended(v, base int) {
-	if g.free || g.stray != nil || runtime.NumGoroutine() <= base {
+	if g.stray != nil || runtime.NumGoroutine() <= base {
 		return
 	}
 	if n := lingers(base); n > 0 {

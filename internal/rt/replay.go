@@ -14,10 +14,9 @@ import (
 // compared.
 type Replay struct {
 	Variant int      `json:"variant"`
-	Records []string `json:"records"`         // record files
-	Bytes   []byte   `json:"bytes,omitempty"` // one more record, in the form of the fuzzer: see FromBytes
-	Max     int      `json:"max,omitempty"`   // records to use, spread evenly; 0 means all
-	Seed    uint64   `json:"seed,omitempty"`  // of the order of the second pass
+	Records []string `json:"records"`        // record files
+	Max     int      `json:"max,omitempty"`  // records to use, spread evenly; 0 means all
+	Seed    uint64   `json:"seed,omitempty"` // of the order of the second pass
 	Panics  string   `json:"panics,omitempty"`
 	Deep    int      `json:"deep,omitempty"`    // calls that also get the checks on memory and order; 0 means 64
 	Budget  int64    `json:"budget,omitempty"`  // nanoseconds; 0 means no limit
@@ -65,11 +64,6 @@ func (h *Harness[A, R]) replay(q *Replay) (any, error) {
 		}
 		p.records = append(p.records, list...)
 		p.out.Unfit += unfit
-	}
-	if len(q.Bytes) > 0 {
-		a := new(A)
-		FromBytes(q.Bytes, a, h.Types)
-		p.records = append(p.records, *a)
 	}
 	p.out.Records = len(p.records)
 	p.choose()

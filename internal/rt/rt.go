@@ -49,6 +49,7 @@ type Request struct {
 	Observe *Observe `json:"observe,omitempty"`
 	Replay  *Replay  `json:"replay,omitempty"`
 	Exhaust *Exhaust `json:"exhaust,omitempty"`
+	Guide   *Guide   `json:"guide,omitempty"`
 	Time    *Time    `json:"time,omitempty"`
 	Spell   *Spell   `json:"spell,omitempty"`
 	Sift    *Sift    `json:"sift,omitempty"`
@@ -150,6 +151,8 @@ func (h *Harness[A, R]) serve(q *Request) (any, error) {
 		return h.replay(q.Replay)
 	case q.Exhaust != nil:
 		return h.exhaust(q.Exhaust)
+	case q.Guide != nil:
+		return h.guided(q.Guide)
 	case q.Time != nil:
 		return h.time(q.Time)
 	case q.Spell != nil:

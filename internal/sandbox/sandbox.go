@@ -16,7 +16,7 @@ const (
 	// no process.
 	Run Profile = iota + 1
 	// Fuzz is Run for a binary that starts itself anew or reads /proc: the
-	// standard fuzzer, the race detector.
+	// race detector.
 	Fuzz
 	// Build is for the Go toolchain, which runs no candidate: the system's
 	// directories are visible, and commands name caches to write to.

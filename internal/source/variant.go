@@ -14,6 +14,15 @@ import (
 // beside the original. Lines keep their numbers. A package main gets the name
 // of [Unit.BuildName], because a harness has to import it.
 func (u *Unit) Variant(f *File, suffix string) (string, error) {
+	edits, err := u.renames(f, suffix)
+	if err != nil {
+		return "", err
+	}
+	return apply(f.Src, edits), nil
+}
+
+// renames are the edits of Variant.
+func (u *Unit) renames(f *File, suffix string) ([]edit, error) {
 	renamed := u.declared(f)
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	var edits []edit
@@ -32,12 +41,12 @@ func (u *Unit) Variant(f *File, suffix string) (string, error) {
 		return true
 	})
 	if clash != nil {
-		return "", clash
+		return nil, clash
 	}
 	if name := u.BuildName(); name != f.AST.Name.Name {
 		edits = append(edits, edit{offset(f.AST.Name.Pos()), offset(f.AST.Name.End()), name})
 	}
-	return apply(f.Src, edits), nil
+	return edits, nil
 }
 
 // objectOf is what an identifier declares or else uses.

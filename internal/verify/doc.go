@@ -33,7 +33,8 @@
 //   - machines builds both for 386, whose int has 32 bits, and for s390x and
 //     arm64 where qemu-user-static is installed, and compares them there. What
 //     could not be tried stands in [beagle.Assurance];
-//   - fuzz lets the standard fuzzer look for inputs that tell them apart;
+//   - fuzz searches for inputs that tell them apart, guided by both versions:
+//     see below;
 //   - race runs the candidate under the race detector when the target is
 //     called from several goroutines, or the candidate starts some or has a
 //     variable that its code may change, and writes to the arguments after each call, as their owner may.
@@ -48,6 +49,30 @@
 // A candidate's end is always a [beagle.Verdict]; an error means that the
 // machinery failed. Inputs that the original itself does not survive, or on
 // which it is too slow, accuse nobody: they are left out and noted.
+//
+// # The guided search
+//
+// The fuzz check builds a program whose versions are traced in source: each
+// branch, comparison, switch, table access, narrowing conversion and call of a
+// function of two texts is counted, in the helpers that they share too. A
+// version that does not compile with the counting calls goes in without, and the
+// check says so. The search keeps an input when it takes a branch of either
+// version for the first time, repeats it in another order of magnitude, brings
+// two operands to another distance or number of equal bits, or meets another
+// place of a table. Then it does two things:
+//
+//   - it looks for each operand in the input that was compared, as a number, a
+//     length, or text in several encodings, and puts the other operand there;
+//   - it draws mutants, in which equal parameters stay equal half the time.
+//
+// The search is saturated, and ends, when 60,000 mutants in a row showed
+// nothing new, and these are at least a third of all. The budget bounds its
+// processor time. Counts and the seed decide, so that the same search finds the same
+// input. The input is made small, and counts only if the program without tracing
+// shows the difference too.
+//
+// What is compared inside the standard library is not traced, apart from the
+// operands of those calls. TestPlanted measures the search.
 //
 // # Limits
 //

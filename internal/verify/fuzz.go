@@ -2,186 +2,145 @@ package verify
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
-	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// fuzz lets the standard fuzzer compare the two versions, seeded with the
-// corpus.
+// fuzz searches for an input on which the versions differ, guided by what they
+// compare and by the branches that they take.
 func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 	if j.Budget.Fuzz < 0 {
 		j.note("left out")
 		j.missed("what the fuzzer finds: it was switched off")
 		return nil, nil
 	}
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
-	path, err := j.Env.Builder.FuzzWith(ctx, vs, j.more)
+	traced, err := j.trace(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		j.note("no fuzz binary could be built: %v", err)
-		j.missed("what the fuzzer finds: its program could not be built")
+		j.note("no traced program could be built: %v", err)
+		j.missed("what the guided search finds: its program could not be built")
 		return nil, nil
 	}
-	defer os.Remove(path)
-	dir, err := os.MkdirTemp(j.Env.Dir, "fuzz")
+	defer traced.Remove()
+	for _, version := range traced.Plain {
+		j.note("the branches of the %s are not known: it does not compile with calls that count them", version)
+	}
+	q, err := j.guideRequest(ctx, len(traced.Sites))
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	if err := copyFile(filepath.Join(dir, "seeds"), j.learned.files["quick"]); err != nil {
-		return nil, err
+	return j.guided(ctx, traced, q)
+}
+
+// trace builds the program of the search.
+func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	traced, err := j.Env.Builder.Traced(ctx, vs, j.more)
+	if err == nil && j.terms != nil {
+		traced.Binary = traced.Under(j.terms)
 	}
-	r, err := j.Env.Box.Run(ctx, j.fuzzCommand(path, dir))
+	return traced, err
+}
+
+// guideRequest asks for a search that starts from the records and the constants.
+func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
+	x, err := j.exhaustRequest(ctx, j.Budget.Fuzz)
 	if err != nil {
 		return nil, err
 	}
-	if r.Ended == sandbox.Canceled {
-		return nil, context.Cause(ctx)
-	}
-	out := string(r.Stdout) + "\n" + string(r.Stderr)
-	j.result.Cases = executions(out)
-	if r.OK() {
-		return nil, nil
-	}
-	return j.fuzzed(ctx, &r, dir, out)
+	x.Variant = 1 // of the traced program
+	skip, _ := j.skips()
+	x.Skip = append(skip, "sizes", "long", "deep", "samples") // what is huge says little about branches
+	q := &rt.Guide{Exhaust: *x, Sites: sites}
+	j.learned.mu.Lock()
+	q.Cap, q.CapLen = j.learned.cap, j.learned.capLen
+	j.learned.mu.Unlock()
+	return q, nil
 }
 
-func (j *Job) fuzzCommand(path, dir string) sandbox.Command {
-	l := j.learned
-	env := []string{rt.FuzzSeeds + "=" + filepath.Join(dir, "seeds"), rt.FuzzPanics + "=" + j.panics()}
-	if terms := j.fuzzTerms(); terms != "" {
-		env = append(env, rt.FuzzTerms+"="+terms)
-	}
-	l.mu.Lock()
-	if l.cap > 0 {
-		env = append(env, rt.FuzzCap+"="+strconv.FormatInt(l.cap, 10))
-	}
-	if l.capLen > 0 {
-		env = append(env, rt.FuzzCapLen+"="+strconv.Itoa(l.capLen))
-	}
-	l.mu.Unlock()
-	return sandbox.Command{
-		Profile: sandbox.Fuzz, Path: path, Env: env,
-		Args: []string{"-test.run=^$", "-test.fuzz=^FuzzBeagle$", "-test.fuzztime=" + j.Budget.Fuzz.String(),
-			"-test.fuzzcachedir=" + filepath.Join(dir, "cache"), "-test.fuzzminimizetime=0x", "-test.parallel=2"},
-		Dir: dir, Write: []string{dir},
-		Limits: sandbox.Limits{Wall: j.Budget.Fuzz + 40*time.Second},
-	}
-}
+// maxSearches is how often a search begins anew after an input that the
+// original does not survive.
+const maxSearches = 3
 
-var execsLine = regexp.MustCompile(`execs: (\d+)`)
-
-func executions(out string) int {
-	all := execsLine.FindAllStringSubmatch(out, -1)
-	if len(all) == 0 {
-		return 0
-	}
-	n, _ := strconv.Atoi(all[len(all)-1][1])
-	return n
-}
-
-// fuzzed reads why a fuzz run failed.
-func (j *Job) fuzzed(ctx context.Context, r *sandbox.Result, dir, out string) (*Finding, error) {
-	d := barked(out)
-	switch {
-	case d != nil && d.Kind == "slow":
-		j.note("stopped where the original is too slow")
-		j.missed("what the fuzzer finds beyond an input on which the original is too slow")
-		return nil, nil
-	case d != nil:
-		if d.Kind != "hang" && d.Kind != "memory" {
-			if err := j.confirm(ctx, d); err != nil {
-				return nil, err
-			}
+// guided runs the search to its end.
+func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (*Finding, error) {
+	for range maxSearches {
+		reply := new(rt.GuideReply)
+		exit, err := j.guide(ctx, traced, q, reply)
+		switch {
+		case err != nil:
+			return nil, err
+		case exit == nil && reply.Diff != nil:
+			j.result.Cases += reply.Inputs
+			return j.guidedTo(ctx, traced, reply.Diff)
+		case exit == nil:
+			j.searched(traced, reply)
+			return nil, nil
 		}
-		switch d.Kind {
-		case "hang":
-			return &Finding{Status: beagle.Hung, Reason: j.inOneLine(d), Diff: d}, nil
-		case "memory":
-			d.Kind = "crash"
-			return &Finding{Status: beagle.Crashed, Reason: j.inOneLine(d), Diff: d}, nil
+		found, err := j.guideEnded(ctx, traced, q, exit)
+		if found != nil || err != nil {
+			return found, err
 		}
-		return j.differs(d), nil
-	case strings.Contains(out, "fuzzing process hung or terminated unexpectedly"):
-		return j.fuzzCrash(ctx, dir, out)
-	case r.Ended == sandbox.Wall:
-		j.note("the fuzzer did not stop in time")
-		return nil, nil
-	case timeIsOver(out):
-		return nil, nil
 	}
-	return nil, fmt.Errorf("the fuzzer failed (%s, status %d): %s", r.Ended, r.Code, last(out, 2000))
-}
-
-// fuzzCrash: a worker died. Who is to blame shows when the harness repeats the
-// input, which the fuzzer has written down.
-func (j *Job) fuzzCrash(ctx context.Context, dir, out string) (*Finding, error) {
-	data, ok := crasher(dir)
-	if !ok {
-		j.note("a worker of the fuzzer died: %s", last(out, 300))
-		j.missed("what the fuzzer finds: it died")
-		return nil, nil
-	}
-	q := &rt.Replay{Variant: j.idx, Bytes: data, Panics: j.panics()}
-	reply := new(rt.ReplayReply)
-	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1})
-	switch {
-	case err != nil:
-		return nil, err
-	case exit == nil && reply.Diff != nil:
-		return j.differs(reply.Diff), nil
-	case exit != nil && exit.Variant == j.idx:
-		return j.fatal(ctx, exit, q)
-	}
-	j.note("stopped at an input that the original does not survive")
-	j.missed("what the fuzzer finds beyond an input that the original does not survive")
 	return nil, nil
 }
 
-// crasher reads the input that the fuzzer wrote down.
-func crasher(dir string) ([]byte, bool) {
-	files, _ := filepath.Glob(filepath.Join(dir, "testdata", "fuzz", "FuzzBeagle", "*"))
-	if len(files) == 0 {
-		return nil, false
-	}
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		return nil, false
-	}
-	_, rest, ok := strings.Cut(string(text), "\n[]byte(")
-	if !ok {
-		return nil, false
-	}
-	data, err := strconv.Unquote(strings.TrimSuffix(strings.TrimSpace(rest), ")"))
-	return []byte(data), err == nil
+func (j *Job) guide(ctx context.Context, traced *harness.Traced, q *rt.Guide, reply *rt.GuideReply) (*harness.Exit, error) {
+	// The budget is processor time, which a loaded machine may take long to give.
+	wall := 40*time.Duration(q.Budget) + time.Minute
+	return traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply, harness.RunOptions{CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
 }
 
-func copyFile(dst, src string) error {
-	text, err := os.ReadFile(src)
-	if err != nil {
-		return err
+// guidedTo judges a difference that the traced program showed: it counts if the
+// program without tracing shows it too. What neither shows in a process of its
+// own depends on the calls before.
+func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Finding, error) {
+	if d.Check != "" || len(d.Args) == 0 {
+		return j.differs(d), nil
 	}
-	return os.WriteFile(dst, text, 0o644)
+	for _, bin := range []*harness.Binary{j.bin, traced.Binary} {
+		idx := j.idx
+		if bin != j.bin {
+			idx = 1
+		}
+		reply, exit, err := j.alone(ctx, bin, idx, d.Args)
+		switch {
+		case err != nil:
+			return nil, err
+		case exit == nil && reply.Diff == nil:
+		case bin != j.bin:
+			j.note("the traced program differs on an input where the candidate does not: %s", strings.Join(d.Call, ", "))
+			return nil, nil
+		case exit == nil:
+			return j.differs(reply.Diff), nil
+		case exit.Variant == j.idx:
+			return j.deadly(ctx, exit, d)
+		}
+	}
+	d.Kind, d.Check = "state", rt.CheckOrder
+	return j.differs(d), nil
 }
 
-func last(s string, n int) string {
-	s = strings.TrimSpace(s)
-	if len(s) > n {
-		s = "..." + s[len(s)-n:]
+// alone replays one input in a process of its own.
+func (j *Job) alone(ctx context.Context, bin *harness.Binary, idx int, args []byte) (*rt.ReplayReply, *harness.Exit, error) {
+	path, remove, err := j.single(args)
+	if err != nil {
+		return nil, nil, err
 	}
-	return s
+	defer remove()
+	reply := new(rt.ReplayReply)
+	q := &rt.Replay{Variant: idx, Records: []string{"one"}, Panics: j.panics()}
+	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+	return reply, exit, err
 }
 
 // single writes a file of one record.
@@ -190,9 +149,135 @@ func (j *Job) single(args []byte) (path string, remove func(), err error) {
 	return path, func() { os.Remove(path) }, rt.WriteRecords(path, []rt.Record{{Args: args, Weight: 1}})
 }
 
-// timeIsOver reports whether a fuzz run that found nothing was only told that its
-// time is over: up to Go 1.26 the end of -fuzztime may be reported as a failure on
-// a busy machine (golang/go#75804).
-func timeIsOver(out string) bool {
-	return strings.Contains(out, "context deadline exceeded") && !strings.Contains(out, "Failing input written")
+// deadly makes a finding of an input that takes the candidate's process down.
+func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Finding, error) {
+	fate := fates[exit.Kind]
+	d.Kind, d.Got = fate.kind, fate.text
+	if bark := barked(exit.Detail); bark != nil {
+		d.Got = bark.Got
+		if bark.Kind == "memory" {
+			fate = fates[harness.Memory]
+			d.Kind = fate.kind
+		}
+	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) {
+		d.Got += ": " + line
+	}
+	if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
+		return nil, err
+	}
+	return &Finding{Status: fate.status, Reason: d.Got, Diff: d}, nil
+}
+
+// guideEnded says what the end of the process means. The input is what the
+// watchdog wrote down, or what the same search shows when it gets there again.
+func (j *Job) guideEnded(ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit) (*Finding, error) {
+	d := barked(exit.Detail)
+	if d == nil || len(d.Args) == 0 {
+		var err error
+		if d, err = j.guideShown(ctx, traced, q, exit); err != nil {
+			return nil, err
+		}
+	}
+	if d == nil || len(d.Args) == 0 {
+		j.note("a process of the search ended (%s) at an input that could not be found again", exit.Kind)
+		q.Seed++
+		return nil, nil
+	}
+	reply, alone, err := j.alone(ctx, j.bin, j.idx, d.Args)
+	switch {
+	case err != nil:
+		return nil, err
+	case alone == nil && reply.Diff != nil:
+		return j.differs(reply.Diff), nil
+	case alone != nil && alone.Variant == j.idx:
+		return j.deadly(ctx, alone, d)
+	case alone != nil || exit.Variant == 0:
+		j.note("inputs that the original does not survive were left out")
+	default:
+		j.note("the candidate survives an input alone that ended a search (%s)", exit.Kind)
+	}
+	j.lower(q)
+	return nil, nil
+}
+
+// guideShown runs a search again up to the input at which it ended.
+func (j *Job) guideShown(ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit) (*rt.Diff, error) {
+	if exit.Record < 0 {
+		return nil, nil
+	}
+	if rt.PhaseOf(exit.Record) != "" {
+		x := q.Exhaust
+		x.Case = &exit.Record
+		x.Variant = j.idx
+		return j.shownCase(ctx, &x)
+	}
+	again, reply := *q, new(rt.GuideReply)
+	again.Stop, again.Budget = exit.Record, 4*q.Budget
+	if last, err := j.guide(ctx, traced, &again, reply); err != nil || last != nil {
+		return nil, err
+	}
+	return reply.Shown, nil
+}
+
+// lower has the next search take another way, with smaller inputs.
+func (j *Job) lower(q *rt.Guide) {
+	q.Seed++
+	half := func(n, most int64) int64 {
+		if n == 0 || n > most {
+			return most
+		}
+		return max(n/16, 64)
+	}
+	q.Cap, q.CapLen = half(q.Cap, 1<<16), int(half(int64(q.CapLen), 1<<12))
+	q.Skip = append(q.Skip, "numbers", "negative", "bounds", "fields", "random", "solved")
+}
+
+// maxUnreached is how many branches are listed.
+const maxUnreached = 40
+
+// searched enters a search without a difference into the verdict.
+func (j *Job) searched(traced *harness.Traced, reply *rt.GuideReply) {
+	j.result.Cases += reply.Inputs
+	a := j.assurance()
+	a.Inputs += reply.Inputs
+	a.Saturated = reply.Saturated
+	list := unreached(traced, reply)
+	a.Unreached = list[:min(len(list), maxUnreached)]
+	if reply.Unstable > 0 {
+		j.note("the original differs from itself on %d inputs", reply.Unstable)
+	}
+	if reply.Saturated {
+		j.note("saturated: nothing new since input %d", reply.Last)
+	} else {
+		j.note("the time ended before it was saturated")
+	}
+	if len(list) > 0 {
+		j.note("%d branches were not reached", len(list))
+	}
+}
+
+// unreached lists the sides of decisions that no input took, by version and
+// line.
+func unreached(traced *harness.Traced, reply *rt.GuideReply) []beagle.Branch {
+	var list []beagle.Branch
+	for side, ids := range reply.Unreached {
+		for _, id := range ids {
+			s := traced.Sites[id]
+			if s.Sides[side] == "" || s.Version < 0 {
+				continue // people are told of the versions alone
+			}
+			version := "original"
+			if s.Version != 0 {
+				version = "candidate"
+			}
+			list = append(list, beagle.Branch{Version: version, Line: s.Line, Text: s.Text, Side: s.Sides[side]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b beagle.Branch) int {
+		if a.Version != b.Version {
+			return strings.Compare(b.Version, a.Version) // the original first
+		}
+		return a.Line - b.Line
+	})
+	return list
 }

@@ -44,7 +44,7 @@ var (
 		{"exhaust", "and on every small input, every length, every byte", 3 * time.Second, exhaust},
 		{"growth", "and its time grows no faster than the original's with longer inputs", 300 * time.Millisecond, growth},
 		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
-		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
+		{"fuzz", "and on what a search guided by their branches and comparisons finds", 2 * time.Second, fuzz},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
 )
@@ -74,7 +74,7 @@ type Job struct {
 // defaults.
 type Budget struct {
 	Exhaust time.Duration // 3 s
-	Fuzz    time.Duration // 5 s; negative leaves the fuzzer out
+	Fuzz    time.Duration // at most, of processor time: 5 s; negative leaves the search out
 	Race    time.Duration // 2 s; negative leaves the race detector out
 }
 

@@ -228,10 +228,10 @@ func (e *entry) early() bool {
 // full runs the rest of the ladder on the program at hand.
 func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
-		return k.Name == "compile" || k.Name == "start" || k.Name == "fuzz" && e.check != "fuzz"
+		return k.Name == "compile" || k.Name == "start" || k.Name == "fuzz" && e.check != "fuzz" && e.check != "good"
 	})
 	j := &Job{Env: c.env, Candidate: e.candidate(), Corpus: c.corpus, bin: bin, idx: idx,
-		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 3 * time.Minute, Race: -1}} // the fuzzer ends when it finds
+		Budget: Budget{Exhaust: 500 * time.Millisecond, Fuzz: 5 * time.Second, Race: -1}}
 	if e.check == "race" {
 		j.Budget.Race = 2 * time.Second
 	}

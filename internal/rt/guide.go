@@ -1,0 +1,298 @@
+package rt
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"time"
+)
+
+// Guide is the request of the guided search for differences, in a program
+// whose versions are traced. The search mutates inputs towards decisions that
+// neither version has taken yet. It ends when a long series of inputs shows
+// nothing new, and its decisions depend on counts and the seed.
+type Guide struct {
+	Exhaust             // the versions, the constants, and the records that the search starts from
+	Sites       int     `json:"sites"`
+	Cap         int64   `json:"cap,omitempty"`     // largest number in an argument; 0 means no limit
+	CapLen      int     `json:"cap_len,omitempty"` // the same for lengths
+	Stop        int     `json:"stop,omitempty"`    // only show this input, and run the original on it
+	IdleInputs  int     `json:"idle,omitempty"`    // random mutants without news that end the search at the least; 0 means the default
+	IdlePortion float64 `json:"portion,omitempty"` // and as a portion of all so far; 0 means the default
+}
+
+// A GuideReply says how far the search got.
+type GuideReply struct {
+	Inputs    int     `json:"inputs"`              // on which both versions were compared
+	Kept      int     `json:"kept"`                // of them, because they showed something new
+	Last      int     `json:"last"`                // the input that showed something new last
+	Saturated bool    `json:"saturated"`           // the search ended because it met nothing new
+	Unreached [][]int `json:"unreached,omitempty"` // by side, 0 or 1: the sites that never took it
+	Unstable  int     `json:"unstable,omitempty"`
+	Millis    float64 `json:"millis"` // processor time
+	Diff      *Diff   `json:"diff,omitempty"`
+	Shown     *Diff   `json:"shown,omitempty"` // for Stop
+}
+
+// The search ends after this many random mutants without news, and not before
+// those without news are this portion of all.
+const (
+	idleInputs  = 60_000
+	idlePortion = 1.0 / 3
+)
+
+// seedCases is how many cases of each phase of the exhaustion start a search.
+const seedCases = 1500
+
+func (h *Harness[A, R]) guided(q *Guide) (any, error) {
+	startTrace(q.Sites)
+	x, err := h.exhauster(&q.Exhaust)
+	if err != nil {
+		return nil, err
+	}
+	g := newGuide(q, x.domain, x.v.Type().PkgPath(), h.Types)
+	g.clone = func(p any) any { return Clone(p.(*A)) }
+	g.call = func(id int, p any) *Diff { return x.check.compare(id, p.(*A)) }
+	g.slow = func(id int, p any) bool { return x.slowFor(id, p.(*A)) }
+	g.describe = func(id int, p any) *Diff {
+		x.check.input.Store(p.(*A))
+		x.check.limit.Store(int64(originalLimit))
+		x.check.run(0, id, p.(*A))
+		return x.check.diff(id, p.(*A), "result", "")
+	}
+	for _, path := range q.Records {
+		list, _, err := LoadArgs[A](path, h.Types)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			g.seeds = append(g.seeds, &list[i])
+		}
+	}
+	x.before, x.after = func() { beginRun(false) }, func() {
+		if g.out.Inputs++; endRun() > 0 {
+			g.keep(Clone(&x.a))
+		}
+	}
+	if q.Stop == 0 || PhaseOf(q.Stop) == "" {
+		x.run()
+	}
+	g.out.Diff = x.out.Diff
+	g.search()
+	g.out.Unstable = x.check.unstable
+	if g.out.Diff != nil && x.out.Diff == nil {
+		beginRun(false)
+		g.out.Diff = x.check.smaller(g.out.Diff)
+	}
+	return g.reply(), nil
+}
+
+// A guide is a search under way. Inputs are pointers to the struct of the
+// arguments; what depends on its type is behind functions, since all that does
+// is compiled for each target.
+type guide struct {
+	q   *Guide
+	rng *rand.Rand
+	*domain
+	*maker
+	clone    func(p any) any
+	call     func(id int, p any) *Diff
+	slow     func(id int, p any) bool // whether the original is, for the input that was called last
+	describe func(id int, p any) *Diff
+
+	seeds  []any
+	kept   []*kept
+	queue  []*kept // not yet matched
+	cap    int64
+	capLen int
+	begun  time.Duration
+	end    time.Duration
+	over   bool
+	next   int // number of the next input
+	drawn  int // mutants drawn at random so far
+	last   int // of them, when something new was met last
+	out    GuideReply
+}
+
+// A kept is an input that showed something new.
+type kept struct {
+	args  any
+	size  int // of its texts and lists
+	picks int // how often it was mutated, long inputs counting more
+	pairs []tracePair
+}
+
+func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *guide {
+	g := &guide{q: q, rng: rand.New(rand.NewPCG(q.Seed, 11)), domain: d, maker: newMaker(pkg, types), cap: q.Cap, capLen: q.CapLen}
+	if g.cap == 0 {
+		g.cap = math.MaxInt64
+	}
+	if g.capLen == 0 {
+		g.capLen = maxGrown
+	}
+	if q.IdleInputs == 0 {
+		q.IdleInputs = idleInputs
+	}
+	if q.IdlePortion == 0 {
+		q.IdlePortion = idlePortion
+	}
+	budget := time.Duration(q.Budget)
+	if budget == 0 {
+		budget = time.Second
+	}
+	g.begun = ProcessCPU()
+	g.end = g.begun + budget
+	q.Each = seedCases
+	return g
+}
+
+// keep adds an input to those that are mutated.
+func (g *guide) keep(p any) {
+	k := &kept{args: p}
+	for _, at := range g.places(p) {
+		if at.kind == textPlace || at.kind == listPlace {
+			k.size += at.v.Len()
+		}
+	}
+	g.kept, g.queue = append(g.kept, k), append(g.queue, k)
+	g.out.Last, g.last = g.out.Inputs, g.drawn
+}
+
+// search runs until a difference, saturation or the end of the budget.
+func (g *guide) search() {
+	for _, p := range g.seeds {
+		if g.stopped() {
+			return
+		}
+		g.try(p)
+	}
+	if len(g.kept) == 0 && len(g.seeds) > 0 {
+		g.keep(g.seeds[0])
+	}
+	for !g.stopped() && len(g.kept) > 0 {
+		if n := len(g.queue); n > 0 {
+			k := g.queue[n-1]
+			g.queue = g.queue[:n-1]
+			g.match(k)
+			continue
+		}
+		if g.saturated() {
+			g.out.Saturated = true
+			return
+		}
+		k := g.pick()
+		for range max(mutationsEach*usualSize/(usualSize+k.size), 2) {
+			if g.stopped() {
+				return
+			}
+			g.drawn++
+			g.try(g.mutant(k))
+		}
+	}
+}
+
+// mutationsEach is how many mutants of an input are made in a row.
+const mutationsEach = 32
+
+// saturated counts random mutants only: the substitutions that match makes are
+// done once for each input, whether they show anything or not.
+func (g *guide) saturated() bool {
+	idle := g.drawn - g.last
+	return idle >= g.q.IdleInputs && float64(idle) >= g.q.IdlePortion*float64(g.drawn)
+}
+
+func (g *guide) stopped() bool {
+	return g.over || g.out.Diff != nil
+}
+
+// pick prefers what was mutated less.
+func (g *guide) pick() *kept {
+	best := g.kept[g.rng.IntN(len(g.kept))]
+	for range 2 {
+		if k := g.kept[g.rng.IntN(len(g.kept))]; k.picks < best.picks {
+			best = k
+		}
+	}
+	best.picks += 1 + best.size/usualSize
+	return best
+}
+
+// usualSize is the size of an input above which it is mutated less: others are
+// tried in the time that it takes.
+const usualSize = 128
+
+// try compares the versions on an input, and keeps it if it shows something new.
+func (g *guide) try(p any) {
+	v := reflect.ValueOf(p).Elem()
+	if g.over || !within(v, g.cap, g.capLen) {
+		return
+	}
+	g.next++
+	id := g.next & (1<<caseShift - 1)
+	if g.q.Stop == id {
+		g.out.Shown, g.over = g.describe(id, p), true
+		return
+	}
+	if g.next&63 == 0 && ProcessCPU() > g.end {
+		g.over = true
+		return
+	}
+	beginRun(false)
+	d := g.call(id, p)
+	news := endRun() > 0 // before other calls, which would count too
+	g.out.Inputs++
+	switch {
+	case d != nil:
+		g.out.Diff = d
+	case g.slow(id, p):
+		g.lower(v)
+	case news:
+		g.keep(p)
+	}
+}
+
+// lower leaves out inputs like one that the original is too slow for.
+func (g *guide) lower(v reflect.Value) {
+	for i := range v.NumField() {
+		f := reachable(v.Field(i))
+		switch {
+		case f.CanInt() && max(f.Int(), -f.Int()) > smallEnough:
+			g.cap = min(g.cap, max(f.Int(), -f.Int())-1)
+		case f.CanUint() && f.Uint() > smallEnough:
+			g.cap = min(g.cap, int64(min(f.Uint()-1, math.MaxInt64)))
+		case isSequence(f.Type()) && f.Len() > smallEnough:
+			g.capLen = min(g.capLen, f.Len()-1)
+		}
+	}
+}
+
+// smallEnough is what limits for slow originals do not go below.
+const smallEnough = 64
+
+func (g *guide) reply() *GuideReply {
+	g.out.Kept = len(g.kept)
+	g.out.Millis = float64((ProcessCPU() - g.begun).Microseconds()) / 1000
+	g.out.Unreached = [][]int{{}, {}}
+	for i := range trace.sites {
+		for side := range 2 {
+			if trace.sites[i].sides&(1<<side) == 0 {
+				g.out.Unreached[side] = append(g.out.Unreached[side], i)
+			}
+		}
+	}
+	return &g.out
+}
+
+// within reports whether the direct arguments respect the limits.
+func within(v reflect.Value, cap int64, capLen int) bool {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		switch {
+		case f.CanInt() && (f.Int() > cap || f.Int() < -cap),
+			f.CanUint() && cap < math.MaxInt64 && f.Uint() > uint64(cap),
+			isSequence(f.Type()) && f.Len() > capLen:
+			return false
+		}
+	}
+	return true
+}

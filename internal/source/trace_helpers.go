@@ -1,0 +1,65 @@
+package source
+
+import (
+	"go/ast"
+)
+
+// TracedHelpers traces the functions of the package that versions may reach and
+// that are not theirs. It returns the files that change, by path. Functions and
+// methods are told by name, so that it may trace too many.
+func (u *Unit) TracedHelpers(versions []*File, rt string, first int) (texts map[string]string, sites []Site) {
+	if u.BuildName() != u.Target.PkgName {
+		return nil, nil // a package main is built from copies
+	}
+	reached := u.reached(versions)
+	texts = map[string]string{}
+	for _, f := range u.files {
+		file := &File{Src: f.text, Fset: u.fset, AST: f.ast, Info: u.info}
+		t := newTracer(file, first+len(sites))
+		for _, d := range f.ast.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && reached[d.Name.Name] {
+				t.function(d)
+			}
+		}
+		if len(t.sites) > 0 {
+			texts[f.path] = apply(f.text, t.importing(rt))
+			sites = append(sites, t.sites...)
+		}
+	}
+	return texts, sites
+}
+
+// reached names the functions of the package that versions mention, directly or
+// through others.
+func (u *Unit) reached(versions []*File) map[string]bool {
+	bodies := map[string][]*ast.FuncDecl{}
+	for _, f := range u.files {
+		for _, d := range f.ast.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
+				bodies[d.Name.Name] = append(bodies[d.Name.Name], d)
+			}
+		}
+	}
+	out := map[string]bool{}
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || out[id.Name] || bodies[id.Name] == nil {
+			return true
+		}
+		out[id.Name] = true
+		for _, d := range bodies[id.Name] {
+			ast.Inspect(d.Body, visit)
+		}
+		return true
+	}
+	for _, f := range versions {
+		ast.Inspect(f.AST, visit)
+		for _, d := range f.AST.Decls { // each version has its own copy of these
+			if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil {
+				delete(out, d.Name.Name)
+			}
+		}
+	}
+	return out
+}
