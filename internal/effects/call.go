@@ -22,9 +22,31 @@ func (u *unit) call(in ssa.CallInstruction) {
 	case *ssa.Builtin:
 		u.builtin(in, site, f.Name(), c.Args)
 	case *ssa.Function:
+		u.boxArguments(in, f, c.Args, args)
+		u.given = c.Args
 		u.static(in, site, f, args)
+		u.given = nil
 	default:
 		u.dynamic(in, site, u.value(c.Value), c.Signature(), args)
+	}
+}
+
+// boxArguments keeps the types of what a generic function receives: it may call
+// their methods.
+func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ssa.Value, args []set) {
+	if f.Origin() == nil {
+		return
+	}
+	for i, v := range values {
+		if t := v.Type(); !types.IsInterface(t) && u.p.prog.MethodSets.MethodSet(t).Len() > 0 {
+			box := u.place(place{box: t, site: in, field: i})
+			if !u.content[box].covers(args[i]) {
+				u.content[box] = append(set(nil), u.content[box]...)
+				u.content[box].union(args[i])
+				u.changed = true
+			}
+			args[i] = u.single(box)
+		}
 	}
 }
 
@@ -35,7 +57,7 @@ func (u *unit) static(in ssa.CallInstruction, site ssa.Value, f *ssa.Function, a
 	}
 	s := u.p.Of(f)
 	if s == nil {
-		u.opaque(in, site, calleeName(f), args)
+		u.opaque(site, calleeName(f), args)
 		return
 	}
 	u.apply(in, site, s, args, calleeName(f))
@@ -159,19 +181,18 @@ func (u *unit) answer(site ssa.Value, s set) {
 }
 
 // opaque is the call of a function that nothing is known of.
-func (u *unit) opaque(in ssa.CallInstruction, site ssa.Value, name string, args []set) {
+func (u *unit) opaque(site ssa.Value, name string, args []set) {
 	var all set
 	for _, a := range args {
 		all.union(u.reach(u.open(a)))
 	}
 	u.write(all, name)
-	unknown := u.shared(name)
+	unknown := u.shared("memory of " + name)
 	u.store(u.single(unknown), all)
 	if site != nil {
 		all.add(unknown)
 		u.answer(site, all)
 	}
-	_ = in
 }
 
 // invoke is the call of an interface's method.
@@ -218,7 +239,7 @@ func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method stri
 			return
 		}
 	}
-	u.opaque(in, site, "a method "+method, args)
+	u.opaque(site, "a method "+method, args)
 }
 
 func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args []ssa.Value) {
@@ -281,7 +302,7 @@ func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []
 		u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
 	}
 	for _, r := range s.Runs {
-		u.runCode(in, site, r, args)
+		u.runCode(in, r, args)
 	}
 	for i, list := range s.Results {
 		for _, r := range list {
@@ -292,7 +313,7 @@ func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []
 
 // keep notes that a callee leaves a reference in memory that outlives it.
 func (u *unit) keep(in ssa.CallInstruction, k Store, args []set) {
-	u.store(u.single(u.shared(k.Into.Name)), u.resolve(in, k.From, args))
+	u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
 }
 
 func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, args []set) {
@@ -327,9 +348,16 @@ func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 	case Fresh:
 		return u.single(u.fresh(in))
 	case Shared:
-		return u.single(u.shared(r.Name))
+		name := r.Name
+		if f := in.Common().StaticCallee(); name == "" && f != nil {
+			name = "memory of " + calleeName(f)
+		}
+		return u.single(u.shared(name))
 	case Top, Deep:
 		if r.Param >= len(args) {
+			return nil
+		}
+		if r.Kind == Deep && r.Param < len(u.given) && !u.p.holdsRefs(u.given[r.Param].Type(), r.Field) {
 			return nil
 		}
 		return u.memory(r, u.open(args[r.Param]))
@@ -352,34 +380,30 @@ func (u *unit) memory(r Ref, arg set) set {
 }
 
 // runCode runs what a callee runs of the code that it received.
-func (u *unit) runCode(in ssa.CallInstruction, site ssa.Value, r Run, args []set) {
+func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 	arg := u.resolve(in, r.Arg, args)
 	code := u.codeOf(in, r.Code, args)
+	defer func(given []ssa.Value) { u.given = given }(u.given)
+	u.given = nil // what follows are other calls
 	for i := range code.all {
 		switch p := u.places[i]; {
 		case p.fn != nil && r.Method == "":
-			all := make([]set, len(p.fn.Params))
+			all := make([]set, p.fn.Signature.Params().Len()+1) // one more for a receiver
 			for j := range all {
 				all[j] = arg
 			}
 			u.static(in, nil, p.fn, all)
-			u.answerOf(in, site, i, p.fn, arg)
+			u.answerOf(in, i, p.fn, all)
 		case p.fn != nil:
 		case p.box != nil && r.Method != "":
 			if f := u.p.method(p.box, r.Method); f != nil {
-				all := make([]set, len(f.Params))
+				all := make([]set, f.Signature.Params().Len()+1)
 				for j := range all {
 					all[j] = arg
 				}
-				if len(all) == 0 {
-					all = make([]set, f.Signature.Params().Len()+1)
-					for j := range all {
-						all[j] = arg
-					}
-				}
 				all[0] = u.content[i]
 				u.static(in, nil, f, all)
-				u.answerOf(in, site, i, f, arg)
+				u.answerOf(in, i, f, all)
 			}
 		case p.box != nil:
 		case r.Method == "" && p.ref.Kind == Shared:
@@ -393,17 +417,26 @@ func (u *unit) runCode(in ssa.CallInstruction, site ssa.Value, r Run, args []set
 
 // answerOf lets code that a callee ran lead the callee's result to what the
 // code answers with.
-func (u *unit) answerOf(in ssa.CallInstruction, site ssa.Value, i int, f *ssa.Function, arg set) {
+func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []set) {
+	var out set
 	if u.in[f] {
 		for j := range f.Signature.Results().Len() {
-			if s := u.returned(f, j); !u.content[i].covers(s) {
-				u.content[i] = append(set(nil), u.content[i]...)
-				u.content[i].union(s)
-				u.changed = true
+			out.union(u.returned(f, j))
+		}
+	} else if s := u.p.Of(f); s != nil {
+		for _, list := range s.Results {
+			for _, r := range list {
+				out.union(u.resolve(in, r.Ref, args))
 			}
 		}
+	} else {
+		out.add(u.shared("memory of " + calleeName(f)))
 	}
-	_, _, _ = in, site, arg
+	if !u.content[i].covers(out) {
+		u.content[i] = append(set(nil), u.content[i]...)
+		u.content[i].union(out)
+		u.changed = true
+	}
 }
 
 // codeOf is like resolve for code, which may lie in interface values.

@@ -26,6 +26,7 @@ type unit struct {
 	runs    map[Run]Finding
 	changed bool
 	at      ssa.Instruction
+	given   []ssa.Value // the arguments of the call at hand, for their types
 }
 
 // A place is a piece of memory, or a function.

@@ -347,6 +347,10 @@ func (u *Unit) extract() error {
 	return nil
 }
 
+// Rest are the package's files without what a candidate may replace, and
+// without bodies. Nobody may change them.
+func (u *Unit) Rest() []*ast.File { return u.rest }
+
 // Files are the package's Go files as the compiler takes them, absolute. They
 // are the user's own; where their package clause says main, copies with
 // another name are needed: see [Unit.BuildFiles].

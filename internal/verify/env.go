@@ -67,13 +67,13 @@ func (e *Env) original() (*code, error) {
 		if problem != nil {
 			return nil, fmt.Errorf("the original is not accepted as a candidate: %s", problem.Message)
 		}
-		e.orig = codeOf(f)
+		e.orig = e.codeOf(f)
 	}
 	return e.orig, nil
 }
 
-func codeOf(f *source.File) *code {
-	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func}
+func (e *Env) codeOf(f *source.File) *code {
+	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest()}
 }
 
 // quickRecords is how many training records the quick replay uses.

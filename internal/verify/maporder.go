@@ -124,7 +124,6 @@ func byKey(c *code, l ast.Expr) bool {
 // the end is the greatest or least, in whatever order they came.
 func boundsOf(c *code, body ast.Node) map[*ast.AssignStmt]bool {
 	out := make(map[*ast.AssignStmt]bool)
-	s := &state{code: c}
 	ast.Inspect(body, func(n ast.Node) bool {
 		cond, ok := n.(*ast.IfStmt)
 		if !ok || len(cond.Body.List) != 1 {
@@ -137,7 +136,7 @@ func boundsOf(c *code, body ast.Node) map[*ast.AssignStmt]bool {
 		}
 		switch cmp.Op {
 		case token.LSS, token.GTR, token.LEQ, token.GEQ:
-			l, r, x, y := s.text(as.Lhs[0]), s.text(as.Rhs[0]), s.text(cmp.X), s.text(cmp.Y)
+			l, r, x, y := c.text(as.Lhs[0]), c.text(as.Rhs[0]), c.text(cmp.X), c.text(cmp.Y)
 			out[as] = l == x && r == y || l == y && r == x
 		}
 		return true

@@ -86,9 +86,6 @@ func exported(prog *ssa.Program, pkg *types.Package) []*ssa.Function {
 		}
 	}
 	for _, name := range pkg.Scope().Names() {
-		if !token.IsExported(name) {
-			continue
-		}
 		switch obj := pkg.Scope().Lookup(name).(type) {
 		case *types.Func:
 			add(obj)
