@@ -119,7 +119,7 @@ func (u *unit) dynamic(in ssa.CallInstruction, site ssa.Value, code set, sig *ty
 		case p.box != nil:
 		case p.ref.Kind == Shared && u.sharedCode(in, site, sig, args):
 		default:
-			u.foreign(site, p.ref, "", i, args)
+			u.foreign(in, site, p.ref, "", i, args)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (u *unit) sharedCode(in ssa.CallInstruction, site ssa.Value, sig *types.Sig
 
 // foreign runs code that the function received: it may keep what it receives
 // and answer with anything that it leads to.
-func (u *unit) foreign(site ssa.Value, code Ref, method string, at int, args []set) {
+func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method string, at int, args []set) {
 	if code.Kind == Invalid {
 		return
 	}
@@ -152,11 +152,30 @@ func (u *unit) foreign(site ssa.Value, code Ref, method string, at int, args []s
 			}
 		}
 	}
+	u.yielded(in, at, args)
 	if none {
 		u.run(Run{code, method, Ref{Field: Whole}})
 	}
 	if site != nil {
 		u.answer(site, u.reach(u.single(at)))
+	}
+}
+
+// yielded runs the functions that foreign code receives, with what the code
+// leads to: an iterator calls its loop's body.
+func (u *unit) yielded(in ssa.CallInstruction, code int, args []set) {
+	for _, a := range args {
+		for j := range a.all {
+			f := u.places[j].fn
+			if f == nil {
+				continue
+			}
+			all := make([]set, f.Signature.Params().Len()+1)
+			for k := range all {
+				all[k] = u.reach(u.single(code))
+			}
+			u.static(in, nil, f, all)
+		}
 	}
 }
 
@@ -217,7 +236,7 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 				u.static(in, site, f, args)
 			}
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
-			u.foreign(site, p.ref, method, i, args[1:])
+			u.foreign(in, site, p.ref, method, i, args[1:])
 		default:
 			u.method(in, site, i, method, args)
 		}
@@ -228,18 +247,24 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 // program that was made an interface value may be it, or one from outside.
 func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method string, args []set) {
 	args[0] = u.single(i)
+	if !u.knownMethod(in, site, method, args) {
+		u.opaque(site, "a method "+method, args)
+	}
+}
+
+// knownMethod runs the methods of the program's own types, and what the
+// contract of a method allows others. It reports whether there is a contract.
+func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string, args []set) bool {
 	for t := range u.p.boxed {
 		if f := u.p.method(t, method); f != nil && u.p.Own(f) {
 			u.static(in, site, f, args)
 		}
 	}
-	if u.p.Table != nil {
-		if s := u.p.Table.Method(method); s != nil {
-			u.apply(in, site, s, args, method)
-			return
-		}
+	if u.p.Table == nil || u.p.Table.Method(method) == nil {
+		return false
 	}
-	u.opaque(site, "a method "+method, args)
+	u.apply(in, site, u.p.Table.Method(method), args, method)
+	return true
 }
 
 func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args []ssa.Value) {
@@ -332,11 +357,16 @@ func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, a
 	}
 	to := u.resolve(in, r.Ref, args)
 	if r.Deep {
+		inner := u.single(u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: in, field: Whole, inner: 1 + r.Field - Whole}))
+		if r.Ref.Kind == Fresh {
+			to = inner
+		}
 		fresh := u.fresh(in)
 		if r.Field != Whole {
 			fresh = u.field(fresh, r.Field)
 		}
 		u.store(u.single(fresh), to)
+		u.store(inner, to)
 		return
 	}
 	u.grow(site, i, to)
@@ -408,9 +438,9 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 		case p.box != nil:
 		case r.Method == "" && p.ref.Kind == Shared:
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
-			u.foreign(nil, p.ref, r.Method, i, []set{arg})
+			u.foreign(in, nil, p.ref, r.Method, i, []set{arg})
 		case r.Method != "":
-			u.method(in, nil, i, r.Method, []set{nil, arg})
+			u.knownMethod(in, nil, r.Method, []set{u.single(i), arg})
 		}
 	}
 }

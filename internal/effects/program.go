@@ -36,6 +36,9 @@ func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *
 // as interface values: what a call through a package variable may reach.
 func (p *Program) Values(fns []*ssa.Function) {
 	for _, f := range fns {
+		if recv := f.Signature.Recv(); recv != nil {
+			p.boxed[recv.Type()] = true
+		}
 		for _, b := range f.Blocks {
 			for _, in := range b.Instrs {
 				p.values(in)

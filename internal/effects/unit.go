@@ -36,6 +36,7 @@ type place struct {
 	fn    *ssa.Function   // a function value
 	box   types.Type      // an interface value's dynamic type
 	field int             // of a fresh or a parameter's struct
+	inner int             // not 0 for what a callee made behind a field of its result
 }
 
 func newUnit(p *Program, fn *ssa.Function) *unit {
@@ -142,7 +143,11 @@ func (u *unit) load(s set) set {
 			out.union(u.content[j])
 		}
 		if p := u.places[i]; p.field != Whole {
-			out.union(u.content[u.whole(p)])
+			for j := range u.content[u.whole(p)].all {
+				if r := u.places[j].ref; r.Kind != Deep || r.Field != Whole || r.Param != p.ref.Param {
+					out.add(j) // what the whole had from the start the field has by its own name
+				}
+			}
 		}
 	}
 	return out

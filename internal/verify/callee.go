@@ -36,7 +36,6 @@ func (c *code) callee(n *ast.CallExpr) *types.Func {
 	return fn
 }
 
-
 // text is the source of an expression.
 func (c *code) text(e ast.Expr) string {
 	start, end := c.fset.Position(e.Pos()).Offset, c.fset.Position(e.End()).Offset

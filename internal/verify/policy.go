@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"sort"
@@ -314,6 +315,9 @@ func plainError(c *code, e ast.Expr) bool {
 		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "errors" && fn.Pkg().Path() != "fmt" {
 			return false
 		}
+		if fn.Name() != "New" && (fn.Name() != "Errorf" || len(e.Args) == 0 || wraps(c, e.Args[0]) > 1) {
+			return false // what several errors are joined in is a list that Unwrap hands out
+		}
 		for _, arg := range e.Args {
 			if _, basic := c.info.TypeOf(arg).Underlying().(*types.Basic); !basic && !plainError(c, arg) {
 				return false
@@ -322,6 +326,27 @@ func plainError(c *code, e ast.Expr) bool {
 		return true
 	}
 	return false
+}
+
+// wraps counts the errors that a format wraps; one that is not constant may
+// wrap any number.
+func wraps(c *code, format ast.Expr) int {
+	v := c.info.Types[format].Value
+	if v == nil || v.Kind() != constant.String {
+		return 2
+	}
+	n, text := 0, constant.StringVal(v)
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' {
+			continue
+		}
+		for i++; i < len(text) && strings.IndexByte("+-# 0123456789.*[]", text[i]) >= 0; i++ {
+		}
+		if i < len(text) && text[i] == 'w' {
+			n++
+		}
+	}
+	return n
 }
 
 // statelessFuncs reports whether every function value in a package variable's

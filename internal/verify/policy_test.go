@@ -20,7 +20,8 @@ var (
 	testImporter = importer.ForCompiler(testFset, "gc", nil)
 )
 
-// read type-checks a file that stands alone. The target is its first function.
+// read type-checks a file that stands alone. The target is the function f, or the
+// first one.
 func read(t testing.TB, src string) *code {
 	t.Helper()
 	f, err := parser.ParseFile(testFset, "x.go", src, parser.ParseComments|parser.SkipObjectResolution)
@@ -36,7 +37,7 @@ func read(t testing.TB, src string) *code {
 		t.Fatalf("%v\n%s", err, src)
 	}
 	for _, d := range f.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && c.fn == nil {
+		if fn, ok := d.(*ast.FuncDecl); ok && (c.fn == nil || fn.Name.Name == "f" && fn.Recv == nil) {
 			c.fn = fn
 		}
 	}
