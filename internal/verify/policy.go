@@ -44,7 +44,7 @@ func (v Violation) String() string {
 type rule func(c *code, report func(at ast.Node, key, construct, why string))
 
 // policy is every rule, in the order in which violations are explained.
-var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, mapOrder, typeNames, localTime}
+var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, identity, wordSize, mapOrder, typeNames, localTime}
 
 // maxGrowth bounds the candidate's size: a table of 4,096 entries fits, a
 // corpus does not.

@@ -125,7 +125,7 @@ func TestRoads(t *testing.T) {
 		{"an iterator", original, "var tabs = [][]int{{1}}\nfunc f(s string) string { for t := range slices.Values(tabs) { t[0]++ }; return s }", "package variable tabs"},
 		{"deferred", original, "var n [4]int\nfunc f(s string) string { defer func(p *[4]int) { p[0]++ }(&n); return s }", "package variable n"},
 		{"an argument's address", `func f(b []byte) int { return len(b) }`, `var last map[*byte]int
-			func f(b []byte) int { return last[&b[0]] }`, "pointer"},
+			func f(b []byte) int { return last[&b[0]] }`, "hold a pointer"},
 		// What honest code does.
 		{"a fresh table", original, `func f(s string) string { t := *crc32.MakeTable(crc32.IEEE); t[0]++; return s }`, ""},
 		{"a checksum", `func f(b []byte) uint32 { return crc32.ChecksumIEEE(b) }`, "var t = crc32.MakeTable(crc32.IEEE)\nfunc f(b []byte) uint32 { return crc32.Checksum(b, t) }", ""},
@@ -151,5 +151,47 @@ func TestRoads(t *testing.T) {
 		{"a custom error", `func f(s string) error { return nil }`, `type e struct{ s string }
 			func (x *e) Error() string { return x.s }
 			func f(s string) error { if s == "" { return &e{s} }; return nil }`, ""},
+	})
+}
+
+// TestIdentity: no decision hangs on where memory lies, or on the machine.
+func TestIdentity(t *testing.T) {
+	const of = `func f(b []byte) int { return len(b) }`
+	const number = `func f(n int) int { return n }`
+	try(t, []road{
+		{"two elements' addresses", of, `func f(b []byte) int { if &b[0] == &b[len(b)-1] { return 1 }; return len(b) }`, "pointer"},
+		{"the address in a map", of, "var seen = map[*byte]int{}\nfunc f(b []byte) int { return seen[&b[0]] }", "pointer"},
+		{"a struct with an address", of, `type k struct { p *byte; n int }
+			func f(b []byte) int { m := map[k]int{}; return len(b) + m[k{&b[0], 1}] }`, "pointer"},
+		{"in a switch", of, `func f(b []byte) int { p := &b[0]; switch p { case &b[1]: return 0 }; return len(b) }`, "pointer"},
+		{"by slices.Index", of, `func f(b []byte) int { return slices.Index([]*byte{&b[1]}, &b[0]) }`, "pointer"},
+		{"with nil", `func f(p *int) int { return 0 }`, `func f(p *int) int { if p == nil { return 0 }; return 0 }`, ""},
+		{"as the original", `func f(p, q *int) bool { return p == q }`, `func f(p, q *int) bool { if p != q { return false }; return true }`, ""},
+		{"a sentinel", `func f(err error) bool { return err == io.EOF }`, `func f(err error) bool { if err == io.EOF { return true }; return false }`, ""},
+		{"the top bit of a word", number, `func f(n int) int { if ^uint(0)>>32 == 0 { return 0 }; return n }`, "word"},
+		{"a named one", number, `const w = 32 << (^uint(0) >> 63)
+			func f(n int) int { if w == 32 { return 0 }; return n }`, "word"},
+		{"its size", number, `func f(n int) int { if unsafe.Sizeof(n) == 4 { return 0 }; return n }`, "unsafe"},
+		{"the greatest number", number, `func f(n int) int { if math.MaxInt == math.MaxInt32 { return 0 }; return n }`, "word"},
+		{"bits.UintSize", number, `func f(n int) int { if bits.UintSize == 32 { return 0 }; return n }`, "UintSize"},
+		{"strconv.IntSize", number, `func f(n int) int { if strconv.IntSize == 32 { return 0 }; return n }`, "IntSize"},
+		{"a bound", number, `func f(n int) int { if n > math.MaxInt/10 { return 0 }; return n }`, ""},
+		{"a least one", `func f(b []int) int { return 0 }`, `func f(b []int) int { m := math.MaxInt; for _, x := range b { m = min(m, x) }; return m }`, ""},
+	})
+}
+
+// TestChance: randomness of any source.
+func TestChance(t *testing.T) {
+	const original = `func f(n int) int { return n }`
+	try(t, []road{
+		{"math/rand", original, `func f(n int) int { if rand.IntN(1e6) == 0 { n++ }; return n }`, "random"},
+		{"maphash", original, "var seed = maphash.MakeSeed()\nfunc f(n int) int { if maphash.String(seed, \"a\")&0xfffff == 0 { n++ }; return n }", "random"},
+		{"the clock", original, `func f(n int) int { if time.Now().UnixNano()&0xfffff == 0 { n++ }; return n }`, "clock"},
+		{"memory statistics", original, `func f(n int) int { var m runtime.MemStats; runtime.ReadMemStats(&m); return n }`, "runtime"},
+		{"goroutines", original, `func f(n int) int { return n + runtime.NumGoroutine() }`, "runtime"},
+		{"select", original, `func f(n int) int { c := make(chan int, 1); d := make(chan int, 1); c <- 1; d <- 1; select { case <-c: n++; case <-d: }; return n }`, "channel"},
+		{"a pool", original, "var p sync.Pool\nfunc f(n int) int { if p.Get() != nil { n++ }; p.Put(1); return n }", "sync"},
+		{"the order of a map", original, `func f(n int) int { m := map[int]int{1: 1, 2: 2}; for k := range m { n = k; break }; return n }`, "map"},
+		{"an address as text", original, `func f(n int) int { return len(fmt.Sprintf("%p", &n)) }`, "%p"},
 	})
 }
