@@ -23,9 +23,7 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 		report(c.fn, "analysis", "the file", fmt.Sprintf("where its memory comes from cannot be told: %v", err))
 		return
 	}
-	p := effects.NewProgram(target.Prog, func(f *ssa.Function) bool { return f.Pkg == target.Pkg || f.Pkg == nil }, c.table())
-	p.Values(append([]*ssa.Function{target.Pkg.Func("init")}, fns...))
-	p.Analyse(fns)
+	p := c.analysed(fns, target)
 	m := &memoryReport{code: c, fn: target, report: report}
 	for _, f := range fns {
 		found := p.Findings(f)
@@ -36,6 +34,23 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 		}
 	}
 }
+
+// analysed is the analysis of the file's functions.
+func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Program {
+	p := effects.NewProgram(target.Prog, func(f *ssa.Function) bool { return f.Pkg == target.Pkg || f.Pkg == nil }, c.table())
+	p.Values(append([]*ssa.Function{target.Pkg.Func("init")}, fns...))
+	p.Analyse(fns)
+	c.summaries = make(map[types.Object]*effects.Summary)
+	for _, f := range fns {
+		if f.Object() != nil {
+			c.summaries[f.Object()] = p.Of(f)
+		}
+	}
+	return p
+}
+
+// ownSummary is what a function of the file does, nil when that is not known.
+func (c *code) ownSummary(fn *types.Func) *effects.Summary { return c.summaries[origin(fn)] }
 
 type memoryReport struct {
 	*code

@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"sync"
+
+	"github.com/beagle-go/beagle/internal/effects"
 )
 
 // code is a type-checked candidate file, as much of it as the policy reads.
@@ -23,6 +25,8 @@ type code struct {
 
 	once  sync.Once
 	found []Violation // by inspect
+
+	summaries map[types.Object]*effects.Summary // of its functions, by memory
 }
 
 // A Violation is one construct that the policy forbids.

@@ -195,3 +195,29 @@ func TestChance(t *testing.T) {
 		{"an address as text", original, `func f(n int) int { return len(fmt.Sprintf("%p", &n)) }`, "%p"},
 	})
 }
+
+// TestMapOrder: what a call in a loop over a map leaves behind hangs on the
+// order of the map.
+func TestMapOrder(t *testing.T) {
+	const original = `func f(m map[string]int) string { return "" }`
+	loop := func(before, body string) string {
+		return before + "\nfunc f(m map[string]int) (s string) { " + body + "; return s }"
+	}
+	const kept = "type seen struct{ s []string; last string }\nfunc (x *seen) add(k string) { x.s = append(x.s, k) }\nfunc (x *seen) has(k string) bool { return x.last == k }"
+	try(t, []road{
+		{"a builder", original, loop("", `var b strings.Builder; for k := range m { b.WriteString(k) }; s = b.String()`), "map"},
+		{"a builder, printed to", original, loop("", `var b strings.Builder; for k := range m { fmt.Fprint(&b, k) }; s = b.String()`), "map"},
+		{"a method that keeps", original, loop(kept, `var x seen; for k := range m { x.add(k) }; s = x.s[0]`), "map"},
+		{"a closure that keeps", original, loop("", `set := func(k string) { s = k }; for k := range m { set(k) }`), "map"},
+		{"copy", original, loop("", `var b [9]byte; for k := range m { copy(b[:], k) }; s = string(b[:])`), "map"},
+		{"EqualFunc", original, loop("", `maps.EqualFunc(m, m, func(a, b int) bool { if a > 0 { s = strconv.Itoa(a) }; return true })`), "map"},
+		{"DeleteFunc", original, loop("", `n := maps.Clone(m); maps.DeleteFunc(n, func(k string, v int) bool { s = k; return false })`), "map"},
+		{"an iterator", original, loop("", `var b bytes.Buffer; for k := range maps.Keys(m) { b.WriteString(k) }; s = b.String()`), "map"},
+		{"an assignment", original, loop("", `for k := range m { s = k }`), "map"},
+		{"a sum", `func f(m map[string]int) int { return 0 }`, `func f(m map[string]int) (n int) { for k, v := range m { n += v + len(strings.TrimSpace(k)) }; return n }`, ""},
+		{"a question", original, loop(kept, `var x seen; n := 0; for k := range m { if x.has(k) { n++ } }; s = strconv.Itoa(n)`), ""},
+		{"a sorted list", original, loop("", `var ks []string; for k := range m { ks = append(ks, k) }; slices.Sort(ks); s = strings.Join(ks, "")`), ""},
+		{"another map", original, loop("", `n := map[string]bool{}; for k := range m { n[strings.ToLower(k)] = true }; s = strconv.Itoa(len(n))`), ""},
+		{"equal maps", original, loop("", `if maps.EqualFunc(m, m, func(a, b int) bool { return a == b }) { s = "a" }`), ""},
+	})
+}
