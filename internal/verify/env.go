@@ -68,6 +68,7 @@ func (e *Env) original() (*code, error) {
 			return nil, fmt.Errorf("the original is not accepted as a candidate: %s", problem.Message)
 		}
 		e.orig = e.codeOf(f)
+		e.orig.literals = e.Unit.Literals()
 	}
 	return e.orig, nil
 }

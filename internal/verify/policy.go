@@ -23,6 +23,8 @@ type code struct {
 	fn   *ast.FuncDecl // the target
 	rest []*ast.File   // of the package, without bodies
 
+	literals []constant.Value // of the original: what its package spells
+
 	once  sync.Once
 	found []Violation // by inspect
 

@@ -221,3 +221,49 @@ func TestMapOrder(t *testing.T) {
 		{"equal maps", original, loop("", `if maps.EqualFunc(m, m, func(a, b int) bool { return a == b }) { s = "a" }`), ""},
 	})
 }
+
+// TestVocabulary: a literal counts as copied when it answers an input, not
+// because it equals a result.
+func TestVocabulary(t *testing.T) {
+	k := new(Known)
+	for _, s := range []string{"level=info msg=started", "production", "POST"} {
+		k.addString(s, "an argument")
+	}
+	for _, s := range []string{"info", "warning", "error", "service_name_of_the_host"} {
+		k.addString(s, "a result")
+	}
+	for _, n := range []uint64{3600e9, 86400e9, 604800, 267914296} {
+		k.addInt(n, false, "a result")
+	}
+	const original = `func f(s string) string { return s }`
+	for _, r := range []road{
+		{"words of a vocabulary", original, `func f(s string) string { switch s[6:10] { case "info": return "info"; case "erro": return "error" }; return s }`, ""},
+		{"a unit of time", original, `func f(s string) string { if len(s) > 3600000000000 { return "" }; return s }`, ""},
+		{"a named unit", original, `func f(s string) string { if time.Duration(len(s)) > 7*24*time.Hour { return "" }; return s }`, ""},
+		{"a prefix", original, `func f(s string) string { if strings.HasPrefix(s, "POST") { return s }; return s }`, ""},
+		{"a piece", original, `func f(s string) string { if len(s) > 4 && s[:4] == "POST" { return s }; return s }`, ""},
+		{"what the original spells", `func f(s string) string { if s == "production" { return "" }; return s }`, `func f(s string) string { switch s { case "production": return "" }; return s }`, ""},
+		{"a whole input", original, `func f(s string) string { if s == "production" { return "info" }; return s }`, "production"},
+		{"in a map", original, "var m = map[string]string{\"production\": \"info\"}\nfunc f(s string) string { if r, ok := m[s]; ok { return r }; return s }", "production"},
+		{"a long result", original, `func f(s string) string { if len(s) == 7 { return "service_name_of_the_host" }; return s }`, "service_name"},
+		{"a number", `func f(n int) int { return n }`, `func f(n int) int { if n == 42 { return 267914296 }; return n }`, "267914296"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			list := forbidden(read(t, importing(r.original)), read(t, importing(r.candidate)), k)
+			if (r.want == "") != (len(list) == 0) || !strings.Contains(fmt.Sprint(list), r.want) {
+				t.Errorf("want %q, got %v", r.want, list)
+			}
+		})
+	}
+	many := new(Known)
+	var cases strings.Builder
+	for i := range 2 * maxWords {
+		word := fmt.Sprintf("w%dx%d", i, i*i)
+		many.addString(word, "a result")
+		fmt.Fprintf(&cases, "case %d: return %q\n", i, word)
+	}
+	list := forbidden(read(t, importing(original)), read(t, importing("func f(s string) string { switch len(s) {\n"+cases.String()+"}; return s }")), many)
+	if len(list) == 0 {
+		t.Error("a corpus by heart passed")
+	}
+}
