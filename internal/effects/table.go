@@ -12,12 +12,24 @@ type Table struct {
 	Version   string // of the toolchain whose source it was derived from
 	Functions map[string]*Summary
 	Contracts map[string]*Summary // by the name of a method, for values of unknown type
+
+	more map[string]*Summary
+}
+
+// With is the table with some more functions.
+func (t *Table) With(more map[string]*Summary) *Table {
+	u := *t
+	u.more = more
+	return &u
 }
 
 // Of is the summary of a function by its [Name], or nil. The line "path.*"
 // speaks for all functions of a package that have none of their own.
 func (t *Table) Of(name string) *Summary {
 	if s, ok := t.Functions[name]; ok {
+		return s
+	}
+	if s, ok := t.more[name]; ok {
 		return s
 	}
 	dir := strings.LastIndexByte(name, '/') + 1

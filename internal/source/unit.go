@@ -352,6 +352,12 @@ func (u *Unit) extract() error {
 // without bodies. Nobody may change them.
 func (u *Unit) Rest() []*ast.File { return u.rest }
 
+// Syntax is the package as the user wrote it, with what the type checker found.
+// Nobody may change it.
+func (u *Unit) Syntax() (*token.FileSet, []*ast.File, *types.Info) {
+	return u.fset, asts(u.files), u.info
+}
+
 // Literals are the constants that the package's files spell, as the user wrote
 // them.
 func (u *Unit) Literals() []constant.Value {

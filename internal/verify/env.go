@@ -29,6 +29,9 @@ type Env struct {
 	orig   *code
 	corpus map[edition]*learned
 
+	helpersOnce sync.Once
+	ofPackage   *helpers
+
 	startMu    sync.Mutex
 	ownStartup *harness.Startup // of a program with the original alone
 }
@@ -73,8 +76,15 @@ func (e *Env) original() (*code, error) {
 	return e.orig, nil
 }
 
+// helpers is what is known of the rest of the package, worked out when a
+// version first uses it.
+func (e *Env) helpers() *helpers {
+	e.helpersOnce.Do(func() { e.ofPackage = newHelpers(e.Unit) })
+	return e.ofPackage
+}
+
 func (e *Env) codeOf(f *source.File) *code {
-	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest()}
+	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest(), helpers: e.helpers}
 }
 
 // quickRecords is how many training records the quick replay uses.

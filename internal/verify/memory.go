@@ -188,12 +188,6 @@ func (c *code) functions() (fns []*ssa.Function, target *ssa.Function, err error
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	prog := ssa.NewProgram(c.fset, 0)
-	for _, p := range c.pkg.Imports() {
-		if prog.Package(p) == nil {
-			prog.CreatePackage(p, nil, nil, true)
-		}
-	}
 	info := *c.info
 	info.InitOrder = nil
 	for _, init := range c.info.InitOrder {
@@ -201,22 +195,13 @@ func (c *code) functions() (fns []*ssa.Function, target *ssa.Function, err error
 			info.InitOrder = append(info.InitOrder, init)
 		}
 	}
-	pkg := prog.CreatePackage(c.pkg, append([]*ast.File{c.file}, c.rest...), &info, false)
-	pkg.Build()
-	ast.Inspect(c.file, func(n ast.Node) bool {
-		decl, ok := n.(*ast.FuncDecl)
-		if !ok {
-			return true
+	prog, pkg := buildSSA(c.fset, c.pkg, append([]*ast.File{c.file}, c.rest...), &info)
+	fns = declared(prog, c.info, []*ast.File{c.file})
+	for _, f := range fns {
+		if f.Syntax() == c.fn {
+			target = f
 		}
-		obj, _ := c.info.Defs[decl.Name].(*types.Func)
-		if f := prog.FuncValue(obj); f != nil && decl.Body != nil {
-			fns = append(fns, f)
-			if decl == c.fn {
-				target = f
-			}
-		}
-		return false
-	})
+	}
 	if target == nil {
 		return nil, nil, fmt.Errorf("function %s has no body", c.fn.Name.Name)
 	}
@@ -224,4 +209,28 @@ func (c *code) functions() (fns []*ssa.Function, target *ssa.Function, err error
 }
 
 // table is what is known of functions that the file does not declare.
-func (c *code) table() *effects.Table { return effects.Standard() }
+func (c *code) table() *effects.Table {
+	if h := c.known(); h != nil {
+		return effects.Standard().With(h.summaries)
+	}
+	return effects.Standard()
+}
+
+// known is what is known of the rest of the package, nil when the file uses
+// none of it.
+func (c *code) known() *helpers {
+	if c.helpers == nil {
+		return nil
+	}
+	for id, obj := range c.info.Uses {
+		if !c.contains(id) {
+			continue
+		}
+		_, isFunc := obj.(*types.Func)
+		v, isVar := obj.(*types.Var)
+		if obj.Pkg() == c.pkg && !c.declares(obj) && (isFunc || isVar && !v.IsField()) {
+			return c.helpers()
+		}
+	}
+	return nil
+}

@@ -23,6 +23,7 @@ type code struct {
 	fn   *ast.FuncDecl // the target
 	rest []*ast.File   // of the package, without bodies
 
+	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: what its package spells
 
 	once  sync.Once
@@ -200,7 +201,9 @@ const channelsWhy = "channels keep state and block"
 func uses(c *code, report func(ast.Node, string, string, string)) {
 	ids := make([]*ast.Ident, 0, len(c.info.Uses))
 	for id := range c.info.Uses {
-		ids = append(ids, id)
+		if c.contains(id) { // what the rest of the package names is in it too
+			ids = append(ids, id)
+		}
 	}
 	sort.Slice(ids, func(i, j int) bool { return ids[i].Pos() < ids[j].Pos() })
 	for _, id := range ids {
@@ -225,12 +228,12 @@ func objection(c *code, obj types.Object) (construct, why string) {
 	case *types.Builtin:
 		return objectToBuiltin(o, path)
 	case *types.Func:
-		if types.IsInterface(recvType(o)) || allowed(path, name) {
+		if types.IsInterface(recvType(o)) || allowed(path, name) || c.helps(o) {
 			return "", ""
 		}
 		return "call of " + name, callWhy(c, path)
 	case *types.Var:
-		if o.IsField() || allowed(path, name) || isError(o.Type()) {
+		if o.IsField() || allowed(path, name) || isError(o.Type()) || c.helps(o) {
 			return "", ""
 		}
 		return "use of variable " + name, "the original does not depend on it, and its value may change between calls; declare one in the candidate"
@@ -240,6 +243,16 @@ func objection(c *code, obj types.Object) (construct, why string) {
 		}
 	}
 	return "", ""
+}
+
+// helps reports whether the rest of the package declares obj, and using it does
+// nothing beside its result.
+func (c *code) helps(obj types.Object) bool {
+	if obj.Pkg() != c.pkg {
+		return false
+	}
+	h := c.known()
+	return h != nil && h.err == nil && (h.pure[objectName(obj)] || h.constant[objectName(obj)])
 }
 
 func objectToBuiltin(b *types.Builtin, path string) (construct, why string) {
@@ -393,6 +406,11 @@ func statelessFuncs(c *code, e ast.Expr) bool {
 		return isFunc && (!isSel || sel.Kind() == types.MethodExpr)
 	}
 	return false
+}
+
+// contains reports whether a node stands in the candidate file.
+func (c *code) contains(n ast.Node) bool {
+	return n.Pos() >= c.file.FileStart && n.Pos() <= c.file.FileEnd
 }
 
 // declares reports whether obj is declared in the candidate file.
