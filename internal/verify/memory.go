@@ -24,6 +24,7 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 		return
 	}
 	p := c.analysed(fns, target)
+	c.ssaFuncs = fns
 	m := &memoryReport{code: c, fn: target, report: report}
 	for _, f := range fns {
 		found := p.Findings(f)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/beagle-go/beagle/internal/effects"
 )
 
@@ -30,6 +32,7 @@ type code struct {
 	found []Violation // by inspect
 
 	summaries map[types.Object]*effects.Summary // of its functions, by memory
+	ssaFuncs  []*ssa.Function                   // likewise
 }
 
 // A Violation is one construct that the policy forbids.
@@ -51,7 +54,7 @@ func (v Violation) String() string {
 type rule func(c *code, report func(at ast.Node, key, construct, why string))
 
 // policy is every rule, in the order in which violations are explained.
-var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, identity, wordSize, mapOrder, typeNames, localTime}
+var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, identity, wordSize, digests, mapOrder, typeNames, localTime}
 
 // maxGrowth bounds the candidate's size: a table of 4,096 entries fits, a
 // corpus does not.
