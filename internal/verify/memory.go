@@ -20,7 +20,7 @@ import (
 func memory(c *code, report func(ast.Node, string, string, string)) {
 	fns, target, err := c.functions()
 	if err != nil {
-		report(c.fn, "analysis", "the file", fmt.Sprintf("where its memory comes from cannot be told: %v", err))
+		report(c.fn, unread, "the file", fmt.Sprintf("where its memory comes from cannot be told: %v", err))
 		return
 	}
 	p := c.analysed(fns, target)

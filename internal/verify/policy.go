@@ -73,7 +73,7 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	}
 	var out []Violation
 	for _, v := range inspect(cand) {
-		if !excused[v.key] && !excused[wholeKey(v.key)] {
+		if v.key == unread || !excused[v.key] && !excused[wholeKey(v.key)] {
 			out = append(out, v)
 		}
 	}
@@ -103,10 +103,24 @@ func (c *code) inspect() []Violation {
 		}
 	}
 	for _, r := range policy {
-		r(c, report)
+		c.apply(r, report)
 	}
 	return out
 }
+
+// apply runs one rule. A rule that panics has not read the version, which
+// nothing excuses then.
+func (c *code) apply(r rule, report func(ast.Node, string, string, string)) {
+	defer func() {
+		if p := recover(); p != nil {
+			report(c.fn, unread, "the file", fmt.Sprintf("the policy could not read it: %v", p))
+		}
+	}()
+	r(c, report)
+}
+
+// unread is the key of what says that a version could not be read.
+const unread = "unread"
 
 // directives refuses comments that steer the compiler, the linker or line
 // numbers. A noinline directive is harmless: it can only make a candidate
