@@ -416,6 +416,13 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 	defer func(given []ssa.Value) { u.given = given }(u.given)
 	u.given = nil // what follows are other calls
 	for i := range code.all {
+		u.p.took(1)
+		if now := (running{i, r.Method}); u.running[now] {
+			continue
+		} else {
+			u.running[now] = true
+			defer delete(u.running, now)
+		}
 		switch p := u.places[i]; {
 		case p.fn != nil && r.Method == "":
 			all := make([]set, p.fn.Signature.Params().Len()+1) // one more for a receiver

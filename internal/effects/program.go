@@ -12,7 +12,9 @@ import (
 type Program struct {
 	Own   func(*ssa.Function) bool // functions whose bodies are analysed
 	Table *Table                   // what is known of all others; may be nil
+	Limit int                      // of the steps that the analysis may take; 0 for none
 
+	steps   int
 	done    map[*ssa.Function]*Summary
 	text    map[*ssa.Function]string
 	callers map[*ssa.Function]map[*ssa.Function]bool
@@ -20,16 +22,16 @@ type Program struct {
 	waiting map[*ssa.Function]bool
 	current *ssa.Function
 	refs    map[types.Type]bool
-	callees []*ssa.Function          // functions that are used as values
-	boxed   map[types.Type]bool      // dynamic types of interface values
-	methods map[string]*ssa.Function // of dynamic types, by type and name
+	callees []*ssa.Function            // functions that are used as values
+	boxed   map[types.Type]bool        // dynamic types of interface values
+	methods map[methodOf]*ssa.Function // of dynamic types
 	prog    *ssa.Program
 }
 
 // NewProgram prepares the analysis of every function that own accepts.
 func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *Program {
 	return &Program{callers: map[*ssa.Function]map[*ssa.Function]bool{}, waiting: map[*ssa.Function]bool{}, Own: own, Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
-		refs: map[types.Type]bool{}, boxed: map[types.Type]bool{}, methods: map[string]*ssa.Function{}}
+		refs: map[types.Type]bool{}, boxed: map[types.Type]bool{}, methods: map[methodOf]*ssa.Function{}}
 }
 
 // Values tells the program which functions are used as values, and which types
@@ -74,6 +76,16 @@ func (p *Program) Analyse(fns []*ssa.Function) {
 		p.stale = p.stale[1:]
 		delete(p.waiting, f)
 		p.again(f)
+	}
+}
+
+// TooLong is the panic of an analysis that reached its limit.
+const TooLong = "the analysis takes too long"
+
+// took counts a step.
+func (p *Program) took(n int) {
+	if p.steps += n; p.Limit > 0 && p.steps > p.Limit {
+		panic(TooLong)
 	}
 }
 
@@ -221,9 +233,14 @@ func (p *Program) holdsRefs(t types.Type, field int) bool {
 	return true
 }
 
+type methodOf struct {
+	t    types.Type
+	name string
+}
+
 // method finds a method of a dynamic type by its name.
 func (p *Program) method(t types.Type, name string) *ssa.Function {
-	key := types.TypeString(t, nil) + "." + name
+	key := methodOf{t, name}
 	if f, ok := p.methods[key]; ok {
 		return f
 	}

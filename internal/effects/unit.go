@@ -26,7 +26,15 @@ type unit struct {
 	runs    map[Run]Finding
 	changed bool
 	at      ssa.Instruction
+	running map[running]bool
 	given   []ssa.Value // the arguments of the call at hand, for their types
+}
+
+// A running is a method that is being run on a place: what it runs itself need
+// not be run on that place once more.
+type running struct {
+	place  int
+	method string
 }
 
 // A place is a piece of memory, or a function.
@@ -41,7 +49,7 @@ type place struct {
 
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{p: p, fn: fn, in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, index: map[place]int{},
-		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}}
+		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, running: map[running]bool{}}
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
@@ -169,6 +177,7 @@ func (u *unit) open(s set) set {
 func (u *unit) reach(s set) set {
 	var out set
 	for next := s; ; {
+		u.p.took(1 + len(next))
 		grew := out.union(next)
 		next = u.load(out)
 		if !out.union(next) && !grew {
@@ -300,6 +309,7 @@ func (u *unit) solve() {
 			for _, b := range u.fns[i].Blocks {
 				for _, in := range b.Instrs {
 					u.at = in
+					u.p.took(1)
 					u.step(in)
 				}
 			}

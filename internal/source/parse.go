@@ -251,9 +251,9 @@ func (u *Unit) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
 	name := fn.Name.Name
 	switch {
 	case fn.Name.IsExported():
-		return f.problem("scope", fn.Pos(), "method %s is exported: a candidate may not widen the package's API", name)
+		return f.problem("scope", fn.Pos(), "method %s.%s is exported: a candidate may not widen the package's API", recvName(fn), name)
 	case u.named(name):
-		return f.problem("scope", fn.Pos(), "method %s: the package has a field or a method of this name; take another", name)
+		return f.problem("scope", fn.Pos(), "method %s.%s: the package has a field or a method of this name; take another", recvName(fn), name)
 	}
 	return nil
 }

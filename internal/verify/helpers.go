@@ -42,6 +42,7 @@ func (h *helpers) read(u *source.Unit) (err error) {
 	prog, pkg := buildSSA(fset, u.Types, files, info)
 	fns := declared(prog, info, files)
 	p := effects.NewProgram(prog, func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }, effects.Standard())
+	p.Limit = helperSteps
 	p.Values(append([]*ssa.Function{pkg.Func("init")}, fns...))
 	p.Analyse(fns)
 	touched := c.escaping(files)
@@ -92,6 +93,10 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 	}
 	return out
 }
+
+// helperSteps bounds what the analysis of a package may take, less than a second.
+// Of a package that takes longer nothing is known.
+const helperSteps = 1 << 18
 
 // noteTouched notes the package variables that a function writes, or whose
 // memory it gives away.

@@ -36,9 +36,13 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 	}
 }
 
+// candidateSteps bounds what the analysis of one version may take.
+const candidateSteps = 1 << 22
+
 // analysed is the analysis of the file's functions.
 func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Program {
 	p := effects.NewProgram(target.Prog, func(f *ssa.Function) bool { return f.Pkg == target.Pkg || f.Pkg == nil }, c.table())
+	p.Limit = candidateSteps
 	p.Values(append([]*ssa.Function{target.Pkg.Func("init")}, fns...))
 	p.Analyse(fns)
 	c.summaries = make(map[types.Object]*effects.Summary)
