@@ -56,3 +56,30 @@ func kindOf(s string) kind {
 		}
 	}
 }
+
+// TestKeptImports: what a version keeps of the original brings its imports.
+func TestKeptImports(t *testing.T) {
+	u := load(t, module(t, `
+-- tags.go --
+package tags
+
+import (
+	re "regexp"
+	"net/url"
+)
+
+var word = re.MustCompile("^[a-z]+$")
+
+func Valid(s string) bool {
+	_, err := url.Parse(s)
+	return err == nil && word.MatchString(s)
+}
+`), "./.Valid")
+	text, err := u.Normalize(u.Complete("package tags\n\nfunc Valid(s string) bool {\n\tif !word.MatchString(s) {\n\t\treturn false\n\t}\n\t_, err := url.Parse(s)\n\treturn err == nil\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, problem := u.Parse(text); problem != nil {
+		t.Errorf("%+v\n%s", problem, text)
+	}
+}

@@ -25,6 +25,7 @@ func (u *Unit) facts() beagle.Facts {
 			node = s.spec
 		}
 		w.commaOK = commaOK(node)
+		w.inBounds = inBounds(u.info, node)
 		ast.Inspect(node, w.visit)
 	}
 	w.facts.ReadsGlobals = slices.Sorted(maps.Keys(w.reads))
@@ -48,14 +49,15 @@ type factWalk struct {
 	facts                beagle.Facts
 	reads, writes, calls map[string]bool
 	commaOK              map[ast.Node]bool
+	inBounds             map[ast.Expr]bool
 }
 
 func (w *factWalk) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IndexExpr:
-		w.facts.CanPanic = w.facts.CanPanic || w.indexPanics(n)
+		w.facts.CanPanic = w.facts.CanPanic || !w.inBounds[n] && w.indexPanics(n)
 	case *ast.SliceExpr:
-		w.facts.CanPanic = w.facts.CanPanic || n.Low != nil || n.High != nil
+		w.facts.CanPanic = w.facts.CanPanic || !w.inBounds[n] && w.slicePanics(n)
 	case *ast.StarExpr:
 		w.facts.CanPanic = w.facts.CanPanic || w.u.info.Types[n].IsValue()
 	case *ast.TypeAssertExpr:
@@ -93,6 +95,20 @@ func (w *factWalk) indexPanics(n *ast.IndexExpr) bool {
 		return false
 	}
 	return true
+}
+
+// slicePanics reports whether the bounds of a slice may be out of range: zero
+// never is.
+func (w *factWalk) slicePanics(n *ast.SliceExpr) bool {
+	for _, e := range []ast.Expr{n.Low, n.High, n.Max} {
+		if e == nil {
+			continue
+		}
+		if v := w.u.info.Types[e].Value; v == nil || v.Kind() != constant.Int || constant.Sign(v) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // divides reports a division by an integer that may be zero.

@@ -126,8 +126,12 @@ func (u *Unit) wanted(f *ast.File) []importSpec {
 		}
 	}
 	for name := range free {
-		path, ok := stdNames[name]
-		if ok && !have[name] && !u.declare[name] {
+		if have[name] || u.declare[name] {
+			continue
+		}
+		if spec, ok := u.imported(name); ok {
+			out = append(out, spec)
+		} else if path, ok := stdNames[name]; ok {
 			out = append(out, importSpec{path: path})
 		}
 	}
@@ -141,6 +145,28 @@ func (u *Unit) wanted(f *ast.File) []importSpec {
 		return strings.Compare(a.path+" "+a.name, b.path+" "+b.name)
 	})
 	return out
+}
+
+// imported is the import by which the package's own files know a name, the
+// target's file first: what a version keeps of them needs the same.
+func (u *Unit) imported(name string) (importSpec, bool) {
+	var found importSpec
+	ok := false
+	for _, f := range u.files {
+		own := u.target != nil && f == u.target.file
+		for _, s := range f.ast.Imports {
+			path, _ := strconv.Unquote(s.Path.Value)
+			spec := importSpec{path: path}
+			local, _ := u.packageName(path)
+			if s.Name != nil && s.Name.Name != local {
+				spec.name, local = s.Name.Name, s.Name.Name
+			}
+			if local == name && path != "C" && (own || !ok) {
+				found, ok = spec, true
+			}
+		}
+	}
+	return found, ok
 }
 
 // freeQualifiers are the names X of selectors X.Sel that nothing in the file

@@ -233,6 +233,8 @@ func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Proble
 	case key == u.Target.Name:
 		f.Func = fn
 		return nil
+	case recv != "" && !own[recv] && recv == u.target.recv && fn.Body != nil:
+		return u.checkMethod(f, fn)
 	case recv != "" && !own[recv]:
 		return f.problem("scope", fn.Pos(), "method %s: a candidate may not change the methods of %s; write a function", key, recv)
 	case recv != "":
@@ -241,6 +243,37 @@ func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Proble
 		return f.problem("scope", fn.Pos(), "%s has no body", key)
 	}
 	return u.checkName(f, fn.Name)
+}
+
+// checkMethod allows new methods of the target's own type. Nothing else may ask
+// for their names: an interface of the package could mean such a method.
+func (u *Unit) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
+	name := fn.Name.Name
+	switch {
+	case fn.Name.IsExported():
+		return f.problem("scope", fn.Pos(), "method %s.%s is exported: a candidate may not widen the package's API", recvName(fn), name)
+	case u.named(name):
+		return f.problem("scope", fn.Pos(), "method %s.%s: the package has a field or a method of this name; take another", recvName(fn), name)
+	}
+	return nil
+}
+
+// named reports whether some type of the package has a field or a method of
+// this name.
+func (u *Unit) named(name string) bool {
+	for _, obj := range u.info.Defs {
+		switch o := obj.(type) {
+		case *types.Var:
+			if o.IsField() && o.Name() == name {
+				return true
+			}
+		case *types.Func:
+			if o.Signature().Recv() != nil && o.Name() == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (u *Unit) checkName(f *File, n *ast.Ident) *Problem {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"path/filepath"
@@ -350,6 +351,31 @@ func (u *Unit) extract() error {
 		return fmt.Errorf("lifting %s out of its package: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)
 	}
 	return nil
+}
+
+// Rest are the package's files without what a candidate may replace, and
+// without bodies. Nobody may change them.
+func (u *Unit) Rest() []*ast.File { return u.rest }
+
+// Syntax is the package as the user wrote it, with what the type checker found.
+// Nobody may change it.
+func (u *Unit) Syntax() (*token.FileSet, []*ast.File, *types.Info) {
+	return u.fset, asts(u.files), u.info
+}
+
+// Literals are the constants that the package's files spell, as the user wrote
+// them.
+func (u *Unit) Literals() []constant.Value {
+	var out []constant.Value
+	for _, f := range u.files {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok {
+				out = append(out, constant.MakeFromLiteral(lit.Value, lit.Kind, 0))
+			}
+			return true
+		})
+	}
+	return out
 }
 
 // Files are the package's Go files as the compiler takes them, absolute. They

@@ -59,13 +59,13 @@ func objectOf(info *types.Info, id *ast.Ident) types.Object {
 
 // declared are the objects that the candidate declares at package level, and
 // the fields that take their name from an embedded one of them. The methods
-// of its own types need no new name.
+// of its own types need no new name; new ones of the target's type do.
 func (u *Unit) declared(f *File) map[types.Object]bool {
 	out := map[types.Object]bool{}
 	for _, d := range f.AST.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d == f.Func || d.Recv == nil {
+			if d == f.Func || d.Recv == nil || recvName(d) == u.target.recv && !f.declares(recvName(d)) {
 				out[f.Info.Defs[d.Name]] = true
 			}
 		case *ast.GenDecl:
@@ -89,6 +89,12 @@ func (u *Unit) declared(f *File) map[types.Object]bool {
 		}
 	}
 	return out
+}
+
+// declares reports whether the file has a type of this name.
+func (f *File) declares(name string) bool {
+	obj, ok := f.Types.Scope().Lookup(name).(*types.TypeName)
+	return ok && f.AST.FileStart <= obj.Pos() && obj.Pos() <= f.AST.FileEnd
 }
 
 // BuildName is the package name of the copies that a harness compiles.

@@ -5,10 +5,13 @@
 //
 //   - parse, types and policy read the candidate and run nothing. The policy
 //     is relative: what the original does is allowed, and beyond it only what
-//     can neither touch the world nor keep anything between calls. It also
-//     refuses what a comparison here says little about: the order of a map, the
-//     machine's time zone, names that are others while versions are compared,
-//     and writes to the caller's maps, which look untouched when they are put back;
+//     can neither touch the world nor keep anything between calls. Memory is
+//     denied by default: a candidate may write what it provably made in the
+//     same call, and what the original writes too (see internal/effects). The
+//     policy also refuses what a comparison here says little about: the order
+//     of a map, where memory lies, the size of a word, the machine's time zone,
+//     values that are equal because their hashes are, and names that are others
+//     while versions are compared;
 //   - start compares what the initialisation of the package costs: no
 //     measurement of calls sees it. A candidate with which the program does not
 //     start cannot take down those that share a program with it;
@@ -77,8 +80,8 @@
 // # Limits
 //
 // Testing shows differences, not their absence. A candidate that is right on
-// every input and merely knows the corpus by heart (through a hash instead of
-// a literal, say) passes all checks here; that its speed is measured on fresh
+// every input and merely knows the corpus by heart, in a way that the policy
+// does not see, passes all checks here; that its speed is measured on fresh
 // inputs is what makes it worthless. One that is wrong for a single value of a
 // hash of its input is found only if the value can be computed from the
 // constants. Nothing is tried that is larger than some hundred thousand elements.

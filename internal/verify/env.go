@@ -29,6 +29,9 @@ type Env struct {
 	orig   *code
 	corpus map[edition]*learned
 
+	helpersOnce sync.Once
+	ofPackage   *helpers
+
 	startMu    sync.Mutex
 	ownStartup *harness.Startup // of a program with the original alone
 }
@@ -67,13 +70,21 @@ func (e *Env) original() (*code, error) {
 		if problem != nil {
 			return nil, fmt.Errorf("the original is not accepted as a candidate: %s", problem.Message)
 		}
-		e.orig = codeOf(f)
+		e.orig = e.codeOf(f)
+		e.orig.literals = e.Unit.Literals()
 	}
 	return e.orig, nil
 }
 
-func codeOf(f *source.File) *code {
-	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func}
+// helpers is what is known of the rest of the package, worked out when a
+// version first uses it.
+func (e *Env) helpers() *helpers {
+	e.helpersOnce.Do(func() { e.ofPackage = newHelpers(e.Unit) })
+	return e.ofPackage
+}
+
+func (e *Env) codeOf(f *source.File) *code {
+	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest(), helpers: e.helpers}
 }
 
 // quickRecords is how many training records the quick replay uses.

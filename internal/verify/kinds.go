@@ -5,20 +5,6 @@ import (
 	"go/types"
 )
 
-// hasRefs reports whether a value of type t can lead to memory that others
-// share. Strings cannot be written.
-func hasRefs(t types.Type, seen []types.Type) bool {
-	return holds(t, seen, hasRefs, func(u types.Type) bool {
-		switch u := u.(type) {
-		case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Interface, *types.Signature:
-			return true
-		case *types.Basic:
-			return u.Kind() == types.UnsafePointer
-		}
-		return false
-	})
-}
-
 // holdsFunc reports whether a value of type t can hold a function value, or
 // anything in an interface value, in its own memory.
 func holdsFunc(t types.Type, seen []types.Type) bool {
@@ -73,9 +59,7 @@ func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type)
 	}
 }
 
-func isFunc(t types.Type) bool  { return is[*types.Signature](t) }
-func isArray(t types.Type) bool { return is[*types.Array](t) }
-func isMap(t types.Type) bool   { return is[*types.Map](t) }
+func isMap(t types.Type) bool { return is[*types.Map](t) }
 
 // is reports whether there is a type, and it is a T by its structure.
 func is[T types.Type](t types.Type) bool {
@@ -84,37 +68,6 @@ func is[T types.Type](t types.Type) bool {
 	}
 	_, ok := t.Underlying().(T)
 	return ok
-}
-
-// isPointerLike reports whether selecting or indexing a value of type t leaves
-// the value's own memory.
-func isPointerLike(t types.Type) bool {
-	switch t.Underlying().(type) {
-	case *types.Pointer, *types.Slice, *types.Map:
-		return true
-	}
-	return false
-}
-
-func isPackageVar(obj types.Object) bool {
-	v, ok := obj.(*types.Var)
-	return ok && !v.IsField() && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
-}
-
-func isParam(fn, obj types.Object) bool {
-	if fn == nil {
-		return false
-	}
-	sig := fn.Type().(*types.Signature)
-	if sig.Recv() == obj {
-		return true
-	}
-	for i := range sig.Params().Len() {
-		if sig.Params().At(i) == obj {
-			return true
-		}
-	}
-	return false
 }
 
 // root is the variable that an assignable expression starts from.
@@ -135,37 +88,4 @@ func root(e ast.Expr) *ast.Ident {
 			return nil
 		}
 	}
-}
-
-// elementsHaveRefs reports whether what a slice, map or array holds can lead
-// to memory that others share.
-func elementsHaveRefs(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		return hasRefs(u.Elem(), nil)
-	case *types.Map:
-		return hasRefs(u.Key(), nil) || hasRefs(u.Elem(), nil)
-	case *types.Interface:
-		return !isError(t)
-	}
-	return hasRefs(t, nil)
-}
-
-// methodless reports whether t is made of basic types alone, so that nothing
-// that receives it as an interface value finds a method to call.
-func methodless(t types.Type) bool {
-	if t == nil || types.NewMethodSet(types.NewPointer(t)).Len() > 0 {
-		return false
-	}
-	switch u := t.Underlying().(type) {
-	case *types.Basic:
-		return u.Kind() != types.UnsafePointer
-	case *types.Slice:
-		return methodless(u.Elem())
-	case *types.Array:
-		return methodless(u.Elem())
-	case *types.Map:
-		return methodless(u.Key()) && methodless(u.Elem())
-	}
-	return false
 }

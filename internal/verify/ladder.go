@@ -202,7 +202,7 @@ func parse(_ context.Context, j *Job) (*Finding, error) {
 		}
 		return &Finding{Status: beagle.Invalid, Stage: problem.Stage, Reason: reason}, nil
 	}
-	j.cand = codeOf(f)
+	j.cand = j.Env.codeOf(f)
 	return nil, nil
 }
 

@@ -58,7 +58,7 @@ func isAlphabet(s string) bool {
 }
 
 // intKey is empty for the numbers that honest code is full of: below 65,536,
-// next to a power of two or of ten, or one byte repeated.
+// next to a power of two or to a product of small factors, or one byte repeated.
 func intKey(u uint64, negative bool) string {
 	if negative {
 		u = -u
@@ -87,10 +87,18 @@ func plain(u uint64) bool {
 	if bits.TrailingZeros64(u) >= 48 || bits.TrailingZeros64(^u) >= 48 {
 		return true
 	}
-	for u%10 == 0 {
-		u /= 10
+	return smooth(u)
+}
+
+// smooth reports whether u is made of small factors, as units are: 86,400
+// seconds, 3,600,000,000,000 nanoseconds, 604,800 seconds.
+func smooth(u uint64) bool {
+	for _, f := range []uint64{2, 3, 5, 7} {
+		for u%f == 0 {
+			u /= f
+		}
 	}
-	return u < 10
+	return u == 1
 }
 
 // floatKey is empty for numbers with up to five significant digits and for
@@ -112,27 +120,97 @@ func floatKey(f float64) string {
 	return "f" + strconv.FormatUint(math.Float64bits(f), 16)
 }
 
-// copied finds the constants of the candidate that are known and that the
-// original does not have: as single constants, and byte or number sequences
-// spelled out in a composite literal.
+// longString is the length beyond which a string is no word of a vocabulary;
+// maxWords is how many words a vocabulary may have.
+const (
+	longString = 12
+	maxWords   = 32
+)
+
+// copied finds the constants of the candidate that answer inputs of the corpus
+// and that the original's package does not spell: numbers and long strings that
+// equal a value, words that an input is compared with as a whole, and words
+// that equal results when there are more of them than a vocabulary has. Single
+// constants count, and sequences spelled out in a composite literal.
 func copied(orig, cand *code, known *Known) []Violation {
 	if known == nil || len(known.values) == 0 {
 		return nil
 	}
 	own := make(map[string]bool)
-	var text strings.Builder // all the original's strings, for parts of them
-	constants(orig, func(_ ast.Node, key, shown string) {
+	var text strings.Builder // all the strings of the original and its package, for parts of them
+	spelled := func(key string) {
 		own[key] = true
 		text.WriteString(strings.TrimPrefix(key, "s") + "\x00")
-	})
-	var out []Violation
+	}
+	constants(orig, func(_ ast.Node, key, shown string) { spelled(key) })
+	for _, v := range orig.literals {
+		if key := constantKey(v, types.Typ[types.Invalid]); key != "" {
+			spelled(key)
+		}
+	}
+	var out, words []Violation
+	distinct := make(map[string]bool)
+	parts := cand.partly()
 	constants(cand, func(n ast.Node, key, shown string) {
 		where, hit := known.values[key]
 		if !hit || own[key] || key[0] == 's' && strings.Contains(text.String(), key[1:]) {
 			return
 		}
-		out = append(out, Violation{Line: cand.fset.Position(n.Pos()).Line, Construct: "literal " + shown,
-			Why: "it equals " + where + " of the corpus and is not in the original"})
+		v := Violation{Line: cand.fset.Position(n.Pos()).Line, Construct: "literal " + shown,
+			Why: "it equals " + where + " of the corpus and is not in the original; work it out from the input instead"}
+		switch {
+		case key[0] != 's' && cand.named(n):
+		case key[0] != 's' || len(key)-1 > longString || where == "an argument" && !parts[n]:
+			out = append(out, v)
+		default:
+			distinct[key] = true
+			words = append(words, v)
+		}
+	})
+	if len(distinct) > maxWords {
+		out = append(out, words...)
+	}
+	return out
+}
+
+// named reports whether a number is made of the constants of other packages,
+// like time.Hour.
+func (c *code) named(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			obj, isConst := c.info.Uses[id].(*types.Const)
+			found = found || isConst && obj.Pkg() != nil && obj.Pkg() != c.pkg
+		}
+		return true
+	})
+	return found
+}
+
+// partly finds the strings that only a part of an input is compared with: a
+// piece of it, or whatever a function of another package looks for.
+func (c *code) partly() map[ast.Node]bool {
+	out := make(map[ast.Node]bool)
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if fn := c.callee(n); fn != nil && fn.Pkg() != c.pkg && fn.Name() != "EqualFold" && fn.Name() != "Equal" && fn.Name() != "Compare" {
+				for _, arg := range n.Args {
+					out[arg] = true
+				}
+			}
+		case *ast.BinaryExpr:
+			for _, pair := range [][2]ast.Expr{{n.X, n.Y}, {n.Y, n.X}} {
+				x := ast.Unparen(pair[0])
+				if conv, ok := x.(*ast.CallExpr); ok && len(conv.Args) == 1 && c.info.Types[conv.Fun].IsType() {
+					x = ast.Unparen(conv.Args[0])
+				}
+				if _, ok := x.(*ast.SliceExpr); ok {
+					out[pair[1]] = true
+				}
+			}
+		}
+		return true
 	})
 	return out
 }

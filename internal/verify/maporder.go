@@ -23,13 +23,15 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 			case !overMap(c, n.X):
 			case leavesEarly(n.Body):
 				report(n, "map order", "a map's iteration that ends early", why)
-			case keepsOne(c, n, sorted):
+			case keepsOne(c, n, sorted), (&walk{code: c, body: n.Body, begin: n}).tells():
 				report(n, "map order", "a map's iteration that keeps what it met last or in its order", why)
 			}
 		case *ast.CallExpr:
 			named[nameOf(n)] = true
 			fn := c.callee(n)
 			switch {
+			case fn != nil && callbacks[objectName(fn)] && calledBack(c, n):
+				report(n, "map order", "a function that "+objectName(fn)+" calls in a map's order", why)
 			case fn == nil || fn.Pkg() == nil:
 			case orderless[objectName(fn)] && len(n.Args) > 0:
 				walks[ast.Unparen(n.Args[0])] = true
@@ -43,6 +45,54 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 		}
 		return true
 	})
+}
+
+// calledBack reports whether the function that package maps receives tells
+// which entry it meets first.
+func calledBack(c *code, call *ast.CallExpr) bool {
+	lit, ok := ast.Unparen(call.Args[len(call.Args)-1]).(*ast.FuncLit)
+	if !ok {
+		fn := origin(usedFunc(c, call.Args[len(call.Args)-1]))
+		return fn == nil || c.declares(fn) && !(&walk{code: c}).onlyReads(fn.(*types.Func))
+	}
+	w := &walk{code: c, body: lit.Body, begin: lit}
+	return w.tells() || w.assigns()
+}
+
+// assigns reports whether the body assigns to anything outside.
+func (w *walk) assigns() bool {
+	found := false
+	outside := func(e ast.Expr) {
+		if id := root(e); id != nil && id.Name != "_" && !w.inside(w.info.ObjectOf(id)) && !byKey(w.code, e) {
+			found = true
+		}
+	}
+	ast.Inspect(w.body, func(n ast.Node) bool {
+		if as, ok := n.(*ast.AssignStmt); ok {
+			for i, l := range as.Lhs {
+				if len(as.Rhs) != len(as.Lhs) || w.info.Types[as.Rhs[i]].Value == nil {
+					outside(l)
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// usedFunc is the function that an expression names, or nil.
+func usedFunc(c *code, e ast.Expr) types.Object {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		if fn, ok := c.info.Uses[e].(*types.Func); ok {
+			return fn
+		}
+	case *ast.SelectorExpr:
+		if fn, ok := c.info.Uses[e.Sel].(*types.Func); ok {
+			return fn
+		}
+	}
+	return nil
 }
 
 var (
@@ -124,7 +174,6 @@ func byKey(c *code, l ast.Expr) bool {
 // the end is the greatest or least, in whatever order they came.
 func boundsOf(c *code, body ast.Node) map[*ast.AssignStmt]bool {
 	out := make(map[*ast.AssignStmt]bool)
-	s := &state{code: c}
 	ast.Inspect(body, func(n ast.Node) bool {
 		cond, ok := n.(*ast.IfStmt)
 		if !ok || len(cond.Body.List) != 1 {
@@ -137,7 +186,7 @@ func boundsOf(c *code, body ast.Node) map[*ast.AssignStmt]bool {
 		}
 		switch cmp.Op {
 		case token.LSS, token.GTR, token.LEQ, token.GEQ:
-			l, r, x, y := s.text(as.Lhs[0]), s.text(as.Rhs[0]), s.text(cmp.X), s.text(cmp.Y)
+			l, r, x, y := c.text(as.Lhs[0]), c.text(as.Rhs[0]), c.text(cmp.X), c.text(cmp.Y)
 			out[as] = l == x && r == y || l == y && r == x
 		}
 		return true

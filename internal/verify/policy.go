@@ -3,10 +3,16 @@ package verify
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"sort"
 	"strings"
+	"sync"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/effects"
 )
 
 // code is a type-checked candidate file, as much of it as the policy reads.
@@ -17,6 +23,16 @@ type code struct {
 	pkg  *types.Package
 	info *types.Info
 	fn   *ast.FuncDecl // the target
+	rest []*ast.File   // of the package, without bodies
+
+	helpers  func() *helpers  // of the rest of the package; may be nil
+	literals []constant.Value // of the original: what its package spells
+
+	once  sync.Once
+	found []Violation // by inspect
+
+	summaries map[types.Object]*effects.Summary // of its functions, by memory
+	ssaFuncs  []*ssa.Function                   // likewise
 }
 
 // A Violation is one construct that the policy forbids.
@@ -38,7 +54,7 @@ func (v Violation) String() string {
 type rule func(c *code, report func(at ast.Node, key, construct, why string))
 
 // policy is every rule, in the order in which violations are explained.
-var policy = []rule{directives, imports, statements, uses, packageVars, packageState, typeArguments, chance, mapOrder, typeNames, localTime, mapWrites}
+var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, identity, wordSize, digests, mapOrder, typeNames, localTime}
 
 // maxGrowth bounds the candidate's size: a table of 4,096 entries fits, a
 // corpus does not.
@@ -57,7 +73,7 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	}
 	var out []Violation
 	for _, v := range inspect(cand) {
-		if !excused[v.key] {
+		if v.key == unread || !excused[v.key] && !excused[wholeKey(v.key)] {
 			out = append(out, v)
 		}
 	}
@@ -70,7 +86,13 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	return out
 }
 
+// inspect reads one version, once: the original is compared with every candidate.
 func inspect(c *code) []Violation {
+	c.once.Do(func() { c.found = c.inspect() })
+	return c.found
+}
+
+func (c *code) inspect() []Violation {
 	var out []Violation
 	seen := make(map[string]bool)
 	report := func(at ast.Node, key, construct, why string) {
@@ -81,10 +103,24 @@ func inspect(c *code) []Violation {
 		}
 	}
 	for _, r := range policy {
-		r(c, report)
+		c.apply(r, report)
 	}
 	return out
 }
+
+// apply runs one rule. A rule that panics has not read the version, which
+// nothing excuses then.
+func (c *code) apply(r rule, report func(ast.Node, string, string, string)) {
+	defer func() {
+		if p := recover(); p != nil {
+			report(c.fn, unread, "the file", fmt.Sprintf("the policy could not read it: %v", p))
+		}
+	}()
+	r(c, report)
+}
+
+// unread is the key of what says that a version could not be read.
+const unread = "unread"
 
 // directives refuses comments that steer the compiler, the linker or line
 // numbers. A noinline directive is harmless: it can only make a candidate
@@ -182,7 +218,9 @@ const channelsWhy = "channels keep state and block"
 func uses(c *code, report func(ast.Node, string, string, string)) {
 	ids := make([]*ast.Ident, 0, len(c.info.Uses))
 	for id := range c.info.Uses {
-		ids = append(ids, id)
+		if c.contains(id) { // what the rest of the package names is in it too
+			ids = append(ids, id)
+		}
 	}
 	sort.Slice(ids, func(i, j int) bool { return ids[i].Pos() < ids[j].Pos() })
 	for _, id := range ids {
@@ -207,12 +245,12 @@ func objection(c *code, obj types.Object) (construct, why string) {
 	case *types.Builtin:
 		return objectToBuiltin(o, path)
 	case *types.Func:
-		if types.IsInterface(recvType(o)) || allowed(path, name) {
+		if types.IsInterface(recvType(o)) || allowed(path, name) || c.helps(o) {
 			return "", ""
 		}
 		return "call of " + name, callWhy(c, path)
 	case *types.Var:
-		if o.IsField() || allowed(path, name) || isError(o.Type()) {
+		if o.IsField() || allowed(path, name) || isError(o.Type()) || c.helps(o) {
 			return "", ""
 		}
 		return "use of variable " + name, "the original does not depend on it, and its value may change between calls; declare one in the candidate"
@@ -222,6 +260,16 @@ func objection(c *code, obj types.Object) (construct, why string) {
 		}
 	}
 	return "", ""
+}
+
+// helps reports whether the rest of the package declares obj, and using it does
+// nothing beside its result.
+func (c *code) helps(obj types.Object) bool {
+	if obj.Pkg() != c.pkg {
+		return false
+	}
+	h := c.known()
+	return h != nil && h.err == nil && (h.pure[objectName(obj)] || h.constant[objectName(obj)])
 }
 
 func objectToBuiltin(b *types.Builtin, path string) (construct, why string) {
@@ -303,6 +351,9 @@ func plainError(c *code, e ast.Expr) bool {
 		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "errors" && fn.Pkg().Path() != "fmt" {
 			return false
 		}
+		if fn.Name() != "New" && (fn.Name() != "Errorf" || len(e.Args) == 0 || wraps(c, e.Args[0]) > 1) {
+			return false // what several errors are joined in is a list that Unwrap hands out
+		}
 		for _, arg := range e.Args {
 			if _, basic := c.info.TypeOf(arg).Underlying().(*types.Basic); !basic && !plainError(c, arg) {
 				return false
@@ -311,6 +362,27 @@ func plainError(c *code, e ast.Expr) bool {
 		return true
 	}
 	return false
+}
+
+// wraps counts the errors that a format wraps; one that is not constant may
+// wrap any number.
+func wraps(c *code, format ast.Expr) int {
+	v := c.info.Types[format].Value
+	if v == nil || v.Kind() != constant.String {
+		return 2
+	}
+	n, text := 0, constant.StringVal(v)
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' {
+			continue
+		}
+		for i++; i < len(text) && strings.IndexByte("+-# 0123456789.*[]", text[i]) >= 0; i++ {
+		}
+		if i < len(text) && text[i] == 'w' {
+			n++
+		}
+	}
+	return n
 }
 
 // statelessFuncs reports whether every function value in a package variable's
@@ -351,6 +423,11 @@ func statelessFuncs(c *code, e ast.Expr) bool {
 		return isFunc && (!isSel || sel.Kind() == types.MethodExpr)
 	}
 	return false
+}
+
+// contains reports whether a node stands in the candidate file.
+func (c *code) contains(n ast.Node) bool {
+	return n.Pos() >= c.file.FileStart && n.Pos() <= c.file.FileEnd
 }
 
 // declares reports whether obj is declared in the candidate file.

@@ -162,7 +162,7 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 // is not laid down by the compiler: calls and allocations run at the start.
 func (e *Env) worksAtStart(c beagle.Candidate) bool {
 	f, problem := e.Unit.Parse(c.Source)
-	return problem != nil || initialises(codeOf(f))
+	return problem != nil || initialises(e.codeOf(f))
 }
 
 // initialises looks for calls in the initialisers of package variables.

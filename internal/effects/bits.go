@@ -1,0 +1,53 @@
+package effects
+
+import "math/bits"
+
+// A set is a set of places in memory, by index.
+type set []uint64
+
+func (s set) has(i int) bool { return i/64 < len(s) && s[i/64]>>(i%64)&1 != 0 }
+
+// add reports whether the set grew.
+func (s *set) add(i int) bool {
+	for len(*s) <= i/64 {
+		*s = append(*s, 0)
+	}
+	was := (*s)[i/64]
+	(*s)[i/64] |= 1 << (i % 64)
+	return was != (*s)[i/64]
+}
+
+// union reports whether the set grew.
+func (s *set) union(t set) bool {
+	grew := false
+	for len(*s) < len(t) {
+		*s = append(*s, 0)
+	}
+	for i, w := range t {
+		if (*s)[i]|w != (*s)[i] {
+			(*s)[i] |= w
+			grew = true
+		}
+	}
+	return grew
+}
+
+func (s set) empty() bool {
+	for _, w := range s {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// all visits the members in order.
+func (s set) all(yield func(int) bool) {
+	for i, w := range s {
+		for ; w != 0; w &= w - 1 {
+			if !yield(i*64 + bits.TrailingZeros64(w)) {
+				return
+			}
+		}
+	}
+}

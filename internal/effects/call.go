@@ -1,0 +1,489 @@
+package effects
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// call applies what a call may do.
+func (u *unit) call(in ssa.CallInstruction) {
+	c := in.Common()
+	site, _ := in.(ssa.Value) // none for go and defer
+	args := make([]set, 0, len(c.Args)+1)
+	if c.IsInvoke() {
+		u.invoke(in, site, c)
+		return
+	}
+	for _, a := range c.Args {
+		args = append(args, u.value(a))
+	}
+	switch f := c.Value.(type) {
+	case *ssa.Builtin:
+		u.builtin(in, site, f.Name(), c.Args)
+	case *ssa.Function:
+		u.boxArguments(in, f, c.Args, args)
+		u.given = c.Args
+		u.static(in, site, f, args)
+		u.given = nil
+	default:
+		u.dynamic(in, site, u.value(c.Value), c.Signature(), args)
+	}
+}
+
+// boxArguments keeps the types of what a generic function receives: it may call
+// their methods.
+func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ssa.Value, args []set) {
+	if f.Origin() == nil {
+		return
+	}
+	for i, v := range values {
+		if t := v.Type(); !types.IsInterface(t) && u.p.prog.MethodSets.MethodSet(t).Len() > 0 {
+			box := u.place(place{box: t, site: in, field: i})
+			if !u.content[box].covers(args[i]) {
+				u.content[box] = append(set(nil), u.content[box]...)
+				u.content[box].union(args[i])
+				u.changed = true
+			}
+			args[i] = u.single(box)
+		}
+	}
+}
+
+func (u *unit) static(in ssa.CallInstruction, site ssa.Value, f *ssa.Function, args []set) {
+	if u.in[f] && f != u.fn {
+		u.connect(site, f, args)
+		return
+	}
+	s := u.p.Of(f)
+	if s == nil {
+		u.opaque(site, calleeName(f), args)
+		return
+	}
+	u.apply(in, site, s, args, calleeName(f))
+}
+
+func calleeName(f *ssa.Function) string {
+	if obj, ok := f.Object().(*types.Func); ok {
+		return Name(obj)
+	}
+	return f.Name()
+}
+
+// connect binds the arguments of a call to the parameters of a closure of the
+// unit, and its results to the call.
+func (u *unit) connect(site ssa.Value, f *ssa.Function, args []set) {
+	for i, p := range f.Params {
+		if i < len(args) && u.p.hasRefs(p.Type()) {
+			u.grow(p, 0, args[i])
+		}
+	}
+	if site == nil {
+		return
+	}
+	for i := range f.Signature.Results().Len() {
+		u.grow(site, i, u.returned(f, i))
+	}
+}
+
+// returned is what result i of a function of the unit may point at.
+func (u *unit) returned(f *ssa.Function, i int) set {
+	var out set
+	if !u.p.hasRefs(f.Signature.Results().At(i).Type()) {
+		return nil
+	}
+	for _, b := range f.Blocks {
+		if len(b.Instrs) == 0 {
+			continue
+		}
+		if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && i < len(ret.Results) {
+			out.union(u.value(ret.Results[i]))
+		}
+	}
+	if f.Recover != nil { // a recovered panic returns the named results
+		for _, in := range f.Recover.Instrs {
+			if ret, ok := in.(*ssa.Return); ok && i < len(ret.Results) {
+				out.union(u.value(ret.Results[i]))
+			}
+		}
+	}
+	return out
+}
+
+// dynamic is the call of a function value.
+func (u *unit) dynamic(in ssa.CallInstruction, site ssa.Value, code set, sig *types.Signature, args []set) {
+	for i := range code.all {
+		switch p := u.places[i]; {
+		case p.fn != nil:
+			u.static(in, site, p.fn, args)
+		case p.box != nil:
+		case p.ref.Kind == Shared && u.sharedCode(in, site, sig, args):
+		default:
+			u.foreign(in, site, p.ref, "", i, args)
+		}
+	}
+}
+
+// sharedCode calls every function that is used as a value and has the
+// signature of a call through shared memory. It reports whether there are any.
+func (u *unit) sharedCode(in ssa.CallInstruction, site ssa.Value, sig *types.Signature, args []set) bool {
+	found := false
+	for _, f := range u.p.callees {
+		if types.Identical(f.Signature, sig) {
+			found = true
+			u.static(in, site, f, args)
+		}
+	}
+	return found
+}
+
+// foreign runs code that the function received: it may keep what it receives
+// and answer with anything that it leads to.
+func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method string, at int, args []set) {
+	if code.Kind == Invalid {
+		return
+	}
+	none := true
+	for _, a := range args {
+		for j := range u.reach(a).all {
+			if r := u.places[j].ref; r.Kind != Invalid {
+				none = false
+				u.run(Run{code, method, r})
+			}
+		}
+	}
+	u.yielded(in, at, args)
+	if none {
+		u.run(Run{code, method, Ref{Field: Whole}})
+	}
+	if site != nil {
+		u.answer(site, u.reach(u.single(at)))
+	}
+}
+
+// yielded runs the functions that foreign code receives, with what the code
+// leads to: an iterator calls its loop's body.
+func (u *unit) yielded(in ssa.CallInstruction, code int, args []set) {
+	for _, a := range args {
+		for j := range a.all {
+			f := u.places[j].fn
+			if f == nil {
+				continue
+			}
+			all := make([]set, f.Signature.Params().Len()+1)
+			for k := range all {
+				all[k] = u.reach(u.single(code))
+			}
+			u.static(in, nil, f, all)
+		}
+	}
+}
+
+func (u *unit) run(r Run) {
+	if _, known := u.runs[r]; !known {
+		u.runs[r] = u.finding(r.Arg)
+		u.changed = true
+	}
+}
+
+// answer lets every result of a call lead into s.
+func (u *unit) answer(site ssa.Value, s set) {
+	if tuple, ok := site.Type().(*types.Tuple); ok {
+		for i := range tuple.Len() {
+			if u.p.hasRefs(tuple.At(i).Type()) {
+				u.grow(site, i, s)
+			}
+		}
+		return
+	}
+	u.assign(site, s)
+}
+
+// opaque is the call of a function that nothing is known of.
+func (u *unit) opaque(site ssa.Value, name string, args []set) {
+	var all set
+	for _, a := range args {
+		all.union(u.reach(u.open(a)))
+	}
+	u.write(all, name)
+	unknown := u.shared("memory of " + name)
+	u.store(u.single(unknown), all)
+	if site != nil {
+		all.add(unknown)
+		u.answer(site, all)
+	}
+}
+
+// invoke is the call of an interface's method.
+func (u *unit) invoke(in ssa.CallInstruction, site ssa.Value, c *ssa.CallCommon) {
+	args := make([]set, 0, len(c.Args)+1)
+	args = append(args, nil)
+	for _, a := range c.Args {
+		args = append(args, u.value(a))
+	}
+	u.invokeOn(in, site, u.value(c.Value), c.Method.Name(), args)
+}
+
+// invokeOn runs a method on every value that recv may be; args[0] is its place.
+func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method string, args []set) {
+	for i := range recv.all {
+		p := u.places[i]
+		switch {
+		case p.fn != nil:
+		case p.box != nil:
+			if f := u.p.method(p.box, method); f != nil {
+				args[0] = u.content[i]
+				u.static(in, site, f, args)
+			}
+		case p.ref.Kind == Top || p.ref.Kind == Deep:
+			u.foreign(in, site, p.ref, method, i, args[1:])
+		default:
+			u.method(in, site, i, method, args)
+		}
+	}
+}
+
+// method runs a method on a value whose type is not known: every type of the
+// program that was made an interface value may be it, or one from outside.
+func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method string, args []set) {
+	args[0] = u.single(i)
+	if !u.knownMethod(in, site, method, args) {
+		u.opaque(site, "a method "+method, args)
+	}
+}
+
+// knownMethod runs the methods of the program's own types, and what the
+// contract of a method allows others. It reports whether there is a contract.
+func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string, args []set) bool {
+	for t := range u.p.boxed {
+		if f := u.p.method(t, method); f != nil && u.p.Own(f) {
+			u.static(in, site, f, args)
+		}
+	}
+	if u.p.Table == nil || u.p.Table.Method(method) == nil {
+		return false
+	}
+	u.apply(in, site, u.p.Table.Method(method), args, method)
+	return true
+}
+
+func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args []ssa.Value) {
+	switch name {
+	case "append":
+		s := u.open(u.value(args[0]))
+		u.write(s, "append")
+		fresh := u.single(u.fresh(in.(ssa.Instruction)))
+		u.store(fresh, u.load(s))
+		if site != nil {
+			u.assign(site, s)
+			u.assign(site, fresh)
+		}
+		if len(args) > 1 && u.elementRefs(args[0].Type()) {
+			elems := u.load(u.open(u.value(args[1])))
+			u.store(s, elems)
+			u.store(fresh, elems)
+		}
+	case "copy":
+		to := u.open(u.value(args[0]))
+		u.write(to, "copy")
+		if u.elementRefs(args[0].Type()) {
+			u.store(to, u.load(u.open(u.value(args[1]))))
+		}
+	case "clear", "delete", "close":
+		u.write(u.open(u.value(args[0])), name)
+	case "ssa:wrapnilchk", "Slice", "SliceData", "StringData", "Add":
+		if site != nil {
+			u.assign(site, u.open(u.value(args[0])))
+			if name == "StringData" {
+				u.assign(site, u.single(u.shared("the bytes of a string")))
+			}
+		}
+	case "recover":
+		if site != nil {
+			u.assign(site, u.single(u.shared("a panic's value")))
+		}
+	}
+}
+
+func (u *unit) elementRefs(t types.Type) bool {
+	if s, ok := t.Underlying().(*types.Slice); ok {
+		return u.p.hasRefs(s.Elem())
+	}
+	return u.p.hasRefs(t)
+}
+
+// apply does to the arguments what a summary says.
+func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
+	for _, w := range s.Writes {
+		if w.Kind != Shared || !u.p.ignored(w.Name) {
+			u.write(u.resolve(in, w, args), name)
+		}
+	}
+	for _, k := range s.Stores {
+		if k.Into.Kind == Shared {
+			u.keep(in, k, args)
+			continue
+		}
+		u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
+	}
+	for _, r := range s.Runs {
+		u.runCode(in, r, args)
+	}
+	for i, list := range s.Results {
+		for _, r := range list {
+			u.result(in, site, i, r, args)
+		}
+	}
+}
+
+// keep notes that a callee leaves a reference in memory that outlives it.
+func (u *unit) keep(in ssa.CallInstruction, k Store, args []set) {
+	u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
+}
+
+func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, args []set) {
+	if site == nil {
+		return
+	}
+	t := site.Type()
+	if tuple, ok := t.(*types.Tuple); ok {
+		if i >= tuple.Len() {
+			return
+		}
+		t = tuple.At(i).Type()
+	}
+	if !u.p.hasRefs(t) {
+		return
+	}
+	to := u.resolve(in, r.Ref, args)
+	if r.Deep {
+		inner := u.single(u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: in, field: Whole, inner: 1 + r.Field - Whole}))
+		if r.Ref.Kind == Fresh {
+			to = inner
+		}
+		fresh := u.fresh(in)
+		if r.Field != Whole {
+			fresh = u.field(fresh, r.Field)
+		}
+		u.store(u.single(fresh), to)
+		u.store(inner, to)
+		return
+	}
+	u.grow(site, i, to)
+}
+
+// resolve says which places of the caller a callee's name of memory means.
+func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
+	switch r.Kind {
+	case Fresh:
+		return u.single(u.fresh(in))
+	case Shared:
+		name := r.Name
+		if f := in.Common().StaticCallee(); name == "" && f != nil {
+			name = "memory of " + calleeName(f)
+		}
+		return u.single(u.shared(name))
+	case Top, Deep:
+		if r.Param >= len(args) {
+			return nil
+		}
+		if r.Kind == Deep && r.Param < len(u.given) && !u.p.holdsRefs(u.given[r.Param].Type(), r.Field) {
+			return nil
+		}
+		return u.memory(r, u.open(args[r.Param]))
+	}
+	return nil
+}
+
+func (u *unit) memory(r Ref, arg set) set {
+	var top set
+	for i := range arg.all {
+		if r.Field != Whole && u.places[i].box == nil && u.places[i].fn == nil {
+			i = u.field(i, r.Field)
+		}
+		top.add(i)
+	}
+	if r.Kind == Deep {
+		return u.reach(u.load(top))
+	}
+	return top
+}
+
+// runCode runs what a callee runs of the code that it received.
+func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
+	arg := u.resolve(in, r.Arg, args)
+	code := u.codeOf(in, r.Code, args)
+	defer func(given []ssa.Value) { u.given = given }(u.given)
+	u.given = nil // what follows are other calls
+	for i := range code.all {
+		u.p.took(1)
+		if now := (running{i, r.Method}); u.running[now] {
+			continue
+		} else {
+			u.running[now] = true
+			defer delete(u.running, now)
+		}
+		switch p := u.places[i]; {
+		case p.fn != nil && r.Method == "":
+			all := make([]set, p.fn.Signature.Params().Len()+1) // one more for a receiver
+			for j := range all {
+				all[j] = arg
+			}
+			u.static(in, nil, p.fn, all)
+			u.answerOf(in, i, p.fn, all)
+		case p.fn != nil:
+		case p.box != nil && r.Method != "":
+			if f := u.p.method(p.box, r.Method); f != nil {
+				all := make([]set, f.Signature.Params().Len()+1)
+				for j := range all {
+					all[j] = arg
+				}
+				all[0] = u.content[i]
+				u.static(in, nil, f, all)
+				u.answerOf(in, i, f, all)
+			}
+		case p.box != nil:
+		case r.Method == "" && p.ref.Kind == Shared:
+		case p.ref.Kind == Top || p.ref.Kind == Deep:
+			u.foreign(in, nil, p.ref, r.Method, i, []set{arg})
+		case r.Method != "":
+			u.knownMethod(in, nil, r.Method, []set{u.single(i), arg})
+		}
+	}
+}
+
+// answerOf lets code that a callee ran lead the callee's result to what the
+// code answers with.
+func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []set) {
+	var out set
+	if u.in[f] {
+		for j := range f.Signature.Results().Len() {
+			out.union(u.returned(f, j))
+		}
+	} else if s := u.p.Of(f); s != nil {
+		for _, list := range s.Results {
+			for _, r := range list {
+				out.union(u.resolve(in, r.Ref, args))
+			}
+		}
+	} else {
+		out.add(u.shared("memory of " + calleeName(f)))
+	}
+	if !u.content[i].covers(out) {
+		u.content[i] = append(set(nil), u.content[i]...)
+		u.content[i].union(out)
+		u.changed = true
+	}
+}
+
+// codeOf is like resolve for code, which may lie in interface values.
+func (u *unit) codeOf(in ssa.CallInstruction, r Ref, args []set) set {
+	if r.Kind == Top && r.Param < len(args) && r.Field == Whole {
+		return args[r.Param]
+	}
+	return u.resolve(in, r, args)
+}
+
+// ignored reports whether memory belongs to a package of the table: its own
+// caches and pools are no state that a caller sees.
+func (p *Program) ignored(name string) bool { return p.Table != nil && p.Table.ignores(name) }

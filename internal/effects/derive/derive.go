@@ -1,0 +1,101 @@
+// Package derive makes the table of effects of the standard library from the
+// source of the toolchain in use.
+package derive
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
+
+	"github.com/beagle-go/beagle/internal/effects"
+)
+
+// foreign are packages whose source the analysis does not follow: they work
+// behind the types' back. The reviewed table says what is known of them.
+var foreign = []string{"runtime", "reflect", "sync", "os", "syscall", "unsafe", "internal/reflectlite", "internal/abi",
+	"internal/poll", "internal/godebug", "internal/race", "internal/cpu", "io/fs", "context", "unique", "weak", "log", "testing",
+	"encoding/json", "encoding/xml", "fmt", "regexp", "crypto/internal", "internal/fmtsort"}
+
+func isForeign(path string) bool {
+	if path == "regexp/syntax" {
+		return false // unlike regexp, it keeps no pools
+	}
+	for _, f := range foreign {
+		if path == f || strings.HasPrefix(path, f+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// Table returns the lines of the table, sorted by name. Reviewed is what is
+// known beside the source.
+func Table(reviewed *effects.Table) ([]string, error) {
+	conf := &packages.Config{Mode: packages.LoadAllSyntax, Env: nil}
+	pkgs, err := packages.Load(conf, slices.Concat(effects.Packages, effects.Beside)...)
+	if err != nil {
+		return nil, err
+	}
+	if n := packages.PrintErrors(pkgs); n > 0 {
+		return nil, fmt.Errorf("%d errors in the standard library's source", n)
+	}
+	prog, _ := ssautil.AllPackages(pkgs, 0)
+	prog.Build()
+	own := func(f *ssa.Function) bool {
+		obj, ok := f.Object().(*types.Func)
+		if !ok {
+			return f.Pkg == nil || !isForeign(f.Pkg.Pkg.Path())
+		}
+		return obj.Pkg() != nil && !isForeign(obj.Pkg().Path()) && reviewed.Functions[effects.Name(obj)] == nil
+	}
+	p := effects.NewProgram(prog, own, reviewed)
+	names := map[string]*ssa.Function{}
+	for _, pkg := range pkgs {
+		for _, f := range exported(prog, pkg.Types) {
+			if obj := f.Object().(*types.Func); own(f) {
+				names[effects.Name(obj)] = f
+			}
+		}
+	}
+	p.Analyse(slices.Collect(maps.Values(names)))
+	out := []string{"version " + runtime.Version()}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		s := p.Of(names[name])
+		if s == nil {
+			continue
+		}
+		out = append(out, strings.TrimSpace(name+" "+effects.Coarse(s, names[name].Signature).String()))
+	}
+	return out, nil
+}
+
+// exported are the functions and methods that other packages can name.
+func exported(prog *ssa.Program, pkg *types.Package) []*ssa.Function {
+	var out []*ssa.Function
+	add := func(f *types.Func) {
+		if v := prog.FuncValue(f); v != nil && token.IsExported(f.Name()) {
+			out = append(out, v)
+		}
+	}
+	for _, name := range pkg.Scope().Names() {
+		switch obj := pkg.Scope().Lookup(name).(type) {
+		case *types.Func:
+			add(obj)
+		case *types.TypeName:
+			if n, ok := types.Unalias(obj.Type()).(*types.Named); ok && !types.IsInterface(n) {
+				for m := range n.Methods() {
+					add(m)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package effects
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// summary is what the solved unit does to memory that its function did not make.
+func (u *unit) summary() *Summary {
+	s := new(Summary)
+	for i := range u.written {
+		if r := u.places[i].ref; r.Kind != Fresh {
+			s.Writes = append(s.Writes, r)
+		}
+	}
+	for k := range u.stored {
+		s.Stores = append(s.Stores, k)
+	}
+	for r := range u.runs {
+		s.Runs = append(s.Runs, r)
+	}
+	for i := range u.fn.Signature.Results().Len() {
+		s.Results = append(s.Results, u.resultOf(i))
+	}
+	return s
+}
+
+func (u *unit) resultOf(i int) []Result {
+	top := u.returned(u.fn, i)
+	var out []Result
+	add := func(r Result) {
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	for j := range u.open(top).all {
+		p := u.places[j]
+		if p.ref.Kind != Invalid {
+			add(Result{Field: Whole, Ref: plain(p.ref)})
+		}
+		if p.ref.Kind == Fresh {
+			u.inside(j, Whole, add)
+			for _, k := range u.fields[j] {
+				u.inside(k, u.places[k].field, add)
+			}
+		}
+	}
+	return out
+}
+
+// inside says what fresh memory leads to.
+func (u *unit) inside(i, field int, add func(Result)) {
+	for j := range u.reach(u.content[i]).all {
+		if r := u.places[j].ref; r.Kind != Invalid {
+			add(Result{Field: field, Ref: plain(r), Deep: true})
+		}
+	}
+}
+
+// plain forgets which field of fresh memory was meant.
+func plain(r Ref) Ref {
+	if r.Kind == Fresh {
+		r.Field = Whole
+	}
+	return r
+}
+
+// Findings are the effects of one function, each with its place.
+type Findings struct {
+	Writes []Finding
+	Stores []Finding // Ref is what was stored; Into says where
+	Into   []Ref
+	Runs   []Finding // memory handed to code that the function received
+	Shares []Finding // what results lead into, other than fresh memory
+	Result []int     // of each of Shares
+}
+
+// Findings analyses a function once more, after [Program.Analyse].
+func (p *Program) Findings(f *ssa.Function) *Findings {
+	u := newUnit(p, f)
+	u.solve()
+	out := new(Findings)
+	for i, w := range u.written {
+		if w.Ref = u.places[i].ref; w.Ref.Kind != Fresh {
+			out.Writes = append(out.Writes, w)
+		}
+	}
+	slices.SortFunc(out.Writes, byPlace)
+	for k, w := range u.stored {
+		out.Stores, out.Into = append(out.Stores, w), append(out.Into, k.Into)
+	}
+	for r, w := range u.runs {
+		w.Via = r.Method
+		out.Runs = append(out.Runs, w)
+	}
+	slices.SortFunc(out.Runs, byPlace)
+	for i := range f.Signature.Results().Len() {
+		for _, r := range u.resultOf(i) {
+			if r.Ref.Kind != Fresh {
+				out.Shares, out.Result = append(out.Shares, Finding{Pos: f.Pos(), Ref: r.Ref}), append(out.Result, i)
+			}
+		}
+	}
+	return out
+}
+
+func byPlace(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Ref.String(), b.Ref.String()))
+}

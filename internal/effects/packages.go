@@ -1,0 +1,19 @@
+package effects
+
+import "strings"
+
+// Packages are the packages of the standard library whose functions neither
+// keep anything between calls that a caller could see nor touch the world
+// outside the process's own memory, apart from single ones.
+var Packages = strings.Fields(`
+	bufio bytes cmp container/heap container/list container/ring
+	crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512
+	encoding encoding/ascii85 encoding/base32 encoding/base64 encoding/binary
+	encoding/csv encoding/hex encoding/json encoding/xml
+	errors fmt hash hash/adler32 hash/crc32 hash/crc64 hash/fnv html
+	index/suffixarray io iter maps math math/big math/bits math/cmplx
+	net/netip net/url path regexp regexp/syntax slices sort strconv strings
+	text/scanner text/tabwriter time unicode unicode/utf16 unicode/utf8`)
+
+// Beside are packages of which single functions may be used.
+var Beside = strings.Fields(`path/filepath`)

@@ -1,0 +1,270 @@
+package effects
+
+import (
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Program analyses the functions of some packages.
+type Program struct {
+	Own   func(*ssa.Function) bool // functions whose bodies are analysed
+	Table *Table                   // what is known of all others; may be nil
+	Limit int                      // of the steps that the analysis may take; 0 for none
+
+	steps   int
+	done    map[*ssa.Function]*Summary
+	text    map[*ssa.Function]string
+	callers map[*ssa.Function]map[*ssa.Function]bool
+	stale   []*ssa.Function // whose callees changed
+	waiting map[*ssa.Function]bool
+	current *ssa.Function
+	refs    map[types.Type]bool
+	callees []*ssa.Function            // functions that are used as values
+	boxed   map[types.Type]bool        // dynamic types of interface values
+	methods map[methodOf]*ssa.Function // of dynamic types
+	prog    *ssa.Program
+}
+
+// NewProgram prepares the analysis of every function that own accepts.
+func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *Program {
+	return &Program{callers: map[*ssa.Function]map[*ssa.Function]bool{}, waiting: map[*ssa.Function]bool{}, Own: own, Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
+		refs: map[types.Type]bool{}, boxed: map[types.Type]bool{}, methods: map[methodOf]*ssa.Function{}}
+}
+
+// Values tells the program which functions are used as values, and which types
+// as interface values: what a call through a package variable may reach.
+func (p *Program) Values(fns []*ssa.Function) {
+	for _, f := range fns {
+		if recv := f.Signature.Recv(); recv != nil {
+			p.boxed[recv.Type()] = true
+		}
+		for _, b := range f.Blocks {
+			for _, in := range b.Instrs {
+				p.values(in)
+			}
+		}
+		p.Values(f.AnonFuncs)
+	}
+}
+
+func (p *Program) values(in ssa.Instruction) {
+	called := ssa.Value(nil)
+	if c, ok := in.(ssa.CallInstruction); ok {
+		called = c.Common().Value
+	}
+	for _, op := range in.Operands(nil) {
+		if f, ok := (*op).(*ssa.Function); ok && *op != called {
+			p.callees = append(p.callees, f)
+		}
+	}
+	if box, ok := in.(*ssa.MakeInterface); ok {
+		p.boxed[box.X.Type()] = true
+	}
+}
+
+// Analyse brings the summaries of the functions, and of all that they call, to
+// a fixed point.
+func (p *Program) Analyse(fns []*ssa.Function) {
+	for _, f := range fns {
+		p.Of(f)
+	}
+	for len(p.stale) > 0 {
+		f := p.stale[0]
+		p.stale = p.stale[1:]
+		delete(p.waiting, f)
+		p.again(f)
+	}
+}
+
+// TooLong is the panic of an analysis that reached its limit.
+const TooLong = "the analysis takes too long"
+
+// took counts a step.
+func (p *Program) took(n int) {
+	if p.steps += n; p.Limit > 0 && p.steps > p.Limit {
+		panic(TooLong)
+	}
+}
+
+// again analyses a function anew, and has its callers analysed when that
+// changed what it does.
+func (p *Program) again(f *ssa.Function) {
+	was := p.current
+	p.current = f
+	u := newUnit(p, f)
+	u.solve()
+	p.current = was
+	s := u.summary()
+	text := s.String()
+	if text == p.text[f] {
+		return
+	}
+	p.done[f], p.text[f] = s, text
+	for g := range p.callers[f] {
+		if !p.waiting[g] {
+			p.waiting[g] = true
+			p.stale = append(p.stale, g)
+		}
+	}
+}
+
+// Of is the summary of a function, nil for one that nothing is known of. A
+// function that is met for the first time begins with no effects; Analyse
+// brings it to its fixed point.
+func (p *Program) Of(f *ssa.Function) *Summary {
+	if o := f.Origin(); o != nil {
+		f = o
+	}
+	if s, ok := p.done[f]; ok {
+		p.called(f)
+		return s
+	}
+	if obj, ok := f.Object().(*types.Func); ok && p.Table != nil {
+		if s := p.Table.Of(Name(obj)); s != nil && (len(f.Blocks) == 0 || !p.Own(f)) {
+			return s
+		}
+	}
+	if len(f.Blocks) == 0 || !p.Own(f) && f.Synthetic == "" {
+		return nil
+	}
+	p.done[f] = new(Summary)
+	p.called(f)
+	p.again(f)
+	return p.done[f]
+}
+
+// called notes that the summary of f went into the function at hand.
+func (p *Program) called(f *ssa.Function) {
+	if p.current == nil {
+		return
+	}
+	if p.callers[f] == nil {
+		p.callers[f] = map[*ssa.Function]bool{}
+	}
+	p.callers[f][p.current] = true
+}
+
+// Name is "path.Name" or "path.Type.Name".
+func Name(f *types.Func) string {
+	f = f.Origin()
+	name := f.Name()
+	if recv := f.Signature().Recv(); recv != nil {
+		name = typeName(recv.Type()) + "." + name
+	}
+	if f.Pkg() == nil {
+		return name
+	}
+	return f.Pkg().Path() + "." + name
+}
+
+func typeName(t types.Type) string {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj().Name()
+	}
+	return "interface"
+}
+
+// values of these types lead to shared memory that nothing can change through
+// them.
+var settled = map[string]bool{"time.Time": true, "net/netip.Addr": true, "net/netip.AddrPort": true, "net/netip.Prefix": true}
+
+// hasRefs reports whether a value of type t can lead to memory that others
+// may share. Strings cannot be written.
+func (p *Program) hasRefs(t types.Type) bool {
+	if v, ok := p.refs[t]; ok {
+		return v
+	}
+	p.refs[t] = false // recursion needs a pointer, which answers by itself
+	v := p.leads(t)
+	p.refs[t] = v
+	return v
+}
+
+func (p *Program) leads(t types.Type) bool {
+	if n, ok := types.Unalias(t).(*types.Named); ok && settled[strings.TrimPrefix(types.TypeString(n, nil), "*")] {
+		return false
+	}
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() == types.UnsafePointer
+	case *types.Struct:
+		for f := range u.Fields() {
+			if p.hasRefs(f.Type()) {
+				return true
+			}
+		}
+		return false
+	case *types.Array:
+		return p.hasRefs(u.Elem())
+	case *types.Tuple:
+		for v := range u.Variables() {
+			if p.hasRefs(v.Type()) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// holdsRefs reports whether the memory that a value of type t points at, or one
+// field of it, leads any further.
+func (p *Program) holdsRefs(t types.Type, field int) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return p.hasRefs(u.Elem())
+	case *types.Map:
+		return p.hasRefs(u.Key()) || p.hasRefs(u.Elem())
+	case *types.Pointer:
+		if s, ok := u.Elem().Underlying().(*types.Struct); ok && field != Whole && field < s.NumFields() {
+			return p.hasRefs(s.Field(field).Type())
+		}
+		return p.hasRefs(u.Elem())
+	}
+	return true
+}
+
+type methodOf struct {
+	t    types.Type
+	name string
+}
+
+// method finds a method of a dynamic type by its name.
+func (p *Program) method(t types.Type, name string) *ssa.Function {
+	key := methodOf{t, name}
+	if f, ok := p.methods[key]; ok {
+		return f
+	}
+	var f *ssa.Function
+	if sel := p.selection(t, name); sel != nil {
+		f = p.prog.MethodValue(sel)
+	}
+	p.methods[key] = f
+	return f
+}
+
+func (p *Program) selection(t types.Type, name string) *types.Selection {
+	set := p.prog.MethodSets.MethodSet(t)
+	for sel := range set.Methods() {
+		if sel.Obj().Name() == name && !types.IsInterface(t) {
+			return sel
+		}
+	}
+	return nil
+}
+
+// A Finding is one effect with the place in the analysed function that has it.
+type Finding struct {
+	Pos token.Pos
+	Ref Ref
+	Via string // the function that does it, when a call does
+}

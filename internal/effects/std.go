@@ -1,0 +1,69 @@
+package effects
+
+import (
+	_ "embed"
+	"go/types"
+	"strings"
+	"sync"
+)
+
+//go:generate sh -c "go run ./gen >std.txt.new && mv std.txt.new std.txt"
+
+//go:embed std.txt
+var derived string
+
+//go:embed reviewed.txt
+var reviewed string
+
+// Reviewed is what is known of functions beside their source.
+func Reviewed() (*Table, error) { return ReadTable(strings.NewReader(reviewed)) }
+
+// Standard is the table of the standard library: what was derived from its
+// source, and where that was reviewed, what the review says.
+var Standard = sync.OnceValue(func() *Table {
+	t, err := ReadTable(strings.NewReader(derived), strings.NewReader(reviewed))
+	if err != nil {
+		panic(err) // the tests read both files
+	}
+	return t
+})
+
+// Coarse is a summary for the table: without fields, without package memory
+// that only the package itself sees, and without sentinel errors.
+func Coarse(s *Summary, sig *types.Signature) *Summary {
+	out := new(Summary)
+	for _, w := range s.Writes {
+		if w.Kind != Shared {
+			out.Writes = append(out.Writes, coarse(w))
+		}
+	}
+	for _, k := range s.Stores {
+		if into, from := coarse(k.Into), coarse(k.From); into != from && (into.Kind != Shared || from.Kind != Fresh) {
+			out.Stores = append(out.Stores, Store{into, from})
+		}
+	}
+	for _, r := range s.Runs {
+		r.Code, r.Arg = coarse(r.Code), coarse(r.Arg)
+		out.Runs = append(out.Runs, r)
+	}
+	for i, list := range s.Results {
+		var to []Result
+		if !isErrorType(sig.Results().At(i).Type()) {
+			for _, r := range list {
+				to = append(to, Result{Whole, coarse(r.Ref), r.Deep})
+			}
+		}
+		out.Results = append(out.Results, to)
+	}
+	return out
+}
+
+func coarse(r Ref) Ref {
+	r.Field = Whole
+	if r.Kind == Shared {
+		r.Name = ""
+	}
+	return r
+}
+
+func isErrorType(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

@@ -1,0 +1,220 @@
+package effects
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Kind says whose memory a [Ref] names.
+type Kind uint8
+
+const (
+	Invalid Kind = iota
+	Fresh        // made in the call
+	Top          // what a parameter points at
+	Deep         // what is reached from there
+	Shared       // outlives the call: a package variable, or memory nobody knows
+)
+
+// A Ref names memory from the view of one function.
+type Ref struct {
+	Kind  Kind
+	Param int    // for Top and Deep; a receiver is parameter 0
+	Field int    // of the struct that the parameter points at; Whole for all of it
+	Name  string // for Shared
+}
+
+// Whole is the Field of a Ref that means no single field.
+const Whole = -1
+
+// A Store is a reference that a function leaves in memory that it did not make.
+type Store struct{ Into, From Ref }
+
+// A Run is code that a function received and runs: a function value, or the
+// named method of an interface value.
+type Run struct {
+	Code   Ref
+	Method string // "" for a function value
+	Arg    Ref    // what the code receives; Invalid when it receives no memory
+}
+
+// A Result says what one result may lead into.
+type Result struct {
+	Field int // of a fresh struct that the result points at; Whole elsewhere
+	Ref   Ref
+	Deep  bool // Ref is inside the fresh memory, not the result itself
+}
+
+// A Summary is what a call of a function may do.
+type Summary struct {
+	Writes  []Ref
+	Stores  []Store
+	Runs    []Run
+	Results [][]Result // for each result
+}
+
+func (r Ref) String() string {
+	field := ""
+	if r.Field != Whole {
+		field = "." + strconv.Itoa(r.Field)
+	}
+	switch r.Kind {
+	case Fresh:
+		return "new"
+	case Top:
+		return "p" + strconv.Itoa(r.Param) + field
+	case Deep:
+		return "d" + strconv.Itoa(r.Param) + field
+	case Shared:
+		return "*" + r.Name
+	}
+	return "-"
+}
+
+func parseRef(s string) (Ref, error) {
+	r := Ref{Field: Whole}
+	switch {
+	case s == "new":
+		r.Kind = Fresh
+		return r, nil
+	case s == "-":
+		return r, nil
+	case strings.HasPrefix(s, "*"):
+		r.Kind, r.Name = Shared, s[1:]
+		return r, nil
+	case strings.HasPrefix(s, "p"):
+		r.Kind = Top
+	case strings.HasPrefix(s, "d"):
+		r.Kind = Deep
+	default:
+		return r, fmt.Errorf("memory %q: it is none of new, pN, dN and *", s)
+	}
+	param, field, has := strings.Cut(s[1:], ".")
+	n, err := strconv.ParseUint(param, 10, 16)
+	if err != nil {
+		return r, fmt.Errorf("memory %q: its parameter is no number", s)
+	}
+	r.Param = int(n)
+	if has {
+		n, err := strconv.ParseUint(field, 10, 16)
+		if err != nil {
+			return r, fmt.Errorf("memory %q: its field is no number", s)
+		}
+		r.Field = int(n)
+	}
+	return r, nil
+}
+
+// String writes a summary in the form of the table: "w:p0 k:d0<p1 c:p1.Write(p0) r:new[p1]".
+func (s *Summary) String() string {
+	var out []string
+	for _, w := range s.Writes {
+		out = append(out, "w:"+w.String())
+	}
+	for _, k := range s.Stores {
+		out = append(out, "k:"+k.Into.String()+"<"+k.From.String())
+	}
+	for _, c := range s.Runs {
+		out = append(out, "c:"+c.Code.String()+"!"+c.Method+"("+c.Arg.String()+")")
+	}
+	for i, list := range s.Results {
+		for _, r := range list {
+			text := "r" + strconv.Itoa(i)
+			if r.Deep {
+				text += "/"
+				if r.Field != Whole {
+					text += strconv.Itoa(r.Field)
+				}
+			}
+			out = append(out, text+":"+r.Ref.String())
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), " ")
+}
+
+// parseSummary reads what String wrote.
+func parseSummary(words []string) (*Summary, error) {
+	s := new(Summary)
+	for _, w := range words {
+		if err := s.add(w); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Summary) add(word string) error {
+	key, rest, ok := strings.Cut(word, ":")
+	if !ok || key == "" {
+		return fmt.Errorf("effect %q: it has no colon", word)
+	}
+	refs := func(texts ...string) (out []Ref, err error) {
+		for _, t := range texts {
+			r, err := parseRef(t)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, r)
+		}
+		return out, nil
+	}
+	switch key[0] {
+	case 'w':
+		list, err := refs(rest)
+		if err != nil {
+			return err
+		}
+		s.Writes = append(s.Writes, list[0])
+	case 'k':
+		into, from, _ := strings.Cut(rest, "<")
+		list, err := refs(into, from)
+		if err != nil {
+			return err
+		}
+		s.Stores = append(s.Stores, Store{list[0], list[1]})
+	case 'c':
+		code, call, _ := strings.Cut(rest, "!")
+		method, arg, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
+		list, err := refs(code, arg)
+		if err != nil {
+			return err
+		}
+		s.Runs = append(s.Runs, Run{list[0], method, list[1]})
+	case 'r':
+		return s.addResult(word, key[1:], rest)
+	default:
+		return fmt.Errorf("effect %q: it begins with none of w, k, c and r", word)
+	}
+	return nil
+}
+
+// maxResults bounds what a damaged table can ask for.
+const maxResults = 64
+
+func (s *Summary) addResult(word, key, rest string) error {
+	index, field, deep := strings.Cut(key, "/")
+	n, err := strconv.ParseUint(index, 10, 16)
+	if err != nil || n >= maxResults {
+		return fmt.Errorf("effect %q: its result is no number below %d", word, maxResults)
+	}
+	ref, err := parseRef(rest)
+	if err != nil {
+		return err
+	}
+	r := Result{Field: Whole, Ref: ref, Deep: deep}
+	if field != "" {
+		f, err := strconv.ParseUint(field, 10, 16)
+		if err != nil {
+			return fmt.Errorf("effect %q: its field is no number", word)
+		}
+		r.Field = int(f)
+	}
+	for len(s.Results) <= int(n) {
+		s.Results = append(s.Results, nil)
+	}
+	s.Results[n] = append(s.Results[n], r)
+	return nil
+}

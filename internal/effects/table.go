@@ -1,0 +1,88 @@
+package effects
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A Table holds the summaries of functions from outside.
+type Table struct {
+	Version   string // of the toolchain whose source it was derived from
+	Functions map[string]*Summary
+	Contracts map[string]*Summary // by the name of a method, for values of unknown type
+
+	more map[string]*Summary
+}
+
+// With is the table with some more functions.
+func (t *Table) With(more map[string]*Summary) *Table {
+	u := *t
+	u.more = more
+	return &u
+}
+
+// Of is the summary of a function by its [Name], or nil. The line "path.*"
+// speaks for all functions of a package that have none of their own.
+func (t *Table) Of(name string) *Summary {
+	if s, ok := t.Functions[name]; ok {
+		return s
+	}
+	if s, ok := t.more[name]; ok {
+		return s
+	}
+	dir := strings.LastIndexByte(name, '/') + 1
+	if dot := strings.IndexByte(name[dir:], '.'); dot >= 0 {
+		return t.Functions[name[:dir+dot]+".*"]
+	}
+	return nil
+}
+
+// Method is what a method does by its name alone, or nil.
+func (t *Table) Method(name string) *Summary { return t.Contracts[name] }
+
+// ignores reports whether memory belongs to one of the table's packages.
+func (t *Table) ignores(string) bool { return true }
+
+// ReadTable reads lines "name effect effect..."; "!Method effect..." is a
+// contract, "# " begins a comment, and "version V" names the toolchain. Later
+// lines replace earlier ones.
+func ReadTable(readers ...io.Reader) (*Table, error) {
+	t := &Table{Functions: map[string]*Summary{}, Contracts: map[string]*Summary{}}
+	for _, r := range readers {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, 1<<20)
+		for n := 1; lines.Scan(); n++ {
+			if err := t.line(lines.Text()); err != nil {
+				return nil, fmt.Errorf("table of effects, line %d: %w", n, err)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return nil, fmt.Errorf("table of effects: %w", err)
+		}
+	}
+	return t, nil
+}
+
+func (t *Table) line(text string) error {
+	text, _, _ = strings.Cut(text, "#")
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return nil
+	}
+	if words[0] == "version" && len(words) == 2 {
+		t.Version = words[1]
+		return nil
+	}
+	s, err := parseSummary(words[1:])
+	if err != nil {
+		return err
+	}
+	if name, ok := strings.CutPrefix(words[0], "!"); ok {
+		t.Contracts[name] = s
+	} else {
+		t.Functions[words[0]] = s
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// nameOf is the expression that a call names its function by, without type
+// arguments.
+func nameOf(call *ast.CallExpr) ast.Expr {
+	fun := ast.Unparen(call.Fun)
+	switch f := fun.(type) {
+	case *ast.IndexExpr:
+		fun = f.X
+	case *ast.IndexListExpr:
+		fun = f.X
+	}
+	return fun
+}
+
+// callee is the function that a call names, nil for a value or a conversion.
+func (c *code) callee(n *ast.CallExpr) *types.Func {
+	var id *ast.Ident
+	switch f := nameOf(n).(type) {
+	case *ast.Ident:
+		id = f
+	case *ast.SelectorExpr:
+		id = f.Sel
+	default:
+		return nil
+	}
+	fn, ok := origin(c.info.Uses[id]).(*types.Func)
+	if !ok {
+		return nil
+	}
+	return fn
+}
+
+// text is the source of an expression.
+func (c *code) text(e ast.Expr) string {
+	start, end := c.fset.Position(e.Pos()).Offset, c.fset.Position(e.End()).Offset
+	if 0 <= start && start < end && end <= len(c.src) {
+		return c.src[start:end]
+	}
+	return "a function"
+}

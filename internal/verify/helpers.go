@@ -1,0 +1,226 @@
+package verify
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// helpers is what is known of the target's package beside the target: its
+// functions' effects, which of them are pure, and which of its variables never
+// change once the program has started.
+type helpers struct {
+	summaries map[string]*effects.Summary
+	pure      map[string]bool // by effects.Name
+	constant  map[string]bool // variables, by objectName
+	err       error           // the package could not be analysed; nothing is known then
+}
+
+// newHelpers analyses the package as its user wrote it.
+func newHelpers(u *source.Unit) *helpers {
+	h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
+	if err := h.read(u); err != nil {
+		return &helpers{err: err}
+	}
+	return h
+}
+
+func (h *helpers) read(u *source.Unit) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("analysing %s: %v", u.Target.PkgPath, r)
+		}
+	}()
+	fset, files, info := u.Syntax()
+	c := &code{fset: fset, pkg: u.Types, info: info}
+	prog, pkg := buildSSA(fset, u.Types, files, info)
+	fns := declared(prog, info, files)
+	p := effects.NewProgram(prog, func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }, effects.Standard())
+	p.Limit = helperSteps
+	p.Values(append([]*ssa.Function{pkg.Func("init")}, fns...))
+	p.Analyse(fns)
+	touched := c.escaping(files)
+	for _, f := range fns {
+		h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
+		noteTouched(p.Findings(f), touched)
+	}
+	for _, name := range u.Types.Scope().Names() {
+		if v, ok := u.Types.Scope().Lookup(name).(*types.Var); ok && !v.Exported() && !touched[objectName(v)] {
+			h.constant[objectName(v)] = true
+		}
+	}
+	h.findPure(c, files)
+	return nil
+}
+
+// escaping are the package variables whose memory another variable may lead to:
+// what is written through that one is not seen as written to them.
+func (c *code) escaping(files []*ast.File) map[string]bool {
+	out := map[string]bool{}
+	note := func(e ast.Expr) {
+		if id := root(e); id != nil {
+			if obj := c.info.ObjectOf(id); obj != nil && obj.Pkg() != nil {
+				out[objectName(obj)] = true
+			}
+		}
+	}
+	for _, file := range files {
+		for _, d := range file.Decls {
+			gen, isVar := d.(*ast.GenDecl)
+			isVar = isVar && gen.Tok == token.VAR
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.UnaryExpr:
+					if n.Op == token.AND {
+						note(n.X)
+					}
+				case *ast.SliceExpr:
+					note(n.X)
+				case *ast.Ident:
+					if isVar && c.info.Uses[n] != nil {
+						note(n)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return out
+}
+
+// helperSteps bounds what the analysis of a package may take, less than a second.
+// Of a package that takes longer nothing is known.
+const helperSteps = 1 << 18
+
+// noteTouched notes the package variables that a function writes, or whose
+// memory it gives away.
+func noteTouched(found *effects.Findings, touched map[string]bool) {
+	for _, list := range [][]effects.Finding{found.Writes, found.Stores, found.Runs, found.Shares} {
+		for _, w := range list {
+			if w.Ref.Kind == effects.Shared {
+				touched[w.Ref.Name] = true
+			}
+		}
+	}
+}
+
+// findPure marks the functions that touch nothing but their arguments, unless
+// they call one that does.
+func (h *helpers) findPure(c *code, files []*ast.File) {
+	decls := map[string]*ast.FuncDecl{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				if obj, ok := c.info.Defs[fn.Name].(*types.Func); ok {
+					decls[effects.Name(obj)] = fn
+					h.pure[effects.Name(obj)] = true
+				}
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for name, fn := range decls {
+			if h.pure[name] && !h.isPure(c, name, fn) {
+				h.pure[name] = false
+				changed = true
+			}
+		}
+	}
+}
+
+func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
+	for _, w := range h.summaries[name].Writes {
+		if w.Kind == effects.Shared {
+			return false
+		}
+	}
+	pure := true
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
+			pure = false
+		case *ast.UnaryExpr:
+			pure = pure && n.Op != token.ARROW
+		case *ast.RangeStmt:
+			pure = pure && !isMap(c.info.TypeOf(n.X))
+		case *ast.Ident:
+			pure = pure && h.harmless(c, origin(c.info.Uses[n]))
+		}
+		return pure
+	})
+	return pure
+}
+
+// harmless reports whether using an object does nothing beside its result.
+func (h *helpers) harmless(c *code, obj types.Object) bool {
+	switch o := obj.(type) {
+	case *types.Func:
+		if types.IsInterface(recvType(o)) {
+			return true
+		}
+		if o.Pkg() == c.pkg {
+			return h.pure[effects.Name(o)]
+		}
+		return o.Pkg() != nil && allowed(o.Pkg().Path(), objectName(o))
+	case *types.Var:
+		if o.IsField() || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() || isError(o.Type()) {
+			return true
+		}
+		if o.Pkg() == c.pkg {
+			return h.constant[objectName(o)]
+		}
+		return allowed(o.Pkg().Path(), objectName(o))
+	case *types.Builtin:
+		construct, _ := objectToBuiltin(o, builtinPath(o))
+		return construct == ""
+	case *types.TypeName:
+		return o.Pkg() == nil || !stateful[o.Pkg().Path()] && !impure[objectName(o)]
+	}
+	return true
+}
+
+func builtinPath(b *types.Builtin) string {
+	if b.Pkg() != nil {
+		return b.Pkg().Path()
+	}
+	return ""
+}
+
+// buildSSA builds a package from its syntax; what it imports is known by types
+// alone.
+func buildSSA(fset *token.FileSet, t *types.Package, files []*ast.File, info *types.Info) (*ssa.Program, *ssa.Package) {
+	prog := ssa.NewProgram(fset, 0)
+	for _, p := range t.Imports() {
+		if prog.Package(p) == nil {
+			prog.CreatePackage(p, nil, nil, true)
+		}
+	}
+	pkg := prog.CreatePackage(t, files, info, false)
+	pkg.Build()
+	return prog, pkg
+}
+
+// declared are the functions of some files that have bodies.
+func declared(prog *ssa.Program, info *types.Info, files []*ast.File) []*ssa.Function {
+	var out []*ssa.Function
+	for _, file := range files {
+		for _, d := range file.Decls {
+			decl, ok := d.(*ast.FuncDecl)
+			if !ok || decl.Body == nil {
+				continue
+			}
+			obj, _ := info.Defs[decl.Name].(*types.Func)
+			if f := prog.FuncValue(obj); f != nil {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}

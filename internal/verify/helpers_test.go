@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+)
+
+// TestHelpers: a version may use what the rest of its package offers, when that
+// does nothing beside its result.
+func TestHelpers(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "go.mod"), "module ex.com/h\n\ngo 1.24\n")
+	put(t, filepath.Join(dir, "p", "p.go"), `package p
+
+import "time"
+
+func Lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 32
+		}
+	}
+	return string(b)
+}
+
+type text string
+
+func (t text) Lower() string { return Lower(string(t)) }
+
+func lowerByte(c byte) byte {
+	if table[c] != 0 {
+		return table[c]
+	}
+	return c
+}
+
+var table = [256]byte{'A': 'a', 'B': 'b'}
+
+var seen = map[string]int{}
+
+var base = []byte{1}
+
+var view = base[:1]
+
+var Open = []string{"a"}
+
+func Use(s string) int { return int(lowerByte(s[0])) + count(s) + len(view) + len(Open) + int(base[0]) + int(stamp()) }
+
+func count(s string) int { seen[s]++; return seen[s] }
+
+func stamp() int64 { return time.Now().Unix() }
+
+func fill(b []byte) { clear(b) }
+
+func Fill(b []byte) { fill(b); view[0]++ }
+`)
+	env := environment(t, dir, "./p.Lower")
+	for body, want := range map[string]string{
+		`b := []byte(s); for i, c := range b { b[i] = lowerByte(c) }; return string(b)`: "",
+		`return s[:int(table[0])]`:                  "",
+		`b := []byte(s); fill(b); return string(b)`: "",
+		`fill(table[:]); return s`:                  "table",
+		`return s[count(s):]`:                       "count",
+		`return s[int(stamp()):]`:                   "stamp",
+		`return s[seen[s]:]`:                        "seen",
+		`return s[int(base[0]):]`:                   "base",
+		`return Open[0]`:                            "Open",
+		`g := count; return s[g(s):]`:               "count",
+		`return s[:Use(s)]`:                         "Use",
+		`b := []byte(s); func(f func([]byte)) { f(b) }(fill); return string(b)`: "",
+		`func(f func([]byte)) { f(table[:]) }(fill); return s`:                  "table",
+	} {
+		c := beagle.NewCandidate("package p\n\nfunc Lower(s string) string { "+body+" }\n", nil, nil)
+		v, err := Static(t.Context(), env, c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.OK() != (want == "") || !strings.Contains(v.Reason, want) {
+			t.Errorf("%s\n\twant %q, got %+v", body, want, v)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package verify
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+)
+
+// identity refuses decisions that hang on where memory lies: comparisons of
+// pointers and channels, and maps that have them as keys. Equal inputs lie in
+// other memory in another run, and the same memory may hold another input in
+// the next call.
+func identity(c *code, report func(ast.Node, string, string, string)) {
+	const why = "where memory lies says nothing about the input; compare what lies there"
+	compared := func(at ast.Node, t types.Type) {
+		if t != nil && hasIdentity(t, nil) {
+			report(at, "identity "+types.TypeString(t, nil), "comparison of values that hold a pointer", why)
+		}
+	}
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if (n.Op == token.EQL || n.Op == token.NEQ) && !c.info.Types[n.X].IsNil() && !c.info.Types[n.Y].IsNil() {
+				compared(n, c.info.TypeOf(n.X))
+				compared(n, c.info.TypeOf(n.Y))
+			}
+		case *ast.SwitchStmt:
+			if n.Tag != nil {
+				compared(n.Tag, c.info.TypeOf(n.Tag))
+			}
+		case *ast.MapType:
+			compared(n, c.info.TypeOf(n.Key))
+		case *ast.Ident:
+			c.comparesByType(n, compared)
+		}
+		return true
+	})
+}
+
+// comparesByType covers generic functions of other packages that compare
+// values of their type arguments: slices.Index, maps.Equal.
+func (c *code) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)) {
+	fn, ok := origin(c.info.Uses[id]).(*types.Func)
+	inst, generic := c.info.Instances[id]
+	if !ok || !generic || fn.Pkg() == c.pkg {
+		return
+	}
+	params := fn.Signature().TypeParams()
+	for i := range min(params.Len(), inst.TypeArgs.Len()) {
+		if u, ok := params.At(i).Constraint().Underlying().(*types.Interface); ok && u.IsComparable() && !types.IsInterface(inst.TypeArgs.At(i)) {
+			compared(id, inst.TypeArgs.At(i))
+		}
+	}
+}
+
+// hasIdentity reports whether two values of type t are equal only when they
+// lead to the same memory. Errors are compared with sentinels by convention,
+// and a type parameter stands for what the caller compares too.
+func hasIdentity(t types.Type, seen []types.Type) bool {
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok || isError(t) {
+		return false
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "net/netip" {
+		return false // its pointers stand for equal texts
+	}
+	return holds(t, seen, hasIdentity, func(u types.Type) bool {
+		switch u := u.(type) {
+		case *types.Pointer, *types.Chan:
+			return true
+		case *types.Basic:
+			return u.Kind() == types.UnsafePointer
+		}
+		return false
+	})
+}
+
+// wordSize refuses branches that are decided by the size of a word: what they
+// lead to on other machines nobody compared. The greatest number as a bound is
+// fine; what is worked out from it may not be a decision.
+func wordSize(c *code, report func(ast.Node, string, string, string)) {
+	const why = "on other machines it is another program, which nobody compared"
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok || c.info.Types[e].Value == nil || !c.mentionsWord(e) {
+			return true
+		}
+		v := c.info.Types[e].Value
+		shift, isShift := ast.Unparen(e).(*ast.BinaryExpr)
+		if isShift && (shift.Op == token.SHR || shift.Op == token.SHL) {
+			count, exact := constant.Uint64Val(constant.ToInt(c.info.Types[shift.Y].Value))
+			isShift = exact && count >= 31
+		} else {
+			isShift = false
+		}
+		if v.Kind() == constant.Bool || isShift || c.measures(e) {
+			report(e, "word size", "a constant that tells the size of a word", why)
+			return false
+		}
+		return true
+	})
+}
+
+// words are the constants that are as great as a word.
+var words = set(`math.MaxInt math.MinInt math.MaxUint`)
+
+// mentionsWord reports whether a constant expression has a part whose value
+// differs with the size of a word.
+func (c *code) mentionsWord(e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if obj := c.info.Uses[n]; obj != nil {
+				found = found || words[objectName(obj)] || c.wordConstant(obj)
+			}
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.XOR && isWord(c.info.TypeOf(n.X))
+		case *ast.CallExpr:
+			found = found || c.measures(n)
+		}
+		return !found
+	})
+	return found
+}
+
+// wordConstant reports whether a constant of the file mentions the size of a word.
+func (c *code) wordConstant(obj types.Object) bool {
+	if _, ok := obj.(*types.Const); !ok || !c.declares(obj) {
+		return false
+	}
+	found := false
+	ast.Inspect(c.file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return !found
+		}
+		for i, name := range spec.Names {
+			if e := initialiser(spec, i); c.info.Defs[name] == obj && e != nil {
+				found = found || c.mentionsWord(e)
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// measures reports whether e asks for the size of something with words in it.
+func (c *code) measures(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	b, ok := c.info.Uses[sel.Sel].(*types.Builtin)
+	return ok && (b.Name() == "Sizeof" || b.Name() == "Alignof" || b.Name() == "Offsetof")
+}
+
+func isWord(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.Uint || b.Kind() == types.Int || b.Kind() == types.Uintptr)
+}

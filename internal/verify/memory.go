@@ -1,0 +1,241 @@
+package verify
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/effects"
+)
+
+// memory holds a candidate to memory of its own: it may write what it made in
+// the same call, and what the original writes too. Nothing else is allowed, by
+// whatever road: package variables, memory that standard functions share or
+// hand out, arguments that the original only reads. Results and what is stored
+// behind arguments may not lead into memory that outlives the call.
+func memory(c *code, report func(ast.Node, string, string, string)) {
+	fns, target, err := c.functions()
+	if err != nil {
+		report(c.fn, unread, "the file", fmt.Sprintf("where its memory comes from cannot be told: %v", err))
+		return
+	}
+	p := c.analysed(fns, target)
+	c.ssaFuncs = fns
+	m := &memoryReport{code: c, fn: target, report: report}
+	for _, f := range fns {
+		found := p.Findings(f)
+		m.shared(found)
+		if f == target {
+			m.arguments(found)
+			m.results(found)
+		}
+	}
+}
+
+// candidateSteps bounds what the analysis of one version may take.
+const candidateSteps = 1 << 22
+
+// analysed is the analysis of the file's functions.
+func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Program {
+	p := effects.NewProgram(target.Prog, func(f *ssa.Function) bool { return f.Pkg == target.Pkg || f.Pkg == nil }, c.table())
+	p.Limit = candidateSteps
+	p.Values(append([]*ssa.Function{target.Pkg.Func("init")}, fns...))
+	p.Analyse(fns)
+	c.summaries = make(map[types.Object]*effects.Summary)
+	for _, f := range fns {
+		if f.Object() != nil {
+			c.summaries[f.Object()] = p.Of(f)
+		}
+	}
+	return p
+}
+
+// ownSummary is what a function of the file does, nil when that is not known.
+func (c *code) ownSummary(fn *types.Func) *effects.Summary { return c.summaries[origin(fn)] }
+
+type memoryReport struct {
+	*code
+	fn     *ssa.Function
+	report func(ast.Node, string, string, string)
+}
+
+// A place is a position that stands for a node in a report.
+type place token.Pos
+
+func (p place) Pos() token.Pos { return token.Pos(p) }
+func (p place) End() token.Pos { return token.Pos(p) }
+
+func (m *memoryReport) place(pos token.Pos) ast.Node {
+	if pos < m.file.FileStart || pos > m.file.FileEnd {
+		return m.fn.Syntax()
+	}
+	return place(pos)
+}
+
+const seenWhy = "what one call leaves there the next call would see"
+
+// shared reports what a function of the file does to memory that outlives the call.
+func (m *memoryReport) shared(found *effects.Findings) {
+	for _, w := range found.Writes {
+		if w.Ref.Kind == effects.Shared {
+			m.report(m.place(w.Pos), "write "+w.Ref.Name, m.write(w), seenWhy)
+		}
+	}
+	for i, w := range found.Stores {
+		if into := found.Into[i]; into.Kind == effects.Shared && (w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep) {
+			m.report(m.place(w.Pos), "keep "+into.Name, "memory of an argument kept in "+m.name(into), seenWhy)
+		}
+	}
+	for _, w := range found.Runs {
+		if w.Ref.Kind == effects.Shared {
+			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.name(w.Ref)+" handed to code of the caller", "it may be written there")
+		}
+	}
+}
+
+// write says how memory is written.
+func (m *memoryReport) write(w effects.Finding) string {
+	switch name := m.name(w.Ref); w.Via {
+	case "":
+		return "assignment to " + name
+	case "append", "copy", "clear", "delete", "close":
+		return w.Via + " into memory of " + name
+	default:
+		return name + " handed to " + strings.TrimPrefix(w.Via, m.pkg.Path()+".") + ", which writes to it"
+	}
+}
+
+// arguments reports writes to arguments, and what is stored behind them.
+func (m *memoryReport) arguments(found *effects.Findings) {
+	for _, w := range found.Writes {
+		if w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep {
+			m.report(m.place(w.Pos), argumentKey(w.Ref), m.write(w),
+				"the original only reads it, and others may read it meanwhile; write to memory that the function made itself")
+		}
+	}
+	for i, w := range found.Stores {
+		if into := found.Into[i]; w.Ref.Kind == effects.Shared && (into.Kind == effects.Top || into.Kind == effects.Deep) {
+			m.report(m.place(w.Pos), "share "+w.Ref.Name, m.name(w.Ref)+" stored in "+m.name(into), sharedWhy)
+		}
+	}
+}
+
+const sharedWhy = "the caller would share it with every other call"
+
+// argumentKey names what is written: a parameter, or one field of the struct
+// that it points at. A write to the whole struct excuses one to a field.
+func argumentKey(r effects.Ref) string {
+	return fmt.Sprintf("%s%d.%d", argumentPrefix, r.Param, r.Field)
+}
+
+const argumentPrefix = "write argument "
+
+// wholeKey is the key of the struct that a field belongs to.
+func wholeKey(key string) string {
+	if dot := strings.LastIndexByte(key, '.'); dot >= 0 && strings.HasPrefix(key, argumentPrefix) {
+		return key[:dot] + fmt.Sprintf(".%d", effects.Whole)
+	}
+	return key
+}
+
+func (m *memoryReport) results(found *effects.Findings) {
+	for i, s := range found.Shares {
+		t := m.fn.Signature.Results().At(found.Result[i]).Type()
+		if s.Ref.Kind == effects.Shared && !isError(t) { // sentinel errors are values by convention
+			m.report(m.place(s.Pos), "share "+s.Ref.Name, "result leads into "+m.name(s.Ref), sharedWhy)
+		}
+	}
+}
+
+// name is what the author of the candidate calls the memory.
+func (m *memoryReport) name(r effects.Ref) string {
+	switch r.Kind {
+	case effects.Top, effects.Deep:
+		p := m.fn.Params[r.Param]
+		name := "argument " + p.Name()
+		if m.fn.Signature.Recv() != nil && r.Param == 0 {
+			name = "the receiver"
+		}
+		if f := fieldName(p.Type(), r.Field); f != "" {
+			name += "'s field " + f
+		}
+		return name
+	case effects.Shared:
+		if local, ok := strings.CutPrefix(r.Name, m.pkg.Path()+"."); ok {
+			return "package variable " + local
+		}
+		return r.Name
+	}
+	return r.String()
+}
+
+func fieldName(t types.Type, field int) string {
+	p, ok := t.Underlying().(*types.Pointer)
+	if !ok {
+		return ""
+	}
+	s, ok := p.Elem().Underlying().(*types.Struct)
+	if !ok || field < 0 || field >= s.NumFields() {
+		return ""
+	}
+	return s.Field(field).Name()
+}
+
+// functions are those of the file in SSA form, and the target among them. The
+// rest of the package is there without bodies.
+func (c *code) functions() (fns []*ssa.Function, target *ssa.Function, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	info := *c.info
+	info.InitOrder = nil
+	for _, init := range c.info.InitOrder {
+		if c.declares(init.Lhs[0]) {
+			info.InitOrder = append(info.InitOrder, init)
+		}
+	}
+	prog, pkg := buildSSA(c.fset, c.pkg, append([]*ast.File{c.file}, c.rest...), &info)
+	fns = declared(prog, c.info, []*ast.File{c.file})
+	for _, f := range fns {
+		if f.Syntax() == c.fn {
+			target = f
+		}
+	}
+	if target == nil {
+		return nil, nil, fmt.Errorf("function %s has no body", c.fn.Name.Name)
+	}
+	return append(fns, pkg.Func("init").AnonFuncs...), target, nil
+}
+
+// table is what is known of functions that the file does not declare.
+func (c *code) table() *effects.Table {
+	if h := c.known(); h != nil {
+		return effects.Standard().With(h.summaries)
+	}
+	return effects.Standard()
+}
+
+// known is what is known of the rest of the package, nil when the file uses
+// none of it.
+func (c *code) known() *helpers {
+	if c.helpers == nil {
+		return nil
+	}
+	for id, obj := range c.info.Uses {
+		if !c.contains(id) {
+			continue
+		}
+		_, isFunc := obj.(*types.Func)
+		v, isVar := obj.(*types.Var)
+		if obj.Pkg() == c.pkg && !c.declares(obj) && (isFunc || isVar && !v.IsField()) {
+			return c.helpers()
+		}
+	}
+	return nil
+}

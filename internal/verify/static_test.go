@@ -1,0 +1,32 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStatic: what the catalogue's policy entries try is refused without
+// running anything, and what other checks must judge gets as far as them.
+func TestStatic(t *testing.T) {
+	static := map[string]bool{"parse": true, "types": true, "scope": true, "policy": true}
+	for name := range specs {
+		t.Run(name, func(t *testing.T) {
+			c := load(t, name)
+			for _, e := range c.cases {
+				v, err := Static(t.Context(), c.env, e.candidate(), c.corpus)
+				switch {
+				case err != nil:
+					t.Fatal(err)
+				case static[e.check] && v.OK():
+					if !strings.Contains(e.says, "a result") && !strings.HasPrefix(e.says, "literal") { // those need the original's results
+						t.Errorf("%s: passed, want %s", e.name, e.check)
+					}
+				case static[e.check] && (v.Stage != e.check || !strings.Contains(v.Reason, e.says)):
+					t.Errorf("%s: refused by %s: %s, want %s: %s", e.name, v.Stage, v.Reason, e.check, e.says)
+				case !static[e.check] && !v.OK():
+					t.Errorf("%s: refused by %s: %s, want %s", e.name, v.Stage, v.Reason, e.check)
+				}
+			}
+		})
+	}
+}
