@@ -66,6 +66,10 @@ func (t *Term) False() bool { return t.Op == Const && t.W == 1 && t.Val == 0 }
 // hold for all inputs and need not be reached.
 func (t *Term) Bounds() (lo, hi uint64) { return t.lo, t.hi }
 
+// SameByte reports whether both terms depend on one and the same small variable
+// alone.
+func (t *Term) SameByte(o *Term) bool { return t.sole != nil && t.sole == o.sole }
+
 // ID tells terms of one pool apart; arguments have smaller ones.
 func (t *Term) ID() int { return t.id }
 
