@@ -29,6 +29,8 @@ type Env struct {
 	orig   *code
 	corpus map[edition]*learned
 
+	prover prover
+
 	startMu    sync.Mutex
 	ownStartup *harness.Startup // of a program with the original alone
 }

@@ -41,6 +41,7 @@ var (
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
 		{"exhaust", "and on every small input, every length, every byte", 2 * time.Second, exhaust},
 		{"fuzz", "and on what the standard fuzzer finds", 5 * time.Second, fuzz},
+		{"proof", "and, as far as a solver can say, on every input there is", 4 * time.Second, prove},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
 )
@@ -68,6 +69,7 @@ type Budget struct {
 	Exhaust time.Duration // 2 s
 	Fuzz    time.Duration // 5 s; negative leaves the fuzzer out
 	Race    time.Duration // 2 s; negative leaves the race detector out
+	Proof   time.Duration // 4 s of processor; negative leaves the proof out
 }
 
 func (b Budget) orDefaults() Budget {
@@ -79,6 +81,7 @@ func (b Budget) orDefaults() Budget {
 	or(&b.Exhaust, 2*time.Second)
 	or(&b.Fuzz, 5*time.Second)
 	or(&b.Race, 2*time.Second)
+	or(&b.Proof, 4*time.Second)
 	return b
 }
 

@@ -1,0 +1,147 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	bounded "github.com/beagle-go/beagle/internal/proof"
+	"github.com/beagle-go/beagle/internal/proof/exec"
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// A prover keeps what proofs of one target share.
+type prover struct {
+	once sync.Once
+	lib  *exec.Library
+	orig *exec.Program
+	why  string // there is no program of the original
+}
+
+// programs are both versions in the form that proofs need, or the reason why
+// there are none.
+func (j *Job) programs() (orig, cand *exec.Program, lib *exec.Library, why string) {
+	p := &j.Env.prover
+	p.once.Do(func() {
+		p.lib = exec.NewLibrary(j.Env.Unit.Target.Dir)
+		p.orig, p.why = j.Env.program(j.Env.Unit.Target.Source)
+	})
+	if p.why != "" {
+		return nil, nil, nil, p.why
+	}
+	cand, why = j.Env.program(j.Candidate.Source)
+	return p.orig, cand, p.lib, why
+}
+
+func (e *Env) program(source string) (*exec.Program, string) {
+	w, problem := e.Unit.Whole(source)
+	if problem != nil {
+		return nil, fmt.Sprintf("line %d: %s", problem.Line, problem.Message)
+	}
+	p, err := exec.Build(w.Fset, w.Types, w.Files, w.Info, w.Target)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return p, ""
+}
+
+// prove compares the versions as terms, for all inputs or up to a length. An
+// input on which the terms differ counts when the versions differ on it too.
+func prove(ctx context.Context, j *Job) (*Finding, error) {
+	if j.Budget.Proof <= 0 {
+		j.note("left out")
+		return nil, nil
+	}
+	orig, cand, lib, why := j.programs()
+	if why != "" {
+		j.note("nothing proved: %s", why)
+		return nil, nil
+	}
+	r := bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.Proved {
+		j.assurance().Proof = &beagle.Proof{Complete: r.Complete, Length: r.Length, Solvers: r.Solvers,
+			Not: slices.Clone(exec.NotCompared), Millis: float64(r.Spent.Microseconds()) / 1000}
+	}
+	switch {
+	case r.Differs != nil:
+		found, err := j.refute(ctx, r.Differs)
+		if found != nil {
+			j.verdict.Assurance = nil
+		}
+		return found, err
+	case r.Proved && r.Complete:
+		j.note("proved for all inputs")
+	case r.Proved:
+		j.note("proved for all inputs up to length %d", r.Length)
+		if r.Why != "" {
+			j.note("then %s", r.Why)
+		}
+	default:
+		j.note("nothing proved: %s", r.Why)
+	}
+	return nil, nil
+}
+
+// refute runs an input on which the terms differ.
+func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) {
+	found, err := j.tryRecords(ctx, [][]byte{recordOf(w)})
+	if err != nil || found != nil {
+		return found, err
+	}
+	// Either the translation is at fault or what differs is not compared; in
+	// both cases nothing is proved.
+	j.note("the terms differ on an input on which the versions agree, so that nothing is proved beyond: a fault of the translation")
+	return nil, nil
+}
+
+// tryRecords compares the versions on inputs that a check has made.
+func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	path, remove, err := j.recordFile(list)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	files := map[string]string{"made": path}
+	q := &rt.Replay{Variant: j.idx, Records: []string{"made"}, Panics: j.panics(), Budget: int64(replayBudget)}
+	reply := new(rt.ReplayReply)
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Wall: 2 * replayBudget, Files: files})
+	if err != nil {
+		return nil, err
+	}
+	j.result.Cases += reply.Cases
+	switch {
+	case exit == nil && reply.Diff != nil:
+		return j.differs(reply.Diff), j.confirm(ctx, reply.Diff)
+	case exit != nil && exit.Variant == j.idx:
+		fate := fates[exit.Kind]
+		d := &rt.Diff{Kind: fate.kind, Got: fate.text}
+		if exit.Record >= 0 && exit.Record < len(list) {
+			d.Args = list[exit.Record]
+		}
+		return &Finding{Status: fate.status, Reason: fate.text, Diff: d}, nil
+	case exit != nil:
+		j.note("the original does not survive an input that was made for it")
+	}
+	return nil, nil
+}
+
+func (j *Job) recordFile(list [][]byte) (path string, remove func(), err error) {
+	path, remove, err = j.single(list[0])
+	if err != nil || len(list) == 1 {
+		return path, remove, err
+	}
+	records := make([]rt.Record, len(list))
+	for i, b := range list {
+		records[i] = rt.Record{Args: b, Weight: 1}
+	}
+	return path, remove, rt.WriteRecords(path, records)
+}
