@@ -27,7 +27,7 @@ func (m *Machine) newGlobal(g *ssa.Global) int {
 	id := -len(m.base)
 	m.globals[g] = id
 	if !m.started[g.Pkg] {
-		m.bars[id] = fmt.Sprintf("the package variable %s, whose package was not run", g)
+		m.closed[id] = fmt.Sprintf("the package variable %s, whose package was not run", g)
 	} else {
 		m.bars[id] = m.writtenElsewhere(g)
 	}
@@ -49,7 +49,7 @@ func (m *Machine) start(p *ssa.Package) {
 		}
 	}
 	sub := &Machine{Pool: m.Pool, IntBits: m.IntBits, States: 1 << 20, Turns: 1 << 17, prog: m.prog, lib: m.lib, ctx: m.ctx,
-		plans: m.plans, globals: m.globals, started: m.started, bars: map[int]string{}, base: m.base, starting: true}
+		plans: m.plans, globals: m.globals, started: m.started, bars: m.bars, closed: m.closed, base: m.base, starting: true}
 	list := sub.call(fn, nil, nil, nil, nil)
 	if len(list) != 1 || list[0].Kind != Returned || sub.lost != "" {
 		why := sub.lost
@@ -82,8 +82,8 @@ func (m *Machine) keep(sub *Machine, heap []Value) {
 
 // barred says why an object may not be read, or nothing.
 func (m *Machine) barred(id int) string {
-	if m.starting {
-		return ""
+	if why := m.closed[id]; why != "" || m.starting {
+		return why
 	}
 	return m.bars[id]
 }

@@ -159,7 +159,7 @@ func (m *Machine) absorb(s, o *state) {
 // The first keep objects were there before.
 func (m *Machine) tidy(s *state, keep int) {
 	first := keep
-	if len(s.heap) == keep {
+	if len(s.heap) == keep || m.starting { // package variables lead to objects too, unseen from here
 		return
 	}
 	to := map[int]int{}
@@ -227,6 +227,12 @@ func renumber(v Value, to map[int]int, first int) Value {
 	if !has {
 		return v
 	}
+	id := func(old int) int {
+		if n, ok := to[old]; ok {
+			return n
+		}
+		return old
+	}
 	list := func(in []Value) []Value {
 		out := make([]Value, len(in))
 		for i, e := range in {
@@ -236,10 +242,10 @@ func renumber(v Value, to map[int]int, first int) Value {
 	}
 	switch v := v.(type) {
 	case *Ptr:
-		return &Ptr{Obj: to[v.Obj], Path: v.Path}
+		return &Ptr{Obj: id(v.Obj), Path: v.Path}
 	case *Slice:
 		c := *v
-		c.At.Obj = to[v.At.Obj]
+		c.At.Obj = id(v.At.Obj)
 		return &c
 	case *Agg:
 		return &Agg{Elems: list(v.Elems), Array: v.Array, Shared: v.Shared}

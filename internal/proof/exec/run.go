@@ -23,7 +23,8 @@ type Machine struct {
 	globals  map[*ssa.Global]int
 	starting bool
 	started  map[*ssa.Package]bool
-	bars     map[int]string
+	bars     map[int]string // objects that may change after the start of the program
+	closed   map[int]string // objects that were never filled
 	uses     map[*ssa.Package]map[*ssa.Global][]ssa.Instruction
 	lost     string // why nothing that initialisation fills can be trusted
 	states   int
@@ -74,7 +75,8 @@ type Outcome struct {
 // NewMachine returns a machine that runs functions of p over a pool.
 func NewMachine(ctx context.Context, p *Program, lib *Library, pool *term.Pool) *Machine {
 	return &Machine{Pool: pool, IntBits: 64, States: 20000, Turns: 300, prog: p, lib: lib, ctx: ctx,
-		plans: map[*ssa.Function]*plan{}, globals: map[*ssa.Global]int{}, started: map[*ssa.Package]bool{}, bars: map[int]string{}}
+		plans: map[*ssa.Function]*plan{}, globals: map[*ssa.Global]int{}, started: map[*ssa.Package]bool{}, bars: map[int]string{},
+		closed: map[int]string{}}
 }
 
 // activation is one call of a function at work.
