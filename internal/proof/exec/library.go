@@ -166,7 +166,7 @@ func (l *Library) importer(fset *token.FileSet) types.Importer {
 }
 
 // FromText makes a program of a file that imports nothing but what the library
-// reads.
+// reads. An empty target is the first function.
 func (l *Library) FromText(text, target string) (*Program, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "text.go", text, parser.SkipObjectResolution)
@@ -189,11 +189,36 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	fn, ok := pkg.Scope().Lookup(target).(*types.Func)
-	if !ok {
+	fn := named(f, info, target)
+	if fn == nil {
 		return nil, fmt.Errorf("the text has no function %s", target)
 	}
 	return Build(fset, pkg, []*ast.File{f}, info, fn)
+}
+
+// named is the function or method of that name, or the first function of the
+// file.
+func named(f *ast.File, info *types.Info, target string) *types.Func {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		name := fn.Name.Name
+		if fn.Recv != nil && len(fn.Recv.List) == 1 {
+			t := fn.Recv.List[0].Type
+			if star, ok := t.(*ast.StarExpr); ok {
+				t = star.X
+			}
+			if id, ok := t.(*ast.Ident); ok {
+				name = id.Name + "." + name
+			}
+		}
+		if target == "" || name == target {
+			return info.Defs[fn.Name].(*types.Func)
+		}
+	}
+	return nil
 }
 
 // list asks the go command where the readable packages are.

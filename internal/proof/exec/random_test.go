@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	programs = flag.Int("programs", 150, "how many random functions are compared with their compiled form")
+	programs = flag.Int("programs", 60, "how many random functions are compared with their compiled form")
 	seedFlag = flag.Uint64("seed", 1, "of the first random function")
 )
 
