@@ -70,11 +70,9 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 	}
 	switch {
 	case r.Differs != nil:
-		found, err := j.refute(ctx, r.Differs)
-		if found != nil {
-			j.verdict.Assurance = nil
+		if found, err := j.refute(ctx, r.Differs); found != nil || err != nil {
+			return found, err
 		}
-		return found, err
 	case r.Proved && r.Complete:
 		j.note("proved for all inputs")
 	case r.Proved:
@@ -85,7 +83,24 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 	default:
 		j.note("nothing proved: %s", r.Why)
 	}
-	return nil, nil
+	if r.Complete {
+		return nil, nil
+	}
+	return j.extremes(ctx, orig, cand, lib)
+}
+
+// extremes runs the inputs at which a sum or product wraps around in one
+// version only, at lengths that no proof reaches.
+func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.Library) (*Finding, error) {
+	x := bounded.Wraps(ctx, orig, cand, lib, j.Budget.Proof/4)
+	var list [][]byte
+	for _, w := range x.Inputs {
+		list = append(list, recordOf(w))
+	}
+	for _, n := range x.Notes {
+		j.note("%s", n)
+	}
+	return j.tryRecords(ctx, list)
 }
 
 // refute runs an input on which the terms differ.

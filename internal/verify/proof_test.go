@@ -43,6 +43,14 @@ func (p *Point) Add(q []int32, n uint8) int {
 	return int(n) + 1
 }
 
+func Total(s []byte) uint32 {
+	n := uint32(0)
+	for _, c := range s {
+		n += uint32(c)
+	}
+	return n
+}
+
 func Scale(x float64) float64 { return x * 2 }
 `
 
@@ -111,6 +119,7 @@ func TestProof(t *testing.T) {
 		{"method", "./p.Point.Add", point("if len(q) == 0 {\nreturn 1 + int(n)\n}\nx := p.X\nfor _, v := range q {\nx += v\n}\np.X = x\nreturn 1 + int(n)"), "proved for all inputs up to length", 16},
 		{"written argument", "./p.Point.Add", point("if len(q) == 0 {\nreturn 1 + int(n)\n}\nx := p.X\nfor i, v := range q {\nx += v\nif i == 5 && v == 77777 {\nq[i] = 0\n}\n}\np.X = x\nreturn 1 + int(n)"), "", 0},
 		{"narrow", "./p.Point.Add", point("for i := range q {\np.X += q[i]\n}\nreturn int(n + 1)"), "", 0},
+		{"sum of 16 bits", "./p.Total", "package p\n\nfunc Total(s []byte) uint32 {\nn := uint16(0)\nfor i := range s {\nn += uint16(s[i])\n}\nreturn uint32(n)\n}\n", "", 0},
 		{"float", "./p.Scale", "package p\n\nfunc Scale(x float64) float64 { return x + x }\n", "nothing proved: an argument of type float64", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -137,8 +137,8 @@ func (a *activation) wraps(s *state, in *ssa.BinOp, x, y *term.Term) Value {
 	default:
 		v = p.Mul(x, y)
 	}
-	if a.m.observe && in.Op != token.SUB && !v.IsConst() && mayExceed(in.Op, x, y, in.Type(), a.m) {
-		a.m.Wraps = append(a.m.Wraps, Wrap{Pos: in.Pos(), When: p.All(s.pc...), Value: v})
+	if a.m.observe && in.Op != token.SUB && mayExceed(in.Op, x, y, in.Type(), a.m) {
+		a.m.Wraps = append(a.m.Wraps, Wrap{Pos: in.Pos(), Width: v.W})
 	}
 	return v
 }

@@ -15,7 +15,8 @@ type Shape []int
 
 // A Chooser walks through all shapes up to a length.
 type Chooser struct {
-	most  int // length
+	most  int  // length
+	top   bool // always choose the most
 	picks Shape
 	tops  []int
 	at    int
@@ -23,7 +24,11 @@ type Chooser struct {
 
 func (c *Chooser) choose(top int) int {
 	if c.at == len(c.picks) {
-		c.picks, c.tops = append(c.picks, 0), append(c.tops, top)
+		first := 0
+		if c.top {
+			first = top
+		}
+		c.picks, c.tops = append(c.picks, first), append(c.tops, top)
 	}
 	c.at++
 	return c.picks[c.at-1]
@@ -165,6 +170,14 @@ func (m *Machine) Input(params []types.Type, shape Shape) *Input {
 	return in
 }
 
+// variable is a variable of the input, or what stands for it.
+func (m *Machine) variable(name string, t types.Type, w int) *term.Term {
+	if m.fill != nil {
+		return m.fill(t, w)
+	}
+	return m.Pool.Var(name, w)
+}
+
 func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at *int) (Param, Value) {
 	take := func() int { *at++; return shape[*at-1] }
 	p := Param{Type: t}
@@ -178,12 +191,12 @@ func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at
 		if isString(t) {
 			str := &Str{}
 			for i := range take() {
-				str.B = append(str.B, m.Pool.Var(fmt.Sprintf("%s[%d]", name, i), 8))
+				str.B = append(str.B, m.variable(fmt.Sprintf("%s[%d]", name, i), types.Typ[types.Byte], 8))
 			}
 			p.Bytes, p.Length = str.B, len(str.B)
 			return p, str
 		}
-		p.Term = m.Pool.Var(name, m.width(t))
+		p.Term = m.variable(name, t, m.width(t))
 		return p, p.Term
 	case *types.Slice:
 		p.Length = take()

@@ -288,6 +288,9 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 	var list []Value
 	switch x := a.value(s, in.X).(type) {
 	case *Str:
+		if i := a.term(s, in.Index); i.IsConst() && i.Val < uint64(len(x.B)) {
+			return x.B[i.Val], nil, true
+		}
 		for _, b := range x.B {
 			list = append(list, b)
 		}
@@ -300,7 +303,10 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 	if s.dead {
 		return nil, nil, true
 	}
-	if _, ok := list[0].(*term.Term); !ok && !i.IsConst() {
+	if i.IsConst() {
+		return list[i.Val], nil, true
+	}
+	if _, ok := list[0].(*term.Term); !ok {
 		if split := a.pick(s, in.Index, a.term(s, in.Index), len(list)); split != nil {
 			return nil, split, false
 		}

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"go/token"
+	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -34,14 +35,16 @@ type Machine struct {
 	Wraps    []Wrap
 	Branches []Branch
 	observe  bool
+	fill     func(t types.Type, w int) *term.Term // what stands for the input's variables, if they are constants
+
+	Tick func() // is called for each state; it may panic with [Stopped]
 }
 
-// A Wrap is an addition, subtraction or multiplication that may exceed its
-// width.
+// A Wrap is a sum or product that may exceed its width. On constant arguments
+// it does.
 type Wrap struct {
 	Pos   token.Pos
-	When  *term.Term // the path
-	Value *term.Term // what it yields, wrapped
+	Width int
 }
 
 // A Branch is one side of a decision.
@@ -156,6 +159,9 @@ func (m *Machine) tickState() {
 	m.states++
 	if m.states > m.States {
 		panic(Stopped{"more than the allowed number of states"})
+	}
+	if m.Tick != nil {
+		m.Tick()
 	}
 	if m.ctx.Err() != nil {
 		panic(Stopped{"the work was called off"})
