@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"internal/corpus":        {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
 	"internal/coder":         {"", "internal/source", "mutate/llm"},
 	"internal/bench":         {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
-	"internal/verify":        {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/proof", "internal/proof/exec"},
+	"internal/verify":        {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/proof", "internal/proof/exec", "mutate/rules"},
 	"internal/proof":         {"internal/proof/exec", "internal/proof/solve", "internal/proof/term"},
 	"internal/proof/exec":    {"internal/proof/term"},
 	"internal/proof/solve":   {},

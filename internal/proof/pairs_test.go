@@ -1,42 +1,62 @@
-package proof
+package proof_test
 
 import (
+	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
+	"golang.org/x/tools/txtar"
+
+	"github.com/beagle-go/beagle/internal/proof"
 	"github.com/beagle-go/beagle/internal/proof/exec"
+	"github.com/beagle-go/beagle/internal/proof/solve"
 )
 
-func TestFirst(t *testing.T) {
-	lib := exec.NewLibrary(".")
-	run := func(name, a, b string) {
-		t.Helper()
-		o, err := lib.FromText("package p\n"+a, "F")
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		c, err := lib.FromText("package p\n"+b, "F")
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		r := Prove(t.Context(), o, c, lib, Budget{})
-		t.Logf("%s: %+v", name, *r)
+// open are pairs that nothing is known of within the time, or only sometimes.
+var open = []string{"popcount/right.go", "tenth/right.go", "split-product/right.go", "runes/right.go", "crc-four/right.go"}
+
+// TestPairs compares the functions of testdata/pairs.txtar: NAME/original.go
+// with NAME/right*.go, which must never differ, and with NAME/wrong*.go, which
+// must.
+func TestPairs(t *testing.T) {
+	if len(solve.Installed()) == 0 {
+		t.Skip("no solver is installed: apt install z3")
 	}
-	run("fnv", `func F(s string) uint32 { h := uint32(2166136261); for i := 0; i < len(s); i++ { h ^= uint32(s[i]); h *= 16777619 }; return h }`,
-		`func F(s string) uint32 { h := uint32(2166136261); i := 0; for ; i+1 < len(s); i += 2 { h = (h ^ uint32(s[i])) * 16777619; h = (h ^ uint32(s[i+1])) * 16777619 }; if i < len(s) { h = (h ^ uint32(s[i])) * 16777619 }; return h }`)
-	tag := `
-func ok(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
-func F(s string) bool { last := byte(0); for i := 0; i < len(s); i++ { c := s[i]; if !ok(c) { return false }; if c == '_' && last == '_' { return false }; last = c }; return true }`
-	tab := `
-var t [256]bool
-func init() { for c := range t { t[c] = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' } }
-func F(s string) bool { for i := 0; i < len(s); i++ { if !t[s[i]] { return false }; if s[i] == '_' && i > 0 && s[i-1] == '_' { return false } }; return true }`
-	run("tag table", tag, tab)
-	run("lower", `func F(s string) string { b := []byte(s); for i, c := range b { if c >= 'A' && c <= 'Z' { b[i] = c + 32 } }; return string(b) }`,
-		`import "strings"
-func F(s string) string { var b strings.Builder; for i := 0; i < len(s); i++ { c := s[i]; if c-'A' < 26 { c |= 32 }; b.WriteByte(c) }; return b.String() }`)
-	run("squeeze", `func F(s string) string { var b []byte; for i := 0; i < len(s); i++ { if s[i] != ' ' { b = append(b, s[i]) } }; return string(b) }`,
-		`func F(s string) string { b := make([]byte, len(s)); n := 0; for i := 0; i < len(s); i++ { if s[i] != ' ' { b[n] = s[i]; n++ } }; return string(b[:n]) }`)
-	run("abs", `func F(x int) int { if x < 0 { return -x }; return x }`, `func F(x int) int { m := x >> 63; return (x ^ m) - m }`)
-	run("runes", `func F(s string) int { n := 0; for range s { n++ }; return n }`, `import "unicode/utf8"
-func F(s string) int { return utf8.RuneCountInString(s) }`)
+	ar, err := txtar.ParseFile(filepath.Join("testdata", "pairs.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib := exec.NewLibrary(".")
+	original := ""
+	count := 0
+	for _, f := range ar.Files {
+		if filepath.Base(f.Name) == "original.go" {
+			original = string(f.Data)
+			continue
+		}
+		count++
+		p := pair{name: f.Name, target: "F", before: "package p\n\n" + original, after: "package p\n\n" + string(f.Data)}
+		// Wrong ones get more time than a finalist: whether they are found is the point here.
+		b := proof.Budget{Time: 2 * time.Second, Longest: 16}
+		wrong := filepath.Base(f.Name)[0] == 'w'
+		if wrong {
+			b.Time = 60 * time.Second
+		}
+		r := p.prove(t, lib, b)
+		t.Logf("%-26s proved %5v, all %5v, length %2d, %5d terms, %6v %v %s", f.Name, r.Proved, r.Complete, r.Length, r.Nodes,
+			r.Spent.Round(time.Millisecond), r.Solvers, r.Why)
+		switch {
+		case wrong && r.Differs == nil:
+			t.Errorf("%s: no difference was found: %+v", f.Name, *r)
+		case !wrong && r.Differs != nil:
+			t.Errorf("%s: a difference: %v", f.Name, r.Differs.Values)
+		case !wrong && !r.Proved && !slices.Contains(open, f.Name):
+			t.Errorf("%s: nothing is proved: %s", f.Name, r.Why)
+		}
+	}
+	t.Logf("%d pairs", count)
+	if count < 30 {
+		t.Errorf("%d pairs, want 30", count)
+	}
 }

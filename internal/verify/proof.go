@@ -11,6 +11,7 @@ import (
 	bounded "github.com/beagle-go/beagle/internal/proof"
 	"github.com/beagle-go/beagle/internal/proof/exec"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 // A prover keeps what proofs of one target share.
@@ -51,6 +52,7 @@ func (e *Env) program(source string) (*exec.Program, string) {
 // prove compares the versions as terms, for all inputs or up to a length. An
 // input on which the terms differ counts when the versions differ on it too.
 func prove(ctx context.Context, j *Job) (*Finding, error) {
+	j.constructed()
 	if j.Budget.Proof <= 0 {
 		j.note("left out")
 		return nil, nil
@@ -101,6 +103,16 @@ func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.
 		j.note("%s", n)
 	}
 	return j.tryRecords(ctx, list)
+}
+
+// constructed lists the rewrites among the candidate's steps whose lemma is
+// proved.
+func (j *Job) constructed() {
+	for _, s := range j.Candidate.Steps {
+		if _, ok := rules.LemmaOf(s.Mutator); ok && !slices.Contains(j.assurance().Constructed, s.Mutator) {
+			j.assurance().Constructed = append(j.assurance().Constructed, s.Mutator)
+		}
+	}
 }
 
 // refute runs an input on which the terms differ.

@@ -108,7 +108,9 @@ func TestProof(t *testing.T) {
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/proofs\n\ngo 1.24\n")
 	put(t, filepath.Join(dir, "p", "p.go"), proofModule)
 	words := func(carry string) string { return strings.ReplaceAll(byWords, "CARRY", carry) }
-	point := func(body string) string { return "package p\n\nfunc (p *Point) Add(q []int32, n uint8) int {\n" + body + "\n}\n" }
+	point := func(body string) string {
+		return "package p\n\nfunc (p *Point) Add(q []int32, n uint8) int {\n" + body + "\n}\n"
+	}
 	for _, c := range []struct {
 		name, spec, source, note string // a note of "" wants a difference
 		length                   int
