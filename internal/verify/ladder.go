@@ -61,6 +61,7 @@ type Job struct {
 	result  beagle.CheckResult // of the check that runs
 	verdict *beagle.Verdict
 	quick   bool
+	seeds   [][]byte // records that take each side of each decision; see branchSeeds
 }
 
 // A Budget is the time that the long checks may take. Zero fields are the

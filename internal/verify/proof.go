@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
@@ -88,7 +89,11 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 	if r.Complete {
 		return nil, nil
 	}
-	return j.extremes(ctx, orig, cand, lib)
+	if found, err := j.extremes(ctx, orig, cand, lib); found != nil || err != nil {
+		return found, err
+	}
+	// What was not proved is at least run once on each side of each decision.
+	return j.tryRecords(ctx, j.branchSeeds(ctx))
 }
 
 // extremes runs the inputs at which a sum or product wraps around in one
@@ -171,4 +176,32 @@ func (j *Job) recordFile(list [][]byte) (path string, remove func(), err error) 
 		records[i] = rt.Record{Args: b, Weight: 1}
 	}
 	return path, remove, rt.WriteRecords(path, records)
+}
+
+// seedLength bounds the arguments of branch seeds, and seedTime the work for
+// them.
+const (
+	seedLength = 8
+	seedTime   = 2 * time.Second
+)
+
+// branchSeeds are records that take each side of each decision of both
+// versions, as far as a solver finds some; sides that no input up to
+// seedLength takes are left out. They are made when they are first asked for,
+// and stay in j.seeds.
+func (j *Job) branchSeeds(ctx context.Context) [][]byte {
+	if j.seeds != nil {
+		return j.seeds
+	}
+	j.seeds = [][]byte{}
+	orig, cand, lib, why := j.programs()
+	if why != "" {
+		return j.seeds
+	}
+	for _, s := range bounded.Seeds(ctx, orig, cand, lib, seedLength, seedTime) {
+		if s.Input != nil {
+			j.seeds = append(j.seeds, recordOf(s.Input))
+		}
+	}
+	return j.seeds
 }

@@ -84,9 +84,11 @@ func (a *activation) branch(s *state, in *ssa.If) {
 	a.assume(no, a.m.Pool.Not(c))
 	if a.m.observe && !c.IsConst() && (a.m.depth == 1 || in.Parent().Pkg == a.m.prog.pkg) {
 		for _, side := range []*state{yes, no} {
+			when := a.m.Pool.Bool(false)
 			if !side.dead {
-				a.m.Branches = append(a.m.Branches, Branch{Pos: in.Cond.Pos(), Side: side == yes, When: a.m.Pool.All(side.pc...)})
+				when = a.m.Pool.All(side.pc...)
 			}
+			a.m.Branches = append(a.m.Branches, Branch{Pos: in.Cond.Pos(), Side: side == yes, When: when})
 		}
 	}
 	if !yes.dead {

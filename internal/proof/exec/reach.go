@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 
 	"github.com/beagle-go/beagle/internal/proof/term"
@@ -50,3 +51,6 @@ func (m *Machine) Filled(params []types.Type, shape Shape, fill func(t types.Typ
 	}
 	return in, values
 }
+
+// Line is the line of a position in the machine's program.
+func (m *Machine) Line(pos token.Pos) int { return m.prog.Line(pos) }
