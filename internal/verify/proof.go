@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"go/types"
 	"slices"
 	"sync"
 	"time"
@@ -63,7 +64,11 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("nothing proved: %s", why)
 		return nil, nil
 	}
-	r := bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof})
+	r := new(bounded.Result)
+	if why := safely(func() { r = bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof}) }); why != "" {
+		j.note("nothing proved: %s", why)
+		return nil, nil
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -99,7 +104,10 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 // extremes runs the inputs at which a sum or product wraps around in one
 // version only, at lengths that no proof reaches.
 func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.Library) (*Finding, error) {
-	x := bounded.Wraps(ctx, orig, cand, lib, j.Budget.Proof/4)
+	x := new(bounded.Extremes)
+	if why := safely(func() { x = bounded.Wraps(ctx, orig, cand, lib, j.Budget.Proof/4) }); why != "" {
+		j.note("wraps: %s", why)
+	}
 	var list [][]byte
 	for _, w := range x.Inputs {
 		list = append(list, recordOf(w))
@@ -126,6 +134,9 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 	if err != nil || found != nil {
 		return found, err
 	}
+	if j.doubtful() != "" {
+		return nil, nil
+	}
 	// Either the translation is at fault or what differs is not compared; in
 	// both cases nothing is proved.
 	j.note("the terms differ on an input on which the versions agree, so that nothing is proved beyond: a fault of the translation")
@@ -134,6 +145,10 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 
 // tryRecords compares the versions on inputs that a check has made.
 func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
+	if why := j.doubtful(); why != "" && len(list) > 0 {
+		j.note("inputs that were made were not run: %s", why)
+		return nil, nil
+	}
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -198,10 +213,64 @@ func (j *Job) branchSeeds(ctx context.Context) [][]byte {
 	if why != "" {
 		return j.seeds
 	}
-	for _, s := range bounded.Seeds(ctx, orig, cand, lib, seedLength, seedTime) {
+	var sides []bounded.Side
+	if why := safely(func() { sides = bounded.Seeds(ctx, orig, cand, lib, seedLength, seedTime) }); why != "" {
+		j.note("seeds: %s", why)
+	}
+	for _, s := range sides {
 		if s.Input != nil {
 			j.seeds = append(j.seeds, recordOf(s.Input))
 		}
 	}
 	return j.seeds
+}
+
+// doubtful says why an input that a solver names may be none that a caller can
+// build, or nothing.
+func (j *Job) doubtful() string {
+	if !j.Env.Unit.Target.Contract.IsZero() {
+		return "they may break the contract"
+	}
+	sig := j.Env.Unit.Sig
+	if r := sig.Recv(); r != nil && hidden(r.Type(), 0) {
+		return "nobody may be able to build such a receiver"
+	}
+	for v := range sig.Params().Variables() {
+		if hidden(v.Type(), 0) {
+			return "nobody may be able to build such a " + v.Name()
+		}
+	}
+	return ""
+}
+
+// hidden reports whether a type has unexported fields, whose values only its
+// own package makes.
+func hidden(t types.Type, depth int) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return depth < 8 && hidden(u.Elem(), depth+1)
+	case *types.Slice:
+		return depth < 8 && hidden(u.Elem(), depth+1)
+	case *types.Array:
+		return depth < 8 && hidden(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !f.Exported() || depth < 8 && hidden(f.Type(), depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// safely runs a part of a proof. What goes wrong in it is the translation's
+// fault and no verdict on the candidate.
+func safely(f func()) (why string) {
+	defer func() {
+		if r := recover(); r != nil {
+			why = fmt.Sprintf("a fault of the translation: %v", r)
+		}
+	}()
+	f()
+	return ""
 }
