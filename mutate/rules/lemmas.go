@@ -54,6 +54,18 @@ var Lemmas = []Lemma{
 	{"byte-separator", "again/after.go", 8},
 	{"drop-conversion", "write/after.go", 16},
 	{"rune-slice", "length/after.go", 4},
+	{"append-to-index", "squares/after.go", 16},
+	{"bit-loop", "length/after.go", 0},
+	{"caller-alloc", "state/after.go", 16},
+	{"inline-call", "expression/after.go", 16},
+	{"outline-slow-path", "clean/after.go", 16},
+	{"specialise-func-param", "literal/after.go", 16},
+	{"stack-builder", "lower/after.go", 8},
+	{"stack-scratch", "sized/after.go", 4},
+	{"tail-loop", "void/after.go", 8},
+	{"trim-then-convert", "prefix/after.go", 16},
+	{"fix-minmax", "if/after.go", 0},
+	{"fix-forvar", "copy/after.go", 8},
 }
 
 // WithoutLemma says why the other rules that claim exactness have none.
