@@ -29,7 +29,11 @@ var mayImport = map[string][]string{
 	"internal/coder":         {"", "internal/source", "mutate/llm"},
 	"internal/bench":         {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
 	"internal/effects":       {},
-	"internal/verify":        {"", "internal/effects", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/verify":        {"", "internal/effects", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/proof", "internal/proof/exec", "mutate/rules"},
+	"internal/proof":         {"internal/proof/exec", "internal/proof/solve", "internal/proof/term"},
+	"internal/proof/exec":    {"internal/proof/term"},
+	"internal/proof/solve":   {},
+	"internal/proof/term":    {},
 	"suite":                  {""},
 	"mutate":                 {""},
 	"mutate/rules":           {"", "mutate"},
@@ -48,7 +52,7 @@ var mayImport = map[string][]string{
 // standardOnly are the packages that import nothing but the standard library
 // and each other: the nouns, what is linked into users' programs, and the pure
 // search.
-var standardOnly = []string{"", "internal/rt", "internal/evolve"}
+var standardOnly = []string{"", "internal/rt", "internal/evolve", "internal/proof/term", "internal/proof/solve"}
 
 type listed struct {
 	ImportPath string

@@ -31,6 +31,7 @@ type Env struct {
 
 	helpersOnce sync.Once
 	ofPackage   *helpers
+	prover      prover
 
 	startMu    sync.Mutex
 	ownStartup *harness.Startup // of a program with the original alone

@@ -43,8 +43,9 @@ var (
 		{"state", "and keeps nothing of one call for another, nor of one caller's memory", 300 * time.Millisecond, keepsState},
 		{"exhaust", "and on every small input, every length, every byte", 3 * time.Second, exhaust},
 		{"growth", "and its time grows no faster than the original's with longer inputs", 300 * time.Millisecond, growth},
-		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"fuzz", "and on what a search guided by their branches and comparisons finds", 2 * time.Second, fuzz},
+		{"proof", "and, as far as a solver can say, on every input there is", 4 * time.Second, prove},
+		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
 )
@@ -68,6 +69,7 @@ type Job struct {
 	terms  *rt.Terms           // another contract than the target's, to try it out
 	more   []*source.Predicate // that terms name, beside the target's own
 	beside map[string]int      // phases in which the original ended beside the candidate only, and how often
+	seeds  [][]byte            // records that take each side of each decision; see branchSeeds
 }
 
 // A Budget is the time that the long checks may take. Zero fields are the
@@ -76,6 +78,7 @@ type Budget struct {
 	Exhaust time.Duration // 3 s
 	Fuzz    time.Duration // at most, of processor time: 5 s; negative leaves the search out
 	Race    time.Duration // 2 s; negative leaves the race detector out
+	Proof   time.Duration // 4 s of processor; negative leaves the proof out
 }
 
 func (b Budget) orDefaults() Budget {
@@ -87,6 +90,7 @@ func (b Budget) orDefaults() Budget {
 	or(&b.Exhaust, 3*time.Second)
 	or(&b.Fuzz, 5*time.Second)
 	or(&b.Race, 2*time.Second)
+	or(&b.Proof, 4*time.Second)
 	return b
 }
 

@@ -16,7 +16,7 @@ func importing(decls string) string {
 	var b strings.Builder
 	b.WriteString("package k\n\n")
 	for _, name := range strings.Fields("bytes bufio errors fmt io maps math regexp runtime slices sort strconv strings sync time unsafe crc32 crc64 syntax url utf8 binary list big rand maphash bits fnv sha256 json md5") {
-		if !mentions(decls, name) {
+		if !named(decls, name) {
 			continue
 		}
 		path := paths[name]
@@ -28,8 +28,8 @@ func importing(decls string) string {
 	return b.String() + "\n" + decls + "\n"
 }
 
-// mentions reports whether a package's name stands before a dot.
-func mentions(decls, name string) bool {
+// named reports whether a package's name stands before a dot.
+func named(decls, name string) bool {
 	f, err := parser.ParseFile(token.NewFileSet(), "", "package k\n"+decls, 0)
 	if err != nil {
 		return strings.Contains(decls, name+".")

@@ -10,7 +10,7 @@ import (
 
 // TestVocabulary: constants, sizes, masks, shifts and narrow types give
 // lengths; comparisons give characters; the library gives the ends of classes.
-func TestVocabulary(t *testing.T) {
+func TestVocabularyOfVersions(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/v\n\ngo 1.24\n")
 	const src = `package p

@@ -1,0 +1,265 @@
+package exec
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// global is the object of a package variable. Its package is run first.
+func (m *Machine) global(g *ssa.Global) int {
+	if id, ok := m.globals[g]; ok {
+		return id
+	}
+	if !m.started[g.Pkg] && !m.starting {
+		m.start(g.Pkg)
+		if id, ok := m.globals[g]; ok {
+			return id
+		}
+	}
+	return m.newGlobal(g)
+}
+
+func (m *Machine) newGlobal(g *ssa.Global) int {
+	m.base = append(m.base, m.zero(g.Type().Underlying().(*types.Pointer).Elem()))
+	id := -len(m.base)
+	m.globals[g] = id
+	if !m.started[g.Pkg] {
+		m.closed[id] = fmt.Sprintf("the package variable %s, whose package was not run", g)
+	} else {
+		m.bars[id] = m.writtenElsewhere(g)
+	}
+	return id
+}
+
+// start runs a package's initialisation on constants. What it cannot follow
+// leaves poison behind, or bars the whole package.
+func (m *Machine) start(p *ssa.Package) {
+	m.started[p] = true
+	fn := p.Func("init")
+	if fn == nil || fn.Blocks == nil {
+		delete(m.started, p) // the library has the bodies of its own packages only
+		return
+	}
+	for _, mem := range p.Members {
+		if g, ok := mem.(*ssa.Global); ok {
+			m.newGlobal(g)
+		}
+	}
+	sub := &Machine{Pool: m.Pool, IntBits: m.IntBits, States: 1 << 20, Turns: 1 << 17, prog: m.prog, lib: m.lib, ctx: m.ctx,
+		plans: m.plans, globals: m.globals, started: m.started, bars: m.bars, closed: m.closed, base: m.base, starting: true}
+	list := sub.call(fn, nil, nil, nil, nil)
+	if len(list) != 1 || list[0].Kind != Returned || sub.lost != "" {
+		why := sub.lost
+		if len(list) == 1 && why == "" {
+			why = list[0].Why
+		}
+		m.base = sub.base
+		for g, id := range m.globals {
+			if g.Pkg == p {
+				m.bars[id] = fmt.Sprintf("the package variables of %s could not be computed: %s", p.Pkg.Path(), why)
+			}
+		}
+		return
+	}
+	m.keep(sub, list[0].heap)
+}
+
+// keep makes what initialisation allocated part of the constant memory.
+func (m *Machine) keep(sub *Machine, heap []Value) {
+	n := len(sub.base)
+	to := map[int]int{}
+	for i := range heap {
+		to[i+1] = -(n + i + 1)
+	}
+	m.base = append(sub.base, heap...)
+	for i, v := range m.base {
+		m.base[i] = renumber(v, to, 0)
+	}
+}
+
+// barred says why an object may not be read, or nothing.
+func (m *Machine) barred(id int) string {
+	if why := m.closed[id]; why != "" || m.starting {
+		return why
+	}
+	return m.bars[id]
+}
+
+// writtenElsewhere says where a package variable may change after the start of
+// the program, or nothing.
+func (m *Machine) writtenElsewhere(g *ssa.Global) string {
+	t := g.Type().Underlying().(*types.Pointer).Elem()
+	if g.Object() != nil && g.Object().Exported() && g.Pkg == m.prog.pkg && !types.Identical(t, types.Universe.Lookup("error").Type()) {
+		return fmt.Sprintf("the exported variable %s, which other packages may write", g.Name())
+	}
+	if m.uses == nil {
+		m.uses = map[*ssa.Package]map[*ssa.Global][]ssa.Instruction{}
+	}
+	if m.uses[g.Pkg] == nil {
+		m.uses[g.Pkg] = usesOf(g.Pkg)
+	}
+	for _, in := range m.uses[g.Pkg][g] {
+		w := watcher{seen: map[ssa.Value]bool{}}
+		if !w.reads(g, in) {
+			return fmt.Sprintf("the package variable %s, which may be written in %s", g.Name(), in.Parent())
+		}
+	}
+	return ""
+}
+
+// usesOf lists what names each variable of a package, outside initialisation.
+func usesOf(p *ssa.Package) map[*ssa.Global][]ssa.Instruction {
+	out := map[*ssa.Global][]ssa.Instruction{}
+	var walk func(f *ssa.Function)
+	walk = func(f *ssa.Function) {
+		for _, b := range f.Blocks {
+			for _, in := range b.Instrs {
+				for _, o := range in.Operands(nil) {
+					if g, ok := (*o).(*ssa.Global); ok {
+						out[g] = append(out[g], in)
+					}
+				}
+			}
+		}
+		for _, a := range f.AnonFuncs {
+			walk(a)
+		}
+	}
+	for _, f := range functions(p) {
+		if f.Name() == "init" || strings.HasPrefix(f.Name(), "init#") {
+			for _, a := range f.AnonFuncs {
+				walk(a)
+			}
+			continue
+		}
+		walk(f)
+	}
+	return out
+}
+
+// A watcher follows a reference and sees whether anything is written through
+// it.
+type watcher struct{ seen map[ssa.Value]bool }
+
+// follow reports whether all uses of a reference only read.
+func (w *watcher) follow(v ssa.Value) bool {
+	if w.seen[v] {
+		return true
+	}
+	w.seen[v] = true
+	if v.Referrers() == nil {
+		return false
+	}
+	for _, in := range *v.Referrers() {
+		if !w.reads(v, in) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
+	switch in := in.(type) {
+	case *ssa.UnOp:
+		return !refers(in.Type(), 0) || w.follow(in)
+	case *ssa.IndexAddr:
+		return in.X == v && w.follow(in)
+	case *ssa.FieldAddr, *ssa.Slice, *ssa.Phi, *ssa.ChangeType:
+		return w.follow(in.(ssa.Value))
+	case *ssa.Index, *ssa.Field, *ssa.Extract:
+		return !refers(in.(ssa.Value).Type(), 0) || w.follow(in.(ssa.Value))
+	case *ssa.BinOp, *ssa.DebugRef, *ssa.If:
+		return true
+	case *ssa.Convert:
+		return isString(in.Type())
+	case *ssa.Call:
+		return w.call(v, in)
+	}
+	return false
+}
+
+func (w *watcher) call(v ssa.Value, in *ssa.Call) bool {
+	if b, ok := in.Call.Value.(*ssa.Builtin); ok {
+		switch b.Name() {
+		case "len", "cap":
+			return true
+		case "copy", "append":
+			t, ok := v.Type().Underlying().(*types.Slice)
+			return ok && !refers(t.Elem(), 0) && in.Call.Args[0] != v
+		}
+		return false
+	}
+	f := in.Call.StaticCallee()
+	if f == nil || f.Blocks == nil || in.Call.Value == v {
+		return false
+	}
+	for i, a := range in.Call.Args {
+		if a == v && !w.follow(f.Params[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// refers reports whether a value of the type leads to memory that could be
+// written through it. Strings and interfaces do not: what an interface holds
+// is a copy, or a pointer that needs an assertion first.
+func refers(t types.Type, depth int) bool {
+	if depth > 8 {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() == types.UnsafePointer
+	case *types.Interface:
+		return !types.Identical(t, types.Universe.Lookup("error").Type())
+	case *types.Array:
+		return refers(u.Elem(), depth+1)
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if refers(u.Field(i).Type(), depth+1) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// spoil goes on behind an instruction of initialisation that could not be
+// followed: its value is poison, and so is all memory that it was handed.
+func (a *activation) spoil(s *state, why string) bool {
+	in := a.p.fn.Blocks[s.block].Instrs[s.at]
+	v, ok := in.(ssa.Value)
+	if !ok {
+		return false
+	}
+	if c, ok := in.(*ssa.Call); ok {
+		f := c.Call.StaticCallee()
+		if f == nil || f.Pkg == a.p.fn.Pkg || f.Pkg == nil {
+			return false // it may have written any variable of the package
+		}
+		for _, x := range c.Call.Args {
+			eachPtr(a.value(s, x), func(p *Ptr) { a.m.poison(s, p.Obj, why) })
+		}
+	}
+	a.set(s, v, Poison{why})
+	s.at++
+	return true
+}
+
+func (m *Machine) poison(s *state, id int, why string) {
+	var old Value
+	switch {
+	case id == 0:
+		return
+	case id < 0:
+		old, m.base[-id-1] = m.base[-id-1], Poison{why}
+	default:
+		old, s.heap[id-1] = s.heap[id-1], Poison{why}
+	}
+	eachPtr(old, func(p *Ptr) { m.poison(s, p.Obj, why) })
+}

@@ -1,0 +1,242 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A Library has the bodies of the standard library's small functions, and the
+// models of others. It may be used from several goroutines.
+type Library struct {
+	dir string // where the go command runs
+
+	mu      sync.Mutex
+	own     map[string]*ssa.Function // of the models
+	listed  map[string]*listed       // nil until the go command was asked
+	listErr error
+	pkgs    map[string]map[string]*ssa.Function
+}
+
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+}
+
+// readable are the packages whose bodies are looked at. Others do input and
+// output, keep state, or are more than can be followed.
+var readable = []string{"bytes", "cmp", "encoding/binary", "encoding/hex", "errors", "hash/adler32", "hash/crc32", "internal/bytealg",
+	"internal/byteorder", "internal/stringslite", "math", "math/bits", "strconv", "strings", "unicode", "unicode/utf16", "unicode/utf8"}
+
+// NewLibrary returns the library of the toolchain that the go command in dir
+// uses.
+func NewLibrary(dir string) *Library {
+	return &Library{dir: dir, pkgs: map[string]map[string]*ssa.Function{}}
+}
+
+// model is what stands for a function, or nil.
+func (l *Library) model(fn *ssa.Function) *ssa.Function {
+	if name := models[fn.String()]; name != "" {
+		return l.named(name)
+	}
+	return nil
+}
+
+func (l *Library) helper(name string) *ssa.Function { return l.named("models." + name) }
+
+func (l *Library) named(name string) *ssa.Function {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.own == nil {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "models.go", modelText, 0)
+		if err != nil {
+			panic(err)
+		}
+		pkg, info, err := check(fset, "models", []*ast.File{f}, nil)
+		if err != nil {
+			panic(err)
+		}
+		_, sp := build(fset, pkg, []*ast.File{f}, info)
+		l.own = functions(sp)
+	}
+	fn := l.own[name]
+	if fn == nil {
+		panic("exec: no model " + name)
+	}
+	return fn
+}
+
+func check(fset *token.FileSet, path string, files []*ast.File, imp types.Importer) (*types.Package, *types.Info, error) {
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{}}
+	conf := types.Config{Importer: imp, Sizes: types.SizesFor("gc", "amd64")}
+	pkg, err := conf.Check(path, fset, files, info)
+	return pkg, info, err
+}
+
+// functions are the functions and methods of a package, by name.
+func functions(p *ssa.Package) map[string]*ssa.Function {
+	out := map[string]*ssa.Function{}
+	for _, m := range p.Members {
+		switch m := m.(type) {
+		case *ssa.Function:
+			out[m.String()] = m
+		case *ssa.Type:
+			n, ok := m.Type().(*types.Named)
+			if !ok || n.TypeParams().Len() > 0 {
+				continue
+			}
+			for i := range n.NumMethods() {
+				if f := p.Prog.FuncValue(n.Method(i)); f != nil {
+					out[f.String()] = f
+				}
+			}
+		}
+	}
+	return out
+}
+
+// body finds the body of a standard function, or nil.
+func (l *Library) body(fn *ssa.Function) *ssa.Function {
+	if fn.Pkg == nil {
+		return nil
+	}
+	path := fn.Pkg.Pkg.Path()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.pkgs[path]; !ok {
+		l.pkgs[path] = l.load(path)
+	}
+	return l.pkgs[path][fn.String()]
+}
+
+func (l *Library) load(path string) map[string]*ssa.Function {
+	if l.listed == nil && l.listErr == nil {
+		l.listed, l.listErr = list(l.dir)
+	}
+	p := l.listed[path]
+	ok := false
+	for _, r := range readable {
+		ok = ok || r == path
+	}
+	if p == nil || !ok {
+		return nil
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil
+		}
+		files = append(files, f)
+	}
+	pkg, info, err := check(fset, path, files, l.importer(fset))
+	if err != nil {
+		return nil
+	}
+	_, sp := build(fset, pkg, files, info)
+	return functions(sp)
+}
+
+// importer reads the export data of the packages that the library knows.
+func (l *Library) importer(fset *token.FileSet) types.Importer {
+	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		q := l.listed[path]
+		if q == nil || q.Export == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(q.Export)
+	})
+}
+
+// FromText makes a program of a file that imports nothing but what the library
+// reads. An empty target is the first function.
+func (l *Library) FromText(text, target string) (*Program, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "text.go", text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var imp types.Importer
+	if len(f.Imports) > 0 {
+		l.mu.Lock()
+		if l.listed == nil && l.listErr == nil {
+			l.listed, l.listErr = list(l.dir)
+		}
+		l.mu.Unlock()
+		if l.listErr != nil {
+			return nil, l.listErr
+		}
+		imp = l.importer(fset)
+	}
+	pkg, info, err := check(fset, f.Name.Name, []*ast.File{f}, imp)
+	if err != nil {
+		return nil, err
+	}
+	fn := named(f, info, target)
+	if fn == nil {
+		return nil, fmt.Errorf("the text has no function %s", target)
+	}
+	return Build(fset, pkg, []*ast.File{f}, info, fn)
+}
+
+// named is the function or method of that name, or the first function of the
+// file.
+func named(f *ast.File, info *types.Info, target string) *types.Func {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		name := fn.Name.Name
+		if fn.Recv != nil && len(fn.Recv.List) == 1 {
+			t := fn.Recv.List[0].Type
+			if star, ok := t.(*ast.StarExpr); ok {
+				t = star.X
+			}
+			if id, ok := t.(*ast.Ident); ok {
+				name = id.Name + "." + name
+			}
+		}
+		if target == "" || name == target {
+			return info.Defs[fn.Name].(*types.Func)
+		}
+	}
+	return nil
+}
+
+// list asks the go command where the readable packages are.
+func list(dir string) (map[string]*listed, error) {
+	c := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, readable...)...)
+	c.Dir = dir
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list of the standard library: %w", err)
+	}
+	all := map[string]*listed{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := d.Decode(p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all[p.ImportPath] = p
+	}
+}

@@ -1,0 +1,290 @@
+package term
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// All is the conjunction of truth values.
+func (p *Pool) All(list ...*Term) *Term {
+	var set []*Term
+	for _, t := range list {
+		if t.Op == And {
+			set = append(set, t.Args...)
+		} else {
+			set = append(set, t)
+		}
+	}
+	for {
+		var again bool
+		set, again = p.simplify(set)
+		if set == nil {
+			return p.Bool(false)
+		}
+		if !again {
+			break
+		}
+	}
+	switch len(set) {
+	case 0:
+		return p.Bool(true)
+	case 1:
+		return set[0]
+	}
+	return p.node(And, 1, set...)
+}
+
+// Any is the disjunction of truth values.
+func (p *Pool) Any(list ...*Term) *Term {
+	inv := make([]*Term, len(list))
+	for i, t := range list {
+		inv[i] = p.Not(t)
+	}
+	return p.Not(p.All(inv...))
+}
+
+// simplify sorts the parts of a conjunction, joins those over one byte, and
+// drops from disjunctions what the other parts decide. A nil set is false.
+func (p *Pool) simplify(set []*Term) (_ []*Term, again bool) {
+	slices.SortFunc(set, func(a, b *Term) int { return a.id - b.id })
+	set = slices.Compact(set)
+	bySole := map[*Term]*Term{}
+	out := make([]*Term, 0, len(set))
+	for _, t := range set {
+		switch {
+		case t.True():
+		case t.False():
+			return nil, false
+		case t.sole != nil:
+			if have := bySole[t.sole]; have != nil {
+				t = p.node(And, 1, have, t)
+				again = true
+			}
+			if t.False() {
+				return nil, false
+			}
+			bySole[t.sole] = t
+		default:
+			out = append(out, t)
+		}
+	}
+	for _, t := range set {
+		if t.sole != nil && bySole[t.sole] != nil && !bySole[t.sole].True() {
+			out = append(out, bySole[t.sole])
+			delete(bySole, t.sole)
+		}
+	}
+	has := make(map[*Term]bool, len(out))
+	for _, t := range out {
+		has[t] = true
+	}
+	for i, t := range out {
+		if t.Op != Not {
+			continue
+		}
+		if has[t.Args[0]] {
+			return nil, false
+		}
+		if t.Args[0].Op == And {
+			if u := p.absorb(t.Args[0], has); u != t.Args[0] {
+				out[i], again = p.Not(u), true
+				delete(has, t)
+			}
+		}
+	}
+	return out, again
+}
+
+// absorb drops from a conjunction below a Not what holds anyway: x and not (x
+// and y) is x and not y. It is false when a part cannot hold.
+func (p *Pool) absorb(and *Term, has map[*Term]bool) *Term {
+	rest := make([]*Term, 0, len(and.Args))
+	for _, a := range and.Args {
+		switch {
+		case has[a]:
+		case a.Op == Not && has[a.Args[0]]:
+			return p.Bool(false)
+		default:
+			rest = append(rest, a)
+		}
+	}
+	if len(rest) == len(and.Args) {
+		return and
+	}
+	return p.All(rest...)
+}
+
+func (p *Pool) xorBool(a, b *Term) *Term { return p.Ite(a, p.Not(b), b) }
+
+// Ite is a where the condition holds and b elsewhere.
+func (p *Pool) Ite(c, a, b *Term) *Term {
+	switch {
+	case c.True() || a == b:
+		return a
+	case c.False():
+		return b
+	case c.Op == Not:
+		return p.Ite(c.Args[0], b, a)
+	}
+	if a.Op == Ite && a.Args[0] == c {
+		a = a.Args[1]
+	}
+	if b.Op == Ite && b.Args[0] == c {
+		b = b.Args[2]
+	}
+	if a == b {
+		return a
+	}
+	if a.W == 1 {
+		return p.iteBool(c, a, b)
+	}
+	if n := bits.Len64(a.maybe | b.maybe); n < a.W {
+		return p.ZExt(p.Ite(c, p.Extract(a, 0, n), p.Extract(b, 0, n)), a.W)
+	}
+	if a.Op == Sum || b.Op == Sum {
+		if d := p.Sub(a, b); d.Op == Const {
+			return p.Add(b, p.Mul(p.ZExt(c, a.W), d))
+		}
+	}
+	return p.node(Ite, a.W, c, a, b)
+}
+
+func (p *Pool) iteBool(c, a, b *Term) *Term {
+	switch {
+	case a.True() || a == c:
+		return p.Or(c, b)
+	case a.False() || a.Op == Not && a.Args[0] == c:
+		return p.And(p.Not(c), b)
+	case b.True() || b.Op == Not && b.Args[0] == c:
+		return p.Or(p.Not(c), a)
+	case b.False() || b == c:
+		return p.And(c, a)
+	case a.Op == Not && b.Op == Not:
+		return p.Not(p.Ite(c, a.Args[0], b.Args[0]))
+	case a.Op == Not && a.Args[0].id > b.id: // one of the two forms of an exclusive or
+		return p.Not(p.Ite(c, a.Args[0], p.Not(b)))
+	}
+	return p.node(Ite, 1, c, a, b)
+}
+
+// Eq reports whether two terms have the same value.
+func (p *Pool) Eq(a, b *Term) *Term {
+	if a.Op == Const {
+		a, b = b, a
+	}
+	switch {
+	case a == b:
+		return p.Bool(true)
+	case a.hi < b.lo || b.hi < a.lo || b.Op == Const && b.Val&^a.maybe != 0:
+		return p.Bool(false)
+	case a.W == 1:
+		return p.Ite(a, b, p.Not(b))
+	}
+	key := memoKey{Eq, a.id, b.id, 0}
+	if have := p.memo[key]; have != nil {
+		return have
+	}
+	out := p.eq(a, b)
+	p.memo[key] = out
+	return out
+}
+
+func (p *Pool) eq(a, b *Term) *Term {
+	if a.Op == Concat || b.Op == Concat {
+		if t := p.eqParts(a, b); t != nil {
+			return t
+		}
+	}
+	if b.Op == Const && a.Op == Ite {
+		x, y := a.Args[1], a.Args[2]
+		if x.Op == Const || y.Op == Const {
+			return p.Ite(a.Args[0], p.Eq(x, b), p.Eq(y, b))
+		}
+	}
+	if a.Op == Sum || b.Op == Sum {
+		d := p.Sub(a, b)
+		if d.Op == Const {
+			return p.Bool(d.Val == 0)
+		}
+		if d.Op == Sum && len(d.Args) == 1 && (d.Coef[0] == 1 || d.Coef[0] == mask(d.W)) {
+			k := -d.Val * d.Coef[0]
+			if nb := p.Const(a.W, k); nb != b || d.Args[0] != a {
+				return p.Eq(d.Args[0], nb)
+			}
+		}
+	}
+	return p.commutative(Eq, 1, a, b)
+}
+
+// eqParts compares part by part.
+func (p *Pool) eqParts(a, b *Term) *Term {
+	borders := map[int]bool{}
+	for _, t := range []*Term{a, b} {
+		at := 0
+		for _, x := range slices.Backward(parts(t)) {
+			at += x.W
+			borders[at] = true
+		}
+	}
+	var list []*Term
+	start := 0
+	for c := 1; c <= a.W; c++ {
+		if borders[c] {
+			list = append(list, p.Eq(p.Extract(a, start, c-start), p.Extract(b, start, c-start)))
+			start = c
+		}
+	}
+	return p.All(list...)
+}
+
+// Ult is less than, of unsigned numbers.
+func (p *Pool) Ult(a, b *Term) *Term {
+	switch {
+	case a == b || a.lo >= b.hi:
+		return p.Bool(false)
+	case a.hi < b.lo:
+		return p.Bool(true)
+	case a.W == 1:
+		return p.And(p.Not(a), b)
+	case b.Op == Const && b.Val == 1:
+		return p.Eq(a, p.Const(a.W, 0))
+	case a.Op == Const && a.Val == 0:
+		return p.Not(p.Eq(b, a))
+	}
+	if n := bits.Len64(a.maybe | b.maybe); n < a.W {
+		return p.Ult(p.Extract(a, 0, n), p.Extract(b, 0, n))
+	}
+	if b.Op == Const && b.Val&(b.Val-1) == 0 {
+		n := bits.TrailingZeros64(b.Val)
+		return p.Eq(p.Extract(a, n, a.W-n), p.Const(a.W-n, 0))
+	}
+	for i, t := range []*Term{a, b} {
+		if o := []*Term{b, a}[i]; t.Op == Ite && o.Op == Const && (t.Args[1].Op == Const || t.Args[2].Op == Const) {
+			if i == 0 {
+				return p.Ite(t.Args[0], p.Ult(t.Args[1], o), p.Ult(t.Args[2], o))
+			}
+			return p.Ite(t.Args[0], p.Ult(o, t.Args[1]), p.Ult(o, t.Args[2]))
+		}
+	}
+	return p.node(Ult, 1, a, b)
+}
+
+// Slt is less than, of signed numbers.
+func (p *Pool) Slt(a, b *Term) *Term {
+	top := uint64(1) << (a.W - 1)
+	switch {
+	case a == b:
+		return p.Bool(false)
+	case a.W > 1 && a.maybe&top == 0 && b.maybe&top == 0:
+		return p.Ult(a, b)
+	case b.Op == Const && b.Val == 0:
+		return p.Sign(a)
+	case a.Op == Const && a.Val == mask(a.W): // -1 < b
+		return p.Not(p.Sign(b))
+	case b.maybe&top == 0 && a.lo >= top:
+		return p.Bool(true)
+	case a.maybe&top == 0 && b.lo >= top:
+		return p.Bool(false)
+	}
+	return p.node(Slt, 1, a, b)
+}

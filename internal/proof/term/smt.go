@@ -1,0 +1,221 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+	"strings"
+)
+
+// Write prints the variables and definitions below the given truth values, and
+// asserts each of them, in SMT-LIB. Variables are named v0, v1, ... after
+// their place in [Pool.Vars].
+func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
+	need := map[*Term]bool{}
+	var list []*Term
+	stack := append([]*Term(nil), asserted...)
+	for len(stack) > 0 {
+		t := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if !need[t] {
+			need[t] = true
+			stack = append(stack, t.Args...)
+		}
+	}
+	for _, t := range p.all {
+		if need[t] {
+			list = append(list, t)
+		}
+	}
+	names := map[*Term]string{}
+	for i, v := range p.vars {
+		names[v] = fmt.Sprintf("v%d", i)
+	}
+	var b strings.Builder
+	for _, t := range list {
+		switch t.Op {
+		case Var:
+			fmt.Fprintf(&b, "(declare-const %s %s)\n", names[t], sort(t.W))
+		case Const:
+			names[t] = literal(t.W, t.Val)
+		default:
+			names[t] = fmt.Sprintf("t%d", t.id)
+			fmt.Fprintf(&b, "(define-fun %s () %s %s)\n", names[t], sort(t.W), p.text(t, names))
+		}
+	}
+	for _, t := range asserted {
+		fmt.Fprintf(&b, "(assert %s)\n", names[t])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func sort(w int) string {
+	if w == 1 {
+		return "Bool"
+	}
+	return fmt.Sprintf("(_ BitVec %d)", w)
+}
+
+func literal(w int, v uint64) string {
+	switch {
+	case w == 1 && v == 1:
+		return "true"
+	case w == 1:
+		return "false"
+	case w%4 == 0:
+		return fmt.Sprintf("#x%0*x", w/4, v)
+	}
+	return fmt.Sprintf("#b%0*b", w, v)
+}
+
+var smtNames = map[Op]string{Mul: "bvmul", UDiv: "bvudiv", URem: "bvurem", Or: "bvor", Xor: "bvxor", Shl: "bvshl", Lshr: "bvlshr",
+	Ashr: "bvashr", Ite: "ite", Eq: "=", Ult: "bvult", Slt: "bvslt"}
+
+func (p *Pool) text(t *Term, names map[*Term]string) string {
+	arg := func(i int) string { return names[t.Args[i]] }
+	vector := func(i int) string { // a truth value as a vector of one bit
+		if t.Args[i].W == 1 {
+			return "(ite " + arg(i) + " #b1 #b0)"
+		}
+		return arg(i)
+	}
+	switch t.Op {
+	case Sum:
+		return p.sumText(t, names)
+	case Not:
+		if t.W == 1 {
+			return "(not " + arg(0) + ")"
+		}
+		return "(bvnot " + arg(0) + ")"
+	case And:
+		all := make([]string, len(t.Args))
+		for i := range t.Args {
+			all[i] = arg(i)
+		}
+		if t.W == 1 {
+			return "(and " + strings.Join(all, " ") + ")"
+		}
+		return "(bvand " + strings.Join(all, " ") + ")"
+	case Concat:
+		out := vector(0)
+		for i := 1; i < len(t.Args); i++ {
+			out = "(concat " + out + " " + vector(i) + ")"
+		}
+		return out
+	case Extract:
+		out := fmt.Sprintf("((_ extract %d %d) %s)", int(t.Val)+t.W-1, t.Val, arg(0))
+		if t.W == 1 {
+			return "(= " + out + " #b1)"
+		}
+		return out
+	case SExt:
+		return fmt.Sprintf("((_ sign_extend %d) %s)", t.W-t.Args[0].W, vector(0))
+	case Map:
+		return p.mapText(t, arg(0))
+	case Ite:
+		return "(ite " + arg(0) + " " + arg(1) + " " + arg(2) + ")"
+	}
+	return "(" + smtNames[t.Op] + " " + arg(0) + " " + arg(1) + ")"
+}
+
+func (p *Pool) sumText(t *Term, names map[*Term]string) string {
+	out := ""
+	if t.Val != 0 {
+		out = literal(t.W, t.Val)
+	}
+	for i, a := range t.Args {
+		k, x, op := t.Coef[i], names[a], "bvadd"
+		if n := (-k) & mask(t.W); n < k {
+			k, op = n, "bvsub"
+		}
+		switch {
+		case k == 1:
+		case k&(k-1) == 0:
+			x = fmt.Sprintf("(bvshl %s %s)", x, literal(t.W, uint64(bits.TrailingZeros64(k))))
+		default:
+			x = fmt.Sprintf("(bvmul %s %s)", x, literal(t.W, k))
+		}
+		switch {
+		case out == "" && op == "bvadd":
+			out = x
+		case out == "":
+			out = "(bvneg " + x + ")"
+		default:
+			out = fmt.Sprintf("(%s %s %s)", op, out, x)
+		}
+	}
+	return out
+}
+
+// A run is neighbouring entries of a table that are the index plus a constant,
+// or one constant.
+type run struct {
+	to    int // first index behind it
+	plus  bool
+	delta uint64
+}
+
+func (p *Pool) runs(t *Term) []run {
+	tab, v := p.tables[t.Val], t.Args[0]
+	var out []run
+	for i := 0; i < len(tab); {
+		flat, rise := i+1, i+1
+		for flat < len(tab) && tab[flat] == tab[i] {
+			flat++
+		}
+		for rise < len(tab) && v.W <= t.W && tab[rise] == tab[i]+uint64(rise-i) {
+			rise++
+		}
+		r := run{to: flat, delta: tab[i]}
+		if rise > flat {
+			r = run{to: rise, plus: true, delta: (tab[i] - uint64(i)) & mask(t.W)}
+		}
+		out = append(out, r)
+		i = r.to
+	}
+	return out
+}
+
+// mapText prints a table as a chain over its runs, or as a tree over the bits
+// of the index when there are many.
+func (p *Pool) mapText(t *Term, name string) string {
+	v := t.Args[0]
+	if v.W == 1 {
+		return fmt.Sprintf("(ite %s %s %s)", name, literal(t.W, p.tables[t.Val][1]), literal(t.W, p.tables[t.Val][0]))
+	}
+	list := p.runs(t)
+	if len(list) > 40 {
+		return tree(p.tables[t.Val], name, t.W, v.W-1)
+	}
+	wide := name
+	if t.W > v.W {
+		wide = fmt.Sprintf("((_ zero_extend %d) %s)", t.W-v.W, name)
+	}
+	out := ""
+	for i := len(list) - 1; i >= 0; i-- {
+		r := list[i]
+		e := literal(t.W, r.delta)
+		if r.plus {
+			e = fmt.Sprintf("(bvadd %s %s)", wide, e)
+		}
+		if out == "" {
+			out = e
+			continue
+		}
+		out = fmt.Sprintf("(ite (bvult %s %s) %s %s)", name, literal(v.W, uint64(r.to)), e, out)
+	}
+	return out
+}
+
+func tree(tab []uint64, name string, w, bit int) string {
+	same := true
+	for _, v := range tab {
+		same = same && v == tab[0]
+	}
+	if same {
+		return literal(w, tab[0])
+	}
+	half := len(tab) / 2
+	return fmt.Sprintf("(ite (= ((_ extract %d %d) %s) #b1) %s %s)", bit, bit, name, tree(tab[half:], name, w, bit-1), tree(tab[:half], name, w, bit-1))
+}

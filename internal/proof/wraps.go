@@ -1,0 +1,178 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"go/types"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/proof/exec"
+	"github.com/beagle-go/beagle/internal/proof/term"
+)
+
+// Extremes is what sums and products that wrap around lead to.
+type Extremes struct {
+	Inputs []*Witness
+	Notes  []string // where each wrap is and at which length it begins
+}
+
+// A fill is how arguments are made as large as they can be.
+type fill struct {
+	name string
+	of   func(t types.Type, w int) uint64
+}
+
+var fills = []fill{
+	{"all bits set", func(types.Type, int) uint64 { return ^uint64(0) }},
+	{"the greatest values", func(t types.Type, w int) uint64 {
+		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsUnsigned == 0 {
+			return ^uint64(0) >> (65 - w)
+		}
+		return ^uint64(0)
+	}},
+}
+
+// farthest is the greatest length at which wraps are looked for.
+const farthest = 4096
+
+// Wraps looks for sums and products that exceed their width in one version
+// and not in the other, on arguments that are as large as they can be. A
+// version that wraps from some length on gives inputs of that length, of its
+// neighbours and of its double, for both fills. Bounded proofs do not reach so
+// far.
+func Wraps(ctx context.Context, orig, cand *exec.Program, lib *exec.Library, budget time.Duration) *Extremes {
+	now, stop := startClock()
+	defer stop()
+	out := &Extremes{}
+	for _, f := range fills {
+		w := &wrapper{ctx: ctx, params: orig.Params(), fill: f, now: now}
+		share := budget / time.Duration(2*len(fills))
+		a, reachA := w.begins(orig, lib, share)
+		b, reachB := w.begins(cand, lib, share)
+		w.compare(out, "original", a, b, reachB, orig)
+		w.compare(out, "candidate", b, a, reachA, cand)
+	}
+	return out
+}
+
+type wrapper struct {
+	ctx    context.Context
+	params []types.Type
+	fill   fill
+	now    func() time.Duration
+}
+
+// A begin is where a wrap begins: the width of the result and the length of the
+// arguments.
+type begin struct{ width, length int }
+
+// begins finds the wraps of a version, each with its place, and up to which
+// length it looked.
+func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duration) (out map[begin]int, reach int) {
+	out = map[begin]int{}
+	end := w.now() + budget
+	m := exec.NewMachine(w.ctx, p, lib, term.NewPool(1<<20, nil))
+	m.Tick = func() {
+		if w.now() > end {
+			panic(exec.Stopped{Why: "the time was over"})
+		}
+	}
+	before := map[int]int{}
+	for n := 1; n <= farthest; n *= 2 {
+		now, ok := w.at(m, p, n)
+		if !ok {
+			break
+		}
+		for line, width := range now {
+			if _, known := before[line]; known {
+				continue
+			}
+			first := w.first(m, p, line, n/2, n)
+			out[begin{width, first}] = line
+		}
+		for line, width := range now {
+			before[line] = width
+		}
+		reach = n
+	}
+	return out, reach
+}
+
+// first is the smallest length above lo at which a line wraps; it does at hi.
+func (w *wrapper) first(m *exec.Machine, p *exec.Program, line, lo, hi int) int {
+	for hi-lo > 1 {
+		mid := (lo + hi) / 2
+		now, ok := w.at(m, p, mid)
+		if !ok {
+			break
+		}
+		if _, wraps := now[line]; wraps {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// at runs a version on arguments of one length and lists the lines that wrap,
+// with their widths.
+func (w *wrapper) at(m *exec.Machine, p *exec.Program, n int) (lines map[int]int, ok bool) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exec.Stopped, term.Limit:
+			lines, ok = nil, false
+		default:
+			panic(r)
+		}
+	}()
+	shape, err := exec.Uniform(w.params, n)
+	if err != nil {
+		return nil, false
+	}
+	m.Begin(1<<16, 1<<16)
+	m.Observe()
+	in, _ := m.Filled(w.params, shape, w.fill.of)
+	for _, o := range m.Run(in) {
+		if o.Kind == exec.Unknown {
+			return nil, false
+		}
+	}
+	lines = map[int]int{}
+	for _, x := range m.Wraps {
+		lines[p.Line(x.Pos)] = x.Width
+	}
+	return lines, true
+}
+
+// compare makes inputs for the wraps that the other version, looked at up to
+// the length reach, does not have.
+func (w *wrapper) compare(out *Extremes, who string, mine, others map[begin]int, reach int, p *exec.Program) {
+	var list []begin
+	for b := range mine {
+		if _, both := others[b]; !both && b.length <= reach {
+			list = append(list, b)
+		}
+	}
+	slices.SortFunc(list, func(a, b begin) int { return a.length - b.length })
+	for _, b := range list[:min(len(list), 4)] {
+		out.Notes = append(out.Notes, fmt.Sprintf("a result of %d bits on line %d of the %s wraps from length %d on, with %s", b.width, mine[b], who, b.length, w.fill.name))
+		for _, n := range []int{b.length - 1, b.length, b.length + 1, 2 * b.length} {
+			for _, f := range fills {
+				w.input(out, p, n, f)
+			}
+		}
+	}
+}
+
+func (w *wrapper) input(out *Extremes, p *exec.Program, n int, f fill) {
+	shape, err := exec.Uniform(w.params, n)
+	if err != nil {
+		return
+	}
+	m := exec.NewMachine(w.ctx, p, nil, term.NewPool(1<<20, nil))
+	in, values := m.Filled(w.params, shape, f.of)
+	out.Inputs = append(out.Inputs, &Witness{Params: in.Params, Values: values})
+}

@@ -1,0 +1,276 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"go/types"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	bounded "github.com/beagle-go/beagle/internal/proof"
+	"github.com/beagle-go/beagle/internal/proof/exec"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A prover keeps what proofs of one target share.
+type prover struct {
+	once sync.Once
+	lib  *exec.Library
+	orig *exec.Program
+	why  string // there is no program of the original
+}
+
+// programs are both versions in the form that proofs need, or the reason why
+// there are none.
+func (j *Job) programs() (orig, cand *exec.Program, lib *exec.Library, why string) {
+	p := &j.Env.prover
+	p.once.Do(func() {
+		p.lib = exec.NewLibrary(j.Env.Unit.Target.Dir)
+		p.orig, p.why = j.Env.program(j.Env.Unit.Target.Source)
+	})
+	if p.why != "" {
+		return nil, nil, nil, p.why
+	}
+	cand, why = j.Env.program(j.Candidate.Source)
+	return p.orig, cand, p.lib, why
+}
+
+func (e *Env) program(source string) (*exec.Program, string) {
+	w, problem := e.Unit.Whole(source)
+	if problem != nil {
+		return nil, fmt.Sprintf("line %d: %s", problem.Line, problem.Message)
+	}
+	p, err := exec.Build(w.Fset, w.Types, w.Files, w.Info, w.Target)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return p, ""
+}
+
+// prove compares the versions as terms, for all inputs or up to a length. An
+// input on which the terms differ counts when the versions differ on it too.
+func prove(ctx context.Context, j *Job) (*Finding, error) {
+	j.constructed()
+	if j.Budget.Proof <= 0 {
+		j.note("left out")
+		return nil, nil
+	}
+	orig, cand, lib, why := j.programs()
+	if why != "" {
+		j.note("nothing proved: %s", why)
+		return nil, nil
+	}
+	r := new(bounded.Result)
+	if why := safely(func() { r = bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof}) }); why != "" {
+		j.note("nothing proved: %s", why)
+		return nil, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.Proved {
+		j.assurance().Proof = &beagle.Proof{Complete: r.Complete, Length: r.Length, Solvers: r.Solvers,
+			Not: slices.Clone(exec.NotCompared), Millis: float64(r.Spent.Microseconds()) / 1000}
+	}
+	switch {
+	case r.Differs != nil:
+		if found, err := j.refute(ctx, r.Differs); found != nil || err != nil {
+			return found, err
+		}
+	case r.Proved && r.Complete:
+		j.note("proved for all inputs")
+	case r.Proved:
+		j.note("proved for all inputs up to length %d", r.Length)
+		if r.Why != "" {
+			j.note("then %s", r.Why)
+		}
+	default:
+		j.note("nothing proved: %s", r.Why)
+	}
+	if r.Complete {
+		return nil, nil
+	}
+	if found, err := j.extremes(ctx, orig, cand, lib); found != nil || err != nil {
+		return found, err
+	}
+	// What was not proved is at least run once on each side of each decision.
+	return j.tryRecords(ctx, j.branchSeeds(ctx))
+}
+
+// extremes runs the inputs at which a sum or product wraps around in one
+// version only, at lengths that no proof reaches.
+func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.Library) (*Finding, error) {
+	x := new(bounded.Extremes)
+	if why := safely(func() { x = bounded.Wraps(ctx, orig, cand, lib, j.Budget.Proof/4) }); why != "" {
+		j.note("wraps: %s", why)
+	}
+	var list [][]byte
+	for _, w := range x.Inputs {
+		list = append(list, recordOf(w))
+	}
+	for _, n := range x.Notes {
+		j.note("%s", n)
+	}
+	return j.tryRecords(ctx, list)
+}
+
+// constructed lists the rewrites among the candidate's steps whose lemma is
+// proved.
+func (j *Job) constructed() {
+	for _, s := range j.Candidate.Steps {
+		if _, ok := rules.LemmaOf(s.Mutator); ok && !slices.Contains(j.assurance().Constructed, s.Mutator) {
+			j.assurance().Constructed = append(j.assurance().Constructed, s.Mutator)
+		}
+	}
+}
+
+// refute runs an input on which the terms differ.
+func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) {
+	found, err := j.tryRecords(ctx, [][]byte{recordOf(w)})
+	if err != nil || found != nil {
+		return found, err
+	}
+	if j.doubtful() != "" {
+		return nil, nil
+	}
+	// Either the translation is at fault or what differs is not compared; in
+	// both cases nothing is proved.
+	j.note("the terms differ on an input on which the versions agree, so that nothing is proved beyond: a fault of the translation")
+	return nil, nil
+}
+
+// tryRecords compares the versions on inputs that a check has made.
+func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
+	if why := j.doubtful(); why != "" && len(list) > 0 {
+		j.note("inputs that were made were not run: %s", why)
+		return nil, nil
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	path, remove, err := j.recordFile(list)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	files := map[string]string{"made": path}
+	q := &rt.Replay{Variant: j.idx, Records: []string{"made"}, Panics: j.panics(), Budget: int64(replayBudget)}
+	reply := new(rt.ReplayReply)
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Wall: 2 * replayBudget, Files: files})
+	if err != nil {
+		return nil, err
+	}
+	j.result.Cases += reply.Cases
+	switch {
+	case exit == nil && reply.Diff != nil:
+		return j.differs(reply.Diff), j.confirm(ctx, reply.Diff)
+	case exit != nil && exit.Variant == j.idx:
+		fate := fates[exit.Kind]
+		d := &rt.Diff{Kind: fate.kind, Got: fate.text}
+		if exit.Record >= 0 && exit.Record < len(list) {
+			d.Args = list[exit.Record]
+		}
+		return &Finding{Status: fate.status, Reason: fate.text, Diff: d}, nil
+	case exit != nil:
+		j.note("the original does not survive an input that was made for it")
+	}
+	return nil, nil
+}
+
+func (j *Job) recordFile(list [][]byte) (path string, remove func(), err error) {
+	path, remove, err = j.single(list[0])
+	if err != nil || len(list) == 1 {
+		return path, remove, err
+	}
+	records := make([]rt.Record, len(list))
+	for i, b := range list {
+		records[i] = rt.Record{Args: b, Weight: 1}
+	}
+	return path, remove, rt.WriteRecords(path, records)
+}
+
+// seedLength bounds the arguments of branch seeds, and seedTime the work for
+// them.
+const (
+	seedLength = 8
+	seedTime   = 2 * time.Second
+)
+
+// branchSeeds are records that take each side of each decision of both
+// versions, as far as a solver finds some; sides that no input up to
+// seedLength takes are left out. They are made when they are first asked for,
+// and stay in j.seeds.
+func (j *Job) branchSeeds(ctx context.Context) [][]byte {
+	if j.seeds != nil {
+		return j.seeds
+	}
+	j.seeds = [][]byte{}
+	orig, cand, lib, why := j.programs()
+	if why != "" {
+		return j.seeds
+	}
+	var sides []bounded.Side
+	if why := safely(func() { sides = bounded.Seeds(ctx, orig, cand, lib, seedLength, seedTime) }); why != "" {
+		j.note("seeds: %s", why)
+	}
+	for _, s := range sides {
+		if s.Input != nil {
+			j.seeds = append(j.seeds, recordOf(s.Input))
+		}
+	}
+	return j.seeds
+}
+
+// doubtful says why an input that a solver names may be none that a caller can
+// build, or nothing.
+func (j *Job) doubtful() string {
+	if !j.Env.Unit.Target.Contract.IsZero() {
+		return "they may break the contract"
+	}
+	sig := j.Env.Unit.Sig
+	if r := sig.Recv(); r != nil && hidden(r.Type(), 0) {
+		return "nobody may be able to build such a receiver"
+	}
+	for v := range sig.Params().Variables() {
+		if hidden(v.Type(), 0) {
+			return "nobody may be able to build such a " + v.Name()
+		}
+	}
+	return ""
+}
+
+// hidden reports whether a type has unexported fields, whose values only its
+// own package makes.
+func hidden(t types.Type, depth int) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return depth < 8 && hidden(u.Elem(), depth+1)
+	case *types.Slice:
+		return depth < 8 && hidden(u.Elem(), depth+1)
+	case *types.Array:
+		return depth < 8 && hidden(u.Elem(), depth+1)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !f.Exported() || depth < 8 && hidden(f.Type(), depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// safely runs a part of a proof. What goes wrong in it is the translation's
+// fault and no verdict on the candidate.
+func safely(f func()) (why string) {
+	defer func() {
+		if r := recover(); r != nil {
+			why = fmt.Sprintf("a fault of the translation: %v", r)
+		}
+	}()
+	f()
+	return ""
+}
