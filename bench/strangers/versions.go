@@ -36,6 +36,7 @@ type version struct {
 	flags  []string
 	what   string
 	text   string // as written
+	path   string // of the candidate file
 
 	verdict *beagle.Verdict
 	cpu     time.Duration // processor time of the whole command
@@ -48,14 +49,15 @@ func versions(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error
 	set := f.String("set", "A", "a set of functions.txt (A, B), a function (A3) or a version (A3/name)")
 	tool := f.String("beagle", "", "the command to measure; the default builds the one of -root")
 	at := f.Int("j", 2, "versions to judge at once")
-	only := f.String("only", "", "wrong or honest")
+	kind := f.String("only", "", "wrong or honest")
+	each := f.Bool("each", false, "judge each version in a process of its own, to measure processor time")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	if err := l.open(); err != nil {
 		return err
 	}
-	list, err := readVersions(l.root, *set, *only)
+	list, err := readVersions(l.root, *set, *kind)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func versions(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error
 			return fmt.Errorf("build of beagle: %w\n%s", err, out)
 		}
 	}
-	judgeAll(ctx, l, abs(*tool), list, *at)
+	judgeAll(ctx, l, abs(*tool), list, *at, *each)
 	return reportVersions(list)
 }
 
@@ -131,89 +133,134 @@ func splitFlags(s string) (out []string) {
 	return out
 }
 
-// judgeAll gives the versions to the command. Versions of one function come one
-// after the other, so that its recorded inputs are found again.
-func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int) {
-	byFunction := map[string][]*version{}
-	var order []string
+// judgeAll gives the versions to the command, those of one function together,
+// so that inputs are recorded once. Each worker has a store of its own.
+func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int, each bool) {
+	var groups [][]*version
+	key := func(v *version) string { return v.fn.name + " " + strings.Join(v.flags, " ") }
 	for _, v := range list {
-		if byFunction[v.fn.name] == nil {
-			order = append(order, v.fn.name)
+		last := len(groups) - 1
+		if each || last < 0 || key(groups[last][0]) != key(v) {
+			groups = append(groups, nil)
+			last++
 		}
-		byFunction[v.fn.name] = append(byFunction[v.fn.name], v)
+		groups[last] = append(groups[last], v)
+	}
+	for _, v := range list { // downloads one after the other
+		if _, err := l.module(ctx, v.fn.module, v.fn.version); err != nil {
+			v.err = err
+		}
 	}
 	work := make(chan []*version)
 	var wg sync.WaitGroup
-	for range at {
+	for worker := range at {
 		wg.Go(func() {
+			home := filepath.Join(l.dir, "home"+strconv.Itoa(worker))
 			for group := range work {
+				judge(ctx, l, tool, home, group)
 				for _, v := range group {
-					if v.err = v.judge(ctx, l, tool); v.err != nil {
-						v.verdict = &beagle.Verdict{}
-					}
 					fmt.Fprintln(os.Stderr, v.line())
 				}
 			}
 		})
 	}
-	for _, name := range order {
-		dir, err := l.module(ctx, byFunction[name][0].fn.module, byFunction[name][0].fn.version)
-		if err != nil || dir == "" {
-			for _, v := range byFunction[name] {
-				v.err, v.verdict = err, &beagle.Verdict{}
-			}
-			continue
-		}
-		work <- byFunction[name]
+	for _, g := range groups {
+		work <- g
 	}
 	close(work)
 	wg.Wait()
 }
 
-// judge asks for the verdict on behaviour, and of a wrong version that passes
-// for the whole verdict: one that is not called faster is not accepted.
-func (v *version) judge(ctx context.Context, l *lab, tool string) error {
-	dir, err := l.module(ctx, v.fn.module, v.fn.version)
+// judge asks for the verdict on behaviour, and of wrong versions that pass for
+// the whole verdict: one that is not called faster is not accepted.
+func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
+	fail := func(err error) {
+		for _, v := range group {
+			v.err = errors.Join(v.err, err)
+		}
+	}
+	fn := group[0].fn
+	dir, err := l.module(ctx, fn.module, fn.version)
 	if err != nil {
-		return err
+		fail(err)
+		return
 	}
-	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: v.fn.spec, Env: []string{"GOWORK=off"}})
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: fn.spec, Env: []string{"GOWORK=off"}})
 	if err != nil {
-		return err
+		fail(err)
+		return
 	}
-	text, err := expand(v.text, u.Target.Source, u.Target.Name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", v.name, err)
+	for _, v := range group {
+		if err := v.write(l, u); err != nil {
+			v.err = fmt.Errorf("%s: %w", v.name, err)
+		}
 	}
-	path := filepath.Join(l.dir, "versions", v.name+".go")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+	ask := func(group []*version, flags ...string) {
+		for len(group) > 0 {
+			n, err := runTool(ctx, tool, home, dir, flags, group)
+			if err == nil || n == len(group) {
+				return
+			}
+			group[n].err = err // and on with those behind it
+			group = group[n+1:]
+		}
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return err
-	}
-	call := func(flags ...string) error {
-		args := slices.Concat([]string{"verify", "--json", "--quiet", "--force", "-C", dir}, v.flags, flags, []string{v.fn.spec, abs(path)})
-		v.verdict, v.cpu, err = runTool(ctx, l, tool, args)
-		return err
-	}
-	if err := call("--no-measure"); err != nil || !v.verdict.OK() || v.honest {
-		return err
-	}
-	return call("--measure", "4s")
+	ok := func(v *version) bool { return v.err == nil }
+	ask(only(group, ok), "--no-measure")
+	ask(only(group, func(v *version) bool { return ok(v) && !v.honest && v.verdict.OK() }), "--measure", "4s")
 }
 
-func runTool(ctx context.Context, l *lab, tool string, args []string) (*beagle.Verdict, time.Duration, error) {
-	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Env = append(os.Environ(), "GOWORK=off", "BEAGLE_HOME="+abs(filepath.Join(l.dir, "home")))
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	v := new(beagle.Verdict)
-	if json.Unmarshal(out, v) != nil || v.Status == "" {
-		return nil, 0, fmt.Errorf("%v: %s", err, strings.TrimSpace(stderr.String()))
+func only(list []*version, want func(*version) bool) (out []*version) {
+	for _, v := range list {
+		if want(v) {
+			out = append(out, v)
+		}
 	}
-	return v, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	return out
+}
+
+// write makes the candidate file of a version.
+func (v *version) write(l *lab, u *source.Unit) error {
+	text, err := expand(v.text, u.Target.Source, u.Target.Name)
+	if err != nil {
+		return err
+	}
+	v.path = abs(filepath.Join(l.dir, "versions", v.name+".go"))
+	if err := os.MkdirAll(filepath.Dir(v.path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(v.path, []byte(text), 0o644)
+}
+
+// runTool has the command judge versions of one function, and returns how many
+// verdicts it gave.
+func runTool(ctx context.Context, tool, home, dir string, flags []string, group []*version) (n int, err error) {
+	args := slices.Concat([]string{"verify", "--json", "--quiet", "--force", "--strict", "-C", dir}, group[0].flags, flags, []string{group[0].fn.spec})
+	for _, v := range group {
+		args = append(args, v.path)
+	}
+	cmd := exec.CommandContext(ctx, tool, args...)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "BEAGLE_HOME="+abs(home))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ended := cmd.Run()
+	d := json.NewDecoder(&stdout)
+	for n < len(group) {
+		var one beagle.Judgement
+		into := any(&one)
+		if len(group) == 1 {
+			into = &one.Verdict
+		}
+		if err := d.Decode(into); err != nil || one.Verdict.Status == "" {
+			return n, fmt.Errorf("%v: %s", ended, strings.TrimSpace(stderr.String()))
+		}
+		group[n].verdict = &one.Verdict
+		n++
+	}
+	if len(group) == 1 {
+		group[0].cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return n, nil
 }
 
 // passed reports whether the judge let a version through: a wrong one only
@@ -226,7 +273,7 @@ func (v *version) passed() bool {
 }
 
 func (v *version) line() string {
-	if v.err != nil {
+	if v.err != nil || v.verdict == nil {
 		return fmt.Sprintf("%-40s FAILED: %v", v.name, v.err)
 	}
 	reason, _, _ := strings.Cut(v.verdict.Reason, "\n")
@@ -240,7 +287,7 @@ func reportVersions(list []*version) error {
 	var cpu []float64
 	for _, v := range list {
 		switch {
-		case v.err != nil || v.verdict.Status == beagle.Invalid:
+		case v.err != nil || v.verdict == nil || v.verdict.Status == beagle.Invalid:
 			failed++
 			fmt.Printf("no version: %s: %s\n", v.name, v.line())
 			continue
@@ -249,7 +296,7 @@ func reportVersions(list []*version) error {
 		default:
 			wrong++
 		}
-		if v.verdict.OK() {
+		if v.verdict.OK() && v.cpu > 0 {
 			cpu = append(cpu, v.cpu.Seconds())
 		}
 		switch {
