@@ -196,13 +196,16 @@ func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
 		}
 	}
 	ask := func(group []*version, flags ...string) {
-		for len(group) > 0 {
-			n, err := runTool(ctx, tool, home, dir, flags, group)
-			if err == nil || n == len(group) {
-				return
+		if len(group) == 0 {
+			return
+		}
+		for _, v := range group {
+			v.verdict = nil
+		}
+		if err := runTool(ctx, tool, home, dir, flags, group); err != nil {
+			for _, v := range only(group, func(v *version) bool { return v.verdict == nil }) {
+				v.err = err
 			}
-			group[n].err = err // and on with those behind it
-			group = group[n+1:]
 		}
 	}
 	ok := func(v *version) bool { return v.err == nil }
@@ -232,9 +235,8 @@ func (v *version) write(l *lab, u *source.Unit) error {
 	return os.WriteFile(v.path, []byte(text), 0o644)
 }
 
-// runTool has the command judge versions of one function, and returns how many
-// verdicts it gave.
-func runTool(ctx context.Context, tool, home, dir string, flags []string, group []*version) (n int, err error) {
+// runTool has the command judge versions of one function.
+func runTool(ctx context.Context, tool, home, dir string, flags []string, group []*version) error {
 	args := slices.Concat([]string{"verify", "--json", "--quiet", "--force", "--strict", "-C", dir}, group[0].flags, flags, []string{group[0].fn.spec})
 	for _, v := range group {
 		args = append(args, v.path)
@@ -244,23 +246,29 @@ func runTool(ctx context.Context, tool, home, dir string, flags []string, group 
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	ended := cmd.Run()
-	d := json.NewDecoder(&stdout)
-	for n < len(group) {
-		var one beagle.Judgement
+	d := json.NewDecoder(&stdout) // verdicts come in the order in which they are found
+	for range group {
+		one := beagle.Judgement{File: group[0].path}
 		into := any(&one)
 		if len(group) == 1 {
 			into = &one.Verdict
 		}
-		if err := d.Decode(into); err != nil || one.Verdict.Status == "" {
-			return n, fmt.Errorf("%v: %s", ended, strings.TrimSpace(stderr.String()))
+		if d.Decode(into) != nil || one.Verdict.Status == "" {
+			break
 		}
-		group[n].verdict = &one.Verdict
-		n++
+		for _, v := range group {
+			if v.path == one.File {
+				v.verdict = &one.Verdict
+			}
+		}
+	}
+	if slices.ContainsFunc(group, func(v *version) bool { return v.verdict == nil }) {
+		return fmt.Errorf("%v: %s", ended, strings.TrimSpace(stderr.String()))
 	}
 	if len(group) == 1 {
 		group[0].cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
-	return n, nil
+	return nil
 }
 
 // passed reports whether the judge let a version through: a wrong one only
