@@ -50,6 +50,8 @@ func printContract(w io.Writer, v *beagle.Verdict) {
 	case g == nil:
 	case g.Status == beagle.Accepted:
 		fmt.Fprintf(w, "  guarded      accepted without a contract, faster by %s: --guarded FILE writes it\n", report.Ratio(g.Measure.Corrected))
+	case g.Status == beagle.Equal && g.Measure == nil:
+		fmt.Fprintf(w, "  guarded      equal without a contract, not measured: --guarded FILE writes it\n")
 	default:
 		fmt.Fprintf(w, "  guarded      with the original for all other inputs: %s, %s\n", g.Status, g.Reason)
 	}

@@ -5,8 +5,6 @@ import "math/bits"
 // A set is a set of places in memory, by index.
 type set []uint64
 
-func (s set) has(i int) bool { return i/64 < len(s) && s[i/64]>>(i%64)&1 != 0 }
-
 // add reports whether the set grew.
 func (s *set) add(i int) bool {
 	for len(*s) <= i/64 {

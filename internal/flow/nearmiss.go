@@ -44,8 +44,10 @@ func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ve
 	}
 	defer near.Bin.Remove()
 	v.NearMiss = &near.NearMiss
-	if err := x.nearGain(ctx, near); err != nil {
-		return err
+	if !x.spec.NoMeasure {
+		if err := x.nearGain(ctx, near); err != nil {
+			return err
+		}
 	}
 	if len(near.Conjuncts) > 0 {
 		proved, all, err := x.unit.CallSites(ctx, near.Conjuncts)
@@ -97,7 +99,7 @@ func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate, tried in
 		return nil, err
 	}
 	out.Status, out.Reason = v.Status, v.Reason
-	if !v.OK() {
+	if !v.OK() || x.spec.NoMeasure {
 		return out, nil
 	}
 	ms, err := x.confirm(ctx, []beagle.Candidate{c}, tried, x.spec.Measure)

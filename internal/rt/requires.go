@@ -1,9 +1,7 @@
 package rt
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 )
 
@@ -48,22 +46,6 @@ func (h *Harness[A, R]) agree(t *Terms) error {
 	ignored.capacity, ignored.scratch = in(IgnoreCapacity), in(IgnoreScratch)
 	return nil
 }
-
-// agreeByEnv is agree for a program without requests: see FuzzTerms.
-func (h *Harness[A, R]) agreeByEnv() error {
-	text := os.Getenv(FuzzTerms)
-	if text == "" {
-		return nil
-	}
-	var t Terms
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return fmt.Errorf("%s: %w", FuzzTerms, err)
-	}
-	return h.agree(&t)
-}
-
-// FuzzTerms is the variable that holds the Terms of a fuzz run, as JSON.
-const FuzzTerms = "BEAGLE_TERMS"
 
 // keeps reports whether an input is one that the contract speaks of.
 func (h *Harness[A, R]) keeps(a *A) bool {

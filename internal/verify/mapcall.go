@@ -11,9 +11,8 @@ import (
 // entry: what it does happens in an order that differs from time to time.
 type walk struct {
 	*code
-	body   *ast.BlockStmt
-	begin  ast.Node // declarations inside it are its own
-	bounds map[*ast.AssignStmt]bool
+	body  *ast.BlockStmt
+	begin ast.Node // declarations inside it are its own
 }
 
 // inside reports whether a variable is the walk's own.

@@ -55,7 +55,6 @@ type Param struct {
 	Elems  []Param // of a slice, an array, a struct, a pointer
 	Nil    bool
 	Length int
-	obj    int
 }
 
 // Shapes lists the shapes of the parameters in which the greatest length is
