@@ -14,6 +14,10 @@ var (
 	pageSize   = 1 << 12
 )
 
+// sampledMarks is how many of the versions' own marks are put into long texts:
+// a place that is kept in 16 bits shows only behind the right one.
+const sampledMarks = 8
+
 // samples puts single elements out of line into long sequences.
 func (x *exhauster[A, R]) samples(yield func() bool) {
 	if x.brief() {
@@ -42,7 +46,7 @@ func (x *exhauster[A, R]) samples(yield func() bool) {
 func (x *exhauster[A, R]) sample(i int, t reflect.Type, n int, yield func() bool) bool {
 	marks := []string{"\x00", "\xff"}
 	if own := x.marks(); len(own) > 0 {
-		marks = append(marks, own[:min(len(own), 3)]...)
+		marks = append(marks, own[:min(len(own), sampledMarks)]...)
 	}
 	text := slices.Repeat([]byte{'a'}, n)
 	for _, at := range sampledPlaces(n) {
