@@ -68,7 +68,7 @@ func PhaseOf(id int) string {
 }
 
 var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "changed", "related", "twins", "covering",
-	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
+	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "torn", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -97,12 +97,12 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster[A, R], error) {
 	x := &exhauster[A, R]{q: q, start: time.Now(), end: math.MaxInt}
 	x.check = newChecker(watched(h), q.Variant, q.Panics)
 	x.domain = newDomain(q, reflect.TypeFor[A]().PkgPath())
-	if err := x.load(h); err != nil {
-		return nil, err
-	}
 	x.v = reflect.ValueOf(&x.a).Elem()
 	x.plain = coderFor[A]().flat
 	x.slots = slotsOf(x.v.Type(), x.home)
+	if err := x.load(h); err != nil {
+		return nil, err
+	}
 	return x, nil
 }
 
@@ -140,6 +140,7 @@ type exhauster[A, R any] struct {
 	cap      int64         // numbers above it are left out: the original is too slow for them
 	capLen   int           // the same for lengths
 	pace     pace
+	tied     []knot // numbers that are lengths
 	out      ExhaustReply
 
 	before, after func() // each case, if set
@@ -162,6 +163,7 @@ func (x *exhauster[A, R]) load(h *Harness[A, R]) error {
 			x.bases = append(x.bases, a)
 			x.learn(reflect.ValueOf(&a).Elem(), 0)
 		}
+		x.knots(list)
 	}
 	return nil
 }
@@ -177,7 +179,7 @@ func (x *exhauster[A, R]) phases() []struct {
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
 		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.related}, {2, x.twins}, {2, x.covering}, {1, x.collided},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner}, {1, x.spare}, {2, x.long}, {3, x.random},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner}, {2, x.tornTexts}, {1, x.spare}, {2, x.long}, {3, x.random},
 		{1, x.shared}, {1, x.deep}, {2, x.samples}, {1, x.solved}, {1, x.oddWords},
 	}
 }
@@ -222,7 +224,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
 	p := Phase{Name: phaseNames[i], Done: true}
 	start := ProcessCPU()
-	make(func() bool {
+	make(x.twice(func() bool {
 		x.index++
 		if x.index >= 1<<caseShift {
 			p.Done, p.Note = false, "more cases than can be numbered"
@@ -256,7 +258,7 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			return false
 		}
 		return true
-	})
+	}))
 	p.Done = p.Done && !x.cut
 	p.Time = int64(ProcessCPU() - start)
 	if p.Cases > 0 {
@@ -316,7 +318,7 @@ func (x *exhauster[A, R]) show(id int) {
 		return
 	}
 	x.phase, x.index, x.deadline = i, 0, math.MaxInt64
-	x.phases()[i].make(func() bool {
+	x.phases()[i].make(x.twice(func() bool {
 		x.index++
 		if x.index < index {
 			return true
@@ -327,7 +329,7 @@ func (x *exhauster[A, R]) show(id int) {
 		c.run(0, id, &x.a)
 		x.out.Shown = c.diff(id, &x.a, "result", "")
 		return false
-	})
+	}))
 }
 
 // base starts a case from one of the surroundings.

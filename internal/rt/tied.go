@@ -1,0 +1,82 @@
+package rt
+
+import "reflect"
+
+// Many functions take a number that is the length of another argument, and
+// leave at once when it is not. Inputs whose sequence is exchanged and whose
+// number stays see nothing of what comes behind. So each case of such a function
+// is tried twice: as it was made, and with the number set to the length.
+
+// A knot ties a number to the length of a sequence, by their slots.
+type knot struct{ number, sequence int }
+
+// How often a number must be a length in the records: tests pass wrong ones too.
+const (
+	tiedShare = 0.3
+	tiedLeast = 2
+)
+
+// knots finds the numbers that are often the length of a sequence. A pair says
+// something only where the lengths differ from record to record, or are more
+// than one.
+func (x *exhauster[A, R]) knots(records []A) {
+	keep := x.a
+	defer func() { x.a = keep }()
+	counts := map[knot]int{}
+	for r := range records {
+		x.a = records[r]
+		for n, s := range x.slots {
+			if !isInteger(s.t) {
+				continue
+			}
+			number, ok := x.peek(n)
+			if !ok {
+				continue
+			}
+			for k, s := range x.slots {
+				if !isSequence(s.t) {
+					continue
+				}
+				if f, ok := x.peek(k); ok && f.Len() > 1 && isNumber(number, f.Len()) {
+					counts[knot{n, k}]++
+				}
+			}
+		}
+	}
+	for n := range x.slots {
+		for k := range x.slots {
+			if c := counts[knot{n, k}]; c >= tiedLeast && float64(c) >= tiedShare*float64(len(records)) {
+				x.tied = append(x.tied, knot{n, k})
+				break
+			}
+		}
+	}
+}
+
+func isNumber(v reflect.Value, n int) bool {
+	return v.CanInt() && v.Int() == int64(n) || v.CanUint() && v.Uint() == uint64(n)
+}
+
+// tie sets the numbers of the case at hand to the lengths that they go with. It
+// reports whether that changed anything.
+func (x *exhauster[A, R]) tie() bool {
+	changed := false
+	for _, t := range x.tied {
+		f, ok := x.peek(t.sequence)
+		number, there := x.peek(t.number)
+		if ok && there && !isNumber(number, f.Len()) && x.setInt(t.number, int64(f.Len())) {
+			changed = true
+		}
+	}
+	return changed && x.small()
+}
+
+// twice yields a case as it is, and again with its numbers tied.
+func (x *exhauster[A, R]) twice(yield func() bool) func() bool {
+	if len(x.tied) == 0 {
+		return yield
+	}
+	return func() bool {
+		return yield() && (!x.tie() || yield())
+	}
+}
