@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -27,17 +28,29 @@ func (x *exhauster[A, R]) shared(yield func() bool) {
 	}
 }
 
+// windows are two parts of one piece of memory of n elements: the whole twice,
+// shifted, halves, and a short part inside the whole, whichever way round. A
+// version that reads far ahead of what it writes differs on the last ones only.
+func windows(n int) (list [][4]int) {
+	list = [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n}, {0, n / 2, n/2 - 1, n}}
+	for _, size := range []int{1, 2, 4, 8} {
+		for _, from := range []int{0, 1, 3, 7, 8, 9, 15, 16, n / 2, n - size} {
+			if from+size <= n && n <= maxSweep {
+				list = append(list, [4]int{from, from + size, 0, n}, [4]int{0, n, from, from + size})
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(w [4]int) bool { return w[0] < 0 || w[2] < 0 })
+}
+
 // overlap places two slots in one piece of memory, in several ways and lengths.
 func (x *exhauster[A, R]) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
-	for _, n := range []int{1, 2, 3, 8, 17, 33, 64, 300, 1000, 5000} {
+	for _, n := range []int{1, 2, 3, 8, 17, 32, 33, 64, 300, 1000, 5000} {
 		if n > maxSweep && x.brief() {
 			break
 		}
 		for way := range distinct + 1 {
-			for _, cut := range [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n}, {0, n / 2, n/2 - 1, n}} {
-				if cut[2] < 0 {
-					continue
-				}
+			for _, cut := range windows(n) {
 				if n > x.capLen {
 					x.pass(1)
 					continue
