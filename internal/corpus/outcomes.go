@@ -27,7 +27,7 @@ func Alike(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 	}
 	defer bin.Remove()
 	m := &maker{u: u, bin: bin, box: box}
-	_, want, err := m.classified(ctx, c.Train)
+	seen, want, err := m.classified(ctx, c.Train)
 	if err != nil {
 		return nil, "", err
 	}
@@ -39,7 +39,7 @@ func Alike(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 	if err != nil {
 		return nil, "", err
 	}
-	fresh, told = choose(kept, got, shares(c.Train, want), n)
+	fresh, told = choose(kept, got, shares(seen, want), n)
 	return fresh, told, nil
 }
 
@@ -47,9 +47,24 @@ func Alike(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 const drawn = 4
 
 // classified runs the original over records, leaves out those that it does not
-// survive, and tells the class of outcome of the others.
-func (m *maker) classified(ctx context.Context, records []beagle.Record) ([]beagle.Record, []string, error) {
-	for try := 0; ; try++ {
+// survive, and tells the class of outcome of the others. Each process sees a
+// part of them, which bounds its memory.
+func (m *maker) classified(ctx context.Context, records []beagle.Record) (kept []beagle.Record, classes []string, err error) {
+	for part := range slices.Chunk(records, atOnce) {
+		part, got, err := m.classifiedPart(ctx, part)
+		if err != nil {
+			return nil, nil, err
+		}
+		kept, classes = append(kept, part...), append(classes, got...)
+	}
+	return kept, classes, nil
+}
+
+// atOnce is how many records one process classifies.
+const atOnce = 2048
+
+func (m *maker) classifiedPart(ctx context.Context, records []beagle.Record) ([]beagle.Record, []string, error) {
+	for try := 0; len(records) > 0; try++ {
 		var o rt.Observation
 		exit, err := m.observe(ctx, records, &rt.Observe{}, oneGenerated, &o)
 		if err != nil {
@@ -66,14 +81,15 @@ func (m *maker) classified(ctx context.Context, records []beagle.Record) ([]beag
 					records = slices.Delete(records, at, at+1)
 				}
 			}
-		case exit.Record < 0 || exit.Record >= len(records):
-			return nil, nil, fmt.Errorf("the original ends the harness: %s", exit)
+		case exit.Record < 0 || exit.Record >= len(records) || exit.Kind == harness.Memory:
+			records = records[:len(records)/2] // all of them together were too much
 		case try >= maxRetries:
 			records = records[:exit.Record]
 		default:
 			records = slices.Delete(records, exit.Record, exit.Record+1)
 		}
 	}
+	return nil, nil, nil
 }
 
 // shares are the weighted shares of the classes.

@@ -68,7 +68,7 @@ func PhaseOf(id int) string {
 }
 
 var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "changed", "related", "twins", "covering",
-	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "torn", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
+	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "torn", "runs", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -179,7 +179,7 @@ func (x *exhauster[A, R]) phases() []struct {
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
 		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.related}, {2, x.twins}, {2, x.covering}, {1, x.collided},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner}, {2, x.tornTexts}, {1, x.spare}, {2, x.long}, {3, x.random},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner}, {2, x.tornTexts}, {2, x.markRuns}, {1, x.spare}, {2, x.long}, {3, x.random},
 		{1, x.shared}, {1, x.deep}, {2, x.samples}, {1, x.solved}, {1, x.oddWords},
 	}
 }

@@ -1,0 +1,40 @@
+package rt
+
+import "strings"
+
+// Code that counts how often a letter stands in a row (slashes before a quote,
+// zeros before a digit, dots) has a limit somewhere when it is written for speed:
+// a word, a small array, a few steps.
+
+// runLengths are how often a letter is repeated: every number to beyond two
+// words, and around the sizes of others.
+var runLengths = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 24, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300}
+
+// markRuns puts runs of one mark before and behind another, alone and between
+// ordinary letters.
+func (x *exhauster[A, R]) markRuns(yield func() bool) {
+	marks := x.marks()
+	marks = marks[:min(len(marks), 20)]
+	for i, s := range x.slots {
+		if !isText(s.t) {
+			continue
+		}
+		for _, n := range runLengths {
+			if n > x.capLen {
+				break
+			}
+			for k, m := range marks {
+				run := strings.Repeat(m, n)
+				for _, other := range marks {
+					for _, text := range []string{"a" + run + other + "b", other + run, run + other + "a" + other} {
+						x.base(k % len(x.bases))
+						setText(x.field(i), []byte(text))
+						if x.small() && !yield() {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
