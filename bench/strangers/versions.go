@@ -282,7 +282,8 @@ func (v *version) passed() bool {
 
 func (v *version) line() string {
 	if v.err != nil || v.verdict == nil {
-		return fmt.Sprintf("%-40s FAILED: %v", v.name, v.err)
+		first, _, _ := strings.Cut(fmt.Sprint(v.err), "\n")
+		return fmt.Sprintf("%-40s FAILED: %s", v.name, first)
 	}
 	reason, _, _ := strings.Cut(v.verdict.Reason, "\n")
 	return fmt.Sprintf("%-40s %-9s %-10s %5.1f s  %.160s", v.name, v.verdict.Status, v.verdict.Stage, v.cpu.Seconds(), reason)

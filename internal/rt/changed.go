@@ -191,8 +191,9 @@ func (x *exhauster[A, R]) changeBytes(_ spot, text []byte, try func([]byte) bool
 	return true
 }
 
-// stretchedTo are how often one byte of a record is repeated.
-var stretchedTo = []int{20, 300, 5000, 70_000}
+// stretchedTo are how often one byte of a record is repeated: often, and as often
+// as makes a counter of 8 or 16 bits start anew.
+var stretchedTo = []int{20, 255, 256, 257, 300, 5000, 65_536, 70_000}
 
 // stretch repeats the first byte of each word and of each separator.
 func (x *exhauster[A, R]) stretch(_ spot, text []byte, try func([]byte) bool) bool {

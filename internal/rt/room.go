@@ -10,15 +10,40 @@ import (
 const CheckRoom = "the capacity behind an argument's length"
 
 // wrote reports whether the candidate wrote behind the length of an argument
-// slice and the original did not: a caller that cut the slice off a longer one
-// sees that.
+// slice where the original did not: a caller that cut the slice off a longer one
+// sees that. Where the original writes too, as scratch or by appending, another
+// value is no offence of its own: what a result shows of it is compared there.
 func (c *checker[A, R]) wrote(src *A) bool {
 	if !hasRoom(src) || !differInRoom(&c.a[0], &c.a[1]) {
 		return false
 	}
 	var untouched A
 	CloneTo(&untouched, src)
-	return !differInRoom(&c.a[0], &untouched)
+	return !differInRoom(&c.a[0], &untouched) || beyond(&c.a[0], &c.a[1], &untouched)
+}
+
+// beyond reports whether the candidate changed an element that the original
+// left as it was, for slices of elements that are their bytes.
+func beyond[A any](orig, cand, untouched *A) bool {
+	for _, f := range coderFor[A]().fields {
+		x, y, was := roomOf(f, unsafe.Pointer(orig)), roomOf(f, unsafe.Pointer(cand)), roomOf(f, unsafe.Pointer(untouched))
+		if x == nil || y == nil || was == nil || !f.c.elem.raw {
+			continue
+		}
+		a, b, w := behind(f.c.elem, x), behind(f.c.elem, y), behind(f.c.elem, was)
+		for size, at := int(f.c.elem.size), 0; at+size <= min(len(a), len(b), len(w)); at += size {
+			e := func(bytes []byte) string { return string(bytes[at : at+size]) }
+			if e(a) == e(w) && e(b) != e(w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// behind are the bytes between length and capacity.
+func behind(elem *coder, h *sliceHeader) []byte {
+	return unsafe.Slice((*byte)(elem.at(h.data, h.len)), uintptr(h.cap-h.len)*elem.size)
 }
 
 func hasRoom[A any](a *A) bool {
