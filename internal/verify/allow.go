@@ -3,22 +3,15 @@ package verify
 import (
 	"go/types"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/effects"
 )
 
 // pure lists the packages whose functions neither keep anything between calls
 // that a caller could see nor touch the world outside the process's own
 // memory. A candidate may start to use them. Everything else it may use only
 // as far as the original does.
-var pure = set(`
-	bufio bytes cmp container/heap container/list container/ring
-	crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512
-	encoding encoding/ascii85 encoding/base32 encoding/base64 encoding/binary
-	encoding/csv encoding/hex encoding/json encoding/xml
-	errors fmt hash hash/adler32 hash/crc32 hash/crc64 hash/fnv html
-	index/suffixarray io iter maps math math/big math/bits math/cmplx
-	net/netip net/url path regexp regexp/syntax slices sort strconv strings
-	text/scanner text/tabwriter time unicode unicode/utf16 unicode/utf8
-	simd/archsimd`)
+var pure = set(strings.Join(effects.Packages, " ") + " simd/archsimd")
 
 // impure are the exceptions within the pure packages.
 var impure = set(`

@@ -300,7 +300,7 @@ func allowed(path, name string) bool {
 
 // packageVars refuses package variables that hold state by their nature.
 // A variable that is computed once and never written is welcome; writing is
-// packageState's matter.
+// memory's matter.
 func packageVars(c *code, report func(ast.Node, string, string, string)) {
 	for _, decl := range c.file.Decls {
 		gen, ok := decl.(*ast.GenDecl)

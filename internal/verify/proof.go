@@ -167,7 +167,10 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 	j.result.Cases += reply.Cases
 	switch {
 	case exit == nil && reply.Diff != nil:
-		return j.differs(reply.Diff), j.confirm(ctx, reply.Diff)
+		if err := j.confirm(ctx, reply.Diff); err != nil {
+			return nil, err
+		}
+		return j.differs(reply.Diff), nil
 	case exit != nil && exit.Variant == j.idx:
 		fate := fates[exit.Kind]
 		d := &rt.Diff{Kind: fate.kind, Got: fate.text}
