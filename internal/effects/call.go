@@ -315,7 +315,7 @@ func (u *unit) elementRefs(t types.Type) bool {
 // apply does to the arguments what a summary says.
 func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
 	for _, w := range s.Writes {
-		if w.Kind != Shared || !u.p.ignored(w.Name) {
+		if w.Kind != Shared || w.Name == kept || !u.p.ignored(w.Name) {
 			u.write(u.resolve(in, w, args), name)
 		}
 	}
@@ -444,6 +444,13 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 			}
 		case p.box != nil:
 		case r.Method == "" && p.ref.Kind == Shared:
+			for _, f := range u.p.callees {
+				all := make([]set, f.Signature.Params().Len()+1)
+				for j := range all {
+					all[j] = arg
+				}
+				u.static(in, nil, f, all)
+			}
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, nil, p.ref, r.Method, i, []set{arg})
 		case r.Method != "":

@@ -47,6 +47,9 @@ type place struct {
 	inner int             // not 0 for what a callee made behind a field of its result
 }
 
+// kept names what a closure keeps that outlived the call that made it.
+const kept = "a variable kept by a function value"
+
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{p: p, fn: fn, in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, index: map[place]int{},
 		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, running: map[running]bool{}}
@@ -55,6 +58,9 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 		if p.hasRefs(param.Type()) {
 			u.grow(param, 0, u.single(u.param(Top, i, Whole)))
 		}
+	}
+	for _, v := range fn.FreeVars { // of a closure that outlived the call that made it
+		u.grow(v, 0, u.single(u.shared(kept)))
 	}
 	return u
 }

@@ -21,9 +21,9 @@ type Growth struct {
 }
 
 // How recorded inputs are stretched, and what is held against a candidate.
-// The last step is for what is short even then: there, what a call costs anyway
+// The last steps are for what is short even then: there, what a call costs anyway
 // still hides how its time grows.
-var stretchings = []int{1, 2, 4, 16, 64, 256}
+var stretchings = []int{1, 2, 4, 16, 64, 256, 1024, 4096}
 
 const (
 	leastStretched = 8       // a shorter record stands for one of this length
@@ -32,7 +32,7 @@ const (
 	steepBy        = 2       // and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
 	tellingExcess  = 20 * time.Microsecond
 	longEnough     = 10 * time.Millisecond // of the original; longer inputs are left out
-	stillShort     = 200 * time.Microsecond
+	stillShort     = time.Millisecond
 )
 
 // A grower stretches the sequences of recorded inputs.

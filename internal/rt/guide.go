@@ -3,6 +3,7 @@ package rt
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"reflect"
 	"time"
 )
@@ -40,6 +41,10 @@ const (
 	idleInputs  = 60_000
 	idlePortion = 1.0 / 3
 )
+
+// huge are the phases of the exhaustion whose inputs are too large to say much of
+// branches: time would end them, each time elsewhere.
+var huge = []string{"sizes", "inner", "long", "deep", "samples"}
 
 // seedCases is how many cases of each phase of the exhaustion start a search.
 const seedCases = 1500
@@ -143,6 +148,7 @@ func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *g
 	g.begun = ProcessCPU()
 	g.end = g.begun + budget
 	q.Each = seedCases
+	q.Skip = append(slices.Clone(q.Skip), huge...)
 	return g
 }
 

@@ -1,6 +1,9 @@
 package rt
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Code that counts how often a letter stands in a row (slashes before a quote,
 // zeros before a digit, dots) has a limit somewhere when it is written for speed:
@@ -10,14 +13,31 @@ import "strings"
 // words, and around the sizes of others.
 var runLengths = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 24, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300}
 
+// runeRuns are how often a rune beyond ASCII is repeated: a text that it makes
+// longer or shorter outgrows a small buffer.
+var runeRuns = []int{2, 5, 9, 17, 65}
+
+// mostRunes bounds the runes that are repeated.
+const mostRunes = 400
+
 // markRuns puts runs of one mark before and behind another, alone and between
-// ordinary letters.
+// ordinary letters, and runs of the runes that the original's callees treat in
+// ways of their own.
 func (x *exhauster[A, R]) markRuns(yield func() bool) {
 	marks := x.marks()
 	marks = marks[:min(len(marks), 20)]
 	for i, s := range x.slots {
 		if !isText(s.t) {
 			continue
+		}
+		for k, r := range slices.Concat(x.q.Runes, notable)[:min(len(x.q.Runes)+len(notable), mostRunes)] {
+			for _, n := range runeRuns {
+				x.base(k % len(x.bases))
+				setText(x.field(i), []byte(strings.Repeat(string(r), n)))
+				if x.small() && !yield() {
+					return
+				}
+			}
 		}
 		for _, n := range runLengths {
 			if n > x.capLen {

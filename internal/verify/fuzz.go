@@ -33,6 +33,7 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 	defer traced.Remove()
 	for _, version := range traced.Plain {
 		j.note("the branches of the %s are not known: it does not compile with calls that count them", version)
+		j.missed("the branches of the %s: the guided search could not trace it", version)
 	}
 	q, err := j.guideRequest(ctx, len(traced.Sites))
 	if err != nil {
@@ -58,8 +59,7 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
 		return nil, err
 	}
 	x.Variant = 1 // of the traced program
-	skip, _ := j.skips()
-	x.Skip = append(skip, "sizes", "long", "deep", "samples") // what is huge says little about branches
+	x.Skip, _ = j.skips()
 	q := &rt.Guide{Exhaust: *x, Sites: sites}
 	j.learned.mu.Lock()
 	q.Cap, q.CapLen = j.learned.cap, j.learned.capLen
@@ -91,6 +91,7 @@ func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (
 			return found, err
 		}
 	}
+	j.missed("what the guided search finds: it met %d inputs that the original does not survive", maxSearches)
 	return nil, nil
 }
 
@@ -119,6 +120,7 @@ func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) 
 		case exit == nil && reply.Diff == nil:
 		case bin != j.bin:
 			j.note("the traced program differs on an input where the candidate does not: %s", strings.Join(d.Call, ", "))
+			j.missed("what the guided search finds: it ended at an input on which only the traced program differs")
 			return nil, nil
 		case exit == nil:
 			return j.differs(reply.Diff), nil
@@ -240,7 +242,7 @@ func (j *Job) searched(traced *harness.Traced, reply *rt.GuideReply) {
 	j.result.Cases += reply.Inputs
 	a := j.assurance()
 	a.Inputs += reply.Inputs
-	a.Saturated = reply.Saturated
+	a.Saturated = reply.Saturated && len(traced.Plain) == 0
 	list := unreached(traced, reply)
 	a.Unreached = list[:min(len(list), maxUnreached)]
 	if reply.Unstable > 0 {

@@ -43,7 +43,7 @@ func identity(c *code, report func(ast.Node, string, string, string)) {
 func (c *code) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)) {
 	fn, ok := origin(c.info.Uses[id]).(*types.Func)
 	inst, generic := c.info.Instances[id]
-	if !ok || !generic || fn.Pkg() == c.pkg {
+	if !ok || !generic {
 		return
 	}
 	params := fn.Signature().TypeParams()

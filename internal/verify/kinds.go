@@ -8,7 +8,7 @@ import (
 // holdsFunc reports whether a value of type t can hold a function value, or
 // anything in an interface value, in its own memory.
 func holdsFunc(t types.Type, seen []types.Type) bool {
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && pure[n.Obj().Pkg().Path()] {
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && pure[n.Obj().Pkg().Path()] && !is[*types.Signature](t) && !is[*types.Interface](t) {
 		return false // regexp.Regexp and the like
 	}
 	return holds(t, seen, holdsFunc, func(u types.Type) bool {

@@ -122,8 +122,8 @@ func (c *code) apply(r rule, report func(ast.Node, string, string, string)) {
 // unread is the key of what says that a version could not be read.
 const unread = "unread"
 
-// directives refuses comments that steer the compiler, the linker or line
-// numbers. A noinline directive is harmless: it can only make a candidate
+// directives refuses comments that steer the compiler, the linker, line numbers
+// or this judge: a contract is the user's to state. A noinline directive is harmless: it can only make a candidate
 // slower. So is a fix directive, which only the go fix command reads.
 func directives(c *code, report func(ast.Node, string, string, string)) {
 	for _, group := range c.file.Comments {
@@ -139,7 +139,7 @@ func directives(c *code, report func(ast.Node, string, string, string)) {
 }
 
 func isDirective(text string) bool {
-	for _, p := range []string{"//go:", "// +build", "//+build", "//line ", "/*line ", "//export ", "//extern ", "#cgo", "// #cgo"} {
+	for _, p := range []string{"//go:", "//beagle:", "// +build", "//+build", "//line ", "/*line ", "//export ", "//extern ", "#cgo", "// #cgo"} {
 		if strings.HasPrefix(text, p) {
 			return true
 		}

@@ -134,11 +134,13 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 	if err != nil || found != nil {
 		return found, err
 	}
-	if j.doubtful() != "" {
+	if j.doubtful() != "" || !j.Env.Unit.Target.Contract.IsZero() {
+		j.missed("the input on which a solver says that the versions differ: it may not be possible, or the contract excludes it")
 		return nil, nil
 	}
 	// Either the translation is at fault or what differs is not compared; in
-	// both cases nothing is proved.
+	// both cases nothing is proved, for shorter inputs neither.
+	j.assurance().Proof = nil
 	j.note("the terms differ on an input on which the versions agree, so that nothing is proved beyond: a fault of the translation")
 	return nil, nil
 }
@@ -231,9 +233,6 @@ func (j *Job) branchSeeds(ctx context.Context) [][]byte {
 // doubtful says why an input that a solver names may be none that a caller can
 // build, or nothing.
 func (j *Job) doubtful() string {
-	if !j.Env.Unit.Target.Contract.IsZero() {
-		return "they may break the contract"
-	}
 	sig := j.Env.Unit.Sig
 	if r := sig.Recv(); r != nil && hidden(r.Type(), 0) {
 		return "nobody may be able to build such a receiver"

@@ -33,6 +33,9 @@ func (a *activation) callInstr(s *state, in *ssa.Call) ([]*state, bool) {
 // outcomes runs a function, or what stands for it.
 func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Outcome {
 	if fn.String() == "fmt.Errorf" {
+		if wraps(args) {
+			giveUp("fmt.Errorf wraps an error, or has a format that is not constant")
+		}
 		return []*Outcome{{Results: []Value{&Iface{Type: types.Universe.Lookup("error").Type(), V: Opaque{"fmt.Errorf"}}}, pc: s.pc, heap: s.heap}}
 	}
 	if m.starting && fn.Name() == "init" && len(fn.Params) == 0 && m.depth == 1 && fn.Synthetic != "" {
@@ -175,4 +178,21 @@ func elemWidth(m *Machine, t types.Type) int {
 		return m.width(s.Elem())
 	}
 	return 0
+}
+
+// wraps reports whether a call of fmt.Errorf may make an error that wraps
+// another: what it wraps is not compared, so that nothing could be said of it.
+func wraps(args []Value) bool {
+	format, ok := args[0].(*Str)
+	if !ok {
+		return true
+	}
+	percent := false
+	for _, b := range format.B {
+		if !b.IsConst() || percent && b.Val == 'w' {
+			return true
+		}
+		percent = b.Val == '%'
+	}
+	return false
 }

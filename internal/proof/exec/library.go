@@ -98,7 +98,7 @@ func functions(p *ssa.Package) map[string]*ssa.Function {
 			out[m.String()] = m
 		case *ssa.Type:
 			n, ok := m.Type().(*types.Named)
-			if !ok || n.TypeParams().Len() > 0 {
+			if !ok {
 				continue
 			}
 			for i := range n.NumMethods() {
