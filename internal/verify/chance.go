@@ -41,6 +41,9 @@ func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, st
 		return
 	}
 	const why = "where memory lies differs from run to run"
+	if i := formatOf(fn); i >= 0 && i < len(call.Args) && c.info.Types[call.Args[i]].Value == nil {
+		report(call.Args[i], "format", "a format that is not constant", "it may print where memory lies; write the format out")
+	}
 	for _, arg := range call.Args {
 		tv := c.info.Types[arg]
 		switch {
@@ -52,6 +55,18 @@ func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, st
 			report(arg, "address", "the text of a pointer", why)
 		}
 	}
+}
+
+// formatOf is the place of the format among the parameters of a function of fmt,
+// or -1.
+func formatOf(fn *types.Func) int {
+	params := fn.Signature().Params()
+	for i := range params.Len() {
+		if params.At(i).Name() == "format" {
+			return i
+		}
+	}
+	return -1
 }
 
 // hasAddress reports whether fmt may print an address for a value of type t:

@@ -14,7 +14,7 @@ import (
 func identity(c *code, report func(ast.Node, string, string, string)) {
 	const why = "where memory lies says nothing about the input; compare what lies there"
 	compared := func(at ast.Node, t types.Type) {
-		if t != nil && hasIdentity(t, nil) {
+		if t != nil && (hasIdentity(t, nil) || boxes(t)) {
 			report(at, "identity "+types.TypeString(t, nil), "comparison of values that hold a pointer", why)
 		}
 	}
@@ -38,15 +38,33 @@ func identity(c *code, report func(ast.Node, string, string, string)) {
 	})
 }
 
-// comparesByType covers generic functions of other packages that compare
-// values of their type arguments: slices.Index, maps.Equal.
+// boxes reports whether t is an interface that may hold a pointer, and whose
+// values are compared by it. Errors are compared with sentinels by convention.
+func boxes(t types.Type) bool {
+	_, param := types.Unalias(t).(*types.TypeParam)
+	return types.IsInterface(t) && !param && !isError(t)
+}
+
+// comparesByType covers generic functions and types that compare values of
+// their type arguments: slices.Index, maps.Equal, a set of their own.
 func (c *code) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)) {
-	fn, ok := origin(c.info.Uses[id]).(*types.Func)
 	inst, generic := c.info.Instances[id]
-	if !ok || !generic {
+	if !generic {
 		return
 	}
-	params := fn.Signature().TypeParams()
+	var params *types.TypeParamList
+	switch obj := origin(c.info.Uses[id]).(type) {
+	case *types.Func:
+		params = obj.Signature().TypeParams()
+	case *types.TypeName:
+		n, ok := obj.Type().(*types.Named)
+		if !ok {
+			return
+		}
+		params = n.TypeParams()
+	default:
+		return
+	}
 	for i := range min(params.Len(), inst.TypeArgs.Len()) {
 		if u, ok := params.At(i).Constraint().Underlying().(*types.Interface); ok && u.IsComparable() && !types.IsInterface(inst.TypeArgs.At(i)) {
 			compared(id, inst.TypeArgs.At(i))
