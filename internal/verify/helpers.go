@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -24,14 +25,20 @@ type helpers struct {
 
 // newHelpers analyses the package as its user wrote it.
 func newHelpers(u *source.Unit) *helpers {
-	h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
-	if err := h.read(u); err != nil {
-		return &helpers{err: err}
+	var err error
+	for _, whole := range []bool{true, false} {
+		h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
+		if err = h.read(u, whole); err == nil {
+			return h
+		}
 	}
-	return h
+	return &helpers{err: err}
 }
 
-func (h *helpers) read(u *source.Unit) (err error) {
+// read analyses the whole package or, where that is too much, only the functions
+// that may be pure: those that by their text call nothing but each other and
+// pure functions of the library. Nothing is known of the variables then.
+func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("analysing %s: %v", u.Target.PkgPath, r)
@@ -41,9 +48,18 @@ func (h *helpers) read(u *source.Unit) (err error) {
 	c := &code{fset: fset, pkg: u.Types, info: info}
 	prog, pkg := buildSSA(fset, u.Types, files, info)
 	fns := declared(prog, info, files)
+	if !whole {
+		h.findPure(c, files)
+		fns = slices.DeleteFunc(fns, func(f *ssa.Function) bool { return !h.pure[effects.Name(f.Object().(*types.Func))] })
+		clear(h.pure)
+	}
 	p := effects.NewProgram(prog, func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }, effects.Standard())
 	p.Limit = helperSteps
-	p.Values(append([]*ssa.Function{pkg.Func("init")}, fns...))
+	values := fns
+	if whole {
+		values = append([]*ssa.Function{pkg.Func("init")}, fns...)
+	}
+	p.Values(values)
 	p.Analyse(fns)
 	touched := c.escaping(files)
 	for _, f := range fns {
@@ -51,7 +67,8 @@ func (h *helpers) read(u *source.Unit) (err error) {
 		noteTouched(p.Findings(f), touched)
 	}
 	for _, name := range u.Types.Scope().Names() {
-		if v, ok := u.Types.Scope().Lookup(name).(*types.Var); ok && !v.Exported() && !touched[objectName(v)] {
+		v, ok := u.Types.Scope().Lookup(name).(*types.Var)
+		if ok && (whole && !v.Exported() && !touched[objectName(v)] || sizes.Sizeof(v.Type()) == 0) {
 			h.constant[objectName(v)] = true
 		}
 	}
@@ -136,10 +153,14 @@ func (h *helpers) findPure(c *code, files []*ast.File) {
 }
 
 func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
-	for _, w := range h.summaries[name].Writes {
-		if w.Kind == effects.Shared {
-			return false
+	if s := h.summaries[name]; s != nil {
+		for _, w := range s.Writes {
+			if w.Kind == effects.Shared {
+				return false
+			}
 		}
+	} else if len(h.summaries) > 0 {
+		return false // it was not analysed
 	}
 	pure := true
 	ast.Inspect(fn, func(n ast.Node) bool {
