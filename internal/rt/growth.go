@@ -110,6 +110,9 @@ func (g *grower[A, R]) along(way string, group []int) *Growth {
 		}
 		out.Lengths, out.Want, out.Got = append(out.Lengths, n), append(out.Want, want), append(out.Got, got)
 		g.p.out.Cases++
+		if f >= 64 && out.steeper() {
+			break // longer ones would only take long
+		}
 		if want > int64(longEnough) || got > 10*int64(longEnough) || f >= 64 && want > int64(stillShort) {
 			break
 		}

@@ -3,8 +3,8 @@ package rt
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"reflect"
+	"slices"
 	"time"
 )
 

@@ -112,7 +112,7 @@ func (g *guide) substitutes(at place, p *tracePair, yield func(set func(reflect.
 		g.otherInts(at, p, yield)
 	case at.kind == floatPlace && p.kind == pairFloat:
 		if x := math.Float64frombits(p.x); at.v.Float() == x {
-			yield(func(v reflect.Value) { v.SetFloat(math.Float64frombits(p.y)) })
+			yield(func(v reflect.Value) { v.SetFloat(oneNaN(math.Float64frombits(p.y))) })
 		}
 	case at.kind == textPlace && p.kind == pairInt:
 		if g.otherLengths(at, p, yield) {

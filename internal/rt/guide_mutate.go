@@ -149,7 +149,7 @@ func (g *guide) change(at place, k *kept, list []place) {
 	case intPlace:
 		setBitsOf(at.v, g.number(bitsOf(at.v), k, list))
 	case floatPlace:
-		at.v.SetFloat(g.float(at.v.Float(), k))
+		at.v.SetFloat(oneNaN(g.float(at.v.Float(), k)))
 	case textPlace:
 		if b := g.text(textOf(at.v), k, list); len(b) <= g.capLen {
 			setText(at.v, b)
@@ -408,4 +408,13 @@ func encodings(n uint64) [][]byte {
 		le.AppendUint32(nil, uint32(n)), be.AppendUint32(nil, uint32(n)), le.AppendUint16(nil, uint16(n)), be.AppendUint16(nil, uint16(n)),
 		le.AppendUint64(nil, n), be.AppendUint64(nil, n), strconv.AppendUint(nil, n, 16),
 	}
+}
+
+// oneNaN makes one of all values that are not a number. Which of two of them an
+// addition returns is the compiler's choice, so that their bits tell nothing.
+func oneNaN(f float64) float64 {
+	if f != f {
+		return math.NaN()
+	}
+	return f
 }
