@@ -101,12 +101,16 @@ type nearing struct {
 }
 
 // begin builds a program that knows the grammar's conditions, and drops those
-// that a recorded call violates.
-func (s *nearing) begin(ctx context.Context) error {
+// that a recorded call violates. It leaves no program behind when it fails.
+func (s *nearing) begin(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil && s.bin != nil {
+			s.bin.Remove()
+		}
+	}()
 	recorded := s.recorded()
 	s.preds = s.e.Unit.Grammar(longest(recorded))
 	vs := []harness.Variant{{ID: "original", Source: s.e.Unit.Target.Source}, {ID: s.c.ID, Source: s.c.Source}}
-	var err error
 	if s.bin, err = s.e.Builder.BuildWith(ctx, vs, s.preds, harness.Link{FuncAlign: 64}); err != nil {
 		return err
 	}

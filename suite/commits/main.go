@@ -138,10 +138,11 @@ func newJudge(ctx context.Context, o *options) (*judge, func(), error) {
 		dir, cleanup = tmp, func() { os.RemoveAll(tmp) }
 	}
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err != nil {
+		cleanup()
 		return nil, nil, err
 	}
 	j := &judge{beagle: o.beagle, dir: dir, mode: o.mode, budget: strings.Fields(o.budget), limit: o.limit}

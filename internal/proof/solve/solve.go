@@ -73,12 +73,20 @@ func find() []Solver {
 		out = append(out, Solver{Name: "bitwuzla", path: path, flags: func(l Limits) []string {
 			return []string{"-m", "-t", millis(l), "--memory-limit", fmt.Sprint(l.Memory), "/dev/stdin"}
 		}})
-	} else if path, err := exec.LookPath("python3"); err == nil && exec.Command(path, "-c", "import bitwuzla").Run() == nil {
+	} else if path, err := exec.LookPath("python3"); err == nil && hasBitwuzla(path) {
 		out = append(out, Solver{Name: "bitwuzla", path: path, first: []string{"-c", bitwuzlaModule}, flags: func(l Limits) []string {
 			return []string{millis(l), fmt.Sprint(l.Memory)}
 		}})
 	}
 	return out
+}
+
+// hasBitwuzla reports whether Python knows the solver's module. An interpreter
+// that hangs must not hold up every proof.
+func hasBitwuzla(python string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return exec.CommandContext(ctx, python, "-c", "import bitwuzla").Run() == nil
 }
 
 // Ask runs a query: declarations and assertions, without check-sat. vars are
