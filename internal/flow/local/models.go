@@ -70,9 +70,6 @@ func (d *desk) gather() (*generation, error) {
 	if err := d.turns.note(turn{Begin: b}); err != nil {
 		return nil, err
 	}
-	if err := d.r.dismiss(b.Guests); err != nil {
-		return nil, err
-	}
 	return d.begin(b)
 }
 
@@ -81,6 +78,11 @@ func (d *desk) gather() (*generation, error) {
 func (d *desk) begin(b *begun) (*generation, error) {
 	g := &generation{draft: new(flow.Draft)}
 	if err := d.r.welcome(d.ctx, g.draft, b.Guests); err != nil {
+		return nil, err
+	}
+	// Not before they are welcomed: who asks for a verdict finds the version in
+	// the inbox or has its fate.
+	if err := d.r.dismiss(b.Guests); err != nil {
 		return nil, err
 	}
 	for _, id := range b.Arrived {
