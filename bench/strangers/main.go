@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
 var verbs = map[string]func(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error{
@@ -27,6 +29,7 @@ var verbs = map[string]func(ctx context.Context, l *lab, f *flag.FlagSet, args [
 }
 
 func main() {
+	sandbox.Main() // does not return in the processes that hold a sandbox
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
