@@ -37,7 +37,7 @@ func load(root, set string) ([]function, error) {
 	var out []function
 	for line := range strings.Lines(string(text)) {
 		w := strings.Fields(line)
-		if len(w) == 4 && w[0] != "#" && strings.HasPrefix(w[0], set) {
+		if len(w) == 4 && w[0] != "#" && (w[0] == set || strings.TrimRight(w[0], "0123456789") == set) {
 			out = append(out, function{w[0], w[1], w[2], w[3]})
 		}
 	}
