@@ -18,7 +18,7 @@ import (
 // the judge look at them, and prints every survivor.
 func mutantTrials(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	set := f.String("set", "M", "a set of functions.txt, or one function")
-	per := f.Int("per", 28, "mutants of each function, drawn by the seed")
+	per := f.Int("per", 28, "mutants of each function that compile, drawn by the seed")
 	seed := f.Uint64("seed", 14, "seed of the choice")
 	limit := f.Duration("for", 0, "begin no function after this time; 0 is no limit")
 	if err := f.Parse(args); err != nil {
@@ -50,8 +50,8 @@ func mutantTrials(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 		fmt.Fprintf(os.Stderr, "%s: %v\n", &fn, got)
 	}
 	differ := total[mutants.Rejected] + total[mutants.Survived]
-	fmt.Printf("\n%d functions, %d mutants: %d no version of the function, %d the same machine code, %d rejected, %d let through: %s of those that may differ are rejected\n",
-		functions, differ+total[mutants.NoVersion]+total[mutants.SameCode], total[mutants.NoVersion], total[mutants.SameCode],
+	fmt.Printf("\n%d functions, %d mutants: %d the same machine code or read and equivalent, %d rejected, %d let through: %s of those that may differ are rejected\n",
+		functions, differ+total[mutants.SameCode], total[mutants.SameCode],
 		total[mutants.Rejected], total[mutants.Survived], percent(total[mutants.Rejected], differ))
 	return ctx.Err()
 }
@@ -77,25 +77,41 @@ func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(len(made))))
 	rng.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
-	made = made[:min(per, len(made))]
+	got := map[mutants.Fate]int{}
+	for want := per; want > 0 && len(made) > 0; { // a text that does not compile is no mutant
+		some := made[:min(want, len(made))]
+		made = made[len(some):]
+		if err := try(ctx, &fn, f, some, got); err != nil {
+			return nil, err
+		}
+		want = per - (got[mutants.SameCode] + got[mutants.Rejected] + got[mutants.Survived])
+	}
+	return got, nil
+}
+
+// try has mutants judged, counts their fates and prints those that pass.
+func try(ctx context.Context, fn *function, f *mutants.Function, made []mutants.Mutant, got map[mutants.Fate]int) error {
 	texts := make([]string, len(made))
 	for i := range made {
 		texts[i] = made[i].Source
 	}
 	trials, err := f.Try(ctx, f.Source(), texts, verify.Budget{Race: -1})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	got := map[mutants.Fate]int{}
 	for i, t := range trials {
 		fate := t.Fate
 		if why, ok := mutants.Reviewed(t.ID); ok && fate == mutants.Survived {
-			fmt.Printf("%s %s: equivalent: %s\n", &fn, &made[i], why)
+			fmt.Printf("%s %s: equivalent: %s\n", fn, &made[i], why)
 			fate = mutants.SameCode
 		} else if fate == mutants.Survived {
-			fmt.Printf("let through: %s %s: %s\n", t.ID, &fn, strings.ReplaceAll(made[i].String(), "\n", " "))
+			assurance := ""
+			if a := t.Verdict.Assurance; a != nil {
+				assurance = " (" + a.String() + ")"
+			}
+			fmt.Printf("let through: %s %s: %s%s\n", t.ID, fn, strings.ReplaceAll(made[i].String(), "\n", " "), assurance)
 		}
 		got[fate]++
 	}
-	return got, nil
+	return nil
 }
