@@ -189,7 +189,7 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	if !d.WantPanic {
 		var more []string
 		d.WantGo, more = spellBriefly(&c.r[0])
-		d.WantTexts = errorTexts(&c.r[0])
+		d.WantTexts, d.WantFields = errorTexts(&c.r[0]), errorFields(&c.r[0])
 		d.Imports = append(d.Imports, more...)
 	}
 	switch {
