@@ -191,10 +191,12 @@ func (c *Config) checkAgent() error {
 		errs = append(errs, errors.New("nothing to listen on; set listen.udp, listen.unixgram or listen.unix"))
 	}
 	if c.Datadog.URL != "" && c.Datadog.Queue == "" {
-		errs = append(errs, errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
+		errs = append(errs,
+			errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
 	}
 	if c.RemoteWrite.URL != "" && (c.RemoteWrite.Queue == "" || c.RemoteWrite.Queue == c.Datadog.Queue) {
-		errs = append(errs, errors.New("remote_write.url is set and remote_write.queue is not a directory of its own; name one"))
+		errs = append(errs,
+			errors.New("remote_write.url is set and remote_write.queue is not a directory of its own; name one"))
 	}
 	return errors.Join(append(errs, checkBounds([]bound{
 		{"listen.receive_buffer", l.ReceiveBuffer, 0, 1 << 30},

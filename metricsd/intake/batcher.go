@@ -118,7 +118,8 @@ func (w *batcher) publish(first parcel) (carried *parcel) {
 		message[i] = p.Parcel
 	}
 	w.writing.Add(1)
-	err := w.bus.Publish(context.Background(), wire.Encode(message)) // a request that gave up does not take the others with it
+	// a request that gave up does not take the others with it
+	err := w.bus.Publish(context.Background(), wire.Encode(message))
 	w.writing.Add(-1)
 	for _, p := range batch {
 		p.done <- err

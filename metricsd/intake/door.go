@@ -49,7 +49,8 @@ func (d *door) handle(mux *http.ServeMux) {
 	}))
 	mux.Handle("POST /api/beta/sketches", d.take(func(*http.Request) reader { return wire.SketchesV1 }))
 	// What an agent posts besides. It would keep and repeat what is refused.
-	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/", "/api/v2/host_metadata", "/api/v1/collector"} {
+	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/",
+		"/api/v2/host_metadata", "/api/v1/collector"} {
 		mux.Handle("POST "+path, d.guarded(d.ignore))
 	}
 	mux.Handle("GET /api/v1/validate", d.guarded(func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +68,8 @@ func (d *door) guarded(h http.HandlerFunc) http.Handler {
 				status = http.StatusUnauthorized // at this a browser asks for the password
 				w.Header().Set("WWW-Authenticate", `Basic realm="metricsd, the token as password"`)
 			}
-			fail(w, status, errors.New("the token is missing or wrong; send it as DD-API-KEY, as a bearer token or as a password"))
+			fail(w, status,
+				errors.New("the token is missing or wrong; send it as DD-API-KEY, as a bearer token or as a password"))
 			return
 		}
 		h(w, r)
