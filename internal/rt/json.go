@@ -72,13 +72,15 @@ func (v *Value) compositeJSON(b []byte) []byte {
 	case KindRef:
 		return fmt.Appendf(b, `{"$ref":%d,"at":%s}`, v.Ref.ID, ints(v.Ref.Steps))
 	case KindSliceRef:
-		return fmt.Appendf(b, `{"$slice":%d,"at":%s,"len":%d,"cap":%d}`, v.Ref.ID, ints(v.Ref.Steps), v.Ref.Len, v.Ref.Cap)
+		return fmt.Appendf(b, `{"$slice":%d,"at":%s,"len":%d,"cap":%d}`, v.Ref.ID, ints(v.Ref.Steps),
+			v.Ref.Len, v.Ref.Cap)
 	case KindStruct:
 		return fieldsJSON(b, v.Names, v.Elems)
 	case KindMap:
 		return mapJSON(b, v.Elems)
 	case KindError:
-		return append(listJSON(fmt.Appendf(b, `{"$error":%s,"text":%s,"wraps":`, quote(v.Str), quote(v.Text)), v.Elems), '}')
+		return append(listJSON(fmt.Appendf(b, `{"$error":%s,"text":%s,"wraps":`, quote(v.Str), quote(v.Text)), v.Elems),
+			'}')
 	}
 	if v.Spare > 0 {
 		return append(listJSON(fmt.Appendf(b, `{"$cap":%d,"value":`, len(v.Elems)+v.Spare), v.Elems), '}')

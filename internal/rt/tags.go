@@ -65,10 +65,14 @@ const (
 )
 
 var kindNames = [...]string{
-	tagNil: "nil", tagFalse: "bool", tagTrue: "bool", tagInt: "int", tagUint: "uint", tagFloat32: "float32", tagFloat64: "float64",
-	tagComplex64: "complex64", tagComplex128: "complex128", tagString: "string", tagBytes: "byte slice", tagList: "slice", tagArray: "array",
-	tagStruct: "struct", tagStructRef: "struct", tagMap: "map", tagPtr: "pointer", tagIface: "interface", tagBack: "shared memory", tagBackMap: "shared map",
-	tagRef: "reference", tagSlice: "slice of shared memory", tagGlobal: "global", tagOpaque: "text", tagError: "error", tagTuple: "tuple",
+	tagNil: "nil", tagFalse: "bool", tagTrue: "bool", tagInt: "int", tagUint: "uint", tagFloat32: "float32",
+	tagFloat64:   "float64",
+	tagComplex64: "complex64", tagComplex128: "complex128", tagString: "string", tagBytes: "byte slice",
+	tagList: "slice", tagArray: "array",
+	tagStruct: "struct", tagStructRef: "struct", tagMap: "map", tagPtr: "pointer", tagIface: "interface",
+	tagBack: "shared memory", tagBackMap: "shared map",
+	tagRef: "reference", tagSlice: "slice of shared memory", tagGlobal: "global", tagOpaque: "text", tagError: "error",
+	tagTuple: "tuple",
 }
 
 func (k Kind) String() string {
