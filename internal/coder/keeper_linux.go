@@ -18,12 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A keeper is this program again, between Beagle and an agent. It is the parent that
-// the kernel gives to every orphan of the agent's (PR_SET_CHILD_SUBREAPER), so that
-// no change of session, group or environment hides one; Beagle itself cannot be it,
-// since it has other children. It ends all of them when the agent ends, when its
-// lifeline is closed, and so when Beagle dies, however that happens. If the keeper
-// dies, the agent does (PR_SET_PDEATHSIG).
+// keeperName is the first argument of a keeper: this program again, between Beagle and an agent. It
+// is the parent that the kernel gives to every orphan of the agent's (PR_SET_CHILD_SUBREAPER), so
+// that no change of session, group or environment hides one; Beagle itself cannot be it, since it
+// has other children. It ends all of them when the agent ends, when its lifeline is closed, and so
+// when Beagle dies, however that happens. If the keeper dies, the agent does (PR_SET_PDEATHSIG).
 const keeperName = "beagle-agent-keeper"
 
 // lifeline is the descriptor whose end says that Beagle has no more need of the agent.
@@ -84,7 +83,8 @@ func keepAgent(command []string) int {
 		fmt.Fprintln(os.Stderr, "PR_SET_CHILD_SUBREAPER:", err)
 		return notKept
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // the agent's end is the lifeline's
+	// the agent's end is the lifeline's
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
