@@ -26,7 +26,8 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 			f = fault{status: 500, kind: "server_error", message: "the script names no known fault: " + r.Fault}
 		}
 		f.retryAfter = time.Duration(r.RetryAfter)
-		f.message, f.anthropic = strings.ReplaceAll(f.message, "MODEL", c.Model), strings.ReplaceAll(f.anthropic, "MODEL", c.Model)
+		f.message, f.anthropic = strings.ReplaceAll(f.message, "MODEL", c.Model),
+			strings.ReplaceAll(f.anthropic, "MODEL", c.Model)
 		if r.Text != "" {
 			f.message, f.anthropic = r.Text, ""
 		}
