@@ -88,7 +88,8 @@ func checkImport(t *testing.T, name, imported string) {
 	if strings.HasPrefix(target, "cmd/") {
 		t.Errorf("%q imports %q: nothing imports a command", name, target)
 	}
-	if strings.HasPrefix(target, "internal/flow") && !strings.HasPrefix(name, "internal/flow") && !strings.HasPrefix(name, "cmd/") {
+	if strings.HasPrefix(target, "internal/flow") && !strings.HasPrefix(name, "internal/flow") &&
+		!strings.HasPrefix(name, "cmd/") {
 		t.Errorf("%q imports %q: only commands import flow", name, target)
 	}
 }
