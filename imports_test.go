@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"internal/proof/exec":    {"internal/proof/term"},
 	"internal/proof/solve":   {},
 	"internal/proof/term":    {},
+	"internal/lint":          {},
 	"suite":                  {""},
 	"mutate":                 {""},
 	"mutate/rules":           {"", "mutate"},
