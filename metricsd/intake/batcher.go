@@ -44,7 +44,7 @@ func newBatcher(b bus.Bus) *batcher {
 	return w
 }
 
-var errStopping = errors.New("the intake stops; come again")
+var errStopping = errors.New("shutting down; retry later")
 
 // put returns when the series are safe. A request that comes again must have the same id
 // and the same series: its parcels are then known.

@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A sender that was told to come again, or heard nothing, sends the same request again,
+// A sender that was told to retry, or heard nothing, sends the same request again,
 // of which all or a part may be in the queue already. The processor counts each ID once; here
 // requests get theirs.
 //
