@@ -138,7 +138,7 @@ func endAll(agent int) {
 	}
 }
 
-// children are some of this process's children, and not none when it has any.
+// children returns some of this process's children: at least one if there are any.
 func children(agent int) []int {
 	if ownProc() {
 		if pids := listed(os.Getpid()); len(pids) > 0 {
@@ -148,9 +148,9 @@ func children(agent int) []int {
 	return probed(agent)
 }
 
-// probed are children that are found without /proc: the kernel is asked of one
-// number after the other, from the agent's on, since what it started follows it. It
-// ends a little after those that it found; all numbers take about a second.
+// probed finds children with waitid(2), where /proc shows another namespace. It tries
+// PIDs upwards from the agent's, whose descendants have higher ones, and stops 4,096
+// PIDs after the last child that it found. To try all PIDs takes about a second.
 func probed(agent int) (pids []int) {
 	const numbers, further = 1 << 22, 1 << 12 // as many as there are on any Linux
 	last := numbers
@@ -169,7 +169,7 @@ func hasChild(kind, id int) bool {
 	return unix.Waitid(kind, id, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
 }
 
-// listed are the children of a process as /proc has them. They may have ended since.
+// listed returns the children of a process from /proc. They may have ended since.
 func listed(of int) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -130,7 +130,7 @@ func (x *stream) run() {
 		x.cutOff()
 		return
 	}
-	// Counted before the end is told: who has read that finds it in the books.
+	// Record before sending the last event, so that a client that saw it also sees the counters.
 	x.s.answered(x.c, x.charged.in, x.charged.out, min(tokens(x.sent), x.charged.out))
 	for _, e := range x.p.end(x.c, x.r, x.u) {
 		x.send(e)

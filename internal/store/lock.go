@@ -74,8 +74,8 @@ func LockMachine(what string) (*Lock, error) {
 
 func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	f, ok, err := tryLock(path)
-	// Somebody who only looks whether it is held holds it for microseconds, on a busy
-	// machine for longer; that nobody has it for himself tells him from a holder.
+	// A prober holds the lock shared, for microseconds or a little longer on a busy machine.
+	// Only an exclusive lock means that it is in use.
 	for n := 0; glance && !ok && err == nil && (n < 50 || n < 10_000 && !held(path)); n++ {
 		time.Sleep(2 * time.Millisecond)
 		f, ok, err = tryLock(path)
