@@ -12,7 +12,10 @@ type Contract struct {
 }
 
 // Ignorable are the differences that a Contract may allow.
-var Ignorable = []string{"error-text", "panic-value", "nil-empty", "capacity", "scratch"}
+var Ignorable = []string{"error-text", "panic-value", "nil-empty", "capacity", "scratch", IgnoreIO}
+
+// IgnoreIO allows a target that does input or output, which no check compares.
+const IgnoreIO = "io"
 
 // IsZero reports whether the contract demands strict equivalence.
 func (c Contract) IsZero() bool { return c.Requires == "" && len(c.Ignore) == 0 }

@@ -29,6 +29,8 @@ type Diff struct {
 	Other     []string `json:"other,omitempty"`   // the arguments of a later call that shows the difference
 	Imports   []string `json:"imports,omitempty"` // what the expressions need
 	Shrunk    int      `json:"shrunk"`            // steps by which Args was made smaller
+
+	WantFields []map[string]string `json:"want_fields,omitempty"` // of each result, if it is an error: the fields that it shows, as %#v spells them
 }
 
 // A thrown is a panic of a variant.

@@ -3,12 +3,14 @@ package rt
 import (
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 var errorType = reflect.TypeOf((*error)(nil)).Elem()
 
-// errorValue writes an error as its caller sees it: dynamic type, text and
-// what it wraps. It reports false for values that are not errors.
+// errorValue writes an error as its caller sees it: dynamic type, text, what it
+// wraps and the fields that it shows. It reports false for values that are not
+// errors.
 func (e *encoder) errorValue(v reflect.Value) bool {
 	err, ok := v.Interface().(error)
 	if !ok {
@@ -25,10 +27,12 @@ func (e *encoder) errorValue(v reflect.Value) bool {
 	e.text(TypeName(v.Type()))
 	if e.snapshot && ignored.errorText {
 		e.text("")
-	} else {
-		e.text(errorText(err))
+		e.wrapped(err, v, nil)
+		return true
 	}
-	e.wrapped(err)
+	e.text(errorText(err))
+	seen, fields := publicFields(v)
+	e.wrapped(err, seen, fields)
 	return true
 }
 
@@ -50,15 +54,24 @@ func unwrap(err error) (inner []error) {
 	return inner
 }
 
-func (e *encoder) wrapped(err error) {
+// wrapped writes the errors within an error, and its fields behind them if it
+// shows any.
+func (e *encoder) wrapped(err error, v reflect.Value, fields *shownFields) {
 	inner := unwrap(err)
-	e.uint(uint64(len(inner)))
+	n := len(inner)
+	if fields != nil {
+		n++
+	}
+	e.uint(uint64(n))
 	for _, w := range inner {
 		if w == nil {
 			e.tag(tagNil)
 		} else {
 			e.errorValue(reflect.ValueOf(w))
 		}
+	}
+	if fields != nil {
+		e.errorFields(v, fields)
 	}
 }
 
@@ -70,4 +83,102 @@ func errorText(err error) (s string) {
 		}
 	}()
 	return err.Error()
+}
+
+// A caller who asks errors.As for the type of an error reads its exported
+// fields: where a parser stopped, which key was missing. So they belong to the
+// behaviour, as far as their types are plain data. Unexported fields, function
+// values, interfaces and addresses (of a stack) do not tell a caller anything
+// that he could rely on.
+
+// shownFields are the exported fields of plain data of an error's struct.
+type shownFields struct {
+	coder *coder // lends its header to the snapshot
+	index []int
+}
+
+var shownOf sync.Map // reflect.Type of a struct -> *shownFields
+
+// publicFields returns the struct of an error and its fields for callers; nil when it
+// has none.
+func publicFields(v reflect.Value) (reflect.Value, *shownFields) {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return v, nil
+	}
+	known, ok := shownOf.Load(v.Type())
+	if !ok {
+		known, _ = shownOf.LoadOrStore(v.Type(), shownFieldsOf(v.Type()))
+	}
+	f := known.(*shownFields)
+	if len(f.index) == 0 {
+		return v, nil
+	}
+	return v, f
+}
+
+func shownFieldsOf(t reflect.Type) *shownFields {
+	f := &shownFields{coder: new(coder)}
+	for i := range t.NumField() {
+		if field := t.Field(i); field.IsExported() && plainData(field.Type, 4) {
+			f.index = append(f.index, i)
+		}
+	}
+	var e encoder
+	e.uint(uint64(len(f.index)))
+	for _, i := range f.index {
+		e.text(t.Field(i).Name)
+	}
+	f.coder.header = e.buf
+	return f
+}
+
+// plainData reports whether a type consists of numbers, texts and lists and
+// structs of those, nested at most so deep.
+func plainData(t reflect.Type, depth int) bool {
+	switch t.Kind() {
+	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	case reflect.Slice, reflect.Array:
+		return depth > 0 && plainData(t.Elem(), depth-1)
+	case reflect.Map:
+		return depth > 0 && plainData(t.Key(), depth-1) && plainData(t.Elem(), depth-1)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); depth == 0 || !f.IsExported() || !plainData(f.Type, depth-1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// errorFields writes the fields of an error that its caller can read, each as
+// the text that Go would spell it with: capacity and sharing do not count here.
+func (e *encoder) errorFields(v reflect.Value, f *shownFields) {
+	e.structHeader(f.coder)
+	for _, i := range f.index {
+		e.tag(tagString)
+		e.text(fieldText(v.Field(i)))
+	}
+}
+
+// fieldText spells a field of plain data as Go does.
+func fieldText(v reflect.Value) string { return fmt.Sprintf("%#v", v) }
+
+// fieldTexts are the names of the fields that an error shows, and their texts.
+func fieldTexts(v reflect.Value) (names, texts []string) {
+	v, fields := publicFields(v)
+	if fields == nil {
+		return nil, nil
+	}
+	for _, i := range fields.index {
+		names, texts = append(names, v.Type().Field(i).Name), append(texts, fieldText(v.Field(i)))
+	}
+	return names, texts
 }

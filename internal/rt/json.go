@@ -79,8 +79,7 @@ func (v *Value) compositeJSON(b []byte) []byte {
 	case KindMap:
 		return mapJSON(b, v.Elems)
 	case KindError:
-		return append(listJSON(fmt.Appendf(b, `{"$error":%s,"text":%s,"wraps":`, quote(v.Str), quote(v.Text)), v.Elems),
-			'}')
+		return v.errorJSON(b)
 	}
 	if v.Spare > 0 {
 		return append(listJSON(fmt.Appendf(b, `{"$cap":%d,"value":`, len(v.Elems)+v.Spare), v.Elems), '}')
@@ -170,3 +169,16 @@ func floatJSON(b []byte, k Kind, bits uint64) []byte {
 }
 
 func ints(list []int) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ",") }
+
+// errorJSON tells what an error wraps from the fields that it shows: they are a
+// struct behind the errors.
+func (v *Value) errorJSON(b []byte) []byte {
+	b = fmt.Appendf(b, `{"$error":%s,"text":%s,"wraps":`, quote(v.Str), quote(v.Text))
+	wraps := v.Elems
+	n := len(wraps) - 1
+	if n < 0 || wraps[n].Kind != KindStruct {
+		return append(listJSON(b, wraps), '}')
+	}
+	b = append(listJSON(b, wraps[:n]), `,"fields":`...)
+	return append(wraps[n].appendJSON(b), '}')
+}

@@ -55,6 +55,26 @@ func errorTexts[A any](a *A) []string {
 	return list
 }
 
+// errorFields spells the fields that the errors among results or arguments show.
+func errorFields[A any](a *A) []map[string]string {
+	v := reflect.ValueOf(a).Elem()
+	list := make([]map[string]string, v.NumField())
+	for i := range list {
+		f := reachable(v.Field(i))
+		if f.Type() != errorType || f.IsNil() {
+			continue
+		}
+		names, texts := fieldTexts(f.Elem())
+		for k, name := range names {
+			if list[i] == nil {
+				list[i] = map[string]string{}
+			}
+			list[i][name] = texts[k]
+		}
+	}
+	return list
+}
+
 func (w *speller) fields(v reflect.Value) (exprs, imports []string) {
 	for i := 0; i < v.NumField(); i++ {
 		exprs = append(exprs, w.expr(reachable(v.Field(i)), 0))
@@ -159,11 +179,27 @@ func (w *speller) dynamic(v reflect.Value, depth int) string {
 	}
 	if text, ok := textOfError(v); ok {
 		w.imports["errors"] = true
-		return "errors.New(" + w.quote(text) + ")"
+		made := "errors.New(" + w.quote(text) + ")"
+		if w.told {
+			made += fieldsInWords(v)
+		}
+		return made
 	}
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return w.expr(c, depth+1)
+}
+
+// fieldsInWords tells people the fields that an error shows.
+func fieldsInWords(v reflect.Value) string {
+	names, texts := fieldTexts(v)
+	if len(names) == 0 {
+		return ""
+	}
+	for i := range names {
+		names[i] += ": " + texts[i]
+	}
+	return " with {" + strings.Join(names, ", ") + "}"
 }
 
 // global is the name of the variable that holds a pointer, such as a sentinel

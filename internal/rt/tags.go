@@ -30,8 +30,10 @@ const (
 	tagSlice      // id, number of steps, steps, length, capacity: a slice of a part of a tagBack
 	tagGlobal     // name, then the value in case that the reader does not know the name
 	tagOpaque     // type name, text: a type with a text form of its own
-	tagError      // snapshots only: type name, text, number of wrapped errors, those
-	tagTuple      // number of parts, parts
+	// snapshots only: type name, text, number of wrapped errors, those; then may come a struct of
+	// the fields that it shows
+	tagError
+	tagTuple // number of parts, parts
 	tagEnd
 )
 

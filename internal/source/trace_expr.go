@@ -208,6 +208,9 @@ func (t *tracer) narrowing(e *ast.CallExpr) bool {
 // index traces an index into an array or a table of the package.
 func (t *tracer) index(e *ast.IndexExpr) bool {
 	x := t.f.Info.Types[e.X]
+	if t.key(e, x) {
+		return true
+	}
 	if !x.IsValue() || t.constant(e.Index) || t.kind(e.Index) != integers || loose(t.f.Info, e.Index) {
 		return false
 	}
@@ -220,6 +223,38 @@ func (t *tracer) index(e *ast.IndexExpr) bool {
 	t.walk(e.Index)
 	t.insert(e.Index.End(), ")")
 	return true
+}
+
+// key traces the key with which a map is asked: the keys that the map has are what
+// the search should try instead.
+func (t *tracer) key(e *ast.IndexExpr, x types.TypeAndValue) bool {
+	if !x.IsValue() || !isPath(e.X) || t.constant(e.Index) || loose(t.f.Info, e.Index) {
+		return false
+	}
+	m, ok := x.Type.Underlying().(*types.Map)
+	name := map[int]string{integers: "TraceKeyInt", texts: "TraceKeyText"}[t.kind(e.Index)]
+	if !ok || name == "" || !types.Identical(m.Key(), t.f.Info.Types[e.Index].Type) {
+		return false
+	}
+	asked := t.f.Src[t.offset(e.X.Pos()):t.offset(e.X.End())]
+	t.insert(e.Index.Pos(), fmt.Sprintf("%s.%s(%d, %s, ", traceName, name, t.site(e), asked))
+	t.walk(e.Index)
+	t.insert(e.Index.End(), ")")
+	return true
+}
+
+// isPath reports whether an expression is a variable or a field of one, which
+// may stand twice without being worked out twice.
+func isPath(e ast.Expr) bool {
+	switch x := e.(type) {
+	case *ast.Ident:
+		return true
+	case *ast.SelectorExpr:
+		return isPath(x.X)
+	case *ast.ParenExpr:
+		return isPath(x.X)
+	}
+	return false
 }
 
 // table reports whether an expression is an array, or a slice or string that

@@ -101,12 +101,16 @@ func (f importerFunc) Import(path string) (*types.Package, error) { return f(pat
 func ownTrace(t *testing.T) *types.Package {
 	t.Helper()
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, filepath.Join("..", "rt", "trace.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	var files []*ast.File
+	for _, name := range []string{"trace.go", "trace_key.go"} {
+		f, err := parser.ParseFile(fset, filepath.Join("..", "rt", name), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
 	}
 	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	p, err := conf.Check("beagle.invalid/rt", fset, []*ast.File{f}, nil)
+	p, err := conf.Check("beagle.invalid/rt", fset, files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,9 @@ func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x
 	if err := u.contract(); err != nil {
 		return nil, err
 	}
+	if err := u.io(); err != nil {
+		return nil, err
+	}
 	outside := outsideNames(p.Dir, p.Name, u.files)
 	u.scope = u.graph.scope(u.target, outside, p.Dir)
 	u.Target.Facts = u.facts()

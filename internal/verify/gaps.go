@@ -24,6 +24,9 @@ func (j *Job) missed(format string, args ...any) {
 func (j *Job) assured(v *beagle.Verdict) {
 	a := j.assurance()
 	a.Inputs, a.Steps = 0, len(j.Candidate.Steps)
+	if slices.Contains(j.Env.Unit.Target.Contract.Ignore, beagle.IgnoreIO) {
+		j.missed("input and output: the contract ignores them")
+	}
 	for _, c := range v.Checks {
 		a.Inputs += c.Cases
 	}

@@ -6,6 +6,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 
@@ -250,6 +251,17 @@ func (w *testWriter) overwrite(vars []string, params []beagle.Param) {
 	}
 }
 
+// errorFields compares the fields that an error shows to who asks for its type.
+// Reflection reads them: the type may be of a package that is not imported.
+func (w *testWriter) errorFields(got string, want map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		w.imports = append(w.imports, "fmt", "reflect")
+		w.line("\tif v := reflect.Indirect(reflect.ValueOf(%s)); v.Kind() == reflect.Struct && v.FieldByName(%q).IsValid() {", got, name)
+		w.line("\t\tif got, want := fmt.Sprintf(\"%%#v\", v.FieldByName(%q)), %q; got != want {", name, want[name])
+		w.line("\t\t\tt.Errorf(\"the error's %s is %%s, want %%s\", got, want)\n\t\t}\n\t}", name)
+	}
+}
+
 func (w *testWriter) compare(prefix string, got []string, params []beagle.Param, want []string) {
 	if len(want) != len(got) {
 		for _, g := range got {
@@ -273,6 +285,9 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 			w.imports = append(w.imports, "fmt")
 			w.line("\tif want := %s; %s == nil || %s.Error() != want.Error() {", expr, g, g)
 			w.line("\t\tt.Errorf(\"result %%v, want %%v\", %s, want)\n\t}", g)
+			if prefix == "want" && i < len(w.d.WantFields) {
+				w.errorFields(g, w.d.WantFields[i])
+			}
 		case strings.HasPrefix(p.Kind, "float"):
 			w.imports = append(w.imports, "math")
 			w.line("\tif want := %s; math.Float64bits(float64(%s)) != math.Float64bits(float64(want)) {", expr, g)

@@ -131,7 +131,7 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 		}
 	}
 	for _, kind := range beagle.Ignorable {
-		if !slices.Contains(s.e.Unit.Target.Contract.Ignore, kind) {
+		if kind != beagle.IgnoreIO && !slices.Contains(s.e.Unit.Target.Contract.Ignore, kind) {
 			s.atoms = append(s.atoms, &atom{more: -1, ignore: kind, loss: ignoreLoss})
 		}
 	}

@@ -179,6 +179,35 @@ func Check(r Req) int {
 // The last plantings came after the search had been tuned on those above.
 func init() {
 	plantings = append(plantings, []planting{
+		{"Entity", `package p
+
+import "sync"
+
+var names = sync.OnceValue(func() map[string]rune {
+	return map[string]rune{"Zeta": 'Z', "sup2": '2', "frac34": '3', "NotEqualTilde": '~', "amp": '&'}
+})
+
+func Entity(s string) string {
+	all := names()
+	for i := 0; i < len(s); i++ {
+		if s[i] != '&' {
+			continue
+		}
+		j := i + 1
+		for j < len(s) && s[j] != ';' {
+			j++
+		}
+		// here
+		if r, ok := all[s[i+1:j]]; ok {
+			return s[:i] + string(r) + s[min(j+1, len(s)):]
+		}
+	}
+	return s
+}
+`, []string{`["a&amp;b"]`, `["&x;"]`, `["plain"]`}, []string{
+			`all[s[i+1:j]] == 'Z'`,
+			`all[s[i+1:j]] == '~' && i > 0`,
+		}, `return "?"`},
 		{"Octets", `package p
 
 func Octets(s string) (sum int, ok bool) {

@@ -1,0 +1,88 @@
+package rt
+
+import "math/bits"
+
+// maxTracedKeys is how many keys of a map one question logs: the search tries
+// them in the place of the one that was asked for.
+const maxTracedKeys = maxSitePairs
+
+// TraceKeyText is a key of a map with which it is about to be asked. Where the
+// map has no such key, some that it has are what the search should try.
+func TraceKeyText[M ~map[K]V, K ~string, V any](id uint32, m M, k K) K {
+	s := at(id)
+	if s == nil {
+		return k
+	}
+	if _, ok := m[k]; ok {
+		s.count[0]++
+		s.met(&s.alike, 63)
+		return k
+	}
+	s.count[1]++
+	s.met(&s.near, bits.Len(uint(len(k))))
+	if trace.logging && s.logged < maxTracedKeys {
+		for _, key := range pickedKeys(m, func(key K) uint64 { return mixedText(string(key), trace.run) }) {
+			comparedTexts(s, id, k, key)
+		}
+	}
+	return k
+}
+
+// TraceKeyInt is TraceKeyText for integers.
+func TraceKeyInt[M ~map[K]V, K integer, V any](id uint32, m M, k K) K {
+	s := at(id)
+	if s == nil {
+		return k
+	}
+	if _, ok := m[k]; ok {
+		s.count[0]++
+		s.met(&s.alike, 63)
+		return k
+	}
+	s.count[1]++
+	if trace.logging && s.logged < maxTracedKeys {
+		for _, key := range pickedKeys(m, func(key K) uint64 { return mixed(uint64(key), trace.run) }) {
+			s.pair(id, pairInt, uint64(k), uint64(key))
+		}
+	}
+	return k
+}
+
+// pickedKeys are the keys of the smallest weights, so that the choice does not
+// depend on the order of the map. Another run weighs otherwise: in the course of
+// a search every key has its turn.
+func pickedKeys[M ~map[K]V, K comparable, V any](m M, weight func(K) uint64) []K {
+	var keys [maxTracedKeys]K
+	var weights [maxTracedKeys]uint64
+	n := 0
+	for key := range m {
+		w := weight(key)
+		i := n
+		for i > 0 && weights[i-1] > w {
+			i--
+		}
+		if i == maxTracedKeys {
+			continue
+		}
+		n = min(n+1, maxTracedKeys)
+		copy(keys[i+1:n], keys[i:])
+		copy(weights[i+1:n], weights[i:])
+		keys[i], weights[i] = key, w
+	}
+	return keys[:n]
+}
+
+// mixed is a hash of a number for a run.
+func mixed(x uint64, run uint32) uint64 {
+	x = (x ^ uint64(run)) * 0x9e3779b97f4a7c15
+	x ^= x >> 32
+	return x * 0xd6e8feb86659fd93
+}
+
+func mixedText(s string, run uint32) uint64 {
+	h := uint64(len(s))
+	for i := range len(s) {
+		h = h*0x100000001b3 ^ uint64(s[i])
+	}
+	return mixed(h, run)
+}

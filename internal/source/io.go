@@ -1,0 +1,104 @@
+package source
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// io refuses a target that reads or writes files, the environment, the network
+// or a log, unless its contract ignores that: the judge compares results and
+// memory, and would call a version equal that writes another file.
+//
+// It follows the calls that are written out, within the package. What an
+// interface or another module's code does is not known here.
+func (u *Unit) io() error {
+	if slices.Contains(u.Target.Contract.Ignore, beagle.IgnoreIO) {
+		return nil
+	}
+	at, name := u.reachesIO(u.target.decl, map[*types.Func]bool{})
+	if name == "" {
+		return nil
+	}
+	p := u.fset.Position(at)
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares what that does outside of the program's memory",
+			u.Target.Spec(), name, filepath.Base(p.Filename), p.Line),
+		Remedy: "Choose the function that computes, or accept the risk with --ignore io: then results and memory are " +
+			"compared, and nothing else.",
+	}
+}
+
+// reachesIO finds a use of a function that does input or output, in a
+// declaration and what it calls in its package.
+func (u *Unit) reachesIO(decl ast.Node, seen map[*types.Func]bool) (at token.Pos, name string) {
+	ast.Inspect(decl, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || name != "" {
+			return name == ""
+		}
+		fn, ok := u.info.Uses[id].(*types.Func)
+		if !ok || fn.Pkg() == nil || seen[fn.Origin()] {
+			return true
+		}
+		fn = fn.Origin()
+		seen[fn] = true
+		switch {
+		case doesIO(fn):
+			at, name = id.Pos(), shortName(fn)
+		case fn.Pkg().Path() == u.Target.PkgPath:
+			if d := u.declaration(fn); d != nil {
+				at, name = u.reachesIO(d, seen)
+			}
+		}
+		return name == ""
+	})
+	return at, name
+}
+
+// ioFunctions are the functions and methods of the standard library that read
+// or write outside of the program's memory: "*" is all of a package's but those
+// after a minus. Clocks and random numbers are not among them: with those, a
+// function differs from itself, which the judge notices.
+var ioFunctions = map[string]string{
+	"os": "* -IsExist -IsNotExist -IsPermission -IsTimeout -IsPathSeparator -NewSyscallError -Expand -Getpagesize " +
+		"-Error -Unwrap -Timeout -String -IsDir -IsRegular -Perm -Type",
+	"os/exec": "*", "os/signal": "*", "os/user": "*", "plugin": "*", "log/syslog": "*", "net/smtp": "*", "net/rpc": "*",
+	"syscall": "* -Error -Is -Temporary -Timeout",
+	"log":     "*", "io/ioutil": "* -NopCloser -ReadAll",
+	"log/slog": "Debug DebugContext Info InfoContext Warn WarnContext Error ErrorContext Log LogAttrs",
+	"fmt":      "Print Printf Println Scan Scanf Scanln",
+	"net": "Dial DialContext DialIP DialTCP DialTimeout DialUDP DialUnix Listen ListenIP ListenPacket ListenTCP " +
+		"ListenUDP ListenUnix " +
+		"LookupAddr LookupCNAME LookupHost LookupIP LookupIPAddr LookupMX LookupNS LookupPort LookupSRV LookupTXT " +
+		"ResolveIPAddr ResolveTCPAddr ResolveUDPAddr Interfaces InterfaceAddrs InterfaceByName InterfaceByIndex",
+	"net/http":      "Get Head Post PostForm Do RoundTrip ListenAndServe ListenAndServeTLS Serve ServeTLS ServeFile",
+	"path/filepath": "Abs EvalSymlinks Glob Walk WalkDir",
+}
+
+func doesIO(fn *types.Func) bool {
+	if r := fn.Signature().Recv(); r != nil && types.IsInterface(r.Type()) {
+		return false
+	}
+	names := strings.Fields(ioFunctions[fn.Pkg().Path()])
+	if slices.Contains(names, "*") {
+		return !slices.Contains(names, "-"+fn.Name())
+	}
+	return slices.Contains(names, fn.Name())
+}
+
+// shortName is "os.Setenv" or "os.File.Write".
+func shortName(fn *types.Func) string {
+	name := fn.Name()
+	if r := fn.Signature().Recv(); r != nil {
+		t := types.TypeString(r.Type(), func(*types.Package) string { return "" })
+		name = strings.TrimPrefix(t, "*") + "." + name
+	}
+	return fn.Pkg().Name() + "." + name
+}
