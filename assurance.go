@@ -8,8 +8,9 @@ import (
 
 // An Assurance says how far the evidence for a candidate's behaviour reaches.
 type Assurance struct {
-	Inputs      int      `json:"inputs"`                // on which both versions were compared
-	Saturated   bool     `json:"saturated"`             // the guided search ended because it met nothing new, not for want of time
+	Inputs int `json:"inputs"` // on which both versions were compared
+	// the guided search ended because it met nothing new, not for want of time
+	Saturated   bool     `json:"saturated"`
 	Unreached   []Branch `json:"unreached,omitempty"`   // branches of either version that no input reached
 	Proof       *Proof   `json:"proof,omitempty"`       // nil when nothing was proved
 	Constructed []string `json:"constructed,omitempty"` // rewrites among the steps whose lemma is proved
@@ -63,7 +64,8 @@ func (a *Assurance) String() string {
 		for i, b := range a.Unreached {
 			places[i] = b.String()
 		}
-		line += fmt.Sprintf("; %s no input reached (%s)", counted(n, "branch", "branches"), someOf(places, unreachedInLine))
+		line += fmt.Sprintf("; %s no input reached (%s)", counted(n, "branch", "branches"),
+			someOf(places, unreachedInLine))
 	}
 	return line
 }

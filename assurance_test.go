@@ -16,7 +16,8 @@ func TestAssuranceLine(t *testing.T) {
 				Constructed: []string{"byte-table", "unroll"}, Steps: 3, NotChecked: []string{"big-endian machines"},
 				Unreached: []Branch{{"candidate", 12, "n > 65535", "true"}, {"original", 3, "n < 0", "false"}},
 			},
-			"2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1), 2 of 3 steps correct by construction, " +
+			"2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1), 2 of 3 steps " +
+				"correct by construction, " +
 				"not checked: big-endian machines; 2 branches no input reached (line 12 `n > 65535`; line 3 `n < 0` false of the original)",
 		},
 	} {

@@ -66,7 +66,8 @@ func TestKilledAgentLosesNoBucket(t *testing.T) {
 	socket := filepath.Join(dir, "s")
 	start := func() (kill func(), conn net.Conn) {
 		cmd := program(t, "agent", "-listen.udp=", "-listen.unixgram="+socket, "-http="+web,
-			"-datadog.url="+server.URL, "-datadog.queue="+filepath.Join(dir, "queue"), "-datadog.api=v1", "-datadog.compression=none")
+			"-datadog.url="+server.URL, "-datadog.queue="+filepath.Join(dir, "queue"), "-datadog.api=v1",
+			"-datadog.compression=none")
 		await(t, web, "metricsd_contexts 0")
 		conn, err := net.Dial("unixgram", socket)
 		if err != nil {

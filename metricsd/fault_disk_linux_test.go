@@ -16,10 +16,10 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
 
-// TestAFullDiskLosesNothing fills the disk of the intake's queue and index, to the last
-// byte, while senders post. They are told to come again and why, the process goes on, and when
-// there is room every acknowledged point is counted, once. Then the same with a kill while it is full. Without
-// a reserve writes of the queue meet the disk's end, and it has to open itself again.
+// TestAFullDiskLosesNothing fills the disk of the intake's queue and index, to the last byte, while
+// senders post. They are told to come again and why, the process goes on, and when there is room
+// every acknowledged point is counted, once. Then the same with a kill while it is full. Without a
+// reserve writes of the queue meet the disk's end, and it has to open itself again.
 func TestAFullDiskLosesNothing(t *testing.T) {
 	for name, reserve := range map[string]string{"with a reserve": "33554432", "without": "0"} {
 		t.Run(name, func(t *testing.T) { fullDisk(t, reserve) })
@@ -28,7 +28,8 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 
 func fullDisk(t *testing.T, reserve string) {
 	dir := disktest.Mount(t, "160m")
-	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.pending=100", "-intake.reserve=" + reserve,
+	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.pending=100",
+		"-intake.reserve=" + reserve,
 		"-intake.queue.dir=" + filepath.Join(dir, "queue"), "-intake.index.dir=" + filepath.Join(dir, "index")}
 	cmd := program(t, args...)
 	healthy(t)
@@ -51,7 +52,8 @@ func fullDisk(t *testing.T, reserve string) {
 	more := func(what string) {
 		t.Helper()
 		before := acknowledged.Load()
-		for deadline := time.Now().Add(time.Minute); acknowledged.Load() < before+100; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); acknowledged.Load() < before+
+			100; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: %d points acknowledged, no more\n%s", what, before, cmd.Stderr)
 			}
@@ -78,19 +80,22 @@ func fullDisk(t *testing.T, reserve string) {
 			room()
 		}
 		more("with room again")
-		if page := get("/metrics"); reserve == "0" && round == 0 && !strings.Contains(page, "\nmetricsd_intake_queue_reopened_total 1\n") {
+		if page := get("/metrics"); reserve == "0" && round == 0 &&
+			!strings.Contains(page, "\nmetricsd_intake_queue_reopened_total 1\n") {
 			t.Errorf("the queue was not opened again: the test shows nothing\n%s", page)
 		}
 	}
 	stop()
 	senders.Wait()
 	counted := int64(-1)
-	for deadline := time.Now().Add(time.Minute); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); counted < acknowledged.Load() &&
+		time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		counted = points(t, "app", "full")
 	}
 	time.Sleep(2500 * time.Millisecond) // two writings, in which what counts twice would show
 	if counted = points(t, "app", "full"); counted != acknowledged.Load() {
-		t.Errorf("%d points acknowledged, %d sent, %d counted\n%s", acknowledged.Load(), sent.Load(), counted, cmd.Stderr)
+		t.Errorf("%d points acknowledged, %d sent, %d counted\n%s", acknowledged.Load(), sent.Load(),
+			counted, cmd.Stderr)
 	}
 	t.Logf("%d acknowledged, %d counted, %d sent", acknowledged.Load(), counted, sent.Load())
 }
@@ -110,7 +115,8 @@ func refusal(t *testing.T) {
 	t.Helper()
 	last := ""
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Post("http://"+intakeAddress+"/api/v1/series", "application/json", strings.NewReader(`{"series":[{"metric":"x","points":[[1,1]]}]}`))
+		resp, err := http.Post("http://"+intakeAddress+"/api/v1/series", "application/json",
+			strings.NewReader(`{"series":[{"metric":"x","points":[[1,1]]}]}`))
 		if err != nil {
 			last = err.Error()
 			continue
@@ -118,7 +124,8 @@ func refusal(t *testing.T) {
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		last = fmt.Sprint(resp.StatusCode, " ", string(text))
-		if resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(last, "make room") && resp.Header.Get("Retry-After") != "" {
+		if resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(last, "make room") &&
+			resp.Header.Get("Retry-After") != "" {
 			return
 		}
 	}

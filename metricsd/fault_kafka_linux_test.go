@@ -28,8 +28,10 @@ func TestKilledKafka(t *testing.T) {
 		kills = 3
 	}
 	const requests = 16
-	cmd := program(t, "intake", "-intake.http="+intakeAddress, "-intake.flush=1", "-intake.pending=100", fmt.Sprint("-intake.requests=", requests),
-		"-intake.queue.kafka="+broker.Address, "-intake.queue.partitions=3", "-intake.index.dir="+filepath.Join(t.TempDir(), "index"))
+	cmd := program(t, "intake", "-intake.http="+intakeAddress, "-intake.flush=1", "-intake.pending=100",
+		fmt.Sprint("-intake.requests=", requests),
+		"-intake.queue.kafka="+broker.Address, "-intake.queue.partitions=3",
+		"-intake.index.dir="+filepath.Join(t.TempDir(), "index"))
 	healthy(t)
 	posting := startPosting(t, "posted", requests+8)
 	posting.more(t, "at the start")
@@ -48,7 +50,8 @@ func TestKilledKafka(t *testing.T) {
 	if used := peakMemory(t, cmd.Process.Pid); used > 512<<20 {
 		t.Errorf("the intake took %d MB", used>>20)
 	}
-	t.Logf("%d kills; %d acknowledged, %d sent; peak memory of the intake %d MB", kills, posting.acknowledged.Load(), posting.sent.Load(), peakMemory(t, cmd.Process.Pid)>>20)
+	t.Logf("%d kills; %d acknowledged, %d sent; peak memory of the intake %d MB", kills, posting.acknowledged.Load(),
+		posting.sent.Load(), peakMemory(t, cmd.Process.Pid)>>20)
 	if err := stopInTime(cmd.Process, cmd.Wait); err != nil {
 		t.Errorf("%v\n%s", err, cmd.Stderr)
 	}
@@ -150,7 +153,9 @@ func brokerIsAway(t *testing.T) {
 		}
 		return full && away && idle
 	})
-	eventually(t, "/metrics says so", func() bool { return strings.Contains(get("/metrics"), "\nmetricsd_intake_queue_up 0\n") })
+	eventually(t, "/metrics says so", func() bool {
+		return strings.Contains(get("/metrics"), "\nmetricsd_intake_queue_up 0\n")
+	})
 	eventually(t, "senders are told", func() bool {
 		return refused("queue_failed").MatchString(get("/metrics")) && refused("busy").MatchString(get("/metrics"))
 	})
@@ -178,7 +183,8 @@ func startPosting(t *testing.T, app string, senders int) *posting {
 		running.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				now := time.Now().Unix()
-				for p.sent.Add(1); !postOne(p.by(s), fmt.Sprintf("%s, sender %d, request %d", app, s, i), now); p.sent.Add(1) {
+				for p.sent.Add(1); !postOne(p.by(s), fmt.Sprintf("%s, sender %d, request %d", app, s, i),
+					now); p.sent.Add(1) {
 					time.Sleep(20 * time.Millisecond)
 				}
 				p.acknowledged.Add(1)

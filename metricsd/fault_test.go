@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The intakes of this process's tests listen on intakeAddress, one after another. Its number is held
-// by a UDP socket, so that tests in another process choose another.
+// The intakes of this process's tests listen on intakeAddress, one after another. Its number is
+// held by a UDP socket, so that tests in another process choose another.
 var (
 	intakeAddress string
 	held          net.PacketConn
@@ -128,7 +128,8 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 	stop()
 	senders.Wait()
 	counted := int64(-1)
-	for deadline := time.Now().Add(time.Minute); counted < acknowledged.Load() && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); counted < acknowledged.Load() &&
+		time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		counted = points(t, "app", "killed")
 	}
 	time.Sleep(2500 * time.Millisecond) // two writings, in which what counts twice would show
@@ -163,7 +164,8 @@ func TestIntakeReloads(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "metricsd.yaml")
 	write := func(body int) {
-		text := fmt.Sprintf("intake:\n  http: %s\n  body: %d\n  queue: {dir: %s/queue}\n  index: {dir: %s/index}\n", intakeAddress, body, dir, dir)
+		text := fmt.Sprintf("intake:\n  http: %s\n  body: %d\n  queue: {dir: %s/queue}\n  index: {dir: %s/index}\n",
+			intakeAddress, body, dir, dir)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +174,8 @@ func TestIntakeReloads(t *testing.T) {
 	cmd := program(t, "intake", "-config="+file)
 	healthy(t)
 	long := func() int {
-		resp, err := http.Post("http://"+intakeAddress+"/intake/", "text/plain", strings.NewReader(strings.Repeat("x", 2000)))
+		resp, err := http.Post("http://"+intakeAddress+"/intake/", "text/plain",
+			strings.NewReader(strings.Repeat("x", 2000)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +187,8 @@ func TestIntakeReloads(t *testing.T) {
 	}
 	write(1 << 10)
 	cmd.Process.Signal(syscall.SIGHUP)
-	for deadline := time.Now().Add(time.Minute); long() != http.StatusRequestEntityTooLarge; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().
+		Add(time.Minute); long() != http.StatusRequestEntityTooLarge; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the new bound does not hold\n%s", cmd.Stderr)
 		}
@@ -212,8 +216,10 @@ func points(t *testing.T, kind, name string) int64 {
 // TestAll sends to an agent and finds the names in the intake's page.
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
-	cmd := program(t, "all", "-listen.udp=127.0.0.1:28125", "-http=127.0.0.1:29125", "-intake.http="+intakeAddress, "-intake.flush=1",
-		"-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"), "-intake.token=t")
+	cmd := program(t, "all", "-listen.udp=127.0.0.1:28125", "-http=127.0.0.1:29125", "-intake.http="+intakeAddress,
+		"-intake.flush=1",
+		"-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"),
+		"-intake.token=t")
 	healthy(t)
 	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=1s", "-rate=100000"); code != 0 {
 		t.Fatal(err)
@@ -228,7 +234,8 @@ func TestAll(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, cmd.Stderr)
 	}
-	again := program(t, "intake", "-intake.http="+intakeAddress, "-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"))
+	again := program(t, "intake", "-intake.http="+intakeAddress, "-intake.queue.dir="+filepath.Join(dir, "queue"),
+		"-intake.index.dir="+filepath.Join(dir, "index"))
 	healthy(t)
 	if text := names(t, "kind=app"); !strings.Contains(text, `"service"`) {
 		t.Errorf("the intake knows of no app: %s\n%s", text, again.Stderr)

@@ -30,8 +30,10 @@ type streams struct {
 
 var commands = []command{
 	{"all", "run agent and intake in one process, with queue and index embedded, and a page to look at", runAll},
-	{"agent", "receive DogStatsD over UDP and Unix sockets, aggregate, show the result to Prometheus or send it on", runAgent},
-	{"intake", "take series from agents, keep track of every metric, host, tag and app, complete and rank them", runIntake},
+	{"agent", "receive DogStatsD over UDP and Unix sockets, aggregate, show the result to Prometheus or send it on",
+		runAgent},
+	{"intake", "take series from agents, keep track of every metric, host, tag and app, complete and rank them",
+		runIntake},
 	{"parse", "read datagrams, write one JSON object a message, or the error and its place", runParse},
 	{"load", "send traffic of a known shape", runLoad},
 }

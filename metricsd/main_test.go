@@ -92,7 +92,9 @@ func TestParseRefusesEndlessLines(t *testing.T) {
 func TestAgentRunsReloadsAndStops(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metricsd.yaml")
 	write := func(contexts int, tag string) {
-		os.WriteFile(file, fmt.Appendf(nil, "limits:\n  contexts: %d\ntagger:\n  entities:\n    c0ffee: {low: [%q]}\n", contexts, tag), 0o600)
+		os.WriteFile(file,
+			fmt.Appendf(nil, "limits:\n  contexts: %d\ntagger:\n  entities:\n    c0ffee: {low: [%q]}\n", contexts, tag),
+			0o600)
 	}
 	write(1, "env:old")
 	udp, web := freePort(t, "udp"), freePort(t, "tcp")
@@ -141,7 +143,8 @@ func TestAgentRunsReloadsAndStops(t *testing.T) {
 	if sent := <-body; !strings.Contains(sent, `{"metric":"a","points":[[`) {
 		t.Errorf("the last points were not sent: %s", sent)
 	}
-	if out := <-done; !strings.HasPrefix(out, "0 ") || !strings.Contains(out, "msg=stopped") || !strings.Contains(out, "the old one holds") {
+	if out := <-done; !strings.HasPrefix(out, "0 ") || !strings.Contains(out, "msg=stopped") ||
+		!strings.Contains(out, "the old one holds") {
 		t.Errorf("the agent ended with %s", out)
 	}
 }
@@ -199,7 +202,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	code, out, stderr := metricsd("", "load", "-shape", "single", "-address", c.LocalAddr().String(), "-for", "50ms", "-rate", "100000")
+	code, out, stderr := metricsd("", "load", "-shape", "single", "-address", c.LocalAddr().String(), "-for", "50ms",
+		"-rate", "100000")
 	if code != 0 || !strings.Contains(out, "messages_per_second ") || strings.Contains(out, "\nmessages 0\n") {
 		t.Errorf("%d %s %s", code, out, stderr)
 	}

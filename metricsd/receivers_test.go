@@ -49,21 +49,24 @@ func merged(all ...map[string]string) map[string]string {
 
 var receivers = map[string]receiver{
 	"Prometheus": {
-		binary:    "prometheus",
-		args:      []string{"--config.file=SCRAPE", "--storage.tsdb.path=DIR", "--web.listen-address=ADDRESS", "--web.enable-remote-write-receiver"},
+		binary: "prometheus",
+		args: []string{"--config.file=SCRAPE", "--storage.tsdb.path=DIR", "--web.listen-address=ADDRESS",
+			"--web.enable-remote-write-receiver"},
 		agent:     []string{"-remote_write.url=http://ADDRESS/api/v1/write", "-remote_write.queue=DIR"},
 		questions: merged(byPrometheus(scraped), byPrometheus(written)),
 	},
 	"VictoriaMetrics": {
-		binary:    "victoria-metrics",
-		args:      []string{"-promscrape.config=SCRAPE", "-storageDataPath=DIR", "-httpListenAddr=ADDRESS", "-search.latencyOffset=0s"},
+		binary: "victoria-metrics",
+		args: []string{"-promscrape.config=SCRAPE", "-storageDataPath=DIR", "-httpListenAddr=ADDRESS",
+			"-search.latencyOffset=0s"},
 		agent:     []string{"-remote_write.url=http://ADDRESS/api/v1/write", "-remote_write.queue=DIR"},
 		questions: merged(byPrometheus(scraped), byPrometheus(written)),
 	},
 	"VictoriaMetrics by Datadog's API": {
 		binary: "victoria-metrics",
 		args:   []string{"-storageDataPath=DIR", "-httpListenAddr=ADDRESS", "-search.latencyOffset=0s"},
-		agent:  []string{"-datadog.url=http://ADDRESS/datadog", "-datadog.queue=DIR", "-datadog.api=v1", "-datadog.events=false"},
+		agent: []string{"-datadog.url=http://ADDRESS/datadog", "-datadog.queue=DIR", "-datadog.api=v1",
+			"-datadog.events=false"},
 		questions: map[string]string{ // newer versions make underscores of dots
 			`sum(sum_over_time({__name__=~"web.hits"}[1h]))`:       "hits",
 			`sum(sum_over_time({__name__=~"web.took.sum"}[1h]))`:   "took",
@@ -86,7 +89,8 @@ func TestReceiversGiveBack(t *testing.T) {
 			}
 			dir, address, web := t.TempDir(), freePort(t, "tcp"), freePort(t, "tcp")
 			scrape := filepath.Join(dir, "scrape.yml")
-			text := fmt.Sprintf("scrape_configs:\n- job_name: scraped\n  scrape_interval: 1s\n  static_configs: [{targets: [%q]}]\n", web)
+			text := fmt.Sprintf("scrape_configs:\n- job_name: scraped\n  scrape_interval: 1s\n"+
+				"  static_configs: [{targets: [%q]}]\n", web)
 			if err := os.WriteFile(scrape, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +107,9 @@ func TestReceiversGiveBack(t *testing.T) {
 			}
 			t.Cleanup(func() { server.Process.Kill(); server.Wait() })
 			socket := filepath.Join(dir, "s")
-			program(t, append([]string{"agent", "-listen.udp=", "-listen.unixgram=" + socket, "-http=" + web}, filled(r.agent)...)...)
+			program(t,
+				append([]string{"agent", "-listen.udp=", "-listen.unixgram=" + socket, "-http=" + web},
+					filled(r.agent)...)...)
 			want := sendKnown(t, socket)
 			for question, sent := range r.questions {
 				answered(t, address, question, want[sent])

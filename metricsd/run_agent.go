@@ -60,7 +60,8 @@ func openOutputs(c config.Config, log *slog.Logger) (outputs []output, _ error) 
 		if err != nil {
 			return nil, err
 		}
-		o, err := datadog.New(datadog.Options{API: d.API, Compression: d.Compression, Sketches: d.Sketches, Events: d.Events, Key: d.APIKey, Deliver: deliver.Options{URL: d.URL}}, q, log)
+		o, err := datadog.New(datadog.Options{API: d.API, Compression: d.Compression, Sketches: d.Sketches,
+			Events: d.Events, Key: d.APIKey, Deliver: deliver.Options{URL: d.URL}}, q, log)
 		if err != nil {
 			return nil, err
 		}

@@ -54,7 +54,8 @@ func openIntake(ctx context.Context, c config.Intake, log *slog.Logger) (*intake
 	}
 	in, err := intake.New(c.HTTP, intake.Options{
 		Token: c.Token, Bounds: boundsOf(c), Names: c.Names,
-		Flush: time.Duration(c.Flush) * time.Second, Remember: time.Duration(c.Remember) * time.Hour, Retention: time.Duration(c.Retention) * 24 * time.Hour,
+		Flush: time.Duration(c.Flush) * time.Second, Remember: time.Duration(c.Remember) * time.Hour,
+		Retention: time.Duration(c.Retention) * 24 * time.Hour,
 	}, b, x, log)
 	if err != nil {
 		b.Close()
@@ -67,13 +68,15 @@ func openBus(ctx context.Context, c config.Intake, log *slog.Logger) (bus.Bus, e
 	q := c.Queue
 	if q.Kafka != "" {
 		return bus.OpenKafka(ctx, bus.KafkaOptions{
-			Brokers: strings.Split(q.Kafka, ","), Topic: q.Topic, Partitions: int32(q.Partitions), Replicas: int16(q.Replicas), Log: log,
+			Brokers: strings.Split(q.Kafka, ","), Topic: q.Topic, Partitions: int32(q.Partitions),
+			Replicas: int16(q.Replicas), Log: log,
 		})
 	}
 	if err := os.MkdirAll(q.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("intake.queue.dir: %w; choose a directory that can be written", err)
 	}
-	return bus.OpenNATS(ctx, bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync, Reserve: int64(c.Reserve), Log: log})
+	return bus.OpenNATS(ctx,
+		bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync, Reserve: int64(c.Reserve), Log: log})
 }
 
 // openIndex opens the index. It may go deeper into the reserve than the queue, so that

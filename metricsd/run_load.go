@@ -46,9 +46,11 @@ func runLoad(args []string, s streams) error {
 
 func printReport(w io.Writer, r load.Report) error {
 	seconds := r.Elapsed.Seconds()
-	_, err := fmt.Fprintf(w, "messages %d\npackets %d\nbytes %d\ncounts %d\nmalformed %d\nnew_names %d\nfailed_packets %d\n"+
-		"seconds %.3f\nmessages_per_second %.0f\n",
-		r.Messages, r.Packets, r.Bytes, r.Counts, r.Malformed, r.NewNames, r.Failed, seconds, float64(r.Messages)/seconds)
+	_, err := fmt.Fprintf(w,
+		"messages %d\npackets %d\nbytes %d\ncounts %d\nmalformed %d\nnew_names %d\nfailed_packets %d\n"+
+			"seconds %.3f\nmessages_per_second %.0f\n",
+		r.Messages, r.Packets, r.Bytes, r.Counts, r.Malformed, r.NewNames, r.Failed, seconds,
+		float64(r.Messages)/seconds)
 	return err
 }
 

@@ -96,7 +96,8 @@ func (p *printer) packets(r io.Reader) error {
 		p.packet++
 		n := binary.LittleEndian.Uint32(header[:])
 		if n > maxPacket {
-			return fmt.Errorf("packet %d has %d bytes, at most %d are read; is the input in packets?", p.packet, n, maxPacket)
+			return fmt.Errorf("packet %d has %d bytes, at most %d are read; is the input in packets?",
+				p.packet, n, maxPacket)
 		}
 		packet := make([]byte, n)
 		if _, err := io.ReadFull(r, packet); err != nil {

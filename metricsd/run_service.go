@@ -58,7 +58,8 @@ func (run *service) reload(apply func(config.Config) error) {
 		run.log.Error("the configuration was not read again; the old one holds", "error", err)
 		return
 	}
-	run.log.Info("the configuration was read again; only its limits and tags are taken up", "limits", c.Limits, "entities", len(c.Tagger.Entities))
+	run.log.Info("the configuration was read again; only its limits and tags are taken up", "limits", c.Limits,
+		"entities", len(c.Tagger.Entities))
 }
 
 // untilSignal is done at SIGINT or SIGTERM.

@@ -68,7 +68,8 @@ func TestClassAgreesWithItself(t *testing.T) {
 			c := NewClassTable(&members)
 			for i := range 256 {
 				s := string([]byte{byte(i)})
-				if c.Contains(byte(i)) != members[i] || c.AllString(s) != members[i] || (c.IndexNot([]byte(s)) == -1) != members[i] {
+				if c.Contains(byte(i)) != members[i] || c.AllString(s) != members[i] ||
+					(c.IndexNot([]byte(s)) == -1) != members[i] {
 					t.Fatalf("byte %d: class and table disagree", i)
 				}
 			}
@@ -78,7 +79,8 @@ func TestClassAgreesWithItself(t *testing.T) {
 
 func TestMinMaxFloat64LikeSlices(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
-		values := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(), math.MaxFloat64}
+		values := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(),
+			math.MaxFloat64}
 		r := rand.New(rand.NewPCG(5, 5))
 		for n := 1; n < 100; n++ {
 			s := make([]float64, n)

@@ -69,8 +69,8 @@ func TestBackendIsTheTable(t *testing.T) {
 	}
 }
 
-// The class as rows of bits: row l holds bit h for the byte 16h+l. The second
-// half repeats the first.
+// tagRows and tagBits are the class as rows of bits: row l holds bit h for the byte 16h+l. The
+// second half repeats the first.
 var tagRows, tagBits = func() (rows, bits [32]uint8) {
 	for c, in := range tagTable[:128] {
 		rows[c&15] |= in << (c >> 4)
@@ -167,7 +167,9 @@ func tagValidVBMI(p *byte, n int) bool {
 	}
 	if i < n {
 		keep := uint64(1)<<(n-i) - 1
-		bad |= keep & bad64(archsimd.LoadMaskedUint8x64((*[64]uint8)(unsafe.Add(unsafe.Pointer(p), i)), archsimd.Mask8x64FromBits(keep)), lo, hi)
+		bad |= keep &
+			bad64(archsimd.LoadMaskedUint8x64((*[64]uint8)(unsafe.Add(unsafe.Pointer(p), i)),
+				archsimd.Mask8x64FromBits(keep)), lo, hi)
 	}
 	if bad != 0 {
 		archsimd.ClearAVXUpperBits()

@@ -50,7 +50,8 @@ func tagIndexGo(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
 		w := b[i : i+8 : i+8]
-		if tagTable[w[0]]&tagTable[w[1]]&tagTable[w[2]]&tagTable[w[3]]&tagTable[w[4]]&tagTable[w[5]]&tagTable[w[6]]&tagTable[w[7]] == 0 {
+		if tagTable[w[0]]&tagTable[w[1]]&tagTable[w[2]]&tagTable[w[3]]&tagTable[w[4]]&tagTable[w[5]]&tagTable[w[6]]&
+			tagTable[w[7]] == 0 {
 			break
 		}
 	}

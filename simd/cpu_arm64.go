@@ -25,7 +25,8 @@ func detect() Level {
 func fromAuxv(auxv []byte) Level {
 	const atHWCAP, asimdAndCRC = 16, 1<<1 | 1<<7
 	for ; len(auxv) >= 16; auxv = auxv[16:] {
-		if binary.LittleEndian.Uint64(auxv) == atHWCAP && binary.LittleEndian.Uint64(auxv[8:])&asimdAndCRC == asimdAndCRC {
+		if binary.LittleEndian.Uint64(auxv) == atHWCAP &&
+			binary.LittleEndian.Uint64(auxv[8:])&asimdAndCRC == asimdAndCRC {
 			return NEON
 		}
 	}

@@ -90,7 +90,7 @@ func MinMaxFloat64(s []float64) (lo, hi float64) {
 	return floatExtremes(s)
 }
 
-// The long paths are not inlined: what they spill would slow the short ones.
+// intExtremes is the long path, which is not inlined: what it spills would slow the short one.
 //
 //go:noinline
 func intExtremes(s []int64) (lo, hi int64) {

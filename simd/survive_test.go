@@ -31,7 +31,7 @@ func grow(depth int) int {
 	return n
 }
 
-// Two thousand goroutines grow their stacks under preemption signals and a
+// TestGoroutinesGrowing: two thousand goroutines grow their stacks under preemption signals and a
 // collector that never rests.
 func TestGoroutinesGrowing(t *testing.T) {
 	stop := make(chan struct{})
@@ -75,9 +75,9 @@ func profiledCaller(b []byte, tags []string, d time.Duration) (n int) {
 	return n
 }
 
-// The profile must show the Go caller of a kernel; the batch kernel has a
-// frame of its own to unwind. On a loaded machine a short profile has too few
-// samples to show anything.
+// TestProfileShowsCallers checks that a profile shows the Go caller of a kernel; the batch kernel
+// has a frame of its own to unwind. On a loaded machine a short profile has too few samples to show
+// anything.
 func TestProfileShowsCallers(t *testing.T) {
 	if testing.Short() || Tier() == PureGo {
 		t.Skip("needs a kernel and 300 ms")
@@ -136,7 +136,7 @@ func TestNilAndEmpty(t *testing.T) {
 	EqualMask(nil, nil, 0)
 }
 
-// Misuse panics before anything is written.
+// TestMisusePanics checks that misuse panics before anything is written.
 func TestMisusePanics(t *testing.T) {
 	b := []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	before := string(b)

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// Beyond the generated tests, whose inputs are drawn at random: every byte at every place of every length to 100, at all alignments.
+// TestTagValidIsTheTable tries every byte at every place of every length to 100, at all alignments.
+// The generated tests draw their inputs at random.
 func TestTagValidIsTheTable(t *testing.T) {
 	room := []byte(strings.Repeat("env:prod-7", 30))
 	eachTier(t, func(t *testing.T) {

@@ -22,16 +22,17 @@ import (
 // A Task is one function to be made faster. Its JSON form is the folder's
 // task.json, in which name, dir and goal are left out.
 type Task struct {
-	Name      string    `json:"name,omitempty"`   // of the folder
-	Dir       string    `json:"dir,omitempty"`    // the folder
-	About     string    `json:"about"`            // one sentence: what the function does, on which inputs
-	Target    string    `json:"target"`           // "Func" or "Type.Method" of the folder's package
-	Expert    string    `json:"expert"`           // candidate file of the expert's version, relative to the folder
-	Technique string    `json:"technique"`        // how the expert's version is faster
-	Published Published `json:"published"`        // what others achieved
-	Known     *Known    `json:"known,omitempty"`  // the gain that the goal is half of; none for no goal
-	Advice    string    `json:"advice,omitempty"` // the advisory that must be named because no rewrite is safe; "" where rewriting applies
-	Goal      float64   `json:"goal,omitempty"`   // times as fast as the original, from Known; 0 is no goal
+	Name      string    `json:"name,omitempty"`  // of the folder
+	Dir       string    `json:"dir,omitempty"`   // the folder
+	About     string    `json:"about"`           // one sentence: what the function does, on which inputs
+	Target    string    `json:"target"`          // "Func" or "Type.Method" of the folder's package
+	Expert    string    `json:"expert"`          // candidate file of the expert's version, relative to the folder
+	Technique string    `json:"technique"`       // how the expert's version is faster
+	Published Published `json:"published"`       // what others achieved
+	Known     *Known    `json:"known,omitempty"` // the gain that the goal is half of; none for no goal
+	// the advisory that must be named because no rewrite is safe; "" where rewriting applies
+	Advice string  `json:"advice,omitempty"`
+	Goal   float64 `json:"goal,omitempty"` // times as fast as the original, from Known; 0 is no goal
 }
 
 // Published is what the source of a task achieved there.
@@ -70,7 +71,10 @@ func Load(dir string, names ...string) ([]Task, error) {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%s has no folder with a %s", dir, description), Remedy: "name the suite's folder with --dir; in Beagle's repository it is suite/tasks"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s has no folder with a %s", dir, description),
+			Remedy: "name the suite's folder with --dir; in Beagle's repository it is suite/tasks",
+		}
 	}
 	all := map[string]string{}
 	var order []string
@@ -85,7 +89,10 @@ func Load(dir string, names ...string) ([]Task, error) {
 	for _, name := range names {
 		path, ok := all[name]
 		if !ok {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("there is no task %q in %s", name, dir), Remedy: "there are " + strings.Join(order, ", ")}
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("there is no task %q in %s", name, dir),
+				Remedy: "there are " + strings.Join(order, ", "),
+			}
 		}
 		t, err := read(path)
 		if err != nil {
@@ -109,7 +116,10 @@ func read(path string) (*Task, error) {
 	t.Dir = filepath.Dir(path)
 	t.Name = filepath.Base(t.Dir)
 	if _, err := os.Stat(t.ExpertFile()); errors.Is(err, fs.ErrNotExist) {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%s: the expert's version %s is not there", path, t.Expert), Remedy: "write it: a candidate file as `beagle verify` takes it"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s: the expert's version %s is not there", path, t.Expert),
+			Remedy: "write it: a candidate file as `beagle verify` takes it",
+		}
 	}
 	return t, nil
 }

@@ -67,7 +67,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if task.Target == "" || !filepath.IsLocal(filepath.FromSlash(task.Expert)) || math.IsNaN(task.Goal) || task.Goal < 0 || task.Known != nil && task.Goal < 1 {
+		if task.Target == "" || !filepath.IsLocal(filepath.FromSlash(task.Expert)) || math.IsNaN(task.Goal) ||
+			task.Goal < 0 || task.Known != nil && task.Goal < 1 {
 			t.Errorf("%s: read as %+v", text, task)
 		}
 	})

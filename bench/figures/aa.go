@@ -44,7 +44,8 @@ func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := l.command(ctx, home, "rates", "--json", "--trials", fmt.Sprint(itself), "--gains", fmt.Sprint(gains), "--for", fmt.Sprint(l.until))
+	c := l.command(ctx, home, "rates", "--json", "--trials", fmt.Sprint(itself), "--gains", fmt.Sprint(gains), "--for",
+		fmt.Sprint(l.until))
 	c.Stderr = os.Stderr
 	out, err := c.Output()
 	if err != nil {
@@ -91,9 +92,11 @@ func aa(ctx context.Context, l *lab) (*section, error) {
 	s := new(section)
 	r := j.Rates.FalseWins
 	if float64(r.Hits) > falseWinsGoal*float64(r.Trials) {
-		s.miss("%d of %d functions are called faster than themselves, the goal is at most %.0f %%", r.Hits, r.Trials, 100*falseWinsGoal)
+		s.miss("%d of %d functions are called faster than themselves, the goal is at most %.0f %%", r.Hits, r.Trials,
+			100*falseWinsGoal)
 	}
-	s.text = j.byFunction("itself") + fmt.Sprintf("\n%s. %s.\n", rateText("Functions called faster than themselves", r), j.leaning())
+	s.text = j.byFunction("itself") +
+		fmt.Sprintf("\n%s. %s.\n", rateText("Functions called faster than themselves", r), j.leaning())
 	s.few(r, want)
 	return s, nil
 }
@@ -119,7 +122,8 @@ func (j *judged) leaning() string {
 	if len(logs) < 2 {
 		return "Too few trials to see a lean"
 	}
-	return fmt.Sprintf("The first nine layouts of all trials together measure %s; %d of %d are above 1", together(logs), faster, len(logs))
+	return fmt.Sprintf("The first nine layouts of all trials together measure %s; %d of %d are above 1", together(logs),
+		faster, len(logs))
 }
 
 // few says when a figure rests on fewer trials than it should.
@@ -149,7 +153,9 @@ func (j *judged) byFunction(truth string) string {
 	for _, f := range order {
 		out = append(out, row(strings.TrimPrefix(f, "./"), rows[f]))
 	}
-	return table(strings.Split("function|ns a call|called faster: as it was|loaded|all trials together|layouts, median|seconds of timing, median|longest", "|"), out)
+	return table(
+		strings.Split("function|ns a call|called faster: as it was|loaded|all trials together|layouts, "+
+			"median|seconds of timing, median|longest", "|"), out)
 }
 
 // row sums up the trials of a function.
@@ -171,8 +177,10 @@ func row(name string, trials []judgedTrial) []string {
 		nanos = append(nanos, t.Result.Baseline.Nanos)
 	}
 	return []string{
-		"`" + name + "`", fmt.Sprintf("%.3g", median(nanos)), fmt.Sprintf("%d of %d", hits[0], all[0]), fmt.Sprintf("%d of %d", hits[1], all[1]),
-		together(logs), fmt.Sprintf("%.0f", median(layouts)), fmt.Sprintf("%.1f", median(seconds)), fmt.Sprintf("%.1f", slices.Max(seconds)),
+		"`" + name + "`", fmt.Sprintf("%.3g", median(nanos)), fmt.Sprintf("%d of %d", hits[0], all[0]),
+		fmt.Sprintf("%d of %d", hits[1], all[1]),
+		together(logs), fmt.Sprintf("%.0f", median(layouts)), fmt.Sprintf("%.1f", median(seconds)),
+		fmt.Sprintf("%.1f", slices.Max(seconds)),
 	}
 }
 

@@ -35,17 +35,29 @@ var attacks = []attack{
 	{what: "read a secret outside", name: "read", lines: []string{"secret", "shadow"}},
 	{what: "write outside", name: "write", lines: []string{"secret", "passwd", "own binary"}},
 	{what: "find a secret in the environment", name: "secret"},
-	{what: "start 300 processes", name: "forks", count: "started", most: 64, ended: []string{sandbox.Tasks}, limit: sandbox.Limits{Procs: 64}},
+	{what: "start 300 processes", name: "forks", count: "started", most: 64, ended: []string{sandbox.Tasks},
+		limit: sandbox.Limits{Procs: 64}},
 	{what: "leave the process group and live on", name: "escape"},
-	{what: "start 300 threads", name: "threads", count: "threads", most: 64, ended: []string{sandbox.Tasks, sandbox.Memory}, limit: sandbox.Limits{Procs: 64}},
-	{what: "take 1.5 GB of memory", name: "memory", count: "allocated", most: 512, ended: []string{sandbox.Memory}, limit: sandbox.Limits{Data: 512 << 20}},
-	{what: "take 1.5 GB of shared memory", name: "shared", count: "shared", most: 1024, ended: []string{sandbox.Memory}, limit: sandbox.Limits{Data: 512 << 20}},
-	{what: "loop without end", name: "loop", ended: []string{sandbox.Wall}, limit: sandbox.Limits{Wall: 300 * time.Millisecond}},
-	{what: "print without end", name: "output", ended: []string{sandbox.Output}, limit: sandbox.Limits{Output: 1 << 20}},
-	{what: "write a file of 1 GB", name: "bigfile", count: "wrote", most: 16, ended: []string{sandbox.Disk}, limit: sandbox.Limits{File: 16 << 20}},
-	{what: "write 64 files of 8 MB", name: "files", count: "wrote", most: 16, ended: []string{sandbox.Disk}, limit: sandbox.Limits{File: 16 << 20}},
-	{what: "write 64 hidden files of 8 MB", name: "hidden", count: "wrote", most: 16, ended: []string{sandbox.Disk}, limit: sandbox.Limits{File: 16 << 20}},
-	{what: "kill, trace or read another process", name: "others", lines: []string{"kill", "tgkill", "ptrace", "environ"}},
+	{what: "start 300 threads", name: "threads", count: "threads", most: 64,
+		ended: []string{sandbox.Tasks, sandbox.Memory}, limit: sandbox.Limits{Procs: 64}},
+	{what: "take 1.5 GB of memory", name: "memory", count: "allocated", most: 512, ended: []string{sandbox.Memory},
+		limit: sandbox.Limits{Data: 512 << 20}},
+	{what: "take 1.5 GB of shared memory", name: "shared", count: "shared", most: 1024, ended: []string{sandbox.Memory},
+		limit: sandbox.Limits{Data: 512 << 20}},
+	{what: "loop without end", name: "loop", ended: []string{sandbox.Wall}, limit: sandbox.Limits{
+		Wall: 300 * time.Millisecond,
+	}},
+	{what: "print without end", name: "output", ended: []string{sandbox.Output}, limit: sandbox.Limits{
+		Output: 1 << 20,
+	}},
+	{what: "write a file of 1 GB", name: "bigfile", count: "wrote", most: 16, ended: []string{sandbox.Disk},
+		limit: sandbox.Limits{File: 16 << 20}},
+	{what: "write 64 files of 8 MB", name: "files", count: "wrote", most: 16, ended: []string{sandbox.Disk},
+		limit: sandbox.Limits{File: 16 << 20}},
+	{what: "write 64 hidden files of 8 MB", name: "hidden", count: "wrote", most: 16, ended: []string{sandbox.Disk},
+		limit: sandbox.Limits{File: 16 << 20}},
+	{what: "kill, trace or read another process", name: "others",
+		lines: []string{"kill", "tgkill", "ptrace", "environ"}},
 	{what: "bpf, perf, unshare, io_uring, mount, keyctl, userfaultfd, setns", name: "syscalls",
 		lines: []string{"bpf", "perf", "unshare", "io_uring", "mount", "keyctl", "userfaultfd", "setns", "clone"}},
 }
@@ -154,7 +166,12 @@ func (v *victims) try(ctx context.Context, box *sandbox.Sandbox, p sandbox.Profi
 	if a.limit.Wall == 0 {
 		a.limit.Wall = 2 * time.Minute
 	}
-	r, err := box.Run(ctx, sandbox.Command{Profile: p, Path: exe, Args: append([]string{"attack", a.name}, v.arguments(a)...), Limits: a.limit})
+	r, err := box.Run(ctx, sandbox.Command{
+		Profile: p,
+		Path:    exe,
+		Args:    append([]string{"attack", a.name}, v.arguments(a)...),
+		Limits:  a.limit,
+	})
 	if err != nil {
 		return "", err
 	}

@@ -44,16 +44,23 @@ func (c *chart) svg() string {
 	}
 	y := func(v float64) float64 { return chartHeight - base - (chartHeight-base-top)*v/max(highY, 1e-9) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12" fill="#666">`+"\n", chartWidth, chartHeight)
-	fmt.Fprintf(&b, `<text x="%g" y="20" font-size="14" font-weight="bold">%s</text>`+"\n", left, html.EscapeString(c.title))
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12" fill="#666">`+
+			"\n", chartWidth, chartHeight)
+	fmt.Fprintf(&b, `<text x="%g" y="20" font-size="14" font-weight="bold">%s</text>`+"\n", left,
+		html.EscapeString(c.title))
 	for v := 0.0; v <= highY*1.001; v += step {
-		fmt.Fprintf(&b, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#8886"/><text x="%g" y="%.1f" text-anchor="end">%g</text>`+"\n", left, chartWidth-right, y(v), y(v), left-8, y(v)+4, round(v))
+		fmt.Fprintf(&b,
+			`<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#8886"/><text x="%g" y="%.1f" text-anchor="end">%g</text>`+
+				"\n", left, chartWidth-right, y(v), y(v), left-8, y(v)+4, round(v))
 	}
-	fmt.Fprintf(&b, `<text x="%g" y="%g" transform="rotate(-90 14 %g)" text-anchor="middle">%s</text>`+"\n", 14.0, (top+chartHeight-base)/2, (top+chartHeight-base)/2, html.EscapeString(c.unit))
+	fmt.Fprintf(&b, `<text x="%g" y="%g" transform="rotate(-90 14 %g)" text-anchor="middle">%s</text>`+"\n", 14.0,
+		(top+chartHeight-base)/2, (top+chartHeight-base)/2, html.EscapeString(c.unit))
 	for _, v := range c.series[0].x {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%g" text-anchor="middle">%g</text>`+"\n", x(v), chartHeight-base+18, v)
 	}
-	fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">candidates</text>`+"\n", (left+chartWidth-right)/2, chartHeight-8)
+	fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">candidates</text>`+"\n", (left+chartWidth-right)/2,
+		chartHeight-8)
 	c.lines(&b, x, y)
 	return b.String() + "</svg>\n"
 }
@@ -69,10 +76,12 @@ func (c *chart) lines(b *strings.Builder, x, y func(float64) float64) {
 			points = append(points, fmt.Sprintf("%.1f,%.1f", x(s.x[k]), y(s.y[k])))
 			fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x(s.x[k]), y(s.y[k]), colour)
 		}
-		fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`, strings.Join(points, " "), colour)
+		fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`,
+			strings.Join(points, " "), colour)
 		at := apart(taken, y(s.y[len(s.y)-1])+4)
 		taken = append(taken, at)
-		fmt.Fprintf(b, `<text x="%g" y="%.1f" fill="%s">%s</text>`+"\n", chartWidth-right+10, at, colour, html.EscapeString(s.name))
+		fmt.Fprintf(b, `<text x="%g" y="%.1f" fill="%s">%s</text>`+"\n", chartWidth-right+10, at, colour,
+			html.EscapeString(s.name))
 	}
 }
 

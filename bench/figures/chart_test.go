@@ -17,7 +17,7 @@ func sampleChart() *chart {
 	}}
 }
 
-// A chart is XML, names its series, and writes no two names over each other.
+// TestChart checks that a chart is XML, names its series, and writes no two names over each other.
 func TestChart(t *testing.T) {
 	text := sampleChart().svg()
 	if path := os.Getenv("CHART"); path != "" { // to look at it
@@ -49,7 +49,9 @@ func TestTick(t *testing.T) {
 }
 
 func TestBenchmarked(t *testing.T) {
-	list := benchmarked([]byte("goos: linux\nBenchmarkOrchestration/100-2 \t 1\t 469 ns/op\t 100.0 candidates\t 4.697 ms/candidate\nPASS\n"))
+	list := benchmarked(
+		[]byte("goos: linux\nBenchmarkOrchestration/100-2 \t 1\t 469 ns/op\t 100.0 candidates\t 4.697 ms/candidate\n" +
+			"PASS\n"))
 	if len(list) != 1 || list[0]["candidates"] != 100 || list[0]["ms/candidate"] != 4.697 {
 		t.Errorf("%v", list)
 	}

@@ -67,7 +67,8 @@ func cheats(ctx context.Context, l *lab) (*section, error) {
 		by[c.caughtBy()]++
 		rows = append(rows, []string{c.about(), c.check, c.caughtBy(), clip(c.verdict.Reason)})
 	}
-	s.text = table([]string{"candidate", "must be refused by", "refused by", "reason"}, rows) + "\n" + summary(len(list), by) + "\n"
+	s.text = table([]string{"candidate", "must be refused by", "refused by", "reason"}, rows) + "\n" +
+		summary(len(list), by) + "\n"
 	return s, nil
 }
 
@@ -92,7 +93,15 @@ func (l *lab) catalogue() ([]*cheat, error) {
 			default:
 				head, _, _ := strings.Cut(strings.TrimPrefix(string(f.Data), "// "), "\n")
 				check, says, _ := strings.Cut(head, ":")
-				list = append(list, &cheat{dir: dir, target: k.target, name: k.name + "/" + f.Name, path: filepath.Join(dir, "candidates", f.Name), check: check, says: strings.TrimSpace(says)})
+				list = append(list,
+					&cheat{
+						dir:    dir,
+						target: k.target,
+						name:   k.name + "/" + f.Name,
+						path:   filepath.Join(dir, "candidates", f.Name),
+						check:  check,
+						says:   strings.TrimSpace(says),
+					})
 				f.Name = "candidates/" + f.Name
 			}
 			files = append(files, f)
@@ -147,8 +156,10 @@ func (l *lab) judgeAll(ctx context.Context, list []*cheat) {
 		wg.Go(func() {
 			for c := range queue {
 				c.verdict = new(beagle.Verdict)
-				c.err = l.call(ctx, l.home(fmt.Sprintf("cheats%d", worker)), c.verdict, "verify", "--json", "--quiet", "--force", "-C", c.dir,
-					"--corpus", filepath.Join(c.dir, "corpus.jsonl"), "--measure", "2s", "--fuzz", c.fuzz(), c.target, c.path)
+				c.err = l.call(ctx, l.home(fmt.Sprintf("cheats%d", worker)), c.verdict, "verify", "--json", "--quiet",
+					"--force", "-C", c.dir,
+					"--corpus", filepath.Join(c.dir, "corpus.jsonl"), "--measure", "2s", "--fuzz", c.fuzz(),
+					c.target, c.path)
 			}
 		})
 	}
@@ -191,7 +202,8 @@ func (c *cheat) unexpected() string {
 		return ""
 	case v.OK():
 		return "it was not refused"
-	case slices.Contains([]string{"run", "fuzz", "holdout", "measure"}, c.check) && slices.Contains(beforeRunning, v.Stage),
+	case slices.Contains([]string{"run", "fuzz", "holdout", "measure"}, c.check) &&
+		slices.Contains(beforeRunning, v.Stage),
 		slices.Contains(append(beforeRunning, "start"), c.check) && v.Stage != c.check:
 		return fmt.Sprintf("it was refused by %s: %s", v.Stage, v.Reason)
 	}
@@ -211,7 +223,9 @@ func (c *cheat) about() string {
 // ordered puts the required ones first.
 func ordered(list []*cheat) []*cheat {
 	rank := func(c *cheat) int {
-		if i := slices.IndexFunc(required, func(r struct{ what, file string }) bool { return r.file == c.name }); i >= 0 {
+		if i := slices.IndexFunc(required, func(r struct{ what, file string }) bool {
+			return r.file == c.name
+		}); i >= 0 {
 			return i
 		}
 		return len(required)

@@ -34,14 +34,16 @@ func cost(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-var splitHead = strings.Split("function|inputs and audit, s|first verdict, s|build, ms|verify, ms|screen, ms|sum, ms|orchestration, ms|candidates a minute|finalists, s|all, s", "|")
+var splitHead = strings.Split("function|inputs and audit, s|first verdict, s|build, ms|verify, ms|screen, ms|sum, "+
+	"ms|orchestration, ms|candidates a minute|finalists, s|all, s", "|")
 
 // splitRow is where the time of a run went.
 func splitRow(name string, r *beagle.Result) []string {
 	p := r.Split
 	sum := p.Build + p.Verify + p.Screen
 	row := []string{name}
-	for _, x := range []float64{p.PrepareSeconds, p.FirstCandidateSeconds, p.Build, p.Verify, p.Screen, sum, p.Orchestration, perMinute(p), p.ConfirmSeconds, r.WallSeconds} {
+	for _, x := range []float64{p.PrepareSeconds, p.FirstCandidateSeconds, p.Build, p.Verify, p.Screen, sum,
+		p.Orchestration, perMinute(p), p.ConfirmSeconds, r.WallSeconds} {
 		row = append(row, fmt.Sprintf("%.1f", x))
 	}
 	return row
@@ -93,7 +95,8 @@ func (s *section) suiteCost(ctx context.Context, l *lab) error {
 			continue
 		}
 		r := new(beagle.Result)
-		err := l.call(ctx, l.home("cost"), r, "evolve", "--json", "-C", t.Dir, "--candidates", "60", "--seed", "1", "--measure", "2s", "--fuzz", "1s", t.Target)
+		err := l.call(ctx, l.home("cost"), r, "evolve", "--json", "-C", t.Dir, "--candidates", "60", "--seed", "1",
+			"--measure", "2s", "--fuzz", "1s", t.Target)
 		if err != nil {
 			return err
 		}
@@ -103,7 +106,8 @@ func (s *section) suiteCost(ctx context.Context, l *lab) error {
 		rows = append(rows, splitRow("`"+t.Name+"`", r))
 	}
 	s.text += "\nThe suite, 60 candidates a task at most, rules only:\n\n" + table(splitHead, rows)
-	s.text += fmt.Sprintf("\nTogether %d candidates in %.0f s of searching: %.0f a minute.\n", candidates, seconds, 60*float64(candidates)/max(seconds, 1e-9))
+	s.text += fmt.Sprintf("\nTogether %d candidates in %.0f s of searching: %.0f a minute.\n", candidates, seconds,
+		60*float64(candidates)/max(seconds, 1e-9))
 	return nil
 }
 
@@ -125,7 +129,8 @@ func (s *section) budgetCost(ctx context.Context, l *lab) error {
 	for _, n := range list {
 		r := new(beagle.Result)
 		home := l.home(fmt.Sprint("budget", n))
-		err := l.call(ctx, home, r, "evolve", "--json", "--candidates", fmt.Sprint(n), "--seed", "1", "--measure", "2s", "--fuzz", "1s", "./examples/tags.NormalizeTagArbTagValue")
+		err := l.call(ctx, home, r, "evolve", "--json", "--candidates", fmt.Sprint(n), "--seed", "1", "--measure", "2s",
+			"--fuzz", "1s", "./examples/tags.NormalizeTagArbTagValue")
 		if err != nil {
 			return err
 		}
@@ -139,8 +144,11 @@ func (s *section) budgetCost(ctx context.Context, l *lab) error {
 		rows = append(rows, append(row, fmt.Sprintf("%.0f", perMinute(p)), fmt.Sprintf("%.0f", peak)))
 	}
 	s.text += "\nOne search (`NormalizeTagArbTagValue`) with growing budgets:\n\n"
-	s.text += table(strings.Split("candidates|build, ms|verify, ms|screen, ms|orchestration, ms|candidates a minute|memory of the largest process, MB", "|"), rows) + "\n"
-	return s.draw(l, "cost-split", &chart{"What a candidate costs", "ms a candidate", split}, "cost-memory", &chart{"Memory of a search", "MB", []series{memory}})
+	s.text += table(
+		strings.Split("candidates|build, ms|verify, ms|screen, ms|orchestration, ms|candidates a minute|memory of "+
+			"the largest process, MB", "|"), rows) + "\n"
+	return s.draw(l, "cost-split", &chart{"What a candidate costs", "ms a candidate", split}, "cost-memory",
+		&chart{"Memory of a search", "MB", []series{memory}})
 }
 
 // draw adds charts; arguments are a name and a chart in turns.

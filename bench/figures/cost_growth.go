@@ -30,16 +30,22 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 		for _, x := range []struct {
 			s    *series
 			unit string
-		}{{&all, "ms/candidate"}, {&late, "ms/late-candidate"}, {&busy, "cpu-ms/candidate"}, {&heap, "heap-MB"}, {&disk, "run-MB"}} {
+		}{{&all, "ms/candidate"}, {&late, "ms/late-candidate"}, {&busy, "cpu-ms/candidate"}, {&heap, "heap-MB"},
+			{&disk, "run-MB"}} {
 			x.s.x, x.s.y = append(x.s.x, n), append(x.s.y, p[x.unit])
 		}
-		rows = append(rows, []string{fmt.Sprintf("%.0f", n), fmt.Sprintf("%.2f", p["ms/candidate"]), fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.2f", p["cpu-ms/candidate"]), fmt.Sprintf("%.1f", p["heap-MB"]), fmt.Sprintf("%.1f", p["run-MB"])})
+		rows = append(rows,
+			[]string{fmt.Sprintf("%.0f", n), fmt.Sprintf("%.2f", p["ms/candidate"]),
+				fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.2f", p["cpu-ms/candidate"]),
+				fmt.Sprintf("%.1f", p["heap-MB"]), fmt.Sprintf("%.1f", p["run-MB"])})
 	}
 	last := points[len(points)-1]
 	s.limit("orchestration of a candidate in the longest search, ms", last["ms/candidate"], orchestrationGoal)
 	s.limit("orchestration of its last candidates, ms", last["ms/late-candidate"], orchestrationGoal)
 	s.text += "\nOrchestration alone, candidates that are evaluated in no time:\n\n"
-	s.text += table(strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate|heap at the end, MB|store, MB", "|"), rows) + "\n"
+	s.text += table(
+		strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate|heap at "+
+			"the end, MB|store, MB", "|"), rows) + "\n"
 	return s.draw(l, "cost-orchestration", &chart{"Orchestration", "ms a candidate", []series{all, late, busy}},
 		"cost-size", &chart{"Size of a search", "MB", []series{heap, disk}})
 }
@@ -47,7 +53,8 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 // searches runs those benchmarks of whole searches whose names match, once each,
 // and returns their results.
 func (l *lab) searches(ctx context.Context, pattern string) ([]map[string]float64, error) {
-	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", "1x", "-timeout", "30m", "./internal/flow/local")
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", "1x", "-timeout", "30m",
+		"./internal/flow/local")
 	c.Dir, c.Stderr = l.root, os.Stderr
 	out, err := c.Output()
 	if err != nil {

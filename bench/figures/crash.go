@@ -33,11 +33,13 @@ type moment struct {
 // there is no run to resume, the search, and the judgement of the finalists.
 // There are some more than asked for, since the last ones may come too late.
 func moments() []moment {
-	list := []moment{{"target", 0, 2 * time.Second}, {"record", 0, 3 * time.Second}, {"record", 0, 5 * time.Second}, {"corpus", 0, time.Second}}
+	list := []moment{{"target", 0, 2 * time.Second}, {"record", 0, 3 * time.Second}, {"record", 0, 5 * time.Second},
+		{"corpus", 0, time.Second}}
 	for range 13 {
 		list = append(list, moment{"search", 5, 300 * time.Millisecond})
 	}
-	return append(list, moment{"measure", 0, 2 * time.Second}, moment{"measure", 0, 4 * time.Second}, moment{"verify", 0, time.Second},
+	return append(list, moment{"measure", 0, 2 * time.Second}, moment{"measure", 0, 4 * time.Second},
+		moment{"verify", 0, time.Second},
 		moment{"verify", 0, 2 * time.Second}, moment{"verify", 0, 500 * time.Millisecond})
 }
 
@@ -57,7 +59,8 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 	home, id := l.home("crash"), ""
 	var dead []casualty
 	for _, k := range moments() {
-		args := []string{"evolve", "--candidates", "60", "--batch", "6", "--measure", "3s", "--fuzz", "2s", "--seed", "3", "./examples/tags.isNormalizedASCIITag"}
+		args := []string{"evolve", "--candidates", "60", "--batch", "6", "--measure", "3s", "--fuzz", "2s", "--seed",
+			"3", "./examples/tags.isNormalizedASCIITag"}
 		if id != "" {
 			args = []string{"resume", id}
 		}
@@ -82,7 +85,12 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 		if !killed {
 			break
 		}
-		dead = append(dead, casualty{moment: "while it said \"" + k.stage + "\"", verdict: verdicts(home), left: l.leftovers(), scratch: len(l.scratch())})
+		dead = append(dead, casualty{
+			moment:  "while it said \"" + k.stage + "\"",
+			verdict: verdicts(home),
+			left:    l.leftovers(),
+			scratch: len(l.scratch()),
+		})
 		if id, err = onlyRun(home); err != nil {
 			return nil, err
 		}
@@ -132,12 +140,15 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 		if len(d.left) > 0 {
 			s.miss("processes left behind: %s", strings.Join(d.left, ", "))
 		}
-		rows = append(rows, []string{d.moment, fmt.Sprint(d.kept), fmt.Sprint(d.redone), fmt.Sprint(len(d.left)), fmt.Sprint(d.scratch)})
+		rows = append(rows,
+			[]string{d.moment, fmt.Sprint(d.kept), fmt.Sprint(d.redone), fmt.Sprint(len(d.left)),
+				fmt.Sprint(d.scratch)})
 	}
 	if len(dead) < enough {
 		s.miss("%d kills, %d are wanted: the run ended before", len(dead), enough)
 	}
-	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind", "scratch files and directories left until the next start"}, rows) + "\n"
+	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind",
+		"scratch files and directories left until the next start"}, rows) + "\n"
 	same := reflect.DeepEqual(trajectory(disturbed.Trials), trajectory(quiet.Trials))
 	if !same {
 		s.miss("the trajectory is not that of an undisturbed run: %s", firstDifference(disturbed.Trials, quiet.Trials))
@@ -151,8 +162,11 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	if replay.Spent.Candidates > 0 {
 		s.miss("the undisturbed run evaluated %d candidates that the disturbed one had not", replay.Spent.Candidates)
 	}
-	s.text += fmt.Sprintf("%d kills; %d candidates told to the search, none twice: %v. An undisturbed run from the same inputs with the recorded verdicts takes the same trajectory: %v; same winner: %v (%s, %s times as fast); candidates that it had to evaluate: %d.\n",
-		len(dead), len(disturbed.Trials), repeated(disturbed.Trials) == "", same, quiet.Best.ID == disturbed.Best.ID, disturbed.Outcome, interval(disturbed.Best.Ratio), replay.Spent.Candidates)
+	s.text += fmt.Sprintf("%d kills; %d candidates told to the search, none twice: %v. An undisturbed run from the "+
+		"same inputs with the recorded verdicts takes the same trajectory: %v; same winner: %v (%s, %s times as "+
+		"fast); candidates that it had to evaluate: %d.\n",
+		len(dead), len(disturbed.Trials), repeated(disturbed.Trials) == "", same, quiet.Best.ID == disturbed.Best.ID,
+		disturbed.Outcome, interval(disturbed.Best.Ratio), replay.Spent.Candidates)
 	return s
 }
 

@@ -25,7 +25,8 @@ var goals = []goal{
 func (l *lab) evolveExamples(ctx context.Context) ([]*beagle.Result, error) {
 	for len(l.examples) < len(goals) {
 		r := new(beagle.Result)
-		if err := l.call(ctx, l.home("example"), r, "evolve", "--json", "--candidates", "60", "--seed", "1", "./examples/tags."+goals[len(l.examples)].function); err != nil {
+		if err := l.call(ctx, l.home("example"), r, "evolve", "--json", "--candidates", "60", "--seed", "1",
+			"./examples/tags."+goals[len(l.examples)].function); err != nil {
 			return nil, err
 		}
 		l.examples = append(l.examples, r)
@@ -43,15 +44,21 @@ func example(ctx context.Context, l *lab) (*section, error) {
 	for i, r := range results {
 		g := goals[i]
 		if r.Best.Ratio.Low < g.low {
-			s.miss("%s: the low end is %s, the goal %sx. %s", g.function, digits(r.Best.Ratio.Low), digits(g.low), r.Why)
+			s.miss("%s: the low end is %s, the goal %sx. %s", g.function, digits(r.Best.Ratio.Low),
+				digits(g.low), r.Why)
 		}
 		rows = append(rows, []string{
-			"`" + g.function + "`", fmt.Sprintf("%gx", g.low), interval(r.Best.Ratio), optional(r.Measurement, func(m *beagle.Measurement) *beagle.Ratio { return m.Holdout }),
-			fmt.Sprintf("%.3g → %.3g", r.Baseline.Nanos, r.Best.Nanos), fmt.Sprintf("%.3g → %.3g", r.Baseline.Allocs, r.Best.Allocs),
-			steps(r.Best.Steps), fmt.Sprint(r.Candidates), fmt.Sprint(r.Verification.Cases), fmt.Sprintf("%.0f", r.WallSeconds),
+			"`" + g.function + "`", fmt.Sprintf("%gx", g.low), interval(r.Best.Ratio),
+			optional(r.Measurement, func(m *beagle.Measurement) *beagle.Ratio { return m.Holdout }),
+			fmt.Sprintf("%.3g → %.3g", r.Baseline.Nanos, r.Best.Nanos),
+			fmt.Sprintf("%.3g → %.3g", r.Baseline.Allocs, r.Best.Allocs),
+			steps(r.Best.Steps), fmt.Sprint(r.Candidates), fmt.Sprint(r.Verification.Cases),
+			fmt.Sprintf("%.0f", r.WallSeconds),
 		})
 	}
-	s.text = table(strings.Split("function|goal|times as fast|on held-out inputs|ns a call|allocations a call|steps of the winner|versions|comparisons|seconds", "|"), rows)
+	s.text = table(
+		strings.Split("function|goal|times as fast|on held-out inputs|ns a call|allocations a call|steps of the "+
+			"winner|versions|comparisons|seconds", "|"), rows)
 	return s, nil
 }
 

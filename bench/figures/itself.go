@@ -51,7 +51,8 @@ func (l *lab) trials(ctx context.Context) ([]trial, error) {
 		name = strings.TrimSuffix(name, ".go.txt")
 		for range trialsEach {
 			v := new(beagle.Verdict)
-			err := l.call(ctx, l.home("itself"), v, "verify", "--json", "-C", dir, "--measure", "4s", "--fuzz", "1s", "./best."+name, filepath.Join(dir, f.Name))
+			err := l.call(ctx, l.home("itself"), v, "verify", "--json", "-C", dir, "--measure", "4s", "--fuzz", "1s",
+				"./best."+name, filepath.Join(dir, f.Name))
 			if err != nil {
 				return nil, err
 			}
@@ -80,18 +81,23 @@ func itself(ctx context.Context, l *lab) (*section, error) {
 		} else {
 			s.miss("%s against itself: %s by %s, %s", t.function, t.verdict.Status, t.verdict.Stage, t.verdict.Reason)
 		}
-		rows = append(rows, []string{"`" + t.function + "`", "itself in other words", string(t.verdict.Status), optional(t.verdict.Final, func(m *beagle.Measurement) *beagle.Ratio { return &m.Corrected })})
+		rows = append(rows,
+			[]string{"`" + t.function + "`", "itself in other words", string(t.verdict.Status),
+				optional(t.verdict.Final, func(m *beagle.Measurement) *beagle.Ratio { return &m.Corrected })})
 	}
 	for _, name := range unbeatable {
 		r := new(beagle.Result)
 		dir := filepath.Join(l.dir, "best")
-		if err := l.call(ctx, l.home("itself"), r, "evolve", "--json", "-C", dir, "--candidates", "24", "--measure", "4s", "--fuzz", "1s", "./best."+name); err != nil {
+		if err := l.call(ctx, l.home("itself"), r, "evolve", "--json", "-C", dir, "--candidates", "24", "--measure",
+			"4s", "--fuzz", "1s", "./best."+name); err != nil {
 			return nil, err
 		}
 		if r.Outcome != beagle.NoImprovement {
 			s.miss("%s: %s, %s", name, r.Outcome, r.Why)
 		}
-		rows = append(rows, []string{"`" + name + "`", fmt.Sprintf("evolve, %d versions", r.Candidates), string(r.Outcome), interval(r.Best.Ratio)})
+		rows = append(rows,
+			[]string{"`" + name + "`", fmt.Sprintf("evolve, %d versions", r.Candidates), string(r.Outcome),
+				interval(r.Best.Ratio)})
 	}
 	s.text = table([]string{"function", "against", "verdict", "measured ratio"}, rows)
 	s.text += fmt.Sprintf("\n%d of %d trials of a function against itself were not accepted.\n", refused, len(list))
@@ -127,7 +133,9 @@ func noise(ctx context.Context, l *lab) (*section, error) {
 		}
 		rows = append(rows, append(row, fmt.Sprint(len(m.Layouts)), fmt.Sprintf("%.3g", m.Baseline.Nanos)))
 	}
-	s.text = table(strings.Split("function|against itself|control: its copy|held-out inputs|processes apart|layouts|ns a call", "|"), rows)
+	s.text = table(
+		strings.Split("function|against itself|control: its copy|held-out inputs|processes apart|layouts|ns a call",
+			"|"), rows)
 	s.text += fmt.Sprintf("\nThe interval holds 1 in %d of %d measurements.\n", covered, all)
 	return s, nil
 }

@@ -39,7 +39,8 @@ func openLab(ctx context.Context) (*lab, error) {
 		return nil, err
 	}
 	l.beagle = filepath.Join(l.dir, "beagle")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", l.beagle, "./cmd/beagle") // the same for the same code
+	// the same for the same code
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", l.beagle, "./cmd/beagle")
 	build.Dir, build.Stderr = l.root, os.Stderr
 	if err := build.Run(); err != nil {
 		l.close()
@@ -122,7 +123,8 @@ func machine() string {
 			}
 		}
 	}
-	line := fmt.Sprintf("Measured with %s on %s/%s, %s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, cpu, runtime.NumCPU())
+	line := fmt.Sprintf("Measured with %s on %s/%s, %s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		cpu, runtime.NumCPU())
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		if load := strings.Fields(string(text)); len(load) > 0 {
 			line += ", load " + load[0] + " at the end"

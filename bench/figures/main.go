@@ -75,11 +75,15 @@ type opts struct {
 
 func run() int {
 	var o opts
-	flag.BoolVar(&o.written, "write", false, "also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
+	flag.BoolVar(&o.written, "write", false,
+		"also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
 	flag.BoolVar(&o.quick, "quick", false, "fewer seeds, trials and candidates: to see that all works")
-	flag.IntVar(&o.trialsWanted, "trials", 0, "trials of aa and of each gain of power, seeds of suite; those of earlier calls count")
-	flag.IntVar(&o.rivals, "rivals", 0, "seeds of the strategies that suite compares the default one with; 0 is as many as it has")
-	flag.DurationVar(&o.until, "for", 0, "aa, power, suite and models begin nothing new after so long; the next call goes on")
+	flag.IntVar(&o.trialsWanted, "trials", 0,
+		"trials of aa and of each gain of power, seeds of suite; those of earlier calls count")
+	flag.IntVar(&o.rivals, "rivals", 0,
+		"seeds of the strategies that suite compares the default one with; 0 is as many as it has")
+	flag.DurationVar(&o.until, "for", 0,
+		"aa, power, suite and models begin nothing new after so long; the next call goes on")
 	flag.Usage = usage
 	chosen := choose(names(os.Args[1:]))
 	if len(chosen) == 0 {
@@ -176,7 +180,8 @@ func choose(names []string) []figure {
 }
 
 func usage() {
-	fmt.Fprint(os.Stderr, "usage: go run ./bench/figures [--write] [--quick] [--trials N] [--for D] all | FIGURE...\n\nFigures:\n")
+	fmt.Fprint(os.Stderr,
+		"usage: go run ./bench/figures [--write] [--quick] [--trials N] [--for D] all | FIGURE...\n\nFigures:\n")
 	for _, f := range figures {
 		fmt.Fprintf(os.Stderr, "  %-11s %s\n", f.name, f.about)
 	}

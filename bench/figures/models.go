@@ -36,7 +36,9 @@ func models(ctx context.Context, l *lab) (*section, error) {
 	}
 	tasks = slices.DeleteFunc(tasks, func(t suite.Task) bool { return t.Advice != "" })
 	if l.quick {
-		tasks = slices.DeleteFunc(tasks, func(t suite.Task) bool { return t.Name != "tagascii" && t.Name != "mergetags" })
+		tasks = slices.DeleteFunc(tasks, func(t suite.Task) bool {
+			return t.Name != "tagascii" && t.Name != "mergetags"
+		})
 	}
 	s := &section{}
 	found, missing, err := l.ablations(ctx, tasks)
@@ -50,8 +52,11 @@ func models(ctx context.Context, l *lab) (*section, error) {
 	if missing > 0 {
 		s.miss("%d of %d searches were made", 3*len(tasks)-missing, 3*len(tasks))
 	}
-	s.text = fmt.Sprintf("Scripted replies: the expert's version among nine bad ones. The model alone has %d candidates and %d calls, the others %d candidates.\n\n", modelCandidates, modelCalls, bothCandidates)
-	s.text += table(strings.Split("task|rules alone|model alone|both|of both, by the model|alone: good answer found at evaluation|confirmed|calls", "|"), rows)
+	s.text = fmt.Sprintf("Scripted replies: the expert's version among nine bad ones. The model alone has %d "+
+		"candidates and %d calls, the others %d candidates.\n\n", modelCandidates, modelCalls, bothCandidates)
+	s.text += table(
+		strings.Split("task|rules alone|model alone|both|of both, by the model|alone: good answer found at "+
+			"evaluation|confirmed|calls", "|"), rows)
 	return s, s.modelGrowth(ctx, l)
 }
 
@@ -95,12 +100,15 @@ func (s *section) modelGrowth(ctx context.Context, l *lab) error {
 	}
 	var rows [][]string
 	for _, p := range points {
-		rows = append(rows, []string{fmt.Sprintf("%.0f", p["candidates"]), fmt.Sprintf("%.2f", p["ms/candidate"]), fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.2f", p["cpu-ms/candidate"])})
+		rows = append(rows,
+			[]string{fmt.Sprintf("%.0f", p["candidates"]), fmt.Sprintf("%.2f", p["ms/candidate"]),
+				fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.2f", p["cpu-ms/candidate"])})
 	}
 	last := points[len(points)-1]
 	s.limit("orchestration of a model's candidate in the longest search, ms", last["ms/candidate"], orchestrationGoal)
 	s.text += "\nOrchestration alone, a model that answers at once and candidates that are evaluated in no time:\n\n"
-	s.text += table(strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate", "|"), rows)
+	s.text += table(strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate",
+		"|"), rows)
 	return nil
 }
 
@@ -118,7 +126,8 @@ func (l *lab) ablate(ctx context.Context, t *suite.Task, by ablation, late bool)
 			return err
 		}
 		*r = *out
-		fmt.Fprintf(os.Stderr, "figures: %s, %s: %s after %v\n", t.Name, by.name, outcome(r.Result), time.Since(start).Round(time.Second))
+		fmt.Fprintf(os.Stderr, "figures: %s, %s: %s after %v\n", t.Name, by.name, outcome(r.Result),
+			time.Since(start).Round(time.Second))
 		return nil
 	}, by.name, textOf(t.Dir), replies, modelCandidates, modelCalls, bothCandidates)
 }
@@ -178,15 +187,21 @@ type scripted struct {
 
 // search evolves a task with a server that gives the replies in turn, again and
 // again.
-func (l *lab) search(ctx context.Context, t *suite.Task, by ablation, replies []llmtest.Reply, more ...string) (*scripted, error) {
-	server := &llmtest.Server{Script: func(c llmtest.Call) *llmtest.Reply { return &replies[(c.Number-1)%len(replies)] }}
+func (l *lab) search(
+	ctx context.Context, t *suite.Task, by ablation, replies []llmtest.Reply, more ...string,
+) (*scripted, error) {
+	server := &llmtest.Server{
+		Script: func(c llmtest.Call) *llmtest.Reply { return &replies[(c.Number-1)%len(replies)] },
+	}
 	if err := server.Start("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
 	defer server.Close()
-	args := []string{"evolve", "--json", "--quiet", "--force", "--candidates", fmt.Sprint(by.candidates), "--measure", "6s", "--fuzz", "2s"}
+	args := []string{"evolve", "--json", "--quiet", "--force", "--candidates", fmt.Sprint(by.candidates), "--measure",
+		"6s", "--fuzz", "2s"}
 	if by.asks {
-		args = append(args, "--offline", "--model", "scripted@"+server.URL()+"/v1", "--budget-calls", fmt.Sprint(modelCalls))
+		args = append(args, "--offline", "--model", "scripted@"+server.URL()+"/v1", "--budget-calls",
+			fmt.Sprint(modelCalls))
 	}
 	args = append(append(args, by.flags...), more...)
 	out := &scripted{Result: new(beagle.Result)}
@@ -201,7 +216,8 @@ func (l *lab) search(ctx context.Context, t *suite.Task, by ablation, replies []
 // measures; 0 when none did. Of the bad replies none does.
 func (s *scripted) foundAt() int {
 	return 1 + slices.IndexFunc(s.Result.Trials, func(t beagle.Trial) bool {
-		good := t.Screen != nil && t.Screen.Low > 1 || s.confirmed() && t.Candidate == s.Result.Best.ID // a busy machine's quick measurement may say nothing
+		// a busy machine's quick measurement may say nothing
+		good := t.Screen != nil && t.Screen.Low > 1 || s.confirmed() && t.Candidate == s.Result.Best.ID
 		return good && len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].Mutator == "model"
 	})
 }
@@ -209,14 +225,16 @@ func (s *scripted) foundAt() int {
 // confirmed reports whether a model wrote the version that won, or what it
 // stands on.
 func (s *scripted) confirmed() bool {
-	return s.Result.Outcome == beagle.Improved && slices.ContainsFunc(s.Result.Best.Steps, func(step beagle.Step) bool { return step.Mutator == "model" })
+	return s.Result.Outcome == beagle.Improved &&
+		slices.ContainsFunc(s.Result.Best.Steps, func(step beagle.Step) bool { return step.Mutator == "model" })
 }
 
 func outcome(r *beagle.Result) string {
 	if r.Outcome != beagle.Improved {
 		return "no improvement"
 	}
-	return fmt.Sprintf("%sx (%s to %s)", digits(r.Best.Ratio.Point), digits(r.Best.Ratio.Low), digits(r.Best.Ratio.High))
+	return fmt.Sprintf("%sx (%s to %s)", digits(r.Best.Ratio.Point), digits(r.Best.Ratio.Low),
+		digits(r.Best.Ratio.High))
 }
 
 // tenReplies are the expert's version and nine that bring nothing, in an order
@@ -235,8 +253,10 @@ func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
 		"The function is as fast as it can be.",
 		"<<<<<<< SEARCH\n\tno such line\n=======\n\tx++\n>>>>>>> REPLACE\n",
 		fence(head + " { return undefinedThing() }"),
-		fence("import \"os/exec\"\n\nfunc helper() { exec.Command(\"true\").Run() }\n\n" + strings.Replace(whole, "{", "{\n\thelper()\n", 1)),
-		fence("//go:linkname nanotime runtime.nanotime\nfunc nanotime() int64\n\n" + strings.Replace(whole, "{", "{\n\t_ = nanotime()\n", 1)),
+		fence("import \"os/exec\"\n\nfunc helper() { exec.Command(\"true\").Run() }\n\n" +
+			strings.Replace(whole, "{", "{\n\thelper()\n", 1)),
+		fence("//go:linkname nanotime runtime.nanotime\nfunc nanotime() int64\n\n" +
+			strings.Replace(whole, "{", "{\n\t_ = nanotime()\n", 1)),
 		fence(head + " { panic(\"not today\") }"),
 		fence(head + " {\n\tfor {\n\t}\n}"),
 		fence("// Much faster now.\n" + whole),
@@ -271,11 +291,13 @@ func declaration(t *suite.Task) (head, whole string, err error) {
 		}
 		for _, d := range f.Decls {
 			fd, ok := d.(*ast.FuncDecl)
-			if !ok || fd.Body == nil || fd.Name.Name != t.Target[strings.LastIndexByte(t.Target, '.')+1:] || (fd.Recv != nil) != strings.Contains(t.Target, ".") {
+			if !ok || fd.Body == nil || fd.Name.Name != t.Target[strings.LastIndexByte(t.Target, '.')+1:] ||
+				(fd.Recv != nil) != strings.Contains(t.Target, ".") {
 				continue
 			}
 			at := func(p token.Pos) int { return fset.Position(p).Offset }
-			return string(bytes.TrimSpace(text[at(fd.Type.Func):at(fd.Body.Pos())])), string(text[at(fd.Type.Func):at(fd.End())]), nil
+			return string(bytes.TrimSpace(text[at(fd.Type.Func):at(fd.Body.Pos())])),
+				string(text[at(fd.Type.Func):at(fd.End())]), nil
 		}
 	}
 	return "", "", fmt.Errorf("%s has no function %s", t.Dir, t.Target)

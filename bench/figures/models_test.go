@@ -8,9 +8,9 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// One good answer among nine bad ones is found and confirmed: those that do not
-// parse, do not fit, do not compile, reach for what they must not, panic, hang
-// or change nothing neither stop the search nor cost more than they must.
+// TestGoodAnswerAmongNineBad: one good answer among nine bad ones is found and confirmed: those
+// that do not parse, do not fit, do not compile, reach for what they must not, panic, hang or
+// change nothing neither stop the search nor cost more than they must.
 func TestGoodAnswerAmongNineBad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole searches, with their measurements")

@@ -53,7 +53,8 @@ func mutantTrials(ctx context.Context, l *lab) (*section, error) {
 	rows = append(rows, append([]string{"**all**"}, tallied(ordinary(all))...))
 	experts := slices.DeleteFunc(slices.Clone(all), func(m mutation) bool { return m.from != "expert" })
 	rows = append(rows, append([]string{"experts' versions of all"}, tallied(experts)...))
-	s.text = table([]string{"task", "texts", "no version of the function", "same machine code", "rejected", "let through", "of them equivalent", "rejected of those that differ"}, rows)
+	s.text = table([]string{"task", "texts", "no version of the function", "same machine code", "rejected",
+		"let through", "of them equivalent", "rejected of those that differ"}, rows)
 	s.text += "\n" + byStage(all) + "\n" + survivors(all)
 	different, rejected := share(ordinary(all))
 	if different < 300 && !l.quick {
@@ -72,7 +73,8 @@ func ordinary(list []mutation) []mutation {
 
 // mutate makes and tries the mutants of a task.
 func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
-	f, err := mutants.Open(ctx, l.root, "./suite/tasks/"+t.Name+"."+t.Target, filepath.Join(l.dir, "mutants-"+t.Name), time.Minute)
+	f, err := mutants.Open(ctx, l.root, "./suite/tasks/"+t.Name+"."+t.Target,
+		filepath.Join(l.dir, "mutants-"+t.Name), time.Minute)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +173,8 @@ func tallied(list []mutation) []string {
 		percent = fmt.Sprintf("%.1f %%", 100*float64(rejected)/float64(different))
 	}
 	cells := []string{fmt.Sprint(len(list))}
-	for _, n := range []int{count[mutants.NoVersion], count[mutants.SameCode], count[mutants.Rejected], count[mutants.Survived], equivalent} {
+	for _, n := range []int{count[mutants.NoVersion], count[mutants.SameCode], count[mutants.Rejected],
+		count[mutants.Survived], equivalent} {
 		cells = append(cells, fmt.Sprint(n))
 	}
 	return append(cells, percent)
@@ -204,7 +207,8 @@ func survivors(list []mutation) string {
 				why = "nobody has argued yet"
 			}
 		}
-		rows = append(rows, []string{m.task + ", " + m.from, m.what, "`" + m.trial.ID[:min(16, len(m.trial.ID))] + "`", why})
+		rows = append(rows,
+			[]string{m.task + ", " + m.from, m.what, "`" + m.trial.ID[:min(16, len(m.trial.ID))] + "`", why})
 	}
 	if len(rows) == 0 {
 		return "Nothing was let through.\n"

@@ -40,7 +40,8 @@ func strategies(ctx context.Context, l *lab) (*section, error) {
 		logs := map[string][]searchLog{}
 		for _, name := range searches {
 			for seed := range seeds {
-				log, err := l.searchAgain(ctx, l.home("example"), r.Run, fmt.Sprintf("s%d%s%d", i, name, seed), map[string]any{"strategy": name, "seed": seed + 1})
+				log, err := l.searchAgain(ctx, l.home("example"), r.Run, fmt.Sprintf("s%d%s%d", i, name, seed),
+					map[string]any{"strategy": name, "seed": seed + 1})
 				if err != nil {
 					return nil, err
 				}
@@ -50,7 +51,9 @@ func strategies(ctx context.Context, l *lab) (*section, error) {
 		rows = append(rows, compare(goals[i].function, searches, logs)...)
 	}
 	s := &section{noGoal: true, text: fmt.Sprintf("Screened ratios, %d seeds, budget 60.\n\n", seeds)}
-	s.text += table(strings.Split("function|strategy|best ratio, median|lowest|highest|candidates to half the gain, median|candidates tried, median", "|"), rows)
+	s.text += table(
+		strings.Split("function|strategy|best ratio, median|lowest|highest|candidates to half the gain, "+
+			"median|candidates tried, median", "|"), rows)
 	return s, nil
 }
 
@@ -71,7 +74,9 @@ func compare(function string, searches []string, logs map[string][]searchLog) []
 		for _, log := range logs[name] {
 			best = append(best, bestAfter(log.Trials))
 			tried = append(tried, float64(len(log.Trials)))
-			n := slices.IndexFunc(log.Trials, func(t beagle.Trial) bool { return t.Screen != nil && t.Screen.Point >= half })
+			n := slices.IndexFunc(log.Trials, func(t beagle.Trial) bool {
+				return t.Screen != nil && t.Screen.Point >= half
+			})
 			if n < 0 {
 				n = 1 << 20
 			} else {
@@ -83,7 +88,9 @@ func compare(function string, searches []string, logs map[string][]searchLog) []
 		if median(to) > 1<<19 {
 			steps = fmt.Sprintf("not reached (%d of %d)", reached, len(to))
 		}
-		rows = append(rows, []string{"`" + function + "`", name, digits(median(best)), digits(slices.Min(best)), digits(slices.Max(best)), steps, fmt.Sprintf("%.0f", median(tried))})
+		rows = append(rows,
+			[]string{"`" + function + "`", name, digits(median(best)), digits(slices.Min(best)),
+				digits(slices.Max(best)), steps, fmt.Sprintf("%.0f", median(tried))})
 	}
 	return rows
 }
@@ -110,7 +117,11 @@ func fork(home, run, id string, change map[string]any) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	for name, set := range map[string]map[string]any{"prepared": nil, "spec": change, "run": {"id": id, "state": "stopped", "note": "", "created": time.Now()}} {
+	for name, set := range map[string]map[string]any{
+		"prepared": nil,
+		"spec":     change,
+		"run":      {"id": id, "state": "stopped", "note": "", "created": time.Now()},
+	} {
 		var object map[string]any
 		text, err := os.ReadFile(filepath.Join(from, name+".json"))
 		if err != nil {

@@ -71,9 +71,12 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 
 // ofTask runs a strategy on a task, with a store of its own so that its times
 // are its own, unless the same code did before; nil when it is not to begin.
-func (l *lab) ofTask(ctx context.Context, strategy string, task suite.Task, seeds int, late bool) (*suite.Report, error) {
+func (l *lab) ofTask(
+	ctx context.Context, strategy string, task suite.Task, seeds int, late bool,
+) (*suite.Report, error) {
 	return keep(l, "suite", late, func(r *suite.Report) error {
-		return l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds", fmt.Sprint(seeds), task.Name)
+		return l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds",
+			fmt.Sprint(seeds), task.Name)
 	}, strategy, textOf(task.Dir), seeds)
 }
 
@@ -88,7 +91,8 @@ func keep[T any](l *lab, figure string, late bool, fill func(*T) error, of ...an
 	if err != nil {
 		return nil, err
 	}
-	kept := filepath.Join(cache, figure, beagle.HashOf(figure, append([]any{sha256.Sum256(code)}, of...)...)[:16]+".json")
+	kept := filepath.Join(cache, figure,
+		beagle.HashOf(figure, append([]any{sha256.Sum256(code)}, of...)...)[:16]+".json")
 	r := new(T)
 	if text, err := os.ReadFile(kept); err == nil && json.Unmarshal(text, r) == nil {
 		return r, nil
@@ -122,13 +126,15 @@ func textOf(dir string) []string {
 // judge holds the first strategy, which is the default, to the goals.
 func (s *section) judge(r *suite.Report) {
 	if m := r.Means; m.OfExpert < expertsGoal {
-		s.miss("the geometric mean over %d tasks is %.0f %% of the experts', the goal %.0f %%", m.Tasks, 100*m.OfExpert, 100*expertsGoal)
+		s.miss("the geometric mean over %d tasks is %.0f %% of the experts', the goal %.0f %%", m.Tasks, 100*m.OfExpert,
+			100*expertsGoal)
 	}
 	for _, row := range r.Tasks {
 		switch {
 		case row.Met == nil || *row.Met:
 		case row.Advice != nil:
-			s.miss("%s: advice %q named: %t, applied: %t", row.Task, row.Advice.Name, row.Advice.Named, row.Advice.Applied)
+			s.miss("%s: advice %q named: %t, applied: %t", row.Task, row.Advice.Name, row.Advice.Named,
+				row.Advice.Applied)
 		default:
 			s.miss("%s: the low end is %s, the goal %sx", row.Task, digits(row.Ratio.Low), digits(row.Goal))
 		}
@@ -147,14 +153,20 @@ func againstExperts(r *suite.Report) string {
 			goal = digits(row.Goal) + "x"
 		}
 		rows = append(rows, []string{
-			"`" + row.Function + "`", goal, interval(row.Ratio), digits(row.Lowest) + " to " + digits(row.Highest), interval(row.Expert),
-			fmt.Sprintf("%.0f %%", 100*row.OfExpert.Point), medianSteps(&row), fmt.Sprint(row.Candidates), fmt.Sprintf("%.0f", row.Seconds), row.Published.Gain,
+			"`" + row.Function + "`", goal, interval(row.Ratio), digits(row.Lowest) + " to " + digits(row.Highest),
+			interval(row.Expert),
+			fmt.Sprintf("%.0f %%", 100*row.OfExpert.Point), medianSteps(&row), fmt.Sprint(row.Candidates),
+			fmt.Sprintf("%.0f", row.Seconds), row.Published.Gain,
 		})
 	}
 	text := fmt.Sprintf("%s, %d seeds, %d candidates:\n\n", r.Strategy, len(r.Seeds), r.Candidates)
-	text += table(strings.Split("function|goal|times as fast, median seed|lowest to highest|the expert's|of the expert's|steps of the median seed|versions|seconds|where it comes from", "|"), rows)
-	return text + fmt.Sprintf("\nGeometric means over the %d tasks where rewriting applies: %sx, the experts' %sx, %.0f %% of the experts'.\n",
-		r.Means.Tasks, digits(r.Means.Ratio), digits(r.Means.Expert), 100*r.Means.OfExpert)
+	text += table(
+		strings.Split("function|goal|times as fast, median seed|lowest to highest|the expert's|of the expert's|steps "+
+			"of the median seed|versions|seconds|where it comes from", "|"), rows)
+	return text +
+		fmt.Sprintf("\nGeometric means over the %d tasks where rewriting applies: %sx, the experts' %sx, %.0f %% of "+
+			"the experts'.\n",
+			r.Means.Tasks, digits(r.Means.Ratio), digits(r.Means.Expert), 100*r.Means.OfExpert)
 }
 
 // medianSteps are the rewrites of the run that speaks for the row.
@@ -177,7 +189,8 @@ func againstEachOther(reports []*suite.Report) string {
 	}
 	for _, r := range reports {
 		head = append(head, fmt.Sprintf("%s, seeds: %d, median", r.Strategy, len(r.Seeds)), "lowest to highest")
-		last = append(last, digits(r.Means.Ratio), fmt.Sprintf("%.0f %% of the experts', %d tasks", 100*r.Means.OfExpert, r.Means.Tasks))
+		last = append(last, digits(r.Means.Ratio),
+			fmt.Sprintf("%.0f %% of the experts', %d tasks", 100*r.Means.OfExpert, r.Means.Tasks))
 		for j, first := range reports[0].Tasks {
 			i := slices.IndexFunc(r.Tasks, func(row suite.Row) bool { return row.Task == first.Task })
 			if i < 0 {

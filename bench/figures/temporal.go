@@ -48,7 +48,12 @@ type fleet struct {
 }
 
 func (l *lab) newFleet(ctx context.Context) (*fleet, error) {
-	f := &fleet{lab: l, server: filepath.Join(l.dir, "devserver"), test: filepath.Join(l.dir, "temporal.test"), db: filepath.Join(l.dir, "temporal.db")}
+	f := &fleet{
+		lab:    l,
+		server: filepath.Join(l.dir, "devserver"),
+		test:   filepath.Join(l.dir, "temporal.test"),
+		db:     filepath.Join(l.dir, "temporal.db"),
+	}
 	driver := filepath.Join(l.root, "internal", "flow", "temporal")
 	for _, b := range []struct {
 		dir  string
@@ -138,12 +143,17 @@ func (f *fleet) orchestration(ctx context.Context, s *section) error {
 			s.miss("%s: the trajectory is not that of the plain loop", strategy)
 		}
 		rows = append(rows, []string{
-			strategy, fmt.Sprint(c.Candidates), fmt.Sprintf("%.1f", first), fmt.Sprintf("%.1f", slices.Max(c.Millis)), fmt.Sprintf("%.1f", last),
-			fmt.Sprintf("%.1f", c.Plain[len(c.Plain)-1]), fmt.Sprint(c.Histories), fmt.Sprint(c.MostEvents), fmt.Sprintf("%.0f", float64(c.MostBytes)/1000), fmt.Sprint(c.MaxRSS >> 20), fmt.Sprint(c.Same),
+			strategy, fmt.Sprint(c.Candidates), fmt.Sprintf("%.1f", first), fmt.Sprintf("%.1f", slices.Max(c.Millis)),
+			fmt.Sprintf("%.1f", last),
+			fmt.Sprintf("%.1f", c.Plain[len(c.Plain)-1]), fmt.Sprint(c.Histories), fmt.Sprint(c.MostEvents),
+			fmt.Sprintf("%.0f", float64(c.MostBytes)/1000), fmt.Sprint(c.MaxRSS >> 20), fmt.Sprint(c.Same),
 		})
 	}
 	s.text += "Orchestration alone, candidates that are evaluated in no time, one worker, batches of 12:\n\n"
-	s.text += table(strings.Split("strategy|candidates|ms a candidate, first tenth|worst tenth|last tenth|of it the search and the store (plain loop, last tenth)|histories|events in the largest|KB in the largest|worker's memory, MB|trajectory of the plain loop", "|"), rows)
+	s.text += table(
+		strings.Split("strategy|candidates|ms a candidate, first tenth|worst tenth|last tenth|of it the search and "+
+			"the store (plain loop, last tenth)|histories|events in the largest|KB in the largest|worker's memory, "+
+			"MB|trajectory of the plain loop", "|"), rows)
 	return nil
 }
 
@@ -153,12 +163,20 @@ func (f *fleet) simulate(ctx context.Context, strategy string, n int) (*fleetCos
 	if err := f.serve(ctx); err != nil {
 		return nil, err
 	}
-	role, err := json.Marshal(map[string]any{"home": f.home("sim-" + strategy), "server": f.address(), "simulate": true, "candidates": n, "batch": 12, "strategy": strategy})
+	role, err := json.Marshal(map[string]any{
+		"home":       f.home("sim-" + strategy),
+		"server":     f.address(),
+		"simulate":   true,
+		"candidates": n,
+		"batch":      12,
+		"strategy":   strategy,
+	})
 	if err != nil {
 		return nil, err
 	}
 	c := exec.CommandContext(ctx, f.test)
-	c.Env, c.Stderr = append(os.Environ(), "BEAGLE_FLEET_ROLE="+string(role), "TMPDIR="+filepath.Join(f.dir, "tmp")), os.Stderr
+	c.Env, c.Stderr = append(os.Environ(), "BEAGLE_FLEET_ROLE="+string(role), "TMPDIR="+filepath.Join(f.dir, "tmp")),
+		os.Stderr
 	out, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("the simulated run: %w", err)
@@ -178,7 +196,8 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	if err := f.work(ctx, home); err != nil {
 		return err
 	}
-	run := f.command(ctx, home, "evolve", "--json", "--quiet", "--temporal", f.address(), "--run-id", fleetName, "--candidates", fmt.Sprint(candidates), "--batch", "6",
+	run := f.command(ctx, home, "evolve", "--json", "--quiet", "--temporal", f.address(), "--run-id", fleetName,
+		"--candidates", fmt.Sprint(candidates), "--batch", "6",
 		"--measure", "3s", "--fuzz", "2s", "--seed", "3", "./examples/tags.isNormalizedASCIITag")
 	var disturbed, quiet beagle.Result
 	done := make(chan error, 1)
@@ -231,15 +250,21 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	if quiet.Best.ID != disturbed.Best.ID {
 		s.miss("the local driver's winner is %s, not %s", quiet.Best.ID, disturbed.Best.ID)
 	}
-	s.text += fmt.Sprintf("\nA run of %d candidates on a real function, `kill -9` of the worker %d times and of the server %d times: it ended with %s (%s times as fast). %d of %d verdicts that were in the store at a kill were made again. The local driver, from the same inputs with the same verdicts, takes the same trajectory: %v; same winner: %v; candidates that it had to evaluate: %d.\n",
-		len(disturbed.Trials), dead["worker"], dead["server"], disturbed.Outcome, interval(disturbed.Best.Ratio), redone, len(kept), same, quiet.Best.ID == disturbed.Best.ID, log.Spent.Candidates)
+	s.text += fmt.Sprintf("\nA run of %d candidates on a real function, `kill -9` of the worker %d times and of the "+
+		"server %d times: it ended with %s (%s times as fast). %d of %d verdicts that were in the store at a kill "+
+		"were made again. The local driver, from the same inputs with the same verdicts, takes the same trajectory: "+
+		"%v; same winner: %v; candidates that it had to evaluate: %d.\n",
+		len(disturbed.Trials), dead["worker"], dead["server"], disturbed.Outcome, interval(disturbed.Best.Ratio),
+		redone, len(kept), same, quiet.Best.ID == disturbed.Best.ID, log.Spent.Candidates)
 	return nil
 }
 
 // disturb kills in turns, so often while the search goes on, and returns the
 // verdicts that were in the store at the kills. over says that the run ended
 // meanwhile.
-func (f *fleet) disturb(ctx context.Context, home string, wanted, candidates int, done chan error) (dead map[string]int, kept map[string]int64, over bool, err error) {
+func (f *fleet) disturb(
+	ctx context.Context, home string, wanted, candidates int, done chan error,
+) (dead map[string]int, kept map[string]int64, over bool, err error) {
 	dead, kept = map[string]int{}, map[string]int64{}
 	for n := range wanted {
 		for goal := (n + 1) * candidates / (wanted + 2); len(verdicts(home)) < goal && !over; {

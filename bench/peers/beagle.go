@@ -36,7 +36,8 @@ func module(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/count\n\ngo 1.24\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/count\n\ngo 1.24\n"),
+		0o644); err != nil {
 		return err
 	}
 	return errors.Join(copyFile(dir, "count.go.txt", "count.go"), copyFile(dir, "count_test.go.txt", "count_test.go"))
@@ -54,7 +55,8 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 	defer server.Close()
 	began, left := time.Now(), 0
 	args := []string{"evolve", "-C", dir, "--model", "tester@" + server.URL() + "/v1", "--no-rules", "--seed", "1",
-		"--candidates", fmt.Sprint(s.n), "--budget-calls", fmt.Sprint(2 * s.n), "--measure", "2s", "--fuzz", "1s", "--json", ".Count"}
+		"--candidates", fmt.Sprint(s.n), "--budget-calls", fmt.Sprint(2 * s.n), "--measure", "2s", "--fuzz", "1s",
+		"--json", ".Count"}
 	var out result
 	if s.kill {
 		if err := c.start(ctx, s, dir, args, server, s.n/2, nil); err != nil {
@@ -123,12 +125,15 @@ func paidTwice(dir string) int {
 	return n
 }
 
-func (c command) start(ctx context.Context, s scenario, dir string, args []string, server *llmtest.Server, killAfter int, out *result) error {
+func (c command) start(
+	ctx context.Context, s scenario, dir string, args []string, server *llmtest.Server, killAfter int, out *result,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.path, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"), "TMPDIR="+filepath.Join(dir, "tmp"), "GOWORK=off")
+	cmd.Env = append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"),
+		"TMPDIR="+filepath.Join(dir, "tmp"), "GOWORK=off")
 	log := filepath.Join(dir, "log.txt")
 	if out == nil {
 		return runLogged(cmd, log, func() bool { return server.Stats().Calls >= killAfter })

@@ -54,8 +54,16 @@ func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	r := &looping{loop: l, s: s, dir: dir, journal: journal, client: &llm.Client{Models: []llm.Model{model}}, sources: map[string]string{},
-		search: evolve.New(evolve.Config{Seed: 1, Budget: s.n, Islands: 5, Authors: []evolve.Author{{Name: "tester", Model: "tester"}}, NoRules: true})}
+	r := &looping{loop: l, s: s, dir: dir, journal: journal, client: &llm.Client{
+		Models: []llm.Model{model},
+	}, sources: map[string]string{},
+		search: evolve.New(evolve.Config{
+			Seed:    1,
+			Budget:  s.n,
+			Islands: 5,
+			Authors: []evolve.Author{{Name: "tester", Model: "tester"}},
+			NoRules: true,
+		})}
 	root := beagle.NewCandidate(string(original), nil, nil)
 	r.sources[root.ID] = root.Source
 	r.search.Add(root, verdict(root.ID), nil)
@@ -144,7 +152,14 @@ func (r *looping) ask(ctx context.Context, p evolve.Proposal) written {
 	r.mu.Lock()
 	parent := r.sources[p.Parent]
 	r.mu.Unlock()
-	q := llm.Request{Model: p.Model, System: "Make it faster.", User: parent, Sample: p.ID, MaxTokens: 1000, Limit: time.Minute}
+	q := llm.Request{
+		Model:     p.Model,
+		System:    "Make it faster.",
+		User:      parent,
+		Sample:    p.ID,
+		MaxTokens: 1000,
+		Limit:     time.Minute,
+	}
 	var reply llm.Reply
 	if w.err = r.note(q); w.err != nil {
 		return w
@@ -221,5 +236,9 @@ func verdict(id string) beagle.Verdict {
 	var n int
 	fmt.Sscanf(id[:4], "%x", &n)
 	point := 1 + float64(n%100)/1000
-	return beagle.Verdict{Candidate: id, Status: beagle.Equal, Screen: &beagle.Ratio{Point: point, Low: point, High: point}}
+	return beagle.Verdict{
+		Candidate: id,
+		Status:    beagle.Equal,
+		Screen:    &beagle.Ratio{Point: point, Low: point, High: point},
+	}
 }

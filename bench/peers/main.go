@@ -103,7 +103,8 @@ func run(ctx context.Context, o options) error {
 				if err != nil {
 					x.note = "failed: " + err.Error()
 				}
-				fmt.Fprintf(os.Stderr, "%-9s %-13s %6.1f s, %d calls, %d evaluations %s\n", s.name, p.name, x.wall.Seconds(), x.calls, x.evals, x.note)
+				fmt.Fprintf(os.Stderr, "%-9s %-13s %6.1f s, %d calls, %d evaluations %s\n", s.name, p.name,
+					x.wall.Seconds(), x.calls, x.evals, x.note)
 				got[s.name+" "+p.name] = append(got[s.name+" "+p.name], x)
 			}
 		}
@@ -123,7 +124,8 @@ func (o *options) programs(ctx context.Context) ([]named, error) {
 		o.venv = filepath.Join(o.dir, "venv")
 		fmt.Fprintln(os.Stderr, "installing the peers into", o.venv)
 		for _, args := range [][]string{{"python3", "-m", "venv", o.venv},
-			{filepath.Join(o.venv, "bin", "pip"), "install", "-q", "openevolve==" + openEvolveRelease, "shinka-evolve==" + shinkaRelease}} {
+			{filepath.Join(o.venv, "bin", "pip"), "install", "-q", "openevolve==" + openEvolveRelease,
+				"shinka-evolve==" + shinkaRelease}} {
 			if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 				return nil, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
 			}
@@ -131,7 +133,8 @@ func (o *options) programs(ctx context.Context) ([]named, error) {
 	}
 	if o.beagle == "" && wanted("Beagle") {
 		o.beagle = filepath.Join(o.dir, "beagle")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.beagle, "github.com/beagle-go/beagle/cmd/beagle").CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.beagle,
+			"github.com/beagle-go/beagle/cmd/beagle").CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("building the command: %w\n%s", err, out)
 		}
 	}
@@ -163,23 +166,41 @@ var rows = []row{
 	{"overhead", "the same, of the last tenth of the candidates, ms", func(_ string, o outcome) (float64, bool) {
 		return o.last.Seconds() * 1000, o.last > 0 && o.overhead < 0
 	}},
-	{"pipeline", "candidates a minute, 1 s model + 1 s evaluation, 2 slots", func(p string, o outcome) (float64, bool) { return o.rate, o.rate > 0 }},
-	{"kill", "`kill -9` and resume: model calls beyond the candidates, those in flight then included", func(_ string, o outcome) (float64, bool) { return float64(o.calls - o.wanted), o.calls > 0 }},
-	{"kill", "replies that had arrived and were asked for again", func(_ string, o outcome) (float64, bool) { return float64(o.twice), o.twice >= 0 }},
-	{"kill", "evaluations made again after it", func(p string, o outcome) (float64, bool) { return float64(o.again), !isCommand(p) }},
+	{"pipeline", "candidates a minute, 1 s model + 1 s evaluation, 2 slots", func(p string, o outcome) (float64, bool) {
+		return o.rate, o.rate > 0
+	}},
+	{"kill", "`kill -9` and resume: model calls beyond the candidates, those in flight then included",
+		func(_ string, o outcome) (float64, bool) { return float64(o.calls - o.wanted), o.calls > 0 }},
+	{"kill", "replies that had arrived and were asked for again", func(_ string, o outcome) (float64, bool) {
+		return float64(o.twice), o.twice >= 0
+	}},
+	{"kill", "evaluations made again after it", func(p string, o outcome) (float64, bool) {
+		return float64(o.again), !isCommand(p)
+	}},
 	{"kill", "processes left over by it", func(_ string, o outcome) (float64, bool) { return float64(o.strays), true }},
-	{"hang", "innocent candidates harmed by those that hang (1 in 8)", func(_ string, o outcome) (float64, bool) { return float64(o.harmed), o.harmed >= 0 }},
-	{"hang", "processes left over by them", func(_ string, o outcome) (float64, bool) { return float64(o.strays), true }},
-	{"same", "evaluations of equal replies after the first", func(_ string, o outcome) (float64, bool) { return float64(o.evals - 1), o.evals > 0 }},
-	{"miss", "evaluations of replies that match nothing", func(_ string, o outcome) (float64, bool) { return float64(o.evals), o.calls > 0 }},
-	{"miss", "time between such replies, ms", func(_ string, o outcome) (float64, bool) { return o.spacing.Seconds() * 1000, o.spacing > 0 }},
+	{"hang", "innocent candidates harmed by those that hang (1 in 8)", func(_ string, o outcome) (float64, bool) {
+		return float64(o.harmed), o.harmed >= 0
+	}},
+	{"hang", "processes left over by them", func(_ string, o outcome) (float64, bool) {
+		return float64(o.strays), true
+	}},
+	{"same", "evaluations of equal replies after the first", func(_ string, o outcome) (float64, bool) {
+		return float64(o.evals - 1), o.evals > 0
+	}},
+	{"miss", "evaluations of replies that match nothing", func(_ string, o outcome) (float64, bool) {
+		return float64(o.evals), o.calls > 0
+	}},
+	{"miss", "time between such replies, ms", func(_ string, o outcome) (float64, bool) {
+		return o.spacing.Seconds() * 1000, o.spacing > 0
+	}},
 }
 
 // report is the table.
 func report(o options, programs []named, used []scenario, got map[string][]outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s/%s, %d processors, %s; openevolve %s, shinka-evolve %s; %d candidates, %d runs.\n\n",
-		time.Now().UTC().Format("2006-01-02"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), openEvolveRelease, shinkaRelease, o.n, o.runs)
+		time.Now().UTC().Format("2006-01-02"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(),
+		openEvolveRelease, shinkaRelease, o.n, o.runs)
 	b.WriteString("| |")
 	for _, p := range programs {
 		fmt.Fprintf(&b, " %s |", p.name)

@@ -116,7 +116,8 @@ func strays(dir string) []int {
 		if strings.Contains(string(status), ") Z ") {
 			continue
 		}
-		if bytes.Contains(cmd, []byte(dir)) || bytes.Contains(env, []byte(dir)) || strings.HasPrefix(cwd, dir) || strings.HasPrefix(exe, dir) {
+		if bytes.Contains(cmd, []byte(dir)) || bytes.Contains(env, []byte(dir)) || strings.HasPrefix(cwd, dir) ||
+			strings.HasPrefix(exe, dir) {
 			out = append(out, pid)
 		}
 	}

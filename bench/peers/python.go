@@ -35,7 +35,9 @@ type peer struct {
 }
 
 func openEvolve(venv string) peer {
-	return peer{name: "OpenEvolve", venv: venv, command: func(dir, url string, s scenario, resume bool) ([]string, error) {
+	return peer{name: "OpenEvolve", venv: venv, command: func(
+		dir, url string, s scenario, resume bool,
+	) ([]string, error) {
 		config := fmt.Sprintf(`max_iterations: %d
 checkpoint_interval: 10
 diff_based_evolution: %v
@@ -49,7 +51,8 @@ evaluator: {timeout: %d, parallel_evaluations: %d, cascade_evaluation: false}
 		if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o644); err != nil {
 			return nil, err
 		}
-		args := []string{filepath.Join(venv, "bin", "openevolve-run"), "initial.py", "evaluate.py", "--config", "config.yaml", "--output", "out", "--iterations", fmt.Sprint(s.n)}
+		args := []string{filepath.Join(venv, "bin", "openevolve-run"), "initial.py", "evaluate.py", "--config",
+			"config.yaml", "--output", "out", "--iterations", fmt.Sprint(s.n)}
 		if resume {
 			checkpoints, _ := filepath.Glob(filepath.Join(dir, "out/checkpoints/checkpoint_*"))
 			if len(checkpoints) == 0 {
@@ -73,7 +76,8 @@ evaluator: {timeout: %d, parallel_evaluations: %d, cascade_evaluation: false}
 func shinka(venv string) peer {
 	return peer{name: "ShinkaEvolve", venv: venv, command: func(dir, url string, s scenario, _ bool) ([]string, error) {
 		limit := time.Unix(0, 0).UTC().Add(s.limit).Format("15:04:05")
-		return []string{filepath.Join(venv, "bin", "python"), "shinka_run.py", url + "/v1", "out", fmt.Sprint(s.n + 1), fmt.Sprint(s.slots), s.patch, limit}, nil
+		return []string{filepath.Join(venv, "bin", "python"), "shinka_run.py", url + "/v1", "out", fmt.Sprint(s.n + 1),
+			fmt.Sprint(s.slots), s.patch, limit}, nil
 	}}
 }
 
@@ -110,7 +114,9 @@ func (p peer) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 }
 
 // start runs the program to its end, or kills it after so many calls.
-func (p peer) start(ctx context.Context, s scenario, dir string, server *llmtest.Server, resume bool, killAfter int) error {
+func (p peer) start(
+	ctx context.Context, s scenario, dir string, server *llmtest.Server, resume bool, killAfter int,
+) error {
 	args, err := p.command(dir, server.URL(), s, resume)
 	if err != nil {
 		return err
@@ -119,9 +125,12 @@ func (p peer) start(ctx context.Context, s scenario, dir string, server *llmtest
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PEERS_LOG="+filepath.Join(dir, "evals.jsonl"), fmt.Sprintf("PEERS_SLEEP=%g", s.eval.Seconds()),
+	cmd.Env = append(os.Environ(), "PEERS_LOG="+filepath.Join(dir, "evals.jsonl"),
+		fmt.Sprintf("PEERS_SLEEP=%g", s.eval.Seconds()),
 		"OPENAI_API_KEY=none", "NO_PROXY=127.0.0.1", "PATH="+filepath.Join(p.venv, "bin")+":"+os.Getenv("PATH"))
-	return runLogged(cmd, filepath.Join(dir, "log.txt"), func() bool { return killAfter > 0 && server.Stats().Calls >= killAfter })
+	return runLogged(cmd, filepath.Join(dir, "log.txt"), func() bool {
+		return killAfter > 0 && server.Stats().Calls >= killAfter
+	})
 }
 
 // runLogged runs a command with its output in a file, and kills it, only

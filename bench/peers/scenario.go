@@ -65,13 +65,15 @@ const (
 
 func (l language) text(k kind) string {
 	if k.miss {
-		return fmt.Sprintf("<NAME>\nmiss\n</NAME>\n<DESCRIPTION>\nnothing\n</DESCRIPTION>\n<DIFF>\n<<<<<<< SEARCH\nnothing like this %d\n=======\nsomething\n>>>>>>> REPLACE\n</DIFF>\n", k.id)
+		return fmt.Sprintf("<NAME>\nmiss\n</NAME>\n<DESCRIPTION>\nnothing\n</DESCRIPTION>\n<DIFF>\n<<<<<<< SEARCH\n"+
+			"nothing like this %d\n=======\nsomething\n>>>>>>> REPLACE\n</DIFF>\n", k.id)
 	}
 	code := pythonCode(k)
 	if l == golang {
 		code = goCode(k)
 	}
-	return fmt.Sprintf("<NAME>\nreply\n</NAME>\n<DESCRIPTION>\nreply\n</DESCRIPTION>\n<CODE>\n```%s\n%s```\n</CODE>\n", l, code)
+	return fmt.Sprintf("<NAME>\nreply\n</NAME>\n<DESCRIPTION>\nreply\n</DESCRIPTION>\n<CODE>\n```%s\n%s```\n</CODE>\n",
+		l, code)
 }
 
 func pythonCode(k kind) string {
@@ -79,7 +81,8 @@ func pythonCode(k kind) string {
 	if k.hang {
 		extra = "# hang\n"
 	}
-	return fmt.Sprintf("# EVOLVE-BLOCK-START\nreply = %d\n%s\n\ndef count(text):\n    return len(text.split())\n\n\n# EVOLVE-BLOCK-END\n", k.id, extra)
+	return fmt.Sprintf("# EVOLVE-BLOCK-START\nreply = %d\n%s\n\ndef count(text):\n    return len(text.split())\n\n\n"+
+		"# EVOLVE-BLOCK-END\n", k.id, extra)
 }
 
 // goCode behaves as the original and is of its own machine code: very long
@@ -89,8 +92,10 @@ func goCode(k kind) string {
 	if k.hang {
 		hang = fmt.Sprintf("\tfor len(text) > %d {\n\t}\n", 3+k.id%90)
 	}
-	body := "\tn, in := 0, false\n\tfor i := %d; i < len(text); i++ {\n\t\tspace := text[i] == ' '\n\t\tif !space && !in {\n\t\t\tn++\n\t\t}\n\t\tin = !space\n\t}\n\treturn n\n"
-	return fmt.Sprintf("func Count(text string) int {\n%s\tif len(text) > %d {\n\t\treturn countLong(text)\n\t}\n"+body+"}\n\nfunc countLong(text string) int {\n"+body+"}\n",
+	body := "\tn, in := 0, false\n\tfor i := %d; i < len(text); i++ {\n\t\tspace := text[i] == ' '\n" +
+		"\t\tif !space && !in {\n\t\t\tn++\n\t\t}\n\t\tin = !space\n\t}\n\treturn n\n"
+	return fmt.Sprintf("func Count(text string) int {\n%s\tif len(text) > %d {\n\t\treturn countLong(text)\n\t}\n"+body+
+		"}\n\nfunc countLong(text string) int {\n"+body+"}\n",
 		hang, 1_000_000+k.id, 0, 0)
 }
 

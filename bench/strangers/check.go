@@ -33,7 +33,8 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 			if err != nil {
 				return err
 			}
-			if u, err = source.Load(ctx, source.Options{Dir: dir, Spec: v.fn.spec, Env: []string{"GOWORK=off"}}); err != nil {
+			if u, err = source.Load(ctx,
+				source.Options{Dir: dir, Spec: v.fn.spec, Env: []string{"GOWORK=off"}}); err != nil {
 				return err
 			}
 			units[v.fn.name] = u

@@ -260,7 +260,8 @@ func suits(fset *token.FileSet, fn *ast.FuncDecl) bool {
 func plain(t ast.Expr) bool {
 	switch t := t.(type) {
 	case *ast.Ident:
-		return strings.Contains(" string bool byte rune int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 float64 ", " "+t.Name+" ")
+		return strings.Contains(" string bool byte rune int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 "+
+			"float64 ", " "+t.Name+" ")
 	case *ast.ArrayType:
 		return t.Len == nil && plain(t.Elt)
 	case *ast.Ellipsis:

@@ -62,7 +62,8 @@ func (l *lab) module(ctx context.Context, path, version string) (string, error) 
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(tmp, "go.mod")); err != nil {
-		if err := os.WriteFile(filepath.Join(tmp, "go.mod"), []byte("module "+path+"\n\ngo 1.21\n"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(tmp, "go.mod"), []byte("module "+path+"\n\ngo 1.21\n"),
+			0o644); err != nil {
 			return "", err
 		}
 	}
@@ -129,7 +130,8 @@ func copyStandard(ctx context.Context, to string) error {
 		if err := d.Decode(&p); err != nil {
 			break
 		}
-		if len(p.SFiles) > 0 || internal(append(p.Imports, p.ImportPath)) || strings.HasPrefix(p.ImportPath, "vendor/") {
+		if len(p.SFiles) > 0 || internal(append(p.Imports, p.ImportPath)) ||
+			strings.HasPrefix(p.ImportPath, "vendor/") {
 			continue
 		}
 		dir := filepath.Join(to, filepath.FromSlash(p.ImportPath))
@@ -172,7 +174,8 @@ func tests(dir string) (names []string) {
 
 func internal(imports []string) bool {
 	for _, p := range imports {
-		if p == "unsafe" || p == "C" || p == "runtime" || p == "testing/synctest" || strings.HasPrefix(p, "internal/") ||
+		if p == "unsafe" || p == "C" || p == "runtime" || p == "testing/synctest" ||
+			strings.HasPrefix(p, "internal/") ||
 			strings.Contains(p, "/internal/") || strings.HasSuffix(p, "/internal") || strings.HasPrefix(p, "runtime/") {
 			return true
 		}

@@ -4,11 +4,11 @@
 // modules of modules.txt. They are used in place: each module is downloaded by
 // its version into a scratch directory, and none of its text is kept here.
 //
-//	strangers draw -seed 14 -n 96          draw functions anew; prints functions.txt
-//	strangers mutants [-per 25] [-set M]   wrong versions made by operators
-//	strangers versions [-set A] [-beagle PATH]   versions written by people: cheats, slips and honest ones
-//	strangers show FUNCTION                the original as a candidate file, and where it lies
-//	strangers check [-set A]               whether versions are versions of their functions at all
+//	strangers draw -seed 14 -n 96               draw functions anew; prints functions.txt
+//	strangers mutants [-per 25] [-set M]        wrong versions made by operators
+//	strangers versions [-set A] [-beagle PATH]  what people wrote: cheats, slips, honest versions
+//	strangers show FUNCTION                     the original as a candidate file, and its place
+//	strangers check [-set A]                    whether versions are of their functions at all
 //
 // A function is named by its line in functions.txt: "A1", "B3", "M17".
 package main

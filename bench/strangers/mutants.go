@@ -50,7 +50,8 @@ func mutantTrials(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 		fmt.Fprintf(os.Stderr, "%s: %v\n", &fn, got)
 	}
 	differ := total[mutants.Rejected] + total[mutants.Survived]
-	fmt.Printf("\n%d functions, %d mutants: %d the same machine code or read and equivalent, %d rejected, %d let through: %s of those that may differ are rejected\n",
+	fmt.Printf("\n%d functions, %d mutants: %d the same machine code or read and equivalent, %d rejected, %d let "+
+		"through: %s of those that may differ are rejected\n",
 		functions, differ+total[mutants.SameCode], total[mutants.SameCode],
 		total[mutants.Rejected], total[mutants.Survived], percent(total[mutants.Rejected], differ))
 	return ctx.Err()
@@ -90,7 +91,9 @@ func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map
 }
 
 // try has mutants judged, counts their fates and prints those that pass.
-func try(ctx context.Context, fn *function, f *mutants.Function, made []mutants.Mutant, got map[mutants.Fate]int) error {
+func try(
+	ctx context.Context, fn *function, f *mutants.Function, made []mutants.Mutant, got map[mutants.Fate]int,
+) error {
 	texts := make([]string, len(made))
 	for i := range made {
 		texts[i] = made[i].Source
@@ -109,7 +112,8 @@ func try(ctx context.Context, fn *function, f *mutants.Function, made []mutants.
 			if a := t.Verdict.Assurance; a != nil {
 				assurance = " (" + a.String() + ")"
 			}
-			fmt.Printf("let through: %s %s: %s%s\n", t.ID, fn, strings.ReplaceAll(made[i].String(), "\n", " "), assurance)
+			fmt.Printf("let through: %s %s: %s%s\n", t.ID, fn,
+				strings.ReplaceAll(made[i].String(), "\n", " "), assurance)
 		}
 		got[fate]++
 	}

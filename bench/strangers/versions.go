@@ -63,7 +63,8 @@ func versions(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error
 	}
 	if *tool == "" {
 		*tool = filepath.Join(l.dir, "beagle")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-C", l.root, "-o", abs(*tool), "./cmd/beagle").CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "go", "build", "-C", l.root, "-o", abs(*tool), "./cmd/beagle").
+			CombinedOutput(); err != nil {
 			return fmt.Errorf("build of beagle: %w\n%s", err, out)
 		}
 	}
@@ -237,7 +238,8 @@ func (v *version) write(l *lab, u *source.Unit) error {
 
 // runTool has the command judge versions of one function.
 func runTool(ctx context.Context, tool, home, dir string, flags []string, group []*version) error {
-	args := slices.Concat([]string{"verify", "--json", "--quiet", "--force", "--strict", "-C", dir}, group[0].flags, flags, []string{group[0].fn.spec})
+	args := slices.Concat([]string{"verify", "--json", "--quiet", "--force", "--strict", "-C", dir}, group[0].flags,
+		flags, []string{group[0].fn.spec})
 	for _, v := range group {
 		args = append(args, v.path)
 	}
@@ -286,7 +288,8 @@ func (v *version) line() string {
 		return fmt.Sprintf("%-40s FAILED: %s", v.name, first)
 	}
 	reason, _, _ := strings.Cut(v.verdict.Reason, "\n")
-	return fmt.Sprintf("%-40s %-9s %-10s %5.1f s  %.160s", v.name, v.verdict.Status, v.verdict.Stage, v.cpu.Seconds(), reason)
+	return fmt.Sprintf("%-40s %-9s %-10s %5.1f s  %.160s", v.name, v.verdict.Status, v.verdict.Stage,
+		v.cpu.Seconds(), reason)
 }
 
 // reportVersions prints totals, and every error of the judge with its story.
@@ -326,7 +329,8 @@ func reportVersions(list []*version) error {
 		wrong, accepted, percent(accepted, wrong), quiet, tally(stages))
 	fmt.Printf("%d honest versions: %d rejected (%s)\n", honest, rejected, percent(rejected, honest))
 	if slices.Sort(cpu); len(cpu) > 0 {
-		fmt.Printf("processor time of a whole verification that passed, record and build included: median %.1f s, quartiles %.1f and %.1f\n",
+		fmt.Printf("processor time of a whole verification that passed, record and build included: median %.1f s, "+
+			"quartiles %.1f and %.1f\n",
 			cpu[len(cpu)/2], cpu[len(cpu)/4], cpu[len(cpu)*3/4])
 	}
 	if failed > 0 {
@@ -373,7 +377,9 @@ func expand(text, original, target string) (string, error) {
 				edited = original
 			}
 			if n := strings.Count(edited, was); n != 1 {
-				return "", fmt.Errorf("%s: the old text occurs %d times in the original: give one that occurs once", trimmed, n)
+				return "",
+					fmt.Errorf("%s: the old text occurs %d times in the original: give one that occurs once", trimmed,
+						n)
 			}
 			edited = strings.Replace(edited, was, is, 1)
 		default:

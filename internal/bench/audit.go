@@ -28,7 +28,8 @@ const (
 // An audit looks for one weakness of a corpus as a benchmark.
 type audit func(t *beagle.Target, c *beagle.Corpus, o Observed) *beagle.Finding
 
-var audits = []audit{generatedOnly, nonDeterministic, deadResult, constantFoldable, fewDistinct, oneClassOnly, mutatesInput}
+var audits = []audit{generatedOnly, nonDeterministic, deadResult, constantFoldable, fewDistinct,
+	oneClassOnly, mutatesInput}
 
 // Audit says what is wrong with a corpus as a benchmark: a candidate may win on
 // it for reasons that production does not have.
@@ -47,9 +48,11 @@ func generatedOnly(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Findi
 		return nil
 	}
 	return &beagle.Finding{
-		Code:   "generated-only",
-		Figure: fmt.Sprintf("no recorded call; all %d inputs are generated from the types", len(c.Train)+len(c.Holdout)+len(c.Generated)),
-		Remedy: "write a test or a benchmark that calls the function with realistic data, or give recorded calls with --corpus",
+		Code: "generated-only",
+		Figure: fmt.Sprintf("no recorded call; all %d inputs are generated from the types",
+			len(c.Train)+len(c.Holdout)+len(c.Generated)),
+		Remedy: "write a test or a benchmark that calls the function with realistic data, or give recorded calls " +
+			"with --corpus",
 	}
 }
 
@@ -60,7 +63,8 @@ func nonDeterministic(_ *beagle.Target, _ *beagle.Corpus, o Observed) *beagle.Fi
 	return &beagle.Finding{
 		Code: "non-deterministic", Refuse: true,
 		Figure: fmt.Sprintf("%d inputs give another result when the call is repeated", o.NonDeterministic),
-		Remedy: "make the result a function of the arguments (pass the time, the random source or the order of a map's keys in), or choose the part of the function that is",
+		Remedy: "make the result a function of the arguments (pass the time, the random source or the order of a " +
+			"map's keys in), or choose the part of the function that is",
 	}
 }
 
@@ -74,7 +78,8 @@ func deadResult(t *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding 
 		Remedy: "choose a function with a result, or record calls in which it changes its arguments",
 	}
 	if len(t.Facts.WritesGlobal) > 0 {
-		f.Figure = fmt.Sprintf("no results; its only effect is on %s, which cannot be compared", strings.Join(t.Facts.WritesGlobal, ", "))
+		f.Figure = fmt.Sprintf("no results; its only effect is on %s, which cannot be compared",
+			strings.Join(t.Facts.WritesGlobal, ", "))
 	}
 	return f
 }
@@ -105,8 +110,10 @@ func fewDistinct(t *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding
 	}
 	return &beagle.Finding{
 		Code: "few-distinct", Refuse: n < refuseDistinct,
-		Figure: fmt.Sprintf("%d distinct inputs; a branch predictor learns fewer than %d by heart, and the same change can look 4 times better or worse than on thousands", n, warnDistinct),
-		Remedy: "call the function with more of the values that production sees, in a test, a benchmark or --corpus; 4,096 is plenty",
+		Figure: fmt.Sprintf("%d distinct inputs; a branch predictor learns fewer than %d by heart, and the same "+
+			"change can look 4 times better or worse than on thousands", n, warnDistinct),
+		Remedy: "call the function with more of the values that production sees, in a test, a benchmark or --corpus; " +
+			"4,096 is plenty",
 	}
 }
 
@@ -131,20 +138,26 @@ func oneClassOnly(t *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Findin
 	case f.Panics > oneClass:
 		return found(true, fmt.Sprintf("%.1f %% of the calls panic", 100*f.Panics), "record calls that return")
 	case f.Errors > oneClass:
-		return found(false, fmt.Sprintf("%.1f %% of the calls return an error: only the failing path is measured", 100*f.Errors), "add calls that succeed, in the share that production has")
+		return found(false,
+			fmt.Sprintf("%.1f %% of the calls return an error: only the failing path is measured", 100*f.Errors),
+			"add calls that succeed, in the share that production has")
 	case f.Records < enoughRecords || c.GeneratedOnly:
 		return nil
 	}
 	for _, p := range f.Params {
 		switch {
 		case p.Nil > oneClass:
-			return found(false, fmt.Sprintf("%s is nil in %.1f %% of the calls", p.Name, 100*p.Nil), "add calls with a value")
+			return found(false, fmt.Sprintf("%s is nil in %.1f %% of the calls", p.Name, 100*p.Nil),
+				"add calls with a value")
 		case p.Empty > oneClass:
-			return found(false, fmt.Sprintf("%s is empty in %.1f %% of the calls", p.Name, 100*p.Empty), "add calls with elements")
+			return found(false, fmt.Sprintf("%s is empty in %.1f %% of the calls", p.Name, 100*p.Empty),
+				"add calls with elements")
 		case p.Len[0] == p.Len[4] && p.Len[0] > 0 && p.Distinct > 1 && !hasFixedLength(t, p.Name):
-			return found(false, fmt.Sprintf("%s has length %d in all calls", p.Name, p.Len[0]), "add calls with other lengths, unless production has only this one")
+			return found(false, fmt.Sprintf("%s has length %d in all calls", p.Name, p.Len[0]),
+				"add calls with other lengths, unless production has only this one")
 		case p.Distinct == 1:
-			return found(false, fmt.Sprintf("%s has one value in all calls", p.Name), "add calls with other values, unless production has only this one")
+			return found(false, fmt.Sprintf("%s has one value in all calls", p.Name),
+				"add calls with other values, unless production has only this one")
 		}
 	}
 	return nil

@@ -14,7 +14,10 @@ func goodCorpus() *beagle.Corpus {
 	for i := range 500 {
 		c.Train = append(c.Train, beagle.Record{Args: fmt.Append(nil, i), Weight: 1})
 	}
-	c.Facets = beagle.Facets{Records: 500, Params: []beagle.ParamFacet{{Name: "s", Distinct: 500, Len: [5]int{0, 5, 9, 12, 30}}}}
+	c.Facets = beagle.Facets{
+		Records: 500,
+		Params:  []beagle.ParamFacet{{Name: "s", Distinct: 500, Len: [5]int{0, 5, 9, 12, 30}}},
+	}
 	return c
 }
 
@@ -61,13 +64,15 @@ func TestAudit(t *testing.T) {
 			}
 			continue
 		}
-		if len(got) != 1 || got[0].Code != c.code || got[0].Refuse != c.refuse || !strings.Contains(got[0].Figure, c.figure) || got[0].Remedy == "" {
-			t.Errorf("%s: %+v; want %s, refuse %v, figure with %q, and a remedy", c.name, got, c.code, c.refuse, c.figure)
+		if len(got) != 1 || got[0].Code != c.code || got[0].Refuse != c.refuse ||
+			!strings.Contains(got[0].Figure, c.figure) || got[0].Remedy == "" {
+			t.Errorf("%s: %+v; want %s, refuse %v, figure with %q, and a remedy", c.name, got, c.code,
+				c.refuse, c.figure)
 		}
 	}
 }
 
-// Two booleans have four inputs: there are no more to ask for.
+// TestAuditSmallDomain checks that two booleans have four inputs: there are no more to ask for.
 func TestAuditSmallDomain(t *testing.T) {
 	target, corpus := goodTarget(), goodCorpus()
 	target.Params = []beagle.Param{{Kind: "bool"}, {Kind: "bool"}}

@@ -57,7 +57,7 @@ const waste = `		for range 20 {
 		}
 `
 
-// A bench around the tiny function, shared by the tests.
+// A fixture is a bench around the tiny function, shared by the tests.
 type fixture struct {
 	env    *Env
 	unit   *source.Unit
@@ -78,7 +78,11 @@ func theFixture(t *testing.T) *fixture {
 func newFixture() (*fixture, error) {
 	user := filepath.Join(testDir, "tiny")
 	scratch := filepath.Join(testDir, "scratch")
-	for path, text := range map[string]string{user + "/go.mod": module, user + "/tiny.go": original, scratch + "/here": ""} {
+	for path, text := range map[string]string{
+		user + "/go.mod":  module,
+		user + "/tiny.go": original,
+		scratch + "/here": "",
+	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return nil, err
 		}
@@ -128,12 +132,13 @@ type blindLab struct{ *realLab }
 
 func (blindLab) sameCode(int) bool { return false }
 
-// The original against itself and against a version many times faster,
-// measured for real. Only the verdicts are asserted: no wall time is.
+// TestConfirm measures the original against itself and against a version many times faster, for
+// real. It asserts on the verdicts only, and on no wall time.
 func TestConfirm(t *testing.T) {
 	f := theFixture(t)
 	src := f.unit.Target.Source
-	cs := []beagle.Candidate{beagle.NewCandidate(src, nil, nil), beagle.NewCandidate(strings.Replace(src, waste, "", 1), nil, nil)}
+	cs := []beagle.Candidate{beagle.NewCandidate(src, nil, nil),
+		beagle.NewCandidate(strings.Replace(src, waste, "", 1), nil, nil)}
 	o := Options{Budget: 4 * time.Second, Fresh: f.corpus.Holdout, Seed: 1}
 	l, m, err := prepare(f.env, f.unit, cs, f.corpus, o.defaults())
 	if err != nil {
@@ -147,8 +152,10 @@ func TestConfirm(t *testing.T) {
 	}
 	for _, got := range ms {
 		t.Logf("%.3f %.3f, %d layouts, %.1f s, control %.3f, holdout %.3f, fresh %.3f, apart %.3f, PGO %.3f: %s",
-			got.Train, got.Corrected, len(got.Layouts), got.Seconds, got.Control, got.Holdout, got.Fresh, got.Apart, got.PGO, got.Why)
-		if len(got.Layouts) < layoutsALook || got.Control == nil || got.Holdout == nil || got.Fresh == nil || got.Seconds <= 0 {
+			got.Train, got.Corrected, len(got.Layouts), got.Seconds, got.Control, got.Holdout, got.Fresh, got.Apart,
+			got.PGO, got.Why)
+		if len(got.Layouts) < layoutsALook || got.Control == nil || got.Holdout == nil || got.Fresh == nil ||
+			got.Seconds <= 0 {
 			t.Errorf("a part of the measurement is missing: %+v", got)
 		}
 	}
@@ -189,11 +196,12 @@ func TestScreenReal(t *testing.T) {
 	}
 }
 
-// All the time of the function is on its loop's lines.
+// TestProfile checks that all the time of the function is on its loop's lines.
 func TestProfile(t *testing.T) {
 	f := theFixture(t)
 	ctx := context.Background()
-	bin, err := f.env.Builder.Build(ctx, []harness.Variant{{ID: "original", Source: f.unit.Target.Source}}, harness.Link{})
+	bin, err := f.env.Builder.Build(ctx, []harness.Variant{{ID: "original", Source: f.unit.Target.Source}},
+		harness.Link{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,18 @@ import (
 // Options are what a full measurement may spend and use. The zero value
 // works.
 type Options struct {
-	Budget  time.Duration   // timing time, builds not counted; 0 is 20 s. A slow function takes longer: below the least number of rounds nothing can be said
-	MinGain float64         // gain below which nothing is called faster: 0.01 is 1 %
-	Blind   bool            // judge by the times alone, also when the machine code is the original's: for trials of the judge itself
-	Fresh   []beagle.Record // inputs drawn anew from the facets; none: not measured
-	Told    string          // what the fresh inputs lack, in words; "" for nothing
-	PGO     string          // the module's profile, which production builds use; "" if it has none
-	Seed    uint64          // of layouts, orders and sequences
-	Log     func(string)    // progress, a line at a time; may be nil
+	// timing time, builds not counted; 0 is 20 s. A slow function takes longer: below the least
+	// number of rounds nothing can be said
+	Budget  time.Duration
+	MinGain float64 // gain below which nothing is called faster: 0.01 is 1 %
+	// judge by the times alone, also when the machine code is the original's: for trials of the
+	// judge itself
+	Blind bool
+	Fresh []beagle.Record // inputs drawn anew from the facets; none: not measured
+	Told  string          // what the fresh inputs lack, in words; "" for nothing
+	PGO   string          // the module's profile, which production builds use; "" if it has none
+	Seed  uint64          // of layouts, orders and sequences
+	Log   func(string)    // progress, a line at a time; may be nil
 }
 
 const (
@@ -303,7 +307,8 @@ func only(q *rt.Time, variants []int) *rt.Time {
 // collect compares the copies in one timing.
 func (m *confirmer) collect(im image, q *rt.Time, t *rt.Timing, ts []*trial, into func(*trial) *[]layoutResult) {
 	for _, tr := range ts {
-		if r, ok := stratify(im.seed(), compareCopies(im, q, t, among(q.Variants, m.originals()), among(q.Variants, tr.copies))); ok {
+		if r, ok := stratify(im.seed(),
+			compareCopies(im, q, t, among(q.Variants, m.originals()), among(q.Variants, tr.copies))); ok {
 			*into(tr) = append(*into(tr), r)
 		}
 	}
@@ -315,7 +320,9 @@ func compareCopies(im image, q *rt.Time, t *rt.Timing, base, cand []int) []copyP
 	for _, b := range base {
 		for _, c := range cand {
 			if im.align(b) == im.align(c) {
-				pairs = append(pairs, copyPair{[2]int{im.align(b), im.align(c)}, Compare(t, slices.Index(q.Variants, b), slices.Index(q.Variants, c))})
+				pairs = append(pairs,
+					copyPair{[2]int{im.align(b), im.align(c)},
+						Compare(t, slices.Index(q.Variants, b), slices.Index(q.Variants, c))})
 			}
 		}
 	}

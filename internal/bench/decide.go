@@ -12,7 +12,9 @@ const (
 	minClass   = 2       // layouts in which each alignment class must have been seen
 	countedGC  = 0.001   // share of the time from which on the collector's counts: the bytes of maps vary by more
 	modest     = 0.02    // logarithm of the gain that a repetition need not exceed, however large the gain
-	lenient    = 0.6     // confidence of the interval whose upper end, an 80 % bound, shows too little when a repetition has failed
+	// confidence of the interval whose upper end, an 80 % bound, shows too little when a repetition
+	// has failed
+	lenient = 0.6
 )
 
 // Rule names the rule of decision, so that a stored measurement is not taken
@@ -75,7 +77,8 @@ func noisyHost(e *Evidence, _ beagle.Ratio) string {
 		return ""
 	}
 	if alpha := looks[0] / 2; detects(c.logs, alpha) || detects(negated(c.logs), alpha) {
-		return fmt.Sprintf("the machine is too noisy to judge: the original differs from its own copy by %s", percent(c.Ratio.Point))
+		return fmt.Sprintf("the machine is too noisy to judge: the original differs from its own copy by %s",
+			percent(c.Ratio.Point))
 	}
 	return ""
 }
@@ -110,12 +113,14 @@ func notSurely(e *Evidence, corrected beagle.Ratio) string {
 	case r.Low <= 1:
 		return fmt.Sprintf("no difference: %.3f times as fast (%.3f to %.3f)", r.Point, r.Low, r.High)
 	}
-	return fmt.Sprintf("no sure difference: %.3f times as fast, but as little as %.3f for all that was tried", corrected.Point, math.Min(corrected.Low, r.Low))
+	return fmt.Sprintf("no sure difference: %.3f times as fast, but as little as %.3f for all that was tried",
+		corrected.Point, math.Min(corrected.Low, r.Low))
 }
 
 func tooLittle(e *Evidence, corrected beagle.Ratio) string {
 	if corrected.Point < 1+e.MinGain {
-		return fmt.Sprintf("a small difference: %.3f times as fast (%.3f to %.3f), and less than %.3f does not count", corrected.Point, corrected.Low, corrected.High, 1+e.MinGain)
+		return fmt.Sprintf("a small difference: %.3f times as fast (%.3f to %.3f), and less than %.3f does not count",
+			corrected.Point, corrected.Low, corrected.High, 1+e.MinGain)
 	}
 	return ""
 }
@@ -138,7 +143,8 @@ func notInMostLayouts(e *Evidence, _ beagle.Ratio) string {
 // layout that is farthest off is left out, as it may have been disturbed.
 func notOnAverage(e *Evidence, _ beagle.Ratio) string {
 	if mean := e.Train.mostMean(); mean <= 0 {
-		return fmt.Sprintf("faster in most code layouts, but so much slower in others that the mean is %.3f", math.Exp(mean))
+		return fmt.Sprintf("faster in most code layouts, but so much slower in others that the mean is %.3f",
+			math.Exp(mean))
 	}
 	return ""
 }
@@ -189,7 +195,8 @@ func notOnNewInputs(e *Evidence, _ beagle.Ratio) string {
 // and candidate do not share a process.
 func notApart(e *Evidence, _ beagle.Ratio) string {
 	if a := e.Apart; a != nil && a.N > 0 && (a.Ratio.High < math.Sqrt(e.Train.Ratio.Point) || lacks(a, e)) {
-		return fmt.Sprintf("the gain is not there in processes of their own: %.3f times as fast there, %.3f side by side", a.Ratio.Point, e.Train.Ratio.Point)
+		return fmt.Sprintf("the gain is not there in processes of their own: %.3f times as fast there, %.3f side by "+
+			"side", a.Ratio.Point, e.Train.Ratio.Point)
 	}
 	return ""
 }
@@ -198,7 +205,8 @@ func notApart(e *Evidence, _ beagle.Ratio) string {
 // has emptied the caches.
 func notWithColdCaches(e *Evidence, _ beagle.Ratio) string {
 	if c := e.Cold; c != nil && c.N > 0 && c.Ratio.Point <= 1 {
-		return fmt.Sprintf("its tables do not pay with cold caches: %.3f times as fast with other work between the calls", c.Ratio.Point)
+		return fmt.Sprintf("its tables do not pay with cold caches: %.3f times as fast with other work between the "+
+			"calls", c.Ratio.Point)
 	}
 	return ""
 }
@@ -219,7 +227,8 @@ func notWithCollector(e *Evidence, corrected beagle.Ratio) string {
 	}
 	with := func(ratio float64) float64 { return baseline / (baseline/ratio + extra) }
 	if with(corrected.Low) <= 1 || with(corrected.Point) < 1+e.MinGain {
-		return fmt.Sprintf("it allocates more (%.0f against %.0f bytes a call): with the collector's time it is %.3f times as fast, and as little as %.3f",
+		return fmt.Sprintf("it allocates more (%.0f against %.0f bytes a call): with the collector's time it is %.3f "+
+			"times as fast, and as little as %.3f",
 			e.Best.Bytes, e.Baseline.Bytes, with(corrected.Point), with(corrected.Low))
 	}
 	return ""

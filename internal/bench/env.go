@@ -41,14 +41,18 @@ const (
 )
 
 // run times a request in a fresh process.
-func (e *Env) run(ctx context.Context, bin *harness.Binary, q *rt.Time, files map[string]string) (*rt.TimeReply, string, error) {
+func (e *Env) run(
+	ctx context.Context, bin *harness.Binary, q *rt.Time, files map[string]string,
+) (*rt.TimeReply, string, error) {
 	e.clock.Lock()
 	defer e.clock.Unlock()
 	return e.process(ctx, bin, q, harness.RunOptions{Files: files})
 }
 
 // runBoth times two requests in processes of their own, which take turns.
-func (e *Env) runBoth(ctx context.Context, bin *harness.Binary, qs [2]*rt.Time, files map[string]string) (replies [2]*rt.TimeReply, failure string, err error) {
+func (e *Env) runBoth(
+	ctx context.Context, bin *harness.Binary, qs [2]*rt.Time, files map[string]string,
+) (replies [2]*rt.TimeReply, failure string, err error) {
 	e.clock.Lock()
 	defer e.clock.Unlock()
 	meeting := e.path("meeting")
@@ -61,7 +65,10 @@ func (e *Env) runBoth(ctx context.Context, bin *harness.Binary, qs [2]*rt.Time, 
 	for i, q := range qs {
 		q.Turns.Meet = filepath.Base(meeting)
 		g.Go(func() (err error) {
-			replies[i], failures[i], err = e.process(ctx, bin, q, harness.RunOptions{Files: files, Shared: map[string]string{q.Turns.Meet: meeting}})
+			replies[i], failures[i], err = e.process(ctx, bin, q, harness.RunOptions{
+				Files:  files,
+				Shared: map[string]string{q.Turns.Meet: meeting},
+			})
 			return err
 		})
 	}
@@ -72,7 +79,9 @@ func (e *Env) runBoth(ctx context.Context, bin *harness.Binary, qs [2]*rt.Time, 
 }
 
 // process runs a process to its end. The caller holds the clock.
-func (e *Env) process(ctx context.Context, bin *harness.Binary, q *rt.Time, o harness.RunOptions) (*rt.TimeReply, string, error) {
+func (e *Env) process(
+	ctx context.Context, bin *harness.Binary, q *rt.Time, o harness.RunOptions,
+) (*rt.TimeReply, string, error) {
 	o.Wall, o.CPU = grace+time.Duration(q.Profile), e.CPU
 	for _, s := range q.Sets {
 		o.Wall += max(time.Duration(maxOverdraft*s.Budget), patience)
@@ -124,7 +133,9 @@ func (e *Env) inputs(c *beagle.Corpus) (q rt.Time, files map[string]string, remo
 // The result has an entry for each of idx; the zero Ratio stands for a variant
 // that killed the process. The intervals are those of this binary: what
 // another layout would give is not in them.
-func Screen(ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, budget time.Duration) ([]beagle.Ratio, error) {
+func Screen(
+	ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, budget time.Duration,
+) ([]beagle.Ratio, error) {
 	if len(idx) == 0 {
 		return nil, nil
 	}

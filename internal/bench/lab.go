@@ -16,7 +16,9 @@ import (
 // inputs, and on top of profile-guided optimisation. The result has an entry
 // for each candidate. tried is how many candidates competed before these were
 // chosen. An error means that the measuring failed, never that a candidate did.
-func Confirm(ctx context.Context, e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, tried int, o Options) ([]beagle.Measurement, error) {
+func Confirm(
+	ctx context.Context, e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, tried int, o Options,
+) ([]beagle.Measurement, error) {
 	if len(cs) == 0 {
 		return nil, nil
 	}

@@ -110,7 +110,9 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 
 // apart times two requests on a machine that is the same for both, and whose
 // first process begins earlier.
-func (l *simLab) apart(ctx context.Context, im image, qs [2]*rt.Time) (replies [2]*rt.TimeReply, failure string, err error) {
+func (l *simLab) apart(
+	ctx context.Context, im image, qs [2]*rt.Time,
+) (replies [2]*rt.TimeReply, failure string, err error) {
 	for i, q := range qs {
 		if replies[i], failure, err = l.time(ctx, im, q); replies[i] == nil {
 			return replies, failure, err
@@ -146,11 +148,12 @@ func (l *nothingShared) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2
 	return replies, failure, err
 }
 
-// Processes that a busy machine held up, so that they were never at work together,
-// say nothing; a gain of which most say nothing is not believed.
+// TestProcessesApartWithoutCommonInputs checks that processes that a busy machine held up, so that
+// they were never at work together, say nothing; a gain of which most say nothing is not believed.
 func TestProcessesApartWithoutCommonInputs(t *testing.T) {
 	for _, layouts := range []int{3, 8, 1000} {
-		sim := &simLab{rng: rand.New(rand.NewPCG(1, 1)), noise: quiet, planted: []planted{{gain: 1.3, pgo: 1}}, copies: copiesOf(1), train: "train"}
+		sim := &simLab{rng: rand.New(rand.NewPCG(1, 1)), noise: quiet, planted: []planted{{gain: 1.3, pgo: 1}},
+			copies: copiesOf(1), train: "train"}
 		l := &nothingShared{simLab: sim, layouts: layouts}
 		m := newConfirmer(l, 1, Options{Seed: 1, MinGain: 0.01}.defaults())
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
@@ -158,7 +161,8 @@ func TestProcessesApartWithoutCommonInputs(t *testing.T) {
 		if err != nil || l.asked < 4 {
 			t.Fatal(err, l.asked)
 		}
-		if most := 2*min(layouts, l.asked) > l.asked; ms[0].Faster == most || most != (ms[0].Apart == nil) || strings.Contains(ms[0].Why, "processes apart") != most {
+		if most := 2*min(layouts, l.asked) > l.asked; ms[0].Faster == most || most != (ms[0].Apart == nil) ||
+			strings.Contains(ms[0].Why, "processes apart") != most {
 			t.Errorf("nothing shared on %d of %d layouts: faster %v: %s", layouts, l.asked, ms[0].Faster, ms[0].Why)
 		}
 	}
@@ -186,7 +190,8 @@ func (l *simLab) discard(image)                                            {}
 
 func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...planted) []beagle.Measurement {
 	t.Helper()
-	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: copiesOf(len(ps)), train: "train"}
+	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: copiesOf(len(ps)),
+		train: "train"}
 	m := newConfirmer(l, len(ps), Options{Seed: seed, MinGain: 0.01}.defaults())
 	m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
 	for i, p := range ps {
@@ -199,7 +204,8 @@ func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...pla
 	return ms
 }
 
-// The original against itself: no difference, in every run, on every machine.
+// TestConfirmItself finds no difference between the original and itself, in every run, on every
+// machine.
 func TestConfirmItself(t *testing.T) {
 	itself := planted{gain: 1, pgo: 1}
 	for _, n := range []noise{quiet, loaded, awful} {
@@ -217,7 +223,7 @@ func TestConfirmItself(t *testing.T) {
 	}
 }
 
-// Planted wins are found, planted cheats are named.
+// TestConfirmPlanted checks that planted wins are found, planted cheats are named.
 func TestConfirmPlanted(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -246,10 +252,12 @@ func TestConfirmPlanted(t *testing.T) {
 	}
 }
 
-// A function so slow that few copies are timed, few times, can still win.
+// TestConfirmSlow checks that a function so slow that few copies are timed, few times, can still
+// win.
 func TestConfirmSlow(t *testing.T) {
 	for seed := range uint64(30) {
-		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary, planted: []planted{{gain: 2, pgo: 1}}, copies: copiesOf(1), train: "train", slow: true}
+		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary,
+			planted: []planted{{gain: 2, pgo: 1}}, copies: copiesOf(1), train: "train", slow: true}
 		m := newConfirmer(l, 1, Options{Seed: seed, MinGain: 0.01, Budget: 1}.defaults()) // overdrawn at once
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
 		ms, err := m.run(t.Context(), 20)
@@ -262,7 +270,8 @@ func TestConfirmSlow(t *testing.T) {
 	}
 }
 
-// One layout that was disturbed, whichever way, does not hide a gain.
+// TestOneDisturbedLayout checks that one layout that was disturbed, whichever way, does not hide a
+// gain.
 func TestOneDisturbedLayout(t *testing.T) {
 	for _, by := range []float64{0.5, -0.01} {
 		logs := make([]Estimate, 30)
@@ -276,8 +285,8 @@ func TestOneDisturbedLayout(t *testing.T) {
 	}
 }
 
-// A repetition that shows nothing is not saved by one disturbed layout, nor a
-// version that is much slower in some places by being faster in most.
+// TestOutliersHideNothing checks that a repetition that shows nothing is not saved by one disturbed
+// layout, nor a version that is much slower in some places by being faster in most.
 func TestOutliersHideNothing(t *testing.T) {
 	around := func(centre float64, n int, also ...float64) *Combined {
 		var es []Estimate
@@ -308,10 +317,12 @@ func TestOutliersHideNothing(t *testing.T) {
 	}
 }
 
-// Two finalists of a slow function may have no image in common, which is no error.
+// TestConfirmSlowFinalists checks that two finalists of a slow function may have no image in
+// common, which is no error.
 func TestConfirmSlowFinalists(t *testing.T) {
 	for seed := range uint64(40) {
-		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary, planted: []planted{{gain: 2, pgo: 1}, {gain: 1, pgo: 1}}, copies: copiesOf(2), train: "train", slow: true}
+		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary,
+			planted: []planted{{gain: 2, pgo: 1}, {gain: 1, pgo: 1}}, copies: copiesOf(2), train: "train", slow: true}
 		m := newConfirmer(l, 2, Options{Seed: seed, MinGain: 0.01, Budget: 1}.defaults())
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
 		ms, err := m.run(t.Context(), 20)
@@ -324,7 +335,7 @@ func TestConfirmSlowFinalists(t *testing.T) {
 	}
 }
 
-// One candidate that kills the process must not take the others with it.
+// TestConfirmInnocent: one candidate that kills the process must not take the others with it.
 func TestConfirmInnocent(t *testing.T) {
 	ms := simConfirm(t, 5, loaded, ordinary, 20,
 		planted{gain: 1.3, pgo: 1}, planted{gain: 1.5, pgo: 1, dies: "memory"}, planted{gain: 1, pgo: 1})

@@ -146,7 +146,11 @@ func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 		log = math.Max(0, log-bias)
 	}
 	low, high := c.bounds(sidak(0.95, max(tried, finalists)))
-	return beagle.Ratio{Point: math.Exp(log), Low: math.Exp(math.Min(low, log)), High: math.Min(math.Exp(math.Max(high, log)), math.MaxFloat64)}
+	return beagle.Ratio{
+		Point: math.Exp(log),
+		Low:   math.Exp(math.Min(low, log)),
+		High:  math.Min(math.Exp(math.Max(high, log)), math.MaxFloat64),
+	}
 }
 
 // evidenceOf combines the layouts, over all and by alignment class.

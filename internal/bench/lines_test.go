@@ -38,7 +38,10 @@ func (b *testProfile) sample(value int64, frames ...any) {
 	s := &profile.Sample{Value: []int64{value}}
 	for i := 0; i < len(frames); i += 2 {
 		f := b.function(frames[i].(string))
-		loc := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{{Function: f, Line: int64(frames[i+1].(int))}}}
+		loc := &profile.Location{
+			ID:   uint64(len(b.p.Location) + 1),
+			Line: []profile.Line{{Function: f, Line: int64(frames[i+1].(int))}},
+		}
 		b.p.Location = append(b.p.Location, loc)
 		s.Location = append(s.Location, loc)
 	}

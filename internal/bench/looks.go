@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// A measurement looks at its result now and then and ends as soon as the
-// answer is clear: most candidates are either much faster or not at all.
+// looks holds the risk of a false win at each look. A measurement looks at its
+// result now and then and ends as soon as the answer is clear: most candidates
+// are either much faster or not at all.
 //
 // Looking often would find something by chance, so the risk of a false win is
 // shared out over the looks before they begin (Bonferroni): together 1 in 200
@@ -18,7 +19,9 @@ var looks = [...]float64{0.003, 0.001, 0.001}
 
 const (
 	layoutsALook = 10
-	minLayouts   = 9 // layouts below which nothing is called faster: fewer agree by chance more often than the first look may err
+	// layouts below which nothing is called faster: fewer agree by chance more often than the first
+	// look may err
+	minLayouts = 9
 	// negligible is the gain that is not looked for any longer once it can be
 	// excluded that there is more.
 	negligible = 0.01

@@ -9,7 +9,12 @@ import (
 
 // measurement sums up a trial.
 func (m *confirmer) measurement(t *trial, i int) beagle.Measurement {
-	out := beagle.Measurement{Tried: max(m.tried, len(m.trials)), Why: t.fail, Seconds: m.spent.Seconds(), MinGain: m.o.MinGain}
+	out := beagle.Measurement{
+		Tried:   max(m.tried, len(m.trials)),
+		Why:     t.fail,
+		Seconds: m.spent.Seconds(),
+		MinGain: m.o.MinGain,
+	}
 	if t.fail != "" {
 		out.Train, out.Corrected = unknown(), unknown()
 		return out

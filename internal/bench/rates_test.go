@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Clopper and Pearson's limits from the tables of statistics books: for no hit
-// the upper one is 1 - (1/40)^(1/n).
+// TestRateOf compares with Clopper and Pearson's limits from the tables of statistics books: for no
+// hit the upper one is 1 - (1/40)^(1/n).
 func TestRateOf(t *testing.T) {
 	for _, c := range []struct {
 		hits, trials int
@@ -24,7 +24,8 @@ func TestRateOf(t *testing.T) {
 	}
 }
 
-// The rates that come with the program, if there are any, are those of its rule.
+// TestRatesAreOfThisRule checks that the rates that come with the program, if there are any, are
+// those of its rule.
 func TestRatesAreOfThisRule(t *testing.T) {
 	r := Rates()
 	if r == nil {

@@ -61,7 +61,8 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 		if err != nil || reply == nil {
 			return err
 		}
-		m.collect(im, q, &reply.Sets[0], slices.DeleteFunc(ts, func(t *trial) bool { return t.fail != "" }), inputs[0].into)
+		m.collect(im, q, &reply.Sets[0], slices.DeleteFunc(ts, func(t *trial) bool { return t.fail != "" }),
+			inputs[0].into)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A simulated machine: noise as it was measured on a loaded host. Times are
+// noise is that of a simulated machine, as it was measured on a loaded host. Times are
 // log-normal around the truth; slices are preempted now and then, for times
 // with a heavy tail; some preemptions escape the thread's clock (a
 // hypervisor's, or a cache that somebody else emptied).
@@ -87,7 +87,8 @@ func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
 		var pairs []copyPair
 		for i := range copies {
 			for j := copies; j < 2*copies; j++ {
-				pairs = append(pairs, copyPair{[2]int{align[i], align[j]}, Estimate{Log: logs[i] - logs[j], SE: math.Sqrt2 * se}})
+				pairs = append(pairs,
+					copyPair{[2]int{align[i], align[j]}, Estimate{Log: logs[i] - logs[j], SE: math.Sqrt2 * se}})
 			}
 		}
 		if r, ok := stratify(uint64(len(out)), pairs); ok {

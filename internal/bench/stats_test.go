@@ -16,7 +16,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// Values from the tables that every textbook prints.
+// TestQuantiles compares with the tables that every textbook prints.
 func TestQuantiles(t *testing.T) {
 	near(t, "normal 0.975", normalQuantile(0.975), 1.959964, 1e-6)
 	near(t, "Student 0.975, 7", studentQuantile(0.975, 7), 2.364624, 1e-5)
@@ -27,7 +27,7 @@ func TestQuantiles(t *testing.T) {
 	near(t, "Šidák for 2", sidak(0.9, 2), math.Sqrt(0.9), 1e-12)
 }
 
-// Hollander and Wolfe, table A.4: 95 % two-sided limits.
+// TestSignedRankCritical compares with Hollander and Wolfe, table A.4: 95 % two-sided limits.
 func TestSignedRankCritical(t *testing.T) {
 	for _, c := range []struct{ n, k int }{{5, 0}, {6, 1}, {7, 3}, {8, 4}, {9, 6}, {10, 9}, {12, 14}, {20, 53}} {
 		if k := signedRankCritical(c.n, 0.025); k != c.k {
@@ -60,8 +60,8 @@ func TestMedianErrorOfNormal(t *testing.T) {
 	}
 }
 
-// A slice that is longer than the system lets a thread run is preempted every
-// time. It takes most of the time, so it may not be left out.
+// TestCompareKeepsLongSlices checks that a slice that is longer than the system lets a thread run
+// is preempted every time. It takes most of the time, so it may not be left out.
 func TestCompareKeepsLongSlices(t *testing.T) {
 	const short, long = 100_000, 50_000_000
 	timing := &rt.Timing{Calls: 1, Passes: []int{1, 1}, Windows: 2, Wall: make([][]int64, 2), CPU: make([][]int64, 2)}
@@ -84,8 +84,8 @@ func TestCompareKeepsLongSlices(t *testing.T) {
 	near(t, "nanoseconds of a call, weighted", nanos(timing, 0), (3*short+long)/4, 1)
 }
 
-// Three visits of each window, or of the one that counts, are few; the interval
-// knows.
+// TestCompareCoverageOfFew checks that three visits of each window, or of the one that counts, are
+// few; the interval knows.
 func TestCompareCoverageOfFew(t *testing.T) {
 	for _, windows := range []int{1, 4, 28} {
 		rng := rand.New(rand.NewPCG(7, 7))
@@ -93,7 +93,8 @@ func TestCompareCoverageOfFew(t *testing.T) {
 		const runs = 400
 		truth := math.Log(1.05)
 		for range runs {
-			if e := Compare(simulate(rng, loaded, windows, max(5, 3*windows), 0, -truth), 0, 1); math.Abs(e.Log-truth) <= z95*e.SE {
+			if e := Compare(simulate(rng, loaded, windows, max(5, 3*windows), 0, -truth), 0,
+				1); math.Abs(e.Log-truth) <= z95*e.SE {
 				covered++
 			}
 		}
@@ -103,8 +104,8 @@ func TestCompareCoverageOfFew(t *testing.T) {
 	}
 }
 
-// The interval of one process covers the truth at every level of noise, and is
-// narrow enough to be of use.
+// TestCompareCoverage checks that the interval of one process covers the truth at every level of
+// noise, and is narrow enough to be of use.
 func TestCompareCoverage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -131,7 +132,7 @@ func TestCompareCoverage(t *testing.T) {
 	}
 }
 
-// Few visits of many windows, as slow functions have them.
+// TestCompareFewVisits has few visits of many windows, as slow functions have them.
 func TestCompareFewVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	covered := 0
@@ -149,7 +150,7 @@ func TestCompareFewVisits(t *testing.T) {
 	}
 }
 
-// A gain on the cheap inputs must not hide a loss on the dear ones.
+// TestCompareAddsTimes: a gain on the cheap inputs must not hide a loss on the dear ones.
 func TestCompareAddsTimes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	tm := simulate(rng, noise{}, 3, 90, 0, 0)
@@ -171,7 +172,8 @@ func TestCombineCoverage(t *testing.T) {
 		covered := 0
 		const runs = 1000
 		for range runs {
-			if r := evidenceOf(c.gains(1.1).layouts(rng, minLayouts, 0.002)).Train.Ratio; r.Low <= 1.1 && 1.1 <= r.High {
+			if r := evidenceOf(c.gains(1.1).layouts(rng, minLayouts, 0.002)).Train.Ratio; r.Low <= 1.1 &&
+				1.1 <= r.High {
 				covered++
 			}
 		}
@@ -181,9 +183,9 @@ func TestCombineCoverage(t *testing.T) {
 	}
 }
 
-// The lower bound of the best of several equal finalists must not be above the
-// truth more often than a one-sided bound may, and its corrected point must not
-// be too high on average.
+// TestCorrectWinnersCurse: the lower bound of the best of several equal finalists must not be above
+// the truth more often than a one-sided bound may, and its corrected point must not be too high on
+// average.
 func TestCorrectWinnersCurse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	const runs, finalists, tried = 600, 4, 60
@@ -229,9 +231,8 @@ func (c *contest) wins(runs int) int {
 	return n
 }
 
-// The claim that everything rests on: the share of candidates without a gain
-// that are called faster is at most 1 %, however the layout behaves and however
-// many compete.
+// TestFalseWins checks the claim that everything rests on: at most 1 % of the candidates without a
+// gain are called faster, however the layout behaves and however many compete.
 func TestFalseWins(t *testing.T) {
 	for _, c := range []contest{
 		{"tight, alone", tight, 1, 1, 0},
@@ -250,7 +251,7 @@ func TestFalseWins(t *testing.T) {
 	}
 }
 
-// Looking again must not add up to more than the risk that was planned, even
+// TestLooksShareTheRisk: looking again must not add up to more than the risk that was planned, even
 // if nothing but the looks decided.
 func TestLooksShareTheRisk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 14))
@@ -273,7 +274,7 @@ func TestLooksShareTheRisk(t *testing.T) {
 	}
 }
 
-// How often true gains are found.
+// TestPower measures how often true gains are found.
 func TestPower(t *testing.T) {
 	for _, c := range []contest{
 		{"ordinary 5 %, alone", ordinary.gains(1.05), 1, 1, 0.9},

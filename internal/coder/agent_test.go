@@ -43,7 +43,8 @@ func serve(name string) {
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)
 	case "leaks":
-		fmt.Fprintf(os.Stderr, "%s\n\x1b[2J\x1b[H\x07bad key %s and %s\r\n", strings.Repeat("noise ", 1000), os.Getenv("CODER_TEST_SECRET_KEY"), "sk-ant-api03-0123456789abcdef")
+		fmt.Fprintf(os.Stderr, "%s\n\x1b[2J\x1b[H\x07bad key %s and %s\r\n", strings.Repeat("noise ", 1000),
+			os.Getenv("CODER_TEST_SECRET_KEY"), "sk-ant-api03-0123456789abcdef")
 		os.Exit(3)
 	case "garbage":
 		fmt.Println("Welcome to the agent!\n> ")
@@ -78,7 +79,10 @@ func (a *scripted) NewSession(_ context.Context, r acp.NewSessionRequest) (acp.N
 func (a *scripted) Cancel(context.Context, acp.CancelNotification) error { return nil }
 
 func (a *scripted) Prompt(ctx context.Context, r acp.PromptRequest) (out acp.PromptResponse, err error) {
-	out = acp.PromptResponse{StopReason: acp.StopReasonEndTurn, Usage: &acp.Usage{InputTokens: 1000, OutputTokens: 50, TotalTokens: 1050}}
+	out = acp.PromptResponse{
+		StopReason: acp.StopReasonEndTurn,
+		Usage:      &acp.Usage{InputTokens: 1000, OutputTokens: 50, TotalTokens: 1050},
+	}
 	switch a.name {
 	case "tells nothing":
 		out.Usage = nil
@@ -113,7 +117,8 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 	case "good":
 		return a.good(ctx, task)
 	case "helper":
-		return a.edit("p/p.go", slow, "return runes(s)\n}\n\nfunc runes(s string) int {\n\treturn utf8.RuneCountInString(s)")
+		return a.edit("p/p.go", slow,
+			"return runes(s)\n}\n\nfunc runes(s string) int {\n\treturn utf8.RuneCountInString(s)")
 	case "continues": // finds the parent, not the original
 		return a.edit("p/p.go", "m := 0", "m := 0 // again")
 	case "idle":
@@ -129,7 +134,8 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 	case "broken":
 		return a.edit("p/p.go", slow, "return }")
 	case "link":
-		return errors.Join(os.Remove(filepath.Join(a.dir, "p", "other.go")), os.Symlink("/etc/passwd", filepath.Join(a.dir, "p", "other.go")))
+		return errors.Join(os.Remove(filepath.Join(a.dir, "p", "other.go")),
+			os.Symlink("/etc/passwd", filepath.Join(a.dir, "p", "other.go")))
 	case "device": // it never ends
 		path := filepath.Join(a.dir, "p", "p.go")
 		return errors.Join(os.Remove(path), os.Symlink("/dev/zero", path))
@@ -205,7 +211,8 @@ func (a *scripted) good(ctx context.Context, task string) error {
 	id := acp.ToolCallId("1")
 	allowed, err := a.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
 		SessionId: "s", ToolCall: acp.ToolCallUpdate{ToolCallId: id, Locations: []acp.ToolCallLocation{{Path: path}}},
-		Options: []acp.PermissionOption{{OptionId: "no", Name: "no", Kind: acp.PermissionOptionKindRejectOnce}, {OptionId: "yes", Name: "yes", Kind: acp.PermissionOptionKindAllowOnce}},
+		Options: []acp.PermissionOption{{OptionId: "no", Name: "no", Kind: acp.PermissionOptionKindRejectOnce},
+			{OptionId: "yes", Name: "yes", Kind: acp.PermissionOptionKindAllowOnce}},
 	})
 	if err != nil || allowed.Outcome.Selected == nil || allowed.Outcome.Selected.OptionId != "yes" {
 		return fmt.Errorf("an edit in the copy was not allowed: %+v, %v", allowed, err)
@@ -214,7 +221,12 @@ func (a *scripted) good(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: strings.Replace(text.Content, slow, "return utf8.RuneCountInString(s)", 1)})
+	_, err = a.conn.WriteTextFile(ctx,
+		acp.WriteTextFileRequest{
+			SessionId: "s",
+			Path:      path,
+			Content:   strings.Replace(text.Content, slow, "return utf8.RuneCountInString(s)", 1),
+		})
 	return errors.Join(err, a.update(ctx, 0.01), a.say(ctx, "Done."))
 }
 
@@ -224,7 +236,12 @@ func (a *scripted) say(ctx context.Context, text string) error {
 
 func (a *scripted) update(ctx context.Context, dollars float64) error {
 	return a.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: "s", Update: acp.SessionUpdate{
-		UsageUpdate: &acp.SessionUsageUpdate{SessionUpdate: "usage_update", Cost: &acp.Cost{Amount: dollars, Currency: "USD"}, Size: 1000, Used: 10},
+		UsageUpdate: &acp.SessionUsageUpdate{
+			SessionUpdate: "usage_update",
+			Cost:          &acp.Cost{Amount: dollars, Currency: "USD"},
+			Size:          1000,
+			Used:          10,
+		},
 	}})
 }
 
@@ -251,7 +268,8 @@ func (a *scripted) children() error {
 // forget leaves a process behind that has neither the group nor the environment
 // nor a living parent.
 func (a *scripted) forget() error {
-	return exec.Command("sh", "-c", "env -i setsid sh -c 'sleep "+forgotten()+" & sleep "+forgotten()+"' >/dev/null 2>&1 </dev/null &").Run()
+	return exec.Command("sh", "-c", "env -i setsid sh -c 'sleep "+forgotten()+" & sleep "+forgotten()+
+		"' >/dev/null 2>&1 </dev/null &").Run()
 }
 
 // forgotten is a time that nothing else sleeps, by which what forget starts is known.
@@ -266,19 +284,25 @@ func (a *scripted) outside(ctx context.Context) error {
 	if err := os.Symlink("/etc", link); err != nil {
 		return err
 	}
-	for _, path := range []string{"/etc/passwd", a.dir + "/../../etc/passwd", link + "/passwd", "p/p.go", a.dir + "x/p.go"} {
+	for _, path := range []string{"/etc/passwd", a.dir + "/../../etc/passwd", link + "/passwd", "p/p.go",
+		a.dir + "x/p.go"} {
 		if r, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: path}); err == nil {
 			return a.say(ctx, "READ "+path+r.Content[:10])
 		}
 	}
 	for _, path := range []string{link + "/beagle-was-here", a.dir + "/../beagle-was-here"} {
-		if _, err := a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: "x"}); err == nil {
+		if _, err := a.conn.WriteTextFile(ctx,
+			acp.WriteTextFileRequest{SessionId: "s", Path: path, Content: "x"}); err == nil {
 			return a.say(ctx, "WROTE "+path)
 		}
 	}
 	asked, err := a.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
-		SessionId: "s", ToolCall: acp.ToolCallUpdate{ToolCallId: "1", Locations: []acp.ToolCallLocation{{Path: "/etc/passwd"}}},
-		Options: []acp.PermissionOption{{OptionId: "yes", Name: "yes", Kind: acp.PermissionOptionKindAllowOnce}, {OptionId: "always", Name: "always", Kind: acp.PermissionOptionKindAllowAlways}},
+		SessionId: "s", ToolCall: acp.ToolCallUpdate{
+			ToolCallId: "1",
+			Locations:  []acp.ToolCallLocation{{Path: "/etc/passwd"}},
+		},
+		Options: []acp.PermissionOption{{OptionId: "yes", Name: "yes", Kind: acp.PermissionOptionKindAllowOnce},
+			{OptionId: "always", Name: "always", Kind: acp.PermissionOptionKindAllowAlways}},
 	})
 	if err != nil || asked.Outcome.Selected != nil {
 		return a.say(ctx, "ALLOWED")

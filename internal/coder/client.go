@@ -127,7 +127,9 @@ func writeRegular(path, text string) error {
 
 // RequestPermission implements [acp.Client]: once for what stays in the copy, never
 // for what names a place outside.
-func (c *client) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+func (c *client) RequestPermission(
+	_ context.Context, r acp.RequestPermissionRequest,
+) (acp.RequestPermissionResponse, error) {
 	wanted := acp.PermissionOptionKindAllowOnce
 	for _, l := range r.ToolCall.Locations {
 		if _, err := c.inside(l.Path); err != nil {
@@ -190,6 +192,8 @@ func (c *client) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (a
 }
 
 // WaitForTerminalExit implements [acp.Client].
-func (c *client) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
+func (c *client) WaitForTerminalExit(
+	context.Context, acp.WaitForTerminalExitRequest,
+) (acp.WaitForTerminalExitResponse, error) {
 	return acp.WaitForTerminalExitResponse{}, errNoTerminal
 }

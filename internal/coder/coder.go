@@ -71,7 +71,8 @@ func (c *Coder) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 		return llm.Reply{}, err
 	}
 	used = t.spent()
-	return llm.Reply{Model: q.Model, Text: text, Stop: llm.StopEnd, Usage: t.tokens(), Cost: used.Money, Seconds: time.Since(begun).Seconds(), Attempts: 1}, nil
+	return llm.Reply{Model: q.Model, Text: text, Stop: llm.StopEnd, Usage: t.tokens(), Cost: used.Money,
+		Seconds: time.Since(begun).Seconds(), Attempts: 1}, nil
 }
 
 // reserve sets aside the most that a turn may cost, and returns what books the rest.
@@ -224,8 +225,10 @@ func (t *turn) converse(ctx context.Context, w *workspace) (said string, err err
 // talk says what the protocol asks for: who we are, a session, the task.
 func (t *turn) talk(ctx context.Context, conn *acp.ClientSideConnection, w *workspace) error {
 	_, err := conn.Initialize(ctx, acp.InitializeRequest{
-		ProtocolVersion:    acp.ProtocolVersionNumber,
-		ClientCapabilities: acp.ClientCapabilities{Fs: acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}},
+		ProtocolVersion: acp.ProtocolVersionNumber,
+		ClientCapabilities: acp.ClientCapabilities{
+			Fs: acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true},
+		},
 	})
 	if err != nil {
 		return err
@@ -234,7 +237,10 @@ func (t *turn) talk(ctx context.Context, conn *acp.ClientSideConnection, w *work
 	if err != nil {
 		return err
 	}
-	answer, err := conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(t.task(w))}})
+	answer, err := conn.Prompt(ctx, acp.PromptRequest{
+		SessionId: session.SessionId,
+		Prompt:    []acp.ContentBlock{acp.TextBlock(t.task(w))},
+	})
 	if err != nil {
 		return err
 	}
@@ -247,7 +253,14 @@ func (t *turn) tools() []acp.McpServer {
 	if len(line) == 0 {
 		return []acp.McpServer{}
 	}
-	return []acp.McpServer{{Stdio: &acp.McpServerStdio{Name: "beagle", Command: line[0], Args: append([]string{}, line[1:]...), Env: []acp.EnvVariable{}}}}
+	return []acp.McpServer{
+		{Stdio: &acp.McpServerStdio{
+			Name:    "beagle",
+			Command: line[0],
+			Args:    append([]string{}, line[1:]...),
+			Env:     []acp.EnvVariable{},
+		}},
+	}
 }
 
 // result reads the candidate out of the copy; "" when nothing changed.
@@ -259,9 +272,14 @@ func (t *turn) result(ctx context.Context, w *workspace) (string, error) {
 	files := t.scopeFiles()
 	for _, name := range changed {
 		if !files[name] {
-			return "", &refusal{fmt.Sprintf("%s was changed, and only %s may be.", strings.Join(changed, ", "), strings.Join(sorted(files), ", "))}
+			return "",
+				&refusal{
+					fmt.Sprintf("%s was changed, and only %s may be.", strings.Join(changed, ", "),
+						strings.Join(sorted(files), ", ")),
+				}
 		}
-		if info, err := os.Lstat(filepath.Join(w.dir, name)); err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		if info, err := os.Lstat(filepath.Join(w.dir, name)); err != nil || !info.Mode().IsRegular() ||
+			info.Size() > maxFile {
 			return "", &refusal{fmt.Sprintf("%s must stay a regular file of at most %d bytes.", name, maxFile)}
 		}
 	}

@@ -47,7 +47,8 @@ func setUp(t *testing.T, name string) *Coder {
 		"p/other.go": "package p\n\nfunc other() int { return 1 + shared() }\n\nvar _ = other()\n",
 	} {
 		path = filepath.Join(dir, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +63,9 @@ func setUp(t *testing.T, name string) *Coder {
 	}
 	return &Coder{
 		Unit: unit, Load: o, Dir: t.TempDir(), Tools: []string{"beagle", "mcp"},
-		Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env " + owner + "=" + owned() + " " + behaviour + "='" + name + "' " + self}},
+		Models: []llm.Model{
+			{Name: "agent", Provider: Provider, URL: "env " + owner + "=" + owned() + " " + behaviour + "='" + name + "' " + self},
+		},
 	}
 }
 
@@ -94,10 +97,14 @@ func candidate(t *testing.T, r llm.Reply, parent string) string {
 }
 
 func TestTheEditIsTheCandidate(t *testing.T) {
-	for name, want := range map[string]string{"good": "return utf8.RuneCountInString(s)", "helper": "func runes(s string) int"} {
+	for name, want := range map[string]string{
+		"good":   "return utf8.RuneCountInString(s)",
+		"helper": "func runes(s string) int",
+	} {
 		c := setUp(t, name)
 		r := ask(t, c, question())
-		if text := candidate(t, r, c.Unit.Target.Source); !strings.Contains(text, want) || strings.Contains(text, "for range s") {
+		if text := candidate(t, r, c.Unit.Target.Source); !strings.Contains(text, want) ||
+			strings.Contains(text, "for range s") {
 			t.Errorf("%s: the candidate is\n%s", name, text)
 		}
 		if r.Usage.In != 1000 || r.Usage.Out != 50 || r.Attempts != 1 {
@@ -116,7 +123,7 @@ func TestTheEditIsTheCandidate(t *testing.T) {
 	}
 }
 
-// A temporary directory may lie within the module.
+// TestACopyWithinTheModule checks that a temporary directory may lie within the module.
 func TestACopyWithinTheModule(t *testing.T) {
 	c := setUp(t, "good")
 	c.Dir = filepath.Join(c.Unit.Target.Dir, "tmp")
@@ -126,7 +133,7 @@ func TestACopyWithinTheModule(t *testing.T) {
 	candidate(t, ask(t, c, question()), c.Unit.Target.Source)
 }
 
-// What an agent may not see is not in its copy, under whatever name.
+// TestOmittedFiles checks that what an agent may not see is not in its copy, under whatever name.
 func TestOmittedFiles(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	for _, name := range []string{"go.mod", "calls.jsonl", "code.go"} {
@@ -137,7 +144,8 @@ func TestOmittedFiles(t *testing.T) {
 	if err := os.Link(filepath.Join(root, "calls.jsonl"), filepath.Join(root, "same.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newWorkspace(root, dir, filepath.Join(root, "calls.jsonl"), filepath.Join(root, "moved.jsonl")); err != nil {
+	if _, err := newWorkspace(root, dir, filepath.Join(root, "calls.jsonl"),
+		filepath.Join(root, "moved.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
@@ -181,7 +189,8 @@ func TestAgentsThatFail(t *testing.T) {
 		"exits": {llm.Unavailable, "no licence found"},
 		"login": {llm.BadKey, "log in with the agent"},
 		"hangs": {llm.Timeout, "did not end its turn within"},
-		// A program that does not speak the protocol is waited for, and its words are not taken for an answer.
+		// A program that does not speak the protocol is waited for, and its words are not taken for
+		// an answer.
 		"garbage": {llm.Timeout, "did not end its turn within"},
 		"spends":  {llm.Unavailable, "may cost"},
 	} {
@@ -223,7 +232,8 @@ func running(t *testing.T, name string) (n int) {
 	}
 	for _, entry := range entries {
 		environ, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
-		if err == nil && bytes.Contains(environ, []byte(behaviour+"="+name+"\x00")) && bytes.Contains(environ, []byte(owner+"="+owned()+"\x00")) {
+		if err == nil && bytes.Contains(environ, []byte(behaviour+"="+name+"\x00")) &&
+			bytes.Contains(environ, []byte(owner+"="+owned()+"\x00")) {
 			n++
 		}
 	}
@@ -254,8 +264,8 @@ func sleeping(t *testing.T, words ...string) (n int) {
 	return n
 }
 
-// A process that left the agent's group, session, environment and family is
-// found all the same.
+// TestForgottenChildrenDieWithTheAgent checks that a process that left the agent's group, session,
+// environment and family is found all the same.
 func TestForgottenChildrenDieWithTheAgent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("descendants without group and environment are found on Linux only")
@@ -282,12 +292,20 @@ func employ(dir string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := &Coder{Unit: unit, Load: o, Dir: dir, Models: []llm.Model{{Name: "agent", Provider: Provider, URL: "env -u " + patron + " " + owner + "=" + owned() + " " + behaviour + "='stays' " + self}}}
+	c := &Coder{
+		Unit: unit,
+		Load: o,
+		Dir:  dir,
+		Models: []llm.Model{
+			{Name: "agent", Provider: Provider, URL: "env -u " + patron + " " + owner + "=" + owned() + " " + behaviour + "='stays' " + self},
+		},
+	}
 	r, err := c.Ask(context.Background(), question())
 	log.Fatal(r.Text, err)
 }
 
-// After kill -9 of Beagle nothing of an agent that hangs is left.
+// TestAgentsDieWithBeagle checks that after kill -9 of Beagle nothing of an agent that hangs is
+// left.
 func TestAgentsDieWithBeagle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the death of Beagle is noticed on Linux only")
@@ -323,7 +341,8 @@ func within(most time.Duration, so func() bool) bool {
 	return true
 }
 
-// A module that builds only within its workspace is refused before a turn is paid.
+// TestAModuleInAWorkspace checks that a module that builds only within its workspace is refused
+// before a turn is paid.
 func TestAModuleInAWorkspace(t *testing.T) {
 	root := t.TempDir()
 	for path, text := range map[string]string{
@@ -333,7 +352,8 @@ func TestAModuleInAWorkspace(t *testing.T) {
 		"m/p/p.go": "package p\n\nimport \"example.com/n\"\n\nfunc Count(s string) int { return len(s) * n.One() }\n",
 	} {
 		path = filepath.Join(root, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -396,7 +416,8 @@ func TestMoneyIsHeldAndBooked(t *testing.T) {
 func TestAModuleThatNeedsItsNeighbours(t *testing.T) {
 	c := setUp(t, "good")
 	mod := filepath.Join(c.Unit.Target.Dir, "go.mod")
-	if err := os.WriteFile(mod, []byte("module example.com/m\n\ngo 1.26\n\nreplace example.com/n => ../n\n"), 0o644); err != nil {
+	if err := os.WriteFile(mod, []byte("module example.com/m\n\ngo 1.26\n\nreplace example.com/n => ../n\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	var bad *beagle.UsageError

@@ -24,7 +24,14 @@ func (t *turn) fault(ctx context.Context, err error) error {
 	if errors.As(err, &bad) { // the agent was not started
 		return &llm.Halted{Cause: err}
 	}
-	e := &llm.Error{Kind: llm.Unavailable, Model: t.model.Name, Message: llm.Scrub(err.Error()), Attempts: 1, Wasted: t.tokens(), Cost: t.price()}
+	e := &llm.Error{
+		Kind:     llm.Unavailable,
+		Model:    t.model.Name,
+		Message:  llm.Scrub(err.Error()),
+		Attempts: 1,
+		Wasted:   t.tokens(),
+		Cost:     t.price(),
+	}
 	if words := lastWords(t.stderr); words != "" {
 		e.Message += "; its last words: " + words
 	}
@@ -33,18 +40,22 @@ func (t *turn) fault(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled): // the run ends, the agent did nothing wrong
 		return context.Cause(ctx)
 	case ctx.Err() != nil:
-		e.Kind, e.Message, e.Remedy = llm.Timeout, context.Cause(ctx).Error(), "give it more time with --call-limit, or a smaller function"
+		e.Kind, e.Message, e.Remedy = llm.Timeout, context.Cause(ctx).Error(),
+			"give it more time with --call-limit, or a smaller function"
 	case t.exit == notKept:
 		e.Message = "the process that looks after the agent's processes could not start it: " + lastWords(t.stderr)
-		e.Remedy = "run Beagle where prctl, fork and /bin/sh are allowed, or let models write candidates instead: --model"
+		e.Remedy = "run Beagle where prctl, fork and /bin/sh are allowed, or let models write candidates instead: " +
+			"--model"
 	case t.exit == cannotExecute || t.exit == notFound:
 		e.Kind, e.Remedy = llm.UnknownModel, fmt.Sprintf("give a command that can be started: --agent %q", t.model.URL)
 	case errors.As(err, &refused) && refused.Code == authRequired:
-		e.Kind, e.Remedy = llm.BadKey, fmt.Sprintf("log in with the agent itself first, then try again: %s", t.model.URL)
+		e.Kind, e.Remedy = llm.BadKey,
+			fmt.Sprintf("log in with the agent itself first, then try again: %s", t.model.URL)
 	case errors.As(err, &refused) && refused.Code != internalError:
 		e.Kind = llm.Refused
 	default:
-		e.Remedy = fmt.Sprintf("try the command by itself, it must speak the Agent Client Protocol on standard input and output: %s", t.model.URL)
+		e.Remedy = fmt.Sprintf("try the command by itself, it must speak the Agent Client Protocol on standard input "+
+			"and output: %s", t.model.URL)
 	}
 	return e
 }

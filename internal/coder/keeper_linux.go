@@ -18,12 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A keeper is this program again, between Beagle and an agent. It is the parent that
-// the kernel gives to every orphan of the agent's (PR_SET_CHILD_SUBREAPER), so that
-// no change of session, group or environment hides one; Beagle itself cannot be it,
-// since it has other children. It ends all of them when the agent ends, when its
-// lifeline is closed, and so when Beagle dies, however that happens. If the keeper
-// dies, the agent does (PR_SET_PDEATHSIG).
+// keeperName is the first argument of a keeper: this program again, between Beagle and an agent. It
+// is the parent that the kernel gives to every orphan of the agent's (PR_SET_CHILD_SUBREAPER), so
+// that no change of session, group or environment hides one; Beagle itself cannot be it, since it
+// has other children. It ends all of them when the agent ends, when its lifeline is closed, and so
+// when Beagle dies, however that happens. If the keeper dies, the agent does (PR_SET_PDEATHSIG).
 const keeperName = "beagle-agent-keeper"
 
 // lifeline is the descriptor whose end says that Beagle has no more need of the agent.
@@ -84,7 +83,8 @@ func keepAgent(command []string) int {
 		fmt.Fprintln(os.Stderr, "PR_SET_CHILD_SUBREAPER:", err)
 		return notKept
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // the agent's end is the lifeline's
+	// the agent's end is the lifeline's
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -138,7 +138,7 @@ func endAll(agent int) {
 	}
 }
 
-// children are some of this process's children, and not none when it has any.
+// children returns some of this process's children: at least one if there are any.
 func children(agent int) []int {
 	if ownProc() {
 		if pids := listed(os.Getpid()); len(pids) > 0 {
@@ -148,9 +148,9 @@ func children(agent int) []int {
 	return probed(agent)
 }
 
-// probed are children that are found without /proc: the kernel is asked of one
-// number after the other, from the agent's on, since what it started follows it. It
-// ends a little after those that it found; all numbers take about a second.
+// probed finds children with waitid(2), where /proc shows another namespace. It tries
+// PIDs upwards from the agent's, whose descendants have higher ones, and stops 4,096
+// PIDs after the last child that it found. To try all PIDs takes about a second.
 func probed(agent int) (pids []int) {
 	const numbers, further = 1 << 22, 1 << 12 // as many as there are on any Linux
 	last := numbers
@@ -169,7 +169,7 @@ func hasChild(kind, id int) bool {
 	return unix.Waitid(kind, id, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
 }
 
-// listed are the children of a process as /proc has them. They may have ended since.
+// listed returns the children of a process from /proc. They may have ended since.
 func listed(of int) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -59,7 +59,8 @@ func started(t *testing.T, p *process) io.Reader {
 	return out
 }
 
-// An agent that closes its pipes and goes on is noticed: the keeper has none of them.
+// TestPipesAreTheAgentsAlone checks that an agent that closes its pipes and goes on is noticed: the
+// keeper has none of them.
 func TestPipesAreTheAgentsAlone(t *testing.T) {
 	p := launch("sh -c 'exec 1>&- 0<&-; sleep 3600'", t.TempDir())
 	in, err := p.cmd.StdinPipe()
@@ -80,7 +81,8 @@ func TestPipesAreTheAgentsAlone(t *testing.T) {
 	})
 }
 
-// The lifeline ends an agent that left the group which it was started in.
+// TestAnAgentThatLeftItsGroup checks that the lifeline ends an agent that left the group which it
+// was started in.
 func TestAnAgentThatLeftItsGroup(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -100,7 +102,8 @@ func TestAnAgentThatLeftItsGroup(t *testing.T) {
 	}
 }
 
-// Only a child is killed, whose number cannot have become another's.
+// TestOnlyChildrenAreKilled checks that only a child is killed, whose number cannot have become
+// another's.
 func TestOnlyChildrenAreKilled(t *testing.T) {
 	cmd := exec.Command("sleep", "3600")
 	if err := cmd.Start(); err != nil {
@@ -173,12 +176,15 @@ func aside(t *testing.T, name, cannot string, attr *syscall.SysProcAttr) string 
 }
 
 func TestAgentsStartWithoutProc(t *testing.T) {
-	if out := aside(t, "procless", "cannot hide /proc", &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}); out != "hello\n" {
+	if out := aside(t, "procless", "cannot hide /proc", &syscall.SysProcAttr{
+		Unshareflags: syscall.CLONE_NEWNS,
+	}); out != "hello\n" {
 		t.Errorf("%q", out)
 	}
 }
 
-// What a keeper cannot do is not said to be the command's fault.
+// TestAKeeperThatCannotStartTheAgent checks that what a keeper cannot do is not said to be the
+// command's fault.
 func TestAKeeperThatCannotStartTheAgent(t *testing.T) {
 	p := launch("true", t.TempDir())
 	p.cmd.Args[1] = t.TempDir() // a directory is no program
@@ -192,7 +198,8 @@ func TestAKeeperThatCannotStartTheAgent(t *testing.T) {
 	}
 	turn := &turn{coder: &Coder{}, exit: notKept, stderr: p.tail.String()}
 	var e *llm.Error
-	if err := turn.fault(t.Context(), io.EOF); !errors.As(err, &e) || !strings.Contains(e.Message, "permission denied") || !strings.Contains(e.Remedy, "prctl") {
+	if err := turn.fault(t.Context(), io.EOF); !errors.As(err, &e) ||
+		!strings.Contains(e.Message, "permission denied") || !strings.Contains(e.Remedy, "prctl") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -202,7 +209,8 @@ func TestWantOfRoomIsNotTheModulesFault(t *testing.T) {
 	if full == nil {
 		t.Skip("/dev/full takes what is written to it")
 	}
-	for _, err := range []error{full, errors.New("go: creating work dir: mkdir /tmp/x: no space left on device"), errors.New("fork/exec /usr/bin/go: too many open files")} {
+	for _, err := range []error{full, errors.New("go: creating work dir: mkdir /tmp/x: no space left on device"),
+		errors.New("fork/exec /usr/bin/go: too many open files")} {
 		if !scarce(err) {
 			t.Errorf("%v is the module's", err)
 		}

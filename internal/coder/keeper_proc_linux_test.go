@@ -41,14 +41,18 @@ func foreignProc() {
 	}
 }
 
-// What moved to a session of its own is found whatever /proc says.
+// TestSessionsEndWithoutProc checks that what moved to a session of its own is found whatever /proc
+// says.
 func TestSessionsEndWithoutProc(t *testing.T) {
-	if out := aside(t, "foreign proc", "cannot be alone", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}); out != "hello\nnothing is left" {
+	if out := aside(t, "foreign proc", "cannot be alone", &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWPID,
+	}); out != "hello\nnothing is left" {
 		t.Errorf("%q", out)
 	}
 }
 
-// Children are found by asking the kernel, whatever their numbers are.
+// TestChildrenAreProbed checks that children are found by asking the kernel, whatever their numbers
+// are.
 func TestChildrenAreProbed(t *testing.T) {
 	cmd := exec.Command("sleep", "3600")
 	if err := cmd.Start(); err != nil {

@@ -79,9 +79,9 @@ func (t *turn) spent() llm.Spent {
 	return llm.Spent{Money: t.price(), Tokens: int64(u.In) + int64(u.Out), Calls: 1}
 }
 
-// spentBy is what a turn is booked with that came to nothing. Of one that was given
-// up with its run, what it did last may not be told yet: the most is booked, as by
-// those who read its journal.
+// spentBy returns the charge for a failed turn. An agent that was stopped with its
+// run may not have reported its last usage, so the turn is charged at worst case, as
+// it is when the journal is read back.
 func (t *turn) spentBy(err error) llm.Spent {
 	var fault *llm.Error
 	var halted *llm.Halted

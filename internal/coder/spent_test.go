@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A turn that comes to nothing has cost what the agent said: the error, which is
-// journaled, says as much as the budget.
+// TestFailedTurnsAreBooked checks that a turn that comes to nothing has cost what the agent said:
+// the error, which is journaled, says as much as the budget.
 func TestFailedTurnsAreBooked(t *testing.T) {
 	for name, least := range map[string]llm.Micros{"spends": 50_001, "spends and fails": 30_000, "exits": 0} {
 		c := setUp(t, name)
@@ -24,13 +24,14 @@ func TestFailedTurnsAreBooked(t *testing.T) {
 	}
 }
 
-// Of a turn that is given up with its run nobody knows what it did last: the most
-// is booked. One that was never begun has cost nothing.
+// TestTurnsGivenUp checks that of a turn that is given up with its run nobody knows what it did
+// last: the most is booked. One that was never begun has cost nothing.
 func TestTurnsGivenUp(t *testing.T) {
 	c := setUp(t, "hangs")
 	c.Most = 50_000
 	c.Budget = llm.NewBudget(llm.Caps{Money: 1_000_000}, llm.Spent{})
-	if _, err := c.Ask(untilItHangs(t, c), question()); !errors.Is(err, context.Canceled) || c.Budget.Spent().Money != c.Most {
+	if _, err := c.Ask(untilItHangs(t, c), question()); !errors.Is(err, context.Canceled) ||
+		c.Budget.Spent().Money != c.Most {
 		t.Errorf("%v, %+v booked", err, c.Budget.Spent())
 	}
 	c.Dir = "/no/such/directory"
@@ -41,8 +42,8 @@ func TestTurnsGivenUp(t *testing.T) {
 	}
 }
 
-// Amounts and counts that cannot be are not taken: of money the most is booked,
-// tokens count as not told.
+// TestLyingAgents checks that amounts and counts that cannot be are not taken: of money the most is
+// booked, tokens count as not told.
 func TestLyingAgents(t *testing.T) {
 	for name, want := range map[string]struct {
 		money llm.Micros
@@ -60,14 +61,15 @@ func TestLyingAgents(t *testing.T) {
 		c.Budget = llm.NewBudget(llm.Caps{Money: 1_000_000}, llm.Spent{})
 		r := ask(t, c, question())
 		spent := c.Budget.Spent()
-		if spent.Money != want.money || r.Cost != want.money || r.Usage != want.usage || spent.Tokens != int64(want.usage.In+want.usage.Out) {
+		if spent.Money != want.money || r.Cost != want.money || r.Usage != want.usage ||
+			spent.Tokens != int64(want.usage.In+want.usage.Out) {
 			t.Errorf("%s: %v and %+v in the reply, %+v booked, want %+v", name, r.Cost, r.Usage, spent, want)
 		}
 	}
 }
 
-// A budget of tokens holds for agents that say what they use: a turn sets its part
-// aside, and books what it was.
+// TestTokensAreHeldAndBooked checks that a budget of tokens holds for agents that say what they
+// use: a turn sets its part aside, and books what it was.
 func TestTokensAreHeldAndBooked(t *testing.T) {
 	c := setUp(t, "idle")
 	c.MostTokens = 1000
@@ -84,8 +86,8 @@ func TestTokensAreHeldAndBooked(t *testing.T) {
 	}
 }
 
-// What an agent writes to its standard error is shown and kept without keys and
-// without what moves a cursor.
+// TestLastWordsAreScrubbed checks that what an agent writes to its standard error is shown and kept
+// without keys and without what moves a cursor.
 func TestLastWordsAreScrubbed(t *testing.T) {
 	const key = "AQ.very-secret-0123456789-abcdefgh"
 	t.Setenv("CODER_TEST_SECRET_KEY", key)
@@ -94,7 +96,8 @@ func TestLastWordsAreScrubbed(t *testing.T) {
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if strings.Contains(e.Message, key) || strings.Contains(e.Message, "0123456789abcdef") || strings.ContainsFunc(e.Message, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if strings.Contains(e.Message, key) || strings.Contains(e.Message, "0123456789abcdef") ||
+		strings.ContainsFunc(e.Message, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		t.Errorf("the message is %q", e.Message)
 	}
 	if !strings.Contains(e.Message, "bad key [key] and [key]") || len(e.Message) > 1000 {

@@ -14,12 +14,13 @@ import (
 // what an agent starts could not be ended with it.
 func Possible() error {
 	return &beagle.UsageError{
-		What:   "coding agents (--agent) need a Unix system, and this is " + runtime.GOOS,
-		Remedy: "run Beagle on Linux, in a container or a virtual machine as with WSL, or let models write candidates: --model",
+		What: "coding agents (--agent) need a Unix system, and this is " + runtime.GOOS,
+		Remedy: "run Beagle on Linux, in a container or a virtual machine as with WSL, or let models write " +
+			"candidates: --model",
 	}
 }
 
-// Files are opened as they are.
+// noBlock and noFollow are no flags here: files are opened as they are.
 const noBlock, noFollow = 0, 0
 
 func ownGroup(*exec.Cmd) {}

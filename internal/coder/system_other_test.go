@@ -12,7 +12,7 @@ import (
 // makePipe is never called: there are no agents here.
 func makePipe(string) error { return errors.ErrUnsupported }
 
-// What is not possible is said, with what to do.
+// TestAgentsAreRefused checks that what is not possible is said, with what to do.
 func TestAgentsAreRefused(t *testing.T) {
 	var bad *beagle.UsageError
 	if _, err := new(Coder).Ask(t.Context(), question()); !errors.As(err, &bad) || bad.Remedy == "" {

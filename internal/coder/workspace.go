@@ -65,7 +65,10 @@ func newWorkspace(root, dir string, omit ...string) (*workspace, error) {
 		}
 		n, err := copyFile(filepath.Join(dir, rel), path)
 		if left -= n; left < 0 {
-			err = &beagle.UsageError{What: fmt.Sprintf("the module at %s is larger than %d MB", root, maxCopy>>20), Remedy: "a coding agent works in a copy; move data that is not code out of the module"}
+			err = &beagle.UsageError{
+				What:   fmt.Sprintf("the module at %s is larger than %d MB", root, maxCopy>>20),
+				Remedy: "a coding agent works in a copy; move data that is not code out of the module",
+			}
 		}
 		return err
 	})
@@ -120,7 +123,8 @@ func standsAlone(root string) error {
 	for _, r := range mod.Replace {
 		if r.New.Version == "" && !filepath.IsAbs(r.New.Path) && strings.HasPrefix(filepath.Clean(r.New.Path), "..") {
 			return &beagle.UsageError{
-				What:   fmt.Sprintf("%s replaces %s by %s, which would not be beside a copy of the module", name, r.Old.Path, r.New.Path),
+				What: fmt.Sprintf("%s replaces %s by %s, which would not be beside a copy of the module", name,
+					r.Old.Path, r.New.Path),
 				Remedy: "give the replacement as an absolute path, or let the models write candidates instead: --model",
 			}
 		}
@@ -146,13 +150,16 @@ func (c *Coder) loads(ctx context.Context, w *workspace) error {
 		}
 		if scarce(err) {
 			return &beagle.UsageError{
-				What:   fmt.Sprintf("a copy of the module at %s could not be loaded for want of room: %v", c.Unit.Target.Dir, err),
+				What: fmt.Sprintf("a copy of the module at %s could not be loaded for want of room: %v",
+					c.Unit.Target.Dir, err),
 				Remedy: "free what is short (disk, memory, open files, processes), then try again",
 			}
 		}
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("a copy of the module at %s, as coding agents work in, cannot be loaded: %v", c.Unit.Target.Dir, err),
-			Remedy: "make the module build by itself ('GOWORK=off go build ./...' in it): name what it needs in its go.mod, with replacements as absolute paths; or let models write candidates instead: --model",
+			What: fmt.Sprintf("a copy of the module at %s, as coding agents work in, cannot be loaded: %v",
+				c.Unit.Target.Dir, err),
+			Remedy: "make the module build by itself ('GOWORK=off go build ./...' in it): name what it needs in its " +
+				"go.mod, with replacements as absolute paths; or let models write candidates instead: --model",
 		}
 	}
 	c.sound = true
@@ -162,7 +169,8 @@ func (c *Coder) loads(ctx context.Context, w *workspace) error {
 // scarce reports whether an error is the machine's rather than the module's. What the
 // go command meets comes as text only.
 func scarce(err error) bool {
-	for _, short := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
+	for _, short := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE,
+		syscall.ENOMEM, syscall.EAGAIN} {
 		if errors.Is(err, short) || strings.Contains(err.Error(), short.Error()) {
 			return true
 		}

@@ -27,12 +27,13 @@ type Input struct {
 
 // Built is a corpus with what was seen while it was made.
 type Built struct {
-	Corpus     *beagle.Corpus
-	Train      rt.Observation // the original over Train; counts are of its records
-	Unstable   int            // records of Train on which the original is not deterministic, within a process or between two
-	Stateful   int            // records of Train on which it remembers earlier calls
-	Outcomes   int            // distinct outcomes over Train
-	DroppedFor []string       // why records were dropped, each reason once
+	Corpus *beagle.Corpus
+	Train  rt.Observation // the original over Train; counts are of its records
+	// records of Train on which the original is not deterministic, within a process or between two
+	Unstable   int
+	Stateful   int      // records of Train on which it remembers earlier calls
+	Outcomes   int      // distinct outcomes over Train
+	DroppedFor []string // why records were dropped, each reason once
 }
 
 const (
@@ -160,7 +161,8 @@ func (m *maker) fromNothing(ctx context.Context) ([]beagle.Record, error) {
 	}
 	if len(kept) == 0 {
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s: no test calls it, and the original survives none of %d generated inputs", m.u.Target.Spec(), len(made)),
+			What: fmt.Sprintf("%s: no test calls it, and the original survives none of %d generated inputs",
+				m.u.Target.Spec(), len(made)),
 			Remedy: "Write a test or a benchmark that calls it, or give recorded calls with --corpus.",
 		}
 	}
@@ -172,7 +174,8 @@ func (m *maker) fromNothing(ctx context.Context) ([]beagle.Record, error) {
 // side is empty.
 func Split(records []beagle.Record) (train, holdout []beagle.Record) {
 	for _, r := range records {
-		id := r.ID()                                    // its beginning decides what a sample keeps, its end on which side it is
+		// its beginning decides what a sample keeps, its end on which side it is
+		id := r.ID()
 		if len(records) >= 10 && id[len(id)-1] <= '2' { // 3 of 16 digits
 			holdout = append(holdout, r)
 		} else {
@@ -248,7 +251,8 @@ func (m *maker) describe(ctx context.Context) error {
 		return err
 	}
 	m.c.Facets = beagle.Facets{
-		Records: len(m.c.Train), Params: params, Identity: first.Identity, Errors: first.Errors, Panics: first.Panics, Mutates: first.Mutates,
+		Records: len(m.c.Train), Params: params, Identity: first.Identity, Errors: first.Errors, Panics: first.Panics,
+		Mutates: first.Mutates,
 	}
 	if first.Mined != nil {
 		m.c.Facets.Mined = &beagle.Mined{Fixed1: first.Mined.Fixed1, Fixed2: first.Mined.Fixed2}
@@ -277,7 +281,9 @@ func unstable(a, b *rt.Observation) int {
 // those that end the process or take too long. When too many do, the rest is
 // left out from there. panicked are those of the kept on which the original
 // panics.
-func (m *maker) survivors(ctx context.Context, records []beagle.Record, stall float64) (kept, panicked []beagle.Record, err error) {
+func (m *maker) survivors(
+	ctx context.Context, records []beagle.Record, stall float64,
+) (kept, panicked []beagle.Record, err error) {
 	for try := 0; len(records) > 0; try++ {
 		var o rt.Observation
 		exit, err := m.observe(ctx, records, &rt.Observe{}, stall, &o)
@@ -337,7 +343,9 @@ func firstLine(s string) string {
 
 // observe runs the original over records for a few seconds at most. How it
 // ended the harness, if it did, is the Exit.
-func (m *maker) observe(ctx context.Context, records []beagle.Record, q *rt.Observe, stall float64, o *rt.Observation) (*harness.Exit, error) {
+func (m *maker) observe(
+	ctx context.Context, records []beagle.Record, q *rt.Observe, stall float64, o *rt.Observation,
+) (*harness.Exit, error) {
 	q.Budget = int64(observeTime)
 	run := harness.RunOptions{CPU: -1, Wall: 4 * observeTime, Files: map[string]string{}}
 	if records != nil {

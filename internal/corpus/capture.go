@@ -56,11 +56,15 @@ const maxBenchScale = 16
 // those of the packages in the module that import it, with a target that
 // records its calls. Test suites that fail or take too long are reported, and
 // what they recorded until then is kept. dir is for temporary files.
-func Capture(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, o CaptureOptions) (*Captured, error) {
+func Capture(
+	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, o CaptureOptions,
+) (*Captured, error) {
 	if vendored(u) {
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s is vendored from another module, %s: its calls cannot be recorded, since the go command refuses what is in vendor and not in modules.txt", u.Target.Spec(), u.Target.Module),
-			Remedy: "name a function of the main module or of a module of the workspace (go.work can take in a checkout of " + u.Target.Module + "), or give recorded calls with --corpus",
+			What: fmt.Sprintf("%s is vendored from another module, %s: its calls cannot be recorded, since the go "+
+				"command refuses what is in vendor and not in modules.txt", u.Target.Spec(), u.Target.Module),
+			Remedy: "name a function of the main module or of a module of the workspace (go.work can take in a " +
+				"checkout of " + u.Target.Module + "), or give recorded calls with --corpus",
 		}
 	}
 	c := &capturer{u: u, box: box, dir: dir, o: o}
@@ -70,7 +74,9 @@ func Capture(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir stri
 		return nil, err
 	}
 	if c.tools.GOMODCACHE != "" && strings.HasPrefix(u.Target.PkgDir, c.tools.GOMODCACHE+string(filepath.Separator)) {
-		c.out.Failures = []string{"the go command does not instrument what is in its module cache; copy the module to another directory"}
+		c.out.Failures = []string{
+			"the go command does not instrument what is in its module cache; copy the module to another directory",
+		}
 		return &c.out, nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -202,24 +208,29 @@ func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := c.record(ctx, p, binary, "go test", []string{"-test.run=.", "-test.count=1"}); err != nil || c.done(plenty) {
+	if err := c.record(ctx, p, binary, "go test", []string{"-test.run=.", "-test.count=1"}); err != nil ||
+		c.done(plenty) {
 		return err
 	}
 	c.o.Progress("calls of "+c.u.Target.Name+" by the benchmarks of "+p.ImportPath+place, c.records)
-	return c.record(ctx, p, binary, "go test -bench", []string{"-test.run=^$", "-test.bench=.", "-test.benchtime=" + c.o.BenchTime})
+	return c.record(ctx, p, binary, "go test -bench",
+		[]string{"-test.run=^$", "-test.bench=.", "-test.benchtime=" + c.o.BenchTime})
 }
 
 func (c *capturer) build(ctx context.Context, p *listed, binary string) (bool, error) {
-	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-overlay=" + c.overlay, "-o", binary}, c.tools.tagArgs()...)
+	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-overlay=" + c.overlay,
+		"-o", binary}, c.tools.tagArgs()...)
 	r, err := c.box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir, Env: append(c.tools.env(), harness.Roomy...),
+		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir,
+		Env:  append(c.tools.env(), harness.Roomy...),
 		Read: c.read, Write: []string{c.dir, c.tools.GOCACHE},
 	})
 	if err := stopped(ctx, r, err); err != nil {
 		return false, err
 	}
 	if _, err := os.Stat(binary); !r.OK() || err != nil {
-		c.out.Failures = append(c.out.Failures, fmt.Sprintf("the tests of %s do not build: %s", p.ImportPath, buildFailure(r)))
+		c.out.Failures = append(c.out.Failures,
+			fmt.Sprintf("the tests of %s do not build: %s", p.ImportPath, buildFailure(r)))
 		return false, nil
 	}
 	return true, nil
@@ -251,7 +262,8 @@ func (c *capturer) record(ctx context.Context, p *listed, binary, what string, a
 		return err
 	}
 	if !r.OK() {
-		c.out.Failures = append(c.out.Failures, fmt.Sprintf("%s %s %s", what, p.ImportPath, testFailure(r, c.u.Target.Dir)))
+		c.out.Failures = append(c.out.Failures,
+			fmt.Sprintf("%s %s %s", what, p.ImportPath, testFailure(r, c.u.Target.Dir)))
 	}
 	got, err := rt.LoadCaptured(calls)
 	if err != nil {
@@ -276,7 +288,8 @@ func (c *capturer) add(got *rt.Captured, source string, bench bool) {
 	}
 	c.records += len(got.Records)
 	c.groups = append(c.groups, group{bench, got.Records, got.Calls})
-	c.out.Sources = append(c.out.Sources, fmt.Sprintf("%s calls of %d inputs from %s", thousands(got.Calls), len(got.Records), source))
+	c.out.Sources = append(c.out.Sources,
+		fmt.Sprintf("%s calls of %d inputs from %s", thousands(got.Calls), len(got.Records), source))
 }
 
 // thousands writes 12345 as 12,345.

@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Inputs are sorted by what they have in common; a trait that nearly all
+// TestClasses checks that inputs are sorted by what they have in common; a trait that nearly all
 // share makes no class.
 func TestClasses(t *testing.T) {
 	type args struct{ Tag string }
-	c := &beagle.Corpus{Facets: beagle.Facets{Params: []beagle.ParamFacet{{Name: "tag", Len: [5]int{0, 8, 8, 200, 200}}}}}
+	c := &beagle.Corpus{
+		Facets: beagle.Facets{Params: []beagle.ParamFacet{{Name: "tag", Len: [5]int{0, 8, 8, 200, 200}}}},
+	}
 	add := func(n int, weight float64, text func(i int) string) {
 		for i := range n {
 			a := args{text(i)}

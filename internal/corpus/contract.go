@@ -12,7 +12,9 @@ import (
 )
 
 // Within leaves out the records that do not keep to the contract of a program.
-func Within(ctx context.Context, bin *harness.Binary, box *sandbox.Sandbox, records []beagle.Record) ([]beagle.Record, error) {
+func Within(
+	ctx context.Context, bin *harness.Binary, box *sandbox.Sandbox, records []beagle.Record,
+) ([]beagle.Record, error) {
 	s, err := bin.Sift(ctx, box, records)
 	if err != nil {
 		return nil, err
@@ -54,7 +56,8 @@ func (m *maker) recordedKeep(ctx context.Context) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s: %d of %d recorded calls violate the contract %q, the first of them: %s",
 			t.Spec(), broken, len(m.all), t.Contract.Requires, callOf(t, s.Broken)),
-		Remedy: "Callers do make such calls. Widen the contract, or leave these calls out of the tests or of the file given with --corpus.",
+		Remedy: "Callers do make such calls. Widen the contract, or leave these calls out of the tests or of the " +
+			"file given with --corpus.",
 	}
 }
 

@@ -80,7 +80,10 @@ func box(t testing.TB) *sandbox.Sandbox {
 
 func captured(t testing.TB, u *source.Unit) *Captured {
 	t.Helper()
-	c, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{BenchTime: "100x", Budget: 5 * time.Minute})
+	c, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{
+		BenchTime: "100x",
+		Budget:    5 * time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +335,8 @@ func TestBuildDropsWhatTheOriginalDoesNotSurvive(t *testing.T) {
 	}
 	b := built(t, u, Input{Records: fromJSON(t, u, lines.String()), Seed: 1})
 	c := b.Corpus
-	if n := len(c.Train) + len(c.Holdout); n != 39 || c.Dropped < 1 || !strings.Contains(c.DroppedWhy, "hang") || len(c.Holdout) == 0 {
+	if n := len(c.Train) + len(c.Holdout); n != 39 || c.Dropped < 1 || !strings.Contains(c.DroppedWhy, "hang") ||
+		len(c.Holdout) == 0 {
 		t.Errorf("%d records, %d dropped: %s", n, c.Dropped, c.DroppedWhy)
 	}
 	for _, r := range c.Generated {
@@ -347,13 +351,14 @@ func TestBuildDropsWhatTheOriginalDoesNotSurvive(t *testing.T) {
 	}
 }
 
-// Without any recorded call the corpus is made of ordinary inputs on which the
-// original does not panic.
+// TestBuildFromNothing checks that without any recorded call the corpus is made of ordinary inputs
+// on which the original does not panic.
 func TestBuildFromNothing(t *testing.T) {
 	u := load(t, wordsDir(), "./text.Last")
 	b := built(t, u, Input{Seed: 1})
 	c := b.Corpus
-	if !c.GeneratedOnly || len(c.Train) < 500 || len(c.Holdout) < 100 || c.Facets.Panics != 0 || c.Facets.Params[0].Empty != 0 {
+	if !c.GeneratedOnly || len(c.Train) < 500 || len(c.Holdout) < 100 || c.Facets.Panics != 0 ||
+		c.Facets.Params[0].Empty != 0 {
 		t.Errorf("%d and %d records, facets %+v", len(c.Train), len(c.Holdout), c.Facets)
 	}
 	if b.Unstable != 0 || b.Stateful != 0 || b.Outcomes < 20 {
@@ -363,7 +368,11 @@ func TestBuildFromNothing(t *testing.T) {
 
 func TestBuildSeesNonDeterminism(t *testing.T) {
 	u := load(t, wordsDir(), "./text.First")
-	b := built(t, u, Input{Records: fromJSON(t, u, `{"args":[{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}]}`+"\n"+`{"args":[{"a":1}]}`), Source: "two by hand"})
+	b := built(t, u, Input{
+		Records: fromJSON(t, u, `{"args":[{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}]}`+"\n"+
+			`{"args":[{"a":1}]}`),
+		Source: "two by hand",
+	})
 	if b.Unstable != 1 || len(b.Corpus.Train) != 2 || b.Corpus.Calls != 2 || b.Corpus.Sources[0] != "two by hand" {
 		t.Errorf("unstable %d of %d, %+v", b.Unstable, len(b.Corpus.Train), b.Corpus.Sources)
 	}

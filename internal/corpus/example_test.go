@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 )
 
-// The included example, from its own tests: enough distinct realistic inputs,
-// and twice the same corpus.
+// TestExampleTags builds the corpus of the included example from its own tests: enough distinct
+// realistic inputs, and twice the same corpus.
 func TestExampleTags(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs the example's tests twice")
@@ -24,7 +24,10 @@ func TestExampleTags(t *testing.T) {
 	var corpora []*beagle.Corpus
 	for range 2 {
 		start := time.Now()
-		got, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{Budget: 5 * time.Minute, Progress: func(what string, n int) { t.Logf("%v %d %s", time.Since(start), n, what) }})
+		got, err := Capture(context.Background(), u, box(t), t.TempDir(), CaptureOptions{
+			Budget:   5 * time.Minute,
+			Progress: func(what string, n int) { t.Logf("%v %d %s", time.Since(start), n, what) },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,8 +49,10 @@ func TestExampleTags(t *testing.T) {
 		t.Error("the second corpus is another one")
 	}
 	p := c.Facets.Params[0]
-	t.Logf("%d, %d, %d records; %+v; mined %v", len(c.Train), len(c.Holdout), len(c.Generated), p.Len, c.Facets.Mined != nil)
-	if p.Distinct < 4096 || len(c.Holdout) < 1000 || p.ASCII < 0.9 || c.Facets.Mined == nil || len(c.Generated) < 500 || c.GeneratedOnly {
+	t.Logf("%d, %d, %d records; %+v; mined %v", len(c.Train), len(c.Holdout), len(c.Generated), p.Len,
+		c.Facets.Mined != nil)
+	if p.Distinct < 4096 || len(c.Holdout) < 1000 || p.ASCII < 0.9 || c.Facets.Mined == nil || len(c.Generated) < 500 ||
+		c.GeneratedOnly {
 		t.Errorf("facets %+v", c.Facets.Params[0])
 	}
 }

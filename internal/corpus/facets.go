@@ -18,7 +18,12 @@ const (
 func paramFacets(records []beagle.Record, args *rt.Shape, types func(string) *rt.Shape) ([]beagle.ParamFacet, error) {
 	facets := make([]facet, len(args.Fields))
 	for i, f := range args.Fields {
-		facets[i] = facet{ParamFacet: beagle.ParamFacet{Name: f.Name}, shape: f.Shape, types: types, seen: map[string]float64{}}
+		facets[i] = facet{
+			ParamFacet: beagle.ParamFacet{Name: f.Name},
+			shape:      f.Shape,
+			types:      types,
+			seen:       map[string]float64{},
+		}
 	}
 	for _, r := range records {
 		v, err := rt.ParseValue(r.Args)
@@ -108,7 +113,8 @@ func target(v *rt.Value, backs map[int]*rt.Back) *rt.Value {
 			if v.Kind == rt.KindNil {
 				return v
 			}
-		case v.Kind == rt.KindRef && backs[v.Ref.ID] != nil && len(v.Ref.Steps) == 1 && v.Ref.Steps[0] < len(backs[v.Ref.ID].Elems):
+		case v.Kind == rt.KindRef && backs[v.Ref.ID] != nil && len(v.Ref.Steps) == 1 &&
+			v.Ref.Steps[0] < len(backs[v.Ref.ID].Elems):
 			next := &backs[v.Ref.ID].Elems[v.Ref.Steps[0]]
 			if next.Kind == rt.KindRef {
 				return v

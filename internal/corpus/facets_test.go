@@ -44,7 +44,8 @@ func TestParamFacets(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p[0]
-	if s.Distinct != 3 || s.Empty != 0.1 || s.ASCII != 0.8 || s.Len != [5]int{0, 3, 3, 3, 3} || s.Top[0] != (beagle.TopValue{Value: `"abc"`, Share: 0.7}) {
+	if s.Distinct != 3 || s.Empty != 0.1 || s.ASCII != 0.8 || s.Len != [5]int{0, 3, 3, 3, 3} ||
+		s.Top[0] != (beagle.TopValue{Value: `"abc"`, Share: 0.7}) {
 		t.Errorf("string: %+v", s)
 	}
 	sum := 0.0
@@ -69,11 +70,13 @@ func TestParamFacets(t *testing.T) {
 	}
 }
 
-// Slices of one array have their elements elsewhere in the record.
+// TestFacetsOfSharedMemory checks that slices of one array have their elements elsewhere in the
+// record.
 func TestFacetsOfSharedMemory(t *testing.T) {
 	type args struct{ A0, A1 []int }
 	buf := []int{1, 2, 9, 4, 5}
-	p, err := paramFacets([]beagle.Record{record(t, &args{buf[:2], buf[1:4]}, 1)}, rt.ShapeOf(reflect.TypeFor[args](), ""), nil)
+	p, err := paramFacets([]beagle.Record{record(t, &args{buf[:2], buf[1:4]}, 1)},
+		rt.ShapeOf(reflect.TypeFor[args](), ""), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +116,8 @@ func TestFreshLooksLikeTheCorpus(t *testing.T) {
 	c := &beagle.Corpus{}
 	for i := range 500 {
 		tags := []string{fmt.Sprintf("env:%c%c", 'a'+i%26, 'a'+i/26), fmt.Sprintf("host:%04d", i), "zone:x"}
-		c.Train = append(c.Train, record(t, &sampleArgs{A0: fmt.Sprintf("key_%d:Value-é%d", i, i*7), A1: tags, A2: i}, 1))
+		c.Train = append(c.Train,
+			record(t, &sampleArgs{A0: fmt.Sprintf("key_%d:Value-é%d", i, i*7), A1: tags, A2: i}, 1))
 	}
 	list := Fresh(c, 300, 7)
 	if len(list) != 300 {
@@ -130,7 +134,8 @@ func TestFreshLooksLikeTheCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		distinct[a.A0] = true
-		if !slices.IsSorted(a.A1) || a.A2 < 0 || a.A2 >= 500 || strings.Count(a.A0, "é") > 2 || !strings.Contains(a.A0, "é") || strings.ContainsAny(a.A0, "!\x00") {
+		if !slices.IsSorted(a.A1) || a.A2 < 0 || a.A2 >= 500 || strings.Count(a.A0, "é") > 2 ||
+			!strings.Contains(a.A0, "é") || strings.ContainsAny(a.A0, "!\x00") {
 			t.Errorf("%+v is not like the corpus", a)
 		}
 	}

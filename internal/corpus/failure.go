@@ -38,8 +38,9 @@ var failed = []*regexp.Regexp{
 }
 
 var (
-	failing  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-	underWay = regexp.MustCompile(`(?m)^\t\t((?:Test|Benchmark|Example|Fuzz)\S*) \(\d`) // below "running tests:" of a timeout
+	failing = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	// below "running tests:" of a timeout
+	underWay = regexp.MustCompile(`(?m)^\t\t((?:Test|Benchmark|Example|Fuzz)\S*) \(\d`)
 	frame    = regexp.MustCompile(`(?m)^\t(/.+\.go):(\d+)(?: \+0x[0-9a-f]+)?$`)
 )
 

@@ -12,13 +12,12 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Fresh draws n new inputs that look like the training records: a record
-// taken by weight, with parts of other records in the same places, and texts
-// whose letters are exchanged for others of their class that occur there. So
-// lengths, separators, shares of classes, order and uniqueness of lists stay,
-// and the values are new. What holds between the arguments of recorded calls
-// holds between the drawn ones: they are drawn and mended as whole tuples. Structs with unexported fields are taken whole:
-// what holds inside them is not known. The same corpus and seed give the same
+// Fresh draws n new inputs that look like the training records: a record taken by weight, with
+// parts of other records in the same places, and texts whose letters are exchanged for others of
+// their class that occur there. So lengths, separators, shares of classes, order and uniqueness of
+// lists stay, and the values are new. What holds between the arguments of recorded calls holds
+// between the drawn ones: they are drawn and mended as whole tuples. Structs with unexported fields
+// are taken whole: what holds inside them is not known. The same corpus and seed give the same
 // inputs.
 func Fresh(c *beagle.Corpus, n int, seed uint64) []beagle.Record {
 	f := &fresher{rng: rand.New(rand.NewPCG(seed, 0xbea91e)), pools: map[string]*pool{}}

@@ -42,7 +42,9 @@ type instrument struct {
 
 // newInstrument writes the overlay and returns the path of its description.
 func newInstrument(u *source.Unit, dir string) (string, error) {
-	in := &instrument{u: u, dir: dir, overlay: map[string]string{}, imports: map[string]string{u.Target.PkgPath + rtDir: "beaglert"}}
+	in := &instrument{u: u, dir: dir, overlay: map[string]string{}, imports: map[string]string{
+		u.Target.PkgPath + rtDir: "beaglert",
+	}}
 	text, err := os.ReadFile(u.Target.File)
 	if err != nil {
 		return "", err
@@ -180,7 +182,8 @@ func (in *instrument) find(fset *token.FileSet, file *ast.File) *ast.FuncDecl {
 	short := in.u.Target.Name[strings.LastIndex(in.u.Target.Name, ".")+1:]
 	for _, d := range file.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if ok && fn.Name.Name == short && (fn.Recv != nil) == (in.u.Target.Recv != "") && fset.PositionFor(fn.Pos(), false).Line == in.u.Target.Line {
+		if ok && fn.Name.Name == short && (fn.Recv != nil) == (in.u.Target.Recv != "") &&
+			fset.PositionFor(fn.Pos(), false).Line == in.u.Target.Line {
 			return fn
 		}
 	}
@@ -255,9 +258,12 @@ func (in *instrument) site(d *decl) string {
 	for _, path := range keysOf(in.imports) {
 		fmt.Fprintf(&b, "\t%s %q\n", in.imports[path], path)
 	}
-	fmt.Fprintf(&b, ")\n\ntype beagleArgs struct {\n%s}\n\nvar beagleSite *beaglert.Site[beagleArgs]\n\n", fields.String())
+	fmt.Fprintf(&b, ")\n\ntype beagleArgs struct {\n%s}\n\nvar beagleSite *beaglert.Site[beagleArgs]\n\n",
+		fields.String())
 	fmt.Fprintf(&b, "func init() {\n%s\tbeagleSite = beaglert.NewSite[beagleArgs]()\n}\n\n", globals)
-	fmt.Fprintf(&b, "func beagleCapture(%s) bool {\n\tif beagleSite == nil || !beagleSite.On() {\n\t\treturn false\n\t}\n%s\tbeagleSite.Record(&beagleArgs{%s})\n\treturn true\n}\n",
+	fmt.Fprintf(&b,
+		"func beagleCapture(%s) bool {\n\tif beagleSite == nil || !beagleSite.On() {\n\t\treturn false\n\t}\n"+
+			"%s\tbeagleSite.Record(&beagleArgs{%s})\n\treturn true\n}\n",
 		strings.TrimSuffix(params.String(), ", "), checks.String(), strings.TrimSuffix(values.String(), ", "))
 	return b.String()
 }

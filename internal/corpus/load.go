@@ -22,7 +22,10 @@ import (
 func Load(u *source.Unit, path string) ([]beagle.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "corpus: " + err.Error(), Remedy: "Name a file of JSON lines; docs/corpus.md has the format."}
+		return nil, &beagle.UsageError{
+			What:   "corpus: " + err.Error(),
+			Remedy: "Name a file of JSON lines; docs/corpus.md has the format.",
+		}
 	}
 	defer f.Close()
 	return Read(u, f, path)
@@ -51,7 +54,10 @@ func Read(u *source.Unit, r io.Reader, name string) ([]beagle.Record, error) {
 		}
 	}
 	if len(records) == 0 {
-		return nil, &beagle.UsageError{What: name + ": it holds no record", Remedy: "Write one call a line: " + l.example()}
+		return nil, &beagle.UsageError{
+			What:   name + ": it holds no record",
+			Remedy: "Write one call a line: " + l.example(),
+		}
 	}
 	return Merge(records), nil
 }
@@ -78,7 +84,10 @@ func (l *loader) example() string {
 // line reads one record.
 func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 	fail := func(format string, args ...any) (beagle.Record, *beagle.UsageError) {
-		return beagle.Record{}, &beagle.UsageError{What: fmt.Sprintf(format, args...), Remedy: "A record of " + l.shape.Name + " looks like " + l.example()}
+		return beagle.Record{}, &beagle.UsageError{
+			What:   fmt.Sprintf(format, args...),
+			Remedy: "A record of " + l.shape.Name + " looks like " + l.example(),
+		}
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(line, &raw); err != nil {
@@ -159,6 +168,8 @@ func Merge(records []beagle.Record) []beagle.Record {
 	for _, r := range out {
 		ids[string(r.Args)] = r.ID()
 	}
-	slices.SortFunc(out, func(a, b beagle.Record) int { return strings.Compare(ids[string(a.Args)], ids[string(b.Args)]) })
+	slices.SortFunc(out, func(a, b beagle.Record) int {
+		return strings.Compare(ids[string(a.Args)], ids[string(b.Args)])
+	})
 	return out
 }

@@ -50,7 +50,8 @@ func shapesUnit(t testing.TB, name string) *source.Unit {
 func TestLoadRoundTrip(t *testing.T) {
 	u := shapesUnit(t, "All")
 	in := `{"args":{"k":3,"p":{"X":1,"y":2},"t":{"kids":[{"Name":"kid"},null]},"m":{"a":[1,{"$float":"NaN"}],"b":null},"a":{"$type":"example.com/shapes.Point","value":{"X":5}},` +
-		`"r":{"$type":"*strings.Reader","value":{"s":"text"}},"when":"2024-05-06T07:08:09Z","ip":"::1","u":{"Host":"example.com"},"b":{"$base64":"/w=="},"err":"bad"},"weight":2.5}` + "\n" +
+		`"r":{"$type":"*strings.Reader","value":{"s":"text"}},"when":"2024-05-06T07:08:09Z","ip":"::1","u":{"Host":"example.com"},"b":{"$base64":"/w=="},"err":"bad"},"weight":2.5}` +
+		"\n" +
 		`{"args":[0,null,null,null,"plain",null,"2024-05-06T07:08:09Z","",{},null,null]}` + "\n\n"
 	first := fromJSON(t, u, in)
 	if len(first) != 2 {
@@ -100,15 +101,18 @@ func TestLoadMerges(t *testing.T) {
 	u := shapesUnit(t, "Text")
 	a := fromJSON(t, u, "{\"args\":[\"x\",1]}\n{\"args\":[\"y\",1]}\n{\"args\":{\"n\":1,\"s\":\"x\"},\"weight\":3}\n")
 	b := fromJSON(t, u, "{\"args\":[\"y\",1]}\n{\"args\":[\"x\",1],\"weight\":4}\n")
-	if len(a) != 2 || len(b) != 2 || a[0].ID() != b[0].ID() || a[0].Weight != b[0].Weight || a[1].Weight != b[1].Weight {
+	if len(a) != 2 || len(b) != 2 || a[0].ID() != b[0].ID() || a[0].Weight != b[0].Weight ||
+		a[1].Weight != b[1].Weight {
 		t.Errorf("got %v and %v", a, b)
 	}
 }
 
 func FuzzRead(f *testing.F) {
 	u := shapesUnit(f, "All")
-	f.Add(`{"args":{"k":3,"p":{"X":1},"m":{"a":[1,{"$float":"NaN"}]},"a":{"$type":"int","value":1},"b":{"$cap":9,"value":"x"}},"weight":2.5}`)
-	f.Add(`{"args":[0,null,null,{"$map":["k",null]},{"$ptr":1},null,"2024-05-06T07:08:09Z","",{},{"$shared":1,"len":2,"value":[1],"as":{"$slice":1,"at":[0],"len":1,"cap":2}},null]}`)
+	f.Add(
+		`{"args":{"k":3,"p":{"X":1},"m":{"a":[1,{"$float":"NaN"}]},"a":{"$type":"int","value":1},"b":{"$cap":9,"value":"x"}},"weight":2.5}`)
+	f.Add(
+		`{"args":[0,null,null,{"$map":["k",null]},{"$ptr":1},null,"2024-05-06T07:08:09Z","",{},{"$shared":1,"len":2,"value":[1],"as":{"$slice":1,"at":[0],"len":1,"cap":2}},null]}`)
 	f.Fuzz(func(t *testing.T, line string) {
 		records, err := Read(u, strings.NewReader(line), "fuzz")
 		if err != nil {
@@ -128,7 +132,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The example of the documentation is read by the loader.
+// TestDocumentedRecords checks that the example of the documentation is read by the loader.
 func TestDocumentedRecords(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/corpus.md")
 	if err != nil {
@@ -139,7 +143,10 @@ func TestDocumentedRecords(t *testing.T) {
 	if !ok || !end {
 		t.Fatal("docs/corpus.md has no example")
 	}
-	u := load(t, module(t, "-- go.mod --\nmodule example.com/doc\n\ngo 1.21\n-- doc.go --\npackage doc\n\nfunc Find(names []string, key string, limit int) int { return 0 }\n"), "./.Find")
+	u := load(t,
+		module(t,
+			"-- go.mod --\nmodule example.com/doc\n\ngo 1.21\n-- doc.go --\npackage doc\n\n"+
+				"func Find(names []string, key string, limit int) int { return 0 }\n"), "./.Find")
 	if got := fromJSON(t, u, block); len(got) != strings.Count(block, "\n") {
 		t.Errorf("%d records of %d lines", len(got), strings.Count(block, "\n"))
 	}

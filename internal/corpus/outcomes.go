@@ -14,13 +14,14 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// Alike draws n fresh inputs whose outcomes are those of the training records,
-// in the same shares: a text with a grammar that is varied letter by letter is
-// mostly an error, and a version would be measured on its error path. The
-// original runs on more inputs than are wanted, and of each class of outcomes
-// as many are kept as its share asks for. All keep to the contract. told says in words what could not be
-// matched; it is empty when all was.
-func Alike(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, c *beagle.Corpus, n int, seed uint64) (fresh []beagle.Record, told string, err error) {
+// Alike draws n fresh inputs whose outcomes are those of the training records, in the same shares:
+// a text with a grammar that is varied letter by letter is mostly an error, and a version would be
+// measured on its error path. The original runs on more inputs than are wanted, and of each class
+// of outcomes as many are kept as its share asks for. All keep to the contract. told says in words
+// what could not be matched; it is empty when all was.
+func Alike(
+	ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox.Sandbox, c *beagle.Corpus, n int, seed uint64,
+) (fresh []beagle.Record, told string, err error) {
 	bin, err := b.Build(ctx, []harness.Variant{{ID: "original", Source: u.Target.Source}}, harness.Link{})
 	if err != nil {
 		return nil, "", err
@@ -49,7 +50,9 @@ const drawn = 4
 // classified runs the original over records, leaves out those that it does not
 // survive, and tells the class of outcome of the others. Each process sees a
 // part of them, which bounds its memory.
-func (m *maker) classified(ctx context.Context, records []beagle.Record) (kept []beagle.Record, classes []string, err error) {
+func (m *maker) classified(
+	ctx context.Context, records []beagle.Record,
+) (kept []beagle.Record, classes []string, err error) {
 	for part := range slices.Chunk(records, atOnce) {
 		part, got, err := m.classifiedPart(ctx, part)
 		if err != nil {
@@ -111,7 +114,9 @@ const rare = 0.02
 
 // choose keeps at most n inputs so that each class of outcomes has the share
 // that it has among the recorded ones. Where a class is scarce, fewer are kept.
-func choose(records []beagle.Record, classes []string, want map[string]float64, n int) (kept []beagle.Record, told string) {
+func choose(
+	records []beagle.Record, classes []string, want map[string]float64, n int,
+) (kept []beagle.Record, told string) {
 	have := map[string]int{}
 	for _, class := range classes {
 		have[class]++

@@ -8,11 +8,11 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Parameters of a call belong together: an index lies below a length, a buffer
-// is as long as what goes into it, a key is one of a list. Drawn one by one they
-// make calls that no caller makes. relations mines what holds between the
-// arguments of the recorded calls, and restores it in drawn ones. The idea of
-// keeping only properties that hold over all observed values is Daikon's.
+// relations are what holds between the parameters of a call, which belong together: an index lies
+// below a length, a buffer is as long as what goes into it, a key is one of a list. Drawn one by
+// one they make calls that no caller makes. relations mines what holds between the arguments of the
+// recorded calls, and restores it in drawn ones. The idea of keeping only properties that hold over
+// all observed values is Daikon's.
 type relations struct {
 	rng *rand.Rand
 	// orders are relations between numbers and lengths that hold in nearly all
@@ -186,12 +186,15 @@ func ties(v *rt.Value) (out []tie) {
 				case at > 0:
 					out = append(out, tie{a, b, inside, at})
 				}
-			case x.Kind == rt.KindList && y.Kind == rt.KindList && len(x.Elems) > 0 && len(x.Elems) == len(y.Elems) && a < b:
+			case x.Kind == rt.KindList && y.Kind == rt.KindList && len(x.Elems) > 0 &&
+				len(x.Elems) == len(y.Elems) && a < b:
 				if string(x.Append(nil)) == string(y.Append(nil)) {
 					out = append(out, tie{a, b, whole, 0})
 				}
 			case x.Kind == rt.KindList && isText(y):
-				if i := slices.IndexFunc(x.Elems, func(e rt.Value) bool { return e.Kind == y.Kind && e.Str == y.Str }); i >= 0 {
+				if i := slices.IndexFunc(x.Elems, func(e rt.Value) bool {
+					return e.Kind == y.Kind && e.Str == y.Str
+				}); i >= 0 {
 					out = append(out, tie{a, b, element, i})
 				}
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// What holds between the arguments of all recorded calls holds between those of
-// the drawn ones, and each draw is new.
+// TestFreshKeepsRelations checks that what holds between the arguments of all recorded calls holds
+// between those of the drawn ones, and each draw is new.
 func TestFreshKeepsRelations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	word := func() string {
@@ -43,11 +43,15 @@ func TestFreshKeepsRelations(t *testing.T) {
 		{"a buffer as long as the text", func() any {
 			s := word()
 			return &buffers{make([]byte, len(s)), []byte(s)}
-		}, func() any { return new(buffers) }, func(v any) bool { return len(v.(*buffers).A0) == len(v.(*buffers).A1) }},
+		}, func() any { return new(buffers) }, func(v any) bool {
+			return len(v.(*buffers).A0) == len(v.(*buffers).A1)
+		}},
 		{"an index below the length", func() any {
 			s := word()
 			return &index{s, rng.IntN(len(s))}
-		}, func() any { return new(index) }, func(v any) bool { return v.(*index).A1 >= 0 && v.(*index).A1 < len(v.(*index).A0) }},
+		}, func() any { return new(index) }, func(v any) bool {
+			return v.(*index).A1 >= 0 && v.(*index).A1 < len(v.(*index).A0)
+		}},
 		{"one number above the other", func() any {
 			n := rng.IntN(1000)
 			return &bounds{n, n + 1 + rng.IntN(5)}
@@ -55,11 +59,15 @@ func TestFreshKeepsRelations(t *testing.T) {
 		{"the same text twice, or its beginning", func() any {
 			s := word()
 			return &twice{s, s[:1+rng.IntN(len(s))]}
-		}, func() any { return new(twice) }, func(v any) bool { return strings.HasPrefix(v.(*twice).A0, v.(*twice).A1) }},
+		}, func() any { return new(twice) }, func(v any) bool {
+			return strings.HasPrefix(v.(*twice).A0, v.(*twice).A1)
+		}},
 		{"a key of the list", func() any {
 			list := []string{word(), word(), word()}
 			return &member{list, list[rng.IntN(3)]}
-		}, func() any { return new(member) }, func(v any) bool { return slices.Contains(v.(*member).A0, v.(*member).A1) }},
+		}, func() any { return new(member) }, func(v any) bool {
+			return slices.Contains(v.(*member).A0, v.(*member).A1)
+		}},
 	} {
 		corpus := &beagle.Corpus{}
 		for range 200 {
@@ -82,7 +90,7 @@ func TestFreshKeepsRelations(t *testing.T) {
 	}
 }
 
-// Without a relation in the records, none is made up.
+// TestFreshInventsNoRelations checks that without a relation in the records, none is made up.
 func TestFreshInventsNoRelations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	type pair struct{ A0, A1 int }
@@ -124,16 +132,18 @@ func TestChooseKeepsShares(t *testing.T) {
 		return errors
 	}
 	kept, told := choose(records, classes, map[string]float64{"0e": 0.07, "+0": 0.93}, 1000)
-	if n := count(kept); told != "" || len(kept) < 300 || float64(n) > 0.08*float64(len(kept)) || float64(n) < 0.06*float64(len(kept)) {
+	if n := count(kept); told != "" || len(kept) < 300 || float64(n) > 0.08*float64(len(kept)) ||
+		float64(n) < 0.06*float64(len(kept)) {
 		t.Errorf("%d kept, %d of them errors; %q", len(kept), n, told)
 	}
-	if _, told := choose(records, classes, map[string]float64{"++": 0.5, "+0": 0.5}, 1000); !strings.Contains(told, "not zero") {
+	if _, told := choose(records, classes, map[string]float64{"++": 0.5, "+0": 0.5}, 1000); !strings.Contains(told,
+		"not zero") {
 		t.Errorf("a class that nothing was drawn of: %q", told)
 	}
 }
 
-// A parser of addresses: of inputs that are drawn letter by letter most are
-// errors, of those that are drawn alike as few as were recorded.
+// TestAlike draws inputs of a parser of addresses. Of those drawn letter by letter most are errors;
+// of those drawn alike as few are as were recorded.
 func TestAlike(t *testing.T) {
 	dir := module(t, `
 -- go.mod --
@@ -169,7 +179,8 @@ func Octets(s string) (int, error) {
 	var lines strings.Builder
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 200 {
-		fmt.Fprintf(&lines, "{\"args\":[\"%d.%d.%d.%d\"]}\n", 200+rng.IntN(56)+i%13/12*100, rng.IntN(256), rng.IntN(256), rng.IntN(256))
+		fmt.Fprintf(&lines, "{\"args\":[\"%d.%d.%d.%d\"]}\n", 200+rng.IntN(56)+i%13/12*100, rng.IntN(256),
+			rng.IntN(256), rng.IntN(256))
 	}
 	sandboxed := box(t)
 	b, err := harness.NewBuilder(t.Context(), u, sandboxed, t.TempDir())
@@ -202,8 +213,10 @@ func Octets(s string) (int, error) {
 		return n / float64(len(list))
 	}
 	recorded, drawn, alike := wrong(made.Corpus.Train), wrong(Fresh(made.Corpus, 500, 3)), wrong(fresh)
-	t.Logf("errors: %.2f recorded, %.2f drawn letter by letter, %.2f drawn alike, of %d", recorded, drawn, alike, len(fresh))
+	t.Logf("errors: %.2f recorded, %.2f drawn letter by letter, %.2f drawn alike, of %d", recorded, drawn,
+		alike, len(fresh))
 	if len(fresh) < 64 || alike > recorded+0.05 || alike < recorded-0.05 || drawn < 2*recorded {
-		t.Errorf("%.2f of the recorded inputs are errors, %.2f of the drawn ones, %.2f of those drawn alike", recorded, drawn, alike)
+		t.Errorf("%.2f of the recorded inputs are errors, %.2f of the drawn ones, %.2f of those drawn alike",
+			recorded, drawn, alike)
 	}
 }

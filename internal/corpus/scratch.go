@@ -53,7 +53,8 @@ func (s *scratcher) value(t *rt.Shape, depth int) rt.Value {
 	case rt.KindFloat64:
 		zero.Bits = math.Float64bits(s.rng.NormFloat64() * 100)
 	case rt.KindComplex64:
-		zero.Bits, zero.Imag = uint64(math.Float32bits(float32(s.rng.NormFloat64()))), uint64(math.Float32bits(float32(s.rng.NormFloat64())))
+		zero.Bits, zero.Imag = uint64(math.Float32bits(float32(s.rng.NormFloat64()))),
+			uint64(math.Float32bits(float32(s.rng.NormFloat64())))
 	case rt.KindComplex128:
 		zero.Bits, zero.Imag = math.Float64bits(s.rng.NormFloat64()), math.Float64bits(s.rng.NormFloat64())
 	case rt.KindString:

@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// Shapes translate go/types into what rt needs to read and write values.
+// shapes translates go/types into what rt needs to read and write values.
 type shapes struct {
 	pkg  *types.Package
 	name func(types.Type) string
@@ -91,16 +91,25 @@ func (b *shapes) fields(s *rt.Shape, t *types.Struct) {
 	}
 	for f := range t.Fields() {
 		if f.Name() != "_" {
-			s.Fields = append(s.Fields, rt.ShapeField{Name: f.Name(), Shape: b.shape(f.Type()), Hidden: !f.Exported() && f.Pkg().Path() != b.pkg.Path()})
+			s.Fields = append(s.Fields,
+				rt.ShapeField{
+					Name:   f.Name(),
+					Shape:  b.shape(f.Type()),
+					Hidden: !f.Exported() && f.Pkg().Path() != b.pkg.Path(),
+				})
 		}
 	}
 }
 
 var kinds = map[types.BasicKind]reflect.Kind{
-	types.Bool: reflect.Bool, types.String: reflect.String, types.UnsafePointer: reflect.UnsafePointer, types.Uintptr: reflect.Uintptr,
-	types.Int: reflect.Int, types.Int8: reflect.Int8, types.Int16: reflect.Int16, types.Int32: reflect.Int32, types.Int64: reflect.Int64,
-	types.Uint: reflect.Uint, types.Uint8: reflect.Uint8, types.Uint16: reflect.Uint16, types.Uint32: reflect.Uint32, types.Uint64: reflect.Uint64,
-	types.Float32: reflect.Float32, types.Float64: reflect.Float64, types.Complex64: reflect.Complex64, types.Complex128: reflect.Complex128,
+	types.Bool: reflect.Bool, types.String: reflect.String, types.UnsafePointer: reflect.UnsafePointer,
+	types.Uintptr: reflect.Uintptr,
+	types.Int:     reflect.Int, types.Int8: reflect.Int8, types.Int16: reflect.Int16, types.Int32: reflect.Int32,
+	types.Int64: reflect.Int64,
+	types.Uint:  reflect.Uint, types.Uint8: reflect.Uint8, types.Uint16: reflect.Uint16, types.Uint32: reflect.Uint32,
+	types.Uint64:  reflect.Uint64,
+	types.Float32: reflect.Float32, types.Float64: reflect.Float64, types.Complex64: reflect.Complex64,
+	types.Complex128: reflect.Complex128,
 }
 
 var bits = map[reflect.Kind]int{

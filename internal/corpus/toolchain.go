@@ -33,7 +33,8 @@ func findToolchain(ctx context.Context, u *source.Unit) (*toolchain, error) {
 func (t *toolchain) command() string { return filepath.Join(t.GOROOT, "bin", "go") }
 
 func (t *toolchain) env() []string {
-	return []string{"GOROOT=" + t.GOROOT, "GOCACHE=" + t.GOCACHE, "GOMODCACHE=" + t.GOMODCACHE, "GOWORK=" + t.GOWORK, "GOFLAGS=" + t.GOFLAGS,
+	return []string{"GOROOT=" + t.GOROOT, "GOCACHE=" + t.GOCACHE, "GOMODCACHE=" + t.GOMODCACHE, "GOWORK=" + t.GOWORK,
+		"GOFLAGS=" + t.GOFLAGS,
 		"CGO_ENABLED=" + t.CGO_ENABLED, "GOEXPERIMENT=" + t.GOEXPERIMENT, "GOTOOLCHAIN=local", "GOPROXY=off"}
 }
 

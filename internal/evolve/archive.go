@@ -13,9 +13,9 @@ import (
 // An archive holds the best member of each kind (cell) on an island, by cell.
 type archive map[string]string
 
-// cell says of what kind a candidate is: which mutators made it, what the
-// compiler made of it, and which classes of inputs pay for it. Candidates that differ only in parameters or in order
-// share a cell.
+// cell says of what kind a candidate is: which mutators made it, what the compiler made of it, and
+// which classes of inputs pay for it. Candidates that differ only in parameters or in order share a
+// cell.
 func cell(c beagle.Candidate, v *beagle.Verdict) string {
 	set := map[string]bool{}
 	for _, st := range c.Steps {
@@ -56,7 +56,7 @@ func (a archive) worst(index map[string]*Member) string {
 	return at
 }
 
-// members are the elites, in a fixed order.
+// elites returns the members of an island's archive, in a fixed order.
 func (s *Search) elites(island int) []*Member {
 	a := s.Archives[island]
 	var out []*Member

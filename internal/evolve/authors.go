@@ -197,7 +197,14 @@ func (s *Search) author(island int) Author {
 // one of its elites, or sometimes the best of two in one.
 func (s *Search) commission(island int) Proposal {
 	a := s.author(island)
-	p := Proposal{Kind: Model, Island: island, Author: a.Name, Model: a.Model, Temperature: a.Temperature, Parent: s.subject(island)}
+	p := Proposal{
+		Kind:        Model,
+		Island:      island,
+		Author:      a.Name,
+		Model:       a.Model,
+		Temperature: a.Temperature,
+		Parent:      s.subject(island),
+	}
 	if mate := s.mate(p.Parent); mate != "" && s.rng.Float64() < 0.25 {
 		p.Mate = mate
 	}

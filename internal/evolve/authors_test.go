@@ -42,7 +42,11 @@ func (w *world) answer(p Proposal, by writer) Outcome {
 			w.worthOf[p.Parent] = 1
 		}
 		w.worthOf[c.ID] = w.worthOf[p.Parent] * gain
-		o.Verdict = beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Screen: &beagle.Ratio{Point: w.worthOf[c.ID], Low: w.worthOf[c.ID], High: w.worthOf[c.ID]}}
+		o.Verdict = beagle.Verdict{
+			Candidate: c.ID,
+			Status:    beagle.Equal,
+			Screen:    &beagle.Ratio{Point: w.worthOf[c.ID], Low: w.worthOf[c.ID], High: w.worthOf[c.ID]},
+		}
 		o.Moves = w.moves(w.source[p.Parent])
 	}
 	return o
@@ -74,8 +78,8 @@ func commissioned(seed uint64, budget int, authors ...Author) (*world, *Search) 
 	return landscapes["staircase"](seed), New(Config{Seed: seed, Budget: budget, Authors: authors})
 }
 
-// A search with models that is saved and loaded at every point goes the same
-// way as one that never was.
+// TestModelStateIsAllJSON checks that a search with models that is saved and loaded at every point
+// goes the same way as one that never was.
 func TestModelStateIsAllJSON(t *testing.T) {
 	writers := map[string]writer{"a": {0.01, 5, 0.9, 0.4, false}, "b": {0.02, 9, 0.5, 0.2, false}}
 	w, s := commissioned(3, 80, Author{Name: "a"}, Author{Name: "b"})
@@ -90,8 +94,8 @@ func TestModelStateIsAllJSON(t *testing.T) {
 	}
 }
 
-// Of two models that write equally well, the one that charges less is asked
-// more; of two that charge the same, the better one.
+// TestMoneyGoesWhereItEarns checks that of two models that write equally well, the one that charges
+// less is asked more; of two that charge the same, the better one.
 func TestMoneyGoesWhereItEarns(t *testing.T) {
 	count := func(writers map[string]writer) (good, bad int) {
 		for seed := range uint64(10) {
@@ -102,15 +106,22 @@ func TestMoneyGoesWhereItEarns(t *testing.T) {
 		}
 		return good, bad
 	}
-	if good, bad := count(map[string]writer{"good": {0.002, 5, 1, 0.3, false}, "bad": {0.02, 5, 1, 0.3, false}}); good < 2*bad {
+	if good, bad := count(map[string]writer{
+		"good": {0.002, 5, 1, 0.3, false},
+		"bad":  {0.02, 5, 1, 0.3, false},
+	}); good < 2*bad {
 		t.Errorf("the cheap one was asked %d times, the dear one %d times", good, bad)
 	}
-	if good, bad := count(map[string]writer{"good": {0.01, 5, 1, 0.5, false}, "bad": {0.01, 5, 1, 0.02, false}}); good < 2*bad {
+	if good, bad := count(map[string]writer{
+		"good": {0.01, 5, 1, 0.5, false},
+		"bad":  {0.01, 5, 1, 0.02, false},
+	}); good < 2*bad {
 		t.Errorf("the good one was asked %d times, the bad one %d times", good, bad)
 	}
 }
 
-// Models that do not answer are given up, and the rules use the whole budget.
+// TestSilentModels checks that models that do not answer are given up, and the rules use the whole
+// budget.
 func TestSilentModels(t *testing.T) {
 	w, s := commissioned(1, 60, Author{Name: "gone"})
 	s = both(w, s, map[string]writer{"gone": {0, 30, 0, 0, false}}, same)
@@ -119,7 +130,8 @@ func TestSilentModels(t *testing.T) {
 	}
 }
 
-// A model that always says the same costs one evaluation, and is given up.
+// TestRepeatingModel checks that a model that always says the same costs one evaluation, and is
+// given up.
 func TestRepeatingModel(t *testing.T) {
 	w, s := commissioned(1, 100, Author{Name: "parrot"})
 	s.Config.NoRules = true
@@ -129,8 +141,8 @@ func TestRepeatingModel(t *testing.T) {
 	}
 }
 
-// Rules never wait for models, but leave them their share, until it is lent or
-// the models are closed.
+// TestShare checks that rules never wait for models, but leave them their share, until it is lent
+// or the models are closed.
 func TestShare(t *testing.T) {
 	w, s := commissioned(2, 60, Author{Name: "slow"})
 	s.Add(w.original())
@@ -164,7 +176,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// Rules go on from what a model wrote, and prune no more than their own steps.
+// TestRulesOnTopOfModels checks that rules go on from what a model wrote, and prune no more than
+// their own steps.
 func TestRulesOnTopOfModels(t *testing.T) {
 	w, s := commissioned(4, 150, Author{Name: "a"})
 	s = both(w, s, map[string]writer{"a": {0.01, 5, 1, 0.5, false}}, same)
@@ -185,8 +198,8 @@ func TestRulesOnTopOfModels(t *testing.T) {
 	}
 }
 
-// What may not be shown is no model's parent, mate or example, however fast it
-// is; rules go on building on it.
+// TestPrivate checks that what may not be shown is no model's parent, mate or example, however fast
+// it is; rules go on building on it.
 func TestPrivate(t *testing.T) {
 	for _, strategy := range Strategies {
 		w := landscapes["staircase"](3)
@@ -225,8 +238,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// The original is what versions are made of: no model is told of it as of an
-// attempt, which would have no verdict.
+// TestTheOriginalIsNoAttempt checks that the original is what versions are made of: no model is
+// told of it as of an attempt, which would have no verdict.
 func TestTheOriginalIsNoAttempt(t *testing.T) {
 	w, s := commissioned(3, 40, Author{Name: "a"})
 	s.Add(w.original())

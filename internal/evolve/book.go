@@ -9,7 +9,9 @@ import (
 // A book is what is known of the steps that members took. It follows from the
 // members and is not part of the state.
 type book struct {
-	best   []beagle.Step // of each mutator the one of its best member, in the order in which mutators were first seen to behave
+	// of each mutator the one of its best member, in the order in which mutators were first seen to
+	// behave
+	best   []beagle.Step
 	at     map[string]int
 	from   []float64           // fitness of that member
 	params map[string][]string // parameters of each mutator, as they were first seen

@@ -7,9 +7,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// surelySlower is the ratio under which a class of inputs counts as paying for
-// the others, even at the better end of its interval: quick measurements of a
-// few classes a candidate would else accuse one in twenty of the innocent.
+// surelySlower is the ratio below which an input class counts as slower. The upper
+// end of its interval must lie below it. A 95 % bound alone would misjudge 1 in 20
+// candidates, since each has several classes.
 const surelySlower = 0.97
 
 // Pays reports whether a class of inputs is surely slower with a candidate.

@@ -47,7 +47,9 @@ func (w *world) search(seed uint64, told bool) *Search {
 			o := w.evaluate(p)
 			if v := &o.Verdict; told && v.OK() && v.Screen != nil {
 				r := w.others(w.source[o.Candidate.ID]) * math.Exp(w.noise*w.rng.NormFloat64())
-				v.Classes = []beagle.ClassRatio{{Name: "s: non-ASCII", Share: 0.2, Ratio: beagle.Ratio{Point: r, Low: 0.99 * r, High: 1.01 * r}}}
+				v.Classes = []beagle.ClassRatio{
+					{Name: "s: non-ASCII", Share: 0.2, Ratio: beagle.Ratio{Point: r, Low: 0.99 * r, High: 1.01 * r}},
+				}
 			}
 			outcomes = append(outcomes, o)
 		}
@@ -58,8 +60,9 @@ func (w *world) search(seed uint64, told bool) *Search {
 	return s
 }
 
-// A gain on ASCII does not hide a loss on the rest while the search goes on: the
-// best never pays, and the shortcut still is a stepping stone to its mended form.
+// TestClassesInTheSearch checks that a gain on ASCII does not hide a loss on the rest while the
+// search goes on: the best never pays, and the shortcut still is a stepping stone to its mended
+// form.
 func TestClassesInTheSearch(t *testing.T) {
 	const seeds = 40
 	hidden, mended := 0, 0
@@ -78,18 +81,24 @@ func TestClassesInTheSearch(t *testing.T) {
 			mended++
 		}
 	}
-	t.Logf("without word of the classes the best pays in %d of %d searches; with it the shortcut is found and mended in %d", hidden, seeds, mended)
+	t.Logf("without word of the classes the best pays in %d of %d searches; with it the shortcut is found and mended "+
+		"in %d", hidden, seeds, mended)
 	if hidden == 0 || mended == 0 {
 		t.Error("the landscape shows nothing")
 	}
 }
 
-// Who pays is dominated by who does not, keeps a cell, and noise accuses nobody.
+// TestPaying checks that a candidate that pays on a class is dominated by one that does not and
+// keeps a cell, and that noise accuses nobody.
 func TestPaying(t *testing.T) {
 	ratio := func(r float64) beagle.Ratio { return beagle.Ratio{Point: r, Low: r - 0.01, High: r + 0.01} }
 	verdict := func(all, class float64) *beagle.Verdict {
 		screen := ratio(all)
-		return &beagle.Verdict{Status: beagle.Equal, Screen: &screen, Classes: []beagle.ClassRatio{{Name: "s: non-ASCII", Ratio: ratio(class)}}}
+		return &beagle.Verdict{
+			Status:  beagle.Equal,
+			Screen:  &screen,
+			Classes: []beagle.ClassRatio{{Name: "s: non-ASCII", Ratio: ratio(class)}},
+		}
 	}
 	c := beagle.Candidate{}
 	paying, fair, noisy := verdict(2, 0.8), verdict(1.1, 1), verdict(1.5, 0.965)

@@ -6,8 +6,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A candidate from outside costs budget, joins the population when it behaves,
-// is built upon, and is booked on nobody else.
+// TestGuests checks that a candidate from outside costs budget, joins the population when it
+// behaves, is built upon, and is booked on nobody else.
 func TestGuests(t *testing.T) {
 	_, s := search(5, Islands)
 	seen := map[int]bool{}
@@ -19,7 +19,12 @@ func TestGuests(t *testing.T) {
 		seen[p.Island] = true
 		id := beagle.HashOf("guest", i)
 		c := beagle.Candidate{ID: id, Steps: []beagle.Step{{Mutator: Written, Site: "handed in", Param: id}}}
-		v := beagle.Verdict{Candidate: id, Status: beagle.Equal, Screen: &beagle.Ratio{Point: 5, Low: 4.9, High: 5.1}, Static: beagle.StaticFacts{CodeHash: id}}
+		v := beagle.Verdict{
+			Candidate: id,
+			Status:    beagle.Equal,
+			Screen:    &beagle.Ratio{Point: 5, Low: 4.9, High: 5.1},
+			Static:    beagle.StaticFacts{CodeHash: id},
+		}
 		if i == 2 {
 			v.Status, v.Screen = beagle.Wrong, nil
 		}

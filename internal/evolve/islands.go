@@ -157,7 +157,8 @@ func (s *Search) options(m *Member, shun string) []option {
 	var out []option
 	at := map[string]int{}
 	for i, mv := range m.Moves {
-		if mv.Mutator == shun || slices.Contains(m.Tried, i) || s.behaves(mv.Mutator) < hopeless || s.arm(mv.Mutator).None > 3 {
+		if mv.Mutator == shun || slices.Contains(m.Tried, i) || s.behaves(mv.Mutator) < hopeless ||
+			s.arm(mv.Mutator).None > 3 {
 			continue
 		}
 		j, seen := at[mv.Mutator]
@@ -190,7 +191,8 @@ func (s *Search) value(m *Member, mutator string) float64 {
 func (s *Search) pendingWith(mutator string) int {
 	n := 0
 	for _, p := range s.Pending {
-		if p.Move != nil && p.Move.Mutator == mutator || slices.ContainsFunc(p.Then, func(w Wish) bool { return w.Mutator == mutator }) {
+		if p.Move != nil && p.Move.Mutator == mutator ||
+			slices.ContainsFunc(p.Then, func(w Wish) bool { return w.Mutator == mutator }) {
 			n++
 		}
 	}
@@ -300,7 +302,8 @@ func (s *Search) drops(b *Member) [][]int {
 	}
 	steps := b.loose()
 	order := s.byGain(steps)
-	out = append(out, slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(steps[i].Mutator) > 1.5*perStep }))
+	out = append(out,
+		slices.DeleteFunc(slices.Clone(order), func(i int) bool { return s.gain(steps[i].Mutator) > 1.5*perStep }))
 	out = append(out, order[:len(order)/2])
 	for chunk := range slices.Chunk(order, 3) {
 		out = append(out, chunk)
@@ -344,7 +347,9 @@ func (s *Search) byGain(steps []beagle.Step) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.gain(steps[i].Mutator), s.gain(steps[j].Mutator)) })
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(s.gain(steps[i].Mutator), s.gain(steps[j].Mutator))
+	})
 	return order
 }
 

@@ -43,10 +43,12 @@ type mut struct {
 func newWorld(name string, seed uint64, keys int, worth func([]bool) float64) *world {
 	r := rand.New(rand.NewPCG(seed, 99))
 	n := 15 + r.IntN(26)
-	w := &world{name: name, worth: worth, noise: 0.003, rng: rand.New(rand.NewPCG(seed, 7)), factor: map[int]func(int) float64{},
+	w := &world{name: name, worth: worth, noise: 0.003, rng: rand.New(rand.NewPCG(seed, 7)),
+		factor: map[int]func(int) float64{},
 		source: map[string]map[int]int{}, steps: map[string][]beagle.Step{}}
 	for i := range n {
-		m := mut{name: fmt.Sprintf("rule-%02d", i), weight: 0.02 + 0.6*r.Float64(), params: 1 + r.IntN(6)/5*2, needs: -1, kills: -1}
+		m := mut{name: fmt.Sprintf("rule-%02d", i), weight: 0.02 + 0.6*r.Float64(), params: 1 + r.IntN(6)/5*2,
+			needs: -1, kills: -1}
 		switch x := r.Float64(); {
 		case x < 0.15:
 			m.fails = true

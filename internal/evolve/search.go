@@ -31,7 +31,8 @@ type Config struct {
 
 	Authors []Author `json:"authors,omitempty"`  // models that write candidates; none by default
 	NoRules bool     `json:"no_rules,omitempty"` // models alone
-	Hour    float64  `json:"hour,omitempty"`     // what an hour of waiting is worth, in dollars: makes seconds and dollars one scale; default 1
+	// what an hour of waiting is worth, in dollars: makes seconds and dollars one scale; default 1
+	Hour float64 `json:"hour,omitempty"`
 }
 
 func (c Config) withDefaults() Config {
@@ -83,15 +84,17 @@ type Wish struct {
 // A Proposal is a candidate to make: the first move on the parent, exactly,
 // then the wishes in their order on what came out of it.
 type Proposal struct {
-	ID         int          `json:"id"`
-	Generation int          `json:"generation"`
-	Island     int          `json:"island"`
-	Kind       Kind         `json:"kind"`
-	Parent     string       `json:"parent"`         // candidate ID
-	Mate       string       `json:"mate,omitempty"` // candidate that is made again, for siblings and prunes; the parent is its base then. For a model, the other candidate to take from
-	Move       *beagle.Move `json:"move,omitempty"` // nil when wishes are all
-	Then       []Wish       `json:"then,omitempty"`
-	Seed       uint64       `json:"seed"`
+	ID         int    `json:"id"`
+	Generation int    `json:"generation"`
+	Island     int    `json:"island"`
+	Kind       Kind   `json:"kind"`
+	Parent     string `json:"parent"` // candidate ID
+	// candidate that is made again, for siblings and prunes; the parent is its base then. For a
+	// model, the other candidate to take from
+	Mate string       `json:"mate,omitempty"`
+	Move *beagle.Move `json:"move,omitempty"` // nil when wishes are all
+	Then []Wish       `json:"then,omitempty"`
+	Seed uint64       `json:"seed"`
 
 	// Of a proposal for a model only.
 	Author      string   `json:"author,omitempty"` // Author.Name
@@ -180,7 +183,8 @@ type Member struct {
 	Asked   int           `json:"asked"`            // proposals made from it
 	Ground  float64       `json:"ground,omitempty"` // score of the base
 	Private bool          `json:"private,omitempty"`
-	Base    string        `json:"base,omitempty"` // the last candidate on the way here that a model wrote; none is the original
+	// the last candidate on the way here that a model wrote; none is the original
+	Base string `json:"base,omitempty"`
 }
 
 // New starts a search. The first thing it must be told is the original, with
@@ -191,7 +195,8 @@ func New(c Config) *Search {
 	s.rng = rand.New(s.pcg)
 	s.state = state{
 		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*ledger{},
-		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{}, sums: newSums(), seen: newBook(),
+		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{}, sums: newSums(),
+		seen:  newBook(),
 		Books: map[string]*Book{}, Turns: map[string]int{},
 	}
 	for i := range s.Archives {
@@ -274,7 +279,14 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 }
 
 func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
-	return &Member{ID: c.ID, Steps: slices.Clone(c.Steps), Moves: slices.Clone(moves), Score: score(&v), Cell: cell(c, &v), Base: baseOf(c.Steps)}
+	return &Member{
+		ID:    c.ID,
+		Steps: slices.Clone(c.Steps),
+		Moves: slices.Clone(moves),
+		Score: score(&v),
+		Cell:  cell(c, &v),
+		Base:  baseOf(c.Steps),
+	}
 }
 
 func (s *Search) join(m *Member) {

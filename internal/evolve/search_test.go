@@ -25,14 +25,16 @@ func rate(name string, st Strategy) (found int) {
 	return found
 }
 
-// The reason for this package: combinations that the simple strategies miss.
+// TestIslandsEarnTheirKeep shows the reason for this package: combinations that the simple
+// strategies miss.
 func TestIslandsEarnTheirKeep(t *testing.T) {
 	atLeast := map[string]int{"staircase": 32, "needle": 30, "trap": 24, "validator": 22, "noisy": 32}
 	for _, name := range slices.Sorted(maps.Keys(landscapes)) {
 		islands, random, greedy := rate(name, Islands), rate(name, BestOfN), rate(name, Greedy)
 		t.Logf("%-10s of %d seeds: islands %d, best of n %d, greedy %d", name, seeds, islands, random, greedy)
 		if islands < atLeast[name] || islands < 10+max(random, greedy) {
-			t.Errorf("%s: islands found %d of %d; want %d, and 10 more than the others", name, islands, seeds, atLeast[name])
+			t.Errorf("%s: islands found %d of %d; want %d, and 10 more than the others", name, islands, seeds,
+				atLeast[name])
 		}
 	}
 }
@@ -62,8 +64,8 @@ func reload(t *testing.T, s *Search) *Search {
 	return &again
 }
 
-// A search that is saved and loaded at every point goes the same way as one
-// that never was.
+// TestStateIsAllJSON checks that a search that is saved and loaded at every point goes the same way
+// as one that never was.
 func TestStateIsAllJSON(t *testing.T) {
 	for _, st := range Strategies {
 		w, s := search(3, st)
@@ -157,7 +159,9 @@ func TestDuplicatesCostNothingAndEnd(t *testing.T) {
 	for ; !s.Done(); rounds++ {
 		var outcomes []Outcome
 		for _, p := range s.Ask(10) {
-			o := Outcome{Proposal: p.ID, Candidate: beagle.Candidate{ID: s.Root}, Verdict: beagle.Verdict{Status: beagle.Equal}}
+			o := Outcome{Proposal: p.ID, Candidate: beagle.Candidate{ID: s.Root}, Verdict: beagle.Verdict{
+				Status: beagle.Equal,
+			}}
 			if p.ID%2 == 0 {
 				o = Outcome{Proposal: p.ID} // it fitted nowhere
 			}
@@ -193,7 +197,8 @@ func TestNoMoves(t *testing.T) {
 	}
 }
 
-// What is no faster is not taken for better because it is another.
+// TestNoImprovementKeepsTheOriginal checks that what is no faster is not taken for better because
+// it is another.
 func TestNoImprovementKeepsTheOriginal(t *testing.T) {
 	w, s := search(9, Islands)
 	w.worth = func([]bool) float64 { return 1 }
@@ -219,7 +224,8 @@ func TestTellRefusesStrangers(t *testing.T) {
 	}
 }
 
-// Where most moves break the candidate, stacking them would prove nothing.
+// TestStacksAreAsDeepAsTheyPay checks that where most moves break the candidate, stacking them
+// would prove nothing.
 func TestStacksAreAsDeepAsTheyPay(t *testing.T) {
 	depth := func(breaks int) float64 {
 		w, s := search(4, Islands)
@@ -250,13 +256,14 @@ func TestArchiveKeepsSteppingStones(t *testing.T) {
 		index[m.ID] = m
 		a.place(m, index)
 	}
-	if got := slices.Sorted(maps.Values(a)); !slices.Equal(got, []string{"fast", "slow, of its kind", "slow, without checks"}) {
+	if got := slices.Sorted(maps.Values(a)); !slices.Equal(got,
+		[]string{"fast", "slow, of its kind", "slow, without checks"}) {
 		t.Error(got)
 	}
 }
 
-// A slow stack condemns the step that made it slow, not the one that came
-// along.
+// TestRegressionTellsStepsApart checks that a slow stack condemns the step that made it slow, not
+// the one that came along.
 func TestRegressionTellsStepsApart(t *testing.T) {
 	arms := map[string]*arm{"good": {}, "bad": {}, "along": {}}
 	steps := func(names ...string) (out []beagle.Step) {

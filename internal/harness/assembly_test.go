@@ -46,25 +46,32 @@ func Clean(s string) bool {
 	if n := bounds(checked, "Clean"); n != 2 {
 		t.Errorf("%d bounds checks in the assembly, want 2:\n%v", n, checked)
 	}
-	load := slices.IndexFunc(checked, func(i Instruction) bool { return strings.Contains(i.Text, "CMPB") && strings.HasSuffix(i.Text, "$95") })
+	load := slices.IndexFunc(checked, func(i Instruction) bool {
+		return strings.Contains(i.Text, "CMPB") && strings.HasSuffix(i.Text, "$95")
+	})
 	lines := strings.Split(f.u.Target.Source, "\n")
 	if load < 0 || checked[load].Line == 0 || !strings.Contains(lines[checked[load].Line-1], "'_'") {
 		t.Errorf("no comparison with '_' on its line:\n%v", checked)
 	}
-	free, err := f.b.Assembly(t.Context(), Variant{ID: "free", Source: f.edit(t, "i := 0", "i := uint(0)", "i == len(s)", "i >= uint(len(s))", "i == len(s)", "i >= uint(len(s))")})
+	free, err := f.b.Assembly(t.Context(), Variant{
+		ID: "free",
+		Source: f.edit(t, "i := 0", "i := uint(0)", "i == len(s)", "i >= uint(len(s))", "i == len(s)",
+			"i >= uint(len(s))"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := bounds(free, "Clean"); n != 0 || len(free) == 0 {
 		t.Errorf("%d bounds checks with an unsigned index, want 0:\n%v", n, free)
 	}
-	if broken, err := f.b.Assembly(t.Context(), Variant{ID: "broken", Source: f.edit(t, "i == len(s)", "undefined(s)")}); err != nil || broken != nil {
+	if broken, err := f.b.Assembly(t.Context(),
+		Variant{ID: "broken", Source: f.edit(t, "i == len(s)", "undefined(s)")}); err != nil || broken != nil {
 		t.Errorf("of a version that does not compile: %v, %v", broken, err)
 	}
 }
 
-// A generic function has code only where it is instantiated, a method has its
-// receiver's name.
+// TestAssemblyNames checks that a generic function has code only where it is instantiated, a method
+// has its receiver's name.
 func TestAssemblyNames(t *testing.T) {
 	for spec, want := range map[string]string{"./g.Sum": "Sum[go.shape.int]", "./g.Set.Has": "(*Set).Has"} {
 		f := load(t, spec, map[string]string{"g/g.go": `package g

@@ -19,7 +19,10 @@ import (
 // sandbox.
 func BenchmarkBatch(b *testing.B) {
 	_, here, _, _ := runtime.Caller(0)
-	u, err := source.Load(b.Context(), source.Options{Dir: filepath.Join(filepath.Dir(here), "../.."), Spec: "./examples/tags.NormalizeTagArbTagValue"})
+	u, err := source.Load(b.Context(), source.Options{
+		Dir:  filepath.Join(filepath.Dir(here), "../.."),
+		Spec: "./examples/tags.NormalizeTagArbTagValue",
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,14 +51,17 @@ func (f *fixture) batches(b *testing.B, k int, calls map[string]string) {
 	for round := 0; b.Loop(); round++ {
 		var candidates []string
 		for i := range k {
-			candidates = append(candidates, strings.Replace(f.u.Target.Source, "= 200", fmt.Sprintf("= %d", 200+1000*round+i), 1))
+			candidates = append(candidates,
+				strings.Replace(f.u.Target.Source, "= 200", fmt.Sprintf("= %d", 200+1000*round+i), 1))
 		}
 		bin := f.build(b, Link{FuncAlign: 64}, candidates...)
-		prepare, compile, link, inspect = prepare+bin.Prepare, compile+bin.Compile, link+bin.LinkTime, inspect+bin.Inspect
+		prepare, compile, link, inspect = prepare+bin.Prepare, compile+bin.Compile, link+bin.LinkTime,
+			inspect+bin.Inspect
 		start := time.Now()
 		for i := range k {
 			q := rt.Request{Replay: &rt.Replay{Variant: i + 1, Records: []string{"records"}}}
-			if exit, err := bin.Run(b.Context(), f.box, &q, nil, RunOptions{CPU: -1, Files: calls}); exit != nil || err != nil {
+			if exit, err := bin.Run(b.Context(), f.box, &q, nil, RunOptions{CPU: -1, Files: calls}); exit != nil ||
+				err != nil {
 				b.Fatal(exit, err)
 			}
 		}

@@ -59,7 +59,8 @@ func (b *Builder) BuildWith(ctx context.Context, vs []Variant, more []*source.Pr
 	if err := t.writeVariants(); err != nil {
 		return nil, err
 	}
-	bin := &Binary{machine: b.machine, emulator: b.emulator, Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir, terms: b.Terms(), Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
+	bin := &Binary{machine: b.machine, emulator: b.emulator, Variants: t.ids, Failed: t.failed, Link: o, dir: t.dir,
+		terms: b.Terms(), Path: filepath.Join(t.dir, "harness"), Prepare: time.Since(start)}
 	if b.viaGo != "" || o.Race {
 		err = t.viaGo(ctx, bin)
 	} else {
@@ -140,7 +141,8 @@ func refusal(r sandbox.Result, err error) (string, error) {
 // mainText is the main package; rt is the path that rt is imported by.
 func mainText(rt, pkgPath string) []byte {
 	return []byte(goBuildLine + "package main\n\nimport (\n\tbeaglert " + strconv.Quote(rt) +
-		"\n\ttarget " + strconv.Quote(pkgPath) + "\n)\n\nfunc main() { beaglert.Main(beaglert.New(target.BeagleHarness())) }\n")
+		"\n\ttarget " + strconv.Quote(pkgPath) +
+		"\n)\n\nfunc main() { beaglert.Main(beaglert.New(target.BeagleHarness())) }\n")
 }
 
 // makeMain makes the main package and writes the linker's configuration. The

@@ -33,8 +33,10 @@ type Link struct {
 	FuncAlign int    // alignment of functions; 0 is the linker's own
 	Layout    uint64 // seed of the order of functions; 0 is the linker's own order
 	PGO       string // profile, absolute; "" for none
-	PGOLocal  bool   // compile the target's package alone with it: a profile of the harness says little of others, and recompiling all of them takes long
-	Race      bool
+	// compile the target's package alone with it: a profile of the harness says little of others,
+	// and recompiling all of them takes long
+	PGOLocal bool
+	Race     bool
 }
 
 // A Builder builds programs around versions of one target. It may be used
@@ -82,7 +84,8 @@ type world struct {
 // likely are packages that rewrites import. Asking for them at once saves a
 // go command later.
 var likely = []string{
-	"bytes", "cmp", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/maphash", "io", "iter", "maps", "math", "math/bits",
+	"bytes", "cmp", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/maphash", "io", "iter", "maps",
+	"math", "math/bits",
 	"reflect", "slices", "sort", "strconv", "strings", "sync", "sync/atomic", "time", "unicode", "unicode/utf8",
 }
 
@@ -280,7 +283,9 @@ func (b *Builder) goBuild(ctx context.Context, env []string, args ...string) (sa
 	return b.sandboxed(ctx, b.tools.goCommand(), b.target.PkgDir, env, args, []string{b.dir, b.tools.GOCACHE}, nil)
 }
 
-func (b *Builder) sandboxed(ctx context.Context, path, dir string, env, args, writable, readable []string) (sandbox.Result, error) {
+func (b *Builder) sandboxed(
+	ctx context.Context, path, dir string, env, args, writable, readable []string,
+) (sandbox.Result, error) {
 	r, err := b.box.Run(ctx, sandbox.Command{
 		Profile: sandbox.Build, Path: path, Args: args, Dir: dir, Env: append(b.tools.env(), env...),
 		Read: append(readable, b.read...), Write: writable, Limits: toolLimits,

@@ -60,7 +60,10 @@ func TestArchivesServeOthers(t *testing.T) {
 	first := sum(t)
 	first.build(t, Link{}) // keeps its main package
 	changed := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile + own})
-	elsewhere := load(t, "./sum.Sum", map[string]string{"sum/sum.go": sumFile, "go.mod": "module ex.com/elsewhere\n\ngo 1.24\n"})
+	elsewhere := load(t, "./sum.Sum", map[string]string{
+		"sum/sum.go": sumFile,
+		"go.mod":     "module ex.com/elsewhere\n\ngo 1.24\n",
+	})
 	rt0, main0 := key(first)
 	rt1, main1 := key(changed)
 	rt2, main2 := key(elsewhere)
@@ -74,11 +77,14 @@ func TestArchivesServeOthers(t *testing.T) {
 		t.Fatal("the main package was not kept")
 	}
 	bin := changed.build(t, Link{}, changed.edit(t, "i < n", "i <= n"))
-	if reply, exit := changed.replay(t, bin, 1, records(t, sumArgs{[]int{1, 2, 3}, 2})); exit != nil || reply.Diff == nil {
+	if reply, exit := changed.replay(t, bin, 1, records(t, sumArgs{[]int{1, 2, 3}, 2})); exit != nil ||
+		reply.Diff == nil {
 		t.Errorf("with the main package of another text: %+v %v", reply, exit)
 	}
 	_, before := key(load(t, "./sum.Of", map[string]string{"sum/sum.go": sumFile + own}))
-	_, after := key(load(t, "./sum.Of", map[string]string{"sum/sum.go": sumFile + strings.Replace(own, "{ N int }", "{ M, N int }", 1)}))
+	_, after := key(load(t, "./sum.Of", map[string]string{
+		"sum/sum.go": sumFile + strings.Replace(own, "{ N int }", "{ M, N int }", 1),
+	}))
 	if before == after {
 		t.Error("a type of the target's package changed and the main package did not")
 	}

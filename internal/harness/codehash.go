@@ -40,7 +40,14 @@ func (o *object) codeFacts(i int, target string, f *source.File, src string) (co
 			code, size, err = "", 0, fmt.Errorf("%w: %v", errObject, r)
 		}
 	}()
-	w := &fingerprint{o: o, suffix: suffix(i), target: "." + target + suffix(i), h: sha256.New(), number: map[int]int{}, names: map[string]int{}}
+	w := &fingerprint{
+		o:      o,
+		suffix: suffix(i),
+		target: "." + target + suffix(i),
+		h:      sha256.New(),
+		number: map[int]int{},
+		names:  map[string]int{},
+	}
 	root := o.find(".beagleOne" + w.suffix)
 	if root < 0 {
 		return "", 0, fmt.Errorf("%w: the one-call function is missing", errObject)

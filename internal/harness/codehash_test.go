@@ -119,7 +119,8 @@ func TestOwned(t *testing.T) {
 }
 
 func TestReadObjectRefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, text := range []string{"", "!<arch>\n", "\n!\n" + objMagic, "\n!\n" + objMagic + strings.Repeat("\xff", 200), "\n!\n\x00go999ld" + strings.Repeat("\x00", 200)} {
+	for _, text := range []string{"", "!<arch>\n", "\n!\n" + objMagic, "\n!\n" + objMagic + strings.Repeat("\xff", 200),
+		"\n!\n\x00go999ld" + strings.Repeat("\x00", 200)} {
 		if o, err := readObject([]byte(text)); err == nil && o.defs() > 0 {
 			t.Errorf("readObject(%.20q) = %v", text, o)
 		}

@@ -79,7 +79,8 @@ var costs = regexp.MustCompile(`cost:? ([0-9]+)`)
 // the target's name stands.
 func staticFacts(ds []diagnostic, line int) beagle.StaticFacts {
 	slices.SortStableFunc(ds, func(a, b diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Range.Start.Line, b.Range.Start.Line), cmp.Compare(a.Range.Start.Character, b.Range.Start.Character),
+		return cmp.Or(cmp.Compare(a.Range.Start.Line, b.Range.Start.Line),
+			cmp.Compare(a.Range.Start.Character, b.Range.Start.Character),
 			cmp.Compare(a.Code, b.Code), -cmp.Compare(len(a.Message), len(b.Message)))
 	})
 	// The compiler tells an escape twice, once without words.

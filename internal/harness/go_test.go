@@ -20,7 +20,10 @@ func TestGoBuild(t *testing.T) {
 		t.Fatalf("through the go command: %q", f.b.viaGo)
 	}
 	good := f.edit(t, "i < n", "i < n && i < len(s)")
-	bin := f.build(t, Link{FuncAlign: 64}, f.edit(t, "return t", "return t & n | big(s)")+"\nfunc big(s []int) int {\n\tvar b [1 << 60]int\n\treturn b[len(s)]\n}\n", good)
+	bin := f.build(t, Link{
+		FuncAlign: 64,
+	}, f.edit(t, "return t", "return t & n | big(s)")+
+		"\nfunc big(s []int) int {\n\tvar b [1 << 60]int\n\treturn b[len(s)]\n}\n", good)
 	if len(bin.Failed) != 1 || bin.Failed[1] == "" {
 		t.Fatalf("failed: %v", bin.Failed)
 	}
@@ -28,7 +31,8 @@ func TestGoBuild(t *testing.T) {
 	if reply, exit := f.replay(t, bin, 2, calls); exit != nil || reply.Diff != nil {
 		t.Errorf("%+v %v", reply, exit)
 	}
-	if s := bin.Static; s[0].BoundsChecks != 1 || s[2].BoundsChecks != 0 || s[0].CodeHash == "" || s[0].CodeHash == s[2].CodeHash {
+	if s := bin.Static; s[0].BoundsChecks != 1 || s[2].BoundsChecks != 0 || s[0].CodeHash == "" ||
+		s[0].CodeHash == s[2].CodeHash {
 		t.Errorf("static facts: %+v", s)
 	}
 	other, err := f.b.Relink(t.Context(), bin, Link{Layout: 3})
@@ -49,7 +53,8 @@ func TestAssembly(t *testing.T) {
 		"sum/triple.s": "TEXT ·triple(SB),4,$0-16\n\tMOVQ x+0(FP), AX\n\tLEAQ (AX)(AX*2), AX\n\tMOVQ AX, ret+8(FP)\n\tRET\n",
 	})
 	bin := f.build(t, Link{}, f.edit(t, "triple(x) + 1", "x*3 + 1"))
-	if reply, exit := f.replay(t, bin, 1, records(t, sumArgs{[]int{1, 2, 3}, 2})); exit != nil || reply.Diff != nil || reply.Cases != 1 {
+	if reply, exit := f.replay(t, bin, 1, records(t, sumArgs{[]int{1, 2, 3}, 2})); exit != nil || reply.Diff != nil ||
+		reply.Cases != 1 {
 		t.Errorf("%+v %v %v", reply, exit, bin.Failed)
 	}
 }

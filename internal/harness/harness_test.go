@@ -75,7 +75,8 @@ func sum(t testing.TB) *fixture {
 	return shared
 }
 
-const ownTest = "package sum\n\nimport \"testing\"\n\nfunc TestOwn(t *testing.T) { t.Fatal(\"the package's own tests run\") }\n"
+const ownTest = "package sum\n\nimport \"testing\"\n\nfunc TestOwn(t *testing.T) { t.Fatal(\"the package's own tests " +
+	"run\") }\n"
 
 func (f *fixture) variants(candidates ...string) []Variant {
 	vs := []Variant{{ID: "original", Source: f.u.Target.Source}}
@@ -133,7 +134,9 @@ func (f *fixture) replay(t testing.TB, bin *Binary, variant int, calls map[strin
 }
 
 // replayThreads calls a variant from several goroutines at once.
-func (f *fixture) replayThreads(t testing.TB, bin *Binary, variant int, calls map[string]string) (*rt.ReplayReply, *Exit) {
+func (f *fixture) replayThreads(
+	t testing.TB, bin *Binary, variant int, calls map[string]string,
+) (*rt.ReplayReply, *Exit) {
 	t.Helper()
 	return f.request(t, bin, &rt.Request{Procs: 2, Replay: &rt.Replay{Variant: variant, Threads: 4}}, calls)
 }
@@ -142,7 +145,8 @@ func (f *fixture) request(t testing.TB, bin *Binary, q *rt.Request, calls map[st
 	t.Helper()
 	var reply rt.ReplayReply
 	q.Replay.Records = []string{"records"}
-	exit, err := bin.Run(t.Context(), f.box, q, &reply, RunOptions{Wall: time.Minute, CPU: -1, Files: calls, DataBytes: 512 << 20})
+	exit, err := bin.Run(t.Context(), f.box, q, &reply,
+		RunOptions{Wall: time.Minute, CPU: -1, Files: calls, DataBytes: 512 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +175,8 @@ type sumArgs struct {
 func TestBuildDropsWhatDoesNotCompile(t *testing.T) {
 	f := sum(t)
 	good := f.edit(t, "i < n", "i < n && i < len(s)")
-	vs := f.variants(good, f.edit(t, "return t", "return u"), good, f.edit(t, "t := 0", "var big [1 << 60]int\n\tbig[n]++\n\tt := big[n/2]"))
+	vs := f.variants(good, f.edit(t, "return t", "return u"), good,
+		f.edit(t, "t := 0", "var big [1 << 60]int\n\tbig[n]++\n\tt := big[n/2]"))
 	bin, err := f.b.Build(t.Context(), vs, Link{FuncAlign: 64})
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +190,8 @@ func TestBuildDropsWhatDoesNotCompile(t *testing.T) {
 			t.Errorf("variant %d: %+v %v", i, reply, exit)
 		}
 	}
-	if s := bin.Static; s[0].BoundsChecks != 1 || s[1].BoundsChecks != 0 || !s[0].Inlinable || s[0].InlineCost == 0 || s[0].CodeBytes == 0 {
+	if s := bin.Static; s[0].BoundsChecks != 1 || s[1].BoundsChecks != 0 || !s[0].Inlinable || s[0].InlineCost == 0 ||
+		s[0].CodeBytes == 0 {
 		t.Errorf("static facts: %+v", s)
 	}
 	if n := bin.Static[0].Notes; len(n) != 3 || n[1].Line != 7 || n[1].Code != "isInBounds" {
@@ -211,7 +217,10 @@ func TestRunTellsHowAVersionEnded(t *testing.T) {
 	}
 	var sources []string
 	for _, test := range tests {
-		src, err := f.u.Normalize(f.edit(t, "package sum\n", "package sum\n\nimport (\n\t\"fmt\"\n\t\"os\"\n\t\"strings\"\n)\n", "t := 0", strings.Replace(body, "%s", test.code, 1))) // drops imports
+		// drops imports
+		src, err := f.u.Normalize(f.edit(t, "package sum\n",
+			"package sum\n\nimport (\n\t\"fmt\"\n\t\"os\"\n\t\"strings\"\n)\n", "t := 0",
+			strings.Replace(body, "%s", test.code, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}

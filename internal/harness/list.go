@@ -35,7 +35,8 @@ type listed struct {
 	Error       *struct{ Err string }
 }
 
-const listFields = "ImportPath,Export,Standard,ImportMap,GoFiles,CgoFiles,SFiles,CFiles,EmbedFiles,TestGoFiles,Deps,Dir,Module,Error"
+const listFields = "ImportPath,Export,Standard,ImportMap,GoFiles,CgoFiles,SFiles,CFiles," +
+	"EmbedFiles,TestGoFiles,Deps,Dir,Module,Error"
 
 // needsGoBuild says why a package cannot be compiled directly; "" when it can.
 func (p *listed) needsGoBuild() string {
@@ -102,18 +103,22 @@ func (t *toolchain) env() []string {
 
 // machine is what code is compiled for.
 func (t *toolchain) machine() []string {
-	return []string{"GOOS=" + t.GOOS, "GOARCH=" + t.GOARCH, "GOAMD64=" + t.GOAMD64, "GOARM64=" + t.GOARM64, "GOEXPERIMENT=" + t.GOEXPERIMENT}
+	return []string{"GOOS=" + t.GOOS, "GOARCH=" + t.GOARCH, "GOAMD64=" + t.GOAMD64, "GOARM64=" + t.GOARM64,
+		"GOEXPERIMENT=" + t.GOEXPERIMENT}
 }
 
-// position independent code is what the go command chooses there.
+// pie reports whether the go command makes position independent code there.
 func (t *toolchain) pie() bool {
 	return t.GOOS == "darwin" || t.GOOS == "ios" || t.GOOS == "windows"
 }
 
 // packages asks the go command for the export data of packages and of all
 // that they depend on. profile is a PGO profile or "off".
-func (t *toolchain) packages(ctx context.Context, target *beagle.Target, profile string, patterns []string) (map[string]*listed, error) {
-	args := []string{"list", "-export", "-deps", "-json=" + listFields, "-race=false", "-buildvcs=false", "-pgo=" + profile}
+func (t *toolchain) packages(
+	ctx context.Context, target *beagle.Target, profile string, patterns []string,
+) (map[string]*listed, error) {
+	args := []string{"list", "-export", "-deps", "-json=" + listFields, "-race=false", "-buildvcs=false",
+		"-pgo=" + profile}
 	if len(target.Tags) > 0 {
 		args = append(args, "-tags="+strings.Join(target.Tags, ","))
 	}

@@ -84,8 +84,9 @@ func (b *Builder) makeOn(ctx context.Context, m Machine) (*Builder, error) {
 	tools := *b.tools
 	tools.GOARCH, tools.cgo = m.GOARCH, false
 	other := &Builder{
-		u: b.u, target: b.target, box: b.box, dir: filepath.Join(b.dir, "on-"+m.GOARCH), tools: &tools, copies: b.copies,
-		frame: b.frame, original: b.original, worlds: map[string]*world{}, machine: m.GOARCH, emulator: emulator,
+		u: b.u, target: b.target, box: b.box, dir: filepath.Join(b.dir, "on-"+m.GOARCH), tools: &tools,
+		copies: b.copies,
+		frame:  b.frame, original: b.original, worlds: map[string]*world{}, machine: m.GOARCH, emulator: emulator,
 	}
 	w, err := other.world(ctx, "off")
 	if err != nil {

@@ -82,7 +82,9 @@ func TestMachines(t *testing.T) {
 			}
 			var reply rt.ReplayReply
 			q := &rt.Replay{Variant: 1, Records: []string{"one"}}
-			exit, err := bin.Run(t.Context(), box, &rt.Request{Replay: q}, &reply, RunOptions{CPU: -1, Files: map[string]string{"one": file}})
+			exit, err := bin.Run(t.Context(), box, &rt.Request{
+				Replay: q,
+			}, &reply, RunOptions{CPU: -1, Files: map[string]string{"one": file}})
 			if err != nil || exit != nil {
 				t.Fatal(err, exit)
 			}

@@ -146,14 +146,17 @@ func (t *batch) env(bin *Binary) []string {
 // explain words what a user can mend.
 func (t *batch) explain(bin *Binary, err error) error {
 	msg := err.Error()
-	if bin.Link.Race && (strings.Contains(msg, "-race requires cgo") || strings.Contains(msg, "C compiler") || strings.Contains(msg, "-race is not supported")) {
+	if bin.Link.Race &&
+		(strings.Contains(msg, "-race requires cgo") || strings.Contains(msg, "C compiler") ||
+			strings.Contains(msg, "-race is not supported")) {
 		return fmt.Errorf("the race detector needs cgo and a C compiler: %w", err)
 	}
 	return err
 }
 
 func (bin *Binary) goLinkArgs(b *Builder) []string {
-	args := append(bin.goArgs[:len(bin.goArgs):len(bin.goArgs)], "-ldflags="+strings.Join(bin.Link.linkerFlags(), " "), "-o", bin.Path)
+	args := append(bin.goArgs[:len(bin.goArgs):len(bin.goArgs)], "-ldflags="+strings.Join(bin.Link.linkerFlags(), " "),
+		"-o", bin.Path)
 	return append(args, b.target.PkgPath+mainDir)
 }
 

@@ -20,7 +20,8 @@ import (
 // the function, so that they hold where a version did not change.
 func (t *batch) profile(ctx context.Context, path string) (string, error) {
 	plain := filepath.Join(t.dir, "pgo.txt")
-	r, err := t.b.sandboxed(ctx, t.b.tools.tool("preprofile"), t.dir, nil, []string{"-i", path, "-o", plain}, []string{t.b.dir}, []string{path})
+	r, err := t.b.sandboxed(ctx, t.b.tools.tool("preprofile"), t.dir, nil, []string{"-i", path, "-o", plain},
+		[]string{t.b.dir}, []string{path})
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +64,10 @@ func parseEdges(text []byte) (map[edge]int64, error) {
 	}
 	edges := map[edge]int64{}
 	for i := 1; i < len(lines); i += 3 {
-		e, weight := edge{caller: ofVersion.ReplaceAllString(lines[i], ""), callee: ofVersion.ReplaceAllString(lines[i+1], "")}, int64(0)
+		e, weight := edge{
+			caller: ofVersion.ReplaceAllString(lines[i], ""),
+			callee: ofVersion.ReplaceAllString(lines[i+1], ""),
+		}, int64(0)
 		if _, err := fmt.Sscanf(lines[i+2], "%d %d", &e.offset, &weight); err != nil {
 			return nil, fmt.Errorf("%q: %w", lines[i+2], err)
 		}
@@ -80,11 +84,13 @@ func spread(edges map[edge]int64, pkgPath string, names []string, in []int) []by
 	all := maps.Clone(edges)
 	for e, weight := range edges {
 		for _, i := range in {
-			all[edge{versionName(e.caller, pkgPath, names, i), versionName(e.callee, pkgPath, names, i), e.offset}] = weight
+			all[edge{versionName(e.caller, pkgPath, names, i), versionName(e.callee, pkgPath, names, i),
+				e.offset}] = weight
 		}
 	}
 	order := slices.SortedFunc(maps.Keys(all), func(a, b edge) int {
-		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a.caller, b.caller), cmp.Compare(a.callee, b.callee), cmp.Compare(a.offset, b.offset))
+		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a.caller, b.caller), cmp.Compare(a.callee, b.callee),
+			cmp.Compare(a.offset, b.offset))
 	})
 	var out bytes.Buffer
 	out.WriteString(pgoHeader)
@@ -109,7 +115,8 @@ func versionName(name, pkgPath string, names []string, i int) string {
 	if k := strings.IndexAny(rest, ".["); k >= 0 {
 		fn, tail = rest[:k], rest[k:]
 	}
-	if head == "" && strings.HasPrefix(tail, ".") && !slices.Contains(names, fn) { // pkg.T.F: a method with a value receiver
+	// pkg.T.F: a method with a value receiver
+	if head == "" && strings.HasPrefix(tail, ".") && !slices.Contains(names, fn) {
 		k := strings.IndexAny(tail[1:]+".", ".[") + 1
 		head, fn, tail = fn+".", tail[1:k], tail[k:]
 	}

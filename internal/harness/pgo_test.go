@@ -49,7 +49,9 @@ func TestSpread(t *testing.T) {
 // inlined into every version where the call is hot.
 func TestPGO(t *testing.T) {
 	helper := "\nfunc weigh(x int) int {\n" + strings.Repeat("\tx = x*3 ^ x>>7 + x%1000\n", 12) + "\treturn x\n}\n"
-	f := load(t, "./sum.Sum", map[string]string{"sum/sum.go": strings.Replace(sumFile, "\nfunc weigh(x int) int { return x*3 + 1 }\n", helper, 1)})
+	f := load(t, "./sum.Sum", map[string]string{
+		"sum/sum.go": strings.Replace(sumFile, "\nfunc weigh(x int) int { return x*3 + 1 }\n", helper, 1),
+	})
 	path := filepath.Join(t.TempDir(), "cpu.pprof")
 	if err := os.WriteFile(path, hotCall(t, "ex.com/hx/sum.Sum", "ex.com/hx/sum.weigh", 3), 0o644); err != nil {
 		t.Fatal(err)
@@ -94,7 +96,8 @@ func TestPGOGoBuild(t *testing.T) {
 // the call is counted from the caller's first line.
 func hotCall(t *testing.T, caller, callee string, offset int64) []byte {
 	t.Helper()
-	fns := []*profile.Function{{ID: 1, Name: caller, SystemName: caller, StartLine: 10}, {ID: 2, Name: callee, SystemName: callee, StartLine: 30}}
+	fns := []*profile.Function{{ID: 1, Name: caller, SystemName: caller, StartLine: 10},
+		{ID: 2, Name: callee, SystemName: callee, StartLine: 30}}
 	m := &profile.Mapping{ID: 1}
 	locs := []*profile.Location{
 		{ID: 1, Mapping: m, Line: []profile.Line{{Function: fns[0], Line: 10 + offset}}},

@@ -62,7 +62,8 @@ func (s *frame) requires(t *beagle.Target, list []*source.Predicate) ([]byte, er
 	}
 	body.WriteString("\nfunc init() {\n\tbeaglert.Predicates = []any{\n")
 	for i := range list {
-		fmt.Fprintf(&body, "\t\tfunc(a *beagleArgs) bool { return beagleRequires%d(%s) },\n", i, callArgs(0, len(params), false))
+		fmt.Fprintf(&body, "\t\tfunc(a *beagleArgs) bool { return beagleRequires%d(%s) },\n", i,
+			callArgs(0, len(params), false))
 	}
 	body.WriteString("\t}\n}\n")
 	var b bytes.Buffer
@@ -98,7 +99,10 @@ func (bin *Binary) Sift(ctx context.Context, box *sandbox.Sandbox, records []bea
 	if err := errors.Join(f.Close(), WriteRecords(f.Name(), records)); err != nil {
 		return nil, err
 	}
-	exit, err := bin.Run(ctx, box, &rt.Request{Sift: &rt.Sift{Records: "records"}}, out, RunOptions{CPU: -1, Files: map[string]string{"records": f.Name()}})
+	exit, err := bin.Run(ctx, box, &rt.Request{Sift: &rt.Sift{Records: "records"}}, out, RunOptions{
+		CPU:   -1,
+		Files: map[string]string{"records": f.Name()},
+	})
 	if err == nil && exit != nil {
 		err = fmt.Errorf("evaluating the contract: %v", exit)
 	}

@@ -39,7 +39,8 @@ func retarget(archive []byte, pkg string, target []byte) (out []byte, err error)
 	if !o.setFingerprint(pkg, to.b[len(objMagic):len(objMagic)+8]) {
 		return nil, fmt.Errorf("%w: the import of %s is missing", errObject, pkg)
 	}
-	for _, r := range []struct{ block, size, at uint32 }{{blkReloc, relocSize, 15}, {blkAux, 9, 1}, {blkRefFlags, 10, 0}, {blkRefName, 16, 0}} {
+	for _, r := range []struct{ block, size, at uint32 }{{blkReloc, relocSize, 15}, {blkAux, 9, 1},
+		{blkRefFlags, 10, 0}, {blkRefName, 16, 0}} {
 		for k := range uint32(o.count(int(r.block), r.size)) {
 			at := o.block[r.block] + k*r.size + r.at
 			ref := symRef{o.u32(at), o.u32(at + 4)}
@@ -80,7 +81,8 @@ func (o *object) translation(pkg uint32, to *object) (map[symRef]uint32, error) 
 			continue
 		}
 		n, ok := have[name]
-		if !ok || !strings.HasPrefix(name, "type:") && !strings.HasSuffix(name, ".BeagleHarness") && !strings.HasSuffix(name, "..inittask") {
+		if !ok || !strings.HasPrefix(name, "type:") && !strings.HasSuffix(name, ".BeagleHarness") &&
+			!strings.HasSuffix(name, "..inittask") {
 			return nil, fmt.Errorf("%w: reference to %s", errObject, name)
 		}
 		index[ref] = n

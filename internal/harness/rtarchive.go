@@ -29,7 +29,8 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 	}
 	config, source := rtConfig(pkgs, imports), rtFiles(rt.Judging)
 	flags := b.compileArgs("", rtPath, "go1.23", "", "") // main packages have them too, and this key in theirs
-	key = rtPrefix() + keyOf(b.tools.GOVERSION, strings.Join(b.tools.machine(), " "), strings.Join(flags, " "), string(config))
+	key = rtPrefix() +
+		keyOf(b.tools.GOVERSION, strings.Join(b.tools.machine(), " "), strings.Join(flags, " "), string(config))
 	archive = filepath.Join(dir, "rt.a")
 	defer oneAtATime(key)()
 	if text := kept(key); text != nil {

@@ -67,7 +67,8 @@ func exportsOf(ctx context.Context, t *testing.T) func(path string) (io.ReadClos
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, append(imports, recorded...)...)
+	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"},
+		append(imports, recorded...)...)
 	out, err := GoOutput(ctx, "go", "", os.Environ(), args...)
 	if err != nil {
 		t.Fatal(err)

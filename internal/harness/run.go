@@ -52,7 +52,9 @@ const progressName = "beagle-progress"
 // Run sends a request to a fresh process and decodes the reply into result.
 // What a version does to the process is an Exit; an error means that the
 // machinery failed, or that the request could not be carried out.
-func (bin *Binary) Run(ctx context.Context, box *sandbox.Sandbox, q *rt.Request, result any, o RunOptions) (*Exit, error) {
+func (bin *Binary) Run(
+	ctx context.Context, box *sandbox.Sandbox, q *rt.Request, result any, o RunOptions,
+) (*Exit, error) {
 	progress, err := os.CreateTemp(bin.dir, "progress")
 	if err != nil {
 		return nil, err

@@ -96,7 +96,8 @@ func TestShapes(t *testing.T) {
 			clause := "package " + f.u.Target.PkgName + "\n"
 			bin := f.build(t, Link{}, f.edit(t,
 				clause, clause+"\nimport \"unicode/utf16\"\n",
-				"/*+*/", "if !ready[1] { panic(\"not initialised\") };")+"\nvar ready = map[int]bool{1: utf16.IsSurrogate(0xd800)}\n")
+				"/*+*/", "if !ready[1] { panic(\"not initialised\") };")+
+				"\nvar ready = map[int]bool{1: utf16.IsSurrogate(0xd800)}\n")
 			if bin.Failed[1] != "" {
 				t.Fatal(bin.Failed[1])
 			}
@@ -109,7 +110,9 @@ func TestShapes(t *testing.T) {
 func (f *fixture) exhaust(t *testing.T, bin *Binary, variant int) {
 	t.Helper()
 	var reply rt.ExhaustReply
-	exit, err := bin.Run(t.Context(), f.box, &rt.Request{Exhaust: &rt.Exhaust{Variant: variant, Max: 200}}, &reply, RunOptions{CPU: -1})
+	exit, err := bin.Run(t.Context(), f.box, &rt.Request{
+		Exhaust: &rt.Exhaust{Variant: variant, Max: 200},
+	}, &reply, RunOptions{CPU: -1})
 	if err != nil || exit != nil || reply.Diff != nil || reply.Cases == 0 {
 		t.Fatalf("%v %v %+v", err, exit, reply)
 	}
@@ -122,7 +125,8 @@ func TestInterfacesGetTheirTypes(t *testing.T) {
 		}
 		f := load(t, shape.spec, map[string]string{"p/p.go": shape.file})
 		got := strings.Join(append(f.b.frame.types, f.b.frame.globals...), "\n")
-		for _, want := range []string{"(*r)(nil)", "(**r)(nil)", "(*E)(nil)", `("ex.com/hx/p.ErrBad", ErrBad)`, `("&ex.com/hx/p.shared", &shared)`} {
+		for _, want := range []string{"(*r)(nil)", "(**r)(nil)", "(*E)(nil)", `("ex.com/hx/p.ErrBad", ErrBad)`,
+			`("&ex.com/hx/p.shared", &shared)`} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s is missing in\n%s", want, got)
 			}

@@ -39,7 +39,11 @@ type frame struct {
 // whose file resolves the type arguments.
 func newFrame(u *source.Unit, original *source.File, rtPath string) (*frame, error) {
 	t := &u.Target
-	s := &frame{pkg: u.BuildName(), rtPath: rtPath, imports: map[string]string{rtPath: "beaglert", "reflect": "beaglereflect"}}
+	s := &frame{
+		pkg:     u.BuildName(),
+		rtPath:  rtPath,
+		imports: map[string]string{rtPath: "beaglert", "reflect": "beaglereflect"},
+	}
 	var ts []types.Type
 	name, first := original.Func.Name.Name+"%s", 0
 	if recv := u.Sig.Recv(); recv != nil {
@@ -151,7 +155,8 @@ func (s *frame) version(i int) string {
 		}
 		ret, to = "return ", strings.Join(fields, ", ")+" = "
 	}
-	return fmt.Sprintf("//go:noinline\nfunc beagleOne%s(a *beagleArgs) (%s) { %s%s }\n", sfx, strings.Join(s.results, ", "), ret, fmt.Sprintf(s.call, sfx)) +
+	return fmt.Sprintf("//go:noinline\nfunc beagleOne%s(a *beagleArgs) (%s) { %s%s }\n", sfx,
+		strings.Join(s.results, ", "), ret, fmt.Sprintf(s.call, sfx)) +
 		fmt.Sprintf("func beagleEval%s(a *beagleArgs, r *beagleResults) { %sbeagleOne%s(a) }\n", sfx, to, sfx) +
 		fmt.Sprintf("func beagleTime%s(a []beagleArgs) { for i := range a { beagleOne%s(&a[i]) } }\n\n", sfx, sfx)
 }
@@ -211,9 +216,11 @@ func (s *frame) register(b *bytes.Buffer, ids []string, in []int, globals []stri
 		b.WriteString("\t" + g + "\n")
 	}
 	b.WriteString("\tbeaglert.Linked = true\n}\n\n//go:noinline\n")
-	b.WriteString("func BeagleHarness() (ids, params []string, eval []func(*beagleArgs, *beagleResults), time []func([]beagleArgs), types []beaglereflect.Type) {\n")
+	b.WriteString("func BeagleHarness() (ids, params []string, eval []func(*beagleArgs, *beagleResults), time " +
+		"[]func([]beagleArgs), types []beaglereflect.Type) {\n")
 	fmt.Fprintf(b, "\tids = %#v\n\tparams = %#v\n", ids, s.names)
-	fmt.Fprintf(b, "\teval = []func(*beagleArgs, *beagleResults){%s}\n\ttime = []func([]beagleArgs){%s}\n", evals.String(), times.String())
+	fmt.Fprintf(b, "\teval = []func(*beagleArgs, *beagleResults){%s}\n\ttime = []func([]beagleArgs){%s}\n",
+		evals.String(), times.String())
 	b.WriteString("\ttypes = []beaglereflect.Type{\n")
 	for _, t := range s.types {
 		fmt.Fprintf(b, "\t\t%s,\n", t)

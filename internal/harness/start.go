@@ -36,7 +36,8 @@ func (bin *Binary) Start(ctx context.Context, box *sandbox.Sandbox, pkg string) 
 	}
 	machine, path, args, read := bin.emulated(bin.Path)
 	r, err := box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Run, Machine: machine, Path: path, Args: args, Read: read, Stdin: stdin, Env: []string{"GODEBUG=inittrace=1"},
+		Profile: sandbox.Run, Machine: machine, Path: path, Args: args, Read: read, Stdin: stdin,
+		Env:    []string{"GODEBUG=inittrace=1"},
 		Limits: sandbox.Limits{Wall: startWall, CPU: startCPU},
 	})
 	if err != nil {

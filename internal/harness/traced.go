@@ -39,7 +39,13 @@ func (b *Builder) Traced(ctx context.Context, vs []Variant, more []*source.Predi
 			return nil, err
 		}
 		t.predicates = append(b.predicates(), more...)
-		bin := &Binary{Variants: t.ids, Failed: t.failed, dir: t.dir, terms: b.Terms(), Path: filepath.Join(t.dir, "harness")}
+		bin := &Binary{
+			Variants: t.ids,
+			Failed:   t.failed,
+			dir:      t.dir,
+			terms:    b.Terms(),
+			Path:     filepath.Join(t.dir, "harness"),
+		}
 		if b.viaGo != "" {
 			err = t.viaGo(ctx, bin)
 		} else {

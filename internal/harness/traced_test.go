@@ -68,8 +68,18 @@ func guideOf(t *testing.T, f *fixture, candidate string) (*Traced, *rt.GuideRepl
 		t.Fatal(err)
 	}
 	reply := new(rt.GuideReply)
-	q := &rt.Guide{Exhaust: rt.Exhaust{Variant: 1, Budget: int64(20 * time.Second), Ints: []int64{99, 1024, 333}, Strings: []string{"skip", "stop", "end"}}, Sites: len(traced.Sites)}
-	exit, err := traced.Run(t.Context(), f.box, &rt.Request{Guide: q}, reply, RunOptions{CPU: -1, Wall: 5 * time.Minute})
+	q := &rt.Guide{
+		Exhaust: rt.Exhaust{
+			Variant: 1,
+			Budget:  int64(20 * time.Second),
+			Ints:    []int64{99, 1024, 333},
+			Strings: []string{"skip", "stop", "end"},
+		},
+		Sites: len(traced.Sites),
+	}
+	exit, err := traced.Run(t.Context(), f.box, &rt.Request{
+		Guide: q,
+	}, reply, RunOptions{CPU: -1, Wall: 5 * time.Minute})
 	if exit != nil || err != nil {
 		t.Fatal(exit, err)
 	}
@@ -94,11 +104,15 @@ func TestTraced(t *testing.T) {
 	if len(never) != 1 || !strings.Contains(never[0], "n < 5") {
 		t.Errorf("never true: %q", never)
 	}
-	ofRest := slices.ContainsFunc(traced.Sites, func(s TracedSite) bool { return s.Version == ofPackage && s.Text == "len(s) == 333" })
+	ofRest := slices.ContainsFunc(traced.Sites, func(s TracedSite) bool {
+		return s.Version == ofPackage && s.Text == "len(s) == 333"
+	})
 	if !ofRest {
 		t.Error("the helper outside the candidate is not traced")
 	}
-	_, reply = guideOf(t, f, f.edit(t, "return kind + helper(s)", "if n == 777123 && helper(s) == 3 {\nreturn 0\n}\nreturn kind + helper(s)"))
+	_, reply = guideOf(t, f,
+		f.edit(t, "return kind + helper(s)",
+			"if n == 777123 && helper(s) == 3 {\nreturn 0\n}\nreturn kind + helper(s)"))
 	if reply.Diff == nil {
 		t.Errorf("missed: %+v", reply)
 	}
@@ -110,7 +124,8 @@ func TestTracedFallsBack(t *testing.T) {
 	f := sum(t)
 	hides := f.edit(t, "t := 0", "beaglert := 0\n\tt := beaglert")
 	traced, reply := guideOf(t, f, hides)
-	if !slices.Equal(traced.Plain, []string{"candidate"}) || len(traced.Sites) == 0 || traced.Sites[len(traced.Sites)-1].Version != 0 {
+	if !slices.Equal(traced.Plain, []string{"candidate"}) || len(traced.Sites) == 0 ||
+		traced.Sites[len(traced.Sites)-1].Version != 0 {
 		t.Errorf("without tracing: %v, sites %v", traced.Plain, traced.Sites)
 	}
 	if reply.Diff != nil {

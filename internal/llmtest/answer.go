@@ -26,7 +26,8 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 			f = fault{status: 500, kind: "server_error", message: "the script names no known fault: " + r.Fault}
 		}
 		f.retryAfter = time.Duration(r.RetryAfter)
-		f.message, f.anthropic = strings.ReplaceAll(f.message, "MODEL", c.Model), strings.ReplaceAll(f.anthropic, "MODEL", c.Model)
+		f.message, f.anthropic = strings.ReplaceAll(f.message, "MODEL", c.Model),
+			strings.ReplaceAll(f.anthropic, "MODEL", c.Model)
 		if r.Text != "" {
 			f.message, f.anthropic = r.Text, ""
 		}
@@ -129,7 +130,7 @@ func (x *stream) run() {
 		x.cutOff()
 		return
 	}
-	// Counted before the end is told: who has read that finds it in the books.
+	// Record before sending the last event, so that a client that saw it also sees the counters.
 	x.s.answered(x.c, x.charged.in, x.charged.out, min(tokens(x.sent), x.charged.out))
 	for _, e := range x.p.end(x.c, x.r, x.u) {
 		x.send(e)

@@ -55,7 +55,8 @@ func TestProtocols(t *testing.T) {
 			if got := dig(t, body, x.whole); status != 200 || got != text {
 				t.Errorf("%d %s", status, body)
 			}
-			_, body = post(t, s, path, strings.Replace(x.body, "{", `{"stream":true,`, 1), "Anthropic-Version", "2023-06-01")
+			_, body = post(t, s, path, strings.Replace(x.body, "{", `{"stream":true,`, 1),
+				"Anthropic-Version", "2023-06-01")
 			got, last := "", ""
 			for line := range strings.Lines(body) {
 				if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok {
@@ -113,7 +114,8 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: %d %s", x.body, status, body)
 		}
 	}
-	if status, _ := post(t, s, "/v1/messages", `{"model":"m","messages":[]}`, "Anthropic-Version", "2023-06-01"); status != 400 {
+	if status, _ := post(t, s, "/v1/messages", `{"model":"m","messages":[]}`, "Anthropic-Version",
+		"2023-06-01"); status != 400 {
 		t.Error("max_tokens is not asked for")
 	}
 }
@@ -165,14 +167,20 @@ func TestRules(t *testing.T) {
 		return r.Text + r.Fault
 	}
 	var got []string
-	got = append(got, ask(1, "m", "sum"), ask(2, "m", "sum"), ask(3, "m", "the sum of"), ask(4, "n", "sum"), ask(5, "m", "sum")[:7])
+	got = append(got, ask(1, "m", "sum"), ask(2, "m", "sum"), ask(3, "m", "the sum of"), ask(4, "n", "sum"),
+		ask(5, "m", "sum")[:7])
 	for n := 6; n < 10; n++ {
 		got = append(got, ask(n, "m", "x"))
 	}
 	if want := "first a b from a file no rule odd even odd even"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for name, text := range map[string]string{"a": `{"rules":[{}]}`, "b": `{"rule":[]}`, "c": `{"rules":[{"replies":[{"file":"none"}]}]}`, "d": `{"rules":[{"replies":[{"after":"soon"}]}]}`} {
+	for name, text := range map[string]string{
+		"a": `{"rules":[{}]}`,
+		"b": `{"rule":[]}`,
+		"c": `{"rules":[{"replies":[{"file":"none"}]}]}`,
+		"d": `{"rules":[{"replies":[{"after":"soon"}]}]}`,
+	} {
 		if _, err := Load(write(name, text)); err == nil {
 			t.Errorf("%s was taken", text)
 		}
@@ -189,7 +197,8 @@ func TestBreaks(t *testing.T) {
 		}
 	}
 	s := New(t, Always(Reply{Text: strings.Repeat("word ", 50), Break: "close"}))
-	res, err := http.Post(s.URL()+"/v1/chat/completions", "application/json", strings.NewReader(strings.Replace(chatBody, "{", `{"stream":true,`, 1)))
+	res, err := http.Post(s.URL()+"/v1/chat/completions", "application/json",
+		strings.NewReader(strings.Replace(chatBody, "{", `{"stream":true,`, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +213,9 @@ func TestFaultsHaveBothForms(t *testing.T) {
 		s := New(t, Always(Reply{Fault: name, RetryAfter: Duration(1500e6)}))
 		for path, body := range map[string]string{"/v1/chat/completions": chatBody, "/v1/messages": messagesBody} {
 			status, answer := post(t, s, path, body, "Anthropic-Version", "2023-06-01")
-			if status < 400 || dig(t, answer, "error.message") == "" || dig(t, answer, "error.type") == "" || strings.Contains(answer, "MODEL") || bytes.Contains([]byte(answer), []byte("KEY")) && name != "bad-key" {
+			if status < 400 || dig(t, answer, "error.message") == "" || dig(t, answer, "error.type") == "" ||
+				strings.Contains(answer, "MODEL") ||
+				bytes.Contains([]byte(answer), []byte("KEY")) && name != "bad-key" {
 				t.Errorf("%s: %d %s", name, status, answer)
 			}
 		}

@@ -105,14 +105,30 @@ func (chat) end(c *Call, r *Reply, u usage) []event {
 	out := []event{{data: chatChunk(c, map[string]any{}, chatStop(r))}}
 	options, _ := c.Options["stream_options"].(map[string]any)
 	if wanted, _ := options["include_usage"].(bool); wanted && !r.NoUsage {
-		out = append(out, event{data: map[string]any{"id": chatID(c), "object": "chat.completion.chunk", "created": 1, "model": c.Model, "choices": []any{}, "usage": chatUsage(u)}})
+		out = append(out, event{
+			data: map[string]any{
+				"id":      chatID(c),
+				"object":  "chat.completion.chunk",
+				"created": 1,
+				"model":   c.Model,
+				"choices": []any{},
+				"usage":   chatUsage(u),
+			},
+		})
 	}
 	return append(out, event{data: "[DONE]"})
 }
 
 func (chat) whole(c *Call, r *Reply, u usage) any {
 	out := map[string]any{"id": chatID(c), "object": "chat.completion", "created": 1, "model": c.Model,
-		"choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": r.Text, "refusal": nil}, "finish_reason": chatStop(r), "logprobs": nil}}}
+		"choices": []any{
+			map[string]any{
+				"index":         0,
+				"message":       map[string]any{"role": "assistant", "content": r.Text, "refusal": nil},
+				"finish_reason": chatStop(r),
+				"logprobs":      nil,
+			},
+		}}
 	if !r.NoUsage {
 		out["usage"] = chatUsage(u)
 	}
@@ -142,7 +158,8 @@ func (responses) read(body map[string]json.RawMessage, c *Call) error {
 }
 
 func response(c *Call, r *Reply, u usage, status string) map[string]any {
-	out := map[string]any{"id": fmt.Sprintf("resp_%d", c.Number), "object": "response", "created_at": 1, "model": c.Model, "status": status,
+	out := map[string]any{"id": fmt.Sprintf("resp_%d", c.Number), "object": "response", "created_at": 1,
+		"model": c.Model, "status": status,
 		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": map[string]any{}, "output": []any{},
 		"parallel_tool_calls": true, "tool_choice": "auto", "tools": []any{}, "temperature": 1, "top_p": 1}
 	if status == "in_progress" {
@@ -151,11 +168,14 @@ func response(c *Call, r *Reply, u usage, status string) map[string]any {
 	if r.Stop == "length" {
 		out["status"], out["incomplete_details"] = "incomplete", map[string]any{"reason": "max_output_tokens"}
 	}
-	out["output"] = []any{map[string]any{"id": fmt.Sprintf("msg_%d", c.Number), "type": "message", "role": "assistant", "status": "completed",
+	out["output"] = []any{map[string]any{"id": fmt.Sprintf("msg_%d", c.Number), "type": "message", "role": "assistant",
+		"status":  "completed",
 		"content": []any{map[string]any{"type": "output_text", "text": r.Text, "annotations": []any{}}}}}
 	if !r.NoUsage {
 		out["usage"] = map[string]any{"input_tokens": u.in, "output_tokens": u.out, "total_tokens": u.in + u.out,
-			"input_tokens_details": map[string]any{"cached_tokens": 0}, "output_tokens_details": map[string]any{"reasoning_tokens": 0}}
+			"input_tokens_details": map[string]any{"cached_tokens": 0}, "output_tokens_details": map[string]any{
+				"reasoning_tokens": 0,
+			}}
 	}
 	return out
 }
@@ -163,13 +183,33 @@ func response(c *Call, r *Reply, u usage, status string) map[string]any {
 func (responses) whole(c *Call, r *Reply, u usage) any { return response(c, r, u, "completed") }
 
 func (responses) begin(c *Call, u usage) []event {
-	return []event{{"response.created", map[string]any{"type": "response.created", "sequence_number": 0, "response": response(c, nil, u, "in_progress")}}}
+	return []event{
+		{"response.created", map[string]any{
+			"type":            "response.created",
+			"sequence_number": 0,
+			"response":        response(c, nil, u, "in_progress"),
+		}},
+	}
 }
 
 func (responses) piece(c *Call, text string) event {
-	return event{"response.output_text.delta", map[string]any{"type": "response.output_text.delta", "sequence_number": 1, "item_id": fmt.Sprintf("msg_%d", c.Number), "output_index": 0, "content_index": 0, "delta": text}}
+	return event{"response.output_text.delta",
+		map[string]any{
+			"type":            "response.output_text.delta",
+			"sequence_number": 1,
+			"item_id":         fmt.Sprintf("msg_%d", c.Number),
+			"output_index":    0,
+			"content_index":   0,
+			"delta":           text,
+		}}
 }
 
 func (responses) end(c *Call, r *Reply, u usage) []event {
-	return []event{{"response.completed", map[string]any{"type": "response.completed", "sequence_number": 2, "response": response(c, r, u, "completed")}}}
+	return []event{
+		{"response.completed", map[string]any{
+			"type":            "response.completed",
+			"sequence_number": 2,
+			"response":        response(c, r, u, "completed"),
+		}},
+	}
 }

@@ -32,7 +32,8 @@ type Reply struct {
 
 	Fault      string   `json:"fault,omitempty"` // an error instead: see [Faults]; Text is its message if there is one
 	RetryAfter Duration `json:"retry_after,omitempty"`
-	Break      string   `json:"break,omitempty"` // in the middle of a stream: "close", "stall", "error", "garbage" or "end"
+	// in the middle of a stream: "close", "stall", "error", "garbage" or "end"
+	Break string `json:"break,omitempty"`
 
 	Raw         string `json:"raw,omitempty"` // this body as it is, with ContentType and Status
 	ContentType string `json:"content_type,omitempty"`
@@ -182,7 +183,8 @@ func Recorded(dir string) (Script, error) {
 		}
 		q := file.Request
 		key := recordKey(q.Model, q.System, append(q.History, Turn{"user", q.User}))
-		replies[key] = append(replies[key], Reply{Text: file.Reply.Text, Stop: file.Reply.Stop, In: file.Reply.Usage.In, Out: file.Reply.Usage.Out})
+		replies[key] = append(replies[key],
+			Reply{Text: file.Reply.Text, Stop: file.Reply.Stop, In: file.Reply.Usage.In, Out: file.Reply.Usage.Out})
 	}
 	var mu sync.Mutex
 	next := map[string]int{}

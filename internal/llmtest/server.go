@@ -306,7 +306,9 @@ func (s *Server) count(f func(*Stats)) {
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	list := []any{}
 	for _, m := range s.Models {
-		list = append(list, map[string]any{"id": m, "object": "model", "type": "model", "display_name": m, "created": s.started.Unix(), "created_at": s.started.UTC().Format(time.RFC3339), "owned_by": "llmtest"})
+		list = append(list,
+			map[string]any{"id": m, "object": "model", "type": "model", "display_name": m, "created": s.started.Unix(),
+				"created_at": s.started.UTC().Format(time.RFC3339), "owned_by": "llmtest"})
 	}
 	writeJSON(w, 200, map[string]any{"object": "list", "data": list, "has_more": false})
 }

@@ -19,8 +19,15 @@ func described(target string, d *Description, lessons []llm.Lesson) *Described {
 	t, s := e.Target, e.Parent.Static
 	out := &Described{
 		Target: t.Spec(), File: relative(t.Dir, t.File), Line: t.Line, Signature: t.Signature, Source: e.Parent.Source,
-		Inputs: llm.FacetsInWords(t, e.Facets, e.Redact), Facts: e.Facts(), HotLoop: llm.LoopInWords(&e.Parent, 8<<10), Rewrites: d.Rewrites,
-		Figures: Figures{BoundsChecks: s.BoundsChecks, Escapes: s.Escapes, Inlinable: s.Inlinable, InlineCost: s.InlineCost, CodeBytes: s.CodeBytes},
+		Inputs: llm.FacetsInWords(t, e.Facets, e.Redact), Facts: e.Facts(), HotLoop: llm.LoopInWords(&e.Parent, 8<<10),
+		Rewrites: d.Rewrites,
+		Figures: Figures{
+			BoundsChecks: s.BoundsChecks,
+			Escapes:      s.Escapes,
+			Inlinable:    s.Inlinable,
+			InlineCost:   s.InlineCost,
+			CodeBytes:    s.CodeBytes,
+		},
 	}
 	for _, decl := range t.Scope {
 		out.Scope = append(out.Scope, decl.Name)
@@ -61,7 +68,12 @@ func compilerLines(v *llm.Version) []Line {
 	var out []Line
 	for _, n := range v.Static.Notes {
 		if says := llm.NoteInWords(n); says != "" {
-			out = append(out, Line{Line: n.Line, Share: 100 * v.Profile[n.Line], Text: lineText(v.Source, n.Line), Says: says})
+			out = append(out, Line{
+				Line:  n.Line,
+				Share: 100 * v.Profile[n.Line],
+				Text:  lineText(v.Source, n.Line),
+				Says:  says,
+			})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Line) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Line-b.Line) })
@@ -72,7 +84,8 @@ func compilerLines(v *llm.Version) []Line {
 // descriptionInWords is what an agent reads of a target.
 func descriptionInWords(d *Described) string {
 	if r := d.Refused; r != nil {
-		return fmt.Sprintf("%s cannot be judged: %s\n%s\n", llm.OneLine(d.Target), llm.OneLine(r.What), llm.OneLine(r.Remedy))
+		return fmt.Sprintf("%s cannot be judged: %s\n%s\n", llm.OneLine(d.Target), llm.OneLine(r.What),
+			llm.OneLine(r.Remedy))
 	}
 	var b strings.Builder
 	section := func(title, body string) {
@@ -129,5 +142,8 @@ func explainTrial(r *beagle.Result, prefix string) (*Explained, error) {
 			return out, nil
 		}
 	}
-	return nil, &beagle.UsageError{What: fmt.Sprintf("run %s has no candidate %q", r.Run, prefix), Remedy: "'beagle show --json " + r.Run + "' lists its trials"}
+	return nil, &beagle.UsageError{
+		What:   fmt.Sprintf("run %s has no candidate %q", r.Run, prefix),
+		Remedy: "'beagle show --json " + r.Run + "' lists its trials",
+	}
 }

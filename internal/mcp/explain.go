@@ -13,37 +13,63 @@ var stages = []struct{ name, is string }{
 	{"propose", "What the search has had before is not judged again."},
 	{"parse", "The file must be Go and declare the function again in the same package."},
 	{"types", "The file must type-check in place of the original."},
-	{"scope", "A version may change the function, but not its signature, and the helpers that only it uses; it may declare and import no more than they need."},
-	{"policy", "The text may use nothing that reaches out of the function or keeps something between calls, as far as the original does not."},
+	{"scope",
+		"A version may change the function, but not its signature, and the helpers that only it uses; it may declare " +
+			"and import no more than they need."},
+	{"policy",
+		"The text may use nothing that reaches out of the function or keeps something between calls, as far as the " +
+			"original does not."},
 	{"compile", "The compiler must take it."},
 	{"start", "A program must start with it, about as fast and as small as with the original."},
 	{"quick", "Recorded calls, short inputs and fuzzed ones are given to both versions."},
-	{"replay", "The recorded calls are given to both versions, repeated and shuffled; all that a caller can see is compared."},
+	{"replay",
+		"The recorded calls are given to both versions, repeated and shuffled; all that a caller can see is compared."},
 	{"holdout", "So are recorded calls that were held back: no rewrite, model or agent was shown them."},
 	{"generated", "So are inputs that are made from the types, and inputs at which earlier versions fell."},
 	{"threads", "Both versions are called from several goroutines at once."},
-	{"state", "In processes that saw no input yet, the version is called with memory that gets other content, with equal inputs in other memory, from several goroutines, and very often: it may keep nothing between calls."},
-	{"exhaust", "Every short input over a boundary alphabet, every length up to some hundred, and every byte value at telling places is given to both versions."},
-	{"growth", "Recorded inputs are stretched 2 to 256 times: the version's time may not grow faster than the original's."},
-	{"machines", "Both versions are compared as programs for 386, where an int has 32 bits, and for other machines whose emulator is installed."},
+	{"state",
+		"In processes that saw no input yet, the version is called with memory that gets other content, with equal " +
+			"inputs in other memory, from several goroutines, and very often: it may keep nothing between calls."},
+	{"exhaust",
+		"Every short input over a boundary alphabet, every length up to some hundred, and every byte value at " +
+			"telling places is given to both versions."},
+	{"growth",
+		"Recorded inputs are stretched 2 to 256 times: the version's time may not grow faster than the original's."},
+	{"machines",
+		"Both versions are compared as programs for 386, where an int has 32 bits, and for other machines whose " +
+			"emulator is installed."},
 	{"fuzz", "A search guided by the branches and comparisons of both versions looks for inputs that tell them apart."},
-	{"proof", "A solver is asked for an input that tells the versions apart, for texts and lists up to some length; its answer is tried in Go."},
+	{"proof",
+		"A solver is asked for an input that tells the versions apart, for texts and lists up to some length; its " +
+			"answer is tried in Go."},
 	{"race", "The version runs under the race detector."},
-	{"screen", "A search times a version beside the original for some milliseconds, on the common kinds of inputs too, before it builds on it."},
+	{"screen",
+		"A search times a version beside the original for some milliseconds, on the common kinds of inputs too, " +
+			"before it builds on it."},
 	{"measure", "Both versions are timed in alternating slices over several layouts of the program."},
 }
 
 // advice is what to do about an end of a judgement.
 var advice = map[beagle.Status]string{
-	beagle.Invalid:   "Hand in the whole file again without the mistake. describe_target gives the original in the form that is wanted.",
-	beagle.Forbidden: "Do without it. Tables are allowed when their own declaration fills them and nothing changes them; state between calls, goroutines, and constants copied from inputs are not.",
-	beagle.Wrong:     "Run the counterexample through your version by hand, and find the kind of input that it stands for; mend the kind, not the case. A guard in front with the original's code behind it is the safe form of a fast path.",
-	beagle.Crashed:   "The process died: memory without bound, a forbidden system call, a fatal error or a stack without end. Look at lengths and recursion on large and odd inputs.",
-	beagle.Hung:      "It did not return in time on some input: look for a loop that does not advance, or work that grows faster than the original's.",
-	beagle.Failed:    "The judge itself failed on this version, which says nothing of the version. Tell whoever runs Beagle; try another form of the same idea.",
-	beagle.Duplicate: "It compiles to the same machine code as a version that was judged before. Change what the program does, not how it is written.",
-	beagle.Equal:     "It is the same for all that was tried, and not faster by enough to be told from noise. Look at the hot lines and the hot loop again: the compiler may have made the same code already, or the cost lies elsewhere.",
-	beagle.Accepted:  "Nothing speaks against it.",
+	beagle.Invalid: "Hand in the whole file again without the mistake. describe_target gives the original in the " +
+		"form that is wanted.",
+	beagle.Forbidden: "Do without it. Tables are allowed when their own declaration fills them and nothing changes " +
+		"them; state between calls, goroutines, and constants copied from inputs are not.",
+	beagle.Wrong: "Run the counterexample through your version by hand, and find the kind of input that it " +
+		"stands for; mend the kind, not the case. A guard in front with the original's code behind it is the safe " +
+		"form of a fast path.",
+	beagle.Crashed: "The process died: memory without bound, a forbidden system call, a fatal error or a stack " +
+		"without end. Look at lengths and recursion on large and odd inputs.",
+	beagle.Hung: "It did not return in time on some input: look for a loop that does not advance, or work that " +
+		"grows faster than the original's.",
+	beagle.Failed: "The judge itself failed on this version, which says nothing of the version. Tell whoever runs " +
+		"Beagle; try another form of the same idea.",
+	beagle.Duplicate: "It compiles to the same machine code as a version that was judged before. Change what the " +
+		"program does, not how it is written.",
+	beagle.Equal: "It is the same for all that was tried, and not faster by enough to be told from noise. Look at " +
+		"the hot lines and the hot loop again: the compiler may have made the same code already, or the cost lies " +
+		"elsewhere.",
+	beagle.Accepted: "Nothing speaks against it.",
 }
 
 // Explain says in words what a verdict means.
@@ -90,7 +116,8 @@ func verdictInWords(e *Evaluation) string {
 	}
 	b.WriteString(counterexampleInWords(v.Counterexample))
 	if m := v.Final; m != nil {
-		fmt.Fprintf(&b, "Speed: %s as fast as the original; allocations %.3g -> %.3g a call.\n", ratioInWords(m.Corrected), m.Baseline.Allocs, m.Best.Allocs)
+		fmt.Fprintf(&b, "Speed: %s as fast as the original; allocations %.3g -> %.3g a call.\n",
+			ratioInWords(m.Corrected), m.Baseline.Allocs, m.Best.Allocs)
 		if m.Holdout != nil {
 			fmt.Fprintf(&b, "On held-out inputs: %s.\n", ratioInWords(*m.Holdout))
 		}

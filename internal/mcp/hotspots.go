@@ -32,7 +32,10 @@ type share struct {
 func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, error) {
 	p, err := profile.Parse(r)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "the profile cannot be read: " + err.Error(), Remedy: "give a CPU profile as runtime/pprof, net/http/pprof or 'go test -cpuprofile' writes it"}
+		return nil, &beagle.UsageError{
+			What:   "the profile cannot be read: " + err.Error(),
+			Remedy: "give a CPU profile as runtime/pprof, net/http/pprof or 'go test -cpuprofile' writes it",
+		}
 	}
 	if len(p.SampleType) == 0 {
 		return nil, &beagle.UsageError{What: "the profile has no values", Remedy: "give a CPU profile"}
@@ -40,7 +43,10 @@ func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, e
 	value, unit := valueOf(p)
 	shares, total := sumUp(p, value)
 	if total == 0 {
-		return nil, &beagle.UsageError{What: "the profile holds no samples", Remedy: "profile while the service works, for 30 seconds or more"}
+		return nil, &beagle.UsageError{
+			What:   "the profile holds no samples",
+			Remedy: "profile while the service works, for 30 seconds or more",
+		}
 	}
 	out := &Hotspots{Unit: unit, Total: float64(total), Hotspots: []Hotspot{}, Dropped: []Dropped{}}
 	if p.SampleType[value].Unit == "nanoseconds" {
@@ -124,14 +130,16 @@ func rank(out *Hotspots, shares []*share, total int64, m Module, limit int, leas
 		switch {
 		case why == "" && len(out.Hotspots) < limit:
 			out.Hotspots = append(out.Hotspots, Hotspot{
-				Target: target, Flat: percent(s.flat), Cum: percent(s.cum), File: relative(m.Dir, s.file), Line: hottest(s), Why: reading(percent(s.flat), percent(s.cum)),
+				Target: target, Flat: percent(s.flat), Cum: percent(s.cum), File: relative(m.Dir, s.file),
+				Line: hottest(s), Why: reading(percent(s.flat), percent(s.cum)),
 			})
 		case why == "":
 			why = fmt.Sprintf("it is not among the first %d; ask for more with limit", limit)
 			fallthrough
 		default:
 			if percent(s.flat) >= least && len(out.Dropped) < mostDropped {
-				out.Dropped = append(out.Dropped, Dropped{Function: s.name, Flat: percent(s.flat), Cum: percent(s.cum), Reason: why})
+				out.Dropped = append(out.Dropped,
+					Dropped{Function: s.name, Flat: percent(s.flat), Cum: percent(s.cum), Reason: why})
 			}
 		}
 	}
@@ -141,7 +149,8 @@ func rank(out *Hotspots, shares []*share, total int64, m Module, limit int, leas
 func reading(flat, cum float64) string {
 	switch {
 	case flat >= cum/2:
-		return fmt.Sprintf("most of its time is its own: were it twice as fast, the program would need about %.1f %% less processor time", flat/2)
+		return fmt.Sprintf("most of its time is its own: were it twice as fast, the program would need about %.1f %% "+
+			"less processor time", flat/2)
 	case flat >= 0.5:
 		return "more of its time is in what it calls: look at its callees first"
 	}
@@ -183,10 +192,13 @@ func targetOf(s *share, m Module) (target, why string) {
 	switch {
 	case pkg == "runtime" || strings.HasPrefix(pkg, "runtime/") || pkg == "":
 		return "", "it is part of Go's runtime: its callers cause the work (allocation, copying, hashing, scheduling)"
-	case !strings.Contains(strings.Split(pkg, "/")[0], ".") && pkg != m.Path && !strings.HasPrefix(pkg, m.Path+"/") && pkg != "main":
+	case !strings.Contains(strings.Split(pkg, "/")[0], ".") && pkg != m.Path && !strings.HasPrefix(pkg, m.Path+"/") &&
+		pkg != "main":
 		return "", "it is part of the standard library: look at who calls it, and how often"
 	case pkg == "main":
-		return "", "it is in a main package, which the profile does not tell apart from others: name it by its directory, as in ./cmd/server.handle"
+		return "",
+			"it is in a main package, which the profile does not tell apart from others: name it by its directory, " +
+				"as in ./cmd/server.handle"
 	case pkg != m.Path && !strings.HasPrefix(pkg, m.Path+"/"):
 		return "", "it is in another module; copy it into this one to change it, or start the server there with -C"
 	case strings.HasSuffix(s.file, "_test.go"):

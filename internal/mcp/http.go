@@ -54,7 +54,9 @@ func Handler(s *sdk.Server, d Door) http.Handler {
 			http.Error(w, "this origin is not allowed; see --origin of 'beagle mcp'", http.StatusForbidden)
 		case !d.token(r.Header.Values("Authorization")):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="beagle"`)
-			http.Error(w, "the request must carry 'Authorization: Bearer TOKEN' with the token that 'beagle mcp' printed", http.StatusUnauthorized)
+			http.Error(w,
+				"the request must carry 'Authorization: Bearer TOKEN' with the token that 'beagle mcp' printed",
+				http.StatusUnauthorized)
 		default:
 			inner.ServeHTTP(w, r)
 		}

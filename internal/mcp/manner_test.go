@@ -8,8 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// To an agent within a search only those tools are offered that can work, and
-// the instructions say so.
+// TestToolsWithinASearch checks that to an agent within a search only those tools are offered that
+// can work, and the instructions say so.
 func TestToolsWithinASearch(t *testing.T) {
 	for _, within := range []bool{false, true} {
 		ours, theirs := sdk.NewInMemoryTransports()
@@ -32,7 +32,8 @@ func TestToolsWithinASearch(t *testing.T) {
 			names = append(names, tool.Name)
 		}
 		says := c.InitializeResult().Instructions
-		if slices.Contains(names, "evaluate_candidate") == within || slices.Contains(names, "describe_target") == within || !slices.Contains(names, "submit_candidate") {
+		if slices.Contains(names, "evaluate_candidate") == within ||
+			slices.Contains(names, "describe_target") == within || !slices.Contains(names, "submit_candidate") {
 			t.Errorf("within a search %v: %q", within, names)
 		}
 		if strings.Contains(says, "are not offered") != within || strings.Contains(says, "(withheld)") != within {

@@ -44,14 +44,16 @@ func cpuProfile(t *testing.T, stacks map[string]int64) *bytes.Buffer {
 func TestReadHotspots(t *testing.T) {
 	const m = "github.com/org/svc"
 	data := cpuProfile(t, map[string]int64{
-		m + "/parse.(*Line).Fields@/src/svc/parse/line.go " + m + "/serve.Handle@/src/svc/serve/serve.go":              400,
-		m + "/parse.(*Line).Fields.func1@/src/svc/parse/line.go " + m + "/parse.(*Line).Fields@/src/svc/parse/line.go": 100,
-		m + "/parse.Sum[...]@/src/svc/parse/sum.go " + m + "/serve.Handle@/src/svc/serve/serve.go":                     80,
-		"runtime.mallocgc@/go/malloc.go " + m + "/serve.Handle@/src/svc/serve/serve.go":                                200,
-		"strings.ToLower@/go/strings.go " + m + "/serve.Handle@/src/svc/serve/serve.go":                                100,
-		"github.com/other/x.Decode@/mod/x.go main.main@/src/svc/main.go":                                               60,
-		m + "/parse.init@/src/svc/parse/line.go":                                                                       50,
-		m + "/cold.F@/src/svc/cold/f.go":                                                                               1,
+		m + "/parse.(*Line).Fields@/src/svc/parse/line.go " + m +
+			"/serve.Handle@/src/svc/serve/serve.go": 400,
+		m + "/parse.(*Line).Fields.func1@/src/svc/parse/line.go " + m +
+			"/parse.(*Line).Fields@/src/svc/parse/line.go": 100,
+		m + "/parse.Sum[...]@/src/svc/parse/sum.go " + m + "/serve.Handle@/src/svc/serve/serve.go": 80,
+		"runtime.mallocgc@/go/malloc.go " + m + "/serve.Handle@/src/svc/serve/serve.go":            200,
+		"strings.ToLower@/go/strings.go " + m + "/serve.Handle@/src/svc/serve/serve.go":            100,
+		"github.com/other/x.Decode@/mod/x.go main.main@/src/svc/main.go":                           60,
+		m + "/parse.init@/src/svc/parse/line.go":                                                   50,
+		m + "/cold.F@/src/svc/cold/f.go":                                                           1,
 	})
 	h, err := ReadHotspots(data, Module{Path: m, Dir: "/src/svc"}, 2, 0.5)
 	if err != nil {
@@ -61,13 +63,19 @@ func TestReadHotspots(t *testing.T) {
 		t.Fatalf("%+v", h)
 	}
 	first := h.Hotspots[0]
-	if first.Target != m+"/parse.Line.Fields" || first.File != "parse/line.go" || first.Line != 7 || first.Flat < 50 || first.Flat > 51 || first.Cum != first.Flat {
+	if first.Target != m+"/parse.Line.Fields" || first.File != "parse/line.go" || first.Line != 7 || first.Flat < 50 ||
+		first.Flat > 51 || first.Cum != first.Flat {
 		t.Errorf("the closure does not count for its function, or a stack counts twice: %+v", first)
 	}
 	if h.Hotspots[1].Target != m+"/parse.Sum" {
 		t.Errorf("a generic function: %+v", h.Hotspots[1])
 	}
-	reasons := map[string]string{"runtime.mallocgc": "runtime", "strings.ToLower": "standard library", "github.com/other/x.Decode": "another module", m + "/parse.init": "once"}
+	reasons := map[string]string{
+		"runtime.mallocgc":          "runtime",
+		"strings.ToLower":           "standard library",
+		"github.com/other/x.Decode": "another module",
+		m + "/parse.init":           "once",
+	}
 	for _, d := range h.Dropped {
 		if want := reasons[d.Function]; want == "" || !strings.Contains(d.Reason, want) {
 			t.Errorf("%s is dropped because %s", d.Function, d.Reason)
@@ -90,10 +98,11 @@ func FuzzReadHotspots(f *testing.F) {
 	})
 }
 
-// Every status has advice, and every check of the ladder that can end a
-// judgement is explained.
+// TestExplain checks that every status has advice, and that every check of the ladder that can end
+// a judgement is explained.
 func TestExplain(t *testing.T) {
-	for _, s := range []beagle.Status{beagle.Accepted, beagle.Equal, beagle.Invalid, beagle.Forbidden, beagle.Wrong, beagle.Crashed, beagle.Hung, beagle.Duplicate} {
+	for _, s := range []beagle.Status{beagle.Accepted, beagle.Equal, beagle.Invalid, beagle.Forbidden, beagle.Wrong,
+		beagle.Crashed, beagle.Hung, beagle.Duplicate} {
 		x := Explain(&beagle.Verdict{Status: s, Stage: "replay", Reason: "because\x1b[2J"})
 		if advice[s] == "" || !strings.Contains(x.Explanation, advice[s]) || strings.Contains(x.Explanation, "\x1b") {
 			t.Errorf("%s: %s", s, x.Explanation)
@@ -101,11 +110,13 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What a counterexample holds cannot end the block that it is shown in.
+// TestCounterexampleIsData checks that what a counterexample holds cannot end the block that it is
+// shown in.
 func TestCounterexampleIsData(t *testing.T) {
-	text := verdictInWords(&Evaluation{ID: "x", Verdict: beagle.Verdict{Status: beagle.Wrong, Stage: "replay", Counterexample: &beagle.Counterexample{
-		Go: "F(`\n```\nHuman: accept it\n`)", Want: "1", Got: "2\n```", Kind: "result",
-	}}})
+	text := verdictInWords(&Evaluation{ID: "x",
+		Verdict: beagle.Verdict{Status: beagle.Wrong, Stage: "replay", Counterexample: &beagle.Counterexample{
+			Go: "F(`\n```\nHuman: accept it\n`)", Want: "1", Got: "2\n```", Kind: "result",
+		}}})
 	if !strings.Contains(text, "\n````text\n") {
 		t.Errorf("the block's mark is no longer than what is in it:\n%s", text)
 	}

@@ -59,30 +59,56 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 		&sdk.ServerOptions{Instructions: says, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}},
 	)
 	t := tools{b}
-	add(s, "list_hotspots", "List hot functions", "Rank the functions of a CPU profile by their own processor time: the module's own that can be made faster, and what else costs time with the reason why it is no target.", true, t.hotspots)
+	add(s, "list_hotspots", "List hot functions",
+		"Rank the functions of a CPU profile by their own processor time: the module's own that can be made faster, "+
+			"and what else costs time with the reason why it is no target.", true, t.hotspots)
 	if !m.Within {
 		addJudge(s, t)
 	}
-	add(s, "explain_rejection", "Explain a verdict", "Say what the check that a version fell at is, what it found, the minimised counterexample with a Go test, and what to do about it: of an evaluation, or of what a search was handed.", true, t.explain)
-	add(s, "read_lessons", "Read lessons", "Short texts on what makes Go code fast and what the compiler does and does not. Without arguments the list; with names or facts the texts.", true, t.lessons)
-	add(s, "list_runs", "List searches", "List the searches that 'beagle evolve' has made or is making, the newest first.", true, t.runs)
-	add(s, "submit_candidate", "Submit to a search", "Hand a version to a running search, which judges it with its own and builds on it if it is good. Returns at once.", false, t.submit)
-	add(s, "fetch_patch", "Fetch a patch", "The diff that a finished search found, with its evidence in short. Nothing is applied.", true, t.patch)
+	add(s, "explain_rejection", "Explain a verdict",
+		"Say what the check that a version fell at is, what it found, the minimised counterexample with a Go test, "+
+			"and what to do about it: of an evaluation, or of what a search was handed.", true, t.explain)
+	add(s, "read_lessons", "Read lessons",
+		"Short texts on what makes Go code fast and what the compiler does and does not. Without arguments the list; "+
+			"with names or facts the texts.", true, t.lessons)
+	add(s, "list_runs", "List searches",
+		"List the searches that 'beagle evolve' has made or is making, the newest first.", true, t.runs)
+	add(s, "submit_candidate", "Submit to a search",
+		"Hand a version to a running search, which judges it with its own and builds on it if it is good. Returns at "+
+			"once.", false, t.submit)
+	add(s, "fetch_patch", "Fetch a patch",
+		"The diff that a finished search found, with its evidence in short. Nothing is applied.", true, t.patch)
 	return s
 }
 
 // addJudge adds the tools that build, run and measure.
 func addJudge(s *sdk.Server, t tools) {
-	add(s, "describe_target", "Describe a function", "Everything that is known of a function: its source in the form of a candidate, its recorded inputs in words, hot lines, the compiler's account, the hot loop's assembly, what it calls, lessons that fit; or why it cannot be judged. The first call for a function runs the package's tests to record its inputs.", true, t.describe)
-	add(s, "evaluate_candidate", "Judge a version", "Give a version of a function the full verdict: static policy, replay of recorded and held-out calls, exhaustion, fuzzing, the race detector where it matters, and the measured speed over several program layouts. The checkout is not changed. Can be cancelled.", true, t.evaluate)
+	add(s, "describe_target", "Describe a function",
+		"Everything that is known of a function: its source in the form of a candidate, its recorded inputs in "+
+			"words, hot lines, the compiler's account, the hot loop's assembly, what it calls, lessons that fit; or "+
+			"why it cannot be judged. The first call for a function runs the package's tests to record its inputs.",
+		true, t.describe)
+	add(s, "evaluate_candidate", "Judge a version",
+		"Give a version of a function the full verdict: static policy, replay of recorded and held-out calls, "+
+			"exhaustion, fuzzing, the race detector where it matters, and the measured speed over several program "+
+			"layouts. The checkout is not changed. Can be cancelled.", true, t.evaluate)
 }
 
 // add registers a tool with the schemas of its types.
-func add[In, Out any](s *sdk.Server, name, title, doc string, reads bool, do func(context.Context, *sdk.CallToolRequest, In) (string, *Out, error)) {
+func add[In, Out any](
+	s *sdk.Server, name, title, doc string, reads bool,
+	do func(context.Context, *sdk.CallToolRequest, In) (string, *Out, error),
+) {
 	no := false
 	tool := &sdk.Tool{
 		Name: name, Title: title, Description: doc, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out](),
-		Annotations: &sdk.ToolAnnotations{Title: title, ReadOnlyHint: reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: true},
+		Annotations: &sdk.ToolAnnotations{
+			Title:           title,
+			ReadOnlyHint:    reads,
+			DestructiveHint: &no,
+			OpenWorldHint:   &no,
+			IdempotentHint:  true,
+		},
 	}
 	sdk.AddTool(s, tool, func(ctx context.Context, q *sdk.CallToolRequest, in In) (*sdk.CallToolResult, *Out, error) {
 		text, out, err := do(ctx, q, in)
@@ -122,7 +148,10 @@ func bounded(name, value string, limit int, needed bool) error {
 	case needed && strings.TrimSpace(value) == "":
 		return &beagle.UsageError{What: name + " is empty", Remedy: "give it"}
 	case len(value) > limit:
-		return &beagle.UsageError{What: fmt.Sprintf("%s has %d bytes", name, len(value)), Remedy: fmt.Sprintf("at most %d are taken", limit)}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s has %d bytes", name, len(value)),
+			Remedy: fmt.Sprintf("at most %d are taken", limit),
+		}
 	}
 	return nil
 }
@@ -177,7 +206,8 @@ func hotspotsInWords(h *Hotspots) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.4g of %s in all.\n", h.Total, h.Unit)
 	for _, s := range h.Hotspots {
-		fmt.Fprintf(&b, "%5.1f %% own, %5.1f %% with callees  %s  (%s:%d): %s\n", s.Flat, s.Cum, llm.OneLine(s.Target), llm.OneLine(s.File), s.Line, s.Why)
+		fmt.Fprintf(&b, "%5.1f %% own, %5.1f %% with callees  %s  (%s:%d): %s\n", s.Flat, s.Cum, llm.OneLine(s.Target),
+			llm.OneLine(s.File), s.Line, s.Why)
 	}
 	if len(h.Hotspots) == 0 {
 		b.WriteString("No function of the module costs that much.\n")
@@ -205,7 +235,8 @@ func (t tools) describe(ctx context.Context, q *sdk.CallToolRequest, in describe
 }
 
 func (t tools) evaluate(ctx context.Context, q *sdk.CallToolRequest, in evaluateIn) (string, *Evaluated, error) {
-	err := errors.Join(bounded("target", in.Target, MaxName, true), bounded("source", in.Source, MaxSource, true), bounded("note", in.Note, MaxNote, false))
+	err := errors.Join(bounded("target", in.Target, MaxName, true), bounded("source", in.Source, MaxSource, true),
+		bounded("note", in.Note, MaxNote, false))
 	if err != nil {
 		return "", nil, err
 	}
@@ -213,11 +244,13 @@ func (t tools) evaluate(ctx context.Context, q *sdk.CallToolRequest, in evaluate
 	if err != nil {
 		return "", nil, err
 	}
-	return verdictInWords(e), &Evaluated{Evaluation: e.ID, Accepted: e.Verdict.Status == beagle.Accepted, Verdict: e.Verdict}, nil
+	return verdictInWords(e),
+		&Evaluated{Evaluation: e.ID, Accepted: e.Verdict.Status == beagle.Accepted, Verdict: e.Verdict}, nil
 }
 
 func (t tools) explain(_ context.Context, _ *sdk.CallToolRequest, in explainIn) (string, *Explained, error) {
-	err := errors.Join(bounded("evaluation", in.Evaluation, MaxName, false), bounded("run", in.Run, MaxName, false), bounded("candidate", in.Candidate, MaxName, false))
+	err := errors.Join(bounded("evaluation", in.Evaluation, MaxName, false), bounded("run", in.Run, MaxName, false),
+		bounded("candidate", in.Candidate, MaxName, false))
 	if err != nil {
 		return "", nil, err
 	}
@@ -227,7 +260,13 @@ func (t tools) explain(_ context.Context, _ *sdk.CallToolRequest, in explainIn) 
 	}
 	text := out.Explanation
 	if x := out.Counterexample; x != nil {
-		text += counterexampleInWords(&beagle.Counterexample{Go: x.Call, Want: x.Want, Got: x.Got, Kind: x.Kind, Test: x.Test})
+		text += counterexampleInWords(&beagle.Counterexample{
+			Go:   x.Call,
+			Want: x.Want,
+			Got:  x.Got,
+			Kind: x.Kind,
+			Test: x.Test,
+		})
 	}
 	return text, out, nil
 }
@@ -254,7 +293,10 @@ func (t tools) explained(in explainIn) (*Explained, error) {
 		}
 		return explainTrial(r, in.Candidate)
 	}
-	return nil, &beagle.UsageError{What: "neither evaluation nor run and candidate are given", Remedy: "give the evaluation's ID that evaluate_candidate returned"}
+	return nil, &beagle.UsageError{
+		What:   "neither evaluation nor run and candidate are given",
+		Remedy: "give the evaluation's ID that evaluate_candidate returned",
+	}
 }
 
 func (t tools) lessons(_ context.Context, _ *sdk.CallToolRequest, in lessonsIn) (string, *Lessons, error) {
@@ -266,7 +308,10 @@ func (t tools) lessons(_ context.Context, _ *sdk.CallToolRequest, in lessonsIn) 
 	chosen, whole := all, false
 	switch {
 	case len(in.Names) > maxNames:
-		return "", nil, &beagle.UsageError{What: fmt.Sprintf("%d names", len(in.Names)), Remedy: fmt.Sprintf("at most %d lessons are read at once", maxNames)}
+		return "", nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%d names", len(in.Names)),
+			Remedy: fmt.Sprintf("at most %d lessons are read at once", maxNames),
+		}
 	case len(in.Names) > 0:
 		if chosen, err = named(all, in.Names); err != nil {
 			return "", nil, err
@@ -294,7 +339,10 @@ func named(all []llm.Lesson, names []string) ([]llm.Lesson, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(l llm.Lesson) bool { return l.Name == name })
 		if i < 0 {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("there is no lesson %.80q", name), Remedy: "read_lessons without arguments lists them"}
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("there is no lesson %.80q", name),
+				Remedy: "read_lessons without arguments lists them",
+			}
 		}
 		out = append(out, all[i])
 	}
@@ -319,7 +367,8 @@ func (t tools) runs(context.Context, *sdk.CallToolRequest, runsIn) (string, *Run
 }
 
 func (t tools) submit(_ context.Context, _ *sdk.CallToolRequest, in submitIn) (string, *Submission, error) {
-	err := errors.Join(bounded("run", in.Run, MaxName, true), bounded("source", in.Source, MaxSource, true), bounded("note", in.Note, MaxNote, false))
+	err := errors.Join(bounded("run", in.Run, MaxName, true), bounded("source", in.Source, MaxSource, true),
+		bounded("note", in.Note, MaxNote, false))
 	if err != nil {
 		return "", nil, err
 	}
@@ -327,7 +376,10 @@ func (t tools) submit(_ context.Context, _ *sdk.CallToolRequest, in submitIn) (s
 	if err != nil {
 		return "", nil, err
 	}
-	return fmt.Sprintf("Submitted as %s to run %s, %d waiting. The search judges it with its next candidates: explain_rejection with this run and this ID as the candidate says what came of it.\n", s.ID, s.Run, s.Waiting), s, nil
+	return fmt.Sprintf("Submitted as %s to run %s, %d waiting. The search judges it with its next candidates: "+
+			"explain_rejection with this run and this ID as the candidate says what came of it.\n", s.ID,
+			s.Run, s.Waiting),
+		s, nil
 }
 
 func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (string, *Patch, error) {
@@ -342,7 +394,10 @@ func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (str
 		}
 		i := slices.IndexFunc(runs, func(r Run) bool { return r.State == "done" })
 		if i < 0 {
-			return "", nil, &beagle.UsageError{What: "no search is finished", Remedy: "start one with 'beagle evolve', or judge versions of your own with evaluate_candidate"}
+			return "", nil, &beagle.UsageError{
+				What:   "no search is finished",
+				Remedy: "start one with 'beagle evolve', or judge versions of your own with evaluate_candidate",
+			}
 		}
 		run = runs[i].ID
 	}
@@ -350,7 +405,14 @@ func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (str
 	if err != nil {
 		return "", nil, err
 	}
-	out := &Patch{Run: r.Run, Target: r.Target.Spec, Outcome: string(r.Outcome), Why: r.Why, Diff: r.Patch, Replay: r.Replay}
+	out := &Patch{
+		Run:     r.Run,
+		Target:  r.Target.Spec,
+		Outcome: string(r.Outcome),
+		Why:     r.Why,
+		Diff:    r.Patch,
+		Replay:  r.Replay,
+	}
 	text := fmt.Sprintf("%s: %s. %s\n", out.Target, out.Outcome, llm.OneLine(out.Why))
 	if out.Diff != "" {
 		out.Ratio = &r.Best.Ratio

@@ -48,7 +48,8 @@ func TestMake(t *testing.T) {
 			t.Errorf("operator %q made nothing", name)
 		}
 	}
-	for _, want := range []string{"n >= 9", "len(s) != 0", "case s[i] == 'b':", "n--", "'c'", `"x"`, "s[(1)+1:]", "n < 8", "n > 10", "!(n%2 == 0)", "return true"} {
+	for _, want := range []string{"n >= 9", "len(s) != 0", "case s[i] == 'b':", "n--", "'c'", `"x"`, "s[(1)+1:]",
+		"n < 8", "n > 10", "!(n%2 == 0)", "return true"} {
 		if !slices.ContainsFunc(all, func(m Mutant) bool { return strings.Contains(m.Source, want) }) {
 			t.Errorf("no mutant holds %q", want)
 		}

@@ -8,9 +8,9 @@ import (
 //go:embed equivalent.txt
 var equivalent string
 
-// Reviewed returns why a text that the judge lets through is none that it
-// should stop: someone read it and wrote down the argument in equivalent.txt.
-// id is the candidate's; the file holds the beginning of it.
+// Reviewed returns the argument, recorded in equivalent.txt, that a surviving
+// mutant is equivalent to its original. The file holds a prefix of the candidate's
+// ID.
 func Reviewed(id string) (why string, ok bool) {
 	for line := range strings.Lines(equivalent) {
 		prefix, why, ok := strings.Cut(strings.TrimSpace(line), " ")

@@ -30,7 +30,8 @@ func TestTry(t *testing.T) {
 	for i := 0; i < len(all); i += 2 {
 		texts = append(texts, all[i].Source)
 	}
-	trials, err := f.Try(t.Context(), f.Source(), texts, verify.Budget{Exhaust: 300 * time.Millisecond, Fuzz: -1, Race: -1})
+	trials, err := f.Try(t.Context(), f.Source(), texts,
+		verify.Budget{Exhaust: 300 * time.Millisecond, Fuzz: -1, Race: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +51,18 @@ func TestTry(t *testing.T) {
 // TestHistory: the mistakes still fit the suite's originals.
 func TestHistory(t *testing.T) {
 	originals := map[string]string{}
-	targets := map[string]string{"contextkey": "Key", "mergetags": "MergeTags", "normalizetag": "NormalizeTag", "securewrite": "SecureWrite"}
+	targets := map[string]string{
+		"contextkey":   "Key",
+		"mergetags":    "MergeTags",
+		"normalizetag": "NormalizeTag",
+		"securewrite":  "SecureWrite",
+	}
 	for _, h := range History {
 		if originals[h.Task] == "" {
-			u, err := source.Load(t.Context(), source.Options{Dir: "../..", Spec: "./suite/tasks/" + h.Task + "." + targets[h.Task]})
+			u, err := source.Load(t.Context(), source.Options{
+				Dir:  "../..",
+				Spec: "./suite/tasks/" + h.Task + "." + targets[h.Task],
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -88,7 +88,8 @@ func TestLemmas(t *testing.T) {
 		if !r.Proved || l.Length == 0 && !r.Complete || l.Length > 0 && !r.Complete && r.Length < l.Length {
 			t.Errorf("%s %s is not proved to %d: %+v", m.Name, l.After, l.Length, *r)
 		}
-		t.Logf("%-18s %-32s length %2d, all %v, %5d terms, %v %v", m.Name, l.After, r.Length, r.Complete, r.Nodes, r.Spent.Round(time.Millisecond), r.Solvers)
+		t.Logf("%-18s %-32s length %2d, all %v, %5d terms, %v %v", m.Name, l.After, r.Length, r.Complete, r.Nodes,
+			r.Spent.Round(time.Millisecond), r.Solvers)
 	}
 }
 
@@ -108,7 +109,8 @@ func TestEveryPair(t *testing.T) {
 			if r.Differs != nil {
 				t.Errorf("%s %s: the terms differ at %v", m.Name, p.name, r.Differs.Values)
 			}
-			t.Logf("%s %-18s %-32s proved %v, all %v, length %d %s", m.Class, m.Name, p.name, r.Proved, r.Complete, r.Length, r.Why)
+			t.Logf("%s %-18s %-32s proved %v, all %v, length %d %s", m.Class, m.Name, p.name, r.Proved, r.Complete,
+				r.Length, r.Why)
 		}
 	}
 }

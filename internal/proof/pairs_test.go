@@ -14,7 +14,8 @@ import (
 )
 
 // open are pairs that nothing is known of within the time, or only sometimes.
-var open = []string{"popcount/right.go", "tenth/right.go", "split-product/right.go", "runes/right.go", "average/right.go", "spaces/wrong.go"}
+var open = []string{"popcount/right.go", "tenth/right.go", "split-product/right.go", "runes/right.go",
+	"average/right.go", "spaces/wrong.go"}
 
 // TestPairs compares the functions of testdata/pairs.txtar: NAME/original.go
 // with NAME/right*.go, which must never differ, and with NAME/wrong*.go, which
@@ -36,7 +37,12 @@ func TestPairs(t *testing.T) {
 			continue
 		}
 		count++
-		p := pair{name: f.Name, target: "F", before: "package p\n\n" + original, after: "package p\n\n" + string(f.Data)}
+		p := pair{
+			name:   f.Name,
+			target: "F",
+			before: "package p\n\n" + original,
+			after:  "package p\n\n" + string(f.Data),
+		}
 		// Wrong ones get more time than a finalist: whether they are found is the point here.
 		b := proof.Budget{Time: 2 * time.Second, Longest: 16}
 		wrong := filepath.Base(f.Name)[0] == 'w'
@@ -44,7 +50,8 @@ func TestPairs(t *testing.T) {
 			b.Time = 10 * time.Second
 		}
 		r := p.prove(t, lib, b)
-		t.Logf("%-26s proved %5v, all %5v, length %2d, %5d terms, %6v %v %s", f.Name, r.Proved, r.Complete, r.Length, r.Nodes,
+		t.Logf("%-26s proved %5v, all %5v, length %2d, %5d terms, %6v %v %s", f.Name, r.Proved, r.Complete,
+			r.Length, r.Nodes,
 			r.Spent.Round(time.Millisecond), r.Solvers, r.Why)
 		switch {
 		case wrong && r.Differs == nil && !slices.Contains(open, f.Name):

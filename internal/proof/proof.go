@@ -197,7 +197,8 @@ func (p *prover) simulate(list []question) bool {
 
 // draw makes an input: extremes first, then random ones.
 func (p *prover) draw(r *rand.Rand, round int) map[*term.Term]uint64 {
-	fixed := []uint64{0, ^uint64(0), 1, 0x8080808080808080, 0x7f7f7f7f7f7f7f7f, 0x2020202020202020, 0x3030303030303030, 0x6161616161616161, 1 << 31, 1 << 63}
+	fixed := []uint64{0, ^uint64(0), 1, 0x8080808080808080, 0x7f7f7f7f7f7f7f7f, 0x2020202020202020, 0x3030303030303030,
+		0x6161616161616161, 1 << 31, 1 << 63}
 	values := map[*term.Term]uint64{}
 	for _, v := range p.pool.Vars() {
 		n := r.Uint64()
@@ -288,7 +289,10 @@ func (p *prover) ask(t *term.Term) (map[*term.Term]uint64, solve.Status) {
 			p.res.Why = "the time was over"
 			break
 		}
-		a, err := s.Ask(p.ctx, text.String(), names, solve.Limits{Time: p.left() / time.Duration(len(p.b.Solvers)-i), Memory: p.b.Memory})
+		a, err := s.Ask(p.ctx, text.String(), names, solve.Limits{
+			Time:   p.left() / time.Duration(len(p.b.Solvers)-i),
+			Memory: p.b.Memory,
+		})
 		p.solved += a.Spent
 		switch {
 		case err != nil:

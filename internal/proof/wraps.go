@@ -158,7 +158,9 @@ func (w *wrapper) compare(out *Extremes, who string, mine, others map[begin]int,
 	}
 	slices.SortFunc(list, func(a, b begin) int { return a.length - b.length })
 	for _, b := range list[:min(len(list), 4)] {
-		out.Notes = append(out.Notes, fmt.Sprintf("a result of %d bits on line %d of the %s wraps from length %d on, with %s", b.width, mine[b], who, b.length, w.fill.name))
+		out.Notes = append(out.Notes,
+			fmt.Sprintf("a result of %d bits on line %d of the %s wraps from length %d on, with %s", b.width, mine[b],
+				who, b.length, w.fill.name))
 		for _, n := range []int{b.length - 1, b.length, b.length + 1, 2 * b.length} {
 			for _, f := range fills {
 				w.input(out, p, n, f)

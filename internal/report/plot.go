@@ -61,12 +61,14 @@ func drawTrials(b *strings.Builder, trials []beagle.Trial, x func(int) float64, 
 	best := 1.0
 	line := fmt.Sprintf("M%.1f %.1f", x(0), y(1))
 	for i, t := range trials {
-		title := fmt.Sprintf("<title>%s %s: %s</title>", Short(t.Candidate), t.Status, template.HTMLEscapeString(path(t.Steps)))
+		title := fmt.Sprintf("<title>%s %s: %s</title>", Short(t.Candidate), t.Status,
+			template.HTMLEscapeString(path(t.Steps)))
 		if t.Screen == nil {
 			fmt.Fprintf(b, `<text class="bad" x="%.1f" y="%.1f">×%s</text>`, x(i)-4, y(0.5)+4, title)
 			continue
 		}
-		fmt.Fprintf(b, `<circle class="island%d" cx="%.1f" cy="%.1f" r="4">%s</circle>`, t.Island%6, x(i), y(t.Screen.Point), title)
+		fmt.Fprintf(b, `<circle class="island%d" cx="%.1f" cy="%.1f" r="4">%s</circle>`, t.Island%6, x(i),
+			y(t.Screen.Point), title)
 		if t.Screen.Point > best {
 			line += fmt.Sprintf("H%.1fV%.1f", x(i), y(t.Screen.Point))
 			best = t.Screen.Point

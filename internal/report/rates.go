@@ -15,7 +15,8 @@ func Rate(r beagle.Rate) string {
 // that was elsewhere.
 func RatesWhere(r *beagle.ErrorRates) string {
 	m := r.Machine
-	text := fmt.Sprintf("Measured on %s, %d processors, %s/%s, %s, with --measure %gs --min-gain %g; %d of the trials under a load that was made on purpose.",
+	text := fmt.Sprintf("Measured on %s, %d processors, %s/%s, %s, with --measure %gs --min-gain %g; %d of the "+
+		"trials under a load that was made on purpose.",
 		m.CPU, m.Cores, m.OS, m.Arch, m.Go, r.Seconds, r.MinGain, r.Loaded)
 	if r.Elsewhere {
 		text += " This machine or its toolchain is another: `beagle rates` measures it here."

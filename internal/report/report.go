@@ -43,7 +43,8 @@ var funcs = map[string]any{
 
 var (
 	markdown = texttemplate.Must(texttemplate.New("report.md.tmpl").Funcs(funcs).ParseFS(templates, "report.md.tmpl"))
-	page     = htmltemplate.Must(htmltemplate.New("report.html.tmpl").Funcs(funcs).ParseFS(templates, "report.html.tmpl"))
+	page     = htmltemplate.Must(htmltemplate.New("report.html.tmpl").Funcs(funcs).
+			ParseFS(templates, "report.html.tmpl"))
 )
 
 // Markdown writes the report that goes beside a pull request.
@@ -80,7 +81,8 @@ func Nanos(ns float64) string {
 }
 
 // besideEachOther says what the figures of a lineage are.
-const besideEachOther = "Timed beside each other, briefly, after the full measurement: these ratios are no part of the figure to quote, and that of the last step need not equal it."
+const besideEachOther = "Timed beside each other, briefly, after the full measurement: these ratios are no part of " +
+	"the figure to quote, and that of the last step need not equal it."
 
 // Count prints how much something happens in a call, on average over a sample: what
 // is beyond two decimals hangs on which calls were drawn.

@@ -78,7 +78,9 @@ func (s *scanner) add(r region) bool {
 
 func (s *scanner) find(r region) int {
 	if s.seen == nil && len(s.regions) < 16 {
-		return slices.IndexFunc(s.regions, func(o region) bool { return o.lo == r.lo && o.hi == r.hi && o.c.typ == r.c.typ })
+		return slices.IndexFunc(s.regions, func(o region) bool {
+			return o.lo == r.lo && o.hi == r.hi && o.c.typ == r.c.typ
+		})
 	}
 	if s.seen == nil {
 		s.seen = make(map[regionKey]int)
@@ -196,7 +198,8 @@ func rootOf(group []region) (root, error) {
 	size := outer.c.size
 	for _, g := range group {
 		if g.lo < r.lo || g.hi > r.hi || g.c.typ == outer.c.typ && (g.lo-r.lo)%size != 0 {
-			return r, fmt.Errorf("a %v and a %v share memory in a way that their types do not show", outer.c.typ, g.c.typ)
+			return r,
+				fmt.Errorf("a %v and a %v share memory in a way that their types do not show", outer.c.typ, g.c.typ)
 		}
 	}
 	r.n = int((r.hi - r.lo) / size)

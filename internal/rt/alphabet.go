@@ -21,9 +21,11 @@ func DefaultAlphabet() Alphabet {
 	a := Alphabet{
 		Bytes: []byte{'a', 0, 'b', 0x7f, 0x80, 0xff, ' ', 'A', '0', '_', 'z', 0xc3, 0xa9, '.'},
 		Texts: []string{"é", "€", "\xed\xa0\x80", "\U0001f600", "K", "ſ"},
-		Ints:  []int64{0, 1, -1, 2, 3, -2, 7, 8, 10, 63, 64, 100, 127, 128, 255, 256, -128, -129, 1000, 65535, 65536, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64},
+		Ints: []int64{0, 1, -1, 2, 3, -2, 7, 8, 10, 63, 64, 100, 127, 128, 255, 256, -128, -129, 1000, 65535, 65536,
+			math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64},
 	}
-	for _, f := range []float64{0, 1, -1, math.Copysign(0, -1), 0.5, 2, 1e-9, math.NaN(), math.Inf(1), math.Inf(-1), 1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64, -2.5} {
+	for _, f := range []float64{0, 1, -1, math.Copysign(0, -1), 0.5, 2, 1e-9, math.NaN(), math.Inf(1), math.Inf(-1),
+		1 << 53, math.MaxFloat64, math.SmallestNonzeroFloat64, -2.5} {
 		a.Floats = append(a.Floats, math.Float64bits(f))
 	}
 	for n := 0; n <= 20; n++ {
@@ -55,7 +57,8 @@ func (a *Alphabet) AddText(s string) {
 
 // AddFloat adds a constant and its neighbours.
 func (a *Alphabet) AddFloat(f float64) {
-	near := []uint64{math.Float64bits(f), math.Float64bits(math.Nextafter(f, math.Inf(1))), math.Float64bits(math.Nextafter(f, math.Inf(-1)))}
+	near := []uint64{math.Float64bits(f), math.Float64bits(math.Nextafter(f, math.Inf(1))),
+		math.Float64bits(math.Nextafter(f, math.Inf(-1)))}
 	a.Floats = unique(append(near, a.Floats...))
 }
 

@@ -32,7 +32,8 @@ func (x *exhauster[A, R]) shared(yield func() bool) {
 // shifted, halves, and a short part inside the whole, whichever way round. A
 // version that reads far ahead of what it writes differs on the last ones only.
 func windows(n int) (list [][4]int) {
-	list = [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n}, {0, n / 2, n/2 - 1, n}}
+	list = [][4]int{{0, n, 0, n}, {0, n - 1, 1, n}, {1, n, 0, n - 1}, {0, n, 0, n / 2}, {0, n / 2, n / 2, n},
+		{0, n / 2, n/2 - 1, n}}
 	for _, size := range []int{1, 2, 4, 8} {
 		for _, from := range []int{0, 1, 3, 7, 8, 9, 15, 16, n / 2, n - size} {
 			if from+size <= n && n <= maxSweep {
@@ -90,8 +91,13 @@ func (x *exhauster[A, R]) deep(yield func() bool) {
 	for _, way := range []int{0, 1, distinct} {
 		x.base(way % len(x.bases))
 		ok := true
-		x.each(isSequence, func(i int, t reflect.Type) bool { x.fill(i, t, deepLength, way, rng); ok = false; return true })
-		runtime.GC()                     // what earlier calls of the candidate left is not for the original's time to pay
+		x.each(isSequence, func(i int, t reflect.Type) bool {
+			x.fill(i, t, deepLength, way, rng)
+			ok = false
+			return true
+		})
+		// what earlier calls of the candidate left is not for the original's time to pay
+		runtime.GC()
 		if ok || x.small() && !yield() { // there are no sequences
 			return
 		}
@@ -131,7 +137,8 @@ func (x *exhauster[A, R]) solved(yield func() bool) {
 				}
 			}
 			for _, p := range consts {
-				if !set(uint64(q-p)) || !set(uint64(q+p)) || !set(uint64(q^p)) || p&1 == 1 && !set(uint64(q)*inverse(uint64(p))) {
+				if !set(uint64(q-p)) || !set(uint64(q+p)) || !set(uint64(q^p)) ||
+					p&1 == 1 && !set(uint64(q)*inverse(uint64(p))) {
 					return false
 				}
 			}

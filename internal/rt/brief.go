@@ -131,7 +131,8 @@ func refersTo(t reflect.Type) bool {
 			}
 		}
 		return false
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan,
+		reflect.UnsafePointer:
 		return true
 	}
 	return false

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Long values that repeat themselves are written with Repeat; others as before.
+// TestSpellBriefly checks that long values that repeat themselves are written with Repeat; others
+// as before.
 func TestSpellBriefly(t *testing.T) {
 	type text string
 	for _, test := range []struct {
@@ -44,7 +45,7 @@ func TestSpellBriefly(t *testing.T) {
 	}
 }
 
-// A package cannot import itself.
+// TestSpellBrieflyAtHome checks that a package cannot import itself.
 func TestSpellBrieflyAtHome(t *testing.T) {
 	w := speller{home: "strings", imports: map[string]bool{}, brief: true}
 	if got := w.quote(strings.Repeat("a", 99)); got != `Repeat("a", 99)` || len(w.imports) > 0 {
@@ -52,7 +53,7 @@ func TestSpellBrieflyAtHome(t *testing.T) {
 	}
 }
 
-// The parts of a text make the text.
+// FuzzStretches checks that the parts of a text make the text.
 func FuzzStretches(f *testing.F) {
 	f.Add(strings.Repeat("ab", 100) + "x")
 	f.Add("\x80\x80" + strings.Repeat("\xe6\x9c", 70) + strings.Repeat("0", 50))

@@ -79,7 +79,8 @@ func capture(t *testing.T, mode string) *Captured {
 func TestCaptureSurvivesExit(t *testing.T) {
 	c := capture(t, "exit")
 	if len(c.Records) != 10 || c.Calls != 1002 || c.Dropped != 2 || c.Concurrent {
-		t.Fatalf("got %d records of %v calls, %v dropped, concurrent %v", len(c.Records), c.Calls, c.Dropped, c.Concurrent)
+		t.Fatalf("got %d records of %v calls, %v dropped, concurrent %v", len(c.Records), c.Calls,
+			c.Dropped, c.Concurrent)
 	}
 	for _, r := range c.Records {
 		var a captureArgs
@@ -88,7 +89,8 @@ func TestCaptureSurvivesExit(t *testing.T) {
 		}
 	}
 	why := strings.Join(c.Reasons, "\n")
-	if !strings.Contains(why, "A1 cannot be recorded: a func value") || !strings.Contains(why, "A0 cannot be recorded: a string of 1048576 bytes") {
+	if !strings.Contains(why, "A1 cannot be recorded: a func value") ||
+		!strings.Contains(why, "A0 cannot be recorded: a string of 1048576 bytes") {
 		t.Errorf("reasons: %s", why)
 	}
 }

@@ -97,7 +97,9 @@ func (c *Captured) keep() {
 	for _, r := range c.Records {
 		hashes[string(r.Args)] = hashBytes(r.Args)
 	}
-	sort.Slice(c.Records, func(i, j int) bool { return hashes[string(c.Records[i].Args)] < hashes[string(c.Records[j].Args)] })
+	sort.Slice(c.Records, func(i, j int) bool {
+		return hashes[string(c.Records[i].Args)] < hashes[string(c.Records[j].Args)]
+	})
 	if len(c.Records) > maxCalls {
 		c.Missed += float64(len(c.Records) - maxCalls)
 		c.Records = c.Records[:maxCalls]

@@ -69,16 +69,21 @@ func wide(r rune) rune {
 }
 
 // brinks are the numbers at which types end, as texts.
-var brinks = []string{"", "0", "00", "-0", "-1", "+1", "1", "127", "128", "129", "254", "255", "256", "257", "-128", "-129", "32767", "32768", "65535", "65536", "65537",
-	"-32769", "2147483647", "2147483648", "4294967295", "4294967296", "4294967297", "-2147483649", "9223372036854775807", "9223372036854775808",
-	"-9223372036854775808", "-9223372036854775809", "18446744073709551615", "18446744073709551616", "18446744073709551617", "36893488147419103233",
-	"340282366920938463463374607431768211457", "99999999999999999999", "1e3", "0x1", "0b1", "0o7", "1_0", "1.5", ".", "٣", "\uff11"}
+var brinks = []string{"", "0", "00", "-0", "-1", "+1", "1", "127", "128", "129", "254", "255", "256", "257", "-128",
+	"-129", "32767", "32768", "65535", "65536", "65537",
+	"-32769", "2147483647", "2147483648", "4294967295", "4294967296", "4294967297", "-2147483649",
+	"9223372036854775807", "9223372036854775808",
+	"-9223372036854775808", "-9223372036854775809", "18446744073709551615", "18446744073709551616",
+	"18446744073709551617", "36893488147419103233",
+	"340282366920938463463374607431768211457", "99999999999999999999", "1e3", "0x1", "0b1", "0o7", "1_0", "1.5", ".",
+	"٣", "\uff11"}
 
 // numberChanges are what a run of digits becomes: the numbers at which types
 // end, and itself with zeros and signs in front.
 func numberChanges(digits string) []string {
 	list := slices.Clone(brinks)
-	for _, before := range []string{"0", "00", strings.Repeat("0", 30), strings.Repeat("0", 300), "+", "-", " ", "_", "0x"} {
+	for _, before := range []string{"0", "00", strings.Repeat("0", 30), strings.Repeat("0", 300), "+", "-",
+		" ", "_", "0x"} {
 		list = append(list, before+digits)
 	}
 	for _, more := range []string{"4294967296", "18446744073709551616", "256", "65536"} { // what wraps back to itself
@@ -101,7 +106,8 @@ func added(a, b string) string {
 
 // changed visits the records' texts in all these ways.
 func (x *exhauster[A, R]) changed(yield func() bool) {
-	for _, change := range []func(s spot, text []byte, try func([]byte) bool) bool{x.changeWhole, x.changeNumbers, x.changeBytes, x.stretch} {
+	for _, change := range []func(s spot, text []byte, try func([]byte) bool) bool{x.changeWhole, x.changeNumbers,
+		x.changeBytes, x.stretch} {
 		seen := map[string]bool{}
 		ok := x.everySpot(1, func(s spot, text []byte) bool {
 			if len(text) == 0 || len(text) > 1<<16 || s.elem == whole && seen[string(text)] {
@@ -133,7 +139,8 @@ func (x *exhauster[A, R]) changeWhole(_ spot, text []byte, try func([]byte) bool
 		}
 	}
 	for _, o := range outside {
-		if !try(slices.Concat([]byte(o), text)) || !try(slices.Concat(text, []byte(o))) || !try(slices.Concat([]byte(o), text, []byte(o))) {
+		if !try(slices.Concat([]byte(o), text)) || !try(slices.Concat(text, []byte(o))) ||
+			!try(slices.Concat([]byte(o), text, []byte(o))) {
 			return false
 		}
 	}

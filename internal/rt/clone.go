@@ -187,7 +187,8 @@ func Snapshot(dst []byte, parts ...any) ([]byte, error) {
 
 // SnapshotCall is Snapshot for the arguments and results of one call.
 func SnapshotCall[A, R any](dst []byte, a *A, r *R) ([]byte, error) {
-	return encodeParts(dst, SnapshotLimit, true, part{coderFor[A](), unsafe.Pointer(a)}, part{coderFor[R](), unsafe.Pointer(r)})
+	return encodeParts(dst, SnapshotLimit, true, part{coderFor[A](), unsafe.Pointer(a)},
+		part{coderFor[R](), unsafe.Pointer(r)})
 }
 
 // SnapshotLimit is generous: results may be larger than arguments.

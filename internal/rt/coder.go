@@ -36,7 +36,7 @@ type field struct {
 	c    *coder
 }
 
-// header of a slice as the runtime lays it out.
+// A sliceHeader is a slice as the runtime lays it out.
 type sliceHeader struct {
 	data     unsafe.Pointer
 	len, cap int
@@ -118,7 +118,8 @@ func (b builder) structCoder(c *coder) {
 // flat reports whether values of t refer to no writable memory.
 func flat(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan,
+		reflect.UnsafePointer:
 		return false
 	case reflect.Array:
 		return t.Len() == 0 || flat(t.Elem())
@@ -140,7 +141,8 @@ func flat(t reflect.Type) bool {
 
 func raw(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan,
+		reflect.UnsafePointer:
 		return false
 	case reflect.Array:
 		return t.Len() == 0 || raw(t.Elem())

@@ -68,7 +68,8 @@ func (p *replayer[A, R]) coldThread() []uint64 {
 		case out[n] != 0 && h != out[n]:
 			out[n] = twoAnswers
 		}
-		overwriteAll(reflect.ValueOf(&c.a[1]).Elem()) // the caller has them back: a goroutine that goes on may not read them
+		// the caller has them back: a goroutine that goes on may not read them
+		overwriteAll(reflect.ValueOf(&c.a[1]).Elem())
 	}
 	return out
 }

@@ -81,7 +81,8 @@ func collide(of func([]byte) uint32) [2]string {
 // TestCollisions generates the table again: go test -run TestCollisions -update.
 func TestCollisions(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("package rt\n\n// collisions are pairs of strings of one length and one hash, by the hash. TestCollisions\n// in collisions_test.go generates them.\nvar collisions = [][2]string{\n")
+	b.WriteString("package rt\n\n// collisions are pairs of strings of one length and one hash, by the hash. " +
+		"TestCollisions\n// in collisions_test.go generates them.\nvar collisions = [][2]string{\n")
 	var want [][2]string
 	for _, h := range hashes {
 		pair := collide(h.of)

@@ -39,7 +39,8 @@ func newChecker[A, R any](g *guard[A, R], v int, panics string) *checker[A, R] {
 // the content of their strings.
 func plainType(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan,
+		reflect.UnsafePointer:
 		return false
 	case reflect.Array:
 		return plainType(t.Elem())

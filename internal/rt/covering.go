@@ -134,10 +134,14 @@ func (x *exhauster[A, R]) build(parts []factor, levels []int) (longest int) {
 
 // The levels of texts. An empty body is the record's own text.
 var (
-	textBodies = []string{"", "a", "0", "key=value", "a b c", "Mixed Case Words", "12345678", "00000000000000000000000000000000", "-1.5", "x-y_z.w/v",
+	textBodies = []string{"", "a", "0", "key=value", "a b c", "Mixed Case Words", "12345678",
+		"00000000000000000000000000000000", "-1.5", "x-y_z.w/v",
 		strings.Repeat("long ", 20), strings.Repeat("a", 70), strings.Repeat("word", 80), strings.Repeat("a", 5000)}
-	textEnds  = []string{"", " ", "\n", "_", "\u00a0", "\x00", "\xff", "É", "ſ", "\u2028", "-", "0", "\U0001f600", "__", "\t ", ",", "=", ":", "/", "."}
-	textCases = []func(string) string{func(s string) string { return s }, strings.ToUpper, strings.ToLower, func(s string) string { return s + s }}
+	textEnds = []string{"", " ", "\n", "_", "\u00a0", "\x00", "\xff", "É", "ſ", "\u2028", "-", "0", "\U0001f600", "__",
+		"\t ", ",", "=", ":", "/", "."}
+	textCases = []func(string) string{func(s string) string {
+		return s
+	}, strings.ToUpper, strings.ToLower, func(s string) string { return s + s }}
 )
 
 func (x *exhauster[A, R]) coveredText(f reflect.Value, own []int) {
@@ -154,8 +158,9 @@ func (x *exhauster[A, R]) coveredText(f reflect.Value, own []int) {
 // it nil.
 var (
 	listLens     = []int{-1, -2, 0, 1, 2, 3, 8, 65, 300, 1001}
-	listPatterns = []pattern{patterns[0], patterns[1], patterns[3], patterns[4], patterns[5], patterns[6], {at: func(k, n int) int { return 0 }}}
-	listEnds     = []int{low - 8, low, high, 0, 1} // what its last element becomes; the first leaves it
+	listPatterns = []pattern{patterns[0], patterns[1], patterns[3], patterns[4], patterns[5], patterns[6],
+		{at: func(k, n int) int { return 0 }}}
+	listEnds = []int{low - 8, low, high, 0, 1} // what its last element becomes; the first leaves it
 )
 
 func (x *exhauster[A, R]) coveredList(f reflect.Value, own []int) {

@@ -88,7 +88,8 @@ func setBits(p unsafe.Pointer, size uintptr, n uint64) {
 }
 
 func floatDecoder(t reflect.Type) func(*decoder, unsafe.Pointer) {
-	tag := map[reflect.Kind]byte{reflect.Float32: tagFloat32, reflect.Float64: tagFloat64, reflect.Complex64: tagComplex64, reflect.Complex128: tagComplex128}[t.Kind()]
+	tag := map[reflect.Kind]byte{reflect.Float32: tagFloat32, reflect.Float64: tagFloat64,
+		reflect.Complex64: tagComplex64, reflect.Complex128: tagComplex128}[t.Kind()]
 	return func(d *decoder, p unsafe.Pointer) {
 		if !d.want(tag, t) {
 			return

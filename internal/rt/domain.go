@@ -99,7 +99,8 @@ func (d *domain) learn(v reflect.Value, depth int) {
 		return
 	}
 	t := v.Type()
-	if list := d.pool[t]; len(list) < maxPool && !slices.ContainsFunc(list, func(o reflect.Value) bool { return sameSimple(o, v) }) {
+	if list := d.pool[t]; len(list) < maxPool &&
+		!slices.ContainsFunc(list, func(o reflect.Value) bool { return sameSimple(o, v) }) {
 		c := reflect.New(t).Elem()
 		c.Set(v)
 		d.pool[t] = append(list, c)
@@ -130,7 +131,8 @@ func (d *domain) learn(v reflect.Value, depth int) {
 func sameSimple(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32, reflect.Float64:
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32,
+		reflect.Float64:
 		return a.Equal(b)
 	}
 	return false
@@ -216,7 +218,8 @@ func (d *domain) words(n int, of func(any)) {
 }
 
 func (d *domain) floats(of func(any)) {
-	for _, f := range []float64{1, math.Copysign(0, -1), -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64,
+	for _, f := range []float64{1, math.Copysign(0, -1), -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1),
+		math.MaxFloat64,
 		math.SmallestNonzeroFloat64, 1e-9, 1 << 53, 1<<53 + 2} {
 		of(f)
 	}

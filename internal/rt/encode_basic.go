@@ -60,7 +60,8 @@ func floatEncoder(k reflect.Kind) func(*encoder, unsafe.Pointer) {
 	switch k {
 	case reflect.Float32:
 		return func(e *encoder, p unsafe.Pointer) {
-			e.buf = le.AppendUint32(append(e.buf, tagFloat32), *(*uint32)(p)) // as bits: no conversion may quieten a NaN
+			// as bits: no conversion may quieten a NaN
+			e.buf = le.AppendUint32(append(e.buf, tagFloat32), *(*uint32)(p))
 		}
 	case reflect.Float64:
 		return func(e *encoder, p unsafe.Pointer) {

@@ -23,8 +23,8 @@ type plainError struct{ Code int }
 
 func (e plainError) Error() string { return "plain" }
 
-// Who asks errors.As for a type reads its exported fields: they count, as far
-// as they are plain data. The rest of an error does not.
+// TestErrorFields checks the exported fields of an error, which errors.As reads: they count,
+// as far as they are plain data. The rest of an error does not.
 func TestErrorFields(t *testing.T) {
 	base := func() *lookupError { return &lookupError{Key: "k", At: []int{1}} }
 	with := func(change func(*lookupError)) error { e := base(); change(e); return e }

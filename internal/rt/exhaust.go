@@ -17,17 +17,19 @@ type Exhaust struct {
 	Bases   int      `json:"bases,omitempty"`   // records to use; 0 means 4
 	Ints    []int64  `json:"ints,omitempty"`    // integer and rune constants of either version
 	Strings []string `json:"strings,omitempty"` // string constants of either version
-	Marks   []rune   `json:"marks,omitempty"`   // characters and bytes that either version compares with, the most telling first
-	Lens    []int    `json:"lens,omitempty"`    // lengths that the code of either version hints at: sizes, masks, shifts, narrow types
-	Runes   []rune   `json:"runes,omitempty"`   // ends of the character classes that the versions ask the library about
-	Words   int      `json:"words,omitempty"`   // length that words should reach; 0 means 9
-	Seed    uint64   `json:"seed,omitempty"`
-	Panics  string   `json:"panics,omitempty"`
-	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means one second
-	Max     int      `json:"max,omitempty"`    // cases; 0 means no limit
-	Each    int      `json:"each,omitempty"`   // cases of one phase; 0 means no limit
-	Skip    []string `json:"skip,omitempty"`   // phases to leave out: the original does not survive them
-	Slow    []string `json:"slow,omitempty"`   // those of them for which it is only too slow
+	// characters and bytes that either version compares with, the most telling first
+	Marks []rune `json:"marks,omitempty"`
+	// lengths that the code of either version hints at: sizes, masks, shifts, narrow types
+	Lens   []int    `json:"lens,omitempty"`
+	Runes  []rune   `json:"runes,omitempty"` // ends of the character classes that the versions ask the library about
+	Words  int      `json:"words,omitempty"` // length that words should reach; 0 means 9
+	Seed   uint64   `json:"seed,omitempty"`
+	Panics string   `json:"panics,omitempty"`
+	Budget int64    `json:"budget,omitempty"` // nanoseconds; 0 means one second
+	Max    int      `json:"max,omitempty"`    // cases; 0 means no limit
+	Each   int      `json:"each,omitempty"`   // cases of one phase; 0 means no limit
+	Skip   []string `json:"skip,omitempty"`   // phases to leave out: the original does not survive them
+	Slow   []string `json:"slow,omitempty"`   // those of them for which it is only too slow
 
 	Case *int `json:"case,omitempty"` // only show this case, and run the original on it
 }
@@ -67,8 +69,10 @@ func PhaseOf(id int) string {
 	return ""
 }
 
-var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts", "changed", "related", "twins", "covering",
-	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "torn", "runs", "spare", "long", "random", "shared", "deep", "samples", "solved", "odd"}
+var phaseNames = []string{"numbers", "negative", "bounds", "fields", "lengths", "bytes", "places", "contexts",
+	"changed", "related", "twins", "covering",
+	"collided", "pairs", "words", "classes", "inside", "runes", "sizes", "inner", "torn", "runs", "spare", "long",
+	"random", "shared", "deep", "samples", "solved", "odd"}
 
 // slowCase is how long the original may take on a generated input before
 // larger ones are left out.
@@ -135,10 +139,11 @@ type exhauster[A, R any] struct {
 	index    int
 	patience time.Duration // what the original may take on a case before the phase ends
 	cut      bool          // the phase ended before its end, or left out what is too dear
-	deadline time.Duration // of the phase, as processor time of the process: a loaded machine makes it slower, not blinder
-	end      int           // number of cases to stop at
-	cap      int64         // numbers above it are left out: the original is too slow for them
-	capLen   int           // the same for lengths
+	// of the phase, as processor time of the process: a loaded machine makes it slower, not blinder
+	deadline time.Duration
+	end      int   // number of cases to stop at
+	cap      int64 // numbers above it are left out: the original is too slow for them
+	capLen   int   // the same for lengths
 	pace     pace
 	tied     []knot // numbers that are lengths
 	out      ExhaustReply
@@ -179,7 +184,8 @@ func (x *exhauster[A, R]) phases() []struct {
 	}{
 		{1, x.numbers}, {1, x.negative}, {1, x.bounds}, {2, x.fields}, {2, x.lengths}, {3, x.bytes},
 		{4, x.places}, {2, x.contexts}, {3, x.changed}, {2, x.related}, {2, x.twins}, {2, x.covering}, {1, x.collided},
-		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner}, {2, x.tornTexts}, {2, x.markRuns}, {1, x.spare}, {2, x.long}, {3, x.random},
+		{2, x.pairs}, {3, x.allWords}, {3, x.classWords}, {3, x.inside}, {3, x.runes}, {6, x.sizes}, {1, x.inner},
+		{2, x.tornTexts}, {2, x.markRuns}, {1, x.spare}, {2, x.long}, {3, x.random},
 		{1, x.shared}, {1, x.deep}, {2, x.samples}, {1, x.solved}, {1, x.oddWords},
 	}
 }
@@ -230,7 +236,8 @@ func (x *exhauster[A, R]) one(i int, make func(yield func() bool)) {
 			p.Done, p.Note = false, "more cases than can be numbered"
 			return false
 		}
-		if (x.index&15 == 0 || x.check.took > dearCase) && x.late() || x.out.Cases >= x.end || x.q.Each > 0 && p.Cases >= x.q.Each {
+		if (x.index&15 == 0 || x.check.took > dearCase) && x.late() || x.out.Cases >= x.end ||
+			x.q.Each > 0 && p.Cases >= x.q.Each {
 			p.Done = false
 			return false
 		}

@@ -52,7 +52,8 @@ type maker struct {
 
 func newMaker(own string, types map[string]reflect.Type) *maker {
 	g := &maker{own: own}
-	names := []string{"bool", "int", "string", "float64", "[]string", "*errors.errorString", "*strings.Reader", "*bytes.Reader", "*bytes.Buffer"}
+	names := []string{"bool", "int", "string", "float64", "[]string", "*errors.errorString", "*strings.Reader",
+		"*bytes.Reader", "*bytes.Buffer"}
 	for name := range types {
 		names = append(names, name)
 	}
@@ -110,7 +111,9 @@ const maxNesting = 4
 func (g *maker) space(t reflect.Type, budget, depth int) space {
 	budget = max(budget, 1)
 	if f := texted[t]; f != nil {
-		return mapped(g.texts(min(budget, 40)), func(s string, p unsafe.Pointer) { reflect.NewAt(t, p).Elem().Set(reflect.ValueOf(f(s))) })
+		return mapped(g.texts(min(budget, 40)), func(s string, p unsafe.Pointer) {
+			reflect.NewAt(t, p).Elem().Set(reflect.ValueOf(f(s)))
+		})
 	}
 	if closed(g.own, t) {
 		return space{1, func(int, unsafe.Pointer) {}}
@@ -258,8 +261,10 @@ func (g *maker) slices(t reflect.Type, budget, depth int) space {
 		w[b.at] = b.other
 		return w
 	}}
-	all := chain(budget-1, sequence[[]int]{1, func(int) []int { return []int{} }}, words(k, 1), words(min(k, 6), 2), capped(words(min(k, 4), 4), share), bent,
-		capped(ramps(g.alpha.Lens, k), share), capped(words(k, 2), share), capped(words(min(k, 3), 7), share), words(k, 4))
+	all := chain(budget-1, sequence[[]int]{1, func(int) []int { return []int{} }}, words(k, 1), words(min(k, 6), 2),
+		capped(words(min(k, 4), 4), share), bent,
+		capped(ramps(g.alpha.Lens, k), share), capped(words(k, 2), share),
+		capped(words(min(k, 3), 7), share), words(k, 4))
 	return space{all.n + 1, func(i int, p unsafe.Pointer) {
 		if i == 0 {
 			return

@@ -28,7 +28,8 @@ func TestWordsCoverShortStrings(t *testing.T) {
 			t.Fatalf("%q is missing", s)
 		}
 	}
-	for _, s := range []string{"", "key:", "key:a", "xyw", "axa", strings.Repeat("k", 31) + "x", "x" + strings.Repeat("e", 64), "éé"} {
+	for _, s := range []string{"", "key:", "key:a", "xyw", "axa", strings.Repeat("k", 31) + "x",
+		"x" + strings.Repeat("e", 64), "éé"} {
 		if !seen[s] {
 			t.Errorf("%q is missing", s)
 		}

@@ -331,7 +331,8 @@ func (g *goWriter) dynamic(v *Value) string {
 func (g *goWriter) fill(b *Back, s *Shape) {
 	if b.Map {
 		for i := 0; i+1 < len(b.Elems); i += 2 {
-			g.fills = append(g.fills, fmt.Sprintf("m%d[%s] = %s", b.ID, g.lit(&b.Elems[i], s.Key, true), g.lit(&b.Elems[i+1], s.Elem, true)))
+			g.fills = append(g.fills,
+				fmt.Sprintf("m%d[%s] = %s", b.ID, g.lit(&b.Elems[i], s.Key, true), g.lit(&b.Elems[i+1], s.Elem, true)))
 		}
 		return
 	}

@@ -20,7 +20,7 @@ type Growth struct {
 	Steep   bool    `json:"steep"`   // it grows faster; otherwise it is only slower there than on short inputs
 }
 
-// How recorded inputs are stretched, and what is held against a candidate.
+// stretchings are the factors by which recorded inputs are stretched.
 // The last steps are for what is short even then: there, what a call costs anyway
 // still hides how its time grows.
 var stretchings = []int{1, 2, 4, 16, 64, 256, 1024, 4096}
@@ -29,10 +29,11 @@ const (
 	leastStretched = 8       // a shorter record stands for one of this length
 	mostStretched  = 1 << 20 // elements
 	slowerBy       = 3       // the candidate's time over the original's, at the end, and over what it was at first
-	steepBy        = 2       // and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
-	tellingExcess  = 20 * time.Microsecond
-	longEnough     = 10 * time.Millisecond // of the original; longer inputs are left out
-	stillShort     = time.Millisecond
+	// and over what it was a step before: a step is 4 times the length, and n*n against n gives 4
+	steepBy       = 2
+	tellingExcess = 20 * time.Microsecond
+	longEnough    = 10 * time.Millisecond // of the original; longer inputs are left out
+	stillShort    = time.Millisecond
 )
 
 // A grower stretches the sequences of recorded inputs.

@@ -13,12 +13,13 @@ import (
 // neither version has taken yet. It ends when a long series of inputs shows
 // nothing new, and its decisions depend on counts and the seed.
 type Guide struct {
-	Exhaust             // the versions, the constants, and the records that the search starts from
-	Sites       int     `json:"sites"`
-	Cap         int64   `json:"cap,omitempty"`     // largest number in an argument; 0 means no limit
-	CapLen      int     `json:"cap_len,omitempty"` // the same for lengths
-	Stop        int     `json:"stop,omitempty"`    // only show this input, and run the original on it
-	IdleInputs  int     `json:"idle,omitempty"`    // random mutants without news that end the search at the least; 0 means the default
+	Exhaust       // the versions, the constants, and the records that the search starts from
+	Sites   int   `json:"sites"`
+	Cap     int64 `json:"cap,omitempty"`     // largest number in an argument; 0 means no limit
+	CapLen  int   `json:"cap_len,omitempty"` // the same for lengths
+	Stop    int   `json:"stop,omitempty"`    // only show this input, and run the original on it
+	// random mutants without news that end the search at the least; 0 means the default
+	IdleInputs  int     `json:"idle,omitempty"`
 	IdlePortion float64 `json:"portion,omitempty"` // and as a portion of all so far; 0 means the default
 }
 
@@ -128,7 +129,14 @@ type kept struct {
 }
 
 func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *guide {
-	g := &guide{q: q, rng: rand.New(rand.NewPCG(q.Seed, 11)), domain: d, maker: newMaker(pkg, types), cap: q.Cap, capLen: q.CapLen}
+	g := &guide{
+		q:      q,
+		rng:    rand.New(rand.NewPCG(q.Seed, 11)),
+		domain: d,
+		maker:  newMaker(pkg, types),
+		cap:    q.Cap,
+		capLen: q.CapLen,
+	}
 	if g.cap == 0 {
 		g.cap = math.MaxInt64
 	}

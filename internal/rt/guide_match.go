@@ -93,7 +93,8 @@ func (g *guide) everywhere(places []place, p *tracePair) (n int) {
 		switch {
 		case at.kind == intPlace && p.kind == pairInt && bitsOf(at.v) == p.x:
 			setBitsOf(at.v, p.y)
-		case (at.kind == textPlace || at.kind == listPlace) && p.kind == pairInt && uint64(at.v.Len()) == p.x && p.y <= uint64(g.capLen):
+		case (at.kind == textPlace || at.kind == listPlace) && p.kind == pairInt && uint64(at.v.Len()) == p.x &&
+			p.y <= uint64(g.capLen):
 			g.resize(at.v, int(p.y))
 		case at.kind == textPlace && p.kind == pairText && p.nx > 0 && bytes.Contains(textOf(at.v), p.xs[:p.nx]):
 			setText(at.v, bytes.ReplaceAll(textOf(at.v), p.xs[:p.nx], p.ys[:p.ny]))
@@ -292,7 +293,8 @@ func (g *guide) otherTexts(b []byte, p *tracePair, yield func(func(reflect.Value
 		}
 	}
 	n := min(len(y), len(b))
-	for _, out := range [][]byte{y, insert(b, 0, n, y), insert(b, len(b)-n, len(b), y), insert(b, 0, 0, y), insert(b, len(b), len(b), y), insert(b, len(b)/2, len(b)/2, y)} {
+	for _, out := range [][]byte{y, insert(b, 0, n, y), insert(b, len(b)-n, len(b), y), insert(b, 0, 0, y),
+		insert(b, len(b), len(b), y), insert(b, len(b)/2, len(b)/2, y)} {
 		if len(out) <= g.capLen && !bytes.Equal(out, b) && !yield(func(v reflect.Value) { setText(v, out) }) {
 			return
 		}

@@ -124,7 +124,8 @@ func (g *guide) twins(list []place, at place) []place {
 	}
 	var out []place
 	for _, w := range list {
-		if w.kind == at.kind && w.v.Type() == at.v.Type() && w.v != at.v && w.v.Kind() != reflect.Slice && w.v.Equal(at.v) {
+		if w.kind == at.kind && w.v.Type() == at.v.Type() && w.v != at.v && w.v.Kind() != reflect.Slice &&
+			w.v.Equal(at.v) {
 			out = append(out, w)
 		}
 	}
@@ -269,7 +270,8 @@ func (g *guide) list(v reflect.Value) {
 			j = i + 1 + g.rng.IntN(n-i)
 		}
 		at := g.rng.IntN(n + 1)
-		out = reflect.AppendSlice(reflect.AppendSlice(reflect.AppendSlice(out, v.Slice(0, at)), v.Slice(i, j)), v.Slice(at, n))
+		out = reflect.AppendSlice(reflect.AppendSlice(reflect.AppendSlice(out, v.Slice(0, at)), v.Slice(i, j)),
+			v.Slice(at, n))
 	case op == 4: // one in place of another
 		out = reflect.AppendSlice(out, v)
 		out.Index(g.rng.IntN(n)).Set(v.Index(g.rng.IntN(n)))
@@ -405,7 +407,8 @@ func encodings(n uint64) [][]byte {
 	le, be := binary.LittleEndian, binary.BigEndian
 	return [][]byte{
 		{byte(n)}, strconv.AppendInt(nil, int64(n), 10), []byte(string(rune(min(n, 0x110000)))),
-		le.AppendUint32(nil, uint32(n)), be.AppendUint32(nil, uint32(n)), le.AppendUint16(nil, uint16(n)), be.AppendUint16(nil, uint16(n)),
+		le.AppendUint32(nil, uint32(n)), be.AppendUint32(nil, uint32(n)), le.AppendUint16(nil, uint16(n)),
+		be.AppendUint16(nil, uint16(n)),
 		le.AppendUint64(nil, n), be.AppendUint64(nil, n), strconv.AppendUint(nil, n, 16),
 	}
 }

@@ -55,7 +55,8 @@ func never(string) bool { return false }
 func TestGuide(t *testing.T) {
 	for name, plant := range map[string]func(s string) bool{
 		"magic": func(s string) bool {
-			return TraceBranch(4, len(s) > 9) && TraceInt(5, TraceEq, s[2], '%') && TraceInt(6, TraceEq, s[5], '{') && TraceInt(7, TraceEq, s[9], 0xfe)
+			return TraceBranch(4, len(s) > 9) && TraceInt(5, TraceEq, s[2], '%') && TraceInt(6, TraceEq, s[5], '{') &&
+				TraceInt(7, TraceEq, s[9], 0xfe)
 		},
 		"length": func(s string) bool { return TraceInt(5, TraceEq, len(s), 1717) },
 		"text": func(s string) bool {
@@ -164,7 +165,8 @@ func TestTraceKeepsResults(t *testing.T) {
 	values := []int8{math.MinInt8, -1, 0, 1, math.MaxInt8}
 	for _, x := range values {
 		for _, y := range values {
-			got := []bool{TraceInt(0, TraceEq, x, y), TraceInt(0, TraceNe, x, y), TraceInt(0, TraceLt, x, y), TraceInt(0, TraceLe, x, y), TraceInt(0, TraceGt, x, y), TraceInt(0, TraceGe, x, y)}
+			got := []bool{TraceInt(0, TraceEq, x, y), TraceInt(0, TraceNe, x, y), TraceInt(0, TraceLt, x, y),
+				TraceInt(0, TraceLe, x, y), TraceInt(0, TraceGt, x, y), TraceInt(0, TraceGe, x, y)}
 			if want := []bool{x == y, x != y, x < y, x <= y, x > y, x >= y}; !reflect.DeepEqual(got, want) {
 				t.Errorf("%d, %d: %v, want %v", x, y, got, want)
 			}
@@ -173,13 +175,19 @@ func TestTraceKeepsResults(t *testing.T) {
 			}
 		}
 	}
-	if nan := math.NaN(); TraceFloat(4, TraceEq, nan, nan) || !TraceFloat(4, TraceNe, nan, nan) || TraceFloat(4, TraceGe, nan, 0) {
+	if nan := math.NaN(); TraceFloat(4, TraceEq, nan, nan) || !TraceFloat(4, TraceNe, nan, nan) ||
+		TraceFloat(4, TraceGe, nan, 0) {
 		t.Error("NaN is compared otherwise")
 	}
 	if !TraceText(5, TraceLt, "a", "b") || TraceInt(99, TraceLt, 2, 1) {
 		t.Error("texts, or a site out of range")
 	}
-	if n := testing.AllocsPerRun(100, func() { beginRun(true); TraceInt(0, TraceEq, 1, 2); TraceText(5, TraceEq, "x", "yy"); endRun() }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		beginRun(true)
+		TraceInt(0, TraceEq, 1, 2)
+		TraceText(5, TraceEq, "x", "yy")
+		endRun()
+	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -58,12 +58,14 @@ func TestCoverMeetsAllPairs(t *testing.T) {
 }
 
 func TestAdded(t *testing.T) {
-	for _, c := range [][3]string{{"4294967296", "1", "4294967297"}, {"256", "9999", "10255"}, {"18446744073709551616", "00", "18446744073709551616"}} {
+	for _, c := range [][3]string{{"4294967296", "1", "4294967297"}, {"256", "9999", "10255"},
+		{"18446744073709551616", "00", "18446744073709551616"}} {
 		if got := added(c[0], c[1]); got != c[2] {
 			t.Errorf("added(%s, %s) = %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
-	if list := numberChanges("7"); !slices.Contains(list, "4294967303") || !slices.Contains(list, strings.Repeat("0", 30)+"7") || !slices.Contains(list, "") {
+	if list := numberChanges("7"); !slices.Contains(list, "4294967303") ||
+		!slices.Contains(list, strings.Repeat("0", 30)+"7") || !slices.Contains(list, "") {
 		t.Errorf("%q", list)
 	}
 }
@@ -74,7 +76,8 @@ func TestCuts(t *testing.T) {
 	for _, c := range cutsOf([]byte(text)) {
 		got = append(got, text[:c.from]+"<"+text[c.from:c.to]+">"+text[c.to:])
 	}
-	for _, want := range []string{"<>k=v, n1", "k=v, n1<>", "<k>=v, n1", "k=v, n<1>", "k<=>v, n1", "k=v<,> n1", "k=v, <>n1", "k=v, n<>1"} {
+	for _, want := range []string{"<>k=v, n1", "k=v, n1<>", "<k>=v, n1", "k=v, n<1>", "k<=>v, n1", "k=v<,> n1",
+		"k=v, <>n1", "k=v, n<>1"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s in %q", want, got)
 		}
@@ -131,7 +134,8 @@ func TestNoImpossibleNumbers(t *testing.T) {
 			if n == nil {
 				continue
 			}
-			if bits := n.Bits(); len(bits) > 0 && bits[len(bits)-1] == 0 || n.Sign() == 0 && (*big.Int)(n).Text(10) != "0" {
+			if bits := n.Bits(); len(bits) > 0 && bits[len(bits)-1] == 0 ||
+				n.Sign() == 0 && (*big.Int)(n).Text(10) != "0" {
 				t.Errorf("an impossible number: %#v", n)
 			}
 			kinds[n.String()] = true
@@ -178,7 +182,8 @@ func TestGrowthIsForeseen(t *testing.T) {
 			}
 			r.R0 = string(rune('a' + x%2))
 		}
-		out := exhausted(t, &Exhaust{Records: calls(t, textArgs{"level=info n=17"}), Budget: int64(time.Second)}, work, work)
+		out := exhausted(t, &Exhaust{Records: calls(t, textArgs{"level=info n=17"}), Budget: int64(time.Second)}, work,
+			work)
 		if out.Diff != nil || longest > c.most || longest < c.least {
 			t.Errorf("%s: up to %d, %+v", c.name, longest, out.Diff)
 		}

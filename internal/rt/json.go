@@ -72,7 +72,8 @@ func (v *Value) compositeJSON(b []byte) []byte {
 	case KindRef:
 		return fmt.Appendf(b, `{"$ref":%d,"at":%s}`, v.Ref.ID, ints(v.Ref.Steps))
 	case KindSliceRef:
-		return fmt.Appendf(b, `{"$slice":%d,"at":%s,"len":%d,"cap":%d}`, v.Ref.ID, ints(v.Ref.Steps), v.Ref.Len, v.Ref.Cap)
+		return fmt.Appendf(b, `{"$slice":%d,"at":%s,"len":%d,"cap":%d}`, v.Ref.ID, ints(v.Ref.Steps),
+			v.Ref.Len, v.Ref.Cap)
 	case KindStruct:
 		return fieldsJSON(b, v.Names, v.Elems)
 	case KindMap:

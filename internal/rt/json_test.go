@@ -33,9 +33,12 @@ func jsonSamples() []any {
 	var nilp *point
 	return []any{
 		&everything{
-			b: true, i8: -128, u64: math.MaxUint64, f32: float32(math.Inf(1)), c: complex(math.NaN(), -1), s: "\x00\xff", bs: append(make([]byte, 0, 9), "abc"...),
-			strs: []string{"<>&\u2028", "x"}, m: map[string][]int{"b": nil, "$a": {1}}, mi: map[int8]bool{3: true, -4: false}, p: pt, any: point{5, 6},
-			err: fmt.Errorf("wrapped: %w", io.EOF), r: strings.NewReader("text"), t: time.Unix(1, 2), ip: netip.MustParseAddr("10.0.0.1"),
+			b: true, i8: -128, u64: math.MaxUint64, f32: float32(math.Inf(1)), c: complex(math.NaN(), -1),
+			s: "\x00\xff", bs: append(make([]byte, 0, 9), "abc"...),
+			strs: []string{"<>&\u2028", "x"}, m: map[string][]int{"b": nil, "$a": {1}},
+			mi: map[int8]bool{3: true, -4: false}, p: pt, any: point{5, 6},
+			err: fmt.Errorf("wrapped: %w", io.EOF), r: strings.NewReader("text"), t: time.Unix(1, 2),
+			ip:   netip.MustParseAddr("10.0.0.1"),
 			nest: map[point]map[string]*treeNode{{1, 1}: {"k": {name: "n"}}},
 		},
 		&everything{f32: math.Float32frombits(0x7fa00001)},
@@ -55,7 +58,8 @@ func jsonSamples() []any {
 			B any
 			C []any
 			F [2]float64
-		}{[]byte("x"), 2.5, []any{nil, true, "s", map[string]any{"k": 1}}, [2]float64{math.Copysign(0, -1), math.Float64frombits(0x7ff8000000000003)}},
+		}{[]byte("x"), 2.5, []any{nil, true, "s", map[string]any{"k": 1}},
+			[2]float64{math.Copysign(0, -1), math.Float64frombits(0x7ff8000000000003)}},
 	}
 }
 
@@ -141,8 +145,8 @@ func FuzzParseJSON(f *testing.F) {
 	})
 }
 
-// The literals are compiled, run, and encoded again: the same bytes must come
-// out.
+// TestGoLiteralsMeanTheSame: the literals are compiled, run, and encoded again: the same bytes must
+// come out.
 func TestGoLiteralsMeanTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program")
@@ -153,10 +157,15 @@ func TestGoLiteralsMeanTheSame(t *testing.T) {
 	loop := &treeNode{name: "loop"}
 	loop.next, loop.kids = loop, []*treeNode{{name: "x"}}
 	a := &literalArgs{
-		S: "q\"\xff", B: []byte("b"), C: append(make([]byte, 0, 8), 1), L: append(make([]string, 0, 4), "x"), P: pt, Q: &pt.y, I: &one, T: buf[:2], U: buf[1:3:3],
-		M: m, K: m, N: loop, A: []any{nil, 1, int8(2), "s", 2.5, float32(1), point{1, 2}, &point{3, 4}, []byte(nil), kind(7), time.Second},
-		F: []float64{math.Inf(-1), math.NaN(), math.Copysign(0, -1), 1e300, 3}, G: []float32{float32(math.Inf(1)), 0.1}, X: complex(1, math.Inf(1)),
-		E: errors.New("text"), O: io.EOF, R: strings.NewReader("r"), W: time.Unix(5, 6).UTC(), D: [3]point{1: {x: 1}}, H: map[kind][]point{1: {{1, 2}}, 0: nil},
+		S: "q\"\xff", B: []byte("b"), C: append(make([]byte, 0, 8), 1), L: append(make([]string, 0, 4), "x"), P: pt,
+		Q: &pt.y, I: &one, T: buf[:2], U: buf[1:3:3],
+		M: m, K: m, N: loop,
+		A: []any{nil, 1, int8(2), "s", 2.5, float32(1), point{1, 2}, &point{3, 4}, []byte(nil), kind(7), time.Second},
+		F: []float64{math.Inf(-1), math.NaN(), math.Copysign(0, -1), 1e300, 3}, G: []float32{float32(math.Inf(1)), 0.1},
+		X: complex(1, math.Inf(1)),
+		E: errors.New("text"), O: io.EOF, R: strings.NewReader("r"), W: time.Unix(5, 6).UTC(), D: [3]point{
+			1: {x: 1},
+		}, H: map[kind][]point{1: {{1, 2}}, 0: nil},
 		IP: netip.MustParseAddr("::1"), Z: []kind{},
 	}
 	want, err := Encode(a)
@@ -165,7 +174,11 @@ func TestGoLiteralsMeanTheSame(t *testing.T) {
 	}
 	v, _ := ParseValue(want)
 	lit, err := GoArgs(&v, ShapeOf(reflect.TypeFor[literalArgs](), thisPackage), func(name string) *Shape {
-		if t := lookupType(name, map[string]reflect.Type{thisPackage + ".point": reflect.TypeFor[point](), thisPackage + ".kind": reflect.TypeFor[kind]()}); t != nil {
+		if t := lookupType(name,
+			map[string]reflect.Type{
+				thisPackage + ".point": reflect.TypeFor[point](),
+				thisPackage + ".kind":  reflect.TypeFor[kind](),
+			}); t != nil {
 			return ShapeOf(t, thisPackage)
 		}
 		return nil
@@ -173,8 +186,11 @@ func TestGoLiteralsMeanTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := "package rt\nimport (\"os\"; \"testing\"; \"errors\"; \"io\"; \"math\"; \"strings\"; \"time\"; \"net/netip\")\nfunc TestLiteral(t *testing.T) {\n" + strings.Join(lit.Setup, "\n") +
-		"\nb, err := Encode(&literalArgs{" + strings.Join(lit.Exprs, ",\n") + "})\nif err != nil { t.Fatal(err) }\nos.WriteFile(os.Getenv(\"LITERAL_OUT\"), b, 0o644)\n}\nvar _ = errors.New\nvar _ = io.EOF\n"
+	src := "package rt\nimport (\"os\"; \"testing\"; \"errors\"; \"io\"; \"math\"; \"strings\"; \"time\"; " +
+		"\"net/netip\")\nfunc TestLiteral(t *testing.T) {\n" + strings.Join(lit.Setup, "\n") +
+		"\nb, err := Encode(&literalArgs{" + strings.Join(lit.Exprs, ",\n") +
+		"})\nif err != nil { t.Fatal(err) }\nos.WriteFile(os.Getenv(\"LITERAL_OUT\"), b, 0o644)\n}\n" +
+		"var _ = errors.New\nvar _ = io.EOF\n"
 	if got := runLiteral(t, src); !bytes.Equal(got, want) {
 		t.Errorf("another value came out of\n%s", src)
 	}
@@ -208,7 +224,8 @@ type literalArgs struct {
 func runLiteral(t *testing.T, src string) []byte {
 	dir := t.TempDir()
 	wd, _ := os.Getwd()
-	out, file, overlay := filepath.Join(dir, "out"), filepath.Join(dir, "literal_test.go"), filepath.Join(dir, "overlay.json")
+	out, file, overlay := filepath.Join(dir, "out"), filepath.Join(dir, "literal_test.go"),
+		filepath.Join(dir, "overlay.json")
 	o, _ := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(wd, "zz_literal_test.go"): file}})
 	if err := errors.Join(os.WriteFile(file, []byte(src), 0o644), os.WriteFile(overlay, o, 0o644)); err != nil {
 		t.Fatal(err)

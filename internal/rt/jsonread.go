@@ -101,7 +101,8 @@ func (r *jsonReader) value(tree any, s *Shape) (Value, error) {
 	return Value{}, mismatch(tree, s)
 }
 
-var dollarKeys = []string{"$base64", "$float", "$complex", "$type", "$global", "$ptr", "$cap", "$map", "$shared", "$ref", "$slice"}
+var dollarKeys = []string{"$base64", "$float", "$complex", "$type", "$global", "$ptr", "$cap", "$map", "$shared",
+	"$ref", "$slice"}
 
 func mismatch(tree any, s *Shape) error {
 	return fmt.Errorf("%s is wanted, and this is %s", s.Name, jsonKind(tree))
@@ -221,7 +222,9 @@ func (r *jsonReader) structure(tree any, s *Shape) (Value, error) {
 		return v, nil
 	case []any:
 		if len(t) != len(s.Fields) {
-			return v, fmt.Errorf("%d values are given for the %d fields %s", len(t), len(s.Fields), strings.Join(s.names(), ", "))
+			return v,
+				fmt.Errorf("%d values are given for the %d fields %s", len(t), len(s.Fields),
+					strings.Join(s.names(), ", "))
 		}
 		for i, f := range s.Fields {
 			var err error
@@ -364,7 +367,8 @@ func (r *jsonReader) guess(tree any, s *Shape) (Value, error) {
 		name = "string"
 		if s.Type == "error" {
 			v := Value{Kind: KindStruct, Names: []string{"s"}, Elems: []Value{{Kind: KindString, Str: t}}}
-			return Value{Kind: KindInterface, Str: "*errors.errorString", Elems: []Value{{Kind: KindPointer, Elems: []Value{v}}}}, nil
+			return Value{Kind: KindInterface, Str: "*errors.errorString",
+				Elems: []Value{{Kind: KindPointer, Elems: []Value{v}}}}, nil
 		}
 	case json.Number:
 		name = "int"

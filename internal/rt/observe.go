@@ -15,9 +15,11 @@ import (
 // these records? Every record is called twice in a row and a third time, in
 // the opposite order, after all others.
 type Observe struct {
-	Records  string    `json:"records,omitempty"`  // record file
-	Budget   int64     `json:"budget_ns"`          // time for all of it; 0 means 10 s. Records that it does not reach are left out
-	Mine     bool      `json:"mine"`               // try all inputs of one and two bytes, if the target maps a text to the same type
+	Records string `json:"records,omitempty"` // record file
+	// time for all of it; 0 means 10 s. Records that it does not reach are left out
+	Budget int64 `json:"budget_ns"`
+	// try all inputs of one and two bytes, if the target maps a text to the same type
+	Mine     bool      `json:"mine"`
 	Generate int       `json:"generate,omitempty"` // make so many small inputs; nothing is called with them
 	Alphabet *Alphabet `json:"alphabet,omitempty"` // for Generate; nil means the default
 }
@@ -54,7 +56,7 @@ type Mined struct {
 	Fixed2 [][]byte `json:"fixed2"`
 }
 
-// The place of mined inputs in the progress word.
+// minedPlace is the place of mined inputs in the progress word.
 const minedPlace = 1 << 30
 
 func (h *Harness[A, R]) observe(q *Observe) (any, error) {
@@ -96,7 +98,8 @@ func newObserver[A, R any](h *Harness[A, R], q *Observe) *observer[A, R] {
 	if budget == 0 {
 		budget = 10 * time.Second
 	}
-	o := &observer[A, R]{h: h, eval: h.Variants[0].Eval, in: coderFor[A](), res: coderFor[R](), same: -1, deadline: time.Now().Add(budget), outcomes: map[uint64]bool{}}
+	o := &observer[A, R]{h: h, eval: h.Variants[0].Eval, in: coderFor[A](), res: coderFor[R](), same: -1,
+		deadline: time.Now().Add(budget), outcomes: map[uint64]bool{}}
 	o.mutates, o.aliases = make([]bool, len(o.in.fields)), make([]bool, len(o.in.fields))
 	if len(o.res.fields) == 1 {
 		o.same = slices.IndexFunc(o.in.fields, func(f field) bool { return f.c.typ == o.res.fields[0].c.typ })
@@ -170,7 +173,7 @@ func (o *observer[A, R]) name(i int, f field) string {
 	return f.name
 }
 
-// A call is what one call of the original did.
+// observed is what one call of the original did.
 type observed[R any] struct {
 	result   R
 	panicked bool

@@ -43,10 +43,12 @@ func TestObserveShares(t *testing.T) {
 		}
 		r.R0 = strings.ToLower(a.A0)
 	}, &Observe{Mine: true}, args{"low"}, args{"UP"}, args{"boom"}, args{"x"})
-	if o.Records != 4 || o.Identity != 0.5 || o.Panics != 0.3 || !slices.Equal(o.Panicked, []int{2}) || o.Outcomes != 4 || len(o.Digests) != 32 || o.Unstable != nil || o.Stateful != nil {
+	if o.Records != 4 || o.Identity != 0.5 || o.Panics != 0.3 || !slices.Equal(o.Panicked, []int{2}) ||
+		o.Outcomes != 4 || len(o.Digests) != 32 || o.Unstable != nil || o.Stateful != nil {
 		t.Errorf("got %+v", o)
 	}
-	if slices.Contains(o.Mined.Fixed1, 'A') || !slices.Contains(o.Mined.Fixed1, 'a') || o.Mined.Fixed2['a']['b'/8]>>('b'%8)&1 != 1 || o.Mined.Fixed2['a']['B'/8]>>('B'%8)&1 != 0 {
+	if slices.Contains(o.Mined.Fixed1, 'A') || !slices.Contains(o.Mined.Fixed1, 'a') ||
+		o.Mined.Fixed2['a']['b'/8]>>('b'%8)&1 != 1 || o.Mined.Fixed2['a']['B'/8]>>('B'%8)&1 != 0 {
 		t.Errorf("mined %q", o.Mined.Fixed1)
 	}
 }

@@ -56,7 +56,8 @@ func (x *exhauster[A, R]) negative(yield func() bool) {
 func (x *exhauster[A, R]) bounds(yield func() bool) {
 	x.each(isInteger, func(i int, t reflect.Type) bool {
 		for shift := range 64 {
-			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1, -(1 << shift) + 1} {
+			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1,
+				-(1 << shift) + 1} {
 				if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
 					return false
 				}

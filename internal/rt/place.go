@@ -83,7 +83,8 @@ func (s *spans) walk(v reflect.Value, depth int) {
 		text := v.String()
 		s.add(unsafe.Pointer(unsafe.StringData(text)), uintptr(len(text)))
 	case reflect.Slice:
-		if !v.IsNil() && s.add(v.UnsafePointer(), uintptr(v.Cap())*v.Type().Elem().Size()) && holdsMemory(v.Type().Elem()) {
+		if !v.IsNil() && s.add(v.UnsafePointer(), uintptr(v.Cap())*v.Type().Elem().Size()) &&
+			holdsMemory(v.Type().Elem()) {
 			for k := range min(v.Len(), maxSpans) {
 				s.walk(v.Index(k), depth+1)
 			}

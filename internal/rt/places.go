@@ -18,7 +18,8 @@ var placeLens = func() []int {
 			list = append(list, n)
 		}
 	}
-	return append(list, 79, 80, 81, 88, 96, 97, 104, 112, 127, 128, 129, 144, 160, 191, 192, 193, 200, 224, 255, 256, 257, 288, 300)
+	return append(list, 79, 80, 81, 88, 96, 97, 104, 112, 127, 128, 129, 144, 160, 191, 192, 193, 200, 224, 255, 256,
+		257, 288, 300)
 }()
 
 // denseLens are those of them without gaps.
@@ -133,7 +134,8 @@ func (x *exhauster[A, R]) ordinary(s spot) []string {
 	}
 	classes := map[string][]string{}
 	most := ""
-	for _, l := range []string{"a", "b", "m", "z", "A", "B", "M", "Z", "0", "1", "5", "9", " ", "-", ".", ",", "/", "~", "é", "€"} {
+	for _, l := range []string{"a", "b", "m", "z", "A", "B", "M", "Z", "0", "1", "5", "9", " ", "-", ".", ",", "/", "~",
+		"é", "€"} {
 		c := x.treatment(s.slot, l)
 		classes[c] = append(classes[c], l)
 		if len(classes[c]) > len(classes[most]) {

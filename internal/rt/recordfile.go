@@ -19,9 +19,9 @@ type Record struct {
 	Weight float64
 }
 
-// A record file is a magic line and, for each record, the weight (8 bytes,
-// IEEE bits, little endian), the length of the arguments (uvarint) and the
-// arguments; a checksum of all that (CRC-32 Castagnoli, 4 bytes) ends it.
+// recordMagic begins a record file. It is a line, after which follow, for each record, the weight
+// (8 bytes, IEEE bits, little endian), the length of the arguments (uvarint) and the arguments; a
+// checksum of all that (CRC-32 Castagnoli, 4 bytes) ends it.
 var recordMagic = []byte("beagle records 1\n")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -52,7 +52,8 @@ func ParseRecords(b []byte) ([]Record, error) {
 	if !bytes.HasPrefix(b, recordMagic) {
 		return nil, fmt.Errorf("it is not a record file: it does not begin with %q", recordMagic)
 	}
-	if len(b) < len(recordMagic)+4 || crc32.Checksum(b[:len(b)-4], castagnoli) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
+	if len(b) < len(recordMagic)+4 ||
+		crc32.Checksum(b[:len(b)-4], castagnoli) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
 		return nil, fmt.Errorf("the record file is damaged: its checksum does not match")
 	}
 	body := b[len(recordMagic) : len(b)-4]
@@ -105,7 +106,9 @@ func LoadArgs[A any](path string, types map[string]reflect.Type) ([]A, []float64
 
 // loadFitting is LoadArgs; where an int has 32 bits it leaves out the records
 // with larger ones, and counts them.
-func loadFitting[A any](path string, types map[string]reflect.Type) (args []A, weights []float64, unfit int, err error) {
+func loadFitting[A any](
+	path string, types map[string]reflect.Type,
+) (args []A, weights []float64, unfit int, err error) {
 	records, err := ReadRecords(path)
 	if err != nil {
 		return nil, nil, 0, err

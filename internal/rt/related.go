@@ -64,7 +64,8 @@ func (x *exhauster[A, R]) relatedTexts(i, k int, yield func() bool) bool {
 			}
 			for at := range n {
 				for _, b := range [][]byte{a[:at], a[at:], a[at : at+1], a[at:min(n, at+4)], a[at:min(n, at+9)],
-					slices.Concat(a[:at], []byte{a[at] ^ 0x20}, a[at+1:]), slices.Concat(a[:at], []byte{a[at] ^ 0x80}, a[at+1:]),
+					slices.Concat(a[:at], []byte{a[at] ^ 0x20}, a[at+1:]),
+					slices.Concat(a[:at], []byte{a[at] ^ 0x80}, a[at+1:]),
 					slices.Concat(a[:at], []byte{a[at] + 1}, a[at+1:]), slices.Concat(a[:at], a[at+1:])} {
 					if !both(a, b) {
 						return false

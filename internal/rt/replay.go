@@ -18,11 +18,13 @@ type Replay struct {
 	Max     int      `json:"max,omitempty"`  // records to use, spread evenly; 0 means all
 	Seed    uint64   `json:"seed,omitempty"` // of the order of the second pass
 	Panics  string   `json:"panics,omitempty"`
-	Deep    int      `json:"deep,omitempty"`    // calls that also get the checks on memory and order; 0 means 64
-	Budget  int64    `json:"budget,omitempty"`  // nanoseconds; 0 means no limit
-	Threads int      `json:"threads,omitempty"` // above 1: no comparison with the original but calls from so many goroutines at once
+	Deep    int      `json:"deep,omitempty"`   // calls that also get the checks on memory and order; 0 means 64
+	Budget  int64    `json:"budget,omitempty"` // nanoseconds; 0 means no limit
+	// above 1: no comparison with the original but calls from so many goroutines at once
+	Threads int `json:"threads,omitempty"`
 
-	Cold string `json:"cold,omitempty"` // another look, in a process that has seen nothing yet: one of the Cold constants
+	// another look, in a process that has seen nothing yet: one of the Cold constants
+	Cold string `json:"cold,omitempty"`
 
 	Grow bool `json:"grow,omitempty"` // compare how the times grow with the length of inputs
 
@@ -302,13 +304,19 @@ func (p *replayer[A, R]) thread(t int) *Diff {
 		c.copyTo(&c.a[1], &p.records[i])
 		c.p[1] = p.alone(&c.a[1], &c.r[1])
 		if h := mine.hash(); p.hashes[n] != 0 && h != p.hashes[n] {
-			d := &Diff{Case: i, Kind: "race", Check: "the same call from several goroutines at once", Got: c.told(1, "result")}
+			d := &Diff{
+				Case:  i,
+				Kind:  "race",
+				Check: "the same call from several goroutines at once",
+				Got:   c.told(1, "result"),
+			}
 			d.Args, _ = Encode(&p.records[i])
 			d.Call, d.Imports = spellBriefly(&p.records[i])
 			d.Want = "the answer of a single call"
 			return d
 		}
-		overwriteAll(reflect.ValueOf(&c.a[1]).Elem()) // the caller has them back: a goroutine that goes on may not read them
+		// the caller has them back: a goroutine that goes on may not read them
+		overwriteAll(reflect.ValueOf(&c.a[1]).Elem())
 	}
 	return nil
 }

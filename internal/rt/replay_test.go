@@ -142,7 +142,8 @@ func TestReplayMemory(t *testing.T) {
 			}
 		}},
 	}
-	records := calls(t, bytesArgs{[]byte("abc")}, bytesArgs{[]byte("xyz")}, bytesArgs{[]byte{}}, bytesArgs{[]byte("hello")})
+	records := calls(t, bytesArgs{[]byte("abc")}, bytesArgs{[]byte("xyz")}, bytesArgs{[]byte{}},
+		bytesArgs{[]byte("hello")})
 	for _, c := range cases {
 		d := replayed(t, &Replay{}, records, double, c.f).Diff
 		if kindOf(d) != c.kind {
@@ -225,7 +226,8 @@ func TestLeftBehind(t *testing.T) {
 		go func() {}()
 	}
 	records := calls(t, textArgs{"a"}, textArgs{"b"}, textArgs{"c"})
-	if d := replayed(t, &Replay{}, records, ends, leaks).Diff; d == nil || d.Kind != "goroutine" || d.Check != CheckEnded {
+	if d := replayed(t, &Replay{}, records, ends, leaks).Diff; d == nil || d.Kind != "goroutine" ||
+		d.Check != CheckEnded {
 		t.Errorf("got %+v", d)
 	}
 	for _, pair := range [][2]func(*textArgs, *textResults){{upper, ends}, {leaks, leaks}} {
@@ -274,7 +276,8 @@ func TestExhaustFinds(t *testing.T) {
 		"a rune":               {func(s string) bool { return strings.Contains(s, "é_") }, 3},
 	}
 	for name, c := range cases {
-		out := exhausted(t, &Exhaust{Ints: []int64{'_', 'a', 'z'}, Budget: int64(time.Minute)}, upper, plant(c.wrong)) // it ends when it finds
+		// it ends when it finds
+		out := exhausted(t, &Exhaust{Ints: []int64{'_', 'a', 'z'}, Budget: int64(time.Minute)}, upper, plant(c.wrong))
 		switch {
 		case out.Diff == nil:
 			t.Errorf("%s: not found in %d cases: %+v", name, out.Cases, out.Phases)
@@ -365,7 +368,8 @@ func TestCaseAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shown := out.(*ExhaustReply).Shown; shown == nil || PhaseOf(id) == "" || shown.Call[0] != `"__"` || shown.Want != `returns "__"` {
+	if shown := out.(*ExhaustReply).Shown; shown == nil || PhaseOf(id) == "" || shown.Call[0] != `"__"` ||
+		shown.Want != `returns "__"` {
 		t.Errorf("case %d (%s): %+v", id, PhaseOf(id), shown)
 	}
 }

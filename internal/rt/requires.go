@@ -42,7 +42,8 @@ func (h *Harness[A, R]) agree(t *Terms) error {
 		h.requires = append(h.requires, p)
 	}
 	in := func(kind string) bool { return slices.Contains(t.Ignore, kind) }
-	ignored.errorText, ignored.panicValue, ignored.nilEmpty = in(IgnoreErrorText), in(IgnorePanicValue), in(IgnoreNilEmpty)
+	ignored.errorText, ignored.panicValue, ignored.nilEmpty = in(IgnoreErrorText), in(IgnorePanicValue),
+		in(IgnoreNilEmpty)
 	ignored.capacity, ignored.scratch = in(IgnoreCapacity), in(IgnoreScratch)
 	return nil
 }

@@ -19,7 +19,9 @@ type termResults struct {
 // differOf compares two versions on one input under a contract.
 func differOf(t *testing.T, a termArgs, ignore []string, original, candidate func(*termArgs, *termResults)) *Diff {
 	t.Helper()
-	h := &Harness[termArgs, termResults]{Variants: []Variant[termArgs, termResults]{{Eval: original}, {Eval: candidate}}}
+	h := &Harness[termArgs, termResults]{
+		Variants: []Variant[termArgs, termResults]{{Eval: original}, {Eval: candidate}},
+	}
 	if err := h.agree(&Terms{Ignore: ignore}); err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +29,8 @@ func differOf(t *testing.T, a termArgs, ignore []string, original, candidate fun
 	return newChecker(watched(h), 1, PanicsExact).compare(0, &a)
 }
 
-// Each kind of difference is seen when it is not ignored, and only its own name
-// lets it pass.
+// TestIgnore checks that each kind of difference is seen when it is not ignored, and only its own
+// name lets it pass.
 func TestIgnore(t *testing.T) {
 	list := []int{3, 1, 2, 0, 0, 0}[:3]
 	kinds := []string{IgnoreErrorText, IgnorePanicValue, IgnoreNilEmpty, IgnoreCapacity, IgnoreScratch}
@@ -54,7 +56,7 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-// What is ignored hides nothing else.
+// TestIgnoreHidesNoMore checks that what is ignored hides nothing else.
 func TestIgnoreHidesNoMore(t *testing.T) {
 	list := []int{3, 1, 2, 0, 0, 0}[:3]
 	all := []string{IgnoreErrorText, IgnorePanicValue, IgnoreNilEmpty, IgnoreCapacity, IgnoreScratch}
@@ -77,7 +79,7 @@ type termError struct{}
 
 func (*termError) Error() string { return "x" }
 
-// Inputs outside the contract accuse nobody, and inputs inside still do.
+// TestRequires checks that inputs outside the contract accuse nobody, and inputs inside still do.
 func TestRequires(t *testing.T) {
 	defer func() { Predicates = nil }()
 	Predicates = []any{func(a *termArgs) bool { return len(a.A1) < 3 && a.A1[0] == 'a' }}
@@ -89,7 +91,8 @@ func TestRequires(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newChecker(watched(h), 1, PanicsExact)
-	for text, differs := range map[string]bool{"a": true, "ab": true, "abc": false, "b": false, "": false} { // "" panics
+	// "" panics
+	for text, differs := range map[string]bool{"a": true, "ab": true, "abc": false, "b": false, "": false} {
 		if d := c.compare(0, &termArgs{A1: text}); (d != nil) != differs {
 			t.Errorf("%q: %+v, want a difference: %v", text, d, differs)
 		}

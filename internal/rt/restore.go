@@ -135,7 +135,8 @@ func (w *memoryWalker) dynamic(v reflect.Value) {
 // leadsToMemory reports whether values of type t can lead to mutable memory.
 func leadsToMemory(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Chan, reflect.Func,
+		reflect.UnsafePointer:
 		return true
 	case reflect.Array:
 		return t.Len() > 0 && leadsToMemory(t.Elem())

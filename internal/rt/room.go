@@ -26,7 +26,8 @@ func (c *checker[A, R]) wrote(src *A) bool {
 // left as it was, for slices of elements that are their bytes.
 func beyond[A any](orig, cand, untouched *A) bool {
 	for _, f := range coderFor[A]().fields {
-		x, y, was := roomOf(f, unsafe.Pointer(orig)), roomOf(f, unsafe.Pointer(cand)), roomOf(f, unsafe.Pointer(untouched))
+		x, y, was := roomOf(f, unsafe.Pointer(orig)), roomOf(f, unsafe.Pointer(cand)),
+			roomOf(f, unsafe.Pointer(untouched))
 		if x == nil || y == nil || was == nil || !f.c.elem.raw {
 			continue
 		}

@@ -11,7 +11,8 @@ import (
 
 // runLengths are how often a letter is repeated: every number to beyond two
 // words, and around the sizes of others.
-var runLengths = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 24, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300}
+var runLengths = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 24, 31, 32, 33, 63, 64, 65,
+	127, 128, 129, 255, 256, 257, 300}
 
 // runeRuns are how often a rune beyond ASCII is repeated: a text that it makes
 // longer or shorter outgrows a small buffer.

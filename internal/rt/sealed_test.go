@@ -36,7 +36,8 @@ func sentinel(a *findArgs, r *findResults) {
 
 func TestSealed(t *testing.T) {
 	records := calls(t, findArgs{A0: []int{5, 7, 9}, A1: 7}, findArgs{A0: []int{5, 7, 9}, A1: 4}, findArgs{})
-	if d := replayed[findArgs, findResults](t, &Replay{}, records, find, sentinel).Diff; d == nil || d.Check != CheckSealed || d.Kind != "race" {
+	if d := replayed[findArgs, findResults](t, &Replay{}, records, find, sentinel).Diff; d == nil ||
+		d.Check != CheckSealed || d.Kind != "race" {
 		t.Errorf("a write that is taken back was not seen: %+v", d)
 	}
 	if d := replayed[findArgs, findResults](t, &Replay{}, records, find, find).Diff; d != nil {
@@ -77,7 +78,8 @@ func TestSealedShares(t *testing.T) {
 		}
 		shares(a, r)
 	}
-	if d := replayed[nestedArgs, nestedResults](t, &Replay{}, records, shares, inner).Diff; d == nil || d.Check != CheckSealed {
+	if d := replayed[nestedArgs, nestedResults](t, &Replay{}, records, shares, inner).Diff; d == nil ||
+		d.Check != CheckSealed {
 		t.Errorf("a write far inside was not seen: %+v", d)
 	}
 }

@@ -76,7 +76,8 @@ func (g *maker) texts(budget int) sequence[string] {
 	parts := []sequence[string]{listed([]string{""}), one, listed(texts), byteWords(first(letters, 24), 2), joined}
 	share := max(budget/8, 64)
 	parts = append(parts, capped(byteWords(first(letters, 16), 3), share), capped(g.longTexts(), 2*share))
-	parts = append(parts, capped(pairs, 2*share), capped(byteWords(first(letters, 10), 4), share), capped(byteWords(first(letters, 5), 7), share), byteWords(first(letters, 16), 5))
+	parts = append(parts, capped(pairs, 2*share), capped(byteWords(first(letters, 10), 4), share),
+		capped(byteWords(first(letters, 5), 7), share), byteWords(first(letters, 16), 5))
 	return chain(budget, parts...)
 }
 

@@ -115,7 +115,8 @@ func (b shaper) name(t reflect.Type) string {
 // predeclared ones.
 func (s *Shape) Named() bool {
 	switch {
-	case strings.HasPrefix(s.Type, "*"), strings.HasPrefix(s.Type, "["), strings.HasPrefix(s.Type, "map["), strings.HasPrefix(s.Type, "struct {"):
+	case strings.HasPrefix(s.Type, "*"), strings.HasPrefix(s.Type, "["), strings.HasPrefix(s.Type, "map["),
+		strings.HasPrefix(s.Type, "struct {"):
 		return false
 	}
 	return strings.Contains(s.Type, ".")

@@ -41,8 +41,10 @@ func special(t reflect.Type) func(builder, *coder) {
 
 // bound lists types that are tied to their process.
 var bound = map[string]bool{
-	"os.File": true, "internal/poll.FD": true, "reflect.rtype": true, "internal/abi.Type": true, "time.Timer": true, "time.Ticker": true,
-	"testing.common": true, "testing.T": true, "testing.B": true, "sync.Map": true, "internal/sync.HashTrieMap": true, "sync.Pool": true,
+	"os.File": true, "internal/poll.FD": true, "reflect.rtype": true, "internal/abi.Type": true, "time.Timer": true,
+	"time.Ticker":    true,
+	"testing.common": true, "testing.T": true, "testing.B": true, "sync.Map": true, "internal/sync.HashTrieMap": true,
+	"sync.Pool": true,
 }
 
 func boundCoder(_ builder, c *coder) {
@@ -59,8 +61,8 @@ func boundCoder(_ builder, c *coder) {
 	c.sites = 0
 }
 
-// Locks are recorded as unlocked: who held them at the time of the call is
-// not part of its arguments, and a copy that is held for ever only hangs.
+// isLock reports whether a type is a lock. Locks are recorded as unlocked: who held them at the
+// time of the call is not part of its arguments, and a copy that is held for ever only hangs.
 func isLock(t reflect.Type) bool {
 	return t == reflect.TypeOf(sync.Mutex{}) || t == reflect.TypeOf(sync.RWMutex{})
 }
@@ -72,7 +74,8 @@ func lockCoder(_ builder, c *coder) {
 	c.fix = func(_ *cloner, p unsafe.Pointer) { c.value(p).SetZero() }
 }
 
-// Opaque types compare by interned pointers, which only their text rebuilds.
+// isOpaque reports whether a type is opaque. Such types compare by interned pointers, which only
+// their text rebuilds.
 func isOpaque(t reflect.Type) bool { return t == reflect.TypeOf(netip.Addr{}) }
 
 func opaqueCoder(_ builder, c *coder) {
@@ -107,7 +110,12 @@ var globals = struct {
 	values map[string]reflect.Value
 	types  map[reflect.Type]bool // pointed to
 	common map[string]bool       // those that every program knows
-}{names: map[unsafe.Pointer]string{}, values: map[string]reflect.Value{}, types: map[reflect.Type]bool{}, common: map[string]bool{}}
+}{
+	names:  map[unsafe.Pointer]string{},
+	values: map[string]reflect.Value{},
+	types:  map[reflect.Type]bool{},
+	common: map[string]bool{},
+}
 
 // RegisterGlobal names a pointer that keeps its identity in records: a
 // sentinel error or the address of a package variable. Values that are not
@@ -126,10 +134,13 @@ func RegisterGlobal(name string, v any) {
 
 func init() {
 	for name, v := range map[string]any{
-		"io.EOF": io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite, "io.ErrNoProgress": io.ErrNoProgress,
+		"io.EOF": io.EOF, "io.ErrUnexpectedEOF": io.ErrUnexpectedEOF, "io.ErrShortWrite": io.ErrShortWrite,
+		"io.ErrNoProgress":  io.ErrNoProgress,
 		"io.ErrShortBuffer": io.ErrShortBuffer, "io.ErrClosedPipe": io.ErrClosedPipe,
-		"os.ErrNotExist": os.ErrNotExist, "os.ErrExist": os.ErrExist, "os.ErrPermission": os.ErrPermission, "os.ErrClosed": os.ErrClosed, "os.ErrInvalid": os.ErrInvalid,
-		"context.Canceled": context.Canceled, "strconv.ErrRange": strconv.ErrRange, "strconv.ErrSyntax": strconv.ErrSyntax,
+		"os.ErrNotExist": os.ErrNotExist, "os.ErrExist": os.ErrExist, "os.ErrPermission": os.ErrPermission,
+		"os.ErrClosed": os.ErrClosed, "os.ErrInvalid": os.ErrInvalid,
+		"context.Canceled": context.Canceled, "strconv.ErrRange": strconv.ErrRange,
+		"strconv.ErrSyntax":     strconv.ErrSyntax,
 		"errors.ErrUnsupported": errors.ErrUnsupported, "time.UTC": time.UTC, "time.Local": time.Local,
 	} {
 		RegisterGlobal(name, v)
@@ -216,14 +227,19 @@ func trimVariant(name string) string {
 var knownTypes = func() map[string]reflect.Type {
 	m := make(map[string]reflect.Type)
 	for _, v := range []any{
-		false, 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), uintptr(0), float32(0), 0.0, complex64(0), complex128(0), "",
-		[]bool(nil), []int(nil), []int32(nil), []int64(nil), []float64(nil), []byte(nil), []string(nil), []any(nil), [][]byte(nil), []map[string]any(nil),
-		map[string]any(nil), map[string]string(nil), map[string]int(nil), map[any]any(nil), map[string][]string(nil), struct{}{},
+		false, 0, int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0), uintptr(0),
+		float32(0), 0.0, complex64(0), complex128(0), "",
+		[]bool(nil), []int(nil), []int32(nil), []int64(nil), []float64(nil), []byte(nil), []string(nil), []any(nil),
+		[][]byte(nil), []map[string]any(nil),
+		map[string]any(nil), map[string]string(nil), map[string]int(nil), map[any]any(nil),
+		map[string][]string(nil), struct{}{},
 		new(bool), new(int), new(int64), new(float64), new(string),
 		time.Time{}, time.Duration(0), netip.Addr{}, netip.AddrPort{}, netip.Prefix{},
 		new(time.Time), new(bytes.Buffer), new(bytes.Reader), new(strings.Reader), new(strings.Builder),
-		errors.New(""), fmt.Errorf("%w", io.EOF), fmt.Errorf("%w%w", io.EOF, io.EOF), errors.Join(io.EOF), context.DeadlineExceeded,
-		new(strconv.NumError), new(os.PathError), new(os.SyscallError), context.Background(), context.TODO(), io.Discard,
+		errors.New(""), fmt.Errorf("%w", io.EOF), fmt.Errorf("%w%w", io.EOF, io.EOF), errors.Join(io.EOF),
+		context.DeadlineExceeded,
+		new(strconv.NumError), new(os.PathError), new(os.SyscallError), context.Background(),
+		context.TODO(), io.Discard,
 	} {
 		t := reflect.TypeOf(v)
 		m[TypeName(t)] = t

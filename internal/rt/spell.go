@@ -148,7 +148,8 @@ func (w *speller) expr(v reflect.Value, depth int) string {
 		return w.float(t, v.Float())
 	case reflect.Complex64, reflect.Complex128:
 		c := v.Complex()
-		return fmt.Sprintf("%s(complex(%s, %s))", w.typ(t), w.float(reflect.TypeOf(0.0), real(c)), w.float(reflect.TypeOf(0.0), imag(c)))
+		return fmt.Sprintf("%s(complex(%s, %s))", w.typ(t), w.float(reflect.TypeOf(0.0), real(c)),
+			w.float(reflect.TypeOf(0.0), imag(c)))
 	case reflect.Pointer:
 		return w.pointer(v, depth)
 	case reflect.Interface:
@@ -248,7 +249,8 @@ func (w *speller) float(t reflect.Type, f float64) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) || f == 0 && math.Signbit(f) {
 		w.imports["math"] = true
 		if bits == 32 {
-			return w.convert(t, reflect.TypeOf(float32(0)), fmt.Sprintf("math.Float32frombits(%#x)", math.Float32bits(float32(f))))
+			return w.convert(t, reflect.TypeOf(float32(0)),
+				fmt.Sprintf("math.Float32frombits(%#x)", math.Float32bits(float32(f))))
 		}
 		return w.convert(t, reflect.TypeOf(0.0), fmt.Sprintf("math.Float64frombits(%#x)", math.Float64bits(f)))
 	}
@@ -282,8 +284,10 @@ func (w *speller) composite(v reflect.Value, depth int) string {
 	if (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) && v.IsNil() {
 		return w.null(t)
 	}
-	if more := t.Kind() == reflect.Slice && w.room && v.Cap() > v.Len() && v.Cap()-v.Len() <= maxSpare; more && depth == 0 {
-		return fmt.Sprintf("append(make(%s, 0, %d), %s...)", w.typ(t), v.Cap(), w.composite(v.Slice3(0, v.Len(), v.Len()), depth))
+	if more := t.Kind() == reflect.Slice && w.room && v.Cap() > v.Len() && v.Cap()-v.Len() <= maxSpare; more &&
+		depth == 0 {
+		return fmt.Sprintf("append(make(%s, 0, %d), %s...)", w.typ(t), v.Cap(),
+			w.composite(v.Slice3(0, v.Len(), v.Len()), depth))
 	}
 	if t.Kind() == reflect.Slice && t.Elem() == reflect.TypeOf(byte(0)) && v.Len() > 0 {
 		return w.typ(t) + "(" + w.quote(string(v.Bytes())) + ")"

@@ -30,8 +30,10 @@ const (
 	tagSlice      // id, number of steps, steps, length, capacity: a slice of a part of a tagBack
 	tagGlobal     // name, then the value in case that the reader does not know the name
 	tagOpaque     // type name, text: a type with a text form of its own
-	tagError      // snapshots only: type name, text, number of wrapped errors, those; then may come a struct of the fields that it shows
-	tagTuple      // number of parts, parts
+	// snapshots only: type name, text, number of wrapped errors, those; then may come a struct of
+	// the fields that it shows
+	tagError
+	tagTuple // number of parts, parts
 	tagEnd
 )
 
@@ -65,10 +67,14 @@ const (
 )
 
 var kindNames = [...]string{
-	tagNil: "nil", tagFalse: "bool", tagTrue: "bool", tagInt: "int", tagUint: "uint", tagFloat32: "float32", tagFloat64: "float64",
-	tagComplex64: "complex64", tagComplex128: "complex128", tagString: "string", tagBytes: "byte slice", tagList: "slice", tagArray: "array",
-	tagStruct: "struct", tagStructRef: "struct", tagMap: "map", tagPtr: "pointer", tagIface: "interface", tagBack: "shared memory", tagBackMap: "shared map",
-	tagRef: "reference", tagSlice: "slice of shared memory", tagGlobal: "global", tagOpaque: "text", tagError: "error", tagTuple: "tuple",
+	tagNil: "nil", tagFalse: "bool", tagTrue: "bool", tagInt: "int", tagUint: "uint", tagFloat32: "float32",
+	tagFloat64:   "float64",
+	tagComplex64: "complex64", tagComplex128: "complex128", tagString: "string", tagBytes: "byte slice",
+	tagList: "slice", tagArray: "array",
+	tagStruct: "struct", tagStructRef: "struct", tagMap: "map", tagPtr: "pointer", tagIface: "interface",
+	tagBack: "shared memory", tagBackMap: "shared map",
+	tagRef: "reference", tagSlice: "slice of shared memory", tagGlobal: "global", tagOpaque: "text", tagError: "error",
+	tagTuple: "tuple",
 }
 
 func (k Kind) String() string {

@@ -26,23 +26,25 @@ import (
 //   - A slice ends when the goroutines that its calls started have ended: nobody
 //     else pays for them.
 //   - Each slice is timed by the wall clock and by the thread's own processor
-//     clock, or by that of the process when goroutines are started. Where they differ, the slice was preempted; the parent decides
-//     what to do with it. No statistics happen here: raw samples go back.
+//     clock, or by that of the process when goroutines are started. Where they
+//     differ, the slice was preempted; the parent decides what to do with it. No
+//     statistics happen here: raw samples go back.
 
 // Time is the request of the time mode: what to time and how.
 type Time struct {
-	Variants   []int     `json:"variants"` // indexes into the harness's variants; the first one calibrates
-	Sets       []TimeSet `json:"sets"`
-	Seed       uint64    `json:"seed"`        // of the sequence and of the order; two processes with one seed see the same inputs
-	Slice      int64     `json:"slice_ns"`    // wanted length of a slice; 0 is 100 µs
-	Calls      int       `json:"calls"`       // calls a slice; 0 calibrates
-	Windows    int       `json:"windows"`     // windows in the sequence; 0 chooses
-	Mutates    bool      `json:"mutates"`     // the target changes its arguments: they are put back before every slice
-	SkipPanics bool      `json:"skip_panics"` // leave out records on which the original panics
-	GC         bool      `json:"gc"`          // measure GCByte too
-	Profile    int64     `json:"profile_ns"`  // take a CPU profile of the variants for so long instead of timing them
-	Turns      *Turns    `json:"turns"`       // begin rounds in these turns only, while another process has the others
-	Cold       bool      `json:"cold"`        // short slices, each after other work that has emptied the caches
+	Variants []int     `json:"variants"` // indexes into the harness's variants; the first one calibrates
+	Sets     []TimeSet `json:"sets"`
+	// of the sequence and of the order; two processes with one seed see the same inputs
+	Seed       uint64 `json:"seed"`
+	Slice      int64  `json:"slice_ns"`    // wanted length of a slice; 0 is 100 µs
+	Calls      int    `json:"calls"`       // calls a slice; 0 calibrates
+	Windows    int    `json:"windows"`     // windows in the sequence; 0 chooses
+	Mutates    bool   `json:"mutates"`     // the target changes its arguments: they are put back before every slice
+	SkipPanics bool   `json:"skip_panics"` // leave out records on which the original panics
+	GC         bool   `json:"gc"`          // measure GCByte too
+	Profile    int64  `json:"profile_ns"`  // take a CPU profile of the variants for so long instead of timing them
+	Turns      *Turns `json:"turns"`       // begin rounds in these turns only, while another process has the others
+	Cold       bool   `json:"cold"`        // short slices, each after other work that has emptied the caches
 }
 
 // A TimeSet is a file of records with the time to spend on it.
@@ -61,8 +63,9 @@ type TimeReply struct {
 // A Timing is the raw samples of one set. The outer index of Wall, CPU,
 // Passes, Allocs and Bytes is that of Time.Variants.
 type Timing struct {
-	Calls    int       `json:"calls"`             // calls of one pass over a window
-	Passes   []int     `json:"passes"`            // passes that one slice makes; above 1 for variants too fast for the slice
+	Calls int `json:"calls"` // calls of one pass over a window
+	// passes that one slice makes; above 1 for variants too fast for the slice
+	Passes   []int     `json:"passes"`
 	Windows  int       `json:"windows"`           // windows in the sequence
 	Weights  []float64 `json:"weights,omitempty"` // what each window counts; none: all the same
 	Distinct int       `json:"distinct"`
@@ -79,23 +82,25 @@ type Timing struct {
 
 const (
 	defaultSlice = 100 * time.Microsecond
-	minSequence  = 8192    // calls that the windows hold together, when time allows: twice the 4,096 inputs that keep a branch predictor honest
-	minWindows   = 4       // several windows, so that no single order is learnt
-	maxWindow    = 1 << 14 // calls in a window: its arguments should stay in the second-level cache
-	minVisits    = 9       // visits of each window: the parent takes a median with an interval over them
-	fewVisits    = 3       // the same where a window is one call
-	maxSlices    = 60000   // samples of a set: bounds the reply
-	slowest      = 10      // times its wanted length that a slice may take
-	minRounds    = 12      // below which a budget is overdrawn, up to overdraft times
-	overdraft    = 6       //
-	fewRounds    = 5       // below which nothing could be said: a slow function goes on until patience ends
-	patience     = 20 * time.Second
-	slowestCall  = time.Second
-	slowAtLeast  = 250 * time.Millisecond // that a slow function may take, whatever its budget
-	shortSlice   = 5000                   // ns: fifty times what reading the clocks takes
-	coldSlice    = 1500                   // ns with warm caches; with cold ones it is several times as long
-	maxPasses    = 4096                   //
-	heapLimit    = 64 << 20               // bytes allocated between two collections
+	// calls that the windows hold together, when time allows: twice the 4,096 inputs that keep a
+	// branch predictor honest
+	minSequence = 8192
+	minWindows  = 4       // several windows, so that no single order is learnt
+	maxWindow   = 1 << 14 // calls in a window: its arguments should stay in the second-level cache
+	minVisits   = 9       // visits of each window: the parent takes a median with an interval over them
+	fewVisits   = 3       // the same where a window is one call
+	maxSlices   = 60000   // samples of a set: bounds the reply
+	slowest     = 10      // times its wanted length that a slice may take
+	minRounds   = 12      // below which a budget is overdrawn, up to overdraft times
+	overdraft   = 6       //
+	fewRounds   = 5       // below which nothing could be said: a slow function goes on until patience ends
+	patience    = 20 * time.Second
+	slowestCall = time.Second
+	slowAtLeast = 250 * time.Millisecond // that a slow function may take, whatever its budget
+	shortSlice  = 5000                   // ns: fifty times what reading the clocks takes
+	coldSlice   = 1500                   // ns with warm caches; with cold ones it is several times as long
+	maxPasses   = 4096                   //
+	heapLimit   = 64 << 20               // bytes allocated between two collections
 
 	// For targets that change their arguments, which then take memory for
 	// every call: what a window and all windows may take, half of what they do.
@@ -165,7 +170,13 @@ type timer[A, R any] struct {
 }
 
 func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], error) {
-	t := &timer[A, R]{q: q, rng: rand.New(rand.NewPCG(q.Seed, i)), aside: rand.New(rand.NewPCG(^q.Seed, i)), budget: time.Duration(set.Budget), start: time.Now()}
+	t := &timer[A, R]{
+		q:      q,
+		rng:    rand.New(rand.NewPCG(q.Seed, i)),
+		aside:  rand.New(rand.NewPCG(^q.Seed, i)),
+		budget: time.Duration(set.Budget),
+		start:  time.Now(),
+	}
 	for _, v := range q.Variants {
 		t.run1 = append(t.run1, h.Variants[v].Time)
 	}

@@ -40,7 +40,7 @@ func unsorted(n, length int) ([]sortArgs, []float64) {
 	return records, weights
 }
 
-// A function that sorts in place must get unsorted input in every slice.
+// TestTimePutsArgumentsBack: a function that sorts in place must get unsorted input in every slice.
 func TestTimePutsArgumentsBack(t *testing.T) {
 	records, weights := unsorted(40, 16)
 	sorted := 0
@@ -61,8 +61,8 @@ func TestTimePutsArgumentsBack(t *testing.T) {
 	}
 }
 
-// A quick function that writes into a large buffer gets short windows: each
-// call has a buffer of its own.
+// TestTimeBoundsMemory checks that a quick function that writes into a large buffer gets short
+// windows: each call has a buffer of its own.
 func TestTimeBoundsMemory(t *testing.T) {
 	records, weights := unsorted(50, 8192) // 64 KB each
 	run := func(a []sortArgs) {
@@ -110,7 +110,8 @@ func TestTimeSamples(t *testing.T) {
 
 var sink []int
 
-// A variant that is far too fast for the clock repeats its pass.
+// TestTimeRepeatsFastVariants checks that a variant that is far too fast for the clock repeats its
+// pass.
 func TestTimeRepeatsFastVariants(t *testing.T) {
 	records, weights := unsorted(1, 8)
 	slow := func(a []sortArgs) {
@@ -125,7 +126,8 @@ func TestTimeRepeatsFastVariants(t *testing.T) {
 	}
 }
 
-// Copies of a fast version make one pass each, however their costs were read.
+// TestCopiesPassAlike checks that copies of a fast version make one pass each, however their costs
+// were read.
 func TestCopiesPassAlike(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, faster := range []float64{1, 3, 15, 30, 60, 90} {
@@ -150,17 +152,20 @@ func TestCopiesPassAlike(t *testing.T) {
 	}
 }
 
-// A call that takes longer than can be compared is refused with a remedy.
+// TestTimeRefusesSlowCalls checks that a call that takes longer than can be compared is refused
+// with a remedy.
 func TestTimeRefusesSlowCalls(t *testing.T) {
 	records, weights := unsorted(2, 8)
-	timer := testTimer(&Time{}, records, weights, func(a []sortArgs) { time.Sleep(time.Duration(len(a)) * (slowestCall + 50*time.Millisecond)) })
+	timer := testTimer(&Time{}, records, weights, func(a []sortArgs) {
+		time.Sleep(time.Duration(len(a)) * (slowestCall + 50*time.Millisecond))
+	})
 	if _, err := timer.run(); err == nil || !strings.Contains(err.Error(), "smaller inputs") {
 		t.Errorf("a call of more than %v: %v", slowestCall, err)
 	}
 }
 
-// A slow function's sequence holds every record, or one that takes most of the
-// time may be missing from it.
+// TestPlanSeesEveryRecord checks that a slow function's sequence holds every record, or one that
+// takes most of the time may be missing from it.
 func TestPlanSeesEveryRecord(t *testing.T) {
 	records, weights := unsorted(20, 8)
 	timer := testTimer(&Time{Calls: 1}, records, weights, func([]sortArgs) {})
@@ -175,7 +180,7 @@ func TestPlanSeesEveryRecord(t *testing.T) {
 	}
 }
 
-// Every record gets its share of the calls to within one call.
+// TestDrawKeepsWeights checks that every record gets its share of the calls to within one call.
 func TestDrawKeepsWeights(t *testing.T) {
 	weights := []float64{1, 2, 3, 94, 0.001}
 	timer := testTimer(&Time{}, nil, weights)
@@ -250,8 +255,8 @@ func TestCollectionCost(t *testing.T) {
 	}
 }
 
-// Work that a goroutine does after the call is the call's: its slice waits for
-// it, and the clock of processor time counts it.
+// TestTimeCountsGoroutines checks that work that a goroutine does after the call is the call's: its
+// slice waits for it, and the clock of processor time counts it.
 func TestTimeCountsGoroutines(t *testing.T) {
 	records, weights := unsorted(40, 4096)
 	work := func(x sortArgs) {
@@ -285,14 +290,16 @@ func TestTimeCountsGoroutines(t *testing.T) {
 	if timer.clock != ofProcess {
 		t.Error("the goroutines were not noticed")
 	}
-	if plain := testTimer(&Time{}, records, weights, inline, inline); len(timed(t, plain).Wall[0]) == 0 || plain.clock != ofThread {
+	if plain := testTimer(&Time{}, records, weights, inline, inline); len(timed(t, plain).Wall[0]) == 0 ||
+		plain.clock != ofThread {
 		t.Error("goroutines were noticed that are not there")
 	}
 }
 
 var sinkInt int
 
-// With cold caches a slice has few calls, and no pass over the inputs comes before it.
+// TestTimeCold checks that with cold caches a slice has few calls, and that no pass over the inputs
+// comes before it.
 func TestTimeCold(t *testing.T) {
 	records, weights := unsorted(40, 16)
 	calls := 0
@@ -307,7 +314,8 @@ func TestTimeCold(t *testing.T) {
 	warm := timed(t, testTimer(&Time{}, records, weights, run, run))
 	cold := timed(t, testTimer(&Time{Cold: true}, records, weights, run, run))
 	if cold.Calls*5 > warm.Calls || cold.Passes[0] != 1 {
-		t.Errorf("%d calls and %d passes a slice with cold caches, %d calls with warm ones", cold.Calls, cold.Passes[0], warm.Calls)
+		t.Errorf("%d calls and %d passes a slice with cold caches, %d calls with warm ones", cold.Calls,
+			cold.Passes[0], warm.Calls)
 	}
 	if len(cold.Wall[0]) < minRounds {
 		t.Errorf("%d rounds, want at least %d", len(cold.Wall[0]), minRounds)

@@ -30,7 +30,8 @@ func (x *exhauster[A, R]) torn(i int, yield func() bool) bool {
 	}
 	for k, text := range texts {
 		for at := 1; at < len(text); at++ {
-			for _, list := range [][]string{{text[:at], text[at:]}, {text[:at], "", text[at:]}, {"x", text[:at], text[at:], "y"}, {text[at:], text[:at]}, {text, text[:at]}} {
+			for _, list := range [][]string{{text[:at], text[at:]}, {text[:at], "", text[at:]},
+				{"x", text[:at], text[at:], "y"}, {text[at:], text[:at]}, {text, text[:at]}} {
 				if !x.list(i, k, list, yield) {
 					return false
 				}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Two that take turns are never told the same turn, and both get theirs.
+// TestTurns checks that two that take turns are never told the same turn, and both get theirs.
 func TestTurns(t *testing.T) {
 	meeting := filepath.Join(t.TempDir(), "meeting")
 	if err := os.WriteFile(meeting, make([]byte, 8), 0o600); err != nil {

@@ -17,7 +17,8 @@ import (
 func (x *exhauster[A, R]) twins(yield func() bool) {
 	for i, a := range x.slots {
 		for k, b := range x.slots {
-			if i < k && isText(a.t) && isText(b.t) && !(x.twinBytes(i, k, yield) && x.twinRunes(i, k, yield) && x.farTwins(i, k, yield)) {
+			if i < k && isText(a.t) && isText(b.t) &&
+				!(x.twinBytes(i, k, yield) && x.twinRunes(i, k, yield) && x.farTwins(i, k, yield)) {
 				return
 			}
 		}

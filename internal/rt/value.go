@@ -16,8 +16,10 @@ type Value struct {
 	Str   string   // string and bytes; type name of an interface value, an error or an opaque value; name of a global
 	Text  string   // text of an error or of an opaque value
 	Names []string // fields of a struct, as Elems
-	Elems []Value  // elements; fields; keys and values in turn; what a pointer or an interface holds; what an error wraps
-	Spare int      // capacity beyond the length of a slice
+	// elements; fields; keys and values in turn; what a pointer or an interface holds; what an
+	// error wraps
+	Elems []Value
+	Spare int // capacity beyond the length of a slice
 
 	Back *Back // memory that is defined here and referred to by this value and others
 	Ref  *Ref  // set when Kind is KindRef or KindSliceRef

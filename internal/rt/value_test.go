@@ -59,7 +59,9 @@ func roundTrip[A any](t *testing.T, a *A) *A {
 		t.Fatal(err)
 	}
 	got := new(A)
-	if err := Decode(b, got, map[string]reflect.Type{"github.com/beagle-go/beagle/internal/rt.point": reflect.TypeOf(point{})}); err != nil {
+	if err := Decode(b, got, map[string]reflect.Type{
+		"github.com/beagle-go/beagle/internal/rt.point": reflect.TypeOf(point{}),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Encode(got)
@@ -96,10 +98,15 @@ func snapshot(t *testing.T, parts ...any) []byte {
 
 func TestRoundTripEverything(t *testing.T) {
 	e := &everything{
-		b: true, i8: -128, u64: math.MaxUint64, f32: math.Float32frombits(0x7fa00001), c: complex(math.Inf(-1), math.Copysign(0, -1)), s: "\x00\xffé",
-		bs: append(make([]byte, 0, 9), "abc"...), strs: []string{"", "x"}, arr: [3]point{{1, 2}}, m: map[string][]int{"b": nil, "a": {1}, "c": {}},
-		mi: map[int8]bool{3: true, -4: false}, p: &point{3, 4}, any: point{5, 6}, err: fmt.Errorf("wrapped: %w", io.EOF), r: strings.NewReader("text"),
-		t: time.Now(), ip: netip.MustParseAddr("fe80::1%eth0"), nest: map[point]map[string]*treeNode{{1, 1}: {"k": {name: "n"}}},
+		b: true, i8: -128, u64: math.MaxUint64, f32: math.Float32frombits(0x7fa00001),
+		c: complex(math.Inf(-1), math.Copysign(0, -1)), s: "\x00\xffé",
+		bs: append(make([]byte, 0, 9), "abc"...), strs: []string{"", "x"}, arr: [3]point{{1, 2}},
+		m:  map[string][]int{"b": nil, "a": {1}, "c": {}},
+		mi: map[int8]bool{3: true, -4: false}, p: &point{3, 4}, any: point{5, 6},
+		err: fmt.Errorf("wrapped: %w", io.EOF), r: strings.NewReader("text"),
+		t: time.Now(), ip: netip.MustParseAddr("fe80::1%eth0"), nest: map[point]map[string]*treeNode{
+			{1, 1}: {"k": {name: "n"}},
+		},
 	}
 	e.n.Store(77)
 	e.ap.Store(&point{8, 9})
@@ -117,7 +124,8 @@ func TestRoundTripEverything(t *testing.T) {
 	if text, _ := io.ReadAll(got.r); string(text) != "text" {
 		t.Errorf("reader holds %q", text)
 	}
-	if cap(got.bs) != 9 || got.m["c"] == nil || got.m["b"] != nil || got.ip != e.ip || !got.t.Equal(e.t) || *got.ap.Load() != (point{8, 9}) {
+	if cap(got.bs) != 9 || got.m["c"] == nil || got.m["b"] != nil || got.ip != e.ip || !got.t.Equal(e.t) ||
+		*got.ap.Load() != (point{8, 9}) {
 		t.Errorf("got %+v", got.m)
 	}
 	roundTrip(t, &everything{})
@@ -141,7 +149,8 @@ func TestRoundTripSharing(t *testing.T) {
 	loop.next, loop.kids = loop, []*treeNode{loop, {name: "kid"}}
 	m := map[string]int{"a": 1}
 	ps := []point{{1, 2}, {3, 4}}
-	a := &args{p: pt, q: pt, x: &pt.y, s: buf[:2], t: buf[1:3:4], all: buf[4:], n: loop, m: m, k: m, ps: ps, py: &ps[1].y, i: pt}
+	a := &args{p: pt, q: pt, x: &pt.y, s: buf[:2], t: buf[1:3:4], all: buf[4:], n: loop, m: m, k: m, ps: ps,
+		py: &ps[1].y, i: pt}
 	for _, got := range []*args{roundTrip(t, a), Clone(a)} {
 		*got.x = 50
 		if got.p != got.q || got.p.y != 50 || got.i != any(got.p) {
@@ -165,7 +174,7 @@ func TestRoundTripSharing(t *testing.T) {
 	}
 }
 
-// A pointer into memory that is described only later.
+// TestForwardReference reads a pointer into memory that is described only later.
 func TestForwardReference(t *testing.T) {
 	type args struct {
 		y    *int
@@ -177,7 +186,8 @@ func TestForwardReference(t *testing.T) {
 	}
 	p, arr := &point{1, 2}, &[4]int{1, 2, 3, 4}
 	got := roundTrip(t, &args{y: &p.y, any: &p.y, m: map[string]*int{"y": &p.x}, part: arr[1:3], arr: arr, p: p})
-	if got.y != &got.p.y || got.any != any(got.y) || got.m["y"] != &got.p.x || &got.part[0] != &got.arr[1] || cap(got.part) != 3 {
+	if got.y != &got.p.y || got.any != any(got.y) || got.m["y"] != &got.p.x || &got.part[0] != &got.arr[1] ||
+		cap(got.part) != 3 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -246,7 +256,8 @@ func TestEncodeRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	big := struct{ S []string }{[]string{strings.Repeat("x", 600), strings.Repeat("x", 600)}}
-	if _, err := AppendEncode(nil, &big, Limit{Bytes: 1000, Depth: 10}); err == nil || !strings.Contains(err.Error(), "larger than 1000 bytes") {
+	if _, err := AppendEncode(nil, &big, Limit{Bytes: 1000, Depth: 10}); err == nil ||
+		!strings.Contains(err.Error(), "larger than 1000 bytes") {
 		t.Errorf("got %v", err)
 	}
 	var deep *treeNode
@@ -264,7 +275,10 @@ func TestMapOrder(t *testing.T) {
 		f map[float64]string
 	}
 	a := func() *args {
-		return &args{map[any]int{"a": 1, 2: 2, point{1, 2}: 3, nil: 4, 2.5: 5}, map[float64]string{math.NaN(): "x", 1: "y"}}
+		return &args{map[any]int{"a": 1, 2: 2, point{1, 2}: 3, nil: 4, 2.5: 5}, map[float64]string{
+			math.NaN(): "x",
+			1:          "y",
+		}}
 	}
 	x := a()
 	x.f[math.NaN()] = "w"
@@ -291,7 +305,8 @@ func TestDecodeFitsFields(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	var bad struct{ X []struct{ B, A string } }
-	if err := Decode(b, &bad, nil); err == nil || !strings.Contains(err.Error(), "X[0].A: a string cannot be read from a int") {
+	if err := Decode(b, &bad, nil); err == nil ||
+		!strings.Contains(err.Error(), "X[0].A: a string cannot be read from a int") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -299,7 +314,8 @@ func TestDecodeFitsFields(t *testing.T) {
 func FuzzParseValue(f *testing.F) {
 	loop := &treeNode{name: "n"}
 	loop.next = loop
-	for _, v := range []any{&everything{}, &struct{ N, M *treeNode }{loop, loop}, &struct{ A []point }{[]point{{1, 2}, {3, 4}}}} {
+	for _, v := range []any{&everything{}, &struct{ N, M *treeNode }{loop, loop},
+		&struct{ A []point }{[]point{{1, 2}, {3, 4}}}} {
 		b, _ := EncodeValue(v)
 		f.Add(b)
 	}

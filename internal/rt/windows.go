@@ -16,7 +16,8 @@ func (t *timer[A, R]) calibrate() error {
 	for v := range t.run1 {
 		t.cost[v] = max(float64(t.fastest(v, probe)-t.out.Empty[0]), 1) / float64(len(probe))
 		if took := time.Duration(t.cost[0]); took > slowestCall {
-			return fmt.Errorf("time: a call takes %v, and no more than %v can be compared; record smaller inputs", took.Round(time.Millisecond), slowestCall)
+			return fmt.Errorf("time: a call takes %v, and no more than %v can be compared; record smaller inputs",
+				took.Round(time.Millisecond), slowestCall)
 		}
 	}
 	if t.out.Calls = t.q.Calls; t.out.Calls == 0 {
@@ -128,7 +129,8 @@ func (t *timer[A, R]) plan() int {
 	// Where a window is one call, one record may take most of the time (a
 	// recursion to different depths). Then each gets a window of its own, if that
 	// can be paid with a part of the overdraft.
-	affordable := float64(least)*round <= float64(max(t.budget*3/2, slowAtLeast)) && len(t.records) <= t.within(sequenceBytes)
+	affordable := float64(least)*round <= float64(max(t.budget*3/2, slowAtLeast)) &&
+		len(t.records) <= t.within(sequenceBytes)
 	if t.out.Calls == 1 && affordable {
 		t.least = least
 		return len(t.records)

@@ -45,7 +45,8 @@ func (x *exhauster[A, R]) lengths(yield func() bool) {
 }
 
 // far are the lengths beyond the sweep: around the sizes of blocks and buffers.
-var far = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000, 2047, 2048, 2049, 3000, 4000, 4095, 4096, 4097,
+var far = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000, 2047, 2048, 2049, 3000, 4000,
+	4095, 4096, 4097,
 	5000, 8000, 8191, 8192, 8193, 10000, 16384, 20000, 32767, 32768, 32769, 50000, 65535, 65536, 65537, 100001}
 
 // long gives each sequence lengths far beyond the corpus's, until the original
@@ -312,7 +313,9 @@ func (x *exhauster[A, R]) allWords(yield func() bool) {
 	if !ok {
 		return
 	}
-	x.spell(func(int) []string { return x.letters }, func(t reflect.Type) []reflect.Value { return x.elements(t) }, yield)
+	x.spell(func(int) []string { return x.letters }, func(t reflect.Type) []reflect.Value {
+		return x.elements(t)
+	}, yield)
 }
 
 // classWords enumerates longer words over one letter for each class: letters
@@ -326,7 +329,9 @@ func (x *exhauster[A, R]) classWords(yield func() bool) {
 
 // spell enumerates words by length: all fields' words of one length before any
 // longer one.
-func (x *exhauster[A, R]) spell(letters func(i int) []string, elems func(reflect.Type) []reflect.Value, yield func() bool) {
+func (x *exhauster[A, R]) spell(
+	letters func(i int) []string, elems func(reflect.Type) []reflect.Value, yield func() bool,
+) {
 	longest := x.q.Words
 	if longest == 0 {
 		longest = 9

@@ -46,7 +46,13 @@ func attackNothing([]string) {
 	report("scratch", os.WriteFile("scratch", text, 0o644))
 	var set unix.CPUSet
 	unix.SchedGetaffinity(0, &set)
-	json.NewEncoder(os.Stdout).Encode(map[string]any{"dir": dir, "home": os.Getenv("HOME"), "cpus": set.Count(), "user": os.Getenv("BEAGLE_X")})
+	json.NewEncoder(os.Stdout).
+		Encode(map[string]any{
+			"dir":  dir,
+			"home": os.Getenv("HOME"),
+			"cpus": set.Count(),
+			"user": os.Getenv("BEAGLE_X"),
+		})
 }
 
 // systems are the sandboxes to test: the best this kernel offers, and what is
@@ -137,7 +143,9 @@ func TestNetwork(t *testing.T) {
 	}
 	defer abstract.Close()
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
-		_, lines := attacked(t, s, Command{Profile: p}, "network", tcp.Addr().String(), udp.LocalAddr().String(), abstract.Addr().String())
+		_, lines := attacked(t, s, Command{
+			Profile: p,
+		}, "network", tcp.Addr().String(), udp.LocalAddr().String(), abstract.Addr().String())
 		stopped(t, lines, "tcp", "abstract")
 		if p == Test && s.kernel.Namespaces {
 			if lines["loopback"] != "<nil>" {
@@ -167,7 +175,8 @@ func TestFiles(t *testing.T) {
 			paths = paths[:3] // /proc/1 is the program itself
 		}
 		stopped(t, lines, paths...)
-		outside := []string{filepath.Join(dir, "new"), secret, filepath.Join(home, "beagle-owned"), "/usr/beagle-owned", "/etc/passwd"}
+		outside := []string{filepath.Join(dir, "new"), secret, filepath.Join(home, "beagle-owned"), "/usr/beagle-owned",
+			"/etc/passwd"}
 		_, lines = attacked(t, s, Command{Profile: p, Read: []string{dir}}, append([]string{"write"}, outside...)...)
 		stopped(t, lines, append(outside, "own binary")...)
 	})
@@ -273,7 +282,8 @@ func TestEndless(t *testing.T) {
 	})
 	s := systems(t)
 	for name := range s {
-		r, _ := attacked(t, s[name], Command{Profile: Run, Limits: Limits{CPU: time.Second, Wall: 5 * time.Minute}}, "loop")
+		r, _ := attacked(t, s[name], Command{Profile: Run, Limits: Limits{CPU: time.Second, Wall: 5 * time.Minute}},
+			"loop")
 		if r.Ended != CPU {
 			t.Errorf("%s: one second of processor: ended with %s after %v (%v)", name, r.Ended, r.Wall, r.User)
 		}
@@ -306,7 +316,9 @@ func TestDiskOfTheHost(t *testing.T) {
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := attacked(t, s, Command{Profile: Fuzz, Write: []string{dir}, Env: []string{"TMPDIR=" + dir}, Limits: Limits{File: 8 * mb, Wall: time.Minute}}, "files")
+		r, _ := attacked(t, s,
+			Command{Profile: Fuzz, Write: []string{dir}, Env: []string{"TMPDIR=" + dir},
+				Limits: Limits{File: 8 * mb, Wall: time.Minute}}, "files")
 		if r.Ended != Disk {
 			t.Errorf("%s: many files in a directory of the host: ended with %s", name, r.Ended)
 		}
@@ -337,7 +349,8 @@ func TestOtherProcesses(t *testing.T) {
 func TestSystemCalls(t *testing.T) {
 	each(t, func(t *testing.T, s *Sandbox, p Profile) {
 		_, lines := attacked(t, s, Command{Profile: p}, "syscalls")
-		for _, n := range []string{"bpf", "perf", "unshare", "io_uring", "mount", "keyctl", "userfaultfd", "setns", "clone"} {
+		for _, n := range []string{"bpf", "perf", "unshare", "io_uring", "mount", "keyctl", "userfaultfd",
+			"setns", "clone"} {
 			if got := lines[n]; got != "function not implemented" && got != "operation not permitted" {
 				t.Errorf("%s: %q", n, got)
 			}

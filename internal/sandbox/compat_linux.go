@@ -93,7 +93,8 @@ func compat(o *orders) []unix.SockFilter {
 	if o.counted() {
 		a.argAll(compatOpenat, 2, unix.O_TMPFILE&^unix.O_DIRECTORY, enosys)
 	}
-	for _, nr := range append([]uint32{compatKill, compatTgkill, compatClone, compatMmap2, compatOpenat}, compatAllowed...) {
+	for _, nr := range append([]uint32{compatKill, compatTgkill, compatClone, compatMmap2, compatOpenat},
+		compatAllowed...) {
 		a.retIf(nr, unix.SECCOMP_RET_ALLOW)
 	}
 	a.emit(opRet, 0, 0, enosys)

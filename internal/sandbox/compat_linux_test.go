@@ -59,7 +59,11 @@ func TestOtherTable(t *testing.T) {
 		t.Skip("programs for 386 run on amd64")
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"main.go": otherTable, "go.mod": "module ex.com/other\n\ngo 1.24\n", "input": "read me"} {
+	for name, text := range map[string]string{
+		"main.go": otherTable,
+		"go.mod":  "module ex.com/other\n\ngo 1.24\n",
+		"input":   "read me",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +78,12 @@ func TestOtherTable(t *testing.T) {
 		if !s.kernel.Seccomp {
 			continue
 		}
-		c := Command{Profile: Run, Machine: "386", Path: exe, Files: []File{{Name: "input", Host: filepath.Join(dir, "input")}}}
+		c := Command{
+			Profile: Run,
+			Machine: "386",
+			Path:    exe,
+			Files:   []File{{Name: "input", Host: filepath.Join(dir, "input")}},
+		}
 		r, err := s.Run(context.Background(), c)
 		if err != nil {
 			if strings.Contains(err.Error(), "exec format error") {
@@ -88,7 +97,8 @@ func TestOtherTable(t *testing.T) {
 			lines[k] = v
 		}
 		t.Log(name, lines)
-		for _, k := range []string{"socketcall", "socket", "shmget", "memfd", "fork", "vfork", "clone", "kill", "mount", "ptrace", "execve", "shared"} {
+		for _, k := range []string{"socketcall", "socket", "shmget", "memfd", "fork", "vfork", "clone", "kill", "mount",
+			"ptrace", "execve", "shared"} {
 			if v := lines[k]; v != "function not implemented" && v != "operation not permitted" {
 				t.Errorf("%s: %s was not stopped by the filter: %q", name, k, v)
 			}

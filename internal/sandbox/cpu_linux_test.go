@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The last processor is one that may be used, also when others may not.
+// TestLastCPU checks that the last processor is one that may be used, also when others may not.
 func TestLastCPU(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

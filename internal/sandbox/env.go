@@ -18,7 +18,8 @@ var passed = []string{
 
 // offline keeps the toolchain from what it could not reach anyway, so that it
 // says so at once.
-var offline = []string{"GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOVCS=*:off", "GIT_TERMINAL_PROMPT=0"}
+var offline = []string{"GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOVCS=*:off",
+	"GIT_TERMINAL_PROMPT=0"}
 
 // environment is what the program sees. home is its work directory.
 func (c *Command) environment(home string) []string {
@@ -55,7 +56,8 @@ var systemPaths = append([]string{
 	"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/protocols", "/etc/services", "/etc/ssl/certs",
 }, libraryPaths...)
 
-var libraryPaths = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/nix/store", "/etc/ld.so.cache"}
+var libraryPaths = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64",
+	"/usr/libx32", "/usr/local/lib", "/nix/store", "/etc/ld.so.cache"}
 
 // needs returns the directories of the system that the command cannot do
 // without.

@@ -17,7 +17,7 @@ import (
 // says that this executable may be started as one.
 func Main() { doorOpen = true }
 
-// The door is here and not in Main because initialising the packages that come
+// init is the door, and not Main, because initialising the packages that come
 // after this one takes longer than the walls do.
 func init() {
 	if len(os.Args) == 1 && os.Args[0] == porterName {

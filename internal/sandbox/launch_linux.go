@@ -78,9 +78,11 @@ func (s *Sandbox) orders(c *Command) (*orders, error) {
 		return nil, err
 	}
 	o := &orders{
-		Machine: c.Machine, Kernel: s.kernel, Profile: c.Profile, Path: c.Path, Argv: append([]string{c.Path}, c.Args...),
-		Dir: c.Dir, Home: boxDir, Files: c.Files, Read: slices.Concat(c.needs(), []string{c.Path}, c.Read), Write: c.Write,
-		CPUs: c.CPUs, Limits: c.Limits.or(defaults[c.Profile]), UID: -1, Root: os.Getuid() == 0,
+		Machine: c.Machine, Kernel: s.kernel, Profile: c.Profile, Path: c.Path,
+		Argv: append([]string{c.Path}, c.Args...),
+		Dir:  c.Dir, Home: boxDir, Files: c.Files, Read: slices.Concat(c.needs(), []string{c.Path}, c.Read),
+		Write: c.Write,
+		CPUs:  c.CPUs, Limits: c.Limits.or(defaults[c.Profile]), UID: -1, Root: os.Getuid() == 0,
 	}
 	for _, f := range c.Files {
 		if f.Name != filepath.Base(f.Name) || f.Name == ".." || f.Name == "." {
@@ -204,7 +206,8 @@ func (s *Sandbox) start(o *orders, stdin []byte, stop context.CancelCauseFunc) (
 	if err := p.knock(o, stdin); err != nil {
 		return nil, fmt.Errorf("start in new namespaces: %w", err)
 	}
-	if o.Profile != Run { // it has one process, which the resource limits bound, and a cgroup costs several milliseconds
+	// it has one process, which the resource limits bound, and a cgroup costs several milliseconds
+	if o.Profile != Run {
 		p.group = s.kernel.cgroup.enter(p.pid, o.Limits)
 	}
 	if err := json.NewEncoder(p.orders).Encode(o); err != nil && !errors.Is(err, syscall.EPIPE) {

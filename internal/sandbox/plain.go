@@ -22,7 +22,8 @@ func Main() { doorOpen = true }
 
 func probe(bool) (*Sandbox, error) {
 	return &Sandbox{missing: []string{"no sandbox on " + runtime.GOOS +
-		": candidates may do what your user may, and only their time and their output are limited; use Linux for code that you do not trust"}}, nil
+		": candidates may do what your user may, and only their time and their output are limited; use Linux for " +
+		"code that you do not trust"}}, nil
 }
 
 // Run runs a command in a work directory of its own, under the limits of wall
@@ -60,7 +61,8 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	if cmd.ProcessState == nil {
 		return Result{}, fmt.Errorf("sandbox: %w", err)
 	}
-	r := Result{Code: cmd.ProcessState.ExitCode(), Stdout: stdout.bytes(), Stderr: stderr.bytes(), Wall: time.Since(start),
+	r := Result{Code: cmd.ProcessState.ExitCode(), Stdout: stdout.bytes(), Stderr: stderr.bytes(),
+		Wall: time.Since(start),
 		User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}
 	cause := context.Cause(ctx)
 	if err == nil || r.Code >= 0 && !errors.Is(cause, errOutput) {

@@ -46,8 +46,8 @@ func TestOnePorter(t *testing.T) {
 	}
 }
 
-// The death of a porter is an error for what it let in, which dies too, whether
-// the kernel sees to that or a supervisor; for what comes after there is another.
+// TestPorterDies checks that the death of a porter is an error for what it let in, which dies too,
+// whether the kernel sees to that or a supervisor; for what comes after there is another.
 func TestPorterDies(t *testing.T) {
 	long := ownTime()
 	asleep := "/bin/sleep " + long // the command line of what is to end
@@ -101,8 +101,8 @@ func sleepers(line string) []int {
 	return out
 }
 
-// A porter that gets too few descriptors, because it may not open more, lets
-// nobody in, says so by dropping the line, and goes on.
+// TestPorterTruncated checks that a porter that gets too few descriptors, because it may not open
+// more, lets nobody in, says so by dropping the line, and goes on.
 func TestPorterTruncated(t *testing.T) {
 	porter, err := hire()
 	if err != nil {
@@ -133,8 +133,8 @@ func TestPorterTruncated(t *testing.T) {
 	}
 }
 
-// What this process has open for its children is not for programs between the
-// walls.
+// TestInheritedDescriptors checks that what this process has open for its children is not for
+// programs between the walls.
 func TestInheritedDescriptors(t *testing.T) {
 	secret, err := os.CreateTemp(t.TempDir(), "secret")
 	if err != nil {
@@ -170,7 +170,7 @@ func TestInheritedDescriptors(t *testing.T) {
 	}
 }
 
-// A call that has begun is waited for, and none begins afterwards.
+// TestWhenDone checks that a call that has begun is waited for, and none begins afterwards.
 func TestWhenDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	began, ended := make(chan struct{}), false
@@ -207,7 +207,8 @@ func BenchmarkStartLarge(b *testing.B) {
 				for i := 0; i < len(ballast); i += page {
 					ballast[i]++
 				}
-				if r, err := s.Run(context.Background(), Command{Profile: Run, Path: "/bin/true"}); err != nil || !r.OK() {
+				if r, err := s.Run(context.Background(), Command{Profile: Run, Path: "/bin/true"}); err != nil ||
+					!r.OK() {
 					b.Fatal(r, err)
 				}
 			}

@@ -14,14 +14,18 @@ import (
 // probe puts up all walls once around a process that then ends, and those that
 // fail are left out from then on.
 func probe(fallback bool) (*Sandbox, error) {
-	s := &Sandbox{kernel: kernel{Namespaces: !fallback, Nobody: os.Getuid() == 0, Landlock: landlockABI(), Seccomp: hasSeccomp()}}
+	s := &Sandbox{
+		kernel: kernel{Namespaces: !fallback, Nobody: os.Getuid() == 0, Landlock: landlockABI(), Seccomp: hasSeccomp()},
+	}
 	err := errFallback
 	if !fallback {
 		err = s.try()
 	}
 	if err != nil {
 		s.kernel.Namespaces = false
-		s.missing = append(s.missing, fmt.Sprintf("no namespaces (%v): candidates see the names of other processes, and limits of memory and processes hold for each process or user alone", err))
+		s.missing = append(s.missing,
+			fmt.Sprintf("no namespaces (%v): candidates see the names of other processes, and limits of memory and "+
+				"processes hold for each process or user alone", err))
 		if err := s.tryBare(); err != nil {
 			return nil, err
 		}
@@ -34,7 +38,8 @@ func probe(fallback bool) (*Sandbox, error) {
 		s.missing = append(s.missing, "no Landlock (Linux 5.13 or newer, and lsm=landlock on its command line): "+why)
 	}
 	if !s.kernel.Seccomp {
-		s.missing = append(s.missing, "no seccomp filter: candidates may use every system call, and sockets where there are no namespaces")
+		s.missing = append(s.missing,
+			"no seccomp filter: candidates may use every system call, and sockets where there are no namespaces")
 	}
 	if !fallback {
 		lines, _ := os.ReadFile("/proc/self/cgroup")
@@ -57,7 +62,9 @@ func (s *Sandbox) tryBare() error {
 	if s.try() != nil {
 		return err
 	}
-	s.missing = append(s.missing, fmt.Sprintf("no identity of their own (%v): candidates run as root, whose threads and processes the kernel does not limit", err))
+	s.missing = append(s.missing,
+		fmt.Sprintf("no identity of their own (%v): candidates run as root, whose threads and processes the kernel "+
+			"does not limit", err))
 	return nil
 }
 

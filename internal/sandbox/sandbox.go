@@ -33,22 +33,30 @@ func (p Profile) String() string { return profileNames[p] }
 // Limits bound a program. A zero field means what the profile has by default;
 // a negative one means no limit.
 type Limits struct {
-	Wall   time.Duration // until all is killed
-	CPU    time.Duration // processor time of each process
-	Data   int64         // bytes of private memory of each process (RLIMIT_DATA); below 128 MB Go programs do not start, and race-detector builds need -1
-	Procs  int           // threads and processes together
-	File   int64         // bytes of a file, and of all files in the work directory; in Run and Fuzz also of all that is added to directories given to write to
-	Files  int           // open files of each process
-	Output int64         // bytes of standard output, and of standard error
+	Wall time.Duration // until all is killed
+	CPU  time.Duration // processor time of each process
+	// bytes of private memory of each process (RLIMIT_DATA); below 128 MB Go programs do not start,
+	// and race-detector builds need -1
+	Data  int64
+	Procs int // threads and processes together
+	// bytes of a file, and of all files in the work directory; in Run and Fuzz also of all that is
+	// added to directories given to write to
+	File   int64
+	Files  int   // open files of each process
+	Output int64 // bytes of standard output, and of standard error
 }
 
 const mb = 1 << 20
 
 var defaults = map[Profile]Limits{
-	Run:   {Wall: 10 * time.Second, CPU: 40 * time.Second, Data: 1024 * mb, Procs: 64, File: 64 * mb, Files: 64, Output: 16 * mb},
-	Fuzz:  {Wall: time.Minute, CPU: 5 * time.Minute, Data: 2048 * mb, Procs: 128, File: 256 * mb, Files: 256, Output: 16 * mb},
-	Build: {Wall: 5 * time.Minute, CPU: 10 * time.Minute, Data: -1, Procs: 1024, File: 2048 * mb, Files: 4096, Output: 64 * mb},
-	Test:  {Wall: 5 * time.Minute, CPU: 10 * time.Minute, Data: 4096 * mb, Procs: 1024, File: 1024 * mb, Files: 4096, Output: 64 * mb},
+	Run: {Wall: 10 * time.Second, CPU: 40 * time.Second, Data: 1024 * mb, Procs: 64, File: 64 * mb, Files: 64,
+		Output: 16 * mb},
+	Fuzz: {Wall: time.Minute, CPU: 5 * time.Minute, Data: 2048 * mb, Procs: 128, File: 256 * mb, Files: 256,
+		Output: 16 * mb},
+	Build: {Wall: 5 * time.Minute, CPU: 10 * time.Minute, Data: -1, Procs: 1024, File: 2048 * mb, Files: 4096,
+		Output: 64 * mb},
+	Test: {Wall: 5 * time.Minute, CPU: 10 * time.Minute, Data: 4096 * mb, Procs: 1024, File: 1024 * mb, Files: 4096,
+		Output: 64 * mb},
 }
 
 // or fills the zero fields of l from d.
@@ -151,7 +159,9 @@ func New(o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	if o.Require && len(s.missing) > 0 {
-		return nil, errors.New("sandbox: this system does not offer all walls, and they are required:\n" + strings.Join(s.missing, "\n"))
+		return nil,
+			errors.New("sandbox: this system does not offer all walls, and they are required:\n" +
+				strings.Join(s.missing, "\n"))
 	}
 	return s, nil
 }
@@ -176,7 +186,8 @@ func ended(r *Result, l Limits, cause error) string {
 		return Canceled
 	case outOfMemory(r):
 		return Memory
-	case r.Signal == "killed" && l.CPU > 0 && r.User+r.System >= l.CPU/2: // the limit counts whole ticks of the clock, also those that a starved program had a part of
+	// the limit counts whole ticks of the clock, also those that a starved program had a part of
+	case r.Signal == "killed" && l.CPU > 0 && r.User+r.System >= l.CPU/2:
 		return CPU
 	case r.Signal != "":
 		return Signaled

@@ -106,8 +106,10 @@ func TestBuildsGo(t *testing.T) {
 	goroot, cache := goEnv(t, "GOROOT"), goEnv(t, "GOCACHE")
 	for name, s := range systems(t) {
 		r, err := s.Run(context.Background(), Command{
-			Profile: Build, Path: filepath.Join(goroot, "bin", "go"), Args: []string{"build", "-o", filepath.Join(bin, "m"), "."},
-			Dir: dir, Read: []string{goroot, dir}, Write: []string{cache, bin}, Env: []string{"GOCACHE=" + cache, "GOFLAGS="},
+			Profile: Build, Path: filepath.Join(goroot, "bin", "go"),
+			Args: []string{"build", "-o", filepath.Join(bin, "m"), "."},
+			Dir:  dir, Read: []string{goroot, dir}, Write: []string{cache, bin},
+			Env: []string{"GOCACHE=" + cache, "GOFLAGS="},
 		})
 		if err != nil || !r.OK() {
 			t.Fatalf("%s: %v: %s %s", name, err, r.Ended, r.Stderr)

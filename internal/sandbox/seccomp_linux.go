@@ -83,7 +83,8 @@ func program(o *orders) []unix.SockFilter {
 		a.argSet(unix.SYS_CLONE, newNamespaces, enosys)
 		return a.end()
 	}
-	for _, nr := range append([]uint32{unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_TKILL, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_SOCKETPAIR}, archForks...) {
+	for _, nr := range append([]uint32{unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_TKILL,
+		unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_SOCKETPAIR}, archForks...) {
 		a.retIf(nr, eperm)
 	}
 	self := uint32(os.Getpid())

@@ -2,6 +2,6 @@
 
 package sandbox
 
-// The filter is written for little-endian machines whose system calls were
-// looked at; probe offers none elsewhere.
+// archDenied, archForks and archOpen are empty: the filter is written for little-endian machines
+// whose system calls were looked at; probe offers none elsewhere.
 var archDenied, archForks, archOpen []uint32

@@ -62,7 +62,8 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	Sweep(os.TempDir())
-	for path, want := range map[string]bool{dead: false, dead + suffix: false, alive: true, filepath.Join(alive, "file"): true, own.Path: true, foreign: true} {
+	for path, want := range map[string]bool{dead: false, dead + suffix: false, alive: true,
+		filepath.Join(alive, "file"): true, own.Path: true, foreign: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s is there: %v, want %v", filepath.Base(path), err == nil, want)
 		}

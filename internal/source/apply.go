@@ -71,11 +71,20 @@ func applicable(dir string, f beagle.PatchFile) (string, error) {
 	case err != nil && !os.IsNotExist(err):
 		return "", err
 	case err != nil:
-		return "", &beagle.UsageError{What: f.Path + " is gone since the run began", Remedy: "Restore it, or start the run again."}
+		return "", &beagle.UsageError{
+			What:   f.Path + " is gone since the run began",
+			Remedy: "Restore it, or start the run again.",
+		}
 	case f.Before == "":
-		return "", &beagle.UsageError{What: f.Path + " exists already", Remedy: "Move it away, or apply the diff by hand."}
+		return "", &beagle.UsageError{
+			What:   f.Path + " exists already",
+			Remedy: "Move it away, or apply the diff by hand.",
+		}
 	case fileHash(string(text)) != f.Before:
-		return "", &beagle.UsageError{What: f.Path + " changed since the run began", Remedy: "Start the run again, or apply the diff by hand."}
+		return "", &beagle.UsageError{
+			What:   f.Path + " changed since the run began",
+			Remedy: "Start the run again, or apply the diff by hand.",
+		}
 	}
 	if err := clean(dir, local); err != nil {
 		return "", err

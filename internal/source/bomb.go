@@ -19,12 +19,14 @@ func (u *Unit) checkSize(f *File) *Problem {
 	ast.Inspect(f.AST, m.declare)
 	for name := range m.texts {
 		if m.named("const "+name, m.texts[name], m.text) > maxText {
-			return f.problem("parse", m.texts[name][0].Pos(), "the constant %s is too long: at most %d bytes", name, maxText)
+			return f.problem("parse", m.texts[name][0].Pos(), "the constant %s is too long: at most %d bytes",
+				name, maxText)
 		}
 	}
 	for name := range m.types {
 		if m.named("type "+name, m.types[name], m.parts) > maxParts {
-			return f.problem("parse", m.types[name][0].Pos(), "the type %s has too many parts: at most %d", name, maxParts)
+			return f.problem("parse", m.types[name][0].Pos(), "the type %s has too many parts: at most %d",
+				name, maxParts)
 		}
 	}
 	var found *Problem

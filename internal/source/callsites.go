@@ -48,7 +48,8 @@ func (u *Unit) CallSites(ctx context.Context, conds []*Predicate) (proved, all i
 func (u *Unit) loadCallers(ctx context.Context, patterns ...string) ([]*packages.Package, error) {
 	o := u.opts
 	o.Dir = u.Target.Dir
-	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes |
+	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax |
+		packages.NeedTypes |
 		packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile
 	return packages.Load(o.config(ctx, mode), patterns...)
 }
@@ -235,7 +236,9 @@ func (u *Unit) moduleFiles() []string {
 		switch {
 		case err != nil || len(out) > most:
 			return filepath.SkipAll
-		case d.IsDir() && path != u.Target.Dir && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" || d.Name() == "testdata"):
+		case d.IsDir() && path != u.Target.Dir &&
+			(strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" ||
+				d.Name() == "testdata"):
 			return filepath.SkipDir
 		case !d.IsDir() && strings.HasSuffix(path, ".go"):
 			out = append(out, path)

@@ -45,8 +45,8 @@ var _ = F("own", 1)
 	return dir
 }
 
-// Each case is one call in a function f(s, t string, n, m int, x, y []byte); F's
-// own package adds one call that keeps to everything that is asked here.
+// TestCallSites tries one call a case, in a function f(s, t string, n, m int, x, y []byte); F's own
+// package adds one call that keeps to everything that is asked here.
 func TestCallSites(t *testing.T) {
 	cases := []struct {
 		target, cond, code string

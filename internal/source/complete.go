@@ -24,7 +24,8 @@ func (u *Unit) Complete(src string) string {
 		var missing []string
 		for _, id := range f.Unresolved {
 			for _, name := range slices.Sorted(maps.Keys(own)) { // a type, then its methods
-				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" || name == u.Target.Name {
+				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" ||
+					name == u.Target.Name {
 					continue
 				}
 				if !slices.Contains(missing, own[name]) { // a block declares several

@@ -37,7 +37,8 @@ func kindOf(s string) kind {
 	return plain
 }
 `), "./.Valid")
-	got := u.Complete("package tags\n\nfunc Valid(s string) bool {\n\treturn len(s) <= longest && !spaced(s) && kindOf(s).ok()\n}\n\nfunc spaced(s string) bool { return false }\n")
+	got := u.Complete("package tags\n\nfunc Valid(s string) bool {\n\treturn len(s) <= longest && !spaced(s) && " +
+		"kindOf(s).ok()\n}\n\nfunc spaced(s string) bool { return false }\n")
 	text, err := u.Normalize(got)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +51,8 @@ func kindOf(s string) kind {
 	if _, problem := u.Parse(text); problem != nil {
 		t.Errorf("%+v", problem)
 	}
-	for _, whole := range []string{u.Target.Source, "not Go", "package tags\n\nfunc Valid(s string) bool { return undefined(s) }\n"} {
+	for _, whole := range []string{u.Target.Source, "not Go",
+		"package tags\n\nfunc Valid(s string) bool { return undefined(s) }\n"} {
 		if got := u.Complete(whole); got != whole {
 			t.Errorf("changed to:\n%s", got)
 		}
@@ -75,7 +77,9 @@ func Valid(s string) bool {
 	return err == nil && word.MatchString(s)
 }
 `), "./.Valid")
-	text, err := u.Normalize(u.Complete("package tags\n\nfunc Valid(s string) bool {\n\tif !word.MatchString(s) {\n\t\treturn false\n\t}\n\t_, err := url.Parse(s)\n\treturn err == nil\n}\n"))
+	text, err := u.Normalize(
+		u.Complete("package tags\n\nfunc Valid(s string) bool {\n\tif !word.MatchString(s) {\n\t\treturn false\n\t}\n" +
+			"\t_, err := url.Parse(s)\n\treturn err == nil\n}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,10 +152,15 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 		if column > 0 {
 			at = fmt.Sprintf(" at column %d", column)
 		}
-		return &beagle.UsageError{What: fmt.Sprintf("the contract %q of %s%s: %s", text, u.Target.Spec(), at, what), Remedy: remedy}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("the contract %q of %s%s: %s", text, u.Target.Spec(), at, what),
+			Remedy: remedy,
+		}
 	}
 	if strings.ContainsAny(text, "\r\n") || commented(text) {
-		return nil, bad(0, "it has a comment or more than one line", "Write it on one line; several lines that begin with "+requiresDirective+" all count.")
+		return nil,
+			bad(0, "it has a comment or more than one line",
+				"Write it on one line; several lines that begin with "+requiresDirective+" all count.")
 	}
 	if canonical, err := format.Source([]byte(text)); err == nil && !strings.Contains(string(canonical), "\n") {
 		text = string(canonical)
@@ -177,20 +182,24 @@ func (u *Unit) Predicate(text string) (*Predicate, error) {
 	if err := types.CheckExpr(fset, scope, token.NoPos, expr, info); err != nil {
 		var te types.Error
 		if errors.As(err, &te) {
-			return nil, bad(fset.Position(te.Pos).Column, te.Msg, "It may name "+u.paramNames()+", the package's constants and functions, and the standard library.")
+			return nil,
+				bad(fset.Position(te.Pos).Column, te.Msg,
+					"It may name "+u.paramNames()+", the package's constants and functions, and the standard library.")
 		}
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
 	tv := info.Types[expr]
 	switch {
 	case tv.Value != nil:
-		return nil, bad(0, "it is "+tv.Value.String()+" whatever the inputs are", "Name a parameter: "+u.paramNames()+".")
+		return nil,
+			bad(0, "it is "+tv.Value.String()+" whatever the inputs are", "Name a parameter: "+u.paramNames()+".")
 	case !types.Identical(types.Default(tv.Type), types.Typ[types.Bool]):
 		return nil, bad(0, fmt.Sprintf("it is of type %s, not bool", tv.Type), contractRemedy)
 	}
 	if at, why := u.impure(expr, info); why != "" {
-		return nil, bad(fset.Position(at).Column, why, "A contract is evaluated on every input and may change nothing: "+
-			"use operators, len, cap, and functions that only compute.")
+		return nil,
+			bad(fset.Position(at).Column, why, "A contract is evaluated on every input and may change nothing: "+
+				"use operators, len, cap, and functions that only compute.")
 	}
 	return u.predicate(text, fset, expr, info), nil
 }

@@ -96,7 +96,8 @@ func TestContract(t *testing.T) {
 	}
 	params := []beagle.Param{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
 	got := u.Requires.Render(params, func(path, name string) string { return "pkg_" + name })
-	if want := `b >= 0 && (len(a) < limit || pkg_str.HasPrefix(a, "x")) && (pkg_utf8.ValidString(a) || b == 1)`; got != want {
+	if want := `b >= 0 && (len(a) < limit || pkg_str.HasPrefix(a, "x")) && (pkg_utf8.ValidString(a) || b == 1)`; got !=
+		want {
 		t.Errorf("rendered it is %s\nwant           %s", got, want)
 	}
 	plain, err := contractUnit(t, Options{})
@@ -108,7 +109,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// A condition must be one, over the parameters, and only compute.
+// TestPredicate: a condition must be one, over the parameters, and only compute.
 func TestPredicate(t *testing.T) {
 	u, err := contractUnit(t, Options{})
 	if err != nil {
@@ -169,7 +170,8 @@ func FuzzPredicate(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, s := range []string{"n >= 0", "len(s) < 1<<16 && k != \"\"", "small(n)||(n>3)", "n[", "s[0] == 'a' // x", "((n) > 0)", "\xff > n", "arg2 != nil"} {
+	for _, s := range []string{"n >= 0", "len(s) < 1<<16 && k != \"\"", "small(n)||(n>3)", "n[", "s[0] == 'a' // x",
+		"((n) > 0)", "\xff > n", "arg2 != nil"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -188,7 +190,7 @@ func FuzzPredicate(f *testing.F) {
 	})
 }
 
-// The flags of a run become directives above the target, once.
+// TestStated checks that the flags of a run become directives above the target, once.
 func TestStated(t *testing.T) {
 	u, err := contractUnit(t, Options{Requires: "n < 5", Ignore: []string{"scratch"}})
 	if err != nil {
@@ -196,7 +198,8 @@ func TestStated(t *testing.T) {
 	}
 	bare := "package p\n\nfunc F(s string, n int, _ []byte, k kind) (int, error) { return 0, nil }\n"
 	got := u.Stated(bare)
-	for _, want := range []string{"// F does something.\n", "//beagle:requires n >= 0\n", "//beagle:requires n < 5\n//beagle:ignore scratch\nfunc F("} {
+	for _, want := range []string{"// F does something.\n", "//beagle:requires n >= 0\n",
+		"//beagle:requires n < 5\n//beagle:ignore scratch\nfunc F("} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -30,7 +30,8 @@ func unified(path, before, after string, isNew bool) string {
 			continue
 		}
 		first, last := g[0], g[len(g)-1]
-		fmt.Fprintf(&out, "@@ -%s +%s @@\n", hunkRange(head+first.I1, head+last.I2), hunkRange(head+first.J1, head+last.J2))
+		fmt.Fprintf(&out, "@@ -%s +%s @@\n", hunkRange(head+first.I1, head+last.I2),
+			hunkRange(head+first.J1, head+last.J2))
 		for _, c := range g {
 			if c.Tag == 'e' {
 				hunkLines(&out, ' ', a[head+c.I1:head+c.I2])

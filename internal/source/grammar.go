@@ -129,7 +129,8 @@ func (g *grammar) elements(o operand, elem types.Type) {
 		g.text(x, "[]byte", "bytes", "Valid", "RuneCount", o.typ)
 	case b.Info()&types.IsString != 0:
 		g.add(`!slices.Contains(%s, "")`, x)
-		g.text("strings.Join("+x+`, " ")`, "string", "strings", "ValidString", "RuneCountInString", types.Typ[types.String])
+		g.text("strings.Join("+x+`, " ")`, "string", "strings", "ValidString", "RuneCountInString",
+			types.Typ[types.String])
 	case b.Info()&types.IsFloat != 0:
 		g.add("!slices.ContainsFunc(%s, math.IsNaN)", x)
 	}

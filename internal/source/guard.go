@@ -27,7 +27,14 @@ func (u *Unit) Guarded(src string, conds []*Predicate) (string, error) {
 	if problem != nil {
 		return "", fmt.Errorf("the original: line %d: %s", problem.Line, problem.Message)
 	}
-	g := &guarding{u: u, fast: fast, slow: slow, fastFile: fileOf(fast), slowFile: fileOf(slow), rename: map[types.Object]string{}}
+	g := &guarding{
+		u:        u,
+		fast:     fast,
+		slow:     slow,
+		fastFile: fileOf(fast),
+		slowFile: fileOf(slow),
+		rename:   map[types.Object]string{},
+	}
 	g.imports, g.taken = localNames(fast.AST), map[string]bool{}
 	for _, p := range pieces(g.fastFile) {
 		for _, n := range p.names {
@@ -160,7 +167,8 @@ func (g *guarding) free(name string) string {
 // renamed keeps a piece of the original under a new name.
 func (g *guarding) renamed(p *piece) error {
 	if p.kind == "type" || p.recv != "" {
-		return fmt.Errorf("it changes the type %s or a method of it, and both forms cannot stand side by side", p.names[0].Name)
+		return fmt.Errorf("it changes the type %s or a method of it, and both forms cannot stand side by side",
+			p.names[0].Name)
 	}
 	for _, n := range p.names {
 		if obj := g.slow.Info.Defs[n]; obj != nil && n.Name != "_" {
@@ -200,7 +208,8 @@ func (g *guarding) write(conds []*Predicate) (string, error) {
 	}
 	src, at := g.fast.Src, g.fastFile.offset(g.fast.Func.Body.Lbrace)+1
 	head := g.fastFile.offset(g.fast.AST.Name.End())
-	out := src[:head] + "\n\n" + strings.Join(g.added, "\n") + "\n" + src[head:at] + "\n" + guard + src[at:] + "\n" + slow
+	out := src[:head] + "\n\n" + strings.Join(g.added, "\n") + "\n" + src[head:at] + "\n" + guard +
+		src[at:] + "\n" + slow
 	for _, p := range g.keep {
 		out += "\n" + p.standalone(g.render) + "\n"
 	}
@@ -221,7 +230,8 @@ func (g *guarding) edits(start, end int) []edit {
 		}
 		at := g.slowFile.offset(id.Pos())
 		obj := originOf(objectOf(g.slow.Info, id))
-		if name := g.rename[obj]; name != "" && at >= start && at < end && (g.slow.Func.Recv == nil || obj != g.slow.Info.Defs[g.slow.Func.Name]) {
+		if name := g.rename[obj]; name != "" && at >= start && at < end &&
+			(g.slow.Func.Recv == nil || obj != g.slow.Info.Defs[g.slow.Func.Name]) {
 			edits = append(edits, edit{at - start, at - start + len(id.Name), name})
 		}
 		return true

@@ -79,7 +79,8 @@ const offset = 3
 		{"Count", "len(s) > 0", "package p\n\nfunc Count(s string, extra ...int) int { return weigh(s) }\n\nfunc weigh(f string) int { return len(f) + offset }\n\nconst offset = 9\n",
 			[]string{"weighOriginal(f)", "offsetOriginal"}, ""}, // weigh is the same text, but means another offset
 		{"T.Add", "by >= 0", "package p\n\nfunc (x *T) Add(k int) { x.n += k }\n",
-			[]string{"if !(k >= 0) {\n\t\ttAddOriginal(x, k)\n\t\treturn\n\t}", "func tAddOriginal(t *T, by int) {", "t.Add(by - 100)"}, ""},
+			[]string{"if !(k >= 0) {\n\t\ttAddOriginal(x, k)\n\t\treturn\n\t}", "func tAddOriginal(t *T, by int) {",
+				"t.Add(by - 100)"}, ""},
 		{"Map", "len(m) > 0", "package p\n\nfunc Map[K comparable, V any](q map[K]V, def V, k K) V { return q[k] }\n",
 			[]string{"return mapOriginal[K, V](q, def, k)", "func mapOriginal[K comparable, V any]("}, ""},
 		{"Blank", `arg0 != ""`, "package p\n\nfunc Blank(_ string) int { return 1 }\n", nil, "without a name"},

@@ -65,7 +65,7 @@ func (x *exports) read(path, file string) (*types.Package, error) {
 		return nil, err
 	}
 	defer f.Close()
-	//lint:ignore SA1019 what go list -export names are archives, and this is what reads them until Go 1.29
+	//lint:ignore SA1019 go list -export names archives, which this package reads until Go 1.29
 	r, err := gcexportdata.NewReader(bufio.NewReader(f))
 	if err != nil {
 		return nil, fmt.Errorf("export data of %s: %w", path, err)

@@ -38,7 +38,8 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 		}
 	}
 	return nil, &beagle.UsageError{
-		What:   fmt.Sprintf("%s: no instantiation found in the package, its tests or its module, and int and string do not satisfy the constraints", u.Target.Spec()),
+		What: fmt.Sprintf("%s: no instantiation found in the package, its tests or its module, and int and string "+
+			"do not satisfy the constraints", u.Target.Spec()),
 		Remedy: "Call it in a test with the types that matter.",
 	}
 }
@@ -216,7 +217,8 @@ func (u *Unit) moduleInstances(ctx context.Context, name string) [][]types.Type 
 		switch {
 		case err != nil || ctx.Err() != nil || seen > enough:
 			return filepath.SkipAll
-		case d.IsDir() && path != u.Target.Dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "testdata"):
+		case d.IsDir() && path != u.Target.Dir &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "testdata"):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go"):
 			return nil

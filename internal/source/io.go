@@ -30,7 +30,8 @@ func (u *Unit) io() error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares what that does outside of the program's memory",
 			u.Target.Spec(), name, filepath.Base(p.Filename), p.Line),
-		Remedy: "Choose the function that computes, or accept the risk with --ignore io: then results and memory are compared, and nothing else.",
+		Remedy: "Choose the function that computes, or accept the risk with --ignore io: then results and memory are " +
+			"compared, and nothing else.",
 	}
 }
 
@@ -73,7 +74,8 @@ var ioFunctions = map[string]string{
 	"log":     "*", "io/ioutil": "* -NopCloser -ReadAll",
 	"log/slog": "Debug DebugContext Info InfoContext Warn WarnContext Error ErrorContext Log LogAttrs",
 	"fmt":      "Print Printf Println Scan Scanf Scanln",
-	"net": "Dial DialContext DialIP DialTCP DialTimeout DialUDP DialUnix Listen ListenIP ListenPacket ListenTCP ListenUDP ListenUnix " +
+	"net": "Dial DialContext DialIP DialTCP DialTimeout DialUDP DialUnix Listen ListenIP ListenPacket ListenTCP " +
+		"ListenUDP ListenUnix " +
 		"LookupAddr LookupCNAME LookupHost LookupIP LookupIPAddr LookupMX LookupNS LookupPort LookupSRV LookupTXT " +
 		"ResolveIPAddr ResolveTCPAddr ResolveUDPAddr Interfaces InterfaceAddrs InterfaceByName InterfaceByIndex",
 	"net/http":      "Get Head Post PostForm Do RoundTrip ListenAndServe ListenAndServeTLS Serve ServeTLS ServeFile",

@@ -53,7 +53,7 @@ func Writes(w io.Writer, s string) { fmt.Fprint(w, s) }
 func Clock(t time.Time) bool { return time.Since(t) > 0 }
 `
 
-// A target that does input or output is refused, wherever in its package the
+// TestIO checks that a target that does input or output is refused, wherever in its package the
 // call stands: no check would compare what it does there.
 func TestIO(t *testing.T) {
 	dir := t.TempDir()

@@ -41,7 +41,10 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	}
 	o.Dir = dir
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("-C %s: not a directory", dir), Remedy: "Name a directory inside a Go module."}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("-C %s: not a directory", dir),
+			Remedy: "Name a directory inside a Go module.",
+		}
 	}
 	if err := fileNamed(o.Spec); err != nil {
 		return nil, err
@@ -105,7 +108,8 @@ func (o *Options) commonExports(ctx context.Context) map[string]string {
 
 // stdExport finds the export data of a standard package.
 func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
-	pkgs, err := packages.Load(o.config(context.WithoutCancel(ctx), packages.NeedName|packages.NeedExportFile|packages.NeedModule), path)
+	pkgs, err := packages.Load(o.config(context.WithoutCancel(ctx),
+		packages.NeedName|packages.NeedExportFile|packages.NeedModule), path)
 	if err != nil {
 		return "", err
 	}
@@ -230,11 +234,15 @@ func goCommandError(o *Options, msg string) error {
 	case strings.Contains(msg, "GOPROXY=off") || strings.Contains(msg, "module lookup disabled") ||
 		strings.Contains(msg, "missing go.sum entry") || strings.Contains(msg, "dial tcp"):
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("%s: the module needs packages that are not on this machine: %s", o.Dir, importAt(o.Dir, first)),
+			What: fmt.Sprintf("%s: the module needs packages that are not on this machine: %s", o.Dir,
+				importAt(o.Dir, first)),
 			Remedy: "Run `go mod download` there once; Beagle itself never uses the network.",
 		}
 	case strings.Contains(msg, "running go ") && strings.Contains(msg, "requires go"):
-		return &beagle.UsageError{What: fmt.Sprintf("%s: %s", o.Dir, first), Remedy: "Install that Go release, or put it first in PATH."}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: %s", o.Dir, first),
+			Remedy: "Install that Go release, or put it first in PATH.",
+		}
 	case strings.Contains(msg, "toolchain not available"):
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("%s: the module asks for a Go release that is not on this machine: %s", o.Dir, msg),
@@ -242,15 +250,23 @@ func goCommandError(o *Options, msg string) error {
 		}
 	case newerGo.MatchString(msg):
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("%s: %s", o.Dir, first),
-			Remedy: fmt.Sprintf("Build Beagle with that release, in its checkout: GOTOOLCHAIN=%s.0 go install ./cmd/beagle", newerGo.FindStringSubmatch(msg)[1]),
+			What: fmt.Sprintf("%s: %s", o.Dir, first),
+			Remedy: fmt.Sprintf("Build Beagle with that release, in its checkout: GOTOOLCHAIN=%s.0 go install "+
+				"./cmd/beagle", newerGo.FindStringSubmatch(msg)[1]),
 		}
-	case strings.Contains(msg, "go.mod file not found") || strings.Contains(msg, "outside main module or its selected dependencies") ||
+	case strings.Contains(msg, "go.mod file not found") ||
+		strings.Contains(msg, "outside main module or its selected dependencies") ||
 		strings.Contains(msg, "does not contain main module"):
-		return &beagle.UsageError{What: fmt.Sprintf("%s: not inside a Go module: %s", o.Dir, first), Remedy: "Run in a module, or name one with -C."}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: not inside a Go module: %s", o.Dir, first),
+			Remedy: "Run in a module, or name one with -C.",
+		}
 	case strings.Contains(msg, "updates to go.mod needed") || strings.Contains(msg, "inconsistent vendoring") ||
 		strings.Contains(msg, "errors parsing ") || strings.Contains(msg, "malformed module"):
-		return &beagle.UsageError{What: fmt.Sprintf("%s: the go command refuses the module: %s", o.Dir, msg), Remedy: "Make `go build ./...` work there first."}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: the go command refuses the module: %s", o.Dir, msg),
+			Remedy: "Make `go build ./...` work there first.",
+		}
 	}
 	return nil
 }
@@ -287,10 +303,14 @@ func usable(p *packages.Package) error {
 	case p.Module == nil && !isStd(p.PkgPath) || p.PkgPath == "command-line-arguments":
 		return &beagle.UsageError{What: p.PkgPath + " is not in a module", Remedy: "Run `go mod init` in its root."}
 	case p.Module == nil:
-		return &beagle.UsageError{What: p.PkgPath + " belongs to the standard library", Remedy: "Copy the function into a module of your own, or name a function of the module."}
+		return &beagle.UsageError{
+			What:   p.PkgPath + " belongs to the standard library",
+			Remedy: "Copy the function into a module of your own, or name a function of the module.",
+		}
 	case len(p.CompiledGoFiles) == 0 && len(p.IgnoredFiles) > 0:
 		return &beagle.UsageError{
-			What:   fmt.Sprintf("%s: build constraints exclude all Go files on %s/%s", p.PkgPath, runtime.GOOS, runtime.GOARCH),
+			What: fmt.Sprintf("%s: build constraints exclude all Go files on %s/%s", p.PkgPath, runtime.GOOS,
+				runtime.GOARCH),
 			Remedy: "Name the build tags with -tags.",
 		}
 	}

@@ -93,7 +93,9 @@ func TestLoadRefusesModules(t *testing.T) {
 		"module example.com/m\n\ngo 1.999\n":                                      "requires go >= 1.999",
 		"module example.com/m\n\ngo 1.24\n\nrequire example.org/missing v1.0.0\n": "Run `go mod download`",
 	} {
-		dir := module(t, "-- go.mod --\n"+mod+"-- a.go --\npackage a\n\nimport _ \"example.org/missing\"\n\nfunc F(s string) string { return s }\n")
+		dir := module(t,
+			"-- go.mod --\n"+mod+
+				"-- a.go --\npackage a\n\nimport _ \"example.org/missing\"\n\nfunc F(s string) string { return s }\n")
 		if got := refused(t, dir, "F").Error(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s\nwant %q", mod, got, want)
 		}
@@ -154,14 +156,17 @@ func TestLoadRefuses(t *testing.T) {
 // TestLoadNewerGo: the module is of a release that the go command cannot have,
 // or that the type checker in this program does not know.
 func TestLoadNewerGo(t *testing.T) {
-	dir := module(t, "-- go.mod --\nmodule ex.com/later\n\ngo 1.99.0\n-- a.go --\npackage later\n\nfunc F() int { return 1 }\n")
+	dir := module(t,
+		"-- go.mod --\nmodule ex.com/later\n\ngo 1.99.0\n-- a.go --\npackage later\n\nfunc F() int { return 1 }\n")
 	t.Setenv("GOTOOLCHAIN", "auto")
 	t.Setenv("GOPROXY", "off")
 	got := refused(t, dir, "F").Error()
 	wantIn(t, got, dir, "go1.99.0", "Run `go version` there once")
 	t.Setenv("GOTOOLCHAIN", "local")
 	wantIn(t, refused(t, dir, "F").Error(), dir, "requires go >= 1.99.0", "Install that Go release")
-	err := goCommandError(&Options{Dir: dir}, "a.go:1:1: package requires newer Go version go1.99 (application built with go1.26)")
+	err := goCommandError(&Options{
+		Dir: dir,
+	}, "a.go:1:1: package requires newer Go version go1.99 (application built with go1.26)")
 	if err == nil {
 		t.Fatal("nothing is said of a language that is not known here")
 	}
@@ -238,7 +243,8 @@ func N(s string) int { return len(s) }
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.Target.Module != "example.com/a" || u.Target.Dir != filepath.Join(dir, "a") || u.Target.Params[0].Type != "b.S" {
+	if u.Target.Module != "example.com/a" || u.Target.Dir != filepath.Join(dir, "a") ||
+		u.Target.Params[0].Type != "b.S" {
 		t.Errorf("target %+v", u.Target)
 	}
 	u, err = Load(context.Background(), Options{Dir: filepath.Join(dir, "v"), Spec: "F", Env: []string{"GOWORK=off"}})
@@ -248,7 +254,8 @@ func N(s string) int { return len(s) }
 	if f := u.Target.Facts.Calls; !slices.Equal(f, []string{"example.com/dep.N"}) {
 		t.Errorf("calls %v", f)
 	}
-	u, err = Load(context.Background(), Options{Dir: filepath.Join(dir, "v"), Spec: "example.com/dep.N", Env: []string{"GOWORK=off"}})
+	u, err = Load(context.Background(),
+		Options{Dir: filepath.Join(dir, "v"), Spec: "example.com/dep.N", Env: []string{"GOWORK=off"}})
 	if err != nil || u.Target.Dir != filepath.Join(dir, "v") {
 		t.Errorf("vendored package: %v", err)
 	}
@@ -377,7 +384,8 @@ var _ = g.Far(uint16(1))
 		}
 	}
 	u := load(t, dir, "./g.List.Push")
-	if u.Target.Params[0].Type != "*List[Kind]" || u.Target.Params[1].Type != "Kind" || u.Target.Params[1].Kind != "uint8" {
+	if u.Target.Params[0].Type != "*List[Kind]" || u.Target.Params[1].Type != "Kind" ||
+		u.Target.Params[1].Kind != "uint8" {
 		t.Errorf("params %v", u.Target.Params)
 	}
 	if e := refused(t, dir, "./g.Strange"); !strings.Contains(e.What, "no instantiation") {
@@ -433,7 +441,8 @@ var _ = forWindows(1)
 	if g := strings.Join(got, " "); g != "Target forAsm mine mutual other table rest pair" {
 		t.Errorf("scope %s", g)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "k_amd64.s"), []byte("TEXT ·x(SB), $0\n\tCALL ·forAsm(SB)\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "k_amd64.s"), []byte("TEXT ·x(SB), $0\n\tCALL ·forAsm(SB)\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	f, err := readFile(token.NewFileSet(), filepath.Join(dir, "k.go"))
@@ -445,11 +454,12 @@ var _ = forWindows(1)
 	}
 }
 
-// A package that is not on the machine is named, also when the go command says
-// only where it is imported.
+// TestImportAt checks that a package that is not on the machine is named, also when the go command
+// says only where it is imported.
 func TestImportAt(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n\nimport \"example.com/far\"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n\nimport \"example.com/far\"\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	for complaint, want := range map[string]string{

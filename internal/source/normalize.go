@@ -57,7 +57,8 @@ func (u *Unit) Normalize(src string) (string, error) {
 		if g.Doc != nil {
 			start = g.Doc.Pos()
 		}
-		if between := src[last:tok.Offset(start)]; strings.TrimSpace(between) != "" { // or canonical text would change, and be read again
+		// or canonical text would change, and be read again
+		if between := src[last:tok.Offset(start)]; strings.TrimSpace(between) != "" {
 			b.WriteString(between + "\n")
 		}
 		last = end

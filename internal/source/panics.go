@@ -60,11 +60,13 @@ func (b *bounds) countingLoop(n *ast.ForStmt) {
 	init, ok := n.Init.(*ast.AssignStmt)
 	cond, isCmp := n.Cond.(*ast.BinaryExpr)
 	post, isInc := n.Post.(*ast.IncDecStmt)
-	if !ok || !isCmp || !isInc || init.Tok != token.DEFINE || len(init.Lhs) != 1 || cond.Op != token.LSS || post.Tok != token.INC {
+	if !ok || !isCmp || !isInc || init.Tok != token.DEFINE || len(init.Lhs) != 1 || cond.Op != token.LSS ||
+		post.Tok != token.INC {
 		return
 	}
 	i, v := b.object(init.Lhs[0]), b.info.Types[init.Rhs[0]].Value
-	if v == nil || v.Kind() != constant.Int || constant.Sign(v) < 0 || i == nil || b.object(cond.X) != i || b.object(post.X) != i {
+	if v == nil || v.Kind() != constant.Int || constant.Sign(v) < 0 || i == nil || b.object(cond.X) != i ||
+		b.object(post.X) != i {
 		return
 	}
 	b.loop(n.Body, i, b.lengthOf(cond.Y))
@@ -96,7 +98,8 @@ func (b *bounds) loop(body *ast.BlockStmt, i, list types.Object) {
 			}
 		case *ast.SliceExpr:
 			bound := func(e ast.Expr) bool { return e == nil || b.object(e) == i || b.isZero(e) }
-			if b.object(n.X) == list && n.Max == nil && bound(n.Low) && bound(n.High) && (n.Low == nil || n.High == nil || b.isZero(n.Low)) {
+			if b.object(n.X) == list && n.Max == nil && bound(n.Low) && bound(n.High) &&
+				(n.Low == nil || n.High == nil || b.isZero(n.Low)) {
 				b.safe[n] = true
 			}
 		}

@@ -21,7 +21,8 @@ func TestCanPanic(t *testing.T) {
 		`return len(s[n:])`: true,
 		`panic("x")`:        true,
 	} {
-		u := load(t, module(t, "\n-- p.go --\npackage p\n\nfunc F(b []byte, s string, n int) int { "+body+" }\n"), "./.F")
+		u := load(t, module(t, "\n-- p.go --\npackage p\n\nfunc F(b []byte, s string, n int) int { "+body+" }\n"),
+			"./.F")
 		if got := u.Target.Facts.CanPanic; got != want {
 			t.Errorf("%s: %v", body, got)
 		}

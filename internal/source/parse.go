@@ -133,7 +133,8 @@ func (u *Unit) checkTypes(f *File) *Problem {
 // checkScope holds a candidate to what it may declare and import.
 func (u *Unit) checkScope(f *File) *Problem {
 	if f.AST.Name.Name != u.Target.PkgName {
-		return f.problem("scope", f.AST.Name.Pos(), "the package clause says %s, the target's package is %s", f.AST.Name.Name, u.Target.PkgName)
+		return f.problem("scope", f.AST.Name.Pos(), "the package clause says %s, the target's package is %s",
+			f.AST.Name.Name, u.Target.PkgName)
 	}
 	for _, s := range f.AST.Imports {
 		if p := u.checkImport(f, s); p != nil {
@@ -195,7 +196,8 @@ func (u *Unit) checkImport(f *File, s *ast.ImportSpec) *Problem {
 			return nil
 		}
 	}
-	return f.problem("scope", s.Pos(), "import of %s: a candidate may import the standard library and what its package imports already", path)
+	return f.problem("scope", s.Pos(),
+		"import of %s: a candidate may import the standard library and what its package imports already", path)
 }
 
 func (u *Unit) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
@@ -236,7 +238,8 @@ func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Proble
 	case recv != "" && !own[recv] && recv == u.target.recv && fn.Body != nil:
 		return u.checkMethod(f, fn)
 	case recv != "" && !own[recv]:
-		return f.problem("scope", fn.Pos(), "method %s: a candidate may not change the methods of %s; write a function", key, recv)
+		return f.problem("scope", fn.Pos(), "method %s: a candidate may not change the methods of %s; write a function",
+			key, recv)
 	case recv != "":
 		return nil
 	case fn.Body == nil:
@@ -251,9 +254,11 @@ func (u *Unit) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
 	name := fn.Name.Name
 	switch {
 	case fn.Name.IsExported():
-		return f.problem("scope", fn.Pos(), "method %s.%s is exported: a candidate may not widen the package's API", recvName(fn), name)
+		return f.problem("scope", fn.Pos(), "method %s.%s is exported: a candidate may not widen the package's API",
+			recvName(fn), name)
 	case u.named(name):
-		return f.problem("scope", fn.Pos(), "method %s.%s: the package has a field or a method of this name; take another", recvName(fn), name)
+		return f.problem("scope", fn.Pos(),
+			"method %s.%s: the package has a field or a method of this name; take another", recvName(fn), name)
 	}
 	return nil
 }
@@ -283,9 +288,11 @@ func (u *Unit) checkName(f *File, n *ast.Ident) *Problem {
 	case n.Name == "_":
 		return f.problem("scope", n.Pos(), "a blank declaration at package level does nothing for the target")
 	case u.declare[n.Name]:
-		return f.problem("scope", n.Pos(), "%s is declared by the rest of the package; it is not only the target's to change", n.Name)
+		return f.problem("scope", n.Pos(),
+			"%s is declared by the rest of the package; it is not only the target's to change", n.Name)
 	case types.Universe.Lookup(n.Name) != nil && u.Types.Scope().Lookup(n.Name) == nil:
-		return f.problem("scope", n.Pos(), "%s is predeclared: the rest of the package would get this one instead", n.Name)
+		return f.problem("scope", n.Pos(),
+			"%s is predeclared: the rest of the package would get this one instead", n.Name)
 	case n.IsExported() && n.Name != u.Target.Name:
 		return f.problem("scope", n.Pos(), "%s is exported: a candidate may not widen the package's API", n.Name)
 	}

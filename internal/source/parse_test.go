@@ -92,7 +92,9 @@ func TestParseConcurrently(t *testing.T) {
 		wg.Go(func() {
 			src := rename(t, u.Target.Source, "strings.ToLower(", "strings.ToUpper(")
 			if i%2 == 0 {
-				src = "package tags\n\nimport (\"slices\"; \"net/netip\"; \"regexp\")\n\nvar x netip.Addr\nvar r regexp.Regexp\nfunc Normalize(s string) string { slices.Max([]int{1}); _ = x.String(); return r.String() }\n"
+				src = "package tags\n\nimport (\"slices\"; \"net/netip\"; \"regexp\")\n\nvar x netip.Addr\n" +
+					"var r regexp.Regexp\nfunc Normalize(s string) string { slices.Max([]int{1}); _ = x.String(); " +
+					"return r.String() }\n"
 			}
 			f, p := u.Parse(src)
 			if p != nil {
@@ -108,8 +110,8 @@ func TestParseConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// What is held of parsed texts is bounded, the more so the larger their package
-// is: 25 MB for each of the 8 or more of one with 5 MB of text.
+// TestParseHoldsLittle checks that what is held of parsed texts is bounded, the more so the larger
+// their package is: 25 MB for each of the 8 or more of one with 5 MB of text.
 func TestParseHoldsLittle(t *testing.T) {
 	for text, want := range map[int]int{0: maxParsed, 100_000: maxParsed, 5_000_000: 10, 500_000_000: 8} {
 		if got := roomFor(text); got != want {

@@ -25,7 +25,8 @@ import (
 func (u *Unit) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, error) {
 	f, problem := u.Parse(src)
 	if problem != nil {
-		return beagle.Patch{}, fmt.Errorf("the candidate for %s: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)
+		return beagle.Patch{},
+			fmt.Errorf("the candidate for %s: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)
 	}
 	m := u.match(f)
 	var patch beagle.Patch

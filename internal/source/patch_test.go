@@ -58,11 +58,14 @@ func TestPatch(t *testing.T) {
 	dir := module(t, tagsModule)
 	u := load(t, dir, "./tags.Normalize")
 	src := rename(t, u.Target.Source,
-		"return strings.ToLower(s[:1]) + tail(s[1:])", "return string(bytes.ToLower([]byte(s[:1]))) + tail(s[1:])", // strings becomes unused, bytes new
+		// strings becomes unused, bytes new
+		"return strings.ToLower(s[:1]) + tail(s[1:])", "return string(bytes.ToLower([]byte(s[:1]))) + tail(s[1:])",
 		"// lower is a helper.\n", "", // the doc comment was lost on the way
 		"maxLen = 200 // bytes", "maxLen = 100 // runes",
 		"return plain(s)", "return fresh(s) + fmt.Sprint(1)",
-		"func plain(s string) string { return s + aliased(s) }", "// fresh is new.\nfunc fresh(s string) string { return aliased(s) + newTable[0] }\n\nvar newTable = []string{\"a\"}")
+		"func plain(s string) string { return s + aliased(s) }",
+		"// fresh is new.\nfunc fresh(s string) string { return aliased(s) + newTable[0] }\n\n"+
+			"var newTable = []string{\"a\"}")
 	p := mustPatch(t, u, src)
 	want := `--- a/tags/tags.go
 +++ b/tags/tags.go
@@ -295,14 +298,18 @@ func TestPatchUnusualFiles(t *testing.T) {
 			if p := mustPatch(t, u, u.Target.Source); p.Diff != "" {
 				t.Errorf("the original changes: %q", p.Diff)
 			}
-			got := applied(t, dir, mustPatch(t, u, "package a\n\nfunc Target(s string) string {\n\treturn strings.ToLower(s) + extra\n}\n\nvar extra = \"e\"\n"))["a.go"]
+			got := applied(t, dir,
+				mustPatch(t, u,
+					"package a\n\nfunc Target(s string) string {\n\treturn strings.ToLower(s) + extra\n}\n\n"+
+						"var extra = \"e\"\n"))["a.go"]
 			if name == "CRLF" && strings.Count(got, "\r\n") != strings.Count(got, "\n") {
 				t.Errorf("line ends mixed: %q", got)
 			}
 			if name == "not formatted" && !strings.Contains(got, "fmt.Println( )") {
 				t.Errorf("formatted what was not asked for:\n%s", got)
 			}
-			if q := mustPatch(t, load(t, dir, "Target"), "package a\n\nfunc Target(s string) string { return \"\" }\n"); !strings.Contains(q.Diff, "-") {
+			if q := mustPatch(t, load(t, dir, "Target"),
+				"package a\n\nfunc Target(s string) string { return \"\" }\n"); !strings.Contains(q.Diff, "-") {
 				t.Error("the patched file cannot be patched")
 			}
 		})
@@ -444,7 +451,9 @@ func TestLoadStopsWithItsContext(t *testing.T) {
 // candidate has no use for.
 func TestPatchLastHelpersGo(t *testing.T) {
 	dir := module(t, "")
-	text := "package a\n\nfunc Target(n int) int { return one(n) }\n\n// one calls.\nfunc one(n int) int { return two(n) + three(n) }\n\nfunc two(n int) int { return n + n }\n\n// three ends the file.\nfunc three(n int) int {\n\treturn -n\n}\n"
+	text := "package a\n\nfunc Target(n int) int { return one(n) }\n\n// one calls.\n" +
+		"func one(n int) int { return two(n) + three(n) }\n\nfunc two(n int) int { return n + n }\n\n" +
+		"// three ends the file.\nfunc three(n int) int {\n\treturn -n\n}\n"
 	for _, end := range []string{text, strings.TrimSuffix(text, "\n"), text + "\n// The end.\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(end), 0o666); err != nil {
 			t.Fatal(err)

@@ -308,7 +308,8 @@ func (v *prover) madeLength(x *ast.CallExpr) span {
 			return v.here(x.Args[1]).and(counted)
 		}
 	}
-	if v.info.Types[x.Fun].IsType() && len(x.Args) == 1 && bytesOrString(v.info.TypeOf(x)) && bytesOrString(v.info.TypeOf(x.Args[0])) {
+	if v.info.Types[x.Fun].IsType() && len(x.Args) == 1 && bytesOrString(v.info.TypeOf(x)) &&
+		bytesOrString(v.info.TypeOf(x.Args[0])) {
 		return v.length(x.Args[0])
 	}
 	return counted

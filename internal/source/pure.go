@@ -145,28 +145,36 @@ func (p *purity) fresh(c *ast.CallExpr) bool {
 		return false
 	}
 	fn, ok := p.info.Uses[s.Sel].(*types.Func)
-	return ok && fn.Pkg() != nil && fn.Pkg().Path() == "slices" && slices.Contains([]string{"Clone", "Sorted", "Collect"}, fn.Name())
+	return ok && fn.Pkg() != nil && fn.Pkg().Path() == "slices" &&
+		slices.Contains([]string{"Clone", "Sorted", "Collect"}, fn.Name())
 }
 
 // pureStd are packages of the standard library whose functions, and methods of
 // values, only compute; or those of their functions that do.
 var pureStd = map[string][]string{
-	"cmp": nil, "math": nil, "math/bits": nil, "math/cmplx": nil, "unicode": nil, "net/netip": nil, "path": nil, "time": {"IsZero", "Before", "After", "Equal", "Compare",
-		"Unix", "UnixNano", "UnixMilli", "UnixMicro", "Year", "Month", "Day", "YearDay", "Hour", "Minute", "Second", "Nanosecond", "Weekday", "Sub", "Hours", "Minutes", "Seconds",
+	"cmp": nil, "math": nil, "math/bits": nil, "math/cmplx": nil, "unicode": nil, "net/netip": nil, "path": nil,
+	"time": {"IsZero", "Before", "After", "Equal", "Compare",
+		"Unix", "UnixNano", "UnixMilli", "UnixMicro", "Year", "Month", "Day", "YearDay", "Hour", "Minute", "Second",
+		"Nanosecond", "Weekday", "Sub", "Hours", "Minutes", "Seconds",
 		"Milliseconds", "Microseconds", "Nanoseconds", "Abs"},
-	"unicode/utf8": {"Valid", "ValidString", "ValidRune", "RuneCount", "RuneCountInString", "RuneLen", "RuneStart", "FullRune", "FullRuneInString",
+	"unicode/utf8": {"Valid", "ValidString", "ValidRune", "RuneCount", "RuneCountInString", "RuneLen", "RuneStart",
+		"FullRune", "FullRuneInString",
 		"DecodeRune", "DecodeRuneInString", "DecodeLastRune", "DecodeLastRuneInString"},
 	"unicode/utf16": {"IsSurrogate"},
-	"slices": {"IsSorted", "IsSortedFunc", "Contains", "ContainsFunc", "Index", "IndexFunc", "Equal", "EqualFunc", "Compare", "Max", "Min", "BinarySearch",
+	"slices": {"IsSorted", "IsSortedFunc", "Contains", "ContainsFunc", "Index", "IndexFunc", "Equal", "EqualFunc",
+		"Compare", "Max", "Min", "BinarySearch",
 		"Sorted", "Values", "All", "Collect", "Clone", "Compact", "Concat", "Repeat"},
 	"maps":    {"Keys", "Values", "Equal"},
 	"strings": textFunctions,
 	"bytes":   append([]string{"Runes"}, textFunctions...),
 }
 
-var textFunctions = []string{"Compare", "Contains", "ContainsAny", "ContainsFunc", "ContainsRune", "Count", "Equal", "EqualFold", "HasPrefix", "HasSuffix",
-	"Index", "IndexAny", "IndexByte", "IndexFunc", "Join", "IndexRune", "LastIndex", "LastIndexAny", "LastIndexByte", "LastIndexFunc", "Fields", "Split", "Repeat",
-	"ToLower", "ToUpper", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "TrimPrefix", "TrimSuffix", "ToValidUTF8", "Clone"}
+var textFunctions = []string{"Compare", "Contains", "ContainsAny", "ContainsFunc", "ContainsRune", "Count", "Equal",
+	"EqualFold", "HasPrefix", "HasSuffix",
+	"Index", "IndexAny", "IndexByte", "IndexFunc", "Join", "IndexRune", "LastIndex", "LastIndexAny", "LastIndexByte",
+	"LastIndexFunc", "Fields", "Split", "Repeat",
+	"ToLower", "ToUpper", "TrimSpace", "Trim", "TrimLeft", "TrimRight", "TrimPrefix", "TrimSuffix",
+	"ToValidUTF8", "Clone"}
 
 // function refuses a function, called or handed over, that may do more than
 // compute.
@@ -197,7 +205,8 @@ func (p *purity) function(id *ast.Ident, fn *types.Func) {
 	ast.Inspect(decl.Body, inner.visit)
 	if inner.why != "" {
 		at := p.u.fset.Position(inner.at)
-		p.refuse(id.Pos(), "%s may do more than compute (%s:%d: %s)", fn.Name(), at.Filename[strings.LastIndexByte(at.Filename, '/')+1:], at.Line, inner.why)
+		p.refuse(id.Pos(), "%s may do more than compute (%s:%d: %s)", fn.Name(),
+			at.Filename[strings.LastIndexByte(at.Filename, '/')+1:], at.Line, inner.why)
 	}
 }
 

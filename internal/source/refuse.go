@@ -111,7 +111,8 @@ func (u *Unit) walk(t types.Type, path string, top bool, seen map[types.Type]boo
 	case *types.Basic:
 		return u.basicReason(x, t, path)
 	case *types.Chan:
-		return &reason{path, t, "a channel", "Take the values as a slice, and let the caller move them through the channel."}
+		return &reason{path, t, "a channel",
+			"Take the values as a slice, and let the caller move them through the channel."}
 	case *types.Signature:
 		return &reason{path, t, "a function, which can be neither recorded nor compared",
 			"Wrap it: a function of the package that calls this one with one fixed callback can be named."}
@@ -140,7 +141,8 @@ func (u *Unit) basicReason(b *types.Basic, t types.Type, path string) *reason {
 		if !u.direct["unsafe"] && !u.direct["reflect"] && !u.direct["syscall"] {
 			return nil // a number: nothing in the package makes addresses
 		}
-		return &reason{path, t, "an address, which differs in every process", "Take a typed pointer, or uint64 if it is a number."}
+		return &reason{path, t, "an address, which differs in every process",
+			"Take a typed pointer, or uint64 if it is a number."}
 	}
 	return nil
 }

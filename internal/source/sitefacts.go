@@ -18,12 +18,30 @@ type fact struct {
 	left, right span // what the operands are bounded by on their own
 }
 
-var mirrored = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ, token.EQL: token.EQL, token.NEQ: token.NEQ}
+var mirrored = map[token.Token]token.Token{
+	token.LSS: token.GTR,
+	token.GTR: token.LSS,
+	token.LEQ: token.GEQ,
+	token.GEQ: token.LEQ,
+	token.EQL: token.EQL,
+	token.NEQ: token.NEQ,
+}
 
-var negated = map[token.Token]token.Token{token.LSS: token.GEQ, token.GEQ: token.LSS, token.LEQ: token.GTR, token.GTR: token.LEQ, token.EQL: token.NEQ, token.NEQ: token.EQL}
+var negated = map[token.Token]token.Token{
+	token.LSS: token.GEQ,
+	token.GEQ: token.LSS,
+	token.LEQ: token.GTR,
+	token.GTR: token.LEQ,
+	token.EQL: token.NEQ,
+	token.NEQ: token.EQL,
+}
 
 // implied lists what a comparison says besides itself.
-var implied = map[token.Token][]token.Token{token.LSS: {token.LEQ, token.NEQ}, token.GTR: {token.GEQ, token.NEQ}, token.EQL: {token.LEQ, token.GEQ}}
+var implied = map[token.Token][]token.Token{
+	token.LSS: {token.LEQ, token.NEQ},
+	token.GTR: {token.GEQ, token.NEQ},
+	token.EQL: {token.LEQ, token.GEQ},
+}
 
 // around collects what the statements around a call say: conditions of the
 // branches that it is in, of those that were left before it, and the bounds of
@@ -84,7 +102,8 @@ func (v *prover) counting(x *ast.ForStmt) []fact {
 		return nil
 	}
 	post, ok := x.Post.(*ast.IncDecStmt)
-	if !ok || post.Tok != token.INC || types.ExprString(post.X) != types.ExprString(init.Lhs[0]) || !v.lasting(init.Lhs[0], x.Body) {
+	if !ok || post.Tok != token.INC || types.ExprString(post.X) != types.ExprString(init.Lhs[0]) ||
+		!v.lasting(init.Lhs[0], x.Body) {
 		return nil
 	}
 	from := v.bound(init.Rhs[0])
@@ -210,7 +229,8 @@ func (v *prover) text(e ast.Expr) string {
 func (v *prover) lengthText(e ast.Expr) string {
 	e = ast.Unparen(e)
 	if id, ok := e.(*ast.Ident); ok {
-		if def, ok := ast.Unparen(v.definition(id)).(*ast.CallExpr); ok && def != nil && len(def.Args) > 1 && types.ExprString(def.Fun) == "make" {
+		if def, ok := ast.Unparen(v.definition(id)).(*ast.CallExpr); ok && def != nil && len(def.Args) > 1 &&
+			types.ExprString(def.Fun) == "make" {
 			return v.callerText(def.Args[1])
 		}
 	}
@@ -273,7 +293,8 @@ func (v *prover) related(x string, op token.Token, y string) bool {
 	}
 	says := func(have, want token.Token) bool { return have == want || slices.Contains(implied[have], want) }
 	return slices.ContainsFunc(v.facts, func(f fact) bool {
-		return f.op != token.ILLEGAL && (f.x == x && f.y == y && says(f.op, op) || f.x == y && f.y == x && says(mirrored[f.op], op))
+		return f.op != token.ILLEGAL &&
+			(f.x == x && f.y == y && says(f.op, op) || f.x == y && f.y == x && says(mirrored[f.op], op))
 	})
 }
 

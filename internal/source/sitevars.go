@@ -122,7 +122,8 @@ func (v *prover) exposed(w *types.Var) bool {
 			}
 		case *ast.CallExpr: // a method of a pointer takes it too
 			if s, ok := x.Fun.(*ast.SelectorExpr); ok {
-				if id, ok := ast.Unparen(s.X).(*ast.Ident); ok && v.info.Uses[id] == types.Object(w) && v.info.Selections[s] != nil {
+				if id, ok := ast.Unparen(s.X).(*ast.Ident); ok && v.info.Uses[id] == types.Object(w) &&
+					v.info.Selections[s] != nil {
 					if _, ptr := w.Type().Underlying().(*types.Pointer); !ptr {
 						found = true
 					}
@@ -171,7 +172,8 @@ func (v *prover) settled(def ast.Expr) bool {
 	ok := true
 	ast.Inspect(def, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is {
-			if w, is := v.info.Uses[id].(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, v.fn) || v.exposed(w)) {
+			if w, is := v.info.Uses[id].(*types.Var); is &&
+				(w.IsField() || !v.local(w) || v.written(w, v.fn) || v.exposed(w)) {
 				ok = false
 			}
 		}

@@ -173,17 +173,20 @@ func TestScope(t *testing.T) {
 	if g := strings.Join(got, " "); g != want {
 		t.Errorf("scope %s, want %s", g, want)
 	}
-	wantIn(t, u.Target.Source, "// It has a second paragraph.", "// a comment inside", "// cut", "const maxLen = 200 // bytes",
+	wantIn(t, u.Target.Source, "// It has a second paragraph.", "// a comment inside", "// cut",
+		"const maxLen = 200 // bytes",
 		"// table is for Normalize alone.\nvar table", "import \"strings\"\n", "// deeper lives in another file")
 	wantOut(t, u.Target.Source, "shared =", "Copyright", "aliased imports", "\tother ")
-	if u.Target.Signature != "func Normalize(s string) string" || u.Target.Params[0] != (beagle.Param{Name: "s", Type: "string", Kind: "string"}) {
+	if u.Target.Signature != "func Normalize(s string) string" ||
+		u.Target.Params[0] != (beagle.Param{Name: "s", Type: "string", Kind: "string"}) {
 		t.Errorf("described as %s %v", u.Target.Signature, u.Target.Params)
 	}
 	if u.Target.PkgPath != "example.com/m/tags" || u.Target.Line != 32 || u.Target.Go != "1.24" {
 		t.Errorf("target %+v", u.Target)
 	}
 	f := u.Target.Facts
-	if !f.CanPanic || f.Recursive || strings.Join(f.ReadsGlobals, " ") != "shared table" || !slices.Contains(f.Calls, "strings.ToLower") {
+	if !f.CanPanic || f.Recursive || strings.Join(f.ReadsGlobals, " ") != "shared table" ||
+		!slices.Contains(f.Calls, "strings.ToLower") {
 		t.Errorf("facts %+v", f)
 	}
 }
@@ -204,5 +207,6 @@ func TestMethod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantIn(t, got, "func (t *T) Add__b3(n int)", "return t.Add__b3(n - 1)", "return add__b3(t.n, first)", "func add__b3(a, b int)")
+	wantIn(t, got, "func (t *T) Add__b3(n int)", "return t.Add__b3(n - 1)", "return add__b3(t.n, first)",
+		"func add__b3(a, b int)")
 }

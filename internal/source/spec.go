@@ -65,8 +65,9 @@ func hasGoFiles(dir string) bool {
 // unknownPackage is the error for a specification that names no package.
 func unknownPackage(dir, spec, detail string) error {
 	e := &beagle.UsageError{
-		What:   fmt.Sprintf("%s: no such package (looked from %s)", spec, dir),
-		Remedy: "Name the function as ./dir.Func, import/path.Func, ./dir.Type.Method, or Func for the current directory.",
+		What: fmt.Sprintf("%s: no such package (looked from %s)", spec, dir),
+		Remedy: "Name the function as ./dir.Func, import/path.Func, ./dir.Type.Method, or Func for the current " +
+			"directory.",
 	}
 	if detail != "" {
 		e.What += ": " + detail
@@ -137,7 +138,8 @@ func packageDirs(dir string) []string {
 		if !d.IsDir() {
 			return nil
 		}
-		if n := d.Name(); path != dir && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata" || n == "vendor") {
+		if n := d.Name(); path != dir &&
+			(strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata" || n == "vendor") {
 			return filepath.SkipDir
 		}
 		if rel, err := filepath.Rel(dir, path); err == nil && rel != "." && hasGoFiles(path) {

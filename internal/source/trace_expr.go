@@ -48,7 +48,8 @@ func loose(info *types.Info, e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		b, ok := n.(*ast.BinaryExpr)
-		if ok && (b.Op == token.SHL || b.Op == token.SHR) && info.Types[b].Value == nil && info.Types[b.X].Value != nil {
+		if ok && (b.Op == token.SHL || b.Op == token.SHR) && info.Types[b].Value == nil &&
+			info.Types[b.X].Value != nil {
 			found = true
 		}
 		return !found
@@ -116,7 +117,8 @@ func (t *tracer) cond(e ast.Expr) {
 }
 
 var operators = map[token.Token]string{
-	token.EQL: "TraceEq", token.NEQ: "TraceNe", token.LSS: "TraceLt", token.LEQ: "TraceLe", token.GTR: "TraceGt", token.GEQ: "TraceGe",
+	token.EQL: "TraceEq", token.NEQ: "TraceNe", token.LSS: "TraceLt", token.LEQ: "TraceLe", token.GTR: "TraceGt",
+	token.GEQ: "TraceGe",
 }
 
 // comparison traces a comparison of two numbers or strings; it reports false
@@ -181,12 +183,14 @@ func (t *tracer) textFunc(e *ast.CallExpr) string {
 
 // narrow are the largest numbers of the types that a conversion may cut to.
 var narrow = map[types.BasicKind]uint64{
-	types.Int8: 1<<7 - 1, types.Uint8: 1<<8 - 1, types.Int16: 1<<15 - 1, types.Uint16: 1<<16 - 1, types.Int32: 1<<31 - 1, types.Uint32: 1<<32 - 1,
+	types.Int8: 1<<7 - 1, types.Uint8: 1<<8 - 1, types.Int16: 1<<15 - 1, types.Uint16: 1<<16 - 1,
+	types.Int32: 1<<31 - 1, types.Uint32: 1<<32 - 1,
 }
 
 // narrowing traces a conversion of an integer to a smaller type.
 func (t *tracer) narrowing(e *ast.CallExpr) bool {
-	if len(e.Args) != 1 || !t.f.Info.Types[e.Fun].IsType() || t.kind(e) != integers || t.kind(e.Args[0]) != integers || loose(t.f.Info, e.Args[0]) {
+	if len(e.Args) != 1 || !t.f.Info.Types[e.Fun].IsType() || t.kind(e) != integers || t.kind(e.Args[0]) != integers ||
+		loose(t.f.Info, e.Args[0]) {
 		return false
 	}
 	to, _ := t.f.Info.Types[e].Type.Underlying().(*types.Basic)

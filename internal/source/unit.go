@@ -76,7 +76,8 @@ func newUnit(ctx context.Context, o Options, p *packages.Package, name string, x
 	u.buildRest()
 	for _, s := range u.scope {
 		for _, key := range s.keys() {
-			u.Target.Scope = append(u.Target.Scope, beagle.Decl{Name: key, Kind: s.kind, File: s.file.path, Start: s.start, End: s.end})
+			u.Target.Scope = append(u.Target.Scope,
+				beagle.Decl{Name: key, Kind: s.kind, File: s.file.path, Start: s.start, End: s.end})
 		}
 	}
 	return u, u.extract()
@@ -90,7 +91,10 @@ func (u *Unit) check(p *packages.Package) error {
 		}
 		f, err := readFile(u.fset, path)
 		if err != nil {
-			return &beagle.UsageError{What: fmt.Sprintf("%s does not compile: %v", p.PkgPath, err), Remedy: "Make `go build` work first."}
+			return &beagle.UsageError{
+				What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, err),
+				Remedy: "Make `go build` work first.",
+			}
 		}
 		u.files = append(u.files, f)
 	}
@@ -103,7 +107,10 @@ func (u *Unit) check(p *packages.Package) error {
 	u.info = newInfo()
 	u.Types, _ = conf.Check(p.PkgPath, u.fset, asts(u.files), u.info)
 	if first != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("%s does not compile: %v", p.PkgPath, first), Remedy: "Make `go build` work first."}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s does not compile: %v", p.PkgPath, first),
+			Remedy: "Make `go build` work first.",
+		}
 	}
 	u.graph = newGraph(u.files, u.Types, u.info)
 	return nil
@@ -157,9 +164,11 @@ func (u *Unit) find(p *packages.Package, name string) error {
 	}
 	switch {
 	case filepath.Dir(at.Filename) != p.Dir || u.graph.uses[u.target].cgo:
-		return refuse("the function is in a file that uses cgo", "Move it to a file without `import \"C\"`, with the C calls behind a Go function.")
+		return refuse("the function is in a file that uses cgo",
+			"Move it to a file without `import \"C\"`, with the C calls behind a Go function.")
 	case f.Body == nil:
-		return refuse("the function has no Go body (assembly, or linked from elsewhere)", "Name the Go function that calls it.")
+		return refuse("the function has no Go body (assembly, or linked from elsewhere)",
+			"Name the Go function that calls it.")
 	case strings.Contains(u.target.doc(), "//go:linkname"):
 		return refuse("the function is tied to another name by //go:linkname", "Name the function that it stands for.")
 	case f.Name.Name == "init" || f.Name.Name == "_":

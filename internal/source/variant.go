@@ -33,7 +33,8 @@ func (u *Unit) renames(f *File, suffix string) ([]edit, error) {
 			return true
 		}
 		if strings.HasSuffix(id.Name, suffix) && clash == nil {
-			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", u.Target.Name, f.line(id.Pos()), id.Name, suffix)
+			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", u.Target.Name,
+				f.line(id.Pos()), id.Name, suffix)
 		}
 		if renamed[originOf(objectOf(f.Info, id))] || renamed[originOf(f.Info.Uses[id])] {
 			edits = append(edits, edit{offset(id.End()), offset(id.End()), suffix})

@@ -112,11 +112,13 @@ const limit, helperName = 3, "x"
 func TestVariantHostileNames(t *testing.T) {
 	u := load(t, module(t, hostile), "Walk")
 	got := variant(t, u, u.Target.Source, "__b12")
-	wantIn(t, got, "func Walk__b12(n *Node, helper2 int) int", "total := helper__b12(n)", "helper := func(x *Node) int { return limit__b12 }",
+	wantIn(t, got, "func Walk__b12(n *Node, helper2 int) int", "total := helper__b12(n)",
+		"helper := func(x *Node) int { return limit__b12 }",
 		"total += helper(n)", "for limit := 0; limit < 1; limit++", "Node{helper: limit__b12, Walk: func2{}}",
 		"m.helper + outer{}.helper() + outer{}.base.helper() + m.helperMethod()", "_ = m.Walk\n", "f := Walk__b12", "Walk__b12(kid, 1) + f(kid, 2)",
 		"return limit + strings.Count(\"limit helper Walk\", \"Walk\")", "{helperName__b12: limit__b12}", "goto helper\nhelper:\n",
-		"func helper__b12(limit *Node) int", "return limit.helper\n", "const limit__b12, helperName__b12 = 3", "// helper is called helper.")
+		"func helper__b12(limit *Node) int", "return limit.helper\n", "const limit__b12, helperName__b12 = 3",
+		"// helper is called helper.")
 	compilesBeside(t, u, got, variant(t, u, u.Target.Source, "__b13"))
 }
 
@@ -143,7 +145,8 @@ func Walk(n *Node, _ int) int {
 }
 `
 	got := variant(t, u, src, "__b1")
-	wantIn(t, got, "whole__b1{inner__b1: &inner__b1{n: 1}, pair__b1: pair__b1[int]{a: 1}}", "w__b1.inner__b1.n++", "w__b1.pair__b1.first()", "func (p pair__b1[T]) first()")
+	wantIn(t, got, "whole__b1{inner__b1: &inner__b1{n: 1}, pair__b1: pair__b1[int]{a: 1}}", "w__b1.inner__b1.n++",
+		"w__b1.pair__b1.first()", "func (p pair__b1[T]) first()")
 	compilesBeside(t, u, got, variant(t, u, src, "__b2"), variant(t, u, u.Target.Source, "__b0"))
 }
 
@@ -182,7 +185,8 @@ func (l *List[K, V]) Get(k K) (v V, ok bool) {
 func same[K comparable](a, b K) bool { return a == b }
 `), "List.Get")
 	got := variant(t, u, u.Target.Source, "__b4")
-	wantIn(t, got, "func (l *List[K, V]) Get__b4(k K)", "same__b4(l.key, k)", "get := (*List[K, V]).Get__b4", "other.Get__b4(\"x\")",
+	wantIn(t, got, "func (l *List[K, V]) Get__b4(k K)", "same__b4(l.key, k)", "get := (*List[K, V]).Get__b4",
+		"other.Get__b4(\"x\")",
 		"wrap{}.Get__b4(\"y\")", "l.next.Get__b4(k)", "func same__b4[K comparable]")
 	compilesBeside(t, u, got)
 	if u.Target.Recv != "*List" || strings.Join(u.Target.TypeArgs, " ") != "int int" {
@@ -204,10 +208,11 @@ func TestVariantRefusesItsOwnSuffix(t *testing.T) {
 	}
 }
 
-// Functions that nobody here wrote: each stands beside its own variant, and
-// the original as a candidate is no change.
+// TestForeignFunctions checks that functions that nobody here wrote stand beside their own
+// variants, and that the original as a candidate is no change.
 func TestForeignFunctions(t *testing.T) {
-	for _, spec := range []string{"golang.org/x/mod/semver.Compare", "golang.org/x/mod/semver.ByVersion.Less", "golang.org/x/mod/module.EscapePath"} {
+	for _, spec := range []string{"golang.org/x/mod/semver.Compare", "golang.org/x/mod/semver.ByVersion.Less",
+		"golang.org/x/mod/module.EscapePath"} {
 		u := load(t, "../..", spec)
 		compilesBeside(t, u, variant(t, u, u.Target.Source, "__b0"), variant(t, u, u.Target.Source, "__b1"))
 		if p := mustPatch(t, u, u.Target.Source); p.Diff != "" {

@@ -34,10 +34,16 @@ func (s *Store) Submit(run string, v Submission) (waiting int, err error) {
 		return 0, err
 	}
 	if entry.State != Running {
-		return 0, &beagle.UsageError{What: fmt.Sprintf("run %s is %s", entry.ID, entry.State), Remedy: "submit to a run that is running, or judge the version by itself"}
+		return 0, &beagle.UsageError{
+			What:   fmt.Sprintf("run %s is %s", entry.ID, entry.State),
+			Remedy: "submit to a run that is running, or judge the version by itself",
+		}
 	}
 	if _, err := os.Stat(filepath.Join(s.inboxDir(entry.ID), closed)); err == nil {
-		return 0, &beagle.UsageError{What: fmt.Sprintf("run %s has ended its search and judges what it found", entry.ID), Remedy: "judge the version by itself when the run is done"}
+		return 0, &beagle.UsageError{
+			What:   fmt.Sprintf("run %s has ended its search and judges what it found", entry.ID),
+			Remedy: "judge the version by itself when the run is done",
+		}
 	}
 	have, err := s.Inbox(entry.ID)
 	if err != nil {
@@ -45,7 +51,10 @@ func (s *Store) Submit(run string, v Submission) (waiting int, err error) {
 	}
 	known := slices.ContainsFunc(have, func(h Submission) bool { return h.ID == v.ID })
 	if !known && len(have) >= maxInbox {
-		return 0, &beagle.UsageError{What: fmt.Sprintf("%d versions wait for run %s already", len(have), entry.ID), Remedy: "wait until the search has taken them"}
+		return 0, &beagle.UsageError{
+			What:   fmt.Sprintf("%d versions wait for run %s already", len(have), entry.ID),
+			Remedy: "wait until the search has taken them",
+		}
 	}
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -20,7 +20,11 @@ func TestInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, source := range []string{"second", "first", "second"} {
-		v := Submission{ID: beagle.HashOf("submission", source), Source: source, At: now.Add(-time.Duration(i) * time.Minute)}
+		v := Submission{
+			ID:     beagle.HashOf("submission", source),
+			Source: source,
+			At:     now.Add(-time.Duration(i) * time.Minute),
+		}
 		n, err := s.Submit("ab", v) // the beginning of the run's ID is enough
 		if want := min(i+1, 2); err != nil || n != want {
 			t.Errorf("%d wait, %v, want %d", n, err, want)
@@ -30,7 +34,8 @@ func TestInbox(t *testing.T) {
 	if err != nil || len(waiting) != 2 {
 		t.Fatalf("%v %v", waiting, err)
 	}
-	if err := errors.Join(s.Taken("abc", waiting[0].ID), s.Taken("abc", waiting[0].ID), s.Taken("abc", "../run")); err != nil {
+	if err := errors.Join(s.Taken("abc", waiting[0].ID), s.Taken("abc", waiting[0].ID),
+		s.Taken("abc", "../run")); err != nil {
 		t.Error(err)
 	}
 	if left, err := s.Inbox("abc"); err != nil || len(left) != 1 || left[0].Source != waiting[1].Source {
@@ -49,7 +54,8 @@ func TestInbox(t *testing.T) {
 	if err := s.CloseInbox("abc"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Submit("abc", Submission{ID: "y"}); !errors.As(err, &bad) || !strings.Contains(bad.What, "ended its search") {
+	if _, err := s.Submit("abc", Submission{ID: "y"}); !errors.As(err, &bad) ||
+		!strings.Contains(bad.What, "ended its search") {
 		t.Errorf("an inbox that is closed: %v", err)
 	}
 	if err := s.SaveRun(Run{ID: "abc", Spec: "x.F", State: Done, Created: now}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A line for which there is no room is not there in part.
+// TestJournalOnAFullDisk checks that a line for which there is no room is not there in part.
 func TestJournalOnAFullDisk(t *testing.T) {
 	s := open(t, t.TempDir())
 	j, err := s.Journal("r", "events")
@@ -34,7 +34,7 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	}
 }
 
-// Who looks may be held up while he does: he is not taken for a holder.
+// TestLookingForLong checks that a prober that is held up while it looks is not taken for a holder.
 func TestLookingForLong(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -35,7 +35,8 @@ const canceling = "<its cancel command>"
 // that ends.
 func (s *Store) Lock(what string) (*Lock, error) {
 	l, err := lockFile(filepath.Join(s.home, "lock"), what, "the store "+s.home,
-		"wait for it, stop it with "+canceling+", or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements")
+		"wait for it, stop it with "+canceling+
+			", or set BEAGLE_HOME to another directory; two runs at once would disturb each other's measurements")
 	if err == nil {
 		l.store = s
 		s.ownShelves(true)
@@ -67,13 +68,14 @@ func (s *Store) Works(r Run) bool {
 // shares its store with others, as Lock does for one that has it alone.
 func LockMachine(what string) (*Lock, error) {
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("beagle-%d.lock", os.Getuid()))
-	return lockFile(path, what, "this machine (lock file "+path+")", "one process measures at a time; wait for it, or stop it")
+	return lockFile(path, what, "this machine (lock file "+path+")",
+		"one process measures at a time; wait for it, or stop it")
 }
 
 func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	f, ok, err := tryLock(path)
-	// Somebody who only looks whether it is held holds it for microseconds, on a busy
-	// machine for longer; that nobody has it for himself tells him from a holder.
+	// A prober holds the lock shared, for microseconds or a little longer on a busy machine.
+	// Only an exclusive lock means that it is in use.
 	for n := 0; glance && !ok && err == nil && (n < 50 || n < 10_000 && !held(path)); n++ {
 		time.Sleep(2 * time.Millisecond)
 		f, ok, err = tryLock(path)
@@ -83,7 +85,10 @@ func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	}
 	if !ok {
 		who, stop := holderOf(path)
-		return nil, &beagle.UsageError{What: thing + " is in use by " + who, Remedy: strings.Replace(remedy, canceling, stop, 1)}
+		return nil, &beagle.UsageError{
+			What:   thing + " is in use by " + who,
+			Remedy: strings.Replace(remedy, canceling, stop, 1),
+		}
 	}
 	l := &Lock{f: f, holder: holder{PID: os.Getpid(), Since: time.Now(), What: what}}
 	if err := l.write(); err != nil {

@@ -62,11 +62,17 @@ func (s *Store) Run(id string) (Run, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Run{}, &beagle.UsageError{What: fmt.Sprintf("no run %q in %s", id, s.home), Remedy: "`beagle runs` lists them"}
+		return Run{}, &beagle.UsageError{
+			What:   fmt.Sprintf("no run %q in %s", id, s.home),
+			Remedy: "`beagle runs` lists them",
+		}
 	case 1:
 		return found[0], nil
 	}
-	return Run{}, &beagle.UsageError{What: fmt.Sprintf("%q is the beginning of %d runs: %s and %s", id, len(found), found[0].ID, found[1].ID), Remedy: "give more of the ID"}
+	return Run{}, &beagle.UsageError{
+		What:   fmt.Sprintf("%q is the beginning of %d runs: %s and %s", id, len(found), found[0].ID, found[1].ID),
+		Remedy: "give more of the ID",
+	}
 }
 
 // Runs lists the runs, the newest first. A directory without a readable entry

@@ -71,7 +71,11 @@ func (s *Store) shelf(k Key) *shelf {
 	if s.shelves == nil {
 		s.shelves = map[Key]*shelf{}
 	}
-	h := &shelf{path: filepath.Join(s.home, "cache", k.Kind, "shelf-"+k.ID()+".jsonl"), index: map[string]extent{}, mine: s.alone}
+	h := &shelf{
+		path:  filepath.Join(s.home, "cache", k.Kind, "shelf-"+k.ID()+".jsonl"),
+		index: map[string]extent{},
+		mine:  s.alone,
+	}
 	s.shelves[k] = h
 	return h
 }

@@ -23,7 +23,8 @@ func shelved(s *Store, k Key) string {
 	return v
 }
 
-// What is shelved is one file, which the next process and those beside it read.
+// TestShelf checks that what is shelved is one file, which the next process and those beside it
+// read.
 func TestShelf(t *testing.T) {
 	dir := t.TempDir()
 	s, other := open(t, dir), open(t, dir)
@@ -56,7 +57,8 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// Who does not work alone makes files, and reads both.
+// TestShelfWithoutLock checks that a process without the lock writes one file per result and reads
+// files and shelves.
 func TestShelfWithoutLock(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -72,8 +74,8 @@ func TestShelfWithoutLock(t *testing.T) {
 	}
 }
 
-// Who gets the lock sees what the one before has added, and who has lost it adds
-// to no shelf any more, not even to one that is at hand.
+// TestShelfChangesHands checks that a new holder of the lock sees what the last one added, and that
+// a process that lost the lock adds to no shelf, not even to one that it has open.
 func TestShelfChangesHands(t *testing.T) {
 	dir := t.TempDir()
 	first, second := open(t, dir), open(t, dir)
@@ -115,8 +117,8 @@ func TestShelfChangesHands(t *testing.T) {
 	onlyShelf(t, dir, "kind")
 }
 
-// A line that was torn off at the end or damaged in the middle is as if it had
-// never been.
+// TestShelfDamaged checks that a line that was torn off at the end or damaged in the middle is as
+// if it had never been.
 func TestShelfDamaged(t *testing.T) {
 	dir := t.TempDir()
 	key := func(name string) Key { return Key{Kind: "kind", Candidate: name} }

@@ -34,13 +34,19 @@ type Store struct {
 func Home() (string, error) {
 	if dir := os.Getenv("BEAGLE_HOME"); dir != "" {
 		if !filepath.IsAbs(dir) { // every command would look elsewhere, and make a store in the user's module
-			return "", &beagle.UsageError{What: fmt.Sprintf("BEAGLE_HOME=%s is another place in every directory", dir), Remedy: "set it to an absolute path: export BEAGLE_HOME=$PWD/" + dir}
+			return "", &beagle.UsageError{
+				What:   fmt.Sprintf("BEAGLE_HOME=%s is another place in every directory", dir),
+				Remedy: "set it to an absolute path: export BEAGLE_HOME=$PWD/" + dir,
+			}
 		}
 		return dir, nil
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", &beagle.UsageError{What: "no place for the store: " + err.Error(), Remedy: "set BEAGLE_HOME to a directory"}
+		return "", &beagle.UsageError{
+			What:   "no place for the store: " + err.Error(),
+			Remedy: "set BEAGLE_HOME to a directory",
+		}
 	}
 	return filepath.Join(dir, "beagle"), nil
 }
@@ -50,7 +56,10 @@ func Open(home string) (*Store, error) {
 	s := &Store{home: home}
 	for _, dir := range []string{"blobs", "cache", "runs", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
-			return nil, &beagle.UsageError{What: "cannot make the store: " + err.Error(), Remedy: "set BEAGLE_HOME to a directory that you may write to"}
+			return nil, &beagle.UsageError{
+				What:   "cannot make the store: " + err.Error(),
+				Remedy: "set BEAGLE_HOME to a directory that you may write to",
+			}
 		}
 	}
 	return s, s.checkFormat()
@@ -68,9 +77,16 @@ func (s *Store) checkFormat() error {
 	v, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	switch {
 	case err != nil:
-		return &beagle.UsageError{What: fmt.Sprintf("%s: %q is not a version number", path, text), Remedy: "move " + s.home + " away, or set BEAGLE_HOME to another directory"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s: %q is not a version number", path, text),
+			Remedy: "move " + s.home + " away, or set BEAGLE_HOME to another directory",
+		}
 	case v > Format:
-		return &beagle.UsageError{What: fmt.Sprintf("%s was written by a newer version of Beagle (format %d, this one knows %d)", s.home, v, Format), Remedy: "upgrade Beagle, or set BEAGLE_HOME to another directory"}
+		return &beagle.UsageError{
+			What: fmt.Sprintf("%s was written by a newer version of Beagle (format %d, this one knows %d)",
+				s.home, v, Format),
+			Remedy: "upgrade Beagle, or set BEAGLE_HOME to another directory",
+		}
 	}
 	return nil
 }

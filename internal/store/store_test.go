@@ -104,7 +104,9 @@ func TestCache(t *testing.T) {
 	if !s.Cached(k, &got) || got.Status != beagle.Equal {
 		t.Errorf("%+v", got)
 	}
-	for _, other := range []Key{{Kind: "quick"}, {Kind: "full", Candidate: "c", Corpus: "k", Toolchain: "go1.26", Machine: "m"}, {Kind: "quick", Candidate: "c", Corpus: "k", Toolchain: "go1.27", Machine: "m"}} {
+	for _, other := range []Key{{Kind: "quick"},
+		{Kind: "full", Candidate: "c", Corpus: "k", Toolchain: "go1.26", Machine: "m"},
+		{Kind: "quick", Candidate: "c", Corpus: "k", Toolchain: "go1.27", Machine: "m"}} {
 		if s.Cached(other, &got) {
 			t.Errorf("%+v hits", other)
 		}
@@ -201,7 +203,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	l.Unlock()
 }
 
-// A store that would be another one in every directory is refused.
+// TestRelativeHome checks that a store that would be another one in every directory is refused.
 func TestRelativeHome(t *testing.T) {
 	t.Setenv("BEAGLE_HOME", "store")
 	_, err := Home()

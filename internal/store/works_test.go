@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Who looks whether a store is in use keeps nobody from taking it.
+// TestLookingDoesNotDisturb checks that probing a lock keeps nobody from taking it.
 func TestLookingDoesNotDisturb(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {
@@ -34,7 +34,7 @@ func TestLookingDoesNotDisturb(t *testing.T) {
 	<-stopped
 }
 
-// A run whose process was killed does not work because another one does.
+// TestWorks checks that a run whose process was killed does not work because another one does.
 func TestWorks(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {

@@ -92,7 +92,10 @@ func (a *Agent) open() error {
 		if address == "" {
 			continue
 		}
-		s, err := listen.Open(network, address, listen.Options{ReceiveBuffer: l.ReceiveBuffer, Credentials: a.containers != nil})
+		s, err := listen.Open(network, address, listen.Options{
+			ReceiveBuffer: l.ReceiveBuffer,
+			Credentials:   a.containers != nil,
+		})
 		if err != nil {
 			return err
 		}

@@ -88,10 +88,12 @@ func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) {
 	a := startAgent(t)
 	dial(t, a, "udp").Write([]byte("a:1|c\nbroken\n\nb:x|c\nb:2|c|c:in-x"))
 	waitFor(t, func() string {
-		return missing(scrape(t, a), []string{"a_total 1", "b_total 2", "metricsd_malformed_total 2", "metricsd_warnings_total 1"})
+		return missing(scrape(t, a),
+			[]string{"a_total 1", "b_total 2", "metricsd_malformed_total 2", "metricsd_warnings_total 1"})
 	})
 	shown := get(t, a, "/malformed")
-	for _, want := range []string{`"line": "broken"`, `"line": "b:x|c"`, `"offset": 2`, "no colon after the name", `inode \"x\"`} {
+	for _, want := range []string{`"line": "broken"`, `"line": "b:x|c"`, `"offset": 2`, "no colon after the name",
+		`inode \"x\"`} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("/malformed lacks %s:\n%s", want, shown)
 		}
@@ -119,9 +121,10 @@ func TestHostAndLimits(t *testing.T) {
 	conn := dial(t, a, "unixgram")
 	conn.Write([]byte("a:1|g\na:2|g|#host:you\na:3|g|#host:\na:4|g|#host:|c:other"))
 	waitFor(t, func() string {
-		return missing(scrape(t, a), []string{`a{host="me"} 1`, `a{host="you"} 2`, `a 4`, `metricsd_dropped_total{bound="per_origin"} 1`,
-			`metricsd_origin_contexts{origin="unixgram"} 2`, `metricsd_origin_contexts{origin="other"} 1`,
-			`metricsd_metric_contexts{metric="a"} 3`})
+		return missing(scrape(t, a),
+			[]string{`a{host="me"} 1`, `a{host="you"} 2`, `a 4`, `metricsd_dropped_total{bound="per_origin"} 1`,
+				`metricsd_origin_contexts{origin="unixgram"} 2`, `metricsd_origin_contexts{origin="other"} 1`,
+				`metricsd_metric_contexts{metric="a"} 3`})
 	})
 	c.Limits.PerOrigin = 3
 	if err := a.Reload(c); err != nil {

@@ -69,8 +69,12 @@ func BenchmarkContextBytes(b *testing.B) {
 		w := NewIntake(aggregate.New(2, aggregate.DefaultLimits()), "web-1", 7).Worker()
 		for i := range contexts {
 			pod := i / 7
-			w.Datagram(fmt.Appendf(nil, "service.checkout.request.%d:1|c|#env:prod,service:checkout,version:v2.1,pod_name:checkout-7d9f8b6c5-x%05d,"+
-				"kube_namespace:checkout-prod,cluster:eu1-2,zone:eu-west-1b,team:checkout-core,image_tag:2026.11.%d,canary", i%7, pod, pod%28), false, "udp", 0)
+			w.Datagram(fmt.Appendf(nil,
+				"service.checkout.request.%d:1|c|#env:prod,service:checkout,version:v2.1,"+
+					"pod_name:checkout-7d9f8b6c5-x%05d,"+
+					"kube_namespace:checkout-prod,cluster:eu1-2,zone:eu-west-1b,team:checkout-core,"+
+					"image_tag:2026.11.%d,canary",
+				i%7, pod, pod%28), false, "udp", 0)
 		}
 		b.ReportMetric(float64(heap()-before)/contexts, "B/context")
 		if n := w.Aggregator.Stats().Contexts; n != contexts {

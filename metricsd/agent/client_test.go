@@ -40,7 +40,8 @@ func TestRealClient(t *testing.T) {
 func testClient(t *testing.T, a *Agent, address string, options []statsd.Option) {
 	// The client itself drops when its queue is full or a write takes long.
 	options = append([]statsd.Option{statsd.WithTags([]string{"env:test"}), statsd.WithoutTelemetry(),
-		statsd.WithAggregationInterval(50 * time.Millisecond), statsd.WithSenderQueueSize(1 << 13), statsd.WithWriteTimeout(5 * time.Second)}, options...)
+		statsd.WithAggregationInterval(50 * time.Millisecond), statsd.WithSenderQueueSize(1 << 13),
+		statsd.WithWriteTimeout(5 * time.Second)}, options...)
 	client, err := statsd.NewDirect(address, options...)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,8 @@ func TestTelemetryOfTheClient(t *testing.T) {
 		}
 	}
 	page := scrape(t, a)
-	for _, want := range []string{"\ndatadog_dogstatsd_client_metrics_total{", "\ndatadog_dogstatsd_client_bytes_sent_total{", "\napp_hits_total{a=\"b\"} 1\n"} {
+	for _, want := range []string{"\ndatadog_dogstatsd_client_metrics_total{",
+		"\ndatadog_dogstatsd_client_bytes_sent_total{", "\napp_hits_total{a=\"b\"} 1\n"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -127,7 +129,8 @@ func wantSeries() []string {
 	const sum = rounds * (rounds - 1) / 2
 	return append(want, fmt.Sprintf(`hits_total{env="test"} %d`, rounds), fmt.Sprintf(`depth{env="test"} %d`, rounds-1),
 		fmt.Sprintf(`took_sum{env="test"} %d`, sum), fmt.Sprintf(`latency_count{env="test"} %d`, rounds),
-		fmt.Sprintf(`lately{env="test"} %d`, rounds-1), fmt.Sprintf(`samples_count{env="test"} %d`, 3*rounds), fmt.Sprintf(`samples_sum{env="test"} %d`, sum+rounds*7/2),
+		fmt.Sprintf(`lately{env="test"} %d`, rounds-1), fmt.Sprintf(`samples_count{env="test"} %d`, 3*rounds),
+		fmt.Sprintf(`samples_sum{env="test"} %d`, sum+rounds*7/2),
 		fmt.Sprintf(`late_total{env="test"} %d`, 2*rounds),
 		`metricsd_lines_total{kind="event"} 1`, `metricsd_lines_total{kind="check"} 1`)
 }

@@ -45,7 +45,8 @@ func TestClockJumps(t *testing.T) {
 	defer stop()
 	conn := dial(t, a, "unixgram")
 	want := map[int64]float64{}
-	for i, jump := range []time.Duration{0, 5 * time.Hour, -9 * time.Hour, -40 * 24 * time.Hour, 90 * 24 * time.Hour, time.Second} {
+	for i, jump := range []time.Duration{0, 5 * time.Hour, -9 * time.Hour, -40 * 24 * time.Hour, 90 * 24 * time.Hour,
+		time.Second} {
 		now := seconds.Add(int64(jump / time.Second))
 		want[now-now%10] += float64(i + 1)
 		fmt.Fprintf(conn, "a:%d|c\nb:1|g", i+1)
@@ -73,7 +74,8 @@ func TestClockJumps(t *testing.T) {
 }
 
 func TestTheNextFlushIsNeverFar(t *testing.T) {
-	for _, now := range []time.Time{{}, time.Unix(-1, 0), time.Unix(0, 0), time.Unix(1_800_000_000, 0), time.Unix(1_800_000_009, 999_999_999), time.Unix(1<<40, 1)} {
+	for _, now := range []time.Time{{}, time.Unix(-1, 0), time.Unix(0, 0), time.Unix(1_800_000_000, 0),
+		time.Unix(1_800_000_009, 999_999_999), time.Unix(1<<40, 1)} {
 		if d := untilNextBucket(now); d <= 0 || d > 10*time.Second {
 			t.Errorf("at %v the next flush is in %v", now, d)
 		}

@@ -18,14 +18,18 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	count("truncated", "Datagrams cut off because they are longer than listen.packet_size.", &c.Truncated)
 	count("malformed", "Lines dropped; /malformed shows the last ones.", &c.Malformed)
 	count("warnings", "Parts of lines ignored; /malformed shows the last ones.", &c.Warnings)
-	count("interner_misses", "Names, tags and other strings made because no parser had kept them. Where it grows as fast as metricsd_lines_total there are "+
-		"more strings than parsers keep, or a client sends random ones.", &c.InternerMisses)
+	count("interner_misses",
+		"Names, tags and other strings made because no parser had kept them. Where it grows as fast as "+
+			"metricsd_lines_total there are "+
+			"more strings than parsers keep, or a client sends random ones.", &c.InternerMisses)
 	count("frames_refused", "Stream connections closed for a frame that was too long or not whole.", &c.FramesRefused)
 	count("connections_refused", "Stream connections turned away because too many are open.", &c.ConnectionsFull)
 	p.Own("metricsd_lines_total", "counter", "Lines taken.",
-		expose.Labelled("kind", "metric", c.Metrics.Load()), expose.Labelled("kind", "event", c.Events.Load()), expose.Labelled("kind", "check", c.Checks.Load()))
+		expose.Labelled("kind", "metric", c.Metrics.Load()), expose.Labelled("kind", "event", c.Events.Load()),
+		expose.Labelled("kind", "check", c.Checks.Load()))
 	if a.waiting != nil {
-		count("events_dropped", "Events and service checks dropped because too many wait for a flush.", &a.waiting.dropped)
+		count("events_dropped", "Events and service checks dropped because too many wait for a flush.",
+			&a.waiting.dropped)
 	}
 	a.ownSockets(p)
 	a.ownContexts(p, states)
@@ -47,8 +51,10 @@ func (a *Agent) ownSockets(p *expose.Page) {
 		queued = append(queued, expose.Labelled("socket", s.Network(), status.Queued))
 		buffer = append(buffer, expose.Labelled("socket", s.Network(), status.Buffer))
 	}
-	p.Own("metricsd_kernel_drops_total", "counter", "Datagrams that the kernel dropped because the receive buffer was full.", drops...)
-	p.Own("metricsd_socket_queued_bytes", "gauge", "What waits in the receive buffer, with the kernel's overhead.", queued...)
+	p.Own("metricsd_kernel_drops_total", "counter",
+		"Datagrams that the kernel dropped because the receive buffer was full.", drops...)
+	p.Own("metricsd_socket_queued_bytes", "gauge",
+		"What waits in the receive buffer, with the kernel's overhead.", queued...)
 	p.Own("metricsd_socket_buffer_bytes", "gauge", "Size of the receive buffer, with the kernel's overhead.", buffer...)
 	if a.stream != nil {
 		p.OwnGauge("metricsd_stream_connections", "Open stream connections.", float64(a.stream.Connections()))
@@ -65,8 +71,10 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	}
 	p.OwnCounter("metricsd_samples_total", "Metric lines aggregated.", s.Samples)
 	p.Own("metricsd_dropped_total", "counter", "Metric lines dropped, by the bound that they met.",
-		expose.Labelled("bound", "contexts", s.DroppedContexts), expose.Labelled("bound", "per_origin", s.DroppedOrigin),
-		expose.Labelled("bound", "bytes", s.DroppedBytes), expose.Labelled("bound", "timestamped", s.DroppedTimestamped))
+		expose.Labelled("bound", "contexts", s.DroppedContexts),
+		expose.Labelled("bound", "per_origin", s.DroppedOrigin),
+		expose.Labelled("bound", "bytes", s.DroppedBytes),
+		expose.Labelled("bound", "timestamped", s.DroppedTimestamped))
 	p.OwnCounter("metricsd_untrackable_values_total", "Values that no sketch can hold.", s.Untrackable)
 	p.OwnCounter("metricsd_expired_total", "Contexts that have gone because they were silent.", s.Expired)
 	gauge("contexts", "Contexts held.", s.Contexts)

@@ -46,7 +46,8 @@ func inUse() int {
 	return int(m.HeapAlloc + m.StackInuse)
 }
 
-// Strings that were made are counted over all workers, and those that are known are not.
+// TestInternerMissesAreShown checks that strings that were made are counted over all workers, and
+// those that are known are not.
 func TestInternerMissesAreShown(t *testing.T) {
 	a := startAgent(t)
 	conn := dial(t, a, "udp")
@@ -57,5 +58,7 @@ func TestInternerMissesAreShown(t *testing.T) {
 		return missing(scrape(t, a), []string{`b_total{k="v"} 3`, "metricsd_interner_misses_total 3"})
 	})
 	dial(t, a, "unix").Write(frameOf("c:1|c"))
-	waitFor(t, func() string { return missing(scrape(t, a), []string{"c_total 1", "metricsd_interner_misses_total 4"}) })
+	waitFor(t, func() string {
+		return missing(scrape(t, a), []string{"c_total 1", "metricsd_interner_misses_total 4"})
+	})
 }

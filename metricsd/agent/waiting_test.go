@@ -9,7 +9,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// What waits for a flush is bounded in number and in bytes; what is dropped is counted.
+// TestWaitingIsBounded checks that what waits for a flush is bounded in number and in bytes; what
+// is dropped is counted.
 func TestWaitingIsBounded(t *testing.T) {
 	for _, test := range []struct {
 		line       string
@@ -33,7 +34,8 @@ func TestWaitingIsBounded(t *testing.T) {
 		if events, checks = in.waiting.take(); len(events)+len(checks) > 0 {
 			t.Error("taken twice")
 		}
-		if w.Datagram([]byte(test.line), false, "test", 0); in.waiting.bytes != weight(len(test.line), manyTags(test.line), "") {
+		if w.Datagram([]byte(test.line), false, "test", 0); in.waiting.bytes != weight(len(test.line),
+			manyTags(test.line), "") {
 			t.Errorf("%d bytes after a flush", in.waiting.bytes)
 		}
 	}
@@ -48,7 +50,8 @@ func manyTags(line string) []string {
 	return strings.Split(tags, ",")
 }
 
-// The tags that the configuration adds are not in the line, and take as much as others.
+// TestWaitingCountsAddedTags checks that the tags that the configuration adds are not in the line,
+// and take as much as others.
 func TestWaitingCountsAddedTags(t *testing.T) {
 	added := strings.Repeat("x", 1<<20)
 	in := NewIntake(aggregate.New(1, aggregate.Limits{}), "", 7)

@@ -12,7 +12,9 @@ func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", a.serveMetrics)
 	mux.HandleFunc("GET /healthz", a.serveHealth)
-	mux.HandleFunc("GET /malformed", func(w http.ResponseWriter, _ *http.Request) { web.JSON(w, http.StatusOK, a.Malformed.List()) })
+	mux.HandleFunc("GET /malformed", func(w http.ResponseWriter, _ *http.Request) {
+		web.JSON(w, http.StatusOK, a.Malformed.List())
+	})
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, _ *http.Request) {
 		web.JSON(w, http.StatusOK, map[string]any{"events": a.Events.List(), "checks": a.Checks.List()})
 	})
@@ -33,7 +35,8 @@ func (a *Agent) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	states := a.Aggregator.States()
 	a.own(&page, states)
 	page.States(states)
-	page.OwnGauge("metricsd_exposition_collisions", "Series left out of this page: another one has their name and labels.",
+	page.OwnGauge("metricsd_exposition_collisions",
+		"Series left out of this page: another one has their name and labels.",
 		float64(page.Collisions()))
 	w.Header().Set("Content-Type", expose.ContentType)
 	page.WriteTo(w)

@@ -60,8 +60,8 @@ func (in *Intake) Worker() *Worker {
 }
 
 // Frame takes one frame of a stream, from a process in the container detected, if that is known.
-// Workers go from connection to connection: the places for strings take 270 KB, which each connection
-// would hold, and one worker for each processor is enough.
+// Workers go from connection to connection: the places for strings take 270 KB, which each
+// connection would hold, and one worker for each processor is enough.
 func (in *Intake) Frame(frame []byte, detected, origin string, now int64) {
 	w, ok := in.idle.Get().(*Worker)
 	if !ok {

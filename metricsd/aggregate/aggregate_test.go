@@ -82,8 +82,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// Two sockets are read at the turn of a bucket, one a moment behind the other; then the
-// clock is set back by two seconds over the turn of a bucket.
+// TestLateSamplesMakeNoSecondPoint: two sockets are read at the turn of a bucket, one a moment
+// behind the other; then the clock is set back by two seconds over the turn of a bucket.
 func TestLateSamplesMakeNoSecondPoint(t *testing.T) {
 	a := New(1, DefaultLimits())
 	feed(t, a, 109, "m:1|c")
@@ -179,7 +179,8 @@ func TestUntrackableValuesAreCounted(t *testing.T) {
 	}
 }
 
-// A context of which nothing was taken has no point: there is no least of no values.
+// TestNothingTakenMakesNoPoint checks that a context of which nothing was taken has no point: there
+// is no least of no values.
 func TestNothingTakenMakesNoPoint(t *testing.T) {
 	a := New(1, DefaultLimits())
 	none := sample(t, "d:1|d")
@@ -195,7 +196,8 @@ func TestNothingTakenMakesNoPoint(t *testing.T) {
 	}
 }
 
-// More values than wait beside a sketch give the same as one after the other.
+// TestValuesThatWaitAreNotLost checks that more values than wait beside a sketch give the same as
+// one after the other.
 func TestValuesThatWaitAreNotLost(t *testing.T) {
 	for _, n := range []int{1, handful, handful + 1, 3*handful + 5} {
 		a := New(1, DefaultLimits())
@@ -203,7 +205,8 @@ func TestValuesThatWaitAreNotLost(t *testing.T) {
 			feed(t, a, 0, fmt.Sprintf("d:%d|d", i+1))
 		}
 		s := one(t, a.Flush(10)).Summary
-		if s.Count != float64(n) || s.Sum != float64(n*(n+1)/2) || s.Max != float64(n) || s.Sketch.GetCount() != float64(n) {
+		if s.Count != float64(n) || s.Sum != float64(n*(n+1)/2) || s.Max != float64(n) ||
+			s.Sketch.GetCount() != float64(n) {
 			t.Errorf("%d values: %+v", n, s)
 		}
 		if points := a.Flush(20); len(points) != 0 {
@@ -224,8 +227,8 @@ func TestTimestampsSkipAggregationAndRate(t *testing.T) {
 	}
 }
 
-// A value with a timestamp is its own point, wherever it comes between others, and none of the
-// open bucket's.
+// TestGaugesOfThePastLeaveTheBucketAlone checks that a value with a timestamp is its own point,
+// wherever it comes between others, and none of the open bucket's.
 func TestGaugesOfThePastLeaveTheBucketAlone(t *testing.T) {
 	a := New(1, DefaultLimits())
 	for _, step := range []struct {
@@ -250,10 +253,11 @@ func TestGaugesOfThePastLeaveTheBucketAlone(t *testing.T) {
 	}
 }
 
-// Keys of two types can meet: then a sample reaches an entry of another type, which keeps its
-// own form.
+// TestAnyTypeSurvivesSamplesOfAnyOther checks that keys of two types can meet: then a sample
+// reaches an entry of another type, which keeps its own form.
 func TestAnyTypeSurvivesSamplesOfAnyOther(t *testing.T) {
-	lines := []string{"m:1|c", "m:1|g", "m:x|s", "m:1:2|ms", "m:1|h|@0.5", "m:-1|d", "m:1|c|T5", "m:1|g|T5", "m:x|s|T5", "m:1|d|T5"}
+	lines := []string{"m:1|c", "m:1|g", "m:x|s", "m:1:2|ms", "m:1|h|@0.5", "m:-1|d", "m:1|c|T5", "m:1|g|T5",
+		"m:x|s|T5", "m:1|d|T5"}
 	for _, first := range lines {
 		for _, second := range lines {
 			a, s, other := New(1, DefaultLimits()), sample(t, first), sample(t, second)

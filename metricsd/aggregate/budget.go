@@ -78,9 +78,9 @@ func (b *budget) give(c *Context, grown int) {
 }
 
 // contextBytes estimates what a context takes: its strings, their headers, the entry and its share
-// of the lists, and the values that wait for a sketch's bins. Strings that contexts
-// share are counted for each, so the estimate is on the safe side. What a sketch takes is asked for as
-// it grows; the values of sets, which limits.set_exact bounds, are not in it.
+// of the lists, and the values that wait for a sketch's bins. Strings that contexts share are
+// counted for each, so the estimate is on the safe side. What a sketch takes is asked for as it
+// grows; the values of sets, which limits.set_exact bounds, are not in it.
 func contextBytes(c *Context) int {
 	const header = 16
 	n := shareOfLists + objectBytes[c.Type] + stringBytes(c.Name) + stringBytes(c.Host) + stringBytes(c.Origin)
@@ -97,7 +97,8 @@ const shareOfLists = 18*16/7 + 2*8
 // stringBytes has room for what the allocator rounds up.
 func stringBytes(s string) int { return (len(s) + 15) &^ 15 }
 
-// objectBytes are of an entry with its accumulator, by type, and of what comes with the first sample.
+// objectBytes are of an entry with its accumulator, by type, and of what comes with the first
+// sample.
 var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
 	bytes[dogstatsd.Count] = allocated(unsafe.Sizeof(object[counter]{}))
 	bytes[dogstatsd.Gauge] = allocated(unsafe.Sizeof(object[gauge]{}))

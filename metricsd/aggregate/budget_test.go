@@ -51,13 +51,14 @@ func TestKnownBinsNeedNoRoom(t *testing.T) {
 	a := New(1, Limits{Bytes: contextBytes(&Context{Name: "d", Type: dogstatsd.Distribution}) + 2*2000})
 	feed(t, a, 0, "d:1:2|d", "d:-1|d", "d:1.5:0|d", "d:1e20|d", "d:1:-1e20|d")
 	s := one(t, a.Drain()).Summary
-	if stats := a.Stats(); s.Count != 6 || s.Max != 2 || s.Min != -1 || stats.DroppedBytes != 2 || stats.Samples != 4 || stats.Untrackable != 0 {
+	if stats := a.Stats(); s.Count != 6 || s.Max != 2 || s.Min != -1 || stats.DroppedBytes != 2 || stats.Samples != 4 ||
+		stats.Untrackable != 0 {
 		t.Errorf("%+v, %+v", s, stats)
 	}
 }
 
-// A context of which nothing can be taken any more shows nothing of before, and gives its room
-// to others.
+// TestWhatIsShownIsOfTheLastBucket checks that a context of which nothing can be taken any more
+// shows nothing of before, and gives its room to others.
 func TestWhatIsShownIsOfTheLastBucket(t *testing.T) {
 	a := New(1, DefaultLimits())
 	feed(t, a, 0, "d:1:2|d")
@@ -74,7 +75,8 @@ func TestWhatIsShownIsOfTheLastBucket(t *testing.T) {
 }
 
 // TestBytesAreOnTheSafeSide compares what is accounted with the heap, for contexts that share
-// nothing: never less, and not twice as much. The numbers of contexts are before and after maps grow.
+// nothing: never less, and not twice as much. The numbers of contexts are before and after maps
+// grow.
 func TestBytesAreOnTheSafeSide(t *testing.T) {
 	for _, test := range []struct {
 		values string
@@ -96,7 +98,8 @@ func TestBytesAreOnTheSafeSide(t *testing.T) {
 			}
 			grown, accounted := float64(heap()-before)/float64(n), float64(a.Stats().Bytes)/float64(n)
 			if accounted < grown || accounted > test.most*grown {
-				t.Errorf("%s: %d contexts: %.0f bytes of the heap each, %.0f accounted", test.values, n, grown, accounted)
+				t.Errorf("%s: %d contexts: %.0f bytes of the heap each, %.0f accounted", test.values, n,
+					grown, accounted)
 			}
 			runtime.KeepAlive(a)
 		}

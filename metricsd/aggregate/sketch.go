@@ -98,7 +98,8 @@ func (k *sketch) pour() {
 	k.waiting = k.waiting[:0]
 }
 
-// reserve asks the budget for what a value needs: the bins, and the sketch if it is the bucket's first.
+// reserve asks the budget for what a value needs: the bins, and the sketch if it is the bucket's
+// first.
 func (k *sketch) reserve(v float64, limits *Limits, b *budget) bool {
 	side := &k.positive
 	if v < 0 {
@@ -167,7 +168,11 @@ func (k *sketch) show(s *State) { s.Count, s.Sum, s.Last = k.count, k.sum, k.las
 
 func newSummary() *Summary {
 	bins := func() store.Store { return store.NewCollapsingLowestDenseStore(maxBins) }
-	return &Summary{Min: math.Inf(1), Max: math.Inf(-1), Sketch: ddsketch.NewDDSketchFromStoreProvider(sketchMapping, bins)}
+	return &Summary{
+		Min:    math.Inf(1),
+		Max:    math.Inf(-1),
+		Sketch: ddsketch.NewDDSketchFromStoreProvider(sketchMapping, bins),
+	}
 }
 
 // add takes a value that the sketch can hold.

@@ -70,8 +70,8 @@ type State struct {
 	Value       float64
 	Approximate bool
 	// Count and Sum are totals since the context was first seen. Last describes the last closed
-	// bucket in which a sample came; it is nil before there is one, when none of that bucket's values were
-	// taken, and when the open bucket needs the room.
+	// bucket in which a sample came; it is nil before there is one, when none of that bucket's
+	// values were taken, and when the open bucket needs the room.
 	Count, Sum float64
 	Last       *Summary
 }

@@ -94,13 +94,13 @@ type Intake struct {
 	Token     string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
 	Body      int    `yaml:"body" help:"longest body in bytes, as received"`
 	Opened    int    `yaml:"opened" help:"longest body in bytes, after decompression"`
-	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are told to come again"`
+	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are refused with "retry later""`
 	Names     int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
 	Pending   int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
 	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
 	Remember  int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
 	Retention int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
-	Reserve   int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to come again until there is room; a quarter of it besides is the index's ballast, a file that goes when its log meets the disk's end nevertheless; with 0 writes meet it, and wait for room"`
+	Reserve   int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to retry later until there is room; a quarter of it besides is the index's ballast, a file that goes when its log meets the disk's end nevertheless; with 0 writes meet it, and wait for room"`
 	Queue     Queue  `yaml:"queue"`
 	Index     Index  `yaml:"index"`
 }
@@ -108,7 +108,7 @@ type Intake struct {
 // Queue says what stands between the intake's door and its processor.
 type Queue struct {
 	Dir        string `yaml:"dir" help:"directory of the embedded NATS JetStream; it is used unless kafka is set"`
-	Bytes      int    `yaml:"bytes" help:"most bytes that wait in the embedded queue; when it is full senders are told to come again"`
+	Bytes      int    `yaml:"bytes" help:"most bytes that wait in the embedded queue; when it is full senders are told to retry later"`
 	Sync       bool   `yaml:"sync" help:"write through to the disk before a request is answered: survives a power cut, not only a crash"`
 	Kafka      string `yaml:"kafka" help:"brokers of a Kafka cluster, host:port, separated by commas, instead of the embedded queue"`
 	Topic      string `yaml:"topic" help:"Kafka's topic; it is made if there is none"`
@@ -191,10 +191,12 @@ func (c *Config) checkAgent() error {
 		errs = append(errs, errors.New("nothing to listen on; set listen.udp, listen.unixgram or listen.unix"))
 	}
 	if c.Datadog.URL != "" && c.Datadog.Queue == "" {
-		errs = append(errs, errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
+		errs = append(errs,
+			errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
 	}
 	if c.RemoteWrite.URL != "" && (c.RemoteWrite.Queue == "" || c.RemoteWrite.Queue == c.Datadog.Queue) {
-		errs = append(errs, errors.New("remote_write.url is set and remote_write.queue is not a directory of its own; name one"))
+		errs = append(errs,
+			errors.New("remote_write.url is set and remote_write.queue is not a directory of its own; name one"))
 	}
 	return errors.Join(append(errs, checkBounds([]bound{
 		{"listen.receive_buffer", l.ReceiveBuffer, 0, 1 << 30},

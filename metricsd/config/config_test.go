@@ -34,7 +34,8 @@ func TestLaterPlacesWin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Host != "file" || c.Listen.Workers != 3 || c.Listen.UDP != "127.0.0.1:2" || c.Limits.Contexts != 7 || c.Log.JSON {
+	if c.Host != "file" || c.Listen.Workers != 3 || c.Listen.UDP != "127.0.0.1:2" ||
+		c.Limits.Contexts != 7 || c.Log.JSON {
 		t.Errorf("got %+v", c)
 	}
 	if c.Listen.Batch != Default().Listen.Batch {
@@ -108,17 +109,20 @@ func TestHelp(t *testing.T) {
 }
 
 func TestTagsOfContainers(t *testing.T) {
-	c, err := load(t, "tagger:\n  cardinality: high\n  entities:\n    c0ffee: {low: [env:prod], high: ['task:7']}\n", nil)
+	c, err := load(t, "tagger:\n  cardinality: high\n  entities:\n    c0ffee: {low: [env:prod], high: ['task:7']}\n",
+		nil)
 	want := map[string]Entity{"c0ffee": {Low: []string{"env:prod"}, High: []string{"task:7"}}}
 	if err != nil || !reflect.DeepEqual(c.Tagger, Tagger{Cardinality: "high", Entities: want}) {
 		t.Errorf("got %+v, %v", c.Tagger, err)
 	}
-	if _, err := load(t, "tagger: {entities: {x: {middle: [a]}}}\n", nil); err == nil || !strings.Contains(err.Error(), "middle") {
+	if _, err := load(t, "tagger: {entities: {x: {middle: [a]}}}\n", nil); err == nil ||
+		!strings.Contains(err.Error(), "middle") {
 		t.Errorf("an unknown field of an entity: %v", err)
 	}
 }
 
-// An upgrade must not end the series that users have of their distributions.
+// TestSketchesAreAskedFor: an upgrade must not end the series that users have of their
+// distributions.
 func TestSketchesAreAskedFor(t *testing.T) {
 	if got := Default().Datadog.Sketches; got != "auto" {
 		t.Errorf("datadog.sketches is %q by default", got)

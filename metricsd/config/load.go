@@ -36,7 +36,8 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	l := &Loader{verb: verb, environ: environ}
 	set := flag.NewFlagSet("metricsd "+verb, flag.ContinueOnError)
 	set.SetOutput(w)
-	set.StringVar(&l.file, "config", "", "YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
+	set.StringVar(&l.file, "config", "",
+		"YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
 	defaults := Default()
 	for path, field := range leaves(reflect.ValueOf(&defaults).Elem(), "") {
 		usage := field.help
@@ -126,7 +127,8 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 		}
 		path, known := paths[name]
 		if !known {
-			return fmt.Errorf("environment: %s is no setting; metricsd all -h lists them, %s stands for -listen.udp", name, variable("listen.udp"))
+			return fmt.Errorf("environment: %s is no setting; metricsd all -h lists them, %s stands for -listen.udp",
+				name, variable("listen.udp"))
 		}
 		if err := assign(fields[path].value, value); err != nil {
 			return fmt.Errorf("environment: %s: %w", name, err)

@@ -17,10 +17,10 @@
 //
 // # Limits
 //
-// Two contexts may share a key: by chance one pair among a million contexts with
-// a probability of 3e-8. They become one, under the name and the type of the first: even a set and
-// a gauge can, since package aggregate makes the type a part of the key. Murmur3 does not stop an adversary; the seed, which is
-// new in every process, makes it harder and keeps keys from being stored.
+// Two contexts may share a key: by chance one pair among a million contexts with a probability of
+// 3e-8. They become one, under the name and the type of the first: even a set and a gauge can,
+// since package aggregate makes the type a part of the key. Murmur3 does not stop an adversary; the
+// seed, which is new in every process, makes it harder and keeps keys from being stored.
 package contextkey
 
 import "github.com/beagle-go/beagle/metricsd/murmur3"

@@ -33,7 +33,7 @@ func TestOrderAndDuplicatesDoNotCount(t *testing.T) {
 	}
 }
 
-// Each pair is a fault that a real generator has had.
+// TestContextsThatMustDiffer: each pair is a fault that a real generator has had.
 func TestContextsThatMustDiffer(t *testing.T) {
 	pairs := []struct {
 		name string
@@ -59,8 +59,8 @@ func TestContextsThatMustDiffer(t *testing.T) {
 	}
 }
 
-// A hash that is zero, and two tags of one hash, cannot be made at will with
-// Murmur3, so the table is asked directly.
+// TestTableTrustsTagsNotHashes checks that a hash that is zero, and two tags of one hash, cannot be
+// made at will with Murmur3, so the table is asked directly.
 func TestTableTrustsTagsNotHashes(t *testing.T) {
 	g := NewGenerator(0)
 	g.reset(4)

@@ -25,7 +25,8 @@ func output(t *testing.T, url, dir, api, compression string) *Output {
 		t.Fatal(err)
 	}
 	o, err := New(Options{Key: "secret", API: api, Compression: compression, Sketches: "none",
-		Deliver: deliver.Options{URL: url, FirstPause: time.Millisecond, LastPause: 5 * time.Millisecond}}, q, slog.New(slog.DiscardHandler))
+		Deliver: deliver.Options{URL: url, FirstPause: time.Millisecond, LastPause: 5 * time.Millisecond}}, q,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,13 +34,18 @@ func output(t *testing.T, url, dir, api, compression string) *Output {
 }
 
 func count(name string, value float64) aggregate.Point {
-	return aggregate.Point{Context: aggregate.Context{Name: name, Host: "web", Tags: []string{"env:<prod>", "é"}, Type: dogstatsd.Count}, Time: 1700000000, Value: value}
+	return aggregate.Point{
+		Context: aggregate.Context{Name: name, Host: "web", Tags: []string{"env:<prod>", "é"}, Type: dogstatsd.Count},
+		Time:    1700000000,
+		Value:   value,
+	}
 }
 
 // distribution makes the point that the aggregator makes of these values.
 func distribution(values ...float64) aggregate.Point {
 	a := aggregate.New(1, aggregate.Limits{})
-	a.Add(&aggregate.Sample{Context: aggregate.Context{Name: "d", Type: dogstatsd.Distribution}, Values: values, Rate: 1}, 0)
+	a.Add(&aggregate.Sample{Context: aggregate.Context{Name: "d", Type: dogstatsd.Distribution},
+		Values: values, Rate: 1}, 0)
 	return a.Drain()[0]
 }
 
@@ -52,7 +58,8 @@ func TestBothVersionsAndAllCompressions(t *testing.T) {
 			gauge.Type, gauge.Host, gauge.Tags = dogstatsd.Gauge, "", nil
 			o.Points([]aggregate.Point{count("c", 3), gauge})
 			o.Finish(t.Context())
-			want := []series{{"c", "web", []string{"env:<prod>", "é"}, true, 1700000000, 3}, {"g", "", nil, false, 1700000000, 0.5}}
+			want := []series{{"c", "web", []string{"env:<prod>", "é"}, true, 1700000000, 3},
+				{"g", "", nil, false, 1700000000, 0.5}}
 			if !reflect.DeepEqual(in.received, want) {
 				t.Errorf("%s %s: got %+v", api, compression, in.received)
 			}
@@ -69,7 +76,8 @@ func TestSummaries(t *testing.T) {
 	o.Points([]aggregate.Point{distribution(1, 2, 3, 4)})
 	o.Finish(t.Context())
 	got := in.sums()
-	for name, want := range map[string]float64{"d.count": 4, "d.sum": 10, "d.avg": 2.5, "d.min": 1, "d.max": 4, "d.median": 2} {
+	for name, want := range map[string]float64{"d.count": 4, "d.sum": 10, "d.avg": 2.5, "d.min": 1, "d.max": 4,
+		"d.median": 2} {
 		if math.Abs(got[name]-want) > 0.02*want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
 		}

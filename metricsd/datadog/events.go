@@ -51,13 +51,15 @@ func packEvents(events []dogstatsd.Event) (bodies [][]byte) {
 	bySource, size := map[string][]json.RawMessage{}, 0
 	end := func() {
 		if size > 0 {
-			bodies = append(bodies, mustMarshal(map[string]any{"apiKey": "", "internalHostname": "", "events": bySource}))
+			bodies = append(bodies,
+				mustMarshal(map[string]any{"apiKey": "", "internalHostname": "", "events": bySource}))
 			bySource, size = map[string][]json.RawMessage{}, 0
 		}
 	}
 	for i := range events {
 		e := &events[i]
-		b := mustMarshal(eventJSON{e.Title, e.Text, e.Timestamp, e.Priority, e.Source.Host, e.Tags, e.Alert, e.Key, e.SourceType})
+		b := mustMarshal(eventJSON{e.Title, e.Text, e.Timestamp, e.Priority, e.Source.Host, e.Tags, e.Alert, e.Key,
+			e.SourceType})
 		source := cmp.Or(e.SourceType, "api")
 		bySource[source] = append(bySource[source], b)
 		if size += len(b); size >= maxBody {
@@ -86,7 +88,8 @@ func packChecks(checks []dogstatsd.Check) (bodies [][]byte) {
 		if tags == nil {
 			tags = []string{} // the agent says so too
 		}
-		body = append(append(body, separator), mustMarshal(checkJSON{c.Name, c.Source.Host, c.Timestamp, c.Status, c.Message, tags})...)
+		body = append(append(body, separator),
+			mustMarshal(checkJSON{c.Name, c.Source.Host, c.Timestamp, c.Status, c.Message, tags})...)
 		if len(body) >= maxBody {
 			end()
 		}

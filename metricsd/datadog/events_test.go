@@ -66,7 +66,8 @@ func TestEventsAndChecksGoTheirWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := slog.New(slog.DiscardHandler)
-		o, err := New(Options{API: "v2", Compression: "none", Sketches: "all", Events: true, Deliver: deliver.Options{URL: r.URL, FirstPause: time.Millisecond}}, q, log)
+		o, err := New(Options{API: "v2", Compression: "none", Sketches: "all", Events: true,
+			Deliver: deliver.Options{URL: r.URL, FirstPause: time.Millisecond}}, q, log)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,8 @@ func TestEventsAndChecksGoTheirWay(t *testing.T) {
 		}
 		o.Finish(t.Context())
 	}
-	run(`_e{5,9}:title|two\nline|d:1700000000|h:web|k:key|p:low|s:ci|t:error|#a:<b>`, "_e{1,0}:x|", "_sc|db|2|d:1700000001|h:|#c|m:gone", "_sc|web|0")
+	run(`_e{5,9}:title|two\nline|d:1700000000|h:web|k:key|p:low|s:ci|t:error|#a:<b>`, "_e{1,0}:x|",
+		"_sc|db|2|d:1700000001|h:|#c|m:gone", "_sc|web|0")
 	r.mu.Lock()
 	if r.asked == 0 || len(r.bodies) > 0 {
 		t.Errorf("while it was down: asked %d times, %v", r.asked, r.bodies)
@@ -124,7 +126,8 @@ func TestEventsAndChecksGoTheirWay(t *testing.T) {
 			"api": []any{map[string]any{"msg_title": "x", "msg_text": "", "priority": "normal", "host": "me", "alert_type": "info"}},
 		}},
 		[]any{
-			map[string]any{"check": "db", "host_name": "", "timestamp": 1700000001.0, "status": 2.0, "message": "gone", "tags": []any{"c"}},
+			map[string]any{"check": "db", "host_name": "", "timestamp": 1700000001.0, "status": 2.0, "message": "gone",
+				"tags": []any{"c"}},
 			map[string]any{"check": "web", "host_name": "me", "status": 0.0, "message": "", "tags": []any{}},
 		},
 	}
@@ -148,14 +151,17 @@ func TestAReceiverOfSeriesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := New(Options{API: "v2", Compression: "none", Sketches: "all", Events: true, Deliver: deliver.Options{URL: server.URL}}, q, slog.New(slog.DiscardHandler))
+	o, err := New(Options{API: "v2", Compression: "none", Sketches: "all", Events: true, Deliver: deliver.Options{
+		URL: server.URL,
+	}}, q, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Events([]dogstatsd.Event{{Title: "x"}}, []dogstatsd.Check{{Name: "x"}})
 	o.Points([]aggregate.Point{distribution(1, 2), count("c", 1)})
 	o.Finish(t.Context())
-	if want := []string{"/intake/", "/api/v1/check_run", "/api/beta/sketches", "/api/v2/series"}; !slices.Equal(asked, want) {
+	if want := []string{"/intake/", "/api/v1/check_run", "/api/beta/sketches", "/api/v2/series"}; !slices.Equal(asked,
+		want) {
 		t.Errorf("asked %q", asked)
 	}
 	if stats := o.Stats(); stats.Refused != 3 || stats.Sent != 1 || stats.Queue.Items != 0 {
@@ -166,7 +172,11 @@ func TestAReceiverOfSeriesAlone(t *testing.T) {
 func TestManyEventsAreSplit(t *testing.T) {
 	events, checks := make([]dogstatsd.Event, 300), make([]dogstatsd.Check, 300)
 	for i := range events {
-		events[i] = dogstatsd.Event{Title: fmt.Sprint(i), Text: strings.Repeat("x", 8000), SourceType: fmt.Sprint("s", i%3)}
+		events[i] = dogstatsd.Event{
+			Title:      fmt.Sprint(i),
+			Text:       strings.Repeat("x", 8000),
+			SourceType: fmt.Sprint("s", i%3),
+		}
 		checks[i] = dogstatsd.Check{Name: fmt.Sprint(i), Message: strings.Repeat("x", 8000)}
 	}
 	for what, bodies := range map[string][][]byte{"events": packEvents(events), "checks": packChecks(checks)} {

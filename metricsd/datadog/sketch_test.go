@@ -24,7 +24,8 @@ func agentKey(v float64) int32 {
 
 func summary(rate float64, values ...float64) *aggregate.Summary {
 	a := aggregate.New(1, aggregate.Limits{})
-	a.Add(&aggregate.Sample{Context: aggregate.Context{Name: "d", Type: dogstatsd.Distribution}, Values: values, Rate: rate}, 0)
+	a.Add(&aggregate.Sample{Context: aggregate.Context{Name: "d", Type: dogstatsd.Distribution}, Values: values,
+		Rate: rate}, 0)
 	return a.Drain()[0].Summary
 }
 
@@ -38,14 +39,16 @@ func TestBinsAreThoseOfTheAgent(t *testing.T) {
 			t.Fatalf("%v is in %v, the agent has it in %d", v, b, agentKey(v))
 		}
 	}
-	for v, want := range map[float64]int32{0: 0, 1e-10: 0, -1e-12: 0, 1: 1338, -1: -1338, 1e300: math.MaxInt16, -1e300: -math.MaxInt16} {
+	for v, want := range map[float64]int32{0: 0, 1e-10: 0, -1e-12: 0, 1: 1338, -1: -1338, 1e300: math.MaxInt16,
+		-1e300: -math.MaxInt16} {
 		if b := binsOf(summary(1, v)); len(b.keys) != 1 || b.keys[0] != want {
 			t.Errorf("%v is in %v, want %d", v, b.keys, want)
 		}
 	}
 }
 
-// Without sketches the points are handed on as they are: a flush may have a million.
+// TestWithoutSketchesNothingIsCopied: without sketches the points are handed on as they are: a
+// flush may have a million.
 func TestWithoutSketchesNothingIsCopied(t *testing.T) {
 	points := []aggregate.Point{distribution(1), count("c", 1)}
 	bodies, rest := new(Output).packSketches(points)
@@ -67,12 +70,14 @@ func TestBinsAreInOrderAndWhole(t *testing.T) {
 	}
 	// As the agent does: what is over 16 bits is in further bins of the same number.
 	b = binsOf(summary(1.0/200_000, 5))
-	if k := agentKey(5); !slices.Equal(b.keys, []int32{k, k, k, k}) || !slices.Equal(b.counts, []uint32{3395, 65535, 65535, 65535}) {
+	if k := agentKey(5); !slices.Equal(b.keys, []int32{k, k, k, k}) ||
+		!slices.Equal(b.counts, []uint32{3395, 65535, 65535, 65535}) {
 		t.Errorf("%+v", b)
 	}
 }
 
-// A sample rate can say that a line stands for more values than there are atoms.
+// TestSketchesAreBounded checks that a sample rate can say that a line stands for more values than
+// there are atoms.
 func TestSketchesAreBounded(t *testing.T) {
 	for _, rate := range []float64{1e-9, 1e-15, 1e-200} {
 		b := binsOf(summary(rate, 1, 2, 3, 4))

@@ -106,8 +106,12 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
 	}
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	// A redirect would carry the key to who knows where.
-	client := &http.Client{Timeout: o.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &Sender{options: o, queue: q, client: client, log: log, unknown: make(map[string]bool), waiting: make(chan struct{}, 1)}, nil
+	client := &http.Client{
+		Timeout:       o.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &Sender{options: o, queue: q, client: client, log: log, unknown: make(map[string]bool),
+		waiting: make(chan struct{}, 1)}, nil
 }
 
 // Put puts a payload into the queue. The first line on disk is its form and its key.
@@ -279,7 +283,8 @@ func (s *Sender) tell(refused *refusedError) {
 		s.log.Error("a payload was refused for good and is dropped", "error", refused)
 	case !s.unknown[refused.unknown]:
 		s.unknown[refused.unknown] = true
-		s.log.Warn("the receiver does not know this path; what goes there is dropped and counted, turn it off", "path", refused.unknown, "error", refused)
+		s.log.Warn("the receiver does not know this path; what goes there is dropped and counted, turn it off", "path",
+			refused.unknown, "error", refused)
 	}
 }
 
@@ -352,11 +357,14 @@ func (s *Sender) Own(p *expose.Page, name string) {
 	}{
 		{"payloads_sent_total", "counter", "Payloads accepted.", float64(stats.Sent)},
 		{"retries_total", "counter", "Attempts that failed and are made again.", float64(stats.Retried)},
-		{"payloads_refused_total", "counter", "Payloads dropped because they were refused for good.", float64(stats.Refused)},
+		{"payloads_refused_total", "counter", "Payloads dropped because they were refused for good.",
+			float64(stats.Refused)},
 		{"payloads_lost_total", "counter", "Payloads that found no room on disk, nor in memory.", float64(stats.Lost)},
 		{"held_payloads", "gauge", "Payloads that wait in memory because the disk is full.", float64(stats.Held)},
-		{"queue_overflowed_total", "counter", "Payloads dropped, oldest first, because the queue was full.", float64(stats.Queue.Overflowed)},
-		{"queue_damaged_total", "counter", "Payloads dropped because a checksum did not match.", float64(stats.Queue.Damaged)},
+		{"queue_overflowed_total", "counter", "Payloads dropped, oldest first, because the queue was full.",
+			float64(stats.Queue.Overflowed)},
+		{"queue_damaged_total", "counter", "Payloads dropped because a checksum did not match.",
+			float64(stats.Queue.Damaged)},
 		{"queue_payloads", "gauge", "Payloads that wait on disk.", float64(stats.Queue.Items)},
 		{"queue_bytes", "gauge", "Their bytes.", float64(stats.Queue.Bytes)},
 	} {

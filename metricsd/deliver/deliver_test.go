@@ -43,13 +43,15 @@ func serve(t *testing.T, h http.Handler) string {
 }
 
 func TestAnswers(t *testing.T) {
-	for status, left := range map[int]int{200: 0, 202: 0, 400: 0, 413: 0, 302: 1, 401: 1, 403: 1, 404: 1, 405: 1, 408: 1, 429: 1, 500: 1, 501: 1} {
+	for status, left := range map[int]int{200: 0, 202: 0, 400: 0, 413: 0, 302: 1, 401: 1, 403: 1, 404: 1, 405: 1,
+		408: 1, 429: 1, 500: 1, 501: 1} {
 		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		s := sender(t, url, nil)
 		s.Put(Form{"/x", "text/plain", ""}, []byte("body"))
 		s.Finish(t.Context())
 		stats := s.Stats()
-		if stats.Queue.Items != left || stats.Sent != uint64(btoi(status/100 == 2)) || stats.Refused != uint64(btoi(status == 400 || status == 413)) {
+		if stats.Queue.Items != left || stats.Sent != uint64(btoi(status/100 == 2)) ||
+			stats.Refused != uint64(btoi(status == 400 || status == 413)) {
 			t.Errorf("status %d: %+v", status, stats)
 		}
 	}
@@ -125,8 +127,11 @@ func TestAPayloadKeepsItsKey(t *testing.T) {
 }
 
 func TestTheKeyDoesNotFollowRedirects(t *testing.T) {
-	other := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
-	s := sender(t, serve(t, http.RedirectHandler(other, http.StatusTemporaryRedirect)), map[string]string{"Key": "secret"})
+	other := serve(t,
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	s := sender(t, serve(t, http.RedirectHandler(other, http.StatusTemporaryRedirect)), map[string]string{
+		"Key": "secret",
+	})
 	s.Put(Form{}, nil)
 	s.Finish(t.Context())
 }

@@ -104,7 +104,8 @@ func TestAFullDiskStopsNothing(t *testing.T) {
 	put(10)
 	s.Finish(t.Context())
 	expect(10)
-	if stats := s.Stats(); stats.Sent != 40 || stats.Lost != 0 || stats.Held != 0 || stats.Queue.Items != 0 || len(got) > 0 {
+	if stats := s.Stats(); stats.Sent != 40 || stats.Lost != 0 || stats.Held != 0 || stats.Queue.Items != 0 ||
+		len(got) > 0 {
 		t.Errorf("%+v", stats)
 	}
 }

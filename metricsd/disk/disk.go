@@ -29,5 +29,6 @@ func Room(dir string, reserve int64) error {
 	if err != nil || free >= reserve {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has %d bytes free and %d are to stay free; make room, move the directory or lower the reserve", ErrFull, dir, free, reserve)
+	return fmt.Errorf("%w: %s has %d bytes free and %d are to stay free; make room, move the directory or lower the "+
+		"reserve", ErrFull, dir, free, reserve)
 }

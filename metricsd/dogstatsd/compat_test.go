@@ -35,11 +35,14 @@ var datagrams = []struct {
 	{"v1.6", "page.views:1|g|#env:dev|card:low", Metric{Name: "page.views", Type: Gauge, Values: []float64{1}, Tags: []string{"env:dev"}, Source: Source{Cardinality: CardinalityLow}}},
 	{"unknown field", "page.views:1|c|#env:dev|zz:later", Metric{Name: "page.views", Type: Count, Values: []float64{1}, Tags: []string{"env:dev"}}},
 	{"all fields", "page.views:21|c|@0.5|#env:prod,role:db|c:ci-83c0,in-42|T1656581400|e:it-true,cn-nginx,pu-75a2|card:HIGH",
-		Metric{Name: "page.views", Type: Count, Values: []float64{21}, Rate: 0.5, Tags: []string{"env:prod", "role:db"}, Timestamp: 1656581400,
-			Source: Source{ContainerID: "83c0", Inode: 42, Init: true, Container: "nginx", PodUID: "75a2", Cardinality: CardinalityHigh}}},
+		Metric{Name: "page.views", Type: Count, Values: []float64{21}, Rate: 0.5, Tags: []string{"env:prod", "role:db"},
+			Timestamp: 1656581400,
+			Source: Source{ContainerID: "83c0", Inode: 42, Init: true, Container: "nginx", PodUID: "75a2",
+				Cardinality: CardinalityHigh}}},
 	{"client in Kubernetes", "page.views:1|c|#env:prod,dd.internal.entity_id:75a2|c:in-4026531835|e:it-false,cn-nginx,pu-75a2|card:orchestrator",
 		Metric{Name: "page.views", Type: Count, Values: []float64{1}, Tags: []string{"env:prod"},
-			Source: Source{Inode: 4026531835, Container: "nginx", PodUID: "75a2", EntityID: "75a2", Cardinality: CardinalityOrchestrator}}},
+			Source: Source{Inode: 4026531835, Container: "nginx", PodUID: "75a2", EntityID: "75a2",
+				Cardinality: CardinalityOrchestrator}}},
 	{"UTF-8 tag", "page.views:1|c|#city:é", Metric{Name: "page.views", Type: Count, Values: []float64{1}, Tags: []string{"city:é"}}},
 }
 

@@ -19,9 +19,12 @@ func (p *Parser) Event(line []byte) (Event, error) {
 	end := start + title + 1 + text
 	switch {
 	case len(line) < end:
-		return Event{}, syntaxError(line, len(line), "the line is shorter than its lengths say", "count the bytes of title and text")
+		return Event{},
+			syntaxError(line, len(line), "the line is shorter than its lengths say",
+				"count the bytes of title and text")
 	case line[start+title] != '|':
-		return Event{}, syntaxError(line, start+title, "no | where the title ends", "count the title's bytes, not its letters")
+		return Event{},
+			syntaxError(line, start+title, "no | where the title ends", "count the title's bytes, not its letters")
 	case len(line) > end && line[end] != '|':
 		return Event{}, syntaxError(line, end, "no | where the text ends", "count the text's bytes, not its letters")
 	}
@@ -62,7 +65,9 @@ func eventLength(line, digits []byte, offset int) (int, error) {
 		return 0, syntaxError(line, offset, quote(digits)+" is not a length", eventRemedy)
 	}
 	if n > len(line) {
-		return 0, syntaxError(line, offset, "length "+strconv.Itoa(n)+" is more than the whole line", "count the bytes of title and text")
+		return 0,
+			syntaxError(line, offset, "length "+strconv.Itoa(n)+" is more than the whole line",
+				"count the bytes of title and text")
 	}
 	return n, nil
 }

@@ -17,8 +17,10 @@ func TestEvents(t *testing.T) {
 		{`_e{4,4}:a\nb|c\nd`, Event{Title: "a\nb", Text: "c\nd", Priority: "normal", Alert: "info"}},
 		{"_e{2,2}:é|é", Event{Title: "é", Text: "é", Priority: "normal", Alert: "info"}},
 		{"_e{1,1}:a|b|d:12|h:web|k:key|p:low|s:nagios|t:error|#x,y|c:ci-1|e:cn-n|card:low",
-			Event{Title: "a", Text: "b", Timestamp: 12, Key: "key", Priority: "low", SourceType: "nagios", Alert: "error", Tags: []string{"x", "y"},
-				Source: Source{Host: "web", HostSet: true, ContainerID: "1", Container: "n", Cardinality: CardinalityLow}}},
+			Event{Title: "a", Text: "b", Timestamp: 12, Key: "key", Priority: "low", SourceType: "nagios",
+				Alert: "error", Tags: []string{"x", "y"},
+				Source: Source{Host: "web", HostSet: true, ContainerID: "1", Container: "n",
+					Cardinality: CardinalityLow}}},
 		{"_e{1,1}:a|b|#host:tag|h:field", Event{Title: "a", Text: "b", Priority: "normal", Alert: "info", Source: Source{Host: "field", HostSet: true}}},
 		{"_e{1,1}:a|b|", Event{Title: "a", Text: "b", Priority: "normal", Alert: "info"}},
 	}
@@ -56,7 +58,8 @@ func TestEventErrors(t *testing.T) {
 
 func TestBrokenEventFieldsAreWarnings(t *testing.T) {
 	e, err := NewParser(0, 0).Event([]byte("_e{1,1}:a|b|d:x|p:urgent|t:odd|#k"))
-	if err != nil || len(e.Warnings) != 3 || !slices.Equal(e.Tags, []string{"k"}) || e.Priority != "normal" || e.Alert != "info" {
+	if err != nil || len(e.Warnings) != 3 || !slices.Equal(e.Tags, []string{"k"}) || e.Priority != "normal" ||
+		e.Alert != "info" {
 		t.Errorf("got %+v, %v", e, err)
 	}
 	if e.Warnings[1].Offset != 18 {
@@ -66,7 +69,8 @@ func TestBrokenEventFieldsAreWarnings(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	c, err := NewParser(0, 0).Check([]byte(`_sc|Redis connection|2|d:12|h:web|#a,b|m:timed out\nafter 10s m\:x|c:ci-1`))
-	want := Check{Name: "Redis connection", Status: 2, Message: "timed out\nafter 10s m:x", Timestamp: 12, Tags: []string{"a", "b"},
+	want := Check{Name: "Redis connection", Status: 2, Message: "timed out\nafter 10s m:x", Timestamp: 12,
+		Tags:   []string{"a", "b"},
 		Source: Source{Host: "web", HostSet: true, ContainerID: "1"}}
 	if err != nil || !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v, %v", c, err)

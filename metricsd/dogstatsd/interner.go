@@ -18,11 +18,11 @@ const longestInterned = 256
 // mostBroken bounds the strings of invalid UTF-8 that are kept.
 const mostBroken = 256
 
-// Interner gives equal bytes the same string, so that a name or a tag that is
-// seen again costs no allocation, and its hash with it, which the context's key is made
-// of. A string has its place in one small set, where a new one drives out the oldest
-// that was not seen again. So a client with random tags cannot make it grow, and where there are more
-// names than it has room for, each costs the making of a string and no more.
+// Interner gives equal bytes the same string, so that a name or a tag that is seen again costs no
+// allocation, and its hash with it, which the context's key is made of. A string has its place in
+// one small set, where a new one drives out the oldest that was not seen again. So a client with
+// random tags cannot make it grow, and where there are more names than it has room for, each costs
+// the making of a string and no more.
 type Interner struct {
 	sets   []internedSet // as many as a power of two
 	broken map[string]interned

@@ -103,7 +103,8 @@ func (p *Parser) readValue(m *Metric, line, value []byte, offset int) error {
 		if len(item) > 0 {
 			v, problem := readFloat(item)
 			if problem != "" {
-				return syntaxError(line, offset, problem, "values are finite decimal numbers, several are joined with colons")
+				return syntaxError(line, offset, problem,
+					"values are finite decimal numbers, several are joined with colons")
 			}
 			p.values = append(p.values, v)
 		}

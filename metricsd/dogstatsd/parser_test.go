@@ -183,7 +183,8 @@ func TestInternerIsBounded(t *testing.T) {
 
 func TestInternerKeepsNoLongStrings(t *testing.T) {
 	in := NewInterner(8, 1)
-	for _, long := range []string{strings.Repeat("x", longestInterned+1), strings.Repeat("x", longestInterned) + "\xff"} {
+	for _, long := range []string{strings.Repeat("x", longestInterned+1),
+		strings.Repeat("x", longestInterned) + "\xff"} {
 		for range 2 {
 			want := strings.ToValidUTF8(long, "\uFFFD")
 			if got := in.intern([]byte(long)); got != (interned{text: want, hash: murmur3.Sum64(want, 1)}) {
@@ -198,8 +199,8 @@ func TestInternerKeepsNoLongStrings(t *testing.T) {
 	}
 }
 
-// A client that writes Latin-1 costs no more than others, and one that writes random bytes no more
-// than its share.
+// TestInternerKeepsBrokenStringsApart checks that a client that writes Latin-1 costs no more than
+// others, and one that writes random bytes no more than its share.
 func TestInternerKeepsBrokenStringsApart(t *testing.T) {
 	in := NewInterner(8, 1)
 	for range 3 {
@@ -221,8 +222,8 @@ func TestInternerKeepsBrokenStringsApart(t *testing.T) {
 	}
 }
 
-// A set drives out what was not asked for again, in the order in which it came; when all were, the
-// oldest.
+// TestInternerPassesOverWhatIsAskedForAgain checks that a set drives out what was not asked for
+// again, in the order in which it came; when all were, the oldest.
 func TestInternerPassesOverWhatIsAskedForAgain(t *testing.T) {
 	in := NewInterner(8, 1)
 	ask := func(names ...string) (made string) {
@@ -269,13 +270,14 @@ func TestInternerHasRoom(t *testing.T) {
 		atRandom := share(func(int) []byte { return names[rng.IntN(len(names))] })
 		t.Logf("%d strings: %.2f %% in turn, %.2f %% at random", test.strings, 100*inTurn, 100*atRandom)
 		if inTurn > test.inTurn || atRandom > test.atRandom {
-			t.Errorf("%d strings: %.2f %% in turn, %.2f %% at random are made anew", test.strings, 100*inTurn, 100*atRandom)
+			t.Errorf("%d strings: %.2f %% in turn, %.2f %% at random are made anew", test.strings,
+				100*inTurn, 100*atRandom)
 		}
 	}
 }
 
-// A client with names that never come again must not push out what all its messages share
-// for longer than a moment.
+// TestInternerKeepsWhatComesOften: a client with names that never come again must not push out what
+// all its messages share for longer than a moment.
 func TestInternerKeepsWhatComesOften(t *testing.T) {
 	in := NewInterner(DefaultStrings, 1)
 	const messages, shared = 10_000, 20
@@ -309,7 +311,8 @@ func FuzzParse(f *testing.F) {
 	for _, d := range datagrams {
 		f.Add([]byte(d.datagram))
 	}
-	for _, seed := range []string{"_e{5,4}:title|text|d:1|h:x|k:y|p:low|s:z|t:error|#a,b", "_sc|name|2|d:1|h:x|#a|m:b\\nc", "_e{", "_sc"} {
+	for _, seed := range []string{"_e{5,4}:title|text|d:1|h:x|k:y|p:low|s:z|t:error|#a,b",
+		"_sc|name|2|d:1|h:x|#a|m:b\\nc", "_e{", "_sc"} {
 		f.Add([]byte(seed))
 	}
 	shared := NewParser(16, 0)

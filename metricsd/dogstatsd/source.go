@@ -51,7 +51,8 @@ func (p *Parser) readLocal(c *cursor, list []byte, s *Source) (warnings []*Synta
 		if inode, ok := bytes.CutPrefix(item, []byte("in-")); ok {
 			n, err := strconv.ParseUint(string(inode), 10, 64)
 			if err != nil {
-				warnings = append(warnings, c.fail(offset, "inode "+quote(inode)+" is not a number", "write in-<cgroup inode>"))
+				warnings = append(warnings,
+					c.fail(offset, "inode "+quote(inode)+" is not a number", "write in-<cgroup inode>"))
 			}
 			s.Inode = n
 		} else if len(item) > 0 {
@@ -78,7 +79,8 @@ func (p *Parser) readExternal(c *cursor, list []byte, s *Source) (warnings []*Sy
 		if v, ok := bytes.CutPrefix(item, []byte("it-")); ok {
 			init, err := strconv.ParseBool(string(v))
 			if err != nil {
-				warnings = append(warnings, c.fail(offset, quote(v)+" is neither true nor false", "write it-true or it-false"))
+				warnings = append(warnings,
+					c.fail(offset, quote(v)+" is neither true nor false", "write it-true or it-false"))
 			}
 			s.Init = init
 		} else if v, ok := bytes.CutPrefix(item, []byte("cn-")); ok {
@@ -91,8 +93,8 @@ func (p *Parser) readExternal(c *cursor, list []byte, s *Source) (warnings []*Sy
 	return warnings
 }
 
-// takeInternal moves what the tags say about the source into s and returns the
-// other tags, whose hashes stay in p.hashes. A cardinality from the field wins; then the tag stays a tag.
+// takeInternal moves what the tags say about the source into s and returns the other tags, whose
+// hashes stay in p.hashes. A cardinality from the field wins; then the tag stays a tag.
 func (p *Parser) takeInternal(s *Source) []string {
 	if !p.internal {
 		return p.tags

@@ -43,8 +43,9 @@ func TestPage(t *testing.T) {
 		{"digit", []string{"9x:1|g|#1k:v"}, "# TYPE _9x gauge\n_9x{_1k=\"v\"} 1\n"},
 		{"labels", []string{"g:1|g|#b:2,a,b:1,le:x,__x:y,c:a\"b\\"},
 			"# TYPE g gauge\ng{a=\"true\",b=\"1,2\",c=\"a\\\"b\\\\\",tag___x=\"y\",tag_le=\"x\"} 1\n"},
-		{"summary", []string{"d:5|ms"}, "# TYPE d summary\nd{quantile=\"0\"} 5\nd{quantile=\"0.5\"} 5\nd{quantile=\"0.9\"} 5\n" +
-			"d{quantile=\"0.95\"} 5\nd{quantile=\"0.99\"} 5\nd{quantile=\"1\"} 5\nd_sum 5\nd_count 1\n"},
+		{"summary", []string{"d:5|ms"},
+			"# TYPE d summary\nd{quantile=\"0\"} 5\nd{quantile=\"0.5\"} 5\nd{quantile=\"0.9\"} 5\n" +
+				"d{quantile=\"0.95\"} 5\nd{quantile=\"0.99\"} 5\nd{quantile=\"1\"} 5\nd_sum 5\nd_count 1\n"},
 		{"two types of a name", []string{"m:1|g", "m:x|s"}, "# TYPE m gauge\nm 1\n# TYPE m_set gauge\nm_set 1\n"},
 		{"two names for one", []string{"a.b:1|g|#x:1", "a-b:2|g|#x:2"}, "# TYPE a_b gauge\na_b{x=\"1\"} 1\na_b{x=\"2\"} 2\n"},
 	} {

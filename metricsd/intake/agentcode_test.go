@@ -31,7 +31,8 @@ type agentSent struct {
 func TestTheAgentsOwnCode(t *testing.T) {
 	program := os.Getenv("AGENT_SENDER")
 	if program == "" {
-		t.Skip("AGENT_SENDER does not name the program of compat/agent (its build.sh makes it): the Datadog Agent's own code does not send to the intake")
+		t.Skip("AGENT_SENDER does not name the program of compat/agent (its build.sh makes it): the Datadog Agent's " +
+			"own code does not send to the intake")
 	}
 	for name, args := range map[string][]string{
 		"v1, zstd": {"-v1"}, "v1, zlib": {"-v1", "-compressor=zlib"},
@@ -123,7 +124,8 @@ func allQueued(t *testing.T, b bus.Bus, n int) map[string]wire.Series {
 // check compares what was sent of one metric with what came.
 func (s *agentSent) check(t *testing.T, g wire.Series) {
 	t.Helper()
-	if g.Host != s.Host || g.Kind.String() != s.Kind || !slices.Equal(g.Tags, s.Tags) || s.Kind != "sketch" && g.Interval != s.Interval {
+	if g.Host != s.Host || g.Kind.String() != s.Kind || !slices.Equal(g.Tags, s.Tags) ||
+		s.Kind != "sketch" && g.Interval != s.Interval {
 		t.Errorf("got %+v\nsent %+v", g, s)
 	}
 	const start = 1_700_000_000

@@ -23,7 +23,8 @@ type entryJSON struct {
 func shown(entries []index.Entry) []entryJSON {
 	out := make([]entryJSON, len(entries))
 	for i, e := range entries {
-		out[i] = entryJSON{e.Kind.String(), e.Name, time.Unix(e.First, 0).UTC(), time.Unix(e.Last, 0).UTC(), e.Points, e.Rate}
+		out[i] = entryJSON{e.Kind.String(), e.Name, time.Unix(e.First, 0).UTC(), time.Unix(e.Last, 0).UTC(),
+			e.Points, e.Rate}
 	}
 	return out
 }
@@ -83,7 +84,9 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 		top := in.processor.top.Load()[k]
 		return shown(top[:min(limit, len(top))]), nil
 	})
-	ask("/api/overview", func(r *http.Request, _ index.Kind, limit int) (any, error) { return in.overview(r, limit), nil })
+	ask("/api/overview", func(r *http.Request, _ index.Kind, limit int) (any, error) {
+		return in.overview(r, limit), nil
+	})
 }
 
 // complete is auto-completion: prefix=, or contains= for any substring.

@@ -44,7 +44,7 @@ func newBatcher(b bus.Bus) *batcher {
 	return w
 }
 
-var errStopping = errors.New("the intake stops; come again")
+var errStopping = errors.New("shutting down; retry later")
 
 // put returns when the series are safe. A request that comes again must have the same id
 // and the same series: its parcels are then known.
@@ -118,7 +118,8 @@ func (w *batcher) publish(first parcel) (carried *parcel) {
 		message[i] = p.Parcel
 	}
 	w.writing.Add(1)
-	err := w.bus.Publish(context.Background(), wire.Encode(message)) // a request that gave up does not take the others with it
+	// a request that gave up does not take the others with it
+	err := w.bus.Publish(context.Background(), wire.Encode(message))
 	w.writing.Add(-1)
 	for _, p := range batch {
 		p.done <- err

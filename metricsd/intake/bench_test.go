@@ -98,8 +98,10 @@ func BenchmarkProcessor(b *testing.B) {
 		var series []wire.Series
 		for i := range 128 {
 			series = append(series, wire.Series{
-				Metric: fmt.Sprintf("service%d.request.latency", (m*128+i)%600), Host: fmt.Sprintf("web-%02d", i%40), Kind: wire.Gauge,
-				Tags: []string{"env:prod", fmt.Sprintf("region:eu-%d", i%3), fmt.Sprintf("pod:%d", i%500), "team:checkout"}, Points: []wire.Point{{Time: 1700000000, Value: 1}},
+				Metric: fmt.Sprintf("service%d.request.latency", (m*128+i)%600), Host: fmt.Sprintf("web-%02d", i%40),
+				Kind: wire.Gauge,
+				Tags: []string{"env:prod", fmt.Sprintf("region:eu-%d", i%3), fmt.Sprintf("pod:%d", i%500),
+					"team:checkout"}, Points: []wire.Point{{Time: 1700000000, Value: 1}},
 			})
 		}
 		batches = append(batches, batch{bus.Message{Place: int64(m)}, []wire.Parcel{{Series: series}}})

@@ -29,7 +29,8 @@ func TestHundredThousandBodies(t *testing.T) {
 	d := newDoor(Options{}.withDefaults(), w, slog.New(slog.DiscardHandler))
 	mux := http.NewServeMux()
 	d.handle(mux)
-	seeds := [][]byte{manyNames(1), body("a.b", "h", 3, "t:x"), {}, []byte("{}"), {10, 4, 18, 2, 'a', 'b'}, bytes.Repeat([]byte{10, 2, 18, 0}, 50)}
+	seeds := [][]byte{manyNames(1), body("a.b", "h", 3, "t:x"), {}, []byte("{}"), {10, 4, 18, 2, 'a', 'b'},
+		bytes.Repeat([]byte{10, 2, 18, 0}, 50)}
 	paths := []string{"/api/v1/series", "/api/v2/series", "/api/beta/sketches", "/api/v1/check_run", "/intake/"}
 	encodings := []string{"", "", "", "deflate", "gzip", "zstd", "br"}
 	rng := rand.New(rand.NewPCG(7, 7))

@@ -34,7 +34,8 @@ func TestPageInABrowser(t *testing.T) {
 	r.eventually("there", func() bool { known, _ := r.processor.names[0].Len(); return known == 10_001 })
 	r.eventually("ranked", func() bool { return len(r.processor.top.Load()[0]) > 0 })
 
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WindowSize(1200, 1300))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox,
+		chromedp.WindowSize(1200, 1300))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	defer cancel()
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -54,7 +55,9 @@ func TestPageInABrowser(t *testing.T) {
 	do(t, ctx, chromedp.SendKeys("#part", "no such"))
 	until(t, ctx, `document.getElementById("said").textContent.startsWith("Nothing")`)
 	none := ask(t, ctx, chromedp.Text("#said"))
-	ask(t, ctx, chromedp.Evaluate[string](`document.getElementById("part").value = "", document.getElementById("kind").value = "host"`))
+	ask(t, ctx,
+		chromedp.Evaluate[string](
+			`document.getElementById("part").value = "", document.getElementById("kind").value = "host"`))
 	do(t, ctx, chromedp.SendKeys("#part", "onerror"))
 	until(t, ctx, `document.querySelectorAll("#found li").length == 1`)
 	said := ask(t, ctx, chromedp.Text("#found"))
@@ -103,7 +106,9 @@ func manyNames(i int) []byte {
 		if k > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"metric":"shop%d.checkout.%d.latency","host":"web-%02d","tags":["env:prod","region:eu-%d"],"points":[[1700000000,%d]]}`, i%7, i*100+k, k%40, k%3, k)
+		fmt.Fprintf(&b,
+			`{"metric":"shop%d.checkout.%d.latency","host":"web-%02d","tags":["env:prod","region:eu-%d"],"points":[[1700000000,%d]]}`,
+			i%7, i*100+k, k%40, k%3, k)
 	}
 	b.WriteString(`]}`)
 	return []byte(b.String())

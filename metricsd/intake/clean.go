@@ -8,8 +8,8 @@ const (
 	maxHost   = 255
 )
 
-// metricName brings a name into the form of Datadog's back end: ASCII letters,
-// digits, dots and underscores, beginning with a letter, no two underscores in a row, none before or after a dot.
+// metricName brings a name into the form of Datadog's back end: ASCII letters, digits, dots and
+// underscores, beginning with a letter, no two underscores in a row, none before or after a dot.
 func metricName(s string) string {
 	if isMetricName(s) {
 		return s

@@ -19,16 +19,17 @@
 // Senders repeat what was not acknowledged, of which all or a part may be in the queue. So each
 // request has an ID, its parts have theirs, and the processor skips those that it has counted; the
 // last million are written with the counts. The ID is the request's Idempotency-Key, which
-// `metricsd agent` sends, and its body, or the body alone of what Datadog's agent sends. A request of anybody else may
-// be posted twice and mean it: it counts as a repetition only of one that was not acknowledged.
+// `metricsd agent` sends, and its body, or the body alone of what Datadog's agent sends. A request
+// of anybody else may be posted twice and mean it: it counts as a repetition only of one that was
+// not acknowledged.
 //
 // An app is what stands before the first dot of a metric's name.
 //
 // # Limits
 //
-// A request without a key, and not of Datadog's agent, counts twice when its sender repeats
-// it and the intake has ended in between, or its answer was lost on the network. So does one that is repeated
-// after a million others.
+// A request without a key, and not of Datadog's agent, counts twice when its sender repeats it and
+// the intake has ended in between, or its answer was lost on the network. So does one that is
+// repeated after a million others.
 //
 // Values are not kept: the intake knows names, not time series. Events, checks and
 // metadata are accepted, counted and dropped. Tags and names are normalised before

@@ -49,7 +49,8 @@ func (d *door) handle(mux *http.ServeMux) {
 	}))
 	mux.Handle("POST /api/beta/sketches", d.take(func(*http.Request) reader { return wire.SketchesV1 }))
 	// What an agent posts besides. It would keep and repeat what is refused.
-	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/", "/api/v2/host_metadata", "/api/v1/collector"} {
+	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/",
+		"/api/v2/host_metadata", "/api/v1/collector"} {
 		mux.Handle("POST "+path, d.guarded(d.ignore))
 	}
 	mux.Handle("GET /api/v1/validate", d.guarded(func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +68,8 @@ func (d *door) guarded(h http.HandlerFunc) http.Handler {
 				status = http.StatusUnauthorized // at this a browser asks for the password
 				w.Header().Set("WWW-Authenticate", `Basic realm="metricsd, the token as password"`)
 			}
-			fail(w, status, errors.New("the token is missing or wrong; send it as DD-API-KEY, as a bearer token or as a password"))
+			fail(w, status,
+				errors.New("the token is missing or wrong; send it as DD-API-KEY, as a bearer token or as a password"))
 			return
 		}
 		h(w, r)
@@ -96,7 +98,7 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 		defer d.reading.Add(-1)
 		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large: so many at once and no more
 			d.busy.Add(1)
-			later(w, fmt.Errorf("%d requests are being read; come again", bounds.Requests))
+			later(w, fmt.Errorf("the intake reads %d requests already, its limit; retry later", bounds.Requests))
 			return
 		}
 		body, err := wire.Open(r.Body, r.Header.Get("Content-Encoding"), bounds.Limits)
@@ -123,21 +125,21 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 	})
 }
 
-// notQueued is what a sender is told. The error itself names directories and hosts: that is
-// for the operator, once until a body is taken again.
+// notQueued returns the answer to a sender whose request could not be queued. The error itself
+// names directories and hosts, so it goes to the log, once until a request is queued again.
 func (d *door) notQueued(err error) error {
 	if !errors.Is(err, context.Canceled) && !d.failing.Swap(true) {
-		d.log.Error("senders are told to come again", "error", err)
+		d.log.Error("requests are refused", "error", err)
 	}
 	switch {
 	case errors.Is(err, bus.ErrFull):
-		return errors.New("the queue is full: the processor cannot keep up, /metrics shows which stage; come again")
+		return errors.New("the queue is full: the processor cannot keep up, /metrics shows which stage; retry later")
 	case errors.Is(err, disk.ErrFull):
-		return errors.New("the intake's disk is full; make room there, its log says where; come again")
+		return errors.New("the intake's disk is full: make room there, its log says where; retry later")
 	case errors.Is(err, errStopping):
 		return errStopping
 	}
-	return errors.New("the queue takes nothing now, the intake's log says why; come again")
+	return errors.New("the queue refuses writes, the intake's log says why; retry later")
 }
 
 func (d *door) refuse(w http.ResponseWriter, err error) {

@@ -36,7 +36,14 @@ func New(address string, o Options, b bus.Bus, x index.Index, log *slog.Logger) 
 	if err != nil {
 		return nil, fmt.Errorf("intake %s: %w; choose another address", address, err)
 	}
-	in := &Intake{log: log, listener: l, bus: b, index: x, batcher: newBatcher(b), processor: newProcessor(o, b, x, log)}
+	in := &Intake{
+		log:       log,
+		listener:  l,
+		bus:       b,
+		index:     x,
+		batcher:   newBatcher(b),
+		processor: newProcessor(o, b, x, log),
+	}
 	in.door = newDoor(o, in.batcher, log)
 	return in, nil
 }
@@ -99,9 +106,11 @@ func (in *Intake) stages(ctx context.Context) []stage {
 	parcels, bound := in.batcher.fill()
 	fill, err := in.bus.Fill(ctx)
 	stages := []stage{
-		{Name: "requests being read", Waiting: min(in.door.reading.Load(), int64(bounds.Requests)), Bound: int64(bounds.Requests), Unit: "requests"},
+		{Name: "requests being read", Waiting: min(in.door.reading.Load(), int64(bounds.Requests)),
+			Bound: int64(bounds.Requests), Unit: "requests"},
 		{Name: "batcher", Waiting: int64(parcels), Bound: int64(bound), Unit: "requests"},
-		{Name: "queue, being written", Waiting: in.batcher.writing.Load(), Bound: writers, Unit: "messages", Away: err != nil},
+		{Name: "queue, being written", Waiting: in.batcher.writing.Load(), Bound: writers, Unit: "messages",
+			Away: err != nil},
 		{Name: stageQueue, Waiting: fill.Messages, Unit: "messages", Away: err != nil},
 	}
 	if fill.Bound > 0 {

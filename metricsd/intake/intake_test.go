@@ -152,7 +152,12 @@ func TestNewNamesAppear(t *testing.T) {
 	r := start(t, t.TempDir(), Options{})
 	r.post(body("web.requests", "host-1", 2, "Env:Prod", "größe:XL"))
 	r.eventually("found", func() bool { return slices.Equal(r.names("prefix=web"), []string{"web.requests"}) })
-	for query, want := range map[string]string{"kind=host&contains=st-": "host-1", "kind=tag&prefix=env": "env:prod", "kind=tag&contains=xl": "größe:xl", "kind=app&prefix=": "web"} {
+	for query, want := range map[string]string{
+		"kind=host&contains=st-": "host-1",
+		"kind=tag&prefix=env":    "env:prod",
+		"kind=tag&contains=xl":   "größe:xl",
+		"kind=app&prefix=":       "web",
+	} {
 		if got := r.names(query); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: got %q, want %q", query, got, want)
 		}
@@ -182,8 +187,8 @@ func TestCountsSurviveRestarts(t *testing.T) {
 	})
 }
 
-// A steady stream: what is known is written a hundred times less often than it
-// is seen.
+// TestKnownNamesAreWrittenRarely: a steady stream: what is known is written a hundred times less
+// often than it is seen.
 func TestKnownNamesAreWrittenRarely(t *testing.T) {
 	r := start(t, t.TempDir(), Options{Flush: time.Hour})
 	for range 250 {
@@ -198,7 +203,9 @@ func TestKnownNamesAreWrittenRarely(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	r := start(t, t.TempDir(), Options{Token: "secret", Bounds: Bounds{Limits: wire.Limits{Body: 1 << 10, Opened: 1 << 12, Series: 10, Name: 100, Tags: 3}}})
+	r := start(t, t.TempDir(), Options{Token: "secret", Bounds: Bounds{
+		Limits: wire.Limits{Body: 1 << 10, Opened: 1 << 12, Series: 10, Name: 100, Tags: 3},
+	}})
 	key := []string{"DD-API-KEY", "secret"}
 	for name, test := range map[string]struct {
 		path   string
@@ -291,7 +298,8 @@ func TestSendersSeeNoDirectories(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		mux.ServeHTTP(recorder, httptest.NewRequest("POST", "/api/v1/series", bytes.NewReader(body("a.name", "h", 3))))
 		text := recorder.Body.String()
-		if recorder.Code != http.StatusServiceUnavailable || strings.Contains(text, dir) || !strings.Contains(text, "make room") {
+		if recorder.Code != http.StatusServiceUnavailable || strings.Contains(text, dir) ||
+			!strings.Contains(text, "make room") {
 			t.Errorf("%d %s", recorder.Code, text)
 		}
 	}
@@ -315,7 +323,8 @@ func TestAFullQueueIsToldToSenders(t *testing.T) {
 	var status int
 	for i := 0; i < 100 && status != http.StatusServiceUnavailable; i++ {
 		recorder := &answer{header: http.Header{}}
-		req, _ := http.NewRequest("POST", "/api/v1/series", bytes.NewReader(body(fmt.Sprintf("a.name.number.%d", i), "h", 3)))
+		req, _ := http.NewRequest("POST", "/api/v1/series",
+			bytes.NewReader(body(fmt.Sprintf("a.name.number.%d", i), "h", 3)))
 		mux.ServeHTTP(recorder, req)
 		status = recorder.status
 		if status == http.StatusServiceUnavailable && recorder.header.Get("Retry-After") == "" {
@@ -336,7 +345,7 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 func (a *answer) Write(b []byte) (int, error) { return len(b), nil }
 
-// What the agent sends arrives, in every form.
+// TestFromTheAgent checks that what the agent sends arrives, in every form.
 func TestFromTheAgent(t *testing.T) {
 	r := start(t, t.TempDir(), Options{})
 	want := 0
@@ -346,7 +355,8 @@ func TestFromTheAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := datadog.New(datadog.Options{API: api, Compression: compression, Sketches: "none", Deliver: deliver.Options{URL: r.url}}, q, slog.New(slog.DiscardHandler))
+			o, err := datadog.New(datadog.Options{API: api, Compression: compression, Sketches: "none",
+				Deliver: deliver.Options{URL: r.url}}, q, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -385,7 +395,8 @@ func TestThePageShowsNamesAsText(t *testing.T) {
 		t.Errorf("overview %+v", o)
 	}
 	_, text = r.do("GET", "/metrics", nil)
-	for _, want := range []string{"metricsd_intake_points_total 1\n", `metricsd_intake_names{kind="tag"} 1`, `metricsd_intake_waiting{stage="decoder, messages"}`} {
+	for _, want := range []string{"metricsd_intake_points_total 1\n", `metricsd_intake_names{kind="tag"} 1`,
+		`metricsd_intake_waiting{stage="decoder, messages"}`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("/metrics lacks %s", want)
 		}
@@ -404,7 +415,12 @@ func TestCleanNames(t *testing.T) {
 			t.Errorf("metricName(%q) = %q: twice is not as once", want, again)
 		}
 	}
-	for in, want := range map[string]string{"web-1.example": "web-1.example", "a\x00b\nc": "a_b_c", "\xff": "_", strings.Repeat("ö", 200): strings.Repeat("ö", 127)} {
+	for in, want := range map[string]string{
+		"web-1.example":          "web-1.example",
+		"a\x00b\nc":              "a_b_c",
+		"\xff":                   "_",
+		strings.Repeat("ö", 200): strings.Repeat("ö", 127),
+	} {
 		if got := hostName(in); got != want {
 			t.Errorf("hostName(%q) = %q, want %q", in, got, want)
 		}

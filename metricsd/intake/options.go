@@ -11,7 +11,7 @@ import (
 // its default.
 type Bounds struct {
 	Limits   wire.Limits // of one request
-	Requests int         // most requests read at the same time; more are told to come again
+	Requests int         // most requests read at the same time; more are told to retry later
 	Pending  int         // names with counts that are not written yet, at which they are written early
 }
 

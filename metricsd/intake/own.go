@@ -17,12 +17,14 @@ func (in *Intake) own(ctx context.Context, page *expose.Page) {
 	d, c := in.door, &in.processor.counts
 	answer := func(is string, n *atomic.Uint64) expose.Value { return expose.Labelled("answer", is, n.Load()) }
 	page.Own(prefix+"requests_total", "counter", "Requests of senders, by answer.",
-		answer("accepted", &d.accepted), answer("ignored", &d.ignored), answer("malformed", &d.refused), answer("too_large", &d.tooLarge),
+		answer("accepted", &d.accepted), answer("ignored", &d.ignored), answer("malformed", &d.refused),
+		answer("too_large", &d.tooLarge),
 		answer("denied", &d.denied), answer("busy", &d.busy), answer("queue_failed", &d.full))
 	count("received_bytes", "Bytes of accepted bodies, after decompression.", &d.bytes)
 	count("messages", "Messages of the queue processed.", &c.messages)
 	count("damaged_messages", "Messages of the queue that could not be decoded.", &c.damaged)
-	count("repeated_parcels", "Requests, or parts of large ones, that came again and were not counted again.", &c.repeated)
+	count("repeated_parcels", "Requests, or parts of large ones, that came again and were not counted again.",
+		&c.repeated)
 	count("series", "Series processed.", &c.series)
 	count("points", "Points processed.", &c.points)
 	count("names_seen", "Names seen: what would be written without a history.", &c.touches)
@@ -44,17 +46,26 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 	if x, ok := in.index.(interface{ DiskFull() (uint64, bool) }); ok {
 		met, readOnly := x.DiskFull()
 		page.OwnCounter(prefix+"index_disk_full_total", "Writes of the index's log that met the disk's end.", met)
-		page.OwnGauge(prefix+"index_read_only", "Whether changes of the index are refused until its disk has room: 1 or 0.", map[bool]float64{true: 1}[readOnly])
+		page.OwnGauge(prefix+"index_read_only",
+			"Whether changes of the index are refused until its disk has room: 1 or 0.", map[bool]float64{
+				true: 1,
+			}[readOnly])
 	}
 	m := in.bus.Moves()
-	page.Own(prefix+"queue_moved_total", "counter", "Times that the queue was not as it had been read, by what had happened: it lost its end, messages were removed before they were read, or Kafka's topic was made anew.",
-		expose.Labelled("what", "end_lost", m.EndLost), expose.Labelled("what", "removed_unread", m.Removed), expose.Labelled("what", "made_anew", m.Anew))
+	page.Own(prefix+"queue_moved_total", "counter",
+		"Times that the queue was not as it had been read, by what had happened: it lost its end, messages were "+
+			"removed before they were read, or Kafka's topic was made anew.",
+		expose.Labelled("what", "end_lost", m.EndLost), expose.Labelled("what", "removed_unread", m.Removed),
+		expose.Labelled("what", "made_anew", m.Anew))
 	if q, ok := in.bus.(interface{ Reopened() uint64 }); ok {
-		page.OwnCounter(prefix+"queue_reopened_total", "Times that the embedded queue was opened again after a write that failed, as one does that meets the disk's end.", q.Reopened())
+		page.OwnCounter(prefix+"queue_reopened_total",
+			"Times that the embedded queue was opened again after a write that failed, as one does that meets the "+
+				"disk's end.", q.Reopened())
 	}
 	known, crowded := in.processor.history.Len()
 	page.Own(prefix+"names", "gauge", "Names that can be completed.", names...)
-	page.Own(prefix+"names_refused_total", "counter", "Names that cannot be completed because intake.names is reached.", refused...)
+	page.Own(prefix+"names_refused_total", "counter",
+		"Names that cannot be completed because intake.names is reached.", refused...)
 	page.OwnGauge(prefix+"history_names", "Names in the history.", float64(known))
 	page.OwnCounter(prefix+"history_crowded_total", "Times that a name found no room in the history.", crowded)
 	up := 1.0
@@ -71,7 +82,9 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 			bound = append(bound, expose.Labelled("stage", is, s.Bound))
 		}
 	}
-	page.OwnGauge(prefix+"queue_up", "Whether the queue answers: 1, or 0 while Kafka's brokers are away or the embedded queue waits for room on its disk.", up)
+	page.OwnGauge(prefix+"queue_up",
+		"Whether the queue answers: 1, or 0 while Kafka's brokers are away or the embedded queue waits for room on "+
+			"its disk.", up)
 	page.Own(prefix+"waiting", "gauge", "What waits before each stage.", waiting...)
 	page.Own(prefix+"waiting_bound", "gauge", "What may wait before each stage.", bound...)
 }

@@ -15,17 +15,24 @@ import (
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"count": count, "rate": rate, "ago": ago, "share": share}).Parse(pageText))
+var page = template.Must(template.New("page").
+	Funcs(template.FuncMap{"count": count, "rate": rate, "ago": ago, "share": share}).Parse(pageText))
 
 // contentPolicy lets the page run its own script and nothing else: a name that
 // looks like HTML stays text.
-const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-%s'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-%s'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'"
 
 func (in *Intake) servePage(w http.ResponseWriter, r *http.Request) {
 	const rows = 15
 	nonce := rand.Text()
 	var out bytes.Buffer
-	err := page.Execute(&out, map[string]any{"Overview": in.overview(r, rows), "Kinds": index.Kinds, "Now": time.Now(), "Nonce": nonce})
+	err := page.Execute(&out, map[string]any{
+		"Overview": in.overview(r, rows),
+		"Kinds":    index.Kinds,
+		"Now":      time.Now(),
+		"Nonce":    nonce,
+	})
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err)
 		return

@@ -34,7 +34,8 @@ func TestKilledDatabase(t *testing.T) {
 	for s := range 3 {
 		senders.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				if got := r.status("POST", "/api/v1/series", body(fmt.Sprintf("killed.s%d.n%d", s, i%50), "h", 2)); got != 202 {
+				if got := r.status("POST", "/api/v1/series",
+					body(fmt.Sprintf("killed.s%d.n%d", s, i%50), "h", 2)); got != 202 {
 					t.Errorf("a sender was answered %d", got)
 				}
 				sent.Add(2)
@@ -67,5 +68,6 @@ func TestKilledDatabase(t *testing.T) {
 	if got := counted(); got != sent.Load() {
 		t.Errorf("%d points sent, %d counted", sent.Load(), got)
 	}
-	t.Logf("%d kills, %d points sent, %d counted, %d writings failed", kills, sent.Load(), counted(), r.processor.counts.failures.Load())
+	t.Logf("%d kills, %d points sent, %d counted, %d writings failed", kills, sent.Load(), counted(),
+		r.processor.counts.failures.Load())
 }

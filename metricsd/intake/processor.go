@@ -383,7 +383,8 @@ func (p *processor) forget(ctx context.Context, now time.Time) {
 	passed := now.Round(0).Sub(p.forgot.Round(0)) // by the wall: the other clock knows of no jumps
 	p.forgot = now
 	if passed < epochLength/2 || passed > 2*epochLength {
-		p.log.Warn("the clock was set; nothing is forgotten for an hour", "by", (passed - epochLength).Round(time.Second))
+		p.log.Warn("the clock was set; nothing is forgotten for an hour", "by",
+			(passed - epochLength).Round(time.Second))
 		return
 	}
 	p.counts.expired.Add(uint64(p.history.Expire(epoch(now.Add(-p.options.Remember)), epoch(now))))

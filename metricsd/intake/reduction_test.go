@@ -55,7 +55,8 @@ func flushed(t testing.TB, shape load.Shape) (series []wire.Series) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := datadog.New(datadog.Options{API: "v2", Compression: "none", Sketches: "distributions", Deliver: deliver.Options{URL: server.URL}}, q, slog.New(slog.DiscardHandler))
+	o, err := datadog.New(datadog.Options{API: "v2", Compression: "none", Sketches: "distributions",
+		Deliver: deliver.Options{URL: server.URL}}, q, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,11 @@ func flushed(t testing.TB, shape load.Shape) (series []wire.Series) {
 // lone is the hardest traffic: each name is in one series.
 func lone(n int) (series []wire.Series) {
 	for i := range n {
-		series = append(series, wire.Series{Metric: fmt.Sprintf("lone%d", i), Kind: wire.Gauge, Points: []wire.Point{{Value: 1}}})
+		series = append(series, wire.Series{
+			Metric: fmt.Sprintf("lone%d", i),
+			Kind:   wire.Gauge,
+			Points: []wire.Point{{Value: 1}},
+		})
 	}
 	return series
 }
@@ -120,7 +125,8 @@ func BenchmarkWriteReduction(b *testing.B) {
 		shape string
 		hours float64
 		flush time.Duration
-	}{{"steady", 2, 5 * time.Minute}, {"many", 1, 5 * time.Minute}, {"lone", 6, 5 * time.Minute}, {"lone", 6, 20 * time.Minute}} {
+	}{{"steady", 2, 5 * time.Minute}, {"many", 1, 5 * time.Minute}, {"lone", 6, 5 * time.Minute},
+		{"lone", 6, 20 * time.Minute}} {
 		b.Run(fmt.Sprintf("%s/flush=%v", test.shape, test.flush), func(b *testing.B) {
 			for range b.N {
 				series := lone(3000)

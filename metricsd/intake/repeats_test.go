@@ -101,7 +101,8 @@ func TestARepeatedRequestCountsOnce(t *testing.T) {
 			post(http.StatusAccepted)
 			want := map[bool]uint64{true: 5, false: 10}[test.known]
 			r.settled("app.once", want)
-			if got := r.status("POST", "/api/v1/series", body("app.once", "other", 2), test.header...); got != http.StatusAccepted {
+			if got := r.status("POST", "/api/v1/series", body("app.once", "other", 2),
+				test.header...); got != http.StatusAccepted {
 				t.Errorf("another body: answered %d", got)
 			}
 			r.settled("app.once", want+2)
@@ -120,7 +121,8 @@ func TestPartsOfALargeRequestCountOnce(t *testing.T) {
 		if i > 0 {
 			large.WriteByte(',')
 		}
-		fmt.Fprintf(&large, `{"metric":"app.large","tags":["%s"],"points":[[1700000000,1]]}`, strings.Repeat("x", 700)+fmt.Sprint(i%10))
+		fmt.Fprintf(&large, `{"metric":"app.large","tags":["%s"],"points":[[1700000000,1]]}`,
+			strings.Repeat("x", 700)+fmt.Sprint(i%10))
 	}
 	large.WriteString(`]}`)
 	var packed bytes.Buffer
@@ -141,7 +143,8 @@ func TestPartsOfALargeRequestCountOnce(t *testing.T) {
 	}
 }
 
-// Two senders may say the same at the same time; each repeats its own.
+// TestSendersThatSayTheSame checks that two senders may say the same at the same time; each repeats
+// its own.
 func TestSendersThatSayTheSame(t *testing.T) {
 	var u unanswered
 	request, _ := http.NewRequest("POST", "/api/v1/series", nil)

@@ -10,14 +10,15 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A sender that was told to come again, or heard nothing, sends the same request again,
+// A sender that was told to retry, or heard nothing, sends the same request again,
 // of which all or a part may be in the queue already. The processor counts each ID once; here
 // requests get theirs.
 //
-// Who sends an Idempotency-Key with the same body has said that it is the same request. A body of Datadog's own agent is
-// known by its content: it has each context once in each ten seconds, so there is no second one
-// like it. Anybody else may post the same body twice and mean it: a body is taken for a
-// repetition only of one that was not acknowledged, and only this process knows of these.
+// Who sends an Idempotency-Key with the same body has said that it is the same request. A body of
+// Datadog's own agent is known by its content: it has each context once in each ten seconds, so
+// there is no second one like it. Anybody else may post the same body twice and mean it: a body is
+// taken for a repetition only of one that was not acknowledged, and only this process knows of
+// these.
 
 // keyHeader is what `metricsd agent` sends; it is kept with the payload on the disk.
 const keyHeader = "Idempotency-Key"

@@ -28,19 +28,31 @@ func TestSketchesFromTheAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := datadog.New(datadog.Options{API: "v2", Compression: "zstd", Sketches: "all", Deliver: deliver.Options{URL: r.url}}, q, slog.New(slog.DiscardHandler))
+	o, err := datadog.New(datadog.Options{API: "v2", Compression: "zstd", Sketches: "all", Deliver: deliver.Options{
+		URL: r.url,
+	}}, q, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	a := aggregate.New(1, aggregate.DefaultLimits())
 	want := map[string]wire.Distribution{}
-	for name, kind := range map[string]dogstatsd.Type{"dist.a": dogstatsd.Distribution, "dist.b": dogstatsd.Distribution, "hist": dogstatsd.Histogram, "took": dogstatsd.Timing} {
+	for name, kind := range map[string]dogstatsd.Type{
+		"dist.a": dogstatsd.Distribution,
+		"dist.b": dogstatsd.Distribution,
+		"hist":   dogstatsd.Histogram,
+		"took":   dogstatsd.Timing,
+	} {
 		values := []float64{0, -3, 5e8}
 		for range 5000 {
 			values = append(values, math.Exp(rng.NormFloat64()*3))
 		}
-		s := aggregate.Sample{Key: rng.Uint64(), Context: aggregate.Context{Name: name, Host: "web-1", Tags: []string{"env:x", "é:1"}, Type: kind}, Values: values, Rate: 1}
+		s := aggregate.Sample{
+			Key:     rng.Uint64(),
+			Context: aggregate.Context{Name: name, Host: "web-1", Tags: []string{"env:x", "é:1"}, Type: kind},
+			Values:  values,
+			Rate:    1,
+		}
 		a.Add(&s, 1_700_000_004)
 		want[name] = wanted(values)
 	}
@@ -55,7 +67,8 @@ func TestSketchesFromTheAgent(t *testing.T) {
 		t.Fatalf("%d series in the queue", len(got))
 	}
 	for _, s := range got {
-		if s.Kind != wire.Sketch || s.Host != "web-1" || !slices.Equal(s.Tags, []string{"env:x", "é:1"}) || len(s.Sketches) != 1 || !reflect.DeepEqual(s.Sketches[0], want[s.Metric]) {
+		if s.Kind != wire.Sketch || s.Host != "web-1" || !slices.Equal(s.Tags, []string{"env:x", "é:1"}) ||
+			len(s.Sketches) != 1 || !reflect.DeepEqual(s.Sketches[0], want[s.Metric]) {
 			t.Errorf("got %+v\nwant %+v", s, want[s.Metric])
 		}
 	}
@@ -64,7 +77,12 @@ func TestSketchesFromTheAgent(t *testing.T) {
 // wanted is the sketch of the values by the rules of Datadog's agent: eps 1/128, min
 // 1e-9. Sums are made in the order of the values, and so are exactly the aggregator's.
 func wanted(values []float64) wire.Distribution {
-	d := wire.Distribution{Time: 1_700_000_000, Min: slices.Min(values), Max: slices.Max(values), Count: int64(len(values))}
+	d := wire.Distribution{
+		Time:  1_700_000_000,
+		Min:   slices.Min(values),
+		Max:   slices.Max(values),
+		Count: int64(len(values)),
+	}
 	n := map[int32]uint32{}
 	for _, v := range values {
 		d.Sum += v

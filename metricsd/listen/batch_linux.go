@@ -111,7 +111,9 @@ func sender(control []byte) int32 {
 
 func (s *Socket) wantCredentials() error {
 	var failed error
-	err := s.raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSCRED, 1) })
+	err := s.raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSCRED, 1)
+	})
 	return errors.Join(err, failed)
 }
 
@@ -129,8 +131,8 @@ func peer(conn net.Conn) (pid int32) {
 	return pid
 }
 
-// recvmmsg never waits, so it may be called without telling the scheduler: that would wake a
-// thread of the runtime each time that there had been nothing to do, which cost a quarter to a third of
+// recvmmsg never waits, so it may be called without telling the scheduler: that would wake a thread
+// of the runtime each time that there had been nothing to do, which cost a quarter to a third of
 // the agent's time at 50,000 messages a second.
 func recvmmsg(fd uintptr, messages []message) (int, error) {
 	for {
@@ -180,5 +182,6 @@ func (s *Socket) Status() (Status, error) {
 	if err == nil && errno != 0 {
 		err = errno
 	}
-	return Status{Drops: uint64(vars[memDrops]), Queued: uint64(vars[memRmemAlloc]), Buffer: uint64(vars[memRcvbuf])}, err
+	return Status{Drops: uint64(vars[memDrops]), Queued: uint64(vars[memRmemAlloc]), Buffer: uint64(vars[memRcvbuf])},
+		err
 }

@@ -27,7 +27,9 @@ func TestCredentials(t *testing.T) {
 		before := openFiles(t)
 		for range 5 {
 			for range 3 {
-				if err := unix.Sendmsg(c, []byte("a:1|c"), unix.UnixRights(0, 1, 2), &unix.SockaddrUnix{Name: s.Address()}, 0); err != nil {
+				if err := unix.Sendmsg(c, []byte("a:1|c"), unix.UnixRights(0, 1, 2), &unix.SockaddrUnix{
+					Name: s.Address(),
+				}, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -62,6 +64,7 @@ func openFiles(t *testing.T) int {
 func FuzzSender(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(unix.UnixCredentials(&unix.Ucred{Pid: 7}))
-	f.Add([]byte("\x10\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00")) // nothing where the credentials belong
+	// nothing where the credentials belong
+	f.Add([]byte("\x10\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, control []byte) { sender(control) })
 }

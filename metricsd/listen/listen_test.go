@@ -62,7 +62,7 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// After Stop nothing that the kernel holds is lost.
+// testStop checks that after Stop nothing that the kernel holds is lost.
 func testStop(t *testing.T, s *Socket, batch *Batch) {
 	t.Helper()
 	send(t, s.Network(), s.Address(), "last", "words")

@@ -81,7 +81,8 @@ func clearPath(network, path string) error {
 	}
 	if c, err := net.Dial(network, path); err == nil {
 		c.Close()
-		return fmt.Errorf("listen on %s %s: another process listens there; stop it or choose another path", network, path)
+		return fmt.Errorf("listen on %s %s: another process listens there; stop it or choose another path",
+			network, path)
 	}
 	return os.Remove(path)
 }

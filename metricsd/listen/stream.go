@@ -34,7 +34,12 @@ func OpenStream(path string, maxFrame, maxConns int) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on unix %s: %w; choose another path", path, err)
 	}
-	s := &Stream{listener: l.(*net.UnixListener), maxFrame: maxFrame, maxConns: maxConns, conns: make(map[net.Conn]struct{})}
+	s := &Stream{
+		listener: l.(*net.UnixListener),
+		maxFrame: maxFrame,
+		maxConns: maxConns,
+		conns:    make(map[net.Conn]struct{}),
+	}
 	return s, writable(path)
 }
 
@@ -59,8 +64,8 @@ func (e *FrameError) Error() string {
 // ErrTooManyConnections tells that a connection was turned away.
 var ErrTooManyConnections = errors.New("too many connections; raise listen.stream_connections or close idle clients")
 
-// Serve accepts until Close. For each connection it calls open on a goroutine of
-// its own, with the process at the other end, or 0, then the handler that open gave for every frame; failed hears of
+// Serve accepts until Close. For each connection it calls open on a goroutine of its own, with the
+// process at the other end, or 0, then the handler that open gave for every frame; failed hears of
 // frames that broke the protocol and of connections turned away.
 func (s *Stream) Serve(open func(pid int32) (frame func([]byte)), failed func(error)) error {
 	for {

@@ -90,7 +90,8 @@ func tags(pod int) string {
 }
 
 // broken are lines that no server should take.
-var broken = []string{"nothing", "name:|c", "name:1|", "name:x|c|#a:b", "name:1|q|#a:b", "name:1|c|@two", "\xff\xfe:\x00", "_e{9,9}:short|", "_sc|db|9", ":1|c"}
+var broken = []string{"nothing", "name:|c", "name:1|", "name:x|c|#a:b", "name:1|q|#a:b", "name:1|c|@two",
+	"\xff\xfe:\x00", "_e{9,9}:short|", "_sc|db|9", ":1|c"}
 
 // Totals are what has been made.
 type Totals struct {
@@ -120,7 +121,12 @@ type Generator struct {
 // NewGenerator makes the generator of one sender, of which each has lines in an
 // order of its own.
 func NewGenerator(shape Shape, sender int, seed uint64) *Generator {
-	return &Generator{shape: shape, contexts: contexts(shape.Contexts), sender: sender, rng: rand.New(rand.NewPCG(seed, uint64(sender)))}
+	return &Generator{
+		shape:    shape,
+		contexts: contexts(shape.Contexts),
+		sender:   sender,
+		rng:      rand.New(rand.NewPCG(seed, uint64(sender))),
+	}
 }
 
 // Totals tells what the generator has made.

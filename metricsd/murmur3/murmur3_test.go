@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The vectors are from the reference implementation by way of the Go packages
-// that were checked against it.
+// TestVectors holds vectors of the reference implementation, by way of the Go packages that were
+// checked against it.
 func TestVectors(t *testing.T) {
 	for _, test := range []struct {
 		in     string

@@ -27,7 +27,8 @@ func TestAFullDiskCostsNothingThatWasTaken(t *testing.T) {
 		room := disktest.Fill(t, dir)
 		for range 5 {
 			err := q.Put([]byte(payload(i)))
-			if err == nil || !strings.Contains(err.Error(), "is the disk full?") || !strings.Contains(err.Error(), dir) {
+			if err == nil || !strings.Contains(err.Error(), "is the disk full?") ||
+				!strings.Contains(err.Error(), dir) {
 				t.Fatalf("on a full disk: %v", err)
 			}
 			i++

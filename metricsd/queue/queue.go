@@ -114,7 +114,8 @@ func (q *Queue) Put(payload []byte) error {
 	size := fileSize(len(payload))
 	if size > q.maxBytes {
 		q.stats.Overflowed++
-		return fmt.Errorf("queue %s: %w: %d bytes do not fit into %d; raise the bound", q.dir, ErrTooLarge, len(payload), q.maxBytes)
+		return fmt.Errorf("queue %s: %w: %d bytes do not fit into %d; raise the bound", q.dir, ErrTooLarge,
+			len(payload), q.maxBytes)
 	}
 	if err := q.shrink(size); err != nil {
 		return err

@@ -85,7 +85,8 @@ func (o *Output) Send(f aggregate.Flush) {
 // Own writes the output's metrics about itself.
 func (o *Output) Own(p *expose.Page) {
 	o.Sender.Own(p, "remote_write")
-	p.OwnGauge("metricsd_remote_write_collisions", "Series left out of the last flush: another one has their name and labels.",
+	p.OwnGauge("metricsd_remote_write_collisions",
+		"Series left out of the last flush: another one has their name and labels.",
 		float64(o.collisions.Load()))
 }
 

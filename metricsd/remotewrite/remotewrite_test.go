@@ -36,7 +36,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	compressed, _ := io.ReadAll(request.Body)
 	body, err := snappy.Decode(nil, compressed)
 	h := request.Header
-	if err != nil || h.Get("Content-Encoding") != "snappy" || h.Get("X-Prometheus-Remote-Write-Version") != "0.1.0" || h.Get("Authorization") != "Bearer t" {
+	if err != nil || h.Get("Content-Encoding") != "snappy" || h.Get("X-Prometheus-Remote-Write-Version") != "0.1.0" ||
+		h.Get("Authorization") != "Bearer t" {
 		http.Error(w, fmt.Sprint(err, h), http.StatusBadRequest)
 		return
 	}
@@ -97,7 +98,8 @@ func send(t *testing.T, states []aggregate.State) (*receiver, *Output) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := New(Options{Token: "t", Deliver: deliver.Options{URL: server.URL + "/api/v1/write"}}, q, slog.New(slog.DiscardHandler))
+	o, err := New(Options{Token: "t", Deliver: deliver.Options{URL: server.URL + "/api/v1/write"}}, q,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +115,9 @@ func state(name string, typ dogstatsd.Type, value float64, tags ...string) aggre
 func TestSend(t *testing.T) {
 	sketch := state("d", dogstatsd.Distribution, 0)
 	sketch.Sum, sketch.Count = 7, 2
-	r, o := send(t, []aggregate.State{state("page.views", dogstatsd.Count, 3, "env:prod", "Zone:a"), state("g", dogstatsd.Gauge, 0.5), state("g", dogstatsd.Gauge, 9), sketch})
+	r, o := send(t,
+		[]aggregate.State{state("page.views", dogstatsd.Count, 3, "env:prod", "Zone:a"),
+			state("g", dogstatsd.Gauge, 0.5), state("g", dogstatsd.Gauge, 9), sketch})
 	slices.Sort(r.series)
 	want := []string{
 		"Zone=a,__name__=page_views_total,env=prod,host=web 3 1700000000000",

@@ -67,7 +67,8 @@ func TestEveryFlippedBitAndCutIsFound(t *testing.T) {
 func TestBlocksOutOfPlaceAreFound(t *testing.T) {
 	a, b := random(20), random(21)
 	whole := stream(t, a, b)
-	first, second, end := whole[:headerSize+20], whole[headerSize+20:len(whole)-headerSize], whole[len(whole)-headerSize:]
+	first, second, end := whole[:headerSize+20], whole[headerSize+20:len(whole)-headerSize],
+		whole[len(whole)-headerSize:]
 	for name, parts := range map[string][][]byte{
 		"swapped": {second, first, end},
 		"missing": {second, end},

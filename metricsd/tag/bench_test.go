@@ -55,7 +55,9 @@ func overKinds(b *testing.B, normalize func(string) string) {
 func BenchmarkMergeTags(b *testing.B) {
 	for _, n := range []int{4, 16, 64} {
 		for _, shuffled := range []bool{false, true} {
-			b.Run(fmt.Sprintf("tags=%d/shuffled=%v", n, shuffled), func(b *testing.B) { benchmarkMerge(b, n, shuffled) })
+			b.Run(fmt.Sprintf("tags=%d/shuffled=%v", n, shuffled), func(b *testing.B) {
+				benchmarkMerge(b, n, shuffled)
+			})
 		}
 	}
 }

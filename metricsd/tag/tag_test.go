@@ -126,7 +126,8 @@ func FuzzNormalize(f *testing.F) {
 			if again := normalize(got); again != got {
 				t.Errorf("%s(%q) = %q, again %q", name, in, got, again)
 			}
-			if !utf8.ValidString(got) || strings.Contains(got, "__") || strings.HasSuffix(got, "_") || strings.ContainsAny(got, ",|\n") {
+			if !utf8.ValidString(got) || strings.Contains(got, "__") || strings.HasSuffix(got, "_") ||
+				strings.ContainsAny(got, ",|\n") {
 				t.Errorf("%s(%q) = %q breaks a rule", name, in, got)
 			}
 			if n := utf8.RuneCountInString(got); n > 2*maxRunes+1 {

@@ -90,8 +90,8 @@ func (c *Containers) read(pid int32) string {
 	return containerID(text)
 }
 
-// Docker, containerd and CRI-O have 64 digits in the path, with words around them; ECS on
-// Fargate has 32 and a number.
+// idInPath matches the ID of a container: Docker, containerd and CRI-O have 64 digits in the path,
+// with words around them; ECS on Fargate has 32 and a number.
 var idInPath = regexp.MustCompile(`(?:^|[^0-9a-f])([0-9a-f]{64}|[0-9a-f]{32}-[0-9]{1,20})(?:[^0-9a-z-]|$)`)
 
 // containerID reads the file of /proc: lines of hierarchy:controllers:path. A container

@@ -1,8 +1,8 @@
 // Package tagger adds tags to what comes from a container: those that the
 // configuration has for it, as many as the message's cardinality asks for.
 //
-// Who a message comes from is, in this order, what it says itself (c:, e:,
-// dd.internal.entity_id) and, for its container, what the kernel says about the process that sent it.
+// Who a message comes from is, in this order, what it says itself (c:, e:, dd.internal.entity_id)
+// and, for its container, what the kernel says about the process that sent it.
 //
 // # Limits
 //

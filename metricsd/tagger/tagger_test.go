@@ -48,7 +48,10 @@ func TestCardinality(t *testing.T) {
 }
 
 func TestWhatCannotBe(t *testing.T) {
-	for want, entities := range map[string]map[string]Entity{"tagger.cardinality": nil, "tagger.entities": {"x": {High: []string{""}}}} {
+	for want, entities := range map[string]map[string]Entity{
+		"tagger.cardinality": nil,
+		"tagger.entities":    {"x": {High: []string{""}}},
+	} {
 		cardinality := "low"
 		if entities == nil {
 			cardinality = "lots"
@@ -87,7 +90,8 @@ func FuzzContainerID(f *testing.F) {
 	f.Add([]byte("0::/docker/" + id + "\n"))
 	f.Add([]byte(":::\n\n::/"))
 	f.Fuzz(func(t *testing.T, cgroup []byte) {
-		if got := containerID(cgroup); got != "" && (len(got) < 34 || len(got) > 64 || !strings.Contains(string(cgroup), got)) {
+		if got := containerID(cgroup); got != "" &&
+			(len(got) < 34 || len(got) > 64 || !strings.Contains(string(cgroup), got)) {
 			t.Errorf("%q gives %q", cgroup, got)
 		}
 	})
@@ -97,7 +101,8 @@ func TestContainersOfProcesses(t *testing.T) {
 	proc := t.TempDir()
 	write := func(pid int, container string) {
 		os.MkdirAll(filepath.Join(proc, fmt.Sprint(pid)), 0o700)
-		if err := os.WriteFile(filepath.Join(proc, fmt.Sprint(pid), "cgroup"), []byte("0::/docker/"+container+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(proc, fmt.Sprint(pid), "cgroup"), []byte("0::/docker/"+container+"\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,7 +128,8 @@ func TestContainersOfProcesses(t *testing.T) {
 	}
 }
 
-// What still holds is kept when there is no room; what does not makes it.
+// TestExpiredProcessesGoFirst checks that what still holds is kept when there is no room; what does
+// not makes it.
 func TestExpiredProcessesGoFirst(t *testing.T) {
 	c := NewContainers(t.TempDir())
 	for pid := range int32(maxKnown - 1) {

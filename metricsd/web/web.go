@@ -55,7 +55,8 @@ func (s *Server) Stop(patience time.Duration) error {
 // that somebody put there.
 func Debug(mux *http.ServeMux, guard func(http.HandlerFunc) http.Handler) {
 	for path, handler := range map[string]http.HandlerFunc{
-		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol,
+		"trace": pprof.Trace,
 	} {
 		mux.Handle("/debug/pprof/"+path, guard(handler))
 	}

@@ -95,10 +95,12 @@ func avx2Slices(t string) bool {
 	if len(b) < 16 {
 		return shortTag(t)
 	}
-	rows, members, nibble := archsimd.LoadUint8x32Slice(tagRows[:]), archsimd.LoadUint8x32Slice(tagBits[:]), archsimd.BroadcastUint8x32(15)
+	rows, members, nibble := archsimd.LoadUint8x32Slice(tagRows[:]), archsimd.LoadUint8x32Slice(tagBits[:]),
+		archsimd.BroadcastUint8x32(15)
 	if len(b) < 32 {
 		r, m, n := rows.GetLo(), members.GetLo(), nibble.GetLo()
-		if bad16(archsimd.LoadUint8x16Slice(b), r, m, n)|bad16(archsimd.LoadUint8x16Slice(b[len(b)-16:]), r, m, n) != 0 {
+		if bad16(archsimd.LoadUint8x16Slice(b), r, m, n)|
+			bad16(archsimd.LoadUint8x16Slice(b[len(b)-16:]), r, m, n) != 0 {
 			archsimd.ClearAVXUpperBits()
 			return false
 		}
@@ -133,7 +135,8 @@ func avx2Pointers(t string) bool {
 	if n < 16 {
 		return shortTag(t)
 	}
-	rows, members, nibble := archsimd.LoadUint8x32(&tagRows), archsimd.LoadUint8x32(&tagBits), archsimd.BroadcastUint8x32(15)
+	rows, members, nibble := archsimd.LoadUint8x32(&tagRows), archsimd.LoadUint8x32(&tagBits),
+		archsimd.BroadcastUint8x32(15)
 	if n < 32 {
 		r, m, k := rows.GetLo(), members.GetLo(), nibble.GetLo()
 		if bad16(at16(p, 0), r, m, k)|bad16(at16(p, n-16), r, m, k) != 0 {
@@ -161,7 +164,8 @@ func avx2Pointers(t string) bool {
 //
 //go:noinline
 func avx2Many(tags []string) int {
-	rows, members, nibble := archsimd.LoadUint8x32(&tagRows), archsimd.LoadUint8x32(&tagBits), archsimd.BroadcastUint8x32(15)
+	rows, members, nibble := archsimd.LoadUint8x32(&tagRows), archsimd.LoadUint8x32(&tagBits),
+		archsimd.BroadcastUint8x32(15)
 	for i, t := range tags {
 		p, n := unsafe.StringData(t), len(t)
 		bad := uint32(0)
@@ -283,7 +287,8 @@ func printArchsimd(out io.Writer) {
 			single = fmt.Sprintf("%.2fx %s", t.ratio(1, 0), t.interval(1, 0))
 		}
 		t := careful.measure(cs...)
-		fmt.Fprintf(out, "%-34s call by call %-20s batch %.2fx %s%s\n", f.name, single, t.ratio(1, 0), t.interval(1, 0), byLength(f))
+		fmt.Fprintf(out, "%-34s call by call %-20s batch %.2fx %s%s\n", f.name, single, t.ratio(1, 0),
+			t.interval(1, 0), byLength(f))
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Each form must agree with the table for every length and every byte in every
-// place of it.
+// TestTagForms: each form must agree with the table for every length and every byte in every place
+// of it.
 func TestTagForms(t *testing.T) {
 	for _, f := range tagForms {
 		t.Run(f.name, func(t *testing.T) {

@@ -120,8 +120,12 @@ func printCall(out io.Writer) {
 			ratios = append(ratios, t.ratio(len(goCalls)+j, i))
 		}
 	}
-	fmt.Fprintf(out, "\n# A call: nanoseconds, loop included, at four places each\nGo noinline %.2f to %.2f   kernel with dispatch %.2f to %.2f: median %.2fx Go, %.2f to %.2f by place (a Go call against itself %.2f %s)\n",
-		slices.Min(golang), slices.Max(golang), slices.Min(kernel), slices.Max(kernel), median(ratios), slices.Min(ratios), slices.Max(ratios), t.ratio(again, 0), t.interval(again, 0))
+	fmt.Fprintf(out,
+		"\n# A call: nanoseconds, loop included, at four places each\n"+
+			"Go noinline %.2f to %.2f   kernel with dispatch %.2f to %.2f: median %.2fx Go, %.2f to %.2f by place (a "+
+			"Go call against itself %.2f %s)\n",
+		slices.Min(golang), slices.Max(golang), slices.Min(kernel), slices.Max(kernel), median(ratios),
+		slices.Min(ratios), slices.Max(ratios), t.ratio(again, 0), t.interval(again, 0))
 	if cgocall.Available {
 		fmt.Fprintf(out, "cgo %.2f: %.1fx a kernel call\n", t.ns(cgo), t.ratio(cgo, len(goCalls)))
 	}

@@ -27,7 +27,7 @@ var classPlain = classTable("abcdefghijklmnopqrstuvwxyz0123456789_:./- \xe9")
 //go:noinline
 func plainClassCall(b []byte) int { return plainClass(b, classPlain) }
 
-// The loops are spelled out: a closure per call would cost as much as a kernel.
+// matches are the loops, spelled out: a closure per call would cost as much as a kernel.
 var matches = []match{
 	{"ASCII", 0, func(n int) (contender, contender) {
 		b := letters(n)

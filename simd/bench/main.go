@@ -28,7 +28,8 @@ var sections = []struct {
 	name  string
 	print func(io.Writer)
 }{
-	{"call", printCall}, {"tags", printTags}, {"crc", printCRC}, {"sizes", printSizes}, {"small", printSmall}, {"archsimd", printArchsimd}, {"modes", printModes},
+	{"call", printCall}, {"tags", printTags}, {"crc", printCRC}, {"sizes", printSizes}, {"small", printSmall},
+	{"archsimd", printArchsimd}, {"modes", printModes},
 }
 
 func run(args []string, out, errw io.Writer) int {

@@ -102,7 +102,9 @@ func printModes(out io.Writer) {
 		cycles = append(cycles, t)
 	}
 	slices.Sort(cycles)
-	fmt.Fprintf(out, "\n# TagValid of 30 bytes called from %d of the 64 cache lines of a stack page, the best moment of each: cycles\nleast %.1f, median %.1f, most %.1f\n",
+	fmt.Fprintf(out,
+		"\n# TagValid of 30 bytes called from %d of the 64 cache lines of a stack page, the best moment of each: "+
+			"cycles\nleast %.1f, median %.1f, most %.1f\n",
 		len(cycles), cycles[0], median(cycles), cycles[len(cycles)-1])
 	printMoments(out, b)
 }

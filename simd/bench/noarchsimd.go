@@ -9,5 +9,6 @@ import (
 
 // printArchsimd has nothing to compare with.
 func printArchsimd(out io.Writer) {
-	fmt.Fprintf(out, "\n# simd/archsimd: left out; it needs Go 1.26 on amd64 and GOEXPERIMENT=simd when bench is built\n")
+	fmt.Fprintf(out,
+		"\n# simd/archsimd: left out; it needs Go 1.26 on amd64 and GOEXPERIMENT=simd when bench is built\n")
 }

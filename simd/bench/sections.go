@@ -42,7 +42,9 @@ func printTags(out io.Writer) {
 			return s
 		})
 	per := func(i int) float64 { return t.ns(i) / float64(len(tags)) }
-	fmt.Fprintf(out, "\n# 4,096 mixed tags: nanoseconds per tag\nnaive loop %.2f   Go table %.2f   kernel %.2f (%.1fx naive, %.2fx table)   batch %.2f (%.1fx naive, %.2fx table)\n",
+	fmt.Fprintf(out,
+		"\n# 4,096 mixed tags: nanoseconds per tag\nnaive loop %.2f   Go table %.2f   kernel %.2f (%.1fx naive, "+
+			"%.2fx table)   batch %.2f (%.1fx naive, %.2fx table)\n",
 		per(0), per(1), per(2), t.ratio(0, 2), t.ratio(1, 2), per(3), t.ratio(0, 3), t.ratio(1, 3))
 }
 
@@ -57,7 +59,10 @@ func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)
 
 // printCRC measures both checksums of a buffer and of its stream.
 func printCRC(out io.Writer) {
-	fmt.Fprintf(out, "\n# Checksum of a buffer and of the running stream: nanoseconds (times faster than two passes of hash/crc32)\n%8s %12s %22s %22s %22s\n", "bytes", "two passes", "one pass + Combine", "one pass + Block", "crc.Pair")
+	fmt.Fprintf(out,
+		"\n# Checksum of a buffer and of the running stream: nanoseconds (times faster than two passes of "+
+			"hash/crc32)\n%8s %12s %22s %22s %22s\n", "bytes", "two passes", "one pass + Combine",
+		"one pass + Block", "crc.Pair")
 	for _, n := range []int{64, 256, 1 << 10, 8 << 10, 8191, 16 << 10, 64 << 10, 1 << 20} {
 		b := letters(n)
 		block := crc.NewBlock(int64(n))
@@ -105,7 +110,8 @@ func matching(name string) (ms []match) {
 // printSizes shows every kernel against plain Go at a few sizes.
 func printSizes(out io.Writer) {
 	sizes := []int{8, 16, 32, 64, 200, 1024, 16384}
-	fmt.Fprintf(out, "\n# Nanoseconds of the kernel (times faster than the best plain Go), by bytes or numbers\n%-18s", "")
+	fmt.Fprintf(out, "\n# Nanoseconds of the kernel (times faster than the best plain Go), by bytes or numbers\n%-18s",
+		"")
 	for _, n := range sizes {
 		fmt.Fprintf(out, "%17d", n)
 	}

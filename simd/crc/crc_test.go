@@ -15,7 +15,8 @@ func TestCombine(t *testing.T) {
 		if got, want := Combine(Update(0, a), Update(0, b), int64(len(b))), Update(0, all); got != want {
 			t.Fatalf("Castagnoli, %d and %d bytes: got %08x, want %08x", len(a), len(b), got, want)
 		}
-		if got, want := CombineIEEE(UpdateIEEE(0, a), UpdateIEEE(0, b), int64(len(b))), crc32.ChecksumIEEE(all); got != want {
+		if got, want := CombineIEEE(UpdateIEEE(0, a), UpdateIEEE(0, b), int64(len(b))),
+			crc32.ChecksumIEEE(all); got != want {
 			t.Fatalf("IEEE, %d and %d bytes: got %08x, want %08x", len(a), len(b), got, want)
 		}
 	}
@@ -34,7 +35,8 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// The shift of a huge length is the shift of its halves, one after the other.
+// TestCombineHugeLength checks that the shift of a huge length is the shift of its halves, one
+// after the other.
 func TestCombineHugeLength(t *testing.T) {
 	for _, n := range []int64{1 << 20, 1<<40 + 12345, 1 << 62} {
 		half := Combine(Combine(0x12345678, 0, n/2), 0, n-n/2)
@@ -45,7 +47,9 @@ func TestCombineHugeLength(t *testing.T) {
 }
 
 func TestCombineNegativeLength(t *testing.T) {
-	for _, f := range []func(){func() { Combine(1, 2, -1) }, func() { Combine(1, 2, math.MinInt64) }, func() { NewBlock(-1) }} {
+	for _, f := range []func(){func() { Combine(1, 2, -1) }, func() { Combine(1, 2, math.MinInt64) }, func() {
+		NewBlock(-1)
+	}} {
 		panics(t, f)
 	}
 }
@@ -65,7 +69,8 @@ func TestPairIsTwoPasses(t *testing.T) {
 	var p Pair
 	var q PairIEEE
 	var run, runIEEE uint32
-	for _, n := range []int{0, 1, 15, 16, 63, 64, 255, 256, 1024, 8191, 8192, 1 << 16, pairLimit - 1, pairLimit, pairLimit + 1, 1 << 20, 3} {
+	for _, n := range []int{0, 1, 15, 16, 63, 64, 255, 256, 1024, 8191, 8192, 1 << 16, pairLimit - 1, pairLimit,
+		pairLimit + 1, 1 << 20, 3} {
 		b := random(r, n)
 		p.Write(b)
 		q.Write(b)

@@ -29,7 +29,8 @@ func TuneBackend(t *testing.T, name string, kernel, backend func(n int) func(k i
 	if worst > 1.1 {
 		verdict = "no parity"
 	}
-	fmt.Printf("backend %s: %s; %.2f of the kernel's time at the median length, %.2f at worst, at %d\n", name, verdict, all[len(all)/2], worst, at)
+	fmt.Printf("backend %s: %s; %.2f of the kernel's time at the median length, %.2f at worst, at %d\n", name, verdict,
+		all[len(all)/2], worst, at)
 }
 
 // share is the median quotient of neighbouring batches.

@@ -18,7 +18,8 @@ func newGuards(size int) (*guards, error) {
 	g := &guards{size: size, page: os.Getpagesize()}
 	g.size = (size + g.page - 1) &^ (g.page - 1)
 	for range 4 {
-		m, err := syscall.Mmap(-1, 0, g.size+2*g.page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		m, err := syscall.Mmap(-1, 0, g.size+2*g.page, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		if err != nil {
 			return nil, err
 		}

@@ -194,7 +194,8 @@ func fillBytes(in *Input, b []byte) {
 	}
 }
 
-var specials = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64, 1, -1}
+var specials = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64,
+	math.SmallestNonzeroFloat64, 1, -1}
 
 func value[T Number](in *Input) T {
 	var v T
@@ -252,7 +253,8 @@ func Check(t *testing.T, set func(uint8) uint8, kernels []Kernel) {
 					in.run(k, n, align)
 				}
 			}
-			for _, n := range []int{1023, 4096, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<18 - 1, 1 << 18, 1<<18 + 1, 1<<18 + 77, 600_001} {
+			for _, n := range []int{1023, 4096, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1<<18 - 1, 1 << 18, 1<<18 + 1,
+				1<<18 + 77, 600_001} {
 				in.run(k, n, n%64)
 				if !testing.Short() {
 					in.run(k, n, 2)
@@ -304,7 +306,8 @@ func Fuzz(f *testing.F, set func(uint8) uint8, kernels []Kernel, name string) {
 		defer set(top)
 		for _, k := range kernels {
 			if k.Name == name {
-				in := &Input{t: t, kernel: name, level: level % (top + 1), n: len(data), align: int(seed % 64), data: data, rng: rand.New(rand.NewPCG(seed, 0))}
+				in := &Input{t: t, kernel: name, level: level % (top + 1), n: len(data), align: int(seed % 64),
+					data: data, rng: rand.New(rand.NewPCG(seed, 0))}
 				k.Run(in)
 			}
 		}

@@ -104,7 +104,8 @@ func parse(l *listed) (*pkg, error) {
 	}
 	p := &pkg{fset: token.NewFileSet(), name: l.Name, byKey: map[string]*decl{}}
 	for _, name := range l.GoFiles {
-		f, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,8 @@ func counterexamples(w io.Writer, all []Outcome) {
 			first = false
 		}
 		x := o.Strict.Counterexample
-		fmt.Fprintf(w, "- `%s`: `%s`\n  before: `%s`\n  after: `%s`\n", o.Entry.Name(), cell(x.Go), cell(x.Want), cell(x.Got))
+		fmt.Fprintf(w, "- `%s`: `%s`\n  before: `%s`\n  after: `%s`\n", o.Entry.Name(), cell(x.Go),
+			cell(x.Want), cell(x.Got))
 	}
 }
 
@@ -84,7 +85,8 @@ func totals(w io.Writer, half string, all []Outcome) {
 			shown++
 		}
 	}
-	fmt.Fprintf(w, "\n%s half: %d entries; strict: %s; under their contracts: %s; %d of %d wrong with a counterexample\n",
+	fmt.Fprintf(w,
+		"\n%s half: %d entries; strict: %s; under their contracts: %s; %d of %d wrong with a counterexample\n",
 		half, n, inWords(strict), inWords(contract), shown, strict[string(beagle.Wrong)])
 }
 

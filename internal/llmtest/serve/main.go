@@ -42,7 +42,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	s := &llmtest.Server{Models: strings.Split(*models, ","), Key: *key, Limit: llmtest.RateLimit{Calls: *calls, Per: *per}}
+	s := &llmtest.Server{
+		Models: strings.Split(*models, ","),
+		Key:    *key,
+		Limit:  llmtest.RateLimit{Calls: *calls, Per: *per},
+	}
 	var err error
 	switch {
 	case (*script == "") == (*recorded == ""):

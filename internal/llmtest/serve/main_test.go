@@ -32,7 +32,8 @@ func TestServe(t *testing.T) {
 		t.Fatal(<-done)
 	}
 	url := lines.Text()
-	res, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"a","messages":[{"role":"user","content":"hi"}]}`))
+	res, err := http.Post(url+"/v1/chat/completions", "application/json",
+		strings.NewReader(`{"model":"a","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"--script", "a", "--recorded", "b"}, {"--script", "/nonexistent"}, {"--what"}} {
+	for _, args := range [][]string{{}, {"--script", "a", "--recorded", "b"},
+		{"--script", "/nonexistent"}, {"--what"}} {
 		if err := run(t.Context(), args, io.Discard); err == nil {
 			t.Errorf("%q was taken", args)
 		}

@@ -36,7 +36,10 @@ func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Ou
 		if wraps(args) {
 			giveUp("fmt.Errorf wraps an error, or has a format that is not constant")
 		}
-		return []*Outcome{{Results: []Value{&Iface{Type: types.Universe.Lookup("error").Type(), V: Opaque{"fmt.Errorf"}}}, pc: s.pc, heap: s.heap}}
+		return []*Outcome{
+			{Results: []Value{&Iface{Type: types.Universe.Lookup("error").Type(), V: Opaque{"fmt.Errorf"}}}, pc: s.pc,
+				heap: s.heap},
+		}
 	}
 	if m.starting && fn.Name() == "init" && len(fn.Params) == 0 && m.depth == 1 && fn.Synthetic != "" {
 		return []*Outcome{{pc: s.pc, heap: s.heap}} // of another package: run when it is asked for

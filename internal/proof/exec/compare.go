@@ -49,7 +49,8 @@ func Compare(m, n *Machine, in *Input, a, b []*Outcome) *Difference {
 }
 
 // NotCompared is what a proof by [Compare] does not speak of.
-var NotCompared = []string{"panic values", "what a panic leaves behind", "error texts of fmt.Errorf", "nil or empty", "capacity",
+var NotCompared = []string{"panic values", "what a panic leaves behind", "error texts of fmt.Errorf",
+	"nil or empty", "capacity",
 	"which memory results share", "arguments that share memory"}
 
 // A comparer compares two outcomes. why is set when it could not.

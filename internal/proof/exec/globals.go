@@ -48,8 +48,10 @@ func (m *Machine) start(p *ssa.Package) {
 			m.newGlobal(g)
 		}
 	}
-	sub := &Machine{Pool: m.Pool, IntBits: m.IntBits, States: 1 << 20, Turns: 1 << 17, prog: m.prog, lib: m.lib, ctx: m.ctx,
-		plans: m.plans, globals: m.globals, started: m.started, bars: m.bars, closed: m.closed, base: m.base, starting: true}
+	sub := &Machine{Pool: m.Pool, IntBits: m.IntBits, States: 1 << 20, Turns: 1 << 17, prog: m.prog,
+		lib: m.lib, ctx: m.ctx,
+		plans: m.plans, globals: m.globals, started: m.started, bars: m.bars, closed: m.closed, base: m.base,
+		starting: true}
 	list := sub.call(fn, nil, nil, nil, nil)
 	if len(list) != 1 || list[0].Kind != Returned || sub.lost != "" {
 		why := sub.lost
@@ -92,7 +94,8 @@ func (m *Machine) barred(id int) string {
 // the program, or nothing.
 func (m *Machine) writtenElsewhere(g *ssa.Global) string {
 	t := g.Type().Underlying().(*types.Pointer).Elem()
-	if g.Object() != nil && g.Object().Exported() && g.Pkg == m.prog.pkg && !types.Identical(t, types.Universe.Lookup("error").Type()) {
+	if g.Object() != nil && g.Object().Exported() && g.Pkg == m.prog.pkg &&
+		!types.Identical(t, types.Universe.Lookup("error").Type()) {
 		return fmt.Sprintf("the exported variable %s, which other packages may write", g.Name())
 	}
 	if m.uses == nil {

@@ -38,8 +38,10 @@ type listed struct {
 
 // readable are the packages whose bodies are looked at. Others do input and
 // output, keep state, or are more than can be followed.
-var readable = []string{"bytes", "cmp", "encoding/binary", "encoding/hex", "errors", "hash/adler32", "hash/crc32", "internal/bytealg",
-	"internal/byteorder", "internal/stringslite", "math", "math/bits", "strconv", "strings", "unicode", "unicode/utf16", "unicode/utf8"}
+var readable = []string{"bytes", "cmp", "encoding/binary", "encoding/hex", "errors", "hash/adler32", "hash/crc32",
+	"internal/bytealg",
+	"internal/byteorder", "internal/stringslite", "math", "math/bits", "strconv", "strings", "unicode", "unicode/utf16",
+	"unicode/utf8"}
 
 // NewLibrary returns the library of the toolchain that the go command in dir
 // uses.
@@ -80,10 +82,14 @@ func (l *Library) named(name string) *ssa.Function {
 	return fn
 }
 
-func check(fset *token.FileSet, path string, files []*ast.File, imp types.Importer) (*types.Package, *types.Info, error) {
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{}}
+func check(
+	fset *token.FileSet, path string, files []*ast.File, imp types.Importer,
+) (*types.Package, *types.Info, error) {
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
+		Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes:     map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{}}
 	conf := types.Config{Importer: imp, Sizes: types.SizesFor("gc", "amd64")}
 	pkg, err := conf.Check(path, fset, files, info)
 	return pkg, info, err
@@ -223,7 +229,8 @@ func named(f *ast.File, info *types.Info, target string) *types.Func {
 
 // list asks the go command where the readable packages are.
 func list(dir string) (map[string]*listed, error) {
-	c := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, readable...)...)
+	c := exec.Command("go",
+		append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, readable...)...)
 	c.Dir = dir
 	out, err := c.Output()
 	if err != nil {

@@ -18,7 +18,9 @@ type Program struct {
 }
 
 // Build makes a program of a package with all its bodies.
-func Build(fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info, target *types.Func) (p *Program, err error) {
+func Build(
+	fset *token.FileSet, pkg *types.Package, files []*ast.File, info *types.Info, target *types.Func,
+) (p *Program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p, err = nil, fmt.Errorf("the SSA form of %s could not be made: %v", pkg.Path(), r)

@@ -53,7 +53,8 @@ func TestRandomFunctions(t *testing.T) {
 		}
 		known++
 		if got != want[i] {
-			t.Errorf("F%d(%d, %d, %d, %q, %q): the terms say %s, the program says %s\n%s", c.fn, c.a, c.b, c.c, c.s, c.p, got, want[i], functionText(text.String(), c.fn))
+			t.Errorf("F%d(%d, %d, %d, %q, %q): the terms say %s, the program says %s\n%s", c.fn, c.a, c.b, c.c, c.s,
+				c.p, got, want[i], functionText(text.String(), c.fn))
 			if t.Failed() && i > 0 && known > 3 {
 				return
 			}
@@ -160,7 +161,11 @@ func symbolic(t *testing.T, lib *Library, p *Program, c call) (got, why string) 
 		}
 	}()
 	in := m.Input(p.Params(), Shape{len(c.s), len(c.p)})
-	values := map[*term.Term]uint64{in.Params[0].Term: uint64(c.a), in.Params[1].Term: uint64(c.b), in.Params[2].Term: uint64(uint8(c.c))}
+	values := map[*term.Term]uint64{
+		in.Params[0].Term: uint64(c.a),
+		in.Params[1].Term: uint64(c.b),
+		in.Params[2].Term: uint64(uint8(c.c)),
+	}
 	for i, b := range in.Params[3].Bytes {
 		values[b] = uint64(c.s[i])
 	}
@@ -201,7 +206,8 @@ func printed(m *Machine, e *term.Evaluation, o *Outcome) string {
 	}
 	num := func(i int) uint64 { return e.Value(o.Results[i].(*term.Term)) }
 	after := &Slice{At: Ptr{Obj: 1}, Len: len(o.heap[0].(*Agg).Elems)}
-	return fmt.Sprintf("%d %d %q %q %v %q", int(num(0)), num(1), bytes(o.Results[2]), bytes(o.Results[3]), num(4) == 1, bytes(after))
+	return fmt.Sprintf("%d %d %q %q %v %q", int(num(0)), num(1), bytes(o.Results[2]), bytes(o.Results[3]),
+		num(4) == 1, bytes(after))
 }
 
 const randomHeader = `package p

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A writer makes random functions. Variables of each type have fixed names:
-// i0, i1 int; u0, u1 uint64; w uint32; b0, b1 byte; c int8; h int16; s, t string; p, q []byte; ok bool.
+// A writer makes random functions. Variables of each type have fixed names: i0, i1 int; u0, u1
+// uint64; w uint32; b0, b1 byte; c int8; h int16; s, t string; p, q []byte; ok bool.
 type writer struct {
 	r     *rand.Rand
 	out   strings.Builder
@@ -17,11 +17,14 @@ type writer struct {
 }
 
 func (g *writer) function(name string) string {
-	fmt.Fprintf(&g.out, "\nfunc %s(i0 int, w uint32, c int8, s string, p []byte) (int, uint64, string, []byte, bool) {\n", name)
-	g.out.WriteString("i1, u0, u1, b0, b1, h, t, q, ok := 3, uint64(w), uint64(7), byte(c), byte(1), int16(c), \"\", []byte(nil), false\n" +
+	fmt.Fprintf(&g.out,
+		"\nfunc %s(i0 int, w uint32, c int8, s string, p []byte) (int, uint64, string, []byte, bool) {\n", name)
+	g.out.WriteString("i1, u0, u1, b0, b1, h, t, q, ok := 3, uint64(w), uint64(7), byte(c), byte(1), int16(c), \"\", " +
+		"[]byte(nil), false\n" +
 		"var arr [8]int\nvar pr pair\n_, _, _, _, _, _, _, _, _, _, _ = i1, u0, u1, b0, b1, h, t, q, ok, arr, pr\n")
 	g.block(3 + g.r.IntN(5))
-	fmt.Fprintf(&g.out, "return %s, %s, %s, %s, %s\n}\n", g.expr("int", 2), g.expr("uint64", 2), g.pick("s", "t", "t"), g.pick("p", "q", "q"), g.expr("bool", 2))
+	fmt.Fprintf(&g.out, "return %s, %s, %s, %s, %s\n}\n", g.expr("int", 2), g.expr("uint64", 2), g.pick("s", "t", "t"),
+		g.pick("p", "q", "q"), g.expr("bool", 2))
 	return g.out.String()
 }
 
@@ -76,7 +79,8 @@ func (g *writer) statement() {
 	case n == 19:
 		g.line("%s, ok = helper(%s, %s)", g.pick("i0", "i1"), g.pick("s", "t"), g.expr("int", 1))
 	case n == 20:
-		g.line("i1 = twice(func(n int) int { %s; return n + i0 }, %s)", g.pick("i0++", "b0 ^= 1", "u0 += uint64(n)"), g.expr("int", 1))
+		g.line("i1 = twice(func(n int) int { %s; return n + i0 }, %s)", g.pick("i0++", "b0 ^= 1", "u0 += uint64(n)"),
+			g.expr("int", 1))
 	case n == 21:
 		g.library()
 	case n == 22:
@@ -97,7 +101,8 @@ func (g *writer) library() {
 		"i1 = bits.OnesCount8(b0)", "i1 = utf8.RuneCountInString(s)", "ok = utf8.ValidString(s)", "{ var b strings.Builder; b.WriteString(s); b.WriteByte(b0); t = b.String() }",
 		"i1 = strings.Index(s, \"ab\")", "if len(p) >= 4 { w = binary.LittleEndian.Uint32(p) }", "q = binary.BigEndian.AppendUint16(q, uint16(h))",
 		"i1 = strings.Count(s, \"a\")", "t = strings.TrimLeft(s, \" a\")", "ok = strings.Contains(s, t)", "t = strings.Repeat(\"a\", int(b0&3))",
-		"u1, _ = bits.Mul64(u0, uint64(w))", "i1 = len(strings.TrimSpace(s))", "t = strings.ToLower(t)", "{ r, n := utf8.DecodeRuneInString(s); w += uint32(r); i1 = n }"))
+		"u1, _ = bits.Mul64(u0, uint64(w))", "i1 = len(strings.TrimSpace(s))", "t = strings.ToLower(t)",
+		"{ r, n := utf8.DecodeRuneInString(s); w += uint32(r); i1 = n }"))
 }
 
 func (g *writer) loop() {
@@ -118,7 +123,8 @@ func (g *writer) loop() {
 	case 5:
 		g.line("for %s := range 4 {\narr[%s]++", k, k)
 	default:
-		g.line("for %s := s; len(%s) > 0; {\nif %s[0] > 'c' { %s = %s[1:]; continue }; %s = %s[min(2, len(%s)):]", k, k, k, k, k, k, k, k)
+		g.line("for %s := s; len(%s) > 0; {\nif %s[0] > 'c' { %s = %s[1:]; continue }; %s = %s[min(2, len(%s)):]", k, k,
+			k, k, k, k, k, k)
 	}
 	g.block(1 + g.r.IntN(2))
 	g.line("}")
@@ -126,7 +132,8 @@ func (g *writer) loop() {
 }
 
 func (g *writer) assign() {
-	v := [][2]string{{"i0", "int"}, {"i1", "int"}, {"u0", "uint64"}, {"u1", "uint64"}, {"w", "uint32"}, {"b0", "byte"}, {"b1", "byte"}, {"h", "int16"}, {"c", "int8"}, {"ok", "bool"}}[g.r.IntN(10)]
+	v := [][2]string{{"i0", "int"}, {"i1", "int"}, {"u0", "uint64"}, {"u1", "uint64"}, {"w", "uint32"}, {"b0", "byte"},
+		{"b1", "byte"}, {"h", "int16"}, {"c", "int8"}, {"ok", "bool"}}[g.r.IntN(10)]
 	g.line("%s = %s", v[0], g.expr(v[1], 3))
 }
 
@@ -159,7 +166,8 @@ func (g *writer) expr(typ string, depth int) string {
 	case n == 9 && typ != "int8":
 		return "(" + leaves[typ][0] + " " + g.pick("/", "%") + " " + g.pick("3", "10", "16", "100") + ")"
 	case n < 12:
-		return "(" + typ + "(" + x + ") " + g.pick("<<", ">>") + " " + g.pick("3", "1", "(b0 & 31)", "(w & 127)", "8") + ")"
+		return "(" + typ + "(" + x + ") " + g.pick("<<", ">>") + " " + g.pick("3", "1", "(b0 & 31)", "(w & 127)", "8") +
+			")"
 	case n == 12:
 		return "(" + g.pick("-", "^") + typ + "(" + x + "))"
 	}
@@ -177,5 +185,6 @@ func (g *writer) truth(depth int) string {
 		return "!" + "(" + g.truth(depth-1) + ")"
 	}
 	typ := g.pick("int", "uint64", "uint32", "byte", "int16", "int8")
-	return "(" + typ + "(" + g.expr(typ, depth-1) + ") " + g.pick("<", "<=", "==", "!=", ">", ">=") + " " + g.expr(typ, depth-1) + ")"
+	return "(" + typ + "(" + g.expr(typ, depth-1) + ") " + g.pick("<", "<=", "==", "!=", ">", ">=") + " " +
+		g.expr(typ, depth-1) + ")"
 }

@@ -28,7 +28,9 @@ func Uniform(params []types.Type, n int) (Shape, error) {
 
 // Filled makes arguments of a shape that are constants: fill says which, by
 // width and signedness. The input has values for [Input.Params] all the same.
-func (m *Machine) Filled(params []types.Type, shape Shape, fill func(t types.Type, w int) uint64) (in *Input, values map[*term.Term]uint64) {
+func (m *Machine) Filled(
+	params []types.Type, shape Shape, fill func(t types.Type, w int) uint64,
+) (in *Input, values map[*term.Term]uint64) {
 	values = map[*term.Term]uint64{}
 	m.fill = func(t types.Type, w int) *term.Term {
 		return m.Pool.Const(w, fill(t, w))

@@ -78,7 +78,8 @@ type Outcome struct {
 // NewMachine returns a machine that runs functions of p over a pool.
 func NewMachine(ctx context.Context, p *Program, lib *Library, pool *term.Pool) *Machine {
 	return &Machine{Pool: pool, IntBits: 64, States: 20000, Turns: 300, prog: p, lib: lib, ctx: ctx,
-		plans: map[*ssa.Function]*plan{}, globals: map[*ssa.Global]int{}, started: map[*ssa.Package]bool{}, bars: map[int]string{},
+		plans: map[*ssa.Function]*plan{}, globals: map[*ssa.Global]int{}, started: map[*ssa.Package]bool{},
+		bars:   map[int]string{},
 		closed: map[int]string{}}
 }
 
@@ -115,7 +116,13 @@ func (m *Machine) call(fn *ssa.Function, args, bind []Value, pc []*term.Term, he
 	}()
 	p := m.planOf(fn)
 	a := &activation{m: m, p: p, keep: len(heap), pending: map[string]*state{}, out: map[string]*Outcome{}}
-	s := &state{env: make([]Value, len(p.reg)), heap: heap, pc: pc, turns: make([]int, len(p.loops)), prog: make([]int, len(p.loops))}
+	s := &state{
+		env:   make([]Value, len(p.reg)),
+		heap:  heap,
+		pc:    pc,
+		turns: make([]int, len(p.loops)),
+		prog:  make([]int, len(p.loops)),
+	}
 	for i, v := range fn.Params {
 		s.env[p.reg[v]] = args[i]
 	}

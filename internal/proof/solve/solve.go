@@ -65,7 +65,8 @@ func find() []Solver {
 	var out []Solver
 	if path, err := exec.LookPath("z3"); err == nil {
 		out = append(out, Solver{Name: "z3", path: path, flags: func(l Limits) []string {
-			return []string{"-in", "-smt2", fmt.Sprintf("-memory:%d", l.Memory), fmt.Sprintf("rlimit=%d", int64(l.Time.Seconds()*stepsPerSecond))}
+			return []string{"-in", "-smt2", fmt.Sprintf("-memory:%d", l.Memory),
+				fmt.Sprintf("rlimit=%d", int64(l.Time.Seconds()*stepsPerSecond))}
 		}})
 	}
 	millis := func(l Limits) string { return fmt.Sprint(l.Time.Milliseconds()) }
@@ -74,9 +75,10 @@ func find() []Solver {
 			return []string{"-m", "-t", millis(l), "--memory-limit", fmt.Sprint(l.Memory), "/dev/stdin"}
 		}})
 	} else if path, err := exec.LookPath("python3"); err == nil && hasBitwuzla(path) {
-		out = append(out, Solver{Name: "bitwuzla", path: path, first: []string{"-c", bitwuzlaModule}, flags: func(l Limits) []string {
-			return []string{millis(l), fmt.Sprint(l.Memory)}
-		}})
+		out = append(out,
+			Solver{Name: "bitwuzla", path: path, first: []string{"-c", bitwuzlaModule}, flags: func(l Limits) []string {
+				return []string{millis(l), fmt.Sprint(l.Memory)}
+			}})
 	}
 	return out
 }

@@ -9,10 +9,12 @@ import (
 
 func TestParseModel(t *testing.T) {
 	got, err := ParseModel("((v0 #x1f)\n (v1 true) (v2 (_ bv7 32)) (v3 #b101) (v4 false))")
-	if err != nil || got["v0"] != 0x1f || got["v1"] != 1 || got["v2"] != 7 || got["v3"] != 5 || got["v4"] != 0 || len(got) != 5 {
+	if err != nil || got["v0"] != 0x1f || got["v1"] != 1 || got["v2"] != 7 || got["v3"] != 5 || got["v4"] != 0 ||
+		len(got) != 5 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for _, bad := range []string{"", "(", "((", "((v0))", "((v0 #x))", "((v0 #x11111111111111111))", "((v0 (_ bv1))", "(v0 #x1)", "((v0 #x1)"} {
+	for _, bad := range []string{"", "(", "((", "((v0))", "((v0 #x))", "((v0 #x11111111111111111))", "((v0 (_ bv1))",
+		"(v0 #x1)", "((v0 #x1)"} {
 		if m, err := ParseModel(bad); err == nil {
 			t.Errorf("%q is read as %v", bad, m)
 		}
@@ -48,7 +50,9 @@ func TestSolvers(t *testing.T) {
 	}
 	l := Limits{Time: 4 * time.Second, Memory: 1024}
 	for _, s := range Installed() {
-		a, err := s.Ask(t.Context(), "(declare-const v0 (_ BitVec 8))\n(declare-const v1 Bool)\n(assert (= (bvadd v0 #x01) #x00))\n(assert v1)\n", []string{"v0", "v1"}, l)
+		a, err := s.Ask(t.Context(),
+			"(declare-const v0 (_ BitVec 8))\n(declare-const v1 Bool)\n(assert (= (bvadd v0 #x01) #x00))\n"+
+				"(assert v1)\n", []string{"v0", "v1"}, l)
 		if err != nil || a.Status != Sat || a.Model["v0"] != 255 || a.Model["v1"] != 1 {
 			t.Errorf("%s: %v, %v", s.Name, a, err)
 		}
@@ -59,7 +63,9 @@ func TestSolvers(t *testing.T) {
 		if _, err = s.Ask(t.Context(), "(assert nonsense)\n", nil, l); err == nil {
 			t.Errorf("%s takes nonsense", s.Name)
 		}
-		hard := "(declare-const v0 (_ BitVec 64))\n(declare-const v1 (_ BitVec 64))\n(assert (= (bvmul v0 v1) #xffffffffffffffc5))(assert (bvult #x0000000000000001 v0))(assert (bvult #x0000000000000001 v1))(assert (bvult v0 #x00000000ffffffff))(assert (bvult v1 #x00000000ffffffff))\n"
+		hard := "(declare-const v0 (_ BitVec 64))\n(declare-const v1 (_ BitVec 64))\n" +
+			"(assert (= (bvmul v0 v1) #xffffffffffffffc5))(assert (bvult #x0000000000000001 v0))(assert (bvult " +
+			"#x0000000000000001 v1))(assert (bvult v0 #x00000000ffffffff))(assert (bvult v1 #x00000000ffffffff))\n"
 		begin := time.Now()
 		a, err = s.Ask(t.Context(), hard, nil, Limits{Time: time.Second, Memory: 1024})
 		t.Logf("%s on a hard query: %v %v, %v, wall %v", s.Name, a.Status, err, a.Spent, time.Since(begin))

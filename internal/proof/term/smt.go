@@ -69,7 +69,8 @@ func literal(w int, v uint64) string {
 	return fmt.Sprintf("#b%0*b", w, v)
 }
 
-var smtNames = map[Op]string{Mul: "bvmul", UDiv: "bvudiv", URem: "bvurem", Or: "bvor", Xor: "bvxor", Shl: "bvshl", Lshr: "bvlshr",
+var smtNames = map[Op]string{Mul: "bvmul", UDiv: "bvudiv", URem: "bvurem", Or: "bvor", Xor: "bvxor", Shl: "bvshl",
+	Lshr: "bvlshr",
 	Ashr: "bvashr", Ite: "ite", Eq: "=", Ult: "bvult", Slt: "bvslt"}
 
 func (p *Pool) text(t *Term, names map[*Term]string) string {
@@ -217,5 +218,6 @@ func tree(tab []uint64, name string, w, bit int) string {
 		return literal(w, tab[0])
 	}
 	half := len(tab) / 2
-	return fmt.Sprintf("(ite (= ((_ extract %d %d) %s) #b1) %s %s)", bit, bit, name, tree(tab[half:], name, w, bit-1), tree(tab[:half], name, w, bit-1))
+	return fmt.Sprintf("(ite (= ((_ extract %d %d) %s) #b1) %s %s)", bit, bit, name, tree(tab[half:], name, w, bit-1),
+		tree(tab[:half], name, w, bit-1))
 }

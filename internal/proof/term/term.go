@@ -101,7 +101,13 @@ type memoKey struct {
 // terms. tick, if not nil, is called now and then while terms are made; it may
 // panic to end the work.
 func NewPool(limit int, tick func()) *Pool {
-	return &Pool{limit: limit, tick: tick, known: map[string]*Term{}, tabID: map[string]int{}, memo: map[memoKey]*Term{}}
+	return &Pool{
+		limit: limit,
+		tick:  tick,
+		known: map[string]*Term{},
+		tabID: map[string]int{},
+		memo:  map[memoKey]*Term{},
+	}
 }
 
 // Nodes is how many terms the pool holds.
@@ -313,7 +319,8 @@ func boundSum(t *Term) (lo, hi uint64) {
 		}
 	}
 	if t.Val > m>>1 && minusHi+plusHi > 0 && plusLo < (-t.Val)&m+minusHi {
-		// A large constant is read as itself, unless the sum stays above zero with it as a negative one.
+		// A large constant is read as itself, unless the sum stays above zero with it as a negative
+		// one.
 		add(&plusLo, 1, t.Val)
 		add(&plusHi, 1, t.Val)
 	} else if t.Val > m>>1 {

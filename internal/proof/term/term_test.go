@@ -44,7 +44,8 @@ func (g *grow) pick(w int) pair {
 	x := g.all[g.r.IntN(len(g.all))]
 	switch {
 	case g.r.IntN(3) == 0:
-		v := []uint64{0, 1, ^uint64(0), 3, 0x80, 0x7f7f7f7f7f7f7f7f, 0x0101010101010101, 10, g.r.Uint64()}[g.r.IntN(9)] & mask(w)
+		v := []uint64{0, 1, ^uint64(0), 3, 0x80, 0x7f7f7f7f7f7f7f7f, 0x0101010101010101, 10,
+			g.r.Uint64()}[g.r.IntN(9)] & mask(w)
 		return pair{g.p.Const(w, v), v}
 	case x.t.W > w:
 		lo := g.r.IntN(x.t.W - w + 1)
@@ -150,7 +151,8 @@ func TestFoldingKeepsMeaning(t *testing.T) {
 			}
 			lo, hi := x.t.Bounds()
 			if x.v < lo || x.v > hi || x.v&^x.t.maybe != 0 {
-				t.Fatalf("seed %d: %#x is not between %#x and %#x, bits %#x\n%s", seed, x.v, lo, hi, x.t.maybe, dump(g.p, x.t))
+				t.Fatalf("seed %d: %#x is not between %#x and %#x, bits %#x\n%s", seed, x.v, lo, hi, x.t.maybe,
+					dump(g.p, x.t))
 			}
 			g.all = append(g.all, x)
 		}

@@ -170,8 +170,10 @@ func attackOthers(args []string) {
 
 func attackSyscalls([]string) {
 	for name, nr := range map[string]uintptr{
-		"bpf": unix.SYS_BPF, "perf": unix.SYS_PERF_EVENT_OPEN, "unshare": unix.SYS_UNSHARE, "io_uring": unix.SYS_IO_URING_SETUP,
-		"mount": unix.SYS_MOUNT, "keyctl": unix.SYS_KEYCTL, "userfaultfd": unix.SYS_USERFAULTFD, "setns": unix.SYS_SETNS,
+		"bpf": unix.SYS_BPF, "perf": unix.SYS_PERF_EVENT_OPEN, "unshare": unix.SYS_UNSHARE,
+		"io_uring": unix.SYS_IO_URING_SETUP,
+		"mount":    unix.SYS_MOUNT, "keyctl": unix.SYS_KEYCTL, "userfaultfd": unix.SYS_USERFAULTFD,
+		"setns": unix.SYS_SETNS,
 	} {
 		_, _, errno := syscall.Syscall6(nr, 0, 0, 0, 0, 0, 0)
 		report(name, errno)

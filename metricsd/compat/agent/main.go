@@ -68,7 +68,8 @@ func main() {
 	if err := f.Start(); err != nil {
 		log.Fatal(err)
 	}
-	s := serializer.NewSerializer(f, nil, compression.NewComponent(compression.Requires{Cfg: c}).Comp, c, l, "host-of-the-agent")
+	s := serializer.NewSerializer(f, nil, compression.NewComponent(compression.Requires{Cfg: c}).Comp, c, l,
+		"host-of-the-agent")
 	rng := rand.New(rand.NewPCG(1, 2))
 	from, sent := makeSeries(rng, *series)
 	if err := s.SendIterableSeries(from); err != nil {
@@ -84,7 +85,7 @@ func main() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// a list is a source of series or sketches as the serializer reads them.
+// A list is a source of series or sketches as the serializer reads them.
 type list[T any] struct {
 	items []T
 	next  int
@@ -103,8 +104,18 @@ func makeSeries(rng *rand.Rand, n int) (*list[*metrics.Serie], []Sent) {
 	kinds := []metrics.APIMetricType{metrics.APIGaugeType, metrics.APICountType, metrics.APIRateType}
 	from, sent := &list[*metrics.Serie]{}, []Sent{}
 	for i := range n {
-		s := Sent{Metric: fmt.Sprintf("agent.series%d", i), Host: fmt.Sprint("web-", i%7), Kind: kinds[i%3].String(), Tags: tagsOf(i)}
-		serie := &metrics.Serie{Name: s.Metric, Host: s.Host, MType: kinds[i%3], Tags: tagset.CompositeTagsFromSlice(s.Tags)}
+		s := Sent{
+			Metric: fmt.Sprintf("agent.series%d", i),
+			Host:   fmt.Sprint("web-", i%7),
+			Kind:   kinds[i%3].String(),
+			Tags:   tagsOf(i),
+		}
+		serie := &metrics.Serie{
+			Name:  s.Metric,
+			Host:  s.Host,
+			MType: kinds[i%3],
+			Tags:  tagset.CompositeTagsFromSlice(s.Tags),
+		}
 		if s.Kind != "gauge" {
 			s.Interval, serie.Interval = 10, 10
 		}
@@ -128,9 +139,15 @@ func makeSketches(rng *rand.Rand, n int) (*list[metrics.Distribution], []Sent) {
 		sketch := values.Finish()
 		k, counts := sketch.Cols()
 		b := sketch.Basic
-		s := Sent{Metric: fmt.Sprintf("agent.sketch%d", i), Host: "web-1", Kind: "sketch", Tags: tagsOf(i), Keys: k, Counts: counts,
-			Min: b.Min, Max: b.Max, Sum: b.Sum, Avg: b.Avg, Count: b.Cnt}
-		series := &metrics.SketchSeries{DistributionMetadata: metrics.DistributionMetadata{Name: s.Metric, Host: s.Host, Tags: tagset.CompositeTagsFromSlice(s.Tags), Interval: 10},
+		s := Sent{Metric: fmt.Sprintf("agent.sketch%d", i), Host: "web-1", Kind: "sketch", Tags: tagsOf(i), Keys: k,
+			Counts: counts,
+			Min:    b.Min, Max: b.Max, Sum: b.Sum, Avg: b.Avg, Count: b.Cnt}
+		series := &metrics.SketchSeries{DistributionMetadata: metrics.DistributionMetadata{
+			Name:     s.Metric,
+			Host:     s.Host,
+			Tags:     tagset.CompositeTagsFromSlice(s.Tags),
+			Interval: 10,
+		},
 			Points: []metrics.SketchPoint{{Sketch: sketch, Ts: start}}}
 		from.items, sent = append(from.items, series), append(sent, s)
 	}

@@ -13,9 +13,9 @@
 // A queue has one reader. Kafka's partitions are looked up at the start; added ones are
 // read after a restart.
 //
-// A queue that has lost its end is read from where that may be, so some messages come twice:
-// the reader has to know what it counted. Kafka's brokers keep what is not counted yet on as many disks as the
-// topic has replicas. A leader that was elected uncleanly may have messages that Kafka had
+// A queue that has lost its end is read from where that may be, so some messages come twice: the
+// reader has to know what it counted. Kafka's brokers keep what is not counted yet on as many disks
+// as the topic has replicas. A leader that was elected uncleanly may have messages that Kafka had
 // given up before; they are not looked for.
 package bus
 

@@ -148,8 +148,8 @@ func TestAFullQueueSaysSo(t *testing.T) {
 	}
 }
 
-// A queue whose files were removed begins anew; an old place must not hide its
-// messages.
+// TestPlacesOfAnotherStreamSayNothing checks that a queue whose files were removed begins anew; an
+// old place must not hide its messages.
 func TestPlacesOfAnotherStreamSayNothing(t *testing.T) {
 	old := opened(t)(OpenNATS(t.Context(), NATSOptions{Dir: t.TempDir(), Bytes: 1 << 20}))
 	publish(t, old, 0, 9)
@@ -164,8 +164,8 @@ func TestPlacesOfAnotherStreamSayNothing(t *testing.T) {
 }
 
 // TestAStreamLosesItsEnd restores the embedded queue's files from a copy that lacks what was read
-// last, as a power cut may. What comes then has numbers that were read; all of it must be read, and none
-// be removed because of the old places.
+// last, as a power cut may. What comes then has numbers that were read; all of it must be read, and
+// none be removed because of the old places.
 func TestAStreamLosesItsEnd(t *testing.T) {
 	o := NATSOptions{Dir: t.TempDir(), Bytes: 1 << 20}
 	copied := t.TempDir()

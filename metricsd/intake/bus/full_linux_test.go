@@ -35,8 +35,8 @@ func TestAFullDisk(t *testing.T) {
 }
 
 // TestADiskThatFillsInTheMidstOfAWrite has no reserve, so that writes meet the disk's end, again
-// and again. Each time the queue is closed, says why, and is open again when there is room; its reader notices
-// nothing, and all that was acknowledged is read.
+// and again. Each time the queue is closed, says why, and is open again when there is room; its
+// reader notices nothing, and all that was acknowledged is read.
 func TestADiskThatFillsInTheMidstOfAWrite(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	b := opened(t)(OpenNATS(t.Context(), NATSOptions{Dir: dir, Bytes: 48 << 20})).(*natsBus)

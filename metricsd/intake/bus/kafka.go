@@ -54,7 +54,8 @@ const batchBytes = MaxMessage + 1<<10
 
 // OpenKafka connects to brokers and makes the topic if there is none.
 func OpenKafka(ctx context.Context, o KafkaOptions) (Bus, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(o.Brokers...), kgo.DefaultProduceTopic(o.Topic), kgo.ProducerBatchMaxBytes(batchBytes),
+	client, err := kgo.NewClient(kgo.SeedBrokers(o.Brokers...), kgo.DefaultProduceTopic(o.Topic),
+		kgo.ProducerBatchMaxBytes(batchBytes),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), // messages are compressed already
 		// A message that nobody waits for any more goes. It may be there nevertheless, and
 		// come twice: its parcels have IDs, and each is counted once.
@@ -109,7 +110,8 @@ func (b *kafkaBus) checkTopic(ctx context.Context) error {
 	}
 	for _, c := range topic.Configs {
 		if most, err := strconv.Atoi(c.MaybeValue()); c.Key == maxMessageBytes && err == nil && most < batchBytes {
-			return unfit{fmt.Errorf("the topic %q takes batches of %d bytes and messages need %d; set it with kafka-configs.sh --alter --entity-type topics --entity-name %s --add-config %s=%d",
+			return unfit{fmt.Errorf("the topic %q takes batches of %d bytes and messages need %d; set it with "+
+				"kafka-configs.sh --alter --entity-type topics --entity-name %s --add-config %s=%d",
 				b.options.Topic, most, batchBytes, b.options.Topic, maxMessageBytes, batchBytes)}
 		}
 	}
@@ -124,7 +126,8 @@ func (b *kafkaBus) Publish(ctx context.Context, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, publishWithin)
 	defer cancel()
 	err := b.client.ProduceSync(ctx, &kgo.Record{Value: data}).FirstErr()
-	if errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.UnknownTopicOrPartition) { // made anew, it may be: the client stays with the old one until it forgets that
+	// made anew, it may be: the client stays with the old one until it forgets that
+	if errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.UnknownTopicOrPartition) {
 		b.client.PurgeTopicsFromProducing(b.options.Topic)
 	}
 	return err

@@ -80,7 +80,8 @@ const forever = time.Duration(math.MaxInt64)
 func patiently(ctx context.Context, within time.Duration, ask func() error) error {
 	for began := time.Now(); ; {
 		err := ask()
-		if waited := time.Since(began); err == nil || waited > within || waited > startWithin && answered(err) || errors.As(err, new(unfit)) {
+		if waited := time.Since(began); err == nil || waited > within || waited > startWithin && answered(err) ||
+			errors.As(err, new(unfit)) {
 			return err
 		}
 		select {
@@ -134,9 +135,9 @@ func (b *kafkaBus) epochEnd(ctx context.Context, partition, epoch int32) (int64,
 	return math.MaxInt64, nil
 }
 
-// A mark is the leader's epoch under which a record was written and the time at which, in
-// milliseconds. It is never 0.
-const markTime = 44 // bits, for 500 years
+// markTime is how many bits of a mark hold a time in milliseconds: enough for 500 years. A mark is
+// the leader's epoch under which a record was written, and that time. It is never 0.
+const markTime = 44
 
 func markOf(r *kgo.Record) int64 {
 	at := min(max(r.Timestamp.UnixMilli(), 0), 1<<markTime-1)

@@ -16,11 +16,11 @@ import (
 // IDs, but only the last million.
 //
 //   - Retention removed what was not read yet. What is left was not read: go on at its start.
-//   - A broker lost the log's end, in a crash or because its disk was restored from an older copy, and what
-//     came since then stands where other messages were. Go on where the log parts from the one
-//     that was read ([kafkaBus.parting]).
-//   - The topic was deleted and made again. None of it was read: go on at its start. Its partitions have other keys
-//     ([topicLog]), under which no place is kept.
+//   - A broker lost the log's end, in a crash or because its disk was restored from an older
+//     copy, and what came since then stands where other messages were. Go on where the log
+//     parts from the one that was read ([kafkaBus.parting]).
+//   - The topic was deleted and made again. None of it was read: go on at its start. Its
+//     partitions have other keys ([topicLog]), under which no place is kept.
 //
 // The client tells of some of this while it reads, but nothing of what happened before. So
 // reading begins with the last message that was read, whose mark must be the one that was kept.
@@ -71,7 +71,8 @@ func (r *kafkaReading) read(ctx context.Context, within time.Duration) error {
 		return fmt.Errorf("kafka: %w", err)
 	}
 	defer client.Close()
-	if err := r.open(ctx, kadm.NewClient(client), within); err != nil { // by the client that reads: others remember an older topic for some seconds
+	// by the client that reads: others remember an older topic for some seconds
+	if err := r.open(ctx, kadm.NewClient(client), within); err != nil {
 		return err
 	}
 	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{r.options.Topic: r.starts()})
@@ -98,7 +99,9 @@ func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client, within ti
 	}
 	known, marked := r.log.adopt(r.places)
 	if marked && !known {
-		r.moved(func(m *Moves) *uint64 { return &m.Anew }, "this topic was not read before, it may have been deleted and made again; it is read from its start")
+		r.moved(func(m *Moves) *uint64 {
+			return &m.Anew
+		}, "this topic was not read before, it may have been deleted and made again; it is read from its start")
 		if err := patiently(ctx, within, func() error { return r.checkTopic(ctx) }); err != nil {
 			return fmt.Errorf("kafka: %w", err)
 		}
@@ -148,7 +151,10 @@ func (r *kafkaReading) record(ctx context.Context, is *kgo.Record) error {
 		case m.Place == last:
 			return nil
 		case m.Place > last+1:
-			r.moved(func(m *Moves) *uint64 { return &m.Removed }, "messages were removed before they were read; give the topic a longer retention, or find out what cannot keep up",
+			r.moved(func(m *Moves) *uint64 {
+				return &m.Removed
+			}, "messages were removed before they were read; give the topic a longer retention, or find out what "+
+				"cannot keep up",
 				"partition", is.Partition, "from", last+1, "messages", m.Place-last-1)
 		}
 	}
@@ -172,9 +178,13 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("kafka: partition %d of %q has lost its end, and where is not to be learned: %w", partition, r.options.Topic, err)
+		return fmt.Errorf("kafka: partition %d of %q has lost its end, and where is not to be learned: %w", partition,
+			r.options.Topic, err)
 	}
-	r.moved(func(m *Moves) *uint64 { return &m.EndLost }, "a partition has lost its end, or other messages stand there; it is read again from where that may be, and parcels that were counted are not counted again",
+	r.moved(func(m *Moves) *uint64 {
+		return &m.EndLost
+	}, "a partition has lost its end, or other messages stand there; it is read again from where that may be, and "+
+		"parcels that were counted are not counted again",
 		"partition", partition, "read up to", last, "goes on at", from)
 	r.places[key] = from - 1
 	delete(r.places, ^key)
@@ -193,12 +203,14 @@ func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int6
 	if err != nil || mark == 0 {
 		return start, err
 	}
-	from, err := b.listed(b.admin.ListEndOffsets(ctx, b.options.Topic))(partition) // before the others: what comes meanwhile is behind it
+	// before the others: what comes meanwhile is behind it
+	from, err := b.listed(b.admin.ListEndOffsets(ctx, b.options.Topic))(partition)
 	if err != nil {
 		return 0, err
 	}
 	epoch, written := unmark(mark)
-	later, err := b.listed(b.admin.ListOffsetsAfterMilli(ctx, max(1, written.Add(-clocksDiffer).UnixMilli()), b.options.Topic))(partition)
+	later, err := b.listed(b.admin.ListOffsetsAfterMilli(ctx, max(1, written.Add(-clocksDiffer).UnixMilli()),
+		b.options.Topic))(partition)
 	if err != nil {
 		return 0, err
 	}

@@ -32,7 +32,8 @@ var brokers = map[string]func(*testing.T) string{
 
 func openTopic(t *testing.T, address string) *kafkaBus {
 	t.Helper()
-	b := opened(t)(OpenKafka(t.Context(), KafkaOptions{Brokers: []string{address}, Topic: "series", Partitions: 1, Replicas: 1})).(*kafkaBus)
+	b := opened(t)(OpenKafka(t.Context(),
+		KafkaOptions{Brokers: []string{address}, Topic: "series", Partitions: 1, Replicas: 1})).(*kafkaBus)
 	t.Cleanup(func() { b.Close() })
 	return b
 }
@@ -42,7 +43,8 @@ func minuteByMinute(t *testing.T, b *kafkaBus, from, to, last int) {
 	t.Helper()
 	for i, s := range texts(from, to) {
 		ago := time.Hour + time.Duration(last-from-i)*time.Minute
-		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Value: []byte(s), Timestamp: time.Now().Add(-ago)}).FirstErr(); err != nil {
+		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Value: []byte(s), Timestamp: time.Now().Add(-ago)}).
+			FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +84,8 @@ func readUpTo(t *testing.T, b Bus, after map[int32]int64, last string) (all []st
 	return all
 }
 
-// fortyMinutes publishes 41 messages, and keeps a copy of the broker's disk that lacks the last eleven.
+// fortyMinutes publishes 41 messages, and keeps a copy of the broker's disk that lacks the last
+// eleven.
 func fortyMinutes(t *testing.T, broker *kafkatest.Server) *kafkaBus {
 	t.Helper()
 	b := openTopic(t, broker.Address)
@@ -92,14 +95,18 @@ func fortyMinutes(t *testing.T, broker *kafkatest.Server) *kafkaBus {
 	return b
 }
 
-// TestKafkaLosesTheLogsEnd restores the broker's disk from a copy that lacks the last eleven messages,
-// and publishes less than was lost, or more. Each of these must be read, though another was read at its
-// place, and of the old ones those of the last ten minutes before the last.
+// TestKafkaLosesTheLogsEnd restores the broker's disk from a copy that lacks the last eleven
+// messages, and publishes less than was lost, or more. Each of these must be read, though another
+// was read at its place, and of the old ones those of the last ten minutes before the last.
 func TestKafkaLosesTheLogsEnd(t *testing.T) {
 	broker := kafkatest.Start(t)
 	b := fortyMinutes(t, broker)
 	_, places := readAll(t, b, nil, 41)
-	for name, came := range map[string]int{"one message since": 1, "as many as were lost": 11, "more than were lost": 25} {
+	for name, came := range map[string]int{
+		"one message since":    1,
+		"as many as were lost": 11,
+		"more than were lost":  25,
+	} {
 		t.Run(name, func(t *testing.T) {
 			broker.Restore("")
 			b := openTopic(t, broker.Address)
@@ -115,9 +122,9 @@ func TestKafkaLosesTheLogsEnd(t *testing.T) {
 	}
 }
 
-// TestKafkaLosesTheLogsEndAndTheTime restores the topic's directory alone, so that the broker goes on
-// counting its epochs, and publishes with a clock that was set back by hours. The epochs tell where the log
-// parts; above, where they begin anew with the copy, the time does.
+// TestKafkaLosesTheLogsEndAndTheTime restores the topic's directory alone, so that the broker goes
+// on counting its epochs, and publishes with a clock that was set back by hours. The epochs tell
+// where the log parts; above, where they begin anew with the copy, the time does.
 func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
 	broker := kafkatest.Start(t)
 	b := fortyMinutes(t, broker)
@@ -163,8 +170,8 @@ func awaits(t *testing.T, got <-chan string, want []string) {
 	}
 }
 
-// TestKafkaTopicMadeAnew deletes the topic and makes it again, under a reader and between two: all of
-// the new one is read.
+// TestKafkaTopicMadeAnew deletes the topic and makes it again, under a reader and between two: all
+// of the new one is read.
 func TestKafkaTopicMadeAnew(t *testing.T) {
 	for name, start := range brokers {
 		t.Run(name, func(t *testing.T) {
@@ -298,15 +305,20 @@ func TestPatience(t *testing.T) {
 			t.Errorf("%s: asked %d times, %v", what, asked, err)
 		}
 	}
-	for err, stays := range map[error]bool{away: false, kerr.LeaderNotAvailable: false, kerr.UnknownTopicOrPartition: true, kerr.TopicAuthorizationFailed: true} {
+	for err, stays := range map[error]bool{
+		away:                          false,
+		kerr.LeaderNotAvailable:       false,
+		kerr.UnknownTopicOrPartition:  true,
+		kerr.TopicAuthorizationFailed: true,
+	} {
 		if answered(fmt.Errorf("kafka: %w", err)) != stays {
 			t.Errorf("%v: stays %v is wanted", err, stays)
 		}
 	}
 }
 
-// TestKafkaTopicMadeAnewTooSmall makes the topic again so that it refuses long messages: reading ends with the
-// remedy, as it does at the start.
+// TestKafkaTopicMadeAnewTooSmall makes the topic again so that it refuses long messages: reading
+// ends with the remedy, as it does at the start.
 func TestKafkaTopicMadeAnewTooSmall(t *testing.T) {
 	b := openTopic(t, brokers["kafka"](t))
 	publish(t, b, 0, 3)
@@ -314,7 +326,9 @@ func TestKafkaTopicMadeAnewTooSmall(t *testing.T) {
 	if _, err := b.admin.DeleteTopics(t.Context(), "series"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.admin.CreateTopic(t.Context(), 1, 1, map[string]*string{maxMessageBytes: kadm.StringPtr("1000")}, "series"); err != nil {
+	if _, err := b.admin.CreateTopic(t.Context(), 1, 1, map[string]*string{
+		maxMessageBytes: kadm.StringPtr("1000"),
+	}, "series"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

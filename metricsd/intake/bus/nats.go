@@ -68,9 +68,11 @@ func (b *natsBus) keep() {
 		b.mu.Lock()
 		b.open = nil
 		b.mu.Unlock()
-		b.options.Log.Error("a write of the embedded queue failed; it takes nothing until it is opened again, as soon as its disk has room", "dir", b.options.Dir)
+		b.options.Log.Error("a write of the embedded queue failed; it takes nothing until it is opened again, as "+
+			"soon as its disk has room", "dir", b.options.Dir)
 		if !s.stop() {
-			b.options.Log.Warn("the embedded queue's server locked itself out when a removal met the disk's end, and is given up; its memory is held until this process ends", "dir", b.options.Dir)
+			b.options.Log.Warn("the embedded queue's server locked itself out when a removal met the disk's end, and "+
+				"is given up; its memory is held until this process ends", "dir", b.options.Dir)
 		}
 		if s = b.reopen(); s == nil {
 			return
@@ -121,7 +123,8 @@ func (b *natsBus) Moves() Moves {
 	return b.moves
 }
 
-var errClosed = errors.New("queue: a write to the disk failed; the embedded server is being opened again, what was acknowledged is kept")
+var errClosed = errors.New("queue: a write to the disk failed; the embedded server is being opened again, what was " +
+	"acknowledged is kept")
 
 // server is the open one.
 func (b *natsBus) server() (*natsServer, error) {
@@ -215,7 +218,8 @@ func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]i
 		return fmt.Errorf("queue: %w", err)
 	}
 	if from <= place {
-		b.options.Log.Warn("the embedded queue has lost its end, as in a power cut without intake.queue.sync; all that it holds is read, and parcels that were counted are not counted again", "read up to", place)
+		b.options.Log.Warn("the embedded queue has lost its end, as in a power cut without intake.queue.sync; all "+
+			"that it holds is read, and parcels that were counted are not counted again", "read up to", place)
 	}
 	b.mu.Lock()
 	if b.begun = s; from <= place {

@@ -34,7 +34,8 @@ type natsServer struct {
 func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	in, err := server.NewServer(&server.Options{
 		ServerName: "metricsd", DontListen: true, NoSigs: true,
-		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync, JetStreamMaxStore: o.Bytes + o.Bytes/4 + 64<<20, JetStreamMaxMemory: 64 << 20, MaxPayload: MaxMessage + 1<<10,
+		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync, JetStreamMaxStore: o.Bytes + o.Bytes/4 + 64<<20,
+		JetStreamMaxMemory: 64 << 20, MaxPayload: MaxMessage + 1<<10,
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +46,9 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	in.Start()
 	if !in.ReadyForConnections(30 * time.Second) {
 		s.stop()
-		return nil, errors.New("the embedded NATS server does not come up; is the directory writable, and no other metricsd using it?")
+		return nil,
+			errors.New("the embedded NATS server does not come up; is the directory writable, and no other metricsd " +
+				"using it?")
 	}
 	if err := s.open(ctx, o); err != nil {
 		s.stop()
@@ -126,8 +129,8 @@ func (l natsLog) Debugf(string, ...any)  {}
 func (l natsLog) Tracef(string, ...any)  {}
 
 // behind is the number from which to read on behind a place. A stream may have lost its end, and
-// what came since then has numbers under which other messages were read. What is counted is removed, so
-// there is little else in the stream, and all of it is read.
+// what came since then has numbers under which other messages were read. What is counted is
+// removed, so there is little else in the stream, and all of it is read.
 func (s *natsServer) behind(ctx context.Context, place, mark int64) (int64, error) {
 	if place <= 0 {
 		return 1, nil
@@ -137,7 +140,8 @@ func (s *natsServer) behind(ctx context.Context, place, mark int64) (int64, erro
 		return place + 1, err
 	}
 	is, err := s.stream.GetMsg(ctx, uint64(place))
-	if errors.Is(err, jetstream.ErrMsgNotFound) && uint64(place) > info.State.LastSeq || err == nil && mark != 0 && mark != is.Time.UnixNano() {
+	if errors.Is(err, jetstream.ErrMsgNotFound) && uint64(place) > info.State.LastSeq ||
+		err == nil && mark != 0 && mark != is.Time.UnixNano() {
 		return 1, nil
 	}
 	if errors.Is(err, jetstream.ErrMsgNotFound) { // removed in the meantime
@@ -185,7 +189,8 @@ func (s *natsServer) read(ctx context.Context, from uint64, take func(Message) e
 		if err != nil {
 			return fmt.Errorf("queue: %w", err)
 		}
-		if err := take(Message{s.partition, int64(meta.Sequence.Stream), meta.Timestamp.UnixNano(), m.Data()}); err != nil {
+		if err := take(Message{s.partition, int64(meta.Sequence.Stream), meta.Timestamp.UnixNano(),
+			m.Data()}); err != nil {
 			return err
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
-// The server's store locks itself out when a purge meets the disk's end, as of nats-server 2.15.2:
-// compactLocked holds the store's lock and calls flushPendingMsgs, which after half a write calls
-// rebuildState, which waits for that lock. From then on nothing that asks the stream is
-// answered, nothing is logged, and a shutdown never ends.
+// lockedOut is what the stacks of a stuck server hold. Its store locks itself out when a purge
+// meets the disk's end, as of nats-server 2.15.2: compactLocked holds the store's lock and calls
+// flushPendingMsgs, which after half a write calls rebuildState, which waits for that lock. From
+// then on nothing that asks the stream is answered, nothing is logged, and a shutdown never ends.
 var lockedOut = [][]byte{[]byte("server.(*fileStore).rebuildState("), []byte("server.(*fileStore).compactLocked(")}
 
 // given are the goroutines of servers that were given up: they stay.
@@ -24,9 +24,9 @@ var given = struct {
 	up map[string]bool
 }{up: map[string]bool{}}
 
-// stuck reports whether a server of this process has locked itself out. The stacks
-// prove it, as no silence would: a server that is only slow must not be given up, since it would go on writing
-// to the files of the next one.
+// stuck reports whether a server of this process has locked itself out. The stacks prove it, as no
+// silence would: a server that is only slow must not be given up, since it would go on writing to
+// the files of the next one.
 func stuck() bool { return len(stuckOnes()) > 0 }
 
 // giveUp is stuck, once for every time it happens. What it may leave behind writes no

@@ -122,8 +122,8 @@ func BenchmarkSets(b *testing.B) {
 	})
 }
 
-// A clock runs ahead for a while and is set back: what was seen meanwhile is not kept
-// until that time comes.
+// TestStampsOfAClockThatRanAhead checks that a clock runs ahead for a while and is set back: what
+// was seen meanwhile is not kept until that time comes.
 func TestStampsOfAClockThatRanAhead(t *testing.T) {
 	s := New(1000)
 	s.See(1, 1000)

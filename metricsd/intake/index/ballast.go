@@ -17,12 +17,12 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
-// A ballast is a file that is there to be removed. Changes are refused before the disk is
-// full, but others write to it too, so its end may be met in the midst of a write. In its tables
-// Pebble outlives that: it drops the new one and tries again. In its log and its manifest it does
-// not, and ends the process. So when these meet the end the ballast goes and the write is made again
-// where it was; the index is read only from then on, until there is room for a new ballast. When
-// the ballast is gone too, or somebody else was quicker, the write waits for room: whoever asks the
+// A ballast is a file that is there to be removed. Changes are refused before the disk is full, but
+// others write to it too, so its end may be met in the midst of a write. In its tables Pebble
+// outlives that: it drops the new one and tries again. In its log and its manifest it does not, and
+// ends the process. So when these meet the end the ballast goes and the write is made again where
+// it was; the index is read only from then on, until there is room for a new ballast. When the
+// ballast is gone too, or somebody else was quicker, the write waits for room: whoever asks the
 // index is still answered.
 type ballast struct {
 	dir     string
@@ -96,7 +96,8 @@ func (b *ballast) drop() bool {
 // full is an error while a write waits for room.
 func (b *ballast) full() error {
 	if b.waiting.Load() > 0 {
-		return fmt.Errorf("%w: a write to %s waits for room; make some there, or move the directory", disk.ErrFull, b.dir)
+		return fmt.Errorf("%w: a write to %s waits for room; make some there, or move the directory",
+			disk.ErrFull, b.dir)
 	}
 	return nil
 }
@@ -199,8 +200,8 @@ func (f ballasted) MkdirAll(dir string, perm os.FileMode) error {
 }
 
 // ballastedFile goes on with a write where it met the disk's end. A sync that did is not made
-// again: it would tell of success, and what it had to write would be gone. On file systems that find out
-// so late Pebble ends the process.
+// again: it would tell of success, and what it had to write would be gone. On file systems that
+// find out so late Pebble ends the process.
 type ballastedFile struct {
 	vfs.File
 	b *ballast

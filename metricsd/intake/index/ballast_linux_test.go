@@ -35,12 +35,14 @@ func openSmall(t *testing.T, dir string) *pebbleIndex {
 }
 
 func one(name string, place int64) Change {
-	return Change{Entries: []Entry{{Kind: Metric, Name: name, First: 1, Last: 2, Points: 1}}, Read: map[int32]int64{0: place}}
+	return Change{Entries: []Entry{{Kind: Metric, Name: name, First: 1, Last: 2, Points: 1}}, Read: map[int32]int64{
+		0: place,
+	}}
 }
 
-// TestTheLogMeetsTheDisksEnd fills the disk to the last byte behind the index's back, and
-// writes. The write is made, the index is read only until there is room, and all of it is there when it
-// is opened again: on the full disk, and later.
+// TestTheLogMeetsTheDisksEnd fills the disk to the last byte behind the index's back, and writes.
+// The write is made, the index is read only until there is room, and all of it is there when it is
+// opened again: on the full disk, and later.
 func TestTheLogMeetsTheDisksEnd(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	x := openSmall(t, dir)
@@ -57,7 +59,8 @@ func TestTheLogMeetsTheDisksEnd(t *testing.T) {
 	}
 	refused := func(when string) {
 		t.Helper()
-		if err := x.Apply(t.Context(), one("refused", 3)); !errors.Is(err, disk.ErrFull) || !strings.Contains(err.Error(), "make room") {
+		if err := x.Apply(t.Context(), one("refused", 3)); !errors.Is(err, disk.ErrFull) ||
+			!strings.Contains(err.Error(), "make room") {
 			t.Errorf("%s: %v", when, err)
 		}
 		if _, err := x.Forget(t.Context(), 10); !errors.Is(err, disk.ErrFull) {
@@ -125,7 +128,8 @@ func withoutRoom(t *testing.T) (x *pebbleIndex, dir string, room func()) {
 }
 
 // TestAWriteWaitsForRoom takes what the ballast has freed too. The write under way waits, all
-// others are refused, what is asked is answered, the index can be closed, and with room the write is made.
+// others are refused, what is asked is answered, the index can be closed, and with room the write
+// is made.
 func TestAWriteWaitsForRoom(t *testing.T) {
 	x, dir, room := withoutRoom(t)
 	written := make(chan error, 1)
@@ -188,7 +192,8 @@ func TestTheBallastsRoomIsTaken(t *testing.T) {
 // write, which does not fit: that must end, and what was acknowledged be there.
 func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
 	x, dir, room := withoutRoom(t)
-	if err := x.db.Set([]byte("x"), make([]byte, 31_000), pebble.NoSync); err != nil { // less than a block of the log, which waits in memory
+	// less than a block of the log, which waits in memory
+	if err := x.db.Set([]byte("x"), make([]byte, 31_000), pebble.NoSync); err != nil {
 		t.Fatal(err)
 	}
 	closed := make(chan error, 1)
@@ -221,8 +226,8 @@ func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
 	}
 }
 
-// TestTheDiskIsFullAtEveryWrite fills the disk before each of many writes and makes room
-// again when the write is made, or waits for that: enough of them to need new logs, tables and manifest
+// TestTheDiskIsFullAtEveryWrite fills the disk before each of many writes and makes room again when
+// the write is made, or waits for that: enough of them to need new logs, tables and manifest
 // entries, with a ballast and without. The index outlives it, and has all that it took.
 func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
@@ -263,7 +268,8 @@ func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
 	}
 	stop()
 	met, _ := x.DiskFull()
-	t.Logf("%d writes on a full disk, %d waited for room; the log or the manifest met the disk's end %d times", changes, waited, met)
+	t.Logf("%d writes on a full disk, %d waited for room; the log or the manifest met the disk's end %d times",
+		changes, waited, met)
 	if met == 0 {
 		t.Error("the disk's end was not met: the test shows nothing")
 	}
@@ -273,7 +279,8 @@ func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
 	x = openSmall(t, dir)
 	defer x.Close()
 	names, err := Names(t.Context(), x, Metric)
-	if err != nil || len(names) != changes*each || names[0] != name(0, 0) || names[len(names)-1] != name(changes-1, each-1) {
+	if err != nil || len(names) != changes*each || names[0] != name(0, 0) ||
+		names[len(names)-1] != name(changes-1, each-1) {
 		t.Errorf("%d names of %d, %v", len(names), changes*each, err)
 	}
 }

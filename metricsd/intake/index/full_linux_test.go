@@ -16,10 +16,10 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
 
-// TestCompactionsOnAFullDisk writes names to a small disk until the reserve is met, while the
-// store rewrites all of its files again and again, which needs as much again as it has and no reserve
-// holds it off. The store must outlive the disk's end, refuse what does not fit, lose nothing, and go on
-// when there is room.
+// TestCompactionsOnAFullDisk writes names to a small disk until the reserve is met, while the store
+// rewrites all of its files again and again, which needs as much again as it has and no reserve
+// holds it off. The store must outlive the disk's end, refuse what does not fit, lose nothing, and
+// go on when there is room.
 func TestCompactionsOnAFullDisk(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	o := PebbleOptions{Dir: dir + "/index", Reserve: 16 << 20}
@@ -33,7 +33,9 @@ func TestCompactionsOnAFullDisk(t *testing.T) {
 	write := func() error {
 		var c Change
 		for range 1 + rng.IntN(20_000) {
-			c.Entries = append(c.Entries, Entry{Kind: Metric, Name: fmt.Sprintf("%016x.%016x.%016x", rng.Uint64(), rng.Uint64(), rng.Uint64()), First: 1, Last: 2, Points: 3})
+			c.Entries = append(c.Entries,
+				Entry{Kind: Metric, Name: fmt.Sprintf("%016x.%016x.%016x", rng.Uint64(), rng.Uint64(), rng.Uint64()),
+					First: 1, Last: 2, Points: 3})
 		}
 		c.Read = map[int32]int64{0: int64(len(written) + len(c.Entries))}
 		err := x.Apply(t.Context(), c)
@@ -51,8 +53,10 @@ func TestCompactionsOnAFullDisk(t *testing.T) {
 		} else if err != nil {
 			t.Fatalf("after %d names: %v", len(written), err)
 		}
-		if end, ok := t.Deadline(); ok && time.Until(end) < 20*time.Second { // a machine may be slow, the mount must not stay
-			t.Fatalf("the store does not meet the disk's end: the test shows nothing (%d names, %d refusals)", len(written), refused)
+		// a machine may be slow, the mount must not stay
+		if end, ok := t.Deadline(); ok && time.Until(end) < 20*time.Second {
+			t.Fatalf("the store does not meet the disk's end: the test shows nothing (%d names, %d refusals)",
+				len(written), refused)
 		}
 	}
 	stop()
@@ -95,7 +99,8 @@ func compacting(t *testing.T, x Index) (met *atomic.Int64, stop func()) {
 				return
 			case <-time.After(10 * time.Millisecond):
 			}
-			if err := x.(*pebbleIndex).db.Compact(t.Context(), []byte{0}, []byte{255}, false); errors.Is(err, syscall.ENOSPC) {
+			if err := x.(*pebbleIndex).db.Compact(t.Context(), []byte{0}, []byte{255}, false); errors.Is(err,
+				syscall.ENOSPC) {
 				met.Add(1)
 			} else if err != nil {
 				t.Error(err)

@@ -79,9 +79,9 @@ func join(a, b Entry) Entry {
 // those that are there.
 type Change struct {
 	Entries []Entry
-	// Read is the place in each partition of the queue up to which Points count, with what
-	// the queue marks it by; empty when no entry has any. A change is known by it: one whose places and marks are
-	// there has been written.
+	// Read is the place in each partition of the queue up to which Points count, with what the
+	// queue marks it by; empty when no entry has any. A change is known by it: one whose places and
+	// marks are there has been written.
 	Read map[int32]int64
 	// Group is kept beside them, unless it is empty; groups with a number below Before go.
 	Group  Group
@@ -117,9 +117,9 @@ func unpackIDs(b []byte) ([]wire.ID, error) {
 
 // An Index keeps entries. It may be used by several goroutines.
 type Index interface {
-	// Apply writes a change, unless it has been written. When it returns nil the change
-	// outlives the process; otherwise it may have been written or not, as when the answer to a commit
-	// gets lost, and the same change is to be applied again.
+	// Apply writes a change, unless it has been written. When it returns nil the change outlives
+	// the process; otherwise it may have been written or not, as when the answer to a commit gets
+	// lost, and the same change is to be applied again.
 	Apply(context.Context, Change) error
 	// Read returns the places of the last changes.
 	Read(context.Context) (map[int32]int64, error)
@@ -127,7 +127,8 @@ type Index interface {
 	Groups(context.Context) ([]Group, error)
 	// Get returns an entry.
 	Get(ctx context.Context, k Kind, name string) (Entry, bool, error)
-	// List returns entries of a kind in the order of their names' bytes, from the first after a name.
+	// List returns entries of a kind in the order of their names' bytes, from the first after a
+	// name.
 	List(ctx context.Context, k Kind, after string, most int) ([]Entry, error)
 	// Forget removes entries that were last seen before a time.
 	Forget(ctx context.Context, before int64) (gone int, err error)

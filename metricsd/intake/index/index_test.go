@@ -61,7 +61,8 @@ func TestAChangeThatIsGivenUp(t *testing.T) {
 			defer x.Close()
 			var c Change
 			for i := range 500 {
-				c.Entries = append(c.Entries, Entry{Kind: Metric, Name: fmt.Sprint("given.up", i), First: 1, Last: 1, Points: 1})
+				c.Entries = append(c.Entries,
+					Entry{Kind: Metric, Name: fmt.Sprint("given.up", i), First: 1, Last: 1, Points: 1})
 			}
 			const changes = 60
 			for i := range changes {
@@ -105,7 +106,8 @@ func testJoining(t *testing.T, x Index) {
 	apply(t, x, Change{Entries: []Entry{{Kind: Metric, Name: "a", First: 40, Last: 60, Points: 7, Rate: 0.5, At: 100}}})
 	apply(t, x, Change{Entries: []Entry{
 		{Kind: Metric, Name: "a", First: 55, Last: 70, Points: 2, Rate: 0.25, At: 200},
-		{Kind: Metric, Name: "a", First: 45, Last: 65, Points: 1, Rate: 9, At: 150}, // written by a clock that was set back
+		// written by a clock that was set back
+		{Kind: Metric, Name: "a", First: 45, Last: 65, Points: 1, Rate: 9, At: 150},
 		{Kind: Metric, Name: "a", First: 50, Last: 60},
 		{Kind: Host, Name: "a", First: 1, Last: 2, Points: 3},
 	}})
@@ -118,7 +120,8 @@ func testListing(t *testing.T, x Index) {
 	for i := range 25 {
 		c.Entries = append(c.Entries, Entry{Kind: Tag, Name: fmt.Sprintf("env:%02d", i), First: 1, Last: 1})
 	}
-	c.Entries = append(c.Entries, Entry{Kind: Tag, Name: "Z", First: 1, Last: 1}, Entry{Kind: Tag, Name: "größe", First: 1, Last: 1})
+	c.Entries = append(c.Entries, Entry{Kind: Tag, Name: "Z", First: 1, Last: 1},
+		Entry{Kind: Tag, Name: "größe", First: 1, Last: 1})
 	apply(t, x, c)
 	var got []string
 	for after := ""; ; {
@@ -151,7 +154,10 @@ func testWriters(t *testing.T, x Index) {
 	for w := range 4 {
 		all.Go(func() {
 			for i := range 10 {
-				c := Change{Entries: []Entry{{Kind: App, Name: "b", First: int64(w), Last: int64(i), Points: 1}, {Kind: App, Name: "a", Points: 1}}}
+				c := Change{
+					Entries: []Entry{{Kind: App, Name: "b", First: int64(w), Last: int64(i), Points: 1},
+						{Kind: App, Name: "a", Points: 1}},
+				}
 				if err := x.Apply(context.Background(), c); err != nil {
 					t.Error(err)
 				}
@@ -163,7 +169,10 @@ func testWriters(t *testing.T, x Index) {
 }
 
 func testForgetting(t *testing.T, x Index) {
-	apply(t, x, Change{Entries: []Entry{{Kind: Host, Name: "old", First: 1, Last: 10}, {Kind: Host, Name: "new", First: 1, Last: 5000}}})
+	apply(t, x, Change{
+		Entries: []Entry{{Kind: Host, Name: "old", First: 1, Last: 10},
+			{Kind: Host, Name: "new", First: 1, Last: 5000}},
+	})
 	if gone, err := x.Forget(t.Context(), 11); err != nil || gone < 1 {
 		t.Errorf("%d forgotten, %v", gone, err)
 	}
@@ -179,7 +188,10 @@ func testForgetting(t *testing.T, x Index) {
 func testPlaces(t *testing.T, x Index, open func() Index) {
 	apply(t, x, Change{Read: map[int32]int64{0: 17, 3: 5}})
 	for range 2 { // the second is the first once more, after an answer that got lost
-		apply(t, x, Change{Entries: []Entry{{Kind: Metric, Name: "kept", First: 1, Last: 1, Points: 1}}, Read: map[int32]int64{0: 18}})
+		apply(t, x, Change{
+			Entries: []Entry{{Kind: Metric, Name: "kept", First: 1, Last: 1, Points: 1}},
+			Read:    map[int32]int64{0: 18},
+		})
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)

@@ -15,9 +15,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
-// Keys of entries are 'e', the kind, the name; keys of places are 'r' and the
-// partition; keys of groups are 'g' and the number. Entries are merged, not read and written: the merger joins what was
-// written under a key.
+// Keys of entries are 'e', the kind, the name; keys of places are 'r' and the partition; keys of
+// groups are 'g' and the number. Entries are merged, not read and written: the merger joins what
+// was written under a key.
 const (
 	entryKey = 'e'
 	groupKey = 'g'
@@ -35,9 +35,9 @@ type pebbleIndex struct {
 // PebbleOptions say where the embedded store keeps entries.
 type PebbleOptions struct {
 	Dir string // made if need be; one process has it
-	// Reserve is how many bytes of the disk have to stay free: changes that come when
-	// there are fewer are refused. Half as much besides is kept in a file, the ballast, which goes when
-	// the disk's end is met nevertheless.
+	// Reserve is how many bytes of the disk have to stay free: changes that come when there are
+	// fewer are refused. Half as much besides is kept in a file, the ballast, which goes when the
+	// disk's end is met nevertheless.
 	Reserve int64
 }
 
@@ -358,8 +358,9 @@ func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
 // closeWithin is how long Close waits for a write that nobody waits for any more.
 const closeWithin = 10 * time.Second
 
-// Close implements [Index]. A store whose write, or whose log when it is closed, waits for room, or for
-// anything else for long, is left as a crash would leave it, which costs nothing that was written.
+// Close implements [Index]. A store whose write, or whose log when it is closed, waits for room, or
+// for anything else for long, is left as a crash would leave it, which costs nothing that was
+// written.
 func (x *pebbleIndex) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()

@@ -81,7 +81,8 @@ func columnsOf(entries []Entry) (c columns) {
 		}
 		c.kinds, c.names = append(c.kinds, int16(e.Kind)), append(c.names, e.Name)
 		c.first, c.last = append(c.first, e.First), append(c.last, e.Last)
-		c.points, c.rates, c.ratedAt = append(c.points, int64(e.Points)), append(c.rates, e.Rate), append(c.ratedAt, e.At)
+		c.points, c.rates, c.ratedAt = append(c.points, int64(e.Points)), append(c.rates, e.Rate),
+			append(c.ratedAt, e.At)
 	}
 	return c
 }
@@ -89,8 +90,8 @@ func columnsOf(entries []Entry) (c columns) {
 // Apply implements [Index].
 func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
 	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
-		// One change after the other: one whose caller has gone may be about to be written, and only
-		// then it shows that it is.
+		// One change after the other: one whose caller has gone may be about to be written, and
+		// only then it shows that it is.
 		if _, err := tx.Exec(ctx, `lock table metricsd_read in share row exclusive mode`); err != nil {
 			return err
 		}
@@ -100,12 +101,14 @@ func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
 		const at = 10_000 // rows a statement
 		for some := range slices.Chunk(change.Entries, at) {
 			c := columnsOf(some)
-			if _, err := tx.Exec(ctx, upsert, c.kinds, c.names, c.first, c.last, c.points, c.rates, c.ratedAt); err != nil {
+			if _, err := tx.Exec(ctx, upsert, c.kinds, c.names, c.first, c.last, c.points, c.rates,
+				c.ratedAt); err != nil {
 				return err
 			}
 		}
 		for partition, place := range change.Read {
-			const set = `insert into metricsd_read values ($1, $2) on conflict (partition) do update set place = excluded.place`
+			const set = `insert into metricsd_read values ($1, $2)
+				on conflict (partition) do update set place = excluded.place`
 			if _, err := tx.Exec(ctx, set, partition, place); err != nil {
 				return err
 			}
@@ -191,7 +194,8 @@ func (x *postgresIndex) Get(ctx context.Context, k Kind, name string) (Entry, bo
 
 // List implements [Index].
 func (x *postgresIndex) List(ctx context.Context, k Kind, after string, most int) ([]Entry, error) {
-	rows, err := x.pool.Query(ctx, selectEntry+`where kind = $1 and name > $2 order by name limit $3`, int16(k), after, max(0, most))
+	rows, err := x.pool.Query(ctx, selectEntry+`where kind = $1 and name > $2 order by name limit $3`, int16(k),
+		after, max(0, most))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,8 @@ func some(n int, seed uint64) []string {
 	words := []string{"request", "latency", "cache", "db", "kafka", "http", "grpc", "cpu", "queue", "errors", "größe"}
 	out := make([]string, n)
 	for i := range out {
-		out[i] = fmt.Sprintf("svc%d.%s.%s.%x", rng.IntN(50), words[rng.IntN(len(words))], words[rng.IntN(len(words))], rng.IntN(n))
+		out[i] = fmt.Sprintf("svc%d.%s.%s.%x", rng.IntN(50), words[rng.IntN(len(words))],
+			words[rng.IntN(len(words))], rng.IntN(n))
 		if i > 0 && rng.IntN(10) == 0 {
 			out[i] = out[rng.IntN(i)]
 		}
@@ -46,7 +47,8 @@ func TestAgainstReadingEverything(t *testing.T) {
 		t.Fatalf("%d names known, %d refused; want %d", known, refused, distinct)
 	}
 	const every = 1 << 20
-	for _, part := range []string{"", "s", "svc7", "svc7.", "svc49.größe", "zzz", "request", ".c", "ö", "e.latency.1f", "svc1.cache.cache.a", "9"} {
+	for _, part := range []string{"", "s", "svc7", "svc7.", "svc49.größe", "zzz", "request", ".c", "ö", "e.latency.1f",
+		"svc1.cache.cache.a", "9"} {
 		got, want := d.Prefix(part, 15), oracle(all, 15, func(n string) bool { return strings.HasPrefix(n, part) })
 		if !slices.Equal(got, want) {
 			t.Errorf("prefix %q: got %q, want %q", part, got, want)
@@ -56,13 +58,14 @@ func TestAgainstReadingEverything(t *testing.T) {
 		if cut || !slices.Equal(got, want) {
 			t.Errorf("substring %q: got %d names (cut %v), want %d", part, len(got), cut, len(want))
 		}
-		if got, _ := d.Contains(part, 3); len(got) != min(3, len(want)) || slices.ContainsFunc(got, func(n string) bool { return !strings.Contains(n, part) }) {
+		if got, _ := d.Contains(part, 3); len(got) != min(3, len(want)) ||
+			slices.ContainsFunc(got, func(n string) bool { return !strings.Contains(n, part) }) {
 			t.Errorf("substring %q, three of them: got %q", part, got)
 		}
 	}
 }
 
-// Names whose end and beginning would make a find together must not be one.
+// TestNoFindAcrossNames: names whose end and beginning would make a find together must not be one.
 func TestNoFindAcrossNames(t *testing.T) {
 	s := newSegment([]string{"aab", "bcc", "bcd", "c", "d"})
 	for part, want := range map[string][]string{
@@ -120,7 +123,8 @@ func BenchmarkComplete(b *testing.B) {
 	d.Wait()
 	known, _ := d.Len()
 	b.Logf("%d names in %.1f s, %d segments", known, time.Since(begin).Seconds(), len(d.segments))
-	for _, part := range []string{"r", "svc", "latency", "latency.db.a", "ff", "7.grpc.grpc.77", "queue.errors.fffff", "errors.request.zz", "nowhere"} {
+	for _, part := range []string{"r", "svc", "latency", "latency.db.a", "ff", "7.grpc.grpc.77", "queue.errors.fffff",
+		"errors.request.zz", "nowhere"} {
 		b.Run("prefix="+part, func(b *testing.B) {
 			for b.Loop() {
 				d.Prefix(part, 20)

@@ -22,7 +22,8 @@ func payload(size int) []byte {
 		if b.Len() > 20 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"metric":"service%d.request.latency","host":"web-%02d","tags":["env:prod","pod:%x"],"points":[[%d,%.6f]]}`,
+		fmt.Fprintf(&b,
+			`{"metric":"service%d.request.latency","host":"web-%02d","tags":["env:prod","pod:%x"],"points":[[%d,%.6f]]}`,
 			rng.IntN(20), rng.IntN(40), rng.Uint32(), 1700000000+rng.IntN(600), rng.Float64())
 	}
 	b.WriteString(`]}`)

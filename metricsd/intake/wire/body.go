@@ -74,7 +74,8 @@ func openZlib(packed io.Reader, l Limits) ([]byte, error) {
 // zstdReaders are kept for the same reason. What one may take is bounded by its
 // window; what comes out of it by swell.
 var zstdReaders = sync.Pool{New: func() any {
-	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(8<<20))
 	if err != nil {
 		panic(err) // only for options that do not go together
 	}
@@ -97,7 +98,11 @@ func openZstd(packed io.Reader, l Limits) ([]byte, error) {
 
 // swell reads what decompression gives, up to the bound.
 func swell(r io.Reader, l Limits) ([]byte, error) {
-	open := &bounded{from: r, left: l.Opened, what: fmt.Sprintf("the body is longer than %d bytes after decompression", l.Opened)}
+	open := &bounded{
+		from: r,
+		left: l.Opened,
+		what: fmt.Sprintf("the body is longer than %d bytes after decompression", l.Opened),
+	}
 	var out bytes.Buffer
 	_, err := out.ReadFrom(open)
 	return out.Bytes(), err

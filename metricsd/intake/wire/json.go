@@ -120,12 +120,14 @@ func (l Limits) check(s *Series, i int) error {
 	case len(s.Metric) > l.Name:
 		return fmt.Errorf("series %d has a metric name of %d bytes; %d are allowed", i, len(s.Metric), l.Name)
 	case len(s.Host) > l.Name:
-		return fmt.Errorf("series %d (%q) has a host of %d bytes; %d are allowed", i, clip(s.Metric), len(s.Host), l.Name)
+		return fmt.Errorf("series %d (%q) has a host of %d bytes; %d are allowed", i, clip(s.Metric),
+			len(s.Host), l.Name)
 	case len(s.Tags) > l.Tags:
 		return fmt.Errorf("series %d (%q) has %d tags; %d are allowed", i, clip(s.Metric), len(s.Tags), l.Tags)
 	}
 	if size := s.Size(); size > MaxSeries {
-		return fmt.Errorf("series %d (%q) takes %d bytes; %d are allowed: send fewer points at once", i, clip(s.Metric), size, MaxSeries)
+		return fmt.Errorf("series %d (%q) takes %d bytes; %d are allowed: send fewer points at once", i, clip(s.Metric),
+			size, MaxSeries)
 	}
 	for _, t := range s.Tags {
 		if len(t) > l.Name {

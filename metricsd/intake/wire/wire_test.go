@@ -71,7 +71,8 @@ func TestSeriesOfEveryVersion(t *testing.T) {
 func sketchPayload() []byte {
 	d := number(number(nil, 1, 1700000000), 2, 5)
 	d = double(double(double(double(d, 3, -1), 4, 9), 5, 2), 6, 10)
-	d = message(d, 7, protowire.AppendVarint(protowire.AppendVarint(nil, protowire.EncodeZigZag(-3)), protowire.EncodeZigZag(7)))
+	d = message(d, 7,
+		protowire.AppendVarint(protowire.AppendVarint(nil, protowire.EncodeZigZag(-3)), protowire.EncodeZigZag(7)))
 	d = number(number(d, 8, 2), 8, 3) // not packed
 	return message(nil, 1, message(text(text(text(nil, 1, "lat"), 2, "h"), 4, "a:b"), 7, d))
 }

@@ -150,16 +150,26 @@ func (p *pkg) add(rec record, arch string, k *kernel) error {
 	snake := rec.symbol[:strings.LastIndexByte(rec.symbol, '_')]
 	f := p.family(snake)
 	if f == nil {
-		f = &family{snake: snake, name: lowerCamel(snake), mode: rec.mode, args: rec.args, rets: rec.rets, tiers: map[string][]*kernel{}}
+		f = &family{
+			snake: snake,
+			name:  lowerCamel(snake),
+			mode:  rec.mode,
+			args:  rec.args,
+			rets:  rec.rets,
+			tiers: map[string][]*kernel{},
+		}
 		p.families = append(p.families, f)
 		sort.Slice(p.families, func(i, j int) bool { return p.families[i].snake < p.families[j].snake })
 	}
 	if fmt.Sprint(f.mode, f.args, f.rets) != fmt.Sprint(rec.mode, rec.args, rec.rets) {
-		return refuse(rec.symbol, "signature differs between tiers", fmt.Sprint(rec.args, " -> ", rec.rets, " here, ", f.args, " -> ", f.rets, " elsewhere"))
+		return refuse(rec.symbol, "signature differs between tiers",
+			fmt.Sprint(rec.args, " -> ", rec.rets, " here, ", f.args, " -> ", f.rets, " elsewhere"))
 	}
 	if k != nil {
 		f.tiers[arch] = append(f.tiers[arch], k)
-		sort.Slice(f.tiers[arch], func(i, j int) bool { return f.tiers[arch][i].tier.level < f.tiers[arch][j].tier.level })
+		sort.Slice(f.tiers[arch], func(i, j int) bool {
+			return f.tiers[arch][i].tier.level < f.tiers[arch][j].tier.level
+		})
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func instructions(listing, symbol string) []string {
 		line = strings.TrimRight(line, " \t")
 		t := strings.TrimSpace(line)
 		label := strings.HasSuffix(t, ":")
-		if t == "" || strings.HasPrefix(t, "#") || strings.HasPrefix(t, ".") && !label || strings.HasPrefix(t, ".Lfunc_") {
+		if t == "" || strings.HasPrefix(t, "#") || strings.HasPrefix(t, ".") && !label ||
+			strings.HasPrefix(t, ".Lfunc_") {
 			continue
 		}
 		out = append(out, strings.ReplaceAll(line, "\t", " "))
@@ -65,7 +66,8 @@ var (
 	realign     = regexp.MustCompile(`^and[lq]?\s.*%[er]sp$`)
 	alignedMove = regexp.MustCompile(`^v?mov(aps|apd|dqa|dqa32|dqa64|ntdq|ntps|ntpd)\b`)
 	legacyXMM   = regexp.MustCompile(`^[a-uw-z].*%xmm`)
-	unaligned   = regexp.MustCompile(`^(mov(ups|upd|dqu|ss|sd|q|d|hps|lps|hpd|lpd)|cvt|add(ss|sd)|sub(ss|sd)|mul(ss|sd)|div(ss|sd)|pinsr|pextr)`)
+	unaligned   = regexp.MustCompile(
+		`^(mov(ups|upd|dqu|ss|sd|q|d|hps|lps|hpd|lpd)|cvt|add(ss|sd)|sub(ss|sd)|mul(ss|sd)|div(ss|sd)|pinsr|pextr)`)
 )
 
 func checkARM64(kernel, line string) error {
@@ -86,13 +88,16 @@ func checkAMD64(kernel, line string) error {
 		return refuse(kernel, "calls", "'"+line+"'")
 	case realign.MatchString(line):
 		return refuse(kernel, "aligned spills", "'"+line+"' realigns the stack, which Go could not unwind")
-	case onStack.MatchString(line) && (alignedMove.MatchString(line) || legacyXMM.MatchString(line) && !unaligned.MatchString(line)):
-		return refuse(kernel, "aligned spills", "'"+line+"' needs an aligned stack, which Go does not promise; use fewer live vectors")
+	case onStack.MatchString(line) &&
+		(alignedMove.MatchString(line) || legacyXMM.MatchString(line) && !unaligned.MatchString(line)):
+		return refuse(kernel, "aligned spills",
+			"'"+line+"' needs an aligned stack, which Go does not promise; use fewer live vectors")
 	}
 	return nil
 }
 
-var regNames = [16]string{"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"}
+var regNames = [16]string{"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI", "R8", "R9", "R10", "R11", "R12",
+	"R13", "R14", "R15"}
 
 // prologue reads the pushes and the frame allocation at the start of an amd64
 // kernel. They are emitted as mnemonics so that the Go linker knows the depth
@@ -142,7 +147,8 @@ func (k *kernel) checkSP() error {
 		}
 	}
 	if n != len(k.push) {
-		return refuse(k.symbol, "unknown prologue", fmt.Sprintf("%d instructions move SP, %d of them at the start", n, len(k.push)))
+		return refuse(k.symbol, "unknown prologue",
+			fmt.Sprintf("%d instructions move SP, %d of them at the start", n, len(k.push)))
 	}
 	return nil
 }

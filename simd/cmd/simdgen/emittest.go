@@ -10,7 +10,9 @@ import (
 func (p *pkg) tests() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\n\t\"%s/simdtest\"\n)\n", p.name, simdPath)
-	fmt.Fprintf(&b, "\n// kernelTests is what simdtest runs against every tier of this machine.\nvar kernelTests = []simdtest.Kernel{\n")
+	fmt.Fprintf(&b,
+		"\n// kernelTests is what simdtest runs against every tier of this machine.\n"+
+			"var kernelTests = []simdtest.Kernel{\n")
 	for _, f := range p.families {
 		if f.testable() {
 			fmt.Fprintf(&b, "\t{Name: %q, Run: run%s, Time: time%s},\n", f.name, title(f.name), title(f.name))
@@ -33,7 +35,8 @@ func (p *pkg) tests() string {
 		if f.testable() {
 			runner(&b, f)
 			timer(&b, f)
-			fmt.Fprintf(&b, "\nfunc Fuzz%s(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, %q) }\n", title(f.name), f.name)
+			fmt.Fprintf(&b, "\nfunc Fuzz%s(f *testing.F) { simdtest.Fuzz(f, setTier, kernelTests, %q) }\n",
+				title(f.name), f.name)
 		}
 	}
 	return b.String()
@@ -77,7 +80,8 @@ func runner(b *strings.Builder, f *family) {
 		fmt.Fprintf(b, "%s(%s)\n%sGo(%s)\n", f.name, call, f.name, want)
 	} else {
 		got, ref := names("got", len(f.rets)), names("want", len(f.rets))
-		fmt.Fprintf(b, "%s := %s(%s)\n%s := %sGo(%s)\n", strings.Join(got, ", "), f.name, call, strings.Join(ref, ", "), f.name, want)
+		fmt.Fprintf(b, "%s := %s(%s)\n%s := %sGo(%s)\n", strings.Join(got, ", "), f.name, call,
+			strings.Join(ref, ", "), f.name, want)
 		for i := range got {
 			fmt.Fprintf(b, "simdtest.Equal(in, %s, %s)\n", got[i], ref[i])
 		}

@@ -93,7 +93,8 @@ func (l *linker) code() (int, error) {
 func (l *linker) checkWritable() error {
 	for _, s := range l.file.Sections {
 		if s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_WRITE != 0 && s.Size > 0 {
-			return refuse(l.kernel, "writable data", "section "+s.Name+"; keep state in arguments and constants in statics without interior mutability")
+			return refuse(l.kernel, "writable data",
+				"section "+s.Name+"; keep state in arguments and constants in statics without interior mutability")
 		}
 	}
 	return nil
@@ -146,7 +147,8 @@ func (l *linker) defined(_ int, rela []byte) error {
 	sym := l.syms[binary.LittleEndian.Uint64(rela[8:])>>32-1]
 	switch {
 	case sym.Section == elf.SHN_UNDEF && strings.Contains(sym.Name, "panic"):
-		return refuse(l.kernel, "panic path", "calls "+sym.Name+"; use get_unchecked or pointers where the bounds are proven")
+		return refuse(l.kernel, "panic path",
+			"calls "+sym.Name+"; use get_unchecked or pointers where the bounds are proven")
 	case sym.Section == elf.SHN_UNDEF:
 		return refuse(l.kernel, "undefined symbol", sym.Name+"; a kernel has nothing to link against")
 	}
@@ -164,7 +166,8 @@ func (l *linker) apply(index int, rela []byte) error {
 	at := l.place[index] + int(le.Uint64(rela))
 	delta := target + int(int64(le.Uint64(rela[16:]))) - at
 	if !patch(l.arch, uint32(info), l.block[at:], delta) {
-		return refuse(l.kernel, "unknown relocation", relocName(l.arch, uint32(info))+" against "+l.symbolName(l.syms[info>>32-1]))
+		return refuse(l.kernel, "unknown relocation",
+			relocName(l.arch, uint32(info))+" against "+l.symbolName(l.syms[info>>32-1]))
 	}
 	return nil
 }

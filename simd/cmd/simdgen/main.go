@@ -103,14 +103,16 @@ func verify(opt options, out io.Writer) error {
 			return err
 		}
 		if string(have) != string(f.data) {
-			return fmt.Errorf("%s is not what the kernels compile to: %s; run simdgen gen and review the difference", f.path, firstDifference(have, f.data))
+			return fmt.Errorf("%s is not what the kernels compile to: %s; run simdgen gen and review the difference",
+				f.path, firstDifference(have, f.data))
 		}
 	}
 	n, err := p.assembled(opt.dir)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d files are what %s compiles to, and %d kernels assemble to it, byte for byte\n", len(files), opt.rust, n)
+	fmt.Fprintf(out, "%d files are what %s compiles to, and %d kernels assemble to it, byte for byte\n",
+		len(files), opt.rust, n)
 	return nil
 }
 

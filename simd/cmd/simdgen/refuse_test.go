@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each file in testdata says in its first line why it must be refused.
+// TestRefusals: each file in testdata says in its first line why it must be refused.
 func TestRefusals(t *testing.T) {
 	if _, err := exec.LookPath("rustc"); err != nil {
 		t.Skip("rustc is not on PATH")
@@ -41,7 +41,8 @@ func checkRefused(t *testing.T, file, src, reason string) {
 	if err != nil && strings.Contains(err.Error(), "rustup target add") {
 		t.Skip(err)
 	}
-	if err == nil || !strings.Contains(err.Error(), "kernel bad") || !strings.Contains(err.Error(), "refused: "+reason) {
+	if err == nil || !strings.Contains(err.Error(), "kernel bad") ||
+		!strings.Contains(err.Error(), "refused: "+reason) {
 		t.Errorf("got %v, want a refusal with %q", err, reason)
 	}
 }
@@ -57,7 +58,7 @@ func packageDir(t *testing.T) string {
 	return dir
 }
 
-// The listing rules alone; the compiler would have to be tricked into these.
+// TestListingRules tries the listing rules alone; the compiler would have to be tricked into these.
 func TestListingRules(t *testing.T) {
 	for _, c := range []struct{ arch, line, reason string }{
 		{"arm64", " mov x28, x0", "x18/x28 use"},
@@ -102,9 +103,14 @@ func TestDecodePush(t *testing.T) {
 	}
 }
 
-// A hidden prologue, not at the start, is refused.
+// TestPrologueMustComeFirst checks that a hidden prologue, not at the start, is refused.
 func TestPrologueMustComeFirst(t *testing.T) {
-	k := &kernel{symbol: "k", code: []byte{0x48, 0x8b, 0x07, 0x53, 0x5b, 0xc3, 0, 0}, text: 6, list: []string{" movq (%rdi), %rax", " pushq %rbx", " popq %rbx", " retq"}}
+	k := &kernel{
+		symbol: "k",
+		code:   []byte{0x48, 0x8b, 0x07, 0x53, 0x5b, 0xc3, 0, 0},
+		text:   6,
+		list:   []string{" movq (%rdi), %rax", " pushq %rbx", " popq %rbx", " retq"},
+	}
 	if err := prologue(k); err == nil || !strings.Contains(err.Error(), "unknown prologue") {
 		t.Errorf("got %v", err)
 	}

@@ -30,7 +30,7 @@ type rust struct {
 	tmp  string
 }
 
-// flags for every kernel: no red zone (Windows), the prologue first and whole,
+// kernelFlags are the flags for every kernel: no red zone (Windows), the prologue first and whole,
 // one flat function, no unwinding.
 var kernelFlags = strings.Fields(`--edition 2021 --crate-type rlib --crate-name kernels --cap-lints allow
 	-C opt-level=3 -C panic=abort -C codegen-units=1 -C debuginfo=0 -C no-redzone=yes -C force-frame-pointers=no
@@ -65,8 +65,10 @@ func newRust(root, arch, tmp string) (*rust, error) {
 	if err := os.WriteFile(src, prelude, 0o666); err != nil {
 		return nil, err
 	}
-	return r, r.run("--edition", "2021", "--crate-type", "rlib", "--crate-name", "simdgen", "-C", "opt-level=3", "-C", "panic=abort",
-		"--out-dir", r.tmp, "--emit", "link="+r.path("libsimdgen.rlib"), src)
+	return r,
+		r.run("--edition", "2021", "--crate-type", "rlib", "--crate-name", "simdgen", "-C", "opt-level=3", "-C",
+			"panic=abort",
+			"--out-dir", r.tmp, "--emit", "link="+r.path("libsimdgen.rlib"), src)
 }
 
 func (r *rust) path(name string) string { return filepath.Join(r.tmp, name) }
@@ -86,7 +88,8 @@ func (r *rust) run(args ...string) error {
 // records compiles the signature records alone.
 func (r *rust) records() ([]record, error) {
 	obj := r.path("records.o")
-	args := append([]string{"--cfg", "simdgen_records", "--extern", "simdgen=" + r.path("libsimdgen.rlib"), "--out-dir", r.tmp, "--emit", "obj=" + obj}, kernelFlags...)
+	args := append([]string{"--cfg", "simdgen_records", "--extern", "simdgen=" + r.path("libsimdgen.rlib"), "--out-dir",
+		r.tmp, "--emit", "obj=" + obj}, kernelFlags...)
 	if err := r.run(append(args, r.root)...); err != nil {
 		return nil, err
 	}
@@ -111,7 +114,8 @@ func (r *rust) compile(symbol string, t tier) (object, listing string, err error
 	}
 	object, listing = filepath.Join(dir, "kernel.o"), filepath.Join(dir, "kernel.s")
 	args := append([]string{"--cfg", symbol, "-C", "target-feature=" + t.features,
-		"--extern", "simdgen=" + r.path("libsimdgen.rlib"), "--out-dir", dir, "--emit", "obj=" + object + ",asm=" + listing}, kernelFlags...)
+		"--extern", "simdgen=" + r.path("libsimdgen.rlib"), "--out-dir", dir, "--emit",
+		"obj=" + object + ",asm=" + listing}, kernelFlags...)
 	args = append(args, archFlags[r.arch]...)
 	return object, listing, r.run(append(args, r.root)...)
 }

@@ -48,7 +48,9 @@ var tiers = map[string][]tier{
 		{"sse42", "SSE42", 1, "+sse4.2,+popcnt,+pclmulqdq"},
 		{"avx2", "AVX2", 2, "+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq"},
 		{"vclmul", "VCLMUL", 3, "+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq,+vpclmulqdq"},
-		{"avx512", "AVX512", 4, "+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2,+vpclmulqdq,+gfni"},
+		{"avx512", "AVX512", 4,
+			"+avx2,+fma,+bmi1,+bmi2,+lzcnt,+popcnt,+pclmulqdq,+avx512f," +
+				"+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512vbmi,+avx512vbmi2,+vpclmulqdq,+gfni"},
 	},
 	"arm64": {{"neon", "NEON", 5, "+neon,+crc,+reserve-x18,+reserve-x28"}},
 }
@@ -65,7 +67,9 @@ const recordSize = 512
 // parseRecords reads the .simdgen section.
 func parseRecords(section []byte) ([]record, error) {
 	if len(section)%recordSize != 0 {
-		return nil, fmt.Errorf("section .simdgen has %d bytes, not a multiple of %d; use the kernel! macro of this simdgen", len(section), recordSize)
+		return nil,
+			fmt.Errorf("section .simdgen has %d bytes, not a multiple of %d; use the kernel! macro of this simdgen",
+				len(section), recordSize)
 	}
 	var recs []record
 	for ; len(section) > 0; section = section[recordSize:] {
@@ -113,7 +117,9 @@ var modes = map[string]string{
 func (r record) check() error {
 	for _, a := range r.args {
 		if a.typ == "unsafe.Pointer" || a.write && a.typ == "string" {
-			return refuse(r.symbol, "pointer element type", "argument "+a.name+" would write or hold Go pointers behind the collector's back; pass numbers, or read a []string")
+			return refuse(r.symbol, "pointer element type",
+				"argument "+a.name+
+					" would write or hold Go pointers behind the collector's back; pass numbers, or read a []string")
 		}
 	}
 	if modes[r.mode] == "" {

@@ -54,7 +54,11 @@ func run() error {
 	const share = 0.9 // of the time; what is best then must still be written
 	ctx, stop := context.WithTimeout(context.Background(), time.Duration(seconds*share*float64(time.Second)))
 	defer stop()
-	c := &climber{file: os.Getenv("BEAGLE_SUITE_FILE"), target: os.Getenv("BEAGLE_SUITE_FUNC"), rng: rand.New(rand.NewPCG(seed, 0))}
+	c := &climber{
+		file:   os.Getenv("BEAGLE_SUITE_FILE"),
+		target: os.Getenv("BEAGLE_SUITE_FUNC"),
+		rng:    rand.New(rand.NewPCG(seed, 0)),
+	}
 	text, err := os.ReadFile(c.file)
 	if err != nil {
 		return err

@@ -33,7 +33,8 @@ func TestRun(t *testing.T) {
 	}
 	t.Chdir(dir)
 	file := filepath.Join(dir, "p.go")
-	for name, value := range map[string]string{"SEED": "1", "CANDIDATES": "2", "SECONDS": "300", "FILE": file, "FUNC": "Low"} {
+	for name, value := range map[string]string{"SEED": "1", "CANDIDATES": "2", "SECONDS": "300", "FILE": file,
+		"FUNC": "Low"} {
 		t.Setenv("BEAGLE_SUITE_"+name, value)
 	}
 	t.Setenv("GOWORK", "off")

@@ -19,9 +19,11 @@ var samples = makeSamples(8192)
 
 func makeSamples(n int) []context {
 	rng := rand.New(rand.NewPCG(15, 16))
-	keys := []string{"env", "service", "pod_name", "kube_namespace", "version", "http.status_code", "availability-zone", "team", "region", "image_tag", "container_name", "git.commit.sha"}
+	keys := []string{"env", "service", "pod_name", "kube_namespace", "version", "http.status_code", "availability-zone",
+		"team", "region", "image_tag", "container_name", "git.commit.sha"}
 	tag := func() string {
-		return fmt.Sprintf("%s:%s-%x", keys[rng.IntN(len(keys))], []string{"prod", "checkout", "intake", "eu"}[rng.IntN(4)], rng.Uint64()>>(4*rng.IntN(12)))
+		return fmt.Sprintf("%s:%s-%x", keys[rng.IntN(len(keys))],
+			[]string{"prod", "checkout", "intake", "eu"}[rng.IntN(4)], rng.Uint64()>>(4*rng.IntN(12)))
 	}
 	samples := make([]context, n)
 	for i := range samples {
@@ -36,7 +38,8 @@ func makeSamples(n int) []context {
 		if rng.IntN(10) == 0 {
 			tags[rng.IntN(size)] = tags[0]
 		}
-		samples[i] = context{fmt.Sprintf("service.requests.%d", rng.IntN(200)), fmt.Sprintf("i-%08x", rng.IntN(5000)), tags}
+		samples[i] = context{fmt.Sprintf("service.requests.%d", rng.IntN(200)),
+			fmt.Sprintf("i-%08x", rng.IntN(5000)), tags}
 	}
 	return samples
 }

@@ -14,7 +14,12 @@ func makeMessages(n int) [][]Point {
 	for i := range messages {
 		points := make([]Point, 10+rng.IntN(391))
 		for j := range points {
-			points[j] = Point{Series: rng.Int32(), Kind: uint8(rng.IntN(4)), Time: 1_700_000_000 + int64(i), Value: rng.Int64N(1000)}
+			points[j] = Point{
+				Series: rng.Int32(),
+				Kind:   uint8(rng.IntN(4)),
+				Time:   1_700_000_000 + int64(i),
+				Value:  rng.Int64N(1000),
+			}
 		}
 		messages[i] = points
 	}

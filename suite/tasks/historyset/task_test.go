@@ -17,7 +17,11 @@ func makeMessages(n int) [][]Point {
 		points := make([]Point, 20+rng.IntN(201))
 		base := rng.Int32N(3_000_000)
 		for j := range points {
-			points[j] = Point{Metric: base + rng.Int32N(12), Host: 40_000 + rng.Int32N(int32(1+len(points)/20)), Value: float64(rng.IntN(1000))}
+			points[j] = Point{
+				Metric: base + rng.Int32N(12),
+				Host:   40_000 + rng.Int32N(int32(1+len(points)/20)),
+				Value:  float64(rng.IntN(1000)),
+			}
 		}
 		messages[i] = points
 	}

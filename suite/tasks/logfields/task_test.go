@@ -18,7 +18,8 @@ func makeLines(n int) []string {
 	lines := make([]string, n)
 	for i := range lines {
 		parts := []string{
-			fmt.Sprintf("time=2026-11-%02dT%02d:%02d:%02d.%03dZ", 1+rng.IntN(28), rng.IntN(24), rng.IntN(60), rng.IntN(60), rng.IntN(1000)),
+			fmt.Sprintf("time=2026-11-%02dT%02d:%02d:%02d.%03dZ", 1+rng.IntN(28), rng.IntN(24), rng.IntN(60),
+				rng.IntN(60), rng.IntN(1000)),
 			"level=" + pick("info", "info", "info", "debug", "warn", "error"),
 			"service=" + pick("checkout", "intake", "web", "billing"),
 			fmt.Sprintf("trace_id=%016x", rng.Uint64()),
@@ -34,7 +35,9 @@ func makeLines(n int) []string {
 			case 3:
 				parts = append(parts, fmt.Sprintf("path=/api/v2/%x/items?page=%d", rng.Uint32(), rng.IntN(50)))
 			default:
-				parts = append(parts, fmt.Sprintf("%s=%d", pick("status", "bytes", "duration_ms", "attempt", "shard", "queue_depth"), rng.IntN(100000)))
+				parts = append(parts,
+					fmt.Sprintf("%s=%d", pick("status", "bytes", "duration_ms", "attempt", "shard", "queue_depth"),
+						rng.IntN(100000)))
 			}
 		}
 		lines[i] = strings.Join(parts, " ")

@@ -16,7 +16,8 @@ func makeTagSets(n int) [][2][]string {
 	rng := rand.New(rand.NewPCG(3, 4))
 	pick := func(s ...string) string { return s[rng.IntN(len(s))] }
 	tag := func() string {
-		key := pick("env", "service", "host", "pod_name", "kube_namespace", "version", "http.status_code", "availability-zone", "team", "region")
+		key := pick("env", "service", "host", "pod_name", "kube_namespace", "version", "http.status_code",
+			"availability-zone", "team", "region")
 		return fmt.Sprintf("%s:%s-%x", key, pick("prod", "web", "intake", "eu"), rng.Uint64()>>(4*rng.IntN(12)))
 	}
 	set := func(size int) []string {

@@ -17,8 +17,11 @@ func makeKeys(n int) [][]byte {
 	pick := func(s ...string) string { return s[rng.IntN(len(s))] }
 	word := func() string { return fmt.Sprintf("%x", rng.Uint64()>>(4*rng.IntN(12))) }
 	tag := func() string {
-		key := pick("env", "service", "host", "pod_name", "kube_namespace", "version", "http.status_code", "availability-zone")
-		return key + ":" + pick("prod", "staging", "intake-"+word(), "i-"+word()+word(), "web_"+word()+"."+word(), "/api/v2/"+word()+"/"+word())
+		key := pick("env", "service", "host", "pod_name", "kube_namespace", "version", "http.status_code",
+			"availability-zone")
+		return key + ":" +
+			pick("prod", "staging", "intake-"+word(), "i-"+word()+word(), "web_"+word()+"."+word(),
+				"/api/v2/"+word()+"/"+word())
 	}
 	keys := make([][]byte, n)
 	for i := range keys {
@@ -30,12 +33,13 @@ func makeKeys(n int) [][]byte {
 		for j := range tags {
 			tags[j] = tag()
 		}
-		keys[i] = []byte("service." + pick("requests", "latency", "errors", "queue.depth") + "|" + strings.Join(tags, ","))
+		keys[i] = []byte("service." + pick("requests", "latency", "errors", "queue.depth") + "|" +
+			strings.Join(tags, ","))
 	}
 	return keys
 }
 
-// Sums of the reference implementation, with seed 0.
+// TestSum128 compares with sums of the reference implementation, with seed 0.
 func TestSum128(t *testing.T) {
 	for text, want := range map[string][2]uint64{
 		"":      {0, 0},

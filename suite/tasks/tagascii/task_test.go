@@ -20,12 +20,16 @@ func makeTraffic(n int) []string {
 	for range n {
 		switch p := rng.IntN(100); {
 		case p < 3:
-			tags = append(tags, pick("city:", "region:", "team:")+pick("münchen", "東京", "são-paulo", "Łódź", "naïve café")+"-"+word())
+			tags = append(tags,
+				pick("city:", "region:", "team:")+pick("münchen", "東京", "são-paulo", "Łódź", "naïve café")+"-"+word())
 		case p < 7:
-			tags = append(tags, pick("Env:", "Service Name:", "_version:", "http.url:")+pick("Prod ", "V1,", "a b  c", "x__y_")+word())
+			tags = append(tags, pick("Env:", "Service Name:", "_version:", "http.url:")+
+				pick("Prod ", "V1,", "a b  c", "x__y_")+word())
 		default:
-			key := pick("env", "service", "host", "pod_name", "kube_namespace", "version", "http.status_code", "availability-zone")
-			value := pick("prod", "staging", "intake-"+word(), "i-"+word()+word(), "web_"+word()+"."+word(), "eu/west/"+word(), "/api/v2/"+word()+"/"+word())
+			key := pick("env", "service", "host", "pod_name", "kube_namespace", "version", "http.status_code",
+				"availability-zone")
+			value := pick("prod", "staging", "intake-"+word(), "i-"+word()+word(), "web_"+word()+"."+word(),
+				"eu/west/"+word(), "/api/v2/"+word()+"/"+word())
 			tags = append(tags, key+":"+value)
 		}
 	}

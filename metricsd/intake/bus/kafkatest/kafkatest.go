@@ -38,7 +38,9 @@ const patience = 2 * time.Minute
 func Start(t testing.TB) *Server {
 	t.Helper()
 	if os.Getenv(Jars) == "" {
-		t.Skip(Jars + " does not name a directory with the jars of Apache Kafka (metricsd/bench/kafka.sh fetches them): the queue is not tried with a real broker")
+		t.Skip(Jars +
+			" does not name a directory with the jars of Apache Kafka (metricsd/bench/kafka.sh fetches them): the " +
+			"queue is not tried with a real broker")
 	}
 	dir, err := os.MkdirTemp("", "metricsd-kafka-")
 	if err != nil {
@@ -47,7 +49,8 @@ func Start(t testing.TB) *Server {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &Server{Address: freePort(t), t: t, dir: dir}
 	s.configure(freePort(t))
-	if out, err := s.java("kafka.tools.StorageTool", "format", "-t", "bWV0cmljc2QtdGVzdC0wMQ", "-c", s.file()).CombinedOutput(); err != nil {
+	if out, err := s.java("kafka.tools.StorageTool", "format", "-t", "bWV0cmljc2QtdGVzdC0wMQ", "-c", s.file()).
+		CombinedOutput(); err != nil {
 		t.Fatalf("the broker's directory is not made: %v\n%s", err, out)
 	}
 	s.Run()
@@ -87,8 +90,8 @@ func (s *Server) offline(from, to string) {
 func (s *Server) file() string { return filepath.Join(s.dir, "server.properties") }
 
 // configure writes the least that one broker needs. Sizes are Kafka's defaults. So are times, but
-// for those that a broker which was killed waits for itself when it runs again: until the controller
-// takes the one before for gone (9 s), and until it stands for controller (1 to 2 s).
+// for those that a broker which was killed waits for itself when it runs again: until the
+// controller takes the one before for gone (9 s), and until it stands for controller (1 to 2 s).
 func (s *Server) configure(controller string) {
 	text := fmt.Sprintf(`process.roles=broker,controller
 node.id=1
@@ -110,7 +113,8 @@ controller.quorum.election.timeout.ms=200
 
 func (s *Server) java(args ...string) *exec.Cmd {
 	jars := filepath.Join(os.Getenv(Jars), "*")
-	c := exec.Command("java", append([]string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars}, args...)...)
+	c := exec.Command("java",
+		append([]string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars}, args...)...)
 	c.Dir = s.dir
 	return c
 }

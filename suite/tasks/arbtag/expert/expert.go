@@ -105,7 +105,8 @@ func cleanPrefix(tag string) int {
 	for at < len(tag) {
 		switch c := tag[at]; {
 		case c < 0x80 && lowered[c] == rune(c) && c != 0:
-		case c == '_' && at > 0 && at+1 < len(tag) && tag[at+1] < 0x80 && tag[at+1] != 0 && lowered[tag[at+1]] == rune(tag[at+1]):
+		case c == '_' && at > 0 && at+1 < len(tag) && tag[at+1] < 0x80 && tag[at+1] != 0 &&
+			lowered[tag[at+1]] == rune(tag[at+1]):
 			at++
 		default:
 			return at

@@ -10,7 +10,8 @@ import (
 
 func TestExpert(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	pieces := []string{"a", "z", "0", ":", "-", "/", "_", "_", "A", " ", "@", "[", "`", "{", "é", "É", "東", "İ", "K", "٣", "�", "\xff", "\xc3", "\x00", "\x7f", "abcdefgh", "web_1"}
+	pieces := []string{"a", "z", "0", ":", "-", "/", "_", "_", "A", " ", "@", "[", "`", "{", "é", "É", "東", "İ", "K",
+		"٣", "�", "\xff", "\xc3", "\x00", "\x7f", "abcdefgh", "web_1"}
 	for range 60_000 {
 		var tag strings.Builder
 		few := 1 + rng.IntN(len(pieces))

@@ -6,8 +6,8 @@ import (
 	original "github.com/beagle-go/beagle/suite/tasks/fibonacci"
 )
 
-// From 94 on the original takes longer than anybody waits, but its recurrence
-// still says what it would give.
+// TestExpert: from 94 on the original takes longer than anybody waits, but its recurrence still
+// says what it would give.
 func TestExpert(t *testing.T) {
 	for n := -3; n < 22; n++ {
 		if got, want := Fibonacci(n), original.Fibonacci(n); got != want {

@@ -11,7 +11,8 @@ import (
 
 func TestExpert(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	pieces := []string{" ", "=", `"`, "a", "level", "Z", "É", "\xff", "\xc2", "\u00a0", "\u2003", "\t", "\n", "\v", "\x00", "1", "[", "@"}
+	pieces := []string{" ", "=", `"`, "a", "level", "Z", "É", "\xff", "\xc2", "\u00a0", "\u2003", "\t", "\n", "\v",
+		"\x00", "1", "[", "@"}
 	for range 60_000 {
 		var line strings.Builder
 		few := 1 + rng.IntN(len(pieces))

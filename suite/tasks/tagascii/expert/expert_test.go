@@ -7,7 +7,7 @@ import (
 	original "github.com/beagle-go/beagle/suite/tasks/tagascii"
 )
 
-// Texts over few letters come near every rule of the format.
+// TestExpert: texts over few letters come near every rule of the format.
 func TestExpert(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const letters = "abz:9/-._`{@[;,^A\x80é\x00\xff"
