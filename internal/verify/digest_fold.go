@@ -54,9 +54,9 @@ type fold struct {
 	in map[node]int
 	id int
 
-	element, sum, parity, product   depth // what goes in, and in which way
+	element, sum, parity, product         depth // what goes in, and in which way
 	left, right, xor, table, number, rest bool
-	hashed                          bool // by an operator that no other purpose has
+	hashed                                bool // by an operator that no other purpose has
 }
 
 func (m *fold) inside(v ssa.Value) bool { return m.in[v] == m.id }
