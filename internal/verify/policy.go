@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // code is a type-checked candidate file, as much of it as the policy reads.
@@ -316,9 +317,9 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 				obj, e := c.info.Defs[name], initialiser(vs, i)
 				switch {
 				case obj == nil:
-				case sizes.Sizeof(obj.Type()) > maxVariable:
+				case c.bytesOf(obj, e) > maxVariable:
 					report(name, "size "+name.Name, "package variable "+name.Name,
-						fmt.Sprintf("it takes %d bytes of every program that imports the package; the limit is %d", sizes.Sizeof(obj.Type()), maxVariable))
+						fmt.Sprintf("it takes %d bytes of every program that imports the package; the limit is %d", c.bytesOf(obj, e), maxVariable))
 				case isError(obj.Type()) && !plainError(c, e):
 					report(name, "closure "+name.Name, "package variable "+name.Name,
 						"it holds an error that may keep state; make it with errors.New or fmt.Errorf")
@@ -329,6 +330,13 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 			}
 		}
 	}
+}
+
+// bytesOf is the memory of a package variable, as far as the source shows it. The
+// check of the start sees the rest.
+func (c *code) bytesOf(obj types.Object, value ast.Expr) int64 {
+	n, _ := source.VariableBytes(c.file, c.info, obj, value)
+	return n
 }
 
 var sizes = types.SizesFor("gc", "amd64")
