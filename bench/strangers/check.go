@@ -6,13 +6,16 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// check reads versions and says which are no versions of their function. The
-// judge is not asked.
+// check reads versions and says which are no versions of their function. With
+// -policy the judge reads each of them too; nothing is run.
 func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	set := f.String("set", "A", "a set of functions.txt (A, B), a function (A3) or a version (A3/name)")
+	policy := f.Bool("policy", false, "also count the versions that the judge's static policy refuses")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -23,8 +26,8 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	bad, counts := 0, map[bool]int{}
-	units := map[string]*source.Unit{}
+	bad, counts, refused := 0, map[bool]int{}, map[bool]int{}
+	units, judges := map[string]*source.Unit{}, map[string]*verify.Env{}
 	for _, v := range list {
 		counts[v.honest]++
 		u := units[v.fn.name]
@@ -37,12 +40,22 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 				source.Options{Dir: dir, Spec: v.fn.spec, Env: []string{"GOWORK=off"}}); err != nil {
 				return err
 			}
-			units[v.fn.name] = u
+			units[v.fn.name], judges[v.fn.name] = u, &verify.Env{Unit: u, Dir: l.dir}
 		}
 		text, err := expand(v.text, u.Target.Source, u.Target.Name)
 		if err == nil {
 			if _, problem := u.Parse(text); problem != nil {
 				err = fmt.Errorf("%s, line %d: %s", problem.Stage, problem.Line, problem.Message)
+			}
+		}
+		if err == nil && *policy {
+			verdict, err := verify.Static(ctx, judges[v.fn.name], beagle.NewCandidate(text, nil, nil), nil)
+			if err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+			if !verdict.OK() {
+				refused[v.honest]++
+				fmt.Printf("%s (honest: %v) refused by %s: %s\n", v.name, v.honest, verdict.Stage, verdict.Reason)
 			}
 		}
 		if err != nil {
@@ -51,6 +64,9 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 		}
 	}
 	fmt.Printf("%d wrong and %d honest versions of %d functions\n", counts[false], counts[true], len(units))
+	if *policy {
+		fmt.Printf("the static policy refuses %d wrong and %d honest ones\n", refused[false], refused[true])
+	}
 	if bad > 0 {
 		return errors.New("some are no versions of their function")
 	}

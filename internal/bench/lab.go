@@ -56,14 +56,20 @@ func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o 
 }
 
 // extraTables is how many bytes of tables a version has more than the original.
+// A table of unknown size counts as large: that costs time only.
 func extraTables(u *source.Unit, version string) int64 {
-	of := func(src string) int64 {
+	of := func(src string) (int64, bool) {
 		if f, problem := u.Parse(src); problem == nil {
 			return f.TableBytes()
 		}
-		return 0
+		return 0, true
 	}
-	return of(version) - of(u.Target.Source)
+	n, known := of(version)
+	was, _ := of(u.Target.Source)
+	if !known {
+		return max(n-was, largeTable+1)
+	}
+	return n - was
 }
 
 // A realLab builds with the harness and times in the sandbox.

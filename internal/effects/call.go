@@ -312,10 +312,11 @@ func (u *unit) elementRefs(t types.Type) bool {
 	return u.p.hasRefs(t)
 }
 
-// apply does to the arguments what a summary says.
+// apply does to the arguments what a summary says. With a table, a callee's own
+// caches and pools count as no state: what may call them is known.
 func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
 	for _, w := range s.Writes {
-		if w.Kind != Shared || w.Name == kept || !u.p.ignored(w.Name) {
+		if w.Kind != Shared || w.Name == kept || u.p.Table == nil {
 			u.write(u.resolve(in, w, args), name)
 		}
 	}
@@ -328,6 +329,9 @@ func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []
 	}
 	for _, r := range s.Runs {
 		u.runCode(in, r, args)
+	}
+	for _, r := range s.Panics {
+		u.throw(u.resolve(in, r, args))
 	}
 	for i, list := range s.Results {
 		for _, r := range list {
@@ -490,7 +494,3 @@ func (u *unit) codeOf(in ssa.CallInstruction, r Ref, args []set) set {
 	}
 	return u.resolve(in, r, args)
 }
-
-// ignored reports whether memory belongs to a package of the table: its own
-// caches and pools are no state that a caller sees.
-func (p *Program) ignored(name string) bool { return p.Table != nil && p.Table.ignores(name) }

@@ -21,6 +21,9 @@ func (u *unit) summary() *Summary {
 	for r := range u.runs {
 		s.Runs = append(s.Runs, r)
 	}
+	for r := range u.thrown {
+		s.Panics = append(s.Panics, r)
+	}
 	for i := range u.fn.Signature.Results().Len() {
 		s.Results = append(s.Results, u.resultOf(i))
 	}
@@ -73,6 +76,7 @@ type Findings struct {
 	Stores []Finding // Ref is what was stored; Into says where
 	Into   []Ref
 	Runs   []Finding // memory handed to code that the function received
+	Panics []Finding // what the values of panics lead to
 	Shares []Finding // what results lead into, other than fresh memory
 	Result []int     // of each of Shares
 }
@@ -96,6 +100,10 @@ func (p *Program) Findings(f *ssa.Function) *Findings {
 		out.Runs = append(out.Runs, w)
 	}
 	slices.SortFunc(out.Runs, byPlace)
+	for _, w := range u.thrown {
+		out.Panics = append(out.Panics, w)
+	}
+	slices.SortFunc(out.Panics, byPlace)
 	for i := range f.Signature.Results().Len() {
 		for _, r := range u.resultOf(i) {
 			if r.Ref.Kind != Fresh {

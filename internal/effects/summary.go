@@ -53,6 +53,7 @@ type Summary struct {
 	Stores  []Store
 	Runs    []Run
 	Results [][]Result // for each result
+	Panics  []Ref      // what the values of its panics lead to; the table has none
 }
 
 func (r Ref) String() string {
@@ -131,6 +132,9 @@ func (s *Summary) String() string {
 			out = append(out, text+":"+r.Ref.String())
 		}
 	}
+	for _, r := range s.Panics {
+		out = append(out, "x:"+r.String())
+	}
 	slices.Sort(out)
 	return strings.Join(slices.Compact(out), " ")
 }
@@ -183,10 +187,16 @@ func (s *Summary) add(word string) error {
 			return err
 		}
 		s.Runs = append(s.Runs, Run{list[0], method, list[1]})
+	case 'x':
+		list, err := refs(rest)
+		if err != nil {
+			return err
+		}
+		s.Panics = append(s.Panics, list[0])
 	case 'r':
 		return s.addResult(word, key[1:], rest)
 	default:
-		return fmt.Errorf("effect %q: it begins with none of w, k, c and r", word)
+		return fmt.Errorf("effect %q: it begins with none of w, k, c, r and x", word)
 	}
 	return nil
 }

@@ -42,9 +42,6 @@ func (t *Table) Of(name string) *Summary {
 // Method is what a method does by its name alone, or nil.
 func (t *Table) Method(name string) *Summary { return t.Contracts[name] }
 
-// ignores reports whether memory belongs to one of the table's packages.
-func (t *Table) ignores(string) bool { return true }
-
 // ReadTable reads lines "name effect effect..."; "!Method effect..." is a
 // contract, "# " begins a comment, and "version V" names the toolchain. Later
 // lines replace earlier ones.

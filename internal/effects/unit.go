@@ -24,6 +24,7 @@ type unit struct {
 	written map[int]Finding
 	stored  map[Store]Finding
 	runs    map[Run]Finding
+	thrown  map[Ref]Finding // what the values of panics lead to
 	changed bool
 	at      ssa.Instruction
 	running map[running]bool
@@ -52,7 +53,7 @@ const kept = "a variable kept by a function value"
 
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{p: p, fn: fn, in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, index: map[place]int{},
-		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, running: map[running]bool{}}
+		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, thrown: map[Ref]Finding{}, running: map[running]bool{}}
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
@@ -357,7 +358,7 @@ func (u *unit) step(in ssa.Instruction) {
 	case *ssa.Index:
 		u.assign(in, u.value(in.X))
 	case *ssa.Lookup:
-		u.parts(in, in.CommaOk, u.load(u.open(u.value(in.X))))
+		u.first(in, u.load(u.open(u.value(in.X))))
 	case *ssa.TypeAssert:
 		u.typeAssert(in)
 	case *ssa.UnOp:
@@ -382,13 +383,15 @@ func (u *unit) step(in ssa.Instruction) {
 		u.store(u.value(in.Chan), u.value(in.X))
 	case *ssa.Select:
 		u.selects(in)
+	case *ssa.Panic:
+		u.throw(u.value(in.X))
 	case ssa.CallInstruction:
 		u.call(in)
 	}
 }
 
-// parts assigns to a value, or to the first part of a tuple.
-func (u *unit) parts(v ssa.Value, _ bool, s set) {
+// first assigns to a value, or to the first part of a tuple.
+func (u *unit) first(v ssa.Value, s set) {
 	t := v.Type()
 	if tuple, ok := t.(*types.Tuple); ok {
 		t = tuple.At(0).Type()
@@ -403,6 +406,20 @@ func (u *unit) storeAt(addr, val ssa.Value) {
 	u.write(to, "")
 	if u.p.hasRefs(val.Type()) {
 		u.store(to, u.value(val))
+	}
+}
+
+// throw notes what a caller that recovers from a panic can reach.
+func (u *unit) throw(s set) {
+	for i := range u.reach(u.open(s)).all {
+		p := u.places[i]
+		if p.ref.Kind == Invalid || p.ref.Kind == Fresh {
+			continue
+		}
+		if _, known := u.thrown[p.ref]; !known {
+			u.thrown[p.ref] = u.finding(p.ref)
+			u.changed = true
+		}
 	}
 }
 
@@ -424,7 +441,7 @@ func (u *unit) unOp(in *ssa.UnOp) {
 		}
 		u.assign(in, u.load(u.open(u.value(in.X))))
 	case token.ARROW:
-		u.parts(in, in.CommaOk, u.load(u.value(in.X)))
+		u.first(in, u.load(u.value(in.X)))
 	}
 }
 
@@ -474,7 +491,7 @@ func (u *unit) typeAssert(in *ssa.TypeAssert) {
 		}
 		x = out
 	}
-	u.parts(in, in.CommaOk, x)
+	u.first(in, x)
 }
 
 func mentionsParam(t types.Type) bool {

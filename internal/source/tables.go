@@ -7,132 +7,325 @@ import (
 	"go/types"
 )
 
-// TableBytes estimates the memory of the tables that a candidate file keeps in
-// package variables and large constants, in bytes. A benchmark holds them in the
-// cache; in a service they compete with the caller's data.
-func (f *File) TableBytes() int64 {
-	var total int64
+// TableBytes returns the memory of the tables that a candidate file keeps in
+// package variables, constants and literals. A benchmark holds them in the
+// cache; in a service they compete with the caller's data. known is false where
+// the source does not show the size of a variable: it may be any then.
+func (f *File) TableBytes() (total int64, known bool) {
+	known = true
 	for _, decl := range f.AST.Decls {
-		gen, ok := decl.(*ast.GenDecl)
-		if !ok || gen.Tok != token.VAR && gen.Tok != token.CONST {
-			continue
-		}
-		for _, spec := range gen.Specs {
-			vs, ok := spec.(*ast.ValueSpec)
-			if !ok {
+		switch d := decl.(type) {
+		case *ast.GenDecl:
+			if d.Tok != token.VAR && d.Tok != token.CONST {
 				continue
 			}
-			for i, name := range vs.Names {
-				if obj := f.Info.Defs[name]; obj != nil {
-					total += f.objectBytes(obj, valueOf(vs, i))
+			for _, spec := range d.Specs {
+				vs := spec.(*ast.ValueSpec)
+				for i, name := range vs.Names {
+					n, ok := VariableBytes(f.AST, f.Info, f.Info.Defs[name], valueOf(vs, i))
+					total, known = total+n, known && ok
 				}
 			}
+		case *ast.FuncDecl: // what a function holds as literals lies in the binary all the same
+			total += f.literals(d)
 		}
 	}
-	// Arrays that a function holds as literals lie in the binary all the same.
-	for _, decl := range f.AST.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok {
-			ast.Inspect(fn, func(n ast.Node) bool {
-				if lit, ok := n.(*ast.CompositeLit); ok {
-					total += f.literalBytes(lit)
-					return false
-				}
-				return true
-			})
+	return total, known
+}
+
+// literals is the memory of the literals in a function.
+func (f *File) literals(fn *ast.FuncDecl) (total int64) {
+	m := &measure{file: f.AST, info: f.Info}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			total += m.own(f.Info.TypeOf(n)) + m.behind(n, 0)
+			return false
+		case *ast.BasicLit:
+			total += m.text(n)
 		}
-	}
+		return true
+	})
 	return total
 }
 
+// VariableBytes returns the memory of a package variable or constant of a file:
+// its own, and what its initialiser puts behind its pointers, slices and maps.
+// value may be nil. known is false if the initialiser does not show how much
+// that is.
+func VariableBytes(file *ast.File, info *types.Info, obj types.Object, value ast.Expr) (n int64, known bool) {
+	switch o := obj.(type) {
+	case *types.Const:
+		if o.Val().Kind() == constant.String {
+			n = int64(len(constant.StringVal(o.Val())))
+		}
+		return n, true
+	case *types.Var:
+		n = tableSizes.Sizeof(o.Type())
+		if value == nil {
+			return n, true
+		}
+		m := &measure{file: file, info: info}
+		n += m.behind(value, 0)
+		return n, !m.unknown
+	}
+	return 0, true // the blank identifier
+}
+
 func valueOf(vs *ast.ValueSpec, i int) ast.Expr {
-	if i < len(vs.Values) {
+	switch len(vs.Values) {
+	case 0:
+		return nil
+	case len(vs.Names):
 		return vs.Values[i]
 	}
-	return nil
+	return vs.Values[0]
 }
 
 var tableSizes = types.SizesFor("gc", "amd64")
 
-// objectBytes is the size of a variable with what its initialiser lays down.
-func (f *File) objectBytes(obj types.Object, value ast.Expr) int64 {
-	if c, ok := obj.(*types.Const); ok {
-		if c.Val().Kind() == constant.String {
-			return int64(len(constant.StringVal(c.Val())))
-		}
-		return 0
-	}
-	size := tableSizes.Sizeof(obj.Type())
-	if _, array := obj.Type().Underlying().(*types.Array); array || value == nil {
-		return size
-	}
-	switch v := ast.Unparen(value).(type) {
-	case *ast.CompositeLit:
-		return size + f.literalBytes(v)
-	case *ast.UnaryExpr:
-		if lit, ok := v.X.(*ast.CompositeLit); ok {
-			return size + f.literalBytes(lit)
-		}
-	case *ast.CallExpr: // make([]T, n) in whatever fills the table shows its size
-		return size + f.madeBytes(v)
-	}
-	if tv := f.Info.Types[value]; tv.Value != nil && tv.Value.Kind() == constant.String {
-		return size + int64(len(constant.StringVal(tv.Value)))
-	}
-	return size
+// A measure adds up memory; unknown says that some of it could not be told.
+type measure struct {
+	file    *ast.File
+	info    *types.Info
+	unknown bool
 }
 
-// literalBytes is the memory that the elements of a composite literal take.
-func (f *File) literalBytes(lit *ast.CompositeLit) int64 {
-	var each int64
-	switch t := f.Info.TypeOf(lit).Underlying().(type) {
-	case *types.Array:
+// deepest bounds how far functions that fill tables are followed.
+const deepest = 4
+
+// own is the size of a literal that is no variable: that of an array or a struct.
+func (m *measure) own(t types.Type) int64 {
+	switch t.Underlying().(type) {
+	case *types.Array, *types.Struct:
 		return tableSizes.Sizeof(t)
-	case *types.Slice:
-		each = tableSizes.Sizeof(t.Elem())
-	case *types.Map:
-		each = tableSizes.Sizeof(t.Key()) + tableSizes.Sizeof(t.Elem())
-	default:
-		return 0
 	}
-	n := each * int64(len(lit.Elts))
+	return 0
+}
+
+// behind is the memory that the value of an expression leads to, its own left
+// aside.
+func (m *measure) behind(e ast.Expr, depth int) int64 {
+	e = ast.Unparen(e)
+	t := m.info.TypeOf(e)
+	switch {
+	case t == nil || !leadsOn(t) || m.info.Types[e].IsNil():
+		return m.text(e)
+	}
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		return m.elements(e, depth)
+	case *ast.UnaryExpr:
+		if lit, ok := ast.Unparen(e.X).(*ast.CompositeLit); ok && e.Op == token.AND {
+			return tableSizes.Sizeof(m.info.TypeOf(lit)) + m.elements(lit, depth)
+		}
+	case *ast.FuncLit:
+		return 0
+	case *ast.CallExpr:
+		return m.call(e, depth)
+	case *ast.Ident, *ast.SelectorExpr:
+		if m.isFunc(e) {
+			return 0
+		}
+	}
+	m.unknown = true
+	return 0
+}
+
+// isFunc reports whether an expression names a declared function.
+func (m *measure) isFunc(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	if sel, isSel := e.(*ast.SelectorExpr); isSel {
+		id, ok = sel.Sel, true
+	}
+	if !ok {
+		return false
+	}
+	_, ok = m.info.Uses[id].(*types.Func)
+	return ok
+}
+
+// text is the length of a constant text.
+func (m *measure) text(e ast.Expr) int64 {
+	if v := m.info.Types[e].Value; v != nil && v.Kind() == constant.String {
+		return int64(len(constant.StringVal(v)))
+	}
+	return 0
+}
+
+// leadsOn reports whether values of type t lead to memory outside of them.
+func leadsOn(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return false
+	case *types.Array:
+		return leadsOn(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if leadsOn(f.Type()) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// elements is the memory that the elements of a literal take, if they do not
+// lie in the value itself, and what they lead to.
+func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
+	var n int64
+	t := m.info.TypeOf(lit).Underlying()
+	if p, ok := t.(*types.Pointer); ok { // &T left out in a list of pointers
+		n, t = tableSizes.Sizeof(p.Elem()), p.Elem().Underlying()
+	}
+	switch t := t.(type) {
+	case *types.Slice:
+		n += tableSizes.Sizeof(t.Elem()) * m.length(lit)
+	case *types.Map:
+		n += (tableSizes.Sizeof(t.Key()) + tableSizes.Sizeof(t.Elem())) * int64(len(lit.Elts))
+	}
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if _, isMap := t.(*types.Map); isMap {
+				n += m.behind(kv.Key, depth)
+			}
 			e = kv.Value
 		}
-		if inner, ok := ast.Unparen(e).(*ast.CompositeLit); ok {
-			n += f.literalBytes(inner)
-		}
+		n += m.behind(e, depth)
 	}
 	return n
 }
 
-// madeBytes is what the calls of make with constant sizes take in the function
-// that a call names: package variables are filled that way.
-func (f *File) madeBytes(call *ast.CallExpr) (n int64) {
-	body := ast.Node(call)
-	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
-		for _, decl := range f.AST.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Name.Name == id.Name && fn.Recv == nil && fn.Body != nil {
-				body = fn.Body
+// length is how many elements a literal of a slice has: keys move the index.
+func (m *measure) length(lit *ast.CompositeLit) int64 {
+	var next, most int64
+	for _, e := range lit.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if v := m.info.Types[kv.Key].Value; v != nil {
+				next, _ = constant.Int64Val(constant.ToInt(v))
 			}
 		}
+		next++
+		most = max(most, next)
 	}
-	ast.Inspect(body, func(m ast.Node) bool {
-		c, ok := m.(*ast.CallExpr)
-		if !ok {
-			return true
+	return most
+}
+
+// call is the memory that the result of a call leads to.
+func (m *measure) call(e *ast.CallExpr, depth int) int64 {
+	if tv := m.info.Types[e.Fun]; tv.IsType() {
+		return m.conversion(e)
+	}
+	t := m.info.TypeOf(e)
+	if types.Identical(t, types.Universe.Lookup("error").Type()) {
+		var n int64 // its text
+		for _, a := range e.Args {
+			n += m.text(a)
 		}
-		id, ok := ast.Unparen(c.Fun).(*ast.Ident)
-		if !ok || id.Name != "make" || len(c.Args) < 2 {
-			return true
+		return n + tableSizes.Sizeof(t)
+	}
+	switch fun := ast.Unparen(e.Fun).(type) {
+	case *ast.Ident:
+		if _, ok := m.info.Uses[fun].(*types.Builtin); ok {
+			return m.builtin(fun.Name, e, t)
 		}
-		sl, ok := f.Info.TypeOf(c).Underlying().(*types.Slice)
-		if size := f.Info.Types[c.Args[len(c.Args)-1]].Value; ok && size != nil {
-			if k, exact := constant.Int64Val(size); exact {
-				n += k * tableSizes.Sizeof(sl.Elem())
+		if body := m.body(fun); body != nil {
+			return m.returned(body, t, depth)
+		}
+	case *ast.FuncLit:
+		return m.returned(fun.Body, t, depth)
+	}
+	m.unknown = true
+	return 0
+}
+
+func (m *measure) conversion(e *ast.CallExpr) int64 {
+	if n := m.text(e.Args[0]); n > 0 {
+		if s, ok := m.info.TypeOf(e).Underlying().(*types.Slice); ok {
+			return n * tableSizes.Sizeof(s.Elem())
+		}
+		return n
+	}
+	return m.behind(e.Args[0], 0)
+}
+
+// builtin is the memory that make and new allot.
+func (m *measure) builtin(name string, e *ast.CallExpr, t types.Type) int64 {
+	switch {
+	case name == "new":
+		return tableSizes.Sizeof(t.Underlying().(*types.Pointer).Elem())
+	case name == "make" && len(e.Args) > 1:
+		s, ok := t.Underlying().(*types.Slice)
+		size := m.info.Types[e.Args[len(e.Args)-1]].Value
+		if k, exact := constant.Int64Val(constant.ToInt(orZero(size))); ok && size != nil && exact && !leadsOn(s.Elem()) {
+			return k * tableSizes.Sizeof(s.Elem())
+		}
+	}
+	m.unknown = true
+	return 0
+}
+
+func orZero(v constant.Value) constant.Value {
+	if v == nil {
+		return constant.MakeInt64(0)
+	}
+	return v
+}
+
+// body is that of a function of the file, or nil.
+func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
+	for _, decl := range m.file.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && m.info.Defs[fn.Name] != nil && m.info.Defs[fn.Name] == m.info.Uses[id] {
+			return fn.Body
+		}
+	}
+	return nil
+}
+
+// returned is the memory that a function's result leads to. It is known if the
+// result points at plain memory, or if all that the function allots is of a
+// constant size.
+func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int64) {
+	if p, ok := t.Underlying().(*types.Pointer); ok && !leadsOn(p.Elem()) {
+		return tableSizes.Sizeof(p.Elem())
+	}
+	if _, tuple := t.(*types.Tuple); tuple || depth == deepest {
+		m.unknown = true
+		return 0
+	}
+	ast.Inspect(body, func(node ast.Node) bool {
+		switch e := node.(type) {
+		case *ast.CompositeLit:
+			n += m.own(m.info.TypeOf(e)) + m.elements(e, depth+1)
+			return false
+		case *ast.CallExpr:
+			n += m.allots(e, depth+1)
+			_, inner := ast.Unparen(e.Fun).(*ast.FuncLit)
+			return !inner
+		case *ast.ReturnStmt:
+			for _, r := range e.Results { // memory that others made
+				switch ast.Unparen(r).(type) {
+				case *ast.SelectorExpr, *ast.IndexExpr:
+					m.unknown = m.unknown || leadsOn(m.info.TypeOf(r))
+				}
 			}
 		}
 		return true
 	})
 	return n
+}
+
+// allots is the memory that one call in such a function allots.
+func (m *measure) allots(e *ast.CallExpr, depth int) int64 {
+	t := m.info.TypeOf(e)
+	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok {
+		if _, builtin := m.info.Uses[id].(*types.Builtin); builtin && id.Name != "make" && id.Name != "new" && id.Name != "append" {
+			return 0
+		}
+	}
+	if t == nil || !leadsOn(t) || m.info.Types[e].IsVoid() {
+		return 0
+	}
+	return m.call(e, depth)
 }

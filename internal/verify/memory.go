@@ -90,6 +90,11 @@ func (m *memoryReport) shared(found *effects.Findings) {
 			m.report(m.place(w.Pos), "keep "+into.Name, "memory of an argument kept in "+m.name(into), seenWhy)
 		}
 	}
+	for _, w := range found.Panics {
+		if w.Ref.Kind == effects.Shared {
+			m.report(m.place(w.Pos), "share "+w.Ref.Name, "panic with memory of "+m.name(w.Ref), "who recovers would share it with every other call")
+		}
+	}
 	for _, w := range found.Runs {
 		if w.Ref.Kind == effects.Shared {
 			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.name(w.Ref)+" handed to code of the caller", "it may be written there")

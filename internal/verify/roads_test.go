@@ -126,7 +126,14 @@ func TestRoads(t *testing.T) {
 		{"deferred", original, "var n [4]int\nfunc f(s string) string { defer func(p *[4]int) { p[0]++ }(&n); return s }", "package variable n"},
 		{"an argument's address", `func f(b []byte) int { return len(b) }`, `var last map[*byte]int
 			func f(b []byte) int { return last[&b[0]] }`, "hold a pointer"},
+		{"a panic with a variable's address", original, "var buf [4]byte\nfunc f(s string) string { if s == \"q\" { panic(&buf) }; return s }", "package variable buf"},
+		{"a panic with a list", original, "var buf = []int{1}\nfunc f(s string) string { if s == \"q\" { panic(buf[:1]) }; return s }", "package variable buf"},
+		{"a panic in a helper", original, "type p struct{ b *[4]byte }\nvar buf [4]byte\nfunc die(v any) { panic(v) }\nfunc f(s string) string { if s == \"q\" { die(p{&buf}) }; return s }", "package variable buf"},
+		{"a panic in a closure", original, "var buf [4]byte\nfunc f(s string) string { func() { if s == \"q\" { panic(&buf) } }(); return s }", "package variable buf"},
 		// What honest code does.
+		{"a panic with a copy", original, "var buf [4]byte\nfunc f(s string) string { if s == \"q\" { b := buf; panic(&b) }; return s }", ""},
+		{"a panic with an error", original, "var e = errors.New(\"e\")\nfunc f(s string) string { if s == \"q\" { panic(e) }; return s }", ""},
+		{"a panic with text of a table", original, "var texts = [2]string{\"a\", \"b\"}\nfunc f(s string) string { if s == \"q\" { panic(texts[1]) }; return s }", ""},
 		{"a fresh table", original, `func f(s string) string { t := *crc32.MakeTable(crc32.IEEE); t[0]++; return s }`, ""},
 		{"a checksum", `func f(b []byte) uint32 { return crc32.ChecksumIEEE(b) }`, "var t = crc32.MakeTable(crc32.IEEE)\nfunc f(b []byte) uint32 { return crc32.Checksum(b, t) }", ""},
 		{"a builder", original, `func f(s string) string { var b strings.Builder; b.Grow(len(s)); b.WriteString(s); fmt.Fprintf(&b, "%d", 1); return b.String() }`, ""},

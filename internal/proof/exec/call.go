@@ -49,7 +49,7 @@ func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Ou
 		body = fn
 	}
 	if body == nil {
-		body = m.lib.body(fn)
+		body = m.lib.body(m.ctx, fn)
 	}
 	if body == nil || body.Blocks == nil {
 		giveUp("a call of %s", fn)

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -118,7 +120,7 @@ func functions(p *ssa.Package) map[string]*ssa.Function {
 }
 
 // body finds the body of a standard function, or nil.
-func (l *Library) body(fn *ssa.Function) *ssa.Function {
+func (l *Library) body(ctx context.Context, fn *ssa.Function) *ssa.Function {
 	if fn.Pkg == nil {
 		return nil
 	}
@@ -126,15 +128,31 @@ func (l *Library) body(fn *ssa.Function) *ssa.Function {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.pkgs[path]; !ok {
+		if l.ask(ctx) != nil {
+			return nil
+		}
 		l.pkgs[path] = l.load(path)
 	}
 	return l.pkgs[path][fn.String()]
 }
 
-func (l *Library) load(path string) map[string]*ssa.Function {
-	if l.listed == nil && l.listErr == nil {
-		l.listed, l.listErr = list(l.dir)
+// ask has the go command list the readable packages, once. A call that ctx ended
+// says nothing of the toolchain, and the next one asks again.
+func (l *Library) ask(ctx context.Context) error {
+	if l.listed != nil || l.listErr != nil {
+		return l.listErr
 	}
+	ctx, stop := context.WithTimeout(ctx, listTime)
+	defer stop()
+	all, err := list(ctx, l.dir)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	l.listed, l.listErr = all, err
+	return err
+}
+
+func (l *Library) load(path string) map[string]*ssa.Function {
 	p := l.listed[path]
 	ok := false
 	for _, r := range readable {
@@ -182,12 +200,10 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 	var imp types.Importer
 	if len(f.Imports) > 0 {
 		l.mu.Lock()
-		if l.listed == nil && l.listErr == nil {
-			l.listed, l.listErr = list(l.dir)
-		}
+		err := l.ask(context.Background())
 		l.mu.Unlock()
-		if l.listErr != nil {
-			return nil, l.listErr
+		if err != nil {
+			return nil, err
 		}
 		imp = l.importer(fset)
 	}
@@ -227,11 +243,15 @@ func named(f *ast.File, info *types.Info, target string) *types.Func {
 	return nil
 }
 
+// listTime is how long the go command may take. It compiles what its cache lacks.
+const listTime = time.Minute
+
 // list asks the go command where the readable packages are.
-func list(dir string) (map[string]*listed, error) {
-	c := exec.Command("go",
+func list(ctx context.Context, dir string) (map[string]*listed, error) {
+	c := exec.CommandContext(ctx, "go",
 		append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, readable...)...)
 	c.Dir = dir
+	c.WaitDelay = time.Second // compilers may hold the pipe
 	out, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list of the standard library: %w", err)

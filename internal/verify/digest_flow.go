@@ -1,0 +1,312 @@
+package verify
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// A node carries numbers: an [ssa.Value], an [*object], or a [result].
+type node any
+
+// A digestFlow follows digests through one version: through values, memory,
+// calls and results.
+type digestFlow struct {
+	*code
+	fns     []*ssa.Function
+	own     map[*ssa.Function]bool
+	objects map[ssa.Value]*object
+	results map[result]*object
+
+	flows map[node][]node // where a number goes, as itself or as part of another
+	turns map[node][]node // those of the flows on which a loop may accumulate
+	loops map[node]int    // nodes with the same number lie on one cycle of turns
+	rough map[node]int    // likewise, where all elements of a list are taken for one
+
+	elements map[node]depth
+	level    map[node]depth
+
+	differences map[node]bool // zero when two digests agree
+}
+
+// A depth says how much of a list a number depends on, or how well it mixes.
+type depth int
+
+const (
+	none   depth = iota
+	weak         // of an element: what a library function says of it; of a digest: a sum
+	strong       // of an element: itself; of a digest: a hash
+)
+
+func newDigestFlow(c *code) *digestFlow {
+	d := &digestFlow{code: c, own: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{}, results: map[result]*object{},
+		flows: map[node][]node{}, turns: map[node][]node{}, elements: map[node]depth{}, level: map[node]depth{}}
+	for _, f := range c.ssaFuncs {
+		d.enter(f)
+	}
+	d.each(d.place)
+	d.each(d.flow)
+	rough := map[node][]node{}
+	for from, to := range d.flows {
+		rough[from] = to
+	}
+	d.loops, d.rough = cycles(d.turns), cycles(rough)
+	d.spread(d.elements, d.flows)
+	d.folds()
+	return d
+}
+
+func (d *digestFlow) enter(f *ssa.Function) {
+	if d.own[f] {
+		return
+	}
+	d.own[f] = true
+	d.fns = append(d.fns, f)
+	for _, g := range f.AnonFuncs {
+		d.enter(g)
+	}
+}
+
+func (d *digestFlow) each(do func(*ssa.Function, ssa.Instruction)) {
+	for _, f := range d.fns {
+		for _, b := range f.Blocks {
+			for _, in := range b.Instrs {
+				do(f, in)
+			}
+		}
+	}
+}
+
+// spread brings depths to all that they flow into.
+func (d *digestFlow) spread(of map[node]depth, along map[node][]node) {
+	var work []node
+	for n := range of {
+		work = append(work, n)
+	}
+	for len(work) > 0 {
+		n := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, to := range along[n] {
+			if of[to] < of[n] {
+				of[to] = of[n]
+				work = append(work, to)
+			}
+		}
+	}
+}
+
+// goes notes that a number flows on; it can accumulate on that way.
+func (d *digestFlow) goes(from, to node) {
+	if _, constant := from.(*ssa.Const); !constant {
+		d.flows[from] = append(d.flows[from], to)
+		d.turns[from] = append(d.turns[from], to)
+	}
+}
+
+// passes notes a flow through one of many elements: each is its own.
+func (d *digestFlow) passes(from, to node) {
+	if _, constant := from.(*ssa.Const); !constant {
+		d.flows[from] = append(d.flows[from], to)
+	}
+}
+
+// seen marks a value as an element of what the function is given.
+func (d *digestFlow) seen(n node, how depth) { d.elements[n] = max(d.elements[n], how) }
+
+// flow notes where the numbers of one instruction go.
+func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
+	switch in := in.(type) {
+	case *ssa.Phi:
+		for _, e := range in.Edges {
+			d.goes(e, in)
+		}
+	case *ssa.BinOp:
+		if !compares(in.Op) {
+			d.goes(in.X, in)
+			d.goes(in.Y, in)
+		}
+	case *ssa.Convert, *ssa.ChangeType, *ssa.MakeInterface, *ssa.ChangeInterface, *ssa.TypeAssert:
+		d.goes(operand(in.(ssa.Instruction)), in.(ssa.Value))
+	case *ssa.Slice:
+		d.goes(in.X, in)
+		d.goes(d.lies(in.X), in)
+	case *ssa.UnOp:
+		d.flowUnary(in)
+	case *ssa.Store:
+		d.store(in)
+	case *ssa.Field:
+		d.goes(d.lies(in.X).part(in.Field), in)
+	case *ssa.Index:
+		d.seen(in, strong)
+		if leads(in.X.Type()) {
+			d.goes(d.lies(in.X).part(elementPart), in)
+			d.turns[in.Index] = append(d.turns[in.Index], in)
+		}
+	case *ssa.Lookup:
+		d.seen(in, strong)
+		if leads(in.X.Type()) {
+			d.passes(d.lies(in.X).part(elementPart), in)
+		}
+	case *ssa.Next:
+		d.seen(in, strong)
+	case *ssa.Extract:
+		d.extract(in)
+	case *ssa.MapUpdate:
+		d.passes(in.Value, d.lies(in.Map).part(elementPart))
+		d.passes(in.Key, d.lies(in.Map).part(keyPart))
+	case *ssa.Return:
+		for i, r := range in.Results {
+			d.goes(r, result{f, i})
+		}
+	case *ssa.Call:
+		d.flowCall(in)
+	}
+}
+
+// flowUnary follows a load, or an operator.
+func (d *digestFlow) flowUnary(in *ssa.UnOp) {
+	if in.Op != token.MUL {
+		d.goes(in.X, in)
+		return
+	}
+	memory := d.lies(in.X)
+	if one(in.X) {
+		d.goes(memory, in)
+	} else {
+		d.passes(memory, in)
+	}
+	if at, ok := in.X.(*ssa.IndexAddr); ok {
+		d.turns[at.Index] = append(d.turns[at.Index], in) // a number that a table gives for another
+	}
+	switch in.X.(type) {
+	case *ssa.Alloc, *ssa.FreeVar, *ssa.Global:
+	default:
+		d.seen(in, strong)
+	}
+}
+
+func (d *digestFlow) store(in *ssa.Store) {
+	memory := d.lies(in.Addr)
+	if one(in.Addr) {
+		d.goes(in.Val, memory)
+	} else {
+		d.passes(in.Val, memory)
+	}
+	if _, array := in.Val.Type().Underlying().(*types.Array); array {
+		d.goes(in.Val, memory.part(elementPart))
+	}
+}
+
+// one reports whether an address is that of a single variable: not of an
+// element that a variable index chooses.
+func one(addr ssa.Value) bool {
+	switch a := addr.(type) {
+	case *ssa.FieldAddr:
+		return one(a.X)
+	case *ssa.IndexAddr:
+		switch i := a.Index.(type) {
+		case *ssa.Const:
+			return true
+		case *ssa.BinOp:
+			_, limited := i.Y.(*ssa.Const)
+			return limited && (i.Op == token.AND || i.Op == token.REM)
+		}
+		return false
+	}
+	return true
+}
+
+func (d *digestFlow) extract(in *ssa.Extract) {
+	switch t := in.Tuple.(type) {
+	case *ssa.Next:
+		if r, ok := t.Iter.(*ssa.Range); ok && !t.IsString {
+			d.passes(d.lies(r.X).part(elementPart-(2-in.Index)), in)
+		}
+		if in.Index == 2 || !t.IsString {
+			d.seen(in, strong)
+		}
+	case *ssa.Call:
+		if own := d.callees(&t.Call); len(own) > 0 {
+			for _, fn := range own {
+				d.goes(result{fn, in.Index}, in)
+			}
+			return
+		}
+		d.goes(t, in)
+		d.seen(in, libraryDepth(in.Type()))
+	default:
+		if in.Index == 0 {
+			d.goes(t, in)
+		}
+	}
+}
+
+func (d *digestFlow) flowCall(in *ssa.Call) {
+	own := d.callees(&in.Call)
+	for _, fn := range own {
+		for i, arg := range d.arguments(&in.Call, fn) {
+			d.goes(arg, fn.Params[i])
+		}
+		if fn.Signature.Results().Len() == 1 {
+			d.goes(result{fn, 0}, in)
+		}
+	}
+	if len(own) > 0 {
+		return
+	}
+	if b, ok := in.Call.Value.(*ssa.Builtin); ok {
+		d.flowBuiltin(in, b.Name())
+		return
+	}
+	if makesDigest(&in.Call) {
+		d.level[in] = strong
+		return
+	}
+	if _, tuple := in.Type().(*types.Tuple); !tuple {
+		d.seen(in, libraryDepth(in.Type()))
+	}
+	if fn := in.Call.StaticCallee(); fn != nil && passing[packageOf(fn)] {
+		for _, arg := range in.Call.Args {
+			d.goes(arg, in)
+			if s, ok := arg.Type().Underlying().(*types.Slice); ok && leads(s) {
+				d.passes(d.lies(arg).part(elementPart), in)
+			}
+		}
+	}
+}
+
+// libraryDepth is how much of an element a number from the library holds: an
+// int is a length, a count or a position as a rule.
+func libraryDepth(t types.Type) depth {
+	if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Int {
+		return weak
+	}
+	return strong
+}
+
+// passing are the packages whose functions say the same in another way.
+var passing = set(`math/bits math strconv encoding/hex fmt`)
+
+func packageOf(f *ssa.Function) string {
+	if f.Object() != nil && f.Object().Pkg() != nil {
+		return f.Object().Pkg().Path()
+	}
+	return ""
+}
+
+func (d *digestFlow) flowBuiltin(in *ssa.Call, name string) {
+	args := in.Call.Args
+	switch name {
+	case "min", "max":
+		for _, a := range args {
+			d.goes(a, in)
+		}
+	case "append", "copy":
+		if len(args) != 2 || !leads(args[1].Type()) {
+			return
+		}
+		to := d.lies(args[0])
+		d.passes(d.lies(args[1]).part(elementPart), to.part(elementPart))
+	}
+}

@@ -1,0 +1,305 @@
+package verify
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"math/bits"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// folds finds the loops that fold elements into a number so that more than one
+// list of them gives the same, and marks what they yield.
+func (d *digestFlow) folds() {
+	for _, exact := range []bool{true, false} {
+		loops := d.loops
+		if !exact {
+			loops = d.rough
+		}
+		groups := map[int][]node{}
+		for n, id := range loops {
+			groups[id] = append(groups[id], n)
+		}
+		for id, nodes := range groups {
+			m := &fold{d: d, in: loops, id: id}
+			m.read(nodes)
+			switch how := m.mixes(exact); {
+			case how == strong, how == weak && exact && !m.position(nodes):
+				for _, n := range nodes {
+					d.level[n] = max(d.level[n], how)
+				}
+			}
+		}
+	}
+	d.spread(d.level, d.flows)
+	// A sum of sums tells where an element stood: it mixes like a hash.
+	for n := range d.loops {
+		if b, ok := n.(*ssa.BinOp); ok && d.level[n] == weak && (b.Op == token.ADD || b.Op == token.SUB) && (d.sums(b, b.X) || d.sums(b, b.Y)) {
+			d.level[n] = strong
+		}
+	}
+	d.spread(d.level, d.flows)
+}
+
+// sums reports whether x is a sum of elements that another loop made.
+func (d *digestFlow) sums(in *ssa.BinOp, x ssa.Value) bool {
+	return d.level[x] >= weak && d.loops[x] != d.loops[in] && d.loops[x] != 0
+}
+
+// A fold is a cycle of numbers: what a loop or a recursion accumulates.
+type fold struct {
+	d  *digestFlow
+	in map[node]int
+	id int
+
+	element, sum, parity, product         depth // what goes in, and in which way
+	left, right, xor, table, number, rest bool
+	hashed                                bool // by an operator that no other purpose has
+}
+
+func (m *fold) inside(v ssa.Value) bool { return m.in[v] == m.id }
+
+func (m *fold) read(nodes []node) {
+	for _, n := range nodes {
+		switch v := n.(type) {
+		case *ssa.BinOp:
+			if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsNumeric != 0 && !compares(v.Op) {
+				m.operator(v)
+			}
+		case *ssa.UnOp:
+			if at, ok := v.X.(*ssa.IndexAddr); ok && m.inside(at.Index) {
+				m.table = true
+			}
+		case *ssa.Call:
+			m.call(v)
+		}
+	}
+}
+
+func (m *fold) call(v *ssa.Call) {
+	fn := v.Call.StaticCallee()
+	if fn == nil || packageOf(fn) != "math/bits" {
+		return
+	}
+	for _, a := range v.Call.Args {
+		if !m.inside(a) {
+			m.element = max(m.element, m.d.elements[a])
+		}
+	}
+	switch fn.Name() {
+	case "Add", "Add32", "Add64", "Sub", "Sub32", "Sub64":
+	default:
+		m.hashed = true
+	}
+}
+
+// operator notes what one operator does to the number.
+func (m *fold) operator(v *ssa.BinOp) {
+	x, y := v.X, v.Y
+	if !m.inside(x) {
+		x, y = y, x
+	}
+	both := m.inside(y)
+	var from depth
+	if !both {
+		from = m.d.elements[y]
+		m.element = max(m.element, from)
+	}
+	switch v.Op {
+	case token.MUL:
+		switch _, constant := y.(*ssa.Const); {
+		case both, constant && !isBase(y):
+			m.hashed = true
+		case constant:
+			m.number = true
+		default:
+			m.product = max(m.product, from)
+			m.number = m.number || from == none
+		}
+	case token.ADD, token.SUB:
+		if both {
+			m.twice(v)
+		} else {
+			m.sum = max(m.sum, from)
+		}
+	case token.XOR:
+		if both {
+			m.hashed = true
+		}
+		m.xor = true
+		m.parity = max(m.parity, from)
+	case token.SHL:
+		m.left = m.left || m.inside(v.X)
+	case token.SHR:
+		m.right = m.right || m.inside(v.X)
+	case token.REM:
+		m.rest = m.rest || !both && m.inside(v.X)
+	}
+}
+
+// twice looks at a number that goes into its own successor twice: a multiple of
+// it, spelled with shifts.
+func (m *fold) twice(v *ssa.BinOp) {
+	k, known := m.factor(v, 0)
+	switch {
+	case !known:
+	case isBaseNumber(k):
+		m.number = true
+	case k > 2:
+		m.hashed = true
+	}
+}
+
+// factor is by how much v multiplies the number that the cycle holds.
+func (m *fold) factor(v ssa.Value, steps int) (k uint64, known bool) {
+	if !m.inside(v) {
+		return 0, true // what is added
+	}
+	b, ok := v.(*ssa.BinOp)
+	if !ok || steps > maxSteps {
+		return 1, true
+	}
+	x, knownX := m.factor(b.X, steps+1)
+	y, knownY := m.factor(b.Y, steps+1)
+	switch b.Op {
+	case token.ADD:
+		return x + y, knownX && knownY
+	case token.SUB:
+		return x - y, knownX && knownY
+	case token.SHL, token.MUL:
+		c, ok := b.Y.(*ssa.Const)
+		if !ok || c.Value == nil || c.Value.Kind() != constant.Int {
+			return 0, false
+		}
+		by := c.Uint64()
+		if b.Op == token.SHL {
+			by = 1 << by
+		}
+		return x * by, knownX
+	}
+	return 0, false
+}
+
+// mixes says how well the fold mixes; none when it only counts, selects,
+// collects bits or reads a number in some base.
+func (m *fold) mixes(exact bool) depth {
+	if m.element == none {
+		return none
+	}
+	if m.hashed || m.rest && (m.number || m.left) || exact && (m.xor && (m.right || m.table) || m.left && m.right) {
+		return strong
+	}
+	if m.number || m.left {
+		return none
+	}
+	if m.sum == strong || m.parity == strong || m.product == strong {
+		return weak
+	}
+	return none
+}
+
+// position reports whether a sum says where something lies: it indexes.
+func (m *fold) position(nodes []node) bool {
+	if m.sum == none || m.parity != none || m.product != none {
+		return false
+	}
+	return slices.ContainsFunc(nodes, func(n node) bool {
+		v, ok := n.(ssa.Value)
+		if !ok || v.Referrers() == nil {
+			return false
+		}
+		return slices.ContainsFunc(*v.Referrers(), func(in ssa.Instruction) bool {
+			switch in := in.(type) {
+			case *ssa.IndexAddr:
+				return in.Index == v
+			case *ssa.Index:
+				return in.Index == v
+			case *ssa.Lookup:
+				return in.Index == v && !isMap(in.X.Type())
+			case *ssa.Slice:
+				return in.Low == v || in.High == v || in.Max == v
+			}
+			return false
+		})
+	})
+}
+
+// isBase reports whether v is a constant that is the base of some notation.
+func isBase(v ssa.Value) bool {
+	k, ok := v.(*ssa.Const)
+	if !ok || k.Value == nil || k.Value.Kind() != constant.Int {
+		return false
+	}
+	u, exact := constant.Uint64Val(k.Value)
+	return exact && isBaseNumber(u)
+}
+
+// isBaseNumber reports whether some notation has k as its base. A power of two
+// or of ten shifts old digits out, which inputs of some length show.
+func isBaseNumber(k uint64) bool {
+	for tens := uint64(10); tens <= 1e18; tens *= 10 {
+		if k == tens {
+			return true
+		}
+	}
+	return k < 31 || bits.OnesCount64(k) == 1 || slices.Contains([]uint64{32, 36, 52, 58, 60, 62, 85}, k)
+}
+
+// cycles numbers the nodes that lie on cycles of a graph: the same number on the
+// same cycles, from 1. It is Tarjan's algorithm.
+func cycles(edges map[node][]node) map[node]int {
+	t := &tarjan{edges: edges, index: map[node]int{}, low: map[node]int{}, on: map[node]bool{}, out: map[node]int{}}
+	for n := range edges {
+		if t.index[n] == 0 {
+			t.visit(n)
+		}
+	}
+	return t.out
+}
+
+type tarjan struct {
+	edges      map[node][]node
+	index, low map[node]int
+	on         map[node]bool
+	stack      []node
+	out        map[node]int
+	groups     int
+}
+
+func (t *tarjan) visit(n node) {
+	t.index[n] = len(t.index) + 1
+	t.low[n] = t.index[n]
+	t.stack = append(t.stack, n)
+	t.on[n] = true
+	self := false
+	for _, to := range t.edges[n] {
+		self = self || to == n
+		if t.index[to] == 0 {
+			t.visit(to)
+			t.low[n] = min(t.low[n], t.low[to])
+		} else if t.on[to] {
+			t.low[n] = min(t.low[n], t.index[to])
+		}
+	}
+	if t.low[n] == t.index[n] {
+		t.close(n, self)
+	}
+}
+
+// close takes one group off the stack.
+func (t *tarjan) close(n node, self bool) {
+	at := slices.Index(t.stack, n)
+	group := slices.Clone(t.stack[at:])
+	t.stack = t.stack[:at]
+	if len(group) > 1 || self {
+		t.groups++
+	}
+	for _, m := range group {
+		t.on[m] = false
+		if len(group) > 1 || self {
+			t.out[m] = t.groups
+		}
+	}
+}

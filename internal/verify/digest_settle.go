@@ -1,0 +1,472 @@
+package verify
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// maxSteps bounds how far back the origin of a value is followed.
+const maxSteps = 12
+
+// A settling asks whether elements are compared on every way on from a decision.
+type settling struct {
+	d       *digestFlow
+	home    *ssa.BasicBlock    // of the decision: who comes back has not compared
+	content map[ssa.Value]bool // what a look-up found; it says whether there is anything to compare
+	roots   []string           // the lists that were folded, as texts; empty if unknown
+	state   map[*ssa.BasicBlock]bool
+}
+
+func (d *digestFlow) settling(in ssa.Instruction, of ...ssa.Value) *settling {
+	s := &settling{d: d, home: in.Block(), state: map[*ssa.BasicBlock]bool{}}
+	seen := map[ssa.Value]bool{}
+	for _, v := range of {
+		s.roots = append(s.roots, d.rootsOf(v, seen, 0)...)
+	}
+	return s
+}
+
+// settlesComparison reports whether elements are compared wherever two digests
+// were found to agree.
+func (d *digestFlow) settlesComparison(in *ssa.BinOp) bool {
+	return d.settling(in, in.X, in.Y).branches(in, in.Op)
+}
+
+// branches follows a truth value to the branches that it decides.
+func (s *settling) branches(v ssa.Value, op token.Token) bool {
+	for _, use := range *v.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.UnOp:
+			if !s.branches(use, opposite(op)) {
+				return false
+			}
+		case *ssa.If:
+			yes, no := use.Block().Succs[0], use.Block().Succs[1]
+			switch op {
+			case token.EQL:
+				if !s.covered(yes, 0) {
+					return false
+				}
+			case token.NEQ:
+				if !s.covered(no, 0) {
+					return false
+				}
+			default:
+				if !s.covered(yes, 0) && !s.covered(no, 0) {
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func opposite(op token.Token) token.Token {
+	switch op {
+	case token.EQL:
+		return token.NEQ
+	case token.NEQ:
+		return token.EQL
+	}
+	return op
+}
+
+// settlesLookup reports whether what lies at a digest decides nothing, or
+// elements are compared wherever something was found there.
+func (d *digestFlow) settlesLookup(in ssa.Instruction, index ssa.Value) bool {
+	if d.settlesAlone(in, index) {
+		return true
+	}
+	// One that comes after another of the same place says nothing new.
+	for _, b := range in.Parent().Blocks {
+		for _, other := range b.Instrs {
+			if other != in && d.samePlace(other, in) && (b.Dominates(in.Block()) && b != in.Block()) && d.settlesAlone(other, index) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// samePlace reports whether two instructions look at the same place of a table.
+func (d *digestFlow) samePlace(a, b ssa.Instruction) bool {
+	switch a := a.(type) {
+	case *ssa.IndexAddr:
+		b, ok := b.(*ssa.IndexAddr)
+		return ok && a.Index == b.Index && d.lies(a.X) == d.lies(b.X)
+	case *ssa.Lookup:
+		b, ok := b.(*ssa.Lookup)
+		return ok && a.Index == b.Index && d.lies(a.X) == d.lies(b.X)
+	}
+	return false
+}
+
+func (d *digestFlow) settlesAlone(in ssa.Instruction, index ssa.Value) bool {
+	s := d.settling(in, index)
+	s.content = map[ssa.Value]bool{}
+	consulted := s.follow(in.(ssa.Value), d.depthOf(index), true)
+	return !consulted || s.rest(in) || s.placed(in)
+}
+
+// follow collects what a look-up found and what is made of it, and reports
+// whether that decides anything.
+func (s *settling) follow(v ssa.Value, by depth, plain bool) (decides bool) {
+	if s.content[v] || v.Referrers() == nil {
+		return false
+	}
+	s.content[v] = true
+	for _, use := range *v.Referrers() {
+		switch use := use.(type) {
+		case *ssa.If:
+			decides = true
+		case *ssa.Return:
+			_, element := v.(*ssa.UnOp)
+			_, found := v.(*ssa.Extract)
+			_, looked := v.(*ssa.Lookup)
+			decides = decides || isTruth(v.Type()) || plain && (element || found || looked)
+		case *ssa.Store:
+			if use.Val == v && isTruth(v.Type()) {
+				decides = true
+			}
+		case *ssa.BinOp:
+			if s.d.level[use] == none || compares(use.Op) {
+				decides = s.follow(use, by, false) || decides
+			}
+		case ssa.Value:
+			_, call := use.(*ssa.Call)
+			decides = s.follow(use, by, plain && !call) || decides
+		}
+	}
+	return decides
+}
+
+// placed reports whether a look-up only searches room: whatever it finds, the
+// element is put into the table before the next one comes.
+func (s *settling) placed(in ssa.Instruction) bool {
+	table, ok := in.(*ssa.IndexAddr)
+	if !ok {
+		return false
+	}
+	stores := func(in ssa.Instruction) bool {
+		st, ok := in.(*ssa.Store)
+		if !ok || !s.root(st.Val) {
+			return false
+		}
+		at, ok := st.Addr.(*ssa.IndexAddr)
+		return ok && s.d.lies(at.X) == s.d.lies(table.X)
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	var always func(b *ssa.BasicBlock, from int) bool
+	always = func(b *ssa.BasicBlock, from int) bool {
+		for _, in := range b.Instrs[from:] {
+			if stores(in) {
+				return true
+			}
+			if v, ok := in.(ssa.Value); ok && s.root(v) {
+				return false // the next element
+			}
+		}
+		for _, next := range b.Succs {
+			if !seen[next] {
+				seen[next] = true
+				if next != s.home && !always(next, 0) {
+					return false
+				}
+			}
+		}
+		return len(b.Succs) > 0
+	}
+	return always(s.home, slices.Index(s.home.Instrs, in)+1)
+}
+
+// rest reports whether elements are compared after an instruction.
+func (s *settling) rest(in ssa.Instruction) bool {
+	b := in.Block()
+	return s.covered(b, slices.Index(b.Instrs, in)+1)
+}
+
+// covered reports whether every way from an instruction of a block compares
+// elements before the function ends or the decision is made anew.
+func (s *settling) covered(b *ssa.BasicBlock, from int) bool {
+	if from == 0 {
+		if b == s.home {
+			return false
+		}
+		if known, ok := s.state[b]; ok {
+			return known
+		}
+		s.state[b] = false // who comes back here has not compared on the way
+	}
+	ok := s.coveredAnew(b, from)
+	if from == 0 {
+		s.state[b] = ok
+	}
+	return ok
+}
+
+func (s *settling) coveredAnew(b *ssa.BasicBlock, from int) bool {
+	for _, in := range b.Instrs[from:] {
+		switch in := in.(type) {
+		case *ssa.Return:
+			return false
+		case *ssa.Panic:
+			return true
+		case *ssa.If:
+			yes, no := s.covered(b.Succs[0], 0), s.covered(b.Succs[1], 0)
+			if s.content[in.Cond] || s.d.agree(in.Cond) || s.heads(b) {
+				return yes || no
+			}
+			return yes && no
+		default:
+			if s.compares(in) {
+				return true
+			}
+		}
+	}
+	return len(b.Succs) == 1 && s.covered(b.Succs[0], 0)
+}
+
+// agree reports whether a condition is itself a comparison of digests or of
+// lengths: where they differ, nothing is left to compare.
+func (d *digestFlow) agree(cond ssa.Value) bool {
+	b, ok := cond.(*ssa.BinOp)
+	if !ok || !compares(b.Op) {
+		return false
+	}
+	return d.depthOf(b.X) != none && d.depthOf(b.Y) != none || isLen(b.X) && isLen(b.Y)
+}
+
+func isLen(v ssa.Value) bool {
+	c, ok := v.(*ssa.Call)
+	return ok && isBuiltin(&c.Call, "len")
+}
+
+// heads reports whether a block is where a loop goes on or ends: a list without
+// elements has none to compare.
+func (s *settling) heads(b *ssa.BasicBlock) bool {
+	return s.reaches(b.Succs[0], b) != s.reaches(b.Succs[1], b)
+}
+
+// reaches reports whether there is a way between blocks that leaves the
+// decision aside.
+func (s *settling) reaches(from, to *ssa.BasicBlock) bool {
+	seen := map[*ssa.BasicBlock]bool{s.home: true}
+	work := []*ssa.BasicBlock{from}
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		if b == to {
+			return true
+		}
+		if !seen[b] {
+			seen[b] = true
+			work = append(work, b.Succs...)
+		}
+	}
+	return false
+}
+
+// compares reports whether an instruction compares elements that were folded
+// with others.
+func (s *settling) compares(in ssa.Instruction) bool {
+	switch in := in.(type) {
+	case *ssa.BinOp:
+		if in.Op != token.EQL && in.Op != token.NEQ {
+			return false
+		}
+		b := in.Block()
+		loop := slices.ContainsFunc(b.Succs, func(to *ssa.BasicBlock) bool { return s.reaches(to, b) })
+		return s.pair(in.X, in.Y, loop)
+	case *ssa.Call:
+		fn := in.Call.StaticCallee()
+		if fn == nil || len(in.Call.Args) < 2 || !s.d.own[fn] && !comparing[fn.Name()] && (fn.Origin() == nil || !comparing[fn.Origin().Name()]) {
+			return false
+		}
+		if s.d.own[fn] && !s.comparesInside(fn) {
+			return false
+		}
+		return s.someDiffer(in.Call.Args)
+	}
+	return false
+}
+
+// comparing are functions of the library that compare whole values.
+var comparing = set(`Equal EqualFold Compare HasPrefix HasSuffix EqualFunc Contains ContainsFunc Index IndexFunc`)
+
+// comparesInside reports whether a function of the file, which answers yes or
+// no, compares the elements that it is given.
+func (s *settling) comparesInside(fn *ssa.Function) bool {
+	if fn.Signature.Results().Len() == 0 || len(fn.Blocks) == 0 {
+		return false
+	}
+	inner := &settling{d: s.d, home: fn.Blocks[0]}
+	for _, b := range fn.Blocks {
+		for _, in := range b.Instrs {
+			if op, ok := in.(*ssa.BinOp); ok && inner.compares(op) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pair reports whether two operands are elements: whole values, or in a loop
+// one element each.
+func (s *settling) pair(x, y ssa.Value, loop bool) bool {
+	if isConstant(x) || isConstant(y) || s.d.depthOf(x) != none || s.d.depthOf(y) != none || s.d.text(x, 0) == s.d.text(y, 0) {
+		return false
+	}
+	if _, basic := x.Type().Underlying().(*types.Basic); basic && !isTexts(x.Type()) {
+		if !isElement(x) || !isElement(y) {
+			return false
+		}
+		if len(s.roots) == 0 {
+			return true
+		}
+		return loop && (s.root(listOf(x)) || s.root(listOf(y)))
+	}
+	return len(s.roots) == 0 || s.root(x) || s.root(y)
+}
+
+func isConstant(v ssa.Value) bool {
+	_, ok := v.(*ssa.Const)
+	return ok
+}
+
+// someDiffer reports whether a function is given a folded list beside another.
+func (s *settling) someDiffer(args []ssa.Value) bool {
+	folded := len(s.roots) == 0
+	texts := map[string]bool{}
+	for _, a := range args {
+		if s.d.depthOf(a) != none && !leads(a.Type()) || isConstant(a) {
+			continue
+		}
+		texts[s.d.text(bare(a), 0)] = true
+		folded = folded || s.root(a)
+	}
+	return folded && len(texts) > 1
+}
+
+// root reports whether v is a list that was folded.
+func (s *settling) root(v ssa.Value) bool {
+	return v != nil && slices.Contains(s.roots, s.d.text(bare(v), 0))
+}
+
+// bare is a value without conversions.
+func bare(v ssa.Value) ssa.Value {
+	for {
+		switch x := v.(type) {
+		case *ssa.Convert:
+			v = x.X
+		case *ssa.ChangeType:
+			v = x.X
+		case *ssa.MakeInterface:
+			v = x.X
+		case *ssa.Slice:
+			if x.Low != nil || x.High != nil {
+				return v
+			}
+			v = x.X
+		default:
+			return v
+		}
+	}
+}
+
+// listOf is the list that an element was read from, or nil.
+func listOf(v ssa.Value) ssa.Value {
+	switch x := bare(v).(type) {
+	case *ssa.UnOp:
+		if at, ok := x.X.(*ssa.IndexAddr); ok && !isConstant(at.Index) {
+			return at.X
+		}
+	case *ssa.Lookup:
+		if !isConstant(x.Index) {
+			return x.X
+		}
+	case *ssa.Index:
+		if !isConstant(x.Index) {
+			return x.X
+		}
+	case *ssa.Extract:
+		if n, ok := x.Tuple.(*ssa.Next); ok {
+			return n.Iter.(*ssa.Range).X
+		}
+	}
+	return nil
+}
+
+// isElement reports whether v was read from a list, a text or memory.
+func isElement(v ssa.Value) bool {
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		return v.Op == token.MUL
+	case *ssa.Lookup, *ssa.Index, *ssa.Field, *ssa.Extract, *ssa.Parameter:
+		return true
+	case *ssa.Convert:
+		return isElement(v.X)
+	}
+	return false
+}
+
+// rootsOf are the lists that a digest was folded from, as texts, as far as its
+// function shows them.
+func (d *digestFlow) rootsOf(v ssa.Value, seen map[ssa.Value]bool, steps int) (out []string) {
+	if v == nil || seen[v] || steps > maxSteps {
+		return nil
+	}
+	seen[v] = true
+	if list := listOf(v); list != nil && d.level[v] == none {
+		return []string{d.text(bare(list), 0)}
+	}
+	switch v := v.(type) {
+	case *ssa.Call:
+		for _, a := range v.Call.Args {
+			if isTexts(a.Type()) || leads(a.Type()) {
+				if !isConstant(a) {
+					out = append(out, d.text(bare(a), 0))
+				}
+			} else {
+				out = append(out, d.rootsOf(a, seen, steps+1)...)
+			}
+		}
+	case *ssa.BinOp, *ssa.Convert, *ssa.Phi, *ssa.Extract, *ssa.ChangeType:
+		for _, op := range v.(ssa.Instruction).Operands(nil) {
+			out = append(out, d.rootsOf(*op, seen, steps+1)...)
+		}
+	case *ssa.UnOp:
+		if v.Op != token.MUL {
+			out = d.rootsOf(v.X, seen, steps+1)
+		}
+	}
+	return out
+}
+
+// text spells a value, so that the same place read twice is the same.
+func (d *digestFlow) text(v ssa.Value, steps int) string {
+	if steps > maxSteps {
+		return fmt.Sprintf("%p", v)
+	}
+	switch v := v.(type) {
+	case *ssa.UnOp:
+		return v.Op.String() + d.text(v.X, steps+1)
+	case *ssa.FieldAddr:
+		return fmt.Sprintf("%s.%d", d.text(v.X, steps+1), v.Field)
+	case *ssa.Field:
+		return fmt.Sprintf("%s.%d", d.text(v.X, steps+1), v.Field)
+	case *ssa.IndexAddr:
+		return fmt.Sprintf("%s[%s]", d.text(v.X, steps+1), d.text(v.Index, steps+1))
+	case *ssa.Index:
+		return fmt.Sprintf("%s[%s]", d.text(v.X, steps+1), d.text(v.Index, steps+1))
+	case *ssa.Const:
+		return v.String()
+	}
+	return fmt.Sprintf("%p", v)
+}
