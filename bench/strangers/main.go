@@ -8,7 +8,7 @@
 //	strangers mutants [-per 25] [-set M]        wrong versions made by operators
 //	strangers versions [-set A] [-beagle PATH]  what people wrote: cheats, slips, honest versions
 //	strangers show FUNCTION                     the original as a candidate file, and its place
-//	strangers check [-set A] [-policy]          whether versions are versions, what the policy says
+//	strangers check [-set A] [-policy]          whether versions are versions, and pass the policy
 //
 // A function is named by its line in functions.txt: "A1", "B3", "M17".
 package main

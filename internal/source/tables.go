@@ -258,7 +258,8 @@ func (m *measure) builtin(name string, e *ast.CallExpr, t types.Type) int64 {
 	case name == "make" && len(e.Args) > 1:
 		s, ok := t.Underlying().(*types.Slice)
 		size := m.info.Types[e.Args[len(e.Args)-1]].Value
-		if k, exact := constant.Int64Val(constant.ToInt(orZero(size))); ok && size != nil && exact && !leadsOn(s.Elem()) {
+		k, exact := constant.Int64Val(constant.ToInt(orZero(size)))
+		if ok && size != nil && exact && !leadsOn(s.Elem()) {
 			return k * tableSizes.Sizeof(s.Elem())
 		}
 	}
@@ -276,7 +277,8 @@ func orZero(v constant.Value) constant.Value {
 // body is that of a function of the file, or nil.
 func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
 	for _, decl := range m.file.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok && m.info.Defs[fn.Name] != nil && m.info.Defs[fn.Name] == m.info.Uses[id] {
+		fn, ok := decl.(*ast.FuncDecl)
+		if ok && m.info.Defs[fn.Name] != nil && m.info.Defs[fn.Name] == m.info.Uses[id] {
 			return fn.Body
 		}
 	}
@@ -320,7 +322,8 @@ func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int6
 func (m *measure) allots(e *ast.CallExpr, depth int) int64 {
 	t := m.info.TypeOf(e)
 	if id, ok := ast.Unparen(e.Fun).(*ast.Ident); ok {
-		if _, builtin := m.info.Uses[id].(*types.Builtin); builtin && id.Name != "make" && id.Name != "new" && id.Name != "append" {
+		_, builtin := m.info.Uses[id].(*types.Builtin)
+		if builtin && id.Name != "make" && id.Name != "new" && id.Name != "append" {
 			return 0
 		}
 	}
