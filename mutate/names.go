@@ -184,12 +184,7 @@ func (p *Pass) Decl(obj types.Object) *ast.FuncDecl {
 	if !ok {
 		return nil
 	}
-	for _, d := range p.File.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && p.Info.Defs[f.Name] == fn.Origin() {
-			return f
-		}
-	}
-	return nil
+	return p.indexed().decls[fn.Origin()]
 }
 
 // Int is the value of a constant integer expression.
