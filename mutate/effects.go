@@ -27,6 +27,7 @@ func (p *Pass) Pure(e ast.Node) bool {
 // Effects analyses a node. A call of a function of the candidate file has the
 // effects of that function, of all that it calls in turn, and so on.
 func (p *Pass) Effects(n ast.Node) Effects {
+	p.base()
 	a := effects{p: p, root: n, follow: addSummary}
 	ast.Inspect(n, a.visit)
 	return a.Effects

@@ -26,6 +26,7 @@ type index struct {
 }
 
 func (p *Pass) indexed() *index {
+	p = p.base()
 	p.once.Do(func() {
 		most := 2 * len(p.Info.Types) // nodes are twice as many as expressions, about
 		x := &index{nodes: make([]ast.Node, 0, most), up: make([]int32, 0, most), last: make([]int32, 0, most)}
@@ -199,7 +200,7 @@ type known struct {
 // several rules want to know of a version and one finds out. It must follow from
 // the version alone, and is only read from then on.
 func (p *Pass) Once(key any, find func() any) any {
-	k := &p.known
+	k := &p.base().known
 	k.mu.Lock()
 	fact, ok := k.facts[key]
 	k.mu.Unlock()

@@ -21,7 +21,7 @@ func (p *Pass) Text(n ast.Node) string { return p.Between(n.Pos(), n.End()) }
 
 // Between is the source text from one position to another.
 func (p *Pass) Between(from, to token.Pos) string {
-	return string(p.Src[p.Offset(from):p.Offset(to)])
+	return string(p.base().Src[p.Offset(from):p.Offset(to)])
 }
 
 // TextWith is the text of n in which sub may replace nodes, outermost first:
