@@ -66,7 +66,7 @@ func (a *effects) function(fn *types.Func) {
 		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
 		return
 	}
-	known, ok := stdEffects(fn.Pkg().Path(), funcName(fn))
+	known, ok := stdEffects(fn.Pkg().Path(), FuncName(fn))
 	if !ok {
 		known = Effects{Writes: true, Reads: true, Panics: true, Allocs: true}
 	}

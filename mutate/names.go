@@ -131,7 +131,7 @@ func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, b
 	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != pkg {
 		return nil, false
 	}
-	name := funcName(fn)
+	name := FuncName(fn)
 	for _, n := range names {
 		if n == name {
 			return call, true
@@ -140,8 +140,8 @@ func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, b
 	return nil, false
 }
 
-// funcName is "Func" or "Type.Method".
-func funcName(fn *types.Func) string {
+// FuncName is "Func" or "Type.Method".
+func FuncName(fn *types.Func) string {
 	recv := fn.Signature().Recv()
 	if recv == nil {
 		return fn.Name()

@@ -118,11 +118,3 @@ func stmtsOf(n ast.Node) []ast.Stmt {
 	}
 	return nil
 }
-
-// Indent is the blank space before the line on which n starts.
-func (p *Pass) Indent(n ast.Node) string {
-	at := p.Offset(n.Pos())
-	start := strings.LastIndexByte(string(p.Src[:at]), '\n') + 1
-	line := string(p.Src[start:at])
-	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-}
