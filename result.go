@@ -29,6 +29,7 @@ type Result struct {
 	Corpus         CorpusSummary  `json:"corpus"`
 	Findings       []Finding      `json:"findings,omitempty"` // of the audit
 	Warnings       []string       `json:"warnings,omitempty"` // what the machine could not offer
+	RuleFaults     []RuleFault    `json:"rule_faults,omitempty"`
 	Search         SearchSummary  `json:"search"`
 	Rejected       []string       `json:"rejected,omitempty"`  // finalists that were faster and fell in the full verification
 	NearMiss       *NearMiss      `json:"near_miss,omitempty"` // of the first finalist that fell and has one
@@ -169,4 +170,13 @@ type Machine struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
 	Go    string `json:"go"`
+}
+
+// A RuleFault says that a rule panicked, took too long, or took too much memory.
+// It is off for the rest of the run.
+type RuleFault struct {
+	Rule     string `json:"rule"`
+	Function string `json:"function"` // Find, Params, or Rewrite
+	Reason   string `json:"reason"`   // "panicked: index out of range [3] with length 3"
+	From     int    `json:"from"`     // the first proposal of the search for which the rule is off
 }

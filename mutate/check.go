@@ -37,7 +37,7 @@ func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 		return nil, err
 	}
 	for d := range Nodes[*ast.FuncDecl](p, nil) {
-		if name := funcName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil && (target == "" || target == name) {
+		if name := FuncName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil && (target == "" || target == name) {
 			p.Func = d
 			p.Target = targetOf(p, name)
 		}

@@ -24,18 +24,20 @@ func (p *Pass) Pure(e ast.Node) bool {
 	return !f.Writes && !f.Panics
 }
 
-// Effects analyses a node; functions of the candidate file are followed.
+// Effects analyses a node. A call of a function of the candidate file has the
+// effects of that function, of all that it calls in turn, and so on.
 func (p *Pass) Effects(n ast.Node) Effects {
-	a := effects{p: p, root: n, seen: map[*ast.FuncDecl]bool{}}
+	p.base()
+	a := effects{p: p, root: n, follow: addSummary}
 	ast.Inspect(n, a.visit)
 	return a.Effects
 }
 
 type effects struct {
 	Effects
-	p    *Pass
-	root ast.Node // what counts as inside
-	seen map[*ast.FuncDecl]bool
+	p      *Pass
+	root   ast.Node                      // what counts as inside
+	follow func(*effects, *ast.FuncDecl) // handles a call of a function of the candidate file
 }
 
 func (a *effects) inside(v *types.Var) bool {
@@ -92,7 +94,7 @@ func (a *effects) visit(n ast.Node) bool {
 	case *ast.CompositeLit:
 		a.Allocs = true
 	case *ast.FuncLit:
-		inner := effects{p: a.p, root: a.root, seen: a.seen}
+		inner := effects{p: a.p, root: a.root, follow: a.follow}
 		ast.Inspect(n.Body, inner.visit)
 		a.merge(inner.Effects) // its returns are its own
 		a.Allocs = true

@@ -59,37 +59,24 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 
 func (a *effects) function(fn *types.Func) {
 	if d := a.p.Decl(fn); d != nil && d.Body != nil {
-		a.follow(d)
+		a.follow(a, d)
 		return
 	}
 	if fn.Pkg() == nil {
 		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
 		return
 	}
-	known, ok := stdEffects(fn.Pkg().Path(), funcName(fn))
+	known, ok := stdEffects(fn.Pkg().Path(), FuncName(fn))
 	if !ok {
 		known = Effects{Writes: true, Reads: true, Panics: true, Allocs: true}
 	}
 	a.merge(known)
 }
 
-func (a *effects) merge(b Effects) {
+// merge adds the effects of other code that runs. Its jumps are its own.
+func (a *Effects) merge(b Effects) {
 	a.Writes, a.Reads = a.Writes || b.Writes, a.Reads || b.Reads
 	a.Panics, a.Allocs = a.Panics || b.Panics, a.Allocs || b.Allocs
-}
-
-// follow analyses a called function of the candidate. Recursion may overflow
-// the stack, which cannot be recovered from: it counts as a panic.
-func (a *effects) follow(d *ast.FuncDecl) {
-	if a.seen[d] {
-		a.Panics = true
-		return
-	}
-	a.seen[d] = true
-	defer delete(a.seen, d)
-	inner := effects{p: a.p, root: d, seen: a.seen}
-	ast.Inspect(d.Body, inner.visit)
-	a.merge(inner.Effects)
 }
 
 // stdEffects knows the functions of the standard library that change nothing

@@ -88,7 +88,7 @@ func (ev *evaluator) tick(n ast.Node) {
 
 // global is the value of a package-level variable, worked out once.
 func (ev *evaluator) global(v *types.Var) Value {
-	k := &ev.p.known
+	k := &ev.p.base().known
 	k.mu.Lock()
 	g, ok := k.globals[v]
 	k.mu.Unlock()

@@ -22,14 +22,17 @@ type index struct {
 	lists [][]ast.Stmt                  // statement lists of function declarations
 	uses  map[types.Object][]*ast.Ident // in source order
 	names map[string]bool               // all identifiers of the file
+	decls map[types.Object]*ast.FuncDecl
 }
 
 func (p *Pass) indexed() *index {
+	p = p.base()
 	p.once.Do(func() {
 		most := 2 * len(p.Info.Types) // nodes are twice as many as expressions, about
 		x := &index{nodes: make([]ast.Node, 0, most), up: make([]int32, 0, most), last: make([]int32, 0, most)}
 		x.at, x.kinds = make(map[ast.Node]int32, most), map[reflect.Type][]int32{}
 		x.uses, x.names = map[types.Object][]*ast.Ident{}, map[string]bool{}
+		x.decls = map[types.Object]*ast.FuncDecl{}
 		around := int32(-1)
 		ast.Inspect(p.File, func(n ast.Node) bool {
 			if n == nil {
@@ -38,6 +41,9 @@ func (p *Pass) indexed() *index {
 				return true
 			}
 			around = x.add(n, around)
+			if fn, ok := n.(*ast.FuncDecl); ok {
+				x.decls[p.Info.Defs[fn.Name]] = fn
+			}
 			if id, ok := n.(*ast.Ident); ok {
 				x.names[id.Name] = true
 				if obj := p.Info.Uses[id]; obj != nil {
@@ -194,7 +200,7 @@ type known struct {
 // several rules want to know of a version and one finds out. It must follow from
 // the version alone, and is only read from then on.
 func (p *Pass) Once(key any, find func() any) any {
-	k := &p.known
+	k := &p.base().known
 	k.mu.Lock()
 	fact, ok := k.facts[key]
 	k.mu.Unlock()

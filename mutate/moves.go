@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 )
@@ -12,12 +13,11 @@ import (
 // save of it; sites of which the profile knows nothing keep a small weight, so
 // that nothing is unreachable.
 func Moves(p *Pass, ms []*Mutator) []beagle.Move {
+	ms = slices.DeleteFunc(slices.Clone(ms), func(m *Mutator) bool { return m.Class == beagle.E5 }) // advice
 	var out []beagle.Move
-	for _, m := range ms {
-		if m.Class == beagle.E5 {
-			continue // advice
-		}
-		for i, o := range p.offers(m) {
+	for k, offers := range p.offers(ms) {
+		m := ms[k]
+		for i, o := range offers {
 			weight := max(p.Weight(o.site.Node), 0.01) * max(1-1/m.Gain, 0.01)
 			for j := range o.params {
 				out = append(out, beagle.Move{Mutator: m.Name, Site: i, Param: j, Weight: weight})
@@ -34,30 +34,60 @@ type offer struct {
 	params []Param
 }
 
-// offers asks a mutator once for each version: it is asked for again when one of
-// its moves is taken.
-func (p *Pass) offers(m *Mutator) []offer {
+// offers returns what each mutator offers. It asks once for each version: it is
+// asked for again when one of its moves is taken. A mutator that fails offers
+// nothing.
+func (p *Pass) offers(ms []*Mutator) [][]offer {
+	out := make([][]offer, len(ms))
+	var unasked []*Mutator
+	var places []int
 	k := &p.known
 	k.mu.Lock()
-	out, ok := k.offers[m]
-	k.mu.Unlock()
-	if ok {
-		return out
-	}
-	for _, site := range m.Find(p) {
-		params := []Param{{}}
-		if m.Params != nil {
-			params = m.Params(p, site)
+	for i, m := range ms {
+		known, ok := k.offers[m]
+		if out[i] = known; !ok {
+			unasked, places = append(unasked, m), append(places, i)
 		}
-		out = append(out, offer{site, params})
 	}
+	k.mu.Unlock()
+	p.carryOut(unasked, func(p *Pass, task int) func() {
+		offers := p.ask(unasked[task])
+		return func() { out[places[task]] = offers }
+	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.offers == nil {
 		k.offers = map[*Mutator][]offer{}
 	}
-	k.offers[m] = out
+	for task, m := range unasked {
+		k.offers[m] = out[places[task]]
+	}
 	return out
+}
+
+// ask has a mutator find its sites and their parameters.
+func (p *Pass) ask(m *Mutator) []offer {
+	p.enter("Find")
+	sites := m.Find(p)
+	p.enter("Params")
+	out := make([]offer, len(sites))
+	for i, site := range sites {
+		out[i] = offer{site, []Param{{}}}
+		if m.Params != nil {
+			out[i].params = m.Params(p, site)
+		}
+	}
+	return out
+}
+
+// Find returns the sites of a mutator: none when it fails.
+func Find(p *Pass, m *Mutator) (sites []Site) {
+	p.carryOut([]*Mutator{m}, func(p *Pass, _ int) func() {
+		p.enter("Find")
+		found := m.Find(p)
+		return func() { sites = found }
+	})
+	return sites
 }
 
 // A Choice is a way to take a step: a site and a parameter of a mutator, by
@@ -70,7 +100,7 @@ type Choice struct {
 // Choices lists all ways in which a mutator can take a step.
 func Choices(p *Pass, m *Mutator) []Choice {
 	var out []Choice
-	for i, o := range p.offers(m) {
+	for i, o := range p.offers([]*Mutator{m})[0] {
 		for j, param := range o.params {
 			out = append(out, Choice{i, j, o.site.Label, param.Label})
 		}
@@ -84,7 +114,7 @@ func Choices(p *Pass, m *Mutator) []Choice {
 // candidate is as good as before.
 func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	step := beagle.Step{Mutator: m.Name, Class: m.Class}
-	offers := p.offers(m)
+	offers := p.offers([]*Mutator{m})[0]
 	if site >= len(offers) {
 		return "", step, fmt.Errorf("%s: no site %d", m.Name, site)
 	}
@@ -94,7 +124,7 @@ func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 		return "", step, fmt.Errorf("%s: no parameter %d at %s", m.Name, param, s.Label)
 	}
 	step.Param = params[param].Label
-	edits, err := m.Rewrite(p, s, params[param])
+	edits, err := rewrite(p, m, s, params[param])
 	if err != nil {
 		return "", step, fmt.Errorf("%s: %w", m.Name, err)
 	}
@@ -106,4 +136,17 @@ func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 		return "", step, fmt.Errorf("%s at %s: %w", m.Name, s.Label, err)
 	}
 	return string(src), step, nil
+}
+
+// rewrite returns a mutator's edits, or its refusal, or its fault.
+func rewrite(p *Pass, m *Mutator, s Site, param Param) (edits []Edit, err error) {
+	faults := p.carryOut([]*Mutator{m}, func(p *Pass, _ int) func() {
+		p.enter("Rewrite")
+		made, refused := m.Rewrite(p, s, param)
+		return func() { edits, err = made, refused }
+	})
+	if faults[0] != nil {
+		return nil, faults[0]
+	}
+	return edits, err
 }

@@ -68,7 +68,12 @@ type Pass struct {
 	Facets *beagle.Facets         // of the training corpus; never nil
 	Weight func(ast.Node) float64 // share of the profile on the node's lines, 0 to 1; never nil
 
+	Guard *Guard // bounds the calls of mutators; nil bounds nothing
+
 	once  sync.Once // guards index, which is made when it is first asked for
 	index *index
 	known known // values that were worked out
+
+	whole *Pass // which has these three, when a Guard made this Pass for a call
+	call  *call
 }

@@ -131,7 +131,7 @@ func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, b
 	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != pkg {
 		return nil, false
 	}
-	name := funcName(fn)
+	name := FuncName(fn)
 	for _, n := range names {
 		if n == name {
 			return call, true
@@ -140,8 +140,8 @@ func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, b
 	return nil, false
 }
 
-// funcName is "Func" or "Type.Method".
-func funcName(fn *types.Func) string {
+// FuncName is "Func" or "Type.Method".
+func FuncName(fn *types.Func) string {
 	recv := fn.Signature().Recv()
 	if recv == nil {
 		return fn.Name()
@@ -184,12 +184,7 @@ func (p *Pass) Decl(obj types.Object) *ast.FuncDecl {
 	if !ok {
 		return nil
 	}
-	for _, d := range p.File.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && p.Info.Defs[f.Name] == fn.Origin() {
-			return f
-		}
-	}
-	return nil
+	return p.indexed().decls[fn.Origin()]
 }
 
 // Int is the value of a constant integer expression.

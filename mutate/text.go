@@ -21,7 +21,7 @@ func (p *Pass) Text(n ast.Node) string { return p.Between(n.Pos(), n.End()) }
 
 // Between is the source text from one position to another.
 func (p *Pass) Between(from, to token.Pos) string {
-	return string(p.Src[p.Offset(from):p.Offset(to)])
+	return string(p.base().Src[p.Offset(from):p.Offset(to)])
 }
 
 // TextWith is the text of n in which sub may replace nodes, outermost first:
@@ -117,12 +117,4 @@ func stmtsOf(n ast.Node) []ast.Stmt {
 		return n.Body
 	}
 	return nil
-}
-
-// Indent is the blank space before the line on which n starts.
-func (p *Pass) Indent(n ast.Node) string {
-	at := p.Offset(n.Pos())
-	start := strings.LastIndexByte(string(p.Src[:at]), '\n') + 1
-	line := string(p.Src[start:at])
-	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }

@@ -160,7 +160,9 @@ func withDriver(std stdio, o evolveOptions, run func(*local.Driver) (*beagle.Res
 	if err != nil {
 		return exitNo, err
 	}
-	d := &local.Driver{Store: s, Watch: newProgress(std.err, o.quiet).watch}
+	p := newProgress(std.err, o.quiet)
+	defer p.stop()
+	d := &local.Driver{Store: s, Watch: p.watch}
 	result, err := run(d)
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -19,7 +21,11 @@ import (
 // terminal, plain lines elsewhere.
 type progress struct {
 	w     io.Writer
-	live  bool // w is a terminal
+	mu    sync.Mutex  // guards what is below
+	beat  *time.Timer // until the next word that a stage goes on; nil when none is due
+	began time.Time   // of the stage
+	ended bool        // nothing is said without an event any more
+	live  bool        // w is a terminal
 	quiet bool
 	start time.Time
 	lines int // of the block that is on the screen
@@ -36,10 +42,57 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// slow are the stages during which a user may wait for minutes and that say
+// nothing themselves: the tests or the first harness compile.
+var slow = []string{"target", "record", "build"}
+
+// after how long a slow stage says again that it goes on.
+const (
+	beatLive  = time.Second
+	beatPlain = 10 * time.Second
+)
+
+// goesOn says that a slow stage goes on, and for how long, until the next event.
+func (p *progress) goesOn(stage, detail string) {
+	often := beatPlain
+	if p.live {
+		often = beatLive
+	}
+	var beat *time.Timer
+	beat = time.AfterFunc(often, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.beat != beat {
+			return
+		}
+		p.clear()
+		line := fmt.Sprintf("%s %-8s still, for %.0fs: %s", p.clock(), stage, time.Since(p.began).Seconds(), detail)
+		if p.live {
+			line, p.lines = clip(line, p.width()), 1
+		}
+		fmt.Fprintln(p.w, line)
+		beat.Reset(often)
+	})
+	p.beat = beat
+}
+
+// stop ends what the progress says by itself.
+func (p *progress) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beat, p.ended = nil, true
+	p.clear()
+}
+
 // watch is the [flow.Watcher].
 func (p *progress) watch(e flow.Event) {
 	if p.quiet {
 		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.Warning == "" {
+		p.beat = nil
 	}
 	switch {
 	case e.Warning != "":
@@ -49,6 +102,9 @@ func (p *progress) watch(e flow.Event) {
 		p.clear()
 		p.stage = e.Stage.Name
 		fmt.Fprintf(p.w, "%s %-8s %s\n", p.clock(), e.Stage.Name, e.Stage.Detail)
+		if p.began = time.Now(); !p.ended && slices.Contains(slow, e.Stage.Name) {
+			p.goesOn(e.Stage.Name, e.Stage.Detail)
+		}
 	case e.Evaluated != nil && p.live:
 		p.draw(e.Evaluated)
 	case e.Evaluated != nil:
@@ -97,7 +153,7 @@ func (p *progress) draw(e *flow.EvaluatedEvent) {
 		"         islands " + islands(e.Islands),
 	}
 	if e.Best != nil && e.Best.Screen != nil {
-		lines = append(lines, fmt.Sprintf("         best    at least %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Low)+"x"), names(e.Best.Steps)))
+		lines = append(lines, fmt.Sprintf("         best    about %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Point)+"x"), names(e.Best.Steps)))
 	}
 	if e.Models != nil {
 		lines = append(lines, "         models  "+spending(e.Models))
@@ -137,9 +193,11 @@ func oneLine(e *flow.EvaluatedEvent) string {
 		line += " (" + statuses(e.Statuses) + ")"
 	}
 	if e.Best != nil && e.Best.Screen != nil {
-		// The best is who has most at the least, as in the ranking: what another one
-		// measured in the middle may be higher, and would seem to go down again.
-		line += fmt.Sprintf(", best at least %sx: %s", report.Digits(e.Best.Screen.Low), names(e.Best.Steps))
+		// One quick look estimates the ratio, so the line says "about". The ranking
+		// goes by the lower bound: another version may have a higher estimate.
+		line += fmt.Sprintf(", best about %sx: %s", report.Digits(e.Best.Screen.Point), names(e.Best.Steps))
+	} else if e.Candidates > 0 {
+		line += ", none faster yet"
 	}
 	return line
 }

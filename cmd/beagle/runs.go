@@ -30,12 +30,13 @@ Examples:
 }
 
 var showCommand = &command{
-	name: "show", args: "RUN",
+	name: "show", args: "[RUN]",
 	short: "show the result of a run",
 	long: `
-Shows the result of a run. The beginning of its ID is enough.
+Shows the result of a run. The beginning of its ID is enough. Without a run it lists the runs, as 'beagle runs' does.
 
 Examples:
+  beagle show
   beagle show 3f2a
   beagle show --json 3f2a
   beagle show --markdown 3f2a >report.md`,
@@ -80,19 +81,24 @@ func runRuns(_ context.Context, c *command, args []string, std stdio) (int, erro
 	if err != nil {
 		return exitNo, err
 	}
+	return printRuns(std.out, s, *asJSON)
+}
+
+// printRuns lists the runs in the store.
+func printRuns(w io.Writer, s *store.Store, asJSON bool) (int, error) {
 	runs, err := s.Runs()
 	if err != nil {
 		return exitNo, err
 	}
 	markKilled(s, runs)
-	if *asJSON {
-		return exitOK, printJSON(std.out, runs)
+	if asJSON {
+		return exitOK, printJSON(w, runs)
 	}
 	if len(runs) == 0 {
-		fmt.Fprintln(std.out, "There are no runs yet. Start one with 'beagle evolve ./pkg.Func'.")
+		fmt.Fprintln(w, "There are no runs yet. Start one with 'beagle evolve ./pkg.Func'.")
 		return exitOK, nil
 	}
-	return exitOK, listRuns(std.out, runs, terminalWidth(std.out))
+	return exitOK, listRuns(w, runs, terminalWidth(w))
 }
 
 // listRuns prints a line for each run. What does not fit the width of a terminal
@@ -152,13 +158,19 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print the result as one JSON object (docs/json.md)")
 	markdown := f.Bool("markdown", false, "print the report as Markdown")
-	rest, err := parse(f, args, 1, 1)
+	rest, err := parse(f, args, 0, 1)
 	if err != nil {
 		return exitUsage, err
 	}
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
+	}
+	if len(rest) == 0 {
+		if *markdown {
+			return exitUsage, &beagle.UsageError{What: "--markdown needs a run", Remedy: "name one: beagle show --markdown RUN; 'beagle runs' lists them"}
+		}
+		return printRuns(std.out, s, *asJSON)
 	}
 	run, err := s.Run(rest[0])
 	if err != nil {

@@ -235,7 +235,7 @@ func printSuite(w io.Writer, r *suite.Report) {
 	}
 }
 
-func interval(r beagleRatio) string {
+func interval(r beagle.Ratio) string {
 	return fmt.Sprintf("%sx (%s to %s)", report.Digits(r.Point), report.Digits(r.Low), report.Digits(r.High))
 }
 

@@ -13,8 +13,6 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-type beagleRatio = beagle.Ratio
-
 // A bencher runs an optimiser on tasks.
 type bencher struct {
 	o      *suiteOptions
@@ -81,7 +79,9 @@ func (b *bencher) spec(t suite.Task, seed uint64) flow.Spec {
 // optimise runs the optimiser once. It also returns what Beagle advises on the
 // original.
 func (b *bencher) optimise(ctx context.Context, t suite.Task, seed uint64) (*suite.Run, []beagle.Advice, error) {
-	b.driver.Watch = newProgress(b.err, b.o.quiet).watch
+	p := newProgress(b.err, b.o.quiet)
+	defer p.stop()
+	b.driver.Watch = p.watch
 	if b.o.against != "" {
 		run, err := b.external(ctx, t, seed)
 		return run, nil, err

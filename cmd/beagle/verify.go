@@ -39,6 +39,7 @@ as the module and the toolchain are the same; --anew records again.
 Examples:
   beagle verify ./examples/tags.MergeTags faster.go
   beagle verify --json --fuzz 60s ./examples/tags.MergeTags faster.go
+  beagle verify --offline ./examples/tags.MergeTags faster.go
   beagle verify --no-measure ./examples/tags.MergeTags one.go two.go versions/
 
 Exit status:
@@ -103,6 +104,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	quiet := f.Bool("quiet", false, "no progress")
 	f.BoolVar(&spec.NoMeasure, "no-measure", false, "judge the behaviour alone: no version is timed")
 	f.BoolVar(&spec.Anew, "anew", false, "record the inputs anew")
+	f.BoolVar(&spec.Models.Offline, "offline", false, "nothing leaves this machine, as with evolve; no model judges a version anyway")
 	rest, err := parse(f, args, 2, maxVersions)
 	if err != nil {
 		return exitUsage, err
@@ -128,7 +130,9 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, &beagle.UsageError{What: "--guarded " + *guarded + " with several versions", Remedy: "give one version, whose guarded form is written"}
 	}
 	show := &verdicts{w: std.out, versions: versions, several: several, json: *asJSON, measured: !spec.NoMeasure, guarded: *guarded}
-	d := &local.Driver{Store: s, Watch: newProgress(std.err, *quiet).watch}
+	p := newProgress(std.err, *quiet)
+	defer p.stop()
+	d := &local.Driver{Store: s, Watch: p.watch}
 	if err := d.Verify(ctx, spec, versions, show.tell); err != nil {
 		return exitFailed, errors.Join(err, show.err)
 	}

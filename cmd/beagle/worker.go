@@ -92,7 +92,9 @@ func withFleet(std stdio, o evolveOptions, server temporal.Server, run func(*tem
 	if err != nil {
 		return exitNo, err
 	}
-	result, err := run(&temporal.Driver{Store: s, Server: server, Watch: newProgress(std.err, o.quiet).watch})
+	p := newProgress(std.err, o.quiet)
+	defer p.stop()
+	result, err := run(&temporal.Driver{Store: s, Server: server, Watch: p.watch})
 	var away *temporal.Detached
 	var stopped *temporal.Canceled
 	switch {

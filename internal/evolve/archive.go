@@ -56,7 +56,7 @@ func (a archive) worst(index map[string]*Member) string {
 	return at
 }
 
-// elites returns the members of an island's archive, in a fixed order.
+// elites returns the best member of each cell of an island, in a fixed order.
 func (s *Search) elites(island int) []*Member {
 	a := s.Archives[island]
 	var out []*Member

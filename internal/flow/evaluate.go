@@ -34,9 +34,42 @@ func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve
 	if err != nil {
 		return nil, err
 	}
+	first, last := span(proposals)
+	if err := x.readFaults(last); err != nil {
+		return nil, err
+	}
+	for {
+		out, chains, err := x.proposeAll(proposals)
+		if err != nil {
+			return nil, err
+		}
+		// When a rule fails, none of these proposals has it: which of them were
+		// made before it failed depends on which processor was faster.
+		again, err := x.keepFaults(first)
+		if err != nil {
+			return nil, err
+		}
+		if !again {
+			return out, x.putChains(out, chains)
+		}
+	}
+}
+
+// span returns the first and the last ID of proposals.
+func span(proposals []evolve.Proposal) (first, last int) {
+	for i, p := range proposals {
+		if last = max(last, p.ID); i == 0 || p.ID < first {
+			first = p.ID
+		}
+	}
+	return first, last
+}
+
+// proposeAll makes what proposals ask for, with the versions on the way.
+func (x *session) proposeAll(proposals []evolve.Proposal) ([]Proposed, [][]beagle.Candidate, error) {
 	out := make([]Proposed, len(proposals))
 	chains := make([][]beagle.Candidate, len(proposals))
-	err = parallel(len(proposals), func(i int) error {
+	err := parallel(len(proposals), func(i int) error {
 		out[i] = Proposed{Proposal: proposals[i].ID}
 		chain, err := x.propose(proposals[i])
 		if r := refused(err); r != "" {
@@ -45,10 +78,7 @@ func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve
 		chains[i] = chain
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, x.putChains(out, chains)
+	return out, chains, err
 }
 
 // putChains keeps what proposals made, in their order: which way to a text is
@@ -96,6 +126,9 @@ func (x *session) propose(p evolve.Proposal) (chain []beagle.Candidate, err erro
 		return nil, err
 	}
 	if p.Move != nil {
+		if x.off(p.Move.Mutator, p.ID) {
+			return nil, refusal("the rule " + p.Move.Mutator + " is off in this run")
+		}
 		if c, err = x.work.apply(c, *p.Move); err != nil {
 			return nil, err
 		}
@@ -103,6 +136,9 @@ func (x *session) propose(p evolve.Proposal) (chain []beagle.Candidate, err erro
 	}
 	rng := rand.New(rand.NewPCG(p.Seed, 1))
 	for _, wish := range p.Then {
+		if x.off(wish.Mutator, p.ID) {
+			continue
+		}
 		next, err := x.work.wish(c, wish, rng)
 		if refused(err) != "" {
 			continue
@@ -122,6 +158,7 @@ func (x *session) propose(p evolve.Proposal) (chain []beagle.Candidate, err erro
 type evaluated struct {
 	Verdict beagle.Verdict `json:"verdict"`
 	Moves   []beagle.Move  `json:"moves,omitempty"`
+	Without []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
 }
 
 // An Evaluated is the verdict on one candidate.
@@ -131,6 +168,7 @@ type Evaluated struct {
 	Steps     []beagle.Step  `json:"steps,omitempty"`
 	Verdict   beagle.Verdict `json:"verdict"`
 	Moves     []beagle.Move  `json:"moves,omitempty"`
+	Without   []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
 	Cached    bool           `json:"cached"`
 }
 
@@ -163,7 +201,7 @@ func (a *Activities) Assess(ctx context.Context, run string, batch, mine []strin
 	if err != nil {
 		return nil, err
 	}
-	if err := x.refresh(); err != nil {
+	if err := errors.Join(x.refresh(), x.readFaults(0)); err != nil {
 		return nil, err
 	}
 	b := &group{x: x, out: make([]Evaluated, len(mine)), place: places(batch), codes: map[string]string{}}
@@ -174,6 +212,9 @@ func (a *Activities) Assess(ctx context.Context, run string, batch, mine []strin
 		}
 	}
 	if err := b.judge(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.keepLaterFaults(); err != nil {
 		return nil, err
 	}
 	return &Assessed{Candidates: b.out, Cost: b.cost}, b.keep()
@@ -206,7 +247,10 @@ func (b *group) admit(ctx context.Context, i int, id string) error {
 	}
 	b.out[i] = Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps}
 	if known, ok := b.known(id); ok {
-		b.out[i].Verdict, b.out[i].Moves, b.out[i].Cached = known.Verdict, known.Moves, true
+		b.out[i].Verdict, b.out[i].Moves, b.out[i].Without, b.out[i].Cached = known.Verdict, known.Moves, known.Without, true
+		if x.lacks(known.Without) {
+			b.out[i].Moves, b.out[i].Without = x.moves(c.Source)
+		}
 		b.cost.Cached++
 		return nil
 	}
@@ -250,7 +294,7 @@ func (b *group) look() (wait func()) {
 		defer close(done)
 		for _, e := range live {
 			o := &b.out[e.out]
-			o.Moves = b.x.work.moves(e.candidate.Source)
+			o.Moves, o.Without = b.x.moves(e.candidate.Source)
 		}
 	}()
 	return func() { <-done }

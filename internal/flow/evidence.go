@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -102,7 +103,7 @@ func (x *session) verdict(id string) (beagle.Verdict, bool) {
 
 // putVerdict puts a candidate's evaluation into the store.
 func (x *session) putVerdict(e Evaluated) error {
-	if err := x.store.Shelve(x.key("evaluated", e.Candidate, ""), evaluated{e.Verdict, e.Moves}); err != nil {
+	if err := x.store.Shelve(x.key("evaluated", e.Candidate, ""), evaluated{e.Verdict, e.Moves, e.Without}); err != nil {
 		return err
 	}
 	if v, ok := readBack(e.Verdict); ok {
@@ -215,7 +216,7 @@ func (x *session) callees() []llm.Callee {
 		if !ok || fn.Pkg() == nil || x.inScope(fn) {
 			return true
 		}
-		name := functionName(fn)
+		name := mutate.FuncName(fn)
 		if fn.Pkg() == f.Types {
 			own[name] = true
 		} else {
@@ -243,25 +244,9 @@ func (x *session) callees() []llm.Callee {
 }
 
 func (x *session) inScope(fn *types.Func) bool {
-	name := functionName(fn)
+	name := mutate.FuncName(fn)
 	return fn.Pkg().Path() == x.unit.Target.PkgPath &&
 		slices.ContainsFunc(x.unit.Target.Scope, func(d beagle.Decl) bool { return d.Name == name })
-}
-
-// functionName is "Func" or "Type.Method".
-func functionName(fn *types.Func) string {
-	recv := fn.Signature().Recv()
-	if recv == nil {
-		return fn.Name()
-	}
-	t := recv.Type()
-	if p, ok := t.(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	if n, ok := t.(*types.Named); ok {
-		return n.Obj().Name() + "." + fn.Name()
-	}
-	return fn.Name()
 }
 
 // declarations are the texts of functions of the target's package by name.

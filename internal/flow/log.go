@@ -28,7 +28,7 @@ type Log struct {
 type trialSums struct {
 	seen     map[string]bool // candidates, in as many trials as there are
 	statuses map[beagle.Status]int
-	best     int // index of the trial with the best conservative ratio; -1 when there is none yet
+	best     int // index of Best; -1 when there is none yet
 }
 
 // summed brings the sums up to date. Copies of a log share them: those of a log
@@ -43,7 +43,7 @@ func (l *Log) summed() *trialSums {
 		t := &l.Trials[i]
 		s.seen[t.Candidate] = true
 		s.statuses[t.Status]++
-		if t.Screen != nil && (s.best < 0 || t.Screen.Low > l.Trials[s.best].Screen.Low) {
+		if t.Screen != nil && t.Screen.Point > 1 && (s.best < 0 || t.Screen.Low > l.Trials[s.best].Screen.Low) {
 			s.best = i
 		}
 	}
@@ -88,8 +88,8 @@ func (l *Log) has(candidate string) bool { return l.summed().seen[candidate] }
 // Statuses counts how evaluations ended.
 func (l *Log) Statuses() map[beagle.Status]int { return maps.Clone(l.summed().statuses) }
 
-// Best is the trial with the best conservative ratio, nil when there is none
-// yet.
+// Best returns the trial with the best conservative ratio of those that measured
+// faster than the original, or nil.
 func (l *Log) Best() *beagle.Trial {
 	if best := l.summed().best; best >= 0 {
 		return &l.Trials[best]

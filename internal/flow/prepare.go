@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/types"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -63,7 +65,10 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if err := a.Store.Save(run, "spec", spec); err != nil {
 		return nil, err
 	}
-	return &x.ready, a.Store.Save(run, "prepared", x.ready)
+	if err := a.Store.Save(run, "prepared", x.ready); err != nil {
+		return nil, err
+	}
+	return &x.ready, x.keepLaterFaults()
 }
 
 // begin opens the session of a run that may not be in the store yet.
@@ -93,7 +98,11 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 // tests are recorded.
 func (x *session) observe(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
-	original := sync.OnceValues(func() (*harness.Binary, error) { return x.alone(ctx) })
+	var built atomic.Bool
+	original := sync.OnceValues(func() (*harness.Binary, error) {
+		defer built.Store(true)
+		return x.alone(ctx)
+	})
 	go original()
 	defer func() {
 		stop()
@@ -105,6 +114,9 @@ func (x *session) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !built.Load() {
+		x.watch.Stage("build", "the first harness: "+x.builds())
+	}
 	bin, err := original()
 	if err != nil {
 		return err
@@ -113,6 +125,26 @@ func (x *session) observe(ctx context.Context) error {
 		return err
 	}
 	return x.baseline(ctx, bin)
+}
+
+// builds says what a harness is compiled from.
+func (x *session) builds() string {
+	f, problem := x.unit.Parse(x.root.Source)
+	if problem != nil {
+		return x.unit.Target.PkgPath
+	}
+	seen := map[*types.Package]bool{}
+	var visit func(*types.Package)
+	visit = func(p *types.Package) {
+		for _, imported := range p.Imports() {
+			if !seen[imported] {
+				seen[imported] = true
+				visit(imported)
+			}
+		}
+	}
+	visit(f.Types)
+	return fmt.Sprintf("%s, %d packages that it imports, and Beagle's runtime", x.unit.Target.PkgPath, len(seen))
 }
 
 // alone equips the session and builds the original alone.
@@ -132,7 +164,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 		return err
 	}
 	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
-	x.ready.Moves = x.work.moves(x.root.Source)
+	x.ready.Moves, _ = x.moves(x.root.Source)
 	return nil
 }
 

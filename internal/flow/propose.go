@@ -21,6 +21,7 @@ type workbench struct {
 	unit     *source.Unit
 	facets   *beagle.Facets
 	mutators []*mutate.Mutator
+	guard    *mutate.Guard
 	profile  map[int]float64 // share of the time by line of the original's candidate file
 	lines    map[string]float64
 
@@ -55,7 +56,7 @@ type stepped struct {
 const maxPieces = 256
 
 func newWorkbench(u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile map[int]float64) *workbench {
-	w := &workbench{unit: u, facets: facets, mutators: mutators, profile: profile, lines: map[string]float64{}}
+	w := &workbench{unit: u, facets: facets, mutators: mutators, guard: new(mutate.Guard), profile: profile, lines: map[string]float64{}}
 	for i, line := range strings.Split(u.Target.Source, "\n") {
 		if text := strings.TrimSpace(line); text != "" {
 			w.lines[text] += profile[i+1]
@@ -108,7 +109,7 @@ func (w *workbench) pass(src string) (*mutate.Pass, *source.Problem) {
 	}
 	p := &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-		Target: &w.unit.Target, Facets: w.facets,
+		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard,
 	}
 	shares := w.shares(f.Src)
 	p.Weight = func(n ast.Node) float64 {
@@ -146,13 +147,18 @@ func (w *workbench) shares(src string) map[int]float64 {
 	return shares
 }
 
-// moves lists every step that can be taken from a source.
-func (w *workbench) moves(src string) []beagle.Move {
+// moves lists every step that can be taken from a source, without those of some
+// rules.
+func (w *workbench) moves(src string, without ...string) []beagle.Move {
 	v, problem := w.workpiece(src)
 	if problem != nil {
 		return nil
 	}
-	return mutate.Moves(v.Pass, w.mutators)
+	asked := w.mutators
+	if len(without) > 0 {
+		asked = slices.DeleteFunc(slices.Clone(asked), func(m *mutate.Mutator) bool { return slices.Contains(without, m.Name) })
+	}
+	return mutate.Moves(v.Pass, asked)
 }
 
 // A refusal says why no child came of a proposal.

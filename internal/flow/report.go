@@ -3,6 +3,7 @@ package flow
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,10 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
 		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: x.rates(), Advice: x.advice(),
 	}
+	if err := errors.Join(x.readFaults(0), x.keepLaterFaults()); err != nil { // of finalists and advice
+		return nil, err
+	}
+	r.RuleFaults = slices.Clone(x.faults.list)
 	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
 	if r.Models, err = x.paid(); err != nil {
 		return nil, err

@@ -51,6 +51,7 @@ type session struct {
 	root    beagle.Candidate
 
 	models asking
+	faults ruleFaults
 	memory memory
 	common struct { // of commonClasses
 		once sync.Once

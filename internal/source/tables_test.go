@@ -33,7 +33,7 @@ func F(s string) int { return len(s) }
 		{"var big = []uint16{9999: 1}\n\nfunc F(s string) int { return int(big[len(s)]) }", 24 + 20000},
 		{"var big = []uint16{'z': 1, 2, 3, 'a': 4}\n\nfunc F(s string) int { return int(big[len(s)]) }", 24 + 2*('z'+3)},
 		{"func F(s string) int { t := []uint16{9999: 1}; return int(t[len(s)]) }", 20000},
-		{"type T struct{ rows []*[512]byte }\n\nvar big = T{rows: []*[512]byte{{1}, {2}}}\n\nfunc F(s string) int { return int(big.rows[0][0]) }", 24 + 16 + 1024},
+		{"type table struct{ rows []*[512]byte }\n\nvar big = table{rows: []*[512]byte{{1}, {2}}}\n\nfunc F(s string) int { return int(big.rows[0][0]) }", 24 + 16 + 1024},
 		{"var big = map[string]*[512]byte{\"a\": {1}}\n\nfunc F(s string) int { return int(big[s][0]) }", 8 + 16 + 8 + 1 + 512},
 		{"var big = make([]uint64, size())\n\nfunc size() int { return 9000 }\n\nfunc F(s string) int { return int(big[0]) }", unknown},
 		{"var big = make(map[string]int)\n\nfunc F(s string) int { return int(big[s]) }", unknown},

@@ -128,10 +128,7 @@ func (a *Agent) checkBuffer(s *listen.Socket) {
 }
 
 func (a *Agent) close() error {
-	var errs []error
-	for _, s := range a.sockets {
-		errs = append(errs, s.Close())
-	}
+	errs := []error{a.closeSockets()}
 	if a.stream != nil {
 		errs = append(errs, a.stream.Close())
 	}

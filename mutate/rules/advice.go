@@ -43,7 +43,7 @@ var Advice = []*Advisory{
 func Advise(p *mutate.Pass) []beagle.Advice {
 	var out []beagle.Advice
 	for _, a := range Advice {
-		for _, s := range a.Find(p) {
+		for _, s := range mutate.Find(p, &mutate.Mutator{Name: a.Name, Find: a.Find}) {
 			out = append(out, beagle.Advice{Name: a.Name, Line: p.Fset.Position(s.Node.Pos()).Line, Site: oneLine(s.Label), Doc: a.Doc})
 		}
 	}

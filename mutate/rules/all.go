@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// All is every rule, in the order in which the catalogue and `beagle rules`
+// All is every rule, in the order in which the catalogue and `beagle explain`
 // list them.
 var All = slices.Concat(written, GoFixes)
 

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -129,7 +130,7 @@ func pureInLoop(p *mutate.Pass, s *ast.IfStmt) bool {
 func boolToInt(p *mutate.Pass) (name, decl string) {
 	const body = "(b bool) int {\n\tif b {\n\t\treturn 1\n\t}\n\treturn 0\n}"
 	if obj := p.Pkg.Scope().Lookup("boolToInt"); obj != nil {
-		if d := p.Decl(obj); d != nil && "func boolToInt"+body == p.Text(d)[len(p.Text(d))-len("func boolToInt"+body):] {
+		if d := p.Decl(obj); d != nil && strings.HasSuffix(p.Text(d), "func boolToInt"+body) {
 			return "boolToInt", ""
 		}
 	}

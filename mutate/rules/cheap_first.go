@@ -39,7 +39,7 @@ func findCheapFirst(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		f := p.Effects(d.Value)
-		if f.Writes || f.Panics || !worksHard(p, d.Value) || mentionsVar(p, d.Var, test) || hasLabel(p, list[i-1]) {
+		if f.Writes || f.Panics || !worksHard(p, d.Value) || mentionsVar(p, d.Var, test) || labelled(p, list[i-1]) {
 			continue
 		}
 		if c := p.Effects(test.Cond); c.Writes || test.Init != nil && p.Effects(test.Init).Writes {
@@ -48,11 +48,6 @@ func findCheapFirst(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, site(test, "test "+p.Text(test.Cond), p.Delete(d.Stmt), p.Insert(test.End(), "\n"+p.Text(d.Stmt))))
 	}
 	return sites
-}
-
-func hasLabel(p *mutate.Pass, s ast.Stmt) bool {
-	_, ok := p.Parent(s).(*ast.LabeledStmt)
-	return ok
 }
 
 func mentionsVar(p *mutate.Pass, v *types.Var, n ast.Node) bool { return len(p.Uses(v, n)) > 0 }

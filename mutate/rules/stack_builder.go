@@ -30,7 +30,7 @@ return string(out)`,
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findStackBuilder,
-	Params:  builderSizes,
+	Params:  setSizes,
 	Rewrite: rewriteStackBuilder,
 }
 
@@ -132,17 +132,6 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 
 // escaped makes a text safe for a format.
 func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
-
-// builderSizes are powers of two around the longest usual argument.
-func builderSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
-	var out []mutate.Param
-	for _, n := range []int{64, 256} {
-		if n >= percentile99(p) || n == 256 {
-			out = append(out, mutate.Param{Label: itoa(n), Value: n})
-		}
-	}
-	return out
-}
 
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*roomSite)

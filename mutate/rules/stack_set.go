@@ -264,6 +264,7 @@ func orEmpty(s ast.Stmt) ast.Stmt {
 	return s
 }
 
+// setSizes offers powers of two around the longest usual argument.
 func setSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	var out []mutate.Param
 	for _, n := range []int{64, 256} {
