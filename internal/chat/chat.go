@@ -75,8 +75,12 @@ type Usage struct {
 	Start      bool  `json:"start,omitempty"` // of the prompt only: the reply is not counted yet
 }
 
-// ErrBrokeOff is the error of a reply that ended without saying why.
-var ErrBrokeOff = errors.New("the reply broke off")
+var (
+	// ErrBrokeOff is the error of a reply that ended without saying why.
+	ErrBrokeOff = errors.New("the reply broke off")
+	// ErrTooLong is the error of a reply with an event of more than 64 MiB.
+	ErrTooLong = errors.New("a part of the reply is too long")
+)
 
 // A StatusError is a refusal: the server's status is not of the 200s.
 type StatusError struct {

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxError = 64 << 10 // bytes of an error's body
-	maxWhole = 64 << 20 // bytes of a reply in one piece
+	maxReply = 64 << 20 // bytes of an event of a stream, or of a reply in one piece
 )
 
 // post sends one request and returns the server's answer, whose status is of
@@ -63,9 +63,9 @@ func whole(res *http.Response) bool {
 
 // readWhole reads an answer in one piece.
 func readWhole(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxWhole+1))
-	if err == nil && len(data) > maxWhole {
-		err = fmt.Errorf("the reply is longer than %d MiB", maxWhole>>20)
+	data, err := io.ReadAll(io.LimitReader(r, maxReply+1))
+	if err == nil && len(data) > maxReply {
+		err = ErrTooLong
 	}
 	return data, err
 }

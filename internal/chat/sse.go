@@ -4,12 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 )
-
-// maxEvent is the most bytes that an event of a stream may have.
-const maxEvent = 64 << 20
 
 // A sse is one event of a stream, as the standard for server-sent events has it.
 type sse struct {
@@ -25,12 +21,10 @@ type stream struct {
 
 func newStream(r io.Reader) *stream {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxEvent)
+	lines.Buffer(nil, maxReply)
 	lines.Split(splitLines())
 	return &stream{lines: lines}
 }
-
-var errLongEvent = fmt.Errorf("an event of the reply is longer than %d MiB", maxEvent>>20)
 
 // next returns the next event that holds data. The error is [io.EOF] after the
 // last one. An event that the end of the stream cuts off does not count.
@@ -54,15 +48,15 @@ func (s *stream) next() (sse, error) {
 		case "event":
 			name = string(value)
 		case "data":
-			if len(s.data)+len(value) > maxEvent {
-				return sse{}, errLongEvent
+			if len(s.data)+len(value) > maxReply {
+				return sse{}, ErrTooLong
 			}
 			s.data = append(append(s.data, value...), '\n')
 		}
 	}
 	switch err := s.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return sse{}, errLongEvent
+		return sse{}, ErrTooLong
 	case err != nil:
 		return sse{}, err
 	}

@@ -68,7 +68,7 @@ func TestStreamErrors(t *testing.T) {
 	}
 	endless := func(piece string) io.Reader { return &repeat{piece: piece} }
 	for _, piece := range []string{"data", "data: " + strings.Repeat("x", 1<<16) + "\n"} {
-		if _, err := readAll(endless(piece)); !errors.Is(err, errLongEvent) {
+		if _, err := readAll(endless(piece)); !errors.Is(err, ErrTooLong) {
 			t.Error(err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/chat"
 )
 
 // An Asker answers requests: a [Client], or a [Replayer] in its place. It is safe for concurrent use.
@@ -172,12 +174,11 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	actx, w := watch(ctx, c.stall(), one.maxText)
 	defer w.end()
 	var h heard
-	speak := speakOpenAI
-	if one.model.Provider == Anthropic {
-		speak = speakAnthropic
-	}
 	err = speak(actx, one, &h)
-	if errors.Is(err, errOversize) && w.status < 300 {
+	var refused *chat.StatusError
+	if errors.As(err, &refused) {
+		w.body = refused.Body
+	} else if errors.Is(err, errOversize) || errors.Is(err, chat.ErrTooLong) {
 		h.stop, err = StopOversize, nil
 	}
 	if err == nil {

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/beagle-go/beagle/internal/chat"
 )
 
 // complaint is an error in the server's own words. The providers and the
@@ -157,8 +156,7 @@ func (q *quirks) learn(status int, c complaint) bool {
 func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	e := &Error{Model: c.model.Name, Status: w.status}
 	var said complaint
-	var stream *ssestream.StreamError
-	var api *anthropic.Error
+	var stream *chat.StreamError
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	cause := context.Cause(ctx)
@@ -166,22 +164,22 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	case w.status >= 300:
 		said = readComplaint(w.body)
 		e.Kind = said.kindOf(w.status)
-		e.Message = fmt.Sprintf("%d %s: %s", w.status, http.StatusText(w.status), said.message)
+		e.Message = fmt.Sprintf("%d %s%s: %s", w.status, http.StatusText(w.status), requestID(w.header), said.message)
 		e.Wait = retryAfter(w.header)
 		if to, err := url.Parse(w.header.Get("Location")); err == nil && to.Host != "" {
 			e.Message = fmt.Sprintf("%d %s: it sends on to %s://%s, where no key is taken", w.status, http.StatusText(w.status), to.Scheme, to.Host)
 		}
 	case errors.As(err, &stream):
-		said = readComplaint(stream.Event.Data)
-		e.Kind, e.Message = said.kindOf(0), "the server broke the reply off: "+said.message
-	case errors.As(err, &api):
-		said = readComplaint([]byte(api.RawJSON()))
-		e.Kind, e.Message = said.kindOf(0), "the server broke the reply off: "+said.message
+		said = readComplaint(stream.Body)
+		e.Kind, e.Message = said.kindOf(0), fmt.Sprintf("the server broke the reply off%s: %s", requestID(w.header), said.message)
+		if e.Kind == Refused && !json.Valid(stream.Body) {
+			e.Kind = Unavailable // plain words refuse nothing
+		}
 	case errors.Is(cause, errStalled), errors.Is(cause, errLimit):
 		e.Kind, e.Message = Timeout, cause.Error()
 	case errors.As(err, &syntax), errors.As(err, &mismatch):
 		e.Kind, e.Message = Malformed, "the answer is not what the protocol says: "+err.Error()
-	case errors.Is(err, errBrokeOff) && !w.streams():
+	case errors.Is(err, chat.ErrBrokeOff) && !w.streams():
 		e.Kind, e.Message = Malformed, fmt.Sprintf("the answer is %q, not a stream of events", w.header.Get("Content-Type"))
 	case errors.Is(err, errOversize):
 		e.Kind, e.Message = Malformed, errOversize.Error()
@@ -198,6 +196,16 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	e.Message = tidy(c.key.scrub(e.Message))
 	e.Remedy = remedy(e.Kind, c.model, said)
 	return e
+}
+
+// requestID names the attempt as the server's operators know it, for a message.
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id"} {
+		if id := h.Get(name); id != "" && len(id) <= 100 {
+			return " (request " + id + ")"
+		}
+	}
+	return ""
 }
 
 // tidy makes a server's words fit to be shown: one line of moderate length

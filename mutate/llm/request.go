@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/chat"
 )
 
 // A Request is one question to a model.
@@ -63,10 +64,10 @@ type Reply struct {
 
 // Why a reply ended.
 const (
-	StopEnd      = "end"      // it is whole
-	StopLength   = "length"   // it reached its tokens
-	StopOversize = "oversize" // it was longer than the client takes, and the rest was not read
-	StopRefusal  = "refusal"  // the model or its server declined
+	StopEnd      = string(chat.End)     // it is whole
+	StopLength   = string(chat.Length)  // it reached its tokens
+	StopOversize = "oversize"           // it was longer than the client takes, and the rest was not read
+	StopRefusal  = string(chat.Refusal) // the model or its server declined
 )
 
 // Usage counts tokens.
