@@ -1,9 +1,12 @@
 package chat
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,7 +15,7 @@ import (
 )
 
 // said is what a reader yields, for comparison.
-func said(read func(io.Reader, func(Event, error) bool), r io.Reader) (out string, text int) {
+func said(read reader, r io.Reader) (out string, text int) {
 	var b strings.Builder
 	ended := false
 	read(r, func(e Event, err error) bool {
@@ -27,21 +30,49 @@ func said(read func(io.Reader, func(Event, error) bool), r io.Reader) (out strin
 	return b.String(), text
 }
 
+// A reader reads a reply of one protocol and form.
+type reader = func(io.Reader, func(Event, error) bool)
+
+var readers = map[string]reader{
+	"completions": readCompletions, "completion": readCompletion, "messages": readMessages, "message": readMessage,
+}
+
+// replies are seeds, some for each reader.
+var replies = []string{
+	`data: {"choices":[{"delta":{"content":"a","refusal":"b"},"finish_reason":"stop"}],
+data: "usage":{"prompt_tokens":"1","total_tokens":1e3}}
+
+data: [DONE]
+
+`,
+	`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}],"error":null}`,
+	`event: message_start
+data: {"type":"message_start","message":{"usage":{"input_tokens":1.5}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"refusal"}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`,
+	`{"type":"message","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"output_tokens":-1}}`,
+	"event: error\ndata: {\"type\":\"error\"}\n\n",
+}
+
 // FuzzReplies reads arbitrary answers by each protocol, streamed and in one
 // piece, at once and in pieces.
 func FuzzReplies(f *testing.F) {
-	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"refusal\":\"b\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":\"1\",\"total_tokens\":1e3}}\n\ndata: [DONE]\n\n"))
-	f.Add([]byte(`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}],"error":null}`))
-	f.Add([]byte("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1.5}}}\n\n" +
-		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n" +
-		"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"refusal\"}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"))
-	f.Add([]byte(`{"type":"message","content":[{"type":"text","text":"a"},{"type":"x"}],"stop_reason":"end_turn","usage":{"output_tokens":-1}}`))
-	f.Add([]byte("event: error\ndata: {\"type\":\"error\"}\n\n"))
+	for _, seed := range replies {
+		f.Add([]byte(seed))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for name, read := range map[string]func(io.Reader, func(Event, error) bool){"completions": readCompletions, "completion": readCompletion,
-			"messages": readMessages, "message": readMessage} {
-			whole, text := said(read, strings.NewReader(string(data)))
-			pieces, _ := said(read, iotest.HalfReader(iotest.DataErrReader(strings.NewReader(string(data)))))
+		for name, read := range readers {
+			whole, text := said(read, bytes.NewReader(data))
+			pieces, _ := said(read, iotest.HalfReader(iotest.DataErrReader(bytes.NewReader(data))))
 			if whole != pieces || strings.Contains(whole, "after the error") {
 				t.Errorf("%s:\n%s\n%s", name, whole, pieces)
 			}
@@ -52,45 +83,41 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
+// protocols are the two ways to ask.
+var protocols = map[string]func(context.Context, Server, Request) iter.Seq2[Event, error]{
+	"completions": Completions, "messages": Messages,
+}
+
+// last asks and returns the error that ends the reply.
+func last(t *testing.T, protocol string, s Server) (err error) {
+	for _, e := range protocols[protocol](t.Context(), s, Request{Model: "m"}) {
+		err = e
+	}
+	return err
+}
+
+// TestStatusError: a refusal keeps its status, its headers and the beginning of its body.
 func TestStatusError(t *testing.T) {
-	for name, ask := range map[string]func(s Server) error{
-		"completions": func(s Server) error { return last(Completions(t.Context(), s, Request{Model: "m"})) },
-		"messages":    func(s Server) error { return last(Messages(t.Context(), s, Request{Model: "m"})) },
-	} {
-		for _, status := range []int{204, 307, 400, 429, 503, 529} {
+	for protocol := range protocols {
+		for _, status := range []int{307, 400, 429, 503, 529} {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "7")
 				w.Header().Set("Location", "http://192.0.2.1/")
 				w.WriteHeader(status)
-				if status != 204 {
-					io.WriteString(w, strings.Repeat("why", 1<<16))
-				}
+				io.WriteString(w, strings.Repeat("why", 1<<16))
 			}))
-			h := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-			err := ask(Server{URL: s.URL, HTTP: h})
+			stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+			err := last(t, protocol, Server{URL: s.URL, HTTP: &http.Client{CheckRedirect: stay}})
 			var e *StatusError
-			switch {
-			case status == 204:
-				if !errors.Is(err, ErrBrokeOff) {
-					t.Errorf("%s: %v", name, err)
-				}
-			case !errors.As(err, &e) || e.Status != status || e.Header.Get("Retry-After") != "7" || len(e.Body) != maxError:
-				t.Errorf("%s %d: %+v", name, status, err)
+			if !errors.As(err, &e) || e.Status != status || e.Header.Get("Retry-After") != "7" || len(e.Body) != maxError {
+				t.Errorf("%s %d: %+v", protocol, status, err)
 			}
 			s.Close()
 		}
 	}
 }
 
-// last is the error of a reply.
-func last(events func(func(Event, error) bool)) (err error) {
-	for _, e := range events {
-		err = e
-	}
-	return err
-}
-
-// A caller that stops reading ends the answer at the server.
+// TestStopReading: a caller that stops reading ends the answer at the server.
 func TestStopReading(t *testing.T) {
 	gone := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -119,21 +146,22 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// Escaped signs of an address stay as they are.
+// TestAddress: escaped signs of a base address stay as they are.
 func TestAddress(t *testing.T) {
 	paths := make(chan string, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { paths <- req.RequestURI }))
 	defer s.Close()
-	for base, want := range map[string]string{"": "/v1/messages", "/": "/v1/messages", "/v1": "/v1/messages", "/a%2Fb/v1/": "/a%2Fb/v1/messages"} {
-		last(Messages(t.Context(), Server{URL: s.URL + base}, Request{Model: "m"}))
-		if got := <-paths; got != want {
-			t.Errorf("%q: %s, want %s", base, got, want)
-		}
-	}
-	for base, want := range map[string]string{"": "/chat/completions", "/a%2Fb/v1/": "/a%2Fb/v1/chat/completions"} {
-		last(Completions(t.Context(), Server{URL: s.URL + base}, Request{Model: "m"}))
-		if got := <-paths; got != want {
-			t.Errorf("%q: %s, want %s", base, got, want)
+	for _, x := range []struct{ protocol, base, want string }{
+		{"messages", "", "/v1/messages"},
+		{"messages", "/", "/v1/messages"},
+		{"messages", "/v1", "/v1/messages"},
+		{"messages", "/a%2Fb/v1/", "/a%2Fb/v1/messages"},
+		{"completions", "", "/chat/completions"},
+		{"completions", "/a%2Fb/v1/", "/a%2Fb/v1/chat/completions"},
+	} {
+		last(t, x.protocol, Server{URL: s.URL + x.base})
+		if got := <-paths; got != x.want {
+			t.Errorf("%s at %q: %s, want %s", x.protocol, x.base, got, x.want)
 		}
 	}
 }

@@ -20,7 +20,8 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.sent = Sent{Method: req.Method, Path: req.URL.RequestURI(), Header: headers(req.Header), Body: bytes.TrimSpace(body)}
+	t.sent = Sent{Method: req.Method, Path: req.URL.RequestURI(), Header: headers(req.Header)}
+	t.sent.Body = bytes.TrimSpace(body)
 	req = req.Clone(req.Context())
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.URL.Path, req.URL.RawPath = strings.TrimPrefix(req.URL.EscapedPath(), t.prefix), ""

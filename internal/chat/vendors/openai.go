@@ -15,7 +15,8 @@ import (
 // completions asks with OpenAI's library, as Beagle did until it had package chat.
 func completions(ctx context.Context, s chat.Server, r chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
-		opts := []option.RequestOption{option.WithBaseURL(s.URL), option.WithHTTPClient(s.HTTP), option.WithMaxRetries(0)}
+		opts := []option.RequestOption{option.WithBaseURL(s.URL),
+			option.WithHTTPClient(s.HTTP), option.WithMaxRetries(0)}
 		for name := range s.Header {
 			opts = append(opts, option.WithHeader(name, s.Header.Get(name)))
 		}
