@@ -67,11 +67,15 @@ func (c complaint) says(words ...string) bool {
 // kindOf tells what an error is from its status and its words.
 func (c complaint) kindOf(status int) ErrorKind {
 	switch {
-	case c.says("context_length", "maximum context length", "prompt is too long", "context window", "exceed_context_size", "context size", "request_too_large", "too many tokens") || status == http.StatusRequestEntityTooLarge:
+	case status == http.StatusRequestEntityTooLarge,
+		c.says("context_length", "maximum context length", "prompt is too long", "context window"),
+		c.says("exceed_context_size", "context size", "request_too_large", "too many tokens"):
 		return ContextTooLong
-	case c.says("insufficient_quota", "credit balance", "billing", "exceeded your current quota") || status == http.StatusPaymentRequired:
+	case status == http.StatusPaymentRequired,
+		c.says("insufficient_quota", "credit balance", "billing", "exceeded your current quota"):
 		return Unpaid
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || c.says("invalid_api_key", "authentication_error"):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
+		c.says("invalid_api_key", "authentication_error"):
 		return BadKey
 	case status == http.StatusTooManyRequests || c.says("rate_limit"):
 		return RateLimited
@@ -79,13 +83,14 @@ func (c complaint) kindOf(status int) ErrorKind {
 		return UnknownModel
 	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
 		return Timeout
-	case status >= 500 || status == http.StatusConflict || status == http.StatusTooEarly || c.says("overloaded", "server_error", "api_error"):
+	case status >= 500, status == http.StatusConflict, status == http.StatusTooEarly,
+		c.says("overloaded", "server_error", "api_error"):
 		return Unavailable
 	}
 	return Refused
 }
 
-// remedies say what to do about each kind.
+// remedy says what to do about an error.
 func remedy(kind ErrorKind, m Model, c complaint) string {
 	switch kind {
 	case BadKey:
@@ -138,7 +143,8 @@ func (q *quirks) learn(status int, c complaint) bool {
 	was := *q
 	refers := func(name string) bool { return c.param == name || strings.Contains(c.message, name) }
 	switch {
-	case refers("max_completion_tokens") && c.param != "max_tokens" && !strings.Contains(c.message, "Use 'max_completion_tokens'"):
+	case refers("max_completion_tokens") && c.param != "max_tokens" &&
+		!strings.Contains(c.message, "Use 'max_completion_tokens'"):
 		q.completionTokens = false
 	case refers("max_tokens") && strings.Contains(c.message, "max_completion_tokens"):
 		q.completionTokens = true
@@ -167,11 +173,13 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 		e.Message = fmt.Sprintf("%d %s%s: %s", w.status, http.StatusText(w.status), requestID(w.header), said.message)
 		e.Wait = retryAfter(w.header)
 		if to, err := url.Parse(w.header.Get("Location")); err == nil && to.Host != "" {
-			e.Message = fmt.Sprintf("%d %s: it sends on to %s://%s, where no key is taken", w.status, http.StatusText(w.status), to.Scheme, to.Host)
+			e.Message = fmt.Sprintf("%d %s: it sends on to %s://%s, where no key is taken",
+				w.status, http.StatusText(w.status), to.Scheme, to.Host)
 		}
 	case errors.As(err, &stream):
 		said = readComplaint(stream.Body)
-		e.Kind, e.Message = said.kindOf(0), fmt.Sprintf("the server broke the reply off%s: %s", requestID(w.header), said.message)
+		e.Kind = said.kindOf(0)
+		e.Message = fmt.Sprintf("the server broke the reply off%s: %s", requestID(w.header), said.message)
 		if e.Kind == Refused && !json.Valid(stream.Body) {
 			e.Kind = Unavailable // plain words refuse nothing
 		}
@@ -180,7 +188,8 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	case errors.As(err, &syntax), errors.As(err, &mismatch):
 		e.Kind, e.Message = Malformed, "the answer is not what the protocol says: "+err.Error()
 	case errors.Is(err, chat.ErrBrokeOff) && !w.streams():
-		e.Kind, e.Message = Malformed, fmt.Sprintf("the answer is %q, not a stream of events", w.header.Get("Content-Type"))
+		e.Kind = Malformed
+		e.Message = fmt.Sprintf("the answer is %q, not a stream of events", w.header.Get("Content-Type"))
 	case errors.Is(err, errOversize):
 		e.Kind, e.Message = Malformed, errOversize.Error()
 	case errors.Is(err, errOffline):
@@ -211,7 +220,8 @@ func requestID(h http.Header) string {
 // tidy makes a server's words fit to be shown: one line of moderate length
 // without control characters.
 func tidy(s string) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return r < ' ' || r == ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
+	blank := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), blank), " ")
 	if len(s) > 400 {
 		s = strings.ToValidUTF8(s[:400], "") + "…"
 	}

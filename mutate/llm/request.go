@@ -80,7 +80,8 @@ type Usage struct {
 // Add is the sum of two usages. It has no price: a price may hang on how long a
 // prompt is.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{In: int(added(int64(u.In), int64(v.In))), Out: int(added(int64(u.Out), int64(v.Out))), Estimated: u.Estimated || v.Estimated}
+	in, out := added(int64(u.In), int64(v.In)), added(int64(u.Out), int64(v.Out))
+	return Usage{In: int(in), Out: int(out), Estimated: u.Estimated || v.Estimated}
 }
 
 // Bound is the most that the request can use in one attempt. A token stands

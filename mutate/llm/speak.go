@@ -118,7 +118,8 @@ func speak(ctx context.Context, c call, h *heard) error {
 // question returns the request without what the server is known to refuse.
 func (c call) question() chat.Request {
 	r := c.request
-	q := chat.Request{Model: r.Model, System: r.System, MaxTokens: r.maxTokens(), Seed: r.Seed, Temperature: r.Temperature,
+	q := chat.Request{Model: r.Model, System: r.System,
+		MaxTokens: r.maxTokens(), Seed: r.Seed, Temperature: r.Temperature,
 		CompletionTokens: c.quirks.completionTokens, NoUsage: c.quirks.noStreamOptions}
 	if q.Temperature <= 0 {
 		q.Temperature = max(0, c.model.Temperature)

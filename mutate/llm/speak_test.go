@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// Servers that cannot stream send the reply in one piece, by either protocol.
+// TestReplyInOnePiece: servers that cannot stream send the reply in one piece, by either protocol.
 func TestReplyInOnePiece(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "done", Whole: true, In: 9, Out: 1}))
@@ -23,7 +23,7 @@ func TestReplyInOnePiece(t *testing.T) {
 	})
 }
 
-// A model that declines says so in pieces of a refusal, and ends as if all were well.
+// TestRefusalInPieces: a model that declines says so in pieces of a refusal, and ends as if all were well.
 func TestRefusalInPieces(t *testing.T) {
 	s := llmtest.New(t, llmtest.Always(llmtest.Reply{ContentType: "text/event-stream", Raw: `data: {"choices":[{"delta":{"refusal":"I can't "}}]}
 
@@ -40,7 +40,7 @@ data: [DONE]
 	}
 }
 
-// Tokens of the prompt cache are tokens of the prompt.
+// TestCachedTokens: tokens of the prompt cache are tokens of the prompt.
 func TestCachedTokens(t *testing.T) {
 	raw := func(in, read, out int) llmtest.Script {
 		return llmtest.Always(llmtest.Reply{ContentType: "text/event-stream", Raw: fmt.Sprintf(`event: message_start
@@ -75,27 +75,30 @@ data: {"type":"message_stop"}
 	}
 }
 
-// Errors name the attempt as the server's operators know it.
+// TestRequestID: errors name the attempt as the server's operators know it.
 func TestRequestID(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: "refused"}))
 		_, err := client(t, s, protocol).Ask(t.Context(), question())
-		if err == nil || !strings.Contains(err.Error(), "400 Bad Request (request req_llmtest): Your request was rejected") {
+		want := "400 Bad Request (request req_llmtest): Your request was rejected"
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}
 	})
 }
 
-// A server that breaks off in plain words has refused nothing: it is asked again.
+// TestStreamErrorInPlainWords: a server that breaks off in plain words has
+// refused nothing, so the client asks again.
 func TestStreamErrorInPlainWords(t *testing.T) {
-	s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{ContentType: "text/event-stream", Raw: "event: error\ndata: out of memory\n\n"}, llmtest.Reply{Text: "done"}))
+	broken := llmtest.Reply{ContentType: "text/event-stream", Raw: "event: error\ndata: out of memory\n\n"}
+	s := llmtest.New(t, llmtest.InTurn(broken, llmtest.Reply{Text: "done"}))
 	got, err := client(t, s, llm.Anthropic).Ask(t.Context(), question())
 	if err != nil || got.Attempts != 2 {
 		t.Errorf("%+v %v", got, err)
 	}
 }
 
-// A server whose refusal never ends is cut off.
+// TestEndlessRefusal: a server whose refusal never ends is cut off.
 func TestEndlessRefusal(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		gone := make(chan struct{}, 8)

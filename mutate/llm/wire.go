@@ -112,13 +112,21 @@ func (b *watched) Read(p []byte) (int, error) {
 // machine only, whatever names and proxies say.
 func httpClient(offline bool) *http.Client {
 	dial := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dial.DialContext, ForceAttemptHTTP2: true,
-		MaxIdleConnsPerHost: 32, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second, MaxResponseHeaderBytes: 256 << 10}
+	t := &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dial.DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    32,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    15 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
 	if offline {
 		t.Proxy = nil
 		dial.Control = onlyLoopback
 	}
-	return &http.Client{Transport: transport{t}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: transport{t}, CheckRedirect: stay}
 }
 
 var errOffline = errors.New("not on this machine, and the run is offline")
