@@ -44,16 +44,18 @@ var mayImport = map[string][]string{
 	"suite/commits":          {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify"},
 	"internal/mutants":       {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
 	"internal/flow/trials":   {"", "internal/flow", "internal/bench", "internal/store"},
-	"mutate/llm":             {"", "mutate"},
+	"mutate/llm":             {"", "mutate", "internal/chat"},
+	"internal/chat":          {},
+	"internal/chat/chattest": {"internal/chat", "internal/llmtest"},
 	"internal/mcp":           {"", "mutate/llm"},
 	"internal/flow/local":    {"", "internal/flow", "internal/evolve", "internal/store", "mutate/llm"},
 	"internal/flow/temporal": {"", "internal/flow", "internal/evolve", "internal/store"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
-// and each other: the nouns, what is linked into users' programs, and the pure
-// search.
-var standardOnly = []string{"", "internal/rt", "internal/evolve", "internal/proof/term", "internal/proof/solve"}
+// and each other: the nouns, what is linked into users' programs, the client of
+// models, and the pure search.
+var standardOnly = []string{"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve"}
 
 type listed struct {
 	ImportPath string

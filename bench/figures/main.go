@@ -42,6 +42,7 @@ func (s *section) miss(format string, args ...any) {
 
 // figures are in the order in which they can share runs.
 var figures = []figure{
+	{"build", "beagle compiled from an empty cache", 3, firstBuild},
 	{"example", "speedups on the four functions of examples/tags", 3, example},
 	{"cost", "start to the first candidate, and the split of a candidate's cost", 12, cost},
 	{"strategies", "islands, best-of-n and rules-only-greedy compared", 4, strategies},

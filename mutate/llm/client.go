@@ -13,9 +13,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/chat"
 )
 
-// An Asker answers requests: a [Client], or a [Replayer] in its place. It is safe for concurrent use.
+// An Asker answers requests: a [Client], or a [Replayer] in its place. It is
+// safe for concurrent use.
 type Asker interface {
 	Ask(context.Context, Request) (Reply, error)
 }
@@ -47,7 +50,8 @@ func (c *Client) Model(name string) (Model, error) {
 		for _, m := range c.Models {
 			names = append(names, m.Name)
 		}
-		return Model{}, usage(fmt.Sprintf("model %s is not one of this run's", name), "Known: "+strings.Join(names, ", "))
+		what := fmt.Sprintf("model %s is not one of this run's", name)
+		return Model{}, usage(what, "Known: "+strings.Join(names, ", "))
 	}
 	return c.Models[i], nil
 }
@@ -91,14 +95,18 @@ func (c *Client) key(m Model) (Key, error) {
 		keys = EnvKeys()
 	}
 	if c.Offline && !m.Local() {
-		return Key{}, &Error{Kind: Refused, Model: m.Name, Message: fmt.Sprintf("%s is %v", m.URL, errOffline), Remedy: "Ask a server on this machine: name@http://127.0.0.1:8080/v1."}
+		return Key{}, &Error{Kind: Refused, Model: m.Name,
+			Message: fmt.Sprintf("%s is %v", m.URL, errOffline),
+			Remedy:  "Ask a server on this machine: name@http://127.0.0.1:8080/v1."}
 	}
 	k, err := keys.Key(m)
 	if err != nil {
 		return Key{}, err
 	}
 	if u, err := url.Parse(m.URL); k.Known() && !m.Local() && (err != nil || u.Scheme != "https") {
-		return Key{}, &Error{Kind: BadKey, Model: m.Name, Message: fmt.Sprintf("its key would go to %s for everybody to read", m.URL), Remedy: "Use an address with https."}
+		return Key{}, &Error{Kind: BadKey, Model: m.Name,
+			Message: fmt.Sprintf("its key would go to %s for everybody to read", m.URL),
+			Remedy:  "Use an address with https."}
 	}
 	return k, nil
 }
@@ -172,12 +180,11 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	actx, w := watch(ctx, c.stall(), one.maxText)
 	defer w.end()
 	var h heard
-	speak := speakOpenAI
-	if one.model.Provider == Anthropic {
-		speak = speakAnthropic
-	}
 	err = speak(actx, one, &h)
-	if errors.Is(err, errOversize) && w.status < 300 {
+	var refused *chat.StatusError
+	if errors.As(err, &refused) {
+		w.body = refused.Body
+	} else if errors.Is(err, errOversize) || errors.Is(err, chat.ErrTooLong) {
 		h.stop, err = StopOversize, nil
 	}
 	if err == nil {
@@ -226,7 +233,8 @@ func unpaid(w *wire, err error) bool {
 	case 0:
 		var op *net.OpError
 		var dns *net.DNSError
-		return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns) || errors.Is(err, errOffline) || errors.As(err, new(*tls.CertificateVerificationError))
+		return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns) ||
+			errors.Is(err, errOffline) || errors.As(err, new(*tls.CertificateVerificationError))
 	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout, 520, 521, 522, 523, 524:
 		return false // of what stands between: the model may have answered
 	}
@@ -255,8 +263,9 @@ func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle fun
 	}
 	price := one.model.Price
 	if c.Budget.caps.Money > 0 && !price.Known() {
-		return nil, &Error{Kind: OverBudget, Model: one.model.Name, Message: "its price is not known, so that a budget of money cannot hold",
-			Remedy: "Give --price-in and --price-out in dollars per million tokens."}
+		return nil, &Error{Kind: OverBudget, Model: one.model.Name,
+			Message: "its price is not known, so that a budget of money cannot hold",
+			Remedy:  "Give --price-in and --price-out in dollars per million tokens."}
 	}
 	spent := func(u Usage) Spent { return Spent{Money: price.Cost(u), Tokens: int64(u.In) + int64(u.Out), Calls: 1} }
 	r, err := c.Budget.Reserve(ctx, spent(bound))
@@ -276,7 +285,9 @@ func (c *Client) waited(ctx context.Context, one call, what string) error {
 	if outer := callerCause(ctx); outer != nil {
 		return &Halted{Cause: outer}
 	}
-	return &Error{Kind: Timeout, Model: one.model.Name, Message: "it was never sent: its time went by waiting for " + what, Remedy: remedy(Timeout, one.model, complaint{})}
+	return &Error{Kind: Timeout, Model: one.model.Name,
+		Message: "it was never sent: its time went by waiting for " + what,
+		Remedy:  remedy(Timeout, one.model, complaint{})}
 }
 
 // callerCause is why the caller's own context ended, nil when only the call's
@@ -311,7 +322,8 @@ func (c *Client) wait(ctx context.Context, e *Error, attempts int) (time.Duratio
 	}
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
 		if e.Wait > 0 {
-			e.Message += fmt.Sprintf(" (it asks to wait %v, longer than the call's limit)", e.Wait.Round(time.Millisecond))
+			asks := e.Wait.Round(time.Millisecond)
+			e.Message += fmt.Sprintf(" (it asks to wait %v, longer than the call's limit)", asks)
 		}
 		return 0, false
 	}

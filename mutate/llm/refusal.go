@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/beagle-go/beagle/internal/chat"
 )
 
 // complaint is an error in the server's own words. The providers and the
@@ -68,11 +67,15 @@ func (c complaint) says(words ...string) bool {
 // kindOf tells what an error is from its status and its words.
 func (c complaint) kindOf(status int) ErrorKind {
 	switch {
-	case c.says("context_length", "maximum context length", "prompt is too long", "context window", "exceed_context_size", "context size", "request_too_large", "too many tokens") || status == http.StatusRequestEntityTooLarge:
+	case status == http.StatusRequestEntityTooLarge,
+		c.says("context_length", "maximum context length", "prompt is too long", "context window"),
+		c.says("exceed_context_size", "context size", "request_too_large", "too many tokens"):
 		return ContextTooLong
-	case c.says("insufficient_quota", "credit balance", "billing", "exceeded your current quota") || status == http.StatusPaymentRequired:
+	case status == http.StatusPaymentRequired,
+		c.says("insufficient_quota", "credit balance", "billing", "exceeded your current quota"):
 		return Unpaid
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || c.says("invalid_api_key", "authentication_error"):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
+		c.says("invalid_api_key", "authentication_error"):
 		return BadKey
 	case status == http.StatusTooManyRequests || c.says("rate_limit"):
 		return RateLimited
@@ -80,13 +83,14 @@ func (c complaint) kindOf(status int) ErrorKind {
 		return UnknownModel
 	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
 		return Timeout
-	case status >= 500 || status == http.StatusConflict || status == http.StatusTooEarly || c.says("overloaded", "server_error", "api_error"):
+	case status >= 500, status == http.StatusConflict, status == http.StatusTooEarly,
+		c.says("overloaded", "server_error", "api_error"):
 		return Unavailable
 	}
 	return Refused
 }
 
-// remedies say what to do about each kind.
+// remedy says what to do about an error.
 func remedy(kind ErrorKind, m Model, c complaint) string {
 	switch kind {
 	case BadKey:
@@ -139,7 +143,8 @@ func (q *quirks) learn(status int, c complaint) bool {
 	was := *q
 	refers := func(name string) bool { return c.param == name || strings.Contains(c.message, name) }
 	switch {
-	case refers("max_completion_tokens") && c.param != "max_tokens" && !strings.Contains(c.message, "Use 'max_completion_tokens'"):
+	case refers("max_completion_tokens") && c.param != "max_tokens" &&
+		!strings.Contains(c.message, "Use 'max_completion_tokens'"):
 		q.completionTokens = false
 	case refers("max_tokens") && strings.Contains(c.message, "max_completion_tokens"):
 		q.completionTokens = true
@@ -157,8 +162,7 @@ func (q *quirks) learn(status int, c complaint) bool {
 func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	e := &Error{Model: c.model.Name, Status: w.status}
 	var said complaint
-	var stream *ssestream.StreamError
-	var api *anthropic.Error
+	var stream *chat.StreamError
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	cause := context.Cause(ctx)
@@ -166,23 +170,26 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	case w.status >= 300:
 		said = readComplaint(w.body)
 		e.Kind = said.kindOf(w.status)
-		e.Message = fmt.Sprintf("%d %s: %s", w.status, http.StatusText(w.status), said.message)
+		e.Message = fmt.Sprintf("%d %s%s: %s", w.status, http.StatusText(w.status), requestID(w.header), said.message)
 		e.Wait = retryAfter(w.header)
 		if to, err := url.Parse(w.header.Get("Location")); err == nil && to.Host != "" {
-			e.Message = fmt.Sprintf("%d %s: it sends on to %s://%s, where no key is taken", w.status, http.StatusText(w.status), to.Scheme, to.Host)
+			e.Message = fmt.Sprintf("%d %s: it sends on to %s://%s, where no key is taken",
+				w.status, http.StatusText(w.status), to.Scheme, to.Host)
 		}
 	case errors.As(err, &stream):
-		said = readComplaint(stream.Event.Data)
-		e.Kind, e.Message = said.kindOf(0), "the server broke the reply off: "+said.message
-	case errors.As(err, &api):
-		said = readComplaint([]byte(api.RawJSON()))
-		e.Kind, e.Message = said.kindOf(0), "the server broke the reply off: "+said.message
+		said = readComplaint(stream.Body)
+		e.Kind = said.kindOf(0)
+		e.Message = fmt.Sprintf("the server broke the reply off%s: %s", requestID(w.header), said.message)
+		if e.Kind == Refused && !json.Valid(stream.Body) {
+			e.Kind = Unavailable // plain words refuse nothing
+		}
 	case errors.Is(cause, errStalled), errors.Is(cause, errLimit):
 		e.Kind, e.Message = Timeout, cause.Error()
 	case errors.As(err, &syntax), errors.As(err, &mismatch):
 		e.Kind, e.Message = Malformed, "the answer is not what the protocol says: "+err.Error()
-	case errors.Is(err, errBrokeOff) && !w.streams():
-		e.Kind, e.Message = Malformed, fmt.Sprintf("the answer is %q, not a stream of events", w.header.Get("Content-Type"))
+	case errors.Is(err, chat.ErrBrokeOff) && !w.streams():
+		e.Kind = Malformed
+		e.Message = fmt.Sprintf("the answer is %q, not a stream of events", w.header.Get("Content-Type"))
 	case errors.Is(err, errOversize):
 		e.Kind, e.Message = Malformed, errOversize.Error()
 	case errors.Is(err, errOffline):
@@ -200,10 +207,21 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	return e
 }
 
+// requestID names the attempt as the server's operators know it, for a message.
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id"} {
+		if id := h.Get(name); id != "" && len(id) <= 100 {
+			return " (request " + id + ")"
+		}
+	}
+	return ""
+}
+
 // tidy makes a server's words fit to be shown: one line of moderate length
 // without control characters.
 func tidy(s string) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return r < ' ' || r == ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
+	blank := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), blank), " ")
 	if len(s) > 400 {
 		s = strings.ToValidUTF8(s[:400], "") + "…"
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/chat"
 )
 
 // A Request is one question to a model.
@@ -63,10 +64,10 @@ type Reply struct {
 
 // Why a reply ended.
 const (
-	StopEnd      = "end"      // it is whole
-	StopLength   = "length"   // it reached its tokens
-	StopOversize = "oversize" // it was longer than the client takes, and the rest was not read
-	StopRefusal  = "refusal"  // the model or its server declined
+	StopEnd      = string(chat.End)     // it is whole
+	StopLength   = string(chat.Length)  // it reached its tokens
+	StopOversize = "oversize"           // it was longer than the client takes, and the rest was not read
+	StopRefusal  = string(chat.Refusal) // the model or its server declined
 )
 
 // Usage counts tokens.
@@ -79,7 +80,8 @@ type Usage struct {
 // Add is the sum of two usages. It has no price: a price may hang on how long a
 // prompt is.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{In: int(added(int64(u.In), int64(v.In))), Out: int(added(int64(u.Out), int64(v.Out))), Estimated: u.Estimated || v.Estimated}
+	in, out := added(int64(u.In), int64(v.In)), added(int64(u.Out), int64(v.Out))
+	return Usage{In: int(in), Out: int(out), Estimated: u.Estimated || v.Estimated}
 }
 
 // Bound is the most that the request can use in one attempt. A token stands

@@ -3,7 +3,6 @@ package llm
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,6 @@ import (
 // Limits on what a server may send.
 const (
 	maxRaw       = 64 << 20 // bytes of one answer; a token of text takes some 200 bytes of stream
-	maxErrorBody = 64 << 10 // bytes of an error that are looked at
 	defaultText  = 1 << 20
 	defaultStall = 3 * time.Minute
 )
@@ -29,9 +27,8 @@ var (
 	errOversize = errors.New("the answer is longer than is read")
 )
 
-// wire watches one attempt from below the provider's library: it ends a
-// silent one, cuts a long one off, and keeps the server's own words when it
-// refuses.
+// wire watches one attempt from below [chat]: it ends a silent one, cuts a
+// long one off, and keeps what a refusal says.
 type wire struct {
 	maxText int
 	stall   time.Duration
@@ -80,17 +77,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.silence.Reset(w.stall)
 	w.status, w.header = res.StatusCode, res.Header
-	raw := res.Body
-	res.Body = &watched{ReadCloser: raw, wire: w, left: maxRaw, line: 8 * w.maxText}
-	if res.StatusCode >= 300 {
-		w.body, _ = io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-		raw.Close()
-		res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(w.body)), int64(len(w.body))
-		return res, nil
-	}
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "application/json" {
-		return whole(res)
-	}
+	res.Body = &watched{ReadCloser: res.Body, wire: w, left: maxRaw, line: 8 * w.maxText}
 	return res, nil
 }
 
@@ -120,43 +107,26 @@ func (b *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// whole turns an answer in one piece, which servers send that cannot stream,
-// into a stream of one event.
-func whole(res *http.Response) (*http.Response, error) {
-	data, err := io.ReadAll(res.Body)
-	res.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	var answer map[string]json.RawMessage
-	var choices []map[string]json.RawMessage
-	if json.Unmarshal(data, &answer) == nil && json.Unmarshal(answer["choices"], &choices) == nil {
-		for _, c := range choices {
-			c["delta"] = c["message"]
-			delete(c, "message")
-		}
-		answer["choices"], _ = json.Marshal(choices)
-		data, _ = json.Marshal(answer)
-	}
-	data = fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", bytes.ReplaceAll(data, []byte("\n"), nil))
-	res.Header = res.Header.Clone()
-	res.Header.Set("Content-Type", "text/event-stream")
-	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
-	return res, nil
-}
-
 // httpClient makes the connections of a client. It follows no redirects: a
 // key would go along to an address that nobody gave. Offline, it reaches this
 // machine only, whatever names and proxies say.
 func httpClient(offline bool) *http.Client {
 	dial := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dial.DialContext, ForceAttemptHTTP2: true,
-		MaxIdleConnsPerHost: 32, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second, MaxResponseHeaderBytes: 256 << 10}
+	t := &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dial.DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    32,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    15 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
 	if offline {
 		t.Proxy = nil
 		dial.Control = onlyLoopback
 	}
-	return &http.Client{Transport: transport{t}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: transport{t}, CheckRedirect: stay}
 }
 
 var errOffline = errors.New("not on this machine, and the run is offline")

@@ -14,7 +14,6 @@ require (
 	github.com/DataDog/datadog-agent/comp/core/config v0.85.1
 	github.com/DataDog/datadog-agent/comp/forwarder/defaultforwarder v0.85.1
 	github.com/DataDog/datadog-agent/comp/serializer/metricscompression v0.85.1
-	github.com/DataDog/datadog-agent/pkg/config/create v0.85.1
 	github.com/DataDog/datadog-agent/pkg/config/model v0.85.1
 	github.com/DataDog/datadog-agent/pkg/config/setup v0.85.1
 	github.com/DataDog/datadog-agent/pkg/config/utils v0.85.1
@@ -45,6 +44,7 @@ require (
 	github.com/DataDog/datadog-agent/pkg/aggregator/ckey v0.85.1 // indirect
 	github.com/DataDog/datadog-agent/pkg/api v0.85.1 // indirect
 	github.com/DataDog/datadog-agent/pkg/config/basic v0.85.1 // indirect
+	github.com/DataDog/datadog-agent/pkg/config/create v0.85.1 // indirect
 	github.com/DataDog/datadog-agent/pkg/config/env v0.85.1 // indirect
 	github.com/DataDog/datadog-agent/pkg/config/helper v0.85.1 // indirect
 	github.com/DataDog/datadog-agent/pkg/config/mock v0.85.1 // indirect
