@@ -55,7 +55,9 @@ var mayImport = map[string][]string{
 // standardOnly are the packages that import nothing but the standard library
 // and each other: the nouns, what is linked into users' programs, the client of
 // models, and the pure search.
-var standardOnly = []string{"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve"}
+var standardOnly = []string{
+	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
+}
 
 type listed struct {
 	ImportPath string

@@ -109,7 +109,8 @@ func TestStatusError(t *testing.T) {
 			stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 			err := last(t, protocol, Server{URL: s.URL, HTTP: &http.Client{CheckRedirect: stay}})
 			var e *StatusError
-			if !errors.As(err, &e) || e.Status != status || e.Header.Get("Retry-After") != "7" || len(e.Body) != maxError {
+			if !errors.As(err, &e) || e.Status != status ||
+				e.Header.Get("Retry-After") != "7" || len(e.Body) != maxError {
 				t.Errorf("%s %d: %+v", protocol, status, err)
 			}
 			s.Close()
@@ -140,7 +141,8 @@ func TestStopReading(t *testing.T) {
 func TestSecret(t *testing.T) {
 	server := Server{URL: "http://192.0.2.1", Key: "test-secret"}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		if s := fmt.Sprintf(verb, server); strings.Contains(s, "secret") || strings.Contains(s, fmt.Sprintf("%x", "secret")) {
+		s := fmt.Sprintf(verb, server)
+		if strings.Contains(s, "secret") || strings.Contains(s, fmt.Sprintf("%x", "secret")) {
 			t.Errorf("%s: %s", verb, s)
 		}
 	}
@@ -149,7 +151,8 @@ func TestSecret(t *testing.T) {
 // TestAddress: escaped signs of a base address stay as they are.
 func TestAddress(t *testing.T) {
 	paths := make(chan string, 1)
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { paths <- req.RequestURI }))
+	note := func(_ http.ResponseWriter, req *http.Request) { paths <- req.RequestURI }
+	s := httptest.NewServer(http.HandlerFunc(note))
 	defer s.Close()
 	for _, x := range []struct{ protocol, base, want string }{
 		{"messages", "", "/v1/messages"},
