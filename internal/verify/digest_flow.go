@@ -127,7 +127,7 @@ func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 			d.goes(in.Y, in)
 		}
 	case *ssa.Convert, *ssa.ChangeType, *ssa.MakeInterface, *ssa.ChangeInterface, *ssa.TypeAssert:
-		d.goes(operand(in.(ssa.Instruction)), in.(ssa.Value))
+		d.goes(operand(in), in.(ssa.Value))
 	case *ssa.Slice:
 		d.goes(in.X, in)
 		d.goes(d.lies(in.X), in)

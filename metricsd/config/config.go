@@ -94,7 +94,7 @@ type Intake struct {
 	Token     string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
 	Body      int    `yaml:"body" help:"longest body in bytes, as received"`
 	Opened    int    `yaml:"opened" help:"longest body in bytes, after decompression"`
-	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are refused with "retry later""`
+	Requests  int    `yaml:"requests" help:"most requests read at the same time; others are told to retry later"`
 	Names     int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
 	Pending   int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
 	Flush     int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
