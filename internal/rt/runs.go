@@ -27,11 +27,13 @@ const mostRunes = 400
 func (x *exhauster[A, R]) markRuns(yield func() bool) {
 	marks := x.marks()
 	marks = marks[:min(len(marks), 20)]
+	runes := slices.Concat(folding(), x.q.Runes, notable) // those first whose other case takes another length
+	runes = runes[:min(len(runes), mostRunes)]
 	for i, s := range x.slots {
 		if !isText(s.t) {
 			continue
 		}
-		for k, r := range slices.Concat(x.q.Runes, notable)[:min(len(x.q.Runes)+len(notable), mostRunes)] {
+		for k, r := range runes {
 			for _, n := range runeRuns {
 				x.base(k % len(x.bases))
 				setText(x.field(i), []byte(strings.Repeat(string(r), n)))
