@@ -67,8 +67,10 @@ func placeOf(mutator string) (place, i int) {
 func free(steps []beagle.Step) []bool {
 	out := slices.Repeat([]bool{true}, rehearsedPlaces)
 	for _, st := range steps {
-		place, _ := placeOf(st.Mutator)
-		out[place] = false
+		if st.Mutator != evolve.Written {
+			place, _ := placeOf(st.Mutator)
+			out[place] = false
+		}
 	}
 	return out
 }
@@ -131,6 +133,10 @@ func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.A
 		log := 0.0
 		rng := rand.New(rand.NewPCG(uint64(len(id)), binary.LittleEndian.Uint64([]byte(id))))
 		for _, st := range r.steps[id] {
+			if st.Mutator == evolve.Written {
+				log += gainOf(st)
+				continue
+			}
 			place, i := placeOf(st.Mutator)
 			if i == place%rewritesAPlace && place%3 == 0 {
 				v.Status, v.Stage, v.Reason = beagle.Wrong, "replay", "it answers differently"
