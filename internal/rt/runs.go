@@ -3,6 +3,7 @@ package rt
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Code that counts how often a letter stands in a row (slashes before a quote,
@@ -42,6 +43,9 @@ func (x *exhauster[A, R]) markRuns(yield func() bool) {
 				}
 			}
 		}
+		if !x.cutTwins(i, yield) {
+			return
+		}
 		for _, n := range runLengths {
 			if n > x.capLen {
 				break
@@ -60,4 +64,22 @@ func (x *exhauster[A, R]) markRuns(yield func() bool) {
 			}
 		}
 	}
+}
+
+// cutTwins puts a rune behind the one that a conversion to 8 or 16 bits takes it
+// for, as a small table of known runes does.
+func (x *exhauster[A, R]) cutTwins(slot int, yield func() bool) bool {
+	for k, r := range slices.Concat(x.q.Runes, notable) {
+		for _, other := range []rune{r & 0xffff, r & 0xff} {
+			if other == r || !utf8.ValidRune(other) {
+				continue
+			}
+			x.base(k % len(x.bases))
+			setText(x.field(slot), []byte("x"+string(other)+string(r)))
+			if x.small() && !yield() {
+				return false
+			}
+		}
+	}
+	return true
 }
