@@ -36,8 +36,9 @@ func newHelpers(u *source.Unit) *helpers {
 }
 
 // read analyses the whole package or, where that is too much, only the functions
-// that may be pure: those that by their text call nothing but each other and
-// pure functions of the library. Nothing is known of the variables then.
+// that may be pure, each with what it calls: those that by their text call
+// nothing but each other and pure functions of the library. Nothing is known of
+// the variables then.
 func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -53,18 +54,26 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		fns = slices.DeleteFunc(fns, func(f *ssa.Function) bool { return !h.pure[effects.Name(f.Object().(*types.Func))] })
 		clear(h.pure)
 	}
-	p := effects.NewProgram(prog, func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }, effects.Standard())
-	p.Limit = helperSteps
-	values := fns
-	if whole {
-		values = append([]*ssa.Function{pkg.Func("init")}, fns...)
-	}
-	p.Values(values)
-	p.Analyse(fns)
+	own := func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }
 	touched := c.escaping(files)
-	for _, f := range fns {
-		h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
-		noteTouched(p.Findings(f), touched)
+	note := func(p *effects.Program, fns ...*ssa.Function) {
+		for _, f := range fns {
+			h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
+			noteTouched(p.Findings(f), touched)
+		}
+	}
+	if whole {
+		p := effects.NewProgram(prog, own, effects.Standard())
+		p.Limit = helperSteps
+		p.Values(append([]*ssa.Function{pkg.Func("init")}, fns...))
+		p.Analyse(fns)
+		note(p, fns...)
+	} else {
+		for _, f := range fns {
+			if p := alone(prog, own, f, fns); p != nil {
+				note(p, f)
+			}
+		}
 	}
 	for _, name := range u.Types.Scope().Names() {
 		v, ok := u.Types.Scope().Lookup(name).(*types.Var)
@@ -114,6 +123,56 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 // helperSteps bounds what the analysis of a package may take, less than a second.
 // Of a package that takes longer nothing is known.
 const helperSteps = 1 << 18
+
+// alone analyses one of the functions with those that it calls; nil when that
+// takes too long, as one function in a large package may.
+func alone(prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function) (p *effects.Program) {
+	defer func() {
+		if recover() != nil {
+			p = nil
+		}
+	}()
+	group := reached(f, among)
+	p = effects.NewProgram(prog, own, effects.Standard())
+	p.Limit = oneHelperSteps
+	p.Values(group)
+	p.Analyse(group)
+	return p
+}
+
+// oneHelperSteps bounds what the analysis of one helper may take.
+const oneHelperSteps = 1 << 13
+
+// reached are a function and those that it names, one through the other, as far
+// as they are among the given ones.
+func reached(f *ssa.Function, among []*ssa.Function) []*ssa.Function {
+	list := []*ssa.Function{f}
+	for i := 0; i < len(list); i++ {
+		for _, g := range functionsIn(list[i]) {
+			if slices.Contains(among, g) && !slices.Contains(list, g) {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}
+
+// functionsIn are the functions that a function's code and its closures' name.
+func functionsIn(f *ssa.Function) (list []*ssa.Function) {
+	for _, b := range f.Blocks {
+		for _, in := range b.Instrs {
+			for _, op := range in.Operands(nil) {
+				if g, ok := (*op).(*ssa.Function); ok {
+					list = append(list, g)
+				}
+			}
+		}
+	}
+	for _, g := range f.AnonFuncs {
+		list = append(list, functionsIn(g)...)
+	}
+	return list
+}
 
 // noteTouched notes the package variables that a function writes, or whose
 // memory it gives away.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/effects"
 )
 
 // TestHelpers: a version may use what the rest of its package offers, when that
@@ -82,5 +83,51 @@ func Fill(b []byte) { fill(b); view[0]++ }
 		if v.OK() != (want == "") || !strings.Contains(v.Reason, want) {
 			t.Errorf("%s\n\twant %q, got %+v", body, want, v)
 		}
+	}
+}
+
+// Where a package is too large to be analysed as a whole, each helper that may
+// be pure is analysed with what it calls. What a helper writes stays known.
+func TestHelpersOfALargePackage(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "go.mod"), "module ex.com/h\n\ngo 1.24\n")
+	put(t, filepath.Join(dir, "p", "p.go"), `package p
+
+func F(b []byte) []byte { return b }
+
+func strip(b []byte) []byte {
+	for len(b) > 0 && space(b[0]) {
+		b = b[1:]
+	}
+	return b
+}
+
+func space(c byte) bool { return c == ' ' }
+
+func zero(b []byte) { once(b, func(i int) { b[i] = 0 }) }
+
+func once(b []byte, f func(int)) {
+	if len(b) > 0 {
+		f(0)
+	}
+}
+
+var calls int
+
+func counted(b []byte) int { calls++; return len(b) }
+
+func through(b []byte) int { return counted(b) }
+`)
+	h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
+	if err := h.read(environment(t, dir, "./p.F").Unit, false); err != nil {
+		t.Fatal(err)
+	}
+	for name, pure := range map[string]bool{"strip": true, "space": true, "zero": true, "counted": false, "through": false} {
+		if got := h.pure["ex.com/h/p."+name]; got != pure {
+			t.Errorf("%s: pure %v, want %v", name, got, pure)
+		}
+	}
+	if s := h.summaries["ex.com/h/p.zero"]; s == nil || len(s.Writes) == 0 {
+		t.Errorf("that zero writes to its argument is not known: %v", s)
 	}
 }
