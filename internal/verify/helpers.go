@@ -37,8 +37,8 @@ func newHelpers(u *source.Unit) *helpers {
 
 // read analyses the whole package or, where that is too much, only the functions
 // that may be pure, each with what it calls: those that by their text call
-// nothing but each other and pure functions of the library. Nothing is known of
-// the variables then.
+// nothing but each other and pure functions of the library. Of the variables,
+// those are constant then that the text only reads.
 func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -74,6 +74,9 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 				note(p, f)
 			}
 		}
+	}
+	if !whole {
+		h.constant = c.onlyRead(files)
 	}
 	for _, name := range u.Types.Scope().Names() {
 		v, ok := u.Types.Scope().Lookup(name).(*types.Var)

@@ -117,6 +117,28 @@ var calls int
 func counted(b []byte) int { calls++; return len(b) }
 
 func through(b []byte) int { return counted(b) }
+
+var (
+	powers  = [...]float64{1, 10, 100}
+	names   = []string{"a", "b"}
+	codes   = map[string]int{"a": 1}
+	rows    = [2]struct{ low, high int }{{1, 2}, {3, 4}}
+	view    = backing[:2]
+	backing = []int{1, 2, 3}
+	written = [4]int{}
+	given   = []byte{1}
+	pointed = [4]int{}
+)
+
+func uses(i int) float64 {
+	written[i]++
+	zero(given)
+	for _, name := range names {
+		i += codes[name] + len(codes)
+	}
+	p := &pointed
+	return powers[i] + float64(rows[i].high+view[i]+backing[i]+p[0])
+}
 `)
 	h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
 	if err := h.read(environment(t, dir, "./p.F").Unit, false); err != nil {
@@ -125,6 +147,12 @@ func through(b []byte) int { return counted(b) }
 	for name, pure := range map[string]bool{"strip": true, "space": true, "zero": true, "counted": false, "through": false} {
 		if got := h.pure["ex.com/h/p."+name]; got != pure {
 			t.Errorf("%s: pure %v, want %v", name, got, pure)
+		}
+	}
+	for name, constant := range map[string]bool{"powers": true, "names": true, "codes": true, "rows": true, "view": false,
+		"backing": false, "written": false, "given": false, "pointed": false, "calls": false} {
+		if got := h.constant["ex.com/h/p."+name]; got != constant {
+			t.Errorf("%s: constant %v, want %v", name, got, constant)
 		}
 	}
 	if s := h.summaries["ex.com/h/p.zero"]; s == nil || len(s.Writes) == 0 {
