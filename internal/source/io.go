@@ -65,13 +65,14 @@ func (u *Unit) reachesIO(decl ast.Node, seen map[*types.Func]bool) (at token.Pos
 // ioFunctions are the functions and methods of the standard library that read
 // or write outside of the program's memory: "*" is all of a package's but those
 // after a minus. Clocks and random numbers are not among them: with those, a
-// function differs from itself, which the judge notices.
+// function differs from itself, which the judge notices. Nor is what ends the
+// process, as assertions do.
 var ioFunctions = map[string]string{
 	`os`: `* -IsExist -IsNotExist -IsPermission -IsTimeout -IsPathSeparator -NewSyscallError -Expand -Getpagesize
-		-Error -Unwrap -Timeout -String -IsDir -IsRegular -Perm -Type`,
+		-Error -Unwrap -Timeout -String -IsDir -IsRegular -Perm -Type -Exit`,
 	`os/exec`: `*`, `os/signal`: `*`, `os/user`: `*`, `plugin`: `*`, `log/syslog`: `*`, `net/smtp`: `*`, `net/rpc`: `*`,
 	`syscall`: `* -Error -Is -Temporary -Timeout`,
-	`log`:     `*`, `io/ioutil`: `* -NopCloser -ReadAll`,
+	`log`:     `* -Fatal -Fatalf -Fatalln -Panic -Panicf -Panicln`, `io/ioutil`: `* -NopCloser -ReadAll`,
 	`log/slog`: `Debug DebugContext Info InfoContext Warn WarnContext Error ErrorContext Log LogAttrs`,
 	`fmt`:      `Print Printf Println Scan Scanf Scanln`,
 	`net`: `Dial DialContext DialIP DialTCP DialTimeout DialUDP DialUnix Listen ListenIP ListenPacket ListenTCP ListenUDP

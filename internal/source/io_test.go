@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -50,6 +51,13 @@ func Computes(s string) (string, error) {
 
 func Writes(w io.Writer, s string) { fmt.Fprint(w, s) }
 
+func Asserts(n int) int {
+	if n < 0 {
+		log.Fatalf("n is %d", n)
+	}
+	return n
+}
+
 func Clock(t time.Time) bool { return time.Since(t) > 0 }
 `
 
@@ -63,8 +71,8 @@ func TestIO(t *testing.T) {
 		}
 	}
 	for name, reaches := range map[string]string{
-		"Sets": "os.Setenv (p.go:14)", "Deep": "fmt.Println (p.go:19)", "Method": "os.File.Write", "Value": "os.Getenv",
-		"Logs": "slog.Info", "Walks": "filepath.Abs", "Computes": "", "Writes": "", "Clock": "",
+		"Sets": "os.Setenv (p.go:15)", "Deep": "fmt.Println (p.go:20)", "Method": "os.File.Write", "Value": "os.Getenv",
+		"Logs": "slog.Info", "Walks": "filepath.Abs", "Computes": "", "Writes": "", "Clock": "", "Asserts": "",
 	} {
 		o := Options{Dir: dir, Spec: "." + "/." + name}
 		_, err := Load(context.Background(), o)
