@@ -36,7 +36,11 @@ func complete(ctx context.Context, dir, file string, e *Entry) (*source.Unit, st
 	if err != nil {
 		return nil, "", err
 	}
-	return u, u.Complete(string(src)), nil
+	text := u.Complete(string(src))
+	if formatted, err := u.Normalize(text); err == nil { // with the imports of what was added
+		text = formatted
+	}
+	return u, text, nil
 }
 
 // behaviour records the calls of the package's tests and has every check of the
