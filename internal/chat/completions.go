@@ -21,16 +21,7 @@ func Completions(ctx context.Context, s Server, r Request) iter.Seq2[Event, erro
 			own.Set("Authorization", "Bearer "+string(s.Key))
 		}
 		res, err := s.post(ctx, strings.TrimRight(s.URL, "/")+"/chat/completions", own, completionsBody(r))
-		if err != nil {
-			yield(Event{}, err)
-			return
-		}
-		defer res.Body.Close()
-		read := readCompletions
-		if whole(res) {
-			read = readCompletion
-		}
-		read(res.Body, yield)
+		events(res, err, readCompletions, readCompletion, yield)
 	}
 }
 

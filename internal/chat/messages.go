@@ -25,16 +25,7 @@ func Messages(ctx context.Context, s Server, r Request) iter.Seq2[Event, error] 
 		}
 		base := strings.TrimSuffix(strings.TrimRight(s.URL, "/"), "/v1")
 		res, err := s.post(ctx, base+"/v1/messages", own, messagesBody(r))
-		if err != nil {
-			yield(Event{}, err)
-			return
-		}
-		defer res.Body.Close()
-		read := readMessages
-		if whole(res) {
-			read = readMessage
-		}
-		read(res.Body, yield)
+		events(res, err, readMessages, readMessage, yield)
 	}
 }
 

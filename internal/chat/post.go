@@ -54,6 +54,24 @@ func (s Server) post(ctx context.Context, url string, own http.Header, body any)
 	return res, nil
 }
 
+// A bodyReader yields the events of an answer's body.
+type bodyReader func(body io.Reader, yield func(Event, error) bool)
+
+// events yields what post returned: its error, or the events of the answer,
+// streamed or in one piece.
+func events(res *http.Response, err error, streamed, inOne bodyReader, yield func(Event, error) bool) {
+	if err != nil {
+		yield(Event{}, err)
+		return
+	}
+	defer res.Body.Close()
+	if whole(res) {
+		inOne(res.Body, yield)
+		return
+	}
+	streamed(res.Body, yield)
+}
+
 // whole reports whether an answer is JSON in one piece. Servers that cannot
 // stream send one.
 func whole(res *http.Response) bool {
