@@ -9,18 +9,11 @@ const maxTracedKeys = maxSitePairs
 // TraceKeyText is a key of a map with which it is about to be asked. Where the
 // map has no such key, some that it has are what the search should try.
 func TraceKeyText[M ~map[K]V, K ~string, V any](id uint32, m M, k K) K {
-	s := at(id)
-	if s == nil {
-		return k
+	s, missing := asked(id, m, k)
+	if missing {
+		s.met(&s.near, bits.Len(uint(len(k))))
 	}
-	if _, ok := m[k]; ok {
-		s.count[0]++
-		s.met(&s.alike, 63)
-		return k
-	}
-	s.count[1]++
-	s.met(&s.near, bits.Len(uint(len(k))))
-	if trace.logging && s.logged < maxTracedKeys {
+	if missing && s.logs() {
 		for _, key := range pickedKeys(m, func(key K) uint64 { return mixedText(string(key), trace.run) }) {
 			comparedTexts(s, id, k, key)
 		}
@@ -30,23 +23,30 @@ func TraceKeyText[M ~map[K]V, K ~string, V any](id uint32, m M, k K) K {
 
 // TraceKeyInt is TraceKeyText for integers.
 func TraceKeyInt[M ~map[K]V, K integer, V any](id uint32, m M, k K) K {
-	s := at(id)
-	if s == nil {
-		return k
-	}
-	if _, ok := m[k]; ok {
-		s.count[0]++
-		s.met(&s.alike, 63)
-		return k
-	}
-	s.count[1]++
-	if trace.logging && s.logged < maxTracedKeys {
+	if s, missing := asked(id, m, k); missing && s.logs() {
 		for _, key := range pickedKeys(m, func(key K) uint64 { return mixed(uint64(key), trace.run) }) {
 			s.pair(id, pairInt, uint64(k), uint64(key))
 		}
 	}
 	return k
 }
+
+// asked counts a question and reports whether the map has no such key.
+func asked[M ~map[K]V, K comparable, V any](id uint32, m M, k K) (s *traceSite, missing bool) {
+	if s = at(id); s == nil {
+		return nil, false
+	}
+	if _, ok := m[k]; ok {
+		s.count[0]++
+		s.met(&s.alike, 63)
+		return s, false
+	}
+	s.count[1]++
+	return s, true
+}
+
+// logs reports whether a site has room for more keys in this run's log.
+func (s *traceSite) logs() bool { return trace.logging && s.logged < maxTracedKeys }
 
 // pickedKeys are the keys of the smallest weights, so that the choice does not
 // depend on the order of the map. Another run weighs otherwise: in the course of

@@ -55,7 +55,7 @@ var hashing = set(`hash hash/fnv hash/crc32 hash/crc64 hash/adler32 hash/maphash
 
 // makesDigest reports whether a call of the library yields a digest.
 func makesDigest(call *ssa.CallCommon) bool {
-	obj, _ := call.Method, 0
+	obj := call.Method
 	if fn := call.StaticCallee(); fn != nil {
 		obj, _ = fn.Object().(*types.Func)
 	}

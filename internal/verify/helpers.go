@@ -74,8 +74,6 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 				note(p, f)
 			}
 		}
-	}
-	if !whole {
 		h.constant = c.onlyRead(files)
 	}
 	for _, name := range u.Types.Scope().Names() {
@@ -124,7 +122,7 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 }
 
 // helperSteps bounds what the analysis of a package may take, less than a second.
-// Of a package that takes longer nothing is known.
+// In a package that takes longer, helpers are analysed one by one.
 const helperSteps = 1 << 18
 
 // alone analyses one of the functions with those that it calls; nil when that
