@@ -5,7 +5,7 @@ import "math/bits"
 // A set is a set of places in memory, by index.
 type set []uint64
 
-// add reports whether the set grew.
+// add adds a member and reports whether the set grew.
 func (s *set) add(i int) bool {
 	for len(*s) <= i/64 {
 		*s = append(*s, 0)
@@ -15,7 +15,7 @@ func (s *set) add(i int) bool {
 	return was != (*s)[i/64]
 }
 
-// union reports whether the set grew.
+// union adds the members of t and reports whether the set grew.
 func (s *set) union(t set) bool {
 	grew := false
 	for len(*s) < len(t) {
@@ -39,7 +39,7 @@ func (s set) empty() bool {
 	return true
 }
 
-// all visits the members in order.
+// all yields the members in order.
 func (s set) all(yield func(int) bool) {
 	for i, w := range s {
 		for ; w != 0; w &= w - 1 {

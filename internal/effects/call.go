@@ -6,7 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// call applies what a call may do.
+// call applies the effects of one call to the unit. It picks the callee's kind: an interface
+// method, a built-in, a known function, or a function value.
 func (u *unit) call(in ssa.CallInstruction) {
 	c := in.Common()
 	site, _ := in.(ssa.Value) // none for go and defer
@@ -31,8 +32,8 @@ func (u *unit) call(in ssa.CallInstruction) {
 	}
 }
 
-// boxArguments keeps the types of what a generic function receives: it may call
-// their methods.
+// boxArguments records the types of the arguments of a generic function, because the function may
+// call their methods.
 func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ssa.Value, args []set) {
 	if f.Origin() == nil {
 		return
@@ -70,8 +71,8 @@ func calleeName(f *ssa.Function) string {
 	return f.Name()
 }
 
-// connect binds the arguments of a call to the parameters of a closure of the
-// unit, and its results to the call.
+// connect binds the arguments of a call to the parameters of a closure in the same unit. It also
+// binds the closure's results to the call.
 func (u *unit) connect(site ssa.Value, f *ssa.Function, args []set) {
 	for i, p := range f.Params {
 		if i < len(args) && u.p.hasRefs(p.Type()) {
@@ -86,7 +87,7 @@ func (u *unit) connect(site ssa.Value, f *ssa.Function, args []set) {
 	}
 }
 
-// returned is what result i of a function of the unit may point at.
+// returned returns what result i of a function of the unit may point at.
 func (u *unit) returned(f *ssa.Function, i int) set {
 	var out set
 	if !u.p.hasRefs(f.Signature.Results().At(i).Type()) {
@@ -110,7 +111,7 @@ func (u *unit) returned(f *ssa.Function, i int) set {
 	return out
 }
 
-// dynamic is the call of a function value.
+// dynamic applies a call of a function value: it tries every function that the value may hold.
 func (u *unit) dynamic(in ssa.CallInstruction, site ssa.Value, code set, sig *types.Signature, args []set) {
 	for i := range code.all {
 		switch p := u.places[i]; {
@@ -124,8 +125,9 @@ func (u *unit) dynamic(in ssa.CallInstruction, site ssa.Value, code set, sig *ty
 	}
 }
 
-// sharedCode calls every function that is used as a value and has the
-// signature of a call through shared memory. It reports whether there are any.
+// sharedCode handles a function value that comes from shared memory. Every function that the
+// program uses as a value, and that has this signature, may be the callee. It reports whether there
+// is such a function.
 func (u *unit) sharedCode(in ssa.CallInstruction, site ssa.Value, sig *types.Signature, args []set) bool {
 	found := false
 	for _, f := range u.p.callees {
@@ -137,8 +139,8 @@ func (u *unit) sharedCode(in ssa.CallInstruction, site ssa.Value, sig *types.Sig
 	return found
 }
 
-// foreign runs code that the function received: it may keep what it receives
-// and answer with anything that it leads to.
+// foreign applies a call of code that the function received. Such code may keep its arguments, and
+// it may return anything reachable from itself.
 func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method string, at int, args []set) {
 	if code.Kind == Invalid {
 		return
@@ -161,8 +163,8 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 	}
 }
 
-// yielded runs the functions that foreign code receives, with what the code
-// leads to: an iterator calls its loop's body.
+// yielded runs the functions that foreign code receives as arguments. Each may get anything that
+// the foreign code reaches: an iterator calls its loop's body.
 func (u *unit) yielded(in ssa.CallInstruction, code int, args []set) {
 	for _, a := range args {
 		for j := range a.all {
@@ -186,7 +188,7 @@ func (u *unit) run(r Run) {
 	}
 }
 
-// answer lets every result of a call lead into s.
+// answer adds s to what every result of a call may point at.
 func (u *unit) answer(site ssa.Value, s set) {
 	if tuple, ok := site.Type().(*types.Tuple); ok {
 		for i := range tuple.Len() {
@@ -199,7 +201,7 @@ func (u *unit) answer(site ssa.Value, s set) {
 	u.assign(site, s)
 }
 
-// opaque is the call of a function that nothing is known of.
+// opaque applies a call of an unknown function: it may write, keep and return whatever it reaches.
 func (u *unit) opaque(site ssa.Value, name string, args []set) {
 	var all set
 	for _, a := range args {
@@ -214,7 +216,7 @@ func (u *unit) opaque(site ssa.Value, name string, args []set) {
 	}
 }
 
-// invoke is the call of an interface's method.
+// invoke applies a call of an interface method.
 func (u *unit) invoke(in ssa.CallInstruction, site ssa.Value, c *ssa.CallCommon) {
 	args := make([]set, 0, len(c.Args)+1)
 	args = append(args, nil)
@@ -224,7 +226,7 @@ func (u *unit) invoke(in ssa.CallInstruction, site ssa.Value, c *ssa.CallCommon)
 	u.invokeOn(in, site, u.value(c.Value), c.Method.Name(), args)
 }
 
-// invokeOn runs a method on every value that recv may be; args[0] is its place.
+// invokeOn runs a method on every value that recv may hold; args[0] is the place for the receiver.
 func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method string, args []set) {
 	for i := range recv.all {
 		p := u.places[i]
@@ -243,8 +245,8 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 	}
 }
 
-// method runs a method on a value whose type is not known: every type of the
-// program that was made an interface value may be it, or one from outside.
+// method runs a method on a value of unknown type. The value may have any type that the program
+// converts to an interface, or a type from outside.
 func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method string, args []set) {
 	args[0] = u.single(i)
 	if !u.knownMethod(in, site, method, args) {
@@ -252,8 +254,8 @@ func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method stri
 	}
 }
 
-// knownMethod runs the methods of the program's own types, and what the
-// contract of a method allows others. It reports whether there is a contract.
+// knownMethod runs the methods of the program's own types and applies the method's contract for all
+// other types. It reports whether the table has a contract.
 func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string, args []set) bool {
 	for t := range u.p.boxed {
 		if f := u.p.method(t, method); f != nil && u.p.Own(f) {
@@ -312,8 +314,8 @@ func (u *unit) elementRefs(t types.Type) bool {
 	return u.p.hasRefs(t)
 }
 
-// apply does to the arguments what a summary says. With a table, a callee's own
-// caches and pools count as no state: what may call them is known.
+// apply applies a callee's summary to the arguments. With a table, a callee's own caches and pools
+// do not count as state, because the table lists the functions that may use them.
 func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
 	for _, w := range s.Writes {
 		if w.Kind != Shared || w.Name == kept || u.p.Table == nil {
@@ -340,7 +342,7 @@ func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []
 	}
 }
 
-// keep notes that a callee leaves a reference in memory that outlives it.
+// keep notes that a callee leaves a reference in memory that outlives the callee.
 func (u *unit) keep(in ssa.CallInstruction, k Store, args []set) {
 	u.store(u.resolve(in, k.Into, args), u.resolve(in, k.From, args))
 }
@@ -361,7 +363,8 @@ func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, a
 	}
 	to := u.resolve(in, r.Ref, args)
 	if r.Deep {
-		inner := u.single(u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: in, field: Whole, inner: 1 + r.Field - Whole}))
+		inner := u.single(
+			u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: in, field: Whole, inner: 1 + r.Field - Whole}))
 		if r.Ref.Kind == Fresh {
 			to = inner
 		}
@@ -376,7 +379,7 @@ func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, a
 	u.grow(site, i, to)
 }
 
-// resolve says which places of the caller a callee's name of memory means.
+// resolve translates a callee's name for memory into places of the caller.
 func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 	switch r.Kind {
 	case Fresh:
@@ -413,14 +416,15 @@ func (u *unit) memory(r Ref, arg set) set {
 	return top
 }
 
-// runCode runs what a callee runs of the code that it received.
+// runCode applies the calls that a callee makes of functions and methods that it received.
 func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 	arg := u.resolve(in, r.Arg, args)
 	code := u.codeOf(in, r.Code, args)
 	defer func(given []ssa.Value) { u.given = given }(u.given)
-	u.given = nil // what follows are other calls
+	u.given = nil // the calls that follow have arguments of their own
 	for i := range code.all {
 		u.p.took(1)
+		// A method may call itself through the callee; one round on each place is enough.
 		if now := (running{i, r.Method}); u.running[now] {
 			continue
 		} else {
@@ -428,6 +432,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 			defer delete(u.running, now)
 		}
 		switch p := u.places[i]; {
+		// A function of the unit or of the program: any parameter may get the argument.
 		case p.fn != nil && r.Method == "":
 			all := make([]set, p.fn.Signature.Params().Len()+1) // one more for a receiver
 			for j := range all {
@@ -436,6 +441,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 			u.static(in, nil, p.fn, all)
 			u.answerOf(in, i, p.fn, all)
 		case p.fn != nil:
+		// An interface value of known type: run its method of that name.
 		case p.box != nil && r.Method != "":
 			if f := u.p.method(p.box, r.Method); f != nil {
 				all := make([]set, f.Signature.Params().Len()+1)
@@ -447,6 +453,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 				u.answerOf(in, i, f, all)
 			}
 		case p.box != nil:
+		// Code from shared memory: any function that the program uses as a value.
 		case r.Method == "" && p.ref.Kind == Shared:
 			for _, f := range u.p.callees {
 				all := make([]set, f.Signature.Params().Len()+1)
@@ -455,6 +462,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 				}
 				u.static(in, nil, f, all)
 			}
+		// Code that the caller's own caller passed in.
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, nil, p.ref, r.Method, i, []set{arg})
 		case r.Method != "":
@@ -463,8 +471,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 	}
 }
 
-// answerOf lets code that a callee ran lead the callee's result to what the
-// code answers with.
+// answerOf adds the result of code that the callee ran to the content of that code's place.
 func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []set) {
 	var out set
 	if u.in[f] {
@@ -487,7 +494,7 @@ func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []s
 	}
 }
 
-// codeOf is like resolve for code, which may lie in interface values.
+// codeOf resolves a reference to code, and looks inside interface values for it.
 func (u *unit) codeOf(in ssa.CallInstruction, r Ref, args []set) set {
 	if r.Kind == Top && r.Param < len(args) && r.Field == Whole {
 		return args[r.Param]

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// summary is what the solved unit does to memory that its function did not make.
+// summary returns what the solved unit does to memory that its function did not make.
 func (u *unit) summary() *Summary {
 	s := new(Summary)
 	for i := range u.written {
@@ -53,7 +53,7 @@ func (u *unit) resultOf(i int) []Result {
 	return out
 }
 
-// inside says what fresh memory leads to.
+// inside adds what the fresh memory at i leads to.
 func (u *unit) inside(i, field int, add func(Result)) {
 	for j := range u.reach(u.content[i]).all {
 		if r := u.places[j].ref; r.Kind != Invalid {
@@ -62,7 +62,7 @@ func (u *unit) inside(i, field int, add func(Result)) {
 	}
 }
 
-// plain forgets which field of fresh memory was meant.
+// plain drops the field from a reference to fresh memory.
 func plain(r Ref) Ref {
 	if r.Kind == Fresh {
 		r.Field = Whole
@@ -73,12 +73,12 @@ func plain(r Ref) Ref {
 // Findings are the effects of one function, each with its place.
 type Findings struct {
 	Writes []Finding
-	Stores []Finding // Ref is what was stored; Into says where
+	Stores []Finding // Ref is the stored reference; Into says where it went
 	Into   []Ref
 	Runs   []Finding // memory handed to code that the function received
-	Panics []Finding // what the values of panics lead to
-	Shares []Finding // what results lead into, other than fresh memory
-	Result []int     // of each of Shares
+	Panics []Finding // where the values of panics lead
+	Shares []Finding // where results lead, other than fresh memory
+	Result []int     // for each of Shares, the number of the result
 }
 
 // Findings analyses a function once more, after [Program.Analyse].

@@ -2,9 +2,9 @@ package effects
 
 import "strings"
 
-// Packages are the packages of the standard library whose functions neither
-// keep anything between calls that a caller could see nor touch the world
-// outside the process's own memory, apart from single ones.
+// Packages lists the pure packages of the standard library. Apart from listed exceptions, their
+// functions keep nothing between calls that a caller could see, and they touch nothing outside the
+// process's memory.
 var Packages = strings.Fields(`
 	bufio bytes cmp container/heap container/list container/ring
 	crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512
@@ -15,5 +15,5 @@ var Packages = strings.Fields(`
 	net/netip net/url path regexp regexp/syntax slices sort strconv strings
 	text/scanner text/tabwriter time unicode unicode/utf16 unicode/utf8`)
 
-// Beside are packages of which single functions may be used.
+// Beside lists packages of which only single functions are pure.
 var Beside = strings.Fields(`path/filepath`)

@@ -10,32 +10,33 @@ import (
 
 // A Program analyses the functions of some packages.
 type Program struct {
-	Own   func(*ssa.Function) bool // functions whose bodies are analysed
-	Table *Table                   // what is known of all others; may be nil
-	Limit int                      // of the steps that the analysis may take; 0 for none
+	Own   func(*ssa.Function) bool // selects the functions whose bodies are analysed
+	Table *Table                   // summaries of all other functions; may be nil
+	Limit int                      // of the steps of the analysis; 0 for none
 
 	steps   int
 	done    map[*ssa.Function]*Summary
 	text    map[*ssa.Function]string
 	callers map[*ssa.Function]map[*ssa.Function]bool
-	stale   []*ssa.Function // whose callees changed
+	stale   []*ssa.Function // functions to analyse again, since a callee changed
 	waiting map[*ssa.Function]bool
 	current *ssa.Function
 	refs    map[types.Type]bool
 	callees []*ssa.Function            // functions that are used as values
 	boxed   map[types.Type]bool        // dynamic types of interface values
-	methods map[methodOf]*ssa.Function // of dynamic types
+	methods map[methodOf]*ssa.Function // methods of dynamic types
 	prog    *ssa.Program
 }
 
 // NewProgram prepares the analysis of every function that own accepts.
 func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *Program {
-	return &Program{callers: map[*ssa.Function]map[*ssa.Function]bool{}, waiting: map[*ssa.Function]bool{}, Own: own, Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
+	return &Program{callers: map[*ssa.Function]map[*ssa.Function]bool{}, waiting: map[*ssa.Function]bool{}, Own: own,
+		Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
 		refs: map[types.Type]bool{}, boxed: map[types.Type]bool{}, methods: map[methodOf]*ssa.Function{}}
 }
 
-// Values tells the program which functions are used as values, and which types
-// as interface values: what a call through a package variable may reach.
+// Values tells the program which functions serve as values and which types become interface values.
+// A call through a package variable may reach any of them.
 func (p *Program) Values(fns []*ssa.Function) {
 	for _, f := range fns {
 		if recv := f.Signature.Recv(); recv != nil {
@@ -65,8 +66,7 @@ func (p *Program) values(in ssa.Instruction) {
 	}
 }
 
-// Analyse brings the summaries of the functions, and of all that they call, to
-// a fixed point.
+// Analyse computes the summaries of the functions, and of all that they call, up to a fixed point.
 func (p *Program) Analyse(fns []*ssa.Function) {
 	for _, f := range fns {
 		p.Of(f)
@@ -79,18 +79,17 @@ func (p *Program) Analyse(fns []*ssa.Function) {
 	}
 }
 
-// TooLong is the panic of an analysis that reached its limit.
+// TooLong is the value that an analysis panics with at its limit.
 const TooLong = "the analysis takes too long"
 
-// took counts a step.
+// took counts n steps against the limit.
 func (p *Program) took(n int) {
 	if p.steps += n; p.Limit > 0 && p.steps > p.Limit {
 		panic(TooLong)
 	}
 }
 
-// again analyses a function anew, and has its callers analysed when that
-// changed what it does.
+// again analyses a function anew. If its summary changed, its callers are analysed again too.
 func (p *Program) again(f *ssa.Function) {
 	was := p.current
 	p.current = f
@@ -111,9 +110,8 @@ func (p *Program) again(f *ssa.Function) {
 	}
 }
 
-// Of is the summary of a function, nil for one that nothing is known of. A
-// function that is met for the first time begins with no effects; Analyse
-// brings it to its fixed point.
+// Of returns the summary of a function, or nil for an unknown one. A function begins with no
+// effects when Of first meets it; Analyse completes the summary later.
 func (p *Program) Of(f *ssa.Function) *Summary {
 	if o := f.Origin(); o != nil {
 		f = o
@@ -136,7 +134,7 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 	return p.done[f]
 }
 
-// called notes that the summary of f went into the function at hand.
+// called records that the function at hand depends on the summary of f.
 func (p *Program) called(f *ssa.Function) {
 	if p.current == nil {
 		return
@@ -147,7 +145,7 @@ func (p *Program) called(f *ssa.Function) {
 	p.callers[f][p.current] = true
 }
 
-// Name is "path.Name" or "path.Type.Name".
+// Name returns "path.Name" or "path.Type.Name".
 func Name(f *types.Func) string {
 	f = f.Origin()
 	name := f.Name()
@@ -170,17 +168,21 @@ func typeName(t types.Type) string {
 	return "interface"
 }
 
-// values of these types lead to shared memory that nothing can change through
-// them.
-var settled = map[string]bool{"time.Time": true, "net/netip.Addr": true, "net/netip.AddrPort": true, "net/netip.Prefix": true}
+// settled lists types whose values lead to shared memory that nobody can change through them.
+var settled = map[string]bool{
+	"time.Time":          true,
+	"net/netip.Addr":     true,
+	"net/netip.AddrPort": true,
+	"net/netip.Prefix":   true,
+}
 
-// hasRefs reports whether a value of type t can lead to memory that others
-// may share. Strings cannot be written.
+// hasRefs reports whether a value of type t can lead to memory that others may share. Strings do
+// not count, since nobody can write them.
 func (p *Program) hasRefs(t types.Type) bool {
 	if v, ok := p.refs[t]; ok {
 		return v
 	}
-	p.refs[t] = false // recursion needs a pointer, which answers by itself
+	p.refs[t] = false // a recursive type needs a pointer, which decides the answer
 	v := p.leads(t)
 	p.refs[t] = v
 	return v
@@ -216,8 +218,8 @@ func (p *Program) leads(t types.Type) bool {
 	return true
 }
 
-// holdsRefs reports whether the memory that a value of type t points at, or one
-// field of it, leads any further.
+// holdsRefs reports whether the memory behind a value of type t, or one field of that memory, holds
+// references.
 func (p *Program) holdsRefs(t types.Type, field int) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
@@ -238,7 +240,7 @@ type methodOf struct {
 	name string
 }
 
-// method finds a method of a dynamic type by its name.
+// method returns the method of a dynamic type with a given name, or nil.
 func (p *Program) method(t types.Type, name string) *ssa.Function {
 	key := methodOf{t, name}
 	if f, ok := p.methods[key]; ok {
@@ -262,9 +264,9 @@ func (p *Program) selection(t types.Type, name string) *types.Selection {
 	return nil
 }
 
-// A Finding is one effect with the place in the analysed function that has it.
+// A Finding is one effect and its place in the analysed function.
 type Finding struct {
 	Pos token.Pos
 	Ref Ref
-	Via string // the function that does it, when a call does
+	Via string // the called function that has the effect, if a call does
 }

@@ -15,11 +15,12 @@ var derived string
 //go:embed reviewed.txt
 var reviewed string
 
-// Reviewed is what is known of functions beside their source.
+// Reviewed returns the table that people wrote after reading functions whose source the analysis
+// cannot follow.
 func Reviewed() (*Table, error) { return ReadTable(strings.NewReader(reviewed)) }
 
-// Standard is the table of the standard library: what was derived from its
-// source, and where that was reviewed, what the review says.
+// Standard returns the table of the standard library: the derived lines, replaced by the reviewed
+// ones where both exist.
 var Standard = sync.OnceValue(func() *Table {
 	t, err := ReadTable(strings.NewReader(derived), strings.NewReader(reviewed))
 	if err != nil {
@@ -28,8 +29,8 @@ var Standard = sync.OnceValue(func() *Table {
 	return t
 })
 
-// Coarse is a summary for the table: without fields, without package memory
-// that only the package itself sees, and without sentinel errors.
+// Coarse reduces a summary to what the table holds. It drops fields, sentinel errors, and package
+// memory that only the package itself sees.
 func Coarse(s *Summary, sig *types.Signature) *Summary {
 	out := new(Summary)
 	for _, w := range s.Writes {

@@ -13,12 +13,12 @@ type Kind uint8
 const (
 	Invalid Kind = iota
 	Fresh        // made in the call
-	Top          // what a parameter points at
-	Deep         // what is reached from there
-	Shared       // outlives the call: a package variable, or memory nobody knows
+	Top          // the memory that a parameter points at
+	Deep         // everything reachable from Top
+	Shared       // outlives the call: a package variable, or unknown memory
 )
 
-// A Ref names memory from the view of one function.
+// A Ref names memory as one function sees it.
 type Ref struct {
 	Kind  Kind
 	Param int    // for Top and Deep; a receiver is parameter 0
@@ -29,31 +29,31 @@ type Ref struct {
 // Whole is the Field of a Ref that means no single field.
 const Whole = -1
 
-// A Store is a reference that a function leaves in memory that it did not make.
+// A Store is a reference, From, that a function leaves in memory Into, which it did not make.
 type Store struct{ Into, From Ref }
 
-// A Run is code that a function received and runs: a function value, or the
-// named method of an interface value.
+// A Run is a call of code that the function received: a function value, or the named method of an
+// interface value.
 type Run struct {
 	Code   Ref
 	Method string // "" for a function value
 	Arg    Ref    // what the code receives; Invalid when it receives no memory
 }
 
-// A Result says what one result may lead into.
+// A Result says where one result may lead.
 type Result struct {
-	Field int // of a fresh struct that the result points at; Whole elsewhere
+	Field int // of a fresh struct that the result points at; Whole otherwise
 	Ref   Ref
 	Deep  bool // Ref is inside the fresh memory, not the result itself
 }
 
-// A Summary is what a call of a function may do.
+// A Summary lists what a call of a function may do.
 type Summary struct {
 	Writes  []Ref
 	Stores  []Store
 	Runs    []Run
 	Results [][]Result // for each result
-	Panics  []Ref      // what the values of its panics lead to; the table has none
+	Panics  []Ref      // where the values of its panics lead; the table has none
 }
 
 func (r Ref) String() string {
@@ -90,25 +90,25 @@ func parseRef(s string) (Ref, error) {
 	case strings.HasPrefix(s, "d"):
 		r.Kind = Deep
 	default:
-		return r, fmt.Errorf("memory %q: it is none of new, pN, dN and *", s)
+		return r, fmt.Errorf("memory %q: want new, pN, dN or *", s)
 	}
 	param, field, has := strings.Cut(s[1:], ".")
 	n, err := strconv.ParseUint(param, 10, 16)
 	if err != nil {
-		return r, fmt.Errorf("memory %q: its parameter is no number", s)
+		return r, fmt.Errorf("memory %q: the parameter is not a number", s)
 	}
 	r.Param = int(n)
 	if has {
 		n, err := strconv.ParseUint(field, 10, 16)
 		if err != nil {
-			return r, fmt.Errorf("memory %q: its field is no number", s)
+			return r, fmt.Errorf("memory %q: the field is not a number", s)
 		}
 		r.Field = int(n)
 	}
 	return r, nil
 }
 
-// String writes a summary in the form of the table: "w:p0 k:d0<p1 c:p1.Write(p0) r:new[p1]".
+// String returns the summary in the form of the table: "w:p0 k:d0<p1 c:p1.Write(p0) r:new[p1]".
 func (s *Summary) String() string {
 	var out []string
 	for _, w := range s.Writes {
@@ -139,7 +139,7 @@ func (s *Summary) String() string {
 	return strings.Join(slices.Compact(out), " ")
 }
 
-// parseSummary reads what String wrote.
+// parseSummary parses the form that String returns.
 func parseSummary(words []string) (*Summary, error) {
 	s := new(Summary)
 	for _, w := range words {
@@ -153,7 +153,7 @@ func parseSummary(words []string) (*Summary, error) {
 func (s *Summary) add(word string) error {
 	key, rest, ok := strings.Cut(word, ":")
 	if !ok || key == "" {
-		return fmt.Errorf("effect %q: it has no colon", word)
+		return fmt.Errorf("effect %q: the colon after its letter is missing", word)
 	}
 	refs := func(texts ...string) (out []Ref, err error) {
 		for _, t := range texts {
@@ -196,19 +196,19 @@ func (s *Summary) add(word string) error {
 	case 'r':
 		return s.addResult(word, key[1:], rest)
 	default:
-		return fmt.Errorf("effect %q: it begins with none of w, k, c, r and x", word)
+		return fmt.Errorf("effect %q: it must begin with w, k, c, r or x", word)
 	}
 	return nil
 }
 
-// maxResults bounds what a damaged table can ask for.
+// maxResults bounds the memory that a damaged table can claim.
 const maxResults = 64
 
 func (s *Summary) addResult(word, key, rest string) error {
 	index, field, deep := strings.Cut(key, "/")
 	n, err := strconv.ParseUint(index, 10, 16)
 	if err != nil || n >= maxResults {
-		return fmt.Errorf("effect %q: its result is no number below %d", word, maxResults)
+		return fmt.Errorf("effect %q: the result is not a number below %d", word, maxResults)
 	}
 	ref, err := parseRef(rest)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *Summary) addResult(word, key, rest string) error {
 	if field != "" {
 		f, err := strconv.ParseUint(field, 10, 16)
 		if err != nil {
-			return fmt.Errorf("effect %q: its field is no number", word)
+			return fmt.Errorf("effect %q: the field is not a number", word)
 		}
 		r.Field = int(f)
 	}

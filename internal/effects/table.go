@@ -9,22 +9,22 @@ import (
 
 // A Table holds the summaries of functions from outside.
 type Table struct {
-	Version   string // of the toolchain whose source it was derived from
+	Version   string // the toolchain whose source gave the table
 	Functions map[string]*Summary
-	Contracts map[string]*Summary // by the name of a method, for values of unknown type
+	Contracts map[string]*Summary // by method name, for receivers of unknown type
 
 	more map[string]*Summary
 }
 
-// With is the table with some more functions.
+// With returns a copy of the table with more functions.
 func (t *Table) With(more map[string]*Summary) *Table {
 	u := *t
 	u.more = more
 	return &u
 }
 
-// Of is the summary of a function by its [Name], or nil. The line "path.*"
-// speaks for all functions of a package that have none of their own.
+// Of returns the summary of the function with this [Name], or nil. The line "path.*" serves every
+// function of a package without a line of its own.
 func (t *Table) Of(name string) *Summary {
 	if s, ok := t.Functions[name]; ok {
 		return s
@@ -39,12 +39,12 @@ func (t *Table) Of(name string) *Summary {
 	return nil
 }
 
-// Method is what a method does by its name alone, or nil.
+// Method returns the contract of a method name, or nil.
 func (t *Table) Method(name string) *Summary { return t.Contracts[name] }
 
-// ReadTable reads lines "name effect effect..."; "!Method effect..." is a
-// contract, "# " begins a comment, and "version V" names the toolchain. Later
-// lines replace earlier ones.
+// ReadTable reads lines of the form "name effect effect...". A line "!Method effect..." is a
+// contract, "# " begins a comment, and "version V" names the toolchain. Later lines replace earlier
+// ones.
 func ReadTable(readers ...io.Reader) (*Table, error) {
 	t := &Table{Functions: map[string]*Summary{}, Contracts: map[string]*Summary{}}
 	for _, r := range readers {

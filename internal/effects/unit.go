@@ -7,32 +7,32 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A unit is one function with the closures in it.
+// A unit is one function together with its closures; they are solved at once.
 type unit struct {
 	p     *Program
 	fn    *ssa.Function
 	fns   []*ssa.Function
 	in    map[*ssa.Function]bool
 	nodes map[ssa.Value]int
-	pts   [][]set // what a value may point at; for each part of a tuple
+	pts   [][]set // what a value may point at, one set for each part of a tuple
 
 	places  []place
 	content []set // what the references in a place point at
 	index   map[place]int
-	fields  [][]int // of a place that is a struct: the places of its fields
+	fields  [][]int // for a place that is a struct, the places of its fields
 
 	written map[int]Finding
 	stored  map[Store]Finding
 	runs    map[Run]Finding
-	thrown  map[Ref]Finding // what the values of panics lead to
+	thrown  map[Ref]Finding // where the values of panics lead
 	changed bool
 	at      ssa.Instruction
 	running map[running]bool
 	given   []ssa.Value // the arguments of the call at hand, for their types
 }
 
-// A running is a method that is being run on a place: what it runs itself need
-// not be run on that place once more.
+// A running is a method that runCode is running on a place. It stops runCode from running the same
+// method on the same place again.
 type running struct {
 	place  int
 	method string
@@ -41,26 +41,27 @@ type running struct {
 // A place is a piece of memory, or a function.
 type place struct {
 	ref   Ref
-	site  ssa.Instruction // that made it, for Fresh
+	site  ssa.Instruction // the instruction that made it, for Fresh
 	fn    *ssa.Function   // a function value
-	box   types.Type      // an interface value's dynamic type
-	field int             // of a fresh or a parameter's struct
-	inner int             // not 0 for what a callee made behind a field of its result
+	box   types.Type      // the dynamic type of an interface value
+	field int             // of a fresh struct or of a parameter's struct
+	inner int             // not 0 for memory that a callee put behind a field of its result
 }
 
-// kept names what a closure keeps that outlived the call that made it.
+// kept names the memory of a closure that outlived the call that made the closure.
 const kept = "a variable kept by a function value"
 
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{p: p, fn: fn, in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, index: map[place]int{},
-		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, thrown: map[Ref]Finding{}, running: map[running]bool{}}
+		written: map[int]Finding{}, stored: map[Store]Finding{}, runs: map[Run]Finding{}, thrown: map[Ref]Finding{},
+		running: map[running]bool{}}
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
 			u.grow(param, 0, u.single(u.param(Top, i, Whole)))
 		}
 	}
-	for _, v := range fn.FreeVars { // of a closure that outlived the call that made it
+	for _, v := range fn.FreeVars { // variables of a closure that outlived its maker
 		u.grow(v, 0, u.single(u.shared(kept)))
 	}
 	return u
@@ -78,7 +79,7 @@ func (u *unit) enter(f *ssa.Function) {
 	}
 }
 
-// place interns a place.
+// place returns the index of a place and adds the place if it is new.
 func (u *unit) place(p place) int {
 	if i, ok := u.index[p]; ok {
 		return i
@@ -105,7 +106,7 @@ func (u *unit) place(p place) int {
 	return i
 }
 
-// whole is the place of the struct that p is a field of.
+// whole returns the place of the struct that has p as a field.
 func (u *unit) whole(p place) int {
 	p.field = Whole
 	if p.ref.Kind != Fresh {
@@ -126,7 +127,7 @@ func (u *unit) fresh(site ssa.Instruction) int {
 	return u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: site, field: Whole})
 }
 
-// field is the place of a field of the struct at i.
+// field returns the place of a field of the struct at i.
 func (u *unit) field(i, field int) int {
 	p := u.places[i]
 	if p.field != Whole || p.fn != nil || p.box != nil || p.ref.Kind == Deep || p.ref.Kind == Shared {
@@ -148,8 +149,8 @@ func (u *unit) single(i int) set {
 	return s
 }
 
-// load is what references in the places of s point at. A whole struct holds
-// what its fields hold, and a field what was stored with the whole.
+// load returns what the references in the places of s point at. A whole struct holds what its
+// fields hold, and a field holds what a store of the whole put there.
 func (u *unit) load(s set) set {
 	var out set
 	for i := range s.all {
@@ -160,7 +161,7 @@ func (u *unit) load(s set) set {
 		if p := u.places[i]; p.field != Whole {
 			for j := range u.content[u.whole(p)].all {
 				if r := u.places[j].ref; r.Kind != Deep || r.Field != Whole || r.Param != p.ref.Param {
-					out.add(j) // what the whole had from the start the field has by its own name
+					out.add(j) // the field knows by its own name what the whole held from the start
 				}
 			}
 		}
@@ -168,7 +169,7 @@ func (u *unit) load(s set) set {
 	return out
 }
 
-// open replaces interface values by what they hold.
+// open replaces interface values by the values that they hold.
 func (u *unit) open(s set) set {
 	var out set
 	for i := range s.all {
@@ -180,7 +181,7 @@ func (u *unit) open(s set) set {
 	return out
 }
 
-// reach is everything that can be reached from the places of s.
+// reach returns everything reachable from the places of s.
 func (u *unit) reach(s set) set {
 	var out set
 	for next := s; ; {
@@ -193,7 +194,7 @@ func (u *unit) reach(s set) set {
 	}
 }
 
-// store leaves references to the places of from in the places of into.
+// store puts references to the places of from into the places of into.
 func (u *unit) store(into, from set) {
 	for i := range into.all {
 		before := u.content[i]
@@ -209,7 +210,7 @@ func (u *unit) store(into, from set) {
 	}
 }
 
-// note keeps where a foreign reference was left in memory of others.
+// note records that a foreign reference was left in memory of others.
 func (u *unit) note(i int, from set) {
 	ref := u.places[i].ref
 	if ref.Kind == Fresh || ref.Kind == Invalid {
@@ -240,7 +241,7 @@ func (u *unit) finding(r Ref) Finding {
 	return f
 }
 
-// write marks the places of s as written.
+// write marks the places of s as written by via.
 func (u *unit) write(s set, via string) {
 	for i := range s.all {
 		if u.places[i].ref.Kind == Invalid {
@@ -255,7 +256,7 @@ func (u *unit) write(s set, via string) {
 	}
 }
 
-// value is what v may point at.
+// value returns what v may point at.
 func (u *unit) value(v ssa.Value) set { return u.part(v, 0) }
 
 func (u *unit) part(v ssa.Value, i int) set {
@@ -282,7 +283,7 @@ func globalName(g *ssa.Global) string {
 	return g.Pkg.Pkg.Path() + "." + g.Name()
 }
 
-// grow adds to what part i of v may point at.
+// grow adds s to what part i of v may point at.
 func (u *unit) grow(v ssa.Value, i int, s set) {
 	if s.empty() {
 		return
@@ -301,14 +302,14 @@ func (u *unit) grow(v ssa.Value, i int, s set) {
 	}
 }
 
-// assign grows v, unless its type leads nowhere.
+// assign grows v, unless its type holds no references.
 func (u *unit) assign(v ssa.Value, s set) {
 	if u.p.hasRefs(v.Type()) {
 		u.grow(v, 0, s)
 	}
 }
 
-// solve runs all instructions until nothing changes.
+// solve applies all instructions again and again until nothing changes.
 func (u *unit) solve() {
 	for u.changed = true; u.changed; {
 		u.changed = false
@@ -390,7 +391,7 @@ func (u *unit) step(in ssa.Instruction) {
 	}
 }
 
-// first assigns to a value, or to the first part of a tuple.
+// first adds s to a value, or to the first part of a tuple.
 func (u *unit) first(v ssa.Value, s set) {
 	t := v.Type()
 	if tuple, ok := t.(*types.Tuple); ok {
@@ -409,7 +410,7 @@ func (u *unit) storeAt(addr, val ssa.Value) {
 	}
 }
 
-// throw notes what a caller that recovers from a panic can reach.
+// throw records what a caller that recovers from a panic can reach through the panic's value.
 func (u *unit) throw(s set) {
 	for i := range u.reach(u.open(s)).all {
 		p := u.places[i]
@@ -437,7 +438,7 @@ func (u *unit) unOp(in *ssa.UnOp) {
 	switch in.Op {
 	case token.MUL:
 		if _, global := in.X.(*ssa.Global); global && isErrorType(in.Type()) {
-			return // sentinel errors are values by convention
+			return // by convention, nobody changes sentinel errors
 		}
 		u.assign(in, u.load(u.open(u.value(in.X))))
 	case token.ARROW:
@@ -455,7 +456,8 @@ func (u *unit) fieldAddr(in *ssa.FieldAddr) {
 	u.grow(in, 0, out)
 }
 
-// convert makes a new slice from a string; all else keeps its memory.
+// convert makes fresh memory for a conversion between strings and slices. Other conversions keep
+// their memory.
 func (u *unit) convert(in ssa.Value, x ssa.Value) {
 	if b, ok := x.Type().Underlying().(*types.Basic); ok && b.Kind() != types.UnsafePointer {
 		if b.Kind() == types.Uintptr && u.p.hasRefs(in.Type()) {
@@ -514,7 +516,7 @@ func (u *unit) closure(in *ssa.MakeClosure) {
 	}
 }
 
-// covers reports whether t is a part of s.
+// covers reports whether t is a subset of s.
 func (s set) covers(t set) bool {
 	for i, w := range t {
 		if w != 0 && (i >= len(s) || w&^s[i] != 0) {

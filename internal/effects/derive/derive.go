@@ -1,5 +1,5 @@
-// Package derive makes the table of effects of the standard library from the
-// source of the toolchain in use.
+// Package derive computes the table of effects of the standard library from the source of the
+// toolchain in use.
 package derive
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/beagle-go/beagle/internal/effects"
 )
 
-// foreign are packages whose source the analysis does not follow: they work
-// behind the types' back. The reviewed table says what is known of them.
+// foreign lists packages whose source the analysis does not follow, because they bypass the type
+// system. The reviewed table covers them.
 var foreign = []string{"runtime", "reflect", "sync", "os", "syscall", "unsafe", "internal/reflectlite", "internal/abi",
-	"internal/poll", "internal/godebug", "internal/race", "internal/cpu", "io/fs", "context", "unique", "weak", "log", "testing",
-	"encoding/json", "encoding/xml", "fmt", "regexp", "crypto/internal", "internal/fmtsort"}
+	"internal/poll", "internal/godebug", "internal/race", "internal/cpu", "io/fs", "context", "unique", "weak",
+	"log", "testing", "encoding/json", "encoding/xml", "fmt", "regexp", "crypto/internal", "internal/fmtsort"}
 
 func isForeign(path string) bool {
 	if path == "regexp/syntax" {
@@ -36,8 +36,8 @@ func isForeign(path string) bool {
 	return false
 }
 
-// Table returns the lines of the table, sorted by name. Reviewed is what is
-// known beside the source.
+// Table returns the lines of the table, sorted by name. The reviewed table takes the place of
+// source that the analysis cannot follow.
 func Table(reviewed *effects.Table) ([]string, error) {
 	conf := &packages.Config{Mode: packages.LoadAllSyntax, Env: nil}
 	pkgs, err := packages.Load(conf, slices.Concat(effects.Packages, effects.Beside)...)
@@ -77,7 +77,7 @@ func Table(reviewed *effects.Table) ([]string, error) {
 	return out, nil
 }
 
-// exported are the functions and methods that other packages can name.
+// exported returns the functions and methods that other packages can name.
 func exported(prog *ssa.Program, pkg *types.Package) []*ssa.Function {
 	var out []*ssa.Function
 	add := func(f *types.Func) {

@@ -9,9 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/effects"
 )
 
-// TestTable derives the table again. What it reports is to be read: a function
-// that does more than before may need a line in reviewed.txt, and then
-// "go generate ./internal/effects" writes the table anew.
+// TestTable derives the table again. Read its report: a function that does more than before may
+// need a line in reviewed.txt. Then "go generate ./internal/effects" writes the new table.
 func TestTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it type-checks the standard library from source")
@@ -49,13 +48,13 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// grew reports whether a function does something that it did not do before.
+// grew reports whether a function gained an effect.
 func grew(old, now string) bool {
 	was := strings.Fields(old)
 	return slices.ContainsFunc(strings.Fields(now), func(e string) bool { return !slices.Contains(was, e) })
 }
 
-// TestKnown: the derivation finds what the documentation of these functions says.
+// TestKnown checks that the derivation finds what the documentation of these functions says.
 func TestKnown(t *testing.T) {
 	table := effects.Standard()
 	for name, want := range map[string]string{
@@ -78,7 +77,8 @@ func TestKnown(t *testing.T) {
 		s := table.Of(name)
 		if s == nil {
 			t.Errorf("%s is not in the table", name)
-		} else if words := strings.Fields(s.String()); want != "" && !slices.Contains(words, want) || want == "" && len(words) > 0 {
+		} else if words := strings.Fields(s.String()); want != "" && !slices.Contains(words, want) ||
+			want == "" && len(words) > 0 {
 			t.Errorf("%s: %q, want %q", name, s, want)
 		}
 	}

@@ -1,5 +1,4 @@
-// Command gen writes the table of effects of the standard library, for the
-// toolchain in use, to standard output.
+// Command gen prints the table of effects of the standard library for the toolchain in use.
 package main
 
 import (
