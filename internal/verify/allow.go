@@ -7,13 +7,12 @@ import (
 	"github.com/beagle-go/beagle/internal/effects"
 )
 
-// pure lists the packages whose functions neither keep anything between calls
-// that a caller could see nor touch the world outside the process's own
-// memory. A candidate may start to use them. Everything else it may use only
-// as far as the original does.
+// pure lists the pure packages: their functions keep nothing between calls that a caller could see,
+// and touch nothing outside the process's memory. A candidate may start to use them. It may use any
+// other package only as far as the original does.
 var pure = set(strings.Join(effects.Packages, " ") + " simd/archsimd")
 
-// impure are the exceptions within the pure packages.
+// impure lists the exceptions within the pure packages.
 var impure = set(`
 	fmt.Print fmt.Printf fmt.Println fmt.Scan fmt.Scanf fmt.Scanln
 	io.Pipe iter.Pull iter.Pull2
@@ -21,7 +20,7 @@ var impure = set(`
 	time.NewTimer time.NewTicker time.LoadLocation time.Local time.Time.Local
 	time.Timer time.Ticker`)
 
-// pureOnly are single functions of packages that are not pure as a whole.
+// pureOnly lists single pure functions of packages that are not pure as a whole.
 var pureOnly = set(`
 	net.JoinHostPort net.SplitHostPort reflect.TypeFor
 	path/filepath.Base path/filepath.Clean path/filepath.Dir path/filepath.Ext
@@ -29,11 +28,11 @@ var pureOnly = set(`
 	path/filepath.Join path/filepath.Match path/filepath.Rel path/filepath.Split
 	path/filepath.SplitList path/filepath.ToSlash path/filepath.VolumeName`)
 
-// stateful are the packages whose very types keep state or break the types'
-// promises: naming one of their types is enough to be refused.
+// stateful lists packages whose types keep state or break the rules of types. The policy refuses a
+// candidate that names one of these types.
 var stateful = set(`sync sync/atomic unsafe unique weak reflect`)
 
-// topics say what a package touches, by the longest matching prefix.
+// topics says what a package touches; the longest matching prefix counts.
 var topics = []struct{ prefix, what string }{
 	{"C", "C code"},
 	{"unsafe", "memory behind the types' back"},
@@ -66,7 +65,7 @@ func topic(path string) string {
 	return what
 }
 
-// objectName is "path.Name" or "path.Type.Name", the form of the lists above.
+// objectName returns "path.Name" or "path.Type.Name", the form of the lists above.
 func objectName(obj types.Object) string {
 	name := obj.Name()
 	if f, ok := obj.(*types.Func); ok {

@@ -5,8 +5,7 @@ import (
 	"go/types"
 )
 
-// nameOf is the expression that a call names its function by, without type
-// arguments.
+// nameOf returns the expression that names the called function, without type arguments.
 func nameOf(call *ast.CallExpr) ast.Expr {
 	fun := ast.Unparen(call.Fun)
 	switch f := fun.(type) {
@@ -18,7 +17,7 @@ func nameOf(call *ast.CallExpr) ast.Expr {
 	return fun
 }
 
-// callee is the function that a call names, nil for a value or a conversion.
+// callee returns the function that a call names, or nil for a function value or a conversion.
 func (c *code) callee(n *ast.CallExpr) *types.Func {
 	var id *ast.Ident
 	switch f := nameOf(n).(type) {
@@ -36,7 +35,7 @@ func (c *code) callee(n *ast.CallExpr) *types.Func {
 	return fn
 }
 
-// text is the source of an expression.
+// text returns the source of an expression.
 func (c *code) text(e ast.Expr) string {
 	start, end := c.fset.Position(e.Pos()).Offset, c.fset.Position(e.End()).Offset
 	if 0 <= start && start < end && end <= len(c.src) {

@@ -7,10 +7,10 @@ import (
 	"regexp"
 )
 
-// chance refuses what gives another answer from run to run, or from machine to
-// machine, without reading a clock: the order of a map, the text of an
-// address, the name of the architecture. Beagle compares on one machine, and
-// what goes wrong once in a million calls no comparison meets.
+// chance refuses code whose answer changes from run to run, or from machine to machine, without
+// reading a clock. Examples are the order of a map, the text of an address, and the name of the
+// architecture. Beagle compares on one machine, and no comparison meets what goes wrong once in a
+// million calls.
 func chance(c *code, report func(ast.Node, string, string, string)) {
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -18,23 +18,26 @@ func chance(c *code, report func(ast.Node, string, string, string)) {
 			printsAddress(c, n, report)
 		case *ast.Ident:
 			obj := c.info.Uses[n]
-			if obj != nil && obj.Pkg() != nil && (obj.Pkg().Path() == "runtime" && isConst(obj) || machines[objectName(obj)]) {
-				report(n, "use "+objectName(obj), "use of "+objectName(obj), "on other systems it is another program, which nobody compared")
+			if obj != nil && obj.Pkg() != nil &&
+				(obj.Pkg().Path() == "runtime" && isConst(obj) || machines[objectName(obj)]) {
+				report(n, "use "+objectName(obj), "use of "+objectName(obj),
+					"its value differs on other systems, where nobody compared the versions")
 			}
 		}
 		return true
 	})
 }
 
-// machines are the names in pure packages that say which machine this is.
-var machines = set(`strconv.IntSize math/bits.UintSize encoding/binary.NativeEndian path/filepath.Separator path/filepath.ListSeparator`)
+// machines lists names in pure packages whose value differs from machine to machine.
+var machines = set(
+	`strconv.IntSize math/bits.UintSize encoding/binary.NativeEndian path/filepath.Separator path/filepath.ListSeparator`)
 
 func isConst(obj types.Object) bool { _, ok := obj.(*types.Const); return ok }
 
-// addressVerb is %p with its flags.
+// addressVerb matches %p with its flags.
 var addressVerb = regexp.MustCompile(`%[-+# 0-9.*\[\]]*p`)
 
-// printsAddress looks for calls of fmt whose text would hold an address.
+// printsAddress reports calls of fmt whose text would hold an address.
 func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, string, string)) {
 	fn := c.callee(call)
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "fmt" {
@@ -42,7 +45,8 @@ func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, st
 	}
 	const why = "where memory lies differs from run to run"
 	if i := formatOf(fn); i >= 0 && i < len(call.Args) && c.info.Types[call.Args[i]].Value == nil {
-		report(call.Args[i], "format", "a format that is not constant", "it may print where memory lies; write the format out")
+		report(call.Args[i], "format", "a format that is not constant",
+			"it may print where memory lies; write the format out")
 	}
 	for _, arg := range call.Args {
 		tv := c.info.Types[arg]
@@ -57,8 +61,7 @@ func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, st
 	}
 }
 
-// formatOf is the place of the format among the parameters of a function of fmt,
-// or -1.
+// formatOf returns the position of the format among the parameters of a function of fmt, or -1.
 func formatOf(fn *types.Func) int {
 	params := fn.Signature().Params()
 	for i := range params.Len() {
@@ -69,10 +72,9 @@ func formatOf(fn *types.Func) int {
 	return -1
 }
 
-// hasAddress reports whether fmt may print an address for a value of type t:
-// for functions, channels, pointers other than one to a struct, list or map at
-// the top, and interfaces, which may hold any of them. Types with a text of
-// their own are left to it.
+// hasAddress reports whether fmt may print an address for a value of type t. It does for functions,
+// channels and most pointers, and interfaces may hold any of them. At the top, fmt prints what a
+// pointer to a struct, list or map leads to. Types with a text of their own decide themselves.
 func hasAddress(t types.Type) bool {
 	if p, ok := t.Underlying().(*types.Pointer); ok && !hasText(t) {
 		switch p.Elem().Underlying().(type) {
@@ -104,7 +106,7 @@ func holdsAddress(t types.Type, seen []types.Type) bool {
 	})
 }
 
-// hasText reports whether fmt asks a value of type t for its text.
+// hasText reports whether fmt calls a method of type t to get its text.
 func hasText(t types.Type) bool {
 	for _, name := range []string{"Error", "String", "Format"} {
 		if obj, _, _ := types.LookupFieldOrMethod(t, true, nil, name); obj != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// The quick check's times, in process: with the start of the sandbox it stays
-// near 10 ms for a small function.
+// The quick check's limits hold within the process. With the start of the sandbox, the check takes
+// about 10 ms for a small function.
 const (
 	quickReplay  = 25 * time.Millisecond // a bound; small functions take one or two
 	quickExhaust = 5 * time.Millisecond
@@ -43,7 +43,7 @@ func quick(ctx context.Context, j *Job) (*Finding, error) {
 	return j.differs(reply.Diff), nil
 }
 
-// tell enters what a replay did into the check's result.
+// tell adds the counts of a replay to the check's result.
 func (j *Job) tell(r *rt.ReplayReply) {
 	j.result.Cases += r.Cases
 	if r.Diff == nil && r.Cases < r.Records-r.Outside {
@@ -94,8 +94,8 @@ func replayGenerated(ctx context.Context, j *Job) (*Finding, error) {
 	return j.replaySet(ctx, "generated")
 }
 
-// confirm repeats a difference in a process of its own. What only shows after
-// other calls is state.
+// confirm repeats a difference in a fresh process. A difference that needs earlier calls is
+// evidence of state.
 func (j *Job) confirm(ctx context.Context, d *rt.Diff) error {
 	if d.Check != "" || len(d.Args) == 0 {
 		return nil
@@ -107,7 +107,8 @@ func (j *Job) confirm(ctx context.Context, d *rt.Diff) error {
 	defer remove()
 	var reply rt.ReplayReply
 	q := &rt.Replay{Variant: j.idx, Records: []string{"one"}, Panics: j.panics()}
-	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, &reply,
+		harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
 	if err == nil && exit == nil && reply.Diff == nil {
 		d.Kind, d.Check = "state", rt.CheckOrder
 	}
@@ -131,22 +132,23 @@ func threads(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	if same, err := j.originalRaces(ctx, j.bin, q); same || err != nil {
-		j.note("the original answers differently too when several goroutines call it")
+		j.note("the original also answers differently if several goroutines call it")
 		j.missed("calls from several goroutines, in which the original answers differently too")
 		return nil, err
 	}
 	return j.differs(reply.Diff), nil
 }
 
-// originalRaces repeats a concurrent check with the original.
+// originalRaces repeats a concurrent check with the original in the candidate's place.
 func (j *Job) originalRaces(ctx context.Context, bin *harness.Binary, q *rt.Replay) (bool, error) {
 	c, reply := *q, new(rt.ReplayReply)
 	c.Variant = 0
-	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Procs: 2, Replay: &c}, reply, harness.RunOptions{CPU: -1, Wall: time.Minute, Files: j.learned.pick(q.Records...)})
+	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Procs: 2, Replay: &c}, reply,
+		harness.RunOptions{CPU: -1, Wall: time.Minute, Files: j.learned.pick(q.Records...)})
 	return exit != nil || reply.Diff != nil, err
 }
 
-// exhaustRequest asks for small inputs over the constants of both versions.
+// exhaustRequest asks for small inputs made from the constants of both versions.
 func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exhaust, error) {
 	if j.cand == nil {
 		if found, err := parse(ctx, j); err != nil || found != nil {
@@ -168,7 +170,7 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, err
 	}
 	none := 1
-	// The budget is processor time, which a loaded machine may take long to give.
+	// The budget is processor time, and a loaded machine may take long to grant it.
 	q := &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: none, Then: x}
 	reply, found, err := j.replay(ctx, q, 1, 40*j.Budget.Exhaust+time.Minute)
 	if found != nil || err != nil {
@@ -215,8 +217,8 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 	return j.differs(out.Diff), nil
 }
 
-// goes reports whether a candidate starts goroutines, which may meet the
-// caller's own after the call.
+// goes reports whether a candidate starts goroutines. These may still run beside the caller's own
+// after the call.
 func (c *code) goes() bool {
 	found := false
 	ast.Inspect(c.file, func(n ast.Node) bool {
@@ -227,7 +229,7 @@ func (c *code) goes() bool {
 	return found
 }
 
-// race builds original and candidate with the race detector.
+// race builds the original and the candidate with the race detector and runs both.
 func race(ctx context.Context, j *Job) (*Finding, error) {
 	switch {
 	case j.Budget.Race < 0:
@@ -235,14 +237,16 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		j.missed("data races: the race detector was left out")
 		return nil, nil
 	case !j.Corpus.Concurrent && !j.cand.goes() && !j.cand.keeps():
-		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none and has no variable that may change")
+		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none and " +
+			"has no variable that may change")
 		j.missed("data races: the function was never seen in two goroutines at once")
 		return nil, nil
 	case j.learned.sizes["train"] == 0:
 		j.note("there are no records")
 		return nil, nil
 	}
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
+		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{Race: true})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -253,9 +257,11 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	defer bin.Remove()
-	q := &rt.Replay{Variant: 1, Records: []string{"train"}, Max: 1000, Threads: 4, Cold: rt.ColdThreads, Panics: j.panics(), Budget: int64(j.Budget.Race)}
+	q := &rt.Replay{Variant: 1, Records: []string{"train"}, Max: 1000, Threads: 4, Cold: rt.ColdThreads,
+		Panics: j.panics(), Budget: int64(j.Budget.Race)}
 	reply := new(rt.ReplayReply)
-	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Procs: 2, Replay: q}, reply, harness.RunOptions{CPU: -1, Wall: 10*j.Budget.Race + 20*time.Second, Files: j.learned.pick("train")})
+	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Procs: 2, Replay: q}, reply,
+		harness.RunOptions{CPU: -1, Wall: 10*j.Budget.Race + 20*time.Second, Files: j.learned.pick("train")})
 	if err != nil {
 		return nil, err
 	}
@@ -271,5 +277,6 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 	if exit == nil {
 		return j.differs(reply.Diff), nil
 	}
-	return &Finding{Status: beagle.Wrong, Reason: "the race detector found a data race: " + exit.Detail, Diff: &rt.Diff{Kind: "race", Got: exit.Detail}}, nil
+	return &Finding{Status: beagle.Wrong, Reason: "the race detector found a data race: " + exit.Detail,
+		Diff: &rt.Diff{Kind: "race", Got: exit.Detail}}, nil
 }

@@ -10,23 +10,21 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// digests refuses equality by digest: values that are taken for equal because
-// their hashes are. No test finds two values that differ and hash alike, so the
-// flow of data decides.
+// digests refuses equality by digest: code that takes two values for equal because their hashes are
+// equal. No test finds two values that differ and hash alike, so this rule reads the flow of data.
 //
-// A digest is a number that a loop or a recursion folds any number of elements
-// into, or the result of a hash function. A hash mixes: multiplied, rotated,
-// shifted and xored, reduced by a modulus. A sum adds, multiplies or xors
-// elements only. Counts, extremes, sets of bits, positions and numbers in some
-// notation are no digests. A digest stays one in variables, fields, lists, maps,
+// A digest is a number that a loop or a recursion folds any number of elements into, or the result
+// of a hash function. A hash mixes its elements: it multiplies, rotates, shifts, xors or reduces
+// them. A sum only adds, multiplies or xors elements. Counts, extremes, sets of bits, positions and
+// numbers in some notation are not digests. A digest stays one in variables, fields, lists, maps,
 // closures, calls and arithmetic.
 //
-// Digests may be results. They may not decide: a comparison of two, a look-up
-// by one, or a library function that compares or sorts them. A decision is fine
-// if every way on from its equal side compares the elements too.
+// A function may return digests, but it may not decide by them. It decides by a digest when it
+// compares two, looks something up by one, or hands one to a library function that compares or
+// sorts. A decision is fine if every path from its equal side compares the elements too.
 func digests(c *code, report func(ast.Node, string, string, string)) {
 	if c.ssaFuncs == nil {
-		return // nothing could be analysed, which memory reports
+		return // the analysis failed; memory reports that
 	}
 	d := newDigestFlow(c)
 	d.findDifferences()
@@ -39,19 +37,21 @@ func digests(c *code, report func(ast.Node, string, string, string)) {
 		if found.by == weak {
 			key = sumKey
 		}
-		report(at, key, "equality by digest", "values that differ may hash alike; compare the values themselves once their hashes agree")
+		report(at, key, "equality by digest",
+			"values that differ may hash alike; compare the values themselves once their hashes agree")
 	}
 	c.decidesBySums = d.decidesBySums()
 }
 
-// Keys of the two kinds of digests: an original that decides by one excuses it.
+// These keys name the two kinds of digests. An original that decides by one kind excuses it.
 const (
 	digestKey = "digest"
 	sumKey    = "digest sum"
 )
 
-// hashing are the packages whose functions make digests.
-var hashing = set(`hash hash/fnv hash/crc32 hash/crc64 hash/adler32 hash/maphash crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 crypto/hmac`)
+// hashing lists packages whose functions make digests.
+var hashing = set(
+	`hash hash/fnv hash/crc32 hash/crc64 hash/adler32 hash/maphash crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 crypto/hmac`)
 
 // makesDigest reports whether a call of the library yields a digest.
 func makesDigest(call *ssa.CallCommon) bool {
@@ -70,13 +70,13 @@ func makesDigest(call *ssa.CallCommon) bool {
 	return false
 }
 
-// A decision is an instruction whose outcome hangs on a digest.
+// A decision is an instruction whose outcome depends on a digest.
 type decision struct {
 	in ssa.Instruction
 	by depth
 }
 
-// decisions are the places where a digest decides and no elements are compared.
+// decisions returns the instructions that decide by a digest without a comparison of elements.
 func (d *digestFlow) decisions() (out []decision) {
 	looked := d.lookedUp()
 	d.each(func(_ *ssa.Function, in ssa.Instruction) {
@@ -100,7 +100,7 @@ func (d *digestFlow) decisions() (out []decision) {
 			}
 		case *ssa.MapUpdate:
 			if by = d.depthOf(in.Key); by != none {
-				settled = looked[d.lies(in.Map)] // else only how many there are is asked for
+				settled = looked[d.lies(in.Map)] // a map that nobody looks up only says how many entries it has
 			}
 		case *ssa.Call:
 			if by = d.asked(in); by != none {
@@ -114,7 +114,7 @@ func (d *digestFlow) decisions() (out []decision) {
 	return out
 }
 
-// lookedUp are the maps that some look-up reads.
+// lookedUp returns the maps that some look-up reads.
 func (d *digestFlow) lookedUp() map[*object]bool {
 	out := map[*object]bool{}
 	d.each(func(_ *ssa.Function, in ssa.Instruction) {
@@ -125,8 +125,8 @@ func (d *digestFlow) lookedUp() map[*object]bool {
 	return out
 }
 
-// depthOf says whether a value is a digest, or holds nothing that tells more
-// than a digest does.
+// depthOf returns how well the digest in v mixes, or none. A value that holds only digests counts
+// as one.
 func (d *digestFlow) depthOf(v ssa.Value) depth {
 	if how := d.level[v]; how != none {
 		return how
@@ -144,7 +144,7 @@ func (d *digestFlow) depthOfMemory(t types.Type, o *object, steps int) depth {
 		for i := range u.NumFields() {
 			f := u.Field(i).Type()
 			if isTexts(f) && d.level[o.part(i)] == none {
-				return none // the value itself is compared as well
+				return none // the comparison covers the value itself too
 			}
 			if steps < maxSteps {
 				how = max(how, d.depthOfMemory(f, o.part(i), steps+1))
@@ -158,7 +158,7 @@ func (d *digestFlow) depthOfMemory(t types.Type, o *object, steps int) depth {
 	return how
 }
 
-// compared says which digests a comparison is about.
+// compared returns which kind of digest a comparison compares.
 func (d *digestFlow) compared(in *ssa.BinOp) depth {
 	if !compares(in.Op) {
 		return none
@@ -191,8 +191,8 @@ func isInteger(t types.Type) bool {
 	return ok && b.Info()&types.IsInteger != 0
 }
 
-// sameNumber reports whether two numbers differ in a step of arithmetic only:
-// a number beside what it was before, or will be.
+// sameNumber reports whether two numbers differ by one step of arithmetic only: a number and its
+// earlier or later value.
 func (d *digestFlow) sameNumber(x, y ssa.Value) bool {
 	return d.text(x, 0) == d.text(y, 0) || d.madeOf(x, y, 0) || d.madeOf(y, x, 0)
 }
@@ -216,7 +216,7 @@ func (d *digestFlow) madeOf(x, y ssa.Value, steps int) bool {
 	return false
 }
 
-// findDifferences finds what is zero when two digests agree.
+// findDifferences finds the values that are zero when two digests agree.
 func (d *digestFlow) findDifferences() {
 	found := map[node]depth{}
 	d.each(func(_ *ssa.Function, in ssa.Instruction) {
@@ -235,8 +235,8 @@ func (d *digestFlow) findDifferences() {
 	}
 }
 
-// telling reports whether a value tells which values hash to it: a constant
-// above any count, or an entry of a table that the file holds.
+// telling reports whether a value reveals which values hash to it: a constant above any count, or
+// an entry of a table in the file.
 func telling(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.Const:
@@ -270,14 +270,13 @@ func fromGlobal(v ssa.Value) bool {
 	return false
 }
 
-// deciding are the packages whose functions compare, search or sort what they
-// are given.
+// deciding lists packages whose functions compare, search or sort their arguments.
 var deciding = set(`slices sort bytes strings cmp maps reflect crypto/subtle crypto/hmac`)
 
-// moving are their functions that only move it.
+// moving lists the functions of those packages that only move their arguments.
 var moving = set(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
 
-// asked says which digests a library function decides by.
+// asked returns which kind of digest a library function decides by.
 func (d *digestFlow) asked(in *ssa.Call) (how depth) {
 	fn := in.Call.StaticCallee()
 	if fn == nil || d.own[fn] || !deciding[packageOf(fn)] || moving[fn.Object().Name()] {
@@ -292,8 +291,8 @@ func (d *digestFlow) asked(in *ssa.Call) (how depth) {
 	return how
 }
 
-// decidesBySums reports whether any decision hangs on a digest, of whatever
-// kind: what is said of an original by it excuses decisions by sums.
+// decidesBySums reports whether any decision depends on a digest, of either kind. An original for
+// which it holds excuses decisions by sums.
 func (d *digestFlow) decidesBySums() (found bool) {
 	d.each(func(_ *ssa.Function, in ssa.Instruction) {
 		switch in := in.(type) {

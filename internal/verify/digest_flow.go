@@ -10,8 +10,7 @@ import (
 // A node carries numbers: an [ssa.Value], an [*object], or a [result].
 type node any
 
-// A digestFlow follows digests through one version: through values, memory,
-// calls and results.
+// A digestFlow follows digests through values, memory, calls and results of one version.
 type digestFlow struct {
 	*code
 	fns     []*ssa.Function
@@ -19,10 +18,10 @@ type digestFlow struct {
 	objects map[ssa.Value]*object
 	results map[result]*object
 
-	flows map[node][]node // where a number goes, as itself or as part of another
-	turns map[node][]node // those of the flows on which a loop may accumulate
+	flows map[node][]node // where a number goes, by itself or as part of another
+	turns map[node][]node // the flows on which a loop may accumulate
 	loops map[node]int    // nodes with the same number lie on one cycle of turns
-	rough map[node]int    // likewise, where all elements of a list are taken for one
+	rough map[node]int    // likewise, with all elements of a list taken as one
 
 	elements map[node]depth
 	level    map[node]depth
@@ -36,12 +35,13 @@ type depth int
 const (
 	none   depth = iota
 	weak         // of an element: what a library function says of it; of a digest: a sum
-	strong       // of an element: itself; of a digest: a hash
+	strong       // of an element: the element itself; of a digest: a hash
 )
 
 func newDigestFlow(c *code) *digestFlow {
-	d := &digestFlow{code: c, own: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{}, results: map[result]*object{},
-		flows: map[node][]node{}, turns: map[node][]node{}, elements: map[node]depth{}, level: map[node]depth{}}
+	d := &digestFlow{code: c, own: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{},
+		results: map[result]*object{},
+		flows:   map[node][]node{}, turns: map[node][]node{}, elements: map[node]depth{}, level: map[node]depth{}}
 	for _, f := range c.ssaFuncs {
 		d.enter(f)
 	}
@@ -78,7 +78,7 @@ func (d *digestFlow) each(do func(*ssa.Function, ssa.Instruction)) {
 	}
 }
 
-// spread brings depths to all that they flow into.
+// spread carries depths along the flow to every node that they reach.
 func (d *digestFlow) spread(of map[node]depth, along map[node][]node) {
 	var work []node
 	for n := range of {
@@ -96,7 +96,7 @@ func (d *digestFlow) spread(of map[node]depth, along map[node][]node) {
 	}
 }
 
-// goes notes that a number flows on; it can accumulate on that way.
+// goes records that a number flows from one node to another, and may accumulate on that way.
 func (d *digestFlow) goes(from, to node) {
 	if _, constant := from.(*ssa.Const); !constant {
 		d.flows[from] = append(d.flows[from], to)
@@ -104,17 +104,18 @@ func (d *digestFlow) goes(from, to node) {
 	}
 }
 
-// passes notes a flow through one of many elements: each is its own.
+// passes records a flow through one of many elements. It does not accumulate, because each element
+// is separate.
 func (d *digestFlow) passes(from, to node) {
 	if _, constant := from.(*ssa.Const); !constant {
 		d.flows[from] = append(d.flows[from], to)
 	}
 }
 
-// seen marks a value as an element of what the function is given.
+// seen marks a value as an element of the function's input.
 func (d *digestFlow) seen(n node, how depth) { d.elements[n] = max(d.elements[n], how) }
 
-// flow notes where the numbers of one instruction go.
+// flow records where the numbers of one instruction go.
 func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 	switch in := in.(type) {
 	case *ssa.Phi:
@@ -164,7 +165,7 @@ func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 	}
 }
 
-// flowUnary follows a load, or an operator.
+// flowUnary follows a load or an operator.
 func (d *digestFlow) flowUnary(in *ssa.UnOp) {
 	if in.Op != token.MUL {
 		d.goes(in.X, in)
@@ -177,7 +178,7 @@ func (d *digestFlow) flowUnary(in *ssa.UnOp) {
 		d.passes(memory, in)
 	}
 	if at, ok := in.X.(*ssa.IndexAddr); ok {
-		d.turns[at.Index] = append(d.turns[at.Index], in) // a number that a table gives for another
+		d.turns[at.Index] = append(d.turns[at.Index], in) // a table maps one number to another
 	}
 	switch in.X.(type) {
 	case *ssa.Alloc, *ssa.FreeVar, *ssa.Global:
@@ -198,8 +199,8 @@ func (d *digestFlow) store(in *ssa.Store) {
 	}
 }
 
-// one reports whether an address is that of a single variable: not of an
-// element that a variable index chooses.
+// one reports whether an address is that of a single variable, not of an element that a variable
+// index chooses.
 func one(addr ssa.Value) bool {
 	switch a := addr.(type) {
 	case *ssa.FieldAddr:
@@ -276,8 +277,8 @@ func (d *digestFlow) flowCall(in *ssa.Call) {
 	}
 }
 
-// libraryDepth is how much of an element a number from the library holds: an
-// int is a length, a count or a position as a rule.
+// libraryDepth returns how much of an element a number from the library holds. An int usually is a
+// length, a count or a position.
 func libraryDepth(t types.Type) depth {
 	if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Int {
 		return weak
@@ -285,7 +286,7 @@ func libraryDepth(t types.Type) depth {
 	return strong
 }
 
-// passing are the packages whose functions say the same in another way.
+// passing lists packages whose functions express the same value in another form.
 var passing = set(`math/bits math strconv encoding/hex fmt`)
 
 func packageOf(f *ssa.Function) string {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// folds finds the loops that fold elements into a number so that more than one
-// list of them gives the same, and marks what they yield.
+// folds finds the loops that fold elements into a number in such a way that different lists give
+// the same number. It marks the results of these loops.
 func (d *digestFlow) folds() {
 	for _, exact := range []bool{true, false} {
 		loops := d.loops
@@ -34,9 +34,10 @@ func (d *digestFlow) folds() {
 		}
 	}
 	d.spread(d.level, d.flows)
-	// A sum of sums tells where an element stood: it mixes like a hash.
+	// A sum of sums depends on where an element stood, so it mixes like a hash.
 	for n := range d.loops {
-		if b, ok := n.(*ssa.BinOp); ok && d.level[n] == weak && (b.Op == token.ADD || b.Op == token.SUB) && (d.sums(b, b.X) || d.sums(b, b.Y)) {
+		if b, ok := n.(*ssa.BinOp); ok && d.level[n] == weak && (b.Op == token.ADD || b.Op == token.SUB) &&
+			(d.sums(b, b.X) || d.sums(b, b.Y)) {
 			d.level[n] = strong
 		}
 	}
@@ -48,15 +49,15 @@ func (d *digestFlow) sums(in *ssa.BinOp, x ssa.Value) bool {
 	return d.level[x] >= weak && d.loops[x] != d.loops[in] && d.loops[x] != 0
 }
 
-// A fold is a cycle of numbers: what a loop or a recursion accumulates.
+// A fold is a cycle of numbers: the number that a loop or a recursion accumulates.
 type fold struct {
 	d  *digestFlow
 	in map[node]int
 	id int
 
-	element, sum, parity, product         depth // what goes in, and in which way
+	element, sum, parity, product         depth // how elements enter the number
 	left, right, xor, table, number, rest bool
-	hashed                                bool // by an operator that no other purpose has
+	hashed                                bool // by an operator with no other use
 }
 
 func (m *fold) inside(v ssa.Value) bool { return m.in[v] == m.id }
@@ -95,7 +96,7 @@ func (m *fold) call(v *ssa.Call) {
 	}
 }
 
-// operator notes what one operator does to the number.
+// operator records what one operator does to the number.
 func (m *fold) operator(v *ssa.BinOp) {
 	x, y := v.X, v.Y
 	if !m.inside(x) {
@@ -139,8 +140,7 @@ func (m *fold) operator(v *ssa.BinOp) {
 	}
 }
 
-// twice looks at a number that goes into its own successor twice: a multiple of
-// it, spelled with shifts.
+// twice handles a number that enters its own successor twice: a multiplication spelled with shifts.
 func (m *fold) twice(v *ssa.BinOp) {
 	k, known := m.factor(v, 0)
 	switch {
@@ -152,10 +152,10 @@ func (m *fold) twice(v *ssa.BinOp) {
 	}
 }
 
-// factor is by how much v multiplies the number that the cycle holds.
+// factor returns by how much v multiplies the number of the cycle.
 func (m *fold) factor(v ssa.Value, steps int) (k uint64, known bool) {
 	if !m.inside(v) {
-		return 0, true // what is added
+		return 0, true // an addend
 	}
 	b, ok := v.(*ssa.BinOp)
 	if !ok || steps > maxSteps {
@@ -182,7 +182,7 @@ func (m *fold) factor(v ssa.Value, steps int) (k uint64, known bool) {
 	return 0, false
 }
 
-// mixes says how well the fold mixes; none when it only counts, selects,
+// mixes returns how well the fold mixes. It returns none for a fold that only counts, selects,
 // collects bits or reads a number in some base.
 func (m *fold) mixes(exact bool) depth {
 	if m.element == none {
@@ -200,7 +200,7 @@ func (m *fold) mixes(exact bool) depth {
 	return none
 }
 
-// position reports whether a sum says where something lies: it indexes.
+// position reports whether a sum is a position: code uses it as an index.
 func (m *fold) position(nodes []node) bool {
 	if m.sum == none || m.parity != none || m.product != none {
 		return false
@@ -236,8 +236,8 @@ func isBase(v ssa.Value) bool {
 	return exact && isBaseNumber(u)
 }
 
-// isBaseNumber reports whether some notation has k as its base. A power of two
-// or of ten shifts old digits out, which inputs of some length show.
+// isBaseNumber reports whether some notation has k as its base. A power of two or of ten shifts old
+// digits out of the number, so long inputs reveal it.
 func isBaseNumber(k uint64) bool {
 	for tens := uint64(10); tens <= 1e18; tens *= 10 {
 		if k == tens {
@@ -247,8 +247,8 @@ func isBaseNumber(k uint64) bool {
 	return k < 31 || bits.OnesCount64(k) == 1 || slices.Contains([]uint64{32, 36, 52, 58, 60, 62, 85}, k)
 }
 
-// cycles numbers the nodes that lie on cycles of a graph: the same number on the
-// same cycles, from 1. It is Tarjan's algorithm.
+// cycles numbers the nodes that lie on cycles of a graph, from 1. Nodes of one cycle share a
+// number. It uses Tarjan's algorithm.
 func cycles(edges map[node][]node) map[node]int {
 	t := &tarjan{edges: edges, index: map[node]int{}, low: map[node]int{}, on: map[node]bool{}, out: map[node]int{}}
 	for n := range edges {

@@ -6,18 +6,18 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// An object is a piece of memory, or several that the analysis cannot tell
-// apart. Assignments unify objects, so one pass over the code is enough.
+// An object is a piece of memory, or several pieces that the analysis cannot tell apart.
+// Assignments unify objects, so one pass over the code is enough.
 type object struct {
-	same  *object // the object that this one was unified with
+	same  *object // the object that this one was merged into
 	parts map[int]*object
 }
 
-// Parts of an object beside the fields of a struct.
+// These are the parts of an object beside the fields of a struct.
 const (
 	elementPart = -1 - iota // of a list or an array; the values of a map
 	keyPart                 // the keys of a map
-	targetPart              // what a pointer in this memory leads to
+	targetPart              // the target of a pointer in this memory
 )
 
 func (o *object) find() *object {
@@ -40,8 +40,8 @@ func (o *object) part(i int) *object {
 	return p
 }
 
-// content is what a value of type t leads to that lies in o: structs and arrays
-// lie there themselves.
+// content returns the memory that a value of type t at o leads to. Structs and arrays lie at o
+// themselves.
 func (o *object) content(t types.Type) *object {
 	switch t.Underlying().(type) {
 	case *types.Struct, *types.Array:
@@ -75,7 +75,7 @@ func leads(t types.Type) bool {
 	return !basic
 }
 
-// lies is the object that v leads to.
+// lies returns the object that v leads to.
 func (d *digestFlow) lies(v ssa.Value) *object {
 	o := d.objects[v]
 	if o == nil {
@@ -85,14 +85,14 @@ func (d *digestFlow) lies(v ssa.Value) *object {
 	return o.find()
 }
 
-// assign lets v lead to o, when its type leads anywhere.
+// assign makes v lead to o, if values of v's type lead anywhere.
 func (d *digestFlow) assign(v ssa.Value, o *object) {
 	if leads(v.Type()) {
 		unify(d.lies(v), o)
 	}
 }
 
-// place unifies the objects that one instruction makes the same.
+// place unifies the objects that one instruction makes equal.
 func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 	switch in := in.(type) {
 	case *ssa.Phi:
@@ -101,7 +101,8 @@ func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 				d.assign(in, d.lies(e))
 			}
 		}
-	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.Convert, *ssa.Slice, *ssa.Range, *ssa.SliceToArrayPointer:
+	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.Convert, *ssa.Slice, *ssa.Range,
+		*ssa.SliceToArrayPointer:
 		if x := operand(in); leads(x.Type()) {
 			d.assign(in.(ssa.Value), d.lies(x))
 		}
@@ -156,7 +157,7 @@ func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 	}
 }
 
-// parts lets a value lead to o, or the part of a tuple.
+// parts makes a value, or part i of a tuple, lead to o.
 func (d *digestFlow) parts(v ssa.Value, i int, tuple bool, o *object) {
 	if tuple {
 		unify(d.lies(v).part(i), o)
@@ -165,7 +166,7 @@ func (d *digestFlow) parts(v ssa.Value, i int, tuple bool, o *object) {
 	}
 }
 
-// A result is what a function returns.
+// A result is one result of a function.
 type result struct {
 	fn *ssa.Function
 	i  int
@@ -195,7 +196,7 @@ func (d *digestFlow) placeCall(in ssa.CallInstruction) {
 	if len(own) > 0 || v == nil {
 		return
 	}
-	for i, arg := range call.Args { // what a library function returns may be what it was given
+	for i, arg := range call.Args { // a library function may return its argument
 		switch {
 		case i > 0 && isBuiltin(call, "append"):
 			if s, ok := arg.Type().Underlying().(*types.Slice); ok && leads(s.Elem()) {
@@ -212,7 +213,7 @@ func isBuiltin(call *ssa.CallCommon, name string) bool {
 	return ok && b.Name() == name
 }
 
-// callees are the functions of the file that a call may run.
+// callees returns the functions of the file that a call may run.
 func (d *digestFlow) callees(call *ssa.CallCommon) (out []*ssa.Function) {
 	if fn := call.StaticCallee(); fn != nil {
 		if o := fn.Origin(); o != nil {
@@ -230,14 +231,15 @@ func (d *digestFlow) callees(call *ssa.CallCommon) (out []*ssa.Function) {
 		recv := fn.Signature.Recv()
 		switch {
 		case call.IsInvoke() && recv != nil && fn.Name() == call.Method.Name() && len(fn.Params) == len(call.Args)+1,
-			!call.IsInvoke() && recv == nil && len(fn.Params) == len(call.Args) && types.Identical(fn.Signature, call.Signature()):
+			!call.IsInvoke() && recv == nil && len(fn.Params) == len(call.Args) &&
+				types.Identical(fn.Signature, call.Signature()):
 			out = append(out, fn)
 		}
 	}
 	return out
 }
 
-// arguments are what a call gives to each parameter of a callee.
+// arguments returns the value that a call gives to each parameter of a callee.
 func (d *digestFlow) arguments(call *ssa.CallCommon, fn *ssa.Function) []ssa.Value {
 	args := call.Args
 	if call.IsInvoke() {

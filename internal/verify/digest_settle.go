@@ -9,15 +9,15 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// maxSteps bounds how far back the origin of a value is followed.
+// maxSteps bounds how far the analysis follows a value back to its origin.
 const maxSteps = 12
 
-// A settling asks whether elements are compared on every way on from a decision.
+// A settling checks whether the code compares elements on every path after a decision.
 type settling struct {
 	d       *digestFlow
-	home    *ssa.BasicBlock    // of the decision: who comes back has not compared
+	home    *ssa.BasicBlock    // the block of the decision; a path that returns to it has not compared
 	content map[ssa.Value]bool // what a look-up found; it says whether there is anything to compare
-	roots   []string           // the lists that were folded, as texts; empty if unknown
+	roots   []string           // the folded lists, as texts; empty if unknown
 	state   map[*ssa.BasicBlock]bool
 }
 
@@ -30,8 +30,8 @@ func (d *digestFlow) settling(in ssa.Instruction, of ...ssa.Value) *settling {
 	return s
 }
 
-// settlesComparison reports whether elements are compared wherever two digests
-// were found to agree.
+// settlesComparison reports whether the code compares elements on every path after two digests
+// agree.
 func (d *digestFlow) settlesComparison(in *ssa.BinOp) bool {
 	return d.settling(in, in.X, in.Y).branches(in, in.Op)
 }
@@ -78,16 +78,17 @@ func opposite(op token.Token) token.Token {
 	return op
 }
 
-// settlesLookup reports whether what lies at a digest decides nothing, or
-// elements are compared wherever something was found there.
+// settlesLookup reports whether a look-up by a digest is harmless. It is if its result decides
+// nothing, or if the code compares elements wherever the look-up found something.
 func (d *digestFlow) settlesLookup(in ssa.Instruction, index ssa.Value) bool {
 	if d.settlesAlone(in, index) {
 		return true
 	}
-	// One that comes after another of the same place says nothing new.
+	// A second look-up at the same place reveals nothing new.
 	for _, b := range in.Parent().Blocks {
 		for _, other := range b.Instrs {
-			if other != in && d.samePlace(other, in) && (b.Dominates(in.Block()) && b != in.Block()) && d.settlesAlone(other, index) {
+			if other != in && d.samePlace(other, in) && (b.Dominates(in.Block()) && b != in.Block()) &&
+				d.settlesAlone(other, index) {
 				return true
 			}
 		}
@@ -95,7 +96,7 @@ func (d *digestFlow) settlesLookup(in ssa.Instruction, index ssa.Value) bool {
 	return false
 }
 
-// samePlace reports whether two instructions look at the same place of a table.
+// samePlace reports whether two instructions read the same place of a table.
 func (d *digestFlow) samePlace(a, b ssa.Instruction) bool {
 	switch a := a.(type) {
 	case *ssa.IndexAddr:
@@ -115,8 +116,8 @@ func (d *digestFlow) settlesAlone(in ssa.Instruction, index ssa.Value) bool {
 	return !consulted || s.rest(in) || s.placed(in)
 }
 
-// follow collects what a look-up found and what is made of it, and reports
-// whether that decides anything.
+// follow collects the values made from what a look-up found. It reports whether any of them decides
+// something.
 func (s *settling) follow(v ssa.Value, by depth, plain bool) (decides bool) {
 	if s.content[v] || v.Referrers() == nil {
 		return false
@@ -147,8 +148,8 @@ func (s *settling) follow(v ssa.Value, by depth, plain bool) (decides bool) {
 	return decides
 }
 
-// placed reports whether a look-up only searches room: whatever it finds, the
-// element is put into the table before the next one comes.
+// placed reports whether a look-up only searches for a free place: the code puts the element into
+// the table on every path, before the next element comes.
 func (s *settling) placed(in ssa.Instruction) bool {
 	table, ok := in.(*ssa.IndexAddr)
 	if !ok {
@@ -186,14 +187,14 @@ func (s *settling) placed(in ssa.Instruction) bool {
 	return always(s.home, slices.Index(s.home.Instrs, in)+1)
 }
 
-// rest reports whether elements are compared after an instruction.
+// rest reports whether the code compares elements after an instruction.
 func (s *settling) rest(in ssa.Instruction) bool {
 	b := in.Block()
 	return s.covered(b, slices.Index(b.Instrs, in)+1)
 }
 
-// covered reports whether every way from an instruction of a block compares
-// elements before the function ends or the decision is made anew.
+// covered reports whether every path from an instruction compares elements before the function ends
+// or the decision comes again.
 func (s *settling) covered(b *ssa.BasicBlock, from int) bool {
 	if from == 0 {
 		if b == s.home {
@@ -202,7 +203,7 @@ func (s *settling) covered(b *ssa.BasicBlock, from int) bool {
 		if known, ok := s.state[b]; ok {
 			return known
 		}
-		s.state[b] = false // who comes back here has not compared on the way
+		s.state[b] = false // a path that returns here has not compared
 	}
 	ok := s.coveredAnew(b, from)
 	if from == 0 {
@@ -233,8 +234,8 @@ func (s *settling) coveredAnew(b *ssa.BasicBlock, from int) bool {
 	return len(b.Succs) == 1 && s.covered(b.Succs[0], 0)
 }
 
-// agree reports whether a condition is itself a comparison of digests or of
-// lengths: where they differ, nothing is left to compare.
+// agree reports whether a condition itself compares digests or lengths. Where these differ, nothing
+// is left to compare.
 func (d *digestFlow) agree(cond ssa.Value) bool {
 	b, ok := cond.(*ssa.BinOp)
 	if !ok || !compares(b.Op) {
@@ -248,14 +249,13 @@ func isLen(v ssa.Value) bool {
 	return ok && isBuiltin(&c.Call, "len")
 }
 
-// heads reports whether a block is where a loop goes on or ends: a list without
-// elements has none to compare.
+// heads reports whether a block is where a loop continues or ends. A list without elements leaves
+// nothing to compare.
 func (s *settling) heads(b *ssa.BasicBlock) bool {
 	return s.reaches(b.Succs[0], b) != s.reaches(b.Succs[1], b)
 }
 
-// reaches reports whether there is a way between blocks that leaves the
-// decision aside.
+// reaches reports whether some path between two blocks avoids the decision.
 func (s *settling) reaches(from, to *ssa.BasicBlock) bool {
 	seen := map[*ssa.BasicBlock]bool{s.home: true}
 	work := []*ssa.BasicBlock{from}
@@ -273,8 +273,7 @@ func (s *settling) reaches(from, to *ssa.BasicBlock) bool {
 	return false
 }
 
-// compares reports whether an instruction compares elements that were folded
-// with others.
+// compares reports whether an instruction compares folded elements with others.
 func (s *settling) compares(in ssa.Instruction) bool {
 	switch in := in.(type) {
 	case *ssa.BinOp:
@@ -286,7 +285,8 @@ func (s *settling) compares(in ssa.Instruction) bool {
 		return s.pair(in.X, in.Y, loop)
 	case *ssa.Call:
 		fn := in.Call.StaticCallee()
-		if fn == nil || len(in.Call.Args) < 2 || !s.d.own[fn] && !comparing[fn.Name()] && (fn.Origin() == nil || !comparing[fn.Origin().Name()]) {
+		if fn == nil || len(in.Call.Args) < 2 ||
+			!s.d.own[fn] && !comparing[fn.Name()] && (fn.Origin() == nil || !comparing[fn.Origin().Name()]) {
 			return false
 		}
 		if s.d.own[fn] && !s.comparesInside(fn) {
@@ -297,11 +297,11 @@ func (s *settling) compares(in ssa.Instruction) bool {
 	return false
 }
 
-// comparing are functions of the library that compare whole values.
+// comparing lists library functions that compare whole values.
 var comparing = set(`Equal EqualFold Compare HasPrefix HasSuffix EqualFunc Contains ContainsFunc Index IndexFunc`)
 
-// comparesInside reports whether a function of the file, which answers yes or
-// no, compares the elements that it is given.
+// comparesInside reports whether a function of the file compares its elements and returns the
+// outcome as a bool.
 func (s *settling) comparesInside(fn *ssa.Function) bool {
 	if fn.Signature.Results().Len() == 0 || len(fn.Blocks) == 0 {
 		return false
@@ -317,10 +317,10 @@ func (s *settling) comparesInside(fn *ssa.Function) bool {
 	return false
 }
 
-// pair reports whether two operands are elements: whole values, or in a loop
-// one element each.
+// pair reports whether two operands are elements: whole values or, in a loop, single elements.
 func (s *settling) pair(x, y ssa.Value, loop bool) bool {
-	if isConstant(x) || isConstant(y) || s.d.depthOf(x) != none || s.d.depthOf(y) != none || s.d.text(x, 0) == s.d.text(y, 0) {
+	if isConstant(x) || isConstant(y) || s.d.depthOf(x) != none || s.d.depthOf(y) != none ||
+		s.d.text(x, 0) == s.d.text(y, 0) {
 		return false
 	}
 	if _, basic := x.Type().Underlying().(*types.Basic); basic && !isTexts(x.Type()) {
@@ -340,7 +340,7 @@ func isConstant(v ssa.Value) bool {
 	return ok
 }
 
-// someDiffer reports whether a function is given a folded list beside another.
+// someDiffer reports whether a call passes a folded list together with another list.
 func (s *settling) someDiffer(args []ssa.Value) bool {
 	folded := len(s.roots) == 0
 	texts := map[string]bool{}
@@ -359,7 +359,7 @@ func (s *settling) root(v ssa.Value) bool {
 	return v != nil && slices.Contains(s.roots, s.d.text(bare(v), 0))
 }
 
-// bare is a value without conversions.
+// bare returns a value without its conversions.
 func bare(v ssa.Value) ssa.Value {
 	for {
 		switch x := v.(type) {
@@ -380,7 +380,7 @@ func bare(v ssa.Value) ssa.Value {
 	}
 }
 
-// listOf is the list that an element was read from, or nil.
+// listOf returns the list that an element was read from, or nil.
 func listOf(v ssa.Value) ssa.Value {
 	switch x := bare(v).(type) {
 	case *ssa.UnOp:
@@ -416,8 +416,8 @@ func isElement(v ssa.Value) bool {
 	return false
 }
 
-// rootsOf are the lists that a digest was folded from, as texts, as far as its
-// function shows them.
+// rootsOf returns, as texts, the lists that a digest was folded from, as far as its function shows
+// them.
 func (d *digestFlow) rootsOf(v ssa.Value, seen map[ssa.Value]bool, steps int) (out []string) {
 	if v == nil || seen[v] || steps > maxSteps {
 		return nil
@@ -449,7 +449,7 @@ func (d *digestFlow) rootsOf(v ssa.Value, seen map[ssa.Value]bool, steps int) (o
 	return out
 }
 
-// text spells a value, so that the same place read twice is the same.
+// text spells a value, so that two reads of the same place give the same text.
 func (d *digestFlow) text(v ssa.Value, steps int) string {
 	if steps > maxSteps {
 		return fmt.Sprintf("%p", v)

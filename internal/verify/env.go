@@ -17,8 +17,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// An Env is what checks need. It may be used from several goroutines; what it
-// learns of the original and of a corpus it keeps.
+// An Env holds what checks need, and keeps what it learns of the original and of a corpus. Several
+// goroutines may use it at once.
 type Env struct {
 	Unit    *source.Unit
 	Builder *harness.Builder
@@ -37,7 +37,7 @@ type Env struct {
 	ownStartup *harness.Startup // of a program with the original alone
 }
 
-// An edition is a corpus at one time: counterexamples join it during a run.
+// An edition identifies a corpus at one time: counterexamples join it during a run.
 type edition struct {
 	corpus                    *beagle.Corpus
 	train, holdout, generated int
@@ -47,22 +47,23 @@ func editionOf(c *beagle.Corpus) edition {
 	return edition{c, len(c.Train), len(c.Holdout), len(c.Generated)}
 }
 
-// learned is what is known of one corpus.
+// learned holds the facts about one corpus.
 type learned struct {
 	files map[string]string // name -> path of a record file
 	sizes map[string]int
 
-	mu        sync.Mutex
-	known     *Known
-	fromRuns  bool             // known holds the results of the original too
-	skip      map[string]bool  // phases of the exhaustion that the original does not survive; true when it is only too slow
-	slow      map[string][]int // records, by file, that it does not survive or is too slow on
+	mu       sync.Mutex
+	known    *Known
+	fromRuns bool // known also holds the original's results
+	// phases of the exhaustion that end the original; true if it is only too slow
+	skip      map[string]bool
+	slow      map[string][]int // by file, the records that end the original or on which it is too slow
 	cap       int64
 	capLen    int
 	rechecked map[string]bool // candidates whose literals were compared with the results
 }
 
-// original is the parsed original.
+// original returns the parsed original.
 func (e *Env) original() (*code, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,28 +78,35 @@ func (e *Env) original() (*code, error) {
 	return e.orig, nil
 }
 
-// helpers is what is known of the rest of the package, worked out when a
-// version first uses it.
+// helpers returns the facts about the rest of the package. The first call computes them.
 func (e *Env) helpers() *helpers {
 	e.helpersOnce.Do(func() { e.ofPackage = newHelpers(e.Unit) })
 	return e.ofPackage
 }
 
 func (e *Env) codeOf(f *source.File) *code {
-	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest(), helpers: e.helpers}
+	return &code{src: f.Src, fset: f.Fset, file: f.AST, pkg: f.Types, info: f.Info, fn: f.Func, rest: e.Unit.Rest(),
+		helpers: e.helpers}
 }
 
 // quickRecords is how many training records the quick replay uses.
 const quickRecords = 192
 
-// learn writes a corpus's record files, once, and reads its values.
+// learn writes the record files of a corpus and reads its values, once.
 func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if l := e.corpus[editionOf(c)]; l != nil {
 		return l, nil
 	}
-	l := &learned{files: map[string]string{}, sizes: map[string]int{}, skip: map[string]bool{}, slow: map[string][]int{}, rechecked: map[string]bool{}, known: new(Known)}
+	l := &learned{
+		files:     map[string]string{},
+		sizes:     map[string]int{},
+		skip:      map[string]bool{},
+		slow:      map[string][]int{},
+		rechecked: map[string]bool{},
+		known:     new(Known),
+	}
 	dir, err := os.MkdirTemp(e.Dir, "records")
 	if err != nil {
 		return nil, err
@@ -108,7 +116,8 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 		train = c.Generated
 	}
 	for name, list := range map[string][]beagle.Record{
-		"train": train, "quick": append(counterexamples(c), spread(train, quickRecords)...), "holdout": c.Holdout, "generated": c.Generated,
+		"train": train, "quick": append(counterexamples(c), spread(train, quickRecords)...), "holdout": c.Holdout,
+		"generated": c.Generated,
 	} {
 		if err := l.write(filepath.Join(dir, name), name, list); err != nil {
 			return nil, err
@@ -131,8 +140,8 @@ func (l *learned) write(path, name string, list []beagle.Record) error {
 	return harness.WriteRecords(path, list)
 }
 
-// counterexamples are the inputs on which earlier candidates failed: what broke
-// one is likely to break the next.
+// counterexamples returns the inputs on which earlier candidates failed. An input that broke one
+// candidate is likely to break the next.
 func counterexamples(c *beagle.Corpus) []beagle.Record {
 	var out []beagle.Record
 	for _, r := range c.Generated {
@@ -143,7 +152,7 @@ func counterexamples(c *beagle.Corpus) []beagle.Record {
 	return out
 }
 
-// spread picks n records evenly.
+// spread picks n records at even distances.
 func spread(list []beagle.Record, n int) []beagle.Record {
 	if len(list) <= n {
 		return list
@@ -155,11 +164,11 @@ func spread(list []beagle.Record, n int) []beagle.Record {
 	return out
 }
 
-// collectBytes bounds the results that are read for literals to look for.
+// collectBytes bounds the results that Beagle searches for copied literals.
 const collectBytes = 4 << 20
 
-// learnResults runs the original over the training records, once, so that
-// literals copied from its results are recognised.
+// learnResults runs the original over the training records, once. The policy then recognises
+// literals that a candidate copied from the results.
 func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,14 +177,21 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned)
 	}
 	for {
 		var reply rt.ReplayReply
-		q := rt.Request{Replay: &rt.Replay{Records: []string{"train"}, Collect: collectBytes, Skip: l.slow["train"], Budget: int64(2e9)}}
+		q := rt.Request{
+			Replay: &rt.Replay{
+				Records: []string{"train"},
+				Collect: collectBytes,
+				Skip:    l.slow["train"],
+				Budget:  int64(2e9),
+			},
+		}
 		exit, err := bin.Run(ctx, e.Box, &q, &reply, harness.RunOptions{CPU: -1, Files: l.pick("train")})
 		if err != nil {
 			return err
 		}
 		if exit != nil {
 			if exit.Record < 0 || len(l.slow["train"]) >= maxSkips {
-				return fmt.Errorf("the original does not get through its own corpus: %v", exit)
+				return fmt.Errorf("the original fails on its own corpus: %v", exit)
 			}
 			l.slow["train"] = append(l.slow["train"], exit.Record)
 			continue
@@ -188,7 +204,7 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned)
 	}
 }
 
-// maxSkips is how many inputs the original may fail on before a check gives up.
+// maxSkips is how many inputs may fail in the original before a check gives up.
 const maxSkips = 8
 
 func (l *learned) pick(names ...string) map[string]string {
@@ -199,7 +215,7 @@ func (l *learned) pick(names ...string) map[string]string {
 	return m
 }
 
-// read notes the telling constants of a record or a snapshot.
+// read adds the telling constants of a record or a snapshot.
 func (k *Known) read(b []byte, where string) {
 	if v, err := rt.ParseValue(b); err == nil {
 		k.value(&v, where, 0)
@@ -220,7 +236,7 @@ func (k *Known) value(v *rt.Value, where string, depth int) {
 	case rt.KindString, rt.KindBytes:
 		k.addString(v.Str, where)
 	case rt.KindError:
-		return // the texts of errors are the program's, not the corpus's
+		return // the program makes error texts, not the corpus
 	case rt.KindList, rt.KindArray:
 		k.sequence(v, where)
 	}
@@ -234,11 +250,10 @@ func (k *Known) value(v *rt.Value, where string, depth int) {
 	}
 }
 
-// maxKnown bounds the memory for known values.
+// maxKnown bounds how many values Known holds.
 const maxKnown = 1 << 18
 
-// sequence notes a list of small numbers as the string that a literal of it
-// would make.
+// sequence adds a list of small numbers as the string that a literal of it would spell.
 func (k *Known) sequence(v *rt.Value, where string) {
 	b := make([]byte, 0, len(v.Elems))
 	for i := range v.Elems {
@@ -251,8 +266,8 @@ func (k *Known) sequence(v *rt.Value, where string) {
 	k.addString(string(b), where)
 }
 
-// constantsOf lists the integer and string constants of both versions, for the
-// alphabet of the exhaustion.
+// constantsOf returns the integer and string constants of both versions. They form the alphabet of
+// the exhaustion.
 func constantsOf(versions ...*code) (ints []int64, strs []string) {
 	for _, c := range versions {
 		ast.Inspect(c.file, func(n ast.Node) bool {
@@ -269,7 +284,8 @@ func constantsOf(versions ...*code) (ints []int64, strs []string) {
 					ints = append(ints, i)
 				}
 			case constant.String:
-				if s := constant.StringVal(v); s != "" && len(s) <= 256 && !slices.Contains(strs, s) && len(strs) < 100 {
+				if s := constant.StringVal(v); s != "" && len(s) <= 256 && !slices.Contains(strs, s) &&
+					len(strs) < 100 {
 					strs = append(strs, s)
 				}
 			}

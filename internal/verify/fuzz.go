@@ -13,8 +13,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// fuzz searches for an input on which the versions differ, guided by what they
-// compare and by the branches that they take.
+// fuzz searches for an input on which the versions differ. Their comparisons and branches guide the
+// search.
 func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 	if j.Budget.Fuzz < 0 {
 		j.note("left out")
@@ -42,9 +42,10 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 	return j.guided(ctx, traced, q)
 }
 
-// trace builds the program of the search.
+// trace builds the traced program for the search.
 func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
+		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	traced, err := j.Env.Builder.Traced(ctx, vs, j.more)
 	if err == nil && j.terms != nil {
 		traced.Binary = traced.Under(j.terms)
@@ -58,7 +59,7 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Variant = 1 // of the traced program
+	x.Variant = 1 // its number in the traced program
 	x.Skip, _ = j.skips()
 	q := &rt.Guide{Exhaust: *x, Sites: sites}
 	j.learned.mu.Lock()
@@ -67,8 +68,7 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.Guide, error) {
 	return q, nil
 }
 
-// maxSearches is how often a search begins anew after an input that the
-// original does not survive.
+// maxSearches is how often a search restarts after an input that ends the original.
 const maxSearches = 3
 
 // guided runs the search to its end.
@@ -95,15 +95,18 @@ func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.Guide) (
 	return nil, nil
 }
 
-func (j *Job) guide(ctx context.Context, traced *harness.Traced, q *rt.Guide, reply *rt.GuideReply) (*harness.Exit, error) {
-	// The budget is processor time, which a loaded machine may take long to give.
+func (j *Job) guide(
+	ctx context.Context, traced *harness.Traced, q *rt.Guide, reply *rt.GuideReply,
+) (*harness.Exit, error) {
+	// The budget is processor time, and a loaded machine may take long to grant it.
 	wall := 40*time.Duration(q.Budget) + time.Minute
-	return traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply, harness.RunOptions{CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
+	return traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply,
+		harness.RunOptions{CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
 }
 
-// guidedTo judges a difference that the traced program showed: it counts if the
-// program without tracing shows it too. What neither shows in a process of its
-// own depends on the calls before.
+// guidedTo judges a difference that the traced program showed. It counts if the program without
+// tracing shows it too. A difference that neither program shows in a fresh process depends on
+// earlier calls.
 func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Finding, error) {
 	if d.Check != "" || len(d.Args) == 0 {
 		return j.differs(d), nil
@@ -119,7 +122,8 @@ func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) 
 			return nil, err
 		case exit == nil && reply.Diff == nil:
 		case bin != j.bin:
-			j.note("the traced program differs on an input where the candidate does not: %s", strings.Join(d.Call, ", "))
+			j.note("the traced program differs on an input where the candidate does not: %s",
+				strings.Join(d.Call, ", "))
 			j.missed("what the guided search finds: it ended at an input on which only the traced program differs")
 			return nil, nil
 		case exit == nil:
@@ -132,8 +136,10 @@ func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) 
 	return j.differs(d), nil
 }
 
-// alone replays one input in a process of its own.
-func (j *Job) alone(ctx context.Context, bin *harness.Binary, idx int, args []byte) (*rt.ReplayReply, *harness.Exit, error) {
+// alone replays one input in a fresh process.
+func (j *Job) alone(
+	ctx context.Context, bin *harness.Binary, idx int, args []byte,
+) (*rt.ReplayReply, *harness.Exit, error) {
 	path, remove, err := j.single(args)
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +147,8 @@ func (j *Job) alone(ctx context.Context, bin *harness.Binary, idx int, args []by
 	defer remove()
 	reply := new(rt.ReplayReply)
 	q := &rt.Replay{Variant: idx, Records: []string{"one"}, Panics: j.panics()}
-	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+	exit, err := bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply,
+		harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
 	return reply, exit, err
 }
 
@@ -151,7 +158,7 @@ func (j *Job) single(args []byte) (path string, remove func(), err error) {
 	return path, func() { os.Remove(path) }, rt.WriteRecords(path, []rt.Record{{Args: args, Weight: 1}})
 }
 
-// deadly makes a finding of an input that takes the candidate's process down.
+// deadly returns the finding for an input that ends the candidate's process.
 func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Finding, error) {
 	fate := fates[exit.Kind]
 	d.Kind, d.Got = fate.kind, fate.text
@@ -170,9 +177,11 @@ func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Find
 	return &Finding{Status: fate.status, Reason: d.Got, Diff: d}, nil
 }
 
-// guideEnded says what the end of the process means. The input is what the
-// watchdog wrote down, or what the same search shows when it gets there again.
-func (j *Job) guideEnded(ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit) (*Finding, error) {
+// guideEnded decides what the end of the search's process means. The watchdog may have written the
+// input down; otherwise the same search runs again up to that input.
+func (j *Job) guideEnded(
+	ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit,
+) (*Finding, error) {
 	d := barked(exit.Detail)
 	if d == nil || len(d.Args) == 0 {
 		var err error
@@ -196,14 +205,16 @@ func (j *Job) guideEnded(ctx context.Context, traced *harness.Traced, q *rt.Guid
 	case alone != nil || exit.Variant == 0:
 		j.note("inputs that the original does not survive were left out")
 	default:
-		j.note("the candidate survives an input alone that ended a search (%s)", exit.Kind)
+		j.note("an input ended a search (%s), but the candidate survives that input alone", exit.Kind)
 	}
 	j.lower(q)
 	return nil, nil
 }
 
-// guideShown runs a search again up to the input at which it ended.
-func (j *Job) guideShown(ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit) (*rt.Diff, error) {
+// guideShown runs a search again up to the input that ended it.
+func (j *Job) guideShown(
+	ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit,
+) (*rt.Diff, error) {
 	if exit.Record < 0 {
 		return nil, nil
 	}
@@ -221,7 +232,7 @@ func (j *Job) guideShown(ctx context.Context, traced *harness.Traced, q *rt.Guid
 	return reply.Shown, nil
 }
 
-// lower has the next search take another way, with smaller inputs.
+// lower makes the next search take another path, with smaller inputs.
 func (j *Job) lower(q *rt.Guide) {
 	q.Seed++
 	half := func(n, most int64) int64 {
@@ -234,10 +245,10 @@ func (j *Job) lower(q *rt.Guide) {
 	q.Skip = append(q.Skip, "numbers", "negative", "bounds", "fields", "random", "solved")
 }
 
-// maxUnreached is how many branches are listed.
+// maxUnreached is how many unreached branches a verdict lists.
 const maxUnreached = 40
 
-// searched enters a search without a difference into the verdict.
+// searched adds a search without a difference to the verdict.
 func (j *Job) searched(traced *harness.Traced, reply *rt.GuideReply) {
 	j.result.Cases += reply.Inputs
 	a := j.assurance()
@@ -258,15 +269,14 @@ func (j *Job) searched(traced *harness.Traced, reply *rt.GuideReply) {
 	}
 }
 
-// unreached lists the sides of decisions that no input took, by version and
-// line.
+// unreached lists the sides of decisions that no input took, by version and line.
 func unreached(traced *harness.Traced, reply *rt.GuideReply) []beagle.Branch {
 	var list []beagle.Branch
 	for side, ids := range reply.Unreached {
 		for _, id := range ids {
 			s := traced.Sites[id]
 			if s.Sides[side] == "" || s.Version < 0 {
-				continue // people are told of the versions alone
+				continue // readers see the versions only
 			}
 			version := "original"
 			if s.Version != 0 {

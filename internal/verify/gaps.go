@@ -7,9 +7,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// missed enters what the running check did not look at into the assurance, in
-// words that stand for themselves: "race detection: ...". A search's quick check
-// gives no assurance.
+// missed records in the assurance what the running check did not cover. The text must make sense
+// alone: "race detection: ...". A search's quick check gives no assurance.
 func (j *Job) missed(format string, args ...any) {
 	if j.quick {
 		return
@@ -20,7 +19,7 @@ func (j *Job) missed(format string, args ...any) {
 	}
 }
 
-// assured completes the assurance when a ladder was climbed to its end.
+// assured completes the assurance after the last check of a ladder.
 func (j *Job) assured(v *beagle.Verdict) {
 	a := j.assurance()
 	a.Inputs, a.Steps = 0, len(j.Candidate.Steps)

@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// counterexample is a difference as people and the run's corpus want it.
+// counterexample returns a difference in the form that reports and the run's corpus use.
 func (j *Job) counterexample(d *rt.Diff) *beagle.Counterexample {
 	t := &j.Env.Unit.Target
 	c := &beagle.Counterexample{Args: d.Args, Kind: d.Kind}
@@ -29,7 +29,7 @@ func (j *Job) counterexample(d *rt.Diff) *beagle.Counterexample {
 	return c
 }
 
-// callText is the call with the given receiver and arguments.
+// callText returns the call with the given receiver and arguments.
 func callText(t *beagle.Target, args []string) string {
 	name := t.Name
 	if t.Recv != "" {
@@ -52,13 +52,13 @@ func simple(expr string) bool {
 	return !strings.ContainsAny(expr, "&*( {")
 }
 
-// testText is a complete Go test that passes with the original and fails with
-// the candidate.
+// testText returns a complete Go test that passes with the original and fails with the candidate.
 func testText(t *beagle.Target, d *rt.Diff) string {
 	w := testWriter{t: t, d: d, imports: append([]string{"testing"}, d.Imports...)}
 	w.body()
 	name := strings.ToUpper(t.Name[:1]) + strings.ReplaceAll(t.Name[1:], ".", "")
-	body := fmt.Sprintf("// A faster version of %s was refused here: %s.\nfunc Test%sCounterexample(t *testing.T) {\n%s}\n",
+	body := fmt.Sprintf("// A faster version of %s was refused here: %s.\nfunc Test%sCounterexample(t *testing.T) {\n"+
+		"%s}\n",
 		t.Name, story(d), name, w.text.String())
 	slices.Sort(w.imports)
 	text := fmt.Sprintf("package %s\n\nimport (\n", t.PkgName)
@@ -75,7 +75,7 @@ func testText(t *beagle.Target, d *rt.Diff) string {
 	return string(out)
 }
 
-// mentions reports whether a declaration uses the package of a path.
+// mentions reports whether a declaration uses the package with a path.
 func mentions(decl, path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+decl, parser.SkipObjectResolution)
@@ -111,7 +111,7 @@ type testWriter struct {
 
 func (w *testWriter) line(format string, args ...any) { fmt.Fprintf(&w.text, format+"\n", args...) }
 
-// names of the variables that hold arguments and results.
+// names returns the names of the variables that hold arguments or results.
 func names(prefix string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -130,7 +130,8 @@ func (w *testWriter) body() {
 	case w.d.Kind == "hang":
 		w.hang(call)
 	case w.d.WantPanic:
-		w.line("\tdefer func() {\n\t\tif recover() == nil {\n\t\t\tt.Error(%q)\n\t\t}\n\t}()", "it must panic: "+w.d.Want)
+		w.line("\tdefer func() {\n\t\tif recover() == nil {\n\t\t\tt.Error(%q)\n\t\t}\n\t}()",
+			"it must panic: "+w.d.Want)
 		w.line("\t%s", call)
 	default:
 		w.results(call, args)
@@ -147,7 +148,8 @@ func (w *testWriter) paramType(i int, p beagle.Param) string {
 func (w *testWriter) hang(call string) {
 	w.imports = append(w.imports, "time")
 	w.line("\tdone := make(chan struct{})\n\tgo func() {\n\t\tdefer close(done)\n\t\t%s\n\t}()", call)
-	w.line("\tselect {\n\tcase <-done:\n\tcase <-time.After(10 * time.Second):\n\t\tt.Fatal(\"it does not return\")\n\t}")
+	w.line("\tselect {\n\tcase <-done:\n\tcase <-time.After(10 * time.Second):\n\t\tt.Fatal(\"it does not return\")\n" +
+		"\t}")
 }
 
 func (w *testWriter) results(call string, args []string) {
@@ -175,13 +177,16 @@ func (w *testWriter) results(call string, args []string) {
 	case rt.CheckSealed:
 		w.imports = append(w.imports, "sync")
 		w.line("\tvar readers sync.WaitGroup // run this test with -race")
-		w.line("\tfor range 8 {\n\t\treaders.Add(1)\n\t\tgo func() {\n\t\t\tdefer readers.Done()\n\t\t\t%s\n\t\t}()\n\t}", call)
+		w.line("\tfor range 8 {\n\t\treaders.Add(1)\n\t\tgo func() {\n\t\t\tdefer readers.Done()\n\t\t\t%s\n\t\t}()\n"+
+			"\t}", call)
 		w.line("\treaders.Wait()\n\t%s%s", assign, call)
 	case rt.CheckEnded:
 		w.imports = append(w.imports, "runtime", "time")
 		w.line("\tbefore := runtime.NumGoroutine()\n\t%s%s", assign, call)
-		w.line("\tfor range 100 { // those that are about to end get to it\n\t\tif runtime.NumGoroutine() <= before {\n\t\t\tbreak\n\t\t}\n\t\ttime.Sleep(20 * time.Millisecond)\n\t}")
-		w.line("\tif n := runtime.NumGoroutine() - before; n > 0 {\n\t\tt.Errorf(\"it leaves %%d goroutines behind\", n)\n\t}")
+		w.line("\tfor range 100 { // those that are about to end get to it\n" +
+			"\t\tif runtime.NumGoroutine() <= before {\n\t\t\tbreak\n\t\t}\n\t\ttime.Sleep(20 * time.Millisecond)\n\t}")
+		w.line("\tif n := runtime.NumGoroutine() - before; n > 0 {\n" +
+			"\t\tt.Errorf(\"it leaves %%d goroutines behind\", n)\n\t}")
 	case rt.CheckArgs:
 		w.line("\t%s%s", assign, call)
 		w.overwrite(args, w.t.Params)
@@ -206,8 +211,8 @@ func (w *testWriter) results(call string, args []string) {
 	}
 }
 
-// refill makes a call, fills the memory of its slices with the content of the
-// next one, and makes that.
+// refill makes a call, fills the memory of its slices with the content of the next call, and makes
+// that call.
 func (w *testWriter) refill(assign string, args []string) {
 	used := slices.Clone(args)
 	for i, p := range w.t.Params {
@@ -226,14 +231,16 @@ func (w *testWriter) refill(assign string, args []string) {
 	w.line("\t%s%s", assign, callText(w.t, used))
 }
 
-// room looks behind the length of the arguments before and after the call.
+// room compares the memory behind the length of the arguments before and after the call.
 func (w *testWriter) room(assign, call string, args []string) {
 	w.imports = append(w.imports, "slices", "reflect")
 	var after []string
 	for i, p := range w.t.Params {
 		if a := args[i]; p.Kind == "slice" && strings.HasPrefix(w.d.Call[i], "append(make(") {
 			w.line("\troom%d := slices.Clone(%s[:cap(%s)])[len(%s):]", i, a, a, a)
-			after = append(after, fmt.Sprintf("\tif got := %s[len(%s):cap(%s)]; !reflect.DeepEqual(got, room%d) {\n\t\tt.Errorf(\"behind the length of %s is %%#v, want %%#v\", got, room%d)\n\t}", a, a, a, i, a, i))
+			after = append(after,
+				fmt.Sprintf("\tif got := %s[len(%s):cap(%s)]; !reflect.DeepEqual(got, room%d) {\n"+
+					"\t\tt.Errorf(\"behind the length of %s is %%#v, want %%#v\", got, room%d)\n\t}", a, a, a, i, a, i))
 		}
 	}
 	w.line("\t%s%s", assign, call)
@@ -242,7 +249,7 @@ func (w *testWriter) room(assign, call string, args []string) {
 	}
 }
 
-// overwrite scribbles over what variables lead to.
+// overwrite scribbles over the memory that variables lead to.
 func (w *testWriter) overwrite(vars []string, params []beagle.Param) {
 	for i, p := range params {
 		if p.Kind == "slice" || p.Kind == "map" {
@@ -251,12 +258,13 @@ func (w *testWriter) overwrite(vars []string, params []beagle.Param) {
 	}
 }
 
-// errorFields compares the fields that an error shows to who asks for its type.
-// Reflection reads them: the type may be of a package that is not imported.
+// errorFields compares the fields of an error that a caller sees through its type. It uses
+// reflection, because the test may not import the type's package.
 func (w *testWriter) errorFields(got string, want map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		w.imports = append(w.imports, "fmt", "reflect")
-		w.line("\tif v := reflect.Indirect(reflect.ValueOf(%s)); v.Kind() == reflect.Struct && v.FieldByName(%q).IsValid() {", got, name)
+		w.line("\tif v := reflect.Indirect(reflect.ValueOf(%s)); v.Kind() == reflect.Struct && "+
+			"v.FieldByName(%q).IsValid() {", got, name)
 		w.line("\t\tif got, want := fmt.Sprintf(\"%%#v\", v.FieldByName(%q)), %q; got != want {", name, want[name])
 		w.line("\t\t\tt.Errorf(\"the error's %s is %%s, want %%s\", got, want)\n\t\t}\n\t}", name)
 	}
@@ -273,7 +281,8 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 		p := params[i]
 		expr := want[i]
 		switch {
-		case p.Type == "error" && expr != "nil" && !strings.HasPrefix(expr, "errors.New("): // a variable: callers compare with it
+		// callers compare with a variable like this one
+		case p.Type == "error" && expr != "nil" && !strings.HasPrefix(expr, "errors.New("):
 			w.imports = append(w.imports, "fmt")
 			text := ""
 			if prefix == "want" && i < len(w.d.WantTexts) {
@@ -296,7 +305,8 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 			w.imports = append(w.imports, "reflect")
 			want := fmt.Sprintf("%s%d", prefix, i)
 			w.line("\tvar %s %s = %s", want, w.paramType(-1, p), expr)
-			w.line("\tif !reflect.DeepEqual(%s, %s) {\n\t\tt.Errorf(\"%s is %%#v, want %%#v\", %s, %s)\n\t}", g, want, g, g, want)
+			w.line("\tif !reflect.DeepEqual(%s, %s) {\n\t\tt.Errorf(\"%s is %%#v, want %%#v\", %s, %s)\n\t}", g,
+				want, g, g, want)
 		}
 	}
 }

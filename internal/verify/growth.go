@@ -10,12 +10,11 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// growthBudget is for one look at how times grow; processes that find
-// something are repeated.
+// growthBudget bounds one measurement of growth; a process that finds something repeats it.
 const growthBudget = time.Second
 
-// growth stretches the recorded inputs and compares how both versions' times
-// grow: a corpus of short inputs hides what a service pays for long ones.
+// growth stretches the recorded inputs and compares how the time of both versions grows. A corpus
+// of short inputs hides the cost of long ones.
 func growth(ctx context.Context, j *Job) (*Finding, error) {
 	var first *rt.Growth
 	for range 2 {
@@ -36,10 +35,11 @@ func growth(ctx context.Context, j *Job) (*Finding, error) {
 			}
 			return j.differs(reply.Diff), nil
 		}
-		if g := reply.Growth; g == nil || !g.Steep { // nothing, or nothing that shows twice
+		if g := reply.Growth; g == nil || !g.Steep { // it found nothing, or nothing that shows twice
 			if g != nil {
 				last := len(g.Lengths) - 1
-				j.note("on inputs of length %d it takes %v, the original %v (%s)", g.Lengths[last], spent(g.Got[last]), spent(g.Want[last]), g.Way)
+				j.note("on inputs of length %d it takes %v, the original %v (%s)", g.Lengths[last], spent(g.Got[last]),
+					spent(g.Want[last]), g.Way)
 			}
 			return nil, nil
 		}
@@ -50,11 +50,13 @@ func growth(ctx context.Context, j *Job) (*Finding, error) {
 	return &Finding{Status: beagle.Wrong, Reason: steeper(first), Diff: d}, nil
 }
 
-// steeper words what a stretched input shows.
+// steeper says in words what a stretched input showed.
 func steeper(g *rt.Growth) string {
 	last := len(g.Lengths) - 1
-	return fmt.Sprintf("its time grows faster than the original's: %v against %v at length %d, %v against %v at length %d (%s)",
-		spent(g.Got[0]), spent(g.Want[0]), g.Lengths[0], spent(g.Got[last]), spent(g.Want[last]), g.Lengths[last], g.Way)
+	return fmt.Sprintf("its time grows faster than the original's: %v against %v at length %d, %v against %v at "+
+		"length %d (%s)",
+		spent(g.Got[0]), spent(g.Want[0]), g.Lengths[0], spent(g.Got[last]), spent(g.Want[last]),
+		g.Lengths[last], g.Way)
 }
 
 func spent(ns int64) time.Duration {

@@ -74,14 +74,15 @@ next:
 	return n`},
 }
 
-// TestGrowth: what is quadratic where the original is not is refused, and what
-// is only slower is for the measurement to say.
+// TestGrowth checks that a version is refused if it is quadratic where the original is not. A
+// version that is only slower is left to the measurement.
 func TestGrowth(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir+"/go.mod", "module ex.com/grow\n\ngo 1.24\n")
 	put(t, dir+"/p/p.go", uniqueOriginal)
 	c := &catalogue{env: environment(t, dir, "./p.Unique"), corpus: &beagle.Corpus{}}
-	for _, line := range []string{`[["a","b","a"]]`, `[["x"]]`, `[[]]`, `[["one","two","three","four","five","six","one","seven","eight"]]`} {
+	for _, line := range []string{`[["a","b","a"]]`, `[["x"]]`, `[[]]`,
+		`[["one","two","three","four","five","six","one","seven","eight"]]`} {
 		c.corpus.Train = append(c.corpus.Train, record(t, line, rt.KindInt))
 	}
 	vs := []harness.Variant{{ID: "original", Source: uniqueOriginal}}
@@ -95,9 +96,12 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool { return k.Name != "parse" && k.Name != "growth" })
+	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
+		return k.Name != "parse" && k.Name != "growth"
+	})
 	for i, g := range growers {
-		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1, Budget: Budget{}.orDefaults()}
+		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1,
+			Budget: Budget{}.orDefaults()}
 		v, err := ladder.climb(t.Context(), j)
 		if err != nil {
 			t.Fatalf("%s: %v", g.name, err)

@@ -13,14 +13,13 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// helpers is what is known of the target's package beside the target: its
-// functions' effects, which of them are pure, and which of its variables never
-// change once the program has started.
+// helpers holds the facts about the rest of the target's package: the effects of its functions,
+// which functions are pure, and which variables never change after the program's start.
 type helpers struct {
 	summaries map[string]*effects.Summary
 	pure      map[string]bool // by effects.Name
 	constant  map[string]bool // variables, by objectName
-	err       error           // the package could not be analysed; nothing is known then
+	err       error           // the analysis of the package failed, so nothing is known
 }
 
 // newHelpers analyses the package as its user wrote it.
@@ -35,10 +34,10 @@ func newHelpers(u *source.Unit) *helpers {
 	return &helpers{err: err}
 }
 
-// read analyses the whole package or, where that is too much, only the functions
-// that may be pure, each with what it calls: those that by their text call
-// nothing but each other and pure functions of the library. Of the variables,
-// those are constant then that the text only reads.
+// read analyses the whole package if whole is set. Otherwise the package is too large, and read
+// analyses single functions, each with its callees. It takes only functions whose text calls
+// nothing but each other and pure library functions. In that case a variable is constant if the
+// text only reads it.
 func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -51,7 +50,9 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	fns := declared(prog, info, files)
 	if !whole {
 		h.findPure(c, files)
-		fns = slices.DeleteFunc(fns, func(f *ssa.Function) bool { return !h.pure[effects.Name(f.Object().(*types.Func))] })
+		fns = slices.DeleteFunc(fns, func(f *ssa.Function) bool {
+			return !h.pure[effects.Name(f.Object().(*types.Func))]
+		})
 		clear(h.pure)
 	}
 	own := func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }
@@ -86,8 +87,8 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	return nil
 }
 
-// escaping are the package variables whose memory another variable may lead to:
-// what is written through that one is not seen as written to them.
+// escaping returns the package variables whose memory another variable may lead to. The analysis
+// does not see a write through that other variable as a write to them.
 func (c *code) escaping(files []*ast.File) map[string]bool {
 	out := map[string]bool{}
 	note := func(e ast.Expr) {
@@ -121,13 +122,15 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 	return out
 }
 
-// helperSteps bounds what the analysis of a package may take, less than a second.
-// In a package that takes longer, helpers are analysed one by one.
+// helperSteps bounds the analysis of a package to less than a second. In a package that needs more
+// steps, helpers are analysed one by one.
 const helperSteps = 1 << 18
 
-// alone analyses one of the functions with those that it calls; nil when that
-// takes too long, as one function in a large package may.
-func alone(prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function) (p *effects.Program) {
+// alone analyses one function together with its callees. It returns nil if that takes too long, as
+// a single function of a large package may.
+func alone(
+	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function,
+) (p *effects.Program) {
 	defer func() {
 		if recover() != nil {
 			p = nil
@@ -141,11 +144,11 @@ func alone(prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, amo
 	return p
 }
 
-// oneHelperSteps bounds what the analysis of one helper may take.
+// oneHelperSteps bounds the analysis of one helper.
 const oneHelperSteps = 1 << 13
 
-// reached are a function and those that it names, one through the other, as far
-// as they are among the given ones.
+// reached returns a function and the functions that it names, directly or through others,
+// restricted to the given ones.
 func reached(f *ssa.Function, among []*ssa.Function) []*ssa.Function {
 	list := []*ssa.Function{f}
 	for i := 0; i < len(list); i++ {
@@ -158,7 +161,7 @@ func reached(f *ssa.Function, among []*ssa.Function) []*ssa.Function {
 	return list
 }
 
-// functionsIn are the functions that a function's code and its closures' name.
+// functionsIn returns the functions that a function and its closures name.
 func functionsIn(f *ssa.Function) (list []*ssa.Function) {
 	for _, b := range f.Blocks {
 		for _, in := range b.Instrs {
@@ -175,8 +178,7 @@ func functionsIn(f *ssa.Function) (list []*ssa.Function) {
 	return list
 }
 
-// noteTouched notes the package variables that a function writes, or whose
-// memory it gives away.
+// noteTouched records the package variables that a function writes, or whose memory it gives away.
 func noteTouched(found *effects.Findings, touched map[string]bool) {
 	for _, list := range [][]effects.Finding{found.Writes, found.Stores, found.Runs, found.Shares} {
 		for _, w := range list {
@@ -187,8 +189,7 @@ func noteTouched(found *effects.Findings, touched map[string]bool) {
 	}
 }
 
-// findPure marks the functions that touch nothing but their arguments, unless
-// they call one that does.
+// findPure marks the functions that touch nothing but their arguments and call only such functions.
 func (h *helpers) findPure(c *code, files []*ast.File) {
 	decls := map[string]*ast.FuncDecl{}
 	for _, f := range files {
@@ -220,7 +221,7 @@ func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
 			}
 		}
 	} else if len(h.summaries) > 0 {
-		return false // it was not analysed
+		return false // the analysis left it out
 	}
 	pure := true
 	ast.Inspect(fn, func(n ast.Node) bool {
@@ -239,7 +240,7 @@ func (h *helpers) isPure(c *code, name string, fn *ast.FuncDecl) bool {
 	return pure
 }
 
-// harmless reports whether using an object does nothing beside its result.
+// harmless reports whether the use of an object has no effect beside its result.
 func (h *helpers) harmless(c *code, obj types.Object) bool {
 	switch o := obj.(type) {
 	case *types.Func:
@@ -274,8 +275,7 @@ func builtinPath(b *types.Builtin) string {
 	return ""
 }
 
-// buildSSA builds a package from its syntax; what it imports is known by types
-// alone.
+// buildSSA builds a package from its syntax. Imported packages have types only.
 func buildSSA(fset *token.FileSet, t *types.Package, files []*ast.File, info *types.Info) (*ssa.Program, *ssa.Package) {
 	prog := ssa.NewProgram(fset, 0)
 	for _, p := range t.Imports() {
@@ -288,7 +288,7 @@ func buildSSA(fset *token.FileSet, t *types.Package, files []*ast.File, info *ty
 	return prog, pkg
 }
 
-// declared are the functions of some files that have bodies.
+// declared returns the functions of some files that have bodies.
 func declared(prog *ssa.Program, info *types.Info, files []*ast.File) []*ssa.Function {
 	var out []*ssa.Function
 	for _, file := range files {

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/effects"
 )
 
-// TestHelpers: a version may use what the rest of its package offers, when that
-// does nothing beside its result.
+// TestHelpers checks that a version may use a helper of its package that has no effect beside its
+// result.
 func TestHelpers(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/h\n\ngo 1.24\n")
@@ -86,8 +86,8 @@ func Fill(b []byte) { fill(b); view[0]++ }
 	}
 }
 
-// Where a package is too large to be analysed as a whole, each helper that may
-// be pure is analysed with what it calls. What a helper writes stays known.
+// TestHelpersOfALargePackage checks a package that is too large to be analysed as a whole. Each
+// helper that may be pure is analysed with its callees, and the writes of a helper stay known.
 func TestHelpersOfALargePackage(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/h\n\ngo 1.24\n")
@@ -144,12 +144,14 @@ func uses(i int) float64 {
 	if err := h.read(environment(t, dir, "./p.F").Unit, false); err != nil {
 		t.Fatal(err)
 	}
-	for name, pure := range map[string]bool{"strip": true, "space": true, "zero": true, "counted": false, "through": false} {
+	for name, pure := range map[string]bool{"strip": true, "space": true, "zero": true, "counted": false,
+		"through": false} {
 		if got := h.pure["ex.com/h/p."+name]; got != pure {
 			t.Errorf("%s: pure %v, want %v", name, got, pure)
 		}
 	}
-	for name, constant := range map[string]bool{"powers": true, "names": true, "codes": true, "rows": true, "view": false,
+	for name, constant := range map[string]bool{"powers": true, "names": true, "codes": true, "rows": true,
+		"view":    false,
 		"backing": false, "written": false, "given": false, "pointed": false, "calls": false} {
 		if got := h.constant["ex.com/h/p."+name]; got != constant {
 			t.Errorf("%s: constant %v, want %v", name, got, constant)

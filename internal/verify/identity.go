@@ -7,10 +7,9 @@ import (
 	"go/types"
 )
 
-// identity refuses decisions that hang on where memory lies: comparisons of
-// pointers and channels, and maps that have them as keys. Equal inputs lie in
-// other memory in another run, and the same memory may hold another input in
-// the next call.
+// identity refuses decisions that depend on where memory lies: comparisons of pointers and
+// channels, and maps with such keys. Equal inputs lie elsewhere in another run, and the same memory
+// may hold another input in the next call.
 func identity(c *code, report func(ast.Node, string, string, string)) {
 	const why = "where memory lies says nothing about the input; compare what lies there"
 	compared := func(at ast.Node, t types.Type) {
@@ -38,15 +37,15 @@ func identity(c *code, report func(ast.Node, string, string, string)) {
 	})
 }
 
-// boxes reports whether t is an interface that may hold a pointer, and whose
-// values are compared by it. Errors are compared with sentinels by convention.
+// boxes reports whether t is an interface whose comparison may compare pointers. Errors do not
+// count: by convention, code compares them with sentinels.
 func boxes(t types.Type) bool {
 	_, param := types.Unalias(t).(*types.TypeParam)
 	return types.IsInterface(t) && !param && !isError(t)
 }
 
-// comparesByType covers generic functions and types that compare values of
-// their type arguments: slices.Index, maps.Equal, a set of their own.
+// comparesByType handles generic functions and types that compare values of their type arguments:
+// slices.Index, maps.Equal, or a set type.
 func (c *code) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)) {
 	inst, generic := c.info.Instances[id]
 	if !generic {
@@ -66,15 +65,16 @@ func (c *code) comparesByType(id *ast.Ident, compared func(ast.Node, types.Type)
 		return
 	}
 	for i := range min(params.Len(), inst.TypeArgs.Len()) {
-		if u, ok := params.At(i).Constraint().Underlying().(*types.Interface); ok && u.IsComparable() && !types.IsInterface(inst.TypeArgs.At(i)) {
+		if u, ok := params.At(i).Constraint().Underlying().(*types.Interface); ok && u.IsComparable() &&
+			!types.IsInterface(inst.TypeArgs.At(i)) {
 			compared(id, inst.TypeArgs.At(i))
 		}
 	}
 }
 
-// hasIdentity reports whether two values of type t are equal only when they
-// lead to the same memory. Errors are compared with sentinels by convention,
-// and a type parameter stands for what the caller compares too.
+// hasIdentity reports whether two values of type t are equal only if they lead to the same memory.
+// Errors do not count: by convention, code compares them with sentinels. Type parameters do not
+// count: the caller can compare their values too.
 func hasIdentity(t types.Type, seen []types.Type) bool {
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok || isError(t) {
 		return false
@@ -93,11 +93,11 @@ func hasIdentity(t types.Type, seen []types.Type) bool {
 	})
 }
 
-// wordSize refuses branches that are decided by the size of a word: what they
-// lead to on other machines nobody compared. The greatest number as a bound is
-// fine; what is worked out from it may not be a decision.
+// wordSize refuses branches that depend on the size of a word, because nobody compared the branches
+// that other machines take. The greatest number may serve as a bound, but no decision may use a
+// value computed from it.
 func wordSize(c *code, report func(ast.Node, string, string, string)) {
-	const why = "on other machines it is another program, which nobody compared"
+	const why = "other machines take other branches, which nobody compared"
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
 		if !ok || c.info.Types[e].Value == nil || !c.mentionsWord(e) {
@@ -119,11 +119,10 @@ func wordSize(c *code, report func(ast.Node, string, string, string)) {
 	})
 }
 
-// words are the constants that are as great as a word.
+// words lists the constants whose value depends on the word size.
 var words = set(`math.MaxInt math.MinInt math.MaxUint`)
 
-// mentionsWord reports whether a constant expression has a part whose value
-// differs with the size of a word.
+// mentionsWord reports whether some part of a constant expression depends on the size of a word.
 func (c *code) mentionsWord(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -142,7 +141,7 @@ func (c *code) mentionsWord(e ast.Expr) bool {
 	return found
 }
 
-// wordConstant reports whether a constant of the file mentions the size of a word.
+// wordConstant reports whether a constant of the file depends on the size of a word.
 func (c *code) wordConstant(obj types.Object) bool {
 	if _, ok := obj.(*types.Const); !ok || !c.declares(obj) {
 		return false
@@ -163,7 +162,7 @@ func (c *code) wordConstant(obj types.Object) bool {
 	return found
 }
 
-// measures reports whether e asks for the size of something with words in it.
+// measures reports whether e asks for the size of a type that contains words.
 func (c *code) measures(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok {

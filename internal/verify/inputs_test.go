@@ -18,8 +18,8 @@ import (
 
 var asQuick = flag.Bool("plants.quick", false, "give the planted versions the exhaustion of the quick check")
 
-// plantsOf reads one original of testdata/inputs with its planted versions.
-// Their first line says "wrong" or "good".
+// plantsOf reads one original of testdata/inputs with its planted versions. The first line of a
+// version says "wrong" or "good".
 func plantsOf(t *testing.T, path string) *catalogue {
 	t.Helper()
 	ar, err := txtar.ParseFile(path)
@@ -62,8 +62,8 @@ func plantsOf(t *testing.T, path string) *catalogue {
 	return c
 }
 
-// exhaustAlone gives each candidate nothing but the exhaustion, and returns
-// the phase that condemned it; empty for none.
+// exhaustAlone runs only the exhaustion on each candidate. It returns the phase that refused it, or
+// "".
 func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 	t.Helper()
 	var cands []beagle.Candidate
@@ -84,7 +84,8 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 		if f := guilty[i]; f != nil {
 			t.Fatalf("%s: %s", e.name, f.Reason)
 		}
-		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1, Budget: Budget{}.orDefaults(), verdict: &beagle.Verdict{}, quick: *asQuick}
+		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1,
+			Budget: Budget{}.orDefaults(), verdict: &beagle.Verdict{}, quick: *asQuick}
 		if err := j.prepare(); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,8 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reply, found, err := j.replay(t.Context(), &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: 1, Then: x}, 1, time.Minute)
+		reply, found, err := j.replay(t.Context(),
+			&rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: 1, Then: x}, 1, time.Minute)
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -116,8 +118,8 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 	return out
 }
 
-// TestInputsMeetPlants: the exhaustion alone meets every wrong version that is
-// planted, each wrong on inputs of one kind, and no good one.
+// TestInputsMeetPlants checks that the exhaustion alone finds every planted wrong version and
+// refuses no good one. Each wrong version is wrong on inputs of one kind.
 func TestInputsMeetPlants(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "inputs", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -140,9 +142,8 @@ func TestInputsMeetPlants(t *testing.T) {
 	}
 }
 
-// carryless is a test of tags by words of eight bytes. The last word carries
-// nothing in from the one before, so that a doubled underscore across that
-// border is missed.
+// carryless tests tags by words of eight bytes. The last word takes no carry from the word before,
+// so the test misses a doubled underscore across that border.
 const carryless = `
 func isNormalizedASCIITag(tag string) bool {
 	n := len(tag)
@@ -166,8 +167,8 @@ func isNormalizedASCIITag(tag string) bool {
 }
 `
 
-// TestPairAcrossTheLastBorder: a doubled underscore at one place of each length
-// is met in a task of the suite.
+// TestPairAcrossTheLastBorder checks that inputs of each length hold a doubled underscore, in a
+// task of the suite.
 func TestPairAcrossTheLastBorder(t *testing.T) {
 	c := &catalogue{env: environment(t, filepath.Join("..", ".."), "./suite/tasks/normalizetag.NormalizeTag")}
 	src := c.env.Unit.Target.Source
@@ -175,7 +176,9 @@ func TestPairAcrossTheLastBorder(t *testing.T) {
 	if from < 0 || to < from {
 		t.Fatal("the task has another form")
 	}
-	c.cases = []entry{{name: "carryless", source: src[:from] + strings.TrimSpace(carryless) + "\n\n" + src[to:], check: "wrong"}}
+	c.cases = []entry{
+		{name: "carryless", source: src[:from] + strings.TrimSpace(carryless) + "\n\n" + src[to:], check: "wrong"},
+	}
 	c.corpus = &beagle.Corpus{Target: c.env.Unit.Target.ID()}
 	for _, tag := range []string{"env:prod", "service:web-1", "Some Tag", "abcdefghijklmnop"} {
 		c.corpus.Train = append(c.corpus.Train, record(t, `["`+tag+`"]`, rt.KindInt))

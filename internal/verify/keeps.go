@@ -12,21 +12,21 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// What the looks for hidden state may take.
+// These constants bound the checks for hidden state.
 const (
-	coldBudget  = 300 * time.Millisecond // each
+	coldBudget  = 300 * time.Millisecond // for each
 	coldRecords = 400
-	coldAlone   = 6 // records that a process gets as its first
+	coldAlone   = 6 // records that get a process each, as its first call
 )
 
-// coldLooks are the looks at a candidate in a process that saw no input yet.
+// coldLooks lists the looks at a candidate in a process that saw no input yet.
 var coldLooks = []struct {
 	cold           string
 	procs, threads int
 }{{rt.ColdRefill, 1, 0}, {rt.ColdKept, 1, 0}, {rt.ColdThreads, 2, 4}, {rt.ColdCount, 1, 0}}
 
-// keepsState looks for what a candidate keeps between calls. It is a net under
-// the policy, which reads the code for the same.
+// keepsState looks for state that a candidate keeps between calls. The policy looks for the same in
+// the code; this check is a second net.
 func keepsState(ctx context.Context, j *Job) (*Finding, error) {
 	var names []string
 	for _, name := range []string{"train", "holdout", "generated"} {
@@ -48,7 +48,7 @@ func keepsState(ctx context.Context, j *Job) (*Finding, error) {
 	return j.firstOfAll(ctx)
 }
 
-// lookCold takes one look, and another one before it accuses.
+// lookCold takes one look. It takes a second one before it accuses.
 func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Finding, error) {
 	reply, found, err := j.replay(ctx, q, procs, time.Minute)
 	if found != nil || err != nil {
@@ -71,8 +71,8 @@ func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Finding, 
 	return j.differs(reply.Diff), nil
 }
 
-// firstOfAll gives some records to a process of their own each: what a
-// candidate answers may not hang on what it was called with before.
+// firstOfAll gives each of some records a fresh process: a candidate's answer may not depend on
+// earlier calls.
 func (j *Job) firstOfAll(ctx context.Context) (*Finding, error) {
 	var list []beagle.Record
 	for _, set := range [][]beagle.Record{j.Corpus.Train, j.Corpus.Generated} {
@@ -92,16 +92,15 @@ func (j *Job) firstOfAll(ctx context.Context) (*Finding, error) {
 			return nil, err
 		}
 		j.result.Cases += reply.Cases
-		if exit == nil && reply.Diff != nil { // the replay tells what does not return
+		if exit == nil && reply.Diff != nil { // the replay reports calls that do not return
 			return j.differs(reply.Diff), nil
 		}
 	}
 	return nil, nil
 }
 
-// keeps reports whether the candidate has a package variable that its
-// functions may change, or hand on to somebody who may. Tables that are only
-// read are none.
+// keeps reports whether the candidate has a package variable that its functions may change or pass
+// to other code. Tables that its functions only read do not count.
 func (c *code) keeps() bool {
 	vars := map[types.Object]bool{}
 	for _, d := range c.file.Decls {
@@ -129,8 +128,8 @@ func (c *code) keeps() bool {
 	return uses > reads
 }
 
-// usesOf counts the mentions of variables in a body, and those that only read
-// an element, a field or a length of plain values.
+// usesOf counts the mentions of variables in a body, and those mentions that only read an element,
+// a field or a length of plain values.
 func (c *code) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads int) {
 	written := map[ast.Expr]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -154,7 +153,8 @@ func (c *code) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads in
 				reads++
 			}
 		case *ast.CallExpr:
-			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "len" || f.Name == "cap") && len(n.Args) == 1 && c.names(vars, n.Args[0]) {
+			if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "len" || f.Name == "cap") && len(n.Args) == 1 &&
+				c.names(vars, n.Args[0]) {
 				reads++
 			}
 		case *ast.IndexExpr:
@@ -176,7 +176,7 @@ func (c *code) names(vars map[types.Object]bool, e ast.Expr) bool {
 	return ok && vars[c.info.Uses[id]]
 }
 
-// plain reports whether a value leads to nothing that could be written to.
+// plain reports whether a value leads to no memory that could be written.
 func (c *code) plain(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
 	if t == nil {

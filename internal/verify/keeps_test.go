@@ -25,8 +25,8 @@ func Label(list []int) string {
 }
 `
 
-// rememberers are versions of Label: they remember, or seem to. The policy refuses
-// most of them by their text; here only what they do counts.
+// rememberers are versions of Label that remember something, or seem to. The policy refuses most of
+// them by their text; this test looks only at what they do.
 var rememberers = []struct{ name, refused, decls, body string }{
 	{"memo by address", rt.CheckRefilled, "var at *int\nvar had string\n", `
 	if len(list) > 0 && &list[0] == at {
@@ -37,7 +37,8 @@ var rememberers = []struct{ name, refused, decls, body string }{
 		at, had = &list[0], s
 	}
 	return s`},
-	{"memo by address and length, last element checked", rt.CheckRefilled, "var at *int\nvar size, last int\nvar had string\n", `
+	{"memo by address and length, last element checked", rt.CheckRefilled,
+		"var at *int\nvar size, last int\nvar had string\n", `
 	if n := len(list); n > 0 && &list[0] == at && n == size && list[n-1] == last {
 		return had
 	}
@@ -69,7 +70,9 @@ var rememberers = []struct{ name, refused, decls, body string }{
 		}
 	}
 	return "sum of list = " + strconv.Itoa(sum/2000)`},
-	{"a table made at the start", "good", "var small = make100()\nfunc make100() (t [100]string) {\n\tfor i := range t {\n\t\tt[i] = \"sum of list = \" + strconv.Itoa(i)\n\t}\n\treturn t\n}\n", `
+	{"a table made at the start", "good",
+		"var small = make100()\nfunc make100() (t [100]string) {\n\tfor i := range t {\n" +
+			"\t\tt[i] = \"sum of list = \" + strconv.Itoa(i)\n\t}\n\treturn t\n}\n", `
 	n := 0
 	for _, x := range list {
 		n += x
@@ -91,14 +94,15 @@ func label(list []int) string {
 }
 `
 
-// TestKeepsState: what a version keeps is seen by what it does.
+// TestKeepsState checks that running a version reveals what it keeps.
 func TestKeepsState(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir+"/go.mod", "module ex.com/keep\n\ngo 1.24\n")
 	put(t, dir+"/p/p.go", sumOriginal)
 	c := &catalogue{env: environment(t, dir, "./p.Label")}
 	c.corpus = &beagle.Corpus{}
-	for _, line := range []string{"[[1,2,3]]", "[[10,20]]", "[[7]]", "[[]]", "[[4,4,4,4,4]]", "[[30,60,1000]]", "[[5,6]]"} {
+	for _, line := range []string{"[[1,2,3]]", "[[10,20]]", "[[7]]", "[[]]", "[[4,4,4,4,4]]",
+		"[[30,60,1000]]", "[[5,6]]"} {
 		c.corpus.Train = append(c.corpus.Train, record(t, line, rt.KindInt))
 	}
 	vs := []harness.Variant{{ID: "original", Source: sumOriginal}}
@@ -119,12 +123,16 @@ func TestKeepsState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool { return k.Name != "parse" && k.Name != "state" })
+	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
+		return k.Name != "parse" && k.Name != "state"
+	})
 	for i, k := range rememberers {
 		if why := bin.Failed[i+1]; why != "" {
 			t.Fatalf("%s: %s", k.name, why)
 		}
-		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1, Budget: Budget{Exhaust: 300 * time.Millisecond}.orDefaults()}
+		j := &Job{Env: c.env, Candidate: cands[i], Corpus: c.corpus, bin: bin, idx: i + 1, Budget: Budget{
+			Exhaust: 300 * time.Millisecond,
+		}.orDefaults()}
 		v, err := ladder.climb(t.Context(), j)
 		if err != nil {
 			t.Fatalf("%s: %v", k.name, err)
@@ -146,7 +154,7 @@ func TestKeepsState(t *testing.T) {
 	}
 }
 
-// proveKept runs a printed test: the original passes it, the candidate fails.
+// proveKept runs a printed test. The original must pass it and the candidate must fail.
 func proveKept(t *testing.T, dir, name, source, test string) {
 	t.Helper()
 	c := &catalogue{dir: dir}

@@ -5,10 +5,11 @@ import (
 	"go/types"
 )
 
-// holdsFunc reports whether a value of type t can hold a function value, or
-// anything in an interface value, in its own memory.
+// holdsFunc reports whether a value of type t can hold a function value in its own memory, or an
+// interface value that may hold one.
 func holdsFunc(t types.Type, seen []types.Type) bool {
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && pure[n.Obj().Pkg().Path()] && !is[*types.Signature](t) && !is[*types.Interface](t) {
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && pure[n.Obj().Pkg().Path()] &&
+		!is[*types.Signature](t) && !is[*types.Interface](t) {
 		return false // regexp.Regexp and the like
 	}
 	return holds(t, seen, holdsFunc, func(u types.Type) bool {
@@ -26,7 +27,7 @@ func holdsFunc(t types.Type, seen []types.Type) bool {
 	})
 }
 
-// holds walks structs, arrays, tuples and type parameters; is decides the rest.
+// holds walks structs, arrays, tuples and type parameters; is decides all other types.
 func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type) bool, is func(types.Type) bool) bool {
 	for _, s := range seen {
 		if types.Identical(s, t) {
@@ -61,7 +62,7 @@ func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type)
 
 func isMap(t types.Type) bool { return is[*types.Map](t) }
 
-// is reports whether there is a type, and it is a T by its structure.
+// is reports whether t is not nil and its underlying type is a T.
 func is[T types.Type](t types.Type) bool {
 	if t == nil {
 		return false
@@ -70,7 +71,7 @@ func is[T types.Type](t types.Type) bool {
 	return ok
 }
 
-// root is the variable that an assignable expression starts from.
+// root returns the variable at the start of an assignable expression.
 func root(e ast.Expr) *ast.Ident {
 	for {
 		switch x := ast.Unparen(e).(type) {

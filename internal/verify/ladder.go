@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A Check is one rung: it may condemn the candidate or let it pass.
+// A Check is one rung of a ladder. It rejects the candidate or lets it pass.
 type Check struct {
 	Name string
 	Doc  string
@@ -23,12 +23,15 @@ type Check struct {
 // A Ladder is a list of checks, cheapest first.
 type Ladder []Check
 
-// The ladders. Reading needs no program; QuickLadder is for every candidate
-// of a search; FullLadder for finalists and for `beagle verify`.
+// These are the ladders. Reading needs no program. QuickLadder is for every candidate of a search.
+// FullLadder is for finalists and for `beagle verify`.
 var (
 	Reading = Ladder{
-		{"parse", "it is a Go file that declares the target, type-checks with the rest of the package and keeps its API", 2 * time.Millisecond, parse},
-		{"policy", "it touches nothing that the original does not, keeps no state, and holds no literal of the corpus", time.Millisecond, readPolicy},
+		{"parse",
+			"it is a Go file that declares the target, type-checks with the rest of the package and keeps its API",
+			2 * time.Millisecond, parse},
+		{"policy", "it touches nothing that the original does not, keeps no state, and holds no literal of the corpus",
+			time.Millisecond, readPolicy},
 	}
 	QuickLadder = Ladder{
 		{"quick", "a sample of the calls and a small exhaustion, in one process", 15 * time.Millisecond, quick},
@@ -40,17 +43,20 @@ var (
 		{"holdout", "and on the calls that no rewrite has seen", 50 * time.Millisecond, replayHoldout},
 		{"generated", "and on inputs made from the types", 50 * time.Millisecond, replayGenerated},
 		{"threads", "and from several goroutines at once", 30 * time.Millisecond, threads},
-		{"state", "and keeps nothing of one call for another, nor of one caller's memory", 300 * time.Millisecond, keepsState},
+		{"state", "and keeps nothing of one call for another, nor of one caller's memory",
+			300 * time.Millisecond, keepsState},
 		{"exhaust", "and on every small input, every length, every byte", 3 * time.Second, exhaust},
-		{"growth", "and its time grows no faster than the original's with longer inputs", 300 * time.Millisecond, growth},
+		{"growth", "and its time grows no faster than the original's with longer inputs",
+			300 * time.Millisecond, growth},
 		{"fuzz", "and on what a search guided by their branches and comparisons finds", 2 * time.Second, fuzz},
 		{"proof", "and, as far as a solver can say, on every input there is", 4 * time.Second, prove},
-		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
+		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second,
+			otherMachines},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
 )
 
-// A Job is one candidate on its way up a ladder.
+// A Job carries one candidate up a ladder.
 type Job struct {
 	Env       *Env
 	Candidate beagle.Candidate
@@ -62,23 +68,22 @@ type Job struct {
 	cand    *code
 	orig    *code
 	learned *learned
-	result  beagle.CheckResult // of the check that runs
+	result  beagle.CheckResult // of the running check
 	verdict *beagle.Verdict
 	quick   bool
 
-	terms  *rt.Terms           // another contract than the target's, to try it out
-	more   []*source.Predicate // that terms name, beside the target's own
-	beside map[string]int      // phases in which the original ended beside the candidate only, and how often
+	terms  *rt.Terms           // a contract to try in place of the target's
+	more   []*source.Predicate // the conditions of terms, beside those of the target
+	beside map[string]int      // how often the original ended in a phase, though only beside the candidate
 	seeds  [][]byte            // records that take each side of each decision; see branchSeeds
 }
 
-// A Budget is the time that the long checks may take. Zero fields are the
-// defaults.
+// A Budget bounds the time of the long checks. A field of zero means the default.
 type Budget struct {
 	Exhaust time.Duration // 3 s
-	Fuzz    time.Duration // at most, of processor time: 5 s; negative leaves the search out
+	Fuzz    time.Duration // processor time, at most: 5 s; negative leaves the search out
 	Race    time.Duration // 2 s; negative leaves the race detector out
-	Proof   time.Duration // 4 s of processor; negative leaves the proof out
+	Proof   time.Duration // processor time: 4 s; negative leaves the proof out
 }
 
 func (b Budget) orDefaults() Budget {
@@ -94,18 +99,22 @@ func (b Budget) orDefaults() Budget {
 	return b
 }
 
-// A Finding condemns a candidate.
+// A Finding is the reason to reject a candidate.
 type Finding struct {
 	Status beagle.Status
-	Stage  string // when it is not the check's name
+	Stage  string // if it is not the check's name
 	Reason string
 	Diff   *rt.Diff // for a counterexample
 }
 
-// climb runs the checks of a ladder in order.
+// climb runs the checks of a ladder in order and stops at the first Finding.
 func (l Ladder) climb(ctx context.Context, j *Job) (*beagle.Verdict, error) {
 	if j.verdict == nil {
-		j.verdict = &beagle.Verdict{Candidate: j.Candidate.ID, Status: beagle.Equal, Contract: j.Env.Unit.Target.Contract}
+		j.verdict = &beagle.Verdict{
+			Candidate: j.Candidate.ID,
+			Status:    beagle.Equal,
+			Contract:  j.Env.Unit.Target.Contract,
+		}
 	}
 	v := j.verdict
 	if err := j.prepare(); err != nil {
@@ -160,7 +169,7 @@ func (j *Job) condemn(f *Finding) {
 	}
 }
 
-// note adds to what the running check did not cover.
+// note adds a sentence about what the running check did not cover.
 func (j *Job) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if strings.Contains(j.result.Note, text) {
@@ -172,19 +181,20 @@ func (j *Job) note(format string, args ...any) {
 	j.result.Note = text
 }
 
-// Static reads a candidate: it parses, type-checks, and keeps to the policy.
-// Nothing is built or run.
+// Static parses and type-checks a candidate and applies the policy. It builds and runs nothing.
 func Static(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus) (*beagle.Verdict, error) {
 	return Reading.climb(ctx, &Job{Env: e, Candidate: c, Corpus: corpus})
 }
 
-// Quick compares version idx of a program with the original, version 0, in
-// one process and about 10 ms. c is the candidate that was built as idx.
-func Quick(ctx context.Context, e *Env, bin *harness.Binary, idx int, c beagle.Candidate, corpus *beagle.Corpus) (*beagle.Verdict, error) {
+// Quick compares version idx of a program with the original, version 0, in one process. It takes
+// about 10 ms. c is the candidate that was built as idx.
+func Quick(
+	ctx context.Context, e *Env, bin *harness.Binary, idx int, c beagle.Candidate, corpus *beagle.Corpus,
+) (*beagle.Verdict, error) {
 	return QuickLadder.climb(ctx, &Job{Env: e, Candidate: c, Corpus: corpus, bin: bin, idx: idx, quick: true})
 }
 
-// Full gives a candidate every check.
+// Full runs every check on a candidate.
 func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, b Budget) (*beagle.Verdict, error) {
 	j := &Job{Env: e, Candidate: c, Corpus: corpus, Budget: b.orDefaults()}
 	v, err := FullLadder.climb(ctx, j)
@@ -236,8 +246,8 @@ func breach(list []Violation) *Finding {
 	return &Finding{Status: beagle.Forbidden, Stage: "policy", Reason: strings.Join(lines, "\n")}
 }
 
-// literals looks for results of the original among the candidate's literals,
-// if that could not be done when the candidate was read.
+// literals looks for results of the original among the candidate's literals, if the policy could
+// not do so earlier.
 func (j *Job) literals(ctx context.Context) (*Finding, error) {
 	if err := j.Env.learnResults(ctx, j.bin, j.learned); err != nil {
 		return nil, err
@@ -258,7 +268,8 @@ func (j *Job) literals(ctx context.Context) (*Finding, error) {
 }
 
 func compile(ctx context.Context, j *Job) (*Finding, error) {
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
+		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{})
 	if err != nil {
 		return nil, err

@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// Known are the values that a candidate could have copied out of the corpus:
-// what the target received, and what the original answered. Values that turn
-// up in honest code by themselves (small numbers, powers of two, alphabets)
-// are never in it.
+// Known holds the values that a candidate could have copied from the corpus: the target's arguments
+// and the original's results. It leaves out values that honest code contains anyway, such as small
+// numbers, powers of two and alphabets.
 type Known struct {
-	values map[string]string // canonical constant -> where it was seen
+	values map[string]string // canonical constant -> where Beagle saw it
 }
 
-// Add notes a constant as seen in "an argument" or "a result".
+// add records a constant as seen in "an argument" or "a result".
 func (k *Known) add(key, where string) {
 	if k.values == nil {
 		k.values = make(map[string]string)
@@ -45,8 +44,8 @@ func stringKey(s string) string {
 	return "s" + s
 }
 
-// isAlphabet reports whether s is made of at most three runs of neighbouring
-// or equal bytes: "0123456789abcdef", "aaaa", "AZaz".
+// isAlphabet reports whether s consists of at most three runs of neighbouring or equal bytes:
+// "0123456789abcdef", "aaaa", "AZaz".
 func isAlphabet(s string) bool {
 	runs := 1
 	for i := 1; i < len(s); i++ {
@@ -57,8 +56,9 @@ func isAlphabet(s string) bool {
 	return runs <= 3
 }
 
-// intKey is empty for the numbers that honest code is full of: below 65,536,
-// next to a power of two or to a product of small factors, or one byte repeated.
+// intKey returns the canonical form of an integer. It returns "" for numbers that honest code is
+// full of: below 65,536, next to a power of two or to a product of small factors, or one byte
+// repeated.
 func intKey(u uint64, negative bool) string {
 	if negative {
 		u = -u
@@ -90,8 +90,8 @@ func plain(u uint64) bool {
 	return smooth(u)
 }
 
-// smooth reports whether u is made of small factors, as units are: 86,400
-// seconds, 3,600,000,000,000 nanoseconds, 604,800 seconds.
+// smooth reports whether u has small factors only, as units do: 86,400 seconds, 604,800 seconds,
+// 3,600,000,000,000 nanoseconds.
 func smooth(u uint64) bool {
 	for _, f := range []uint64{2, 3, 5, 7} {
 		for u%f == 0 {
@@ -101,8 +101,8 @@ func smooth(u uint64) bool {
 	return u == 1
 }
 
-// floatKey is empty for numbers with up to five significant digits and for
-// the mathematical constants.
+// floatKey returns the canonical form of a number. It returns "" for numbers with up to five
+// significant digits and for the mathematical constants.
 func floatKey(f float64) string {
 	f = math.Abs(f)
 	if math.IsInf(f, 0) || math.IsNaN(f) {
@@ -111,7 +111,8 @@ func floatKey(f float64) string {
 	if s := strconv.FormatFloat(f, 'e', -1, 64); strings.IndexByte(s, 'e') <= 6 {
 		return ""
 	}
-	for _, c := range []float64{math.Pi, math.E, math.Sqrt2, math.Ln2, math.Phi, math.Ln10, math.MaxFloat64, math.MaxFloat32,
+	for _, c := range []float64{math.Pi, math.E, math.Sqrt2, math.Ln2, math.Phi, math.Ln10, math.MaxFloat64,
+		math.MaxFloat32,
 		math.SmallestNonzeroFloat64, math.SmallestNonzeroFloat32, math.Pi / 2, 2 * math.Pi, math.Pi / 180} {
 		if f == c {
 			return ""
@@ -120,24 +121,24 @@ func floatKey(f float64) string {
 	return "f" + strconv.FormatUint(math.Float64bits(f), 16)
 }
 
-// longString is the length beyond which a string is no word of a vocabulary;
-// maxWords is how many words a vocabulary may have.
+// longString is the length beyond which a string cannot be a word of a vocabulary. maxWords is how
+// many words a vocabulary may have.
 const (
 	longString = 12
 	maxWords   = 32
 )
 
-// copied finds the constants of the candidate that answer inputs of the corpus
-// and that the original's package does not spell: numbers and long strings that
-// equal a value, words that an input is compared with as a whole, and words
-// that equal results when there are more of them than a vocabulary has. Single
-// constants count, and sequences spelled out in a composite literal.
+// copied finds the constants of the candidate that answer inputs of the corpus and that the
+// original's package does not contain. These are numbers and long strings that equal a value, and
+// words that the code compares with a whole input. Words that equal results count too, if there are
+// more of them than a vocabulary has. A constant may stand alone or be spelled out in a composite
+// literal.
 func copied(orig, cand *code, known *Known) []Violation {
 	if known == nil || len(known.values) == 0 {
 		return nil
 	}
 	own := make(map[string]bool)
-	var text strings.Builder // all the strings of the original and its package, for parts of them
+	var text strings.Builder // all strings of the original and its package, to find parts in
 	spelled := func(key string) {
 		own[key] = true
 		text.WriteString(strings.TrimPrefix(key, "s") + "\x00")
@@ -173,8 +174,7 @@ func copied(orig, cand *code, known *Known) []Violation {
 	return out
 }
 
-// named reports whether a number is made of the constants of other packages,
-// like time.Hour.
+// named reports whether a number consists of constants of other packages, like time.Hour.
 func (c *code) named(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -187,14 +187,15 @@ func (c *code) named(n ast.Node) bool {
 	return found
 }
 
-// partly finds the strings that only a part of an input is compared with: a
-// piece of it, or whatever a function of another package looks for.
+// partly finds the strings that the code compares with a part of an input only: with a piece of it,
+// or inside a function of another package.
 func (c *code) partly() map[ast.Node]bool {
 	out := make(map[ast.Node]bool)
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if fn := c.callee(n); fn != nil && fn.Pkg() != c.pkg && fn.Name() != "EqualFold" && fn.Name() != "Equal" && fn.Name() != "Compare" {
+			if fn := c.callee(n); fn != nil && fn.Pkg() != c.pkg && fn.Name() != "EqualFold" && fn.Name() != "Equal" &&
+				fn.Name() != "Compare" {
 				for _, arg := range n.Args {
 					out[arg] = true
 				}
@@ -215,8 +216,8 @@ func (c *code) partly() map[ast.Node]bool {
 	return out
 }
 
-// constants calls f for every telling constant of a file. Constant expressions
-// count as a whole, so that "ab"+"cd" hides nothing.
+// constants calls f for every telling constant of a file. A constant expression counts as a whole,
+// so "ab"+"cd" hides nothing.
 func constants(c *code, f func(n ast.Node, key, shown string)) {
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -235,7 +236,7 @@ func constants(c *code, f func(n ast.Node, key, shown string)) {
 				shown := tv.Value.String()
 				f(n, key, shown)
 			}
-			return tv.Value.Kind() == constant.String // parts of a string may be telling by themselves
+			return tv.Value.Kind() == constant.String // parts of a string may be telling too
 		}
 		return true
 	})
@@ -263,7 +264,7 @@ func constantKey(v constant.Value, t types.Type) string {
 	return ""
 }
 
-// sequence is the content of a literal of bytes or small numbers as a string.
+// sequence returns, as a string, the content of a literal of bytes or small numbers.
 func sequence(c *code, n *ast.CompositeLit) (string, bool) {
 	b := make([]byte, 0, len(n.Elts))
 	for _, el := range n.Elts {

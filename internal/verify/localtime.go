@@ -5,17 +5,16 @@ import (
 	"go/types"
 )
 
-// local are the functions whose result is a time in the machine's own zone,
-// or may be.
+// local lists functions whose result is, or may be, a time in the machine's own zone.
 var local = set(`time.Unix time.UnixMilli time.UnixMicro time.Parse
 	time.Time.UnmarshalText time.Time.UnmarshalJSON time.Time.UnmarshalBinary time.Time.GobDecode`)
 
-// placed are the methods after which the zone that a time had is forgotten.
+// placed lists methods whose result does not depend on the zone of the time.
 var placed = set(`time.Time.UTC time.Time.In time.Time.Unix time.Time.UnixMilli time.Time.UnixMicro time.Time.UnixNano
 	time.Time.Sub time.Time.Before time.Time.After time.Time.Equal time.Time.Compare time.Time.IsZero`)
 
-// localTime refuses times in the machine's own zone: where versions are
-// compared it is another than where they run.
+// localTime refuses times in the machine's own zone. The zone where Beagle compares versions is not
+// the zone where they will run.
 func localTime(c *code, report func(ast.Node, string, string, string)) {
 	fine := make(map[*ast.Ident]bool)
 	ast.Inspect(c.file, func(n ast.Node) bool {
@@ -29,7 +28,7 @@ func localTime(c *code, report func(ast.Node, string, string, string)) {
 				switch f := ast.Unparen(made.Fun).(type) {
 				case *ast.SelectorExpr:
 					fine[f.Sel] = true
-				case *ast.Ident: // of a dot import
+				case *ast.Ident: // from a dot import
 					fine[f] = true
 				}
 			}

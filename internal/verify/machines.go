@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// What the comparison on one other machine may take, in the time of that
-// machine: an emulated one is some ten times slower.
+// These constants bound the comparison on one other machine, in that machine's time: an emulated
+// machine is about ten times slower.
 const (
 	machineReplay  = time.Second
 	machineShare   = 4 // of the exhaustion's own budget
@@ -22,8 +22,8 @@ const (
 	machineRecords = 2000
 )
 
-// otherMachines compares both versions once more as programs for other machines.
-// There, an int has 32 bits, or the bytes of a word stand in the other order.
+// otherMachines compares both versions again as programs for other machines. There, an int has 32
+// bits, or the bytes of a word have the other order.
 func otherMachines(ctx context.Context, j *Job) (*Finding, error) {
 	for _, m := range harness.Machines {
 		found, err := j.elsewhere(ctx, m)
@@ -34,7 +34,7 @@ func otherMachines(ctx context.Context, j *Job) (*Finding, error) {
 	return nil, nil
 }
 
-// elsewhere compares both versions on one machine, or says why it cannot.
+// elsewhere compares both versions on one machine, or notes why it cannot.
 func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error) {
 	bin, err := j.buildFor(ctx, m)
 	if bin != nil {
@@ -64,8 +64,8 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Finding, error
 	return onMachine(m, found), nil
 }
 
-// without notes that a machine was left out. What ended the whole check is an
-// error as before.
+// without notes that the check left out a machine. An error that ended the whole check stays an
+// error.
 func (j *Job) without(ctx context.Context, m harness.Machine, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
@@ -89,12 +89,13 @@ func (j *Job) buildFor(ctx context.Context, m harness.Machine) (*harness.Binary,
 	if err != nil {
 		return nil, err
 	}
-	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source}, {ID: j.Candidate.ID, Source: j.Candidate.Source}}
+	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
+		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	return b.Build(ctx, vs, harness.Link{})
 }
 
-// starts finds out whether the machine's programs start here, and whether the
-// candidate is why one does not.
+// starts tests whether programs of a machine start here, and whether the candidate is the reason if
+// one does not.
 func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
 	pkg := j.Env.Unit.Target.PkgPath
 	_, exit, err := j.bin.Start(ctx, j.Env.Box, pkg)
@@ -119,8 +120,8 @@ func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
 	}
 }
 
-// compareThere replays the recorded and generated calls and a bounded
-// exhaustion with the program at hand.
+// compareThere replays the recorded and generated calls and a bounded exhaustion with the program
+// for another machine.
 func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 	unfit := 0
 	for _, name := range []string{"train", "holdout", "generated"} {
@@ -146,7 +147,8 @@ func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, found, err := j.replay(ctx, &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: 1, Then: x}, 1, machineWall)
+	reply, found, err := j.replay(ctx, &rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: 1, Then: x},
+		1, machineWall)
 	if found != nil || err != nil {
 		return found, err
 	}
@@ -158,20 +160,20 @@ func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 	return j.differs(d), nil
 }
 
-// onMachine has a finding say where it was made.
+// onMachine adds the machine to the text of a finding.
 func onMachine(m harness.Machine, f *Finding) *Finding {
 	if f == nil {
 		return nil
 	}
 	f.Reason = fmt.Sprintf("on %s (%s): %s", m.GOARCH, m.Doc, f.Reason)
-	if d := f.Diff; d != nil && d.Check == "" { // the others say what a test must do
+	if d := f.Diff; d != nil && d.Check == "" { // the other kinds say what a test must do
 		d.Check = "run with GOARCH=" + m.GOARCH
 	}
 	return f
 }
 
-// anew is what is known of a corpus without what was learned by running the
-// original on this machine.
+// anew returns the facts about a corpus without those that come from running the original on this
+// machine.
 func (l *learned) anew() *learned {
 	return &learned{files: l.files, sizes: l.sizes, known: l.known, fromRuns: true,
 		skip: map[string]bool{}, slow: map[string][]int{}, rechecked: map[string]bool{}}

@@ -7,25 +7,24 @@ import (
 	"github.com/beagle-go/beagle/internal/effects"
 )
 
-// A walk is a loop over a map, or a function that package maps calls for each
-// entry: what it does happens in an order that differs from time to time.
+// A walk is a loop over a map, or a function that package maps calls for each entry. The order of
+// its steps differs from time to time.
 type walk struct {
 	*code
 	body  *ast.BlockStmt
-	begin ast.Node // declarations inside it are its own
+	begin ast.Node // declarations inside it belong to the walk
 }
 
-// inside reports whether a variable is the walk's own.
+// inside reports whether a variable belongs to the walk.
 func (w *walk) inside(obj types.Object) bool {
 	return obj != nil && w.begin.Pos() <= obj.Pos() && obj.Pos() < w.begin.End()
 }
 
-// callbacks are the functions of package maps that run code for each entry.
+// callbacks lists functions of package maps that run code for each entry.
 var callbacks = set(`maps.EqualFunc maps.DeleteFunc`)
 
-// tells reports whether a call in the body lets something outside know which
-// entry it is at: it receives what depends on the entry, and may leave it
-// somewhere, or be told apart by what it was called with before.
+// tells reports whether a call in the body reveals the current entry to code outside. The callee
+// may keep an argument that depends on the entry, or behave by its earlier calls.
 func (w *walk) tells() bool {
 	found := false
 	ast.Inspect(w.body, func(n ast.Node) bool {
@@ -52,7 +51,7 @@ func (w *walk) callTells(call *ast.CallExpr) bool {
 	}
 	fn := w.callee(call)
 	if fn == nil || types.IsInterface(recvType(fn)) {
-		return given && !w.ownFunc(call) // a function value, which may keep what it receives
+		return given && !w.ownFunc(call) // a function value may keep its arguments
 	}
 	if w.declares(fn) {
 		return given && w.anyReachesOut(call, fn)
@@ -64,8 +63,8 @@ func (w *walk) callTells(call *ast.CallExpr) bool {
 	return given && w.writesOut(call, fn, s)
 }
 
-// ordered reports whether an expression depends on the entry that the walk is
-// at: it names something that the walk declares.
+// ordered reports whether an expression depends on the current entry: it names something that the
+// walk declares.
 func (w *walk) ordered(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -79,14 +78,13 @@ func (w *walk) ordered(e ast.Expr) bool {
 	return found
 }
 
-// ownFunc reports whether a call's function is declared in the walk itself.
+// ownFunc reports whether the walk itself declares the called function.
 func (w *walk) ownFunc(call *ast.CallExpr) bool {
 	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
 	return ok && w.inside(w.info.ObjectOf(id))
 }
 
-// reachesOut reports whether an expression leads to memory from outside the
-// walk that can be written.
+// reachesOut reports whether an expression leads to writable memory from outside the walk.
 func (w *walk) reachesOut(e ast.Expr) bool {
 	id := root(e)
 	if id == nil {
@@ -99,8 +97,7 @@ func (w *walk) reachesOut(e ast.Expr) bool {
 	return ok && !w.inside(v)
 }
 
-// arguments are a call's arguments with the receiver in front, as summaries
-// count them.
+// arguments returns a call's arguments with the receiver in front, as summaries count them.
 func (w *walk) arguments(call *ast.CallExpr, fn *types.Func) []ast.Expr {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok || fn.Signature().Recv() == nil {
@@ -112,9 +109,8 @@ func (w *walk) arguments(call *ast.CallExpr, fn *types.Func) []ast.Expr {
 	return call.Args
 }
 
-// anyReachesOut reports whether a function of the file may leave anything
-// outside the walk: through an argument, or a package variable, which the
-// analysis of memory refuses by itself.
+// anyReachesOut reports whether a function of the file may leave something outside the walk,
+// through an argument. The analysis of memory refuses package variables by itself.
 func (w *walk) anyReachesOut(call *ast.CallExpr, fn *types.Func) bool {
 	for _, arg := range w.arguments(call, fn) {
 		t := w.info.TypeOf(arg)
@@ -132,15 +128,14 @@ func (w *walk) anyReachesOut(call *ast.CallExpr, fn *types.Func) bool {
 	return false
 }
 
-// onlyReads reports whether a function of the file writes to nothing that it
-// receives.
+// onlyReads reports whether a function of the file writes to none of its arguments.
 func (w *walk) onlyReads(fn *types.Func) bool {
 	s := w.ownSummary(fn)
 	return s != nil && len(s.Writes) == 0 && len(s.Stores) == 0 && len(s.Runs) == 0
 }
 
-// writesOut reports whether a function of the table writes to memory from
-// outside the walk, other than by a key of its own.
+// writesOut reports whether a function of the table writes to memory from outside the walk. An
+// element under a key of the current entry does not count.
 func (w *walk) writesOut(call *ast.CallExpr, fn *types.Func, s *effects.Summary) bool {
 	args := w.arguments(call, fn)
 	for _, r := range s.Writes {

@@ -6,15 +6,14 @@ import (
 	"go/types"
 )
 
-// mapOrder refuses what may hang on the order in which a map is walked, which
-// differs from walk to walk: a loop that ends early, one that keeps what it
-// met last, and a list of keys that nobody sorts. A comparison meets it only
-// when it shows often.
+// mapOrder refuses code that may depend on the order of a map's entries, which differs from walk to
+// walk. Examples are a loop that ends early, a loop that keeps the last entry, and a list of keys
+// that nobody sorts. A comparison finds such code only if the difference shows often.
 func mapOrder(c *code, report func(ast.Node, string, string, string)) {
-	const why = "which entry it meets first differs from call to call"
+	const why = "the first entry differs from call to call"
 	sorted := sortedLists(c)
-	walks := make(map[ast.Node]bool) // calls of package maps whose order does not matter where they stand
-	named := make(map[ast.Expr]bool) // what calls name their functions by
+	walks := make(map[ast.Node]bool) // calls of package maps whose order does not matter in their place
+	named := make(map[ast.Expr]bool) // expressions that name the function of a call
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.RangeStmt:
@@ -47,8 +46,8 @@ func mapOrder(c *code, report func(ast.Node, string, string, string)) {
 	})
 }
 
-// calledBack reports whether the function that package maps receives tells
-// which entry it meets first.
+// calledBack reports whether the function that package maps receives reveals which entry comes
+// first.
 func calledBack(c *code, call *ast.CallExpr) bool {
 	lit, ok := ast.Unparen(call.Args[len(call.Args)-1]).(*ast.FuncLit)
 	if !ok {
@@ -59,7 +58,7 @@ func calledBack(c *code, call *ast.CallExpr) bool {
 	return w.tells() || w.assigns()
 }
 
-// assigns reports whether the body assigns to anything outside.
+// assigns reports whether the body assigns to a variable from outside.
 func (w *walk) assigns() bool {
 	found := false
 	outside := func(e ast.Expr) {
@@ -80,7 +79,7 @@ func (w *walk) assigns() bool {
 	return found
 }
 
-// usedFunc is the function that an expression names, or nil.
+// usedFunc returns the function that an expression names, or nil.
 func usedFunc(c *code, e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
@@ -100,7 +99,7 @@ var (
 	orderless = set(`slices.Sorted slices.SortedFunc slices.SortedStableFunc maps.Collect maps.Insert`)
 )
 
-// sortedLists are the variables that are handed to a sorting function.
+// sortedLists returns the variables that the code passes to a sorting function.
 func sortedLists(c *code) map[types.Object]bool {
 	out := make(map[types.Object]bool)
 	ast.Inspect(c.file, func(n ast.Node) bool {
@@ -120,10 +119,15 @@ func sortedLists(c *code) map[types.Object]bool {
 	return out
 }
 
-// keepsOne reports whether a loop over a map leaves something behind that
-// hangs on the order: a variable from outside that is assigned anything but a
-// constant, a greatest or least value, an element by key, or a list that is
-// sorted later; a sum of numbers that are rounded, or of texts.
+// keepsOne reports whether a loop over a map leaves something behind that depends on the order.
+//
+// Assignments to variables from outside count, apart from four kinds:
+//   - an assignment of a constant;
+//   - a greatest or least value;
+//   - an element under the entry's own key;
+//   - a list that is sorted later.
+//
+// Sums of rounded numbers and of texts count too.
 func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
 	outside := func(e ast.Expr) types.Object {
 		id := root(e)
@@ -131,12 +135,14 @@ func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
 			return nil
 		}
 		obj := c.info.ObjectOf(id)
-		if obj == nil || loop.Body.Pos() <= obj.Pos() && obj.Pos() < loop.Body.End() || loop.Tok == token.DEFINE && loop.Pos() <= obj.Pos() && obj.Pos() < loop.Body.Pos() {
+		if obj == nil || loop.Body.Pos() <= obj.Pos() && obj.Pos() < loop.Body.End() ||
+			loop.Tok == token.DEFINE && loop.Pos() <= obj.Pos() && obj.Pos() < loop.Body.Pos() {
 			return nil
 		}
 		return obj
 	}
-	keeps := loop.Tok == token.ASSIGN && (loop.Key != nil && outside(loop.Key) != nil || loop.Value != nil && outside(loop.Value) != nil)
+	keeps := loop.Tok == token.ASSIGN &&
+		(loop.Key != nil && outside(loop.Key) != nil || loop.Value != nil && outside(loop.Value) != nil)
 	bounds := boundsOf(c, loop.Body)
 	ast.Inspect(loop.Body, func(n ast.Node) bool {
 		as, ok := n.(*ast.AssignStmt)
@@ -154,8 +160,9 @@ func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
 				keeps = true
 			default:
 				r := ast.Unparen(as.Rhs[i])
-				keeps = keeps || !(c.info.Types[r].Value != nil || c.info.Types[r].IsNil() || bounds[as] && len(as.Lhs) == 1 ||
-					isExtreme(c, r) || sorted[obj] && isBuiltinCall(c, r, "append"))
+				keeps = keeps ||
+					!(c.info.Types[r].Value != nil || c.info.Types[r].IsNil() || bounds[as] && len(as.Lhs) == 1 ||
+						isExtreme(c, r) || sorted[obj] && isBuiltinCall(c, r, "append"))
 			}
 		}
 		return !keeps
@@ -163,15 +170,14 @@ func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
 	return keeps
 }
 
-// byKey reports whether a location is an element that is chosen by a key of
-// its own.
+// byKey reports whether a location is an element under the entry's own key.
 func byKey(c *code, l ast.Expr) bool {
 	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
 	return ok && c.info.Types[ix.Index].Value == nil
 }
 
-// boundsOf finds the assignments of "if v > most { most = v }": what is left at
-// the end is the greatest or least, in whatever order they came.
+// boundsOf finds the assignments of the form "if v > most { most = v }". The value at the end is
+// the greatest or least one, in any order.
 func boundsOf(c *code, body ast.Node) map[*ast.AssignStmt]bool {
 	out := make(map[*ast.AssignStmt]bool)
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -224,7 +230,7 @@ func overMap(c *code, e ast.Expr) bool {
 	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "maps"
 }
 
-// leavesEarly reports whether a loop's body may end the loop before its time.
+// leavesEarly reports whether a loop's body may end the loop before the last entry.
 func leavesEarly(body *ast.BlockStmt) bool {
 	leaves := false
 	var visit func(n ast.Node, inner bool)

@@ -12,15 +12,14 @@ import (
 	"github.com/beagle-go/beagle/internal/effects"
 )
 
-// memory holds a candidate to memory of its own: it may write what it made in
-// the same call, and what the original writes too. Nothing else is allowed, by
-// whatever road: package variables, memory that standard functions share or
-// hand out, arguments that the original only reads. Results and what is stored
-// behind arguments may not lead into memory that outlives the call.
+// memory allows a candidate to write two kinds of memory: memory that it made in the same call, and
+// memory that the original writes too. It refuses all other writes, by any road: package variables,
+// memory that library functions share or return, arguments that the original only reads. Results,
+// and values stored behind arguments, may not lead into memory that outlives the call.
 func memory(c *code, report func(ast.Node, string, string, string)) {
 	fns, target, err := c.functions()
 	if err != nil {
-		report(c.fn, unread, "the file", fmt.Sprintf("where its memory comes from cannot be told: %v", err))
+		report(c.fn, unread, "the file", fmt.Sprintf("the analysis of its memory failed: %v", err))
 		return
 	}
 	p := c.analysed(fns, target)
@@ -36,12 +35,14 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 	}
 }
 
-// candidateSteps bounds what the analysis of one version may take.
+// candidateSteps bounds the analysis of one version.
 const candidateSteps = 1 << 22
 
-// analysed is the analysis of the file's functions.
+// analysed returns the analysis of the file's functions.
 func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Program {
-	p := effects.NewProgram(target.Prog, func(f *ssa.Function) bool { return f.Pkg == target.Pkg || f.Pkg == nil }, c.table())
+	p := effects.NewProgram(target.Prog, func(f *ssa.Function) bool {
+		return f.Pkg == target.Pkg || f.Pkg == nil
+	}, c.table())
 	p.Limit = candidateSteps
 	p.Values(append([]*ssa.Function{target.Pkg.Func("init")}, fns...))
 	p.Analyse(fns)
@@ -54,7 +55,7 @@ func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Prog
 	return p
 }
 
-// ownSummary is what a function of the file does, nil when that is not known.
+// ownSummary returns the effects of a function of the file, or nil if they are unknown.
 func (c *code) ownSummary(fn *types.Func) *effects.Summary { return c.summaries[origin(fn)] }
 
 type memoryReport struct {
@@ -86,23 +87,26 @@ func (m *memoryReport) shared(found *effects.Findings) {
 		}
 	}
 	for i, w := range found.Stores {
-		if into := found.Into[i]; into.Kind == effects.Shared && (w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep) {
+		if into := found.Into[i]; into.Kind == effects.Shared &&
+			(w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep) {
 			m.report(m.place(w.Pos), "keep "+into.Name, "memory of an argument kept in "+m.name(into), seenWhy)
 		}
 	}
 	for _, w := range found.Panics {
 		if w.Ref.Kind == effects.Shared {
-			m.report(m.place(w.Pos), "share "+w.Ref.Name, "panic with memory of "+m.name(w.Ref), "who recovers would share it with every other call")
+			m.report(m.place(w.Pos), "share "+w.Ref.Name, "panic with memory of "+m.name(w.Ref),
+				"code that recovers the panic would share that memory with every other call")
 		}
 	}
 	for _, w := range found.Runs {
 		if w.Ref.Kind == effects.Shared {
-			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.name(w.Ref)+" handed to code of the caller", "it may be written there")
+			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.name(w.Ref)+" handed to code of the caller",
+				"the caller's code may write to it")
 		}
 	}
 }
 
-// write says how memory is written.
+// write says in words how memory is written.
 func (m *memoryReport) write(w effects.Finding) string {
 	switch name := m.name(w.Ref); w.Via {
 	case "":
@@ -114,16 +118,18 @@ func (m *memoryReport) write(w effects.Finding) string {
 	}
 }
 
-// arguments reports writes to arguments, and what is stored behind them.
+// arguments reports writes to arguments, and references stored behind them.
 func (m *memoryReport) arguments(found *effects.Findings) {
 	for _, w := range found.Writes {
 		if w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep {
 			m.report(m.place(w.Pos), argumentKey(w.Ref), m.write(w),
-				"the original only reads it, and others may read it meanwhile; write to memory that the function made itself")
+				"the original only reads it, and others may read it meanwhile; write to memory that the function "+
+					"made itself")
 		}
 	}
 	for i, w := range found.Stores {
-		if into := found.Into[i]; w.Ref.Kind == effects.Shared && (into.Kind == effects.Top || into.Kind == effects.Deep) {
+		if into := found.Into[i]; w.Ref.Kind == effects.Shared &&
+			(into.Kind == effects.Top || into.Kind == effects.Deep) {
 			m.report(m.place(w.Pos), "share "+w.Ref.Name, m.name(w.Ref)+" stored in "+m.name(into), sharedWhy)
 		}
 	}
@@ -131,15 +137,15 @@ func (m *memoryReport) arguments(found *effects.Findings) {
 
 const sharedWhy = "the caller would share it with every other call"
 
-// argumentKey names what is written: a parameter, or one field of the struct
-// that it points at. A write to the whole struct excuses one to a field.
+// argumentKey names the written memory: a parameter, or one field of the struct that it points at.
+// An original's write to the whole struct excuses a write to a field.
 func argumentKey(r effects.Ref) string {
 	return fmt.Sprintf("%s%d.%d", argumentPrefix, r.Param, r.Field)
 }
 
 const argumentPrefix = "write argument "
 
-// wholeKey is the key of the struct that a field belongs to.
+// wholeKey returns the key of the struct that a field belongs to.
 func wholeKey(key string) string {
 	if dot := strings.LastIndexByte(key, '.'); dot >= 0 && strings.HasPrefix(key, argumentPrefix) {
 		return key[:dot] + fmt.Sprintf(".%d", effects.Whole)
@@ -156,7 +162,7 @@ func (m *memoryReport) results(found *effects.Findings) {
 	}
 }
 
-// name is what the author of the candidate calls the memory.
+// name returns the name that the candidate's source gives to the memory.
 func (m *memoryReport) name(r effects.Ref) string {
 	switch r.Kind {
 	case effects.Top, effects.Deep:
@@ -190,8 +196,8 @@ func fieldName(t types.Type, field int) string {
 	return s.Field(field).Name()
 }
 
-// functions are those of the file in SSA form, and the target among them. The
-// rest of the package is there without bodies.
+// functions returns the functions of the file in SSA form, and the target among them. The other
+// functions of the package have no bodies there.
 func (c *code) functions() (fns []*ssa.Function, target *ssa.Function, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -218,7 +224,7 @@ func (c *code) functions() (fns []*ssa.Function, target *ssa.Function, err error
 	return append(fns, pkg.Func("init").AnonFuncs...), target, nil
 }
 
-// table is what is known of functions that the file does not declare.
+// table returns the effects of functions that the file does not declare.
 func (c *code) table() *effects.Table {
 	if h := c.known(); h != nil {
 		return effects.Standard().With(h.summaries)
@@ -226,8 +232,7 @@ func (c *code) table() *effects.Table {
 	return effects.Standard()
 }
 
-// known is what is known of the rest of the package, nil when the file uses
-// none of it.
+// known returns the facts about the rest of the package, or nil if the file uses none of it.
 func (c *code) known() *helpers {
 	if c.helpers == nil {
 		return nil

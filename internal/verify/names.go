@@ -5,17 +5,17 @@ import (
 	"go/types"
 )
 
-// typeNames refuses what can read the name of one of the candidate's own
-// types. Many versions are compared in one package, so that what they declare
-// has other names there than in the user's: a candidate that knows where it
-// runs could behave as long as it is looked at.
+// typeNames refuses code that can read the name of one of the candidate's own types. Beagle
+// compares many versions in one package, so declarations have other names there than in the user's
+// package. A candidate that knows where it runs could behave only while Beagle looks.
 func typeNames(c *code, report func(ast.Node, string, string, string)) {
-	const why = "it has another name while it is compared, so that the comparison says nothing about it"
+	const why = "it has another name while versions are compared, so the comparison says nothing about it"
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			fn := c.callee(n)
-			if fn == nil || fn.Pkg() == nil || fn.Pkg() == c.pkg || fn.Pkg().Path() == "errors" || c.info.Types[n.Fun].IsType() {
+			if fn == nil || fn.Pkg() == nil || fn.Pkg() == c.pkg || fn.Pkg().Path() == "errors" ||
+				c.info.Types[n.Fun].IsType() {
 				return true
 			}
 			for i, arg := range n.Args {
@@ -38,8 +38,8 @@ func typeNames(c *code, report func(ast.Node, string, string, string)) {
 	})
 }
 
-// takesAny reports whether argument i of fn arrives as an interface value that
-// tells its type to whoever asks.
+// takesAny reports whether argument i of fn arrives as an interface value whose type the callee can
+// read.
 func takesAny(fn *types.Func, i int) bool {
 	params := fn.Signature().Params()
 	if params.Len() == 0 {
@@ -54,9 +54,8 @@ func takesAny(fn *types.Func, i int) bool {
 	return !generic && ok && iface.NumMethods() == 0
 }
 
-// mayHoldOwn reports whether a value of type t may be or hold one of a type
-// that the candidate declares at package level. An interface value may when
-// there is such a type at all.
+// mayHoldOwn reports whether a value of type t may be, or hold, a value of a type that the
+// candidate declares at package level. If there is such a type, an interface value may hold it.
 func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
 	if t == nil {
 		return false

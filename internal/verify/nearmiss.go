@@ -13,38 +13,39 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A near miss is looked for as a counterexample-guided search: the widest
-// contract of the grammar that excludes all counterexamples so far and keeps
-// every recorded call is tried; what differs under it joins the
-// counterexamples. The ladder's own checks try it, so that nothing is proposed
-// that they would refuse.
+// A near miss is found by a search guided by counterexamples. Each round tries the widest contract
+// of the grammar that excludes all counterexamples so far and keeps every recorded call. A
+// difference under it joins the counterexamples. The ladder's own checks try the contract, so they
+// would not refuse what the search proposes.
 
-// NearBudget bounds the search for a contract. Zero fields are the defaults.
+// NearBudget bounds the search for a contract. A field of zero means the default.
 type NearBudget struct {
 	Rounds  int           // contracts to try; 6
-	Exhaust time.Duration // of the last look at each; 1 s of processor time
-	Fuzz    time.Duration // the same; 2 s, negative leaves it out
+	Exhaust time.Duration // of the last look at each contract; 1 s of processor time
+	Fuzz    time.Duration // of the last look, too; 2 s, negative leaves it out
 }
 
 const (
 	maxConjuncts = 3
-	nearLook     = 250 * time.Millisecond // of the exhaustion's first, short look
-	lossSamples  = 1024                   // generated inputs on which conditions are weighed
-	ignoreLoss   = 0.02                   // what it costs to ignore a difference, as a share of the inputs excluded
-	atomLoss     = 0.1                    // what a further conjunct costs
+	nearLook     = 250 * time.Millisecond // of the first, short exhaustion
+	lossSamples  = 1024                   // generated inputs that weigh the conditions
+	ignoreLoss   = 0.02                   // the price of ignoring a difference, as a share of the inputs excluded
+	atomLoss     = 0.1                    // the price of one more conjunct
 )
 
-// Near is a contract under which a rejected candidate holds.
+// Near is a contract under which a rejected candidate would pass.
 type Near struct {
 	beagle.NearMiss
-	Conjuncts []*source.Predicate // what it demands beyond the target's own contract
+	Conjuncts []*source.Predicate // the conditions beyond the target's own contract
 
 	Bin *harness.Binary // original and candidate; the caller removes it
 }
 
-// Nearest looks for the widest simple contract under which a candidate that v
-// rejects would have passed; nil when there is none, or none in time.
-func Nearest(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, v *beagle.Verdict, b NearBudget) (*Near, error) {
+// Nearest looks for the widest simple contract under which a candidate that v rejects would have
+// passed. It returns nil if there is none, or none in time.
+func Nearest(
+	ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, v *beagle.Verdict, b NearBudget,
+) (*Near, error) {
 	if !mayBeNear(v) {
 		return nil, nil
 	}
@@ -67,7 +68,8 @@ func orElse[T int | time.Duration](v, other T) T {
 	return v
 }
 
-// mayBeNear: state, races and goroutines are no matter of the input.
+// mayBeNear reports whether a contract could excuse a verdict. State, races and goroutines do not
+// depend on the input.
 func mayBeNear(v *beagle.Verdict) bool {
 	x := v.Counterexample
 	if x == nil || len(x.Args) == 0 {
@@ -80,13 +82,12 @@ func mayBeNear(v *beagle.Verdict) bool {
 	return false
 }
 
-// An atom is one thing that a contract can say: a condition, or a difference
-// to ignore.
+// An atom is one part of a contract: a condition, or a difference to ignore.
 type atom struct {
-	more   int    // place among the conditions; -1 for a difference
+	more   int    // its position among the conditions; -1 for a difference
 	ignore string // the difference
 	loss   float64
-	hits   []bool // counterexamples that it takes care of
+	hits   []bool // the counterexamples that it excludes or ignores
 }
 
 type nearing struct {
@@ -100,8 +101,8 @@ type nearing struct {
 	found  []beagle.Record // counterexamples
 }
 
-// begin builds a program that knows the grammar's conditions, and drops those
-// that a recorded call violates. It leaves no program behind when it fails.
+// begin builds a program that knows the grammar's conditions, and drops the conditions that a
+// recorded call violates. It leaves no program behind if it fails.
 func (s *nearing) begin(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil && s.bin != nil {
@@ -138,7 +139,7 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// recorded are the calls that somebody made; none when all inputs are made up.
+// recorded returns the calls that a real caller made. It returns none if Beagle made up all inputs.
 func (s *nearing) recorded() []beagle.Record {
 	if s.corpus.GeneratedOnly {
 		return nil
@@ -146,7 +147,7 @@ func (s *nearing) recorded() []beagle.Record {
 	return slices.Concat(s.corpus.Train, s.corpus.Holdout)
 }
 
-// excluded counts the records for which a condition does not hold.
+// excluded counts the records that violate a condition.
 func excluded(s *rt.Sifted, pred, n int) int {
 	out := 0
 	for i := range n {
@@ -157,7 +158,7 @@ func excluded(s *rt.Sifted, pred, n int) int {
 	return out
 }
 
-// longest gives the greatest length of each parameter among records.
+// longest returns the greatest length of each parameter among records.
 func longest(records []beagle.Record) func(param int) int {
 	most := map[int]int{}
 	for _, r := range records {
@@ -174,8 +175,10 @@ func longest(records []beagle.Record) func(param int) int {
 
 func (s *nearing) search(ctx context.Context, args []byte) (*Near, error) {
 	for range s.budget.Rounds {
-		if known := slices.ContainsFunc(s.found, func(r beagle.Record) bool { return string(r.Args) == string(args) }); known {
-			return nil, nil // the contract was to exclude it, and does not
+		if known := slices.ContainsFunc(s.found, func(r beagle.Record) bool {
+			return string(r.Args) == string(args)
+		}); known {
+			return nil, nil // the contract should exclude this input, and does not
 		}
 		if err := s.learn(ctx, args); err != nil {
 			return nil, err
@@ -191,15 +194,16 @@ func (s *nearing) search(ctx context.Context, args []byte) (*Near, error) {
 		if found == nil {
 			return s.near(ctx, set)
 		}
-		if found.Diff == nil || len(found.Diff.Args) == 0 || found.Diff.Check != "" && found.Diff.Check != rt.CheckRoom {
-			return nil, nil // it is wrong in a way that no condition on the inputs mends
+		if found.Diff == nil || len(found.Diff.Args) == 0 ||
+			found.Diff.Check != "" && found.Diff.Check != rt.CheckRoom {
+			return nil, nil // no condition on the inputs excuses this difference
 		}
 		args = found.Diff.Args
 	}
 	return nil, nil
 }
 
-// learn finds out which atoms take care of one more counterexample.
+// learn adds a counterexample and tests which atoms excuse it.
 func (s *nearing) learn(ctx context.Context, args []byte) error {
 	record := beagle.Record{Args: args, Weight: 1}
 	s.found = append(s.found, record)
@@ -228,12 +232,14 @@ func (s *nearing) same(ctx context.Context, args []byte, terms *rt.Terms) (bool,
 	}
 	defer remove()
 	var reply rt.ReplayReply
-	exit, err := j.bin.Run(ctx, s.e.Box, &rt.Request{Replay: &rt.Replay{Variant: 1, Records: []string{"one"}, Panics: j.panics()}}, &reply,
+	exit, err := j.bin.Run(ctx, s.e.Box, &rt.Request{
+		Replay: &rt.Replay{Variant: 1, Records: []string{"one"}, Panics: j.panics()},
+	}, &reply,
 		harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
 	return err == nil && exit == nil && reply.Diff == nil, err
 }
 
-// terms are the target's own contract with some atoms.
+// terms returns the target's own contract with some atoms added.
 func (s *nearing) terms(set []*atom) *rt.Terms {
 	t := &rt.Terms{Ignore: slices.Clone(s.e.Unit.Target.Contract.Ignore)}
 	for i := range s.e.Builder.Own() {
@@ -250,12 +256,13 @@ func (s *nearing) terms(set []*atom) *rt.Terms {
 }
 
 func (s *nearing) job(terms *rt.Terms) *Job {
-	return &Job{Env: s.e, Candidate: s.c, Corpus: s.corpus, bin: s.bin.Under(terms), idx: 1, terms: terms, more: s.preds,
+	return &Job{Env: s.e, Candidate: s.c, Corpus: s.corpus, bin: s.bin.Under(terms), idx: 1, terms: terms,
+		more:   s.preds,
 		Budget: Budget{Exhaust: nearLook, Fuzz: s.budget.Fuzz, Race: -1}.orDefaults()}
 }
 
-// cheapest is the set of atoms that takes care of all counterexamples and
-// excludes least; nil when three do not suffice.
+// cheapest returns the set of atoms that excuses all counterexamples and excludes least, or nil if
+// three atoms are not enough.
 func (s *nearing) cheapest() []*atom {
 	var best []*atom
 	least := 1e9
@@ -282,7 +289,7 @@ func (s *nearing) cheapest() []*atom {
 	return best
 }
 
-// open is the first counterexample that no atom of a set takes care of; -1.
+// open returns the first counterexample that no atom of a set excuses, or -1.
 func (s *nearing) open(set []*atom) int {
 	for i := range s.found {
 		if !slices.ContainsFunc(set, func(a *atom) bool { return a.hits[i] }) {
@@ -292,8 +299,8 @@ func (s *nearing) open(set []*atom) int {
 	return -1
 }
 
-// try runs the ladder's checks on inputs under a contract: what differs most
-// often first, and the long looks only when the short ones found nothing.
+// try runs the ladder's checks on inputs under a contract. Checks that find most differences come
+// first, and the long ones run only if the short ones found nothing.
 func (s *nearing) try(ctx context.Context, set []*atom) (*Finding, error) {
 	j := s.job(s.terms(set))
 	j.verdict = &beagle.Verdict{}
@@ -317,7 +324,7 @@ func (s *nearing) try(ctx context.Context, set []*atom) (*Finding, error) {
 	return nil, nil
 }
 
-// near states the contract and its support among the recorded calls.
+// near returns the contract and its support among the recorded calls.
 func (s *nearing) near(ctx context.Context, set []*atom) (*Near, error) {
 	out := &Near{Bin: s.bin.Under(s.terms(set))}
 	was := s.e.Unit.Target.Contract
@@ -357,5 +364,5 @@ func (s *nearing) near(ctx context.Context, set []*atom) (*Near, error) {
 	return out, nil
 }
 
-// quoted makes a word of a text for a shell.
+// quoted makes one shell word of a text.
 func quoted(s string) string { return fmt.Sprintf("'%s'", strings.ReplaceAll(s, "'", `'\''`)) }

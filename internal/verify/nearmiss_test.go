@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// The contract that is tried next takes care of every counterexample, excludes
-// least, and has few parts.
+// TestCheapest checks which contract the search tries next: it excuses every counterexample,
+// excludes least, and has few parts.
 func TestCheapest(t *testing.T) {
 	atoms := func(list ...*atom) []*atom { return list }
 	at := func(loss float64, hits ...bool) *atom { return &atom{loss: loss, hits: hits} }
@@ -39,7 +39,7 @@ func TestCheapest(t *testing.T) {
 	}
 }
 
-// What is no matter of the input has no near miss.
+// TestMayBeNear checks that a verdict that does not depend on the input has no near miss.
 func TestMayBeNear(t *testing.T) {
 	args := []byte{1}
 	for _, c := range []struct {

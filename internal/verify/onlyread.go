@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// onlyRead are the unexported package variables that the package's text only
-// reads: plain values, and elements of tables of plain values. It needs no
-// analysis of the functions, so it serves for packages that are too large for
-// one.
+// onlyRead returns the unexported package variables that the package's text only reads: plain
+// values, and elements of tables of plain values. It needs no analysis of functions, so it works
+// for packages that are too large for one.
 func (c *code) onlyRead(files []*ast.File) map[string]bool {
 	read := map[string]bool{}
 	literal := c.tables(files)
@@ -39,8 +38,8 @@ func (c *code) onlyRead(files []*ast.File) map[string]bool {
 	return read
 }
 
-// tables are the package variables that begin as a composite literal: nothing
-// else leads to the memory of such a slice or map.
+// tables returns the package variables that begin as a composite literal. No other variable leads
+// to the memory of such a slice or map.
 func (c *code) tables(files []*ast.File) map[*types.Var]bool {
 	out := map[*types.Var]bool{}
 	for _, file := range files {
@@ -81,8 +80,8 @@ func (c *code) refers(t types.Type) bool {
 	return true
 }
 
-// reads reports whether a use of a variable only reads a plain value. path leads
-// from the file to the parent of the use.
+// reads reports whether a use of a variable only reads a plain value. path leads from the file to
+// the parent of the use.
 func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 	for i := len(path) - 1; i >= 0; i-- {
 		switch p := path[i].(type) {
@@ -90,7 +89,7 @@ func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 			e = p
 		case *ast.IndexExpr:
 			if p.X != e {
-				return isPlain(c.info.TypeOf(e)) // the index of something else
+				return isPlain(c.info.TypeOf(e)) // the index of another list
 			}
 			e = p
 		case *ast.SelectorExpr:
@@ -121,8 +120,7 @@ func (c *code) reads(e ast.Expr, path []ast.Node) bool {
 	return false
 }
 
-// isPlain reports whether values of a type hold no reference that leads to
-// memory that others may write.
+// isPlain reports whether values of a type hold no reference to memory that other code may write.
 func isPlain(t types.Type) bool {
 	if t == nil {
 		return false

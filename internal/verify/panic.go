@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// A JudgePanic is a check that panicked on a candidate: a mistake of the judge's
-// own. Nothing is known of the candidate then, and so it must not be accepted;
-// whoever judges others goes on with them.
+// A JudgePanic reports a check that panicked on a candidate, which is a defect of the judge.
+// Nothing is known of the candidate, so nobody may accept it. The judge can continue with other
+// candidates.
 type JudgePanic struct {
 	Check     string
 	Candidate string // its ID
-	Value     any    // what the check panicked with
+	Value     any    // the value of the panic
 	Stack     []byte
 }
 
@@ -20,7 +20,7 @@ func (p *JudgePanic) Error() string {
 	return fmt.Sprintf("the judge failed: the check %q panicked on candidate %s: %v", p.Check, p.Candidate, p.Value)
 }
 
-// run runs a check, and returns a [JudgePanic] when it panics.
+// run runs a check, and returns a [JudgePanic] if it panics.
 func (c *Check) run(ctx context.Context, j *Job) (_ *Finding, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A check that panics names itself and the candidate; it accuses nobody, and
-// nothing is accepted.
+// TestJudgePanic checks that the panic of a check names the check and the candidate. It accuses
+// nobody, and no verdict accepts the candidate.
 func TestJudgePanic(t *testing.T) {
 	planted := Ladder{{Name: "planted", Run: func(context.Context, *Job) (*Finding, error) {
 		var nothing *beagle.Target
@@ -23,7 +23,8 @@ func TestJudgePanic(t *testing.T) {
 	if v != nil || !errors.As(err, &failed) {
 		t.Fatalf("verdict %v, error %v", v, err)
 	}
-	if failed.Check != "planted" || failed.Candidate != "c0ffee" || !strings.Contains(string(failed.Stack), "TestJudgePanic") {
+	if failed.Check != "planted" || failed.Candidate != "c0ffee" ||
+		!strings.Contains(string(failed.Stack), "TestJudgePanic") {
 		t.Errorf("%+v", failed)
 	}
 }

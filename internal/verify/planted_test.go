@@ -13,8 +13,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A planting is a function with conditions under which a version of it is
-// wrong. The version holds the condition where the function says "// here".
+// A planting is a function together with conditions under which a version of it is wrong. The
+// version holds the condition in place of the comment "// here".
 type planting struct {
 	name, source string
 	corpus       []string // calls, as JSON
@@ -169,14 +169,15 @@ func Check(r Req) int {
 	}
 	return 3
 }
-`, []string{`[{"Method": "GET", "Path": "/a/b", "Size": 10, "Ratio": 0.5}]`, `[{"Method": "POST", "Path": "/a", "Size": 5000000, "Ratio": 1}]`}, []string{
+`, []string{`[{"Method": "GET", "Path": "/a/b", "Size": 10, "Ratio": 0.5}]`,
+		`[{"Method": "POST", "Path": "/a", "Size": 5000000, "Ratio": 1}]`}, []string{
 		`r.Method == "PATCH" && r.Size > 1<<31 && len(r.Path) > 40`,
 		`r.Ratio > 12345.5 && r.Ratio < 12345.75 && r.Size == -3`,
 		`int(r.Size) == len(r.Path) && len(r.Path) == 99`,
 	}, `return 4`},
 }
 
-// The last plantings came after the search had been tuned on those above.
+// init adds the plantings that came after the search had been tuned on those above.
 func init() {
 	plantings = append(plantings, []planting{
 		{"Entity", `package p
@@ -324,7 +325,7 @@ func machine(s string) bool {
 }
 `
 
-// plant puts a condition into a function.
+// plant puts a condition into the function.
 func (p *planting) plant(condition string) string {
 	text := strings.Replace(p.source, "// here", "if "+condition+" {\n"+p.wrong+"\n}", 1)
 	if strings.Contains(condition, "machine(") {
@@ -337,7 +338,8 @@ func (p *planting) load(t testing.TB) *catalogue {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/planted\n\ngo 1.24\n")
 	put(t, filepath.Join(dir, "p", "p.go"), p.source)
-	put(t, filepath.Join(dir, "p", "req.go"), "package p\n\ntype Req struct {\n\tMethod, Path string\n\tSize int64\n\tRatio float64\n}\n")
+	put(t, filepath.Join(dir, "p", "req.go"),
+		"package p\n\ntype Req struct {\n\tMethod, Path string\n\tSize int64\n\tRatio float64\n}\n")
 	c := &catalogue{dir: dir, env: environment(t, dir, "./p."+p.name)}
 	c.corpus = &beagle.Corpus{Target: c.env.Unit.Target.ID()}
 	for _, line := range p.corpus {
@@ -346,7 +348,7 @@ func (p *planting) load(t testing.TB) *catalogue {
 	return c
 }
 
-// record is record for the types that plantings take.
+// record reads a call for the types that plantings take.
 func (p *planting) record(t testing.TB, line string) beagle.Record {
 	var args []any
 	if err := json.Unmarshal([]byte(line), &args); err != nil {
@@ -365,7 +367,8 @@ func (p *planting) record(t testing.TB, line string) beagle.Record {
 		v := value(a, text, number)
 		if m, ok := a.(map[string]any); ok {
 			v = rt.Value{Kind: rt.KindStruct, Names: []string{"Method", "Path", "Size", "Ratio"}, Elems: []rt.Value{
-				value(m["Method"], text, 0), value(m["Path"], text, 0), value(m["Size"], text, rt.KindInt), value(m["Ratio"], text, rt.KindFloat64)}}
+				value(m["Method"], text, 0), value(m["Path"], text, 0), value(m["Size"], text, rt.KindInt),
+				value(m["Ratio"], text, rt.KindFloat64)}}
 		}
 		top.Names = append(top.Names, "A"+string(rune('0'+i)))
 		top.Elems = append(top.Elems, v)
@@ -373,19 +376,24 @@ func (p *planting) record(t testing.TB, line string) beagle.Record {
 	return beagle.Record{Args: top.Append(nil), Weight: 1, Source: "file"}
 }
 
-// A hunt is how a search for a planted difference went.
+// A hunt records one search for a planted difference.
 type hunt struct {
 	found  *Finding
 	inputs int
 	note   string
 	search float64 // seconds of processor time of the search itself
-	build  float64 // seconds until its program was there
+	build  float64 // seconds to build its program
 }
 
-// job is a candidate that was compiled.
+// job returns the job of a candidate that was compiled.
 func (c *catalogue) job(t testing.TB, source string) *Job {
 	t.Helper()
-	j := &Job{Env: c.env, Candidate: beagle.NewCandidate(source, nil, nil), Corpus: c.corpus, Budget: Budget{}.orDefaults()}
+	j := &Job{
+		Env:       c.env,
+		Candidate: beagle.NewCandidate(source, nil, nil),
+		Corpus:    c.corpus,
+		Budget:    Budget{}.orDefaults(),
+	}
 	j.verdict = &beagle.Verdict{}
 	if err := j.prepare(); err != nil {
 		t.Fatal(err)
@@ -428,9 +436,9 @@ func (c *catalogue) guidedHunt(t testing.TB, source string) (h hunt) {
 	return h
 }
 
-// TestPlanted prints how many planted differences the guided search finds, and
-// what it costs. The standard fuzzer, with two workers for 5 s, found 5 of 36 in
-// 4.0 s of processor time each, on a machine that left it no more.
+// TestPlanted prints how many planted differences the guided search finds, and at what cost. The
+// standard fuzzer, with two workers for 5 s, found 5 of 36. It took 4.0 s of processor time for
+// each, on a machine that granted no more.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("minutes")

@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// code is a type-checked candidate file, as much of it as the policy reads.
+// code is a type-checked candidate file, as far as the policy reads it.
 type code struct {
 	src  string
 	fset *token.FileSet
@@ -24,18 +24,18 @@ type code struct {
 	pkg  *types.Package
 	info *types.Info
 	fn   *ast.FuncDecl // the target
-	rest []*ast.File   // of the package, without bodies
+	rest []*ast.File   // the other files of the package, without bodies
 
 	helpers  func() *helpers  // of the rest of the package; may be nil
-	literals []constant.Value // of the original: what its package spells
+	literals []constant.Value // of the original: the constants that its package contains
 
 	once  sync.Once
 	found []Violation // by inspect
 
-	summaries map[types.Object]*effects.Summary // of its functions, by memory
+	summaries map[types.Object]*effects.Summary // of its functions; memory fills it in
 	ssaFuncs  []*ssa.Function                   // likewise
 
-	decidesBySums bool // by digests
+	decidesBySums bool // whether it decides by digests that are sums
 }
 
 // A Violation is one construct that the policy forbids.
@@ -44,28 +44,29 @@ type Violation struct {
 	Construct string `json:"construct"`
 	Why       string `json:"why"`
 
-	key string // equal keys in the original excuse it
+	key string // an equal key in the original excuses it
 }
 
 func (v Violation) String() string {
 	return fmt.Sprintf("line %d: %s: %s", v.Line, v.Construct, v.Why)
 }
 
-// A rule of the policy reports what it finds in one version. What the
-// original does too is subtracted by the caller, so a rule looks at one
-// version only.
+// A rule of the policy reports what it finds in one version. The caller subtracts what the original
+// does too, so a rule reads one version only.
 type rule func(c *code, report func(at ast.Node, key, construct, why string))
 
-// policy is every rule, in the order in which violations are explained.
-var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, identity, wordSize, digests, mapOrder, typeNames, localTime}
+// policy lists every rule, in the order in which reports list the violations.
+var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, identity,
+	wordSize, digests, mapOrder, typeNames, localTime}
 
-// maxGrowth bounds the candidate's size: a table of 4,096 entries fits, a
-// corpus does not.
+// maxGrowth bounds the candidate's size: a table of 4,096 entries fits, and a corpus does not.
 const (
 	maxGrowth = 16
 	maxSize   = 64 << 10
 
-	maxVariable = 1 << 20 // bytes of a package variable: the start of the program fills it, which no measurement of calls sees
+	// bytes of a package variable: the program's start fills it, and no measurement of calls sees
+	// that time
+	maxVariable = 1 << 20
 )
 
 // forbidden lists what the candidate does and the original does not.
@@ -90,7 +91,7 @@ func forbidden(orig, cand *code, known *Known) []Violation {
 	return out
 }
 
-// inspect reads one version, once: the original is compared with every candidate.
+// inspect reads one version once, because many candidates are compared with one original.
 func inspect(c *code) []Violation {
 	c.once.Do(func() { c.found = c.inspect() })
 	return c.found
@@ -112,8 +113,7 @@ func (c *code) inspect() []Violation {
 	return out
 }
 
-// apply runs one rule. A rule that panics has not read the version, which
-// nothing excuses then.
+// apply runs one rule. A rule that panics has not read the version, and nothing excuses that.
 func (c *code) apply(r rule, report func(ast.Node, string, string, string)) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -123,12 +123,12 @@ func (c *code) apply(r rule, report func(ast.Node, string, string, string)) {
 	r(c, report)
 }
 
-// unread is the key of what says that a version could not be read.
+// unread is the key of a violation that says that a rule could not read the version.
 const unread = "unread"
 
-// directives refuses comments that steer the compiler, the linker, line numbers
-// or this judge: a contract is the user's to state. A noinline directive is harmless: it can only make a candidate
-// slower. So is a fix directive, which only the go fix command reads.
+// directives refuses comments that steer the compiler, the linker, line numbers or this judge: only
+// the user may state a contract. It allows noinline, which can only make a candidate slower, and
+// fix directives, which only "go fix" reads.
 func directives(c *code, report func(ast.Node, string, string, string)) {
 	for _, group := range c.file.Comments {
 		for _, com := range group.List {
@@ -137,13 +137,14 @@ func directives(c *code, report func(ast.Node, string, string, string)) {
 				continue
 			}
 			report(com, "directive "+text, "directive "+text,
-				"it changes how the file is compiled or linked, which the comparison cannot see")
+				"it changes the compilation or the linking of the file, which the comparison cannot see")
 		}
 	}
 }
 
 func isDirective(text string) bool {
-	for _, p := range []string{"//go:", "//beagle:", "// +build", "//+build", "//line ", "/*line ", "//export ", "//extern ", "#cgo", "// #cgo"} {
+	for _, p := range []string{"//go:", "//beagle:", "// +build", "//+build", "//line ", "/*line ", "//export ",
+		"//extern ", "#cgo", "// #cgo"} {
 		if strings.HasPrefix(text, p) {
 			return true
 		}
@@ -163,8 +164,8 @@ func imports(c *code, report func(ast.Node, string, string, string)) {
 	}
 }
 
-// statements refuses what starts or talks to goroutines, and functions that
-// have no body to look at.
+// statements refuses statements that start goroutines or talk to them, and functions without a body
+// to read.
 func statements(c *code, report func(ast.Node, string, string, string)) {
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -182,7 +183,8 @@ func statements(c *code, report func(ast.Node, string, string, string)) {
 			}
 		case *ast.FuncDecl:
 			if n.Body == nil {
-				report(n, "body "+n.Name.Name, "function "+n.Name.Name+" without a body", "assembly and linked names are not allowed")
+				report(n, "body "+n.Name.Name, "function "+n.Name.Name+" without a body",
+					"assembly and linked names are not allowed")
 			}
 			if n.Recv == nil && n.Name.Name == "init" {
 				report(n, "init", "init function", "it runs before anything is compared")
@@ -192,8 +194,8 @@ func statements(c *code, report func(ast.Node, string, string, string)) {
 	})
 }
 
-// typeArguments refuses generic code that asks which type it was given: only
-// the types of the recorded calls are tried.
+// typeArguments refuses generic code that asks for its type argument, because the checks try only
+// the types of the recorded calls.
 func typeArguments(c *code, report func(ast.Node, string, string, string)) {
 	for _, decl := range c.file.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
@@ -204,7 +206,7 @@ func typeArguments(c *code, report func(ast.Node, string, string, string)) {
 			switch n.(type) {
 			case *ast.TypeAssertExpr, *ast.TypeSwitchStmt:
 				report(n, "type argument", "type assertion in a generic function",
-					"it may answer differently for type arguments that were not tried")
+					"its answer may differ for type arguments that nobody tried")
 			}
 			return true
 		})
@@ -218,11 +220,11 @@ func isGeneric(c *code, fn *ast.FuncDecl) bool {
 
 const channelsWhy = "channels keep state and block"
 
-// uses looks at every name that is not declared in the file itself.
+// uses checks every name that the file does not declare itself.
 func uses(c *code, report func(ast.Node, string, string, string)) {
 	ids := make([]*ast.Ident, 0, len(c.info.Uses))
 	for id := range c.info.Uses {
-		if c.contains(id) { // what the rest of the package names is in it too
+		if c.contains(id) { // it holds what the rest of the package names too
 			ids = append(ids, id)
 		}
 	}
@@ -238,7 +240,8 @@ func uses(c *code, report func(ast.Node, string, string, string)) {
 	}
 }
 
-// objection says what speaks against using an object; why is "" when nothing does.
+// objection returns what the candidate does by using an object, and why that is refused; why is ""
+// if nothing speaks against it.
 func objection(c *code, obj types.Object) (construct, why string) {
 	name := objectName(obj)
 	path := ""
@@ -257,7 +260,8 @@ func objection(c *code, obj types.Object) (construct, why string) {
 		if o.IsField() || allowed(path, name) || isError(o.Type()) || c.helps(o) {
 			return "", ""
 		}
-		return "use of variable " + name, "the original does not depend on it, and its value may change between calls; declare one in the candidate"
+		return "use of variable " + name,
+			"the original does not depend on it, and its value may change between calls; declare one in the candidate"
 	case *types.TypeName:
 		if stateful[path] || impure[name] {
 			return "type " + name, "it touches " + topic(path)
@@ -266,8 +270,8 @@ func objection(c *code, obj types.Object) (construct, why string) {
 	return "", ""
 }
 
-// helps reports whether the rest of the package declares obj, and using it does
-// nothing beside its result.
+// helps reports whether the rest of the package declares obj, and its use has no effect beside its
+// result.
 func (c *code) helps(obj types.Object) bool {
 	if obj.Pkg() != c.pkg {
 		return false
@@ -291,9 +295,10 @@ func objectToBuiltin(b *types.Builtin, path string) (construct, why string) {
 func callWhy(c *code, path string) string {
 	switch {
 	case path == c.pkg.Path():
-		return "the original does not call it, and what it does beside its result is not known; declare a copy in the candidate"
+		return "the original does not call it, and its effects beside its result are unknown; declare a copy in " +
+			"the candidate"
 	case strings.Contains(strings.Split(path, "/")[0], "."):
-		return "the original does not call it, and what it does beside its result is not known"
+		return "the original does not call it, and its effects beside its result are unknown"
 	}
 	return "it touches " + topic(path)
 }
@@ -302,9 +307,8 @@ func allowed(path, name string) bool {
 	return pure[path] && !impure[name] || pureOnly[name]
 }
 
-// packageVars refuses package variables that hold state by their nature.
-// A variable that is computed once and never written is welcome; writing is
-// memory's matter.
+// packageVars refuses package variables that hold state by their nature. A variable that the start
+// computes and nobody writes is fine; memory checks the writes.
 func packageVars(c *code, report func(ast.Node, string, string, string)) {
 	for _, decl := range c.file.Decls {
 		gen, ok := decl.(*ast.GenDecl)
@@ -319,7 +323,8 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 				case obj == nil:
 				case c.bytesOf(obj, e) > maxVariable:
 					report(name, "size "+name.Name, "package variable "+name.Name,
-						fmt.Sprintf("it takes %d bytes of every program that imports the package; the limit is %d", c.bytesOf(obj, e), maxVariable))
+						fmt.Sprintf("it takes %d bytes of every program that imports the package; the limit is %d",
+							c.bytesOf(obj, e), maxVariable))
 				case isError(obj.Type()) && !plainError(c, e):
 					report(name, "closure "+name.Name, "package variable "+name.Name,
 						"it holds an error that may keep state; make it with errors.New or fmt.Errorf")
@@ -332,8 +337,8 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 	}
 }
 
-// bytesOf is the memory of a package variable, as far as the source shows it. The
-// check of the start sees the rest.
+// bytesOf returns the memory of a package variable, as far as the source shows it. The check of the
+// start sees the rest.
 func (c *code) bytesOf(obj types.Object, value ast.Expr) int64 {
 	n, _ := source.VariableBytes(c.file, c.info, obj, value)
 	return n
@@ -363,7 +368,7 @@ func plainError(c *code, e ast.Expr) bool {
 			return false
 		}
 		if fn.Name() != "New" && (fn.Name() != "Errorf" || len(e.Args) == 0 || wraps(c, e.Args[0]) > 1) {
-			return false // what several errors are joined in is a list that Unwrap hands out
+			return false // Unwrap hands out the list of the joined errors
 		}
 		for _, arg := range e.Args {
 			if _, basic := c.info.TypeOf(arg).Underlying().(*types.Basic); !basic && !plainError(c, arg) {
@@ -375,8 +380,7 @@ func plainError(c *code, e ast.Expr) bool {
 	return false
 }
 
-// wraps counts the errors that a format wraps; one that is not constant may
-// wrap any number.
+// wraps counts the errors that a format wraps. A format that is not constant may wrap any number.
 func wraps(c *code, format ast.Expr) int {
 	v := c.info.Types[format].Value
 	if v == nil || v.Kind() != constant.String {
@@ -396,12 +400,12 @@ func wraps(c *code, format ast.Expr) int {
 	return n
 }
 
-// statelessFuncs reports whether every function value in a package variable's
-// initialiser is a declared function, a method expression or a literal (which
-// at package level captures nothing).
+// statelessFuncs reports whether every function value in a package variable's initialiser is
+// stateless: a declared function, a method expression, or a literal. A literal at package level
+// captures nothing.
 func statelessFuncs(c *code, e ast.Expr) bool {
 	if e == nil {
-		return true // nil functions; assigning one later is a write
+		return true // nil functions; a later assignment is a write
 	}
 	t := c.info.TypeOf(e)
 	if isError(t) || types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface)) {
@@ -441,13 +445,13 @@ func (c *code) contains(n ast.Node) bool {
 	return n.Pos() >= c.file.FileStart && n.Pos() <= c.file.FileEnd
 }
 
-// declares reports whether obj is declared in the candidate file.
+// declares reports whether the candidate file declares obj.
 func (c *code) declares(obj types.Object) bool {
 	return obj.Pkg() == c.pkg && obj.Pos() >= c.file.FileStart && obj.Pos() <= c.file.FileEnd
 }
 
-// local reports whether obj is an ordinary predeclared name, a package name or
-// a label: nothing that can have an effect of its own.
+// local reports whether obj is an ordinary predeclared name, a package name or a label. None of
+// these has an effect of its own.
 func (c *code) local(obj types.Object) bool {
 	switch obj.(type) {
 	case *types.PkgName, *types.Label, *types.Nil, *types.Const:

@@ -20,8 +20,7 @@ var (
 	testImporter = importer.ForCompiler(testFset, "gc", nil)
 )
 
-// read type-checks a file that stands alone. The target is the function f, or the
-// first one.
+// read type-checks a file that stands alone. The target is function f, or the first function.
 func read(t testing.TB, src string) *code {
 	t.Helper()
 	f, err := parser.ParseFile(testFset, "x.go", src, parser.ParseComments|parser.SkipObjectResolution)
@@ -29,8 +28,10 @@ func read(t testing.TB, src string) *code {
 		t.Fatalf("%v\n%s", err, src)
 	}
 	c := &code{src: src, fset: testFset, file: f, info: &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses:      map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
 	}}
 	conf := types.Config{Importer: testImporter, GoVersion: "go1.26"}
 	if c.pkg, err = conf.Check("k", testFset, []*ast.File{f}, c.info); err != nil {
@@ -44,11 +45,11 @@ func read(t testing.TB, src string) *code {
 	return c
 }
 
-// unjudged are results that the policy refuses. Of go fix, rightly: tests are
-// never candidates, and a candidate may not start goroutines in a new way.
+// unjudged lists results of rules that the policy refuses. For go fix it is right: tests are never
+// candidates, and a candidate may not start goroutines in a new way.
 var unjudged = []string{"fix-testingcontext.txtar", "fix-waitgroupgo.txtar"}
 
-// TestRulesPass: what the rewrites of this repository make keeps to the policy.
+// TestRulesPass checks that the policy passes what this repository's rewrites produce.
 func TestRulesPass(t *testing.T) {
 	files, _ := filepath.Glob("../../mutate/rules/testdata/*.txtar")
 	if len(files) == 0 {
@@ -83,11 +84,13 @@ func TestRulesPass(t *testing.T) {
 	}
 }
 
-// TestState: what may and what may not be done with package variables.
+// TestState checks what a version may do with package variables.
 func TestState(t *testing.T) {
 	const head = "package k\n\nimport (\n\t\"errors\"\n\t\"regexp\"\n\t\"slices\"\n\t\"sort\"\n\t\"strings\"\n)\n\n" +
-		"var (\n\ttable = [4][]byte{}\n\twords = []string{\"a\"}\n\tset = map[string][]int{}\n\tbox = &struct{ n int; p *int }{}\n" +
-		"\terrX = errors.New(\"x\")\n\tre = regexp.MustCompile(`a+`)\n\trep = strings.NewReplacer(\"a\", \"b\")\n\tflags [256]bool\n)\n\n" +
+		"var (\n\ttable = [4][]byte{}\n\twords = []string{\"a\"}\n\tset = map[string][]int{}\n" +
+		"\tbox = &struct{ n int; p *int }{}\n" +
+		"\terrX = errors.New(\"x\")\n\tre = regexp.MustCompile(`a+`)\n\trep = strings.NewReplacer(\"a\", \"b\")\n" +
+		"\tflags [256]bool\n)\n\n" +
 		"type T struct{ s []string }\n\nvar _, _, _ = slices.Max[[]int], sort.Ints, strings.ToLower\n\n"
 	cases := map[string]string{
 		// allowed
@@ -159,22 +162,25 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestRelative: what the original does its versions may do.
+// TestRelative checks that a version may do what its original does.
 func TestRelative(t *testing.T) {
 	orig := "package k\n\nimport \"time\"\n\nvar last time.Time\n\nfunc f() { last = time.Now() }"
 	same := "package k\n\nimport \"time\"\n\nvar last time.Time\n\nfunc f() { t := time.Now(); last = t }"
-	more := "package k\n\nimport \"time\"\n\nvar last time.Time\n\nfunc f() { t := time.Now(); last = t.Add(time.Since(t)) }"
+	more := "package k\n\nimport \"time\"\n\nvar last time.Time\n\n" +
+		"func f() { t := time.Now(); last = t.Add(time.Since(t)) }"
 	if list := forbidden(read(t, orig), read(t, same), nil); len(list) != 0 {
 		t.Errorf("refused: %v", list)
 	}
-	if list := forbidden(read(t, orig), read(t, more), nil); len(list) != 1 || !strings.Contains(list[0].Construct, "time.Since") {
+	if list := forbidden(read(t, orig), read(t, more), nil); len(list) != 1 ||
+		!strings.Contains(list[0].Construct, "time.Since") {
 		t.Errorf("got %v", list)
 	}
 }
 
 func TestLiterals(t *testing.T) {
 	k := new(Known)
-	for _, n := range []uint64{0, 1, 42, 255, 65535, 65536, 65537, 1 << 31, 1<<63 - 1, 1000000, 999999, 0x80808080, 0x0101010101010101, 267914296} {
+	for _, n := range []uint64{0, 1, 42, 255, 65535, 65536, 65537, 1 << 31, 1<<63 - 1, 1000000, 999999, 0x80808080,
+		0x0101010101010101, 267914296} {
 		k.addInt(n, false, "a result")
 	}
 	for _, s := range []string{"", "a", "abc", "0123456789abcdef", "aaaaaaa", "env:prod"} {
@@ -192,7 +198,7 @@ func TestLiterals(t *testing.T) {
 		`267914295 + 1`:                  1,
 		`(1 << 28) - 521160`:             1,
 		`0x0101010101010101 + 42`:        0,
-		`len("env:prod")`:                0, // the original has it inside a constant of its own
+		`len("env:prod")`:                0, // a constant of the original contains it
 		`int(0.1234567891 * float64(x))`: 1,
 		`len("0123456789abcdef")`:        0,
 	} {
@@ -203,10 +209,11 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// TestTypeArguments: generic code may ask for its type argument only when the
-// original does.
+// TestTypeArguments checks that generic code may ask for its type argument only if the original
+// does.
 func TestTypeArguments(t *testing.T) {
-	const plain = "package k\n\nfunc Find[T comparable](list []T, x T) int {\n\tfor i, y := range list {\n\t\tif x == y {\n\t\t\treturn i\n\t\t}\n\t}\n\treturn -1\n}\n"
+	const plain = "package k\n\nfunc Find[T comparable](list []T, x T) int {\n\tfor i, y := range list {\n" +
+		"\t\tif x == y {\n\t\t\treturn i\n\t\t}\n\t}\n\treturn -1\n}\n"
 	asks := strings.Replace(plain, "\tfor i", "\tif _, ok := any(x).(string); ok {\n\t\treturn -1\n\t}\n\tfor i", 1)
 	if v := forbidden(read(t, plain), read(t, asks), nil); len(v) != 1 || v[0].Line != 4 {
 		t.Errorf("%v", v)
@@ -216,10 +223,11 @@ func TestTypeArguments(t *testing.T) {
 	}
 }
 
-// TestMapWrites: the caller's maps are not written, not even with what is
-// there already; those that the function makes may be.
+// TestMapWrites checks that a version may not write to the caller's maps, not even values that they
+// already hold. It may write to maps that it makes.
 func TestMapWrites(t *testing.T) {
-	const head = "package k\n\nimport \"maps\"\n\nvar _ = maps.Clone[map[string]int]\n\ntype T struct{ m map[string]int }\n\n"
+	const head = "package k\n\nimport \"maps\"\n\nvar _ = maps.Clone[map[string]int]\n\n" +
+		"type T struct{ m map[string]int }\n\n"
 	original := read(t, head+"func f(m map[string]int, t *T) int { return m[\"a\"] + t.m[\"a\"] }")
 	for body, refused := range map[string]bool{
 		`m["a"] = m["a"]; return 0`:                                    true,

@@ -16,16 +16,15 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// A prover keeps what proofs of one target share.
+// A prover holds what the proofs of one target share.
 type prover struct {
 	once sync.Once
 	lib  *exec.Library
 	orig *exec.Program
-	why  string // there is no program of the original
+	why  string // the reason why there is no program of the original
 }
 
-// programs are both versions in the form that proofs need, or the reason why
-// there are none.
+// programs returns both versions in the form that proofs need, or the reason why it cannot.
 func (j *Job) programs() (orig, cand *exec.Program, lib *exec.Library, why string) {
 	p := &j.Env.prover
 	p.once.Do(func() {
@@ -51,8 +50,8 @@ func (e *Env) program(source string) (*exec.Program, string) {
 	return p, ""
 }
 
-// prove compares the versions as terms, for all inputs or up to a length. An
-// input on which the terms differ counts when the versions differ on it too.
+// prove compares the versions as terms, for all inputs or up to a length. An input on which the
+// terms differ counts if the versions differ on it too.
 func prove(ctx context.Context, j *Job) (*Finding, error) {
 	j.constructed()
 	if j.Budget.Proof <= 0 {
@@ -65,7 +64,9 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	r := new(bounded.Result)
-	if why := safely(func() { r = bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof}) }); why != "" {
+	if why := safely(func() {
+		r = bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof})
+	}); why != "" {
 		j.note("nothing proved: %s", why)
 		return nil, nil
 	}
@@ -97,12 +98,12 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 	if found, err := j.extremes(ctx, orig, cand, lib); found != nil || err != nil {
 		return found, err
 	}
-	// What was not proved is at least run once on each side of each decision.
+	// Without a proof, at least run an input for each side of each decision.
 	return j.tryRecords(ctx, j.branchSeeds(ctx))
 }
 
-// extremes runs the inputs at which a sum or product wraps around in one
-// version only, at lengths that no proof reaches.
+// extremes runs inputs at which a sum or product wraps around in one version only, at lengths that
+// no proof reaches.
 func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.Library) (*Finding, error) {
 	x := new(bounded.Extremes)
 	if why := safely(func() { x = bounded.Wraps(ctx, orig, cand, lib, j.Budget.Proof/4) }); why != "" {
@@ -118,8 +119,7 @@ func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.
 	return j.tryRecords(ctx, list)
 }
 
-// constructed lists the rewrites among the candidate's steps whose lemma is
-// proved.
+// constructed lists the candidate's steps that are rewrites with a proved lemma.
 func (j *Job) constructed() {
 	for _, s := range j.Candidate.Steps {
 		if _, ok := rules.LemmaOf(s.Mutator); ok && !slices.Contains(j.assurance().Constructed, s.Mutator) {
@@ -135,20 +135,22 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 		return found, err
 	}
 	if j.doubtful() != "" || !j.Env.Unit.Target.Contract.IsZero() {
-		j.missed("the input on which a solver says that the versions differ: it may not be possible, or the contract excludes it")
+		j.missed("an input on which a solver found a difference: it may be impossible, or the contract " +
+			"excludes it")
 		return nil, nil
 	}
-	// Either the translation is at fault or what differs is not compared; in
-	// both cases nothing is proved, for shorter inputs neither.
+	// Either the translation is wrong, or the comparison leaves this difference out. In both cases
+	// nothing is proved, not even for shorter inputs.
 	j.assurance().Proof = nil
-	j.note("the terms differ on an input on which the versions agree, so that nothing is proved beyond: a fault of the translation")
+	j.note("the terms differ on an input on which the versions agree, so nothing more is proved: a fault of " +
+		"the translation")
 	return nil, nil
 }
 
-// tryRecords compares the versions on inputs that a check has made.
+// tryRecords compares the versions on inputs that a check made.
 func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 	if why := j.doubtful(); why != "" && len(list) > 0 {
-		j.note("inputs that were made were not run: %s", why)
+		j.note("the generated inputs were not run: %s", why)
 		return nil, nil
 	}
 	if len(list) == 0 {
@@ -162,7 +164,8 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 	files := map[string]string{"made": path}
 	q := &rt.Replay{Variant: j.idx, Records: []string{"made"}, Panics: j.panics(), Budget: int64(replayBudget)}
 	reply := new(rt.ReplayReply)
-	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Wall: 2 * replayBudget, Files: files})
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply,
+		harness.RunOptions{CPU: -1, Wall: 2 * replayBudget, Files: files})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +184,7 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 		}
 		return &Finding{Status: fate.status, Reason: fate.text, Diff: d}, nil
 	case exit != nil:
-		j.note("the original does not survive an input that was made for it")
+		j.note("the original does not survive a generated input")
 	}
 	return nil, nil
 }
@@ -198,17 +201,15 @@ func (j *Job) recordFile(list [][]byte) (path string, remove func(), err error) 
 	return path, remove, rt.WriteRecords(path, records)
 }
 
-// seedLength bounds the arguments of branch seeds, and seedTime the work for
-// them.
+// seedLength bounds the arguments of branch seeds, and seedTime the time to make them.
 const (
 	seedLength = 8
 	seedTime   = 2 * time.Second
 )
 
-// branchSeeds are records that take each side of each decision of both
-// versions, as far as a solver finds some; sides that no input up to
-// seedLength takes are left out. They are made when they are first asked for,
-// and stay in j.seeds.
+// branchSeeds returns records that take each side of each decision of both versions, as far as a
+// solver finds some. It leaves out sides that no input up to seedLength takes. The first call makes
+// the seeds, and j.seeds keeps them.
 func (j *Job) branchSeeds(ctx context.Context) [][]byte {
 	if j.seeds != nil {
 		return j.seeds
@@ -230,23 +231,21 @@ func (j *Job) branchSeeds(ctx context.Context) [][]byte {
 	return j.seeds
 }
 
-// doubtful says why an input that a solver names may be none that a caller can
-// build, or nothing.
+// doubtful returns a reason why callers may be unable to build an input that a solver names, or "".
 func (j *Job) doubtful() string {
 	sig := j.Env.Unit.Sig
 	if r := sig.Recv(); r != nil && hidden(r.Type(), 0) {
-		return "nobody may be able to build such a receiver"
+		return "callers may be unable to build such a receiver"
 	}
 	for v := range sig.Params().Variables() {
 		if hidden(v.Type(), 0) {
-			return "nobody may be able to build such a " + v.Name()
+			return "callers may be unable to build such a " + v.Name()
 		}
 	}
 	return ""
 }
 
-// hidden reports whether a type has unexported fields, whose values only its
-// own package makes.
+// hidden reports whether a type has unexported fields, whose values only its own package makes.
 func hidden(t types.Type, depth int) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
@@ -265,8 +264,8 @@ func hidden(t types.Type, depth int) bool {
 	return false
 }
 
-// safely runs a part of a proof. What goes wrong in it is the translation's
-// fault and no verdict on the candidate.
+// safely runs a part of a proof. A panic in it is a fault of the translation, not a verdict on the
+// candidate.
 func safely(f func()) (why string) {
 	defer func() {
 		if r := recover(); r != nil {

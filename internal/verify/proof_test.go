@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/proof/solve"
 )
 
-// proofModule is a package whose functions are proved or refuted below.
+// proofModule is a package whose functions the tests prove or refute.
 const proofModule = `package p
 
 import "errors"
@@ -54,8 +54,8 @@ func Total(s []byte) uint32 {
 func Scale(x float64) float64 { return x * 2 }
 `
 
-// byWords is the tag check by words of eight bytes. Its mask of the last
-// underscore of a word is lost at the border, or not.
+// byWords is the tag check by words of eight bytes. One version loses its mask of a word's last
+// underscore at the border.
 const byWords = `package p
 
 import "errors"
@@ -112,7 +112,7 @@ func TestProof(t *testing.T) {
 		return "package p\n\nfunc (p *Point) Add(q []int32, n uint8) int {\n" + body + "\n}\n"
 	}
 	for _, c := range []struct {
-		name, spec, source, note string // a note of "" wants a difference
+		name, spec, source, note string // a note of "" means that the test wants a difference
 		length                   int
 	}{
 		{"right", "./p.Check", words("last == '_' && s[0] == '_'"), "proved for all inputs up to length", 16},
@@ -129,7 +129,12 @@ func TestProof(t *testing.T) {
 			ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
 				return !slices.Contains([]string{"parse", "compile", "proof"}, k.Name)
 			})
-			j := &Job{Env: e, Candidate: beagle.NewCandidate(c.source, nil, nil), Corpus: &beagle.Corpus{}, Budget: Budget{Proof: 8 * time.Second}.orDefaults()}
+			j := &Job{
+				Env:       e,
+				Candidate: beagle.NewCandidate(c.source, nil, nil),
+				Corpus:    &beagle.Corpus{},
+				Budget:    Budget{Proof: 8 * time.Second}.orDefaults(),
+			}
 			v, err := ladder.climb(t.Context(), j)
 			if err != nil {
 				t.Fatal(err)

@@ -2,7 +2,7 @@ package verify
 
 import "testing"
 
-// Roads that an independent reading found open.
+// TestRoadsOfAReader checks roads that an independent reading found open.
 func TestRoadsOfAReader(t *testing.T) {
 	const arg = `func f(p []byte) int { n := 0; for _, c := range p { n += int(c) }; return n }`
 	const two = `func f(a, b []byte) int { return len(a) + len(b) }`
@@ -12,11 +12,14 @@ func TestRoadsOfAReader(t *testing.T) {
 func run(g func([]byte), p []byte) { g(p) }
 func f(p []byte) int { n := 0; for _, c := range p { n += int(c) }; run(w, p); return n }`, "argument"},
 		{"function table to slices.SortFunc", arg, `var w = func(a, b *[]byte) int { (*a)[0] = 1; return 0 }
-func f(p []byte) int { n := 0; for _, c := range p { n += int(c) }; if len(p) > 0 { slices.SortFunc([]*[]byte{&p, &p}, w) }; return n }`, "argument"},
+func f(p []byte) int { n := 0; for _, c := range p { n += int(c) }; if len(p) > 0 { slices.SortFunc([]*[]byte{&p, &p}, w) }; return n }`,
+			"argument"},
 		{"generic equality", two, `func eq[T comparable](a, b T) bool { return a == b }
-func f(a, b []byte) int { if len(a) > 0 && len(b) > 0 && eq(&a[0], &b[0]) { return 7 }; return len(a) + len(b) }`, "pointer"},
+func f(a, b []byte) int { if len(a) > 0 && len(b) > 0 && eq(&a[0], &b[0]) { return 7 }; return len(a) + len(b) }`,
+			"pointer"},
 		{"generic map", two, `type set[K comparable] map[K]bool
-func f(a, b []byte) int { if len(a) > 0 && len(b) > 0 { m := set[*byte]{}; m[&a[0]] = true; if m[&b[0]] { return 7 } }; return len(a) + len(b) }`, "pointer"},
+func f(a, b []byte) int { if len(a) > 0 && len(b) > 0 { m := set[*byte]{}; m[&a[0]] = true; if m[&b[0]] { return 7 } }; return len(a) + len(b) }`,
+			"pointer"},
 		{"interface equality", two, `func f(a, b []byte) int { if len(a) > 0 && len(b) > 0 && any(&a[0]) == any(&b[0]) { return 7 }; return len(a) + len(b) }`, "pointer"},
 		{"map of any", two, `func f(a, b []byte) int { if len(a) > 0 && len(b) > 0 { m := map[any]bool{}; m[&a[0]] = true; if m[&b[0]] { return 7 } }; return len(a) + len(b) }`, "pointer"},
 		{"address printed", two, `func f(a, b []byte) int { if fmt.Sprintf("%p", a) == fmt.Sprintf("%p", b) { return 7 }; return len(a) + len(b) }`, "%p"},

@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// recordOf writes an input of terms as a record of the harness.
+// recordOf converts an input of terms into a record of the harness.
 func recordOf(w *bounded.Witness) []byte {
 	top := rt.Value{Kind: rt.KindStruct}
 	for i := range w.Params {

@@ -10,12 +10,15 @@ import (
 
 // importing writes a file around declarations, with the imports that they need.
 func importing(decls string) string {
-	paths := map[string]string{"crc32": "hash/crc32", "crc64": "hash/crc64", "syntax": "regexp/syntax", "url": "net/url", "utf8": "unicode/utf8",
+	paths := map[string]string{"crc32": "hash/crc32", "crc64": "hash/crc64", "syntax": "regexp/syntax",
+		"url": "net/url", "utf8": "unicode/utf8",
 		"binary": "encoding/binary", "list": "container/list", "big": "math/big", "rand": "math/rand/v2", "maphash": "hash/maphash", "bits": "math/bits",
 		"fnv": "hash/fnv", "sha256": "crypto/sha256", "json": "encoding/json", "md5": "crypto/md5"}
 	var b strings.Builder
 	b.WriteString("package k\n\n")
-	for _, name := range strings.Fields("bytes bufio errors fmt io maps math regexp runtime slices sort strconv strings sync time unsafe crc32 crc64 syntax url utf8 binary list big rand maphash bits fnv sha256 json md5") {
+	for _, name := range strings.Fields(
+		"bytes bufio errors fmt io maps math regexp runtime slices sort strconv strings sync time unsafe crc32 crc64 " +
+			"syntax url utf8 binary list big rand maphash bits fnv sha256 json md5") {
 		if !named(decls, name) {
 			continue
 		}
@@ -42,8 +45,8 @@ func named(decls, name string) bool {
 	return false
 }
 
-// A road is a way to something that the policy forbids; want is part of the
-// reason, "" for what honest code does.
+// A road is a way to something that the policy forbids. want is a part of the reason, or "" for
+// honest code.
 type road struct{ name, original, candidate, want string }
 
 func try(t *testing.T, roads []road) {
@@ -61,8 +64,8 @@ func try(t *testing.T, roads []road) {
 	}
 }
 
-// TestMethodExpressions: a method named as a function writes to its first
-// argument like the method.
+// TestMethodExpressions checks that a method named as a function writes to its first argument, as
+// the method does.
 func TestMethodExpressions(t *testing.T) {
 	const original = `func f(s string) string { return s }`
 	var roads []road
@@ -76,11 +79,13 @@ func TestMethodExpressions(t *testing.T) {
 		`var v = bytes.NewBuffer(nil)`:     {`(*bytes.Buffer).WriteString(v, s)`, `fmt.Fprint(v, s)`, `io.WriteString(v, s)`, `io.Writer.Write(v, []byte(s))`},
 	} {
 		for _, call := range calls {
-			roads = append(roads, road{call, original, decl + "\nfunc f(s string) string { " + call + "; return s }", "package variable v"})
+			roads = append(roads,
+				road{call, original, decl + "\nfunc f(s string) string { " + call + "; return s }",
+					"package variable v"})
 		}
 	}
 	try(t, roads)
-	// What is refused here without a package variable must not end the program.
+	// A road that needs no package variable must not end the program when the policy refuses it.
 	try(t, []road{
 		{"a parameter", `func f(re *regexp.Regexp) { re.String() }`, `func f(re *regexp.Regexp) { (*regexp.Regexp).Longest(re) }`, "argument re"},
 		{"a fresh one", `func f(s string) string { return s }`,
@@ -90,17 +95,18 @@ func TestMethodExpressions(t *testing.T) {
 	})
 }
 
-// TestRoads: memory that outlives a call, reached by other ways than a package
-// variable's name.
+// TestRoads tries ways to memory that outlives a call, other than a package variable's name.
 func TestRoads(t *testing.T) {
 	const original = `func f(s string) string { return s }`
 	const timed = `func f(s string, t time.Time) string { return s + t.Location().String() }`
 	try(t, []road{
 		{"names of groups", original, "var re = regexp.MustCompile(`(a)`)\nfunc f(s string) string { re.SubexpNames()[1] = s; return s }", "package variable re"},
 		{"joined errors", original, `var e = errors.Join(errors.New(""))
-			func f(s string) string { e.(interface{ Unwrap() []error }).Unwrap()[0] = errors.New(s); return s }`, "package variable e"},
+			func f(s string) string { e.(interface{ Unwrap() []error }).Unwrap()[0] = errors.New(s); return s }`,
+			"package variable e"},
 		{"errors that wrap two", original, `var e = fmt.Errorf("%w%w", errors.New(""), errors.New(""))
-			func f(s string) string { e.(interface{ Unwrap() []error }).Unwrap()[0] = errors.New(s); return s }`, "package variable e"},
+			func f(s string) string { e.(interface{ Unwrap() []error }).Unwrap()[0] = errors.New(s); return s }`,
+			"package variable e"},
 		{"a table of crc32", original, `func f(s string) string { crc32.MakeTable(crc32.IEEE)[0]++; return s }`, "crc32.MakeTable"},
 		{"a table of crc32, named", original, `func f(s string) string { t := crc32.MakeTable(crc32.Castagnoli); t[3] = uint32(len(s)); return s }`, "crc32.MakeTable"},
 		{"a table of crc64", original, `func f(s string) string { crc64.MakeTable(crc64.ISO)[0]++; return s }`, "crc64.MakeTable"},
@@ -130,7 +136,7 @@ func TestRoads(t *testing.T) {
 		{"a panic with a list", original, "var buf = []int{1}\nfunc f(s string) string { if s == \"q\" { panic(buf[:1]) }; return s }", "package variable buf"},
 		{"a panic in a helper", original, "type p struct{ b *[4]byte }\nvar buf [4]byte\nfunc die(v any) { panic(v) }\nfunc f(s string) string { if s == \"q\" { die(p{&buf}) }; return s }", "package variable buf"},
 		{"a panic in a closure", original, "var buf [4]byte\nfunc f(s string) string { func() { if s == \"q\" { panic(&buf) } }(); return s }", "package variable buf"},
-		// What honest code does.
+		// The rest is honest code.
 		{"a panic with a copy", original, "var buf [4]byte\nfunc f(s string) string { if s == \"q\" { b := buf; panic(&b) }; return s }", ""},
 		{"a panic with an error", original, "var e = errors.New(\"e\")\nfunc f(s string) string { if s == \"q\" { panic(e) }; return s }", ""},
 		{"a panic with text of a table", original, "var texts = [2]string{\"a\", \"b\"}\nfunc f(s string) string { if s == \"q\" { panic(texts[1]) }; return s }", ""},
@@ -140,8 +146,10 @@ func TestRoads(t *testing.T) {
 		{"a scratch buffer", `func f(s string) []byte { return []byte(s) }`, `func f(s string) []byte { var buf [64]byte; b := append(buf[:0], s...); return slices.Clone(b) }`, ""},
 		{"a struct with both", `func f(b []byte) []byte { return slices.Clone(b) }`, `type st struct{ in, out []byte }
 			func (s *st) step(i int) { s.out[i] = s.in[i] }
-			func f(b []byte) []byte { s := &st{in: b, out: make([]byte, len(b))}; for i := range b { s.step(i) }; return s.out }`, ""},
-		{"a struct from a constructor", `func f(b []byte) []byte { return slices.Clone(b) }`, `type st struct{ in, out []byte }
+			func f(b []byte) []byte { s := &st{in: b, out: make([]byte, len(b))}; for i := range b { s.step(i) }; return s.out }`,
+			""},
+		{"a struct from a constructor", `func f(b []byte) []byte { return slices.Clone(b) }`,
+			`type st struct{ in, out []byte }
 			func newSt(b []byte) *st { return &st{in: b, out: make([]byte, len(b))} }
 			func (s *st) step(i int) { s.out[i] = s.in[i] }
 			func f(b []byte) []byte { s := newSt(b); for i := range b { s.step(i) }; return s.out }`, ""},
@@ -161,7 +169,7 @@ func TestRoads(t *testing.T) {
 	})
 }
 
-// TestIdentity: no decision hangs on where memory lies, or on the machine.
+// TestIdentity checks that no decision may depend on where memory lies, or on the machine.
 func TestIdentity(t *testing.T) {
 	const of = `func f(b []byte) int { return len(b) }`
 	const number = `func f(n int) int { return n }`
@@ -187,7 +195,7 @@ func TestIdentity(t *testing.T) {
 	})
 }
 
-// TestChance: randomness of any source.
+// TestChance checks that the policy refuses randomness from any source.
 func TestChance(t *testing.T) {
 	const original = `func f(n int) int { return n }`
 	try(t, []road{
@@ -203,14 +211,15 @@ func TestChance(t *testing.T) {
 	})
 }
 
-// TestMapOrder: what a call in a loop over a map leaves behind hangs on the
-// order of the map.
+// TestMapOrder checks that the policy refuses a loop over a map whose calls leave something that
+// depends on the order.
 func TestMapOrder(t *testing.T) {
 	const original = `func f(m map[string]int) string { return "" }`
 	loop := func(before, body string) string {
 		return before + "\nfunc f(m map[string]int) (s string) { " + body + "; return s }"
 	}
-	const kept = "type seen struct{ s []string; last string }\nfunc (x *seen) add(k string) { x.s = append(x.s, k) }\nfunc (x *seen) has(k string) bool { return x.last == k }"
+	const kept = "type seen struct{ s []string; last string }\nfunc (x *seen) add(k string) { x.s = append(x.s, k) " +
+		"}\nfunc (x *seen) has(k string) bool { return x.last == k }"
 	try(t, []road{
 		{"a builder", original, loop("", `var b strings.Builder; for k := range m { b.WriteString(k) }; s = b.String()`), "map"},
 		{"a builder, printed to", original, loop("", `var b strings.Builder; for k := range m { fmt.Fprint(&b, k) }; s = b.String()`), "map"},
@@ -229,8 +238,8 @@ func TestMapOrder(t *testing.T) {
 	})
 }
 
-// TestVocabulary: a literal counts as copied when it answers an input, not
-// because it equals a result.
+// TestVocabulary checks that a literal counts as copied if it answers an input, not merely because
+// it equals a result.
 func TestVocabulary(t *testing.T) {
 	k := new(Known)
 	for _, s := range []string{"level=info msg=started", "production", "POST"} {
@@ -269,7 +278,8 @@ func TestVocabulary(t *testing.T) {
 		many.addString(word, "a result")
 		fmt.Fprintf(&cases, "case %d: return %q\n", i, word)
 	}
-	list := forbidden(read(t, importing(original)), read(t, importing("func f(s string) string { switch len(s) {\n"+cases.String()+"}; return s }")), many)
+	list := forbidden(read(t, importing(original)),
+		read(t, importing("func f(s string) string { switch len(s) {\n"+cases.String()+"}; return s }")), many)
 	if len(list) == 0 {
 		t.Error("a corpus by heart passed")
 	}

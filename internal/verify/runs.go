@@ -15,11 +15,11 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// panics is how panics compare for a candidate: exactly when every step
-// promises so, not at all beyond their happening when a step says that it
-// changes them, and by kind for versions from elsewhere.
+// panics returns how to compare the candidate's panics. Their text counts if every step promises to
+// keep it. Only their presence counts if a step changes them. For versions from elsewhere, their
+// kind counts.
 func (j *Job) panics() string {
-	elsewhere := func(s beagle.Step) bool { return s.Class == "" } // a model's, say, which promises nothing
+	elsewhere := func(s beagle.Step) bool { return s.Class == "" } // such as a model's, which promises nothing
 	if len(j.Candidate.Steps) == 0 || slices.ContainsFunc(j.Candidate.Steps, elsewhere) {
 		return rt.PanicsKind
 	}
@@ -32,9 +32,11 @@ func (j *Job) panics() string {
 	return rt.PanicsExact
 }
 
-// replay runs a replay request to its end. Inputs that the original does not
-// survive are left out and the run repeated.
-func (j *Job) replay(ctx context.Context, q *rt.Replay, procs int, wall time.Duration) (*rt.ReplayReply, *Finding, error) {
+// replay runs a replay request to its end. It leaves out inputs that the original does not survive,
+// and runs again.
+func (j *Job) replay(
+	ctx context.Context, q *rt.Replay, procs int, wall time.Duration,
+) (*rt.ReplayReply, *Finding, error) {
 	q.Panics = j.panics()
 	file := strings.Join(q.Records, " ")
 	j.learned.mu.Lock()
@@ -61,8 +63,8 @@ func (j *Job) replay(ctx context.Context, q *rt.Replay, procs int, wall time.Dur
 	return nil, nil, fmt.Errorf("the original does not survive its own inputs: %s", j.result.Note)
 }
 
-// ended says what an early end means: nothing for the candidate when it was
-// the original that had the input.
+// ended decides what an early end means. It says nothing about the candidate if the original was
+// running.
 func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
 	guilty := exit.Variant == j.idx && j.idx != 0
 	if exit.Kind == harness.Memory || exit.Variant < 0 {
@@ -87,15 +89,16 @@ func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 	return nil, nil
 }
 
-// onlyBeside notes that the original ended in a phase beside the candidate and
-// not without it. That is tried once more, and then left out for this candidate
-// alone: none may make a phase go away for the others.
+// onlyBeside notes that the original ended in a phase beside the candidate, but not without it. The
+// phase gets one more try. After that, it is left out for this candidate alone: no candidate may
+// remove a phase for the others.
 func (j *Job) onlyBeside(phase string) {
 	if j.beside == nil {
 		j.beside = map[string]int{}
 	}
 	if j.beside[phase]++; j.beside[phase] > 1 {
-		j.missed("inputs of the phase %s: beside the candidate the original is too slow for them, alone it is not", phase)
+		j.missed("inputs of the phase %s: the original is too slow for them beside the candidate, though not alone",
+			phase)
 	}
 }
 
@@ -107,11 +110,12 @@ func (j *Job) originalSurvives(ctx context.Context, q *rt.Replay) (bool, error) 
 		x := *q.Then
 		x.Variant, c.Then = 0, &x
 	}
-	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: &c}, nil, harness.RunOptions{CPU: -1, Files: j.learned.pick(q.Records...)})
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: &c}, nil,
+		harness.RunOptions{CPU: -1, Files: j.learned.pick(q.Records...)})
 	return exit == nil, err
 }
 
-// forgive leaves out what the original does not survive.
+// forgive leaves out the input or the phase that the original does not survive.
 func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 	if phase := rt.PhaseOf(exit.Record); phase != "" {
 		j.learned.mu.Lock()
@@ -132,8 +136,7 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 	j.learned.mu.Unlock()
 }
 
-// skips lists the phases to leave out, and those of them for which the original
-// is too slow.
+// skips lists the phases to leave out, and those of them for which the original is too slow.
 func (j *Job) skips() (all, slow []string) {
 	j.learned.mu.Lock()
 	defer j.learned.mu.Unlock()
@@ -165,7 +168,7 @@ var fates = map[string]struct {
 	harness.Race:   {beagle.Wrong, "race", "the race detector found a data race"},
 }
 
-// fatal makes a finding of a candidate that took its process down.
+// fatal returns the finding for a candidate that ended its process.
 func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Finding, error) {
 	fate := fates[exit.Kind]
 	d, err := j.shown(ctx, exit, q)
@@ -182,7 +185,8 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Fin
 			fate = fates[harness.Memory]
 			d.Kind = fate.kind
 		}
-	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) { // a difference that was cut off is for no eyes
+		// a truncated difference is not worth showing
+	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) {
 		d.Got += ": " + line
 	}
 	if !j.quick && exit.Kind != harness.Race {
@@ -205,7 +209,8 @@ func (j *Job) shown(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*rt.
 		x.Case = &exit.Record
 		return j.shownCase(ctx, &x)
 	}
-	last, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: c}, &reply, harness.RunOptions{CPU: -1, Files: j.learned.pick(q.Records...)})
+	last, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: c}, &reply,
+		harness.RunOptions{CPU: -1, Files: j.learned.pick(q.Records...)})
 	if err != nil || last != nil || reply.Shown == nil {
 		return new(rt.Diff), err
 	}
@@ -214,14 +219,15 @@ func (j *Job) shown(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*rt.
 
 func (j *Job) shownCase(ctx context.Context, x *rt.Exhaust) (*rt.Diff, error) {
 	var reply rt.ExhaustReply
-	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Exhaust: x}, &reply, harness.RunOptions{CPU: -1, Files: j.learned.pick(x.Records...)})
+	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Exhaust: x}, &reply,
+		harness.RunOptions{CPU: -1, Files: j.learned.pick(x.Records...)})
 	if err != nil || exit != nil || reply.Shown == nil {
 		return new(rt.Diff), err
 	}
 	return reply.Shown, nil
 }
 
-// barked finds the Diff that a harness's watchdog printed.
+// barked parses the Diff that a harness's watchdog printed.
 func barked(text string) *rt.Diff {
 	_, rest, ok := strings.Cut(text, rt.BarkPrefix)
 	if !ok {
@@ -235,8 +241,7 @@ func barked(text string) *rt.Diff {
 	return d
 }
 
-// fatalBudget is the time for making an input smaller that takes its process
-// down: every try needs a process.
+// fatalBudget is the time to make a fatal input smaller: every try needs a process.
 const fatalBudget = 4 * time.Second
 
 func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
@@ -253,11 +258,12 @@ func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
 		}
 		q.Records = []string{"one"}
 		var exit *harness.Exit
-		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply, harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
+		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply,
+			harness.RunOptions{CPU: -1, Files: map[string]string{"one": path}})
 		if err != nil && ctx.Err() != nil {
 			failed = err
 		}
-		return exit // other errors: it is not a record of the target's arguments
+		return exit // other errors mean that v is not a record of the target's arguments
 	}
 	small, steps := rt.Minimise(v, func(v rt.Value) bool {
 		if failed != nil {
@@ -279,7 +285,7 @@ func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
 	return failed
 }
 
-// differs makes a finding of a difference.
+// differs returns the finding for a difference.
 func (j *Job) differs(d *rt.Diff) *Finding {
 	if d == nil {
 		return nil

@@ -13,20 +13,22 @@ import (
 	"github.com/beagle-go/beagle/internal/harness"
 )
 
-// A start costs each program that imports the package, once, and no
-// measurement of calls sees it. So what a candidate adds to it is bounded: a
-// table is welcome, answers that are worked out in advance are not.
+// Each program that imports the package pays for its start once, and no measurement of calls sees
+// that time. These limits bound what a candidate may add to the start: a table fits, and
+// precomputed answers do not.
 const (
-	startBytes = 1 << 20               // on the heap; what is in the file is maxVariable's matter
+	startBytes = 1 << 20               // on the heap; maxVariable bounds what the file contains
 	startTime  = 10 * time.Millisecond // the least of several starts
 	starts     = 4
 )
 
-// Build builds the original and candidates, as version i+1 each, into one
-// program that starts: candidates that would keep it from starting, or make it
-// start late or large, are found and left out. Of those there is a Finding, by
-// index, and the original stands in their place.
-func Build(ctx context.Context, e *Env, cands []beagle.Candidate, o harness.Link) (*harness.Binary, map[int]*Finding, error) {
+// Build builds the original and candidates into one program that starts; candidate i becomes
+// version i+1. It finds candidates that would keep the program from starting, or make its start
+// late or large, and leaves them out. For each of these it returns a Finding by index, and the
+// original takes the candidate's place.
+func Build(
+	ctx context.Context, e *Env, cands []beagle.Candidate, o harness.Link,
+) (*harness.Binary, map[int]*Finding, error) {
 	vs := []harness.Variant{{ID: "original", Source: e.Unit.Target.Source}}
 	for _, c := range cands {
 		vs = append(vs, harness.Variant{ID: c.ID, Source: c.Source})
@@ -50,9 +52,8 @@ func Build(ctx context.Context, e *Env, cands []beagle.Candidate, o harness.Link
 	return bin, guilty, err
 }
 
-// started finds who keeps a program from starting well. As long as nothing is
-// wrong it costs one start, and none when no candidate has a package variable
-// that is worked out at the start.
+// started finds the candidates that keep a program from starting well. It costs one start if
+// nothing is wrong, and none if no candidate computes a package variable at the start.
 func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.Candidate) (map[int]*Finding, error) {
 	var suspects []int
 	for i, c := range cands {
@@ -67,7 +68,7 @@ func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.C
 		return nil, err
 	}
 	guilty := map[int]*Finding{}
-	for _, i := range suspects { // what is too much only together accuses nobody
+	for _, i := range suspects { // an excess of several candidates together accuses none of them
 		found, err := e.startAlone(ctx, cands[i])
 		if err != nil {
 			return nil, err
@@ -108,7 +109,8 @@ func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) 
 		case exit != nil:
 			fate := fates[exit.Kind]
 			line, _, _ := strings.Cut(exit.Detail, "\n")
-			return &Finding{Status: fate.status, Stage: "start", Reason: "the program does not start: " + fate.text + ": " + line}, nil
+			return &Finding{Status: fate.status, Stage: "start",
+				Reason: "the program does not start: " + fate.text + ": " + line}, nil
 		case i == 0 || s.Clock < least.Clock:
 			least = s
 		}
@@ -118,18 +120,24 @@ func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) 
 	}
 	switch {
 	case least.Bytes-own.Bytes > startBytes:
-		return slowStart("allocates %d bytes, and %d with the original; %d more are allowed", least.Bytes, own.Bytes, startBytes), nil
+		return slowStart("allocates %d bytes, and %d with the original; %d more are allowed", least.Bytes, own.Bytes,
+			startBytes), nil
 	case least.Clock-own.Clock > startTime:
-		return slowStart("takes %v, and %v with the original; %v more are allowed", least.Clock, own.Clock, startTime), nil
+		return slowStart("takes %v, and %v with the original; %v more are allowed", least.Clock, own.Clock, startTime),
+			nil
 	}
 	return nil, nil
 }
 
 func slowStart(format string, args ...any) *Finding {
-	return &Finding{Status: beagle.Forbidden, Stage: "start", Reason: "the package's initialisation " + fmt.Sprintf(format, args...)}
+	return &Finding{
+		Status: beagle.Forbidden,
+		Stage:  "start",
+		Reason: "the package's initialisation " + fmt.Sprintf(format, args...),
+	}
 }
 
-// ownStart is the start of a program with the original alone.
+// ownStart measures the start of a program with the original alone.
 func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	e.startMu.Lock()
 	defer e.startMu.Unlock()
@@ -158,15 +166,15 @@ func (e *Env) ownStart(ctx context.Context) (harness.Startup, error) {
 	return least, nil
 }
 
-// worksAtStart reports whether a candidate has a package variable whose value
-// is not laid down by the compiler: calls and allocations run at the start.
+// worksAtStart reports whether the start of the program must compute a package variable of the
+// candidate: with calls or allocations that the compiler did not lay out in advance.
 func (e *Env) worksAtStart(c beagle.Candidate) bool {
 	f, problem := e.Unit.Parse(c.Source)
 	return problem != nil || initialises(e.codeOf(f))
 }
 
-// initialises looks for calls in the initialisers of package variables.
-// Conversions and the harmless built-ins do no work to speak of.
+// initialises looks for calls in the initialisers of package variables. Conversions and the
+// harmless built-ins do next to no work.
 func initialises(c *code) bool {
 	for _, decl := range c.file.Decls {
 		gen, ok := decl.(*ast.GenDecl)
@@ -180,7 +188,7 @@ func initialises(c *code) bool {
 				if !c.info.Types[n.Fun].IsType() && c.info.Types[n].Value == nil {
 					works = true
 				}
-			case *ast.FuncLit: // one that is only kept does no work
+			case *ast.FuncLit: // a function that the code only stores does no work
 				return false
 			case *ast.CompositeLit:
 				if _, isMap := c.info.TypeOf(n).Underlying().(*types.Map); isMap {
@@ -198,11 +206,11 @@ func initialises(c *code) bool {
 	return false
 }
 
-// startCheck is the rung of the full ladder. It comes before anything that runs
-// the program, the original in it included.
+// startCheck is the rung of the full ladder. It comes before all checks that run the program, since
+// a program that does not start takes the original down too.
 func startCheck(ctx context.Context, j *Job) (*Finding, error) {
 	if j.cand != nil && !initialises(j.cand) {
-		j.note("nothing is worked out at the start")
+		j.note("the start of the program computes nothing")
 	} else if found, err := j.Env.start(ctx, j.bin); found != nil || err != nil {
 		return found, err
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStatic: what the catalogue's policy entries try is refused without
-// running anything, and what other checks must judge gets as far as them.
+// TestStatic checks that Static refuses the catalogue's policy entries without running anything,
+// and passes the entries that other checks must judge.
 func TestStatic(t *testing.T) {
 	static := map[string]bool{"parse": true, "types": true, "scope": true, "policy": true}
 	for name := range specs {
@@ -18,7 +18,8 @@ func TestStatic(t *testing.T) {
 				case err != nil:
 					t.Fatal(err)
 				case static[e.check] && v.OK():
-					if !strings.Contains(e.says, "a result") && !strings.HasPrefix(e.says, "literal") { // those need the original's results
+					// those need the original's results
+					if !strings.Contains(e.says, "a result") && !strings.HasPrefix(e.says, "literal") {
 						t.Errorf("%s: passed, want %s", e.name, e.check)
 					}
 				case static[e.check] && (v.Stage != e.check || !strings.Contains(v.Reason, e.says)):

@@ -12,17 +12,17 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// How much of a value people are shown.
+// These constants bound how much of a value a report shows.
 const (
 	mostText   = 64  // bytes of a text
-	shownText  = 32  // of one that is longer
+	shownText  = 32  // of a longer text
 	mostElems  = 8   // of a list
-	shownElems = 4   // of one that is longer
+	shownElems = 4   // of a longer list
 	mostShown  = 300 // bytes of a value in all
 	around     = 32  // bytes on each side of where two long values differ
 )
 
-// inOneLine says what a candidate does otherwise than the original:
+// inOneLine says how the candidate differs from the original:
 //
 //	F("a\xe6") = "aa", want "a-a"
 func (j *Job) inOneLine(d *rt.Diff) string {
@@ -38,7 +38,7 @@ func (j *Job) inOneLine(d *rt.Diff) string {
 	return strings.ReplaceAll(difference(call, d), "\n", " ")
 }
 
-// difference is inOneLine with the call as it is shown; "" when it is not known.
+// difference is inOneLine for a given call; call is "" if the call is unknown.
 func difference(call string, d *rt.Diff) string {
 	general := (&beagle.Counterexample{Kind: d.Kind}).Difference()
 	switch {
@@ -64,7 +64,7 @@ func difference(call string, d *rt.Diff) string {
 	return text
 }
 
-// outcome words what a call did; "" when that is no outcome of a call.
+// outcome words the outcome of a call. It returns "" for anything else.
 func outcome(did string) string {
 	if values, ok := strings.CutPrefix(did, "returns "); ok {
 		return " = " + tuple(values)
@@ -78,7 +78,7 @@ func outcome(did string) string {
 	return ""
 }
 
-// wanted words what the original did.
+// wanted words the original's outcome.
 func wanted(did string) string {
 	if values, ok := strings.CutPrefix(did, "returns "); ok {
 		return ", want " + tuple(values)
@@ -99,8 +99,8 @@ func tuple(values string) string {
 	return values
 }
 
-// briefPair shortens what two versions do. Where nothing of the difference would
-// be left, the two are cut out around it.
+// briefPair shortens the outcomes of two versions. If the difference would get lost, it cuts both
+// out around the difference.
 func briefPair(want, got string) (string, string) {
 	w, g := briefDeed(want), briefDeed(got)
 	if w != g || want == got {
@@ -114,7 +114,7 @@ func briefPair(want, got string) (string, string) {
 	return verb + " " + window(want, at), verb + " " + window(got, at)
 }
 
-// window is the part of a text around a place.
+// window returns the part of a text around a place.
 func window(s string, at int) string {
 	from, to := max(at-around, 0), min(at+around, len(s))
 	for from > 0 && !utf8.RuneStart(s[from]) {
@@ -126,7 +126,7 @@ func window(s string, at int) string {
 	return fmt.Sprintf("... %s ...", s[from:to])
 }
 
-// briefDeed shortens the values in what a version does.
+// briefDeed shortens the values in the outcome of a version.
 func briefDeed(did string) string {
 	for _, verb := range []string{"returns ", "leaves the arguments as "} {
 		if values, ok := strings.CutPrefix(did, verb); ok {
@@ -136,8 +136,8 @@ func briefDeed(did string) string {
 	return cut(did)
 }
 
-// brief shortens expressions in Go syntax, separated by commas, for people: long
-// texts and lists end where their kind is clear.
+// brief shortens Go expressions, separated by commas, for readers. It cuts long texts and lists off
+// where their kind is clear.
 func brief(exprs string) string {
 	if len(exprs) <= mostText {
 		return exprs
@@ -169,7 +169,7 @@ func cut(s string) string {
 // A briefer copies an expression and leaves out parts of it.
 type briefer struct {
 	src  string
-	done int // what was copied or left out
+	done int // the end of what was copied or left out
 	out  strings.Builder
 }
 

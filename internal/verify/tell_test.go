@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A difference is told in one line, by its kind.
+// TestDifference checks the one line that reports a difference of each kind.
 func TestDifference(t *testing.T) {
 	long := fmt.Sprintf("%q", strings.Repeat("The quick brown fox. ", 20))
 	for _, test := range []struct {
@@ -47,7 +47,8 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// Whatever a harness says of values, shortening it neither fails nor makes it longer by much.
+// FuzzBrief checks that shortening never fails and never makes a text much longer, whatever a
+// harness says of values.
 func FuzzBrief(f *testing.F) {
 	f.Add(`returns []string{"a", "b"}`, `returns nil`)
 	f.Add("panic: \x80\xff", strings.Repeat("leaves the arguments as {", 99))

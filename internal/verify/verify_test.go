@@ -26,10 +26,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A catalogue is one original with the candidates that must be refused, and
-// those that must not.
+// A catalogue is one original with candidates that must be refused and candidates that must not.
 type catalogue struct {
-	dir    string // of the module
+	dir    string // the directory of the module
 	env    *Env
 	corpus *beagle.Corpus
 	cases  []entry
@@ -41,13 +40,14 @@ type proof struct{ name, kind, test, source string }
 
 type entry struct {
 	name, source string
-	check        string // that must refuse it; "run" for quick, replay or exhaust; or "good"
-	says         string // in the reason, or the kind of the counterexample
+	check        string // the check that must refuse it; "run" for quick, replay or exhaust; or "good"
+	says         string // part of the reason, or the kind of the counterexample
 }
 
-var specs = map[string]string{"fib": "./p.Fib", "tag": "./p.Normalize", "list": "./p.Merge", "method": "./p.Reader.Next", "dot": "./p.Dot", "mix": "./p.Mix", "hand": "./p.Total", "words": "./p.Digest"}
+var specs = map[string]string{"fib": "./p.Fib", "tag": "./p.Normalize", "list": "./p.Merge",
+	"method": "./p.Reader.Next", "dot": "./p.Dot", "mix": "./p.Mix", "hand": "./p.Total", "words": "./p.Digest"}
 
-// numbers are what the numbers of a corpus are; int where nothing is said.
+// numbers gives the kind of a corpus's numbers; the default is int.
 var numbers = map[string]rt.Kind{"dot": rt.KindFloat64, "mix": rt.KindUint}
 
 func load(t testing.TB, name string) *catalogue {
@@ -112,8 +112,8 @@ func put(t testing.TB, path, text string) {
 	}
 }
 
-// record reads a line of JSON as the arguments of a call: objects become
-// pointers to structs whose strings are byte slices.
+// record reads a line of JSON as the arguments of a call. Objects become pointers to structs whose
+// strings are byte slices.
 func record(t testing.TB, line string, number rt.Kind) beagle.Record {
 	t.Helper()
 	var args []any
@@ -165,8 +165,8 @@ func value(a any, text, number rt.Kind) rt.Value {
 
 func (e *entry) candidate() beagle.Candidate { return beagle.NewCandidate(e.source, nil, nil) }
 
-// TestCatalogue: every cheat is refused by the check that should, and no good
-// candidate by any.
+// TestCatalogue checks that the intended check refuses every cheat, and that no check refuses a
+// good candidate.
 func TestCatalogue(t *testing.T) {
 	for name := range specs {
 		t.Run(name, func(t *testing.T) {
@@ -178,8 +178,8 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// judge reads all candidates, builds those that pass in one program, and gives
-// them the ladder as far as they must go.
+// judge reads all candidates and builds those that pass in one program. Each of them climbs the
+// ladder as far as its entry demands.
 func (c *catalogue) judge(t *testing.T) {
 	var built []entry
 	var cands []beagle.Candidate
@@ -225,7 +225,7 @@ func (e *entry) early() bool {
 	return slices.Contains([]string{"parse", "types", "scope", "policy"}, e.check)
 }
 
-// full runs the rest of the ladder on the program at hand.
+// full runs the rest of the ladder with the given program.
 func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
 		return k.Name == "compile" || k.Name == "start" || k.Name == "fuzz" && e.check != "fuzz" && e.check != "good"
@@ -248,17 +248,19 @@ func (e *entry) full(t *testing.T, c *catalogue, bin *harness.Binary, idx int) {
 func (e *entry) expect(t *testing.T, c *catalogue, v *beagle.Verdict) {
 	t.Helper()
 	kind := ""
-	if v.Counterexample != nil && v.Stage != "race" && v.Stage != "machines" { // what the race detector finds is no single call, and a test of another machine does not fail here
+	// A race is not a single call, and a test for another machine does not fail on this one.
+	if v.Counterexample != nil && v.Stage != "race" && v.Stage != "machines" {
 		kind = v.Counterexample.Kind
 		c.proofs = append(c.proofs, proof{e.name, kind, v.Counterexample.Test, e.source})
-		t.Logf("%s: %.200s; want %.200s, got %.200s", e.name, v.Counterexample.Go, v.Counterexample.Want, v.Counterexample.Got)
+		t.Logf("%s: %.200s; want %.200s, got %.200s", e.name, v.Counterexample.Go, v.Counterexample.Want,
+			v.Counterexample.Got)
 	}
 	switch {
 	case e.check == "good":
 		if !v.OK() {
 			t.Errorf("%s: refused by %s: %s %+v", e.name, v.Stage, v.Reason, v.Counterexample)
 		}
-	case e.check == "measure": // it behaves; what it is worth is measured elsewhere
+	case e.check == "measure": // it behaves well; a measurement elsewhere judges its worth
 		if !v.OK() {
 			t.Errorf("%s: refused by %s: %s", e.name, v.Stage, v.Reason)
 		}
@@ -271,8 +273,8 @@ func (e *entry) expect(t *testing.T, c *catalogue, v *beagle.Verdict) {
 	}
 }
 
-// prove runs the counterexamples' tests: the original passes all of them, and
-// one candidate of each kind fails its own.
+// prove runs the counterexamples' tests: the original passes all of them, and one candidate of each
+// kind fails its own.
 func (c *catalogue) prove(t *testing.T) {
 	pkg := filepath.Join(c.dir, "p")
 	original, err := os.ReadFile(filepath.Join(pkg, "original.go"))
@@ -292,9 +294,9 @@ func (c *catalogue) prove(t *testing.T) {
 		t.Errorf("a printed test fails with the original: %v\n%s", err, out)
 	}
 	for i := range c.proofs {
-		os.Remove(path(i)) // some are long, and would be compiled with each candidate
+		os.Remove(path(i)) // some are long, and each candidate would compile with them
 	}
-	tried := map[string]bool{"hang": true, "crash": true, "race": true} // the last needs the race detector
+	tried := map[string]bool{"hang": true, "crash": true, "race": true} // race needs the race detector
 	for i, p := range c.proofs {
 		if tried[p.kind] && p.name != "scratch-in-spare.go" {
 			continue
@@ -302,7 +304,8 @@ func (c *catalogue) prove(t *testing.T) {
 		tried[p.kind] = true
 		put(t, filepath.Join(pkg, "original.go"), p.source)
 		put(t, path(i), p.test)
-		if out, err := c.goTest(t, "Counterexample"+string(rune('A'+i))+"$", "-vet=off"); err == nil || !strings.Contains(out, "--- FAIL") {
+		if out, err := c.goTest(t, "Counterexample"+string(rune('A'+i))+"$", "-vet=off"); err == nil ||
+			!strings.Contains(out, "--- FAIL") {
 			t.Errorf("%s: its test does not fail with it: %v\n%s\n%s", p.name, err, out, p.test)
 		}
 		os.Remove(path(i))
@@ -322,7 +325,10 @@ func TestFull(t *testing.T) {
 	c := load(t, "tag")
 	for _, name := range []string{"table.go", "swallowed-panic.go"} {
 		i := slices.IndexFunc(c.cases, func(e entry) bool { return e.name == name })
-		v, err := Full(context.Background(), c.env, c.cases[i].candidate(), c.corpus, Budget{Exhaust: 300 * time.Millisecond, Fuzz: time.Second})
+		v, err := Full(context.Background(), c.env, c.cases[i].candidate(), c.corpus, Budget{
+			Exhaust: 300 * time.Millisecond,
+			Fuzz:    time.Second,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,8 +344,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestFullStart: a candidate with which the program does not start is refused
-// for that, and does not make the original fail.
+// TestFullStart checks that a candidate is refused if the program does not start with it, and that
+// the original does not fail.
 func TestFullStart(t *testing.T) {
 	c := load(t, "fib")
 	i := slices.IndexFunc(c.cases, func(e entry) bool { return e.name == "start-up-panic.go" })
@@ -350,7 +356,7 @@ func TestFullStart(t *testing.T) {
 	c.cases[i].expect(t, c, v)
 }
 
-// TestRace: the race detector's word is a verdict. The policy would refuse
+// TestRace checks that a report of the race detector becomes a verdict. The policy would refuse
 // this candidate first.
 func TestRace(t *testing.T) {
 	if testing.Short() {
@@ -359,8 +365,11 @@ func TestRace(t *testing.T) {
 	c := load(t, "list")
 	c.corpus.Concurrent = true
 	i := slices.IndexFunc(c.cases, func(e entry) bool { return e.name == "shared-buffer.go" })
-	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool { return k.Name != "parse" && k.Name != "race" })
-	v, err := ladder.climb(t.Context(), &Job{Env: c.env, Candidate: c.cases[i].candidate(), Corpus: c.corpus, idx: 1, Budget: Budget{}.orDefaults()})
+	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
+		return k.Name != "parse" && k.Name != "race"
+	})
+	v, err := ladder.climb(t.Context(),
+		&Job{Env: c.env, Candidate: c.cases[i].candidate(), Corpus: c.corpus, idx: 1, Budget: Budget{}.orDefaults()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,15 +381,22 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestOriginalDies: inputs that the original does not survive accuse nobody.
+// TestOriginalDies checks that inputs that the original does not survive accuse nobody.
 func TestOriginalDies(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/dies\n\ngo 1.24\n")
-	const src = "package p\n\n// Sum is 1 + ... + n.\nfunc Sum(n int) int {\n\tif n == 0 {\n\t\treturn 0\n\t}\n\treturn n + Sum(n-1)\n}\n"
+	const src = "package p\n\n// Sum is 1 + ... + n.\nfunc Sum(n int) int {\n\tif n == 0 {\n\t\treturn 0\n\t}\n" +
+		"\treturn n + Sum(n-1)\n}\n"
 	put(t, filepath.Join(dir, "p", "p.go"), src)
 	c := &catalogue{env: environment(t, dir, "./p.Sum")}
-	c.corpus = &beagle.Corpus{Train: []beagle.Record{record(t, "[3]", rt.KindInt), record(t, "[-1]", rt.KindInt), record(t, "[10]", rt.KindInt)}}
-	better := entry{source: "package p\n\nfunc Sum(n int) int {\n\tif n < 0 {\n\t\treturn Sum(n - 1)\n\t}\n\treturn n * (n + 1) / 2\n}\n"}
+	c.corpus = &beagle.Corpus{
+		Train: []beagle.Record{record(t, "[3]", rt.KindInt), record(t, "[-1]", rt.KindInt),
+			record(t, "[10]", rt.KindInt)},
+	}
+	better := entry{
+		source: "package p\n\nfunc Sum(n int) int {\n\tif n < 0 {\n\t\treturn Sum(n - 1)\n\t}\n" +
+			"\treturn n * (n + 1) / 2\n}\n",
+	}
 	v, err := Full(t.Context(), c.env, better.candidate(), c.corpus, Budget{Exhaust: 200 * time.Millisecond, Fuzz: -1})
 	if err != nil {
 		t.Fatal(err)

@@ -13,19 +13,19 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A vocabulary is what the code of the versions says of the inputs that tell
-// them apart: characters that they compare with, lengths at which tables,
-// masks and narrow numbers end, and the character classes of the library.
+// A vocabulary holds what the code of the versions reveals about inputs that may tell them apart:
+// characters that they compare with, lengths at which tables, masks and narrow numbers end, and the
+// library's character classes.
 type vocabulary struct {
 	marks []rune
 	lens  []int
 	runes []rune
 
-	info *types.Info // of the version that is read
+	info *types.Info // of the version being read
 	seen map[string]bool
 }
 
-// Bounds of what one request carries.
+// These constants bound what one request carries.
 const (
 	maxMarks  = 64
 	maxLens   = 120
@@ -71,8 +71,7 @@ func (v *vocabulary) node(n ast.Node) {
 	}
 }
 
-// mark notes a constant that is a character: of a type for bytes or runes, or
-// in quotes.
+// mark adds a constant that is a character: its type is for bytes or runes, or it stands in quotes.
 func (v *vocabulary) mark(e ast.Expr) {
 	tv := v.info.Types[e]
 	if tv.Value == nil {
@@ -132,7 +131,7 @@ func (v *vocabulary) length(n int64) {
 	}
 }
 
-// size notes the numbers of an expression and of its type.
+// size adds the numbers of an expression and of its type.
 func (v *vocabulary) size(e ast.Expr) {
 	if n, ok := v.number(e); ok {
 		v.length(n)
@@ -162,7 +161,7 @@ func (v *vocabulary) call(n *ast.CallExpr) {
 	}
 }
 
-// numberBits is the width of an integer type; 0 for others.
+// numberBits returns the width of an integer type, or 0 for other types.
 func numberBits(t types.Type) int {
 	if t == nil {
 		return 0
@@ -182,8 +181,8 @@ func numberBits(t types.Type) int {
 	return 64
 }
 
-// library notes the characters at the ends of a class that the code asks the
-// library about, by a function or by a table.
+// library adds the characters at the ends of a class that the code asks the library about, by a
+// function or by a table.
 func (v *vocabulary) library(o types.Object) {
 	if o == nil || o.Pkg() == nil || v.seen[o.Pkg().Path()+"."+o.Name()] {
 		return
@@ -198,15 +197,16 @@ func (v *vocabulary) library(o types.Object) {
 	for _, t := range callees[path] {
 		v.ends(t)
 	}
-	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") { // the standard library, or close to it
+	// the standard library, or close to it
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
 		for _, t := range classesOf(o.Name()) {
 			v.ends(t)
 		}
 	}
 }
 
-// callees are the classes that functions of a package ask about whatever their
-// own names are.
+// callees lists the classes that functions of a package ask about, whatever the functions' own
+// names.
 var callees = map[string][]*unicode.RangeTable{
 	"fmt":           {unicode.White_Space},
 	"regexp":        {unicode.White_Space, unicode.Lu, unicode.Ll},
@@ -222,9 +222,10 @@ var callees = map[string][]*unicode.RangeTable{
 	"encoding/xml":  {unicode.White_Space, unicode.L},
 }
 
-// tableNamed finds a range table by the name of its variable.
+// tableNamed returns a range table by the name of its variable.
 func tableNamed(name string) *unicode.RangeTable {
-	long := map[string]string{"Letter": "L", "Mark": "M", "Number": "N", "Digit": "Nd", "Punct": "P", "Symbol": "S", "Space": "Z", "Other": "C",
+	long := map[string]string{"Letter": "L", "Mark": "M", "Number": "N", "Digit": "Nd", "Punct": "P", "Symbol": "S",
+		"Space": "Z", "Other": "C",
 		"Upper": "Lu", "Lower": "Ll", "Title": "Lt"}
 	if short, ok := long[name]; ok {
 		name = short
@@ -237,14 +238,15 @@ func tableNamed(name string) *unicode.RangeTable {
 	return nil
 }
 
-// classWords are the parts of names that tell which classes a function knows:
-// strings.TrimSpace, unicode.IsSpace, bytes.ToUpper, strconv.IsPrint.
+// classWords lists the parts of function names that reveal classes: strings.TrimSpace,
+// unicode.IsSpace, bytes.ToUpper, strconv.IsPrint.
 var classWords = []struct {
 	words  []string
 	tables []*unicode.RangeTable
 }{
 	{[]string{"Space", "Fields"}, []*unicode.RangeTable{unicode.White_Space, unicode.Z}},
-	{[]string{"Upper", "Lower", "Title", "EqualFold", "SimpleFold"}, []*unicode.RangeTable{unicode.Lu, unicode.Ll, unicode.Lt}},
+	{[]string{"Upper", "Lower", "Title", "EqualFold", "SimpleFold"},
+		[]*unicode.RangeTable{unicode.Lu, unicode.Ll, unicode.Lt}},
 	{[]string{"Letter", "Ident", "Title"}, []*unicode.RangeTable{unicode.L}},
 	{[]string{"Digit", "Number", "Ident"}, []*unicode.RangeTable{unicode.Nd, unicode.N}},
 	{[]string{"Punct"}, []*unicode.RangeTable{unicode.P}},
@@ -263,7 +265,7 @@ func classesOf(name string) (list []*unicode.RangeTable) {
 	return list
 }
 
-// ends notes both ends of each range of a table, and their neighbours outside.
+// ends adds both ends of each range of a table, and their neighbours outside.
 func (v *vocabulary) ends(t *unicode.RangeTable) {
 	known := make(map[rune]bool, len(v.runes))
 	for _, r := range v.runes {

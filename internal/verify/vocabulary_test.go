@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// TestVocabulary: constants, sizes, masks, shifts and narrow types give
-// lengths; comparisons give characters; the library gives the ends of classes.
+// TestVocabularyOfVersions checks what the code contributes: lengths from constants, sizes, masks,
+// shifts and narrow types; characters from comparisons; the ends of classes from the library.
 func TestVocabularyOfVersions(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "go.mod"), "module ex.com/v\n\ngo 1.24\n")
