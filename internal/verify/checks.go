@@ -165,6 +165,7 @@ func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exh
 }
 
 func exhaust(ctx context.Context, j *Job) (*Finding, error) {
+	// Replay one record first, because the original may end early; the exhaustion follows it.
 	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust)
 	if err != nil {
 		return nil, err
@@ -180,6 +181,7 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 	if out == nil {
 		return j.differs(reply.Diff), nil
 	}
+	// Report which kinds of inputs the exhaustion covered.
 	j.result.Cases = out.Cases
 	j.learned.mu.Lock()
 	j.learned.cap, j.learned.capLen = out.Cap, out.CapLen
@@ -209,6 +211,7 @@ func exhaust(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("the original differs from itself on %d inputs", out.Unstable)
 		j.missed("%d small inputs on which the original differs from itself", out.Unstable)
 	}
+	// Repeat a difference in a fresh process.
 	if out.Diff != nil {
 		if err := j.confirm(ctx, out.Diff); err != nil {
 			return nil, err
@@ -231,6 +234,7 @@ func (c *code) goes() bool {
 
 // race builds the original and the candidate with the race detector and runs both.
 func race(ctx context.Context, j *Job) (*Finding, error) {
+	// Decide whether the detector is worth its time.
 	switch {
 	case j.Budget.Race < 0:
 		j.note("left out")
@@ -245,6 +249,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("there are no records")
 		return nil, nil
 	}
+	// Build both versions with the detector.
 	vs := []harness.Variant{{ID: "original", Source: j.Env.Unit.Target.Source},
 		{ID: j.Candidate.ID, Source: j.Candidate.Source}}
 	bin, err := j.Env.Builder.Build(ctx, vs, harness.Link{Race: true})
@@ -257,6 +262,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 		return nil, nil
 	}
 	defer bin.Remove()
+	// Call the candidate from four goroutines.
 	q := &rt.Replay{Variant: 1, Records: []string{"train"}, Max: 1000, Threads: 4, Cold: rt.ColdThreads,
 		Panics: j.panics(), Budget: int64(j.Budget.Race)}
 	reply := new(rt.ReplayReply)
@@ -269,6 +275,7 @@ func race(ctx context.Context, j *Job) (*Finding, error) {
 	if exit == nil && reply.Diff == nil {
 		return nil, nil
 	}
+	// A race of the original's own excuses the candidate.
 	if same, err := j.originalRaces(ctx, bin, q); same || err != nil {
 		j.note("the original races too")
 		j.missed("data races, since the original has some")

@@ -100,7 +100,8 @@ func (d *digestFlow) decisions() (out []decision) {
 			}
 		case *ssa.MapUpdate:
 			if by = d.depthOf(in.Key); by != none {
-				settled = looked[d.lies(in.Map)] // a map that nobody looks up only says how many entries it has
+				// without a look-up only the number of entries matters, and digests decide it
+				settled = looked[d.lies(in.Map)]
 			}
 		case *ssa.Call:
 			if by = d.asked(in); by != none {

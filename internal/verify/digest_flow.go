@@ -118,6 +118,7 @@ func (d *digestFlow) seen(n node, how depth) { d.elements[n] = max(d.elements[n]
 // flow records where the numbers of one instruction go.
 func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 	switch in := in.(type) {
+	// Arithmetic and conversions pass numbers on.
 	case *ssa.Phi:
 		for _, e := range in.Edges {
 			d.goes(e, in)
@@ -134,10 +135,12 @@ func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 		d.goes(d.lies(in.X), in)
 	case *ssa.UnOp:
 		d.flowUnary(in)
+	// Memory: a number goes into an object, and comes out of it.
 	case *ssa.Store:
 		d.store(in)
 	case *ssa.Field:
 		d.goes(d.lies(in.X).part(in.Field), in)
+	// A value read from a list, a text or a map is an element.
 	case *ssa.Index:
 		d.seen(in, strong)
 		if leads(in.X.Type()) {
@@ -156,6 +159,7 @@ func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 	case *ssa.MapUpdate:
 		d.passes(in.Value, d.lies(in.Map).part(elementPart))
 		d.passes(in.Key, d.lies(in.Map).part(keyPart))
+	// Results and calls.
 	case *ssa.Return:
 		for i, r := range in.Results {
 			d.goes(r, result{f, i})
@@ -244,6 +248,7 @@ func (d *digestFlow) extract(in *ssa.Extract) {
 }
 
 func (d *digestFlow) flowCall(in *ssa.Call) {
+	// A function of the file: bind its parameters and results.
 	own := d.callees(&in.Call)
 	for _, fn := range own {
 		for i, arg := range d.arguments(&in.Call, fn) {
@@ -260,10 +265,12 @@ func (d *digestFlow) flowCall(in *ssa.Call) {
 		d.flowBuiltin(in, b.Name())
 		return
 	}
+	// A hash function of the library makes a digest.
 	if makesDigest(&in.Call) {
 		d.level[in] = strong
 		return
 	}
+	// Other functions of the library may reveal part of an element.
 	if _, tuple := in.Type().(*types.Tuple); !tuple {
 		d.seen(in, libraryDepth(in.Type()))
 	}

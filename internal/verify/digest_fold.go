@@ -13,6 +13,7 @@ import (
 // folds finds the loops that fold elements into a number in such a way that different lists give
 // the same number. It marks the results of these loops.
 func (d *digestFlow) folds() {
+	// With exact loops a sum counts; with rough ones only a hash does.
 	for _, exact := range []bool{true, false} {
 		loops := d.loops
 		if !exact {
@@ -98,6 +99,7 @@ func (m *fold) call(v *ssa.Call) {
 
 // operator records what one operator does to the number.
 func (m *fold) operator(v *ssa.BinOp) {
+	// Let x be the number of the cycle, and y the other operand.
 	x, y := v.X, v.Y
 	if !m.inside(x) {
 		x, y = y, x
@@ -108,6 +110,7 @@ func (m *fold) operator(v *ssa.BinOp) {
 		from = m.d.elements[y]
 		m.element = max(m.element, from)
 	}
+	// Note how the operator mixes the other operand into the number.
 	switch v.Op {
 	case token.MUL:
 		switch _, constant := y.(*ssa.Const); {

@@ -95,6 +95,7 @@ func (d *digestFlow) assign(v ssa.Value, o *object) {
 // place unifies the objects that one instruction makes equal.
 func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 	switch in := in.(type) {
+	// Values that lead to the memory of another value.
 	case *ssa.Phi:
 		for _, e := range in.Edges {
 			if _, none := e.(*ssa.Const); !none {
@@ -112,6 +113,7 @@ func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 		} else {
 			d.assign(in, d.lies(in.X))
 		}
+	// The address of a part, and the value in it.
 	case *ssa.FieldAddr:
 		unify(d.lies(in), d.lies(in.X).part(in.Field))
 	case *ssa.Field:
@@ -122,12 +124,14 @@ func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 		if leads(in.X.Type()) {
 			d.assign(in, d.lies(in.X).part(elementPart).content(in.Type()))
 		}
+	// Loads and stores.
 	case *ssa.UnOp:
 		if in.Op.String() == "*" {
 			d.assign(in, d.lies(in.X).content(in.Type()))
 		}
 	case *ssa.Store:
 		d.assign(in.Val, d.lies(in.Addr).content(in.Val.Type()))
+	// Maps: keys and elements are parts of the map's memory.
 	case *ssa.MapUpdate:
 		d.assign(in.Key, d.lies(in.Map).part(keyPart).content(in.Key.Type()))
 		d.assign(in.Value, d.lies(in.Map).part(elementPart).content(in.Value.Type()))
@@ -141,6 +145,7 @@ func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 			unify(d.lies(in).part(1), d.lies(in.Iter).part(keyPart).content(m.Key()))
 			unify(d.lies(in).part(2), d.lies(in.Iter).part(elementPart).content(m.Elem()))
 		}
+	// Tuples, closures, results and calls.
 	case *ssa.Extract:
 		d.assign(in, d.lies(in.Tuple).part(in.Index))
 	case *ssa.MakeClosure:

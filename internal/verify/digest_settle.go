@@ -155,6 +155,7 @@ func (s *settling) placed(in ssa.Instruction) bool {
 	if !ok {
 		return false
 	}
+	// stores reports whether an instruction puts an element into the table.
 	stores := func(in ssa.Instruction) bool {
 		st, ok := in.(*ssa.Store)
 		if !ok || !s.root(st.Val) {
@@ -163,6 +164,7 @@ func (s *settling) placed(in ssa.Instruction) bool {
 		at, ok := st.Addr.(*ssa.IndexAddr)
 		return ok && s.d.lies(at.X) == s.d.lies(table.X)
 	}
+	// always reports whether every path from an instruction stores, before the next element comes.
 	seen := map[*ssa.BasicBlock]bool{}
 	var always func(b *ssa.BasicBlock, from int) bool
 	always = func(b *ssa.BasicBlock, from int) bool {

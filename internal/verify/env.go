@@ -111,6 +111,7 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A corpus without recorded calls replays its generated ones.
 	train := c.Train
 	if len(train) == 0 {
 		train = c.Generated
@@ -123,6 +124,7 @@ func (e *Env) learn(c *beagle.Corpus) (*learned, error) {
 			return nil, err
 		}
 	}
+	// Note the constants that a candidate could copy.
 	for _, list := range [][]beagle.Record{c.Train, c.Holdout} {
 		for _, r := range list {
 			l.known.read(r.Args, "an argument")
@@ -175,6 +177,7 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *learned)
 	if l.fromRuns {
 		return nil
 	}
+	// The original may end early on some records: leave those out and run again.
 	for {
 		var reply rt.ReplayReply
 		q := rt.Request{

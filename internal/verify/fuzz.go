@@ -182,6 +182,7 @@ func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Find
 func (j *Job) guideEnded(
 	ctx context.Context, traced *harness.Traced, q *rt.Guide, exit *harness.Exit,
 ) (*Finding, error) {
+	// Find the input that ended the process.
 	d := barked(exit.Detail)
 	if d == nil || len(d.Args) == 0 {
 		var err error
@@ -194,6 +195,7 @@ func (j *Job) guideEnded(
 		q.Seed++
 		return nil, nil
 	}
+	// Try it in a program without tracing, in a fresh process.
 	reply, alone, err := j.alone(ctx, j.bin, j.idx, d.Args)
 	switch {
 	case err != nil:

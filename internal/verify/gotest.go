@@ -271,6 +271,7 @@ func (w *testWriter) errorFields(got string, want map[string]string) {
 }
 
 func (w *testWriter) compare(prefix string, got []string, params []beagle.Param, want []string) {
+	// Without the wanted values, the test only uses the results.
 	if len(want) != len(got) {
 		for _, g := range got {
 			w.line("\t_ = %s", g)
@@ -281,7 +282,7 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 		p := params[i]
 		expr := want[i]
 		switch {
-		// callers compare with a variable like this one
+		// Callers compare the error with a variable, so the test does too.
 		case p.Type == "error" && expr != "nil" && !strings.HasPrefix(expr, "errors.New("):
 			w.imports = append(w.imports, "fmt")
 			text := ""
@@ -290,6 +291,7 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 			}
 			w.line("\tif %s != %s%s {", g, expr, text)
 			w.line("\t\tt.Errorf(\"result %%v, want the variable %s\", %s)\n\t}", expr, g)
+		// Two errors are equal if their texts and exported fields are.
 		case p.Type == "error" && expr != "nil":
 			w.imports = append(w.imports, "fmt")
 			w.line("\tif want := %s; %s == nil || %s.Error() != want.Error() {", expr, g, g)
@@ -297,6 +299,7 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 			if prefix == "want" && i < len(w.d.WantFields) {
 				w.errorFields(g, w.d.WantFields[i])
 			}
+		// Compare the bits of floats, so that NaN and -0 count.
 		case strings.HasPrefix(p.Kind, "float"):
 			w.imports = append(w.imports, "math")
 			w.line("\tif want := %s; math.Float64bits(float64(%s)) != math.Float64bits(float64(want)) {", expr, g)

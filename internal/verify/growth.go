@@ -17,6 +17,7 @@ const growthBudget = time.Second
 // of short inputs hides the cost of long ones.
 func growth(ctx context.Context, j *Job) (*Finding, error) {
 	var first *rt.Growth
+	// Measure twice: a steep growth must show both times.
 	for range 2 {
 		q := &rt.Replay{Variant: j.idx, Records: []string{"train"}, Max: coldRecords, Grow: true, Seed: 1}
 		q.Budget = int64(growthBudget)

@@ -44,10 +44,12 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 			err = fmt.Errorf("analysing %s: %v", u.Target.PkgPath, r)
 		}
 	}()
+	// Build the package in SSA form.
 	fset, files, info := u.Syntax()
 	c := &code{fset: fset, pkg: u.Types, info: info}
 	prog, pkg := buildSSA(fset, u.Types, files, info)
 	fns := declared(prog, info, files)
+	// In a large package, keep only the functions that are pure by their text.
 	if !whole {
 		h.findPure(c, files)
 		fns = slices.DeleteFunc(fns, func(f *ssa.Function) bool {
@@ -55,6 +57,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		})
 		clear(h.pure)
 	}
+	// Analyse the functions, and note the variables that they touch.
 	own := func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }
 	touched := c.escaping(files)
 	note := func(p *effects.Program, fns ...*ssa.Function) {
@@ -77,12 +80,14 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		}
 		h.constant = c.onlyRead(files)
 	}
+	// Nobody changes a variable that no function touches, nor one without memory.
 	for _, name := range u.Types.Scope().Names() {
 		v, ok := u.Types.Scope().Lookup(name).(*types.Var)
 		if ok && (whole && !v.Exported() && !touched[objectName(v)] || sizes.Sizeof(v.Type()) == 0) {
 			h.constant[objectName(v)] = true
 		}
 	}
+	// With the effects known, more functions turn out to be pure.
 	h.findPure(c, files)
 	return nil
 }
@@ -98,6 +103,7 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 			}
 		}
 	}
+	// Look for addresses, slices, and variables whose initialiser names another variable.
 	for _, file := range files {
 		for _, d := range file.Decls {
 			gen, isVar := d.(*ast.GenDecl)

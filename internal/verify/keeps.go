@@ -134,10 +134,12 @@ func (c *code) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads in
 	written := map[ast.Expr]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
+		// Each mention counts as a use.
 		case *ast.Ident:
 			if vars[c.info.Uses[n]] {
 				uses++
 			}
+		// An element that is assigned, counted up, or has its address taken is written.
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
 				written[e] = true
@@ -148,6 +150,7 @@ func (c *code) usesOf(vars map[types.Object]bool, body ast.Node) (uses, reads in
 			if n.Op == token.AND {
 				written[n.X] = true
 			}
+		// The other forms only read plain values.
 		case *ast.RangeStmt:
 			if c.names(vars, n.X) && (n.Value == nil || c.plain(n.Value)) {
 				reads++

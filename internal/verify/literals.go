@@ -137,6 +137,7 @@ func copied(orig, cand *code, known *Known) []Violation {
 	if known == nil || len(known.values) == 0 {
 		return nil
 	}
+	// Collect the constants that the original's package contains.
 	own := make(map[string]bool)
 	var text strings.Builder // all strings of the original and its package, to find parts in
 	spelled := func(key string) {
@@ -149,6 +150,7 @@ func copied(orig, cand *code, known *Known) []Violation {
 			spelled(key)
 		}
 	}
+	// Look for constants of the corpus in the candidate.
 	var out, words []Violation
 	distinct := make(map[string]bool)
 	parts := cand.partly()
@@ -159,6 +161,8 @@ func copied(orig, cand *code, known *Known) []Violation {
 		}
 		v := Violation{Line: cand.fset.Position(n.Pos()).Line, Construct: "literal " + shown,
 			Why: "it equals " + where + " of the corpus and is not in the original; work it out from the input instead"}
+		// Constants made of other packages' constants are fine. Short words are fine unless there
+		// are too many of them.
 		switch {
 		case key[0] != 's' && cand.named(n):
 		case key[0] != 's' || len(key)-1 > longString || where == "an argument" && !parts[n]:

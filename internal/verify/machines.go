@@ -123,6 +123,7 @@ func (j *Job) starts(ctx context.Context, m harness.Machine) (*Finding, error) {
 // compareThere replays the recorded and generated calls and a bounded exhaustion with the program
 // for another machine.
 func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
+	// Replay the records that fit into the machine's words.
 	unfit := 0
 	for _, name := range []string{"train", "holdout", "generated"} {
 		if j.learned.sizes[name] == 0 {
@@ -143,6 +144,7 @@ func (j *Job) compareThere(ctx context.Context) (*Finding, error) {
 	if unfit > 0 {
 		j.note("%d records hold numbers of more than 32 bits in an int, which cannot be passed there", unfit)
 	}
+	// Exhaust small inputs with a part of the budget.
 	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust/machineShare)
 	if err != nil {
 		return nil, err

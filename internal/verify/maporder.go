@@ -129,6 +129,7 @@ func sortedLists(c *code) map[types.Object]bool {
 //
 // Sums of rounded numbers and of texts count too.
 func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
+	// outside returns the variable of a location, if it was declared outside the loop.
 	outside := func(e ast.Expr) types.Object {
 		id := root(e)
 		if id == nil || id.Name == "_" {
@@ -141,6 +142,7 @@ func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
 		}
 		return obj
 	}
+	// "for k = range m" keeps the last key.
 	keeps := loop.Tok == token.ASSIGN &&
 		(loop.Key != nil && outside(loop.Key) != nil || loop.Value != nil && outside(loop.Value) != nil)
 	bounds := boundsOf(c, loop.Body)
@@ -151,6 +153,7 @@ func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
 		}
 		for i, l := range as.Lhs {
 			obj := outside(l)
+			// Find assignments whose effect depends on the order. Integer sums do not.
 			switch {
 			case obj == nil || byKey(c, l):
 			case as.Tok != token.ASSIGN:

@@ -109,12 +109,15 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 			s.bin.Remove()
 		}
 	}()
+	// Build both versions together with all conditions of the grammar.
 	recorded := s.recorded()
 	s.preds = s.e.Unit.Grammar(longest(recorded))
 	vs := []harness.Variant{{ID: "original", Source: s.e.Unit.Target.Source}, {ID: s.c.ID, Source: s.c.Source}}
 	if s.bin, err = s.e.Builder.BuildWith(ctx, vs, s.preds, harness.Link{FuncAlign: 64}); err != nil {
 		return err
 	}
+	// Test which conditions hold for all recorded calls, and how many generated inputs each
+	// excludes.
 	kept, err := s.bin.Sift(ctx, s.e.Box, recorded)
 	if err != nil {
 		return err
@@ -131,6 +134,7 @@ func (s *nearing) begin(ctx context.Context) (err error) {
 			s.atoms = append(s.atoms, &atom{more: i, loss: loss})
 		}
 	}
+	// A difference that the contract may ignore is an atom too.
 	for _, kind := range beagle.Ignorable {
 		if kind != beagle.IgnoreIO && !slices.Contains(s.e.Unit.Target.Contract.Ignore, kind) {
 			s.atoms = append(s.atoms, &atom{more: -1, ignore: kind, loss: ignoreLoss})
@@ -327,6 +331,7 @@ func (s *nearing) try(ctx context.Context, set []*atom) (*Finding, error) {
 // near returns the contract and its support among the recorded calls.
 func (s *nearing) near(ctx context.Context, set []*atom) (*Near, error) {
 	out := &Near{Bin: s.bin.Under(s.terms(set))}
+	// Join the target's own contract with the atoms.
 	was := s.e.Unit.Target.Contract
 	exprs, ignore := []string{was.Requires}, slices.Clone(was.Ignore)
 	var flags, own []string
@@ -342,6 +347,7 @@ func (s *nearing) near(ctx context.Context, set []*atom) (*Near, error) {
 	if ignore, err = source.Ignores(ignore); err != nil {
 		return nil, err
 	}
+	// Write the flags that state the added contract.
 	if len(own) > 0 {
 		flags = append(flags, "--requires "+quoted(source.And(own...)))
 	}
@@ -350,6 +356,7 @@ func (s *nearing) near(ctx context.Context, set []*atom) (*Near, error) {
 	}
 	out.Contract = beagle.Contract{Requires: source.And(exprs...), Ignore: ignore}
 	out.Flag = strings.Join(flags, " ")
+	// Count the recorded calls that the contract keeps.
 	recorded := s.recorded()
 	sifted, err := out.Bin.Sift(ctx, s.e.Box, recorded)
 	if err != nil {

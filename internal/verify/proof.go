@@ -58,11 +58,13 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 		j.note("left out")
 		return nil, nil
 	}
+	// Translate both versions into terms, as far as that works.
 	orig, cand, lib, why := j.programs()
 	if why != "" {
 		j.note("nothing proved: %s", why)
 		return nil, nil
 	}
+	// Compare the terms within the budget.
 	r := new(bounded.Result)
 	if why := safely(func() {
 		r = bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof})
@@ -73,6 +75,7 @@ func prove(ctx context.Context, j *Job) (*Finding, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	// Report what the solvers proved, or try the input on which they found a difference.
 	if r.Proved {
 		j.assurance().Proof = &beagle.Proof{Complete: r.Complete, Length: r.Length, Solvers: r.Solvers,
 			Not: slices.Clone(exec.NotCompared), Millis: float64(r.Spent.Microseconds()) / 1000}
@@ -149,6 +152,7 @@ func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Finding, error) 
 
 // tryRecords compares the versions on inputs that a check made.
 func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
+	// An input that callers may be unable to build accuses nobody.
 	if why := j.doubtful(); why != "" && len(list) > 0 {
 		j.note("the generated inputs were not run: %s", why)
 		return nil, nil
@@ -161,6 +165,7 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 		return nil, err
 	}
 	defer remove()
+	// Replay the inputs.
 	files := map[string]string{"made": path}
 	q := &rt.Replay{Variant: j.idx, Records: []string{"made"}, Panics: j.panics(), Budget: int64(replayBudget)}
 	reply := new(rt.ReplayReply)
@@ -170,6 +175,8 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Finding, error) {
 		return nil, err
 	}
 	j.result.Cases += reply.Cases
+	// Decide by what the replay met: a difference, the end of the candidate, or that of the
+	// original.
 	switch {
 	case exit == nil && reply.Diff != nil:
 		if err := j.confirm(ctx, reply.Diff); err != nil {

@@ -100,6 +100,7 @@ func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Finding, error) 
 	if err != nil {
 		return nil, err
 	}
+	// Take the fastest of several starts, and stop early once one is fast enough.
 	var least harness.Startup
 	for i := range starts {
 		s, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)
