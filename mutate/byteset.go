@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// What a test of one byte says of all 256 values.
+// This file evaluates a test of one byte for all 256 values.
 
 type byteSet struct {
 	set [256]bool
 	err error
 }
 
-// ByteSet evaluates a test of one byte for all 256 values. Every expression
-// that is the Same as operand stands for the byte.
+// ByteSet evaluates a test of one byte for all 256 values. Every expression that is the Same as
+// operand stands for the byte.
 func (p *Pass) ByteSet(test, operand ast.Expr) (set [256]bool, err error) {
 	b := p.Once(tested{test, operand}, func() any {
 		set, ok := p.compared(test, operand)
@@ -48,9 +48,9 @@ func (p *Pass) byteSet(test, operand ast.Expr) (set [256]bool, err error) {
 	return set, err
 }
 
-// compared is the set of a test that compares the byte with constants, looks it
-// up in a table, or gives it to a function of the candidate, as most do: it is
-// looked at once and not for each value. ok is false for any other.
+// compared returns the set of a simple test without evaluating it for each value. Simple tests
+// compare the byte with constants, look it up in a table, or pass it to a function of the
+// candidate. ok is false for any other test.
 func (p *Pass) compared(test, operand ast.Expr) (set [256]bool, ok bool) {
 	switch e := ast.Unparen(test).(type) {
 	case *ast.UnaryExpr:
@@ -82,7 +82,7 @@ func (p *Pass) compared(test, operand ast.Expr) (set [256]bool, ok bool) {
 	return set, false
 }
 
-// entries is the set of a look-up of the byte in a table.
+// entries returns the set of a table that the byte indexes.
 func (p *Pass) entries(e *ast.IndexExpr, operand ast.Expr) (set [256]bool, ok bool) {
 	v := p.Var(e.X)
 	if !p.IsGlobal(v) || !p.Same(e.Index, operand) || p.Same(e.X, operand) || p.Same(e, operand) {
@@ -101,8 +101,8 @@ func (p *Pass) entries(e *ast.IndexExpr, operand ast.Expr) (set [256]bool, ok bo
 	return set, true
 }
 
-// answers is the set of a function that gets the byte and nothing else. It is
-// the same wherever the function is called.
+// answers returns the set of a function that takes the byte and nothing else. The set is the same
+// wherever code calls the function.
 func (p *Pass) answers(call *ast.CallExpr, operand ast.Expr) (set [256]bool, ok bool) {
 	fn, isFunc := p.Callee(call).(*types.Func)
 	if !isFunc || fn.Signature().TypeParams().Len() > 0 || len(call.Args) != 1 || !p.Same(call.Args[0], operand) {
@@ -122,8 +122,8 @@ func (p *Pass) answers(call *ast.CallExpr, operand ast.Expr) (set [256]bool, ok 
 // answered is the key of the set of a function.
 type answered struct{ *ast.FuncDecl }
 
-// strange reports whether an expression cannot occur in a function, nor in what
-// it calls: a byte is known there by another name.
+// strange reports whether an expression cannot occur in a function or its callees, because the byte
+// has another name there.
 func (p *Pass) strange(e ast.Expr, d *ast.FuncDecl) bool {
 	if d.Pos() <= e.Pos() && e.Pos() < d.End() {
 		return false
@@ -141,7 +141,7 @@ func (p *Pass) strange(e ast.Expr, d *ast.FuncDecl) bool {
 	return false
 }
 
-// comparison is the set of a comparison of the byte with a constant.
+// comparison returns the set of a comparison of the byte with a constant.
 func (p *Pass) comparison(e *ast.BinaryExpr, operand ast.Expr) (set [256]bool, ok bool) {
 	x, y := p.Same(e.X, operand), p.Same(e.Y, operand)
 	if x == y || p.Info.Types[e].Value != nil || p.Same(e, operand) {
@@ -172,8 +172,8 @@ func (p *Pass) comparison(e *ast.BinaryExpr, operand ast.Expr) (set [256]bool, o
 
 var comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
 
-// EvalByte evaluates an expression that depends on one byte. Every expression
-// that is the Same as operand stands for it.
+// EvalByte evaluates an expression that depends on one byte. Every expression that is the Same as
+// operand stands for the byte.
 func (p *Pass) EvalByte(e, operand ast.Expr, c byte) (Value, error) {
 	return p.guarded(func(ev *evaluator) Value {
 		ev.operand, ev.byte = operand, uint64(c)

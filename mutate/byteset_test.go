@@ -33,7 +33,7 @@ func is(c byte) bool {
 func loops(c byte) bool { return loops(c) }
 `
 
-// testOfC is the result of F, a test of its parameter c, and a mention of c.
+// testOfC returns the result of F, which is a test of its parameter c, and a mention of c.
 func testOfC(t *testing.T, test string) (p *Pass, result, operand ast.Expr) {
 	t.Helper()
 	p, err := Check(strings.Replace(bytesOf, "TEST", test, 1), "F", nil)
@@ -73,7 +73,7 @@ func TestComparedBytes(t *testing.T) {
 		{"is(c + 1)", false},
 		{"c&0x80 == 0", false},
 		{"c == c", false},
-		{"c == 'a' || s == \"\"", false}, // not of the byte alone
+		{"c == 'a' || s == \"\"", false}, // it tests more than the byte
 		{"1 < 2", false},
 	} {
 		p, test, operand := testOfC(t, c.test)
@@ -91,7 +91,7 @@ func TestComparedBytes(t *testing.T) {
 	}
 }
 
-// Tests that nobody thought of say at once what they say byte by byte.
+// TestComparedBytesAtRandom checks that random tests give the same set at once and byte by byte.
 func TestComparedBytesAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var draw func(depth int) string

@@ -12,10 +12,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Check makes a Pass of a candidate that is a whole package and imports only
-// the standard library: what tests and documentation have. The target is named
-// as in [beagle.Target]; "" is the first function of the file. The weight of
-// every node is 1.
+// Check makes a Pass from a candidate that is a whole package and imports only the standard
+// library, as tests and documentation need it. It names the target as [beagle.Target] does; ""
+// means the first function of the file. The weight of every node is 1.
 func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 	p := &Pass{Src: []byte(src), Fset: token.NewFileSet(), Facets: facets}
 	if facets == nil {
@@ -28,7 +27,8 @@ func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 	}
 	p.File = f
 	p.Info = &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses:       map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
 		Scopes: map[ast.Node]*types.Scope{}, Instances: map[*ast.Ident]types.Instance{},
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// splice makes the edits. Several insertions at one place keep their order.
+// splice applies the edits. Several insertions at one place keep their order.
 func splice(src []byte, edits []Edit) ([]byte, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {
@@ -33,8 +33,8 @@ func splice(src []byte, edits []Edit) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unusedImports are edits that delete the import specs whose name no selector
-// of the file uses any more. The blank and the dot import stay.
+// unusedImports returns edits that delete the imports whose name no selector of the file uses any
+// more. Blank and dot imports stay.
 func unusedImports(fset *token.FileSet, f *ast.File, src []byte) []Edit {
 	used := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -81,8 +81,8 @@ func unusedSpecs(g *ast.GenDecl, used map[string]bool) []ast.Node {
 	return out
 }
 
-// importName is the package name that an import path suggests. It is exact
-// for the standard library.
+// importName returns the package name that an import path suggests. It is exact for the standard
+// library.
 func importName(path string) string {
 	parts := strings.Split(path, "/")
 	last := parts[len(parts)-1]
@@ -97,7 +97,7 @@ func isStd(path string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// deleteLines widens [start, end) to whole lines when nothing else is on them.
+// deleteLines widens [start, end) to whole lines if nothing else stands on them.
 func deleteLines(src []byte, start, end int) Edit {
 	a, b := start, end
 	for a > 0 && (src[a-1] == ' ' || src[a-1] == '\t') {

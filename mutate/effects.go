@@ -6,26 +6,29 @@ import (
 	"go/types"
 )
 
-// Effects say what running a piece of code may do besides yielding a value.
-// Every field errs on the side of true.
+// Effects say what a piece of code may do besides yielding a value. Every field errs on the side of
+// true.
 type Effects struct {
-	Writes bool // changes memory other than variables declared inside, or does anything the outside can see
-	Reads  bool // reads memory that a write elsewhere may change: globals, fields through pointers, elements, maps
-	Panics bool // may panic: index, slice, division, nil, assertion, explicit
+	// changes memory other than variables declared inside, or has an effect that outside code can
+	// see
+	Writes bool
+	// reads memory that a write elsewhere may change: globals, fields through pointers, elements,
+	// maps
+	Reads  bool
+	Panics bool // may panic: index, slice, division, nil, assertion, explicit panic
 	Allocs bool // may allocate
-	Jumps  bool // return, or break/continue/goto that leaves the piece
+	Jumps  bool // holds a return, or a break/continue/goto that leaves the piece
 }
 
-// Pure reports whether e can be evaluated once more, once less or elsewhere
-// without anyone noticing, as long as its operands have the same values: it
-// writes nothing and cannot panic.
+// Pure reports whether nobody notices if e is evaluated once more, once less or elsewhere, as long
+// as its operands keep their values. It writes nothing and cannot panic.
 func (p *Pass) Pure(e ast.Node) bool {
 	f := p.Effects(e)
 	return !f.Writes && !f.Panics
 }
 
-// Effects analyses a node. A call of a function of the candidate file has the
-// effects of that function, of all that it calls in turn, and so on.
+// Effects analyses a node. A call of a function of the candidate file has the effects of that
+// function and of all that it calls.
 func (p *Pass) Effects(n ast.Node) Effects {
 	p.base()
 	a := effects{p: p, root: n, follow: addSummary}
@@ -36,7 +39,7 @@ func (p *Pass) Effects(n ast.Node) Effects {
 type effects struct {
 	Effects
 	p      *Pass
-	root   ast.Node                      // what counts as inside
+	root   ast.Node                      // the piece: all below it is inside
 	follow func(*effects, *ast.FuncDecl) // handles a call of a function of the candidate file
 }
 
@@ -44,8 +47,8 @@ func (a *effects) inside(v *types.Var) bool {
 	return v != nil && a.root.Pos() <= v.Pos() && v.Pos() < a.root.End()
 }
 
-// parameter reports whether v is a parameter of the function that is analysed:
-// its memory is the caller's.
+// parameter reports whether v is a parameter of the analysed function, so that its memory belongs
+// to the caller.
 func (a *effects) parameter(v *types.Var) bool {
 	d, ok := a.root.(*ast.FuncDecl)
 	return ok && d.Body != nil && v.Pos() < d.Body.Pos()
@@ -64,12 +67,15 @@ func (a *effects) visit(n ast.Node) bool {
 		a.ranges(n)
 	case *ast.CaseClause:
 		a.cases(n)
+	// Goroutines and channels may do anything, except leave the piece.
 	case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
 		a.Effects = Effects{true, true, true, true, a.Jumps}
+	// Jumps.
 	case *ast.ReturnStmt:
 		a.Jumps = true
 	case *ast.BranchStmt:
 		a.branch(n)
+	// Operators and parts of values: they read, panic or allocate.
 	case *ast.UnaryExpr:
 		a.Writes = a.Writes || n.Op == token.ARROW
 		a.Allocs = a.Allocs || n.Op == token.AND
@@ -93,10 +99,11 @@ func (a *effects) visit(n ast.Node) bool {
 		}
 	case *ast.CompositeLit:
 		a.Allocs = true
+	// The body of a literal counts as if it ran here.
 	case *ast.FuncLit:
 		inner := effects{p: a.p, root: a.root, follow: a.follow}
 		ast.Inspect(n.Body, inner.visit)
-		a.merge(inner.Effects) // its returns are its own
+		a.merge(inner.Effects) // returns inside a function literal end the literal only
 		a.Allocs = true
 		return false
 	case *ast.CallExpr:
@@ -142,8 +149,7 @@ func (a *effects) ranges(n *ast.RangeStmt) {
 	}
 }
 
-// branch counts a break or continue as a jump when its loop or switch lies
-// outside the piece.
+// branch counts a break or continue as a jump if its loop or switch lies outside the piece.
 func (a *effects) branch(n *ast.BranchStmt) {
 	if n.Tok == token.FALLTHROUGH {
 		return
@@ -213,7 +219,7 @@ func (a *effects) slice(n *ast.SliceExpr) {
 	a.Panics = true
 }
 
-// operation is a division or a shift by y, of an expression or an assignment.
+// operation handles a division or a shift by y, in an expression or an assignment.
 func (a *effects) operation(op token.Token, y ast.Expr) {
 	tv := a.p.Info.Types[y]
 	if tv.Value != nil {
@@ -227,14 +233,14 @@ func (a *effects) operation(op token.Token, y ast.Expr) {
 	}
 }
 
-// holdsInterface reports whether comparing values of a type may compare what
-// interfaces hold, which panics where that cannot be compared.
+// holdsInterface reports whether comparing values of a type may compare the contents of interfaces.
+// That panics if the contents are not comparable.
 func holdsInterface(t types.Type) bool {
 	return holds(t, func(u types.Type) bool { _, ok := u.(*types.Interface); return ok })
 }
 
-// holds reports whether a value of a type, or a part that lies in it, is of an
-// underlying type of that kind.
+// holds reports whether a value of a type, or a part inside it, has an underlying type of that
+// kind.
 func holds(t types.Type, kind func(types.Type) bool) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Array:
@@ -251,8 +257,7 @@ func holds(t types.Type, kind func(types.Type) bool) bool {
 	}
 }
 
-// cases looks at the comparisons of a switch: one with a constant or with nil
-// cannot panic.
+// cases handles the comparisons of a switch. A comparison with a constant or with nil cannot panic.
 func (a *effects) cases(n *ast.CaseClause) {
 	for _, e := range n.List {
 		tv := a.p.Info.Types[e]
@@ -269,7 +274,7 @@ func (a *effects) binary(n *ast.BinaryExpr) {
 		}
 	case token.EQL, token.NEQ:
 		if holdsInterface(a.p.Info.TypeOf(n.X)) && !a.p.isNil(n.Y) {
-			a.Panics = true // comparing uncomparable dynamic types
+			a.Panics = true // the dynamic types may not be comparable
 		}
 	}
 }
@@ -294,7 +299,7 @@ func (a *effects) selector(n *ast.SelectorExpr) {
 	_, ptr := sel.Recv().Underlying().(*types.Pointer)
 	through := ptr || sel.Indirect()
 	if fn, ok := sel.Obj().(*types.Func); ok {
-		// A method of values reads what a pointer to one points to.
+		// A method with a value receiver reads the memory behind a pointer receiver.
 		_, ofPointer := fn.Signature().Recv().Type().(*types.Pointer)
 		through = ptr && !ofPointer || len(sel.Index()) > 1 && sel.Indirect() || types.IsInterface(sel.Recv())
 	}

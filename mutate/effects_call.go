@@ -12,7 +12,7 @@ func (a *effects) call(n *ast.CallExpr) {
 		return
 	}
 	if _, literal := ast.Unparen(n.Fun).(*ast.FuncLit); literal {
-		return // its body is analysed where it stands
+		return // the literal's body is analysed in its place
 	}
 	switch f := a.p.Callee(n).(type) {
 	case *types.Builtin:
@@ -21,7 +21,7 @@ func (a *effects) call(n *ast.CallExpr) {
 		a.function(f)
 		if f.Pkg() != nil && f.Pkg().Path() == "slices" && len(n.Args) > 0 {
 			s, ok := a.p.Info.TypeOf(n.Args[0]).Underlying().(*types.Slice)
-			a.Panics = a.Panics || !ok || holdsInterface(s.Elem()) // it compares them
+			a.Panics = a.Panics || !ok || holdsInterface(s.Elem()) // the call compares elements
 		}
 	default:
 		a.Writes, a.Reads, a.Panics, a.Allocs = true, true, true, true
@@ -49,7 +49,8 @@ func (a *effects) builtin(n *ast.CallExpr, name string) {
 	case "append":
 		a.Allocs, a.Reads = true, true
 		v := a.p.Var(n.Args[0])
-		a.Writes = a.Writes || !a.inside(v) || a.parameter(v) || !a.p.ownMemory(v, a.root) // it may write behind the length
+		// the call may write behind the length
+		a.Writes = a.Writes || !a.inside(v) || a.parameter(v) || !a.p.ownMemory(v, a.root)
 	case "panic":
 		a.Panics = true
 	default: // copy, clear, delete, close, print, recover
@@ -73,15 +74,15 @@ func (a *effects) function(fn *types.Func) {
 	a.merge(known)
 }
 
-// merge adds the effects of other code that runs. Its jumps are its own.
+// merge adds the effects of other code that runs, apart from its jumps, which stay inside it.
 func (a *Effects) merge(b Effects) {
 	a.Writes, a.Reads = a.Writes || b.Writes, a.Reads || b.Reads
 	a.Panics, a.Allocs = a.Panics || b.Panics, a.Allocs || b.Allocs
 }
 
-// stdEffects knows the functions of the standard library that change nothing
-// and cannot panic. Values are letters: a allocates, r reads memory through
-// its argument, p may panic.
+// stdEffects returns the effects of a function of the standard library. It knows functions that
+// change nothing and mostly cannot panic. The values are letters: a allocates, r reads memory
+// through its argument, p may panic.
 func stdEffects(pkg, name string) (Effects, bool) {
 	flags, ok := pureStd[pkg+"."+name]
 	if !ok {
@@ -122,7 +123,7 @@ var pureStd = func() map[string]string {
 	add("r", "unicode/utf8", "DecodeRune", "DecodeLastRune", "FullRune", "RuneCount", "Valid")
 	add("a", "strconv", "Itoa", "FormatBool", "Quote", "Atoi", "ParseBool",
 		"ParseFloat", "ParseInt", "ParseUint", "Unquote", "QuoteRune", "QuoteToASCII")
-	add("ap", "strconv", "FormatInt", "FormatUint", "FormatFloat") // of some bases and sizes
+	add("ap", "strconv", "FormatInt", "FormatUint", "FormatFloat") // for bad bases and sizes
 	add("r", "hash/crc32", "Checksum", "ChecksumIEEE", "Update")
 	add("r", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
 		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")

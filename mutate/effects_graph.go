@@ -2,8 +2,8 @@ package mutate
 
 import "go/ast"
 
-// A summary holds the effects of a function: its own and those of all functions
-// of the candidate file that a call of it may reach.
+// A summary holds the effects of a function: its own, and those of all functions of the candidate
+// file that a call may reach.
 type summary struct {
 	Effects
 	calls []*ast.FuncDecl // the functions of the candidate file that the body calls
@@ -12,11 +12,16 @@ type summary struct {
 // graphKey is the key of the call graph in Once.
 type graphKey struct{}
 
-// callGraph returns the call graph of the candidate file, with the summary of
-// each function that has a body.
+// callGraph returns the call graph of the candidate file, with a summary of each function that has
+// a body.
 func (p *Pass) callGraph() *graph {
 	return p.Once(graphKey{}, func() any {
-		g := &graph{p: p, of: map[*ast.FuncDecl]*summary{}, order: map[*ast.FuncDecl]int{}, open: map[*ast.FuncDecl]bool{}}
+		g := &graph{
+			p:     p,
+			of:    map[*ast.FuncDecl]*summary{},
+			order: map[*ast.FuncDecl]int{},
+			open:  map[*ast.FuncDecl]bool{},
+		}
 		for d := range Nodes[*ast.FuncDecl](p, nil) {
 			if d.Body != nil && g.order[d] == 0 {
 				g.visit(d)
@@ -29,20 +34,21 @@ func (p *Pass) callGraph() *graph {
 // addSummary adds the effects of a called function.
 func addSummary(a *effects, d *ast.FuncDecl) { a.merge(a.p.callGraph().of[d].Effects) }
 
-// A graph is the call graph of the candidate file. Tarjan's algorithm finds its
-// strongly connected components: it visits each function once, and completes a component after all components that it calls.
+// A graph is the call graph of the candidate file. Tarjan's algorithm finds its strongly connected
+// components. It visits each function once, and completes a component after all components that it
+// calls.
 type graph struct {
 	p     *Pass
 	of    map[*ast.FuncDecl]*summary
-	order map[*ast.FuncDecl]int  // of the visits, from 1
-	stack []*ast.FuncDecl        // visited functions of components that are not complete
-	open  map[*ast.FuncDecl]bool // those on the stack
+	order map[*ast.FuncDecl]int  // numbers of the visits, from 1
+	stack []*ast.FuncDecl        // visited functions of incomplete components
+	open  map[*ast.FuncDecl]bool // the functions on the stack
 
 	analysed int // how many bodies were analysed, for tests
 }
 
-// visit summarises d and all that it calls. It returns the earliest visit on the
-// stack that d reaches.
+// visit summarises d and all that it calls. It returns the earliest visit on the stack that d
+// reaches.
 func (g *graph) visit(d *ast.FuncDecl) int {
 	own := g.own(d)
 	place, depth := len(g.order)+1, len(g.stack)
@@ -76,9 +82,8 @@ func (g *graph) own(d *ast.FuncDecl) *summary {
 	return s
 }
 
-// complete gives the functions of a component their common effects. Recursion
-// may overflow the stack, which a program cannot recover from: it counts as a
-// panic.
+// complete gives the functions of a component their common effects. Recursion counts as a panic,
+// because it may overflow the stack, and a program cannot recover from that.
 func (g *graph) complete(component []*ast.FuncDecl) {
 	all := effects{}
 	for _, d := range component {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// mutual returns a package of n functions that all call each other, of which
-// the last also calls leaf.
+// mutual returns a package of n functions that all call each other. The last one also calls leaf.
 func mutual(n int, leaf string) string {
 	var b strings.Builder
 	b.WriteString("package p\n\nvar counter int\n\nfunc quiet() {}\n\nfunc writes() { counter = 1 }\n")
@@ -29,24 +28,29 @@ func mutual(n int, leaf string) string {
 
 func TestEffectsOfMutualRecursion(t *testing.T) {
 	for _, n := range []int{12, 40, 200} {
-		for leaf, want := range map[string]Effects{"quiet": {Panics: true}, "writes": {Panics: true, Reads: true, Writes: true}} {
+		for leaf, want := range map[string]Effects{
+			"quiet":  {Panics: true},
+			"writes": {Panics: true, Reads: true, Writes: true},
+		} {
 			p := pass(t, mutual(n, leaf))
-			for range 2 { // the second time must not analyse anything again
+			for range 2 { // the second round must not analyse anything again
 				for d := range Nodes[*ast.FuncDecl](p, nil) {
 					if got := p.Effects(d.Body); strings.HasPrefix(d.Name.Name, "f") && got != want {
-						t.Fatalf("%d functions that call each other and %s: effects of %s are %+v, want %+v", n, leaf, d.Name.Name, got, want)
+						t.Fatalf("%d functions that call each other and %s: effects of %s are %+v, want %+v", n, leaf,
+							d.Name.Name, got, want)
 					}
 				}
 			}
 			if got, want := p.callGraph().analysed, n+2; got != want {
-				t.Errorf("%d functions that call each other: %d bodies were analysed, want each of %d once", n, got, want)
+				t.Errorf("%d functions that call each other: %d bodies were analysed, want each of %d once", n, got,
+					want)
 			}
 		}
 	}
 }
 
-// TestEffectsOfComponents checks functions around cycles: only what reaches a
-// cycle has its effects.
+// TestEffectsOfComponents checks functions around cycles: only functions that reach a cycle have
+// its effects.
 func TestEffectsOfComponents(t *testing.T) {
 	p := pass(t, `package p
 

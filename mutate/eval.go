@@ -8,14 +8,13 @@ import (
 	"go/types"
 )
 
-// A Value is what evaluating candidate code at rewrite time yields: int64 for
-// signed integers, uint64 for unsigned ones, bool, string, or []Value for
-// arrays and slices.
+// A Value is the result of evaluating candidate code at rewrite time: int64 for signed integers,
+// uint64 for unsigned ones, bool, string, or []Value for arrays and slices.
 type Value any
 
-// ErrEval says that code is outside of what can be evaluated at rewrite time:
-// integers, booleans, strings, arrays and slices of these, functions of the
-// candidate file, and a bounded number of steps.
+// ErrEval says that the evaluator cannot evaluate some code at rewrite time. It handles integers,
+// booleans, strings, arrays and slices of these, functions of the candidate file, and a bounded
+// number of steps.
 var ErrEval = errors.New("cannot be evaluated before it runs")
 
 const evalSteps = 2_000_000
@@ -33,8 +32,8 @@ func (p *Pass) Eval(e ast.Expr, env map[*types.Var]Value) (Value, error) {
 	})
 }
 
-// EvalGlobal evaluates the initialiser of a frozen package-level variable:
-// how a table is recognised whatever filled it.
+// EvalGlobal evaluates the initialiser of a frozen package-level variable. Rules recognise tables
+// with it, whatever code fills them.
 func (p *Pass) EvalGlobal(v *types.Var) (Value, error) {
 	if !p.Frozen(v) {
 		return nil, fmt.Errorf("%s may change: %w", v.Name(), ErrEval)
@@ -86,7 +85,7 @@ func (ev *evaluator) tick(n ast.Node) {
 	}
 }
 
-// global is the value of a package-level variable, worked out once.
+// global returns the value of a package-level variable, and computes it once.
 func (ev *evaluator) global(v *types.Var) Value {
 	k := &ev.p.base().known
 	k.mu.Lock()
@@ -107,8 +106,8 @@ func (ev *evaluator) global(v *types.Var) Value {
 	return g.val
 }
 
-// initial evaluates an initialiser, with a count of steps and of calls of its
-// own: what becomes of it must not depend on who asks first.
+// initial evaluates an initialiser, with its own count of steps and of calls. Its outcome must not
+// depend on which code asks first.
 func (ev *evaluator) initial(v *types.Var) (g globalValue) {
 	if !ev.p.Frozen(v) {
 		return globalValue{failed: &evalFailure{v.Name()}}
@@ -126,8 +125,8 @@ func (ev *evaluator) initial(v *types.Var) (g globalValue) {
 	return globalValue{val: own.fit(own.expr(ev.p.Initialiser(v)), v.Type())}
 }
 
-// call evaluates a function. around are the variables that it sees, which are
-// its own from here on.
+// call evaluates a function. around holds the variables that it sees; from here on they are its
+// own.
 func (ev *evaluator) call(ft *ast.FuncType, body *ast.BlockStmt, around map[*types.Var]Value, args []Value) Value {
 	if ev.depth++; ev.depth > 60 || body == nil {
 		ev.fail(ft)
@@ -157,7 +156,7 @@ func (ev *evaluator) call(ft *ast.FuncType, body *ast.BlockStmt, around map[*typ
 	return ev.vars[result]
 }
 
-// result declares the one result a function may have.
+// result declares the single result that a function may have.
 func (ev *evaluator) result(ft *ast.FuncType) *types.Var {
 	if ft.Results == nil || ft.Results.NumFields() != 1 {
 		ev.fail(ft)
@@ -195,8 +194,8 @@ func (ev *evaluator) zero(t types.Type) Value {
 	panic(evalFailure{t.String()})
 }
 
-// clone copies arrays, which are values in Go. Slices are copied too: code
-// that writes through a shared slice is outside of what is evaluated.
+// clone copies arrays, which are values in Go. It copies slices too, because the evaluator refuses
+// code that writes through a shared slice.
 func clone(v Value) Value {
 	list, ok := v.([]Value)
 	if !ok {
@@ -209,7 +208,7 @@ func clone(v Value) Value {
 	return out
 }
 
-// fit converts a value to a type, integers by wrapping.
+// fit converts a value to a type. Integers wrap.
 func (ev *evaluator) fit(v Value, t types.Type) Value {
 	b, ok := t.Underlying().(*types.Basic)
 	if !ok {

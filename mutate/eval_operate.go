@@ -40,7 +40,7 @@ func (ev *evaluator) binary(e *ast.BinaryExpr) Value {
 	return ev.operate(e, e.Op, x, ev.expr(e.Y), ev.p.Info.TypeOf(e.X))
 }
 
-// operate does a binary operation on values of type t; comparisons yield bool.
+// operate applies a binary operation to values of type t. Comparisons yield bool.
 func (ev *evaluator) operate(n ast.Node, op token.Token, x, y Value, t types.Type) Value {
 	switch op {
 	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
@@ -74,8 +74,8 @@ func compare(op token.Token, x, y Value) Value {
 	panic(evalFailure{"a comparison"})
 }
 
-// ordered is what a comparison yields of two values whose order is as by
-// [cmp.Compare].
+// ordered returns the outcome of a comparison of two values. order is their order, as [cmp.Compare]
+// returns it.
 func ordered(op token.Token, order int) bool {
 	switch op {
 	case token.EQL:

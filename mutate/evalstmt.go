@@ -33,6 +33,7 @@ func (ev *evaluator) stmt(s ast.Stmt) (flow, Value) {
 		return flowNext, nil
 	case *ast.BlockStmt:
 		return ev.block(s.List)
+	// The evaluator handles functions with at most one result.
 	case *ast.ReturnStmt:
 		if len(s.Results) == 0 {
 			return flowReturn, nil
@@ -110,8 +111,8 @@ func (ev *evaluator) store(l ast.Expr, v Value) {
 	ev.fail(l)
 }
 
-// place is the storage of a local array, nested arrays included. Package
-// variables are not written.
+// place returns the storage of a local array, nested arrays included. The evaluator does not write
+// to package variables.
 func (ev *evaluator) place(e ast.Expr) Value {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -10,38 +10,37 @@ import (
 	"time"
 )
 
-// A Guard runs the functions of mutators, so that a mistake in one of them ends
-// no search. It returns from a function that panics, that takes longer than
-// Time, or during which memory grows by more than Memory: that is a [Fault].
+// A Guard runs the functions of mutators, so that a mistake in one of them does not end a search.
+// It gives up a function that panics, that takes longer than Time, or during which memory grows by
+// more than Memory. It reports each as a [Fault].
 //
-// Go cannot stop a goroutine from outside. A function that the Guard gave up
-// goes on until it asks its [Pass] for anything: it ends there. One that never
-// asks keeps a processor busy and keeps the memory that it takes; Stuck hears
-// of it. A function that recurses without end and never asks overflows the
-// stack, which ends the process.
+// Go cannot stop a goroutine from outside. A function that the Guard gave up runs on until it asks
+// its [Pass] for anything; there it ends. A function that never asks keeps a processor busy and
+// keeps its memory, and the Guard reports it to Stuck. A function that recurses without end and
+// never asks overflows the stack, which ends the process.
 //
 // The zero value is ready to use. Several goroutines may use a Guard at once.
 type Guard struct {
-	Time   time.Duration // that a function may take; 0 means CallTime
-	Memory uint64        // bytes by which memory may grow meanwhile; 0 means CallMemory
-	Stuck  func(Fault)   // receives each fault whose function has not ended a second later; may be nil
+	Time   time.Duration // the limit for one function; 0 means CallTime
+	Memory uint64        // the limit for the growth of memory meanwhile, in bytes; 0 means CallMemory
+	Stuck  func(Fault)   // receives each fault whose function still runs a second later; may be nil
 
 	mu     sync.Mutex
 	faults []Fault
-	calls  []*call // under way, the oldest first, those given up included
+	calls  []*call // the running calls, the oldest first, including those given up
 }
 
-// The bounds of a function unless a Guard says otherwise.
+// These are the bounds of a function unless a Guard sets others.
 const (
 	CallTime   = 20 * time.Second
 	CallMemory = 400 << 20 // less than the stack of one goroutine may take
 )
 
 const (
-	beforeSample = 20 * time.Millisecond // after which a function's use of memory is looked at
+	beforeSample = 20 * time.Millisecond // the time before the watcher looks at a function's memory
 	sampleEvery  = 10 * time.Millisecond
 	stuckAfter   = time.Second
-	maxFaults    = 3 // after which a mutator is not called any more
+	maxFaults    = 3 // after as many faults, the Guard does not call a mutator again
 )
 
 // A Fault says that a function of a mutator panicked or was given up.
@@ -54,7 +53,7 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Function + " " + f.Reason }
 
-// Faults returns the faults so far, in the order in which they were found.
+// Faults returns the faults so far, in the order in which the Guard found them.
 func (g *Guard) Faults() []Fault {
 	if g == nil {
 		return nil
@@ -64,36 +63,36 @@ func (g *Guard) Faults() []Fault {
 	return slices.Clone(g.faults)
 }
 
-// tasks are calls of mutators, by number. They share a goroutine, and get
-// another one when a task was given up.
+// tasks are calls of mutators, by number. They share a goroutine. When the Guard gives up a task,
+// the rest get another goroutine.
 type tasks struct {
-	of []*Mutator // of each task
-	// do carries out a task, and returns a function that keeps its result.
+	of []*Mutator // the mutators of each task
+	// do runs a task and returns a function that keeps its result.
 	do     func(p *Pass, task int) (keep func())
-	faults []*Fault // of each task that failed
+	faults []*Fault // the fault of each task that failed
 }
 
-// A call is the goroutine that does tasks.
+// A call is the goroutine that runs tasks.
 type call struct {
 	gaveUp atomic.Bool
 
 	mu    sync.Mutex
-	next  int // the first task that is left to do; while it is under way: next-1 is done
+	next  int // the first task that is not done: the running one, if any
 	fault Fault
-	since time.Time // when the function under way was called
+	since time.Time // the start of the running function
 
-	// What the watcher notes about the function that it looked at last.
+	// These fields hold what the watcher noted about the function that it looked at last.
 	looked time.Time     // since
-	at     time.Time     // when it looked
-	took   time.Duration // of the function, pauses of the whole process left out
+	at     time.Time     // the time of the last look
+	took   time.Duration // the function's time, without pauses of the whole process
 	base   uint64        // memory in use before
 }
 
-// givenUp is what a call panics with that was given up.
+// givenUp is the value of the panic that ends a call after the Guard gave it up.
 type givenUp struct{}
 
-// carryOut does tasks, and returns the fault of each that failed. With a nil
-// Guard nothing bounds them.
+// carryOut runs tasks, and returns the fault of each that failed. With a nil Guard nothing bounds
+// them.
 func (p *Pass) carryOut(of []*Mutator, do func(p *Pass, task int) (keep func())) []*Fault {
 	t := &tasks{of: of, do: do, faults: make([]*Fault, len(of))}
 	for next := 0; next < len(of); {
@@ -107,13 +106,13 @@ func (p *Pass) carryOut(of []*Mutator, do func(p *Pass, task int) (keep func()))
 	return t.faults
 }
 
-// run does tasks from one on, until all are done or one is given up. It returns
-// the first that is left.
+// run runs tasks from a given one on, until all are done or the Guard gives one up. It returns the
+// first task that is left.
 func (g *Guard) run(p *Pass, t *tasks, from int) (next int) {
 	c, done := g.begin(from), make(chan struct{})
 	q := p.during(c)
 	go func() {
-		defer close(done) // also when a function ends its goroutine
+		defer close(done) // deferred, since a function may end its goroutine
 		defer g.end(c)
 		for task := from; task < len(t.of) && c.try(g, q, t, task); task++ {
 		}
@@ -137,7 +136,7 @@ func (g *Guard) run(p *Pass, t *tasks, from int) (next int) {
 	}
 }
 
-// try does a task. It reports false when the call was given up.
+// try runs a task. It returns false if the Guard gave the call up.
 func (c *call) try(g *Guard, q *Pass, t *tasks, task int) (ok bool) {
 	m := t.of[task]
 	var keep func()
@@ -155,17 +154,17 @@ func (c *call) try(g *Guard, q *Pass, t *tasks, task int) (ok bool) {
 	return true
 }
 
-// of notes whose functions are called now.
+// of notes whose functions are running now.
 func (c *call) of(mutator string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fault = Fault{Mutator: mutator}
 }
 
-// tired is what stands for the call of a mutator that failed too often.
+// tired is the value of the panic in place of a call of a mutator that failed too often.
 type tired struct{}
 
-// enter notes which function of a mutator is called now.
+// enter notes which function of a mutator is running now.
 func (p *Pass) enter(function string) {
 	if c := p.call; c != nil {
 		c.mu.Lock()
@@ -174,8 +173,8 @@ func (p *Pass) enter(function string) {
 	}
 }
 
-// finish keeps the result of a task that ended, or notes why there is none. It
-// returns what nobody knows yet.
+// finish keeps the result of a task that ended, or notes why there is none. It returns a fault that
+// nobody has recorded yet.
 func (c *call) finish(t *tasks, keep func(), panicked any) *Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,8 +201,8 @@ func (c *call) finish(t *tasks, keep func(), panicked any) *Fault {
 	return &f
 }
 
-// giveUp ends the wait for the function that the watcher looked at. It reports
-// false when that has ended meanwhile.
+// giveUp ends the wait for the function that the watcher looked at. It returns false if that
+// function has ended meanwhile.
 func (c *call) giveUp(t *tasks, reason string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,7 +216,7 @@ func (c *call) giveUp(t *tasks, reason string) bool {
 	return true
 }
 
-// over returns why the function under way must be given up, or "".
+// over returns why the Guard must give up the running function, or "".
 func (g *Guard) over(c *call) string {
 	limit, most := g.Time, g.Memory
 	if limit == 0 {
@@ -233,15 +232,14 @@ func (g *Guard) over(c *call) string {
 	if since != c.looked {
 		c.looked, c.at, c.took, c.base = since, since, 0, 0
 	}
-	// A machine that slept, or a process that did not get a processor, is no
-	// fault of the function.
+	// The function is not to blame for a machine that slept, or for a process without a processor.
 	c.took += min(now.Sub(c.at), 3*sampleEvery)
 	c.at = now
 	if c.took > limit {
 		return fmt.Sprintf("took longer than %v", limit)
 	}
-	// Memory belongs to the process. The oldest call answers for it, and the
-	// others start again when that one has ended.
+	// Memory belongs to the process. The oldest call answers for it; the other calls wait until
+	// that one ends, and then count anew.
 	if c.took < beforeSample || !g.oldest(c) {
 		c.base = 0
 		return ""
@@ -256,7 +254,7 @@ func (g *Guard) over(c *call) string {
 	return ""
 }
 
-// hear tells Stuck of a function that does not end after it was given up.
+// hear reports a function to Stuck if it still runs after the Guard gave it up.
 func (g *Guard) hear(done <-chan struct{}, f Fault) {
 	select {
 	case <-done:
@@ -308,7 +306,8 @@ func (g *Guard) oldest(c *call) bool {
 
 // inUse returns the bytes of the heap's objects and of the stacks.
 func inUse() uint64 {
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
@@ -322,8 +321,8 @@ func (p *Pass) during(c *call) *Pass {
 	}
 }
 
-// base returns the Pass that holds what was found out about the candidate. It
-// does not return to a call that was given up.
+// base returns the Pass that holds the facts about the candidate. It panics in a call that the
+// Guard gave up.
 func (p *Pass) base() *Pass {
 	if p.call != nil && p.call.gaveUp.Load() {
 		panic(givenUp{})

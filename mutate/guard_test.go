@@ -18,14 +18,13 @@ const guardedSource = "package p\n\nfunc f(n int) int { return n + 1 }\n\nfunc g
 type failure struct {
 	name string
 	do   func(*Pass)
-	want string // in the fault's reason
+	want string // part of the fault's reason
 }
 
-// failures returns the failures, and a function that ends those that nothing
-// else ends.
+// failures returns the failures, and a function that ends those that nothing else ends.
 func failures() (all []failure, stop func()) {
 	var stopped atomic.Bool
-	nodes := func(p *Pass) { // ends when it asks the Pass after it was given up
+	nodes := func(p *Pass) { // it ends when it asks the Pass after the guard gave it up
 		for range Nodes[*ast.Ident](p, nil) {
 		}
 	}
@@ -90,8 +89,8 @@ func failing(function string, do func(*Pass)) *Mutator {
 	}
 }
 
-// TestGuard plants each failure in each function of a mutator. A mutator beside
-// it goes on to work.
+// TestGuard plants each failure in each function of a mutator. A mutator beside it must go on
+// working.
 func TestGuard(t *testing.T) {
 	names, _ := failures()
 	for _, function := range []string{"Find", "Params", "Rewrite"} {
@@ -123,7 +122,8 @@ func TestGuard(t *testing.T) {
 				checkFault(t, guard.Faults(), function, f.want)
 				for _, m := range moves {
 					if m.Mutator == "fine" {
-						if src, _, err := Take(p, fine, m.Site, m.Param); err != nil || !strings.Contains(src, "func more") {
+						if src, _, err := Take(p, fine, m.Site, m.Param); err != nil ||
+							!strings.Contains(src, "func more") {
 							t.Errorf("the mutator beside it: %v\n%s", err, src)
 						}
 					}
@@ -147,8 +147,8 @@ func checkFault(t *testing.T, faults []Fault, function, want string) {
 	}
 }
 
-// TestGuardEndsCalls checks that calls end that go on to ask their Pass, and
-// that Stuck hears of those that do not.
+// TestGuardEndsCalls checks that a call that asks its Pass ends, and that Stuck hears of a call
+// that does not.
 func TestGuardEndsCalls(t *testing.T) {
 	names, _ := failures()
 	for i, f := range names {
@@ -184,7 +184,7 @@ func (g *Guard) underWay() int {
 	return len(g.calls)
 }
 
-// TestGuardTires checks that a mutator is not called again after some faults.
+// TestGuardTires checks that the guard stops calling a mutator after some faults.
 func TestGuardTires(t *testing.T) {
 	guard, calls := &Guard{}, 0
 	m := failing("Find", func(*Pass) { calls++; panic("planted") })

@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// An index answers in constant time what rules ask all the time. More than a
-// hundred rules look at every version, most of them for a few kinds of nodes:
-// the tree is walked once, and each rule goes through a list of what it looks
-// for. What lies below a node is a run of the list.
+// An index answers the questions that rules ask most in constant time. More than a hundred rules
+// look at every version, most of them for a few kinds of nodes. So the index walks the tree once,
+// and each rule reads a list of the nodes that it looks for. The nodes below a node are a run of
+// the list.
 type index struct {
 	nodes []ast.Node                    // of the whole file, as [ast.Inspect] visits them
-	last  []int32                       // of each: the place behind the last node below it
-	up    []int32                       // of each: the place of the node around it, -1 for the file
+	last  []int32                       // for each node, the place behind the last node below it
+	up    []int32                       // for each node, the place of the node around it, -1 for the file
 	at    map[ast.Node]int32            // places in nodes
 	kinds map[reflect.Type][]int32      // places of the nodes of each type
 	lists [][]ast.Stmt                  // statement lists of function declarations
@@ -28,7 +28,7 @@ type index struct {
 func (p *Pass) indexed() *index {
 	p = p.base()
 	p.once.Do(func() {
-		most := 2 * len(p.Info.Types) // nodes are twice as many as expressions, about
+		most := 2 * len(p.Info.Types) // there are about twice as many nodes as expressions
 		x := &index{nodes: make([]ast.Node, 0, most), up: make([]int32, 0, most), last: make([]int32, 0, most)}
 		x.at, x.kinds = make(map[ast.Node]int32, most), map[reflect.Type][]int32{}
 		x.uses, x.names = map[types.Object][]*ast.Ident{}, map[string]bool{}
@@ -58,7 +58,7 @@ func (p *Pass) indexed() *index {
 	return p.index
 }
 
-// add takes in a node below another, and returns its place.
+// add adds a node below another one, and returns its place.
 func (x *index) add(n ast.Node, around int32) int32 {
 	place := int32(len(x.nodes))
 	x.nodes, x.up, x.last = append(x.nodes, n), append(x.up, around), append(x.last, place+1)
@@ -68,8 +68,8 @@ func (x *index) add(n ast.Node, around int32) int32 {
 	return place
 }
 
-// listStatements notes the statement lists of function declarations: a function
-// literal at package level runs once.
+// listStatements lists the statement lists of function declarations. It leaves out function
+// literals at package level, which run once.
 func (x *index) listStatements(f *ast.File) {
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
@@ -85,12 +85,10 @@ func (x *index) listStatements(f *ast.File) {
 	}
 }
 
-// Lists yields the statement lists of all function declarations, in source
-// order.
+// Lists yields the statement lists of all function declarations, in source order.
 func (p *Pass) Lists() iter.Seq[[]ast.Stmt] { return slices.Values(p.indexed().lists) }
 
-// Nodes yields every node of type N below root (the whole file when root is
-// nil), in source order.
+// Nodes yields every node of type N below root, in source order. A nil root means the whole file.
 func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
 	x := p.indexed()
 	from, ok := int32(0), true
@@ -98,7 +96,7 @@ func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
 		from, ok = x.at[root]
 	}
 	if !ok {
-		return walk[N](root) // it was made by a rule
+		return walk[N](root) // a rule made the node
 	}
 	to := x.last[from]
 	kind := reflect.TypeFor[N]()
@@ -122,7 +120,7 @@ func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
 	}
 }
 
-// walk is Nodes of what stands in no file.
+// walk is Nodes for a root that stands in no file.
 func walk[N ast.Node](root ast.Node) iter.Seq[N] {
 	return func(yield func(N) bool) {
 		stop := false
@@ -138,13 +136,12 @@ func walk[N ast.Node](root ast.Node) iter.Seq[N] {
 // Path lists the nodes around n, n itself first.
 func (p *Pass) Path(n ast.Node) []ast.Node {
 	if _, ok := p.indexed().at[n]; !ok {
-		return enclosing(p.File, n) // n was made by a rule
+		return enclosing(p.File, n) // a rule made n
 	}
 	return slices.AppendSeq([]ast.Node{n}, p.around(n))
 }
 
-// around yields the nodes around one of the file, the innermost first, without
-// it.
+// around yields the nodes around a node of the file, the innermost first, without the node.
 func (p *Pass) around(n ast.Node) iter.Seq[ast.Node] {
 	return func(yield func(ast.Node) bool) {
 		x := p.indexed()
@@ -160,7 +157,7 @@ func (p *Pass) around(n ast.Node) iter.Seq[ast.Node] {
 	}
 }
 
-// Parent is the node around n, parentheses skipped.
+// Parent returns the node around n and skips parentheses.
 func (p *Pass) Parent(n ast.Node) ast.Node {
 	for up := range p.around(n) {
 		if _, paren := up.(*ast.ParenExpr); !paren {
@@ -170,8 +167,8 @@ func (p *Pass) Parent(n ast.Node) ast.Node {
 	return nil
 }
 
-// Siblings returns the statement list that holds s and its index in it, or
-// nil. It is how a rule looks at what stands before and behind a loop.
+// Siblings returns the statement list that holds s, and the index of s in it, or nil. Rules use it
+// to look before and behind a loop.
 func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 	if p.FuncOf(s) == nil {
 		return nil, -1 // in a function literal at package level
@@ -186,9 +183,8 @@ func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 	return nil, -1
 }
 
-// known keeps what was found out about a version: one rule after the other asks
-// for the same tables and the same tests of a byte, and the search again and
-// again for what a rule offers.
+// known holds facts about a version. Many rules ask for the same tables and the same tests of a
+// byte, and the search asks many times for what a rule offers.
 type known struct {
 	mu      sync.Mutex
 	offers  map[*Mutator][]offer
@@ -196,9 +192,9 @@ type known struct {
 	facts   map[any]any
 }
 
-// Once returns what find returned when it was first called for a key: what
-// several rules want to know of a version and one finds out. It must follow from
-// the version alone, and is only read from then on.
+// Once returns the result of the first call of find for a key. Several rules share a fact about a
+// version this way. The fact must follow from the version alone, and nobody may change it
+// afterwards.
 func (p *Pass) Once(key any, find func() any) any {
 	k := &p.base().known
 	k.mu.Lock()

@@ -45,7 +45,7 @@ func sameNodes[N interface {
 	}
 }
 
-// What the index says of each node of a file is what a walk finds.
+// TestIndex checks that the index says the same of each node of a file as a walk does.
 func TestIndex(t *testing.T) {
 	p := pass(t, indexed)
 	count := 0
@@ -64,12 +64,13 @@ func TestIndex(t *testing.T) {
 	}
 	for id := range Nodes[*ast.Ident](p, nil) {
 		if id.Name == "sum" {
-			break // as a rule that found what it wanted
+			break // like a rule that found what it wanted
 		}
 	}
 }
 
-// A node that a rule made is in no file, and is looked at all the same.
+// TestIndexOfMadeNodes checks a node that a rule made. It stands in no file, and yet Nodes finds
+// what lies below it.
 func TestIndexOfMadeNodes(t *testing.T) {
 	p := pass(t, indexed)
 	e, err := parser.ParseExpr("a + b*c")
@@ -107,7 +108,8 @@ func TestAround(t *testing.T) {
 	}
 	lists := slices.Collect(p.Lists())
 	if len(lists) != 6 || len(lists[0]) != 2 {
-		t.Errorf("%d lists of statements, want F's body, the loop's, the switch's, its cases', the literal's", len(lists))
+		t.Errorf("%d lists of statements, want F's body, the loop's, the switch's, its cases', the literal's",
+			len(lists))
 	}
 }
 
@@ -120,11 +122,12 @@ func one[N any](t *testing.T, seq iter.Seq[N]) N {
 	return list[0]
 }
 
-// Offsets are those of the file set, also of positions in no file.
+// TestOffset checks that offsets are those of the file set, also for positions in no file.
 func TestOffset(t *testing.T) {
 	p := pass(t, indexed)
 	for n := range Nodes[ast.Node](p, nil) {
-		for _, pos := range []int{p.Offset(n.Pos()) - p.Fset.Position(n.Pos()).Offset, p.Offset(n.End()) - p.Fset.Position(n.End()).Offset} {
+		for _, pos := range []int{p.Offset(n.Pos()) - p.Fset.Position(n.Pos()).Offset,
+			p.Offset(n.End()) - p.Fset.Position(n.End()).Offset} {
 			if pos != 0 {
 				t.Fatalf("%T is %d bytes off", n, pos)
 			}

@@ -6,21 +6,19 @@ import (
 	"go/types"
 )
 
-// A CountedLoop is `for i := start; i < len(s); i++` in any of its spellings,
-// also with i declared before the loop. The body may move i forward too
-// (Skips).
+// A CountedLoop is `for i := start; i < len(s); i++` in any of its spellings, also with i declared
+// before the loop. The body may move i forward too (Skips).
 type CountedLoop struct {
 	Stmt   *ast.ForStmt
 	Index  *types.Var
-	Seq    *types.Var // the slice, array or string whose length bounds it, or nil when the bound is something else
-	Bound  ast.Expr   // what i is compared with
+	Seq    *types.Var // the slice, array or string whose length bounds the loop; nil for any other bound
+	Bound  ast.Expr   // the other side of the comparison with i
 	Start  ast.Expr   // nil when i is declared before the loop
-	Skips  bool       // the body changes i
+	Skips  bool       // the body changes i too
 	Strict bool       // compares with < or !=, not <=
 }
 
-// Counted recognises a loop that counts up by one. The sequence is not
-// assigned in the loop.
+// Counted recognises a loop that counts up by one and does not assign its sequence.
 func (p *Pass) Counted(s ast.Stmt) (*CountedLoop, bool) {
 	f, ok := s.(*ast.ForStmt)
 	if !ok || f.Cond == nil || f.Post == nil {
@@ -59,9 +57,10 @@ func (p *Pass) startsAt(l *CountedLoop) bool {
 	return true
 }
 
-// lengthOf finds s in len(s), and in a variable n that is len(s) for ever.
+// lengthOf returns s for len(s), and for a variable n that always equals len(s).
 func (p *Pass) lengthOf(e ast.Expr) *types.Var {
-	if c, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(c.Args) == 1 && p.Info.Types[c.Fun].IsType() && p.holdsLength(c) {
+	if c, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(c.Args) == 1 && p.Info.Types[c.Fun].IsType() &&
+		p.holdsLength(c) {
 		e = c.Args[0] // uint(len(s))
 	}
 	if s := p.LenOf(e); s != nil {
@@ -92,12 +91,12 @@ func (p *Pass) holdsLength(e ast.Expr) bool {
 	return false
 }
 
-// reassigned reports whether the variable itself, not an element, is assigned.
+// reassigned reports whether code assigns the variable itself, not an element.
 func (p *Pass) reassigned(v *types.Var, root ast.Node) bool {
 	return p.Assigned(v, root) && !elementsOnly(p, v, root)
 }
 
-// elementsOnly reports whether all that root assigns of s are its elements.
+// elementsOnly reports whether root assigns elements of s only.
 func elementsOnly(p *Pass, s *types.Var, root ast.Node) bool {
 	for _, id := range p.Uses(s, root) {
 		if !p.assigns(id) {
@@ -115,10 +114,9 @@ func elementsOnly(p *Pass, s *types.Var, root ast.Node) bool {
 	return true
 }
 
-// An ElementLoop reads the elements of a slice, array or string one by one in
-// ascending order: `for i := k; i < len(s); i++` with s[i], or `for i, c :=
-// range s`. The index and the sequence are not assigned in the body, nor are
-// the sequence's elements.
+// An ElementLoop reads the elements of a slice, array or string one by one in ascending order: `for
+// i := k; i < len(s); i++` with s[i], or `for i, c := range s`. The body assigns neither the index
+// nor the sequence nor the sequence's elements.
 type ElementLoop struct {
 	Stmt  ast.Stmt // *ast.ForStmt or *ast.RangeStmt
 	Body  *ast.BlockStmt
@@ -127,11 +125,10 @@ type ElementLoop struct {
 	Index *types.Var
 	Value *types.Var       // the range value, or nil
 	Elems []*ast.IndexExpr // all s[i] in the body
-	Plain bool             // the index is used only to read the element
+	Plain bool             // the body uses the index only to read the element
 }
 
-// Elements recognises an ElementLoop. A range over a string yields runes and
-// is not one.
+// Elements recognises an ElementLoop. A range over a string yields runes, so it is not one.
 func (p *Pass) Elements(s ast.Stmt) (*ElementLoop, bool) {
 	var l *ElementLoop
 	switch s := s.(type) {
@@ -152,7 +149,8 @@ func (p *Pass) Elements(s ast.Stmt) (*ElementLoop, bool) {
 	default:
 		return nil, false
 	}
-	if p.Assigned(l.Seq, l.Body) || l.Index != nil && p.Assigned(l.Index, l.Body) || l.Value != nil && p.Assigned(l.Value, l.Body) {
+	if p.Assigned(l.Seq, l.Body) || l.Index != nil && p.Assigned(l.Index, l.Body) ||
+		l.Value != nil && p.Assigned(l.Value, l.Body) {
 		return nil, false
 	}
 	return l, p.elementReads(l)
@@ -199,8 +197,7 @@ func (p *Pass) elementReads(l *ElementLoop) bool {
 	return true
 }
 
-// InLoop reports whether n lies in the body, condition or post statement of a
-// loop of its function.
+// InLoop reports whether n lies in the body, condition or post statement of a loop of its function.
 func (p *Pass) InLoop(n ast.Node) bool {
 	for _, up := range p.Path(n) {
 		switch up := up.(type) {
@@ -219,11 +216,12 @@ func (p *Pass) InLoop(n ast.Node) bool {
 	return false
 }
 
-// Branches lists the break and continue statements in body that concern the
-// loop around it: unlabelled ones that no inner loop (for break: nor switch or
-// select) takes. Labelled ones and gotos are reported by ok == false.
+// Branches lists the break and continue statements in body that belong to the loop around it. These
+// are unlabelled, and no inner loop takes them; for break, no switch or select either. ok is false
+// if body holds labelled ones or gotos.
 func (p *Pass) Branches(body *ast.BlockStmt) (breaks, continues []*ast.BranchStmt, ok bool) {
 	ok = true
+	// loop says that an inner loop takes a continue; sw, that something inner takes a break.
 	var walk func(n ast.Node, loop, sw bool)
 	walk = func(n ast.Node, loop, sw bool) {
 		ast.Inspect(n, func(m ast.Node) bool {
@@ -259,9 +257,8 @@ func (p *Pass) Branches(body *ast.BlockStmt) (breaks, continues []*ast.BranchStm
 	return breaks, continues, ok
 }
 
-// Terminates reports whether control never runs past the end of a list:
-// it ends in return, panic, break, continue or goto, or in an if/else or block
-// that does.
+// Terminates reports whether control never runs past the end of a list. The list must end in
+// return, panic, break, continue or goto, or in an if/else or block that does.
 func Terminates(list []ast.Stmt) bool {
 	if len(list) == 0 {
 		return false

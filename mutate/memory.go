@@ -6,12 +6,11 @@ import (
 	"go/types"
 )
 
-// Whose memory a variable holds, and who may change it.
+// This file finds out whose memory a variable holds, and which code may change it.
 
-// Frozen reports whether a package-level variable of the candidate file has
-// the value of its initialiser for ever: it is unexported, and nothing assigns
-// it, an element or a field of it, or takes its address, or calls its elements
-// by another name.
+// Frozen reports whether a package-level variable of the candidate file always has the value of its
+// initialiser. It must be unexported. No code may assign it, an element or a field of it, take its
+// address, or give its elements another name.
 func (p *Pass) Frozen(v *types.Var) bool {
 	if !p.IsGlobal(v) || v.Exported() || p.Initialiser(v) == nil {
 		return false
@@ -19,8 +18,8 @@ func (p *Pass) Frozen(v *types.Var) bool {
 	return !p.Assigned(v, p.File) && !p.shared(v)
 }
 
-// shared reports whether a slice or a map in v gets another name, by which its
-// elements may be changed.
+// shared reports whether a slice or a map in v gets another name, through which code may change its
+// elements.
 func (p *Pass) shared(v *types.Var) bool {
 	if !holdsElements(v.Type()) {
 		return false
@@ -33,8 +32,8 @@ func (p *Pass) shared(v *types.Var) bool {
 	return false
 }
 
-// partOf is the longest expression that names a part of a variable by indices
-// and fields, and what is around it.
+// partOf returns the longest expression that names a part of a variable by indices and fields, and
+// the node around it.
 func (p *Pass) partOf(e ast.Expr) (part ast.Expr, up ast.Node) {
 	for {
 		up = p.Parent(e)
@@ -54,7 +53,7 @@ func (p *Pass) partOf(e ast.Expr) (part ast.Expr, up ast.Node) {
 	}
 }
 
-// looksOnly reports whether what is around a slice or a map only looks at it.
+// looksOnly reports whether the node around a slice or a map only reads it.
 func (p *Pass) looksOnly(e ast.Expr, up ast.Node) bool {
 	switch up := up.(type) {
 	case *ast.CallExpr:
@@ -67,13 +66,12 @@ func (p *Pass) looksOnly(e ast.Expr, up ast.Node) bool {
 	case *ast.RangeStmt:
 		return ast.Unparen(up.X) == e && (up.Value == nil || !holdsElements(p.Info.TypeOf(up.Value)))
 	case *ast.BinaryExpr:
-		return true // with nil
+		return true // a comparison with nil
 	}
 	return false
 }
 
-// holdsElements reports whether copies of a value share a slice's or a map's
-// elements.
+// holdsElements reports whether copies of a value share the elements of a slice or a map.
 func holdsElements(t types.Type) bool {
 	if t == nil {
 		return false // a blank variable
@@ -87,8 +85,8 @@ func holdsElements(t types.Type) bool {
 	})
 }
 
-// Initialiser is the expression that a package-level variable of the
-// candidate file starts with, or nil.
+// Initialiser returns the initial expression of a package-level variable of the candidate file, or
+// nil.
 func (p *Pass) Initialiser(v *types.Var) ast.Expr {
 	for _, d := range p.File.Decls {
 		g, ok := d.(*ast.GenDecl)
@@ -107,8 +105,8 @@ func (p *Pass) Initialiser(v *types.Var) ast.Expr {
 	return nil
 }
 
-// ownMemory reports whether a slice that is declared below root never holds
-// memory but what was made for it: a copy of another one shares that one's.
+// ownMemory reports whether a slice declared below root only ever holds memory made for it. A copy
+// of another slice shares that slice's memory.
 func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
 	declared, own := false, true
 	gets := func(to ast.Expr, from func() ast.Expr) {
@@ -143,8 +141,8 @@ func (p *Pass) ownMemory(v *types.Var, root ast.Node) bool {
 	return declared && own
 }
 
-// isOwn reports whether what v gets is no memory of another slice: nil, what is
-// made on the spot, or v with more behind it.
+// isOwn reports whether the value that v gets is not the memory of another slice: nil, a new slice,
+// or v itself, appended to or cut.
 func (p *Pass) isOwn(v *types.Var, e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if _, literal := e.(*ast.CompositeLit); literal || p.isNil(e) {

@@ -7,11 +7,10 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Moves lists all steps that the mutators offer from a candidate, in the order
-// of the slice, its sites and their parameters. Advice (E5) is none. A move's
-// weight is the site's share of the profile times what the rule promises to
-// save of it; sites of which the profile knows nothing keep a small weight, so
-// that nothing is unreachable.
+// Moves lists all steps that the mutators offer from a candidate, in the order of the slice, its
+// sites and their parameters. It leaves out advice (E5). A move's weight is the site's share of the
+// profile times the saving that the rule promises. A site that the profile does not know keeps a
+// small weight, so every move stays reachable.
 func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	ms = slices.DeleteFunc(slices.Clone(ms), func(m *Mutator) bool { return m.Class == beagle.E5 }) // advice
 	var out []beagle.Move
@@ -27,16 +26,15 @@ func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	return out
 }
 
-// An offer is a place where a mutator applies, and how it may: one empty
-// parameter where there is no choice.
+// An offer is a place where a mutator applies, and the ways in which it can. Without a choice,
+// there is one empty parameter.
 type offer struct {
 	site   Site
 	params []Param
 }
 
-// offers returns what each mutator offers. It asks once for each version: it is
-// asked for again when one of its moves is taken. A mutator that fails offers
-// nothing.
+// offers returns what each mutator offers. It asks the mutators once for each version, although the
+// search needs the offers again when it takes a move. A mutator that fails offers nothing.
 func (p *Pass) offers(ms []*Mutator) [][]offer {
 	out := make([][]offer, len(ms))
 	var unasked []*Mutator
@@ -65,7 +63,7 @@ func (p *Pass) offers(ms []*Mutator) [][]offer {
 	return out
 }
 
-// ask has a mutator find its sites and their parameters.
+// ask calls a mutator's functions for its sites and their parameters.
 func (p *Pass) ask(m *Mutator) []offer {
 	p.enter("Find")
 	sites := m.Find(p)
@@ -80,7 +78,7 @@ func (p *Pass) ask(m *Mutator) []offer {
 	return out
 }
 
-// Find returns the sites of a mutator: none when it fails.
+// Find returns the sites of a mutator, or none if the mutator fails.
 func Find(p *Pass, m *Mutator) (sites []Site) {
 	p.carryOut([]*Mutator{m}, func(p *Pass, _ int) func() {
 		p.enter("Find")
@@ -90,8 +88,7 @@ func Find(p *Pass, m *Mutator) (sites []Site) {
 	return sites
 }
 
-// A Choice is a way to take a step: a site and a parameter of a mutator, by
-// index and by label.
+// A Choice is a way to take a step: a site and a parameter of a mutator, by index and by label.
 type Choice struct {
 	Site, Param       int
 	SiteName, Setting string
@@ -108,10 +105,9 @@ func Choices(p *Pass, m *Mutator) []Choice {
 	return out
 }
 
-// Take makes one step: it applies mutator m at a site with a parameter, both
-// by index, and returns the new source, without what the step made useless. It
-// still is to be formatted. The error says why the step is refused; the
-// candidate is as good as before.
+// Take makes one step: it applies mutator m at a site with a parameter, both by index. It returns
+// the new source, unformatted, without declarations that the step made useless. The error says why
+// the step is refused; the candidate stays usable.
 func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	step := beagle.Step{Mutator: m.Name, Class: m.Class}
 	offers := p.offers([]*Mutator{m})[0]
@@ -138,7 +134,7 @@ func Take(p *Pass, m *Mutator, site, param int) (string, beagle.Step, error) {
 	return string(src), step, nil
 }
 
-// rewrite returns a mutator's edits, or its refusal, or its fault.
+// rewrite returns a mutator's edits, its refusal, or its fault.
 func rewrite(p *Pass, m *Mutator, s Site, param Param) (edits []Edit, err error) {
 	faults := p.carryOut([]*Mutator{m}, func(p *Pass, _ int) func() {
 		p.enter("Rewrite")

@@ -23,7 +23,8 @@ func fn(p *Pass, name string) *ast.FuncDecl {
 }
 
 func TestSplice(t *testing.T) {
-	src := "package p\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\nfunc f() string { return fmt.Sprint(strings.ToLower(\"X\")) }\n"
+	src := "package p\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\n" +
+		"func f() string { return fmt.Sprint(strings.ToLower(\"X\")) }\n"
 	at := strings.Index(src, "fmt.Sprint")
 	got, err := splice([]byte(src), []Edit{{at + 10, at + 11, ""}, {at, at + 10, ""}, {len(src) - 4, len(src) - 3, ""}})
 	if err == nil {
@@ -64,7 +65,12 @@ func TestImport(t *testing.T) {
 
 func TestFresh(t *testing.T) {
 	p := pass(t, "package p\n\nvar rest int\n\nfunc f(n int) int { rest2 := n; return rest2 }\n")
-	for want, wishes := range map[string][]string{"rest3": {"rest"}, "tail": {"n", "tail"}, "len2": {"len"}, "func2": {"func"}} {
+	for want, wishes := range map[string][]string{
+		"rest3": {"rest"},
+		"tail":  {"n", "tail"},
+		"len2":  {"len"},
+		"func2": {"func"},
+	} {
 		if got := p.Fresh(wishes...); got != want {
 			t.Errorf("Fresh(%q) = %s, want %s", wishes, got, want)
 		}
@@ -146,7 +152,8 @@ func change() {
 
 func fill(m map[string]bool) { m["b"] = true }
 `)
-	for name, want := range map[string]bool{"list": true, "rows": true, "set": true, "array": true, "named": false, "row": false, "filled": false} {
+	for name, want := range map[string]bool{"list": true, "rows": true, "set": true, "array": true, "named": false,
+		"row": false, "filled": false} {
 		if got := p.Frozen(p.Pkg.Scope().Lookup(name).(*types.Var)); got != want {
 			t.Errorf("%s: %t, want %t", name, got, want)
 		}
@@ -221,7 +228,8 @@ func unknown(s string) string { return s + string(rune(len(s))) }
 			t.Errorf("%s: error %v, want %v", name, err, ErrEval)
 		}
 	}
-	if v, err := p.EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil || v.([]Value)[8] != uint64(0x0edb8832) {
+	if v, err := p.EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil ||
+		v.([]Value)[8] != uint64(0x0edb8832) {
 		t.Errorf("table: %v", err)
 	}
 }
@@ -324,8 +332,8 @@ var unused = 3
 	}
 }
 
-// Whether a table can be evaluated does not depend on how deep in calls it was
-// asked for first.
+// TestGlobalsAreEvaluatedAlike checks that the depth of calls of the first question does not decide
+// whether a table can be evaluated.
 func TestGlobalsAreEvaluatedAlike(t *testing.T) {
 	p := pass(t, `package p
 

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// Fresh is the first of the names that nothing in the package uses, or the
-// last one with a number. A name handed out is not reserved: ask once for each
-// name of a rewrite and give different wishes.
+// Fresh returns the first of the names that nothing in the package uses, or the last one with a
+// number. It does not reserve a name: ask once for each name of a rewrite, and wish for different
+// names.
 func (p *Pass) Fresh(names ...string) string {
 	for _, n := range names {
 		if !p.taken(n) {
@@ -25,8 +25,7 @@ func (p *Pass) Fresh(names ...string) string {
 	}
 }
 
-// taken reports whether a name means anything anywhere in the candidate file
-// or at package level.
+// taken reports whether a name means anything anywhere in the candidate file or at package level.
 func (p *Pass) taken(name string) bool {
 	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
 		return true
@@ -45,8 +44,8 @@ func (p *Pass) taken(name string) bool {
 	return false
 }
 
-// Import is the name under which the candidate can call a package of the
-// standard library, and the edits that import it (none when it is there).
+// Import returns the name by which the candidate can call a package of the standard library, and
+// the edits that import it. There are no edits if the candidate imports it already.
 func (p *Pass) Import(path string) (string, []Edit) {
 	for _, s := range p.File.Imports {
 		if s.Path.Value != strconv.Quote(path) {
@@ -76,7 +75,7 @@ func (p *Pass) Import(path string) (string, []Edit) {
 	return name, []Edit{p.Insert(p.File.Name.End(), "\n\nimport "+spec+"\n")}
 }
 
-// Var is the variable that an expression names, or nil.
+// Var returns the variable that an expression names, or nil.
 func (p *Pass) Var(e ast.Expr) *types.Var {
 	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
 		v, _ := p.Info.ObjectOf(id).(*types.Var)
@@ -90,8 +89,8 @@ func (p *Pass) IsGlobal(v *types.Var) bool {
 	return v != nil && v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
 }
 
-// Callee is the function, method or builtin that a call names statically, or
-// nil: for a conversion, a function value or an interface method.
+// Callee returns the function, method or builtin that a call names statically. It returns nil for a
+// conversion, a function value or an interface method.
 func (p *Pass) Callee(call *ast.CallExpr) types.Object {
 	fun := ast.Unparen(call.Fun)
 	switch f := fun.(type) {
@@ -117,8 +116,8 @@ func (p *Pass) Callee(call *ast.CallExpr) types.Object {
 	return nil
 }
 
-// IsCall reports whether e calls one of the named functions of a package:
-// IsCall(e, "strings", "Index", "IndexByte"). Methods are "Builder.Grow".
+// IsCall reports whether e calls one of the named functions of a package: IsCall(e, "strings",
+// "Index", "IndexByte"). Methods have names like "Builder.Grow".
 func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, bool) {
 	if x, ok := e.(ast.Expr); ok {
 		e = ast.Unparen(x)
@@ -140,7 +139,7 @@ func (p *Pass) IsCall(e ast.Node, pkg string, names ...string) (*ast.CallExpr, b
 	return nil, false
 }
 
-// FuncName is "Func" or "Type.Method".
+// FuncName returns "Func" or "Type.Method".
 func FuncName(fn *types.Func) string {
 	recv := fn.Signature().Recv()
 	if recv == nil {
@@ -156,8 +155,7 @@ func FuncName(fn *types.Func) string {
 	return fn.Name()
 }
 
-// IsBuiltin reports whether e calls the builtin of that name and returns the
-// call.
+// IsBuiltin reports whether e calls the builtin of that name, and returns the call.
 func (p *Pass) IsBuiltin(e ast.Node, name string) (*ast.CallExpr, bool) {
 	if x, ok := e.(ast.Expr); ok {
 		e = ast.Unparen(x)
@@ -170,7 +168,7 @@ func (p *Pass) IsBuiltin(e ast.Node, name string) (*ast.CallExpr, bool) {
 	return call, ok && b.Name() == name
 }
 
-// LenOf returns s when e is len(s) and s names a variable.
+// LenOf returns s if e is len(s) and s names a variable.
 func (p *Pass) LenOf(e ast.Expr) *types.Var {
 	if call, ok := p.IsBuiltin(e, "len"); ok && len(call.Args) == 1 {
 		return p.Var(call.Args[0])
@@ -178,7 +176,7 @@ func (p *Pass) LenOf(e ast.Expr) *types.Var {
 	return nil
 }
 
-// Decl is the declaration of a function in the candidate file, or nil.
+// Decl returns the declaration of a function in the candidate file, or nil.
 func (p *Pass) Decl(obj types.Object) *ast.FuncDecl {
 	fn, ok := obj.(*types.Func)
 	if !ok {
@@ -187,7 +185,7 @@ func (p *Pass) Decl(obj types.Object) *ast.FuncDecl {
 	return p.indexed().decls[fn.Origin()]
 }
 
-// Int is the value of a constant integer expression.
+// Int returns the value of a constant integer expression.
 func (p *Pass) Int(e ast.Expr) (int64, bool) {
 	tv, ok := p.Info.Types[e]
 	if !ok || tv.Value == nil {
@@ -206,7 +204,7 @@ func (p *Pass) IsInt(e ast.Expr, n int64) bool {
 	return ok && v == n
 }
 
-// Basic is the basic type under e's type, or Invalid.
+// Basic returns the basic type under e's type, or Invalid.
 func (p *Pass) Basic(e ast.Expr) types.BasicKind {
 	t := p.Info.TypeOf(e)
 	if t == nil {
@@ -218,8 +216,8 @@ func (p *Pass) Basic(e ast.Expr) types.BasicKind {
 	return types.Invalid
 }
 
-// IsBytes reports whether t is a string or a slice or array of bytes: what
-// may be indexed for bytes.
+// IsBytes reports whether an index into t yields a byte: t is a string, or a slice or array of
+// bytes.
 func IsBytes(t types.Type) bool {
 	if t == nil {
 		return false
@@ -240,9 +238,8 @@ func isByte(t types.Type) bool {
 	return ok && b.Kind() == types.Uint8
 }
 
-// Same reports whether two expressions have the same text up to blank space
-// and parentheses and name the same objects. It says nothing about whether
-// they have the same value at two times.
+// Same reports whether two expressions have the same text, apart from blank space and parentheses,
+// and name the same objects. Their values may still differ at two times.
 func (p *Pass) Same(a, b ast.Expr) bool {
 	a, b = ast.Unparen(a), ast.Unparen(b)
 	switch a := a.(type) {

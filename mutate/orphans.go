@@ -7,10 +7,9 @@ import (
 	"go/types"
 )
 
-// tidy removes from src what the rewrite of p made useless: functions and
-// variables of the candidate that nothing names any more, with their comments,
-// and imports. What was unused before stays, as do initialisers that do
-// something.
+// tidy removes from src what the rewrite of p made useless: imports, and functions and variables of
+// the candidate that nothing names any more, with their comments. Declarations that were unused
+// before stay, and so do initialisers with effects.
 func tidy(p *Pass, src []byte) ([]byte, error) {
 	for {
 		fset := token.NewFileSet()
@@ -42,7 +41,7 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 	return nil
 }
 
-// firstOrphan finds a declaration of one name that only it mentions.
+// firstOrphan finds a declaration of one name that nothing else mentions.
 func firstOrphan(p *Pass, f *ast.File) ast.Decl {
 	named := mentions(f)
 	for _, d := range f.Decls {
@@ -57,8 +56,8 @@ func firstOrphan(p *Pass, f *ast.File) ast.Decl {
 	return nil
 }
 
-// soleName is the name that a function, variable or constant declaration
-// introduces, "" for methods, types, imports and groups.
+// soleName returns the name that a declaration of one function, variable or constant introduces. It
+// returns "" for methods, types, imports and groups.
 func soleName(d ast.Decl) string {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -76,8 +75,7 @@ func soleName(d ast.Decl) string {
 	return ""
 }
 
-// orphanable reports whether the candidate before the rewrite declared the
-// name and used it.
+// orphanable reports whether the candidate declared and used the name before the rewrite.
 func orphanable(p *Pass, name string) bool {
 	obj := p.Pkg.Scope().Lookup(name)
 	if obj == nil || obj.Pos() < p.File.FileStart || obj.Pos() > p.File.FileEnd {
@@ -91,13 +89,13 @@ func orphanable(p *Pass, name string) bool {
 	return len(p.Uses(obj, p.File)) > 0
 }
 
-// A mention is where a name stands: in one declaration, or in several.
+// A mention says where a name stands: in one declaration, or in several.
 type mention struct {
 	decl   ast.Decl
 	shared bool
 }
 
-// mentions are the names of a file.
+// mentions returns the names in a file.
 func mentions(f *ast.File) map[string]mention {
 	out := map[string]mention{}
 	for _, d := range f.Decls {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 )
 
-// Offset is the byte offset of a position in Src.
+// Offset returns the byte offset of a position in Src.
 func (p *Pass) Offset(pos token.Pos) int {
 	if p.File.FileStart <= pos && pos <= p.File.FileEnd {
 		return int(pos - p.File.FileStart)
@@ -16,16 +16,16 @@ func (p *Pass) Offset(pos token.Pos) int {
 	return p.Fset.Position(pos).Offset
 }
 
-// Text is the source text of a node, comments inside it included.
+// Text returns the source text of a node, including comments inside it.
 func (p *Pass) Text(n ast.Node) string { return p.Between(n.Pos(), n.End()) }
 
-// Between is the source text from one position to another.
+// Between returns the source text from one position to another.
 func (p *Pass) Between(from, to token.Pos) string {
 	return string(p.base().Src[p.Offset(from):p.Offset(to)])
 }
 
-// TextWith is the text of n in which sub may replace nodes, outermost first:
-// the way to unfold a body once more with another index.
+// TextWith returns the text of n in which sub may replace nodes, outermost first. Rules use it to
+// repeat a loop's body with another index.
 func (p *Pass) TextWith(n ast.Node, sub func(ast.Node) (string, bool)) string {
 	var out strings.Builder
 	at := n.Pos()
@@ -46,8 +46,8 @@ func (p *Pass) TextWith(n ast.Node, sub func(ast.Node) (string, bool)) string {
 	return out.String()
 }
 
-// BodyText is the text between the braces of a block, without the surrounding
-// blank space. A comment behind the last statement is kept.
+// BodyText returns the text between the braces of a block, without the surrounding blank space. It
+// keeps a comment behind the last statement.
 func (p *Pass) BodyText(b *ast.BlockStmt) string {
 	return strings.TrimSpace(p.Between(b.Lbrace+1, b.Rbrace))
 }
@@ -55,7 +55,7 @@ func (p *Pass) BodyText(b *ast.BlockStmt) string {
 // Replace replaces a node.
 func (p *Pass) Replace(n ast.Node, text string) Edit { return p.Span(n.Pos(), n.End(), text) }
 
-// Span replaces what lies between two positions.
+// Span replaces the text between two positions.
 func (p *Pass) Span(from, to token.Pos, text string) Edit {
 	return Edit{Start: p.Offset(from), End: p.Offset(to), New: text}
 }
@@ -68,8 +68,8 @@ func (p *Pass) Delete(n ast.Node) Edit {
 	return deleteLines(p.Src, p.Offset(n.Pos()), p.Offset(n.End()))
 }
 
-// Declare adds package-level declarations behind the declaration that holds
-// n, separated by blank lines.
+// Declare adds package-level declarations behind the declaration that holds n, separated by blank
+// lines.
 func (p *Pass) Declare(n ast.Node, text string) Edit {
 	for _, d := range p.File.Decls {
 		if d.Pos() <= n.Pos() && n.End() <= d.End() {
@@ -90,14 +90,13 @@ func (p *Pass) lineEnd(pos token.Pos) token.Pos {
 	return pos
 }
 
-// enclosing lists the nodes of a file around where n would stand, the innermost
-// first.
+// enclosing lists the nodes of a file around the place where n would stand, the innermost first.
 func enclosing(f *ast.File, n ast.Node) []ast.Node {
 	path, _ := astutil.PathEnclosingInterval(f, n.Pos(), n.End())
 	return path
 }
 
-// FuncOf is the function declaration that holds n, or nil.
+// FuncOf returns the function declaration that holds n, or nil.
 func (p *Pass) FuncOf(n ast.Node) *ast.FuncDecl {
 	for _, d := range p.File.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Pos() <= n.Pos() && n.End() <= f.End() {

@@ -17,10 +17,10 @@ func (p *Pass) Uses(v types.Object, root ast.Node) []*ast.Ident {
 	return out
 }
 
-// Assigned reports whether code below root may give v another value after its
-// declaration: assigns it, an element or field of it, or takes its address
-// (slicing an array and calling a pointer method count). For a slice, elements
-// may change through another slice unseen.
+// Assigned reports whether code below root may give v another value after its declaration. It looks
+// for assignments to v, to an element and to a field. It also looks for code that takes v's
+// address; slicing an array and calling a pointer method do so too. It does not see changes of
+// elements through another slice.
 func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
 	for _, id := range p.indexed().uses[v] {
 		if root.Pos() <= id.Pos() && id.End() <= root.End() && p.assigns(id) {
@@ -32,6 +32,7 @@ func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
 
 // assigns reports whether this use of a variable may change it.
 func (p *Pass) assigns(id *ast.Ident) bool {
+	// Walk outwards as long as the node names v or a part of it. The first other node decides.
 	var child ast.Node = id
 	for up := range p.around(id) {
 		switch up := up.(type) {

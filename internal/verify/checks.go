@@ -165,7 +165,7 @@ func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exh
 }
 
 func exhaust(ctx context.Context, j *Job) (*Finding, error) {
-	// Replay one record first, because the original may end early; the exhaustion follows it.
+	// Ask for a replay of a single record that the exhaustion follows.
 	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust)
 	if err != nil {
 		return nil, err
