@@ -9,12 +9,8 @@ import (
 // Effects say what a piece of code may do besides yielding a value. Every field errs on the side of
 // true.
 type Effects struct {
-	// changes memory other than variables declared inside, or has an effect that outside code can
-	// see
-	Writes bool
-	// reads memory that a write elsewhere may change: globals, fields through pointers, elements,
-	// maps
-	Reads  bool
+	Writes bool // changes memory from outside the piece, or has another effect that outside code sees
+	Reads  bool // reads memory that a write elsewhere may change: globals, fields, elements, maps
 	Panics bool // may panic: index, slice, division, nil, assertion, explicit panic
 	Allocs bool // may allocate
 	Jumps  bool // holds a return, or a break/continue/goto that leaves the piece

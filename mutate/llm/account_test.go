@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// charged is what a server takes for the calls that it answered to the end.
+// charged returns what a server charges for the calls that it answered completely.
 func charged(s *llmtest.Server, p llm.Price) (sum llm.Micros) {
 	for _, c := range s.Calls() {
 		if c.Answered {
@@ -19,9 +19,8 @@ func charged(s *llmtest.Server, p llm.Price) (sum llm.Micros) {
 	return sum
 }
 
-// TestLyingCounts are counts of tokens that cannot be true. They count as not
-// told: the budget books what was reserved, neither less nor a number that ends
-// it.
+// TestLyingCounts tries counts of tokens that cannot be true. The client ignores them: the budget
+// books what was reserved, neither less nor a number that ends it.
 func TestLyingCounts(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		for name, lie := range map[string]llmtest.Reply{
@@ -45,9 +44,14 @@ func TestLyingCounts(t *testing.T) {
 					if err != nil || got.Text != "done" || got.Usage != bound {
 						t.Fatalf("%+v %v", got, err)
 					}
-					want := llm.Spent{Money: llm.Micros(i+1) * c.Models[0].Price.Cost(bound), Tokens: int64(i+1) * most, Calls: int64(i + 1)}
+					want := llm.Spent{
+						Money:  llm.Micros(i+1) * c.Models[0].Price.Cost(bound),
+						Tokens: int64(i+1) * most,
+						Calls:  int64(i + 1),
+					}
 					spent := c.Budget.Spent()
-					if spent.Time = 0; spent != want || got.Cost != c.Models[0].Price.Cost(bound) || spent.Money < charged(s, c.Models[0].Price) {
+					if spent.Time = 0; spent != want || got.Cost != c.Models[0].Price.Cost(bound) ||
+						spent.Money < charged(s, c.Models[0].Price) {
 						t.Errorf("spent %+v, want %+v; the reply cost %v", spent, want, got.Cost)
 					}
 				}
@@ -60,8 +64,8 @@ func TestLyingCounts(t *testing.T) {
 	})
 }
 
-// TestCostOfAttempts has prompts of which none is long enough for the price of
-// long ones, though all attempts together are.
+// TestCostOfAttempts tries prompts that are each too short for the price of long prompts, though
+// all attempts together are long enough.
 func TestCostOfAttempts(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		bad := llmtest.Reply{Text: "half of it", Break: "close"}
@@ -79,24 +83,36 @@ func TestCostOfAttempts(t *testing.T) {
 		got, err := c.Ask(t.Context(), q)
 		want := 2*price.Cost(bound) + charged(s, price)
 		if err != nil || got.Attempts != 3 || got.Cost != want || c.Budget.Spent().Money != want {
-			t.Errorf("%d attempts for %v, %v spent, want %v; %v", got.Attempts, got.Cost, c.Budget.Spent().Money, want, err)
+			t.Errorf("%d attempts for %v, %v spent, want %v; %v", got.Attempts, got.Cost,
+				c.Budget.Spent().Money, want, err)
 		}
 		if retried != (llm.Tried{Attempts: 2, Wasted: got.Wasted, Cost: 2 * price.Cost(bound)}) {
 			t.Errorf("told of %+v", retried)
 		}
 		c.Attempts, c.Budget = 2, llm.NewBudget(llm.Caps{}, llm.Spent{})
 		var e *llm.Error
-		if _, err = c.Ask(t.Context(), q); !errors.As(err, &e) || e.Cost != 2*price.Cost(bound) || c.Budget.Spent().Money != e.Cost {
+		if _, err = c.Ask(t.Context(), q); !errors.As(err, &e) || e.Cost != 2*price.Cost(bound) ||
+			c.Budget.Spent().Money != e.Cost {
 			t.Errorf("%+v, %v spent", e, c.Budget.Spent().Money)
 		}
 	})
 }
 
-// TestSumsDoNotOverflow: what has no room stays at the largest value, so that no
-// budget begins anew.
+// TestSumsDoNotOverflow checks that a sum that does not fit stays at the largest value, so that no
+// budget starts again.
 func TestSumsDoNotOverflow(t *testing.T) {
-	huge := llm.Spent{Money: math.MaxInt64 - 1, Tokens: math.MaxInt64 - 1, Calls: math.MaxInt64 - 1, Time: math.MaxInt64 - 1}
-	if got := huge.Add(huge); got != (llm.Spent{Money: math.MaxInt64, Tokens: math.MaxInt64, Calls: math.MaxInt64, Time: math.MaxInt64}) {
+	huge := llm.Spent{
+		Money:  math.MaxInt64 - 1,
+		Tokens: math.MaxInt64 - 1,
+		Calls:  math.MaxInt64 - 1,
+		Time:   math.MaxInt64 - 1,
+	}
+	if got := huge.Add(huge); got != (llm.Spent{
+		Money:  math.MaxInt64,
+		Tokens: math.MaxInt64,
+		Calls:  math.MaxInt64,
+		Time:   math.MaxInt64,
+	}) {
 		t.Errorf("%+v", got)
 	}
 	if got := llm.Costs(math.MaxInt64, 5, math.MaxInt64); got != math.MaxInt64 {
@@ -107,17 +123,22 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	if _, err := b.Reserve(t.Context(), llm.Spent{Tokens: 5}); !errors.As(err, &e) || e.Kind != llm.OverBudget {
 		t.Errorf("%v", err)
 	}
-	for dollars, want := range map[float64]string{1e300: "$9223372036854.775807", -1e300: "-$9223372036854.775808", math.Inf(-1): "-$9223372036854.775808"} {
+	for dollars, want := range map[float64]string{
+		1e300:        "$9223372036854.775807",
+		-1e300:       "-$9223372036854.775808",
+		math.Inf(-1): "-$9223372036854.775808",
+	} {
 		if got := llm.MicrosOf(dollars).String(); got != want {
 			t.Errorf("%g: %s, want %s", dollars, got, want)
 		}
 	}
 }
 
-// TestScrub takes keys and control characters out of a program's words.
+// TestScrub checks that Scrub removes keys and control characters from a program's words.
 func TestScrub(t *testing.T) {
 	t.Setenv("SOME_AGENT_TOKEN", "0123456789abcdef-no-known-form")
-	got := llm.Scrub("\x1b[2J\x1b[31mcannot log in\x1b[0m with 0123456789abcdef-no-known-form,\r\n\tsk-ant-api03-abcdefghijkl or AIzaSyA1234567890abcdefghijklmnopqrs\x00")
+	got := llm.Scrub("\x1b[2J\x1b[31mcannot log in\x1b[0m with 0123456789abcdef-no-known-form,\r\n" +
+		"\tsk-ant-api03-abcdefghijkl or AIzaSyA1234567890abcdefghijklmnopqrs\x00")
 	if want := "[2J [31mcannot log in [0m with [key], [key] or [key]"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Unchanged is what is wrong with a reply that changes nothing.
+// Unchanged is the message for a reply that changes nothing.
 const Unchanged = "the reply leaves the code as it is"
 
-// Apply carries the change out on a candidate file and returns the new one,
-// formatted as gofmt does. Each search must match exactly once: as it is, else
-// without regard to spaces at the ends of lines. Declarations take the place
-// of the parent's of the same name or are added, and helpers that nothing uses
-// any more go. An error is a [*ReplyError]; a change that leaves the code as
-// it is is one.
+// Apply makes the change in a candidate file and returns the new file, formatted as gofmt does.
+//
+// Each search must match exactly once: as it is, or else without regard to spaces at the ends of
+// lines. Declarations replace the parent's declarations of the same name; new ones join the file.
+// Helpers that nothing uses any more go. An error is a [*ReplyError]; a change that leaves the code
+// as it is gives one too.
 func (c Change) Apply(parent string) (string, error) {
 	var text string
 	var err error
@@ -37,7 +37,7 @@ func (c Change) Apply(parent string) (string, error) {
 	return finish(text, parent, c.Imports)
 }
 
-// finish adds imports and formats, and refuses what does not parse.
+// finish adds imports, formats the text, and refuses text that does not parse.
 func finish(text, parent string, imports []string) (string, error) {
 	f, tok, err := parseGo(text)
 	if plain := plainSpaces(text); err != nil && plain != text {
@@ -69,8 +69,7 @@ func finish(text, parent string, imports []string) (string, error) {
 	return string(out), nil
 }
 
-// importable reports whether a spec is one and no more: a string, or a name
-// and a string.
+// importable reports whether a spec is a single import: a string, or a name and a string.
 func importable(spec string) bool {
 	path := spec
 	if name, rest, ok := strings.Cut(spec, " "); ok {
@@ -89,8 +88,7 @@ var elided = regexp.MustCompile(`(?i)^(//|/\*)\s*[\[(<]?(` +
 	`|(the )?(existing|remaining|original|previous) (code|implementation|function|body|declarations|helpers)( here| goes here| stays| remains| unchanged)*\W*$` +
 	`|(code )?(unchanged|same as (before|above|the original)|as before|omitted( for brevity)?)\W*$)`)
 
-// elision is a comment that stands for code which was left out and that the
-// parent does not have, "" when there is none.
+// elision returns a comment that stands for left-out code and that the parent does not have, or "".
 func elision(text, parent string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -140,8 +138,8 @@ func applyDecls(parent, decls string) (string, error) {
 	return rebuild(parent, f, tok, merged, imports), nil
 }
 
-// merge replaces the old pieces that are declared again, in their place, and
-// adds the rest behind.
+// merge replaces, in their place, the old pieces that the reply declares again. It adds the rest at
+// the end.
 func merge(old, fresh []piece, taken map[string]int) ([]piece, error) {
 	var out []piece
 	used := map[int]bool{}
@@ -153,7 +151,9 @@ func merge(old, fresh []piece, taken map[string]int) ([]piece, error) {
 		}
 		for _, n := range p.names {
 			if _, ok := taken[n]; !ok {
-				return nil, wrong("the reply declares %s again, which the code declares together with %s: repeat the whole declaration", p.names[again], n)
+				return nil,
+					wrong("the reply declares %s again, which the code declares together with %s: repeat the whole "+
+						"declaration", p.names[again], n)
 			}
 		}
 		for _, n := range p.names {
@@ -171,14 +171,13 @@ func merge(old, fresh []piece, taken map[string]int) ([]piece, error) {
 	return out, nil
 }
 
-// withoutOrphans leaves out the old pieces that were used by others in the
-// parent and that nothing uses any more.
+// withoutOrphans drops old pieces that others used in the parent and that nothing uses any more.
 func withoutOrphans(merged, old []piece) []piece {
 	was, wasUsed := map[ast.Decl]bool{}, mentions(old)
 	for _, p := range old {
 		was[p.decl] = true
 	}
-	// One round for each link in a chain of helpers; longer chains stay.
+	// One round removes one link in a chain of helpers; longer chains stay.
 	for range 16 {
 		used, n := mentions(merged), len(merged)
 		merged = slices.DeleteFunc(merged, func(p piece) bool { return was[p.decl] && orphan(p, wasUsed, used) })
@@ -198,8 +197,7 @@ func orphan(p piece, was, is map[string]bool) bool {
 	return len(p.names) > 0
 }
 
-// mentions are the names that some piece other than the one that declares
-// them uses.
+// mentions returns the names that pieces use, other than the piece that declares them.
 func mentions(ps []piece) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range ps {
@@ -217,7 +215,7 @@ func mentions(ps []piece) map[string]bool {
 	return out
 }
 
-// rebuild writes the parent's head with all imports, and the pieces.
+// rebuild writes the parent's head with all imports, and then the pieces.
 func rebuild(parent string, f *ast.File, tok *token.File, ps []piece, imports []string) string {
 	var b strings.Builder
 	b.WriteString(parent[:tok.Offset(f.Name.End())] + "\n\n")

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Caps are the most that a run may use of each; zero has no limit.
+// Caps bound what a run may use; zero means no limit.
 type Caps struct {
 	Money  Micros        `json:"micros,omitempty"`
 	Tokens int64         `json:"tokens,omitempty"` // prompts and replies together
-	Calls  int64         `json:"calls,omitempty"`  // attempts, those that failed included
-	Time   time.Duration `json:"time,omitempty"`   // by the clock, from the making of the budget
+	Calls  int64         `json:"calls,omitempty"`  // attempts, including those that failed
+	Time   time.Duration `json:"time,omitempty"`   // by the clock, since the budget was made
 }
 
-// Spent is what a run has used, or what a part of it may use.
+// Spent says what a run has used, or what a part of it may use.
 type Spent struct {
 	Money  Micros        `json:"micros"`
 	Tokens int64         `json:"tokens"`
 	Calls  int64         `json:"calls"`
-	Time   time.Duration `json:"time"` // by the clock; a reservation has none
+	Time   time.Duration `json:"time"` // by the clock; 0 for a reservation
 }
 
-// Add is the sum of two; what has no room stays at the largest value.
+// Add returns the sum of two. A sum that does not fit stays at the largest value.
 func (s Spent) Add(t Spent) Spent {
 	return Spent{added(s.Money, t.Money), added(s.Tokens, t.Tokens), added(s.Calls, t.Calls), added(s.Time, t.Time)}
 }
@@ -33,10 +33,9 @@ func (s Spent) sub(t Spent) Spent {
 	return Spent{s.Money - t.Money, s.Tokens - t.Tokens, s.Calls - t.Calls, s.Time - t.Time}
 }
 
-// A Budget keeps what is used within its caps. A call is made when its worst
-// case fits beside what was spent and the worst cases of all that is under
-// way, so that the caps hold exactly, whatever runs at once. A call that is
-// under way when the time is over is ended.
+// A Budget keeps what a run uses within its caps. It grants a call if the call's worst case fits
+// beside what was spent and beside the worst cases of all running calls. So the caps hold exactly,
+// however many calls run at once. It ends a call that still runs when the time is over.
 type Budget struct {
 	mu       sync.Mutex
 	caps     Caps
@@ -46,22 +45,21 @@ type Budget struct {
 	freed    chan struct{} // closed when a reservation is settled
 }
 
-// NewBudget has those caps and starts from what was spent before.
+// NewBudget returns a budget with those caps. before is what earlier parts of the run spent.
 func NewBudget(caps Caps, before Spent) *Budget {
 	return &Budget{caps: caps, started: time.Now(), spent: before, freed: make(chan struct{})}
 }
 
-// A Reservation is the worst case of one attempt, set aside until it is
-// settled.
+// A Reservation sets aside the worst case of one attempt, until Settle.
 type Reservation struct {
 	budget *Budget
 	worst  Spent
 	done   bool
 }
 
-// Reserve sets the worst case aside. While calls under way hold what would be
-// enough, it waits for them to be settled; an [*Error] of kind [OverBudget]
-// says that it can never fit, an error of the context that it did not in time.
+// Reserve sets the worst case aside. It waits for running calls if what they hold would be enough.
+// An [*Error] of kind [OverBudget] says that the worst case can never fit. An error of the context
+// says that it did not fit in time.
 func (b *Budget) Reserve(ctx context.Context, worst Spent) (*Reservation, error) {
 	for {
 		r, freed, err := b.try(worst)
@@ -92,7 +90,7 @@ func (b *Budget) try(worst Spent) (r *Reservation, freed <-chan struct{}, err er
 	return &Reservation{budget: b, worst: worst}, nil, nil
 }
 
-// over says which caps would be exceeded.
+// over names the caps that s would exceed.
 func (b *Budget) over(s Spent) string {
 	var out []string
 	if b.caps.Money > 0 && (s.Money > b.caps.Money || s.Money < 0) {
@@ -102,16 +100,15 @@ func (b *Budget) over(s Spent) string {
 		out = append(out, fmt.Sprintf("%d of %d tokens with it", s.Tokens, b.caps.Tokens))
 	}
 	if b.caps.Calls > 0 && s.Calls > b.caps.Calls {
-		out = append(out, fmt.Sprintf("all of %d calls are made", b.caps.Calls))
+		out = append(out, fmt.Sprintf("all %d calls are used up", b.caps.Calls))
 	}
 	if b.caps.Time > 0 && s.Time >= b.caps.Time {
-		out = append(out, fmt.Sprintf("%v of %v are over", s.Time.Round(time.Millisecond), b.caps.Time))
+		out = append(out, fmt.Sprintf("%v of %v have passed", s.Time.Round(time.Millisecond), b.caps.Time))
 	}
 	return strings.Join(out, ", ")
 }
 
-// Settle books what the attempt really used and frees the rest. Only the first
-// Settle counts.
+// Settle books what the attempt used and frees the rest. Only the first Settle counts.
 func (r *Reservation) Settle(used Spent) {
 	b := r.budget
 	b.mu.Lock()
@@ -127,7 +124,7 @@ func (r *Reservation) Settle(used Spent) {
 	b.freed = make(chan struct{})
 }
 
-// Spent is what was used and settled so far, and the time that has passed.
+// Spent returns what settled attempts used, and the time that has passed.
 func (b *Budget) Spent() Spent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,25 +133,25 @@ func (b *Budget) Spent() Spent {
 
 func (b *Budget) now() Spent { return b.spent.Add(Spent{Time: time.Since(b.started)}) }
 
-// Reserved is the worst case of what is under way.
+// Reserved returns the worst case of the running calls.
 func (b *Budget) Reserved() Spent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.reserved
 }
 
-// timeLeft is how long a call may still take, false when there is no cap.
+// timeLeft returns how long a call may still take, and false if there is no cap.
 func (b *Budget) timeLeft() (time.Duration, bool) {
 	return b.caps.Time - b.Spent().Time, b.caps.Time > 0
 }
 
-// A Limiter bounds how many calls are under way at once.
+// A Limiter bounds how many calls run at once.
 type Limiter struct{ slots chan struct{} }
 
 // NewLimiter lets n calls run at once, at least one.
 func NewLimiter(n int) *Limiter { return &Limiter{slots: make(chan struct{}, max(n, 1))} }
 
-// Take waits for a free slot; the caller gives it back with release, once.
+// Take waits for a free slot. The caller calls release, once, to give it back.
 func (l *Limiter) Take(ctx context.Context) (release func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -167,5 +164,5 @@ func (l *Limiter) Take(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Busy is how many slots are taken.
+// Busy returns how many slots are taken.
 func (l *Limiter) Busy() int { return len(l.slots) }

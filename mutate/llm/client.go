@@ -17,20 +17,19 @@ import (
 	"github.com/beagle-go/beagle/internal/chat"
 )
 
-// An Asker answers requests: a [Client], or a [Replayer] in its place. It is
-// safe for concurrent use.
+// An Asker answers requests: a [Client], or a [Replayer] in its place. It is safe for concurrent
+// use.
 type Asker interface {
 	Ask(context.Context, Request) (Reply, error)
 }
 
-// A Client asks one or several models. The fields other than Models are
-// optional; they do not change once it is in use. It is safe for concurrent
-// use.
+// A Client asks one or several models. The fields other than Models are optional, and nobody
+// changes them once the client is in use. It is safe for concurrent use.
 type Client struct {
 	Models   []Model
 	Keys     Keys          // nil reads the environment
-	Budget   *Budget       // every attempt is reserved before and settled after; nil has no limits
-	InFlight *Limiter      // attempts that may be under way at once; nil has no limit
+	Budget   *Budget       // reserves every attempt before, and settles it after; nil has no limits
+	InFlight *Limiter      // bounds the attempts that run at once; nil has no limit
 	Offline  bool          // ask servers on this machine only
 	Attempts int           // tries of one call; 0 means 5
 	Backoff  time.Duration // the first wait between tries, doubled for each further one; 0 means half a second
@@ -42,7 +41,7 @@ type Client struct {
 	quirks map[string]quirks // by model
 }
 
-// Model is the model of that name.
+// Model returns the model of that name.
 func (c *Client) Model(name string) (Model, error) {
 	i := slices.IndexFunc(c.Models, func(m Model) bool { return m.Name == name })
 	if i < 0 {
@@ -56,14 +55,16 @@ func (c *Client) Model(name string) (Model, error) {
 	return c.Models[i], nil
 }
 
-// Ask sends the request and waits for the whole reply. An error is an
-// [*Error], the cause of the caller's context (a [*Halted] when no answer was
-// under way), or a [beagle.UsageError] for a model that the client does not
-// have. It takes no longer than the request's Limit, whatever the server does.
+// Ask sends the request and waits for the whole reply. It takes no longer than the request's Limit,
+// whatever the server does.
 //
-// What may pass is tried again, after a wait that grows and varies or that the
-// server asks for: rate limits, failures of the server, broken and malformed
-// answers, silence. Each attempt is reserved in the budget by its worst case.
+// An error is one of three. It is an [*Error], or a [beagle.UsageError] for a model that the client
+// does not have. If the caller's context ended, it is the cause, or a [*Halted] if no answer was
+// under way.
+//
+// Ask retries failures that may pass: rate limits, failures of the server, broken and malformed
+// answers, and silence. It waits in between as long as the server asks, or for a time that grows
+// and varies. The budget reserves the worst case of each attempt.
 func (c *Client) Ask(ctx context.Context, r Request) (Reply, error) {
 	m, err := c.Model(r.Model)
 	if err != nil {
@@ -88,7 +89,7 @@ func (c *Client) Ask(ctx context.Context, r Request) (Reply, error) {
 	return reply, err
 }
 
-// key finds the model's key, and refuses to send it in the clear.
+// key finds the model's key, and refuses to send it unencrypted.
 func (c *Client) key(m Model) (Key, error) {
 	keys := c.Keys
 	if keys == nil {
@@ -105,13 +106,13 @@ func (c *Client) key(m Model) (Key, error) {
 	}
 	if u, err := url.Parse(m.URL); k.Known() && !m.Local() && (err != nil || u.Scheme != "https") {
 		return Key{}, &Error{Kind: BadKey, Model: m.Name,
-			Message: fmt.Sprintf("its key would go to %s for everybody to read", m.URL),
+			Message: fmt.Sprintf("its key would travel to %s unencrypted", m.URL),
 			Remedy:  "Use an address with https."}
 	}
 	return k, nil
 }
 
-// try makes attempts until one brings a reply or there is no use in another.
+// try makes attempts until one brings a reply, or until another attempt would be useless.
 func (c *Client) try(ctx context.Context, one call) (Reply, error) {
 	var t Tried
 	for {
@@ -140,7 +141,7 @@ func (c *Client) try(ctx context.Context, one call) (Reply, error) {
 	}
 }
 
-// ended is the error of a call that ends between two attempts.
+// ended returns the error of a call that ends between two attempts.
 func ended(ctx context.Context, e *Error) error {
 	if outer := callerCause(ctx); outer != nil {
 		return &Halted{Cause: outer}
@@ -148,7 +149,7 @@ func ended(ctx context.Context, e *Error) error {
 	return e
 }
 
-// stamp completes an error of the package; others stay as they are.
+// stamp adds the call's attempts to an error of this package. It leaves other errors as they are.
 func (c *Client) stamp(err error, t Tried) error {
 	var e *Error
 	var h *Halted
@@ -161,8 +162,7 @@ func (c *Client) stamp(err error, t Tried) error {
 	return err
 }
 
-// attempt asks once: within the budget, in a slot, watched. The error is for
-// what must end the call at once.
+// attempt asks once: within the budget, in a slot, watched. The error ends the call at once.
 func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *Error, error) {
 	if c.InFlight != nil {
 		release, err := c.InFlight.Take(ctx)
@@ -200,7 +200,8 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	settle(e.Wasted)
 	switch outer := callerCause(ctx); {
 	case outer != nil && e.Wasted == Usage{}:
-		return Reply{}, nil, &Halted{Cause: outer} // it cost nothing for certain: no answer is under way
+		// no answer is under way, so the attempt certainly cost nothing
+		return Reply{}, nil, &Halted{Cause: outer}
 	case outer != nil:
 		return Reply{}, nil, outer
 	}
@@ -210,13 +211,13 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	return Reply{}, e, nil
 }
 
-// reply makes a reply of what was heard.
+// reply makes a reply from what the client heard.
 func (h *heard) reply(one call, bound Usage) Reply {
 	r := Reply{Model: one.model.Name, Text: h.text.String(), Stop: h.stop, Usage: h.usage}
 	if !h.told || h.usage.Out == 0 && r.Text != "" {
-		// The server did not count, or what it says cannot be: each token is at
-		// least a byte. Of a reply that was cut off, it may have made the rest all
-		// the same, and so may one that cannot be believed.
+		// The server did not count, or its count is impossible: each token takes at least one byte.
+		// The model may have finished a reply that was cut off, or one whose count nobody can
+		// believe.
 		r.Usage = Usage{In: bound.In, Out: min(bound.Out, len(r.Text)), Estimated: true}
 		if h.stop == StopOversize || h.lied {
 			r.Usage.Out = bound.Out
@@ -225,9 +226,9 @@ func (h *heard) reply(one call, bound Usage) Reply {
 	return r
 }
 
-// unpaid reports whether an attempt that failed cost nothing for certain: the
-// server refused it, or it never reached the server. Of an answer that broke
-// off or stayed out nobody knows, so that its worst case is booked.
+// unpaid reports whether a failed attempt certainly cost nothing: the server refused it, or it
+// never reached the server. Nobody knows the cost of an answer that broke off or never came, so the
+// client books its worst case.
 func unpaid(w *wire, err error) bool {
 	switch w.status {
 	case 0:
@@ -236,16 +237,17 @@ func unpaid(w *wire, err error) bool {
 		return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns) ||
 			errors.Is(err, errOffline) || errors.As(err, new(*tls.CertificateVerificationError))
 	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout, 520, 521, 522, 523, 524:
-		return false // of what stands between: the model may have answered
+		return false // from a gateway: the model may have answered
 	}
 	return w.status >= 300
 }
 
-// closed reports whether a server that keeps answers by idempotency key may have
-// kept this one, so that the same key would only bring it again: some keep
-// failures like answers. Of an attempt whose outcome nobody knows (no answer, one
-// that broke off, one by a gateway) the key stays, since the answer may be there,
-// and so it does of a conflict, which says that it is in the making.
+// closed reports whether a server may have stored this answer under its idempotency key, so that
+// the same key would only bring it again. Some servers store failures like answers.
+//
+// The key stays for an attempt with an unknown outcome, since the answer may be there: no answer, a
+// broken one, or one from a gateway. It also stays after a conflict, which says that the server is
+// still making the answer.
 func closed(w *wire, e *Error) bool {
 	switch {
 	case e.Kind == Malformed || w.header.Get(replayedHeader) == "true":
@@ -256,7 +258,7 @@ func closed(w *wire, e *Error) bool {
 	return w.status >= 300 && unpaid(w, nil)
 }
 
-// reserve sets the worst case of an attempt aside; settle books what it was.
+// reserve sets the worst case of an attempt aside; settle books its real use.
 func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle func(Usage), err error) {
 	if c.Budget == nil {
 		return func(Usage) {}, nil
@@ -264,7 +266,7 @@ func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle fun
 	price := one.model.Price
 	if c.Budget.caps.Money > 0 && !price.Known() {
 		return nil, &Error{Kind: OverBudget, Model: one.model.Name,
-			Message: "its price is not known, so that a budget of money cannot hold",
+			Message: "its price is unknown, so a budget of money cannot hold",
 			Remedy:  "Give --price-in and --price-out in dollars per million tokens."}
 	}
 	spent := func(u Usage) Spent { return Spent{Money: price.Cost(u), Tokens: int64(u.In) + int64(u.Out), Calls: 1} }
@@ -280,18 +282,18 @@ func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle fun
 	return func(u Usage) { r.Settle(spent(u)) }, nil
 }
 
-// waited is the error of a call whose time went by before it was sent.
+// waited returns the error of a call whose time ran out before it was sent.
 func (c *Client) waited(ctx context.Context, one call, what string) error {
 	if outer := callerCause(ctx); outer != nil {
 		return &Halted{Cause: outer}
 	}
 	return &Error{Kind: Timeout, Model: one.model.Name,
-		Message: "it was never sent: its time went by waiting for " + what,
+		Message: "it was never sent: its time ended while it waited for " + what,
 		Remedy:  remedy(Timeout, one.model, complaint{})}
 }
 
-// callerCause is why the caller's own context ended, nil when only the call's
-// limit did or nothing.
+// callerCause returns why the caller's own context ended. It returns nil if only the call's limit
+// ended, or nothing did.
 func callerCause(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errLimit) {
 		return cause
@@ -299,8 +301,8 @@ func callerCause(ctx context.Context) error {
 	return nil
 }
 
-// wait is how long to wait before the next attempt, false when there is no
-// use in one.
+// wait returns how long to wait before the next attempt, and false if another attempt would be
+// useless.
 func (c *Client) wait(ctx context.Context, e *Error, attempts int) (time.Duration, bool) {
 	switch e.Kind {
 	case RateLimited, Timeout, Unavailable, Malformed:
@@ -314,7 +316,7 @@ func (c *Client) wait(ctx context.Context, e *Error, attempts int) (time.Duratio
 	if base <= 0 {
 		base = 500 * time.Millisecond
 	}
-	// Equal jitter: calls that failed together come back apart.
+	// With equal jitter, calls that failed together come back apart.
 	d := min(base<<min(attempts-1, 10), time.Minute)
 	d = d/2 + rand.N(d/2+1)
 	if e.Wait > 0 {
@@ -341,7 +343,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// quirksOf is what is known of a model's server so far.
+// quirksOf returns what the client knows of a model's server so far.
 func (c *Client) quirksOf(m Model) quirks {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -352,8 +354,8 @@ func (c *Client) quirksOf(m Model) quirks {
 	return q
 }
 
-// learn remembers what the server just refused, and reports whether it was
-// something new that the next attempt does without.
+// learn remembers what the server just refused. It reports whether that is new, so that the next
+// attempt can do without it.
 func (c *Client) learn(one call, w *wire) bool {
 	q := one.quirks
 	if !q.learn(w.status, readComplaint(w.body)) {

@@ -26,7 +26,7 @@ type noKeys struct{}
 
 func (noKeys) Key(llm.Model) (llm.Key, error) { return llm.Key{}, nil }
 
-// client asks a server of the test by one of the protocols.
+// client returns a client that asks a server of the test by one of the protocols.
 func client(t *testing.T, s *llmtest.Server, protocol string) *llm.Client {
 	t.Helper()
 	url := s.URL()
@@ -40,7 +40,7 @@ func client(t *testing.T, s *llmtest.Server, protocol string) *llm.Client {
 	return &llm.Client{Models: []llm.Model{m}, Keys: noKeys{}, Backoff: time.Millisecond}
 }
 
-// bothWays runs a test by either protocol.
+// bothWays runs a test with either protocol.
 func bothWays(t *testing.T, f func(t *testing.T, protocol string)) {
 	for _, p := range []string{llm.OpenAI, llm.Anthropic} {
 		t.Run(p, func(t *testing.T) { f(t, p) })
@@ -48,12 +48,14 @@ func bothWays(t *testing.T, f func(t *testing.T, protocol string)) {
 }
 
 func question() llm.Request {
-	return llm.Request{Model: "tester", System: "Be brief.", User: "Make it faster.", MaxTokens: 500, Limit: time.Minute}
+	return llm.Request{Model: "tester", System: "Be brief.", User: "Make it faster.", MaxTokens: 500,
+		Limit: time.Minute}
 }
 
 func TestAsk(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
-		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "é " + strings.Repeat("func f() {}\n", 40), In: 321, Out: 123}))
+		s := llmtest.New(t,
+			llmtest.Always(llmtest.Reply{Text: "é " + strings.Repeat("func f() {}\n", 40), In: 321, Out: 123}))
 		q := question()
 		q.History = []llm.Turn{{Role: "user", Text: "Hello."}, {Role: "assistant", Text: "Hello!"}}
 		q.Temperature, q.Seed, q.Once = 0.5, 7, "this run's"
@@ -61,11 +63,14 @@ func TestAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Text != "é "+strings.Repeat("func f() {}\n", 40) || got.Stop != llm.StopEnd || got.Usage != (llm.Usage{In: 321, Out: 123}) || got.Attempts != 1 || got.Wasted != (llm.Usage{}) {
+		if got.Text != "é "+strings.Repeat("func f() {}\n", 40) || got.Stop != llm.StopEnd ||
+			got.Usage != (llm.Usage{In: 321, Out: 123}) || got.Attempts != 1 || got.Wasted != (llm.Usage{}) {
 			t.Errorf("%+v", got)
 		}
 		c := s.Calls()[0]
-		if c.System != "Be brief." || len(c.Turns) != 3 || c.Turns[1] != (llmtest.Turn{Role: "assistant", Text: "Hello!"}) || c.Question() != "Make it faster." || c.Options["temperature"] != 0.5 || c.Options["max_tokens"] != 500.0 || !c.Stream {
+		if c.System != "Be brief." || len(c.Turns) != 3 ||
+			c.Turns[1] != (llmtest.Turn{Role: "assistant", Text: "Hello!"}) || c.Question() != "Make it faster." ||
+			c.Options["temperature"] != 0.5 || c.Options["max_tokens"] != 500.0 || !c.Stream {
 			t.Errorf("%+v", c)
 		}
 		if protocol == llm.OpenAI && c.Options["seed"] != 7.0 {
@@ -74,13 +79,16 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// Attempts whose outcome nobody knows have the same idempotency key, in whatever
-// client, so that a server that knows it answers once; one that follows an answer
-// has another, and so has a question of another run.
+// TestIdempotencyKeys checks that attempts with an unknown outcome share an idempotency key, in any
+// client, so that a server that knows the key answers once. An attempt after an answer has another
+// key, and so has a question of another run.
 func TestIdempotencyKeys(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
-		s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Fault: "bad-gateway"}, llmtest.Reply{Text: "func f() {}", Break: "close"},
-			llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Raw: "<html>Welcome</html>", ContentType: "text/html"}, llmtest.Reply{Text: "func"}))
+		s := llmtest.New(t,
+			llmtest.InTurn(llmtest.Reply{Fault: "bad-gateway"}, llmtest.Reply{Text: "func f() {}", Break: "close"},
+				llmtest.Reply{
+					Fault: "overloaded",
+				}, llmtest.Reply{Raw: "<html>Welcome</html>", ContentType: "text/html"}, llmtest.Reply{Text: "func"}))
 		for _, once := range []string{"one", "one", "two", ""} {
 			q := question()
 			q.Once = once
@@ -107,14 +115,16 @@ func TestIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// A server may keep failures like answers: the next attempt is not given what
-// the first was.
+// TestKeptFailures checks the client with a server that stores failures like answers. The next
+// attempt must not get the failure of the first one.
 func TestKeptFailures(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		s := &llmtest.Server{Idempotent: true, KeepFaults: true,
-			Script: llmtest.InTurn(llmtest.Reply{Fault: "server"}, llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{Text: "func"})}
+			Script: llmtest.InTurn(llmtest.Reply{Fault: "server"}, llmtest.Reply{Fault: "overloaded"}, llmtest.Reply{
+				Text: "func",
+			})}
 		s.StartFor(t)
-		for range 2 { // the second is another process that asks the same
+		for range 2 { // the second one stands for another process that asks the same
 			q := question()
 			q.Once = "run"
 			got, err := client(t, s, protocol).Ask(t.Context(), q)
@@ -128,8 +138,8 @@ func TestKeptFailures(t *testing.T) {
 	})
 }
 
-// A call that its caller ends while it waits says that nothing is under way, and
-// what it has cost; one that is being answered does not.
+// TestHalted checks a call that its caller ends while it waits. It says that nothing is under way,
+// and what it has cost. A call that is being answered does not.
 func TestHalted(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		cause := errors.New("enough")
@@ -158,7 +168,8 @@ func TestHalted(t *testing.T) {
 				sent = 1
 			}
 			err := ask(c, question(), func() {
-				for s.Stats().Refused < sent || sent > 0 && c.InFlight.Busy() > 0 { // until the refusal was read too
+				// until the client has read the refusal too
+				for s.Stats().Refused < sent || sent > 0 && c.InFlight.Busy() > 0 {
 					time.Sleep(time.Millisecond)
 				}
 			})
@@ -179,7 +190,7 @@ func TestHalted(t *testing.T) {
 	})
 }
 
-// full has no free slot.
+// full returns a limiter without a free slot.
 func full(t *testing.T) *llm.Limiter {
 	l := llm.NewLimiter(1)
 	if _, err := l.Take(t.Context()); err != nil {
@@ -188,7 +199,7 @@ func full(t *testing.T) *llm.Limiter {
 	return l
 }
 
-// held has no tokens left while a call is under way.
+// held returns a budget without tokens left while a call runs.
 func held(t *testing.T, bound llm.Usage) *llm.Budget {
 	worst := llm.Spent{Tokens: int64(bound.In + bound.Out)}
 	b := llm.NewBudget(llm.Caps{Tokens: worst.Tokens}, llm.Spent{})
@@ -198,8 +209,8 @@ func held(t *testing.T, bound llm.Usage) *llm.Budget {
 	return b
 }
 
-// A server that knows idempotency keys makes an answer once, and gives it again
-// to who lost it.
+// TestLostAnswerIsGivenAgain checks a server that knows idempotency keys: it makes an answer once,
+// and sends it again to a client that lost it.
 func TestLostAnswerIsGivenAgain(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		number, cutOff := 0, make(chan struct{})
@@ -244,8 +255,8 @@ func TestAskStops(t *testing.T) {
 	})
 }
 
-// TestFaults asks for every error of the providers: what it is called, how
-// often it is tried, and what to do about it.
+// TestFaults asks for every error of the providers. It checks the error's kind, the number of
+// tries, and the remedy.
 func TestFaults(t *testing.T) {
 	for fault, want := range map[string]struct {
 		kind   llm.ErrorKind
@@ -274,7 +285,8 @@ func TestFaults(t *testing.T) {
 				if !errors.As(err, &e) {
 					t.Fatal(err)
 				}
-				if e.Kind != want.kind || e.Attempts != want.tries || s.Stats().Calls != want.tries || e.Model != "tester" || !strings.Contains(e.Remedy, want.remedy) {
+				if e.Kind != want.kind || e.Attempts != want.tries || s.Stats().Calls != want.tries ||
+					e.Model != "tester" || !strings.Contains(e.Remedy, want.remedy) {
 					t.Errorf("%+v after %d calls", e, s.Stats().Calls)
 				}
 				if paid := fault == "bad-gateway"; paid != (e.Wasted != llm.Usage{}) {
@@ -288,7 +300,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestRetry has the second or third attempt succeed.
+// TestRetry lets the second or third attempt succeed.
 func TestRetry(t *testing.T) {
 	good := llmtest.Reply{Text: "done, and this is some text to be broken"}
 	for _, breaks := range []string{"close", "error", "garbage", "end"} {
@@ -301,7 +313,8 @@ func TestRetry(t *testing.T) {
 				if err != nil || got.Text != good.Text || got.Attempts != 3 || s.Stats().Calls != 3 {
 					t.Fatalf("%+v %v", got, err)
 				}
-				// What broke off may have been paid for: twice the worst case.
+				// The attempts that broke off may have been paid for, so they cost twice the worst
+				// case.
 				bound := question().Bound()
 				if got.Wasted != (llm.Usage{In: 2 * bound.In, Out: 2 * bound.Out, Estimated: true}) {
 					t.Errorf("wasted %+v", got.Wasted)
@@ -322,12 +335,15 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestRetryAfter has the server say how long to wait: that long is waited,
-// and not at all when the call's limit is shorter. Calls follow each other until two
-// of them came too soon: on a busy machine some do not.
+// TestRetryAfter has the server say how long to wait. The client waits that long, or not at all if
+// the call's limit is shorter. On a busy machine some calls come late, so the test repeats until
+// two came too soon.
 func TestRetryAfter(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
-		s := &llmtest.Server{Script: llmtest.Say("done"), Limit: llmtest.RateLimit{Calls: 1, Per: 300 * time.Millisecond}}
+		s := &llmtest.Server{
+			Script: llmtest.Say("done"),
+			Limit:  llmtest.RateLimit{Calls: 1, Per: 300 * time.Millisecond},
+		}
 		s.StartFor(t)
 		c := client(t, s, protocol)
 		for s.Stats().Refused < 2 {
@@ -341,17 +357,19 @@ func TestRetryAfter(t *testing.T) {
 		}
 	})
 	t.Run("too long", func(t *testing.T) {
-		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: "rate-limited", RetryAfter: llmtest.Duration(time.Hour)}))
+		s := llmtest.New(t,
+			llmtest.Always(llmtest.Reply{Fault: "rate-limited", RetryAfter: llmtest.Duration(time.Hour)}))
 		_, err := client(t, s, llm.OpenAI).Ask(t.Context(), question())
 		var e *llm.Error
-		if !errors.As(err, &e) || e.Kind != llm.RateLimited || s.Stats().Calls != 1 || e.Wait != time.Hour || !strings.Contains(e.Message, "1h0m0s") {
+		if !errors.As(err, &e) || e.Kind != llm.RateLimited || s.Stats().Calls != 1 || e.Wait != time.Hour ||
+			!strings.Contains(e.Message, "1h0m0s") {
 			t.Errorf("%+v", err)
 		}
 	})
 }
 
-// TestLimit has servers that never finish: silent from the start, silent in
-// the middle, and one that sends a byte now and then for ever.
+// TestLimit tries servers that never finish: silent from the start, silent in the middle, and one
+// that sends a byte now and then for ever.
 func TestLimit(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
 	for name, reply := range map[string]llmtest.Reply{
@@ -364,7 +382,8 @@ func TestLimit(t *testing.T) {
 				s := llmtest.New(t, llmtest.Always(reply))
 				q := question()
 				var e *llm.Error
-				for q.Limit = 200 * time.Millisecond; s.Stats().Calls == 0; q.Limit *= 10 { // the first one that is long enough to be sent within
+				// Double the limit until the client can send within it.
+				for q.Limit = 200 * time.Millisecond; s.Stats().Calls == 0; q.Limit *= 10 {
 					_, err := client(t, s, protocol).Ask(t.Context(), q)
 					if !errors.As(err, &e) || e.Kind != llm.Timeout || !strings.Contains(e.Message, "time limit") {
 						t.Fatalf("%+v", err)
@@ -382,7 +401,7 @@ func TestLimit(t *testing.T) {
 		c := client(t, s, llm.OpenAI)
 		c.Stall = time.Second
 		got, err := c.Ask(t.Context(), question())
-		if err != nil || got.Text != "done" || got.Attempts < 2 { // more when the machine stalls too
+		if err != nil || got.Text != "done" || got.Attempts < 2 { // more attempts if the machine stalls too
 			t.Fatalf("%+v %v", got, err)
 		}
 	})
@@ -398,8 +417,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// waitIdle waits until the server has nothing under way: a call that was given
-// up must not go on.
+// waitIdle waits until the server has nothing under way: a call that the client gave up must not go
+// on.
 func waitIdle(t *testing.T, s *llmtest.Server) {
 	t.Helper()
 	for range 6000 {
@@ -411,14 +430,15 @@ func waitIdle(t *testing.T, s *llmtest.Server) {
 	t.Error("the call goes on at the server")
 }
 
-// TestHuge has a server send 50 MB: the reply ends at the client's limit, and
-// so does the reading.
+// TestHuge has a server send 50 MB. The reply ends at the client's limit, and so does the reading.
 func TestHuge(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
-		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: strings.Repeat("a b ", 1<<12), Repeat: 3200, Piece: 1 << 14}))
+		s := llmtest.New(t,
+			llmtest.Always(llmtest.Reply{Text: strings.Repeat("a b ", 1<<12), Repeat: 3200, Piece: 1 << 14}))
 		q := question()
 		got, err := client(t, s, protocol).Ask(t.Context(), q)
-		if err != nil || got.Stop != llm.StopOversize || len(got.Text) != llm.MaxReply || got.Usage.Out != q.MaxTokens || !got.Usage.Estimated {
+		if err != nil || got.Stop != llm.StopOversize || len(got.Text) != llm.MaxReply ||
+			got.Usage.Out != q.MaxTokens || !got.Usage.Estimated {
 			t.Fatalf("%d bytes, %q, %+v, %v", len(got.Text), got.Stop, got.Usage, err)
 		}
 		waitIdle(t, s)
@@ -440,7 +460,7 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// TestPlainServers are servers that do less than they should.
+// TestPlainServers tries servers that do less than they should.
 func TestPlainServers(t *testing.T) {
 	for name, x := range map[string]struct {
 		replies []llmtest.Reply
@@ -456,7 +476,7 @@ func TestPlainServers(t *testing.T) {
 			s := llmtest.New(t, llmtest.InTurn(x.replies...))
 			c, q := client(t, s, llm.OpenAI), question()
 			q.Temperature = 0.7
-			for range 2 { // what was learned is kept
+			for range 2 { // the client keeps what it learned
 				got, err := c.Ask(t.Context(), q)
 				if err != nil || got.Text != "done" || got.Usage != x.usage || got.Wasted != (llm.Usage{}) {
 					t.Fatalf("%+v %v", got, err)
@@ -505,7 +525,7 @@ func TestStrangeServers(t *testing.T) {
 	t.Run("nobody", func(t *testing.T) {
 		bothWays(t, func(t *testing.T, protocol string) {
 			c := client(t, llmtest.New(t, llmtest.Say("x")), protocol)
-			// Nobody takes port 1; one that was just given up somebody else may take.
+			// Nobody listens on port 1. Another process could take a port that was just given up.
 			address, err := url.Parse(c.Models[0].URL)
 			if err != nil {
 				t.Fatal(err)
@@ -522,7 +542,7 @@ func TestStrangeServers(t *testing.T) {
 	})
 }
 
-// TestKeys has the key reach its server and nothing else.
+// TestKeys checks that the key reaches its server and nothing else.
 func TestKeys(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		s := &llmtest.Server{Script: llmtest.Say("done"), Key: secret}
@@ -569,8 +589,8 @@ func encode(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestEchoedKey has servers whose errors repeat the key: as it is, masked, in
-// other spellings, in pieces.
+// TestEchoedKey tries servers whose errors repeat the key: as it is, masked, in other spellings, in
+// pieces.
 func TestEchoedKey(t *testing.T) {
 	t.Setenv("BEAGLE_KEY_TESTER", secret)
 	pieces := secret[:20] + "\n" + secret[20:]
@@ -608,11 +628,12 @@ func TestEchoedKey(t *testing.T) {
 	}
 }
 
-// TestRedirect has a server send on to another: no key goes there.
+// TestRedirect has a server redirect to another one, which must not get the key.
 func TestRedirect(t *testing.T) {
 	t.Setenv("BEAGLE_KEY_TESTER", secret)
 	thief := llmtest.New(t, llmtest.Say("thank you"))
-	redirect := httptest.NewServer(http.RedirectHandler(thief.URL()+"/v1/chat/completions?key="+secret, http.StatusTemporaryRedirect))
+	redirect := httptest.NewServer(http.RedirectHandler(thief.URL()+"/v1/chat/completions?key="+secret,
+		http.StatusTemporaryRedirect))
 	defer redirect.Close()
 	m, err := llm.ParseModel("tester@" + redirect.URL + "/v1")
 	if err != nil {
@@ -621,7 +642,8 @@ func TestRedirect(t *testing.T) {
 	c := &llm.Client{Models: []llm.Model{m}, Attempts: 1}
 	_, err = c.Ask(t.Context(), question())
 	var e *llm.Error
-	if !errors.As(err, &e) || thief.Stats().Calls != 0 || !strings.Contains(e.Message, thief.URL()) || strings.Contains(e.Message, secret) {
+	if !errors.As(err, &e) || thief.Stats().Calls != 0 || !strings.Contains(e.Message, thief.URL()) ||
+		strings.Contains(e.Message, secret) {
 		t.Errorf("%+v, %d calls", err, thief.Stats().Calls)
 	}
 }
@@ -718,7 +740,9 @@ func TestKeyFile(t *testing.T) {
 				}
 			}
 		}
-		if x.fails == "" && err != nil || x.fails != "" && (err == nil || !strings.Contains(err.Error(), x.fails) || strings.Contains(err.Error(), secret)) {
+		if x.fails == "" && err != nil ||
+			x.fails != "" &&
+				(err == nil || !strings.Contains(err.Error(), x.fails) || strings.Contains(err.Error(), secret)) {
 			t.Errorf("%q %o: %v", x.text[:min(len(x.text), 50)], x.mode, err)
 		}
 	}
@@ -736,7 +760,8 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	}
 	for _, v := range []any{k, &k, []llm.Key{k}, map[string]llm.Key{"a": k}, struct{ K llm.Key }{k}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			if s := fmt.Sprintf(verb, v); strings.Contains(s, secret[:8]) || strings.Contains(s, fmt.Sprintf("%x", secret[:8])) {
+			if s := fmt.Sprintf(verb, v); strings.Contains(s, secret[:8]) ||
+				strings.Contains(s, fmt.Sprintf("%x", secret[:8])) {
 				t.Errorf("%s of %T: %s", verb, v, s)
 			}
 		}
@@ -746,7 +771,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	}
 }
 
-// TestInFlight has many callers and few slots.
+// TestInFlight tries many callers and few slots.
 func TestInFlight(t *testing.T) {
 	var mu sync.Mutex
 	busy, most := 0, 0
@@ -756,7 +781,8 @@ func TestInFlight(t *testing.T) {
 		busy += n
 		most = max(most, busy)
 	}
-	s := llmtest.New(t, func(llmtest.Call) *llmtest.Reply { // counted here: the server ends calls later than the client
+	// count here, because the server ends calls later than the client
+	s := llmtest.New(t, func(llmtest.Call) *llmtest.Reply {
 		count(1)
 		defer count(-1)
 		time.Sleep(20 * time.Millisecond)
@@ -781,8 +807,8 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestBudget has callers side by side run into each cap. What is spent never
-// goes over it, and what was paid is booked to the last millionth.
+// TestBudget lets callers run into each cap at once. The spending never exceeds the cap, and the
+// budget books every payment to the last millionth.
 func TestBudget(t *testing.T) {
 	q := question()
 	price := llm.Price{In: 3, Out: 15, AsOf: "given"}
@@ -812,7 +838,8 @@ func TestBudget(t *testing.T) {
 			}
 			wg.Wait()
 			spent := c.Budget.Spent()
-			if n := s.Stats().Calls; n != x.most || spent.Calls != int64(n) || spent.Money != llm.Micros(n)*each || spent.Tokens != int64(n)*50 || c.Budget.Reserved() != (llm.Spent{}) {
+			if n := s.Stats().Calls; n != x.most || spent.Calls != int64(n) || spent.Money != llm.Micros(n)*each ||
+				spent.Tokens != int64(n)*50 || c.Budget.Reserved() != (llm.Spent{}) {
 				t.Errorf("%d calls, %+v", n, spent)
 			}
 		})
@@ -820,7 +847,8 @@ func TestBudget(t *testing.T) {
 	t.Run("time", func(t *testing.T) {
 		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "done", After: llmtest.Duration(time.Hour)}))
 		c := client(t, s, llm.OpenAI)
-		for most := 200 * time.Millisecond; s.Stats().Calls == 0; most *= 10 { // the first one that is long enough for a call
+		// Raise the limit until it is long enough for a call.
+		for most := 200 * time.Millisecond; s.Stats().Calls == 0; most *= 10 {
 			c.Budget = llm.NewBudget(llm.Caps{Time: most}, llm.Spent{})
 			for range 2 {
 				_, err := c.Ask(t.Context(), q)
@@ -842,7 +870,7 @@ func TestBudget(t *testing.T) {
 		if _, err := c.Ask(t.Context(), q); err == nil {
 			t.Error("no error")
 		}
-		// The third attempt would not fit any more.
+		// The third attempt would no longer fit.
 		if n, spent := s.Stats().Calls, c.Budget.Spent(); n != 2 || spent.Money != 2*worst {
 			t.Errorf("%d calls, %+v", n, spent)
 		}
@@ -854,7 +882,8 @@ func TestBudget(t *testing.T) {
 		c.Budget = llm.NewBudget(llm.Caps{Money: 1e6}, llm.Spent{})
 		_, err := c.Ask(t.Context(), q)
 		var e *llm.Error
-		if !errors.As(err, &e) || e.Kind != llm.OverBudget || !strings.Contains(e.Remedy, "--price-in") || s.Stats().Calls != 0 {
+		if !errors.As(err, &e) || e.Kind != llm.OverBudget || !strings.Contains(e.Remedy, "--price-in") ||
+			s.Stats().Calls != 0 {
 			t.Error(err)
 		}
 	})

@@ -15,12 +15,12 @@ type piece struct {
 	names []string // "Normalize", "Type.Method", or several of a group
 	text  string
 	decl  ast.Decl
-	start int // where its declaration, with its doc comment, begins in the text it is of
+	start int // the offset of its declaration, with its doc comment, in its text
 	end   int
 }
 
-// declarations reads a text of Go declarations, with or without a package
-// clause. An error is a [*ReplyError].
+// declarations parses Go declarations, with or without a package clause. An error is a
+// [*ReplyError].
 func declarations(code string) (pieces []piece, imports []string, err error) {
 	pieces, imports, err = tryDeclarations(code)
 	if plain := plainSpaces(code); err != nil && plain != code {
@@ -34,8 +34,7 @@ func declarations(code string) (pieces []piece, imports []string, err error) {
 func tryDeclarations(code string) ([]piece, []string, error) {
 	shift := 0
 	if !hasPackage(code) {
-		// The clause takes the place of the first line's start, so that lines
-		// keep their numbers.
+		// The clause goes before the first line, so that lines keep their numbers.
 		const clause = "package p;"
 		code, shift = clause+code, len(clause)
 	}
@@ -75,8 +74,8 @@ func codeError(err error) error {
 	return wrong("the code does not parse: %v", err)
 }
 
-// pieces cuts a file between its declarations: every comment goes with the
-// declaration behind it, those at the end with the last.
+// pieces cuts a file between its declarations. Each comment goes with the declaration behind it,
+// and comments at the end go with the last one.
 func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 	var out []piece
 	last := tok.Offset(f.Name.End())
@@ -90,7 +89,13 @@ func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 			last = end
 			continue
 		}
-		p := piece{names: Declared(d), text: strings.Trim(strings.TrimPrefix(code[last:end], ";"), "\n"), decl: d, start: tok.Offset(d.Pos()), end: end}
+		p := piece{
+			names: Declared(d),
+			text:  strings.Trim(strings.TrimPrefix(code[last:end], ";"), "\n"),
+			decl:  d,
+			start: tok.Offset(d.Pos()),
+			end:   end,
+		}
 		if doc := docOf(d); doc != nil {
 			p.start = tok.Offset(doc.Pos())
 		}
@@ -102,8 +107,8 @@ func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 	return out
 }
 
-// ownLine is the length of what belongs to a declaration behind its end: a
-// semicolon and a comment on its last line.
+// ownLine returns the length of the text behind a declaration that belongs to it: a semicolon and a
+// comment on its last line.
 func ownLine(s string) int {
 	line, _, _ := strings.Cut(s, "\n")
 	n := 0
@@ -126,8 +131,8 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 	return nil
 }
 
-// Declared are the names that a declaration introduces: "F", "Type.Method", or
-// those of a group; none for imports.
+// Declared returns the names that a declaration introduces: "F", "Type.Method", or the names of a
+// group. It returns none for imports.
 func Declared(d ast.Decl) []string {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -145,7 +150,7 @@ func Declared(d ast.Decl) []string {
 	return nil
 }
 
-// SpecNames are the names that one line of a group of declarations introduces.
+// SpecNames returns the names that one line of a group of declarations introduces.
 func SpecNames(s ast.Spec) []string {
 	switch s := s.(type) {
 	case *ast.TypeSpec:
@@ -160,7 +165,7 @@ func SpecNames(s ast.Spec) []string {
 	return nil
 }
 
-// receiver is the name of the type that a method belongs to, "" for functions.
+// receiver returns the name of a method's type, or "" for a function.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return ""
@@ -191,8 +196,7 @@ func importSpecs(f *ast.File, tok *token.File, code string) []string {
 	return out
 }
 
-// override adds the pieces of a later fence: its declarations take the place
-// of those of the same names.
+// override adds the pieces of a later fence. Its declarations replace those of the same names.
 func override(all, later []piece) []piece {
 	names := map[string]bool{}
 	for _, p := range later {
@@ -208,8 +212,8 @@ func override(all, later []piece) []piece {
 
 var programNames = regexp.MustCompile(`^(main|(Test|Benchmark|Fuzz|Example)([A-Z_]\w*)?)$`)
 
-// withoutPrograms leaves out what shows how code is used or tested: such
-// functions stand in fences of their own beside the answer.
+// withoutPrograms drops functions that show how to use or test the code. Models put them into
+// fences of their own beside the answer.
 func withoutPrograms(ps []piece) []piece {
 	return slices.DeleteFunc(ps, isProgram)
 }

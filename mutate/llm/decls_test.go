@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Names of declarations are the same for all who ask: with the type for methods,
-// however its receiver is written.
+// TestDeclared checks the names of declarations: methods have their type's name in front, however
+// the receiver is written.
 func TestDeclared(t *testing.T) {
 	const src = `package p
 

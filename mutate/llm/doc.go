@@ -1,9 +1,8 @@
-// Package llm is the mutator that asks language models: which models there
-// are and what they cost, how a request is sent, recorded and replayed, what a
-// prompt says, and how a reply becomes a candidate's text.
+// Package llm is the mutator that asks language models. It knows models and their prices. It sends,
+// records and replays requests, writes prompts, and turns a reply into a candidate's text.
 //
-// It knows nothing of runs, stores and the search. Three things hold
-// everywhere in it: a key is sent to its model's server and is in no text,
-// file or error; no call is made whose worst case does not fit the budget; and
-// a reply is only data, read in linear time whatever it holds.
+// The package does not know runs, stores or the search. Three things hold throughout. A key goes to
+// its model's server, and stands in no text, file or error. The client makes no call whose worst
+// case does not fit the budget. A reply is only data, and reading it takes linear time whatever it
+// holds.
 package llm

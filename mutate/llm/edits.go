@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// markedEdits reads blocks of this form, wherever they stand:
+// markedEdits reads blocks of this form, anywhere in the text:
 //
 //	<<<<<<< SEARCH
 //	text of the parent
@@ -13,8 +13,7 @@ import (
 //	text in its place
 //	>>>>>>> REPLACE
 //
-// It returns nil when there are none. Go fences beside them that hold nothing
-// but imports add those.
+// It returns nil if there are none. Go fences beside them that hold only imports add these imports.
 func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, err error) {
 	const (
 		outside = iota
@@ -66,8 +65,7 @@ func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, e
 	return edits, fencedImports(blocks), nil
 }
 
-// isMarker reports whether a line is a run of a sign with one of the words
-// behind it, or with nothing.
+// isMarker reports whether a line is a run of a sign, followed by one of the words or by nothing.
 func isMarker(line string, sign byte, words ...string) bool {
 	rest := strings.TrimLeft(line, string(sign))
 	if n := len(line) - len(rest); n < 5 || n > 9 {
@@ -85,7 +83,7 @@ func isMarker(line string, sign byte, words ...string) bool {
 	return false
 }
 
-// unfenced takes a code fence away that a section is wrapped in.
+// unfenced removes a code fence around a section.
 func unfenced(section string) string {
 	trimmed := strings.TrimSpace(section)
 	first, rest, ok := strings.Cut(trimmed, "\n")
@@ -100,7 +98,7 @@ func unfenced(section string) string {
 	return rest[:last]
 }
 
-// fencedImports are the imports of fences that hold only imports.
+// fencedImports returns the imports of fences that hold only imports.
 func fencedImports(blocks []fence) []string {
 	var out []string
 	for _, b := range blocks {
@@ -116,9 +114,9 @@ func fencedImports(blocks []fence) []string {
 
 var hunkHeader = regexp.MustCompile(`^@@+( |$)`)
 
-// diffEdits reads unified diffs: those in fences that say so, else any with
-// hunk headers. It returns nil when there are none. Line numbers are not
-// believed: a hunk's old lines are searched for like any other text.
+// diffEdits reads unified diffs: those in fences that say so, or else any with hunk headers. It
+// returns nil if there are none. It ignores line numbers, and searches for a hunk's old lines like
+// any other text.
 func diffEdits(text string, blocks []fence) ([]Edit, error) {
 	var sources []string
 	for _, b := range blocks {
@@ -141,7 +139,8 @@ func diffEdits(text string, blocks []fence) ([]Edit, error) {
 	}
 	for i, e := range out {
 		if strings.TrimSpace(e.Search) == "" {
-			return nil, wrong("hunk %d of the diff has no old lines: repeat the lines that the new text stands beside", i+1)
+			return nil,
+				wrong("hunk %d of the diff has no old lines: repeat the lines that the new text stands beside", i+1)
 		}
 	}
 	return out, nil
@@ -156,7 +155,7 @@ func hasHunks(text string) bool {
 	return false
 }
 
-// hunks reads a diff's hunks, or its lines as one hunk when it has no headers.
+// hunks reads the hunks of a diff, or all its lines as one hunk if it has no headers.
 func hunks(diff string) []Edit {
 	var out []Edit
 	var search, replace strings.Builder
@@ -172,7 +171,8 @@ func hunks(diff string) []Edit {
 	headed, in := hasHunks(diff), !hasHunks(diff)
 	for line := range strings.Lines(diff) {
 		switch {
-		case strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "index ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "):
+		case strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "index ") || strings.HasPrefix(line, "--- ") ||
+			strings.HasPrefix(line, "+++ "):
 			if headed {
 				flush()
 				in = false
@@ -188,7 +188,7 @@ func hunks(diff string) []Edit {
 			replace.WriteString(line[1:])
 			changed = true
 		default:
-			// Models forget the space before a line that stays.
+			// Models forget the space before an unchanged line.
 			line = strings.TrimPrefix(line, " ")
 			search.WriteString(line)
 			replace.WriteString(line)

@@ -2,53 +2,56 @@ package llm
 
 import "github.com/beagle-go/beagle"
 
-// A Kind is what a model is asked for.
+// A Kind says what a prompt asks of a model.
 type Kind string
 
 const (
 	Improve   Kind = "improve"   // a faster version of the parent
-	Repair    Kind = "repair"    // the same change without the mistake that Failure tells
-	Crossover Kind = "crossover" // the best of the parent and the mate in one
+	Repair    Kind = "repair"    // the same change without the mistake that Failure describes
+	Crossover Kind = "crossover" // the best of the parent and the mate in one version
 )
 
-// Evidence is all that a model is told of a target: plain data that the caller
-// fills in with what it has. Every field but Kind, Target and Parent may be
-// empty, and its part of the prompt is then left out.
+// Evidence is all that a prompt says of a target: plain data that the caller fills in. Every field
+// but Kind, Target and Parent may be empty; the prompt then leaves its part out.
 //
-// Whatever it holds that was captured or written by others (values, errors,
-// counterexamples, comments, replies) is quoted and fenced as data in the
-// prompt, bounded in size, and with Redact reduced to its shape.
+// Some of it was captured, or written by others: values, errors, counterexamples, comments,
+// replies. The prompt quotes and fences these as data and bounds their size. With Redact it reduces
+// them to their shapes.
 type Evidence struct {
-	Kind    Kind           `json:"kind"`
-	Redact  bool           `json:"redact"` // shapes instead of values for everything that was captured
-	Target  *beagle.Target `json:"target"`
-	Callees []Callee       `json:"callees,omitempty"` // what the target calls outside its scope, the hottest first
+	Kind   Kind           `json:"kind"`
+	Redact bool           `json:"redact"` // shows shapes in place of all captured values
+	Target *beagle.Target `json:"target"`
+	// functions outside the scope that the target calls, the hottest first
+	Callees []Callee `json:"callees,omitempty"`
 
-	Facets *beagle.Facets `json:"facets,omitempty"` // of the training corpus; holdout inputs never come here
-	Parent Version        `json:"parent"`           // what is to be changed
+	Facets *beagle.Facets `json:"facets,omitempty"` // of the training corpus; never of held-out inputs
+	Parent Version        `json:"parent"`           // the version to change
 	Mate   *Version       `json:"mate,omitempty"`   // crossover: the other parent
-	Good   []Version      `json:"good,omitempty"`   // other good candidates, of this and other islands; two or three, different in kind
-	Tried  []Attempt      `json:"tried,omitempty"`  // what was tried on this target, the latest first
+	// other good candidates, of this and other islands; two or three, of different kinds
+	Good  []Version `json:"good,omitempty"`
+	Tried []Attempt `json:"tried,omitempty"` // earlier attempts on this target, the latest first
 
-	Failure *Failure `json:"failure,omitempty"` // repair: what the reply was, and what was wrong with it
-	Lessons []Lesson `json:"lessons,omitempty"` // what may be taught, as LoadLessons gives it; Compose chooses the ones that match
+	Failure *Failure `json:"failure,omitempty"` // repair: the failed reply, and what was wrong with it
+	// the lessons that LoadLessons gives; Compose chooses those that match
+	Lessons []Lesson `json:"lessons,omitempty"`
 }
 
-// A Version is a candidate, or the original, with what is known of it.
+// A Version is a candidate, or the original, with the facts known about it.
 type Version struct {
-	ID       string             `json:"id"`
-	Source   string             `json:"source"`          // the candidate file
-	Steps    []beagle.Step      `json:"steps,omitempty"` // from the original to here
-	Ratio    *beagle.Ratio      `json:"ratio,omitempty"` // over the original; nil when it was not measured
-	Classes  []InputClass       `json:"classes,omitempty"`
-	Static   beagle.StaticFacts `json:"static"`             // the compiler's account of this very source
-	Profile  map[int]float64    `json:"profile,omitempty"`  // share of its time by line of Source, 0 to 1
-	Assembly []Instruction      `json:"assembly,omitempty"` // of its functions, in order; the prompt shows the hot loop
-	Island   int                `json:"island"`
+	ID      string             `json:"id"`
+	Source  string             `json:"source"`          // the candidate file
+	Steps   []beagle.Step      `json:"steps,omitempty"` // from the original to here
+	Ratio   *beagle.Ratio      `json:"ratio,omitempty"` // over the original; nil without a measurement
+	Classes []InputClass       `json:"classes,omitempty"`
+	Static  beagle.StaticFacts `json:"static"`            // the compiler's account of this source
+	Profile map[int]float64    `json:"profile,omitempty"` // share of its time by line of Source, 0 to 1
+	// the code of its functions, in order; the prompt shows the hot loop
+	Assembly []Instruction `json:"assembly,omitempty"`
+	Island   int           `json:"island"`
 }
 
-// An InputClass is a kind of input ("UTF-8", "empty") with the share of calls
-// that are of it, and how fast a version is on it.
+// An InputClass is a kind of input ("UTF-8", "empty"). It holds the kind's share of the calls, and
+// how fast a version is on it.
 type InputClass struct {
 	Name  string        `json:"name"`
 	Share float64       `json:"share"`
@@ -57,38 +60,40 @@ type InputClass struct {
 
 // An Instruction is one line of the compiler's assembly (go tool compile -S).
 type Instruction struct {
-	Func string `json:"func"` // the function whose code it is
-	PC   int    `json:"pc"`   // offset in the function, which is how jumps name their goals
-	Line int    `json:"line"` // line of the version's source; 0 when it comes from another file, by inlining
+	Func string `json:"func"` // the function that contains it
+	PC   int    `json:"pc"`   // the offset in the function; jumps name their targets by it
+	Line int    `json:"line"` // the line of the version's source; 0 for code inlined from another file
 	Text string `json:"text"` // "MOVBLZX (AX)(CX*1), DX"
 }
 
 // A Callee is a function outside the target's scope that the target calls.
 type Callee struct {
 	Name   string  `json:"name"`   // "strings.ToLower", "helper"
-	Source string  `json:"source"` // its declaration; empty when it is not at hand
-	Share  float64 `json:"share"`  // of the target's time; 0 when unknown
+	Source string  `json:"source"` // its declaration; empty if unknown
+	Share  float64 `json:"share"`  // of the target's time; 0 if unknown
 }
 
-// An Attempt is what became of an earlier candidate.
+// An Attempt says what became of an earlier candidate.
 type Attempt struct {
-	Steps          []beagle.Step          `json:"steps,omitempty"` // the last one is what was new
-	By             string                 `json:"by"`              // the rule or the model
-	Note           string                 `json:"note,omitempty"`  // what a model said of its change, one line
+	Steps []beagle.Step `json:"steps,omitempty"` // the last one is the new step
+	By    string        `json:"by"`              // the rule or the model
+	// what the model said of its change, in one line
+	Note           string                 `json:"note,omitempty"`
 	Status         beagle.Status          `json:"status"`
 	Stage          string                 `json:"stage"`
 	Reason         string                 `json:"reason,omitempty"`
 	Ratio          *beagle.Ratio          `json:"ratio,omitempty"`  // over the original
 	Gain           *beagle.Ratio          `json:"gain,omitempty"`   // over its parent
-	Slower         []InputClass           `json:"slower,omitempty"` // kinds of input that pay for it
+	Slower         []InputClass           `json:"slower,omitempty"` // kinds of input on which it is slower
 	Counterexample *beagle.Counterexample `json:"counterexample,omitempty"`
 }
 
 // A Failure is what a repair starts from.
 type Failure struct {
-	Reply          string                 `json:"reply"`                    // the model's text that failed
-	Unmatched      string                 `json:"unmatched,omitempty"`      // why its edits could not be applied
-	Compiler       string                 `json:"compiler,omitempty"`       // what the parser, type checker or compiler said
-	Policy         string                 `json:"policy,omitempty"`         // which rule of the game it breaks
+	Reply     string `json:"reply"`               // the model's text that failed
+	Unmatched string `json:"unmatched,omitempty"` // why its edits could not be applied
+	// the message of the parser, type checker or compiler
+	Compiler       string                 `json:"compiler,omitempty"`
+	Policy         string                 `json:"policy,omitempty"`         // the rule that it breaks
 	Counterexample *beagle.Counterexample `json:"counterexample,omitempty"` // where it differs from the original
 }

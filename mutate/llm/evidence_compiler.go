@@ -9,11 +9,11 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// NotesInWords explains the compiler's account of a version with the lines
-// that it is about, those where most time goes first.
+// NotesInWords explains the compiler's account of a version, with the lines that it mentions. Lines
+// that take most time come first.
 func NotesInWords(v *Version) string { return strings.Join(noteLines(v), "") }
 
-// noteLines is NotesInWords line by line.
+// noteLines returns the lines of NotesInWords.
 func noteLines(v *Version) []string {
 	text := strings.Split(v.Source, "\n")
 	notes := slices.Clone(v.Static.Notes)
@@ -38,7 +38,7 @@ func noteLines(v *Version) []string {
 	return slices.Compact(out)
 }
 
-// NoteInWords is empty for what nobody can act on.
+// NoteInWords explains one note. It returns "" for a note that nobody can act on.
 func NoteInWords(n beagle.Note) string {
 	said := OneLine(n.Text)
 	switch n.Code {
@@ -63,7 +63,7 @@ func NoteInWords(n beagle.Note) string {
 	return ""
 }
 
-// hotLines are the lines where the time goes, the dearest first.
+// hotLines returns the lines that take the time, the hottest first.
 func hotLines(v *Version) []string {
 	const least = 0.01
 	text := strings.Split(v.Source, "\n")

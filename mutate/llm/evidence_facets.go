@@ -10,9 +10,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// FacetsInWords says what is typical of a target's inputs, one line a
-// parameter and one for each thing that calls have in common. With redact no
-// captured value is in it.
+// FacetsInWords describes what is typical of a target's inputs: one line for each parameter, and
+// one for each property that calls share. With redact it holds no captured value.
 func FacetsInWords(t *beagle.Target, f *beagle.Facets, redact bool) string {
 	if f == nil || f.Records == 0 {
 		return ""
@@ -47,7 +46,8 @@ func paramInWords(p beagle.Param, f *beagle.ParamFacet, records int, hide *redac
 		}
 	}
 	say(true, "%d distinct values", f.Distinct)
-	say(f.Len[4] > 0, "length %d to %d, median %d, 95 %% at most %d, 99 %% at most %d", f.Len[0], f.Len[4], f.Len[1], f.Len[2], f.Len[3])
+	say(f.Len[4] > 0, "length %d to %d, median %d, 95 %% at most %d, 99 %% at most %d", f.Len[0], f.Len[4], f.Len[1],
+		f.Len[2], f.Len[3])
 	say(f.Nil > 0, "%s nil", percent(f.Nil))
 	say(f.Empty > 0, "%s empty", percent(f.Empty))
 	texts := len(f.Bytes) == 256
@@ -71,7 +71,7 @@ func isNumber(kind string) bool {
 	return strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint") || strings.HasPrefix(kind, "float")
 }
 
-// magnitude is a range without its ends.
+// magnitude describes a range without its ends.
 func magnitude(low, high float64) string {
 	sign := "of both signs"
 	switch {
@@ -84,8 +84,8 @@ func magnitude(low, high float64) string {
 	return fmt.Sprintf("%s, up to %d digits", sign, digits)
 }
 
-// bytesInWords groups the bytes by kind; punctuation is told one by one unless
-// that would say too much.
+// bytesInWords groups the bytes by kind. It lists punctuation byte by byte unless that would reveal
+// too much.
 func bytesInWords(shares []float64, redact bool) string {
 	type group struct {
 		name  string
@@ -101,7 +101,9 @@ func bytesInWords(shares []float64, redact bool) string {
 			list = append(list, group{name, share})
 		}
 	}
-	slices.SortFunc(list, func(a, b group) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(list, func(a, b group) int {
+		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.name, b.name))
+	})
 	var out []string
 	for _, g := range list[:min(len(list), 14)] {
 		out = append(out, g.name+" "+percent(g.share))
@@ -140,13 +142,14 @@ func callsInWords(f *beagle.Facets) []string {
 	say(f.Errors, "%s of the calls return an error.")
 	say(f.Panics, "%s of the calls panic.")
 	if len(f.Mutates) > 0 {
-		lines = append(lines, "- The calls change what these parameters hold: "+OneLine(strings.Join(f.Mutates, ", "))+".")
+		lines = append(lines, "- The calls change what these parameters hold: "+
+			OneLine(strings.Join(f.Mutates, ", "))+".")
 	}
 	return lines
 }
 
-// minedInWords tells the fixed points of the function, which are a property of
-// it and not of the inputs.
+// minedInWords describes the fixed points of the function, which are a property of the function and
+// not of its inputs.
 func minedInWords(m *beagle.Mined) string {
 	if len(m.Fixed1) == 0 {
 		return "- No text of one byte comes back as it is."
@@ -183,8 +186,7 @@ func quoteByte(b byte) string {
 	return fmt.Sprintf(`'\x%02x'`, b)
 }
 
-// percent rounds a share so that neither a rare thing becomes none nor a
-// frequent one all.
+// percent rounds a share. A rare thing does not become "none", nor a frequent one "all".
 func percent(share float64) string {
 	p := 100 * share
 	switch {

@@ -11,11 +11,10 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Facts are short names of what is remarkable about a version and its inputs,
-// with their weight from 0 to 1: what lessons are matched with. They come from
-// the compiler's account ("bounds-check"), the inputs ("ascii", "sorted"), the
-// profile and the shape of the code ("table", "recursion"). They are hints:
-// the code is read without types.
+// Facts returns short names of what is remarkable about a version and its inputs, with weights from
+// 0 to 1. Lessons match these facts. They come from the compiler's account ("bounds-check"), the
+// inputs ("ascii", "sorted"), the profile, and the shape of the code ("table", "recursion"). They
+// are hints, because Facts reads the code without types.
 func (e *Evidence) Facts() map[string]float64 {
 	out := facts{}
 	out.fromCompiler(&e.Parent)
@@ -31,12 +30,14 @@ func (e *Evidence) Facts() map[string]float64 {
 	return out
 }
 
-// FactNames are the facts that [Evidence.Facts] knows, which is what a lesson
-// may match.
+// FactNames lists the facts that [Evidence.Facts] knows; a lesson may match these only.
 var FactNames = []string{
-	"accumulate", "alloc", "append", "ascii", "bounds-check", "branch", "byte-predicate", "closure", "concat", "convert", "crc", "defer",
-	"division", "escape", "float", "format", "hash", "identity", "inlining", "interface", "lock", "loop", "map", "nested-loop", "parse",
-	"recurrence", "recursion", "regexp", "reuse", "rune", "scan", "short-input", "skewed", "slice-result", "sort", "sorted", "split",
+	"accumulate", "alloc", "append", "ascii", "bounds-check", "branch", "byte-predicate", "closure", "concat",
+	"convert", "crc", "defer",
+	"division", "escape", "float", "format", "hash", "identity", "inlining", "interface", "lock", "loop", "map",
+	"nested-loop", "parse",
+	"recurrence", "recursion", "regexp", "reuse", "rune", "scan", "short-input", "skewed", "slice-result", "sort",
+	"sorted", "split",
 	"table", "text", "unique", "word-load",
 }
 
@@ -45,7 +46,7 @@ type facts map[string]float64
 func (f facts) add(name string, weight float64) { f[name] = max(f[name], min(weight, 1)) }
 
 func (f facts) fromCompiler(v *Version) {
-	const least = 0.3 // of what is there, hot or not
+	const least = 0.3 // the weight of a fact that holds somewhere, hot or not
 	for _, n := range v.Static.Notes {
 		weight := max(least, 2*v.Profile[n.Line])
 		switch n.Code {
@@ -91,7 +92,7 @@ func (f facts) fromInputs(t *beagle.Target, x *beagle.Facets) {
 	}
 }
 
-// combine adds what follows from several facts.
+// combine adds facts that follow from several others.
 func (f facts) combine() {
 	for _, low := range []string{"sorted", "unique"} {
 		if f[low] < 0.5 {
@@ -106,7 +107,7 @@ func (f facts) combine() {
 	}
 }
 
-// fromCode looks at the shape of the code.
+// fromCode adds facts about the shape of the code.
 func (f facts) fromCode(file *ast.File) {
 	tables := packageTables(file)
 	for _, d := range file.Decls {
@@ -130,7 +131,7 @@ func (f facts) fromCode(file *ast.File) {
 	}
 }
 
-// packageTables are the package variables that hold a list.
+// packageTables returns the package variables that hold a list.
 func packageTables(file *ast.File) map[string]bool {
 	out := map[string]bool{}
 	for _, d := range file.Decls {
@@ -178,7 +179,7 @@ func isIdent(e ast.Expr, names ...string) bool {
 	return ok && slices.Contains(names, id.Name)
 }
 
-// inLoop is how many loops are around the node that is visited.
+// inLoop returns how many loops stand around the visited node.
 func (w *walker) inLoop() int {
 	n := 0
 	for _, s := range w.stack {
@@ -234,14 +235,16 @@ func (w *walker) node(n ast.Node, loops int) {
 	}
 }
 
-// byPackage are the facts that a call of a package's function shows. A name
-// that is missing in only speaks for all of the package.
+// byPackage lists the facts that a call of a package's function shows. A package without only
+// covers all its functions.
 var byPackage = map[string]struct {
 	fact string
 	only string // the beginning of the function's name
 }{
-	"sort": {"sort", ""}, "unicode": {"rune", ""}, "utf8": {"rune", ""}, "regexp": {"regexp", ""}, "crc32": {"crc", ""}, "crc64": {"crc", ""},
-	"fmt": {"format", ""}, "strconv": {"parse", ""}, "slices": {"sort", "Sort"}, "binary": {"word-load", ""}, "bits": {"hash", "Rotate"},
+	"sort": {"sort", ""}, "unicode": {"rune", ""}, "utf8": {"rune", ""}, "regexp": {"regexp", ""}, "crc32": {"crc", ""},
+	"crc64": {"crc", ""},
+	"fmt":   {"format", ""}, "strconv": {"parse", ""}, "slices": {"sort", "Sort"}, "binary": {"word-load", ""},
+	"bits": {"hash", "Rotate"},
 }
 
 func (w *walker) call(c *ast.CallExpr, loops int) {
@@ -288,7 +291,8 @@ func (w *walker) selectorCall(name string) {
 	switch name {
 	case "Split", "SplitN", "Fields", "FieldsFunc", "Cut", "SplitSeq":
 		w.facts.add("split", 0.8)
-	case "ToLower", "ToUpper", "EqualFold", "WriteRune", "DecodeRune", "DecodeRuneInString", "ContainsRune", "IndexRune":
+	case "ToLower", "ToUpper", "EqualFold", "WriteRune", "DecodeRune", "DecodeRuneInString",
+		"ContainsRune", "IndexRune":
 		w.facts.add("rune", 0.7)
 	case "WriteString", "WriteByte", "Join", "Repeat":
 		w.facts.add("concat", 0.4)
@@ -354,7 +358,7 @@ func (w *walker) index(x *ast.IndexExpr) {
 	}
 }
 
-// names are the facts of a target, the heaviest first, for people.
+// names returns the facts of a target, the heaviest first, for readers.
 func (f facts) names() []string {
 	out := slices.Collect(maps.Keys(f))
 	slices.SortFunc(out, func(a, b string) int {

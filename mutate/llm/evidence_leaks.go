@@ -11,13 +11,12 @@ import (
 	"strings"
 )
 
-// Leaks reports whether a version's source holds a frequent captured value
-// that the original does not, as a copy for the frequent case does. With
-// Redact such a version is not shown, so it is no good parent for a model.
+// Leaks reports whether a version's source holds a frequent captured value that the original does
+// not hold, such as a copy for a special case. With Redact no prompt shows such a version, so it
+// cannot be a parent for a model.
 //
-// What counts is the value, however it is spelled: 4096, 4_096, 0x1000 and 1<<12
-// are one. A text is found in parts that are joined, as its bytes in a row, and
-// packed into numbers.
+// Leaks compares values, however the code spells them: 4096, 4_096, 0x1000 and 1<<12 are one. It
+// finds a text in joined parts, as its bytes in a row, and packed into numbers.
 func (e *Evidence) Leaks(source string) bool {
 	if !e.Redact || e.Facets == nil {
 		return false
@@ -40,29 +39,30 @@ func (e *Evidence) Leaks(source string) bool {
 		if its.values[key] && !own.values[key] {
 			return true
 		}
-		if text, ok := strings.CutPrefix(key, textKey); ok && len(text) >= shortest && its.spells(text) && !own.spells(text) {
+		if text, ok := strings.CutPrefix(key, textKey); ok && len(text) >= shortest && its.spells(text) &&
+			!own.spells(text) {
 			return true
 		}
 	}
 	return false
 }
 
-// shortest is the length from which a text is looked for within others.
+// shortest is the length from which Leaks looks for a text inside others.
 const shortest = 4
 
 const textKey, numberKey = "text ", "number "
 
-// constants are the values that some Go code spells.
+// constants holds the values that some Go code spells.
 type constants struct {
-	values map[string]bool // by kind and value; numbers of a digit or two say nothing and are left out
+	values map[string]bool // by kind and value; without numbers of one or two digits, which reveal nothing
 	texts  strings.Builder // all texts, one after the other
-	bytes  []byte          // characters and numbers that could be bytes, in the order of the code
-	packed []string        // what numbers hold when they are read as bytes
+	bytes  []byte          // characters and numbers that may be bytes, in the order of the code
+	packed []string        // the bytes that numbers hold
 }
 
 func newConstants() constants { return constants{values: map[string]bool{}} }
 
-// read takes in a file, an expression, or at least the literals of anything else.
+// read adds the constants of a file or an expression, or at least the literals of anything else.
 func (c *constants) read(src string) {
 	var tree ast.Node
 	if f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution); err == nil {
@@ -81,7 +81,7 @@ func (c *constants) read(src string) {
 	}
 }
 
-// literals goes through the tokens, which needs no grammar.
+// literals reads the tokens, which needs no grammar.
 func (c *constants) literals(src string) {
 	var s scanner.Scanner
 	fset := token.NewFileSet()
@@ -118,7 +118,7 @@ func (c *constants) add(v constant.Value) {
 	}
 }
 
-// size is a number without its sign, an integer if it is one.
+// size returns a number without its sign, as an integer if it is one.
 func size(v constant.Value) constant.Value {
 	if i := constant.ToInt(v); i.Kind() == constant.Int {
 		v = i
@@ -129,8 +129,7 @@ func size(v constant.Value) constant.Value {
 	return v
 }
 
-// asBytes notes what a number is when texts are compared byte by byte or word by
-// word.
+// asBytes adds the bytes of a number, for code that compares texts byte by byte or word by word.
 func (c *constants) asBytes(v constant.Value) {
 	n, ok := constant.Uint64Val(constant.ToInt(v))
 	switch {
@@ -143,13 +142,13 @@ func (c *constants) asBytes(v constant.Value) {
 	}
 }
 
-// spells reports whether a text can be put together from what the code has.
+// spells reports whether the code's constants can form a text.
 func (c *constants) spells(text string) bool {
 	return strings.Contains(c.texts.String(), text) || strings.Contains(string(c.bytes), text) ||
 		slices.ContainsFunc(c.packed, func(p string) bool { return len(p) >= shortest && strings.Contains(text, p) })
 }
 
-// fold is the value of an expression of literals; unknown if it is none.
+// fold returns the value of an expression of literals, or unknown for any other expression.
 func fold(x ast.Expr) constant.Value {
 	unknown := constant.MakeUnknown()
 	switch x := x.(type) {
@@ -175,7 +174,7 @@ func fold(x ast.Expr) constant.Value {
 
 func isNumeric(v constant.Value) bool { return v.Kind() == constant.Int || v.Kind() == constant.Float }
 
-// maxShift bounds a number that code spells by shifting: no type holds a larger one.
+// maxShift bounds the numbers that code spells by shifting: no type holds a larger one.
 const maxShift = 64
 
 func foldBinary(a constant.Value, op token.Token, b constant.Value) constant.Value {

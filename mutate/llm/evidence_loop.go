@@ -13,9 +13,9 @@ type loop struct {
 	share float64 // of the profile, on its lines
 }
 
-// hotLoop finds the loop in which a version spends its time: the one with the
-// largest share, and of nested ones the innermost that still holds most of it.
-// ok is false when there is no loop or nothing says that it is hot.
+// hotLoop finds the loop in which a version spends its time. That is the loop with the largest
+// share; of nested loops, it is the innermost one that still holds most of the share. ok is false
+// if there is no loop, or if no profile shows that it is hot.
 func hotLoop(v *Version) (best loop, ok bool) {
 	for _, l := range loops(v) {
 		switch {
@@ -31,8 +31,7 @@ func within(inner, outer loop) bool {
 	return a[0].Func == b[0].Func && a[0].PC >= b[0].PC && a[len(a)-1].PC <= b[len(b)-1].PC && len(a) < len(b)
 }
 
-// loops lists every span from the goal of a backward jump to the last jump
-// that leads there.
+// loops lists every span from the target of a backward jump to the last jump that leads there.
 func loops(v *Version) []loop {
 	var out []loop
 	for _, code := range functions(v.Assembly) {
@@ -83,7 +82,7 @@ func functions(all []Instruction) [][]Instruction {
 	return out
 }
 
-// jump matches the jumps of amd64 and arm64, whose goal is an offset.
+// jump matches the jumps of amd64 and arm64 whose target is an offset.
 var jump = regexp.MustCompile(`^(?:J[A-Z]+|B|B[A-Z]{2}|T?BNZ|T?BZ|CBN?ZW?|TBN?Z)\s(?:.*[,\s])?(\d+)$`)
 
 func jumpGoal(text string) (goal int, ok bool) {
@@ -95,8 +94,8 @@ func jumpGoal(text string) (goal int, ok bool) {
 	return goal, err == nil
 }
 
-// LoopInWords shows the hot loop, or says that it is too long to be shown in
-// limit bytes. It is empty when there is none.
+// LoopInWords shows the hot loop, or says that it does not fit into limit bytes. It returns "" if
+// there is none.
 func LoopInWords(v *Version, limit int) string {
 	l, ok := hotLoop(v)
 	if !ok {
@@ -113,7 +112,8 @@ func LoopInWords(v *Version, limit int) string {
 		}
 		b.WriteByte('\n')
 	}
-	head := fmt.Sprintf("%s, %s of the time, %d instructions, %d of them branches to a panic (offset, line, instruction):\n",
+	head := fmt.Sprintf("%s, %s of the time, %d instructions, %d of them branches to a panic (offset, line, "+
+		"instruction):\n",
 		word(l.code[0].Func), percent(l.share), len(l.code), checks)
 	if body := head + Block("asm", b.String()); len(body) <= limit {
 		return body
@@ -132,8 +132,7 @@ func lineMark(line int) string {
 	return "line " + strconv.Itoa(line)
 }
 
-// panicGoals are the offsets in a function from which nothing but the call of
-// one of the runtime's panics follows.
+// panicGoals returns the offsets in a function that lead only to the call of a runtime panic.
 func panicGoals(all []Instruction, name string) map[int]string {
 	const near = 4 // instructions that prepare the call
 	out := map[int]string{}
@@ -147,7 +146,8 @@ func panicGoals(all []Instruction, name string) map[int]string {
 				if calls {
 					out[code[i].PC] = "runtime.panic" + strings.TrimSuffix(called, "(SB)")
 				}
-				if _, jumps := jumpGoal(code[j].Text); calls || jumps || strings.HasPrefix(code[j].Text, "RET") || strings.HasPrefix(code[j].Text, "CALL") {
+				if _, jumps := jumpGoal(code[j].Text); calls || jumps || strings.HasPrefix(code[j].Text, "RET") ||
+					strings.HasPrefix(code[j].Text, "CALL") {
 					break
 				}
 			}

@@ -16,16 +16,16 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A redactor shows what was captured, or may quote it, without saying what it
-// is. It works by what is allowed: of words only those pass that the target's own
-// source has, that Go predeclares, or that Beagle's messages are made of; every
-// literal is reduced to its shape. A nil redactor shows things as they are.
+// A redactor shows captured things, and texts that may quote them, without revealing them. It works
+// by permission. Of words, it passes those of the target's own source, those that Go predeclares,
+// and those of Beagle's messages. It reduces every literal to its shape. A nil redactor changes
+// nothing.
 type redactor struct{ words map[string]bool }
 
-// withheld stands where a word was that nobody knows to be harmless.
+// withheld replaces a word that may not be harmless.
 const withheld = "(withheld)"
 
-// newRedactor allows the words of a target's source, and of what else is shown
+// newRedactor allows the words of a target's source, and of other texts that the prompt shows
 // anyway.
 func newRedactor(t *beagle.Target, shown ...string) *redactor {
 	r := &redactor{words: map[string]bool{}}
@@ -43,7 +43,7 @@ func newRedactor(t *beagle.Target, shown ...string) *redactor {
 	return r
 }
 
-// redactor is what the parts of a prompt that hold captured things go through.
+// redactor returns the redactor for the captured parts of a prompt.
 func (e *Evidence) redactor() *redactor {
 	if !e.Redact {
 		return nil
@@ -61,9 +61,8 @@ func (r *redactor) allows(word string) bool {
 	return r.words[word] || vocabulary()[word] || vocabulary()[strings.ToLower(word)]
 }
 
-// value says what a value in Go syntax looks like without saying what it is:
-// types, lengths and kinds of characters stay, every literal goes. Of a panic its
-// type stays.
+// value describes a value in Go syntax without revealing it. Types, lengths and kinds of characters
+// stay, and every literal goes. Of a panic, its type stays.
 //
 //	"user-4711@x.org"     text(15 bytes: lower case, digits, punctuation)
 //	[]string{"a", "b"}    []string{text(1 bytes: lower case), text(1 bytes: lower case)}
@@ -87,10 +86,9 @@ func (r *redactor) value(goSyntax string) string {
 	return verb + r.tokens(goSyntax)
 }
 
-// sentence replaces every quoted text, every number with more than two digits or
-// next to another and every unknown word in a sentence, as reasons and messages are.
-// Where anything is replaced the smaller numbers are too, since they may be of what
-// is quoted: only those stay that say where something is.
+// sentence redacts a reason or a message. It replaces every quoted text, every unknown word, and
+// every number that has more than two digits or stands next to another. If it replaces anything, it
+// replaces smaller numbers too, since they may belong to the quoted value. Line numbers stay.
 func (r *redactor) sentence(s string) string {
 	if r == nil {
 		return s
@@ -98,8 +96,8 @@ func (r *redactor) sentence(s string) string {
 	return r.prose(s, true)
 }
 
-// tokens keeps known names, operators and types of Go syntax, and the shape of
-// each literal. What does not scan is replaced whole.
+// tokens keeps known names, operators and types of Go syntax, and the shape of each literal. It
+// replaces text that does not scan as a whole.
 func (r *redactor) tokens(src string) string {
 	var s scanner.Scanner
 	failed, after := false, false
@@ -138,7 +136,7 @@ func literalShape(kind token.Token, lit string) string {
 	switch kind {
 	case token.STRING:
 		s, err := strconv.Unquote(lit)
-		if err != nil { // prose quotes as it likes
+		if err != nil { // prose may quote anything
 			s = lit[1 : len(lit)-1]
 		}
 		return textShape(s)
@@ -152,7 +150,7 @@ func literalShape(kind token.Token, lit string) string {
 	return "value"
 }
 
-// textShape is the length and the kinds of characters of a text.
+// textShape returns the length of a text and its kinds of characters.
 func textShape(s string) string {
 	if s == "" {
 		return "text(empty)"
@@ -160,7 +158,7 @@ func textShape(s string) string {
 	return fmt.Sprintf("text(%d bytes: %s)", len(s), strings.Join(kinds(s), ", "))
 }
 
-// charKinds are the kinds of characters that shapes tell apart.
+// charKinds lists the kinds of characters that shapes name.
 var charKinds = []struct {
 	name string
 	in   func(rune) bool
@@ -184,8 +182,8 @@ func kinds(s string) []string {
 	return out
 }
 
-// prose goes through prose; small says that numbers of one or two digits,
-// which count things, may stay: all of them when all else may, or those of lines.
+// prose redacts prose. Numbers of one or two digits usually count things. With small set, all of
+// them stay if everything else may stay; otherwise only line numbers do.
 func (r *redactor) prose(s string, small bool) string {
 	all := small && !quotesCall.MatchString(s) && r.knows(s)
 	var b strings.Builder
@@ -203,11 +201,10 @@ func (r *redactor) prose(s string, small bool) string {
 	return b.String()
 }
 
-// quotesCall is a text that shows a call: its numbers are values.
+// quotesCall matches a text that shows a call; its numbers are values.
 var quotesCall = regexp.MustCompile(`[\pL\pN_\])]\(`)
 
-// knows reports whether a text is all of known words, marks and small numbers: one
-// that quotes nothing.
+// knows reports whether a text quotes nothing: it consists of known words, marks and small numbers.
 func (r *redactor) knows(s string) bool {
 	for s != "" {
 		n, shown := r.next(s, true)
@@ -219,7 +216,7 @@ func (r *redactor) knows(s string) bool {
 	return true
 }
 
-// placed reports whether a number that follows a text is that of a line.
+// placed reports whether a number behind a text is a line number.
 func placed(before string) bool {
 	for _, place := range []string{"line ", ".go:", ".jsonl:", ".json:"} {
 		if strings.HasSuffix(before, place) {
@@ -229,8 +226,8 @@ func placed(before string) bool {
 	return false
 }
 
-// next is the length of the first piece of a text (a word, a number, something
-// quoted, a mark), and what is shown of it; small says that a small number is.
+// next returns the length of the first piece of a text (a word, a number, a quoted text, a mark),
+// and what to show for it. small says whether to show a small number.
 func (r *redactor) next(s string, small bool) (n int, shown string) {
 	switch c := rune(s[0]); {
 	case isDigit(c):
@@ -284,8 +281,8 @@ func numbersAt(s string) int {
 	}
 }
 
-// numberShape is what is shown of a number. Small ones and times, which may have a
-// digit more, are shown if small says so.
+// numberShape returns what to show for a number. It shows small numbers, and times with one digit
+// more, if small is set.
 func numberShape(lit string, small bool) string {
 	digits := strings.TrimRightFunc(lit, func(c rune) bool { return !isDigit(c) })
 	_, plain := strconv.ParseUint(digits, 10, 64)
@@ -298,7 +295,7 @@ func numberShape(lit string, small bool) string {
 	return literalShape(token.INT, digits)
 }
 
-// quotedAt is the quoted text that s begins with; "" when nothing ends it.
+// quotedAt returns the quoted text that s begins with, or "" if nothing ends it.
 func quotedAt(s string) string {
 	if lit, err := strconv.QuotedPrefix(s); err == nil {
 		return lit
@@ -309,18 +306,18 @@ func quotedAt(s string) string {
 	return ""
 }
 
-// thrown begins what a panic is told as: its kind or the type of its value, and
-// its text.
+// thrown begins the text of a panic; its kind or the type of its value, and its text, follow.
 const thrown = "panic: "
 
-// panic keeps of a panic what is no text of the target's: what the runtime says,
-// or the type of the value.
+// panic keeps the parts of a panic that are not the target's own text: a message of the runtime, or
+// the type of the value.
 func (r *redactor) panic(text string) string {
 	if slices.Contains(runtimeSays, text) {
 		return thrown + text
 	}
 	kind, _, ok := strings.Cut(text, ": ")
-	if ok && !strings.ContainsFunc(kind, func(c rune) bool { return !inWord(c) && !strings.ContainsRune("*[].{}/", c) }) {
+	if ok &&
+		!strings.ContainsFunc(kind, func(c rune) bool { return !inWord(c) && !strings.ContainsRune("*[].{}/", c) }) {
 		known := true
 		for word := range strings.FieldsFuncSeq(kind, func(c rune) bool { return !inWord(c) }) {
 			known = known && (r.words[word] || goTypes[word] || types.Universe.Lookup(word) != nil)
@@ -332,25 +329,29 @@ func (r *redactor) panic(text string) string {
 	return thrown + withheld
 }
 
-// runtimeSays are the runtime's own errors, as replays tell them.
+// runtimeSays lists the runtime's own errors, as replays report them.
 var runtimeSays = []string{
-	"index out of range", "slice bounds out of range", "integer divide by zero", "invalid memory address or nil pointer dereference",
-	"interface conversion", "assignment to entry in nil map", "negative shift amount", "integer overflow", "floating point error",
-	"makeslice: len out of range", "makeslice: cap out of range", "makechan: size out of range", "makemap: size out of range",
+	"index out of range", "slice bounds out of range", "integer divide by zero",
+	"invalid memory address or nil pointer dereference",
+	"interface conversion", "assignment to entry in nil map", "negative shift amount", "integer overflow",
+	"floating point error",
+	"makeslice: len out of range", "makeslice: cap out of range", "makechan: size out of range",
+	"makemap: size out of range",
 	"growslice: len out of range", "close of nil channel", "close of closed channel", "send on closed channel",
 }
 
-// goTypes are words of the types that panics and errors of the standard library have.
+// goTypes lists words of the types of panics and errors in the standard library.
 var goTypes = map[string]bool{
-	"errors": true, "errorString": true, "joinError": true, "fmt": true, "wrapError": true, "wrapErrors": true, "strconv": true, "NumError": true,
-	"fs": true, "PathError": true, "json": true, "SyntaxError": true, "time": true, "ParseError": true, "Duration": true, "reflect": true, "ValueError": true,
+	"errors": true, "errorString": true, "joinError": true, "fmt": true, "wrapError": true, "wrapErrors": true,
+	"strconv": true, "NumError": true,
+	"fs": true, "PathError": true, "json": true, "SyntaxError": true, "time": true, "ParseError": true,
+	"Duration": true, "reflect": true, "ValueError": true,
 	"interface": true, "struct": true, "map": true, "func": true, "chan": true,
 }
 
-// RedactVerdict is a verdict as it may be shown to who gets shapes instead of
-// captured values: counterexamples are made of them, and so are the texts that
-// quote results. Names pass that the target has; nil is one that has none. What
-// it was made from stays as it is.
+// RedactVerdict returns a copy of a verdict for readers who may see shapes but no captured values.
+// Counterexamples consist of such values, and some texts quote results. It passes the target's
+// names; t may be nil.
 func RedactVerdict(v *beagle.Verdict, t *beagle.Target) *beagle.Verdict {
 	r, out := newRedactor(t), *v
 	out.Reason = r.sentence(v.Reason)
@@ -358,7 +359,12 @@ func RedactVerdict(v *beagle.Verdict, t *beagle.Target) *beagle.Verdict {
 		if general := x.Difference(); general != "" {
 			out.Reason = general
 		}
-		out.Counterexample = &beagle.Counterexample{Go: r.value(x.Go), Want: r.value(x.Want), Got: r.value(x.Got), Kind: x.Kind}
+		out.Counterexample = &beagle.Counterexample{
+			Go:   r.value(x.Go),
+			Want: r.value(x.Want),
+			Got:  r.value(x.Got),
+			Kind: x.Kind,
+		}
 	}
 	out.Checks = slices.Clone(v.Checks)
 	for i := range out.Checks {
@@ -371,8 +377,8 @@ func RedactVerdict(v *beagle.Verdict, t *beagle.Target) *beagle.Verdict {
 	return &out
 }
 
-// RedactText is a message as it may be shown to who gets shapes instead of
-// captured values. Names pass that the target has or that are shown anyway.
+// RedactText returns a message for readers who may see shapes but no captured values. It passes the
+// target's names, and names that are shown anyway.
 func RedactText(message string, t *beagle.Target, shown ...string) string {
 	return newRedactor(t, shown...).sentence(message)
 }

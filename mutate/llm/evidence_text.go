@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds a line of what was captured or written by others.
+// maxLine bounds a line of text that was captured or written by others.
 const maxLine = 400
 
-// Clean makes text safe to show: valid UTF-8 without control characters or
-// invisible ones, so that nothing in it can hide or reorder what is around it.
+// Clean makes text safe to show. It returns valid UTF-8 without control or invisible characters, so
+// nothing in the text can hide or reorder what stands around it.
 func Clean(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -40,13 +40,13 @@ func cleanLine(s string) string {
 	return b.String()
 }
 
-// OneLine is Clean for what belongs into a sentence.
+// OneLine is Clean for a text inside a sentence.
 func OneLine(s string) string {
 	return cleanLine(strings.Join(strings.Fields(s), " "))
 }
 
-// Block puts text between marks that do not occur in it, so that nothing in
-// it can end the block.
+// Block puts text between marks that do not occur in it, so that nothing in the text can end the
+// block.
 func Block(lang, text string) string {
 	mark := strings.Repeat("`", max(3, longestRun(text, '`')+1))
 	return mark + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark + "\n"
@@ -65,8 +65,8 @@ func longestRun(s string, c byte) int {
 	return best
 }
 
-// codeBlockWithin is Block for as much of the text as fits into limit bytes together
-// with its marks.
+// codeBlockWithin is Block for as much of the text as fits into limit bytes together with the
+// marks.
 func codeBlockWithin(lang, text string, limit int) string {
 	overhead := 2*max(3, longestRun(text, '`')+1) + len(lang) + 3
 	shown := cut(text, limit-overhead)

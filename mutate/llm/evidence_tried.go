@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// triedInWords is what was tried, in three groups: what paid, what was wrong
-// and why, and what bought nothing.
+// triedInWords describes the attempts in three groups: those that paid, those that were wrong and
+// why, and those without effect.
 func triedInWords(tried []Attempt, hide *redactor, limit int) string {
 	var paid, wrong, idle []Attempt
 	for _, a := range tried {
@@ -42,7 +42,7 @@ func triedInWords(tried []Attempt, hide *redactor, limit int) string {
 	return list(out, limit, "attempts")
 }
 
-// bought is the conservative end of what an attempt is known to have gained.
+// bought returns the conservative end of an attempt's known gain.
 func bought(a Attempt) float64 {
 	switch {
 	case len(a.Slower) > 0:
@@ -79,8 +79,7 @@ func attemptInWords(a Attempt, hide *redactor) string {
 	return b.String()
 }
 
-// stepInWords names the last step, which is what was new, and on how many it
-// stands.
+// stepInWords names the last step, which is the new one, and the number of steps before it.
 func stepInWords(a Attempt, hide *redactor) string {
 	says := OneLine(a.By)
 	if n := len(a.Steps); n > 0 {
@@ -106,14 +105,15 @@ func ratioInWords(r beagle.Ratio) string {
 	return fmt.Sprintf("%.2fx (%.2f to %.2f)", r.Point, r.Low, r.High)
 }
 
-// counterexampleInWords is the minimised input with both answers.
+// counterexampleInWords describes the minimised input with both answers.
 func counterexampleInWords(x *beagle.Counterexample, hide *redactor) string {
 	show := func(s string) string { return OneLine(hide.value(s)) }
-	return fmt.Sprintf("(%s differs) %s: the original gives %s, this gave %s", OneLine(x.Kind), show(x.Go), show(x.Want), show(x.Got))
+	return fmt.Sprintf("(%s differs) %s: the original gives %s, this gave %s", OneLine(x.Kind), show(x.Go),
+		show(x.Want), show(x.Got))
 }
 
-// goodInWords shows other versions that are worth knowing: with their source
-// while they fit whole, since half a version teaches nothing.
+// goodInWords shows other versions worth knowing. It shows a source only if it fits whole, because
+// half a version teaches nothing.
 func goodInWords(good []Version, limit int) string {
 	var b strings.Builder
 	for _, v := range good {
@@ -129,7 +129,7 @@ func goodInWords(good []Version, limit int) string {
 	return b.String()
 }
 
-// versionInWords is a version's record in a line or two.
+// versionInWords describes a version in a line or two.
 func versionInWords(v *Version) string {
 	says := "The original"
 	if len(v.Steps) > 0 {
@@ -149,12 +149,13 @@ func versionInWords(v *Version) string {
 	return says
 }
 
-// classesInWords is how fast a version is on each kind of input.
+// classesInWords says how fast a version is on each kind of input.
 func classesInWords(list []InputClass) string {
 	var out []string
 	for _, c := range list {
 		if c.Ratio != nil {
-			out = append(out, fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
+			out = append(out,
+				fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
 		}
 	}
 	return strings.Join(out, "; ")

@@ -16,8 +16,8 @@ import (
 // messages are the packages whose texts reach models and agents.
 var messages = []string{"verify", "harness", "source", "flow", "flow/local", "store", "sandbox"}
 
-// messageWords are the words of the texts that are made of words: names of files,
-// keys and code are none.
+// messageWords returns the words of texts that consist of words. It leaves out names of files, keys
+// and code.
 func messageWords(t *testing.T) []string {
 	words := map[string]bool{}
 	for _, dir := range messages {
@@ -57,7 +57,8 @@ func addWords(words map[string]bool, lit string) {
 	}
 }
 
-// The words of messages are known: what is missing only costs models something.
+// TestVocabulary checks that the vocabulary holds the words of messages. A missing word only makes
+// prompts less clear to models.
 func TestVocabulary(t *testing.T) {
 	words := messageWords(t)
 	if *update {
@@ -69,6 +70,7 @@ func TestVocabulary(t *testing.T) {
 	known := vocabulary()
 	unknown := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return known[w] })
 	if len(unknown) > len(words)/20 {
-		t.Errorf("%d of %d words of messages are not known (-update collects them): %.300q", len(unknown), len(words), unknown)
+		t.Errorf("%d of %d words of messages are not known (-update collects them): %.300q", len(unknown),
+			len(words), unknown)
 	}
 }

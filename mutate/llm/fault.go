@@ -5,25 +5,27 @@ import (
 	"time"
 )
 
-// ErrorKind is what went wrong with a call.
+// An ErrorKind says what went wrong with a call.
 type ErrorKind string
 
-// The kinds of [Error].
+// These are the kinds of [Error].
 const (
-	BadKey         ErrorKind = "bad-key"          // missing, wrong or without the right
+	BadKey         ErrorKind = "bad-key"          // missing, wrong, or without permission
 	UnknownModel   ErrorKind = "unknown-model"    // the server has no such model, or no such address
 	ContextTooLong ErrorKind = "context-too-long" // the prompt is longer than the model takes
-	RateLimited    ErrorKind = "rate-limited"     // retried until the call's limit
+	RateLimited    ErrorKind = "rate-limited"     // even after retries up to the call's limit
 	Unpaid         ErrorKind = "unpaid"           // the account is out of money or quota
-	Timeout        ErrorKind = "timeout"          // no answer, or one that stalled or dripped, until the call's limit
-	Unavailable    ErrorKind = "unavailable"      // no connection, or the server failed
-	Refused        ErrorKind = "refused"          // the server refused this very request
-	Malformed      ErrorKind = "malformed"        // the answer is not what the protocol says
-	OverBudget     ErrorKind = "over-budget"      // the call could have gone over the budget and was not made
-	NotRecorded    ErrorKind = "not-recorded"     // replaying, and nobody recorded this request
+	// no complete answer until the call's limit: silent, stalled or too slow
+	Timeout     ErrorKind = "timeout"
+	Unavailable ErrorKind = "unavailable" // no connection, or the server failed
+	Refused     ErrorKind = "refused"     // the server refused this request
+	Malformed   ErrorKind = "malformed"   // the answer is not what the protocol says
+	// the call could have exceeded the budget, so the client did not make it
+	OverBudget  ErrorKind = "over-budget"
+	NotRecorded ErrorKind = "not-recorded" // a replay, and nobody recorded this request
 )
 
-// An Error is a call that brought no reply. Its texts hold no key.
+// An Error is a call without a reply. Its texts hold no key.
 type Error struct {
 	Kind     ErrorKind `json:"kind"`
 	Model    string    `json:"model"`
@@ -31,13 +33,14 @@ type Error struct {
 	Remedy   string    `json:"remedy"`  // what to do
 	Status   int       `json:"status,omitempty"`
 	Attempts int       `json:"attempts"`
-	Wasted   Usage     `json:"wasted,omitzero"` // the most that the attempts may have used all the same
-	Cost     Micros    `json:"cost,omitzero"`   // of that, each attempt priced alone; of a coding agent, what it says
+	Wasted   Usage     `json:"wasted,omitzero"` // the most that the attempts may still have used
+	// of that, each attempt priced alone; a coding agent says it itself
+	Cost Micros `json:"cost,omitzero"`
 
-	Wait time.Duration `json:"-"` // how long the server asks to wait; 0 when it did not say
+	Wait time.Duration `json:"-"` // how long the server asks to wait; 0 if it does not say
 
-	again  bool // the next attempt does without what the server refused
-	closed bool // the server may have kept this answer for the attempt's idempotency key
+	again  bool // the next attempt leaves out what the server refused
+	closed bool // the server may have stored this answer under the attempt's idempotency key
 }
 
 func (e *Error) Error() string {
@@ -48,8 +51,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Fatal reports whether every further call to this model must fail too, until
-// the user has done something.
+// Fatal reports whether every further call to this model must fail too, until the user changes
+// something.
 func (e *Error) Fatal() bool {
 	switch e.Kind {
 	case BadKey, UnknownModel, Unpaid:
@@ -58,8 +61,8 @@ func (e *Error) Fatal() bool {
 	return false
 }
 
-// A Halted is a call that its caller ended before a first attempt or between
-// two: no answer is under way, so that what it has cost is known.
+// A Halted is a call that its caller ended before the first attempt or between two. No answer is
+// under way, so its cost is known.
 type Halted struct {
 	Cause    error  `json:"-"` // of the caller's context
 	Attempts int    `json:"attempts"`
@@ -69,5 +72,5 @@ type Halted struct {
 
 func (h *Halted) Error() string { return h.Cause.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (h *Halted) Unwrap() error { return h.Cause }

@@ -35,7 +35,7 @@ func fences(text string) (blocks []fence, prose string) {
 			open.text, open.closed = inside.String(), true
 			blocks, open = append(blocks, *open), nil
 		case opens && (open == nil || info != "" && len(m) >= len(mark)):
-			if open != nil { // it was never closed
+			if open != nil { // nothing closed it
 				open.text = inside.String()
 				blocks = append(blocks, *open)
 			}
@@ -55,8 +55,8 @@ func fences(text string) (blocks []fence, prose string) {
 	return blocks, around.String()
 }
 
-// opening reports whether a line begins a block: three or more backticks or
-// tildes, and what the block is.
+// opening reports whether a line begins a block. It returns the mark, three or more backticks or
+// tildes, and the words behind it.
 func opening(line string) (mark, info string, ok bool) {
 	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
 		return "", "", false
@@ -85,8 +85,8 @@ func language(info string) string {
 	return word
 }
 
-// bareCode is the Go code of a reply without fences: from the first line that
-// begins a declaration to the last that ends one.
+// bareCode returns the Go code of a reply without fences: from the first line that begins a
+// declaration to the last line that ends one.
 func bareCode(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	from, to := -1, -1
@@ -108,8 +108,9 @@ func beginsCode(line string) bool {
 	for _, word := range []string{"package ", "import ", "func ", "type ", "var ", "const ", "//go:"} {
 		if strings.HasPrefix(line, word) {
 			rest := strings.TrimSpace(line[len(word):])
-			// "type of", "import the": prose begins with such words too.
-			return word == "//go:" || word == "package " || strings.ContainsAny(rest, "({=\"[") || len(strings.Fields(rest)) == 2
+			// Prose begins with such words too: "type of", "import the".
+			return word == "//go:" || word == "package " || strings.ContainsAny(rest, "({=\"[") ||
+				len(strings.Fields(rest)) == 2
 		}
 	}
 	return false
@@ -117,6 +118,8 @@ func beginsCode(line string) bool {
 
 func endsCode(line string) bool {
 	line = strings.TrimRight(line, " \t\n")
-	return strings.HasPrefix(line, "}") || strings.HasPrefix(line, ")") || strings.HasPrefix(line, "func ") && strings.HasSuffix(line, "}") ||
-		(strings.HasPrefix(line, "var ") || strings.HasPrefix(line, "const ") || strings.HasPrefix(line, "type ")) && len(strings.Fields(line)) >= 3
+	return strings.HasPrefix(line, "}") || strings.HasPrefix(line, ")") ||
+		strings.HasPrefix(line, "func ") && strings.HasSuffix(line, "}") ||
+		(strings.HasPrefix(line, "var ") || strings.HasPrefix(line, "const ") || strings.HasPrefix(line, "type ")) &&
+			len(strings.Fields(line)) >= 3
 }

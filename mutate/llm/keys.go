@@ -18,7 +18,7 @@ import (
 // A Key is a secret. Nothing prints or encodes it.
 type Key struct{ secret string }
 
-// String is a stand-in.
+// String returns a stand-in.
 func (k Key) String() string { return "[key]" }
 
 // Format writes the stand-in, whatever the verb.
@@ -31,19 +31,21 @@ func (k Key) MarshalText() ([]byte, error) { return []byte("[key]"), nil }
 func (k Key) Known() bool { return k.secret != "" }
 
 var (
-	// keyLike is what keys of the well-known providers look like.
-	keyLike = regexp.MustCompile(`\b((sk|pk|rk|gsk|xai|key)-[A-Za-z0-9_*.-]{6,}|AIza[A-Za-z0-9_-]{20,}|gh[opsur]_[A-Za-z0-9]{16,})`)
-	// masked is a key of which a server shows the ends.
+	// keyLike matches keys of the well-known providers.
+	keyLike = regexp.MustCompile(
+		`\b((sk|pk|rk|gsk|xai|key)-[A-Za-z0-9_*.-]{6,}|AIza[A-Za-z0-9_-]{20,}|gh[opsur]_[A-Za-z0-9]{16,})`)
+	// masked matches a key of which a server shows the ends.
 	masked = regexp.MustCompile(`[^\s"',;:(){}]*\*{3,}[^\s"',;:(){}]*`)
-	// bearer is the header that keys travel in.
+	// bearer matches the header that carries keys.
 	bearer = regexp.MustCompile(`(?i)\b(bearer|x-api-key:?)\s+[^\s"',;]+`)
 )
 
-// scrub takes the key out of a text that a server wrote: as it is, in other
+// scrub removes the key from a text that a server wrote. It finds the key as it is, in other
 // spellings, with its middle masked, and in pieces of eight bytes or more.
 func (k Key) scrub(text string) string {
 	if k.secret != "" {
-		for _, form := range []string{k.secret, url.QueryEscape(k.secret), base64.StdEncoding.EncodeToString([]byte(k.secret)),
+		for _, form := range []string{k.secret, url.QueryEscape(k.secret),
+			base64.StdEncoding.EncodeToString([]byte(k.secret)),
 			base64.RawURLEncoding.EncodeToString([]byte(k.secret))} {
 			text = strings.ReplaceAll(text, form, "[key]")
 		}
@@ -54,13 +56,13 @@ func (k Key) scrub(text string) string {
 	return keyLike.ReplaceAllString(text, "[key]")
 }
 
-// secretive are names of variables that hold what must not be told.
+// secretive matches names of variables that hold secrets.
 var secretive = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSW|CREDENTIAL)`)
 
-// Scrub makes the words of a program that knows our environment, such as a coding
-// agent, fit to be kept and shown, as it is done with those of a server: without
-// keys, in one line of moderate length, without control characters. Keys are what
-// looks like one, and the values of variables that are named like one.
+// Scrub makes the words of a program that knows our environment, such as a coding agent, fit to
+// keep and show. The result has one line of moderate length, without keys and control characters,
+// as for a server's words. Keys are texts that look like one, and the values of variables with a
+// name like KEY.
 func Scrub(words string) string {
 	words = Key{}.scrub(words)
 	for _, variable := range os.Environ() {
@@ -72,8 +74,7 @@ func Scrub(words string) string {
 	return tidy(words)
 }
 
-// scrubPieces blanks every stretch of the text that is also in the key and at
-// least eight bytes long.
+// scrubPieces blanks every stretch of the text of at least eight bytes that the key contains too.
 func (k Key) scrubPieces(text string) string {
 	const piece = 8
 	in := map[string]bool{}
@@ -94,16 +95,16 @@ func (k Key) scrubPieces(text string) string {
 	return b.String()
 }
 
-// Keys finds the keys of models. A model at its provider's own address must
-// have one; any other may do without. A key goes to its model's server and
-// nowhere else: the provider's own key is never sent to another's address.
+// Keys finds the keys of models. A model at its provider's own address must have one, and any other
+// may do without. A key goes to its model's server only: nothing sends the provider's own key to
+// another address.
 type Keys interface {
 	Key(Model) (Key, error)
 }
 
-// EnvKeys takes keys from the environment: BEAGLE_KEY_ and the model's name
-// in capitals, every other sign as "_"; for a model at its provider's own
-// address also OPENAI_API_KEY or ANTHROPIC_API_KEY.
+// EnvKeys takes keys from the environment. The variable is BEAGLE_KEY_ and the model's name in
+// capitals, with "_" for every other sign. A model at its provider's own address may use
+// OPENAI_API_KEY or ANTHROPIC_API_KEY too.
 func EnvKeys() Keys { return lookup(os.Getenv) }
 
 // lookup finds keys by the names of variables.
@@ -127,22 +128,24 @@ func (get lookup) Key(m Model) (Key, error) {
 	return Key{}, nil
 }
 
-// newKey refuses what cannot be a key: it would break a header apart.
+// newKey refuses text that cannot be a key, because it would break up a header.
 func newKey(v, where string) (Key, error) {
 	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Key{}, usage(where+" does not hold a key: there are spaces or control characters in it", "Set it to the key alone.")
+		return Key{},
+			usage(where+" does not hold a key: there are spaces or control characters in it",
+				"Set it to the key alone.")
 	}
 	return Key{v}, nil
 }
 
 const maxKeyFile = 64 << 10
 
-// FileKeys takes keys from a file that only its owner may read: lines of
-// NAME=key, with the names that [EnvKeys] looks for, or one bare key. What the
-// file does not name is looked for in the environment.
+// FileKeys takes keys from a file that only its owner may read. The file holds lines of NAME=key,
+// with the names that [EnvKeys] looks for, or one bare key. For names that the file lacks, it looks
+// in the environment.
 //
-// A bare key is for one server: it is an error when the models that are to be
-// asked are at several, since nothing says whose it is, and it goes to no other.
+// A bare key is for one server. If the models stand at several servers, nothing says whose key it
+// is, and FileKeys returns an error. The key goes to no other server.
 func FileKeys(path string, asked ...Model) (Keys, error) {
 	data, err := readPrivate(path)
 	if err != nil {
@@ -163,11 +166,14 @@ func FileKeys(path string, asked ...Model) (Keys, error) {
 		case k.bare == "" && len(k.byName) == 0:
 			k.bare = line
 		default:
-			return nil, usage(fmt.Sprintf("key file %s:%d is neither NAME=key nor a comment", path, n), "Write lines like OPENAI_API_KEY=…, or one key alone.")
+			return nil,
+				usage(fmt.Sprintf("key file %s:%d is neither NAME=key nor a comment", path, n),
+					"Write lines like OPENAI_API_KEY=…, or one key alone.")
 		}
 	}
 	if k.bare == "" && len(k.byName) == 0 {
-		return nil, usage(fmt.Sprintf("key file %s holds no key", path), "Write lines like OPENAI_API_KEY=…, or one key alone.")
+		return nil,
+			usage(fmt.Sprintf("key file %s holds no key", path), "Write lines like OPENAI_API_KEY=…, or one key alone.")
 	}
 	return k, k.claim(asked)
 }
@@ -188,13 +194,15 @@ func (k *fileKeys) claim(asked []Model) error {
 			lines = append(lines, line)
 		}
 	}
-	return usage(fmt.Sprintf("key file %s holds one bare key, and the models are at several servers: nothing says whose key it is", k.path),
+	return usage(
+		fmt.Sprintf("key file %s holds one bare key, and the models are at several servers: nothing says whose key "+
+			"it is", k.path),
 		"Write a line for each server that wants one: "+strings.Join(lines, "; ")+".")
 }
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// readPrivate reads a small regular file that nobody but its owner can read.
+// readPrivate reads a small regular file that only its owner can read.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -206,9 +214,12 @@ func readPrivate(path string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("key file: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxKeyFile:
-		return nil, usage(fmt.Sprintf("key file %s is not a small regular file", path), "Write the key into a file of its own.")
+		return nil,
+			usage(fmt.Sprintf("key file %s is not a small regular file", path), "Write the key into a file of its own.")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, usage(fmt.Sprintf("key file %s can be read by others (mode %04o)", path, info.Mode().Perm()), fmt.Sprintf("Run: chmod 600 %s", path))
+		return nil,
+			usage(fmt.Sprintf("key file %s can be read by others (mode %04o)", path, info.Mode().Perm()),
+				fmt.Sprintf("Run: chmod 600 %s", path))
 	}
 	return io.ReadAll(io.LimitReader(f, maxKeyFile))
 }
@@ -219,7 +230,7 @@ type fileKeys struct {
 	bare   string
 
 	mu     sync.Mutex
-	server string // that the bare key is for: of all that are asked, or who asked first
+	server string // the server of the bare key: that of all models to ask, or the first one that asked
 }
 
 // Key looks in the file, then in the environment.
@@ -238,8 +249,10 @@ func (k *fileKeys) Key(m Model) (Key, error) {
 		k.server = m.URL
 	}
 	if k.server != m.URL {
-		return Key{}, &Error{Kind: BadKey, Model: m.Name, Message: fmt.Sprintf("key file %s holds one bare key, which is for %s", k.path, k.server),
-			Remedy: fmt.Sprintf("Write a line for each: %s=…", m.KeyEnv)}
+		return Key{},
+			&Error{Kind: BadKey, Model: m.Name,
+				Message: fmt.Sprintf("key file %s holds one bare key, which is for %s", k.path, k.server),
+				Remedy:  fmt.Sprintf("Write a line for each: %s=…", m.KeyEnv)}
 	}
 	return newKey(k.bare, "key file "+k.path)
 }

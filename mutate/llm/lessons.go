@@ -14,21 +14,20 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A Lesson is a short text that teaches a model something that it needs to
-// know about a target with certain facts.
+// A Lesson is a short text that teaches a model about targets with certain facts.
 type Lesson struct {
 	Name    string   `json:"name"`    // the file's name without .md: "bounds-checks"
 	Title   string   `json:"title"`   // one line
-	Matches []string `json:"matches"` // facts of a target that it is for: "bounds-check", "ascii"; see FactNames
-	Go      string   `json:"go"`      // the version of Go for which it was checked: "1.26"
+	Matches []string `json:"matches"` // facts of its targets: "bounds-check", "ascii"; see FactNames
+	Go      string   `json:"go"`      // the version of Go that it was checked with: "1.26"
 	Body    string   `json:"body"`    // Markdown
-	From    string   `json:"from"`    // "bundled", or the file that it was read from
+	From    string   `json:"from"`    // "bundled", or the file that holds it
 }
 
 //go:embed lessons/*.md
 var bundled embed.FS
 
-// Bundled is the value of Lesson.From for what comes with the program.
+// Bundled is the value of Lesson.From for lessons that come with the program.
 const Bundled = "bundled"
 
 const (
@@ -36,10 +35,9 @@ const (
 	maxLessons = 500     // files of a folder
 )
 
-// LoadLessons returns the bundled lessons and those of some folders, by name.
-// A lesson of a folder replaces a bundled one of the same name, and one of an
-// earlier folder. A folder that does not exist holds none; a file that is no
-// lesson is a [beagle.UsageError].
+// LoadLessons returns the bundled lessons and those of some folders, by name. A lesson of a folder
+// replaces a bundled one of the same name, and one of an earlier folder. A missing folder counts as
+// empty. A file that is not a lesson gives a [beagle.UsageError].
 func LoadLessons(dirs ...string) ([]Lesson, error) {
 	byName := map[string]Lesson{}
 	if err := readLessons(byName, bundled, "lessons", func(string) string { return Bundled }); err != nil {
@@ -71,11 +69,17 @@ func readLessons(into map[string]Lesson, fsys fs.FS, dir string, from func(name 
 			continue
 		}
 		if n++; n > maxLessons {
-			return &beagle.UsageError{What: fmt.Sprintf("%s: more than %d lessons", filepath.Dir(from(f.Name())), maxLessons), Remedy: "keep the ones that help; only a few are shown to a model at once"}
+			return &beagle.UsageError{
+				What:   fmt.Sprintf("%s: more than %d lessons", filepath.Dir(from(f.Name())), maxLessons),
+				Remedy: "keep the ones that help; only a few are shown to a model at once",
+			}
 		}
 		where := from(f.Name())
 		if info, err := f.Info(); err == nil && info.Size() > maxLesson {
-			return &beagle.UsageError{What: fmt.Sprintf("%s: %d bytes", where, info.Size()), Remedy: fmt.Sprintf("a lesson has at most %d; split it", maxLesson)}
+			return &beagle.UsageError{
+				What:   fmt.Sprintf("%s: %d bytes", where, info.Size()),
+				Remedy: fmt.Sprintf("a lesson has at most %d; split it", maxLesson),
+			}
 		}
 		text, err := fs.ReadFile(fsys, strings.TrimPrefix(dir+"/"+f.Name(), "./"))
 		if err != nil {
@@ -83,7 +87,10 @@ func readLessons(into map[string]Lesson, fsys fs.FS, dir string, from func(name 
 		}
 		l, err := ParseLesson(strings.TrimSuffix(f.Name(), ".md"), string(text))
 		if err != nil {
-			return &beagle.UsageError{What: where + ": " + err.Error(), Remedy: "'beagle lessons --help' shows the form of a lesson"}
+			return &beagle.UsageError{
+				What:   where + ": " + err.Error(),
+				Remedy: "'beagle lessons --help' shows the form of a lesson",
+			}
 		}
 		l.From = where
 		into[l.Name] = l
@@ -91,14 +98,14 @@ func readLessons(into map[string]Lesson, fsys fs.FS, dir string, from func(name 
 	return nil
 }
 
-// ParseLesson reads a lesson: lines "title:", "matches:" and "go:" between two
-// lines of three dashes, then Markdown.
+// ParseLesson reads a lesson: lines "title:", "matches:" and "go:" between two lines of three
+// dashes, then Markdown.
 func ParseLesson(name, text string) (Lesson, error) {
 	l := Lesson{Name: name}
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n")
 	if !ok || !strings.HasPrefix(text, "---\n") {
-		return l, errors.New("no header between two lines of --- at its beginning")
+		return l, errors.New("the header between two lines of --- at its beginning is missing")
 	}
 	for i, line := range strings.Split(head, "\n") {
 		key, value, ok := strings.Cut(line, ":")
@@ -112,7 +119,7 @@ func ParseLesson(name, text string) (Lesson, error) {
 		case ok && key == "matches":
 			l.Matches = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 		default:
-			return l, fmt.Errorf("line %d: %q is none of title, matches and go", i+2, line)
+			return l, fmt.Errorf("line %d: %q: want title, matches or go", i+2, line)
 		}
 	}
 	l.Body = strings.TrimSpace(body)
@@ -126,19 +133,21 @@ func ParseLesson(name, text string) (Lesson, error) {
 	}
 	for _, m := range l.Matches {
 		if !slices.Contains(FactNames, m) {
-			return l, fmt.Errorf("it matches %q, which is no fact; the facts are %s", m, strings.Join(FactNames, ", "))
+			return l, fmt.Errorf("it matches %q, which is not a fact; the facts are %s", m,
+				strings.Join(FactNames, ", "))
 		}
 	}
 	return l, nil
 }
 
-// Text is the lesson as a file.
+// Text returns the lesson as a file.
 func (l *Lesson) Text() string {
-	return fmt.Sprintf("---\ntitle: %s\nmatches: %s\ngo: %s\n---\n%s\n", l.Title, strings.Join(l.Matches, ", "), l.Go, l.Body)
+	return fmt.Sprintf("---\ntitle: %s\nmatches: %s\ngo: %s\n---\n%s\n", l.Title,
+		strings.Join(l.Matches, ", "), l.Go, l.Body)
 }
 
-// Match chooses the lessons for a target with some facts, the most fitting
-// first, within limit bytes. The user's own win over bundled ones.
+// Match chooses the lessons for a target with some facts, the best match first, within limit bytes.
+// The user's own lessons come before bundled ones.
 func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 	const least = 0.3
 	type ranked struct {
@@ -155,7 +164,9 @@ func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 			list = append(list, ranked{l, score})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(list, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Name, b.Name))
+	})
 	var out []Lesson
 	used := 0
 	for _, r := range list {
@@ -167,8 +178,8 @@ func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 	return out
 }
 
-// fitting is how well a lesson fits: the weight of the first fact that it names,
-// and half of the mean weight of the others.
+// fitting returns how well a lesson fits: the weight of the first fact that it names, plus half of
+// the mean weight of the others.
 func fitting(l *Lesson, facts map[string]float64) float64 {
 	score := facts[l.Matches[0]]
 	for _, m := range l.Matches[1:] {
@@ -177,8 +188,8 @@ func fitting(l *Lesson, facts map[string]float64) float64 {
 	return score
 }
 
-// lessonInWords is a lesson as a prompt shows it. Bundled lessons are part of
-// the program; others may be anybody's and stand in a block.
+// lessonInWords returns a lesson as a prompt shows it. Bundled lessons are part of the program.
+// Anybody may have written others, so they stand in a block.
 func lessonInWords(l *Lesson) string {
 	if l.From == Bundled {
 		return "## " + l.Title + "\n\n" + l.Body + "\n\n"
@@ -186,7 +197,7 @@ func lessonInWords(l *Lesson) string {
 	return "## " + word(l.Title) + "\n\n" + Block("text", Clean(l.Body)) + "\n"
 }
 
-// lessonsInWords are as many lessons, whole, as fit.
+// lessonsInWords returns as many whole lessons as fit.
 func lessonsInWords(taught []Lesson, limit int) string {
 	var b strings.Builder
 	for _, l := range taught {
@@ -197,7 +208,7 @@ func lessonsInWords(taught []Lesson, limit int) string {
 	return b.String()
 }
 
-// shown are the names of the lessons whose titles a text holds.
+// shown returns the names of the lessons whose titles a text holds.
 func shown(taught []Lesson, text string) []string {
 	var out []string
 	for _, l := range taught {

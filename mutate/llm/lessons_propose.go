@@ -12,14 +12,16 @@ import (
 // Teaches reports whether a run learned something that [Propose] can write down.
 func Teaches(r *beagle.Result) bool { return r.Outcome == beagle.Improved && len(r.Lineage) > 0 }
 
-// Propose writes down what a run learned, as a lesson that a user may keep:
-// the steps of the winner with what each bought, what the compiler said before
-// and after, and the change. original is the target as it was; nil when it is
-// not at hand any more. Inputs are described by their shapes alone, since
-// lessons travel further than the run.
+// Propose writes down what a run learned, as a lesson that a user may keep. The lesson lists the
+// winner's steps and what each gained, the compiler's account before and after, and the change.
+// original is the target before the change, or nil if the caller no longer has it. The lesson
+// describes inputs by their shapes only, since lessons travel further than the run.
 func Propose(r *beagle.Result, original *beagle.Target) (*Lesson, error) {
 	if !Teaches(r) {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("run %s found no improvement to learn from", r.Run), Remedy: "'beagle runs' lists the runs with their outcomes"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("run %s found no improvement to learn from", r.Run),
+			Remedy: "'beagle runs' lists the runs with their outcomes",
+		}
 	}
 	e := learnedFrom(r, original)
 	l := &Lesson{
@@ -33,9 +35,14 @@ func Propose(r *beagle.Result, original *beagle.Target) (*Lesson, error) {
 	return l, nil
 }
 
-// learnedFrom is the evidence of the original, as far as it is known.
+// learnedFrom returns the evidence of the original, as far as it is known.
 func learnedFrom(r *beagle.Result, original *beagle.Target) *Evidence {
-	e := &Evidence{Redact: true, Target: original, Facets: &r.Corpus.Facets, Parent: Version{Source: r.Best.Source, Static: r.BaselineStatic, Profile: map[int]float64{}}}
+	e := &Evidence{
+		Redact: true,
+		Target: original,
+		Facets: &r.Corpus.Facets,
+		Parent: Version{Source: r.Best.Source, Static: r.BaselineStatic, Profile: map[int]float64{}},
+	}
 	if original != nil {
 		e.Parent.Source = original.Source
 	}
@@ -45,7 +52,7 @@ func learnedFrom(r *beagle.Result, original *beagle.Target) *Evidence {
 	return e
 }
 
-// mainFacts are the heaviest facts, the ones that a lesson is for.
+// mainFacts returns the heaviest facts, which the lesson will match.
 func mainFacts(f map[string]float64) []string {
 	const most, least = 5, 0.5
 	var out []string
@@ -59,7 +66,7 @@ func mainFacts(f map[string]float64) []string {
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// lessonName is a file name that tells the function and the run.
+// lessonName returns a file name that identifies the function and the run.
 func lessonName(r *beagle.Result) string {
 	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(shortName(r.Target.Spec)), "-"), "-")
 	return name[:min(len(name), 60)] + "-" + r.Run[:min(len(r.Run), 6)]
@@ -74,7 +81,8 @@ func goVersion(toolchain string) string { return goRelease.FindString(toolchain)
 func learned(r *beagle.Result, e *Evidence) string {
 	const maxDiff = 3 << 10
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s with %s: %s as fast as the original, %d inputs compared.\n", OneLine(r.Machine.CPU), OneLine(r.Machine.Go), ratioInWords(r.Best.Ratio), r.Verification.Cases)
+	fmt.Fprintf(&b, "Measured on %s with %s: %s as fast as the original, %d inputs compared.\n", OneLine(r.Machine.CPU),
+		OneLine(r.Machine.Go), ratioInWords(r.Best.Ratio), r.Verification.Cases)
 	if words := FacetsInWords(e.Target, e.Facets, true); words != "" {
 		b.WriteString("\nInputs:\n" + Block("text", words))
 	}
@@ -108,7 +116,7 @@ func stepLearned(s beagle.LineageStep, hide *redactor) string {
 	return says
 }
 
-// staticChange says what changed in the compiler's counts.
+// staticChange describes the change in the compiler's counts.
 func staticChange(before, after beagle.StaticFacts) string {
 	var out []string
 	for _, c := range []struct {
@@ -128,8 +136,8 @@ func staticChange(before, after beagle.StaticFacts) string {
 	return strings.Join(out, ", ")
 }
 
-// boughtNothing are the last steps of the trials that fell or did not pay, and
-// that the winner does not have, the most frequent first.
+// boughtNothing returns the last steps of rejected or useless trials, the most frequent first. It
+// leaves out steps that the winner has.
 func boughtNothing(r *beagle.Result) string {
 	const most = 8
 	won := map[string]bool{}
@@ -160,8 +168,8 @@ func boughtNothing(r *beagle.Result) string {
 	return OneLine(strings.Join(names[:min(len(names), most)], ", "))
 }
 
-// SourceDiff is the part of a result's patch that is about the function, without
-// the tests that go with it: those hold recorded inputs.
+// SourceDiff returns the part of a result's patch that concerns the function. It drops the tests,
+// because they hold recorded inputs.
 func SourceDiff(r *beagle.Result) string {
 	var kept strings.Builder
 	keep := true

@@ -24,8 +24,9 @@ func loadBundled(t *testing.T) []Lesson {
 	return all
 }
 
-// Every fact that a lesson matches can occur, every fact has a lesson or is
-// told by an angle, and no lesson is longer than what a prompt gives to all.
+// TestBundledLessons checks three things. Every fact that a lesson matches can occur. Every fact
+// has a lesson, or an angle mentions it. No lesson is longer than what a prompt grants to all
+// lessons.
 func TestBundledLessons(t *testing.T) {
 	all := loadBundled(t)
 	if len(all) < 20 {
@@ -36,7 +37,8 @@ func TestBundledLessons(t *testing.T) {
 		if n := len(lessonInWords(&l)); n > DefaultLimits().Lessons/3 {
 			t.Errorf("%s: %d bytes; three lessons must fit into a prompt", l.Name, n)
 		}
-		if again, err := ParseLesson(l.Name, l.Text()); err != nil || again.Title != l.Title || again.Body != l.Body || !slices.Equal(again.Matches, l.Matches) {
+		if again, err := ParseLesson(l.Name, l.Text()); err != nil || again.Title != l.Title || again.Body != l.Body ||
+			!slices.Equal(again.Matches, l.Matches) {
 			t.Errorf("%s does not survive being written and read: %+v, %v", l.Name, again, err)
 		}
 		for _, m := range l.Matches {
@@ -56,8 +58,8 @@ var boundsClaim = regexp.MustCompile(`^// bounds checks: (\d+)\n`)
 
 var lessonImports = []string{"encoding/binary", "math/bits", "strings"}
 
-// What the lessons show compiles, and leaves as many bounds checks as they
-// say, with the Go that runs the test.
+// TestLessonsCode checks that the code of lessons compiles, and has as many bounds checks as the
+// lessons say, with the Go that runs the test.
 func TestLessonsCode(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -128,7 +130,8 @@ func TestMatch(t *testing.T) {
 	if got := names(map[string]float64{"bounds-check": 1, "loop": 1, "text": 1}, 10); len(got) != 0 {
 		t.Errorf("in ten bytes: %v", got)
 	}
-	own := Lesson{Name: "own", Title: "Ours", Matches: []string{"bounds-check"}, Body: "Use the helper.", From: "/home/x/own.md"}
+	own := Lesson{Name: "own", Title: "Ours", Matches: []string{"bounds-check"}, Body: "Use the helper.",
+		From: "/home/x/own.md"}
 	if got := Match(append(all, own), map[string]float64{"bounds-check": 1}, 8<<10); got[0].Name != "own" {
 		t.Errorf("the user's own lesson is not first: %v", got[0].Name)
 	}

@@ -40,19 +40,19 @@ func applyEdits(parent string, edits []Edit) (string, error) {
 	return b.String(), nil
 }
 
-// A matcher finds lines of a text. It is made once for all edits.
+// A matcher finds lines of a text. All edits share one.
 type matcher struct {
 	text    string
 	lines   []string // with their line ends
-	starts  []int    // offset of each line, and the length of the text
+	starts  []int    // the offset of each line, and the length of the text
 	exact   haystack // without spaces at the ends of lines
 	trimmed haystack // nor at their starts
 }
 
-// A haystack is a text whose every line stands between line ends.
+// A haystack is a text in which every line stands between line ends.
 type haystack struct {
 	text   string
-	starts []int // offset of each line's text
+	starts []int // the offset of each line's text
 }
 
 func newMatcher(text string) *matcher {
@@ -89,7 +89,7 @@ func stack(lines []string, trim func(string) string) haystack {
 	return h
 }
 
-// find is where one edit goes.
+// find returns the span of one edit.
 func (m *matcher) find(e Edit, i int) (span, error) {
 	search := splitLines(plainLines(e.Search))
 	for len(search) > 0 && strings.TrimSpace(search[0]) == "" {
@@ -125,7 +125,7 @@ func (m *matcher) find(e Edit, i int) (span, error) {
 	return m.inLine(e, i, search)
 }
 
-// places are the lines where the search matches, four at the most.
+// places returns the lines where the search matches, four at most.
 func (h haystack) places(search []string, trim func(string) string) []int {
 	needle := stack(search, trim).text
 	var out []int
@@ -145,7 +145,8 @@ func ambiguous(i int, at []int) error {
 	for _, l := range at {
 		lines = append(lines, fmt.Sprint(l+1))
 	}
-	return wrong("SEARCH block %d matches more than one place (lines %s): add lines around it until it matches one", i+1, strings.Join(lines, ", "))
+	return wrong("SEARCH block %d matches more than one place (lines %s): add lines around it until it matches one",
+		i+1, strings.Join(lines, ", "))
 }
 
 // lineSpan replaces whole lines.
@@ -157,7 +158,7 @@ func (m *matcher) lineSpan(line, n int, replace string, i int) span {
 	return span{m.starts[line], m.starts[line+n], replace, i}
 }
 
-// inLine finds a search that is a part of a line, or begins or ends in one.
+// inLine finds a search that is a part of a line, or begins or ends inside one.
 func (m *matcher) inLine(e Edit, i int, search []string) (span, error) {
 	text := strings.Trim(plainLines(e.Search), "\n")
 	switch n := strings.Count(m.text, text); {
@@ -169,7 +170,8 @@ func (m *matcher) inLine(e Edit, i int, search []string) (span, error) {
 	}
 	first := trimRight(search[0])
 	return span{}, &ReplyError{
-		What: fmt.Sprintf("SEARCH block %d (%q) matches nothing: repeat the lines letter for letter", i+1, shorten(strings.TrimSpace(first))),
+		What: fmt.Sprintf("SEARCH block %d (%q) matches nothing: repeat the lines letter for letter", i+1,
+			shorten(strings.TrimSpace(first))),
 		Show: m.nearest(search),
 	}
 }
@@ -181,8 +183,8 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:80], "") + "…"
 }
 
-// nearest is the part of the text that shares the most words with the search,
-// as many lines as that has but no more than twelve; "" when it shares none.
+// nearest returns the part of the text that shares the most words with the search. It has as many
+// lines as the search, but at most twelve. It is "" if they share no word.
 func (m *matcher) nearest(search []string) string {
 	n := min(len(search), 12, len(m.lines))
 	want := map[string]int{}
@@ -191,8 +193,8 @@ func (m *matcher) nearest(search []string) string {
 			want[w]++
 		}
 	}
-	// A word counts as often as both have it. The window moves line by line,
-	// so that every word comes and goes once.
+	// A word counts as often as both texts have it. The window moves line by line, so every word
+	// enters and leaves once.
 	have, score, best, at := map[string]int{}, 0, 0, 0
 	for i := range m.lines {
 		for _, w := range words(m.lines[i]) {
@@ -219,5 +221,7 @@ func (m *matcher) nearest(search []string) string {
 }
 
 func words(line string) []string {
-	return strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	return strings.FieldsFunc(line, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	})
 }

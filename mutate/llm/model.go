@@ -12,35 +12,33 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// The protocols that are spoken.
+// These are the protocols that the client speaks.
 const (
-	OpenAI    = "openai"    // chat completions: OpenAI and the many servers that speak as it does
+	OpenAI    = "openai"    // chat completions: OpenAI and the many servers that speak the same
 	Anthropic = "anthropic" // messages
 )
 
-// homes are the addresses of the two providers, with the variable that holds
-// their key.
+// homes holds the addresses of the two providers, and the variables that hold their keys.
 var homes = map[string]struct{ url, env string }{
 	OpenAI:    {"https://api.openai.com/v1", "OPENAI_API_KEY"},
 	Anthropic: {"https://api.anthropic.com", "ANTHROPIC_API_KEY"},
 }
 
-// A Model is a model to ask and where it is.
+// A Model is a model to ask, and its place.
 type Model struct {
-	Name        string  `json:"name"`                  // as its server calls it
+	Name        string  `json:"name"`                  // the name on its server
 	Provider    string  `json:"provider"`              // [OpenAI] or [Anthropic]: the protocol
 	URL         string  `json:"url"`                   // base address, without the last slash
 	KeyEnv      string  `json:"key_env"`               // the variable that holds its key
-	Weight      float64 `json:"weight"`                // how often it is asked, relative to the others; above 0
-	Temperature float64 `json:"temperature,omitempty"` // for requests that name none; 0 leaves it to the server
-	Price       Price   `json:"price"`                 // zero when it is unknown and nobody gave one
+	Weight      float64 `json:"weight"`                // how often to ask it, relative to the others; above 0
+	Temperature float64 `json:"temperature,omitempty"` // for requests without one; 0 leaves it to the server
+	Price       Price   `json:"price"`                 // zero if it is unknown and nobody gave one
 }
 
-// ParseModel reads `[provider:]name[@url][=weight]`: "claude-opus-4-5",
-// "gpt-5=2", "qwen3-coder@http://127.0.0.1:8080/v1", "anthropic:sonnet@https://…".
-// Without a provider, names that begin with "claude" are Anthropic's and all
-// others speak as OpenAI does. The price is looked up with [PriceOf]; a server
-// on this machine costs nothing.
+// ParseModel reads `[provider:]name[@url][=weight]`. Examples are "claude-opus-4-5", "gpt-5=2",
+// "qwen3-coder@http://127.0.0.1:8080/v1" and "anthropic:sonnet@https://…". Without a provider,
+// names that begin with "claude" mean Anthropic, and all others mean OpenAI's protocol. The price
+// comes from [PriceOf]; a server on this machine costs nothing.
 func ParseModel(spec string) (Model, error) {
 	m := Model{Weight: 1}
 	rest, err := m.takeWeight(strings.TrimSpace(spec))
@@ -54,7 +52,9 @@ func ParseModel(spec string) (Model, error) {
 	}
 	m.Name, m.URL, _ = strings.Cut(rest, "@")
 	if m.Name == "" || strings.ContainsFunc(m.Name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return Model{}, usage(fmt.Sprintf("--model %s: the name of the model is missing or holds spaces", spec), "Write name, name@url or name@url=weight.")
+		return Model{},
+			usage(fmt.Sprintf("--model %s: the name of the model is missing or holds spaces", spec),
+				"Write name, name@url or name@url=weight.")
 	}
 	if m.Provider == "" {
 		m.Provider = OpenAI
@@ -85,7 +85,9 @@ func (m *Model) takeWeight(spec string) (rest string, err error) {
 	}
 	w, err := strconv.ParseFloat(spec[i+1:], 64)
 	if err != nil || !(w > 0) || math.IsInf(w, 0) {
-		return "", usage(fmt.Sprintf("--model %s: the weight %q is not a number above 0", spec, spec[i+1:]), "Write name=2 to ask it twice as often as a model without a weight.")
+		return "",
+			usage(fmt.Sprintf("--model %s: the weight %q is not a number above 0", spec, spec[i+1:]),
+				"Write name=2 to ask it twice as often as a model without a weight.")
 	}
 	m.Weight = w
 	return spec[:i], nil
@@ -98,16 +100,18 @@ func (m *Model) settleURL(spec string, given bool) error {
 	}
 	u, err := url.Parse(m.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return usage(fmt.Sprintf("--model %s: %q is not an address", spec, m.URL), "Write it with its scheme: name@http://127.0.0.1:8080/v1.")
+		return usage(fmt.Sprintf("--model %s: %q is not an address", spec, m.URL),
+			"Write it with its scheme: name@http://127.0.0.1:8080/v1.")
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return usage(fmt.Sprintf("--model %s: the address holds more than scheme, host and path", m.Name), "Keys belong in the environment or in a key file, never in an address.")
+		return usage(fmt.Sprintf("--model %s: the address holds more than scheme, host and path", m.Name),
+			"Keys belong in the environment or in a key file, never in an address.")
 	}
 	m.URL = strings.TrimRight(m.URL, "/")
 	return nil
 }
 
-// ParseModels reads several, in one value separated by commas or in many.
+// ParseModels reads several models, in one value separated by commas or in many values.
 func ParseModels(specs []string) ([]Model, error) {
 	var out []Model
 	for _, spec := range specs {
@@ -117,7 +121,9 @@ func ParseModels(specs []string) ([]Model, error) {
 				return nil, err
 			}
 			if slices.ContainsFunc(out, func(o Model) bool { return o.Name == m.Name }) {
-				return nil, usage(fmt.Sprintf("--model %s: the name is given twice", m.Name), "Name each model once; a weight says how often it is asked.")
+				return nil,
+					usage(fmt.Sprintf("--model %s: the name is given twice", m.Name),
+						"Name each model once; a weight says how often it is asked.")
 			}
 			out = append(out, m)
 		}
@@ -125,7 +131,7 @@ func ParseModels(specs []string) ([]Model, error) {
 	return out, nil
 }
 
-// AtHome reports whether the model is asked at its provider's own address.
+// AtHome reports whether the model stands at its provider's own address.
 func (m Model) AtHome() bool { return m.URL == homes[m.Provider].url }
 
 // Local reports whether the model's server is on this machine.
@@ -141,7 +147,7 @@ func (m Model) Local() bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// keyVariable is the variable for the key of a model that is not at home.
+// keyVariable returns the variable for the key of a model that is not at home.
 func keyVariable(name string) string {
 	return "BEAGLE_KEY_" + strings.Map(func(r rune) rune {
 		switch {

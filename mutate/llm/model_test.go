@@ -29,12 +29,14 @@ func TestParseModel(t *testing.T) {
 		"a@127.0.0.1:80": "not an address", "a@": "not an address", "a@ftp://x/": "not an address",
 		"a@https://user:pw@x/v1": "holds more", "a@https://x/v1?key": "holds more", "a@https://x/v1?key=1": "holds more",
 	} {
-		if _, err := ParseModel(spec); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "pw") {
+		if _, err := ParseModel(spec); err == nil || !strings.Contains(err.Error(), says) ||
+			strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: %v", spec, err)
 		}
 	}
 	ms, err := ParseModels([]string{"gpt-5=2,claude-opus-5", "x@http://localhost:1/v1"})
-	if err != nil || len(ms) != 3 || ms[0].Weight != 2 || ms[1].Weight != 1 || !ms[2].Local() || ms[0].Local() || !ms[2].Price.Known() {
+	if err != nil || len(ms) != 3 || ms[0].Weight != 2 || ms[1].Weight != 1 || !ms[2].Local() || ms[0].Local() ||
+		!ms[2].Price.Known() {
 		t.Errorf("%+v %v", ms, err)
 	}
 	if _, err := ParseModels([]string{"a", "a=2"}); err == nil {
@@ -43,7 +45,12 @@ func TestParseModel(t *testing.T) {
 }
 
 func TestPriceOf(t *testing.T) {
-	for name, in := range map[string]float64{"gpt-5": 1.25, "gpt-5-2025-08-07": 1.25, "claude-haiku-4-5-20251001": 1, "gpt-4o-mini": 0.15} {
+	for name, in := range map[string]float64{
+		"gpt-5":                     1.25,
+		"gpt-5-2025-08-07":          1.25,
+		"claude-haiku-4-5-20251001": 1,
+		"gpt-4o-mini":               0.15,
+	} {
 		p, ok := PriceOf(name)
 		if !ok || p.In != in || p.AsOf != PricesAsOf {
 			t.Errorf("%s: %+v %v", name, p, ok)
@@ -76,13 +83,17 @@ func TestCost(t *testing.T) {
 	if a, b := long.Cost(Usage{In: 100, Out: 1}), long.Cost(Usage{In: 101, Out: 1}); a != 102 || b != 1030 {
 		t.Error(a, b)
 	}
-	if c := (Price{In: math.Inf(1), Out: math.NaN()}).Cost(Usage{In: math.MaxInt, Out: math.MaxInt}); c != math.MaxInt64 {
+	if c := (Price{In: math.Inf(1), Out: math.NaN()}).Cost(Usage{
+		In:  math.MaxInt,
+		Out: math.MaxInt,
+	}); c != math.MaxInt64 {
 		t.Error(c)
 	}
 	if c := (Price{In: -1, Out: 1}).Cost(Usage{In: 5, Out: -5}); c != 0 {
 		t.Error(c)
 	}
-	for d, s := range map[float64]string{0: "$0.00", 1.5: "$1.50", 0.000001: "$0.000001", 12.345678: "$12.345678", 0.1 + 0.2: "$0.30"} {
+	for d, s := range map[float64]string{0: "$0.00", 1.5: "$1.50", 0.000001: "$0.000001", 12.345678: "$12.345678",
+		0.1 + 0.2: "$0.30"} {
 		if got := MicrosOf(d).String(); got != s {
 			t.Errorf("%v: %s", d, got)
 		}
@@ -96,7 +107,9 @@ func TestRequestID(t *testing.T) {
 	base := Request{Model: "m", System: "s", User: "u", MaxTokens: 9}
 	seen := map[string]bool{base.ID(): true}
 	for _, change := range []func(*Request){
-		func(r *Request) { r.Model = "n" }, func(r *Request) { r.System = "t" }, func(r *Request) { r.User = "v" }, func(r *Request) { r.Seed = 1 },
+		func(r *Request) { r.Model = "n" }, func(r *Request) { r.System = "t" }, func(r *Request) {
+			r.User = "v"
+		}, func(r *Request) { r.Seed = 1 },
 		func(r *Request) { r.Sample = 1 }, func(r *Request) { r.Temperature = 1 }, func(r *Request) { r.MaxTokens = 1 },
 		func(r *Request) { r.History = []Turn{{"user", "x"}} },
 	} {
@@ -114,8 +127,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestBudgetRaces has many reserve and settle at once: at no time do what is
-// spent and what is reserved go over the cap together, and the sums are exact.
+// TestBudgetRaces reserves and settles from many goroutines. Spent and reserved amounts together
+// never exceed the cap, and the sums are exact.
 func TestBudgetRaces(t *testing.T) {
 	const limit = 1000
 	b := NewBudget(Caps{Money: limit, Calls: 1 << 40}, Spent{Money: 7})
@@ -151,8 +164,7 @@ func TestBudgetRaces(t *testing.T) {
 	}
 }
 
-// TestBudgetWaits has a call wait for what others give back, and give up with
-// its context.
+// TestBudgetWaits has a call wait until others give something back, and give up with its context.
 func TestBudgetWaits(t *testing.T) {
 	b := NewBudget(Caps{Tokens: 10}, Spent{})
 	first, err := b.Reserve(t.Context(), Spent{Tokens: 8})

@@ -7,17 +7,17 @@ import (
 	"go/token"
 )
 
-// Limits on the shape of code. The parser, the type checker and the compiler
-// recurse as deep as the code does, and a stack that overflows ends the
-// program: code that nobody would write is refused before.
+// These limits bound the shape of code. The parser, the type checker and the compiler recurse as
+// deep as the code does, and a stack that overflows ends the program. So parseGo first refuses code
+// that nobody would write.
 const (
-	maxBrackets = 200 // brackets open at one place
+	maxBrackets = 200 // open brackets at one place
 	maxRun      = 200 // tokens in a row without a name or a literal: "[][][]", "!!!!"
 	maxDepth    = 500 // nodes of the syntax tree above each other
 )
 
-// parseGo parses code of others. Comments are kept and objects are not
-// resolved. It takes time linear in the code, whatever that is.
+// parseGo parses code written by others. It keeps comments and does not resolve objects. It takes
+// time linear in the code, whatever the code is.
 func parseGo(src string) (*ast.File, *token.File, error) {
 	if len(src) > MaxCode {
 		return nil, nil, wrong("the code has %d bytes; the most is %d", len(src), MaxCode)
@@ -37,8 +37,7 @@ func parseGo(src string) (*ast.File, *token.File, error) {
 	return f, tok, nil
 }
 
-// tooNested is the line where brackets or runs of operators go over their
-// limits, 0 when they do not.
+// tooNested returns the line where brackets or runs of operators exceed their limits, or 0.
 func tooNested(src string) int {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", -1, len(src))
@@ -64,7 +63,7 @@ func tooNested(src string) int {
 	}
 }
 
-// tooDeep is a node of the syntax tree that is too deep, nil when none is.
+// tooDeep returns a node of the syntax tree that is too deep, or nil.
 func tooDeep(f *ast.File) (found ast.Node) {
 	depth := 0
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -6,19 +6,18 @@ import (
 	"math/bits"
 )
 
-// Micros is money in millionths of a US dollar. Budgets are kept in it, so
-// that sums are exact.
+// Micros is money in millionths of a US dollar. Budgets count in it, so that sums are exact.
 type Micros int64
 
-// Dollars is the amount for people and for rates.
+// Dollars returns the amount for display and for rates.
 func (m Micros) Dollars() float64 { return float64(m) / 1e6 }
 
-// String is the amount in dollars, to the cent when it is whole cents and to
-// the last millionth otherwise.
+// String returns the amount in dollars: to the cent if it is whole cents, and to the last millionth
+// otherwise.
 func (m Micros) String() string {
 	sign, n := "", uint64(m)
 	if m < 0 {
-		sign, n = "-", -n // of the least one too, which has no positive of its own
+		sign, n = "-", -n // also for the least amount, which has no positive counterpart
 	}
 	if n%10_000 == 0 {
 		return fmt.Sprintf("%s$%d.%02d", sign, n/1e6, n%1e6/1e4)
@@ -26,8 +25,8 @@ func (m Micros) String() string {
 	return fmt.Sprintf("%s$%d.%06d", sign, n/1e6, n%1e6)
 }
 
-// MicrosOf is an amount in dollars, rounded up. What is no number is nothing, and
-// what is larger than there is room for is the largest amount, of either sign.
+// MicrosOf converts an amount in dollars and rounds up. NaN becomes 0. An amount that does not fit
+// becomes the largest one of its sign.
 func MicrosOf(dollars float64) Micros {
 	v := math.Ceil(dollars*1e6 - 1e-6)
 	switch {
@@ -41,28 +40,29 @@ func MicrosOf(dollars float64) Micros {
 	return Micros(v)
 }
 
-// A Price is what tokens cost, in dollars per million.
+// A Price says what tokens cost, in dollars per million.
 type Price struct {
 	In   float64 `json:"in"`
 	Out  float64 `json:"out"`
-	AsOf string  `json:"as_of,omitempty"` // the day it was looked up, or where it is from: "local", "given"
+	AsOf string  `json:"as_of,omitempty"` // the day of its look-up, or its source: "local", "given"
 
-	LongFrom int     `json:"long_from,omitempty"` // prompts of more tokens cost LongIn and LongOut; 0 when there is no such step
+	// prompts of more tokens cost LongIn and LongOut; 0 if there is no such step
+	LongFrom int     `json:"long_from,omitempty"`
 	LongIn   float64 `json:"long_in,omitempty"`
 	LongOut  float64 `json:"long_out,omitempty"`
 }
 
-// Known reports whether there is a price at all: nothing is known of a zero
-// Price, which is not the same as free.
+// Known reports whether there is a price at all. A zero Price is unknown, which is not the same as
+// free.
 func (p Price) Known() bool { return p.AsOf != "" }
 
-// Cost is what tokens cost, rounded up to the millionth of a dollar.
+// Cost returns what tokens cost, rounded up to the millionth of a dollar.
 func (p Price) Cost(u Usage) Micros {
 	if p.LongFrom > 0 && u.In > p.LongFrom {
 		p.In, p.Out = p.LongIn, p.LongOut
 	}
-	// A dollar per million tokens is a millionth of a dollar per token, so that
-	// prices with six digits behind the point are whole picodollars.
+	// A dollar per million tokens is a millionth of a dollar per token. So prices with six digits
+	// behind the point are whole picodollars.
 	hiIn, loIn := bits.Mul64(uint64(max(u.In, 0)), pico(p.In))
 	hiOut, loOut := bits.Mul64(uint64(max(u.Out, 0)), pico(p.Out))
 	lo, carry := bits.Add64(loIn, loOut, 0)
@@ -77,7 +77,7 @@ func (p Price) Cost(u Usage) Micros {
 	return Micros(min(q, math.MaxInt64))
 }
 
-// Costs adds amounts up; a sum that has no room stays at the largest amount.
+// Costs adds amounts up. A sum that does not fit stays at the largest amount.
 func Costs(amounts ...Micros) Micros {
 	sum := Micros(0)
 	for _, m := range amounts {
@@ -86,8 +86,8 @@ func Costs(amounts ...Micros) Micros {
 	return sum
 }
 
-// added is the sum of two, or the end of the range that it lies beyond: a budget
-// that overflowed would begin anew.
+// added returns the sum of two, or the end of the range if the sum lies beyond it. A budget that
+// overflowed would start again.
 func added[T ~int64](a, b T) T {
 	sum := a + b
 	switch {
@@ -99,7 +99,7 @@ func added[T ~int64](a, b T) T {
 	return sum
 }
 
-// pico is a price in picodollars per token.
+// pico returns a price in picodollars per token.
 func pico(price float64) uint64 {
 	if !(price > 0) {
 		return 0

@@ -2,12 +2,12 @@ package llm
 
 import "strings"
 
-// PricesAsOf is the day on which the table of prices was made. Prices change:
-// what a user gives goes before the table.
+// PricesAsOf is the day of the table of prices. Prices change, so a price that a user gives takes
+// precedence.
 const PricesAsOf = "2026-11-21"
 
-// prices are list prices in dollars per million tokens, without discounts for
-// batches or caches, from the catalogue of litellm 1.109.1.
+// prices holds list prices in dollars per million tokens, without discounts for batches or caches,
+// from the catalogue of litellm 1.109.1.
 var prices = map[string]Price{
 	"claude-fable-5":    {In: 10, Out: 50},
 	"claude-fable-5-1":  {In: 10, Out: 50},
@@ -59,8 +59,8 @@ var prices = map[string]Price{
 	"o4-mini":           {In: 1.1, Out: 4.4},
 }
 
-// PriceOf is the price of a well-known model. A name that goes on with a date
-// ("gpt-5-2025-08-07") has the price of the name before it.
+// PriceOf returns the price of a well-known model. A name with a date behind it
+// ("gpt-5-2025-08-07") has the price of the name without it.
 func PriceOf(name string) (Price, bool) {
 	p, ok := prices[withoutDate(name)]
 	if ok {

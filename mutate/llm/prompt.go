@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// A Prompt is what a model is sent. Of the same evidence, limits and seed
-// Compose always makes the same prompt.
+// A Prompt is what a model receives. Compose makes the same prompt from the same evidence, limits
+// and seed.
 //
-// System is the same for every prompt of every run (who is asked, the rules of
-// the game, the form of the reply), and User begins with what stays the same
-// for a target, so that providers which cache prefixes charge less for it.
+// System is the same for every prompt of every run: the model's role, the rules of the game, and
+// the form of the reply. User begins with the parts that stay the same for a target, so that
+// providers with prefix caches charge less.
 type Prompt struct {
 	System  string   `json:"system"`
 	User    string   `json:"user"`
 	Cut     []string `json:"cut,omitempty"`     // parts that did not fit whole: "tried: 3120 of 9802 bytes"
-	Lessons []string `json:"lessons,omitempty"` // names of the lessons that it teaches
+	Lessons []string `json:"lessons,omitempty"` // names of the lessons in it
 }
 
-// Limits bound the parts of a prompt, in bytes. What is cut is cut at a line's
-// end, with a mark that says how much is missing.
+// Limits bound the parts of a prompt, in bytes. Compose cuts at a line's end, with a mark that says
+// how much is missing.
 type Limits struct {
 	Total    int `json:"total"`    // of System and User together; the least important parts shrink first
 	Source   int `json:"source"`   // of each parent's source
@@ -30,10 +30,10 @@ type Limits struct {
 	Corpus   int `json:"corpus"`   // of the facets in words
 	Profile  int `json:"profile"`  // of the hot lines
 	Compiler int `json:"compiler"` // of the compiler's account
-	Assembly int `json:"assembly"` // of the hot loop; a larger loop is only counted
+	Assembly int `json:"assembly"` // of the hot loop; Compose only counts a larger loop
 	Tried    int `json:"tried"`    // of all attempts
 	Good     int `json:"good"`     // of all other good versions
-	Failure  int `json:"failure"`  // of a repair's failed reply, and again of each complaint
+	Failure  int `json:"failure"`  // of a repair's failed reply, and of each complaint
 	Lessons  int `json:"lessons"`  // of all lessons
 }
 
@@ -48,19 +48,18 @@ func DefaultLimits() Limits {
 //go:embed prompt_system.md
 var systemText string
 
-// Rules is what a version must keep to be judged well, for people and agents:
-// the part of the system prompt that says what is rejected and what scores.
+// Rules returns the part of the system prompt that says what the judge rejects and what scores, for
+// readers and agents.
 func Rules() string {
 	_, rest, _ := strings.Cut(systemText, "# What is rejected\n")
 	rules, _, _ := strings.Cut(rest, "\n# ")
 	return strings.TrimSpace(rules) + "\n"
 }
 
-// Compose makes the prompt of some evidence. The seed chooses among ways to
-// look at the problem, so that equal evidence can bring different ideas.
+// Compose makes the prompt for some evidence. The seed chooses among ways to look at the problem,
+// so that equal evidence can bring different ideas.
 //
-// System is never cut: limits whose Total leaves no room beside it give a User
-// of the request alone.
+// Compose never cuts System. If Total leaves no room beside it, User holds the request alone.
 func Compose(e *Evidence, l Limits, seed uint64) Prompt {
 	request := e.request(seed)
 	taught := Match(e.Lessons, e.Facts(), l.Lessons)
@@ -83,8 +82,8 @@ func Compose(e *Evidence, l Limits, seed uint64) Prompt {
 	return p
 }
 
-// fit lowers the limits of parts until they take no more than room together,
-// beginning with the least important.
+// fit lowers the limits of parts until they take no more than room together. It begins with the
+// least important part.
 func fit(parts []*part, room int) {
 	total := func() int {
 		n := 0
@@ -105,19 +104,24 @@ func fit(parts []*part, room int) {
 
 // angles are ways to look at a function, each with the fact that it needs.
 var angles = []struct{ fact, text string }{
-	{"", "Look at the line that costs most and ask what of its work is the same from call to call, or from turn to turn."},
+	{"",
+		"Look at the line that costs most and ask what of its work is the same from call to call, or from turn to " +
+			"turn."},
 	{"", "Ask what nearly all inputs have in common, and give exactly those a short way."},
 	{"", "Ask whether another algorithm for the same answer needs fewer steps, not cheaper ones."},
-	{"loop", "Look at what a turn of the hot loop does besides its purpose: checks, loads of what does not change, branches that nobody can predict."},
+	{"loop",
+		"Look at what a turn of the hot loop does besides its purpose: checks, loads of what does not change, " +
+			"branches that nobody can predict."},
 	{"loop", "Ask whether the loop can take several elements a turn."},
-	{"bounds-check", "Look at each bounds check in the hot loop and restructure the code so that the compiler can prove it away."},
+	{"bounds-check",
+		"Look at each bounds check in the hot loop and restructure the code so that the compiler can prove it away."},
 	{"alloc", "Count the allocations and the bytes copied, and remove those that the caller cannot see."},
 	{"branch", "Ask which decisions a table or arithmetic can take without a branch."},
 	{"map", "Ask whether the keys are few or small enough for something simpler than a map."},
 	{"recursion", "Ask what the recursion computes again and again."},
 }
 
-// request is what the model is asked for.
+// request returns what the prompt asks of the model.
 func (e *Evidence) request(seed uint64) string {
 	const title = "# The request\n\n"
 	name := "the function"
@@ -126,11 +130,19 @@ func (e *Evidence) request(seed uint64) string {
 	}
 	switch e.Kind {
 	case Repair:
-		return title + fmt.Sprintf("Your last reply is under \"What went wrong\". Make the same change to the version to change of %s again, without the mistake. If the idea itself cannot be right, make the nearest change that is. Answer in the form that was given.\n", name)
+		return title +
+			fmt.Sprintf("Your last reply is under \"What went wrong\". Make the same change to the version to change "+
+				"of %s again, without the mistake. If the idea itself cannot be right, make the nearest change that "+
+				"is. Answer in the form that was given.\n", name)
 	case Crossover:
-		return title + fmt.Sprintf("Combine the version to change and the other parent of %s into one that has the gains of both. Keep what makes each fast, drop what only one of them needs, and change the version to change. Answer in the form that was given.\n", name)
+		return title +
+			fmt.Sprintf("Combine the version to change and the other parent of %s into one that has the gains of "+
+				"both. Keep what makes each fast, drop what only one of them needs, and change the version to "+
+				"change. Answer in the form that was given.\n", name)
 	}
-	return title + fmt.Sprintf("Change the version to change of %s so that it becomes faster on what it receives. Do not propose again what was tried. %s Answer in the form that was given.\n", name, e.angle(seed))
+	return title +
+		fmt.Sprintf("Change the version to change of %s so that it becomes faster on what it receives. Do not "+
+			"propose again what was tried. %s Answer in the form that was given.\n", name, e.angle(seed))
 }
 
 func (e *Evidence) angle(seed uint64) string {

@@ -11,15 +11,15 @@ type part struct {
 	name   string // for Prompt.Cut
 	title  string
 	limit  int
-	render func(limit int) string // at most limit bytes; empty when there is nothing to say or no room
-	made   map[int]string         // what render gave, by limit
+	render func(limit int) string // at most limit bytes; empty if there is nothing to say, or no room
+	made   map[int]string         // results of render, by limit
 }
 
 func newPart(name, title string, limit int, render func(int) string) *part {
 	return &part{name: name, title: title, limit: limit, render: render, made: map[int]string{}}
 }
 
-// at is the part's body within a limit, rendered once.
+// at returns the part's body within a limit, and renders it once.
 func (p *part) at(limit int) string {
 	text, ok := p.made[limit]
 	if !ok {
@@ -29,7 +29,7 @@ func (p *part) at(limit int) string {
 	return text
 }
 
-// body is the part within its own limit.
+// body returns the part's body within the part's own limit.
 func (p *part) body() string {
 	if whole := p.whole(); len(whole) <= p.limit {
 		return whole
@@ -37,7 +37,7 @@ func (p *part) body() string {
 	return p.at(p.limit)
 }
 
-// text is the part with its title within its limit.
+// text returns the part with its title, within its limit.
 func (p *part) text() string {
 	body := p.body()
 	if body == "" {
@@ -46,11 +46,11 @@ func (p *part) text() string {
 	return "# " + p.title + "\n\n" + strings.TrimRight(body, "\n") + "\n\n"
 }
 
-// whole is the part as it would be without a limit.
+// whole returns the part's body without a limit.
 func (p *part) whole() string { return p.at(1 << 30) }
 
-// parts are the sections of the question in the order in which they are read:
-// what stays the same for a target first.
+// parts returns the sections of the question in reading order. Sections that stay the same for a
+// target come first.
 func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
 	return []*part{
 		newPart("target", "The function", 2<<10, e.target),
@@ -61,16 +61,20 @@ func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
 		newPart("good", "Other good versions", l.Good, e.good),
 		newPart("source", "The version to change", l.Source, e.source),
 		newPart("mate", "The other parent", l.Source, e.mate),
-		newPart("profile", "Where its time goes", l.Profile, func(n int) string { return inBlock(hotLines(&e.Parent), n, "lines") }),
-		newPart("compiler", "What the compiler says of it", l.Compiler, func(n int) string { return inBlock(noteLines(&e.Parent), n, "notes") }),
+		newPart("profile", "Where its time goes", l.Profile, func(n int) string {
+			return inBlock(hotLines(&e.Parent), n, "lines")
+		}),
+		newPart("compiler", "What the compiler says of it", l.Compiler, func(n int) string {
+			return inBlock(noteLines(&e.Parent), n, "notes")
+		}),
 		newPart("assembly", "Its hot loop", l.Assembly, func(n int) string { return LoopInWords(&e.Parent, n) }),
 		newPart("failure", "What went wrong", 3*l.Failure, func(n int) string { return e.failure(n, l.Failure) }),
 	}
 }
 
-// importance orders parts from the one that shrinks first to the one that
-// shrinks last.
-var importance = []string{"good", "callees", "tried", "lessons", "assembly", "compiler", "corpus", "profile", "mate", "failure", "target", "source"}
+// importance orders parts from the one that shrinks first to the one that shrinks last.
+var importance = []string{"good", "callees", "tried", "lessons", "assembly", "compiler", "corpus", "profile", "mate",
+	"failure", "target", "source"}
 
 // inBlock puts lines into a code block.
 func inBlock(lines []string, limit int, what string) string {
@@ -91,13 +95,15 @@ func (e *Evidence) target(limit int) string {
 	if t == nil {
 		return ""
 	}
-	head := fmt.Sprintf("%s in package %s (Go %s):\n%s", word(t.Name), word(t.PkgPath), word(t.Go), Block("go", cleanLine(t.Signature)))
+	head := fmt.Sprintf("%s in package %s (Go %s):\n%s", word(t.Name), word(t.PkgPath), word(t.Go),
+		Block("go", cleanLine(t.Signature)))
 	if len(head) > limit {
 		return ""
 	}
 	var b strings.Builder
 	if len(t.TypeArgs) > 0 {
-		fmt.Fprintf(&b, "It is measured with %s; every type argument must keep working.\n", word(strings.Join(t.TypeArgs, ", ")))
+		fmt.Fprintf(&b, "It is measured with %s; every type argument must keep working.\n",
+			word(strings.Join(t.TypeArgs, ", ")))
 	}
 	var names []string
 	for _, d := range t.Scope {
@@ -152,7 +158,7 @@ func (e *Evidence) tried(limit int) string {
 	return codeBlockWithin("text", words, limit)
 }
 
-// partial is said of a source that was cut.
+// partial is the mark for a source that was cut.
 const partial = "The text is cut. Change it with edits of what is shown, not with whole declarations of what is not.\n"
 
 func (e *Evidence) source(limit int) string {
@@ -188,8 +194,8 @@ func sourceOf(v *Version, limit int) string {
 	return head + body + partial
 }
 
-// failure tells a repair what the reply was and what is wrong with it, each
-// within one bytes and all within all.
+// failure describes the failed reply and what is wrong with it, each within one bytes and all
+// within all.
 func (e *Evidence) failure(all, one int) string {
 	f := e.Failure
 	if f == nil {

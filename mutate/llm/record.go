@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// A recording is a file of a directory that a [Recorder] writes: a request,
-// and what came of it. Its name is the request's ID.
+// A recording is a file in a [Recorder]'s directory: a request and its outcome. Its name is the
+// request's ID.
 type recording struct {
 	ID      string  `json:"id"`
 	Request Request `json:"request"`
@@ -21,14 +21,13 @@ type recording struct {
 	Error   *Error  `json:"error,omitempty"`
 }
 
-// A Recorder keeps what models answer in a directory, one JSON file a request.
-// It does not ask by itself, so that whoever pays for an answer can bring it to
-// safety before it is recorded.
+// A Recorder keeps the answers of models in a directory, one JSON file a request. It does not ask
+// by itself, so that the caller can save a paid answer before it is recorded.
 type Recorder struct{ Dir string }
 
-// Keep records what came of a request, in place of what was recorded for it
-// before. Errors are recorded too, since a replay has to come to the same end: that
-// the budget was used up as well. That a caller has gone is none.
+// Keep records the outcome of a request, in place of an earlier one. It records errors too, even a
+// spent budget, because a replay has to come to the same end. It does not record that a caller has
+// gone.
 func (r *Recorder) Keep(q Request, reply Reply, err error) error {
 	rec := recording{ID: q.ID(), Request: q}
 	var e *Error
@@ -43,7 +42,7 @@ func (r *Recorder) Keep(q Request, reply Reply, err error) error {
 	return rec.write(r.Dir)
 }
 
-// Has reports whether anything is recorded for a request.
+// Has reports whether there is a recording for a request.
 func (r *Recorder) Has(q Request) bool {
 	_, err := os.Stat(filepath.Join(r.Dir, q.ID()+".json"))
 	return err == nil
@@ -73,19 +72,17 @@ func (r recording) write(dir string) error {
 	return nil
 }
 
-// A Replayer answers from a directory that a [Recorder] wrote and never asks
-// anybody.
+// A Replayer answers from a [Recorder]'s directory and never asks a model.
 type Replayer struct {
 	Dir string
 
 	once  sync.Once
-	all   []recording // read when a request is missing
+	all   []recording // read if a request is missing
 	index error
 }
 
-// Ask returns what was recorded for the request. An [*Error] of kind
-// [NotRecorded] names the recorded request that is most like it, and where the
-// two part.
+// Ask returns the recorded outcome of the request. An [*Error] of kind [NotRecorded] names the most
+// similar recorded request, and where the two differ.
 func (r *Replayer) Ask(_ context.Context, q Request) (Reply, error) {
 	rec, err := readRecording(filepath.Join(r.Dir, q.ID()+".json"))
 	switch {
@@ -105,8 +102,9 @@ func readRecording(path string) (recording, error) {
 		return recording{}, err
 	}
 	var rec recording
-	if err = json.Unmarshal(data, &rec); err == nil && rec.Request.ID() != strings.TrimSuffix(filepath.Base(path), ".json") {
-		err = errors.New("its name is not its request's")
+	if err = json.Unmarshal(data, &rec); err == nil &&
+		rec.Request.ID() != strings.TrimSuffix(filepath.Base(path), ".json") {
+		err = errors.New("its name is not the ID of its request")
 	}
 	if err == nil && (rec.Reply == nil) == (rec.Error == nil) {
 		err = errors.New("it holds neither a reply nor an error")
@@ -117,11 +115,12 @@ func readRecording(path string) (recording, error) {
 	return rec, nil
 }
 
-// missing is the error for a request that was not recorded.
+// missing returns the error for a request that nobody recorded.
 func (r *Replayer) missing(q Request) error {
 	r.once.Do(func() { r.index = r.read() })
-	e := &Error{Kind: NotRecorded, Model: q.Model, Message: fmt.Sprintf("nothing is recorded for request %s in %s", q.ID(), r.Dir),
-		Remedy: "Replay with the options and the version of the recorded run, or record anew with --record."}
+	e := &Error{Kind: NotRecorded, Model: q.Model,
+		Message: fmt.Sprintf("nothing is recorded for request %s in %s", q.ID(), r.Dir),
+		Remedy:  "Replay with the options and the version of the recorded run, or record anew with --record."}
 	if r.index != nil {
 		e.Message += ": " + r.index.Error()
 		return e
@@ -152,7 +151,7 @@ func (r *Replayer) read() error {
 	return nil
 }
 
-// parting says in what two requests differ, and how much they have in common.
+// parting says where two requests differ, and returns how much they have in common.
 func parting(a, b Request) (where string, same int) {
 	var out []string
 	differ := func(name string, x, y any) {
@@ -191,7 +190,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// lineAt is the line around a place, shortened.
+// lineAt returns the line around a place, shortened.
 func lineAt(s string, at int) string {
 	start := strings.LastIndexByte(s[:at], '\n') + 1
 	line, _, _ := strings.Cut(s[start:], "\n")

@@ -16,7 +16,10 @@ import (
 // TestReplay records a run and replays it without its server.
 func TestReplay(t *testing.T) {
 	t.Setenv("BEAGLE_KEY_TESTER", secret)
-	s := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Text: "first"}, llmtest.Reply{Text: "second", Stop: "length"}, llmtest.Reply{Fault: "context-too-long"}))
+	s := llmtest.New(t,
+		llmtest.InTurn(llmtest.Reply{Text: "first"}, llmtest.Reply{Text: "second", Stop: "length"}, llmtest.Reply{
+			Fault: "context-too-long",
+		}))
 	c := client(t, s, llm.Anthropic)
 	c.Keys = nil
 	dir := filepath.Join(t.TempDir(), "runs", "one")
@@ -40,7 +43,8 @@ func TestReplay(t *testing.T) {
 	recorded := run(c, &llm.Recorder{Dir: dir})
 	s.Close()
 	replayed := run(&llm.Replayer{Dir: dir}, nil)
-	if strings.Join(recorded, "|") != strings.Join(replayed, "|") || !strings.HasPrefix(replayed[1], "second length") || !strings.Contains(replayed[2], "too long") {
+	if strings.Join(recorded, "|") != strings.Join(replayed, "|") || !strings.HasPrefix(replayed[1], "second length") ||
+		!strings.Contains(replayed[2], "too long") {
 		t.Errorf("recorded %q\nreplayed %q", recorded, replayed)
 	}
 	files, _ := os.ReadDir(dir)
@@ -58,27 +62,31 @@ func TestReplay(t *testing.T) {
 	q.User = "Make it\nsmaller."
 	_, err := (&llm.Replayer{Dir: dir}).Ask(t.Context(), q)
 	var e *llm.Error
-	if !errors.As(err, &e) || e.Kind != llm.NotRecorded || !strings.Contains(e.Message, question().ID()) || !strings.Contains(e.Message, `prompt from line 1 on ("Make it")`) {
+	if !errors.As(err, &e) || e.Kind != llm.NotRecorded || !strings.Contains(e.Message, question().ID()) ||
+		!strings.Contains(e.Message, `prompt from line 1 on ("Make it")`) {
 		t.Errorf("%+v", err)
 	}
 	q = question()
 	q.Seed = 5
-	if _, err = (&llm.Replayer{Dir: dir}).Ask(t.Context(), q); err == nil || !strings.Contains(err.Error(), "seed (5, recorded 0)") {
+	if _, err = (&llm.Replayer{Dir: dir}).Ask(t.Context(), q); err == nil ||
+		!strings.Contains(err.Error(), "seed (5, recorded 0)") {
 		t.Error(err)
 	}
-	if _, err = (&llm.Replayer{Dir: t.TempDir()}).Ask(t.Context(), q); err == nil || !strings.Contains(err.Error(), "no recordings") {
+	if _, err = (&llm.Replayer{Dir: t.TempDir()}).Ask(t.Context(), q); err == nil ||
+		!strings.Contains(err.Error(), "no recordings") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, question().ID()+".json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var u *beagle.UsageError
-	if _, err = (&llm.Replayer{Dir: dir}).Ask(t.Context(), question()); !errors.As(err, &u) || !strings.Contains(err.Error(), "Record it anew") {
+	if _, err = (&llm.Replayer{Dir: dir}).Ask(t.Context(), question()); !errors.As(err, &u) ||
+		!strings.Contains(err.Error(), "Record it anew") {
 		t.Error(err)
 	}
 }
 
-// TestRecordedServer serves a recorded run to those who ask by HTTP.
+// TestRecordedServer serves a recorded run to clients by HTTP.
 func TestRecordedServer(t *testing.T) {
 	first := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "the reply", In: 11, Out: 7}))
 	dir := t.TempDir()
@@ -102,8 +110,7 @@ func TestRecordedServer(t *testing.T) {
 	}
 }
 
-// TestUnrecorded: that the budget was used up is part of a recording, that the
-// caller has gone is not.
+// TestUnrecorded checks that a recording holds a spent budget, but not that the caller has gone.
 func TestUnrecorded(t *testing.T) {
 	s := llmtest.New(t, llmtest.Say("x"))
 	c := client(t, s, llm.OpenAI)
@@ -114,7 +121,8 @@ func TestUnrecorded(t *testing.T) {
 		t.Error(err)
 	}
 	var e *llm.Error
-	if _, err = (&llm.Replayer{Dir: r.Dir}).Ask(t.Context(), question()); !errors.As(err, &e) || e.Kind != llm.OverBudget {
+	if _, err = (&llm.Replayer{Dir: r.Dir}).Ask(t.Context(), question()); !errors.As(err, &e) ||
+		e.Kind != llm.OverBudget {
 		t.Errorf("replayed: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,9 +15,8 @@ import (
 	"github.com/beagle-go/beagle/internal/chat"
 )
 
-// complaint is an error in the server's own words. The providers and the
-// servers that speak like them spell it in many ways; all of them are read
-// into this.
+// A complaint is an error in the server's own words. The providers, and the servers that speak like
+// them, spell it in many ways; a complaint holds any of them.
 type complaint struct {
 	kind, code, param, message string
 }
@@ -64,7 +63,7 @@ func (c complaint) says(words ...string) bool {
 	return false
 }
 
-// kindOf tells what an error is from its status and its words.
+// kindOf returns the kind of an error by its status and its words.
 func (c complaint) kindOf(status int) ErrorKind {
 	switch {
 	case status == http.StatusRequestEntityTooLarge,
@@ -121,21 +120,21 @@ func remedy(kind ErrorKind, m Model, c complaint) string {
 		return fmt.Sprintf("Check that %s speaks the %s protocol.", m.URL, m.Provider)
 	}
 	if c.param != "" {
-		return fmt.Sprintf("The server does not like the parameter %s.", c.param)
+		return fmt.Sprintf("The server refuses the parameter %s.", c.param)
 	}
 	return ""
 }
 
-// quirks are what a server turned out not to take.
+// quirks lists what a server turned out to refuse.
 type quirks struct {
-	completionTokens bool // wants max_completion_tokens where others want max_tokens
+	completionTokens bool // wants max_completion_tokens in place of max_tokens
 	noTemperature    bool
 	noSeed           bool
 	noStreamOptions  bool
 }
 
-// learn notes what the server refused that it can be asked without, and
-// reports whether there is something new.
+// learn notes a refused parameter that the next request can leave out. It reports whether that is
+// new.
 func (q *quirks) learn(status int, c complaint) bool {
 	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
 		return false
@@ -158,7 +157,7 @@ func (q *quirks) learn(status int, c complaint) bool {
 	return *q != was
 }
 
-// fault makes the error of an attempt that failed. Its texts are scrubbed.
+// fault makes the error of a failed attempt. Its texts are scrubbed.
 func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	e := &Error{Model: c.model.Name, Status: w.status}
 	var said complaint
@@ -173,15 +172,15 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 		e.Message = fmt.Sprintf("%d %s%s: %s", w.status, http.StatusText(w.status), requestID(w.header), said.message)
 		e.Wait = retryAfter(w.header)
 		if to, err := url.Parse(w.header.Get("Location")); err == nil && to.Host != "" {
-			e.Message = fmt.Sprintf("%d %s: it sends on to %s://%s, where no key is taken",
+			e.Message = fmt.Sprintf("%d %s: it redirects to %s://%s, and no key goes there",
 				w.status, http.StatusText(w.status), to.Scheme, to.Host)
 		}
 	case errors.As(err, &stream):
 		said = readComplaint(stream.Body)
 		e.Kind = said.kindOf(0)
-		e.Message = fmt.Sprintf("the server broke the reply off%s: %s", requestID(w.header), said.message)
+		e.Message = fmt.Sprintf("the server broke off the reply%s: %s", requestID(w.header), said.message)
 		if e.Kind == Refused && !json.Valid(stream.Body) {
-			e.Kind = Unavailable // plain words refuse nothing
+			e.Kind = Unavailable // plain words do not refuse a request
 		}
 	case errors.Is(cause, errStalled), errors.Is(cause, errLimit):
 		e.Kind, e.Message = Timeout, cause.Error()
@@ -207,7 +206,7 @@ func fault(ctx context.Context, c call, w *wire, err error) *Error {
 	return e
 }
 
-// requestID names the attempt as the server's operators know it, for a message.
+// requestID returns the server operators' name for the attempt, for a message.
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id"} {
 		if id := h.Get(name); id != "" && len(id) <= 100 {
@@ -217,8 +216,7 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// tidy makes a server's words fit to be shown: one line of moderate length
-// without control characters.
+// tidy makes a server's words fit to show: one line of moderate length without control characters.
 func tidy(s string) string {
 	blank := func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), blank), " ")
@@ -228,7 +226,7 @@ func tidy(s string) string {
 	return s
 }
 
-// retryAfter is how long a server asks to wait, 0 when it does not say.
+// retryAfter returns how long a server asks to wait, or 0 if it does not say.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e10 {
 		return time.Duration(ms * float64(time.Millisecond))

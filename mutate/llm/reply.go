@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The most that a reply may hold. What is over is refused unread.
+// These constants bound a reply. Read refuses more without reading it.
 const (
 	MaxReply  = 1 << 20 // bytes of text
 	MaxCode   = 1 << 18 // bytes of code, about six thousand lines
@@ -14,13 +14,14 @@ const (
 	maxFences = 100     // code blocks
 )
 
-// A Change is what a reply asks for: declarations, or edits of the text that
-// the model was shown. Exactly one of Decls and Edits is set.
+// A Change is what a reply asks for: declarations, or edits of the text that the prompt showed.
+// Exactly one of Decls and Edits is set.
 type Change struct {
-	Decls   string   `json:"decls,omitempty"`   // Go declarations with their comments, without package clause and imports
+	// Go declarations with their comments, without package clause and imports
+	Decls   string   `json:"decls,omitempty"`
 	Edits   []Edit   `json:"edits,omitempty"`   // in the order of the reply
 	Imports []string `json:"imports,omitempty"` // import specs to add: `"math/bits"`, `rnd "math/rand/v2"`
-	Note    string   `json:"note,omitempty"`    // the first line of what the model says of it
+	Note    string   `json:"note,omitempty"`    // the first line of the model's words about it
 }
 
 // An Edit replaces a text that must occur exactly once.
@@ -29,11 +30,11 @@ type Edit struct {
 	Replace string `json:"replace"`
 }
 
-// A ReplyError says why a reply is no candidate, in words that the model can
-// act on in a repair round.
+// A ReplyError says why a reply gives no candidate, in words that the model can act on in a repair
+// round.
 type ReplyError struct {
-	What string // what is wrong and what would be right
-	Show string // the nearest text of the parent, when a search did not match
+	What string // what is wrong, and what would be right
+	Show string // the nearest text of the parent, if a search did not match
 }
 
 func (e *ReplyError) Error() string {
@@ -47,11 +48,11 @@ func wrong(format string, args ...any) *ReplyError {
 	return &ReplyError{What: fmt.Sprintf(format, args...)}
 }
 
-// Read finds the change in a reply: search/replace blocks, else unified diffs,
-// else Go declarations. It bears prose around them, several code fences,
-// indented and unclosed ones, other line ends and odd spaces. Of declarations
-// of one name in several fences the last counts. An error is a [*ReplyError].
-// The time is linear in the text, whatever it holds.
+// Read finds the change in a reply: search/replace blocks, or else unified diffs, or else Go
+// declarations. It copes with prose around them, with several code fences, also indented or
+// unclosed ones, and with other line ends and odd spaces. If several fences declare one name, the
+// last declaration counts. An error is a [*ReplyError]. The time is linear in the text, whatever it
+// holds.
 func Read(text string) (Change, error) {
 	if len(text) > MaxReply {
 		return Change{}, wrong("the reply has %d bytes; the most is %d", len(text), MaxReply)
@@ -125,8 +126,7 @@ func (c *Change) readDecls(text string, blocks []fence) error {
 	return nil
 }
 
-// plainLines gives a text the line ends of Unix and takes a byte order mark
-// away.
+// plainLines gives a text Unix line ends and removes a byte order mark.
 func plainLines(text string) string {
 	text = strings.TrimPrefix(text, "\ufeff")
 	if strings.IndexByte(text, '\r') < 0 {
@@ -138,15 +138,15 @@ func plainLines(text string) string {
 var oddSpaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2007", " ", "\u2009", " ", "\u3000", " ",
 	"\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "")
 
-// plainSpaces replaces the spaces that Go does not take for spaces. A string
-// literal may mean them, so it is only done when the text does not work as it
-// is.
+// plainSpaces replaces spaces that Go does not accept. A string literal may mean them, so Apply
+// uses it only on text that does not work as it is.
 func plainSpaces(text string) string { return oddSpaces.Replace(text) }
 
-// note is the first line of prose that says something, before any code.
+// note returns the first meaningful line of prose before any code.
 func note(prose string) string {
 	for line := range strings.Lines(prose) {
-		if beginsCode(line) || strings.HasPrefix(strings.TrimSpace(line), "<<<<<") || strings.HasPrefix(line, "--- ") || hunkHeader.MatchString(strings.TrimRight(line, "\n")) {
+		if beginsCode(line) || strings.HasPrefix(strings.TrimSpace(line), "<<<<<") || strings.HasPrefix(line, "--- ") ||
+			hunkHeader.MatchString(strings.TrimRight(line, "\n")) {
 			break
 		}
 		line = strings.Trim(line, " \t\n#*>-`")

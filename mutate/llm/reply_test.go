@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestReplies reads testdata/replies: the parent, the reply, and the candidate
-// that comes of it or why none does.
+// TestReplies reads testdata/replies: the parent, the reply, and the resulting candidate or the
+// reason why there is none.
 func TestReplies(t *testing.T) {
 	files, err := filepath.Glob("testdata/replies/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -58,9 +58,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// hostile are replies that would hurt a careless reader. Each is as long as a
-// reply may be, so that a step which takes more than linear time runs into
-// the time limit of the test.
+// hostile returns replies that would hurt a careless reader. Each is as long as a reply may be. A
+// step that takes more than linear time runs into the time limit of the test.
 func hostile(size int) map[string]string {
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
 	goCode := func(body string) string { return "```go\n" + body + "\n```\n" }
@@ -126,7 +125,8 @@ func TestHostileReplies(t *testing.T) {
 		t.Run(name, func(t *testing.T) { mustHold(t, parent, text) })
 	}
 	t.Run("50 MB", func(t *testing.T) {
-		if _, err := Read(strings.Repeat("a\n", 25<<20)); err == nil || !strings.Contains(err.Error(), "the most is 1048576") {
+		if _, err := Read(strings.Repeat("a\n", 25<<20)); err == nil ||
+			!strings.Contains(err.Error(), "the most is 1048576") {
 			t.Fatal(err)
 		}
 	})
@@ -140,9 +140,8 @@ func replyParent(t testing.TB) string {
 	return string(ar.Files[0].Data)
 }
 
-// mustHold holds what is true of every reply: it is read without a panic, what
-// fails says so as a reply's error of moderate length, and what does not fail
-// is Go in its canonical form and differs from the parent.
+// mustHold checks what holds for every reply. Reading it does not panic. A failure is a ReplyError
+// of moderate length. A success is formatted Go code that differs from the parent.
 func mustHold(t *testing.T, parent, text string) {
 	t.Helper()
 	c, err := Read(text)
@@ -190,11 +189,12 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { mustHold(t, parent, text) })
 }
 
-// BenchmarkUnmatched is what a reply costs that matches nothing.
+// BenchmarkUnmatched measures a reply that matches nothing.
 func BenchmarkUnmatched(b *testing.B) {
 	parent := replyParent(b)
 	for b.Loop() {
-		c, err := Read("Sure.\n\n<<<<<<< SEARCH\n\tfor i := range words {\n=======\n\tfor _, w := range words {\n>>>>>>> REPLACE\n")
+		c, err := Read("Sure.\n\n<<<<<<< SEARCH\n\tfor i := range words {\n=======\n\tfor _, w := range words {\n" +
+			">>>>>>> REPLACE\n")
 		if err != nil {
 			b.Fatal(err)
 		}

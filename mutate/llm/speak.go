@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/chat"
 )
 
-// A call is one attempt to have a request answered.
+// A call is one attempt to get a request answered.
 type call struct {
 	model   Model
 	key     Key
@@ -19,24 +19,22 @@ type call struct {
 	quirks  quirks
 	http    *http.Client
 	maxText int
-	closed  int // answers of earlier attempts that are of no use, and that the server may have kept
+	closed  int // useless answers of earlier attempts that the server may have stored
 }
 
-// The headers of idempotency keys are those of the IETF's draft and of the
-// services that have such keys, Stripe's first. Neither provider says that it
-// knows them, and neither Go library sends them (those in other languages make a
-// key and never send it): they are for servers and gateways in between that do.
-// Others ignore them.
+// These are the headers of idempotency keys, from the IETF's draft and from services with such
+// keys, Stripe first. Neither provider says that it knows them, and neither Go library sends them.
+// (Libraries in other languages make a key and never send it.) They serve servers and gateways in
+// between that know them; others ignore them.
 const (
 	idempotencyHeader = "Idempotency-Key"
-	replayedHeader    = "Idempotent-Replayed" // of an answer that was made before
+	replayedHeader    = "Idempotent-Replayed" // marks an answer that the server made before
 )
 
-// idempotencyKey is the same for attempts that ask the same, whichever process
-// makes them, so that of an answer that was lost on its way a server may send
-// what it has instead of making another. Attempts that say it in other fields,
-// or that follow an answer which the server may have kept, have another key; see
-// [closed].
+// idempotencyKey returns a key that is the same for attempts with the same question, in any
+// process. If an answer was lost on its way, a server may then send that answer again and not make
+// another. Attempts with other fields have another key, and so have attempts after an answer that
+// the server may have stored; see [closed].
 func (c call) idempotencyKey() string {
 	if c.request.Once == "" {
 		return ""
@@ -44,23 +42,23 @@ func (c call) idempotencyKey() string {
 	return "beagle-" + beagle.HashOf("idempotency key", c.request.Once, fmt.Sprint(c.quirks), c.closed)
 }
 
-// heard is what came of an attempt before it ended, well or not.
+// heard holds what an attempt brought before it ended, well or not.
 type heard struct {
 	text  strings.Builder
 	stop  string // "" until the server says why it ended
 	usage Usage
-	told  bool // the server counted the tokens
-	lied  bool // to numbers that no count can come to
+	told  bool // whether the server counted the tokens
+	lied  bool // whether the counts were impossible
 
-	prompt int64 // tokens of the prompt, when the server counts them before the reply
+	prompt int64 // tokens of the prompt, if the server counts them before the reply
 }
 
-// maxCount is more than any model reads or writes at once. A larger count, like a
-// negative one, would make a budget meaningless.
+// maxCount is more than any model reads or writes at once. A larger count, or a negative one, would
+// make a budget meaningless.
 const maxCount = 100_000_000
 
-// count takes a server's counts of the tokens, unless they cannot be true.
-// Those at the start of a reply cover the prompt alone, in three parts.
+// count takes a server's counts of the tokens, unless they cannot be true. Counts at the start of a
+// reply cover the prompt alone, in three parts.
 func (h *heard) count(u *chat.Usage) {
 	for _, n := range []int64{u.In, u.CacheWrite, u.CacheRead, u.Out} {
 		h.lied = h.lied || n < 0 || n > maxCount
@@ -76,8 +74,7 @@ func (h *heard) count(u *chat.Usage) {
 	}
 }
 
-// add takes a piece of text; it reports false when the text is as long as it
-// may be.
+// add takes a piece of text. It returns false if the text has reached its limit.
 func (h *heard) add(piece string, most int) bool {
 	if room := most - h.text.Len(); len(piece) > room {
 		h.text.WriteString(strings.ToValidUTF8(piece[:room], ""))
@@ -115,7 +112,7 @@ func speak(ctx context.Context, c call, h *heard) error {
 	return nil
 }
 
-// question returns the request without what the server is known to refuse.
+// question returns the request without the fields that the server is known to refuse.
 func (c call) question() chat.Request {
 	r := c.request
 	q := chat.Request{Model: r.Model, System: r.System,

@@ -12,7 +12,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// TestReplyInOnePiece: servers that cannot stream send the reply in one piece, by either protocol.
+// TestReplyInOnePiece checks servers that cannot stream: they send the reply in one piece, by
+// either protocol.
 func TestReplyInOnePiece(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: "done", Whole: true, In: 9, Out: 1}))
@@ -23,9 +24,12 @@ func TestReplyInOnePiece(t *testing.T) {
 	})
 }
 
-// TestRefusalInPieces: a model that declines says so in pieces of a refusal, and ends as if all were well.
+// TestRefusalInPieces checks a model that declines in pieces of a refusal, and ends as if all were
+// well.
 func TestRefusalInPieces(t *testing.T) {
-	s := llmtest.New(t, llmtest.Always(llmtest.Reply{ContentType: "text/event-stream", Raw: `data: {"choices":[{"delta":{"refusal":"I can't "}}]}
+	s := llmtest.New(t,
+		llmtest.Always(llmtest.Reply{ContentType: "text/event-stream",
+			Raw: `data: {"choices":[{"delta":{"refusal":"I can't "}}]}
 
 data: {"choices":[{"delta":{"refusal":"help."}}]}
 
@@ -40,7 +44,7 @@ data: [DONE]
 	}
 }
 
-// TestCachedTokens: tokens of the prompt cache are tokens of the prompt.
+// TestCachedTokens checks that tokens of the prompt cache count as tokens of the prompt.
 func TestCachedTokens(t *testing.T) {
 	raw := func(in, read, out int) llmtest.Script {
 		return llmtest.Always(llmtest.Reply{ContentType: "text/event-stream", Raw: fmt.Sprintf(`event: message_start
@@ -65,7 +69,7 @@ data: {"type":"message_stop"}
 		{9, 20000, 4, llm.Usage{In: 21009, Out: 4}},
 		{-9, 20000, 4, bound},
 		{9, 1 << 62, 4, bound},
-		{99_999_000, 99_999_000, 4, bound}, // each is possible, the sum is not
+		{99_999_000, 99_999_000, 4, bound}, // each is possible, but the sum is not
 		{9, 20000, -4, bound},
 	} {
 		got, err := client(t, llmtest.New(t, raw(x.in, x.read, x.out)), llm.Anthropic).Ask(t.Context(), question())
@@ -75,7 +79,7 @@ data: {"type":"message_stop"}
 	}
 }
 
-// TestRequestID: errors name the attempt as the server's operators know it.
+// TestRequestID checks that errors name the attempt as the server's operators know it.
 func TestRequestID(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		s := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: "refused"}))
@@ -87,8 +91,8 @@ func TestRequestID(t *testing.T) {
 	})
 }
 
-// TestStreamErrorInPlainWords: a server that breaks off in plain words has
-// refused nothing, so the client asks again.
+// TestStreamErrorInPlainWords checks that the client asks again if a server breaks off in plain
+// words, since that refuses nothing.
 func TestStreamErrorInPlainWords(t *testing.T) {
 	broken := llmtest.Reply{ContentType: "text/event-stream", Raw: "event: error\ndata: out of memory\n\n"}
 	s := llmtest.New(t, llmtest.InTurn(broken, llmtest.Reply{Text: "done"}))
@@ -98,7 +102,7 @@ func TestStreamErrorInPlainWords(t *testing.T) {
 	}
 }
 
-// TestEndlessRefusal: a server whose refusal never ends is cut off.
+// TestEndlessRefusal checks that the client cuts off a server whose refusal never ends.
 func TestEndlessRefusal(t *testing.T) {
 	bothWays(t, func(t *testing.T, protocol string) {
 		gone := make(chan struct{}, 8)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Limits on what a server may send.
+// These constants bound what a server may send.
 const (
 	maxRaw       = 64 << 20 // bytes of one answer; a token of text takes some 200 bytes of stream
 	defaultText  = 1 << 20
@@ -24,21 +24,21 @@ const (
 var (
 	errStalled  = errors.New("the server sent nothing for too long")
 	errLimit    = errors.New("the time limit of the call is over")
-	errOversize = errors.New("the answer is longer than is read")
+	errOversize = errors.New("the answer is longer than the limit")
 )
 
-// wire watches one attempt from below [chat]: it ends a silent one, cuts a
-// long one off, and keeps what a refusal says.
+// wire watches one attempt from below [chat]. It ends a silent attempt, cuts off a long one, and
+// keeps the text of a refusal.
 type wire struct {
 	maxText int
 	stall   time.Duration
 	cancel  context.CancelCauseFunc
 	silence *time.Timer
 
-	// Of the answer, once there is one.
+	// These fields describe the answer, once there is one.
 	status int
 	header http.Header
-	body   []byte // when the status is an error
+	body   []byte // if the status is an error
 }
 
 type wireKey struct{}
@@ -57,7 +57,7 @@ func (w *wire) end() {
 	w.cancel(nil)
 }
 
-// streams reports whether the answer is, or was made, a stream of events.
+// streams reports whether the answer is a stream of events, or was made from one.
 func (w *wire) streams() bool {
 	switch kind, _, _ := mime.ParseMediaType(w.header.Get("Content-Type")); kind {
 	case "text/event-stream", "application/json", "":
@@ -107,9 +107,9 @@ func (b *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// httpClient makes the connections of a client. It follows no redirects: a
-// key would go along to an address that nobody gave. Offline, it reaches this
-// machine only, whatever names and proxies say.
+// httpClient makes the connections of a client. It follows no redirects, because the key would go
+// to an address that nobody gave. Offline, it reaches this machine only, whatever names and proxies
+// say.
 func httpClient(offline bool) *http.Client {
 	dial := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
@@ -142,7 +142,7 @@ func onlyLoopback(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// connections are made when they are first needed.
+// connections makes its clients when they are first needed.
 type connections struct {
 	once sync.Once
 	http *http.Client
