@@ -164,6 +164,7 @@ func (c *Client) stamp(err error, t Tried) error {
 
 // attempt asks once: within the budget, in a slot, watched. The error ends the call at once.
 func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *Error, error) {
+	// Wait for a slot, and reserve the worst case.
 	if c.InFlight != nil {
 		release, err := c.InFlight.Take(ctx)
 		if err != nil {
@@ -177,6 +178,7 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 		return Reply{}, nil, err
 	}
 	*attempts++
+	// Ask, and watch the answer.
 	actx, w := watch(ctx, c.stall(), one.maxText)
 	defer w.end()
 	var h heard
@@ -187,24 +189,28 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	} else if errors.Is(err, errOversize) || errors.Is(err, chat.ErrTooLong) {
 		h.stop, err = StopOversize, nil
 	}
+	// Book what a reply used.
 	if err == nil {
 		reply := h.reply(one, bound)
 		settle(reply.Usage)
 		return reply, nil, nil
 	}
+	// Book the worst case of a failure, unless it certainly cost nothing.
 	e := fault(actx, one, w, err)
 	if !unpaid(w, err) {
 		e.Wasted = bound
 	}
 	e.closed = closed(w, e)
 	settle(e.Wasted)
+	// If the caller ended the call, say so.
 	switch outer := callerCause(ctx); {
 	case outer != nil && e.Wasted == Usage{}:
-		// no answer is under way, so the attempt certainly cost nothing
+		// No answer is under way, so the attempt certainly cost nothing.
 		return Reply{}, nil, &Halted{Cause: outer}
 	case outer != nil:
 		return Reply{}, nil, outer
 	}
+	// If the server refused a parameter, another attempt can leave it out.
 	if e.again = c.learn(one, w); e.again && *attempts > c.attempts()+4 {
 		e.again = false
 	}

@@ -23,6 +23,7 @@ func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, e
 	state, indent := outside, ""
 	var search, replace strings.Builder
 	for line := range strings.Lines(text) {
+		// Lines of an indented block carry the indentation of its first marker.
 		word := strings.TrimSpace(line)
 		if state != outside {
 			line = strings.TrimPrefix(line, indent)
@@ -48,6 +49,7 @@ func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, e
 			replace.WriteString(line)
 		}
 	}
+	// A reply that ends inside a block was cut short.
 	switch state {
 	case searching:
 		return nil, nil, wrong("SEARCH block %d has no ======= line", len(edits)+1)
@@ -160,6 +162,7 @@ func hunks(diff string) []Edit {
 	var out []Edit
 	var search, replace strings.Builder
 	changed := false
+	// flush ends a hunk. A hunk without changes is no edit.
 	flush := func() {
 		if changed {
 			out = append(out, Edit{search.String(), replace.String()})
@@ -171,6 +174,7 @@ func hunks(diff string) []Edit {
 	headed, in := hasHunks(diff), !hasHunks(diff)
 	for line := range strings.Lines(diff) {
 		switch {
+		// The header of a file ends the hunk before it.
 		case strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "index ") || strings.HasPrefix(line, "--- ") ||
 			strings.HasPrefix(line, "+++ "):
 			if headed {
@@ -180,6 +184,7 @@ func hunks(diff string) []Edit {
 		case hunkHeader.MatchString(strings.TrimRight(line, "\n")):
 			flush()
 			in = true
+		// Ignore prose between hunks, and marks such as "\ No newline at end of file".
 		case !in || strings.HasPrefix(line, `\`):
 		case strings.HasPrefix(line, "-"):
 			search.WriteString(line[1:])

@@ -58,6 +58,7 @@ func LoadLessons(dirs ...string) ([]Lesson, error) {
 	return out, nil
 }
 
+// readLessons adds the lessons of a folder to into. from returns the place of a file, for messages.
 func readLessons(into map[string]Lesson, fsys fs.FS, dir string, from func(name string) string) error {
 	files, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -107,6 +108,7 @@ func ParseLesson(name, text string) (Lesson, error) {
 	if !ok || !strings.HasPrefix(text, "---\n") {
 		return l, errors.New("the header between two lines of --- at its beginning is missing")
 	}
+	// Read the header.
 	for i, line := range strings.Split(head, "\n") {
 		key, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
@@ -123,6 +125,7 @@ func ParseLesson(name, text string) (Lesson, error) {
 		}
 	}
 	l.Body = strings.TrimSpace(body)
+	// Check that nothing is missing, and that each fact exists.
 	switch {
 	case l.Title == "":
 		return l, errors.New("the header has no title")

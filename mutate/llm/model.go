@@ -45,6 +45,7 @@ func ParseModel(spec string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
+	// Take the protocol off the front and the address off the end.
 	for _, p := range []string{OpenAI, Anthropic} {
 		if after, ok := strings.CutPrefix(rest, p+":"); ok {
 			m.Provider, rest = p, after
@@ -56,6 +57,7 @@ func ParseModel(spec string) (Model, error) {
 			usage(fmt.Sprintf("--model %s: the name of the model is missing or holds spaces", spec),
 				"Write name, name@url or name@url=weight.")
 	}
+	// Without a protocol, the name decides.
 	if m.Provider == "" {
 		m.Provider = OpenAI
 		if strings.HasPrefix(m.Name, "claude") {
@@ -65,6 +67,7 @@ func ParseModel(spec string) (Model, error) {
 	if err := m.settleURL(spec, strings.Contains(rest, "@")); err != nil {
 		return Model{}, err
 	}
+	// Find the key's variable and the price.
 	m.KeyEnv = keyVariable(m.Name)
 	if m.AtHome() {
 		m.KeyEnv = homes[m.Provider].env

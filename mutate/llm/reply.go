@@ -85,6 +85,7 @@ func Read(text string) (Change, error) {
 
 // readDecls takes the declarations of all fences, or of a text without any.
 func (c *Change) readDecls(text string, blocks []fence) error {
+	// Collect the Go code.
 	var codes []string
 	for _, b := range blocks {
 		if b.isGo() {
@@ -99,6 +100,7 @@ func (c *Change) readDecls(text string, blocks []fence) error {
 	if len(codes) == 0 {
 		return wrong("the reply holds no code: send search/replace blocks, or the declarations in a Go code fence")
 	}
+	// Parse it. One fence without errors is enough.
 	var all []piece
 	var imports []string
 	var first error
@@ -112,6 +114,7 @@ func (c *Change) readDecls(text string, blocks []fence) error {
 	if len(all) == 0 && first != nil {
 		return first
 	}
+	// Beside other fences, a program or a test only shows how to use the code.
 	if len(codes) > 1 {
 		all = withoutPrograms(all)
 	}
