@@ -13,11 +13,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// accumulators is L2.
+// accumulators (catalogue L2) matches a loop whose body only folds each element into one integer
+// variable with +, ^, | or *. It writes a loop over blocks that folds into several variables in
+// turn, joins them, and handles the rest as before.
 var accumulators = &mutate.Mutator{
 	Name: "accumulators",
-	Doc: "Sum into several variables in turn and add them at the end: the additions no longer wait for each other. Exact for " +
-		"integers in any order; never done for floats, whose sum would change.",
+	Doc: "Sum into several variables in turn and add them at the end: the additions no longer wait for each other. " +
+		"Exact for integers in any order; never done for floats, whose sum would change.",
 	Before: `for _, x := range v {
 	sum += x
 }`,
@@ -46,7 +48,7 @@ for _, x := range rest {
 type reduction struct {
 	loop *mutate.ElementLoop
 	sum  *types.Var
-	op   token.Token // + ^ | or *
+	op   token.Token // one of + ^ | *
 	term *ast.AssignStmt
 }
 
@@ -64,11 +66,12 @@ func findReductions(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// reductionOf recognises a body of one s op= term, where the term depends on
-// the element and not on s.
+// reductionOf recognises a body of one statement, s op= term. The term depends on the element and
+// not on s.
 func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 	l, ok := p.Elements(s)
-	if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) || labelled(p, s) {
+	if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
+		labelled(p, s) {
 		return nil
 	}
 	list := l.Body.List
@@ -83,7 +86,8 @@ func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 		return nil
 	}
 	r := &reduction{loop: l, sum: p.Var(as.Lhs[0]), op: associative[as.Tok], term: as}
-	if r.op == token.ILLEGAL || r.sum == nil || p.IsGlobal(r.sum) || !isInteger(r.sum.Type()) || !p.Pure(as.Rhs[0]) && !onlyReadsElement(p, l, as.Rhs[0]) {
+	if r.op == token.ILLEGAL || r.sum == nil || p.IsGlobal(r.sum) || !isInteger(r.sum.Type()) ||
+		!p.Pure(as.Rhs[0]) && !onlyReadsElement(p, l, as.Rhs[0]) {
 		return nil
 	}
 	if len(p.Uses(r.sum, as.Rhs[0])) > 0 || p.Effects(as.Rhs[0]).Writes {
@@ -92,8 +96,8 @@ func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 	return r
 }
 
-// onlyReadsElement accepts the access to the element itself, which is within
-// bounds, as free of panics.
+// onlyReadsElement reports whether a term cannot panic, if reading the element itself counts as
+// safe: it is within bounds.
 func onlyReadsElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 	if len(l.Elems) == 0 {
 		return false
@@ -137,9 +141,12 @@ func rewriteReduction(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]muta
 	typ := types.TypeString(r.sum.Type(), types.RelativeTo(p.Pkg))
 	declare := fmt.Sprintf("var %s %s", strings.Join(sums[1:], ", "), typ)
 	if r.op == token.MUL {
-		declare = strings.Join(sums[1:], ", ") + " := " + strings.TrimSuffix(strings.Repeat(typed(typ, "1")+", ", k-1), ", ")
+		declare = strings.Join(sums[1:], ", ") + " := " +
+			strings.TrimSuffix(strings.Repeat(typed(typ, "1")+", ", k-1), ", ")
 	}
-	text := fmt.Sprintf("%s := %s\n%s // so that one turn need not wait for the last\nfor len(%s) >= %d {\n%s%s = %s[%d:]\n}\n%s %s %s\n%s",
-		rest, startOf(r.loop), declare, rest, k, block.String(), rest, rest, k, sum, r.term.Tok, strings.Join(sums[1:], " "+r.op.String()+" "), tail(p, r.loop, rest))
+	text := fmt.Sprintf("%s := %s\n%s // so that one turn need not wait for the last\nfor len(%s) >= %d {\n"+
+		"%s%s = %s[%d:]\n}\n%s %s %s\n%s",
+		rest, startOf(r.loop), declare, rest, k, block.String(), rest, rest, k, sum, r.term.Tok,
+		strings.Join(sums[1:], " "+r.op.String()+" "), tail(p, r.loop, rest))
 	return []mutate.Edit{p.Replace(s.Node, text)}, nil
 }

@@ -9,42 +9,59 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// An Advisory is something that a person may want to change and that no
-// rewrite may: what it is worth depends on promises that the source does not
-// make. It is found and explained, never applied.
+// An Advisory is a change that a person may want and that no rewrite may make, because its worth
+// depends on promises outside the source. Beagle finds and explains it, and never applies it.
 type Advisory struct {
 	Name string
-	Doc  string // what could be done, what it is worth, and what has to be true
+	Doc  string // what to do, what it gains, and what must hold
 	Find func(*mutate.Pass) []mutate.Site
 }
 
 // Advice lists the advisories.
 var Advice = []*Advisory{
-	{"lock-in-loop", "A mutex is locked in every turn of a loop. Locking once around the loop, or once a batch, saves most of it (about 85 % of " +
-		"a short body), but others wait longer and see the work in larger steps: right only when nobody needs the steps in between.", findLockInLoop},
-	{"atomic-in-loop", "An atomic counter is added to in every turn of a loop. One addition of the sum behind the loop costs a fraction, but others " +
-		"see the counter jump: right only when nobody reads it meanwhile.", findAtomicInLoop},
-	{"send-in-loop", "Items are sent over a channel one by one. Sending slices of them divides the cost by their length, but changes the channel's " +
-		"type and when items arrive.", findSendInLoop},
-	{"receiver-scratch", "A buffer is made in every call of a method. Keeping it in the receiver saves the allocation, but makes the method unsafe to " +
-		"call from two goroutines at once: right only when the type is documented as being for one.", findReceiverScratch},
-	{"pool-scratch", "A large buffer is made in every call and dropped again. Taking it from a sync.Pool saves the allocation and most of the " +
-		"garbage collector's work, but what one call leaves in it meets the next: right only when nothing keeps it and each call writes before " +
-		"it reads. Candidates may keep no state between calls, so this is never tried.", findPoolScratch},
-	{"no-copy-string", "A byte slice is converted to a string, which copies it. unsafe.String does not copy, but the string then changes when the " +
-		"bytes do: right only when nobody writes or keeps the bytes.", findNoCopy},
-	{"field-order", "Fields of this struct are laid out with gaps. Another order makes it smaller, but shows in reflection, binary encodings, and " +
-		"literals without field names.", findFieldOrder},
-	{"equal-fold", "Two strings are compared by converting both to one case. strings.EqualFold needs no copies (about 80 % less), but differs for " +
-		"some characters beyond ASCII, such as the long s: right only when the strings are ASCII.", findEqualFold},
+	{"lock-in-loop",
+		"A mutex is locked in every turn of a loop. Locking once around the loop, or once a batch, saves most of it " +
+			"(about 85 % of a short body), but others wait longer and see the work in larger steps: right only when " +
+			"nobody needs the steps in between.", findLockInLoop},
+	{"atomic-in-loop",
+		"An atomic counter is added to in every turn of a loop. One addition of the sum behind the loop costs a " +
+			"fraction, but others see the counter jump: right only when nobody reads it meanwhile.", findAtomicInLoop},
+	{"send-in-loop",
+		"Items are sent over a channel one by one. Sending slices of them divides the cost by their length, but " +
+			"changes the channel's type and when items arrive.", findSendInLoop},
+	{"receiver-scratch",
+		"A buffer is made in every call of a method. Keeping it in the receiver saves the allocation, but makes the " +
+			"method unsafe to call from two goroutines at once: right only when the type is documented as being for " +
+			"one.",
+		findReceiverScratch},
+	{"pool-scratch",
+		"A large buffer is made in every call and dropped again. Taking it from a sync.Pool saves the allocation " +
+			"and most of the garbage collector's work, but what one call leaves in it meets the next: right only " +
+			"when nothing keeps it and each call writes before it reads. Candidates may keep no state between " +
+			"calls, so this is never tried.", findPoolScratch},
+	{"no-copy-string",
+		"A byte slice is converted to a string, which copies it. unsafe.String does not copy, but the string then " +
+			"changes when the bytes do: right only when nobody writes or keeps the bytes.", findNoCopy},
+	{"field-order",
+		"Fields of this struct are laid out with gaps. Another order makes it smaller, but shows in reflection, " +
+			"binary encodings, and literals without field names.", findFieldOrder},
+	{"equal-fold",
+		"Two strings are compared by converting both to one case. strings.EqualFold needs no copies (about 80 % " +
+			"less), but differs for some characters beyond ASCII, such as the long s: right only when the strings " +
+			"are ASCII.", findEqualFold},
 }
 
-// Advise lists what a person may want to change in a candidate.
+// Advise lists the changes to a candidate that a person may want.
 func Advise(p *mutate.Pass) []beagle.Advice {
 	var out []beagle.Advice
 	for _, a := range Advice {
 		for _, s := range mutate.Find(p, &mutate.Mutator{Name: a.Name, Find: a.Find}) {
-			out = append(out, beagle.Advice{Name: a.Name, Line: p.Fset.Position(s.Node.Pos()).Line, Site: oneLine(s.Label), Doc: a.Doc})
+			out = append(out, beagle.Advice{
+				Name: a.Name,
+				Line: p.Fset.Position(s.Node.Pos()).Line,
+				Site: oneLine(s.Label),
+				Doc:  a.Doc,
+			})
 		}
 	}
 	return out
@@ -67,7 +84,8 @@ func findLockInLoop(p *mutate.Pass) []mutate.Site {
 }
 
 func findAtomicInLoop(p *mutate.Pass) []mutate.Site {
-	return callsInLoop(p, "sync/atomic", "AddInt32", "AddInt64", "AddUint32", "AddUint64", "Int32.Add", "Int64.Add", "Uint32.Add", "Uint64.Add")
+	return callsInLoop(p, "sync/atomic", "AddInt32", "AddInt64", "AddUint32", "AddUint64", "Int32.Add", "Int64.Add",
+		"Uint32.Add", "Uint64.Add")
 }
 
 func findSendInLoop(p *mutate.Pass) []mutate.Site {
@@ -98,8 +116,7 @@ func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// findPoolScratch looks for buffers that stay in the function and are too
-// large for the stack.
+// findPoolScratch looks for buffers that stay in the function and are too large for the stack.
 func findPoolScratch(p *mutate.Pass) []mutate.Site {
 	const onStack = 64 << 10
 	var sites []mutate.Site
@@ -131,8 +148,8 @@ func findNoCopy(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// findFieldOrder looks at the struct types that the target receives and at
-// those that the candidate declares.
+// findFieldOrder looks at the struct types that the target receives, and at those that the
+// candidate declares.
 func findFieldOrder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	seen := map[*types.Struct]bool{}
@@ -151,14 +168,15 @@ func findFieldOrder(p *mutate.Pass) []mutate.Site {
 		}
 		seen[s] = true
 		if now, best := layoutSizes(s); best < now {
-			sites = append(sites, note(f, named.Obj().Name()+": "+itoa(int(now))+" bytes, "+itoa(int(best))+" in another order"))
+			sites = append(sites,
+				note(f, named.Obj().Name()+": "+itoa(int(now))+" bytes, "+itoa(int(best))+" in another order"))
 		}
 	}
 	return sites
 }
 
-// layoutSizes is the size of a struct as it stands, and with its fields in
-// descending order of alignment.
+// layoutSizes returns the size of a struct as declared, and its size with the fields in descending
+// order of alignment.
 func layoutSizes(s *types.Struct) (now, best int64) {
 	sizes := types.SizesFor("gc", "amd64")
 	align := int64(1)

@@ -7,7 +7,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// adviceCases hold one place for every advisory, and one that looks alike.
+// adviceCases hold, for every advisory, a place where it applies and a similar one where it does
+// not.
 var adviceCases = map[string][2]string{
 	"lock-in-loop": {
 		"import \"sync\"\nvar mu sync.Mutex\nfunc f(v []int) { for range v { mu.Lock(); mu.Unlock() } }",
@@ -65,14 +66,16 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestAdvise: what is advised names its line and what stands there.
+// TestAdvise checks that advice names its line and quotes the code there.
 func TestAdvise(t *testing.T) {
-	p, err := mutate.Check("package p\n\nimport \"sync\"\n\nvar mu sync.Mutex\n\nfunc f(v []int) {\n\tfor range v {\n\t\tmu.Lock()\n\t\tmu.Unlock()\n\t}\n}\n", "", nil)
+	p, err := mutate.Check("package p\n\nimport \"sync\"\n\nvar mu sync.Mutex\n\nfunc f(v []int) {\n\tfor range v {\n"+
+		"\t\tmu.Lock()\n\t\tmu.Unlock()\n\t}\n}\n", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := rules.Advise(p)
-	if len(got) != 1 || got[0].Name != "lock-in-loop" || got[0].Line != 9 || got[0].Site != "mu.Lock() in a loop" || got[0].Doc == "" {
+	if len(got) != 1 || got[0].Name != "lock-in-loop" || got[0].Line != 9 || got[0].Site != "mu.Lock() in a loop" ||
+		got[0].Doc == "" {
 		t.Errorf("got %+v", got)
 	}
 }

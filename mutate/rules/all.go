@@ -1,11 +1,10 @@
-// Package rules holds the rewrites that need no model: one rule a file, one
-// golden archive a rule (testdata/<rule>.txtar).
+// Package rules holds the rewrites that need no model: one rule a file, with one golden archive a
+// rule (testdata/<rule>.txtar).
 //
-// A rule is written for the code that is there when it is asked, not for a
-// sequence: each recognises what the others leave behind, and the search finds
-// the order. A rule leaves a place out on any doubt. What it cannot prove from
-// types and syntax it may still propose when its legality class says so; the
-// checks of that class then decide.
+// A rule looks only at the present code, not at a sequence of rules. Each recognises what other
+// rules write, and the search finds the order. A rule leaves a place out if it is in doubt. If its
+// legality class allows, it may still propose what types and syntax cannot prove; the checks of
+// that class then decide.
 package rules
 
 import (
@@ -14,8 +13,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// All is every rule, in the order in which the catalogue and `beagle explain`
-// list them.
+// All lists every rule, in the order of the catalogue and of `beagle explain`.
 var All = slices.Concat(written, GoFixes)
 
 var written = []*mutate.Mutator{
@@ -135,9 +133,8 @@ var written = []*mutate.Mutator{
 	bitLoop,
 }
 
-// docs/rewrites.md lists the catalogue's entries with their rules, and says why
-// some have none. What hangs on promises that the source does not make is in
-// Advice.
+// docs/rewrites.md lists the catalogue's entries with their rules, and says why some have none.
+// Changes that depend on promises outside the source are in Advice.
 
 // Named returns the rule of that name, or nil.
 func Named(name string) *mutate.Mutator {

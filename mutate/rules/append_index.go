@@ -10,12 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// appendIndex is A2.
+// appendIndex (catalogue A2) matches a loop that appends exactly one element in each turn to a
+// slice made with room for all. It makes the slice at its full length and stores by index.
 var appendIndex = &mutate.Mutator{
 	Name: "append-to-index",
-	Doc: "Fill a slice by index when each turn of the loop appends exactly one element to one that was made with room for all. It saves the " +
-		"test for room, and costs clearing the slice first: whether it pays depends on the element and the toolchain. Exact: length, capacity " +
-		"and elements are the same.",
+	Doc: "Fill a slice by index when each turn of the loop appends exactly one element to one that was made with " +
+		"room for all. It saves the test for room, and costs clearing the slice first: whether it pays depends on " +
+		"the element and the toolchain. Exact: length, capacity and elements are the same.",
 	Before: `out := make([]int, 0, len(in))
 for _, x := range in {
 	out = append(out, x*x)
@@ -49,8 +50,8 @@ func findAppendIndex(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// overAll reports whether the loop runs over the slice, array or integer whose
-// length is given, from its first to its last element.
+// overAll reports whether the loop runs from the first to the last element of the slice, array or
+// integer whose length is given.
 func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 	switch p.Info.TypeOf(loop.X).Underlying().(type) {
 	case *types.Slice, *types.Array:
@@ -60,11 +61,12 @@ func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 	return false
 }
 
-// indexEdits wants the append to be the last statement of the body, to be
-// reached in every turn, and to be the only use of the slice in it.
+// indexEdits returns the edits for a loop whose last statement is the append. Every turn must reach
+// the append, and the body may not use the slice otherwise.
 func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.RangeStmt) []mutate.Edit {
 	body := loop.Body.List
-	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continues(p, loop.Body) || declaredIn(p, loop.Body, v.Name()) {
+	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continues(p, loop.Body) ||
+		declaredIn(p, loop.Body, v.Name()) {
 		return nil
 	}
 	last := body[len(body)-1]

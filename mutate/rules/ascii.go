@@ -11,11 +11,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// asciiPath is C7.
+// asciiPath (catalogue C7) matches a function that goes over the runes of a string parameter, if
+// the corpus is mostly ASCII. It writes a copy that works on bytes. A scan at the start of the
+// function calls the copy if the string is all ASCII.
 var asciiPath = &mutate.Mutator{
 	Name: "ascii-fast-path",
-	Doc: "Work on bytes where the input is all ASCII, which most text of machines is, and on runes otherwise. The copy for ASCII is the " +
-		"original with each rune replaced by its byte; a scan decides which of the two runs.",
+	Doc: "Work on bytes where the input is all ASCII, which most text of machines is, and on runes otherwise. The " +
+		"copy for ASCII is the original with each rune replaced by its byte; a scan decides which of the two runs.",
 	Before: `func Clean(s string) string {
 	var out strings.Builder
 	for _, r := range s {
@@ -49,8 +51,8 @@ type asciiSite struct {
 	in *types.Var
 }
 
-// findASCII wants a target, or a helper, with a loop over the runes of a string
-// parameter, and a corpus that is mostly ASCII.
+// findASCII looks for a target or a helper with a loop over the runes of a string parameter. The
+// corpus must be mostly ASCII.
 func findASCII(p *mutate.Pass) []mutate.Site {
 	mostly := false
 	for _, f := range p.Facets.Params {
@@ -62,14 +64,20 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) || hasASCIIPath(fn) {
+		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) ||
+			hasASCIIPath(fn) {
 			continue
 		}
 		for _, f := range fn.Type.Params.List {
 			for _, id := range f.Names {
 				v := p.Info.Defs[id].(*types.Var)
 				if isString(v) && !p.Assigned(v, fn.Body) && runeEdits(p, fn, v) > 0 {
-					sites = append(sites, mutate.Site{Node: fn.Body, Label: "runes of " + id.Name + " in " + fn.Name.Name, Data: asciiSite{fn, v}})
+					sites = append(sites,
+						mutate.Site{
+							Node:  fn.Body,
+							Label: "runes of " + id.Name + " in " + fn.Name.Name,
+							Data:  asciiSite{fn, v},
+						})
 				}
 			}
 		}
@@ -107,8 +115,8 @@ func runeEdits(p *mutate.Pass, fn *ast.FuncDecl, in *types.Var) int {
 	return n
 }
 
-// asByte is the text of a node of the copy for ASCII, if it differs: the head
-// of a range over the runes, decoding a rune, counting runes.
+// asByte returns the text of a node in the copy for ASCII, if it differs. Such nodes are the head
+// of a range over runes, the decoding of a rune, and the counting of runes.
 func asByte(p *mutate.Pass, in *types.Var, n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.RangeStmt:
@@ -159,8 +167,8 @@ func usesName(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
 	return false
 }
 
-// decodeAsByte recognises r, size := utf8.DecodeRuneInString(s[i:]) in a loop
-// while i < len(s).
+// decodeAsByte recognises r, size := utf8.DecodeRuneInString(s[i:]) in a loop with the condition i
+// < len(s).
 func decodeAsByte(p *mutate.Pass, in *types.Var, s *ast.AssignStmt) (string, bool) {
 	if len(s.Rhs) != 1 || len(s.Lhs) != 2 {
 		return "", false
@@ -173,11 +181,11 @@ func decodeAsByte(p *mutate.Pass, in *types.Var, s *ast.AssignStmt) (string, boo
 	if !ok || from.High != nil || from.Low == nil || p.Var(from.X) != in || !inBounds(p, in, s, from.Low) {
 		return "", false
 	}
-	return fmt.Sprintf("%s, %s %s rune(%s[%s]), 1", p.Text(s.Lhs[0]), p.Text(s.Lhs[1]), s.Tok, in.Name(), p.Text(from.Low)), true
+	return fmt.Sprintf("%s, %s %s rune(%s[%s]), 1", p.Text(s.Lhs[0]), p.Text(s.Lhs[1]), s.Tok, in.Name(),
+		p.Text(from.Low)), true
 }
 
-// inBounds reports whether s is the first statement of a loop with the
-// condition i < len(in).
+// inBounds reports whether s is the first statement of a loop with the condition i < len(in).
 func inBounds(p *mutate.Pass, in *types.Var, s ast.Stmt, index ast.Expr) bool {
 	for _, up := range p.Path(s) {
 		f, ok := up.(*ast.ForStmt)
@@ -190,7 +198,7 @@ func inBounds(p *mutate.Pass, in *types.Var, s ast.Stmt, index ast.Expr) bool {
 	return false
 }
 
-// writeAsByte recognises out.WriteRune(r) where r is ASCII.
+// writeAsByte recognises out.WriteRune(r) for an ASCII r.
 func writeAsByte(p *mutate.Pass, in *types.Var, s *ast.ExprStmt) (string, bool) {
 	for _, pkg := range []string{"strings.Builder", "bytes.Buffer"} {
 		path, typ, _ := strings.Cut(pkg, ".")
@@ -207,8 +215,8 @@ func writeAsByte(p *mutate.Pass, in *types.Var, s *ast.ExprStmt) (string, bool) 
 	return "", false
 }
 
-// isASCIIRune reports whether a rune is ASCII when in is: it comes from in, is
-// a constant, or is one of these with its case changed.
+// isASCIIRune reports whether a rune is ASCII if in is: it comes from in, is a constant, or is one
+// of these with its case changed.
 func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 	if n, ok := p.Int(e); ok {
 		return n >= 0 && n < 0x80
@@ -240,7 +248,9 @@ func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 				continue
 			}
 			self := len(as.Lhs) == len(as.Rhs) && as.Tok != token.DEFINE && caseOf(p, as.Rhs[i], v)
-			if !self && !(len(as.Lhs) == len(as.Rhs) && p.Info.Types[as.Rhs[i]].Value != nil && isASCIIRune(p, in, as.Rhs[i])) || as.Tok != token.ASSIGN && as.Tok != token.DEFINE {
+			if !self &&
+				!(len(as.Lhs) == len(as.Rhs) && p.Info.Types[as.Rhs[i]].Value != nil &&
+					isASCIIRune(p, in, as.Rhs[i])) || as.Tok != token.ASSIGN && as.Tok != token.DEFINE {
 				return false
 			}
 		}
@@ -294,6 +304,8 @@ func isASCII(s string) bool {
 		return nil, fmt.Errorf("the name %s is taken", test)
 	}
 	return append(edits,
-		p.Insert(fn.Body.List[0].Pos(), fmt.Sprintf("// Nearly all inputs are ASCII.\nif %s(%s) {\nreturn %s(%s)\n}\n", test, in, ascii, strings.Join(args, ", "))),
+		p.Insert(fn.Body.List[0].Pos(),
+			fmt.Sprintf("// Nearly all inputs are ASCII.\nif %s(%s) {\nreturn %s(%s)\n}\n", test, in, ascii,
+				strings.Join(args, ", "))),
 		p.Declare(fn, decls)), nil
 }

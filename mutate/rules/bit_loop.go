@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// bitLoop is N2.
+// bitLoop (catalogue N2) matches a loop that counts the ones of an unsigned variable, or its length
+// in bits, until the variable is zero. It calls math/bits and sets the variable to zero.
 var bitLoop = &mutate.Mutator{
 	Name: "bit-loop",
-	Doc: "Count bits with math/bits, which is one instruction, instead of a loop over them. Legal because the loop only counts, and x ends at " +
-		"zero either way.",
+	Doc: "Count bits with math/bits, which is one instruction, instead of a loop over them. Legal because the loop " +
+		"only counts, and x ends at zero either way.",
 	Before: `for x != 0 {
 	x &= x - 1
 	n++
@@ -53,7 +54,7 @@ func findBitLoop(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// untilZero is x in `for x != 0` and `for x > 0` over an unsigned variable.
+// untilZero returns x for the heads `for x != 0` and `for x > 0`, if x is unsigned.
 func untilZero(p *mutate.Pass, f *ast.ForStmt) *types.Var {
 	cond, ok := f.Cond.(*ast.BinaryExpr)
 	if !ok || f.Init != nil || cond.Op != token.NEQ && cond.Op != token.GTR || !p.IsInt(cond.Y, 0) {
@@ -71,15 +72,16 @@ func bitsSuffix(t types.Type) string {
 	if !ok {
 		return "?"
 	}
-	suffix, ok := map[types.BasicKind]string{types.Uint: "", types.Uint8: "8", types.Uint16: "16", types.Uint32: "32", types.Uint64: "64"}[b.Kind()]
+	suffix, ok := map[types.BasicKind]string{types.Uint: "", types.Uint8: "8", types.Uint16: "16", types.Uint32: "32",
+		types.Uint64: "64"}[b.Kind()]
 	if !ok {
 		return "?"
 	}
 	return suffix
 }
 
-// countedBits reads a step and a count: x &= x-1 with n++ counts ones, x >>= 1
-// with n += int(x & 1) in front of it too, x >>= 1 with n++ the length.
+// countedBits reads a step and a count. A step x &= x-1 with n++ counts ones, and so does x >>= 1
+// behind n += int(x & 1). A step x >>= 1 with n++ counts the length.
 func countedBits(p *mutate.Pass, x *types.Var, count, step ast.Stmt) (n *types.Var, fn string) {
 	clear, shift := stepOf(p, x, step)
 	if inc, ok := count.(*ast.IncDecStmt); ok && inc.Tok == token.INC && plainLocal(p, inc.X) {
@@ -104,7 +106,7 @@ func countedBits(p *mutate.Pass, x *types.Var, count, step ast.Stmt) (n *types.V
 	return nil, ""
 }
 
-// stepOf recognises x &= x - 1 and x >>= 1, also written out.
+// stepOf recognises x &= x - 1 and x >>= 1, also as plain assignments.
 func stepOf(p *mutate.Pass, x *types.Var, s ast.Stmt) (clear, shift bool) {
 	lhs, rhs, ok := assigned(s, token.AND_ASSIGN)
 	if ok && p.Var(lhs) == x {

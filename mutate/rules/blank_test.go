@@ -18,10 +18,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// TestBlank replaces variables of the golden archives by the blank identifier,
-// which has no type, and asks every rule for its sites, parameters, and edits.
-// No rule may panic. All variables take part when BEAGLE_BLANK=all; else a
-// fixed sample does.
+// TestBlank replaces variables of the golden archives by the blank identifier, which has no type.
+// It asks every rule for its sites, parameters, and edits, and no rule may panic. With
+// BEAGLE_BLANK=all it replaces every variable, and otherwise a fixed sample.
 func TestBlank(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -57,8 +56,8 @@ func TestBlank(t *testing.T) {
 	t.Logf("%d versions", tried)
 }
 
-// TestShapesWithoutType asks every rule about code in which expressions have no
-// type or an unusual one.
+// TestShapesWithoutType asks every rule about code in which expressions have no type or an unusual
+// one.
 func TestShapesWithoutType(t *testing.T) {
 	ar, err := txtar.ParseFile("testdata/untyped/shapes.txtar")
 	if err != nil {
@@ -91,15 +90,15 @@ func targetName(p *mutate.Pass, fn *ast.FuncDecl) string {
 	return fn.Name.Name
 }
 
-// blankFacets lets rules fire that look at the corpus.
+// blankFacets returns facets with which rules apply that look at the corpus.
 func blankFacets() *beagle.Facets {
 	f := mostlyClean()
 	f.Params[0].Sorted = 0.98
 	return f
 }
 
-// blanked returns the source once for each variable that is assigned or
-// declared by a statement, with the blank identifier in its place.
+// blanked returns the source once for each variable that a statement assigns or declares, with the
+// blank identifier in its place.
 func blanked(src string) []string {
 	p, err := mutate.Check(src, "", nil)
 	if err != nil {

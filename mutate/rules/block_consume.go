@@ -12,11 +12,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// blockConsume is B4 for loops that step by blocks already.
+// blockConsume (catalogue B4) matches a loop that already steps by blocks and computes where each
+// begins. It cuts each block off the front of the slice, so that constant indexes need no check.
 var blockConsume = &mutate.Mutator{
 	Name: "block-consume",
-	Doc: "Cut each block off the front of the slice instead of computing where it starts. The compiler cannot relate i*4+3 to the " +
-		"length and checks every access; a block of a slice of known length needs none. Legal where the index serves only to find the block.",
+	Doc: "Cut each block off the front of the slice instead of computing where it starts. The compiler cannot " +
+		"relate i*4+3 to the length and checks every access; a block of a slice of known length needs none. Legal " +
+		"where the index serves only to find the block.",
 	Before: `for i := 0; i+4 <= len(data); i += 4 {
 	sum += uint32(data[i]) | uint32(data[i+1])<<8 | uint32(data[i+2])<<16 | uint32(data[i+3])<<24
 }`,
@@ -35,8 +37,8 @@ type blockLoop struct {
 	seq   *types.Var
 	index *types.Var
 	size  int64
-	text  string // size as written
-	scale int64  // 1 when the index counts elements, size when it counts blocks
+	text  string // the size as written
+	scale int64  // 1 if the index counts elements, size if it counts blocks
 }
 
 func findBlocks(p *mutate.Pass) []mutate.Site {
@@ -47,7 +49,11 @@ func findBlocks(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if _, err := b.edits(p, "rest"); err == nil {
-			sites = append(sites, mutate.Site{Node: f, Label: fmt.Sprintf("loop over blocks of %d of %s", b.size, b.seq.Name()), Data: b})
+			sites = append(sites, mutate.Site{
+				Node:  f,
+				Label: fmt.Sprintf("loop over blocks of %d of %s", b.size, b.seq.Name()),
+				Data:  b,
+			})
 		}
 	}
 	return sites
@@ -89,13 +95,14 @@ func (b *blockLoop) byElements(p *mutate.Pass) bool {
 	}
 	if sum, ok := c.X.(*ast.BinaryExpr); ok && sum.Op == token.ADD && p.Var(sum.X) == b.index && p.IsInt(sum.Y, size) {
 		b.seq = p.LenOf(c.Y)
-	} else if diff, ok := c.Y.(*ast.BinaryExpr); ok && diff.Op == token.SUB && p.Var(c.X) == b.index && p.IsInt(diff.Y, size) {
+	} else if diff, ok := c.Y.(*ast.BinaryExpr); ok && diff.Op == token.SUB && p.Var(c.X) == b.index &&
+		p.IsInt(diff.Y, size) {
 		b.seq = p.LenOf(diff.X)
 	}
 	return b.seq != nil && p.Basic(c.X) == types.Int
 }
 
-// byBlocks recognises i < len(s)/k with i++, also with n := len(s)/k before.
+// byBlocks recognises i < len(s)/k with i++, also with n := len(s)/k before the loop.
 func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	post, ok := b.stmt.Post.(*ast.IncDecStmt)
 	c, ok2 := b.stmt.Cond.(*ast.BinaryExpr)
@@ -131,8 +138,8 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	return !reassignedBefore(p, b.seq, b.stmt)
 }
 
-// reassignedBefore asks for a sequence that nothing but its own declaration
-// gives a value: the count was taken from it earlier.
+// reassignedBefore reports whether anything but its declaration gives the sequence a value. The
+// loop took its count from the sequence earlier.
 func reassignedBefore(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
 	return p.Assigned(v, p.FuncOf(s).Body)
 }
@@ -141,7 +148,7 @@ func rewriteBlocks(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit
 	return s.Data.(*blockLoop).edits(p, p.Fresh("rest", "block"))
 }
 
-// edits replaces the head of the loop and every s[i*scale+c], or refuses.
+// edits replaces the head of the loop and every s[i*scale+c], or returns why it cannot.
 func (b *blockLoop) edits(p *mutate.Pass, rest string) ([]mutate.Edit, error) {
 	f := b.stmt
 	edits := []mutate.Edit{p.Span(f.Init.Pos(), f.Post.End(),
@@ -159,7 +166,7 @@ func (b *blockLoop) edits(p *mutate.Pass, rest string) ([]mutate.Edit, error) {
 	return edits, nil
 }
 
-// use rewrites one access, of which the index is the innermost part.
+// use rewrites one access; the index is its innermost part.
 func (b *blockLoop) use(p *mutate.Pass, id *ast.Ident, rest string) (mutate.Edit, error) {
 	var node ast.Expr = id
 	offset := int64(0)
@@ -187,7 +194,8 @@ func (b *blockLoop) use(p *mutate.Pass, id *ast.Ident, rest string) (mutate.Edit
 			return p.Replace(up, fmt.Sprintf("%s[%d]", rest, offset)), nil
 		}
 	case *ast.SliceExpr:
-		if up.Low != nil && ast.Unparen(up.Low) == node && up.High == nil && p.Var(up.X) == b.seq && offset >= 0 && offset <= b.size {
+		if up.Low != nil && ast.Unparen(up.Low) == node && up.High == nil && p.Var(up.X) == b.seq && offset >= 0 &&
+			offset <= b.size {
 			if offset == 0 {
 				return p.Replace(up, rest), nil
 			}

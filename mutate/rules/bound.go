@@ -10,16 +10,16 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A bound is the greatest number of times that a loop's body runs, as an
-// expression that can be evaluated in front of the loop.
+// A bound is the greatest number of turns of a loop, as an expression that code in front of the
+// loop can evaluate.
 type bound struct {
 	text     string
 	negative bool // it may be below 0
 	positive bool // it is above 0
 }
 
-// loopBound finds the bound of a loop that stands in front of n: range over
-// something with a length or over an integer, or a loop that counts up by one.
+// loopBound finds the bound of a loop that stands in front of n. It handles a range over an integer
+// or over anything with a length, and a loop that counts up by one.
 func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 	switch s := s.(type) {
 	case *ast.RangeStmt:
@@ -32,11 +32,12 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 		if !ok || !l.Strict || l.Start == nil || l.Skips || !stable(p, l.Bound, s) || !stable(p, l.Start, s) {
 			return b, false
 		}
-		if cond := ast.Unparen(s.Cond).(*ast.BinaryExpr); cond.Op != token.LSS || !types.Identical(p.Info.TypeOf(l.Bound), types.Typ[types.Int]) {
+		if cond := ast.Unparen(s.Cond).(*ast.BinaryExpr); cond.Op != token.LSS ||
+			!types.Identical(p.Info.TypeOf(l.Bound), types.Typ[types.Int]) {
 			return b, false
 		}
 		if p.Effects(s.Body).Jumps {
-			return b, false // it may mean to stop long before
+			return b, false // the loop may stop long before
 		}
 		if p.IsInt(l.Start, 0) {
 			return bound{text: p.Text(l.Bound), negative: !isLength(p, l.Bound)}, true
@@ -46,8 +47,8 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 	return b, false
 }
 
-// partsBound counts the separators of a loop over the parts of a string that
-// the loop leaves as it is: the library does so many bytes at a time.
+// partsBound handles a loop over the parts of a string that the loop does not change: it counts the
+// separators. The library counts many bytes at a time.
 func partsBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	call, ok := p.IsCall(s.X, "strings", "Split", "SplitSeq")
 	if !ok {
@@ -56,14 +57,15 @@ func partsBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	return separators(p, s, s.Body, call, p.Var(call.Args[0]))
 }
 
-// cutBound does the same for what split-seq makes of such a loop:
+// cutBound does the same for the form that split-seq writes:
 //
 //	for rest, more := text, true; more; {
 //		var part string
 //		part, rest, more = strings.Cut(rest, sep)
 func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
 	init, ok := s.Init.(*ast.AssignStmt)
-	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 2 || len(init.Rhs) != 2 || s.Cond == nil || s.Post != nil || len(s.Body.List) < 2 {
+	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 2 || len(init.Rhs) != 2 || s.Cond == nil || s.Post != nil ||
+		len(s.Body.List) < 2 {
 		return b, false
 	}
 	rest, more, text := p.Var(init.Lhs[0]), p.Var(init.Lhs[1]), p.Var(init.Rhs[0])
@@ -71,18 +73,22 @@ func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
 		return b, false
 	}
 	as, ok := s.Body.List[1].(*ast.AssignStmt)
-	if _, first := s.Body.List[0].(*ast.DeclStmt); !ok || !first || p.Var(s.Cond) != more || len(as.Lhs) != 3 || len(as.Rhs) != 1 || text == nil {
+	if _, first := s.Body.List[0].(*ast.DeclStmt); !ok || !first || p.Var(s.Cond) != more || len(as.Lhs) != 3 ||
+		len(as.Rhs) != 1 || text == nil {
 		return b, false
 	}
 	call, ok := p.IsCall(as.Rhs[0], "strings", "Cut")
-	if !ok || p.Var(call.Args[0]) != rest || p.Var(as.Lhs[1]) != rest || p.Var(as.Lhs[2]) != more || len(p.Uses(rest, s.Body)) != 2 || len(p.Uses(more, s.Body)) != 1 {
+	if !ok || p.Var(call.Args[0]) != rest || p.Var(as.Lhs[1]) != rest || p.Var(as.Lhs[2]) != more ||
+		len(p.Uses(rest, s.Body)) != 2 || len(p.Uses(more, s.Body)) != 1 {
 		return b, false
 	}
 	return separators(p, s, s.Body, call, text)
 }
 
-// separators is how many parts a string has, for a loop over all of them.
-func separators(p *mutate.Pass, loop ast.Stmt, body *ast.BlockStmt, call *ast.CallExpr, v *types.Var) (b bound, ok bool) {
+// separators returns the number of parts of a string, for a loop over all of them.
+func separators(
+	p *mutate.Pass, loop ast.Stmt, body *ast.BlockStmt, call *ast.CallExpr, v *types.Var,
+) (b bound, ok bool) {
 	sep, constant := constString(p, call.Args[1])
 	if !constant || sep == "" || !local(p, v) || captured(p, v) || p.Assigned(v, loop) || leavesEarly(p, body) {
 		return b, false
@@ -112,7 +118,7 @@ func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 		return b, true
 	}
 	if f := p.Effects(s.X); f.Writes || f.Panics || f.Allocs || callsFunction(p, s.X) {
-		return b, false // evaluated once more: it has to be free of effects, and cheap
+		return b, false // the code will evaluate it again, so it must be cheap and without effects
 	}
 	switch t := p.Info.TypeOf(s.X).Underlying().(type) {
 	case *types.Slice, *types.Map, *types.Array:
@@ -128,12 +134,12 @@ func rangeBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	return b, false
 }
 
-// isLength reports whether an integer expression is never negative and cannot
-// panic: a length, a constant, or a product, sum or quotient of such.
+// isLength reports whether an integer expression is never negative and cannot panic. It is a
+// length, a constant, or a product, sum or quotient of these.
 func isLength(p *mutate.Pass, e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if p.Effects(e).Panics {
-		return false // a division by a length
+		return false // a division by a length may panic
 	}
 	if v, ok := p.Int(e); ok {
 		return v >= 0
@@ -148,7 +154,7 @@ func isLength(p *mutate.Pass, e ast.Expr) bool {
 	return p.LenOf(e) != nil
 }
 
-// times multiplies a bound.
+// times returns a multiple of the bound.
 func (b bound) times(n int) bound {
 	if n == 1 {
 		return b
@@ -160,7 +166,7 @@ func (b bound) times(n int) bound {
 	return bound{itoa(n) + "*" + text, b.negative, b.positive}
 }
 
-// capacity is the bound as an argument of make.
+// capacity returns the bound as an argument of make.
 func (b bound) capacity() string {
 	if b.negative {
 		return "max(" + b.text + ", 0)"
@@ -168,8 +174,8 @@ func (b bound) capacity() string {
 	return b.text
 }
 
-// emptyValue says how a variable starts: "nil" for `var v []T`, "empty" for
-// `[]T{}`, make([]T, 0) and map literals; elem is the type as written.
+// emptyValue says how a variable starts: "nil" for `var v []T`, "empty" for `[]T{}`, make([]T, 0)
+// and map literals. elem is the type as written.
 func emptyValue(p *mutate.Pass, d declared) (kind, typ string) {
 	if d.Value == nil && d.Type != nil {
 		return "nil", p.Text(d.Type)

@@ -11,11 +11,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// branchless is C10.
+// branchless (catalogue C10) matches an if that only raises or lowers a variable to another value,
+// or only counts. It writes min or max, or adds the condition as 0 or 1.
 var branchless = &mutate.Mutator{
 	Name: "branchless",
-	Doc: "Compute instead of branching where the branch cannot be predicted: min and max, or a condition added as 0 or 1. Legal for integers " +
-		"and conditions that cannot panic; floats are left alone because of NaN.",
+	Doc: "Compute instead of branching where the branch cannot be predicted: min and max, or a condition added as 0 " +
+		"or 1. Legal for integers and conditions that cannot panic; floats are left alone because of NaN.",
 	Before: `if c == ' ' {
 	n++
 }`,
@@ -56,7 +57,8 @@ func findBranchless(p *mutate.Pass) []mutate.Site {
 func minMax(p *mutate.Pass, s *ast.IfStmt) string {
 	cond, ok := ast.Unparen(s.Cond).(*ast.BinaryExpr)
 	lhs, rhs, isAssign := assigned(s.Body.List[0], token.ASSIGN)
-	if !ok || !isAssign || !plainLocal(p, lhs) || !isInteger(p.Info.TypeOf(lhs)) || !p.Pure(rhs) && !p.Same(rhs, cond.X) && !p.Same(rhs, cond.Y) {
+	if !ok || !isAssign || !plainLocal(p, lhs) || !isInteger(p.Info.TypeOf(lhs)) ||
+		!p.Pure(rhs) && !p.Same(rhs, cond.X) && !p.Same(rhs, cond.Y) {
 		return ""
 	}
 	if p.Effects(s.Cond).Writes {
@@ -67,8 +69,8 @@ func minMax(p *mutate.Pass, s *ast.IfStmt) string {
 		return ""
 	}
 	switch {
-	case p.Same(cond.X, rhs) && p.Same(cond.Y, lhs): // rhs < lhs: the smaller one
-	case p.Same(cond.X, lhs) && p.Same(cond.Y, rhs): // lhs < rhs: the greater one
+	case p.Same(cond.X, rhs) && p.Same(cond.Y, lhs): // rhs < lhs: the smaller value
+	case p.Same(cond.X, lhs) && p.Same(cond.Y, rhs): // lhs < rhs: the greater value
 		less = !less
 	default:
 		return ""
@@ -83,8 +85,8 @@ func minMax(p *mutate.Pass, s *ast.IfStmt) string {
 	return fmt.Sprintf("%s = %s(%s, %s)", p.Text(lhs), name, p.Text(lhs), p.Text(rhs))
 }
 
-// redefined reports whether a builtin's name means something else in the
-// package or in the function around n.
+// redefined reports whether the name of a builtin means something else in the package, or in the
+// function around n.
 func redefined(p *mutate.Pass, n ast.Node, name string) bool {
 	if p.Pkg.Scope().Lookup(name) != nil {
 		return true
@@ -115,8 +117,8 @@ func countIf(p *mutate.Pass, s *ast.IfStmt) []mutate.Edit {
 	return edits
 }
 
-// pureInLoop reports whether the condition reads nothing but elements of the
-// loop's own sequence and what is pure.
+// pureInLoop reports whether the condition is pure, if reading elements of the loop's own sequence
+// counts as pure.
 func pureInLoop(p *mutate.Pass, s *ast.IfStmt) bool {
 	for _, up := range p.Path(s) {
 		if st, ok := up.(ast.Stmt); ok && loopBody(up) != nil {
@@ -126,7 +128,7 @@ func pureInLoop(p *mutate.Pass, s *ast.IfStmt) bool {
 	return false
 }
 
-// boolToInt is the helper's name, and its declaration when it is new.
+// boolToInt returns the helper's name, and its declaration if it is new.
 func boolToInt(p *mutate.Pass) (name, decl string) {
 	const body = "(b bool) int {\n\tif b {\n\t\treturn 1\n\t}\n\treturn 0\n}"
 	if obj := p.Pkg.Scope().Lookup("boolToInt"); obj != nil {

@@ -12,11 +12,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// stringBuilder is S1.
+// stringBuilder (catalogue S1) matches a string that a loop extends with += and that nothing reads
+// meanwhile. It writes a strings.Builder and one read of its text behind the loop.
 var stringBuilder = &mutate.Mutator{
 	Name: "string-builder",
-	Doc: "Collect a string that grows in a loop in a strings.Builder. Every += copies what is there already, so the loop is quadratic. " +
-		"Legal because nothing else sees the string while it grows.",
+	Doc: "Collect a string that grows in a loop in a strings.Builder. Every += copies what is there already, so the " +
+		"loop is quadratic. Legal because nothing else sees the string while it grows.",
 	Before: `s := ""
 for _, w := range words {
 	s += w + " "
@@ -35,7 +36,8 @@ return s.String()`,
 	Rewrite: rewriteStringBuilder,
 }
 
-// builderGrow is the second half of S1, for builders that are there already.
+// builderGrow (the second half of S1) matches a builder that a loop fills. It calls Grow before the
+// loop, with the exact size or a bound.
 var builderGrow = &mutate.Mutator{
 	Name: "builder-grow",
 	Doc: "Give a strings.Builder its final size before a loop fills it. It saves the copies that doubling makes. " +
@@ -63,11 +65,11 @@ for _, w := range words {
 type builderSite struct {
 	decl    declared
 	edits   []mutate.Edit
-	name    string // of the builder
+	name    string // the name of the builder
 	loop    ast.Stmt
-	sizes   []string // Grow arguments that are evaluated in front of the loop
+	sizes   []string // arguments of Grow that code in front of the loop can evaluate
 	prepass string   // statements that compute the exact size, or ""
-	total   string   // variable of the prepass
+	total   string   // the variable that the prepass computes
 }
 
 func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
@@ -95,7 +97,11 @@ func findStringBuilder(p *mutate.Pass) []mutate.Site {
 		b := &builderSite{decl: d, name: d.Var.Name()}
 		if b.convert(p) {
 			b.size(p, list[i+1:], d.Var)
-			sites = append(sites, mutate.Site{Node: b.loop, Label: "string " + d.Var.Name() + " built in a loop", Data: b})
+			sites = append(sites, mutate.Site{
+				Node:  b.loop,
+				Label: "string " + d.Var.Name() + " built in a loop",
+				Data:  b,
+			})
 		}
 	}
 	return sites
@@ -139,7 +145,7 @@ func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 	if as, ok := enclosing[*ast.AssignStmt](p, id); ok {
 		if added, self, ok := addition(p, as, v); ok {
 			if as.Lhs[0] != ast.Expr(id) {
-				return nil, ast.Expr(id) == self // the s of s = s + x
+				return nil, ast.Expr(id) == self // the s in the sum of s = s + x
 			}
 			if n := len(p.Uses(v, added)); n > 1 || n == 1 && self == nil {
 				return nil, false
@@ -153,8 +159,8 @@ func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 	return b.read(p, id)
 }
 
-// read rewrites a read of the string, which may not be in the loop that
-// builds it unless it asks for the length alone.
+// read rewrites a read of the string. A read in the loop that builds the string may only ask for
+// the length.
 func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 	switch up := p.Parent(id).(type) {
 	case *ast.BinaryExpr:
@@ -184,8 +190,8 @@ func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) 
 	return []mutate.Edit{p.Replace(id, b.name+".String()")}, true
 }
 
-// leaves reports whether id stands in a return statement: a read that happens
-// once even inside a loop.
+// leaves reports whether id stands in a return statement: such a read happens once, even inside a
+// loop.
 func leaves(p *mutate.Pass, id ast.Node) bool {
 	_, ok := enclosing[*ast.ReturnStmt](p, id)
 	return ok
@@ -201,8 +207,8 @@ func leftmost(e ast.Expr) ast.Expr {
 	}
 }
 
-// addition is what `v += e` or `v = v + e` adds. In the second form it
-// contains v itself as its leftmost operand.
+// addition returns what `v += e` or `v = v + e` adds. In the second form, the sum contains v itself
+// as its leftmost operand.
 func addition(p *mutate.Pass, as *ast.AssignStmt, v *types.Var) (added, self ast.Expr, ok bool) {
 	if lhs, rhs, ok := assigned(as, token.ADD_ASSIGN); ok && p.Var(lhs) == v {
 		return rhs, nil, true
@@ -214,8 +220,7 @@ func addition(p *mutate.Pass, as *ast.AssignStmt, v *types.Var) (added, self ast
 	return rhs, leftmost(rhs), true
 }
 
-// writes is the statements that write the parts of a concatenation, all but
-// skip.
+// writes returns the statements that write the parts of a concatenation, all but skip.
 func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
 	if skip != nil && ast.Unparen(e) == skip {
 		return ""
@@ -244,7 +249,7 @@ func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
 	return name + ".WriteString(" + p.Text(ast.Unparen(e)) + ")\n"
 }
 
-// outerLoop is the outermost loop around n that starts behind decl.
+// outerLoop returns the outermost loop around n that starts behind decl.
 func outerLoop(p *mutate.Pass, n ast.Node, decl ast.Stmt) (loop ast.Stmt) {
 	for _, up := range p.Path(n) {
 		if up.Pos() <= decl.Pos() {
@@ -257,7 +262,7 @@ func outerLoop(p *mutate.Pass, n ast.Node, decl ast.Stmt) (loop ast.Stmt) {
 	return loop
 }
 
-// size finds bounds for what the loop writes, when the loop stands in rest.
+// size finds bounds for what the loop writes, if the loop stands in rest.
 func (b *builderSite) size(p *mutate.Pass, rest []ast.Stmt, v *types.Var) {
 	for _, s := range rest {
 		if s != b.loop {
@@ -280,7 +285,7 @@ func (b *builderSite) size(p *mutate.Pass, rest []ast.Stmt, v *types.Var) {
 	}
 }
 
-// prepass sums up what a loop over strings writes, when that is each element
+// prepass returns statements that sum up what a loop over strings writes, if that is each element
 // once and constants.
 func prepass(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total string) {
 	elem, ok := r.Value.(*ast.Ident)
@@ -300,7 +305,8 @@ func prepass(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total string
 	if fixed > 0 {
 		sum += fmt.Sprintf(" + %d", fixed)
 	}
-	return fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += %s\n}\n", total, elem.Name, p.Text(r.X), total, sum), total
+	return fmt.Sprintf("%s := 0\nfor _, %s := range %s {\n%s += %s\n}\n", total, elem.Name, p.Text(r.X), total, sum),
+		total
 }
 
 func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
@@ -335,8 +341,8 @@ func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// asksCapacity reports whether the builder is grown already, or shows its
-// capacity, or is handed to somebody who may ask.
+// asksCapacity reports whether code already grows the builder, reads its capacity, or passes it to
+// code that may read it.
 func asksCapacity(p *mutate.Pass, v *types.Var) bool {
 	for _, id := range p.Uses(v, p.File) {
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)

@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// byteBits is C3.
+// byteBits (catalogue C3) matches a test of one byte for a set of ASCII characters. It writes two
+// constant words with one bit a character, and tests the byte's bit.
 var byteBits = &mutate.Mutator{
 	Name: "byte-bits",
-	Doc: "Test a byte against a set of ASCII characters with two constant words, one bit a character: no branch to mispredict and no load. " +
-		"Exact: the words are made by evaluating the original test on all 256 bytes, and a shift by 64 or more gives 0.",
+	Doc: "Test a byte against a set of ASCII characters with two constant words, one bit a character: no branch to " +
+		"mispredict and no load. Exact: the words are made by evaluating the original test on all 256 bytes, and a " +
+		"shift by 64 or more gives 0.",
 	Before: `if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
 	After: `if (wordLow>>c|wordHigh>>(c-64))&1 != 0 {
 
@@ -55,8 +57,8 @@ func (s *tableSite) setOf(p *mutate.Pass) (set byteClass, err error) {
 	return set, nil
 }
 
-// asciiWords packs a set of bytes of which none, or all, lie above 127; all is
-// turned round.
+// asciiWords packs a set of bytes that holds none, or all, of the bytes above 127. A set with all
+// of them is inverted.
 func asciiWords(set byteClass) (low, high uint64, inverted bool, err error) {
 	inverted = set[0x80]
 	for c := range set {
@@ -95,7 +97,8 @@ func rewriteByteBits(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	test := func(c string) string {
 		return fmt.Sprintf("(%s>>%s|%s>>(%s-64))&1 %s 0", lowName, c, highName, c, op)
 	}
-	edits := []mutate.Edit{p.Declare(at, fmt.Sprintf(`// One bit for each byte below 64, and for each from 64 to 127: a set of bytes
+	edits := []mutate.Edit{p.Declare(at,
+		fmt.Sprintf(`// One bit for each byte below 64, and for each from 64 to 127: a set of bytes
 // that is tested without a branch.
 const (
 	%s uint64 = %#016x
@@ -112,8 +115,7 @@ const (
 	return append(edits, p.Span(first.Pos(), last.End(), test(p.Text(mustTest(p, first).operand)))), nil
 }
 
-// inParens puts text in parentheses when what stands around e binds closer
-// than a comparison.
+// inParens adds parentheses to text if the code around e binds closer than a comparison.
 func inParens(p *mutate.Pass, e ast.Expr, text string) string {
 	switch up := p.Parent(e).(type) {
 	case *ast.UnaryExpr:

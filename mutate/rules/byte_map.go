@@ -12,11 +12,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// byteMap is M2.
+// byteMap (catalogue M2) matches a local map with byte keys that code only indexes. It declares an
+// array of 256 elements in its place.
 var byteMap = &mutate.Mutator{
 	Name: "byte-map",
-	Doc: "Turn a map with byte keys into an array of 256 elements. Indexing costs one load, without hashing or a bounds check. Legal because " +
-		"the map stays in one place and is only indexed: a missing key reads as zero in both, and nobody asks for the order or the size.",
+	Doc: "Turn a map with byte keys into an array of 256 elements. Indexing costs one load, without hashing or a " +
+		"bounds check. Legal because the map stays in one place and is only indexed: a missing key reads as zero in " +
+		"both, and nobody asks for the order or the size.",
 	Before: `counts := make(map[byte]int)
 for i := range len(s) {
 	counts[s[i]]++
@@ -63,9 +65,11 @@ func findByteMap(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// byteMapEdits rewrites the declaration and all uses of a map; nil when one of
-// them cannot be said of an array.
-func byteMapEdits(p *mutate.Pass, v *types.Var, value ast.Expr, declare func(typ, value string) mutate.Edit) []mutate.Edit {
+// byteMapEdits rewrites the declaration and all uses of a map. It returns nil if an array cannot do
+// one of the uses.
+func byteMapEdits(
+	p *mutate.Pass, v *types.Var, value ast.Expr, declare func(typ, value string) mutate.Edit,
+) []mutate.Edit {
 	m, ok := v.Type().(*types.Map)
 	if !ok || !isBasicType(m.Key(), types.Uint8) {
 		return nil
@@ -96,7 +100,7 @@ func byteMapEdits(p *mutate.Pass, v *types.Var, value ast.Expr, declare func(typ
 	return edits
 }
 
-// byteMapValue is the array literal for an initial value, "" for an empty one.
+// byteMapValue returns the array literal for an initial value, or "" for an empty one.
 func byteMapValue(p *mutate.Pass, value ast.Expr, elem string, set bool) (string, bool) {
 	if call, ok := p.IsBuiltin(value, "make"); ok {
 		return "", len(call.Args) < 3 && (len(call.Args) == 1 || p.Pure(call.Args[1]))
@@ -126,8 +130,8 @@ func byteMapValue(p *mutate.Pass, value ast.Expr, elem string, set bool) (string
 	return "[256]" + elem + body, true
 }
 
-// byteMapUse rewrites one use. set: the elements are struct{}, presence is all
-// there is. truth: every element that is ever stored is true.
+// byteMapUse rewrites one use. set says that the elements are struct{}, so that only presence
+// counts. truth says that every stored element is true.
 func byteMapUse(p *mutate.Pass, id *ast.Ident, set, truth bool) ([]mutate.Edit, bool) {
 	ix, ok := p.Parent(id).(*ast.IndexExpr)
 	if !ok || ix.X != ast.Expr(id) {
@@ -155,8 +159,8 @@ func byteMapUse(p *mutate.Pass, id *ast.Ident, set, truth bool) ([]mutate.Edit, 
 	return presenceEdit(p, as), true
 }
 
-// presenceEdit turns `_, ok := m[k]` into `ok := m[k]`, and the test of an if
-// statement into the element itself.
+// presenceEdit turns `_, ok := m[k]` into `ok := m[k]`, and the test of an if statement into the
+// element itself.
 func presenceEdit(p *mutate.Pass, as *ast.AssignStmt) []mutate.Edit {
 	elem := p.Text(as.Rhs[0])
 	if s, ok := p.Parent(as).(*ast.IfStmt); ok && s.Init == ast.Stmt(as) {
@@ -168,7 +172,7 @@ func presenceEdit(p *mutate.Pass, as *ast.AssignStmt) []mutate.Edit {
 	return []mutate.Edit{p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+elem)}
 }
 
-// allTrue reports whether a map with bool elements holds nothing but true.
+// allTrue reports whether a map with bool elements only ever holds true.
 func allTrue(p *mutate.Pass, v *types.Var, value ast.Expr) bool {
 	if lit, ok := ast.Unparen(value).(*ast.CompositeLit); ok {
 		for _, e := range lit.Elts {

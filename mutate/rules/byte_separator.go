@@ -13,11 +13,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// byteSeparator is S4 for separators of one byte.
+// byteSeparator (part of catalogue S4) matches calls of strings.Cut, Index and the like with a
+// constant separator of one byte. It calls IndexByte or LastIndexByte, and writes Cut out or into a
+// helper.
 var byteSeparator = &mutate.Mutator{
 	Name: "byte-separator",
-	Doc: "Look for a byte where a string of one byte is looked for: IndexByte goes to the vector code at once, Index first asks how long the " +
-		"string is. Exact: the string is a constant of one byte.",
+	Doc: "Look for a byte where a string of one byte is looked for: IndexByte goes to the vector code at once, " +
+		"Index first asks how long the string is. Exact: the string is a constant of one byte.",
 	Before: `name, value, ok := strings.Cut(part, "=")`,
 	After: `name, value, ok := part, "", false
 if at := strings.IndexByte(part, '='); at >= 0 {
@@ -29,12 +31,11 @@ if at := strings.IndexByte(part, '='); at >= 0 {
 	Rewrite: rewriteByteSeparators,
 }
 
-// oneByte has what is called instead of a function of package strings; Cut has
-// a helper of the candidate.
+// oneByte maps functions of package strings to those for one byte. Cut becomes a helper of the
+// candidate.
 var oneByte = map[string]string{"Cut": "", "Index": "IndexByte", "LastIndex": "LastIndexByte", "Contains": "IndexByte"}
 
-// findByteSeparators takes all calls for one site: none is worth a step of its
-// own.
+// findByteSeparators makes one site of all calls: a single call is not worth a step of its own.
 func findByteSeparators(p *mutate.Pass) []mutate.Site {
 	var calls []*ast.CallExpr
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -57,15 +58,15 @@ func separatesByByte(p *mutate.Pass, call *ast.CallExpr) bool {
 		return false
 	}
 	if len(call.Args) != 2 {
-		return false // what another call returns
+		return false // one call yields both arguments
 	}
 	sep, constant := constString(p, call.Args[1])
 	fun, qualified := call.Fun.(*ast.SelectorExpr)
 	return constant && len(sep) == 1 && qualified && writtenOut(p, call.Args[1]) && canHelp(p, p.Text(fun.X))
 }
 
-// writtenOut reports whether a constant can be written as its value: one of
-// another package or file may differ between systems.
+// writtenOut reports whether code can write a constant as its value. A constant of another package
+// or file may differ between systems.
 func writtenOut(p *mutate.Pass, e ast.Expr) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		switch obj := p.Info.Uses[id].(type) {
@@ -80,7 +81,7 @@ func writtenOut(p *mutate.Pass, e ast.Expr) bool {
 	return true
 }
 
-// constantOf is what a constant of the candidate is declared as, or nil.
+// constantOf returns the value that the candidate declares a constant with, or nil.
 func constantOf(p *mutate.Pass, c *types.Const) ast.Expr {
 	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
 		for i, id := range spec.Names {
@@ -92,15 +93,16 @@ func constantOf(p *mutate.Pass, c *types.Const) ast.Expr {
 	return nil
 }
 
-// canHelp reports whether helpers can be declared: the names of the language
-// mean what they do, and the package that they call has none that they declare.
+// canHelp reports whether helpers can be declared. The names of the language must keep their
+// meaning. The package that helpers call must not have the name of a variable in a helper.
 func canHelp(p *mutate.Pass, pkg string) bool {
 	for _, name := range []string{"bool", "byte", "false", "len", "rune", "string", "true", "uint", "uint64"} {
 		if p.Pkg.Scope().Lookup(name) != nil {
 			return false
 		}
 	}
-	return len(pkg) > 2 && !slices.Contains([]string{"each", "found", "head", "low", "rest", "sep", "tail", "tops", "whole"}, pkg)
+	return len(pkg) > 2 &&
+		!slices.Contains([]string{"each", "found", "head", "low", "rest", "sep", "tail", "tops", "whole"}, pkg)
 }
 
 func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
@@ -132,9 +134,8 @@ func rewriteByteSeparators(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mut
 	return edits, nil
 }
 
-// cutInPlace writes a statement that assigns what Cut makes of a variable
-// without Cut: the compiler then sees that what follows asks for found again.
-// nil where the call stands elsewhere.
+// cutInPlace writes out a statement that assigns the results of Cut for a variable. The compiler
+// then sees that later tests ask for found again. It returns nil if the call stands elsewhere.
 func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
 	as, ok := p.Parent(call).(*ast.AssignStmt)
 	text := p.Var(call.Args[0])
@@ -161,7 +162,8 @@ func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
 		return nil
 	}
 	lhs := strings.Join(to, ", ")
-	test := fmt.Sprintf("if %s := %s.IndexByte(%s, %s); %[1]s >= 0 {\n%[5]s = %[6]s\n}", at, pkg, s, sep, lhs, strings.Join(yes, ", "))
+	test := fmt.Sprintf("if %s := %s.IndexByte(%s, %s); %[1]s >= 0 {\n%[5]s = %[6]s\n}", at, pkg, s, sep, lhs,
+		strings.Join(yes, ", "))
 	if as.Tok == token.DEFINE {
 		test = fmt.Sprintf("%s := %s\n%s", lhs, strings.Join(no, ", "), test)
 	} else if to, no = changes(to, no); len(to) > 0 {
@@ -171,7 +173,7 @@ func cutInPlace(p *mutate.Pass, call *ast.CallExpr, sep string) *mutate.Edit {
 	return &edit
 }
 
-// changes leaves out what is assigned to itself.
+// changes drops assignments of a variable to itself.
 func changes(to, from []string) (lhs, rhs []string) {
 	for i := range to {
 		if to[i] != from[i] {
@@ -181,7 +183,7 @@ func changes(to, from []string) (lhs, rhs []string) {
 	return lhs, rhs
 }
 
-// cutByte declares the helper for Cut under a name.
+// cutByte returns a function that declares the helper for Cut under a name.
 func cutByte(pkg string) func(name string) string {
 	return func(name string) string {
 		return fmt.Sprintf(`// %[1]s is strings.Cut with a separator of one byte.
@@ -194,9 +196,9 @@ func %[1]s(s string, sep byte) (head, tail string, found bool) {
 	}
 }
 
-// helper is the name of a function that the candidate has as declared, or
-// under which the edits declare it behind what holds n. A function that is only
-// called the same may do anything.
+// helper returns the name of a function with the declared text. The candidate has it already, or
+// the edits declare it behind the declaration that holds n. A function of the same name with other
+// text does not count.
 func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes ...string) (string, []mutate.Edit) {
 	for _, name := range wishes {
 		d := p.Decl(p.Pkg.Scope().Lookup(name))
@@ -208,8 +210,8 @@ func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes
 	return name, []mutate.Edit{p.Declare(n, declare(name))}
 }
 
-// nowhereElse reports whether a name of the package is declared only there, so
-// that it means the same in all functions.
+// nowhereElse reports whether the package declares a name only once, so that it means the same in
+// all functions.
 func nowhereElse(p *mutate.Pass, name string) bool {
 	for id, obj := range p.Info.Defs {
 		if id.Name == name && (obj == nil || obj.Parent() != nil && obj != p.Pkg.Scope().Lookup(name)) {
@@ -219,7 +221,7 @@ func nowhereElse(p *mutate.Pass, name string) bool {
 	return true
 }
 
-// sameCode compares two functions as they are formatted, but for the comment in
+// sameCode reports whether two functions are equal after formatting, apart from the comment in
 // front.
 func sameCode(a, b string) bool {
 	code := func(s string) string {

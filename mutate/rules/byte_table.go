@@ -9,13 +9,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// byteTable is C1. Comparisons on mixed bytes are branches that nobody can
-// predict; one load from 256 bytes that stay in the first cache is not.
+// byteTable (catalogue C1) matches a predicate on bytes that loops call, or a run of comparisons of
+// one byte. It writes a table of 256 booleans, filled by the original test, and looks the byte up.
+// Nobody can predict the branches of comparisons on mixed bytes, but one load from the first cache
+// is cheap.
 var byteTable = &mutate.Mutator{
 	Name: "byte-table",
-	Doc: "Look a property of a byte up in a table of 256 booleans instead of comparing it with one constant after another. " +
-		"On mixed bytes the comparisons are mispredicted branches, the load is not. Exact, because the table is filled by " +
-		"evaluating the original test on all 256 bytes.",
+	Doc: "Look a property of a byte up in a table of 256 booleans instead of comparing it with one constant after " +
+		"another. On mixed bytes the comparisons are mispredicted branches, the load is not. Exact, because the " +
+		"table is filled by evaluating the original test on all 256 bytes.",
 	Before: `if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
 	After: `if wordByte[c] {
 
@@ -32,7 +34,7 @@ var wordByte = func() (t [256]bool) {
 	Rewrite: rewriteByteTest,
 }
 
-// A tableSite is either all calls of a predicate or one run of tests.
+// A tableSite holds either all calls of a predicate or one run of tests.
 type tableSite struct {
 	pred  *ast.FuncDecl
 	calls []*ast.CallExpr
@@ -49,7 +51,11 @@ func findByteTests(p *mutate.Pass) []mutate.Site {
 		}
 		if isPredicate(p, fn) && comparisons(p, fn) >= 2 {
 			if calls := callsInLoops(p, fn); len(calls) > 0 {
-				sites = append(sites, mutate.Site{Node: calls[0], Label: "calls of " + fn.Name.Name, Data: tableSite{pred: fn, calls: calls}})
+				sites = append(sites, mutate.Site{
+					Node:  calls[0],
+					Label: "calls of " + fn.Name.Name,
+					Data:  tableSite{pred: fn, calls: calls},
+				})
 			}
 			continue
 		}
@@ -58,8 +64,8 @@ func findByteTests(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// callsInLoops lists the calls of a predicate on bytes outside of predicates
-// and initialisers, if at least one is in a loop.
+// callsInLoops lists the calls of a predicate on bytes, if at least one is in a loop. It leaves out
+// calls inside predicates and initialisers.
 func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
 	var calls []*ast.CallExpr
 	hot := false
@@ -78,16 +84,20 @@ func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
 	return calls
 }
 
-// inlineTests finds the runs of two and more tests of one byte in loops.
+// inlineTests finds runs of at least two tests of one byte in loops.
 func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
-	covered := fn.Body.Lbrace // runs up to here are sites already
+	covered := fn.Body.Lbrace // the end of the runs that are sites already
 	add := func(run []ast.Expr, op token.Token) {
 		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) {
 			return
 		}
 		covered = run[len(run)-1].End()
-		sites = append(sites, mutate.Site{Node: run[0], Label: "test of " + p.Text(run[0]), Data: tableSite{run: run, op: op}})
+		sites = append(sites, mutate.Site{
+			Node:  run[0],
+			Label: "test of " + p.Text(run[0]),
+			Data:  tableSite{run: run, op: op},
+		})
 	}
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -110,8 +120,8 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	return sites
 }
 
-// inChainOf reports whether a chain is part of a longer one, or of a case list,
-// that is looked at as a whole.
+// inChainOf reports whether a chain is part of a longer one, or of a case list, which the rule
+// looks at as a whole.
 func inChainOf(p *mutate.Pass, e *ast.BinaryExpr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.BinaryExpr:
@@ -222,7 +232,7 @@ func joiner(op token.Token) string {
 	return op.String()
 }
 
-// parenthesised is the text of e as an operand of op.
+// parenthesised returns the text of e as an operand of op.
 func parenthesised(p *mutate.Pass, e ast.Expr, op token.Token, sub func(ast.Node) (string, bool)) string {
 	text := p.TextWith(e, sub)
 	if b, ok := e.(*ast.BinaryExpr); ok && op == token.LAND && b.Op == token.LOR {

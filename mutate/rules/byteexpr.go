@@ -11,12 +11,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A byteTest is a boolean expression that depends on one byte and nothing
-// else: comparisons with constants, calls of pure predicates and look-ups in
-// frozen tables, joined by && || and !.
+// A byteTest is a boolean expression that depends on one byte and nothing else. It joins
+// comparisons with constants, calls of pure predicates and look-ups in frozen tables by && || and
+// !.
 type byteTest struct {
 	operand ast.Expr // the byte: a variable or an element
-	leaves  int      // comparisons, those in called predicates included
+	leaves  int      // comparisons, including those in called predicates
 }
 
 // testOf recognises a byteTest.
@@ -68,8 +68,8 @@ func binaryTest(p *mutate.Pass, e *ast.BinaryExpr) (t byteTest, ok bool) {
 	return t, false
 }
 
-// byteOperand returns e when it is a byte that may be read twice: a variable,
-// or an element named by variables and constants.
+// byteOperand returns e if it is a byte that code may read twice: a variable, or an element named
+// by variables and constants.
 func byteOperand(p *mutate.Pass, e ast.Expr) ast.Expr {
 	e = ast.Unparen(e)
 	if t := p.Info.TypeOf(e); t == nil || !types.Identical(t, types.Typ[types.Uint8]) {
@@ -94,9 +94,8 @@ func isTable(t types.Type, n int64) bool {
 	return ok && a.Len() == n
 }
 
-// predicateCall recognises a call of a pure predicate of the candidate file on
-// a byte, directly or converted: isX(c), isX(rune(c)). It returns the
-// predicate and the byte.
+// predicateCall recognises a call of a pure predicate of the candidate file on a byte, perhaps
+// converted: isX(c), isX(rune(c)). It returns the predicate and the byte.
 func predicateCall(p *mutate.Pass, call *ast.CallExpr) (*ast.FuncDecl, ast.Expr) {
 	fn := p.Decl(p.Callee(call))
 	if fn == nil || len(call.Args) != 1 || !isPredicate(p, fn) {
@@ -109,11 +108,11 @@ func predicateCall(p *mutate.Pass, call *ast.CallExpr) (*ast.FuncDecl, ast.Expr)
 	return fn, byteOperand(p, arg)
 }
 
-// isPredicate reports whether fn maps one integer to a bool and does and reads
-// nothing else.
+// isPredicate reports whether fn maps one integer to a bool, and does and reads nothing else.
 func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 || sig.Results().Len() != 1 {
+	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
+		sig.Results().Len() != 1 {
 		return false
 	}
 	in, ok := sig.Params().At(0).Type().Underlying().(*types.Basic)
@@ -125,7 +124,7 @@ func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return !f.Writes && !f.Reads && !f.Panics
 }
 
-// comparisons counts what a predicate compares, a call as three.
+// comparisons counts the comparisons of a predicate; a call counts as three.
 func comparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
 	n := 0
 	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
@@ -152,7 +151,7 @@ func operands(e ast.Expr, op token.Token) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// baseName turns isTagChar and IsTagChar into tagChar, parse into parse.
+// baseName turns isTagChar and IsTagChar into tagChar, and parse into parse.
 func baseName(name string) string {
 	for _, prefix := range []string{"is", "Is"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" && unicode.IsUpper(rune(rest[0])) {

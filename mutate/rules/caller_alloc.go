@@ -11,12 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// callerAlloc is A8.
+// callerAlloc (catalogue A8) matches a constructor that allocates its result and then fills it. It
+// leaves the allocation in the constructor, small enough to be inlined, and moves the rest into a
+// function of its own.
 var callerAlloc = &mutate.Mutator{
 	Name: "caller-alloc",
-	Doc: "Split a constructor into the allocation and a function that fills it in. The first is small enough to be inlined, so that a caller " +
-		"that does not keep the result has it on its own stack, and nothing is allocated. Exact: the second part gets the same memory and the " +
-		"same arguments.",
+	Doc: "Split a constructor into the allocation and a function that fills it in. The first is small enough to be " +
+		"inlined, so that a caller that does not keep the result has it on its own stack, and nothing is allocated. " +
+		"Exact: the second part gets the same memory and the same arguments.",
 	Before: `func newState(seed []byte) *state {
 	s := &state{}
 	for i, b := range seed {
@@ -44,7 +46,8 @@ func fillState(s *state, seed []byte) {
 func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
-		if fn == p.Func || fn.Body == nil || len(fn.Body.List) < 3 || !plainSignature(fn) || mentions(p, fn, "recover") || hasDefer(p, fn.Body) {
+		if fn == p.Func || fn.Body == nil || len(fn.Body.List) < 3 || !plainSignature(fn) ||
+			mentions(p, fn, "recover") || hasDefer(p, fn.Body) {
 			continue
 		}
 		d, ok := declaration(p, fn.Body.List[0])
@@ -80,8 +83,7 @@ func allocates(p *mutate.Pass, d declared) bool {
 	return false
 }
 
-// returnsOnly reports whether the last statement returns v and no other
-// statement returns.
+// returnsOnly reports whether the last statement returns v and no other statement returns.
 func returnsOnly(p *mutate.Pass, fn *ast.FuncDecl, last ast.Stmt, v *types.Var) bool {
 	r, ok := last.(*ast.ReturnStmt)
 	if !ok || len(r.Results) != 1 || p.Var(r.Results[0]) != v {
@@ -98,9 +100,8 @@ func returnsOnly(p *mutate.Pass, fn *ast.FuncDecl, last ast.Stmt, v *types.Var) 
 	return only
 }
 
-// readsAfterChange reports whether the allocation holds the address of a
-// parameter or a literal that captures one: the rest would then work on a
-// copy.
+// readsAfterChange reports whether the allocation holds the address of a parameter, or a literal
+// that captures one. The rest would then work on a copy.
 func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d declared) bool {
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, fn.Body.List[0]) {
 		if u.Op == token.AND && u != d.Value {
@@ -125,7 +126,7 @@ func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d declared, last ast.Stm
 	}
 	rest := fn.Body.List[1:]
 	if calls := soleCall(rest); calls {
-		return nil // split already
+		return nil // the rule has split it before
 	}
 	name := p.Fresh("fill"+upperFirst(strings.TrimPrefix(fn.Name.Name, "new")), lowerFirst(fn.Name.Name)+"Fill")
 	var args []string
@@ -145,8 +146,10 @@ func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d declared, last ast.Stm
 	from, to := d.Stmt.End(), last.Pos()
 	return []mutate.Edit{
 		p.Span(from, to, fmt.Sprintf("\n%s(%s)\n", name, call)),
-		p.Declare(fn, fmt.Sprintf("// %s fills in what %s has allocated, so that the latter can be inlined.\nfunc %s(%s %s%s) {\n%s\n}",
-			name, fn.Name.Name, name, d.Var.Name(), typ, params, strings.TrimSpace(p.Between(from, to)))),
+		p.Declare(fn,
+			fmt.Sprintf("// %s fills in what %s has allocated, so that the latter can be inlined.\n"+
+				"func %s(%s %s%s) {\n%s\n}",
+				name, fn.Name.Name, name, d.Var.Name(), typ, params, strings.TrimSpace(p.Between(from, to)))),
 	}
 }
 

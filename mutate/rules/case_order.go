@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// caseOrder is C4.
+// caseOrder (catalogue C4) matches a chain of tests of one byte that exclude each other: a switch,
+// an if-else chain, or neighbouring ifs. It puts the tests for the corpus's most frequent bytes
+// first.
 var caseOrder = &mutate.Mutator{
 	Name: "case-order",
-	Doc: "Ask for the most frequent bytes of the corpus first in a chain of tests. Exact, because the tests are evaluated on all 256 " +
-		"bytes and no byte passes two of them.",
+	Doc: "Ask for the most frequent bytes of the corpus first in a chain of tests. Exact, because the tests are " +
+		"evaluated on all 256 bytes and no byte passes two of them.",
 	Before: `switch {
 case c == '"':
 	quoted = true
@@ -47,8 +49,13 @@ func findCaseOrder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for n := range mutate.Nodes[ast.Node](p, nil) {
 		for _, arms := range armsOf(p, n) {
-			if len(arms) > 1 && p.InLoop(n) && weigh(p, arms, bytes) && !slices.IsSortedFunc(arms, heavier) && !commentsBetween(p, arms) {
-				sites = append(sites, mutate.Site{Node: n, Label: "tests of " + p.Text(mustTest(p, arms[0].tests[0]).operand), Data: arms})
+			if len(arms) > 1 && p.InLoop(n) && weigh(p, arms, bytes) && !slices.IsSortedFunc(arms, heavier) &&
+				!commentsBetween(p, arms) {
+				sites = append(sites, mutate.Site{
+					Node:  n,
+					Label: "tests of " + p.Text(mustTest(p, arms[0].tests[0]).operand),
+					Data:  arms,
+				})
 			}
 		}
 	}
@@ -65,8 +72,7 @@ func heavier(a, b arm) int {
 	return 0
 }
 
-// byteShares are the byte frequencies of the corpus, if one parameter has
-// them.
+// byteShares returns the byte frequencies of the corpus, if one parameter has them.
 func byteShares(p *mutate.Pass) []float64 {
 	var found []float64
 	for _, f := range p.Facets.Params {
@@ -80,8 +86,8 @@ func byteShares(p *mutate.Pass) []float64 {
 	return found
 }
 
-// armsOf lists the chains that start at n: the cases of a switch without a
-// tag, an if-else chain, and neighbouring ifs that each leave the list.
+// armsOf lists the chains that start at n: the cases of a switch without a tag, an if-else chain,
+// and neighbouring ifs that each leave the list.
 func armsOf(p *mutate.Pass, n ast.Node) [][]arm {
 	switch n := n.(type) {
 	case *ast.SwitchStmt:
@@ -107,7 +113,7 @@ func casesOf(s *ast.SwitchStmt) []arm {
 	for i, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
 		if clause.List == nil && i == len(s.Body.List)-1 {
-			break // the default comes last anyway
+			break // the default comes last in any case
 		}
 		if len(clause.Body) > 0 {
 			if b, ok := clause.Body[len(clause.Body)-1].(*ast.BranchStmt); ok && b.Tok == token.FALLTHROUGH {
@@ -149,8 +155,7 @@ func neighbours(list []ast.Stmt) [][]arm {
 	return append(runs, run)
 }
 
-// weigh fills in the weights and reports whether the arms test one byte and
-// exclude each other.
+// weigh fills in the weights. It reports whether the arms test one byte and exclude each other.
 func weigh(p *mutate.Pass, arms []arm, bytes []float64) bool {
 	var taken byteClass
 	var operand ast.Expr
@@ -179,7 +184,7 @@ func weigh(p *mutate.Pass, arms []arm, bytes []float64) bool {
 	return true
 }
 
-// commentsBetween finds comments that would lose their arm.
+// commentsBetween reports whether a comment would lose its arm.
 func commentsBetween(p *mutate.Pass, arms []arm) bool {
 	for _, g := range p.File.Comments {
 		for i := 1; i < len(arms); i++ {

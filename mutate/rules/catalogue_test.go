@@ -10,12 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// groups are the catalogue's letters and how many entries each has.
-var groups = map[string]int{"B": 13, "L": 12, "C": 12, "S": 13, "A": 12, "M": 6, "O": 4, "H": 4, "R": 4, "K": 4, "N": 4, "D": 4, "X": 2, "V": 2}
+// groups holds the catalogue's letters and the number of entries for each.
+var groups = map[string]int{"B": 13, "L": 12, "C": 12, "S": 13, "A": 12, "M": 6, "O": 4, "H": 4, "R": 4, "K": 4, "N": 4,
+	"D": 4, "X": 2, "V": 2}
 
-// TestCatalogue holds docs/rewrites.md to the registry: every entry once,
-// every rule and every piece of advice at least once, and none that does not
-// exist. An entry without a rule says why.
+// TestCatalogue compares docs/rewrites.md with the registry. The page must list every entry once,
+// and every rule and every piece of advice at least once. It may name none that does not exist, and
+// an entry without a rule must say why.
 func TestCatalogue(t *testing.T) {
 	text, err := os.ReadFile("../../docs/rewrites.md")
 	if err != nil {
@@ -42,7 +43,8 @@ func TestCatalogue(t *testing.T) {
 		cells := strings.Split(line, "|")
 		for _, n := range name.FindAllStringSubmatch(cells[3]+cells[4], -1) {
 			named[n[1]] = true
-			if isAdvice := strings.Contains(cells[4], n[0]); isAdvice != advice[n[1]] || !isAdvice && rules.Named(n[1]) == nil {
+			if isAdvice := strings.Contains(cells[4], n[0]); isAdvice != advice[n[1]] ||
+				!isAdvice && rules.Named(n[1]) == nil {
 				t.Errorf("%s names %s in the wrong column, or there is none", m[1], n[1])
 			}
 		}

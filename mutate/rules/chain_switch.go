@@ -11,11 +11,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// chainSwitch is C11.
+// chainSwitch (catalogue C11) matches a chain of ifs that compare one variable with different
+// constants. It writes a switch on the variable.
 var chainSwitch = &mutate.Mutator{
 	Name: "if-chain-to-switch",
-	Doc: "Choose by a switch instead of comparing one value with constants one after the other. The compiler searches constant cases or jumps " +
-		"through a table. Legal because the constants differ and the value is a plain variable.",
+	Doc: "Choose by a switch instead of comparing one value with constants one after the other. The compiler " +
+		"searches constant cases or jumps through a table. Legal because the constants differ and the value is a " +
+		"plain variable.",
 	Before: `if op == "get" {
 	return 1
 } else if op == "put" {
@@ -51,13 +53,15 @@ func findChainSwitch(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if i > 0 {
-			if prev, ok := list[i-1].(*ast.IfStmt); ok && returnArm(p, prev) != nil && returnArm(p, s) != nil && armVar(p, prev) == armVar(p, s) {
-				continue // not the first of its run
+			if prev, ok := list[i-1].(*ast.IfStmt); ok && returnArm(p, prev) != nil && returnArm(p, s) != nil &&
+				armVar(p, prev) == armVar(p, s) {
+				continue // only the first one of a run counts
 			}
 		}
 		v, arms, last := returnRun(p, list[i:])
 		if len(arms) >= 4 && distinct(p, arms) {
-			sites = append(sites, site(s, "chain on "+v.Name(), p.Span(s.Pos(), last.End(), switchText(p, v, arms, nil))))
+			sites = append(sites,
+				site(s, "chain on "+v.Name(), p.Span(s.Pos(), last.End(), switchText(p, v, arms, nil))))
 		}
 	}
 	return sites
@@ -100,14 +104,14 @@ func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, ot
 	}
 }
 
-// breaks reports whether a break in b concerns something around b: in a switch
-// it would mean the switch.
+// breaks reports whether a break in b belongs to a statement around b: inside a switch it would
+// leave the switch.
 func breaks(p *mutate.Pass, b *ast.BlockStmt) bool {
 	list, _, ok := p.Branches(b)
 	return len(list) > 0 || !ok
 }
 
-// returnArm is the arm of `if v == c { return ... }`.
+// returnArm returns the arm of `if v == c { return ... }`.
 func returnArm(p *mutate.Pass, s *ast.IfStmt) *chainArm {
 	v, consts := equality(p, s.Cond)
 	if v == nil || s.Init != nil || s.Else != nil || breaks(p, s.Body) || len(s.Body.List) == 0 {
@@ -124,7 +128,7 @@ func armVar(p *mutate.Pass, s *ast.IfStmt) *types.Var {
 	return v
 }
 
-// returnRun collects consecutive ifs that return, on one variable.
+// returnRun collects consecutive ifs that return and test one variable.
 func returnRun(p *mutate.Pass, list []ast.Stmt) (v *types.Var, arms []chainArm, last ast.Stmt) {
 	for _, st := range list {
 		s, ok := st.(*ast.IfStmt)

@@ -8,11 +8,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// cheapFirst is C12.
+// cheapFirst (catalogue C12) matches an expensive preparation followed by a test that does not use
+// it and leaves. It moves the test in front of the preparation.
 var cheapFirst = &mutate.Mutator{
 	Name: "cheap-test-first",
-	Doc: "Test whether there is anything to do before preparing for it. Legal because the preparation has no effects and cannot panic, and the " +
-		"test neither uses what it yields nor changes what it reads.",
+	Doc: "Test whether there is anything to do before preparing for it. Legal because the preparation has no " +
+		"effects and cannot panic, and the test neither uses what it yields nor changes what it reads.",
 	Before: `lower := strings.ToLower(s)
 if len(s) > max {
 	return false
@@ -43,17 +44,17 @@ func findCheapFirst(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if c := p.Effects(test.Cond); c.Writes || test.Init != nil && p.Effects(test.Init).Writes {
-			continue // what goes on behind the test may read something changed
+			continue // the code behind the test may read something that changed
 		}
-		sites = append(sites, site(test, "test "+p.Text(test.Cond), p.Delete(d.Stmt), p.Insert(test.End(), "\n"+p.Text(d.Stmt))))
+		sites = append(sites,
+			site(test, "test "+p.Text(test.Cond), p.Delete(d.Stmt), p.Insert(test.End(), "\n"+p.Text(d.Stmt))))
 	}
 	return sites
 }
 
 func mentionsVar(p *mutate.Pass, v *types.Var, n ast.Node) bool { return len(p.Uses(v, n)) > 0 }
 
-// worksHard reports whether an expression is worth moving: it calls a function
-// or allocates.
+// worksHard reports whether an expression is worth moving: it calls a function or allocates.
 func worksHard(p *mutate.Pass, e ast.Expr) bool {
 	return callsFunction(p, e) || p.Effects(e).Allocs
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// checkHint is B2.
+// checkHint (catalogue B2) matches neighbouring statements that read one slice at constant indexes
+// in ascending order. It adds a read of the highest index in front, so that one check covers all.
 var checkHint = &mutate.Mutator{
 	Name: "bounds-hint",
-	Doc: "Read the highest constant index first, so that one bounds check covers the lines below. Legal because every one of them is reached, " +
-		"so a slice that is too short panics in any case; it panics earlier.",
+	Doc: "Read the highest constant index first, so that one bounds check covers the lines below. Legal because " +
+		"every one of them is reached, so a slice that is too short panics in any case; it panics earlier.",
 	Before: `a := b[0]
 c := b[1]
 d := b[2]`,
@@ -48,9 +49,8 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// constantIndexes looks at the run of simple statements at the start of list
-// that read one slice or string at constant indexes, of which the first read
-// is not the highest.
+// constantIndexes looks at the run of simple statements at the start of list. It finds a slice or
+// string that they read at constant indexes and whose first read is not the highest.
 func constantIndexes(p *mutate.Pass, list []ast.Stmt) (v *types.Var, n int, top int64, run []ast.Stmt) {
 	first := int64(-1)
 	for _, s := range list {
@@ -87,11 +87,11 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt) (v *types.Var, n int, top 
 	return v, n, top, run
 }
 
-// longEnough reports whether the length was asked for around s, so that there are
-// no checks left: by an if, a loop or a case.
+// longEnough reports whether an if, a loop or a case around s has tested the length, so that no
+// checks are left.
 func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
 	if p.Assigned(v, p.FuncOf(s)) {
-		return false // it may be shorter since
+		return false // the slice may have become shorter
 	}
 	for _, up := range p.Path(s) {
 		var tests []ast.Expr
@@ -122,8 +122,8 @@ func longEnough(p *mutate.Pass, v *types.Var, top int64, s ast.Stmt) bool {
 	return false
 }
 
-// isLengthOf recognises len(v), also converted, and a variable that is declared
-// as that and keeps it.
+// isLengthOf recognises len(v), also converted, and a variable that is declared as that and keeps
+// its value.
 func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	e = ast.Unparen(e)
 	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
@@ -179,7 +179,7 @@ func simple(s ast.Stmt) bool {
 	return false
 }
 
-// conditional reports whether e may not be evaluated although s is.
+// conditional reports whether s may run without evaluating e.
 func conditional(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
 	var child ast.Node = e
 	for _, up := range p.Path(e) {

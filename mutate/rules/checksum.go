@@ -11,12 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// checksumStd is H1 and checksumSlicing is H3. Both find the same loop: a
-// reflected CRC that looks one byte at a time up in a table of 256 entries.
+// checksumStd (catalogue H1) and checksumSlicing (H3) match the same loop: a reflected CRC that
+// looks each byte up in a table of 256 entries. checksumStd calls hash/crc32 or hash/crc64 if the
+// table is one of theirs. checksumSlicing reads 4, 8 or 16 bytes a turn with as many tables.
 var checksumStd = &mutate.Mutator{
 	Name: "checksum-std",
-	Doc: "Call hash/crc32 or hash/crc64 for a checksum loop over their tables. For the IEEE and Castagnoli polynomials the library " +
-		"uses the processor's carry-less multiplication. The table is recognised entry by entry, by evaluating how it is filled.",
+	Doc: "Call hash/crc32 or hash/crc64 for a checksum loop over their tables. For the IEEE and Castagnoli " +
+		"polynomials the library uses the processor's carry-less multiplication. The table is recognised entry by " +
+		"entry, by evaluating how it is filled.",
 	Before: `for _, b := range data {
 	crc = table[byte(crc)^b] ^ crc>>8
 }`,
@@ -29,8 +31,8 @@ var checksumStd = &mutate.Mutator{
 
 var checksumSlicing = &mutate.Mutator{
 	Name: "checksum-slicing",
-	Doc: "Advance a table-driven checksum by 4, 8 or 16 bytes at once with as many tables, each a byte further on (slicing-by-N). " +
-		"Legal because the table is linear over exclusive or, which is checked for all its entries.",
+	Doc: "Advance a table-driven checksum by 4, 8 or 16 bytes at once with as many tables, each a byte further on " +
+		"(slicing-by-N). Legal because the table is linear over exclusive or, which is checked for all its entries.",
 	Before: `for _, b := range data {
 	crc = table[byte(crc)^b] ^ crc>>8
 }`,
@@ -143,7 +145,7 @@ func (c *checksum) index(p *mutate.Pass, e ast.Expr) bool {
 	return p.Basic(e) == types.Uint8 && c.mixed(p, e)
 }
 
-// mixed recognises crc ^ b, each perhaps converted, in either order.
+// mixed recognises crc ^ b, in either order and perhaps converted.
 func (c *checksum) mixed(p *mutate.Pass, e ast.Expr) bool {
 	terms := operands(e, token.XOR)
 	if len(terms) != 2 {
@@ -187,8 +189,8 @@ func (c *checksum) readTable(p *mutate.Pass) bool {
 	return true
 }
 
-// isLinear reports whether t[a^b] == t[a]^t[b] for all a and b: then a byte's
-// share of the checksum does not depend on its neighbours.
+// isLinear reports whether t[a^b] == t[a]^t[b] for all a and b. In that case a byte's share of the
+// checksum does not depend on its neighbours.
 func isLinear(c *checksum) bool {
 	for a := range 256 {
 		rest := uint64(0)
@@ -220,13 +222,13 @@ func reflected(poly uint64) (t [256]uint64) {
 	return t
 }
 
-// knownTables are the library's tables that its Update is fast for.
+// knownTables lists the library's tables with a fast Update.
 var knownTables = []struct {
 	bits int
 	poly uint64
 	pkg  string
-	expr string // the table, where P is the package
-	name string // of a variable for it, "" when expr is one already
+	expr string // the table's expression, where P is the package
+	name string // the name of a variable for it, or "" if expr is one already
 }{
 	{32, 0xedb88320, "hash/crc32", "P.IEEETable", ""},
 	{32, 0x82f63b78, "hash/crc32", "P.MakeTable(P.Castagnoli)", "castagnoli"},

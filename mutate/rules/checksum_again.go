@@ -10,13 +10,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// checksumAgain is H1 for combined checksums: arithmetic that spares a second
-// look at the data costs more than the look, unless the data is long.
+// checksumAgain (part of catalogue H1) matches a call of a helper that combines a sum with the sum
+// of some data, by the data's length. It writes a helper that reads short data again, because the
+// arithmetic costs more than a second look at the data.
 var checksumAgain = &mutate.Mutator{
 	Name: "checksum-again",
-	Doc: "Continue a checksum over the data itself instead of combining it with the data's own checksum by arithmetic. The standard library sums " +
-		"many bytes in a nanosecond; the arithmetic takes as long as a kilobyte or more. That the helper combines two sums is a guess from what " +
-		"it is handed, which the verification decides.",
+	Doc: "Continue a checksum over the data itself instead of combining it with the data's own checksum by " +
+		"arithmetic. The standard library sums many bytes in a nanosecond; the arithmetic takes as long as a " +
+		"kilobyte or more. That the helper combines two sums is a guess from what it is handed, which the " +
+		"verification decides.",
 	Before: `sum := crc32.ChecksumIEEE(block)
 total := combine(running, sum, len(block))`,
 	After: `sum := crc32.ChecksumIEEE(block)
@@ -35,20 +37,21 @@ func combineAgain(first, second uint32, data []byte) uint32 {
 	Rewrite: rewriteChecksumAgain,
 }
 
-// An againSite is a call of a helper with a sum, the sum of data, and the
-// data's length, in any order.
+// An againSite is a call of a helper with a sum, the sum of data, and the data's length, in any
+// order.
 type againSite struct {
 	call                  *ast.CallExpr
 	first, second, length ast.Expr
 	data                  *types.Var
-	pkg, table            string // of crc32, and of the polynomial
+	pkg, table            string // the names of crc32, and of the polynomial's table
 }
 
 func findChecksumAgain(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		fn := p.Decl(p.Callee(call))
-		if fn == nil || fn == p.FuncOf(call) || p.FuncOf(call) == nil || len(call.Args) != 3 || !isBasic(p, call, types.Uint32) {
+		if fn == nil || fn == p.FuncOf(call) || p.FuncOf(call) == nil || len(call.Args) != 3 ||
+			!isBasic(p, call, types.Uint32) {
 			continue
 		}
 		if !onNumbers(p, fn) || isAgain(p, call) {
@@ -62,8 +65,8 @@ func findChecksumAgain(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// onNumbers reports whether a function takes nothing but numbers and touches no
-// variable of the package that could change: what it writes is its own.
+// onNumbers reports whether a function takes only numbers, and touches no package variable that
+// could change. It writes only its own memory.
 func onNumbers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	for _, v := range parameters(p, fn) {
 		if v == nil || plainKind(v.Type())&types.IsNumeric == 0 {
@@ -73,8 +76,8 @@ func onNumbers(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return fn.Recv == nil && fn.Body != nil && ownMemory(p, fn, map[*ast.FuncDecl]bool{})
 }
 
-// ownMemory follows the calls of a function: they must lead to functions of the
-// candidate, or to others without effects.
+// ownMemory follows the calls of a function. They must lead to functions of the candidate, or to
+// others without effects.
 func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bool {
 	if seen[fn] {
 		return true
@@ -104,8 +107,8 @@ func ownMemory(p *mutate.Pass, fn *ast.FuncDecl, seen map[*ast.FuncDecl]bool) bo
 	return own
 }
 
-// isAgain reports whether the call is the slow path of a helper that this rule
-// made: its function continues a sum already.
+// isAgain reports whether the call is the slow path of a helper that this rule wrote: its function
+// already continues a sum.
 func isAgain(p *mutate.Pass, call *ast.CallExpr) bool {
 	for other := range mutate.Nodes[*ast.CallExpr](p, p.FuncOf(call)) {
 		if _, ok := p.IsCall(other, "hash/crc32", "Update"); ok {
@@ -127,7 +130,8 @@ func (s *againSite) read(p *mutate.Pass) bool {
 		}
 	}
 	fn := p.FuncOf(s.call)
-	if s.data == nil || !isBytesSlice(s.data.Type()) || !local(p, s.data) || p.Assigned(s.data, fn) || captured(p, s.data) {
+	if s.data == nil || !isBytesSlice(s.data.Type()) || !local(p, s.data) || p.Assigned(s.data, fn) ||
+		captured(p, s.data) {
 		return false
 	}
 	for _, arg := range s.call.Args {
@@ -139,13 +143,14 @@ func (s *againSite) read(p *mutate.Pass) bool {
 			s.first = arg
 		}
 	}
-	return s.first != nil && s.second != nil && isBasic(p, s.first, types.Uint32) && isBasic(p, s.second, types.Uint32) && p.Pure(s.first)
+	return s.first != nil && s.second != nil && isBasic(p, s.first, types.Uint32) &&
+		isBasic(p, s.second, types.Uint32) && p.Pure(s.first)
 }
 
 func isBytesSlice(t types.Type) bool { return isSlice(t) && mutate.IsBytes(t) }
 
-// sums reports whether an argument is the checksum of the data, or a variable
-// that holds it for ever, and notes how.
+// sums reports whether an argument is the checksum of the data, or a variable that always holds it,
+// and notes how.
 func (s *againSite) sums(p *mutate.Pass, e ast.Expr) bool {
 	if v := p.Var(e); v != nil && local(p, v) && !p.Assigned(v, p.FuncOf(e)) && !captured(p, v) {
 		for list, i := range statements(p) {
@@ -159,22 +164,23 @@ func (s *againSite) sums(p *mutate.Pass, e ast.Expr) bool {
 		s.table = s.pkg + ".IEEETable"
 		return true
 	}
-	if call, ok := p.IsCall(e, "hash/crc32", "Checksum"); ok && p.Var(call.Args[0]) == s.data && packageLevel(p, call.Args[1]) && p.Pure(call.Args[1]) {
+	if call, ok := p.IsCall(e, "hash/crc32", "Checksum"); ok && p.Var(call.Args[0]) == s.data &&
+		packageLevel(p, call.Args[1]) && p.Pure(call.Args[1]) {
 		s.pkg, s.table = p.Text(call.Fun.(*ast.SelectorExpr).X), p.Text(call.Args[1])
 		return true
 	}
 	return false
 }
 
-// againBelow is the length below which the data is read again: always, or below
-// what the arithmetic costs. With tables the arithmetic is cheaper too.
+// An againBelow says for which lengths to read the data again: always, or below the cost of the
+// arithmetic. Tables make the arithmetic cheaper too.
 type againBelow struct {
 	length int // 0: always
 	tables bool
 }
 
-// againParams offers tables for the library's own polynomial only: a table of
-// the candidate may not be filled yet when ours is.
+// againParams offers tables for the library's own polynomial only. A table of the candidate may
+// still be empty when the new tables are filled.
 func againParams(_ *mutate.Pass, site mutate.Site) []mutate.Param {
 	var tables []mutate.Param
 	if site.Data.(*againSite).table == "crc32.IEEETable" {
@@ -191,12 +197,16 @@ func againParams(_ *mutate.Pass, site mutate.Site) []mutate.Param {
 func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s, below := site.Data.(*againSite), param.Value.(againBelow)
 	if below.length == 0 {
-		return []mutate.Edit{p.Replace(s.call, fmt.Sprintf("%s.Update(%s, %s, %s)", s.pkg, p.Text(s.first), s.table, s.data.Name()))}, nil
+		return []mutate.Edit{
+			p.Replace(s.call, fmt.Sprintf("%s.Update(%s, %s, %s)", s.pkg, p.Text(s.first), s.table, s.data.Name())),
+		}, nil
 	}
 	combine := p.Text(s.call.Fun)
 	name := p.Fresh(combine+"Again", combine+"OrRead")
 	first, second, data := p.Fresh("first", "firstSum"), p.Fresh("second", "secondSum"), p.Fresh("data", "summed")
-	edits := []mutate.Edit{p.Replace(s.call, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(s.first), p.Text(s.second), s.data.Name()))}
+	edits := []mutate.Edit{
+		p.Replace(s.call, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(s.first), p.Text(s.second), s.data.Name())),
+	}
 	slow := combine + "(" + s.slowArgs(p, first, second, data) + ")"
 	if below.tables {
 		shift, zeros := p.Fresh("shiftSum", "sumBefore"), p.Fresh("zeroBytes", "zeroEffect")
@@ -204,7 +214,8 @@ func rewriteChecksumAgain(p *mutate.Pass, site mutate.Site, param mutate.Param) 
 		text := strings.NewReplacer("<shift>", shift, "<zeros>", zeros, "<table>", s.table)
 		edits = append(edits, p.Declare(s.call, text.Replace(shiftTables)))
 	}
-	text := strings.NewReplacer("<again>", name, "<combine>", combine, "<first>", first, "<second>", second, "<data>", data,
+	text := strings.NewReplacer("<again>", name, "<combine>", combine, "<first>", first, "<second>", second,
+		"<data>", data,
 		"<length>", itoa(below.length), "<pkg>", s.pkg, "<table>", s.table, "<slow>", slow)
 	return append(edits, p.Declare(s.call, text.Replace(readAgain))), nil
 }
@@ -218,8 +229,7 @@ func <again>(<first>, <second> uint32, <data> []byte) uint32 {
 	return <slow>
 }`
 
-// slowArgs are the arguments of the call where its two sums and the data are
-// parameters.
+// slowArgs returns the arguments of the call, with its two sums and the data as parameters.
 func (s *againSite) slowArgs(p *mutate.Pass, first, second, data string) string {
 	slow := map[ast.Expr]string{s.first: first, s.second: second}
 	var args []string
@@ -236,8 +246,8 @@ func (s *againSite) slowArgs(p *mutate.Pass, first, second, data string) string 
 	return strings.Join(args, ", ")
 }
 
-// shiftTables moves a checksum past zero bytes, which is linear in its bits:
-// what a power of two of them does is in a table for each nibble.
+// shiftTables moves a checksum past zero bytes. That is linear in the checksum's bits, so a table
+// for each nibble holds the effect of a power of two of zero bytes.
 const shiftTables = `// <shift> returns the checksum of a text with n more bytes, which are zero, behind it, but for
 // what the inversions at the ends do.
 func <shift>(sum uint32, n uint) uint32 {

@@ -10,11 +10,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// classSwitch is C2.
+// classSwitch (catalogue C2) matches a switch or an if chain that tests one byte for several
+// classes. It writes a table from bytes to classes, filled by the original tests, and switches on
+// the class.
 var classSwitch = &mutate.Mutator{
 	Name: "class-switch",
-	Doc: "Look up which of several tests a byte passes in one table of 256 classes, and switch on the class, instead of trying one test after " +
-		"another. Exact, because the table is filled by asking the original tests in their order on all 256 bytes.",
+	Doc: "Look up which of several tests a byte passes in one table of 256 classes, and switch on the class, " +
+		"instead of trying one test after another. Exact, because the table is filled by asking the original tests " +
+		"in their order on all 256 bytes.",
 	Before: `switch {
 case isDigit(c):
 	digits++
@@ -74,8 +77,7 @@ func findClassSwitch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// switchArms lists the cases of a switch without a tag; the default comes
-// last.
+// switchArms lists the cases of a switch without a tag; the default comes last.
 func switchArms(s *ast.SwitchStmt) []classArm {
 	if s.Tag != nil || s.Init != nil {
 		return nil
@@ -103,8 +105,8 @@ func fallsThrough(body []ast.Stmt) bool {
 	return ok && b.Tok == token.FALLTHROUGH
 }
 
-// ifArms lists a chain of if and else if. A break in it would leave the switch
-// and not the loop.
+// ifArms lists a chain of if and else if. It refuses a chain with a break, which would leave the
+// switch and not the loop.
 func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
 	if up, ok := p.Parent(s).(*ast.IfStmt); ok && up.Else == ast.Stmt(s) {
 		return nil
@@ -132,8 +134,7 @@ func ifArms(p *mutate.Pass, s *ast.IfStmt) []classArm {
 	}
 }
 
-// classEdits rewrites two and more tests of one byte, of which at least one
-// compares more than once.
+// classEdits rewrites at least two tests of one byte, one of which compares more than once.
 func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 	operand, tests, leaves := ast.Expr(nil), 0, 0
 	for _, a := range arms {
@@ -156,7 +157,7 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 	}
 	table, name := p.Fresh("byteClass", lowerFirst(p.FuncOf(s).Name.Name)+"Class"), "c"
 	if p.Pkg.Scope().Lookup(name) != nil {
-		name = p.Fresh("char", "letter") // a test may name the other one
+		name = p.Fresh("char", "letter") // a test may name the other variable
 	}
 	var out, fill strings.Builder
 	fmt.Fprintf(&out, "switch %s[%s] {\n", table, p.Text(operand))
@@ -180,7 +181,8 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 		fmt.Fprintf(&fill, "case %s:\nt[i] = %d\n", test, class)
 	}
 	out.WriteString("}")
-	return []mutate.Edit{p.Replace(s, out.String()), p.Declare(s, fmt.Sprintf(`// %s says which test a byte is the first to pass; 0 is none.
+	return []mutate.Edit{p.Replace(s, out.String()),
+		p.Declare(s, fmt.Sprintf(`// %s says which test a byte is the first to pass; 0 is none.
 var %s = func() (t [256]uint8) {
 	for i := range t {
 		switch %s := byte(i); {

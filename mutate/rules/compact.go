@@ -10,12 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// compact is L10 for a list of our own.
+// compact (part of catalogue L10) matches a loop that appends each element of its own list that
+// differs from the neighbour before. It calls slices.Compact on the list.
 var compact = &mutate.Mutator{
 	Name: "compact",
-	Doc: "Drop neighbours that are equal within the list (slices.Compact) instead of copying what is kept into another one, which grows step by " +
-		"step. Legal because the list was made here, nobody else has it, and it is not used any more. What is empty or nil stays so; only the " +
-		"capacity differs.",
+	Doc: "Drop neighbours that are equal within the list (slices.Compact) instead of copying what is kept into " +
+		"another one, which grows step by step. Legal because the list was made here, nobody else has it, and it is " +
+		"not used any more. What is empty or nil stays so; only the capacity differs.",
 	Before: `unique := []string{}
 for i, t := range sorted {
 	if i == 0 || t != sorted[i-1] {
@@ -49,18 +50,18 @@ func findCompact(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// A compaction is a loop that appends to out what differs from its neighbour in
-// list.
+// A compaction is a loop that appends elements of list to out if they differ from their neighbour.
 type compaction struct {
 	loop       *ast.RangeStmt
 	list, out  *types.Var
-	key, value *types.Var // of the loop; nil when it has none
+	key, value *types.Var // the loop's variables, or nil
 }
 
-// owned reports whether the list can be overwritten: it was made in front of
-// the loop and nothing behind it looks at it.
+// owned reports whether code may overwrite the list: it was made in front of the loop, and nothing
+// behind the loop reads it.
 func (c *compaction) owned(p *mutate.Pass, before, behind []ast.Stmt) bool {
-	if c.list == nil || c.out == nil || !local(p, c.list) || !exactlyComparable(c.list.Type()) || !types.Identical(c.list.Type(), c.out.Type()) {
+	if c.list == nil || c.out == nil || !local(p, c.list) || !exactlyComparable(c.list.Type()) ||
+		!types.Identical(c.list.Type(), c.out.Type()) {
 		return false
 	}
 	if captured(p, c.list) || len(before) == 0 || !ownList(p, c.list, before) {
@@ -74,8 +75,8 @@ func (c *compaction) owned(p *mutate.Pass, before, behind []ast.Stmt) bool {
 	return true
 }
 
-// dropped recognises the loop's body: an if around an append, or one that
-// continues in front of it.
+// dropped recognises the loop's body: an if around an append, or an if that continues in front of
+// it.
 func (c *compaction) dropped(p *mutate.Pass) bool {
 	if c.loop.Tok != token.DEFINE {
 		return false
@@ -94,7 +95,8 @@ func (c *compaction) dropped(p *mutate.Pass) bool {
 	}
 	b, ok := test.Body.List[0].(*ast.BranchStmt)
 	return ok && b.Tok == token.CONTINUE && b.Label == nil && len(body) == 2 && c.appends(p, body[1]) &&
-		(c.tells(p, test.Cond, token.LAND, token.GTR, token.EQL) || c.tells(p, test.Cond, token.LAND, token.NEQ, token.EQL))
+		(c.tells(p, test.Cond, token.LAND, token.GTR, token.EQL) ||
+			c.tells(p, test.Cond, token.LAND, token.NEQ, token.EQL))
 }
 
 func (c *compaction) appends(p *mutate.Pass, s ast.Stmt) bool {
@@ -102,8 +104,8 @@ func (c *compaction) appends(p *mutate.Pass, s ast.Stmt) bool {
 	return ok && v == c.out && len(call.Args) == 2 && !call.Ellipsis.IsValid() && c.isElement(p, call.Args[1])
 }
 
-// tells recognises `i == 0 || x != list[i-1]` by its operators. What was kept
-// last is equal to the element before.
+// tells recognises `i == 0 || x != list[i-1]` by its operators. The last kept element equals the
+// element before.
 func (c *compaction) tells(p *mutate.Pass, cond ast.Expr, join, zero, equal token.Token) bool {
 	tests := operands(cond, join)
 	if len(tests) != 2 {
@@ -141,22 +143,22 @@ func (c *compaction) isElement(p *mutate.Pass, e ast.Expr) bool {
 	return ok && c.key != nil && p.Var(ix.X) == c.list && p.Var(ix.Index) == c.key
 }
 
-// call writes what the loop amounts to. An empty list may be nil or not, and so
-// may the result.
+// call writes the call that replaces the loop. An empty list may be nil or not, and so may the
+// result.
 func (c *compaction) call(p *mutate.Pass, out declared) (string, []mutate.Edit) {
 	pkg, edits := p.Import("slices")
 	call := fmt.Sprintf("%s.Compact(%s)", pkg, c.list.Name())
 	switch kind, _ := emptyValue(p, out); {
 	case kind == "nil":
-		return fmt.Sprintf("%s\nif len(%s) > 0 {\n%s = %s\n}", p.Text(out.Stmt), c.list.Name(), c.out.Name(), call), edits
+		return fmt.Sprintf("%s\nif len(%s) > 0 {\n%s = %s\n}", p.Text(out.Stmt), c.list.Name(), c.out.Name(), call),
+			edits
 	case kind == "empty" && neverNil(p, c.list):
 		return c.out.Name() + " := " + call, edits
 	}
 	return "", nil
 }
 
-// neverNil reports whether a list is made as an empty one and only appended
-// to.
+// neverNil reports whether a list starts as an empty one and code only appends to it.
 func neverNil(p *mutate.Pass, v *types.Var) bool {
 	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 		for i, l := range as.Lhs {

@@ -11,12 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// concreteParam is A9.
+// concreteParam (catalogue A9) matches a helper that takes an interface and gets the same concrete
+// type at some calls. It writes a copy of the helper for that type, with type switches decided, and
+// calls it.
 var concreteParam = &mutate.Mutator{
 	Name: "concrete-param",
-	Doc: "Give a helper that takes an interface, and is always handed one concrete type, that type as its parameter. The argument need not be " +
-		"boxed, its methods can be inlined, and a switch on its type is decided once. Legal because the helper only calls methods of the " +
-		"parameter or switches on its type.",
+	Doc: "Give a helper that takes an interface, and is always handed one concrete type, that type as its " +
+		"parameter. The argument need not be boxed, its methods can be inlined, and a switch on its type is decided " +
+		"once. Legal because the helper only calls methods of the parameter or switches on its type.",
 	Before: `func text(v any) string {
 	switch v := v.(type) {
 	case int:
@@ -55,7 +57,8 @@ func findConcreteParam(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		for i, v := range parameters(p, fn) {
-			if v == nil || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || p.Assigned(v, fn) || captured(p, v) || !decidable(p, fn, v) {
+			if v == nil || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || p.Assigned(v, fn) ||
+				captured(p, v) || !decidable(p, fn, v) {
 				continue
 			}
 			sites = append(sites, concreteSites(p, fn, v, i)...)
@@ -64,8 +67,7 @@ func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// decidable reports whether all uses of v call a method or are the subject of
-// a type switch.
+// decidable reports whether all uses of v call a method or are the subject of a type switch.
 func decidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	uses := p.Uses(v, fn.Body)
 	for _, id := range uses {
@@ -85,11 +87,12 @@ func decidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	return len(uses) > 0
 }
 
-// concreteSites makes a site for each concrete type that calls hand over.
+// concreteSites makes a site for each concrete type that calls pass.
 func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mutate.Site {
 	var order []*concreteSite
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if p.Decl(p.Callee(call)) != fn || p.FuncOf(call) == nil || call.Ellipsis.IsValid() || len(call.Args) <= at || p.Info.Defs[fn.Name].Type().(*types.Signature).Variadic() {
+		if p.Decl(p.Callee(call)) != fn || p.FuncOf(call) == nil || call.Ellipsis.IsValid() || len(call.Args) <= at ||
+			p.Info.Defs[fn.Name].Type().(*types.Signature).Variadic() {
 			continue
 		}
 		t := types.Default(p.Info.TypeOf(call.Args[at]))
@@ -132,7 +135,8 @@ func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]m
 			failed = err
 		}
 		if len(fn.Body.List) == 1 && fn.Body.List[0] == ast.Stmt(sw) {
-			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")) // no block in a block
+			// without the braces, since it stands in a block already
+			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}"))
 		}
 		return text, true
 	})
@@ -153,14 +157,18 @@ func rewriteConcreteParam(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]m
 	if fn.Type.Results != nil {
 		results = " " + p.Text(fn.Type.Results)
 	}
-	edits := []mutate.Edit{p.Declare(fn, fmt.Sprintf("// %s is %s for %s.\nfunc %s(%s)%s %s", name, fn.Name.Name, s.text, name, strings.Join(params, ", "), results, body))}
+	edits := []mutate.Edit{
+		p.Declare(fn,
+			fmt.Sprintf("// %s is %s for %s.\nfunc %s(%s)%s %s", name, fn.Name.Name, s.text, name,
+				strings.Join(params, ", "), results, body)),
+	}
 	for _, call := range s.calls {
 		edits = append(edits, p.Replace(call.Fun, name))
 	}
 	return edits, nil
 }
 
-// switchSubject is the variable that a type switch asks.
+// switchSubject returns the variable whose type a switch tests.
 func switchSubject(p *mutate.Pass, s *ast.TypeSwitchStmt) *types.Var {
 	var e ast.Expr
 	switch a := s.Assign.(type) {
@@ -176,8 +184,8 @@ func switchSubject(p *mutate.Pass, s *ast.TypeSwitchStmt) *types.Var {
 	return p.Var(t.X)
 }
 
-// decided is the body of the first case that the type matches, in braces; the
-// default when there is none.
+// decided returns, in braces, the body of the first case that the type matches, or else the
+// default.
 func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, error) {
 	if sw.Init != nil {
 		return "", fmt.Errorf("the switch declares something")
@@ -186,7 +194,7 @@ func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, 
 	for _, c := range sw.Body.List {
 		clause := c.(*ast.CaseClause)
 		if clause.List == nil && chosen == nil {
-			chosen = clause // until a case matches
+			chosen = clause // unless a later case matches
 		}
 		for _, e := range clause.List {
 			t := p.Info.TypeOf(e)
@@ -207,8 +215,8 @@ func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, 
 	return s.clause(p, sw, chosen, false)
 }
 
-// clause writes a case as a block that declares the switch's variable. In a
-// case of several types, and in the default, that variable is an interface.
+// clause writes a case as a block that declares the switch's variable. In a case of several types,
+// and in the default, that variable is an interface.
 func (s *concreteSite) clause(p *mutate.Pass, sw *ast.TypeSwitchStmt, c *ast.CaseClause, exact bool) (string, error) {
 	for b := range mutate.Nodes[*ast.BranchStmt](p, c) {
 		if b.Tok == token.BREAK {

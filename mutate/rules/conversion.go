@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// dropConversion is S7.
+// dropConversion (catalogue S7) matches a conversion between string and []byte for a call that has
+// a twin for the other type. It calls the twin, or append or copy, without the conversion.
 var dropConversion = &mutate.Mutator{
 	Name: "drop-conversion",
-	Doc: "Use what takes the type that is there instead of converting between string and []byte first. Each conversion copies. Legal for " +
-		"functions that have a twin in the other package and keep nothing of their argument, and for append and copy, which take both.",
+	Doc: "Use what takes the type that is there instead of converting between string and []byte first. Each " +
+		"conversion copies. Legal for functions that have a twin in the other package and keep nothing of their " +
+		"argument, and for append and copy, which take both.",
 	Before:  `buf.Write([]byte(name))`,
 	After:   `buf.WriteString(name)`,
 	Class:   beagle.E0,
@@ -23,11 +25,11 @@ var dropConversion = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
-// twins are the functions that strings and bytes share and whose results hold
-// no memory of their arguments. All arguments but the first are of the kind of
-// the first as well, except bytes, runes and character sets.
+// twins lists functions that strings and bytes share and whose results hold no memory of their
+// arguments. All arguments have the kind of the first, except bytes, runes and character sets.
 var twins = []string{"Contains", "Count", "EqualFold", "HasPrefix", "HasSuffix", "Index", "LastIndex", "Compare"}
-var twinsOfChars = []string{"ContainsAny", "ContainsRune", "IndexAny", "IndexByte", "IndexRune", "LastIndexAny", "LastIndexByte"}
+var twinsOfChars = []string{"ContainsAny", "ContainsRune", "IndexAny", "IndexByte", "IndexRune", "LastIndexAny",
+	"LastIndexByte"}
 
 func findConversions(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
@@ -63,8 +65,8 @@ func conversionEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	return runeConversion(p, call)
 }
 
-// builtinConversion drops the conversion in append(b, []byte(s)...),
-// copy(b, []byte(s)) and len(string(b)).
+// builtinConversion drops the conversion in append(b, []byte(s)...), copy(b, []byte(s)) and
+// len(string(b)).
 func builtinConversion(p *mutate.Pass, call *ast.CallExpr, name string) []mutate.Edit {
 	last := call.Args[len(call.Args)-1]
 	from, ok := converts(p, last, "[]byte")
@@ -77,8 +79,7 @@ func builtinConversion(p *mutate.Pass, call *ast.CallExpr, name string) []mutate
 	return []mutate.Edit{p.Replace(last, p.Text(from))}
 }
 
-// writeConversion turns Write([]byte(s)) into WriteString(s) and back, for the
-// writers that only copy.
+// writeConversion turns Write([]byte(s)) into WriteString(s) and back, for writers that only copy.
 func writeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -90,7 +91,7 @@ func writeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 				return []mutate.Edit{p.Replace(sel.Sel, "WriteString"), p.Replace(call.Args[0], p.Text(from))}
 			}
 		}
-		// A bytes.Buffer may move what b shares with it before it copies b.
+		// A bytes.Buffer may move the memory that it shares with b before it copies b.
 		if _, ok := p.IsCall(call, "strings", "Builder.WriteString"); ok {
 			if from, ok := converts(p, call.Args[0], "string"); ok {
 				return []mutate.Edit{p.Replace(sel.Sel, "Write"), p.Replace(call.Args[0], p.Text(from))}
@@ -100,8 +101,8 @@ func writeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	return nil
 }
 
-// equalConversion turns bytes.Equal([]byte(s), b) into a comparison of
-// strings, which the compiler does without a copy.
+// equalConversion turns bytes.Equal([]byte(s), b) into a comparison of strings, which the compiler
+// does without a copy.
 func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	text := [2]string{}
 	dropped := false
@@ -129,8 +130,8 @@ func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	return []mutate.Edit{p.Replace(call, out)}
 }
 
-// twinConversion calls the function of the other package when the first
-// argument was converted to suit this one.
+// twinConversion calls the function of the other package if a conversion made the first argument
+// fit this one.
 func twinConversion(p *mutate.Pass, call *ast.CallExpr, to, other string) []mutate.Edit {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -155,8 +156,8 @@ func twinConversion(p *mutate.Pass, call *ast.CallExpr, to, other string) []muta
 	return edits
 }
 
-// convertedBack writes a further argument in the other type, when that costs
-// no copy: it was converted too, or is constant.
+// convertedBack writes a further argument in the other type, if that costs no copy: it was
+// converted too, or is constant.
 func convertedBack(p *mutate.Pass, arg ast.Expr, to string) (string, bool) {
 	if from, ok := converts(p, arg, to); ok {
 		if _, isConst := constString(p, from); isConst || to == "string" {
@@ -170,7 +171,7 @@ func convertedBack(p *mutate.Pass, arg ast.Expr, to string) (string, bool) {
 	return "", false
 }
 
-// runeConversion is the same for the pairs of unicode/utf8.
+// runeConversion does the same for the pairs of unicode/utf8.
 func runeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

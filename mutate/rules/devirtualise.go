@@ -10,11 +10,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// devirtualise is D1.
+// devirtualise (catalogue D1) matches a loop that calls methods of an interface variable. It tests
+// in front of the loop for one type, and writes a copy of the loop that calls that type's methods
+// directly.
 var devirtualise = &mutate.Mutator{
 	Name: "devirtualise",
-	Doc: "Ask once in front of a loop whether an interface holds a certain type, and run a copy of the loop that calls the methods of that type " +
-		"directly: such calls can be inlined. Any other type takes the loop as before. The parameter is the type.",
+	Doc: "Ask once in front of a loop whether an interface holds a certain type, and run a copy of the loop that " +
+		"calls the methods of that type directly: such calls can be inlined. Any other type takes the loop as " +
+		"before. The parameter is the type.",
 	Before: `for _, b := range data {
 	w.WriteByte(b)
 }`,
@@ -64,7 +67,7 @@ func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// receiverVar is the local interface variable whose method is called.
+// receiverVar returns the local interface variable whose method is called.
 func receiverVar(p *mutate.Pass, call *ast.CallExpr) *types.Var {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {
@@ -87,13 +90,13 @@ func onlyMethodCalls(p *mutate.Pass, v *types.Var, loop ast.Stmt) bool {
 	return !p.Assigned(v, loop)
 }
 
-// wellKnown are the types of the standard library that hide behind its
-// interfaces most often. Only those whose package the file imports are asked
-// for.
-var wellKnown = []string{"bytes.Buffer", "strings.Builder", "bufio.Writer", "bufio.Reader", "strings.Reader", "bytes.Reader"}
+// wellKnown lists the types of the standard library that most often stand behind its interfaces.
+// The rule tries a type only if the file imports its package.
+var wellKnown = []string{"bytes.Buffer", "strings.Builder", "bufio.Writer", "bufio.Reader", "strings.Reader",
+	"bytes.Reader"}
 
-// types lists the types that the variable may hold: those of the candidate
-// file, whose methods can be seen, and the well-known ones.
+// types lists the types that the variable may hold: those of the candidate file with the methods,
+// and the well-known ones.
 func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 	iface := d.v.Type().Underlying().(*types.Interface)
 	var out []mutate.Param
@@ -142,5 +145,9 @@ func rewriteDevirtualise(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 		id, ok := n.(*ast.Ident)
 		return known, ok && p.Info.Uses[id] == d.v
 	})
-	return []mutate.Edit{p.Replace(d.loop, fmt.Sprintf("if %s, ok := %s.(%s); ok {\n%s\n} else {\n%s\n}", known, d.v.Name(), param.Value, copied, p.Text(d.loop)))}, nil
+	return []mutate.Edit{
+		p.Replace(d.loop,
+			fmt.Sprintf("if %s, ok := %s.(%s); ok {\n%s\n} else {\n%s\n}", known, d.v.Name(), param.Value, copied,
+				p.Text(d.loop))),
+	}, nil
 }

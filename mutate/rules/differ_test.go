@@ -18,8 +18,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// differential builds one program of all befores and afters, each a package
-// of its own, compares them on generated inputs, and counts bounds checks.
+// differential builds one program of all befores and afters, each in a package of its own. It
+// compares them on generated inputs, and counts bounds checks.
 func differential(t *testing.T, cases []*golden) {
 	dir := t.TempDir()
 	var imports, table strings.Builder
@@ -31,7 +31,8 @@ func differential(t *testing.T, cases []*golden) {
 		n++
 		pkg := regexp.MustCompile(`(?m)^package \w+`).ReplaceAllString(src, "package "+name)
 		put(t, filepath.Join(dir, name, "candidate.go"), pkg)
-		put(t, filepath.Join(dir, name, "export.go"), fmt.Sprintf("package %s\n\nvar Target = %s\n", name, targetExpr(c)))
+		put(t, filepath.Join(dir, name, "export.go"),
+			fmt.Sprintf("package %s\n\nvar Target = %s\n", name, targetExpr(c)))
 		fmt.Fprintf(&imports, "\t%q\n", "golden/"+name)
 		return name
 	}
@@ -55,9 +56,12 @@ func differential(t *testing.T, cases []*golden) {
 	}
 	put(t, filepath.Join(dir, "go.mod"), "module golden\n\ngo 1.26\n")
 	put(t, filepath.Join(dir, "differ", "differ.go"), string(differ))
-	put(t, filepath.Join(dir, "main.go"), fmt.Sprintf("package main\n\nimport (\n\t\"golden/differ\"\n%s)\n\nfunc main() {\n\tdiffer.Run([]differ.Case{\n%s\t})\n}\n", &imports, &table))
+	put(t, filepath.Join(dir, "main.go"),
+		fmt.Sprintf("package main\n\nimport (\n\t\"golden/differ\"\n%s)\n\nfunc main() {\n"+
+			"\tdiffer.Run([]differ.Case{\n%s\t})\n}\n", &imports, &table))
 
-	out, err := goTool(dir, "build", "-trimpath", "-gcflags=golden/...=-d=ssa/check_bce", "-o", "program", ".").CombinedOutput()
+	out, err := goTool(dir, "build", "-trimpath", "-gcflags=golden/...=-d=ssa/check_bce", "-o", "program", ".").
+		CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -94,8 +98,7 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// targetExpr is the target as a function value, methods as method
-// expressions.
+// targetExpr returns the target as a function value; a method becomes a method expression.
 func targetExpr(c *golden) string {
 	f := c.pass.Func
 	if f.Recv == nil {
@@ -122,6 +125,7 @@ func caseLiteral(c *golden, name, before, after string) string {
 	maxlen, inputs := 36, 2000
 	fmt.Sscan(c.opts["maxlen"], &maxlen)
 	fmt.Sscan(c.opts["inputs"], &inputs)
-	return fmt.Sprintf("{Name: %q, Before: %s.Target, After: %s.Target, Class: %q, Strings: %#v, Ints: %#v, Lo: %d, Hi: %d, MaxLen: %d, Inputs: %d}",
+	return fmt.Sprintf("{Name: %q, Before: %s.Target, After: %s.Target, Class: %q, Strings: %#v, Ints: %#v, Lo: %d, "+
+		"Hi: %d, MaxLen: %d, Inputs: %d}",
 		c.name+"/"+name, before, after, c.rule.Class, strs, ints, lo, hi, maxlen, inputs)
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// directUnlock is K4.
+// directUnlock (catalogue K4) matches a function that locks, defers the unlock, and has one way out
+// without a panic. It unlocks at the end and drops the defer.
 var directUnlock = &mutate.Mutator{
 	Name: "direct-unlock",
-	Doc: "Unlock where the work ends instead of by defer, in a small function with one way out. Legal because nothing between lock and unlock " +
-		"can panic: map reads, plain variables and fields of what the lock belongs to.",
+	Doc: "Unlock where the work ends instead of by defer, in a small function with one way out. Legal because " +
+		"nothing between lock and unlock can panic: map reads, plain variables and fields of what the lock belongs " +
+		"to.",
 	Before: `c.mu.Lock()
 defer c.mu.Unlock()
 c.n++
@@ -90,7 +92,7 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 	return append(edits, p.Replace(ret, value+"\n"+unlock+"\nreturn "+name))
 }
 
-// rootVar is c in c.mu.Unlock.
+// rootVar returns c for c.mu.Unlock.
 func rootVar(p *mutate.Pass, e ast.Expr) *types.Var {
 	for {
 		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
@@ -101,9 +103,8 @@ func rootVar(p *mutate.Pass, e ast.Expr) *types.Var {
 	}
 }
 
-// calm reports whether a statement cannot panic, jump or start anything, given
-// that base is not nil: it assigns and reads variables, fields of base and
-// elements of maps read there.
+// calm reports whether a statement cannot panic, jump or start anything, provided that base is not
+// nil. It assigns and reads variables, fields of base, and elements of maps that it reads there.
 func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
 	if !simple(s) {
 		return false
@@ -123,7 +124,8 @@ func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
 				ok = ok && sel.Kind() == types.FieldVal && p.Var(n.X) == base && len(sel.Index()) == 1
 			}
 		case *ast.BinaryExpr:
-			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR && !types.IsInterface(p.Info.TypeOf(n.X))
+			ok = ok && n.Op != token.QUO && n.Op != token.REM && n.Op != token.SHL && n.Op != token.SHR &&
+				!types.IsInterface(p.Info.TypeOf(n.X))
 		case *ast.StarExpr, *ast.TypeAssertExpr, *ast.SliceExpr, *ast.FuncLit:
 			ok = false
 		}

@@ -11,14 +11,16 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// distinctList is M4 for a loop that does nothing but keep what is new: C10 takes
-// the branch away that depends on whether it is.
+// distinctList (part of catalogue M4) matches a loop that only appends the elements with a new key.
+// It writes a hash table of positions on the stack, and, as C10 does, avoids the branch on whether
+// an element is new. Longer lists take the original loop.
 var distinctList = &mutate.Mutator{
 	Name: "distinct",
-	Doc: "Find what is new in a short list with a hash table of positions on the stack, and allocate the result once, as large as it is; without " +
-		"a branch on whether an element is new, which no processor can predict when it is random: each position is noted down, and the next " +
-		"one overwrites it unless it was new. Longer lists go the old way. Legal because the set is local, the loop does nothing else, and " +
-		"keys are numbers that the elements hold.",
+	Doc: "Find what is new in a short list with a hash table of positions on the stack, and allocate the result " +
+		"once, as large as it is; without a branch on whether an element is new, which no processor can predict " +
+		"when it is random: each position is noted down, and the next one overwrites it unless it was new. Longer " +
+		"lists go the old way. Legal because the set is local, the loop does nothing else, and keys are numbers " +
+		"that the elements hold.",
 	Before: `seen := map[int32]struct{}{}
 for i, e := range events {
 	if _, ok := seen[e.id]; ok {
@@ -66,9 +68,9 @@ for i, e := range events {
 type distinctSite struct {
 	*positionSite
 	out  declared
-	typ  string   // of the list, as written
-	elem ast.Expr // what is appended
-	move bool     // the set's declaration may go to where the loop is
+	typ  string   // the type of the list, as written
+	elem ast.Expr // the appended value
+	move bool     // the set's declaration may move to the loop
 }
 
 func findDistinct(p *mutate.Pass) []mutate.Site {
@@ -85,8 +87,8 @@ func findDistinct(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// readBody wants nothing in the loop but a variable for the key, the question,
-// the addition and one append of one element.
+// readBody accepts a loop that holds only a variable for the key, the question, the addition, and
+// one append of one element.
 func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	body := s.loop.Body.List
 	if len(body) > 1 && body[0] != ast.Stmt(s.ask) {
@@ -121,8 +123,8 @@ func (s *distinctSite) readBody(p *mutate.Pass) bool {
 	return true
 }
 
-// readResult finds the declaration of the list that is appended to, in front of
-// the loop, empty and not used in between.
+// readResult finds the declaration of the appended list. It must stand in front of the loop, be
+// empty, and have no use in between.
 func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 	v, found, kind := s.out.Var, false, ""
 	s.move = true
@@ -142,7 +144,7 @@ func (s *distinctSite) readResult(p *mutate.Pass, list []ast.Stmt) bool {
 			return false
 		}
 		if st.Pos() > s.set.decl.Stmt.Pos() {
-			s.move = false // what its declaration uses may change
+			s.move = false // the values in its declaration may change
 		}
 	}
 	if kind == "" || captured(p, v) || len(p.Uses(v, s.loop)) != 2 {
@@ -166,7 +168,7 @@ func madeEmpty(p *mutate.Pass, d declared) (kind, typ string) {
 	return "empty", p.Text(call.Args[0])
 }
 
-// namesMean reports whether what a declaration uses is called the same at pos.
+// namesMean reports whether the names in a declaration mean the same at pos.
 func namesMean(p *mutate.Pass, d declared, pos token.Pos) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, d.Stmt) {
 		obj := p.Info.Uses[id]
@@ -180,8 +182,8 @@ func namesMean(p *mutate.Pass, d declared, pos token.Pos) bool {
 	return true
 }
 
-// readElem wants an element that can be evaluated again behind the loop: of
-// what the loop's variables hold, which is the same then.
+// readElem accepts an element that code can evaluate again behind the loop, from the values of the
+// loop's variables.
 func (s *distinctSite) readElem(p *mutate.Pass) bool {
 	if !p.Pure(s.elem) || callsFunction(p, s.elem) {
 		return false
@@ -192,7 +194,7 @@ func (s *distinctSite) readElem(p *mutate.Pass) bool {
 		}
 	}
 	for range mutate.Nodes[*ast.FuncLit](p, s.elem) {
-		return false // it would have a variable of its own, which old modules' loops have not
+		return false // it would have its own variable in each turn, unlike the loops of old modules
 	}
 	uses := false
 	for id := range mutate.Nodes[*ast.Ident](p, s.elem) {
@@ -207,7 +209,7 @@ func (s *distinctSite) readElem(p *mutate.Pass) bool {
 	return uses
 }
 
-// element is the variable that holds the loop's element, or nil.
+// element returns the variable that holds the loop's element, or nil.
 func (s *distinctSite) element(p *mutate.Pass) *types.Var {
 	if s.loop.Value == nil {
 		return nil
@@ -215,13 +217,13 @@ func (s *distinctSite) element(p *mutate.Pass) *types.Var {
 	return p.Var(s.loop.Value)
 }
 
-// A distinctForm is a way to find what is new in lists up to a length.
+// A distinctForm is a way to find new elements in lists up to a length.
 type distinctForm struct {
 	n      int
-	branch bool // on whether an element is new: faster where that can be foreseen
+	branch bool // whether to branch on new elements: faster if the branch is predictable
 }
 
-// distinctForms offers the smallest table for the lists that were seen.
+// distinctForms offers the smallest table that fits the lists of the corpus.
 func distinctForms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 	n := 1024
 	for _, less := range []int{256, 64} {
@@ -229,7 +231,8 @@ func distinctForms(p *mutate.Pass, _ mutate.Site) []mutate.Param {
 			n = less
 		}
 	}
-	return []mutate.Param{{Label: itoa(n), Value: distinctForm{n, false}}, {Label: itoa(n) + " with a branch", Value: distinctForm{n, true}}}
+	return []mutate.Param{{Label: itoa(n), Value: distinctForm{n, false}},
+		{Label: itoa(n) + " with a branch", Value: distinctForm{n, true}}}
 }
 
 func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
@@ -250,11 +253,16 @@ func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	if pointer == "" {
 		search = strings.ReplaceAll(search, "<q>\n", "")
 	}
-	text := strings.NewReplacer("<slots>", p.Fresh("slots", set+"Slots"), "<found>", p.Fresh("found", out+"At"), "<count>", p.Fresh("count", set+"Count"),
-		"<key>", p.Fresh("key", set+"Key"), "<at>", p.Fresh("at", set+"At"), "<slot>", slot, "<other>", p.Fresh("other", set+"Other"),
-		"<end>", p.Fresh("end", set+"End"), "<next>", p.Fresh("next", "nextElement"), "<q>", pointer, "<pack other>", other,
-		"<pack>", packWord(s.parts), "<factor>", hashFactor, "<shift>", itoa(64-tableBits(n)), "<mask>", itoa(2*n-1), "<size>", itoa(2*n), "<n>", itoa(n),
-		"<last>", itoa(n-1), "<uint>", position, "<i>", s.index, "<head>", head, "<list>", s.list.Name(), "<out>", out, "<T>", s.typ, "<k>", p.Fresh("k", "n"))
+	text := strings.NewReplacer("<slots>", p.Fresh("slots", set+"Slots"), "<found>", p.Fresh("found", out+"At"),
+		"<count>", p.Fresh("count", set+"Count"),
+		"<key>", p.Fresh("key", set+"Key"), "<at>", p.Fresh("at", set+"At"), "<slot>", slot, "<other>",
+		p.Fresh("other", set+"Other"),
+		"<end>", p.Fresh("end", set+"End"), "<next>", p.Fresh("next", "nextElement"), "<q>", pointer,
+		"<pack other>", other,
+		"<pack>", packWord(s.parts), "<factor>", hashFactor, "<shift>", itoa(64-tableBits(n)), "<mask>", itoa(2*n-1),
+		"<size>", itoa(2*n), "<n>", itoa(n),
+		"<last>", itoa(n-1), "<uint>", position, "<i>", s.index, "<head>", head, "<list>", s.list.Name(), "<out>", out,
+		"<T>", s.typ, "<k>", p.Fresh("k", "n"))
 	fast := text.Replace(search+s.fill(p)) + p.Text(s.elem) + "\n}\n} else {\n"
 	edits := []mutate.Edit{before(p, s.loop, fast), p.Insert(s.loop.End(), "\n}")}
 	if s.move {
@@ -264,8 +272,8 @@ func rewriteDistinct(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	return edits, nil
 }
 
-// otherKey writes the key of the element at a position, and the pointer to it
-// that several fields need.
+// otherKey writes the key of the element at a position, and the pointer to it that several fields
+// need.
 func (s *distinctSite) otherKey(slot, q string) (pointer, key string) {
 	element := s.list.Name() + "[" + slot + "]"
 	if len(s.parts) > 1 {
@@ -278,7 +286,7 @@ func (s *distinctSite) otherKey(slot, q string) (pointer, key string) {
 	return pointer, packWord(parts)
 }
 
-// keyUses reports whether the key is told by a variable.
+// keyUses reports whether the key depends on a variable.
 func (s *distinctSite) keyUses(p *mutate.Pass, v *types.Var) bool {
 	for _, id := range p.Uses(v, s.loop.Body) {
 		if id.Pos() < s.ask.Body.Pos() {
@@ -346,7 +354,7 @@ const findNewByBranch = `if len(<list>) < <n> {
 	}
 `
 
-// fill begins the loop that makes the list of the positions that were found.
+// fill begins the loop that makes the list from the positions.
 func (s *distinctSite) fill(p *mutate.Pass) string {
 	const at = "int(<found>[<k>&<last>])"
 	used := func(v *types.Var) bool { return v != nil && len(p.Uses(v, s.elem)) > 0 }

@@ -9,11 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// domainTable is N3; predicates are byteTable's.
+// domainTable (catalogue N3) matches calls of a pure function from a byte to a number or text. It
+// writes a table of its 256 results, and looks the byte up. byteTable handles predicates.
 var domainTable = &mutate.Mutator{
 	Name: "domain-table",
-	Doc: "Look up what a function of one byte gives in a table that the function itself fills when the program starts. Legal because it has no " +
-		"effects, cannot panic, and the table holds all its 256 values.",
+	Doc: "Look up what a function of one byte gives in a table that the function itself fills when the program " +
+		"starts. Legal because it has no effects, cannot panic, and the table holds all its 256 values.",
 	Before: `n += hexValue(c)`,
 	After: `n += hexValues[c]
 
@@ -48,15 +49,16 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		if len(edits) == 0 {
 			continue
 		}
-		decl := fmt.Sprintf("// %s holds %s of every byte.\nvar %s = func() (t [256]%s) {\n\tfor i := range t {\n\t\tt[i] = %s(byte(i))\n\t}\n\treturn t\n}()",
+		decl := fmt.Sprintf("// %s holds %s of every byte.\nvar %s = func() (t [256]%s) {\n\tfor i := range t {\n"+
+			"\t\tt[i] = %s(byte(i))\n\t}\n\treturn t\n}()",
 			table, fn.Name.Name, table, result, fn.Name.Name)
 		sites = append(sites, site(fn, "calls of "+fn.Name.Name, append(edits, p.Declare(fn, decl))...))
 	}
 	return sites
 }
 
-// byteFunction recognises a pure function from byte to a basic type other than
-// bool, and gives that type as written.
+// byteFunction recognises a pure function from byte to a basic type other than bool, and returns
+// that type as written.
 func byteFunction(p *mutate.Pass, fn *ast.FuncDecl) (string, bool) {
 	obj, ok := p.Info.Defs[fn.Name].(*types.Func)
 	if !ok || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// earlyExit is L9.
+// earlyExit (catalogue L9) matches a loop that only sets a flag if a pure condition holds. It
+// leaves the loop once the flag is set.
 var earlyExit = &mutate.Mutator{
 	Name: "early-exit",
-	Doc: "Leave a loop as soon as its answer is known. Legal because all that the rest of the loop could do is to set the flag once more: its " +
-		"condition has no effects and cannot panic.",
+	Doc: "Leave a loop as soon as its answer is known. Legal because all that the rest of the loop could do is to " +
+		"set the flag once more: its condition has no effects and cannot panic.",
 	Before: `found := false
 for _, x := range v {
 	if x == want {
@@ -46,7 +47,8 @@ func findEarlyExit(p *mutate.Pass) []mutate.Site {
 		}
 		lhs, rhs, ok := assigned(branch.Body.List[0], token.ASSIGN)
 		flag := p.Var(lhs)
-		if !ok || p.Info.Types[rhs].Value == nil || !local(p, flag) || captured(p, flag) || len(p.Uses(flag, branch.Cond)) > 0 {
+		if !ok || p.Info.Types[rhs].Value == nil || !local(p, flag) || captured(p, flag) ||
+			len(p.Uses(flag, branch.Cond)) > 0 {
 			continue
 		}
 		if !pureElements(p, branch.Cond, s) {
@@ -57,13 +59,12 @@ func findEarlyExit(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// finiteHead reports whether the loop's head does nothing but count or range
-// over data.
+// finiteHead reports whether the loop's head only counts, or ranges over data.
 func finiteHead(p *mutate.Pass, s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.RangeStmt:
 		if s.Tok == token.ASSIGN {
-			return false // the variables are seen behind the loop
+			return false // code behind the loop sees the variables
 		}
 		switch p.Info.TypeOf(s.X).Underlying().(type) {
 		case *types.Slice, *types.Array, *types.Map, *types.Basic:
@@ -71,13 +72,14 @@ func finiteHead(p *mutate.Pass, s ast.Stmt) bool {
 		}
 	case *ast.ForStmt:
 		l, ok := p.Counted(s)
-		return ok && !l.Skips && l.Start != nil && s.Init != nil && s.Init.(*ast.AssignStmt).Tok == token.DEFINE && p.Pure(s.Cond)
+		return ok && !l.Skips && l.Start != nil && s.Init != nil && s.Init.(*ast.AssignStmt).Tok == token.DEFINE &&
+			p.Pure(s.Cond)
 	}
 	return false
 }
 
-// pureElements is Pure for a condition in a loop that reads the elements of a
-// sequence within its bounds.
+// pureElements is Pure for a condition in a loop that reads the elements of a sequence within its
+// bounds.
 func pureElements(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	e = ast.Unparen(e)
 	if b, ok := e.(*ast.BinaryExpr); ok {
@@ -106,15 +108,17 @@ func pureElements(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	return p.Pure(e)
 }
 
-// exitEdits breaks out of the loop, or returns when that is what comes next.
+// exitEdits breaks out of the loop, or returns if a return comes next.
 func exitEdits(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt, flag *types.Var, value ast.Expr) []mutate.Edit {
 	set := branch.Body.List[0]
 	list, i := p.Siblings(loop)
 	if i > 0 && i+1 < len(list) {
 		ret, ok := list[i+1].(*ast.ReturnStmt)
 		d, okDecl := declaration(p, list[i-1])
-		if ok && okDecl && len(ret.Results) == 1 && p.Var(ret.Results[0]) == flag && d.Var == flag && d.Value != nil && p.Info.Types[d.Value].Value != nil && len(p.Uses(flag, p.FuncOf(loop))) == 2 {
-			return []mutate.Edit{p.Delete(d.Stmt), p.Replace(set, "return "+p.Text(value)), p.Replace(ret.Results[0], p.Text(d.Value))}
+		if ok && okDecl && len(ret.Results) == 1 && p.Var(ret.Results[0]) == flag && d.Var == flag && d.Value != nil &&
+			p.Info.Types[d.Value].Value != nil && len(p.Uses(flag, p.FuncOf(loop))) == 2 {
+			return []mutate.Edit{p.Delete(d.Stmt), p.Replace(set, "return "+p.Text(value)),
+				p.Replace(ret.Results[0], p.Text(d.Value))}
 		}
 	}
 	return []mutate.Edit{p.Insert(set.End(), "\nbreak")}

@@ -9,12 +9,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// equalFold is S6. Without the guard it is advice: EqualFold and ToLower
-// differ on 94 pairs of runes.
+// equalFold (catalogue S6) matches comparisons of two strings in lower or upper case. It calls a
+// helper that uses EqualFold for two ASCII strings, and the original comparison otherwise.
+// EqualFold and ToLower differ on 94 pairs of runes, so the helper needs the test for ASCII.
 var equalFold = &mutate.Mutator{
 	Name: "equal-fold-ascii",
-	Doc: "Compare two strings without regard to case by strings.EqualFold, which copies nothing, when both are ASCII; all others are converted " +
-		"and compared as before. Legal because the two agree on ASCII; beyond it they do not (the long s folds to s and is lower case already).",
+	Doc: "Compare two strings without regard to case by strings.EqualFold, which copies nothing, when both are " +
+		"ASCII; all others are converted and compared as before. Legal because the two agree on ASCII; beyond it " +
+		"they do not (the long s folds to s and is lower case already).",
 	Before: `strings.ToLower(a) == strings.ToLower(b)`,
 	After: `equalLower(a, b)
 
@@ -72,8 +74,8 @@ func %[4]s(s string) bool {
 	return sites
 }
 
-// inEqualHelper reports whether b is the slow path of a helper already: it is
-// returned behind a return of EqualFold.
+// inEqualHelper reports whether b is the slow path of such a helper: the helper returns it behind a
+// return of EqualFold.
 func inEqualHelper(p *mutate.Pass, b ast.Expr) bool {
 	for call := range mutate.Nodes[*ast.CallExpr](p, p.FuncOf(b)) {
 		if _, ok := p.IsCall(call, "strings", "EqualFold"); ok {

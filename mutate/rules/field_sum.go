@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// fieldSum is L4.
+// fieldSum (catalogue L4) matches a loop that updates a field through a pointer in each turn. It
+// updates a local variable, and stores it into the field behind the loop.
 var fieldSum = &mutate.Mutator{
 	Name: "field-accumulator",
-	Doc: "Add up in a local variable and store the field once behind the loop, instead of loading and storing it in every turn. Legal because the " +
-		"loop calls nothing, cannot panic or leave early, and touches no other memory of the field's type.",
+	Doc: "Add up in a local variable and store the field once behind the loop, instead of loading and storing it in " +
+		"every turn. Legal because the loop calls nothing, cannot panic or leave early, and touches no other memory " +
+		"of the field's type.",
 	Before: `for _, x := range v {
 	h.sum += x
 }`,
@@ -49,9 +51,8 @@ func findFieldSum(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// quietLoop reports whether the loop runs to its end for certain and calls
-// nothing. Its only panic-prone expressions may be fields through pointers
-// that were read in front of it.
+// quietLoop reports whether the loop certainly runs to its end and calls nothing. Only fields
+// through pointers may panic in it, and code in front of the loop has read those.
 func quietLoop(p *mutate.Pass, r *ast.RangeStmt) bool {
 	switch p.Info.TypeOf(r.X).Underlying().(type) {
 	case *types.Slice, *types.Array, *types.Basic:
@@ -72,11 +73,14 @@ func quietLoop(p *mutate.Pass, r *ast.RangeStmt) bool {
 				quiet = false
 			}
 		case *ast.AssignStmt:
-			if n.Tok == token.QUO_ASSIGN || n.Tok == token.REM_ASSIGN || n.Tok == token.SHL_ASSIGN || n.Tok == token.SHR_ASSIGN {
+			if n.Tok == token.QUO_ASSIGN || n.Tok == token.REM_ASSIGN || n.Tok == token.SHL_ASSIGN ||
+				n.Tok == token.SHR_ASSIGN {
 				quiet = false
 			}
-		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit, *ast.ReturnStmt, *ast.BranchStmt,
-			*ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.ForStmt, *ast.RangeStmt, *ast.LabeledStmt, *ast.CompositeLit:
+		case *ast.IndexExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr, *ast.FuncLit, *ast.ReturnStmt,
+			*ast.BranchStmt,
+			*ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt, *ast.ForStmt, *ast.RangeStmt, *ast.LabeledStmt,
+			*ast.CompositeLit:
 			quiet = false
 		case *ast.UnaryExpr:
 			quiet = quiet && n.Op != token.ARROW && n.Op != token.AND
@@ -86,7 +90,7 @@ func quietLoop(p *mutate.Pass, r *ast.RangeStmt) bool {
 	return quiet
 }
 
-// sumField recognises base.f op= e, where base is a pointer variable.
+// sumField recognises base.f op= e for a pointer variable base.
 func sumField(p *mutate.Pass, as *ast.AssignStmt) (*ast.SelectorExpr, bool) {
 	if as.Tok == token.DEFINE || as.Tok == token.ASSIGN || len(as.Lhs) != 1 {
 		return nil, false
@@ -104,12 +108,13 @@ func sumField(p *mutate.Pass, as *ast.AssignStmt) (*ast.SelectorExpr, bool) {
 	return sel, ptr && basic
 }
 
-// onlyMemory reports whether the field is the only memory beside local
-// variables that the loop writes, nothing else of its type is read through a
-// pointer, and its base is a pointer that was followed in front of the loop.
+// onlyMemory reports whether the loop writes only the field and local variables. It may read
+// nothing else of the field's type through a pointer. Code in front of the loop must have followed
+// the base pointer.
 func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool {
 	base := p.Var(field.X)
-	if p.Assigned(base, &ast.BlockStmt{Lbrace: r.For, Rbrace: r.X.Pos()}) || !dereferencedBefore(p, base, r) || sharesMemory(p, r.X, field) {
+	if p.Assigned(base, &ast.BlockStmt{Lbrace: r.For, Rbrace: r.X.Pos()}) || !dereferencedBefore(p, base, r) ||
+		sharesMemory(p, r.X, field) {
 		return false
 	}
 	ok := true
@@ -140,8 +145,8 @@ func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool 
 	return ok
 }
 
-// sharesMemory reports whether the elements over which the loop runs could
-// hold the field: they are of its type, or hold values of it.
+// sharesMemory reports whether the elements of the loop's sequence could hold the field: they have
+// its type, or contain values of it.
 func sharesMemory(p *mutate.Pass, x ast.Expr, field *ast.SelectorExpr) bool {
 	var elem types.Type
 	switch t := p.Info.TypeOf(x).Underlying().(type) {

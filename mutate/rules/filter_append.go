@@ -9,12 +9,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// filterAppend is B10.
+// filterAppend (catalogue B10) matches a loop that filters a slice in place with an index and a
+// counter. It appends to the slice's empty head, so that the stores need no check of the counter.
 var filterAppend = &mutate.Mutator{
 	Name: "filter-append",
-	Doc: "Filter a slice in place by appending to its empty head instead of storing at an index that is counted by hand. Nothing proves to the " +
-		"compiler that the count stays below the length, so it checks each store. Exact: at most one element is kept a turn, so the append " +
-		"never outgrows the slice and writes the same places.",
+	Doc: "Filter a slice in place by appending to its empty head instead of storing at an index that is counted by " +
+		"hand. Nothing proves to the compiler that the count stays below the length, so it checks each store. " +
+		"Exact: at most one element is kept a turn, so the append never outgrows the slice and writes the same " +
+		"places.",
 	Before: `n := 0
 for _, x := range s {
 	if keep(x) {
@@ -36,7 +38,7 @@ return kept`,
 	Rewrite: precomputed,
 }
 
-// A filter is a counter, the loop in which it counts, and the store.
+// A filter is a counter, the loop that counts, and the store.
 type filter struct {
 	count, list *types.Var
 	loop        *ast.RangeStmt
@@ -48,7 +50,8 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
-		if !ok || i+1 >= len(list) || !isBasicType(d.Var.Type(), types.Int) || captured(p, d.Var) || d.Value != nil && !p.IsInt(d.Value, 0) {
+		if !ok || i+1 >= len(list) || !isBasicType(d.Var.Type(), types.Int) || captured(p, d.Var) ||
+			d.Value != nil && !p.IsInt(d.Value, 0) {
 			continue
 		}
 		loop, ok := list[i+1].(*ast.RangeStmt)
@@ -69,7 +72,8 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 // read finds the only two uses of the counter in the loop: s[n] = x and n++.
 func (f *filter) read(p *mutate.Pass) bool {
 	f.list = p.Var(f.loop.X)
-	if f.list == nil || !isSlice(f.list.Type()) || !local(p, f.list) || captured(p, f.list) || len(p.Uses(f.count, f.loop)) != 2 {
+	if f.list == nil || !isSlice(f.list.Type()) || !local(p, f.list) || captured(p, f.list) ||
+		len(p.Uses(f.count, f.loop)) != 2 {
 		return false
 	}
 	for as := range mutate.Nodes[*ast.AssignStmt](p, f.loop.Body) {
@@ -95,8 +99,8 @@ func (f *filter) read(p *mutate.Pass) bool {
 	return f.keepsList(p) && !callsFunction(p, f.value)
 }
 
-// keepsList reports whether the loop never assigns the slice variable itself,
-// and changes no element but by the store.
+// keepsList reports whether the loop never assigns the slice variable itself, and changes elements
+// only through the store.
 func (f *filter) keepsList(p *mutate.Pass) bool {
 	for _, id := range p.Uses(f.list, f.loop.Body) {
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
@@ -113,7 +117,7 @@ func (f *filter) keepsList(p *mutate.Pass) bool {
 	return true
 }
 
-// edits replaces s[:n] behind the loop by what was kept, and n by its length.
+// edits replaces s[:n] behind the loop by the kept elements, and n by their number.
 func (f *filter) edits(p *mutate.Pass, d declared) []mutate.Edit {
 	kept := p.Fresh("kept", "filtered")
 	s := f.list.Name()
@@ -128,7 +132,8 @@ func (f *filter) edits(p *mutate.Pass, d declared) []mutate.Edit {
 		}
 		sl, ok := p.Parent(id).(*ast.SliceExpr)
 		switch {
-		case ok && sl.High == ast.Expr(id) && sl.Low == nil && !sl.Slice3 && p.Var(sl.X) == f.list && (!p.Assigned(f.list, behind) || isNext(p, f.loop, sl)):
+		case ok && sl.High == ast.Expr(id) && sl.Low == nil && !sl.Slice3 && p.Var(sl.X) == f.list &&
+			(!p.Assigned(f.list, behind) || isNext(p, f.loop, sl)):
 			edits = append(edits, p.Replace(sl, kept))
 		case p.Assigned(f.count, behind):
 			return nil

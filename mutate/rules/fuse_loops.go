@@ -9,11 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// fuseLoops is L8.
+// fuseLoops (catalogue L8) matches two neighbouring loops over the same elements that do not depend
+// on each other. It writes one loop with both bodies.
 var fuseLoops = &mutate.Mutator{
 	Name: "fuse-loops",
-	Doc: "Go through the same elements once instead of twice. Legal because both loops run to the end and neither uses a variable that the " +
-		"other changes; they write nothing but local variables.",
+	Doc: "Go through the same elements once instead of twice. Legal because both loops run to the end and neither " +
+		"uses a variable that the other changes; they write nothing but local variables.",
 	Before: `for _, x := range v {
 	sum += x
 }
@@ -47,7 +48,8 @@ func findFuse(p *mutate.Pass) []mutate.Site {
 
 func fusible(p *mutate.Pass, a, b *ast.RangeStmt) bool {
 	seq := p.Var(a.X)
-	if seq == nil || p.Var(b.X) != seq || p.IsGlobal(seq) || !sameVariables(p, a.Key, b.Key) || !sameVariables(p, a.Value, b.Value) {
+	if seq == nil || p.Var(b.X) != seq || p.IsGlobal(seq) || !sameVariables(p, a.Key, b.Key) ||
+		!sameVariables(p, a.Value, b.Value) {
 		return false
 	}
 	switch seq.Type().Underlying().(type) {
@@ -60,8 +62,8 @@ func fusible(p *mutate.Pass, a, b *ast.RangeStmt) bool {
 	return quiet(p, a.Body) && quiet(p, b.Body) && independent(p, a.Body, b.Body) && independent(p, b.Body, a.Body)
 }
 
-// sameVariables allows a variable to be absent in the second loop, not the
-// other way round.
+// sameVariables reports whether the second loop's variables match the first one's. The second loop
+// may lack one.
 func sameVariables(p *mutate.Pass, a, b ast.Expr) bool {
 	if isBlank(b) {
 		return true
@@ -69,8 +71,8 @@ func sameVariables(p *mutate.Pass, a, b ast.Expr) bool {
 	return !isBlank(a) && p.Info.Defs[a.(*ast.Ident)] != nil
 }
 
-// quiet reports whether a body writes plain local variables only, and always
-// runs to its end without a panic.
+// quiet reports whether a body writes only plain local variables, and always runs to its end
+// without a panic.
 func quiet(p *mutate.Pass, body *ast.BlockStmt) bool {
 	if _, continues, ok := p.Branches(body); !ok || len(continues) > 0 {
 		return false

@@ -18,10 +18,9 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// GoFixes are the analyzers that Go 1.26's `go fix` registers, as mutators:
-// each suggested fix of a diagnostic is a site. Most of them make code newer
-// rather than faster; they are in the pool because a newer form is often the
-// one that another rule, or the compiler, recognises.
+// GoFixes holds, as mutators, the analyzers that Go 1.26's `go fix` registers. Each suggested fix
+// of a diagnostic is a site. Most fixes make code newer rather than faster, but another rule, or
+// the compiler, often recognises the newer form.
 var GoFixes = []*mutate.Mutator{
 	goFix(modernize.AnyAnalyzer,
 		"var v interface{}",
@@ -91,11 +90,11 @@ var GoFixes = []*mutate.Mutator{
 		"wg.Go(func() {\n\twork()\n})"),
 }
 
-// goFixClasses holds the analyzers whose fixes are not exact: hostport mends
-// IPv6 addresses, which is a change of behaviour, so it is advice.
+// goFixClasses holds the analyzers whose fixes are not exact. hostport mends IPv6 addresses, which
+// changes behaviour, so it is advice.
 var goFixClasses = map[string]beagle.Class{"hostport": beagle.E5}
 
-// goFix makes a mutator of an analyzer, with pictures of one of its fixes.
+// goFix makes a mutator from an analyzer, with an example of one of its fixes.
 func goFix(a *analysis.Analyzer, before, after string) *mutate.Mutator {
 	class, ok := goFixClasses[a.Name]
 	if !ok {
@@ -103,8 +102,9 @@ func goFix(a *analysis.Analyzer, before, after string) *mutate.Mutator {
 	}
 	doc, _, _ := strings.Cut(a.Doc, "\n")
 	return &mutate.Mutator{
-		Name:    "fix-" + a.Name,
-		Doc:     "Applies `go fix -" + a.Name + "`: " + doc + ". The newer form is often the one that other rules recognise; its analyzer decides where it is legal.",
+		Name: "fix-" + a.Name,
+		Doc: "Applies `go fix -" + a.Name + "`: " + doc +
+			". The newer form is often the one that other rules recognise; its analyzer decides where it is legal.",
 		Before:  before,
 		After:   after,
 		Class:   class,
@@ -114,8 +114,8 @@ func goFix(a *analysis.Analyzer, before, after string) *mutate.Mutator {
 	}
 }
 
-// analyzerSites runs an analyzer over one file of the pass, which may be a
-// copy of p.File with other comments, and turns its fixes into sites.
+// analyzerSites runs an analyzer over one file and turns its fixes into sites. The file may be a
+// copy of p.File with other comments.
 func analyzerSites(p *mutate.Pass, a *analysis.Analyzer, file *ast.File) []mutate.Site {
 	r := &analysisRun{pass: p, file: file, info: withVersions(p, file), results: map[*analysis.Analyzer]any{}}
 	if _, err := r.run(a); err != nil {
@@ -135,8 +135,8 @@ func analyzerSites(p *mutate.Pass, a *analysis.Analyzer, file *ast.File) []mutat
 	return sites
 }
 
-// withVersions is the pass's type information with the language version of
-// the file, which analyzers need before they suggest anything newer.
+// withVersions returns the pass's type information with the file's language version. Analyzers need
+// the version before they suggest anything newer.
 func withVersions(p *mutate.Pass, file *ast.File) *types.Info {
 	info := *p.Info
 	version := info.FileVersions[p.File]
@@ -159,7 +159,7 @@ func fixEdits(p *mutate.Pass, fix analysis.SuggestedFix) []mutate.Edit {
 	return edits
 }
 
-// nodeAt is the smallest node that holds the diagnostic.
+// nodeAt returns the smallest node that holds the diagnostic.
 func nodeAt(file *ast.File, d analysis.Diagnostic) ast.Node {
 	var found ast.Node = file
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -172,8 +172,8 @@ func nodeAt(file *ast.File, d analysis.Diagnostic) ast.Node {
 	return found
 }
 
-// An analysisRun drives one analyzer and what it requires over one file. It
-// knows no facts but those that the run itself exports.
+// An analysisRun runs one analyzer, and the analyzers that it requires, over one file. It knows
+// only facts that the run itself exports.
 type analysisRun struct {
 	pass    *mutate.Pass
 	file    *ast.File
@@ -183,8 +183,8 @@ type analysisRun struct {
 	found   []analysis.Diagnostic
 }
 
-// run runs a after its prerequisites. Analyzers are other people's code on
-// sources that they were not written for, so a panic in one means no site.
+// run runs a after its prerequisites. An analyzer may meet source that its authors did not expect,
+// so its panic means only that there is no site.
 func (r *analysisRun) run(a *analysis.Analyzer) (result any, err error) {
 	if result, ok := r.results[a]; ok {
 		return result, nil
@@ -202,7 +202,7 @@ func (r *analysisRun) run(a *analysis.Analyzer) (result any, err error) {
 	return a.Run(r.analysisPass(a))
 }
 
-// required is what an analyzer builds on. All of them build on the same few
+// required returns the result of an analyzer that others require. All of them build on the same few
 // indices of the file.
 func (r *analysisRun) required(a *analysis.Analyzer) (any, error) {
 	if r.file != r.pass.File {

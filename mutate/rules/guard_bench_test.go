@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// BenchmarkMoves says what asking all rules for their moves costs, and what of
-// it the guard costs.
+// BenchmarkMoves measures what it costs to ask all rules for their moves, with and without the
+// guard.
 func BenchmarkMoves(b *testing.B) {
 	src, err := os.ReadFile("testdata/posts/tags.go")
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// hoistClosure is A11.
+// hoistClosure (catalogue A11) matches a function literal that a loop makes in every turn without
+// using the loop's variables. It makes the function value once in front of the loop.
 var hoistClosure = &mutate.Mutator{
 	Name: "hoist-closure",
-	Doc: "Make a function value once in front of the loop instead of in every turn, where it may cost an allocation each time. Legal because " +
-		"it uses nothing that the loop declares, and function values cannot be told apart.",
+	Doc: "Make a function value once in front of the loop instead of in every turn, where it may cost an allocation " +
+		"each time. Legal because it uses nothing that the loop declares, and function values cannot be told apart.",
 	Before: `for _, s := range in {
 	out = append(out, strings.Map(func(r rune) rune { return r + shift }, s))
 }`,
@@ -38,13 +39,15 @@ func findHoistClosure(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		name := p.Fresh(parameterName(p, call, lit), "fn")
-		sites = append(sites, site(lit, "function literal in a loop", before(p, labelOf(p, loop), name+" := "+p.Text(lit)), p.Replace(lit, name)))
+		sites = append(sites,
+			site(lit, "function literal in a loop", before(p, labelOf(p, loop), name+" := "+p.Text(lit)),
+				p.Replace(lit, name)))
 	}
 	return sites
 }
 
-// outermostFreeOf is the outermost loop around n, within its own function,
-// none of whose variables n uses.
+// outermostFreeOf returns the outermost loop around n, within n's function, whose variables n does
+// not use.
 func outermostFreeOf(p *mutate.Pass, n ast.Node) (loop ast.Stmt) {
 	for _, up := range p.Path(n) {
 		if up == n {
@@ -84,8 +87,8 @@ func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
 	return false
 }
 
-// labelOf is the labelled statement when s has a label, s otherwise: where
-// text can be inserted in front of s.
+// labelOf returns the labelled statement if s has a label, and s otherwise: new text goes in front
+// of it.
 func labelOf(p *mutate.Pass, s ast.Stmt) ast.Stmt {
 	if l, ok := p.Parent(s).(*ast.LabeledStmt); ok {
 		return l
@@ -93,7 +96,7 @@ func labelOf(p *mutate.Pass, s ast.Stmt) ast.Stmt {
 	return s
 }
 
-// parameterName is how the called function names the parameter.
+// parameterName returns the called function's name for the parameter.
 func parameterName(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) string {
 	sig, ok := p.Info.TypeOf(call.Fun).Underlying().(*types.Signature)
 	for i, a := range call.Args {

@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// hoistCompile is X1.
+// hoistCompile (catalogue X1) matches a function that compiles a constant pattern or template in
+// every call. It compiles it once, in a package variable.
 var hoistCompile = &mutate.Mutator{
 	Name: "hoist-compile",
-	Doc: "Compile a constant pattern once, when the program starts, instead of in every call. Compiling costs far more than matching. Legal " +
-		"because the pattern is constant and valid, and the compiled value is never changed.",
+	Doc: "Compile a constant pattern once, when the program starts, instead of in every call. Compiling costs far " +
+		"more than matching. Legal because the pattern is constant and valid, and the compiled value is never " +
+		"changed.",
 	Before: `func isDate(s string) bool {
 	re := regexp.MustCompile("^\\d{4}-\\d\\d$")
 	return re.MatchString(s)
@@ -53,7 +55,7 @@ func inInit(p *mutate.Pass, n ast.Node) bool {
 	return fn.Recv == nil && fn.Name.Name == "init"
 }
 
-// compiles says what a call of constants makes, "" when it is none of ours.
+// compiles names what a call of constants makes, or returns "" for other calls.
 func compiles(p *mutate.Pass, call *ast.CallExpr) string {
 	if _, ok := p.IsCall(call, "regexp", "MustCompile"); ok {
 		pattern, ok := constString(p, call.Args[0])
@@ -61,7 +63,8 @@ func compiles(p *mutate.Pass, call *ast.CallExpr) string {
 			return "Pattern"
 		}
 	}
-	if _, ok := p.IsCall(call, "strings", "NewReplacer"); ok && len(call.Args) > 0 && len(call.Args)%2 == 0 && !call.Ellipsis.IsValid() {
+	if _, ok := p.IsCall(call, "strings", "NewReplacer"); ok && len(call.Args) > 0 && len(call.Args)%2 == 0 &&
+		!call.Ellipsis.IsValid() {
 		for _, arg := range call.Args {
 			if _, ok := constString(p, arg); !ok || !packageLevel(p, arg) {
 				return ""
@@ -96,18 +99,22 @@ func constantTemplate(p *mutate.Pass, e ast.Expr, pkg string) bool {
 	return text && name && packageLevel(p, parse.Args[0]) && packageLevel(p, made.Args[0])
 }
 
-// readers are the methods that leave a compiled value as it is.
+// readers lists the methods that leave a compiled value unchanged.
 var readers = map[string][]string{
-	"Pattern": {"FindString", "FindStringIndex", "FindStringSubmatch", "FindStringSubmatchIndex", "FindAllString", "FindAllStringIndex",
-		"FindAllStringSubmatch", "FindAllStringSubmatchIndex", "Find", "FindIndex", "FindSubmatch", "FindAll", "FindAllIndex", "FindAllSubmatch",
-		"FindSubmatchIndex", "FindAllSubmatchIndex", "Match", "MatchString", "ReplaceAll", "ReplaceAllString", "ReplaceAllLiteral",
-		"ReplaceAllLiteralString", "ReplaceAllFunc", "ReplaceAllStringFunc", "Split", "NumSubexp", "SubexpNames", "SubexpIndex", "String", "Expand", "ExpandString"},
+	"Pattern": {"FindString", "FindStringIndex", "FindStringSubmatch", "FindStringSubmatchIndex", "FindAllString",
+		"FindAllStringIndex",
+		"FindAllStringSubmatch", "FindAllStringSubmatchIndex", "Find", "FindIndex", "FindSubmatch", "FindAll",
+		"FindAllIndex", "FindAllSubmatch",
+		"FindSubmatchIndex", "FindAllSubmatchIndex", "Match", "MatchString", "ReplaceAll", "ReplaceAllString",
+		"ReplaceAllLiteral",
+		"ReplaceAllLiteralString", "ReplaceAllFunc", "ReplaceAllStringFunc", "Split", "NumSubexp", "SubexpNames",
+		"SubexpIndex", "String", "Expand", "ExpandString"},
 	"Replacer": {"Replace", "WriteString"},
 	"Template": {"Execute", "ExecuteTemplate"},
 }
 
-// compileEdits moves the call to a package variable. A local variable that
-// held the value goes away when all it does is to be asked.
+// compileEdits moves the call to a package variable. It removes a local variable for the value if
+// code only calls its methods.
 func compileEdits(p *mutate.Pass, call *ast.CallExpr, kind string) []mutate.Edit {
 	fn := p.FuncOf(call)
 	name := p.Fresh(lowerFirst(fn.Name.Name)+kind, "compiled"+kind)
@@ -158,8 +165,8 @@ func onlyMethods(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// matchEdits compiles the pattern of regexp.MatchString once. The pattern is
-// valid, so the error is always nil.
+// matchEdits compiles the pattern of regexp.MatchString once. The pattern is valid, so the error is
+// always nil.
 func matchEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	_, ok := p.IsCall(call, "regexp", "MatchString", "Match")
 	if !ok {
@@ -177,6 +184,7 @@ func matchEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	name := p.Fresh(lowerFirst(fn.Name.Name)+"Pattern", "compiledPattern")
 	return []mutate.Edit{
 		p.Replace(as, p.Text(as.Lhs[0])+" "+as.Tok.String()+" "+name+"."+sel.Sel.Name+"("+p.Text(call.Args[1])+")"),
-		p.Declare(fn, "// "+name+" is made once, not in every call.\nvar "+name+" = "+p.Text(sel.X)+".MustCompile("+p.Text(call.Args[0])+")"),
+		p.Declare(fn, "// "+name+" is made once, not in every call.\nvar "+name+" = "+p.Text(sel.X)+".MustCompile("+
+			p.Text(call.Args[0])+")"),
 	}
 }

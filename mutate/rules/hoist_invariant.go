@@ -11,11 +11,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// hoistInvariant is L3.
+// hoistInvariant (catalogue L3) matches a pure expression in a loop whose value is the same in
+// every turn. It evaluates the expression once in front of the loop.
 var hoistInvariant = &mutate.Mutator{
 	Name: "hoist-invariant",
-	Doc: "Evaluate once, in front of the loop, what is the same in every turn. The compiler does not move invariant code out of loops. Legal " +
-		"because the expression has no effects, cannot panic, yields no memory that could be shared, and nothing in the loop changes what it reads.",
+	Doc: "Evaluate once, in front of the loop, what is the same in every turn. The compiler does not move invariant " +
+		"code out of loops. Legal because the expression has no effects, cannot panic, yields no memory that could " +
+		"be shared, and nothing in the loop changes what it reads.",
 	Before: `for _, w := range words {
 	if strings.ToLower(w) == strings.ToLower(want) {`,
 	After: `lower := strings.ToLower(want)
@@ -44,8 +46,8 @@ func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// worthHoisting reports whether e does work: it calls a function, or joins
-// strings. Its value is basic, so that turns cannot share memory through it.
+// worthHoisting reports whether e does work: it calls a function, or joins strings. Its value must
+// be basic, so that turns cannot share memory through it.
 func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
 	tv := p.Info.Types[e]
 	if tv.Value != nil || tv.Type == nil || !tv.IsValue() {
@@ -68,8 +70,8 @@ func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// freeConversion reports whether the compiler makes no string of string(b):
-// in comparisons, map lookups, concatenations and ranges.
+// freeConversion reports whether the compiler makes no string for string(b): in comparisons, map
+// look-ups, concatenations and ranges.
 func freeConversion(p *mutate.Pass, e ast.Expr) bool {
 	switch p.Parent(e).(type) {
 	case *ast.BinaryExpr, *ast.IndexExpr, *ast.RangeStmt, *ast.SwitchStmt:
@@ -78,7 +80,7 @@ func freeConversion(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// invariantIn is the outermost loop around e in which e stays the same.
+// invariantIn returns the outermost loop around e in which e keeps its value.
 func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 	var child ast.Node = e
 	for _, up := range p.Path(e) {
@@ -90,7 +92,7 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 			return loop
 		case *ast.BlockStmt:
 			if departing(up.List) {
-				return loop // evaluated once at most, and maybe never
+				return loop // evaluated at most once, and maybe never
 			}
 		case *ast.CaseClause:
 			if departing(up.Body) {
@@ -157,11 +159,13 @@ func inLiteral(p *mutate.Pass, n, loop ast.Node) bool {
 	return false
 }
 
-// outermostOnly drops edits that lie within another one: of (x) and x both.
+// outermostOnly drops edits that lie within another edit, such as x within (x).
 func outermostOnly(edits []mutate.Edit) []mutate.Edit {
 	var out []mutate.Edit
 	for i, e := range edits {
-		covered := slices.ContainsFunc(edits[:i], func(o mutate.Edit) bool { return o.Start <= e.Start && e.End <= o.End && o.Start < o.End })
+		covered := slices.ContainsFunc(edits[:i], func(o mutate.Edit) bool {
+			return o.Start <= e.Start && e.End <= o.End && o.Start < o.End
+		})
 		if !covered {
 			out = append(out, e)
 		}
@@ -169,7 +173,7 @@ func outermostOnly(edits []mutate.Edit) []mutate.Edit {
 	return out
 }
 
-// invariantNames wishes a name that says what was computed.
+// invariantNames proposes names that say what was computed.
 func invariantNames(p *mutate.Pass, e ast.Expr) []string {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
@@ -181,10 +185,13 @@ func invariantNames(p *mutate.Pass, e ast.Expr) []string {
 	}
 	name := fn.Name()
 	known := map[string]string{
-		"ToLower": "lower", "ToUpper": "upper", "ToTitle": "title", "TrimSpace": "trimmed", "Trim": "trimmed", "TrimPrefix": "trimmed",
-		"TrimSuffix": "trimmed", "Itoa": "digits", "FormatInt": "digits", "Join": "joined", "Repeat": "repeated", "Sqrt": "root",
-		"ReplaceAll": "replaced", "Replace": "replaced", "RuneCountInString": "runes", "HasPrefix": "hasPrefix", "Contains": "contains",
-		"Pow": "power", "Abs": "abs", "Index": "index", "Count": "count",
+		"ToLower": "lower", "ToUpper": "upper", "ToTitle": "title", "TrimSpace": "trimmed", "Trim": "trimmed",
+		"TrimPrefix": "trimmed",
+		"TrimSuffix": "trimmed", "Itoa": "digits", "FormatInt": "digits", "Join": "joined", "Repeat": "repeated",
+		"Sqrt":       "root",
+		"ReplaceAll": "replaced", "Replace": "replaced", "RuneCountInString": "runes", "HasPrefix": "hasPrefix",
+		"Contains": "contains",
+		"Pow":      "power", "Abs": "abs", "Index": "index", "Count": "count",
 	}
 	if n, ok := known[name]; ok {
 		return []string{n, n + "Once"}

@@ -13,14 +13,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// identityFastPath is C6. What the original does to every one- and two-byte
-// input says which bytes it leaves alone; the corpus says whether that is what
-// it mostly receives.
+// identityFastPath (catalogue C6) matches a function that returns most inputs unchanged, as the
+// corpus shows. It writes a scan that returns a clean input at once; the original handles the rest.
+// The results of the original on every one- and two-byte input say which bytes are clean.
 var identityFastPath = &mutate.Mutator{
 	Name: "identity-fast-path",
-	Doc: "Return a clean input as it is after one scan, and do the full work only for the rest. Pays where most inputs come out " +
-		"unchanged, as normalisers find. The bytes that the scan lets pass are mined from what the original does to short inputs; " +
-		"the original stays as the slow path.",
+	Doc: "Return a clean input as it is after one scan, and do the full work only for the rest. Pays where most " +
+		"inputs come out unchanged, as normalisers find. The bytes that the scan lets pass are mined from what the " +
+		"original does to short inputs; the original stays as the slow path.",
 	Before: `func Normalize(s string) string {
 	var out strings.Builder
 	...`,
@@ -41,8 +41,8 @@ var identityFastPath = &mutate.Mutator{
 // A byteClass is a set of bytes.
 type byteClass [256]bool
 
-// kept is what mining found: bytes that stay wherever they stand behind a
-// first byte, and bytes that stay as the first one.
+// kept holds the bytes that mining found: those that stay anywhere behind a first byte, and those
+// that stay as the first one.
 type kept struct {
 	start, rest byteClass
 }
@@ -58,11 +58,12 @@ func findIdentity(p *mutate.Pass) []mutate.Site {
 	}
 	in, out := sig.Params().At(0), sig.Results().At(0)
 	b, ok := in.Type().Underlying().(*types.Basic)
-	if !ok || b.Kind() != types.String || !types.Identical(in.Type(), out.Type()) || in.Name() == "" || in.Name() == "_" {
+	if !ok || b.Kind() != types.String || !types.Identical(in.Type(), out.Type()) || in.Name() == "" ||
+		in.Name() == "_" {
 		return nil
 	}
 	if returnsAtOnce(p, fn.Body.List[0], in) {
-		return nil // has such a path already
+		return nil // the function has such a path already
 	}
 	k := mine(f.Mined)
 	if k.start.len() == 0 || k.rest.len() == 0 {
@@ -85,8 +86,8 @@ func returnsAtOnce(p *mutate.Pass, s ast.Stmt, in *types.Var) bool {
 	return call
 }
 
-// mine reads the classes off the fixed points. A first byte behind which most
-// others change (a separator that wants company) is no start.
+// mine derives the classes from the fixed points. It rejects a first byte that changes most bytes
+// behind it, such as a separator that needs company.
 func mine(m *beagle.Mined) kept {
 	var k kept
 	for _, c := range m.Fixed1 {
@@ -133,9 +134,9 @@ func (c *byteClass) len() int {
 	return n
 }
 
-// identityParams offers the plain scan, and scans that also let a byte of the
-// corpus pass between two kept ones: "inner _". That such a byte is kept is a
-// guess, which verification decides.
+// identityParams offers the plain scan. It also offers scans that let a byte of the corpus pass
+// between two kept ones, such as "inner _". That such a byte stays is a guess, which verification
+// decides.
 func identityParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	k := s.Data.(kept)
 	var seen []float64
@@ -175,7 +176,8 @@ func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	guard := p.Fresh(lowerFirst(target) + "Keeps")
 	table, first := p.Fresh("keptByte"), p.Fresh("keptFirst")
 	var decl strings.Builder
-	fmt.Fprintf(&decl, "// %s reports whether %s certainly returns %s as it is:\n// it holds only bytes that stay", guard, target, in)
+	fmt.Fprintf(&decl, "// %s reports whether %s certainly returns %s as it is:\n// it holds only bytes that stay",
+		guard, target, in)
 	for i, c := range inner {
 		if i == 0 {
 			fmt.Fprintf(&decl, ", and %s", quoted(c))
@@ -202,16 +204,17 @@ func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 		fmt.Fprintf(&decl, "\n\n%s", tableOf(first, k.start, "the bytes that it leaves at the beginning"))
 	}
 	return []mutate.Edit{
-		p.Insert(p.Func.Body.List[0].Pos(), fmt.Sprintf("// A clean input is returned as it is.\nif %s(%s) {\nreturn %s\n}\n", guard, in, in)),
+		p.Insert(p.Func.Body.List[0].Pos(),
+			fmt.Sprintf("// A clean input is returned as it is.\nif %s(%s) {\nreturn %s\n}\n", guard, in, in)),
 		p.Declare(p.Func, decl.String()),
 	}, nil
 }
 
-// scanLoop is the guard's loop. Its index is unsigned, because it moves in the
-// body.
+// scanLoop returns the guard's loop. The index is unsigned, because the body moves it.
 func scanLoop(in, table string, start int, inner []byte) string {
 	if len(inner) == 0 {
-		return fmt.Sprintf("for i := %d; i < len(%s); i++ {\nif !%s[%s[i]] {\nreturn false\n}\n}\n", start, in, table, in)
+		return fmt.Sprintf("for i := %d; i < len(%s); i++ {\nif !%s[%s[i]] {\nreturn false\n}\n}\n", start,
+			in, table, in)
 	}
 	tests := make([]string, len(inner))
 	for i, c := range inner {
@@ -238,7 +241,7 @@ func scanLoop(in, table string, start int, inner []byte) string {
 
 func quoted(c byte) string { return strconv.QuoteRuneToASCII(rune(c)) }
 
-// tableOf declares a table of 256 booleans by the ranges of a set.
+// tableOf declares a table of 256 booleans from the ranges of a set.
 func tableOf(name string, set byteClass, what string) string {
 	return fmt.Sprintf(`// %s holds %s.
 var %s = func() (t [256]bool) {
@@ -288,9 +291,9 @@ func byteText(c int) string {
 	return fmt.Sprintf("0x%02x", c)
 }
 
-// lengthLimit is the smallest number, as written, that the scope compares
-// something with and that can be a limit of length: mining sees two bytes and
-// knows nothing of longer inputs. "" when there is none.
+// lengthLimit returns, as written, the smallest number that the scope compares with something like
+// a length, or "". Mining tries two bytes and knows nothing of longer inputs, so such a number may
+// limit them.
 func lengthLimit(p *mutate.Pass) string {
 	best, text := int64(1<<31), ""
 	for b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
@@ -310,7 +313,7 @@ func lengthLimit(p *mutate.Pass) string {
 	return text
 }
 
-// countsSomething tells lengths and counters from characters.
+// countsSomething separates lengths and counters from characters.
 func countsSomething(p *mutate.Pass, e ast.Expr) bool {
 	switch p.Basic(e) {
 	case types.Int, types.Uint, types.Int64, types.Uint64:

@@ -13,16 +13,18 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// inlineLeaf is D4.
+// inlineLeaf (catalogue D4) matches a call, in a loop, of a helper that calls no other helper. It
+// writes the helper's body in place of the call.
 //
-// The inliner of golang.org/x/tools is reached through its analyzer, which
-// inlines what a go:fix directive marks. The rule shows it a copy of the file
-// in which the callees are marked. It refuses what it cannot do exactly: clashes
-// of names, changed order of evaluation, defers.
+// The rule uses the inliner of golang.org/x/tools through its analyzer, which inlines functions
+// that a go:fix directive marks. It shows the analyzer a copy of the file in which the helpers are
+// marked. The inliner refuses what it cannot do exactly: clashes of names, changed order of
+// evaluation, defers.
 var inlineLeaf = &mutate.Mutator{
 	Name: "inline-call",
-	Doc: "Put the body of a small helper in place of its call in a loop, where the compiler finds it too costly to do so itself. Legal because the " +
-		"Go project's source inliner keeps the order of evaluation and the meaning of names, or refuses.",
+	Doc: "Put the body of a small helper in place of its call in a loop, where the compiler finds it too costly to " +
+		"do so itself. Legal because the Go project's source inliner keeps the order of evaluation and the meaning " +
+		"of names, or refuses.",
 	Before: `for i := range v {
 	v[i] = clamp(v[i], lo, hi)
 }`,
@@ -45,7 +47,7 @@ func findInlineLeaf(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// leavesInLoops are the helpers that a loop calls and that call none.
+// leavesInLoops returns the helpers that a loop calls and that call no helper.
 func leavesInLoops(p *mutate.Pass) []*ast.FuncDecl {
 	var leaves []*ast.FuncDecl
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
@@ -56,8 +58,8 @@ func leavesInLoops(p *mutate.Pass) []*ast.FuncDecl {
 	return leaves
 }
 
-// splicedSites are the calls of helpers that the source inliner can replace. It
-// looks at all helpers in one run, which costs as much as a run for one.
+// splicedSites returns the calls of helpers that the source inliner can replace. It handles all
+// helpers in one run, which costs as much as a run for one.
 func splicedSites(p *mutate.Pass, leaves []*ast.FuncDecl) map[*ast.FuncDecl][]mutate.Site {
 	if len(leaves) == 0 {
 		return nil
@@ -70,7 +72,7 @@ func splicedSites(p *mutate.Pass, leaves []*ast.FuncDecl) map[*ast.FuncDecl][]mu
 		}
 		fn := p.Decl(p.Callee(call))
 		if fn == nil {
-			continue // what the file itself marks
+			continue // a mark of the file itself
 		}
 		s.Label = "call of " + fn.Name.Name
 		sites[fn] = append(sites[fn], s)
@@ -88,16 +90,16 @@ func calledInLoop(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return false
 }
 
-// declaresInText reports whether an inlined body declares something: the
-// source inliner splices it into the block of the call, where the name may
-// mean something else further down. Such helpers are left to blockSites.
+// declaresInText reports whether an inlined body declares something. The source inliner puts it
+// into the block of the call, where the name may mean something else further down. So blockSites
+// handles such helpers.
 func declaresInText(edits []mutate.Edit) bool {
 	return slices.ContainsFunc(edits, func(e mutate.Edit) bool {
 		return !strings.HasPrefix(e.New, "{") && (strings.Contains(e.New, ":=") || strings.Contains(e.New, "var "))
 	})
 }
 
-// leafOf reports whether fn calls nothing of the candidate, itself included.
+// leafOf reports whether fn calls no function of the candidate, not even itself.
 func leafOf(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	if hasDefer(p, fn.Body) || labelled(p, fn.Body) {
 		return false
@@ -110,8 +112,8 @@ func leafOf(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return true
 }
 
-// marked is a copy of the file in which functions carry the directive that the
-// inliner looks for. Positions and the nodes below the declarations stay.
+// marked returns a copy of the file in which functions carry the inliner's directive. It keeps
+// positions and the nodes below the declarations.
 func marked(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
 	file := *p.File
 	file.Decls = slices.Clone(p.File.Decls)
@@ -127,9 +129,8 @@ func marked(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
 	return &file
 }
 
-// blockSites inlines `x = f(a, b)` where f is a list of statements that ends
-// in its only return: arguments are bound in a block of their own, and the
-// result is assigned where f would return it.
+// blockSites inlines `x = f(a, b)` if f is a list of statements that ends in its only return. A
+// block of its own binds the arguments, and assigns the result in place of the return.
 func blockSites(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
 	if fn.Recv != nil || fn.Type.TypeParams != nil || len(fn.Body.List) < 2 || lines(p, fn) > 40 {
@@ -161,10 +162,13 @@ func jumpsOut(p *mutate.Pass, list []ast.Stmt) bool {
 	return false
 }
 
-func blockText(p *mutate.Pass, fn *ast.FuncDecl, ret *ast.ReturnStmt, as *ast.AssignStmt, lhs ast.Expr, call *ast.CallExpr) string {
+func blockText(
+	p *mutate.Pass, fn *ast.FuncDecl, ret *ast.ReturnStmt, as *ast.AssignStmt, lhs ast.Expr, call *ast.CallExpr,
+) string {
 	target, ok := lhs.(*ast.Ident)
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if !ok || target.Name == "_" || sig.Variadic() || len(call.Args) != sig.Params().Len() || sig.Results().At(0).Name() != "" {
+	if !ok || target.Name == "_" || sig.Variadic() || len(call.Args) != sig.Params().Len() ||
+		sig.Results().At(0).Name() != "" {
 		return ""
 	}
 	params, names := parameterList(p, fn)
@@ -187,15 +191,16 @@ func blockText(p *mutate.Pass, fn *ast.FuncDecl, ret *ast.ReturnStmt, as *ast.As
 		op = "="
 	}
 	body := bindings(p, sig, call, strings.Split(names, ", ")) +
-		strings.TrimSpace(p.Between(fn.Body.Lbrace+1, ret.Pos())) + "\n" + target.Name + " " + op + " " + p.Text(ret.Results[0])
+		strings.TrimSpace(p.Between(fn.Body.Lbrace+1, ret.Pos())) + "\n" + target.Name + " " + op + " " +
+		p.Text(ret.Results[0])
 	if !shareNames(p, fn, p.FuncOf(as)) && inLoopBody(p, as) {
 		return text + body
 	}
 	return text + "{\n" + body + "\n}"
 }
 
-// shareNames reports whether the caller uses a name that fn declares: then the
-// block needs braces.
+// shareNames reports whether the caller uses a name that fn declares: in that case the block needs
+// braces.
 func shareNames(p *mutate.Pass, fn, caller *ast.FuncDecl) bool {
 	names := localNames(p, fn)
 	for id := range mutate.Nodes[*ast.Ident](p, caller.Body) {
@@ -206,14 +211,14 @@ func shareNames(p *mutate.Pass, fn, caller *ast.FuncDecl) bool {
 	return false
 }
 
-// inLoopBody reports whether s stands in the body of a loop itself, where
-// declarations live for one turn.
+// inLoopBody reports whether s stands directly in the body of a loop, where declarations live for
+// one turn.
 func inLoopBody(p *mutate.Pass, s ast.Stmt) bool {
 	body, ok := p.Parent(s).(*ast.BlockStmt)
 	return ok && loopBody(p.Parent(body)) == body
 }
 
-// bindings gives the parameters their values, all at once.
+// bindings gives all parameters their values at once.
 func bindings(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, names []string) string {
 	var left, right []string
 	for i, a := range call.Args {
@@ -227,7 +232,7 @@ func bindings(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, names []
 	return strings.Join(left, ", ") + " := " + strings.Join(right, ", ") + "\n"
 }
 
-// localNames are all names that fn declares.
+// localNames returns all names that fn declares.
 func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 	out := map[string]bool{}
 	for id := range mutate.Nodes[*ast.Ident](p, fn) {
@@ -238,8 +243,7 @@ func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 	return out
 }
 
-// freeNamesHidden reports whether a name that fn takes from the package means
-// something else where the call stands.
+// freeNamesHidden reports whether a package-level name in fn means something else at the call.
 func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
 		obj := p.Info.Uses[id]

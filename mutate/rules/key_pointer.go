@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// keyPointer is M5.
+// keyPointer (catalogue M5) matches a local map of counts whose keys are converted byte slices. It
+// stores pointers to the counts, so that only a new key makes a string.
 var keyPointer = &mutate.Mutator{
 	Name: "map-of-pointers",
-	Doc: "Count through pointers when the key is a converted byte slice. m[string(b)]++ makes a string every time, because it may have to store " +
-		"it; a lookup does not. Legal because the map stays in the function and is only counted in, read and ranged over.",
+	Doc: "Count through pointers when the key is a converted byte slice. m[string(b)]++ makes a string every time, " +
+		"because it may have to store it; a lookup does not. Legal because the map stays in the function and is " +
+		"only counted in, read and ranged over.",
 	Before: `counts := make(map[string]int)
 ...
 counts[string(word)]++`,
@@ -67,7 +69,10 @@ func countEdits(p *mutate.Pass, d declared) []mutate.Edit {
 			}
 			counts++
 			n, first, elem := p.Fresh("n", "count"), p.Fresh("first", "one"), p.Text(up)
-			edits = append(edits, p.Replace(inc, fmt.Sprintf("if %s := %s; %s != nil {\n*%s++ // a lookup makes no string\n} else {\n%s := 1\n%s = &%s\n}", n, elem, n, n, first, elem, first)))
+			edits = append(edits,
+				p.Replace(inc,
+					fmt.Sprintf("if %s := %s; %s != nil {\n*%s++ // a lookup makes no string\n} else {\n%s := 1\n"+
+						"%s = &%s\n}", n, elem, n, n, first, elem, first)))
 		case *ast.CallExpr:
 			if _, isLen := p.IsBuiltin(up, "len"); !isLen {
 				return nil

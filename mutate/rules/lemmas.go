@@ -1,17 +1,16 @@
 package rules
 
-// A Lemma states that a rule keeps the meaning of its own example: the version
-// before and the one that the rule makes of it, in testdata/<rule>.txtar, agree
-// on all inputs, or on all up to a length. It speaks of the form of the
-// rewrite. That the rule applies only where this form is met is its Find's to
-// know, and the judge's to doubt.
+// A Lemma states that a rule keeps the meaning of its own example. The version before and the
+// rule's result, both in testdata/<rule>.txtar, agree on all inputs or on all up to a length. A
+// lemma covers the form of the rewrite. Find must ensure that the rule applies only to this form,
+// and the judge doubts it.
 type Lemma struct {
 	Rule   string
-	After  string // the file in the archive; its before.go stands beside it
-	Length int    // of each string and slice; 0 says all inputs
+	After  string // the file in the archive; before.go stands beside it
+	Length int    // of each string and slice; 0 means all inputs
 }
 
-// Lemmas are those that a test proves (internal/proof).
+// Lemmas lists the lemmas that a test proves (internal/proof).
 var Lemmas = []Lemma{
 	{"unsigned-index", "underscore/after.go", 16},
 	{"block-consume", "blocks/after.go", 16},
@@ -68,7 +67,7 @@ var Lemmas = []Lemma{
 	{"fix-forvar", "copy/after.go", 8},
 }
 
-// WithoutLemma says why the other rules that claim exactness have none.
+// WithoutLemma says why the other rules that claim exactness have no lemma.
 var WithoutLemma = map[string]string{
 	"row-slice":         "slices of slices have too many combinations of lengths",
 	"field-accumulator": "its example is of floating point",
@@ -82,7 +81,7 @@ var WithoutLemma = map[string]string{
 	"rune-to-byte-loop": "z3 has no answer within the time",
 }
 
-// LemmaOf is the lemma of a rule; ok is false when it has none.
+// LemmaOf returns the lemma of a rule; ok is false if it has none.
 func LemmaOf(rule string) (l Lemma, ok bool) {
 	for _, l := range Lemmas {
 		if l.Rule == rule {

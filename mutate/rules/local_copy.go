@@ -9,12 +9,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// localCopy is B7, and L4 for reads.
+// localCopy (catalogue B7, and L4 for reads) matches a loop that reads a slice or map from a
+// package variable or a field. It copies the slice or map into a local variable in front of the
+// loop.
 var localCopy = &mutate.Mutator{
 	Name: "local-copy",
-	Doc: "Read a slice or map that a package variable or field holds into a local variable in front of the loop. The compiler loads a local " +
-		"once and can prove bounds for it. Legal because nothing in the loop can put another value there, and the field is read before the loop " +
-		"in any case.",
+	Doc: "Read a slice or map that a package variable or field holds into a local variable in front of the loop. " +
+		"The compiler loads a local once and can prove bounds for it. Legal because nothing in the loop can put " +
+		"another value there, and the field is read before the loop in any case.",
 	Before: `for i := range key {
 	h = table[byte(h)^key[i]] ^ h>>8
 }`,
@@ -56,8 +58,8 @@ func containsSame(p *mutate.Pass, list []ast.Expr, e ast.Expr) bool {
 	return false
 }
 
-// heldStill reports whether e is a global or a field of slice or map type that
-// holds the same value during the whole loop.
+// heldStill reports whether e is a global or a field of slice or map type that holds one value
+// during the whole loop.
 func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	t := p.Info.TypeOf(e)
 	if t == nil {
@@ -75,19 +77,20 @@ func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	case *ast.SelectorExpr:
 		sel := p.Info.Selections[e]
 		base := p.Var(e.X)
-		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 || p.Assigned(base, loop) || captured(p, base) {
+		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
+			p.Assigned(base, loop) || captured(p, base) {
 			return false
 		}
 		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !dereferencedBefore(p, base, loop) {
-			return false // a nil pointer must not panic earlier, or when the loop does not run
+			return false // a nil pointer must not panic earlier, nor if the loop does not run
 		}
 		return !mayReplace(p, loop, t)
 	}
 	return false
 }
 
-// mayReplace reports whether the loop may store a value of type t, or one that
-// contains it, anywhere but in a local variable.
+// mayReplace reports whether the loop may store a value of type t, or one that contains it, outside
+// local variables.
 func mayReplace(p *mutate.Pass, loop ast.Node, t types.Type) bool {
 	may := false
 	stores := func(l ast.Expr) {
@@ -126,9 +129,8 @@ func mayReplace(p *mutate.Pass, loop ast.Node, t types.Type) bool {
 	return may
 }
 
-// dereferencedBefore reports whether a field of base is read for certain
-// before the first turn: by the loop's own head or by a statement in front of
-// it.
+// dereferencedBefore reports whether the loop's head, or a statement in front of the loop,
+// certainly reads a field of base before the first turn.
 func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
@@ -155,8 +157,8 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	return false
 }
 
-// derefs reports whether evaluating n reads a field through base for certain:
-// not behind && or || and not in a function literal.
+// derefs reports whether evaluating n certainly reads a field through base: not behind && or ||,
+// and not in a function literal.
 func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(m ast.Node) bool {
@@ -185,7 +187,9 @@ func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 	case *ast.SelectorExpr:
 		name = p.Fresh(lowerFirst(e.Sel.Name), lowerFirst(e.Sel.Name)+"Copy")
 	}
-	edits := []mutate.Edit{before(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn")}
+	edits := []mutate.Edit{
+		before(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn"),
+	}
 	for e := range mutate.Nodes[ast.Expr](p, loop) {
 		if p.Same(e, base) && !inLiteral(p, e, loop) {
 			edits = append(edits, p.Replace(e, name))

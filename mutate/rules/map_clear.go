@@ -9,11 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// mapClear is M6 and the second half of A10.
+// mapClear (catalogue M6 and the second half of A10) matches a local map that a loop makes anew in
+// each turn, or empties by key. It clears the map and uses it again.
 var mapClear = &mutate.Mutator{
 	Name: "map-clear",
-	Doc: "Clear a map and use it again instead of making a new one: the buckets are there already. Legal because the map never leaves the " +
-		"function, so nobody holds the old one.",
+	Doc: "Clear a map and use it again instead of making a new one: the buckets are there already. Legal because " +
+		"the map never leaves the function, so nobody holds the old one.",
 	Before: `for _, line := range lines {
 	seen = make(map[string]bool)`,
 	After: `for _, line := range lines {
@@ -40,7 +41,8 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) {
 			continue
 		}
-		sites = append(sites, site(list[i], "map "+p.Text(lhs)+" made anew", p.Replace(list[i], "clear("+p.Text(lhs)+")")))
+		sites = append(sites,
+			site(list[i], "map "+p.Text(lhs)+" made anew", p.Replace(list[i], "clear("+p.Text(lhs)+")")))
 	}
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		if m, ok := deletesAll(p, r); ok {
@@ -50,8 +52,8 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// madeMap recognises make(map[K]V) and map[K]V{}. The maps that clear empties
-// are those without NaN keys in both cases, so floats need no care here.
+// madeMap recognises make(map[K]V) and map[K]V{}. clear and a new map treat NaN keys alike, so
+// floats need no care here.
 func madeMap(p *mutate.Pass, e ast.Expr) bool {
 	if t := p.Info.TypeOf(e); t == nil {
 		return false
@@ -65,8 +67,8 @@ func madeMap(p *mutate.Pass, e ast.Expr) bool {
 	return ok && len(lit.Elts) == 0
 }
 
-// mapStaysHere reports whether a local map is only indexed, measured, ranged
-// over, cleared and made anew.
+// mapStaysHere reports whether code only indexes, measures, ranges over, clears and remakes a local
+// map.
 func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 	if !local(p, v) || captured(p, v) {
 		return false
@@ -82,7 +84,8 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 				return false
 			}
 		case *ast.CallExpr:
-			if b, ok := p.Callee(up).(*types.Builtin); !ok || b.Name() != "len" && b.Name() != "delete" && b.Name() != "clear" {
+			if b, ok := p.Callee(up).(*types.Builtin); !ok ||
+				b.Name() != "len" && b.Name() != "delete" && b.Name() != "clear" {
 				return false
 			}
 		case *ast.AssignStmt:
@@ -96,8 +99,7 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// startsMade reports whether v is declared with a map: clearing a nil map
-// would leave it nil.
+// startsMade reports whether v is declared with a map: clear would leave a nil map nil.
 func startsMade(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
 		if d, ok := declaration(p, list[i]); ok && d.Var == v {
@@ -127,11 +129,11 @@ func reuseInLoop(p *mutate.Pass, d declared) []mutate.Edit {
 	if shadows(p, name, loop) {
 		return nil
 	}
-	return []mutate.Edit{before(p, labelOf(p, loop), p.Text(d.Stmt)), p.Replace(d.Stmt, "clear("+name+") // reuses the buckets of the turn before")}
+	return []mutate.Edit{before(p, labelOf(p, loop), p.Text(d.Stmt)),
+		p.Replace(d.Stmt, "clear("+name+") // reuses the buckets of the turn before")}
 }
 
-// shadows reports whether the name means something else where the loop
-// stands.
+// shadows reports whether the name means something else at the loop.
 func shadows(p *mutate.Pass, name string, loop ast.Stmt) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(loop)) {
 		if id.Name == name && !inside(id, loop) {
@@ -141,11 +143,12 @@ func shadows(p *mutate.Pass, name string, loop ast.Stmt) bool {
 	return p.Pkg.Scope().Lookup(name) != nil
 }
 
-// deletesAll recognises `for k := range m { delete(m, k) }` for keys that can
-// be found again: a NaN key survives the loop but not clear.
+// deletesAll recognises `for k := range m { delete(m, k) }` for keys that a look-up can find: a NaN
+// key survives the loop, but not clear.
 func deletesAll(p *mutate.Pass, r *ast.RangeStmt) (string, bool) {
 	m, ok := p.Info.TypeOf(r.X).Underlying().(*types.Map)
-	if !ok || len(r.Body.List) != 1 || r.Value != nil || plainKind(m.Key())&(types.IsString|types.IsInteger|types.IsBoolean) == 0 {
+	if !ok || len(r.Body.List) != 1 || r.Value != nil ||
+		plainKind(m.Key())&(types.IsString|types.IsInteger|types.IsBoolean) == 0 {
 		return "", false
 	}
 	st, ok := r.Body.List[0].(*ast.ExprStmt)
@@ -153,7 +156,8 @@ func deletesAll(p *mutate.Pass, r *ast.RangeStmt) (string, bool) {
 		return "", false
 	}
 	call, ok := p.IsBuiltin(st.X, "delete")
-	if !ok || p.Var(r.X) == nil || p.Var(call.Args[0]) != p.Var(r.X) || r.Key == nil || p.Var(call.Args[1]) != p.Var(r.Key) || p.Var(r.Key) == nil {
+	if !ok || p.Var(r.X) == nil || p.Var(call.Args[0]) != p.Var(r.X) || r.Key == nil ||
+		p.Var(call.Args[1]) != p.Var(r.Key) || p.Var(r.Key) == nil {
 		return "", false
 	}
 	return p.Text(r.X), r.Tok == token.DEFINE

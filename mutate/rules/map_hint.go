@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// mapHint is A10.
+// mapHint (catalogue A10) matches a map made without a size and filled by a loop. It gives the map
+// the loop's bound as its size, or a typical size from the corpus.
 var mapHint = &mutate.Mutator{
 	Name: "map-hint",
-	Doc: "Give a map the size that the loop behind it can reach, or a typical one from the corpus. A map that grows rehashes all its " +
-		"entries again and again. Legal because the size of a map cannot be seen.",
+	Doc: "Give a map the size that the loop behind it can reach, or a typical one from the corpus. A map that grows " +
+		"rehashes all its entries again and again. Legal because the size of a map cannot be seen.",
 	Before: `seen := make(map[string]bool)
 for _, w := range words {
 	seen[w] = true
@@ -55,8 +56,8 @@ func findMapHint(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// fillBound finds the loop that assigns elements of the map, and a bound that
-// can be evaluated at the declaration.
+// fillBound finds the loop that assigns elements of the map, and a bound that can be evaluated at
+// the declaration.
 func fillBound(p *mutate.Pass, d declared, rest []ast.Stmt) (string, bool) {
 	for k, s := range rest {
 		if loopBody(s) == nil || !storesTo(p, d.Var, s) {
@@ -81,8 +82,8 @@ func storesTo(p *mutate.Pass, m *types.Var, s ast.Stmt) bool {
 	return false
 }
 
-// knownBefore reports whether the bound has its value already where the map
-// is declared: nothing in between declares or changes what it is made of.
+// knownBefore reports whether the bound already has its value at the map's declaration: no
+// statement in between declares or changes its parts.
 func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d declared, between []ast.Stmt) bool {
 	var operands []ast.Expr
 	switch s := loop.(type) {
@@ -112,8 +113,9 @@ func hintParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	m := s.Data.(mapSite)
 	out := []mutate.Param{{Label: m.size, Value: m.size}}
 	for i, f := range p.Facets.Params {
-		// Many duplicates: a smaller map than the bound may do.
-		if p95 := f.Len[2]; p95 >= 16 && f.Distinct > 0 && i < len(p.Target.Params) && strings.Contains(m.size, "len("+f.Name+")") {
+		// With many duplicates, a smaller map than the bound may do.
+		if p95 := f.Len[2]; p95 >= 16 && f.Distinct > 0 && i < len(p.Target.Params) &&
+			strings.Contains(m.size, "len("+f.Name+")") {
 			out = append(out, mutate.Param{Label: itoa(p95 / 2), Value: itoa(p95 / 2)})
 		}
 	}

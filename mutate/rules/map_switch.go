@@ -13,11 +13,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// mapSwitch is M3.
+// mapSwitch (catalogue M3) matches a small map of constants that code only looks up. It writes a
+// function with a switch over the keys, or a scan of a few constants.
 var mapSwitch = &mutate.Mutator{
 	Name: "map-switch",
-	Doc: "Replace a small map that never changes by a function with a switch, or by a scan of a few constants. The compiler searches constant " +
-		"cases by length and value, without hashing. Legal because keys and elements are constants and the map is only looked up.",
+	Doc: "Replace a small map that never changes by a function with a switch, or by a scan of a few constants. The " +
+		"compiler searches constant cases by length and value, without hashing. Legal because keys and elements are " +
+		"constants and the map is only looked up.",
 	Before: `var vowels = map[string]bool{"a": true, "e": true}
 
 ok := vowels[s]`,
@@ -40,14 +42,14 @@ func inVowels(s string) bool {
 
 type constMap struct {
 	v       *types.Var
-	node    ast.Node // the declaration; deleted
+	node    ast.Node // the declaration, which the rewrite deletes
 	typ     *types.Map
-	set     bool     // membership is all there is
+	set     bool     // only membership counts
 	keys    []string // as written
 	values  []string
 	remarks []string // the comments of each element, with a line end each
 	lookups []*ast.IndexExpr
-	ok      bool // lookups ask for presence
+	ok      bool // look-ups ask for presence
 }
 
 func findMapSwitch(p *mutate.Pass) []mutate.Site {
@@ -107,8 +109,8 @@ func (m *constMap) read(p *mutate.Pass, value ast.Expr) bool {
 	return packageLevel(p, lit)
 }
 
-// remarksOn collects the comments in a literal by the element that they speak
-// of: the one before them on their line, else the next one.
+// remarksOn assigns the comments in a literal to its elements: to the element before a comment on
+// the same line, or else to the next one.
 func remarksOn(p *mutate.Pass, lit *ast.CompositeLit) []string {
 	remarks := make([]string, len(lit.Elts))
 	line := func(pos token.Pos) int { return p.Fset.Position(pos).Line }
@@ -130,8 +132,7 @@ func remarksOn(p *mutate.Pass, lit *ast.CompositeLit) []string {
 	return remarks
 }
 
-// packageLevel reports whether all that e mentions can be named outside the
-// function.
+// packageLevel reports whether all names in e are usable outside the function.
 func packageLevel(p *mutate.Pass, e ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		obj := p.Info.Uses[id]
@@ -148,7 +149,7 @@ func packageLevel(p *mutate.Pass, e ast.Node) bool {
 	return true
 }
 
-// uses collects the lookups; all must be of one form.
+// uses collects the look-ups, which must all have one form.
 func (m *constMap) uses(p *mutate.Pass) bool {
 	plain := 0
 	for _, id := range p.Uses(m.v, p.File) {
@@ -204,8 +205,8 @@ func rewriteMapSwitch(p *mutate.Pass, s mutate.Site, form mutate.Param) ([]mutat
 	return edits, nil
 }
 
-// dropDeclaration deletes the map, with its comment when it is at package
-// level: the comment speaks of a map, the function has its own.
+// dropDeclaration deletes the map. At package level, it deletes the map's comment too, since the
+// function has its own.
 func (m *constMap) dropDeclaration(p *mutate.Pass) mutate.Edit {
 	if g, ok := m.node.(*ast.GenDecl); ok && g.Doc != nil {
 		e := p.Delete(g)
@@ -231,10 +232,12 @@ func presenceCall(p *mutate.Pass, as *ast.AssignStmt, call string) []mutate.Edit
 func (m *constMap) function(name, key, elem string, scan bool) string {
 	switch {
 	case m.set && scan:
-		return fmt.Sprintf("// %s reports whether key is in the fixed set %s.\nfunc %s(key %s) bool {\nfor _, k := range [...]%s{%s} {\nif k == key {\nreturn true\n}\n}\nreturn false\n}",
+		return fmt.Sprintf("// %s reports whether key is in the fixed set %s.\nfunc %s(key %s) bool {\n"+
+			"for _, k := range [...]%s{%s} {\nif k == key {\nreturn true\n}\n}\nreturn false\n}",
 			name, m.v.Name(), name, key, key, strings.Join(m.keys, ", "))
 	case m.set:
-		return fmt.Sprintf("// %s reports whether key is in the fixed set %s.\nfunc %s(key %s) bool {\nswitch key {\ncase %s:\nreturn true\n}\nreturn false\n}",
+		return fmt.Sprintf("// %s reports whether key is in the fixed set %s.\nfunc %s(key %s) bool {\nswitch key {\n"+
+			"case %s:\nreturn true\n}\nreturn false\n}",
 			name, m.v.Name(), name, key, m.cases(m.keys))
 	}
 	var arms strings.Builder
@@ -245,11 +248,12 @@ func (m *constMap) function(name, key, elem string, scan bool) string {
 	for i, k := range m.keys {
 		fmt.Fprintf(&arms, "%scase %s:\nreturn %s%s\n", m.remarks[i], k, m.values[i], also)
 	}
-	return fmt.Sprintf("// %s returns the element of key in a fixed table, or zero.\nfunc %s(key %s) %s {\nswitch key {\n%s}\nreturn %s\n}",
+	return fmt.Sprintf("// %s returns the element of key in a fixed table, or zero.\nfunc %s(key %s) %s {\n"+
+		"switch key {\n%s}\nreturn %s\n}",
 		name, name, key, result, &arms, zero)
 }
 
-// zeroOf is the zero of a type that constants can have.
+// zeroOf returns the zero of a type that constants can have.
 func zeroOf(t types.Type) string {
 	b, _ := t.Underlying().(*types.Basic)
 	switch {

@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// mapUpdate is M1.
+// mapUpdate (catalogue M1) matches code that looks one key up twice. It updates the element in
+// place, or keeps the element that the first look-up found.
 var mapUpdate = &mutate.Mutator{
 	Name: "map-update",
-	Doc: "Look a key up once instead of twice: update the element in place, or keep what the test found. Each lookup hashes the key again. " +
-		"Legal because map and key are the same at both places and nothing changes the map in between.",
+	Doc: "Look a key up once instead of twice: update the element in place, or keep what the test found. Each " +
+		"lookup hashes the key again. Legal because map and key are the same at both places and nothing changes the " +
+		"map in between.",
 	Before: `if _, ok := m[k]; ok {
 	use(m[k])
 }`,
@@ -39,7 +41,8 @@ func findMapUpdate(p *mutate.Pass) []mutate.Site {
 				sites = append(sites, site(s, "update of "+p.Text(s.Lhs[0]), edits...))
 			}
 		case *ast.IfStmt:
-			for _, try := range []func(*mutate.Pass, *ast.IfStmt, []ast.Stmt) []mutate.Edit{presenceUpdate, presenceInit, keepFound, keepRead} {
+			for _, try := range []func(*mutate.Pass, *ast.IfStmt, []ast.Stmt) []mutate.Edit{presenceUpdate,
+				presenceInit, keepFound, keepRead} {
 				if edits := try(p, s, list[i+1:]); edits != nil {
 					sites = append(sites, site(s, "lookups of "+p.Text(lookupIn(p, s)), edits...))
 					break
@@ -50,8 +53,8 @@ func findMapUpdate(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// mapElement recognises m[k] with a map and a key that can be evaluated again
-// right away: without effects, and when it panics it has done so before.
+// mapElement recognises m[k] if code can evaluate m and k again right away. They must have no
+// effects, and a panic would have come before.
 func mapElement(p *mutate.Pass, e ast.Expr) (*ast.IndexExpr, bool) {
 	ix, ok := ast.Unparen(e).(*ast.IndexExpr)
 	if !ok || p.Info.TypeOf(ix.X) == nil {
@@ -64,7 +67,7 @@ func mapElement(p *mutate.Pass, e ast.Expr) (*ast.IndexExpr, bool) {
 	return ix, !p.Effects(ix.X).Writes && !p.Effects(ix.Index).Writes
 }
 
-// elementType is the type of m[k], also where it stands for two values.
+// elementType returns the type of m[k], also for the form with two values.
 func elementType(p *mutate.Pass, ix *ast.IndexExpr) types.Type {
 	return p.Info.TypeOf(ix.X).Underlying().(*types.Map).Elem()
 }
@@ -109,8 +112,8 @@ func lookupIn(p *mutate.Pass, s *ast.IfStmt) ast.Node {
 	return s.Cond
 }
 
-// presenceUpdate turns a test that adds to an element or sets it for the
-// first time into an addition: a missing element counts as zero.
+// presenceUpdate handles a test that adds to an element or sets it for the first time. It writes an
+// addition, since a missing element counts as zero.
 func presenceUpdate(p *mutate.Pass, s *ast.IfStmt, _ []ast.Stmt) []mutate.Edit {
 	ix, _, present, ok := presenceTest(p, s)
 	other, isBlock := s.Else.(*ast.BlockStmt)
@@ -142,8 +145,7 @@ func presenceUpdate(p *mutate.Pass, s *ast.IfStmt, _ []ast.Stmt) []mutate.Edit {
 	return nil
 }
 
-// presenceInit drops `if _, ok := m[k]; !ok { m[k] = 0 }` in front of an
-// addition to the element.
+// presenceInit drops `if _, ok := m[k]; !ok { m[k] = 0 }` in front of an addition to the element.
 func presenceInit(p *mutate.Pass, s *ast.IfStmt, rest []ast.Stmt) []mutate.Edit {
 	ix, _, present, ok := presenceTest(p, s)
 	if !ok || present || s.Else != nil || len(s.Body.List) != 1 || len(rest) == 0 {
@@ -156,7 +158,8 @@ func presenceInit(p *mutate.Pass, s *ast.IfStmt, rest []ast.Stmt) []mutate.Edit 
 	if inc, ok := rest[0].(*ast.IncDecStmt); ok && p.Same(inc.X, ix) {
 		return []mutate.Edit{p.Delete(s)}
 	}
-	if lhs, added, ok := assigned(rest[0], token.ADD_ASSIGN, token.SUB_ASSIGN, token.OR_ASSIGN); ok && p.Same(lhs, ix) && p.Pure(added) {
+	if lhs, added, ok := assigned(rest[0], token.ADD_ASSIGN, token.SUB_ASSIGN, token.OR_ASSIGN); ok &&
+		p.Same(lhs, ix) && p.Pure(added) {
 		return []mutate.Edit{p.Delete(s)}
 	}
 	return nil
@@ -181,8 +184,7 @@ func keepFound(p *mutate.Pass, s *ast.IfStmt, _ []ast.Stmt) []mutate.Edit {
 	return edits
 }
 
-// keepRead keeps the element that a condition has read when the body reads it
-// again.
+// keepRead keeps the element that a condition has read, if the body reads it again.
 func keepRead(p *mutate.Pass, s *ast.IfStmt, _ []ast.Stmt) []mutate.Edit {
 	if s.Init != nil {
 		return nil
@@ -219,8 +221,8 @@ func readsOf(p *mutate.Pass, ix *ast.IndexExpr, root ast.Node) []ast.Expr {
 	return out
 }
 
-// throughElement reports whether e is assigned through: m[k][i] = v or
-// m[k].f = v, which keep meaning the same memory only for references.
+// throughElement reports whether code assigns through e: m[k][i] = v or m[k].f = v. Such
+// assignments keep meaning the same memory only for references.
 func throughElement(p *mutate.Pass, e ast.Expr) bool {
 	switch p.Parent(e).(type) {
 	case *ast.IndexExpr, *ast.SelectorExpr, *ast.SliceExpr:
@@ -239,10 +241,9 @@ func commaOK(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// mapStays reports whether nothing in body can change the map: it assigns
-// plain variables and calls what has no effects, apart from calls that get
-// neither this map nor anything that could reach it. The last is not tried:
-// any other call counts.
+// mapStays reports whether nothing in body can change the map. The body may assign plain variables
+// and make calls without effects. Any other call counts as a change, even if it cannot reach the
+// map.
 func mapStays(p *mutate.Pass, ix *ast.IndexExpr, body ast.Node) bool {
 	m := p.Var(ix.X)
 	if m != nil && p.Assigned(m, body) {

@@ -12,29 +12,30 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A Table is what the rewrites bought with one toolchain on one architecture.
+// A Table holds what the rewrites gained with one toolchain on one architecture.
 // mutate/rules/measure writes it.
 type Table struct {
 	Go     string                 `json:"go"`     // "go1.26.8"
 	Arch   string                 `json:"arch"`   // "amd64"
-	Links  int                    `json:"links"`  // programs in which each pair was measured, of other layout each
+	Links  int                    `json:"links"`  // programs, each of another layout, that measured each pair
 	Rounds int                    `json:"rounds"` // pairs of slices in each program
 	Rules  map[string]Measurement `json:"rules"`
 }
 
-// A Measurement is what a rewrite bought on its own example.
+// A Measurement holds what a rewrite gained on its own example.
 type Measurement struct {
-	Ratio beagle.Ratio `json:"ratio"`          // time before over time after; zero when not measured
+	Ratio beagle.Ratio `json:"ratio"`          // time before over time after; zero without a measurement
 	Case  string       `json:"case,omitempty"` // of the golden archive
-	Why   string       `json:"why,omitempty"`  // why it was not measured
-	Paid  string       `json:"paid,omitempty"` // the older toolchain with which it did pay, when it does not any more; no table has it
+	Why   string       `json:"why,omitempty"`  // why there is no measurement
+	// an older toolchain with which the rewrite paid, if it no longer does; the files do not hold
+	// it
+	Paid string `json:"paid,omitempty"`
 }
 
-// Pays reports whether the rewrite is faster beyond doubt: the whole interval
-// lies above 1.
+// Pays reports whether the rewrite is certainly faster: the whole interval lies above 1.
 func (m Measurement) Pays() bool { return m.Ratio.Low > 1 }
 
-// Vain reports whether a gain worth the change can be excluded: the whole
+// Vain reports whether the rewrite certainly gains too little to be worth the change: the whole
 // interval lies below 1.05.
 func (m Measurement) Vain() bool { return m.Ratio.Point > 0 && m.Ratio.High < 1.05 && !m.Pays() }
 
@@ -58,8 +59,8 @@ func (m Measurement) String() string {
 //go:embed measured
 var measuredFiles embed.FS
 
-// Tables are the tables for an architecture, the oldest toolchain first: what a
-// rewrite buys with one release, a later compiler may give away.
+// Tables returns the tables for an architecture, the oldest toolchain first. A later compiler may
+// make a rewrite worthless that pays with an earlier one.
 func Tables(arch string) []*Table {
 	files, err := measuredFiles.ReadDir("measured")
 	if err != nil {
@@ -83,7 +84,7 @@ func Tables(arch string) []*Table {
 	return list
 }
 
-// compare notes what paid with older toolchains, and does not any more.
+// compare notes what paid with older toolchains and no longer does.
 func (t *Table) compare(older []*Table) {
 	for name, m := range t.Rules {
 		for _, o := range older {
@@ -95,8 +96,8 @@ func (t *Table) compare(older []*Table) {
 	}
 }
 
-// Measured is the table for a toolchain ("go1.26.8") and an architecture; nil
-// when there is none. The toolchain's release decides, not its patch level.
+// Measured returns the table for a toolchain ("go1.26.8") and an architecture, or nil. The
+// toolchain's release decides, not its patch level.
 func Measured(toolchain, arch string) *Table {
 	var found *Table
 	for _, t := range Tables(arch) {
@@ -107,10 +108,10 @@ func Measured(toolchain, arch string) *Table {
 	return found
 }
 
-// MeasuredHere is the table for the toolchain that built this program.
+// MeasuredHere returns the table for the toolchain that built this program.
 func MeasuredHere() *Table { return Measured(runtime.Version(), runtime.GOARCH) }
 
-// Of is a rule's measurement.
+// Of returns a rule's measurement.
 func (t *Table) Of(rule string) Measurement {
 	if t == nil {
 		return Measurement{Why: "no table for this toolchain; go run ./mutate/rules/measure makes it"}

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// TestMeasured: the tables name rules that exist, and give for each a ratio
-// within its interval or a reason.
+// TestMeasured checks that the tables name existing rules, and give each a ratio within its
+// interval or a reason.
 func TestMeasured(t *testing.T) {
 	table := rules.Measured("go1.26.8", "amd64")
 	if table == nil || len(table.Rules) == 0 {
@@ -33,8 +33,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestTables: the oldest toolchain comes first, and what stopped paying did pay
-// with an older one.
+// TestTables checks that the oldest toolchain comes first, and that a rule that stopped paying did
+// pay with an older one.
 func TestTables(t *testing.T) {
 	list := rules.Tables("amd64")
 	if len(list) < 2 || version.Compare(list[0].Go, list[1].Go) >= 0 {

@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// memo is R2.
+// memo (catalogue R2) matches a pure function that calls itself at least twice. It writes a helper
+// that keeps the results of one outer call in a map.
 var memo = &mutate.Mutator{
 	Name: "memo",
-	Doc: "Remember within one call what the recursion has worked out already: branching recursion meets the same arguments again and again. " +
-		"Legal because the function has no effects and reads nothing that changes; the memory lives for one outer call only.",
+	Doc: "Remember within one call what the recursion has worked out already: branching recursion meets the same " +
+		"arguments again and again. Legal because the function has no effects and reads nothing that changes; the " +
+		"memory lives for one outer call only.",
 	Before: `func paths(x, y int) int {
 	if x == 0 || y == 0 {
 		return 1
@@ -54,15 +56,18 @@ func selfCalls(p *mutate.Pass, fn *ast.FuncDecl) []*ast.CallExpr {
 	return out
 }
 
-// memoable: no receiver or type parameters, one result, parameters that can be
-// a map key and are equal only when they are the same (no floats), no effects.
+// memoable reports whether memo can handle fn. It has no receiver, no type parameters, one result
+// and no effects. Its parameters can be a map key, and are equal only if they are the same, which
+// excludes floats.
 func memoable(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if fn.Recv != nil || sig.TypeParams().Len() > 0 || sig.Variadic() || sig.Results().Len() != 1 || sig.Params().Len() == 0 || sig.Params().Len() > 4 {
+	if fn.Recv != nil || sig.TypeParams().Len() > 0 || sig.Variadic() || sig.Results().Len() != 1 ||
+		sig.Params().Len() == 0 || sig.Params().Len() > 4 {
 		return false
 	}
 	for v := range sig.Params().Variables() {
-		if orderedKindOf(v.Type())&(types.IsInteger|types.IsString|types.IsBoolean) == 0 || v.Name() == "" || v.Name() == "_" {
+		if orderedKindOf(v.Type())&(types.IsInteger|types.IsString|types.IsBoolean) == 0 || v.Name() == "" ||
+			v.Name() == "_" {
 			return false
 		}
 	}
@@ -70,7 +75,7 @@ func memoable(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 		return false
 	}
 	if len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) != len(calls) {
-		return false // the function is used as a value
+		return false // code uses the function as a value
 	}
 	for lit := range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
 		_ = lit
@@ -100,7 +105,8 @@ func readsChanging(p *mutate.Pass, fn *ast.FuncDecl) bool {
 func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	fn, calls := s.Node.(*ast.FuncDecl), s.Data.([]*ast.CallExpr)
 	name := fn.Name.Name
-	memoName, step, known := p.Fresh(lowerFirst(name)+"Memo", lowerFirst(name)+"Memoized"), p.Fresh(lowerFirst(name)+"Step"), p.Fresh("known", "seen")
+	memoName, step, known := p.Fresh(lowerFirst(name)+"Memo", lowerFirst(name)+"Memoized"),
+		p.Fresh(lowerFirst(name)+"Step"), p.Fresh("known", "seen")
 	params, args := parameterList(p, fn)
 	keyName, found := p.Fresh("key", "call"), p.Fresh("v", "result")
 	key, keyType, decl := args, "", ""
@@ -111,22 +117,26 @@ func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, 
 		key = keyType + "{" + args + "}"
 	} else {
 		keyType = p.Fresh(name + "Key")
-		decl = fmt.Sprintf("// %s is the arguments of one call.\ntype %s struct {\n%s\n}\n\n", keyType, keyType, strings.ReplaceAll(params, ", ", "\n"))
+		decl = fmt.Sprintf("// %s is the arguments of one call.\ntype %s struct {\n%s\n}\n\n", keyType, keyType,
+			strings.ReplaceAll(params, ", ", "\n"))
 		key = keyType + "{" + args + "}"
 	}
 	result := p.Text(fn.Type.Results.List[0].Type)
 	body := p.TextWith(fn.Body, func(n ast.Node) (string, bool) { return memoCall(p, n, calls, memoName, known) })
 	results := p.Between(fn.Type.Params.End(), fn.Body.Lbrace)
-	decl += fmt.Sprintf("// %s is %s with the results that are known already.\nfunc %s(%s, %s map[%s]%s) %s {\n%s := %s\nif %[11]s, ok := %[5]s[%[9]s]; ok {\nreturn %[11]s\n}\n%[11]s := %[12]s(%[13]s, %[5]s)\n%[5]s[%[9]s] = %[11]s\nreturn %[11]s\n}\n\n",
+	decl += fmt.Sprintf("// %s is %s with the results that are known already.\nfunc %s(%s, %s map[%s]%s) %s {\n"+
+		"%s := %s\nif %[11]s, ok := %[5]s[%[9]s]; ok {\nreturn %[11]s\n}\n%[11]s := %[12]s(%[13]s, %[5]s)\n"+
+		"%[5]s[%[9]s] = %[11]s\nreturn %[11]s\n}\n\n",
 		memoName, name, memoName, params, known, keyType, result, result, keyName, key, found, step, args)
-	decl += fmt.Sprintf("// %s works out one result from smaller ones.\nfunc %s(%s, %s map[%s]%s)%s%s", step, step, params, known, keyType, result, results, body)
+	decl += fmt.Sprintf("// %s works out one result from smaller ones.\nfunc %s(%s, %s map[%s]%s)%s%s", step, step,
+		params, known, keyType, result, results, body)
 	return []mutate.Edit{
 		p.Replace(fn.Body, fmt.Sprintf("{\nreturn %s(%s, make(map[%s]%s))\n}", memoName, args, keyType, result)),
 		p.Declare(fn, decl),
 	}, nil
 }
 
-// memoCall redirects a self-call, the calls among its arguments too.
+// memoCall redirects a self-call, and the calls among its arguments.
 func memoCall(p *mutate.Pass, n ast.Node, calls []*ast.CallExpr, memoName, known string) (string, bool) {
 	for _, call := range calls {
 		if n != ast.Node(call) {
@@ -134,7 +144,8 @@ func memoCall(p *mutate.Pass, n ast.Node, calls []*ast.CallExpr, memoName, known
 		}
 		var args []string
 		for _, a := range call.Args {
-			args = append(args, p.TextWith(a, func(m ast.Node) (string, bool) { return memoCall(p, m, calls, memoName, known) }))
+			args = append(args,
+				p.TextWith(a, func(m ast.Node) (string, bool) { return memoCall(p, m, calls, memoName, known) }))
 		}
 		return memoName + "(" + strings.Join(append(args, known), ", ") + ")", true
 	}

@@ -11,12 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// mergeConsume is B8, for any index that walks along a list by its own pace.
+// mergeConsume (catalogue B8) matches an index that starts at 0, only reads one list, and grows by
+// one. It cuts the first element off the list in place of counting, so that the loop's test covers
+// the accesses.
 var mergeConsume = &mutate.Mutator{
 	Name: "merge-consume",
-	Doc: "Walk along lists by cutting the first element off instead of counting indices: the length test of the loop then covers the " +
-		"accesses, which two indices that move apart from each other hide from the compiler. Legal where the index only reads " +
-		"its list and grows by one at a time while it is within it.",
+	Doc: "Walk along lists by cutting the first element off instead of counting indices: the length test of the " +
+		"loop then covers the accesses, which two indices that move apart from each other hide from the compiler. " +
+		"Legal where the index only reads its list and grows by one at a time while it is within it.",
 	Before: `i, j := 0, 0
 for i < len(a) && j < len(b) {
 	if a[i] < b[j] {
@@ -78,7 +80,7 @@ func findWalks(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// listOf is the only slice or string that an index reads.
+// listOf returns the only slice or string that an index reads.
 func listOf(p *mutate.Pass, index *types.Var, fn *ast.FuncDecl) *types.Var {
 	var list *types.Var
 	if index == nil {
@@ -120,12 +122,12 @@ func (s walkSite) edits(p *mutate.Pass) ([]mutate.Edit, error) {
 	return edits, nil
 }
 
-// edits rewrites all uses of the index, and wants no use of the list behind the
-// definition but through it.
+// edits rewrites all uses of the index. Behind the definition, code may use the list only through
+// the index.
 func (w walk) edits(p *mutate.Pass, def *ast.AssignStmt) ([]mutate.Edit, error) {
 	fn := p.FuncOf(def)
 	var edits []mutate.Edit
-	uses := map[*ast.Ident]bool{} // of the list, through the index
+	uses := map[*ast.Ident]bool{} // the uses of the list through the index
 	steps := 0
 	for _, id := range p.Uses(w.index, fn) {
 		e, list, step, err := w.use(p, id)
@@ -183,8 +185,8 @@ func (w walk) use(p *mutate.Pass, id *ast.Ident) (e mutate.Edit, list *ast.Ident
 	return e, nil, false, errors.New("the index is used for something else")
 }
 
-// guarded reports whether an i++ comes while i is within the list: it is the
-// only step of its turn in a loop that runs while i < len(list).
+// guarded reports whether an i++ comes while i is within the list. It must be the only step of its
+// turn, in a loop that runs while i < len(list).
 func (w walk) guarded(p *mutate.Pass, id *ast.Ident) bool {
 	for _, up := range p.Path(id) {
 		f, ok := up.(*ast.ForStmt)
@@ -209,9 +211,8 @@ func (w walk) bounds(p *mutate.Pass, cond ast.Expr) bool {
 	return false
 }
 
-// stepsOnce reports whether no path through the loop steps twice: no step is
-// followed by another in its own list or in a list around it, unless the first
-// one's list leaves the turn.
+// stepsOnce reports whether no path through the loop steps twice. In a list, or in a list around
+// it, no step may follow another, unless the first one's list leaves the turn.
 func (w walk) stepsOnce(p *mutate.Pass, f *ast.ForStmt) bool {
 	if f.Post != nil && len(p.Uses(w.index, f.Post)) > 0 {
 		return len(w.stepsIn(p, f.Body)) == 0
@@ -229,8 +230,7 @@ func (w walk) stepsIn(p *mutate.Pass, n ast.Node) []*ast.IncDecStmt {
 	return out
 }
 
-// once checks a list: of its statements that may step and go on, only the last
-// one may be followed by none that steps.
+// once checks a list: behind a statement that may step and continue, no other may step.
 func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 	stepped := false
 	for _, s := range list {
@@ -273,8 +273,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 	return true
 }
 
-// inClosure reports whether a function literal uses v: it may run when v has
-// been cut.
+// inClosure reports whether a function literal uses v: it may run after v was cut.
 func inClosure(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
 	for lit := range mutate.Nodes[*ast.FuncLit](p, fn) {
 		if len(p.Uses(v, lit)) > 0 {

@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// oneBacking is A6.
+// oneBacking (catalogue A6) matches a loop that makes one slice for each row, all of one length. It
+// makes one slice for all rows in front of the loop, and cuts each row out of it.
 var oneBacking = &mutate.Mutator{
 	Name: "one-backing",
-	Doc: "Allocate the rows of a table in one piece and hand out parts of it, each cut off at its end so that appending to one cannot reach the " +
-		"next. One allocation instead of one a row. Contents, lengths and capacities are the same; only, one row in use keeps all rows alive.",
+	Doc: "Allocate the rows of a table in one piece and hand out parts of it, each cut off at its end so that " +
+		"appending to one cannot reach the next. One allocation instead of one a row. Contents, lengths and " +
+		"capacities are the same; only, one row in use keeps all rows alive.",
 	Before: `for i := range rows {
 	rows[i] = make([]int, n)
 }`,
@@ -32,18 +34,21 @@ func findOneBacking(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		rows := p.Var(r.X)
-		if r.Tok != token.DEFINE || isBlank(r.Key) || r.Value != nil || !local(p, rows) || !isSlice(rows.Type()) || len(r.Body.List) == 0 || labelled(p, r) {
+		if r.Tok != token.DEFINE || isBlank(r.Key) || r.Value != nil || !local(p, rows) || !isSlice(rows.Type()) ||
+			len(r.Body.List) == 0 || labelled(p, r) {
 			continue
 		}
 		index := p.Var(r.Key)
 		lhs, rhs, ok := assigned(r.Body.List[0], token.ASSIGN)
 		made, isMake := p.IsBuiltin(orNil(rhs), "make")
 		ix, isIndex := orNil(lhs).(*ast.IndexExpr)
-		if !ok || !isMake || !isIndex || p.Var(ix.X) != rows || p.Var(ix.Index) != index || len(made.Args) != 2 || p.Assigned(index, r.Body) {
+		if !ok || !isMake || !isIndex || p.Var(ix.X) != rows || p.Var(ix.Index) != index || len(made.Args) != 2 ||
+			p.Assigned(index, r.Body) {
 			continue
 		}
 		n := made.Args[1]
-		if !isBasic(p, n, types.Int) && !isConstant(p, n) || !stable(p, n, r) || p.Effects(n).Panics || reassignedIn(p, rows, r) {
+		if !isBasic(p, n, types.Int) && !isConstant(p, n) || !stable(p, n, r) || p.Effects(n).Panics ||
+			reassignedIn(p, rows, r) {
 			continue
 		}
 		sites = append(sites, backingSite(p, r, made, p.Text(r.Key)))
@@ -56,8 +61,8 @@ func isConstant(p *mutate.Pass, e ast.Expr) bool {
 	return ok
 }
 
-// reassignedIn reports whether code below root gives the variable itself, not
-// an element, another value.
+// reassignedIn reports whether code below root gives the variable itself, not an element, another
+// value.
 func reassignedIn(p *mutate.Pass, v *types.Var, root ast.Node) bool {
 	for _, id := range p.Uses(v, root) {
 		as, ok := p.Parent(id).(*ast.AssignStmt)
@@ -76,14 +81,16 @@ func reassignedIn(p *mutate.Pass, v *types.Var, root ast.Node) bool {
 	return captured(p, v)
 }
 
-// backingSite multiplies only what make has accepted: for an n below 0 the
-// product is below 0 too, and with no rows it is 0.
+// backingSite multiplies only lengths that make accepts. For an n below 0 the product is below 0
+// too, and without rows it is 0.
 func backingSite(p *mutate.Pass, r *ast.RangeStmt, made *ast.CallExpr, i string) mutate.Site {
 	cells, n := p.Fresh("cells", "backing"), p.Text(made.Args[1])
 	if _, simple := ast.Unparen(made.Args[1]).(*ast.BinaryExpr); simple {
 		n = "(" + n + ")"
 	}
 	return site(r, "rows of "+p.Text(r.X),
-		before(p, r, fmt.Sprintf("%s := make(%s, len(%s)*%s) // all rows in one piece", cells, p.Text(made.Args[0]), p.Text(r.X), n)),
+		before(p, r,
+			fmt.Sprintf("%s := make(%s, len(%s)*%s) // all rows in one piece", cells, p.Text(made.Args[0]),
+				p.Text(r.X), n)),
 		p.Replace(made, fmt.Sprintf("%s[%s*%s : (%s+1)*%s : (%s+1)*%s]", cells, i, n, i, n, i, n)))
 }

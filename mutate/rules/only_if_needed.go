@@ -11,13 +11,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// onlyIfNeeded is C12 for the library's functions that mostly return what they
-// are given.
+// onlyIfNeeded (part of catalogue C12) matches calls of library functions that mostly return their
+// argument, such as TrimSpace and ToLower. It calls a helper that looks first whether there is
+// anything to do.
 var onlyIfNeeded = &mutate.Mutator{
 	Name: "only-if-needed",
-	Doc: "Look whether there is anything to trim or to lower before the function that does it is called: a look at both ends, at eight bytes " +
-		"at once, or at one that is ASCII, costs less than the call. A single character is trimmed without it. Exact: what the look lets through, " +
-		"the function returns as it is; the rest goes to the function.",
+	Doc: "Look whether there is anything to trim or to lower before the function that does it is called: a look at " +
+		"both ends, at eight bytes at once, or at one that is ASCII, costs less than the call. A single character " +
+		"is trimmed without it. Exact: what the look lets through, the function returns as it is; the rest goes to " +
+		"the function.",
 	Before: `name = strings.TrimSpace(name)`,
 	After: `name = trimSpace(name)
 
@@ -35,19 +37,19 @@ func trimSpace(s string) string {
 	Rewrite: rewriteNeedless,
 }
 
-// A needless call may be left out where its argument is what it returns.
+// A needless is a call that can be left out if its argument equals its result.
 type needless struct {
 	call *ast.CallExpr
-	name string // of the function
-	rune bool   // of package unicode: ASCII is handled without it
-	cut  string // of Trim and the like: the characters to trim
+	name string // the name of the function
+	rune bool   // of package unicode: the helper handles ASCII without it
+	cut  string // the characters to trim, for Trim and the like
 }
 
 // mostTrimmed is how many characters are worth a comparison each.
 const mostTrimmed = 3
 
-// findNeedless offers all calls together, then those of each function if there
-// are several.
+// findNeedless offers all calls together. If there are several functions, it also offers the calls
+// of each.
 func findNeedless(p *mutate.Pass) []mutate.Site {
 	var all []needless
 	by := map[string][]needless{}
@@ -75,7 +77,7 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// around is the node that holds all calls: their function, or the target.
+// around returns the node that holds all calls: their function, or the target.
 func around(p *mutate.Pass, all []needless) ast.Node {
 	if len(all) == 1 {
 		return all[0].call
@@ -89,7 +91,7 @@ func around(p *mutate.Pass, all []needless) ast.Node {
 	return own
 }
 
-// function is how a function is called in its helper's name and in labels.
+// function returns the function's name in its helper's name and in labels.
 func (n needless) function() string {
 	if n.rune {
 		return n.name + "Rune"
@@ -114,10 +116,11 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 	n = needless{call: call, name: fun.Sel.Name, rune: letter}
 	if strings.HasPrefix(n.name, "Trim") && n.name != "TrimSpace" {
 		if len(call.Args) != 2 {
-			return n, false // what another call returns
+			return n, false // one call yields both arguments
 		}
 		var constant bool
-		if n.cut, constant = constString(p, call.Args[1]); !constant || n.cut == "" || len(n.cut) > mostTrimmed || !isASCII(n.cut) || !writtenOut(p, call.Args[1]) {
+		if n.cut, constant = constString(p, call.Args[1]); !constant || n.cut == "" || len(n.cut) > mostTrimmed ||
+			!isASCII(n.cut) || !writtenOut(p, call.Args[1]) {
 			return n, false
 		}
 	}
@@ -125,12 +128,12 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 	return n, !sameCode(p.Text(own), n.declare(p)(own.Name.Name)) && !looksFirst(p, call, own)
 }
 
-// looksFirst recognises what this rule wrote, also when others have been at it
-// since: a function that returns what the call makes of its parameter, or the
-// parameter.
+// looksFirst recognises what this rule wrote, even if other rules have changed it since. It is a
+// function that returns its parameter, or the result of the call on its parameter.
 func looksFirst(p *mutate.Pass, call *ast.CallExpr, own *ast.FuncDecl) bool {
 	sig := p.Info.Defs[own.Name].(*types.Func).Signature()
-	if _, last := p.Parent(call).(*ast.ReturnStmt); !last || own == p.Func || sig.Params().Len() != 1 || p.Var(call.Args[0]) != sig.Params().At(0) {
+	if _, last := p.Parent(call).(*ast.ReturnStmt); !last || own == p.Func || sig.Params().Len() != 1 ||
+		p.Var(call.Args[0]) != sig.Params().At(0) {
 		return false
 	}
 	for r := range mutate.Nodes[*ast.ReturnStmt](p, own) {
@@ -147,7 +150,7 @@ func isASCII(s string) bool {
 
 func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	var edits []mutate.Edit
-	names := map[string]string{} // by what is called
+	names := map[string]string{} // by the called function
 	load := false
 	for _, n := range s.Data.([]needless) {
 		key := n.function() + " " + n.cut
@@ -167,12 +170,14 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 		}
 	}
 	if name := loadName(p); load && !declaresLoad(p, name) {
-		edits = append(edits, p.Declare(p.Func, "// "+name+" is the word in the first eight bytes of s, lowest byte first.\n"+loadDecl(name)))
+		edits = append(edits,
+			p.Declare(p.Func, "// "+name+" is the word in the first eight bytes of s, lowest byte first.\n"+
+				loadDecl(name)))
 	}
 	return edits, nil
 }
 
-// uniqueWish numbers the wishes of one rewrite, of which none is reserved.
+// uniqueWish numbers the wishes of one rewrite, since Fresh reserves none of them.
 func uniqueWish(names map[string]string, wish string) string {
 	taken := func(name string) bool {
 		for _, used := range names {
@@ -189,7 +194,7 @@ func uniqueWish(names map[string]string, wish string) string {
 	return name
 }
 
-// loadName is the name of the helper that reads words of strings.
+// loadName returns the name of the helper that reads words of strings.
 func loadName(p *mutate.Pass) string {
 	wishes := []string{"load64", "loadWord"}
 	if i := slices.IndexFunc(wishes, func(name string) bool { return declaresLoad(p, name) }); i >= 0 {
@@ -198,7 +203,7 @@ func loadName(p *mutate.Pass) string {
 	return p.Fresh(wishes...)
 }
 
-// declare writes the function that is called instead.
+// declare returns a function that writes the helper for a call.
 func (n needless) declare(p *mutate.Pass) func(name string) string {
 	pkg := p.Text(n.call.Fun.(*ast.SelectorExpr).X)
 	return func(name string) string {
@@ -224,7 +229,7 @@ func %[1]s(s string) string {
 	}
 }
 
-// letter writes the function for unicode's: short enough to be inlined.
+// letter writes the helper for a function of package unicode, short enough to be inlined.
 func (n needless) letter(name, pkg string) string {
 	first, last, add := "'A'", "'Z'", "+ ('a' - 'A')"
 	if n.name == "ToUpper" {
@@ -264,7 +269,7 @@ func %[1]s(s string) string {
 }`, name, n.name, n.cut, strings.Join(tests, " && "), pkg)
 }
 
-// trimOne writes out what trims one character.
+// trimOne writes out the trimming of one character.
 func (n needless) trimOne(name string) string {
 	text := "// %[1]s is strings.%[2]s with %[3]q.\nfunc %[1]s(s string) string {\n"
 	if n.name != "TrimRight" {
@@ -276,13 +281,15 @@ func (n needless) trimOne(name string) string {
 	return fmt.Sprintf(text+"return s\n}", name, n.name, n.cut, byteText(int(n.cut[0])))
 }
 
-// toCase writes the function for ToLower and ToUpper: in words of eight bytes,
-// of which the last overlaps the one before, and in one of twice four for less,
-// which the compiler makes two loads of when each stands alone.
-// The additions carry into the top bit of each byte, never out of it.
+// toCase writes the helper for ToLower and ToUpper. It tests words of eight bytes, and the last
+// word overlaps the one before. For shorter texts it tests one word of twice four bytes, which the
+// compiler loads in two steps. The additions carry into the top bit of each byte, but never out of
+// it.
 func toCase(p *mutate.Pass, name, pkg, function, letters string, first, last byte) string {
-	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>", loadName(p), "<for i>", countTo(p, "i", "n"),
-		"<first>", byteText(int(first)), "<last>", byteText(int(last))).Replace(`// <name> is strings.<function>, which has nothing to do for ASCII without
+	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>",
+		loadName(p), "<for i>", countTo(p, "i", "n"),
+		"<first>", byteText(int(first)), "<last>", byteText(int(last))).
+		Replace(`// <name> is strings.<function>, which has nothing to do for ASCII without
 // <letters>. It looks at eight bytes at once.
 func <name>(s string) string {
 	const each, tops = 0x0101010101010101, 0x8080808080808080

@@ -10,12 +10,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// outline is D3. A call costs more than the fast path of many functions; a
-// function of a few statements and one call is inlined into its callers.
+// outline (catalogue D3) matches a function that begins with guards and continues with more than a
+// call. It moves the part behind the guards into a function of its own. A call costs more than the
+// fast path of many functions, but the compiler inlines a function of a few statements and one
+// call.
 var outline = &mutate.Mutator{
 	Name: "outline-slow-path",
-	Doc: "Move what follows the guards at the head of a function into a function of its own, so that the head becomes small enough " +
-		"to be inlined where it is called. Exact: the moved part uses nothing but the parameters.",
+	Doc: "Move what follows the guards at the head of a function into a function of its own, so that the head " +
+		"becomes small enough to be inlined where it is called. Exact: the moved part uses nothing but the " +
+		"parameters.",
 	Before: `func Clean(s string) string {
 	if isClean(s) {
 		return s
@@ -43,8 +46,7 @@ type outlineSite struct {
 	rest []ast.Stmt
 }
 
-// findOutline wants guards without loops, at least one, and behind them more
-// than a call.
+// findOutline wants at least one guard without loops, and behind the guards more than a call.
 func findOutline(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
@@ -57,16 +59,20 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 			heads++
 		}
 		rest := fn.Body.List[heads:]
-		if heads == 0 || heads > 2 || len(rest) < 2 || lines(p, fn.Body)-lines(p, &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: rest[0].Pos() - 1}) < 6 {
+		if heads == 0 || heads > 2 || len(rest) < 2 ||
+			lines(p, fn.Body)-lines(p, &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: rest[0].Pos() - 1}) < 6 {
 			continue
 		}
-		sites = append(sites, mutate.Site{Node: rest[0], Label: "slow path of " + fn.Name.Name, Data: outlineSite{fn, rest}})
+		sites = append(sites, mutate.Site{
+			Node:  rest[0],
+			Label: "slow path of " + fn.Name.Name,
+			Data:  outlineSite{fn, rest},
+		})
 	}
 	return sites
 }
 
-// plainSignature excludes methods, type parameters, named results and
-// parameters without names.
+// plainSignature excludes methods, type parameters, named results and unnamed parameters.
 func plainSignature(fn *ast.FuncDecl) bool {
 	if fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results == nil {
 		return false
@@ -132,7 +138,7 @@ func rewriteOutline(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edi
 	}, nil
 }
 
-// commentBefore is the start of the rest with a comment directly above it.
+// commentBefore returns the start of the rest, including a comment directly above it.
 func commentBefore(p *mutate.Pass, s outlineSite) token.Pos {
 	pos := s.rest[0].Pos()
 	for _, g := range p.File.Comments {

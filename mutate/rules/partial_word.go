@@ -11,12 +11,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// partialWord is the rest of H2: the up to eight bytes behind the last whole
-// word of a hash.
+// partialWord (the rest of catalogue H2) matches a loop that puts the last bytes of a text into a
+// word, byte by byte. It calls a helper that reads up to eight bytes with one to three loads.
 var partialWord = &mutate.Mutator{
 	Name: "partial-word",
-	Doc: "Assemble the last bytes of a text into a word with one or two loads that overlap, chosen by how many there are, instead of byte after " +
-		"byte. Exact: bits that the loads read twice are the same, and what is shifted out of 64 bits is lost in the loop too.",
+	Doc: "Assemble the last bytes of a text into a word with one or two loads that overlap, chosen by how many " +
+		"there are, instead of byte after byte. Exact: bits that the loads read twice are the same, and what is " +
+		"shifted out of 64 bits is lost in the loop too.",
 	Before: `for i := len(tail) - 1; i >= 0; i-- {
 	k ^= uint64(tail[i]) << (8 * i)
 }`,
@@ -45,9 +46,9 @@ type wordTail struct {
 	index *types.Var
 	seq   *types.Var
 	from  int64
-	limit int64 // at most this many bytes from the start; 0 is all
+	limit int64 // at most this many bytes from the start; 0 means all
 	body  *ast.AssignStmt
-	clear bool // k = k<<8 | byte, with k zero in front
+	clear bool // the form k = k<<8 | byte, with k zero in front
 }
 
 func findPartialWord(p *mutate.Pass) []mutate.Site {
@@ -61,8 +62,7 @@ func findPartialWord(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// head recognises `for i := len(s) - 1; i >= c; i--`, also with min(len(s), m)
-// for len(s).
+// head recognises `for i := len(s) - 1; i >= c; i--`, also with min(len(s), m) for len(s).
 func (t *wordTail) head(p *mutate.Pass) bool {
 	init, ok := t.loop.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 {
@@ -82,7 +82,8 @@ func (t *wordTail) head(p *mutate.Pass) bool {
 		t.from++
 	}
 	post, isDec := t.loop.Post.(*ast.IncDecStmt)
-	return ok && (cond.Op == token.GEQ || cond.Op == token.GTR) && t.from >= 0 && isDec && post.Tok == token.DEC && p.Var(post.X) == t.index &&
+	return ok && (cond.Op == token.GEQ || cond.Op == token.GTR) && t.from >= 0 && isDec && post.Tok == token.DEC &&
+		p.Var(post.X) == t.index &&
 		(t.limit == 0 || t.limit-t.from <= 8 && t.limit > t.from)
 }
 
@@ -98,7 +99,8 @@ func (t *wordTail) end(p *mutate.Pass, e ast.Expr) bool {
 }
 
 func (t *wordTail) usable(p *mutate.Pass) bool {
-	return t.seq != nil && hasWords(t.seq.Type()) && !p.Assigned(t.seq, t.loop) && !isNamedBytes(t.seq.Type()) && wordHelper(p, isStringVar(t.seq))
+	return t.seq != nil && hasWords(t.seq.Type()) && !p.Assigned(t.seq, t.loop) && !isNamedBytes(t.seq.Type()) &&
+		wordHelper(p, isStringVar(t.seq))
 }
 
 func isNamedBytes(t types.Type) bool {
@@ -172,8 +174,8 @@ func (t *wordTail) isShift(p *mutate.Pass, e ast.Expr) bool {
 	return ok && sub.Op == token.SUB && p.Var(sub.X) == t.index && p.IsInt(sub.Y, t.from)
 }
 
-// converted is what a conversion converts that keeps the shift of every byte:
-// a small type has the shift of the 33rd byte start at 0 again.
+// converted returns the operand of a conversion that keeps the shift of every byte. In a small
+// type, the shift of the 33rd byte would start at 0 again.
 func (t *wordTail) converted(p *mutate.Pass, e ast.Expr) ast.Expr {
 	e = ast.Unparen(e)
 	conv, ok := e.(*ast.CallExpr)
@@ -213,7 +215,8 @@ func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	arg, guard := seq, ""
 	switch {
 	case t.from > 0 && t.limit > 0:
-		arg, guard = fmt.Sprintf("%s[%d:min(len(%s), %d)]", seq, t.from, seq, t.limit), fmt.Sprintf("len(%s) > %d", seq, t.from)
+		arg, guard = fmt.Sprintf("%s[%d:min(len(%s), %d)]", seq, t.from, seq, t.limit),
+			fmt.Sprintf("len(%s) > %d", seq, t.from)
 	case t.from > 0:
 		arg, guard = fmt.Sprintf("%s[%d:]", seq, t.from), fmt.Sprintf("len(%s) > %d", seq, t.from)
 	case t.limit > 0 && t.limit < 8:
@@ -232,8 +235,8 @@ func rewritePartialWord(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	return append(edits, p.Replace(t.loop, text)), nil
 }
 
-// whole is what begins and ends a list of three statements that declares the
-// word, fills it by the loop and returns it.
+// whole returns the ends of a list of three statements that declares the word, fills it by the loop
+// and returns it.
 func (t *wordTail) whole(p *mutate.Pass) (from, to ast.Stmt) {
 	list, at := p.Siblings(t.loop)
 	if at != 1 || len(list) != 3 {
@@ -282,8 +285,8 @@ func %s(b %s) uint64 {
 	}, imports
 }
 
-// fewBytes writes the choice of loads by how many bytes v has, with a case more
-// behind that of eight.
+// fewBytes writes the choice of loads by the number of bytes in v. more is a further case behind
+// the one for eight.
 func fewBytes(p *mutate.Pass, v string, ofString bool, more string) (cases string, imports []mutate.Edit) {
 	word, half, high, imports := loads(p, v, ofString)
 	return strings.NewReplacer("<v>", v, "<word>", word, "<half>", half, "<high>", high, "<more>", more).Replace(
@@ -298,16 +301,18 @@ func fewBytes(p *mutate.Pass, v string, ofString bool, more string) (cases strin
 	return 0`), imports
 }
 
-// loads are the text of the word that v begins with, of its lower half, and of
-// v's last four bytes: shifts for strings, which the compiler turns into loads.
+// loads returns the text of three loads: the word that v begins with, its lower half, and v's last
+// four bytes. For strings it writes shifts, which the compiler turns into loads.
 func loads(p *mutate.Pass, v string, ofString bool) (word, half, high string, edits []mutate.Edit) {
 	if ofString {
 		text := strings.NewReplacer("b", v)
 		const four = "uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24"
-		return text.Replace(four + " |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56"), text.Replace(four),
+		return text.Replace(four + " |\nuint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56"),
+			text.Replace(four),
 			text.Replace("(uint64(b[n-4]) | uint64(b[n-3])<<8 | uint64(b[n-2])<<16 | uint64(b[n-1])<<24)"), nil
 	}
 	pkg, edits := p.Import("encoding/binary")
 	pkg += ".LittleEndian"
-	return pkg + ".Uint64(" + v + ")", "uint64(" + pkg + ".Uint32(" + v + "))", "uint64(" + pkg + ".Uint32(" + v + "[n-4:]))", edits
+	return pkg + ".Uint64(" + v + ")", "uint64(" + pkg + ".Uint32(" + v + "))",
+		"uint64(" + pkg + ".Uint32(" + v + "[n-4:]))", edits
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// peelFirst is L12.
+// peelFirst (catalogue L12) matches a flag that is true in the first turn of a range loop and
+// cleared in every turn. It asks the index for the first turn and drops the flag.
 var peelFirst = &mutate.Mutator{
 	Name: "first-by-index",
-	Doc: "Ask the index whether this is the first turn instead of carrying a flag from turn to turn. Legal because the flag is cleared in every " +
-		"turn and used for nothing else.",
+	Doc: "Ask the index whether this is the first turn instead of carrying a flag from turn to turn. Legal because " +
+		"the flag is cleared in every turn and used for nothing else.",
 	Before: `first := true
 for _, w := range words {
 	if !first {
@@ -54,7 +55,7 @@ func findPeelFirst(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// indexed reports whether the loop's first turn is the one with index 0.
+// indexed reports whether the loop's first turn has index 0.
 func indexed(p *mutate.Pass, r *ast.RangeStmt) bool {
 	if r.Tok != token.DEFINE {
 		return false
@@ -68,8 +69,8 @@ func indexed(p *mutate.Pass, r *ast.RangeStmt) bool {
 	return false
 }
 
-// flagEdits recognises `if first { first = false } else { A }` and `if !first
-// { A }; first = false` at the start of the body.
+// flagEdits recognises two forms at the start of the body: `if first { first = false } else { A }`
+// and `if !first { A }; first = false`.
 func flagEdits(p *mutate.Pass, d declared, r *ast.RangeStmt) []mutate.Edit {
 	if len(r.Body.List) == 0 || len(p.Uses(d.Var, p.File)) != 2 {
 		return nil
@@ -99,7 +100,8 @@ func flagEdits(p *mutate.Pass, d declared, r *ast.RangeStmt) []mutate.Edit {
 		return append(edits, p.Span(branch.Pos(), other.Pos(), "if "+index+" > 0 "))
 	}
 	not, ok := ast.Unparen(branch.Cond).(*ast.UnaryExpr)
-	if !ok || not.Op != token.NOT || p.Var(not.X) != d.Var || branch.Else != nil || len(r.Body.List) < 2 || !clears(p, r.Body.List[1], d.Var) {
+	if !ok || not.Op != token.NOT || p.Var(not.X) != d.Var || branch.Else != nil || len(r.Body.List) < 2 ||
+		!clears(p, r.Body.List[1], d.Var) {
 		return nil
 	}
 	if continues(p, branch) || p.Effects(branch).Jumps {

@@ -9,11 +9,11 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// What position-set has to know of a list: that a loop leaves it as it is, and
-// that a name means it.
+// This file says for position-set whether a loop leaves a list unchanged, and whether a name means
+// the list.
 
-// handedOn reports whether the loop may change elements of the list: through a
-// call, or a pointer into it.
+// handedOn reports whether the loop may change elements of the list, through a call or a pointer
+// into it.
 func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 	for _, id := range p.Uses(seq, loop.Body) {
 		switch up := p.Parent(id).(type) {
@@ -31,7 +31,7 @@ func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 	}
 	for call := range mutate.Nodes[*ast.CallExpr](p, loop.Body) {
 		if p.Effects(call).Writes && !appendsElsewhere(p, call) {
-			return true // to memory that may be the list's
+			return true // to memory that may belong to the list
 		}
 	}
 	for st := range mutate.Nodes[ast.Stmt](p, loop.Body) {
@@ -49,7 +49,7 @@ func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 	return false
 }
 
-// targets are what a statement gives another value.
+// targets returns the expressions that a statement assigns.
 func targets(st ast.Stmt) []ast.Expr {
 	switch st := st.(type) {
 	case *ast.IncDecStmt:
@@ -68,9 +68,8 @@ func targets(st ast.Stmt) []ast.Expr {
 	return nil
 }
 
-// elsewhere reports whether what is assigned is no element of a list: an entry
-// of a map, or a variable, unless it holds an array that the list may be a part
-// of.
+// elsewhere reports whether an assignment cannot change an element of a list. Its target is an
+// entry of a map, or a variable, unless the variable holds an array that the list may be part of.
 func elsewhere(p *mutate.Pass, target ast.Expr, loop *ast.RangeStmt) bool {
 	target = ast.Unparen(target)
 	if ix, ok := target.(*ast.IndexExpr); ok {
@@ -98,8 +97,8 @@ func holdsArray(t types.Type) bool {
 	return false
 }
 
-// appendsElsewhere reports whether a call appends to what cannot share the
-// list's memory: a variable that holds nothing but what was made for it.
+// appendsElsewhere reports whether a call appends to a slice that cannot share the list's memory: a
+// variable that only ever holds memory made for it.
 func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr) bool {
 	if _, ok := p.IsBuiltin(call, "append"); !ok {
 		return false
@@ -116,8 +115,7 @@ func appendsElsewhere(p *mutate.Pass, call *ast.CallExpr) bool {
 	return true
 }
 
-// startsFresh reports whether a statement declares a slice with no memory or
-// its own.
+// startsFresh reports whether a statement declares a slice without memory or with its own.
 func startsFresh(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
 		if d, ok := declaration(p, list[i]); ok && d.Var == v {
@@ -133,8 +131,8 @@ func isFresh(p *mutate.Pass, e ast.Expr) bool {
 	return made || literal
 }
 
-// keepsFresh reports whether a use of a slice neither gives it other memory nor
-// its memory to another.
+// keepsFresh reports whether a use of a slice neither gives it other memory, nor gives its memory
+// to another slice.
 func keepsFresh(p *mutate.Pass, v *types.Var, id *ast.Ident) bool {
 	switch up := p.Parent(id).(type) {
 	case *ast.CallExpr:
@@ -151,7 +149,7 @@ func keepsFresh(p *mutate.Pass, v *types.Var, id *ast.Ident) bool {
 	case *ast.ReturnStmt:
 		return true
 	case *ast.BinaryExpr:
-		return true // with nil
+		return true // a comparison with nil
 	case *ast.AssignStmt:
 		lhs, rhs, ok := assigned(up, token.ASSIGN)
 		if !ok || ast.Unparen(lhs) != ast.Expr(id) {
@@ -163,8 +161,8 @@ func keepsFresh(p *mutate.Pass, v *types.Var, id *ast.Ident) bool {
 	return false
 }
 
-// names reports whether the names of variables and of a key's type mean these
-// at the question too: a body may declare others that are called the same.
+// names reports whether the names of variables, and of a key's type, mean the same at the question.
+// A body may declare others of the same name.
 func (s *positionSite) names(p *mutate.Pass) bool {
 	vars := []types.Object{s.list, p.Var(s.loop.Key)}
 	if s.loop.Value != nil && !isBlank(s.loop.Value) {
@@ -181,7 +179,7 @@ func (s *positionSite) names(p *mutate.Pass) bool {
 	return typeMeans(p, s.ask.Pos(), s.set.key) && typeMeans(p, s.set.decl.Stmt.Pos(), s.set.key)
 }
 
-// means reports whether a name is that of obj at pos.
+// means reports whether a name stands for obj at pos.
 func means(p *mutate.Pass, pos token.Pos, name string, obj types.Object) bool {
 	scope := p.Pkg.Scope().Innermost(pos)
 	if scope == nil {

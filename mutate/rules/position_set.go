@@ -11,13 +11,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// positionSet is M4 for sets of what a list's elements say: H4's small hash
-// table, of positions in the list instead of keys.
+// positionSet (part of catalogue M4) matches a local set that one loop over a list asks and
+// extends, with keys from the list's elements. It writes H4's small hash table on the stack, which
+// holds positions in the list in place of keys.
 var positionSet = &mutate.Mutator{
 	Name: "position-set",
-	Doc: "Keep the set of what was seen in a list as a table of positions in it, on the stack, and compare the elements themselves: no key " +
-		"is made, hashed through a function pointer or stored. A map takes over when the table is full. Exact: the set is local and used " +
-		"only in the loop, and its keys are numbers that the list's elements hold.",
+	Doc: "Keep the set of what was seen in a list as a table of positions in it, on the stack, and compare the " +
+		"elements themselves: no key is made, hashed through a function pointer or stored. A map takes over when " +
+		"the table is full. Exact: the set is local and used only in the loop, and its keys are numbers that the " +
+		"list's elements hold.",
 	Before: `seen := map[int]struct{}{}
 for i, e := range events {
 	if _, ok := seen[e.id]; ok {
@@ -43,7 +45,7 @@ for i, e := range events {
 	Rewrite: rewritePositionSet,
 }
 
-// A positionSite is a set that one loop over a list asks and adds to.
+// A positionSite is a set that one loop over a list asks and extends.
 type positionSite struct {
 	set      *setSite
 	loop     *ast.RangeStmt
@@ -52,8 +54,8 @@ type positionSite struct {
 	ask      *ast.IfStmt
 	add      ast.Stmt
 	key      ast.Expr // as the map has it
-	positive bool     // the body of ask is for what is known
-	parts    []part   // of the key
+	positive bool     // the body of ask is for known keys
+	parts    []part   // the integers of the key
 }
 
 func findPositionSet(p *mutate.Pass) []mutate.Site {
@@ -67,8 +69,7 @@ func findPositionSet(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// readUses wants one question with the addition right behind it, and nothing
-// else.
+// readUses accepts one question with the addition right behind it, and no other use.
 func (s *positionSite) readUses(p *mutate.Pass) bool {
 	uses := p.Uses(s.set.decl.Var, p.File)
 	if len(uses) != 2 {
@@ -86,8 +87,8 @@ func (s *positionSite) readUses(p *mutate.Pass) bool {
 	return s.add != nil
 }
 
-// readLoop wants the question to be asked once for each element of a list that
-// stays as it is.
+// readLoop accepts a question that the loop asks once for each element of a list that does not
+// change.
 func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 	loop, ok := enclosing[*ast.RangeStmt](p, s.ask)
 	if !ok || loop.Tok != token.DEFINE || isBlank(loop.Key) || loop.Key == nil || labelled(p, loop) {
@@ -98,7 +99,8 @@ func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 	if at < 0 || len(body) == 0 || body[0] != loop.Body.List[0] || !between(list, s.set.decl.Stmt, loop) {
 		return false
 	}
-	if seq == nil || !local(p, seq) || !isSlice(seq.Type()) || p.Assigned(seq, loop) || captured(p, seq) || p.Assigned(i, loop.Body) {
+	if seq == nil || !local(p, seq) || !isSlice(seq.Type()) || p.Assigned(seq, loop) || captured(p, seq) ||
+		p.Assigned(i, loop.Body) {
 		return false
 	}
 	if v := p.Var(loop.Value); loop.Value != nil && v != nil && p.Assigned(v, loop.Body) {
@@ -122,13 +124,13 @@ func between(list []ast.Stmt, first, second ast.Stmt) bool {
 	return false
 }
 
-// readKey takes the key apart: a part of the element, or a struct of parts,
-// perhaps in a variable.
+// readKey takes the key apart: a part of the element, or a struct of parts, perhaps in a variable.
 func (s *positionSite) readKey(p *mutate.Pass) bool {
 	e := ast.Unparen(s.key)
 	if v := p.Var(e); v != nil && v != p.Var(s.loop.Value) {
 		for _, st := range s.loop.Body.List {
-			if d, ok := declaration(p, st); ok && d.Var == v && d.Value != nil && !p.Assigned(v, s.loop.Body) && !captured(p, v) {
+			if d, ok := declaration(p, st); ok && d.Var == v && d.Value != nil && !p.Assigned(v, s.loop.Body) &&
+				!captured(p, v) {
 				e = ast.Unparen(d.Value)
 			}
 		}
@@ -141,7 +143,7 @@ func (s *positionSite) readKey(p *mutate.Pass) bool {
 		}
 		for f := range t.Fields() {
 			if f.Name() == "_" {
-				return false // it is not compared
+				return false // the comparison leaves this field out
 			}
 		}
 		exprs = nil
@@ -174,7 +176,7 @@ func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 			return out, false
 		}
 		if _, pointer := p.Info.TypeOf(sel.X).Underlying().(*types.Pointer); pointer {
-			return out, false // what it points to is not the list's
+			return out, false // what the pointer leads to does not belong to the list
 		}
 		out.field, e = "."+sel.Sel.Name, ast.Unparen(sel.X)
 	}
@@ -194,9 +196,12 @@ func rewritePositionSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 	name := s.set.decl.Var.Name()
 	slots, at, known := p.Fresh(name+"At", name+"Slots"), p.Fresh("at", "slot"), p.Fresh("known", "seenBefore")
 	hash, hashed := s.hash(p)
-	text := strings.NewReplacer("<slots>", slots, "<count>", p.Fresh(name+"Len", name+"Count"), "<more>", p.Fresh(name+"More", name+"Rest"),
-		"<at>", at, "<known>", known, "<hash>", hash, "<hashed>", hashed, "<shift>", itoa(64-tableBits(n)), "<mask>", itoa(2*n-1),
-		"<size>", itoa(2*n), "<n>", itoa(n), "<i>", s.index, "<K>", key, "<key>", p.Text(s.key), "<list>", s.list.Name(),
+	text := strings.NewReplacer("<slots>", slots, "<count>", p.Fresh(name+"Len", name+"Count"), "<more>",
+		p.Fresh(name+"More", name+"Rest"),
+		"<at>", at, "<known>", known, "<hash>", hash, "<hashed>", hashed, "<shift>", itoa(64-tableBits(n)),
+		"<mask>", itoa(2*n-1),
+		"<size>", itoa(2*n), "<n>", itoa(n), "<i>", s.index, "<K>", key, "<key>", p.Text(s.key), "<list>",
+		s.list.Name(),
 		"<compare>", s.compare(p, fmt.Sprintf("%s[%s[%s&%d]-1]", s.list.Name(), slots, at, 2*n-1)))
 	condition := known
 	if !s.positive {
@@ -233,8 +238,8 @@ if !<known> {
 }
 `
 
-// compare compares the parts of an element, as written, with those of the one
-// under way; several through a pointer to it.
+// compare compares the parts of an element, as written, with those of the current one. It compares
+// several parts through a pointer to the element.
 func (s *positionSite) compare(p *mutate.Pass, element string) string {
 	if len(s.parts) == 1 {
 		return element + s.parts[0].field + " == " + s.parts[0].text
@@ -247,8 +252,8 @@ func (s *positionSite) compare(p *mutate.Pass, element string) string {
 	return q + " := &" + element + "; " + strings.Join(same, " && ")
 }
 
-// hash is what is hashed of a key: its parts in one word if they fit, else
-// mixed one after the other; first is what comes before it.
+// hash returns the value to hash for a key: its parts in one word if they fit, or else mixed one
+// after the other. first holds the statements in front of it.
 func (s *positionSite) hash(p *mutate.Pass) (first, word string) {
 	if len(s.parts) == 1 {
 		return "", "uint64(" + s.parts[0].text + ")*" + hashFactor

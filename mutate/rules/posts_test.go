@@ -15,8 +15,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// A path is a stack of rules on one target: rule, then the label of the
-// parameter. It always takes the first site.
+// A path is a stack of rules on one target: for each, the rule and the label of its parameter. It
+// always takes the first site.
 type path struct {
 	target string
 	facets *beagle.Facets
@@ -36,7 +36,11 @@ var paths = []path{
 }
 
 func mostlyClean() *beagle.Facets {
-	f := &beagle.Facets{Identity: 0.93, Mined: minedOf("start " + tagBytes + "\nrest " + tagBytes), Params: []beagle.ParamFacet{{Bytes: make([]float64, 256)}}}
+	f := &beagle.Facets{
+		Identity: 0.93,
+		Mined:    minedOf("start " + tagBytes + "\nrest " + tagBytes),
+		Params:   []beagle.ParamFacet{{Bytes: make([]float64, 256)}},
+	}
 	for _, c := range []byte(tagBytes + "_ ,") {
 		f.Params[0].Bytes[c] = 0.01
 	}
@@ -44,9 +48,9 @@ func mostlyClean() *beagle.Facets {
 	return f
 }
 
-// TestPosts stacks rules on the functions that the catalogue says they win,
-// compares the results on mixed traffic, and times both. The bars are half of
-// what a quiet machine shows, which leaves room for a busy one.
+// TestPosts stacks rules on the functions that the catalogue says they win. It compares the results
+// on mixed traffic, and times both. It demands half of what a quiet machine shows, which leaves
+// room for a busy one.
 func TestPosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("times code")
@@ -101,8 +105,8 @@ func TestPosts(t *testing.T) {
 	}
 }
 
-// TestStacks takes random steps on the same functions: whatever one rule
-// leaves must be something that the others understand or leave alone.
+// TestStacks takes random steps on the same functions. Other rules must understand what one rule
+// writes, or leave it alone.
 func TestStacks(t *testing.T) {
 	src, err := os.ReadFile("testdata/posts/tags.go")
 	if err != nil {
@@ -116,8 +120,8 @@ func TestStacks(t *testing.T) {
 	differential(t, walks)
 }
 
-// randomWalk takes four steps, of which only exact ones: the others are
-// guesses that verification decides.
+// randomWalk takes four steps with exact rules only; the others are guesses that verification
+// decides.
 func randomWalk(t *testing.T, src string, p path, rng *rand.Rand) *golden {
 	g := &golden{rule: &mutate.Mutator{Class: beagle.E1}, name: p.target, before: src, facets: p.facets,
 		opts: map[string]string{"target": p.target, "inputs": "400", "ints": "-2 16"}, got: map[string]string{}}

@@ -11,11 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// prealloc is A1.
+// prealloc (catalogue A1) matches a slice that starts empty or nil and that a loop, or nested
+// appends, then fill. It allocates the slice once, at a bound of its final size; a slice that stays
+// nil today still does.
 var prealloc = &mutate.Mutator{
 	Name: "prealloc",
-	Doc: "Allocate a slice once, at the size that the loop behind it can reach, or that all parts have together. Growing step by step allocates and copies about twice the " +
-		"elements. A nil slice stays nil when nothing is appended; only the capacity differs.",
+	Doc: "Allocate a slice once, at the size that the loop behind it can reach, or that all parts have together. " +
+		"Growing step by step allocates and copies about twice the elements. A nil slice stays nil when nothing is " +
+		"appended; only the capacity differs.",
 	Before: `var out []string
 for _, u := range users {
 	out = append(out, u.Name)
@@ -73,8 +76,7 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	return sites
 }
 
-// preallocSites looks for the loop that fills v: the first statement of rest
-// that mentions v.
+// preallocSites looks for the loop that fills v: the first statement of rest that mentions v.
 func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, rest []ast.Stmt) []mutate.Site {
 	for _, s := range rest {
 		if len(p.Uses(v, s)) == 0 {
@@ -85,7 +87,8 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		}
 		per, every, at := appendsPerTurn(p, v, s)
 		b, ok := loopBound(p, s)
-		if per == 0 || !ok || kind == "empty" && b.negative && !goAtLeast(p, 21) || captured(p, v) || !every && hidden(p, s) || redefined(p, s, "make") {
+		if per == 0 || !ok || kind == "empty" && b.negative && !goAtLeast(p, 21) || captured(p, v) ||
+			!every && hidden(p, s) || redefined(p, s, "make") {
 			return nil
 		}
 		return []mutate.Site{site(s, v.Name()+" filled by a loop",
@@ -94,8 +97,8 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 	return nil
 }
 
-// hidden reports whether the loop's body declares a name that the loop's head
-// uses, so that the bound would mean something else in there.
+// hidden reports whether the loop's body declares a name that the loop's head uses. The bound would
+// mean something else there.
 func hidden(p *mutate.Pass, loop ast.Stmt) bool {
 	body := loopBody(loop)
 	for id := range mutate.Nodes[*ast.Ident](p, body) {
@@ -111,10 +114,9 @@ func hidden(p *mutate.Pass, loop ast.Stmt) bool {
 	return false
 }
 
-// appendsPerTurn counts what one turn of the loop appends to v at most; every
-// says that it does so in every turn, at lists the appends, of neighbours the
-// first. 0 when v is used in any other way that could change it, or an inner
-// loop appends.
+// appendsPerTurn counts how many elements one turn of the loop appends to v at most. It returns 0
+// if code uses v in any other way that could change it, or if an inner loop appends. every says
+// that each turn appends; at lists the appends, of neighbours the first.
 func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every bool, at []ast.Stmt) {
 	body := loopBody(loop)
 	if body == nil {
@@ -140,13 +142,13 @@ func appendsPerTurn(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, every
 	for _, id := range p.Uses(v, loop) {
 		st, _ := enclosing[*ast.AssignStmt](p, id)
 		if !own[st] {
-			return 0, false, nil // v is read or changed while it grows
+			return 0, false, nil // the loop reads or changes v while it grows
 		}
 	}
 	return mostAppends(body.List, own), len(body.List) > 0 && own[body.List[0]] || unconditional(p, body, own), at
 }
 
-// mostAppends is how many elements one way through a list appends at most.
+// mostAppends returns how many elements one path through a list appends at most.
 func mostAppends(list []ast.Stmt, own map[ast.Node]bool) int {
 	n := 0
 	for i, s := range list {
@@ -186,8 +188,8 @@ func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
 	return true
 }
 
-// unconditional reports whether the first turn of a loop is sure to reach an
-// append: it stands in the body itself, behind nothing that jumps.
+// unconditional reports whether the first turn of a loop certainly reaches an append. The append
+// must stand in the body itself, behind nothing that jumps.
 func unconditional(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
 	for _, s := range body.List {
 		if own[s] {
@@ -209,10 +211,11 @@ func continues(p *mutate.Pass, s ast.Stmt) bool {
 	return false
 }
 
-// preallocEdits allocates where the slice is declared when it was empty there,
-// in front of the loop when it was nil, and at the appends when the loop may
-// append nothing.
-func preallocEdits(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at []ast.Stmt) []mutate.Edit {
+// preallocEdits chooses the place of the allocation: at the declaration of an empty slice, or in
+// front of the loop for a nil slice. If the loop may append nothing, it allocates at the appends.
+func preallocEdits(
+	p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at []ast.Stmt,
+) []mutate.Edit {
 	name := v.Name()
 	if kind == "empty" {
 		made := fmt.Sprintf("make(%s, 0, %s)", typ, b.capacity())
@@ -226,11 +229,16 @@ func preallocEdits(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("%s = make(%s, 0, %s)", name, typ, b.text))}
 	}
 	if every {
-		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text))}
+		return []mutate.Edit{
+			before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text)),
+		}
 	}
 	var edits []mutate.Edit
 	for _, s := range at {
-		edits = append(edits, before(p, s, fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name, typ, b.text)))
+		edits = append(edits,
+			before(p, s,
+				fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name,
+					typ, b.text)))
 	}
 	return edits
 }

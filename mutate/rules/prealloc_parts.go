@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// partsSites finds append(append([]T{}, a...), b...): a list of several others,
-// of which the first append makes one that is too short for the next.
+// partsSites finds append(append([]T{}, a...), b...), a list of several others. The first append
+// makes a list that is too short for the next.
 func partsSites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -27,7 +27,7 @@ func partsSites(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// innerAppend reports whether a call is what another append begins with.
+// innerAppend reports whether a call is the first argument of another append.
 func innerAppend(p *mutate.Pass, call *ast.CallExpr) bool {
 	up, ok := p.Parent(call).(*ast.CallExpr)
 	if !ok {
@@ -37,9 +37,9 @@ func innerAppend(p *mutate.Pass, call *ast.CallExpr) bool {
 	return ok && ast.Unparen(up.Args[0]) == ast.Expr(call)
 }
 
-// partsOf is the empty slice that nested appends begin with, and how many
-// elements they add: variables, whose length can be asked for before, and
-// values without effects. A nil one is left alone, since it may stay nil.
+// partsOf returns the empty slice that nested appends begin with, and the number of elements that
+// they add. They may add variables, whose length code can read before, and values without effects.
+// partsOf refuses a nil slice, since it may stay nil.
 func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 	var parts []string
 	single := 0

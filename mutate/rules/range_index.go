@@ -9,11 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// rangeIndex is L5.
+// rangeIndex (catalogue L5) matches a range loop over large elements that only reads their fields.
+// It ranges over the index and reads through a pointer to the element.
 var rangeIndex = &mutate.Mutator{
 	Name: "range-pointer",
-	Doc: "Look at large elements where they are instead of copying each into the loop variable. Legal because only fields of the element are " +
-		"read, and nothing in the body can change the slice or its elements.",
+	Doc: "Look at large elements where they are instead of copying each into the loop variable. Legal because only " +
+		"fields of the element are read, and nothing in the body can change the slice or its elements.",
 	Before: `for _, r := range records {
 	sum += r.Size
 }`,
@@ -27,10 +28,12 @@ var rangeIndex = &mutate.Mutator{
 	Rewrite: precomputed,
 }
 
-// rangeArray is L6.
+// rangeArray (catalogue L6) matches a range loop over an array that nothing changes meanwhile. It
+// ranges over a pointer to the array, which saves the copy.
 var rangeArray = &mutate.Mutator{
 	Name: "range-array",
-	Doc:  "Range over a pointer to an array instead of a copy of it. Legal because nothing changes the array while the loop runs.",
+	Doc: "Range over a pointer to an array instead of a copy of it. Legal because nothing changes the array while " +
+		"the loop runs.",
 	Before: `for _, x := range table {
 	sum += x
 }`,
@@ -55,7 +58,8 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 		}
 		s, isSlice := p.Info.TypeOf(r.X).Underlying().(*types.Slice)
 		seq := p.Var(r.X)
-		if !isSlice || !local(p, seq) || elementSize(s.Elem()) < largeElement || p.Assigned(seq, r.Body) || captured(p, seq) {
+		if !isSlice || !local(p, seq) || elementSize(s.Elem()) < largeElement || p.Assigned(seq, r.Body) ||
+			captured(p, seq) {
 			continue
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
@@ -73,13 +77,14 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 			}
 		}
 		edits = append(edits, p.Span(r.Key.Pos(), r.Value.End(), index),
-			p.Insert(r.Body.Lbrace+1, "\n"+elem.Name+" := &"+seq.Name()+"["+index+"] // not copied: the element is large\n"))
+			p.Insert(r.Body.Lbrace+1, "\n"+elem.Name+" := &"+seq.Name()+"["+index+
+				"] // not copied: the element is large\n"))
 		sites = append(sites, site(r, "loop over "+seq.Name(), edits...))
 	}
 	return sites
 }
 
-// elementSize is the size of a type, 0 when it depends on a type argument.
+// elementSize returns the size of a type, or 0 if it depends on a type argument.
 func elementSize(t types.Type) int64 {
 	if mentionsTypeParam(t) {
 		return 0
@@ -112,8 +117,8 @@ func mentionsTypeParam(t types.Type) bool {
 	return false
 }
 
-// fieldReadsOnly reports whether v is used only to read fields of basic or
-// reference type: never whole, assigned, or by address.
+// fieldReadsOnly reports whether code uses v only to read fields of basic or reference type, and
+// never whole, assigned, or by address.
 func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
 	if p.Assigned(v, body) || captured(p, v) {
 		return false
@@ -133,9 +138,8 @@ func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
 	return true
 }
 
-// mayReplaceMemory reports whether the body may write memory in which the
-// elements could lie: anything but local variables and fresh appends of basic
-// elements.
+// mayReplaceMemory reports whether the body may write memory that could hold the elements: anything
+// but local variables and fresh appends of basic elements.
 func mayReplaceMemory(p *mutate.Pass, body ast.Node) bool {
 	may := false
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -159,8 +163,7 @@ func mayReplaceMemory(p *mutate.Pass, body ast.Node) bool {
 	return may
 }
 
-// localMapElement reports whether l is an element of a map: no pointer can
-// point there.
+// localMapElement reports whether l is an element of a map, which no pointer can reach.
 func localMapElement(p *mutate.Pass, l ast.Expr) bool {
 	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
 	if !ok {
@@ -170,8 +173,8 @@ func localMapElement(p *mutate.Pass, l ast.Expr) bool {
 	return isMap
 }
 
-// isGrown reports whether v is declared empty in its function, so that what is
-// appended to it lies in memory of its own.
+// isGrown reports whether v is declared empty in its function, so that appended elements lie in
+// memory of its own.
 func isGrown(p *mutate.Pass, v *types.Var) bool {
 	for list, i := range statements(p) {
 		if d, ok := declaration(p, list[i]); ok && d.Var == v {
@@ -196,7 +199,8 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 		if !isArray || v == nil || elementSize(v.Type()) <= largeElement {
 			continue
 		}
-		if p.IsGlobal(v) && !p.Frozen(v) || !p.IsGlobal(v) && (captured(p, v) || p.Assigned(v, p.FuncOf(r)) && assignedDuring(p, v, r)) {
+		if p.IsGlobal(v) && !p.Frozen(v) ||
+			!p.IsGlobal(v) && (captured(p, v) || p.Assigned(v, p.FuncOf(r)) && assignedDuring(p, v, r)) {
 			continue
 		}
 		sites = append(sites, site(r, "loop over array "+v.Name(), p.Replace(r.X, "&"+p.Text(r.X))))
@@ -204,8 +208,8 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// assignedDuring reports whether the loop may change the array: it names it on
-// a left side, or its address was taken anywhere.
+// assignedDuring reports whether the loop may change the array: the loop assigns it, or any code
+// takes its address.
 func assignedDuring(p *mutate.Pass, v *types.Var, r *ast.RangeStmt) bool {
 	if p.Assigned(v, r.Body) {
 		return true

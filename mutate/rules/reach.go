@@ -6,9 +6,9 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// reached is the target and the functions that it names, and that these name:
-// what others do, such as filling a table when the program starts, takes none
-// of the target's time.
+// reached returns the target, the functions that it names, the functions that these name, and so
+// on. Other functions, such as one that fills a table at the program's start, take no time of the
+// target.
 func reached(p *mutate.Pass) map[*ast.FuncDecl]bool {
 	seen := map[*ast.FuncDecl]bool{}
 	var visit func(d *ast.FuncDecl)

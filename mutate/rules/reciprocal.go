@@ -10,13 +10,17 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// reciprocal is N4, after Lemire, Kaser and Kurz, "Faster remainder by direct
-// computation" (2019): for 32-bit x and d > 1, with m = 2^64/d rounded up,
-// x/d is the high word of m*x, and x%d is the high word of (m*x mod 2^64)*d.
+// reciprocal (catalogue N4) matches a loop that divides 32-bit unsigned numbers by the same
+// variable. It computes the divisor's reciprocal in front of the loop and multiplies by it.
+//
+// It follows Lemire, Kaser and Kurz, "Faster remainder by direct computation" (2019). For 32-bit x
+// and d > 1, let m be 2^64/d rounded up. Then x/d is the high word of m*x, and x%d is the high word
+// of (m*x mod 2^64)*d.
 var reciprocal = &mutate.Mutator{
 	Name: "reciprocal",
-	Doc: "Divide by the same number many times through its reciprocal, which is worked out once in front of the loop: a multiplication costs a " +
-		"fraction of a division. Exact for all numbers of at most 32 bits; division by 0 and 1 is left as it is.",
+	Doc: "Divide by the same number many times through its reciprocal, which is worked out once in front of the " +
+		"loop: a multiplication costs a fraction of a division. Exact for all numbers of at most 32 bits; division " +
+		"by 0 and 1 is left as it is.",
 	Before: `for _, h := range hashes {
 	out[h%n]++
 }`,
@@ -41,11 +45,12 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
-			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) || !stable(p, b.Y, s) || callsFunction(p, b.Y) {
+			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) ||
+				!stable(p, b.Y, s) || callsFunction(p, b.Y) {
 				continue
 			}
 			sites = append(sites, reciprocalSite(p, s, b))
-			break // one divisor a time; the next application finds the others
+			break // one divisor at a time; the next application finds the others
 		}
 	}
 	return sites

@@ -14,13 +14,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// recurrence is R1. A function that calls itself for n-1 .. n-d needs only the
-// last d values.
+// recurrence (catalogue R1) matches a function that computes its value from its values at n-1 ..
+// n-d. It writes a loop that keeps the last d values, a table of the first values, or, for
+// Fibonacci numbers, doubling.
 var recurrence = &mutate.Mutator{
 	Name: "recurrence",
-	Doc: "Compute a recurrence from below, keeping the last values, instead of calling oneself twice and more for each: linear " +
-		"instead of exponential time, and logarithmic for the Fibonacci recurrence. Exact for integers, which wrap around in any " +
-		"order of addition.",
+	Doc: "Compute a recurrence from below, keeping the last values, instead of calling oneself twice and more for " +
+		"each: linear instead of exponential time, and logarithmic for the Fibonacci recurrence. Exact for " +
+		"integers, which wrap around in any order of addition.",
 	Before: `func Fibonacci(n int) uint64 {
 	if n < 2 {
 		return uint64(n)
@@ -49,11 +50,11 @@ type recur struct {
 	fn     *ast.FuncDecl
 	n      *types.Var
 	step   *ast.ReturnStmt
-	calls  map[*ast.CallExpr]int64 // the shift of each self-call
+	calls  map[*ast.CallExpr]int64 // how far each self-call goes back
 	from   int64
 	depth  int64
 	base   []mutate.Value // f(from-depth) .. f(from-1)
-	result string         // type, as written
+	result string         // the type of the result, as written
 	usesN  bool
 }
 
@@ -73,7 +74,8 @@ func findRecurrence(p *mutate.Pass) []mutate.Site {
 
 func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 || sig.Results().Len() != 1 {
+	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
+		sig.Results().Len() != 1 {
 		return nil, errors.New("not a function of one number")
 	}
 	n, out := sig.Params().At(0), sig.Results().At(0)
@@ -83,7 +85,12 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	if largest.Sizeof(n.Type()) < 2 {
 		return nil, errors.New("its numbers end where a loop would count on")
 	}
-	r := &recur{fn: fn, n: n, calls: map[*ast.CallExpr]int64{}, result: types.TypeString(out.Type(), types.RelativeTo(p.Pkg))}
+	r := &recur{
+		fn:     fn,
+		n:      n,
+		calls:  map[*ast.CallExpr]int64{},
+		result: types.TypeString(out.Type(), types.RelativeTo(p.Pkg)),
+	}
 	list := fn.Body.List
 	var ok bool
 	if r.step, ok = list[len(list)-1].(*ast.ReturnStmt); !ok || len(list) < 2 || len(r.step.Results) != 1 {
@@ -95,8 +102,8 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	return r, r.readBase(p, list[:len(list)-1])
 }
 
-// isInteger reports whether values of the type are integers. It is false for
-// nil, the type of a blank variable.
+// isInteger reports whether values of the type are integers. It is false for nil, the type of a
+// blank variable.
 func isInteger(t types.Type) bool {
 	if t == nil {
 		return false
@@ -105,8 +112,8 @@ func isInteger(t types.Type) bool {
 	return ok && b.Info()&types.IsInteger != 0
 }
 
-// readStep finds the self-calls f(n-k). What remains of the step must be pure,
-// and two calls make it worth while.
+// readStep finds the self-calls f(n-k). The rest of the step must be pure, and only two or more
+// calls make the rewrite worthwhile.
 func (r *recur) readStep(p *mutate.Pass) error {
 	other := map[ast.Node]bool{}
 	for call := range mutate.Nodes[*ast.CallExpr](p, r.step) {
@@ -154,12 +161,11 @@ func (r *recur) readStep(p *mutate.Pass) error {
 	return nil
 }
 
-// mostBases is how many values below the recursion are looked at.
+// mostBases is how many values below the recursion the rule tries.
 const mostBases = 1 << 12
 
-// readBase checks that the statements before the step return for n < from and
-// only for these, as far as the recursion can tell, and evaluates the last
-// values below.
+// readBase evaluates the last values below the recursion. It checks that the statements before the
+// step return for n < from and for no other n, as far as the recursion can tell.
 func (r *recur) readBase(p *mutate.Pass, list []ast.Stmt) error {
 	for _, s := range list {
 		if err := r.baseCase(p, s); err != nil {
@@ -217,7 +223,7 @@ func (r *recur) baseCase(p *mutate.Pass, s ast.Stmt) error {
 	return nil
 }
 
-// covered reports whether some base case takes n == i.
+// covered reports whether some base case handles n == i.
 func (r *recur) covered(p *mutate.Pass, list []ast.Stmt, i int64) bool {
 	env := map[*types.Var]mutate.Value{r.n: fitIndex(i, r.n.Type())}
 	for _, s := range list {
@@ -265,7 +271,7 @@ func rewriteRecurrence(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mut
 	return append(edits, p.Replace(r.step, step)), nil
 }
 
-// iteration computes the values one after the other, in place of the step.
+// iteration writes a loop that computes the values one after the other, in place of the step.
 func (r *recur) iteration(p *mutate.Pass) string {
 	names := r.names(p)
 	var from, to []string
@@ -278,11 +284,14 @@ func (r *recur) iteration(p *mutate.Pass) string {
 	loop := fmt.Sprintf("for range %s - %d {", index, r.from-1)
 	if r.usesN || !goAtLeast(p, 22) {
 		index = p.Fresh("i", "k")
-		loop = fmt.Sprintf("for %s := %s; %s <= %s; %s++ {", index, typed(types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg)), strconv.FormatInt(r.from, 10)), index, r.n.Name(), index)
+		loop = fmt.Sprintf("for %s := %s; %s <= %s; %s++ {", index,
+			typed(types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg)), strconv.FormatInt(r.from, 10)), index,
+			r.n.Name(), index)
 	}
 	to[len(to)-1] = r.stepWith(p, func(k int64) string { return names[int64(len(names))-k] }, index)
 	return fmt.Sprintf("// From below: each value needs only the %s before it.\n%s := %s\n%s\n%s = %s\n}\nreturn %s",
-		number(len(names)), strings.Join(names, ", "), strings.Join(from, ", "), loop, strings.Join(names, ", "), strings.Join(to, ", "), names[len(names)-1])
+		number(len(names)), strings.Join(names, ", "), strings.Join(from, ", "), loop, strings.Join(names, ", "),
+		strings.Join(to, ", "), names[len(names)-1])
 }
 
 // stepWith writes the step with other names for the earlier values and for n.
@@ -324,13 +333,14 @@ func (r *recur) names(p *mutate.Pass) []string {
 	return names
 }
 
-// doubling computes Fibonacci numbers from the bits of their index, in place of
+// doubling writes code that computes Fibonacci numbers from the bits of their index, in place of
 // the step.
 func (r *recur) doubling(p *mutate.Pass) (string, []mutate.Edit) {
 	bits, edits := p.Import("math/bits")
 	n := r.n.Name()
 	a, b, c, d, i := p.Fresh("a"), p.Fresh("b"), p.Fresh("c"), p.Fresh("d"), p.Fresh("i")
-	return strings.NewReplacer("<a>", a, "<b>", b, "<c>", c, "<d>", d, "<i>", i, "<n>", n, "<bits>", bits, "<0>", typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
+	return strings.NewReplacer("<a>", a, "<b>", b, "<c>", c, "<d>", d, "<i>", i, "<n>", n, "<bits>", bits, "<0>",
+		typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
 		`// Fast doubling: F(2k) = F(k)·(2F(k+1) − F(k)) and F(2k+1) = F(k)² + F(k+1)²,
 // taking the bits of <n> from the top.
 <a>, <b> := <0>, <1> // F(k), F(k+1)

@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// tableValues is how many values of a recurrence are kept: all that fit into 64
-// bits when they grow by a half each.
+// tableValues is how many values of a recurrence the table holds: all that fit into 64 bits if each
+// is half as large again as the one before.
 const tableValues = 128
 
 // lowest evaluates the base cases from 0 on.
@@ -28,9 +28,9 @@ func (r *recur) lowest(p *mutate.Pass) ([]string, error) {
 	return out, nil
 }
 
-// table looks the first values up. They are added up from below when the
-// program starts; behind them the recurrence is computed as without a table, in
-// a function of its own, so that looking up can be inlined.
+// table writes a table of the first values, which the program's start computes. Behind the table, a
+// function of its own computes the recurrence as without a table, so that the look-up can be
+// inlined.
 func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 	base, err := r.lowest(p)
 	if err != nil {
@@ -47,9 +47,12 @@ func (r *recur) table(p *mutate.Pass) ([]mutate.Edit, error) {
 	typ := types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg))
 	step := r.stepWith(p, func(k int64) string { return fmt.Sprintf("%s[%s-%d]", values, index, k) }, typ+"("+index+")")
 	return []mutate.Edit{
-		p.Span(body.List[0].Pos(), body.Rbrace, fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\nreturn %s(%s)\n", n, tableValues, name, n, rest, n)),
+		p.Span(body.List[0].Pos(), body.Rbrace,
+			fmt.Sprintf("if uint64(%s) < %d {\nreturn %s[uint64(%s)]\n}\nreturn %s(%s)\n", n, tableValues,
+				name, n, rest, n)),
 		p.Declare(r.fn, fmt.Sprintf("// %s is %s beyond the table.\nfunc %s%s {\n%s%s%s}", rest, r.fn.Name.Name, rest,
-			p.Between(r.fn.Type.Params.Pos(), r.fn.Type.End()), p.Between(body.List[0].Pos(), r.step.Pos()), beyond, p.Between(r.step.End(), body.Rbrace))),
+			p.Between(r.fn.Type.Params.Pos(), r.fn.Type.End()), p.Between(body.List[0].Pos(), r.step.Pos()), beyond,
+			p.Between(r.step.End(), body.Rbrace))),
 		p.Declare(r.fn, fmt.Sprintf(`// %s holds the first values of %s, added up from below.
 var %s = func() [%d]%s {
 	%s := [%d]%s{%s}
@@ -57,15 +60,17 @@ var %s = func() [%d]%s {
 		%s[%s] = %s
 	}
 	return %s
-}()`, name, r.fn.Name.Name, name, tableValues, r.result, values, tableValues, r.result, strings.Join(base, ", "), index, r.from, index, values, index, values, index, step, values)),
+}()`, name, r.fn.Name.Name, name, tableValues, r.result, values, tableValues, r.result, strings.Join(base, ", "), index,
+			r.from, index, values, index, values, index, step, values)),
 	}, nil
 }
 
-// allBits is doubling for the numbers that no table has: over all bits of n,
-// since 0 and 1 stay as they are until the first that is set. It is as short as
-// it can be, so that it can be inlined and looking up with it.
+// allBits writes doubling for numbers beyond the table. It runs over all bits of n, since 0 and 1
+// stay as they are until the first set bit. Its brevity lets the compiler inline it together with
+// the look-up.
 func (r *recur) allBits(p *mutate.Pass) string {
-	return strings.NewReplacer("<a>", p.Fresh("a"), "<b>", p.Fresh("b"), "<bit>", p.Fresh("bit"), "<n>", r.n.Name(), "<0>", typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
+	return strings.NewReplacer("<a>", p.Fresh("a"), "<b>", p.Fresh("b"), "<bit>", p.Fresh("bit"), "<n>", r.n.Name(),
+		"<0>", typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
 		`// Fast doubling: F(2k) = F(k)·(2F(k+1) − F(k)) and F(2k+1) = F(k)² + F(k+1)².
 <a>, <b> := <0>, <1> // F(k), F(k+1)
 for <bit> := uint64(1) << 63; <bit> > 0; <bit> >>= 1 {

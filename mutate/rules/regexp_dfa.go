@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// A dfa decides whether a text of ASCII holds a match of a regular expression.
-// States from 0 are in next; matched and dead end the scan.
+// A dfa decides whether an ASCII text holds a match of a regular expression. next holds the states
+// from 0; matched and dead end the scan.
 type dfa struct {
-	next  [][128]int // state after a byte
+	next  [][128]int // for each state and byte, the next state
 	final []bool     // whether the text may end in a state
 }
 
@@ -23,9 +23,9 @@ const (
 
 var errPattern = errors.New("the pattern needs more than a small automaton")
 
-// newDFA builds the automaton by the subset construction. Captures, and which
-// of several matches is found, do not matter to the question whether there is
-// one. Conditions other than the begin and the end of the text are refused.
+// newDFA builds the automaton by the subset construction. It decides only whether there is a match,
+// so captures and the choice among matches do not matter. It refuses conditions other than the
+// begin and the end of the text.
 func newDFA(pattern string) (*dfa, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -53,7 +53,7 @@ func newDFA(pattern string) (*dfa, error) {
 type dfaBuilder struct {
 	prog  *syntax.Prog
 	sets  [][]uint32
-	known map[string]int // set of instructions, as text -> state
+	known map[string]int // from a set of instructions, as text, to its state
 	dfa   *dfa
 	err   error
 }
@@ -78,7 +78,7 @@ func (b *dfaBuilder) state(set []uint32) int {
 	return n
 }
 
-// row lists where each byte leads. A new match may begin behind every byte.
+// row lists the state after each byte. A new match may begin behind every byte.
 func (b *dfaBuilder) row(set []uint32) (row [128]int, err error) {
 	for c := range row {
 		from := []uint32{uint32(b.prog.Start)}
@@ -104,8 +104,8 @@ func consumes(i *syntax.Inst) bool {
 	return false
 }
 
-// closure follows all that consumes nothing. What waits for the end of the
-// text stays in the set.
+// closure follows all instructions that consume nothing. Instructions that wait for the end of the
+// text stay in the set.
 func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
 	seen := map[uint32]bool{}
 	var out []uint32
@@ -141,11 +141,12 @@ func (b *dfaBuilder) closure(from []uint32, begin bool) []uint32 {
 	return out
 }
 
-// atEnd reports whether a match is complete when the text ends in a set.
+// atEnd reports whether a match is complete if the text ends in a set.
 func (b *dfaBuilder) atEnd(set []uint32) bool {
 	var from []uint32
 	for _, pc := range set {
-		if inst := &b.prog.Inst[pc]; inst.Op == syntax.InstEmptyWidth && syntax.EmptyOp(inst.Arg) == syntax.EmptyEndText {
+		if inst := &b.prog.Inst[pc]; inst.Op == syntax.InstEmptyWidth &&
+			syntax.EmptyOp(inst.Arg) == syntax.EmptyEndText {
 			from = append(from, inst.Out)
 		}
 	}
@@ -167,15 +168,15 @@ func (b *dfaBuilder) atEnd(set []uint32) bool {
 			if syntax.EmptyOp(inst.Arg) == syntax.EmptyEndText {
 				from = append(from, inst.Out)
 			} else {
-				b.err = errPattern // ^ behind $: only an empty text could tell
+				b.err = errPattern // ^ behind $: only an empty text could match
 			}
 		}
 	}
 	return false
 }
 
-// classes groups the bytes that lead to the same states from everywhere. Class
-// 0 holds all that are not ASCII.
+// classes groups the bytes that lead to the same states from everywhere. Class 0 holds all bytes
+// beyond ASCII.
 func (d *dfa) classes() (of [128]int, rows [][]int) {
 	known := map[string]int{}
 	n := 1
@@ -195,7 +196,7 @@ func (d *dfa) classes() (of [128]int, rows [][]int) {
 	return of, rows
 }
 
-// match runs the automaton; ask says that the text is not ASCII.
+// match runs the automaton. ask says that the text is not ASCII, so regexp must decide.
 func (d *dfa) match(s string) (is, ask bool) {
 	state := 0
 	for i := range len(s) {

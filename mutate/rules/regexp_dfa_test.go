@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDFA compares automata with the regexp package on short texts over each
-// pattern's own alphabet, all of them up to four bytes and long random ones.
+// TestDFA compares automata with the regexp package on texts over each pattern's own alphabet: all
+// texts up to four bytes, and long random ones.
 func TestDFA(t *testing.T) {
 	for pattern, alphabet := range map[string]string{
 		`^\d{4}-\d\d$`: "09-/:", `^[a-z_]+(:[a-z]+)*$`: "az_:A", `ab|cd`: "abcd", `a.c`: "ac\n", `(?i)k`: "kKlj", `^$`: "a", `a*$`: "ab",

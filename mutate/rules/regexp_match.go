@@ -11,11 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// regexpMatch is X2.
+// regexpMatch (catalogue X2) matches a question whether a text matches a constant pattern. It
+// writes a table of states, made from the pattern at rewrite time, and looks up one state a byte.
+// Package regexp still decides texts beyond ASCII.
 var regexpMatch = &mutate.Mutator{
 	Name: "regexp-match",
-	Doc: "Answer whether a text matches a constant pattern with a table of states, one look-up a byte, made from the pattern when the rewrite is " +
-		"made. The regexp package keeps a list of threads, or a stack, for every byte. Texts that are not ASCII are still asked of it.",
+	Doc: "Answer whether a text matches a constant pattern with a table of states, one look-up a byte, made from " +
+		"the pattern when the rewrite is made. The regexp package keeps a list of threads, or a stack, for every " +
+		"byte. Texts that are not ASCII are still asked of it.",
 	Before: `return datePattern.MatchString(s)`,
 	After: `return dateMatches(s)
 
@@ -71,7 +74,7 @@ func findRegexpMatch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// automatonOf reads regexp.MustCompile of a constant.
+// automatonOf returns the automaton for regexp.MustCompile of a constant.
 func automatonOf(p *mutate.Pass, v *types.Var) *dfa {
 	call, ok := p.IsCall(p.Initialiser(v), "regexp", "MustCompile")
 	if !ok {
@@ -88,11 +91,11 @@ func automatonOf(p *mutate.Pass, v *types.Var) *dfa {
 	return d
 }
 
-// isFallback reports whether the call stands in a function that asks a table
-// of states first.
+// isFallback reports whether the call stands in a function that asks a table of states first.
 func isFallback(p *mutate.Pass, call *ast.CallExpr) bool {
 	name := p.FuncOf(call).Name.Name
-	return strings.HasSuffix(name, "Matches") && p.Fresh(strings.TrimSuffix(name, "Matches")+"States") != strings.TrimSuffix(name, "Matches")+"States"
+	return strings.HasSuffix(name, "Matches") &&
+		p.Fresh(strings.TrimSuffix(name, "Matches")+"States") != strings.TrimSuffix(name, "Matches")+"States"
 }
 
 func rewriteRegexpMatch(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
@@ -114,8 +117,8 @@ type matcherWriter struct {
 	base string
 }
 
-// text writes the tables and the function. The three numbers behind the
-// states are the ways to end: a match, none, and a byte that is not ASCII.
+// text writes the tables and the function. The three numbers behind the states are the ways to end:
+// a match, no match, and a byte beyond ASCII.
 func (w matcherWriter) text() string {
 	of, columns := w.dfa.classes()
 	states, classes := len(w.dfa.next), len(columns)+1
@@ -158,7 +161,8 @@ var %[1]sClasses = func() (t [256]uint8) {
 		%[14]s}
 	}
 	return t
-}()`, w.base, w.v.Name(), param, rows-1, cols-1, states, states+1, states+2, method, ends, rows, cols, w.rows(columns), w.cases(of, len(columns)))
+}()`, w.base, w.v.Name(), param, rows-1, cols-1, states, states+1, states+2, method, ends, rows, cols, w.rows(columns),
+		w.cases(of, len(columns)))
 }
 
 func powerOf2(n int) int { return 1 << bits.Len(uint(n-1)) }
@@ -183,7 +187,7 @@ func (w matcherWriter) rows(columns [][]int) string {
 	return out.String()
 }
 
-// cases writes the classes but the first, in which are all bytes of no other.
+// cases writes all classes but the first, which holds the bytes of no other class.
 func (w matcherWriter) cases(of [128]int, n int) string {
 	var out strings.Builder
 	for class := 1; class <= n; class++ {

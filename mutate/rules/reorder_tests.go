@@ -11,11 +11,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// reorderTests is C5.
+// reorderTests (catalogue C5) matches a chain of && or || whose operands are pure. It writes the
+// operands in another order: first what decides most often in the corpus, or what costs least.
 var reorderTests = &mutate.Mutator{
 	Name: "reorder-tests",
-	Doc: "Test first what decides most often in a chain of && or ||, as far as the corpus shows it, or what costs least. Legal because all operands are free of effects and cannot " +
-		"panic, whichever comes first.",
+	Doc: "Test first what decides most often in a chain of && or ||, as far as the corpus shows it, or what costs " +
+		"least. Legal because all operands are free of effects and cannot panic, whichever comes first.",
 	Before:  `if strings.Contains(s, "@") && len(s) < 64 {`,
 	After:   `if len(s) < 64 && strings.Contains(s, "@") {`,
 	Class:   beagle.E0,
@@ -53,8 +54,7 @@ func findReorder(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// isRange recognises c >= 'a' && c <= 'z', which is one comparison for the
-// compiler.
+// isRange recognises c >= 'a' && c <= 'z', which the compiler turns into one comparison.
 func isRange(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) bool {
 	if e.Op != token.LAND {
 		return false
@@ -73,16 +73,17 @@ func isRange(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) bool {
 	return true
 }
 
-// better is the one order that something speaks for: by how often each test
-// decides, when all are of one byte whose values the corpus has, else by what
-// each costs. nil when it is the present one.
+// better returns the order that a reason supports, or nil if that is the present one. If all tests
+// are of one byte and the corpus has its values, the reason is how often each test decides.
+// Otherwise it is what each test costs.
 func better(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
 	if decides := shares(p, e.Op, ops); decides != nil {
 		const clearly = 0.05
 		if best := slices.Max(decides); best < decides[0]+clearly {
 			return nil
 		}
-		return &testChain{e, sortedBy(ops, func(i, j int) bool { return decides[i] > decides[j] }), "most frequent first"}
+		return &testChain{e, sortedBy(ops, func(i, j int) bool { return decides[i] > decides[j] }),
+			"most frequent first"}
 	}
 	costs := make([]int, len(ops))
 	for i, op := range ops {
@@ -115,8 +116,8 @@ func sortedBy(ops []ast.Expr, less func(i, j int) bool) []ast.Expr {
 	return out
 }
 
-// shares is how many of the corpus's bytes each test decides a chain for; nil
-// when nothing is known of that.
+// shares returns how many of the corpus's bytes each test decides a chain for, or nil if that is
+// unknown.
 func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 	bytes := byteShares(p)
 	if bytes == nil {
@@ -145,8 +146,7 @@ func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 	return out
 }
 
-// costOf ranks tests: what is compared in registers, what is read from memory,
-// strings, calls.
+// costOf ranks tests: comparisons in registers, reads from memory, strings, calls.
 func costOf(p *mutate.Pass, e ast.Expr) int {
 	if callsFunction(p, e) {
 		return 100
@@ -157,7 +157,8 @@ func costOf(p *mutate.Pass, e ast.Expr) int {
 		case *ast.IndexExpr, *ast.StarExpr, *ast.SelectorExpr:
 			cost += 2
 		case *ast.BinaryExpr:
-			if b, ok := p.Info.TypeOf(n.X).Underlying().(*types.Basic); n.Op != token.LAND && n.Op != token.LOR && (!ok || b.Info()&types.IsString != 0) {
+			if b, ok := p.Info.TypeOf(n.X).Underlying().(*types.Basic); n.Op != token.LAND && n.Op != token.LOR &&
+				(!ok || b.Info()&types.IsString != 0) {
 				cost += 4 // strings, structs, interfaces
 			}
 		}
@@ -174,7 +175,7 @@ func allPure(p *mutate.Pass, list []ast.Expr) bool {
 	return true
 }
 
-// reorderParams is one: every other order is a step that the search lacks.
+// reorderParams offers one order only: any other is a step that the search can do without.
 func reorderParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	return []mutate.Param{{Label: s.Data.(*testChain).label}}
 }
@@ -197,8 +198,7 @@ func rewriteReorder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edi
 	return []mutate.Edit{p.Replace(c.expr, strings.Join(texts, " "+c.expr.Op.String()+" "))}, nil
 }
 
-// operandOf keeps the parentheses that an operand needs beside op, or in the
-// head of an if.
+// operandOf keeps the parentheses that an operand needs beside op, or in the head of an if.
 func operandOf(p *mutate.Pass, e ast.Expr, op token.Token) string {
 	e = ast.Unparen(e)
 	for range mutate.Nodes[*ast.CompositeLit](p, e) {

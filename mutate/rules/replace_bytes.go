@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// replaceBytes is S10.
+// replaceBytes (catalogue S10) matches nested ReplaceAll calls that each replace one ASCII
+// character with another. It calls a helper that replaces all of them in one pass over the bytes.
 var replaceBytes = &mutate.Mutator{
 	Name: "replace-bytes",
-	Doc: "Replace several characters in one pass over the bytes instead of one ReplaceAll after the other, each of which copies the string. " +
-		"Legal because all characters are ASCII: such a byte is never part of another character.",
+	Doc: "Replace several characters in one pass over the bytes instead of one ReplaceAll after the other, each of " +
+		"which copies the string. Legal because all characters are ASCII: such a byte is never part of another " +
+		"character.",
 	Before: `return strings.ReplaceAll(strings.ReplaceAll(s, "-", "_"), ".", "_")`,
 	After: `return replaceChars(s)
 
@@ -54,9 +56,8 @@ func findReplaceBytes(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// replaceChain follows nested ReplaceAll calls with single ASCII characters
-// inwards. old and to are in the order of replacement, each old once, with
-// what it becomes in the end.
+// replaceChain follows nested ReplaceAll calls with single ASCII characters inwards. old and to are
+// in the order of replacement; each old character occurs once, with its final replacement.
 func replaceChain(p *mutate.Pass, call *ast.CallExpr, inner map[ast.Expr]bool) (str ast.Expr, old, to string, n int) {
 	var pairs [][2]byte
 	str = call
@@ -90,7 +91,7 @@ func replaceChain(p *mutate.Pass, call *ast.CallExpr, inner map[ast.Expr]bool) (
 }
 
 func replaceSite(p *mutate.Pass, call *ast.CallExpr, str ast.Expr, old, to string) mutate.Site {
-	pkg, _ := p.Import("strings") // it is there: the call uses it
+	pkg, _ := p.Import("strings") // the call uses the package, so it is imported
 	name := p.Fresh("replaceChars")
 	var arms strings.Builder
 	for i := range len(old) {
@@ -108,5 +109,6 @@ func %s(s string) string {
 	}
 	return string(b)
 }`, name, old, to, name, pkg, old, &arms)
-	return site(call, fmt.Sprintf("replacement of %q", old), p.Replace(call, name+"("+p.Text(str)+")"), p.Declare(call, decl))
+	return site(call, fmt.Sprintf("replacement of %q", old), p.Replace(call, name+"("+p.Text(str)+")"),
+		p.Declare(call, decl))
 }

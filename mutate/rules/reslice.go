@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// reslice is B3.
+// reslice (catalogue B3) matches a loop over one slice that reads a second one at the same index.
+// It cuts the second slice to the first one's length in front of the loop.
 var reslice = &mutate.Mutator{
 	Name: "reslice-second",
-	Doc: "Cut the second slice to the length of the first before the loop, so that one check replaces one in every turn. Legal because every turn " +
-		"reads the second slice and the loop always runs to its end: a slice that is too short panics in any case.",
+	Doc: "Cut the second slice to the length of the first before the loop, so that one check replaces one in every " +
+		"turn. Legal because every turn reads the second slice and the loop always runs to its end: a slice that is " +
+		"too short panics in any case.",
 	Before: `for i := range a {
 	sum += a[i] * b[i]
 }`,
@@ -28,11 +30,12 @@ for i := range a {
 	Rewrite: precomputed,
 }
 
-// rowSlice is B11.
+// rowSlice (catalogue B11) matches an inner loop over a row m[i*c+j] of a flat matrix. It cuts the
+// row out in front of the loop.
 var rowSlice = &mutate.Mutator{
 	Name: "row-slice",
-	Doc: "Cut the row out of a flat matrix before the inner loop: the multiplication and the bounds check leave the loop. Legal because every turn " +
-		"reads its element and the loop always runs to its end.",
+	Doc: "Cut the row out of a flat matrix before the inner loop: the multiplication and the bounds check leave the " +
+		"loop. Legal because every turn reads its element and the loop always runs to its end.",
 	Before: `for j := 0; j < cols; j++ {
 	sum += m[i*cols+j]
 }`,
@@ -74,15 +77,15 @@ func findReslice(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// runsToEnd reports whether no turn of the loop can end it, other than by a
-// panic, and every turn goes through the whole body.
+// runsToEnd reports whether every turn of the loop runs through the whole body, and only a panic
+// can end the loop early.
 func runsToEnd(p *mutate.Pass, body *ast.BlockStmt) bool {
 	breaks, continues, ok := p.Branches(body)
 	return ok && len(breaks) == 0 && len(continues) == 0 && !p.Effects(body).Jumps
 }
 
-// alwaysRead reports whether each turn evaluates e: it stands in a simple
-// statement of the body itself, and not behind && or ||.
+// alwaysRead reports whether each turn evaluates e. It must stand in a simple statement of the body
+// itself, and not behind && or ||.
 func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
 	for _, s := range body.List {
 		if inside(e, s) {
@@ -114,7 +117,10 @@ func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.
 	if !isSlice(b.Type()) {
 		cut = fmt.Sprintf("%s[:len(%s)]", b.Name(), l.Seq.Name())
 	}
-	edits := []mutate.Edit{before(p, labelOf(p, l.Stmt), fmt.Sprintf("%s := %s // as long as %s: no bounds check in the loop", name, cut, l.Seq.Name()))}
+	edits := []mutate.Edit{
+		before(p, labelOf(p, l.Stmt),
+			fmt.Sprintf("%s := %s // as long as %s: no bounds check in the loop", name, cut, l.Seq.Name())),
+	}
 	for _, id := range p.Uses(b, l.Body) {
 		if ix, ok := p.Parent(id).(*ast.IndexExpr); ok && ix.X == ast.Expr(id) && p.Var(ix.Index) == l.Index {
 			edits = append(edits, p.Replace(id, name))
@@ -127,16 +133,19 @@ func findRowSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		l, ok := p.Counted(f)
-		if !ok || l.Seq != nil || !l.Strict || l.Skips || l.Start == nil || !p.IsInt(l.Start, 0) || f.Cond.(*ast.BinaryExpr).Op != token.LSS || !runsToEnd(p, f.Body) {
+		if !ok || l.Seq != nil || !l.Strict || l.Skips || l.Start == nil || !p.IsInt(l.Start, 0) ||
+			f.Cond.(*ast.BinaryExpr).Op != token.LSS || !runsToEnd(p, f.Body) {
 			continue
 		}
-		if _, ok := p.Parent(f).(*ast.LabeledStmt); ok || !isBasic(p, l.Bound, types.Int) || !stable(p, l.Bound, f) || f.Init.(*ast.AssignStmt).Tok != token.DEFINE {
+		if _, ok := p.Parent(f).(*ast.LabeledStmt); ok || !isBasic(p, l.Bound, types.Int) || !stable(p, l.Bound, f) ||
+			f.Init.(*ast.AssignStmt).Tok != token.DEFINE {
 			continue
 		}
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
 			m := p.Var(ix.X)
 			base, ok := rowBase(p, ix, l)
-			if !ok || !local(p, m) || !isSlice(m.Type()) || captured(p, m) || p.Assigned(m, f) && !storesElementsOnly(p, m, f) || !alwaysRead(p, ix, f.Body) || !stable(p, base, f) {
+			if !ok || !local(p, m) || !isSlice(m.Type()) || captured(p, m) ||
+				p.Assigned(m, f) && !storesElementsOnly(p, m, f) || !alwaysRead(p, ix, f.Body) || !stable(p, base, f) {
 				continue
 			}
 			sites = append(sites, site(f, "rows of "+m.Name(), p.Replace(f, rowText(p, f, l, m, base))))
@@ -146,14 +155,15 @@ func findRowSlice(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// rowBase is i*c in m[i*c+j] when the loop counts j up to c.
+// rowBase returns i*c in m[i*c+j], if the loop counts j up to c.
 func rowBase(p *mutate.Pass, ix *ast.IndexExpr, l *mutate.CountedLoop) (ast.Expr, bool) {
 	sum, ok := ast.Unparen(ix.Index).(*ast.BinaryExpr)
 	if !ok || sum.Op != token.ADD || p.Var(sum.Y) != l.Index {
 		return nil, false
 	}
 	product, ok := ast.Unparen(sum.X).(*ast.BinaryExpr)
-	if !ok || product.Op != token.MUL || !p.Same(product.X, l.Bound) && !p.Same(product.Y, l.Bound) || !isBasic(p, product, types.Int) {
+	if !ok || product.Op != token.MUL || !p.Same(product.X, l.Bound) && !p.Same(product.Y, l.Bound) ||
+		!isBasic(p, product, types.Int) {
 		return nil, false
 	}
 	return sum.X, true
@@ -171,5 +181,6 @@ func rowText(p *mutate.Pass, f *ast.ForStmt, l *mutate.CountedLoop, m *types.Var
 		}
 		return row + "[" + l.Index.Name() + "]", true
 	})
-	return fmt.Sprintf("if %s > 0 {\n%s := %s[%s : %s+%s : len(%s)] // checked once\nfor %s := range %s %s\n}", c, row, m.Name(), from, from, c, m.Name(), l.Index.Name(), row, body)
+	return fmt.Sprintf("if %s > 0 {\n%s := %s[%s : %s+%s : len(%s)] // checked once\nfor %s := range %s %s\n}", c, row,
+		m.Name(), from, from, c, m.Name(), l.Index.Name(), row, body)
 }

@@ -27,30 +27,30 @@ var update = flag.Bool("update", false, "rewrite the after files of the golden a
 // A golden archive testdata/<rule>.txtar holds cases, one a folder:
 //
 //	simple/before.go     a whole package that imports only the standard library
-//	simple/facets.json   the corpus's facets, when the rule needs them
+//	simple/facets.json   the corpus's facets, if the rule needs them
 //	simple/mined         what Facets.Mined would say: lines "start abc" and "rest abc0"
 //	simple/bytes         a text whose bytes are those of the corpus's only parameter
 //	simple/options       one a line, all optional:
 //	                     target F          the target (default: the first function)
 //	                     params 4 8        only these parameters (default: all)
 //	                     checks 2 -> 0     bounds checks before and after
-//	                     checks-go1.27 0 -> 0 the same with one release of Go, when it differs there
+//	                     checks-go1.27 0 -> 0 the same with one release of Go, if it differs
 //	                     ints 0 25         range of generated integer arguments
 //	                     maxlen 40         longest generated string or slice
 //	                     types int         type arguments for a generic target
 //	                     go 1.18           the module's language (default: the newest)
 //	                     inputs 500        how many inputs are compared (default 2000)
 //	                     nodiff reason     not compared, because ...
-//	                     measure 200       the case that mutate/rules/measure times, with inputs of
-//	                                       up to that length (default: the first that can run, 200)
-//	simple/after.go      what the rule makes of site 0 with parameter 0; other sites
+//	                     measure 200       the case that mutate/rules/measure times, with inputs
+//	                                       of up to that length (default: the first that can run,
+//	                                       200)
+//	simple/after.go      the rule's result at site 0 with parameter 0; other sites
 //	                     and parameters are after.<site>.<label>.go
 //	doubt/none           instead of an after: why the rule finds no site
 //	doubt/refused        instead of an after: the error of Rewrite
 //
-// -update rewrites the after files of cases that have neither none nor
-// refused. Every after is compiled and compared with its before on generated
-// inputs.
+// -update rewrites the after files of cases that have neither none nor refused. The test compiles
+// every after, and compares it with its before on generated inputs.
 type golden struct {
 	rule   *mutate.Mutator
 	name   string // rule/case
@@ -90,7 +90,8 @@ func TestGolden(t *testing.T) {
 }
 
 func checkFields(t *testing.T, m *mutate.Mutator) {
-	if m.Name == "" || m.Doc == "" || m.Before == "" || m.After == "" || m.Class == "" || m.Gain <= 1 || m.Find == nil || m.Rewrite == nil {
+	if m.Name == "" || m.Doc == "" || m.Before == "" || m.After == "" || m.Class == "" || m.Gain <= 1 ||
+		m.Find == nil || m.Rewrite == nil {
 		t.Errorf("%s: a field is missing", m.Name)
 	}
 }
@@ -129,7 +130,12 @@ func casesOf(t *testing.T, m *mutate.Mutator, ar *txtar.Archive) []*golden {
 			t.Fatalf("%s: file %s is in no folder", m.Name, f.Name)
 		}
 		if len(cases) == 0 || cases[len(cases)-1].name != m.Name+"/"+dir {
-			cases = append(cases, &golden{rule: m, name: m.Name + "/" + dir, opts: map[string]string{}, want: map[string]string{}})
+			cases = append(cases, &golden{
+				rule: m,
+				name: m.Name + "/" + dir,
+				opts: map[string]string{},
+				want: map[string]string{},
+			})
 		}
 		c, text := cases[len(cases)-1], string(f.Data)
 		switch {
@@ -164,7 +170,7 @@ func casesOf(t *testing.T, m *mutate.Mutator, ar *txtar.Archive) []*golden {
 	return cases
 }
 
-// check applies the rule at all sites and compares with the archive.
+// check applies the rule at all sites and compares the results with the archive.
 func (c *golden) check(t *testing.T) {
 	if c.mined != "" {
 		c.facets.Mined = minedOf(c.mined)
@@ -213,8 +219,8 @@ func (c *golden) check(t *testing.T) {
 	}
 }
 
-// minedOf makes the fixed points of a function that leaves the start bytes
-// alone as first, and the rest bytes behind them.
+// minedOf returns the fixed points of a function that keeps the start bytes in front and the rest
+// bytes behind them.
 func minedOf(text string) *beagle.Mined {
 	var start, rest string
 	for line := range strings.Lines(text) {
@@ -236,7 +242,7 @@ func minedOf(text string) *beagle.Mined {
 	return m
 }
 
-// taken is a step's result as people see it.
+// taken returns a step's result as users see it.
 func taken(p *mutate.Pass, m *mutate.Mutator, site, param int) (string, beagle.Step, error) {
 	src, step, err := mutate.Take(p, m, site, param)
 	if err != nil {
@@ -252,7 +258,8 @@ func (c *golden) site(t *testing.T, i int, s mutate.Site) {
 		params = c.rule.Params(c.pass, s)
 	}
 	for j, param := range params {
-		if only := c.opts["params"]; only != "" && !slices.Contains(strings.Fields(only), strings.ReplaceAll(param.Label, " ", "-")) {
+		if only := c.opts["params"]; only != "" &&
+			!slices.Contains(strings.Fields(only), strings.ReplaceAll(param.Label, " ", "-")) {
 			continue
 		}
 		src, _, err := taken(c.pass, c.rule, i, j)
@@ -279,8 +286,7 @@ func (c *golden) site(t *testing.T, i int, s mutate.Site) {
 	}
 }
 
-// write puts what the rule made into the archive, behind the other files of
-// its case.
+// write puts the rule's results into the archive, behind the other files of their case.
 func write(t *testing.T, file string, ar *txtar.Archive, cases []*golden) {
 	out := &txtar.Archive{Comment: ar.Comment}
 	for i, f := range ar.Files {
@@ -307,7 +313,7 @@ func write(t *testing.T, file string, ar *txtar.Archive, cases []*golden) {
 	}
 }
 
-// constants collects the literals of a source, near which inputs matter.
+// constants collects the literals of a source; inputs near them are the most telling.
 func constants(p *mutate.Pass) (strs []string, ints []int64) {
 	seen := map[string]bool{}
 	for lit := range mutate.Nodes[*ast.BasicLit](p, nil) {

@@ -10,17 +10,17 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// runeByteLoop is L11.
+// runeByteLoop (catalogue L11) matches a range over a string whose body only compares the runes
+// with ASCII constants. It goes over the bytes.
 //
-// A byte loop sees a character beyond ASCII as two to four bytes of 0x80 or
-// more, a rune loop as one rune of 0x80 or more. So the rule follows the body
-// for such a value: comparisons with ASCII constants have the same answer for
-// all of them. If all that remains is to do nothing, or to leave the loop,
-// doing it once or several times is the same.
+// A byte loop sees a character beyond ASCII as two to four bytes of 0x80 or more, and a rune loop
+// as one rune of 0x80 or more. So the rule follows the body for such a value: comparisons with
+// ASCII constants have the same outcome for all of them. If the body then does nothing, or leaves
+// the loop, one turn is as good as several.
 var runeByteLoop = &mutate.Mutator{
 	Name: "rune-to-byte-loop",
-	Doc: "Go through a string by bytes instead of decoding runes. Legal because the body only compares the character with ASCII constants, and " +
-		"for any other character it does nothing or leaves the loop.",
+	Doc: "Go through a string by bytes instead of decoding runes. Legal because the body only compares the " +
+		"character with ASCII constants, and for any other character it does nothing or leaves the loop.",
 	Before: `for _, r := range s {
 	if r == '"' || r == '\\' {
 		n++
@@ -43,7 +43,8 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		seq := p.Var(r.X)
 		elem, ok := r.Value.(*ast.Ident)
-		if !ok || elem.Name == "_" || r.Tok != token.DEFINE || seq == nil || p.IsGlobal(seq) || p.Basic(r.X) != types.String || p.Assigned(seq, r) || captured(p, seq) {
+		if !ok || elem.Name == "_" || r.Tok != token.DEFINE || seq == nil || p.IsGlobal(seq) ||
+			p.Basic(r.X) != types.String || p.Assigned(seq, r) || captured(p, seq) {
 			continue
 		}
 		v, _ := p.Info.Defs[elem].(*types.Var)
@@ -70,16 +71,16 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// An effect is what a statement does for a character beyond ASCII.
+// An effect says what a statement does for a character beyond ASCII.
 type effect int
 
 const (
-	nothing effect = iota // evaluates pure conditions at most
-	departs               // may return or break out; nothing before that
+	nothing effect = iota // evaluates only pure conditions
+	departs               // may return or break, and does nothing before that
 	does                  // something else
 )
 
-// wideRune follows a body for a value of v that is 0x80 or more.
+// A wideRune follows a body for a value of v that is 0x80 or more.
 type wideRune struct {
 	p *mutate.Pass
 	v *types.Var
@@ -97,8 +98,8 @@ func (w *wideRune) list(list []ast.Stmt) effect {
 	return result
 }
 
-// stmt gives the effect, and whether control surely does not go on to the next
-// statement.
+// stmt returns the effect of a statement, and whether control certainly does not reach the next
+// one.
 func (w *wideRune) stmt(s ast.Stmt) (effect, bool) {
 	switch s := s.(type) {
 	case *ast.IfStmt:
@@ -163,7 +164,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 		clause := c.(*ast.CaseClause)
 		value := no
 		if clause.List == nil {
-			continue // default: below
+			continue // the default comes below
 		}
 		for _, e := range clause.List {
 			t := no
@@ -195,7 +196,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 	return result, false
 }
 
-// arm is the effect of a case's body, in which break leaves the switch only.
+// arm returns the effect of a case's body, in which break leaves only the switch.
 func (w *wideRune) arm(list []ast.Stmt) effect {
 	if len(list) > 0 {
 		if b, ok := list[0].(*ast.BranchStmt); ok && b.Tok == token.BREAK && b.Label == nil {
@@ -211,7 +212,7 @@ func (w *wideRune) arm(list []ast.Stmt) effect {
 	}
 	e := w.list(list)
 	if e == nothing && mutate.Terminates(list) {
-		return does // a continue would skip what follows the switch
+		return does // a continue would skip the code behind the switch
 	}
 	return e
 }
@@ -225,8 +226,8 @@ const (
 	yes
 )
 
-// truth evaluates a condition; not ok when it uses the character in another
-// way than comparing it with an ASCII constant, or has effects.
+// truth evaluates a condition. ok is false if the condition has effects, or uses the character
+// other than in a comparison with an ASCII constant.
 func (w *wideRune) truth(e ast.Expr) (truth, bool) {
 	e = ast.Unparen(e)
 	if len(w.p.Uses(w.v, e)) == 0 {
@@ -253,12 +254,13 @@ func (w *wideRune) truth(e ast.Expr) (truth, bool) {
 	return maybe, false
 }
 
-// compare answers v == c, v < c and so on for v >= 0x80 > c >= 0.
+// compare evaluates v == c, v < c and so on for v >= 0x80 > c >= 0.
 func (w *wideRune) compare(e *ast.BinaryExpr) (truth, bool) {
 	x, y, op := e.X, e.Y, e.Op
 	if w.p.Var(y) == w.v {
 		x, y = y, x
-		op = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ, token.EQL: token.EQL, token.NEQ: token.NEQ}[op]
+		op = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
+			token.GEQ: token.LEQ, token.EQL: token.EQL, token.NEQ: token.NEQ}[op]
 	}
 	value := w.p.Info.Types[y].Value
 	if w.p.Var(x) != w.v || value == nil {

@@ -8,11 +8,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// runeSlice is S9.
+// runeSlice (catalogue S9) matches a conversion []rune(s) whose result code only ranges over or
+// counts. It ranges over the string, and counts with package utf8.
 var runeSlice = &mutate.Mutator{
 	Name: "rune-slice",
-	Doc: "Range over the string instead of over a slice of its runes, which costs four bytes a character and an allocation. Legal because " +
-		"range decodes runes as the conversion does, invalid bytes included, and the rune's number is not used.",
+	Doc: "Range over the string instead of over a slice of its runes, which costs four bytes a character and an " +
+		"allocation. Legal because range decodes runes as the conversion does, invalid bytes included, and the " +
+		"rune's number is not used.",
 	Before: `for _, r := range []rune(s) {
 	use(r)
 }`,
@@ -46,8 +48,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// onlyRanged rewrites a variable that holds the runes when all that is done
-// with it is to go through it and to count it.
+// onlyRanged rewrites a variable that holds the runes, if code only goes through it and counts it.
 func onlyRanged(p *mutate.Pass, d declared, from ast.Expr) []mutate.Edit {
 	uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
 	if !ok || len(uses) == 0 {
@@ -81,8 +82,7 @@ func onlyRanged(p *mutate.Pass, d declared, from ast.Expr) []mutate.Edit {
 	return edits
 }
 
-// loopOver is the loop that reads the runes one after the other and to which
-// this use belongs.
+// loopOver returns the loop that reads the runes one after the other and that holds this use.
 func loopOver(p *mutate.Pass, id *ast.Ident, d declared) ast.Stmt {
 	for _, up := range p.Path(id) {
 		s, ok := up.(ast.Stmt)
@@ -96,7 +96,7 @@ func loopOver(p *mutate.Pass, id *ast.Ident, d declared) ast.Stmt {
 	return nil
 }
 
-// allElems reports whether the loop uses the sequence for its elements alone.
+// allElems reports whether the loop uses the sequence only for its elements.
 func allElems(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	return len(p.Uses(l.Seq, l.Body)) == len(l.Elems) && (l.Value == nil || len(l.Elems) == 0)
 }
@@ -115,7 +115,8 @@ func rangeRunes(p *mutate.Pass, s ast.Stmt, from ast.Expr) []mutate.Edit {
 	}
 	edits := []mutate.Edit{p.Span(s.Pos(), l.Body.Lbrace+1, head)}
 	for _, e := range l.Elems {
-		if lhs, rhs, ok := assigned(asStmt(p.Parent(e)), token.DEFINE); ok && rhs == ast.Expr(e) && p.Text(lhs) == name {
+		if lhs, rhs, ok := assigned(asStmt(p.Parent(e)), token.DEFINE); ok && rhs == ast.Expr(e) &&
+			p.Text(lhs) == name {
 			return nil
 		}
 		edits = append(edits, p.Replace(e, name))

@@ -9,11 +9,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// runeTable is C1 for runes, with C7's guard.
+// runeTable (catalogue C1 for runes, with C7's guard) matches a pure test of one rune in a loop. It
+// calls a helper that looks ASCII up in a table, filled by the test, and runs the test for other
+// runes.
 var runeTable = &mutate.Mutator{
 	Name: "rune-table",
-	Doc: "Answer a question about a rune, a function's or an expression's, from a table where it is ASCII, which most are, and by the original test " +
-		"where it is not. Exact, because the test has no effects and reads nothing else, and the table is filled by asking it.",
+	Doc: "Answer a question about a rune, a function's or an expression's, from a table where it is ASCII, which " +
+		"most are, and by the original test where it is not. Exact, because the test has no effects and reads " +
+		"nothing else, and the table is filled by asking it.",
 	Before: `if isTagRune(r) {`,
 	After: `if tagRune(r) {
 
@@ -54,15 +57,16 @@ func findRuneTable(p *mutate.Pass) []mutate.Site {
 	return append(sites, runeTestSites(p)...)
 }
 
-// holdsRunes tells numbers that may be characters from bytes, which byte-table
-// has, and words.
+// holdsRunes reports whether numbers of a type may be characters: not bytes, which byte-table
+// handles, nor words.
 func holdsRunes(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
-	return ok && (b.Kind() == types.Int32 || b.Kind() == types.Uint32 || b.Kind() == types.Int || b.Kind() == types.Uint16)
+	return ok &&
+		(b.Kind() == types.Int32 || b.Kind() == types.Uint32 || b.Kind() == types.Int || b.Kind() == types.Uint16)
 }
 
-// runeTableEdits replaces the calls in loops. A call on a byte is byteTable's,
-// and the call that a table was made around is left alone.
+// runeTableEdits replaces the calls in loops. It leaves calls on a byte to byteTable, and leaves
+// the call inside the table's helper alone.
 func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edit {
 	typ, ok := typeText(p, t)
 	if !ok {
@@ -75,7 +79,7 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 		call, ok := p.Parent(id).(*ast.CallExpr)
 		if !ok || ast.Unparen(call.Fun) != ast.Expr(id) || p.FuncOf(call) == nil {
 			if p.FuncOf(id) == nil {
-				return nil // a table is filled from it already
+				return nil // a table is filled by it already
 			}
 			continue
 		}

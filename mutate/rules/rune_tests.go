@@ -10,18 +10,18 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A runeTest is an expression that asks about nothing but a rune, with what it
-// is as text of that rune.
+// A runeTest is an expression that depends on a single rune only, and its text as a test of that
+// rune.
 type runeTest struct {
 	expr    ast.Expr
 	rune    *types.Var
 	text    string
 	dropped []ast.Stmt              // declarations that nothing else uses
-	answers map[*types.Var]ast.Stmt // variables that are written out, with their declarations
+	answers map[*types.Var]ast.Stmt // variables to write out, with their declarations
 }
 
-// runeTests finds the largest tests in loops that ask at least two things, also
-// through variables that hold the answer to one.
+// runeTests finds the largest tests in loops that ask at least two things, also through variables
+// that hold the answer to one.
 func runeTests(p *mutate.Pass) []*runeTest {
 	var out []*runeTest
 	own := reached(p)
@@ -50,8 +50,8 @@ func runeTests(p *mutate.Pass) []*runeTest {
 	})
 }
 
-// jumpsAbout reports whether a function has a goto: what stands in front need
-// not come before then.
+// jumpsAbout reports whether a function has a goto. Code in front of another statement may then run
+// after it.
 func jumpsAbout(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
 		if b.Tok == token.GOTO {
@@ -61,7 +61,7 @@ func jumpsAbout(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return false
 }
 
-// read finds the rune, and writes the test so that it can stand outside.
+// read finds the rune, and writes the test so that it can stand at package level.
 func (t *runeTest) read(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	b, ok := p.Info.TypeOf(t.expr).(*types.Basic)
 	if !ok || b.Kind() != types.Bool && b.Kind() != types.UntypedBool || p.Info.Types[t.expr].Value != nil {
@@ -72,8 +72,8 @@ func (t *runeTest) read(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return ok && t.rune != nil && asks >= 2
 }
 
-// outside is the text of an expression at package level. Variables that hold
-// the answer to a test of the rune are written out.
+// outside returns the text of an expression at package level. It writes out variables that hold the
+// answer to a test of the rune.
 func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *int) (string, bool) {
 	f := p.Effects(e)
 	if f.Writes || f.Reads || f.Panics {
@@ -82,7 +82,7 @@ func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *i
 	ok := true
 	text := p.TextWith(e, func(n ast.Node) (string, bool) {
 		if !ok {
-			return "", true // it is refused already
+			return "", true // the test is refused already
 		}
 		switch n := n.(type) {
 		case *ast.FuncLit:
@@ -109,8 +109,7 @@ func (t *runeTest) outside(p *mutate.Pass, fn *ast.FuncDecl, e ast.Expr, asks *i
 	return text, ok
 }
 
-// isRune accepts one variable of a rune's type: others mostly hold no
-// characters.
+// isRune accepts one variable of a rune's type: variables of other types mostly hold no characters.
 func (t *runeTest) isRune(p *mutate.Pass, v *types.Var) bool {
 	b, ok := v.Type().(*types.Basic)
 	if !ok || b.Kind() != types.Int32 {
@@ -129,13 +128,13 @@ func sameOutside(p *mutate.Pass, obj types.Object) bool {
 	}
 	if obj == nil || obj.Parent() == nil {
 		_, function := obj.(*types.Func)
-		return function && obj.(*types.Func).Signature().Recv() == nil // of another package, behind its name
+		return function && obj.(*types.Func).Signature().Recv() == nil // from another package, behind its name
 	}
 	return obj.Parent() == types.Universe || obj.Pkg() != p.Pkg || obj.Parent() == p.Pkg.Scope()
 }
 
-// answer is the test that a variable holds the answer to: one that is declared
-// with it on the way to where it is used, with the rune the same since.
+// answer returns the test whose answer a variable holds. The variable must be declared with the
+// test on the way to its use, and the rune must not change in between.
 func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *ast.Ident, asks *int) (string, bool) {
 	d, ok := declaredAs(p, v, use)
 	if !ok || d.Value == nil || p.Assigned(v, fn) || captured(p, v) || loopAround(p, d.Stmt) != loopAround(p, use) {
@@ -150,7 +149,7 @@ func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *a
 	}
 	for _, id := range p.Uses(t.rune, fn) {
 		if u, ok := p.Parent(id).(*ast.UnaryExpr); ok && u.Op == token.AND {
-			return "", false // it may be changed by another name
+			return "", false // other code may change it by another name
 		}
 		if id.Pos() > d.Stmt.Pos() && id.Pos() < t.expr.End() && (p.Assigned(t.rune, id) || isAssigned(p, id)) {
 			return "", false
@@ -166,15 +165,15 @@ func (t *runeTest) answer(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, use *a
 	return "(" + text + ")", true
 }
 
-// usedBeside reports whether a variable is used outside of all these tests.
+// usedBeside reports whether code outside all these tests uses a variable.
 func usedBeside(p *mutate.Pass, fn ast.Node, v *types.Var, tests ...*runeTest) bool {
 	return slices.ContainsFunc(p.Uses(v, fn), func(id *ast.Ident) bool {
 		return p.Info.Uses[id] == v && !slices.ContainsFunc(tests, func(t *runeTest) bool { return inside(id, t.expr) })
 	})
 }
 
-// alone finds the declarations that nothing but these tests uses, each of which
-// leaves them to the others, and the tests that are in one.
+// alone finds the declarations that only these tests use, and the tests inside such a declaration.
+// Each of these leaves its declaration to the other tests.
 func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*runeTest]bool) {
 	within = map[*runeTest]bool{}
 	for _, t := range tests {
@@ -192,7 +191,7 @@ func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*ru
 	return unused, within
 }
 
-// declaredAs is the declaration of a variable in a list around its use.
+// declaredAs returns the declaration of a variable in a list around its use.
 func declaredAs(p *mutate.Pass, v *types.Var, use ast.Node) (declared, bool) {
 	for list, i := range statements(p) {
 		d, ok := declaration(p, list[i])
@@ -204,7 +203,7 @@ func declaredAs(p *mutate.Pass, v *types.Var, use ast.Node) (declared, bool) {
 	return declared{}, false
 }
 
-// loopAround is the innermost loop or function literal around a node, or nil.
+// loopAround returns the innermost loop or function literal around a node, or nil.
 func loopAround(p *mutate.Pass, n ast.Node) ast.Node {
 	for _, up := range p.Path(n) {
 		switch up.(type) {
@@ -217,8 +216,8 @@ func loopAround(p *mutate.Pass, n ast.Node) ast.Node {
 	return nil
 }
 
-// isAssigned reports whether an identifier stands on the left of an assignment,
-// which := may be, or is set by a loop.
+// isAssigned reports whether an identifier stands on the left of an assignment, perhaps :=, or a
+// loop sets it.
 func isAssigned(p *mutate.Pass, id *ast.Ident) bool {
 	switch up := p.Parent(id).(type) {
 	case *ast.AssignStmt:
@@ -258,8 +257,7 @@ func runeTestSites(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// edits puts a call in place of the test, which becomes a function with a table
-// in front.
+// edits replaces the test by a call of a function that holds the test, with a table in front.
 func (t *runeTest) edits(p *mutate.Pass, used map[string]bool) ([]mutate.Edit, string) {
 	fresh := func(wish string) string {
 		name := p.Fresh(wish)
@@ -275,7 +273,8 @@ func (t *runeTest) edits(p *mutate.Pass, used map[string]bool) ([]mutate.Edit, s
 	}
 	name := fresh(wish)
 	test, table, v := fresh(wish+"Beyond"), fresh(wish+"ASCII"), t.rune.Name()
-	edits := []mutate.Edit{p.Replace(t.expr, name+"("+v+")"), p.Declare(t.expr, fmt.Sprintf(`// %[1]s is %[2]s(%[5]s), from a table for ASCII.
+	edits := []mutate.Edit{p.Replace(t.expr, name+"("+v+")"),
+		p.Declare(t.expr, fmt.Sprintf(`// %[1]s is %[2]s(%[5]s), from a table for ASCII.
 func %[1]s(%[5]s %[3]s) bool {
 	if uint64(%[5]s) < 128 {
 		return %[4]s[uint64(%[5]s)]

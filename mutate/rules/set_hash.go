@@ -6,24 +6,22 @@ import (
 	"strings"
 )
 
-// hashFactor is 2^64 divided by the golden ratio, which is odd: it spreads
-// numbers that lie close together.
+// hashFactor is 2^64 divided by the golden ratio, an odd number. It spreads numbers that lie close
+// together.
 const hashFactor = "0x9e3779b97f4a7c15"
 
-// A part of a key is one of the integers that it is made of.
+// A part is one of the integers in a key.
 type part struct {
-	field string // with its dot, "" for the whole element
-	text  string // of its value
+	field string // with its dot; "" for the whole element
+	text  string // the text of its value
 	typ   types.Type
 }
 
-// largest has the sizes of a machine with words of 64 bits: elsewhere an int is
-// smaller.
+// largest holds the sizes of a machine with words of 64 bits; on others, an int is smaller.
 var largest = types.SizesFor("gc", "amd64")
 
-// packWord writes the parts of a key side by side in a word, the first one
-// lowest, so that keys are hashed in one step and fields that are neighbours
-// are one load; "" where they do not fit.
+// packWord writes the parts of a key side by side in a word, the first one lowest, or returns "" if
+// they do not fit. One step then hashes a key, and one load reads neighbouring fields.
 func packWord(parts []part) string {
 	bits := int64(0)
 	var words []string
@@ -44,8 +42,7 @@ func packWord(parts []part) string {
 	return strings.Join(words, " | ")
 }
 
-// mixHash declares h, into which the parts of a key are mixed one after the
-// other.
+// mixHash declares h, and mixes the parts of a key into it one after the other.
 func mixHash(h string, parts []part) string {
 	lines := []string{fmt.Sprintf("%s := uint64(%s) * %s", h, parts[0].text, hashFactor)}
 	for _, one := range parts[1:] {
@@ -54,7 +51,7 @@ func mixHash(h string, parts []part) string {
 	return strings.Join(lines, "\n")
 }
 
-// tableBits is the size of a hash table for n keys, as a power of two.
+// tableBits returns the size of a hash table for n keys, as a power of two.
 func tableBits(n int) int {
 	bits := 1
 	for 1<<bits < 2*n {

@@ -13,24 +13,22 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Shapes of code that several rules look for.
+// This file holds shapes of code that several rules look for.
 
-// precomputed is the Rewrite of rules without a choice: Find has prepared the
-// edits.
+// precomputed is the Rewrite of rules without a choice: Find has prepared the edits.
 func precomputed(_ *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	return s.Data.([]mutate.Edit), nil
 }
 
-// site is a place with its edits.
+// site returns a place with its edits.
 func site(n ast.Node, label string, edits ...mutate.Edit) mutate.Site {
 	return mutate.Site{Node: n, Label: label, Data: edits}
 }
 
-// offset is where pos lies in the source.
+// offset returns where pos lies in the source.
 func offset(p *mutate.Pass, pos token.Pos) int { return p.Offset(pos) }
 
-// statements yields every statement of a function declaration that stands in a
-// list, with the list.
+// statements yields every statement of a function declaration that stands in a list, with the list.
 func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	return func(yield func([]ast.Stmt, int) bool) {
 		for list := range p.Lists() {
@@ -43,8 +41,7 @@ func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	}
 }
 
-// before inserts a statement in front of s, above the comment that belongs to
-// s.
+// before inserts a statement in front of s, above the comment that belongs to s.
 func before(p *mutate.Pass, s ast.Stmt, text string) mutate.Edit {
 	at := s.Pos()
 	for _, g := range slices.Backward(p.File.Comments) {
@@ -90,13 +87,13 @@ func appends(p *mutate.Pass, s ast.Node) (v *types.Var, call *ast.CallExpr, ok b
 	return v, call, local(p, v) && p.Var(call.Args[0]) == v
 }
 
-// local reports whether v is declared in a function, parameters included.
+// local reports whether a function declares v; parameters count.
 func local(p *mutate.Pass, v *types.Var) bool {
 	return v != nil && !v.IsField() && !p.IsGlobal(v) && v.Pkg() == p.Pkg
 }
 
-// declared is a statement that gives a new local variable its first value:
-// `v := e`, `var v T`, `var v T = e`. Value is nil when there is none.
+// A declared is a statement that gives a new local variable its first value: `v := e`, `var v T`,
+// `var v T = e`. Value is nil if there is none.
 type declared struct {
 	Stmt  ast.Stmt
 	Var   *types.Var
@@ -136,7 +133,7 @@ func declaration(p *mutate.Pass, s ast.Stmt) (d declared, ok bool) {
 	return d, d.Var != nil
 }
 
-// captured reports whether a function literal that does not declare v uses it.
+// captured reports whether a function literal uses v without declaring it.
 func captured(p *mutate.Pass, v *types.Var) bool {
 	for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
 		if !(lit.Pos() <= v.Pos() && v.Pos() < lit.End()) && len(p.Uses(v, lit)) > 0 {
@@ -146,8 +143,8 @@ func captured(p *mutate.Pass, v *types.Var) bool {
 	return false
 }
 
-// reads lists the uses of v below root, or nil and false when one of them
-// assigns, captures or takes the address of v.
+// reads lists the uses of v below root. It returns nil and false if one of them assigns, captures
+// or takes the address of v.
 func reads(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
 	if p.Assigned(v, root) || captured(p, v) {
 		return nil, false
@@ -158,12 +155,12 @@ func reads(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
 // inside reports whether n lies within m.
 func inside(n, m ast.Node) bool { return m.Pos() <= n.Pos() && n.End() <= m.End() }
 
-// usedAfter reports whether v is used behind pos in its function.
+// usedAfter reports whether v's function uses v behind pos.
 func usedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
 	return slices.ContainsFunc(p.Uses(v, f), func(id *ast.Ident) bool { return id.Pos() >= pos })
 }
 
-// enclosing is the innermost node of type N around n, n itself excluded.
+// enclosing returns the innermost node of type N around n, other than n itself.
 func enclosing[N ast.Node](p *mutate.Pass, n ast.Node) (N, bool) {
 	for _, up := range p.Path(n) {
 		if m, ok := up.(N); ok && ast.Node(m) != n {
@@ -174,7 +171,7 @@ func enclosing[N ast.Node](p *mutate.Pass, n ast.Node) (N, bool) {
 	return zero, false
 }
 
-// loopBody is the body of a for or range statement, or nil.
+// loopBody returns the body of a for or range statement, or nil.
 func loopBody(s ast.Node) *ast.BlockStmt {
 	switch s := s.(type) {
 	case *ast.ForStmt:
@@ -185,8 +182,8 @@ func loopBody(s ast.Node) *ast.BlockStmt {
 	return nil
 }
 
-// stable reports whether e has the same value wherever it is evaluated inside
-// root: it is pure, and nothing in root changes what it is made of.
+// stable reports whether e has the same value wherever root evaluates it: it is pure, and root
+// changes none of its parts.
 func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	f := p.Effects(e)
 	if f.Writes || f.Panics {
@@ -198,7 +195,7 @@ func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 			continue
 		}
 		if root.Pos() <= v.Pos() && v.Pos() < root.End() && !(e.Pos() <= v.Pos() && v.Pos() < e.End()) {
-			return false // declared in there
+			return false // root declares it
 		}
 		if !p.IsGlobal(v) && (p.Assigned(v, root) || captured(p, v) && p.Assigned(v, p.FuncOf(root))) {
 			return false
@@ -207,8 +204,7 @@ func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	return !f.Reads || !changesMemory(p, root)
 }
 
-// changesMemory reports whether n may change memory that something other than
-// a plain local variable names.
+// changesMemory reports whether n may change memory other than plain local variables.
 func changesMemory(p *mutate.Pass, n ast.Node) bool {
 	changes := false
 	ast.Inspect(n, func(m ast.Node) bool {
@@ -233,26 +229,28 @@ func changesMemory(p *mutate.Pass, n ast.Node) bool {
 
 func plainLocal(p *mutate.Pass, e ast.Expr) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
-	return ok && (id.Name == "_" || p.Info.ObjectOf(id) == nil || local(p, p.Var(id))) // a type switch's variable has no object of its own
+	// A type switch's variable has no object of its own.
+	return ok && (id.Name == "_" || p.Info.ObjectOf(id) == nil || local(p, p.Var(id)))
 }
 
-// callChanges is whether a call may change memory. append is taken to change
-// it: it writes behind the length of its argument.
+// callChanges reports whether a call may change memory. append counts as a change, since it writes
+// behind the length of its argument.
 func callChanges(p *mutate.Pass, call *ast.CallExpr) bool {
 	if p.Info.Types[call.Fun].IsType() {
 		return false
 	}
 	switch obj := p.Callee(call).(type) {
 	case *types.Builtin:
-		return slices.Contains([]string{"append", "copy", "clear", "delete", "close", "print", "println", "panic", "recover"}, obj.Name())
+		return slices.Contains([]string{"append", "copy", "clear", "delete", "close", "print", "println", "panic",
+			"recover"}, obj.Name())
 	case *types.Func:
 		return p.Effects(call).Writes
 	}
 	return true
 }
 
-// typeText writes a type as it can be written in the candidate; ok is false
-// when it mentions a package that the file does not import by name.
+// typeText writes a type in the terms of the candidate. ok is false if the type needs a package
+// that the file does not import by name.
 func typeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 	ok = true
 	text = types.TypeString(t, func(pkg *types.Package) string {
@@ -276,8 +274,8 @@ func typeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 	return text, ok
 }
 
-// plainKind is the info bits of a plain basic type: one without methods, so that
-// formatting and comparing it do what they do to the basic type.
+// plainKind returns the info bits of a basic type without methods, and 0 for others. Formatting and
+// comparing a plain type work as for its basic type.
 func plainKind(t types.Type) types.BasicInfo {
 	if t == nil || types.NewMethodSet(t).Len() > 0 {
 		return 0
@@ -297,7 +295,7 @@ func isBasic(p *mutate.Pass, e ast.Expr, kind types.BasicKind) bool {
 	return ok && (b.Kind() == kind || kind == types.String && b.Kind() == types.UntypedString)
 }
 
-// isExactString and isByteSlice look at the exact types.
+// isExactString reports whether the type of e is exactly string.
 func isExactString(p *mutate.Pass, e ast.Expr) bool { return isBasic(p, e, types.String) }
 
 func isByteSlice(p *mutate.Pass, e ast.Expr) bool {
@@ -309,8 +307,8 @@ func isByteSlice(p *mutate.Pass, e ast.Expr) bool {
 	return ok && b.Kind() == types.Uint8
 }
 
-// converts recognises the conversion T(e), where T is "string", "[]byte" or
-// "[]rune" and e has exactly the other type.
+// converts recognises the conversion T(e), where T is "string", "[]byte" or "[]rune", and e has
+// exactly the other type.
 func converts(p *mutate.Pass, e ast.Expr, to string) (from ast.Expr, ok bool) {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 || !p.Info.Types[call.Fun].IsType() {
@@ -329,7 +327,7 @@ func converts(p *mutate.Pass, e ast.Expr, to string) (from ast.Expr, ok bool) {
 	return nil, false
 }
 
-// constString is the value of a constant string expression.
+// constString returns the value of a constant string expression.
 func constString(p *mutate.Pass, e ast.Expr) (string, bool) {
 	tv := p.Info.Types[e]
 	if tv.Value == nil || p.Basic(e) != types.String && p.Basic(e) != types.UntypedString {
@@ -339,9 +337,8 @@ func constString(p *mutate.Pass, e ast.Expr) (string, bool) {
 	return s, err == nil
 }
 
-// hoistable is the statement before which e may be evaluated instead of where
-// it stands. e must be pure; the statement evaluates it exactly once, and
-// unconditionally as far as it is reached.
+// hoistable returns the statement in front of which code may evaluate e in advance. e must be pure,
+// and the statement must evaluate it exactly once, as far as control reaches it.
 func hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 	var child ast.Node = e
 	path := p.Path(e)
@@ -386,8 +383,7 @@ func asStmt(n ast.Node) ast.Stmt {
 	return s
 }
 
-// goAtLeast reports whether the module's language version is at least
-// 1.minor.
+// goAtLeast reports whether the module's language version is at least 1.minor.
 func goAtLeast(p *mutate.Pass, minor int) bool {
 	if p.Target == nil || p.Target.Go == "" {
 		return true
@@ -398,8 +394,7 @@ func goAtLeast(p *mutate.Pass, minor int) bool {
 	return major != "1" || err == nil && n >= minor
 }
 
-// countTo is the head of a loop that counts an int from 0, in the language of
-// the module.
+// countTo returns the head of a loop that counts an int from 0, in the module's language version.
 func countTo(p *mutate.Pass, index, limit string) string {
 	if goAtLeast(p, 22) {
 		return fmt.Sprintf("for %s := range %s ", index, limit)
@@ -407,8 +402,8 @@ func countTo(p *mutate.Pass, index, limit string) string {
 	return fmt.Sprintf("for %s := 0; %s < %s; %s++ ", index, index, limit, index)
 }
 
-// percentile99 is the longest length that a parameter of the target has in
-// 99 of 100 calls, 0 when unknown.
+// percentile99 returns the greatest of the lengths that parameters of the target keep in 99 of 100
+// calls, or 0 if unknown.
 func percentile99(p *mutate.Pass) int {
 	longest := 0
 	for _, f := range p.Facets.Params {
@@ -417,8 +412,8 @@ func percentile99(p *mutate.Pass) int {
 	return longest
 }
 
-// withImports adds the imports that the edits' text needs of the given
-// standard packages, and uses the names under which they are imported.
+// withImports adds the imports that the edits' text needs of the given standard packages, and uses
+// the names of these imports.
 func withImports(p *mutate.Pass, edits []mutate.Edit, paths ...string) []mutate.Edit {
 	var out []mutate.Edit
 	for _, path := range paths {
@@ -440,13 +435,14 @@ func withImports(p *mutate.Pass, edits []mutate.Edit, paths ...string) []mutate.
 // mentionsPackage reports whether text uses the package of that name.
 func mentionsPackage(text, name string) bool { return renamePackage(text, name, "") != text }
 
-// renamePackage calls a package by another name: where its name stands alone
-// and an exported name follows.
+// renamePackage gives a package another name wherever its name stands alone and an exported name
+// follows.
 func renamePackage(text, from, to string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); {
 		exported := i+len(from)+1 < len(text) && text[i+len(from)+1] >= 'A' && text[i+len(from)+1] <= 'Z'
-		if exported && strings.HasPrefix(text[i:], from+".") && (i == 0 || !isNameByte(text[i-1]) && text[i-1] != '.' && text[i-1] != '"') {
+		if exported && strings.HasPrefix(text[i:], from+".") &&
+			(i == 0 || !isNameByte(text[i-1]) && text[i-1] != '.' && text[i-1] != '"') {
 			out.WriteString(to)
 			i += len(from)
 			continue
@@ -461,8 +457,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// mergeImports joins several edits that each turn the same single import into
-// a group.
+// mergeImports joins several edits that each turn the same single import into a group.
 func mergeImports(p *mutate.Pass, edits []mutate.Edit) []mutate.Edit {
 	var out []mutate.Edit
 	for _, e := range edits {

@@ -11,13 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// shrinkEnds is B9. The prove pass knows 0 <= i and i < j, but not that j
-// stays below the length.
+// shrinkEnds (catalogue B9) matches a loop that moves two indexes towards each other from both ends
+// of a slice. It cuts both ends off the slice. The prove pass knows 0 <= i and i < j, but not that
+// j stays below the length.
 var shrinkEnds = &mutate.Mutator{
 	Name: "shrink-ends",
-	Doc: "Walk towards the middle by cutting an element off both ends of a slice instead of moving two indexes. The compiler can prove that " +
-		"the first and the last element of a slice of two or more are there, and checks no index. Exact: the indexes are used only to name " +
-		"these two elements.",
+	Doc: "Walk towards the middle by cutting an element off both ends of a slice instead of moving two indexes. The " +
+		"compiler can prove that the first and the last element of a slice of two or more are there, and checks no " +
+		"index. Exact: the indexes are used only to name these two elements.",
 	Before: `for i, j := 0, len(s)-1; i < j; i, j = i+1, j-1 {
 	s[i], s[j] = s[j], s[i]
 }`,
@@ -38,7 +39,10 @@ func findShrinkEnds(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		rest := p.Fresh("rest", "middle")
-		edits := []mutate.Edit{p.Span(f.Init.Pos(), f.Post.End(), fmt.Sprintf("%s := %s; len(%s) > 1; %s = %s[1 : len(%s)-1]", rest, seq.Name(), rest, rest, rest, rest))}
+		edits := []mutate.Edit{
+			p.Span(f.Init.Pos(), f.Post.End(),
+				fmt.Sprintf("%s := %s; len(%s) > 1; %s = %s[1 : len(%s)-1]", rest, seq.Name(), rest, rest, rest, rest)),
+		}
 		if named := namesOfEnds(p, f, i, j, seq, rest); named != nil {
 			sites = append(sites, site(f, "loop from both ends of "+seq.Name(), append(edits, named...)...))
 		}
@@ -46,8 +50,8 @@ func findShrinkEnds(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// fromBothEnds recognises the head of a loop that moves i up and j down until
-// they meet, and its sequence.
+// fromBothEnds recognises the head of a loop that moves i up and j down until they meet, and its
+// sequence.
 func fromBothEnds(p *mutate.Pass, f *ast.ForStmt) (i, j, seq *types.Var) {
 	init, ok := f.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 2 || len(init.Rhs) != 2 || !p.IsInt(init.Rhs[0], 0) {
@@ -63,7 +67,8 @@ func fromBothEnds(p *mutate.Pass, f *ast.ForStmt) (i, j, seq *types.Var) {
 		return nil, nil, nil
 	}
 	post, ok := f.Post.(*ast.AssignStmt)
-	if !ok || post.Tok != token.ASSIGN || len(post.Lhs) != 2 || len(post.Rhs) != 2 || p.Var(post.Lhs[0]) != i || p.Var(post.Lhs[1]) != j ||
+	if !ok || post.Tok != token.ASSIGN || len(post.Lhs) != 2 || len(post.Rhs) != 2 || p.Var(post.Lhs[0]) != i ||
+		p.Var(post.Lhs[1]) != j ||
 		!isStep(p, post.Rhs[0], i, token.ADD) || !isStep(p, post.Rhs[1], j, token.SUB) {
 		return nil, nil, nil
 	}
@@ -80,8 +85,8 @@ func isStep(p *mutate.Pass, e ast.Expr, v *types.Var, op token.Token) bool {
 	return ok && b.Op == op && p.Var(b.X) == v && p.IsInt(b.Y, 1)
 }
 
-// namesOfEnds renames s[i] and s[j]; nil when the indexes or the sequence are
-// used in any other way.
+// namesOfEnds renames s[i] and s[j]. It returns nil if code uses the indexes or the sequence in any
+// other way.
 func namesOfEnds(p *mutate.Pass, f *ast.ForStmt, i, j, seq *types.Var, rest string) []mutate.Edit {
 	var edits []mutate.Edit
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {

@@ -11,12 +11,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// skipRun is L1 for loops that carry state or move their index: most turns
-// take one arm that does nothing new.
+// skipRun (catalogue L1) matches a loop over bytes whose first arm accepts a byte and does nothing
+// new. It adds a loop to that arm that steps over several accepted bytes at a time. It suits loops
+// that carry state or move their index.
 var skipRun = &mutate.Mutator{
 	Name: "skip-run",
-	Doc: "Step over a run of ordinary bytes several at a time in the arm that accepts them. Legal because accepting a byte has no " +
-		"effect, or sets variables to constants, so that a run of them amounts to one.",
+	Doc: "Step over a run of ordinary bytes several at a time in the arm that accepts them. Legal because accepting " +
+		"a byte has no effect, or sets variables to constants, so that a run of them amounts to one.",
 	Before: `for i := 0; i < len(s); i++ {
 	if plain[s[i]] {
 		continue
@@ -48,7 +49,7 @@ var skipRun = &mutate.Mutator{
 
 type skipSite struct {
 	loop *mutate.CountedLoop
-	test ast.Expr // over s[i] or the copy of it
+	test ast.Expr // over s[i] or its copy
 	at   token.Pos
 }
 
@@ -66,7 +67,11 @@ func findSkipRun(p *mutate.Pass) []mutate.Site {
 		if len(body) == 0 {
 			continue
 		}
-		sites = append(sites, mutate.Site{Node: test, Label: "accepting arm of the loop over " + l.Seq.Name(), Data: skipSite{l, test, body[0].Pos()}})
+		sites = append(sites, mutate.Site{
+			Node:  test,
+			Label: "accepting arm of the loop over " + l.Seq.Name(),
+			Data:  skipSite{l, test, body[0].Pos()},
+		})
 	}
 	return sites
 }
@@ -81,9 +86,8 @@ func hasLoop(p *mutate.Pass, n ast.Node) bool {
 	return false
 }
 
-// acceptingArm finds the first arm of the body: an if, or the first case of a
-// switch, behind nothing but a copy of the element. last says that nothing
-// follows the arm in the body.
+// acceptingArm finds the first arm of the body: an if, or the first case of a switch, behind at
+// most a copy of the element. last says that nothing follows the arm in the body.
 func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []ast.Stmt, last bool) {
 	list := l.Stmt.Body.List
 	if len(list) > 0 && elementCopy(p, l, list[0]) != nil {
@@ -116,7 +120,7 @@ func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []
 	return test, body, last
 }
 
-// elementCopy is c when s is c := seq[i].
+// elementCopy returns c if s is c := seq[i].
 func elementCopy(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt) *types.Var {
 	as, ok := s.(*ast.AssignStmt)
 	if !ok || as.Tok != token.DEFINE || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
@@ -137,8 +141,8 @@ func isElementOf(p *mutate.Pass, l *mutate.CountedLoop, e ast.Expr) bool {
 	return v != nil && v == elementCopy(p, l, l.Stmt.Body.List[0])
 }
 
-// idempotent reports whether doing the arm for a run of bytes is doing it for
-// one: it only assigns constants to variables, and the turn ends with it.
+// idempotent reports whether running the arm for a run of bytes equals running it once: it only
+// assigns constants to variables, and the turn ends with it.
 func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last bool) bool {
 	if len(body) == 0 {
 		return false
@@ -153,7 +157,8 @@ func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last boo
 		}
 		for i := range as.Lhs {
 			v := p.Var(as.Lhs[i])
-			if v == nil || v == l.Index || v == l.Seq || p.IsGlobal(v) || len(as.Rhs) != len(as.Lhs) || p.Info.Types[as.Rhs[i]].Value == nil {
+			if v == nil || v == l.Index || v == l.Seq || p.IsGlobal(v) || len(as.Rhs) != len(as.Lhs) ||
+				p.Info.Types[as.Rhs[i]].Value == nil {
 				return false
 			}
 		}

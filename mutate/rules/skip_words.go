@@ -10,9 +10,8 @@ import (
 // A byteRange is a range of ASCII, or all bytes above it.
 type byteRange struct{ low, high int }
 
-// wordRanges writes a set of bytes as at most four ranges that arithmetic on a
-// word can test; nil when there are more, or when the bytes above 127 are not
-// alike.
+// wordRanges writes a set of bytes as at most four ranges that arithmetic on a word can test. It
+// returns nil if there are more, or if the set holds only some bytes above 127.
 func wordRanges(set [256]bool) []byteRange {
 	var out []byteRange
 	for c := 0; c < 256; c++ {
@@ -52,10 +51,10 @@ func %s(w uint64) bool {
 }`, name, name, wordSum(ranges))
 }
 
-// wordSum sets the top bit in of every byte of w that is in a range: adding
-// 0x80-low sets it from low on, adding 0x7f-high above high. A sum of a byte
-// below 0x80 carries nothing into the next byte. That of another one may: where
-// such a byte is refused the word is, and where not its top bit is taken off.
+// wordSum sets the top bit, in `in`, of every byte of w that is in a range. Adding 0x80-low sets it
+// from low on, and adding 0x7f-high sets it above high. The sum of a byte below 0x80 carries
+// nothing into the next byte, but the sum of another byte may. If the set refuses such bytes, the
+// word is refused too; otherwise the test first removes their top bits.
 func wordSum(ranges []byteRange) string {
 	var lines []string
 	word, first, above := "w", "in := ", "in &^= w // none is above ASCII"
@@ -68,7 +67,9 @@ func wordSum(ranges []byteRange) string {
 		}
 	}
 	for _, r := range ranges {
-		lines = append(lines, fmt.Sprintf("%s(%s + %#x*each) &^ (%s + %#x*each) // %s to %s", first, word, 0x80-r.low, word, 0x7f-r.high, byteText(r.low), byteText(r.high)))
+		lines = append(lines,
+			fmt.Sprintf("%s(%s + %#x*each) &^ (%s + %#x*each) // %s to %s", first, word, 0x80-r.low, word, 0x7f-r.high,
+				byteText(r.low), byteText(r.high)))
 		first = "in |= "
 	}
 	return strings.Join(append(lines, above), "\n")

@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// sortExtreme is O3 for the smallest and the greatest element.
+// sortExtreme (part of catalogue O3) matches a sort of the function's own copy of which code only
+// reads the first or the last element. It calls slices.Min or slices.Max.
 var sortExtreme = &mutate.Mutator{
 	Name: "sort-extreme",
-	Doc: "Look for the smallest or greatest element instead of sorting for it: one pass instead of n log n. Legal because the sorted slice is " +
-		"the function's own copy and nothing else of it is used; on an empty slice it panics with another text.",
+	Doc: "Look for the smallest or greatest element instead of sorting for it: one pass instead of n log n. Legal " +
+		"because the sorted slice is the function's own copy and nothing else of it is used; on an empty slice it " +
+		"panics with another text.",
 	Before: `c := slices.Clone(v)
 slices.Sort(c)
 return c[0]`,
@@ -27,7 +29,7 @@ return slices.Min(c)`,
 
 func findSortExtreme(p *mutate.Pass) []mutate.Site {
 	if !goAtLeast(p, 21) {
-		return nil // package slices
+		return nil // package slices is missing
 	}
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -37,14 +39,15 @@ func findSortExtreme(p *mutate.Pass) []mutate.Site {
 		}
 		edits := extremes(p, v, list[i])
 		if edits != nil {
-			sites = append(sites, site(list[i], "sort of "+v.Name(), append([]mutate.Edit{p.Delete(list[i])}, edits...)...))
+			sites = append(sites,
+				site(list[i], "sort of "+v.Name(), append([]mutate.Edit{p.Delete(list[i])}, edits...)...))
 		}
 	}
 	return sites
 }
 
-// sorted is v in slices.Sort(v), sort.Ints(v) and sort.Strings(v). Floats are
-// left out: NaN sorts first but spreads in Min and Max.
+// sorted returns v for slices.Sort(v), sort.Ints(v) and sort.Strings(v). It leaves out floats: NaN
+// sorts first, but spreads in Min and Max.
 func sorted(p *mutate.Pass, s ast.Stmt) *types.Var {
 	st, ok := s.(*ast.ExprStmt)
 	if !ok {
@@ -60,14 +63,15 @@ func sorted(p *mutate.Pass, s ast.Stmt) *types.Var {
 	if !local(p, v) || !isSlice(v.Type()) {
 		return nil
 	}
-	if b, ok := v.Type().Underlying().(*types.Slice).Elem().Underlying().(*types.Basic); !ok || b.Info()&(types.IsInteger|types.IsString) == 0 {
+	if b, ok := v.Type().Underlying().(*types.Slice).Elem().Underlying().(*types.Basic); !ok ||
+		b.Info()&(types.IsInteger|types.IsString) == 0 {
 		return nil
 	}
 	return v
 }
 
-// ownCopy reports whether v is declared with memory of its own: a clone, or
-// an append to an empty slice.
+// ownCopy reports whether v is declared with memory of its own: a clone, or an append to an empty
+// slice.
 func ownCopy(p *mutate.Pass, v *types.Var) bool {
 	if captured(p, v) {
 		return false
@@ -90,8 +94,7 @@ func ownCopy(p *mutate.Pass, v *types.Var) bool {
 	return false
 }
 
-// extremes replaces v[0] and v[len(v)-1] behind the sort, when v is not used
-// in any other way there.
+// extremes replaces v[0] and v[len(v)-1] behind the sort, if code there uses v in no other way.
 func extremes(p *mutate.Pass, v *types.Var, after ast.Stmt) []mutate.Edit {
 	pkg, edits := p.Import("slices")
 	n := len(edits)

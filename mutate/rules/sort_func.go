@@ -11,11 +11,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// sortFunc is O1.
+// sortFunc (catalogue O1) matches sort.Slice with a function that compares keys of two elements. It
+// calls slices.SortFunc with cmp.Compare on the keys.
 var sortFunc = &mutate.Mutator{
 	Name: "sort-func",
-	Doc: "Sort with slices.SortFunc instead of sort.Slice, which swaps by reflection and calls the comparison with indexes. Legal because both " +
-		"run the same algorithm with the same answers; keys are integers, strings or times, for which comparing is a total order.",
+	Doc: "Sort with slices.SortFunc instead of sort.Slice, which swaps by reflection and calls the comparison with " +
+		"indexes. Legal because both run the same algorithm with the same answers; keys are integers, strings or " +
+		"times, for which comparing is a total order.",
 	Before: `sort.Slice(users, func(i, j int) bool { return users[i].Name < users[j].Name })`,
 	After:  `slices.SortFunc(users, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })`,
 	Class:  beagle.E0,
@@ -36,11 +38,11 @@ type sortCall struct {
 	keys   []sortKey
 }
 
-// A sortKey is compared when all keys before it are equal.
+// A sortKey decides if all keys before it are equal.
 type sortKey struct {
-	less, more ast.Expr // the key of the one that sorts first, of the other
-	reversed   bool     // the first is x[j]'s
-	method     string   // "Before": times
+	less, more ast.Expr // the key of the element that sorts first, and of the other
+	reversed   bool     // the first one is x[j]'s
+	method     string   // "Before", for times
 }
 
 func findSortFunc(p *mutate.Pass) []mutate.Site {
@@ -79,8 +81,8 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	return s, s.i != nil && s.j != nil && s.parseLess(p, lit.Body.List) && s.indexesOnly(p, lit.Body)
 }
 
-// parseLess reads `if x[i].A != x[j].A { return x[i].A < x[j].A }` any number
-// of times, then `return x[i].B < x[j].B`.
+// parseLess reads any number of `if x[i].A != x[j].A { return x[i].A < x[j].A }`, and then `return
+// x[i].B < x[j].B`.
 func (s *sortCall) parseLess(p *mutate.Pass, list []ast.Stmt) bool {
 	for n, st := range list {
 		if ret, ok := st.(*ast.ReturnStmt); ok {
@@ -123,21 +125,24 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 		return false
 	}
 	first, second := s.with(p, k.less, "?"), s.with(p, k.more, "?")
-	if first != second || !s.oneSided(p, k.less) || !s.oneSided(p, k.more) || s.mentions(p, k.less, s.i) == s.mentions(p, k.more, s.i) {
+	if first != second || !s.oneSided(p, k.less) || !s.oneSided(p, k.more) ||
+		s.mentions(p, k.less, s.i) == s.mentions(p, k.more, s.i) {
 		return false
 	}
 	k.reversed = s.mentions(p, k.less, s.j)
 	if f := p.Effects(k.less); f.Writes {
 		return false
 	}
-	if unequal != nil && (k.method != "" || s.with(p, unequal.X, "?") != first || s.with(p, unequal.Y, "?") != first || s.mentions(p, unequal.X, s.i) == s.mentions(p, unequal.Y, s.i)) {
+	if unequal != nil &&
+		(k.method != "" || s.with(p, unequal.X, "?") != first || s.with(p, unequal.Y, "?") != first ||
+			s.mentions(p, unequal.X, s.i) == s.mentions(p, unequal.Y, s.i)) {
 		return false
 	}
 	s.keys = append(s.keys, k)
 	return true
 }
 
-// orderedKind is the kind of an ordered type; methods do not matter to <.
+// orderedKind returns the kind of an ordered type; its methods do not matter to <.
 func orderedKind(p *mutate.Pass, e ast.Expr) types.BasicInfo {
 	if t := p.Info.TypeOf(e); t != nil {
 		if b, ok := t.Underlying().(*types.Basic); ok {
@@ -151,7 +156,7 @@ func (s *sortCall) mentions(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	return len(p.Uses(v, e)) > 0
 }
 
-// oneSided: either x[i] or x[j] occurs, not both.
+// oneSided reports whether exactly one of x[i] and x[j] occurs in e.
 func (s *sortCall) oneSided(p *mutate.Pass, e ast.Expr) bool {
 	return s.mentions(p, e, s.i) != s.mentions(p, e, s.j)
 }
@@ -167,8 +172,7 @@ func (s *sortCall) with(p *mutate.Pass, e ast.Expr, name string) string {
 	})
 }
 
-// indexesOnly reports whether i and j are used for nothing but x[i] and x[j],
-// and x in no other way.
+// indexesOnly reports whether body uses i and j only for x[i] and x[j], and x in no other way.
 func (s *sortCall) indexesOnly(p *mutate.Pass, body ast.Node) bool {
 	n := 0
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, body) {
@@ -184,7 +188,7 @@ func (s *sortCall) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	if s.stable {
 		name = "SortStableFunc"
 	}
-	// The parameters shadow nothing that the keys use.
+	// The parameters hide no name that the keys use.
 	a, b := p.Fresh("a", "x"), p.Fresh("b", "y")
 	text := fmt.Sprintf("slices.%s(%s, func(%s, %s %s) int {", name, s.slice.Name(), a, b, s.elem)
 	for n, k := range s.keys {

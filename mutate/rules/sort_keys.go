@@ -8,11 +8,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// sortKeys is O4.
+// sortKeys (catalogue O4) matches sort.Slice whose comparison computes a key of each element with a
+// pure function. It computes all keys once, sorts keys with elements, and copies the elements back.
 var sortKeys = &mutate.Mutator{
 	Name: "sort-keys",
-	Doc: "Compute the sort key of every element once instead of twice in every comparison. Legal because the key function has no effects and " +
-		"cannot panic, so it gives the same keys however often it is called.",
+	Doc: "Compute the sort key of every element once instead of twice in every comparison. Legal because the key " +
+		"function has no effects and cannot panic, so it gives the same keys however often it is called.",
 	Before: `sort.Slice(names, func(i, j int) bool {
 	return strings.ToLower(names[i]) < strings.ToLower(names[j])
 })`,
@@ -50,8 +51,8 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// callsSomething reports whether the key is worth keeping: it calls a function
-// that is pure but for the element that it reads.
+// callsSomething reports whether the key is worth keeping: it calls a function that is pure apart
+// from the element that it reads.
 func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 	found := false
 	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
@@ -75,8 +76,8 @@ func callsSomething(p *mutate.Pass, key ast.Expr) bool {
 	return found
 }
 
-// panicsByElement reports whether all that may panic in a call of a pure
-// standard function is x[i] itself, which is within bounds while sorting.
+// panicsByElement reports whether a call of a pure standard function can panic only through x[i]
+// itself, which is within bounds while sorting.
 func panicsByElement(p *mutate.Pass, call *ast.CallExpr) bool {
 	for _, arg := range call.Args {
 		e := ast.Unparen(arg)
@@ -109,7 +110,8 @@ func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate
 	if !ok {
 		return nil, fmt.Errorf("the type of the key cannot be written here")
 	}
-	typ, byKey, i, e, a, b := p.Fresh("keyed"), p.Fresh("byKey"), p.Fresh("i", "n"), p.Fresh("e", "elem"), p.Fresh("a"), p.Fresh("b")
+	typ, byKey, i, e, a, b := p.Fresh("keyed"), p.Fresh("byKey"), p.Fresh("i", "n"), p.Fresh("e", "elem"),
+		p.Fresh("a"), p.Fresh("b")
 	name, x := "SortFunc", s.slice.Name()
 	if s.stable {
 		name = "SortStableFunc"

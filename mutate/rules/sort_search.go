@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// sortSearch is O3 for membership.
+// sortSearch (part of catalogue O3) matches a sort of the function's own list for a single binary
+// search. It calls slices.Contains and drops the sort.
 var sortSearch = &mutate.Mutator{
 	Name: "sort-search",
-	Doc: "Look through a list instead of sorting it for a single search. Sorting visits every element many times, the look once. Legal because " +
-		"the list belongs to the function, nothing else asks for its order, and the search asks only whether the value is there.",
+	Doc: "Look through a list instead of sorting it for a single search. Sorting visits every element many times, " +
+		"the look once. Legal because the list belongs to the function, nothing else asks for its order, and the " +
+		"search asks only whether the value is there.",
 	Before: `ids := slices.Clone(list)
 slices.Sort(ids)
 _, found := slices.BinarySearch(ids, id)`,
@@ -49,9 +51,8 @@ func findSortSearch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// searchEdits wants `_, found := slices.BinarySearch(v, x)` right behind the
-// sort, as a statement or as the head of an if, and no other use behind it but
-// len.
+// searchEdits accepts `_, found := slices.BinarySearch(v, x)` right behind the sort, as a statement
+// or as the head of an if. Behind it, code may use v only in len.
 func searchEdits(p *mutate.Pass, v *types.Var, sort ast.Stmt, next ast.Stmt) []mutate.Edit {
 	as, ok := next.(*ast.AssignStmt)
 	if i, isIf := next.(*ast.IfStmt); isIf {
@@ -73,18 +74,18 @@ func searchEdits(p *mutate.Pass, v *types.Var, sort ast.Stmt, next ast.Stmt) []m
 		}
 	}
 	if p.InLoop(next) && !declaredInLoop(p, v, next) {
-		return nil // sorted once, asked often
+		return nil // the code sorts once and searches often
 	}
 	pkg := p.Text(search.Fun.(*ast.SelectorExpr).X)
 	if as.Tok == token.DEFINE && isBlank(as.Lhs[1]) {
 		return nil
 	}
 	return []mutate.Edit{p.Delete(sort),
-		p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+pkg+".Contains("+p.Text(search.Args[0])+", "+p.Text(search.Args[1])+")")}
+		p.Replace(as, p.Text(as.Lhs[1])+" "+as.Tok.String()+" "+pkg+".Contains("+p.Text(search.Args[0])+", "+
+			p.Text(search.Args[1])+")")}
 }
 
-// declaredInLoop reports whether the innermost loop around s makes v anew in
-// every turn.
+// declaredInLoop reports whether the innermost loop around s declares v anew in every turn.
 func declaredInLoop(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
 	for _, up := range p.Path(s) {
 		if body := loopBody(up); body != nil {

@@ -11,12 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// sortedMerge is O2, with the merge in the form of B8: it consumes its lists,
-// so that no access is checked.
+// sortedMerge (catalogue O2) matches a target that joins and sorts two lists, if the corpus's lists
+// are sorted already. It writes a test of the order and a merge in the form of B8, which consumes
+// its lists so that no access is checked. The original handles other lists.
 var sortedMerge = &mutate.Mutator{
 	Name: "sorted-merge",
-	Doc: "Merge two lists that are in order already in one pass instead of concatenating and sorting them. Pays where the corpus " +
-		"shows that they nearly always are; a scan finds that out, and the original stays as the slow path.",
+	Doc: "Merge two lists that are in order already in one pass instead of concatenating and sorting them. Pays " +
+		"where the corpus shows that they nearly always are; a scan finds that out, and the original stays as the " +
+		"slow path.",
 	Before: `merged := append(append([]string{}, a...), b...)
 sort.Strings(merged)
 return slices.Compact(merged)`,
@@ -35,23 +37,25 @@ merged := append(append([]string{}, a...), b...)
 
 type mergeSite struct {
 	a, b  string // parameter names
-	slice string // their type
-	item  string // the type of their elements
-	dedup bool   // the body shows that duplicates are dropped
+	slice string // the type of the lists
+	item  string // the type of the elements
+	dedup bool   // the body shows that it drops duplicates
 }
 
-// findSortedMerge wants a target that takes two lists of one type, leaves them
-// alone, sorts, and returns a list of that type, and a corpus of sorted lists.
-// That the result is their sorted union is a guess, which verification decides.
+// findSortedMerge looks for a target that takes two lists of one type, does not change them, sorts,
+// and returns a list of that type. The corpus's lists must be sorted. That the result is the sorted
+// union is a guess, which verification decides.
 func findSortedMerge(p *mutate.Pass) []mutate.Site {
 	fn := p.Func
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if fn.Recv != nil || fn.Body == nil || sig.Params().Len() != 2 || sig.Results().Len() != 1 || sig.Variadic() || sig.TypeParams() != nil {
+	if fn.Recv != nil || fn.Body == nil || sig.Params().Len() != 2 || sig.Results().Len() != 1 || sig.Variadic() ||
+		sig.TypeParams() != nil {
 		return nil
 	}
 	a, b := sig.Params().At(0), sig.Params().At(1)
 	s, ok := a.Type().Underlying().(*types.Slice)
-	if !ok || !types.Identical(a.Type(), b.Type()) || !types.Identical(a.Type(), sig.Results().At(0).Type()) || unnamed(a) || unnamed(b) {
+	if !ok || !types.Identical(a.Type(), b.Type()) || !types.Identical(a.Type(), sig.Results().At(0).Type()) ||
+		unnamed(a) || unnamed(b) {
 		return nil
 	}
 	elem, ok := s.Elem().Underlying().(*types.Basic)
@@ -86,8 +90,8 @@ func sorts(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return false
 }
 
-// dedups looks for signs of dropping duplicates: Compact, a map, or a
-// comparison of two elements for equality.
+// dedups looks for signs that the code drops duplicates: Compact, a map, or a test of two elements
+// for equality.
 func dedups(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
 		if _, ok := p.IsCall(e, "slices", "Compact", "CompactFunc", "Contains"); ok {
@@ -134,8 +138,7 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// mergeForm is a way to make sure of the order: look first, or notice while
-// merging.
+// A mergeForm is a way to ensure the order: look first, or notice while merging.
 type mergeForm struct{ look, dedup bool }
 
 func mergeParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
@@ -182,7 +185,7 @@ func rewriteSortedMerge(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mu
 		p.Declare(p.Func, decls)), nil
 }
 
-// mergeWriter writes the helpers for one element type.
+// A mergeWriter writes the helpers for one element type.
 type mergeWriter struct {
 	mergeSite
 	merge string
@@ -227,10 +230,10 @@ func %[4]s(%[1]s, %[2]s %[3]s) %[3]s {
 	return fmt.Sprintf(text, "a", "b", w.slice, w.merge)
 }
 
-// noticing writes a merge that gives up at the first element out of order.
-// The output is ascending if and only if both inputs are. What comes from the
-// other list than the last one was compared with that when it lost; only what
-// follows in the same list is new.
+// noticing writes a merge that gives up at the first element out of order. The output is ascending
+// if and only if both inputs are. An element of the list that did not give the last output was
+// compared with that output when it lost. Only the next element of the same list needs a new
+// comparison.
 func (w mergeWriter) noticing() string {
 	return fmt.Sprintf(`// %[4]s merges %[1]s and %[2]s into a sorted list without duplicates. It gives up,
 // and reports false, when one of them has duplicates or is not sorted.

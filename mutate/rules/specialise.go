@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// specialise is D2.
+// specialise (catalogue D2) matches a call that passes a known function to a helper, which only
+// calls it. It writes a copy of the helper that calls the function by name.
 var specialise = &mutate.Mutator{
 	Name: "specialise-func-param",
-	Doc: "Give a helper that is handed a known function a copy of its own that calls the function by name: the compiler can then " +
-		"inline it, which it cannot through a parameter. Legal because the helper only calls its parameter.",
+	Doc: "Give a helper that is handed a known function a copy of its own that calls the function by name: the " +
+		"compiler can then inline it, which it cannot through a parameter. Legal because the helper only calls its " +
+		"parameter.",
 	Before: `func count(s string, ok func(byte) bool) int { ... ok(s[i]) ... }
 
 n := count(s, isDigit)`,
@@ -30,7 +32,7 @@ n := countIsDigit(s)`,
 type funcParamSite struct {
 	helper *ast.FuncDecl
 	param  *types.Var
-	at     int // position among the parameters
+	at     int // the position among the parameters
 	call   *ast.CallExpr
 }
 
@@ -39,7 +41,8 @@ func findFuncParams(p *mutate.Pass) []mutate.Site {
 	seen := map[string]bool{}
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		helper := p.Decl(p.Callee(call))
-		if helper == nil || helper == p.Func || helper.Body == nil || helper.Recv != nil || helper.Type.TypeParams != nil || call.Ellipsis.IsValid() {
+		if helper == nil || helper == p.Func || helper.Body == nil || helper.Recv != nil ||
+			helper.Type.TypeParams != nil || call.Ellipsis.IsValid() {
 			continue
 		}
 		if around := p.FuncOf(call); around == nil || around == helper || recursive(p, helper) {
@@ -68,7 +71,7 @@ func oneLine(s string) string {
 	return line
 }
 
-// paramAt is the i-th parameter, if it is a function and not variadic.
+// paramAt returns the i-th parameter, if it is a function and not variadic.
 func paramAt(p *mutate.Pass, fn *ast.FuncDecl, i int) *types.Var {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if i >= sig.Params().Len() || sig.Variadic() {
@@ -81,8 +84,8 @@ func paramAt(p *mutate.Pass, fn *ast.FuncDecl, i int) *types.Var {
 	return v
 }
 
-// onlyCalled reports whether every use of a function parameter calls it. A
-// test for nil or a hand-over to another function would need more.
+// onlyCalled reports whether every use of a function parameter calls it. A test for nil, or passing
+// it on, would need more.
 func onlyCalled(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
 	uses := p.Uses(v, fn)
 	for _, id := range uses {
@@ -94,8 +97,8 @@ func onlyCalled(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
 	return len(uses) > 0
 }
 
-// isKnownFunc accepts the name of a function, also of another package, and a
-// literal that captures nothing.
+// isKnownFunc accepts the name of a function, also of another package, and a literal that captures
+// nothing.
 func isKnownFunc(p *mutate.Pass, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
@@ -126,7 +129,8 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 	callee, decl := p.Text(arg), ""
 	if lit, ok := arg.(*ast.FuncLit); ok {
 		callee = p.Fresh(site.helper.Name.Name+upperFirst(site.param.Name()), site.helper.Name.Name+"Func")
-		decl = fmt.Sprintf("\n\nfunc %s%s %s", callee, p.Between(lit.Type.Params.Pos(), lit.Type.End()), p.Text(lit.Body))
+		decl = fmt.Sprintf("\n\nfunc %s%s %s", callee, p.Between(lit.Type.Params.Pos(), lit.Type.End()),
+			p.Text(lit.Body))
 	}
 	last := callee[strings.LastIndexByte(callee, '.')+1:]
 	name := p.Fresh(site.helper.Name.Name+upperFirst(last), site.helper.Name.Name+"With"+upperFirst(last))
@@ -162,7 +166,7 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 	return edits, nil
 }
 
-// without writes the helper's parameters but the one that is fixed.
+// without writes the helper's parameters, apart from the fixed one.
 func without(p *mutate.Pass, s funcParamSite) string {
 	var out []string
 	for _, f := range s.helper.Type.Params.List {

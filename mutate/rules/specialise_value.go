@@ -12,11 +12,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// specialiseValue is C8.
+// specialiseValue (catalogue C8) matches a parameter that has one value in most calls of the
+// corpus. It writes a copy of the function in which the parameter is that constant, and a test in
+// front of the original.
 var specialiseValue = &mutate.Mutator{
 	Name: "specialise-value",
-	Doc: "Give the value that a parameter has in most calls a copy of the function in which it is a constant: the compiler drops what cannot " +
-		"happen, and divides and multiplies by a number that it knows. All other values take the original. The corpus says which value.",
+	Doc: "Give the value that a parameter has in most calls a copy of the function in which it is a constant: the " +
+		"compiler drops what cannot happen, and divides and multiplies by a number that it knows. All other values " +
+		"take the original. The corpus says which value.",
 	Before: `func scale(v []int, by int) int { ... x / by ... }`,
 	After: `func scale(v []int, by int) int {
 	if by == 8 {
@@ -35,22 +38,24 @@ func scaleBy8(v []int) int {
 	Rewrite: rewriteSpecialiseValue,
 }
 
-const hotShare = 0.5 // of the calls
+const hotShare = 0.5 // share of the calls
 
 type hotValue struct {
 	param *types.Var
 	typ   string
-	value string // Go syntax of a constant
+	value string // a constant in Go syntax
 }
 
 func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
 	fn := p.Func
-	if fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) || mentions(p, fn, "recover") {
+	if fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) ||
+		mentions(p, fn, "recover") {
 		return nil
 	}
 	var sites []mutate.Site
 	for i, v := range parameters(p, fn) {
-		if i >= len(p.Facets.Params) || len(p.Facets.Params[i].Top) == 0 || len(p.Uses(v, fn.Body)) == 0 || p.Assigned(v, fn.Body) || testedFirst(p, fn, v) {
+		if i >= len(p.Facets.Params) || len(p.Facets.Params[i].Top) == 0 || len(p.Uses(v, fn.Body)) == 0 ||
+			p.Assigned(v, fn.Body) || testedFirst(p, fn, v) {
 			continue
 		}
 		top := p.Facets.Params[i].Top[0]
@@ -64,7 +69,7 @@ func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// parameters lists the parameters of a function that has no receiver.
+// parameters lists the parameters of a function without a receiver.
 func parameters(p *mutate.Pass, fn *ast.FuncDecl) []*types.Var {
 	var out []*types.Var
 	for _, f := range fn.Type.Params.List {
@@ -76,8 +81,8 @@ func parameters(p *mutate.Pass, fn *ast.FuncDecl) []*types.Var {
 	return out
 }
 
-// hotConstant reads an integer or boolean, with or without a conversion
-// around it, as a constant of the parameter's type.
+// hotConstant reads an integer or boolean, perhaps in a conversion, as a constant of the
+// parameter's type.
 func hotConstant(p *mutate.Pass, v *types.Var, text string) (h hotValue, ok bool) {
 	b, ok := v.Type().Underlying().(*types.Basic)
 	if !ok || b.Info()&(types.IsInteger|types.IsBoolean) == 0 {
@@ -107,8 +112,8 @@ func hotConstant(p *mutate.Pass, v *types.Var, text string) (h hotValue, ok bool
 	return h, ok
 }
 
-// testedFirst reports whether the body asks for the parameter's value at once:
-// it was specialised before.
+// testedFirst reports whether the body begins with a test of the parameter's value: the rule has
+// specialised it before.
 func testedFirst(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	s, ok := fn.Body.List[0].(*ast.IfStmt)
 	if !ok {
@@ -153,8 +158,10 @@ func rewriteSpecialiseValue(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mu
 	}
 	results := p.Text(fn.Type.Results)
 	return []mutate.Edit{
-		p.Insert(fn.Body.List[0].Pos(), fmt.Sprintf("if %s { // most calls\nreturn %s(%s)\n}\n", test, name, strings.Join(args, ", "))),
+		p.Insert(fn.Body.List[0].Pos(),
+			fmt.Sprintf("if %s { // most calls\nreturn %s(%s)\n}\n", test, name, strings.Join(args, ", "))),
 		p.Declare(fn, fmt.Sprintf("// %s is %s where %s is %s.\nfunc %s(%s) %s {\nvar %s %s = %s\n%s\n}",
-			name, fn.Name.Name, h.param.Name(), h.value, name, strings.Join(params, ", "), results, h.param.Name(), h.typ, h.value, p.BodyText(fn.Body))),
+			name, fn.Name.Name, h.param.Name(), h.value, name, strings.Join(params, ", "), results, h.param.Name(),
+			h.typ, h.value, p.BodyText(fn.Body))),
 	}, nil
 }

@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// splitFirst is S4.
+// splitFirst (part of catalogue S4) matches a call of strings.Split of which code uses only the
+// first part, the last part or the count. It calls Cut, LastIndex or Count.
 var splitFirst = &mutate.Mutator{
 	Name: "split-first",
-	Doc: "Look for the one separator that matters instead of splitting the whole string. Split allocates a slice of all parts, of which " +
-		"one is used. Legal because the separator is a non-empty constant; with an empty one, Split takes runes apart.",
+	Doc: "Look for the one separator that matters instead of splitting the whole string. Split allocates a slice of " +
+		"all parts, of which one is used. Legal because the separator is a non-empty constant; with an empty one, " +
+		"Split takes runes apart.",
 	Before:  `host := strings.Split(addr, ":")[0]`,
 	After:   `host, _, _ := strings.Cut(addr, ":")`,
 	Class:   beagle.E0,
@@ -30,7 +32,7 @@ type splitSite struct {
 	str  ast.Expr
 	sep  ast.Expr
 	stmt ast.Stmt  // `x := Split(...)[0]` or the statement before which to cut
-	drop *declared // the variable of the parts, when they are kept in one
+	drop *declared // the variable of the parts, if there is one
 }
 
 func findSplitFirst(p *mutate.Pass) []mutate.Site {
@@ -62,7 +64,7 @@ func findSplitFirst(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// partsUse is the only use of a variable that holds the parts: parts[0].
+// partsUse returns the site for a variable of parts whose only use is parts[0].
 func partsUse(p *mutate.Pass, d declared, id *ast.Ident) (s splitSite, ok bool) {
 	str, sep, _ := splitCall(p, d.Value)
 	asParts := func(p *mutate.Pass, e ast.Expr) (ast.Expr, ast.Expr, bool) {
@@ -89,7 +91,9 @@ func splitCall(p *mutate.Pass, e ast.Expr) (str, sep ast.Expr, ok bool) {
 }
 
 // splitUse recognises Split(s, sep)[0] and len(Split(s, sep)).
-func splitUse(p *mutate.Pass, e ast.Expr, split func(*mutate.Pass, ast.Expr) (ast.Expr, ast.Expr, bool)) (s splitSite, ok bool) {
+func splitUse(
+	p *mutate.Pass, e ast.Expr, split func(*mutate.Pass, ast.Expr) (ast.Expr, ast.Expr, bool),
+) (s splitSite, ok bool) {
 	s.node = e
 	if call, yes := p.IsBuiltin(e, "len"); yes && e == ast.Expr(call) {
 		s.kind = "count"
@@ -111,8 +115,7 @@ func splitUse(p *mutate.Pass, e ast.Expr, split func(*mutate.Pass, ast.Expr) (as
 	return s, ok
 }
 
-// assignedTo reports whether e is the target of an assignment or its address
-// is taken.
+// assignedTo reports whether e is the target of an assignment, or code takes its address.
 func assignedTo(p *mutate.Pass, e ast.Expr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.AssignStmt:
@@ -141,7 +144,7 @@ func splitForms(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
-// target is x in `x := Split(...)[0]`, or "".
+// target returns x for `x := Split(...)[0]`, or "".
 func (s *splitSite) target(p *mutate.Pass) string {
 	lhs, rhs, ok := assigned(s.stmt, token.DEFINE)
 	if id, isIdent := lhs.(*ast.Ident); ok && isIdent && rhs == s.node && id.Name != "_" {
@@ -172,11 +175,13 @@ func rewriteSplitFirst(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]
 	case x != "" && param.Value == "index":
 		c, _ := constString(p, s.sep)
 		i := p.Fresh("i", "at")
-		return append(edits, p.Replace(s.stmt, fmt.Sprintf("%s := %s\nif %s := %s.IndexByte(%s, %q); %s >= 0 {\n%s = %s[:%s]\n}",
-			x, str, i, pkg, x, c[0], i, x, x, i))), nil
+		return append(edits,
+			p.Replace(s.stmt, fmt.Sprintf("%s := %s\nif %s := %s.IndexByte(%s, %q); %s >= 0 {\n%s = %s[:%s]\n}",
+				x, str, i, pkg, x, c[0], i, x, x, i))), nil
 	case x != "":
 		return append(edits, p.Replace(s.stmt, fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", x, pkg, str, sep))), nil
 	}
 	head := p.Fresh("head", "first")
-	return append(edits, before(p, s.stmt, fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", head, pkg, str, sep)), p.Replace(s.node, head)), nil
+	return append(edits, before(p, s.stmt, fmt.Sprintf("%s, _, _ := %s.Cut(%s, %s)", head, pkg, str, sep)),
+		p.Replace(s.node, head)), nil
 }

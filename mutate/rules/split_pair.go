@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// splitPair is S4 for both halves.
+// splitPair (part of catalogue S4) matches strings.SplitN with a limit of two whose halves code
+// uses by index. It calls strings.Cut and names the halves.
 var splitPair = &mutate.Mutator{
 	Name: "split-pair",
-	Doc: "Cut a string in two with strings.Cut instead of SplitN, which allocates a slice for the halves. Legal because the halves are used by " +
-		"name only, and the second only where it is known to be there.",
+	Doc: "Cut a string in two with strings.Cut instead of SplitN, which allocates a slice for the halves. Legal " +
+		"because the halves are used by name only, and the second only where it is known to be there.",
 	Before: `pair := strings.SplitN(s, "=", 2)
 if len(pair) < 2 {
 	return s, ""
@@ -55,8 +56,8 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// pairEdits names the halves and the answer; nil when the parts are used in any
-// other way than pair[0], pair[1] and a comparison of their number.
+// pairEdits names the halves and the answer. It returns nil if code uses the parts other than as
+// pair[0], pair[1] and in comparisons of their number.
 func pairEdits(p *mutate.Pass, d declared, call *ast.CallExpr) []mutate.Edit {
 	names := [3]string{p.Fresh("head", "before"), p.Fresh("tail", "after"), p.Fresh("found", "isPair")}
 	used := [3]bool{}
@@ -105,7 +106,10 @@ func pairEdits(p *mutate.Pass, d declared, call *ast.CallExpr) []mutate.Edit {
 		}
 	}
 	fun := call.Fun.(*ast.SelectorExpr)
-	return append(edits, p.Replace(d.Stmt, fmt.Sprintf("%s, %s, %s := %s.Cut(%s, %s)", names[0], names[1], names[2], p.Text(fun.X), p.Text(call.Args[0]), p.Text(call.Args[1]))))
+	return append(edits,
+		p.Replace(d.Stmt,
+			fmt.Sprintf("%s, %s, %s := %s.Cut(%s, %s)", names[0], names[1], names[2], p.Text(fun.X),
+				p.Text(call.Args[0]), p.Text(call.Args[1]))))
 }
 
 // asksForPair reads a comparison of len(v), which is 1 or 2, with a constant.
@@ -140,18 +144,21 @@ func asksForPair(p *mutate.Pass, e ast.Expr, v *types.Var) (pair, ok bool) {
 	return false, false
 }
 
-// knownPair reports whether the two halves are there for certain where n
-// stands: under a test for them, or behind one that leaves without them.
+// knownPair reports whether both halves certainly exist at n: it stands under a test for them, or
+// behind a test that leaves without them.
 func knownPair(p *mutate.Pass, n ast.Node, v *types.Var) bool {
 	child := n
 	for _, up := range p.Path(n)[1:] {
 		switch up := up.(type) {
 		case *ast.BinaryExpr:
-			if up.Y == child && (up.Op == token.LAND && impliesPair(p, up.X, v, true) || up.Op == token.LOR && impliesPair(p, up.X, v, false)) {
+			if up.Y == child &&
+				(up.Op == token.LAND && impliesPair(p, up.X, v, true) ||
+					up.Op == token.LOR && impliesPair(p, up.X, v, false)) {
 				return true
 			}
 		case *ast.IfStmt:
-			if up.Body == child && impliesPair(p, up.Cond, v, true) || up.Else == child && impliesPair(p, up.Cond, v, false) {
+			if up.Body == child && impliesPair(p, up.Cond, v, true) ||
+				up.Else == child && impliesPair(p, up.Cond, v, false) {
 				return true
 			}
 		case *ast.BlockStmt:
@@ -170,8 +177,7 @@ func knownPair(p *mutate.Pass, n ast.Node, v *types.Var) bool {
 	return false
 }
 
-// impliesPair reports whether a condition that is true, or false, means that
-// both halves are there.
+// impliesPair reports whether both halves exist if a condition has a given truth value.
 func impliesPair(p *mutate.Pass, cond ast.Expr, v *types.Var, truth bool) bool {
 	op := token.LAND
 	if !truth {
@@ -185,14 +191,15 @@ func impliesPair(p *mutate.Pass, cond ast.Expr, v *types.Var, truth bool) bool {
 	return false
 }
 
-// leavesWithout reports whether a statement in front of child leaves the list
-// when there is no second half.
+// leavesWithout reports whether a statement in front of child leaves the list if there is no second
+// half.
 func leavesWithout(p *mutate.Pass, list []ast.Stmt, child ast.Node, v *types.Var) bool {
 	for _, s := range list {
 		if ast.Node(s) == child {
 			return false
 		}
-		if i, ok := s.(*ast.IfStmt); ok && i.Else == nil && mutate.Terminates(i.Body.List) && impliesPair(p, i.Cond, v, false) {
+		if i, ok := s.(*ast.IfStmt); ok && i.Else == nil && mutate.Terminates(i.Body.List) &&
+			impliesPair(p, i.Cond, v, false) {
 			return true
 		}
 	}

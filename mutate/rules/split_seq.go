@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// splitSeq is S5.
+// splitSeq (catalogue S5) matches a loop over the parts that strings.Split or Fields returns. It
+// ranges over SplitSeq or FieldsSeq, or writes a loop with Cut.
 var splitSeq = &mutate.Mutator{
 	Name: "split-seq",
-	Doc: "Take a string apart while going through it, without the slice of all parts. Legal because strings never change, so that parts cut " +
-		"later are the same parts; the separator of the loop form is a non-empty constant.",
+	Doc: "Take a string apart while going through it, without the slice of all parts. Legal because strings never " +
+		"change, so that parts cut later are the same parts; the separator of the loop form is a non-empty constant.",
 	Before: `for _, f := range strings.Split(line, ",") {
 	use(f)
 }`,
@@ -32,7 +33,7 @@ type splitLoop struct {
 	loop *ast.RangeStmt
 	elem *ast.Ident
 	call *ast.CallExpr
-	drop ast.Stmt // `parts := strings.Split(...)`, when the loop ranges over parts
+	drop ast.Stmt // `parts := strings.Split(...)`, if the loop ranges over parts
 }
 
 func findSplitSeq(p *mutate.Pass) []mutate.Site {
@@ -76,15 +77,13 @@ func splitter(p *mutate.Pass, e ast.Expr) (*ast.CallExpr, bool) {
 	return call, ok
 }
 
-// constantSeparator reports whether a string is taken apart at a constant that is
-// not empty.
+// constantSeparator reports whether a call splits at a constant that is not empty.
 func constantSeparator(p *mutate.Pass, call *ast.CallExpr) bool {
 	text, ok := constString(p, call.Args[1])
 	return ok && text != ""
 }
 
-// keptParts finds `parts := strings.Split(...)` right before a loop that is
-// its only user.
+// keptParts finds `parts := strings.Split(...)` right before a loop that is its only user.
 func keptParts(p *mutate.Pass, r *ast.RangeStmt) (*ast.CallExpr, ast.Stmt, bool) {
 	list, i := p.Siblings(r)
 	if i < 1 {

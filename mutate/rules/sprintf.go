@@ -12,12 +12,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// sprintfConcat is S2 and S3: what fmt works out at run time, by reflection,
-// is known from the format and the types.
+// sprintfConcat (catalogue S2 and S3) matches a call of fmt with a constant format of plain verbs.
+// It writes a concatenation, appends or direct writes. fmt interprets the format at run time by
+// reflection, but the format and the types already decide the result.
 var sprintfConcat = &mutate.Mutator{
 	Name: "sprintf",
-	Doc: "Write out what a constant format says: concatenation with strconv, appends to one buffer, or direct writes. fmt boxes its " +
-		"arguments and interprets the format every time. Legal for verbs and plain basic types that format alike, without widths or flags.",
+	Doc: "Write out what a constant format says: concatenation with strconv, appends to one buffer, or direct " +
+		"writes. fmt boxes its arguments and interprets the format every time. Legal for verbs and plain basic " +
+		"types that format alike, without widths or flags.",
 	Before: `return fmt.Sprintf("%s:%d", host, port)`,
 	After:  `return host + ":" + strconv.Itoa(port)`,
 	Class:  beagle.E0,
@@ -29,7 +31,7 @@ var sprintfConcat = &mutate.Mutator{
 	},
 }
 
-// A piece of a formatted text: a constant, or an argument with its verb.
+// A piece is a part of a formatted text: a constant, or an argument with its verb.
 type piece struct {
 	text string   // the constant
 	arg  ast.Expr // nil for a constant
@@ -39,9 +41,9 @@ type piece struct {
 type formatSite struct {
 	call   *ast.CallExpr
 	pieces []piece
-	node   ast.Node // what is replaced
-	sink   string   // where a write or append goes: the text of the writer or slice
-	kind   string   // "value", "write" (statement on a builder or buffer), "append" (b = append(b, Sprintf...))
+	node   ast.Node // the node to replace
+	sink   string   // the text of the writer or slice that a write or append goes to
+	kind   string   // "value", "write" (a statement on a builder or buffer), "append" (b = append(b, Sprintf...))
 }
 
 func findSprintf(p *mutate.Pass) []mutate.Site {
@@ -72,13 +74,17 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			if f.kind == "value" {
 				f.findSink(p)
 			}
-			sites = append(sites, mutate.Site{Node: call, Label: p.Text(call.Fun) + " of " + p.Text(call.Args[0]), Data: f})
+			sites = append(sites, mutate.Site{
+				Node:  call,
+				Label: p.Text(call.Fun) + " of " + p.Text(call.Args[0]),
+				Data:  f,
+			})
 		}
 	}
 	return sites
 }
 
-// parseFormat takes a constant format apart; nil when it has flags, widths,
+// parseFormat takes a constant format apart. It returns nil if the format has flags, widths or
 // indexes, or does not match its arguments.
 func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 	if len(args) == 0 {
@@ -149,7 +155,7 @@ func (f *formatSite) plain(p *mutate.Pass) bool {
 	return args > 0 || f.kind != "value"
 }
 
-// stringForm is an expression for the text of an argument, or "".
+// stringForm returns an expression for the text of an argument, or "".
 func stringForm(p *mutate.Pass, q piece) string {
 	t := p.Info.TypeOf(q.arg)
 	text, info := p.Text(q.arg), plainKind(t)
@@ -179,7 +185,7 @@ func stringForm(p *mutate.Pass, q piece) string {
 	return ""
 }
 
-// operandText is text fit to stand beside a +.
+// operandText returns text that may stand beside a +.
 func operandText(p *mutate.Pass, e ast.Expr, text string) string {
 	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() < token.ADD.Precedence() {
 		return "(" + text + ")"
@@ -211,7 +217,7 @@ func integerForm(p *mutate.Pass, q piece, t types.Type, text string) string {
 	return "strconv.FormatInt(" + convertTo(p, q.arg, "int64", types.Int64) + ", " + base + ")"
 }
 
-// appendForm is a statement that appends the piece to the byte slice b.
+// appendForm returns a statement that appends the piece to the byte slice b.
 func appendForm(p *mutate.Pass, b string, q piece) string {
 	if q.arg == nil {
 		if len(q.text) == 1 && q.text[0] < 0x80 {
@@ -220,7 +226,8 @@ func appendForm(p *mutate.Pass, b string, q piece) string {
 		return fmt.Sprintf("append(%s, %s...)", b, strconv.Quote(q.text))
 	}
 	form := stringForm(p, q)
-	for _, number := range []string{"strconv.FormatInt(", "strconv.FormatUint(", "strconv.FormatBool(", "strconv.Quote("} {
+	for _, number := range []string{"strconv.FormatInt(", "strconv.FormatUint(", "strconv.FormatBool(",
+		"strconv.Quote("} {
 		if rest, ok := strings.CutPrefix(form, number); ok {
 			name := strings.Replace(strings.TrimSuffix(number, "("), "Format", "Append", 1)
 			return strings.Replace(name, "Quote", "AppendQuote", 1) + "(" + b + ", " + rest
@@ -232,13 +239,14 @@ func appendForm(p *mutate.Pass, b string, q piece) string {
 	if q.verb == 'c' {
 		return "utf8.AppendRune(" + b + ", " + p.Text(q.arg) + ")"
 	}
-	if isByteSlice(p, q.arg) || strings.HasPrefix(form, "string(") && plainKind(p.Info.TypeOf(q.arg))&types.IsString != 0 {
+	if isByteSlice(p, q.arg) || strings.HasPrefix(form, "string(") &&
+		plainKind(p.Info.TypeOf(q.arg))&types.IsString != 0 {
 		form = p.Text(q.arg) // append takes any string or byte slice
 	}
 	return "append(" + b + ", " + form + "...)"
 }
 
-// writeForm is a statement that writes the piece to w.
+// writeForm returns a statement that writes the piece to w.
 func writeForm(p *mutate.Pass, w string, q piece) string {
 	switch {
 	case q.arg == nil && len(q.text) == 1 && q.text[0] < 0x80:
@@ -253,7 +261,7 @@ func writeForm(p *mutate.Pass, w string, q piece) string {
 	return w + ".WriteString(" + stringForm(p, q) + ")"
 }
 
-// writerText is how methods of a strings.Builder or bytes.Buffer are called,
+// writerText returns the expression on which to call methods of a strings.Builder or bytes.Buffer,
 // or "".
 func writerText(p *mutate.Pass, w ast.Expr) string {
 	w = ast.Unparen(w)
@@ -273,7 +281,7 @@ func writerText(p *mutate.Pass, w ast.Expr) string {
 	return p.Text(w)
 }
 
-// findSink looks at where the value goes: into an append or a writer.
+// findSink finds out where the value goes: into an append or a writer.
 func (f *formatSite) findSink(p *mutate.Pass) {
 	up, ok := p.Parent(f.call).(*ast.CallExpr)
 	if !ok || !f.pure(p) {
@@ -287,12 +295,13 @@ func (f *formatSite) findSink(p *mutate.Pass) {
 		}
 		return
 	}
-	if v, call, ok := appends(p, p.Parent(up)); ok && call == up && up.Ellipsis.IsValid() && len(up.Args) == 2 && !f.mentions(p, v) {
+	if v, call, ok := appends(p, p.Parent(up)); ok && call == up && up.Ellipsis.IsValid() && len(up.Args) == 2 &&
+		!f.mentions(p, v) {
 		f.node, f.kind, f.sink = p.Parent(up), "append", v.Name()
 	}
 }
 
-// pure is needed where arguments are evaluated between two writes.
+// pure reports whether arguments may be evaluated between two writes.
 func (f *formatSite) pure(p *mutate.Pass) bool {
 	for _, q := range f.pieces {
 		if q.arg != nil && !p.Pure(q.arg) {
@@ -339,7 +348,8 @@ func (f *formatSite) rewrite(p *mutate.Pass, c mutate.Param) ([]mutate.Edit, err
 	case size > 0:
 		s, _ := hoistable(p, f.call)
 		array, buf := p.Fresh("scratch"), p.Fresh("buf", "text")
-		lines := fmt.Sprintf("var %s [%d]byte // holds most results without an allocation\n%s := %s\n", array, size, buf, appendForm(p, array+"[:0]", f.pieces[0]))
+		lines := fmt.Sprintf("var %s [%d]byte // holds most results without an allocation\n%s := %s\n", array, size,
+			buf, appendForm(p, array+"[:0]", f.pieces[0]))
 		rest := &formatSite{pieces: f.pieces[1:]}
 		return f.edits(p, before(p, s, lines+rest.appendLines(p, buf)), p.Replace(f.call, "string("+buf+")")), nil
 	}

@@ -10,12 +10,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// stackBuilder is A3 for builders.
+// stackBuilder (catalogue A3 for builders) matches a strings.Builder that stays in the function and
+// that code only writes to and reads. It appends to a slice of an array on the stack, and converts
+// it to a string.
 var stackBuilder = &mutate.Mutator{
 	Name: "stack-builder",
-	Doc: "Put a text together in an array on the stack instead of a strings.Builder, which starts with nothing and allocates again each time it " +
-		"is full. What is left is one allocation of the size of the result. Exact: the builder stays in the function and is only written to " +
-		"and read; texts that are longer than the array move to the heap by themselves.",
+	Doc: "Put a text together in an array on the stack instead of a strings.Builder, which starts with nothing and " +
+		"allocates again each time it is full. What is left is one allocation of the size of the result. Exact: the " +
+		"builder stays in the function and is only written to and read; texts that are longer than the array move " +
+		"to the heap by themselves.",
 	Before: `var out strings.Builder
 for i := range len(s) {
 	out.WriteByte(lower(s[i]))
@@ -39,8 +42,7 @@ type roomSite struct {
 	uses []roomUse
 }
 
-// A roomUse is a node and what stands there instead, with %[1]s for the
-// slice; drop is a statement to delete.
+// A roomUse is a node and its replacement, with %[1]s for the slice; drop is a statement to delete.
 type roomUse struct {
 	node ast.Node
 	text string
@@ -75,7 +77,7 @@ func startsEmpty(d declared) bool {
 	return ok && len(lit.Elts) == 0
 }
 
-// collect wants all uses to be method calls that a slice can do.
+// collect accepts a builder if a slice can do all the methods that code calls on it.
 func (s *roomSite) collect(p *mutate.Pass) bool {
 	texts := 0
 	for _, id := range p.Uses(s.decl.Var, p.File) {
@@ -94,7 +96,7 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 			use.text = "len(%[1]s)"
 		default:
 			if !isStmt {
-				return false // it looks at the count and the error, which are always the same
+				return false // code reads the count and the error, which are always the same
 			}
 			use.node = stmt
 			if !s.write(p, &use, sel.Sel.Name, call) {
@@ -124,7 +126,7 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 	}
 	for _, arg := range call.Args {
 		if len(p.Uses(s.decl.Var, arg)) > 0 {
-			return false // one rewriting inside another
+			return false // one replacement inside another
 		}
 	}
 	return true
@@ -136,7 +138,11 @@ func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*roomSite)
 	name, room := s.decl.Var.Name(), p.Fresh("room", "space")
-	edits := []mutate.Edit{p.Replace(s.decl.Stmt, fmt.Sprintf("var %s [%d]byte // holds most texts without an allocation\n%s := %s[:0]", room, param.Value, name, room))}
+	edits := []mutate.Edit{
+		p.Replace(s.decl.Stmt,
+			fmt.Sprintf("var %s [%d]byte // holds most texts without an allocation\n%s := %s[:0]", room,
+				param.Value, name, room)),
+	}
 	for _, u := range s.uses {
 		if u.drop {
 			edits = append(edits, p.Delete(u.node))

@@ -11,11 +11,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// stackKey is S11.
+// stackKey (catalogue S11) matches a map look-up with a concatenated string key. It builds the key
+// in a buffer on the stack and looks up m[string(buf)].
 var stackKey = &mutate.Mutator{
 	Name: "stack-key",
-	Doc: "Build the composite key of a map lookup in a buffer on the stack. The concatenation allocates a string that lives for the lookup " +
-		"only. Legal because reading m[string(buf)] copies nothing and keeps nothing.",
+	Doc: "Build the composite key of a map lookup in a buffer on the stack. The concatenation allocates a string " +
+		"that lives for the lookup only. Legal because reading m[string(buf)] copies nothing and keeps nothing.",
 	Before: `return m[host+":"+port]`,
 	After: `var scratch [64]byte // holds most keys without an allocation
 key := append(scratch[:0], host...)
@@ -31,8 +32,8 @@ return m[string(key)]`,
 
 type keySite struct {
 	expr  ast.Expr  // the concatenation
-	stmt  ast.Stmt  // before which the key is built
-	decl  *declared // key := a + b, when the key has a name
+	stmt  ast.Stmt  // the statement in front of which the key is built
+	decl  *declared // key := a + b, if the key has a name
 	reads []*ast.Ident
 	parts []piece
 }
@@ -48,7 +49,11 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if stmt, ok := hoistable(p, ix.Index); ok {
-			sites = append(sites, mutate.Site{Node: ix, Label: "key " + p.Text(ix.Index), Data: keySite{expr: ix.Index, stmt: stmt, parts: parts}})
+			sites = append(sites, mutate.Site{
+				Node:  ix,
+				Label: "key " + p.Text(ix.Index),
+				Data:  keySite{expr: ix.Index, stmt: stmt, parts: parts},
+			})
 		}
 	}
 	for list, i := range statements(p) {
@@ -61,13 +66,17 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 		if len(parts) < 2 || !ok || !onlyLookups(p, uses) {
 			continue
 		}
-		sites = append(sites, mutate.Site{Node: d.Stmt, Label: "key " + d.Var.Name(), Data: keySite{d.Value, d.Stmt, &d, uses, parts}})
+		sites = append(sites, mutate.Site{
+			Node:  d.Stmt,
+			Label: "key " + d.Var.Name(),
+			Data:  keySite{d.Value, d.Stmt, &d, uses, parts},
+		})
 	}
 	return sites
 }
 
-// isMapRead reports whether ix reads a map with string keys. A store would
-// have to make the string anyway.
+// isMapRead reports whether ix reads a map with string keys. A store has to make the string in any
+// case.
 func isMapRead(p *mutate.Pass, ix *ast.IndexExpr) bool {
 	t := p.Info.TypeOf(ix.X)
 	if t == nil {
@@ -87,7 +96,7 @@ func onlyLookups(p *mutate.Pass, uses []*ast.Ident) bool {
 	return len(uses) > 0
 }
 
-// keyParts takes a concatenation apart whose operands are pure.
+// keyParts takes a concatenation with pure operands apart.
 func keyParts(p *mutate.Pass, e ast.Expr) []piece {
 	if p.Info.Types[e].Value != nil {
 		return nil
@@ -151,7 +160,8 @@ func rewriteStackKey(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	}
 	text := strings.Join(lines, "\n")
 	if k.decl == nil {
-		return withImports(p, []mutate.Edit{before(p, k.stmt, text), p.Replace(k.expr, "string("+name+")")}, "strconv"), nil
+		return withImports(p, []mutate.Edit{before(p, k.stmt, text), p.Replace(k.expr, "string("+name+")")}, "strconv"),
+			nil
 	}
 	edits := []mutate.Edit{p.Replace(k.decl.Stmt, text)}
 	for _, id := range k.reads {

@@ -10,11 +10,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// stackScratch is A3.
+// stackScratch (catalogue A3) matches a slice that stays in the function and that the compiler
+// would put on the heap. It starts the slice in an array on the stack; longer contents still move
+// to the heap.
 var stackScratch = &mutate.Mutator{
 	Name: "stack-scratch",
-	Doc: "Start a scratch slice in an array on the stack; longer contents still move to the heap by themselves. It saves the allocation and " +
-		"the garbage collector's work. Legal because the slice stays in the function and its capacity and nil-ness are not looked at; a negative size panics with another text.",
+	Doc: "Start a scratch slice in an array on the stack; longer contents still move to the heap by themselves. It " +
+		"saves the allocation and the garbage collector's work. Legal because the slice stays in the function and " +
+		"its capacity and nil-ness are not looked at; a negative size panics with another text.",
 	Before: `buf := make([]byte, 0, len(s))
 for i := range len(s) {
 	buf = append(buf, lower(s[i]))
@@ -35,8 +38,8 @@ return table[string(buf)]`,
 
 type scratchSite struct {
 	decl   declared
-	elem   string   // element type as written
-	length ast.Expr // of make([]T, n); nil when it starts empty
+	elem   string   // the element type as written
+	length ast.Expr // of make([]T, n); nil if it starts empty
 	size   int64    // of an element
 }
 
@@ -56,8 +59,7 @@ func findStackScratch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// empty recognises the ways to start a slice that the compiler cannot put on
-// the stack: of unknown size, or growing.
+// empty recognises slices that the compiler cannot put on the stack: of unknown size, or growing.
 func (s *scratchSite) empty(p *mutate.Pass) bool {
 	slice, ok := s.decl.Var.Type().(*types.Slice)
 	if !ok {
@@ -113,9 +115,9 @@ func useOf(p *mutate.Pass, v *types.Var) ast.Node {
 	return p.File.Name
 }
 
-// staysHere reports whether nothing keeps the slice, compares it with nil or
-// asks for its capacity: it is appended to, indexed, ranged over, measured,
-// converted to a string, or handed to a function that keeps nothing.
+// staysHere reports whether no code keeps the slice, compares it with nil or reads its capacity.
+// Code may append to the slice, index it, range over it, measure it, or convert it to a string. It
+// may also pass the slice to a function that keeps nothing.
 func staysHere(p *mutate.Pass, v *types.Var) bool {
 	if captured(p, v) {
 		return false
@@ -162,16 +164,17 @@ func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) 
 	}
 	switch f := p.Callee(call).(type) {
 	case *types.Builtin:
-		return slices.Contains([]string{"len", "copy", "clear"}, f.Name()) || f.Name() == "append" && call.Args[0] != e && call.Ellipsis.IsValid()
+		return slices.Contains([]string{"len", "copy", "clear"}, f.Name()) ||
+			f.Name() == "append" && call.Args[0] != e && call.Ellipsis.IsValid()
 	case *types.Func:
 		return keepsNothing(p, f, call, v)
 	}
 	return false
 }
 
-// keepsNothing reports whether a call only reads the slice: a function of the
-// standard library without effects whose result holds no memory, a strconv or
-// utf8 append, a sort.
+// keepsNothing reports whether a call only reads the slice. Such calls are a function of the
+// standard library without effects whose result holds no memory, a strconv or utf8 append, and a
+// sort.
 func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Var) bool {
 	if f.Pkg() == nil {
 		return false

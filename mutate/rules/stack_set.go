@@ -12,12 +12,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// stackSet is M4 for sets: the small hash set of H4 in place of a map.
+// stackSet (part of catalogue M4) matches a local map that serves as a set of numbers, or of
+// structs of numbers. It declares a type with a small hash table, like H4's, that moves to a map if
+// it becomes full.
 var stackSet = &mutate.Mutator{
 	Name: "stack-set",
-	Doc: "Keep a set of numbers, or of structs of numbers, in a table on the stack as long as it is small, and in a map from there on. A map " +
-		"allocates, hashes through a function pointer and grows step by step. Exact: the set is local, is only asked and added to, and its " +
-		"order is never looked at.",
+	Doc: "Keep a set of numbers, or of structs of numbers, in a table on the stack as long as it is small, and in a " +
+		"map from there on. A map allocates, hashes through a function pointer and grows step by step. Exact: the " +
+		"set is local, is only asked and added to, and its order is never looked at.",
 	Before: `seen := map[int]struct{}{}
 for _, id := range ids {
 	if _, ok := seen[id]; ok {
@@ -50,9 +52,9 @@ type seenSet struct {
 type setSite struct {
 	decl   declared
 	key    types.Type
-	fields []part // of the key k, nil for a number
+	fields []part // the fields of the key k; nil for a number
 	edits  func(name string) []mutate.Edit
-	asks   bool // somewhere it is asked without being added to
+	asks   bool // some code asks without an addition
 }
 
 func findStackSet(p *mutate.Pass) []mutate.Site {
@@ -65,8 +67,8 @@ func findStackSet(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// localSets yields the sets that start empty in a function and stay in it,
-// with the list that the declaration stands in.
+// localSets yields the sets that start empty in a function and stay in it, with the list that holds
+// the declaration.
 func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
 	return func(yield func([]ast.Stmt, *setSite) bool) {
 		for list, i := range statements(p) {
@@ -75,7 +77,8 @@ func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
 				continue
 			}
 			m, ok := d.Var.Type().(*types.Map)
-			if !ok || !isSetElem(m.Elem()) || p.Effects(d.Value).Writes || callsFunction(p, d.Value) && !plainHint(p, d.Value) {
+			if !ok || !isSetElem(m.Elem()) || p.Effects(d.Value).Writes ||
+				callsFunction(p, d.Value) && !plainHint(p, d.Value) {
 				continue
 			}
 			if !yield(list, &setSite{decl: d, key: m.Key()}) {
@@ -85,7 +88,7 @@ func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
 	}
 }
 
-// plainHint reports whether the map is made by make, with no hint or a length.
+// plainHint reports whether make makes the map, without a hint or with a length.
 func plainHint(p *mutate.Pass, e ast.Expr) bool {
 	call, ok := p.IsBuiltin(e, "make")
 	return ok && (len(call.Args) == 1 || isLength(p, call.Args[1]))
@@ -99,8 +102,7 @@ func isSetElem(t types.Type) bool {
 	return ok && s.NumFields() == 0
 }
 
-// keyFields accepts integers, and structs of them whose type can be named at
-// package level.
+// keyFields accepts integers, and structs of integers whose type can be named at package level.
 func (s *setSite) keyFields(p *mutate.Pass) bool {
 	if isInteger(s.key) {
 		named, ok := s.key.(*types.Named)
@@ -108,7 +110,8 @@ func (s *setSite) keyFields(p *mutate.Pass) bool {
 	}
 	t, ok := s.key.Underlying().(*types.Struct)
 	named, isNamed := s.key.(*types.Named)
-	if !ok || !isNamed || named.Obj().Parent() != p.Pkg.Scope() || named.TypeArgs().Len() > 0 || t.NumFields() == 0 || t.NumFields() > 4 {
+	if !ok || !isNamed || named.Obj().Parent() != p.Pkg.Scope() || named.TypeArgs().Len() > 0 || t.NumFields() == 0 ||
+		t.NumFields() > 4 {
 		return false
 	}
 	for f := range t.Fields() {
@@ -120,8 +123,8 @@ func (s *setSite) keyFields(p *mutate.Pass) bool {
 	return true
 }
 
-// uses collects the rewriting of each use of the map: a question, an addition,
-// or a question with the addition right behind it.
+// uses collects the rewrites of all uses of the map: a question, an addition, or a question with
+// the addition right behind it.
 func (s *setSite) uses(p *mutate.Pass) bool {
 	var makers []func(name string) []mutate.Edit
 	done := map[ast.Node]bool{}
@@ -164,7 +167,8 @@ func (s *setSite) use(p *mutate.Pass, ix *ast.IndexExpr, done map[ast.Node]bool)
 				not = ""
 			}
 			return func(name string) []mutate.Edit {
-				return []mutate.Edit{p.Span(cond.Cond.Pos(), cond.Cond.End(), not+name+".add("+key+")"), s.dropInit(p, cond), p.Delete(add)}
+				return []mutate.Edit{p.Span(cond.Cond.Pos(), cond.Cond.End(), not+name+".add("+key+")"),
+					s.dropInit(p, cond), p.Delete(add)}
 			}
 		}
 	}
@@ -190,9 +194,8 @@ func isMember(p *mutate.Pass, e ast.Expr) bool {
 	return lit || isBool(p, e, true)
 }
 
-// condition finds the if whose whole condition is the question: `if m[k]`,
-// `if !m[k]`, and both with `_, ok := m[k]` in front. positive says that the
-// body runs when the key is there.
+// condition finds the if whose whole condition is the question: `if m[k]`, `if !m[k]`, and both
+// with `_, ok := m[k]` in front. positive says that the body runs if the set holds the key.
 func (s *setSite) condition(p *mutate.Pass, ix *ast.IndexExpr) (st *ast.IfStmt, positive bool) {
 	st, ok := enclosing[*ast.IfStmt](p, ix)
 	if !ok {
@@ -226,14 +229,14 @@ func (s *setSite) dropInit(p *mutate.Pass, st *ast.IfStmt) mutate.Edit {
 	return p.Span(st.Init.Pos(), st.Cond.Pos(), "")
 }
 
-// addedNext is the statement that adds the same key at once where it is not
-// there: behind an if that leaves when it is there, or first in the body of
-// one that asks whether it is not.
+// addedNext returns the statement that adds the same key at once if it is missing. It stands behind
+// an if that leaves when the key is there, or first in the body of an if that asks for its absence.
 func (s *setSite) addedNext(p *mutate.Pass, st *ast.IfStmt, ix *ast.IndexExpr, positive bool) ast.Stmt {
 	var next ast.Stmt
 	if positive {
 		list, at := p.Siblings(st)
-		if at < 0 || at+1 >= len(list) || st.Else != nil || !mutate.Terminates(st.Body.List) || len(p.Uses(s.decl.Var, st.Body)) > 0 {
+		if at < 0 || at+1 >= len(list) || st.Else != nil || !mutate.Terminates(st.Body.List) ||
+			len(p.Uses(s.decl.Var, st.Body)) > 0 {
 			return nil
 		}
 		next = list[at+1]
@@ -245,14 +248,15 @@ func (s *setSite) addedNext(p *mutate.Pass, st *ast.IfStmt, ix *ast.IndexExpr, p
 		return nil
 	}
 	store, ok := ast.Unparen(lhs).(*ast.IndexExpr)
-	if !ok || p.Var(store.X) != s.decl.Var || !p.Same(store.Index, ix.Index) || !p.Pure(ix.Index) && !plainElements(p, ix.Index) {
+	if !ok || p.Var(store.X) != s.decl.Var || !p.Same(store.Index, ix.Index) ||
+		!p.Pure(ix.Index) && !plainElements(p, ix.Index) {
 		return nil
 	}
 	return next
 }
 
-// plainElements reports whether an expression calls nothing and so has the
-// same value twice in a row.
+// plainElements reports whether an expression calls nothing, and so has the same value twice in a
+// row.
 func plainElements(p *mutate.Pass, e ast.Expr) bool {
 	return !callsFunction(p, e) && !p.Effects(e).Writes
 }
@@ -283,7 +287,9 @@ func rewriteStackSet(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	}
 	name := s.decl.Var.Name()
 	typ := p.Fresh(name+"Set", name+"Table")
-	edits := []mutate.Edit{p.Replace(s.decl.Stmt, fmt.Sprintf("var %s %s // on the stack while it is small", name, typ))}
+	edits := []mutate.Edit{
+		p.Replace(s.decl.Stmt, fmt.Sprintf("var %s %s // on the stack while it is small", name, typ)),
+	}
 	for _, e := range s.edits(name) {
 		if e.Start != e.End || e.New != "" {
 			edits = append(edits, e)
@@ -306,7 +312,8 @@ func (s *setSite) declaration(typ, key string, n int) string {
 		stored, word = "uint64", "x"
 		hash = "x := " + pack + "\nh := x * " + hashFactor
 	}
-	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", itoa(2*n), "<mask>", itoa(2*n-1),
+	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", itoa(2*n),
+		"<mask>", itoa(2*n-1),
 		"<n>", itoa(n), "<last>", itoa(n-1), "<hash>", hash, "<shift>", itoa(64-tableBits(n)))
 	out := text.Replace(`// <T> is a set: its first <n> keys lie in a table with open addressing, the
 // others in a map.

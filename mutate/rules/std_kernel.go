@@ -14,12 +14,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// stdKernel is L10 and V1: what the standard library does 16 or 32 bytes at a
-// time.
+// stdKernel (catalogue L10 and V1) matches loops that spell out IndexByte, Count, Equal, Index or
+// copy. It calls the function, which handles 16 or 32 bytes at a time.
 var stdKernel = &mutate.Mutator{
 	Name: "std-kernel",
-	Doc: "Call the standard library for what a byte loop spells out: IndexByte, Count, Equal, Index, copy. These are written with " +
-		"vector instructions. Exact: the loop is recognised as a whole, with what stands before and behind it.",
+	Doc: "Call the standard library for what a byte loop spells out: IndexByte, Count, Equal, Index, copy. These " +
+		"are written with vector instructions. Exact: the loop is recognised as a whole, with what stands before " +
+		"and behind it.",
 	Before: `for i := 0; i < len(s); i++ {
 	if s[i] == '/' {
 		return i
@@ -33,8 +34,7 @@ return -1`,
 	Rewrite: rewriteKernel,
 }
 
-// A kernel is what a loop amounts to: text that replaces the statements first
-// to last.
+// A kernel is the replacement of a loop: text for the statements first to last.
 type kernel struct {
 	name        string
 	first, last ast.Stmt
@@ -47,7 +47,8 @@ func findKernels(p *mutate.Pass) []mutate.Site {
 		if p.FuncOf(s) == nil || labelled(p, s) {
 			continue
 		}
-		for _, match := range []func(*mutate.Pass, ast.Stmt) *kernel{searchKernel, countKernel, equalKernel, substringKernel, copyKernel} {
+		for _, match := range []func(*mutate.Pass, ast.Stmt) *kernel{searchKernel, countKernel, equalKernel,
+			substringKernel, copyKernel} {
 			if k := match(p, s); k != nil {
 				sites = append(sites, mutate.Site{Node: s, Label: "loop that is " + k.name, Data: k})
 				break
@@ -75,9 +76,8 @@ type byteScan struct {
 	then  *ast.BlockStmt
 }
 
-// scanOf recognises `for ... { if s[i] == c { ... } }` over bytes, and over the
-// runes of a string when c is an ASCII constant, which no part of another
-// rune equals.
+// scanOf recognises `for ... { if s[i] == c { ... } }` over bytes. It also recognises the form over
+// the runes of a string if c is an ASCII constant, since no part of another rune equals c.
 func scanOf(p *mutate.Pass, s ast.Stmt) *byteScan {
 	l, elem := elementOf(p, s)
 	if l == nil || !mutate.IsBytes(l.Seq.Type()) || l.Start != 0 {
@@ -121,8 +121,8 @@ func scanOf(p *mutate.Pass, s ast.Stmt) *byteScan {
 	return &byteScan{seq: l.Seq, index: l.Index, want: want, equal: c.Op == token.EQL, then: i.Body}
 }
 
-// elementOf is p.Elements, and for a range over the runes of a string the
-// same with the rune as element, if only ASCII constants are compared.
+// elementOf is p.Elements, extended by a range over the runes of a string if the loop compares them
+// with ASCII constants only.
 func elementOf(p *mutate.Pass, s ast.Stmt) (*mutate.ElementLoop, *types.Var) {
 	if l, ok := p.Elements(s); ok {
 		return l, l.Value
@@ -135,7 +135,8 @@ func elementOf(p *mutate.Pass, s ast.Stmt) (*mutate.ElementLoop, *types.Var) {
 	if r.Key != nil {
 		l.Index = p.Var(r.Key)
 	}
-	if l.Seq == nil || l.Value == nil || p.Basic(r.X) != types.String || p.Assigned(l.Seq, r.Body) || p.Assigned(l.Value, r.Body) {
+	if l.Seq == nil || l.Value == nil || p.Basic(r.X) != types.String || p.Assigned(l.Seq, r.Body) ||
+		p.Assigned(l.Value, r.Body) {
 		return nil, nil
 	}
 	for _, id := range p.Uses(l.Value, r.Body) {
@@ -151,7 +152,7 @@ func elementOf(p *mutate.Pass, s ast.Stmt) (*mutate.ElementLoop, *types.Var) {
 	return l, l.Value
 }
 
-// function is strings.F for strings and bytes.F for byte slices.
+// function returns strings.F for strings and bytes.F for byte slices.
 func function(p *mutate.Pass, v *types.Var, name string) (string, []mutate.Edit) {
 	path := "bytes"
 	if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
@@ -161,7 +162,7 @@ func function(p *mutate.Pass, v *types.Var, name string) (string, []mutate.Edit)
 	return pkg + "." + name, edits
 }
 
-// argument is v as a string or []byte.
+// argument returns v as a string or []byte.
 func argument(v *types.Var) string {
 	switch u := v.Type().(type) {
 	case *types.Named:
@@ -177,8 +178,8 @@ func isArray(v *types.Var) bool {
 	return ok
 }
 
-// searchKernel: the loop returns at the first match, and something else
-// follows when there is none.
+// searchKernel recognises a loop that returns at the first match, with other code for no match
+// behind it.
 func searchKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	scan := scanOf(p, s)
 	list, at := p.Siblings(s)
@@ -193,7 +194,8 @@ func searchKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	k := &kernel{first: s, last: missing, name: "IndexByte"}
 	var rest string
 	switch {
-	case scan.index != nil && p.Var(found.Results[0]) == scan.index && p.IsInt(missing.Results[0], -1) && p.Basic(found.Results[0]) == types.Int && p.Basic(missing.Results[0]) == types.Int:
+	case scan.index != nil && p.Var(found.Results[0]) == scan.index && p.IsInt(missing.Results[0], -1) &&
+		p.Basic(found.Results[0]) == types.Int && p.Basic(missing.Results[0]) == types.Int:
 	case isBool(p, found.Results[0], true) && isBool(p, missing.Results[0], false):
 		rest = " >= 0"
 	case isBool(p, found.Results[0], false) && isBool(p, missing.Results[0], true):
@@ -208,10 +210,11 @@ func searchKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	return k
 }
 
-// byteArg is the wanted byte as an argument; a named rune constant of a range
-// over a string has to be converted.
+// byteArg returns the wanted byte as an argument. A named rune constant of a range over a string
+// needs a conversion.
 func byteArg(p *mutate.Pass, e ast.Expr) string {
-	if _, literal := ast.Unparen(e).(*ast.BasicLit); literal || types.Identical(p.Info.TypeOf(e), types.Typ[types.Uint8]) {
+	if _, literal := ast.Unparen(e).(*ast.BasicLit); literal ||
+		types.Identical(p.Info.TypeOf(e), types.Typ[types.Uint8]) {
 		return p.Text(e)
 	}
 	return "byte(" + p.Text(e) + ")"
@@ -222,7 +225,7 @@ func isBool(p *mutate.Pass, e ast.Expr, want bool) bool {
 	return v != nil && v.Kind() == constant.Bool && constant.BoolVal(v) == want
 }
 
-// countKernel: the loop does nothing but n++ at each match.
+// countKernel recognises a loop that only does n++ at each match.
 func countKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	scan := scanOf(p, s)
 	if scan == nil || !scan.equal || isArray(scan.seq) || len(scan.then.List) != 1 {
@@ -246,7 +249,7 @@ func countKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	}}
 }
 
-// separator is the counted byte as the second argument of Count.
+// separator returns the counted byte as the second argument of Count.
 func separator(p *mutate.Pass, scan *byteScan) string {
 	if b, ok := scan.seq.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
 		if n, ok := p.Int(scan.want); ok {
@@ -257,12 +260,13 @@ func separator(p *mutate.Pass, scan *byteScan) string {
 	return "[]byte{" + byteArg(p, scan.want) + "}"
 }
 
-// equalKernel: if len(a) != len(b) { return false }, then a loop that returns
-// false where they differ, then return true.
+// equalKernel recognises three statements: if len(a) != len(b) { return false }, a loop that
+// returns false where they differ, and return true.
 func equalKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	l, ok := p.Elements(s)
 	list, at := p.Siblings(s)
-	if !ok || !mutate.IsBytes(l.Seq.Type()) || isArray(l.Seq) || l.Start != 0 || at < 1 || at+1 >= len(list) || len(l.Body.List) != 1 {
+	if !ok || !mutate.IsBytes(l.Seq.Type()) || isArray(l.Seq) || l.Start != 0 || at < 1 || at+1 >= len(list) ||
+		len(l.Body.List) != 1 {
 		return nil
 	}
 	differ, ok := l.Body.List[0].(*ast.IfStmt)
@@ -298,7 +302,7 @@ func returnsBool(p *mutate.Pass, s *ast.IfStmt, want bool) bool {
 	return ok && len(r.Results) == 1 && isBool(p, r.Results[0], want)
 }
 
-// comparedWith is b in a[i] != b[i].
+// comparedWith returns b for a[i] != b[i].
 func comparedWith(p *mutate.Pass, l *mutate.ElementLoop, cond ast.Expr) *types.Var {
 	c, ok := ast.Unparen(cond).(*ast.BinaryExpr)
 	if !ok || c.Op != token.NEQ || l.Index == nil {
@@ -330,8 +334,8 @@ func comparesLengths(p *mutate.Pass, cond ast.Expr, a, b *types.Var) bool {
 	return x == a && y == b || x == b && y == a
 }
 
-// substringKernel: for i := 0; i+len(sub) <= len(s); i++ { if s[i:i+len(sub)]
-// == sub { return i } } return -1.
+// substringKernel recognises for i := 0; i+len(sub) <= len(s); i++ { if s[i:i+len(sub)] == sub {
+// return i } } return -1.
 func substringKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	f, ok := s.(*ast.ForStmt)
 	list, at := p.Siblings(s)
@@ -366,8 +370,8 @@ func substringKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	}}
 }
 
-// windowLoop reads i, s and sub off `i := 0; i+len(sub) <= len(s); i++` and
-// `i <= len(s)-len(sub)`.
+// windowLoop reads i, s and sub from `i := 0; i+len(sub) <= len(s); i++` and `i <=
+// len(s)-len(sub)`.
 func windowLoop(p *mutate.Pass, f *ast.ForStmt) (i, seq, sub *types.Var) {
 	init, ok := f.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || !p.IsInt(init.Rhs[0], 0) {
@@ -412,7 +416,7 @@ func isWindow(p *mutate.Pass, cond ast.Expr, i, seq, sub *types.Var) bool {
 	return ok && hi.Op == token.ADD && p.Var(hi.X) == i && p.LenOf(hi.Y) == sub
 }
 
-// copyKernel: dst := make([]T, len(src)) and then dst[i] = src[i] for all i.
+// copyKernel recognises dst := make([]T, len(src)) followed by dst[i] = src[i] for all i.
 func copyKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 	var body *ast.BlockStmt
 	var index, value, src *types.Var
@@ -439,7 +443,8 @@ func copyKernel(p *mutate.Pass, s ast.Stmt) *kernel {
 		return nil
 	}
 	from, isIndex := as.Rhs[0].(*ast.IndexExpr)
-	if !(isIndex && p.Var(from.X) == src && p.Var(from.Index) == index) && !(value != nil && p.Var(as.Rhs[0]) == value) {
+	if !(isIndex && p.Var(from.X) == src && p.Var(from.Index) == index) &&
+		!(value != nil && p.Var(as.Rhs[0]) == value) {
 		return nil
 	}
 	dst := p.Var(to.X)
@@ -472,8 +477,8 @@ func copyable(dst, src *types.Var) bool {
 	return false
 }
 
-// madeWithLen reports whether dst := make([]T, len(src)) stands before s in
-// its list with neither assigned in between.
+// madeWithLen reports whether dst := make([]T, len(src)) stands before s in its list, with no
+// assignment to dst or src in between.
 func madeWithLen(p *mutate.Pass, s ast.Stmt, dst, src *types.Var) bool {
 	list, at := p.Siblings(s)
 	for i := at - 1; i >= 0; i-- {

@@ -11,12 +11,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// structKey is M4, and the second half of S11.
+// structKey (part of catalogue M4, and the second half of S11) matches a local map whose string
+// keys are put together from numbers and strings. It declares a struct of the parts as the key.
 var structKey = &mutate.Mutator{
 	Name: "struct-key",
-	Doc: "Use the parts of a composite map key as a struct instead of writing them into a string for every look-up. It saves formatting, the " +
-		"string and hashing its text. Legal because the map never leaves the function and its keys are never read back, and the text names its " +
-		"parts without doubt: numbers with a separator behind each, and a string only at the end.",
+	Doc: "Use the parts of a composite map key as a struct instead of writing them into a string for every look-up. " +
+		"It saves formatting, the string and hashing its text. Legal because the map never leaves the function and " +
+		"its keys are never read back, and the text names its parts without doubt: numbers with a separator behind " +
+		"each, and a string only at the end.",
 	Before: `seen := map[string]int{}
 for _, e := range events {
 	seen[strconv.Itoa(e.Host)+":"+e.Name]++
@@ -54,7 +56,7 @@ func findStructKey(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// emptyMap reports whether the map starts empty, and its type is written out.
+// emptyMap reports whether the map starts empty and its type is written out.
 func emptyMap(p *mutate.Pass, d declared) bool { return mapTypeOf(p, d) != nil }
 
 func mapTypeOf(p *mutate.Pass, d declared) *ast.MapType {
@@ -76,8 +78,8 @@ func mapTypeOf(p *mutate.Pass, d declared) *ast.MapType {
 	return t
 }
 
-// structKeyEdits rewrites every use of the map; nil when one of them needs the
-// text of a key, or the keys are not all of one make.
+// structKeyEdits rewrites every use of the map. It returns nil if a use needs the text of a key, or
+// if the keys do not all have the same parts.
 func structKeyEdits(p *mutate.Pass, d declared, m *types.Map) []mutate.Edit {
 	name := p.Fresh(d.Var.Name()+"Key", d.Var.Name()+"Parts")
 	var shape []string
@@ -118,12 +120,13 @@ func structKeyEdits(p *mutate.Pass, d declared, m *types.Map) []mutate.Edit {
 		fmt.Fprintf(&fields, "%c %s\n", 'a'+i, typ)
 	}
 	return append(edits,
-		p.Declare(d.Stmt, fmt.Sprintf("// %s is a key of %s: what was a text of its parts.\ntype %s struct {\n%s}", name, d.Var.Name(), name, fields.String())),
+		p.Declare(d.Stmt,
+			fmt.Sprintf("// %s is a key of %s: what was a text of its parts.\ntype %s struct {\n%s}", name,
+				d.Var.Name(), name, fields.String())),
 		p.Replace(mapTypeOf(p, d).Key, name))
 }
 
-// keyOfUse is the key with which a use asks the map; nil and true when it asks
-// without a key.
+// keyOfUse returns the key that a use looks up. It returns nil and true if the use has no key.
 func keyOfUse(p *mutate.Pass, id *ast.Ident) (ast.Expr, bool) {
 	switch up := p.Parent(id).(type) {
 	case *ast.IndexExpr:
@@ -142,8 +145,7 @@ func keyOfUse(p *mutate.Pass, id *ast.Ident) (ast.Expr, bool) {
 	return nil, false
 }
 
-// keyVariable is the declaration of a variable that is nothing but a key of
-// the map.
+// keyVariable returns the declaration of a variable that is only a key of the map.
 func keyVariable(p *mutate.Pass, v, m *types.Var) (d declared, ok bool) {
 	if captured(p, v) || !local(p, v) || p.Assigned(v, p.File) {
 		return d, false
@@ -155,7 +157,8 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d declared, ok bool) {
 				return d, false
 			}
 		case *ast.CallExpr:
-			if _, isDelete := p.IsBuiltin(up, "delete"); !isDelete || p.Var(up.Args[0]) != m || up.Args[1] != ast.Expr(id) {
+			if _, isDelete := p.IsBuiltin(up, "delete"); !isDelete || p.Var(up.Args[0]) != m ||
+				up.Args[1] != ast.Expr(id) {
 				return d, false
 			}
 		default:
@@ -170,9 +173,8 @@ func keyVariable(p *mutate.Pass, v, m *types.Var) (d declared, ok bool) {
 	return d, false
 }
 
-// structParts takes a key apart into the struct's elements and their types,
-// each with the text behind it: "int|:". nil when two different keys could
-// have one text.
+// structParts takes a key apart into the struct's elements and their types, each with the text
+// behind it: "int|:". It returns nil if two different keys could have one text.
 func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 	pieces := piecesOf(p, key)
 	var parts []string
@@ -186,12 +188,12 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 		sep := ""
 		if i+1 < len(pieces) {
 			if sep = pieces[i+1].text; sep == "" || sep[0] >= '0' && sep[0] <= '9' {
-				return "", nil // two parts that run together
+				return "", nil // two parts without a separator
 			}
 		}
 		t, ok := partType(p, q.arg)
 		if !ok || isPlainString(t) && sep != "" {
-			return "", nil // the separator may be part of the string
+			return "", nil // the string may contain the separator
 		}
 		name, ok := typeText(p, t)
 		if !ok {
@@ -207,16 +209,15 @@ func structParts(p *mutate.Pass, key ast.Expr) (text string, shape []string) {
 
 func isPlainString(t types.Type) bool { return plainKind(t)&types.IsString != 0 }
 
-// partType is the type of a part whose text is as good as its value: an
-// integer or a string.
+// partType returns the type of a part whose text and value say the same: an integer or a string.
 func partType(p *mutate.Pass, e ast.Expr) (types.Type, bool) {
 	t := p.Info.TypeOf(e)
 	b, ok := t.(*types.Basic)
-	return t, ok && b.Info()&types.IsUntyped == 0 && b.Info()&(types.IsInteger|types.IsString) != 0 && !p.Effects(e).Writes
+	return t, ok && b.Info()&types.IsUntyped == 0 && b.Info()&(types.IsInteger|types.IsString) != 0 &&
+		!p.Effects(e).Writes
 }
 
-// piecesOf reads a concatenation of strings and formatted integers, or a
-// Sprintf of them.
+// piecesOf reads a concatenation of strings and formatted integers, or a Sprintf of them.
 func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 	if call, ok := p.IsCall(key, "fmt", "Sprintf"); ok && !call.Ellipsis.IsValid() {
 		f := &formatSite{call: call, node: call, kind: "value", pieces: parseFormat(p, call.Args)}
@@ -245,8 +246,7 @@ func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 	return joinTexts(out)
 }
 
-// numberOf is the integer that strconv writes in decimal, or the expression
-// itself.
+// numberOf returns the integer that strconv writes in decimal, or the expression itself.
 func numberOf(p *mutate.Pass, e ast.Expr) ast.Expr {
 	if call, ok := p.IsCall(e, "strconv", "Itoa"); ok {
 		return narrow(p, call.Args[0])
@@ -257,8 +257,8 @@ func numberOf(p *mutate.Pass, e ast.Expr) ast.Expr {
 	return e
 }
 
-// narrow takes off a conversion that loses nothing: a smaller key is compared
-// and hashed sooner.
+// narrow removes a conversion that loses nothing, because comparing and hashing a smaller key is
+// faster.
 func narrow(p *mutate.Pass, e ast.Expr) ast.Expr {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 || !p.Info.Types[call.Fun].IsType() || p.Info.Types[call.Args[0]].Value != nil {
@@ -270,7 +270,8 @@ func narrow(p *mutate.Pass, e ast.Expr) ast.Expr {
 		return e
 	}
 	sizes := types.SizesFor("gc", "amd64")
-	wider, fromSign, toSign := sizes.Sizeof(to)-sizes.Sizeof(from), from.Info()&types.IsUnsigned == 0, to.Info()&types.IsUnsigned == 0
+	wider, fromSign, toSign := sizes.Sizeof(to)-sizes.Sizeof(from), from.Info()&types.IsUnsigned == 0,
+		to.Info()&types.IsUnsigned == 0
 	if wider > 0 && toSign || wider > 0 && !fromSign || wider == 0 && fromSign == toSign {
 		return call.Args[0]
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// suffixWord goes on where partial-word ends, which it knows nothing of the
-// text in front of the bytes.
+// suffixWord improves on partialWord when the bytes before the tail are readable too. It matches a
+// text of which code reads whole words and then the rest with partialWord's helper. It writes one
+// load of the text's last word, and shifts out the bytes that were read already.
 var suffixWord = &mutate.Mutator{
 	Name: "suffix-word",
-	Doc: "Read the last bytes of a text as the end of its last word, shifting out what lies in front, instead of choosing loads by how many " +
-		"bytes there are: their number is random, and the choice is mispredicted. Exact: what remains of the text is its end, cut off the " +
-		"front only, and texts of less than a word go the old way.",
+	Doc: "Read the last bytes of a text as the end of its last word, shifting out what lies in front, instead of " +
+		"choosing loads by how many bytes there are: their number is random, and the choice is mispredicted. Exact: " +
+		"what remains of the text is its end, cut off the front only, and texts of less than a word go the old way.",
 	Before: `rest := data
 for len(rest) >= 8 {
 	...
@@ -46,7 +47,7 @@ h ^= last`,
 type suffix struct {
 	fn          *ast.FuncDecl
 	whole, rest *types.Var
-	calls       []*ast.CallExpr // of the function that reads the first bytes
+	calls       []*ast.CallExpr // calls of the function that reads the first bytes
 	ofString    bool
 }
 
@@ -75,29 +76,31 @@ func (s *suffix) ends(p *mutate.Pass, e ast.Expr) bool {
 		e = ast.Unparen(cut.X)
 	}
 	s.whole = p.Var(e)
-	if s.whole == nil || !local(p, s.whole) || captured(p, s.whole) || captured(p, s.rest) || p.Assigned(s.whole, s.fn) {
+	if s.whole == nil || !local(p, s.whole) || captured(p, s.whole) || captured(p, s.rest) ||
+		p.Assigned(s.whole, s.fn) {
 		return false
 	}
 	s.ofString = types.Identical(s.whole.Type(), types.Typ[types.String])
-	return types.Identical(s.whole.Type(), s.rest.Type()) && (s.ofString || types.Identical(s.whole.Type(), types.NewSlice(types.Typ[types.Uint8])))
+	return types.Identical(s.whole.Type(), s.rest.Type()) &&
+		(s.ofString || types.Identical(s.whole.Type(), types.NewSlice(types.Typ[types.Uint8])))
 }
 
-// read wants the variable to be cut off at the front only, up to a last cut
-// that leaves a whole word: then it is the end of the text or not read as less
-// than a word. It collects the calls that read it.
+// read checks that code only cuts the variable off at the front, up to a last cut that leaves at
+// least a word. Then the variable is the end of the text, or code does not read it as less than a
+// word. read collects the calls that read it.
 func (s *suffix) read(p *mutate.Pass) bool {
-	end := token.Pos(0) // of where it is the end of the text
+	end := token.Pos(0) // up to here, the variable is the end of the text
 	for _, id := range p.Uses(s.rest, s.fn) {
 		if p.Var(id) == nil || !p.Assigned(s.rest, id) && !s.isTarget(p, id) {
 			continue
 		}
 		as, ok := p.Parent(id).(*ast.AssignStmt)
 		if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || as.Lhs[0] != ast.Expr(id) {
-			return false // also where := declares others beside it
+			return false // also a := that declares others beside it
 		}
 		front, ok := s.cut(p, as.Rhs[0])
 		if !ok || end != 0 || !front && (p.InLoop(as) || inFuncLit(p, as)) {
-			return false // nothing is cut behind the last cut
+			return false // no cut may follow the last one
 		}
 		if !front {
 			end = as.Pos()
@@ -131,8 +134,8 @@ func (s *suffix) isTarget(p *mutate.Pass, id *ast.Ident) bool {
 	return false
 }
 
-// cut recognises rest[i:], which leaves an end of the text, and rest[:c], which
-// leaves a word at least.
+// cut recognises rest[i:], which leaves an end of the text, and rest[:c], which leaves at least a
+// word.
 func (s *suffix) cut(p *mutate.Pass, e ast.Expr) (front, ok bool) {
 	cut, ok := ast.Unparen(e).(*ast.SliceExpr)
 	if !ok || cut.Slice3 || p.Var(cut.X) != s.rest {
@@ -145,7 +148,7 @@ func (s *suffix) cut(p *mutate.Pass, e ast.Expr) (front, ok bool) {
 	return false, cut.Low == nil && constant && n >= 8
 }
 
-// addressed reports whether something else may change the variable.
+// addressed reports whether other code may change the variable.
 func (s *suffix) addressed(p *mutate.Pass) bool {
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, s.fn) {
 		if v := p.Var(u.X); u.Op == token.AND && (v == s.rest || v == s.whole) {
@@ -160,7 +163,7 @@ func (s *suffix) addressed(p *mutate.Pass) bool {
 	return false
 }
 
-// named reports whether the text's name means it at all calls.
+// named reports whether the text's name means the text at all calls.
 func (s *suffix) named(p *mutate.Pass) bool {
 	for _, call := range s.calls {
 		if !means(p, call.Pos(), s.whole.Name(), s.whole) {
@@ -175,8 +178,8 @@ func inFuncLit(p *mutate.Pass, n ast.Node) bool {
 	return in
 }
 
-// reads recognises firstBytes(rest) and firstBytes(rest[i:]), also through a
-// function that does nothing else.
+// reads recognises firstBytes(rest) and firstBytes(rest[i:]), also through a function that only
+// calls it.
 func (s *suffix) reads(p *mutate.Pass, call *ast.CallExpr) (arg ast.Expr, ok bool) {
 	if len(call.Args) != 1 || !s.reader(p, call) {
 		return nil, false
@@ -188,8 +191,8 @@ func (s *suffix) reads(p *mutate.Pass, call *ast.CallExpr) (arg ast.Expr, ok boo
 	return arg, p.Var(arg) == s.rest
 }
 
-// reader reports whether a call is of the function that reads the first bytes,
-// or of one that only calls it.
+// reader reports whether a call is of the function that reads the first bytes, or of a function
+// that only calls that one.
 func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	fn := p.Decl(p.Callee(call))
 	if fn == nil || fn.Recv != nil || fn.Body == nil {
@@ -212,15 +215,16 @@ func (s *suffix) reader(p *mutate.Pass, call *ast.CallExpr) bool {
 	}
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	next := p.Decl(p.Callee(inner))
-	if next == nil || sig.Params().Len() != 1 || p.Var(inner.Args[0]) != sig.Params().At(0) || !sameCode(p.Text(next), declare(next.Name.Name)) {
+	if next == nil || sig.Params().Len() != 1 || p.Var(inner.Args[0]) != sig.Params().At(0) ||
+		!sameCode(p.Text(next), declare(next.Name.Name)) {
 		return false
 	}
 	out := sig.Results()
 	return out.Len() == 1 && isBasicType(out.At(0).Type(), types.Uint64)
 }
 
-// told reports whether a call is what remains where the end of the text's last
-// word was read in place.
+// told reports whether a call is left over from an earlier rewrite, which reads the text's last
+// word in place.
 func (s *suffix) told(p *mutate.Pass, call *ast.CallExpr) bool {
 	for _, up := range p.Path(call) {
 		i, ok := up.(*ast.IfStmt)
@@ -237,20 +241,21 @@ func (s *suffix) told(p *mutate.Pass, call *ast.CallExpr) bool {
 	return false
 }
 
-// suffixForms is the load where the word is used, or else in a function, which is
-// too large to be inlined: without the call, hashes of tags are 5 % faster.
+// suffixForms offers two places for the load: where code uses the word, or in a function, which is
+// too large to be inlined. Without that call, hashes of tags are 5 % faster.
 func suffixForms(p *mutate.Pass, site mutate.Site) []mutate.Param {
 	s := site.Data.(*suffix)
 	for _, call := range s.calls {
-		if _, ok := inPlace(p, call); !ok || redefined(p, call, "len") || redefined(p, call, "uint") || redefined(p, call, "uint64") {
+		if _, ok := inPlace(p, call); !ok || redefined(p, call, "len") || redefined(p, call, "uint") ||
+			redefined(p, call, "uint64") {
 			return []mutate.Param{{Label: "function", Value: false}}
 		}
 	}
 	return []mutate.Param{{Label: "in place", Value: true}}
 }
 
-// inPlace is the assignment or the return that a call is evaluated for, if it may as well be
-// evaluated in front: nothing else in there has effects or can panic.
+// inPlace returns the assignment or the return that holds a call, if code may as well evaluate the
+// call in front of it. Nothing else in the statement may have effects or panic.
 func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 	var child ast.Node = call
 	for _, up := range p.Path(call)[1:] {
@@ -261,7 +266,8 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 			if other == child {
 				other = up.Y
 			}
-			if up.Op == token.QUO || up.Op == token.REM || up.Op == token.SHL || up.Op == token.SHR || up.Op == token.LAND || up.Op == token.LOR || !p.Pure(other) {
+			if up.Op == token.QUO || up.Op == token.REM || up.Op == token.SHL || up.Op == token.SHR ||
+				up.Op == token.LAND || up.Op == token.LOR || !p.Pure(other) {
 				return nil, false
 			}
 		case *ast.CallExpr:
@@ -270,7 +276,8 @@ func inPlace(p *mutate.Pass, call *ast.CallExpr) (ast.Stmt, bool) {
 				return nil, false
 			}
 		case *ast.AssignStmt:
-			if len(up.Lhs) != 1 || len(up.Rhs) != 1 || up.Tok == token.SHL_ASSIGN || up.Tok == token.SHR_ASSIGN || up.Rhs[0] != child {
+			if len(up.Lhs) != 1 || len(up.Rhs) != 1 || up.Tok == token.SHL_ASSIGN || up.Tok == token.SHR_ASSIGN ||
+				up.Rhs[0] != child {
 				return nil, false
 			}
 			list, at := p.Siblings(up)
@@ -298,7 +305,9 @@ func rewriteSuffixWords(p *mutate.Pass, site mutate.Site, param mutate.Param) ([
 		load := loadName(p)
 		typ, end, base = "string", load+"("+end+")", "lastBytesOf"
 		if !declaresLoad(p, load) {
-			edits = append(edits, p.Declare(s.fn, "// "+load+" is the word in the first eight bytes of s, lowest byte first.\n"+loadDecl(load)))
+			edits = append(edits,
+				p.Declare(s.fn, "// "+load+" is the word in the first eight bytes of s, lowest byte first.\n"+
+					loadDecl(load)))
 		}
 	} else {
 		pkg, imports := p.Import("encoding/binary")
@@ -326,7 +335,7 @@ func <name>(whole, tail <type>) uint64 {
 	return edits, nil
 }
 
-// inPlace reads the end of the text's last word in front of what uses it.
+// inPlace reads the text's last word in front of the statement that uses it.
 func (s *suffix) inPlace(p *mutate.Pass, end string) []mutate.Edit {
 	var edits []mutate.Edit
 	n := p.Fresh("n", "size")
@@ -336,7 +345,8 @@ func (s *suffix) inPlace(p *mutate.Pass, end string) []mutate.Edit {
 			wish += itoa(i + 1)
 		}
 		st, _ := inPlace(p, call)
-		text := strings.NewReplacer("<last>", p.Fresh(wish, s.rest.Name()+upperFirst(wish)), "<n>", n, "<tail>", p.Text(call.Args[0]), "<whole>", s.whole.Name(), "<end>", end, "<call>", p.Text(call))
+		text := strings.NewReplacer("<last>", p.Fresh(wish, s.rest.Name()+upperFirst(wish)), "<n>", n, "<tail>",
+			p.Text(call.Args[0]), "<whole>", s.whole.Name(), "<end>", end, "<call>", p.Text(call))
 		edits = append(edits, before(p, st, text.Replace(`var <last> uint64
 if <n> := uint(len(<tail>)); <n> < 8 && len(<whole>) >= 8 {
 	<last> = <end> >> (64 - 8*<n>) // what is in front of the tail is shifted out

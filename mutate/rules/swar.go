@@ -12,11 +12,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// wordTest is C9.
+// wordTest (catalogue C9) matches a loop that leaves at the first byte of some kind: below a limit,
+// above a limit, one of a few, or outside some ranges. It tests eight bytes at once with arithmetic
+// on a word, and leaves the rest to the loop.
 var wordTest = &mutate.Mutator{
 	Name: "word-test",
-	Doc: "Test eight bytes at once with arithmetic on a word (SWAR) where a loop leaves at the first byte of some kind: below a " +
-		"limit, above a limit, one of a few, or outside of some ranges. Exact: the kind is found by evaluating the loop's test on all 256 bytes.",
+	Doc: "Test eight bytes at once with arithmetic on a word (SWAR) where a loop leaves at the first byte of some " +
+		"kind: below a limit, above a limit, one of a few, or outside of some ranges. Exact: the kind is found by " +
+		"evaluating the loop's test on all 256 bytes.",
 	Before: `for i := 0; i < len(s); i++ {
 	if s[i] >= 0x80 {
 		return false
@@ -40,8 +43,8 @@ for i := range len(rest) {
 	Rewrite: rewriteWordTest,
 }
 
-// A wordSite is a loop that leaves at bytes below low, above high, or equal to
-// one of some values in between.
+// A wordSite is a loop that leaves at bytes below low, above high, or equal to one of some values
+// in between.
 type wordSite struct {
 	loop  *mutate.ElementLoop
 	then  *ast.BlockStmt
@@ -49,14 +52,15 @@ type wordSite struct {
 	high  int
 	equal []int
 
-	accepted []byteRange // where that is no way to say it: the bytes that it does not leave at
+	accepted []byteRange // if limits cannot say it: the bytes at which the loop stays
 }
 
 func findWordTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l, ok := p.Elements(s)
-		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) || !hasWords(l.Seq.Type()) {
+		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
+			!hasWords(l.Seq.Type()) {
 			continue
 		}
 		cond, then, ok := exitTest(p, l)
@@ -106,7 +110,7 @@ func kindOf(bad [256]bool) *wordSite {
 		}
 	}
 	if len(w.equal) > 3 || w.low == 0 && w.high == 255 && len(w.equal) < 2 {
-		return nil // nothing to do, or one value: IndexByte is better
+		return nil // nothing to do, or one value, for which IndexByte is better
 	}
 	return w
 }
@@ -141,9 +145,8 @@ func rewriteWordTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 
 const topBits = "0x8080808080808080"
 
-// test sets the top bit of every byte of a word that is rejected. A borrow or
-// a carry may set the bit of a byte above one that is rejected, never of one
-// that has none below it.
+// test writes code that sets the top bit of every rejected byte of a word. A borrow or a carry may
+// also set the bit of a byte above a rejected one, but never without a rejected byte below it.
 func (w *wordSite) test(p *mutate.Pass, load string, edits *[]mutate.Edit) string {
 	if w.accepted != nil {
 		all := p.Fresh("allAccepted", "wordAccepted")
@@ -186,8 +189,8 @@ func (w *wordSite) load(p *mutate.Pass, rest string) (string, []mutate.Edit) {
 	return loadWord(p, w.loop.Stmt, w.loop.Seq, rest)
 }
 
-// hasWords reports whether loadWord reads from a type: strings and slices of
-// exactly bytes. An array would be copied.
+// hasWords reports whether loadWord can read from a type: strings, and slices of exactly bytes. An
+// array would be copied.
 func hasWords(t types.Type) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -198,9 +201,8 @@ func hasWords(t types.Type) bool {
 	return false
 }
 
-// loadWord reads the first eight bytes of text, a part of seq, as a word:
-// encoding/binary for slices, a helper for strings, whose shifts the compiler
-// turns into one load.
+// loadWord reads the first eight bytes of text, a part of seq, as a word. It uses encoding/binary
+// for slices. For strings it uses a helper whose shifts the compiler turns into one load.
 func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
 	if !isStringVar(seq) {
 		pkg, edits := p.Import("encoding/binary")
@@ -229,8 +231,8 @@ func loadDecl(name string) string {
 }`
 }
 
-// declaresLoad reports whether the candidate has the helper under a name: a
-// function that is only called the same may do anything.
+// declaresLoad reports whether the candidate has the helper under a name. A function of the same
+// name with other text does not count.
 func declaresLoad(p *mutate.Pass, name string) bool {
 	d := p.Decl(p.Pkg.Scope().Lookup(name))
 	return d != nil && nowhereElse(p, name) && slices.Equal(strings.Fields(p.Text(d)), strings.Fields(loadDecl(name)))

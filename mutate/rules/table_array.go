@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// tableArray is B5.
+// tableArray (catalogue B5) matches a package-level slice that code only indexes, ranges over or
+// measures. It declares an array.
 var tableArray = &mutate.Mutator{
 	Name: "table-array",
-	Doc: "Make a lookup table an array instead of a slice: its length is then part of the type, so that an index that cannot be out of bounds is " +
-		"not checked, and the table's address is known. Legal because the variable is never assigned and only indexed, ranged over or measured.",
+	Doc: "Make a lookup table an array instead of a slice: its length is then part of the type, so that an index " +
+		"that cannot be out of bounds is not checked, and the table's address is known. Legal because the variable " +
+		"is never assigned and only indexed, ranged over or measured.",
 	Before:  `var weights = []int{3, 1, 4, 1}`,
 	After:   `var weights = [...]int{3, 1, 4, 1}`,
 	Class:   beagle.E0,
@@ -74,8 +76,8 @@ func arrayEdits(p *mutate.Pass, v *types.Var, spec *ast.ValueSpec) []mutate.Edit
 	return []mutate.Edit{p.Replace(t, "[...]"+p.Text(t.Elt))}
 }
 
-// outOfBounds reports whether a constant index lies outside, which an array
-// refuses to compile.
+// outOfBounds reports whether a constant index lies outside, which the compiler refuses for an
+// array.
 func outOfBounds(p *mutate.Pass, ix *ast.IndexExpr, n int) bool {
 	k, ok := p.Int(ix.Index)
 	return ok && k >= int64(n)
@@ -83,11 +85,13 @@ func outOfBounds(p *mutate.Pass, ix *ast.IndexExpr, n int) bool {
 
 func elementStoresOnly(p *mutate.Pass, v *types.Var) bool { return storesElementsOnly(p, v, p.File) }
 
-// arrayStack is B12.
+// arrayStack (catalogue B12) matches the top of a stack in an array, a signed variable that moves
+// by one. It makes the variable unsigned, so that one comparison checks both ends.
 var arrayStack = &mutate.Mutator{
 	Name: "unsigned-top",
-	Doc: "Make the top of a stack in an array unsigned: one comparison then checks both ends. Legal because the index only moves by one and is " +
-		"compared with what is not negative; a negative index panics either way, with another text.",
+	Doc: "Make the top of a stack in an array unsigned: one comparison then checks both ends. Legal because the " +
+		"index only moves by one and is compared with what is not negative; a negative index panics either way, " +
+		"with another text.",
 	Before: `top := 0
 stack[top] = x
 top++`,
@@ -120,8 +124,7 @@ func findArrayStack(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// unsignedTop rewrites the declaration; every use must mean the same for an
-// unsigned variable.
+// unsignedTop rewrites the declaration; every use must mean the same for an unsigned variable.
 func unsignedTop(p *mutate.Pass, d declared, lit *ast.BasicLit) []mutate.Edit {
 	edits := []mutate.Edit{p.Replace(d.Stmt, d.Var.Name()+" := uint("+lit.Value+")")}
 	indexes, steps := 0, map[token.Token]int{}
@@ -153,8 +156,8 @@ func unsignedTop(p *mutate.Pass, d declared, lit *ast.BasicLit) []mutate.Edit {
 	return edits
 }
 
-// onlyPushes reports whether every top++ follows a store at top, so that top is
-// never greater than the array's length.
+// onlyPushes reports whether every top++ follows a store at top, so that top never exceeds the
+// array's length.
 func onlyPushes(p *mutate.Pass, top *types.Var) bool {
 	for inc := range mutate.Nodes[*ast.IncDecStmt](p, nil) {
 		if inc.Tok != token.INC || p.Var(inc.X) != top {
@@ -182,8 +185,8 @@ func isArrayVar(p *mutate.Pass, e ast.Expr) bool {
 	return ok
 }
 
-// topOperand allows top-1 as an index, and comparisons with positive
-// constants and with len of something.
+// topOperand allows top-1 as an index, and comparisons with positive constants and with len of
+// something.
 func topOperand(p *mutate.Pass, b *ast.BinaryExpr, id *ast.Ident) (*mutate.Edit, bool) {
 	if b.X != ast.Expr(id) {
 		return nil, false
@@ -192,7 +195,8 @@ func topOperand(p *mutate.Pass, b *ast.BinaryExpr, id *ast.Ident) (*mutate.Edit,
 	switch b.Op {
 	case token.SUB:
 		ix, ok := p.Parent(b).(*ast.IndexExpr)
-		return nil, ok && isConst && k > 0 && untyped(p, b.Y) && ast.Unparen(ix.Index) == ast.Expr(b) && isArrayVar(p, ix.X)
+		return nil, ok && isConst && k > 0 && untyped(p, b.Y) && ast.Unparen(ix.Index) == ast.Expr(b) &&
+			isArrayVar(p, ix.X)
 	case token.GTR, token.EQL, token.NEQ:
 		isConst = isConst && k >= 0
 	case token.LSS, token.GEQ, token.LEQ:
@@ -210,7 +214,7 @@ func topOperand(p *mutate.Pass, b *ast.BinaryExpr, id *ast.Ident) (*mutate.Edit,
 	return nil, false
 }
 
-// untyped reports whether a constant takes the type of what it stands beside.
+// untyped reports whether a constant takes the type of the other operand.
 func untyped(p *mutate.Pass, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.BasicLit:

@@ -12,12 +12,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// tablePad is B6. It is what a table driven by another table needs: the
-// compiler does not know how far the first one's entries reach.
+// tablePad (catalogue B6) matches look-ups in a fixed table by an index that depends on one byte.
+// It pads the table to a power of two and masks the index. A table driven by another table needs
+// this, because the compiler does not know the first one's entries.
 var tablePad = &mutate.Mutator{
 	Name: "table-pad",
-	Doc: "Pad a fixed table to a power of two and mask the index, which then needs no bounds check. Exact, because evaluating the index on all " +
-		"256 bytes shows that it always lies in the part that was there before.",
+	Doc: "Pad a fixed table to a power of two and mask the index, which then needs no bounds check. Exact, because " +
+		"evaluating the index on all 256 bytes shows that it always lies in the part that was there before.",
 	Before: `var cost = [5]int{1, 2, 4, 4, 9}
 
 sum += cost[class[c]]`,
@@ -58,8 +59,8 @@ func packageDecl(p *mutate.Pass, g *ast.GenDecl) bool {
 	return slices.Contains(p.File.Decls, ast.Decl(g))
 }
 
-// padEdits wants every use of the table to be a look-up whose index stays
-// within it, and at least one in which the compiler cannot know.
+// padEdits accepts a table if every use is a look-up with an index inside it. The compiler must be
+// unable to prove at least one of them.
 func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit {
 	old := v.Type().Underlying().(*types.Array).Len()
 	padded := int64(1) << bits.Len64(uint64(old-1))
@@ -71,7 +72,7 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 	for _, id := range p.Uses(v, p.File) {
 		ix, ok := p.Parent(id).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(id) {
-			return nil // its length shows
+			return nil // code reads its length
 		}
 		if _, constant := p.Int(ix.Index); constant {
 			continue
@@ -93,8 +94,8 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 	return append(masked, p.Replace(t.Len, itoa(int(padded))))
 }
 
-// indexWithin reports whether an index that depends on one byte stays below n
-// for all 256 of them, and whether it is masked already.
+// indexWithin reports whether an index that depends on one byte stays below n for all 256 bytes,
+// and whether code masks it already.
 func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) {
 	if b, ok := ast.Unparen(index).(*ast.BinaryExpr); ok && b.Op == token.AND {
 		if m, ok := p.Int(b.Y); ok && m >= 0 && m < n {
@@ -126,8 +127,8 @@ func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) 
 	return false, true
 }
 
-// onlyByte is the byte on which an index depends, nil when there is none, or
-// more than one.
+// onlyByte returns the byte on which an index depends. It returns nil if there is none, or more
+// than one.
 func onlyByte(p *mutate.Pass, index ast.Expr) ast.Expr {
 	var operand ast.Expr
 	many := false
@@ -159,7 +160,7 @@ func onlyByte(p *mutate.Pass, index ast.Expr) ast.Expr {
 	return operand
 }
 
-// atom is the text of e as an operand of &.
+// atom returns the text of e as an operand of &.
 func atom(p *mutate.Pass, e ast.Expr) string {
 	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op.Precedence() < token.AND.Precedence() {
 		return "(" + p.Text(b) + ")"

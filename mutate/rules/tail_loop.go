@@ -9,11 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// tailLoop is R3.
+// tailLoop (catalogue R3) matches a function that calls itself as its last step. It writes a loop
+// that assigns the parameters anew.
 var tailLoop = &mutate.Mutator{
 	Name: "tail-loop",
-	Doc: "Loop instead of calling oneself as the last thing. Go keeps a stack frame for every tail call. Legal because nothing is left to do " +
-		"behind the call; recursion that overflows the stack would loop for ever.",
+	Doc: "Loop instead of calling oneself as the last thing. Go keeps a stack frame for every tail call. Legal " +
+		"because nothing is left to do behind the call; recursion that overflows the stack would loop for ever.",
 	Before: `func gcd(a, b int) int {
 	if b == 0 {
 		return a
@@ -48,9 +49,9 @@ func findTailLoop(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// tailSafe: no defers or function literals, whose variables would be shared by
-// all turns, no addresses of parameters, no loops or labels around the calls,
-// named parameters and unnamed results.
+// tailSafe reports whether fn can become a loop. It may have no defers and no function literals,
+// whose variables all turns would share. It may take no addresses of parameters and have no loops
+// or labels around the calls. Its parameters are named and its results are not.
 func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if sig.Variadic() || sig.Params().Len() == 0 || hasDefer(p, fn.Body) || labelled(p, fn.Body) {
@@ -91,8 +92,8 @@ func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	return false
 }
 
-// redeclared reports whether another variable of the same name exists in the
-// body: the assignment could mean that one.
+// redeclared reports whether the body declares another variable of the same name, which the
+// assignment could mean.
 func redeclared(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, n) {
 		if w, ok := p.Info.Defs[id].(*types.Var); ok && w.Name() == v.Name() {
@@ -138,7 +139,7 @@ func endsInTail(p *mutate.Pass, list []ast.Stmt, calls []*ast.CallExpr) bool {
 	return false
 }
 
-// changedOnly assigns the parameters that get another value.
+// changedOnly assigns the parameters whose value changes.
 func changedOnly(names, values []string) string {
 	var left, right []string
 	for i, n := range names {
@@ -152,8 +153,8 @@ func changedOnly(names, values []string) string {
 	return strings.Join(left, ", ") + " = " + strings.Join(right, ", ")
 }
 
-// tailStatement is `return f(...)`, or f(...) as the last statement of a
-// function without results.
+// tailStatement recognises `return f(...)`, and f(...) as the last statement of a function without
+// results.
 func tailStatement(p *mutate.Pass, fn *ast.FuncDecl, call *ast.CallExpr) (ast.Stmt, bool) {
 	for _, a := range call.Args {
 		for inner := range mutate.Nodes[*ast.CallExpr](p, a) {

@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// treeStack is R4.
+// treeStack (catalogue R4) matches a function that adds up integers over a tree by two self-calls.
+// It writes a loop with a stack of nodes in an array.
 var treeStack = &mutate.Mutator{
 	Name: "tree-stack",
-	Doc: "Walk a tree with a stack in an array instead of a call for every node. Legal because the function only adds up integers, in whatever " +
-		"order, and has no effects.",
+	Doc: "Walk a tree with a stack in an array instead of a call for every node. Legal because the function only " +
+		"adds up integers, in whatever order, and has no effects.",
 	Before: `func sum(t *Node) int {
 	if t == nil {
 		return 0
@@ -48,7 +49,7 @@ var treeStack = &mutate.Mutator{
 type treeSite struct {
 	fn       *ast.FuncDecl
 	param    *types.Var
-	base     ast.Expr // result for nil, nil when it is 0
+	base     ast.Expr // the result for nil; nil if it is 0
 	own      []ast.Expr
 	children []ast.Expr
 }
@@ -69,7 +70,8 @@ func treeSum(p *mutate.Pass, fn *ast.FuncDecl) (*treeSite, bool) {
 		return nil, false
 	}
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if sig.Params().Len() != 1 || sig.Results().Len() != 1 || !isInteger(sig.Results().At(0).Type()) || sig.Results().At(0).Name() != "" {
+	if sig.Params().Len() != 1 || sig.Results().Len() != 1 || !isInteger(sig.Results().At(0).Type()) ||
+		sig.Results().At(0).Name() != "" {
 		return nil, false
 	}
 	if _, ok := sig.Params().At(0).Type().Underlying().(*types.Pointer); !ok {
@@ -97,7 +99,7 @@ func treeSum(p *mutate.Pass, fn *ast.FuncDecl) (*treeSite, bool) {
 	return s, len(s.children) >= 2 && len(selfCalls(p, fn)) == len(s.children)
 }
 
-// field recognises t.F: t is not nil where it stands.
+// field recognises t.F in a place where t is not nil.
 func (s *treeSite) field(p *mutate.Pass, e ast.Expr) bool {
 	sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
 	if !ok || p.Var(sel.X) != s.param {
@@ -145,7 +147,10 @@ func rewriteTreeStack(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]m
 	for _, c := range s.children {
 		children += ", " + p.Text(c)
 	}
-	text := fmt.Sprintf("{\nvar %[1]s [%[2]d]%[3]s // deeper trees continue on the heap\n%[4]s := append(%[1]s[:0], %[5]s)\n%[6]s\nfor len(%[4]s) > 0 {\n%[5]s := %[4]s[len(%[4]s)-1]\n%[4]s = %[4]s[:len(%[4]s)-1]\nif %[5]s == nil {\n%[7]s\n}\n%[8]s%[4]s = append(%[4]s%[9]s)\n}\nreturn %[10]s\n}",
+	text := fmt.Sprintf("{\nvar %[1]s [%[2]d]%[3]s // deeper trees continue on the heap\n"+
+		"%[4]s := append(%[1]s[:0], %[5]s)\n%[6]s\nfor len(%[4]s) > 0 {\n%[5]s := %[4]s[len(%[4]s)-1]\n"+
+		"%[4]s = %[4]s[:len(%[4]s)-1]\nif %[5]s == nil {\n%[7]s\n}\n%[8]s%[4]s = append(%[4]s%[9]s)\n}\n"+
+		"return %[10]s\n}",
 		array, param.Value, p.Text(s.fn.Type.Params.List[0].Type), todo, t, start, leaf, own, children, total)
 	return []mutate.Edit{p.Replace(s.fn.Body, text)}, nil
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// trimConvert is S12.
+// trimConvert (catalogue S12) matches a conversion of bytes to a string that code then trims or
+// slices. It trims or slices the bytes first, so that only the rest is copied.
 var trimConvert = &mutate.Mutator{
 	Name: "trim-then-convert",
-	Doc: "Trim or slice bytes before converting them to a string, so that only what is kept is copied. Legal because trimming by " +
-		"package bytes and by package strings keeps the same bytes.",
+	Doc: "Trim or slice bytes before converting them to a string, so that only what is kept is copied. Legal " +
+		"because trimming by package bytes and by package strings keeps the same bytes.",
 	Before:  `name := strings.TrimSpace(string(line))`,
 	After:   `name := string(bytes.TrimSpace(line))`,
 	Class:   beagle.E0,
@@ -32,8 +33,8 @@ func findTrimConvert(p *mutate.Pass) []mutate.Site {
 
 func trimEdits(p *mutate.Pass, e ast.Expr) []mutate.Edit {
 	if sl, ok := e.(*ast.SliceExpr); ok {
-		// Only string(b)[low:]: an upper bound may lie between length and
-		// capacity, where the string panics and the slice does not.
+		// Only string(b)[low:] is safe: an upper bound between length and capacity panics for the
+		// string, but not for the slice.
 		if from, ok := converts(p, sl.X, "string"); ok && sl.Low != nil && sl.High == nil {
 			return []mutate.Edit{p.Replace(sl, "string("+p.Text(from)+p.Between(sl.Lbrack, sl.End())+")")}
 		}

@@ -14,11 +14,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// unorderedFold is H4.
+// unorderedFold (catalogue H4) matches three steps on a list: sort it, drop duplicates, and fold
+// the rest with an operation that ignores the order. It finds duplicates by a scan of earlier
+// elements or with a small hash table on the stack. Longer lists take the original steps.
 var unorderedFold = &mutate.Mutator{
 	Name: "unordered-fold",
-	Doc: "Do not sort a list only to drop duplicates before folding it with an operation that does not mind the order: look for each " +
-		"value among those before it, or in a small hash table on the stack. Longer lists are sorted as before.",
+	Doc: "Do not sort a list only to drop duplicates before folding it with an operation that does not mind the " +
+		"order: look for each value among those before it, or in a small hash table on the stack. Longer lists are " +
+		"sorted as before.",
 	Before: `sort.Strings(tags)
 tags = slices.Compact(tags)
 for _, t := range tags {
@@ -46,13 +49,13 @@ for _, t := range tags {
 type fold struct {
 	list       *types.Var
 	sort, last ast.Stmt
-	between    []ast.Stmt // declarations that stand before the loop and have nothing to do with the list
+	between    []ast.Stmt // declarations before the loop that do not concern the list
 	clone      ast.Stmt   // the statement right before the sort that makes the list as a copy of source, or nil
 	source     *types.Var
 	loop       *ast.RangeStmt
 	value      *types.Var
 	adds       []ast.Stmt // what the loop does with each value
-	term       ast.Expr   // of the only addition, when there is one
+	term       ast.Expr   // the term of the only addition, if there is just one
 }
 
 func findFolds(p *mutate.Pass) []mutate.Site {
@@ -77,7 +80,8 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	}
 	f := &fold{list: p.Var(call.Args[0]), sort: s}
 	list, at := p.Siblings(s)
-	if f.list == nil || !exactlyComparable(f.list.Type()) || p.IsGlobal(f.list) || at < 0 || !ownList(p, f.list, list[:at]) {
+	if f.list == nil || !exactlyComparable(f.list.Type()) || p.IsGlobal(f.list) || at < 0 ||
+		!ownList(p, f.list, list[:at]) {
 		return nil, errors.New("the list is visible from outside")
 	}
 	rest := list[at+1:]
@@ -91,7 +95,8 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	if len(rest) == 0 {
 		return nil, errors.New("no loop")
 	}
-	if f.loop, ok = rest[0].(*ast.RangeStmt); !ok || p.Var(f.loop.X) != f.list || f.loop.Value == nil || f.loop.Tok != token.DEFINE {
+	if f.loop, ok = rest[0].(*ast.RangeStmt); !ok || p.Var(f.loop.X) != f.list || f.loop.Value == nil ||
+		f.loop.Tok != token.DEFINE {
 		return nil, errors.New("no loop over the values")
 	}
 	f.last, f.value = f.loop, p.Var(f.loop.Value)
@@ -109,8 +114,8 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	return f, f.readBody(p, compact)
 }
 
-// long reports whether the sort is in the else of a test of the list's length:
-// what this rule wrote, or somebody with the same idea.
+// long reports whether the sort stands in the else of a test of the list's length, as this rule or
+// an author would write it.
 func (f *fold) long(p *mutate.Pass) bool {
 	for _, up := range p.Path(f.sort) {
 		i, ok := up.(*ast.IfStmt)
@@ -129,15 +134,14 @@ func (f *fold) long(p *mutate.Pass) bool {
 	return false
 }
 
-// unconcerned reports whether a statement declares a variable with a pure value
-// that has nothing to do with the list.
+// unconcerned reports whether a statement declares a variable with a pure value that does not
+// concern the list.
 func unconcerned(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
 	d, ok := declaration(p, s)
 	return ok && len(p.Uses(list, s)) == 0 && (d.Value == nil || p.Pure(d.Value) && !p.Effects(d.Value).Reads)
 }
 
-// cloneOf notes that the list is a copy of a variable, made for nothing but
-// the sort.
+// cloneOf notes that the list is a copy of a variable, made only for the sort.
 func (f *fold) cloneOf(p *mutate.Pass, s ast.Stmt) {
 	d, ok := declaration(p, s)
 	if !ok || d.Var != f.list || d.Type != nil {
@@ -151,7 +155,8 @@ func (f *fold) cloneOf(p *mutate.Pass, s ast.Stmt) {
 	_, cloned := p.IsCall(call, "slices", "Clone")
 	appended, isAppend := p.IsBuiltin(call, "append")
 	copies := isAppend && len(appended.Args) == 2 && appended.Ellipsis.IsValid() && isNothing(p, appended.Args[0])
-	if source != nil && local(p, source) && !captured(p, source) && types.Identical(source.Type(), f.list.Type()) && (cloned || copies) {
+	if source != nil && local(p, source) && !captured(p, source) && types.Identical(source.Type(), f.list.Type()) &&
+		(cloned || copies) {
 		f.clone, f.source = s, source
 	}
 }
@@ -167,8 +172,8 @@ func isNothing(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// exactlyComparable reports whether equal elements are the same: not so for
-// floats, which have two zeros.
+// exactlyComparable reports whether equal elements are the same. Floats are not, since they have
+// two zeros.
 func exactlyComparable(t types.Type) bool {
 	s, ok := t.Underlying().(*types.Slice)
 	if !ok {
@@ -178,9 +183,8 @@ func exactlyComparable(t types.Type) bool {
 	return ok && b.Info()&(types.IsInteger|types.IsString) != 0
 }
 
-// ownList reports whether the list was made here: list := make(...),
-// slices.Clone(...), append([]T{}, ...), or append([]T(nil), ...), and not
-// handed on since.
+// ownList reports whether the function made the list and has not passed it on. It accepts list :=
+// make(...), slices.Clone(...), append([]T{}, ...) and append([]T(nil), ...).
 func ownList(p *mutate.Pass, v *types.Var, before []ast.Stmt) bool {
 	made := false
 	for _, s := range before {
@@ -220,8 +224,8 @@ func freshSlice(p *mutate.Pass, e ast.Expr) bool {
 	return literal
 }
 
-// keepsToItself accepts v = append(v, ...), copy(v, ...), len(v), v[i], a range
-// over it and a sort of it.
+// keepsToItself accepts v = append(v, ...), copy(v, ...), len(v), v[i], a range over it and a sort
+// of it.
 func keepsToItself(p *mutate.Pass, id *ast.Ident, v *types.Var) bool {
 	switch up := p.Parent(id).(type) {
 	case *ast.CallExpr:
@@ -229,7 +233,9 @@ func keepsToItself(p *mutate.Pass, id *ast.Ident, v *types.Var) bool {
 			return true
 		}
 		b, ok := p.Callee(up).(*types.Builtin)
-		return ok && (b.Name() == "len" || b.Name() == "append" && assignsTo(p, up, v) && p.Var(up.Args[0]) == v || b.Name() == "copy")
+		return ok &&
+			(b.Name() == "len" || b.Name() == "append" && assignsTo(p, up, v) && p.Var(up.Args[0]) == v ||
+				b.Name() == "copy")
 	case *ast.AssignStmt:
 		if len(up.Lhs) != 1 || up.Tok != token.ASSIGN || ast.Unparen(up.Lhs[0]) != ast.Expr(id) {
 			return false
@@ -272,8 +278,8 @@ func isCompact(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
 	return ok && p.Var(call.Args[0]) == list
 }
 
-// readBody wants nothing but commutative additions of what depends on the
-// value alone, behind a test for the neighbour where there was no Compact.
+// readBody accepts only commutative additions of terms that depend on the value alone. Without a
+// Compact, a test for the neighbour must stand in front.
 func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 	list := f.loop.Body.List
 	if !compact {
@@ -291,7 +297,8 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 			return errors.New("the loop does more than add")
 		}
 		v := p.Var(as.Lhs[0])
-		if v == nil || p.IsGlobal(v) || !isInteger(v.Type()) || sums[v] != token.ILLEGAL && sums[v] != as.Tok || p.Effects(as.Rhs[0]).Writes {
+		if v == nil || p.IsGlobal(v) || !isInteger(v.Type()) || sums[v] != token.ILLEGAL && sums[v] != as.Tok ||
+			p.Effects(as.Rhs[0]).Writes {
 			return errors.New("the addition depends on the order")
 		}
 		sums[v] = as.Tok
@@ -339,8 +346,8 @@ func skipsNeighbour(p *mutate.Pass, f *fold, s ast.Stmt) bool {
 	return ok && before.Op == token.SUB && p.Var(before.X) == key && p.IsInt(before.Y, 1)
 }
 
-// foldForm is how duplicates are found, in lists up to a length. A table's
-// positions are bytes then.
+// A foldForm is a way to find duplicates in lists up to a length. The lists are so short that the
+// table's positions fit into bytes.
 type foldForm struct {
 	set  bool
 	upTo int
@@ -367,7 +374,7 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 	f, form := s.Data.(*fold), param.Value.(foldForm)
 	list, value := f.list.Name(), f.value.Name()
 	if f.clone != nil {
-		list = f.source.Name() // in its own order it will do
+		list = f.source.Name() // the fold needs no order
 	}
 	i := p.Fresh("i", "at")
 	if f.loop.Key != nil && p.Text(f.loop.Key) != "_" {
@@ -386,13 +393,15 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 	} else {
 		pkg, imports := p.Import("slices")
 		edits = imports
-		loop = fmt.Sprintf("for %s, %s := range %s {\nif !%s.Contains(%s[:%s], %s) {\n%s\n}\n}", i, value, list, pkg, list, i, value, strings.Join(adds, "\n"))
+		loop = fmt.Sprintf("for %s, %s := range %s {\nif !%s.Contains(%s[:%s], %s) {\n%s\n}\n}", i, value, list, pkg,
+			list, i, value, strings.Join(adds, "\n"))
 	}
 	from := f.sort
 	if f.clone != nil {
 		from = f.clone
 	}
-	text := fmt.Sprintf("// The order does not matter here, so that short lists need no sorting to drop\n// duplicates.\nif len(%s) <= %d {\n%s\n} else {\n%s\n}",
+	text := fmt.Sprintf("// The order does not matter here, so that short lists need no sorting to drop\n"+
+		"// duplicates.\nif len(%s) <= %d {\n%s\n} else {\n%s\n}",
 		list, form.upTo, loop, f.slowPath(p, from))
 	for _, s := range slices.Backward(f.between) {
 		text = p.Text(s) + "\n" + text
@@ -400,7 +409,7 @@ func rewriteFold(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Ed
 	return append(edits, p.Span(from.Pos(), f.last.End(), text)), nil
 }
 
-// slowPath is the original without the declarations that have moved up.
+// slowPath returns the original without the declarations that moved up.
 func (f *fold) slowPath(p *mutate.Pass, from ast.Stmt) string {
 	if len(f.between) == 0 {
 		return p.Between(from.Pos(), f.last.End())
@@ -409,14 +418,15 @@ func (f *fold) slowPath(p *mutate.Pass, from ast.Stmt) string {
 	return p.Between(from.Pos(), f.between[0].Pos()) + strings.TrimLeft(p.Between(last.End(), f.last.End()), "\n")
 }
 
-// setLoop looks duplicates up in an open-addressed table of positions, at most
-// half full, by what each value adds. Values are compared, so that equal
-// hashes do no harm.
+// setLoop looks duplicates up by what each value adds, in an open-addressed table of positions that
+// is at most half full. It compares the values too, so equal hashes do no harm.
 func (f *fold) setLoop(p *mutate.Pass, upTo int, i, list string) string {
 	as := f.adds[0].(*ast.AssignStmt)
-	names := strings.NewReplacer("<slots>", p.Fresh("slots"), "<h>", p.Fresh("h", "digest"), "<s>", p.Fresh("s", "slot"),
+	names := strings.NewReplacer("<slots>", p.Fresh("slots"), "<h>", p.Fresh("h", "digest"), "<s>",
+		p.Fresh("s", "slot"),
 		"<i>", i, "<v>", f.value.Name(), "<list>", list, "<sum>", p.Text(as.Lhs[0]), "<op>", as.Tok.String(),
-		"<term>", p.Text(as.Rhs[0]), "<size>", itoa(2<<bits.Len(uint(upTo-1))), "<mask>", itoa(2<<bits.Len(uint(upTo-1))-1))
+		"<term>", p.Text(as.Rhs[0]), "<size>", itoa(2<<bits.Len(uint(upTo-1))), "<mask>",
+		itoa(2<<bits.Len(uint(upTo-1))-1))
 	return names.Replace(`var <slots> [<size>]uint8 // positions in <list>, plus one
 for <i>, <v> := range <list> {
 	<h> := <term>

@@ -14,13 +14,14 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// unroll is L1 with the block form of B4: a loop consumes the slice k elements
-// at a time, so that no access needs a check, and a second loop does the rest.
+// unroll (catalogue L1, in the block form of B4) matches a loop over the elements of a slice. It
+// writes a loop that consumes k elements of the slice in each turn, so that no access needs a
+// check. A second loop handles the rest.
 var unroll = &mutate.Mutator{
 	Name: "unroll",
-	Doc: "Handle several elements per turn by cutting blocks off the front of the slice. The compiler does not unroll loops; in " +
-		"this form one length test covers the whole block and no element access is checked. Legal where the index is used only " +
-		"to read the element.",
+	Doc: "Handle several elements per turn by cutting blocks off the front of the slice. The compiler does not " +
+		"unroll loops; in this form one length test covers the whole block and no element access is checked. Legal " +
+		"where the index is used only to read the element.",
 	Before: `for i := 0; i < len(s); i++ {
 	if !ok[s[i]] {
 		return false
@@ -45,8 +46,7 @@ for i := range len(rest) {
 	Rewrite: rewriteUnroll,
 }
 
-// maxUnrolledLines keeps bodies that are long already as they are: they gain
-// nothing from fewer loop tests.
+// maxUnrolledLines bounds the bodies to unroll: long ones gain nothing from fewer loop tests.
 const maxUnrolledLines = 10
 
 func findUnroll(p *mutate.Pass) []mutate.Site {
@@ -68,8 +68,8 @@ func lines(p *mutate.Pass, n ast.Node) int {
 	return p.Fset.Position(n.End()).Line - p.Fset.Position(n.Pos()).Line
 }
 
-// innermost reports whether the loop reads its element and holds no other loop,
-// whose turns would outweigh its own.
+// innermost reports whether the loop reads its element and holds no other loop, whose turns would
+// outweigh its own.
 func innermost(l *mutate.ElementLoop) bool {
 	inner := true
 	ast.Inspect(l.Body, func(n ast.Node) bool {
@@ -83,8 +83,8 @@ func innermost(l *mutate.ElementLoop) bool {
 	return inner && !array && len(l.Body.List) > 0 && (len(l.Elems) > 0 || l.Value != nil)
 }
 
-// canDeclare reports whether a variable may be declared where s stands: in a
-// function, that no goto could jump over.
+// canDeclare reports whether a variable may be declared at s: in a function, where no goto could
+// jump over it.
 func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
 	fn := p.FuncOf(s)
 	if fn == nil {
@@ -98,8 +98,8 @@ func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
 	return true
 }
 
-// unrolledBefore recognises the tail that this rule left: a loop over the
-// variable that the loop before it consumes.
+// unrolledBefore recognises the tail that this rule wrote: a loop over the variable that the loop
+// before it consumes.
 func unrolledBefore(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	list, i := p.Siblings(l.Stmt)
 	if i < 1 {
@@ -154,8 +154,8 @@ func labelled(p *mutate.Pass, n ast.Node) bool {
 	return ok
 }
 
-// canStart reports whether the functions that startOf and the loop behind it
-// call are the language's.
+// canStart reports whether the functions that startOf and the loop behind it call are the
+// language's own.
 func canStart(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	return !redefined(p, l.Stmt, "len") && (l.Start == 0 || goAtLeast(p, 21) && !redefined(p, l.Stmt, "min"))
 }
@@ -167,7 +167,7 @@ func startOf(l *mutate.ElementLoop) string {
 	return fmt.Sprintf("%s[min(%d, len(%s)):]", l.Seq.Name(), l.Start, l.Seq.Name())
 }
 
-// tail is the original loop over what is left.
+// tail returns the original loop, over the rest.
 func tail(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
 	body := p.TextWith(l.Body, func(n ast.Node) (string, bool) {
 		if ix, ok := n.(*ast.IndexExpr); ok && isElem(l, ix) {
@@ -194,7 +194,7 @@ func isElem(l *mutate.ElementLoop, ix *ast.IndexExpr) bool {
 	return false
 }
 
-// element is the text of n with the loop's element replaced by rest[j].
+// element returns the text of n with rest[j] in place of the loop's element.
 func element(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j string) string {
 	elem, keep := rest+"["+j+"]", needsCopy(p, l)
 	return p.TextWith(n, func(m ast.Node) (string, bool) {
@@ -218,9 +218,8 @@ func element(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j s
 	})
 }
 
-// needsCopy reports whether the body may write into the slice, through another
-// one that shares its memory: then an element that was copied before must not
-// be read again.
+// needsCopy reports whether the body may write into the slice, through another one that shares its
+// memory. In that case code must not read an element again that the original had copied.
 func needsCopy(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	if isStringVar(l.Seq) {
 		return false
@@ -242,8 +241,8 @@ func needsCopy(p *mutate.Pass, l *mutate.ElementLoop) bool {
 	return stores
 }
 
-// copyOfElement is c when the body starts with c := s[i] and c is not
-// assigned later: the copy can be read from the block instead.
+// copyOfElement returns c if the body starts with c := s[i] and does not assign c later. Code can
+// then read the block in place of the copy.
 func copyOfElement(p *mutate.Pass, l *mutate.ElementLoop) *types.Var {
 	as, ok := l.Body.List[0].(*ast.AssignStmt)
 	if !ok || as.Tok != token.DEFINE || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
@@ -269,8 +268,8 @@ func assignedAgain(p *mutate.Pass, v *types.Var, def *ast.AssignStmt) bool {
 	return false
 }
 
-// exitTest recognises a body that only leaves the loop when a pure test of the
-// element holds: the tests of a block can be joined.
+// exitTest recognises a body that only leaves the loop if a pure test of the element holds. The
+// tests of a block can be joined.
 func exitTest(p *mutate.Pass, l *mutate.ElementLoop) (cond ast.Expr, then *ast.BlockStmt, ok bool) {
 	list := l.Body.List
 	if copyOfElement(p, l) != nil {
@@ -288,7 +287,7 @@ func exitTest(p *mutate.Pass, l *mutate.ElementLoop) (cond ast.Expr, then *ast.B
 		return nil, nil, false
 	}
 	if b, isBinary := s.Cond.(*ast.BinaryExpr); isBinary && b.Op == token.LAND {
-		return nil, nil, false // joined by || it would need parentheses and read badly
+		return nil, nil, false // with || it would need parentheses and read badly
 	}
 	return s.Cond, s.Body, true
 }
@@ -302,9 +301,9 @@ func usesElement(p *mutate.Pass, l *mutate.ElementLoop, n ast.Node) bool {
 	return used
 }
 
-// unfold is one copy of the body for element j. `if x { continue }` turns the
-// statements behind it into the other branch. A body with break, labels or a
-// continue elsewhere cannot be repeated.
+// unfold returns one copy of the body for element j. It turns `if x { continue }` and the
+// statements behind it into two branches. It refuses a body with break, labels or a continue
+// elsewhere.
 func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, bool) {
 	breaks, continues, ok := p.Branches(l.Body)
 	if !ok || len(breaks) > 0 || p.Effects(l.Body).Jumps && hasDefer(p, l.Body) {
@@ -341,7 +340,9 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 	if s, ok := list[0].(*ast.IfStmt); ok && s.Else == nil && s.Init == nil && endsInContinue(s.Body) {
 		then := ""
 		if before := s.Body.List[:len(s.Body.List)-1]; len(before) > 0 {
-			then = element(p, l, rest, &ast.BlockStmt{Lbrace: before[0].Pos(), List: before, Rbrace: before[len(before)-1].End() - 1}, strconv.Itoa(j))
+			then = element(p, l, rest,
+				&ast.BlockStmt{Lbrace: before[0].Pos(), List: before, Rbrace: before[len(before)-1].End() - 1},
+				strconv.Itoa(j))
 		}
 		other, left := unfoldList(p, l, list[1:], rest, j, continues-1)
 		cond := element(p, l, rest, s.Cond, strconv.Itoa(j))
@@ -374,8 +375,8 @@ func endsInContinue(b *ast.BlockStmt) bool {
 var comparison = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL,
 	token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
 
-// negate is !cond as one writes it. Comparisons of floats stay under the !,
-// because of NaN.
+// negate returns !cond in the usual spelling. Comparisons of floats stay under the !, because of
+// NaN.
 func negate(p *mutate.Pass, cond ast.Expr, text string) string {
 	switch e := ast.Unparen(cond).(type) {
 	case *ast.UnaryExpr:
@@ -385,7 +386,8 @@ func negate(p *mutate.Pass, cond ast.Expr, text string) string {
 	case *ast.BinaryExpr:
 		op, ok := comparison[e.Op]
 		b, basic := p.Info.TypeOf(e.X).Underlying().(*types.Basic)
-		if old := regexp.MustCompile(" " + e.Op.String() + " "); ok && basic && b.Info()&(types.IsFloat|types.IsComplex) == 0 && len(old.FindAllString(text, -1)) == 1 {
+		if old := regexp.MustCompile(" " + e.Op.String() + " "); ok && basic &&
+			b.Info()&(types.IsFloat|types.IsComplex) == 0 && len(old.FindAllString(text, -1)) == 1 {
 			return old.ReplaceAllString(text, " "+op.String()+" ")
 		}
 		return "!(" + text + ")"
@@ -393,8 +395,7 @@ func negate(p *mutate.Pass, cond ast.Expr, text string) string {
 	return "!" + text
 }
 
-// declares reports whether a list declares names, so that its copies need
-// blocks of their own.
+// declares reports whether a list declares names, so that its copies need blocks of their own.
 func declares(list []ast.Stmt) bool {
 	for _, s := range list {
 		switch s := s.(type) {

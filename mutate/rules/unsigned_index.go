@@ -11,14 +11,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// unsignedIndex is B1. The compiler's prove pass keeps the facts 0 <= i and
-// i < len(s) apart; when the body moves i itself it loses the first one. An
-// unsigned index needs only the second.
+// unsignedIndex (catalogue B1) matches a loop whose body moves its index. It makes the index
+// unsigned. The compiler's prove pass keeps the facts 0 <= i and i < len(s) apart, and loses the
+// first one if the body moves i. An unsigned index needs only the second.
 var unsignedIndex = &mutate.Mutator{
 	Name: "unsigned-index",
-	Doc: "Count with an unsigned index. Where a loop body moves the index itself, the compiler can no longer see that it " +
-		"is not negative and checks every access; an unsigned index needs the upper bound only. Legal because the index " +
-		"starts at zero or above, only grows, and is used only to index and to compare with lengths.",
+	Doc: "Count with an unsigned index. Where a loop body moves the index itself, the compiler can no longer see " +
+		"that it is not negative and checks every access; an unsigned index needs the upper bound only. Legal " +
+		"because the index starts at zero or above, only grows, and is used only to index and to compare with " +
+		"lengths.",
 	Before: `for i := 0; i < len(s); i++ {
 	if s[i] == '_' {
 		i++
@@ -49,7 +50,11 @@ func findUnsigned(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if _, err := unsignedEdits(p, l); err == nil {
-			sites = append(sites, mutate.Site{Node: f, Label: "for loop over " + l.Seq.Name() + " by " + l.Index.Name(), Data: l})
+			sites = append(sites, mutate.Site{
+				Node:  f,
+				Label: "for loop over " + l.Seq.Name() + " by " + l.Index.Name(),
+				Data:  l,
+			})
 		}
 	}
 	return sites
@@ -59,8 +64,8 @@ func rewriteUnsigned(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	return unsignedEdits(p, s.Data.(*mutate.CountedLoop))
 }
 
-// unsignedEdits converts the definition and all uses of the index, or says
-// which use stands against it.
+// unsignedEdits converts the definition and all uses of the index, or names the use that prevents
+// it.
 func unsignedEdits(p *mutate.Pass, l *mutate.CountedLoop) ([]mutate.Edit, error) {
 	fn := p.FuncOf(l.Stmt)
 	def, start := definition(p, l.Index, fn)
@@ -112,9 +117,11 @@ func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[
 	return nil, fmt.Errorf("the index is used in %q", p.Text(p.Parent(id)))
 }
 
-// unsignedCompare converts i < len(s), i == len(s) (to >=, which lets the
-// compiler see the bound on the other branch), s[i+1] and i+1 < len(s).
-func unsignedCompare(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, up *ast.BinaryExpr, done map[ast.Node]bool) ([]mutate.Edit, error) {
+// unsignedCompare converts i < len(s), i == len(s), s[i+1] and i+1 < len(s). It turns == into >=,
+// which shows the compiler the bound on the other branch.
+func unsignedCompare(
+	p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, up *ast.BinaryExpr, done map[ast.Node]bool,
+) ([]mutate.Edit, error) {
 	if up.Op == token.ADD && ast.Unparen(up.X) == ast.Expr(id) {
 		n, ok := p.Int(up.Y)
 		if !ok || n < 0 {
@@ -133,7 +140,9 @@ func unsignedCompare(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, up *a
 	return compareWithLen(p, l, id, up, done)
 }
 
-func compareWithLen(p *mutate.Pass, l *mutate.CountedLoop, left ast.Expr, cmp *ast.BinaryExpr, done map[ast.Node]bool) ([]mutate.Edit, error) {
+func compareWithLen(
+	p *mutate.Pass, l *mutate.CountedLoop, left ast.Expr, cmp *ast.BinaryExpr, done map[ast.Node]bool,
+) ([]mutate.Edit, error) {
 	if done[cmp] {
 		return nil, nil
 	}
@@ -166,9 +175,8 @@ func compareWithLen(p *mutate.Pass, l *mutate.CountedLoop, left ast.Expr, cmp *a
 	return []mutate.Edit{p.Span(cmp.OpPos, cmp.Y.End(), op.String()+" "+bound)}, nil
 }
 
-// onlyStepsOfOne reports whether == len(s) and >= len(s) say the same. They do
-// where the access that follows a jump past the end would panic in both
-// forms; the rule asks for the simple case.
+// onlyStepsOfOne reports whether == len(s) and >= len(s) mean the same. They do if the access after
+// a jump past the end would panic in both forms; the rule accepts only steps of one.
 func onlyStepsOfOne(p *mutate.Pass, l *mutate.CountedLoop) bool {
 	for as := range mutate.Nodes[*ast.AssignStmt](p, l.Stmt) {
 		if len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == l.Index && as.Tok != token.DEFINE && !withinBounds(p, l, as) {
@@ -178,8 +186,7 @@ func onlyStepsOfOne(p *mutate.Pass, l *mutate.CountedLoop) bool {
 	return true
 }
 
-// withinBounds recognises `for i+k < len(s) && ... { i += k }`, a step that
-// never passes the end.
+// withinBounds recognises `for i+k < len(s) && ... { i += k }`, a step that never passes the end.
 func withinBounds(p *mutate.Pass, l *mutate.CountedLoop, as *ast.AssignStmt) bool {
 	for _, up := range p.Path(as) {
 		f, ok := up.(*ast.ForStmt)

@@ -9,11 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// unswitch is L7.
+// unswitch (catalogue L7) matches a loop with an if whose condition never changes in it. It tests
+// the condition once and writes a loop for each branch.
 var unswitch = &mutate.Mutator{
 	Name: "unswitch",
-	Doc: "Ask a question that has the same answer in every turn once, in front of two loops. The compiler does not unswitch loops. Legal because " +
-		"the condition has no effects, cannot panic, and nothing in the loop changes it.",
+	Doc: "Ask a question that has the same answer in every turn once, in front of two loops. The compiler does not " +
+		"unswitch loops. Legal because the condition has no effects, cannot panic, and nothing in the loop changes " +
+		"it.",
 	Before: `for _, c := range b {
 	if upper {
 		c -= 32
@@ -48,7 +50,8 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 		}
 		for _, st := range body.List {
 			branch, ok := st.(*ast.IfStmt)
-			if !ok || branch.Init != nil || !stable(p, branch.Cond, s) || p.Info.Types[branch.Cond].Value != nil || !usedInBoth(p, s, branch) {
+			if !ok || branch.Init != nil || !stable(p, branch.Cond, s) || p.Info.Types[branch.Cond].Value != nil ||
+				!usedInBoth(p, s, branch) {
 				continue
 			}
 			sites = append(sites, site(branch, "invariant if "+p.Text(branch.Cond), unswitchEdit(p, s, branch)))
@@ -57,14 +60,14 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// onlyBranch reports whether the loop does nothing but the branch, so that it
-// need not run when the condition is false.
+// onlyBranch reports whether the loop holds only the branch, so that it need not run if the
+// condition is false.
 func onlyBranch(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 	return len(loopBody(loop).List) == 1 && branch.Else == nil && finiteHead(p, loop)
 }
 
-// usedInBoth reports whether every variable that the loop declares outside the
-// branch is used in both copies; the compiler refuses one that is not.
+// usedInBoth reports whether both copies use every variable that the loop declares outside the
+// branch; the compiler refuses an unused one.
 func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 	if onlyBranch(p, loop, branch) {
 		return true
@@ -97,10 +100,11 @@ func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit
 	case *ast.IfStmt:
 		otherwise = p.Text(e)
 	}
-	return p.Replace(loop, "if "+p.Text(branch.Cond)+" {\n"+with(armText(p, branch.Body))+"\n} else {\n"+trimBlankLines(with(otherwise))+"\n}")
+	return p.Replace(loop, "if "+p.Text(branch.Cond)+" {\n"+with(armText(p, branch.Body))+"\n} else {\n"+
+		trimBlankLines(with(otherwise))+"\n}")
 }
 
-// armText is an arm's statements, kept in braces when they declare something.
+// armText returns an arm's statements, in braces if they declare something.
 func armText(p *mutate.Pass, b *ast.BlockStmt) string {
 	if declares(b.List) {
 		return p.Text(b)

@@ -9,12 +9,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// valueResult is A7.
+// valueResult (catalogue A7) matches a function that returns a pointer to a new small struct, if
+// all callers only use its fields. It returns the struct itself.
 var valueResult = &mutate.Mutator{
 	Name: "value-result",
-	Doc: "Return a small struct itself instead of a pointer to a new one. The struct then stays in registers or on the stack, and nothing is left " +
-		"for the garbage collector. Legal because every return makes a new struct, and every caller only reads and writes the fields of the " +
-		"variable that it keeps the result in.",
+	Doc: "Return a small struct itself instead of a pointer to a new one. The struct then stays in registers or on " +
+		"the stack, and nothing is left for the garbage collector. Legal because every return makes a new struct, " +
+		"and every caller only reads and writes the fields of the variable that it keeps the result in.",
 	Before: `func parse(s string) *point {
 	return &point{x: int(s[0]), y: int(s[1])}
 }
@@ -33,7 +34,7 @@ return q.x + q.y`,
 	Rewrite: precomputed,
 }
 
-const smallStruct = 32 // bytes: four words
+const smallStruct = 32 // four words, in bytes
 
 func findValueResult(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
@@ -54,10 +55,11 @@ func findValueResult(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// newStructs reports whether a function has one result, a pointer to a small
-// struct, and every return makes a new one by a literal.
+// newStructs reports whether a function has one result, a pointer to a small struct, and every
+// return makes a new one by a literal.
 func newStructs(p *mutate.Pass, fn *ast.FuncDecl) (*ast.StarExpr, bool) {
-	if fn.Body == nil || fn.Type.Results == nil || len(fn.Type.Results.List) != 1 || len(fn.Type.Results.List[0].Names) > 0 || fn.Type.TypeParams != nil {
+	if fn.Body == nil || fn.Type.Results == nil || len(fn.Type.Results.List) != 1 ||
+		len(fn.Type.Results.List[0].Names) > 0 || fn.Type.TypeParams != nil {
 		return nil, false
 	}
 	star, ok := fn.Type.Results.List[0].Type.(*ast.StarExpr)
@@ -65,7 +67,8 @@ func newStructs(p *mutate.Pass, fn *ast.FuncDecl) (*ast.StarExpr, bool) {
 		return nil, false
 	}
 	t := p.Info.TypeOf(star.X)
-	if _, isStruct := t.Underlying().(*types.Struct); !isStruct || elementSize(t) == 0 || elementSize(t) > smallStruct || holdsLock(t) {
+	if _, isStruct := t.Underlying().(*types.Struct); !isStruct || elementSize(t) == 0 ||
+		elementSize(t) > smallStruct || holdsLock(t) {
 		return nil, false
 	}
 	returns := 0
@@ -89,8 +92,8 @@ func newStructs(p *mutate.Pass, fn *ast.FuncDecl) (*ast.StarExpr, bool) {
 	return star, ok && returns > 0
 }
 
-// holdsLock reports whether a struct has a method by pointer, as locks and
-// builders have: copying it may be wrong.
+// holdsLock reports whether a struct has a method with a pointer receiver, as locks and builders
+// have: a copy may be wrong.
 func holdsLock(t types.Type) bool {
 	s, ok := t.Underlying().(*types.Struct)
 	if !ok {
@@ -107,8 +110,8 @@ func holdsLock(t types.Type) bool {
 	return false
 }
 
-// callersReadFields reports whether every use of the function is `v := f(...)`
-// with a v of which only fields are used, or f(...).field.
+// callersReadFields reports whether every use of the function is f(...).field, or `v := f(...)`
+// with a v of which code uses only fields.
 func callersReadFields(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	calls := 0
 	for _, id := range p.Uses(p.Info.Defs[fn.Name], p.File) {
@@ -167,8 +170,8 @@ func onlyFields(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-// addressed reports whether the address of e, or of a part of it, is taken; a
-// slice of an array is one.
+// addressed reports whether code takes the address of e or of a part of it, which slicing an array
+// does too.
 func addressed(p *mutate.Pass, e ast.Expr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.UnaryExpr:

@@ -10,12 +10,13 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// wordLoad is B13 and the second half of H2. (That x<<13 | x>>19 is a rotation
-// the compiler sees by itself.)
+// wordLoad (catalogue B13 and the second half of H2) matches an expression that puts a word
+// together from consecutive bytes by shifts. It calls encoding/binary. The compiler already
+// recognises that x<<13 | x>>19 is a rotation.
 var wordLoad = &mutate.Mutator{
 	Name: "word-load",
-	Doc: "Read a word with encoding/binary instead of putting it together from bytes: one load and one check instead of up to " +
-		"eight. Differs only in the message of the panic when the slice is too short.",
+	Doc: "Read a word with encoding/binary instead of putting it together from bytes: one load and one check " +
+		"instead of up to eight. Differs only in the message of the panic when the slice is too short.",
 	Before:  `k := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24`,
 	After:   `k := binary.LittleEndian.Uint32(b)`,
 	Class:   beagle.E1,
@@ -27,7 +28,7 @@ var wordLoad = &mutate.Mutator{
 // A word is bytes seq[base+at] .. seq[base+at+size-1] put together.
 type word struct {
 	seq  ast.Expr
-	base ast.Expr // nil when the indices are constants
+	base ast.Expr // nil if the indices are constants
 	at   int64
 	size int
 	big  bool
@@ -43,7 +44,11 @@ func findWordLoads(p *mutate.Pass) []mutate.Site {
 		}
 		if w := wordOf(p, e); w != nil {
 			covered = e.End()
-			sites = append(sites, mutate.Site{Node: e, Label: fmt.Sprintf("word of %d bytes from %s", w.size, p.Text(w.seq)), Data: w})
+			sites = append(sites, mutate.Site{
+				Node:  e,
+				Label: fmt.Sprintf("word of %d bytes from %s", w.size, p.Text(w.seq)),
+				Data:  w,
+			})
 		}
 	}
 	return sites
@@ -58,7 +63,7 @@ func wordOf(p *mutate.Pass, e *ast.BinaryExpr) *word {
 	if w.size != 2 && w.size != 4 && w.size != 8 || !isInteger(w.typ) || int64(w.size) > sizeOf(w.typ) {
 		return nil
 	}
-	at := map[int64]int64{} // shift -> offset
+	at := map[int64]int64{} // from shift to offset
 	for _, t := range terms {
 		shift, ix := shiftedByte(p, t)
 		if ix == nil || !w.sameBase(p, ix) {
@@ -96,8 +101,8 @@ func (w *word) ordered(at map[int64]int64) *word {
 	return w
 }
 
-// sizeOf is the size of an integer type in bytes, int counted as 32-bit
-// machines have it, 0 for untyped constants.
+// sizeOf returns the size of an integer type in bytes: int as on 32-bit machines, and 0 for untyped
+// constants.
 func sizeOf(t types.Type) int64 {
 	switch t.Underlying().(*types.Basic).Kind() {
 	case types.Int64, types.Uint64:
@@ -132,8 +137,7 @@ func shiftedByte(p *mutate.Pass, e ast.Expr) (int64, *ast.IndexExpr) {
 	return shift, ix
 }
 
-// sameBase checks that all bytes come from one slice, by indices that differ
-// in constants.
+// sameBase checks that all bytes come from one slice, by indices that differ in constants.
 func (w *word) sameBase(p *mutate.Pass, ix *ast.IndexExpr) bool {
 	s, ok := p.Info.TypeOf(ix.X).Underlying().(*types.Slice)
 	if !ok || !types.Identical(s.Elem(), types.Typ[types.Uint8]) || p.Var(ix.X) == nil {
@@ -147,7 +151,7 @@ func (w *word) sameBase(p *mutate.Pass, ix *ast.IndexExpr) bool {
 	return p.Same(w.seq, ix.X) && (base == nil) == (w.base == nil) && (base == nil || p.Same(base, w.base))
 }
 
-// baseOf is i in i+3, nil in 3.
+// baseOf returns i for i+3, and nil for 3.
 func baseOf(p *mutate.Pass, e ast.Expr) ast.Expr {
 	if _, ok := p.Int(e); ok {
 		return nil

@@ -12,13 +12,15 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// wordPrefix is C9 for loops that step over ordinary bytes, and over one byte
-// that must stand alone between two of them.
+// wordPrefix (part of catalogue C9) matches a loop that steps over ordinary bytes, and over one
+// byte that must stand alone between two of them. It adds a loop in front that steps over eight
+// such bytes at a time.
 var wordPrefix = &mutate.Mutator{
 	Name: "word-prefix",
-	Doc: "Step over the ordinary bytes at the start of a text eight at a time, with arithmetic on a word (SWAR), in front of the loop that " +
-		"does so one by one; a last word that overlaps the one before it takes the end. A byte that may stand alone between two ordinary ones is " +
-		"told too. Exact: what is ordinary is found by evaluating the loop's tests on all 256 bytes.",
+	Doc: "Step over the ordinary bytes at the start of a text eight at a time, with arithmetic on a word (SWAR), in " +
+		"front of the loop that does so one by one; a last word that overlaps the one before it takes the end. A " +
+		"byte that may stand alone between two ordinary ones is told too. Exact: what is ordinary is found by " +
+		"evaluating the loop's tests on all 256 bytes.",
 	Before: `for i := 0; i < len(s); i++ {
 	if plain[s[i]] {
 		continue
@@ -45,13 +47,13 @@ for i := start; i < len(s); i++ {
 // A prefixSite is a loop whose first arm only steps on.
 type prefixSite struct {
 	loop   *mutate.CountedLoop
-	test   ast.Expr // of the first arm
+	test   ast.Expr // the test of the first arm
 	start  int64
-	ranges []byteRange // what the arm accepts
+	ranges []byteRange // the bytes that the arm accepts
 	gap    *gap
 }
 
-// A gap is a byte that must be followed by an ordinary one.
+// A gap is a byte that an ordinary one must follow.
 type gap struct {
 	char   byte
 	inside bool // it may not be the first byte of the loop
@@ -101,8 +103,7 @@ func constantInt(p *mutate.Pass, e ast.Expr) (int64, bool) {
 	return constant.Int64Val(v)
 }
 
-// stepsOn reports whether an arm does nothing but end the turn, or what
-// skip-run made of that.
+// stepsOn reports whether an arm only ends the turn, or is what skip-run made of such an arm.
 func stepsOn(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, body []ast.Stmt, last bool) bool {
 	if len(body) > 0 && skipsRun(p, l, set, body[0]) {
 		body = body[1:]
@@ -114,7 +115,7 @@ func stepsOn(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, body []ast.St
 	return ok && len(body) == 1 && b.Tok == token.CONTINUE && b.Label == nil
 }
 
-// skipsRun recognises
+// skipsRun recognises the loop that skip-run writes:
 //
 //	for i+2 < len(s) && plain[s[i+1]] && plain[s[i+2]] { i += 2 }
 func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) bool {
@@ -131,7 +132,7 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 	if !ok || int64(len(tests)) != k+1 {
 		return false
 	}
-	ahead := func(e ast.Expr) int64 { // k in i+k
+	ahead := func(e ast.Expr) int64 { // ahead returns k for i+k
 		b, ok := ast.Unparen(e).(*ast.BinaryExpr)
 		if !ok || b.Op != token.ADD || p.Var(b.X) != l.Index {
 			return -1
@@ -215,8 +216,8 @@ func gapOf(p *mutate.Pass, l *mutate.CountedLoop, ordinary [256]bool, start int6
 	return g
 }
 
-// onlyArm reports whether a first arm stands alone: what other arms of its
-// statement do with a byte would be done to one that is stepped over.
+// onlyArm reports whether a first arm stands alone. Other arms of its statement would run for a
+// byte that the new loop steps over.
 func onlyArm(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.IfStmt:
@@ -227,8 +228,8 @@ func onlyArm(s ast.Stmt) bool {
 	return false
 }
 
-// leavesOn recognises an if that leaves the function or the loop on some bytes
-// seq[i], or on other conditions that are asked about.
+// leavesOn recognises an if that leaves the function or the loop for some bytes seq[i], or for
+// other conditions that the caller names.
 func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.Expr) bool) (set [256]bool, ok bool) {
 	f, ok := s.(*ast.IfStmt)
 	if !ok || f.Init != nil || f.Else != nil || !exits(f.Body) {
@@ -248,7 +249,7 @@ func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.
 			continue
 		}
 		if p.Var(t.operand) != nil && s != l.Stmt.Body.List[2] {
-			return set, false // a copy of the element before i moved on
+			return set, false // a copy of the element from before i moved on
 		}
 		bad, err := p.ByteSet(e, t.operand)
 		if err != nil {
@@ -301,9 +302,12 @@ func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 		return "", false
 	})
 	text = strings.NewReplacer(
-		"<load>", strings.ReplaceAll(load, "<start>", start), "<last>", strings.ReplaceAll(load, "<start>", "len("+seq+")-8"),
-		"<start>", start, "<0>", fmt.Sprint(site.start), "<1>", fmt.Sprint(site.start+1), "<9>", fmt.Sprint(site.start+9),
-		"<s>", seq, "<all>", all, "<behind>", p.Fresh("behind", "pending"), "<w>", p.Fresh("w", "word"), "<left>", p.Fresh("left", "rest"),
+		"<load>", strings.ReplaceAll(load, "<start>", start), "<last>",
+		strings.ReplaceAll(load, "<start>", "len("+seq+")-8"),
+		"<start>", start, "<0>", fmt.Sprint(site.start), "<1>", fmt.Sprint(site.start+1), "<9>",
+		fmt.Sprint(site.start+9),
+		"<s>", seq, "<all>", all, "<behind>", p.Fresh("behind", "pending"), "<w>", p.Fresh("w", "word"), "<left>",
+		p.Fresh("left", "rest"),
 		"<found>", p.Fresh("found", "alone"), "<first>", first).Replace(text)
 	index := types.TypeString(l.Index.Type(), types.RelativeTo(p.Pkg))
 	return append(edits,
@@ -321,8 +325,8 @@ if <left> := len(<s>) - <start>; <left> > 0 && <left> < 8 && len(<s>) >= 8 && <a
 }
 `
 
-// wordsWithGaps steps over words. behind is the top bit of the lowest byte when
-// the word before ended with a gap, which then counts to the next.
+// wordsWithGaps steps over words. behind is the top bit of the lowest byte if the word before ended
+// with a gap, which then belongs to the next word.
 const wordsWithGaps = `<start>+8 <= len(<s>); <start> += 8 {
 	<w> := <load>
 	if <all>(<w>) {
@@ -357,7 +361,7 @@ if len(<s>) >= <9> && <first> {
 	for <start> = <1>; ` + wordsWithGaps + `}
 `
 
-// gapTestOf declares what finds gaps in a word.
+// gapTestOf declares the function that finds gaps in a word.
 func gapTestOf(name string, ranges []byteRange, char byte) string {
 	return fmt.Sprintf(`// %s returns the top bits of the bytes of w that are %s, and 0 when the loop does
 // not accept another byte of it or two of these stand together.

@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// writeByte is S13.
+// writeByte (catalogue S13) matches a write of one constant ASCII character as a rune or string,
+// and fmt.Fprintf of a constant text. It calls WriteByte or WriteString.
 var writeByte = &mutate.Mutator{
 	Name: "write-byte",
-	Doc: "Write one constant ASCII character as a byte, and a constant text without fmt. Legal because the same bytes arrive and the " +
-		"results of the call are not used.",
+	Doc: "Write one constant ASCII character as a byte, and a constant text without fmt. Legal because the same " +
+		"bytes arrive and the results of the call are not used.",
 	Before:  `b.WriteRune(',')`,
 	After:   `b.WriteByte(',')`,
 	Class:   beagle.E0,
@@ -65,7 +66,7 @@ func byteWrite(p *mutate.Pass, call *ast.CallExpr) string {
 	return ""
 }
 
-// constWrite is fmt.Fprintf(&b, "text") without fmt.
+// constWrite handles fmt.Fprintf(&b, "text"), which it writes without fmt.
 func constWrite(p *mutate.Pass, call *ast.CallExpr) string {
 	w := writerText(p, call.Args[0])
 	s, ok := constString(p, call.Args[1])

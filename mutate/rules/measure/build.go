@@ -75,8 +75,7 @@ type example struct {
 	opts                map[string]string
 }
 
-// examples lists the cases of a rule that have an after, those with the option
-// measure first.
+// examples lists the cases of a rule that have an after. Those with the option measure come first.
 func (b *build) examples(rule string) ([]example, error) {
 	ar, err := txtar.ParseFile(filepath.Join(b.rules, "testdata", rule+".txtar"))
 	if err != nil {
@@ -123,8 +122,7 @@ func (b *build) examples(rule string) ([]example, error) {
 	return out, nil
 }
 
-// add puts the rule's first example that can run into the program; why says
-// that there is none.
+// add puts the rule's first example that can run into the program, or returns why there is none.
 func (b *build) add(rule string) (why string, err error) {
 	list, err := b.examples(rule)
 	if err != nil {
@@ -162,8 +160,12 @@ func (b *build) pair(rule string, old, now *side, oldName, newName string, opts 
 	fmt.Sscan(opts["measure"], &longest)
 	strs, ints := old.constants()
 	more, moreInts := now.constants()
-	fmt.Fprintf(&b.table, "\t\t{Case: differ.Case{Name: %q, Strings: %#v, Ints: %#v, Lo: %d, Hi: %d, MaxLen: %d},\n\t\t\tOld: differ.Side{%s.PaceTarget, %s.PaceAdd, %s.PaceRun}, New: differ.Side{%s.PaceTarget, %s.PaceAdd, %s.PaceRun}},\n",
-		rule, append(strs, more...), append(ints, moreInts...), lo, hi, longest, oldName, oldName, oldName, newName, newName, newName)
+	fmt.Fprintf(&b.table,
+		"\t\t{Case: differ.Case{Name: %q, Strings: %#v, Ints: %#v, Lo: %d, Hi: %d, MaxLen: %d},\n"+
+			"\t\t\tOld: differ.Side{%s.PaceTarget, %s.PaceAdd, %s.PaceRun}, New: differ.Side{%s.PaceTarget, "+
+			"%s.PaceAdd, %s.PaceRun}},\n",
+		rule, append(strs, more...), append(ints, moreInts...), lo, hi, longest, oldName, oldName, oldName, newName,
+		newName, newName)
 }
 
 // side writes one version as a package of its own.
@@ -175,9 +177,10 @@ func (b *build) side(s *side) (string, error) {
 	return name, firstError(b.put(name+"/candidate.go", src), b.put(name+"/pace.go", s.door(name)))
 }
 
-// measure links the program several times and runs each.
+// measure links the program several times and runs each result.
 func (b *build) measure(links, rounds int) (map[string]rules.Measurement, error) {
-	main := fmt.Sprintf("package main\n\nimport (\n\t\"golden/differ\"\n%s)\n\nfunc main() {\n\tdiffer.Measure([]differ.Pair{\n%s\t}, %d)\n}\n", &b.imports, &b.table, rounds)
+	main := fmt.Sprintf("package main\n\nimport (\n\t\"golden/differ\"\n%s)\n\nfunc main() {\n"+
+		"\tdiffer.Measure([]differ.Pair{\n%s\t}, %d)\n}\n", &b.imports, &b.table, rounds)
 	if err := b.put("main.go", main); err != nil {
 		return nil, err
 	}
@@ -284,7 +287,7 @@ func (s *side) params() []types.Type {
 	return out
 }
 
-// target is the function as an expression, a method as a method expression.
+// target returns the function as an expression; a method becomes a method expression.
 func (s *side) target() string {
 	f := s.pass.Func
 	if f.Recv == nil {
@@ -297,9 +300,9 @@ func (s *side) target() string {
 	return s.pass.Text(t) + "." + f.Name.Name
 }
 
-// door is the file through which the program reaches an unexported function
-// with arguments of unexported types: PaceAdd takes the arguments of one call,
-// PaceRun makes n calls in the language itself, without reflection.
+// door returns the file through which the program reaches an unexported function, and arguments of
+// unexported types. PaceAdd takes the arguments of one call. PaceRun makes n calls in plain Go,
+// without reflection.
 func (s *side) door(pkg string) string {
 	imports := map[string]bool{"reflect": true}
 	name := func(t types.Type) string {
@@ -361,5 +364,6 @@ func PaceRun(n int) {
 		}
 	}
 }
-`, pkg, &paths, s.target(), strings.Join(fields, ""), strings.Join(sinks, ""), strings.Join(values, ""), assign, s.target(), list)
+`, pkg, &paths, s.target(), strings.Join(fields, ""), strings.Join(sinks, ""), strings.Join(values, ""), assign,
+		s.target(), list)
 }

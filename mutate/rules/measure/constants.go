@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// constants collects the literals of a version, near which its inputs lie.
+// constants collects the literals of a version; its inputs lie near them.
 func (s *side) constants() (strs []string, ints []int64) {
 	seen := map[string]bool{}
 	for lit := range mutate.Nodes[*ast.BasicLit](s.pass, nil) {

@@ -1,15 +1,16 @@
-// Measure times what each rewrite buys on the example of its golden archive,
-// and writes the table that `beagle explain` shows:
+// Measure times what each rewrite gains on the example of its golden archive. It writes the table
+// that `beagle explain` shows:
 //
 //	go run ./mutate/rules/measure
 //
-// It runs in the root of the module. For every rule the first case that can run
-// is compiled before and after the rewrite into one program, which is linked
-// several times with its functions in another order each time, since the same
-// code differs by up to 40 % with its place. In each program the two versions
-// run in turns, in slices of some 100 microseconds, on inputs that the golden
-// tests generate. A link's figure is the median of the paired ratios; the
-// table's is the geometric mean over the links with its 95 % interval.
+// It runs in the root of the module. For every rule it takes the first case that can run, and
+// compiles the code before and after the rewrite into one program. The same code differs by up to
+// 40 % with its place. So Measure links that program several times, each time with its functions in
+// another order.
+//
+// In each program the two versions run in turns, in slices of some 100 microseconds, on inputs that
+// the golden tests generate. A link's figure is the median of the paired ratios. The table's figure
+// is the geometric mean over the links, with its 95 % interval.
 package main
 
 import (
@@ -56,7 +57,10 @@ func (o options) wants(rule string) bool { return len(o.only) == 0 || slices.Con
 
 func run(o options) error {
 	if o.links < 3 {
-		return &beagle.UsageError{What: fmt.Sprintf("%d links give no interval", o.links), Remedy: "say -links=3 or more"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%d links give no interval", o.links),
+			Remedy: "say -links=3 or more",
+		}
 	}
 	file := filepath.Join(o.dir, "measured", runtime.Version()+"-"+runtime.GOARCH+".json")
 	table := &rules.Table{Go: runtime.Version(), Arch: runtime.GOARCH, Rules: map[string]rules.Measurement{}}
@@ -89,7 +93,7 @@ func run(o options) error {
 	return write(file, table)
 }
 
-// summary is the geometric mean of the links' ratios with Student's interval.
+// summary returns the geometric mean of the links' ratios with Student's interval.
 func summary(ratios []float64) beagle.Ratio {
 	n := float64(len(ratios))
 	mean, square := 0.0, 0.0
@@ -100,16 +104,20 @@ func summary(ratios []float64) beagle.Ratio {
 		square += (math.Log(r) - mean) * (math.Log(r) - mean)
 	}
 	half := student(len(ratios)-1) * math.Sqrt(square/(n-1)/n)
-	return beagle.Ratio{Point: round(math.Exp(mean)), Low: round(math.Exp(mean - half)), High: round(math.Exp(mean + half))}
+	return beagle.Ratio{
+		Point: round(math.Exp(mean)),
+		Low:   round(math.Exp(mean - half)),
+		High:  round(math.Exp(mean + half)),
+	}
 }
 
-// student is the 97.5 % quantile of Student's t with d degrees of freedom.
+// student returns the 97.5 % quantile of Student's t with d degrees of freedom.
 func student(d int) float64 {
 	table := []float64{0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228}
 	if d < len(table) {
 		return table[d]
 	}
-	return 2.228 // a little wide for more
+	return 2.228 // a little wide for more degrees
 }
 
 // round keeps four digits.

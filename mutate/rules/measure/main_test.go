@@ -22,8 +22,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestBuild: the example of a rule becomes packages that build, and a rule
-// whose example cannot run says why.
+// TestBuild checks that the example of a rule becomes packages that build, and that a rule whose
+// example cannot run says why.
 func TestBuild(t *testing.T) {
 	b, err := newBuild("..")
 	if err != nil {
