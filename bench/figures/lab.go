@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
 )
@@ -108,8 +109,34 @@ func (l *lab) write(name, text string) error {
 	if !ok || !closed {
 		return fmt.Errorf("%s has no section between %q and %q", path, begin, end)
 	}
-	text = before + begin + "\n" + machine() + "\n\n" + text + "\n" + end + after
+	text = before + begin + "\n" + wrapped(machine()+"\n\n"+text) + "\n" + end + after
 	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// textColumns is the width of running text; the linter of the repository holds the page to it.
+const textColumns = 100
+
+// wrapped breaks the lines of running text that are too wide. Rows of tables stay whole.
+func wrapped(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		column := 0
+		for i, word := range strings.Split(line, " ") {
+			width := utf8.RuneCountInString(strings.TrimRight(word, "\n"))
+			switch {
+			case i == 0:
+			case !strings.HasPrefix(line, "|") && column+1+width > textColumns:
+				out.WriteByte('\n')
+				column = 0
+			default:
+				out.WriteByte(' ')
+				column++
+			}
+			out.WriteString(word)
+			column += width
+		}
+	}
+	return out.String()
 }
 
 // machine says on what was measured.
