@@ -96,9 +96,8 @@ func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
 	return false
 }
 
-// ownType reports whether the name of a type is another one while versions are
-// compared: it stands at the candidate's package level, or in a package main,
-// which is no package main then.
+// ownType reports whether a type has another name while Beagle compares versions. It does if it
+// stands at the candidate's package level, or in package main, which has another name then.
 func (c *code) ownType(name *types.TypeName) bool {
 	if name.Pkg() != c.pkg {
 		return false
