@@ -48,7 +48,8 @@ var mayImport = map[string][]string{
 	"internal/chat":          {},
 	"internal/chat/chattest": {"internal/chat", "internal/llmtest"},
 	"internal/mcp":           {"", "mutate/llm"},
-	"internal/flow/local":    {"", "internal/flow", "internal/evolve", "internal/store", "mutate/llm"},
+	"internal/flow/loop":     {"internal/flow", "internal/evolve", "internal/store"},
+	"internal/flow/local":    {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
 	"internal/flow/temporal": {"", "internal/flow", "internal/evolve", "internal/store"},
 }
 

@@ -56,6 +56,11 @@ type Draft struct {
 	Asked     map[int]Asked     `json:"asked,omitempty"` // what models were asked for, by proposal
 	Judging   time.Duration     `json:"judging,omitempty"`
 	Guests    map[int]string    `json:"guests,omitempty"` // IDs of what was handed in, by proposal
+
+	Visits   []Visit  `json:"visits,omitempty"`   // guests that are not received yet
+	Visitors []string `json:"visitors,omitempty"` // IDs of all guests, those that were refused too
+	Written  int      `json:"written,omitempty"`  // of Made, what is not of the rules
+	Full     int      `json:"full,omitempty"`     // how many are in Made when nothing is missing
 }
 
 // Take sorts what became of proposals into the draft.

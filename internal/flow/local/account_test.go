@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/llmtest"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
@@ -205,7 +206,7 @@ func TestTornRecording(t *testing.T) {
 
 // sameTurns checks that a recording has the turns of a journal, and verdicts of all
 // that were judged.
-func sameTurns(t *testing.T, path string, journal []turn) {
+func sameTurns(t *testing.T, path string, journal []loop.Turn) {
 	t.Helper()
 	_, recorded, err := readRecording(path)
 	if err != nil || len(recorded) != len(journal) {
@@ -213,7 +214,7 @@ func sameTurns(t *testing.T, path string, journal []turn) {
 	}
 	for i, x := range recorded {
 		if x.Told != nil {
-			x.Told = &told{Took: x.Told.Took, Judging: x.Told.Judging}
+			x.Told = &loop.Told{Took: x.Told.Took, Judging: x.Told.Judging}
 		}
 		a, _ := json.Marshal(x)
 		b, _ := json.Marshal(journal[i])
@@ -238,7 +239,7 @@ func TestReplayOfASpentBudget(t *testing.T) {
 	if money, calls, _ := charged(server, "dear", dear); money != llm.MicrosOf(first.Models.Dollars) || money > 160_000 {
 		t.Errorf("%d calls for %v, %+v", calls, money, first.Models)
 	}
-	if !slices.ContainsFunc(taken(t, home, first.Run), func(x turn) bool { return x.Dismissed == "dear" }) {
+	if !slices.ContainsFunc(taken(t, home, first.Run), func(x loop.Turn) bool { return x.Dismissed == "dear" }) {
 		t.Error("the budget was never used up: nothing is tried")
 	}
 	server.Close()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/llmtest"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/store"
@@ -440,12 +441,12 @@ func killed(t *testing.T, s *store.Store, cmd *exec.Cmd, ended chan error, c *ch
 }
 
 // taken are the turns in a run's journal.
-func taken(t *testing.T, s *store.Store, run string) []turn {
+func taken(t *testing.T, s *store.Store, run string) []loop.Turn {
 	t.Helper()
 	if run == "" {
 		return nil
 	}
-	turns, err := store.ReadJournal[turn](s, run, turnsName)
+	turns, err := store.ReadJournal[loop.Turn](s, run, turnsName)
 	if err != nil {
 		t.Fatal(err)
 	}

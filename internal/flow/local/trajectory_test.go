@@ -20,6 +20,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -192,7 +193,7 @@ func plays() []staged {
 		staged{name: "a slow model", written: true, spec: func(s *flow.Spec) {
 			models("one")(s)
 			s.Models.InFlight, s.Candidates = 1, 30
-		}, delay: func(p evolve.Proposal) time.Duration { return time.Duration(min(p.ID, 1)) * patience * 5 / 4 }},
+		}, delay: func(p evolve.Proposal) time.Duration { return time.Duration(min(p.ID, 1)) * loop.Patience * 5 / 4 }},
 	)
 }
 
