@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"internal/mcp":           {"", "mutate/llm"},
 	"internal/flow/loop":     {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":    {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
-	"internal/flow/temporal": {"", "internal/flow", "internal/evolve", "internal/store"},
+	"internal/flow/temporal": {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store"},
 }
 
 // standardOnly are the packages that import nothing but the standard library

@@ -176,7 +176,7 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 		Generations: c.Log.Generations, Stopped: c.stopped(s),
 	}
 	if r.Models != nil {
-		c.sumModels(s, r.Models)
+		SumModels(s, r.Models, c.Books(s), !c.Search.Open())
 	}
 	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
 }

@@ -121,48 +121,28 @@ func (e *engine) Note(x loop.Turn) error    { return e.turns.note(x) }
 
 // Take takes a turn that is no part of a generation.
 func (e *engine) Take(x loop.Turn) (calls int, err error) {
-	s := e.r.course.Search
-	switch {
-	case x.Ask > 0:
-		asked := s.AskModels(x.Ask)
-		for _, p := range asked {
-			e.launch(p)
-		}
-		calls = len(asked)
-	case x.Lend > 0:
-		s.Lend(x.Lend)
-	case x.Closed != "":
-		s.Close()
-	case x.Dismissed != "":
-		s.Dismiss(x.Dismissed)
-	case x.Finished:
-		s.Finish()
-	}
-	return calls, nil
+	return e.launch(loop.Apply(e.r.course.Search, x)), nil
 }
 
 // Relaunch asks again for what was pending at the checkpoint: replies that
 // arrived are in the journal.
 func (e *engine) Relaunch() (calls int, err error) {
-	for _, p := range e.r.course.Search.Pending {
-		if p.Kind == evolve.Model {
-			e.launch(p)
-			calls++
-		}
-	}
-	return calls, nil
+	return e.launch(loop.Pending(e.r.course.Search)), nil
 }
 
-// launch starts the call of a proposal.
-func (e *engine) launch(p evolve.Proposal) {
-	go func() {
-		asked, err := e.r.acts.Ask(e.ctx, e.r.entry.ID, p)
-		if err != nil {
-			e.back <- loop.Reply{Proposal: p.ID, Model: p.Model, Err: err}
-			return
-		}
-		e.back <- loop.ReplyOf(asked)
-	}()
+// launch starts the calls of proposals.
+func (e *engine) launch(list []evolve.Proposal) (calls int) {
+	for _, p := range list {
+		go func() {
+			asked, err := e.r.acts.Ask(e.ctx, e.r.entry.ID, p)
+			if err != nil {
+				e.back <- loop.Reply{Proposal: p.ID, Model: p.Model, Err: err}
+				return
+			}
+			e.back <- loop.ReplyOf(asked)
+		}()
+	}
+	return len(list)
 }
 
 // Visited reports whether somebody handed in what the search can take.

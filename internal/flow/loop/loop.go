@@ -82,7 +82,7 @@ func (l *loop) gather() (begun bool, err error) {
 	default:
 		b.Rules = min(l.Standing().Room, l.Batch-len(b.Arrived))
 	}
-	if len(b.Arrived) == 0 && b.Rules == 0 && !l.Visited() {
+	if l.InFlight > 0 && len(b.Arrived) == 0 && b.Rules == 0 && !l.Visited() {
 		return false, l.wait()
 	}
 	l.quiet = time.Time{}

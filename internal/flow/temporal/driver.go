@@ -51,8 +51,8 @@ func Placed(s *store.Store, run string) (Server, bool, error) {
 // Start begins a run under an ID, or a new one if that is empty, and follows it
 // to its result. A run of that ID which is under way is followed only.
 func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
-	if spec.Models.On() {
-		return nil, &beagle.UsageError{What: "models are not asked by a fleet yet", Remedy: "leave out --temporal, or --model"}
+	if spec.Models.Record != "" || spec.Models.Replay != "" {
+		return nil, &beagle.UsageError{What: "--record and --replay are for searches in one process", Remedy: "leave out --temporal, or both of them"}
 	}
 	c, err := d.Server.Dial(ctx)
 	if err != nil {

@@ -71,7 +71,7 @@ func (e *env) once() error {
 	w := suite.NewTestWorkflowEnvironment()
 	w.SetDataConverter(&meter{DataConverter: converter.GetDefaultDataConverter(), most: &e.limit})
 	w.SetTestTimeout(time.Minute)
-	acts := &activities{store: e.sim.store, stop: context.Background(), quiet: semaphore.NewWeighted(everybody), desks: &desks{open: func(watch flow.Watcher) Stages {
+	acts := &activities{store: e.sim.store, stop: context.Background(), quiet: semaphore.NewWeighted(everybody), own: "llm/here", desks: &desks{open: func(watch flow.Watcher) Stages {
 		e.sim.watch = watch
 		return e.sim
 	}}}

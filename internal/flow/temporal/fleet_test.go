@@ -34,6 +34,7 @@ type role struct {
 	// Simulated stages, whose assessments take so long; and, for a process
 	// that starts a run, its size.
 	Simulate   bool          `json:"simulate"`
+	Known      bool          `json:"known"` // real stages but for the judge
 	Pause      time.Duration `json:"pause"`
 	Candidates int           `json:"candidates"`
 	Batch      int           `json:"batch"`
@@ -79,6 +80,11 @@ func (r *role) work(ctx context.Context) error {
 	w := &Worker{Store: s, Kinds: r.Kinds, Class: r.Class, Says: func(format string, args ...any) { fmt.Printf(format+"\n", args...) }}
 	if r.Simulate {
 		w.Open = func(watch flow.Watcher) Stages { return &sim{store: s, watch: watch, pause: r.Pause} }
+	}
+	if r.Known {
+		w.Open = func(watch flow.Watcher) Stages {
+			return &known{Activities: &flow.Activities{Store: s, Watch: watch}, pause: r.Pause}
+		}
 	}
 	return w.Serve(ctx, c)
 }

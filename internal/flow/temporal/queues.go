@@ -92,3 +92,9 @@ func workerLost(err error) bool {
 	var a *temporal.ApplicationError
 	return timedOut(err, enums.TIMEOUT_TYPE_HEARTBEAT) || errors.As(err, &a) && a.Type() == stoppedType
 }
+
+// isUsage reports whether the user must do something about an error.
+func isUsage(err error) bool {
+	var a *temporal.ApplicationError
+	return errors.As(err, &a) && a.Type() == usageType
+}

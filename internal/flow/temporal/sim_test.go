@@ -29,6 +29,7 @@ type sim struct {
 
 	assessed atomic.Int64 // verdicts made
 	fail     func(stage string) error
+	paid     atomic.Int64 // calls to models
 }
 
 func (s *sim) Close() {}
@@ -231,7 +232,18 @@ func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Judged, 
 }
 
 func (s *sim) Report(_ context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error) {
-	return &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{ID: j.Winner.ID}, Trials: log.Trials}, s.may("report")
+	r := &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{ID: j.Winner.ID}, Trials: log.Trials}
+	var spec flow.Spec
+	if _, err := s.store.Load(run, "spec", &spec); err != nil {
+		return nil, err
+	}
+	if spec.Models.On() {
+		r.Models = &beagle.ModelSummary{Calls: int(s.paid.Load())}
+		for _, a := range spec.Models.Authors() {
+			r.Models.Authors = append(r.Models.Authors, beagle.AuthorSum{Author: a.Name})
+		}
+	}
+	return r, s.may("report")
 }
 
 // plain is the loop of package local over simulated stages.

@@ -32,7 +32,8 @@ type Worker struct {
 // Serve works until ctx ends. Then it gives back what it was at: its programs
 // are killed, and the work goes to another.
 func (w *Worker) Serve(ctx context.Context, c client.Client) error {
-	queues, err := w.queues()
+	own := llmQueue + "/" + newID()
+	queues, err := w.queues(own)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 	}
 	desks := &desks{open: w.open()}
 	defer desks.close()
-	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody)}
+	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody), own: own}
 	fatal := make(chan error, len(queues))
 	for _, q := range queues {
 		o := q.options()
@@ -56,7 +57,9 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 			return fmt.Errorf("queue %s: %w", q.name, err)
 		}
 		defer s.Stop()
-		w.say("takes work from %s", q.name)
+		if q.name != own {
+			w.say("takes work from %s", q.name)
+		}
 	}
 	select {
 	case <-ctx.Done():
@@ -80,6 +83,10 @@ func (w *Worker) open() func(flow.Watcher) Stages {
 	return func(watch flow.Watcher) Stages { return &flow.Activities{Store: w.Store, Watch: watch} }
 }
 
+// calls are how many calls to models a worker makes at once. Each run has a limit
+// of its own.
+const calls = 256
+
 // A queue is a place that a worker takes work from.
 type queue struct {
 	name      string
@@ -90,7 +97,9 @@ type queue struct {
 // queues are those of the worker's kinds. Whoever does more than measure takes
 // workflows too: they are little work, and a machine that measures is left in
 // peace.
-func (w *Worker) queues() ([]queue, error) {
+//
+// own is the queue of the calls of those runs that this worker is enlisted for.
+func (w *Worker) queues(own string) ([]queue, error) {
 	class := w.Class
 	if class == "" {
 		class = flow.Class(flow.ThisMachine(""))
@@ -99,7 +108,7 @@ func (w *Worker) queues() ([]queue, error) {
 	for _, k := range w.Kinds {
 		switch k {
 		case llmQueue:
-			out = append(out, queue{name: k, at: 8})
+			out = append(out, queue{name: k, at: 8}, queue{name: own, at: calls})
 		case buildQueue, verifyQueue:
 			out = append(out, queue{name: k, at: max(1, runtime.NumCPU()/2)})
 		case benchKind:
@@ -143,7 +152,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 		r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: runWorkflow})
 		r.RegisterWorkflowWithOptions(Island, workflow.RegisterOptions{Name: islandWorkflow})
 		b := &bookkeeping{store: s, keeper: keeper{store: s}}
-		for name, f := range map[string]any{beginLocal: b.Begin, drawLocal: b.Draw, tellLocal: b.Tell, rankLocal: b.Rank, closeLocal: b.Close} {
+		for name, f := range map[string]any{beginLocal: b.Begin, drawLocal: b.Draw, tellLocal: b.Tell, rankLocal: b.Rank, closeLocal: b.Close, turnLocal: b.Turn} {
 			r.RegisterActivityWithOptions(f, named(name))
 		}
 		return
@@ -151,6 +160,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 	for name, f := range map[string]any{
 		identifyActivity: a.Identify, prepareActivity: a.Prepare, proposeActivity: a.Propose, assessActivity: a.Assess,
 		confirmActivity: a.Confirm, proveActivity: a.Prove, judgeActivity: a.Judge, reportActivity: a.Report,
+		receiveActivity: a.Receive, enlistActivity: a.Enlist, askActivity: a.Ask,
 	} {
 		r.RegisterActivityWithOptions(f, named(name))
 	}
