@@ -12,8 +12,8 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
-	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
@@ -120,8 +120,8 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.Var(listFlag{&spec.Rules}, "rules", "use only these rewrites, separated by `commas` ('beagle explain' lists them)")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
-	fleet := fleetOptions{}
-	fleet.flags(f)
+	onFleet := fleetOptions{}
+	onFleet.flags(f)
 	rest, err := parse(f, args, 1, 1)
 	if err != nil {
 		return exitUsage, err
@@ -133,7 +133,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if f.given("rules") && len(spec.Rules) == 0 {
 		return exitUsage, &beagle.UsageError{What: "--rules names no rewrite", Remedy: "'beagle explain' lists them; leave --rules out for all of them"}
 	}
-	if spec.Models.Offline && fleet.server.Address != "" {
+	if spec.Models.Offline && onFleet.server.Address != "" {
 		return exitUsage, &beagle.UsageError{What: "--offline: a run on a Temporal server goes to whichever machines work for it", Remedy: "leave out --temporal or --offline"}
 	}
 	if err := models.settle(&spec.Models); err != nil {
@@ -145,11 +145,11 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err := models.started(&spec.Models); err != nil {
 		return exitUsage, err
 	}
-	if away, err := fleet.asked(); err != nil || away {
+	if away, err := onFleet.asked(); err != nil || away {
 		if err != nil {
 			return exitUsage, err
 		}
-		return withFleet(std, o, fleet.server, func(d *temporal.Driver) (*beagle.Result, error) { return d.Start(ctx, fleet.id, spec) })
+		return withFleet(std, o, onFleet.server, func(d *fleet.Driver) (*beagle.Result, error) { return d.Start(ctx, onFleet.id, spec) })
 	}
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Start(ctx, spec) })
 }

@@ -180,7 +180,7 @@ func (f *flagSet) mistake(err error) error {
 	}
 	if g, ok := f.Lookup(m[2]).Value.(flag.Getter); ok {
 		if _, ok := g.Get().(time.Duration); ok {
-			bad.What = fmt.Sprintf("--%s %s is no length of time", m[2], m[1])
+			bad.What = fmt.Sprintf("--%s %s is not a duration", m[2], m[1])
 			bad.Remedy = fmt.Sprintf("give a unit, as in --%s=%ss", m[2], m[1])
 		}
 	}

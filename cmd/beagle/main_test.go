@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/verify"
 )
@@ -24,8 +25,9 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){
-		"beagle":         func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
-		"scripted-agent": scriptedAgent,
+		"beagle":          func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"beagle-temporal": func() { os.Exit(temporal.Main()) },
+		"scripted-agent":  scriptedAgent,
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
-	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -148,7 +148,7 @@ func markKilled(s *store.Store, runs []store.Run) {
 		if runs[i].State != store.Running || s.Works(runs[i]) {
 			continue
 		}
-		if _, away, _ := temporal.Placed(s, runs[i].ID); !away {
+		if _, away, _ := fleet.Placed(s, runs[i].ID); !away {
 			runs[i].State, runs[i].Note = store.Stopped, "its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
 		}
 	}
@@ -206,7 +206,7 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitNo, err
 	}
 	if away {
-		return withFleet(std, o, at.Server, func(d *temporal.Driver) (*beagle.Result, error) { return d.Resume(ctx, entry.ID) })
+		return withFleet(std, o, at.Server, func(d *fleet.Driver) (*beagle.Result, error) { return d.Resume(ctx, entry.ID) })
 	}
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Resume(ctx, rest[0]) })
 }

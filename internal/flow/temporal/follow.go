@@ -16,6 +16,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
 const (
@@ -49,7 +50,7 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 		select {
 		case err := <-end:
 			if ctx.Err() != nil {
-				return nil, &Detached{t.Run}
+				return nil, &fleet.Detached{Run: t.Run}
 			}
 			f.look(ctx)
 			return d.ended(t, err)

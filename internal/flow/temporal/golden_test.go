@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
 var silent = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
@@ -57,7 +59,7 @@ func TestReplayTells(t *testing.T) {
 // their histories.
 func record(t *testing.T) {
 	f := newFleet(t, "127.0.0.1")
-	f.worker(role{Kinds: Kinds, Class: "test", Simulate: true})
+	f.worker(role{Kinds: fleet.Kinds, Class: "test", Simulate: true})
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
 	d := f.driver()
@@ -65,7 +67,7 @@ func record(t *testing.T) {
 	if _, err := d.Start(ctx, "run", simSpec(40)); err != nil {
 		t.Fatal(err)
 	}
-	away := f.worker(role{Kinds: Kinds, Class: "slow", Simulate: true, Pause: soon})
+	away := f.worker(role{Kinds: fleet.Kinds, Class: "slow", Simulate: true, Pause: soon})
 	d.Class, d.Block = "slow", 0
 	run := make(chan error, 1)
 	go func() {
@@ -82,7 +84,7 @@ func record(t *testing.T) {
 	}
 	<-run
 	kill(away)
-	c, err := d.Server.Dial(ctx)
+	c, err := Dial(ctx, d.Server)
 	if err != nil {
 		t.Fatal(err)
 	}

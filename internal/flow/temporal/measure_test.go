@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
 // A cost is what the orchestration of a run with simulated stages took. A
@@ -34,7 +35,7 @@ func (r *role) measure(ctx context.Context) error {
 	spec := simSpec(r.Candidates)
 	spec.Batch, spec.Strategy = r.Batch, r.Strategy
 	out := cost{Candidates: r.Candidates}
-	c, err := r.server().Dial(ctx)
+	c, err := Dial(ctx, r.server())
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (r *role) measure(ctx context.Context) error {
 	defer stop()
 	worked := make(chan error, 1)
 	s := openAt(r.Home)
-	w := &Worker{Store: s, Kinds: Kinds, Class: "test", Open: func(watch flow.Watcher) Stages { return &sim{store: s, watch: watch} }}
+	w := &Worker{Store: s, Kinds: fleet.Kinds, Class: "test", Open: func(watch flow.Watcher) Stages { return &sim{store: s, watch: watch} }}
 	go func() { worked <- w.Serve(working, c) }()
 	tenths := newTenths(r.Candidates)
 	d := &Driver{Store: s, Server: r.server(), Class: "test", Watch: func(e flow.Event) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/llmtest"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
@@ -89,8 +90,8 @@ func TestNothingIsPaidTwice(t *testing.T) {
 	}}
 	models.StartFor(t)
 	spec := modelsAt(t, models.URL(), "one", "two")
-	spec.Candidates = 120
-	r := role{Kinds: Kinds, Class: "test", Known: true, Pause: 50 * time.Millisecond}
+	spec.Candidates, spec.Models.Caps.Money = 120, 100_000_000 // what a kill loses counts as spent
+	r := role{Kinds: fleet.Kinds, Class: "test", Known: true, Pause: 50 * time.Millisecond}
 	worker := f.worker(r)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
@@ -119,7 +120,7 @@ func TestNothingIsPaidTwice(t *testing.T) {
 		t.Fatal(run.err)
 	}
 	t.Logf("killed %d times; %d candidates, %+v, %+v at the server", kills, run.result.Candidates, run.result.Models, models.Stats())
-	if run.result.Candidates != 120 || run.result.Models == nil || kills < 3 {
+	if run.result.Candidates != 120 || run.result.Models == nil || kills != 10 {
 		t.Errorf("%d candidates after %d kills", run.result.Candidates, kills)
 	}
 	paidOnce(t, s, models)

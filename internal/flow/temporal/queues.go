@@ -7,20 +7,18 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
 // Queues, apart from those of classes of machines.
 const (
-	runQueue    = "run"
-	llmQueue    = "llm"
-	buildQueue  = "build"
-	verifyQueue = "verify"
-	benchKind   = "bench"
+	runQueue    = "run" // workflows: whoever does more than measure takes them
+	llmQueue    = fleet.LLM
+	buildQueue  = fleet.Build
+	verifyQueue = fleet.Verify
+	benchKind   = fleet.Bench
 )
-
-// Kinds are the kinds of work that a worker may take. Workflows are taken by
-// every worker that does more than measure.
-var Kinds = []string{llmQueue, buildQueue, verifyQueue, benchKind}
 
 // benchQueue is the queue of a class of machines.
 func benchQueue(class string) string { return benchKind + "/" + class }

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"time"
 
@@ -14,13 +13,8 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
-
-// A Server is where a Temporal server answers.
-type Server struct {
-	Address   string `json:"address"` // host:port
-	Namespace string `json:"namespace"`
-}
 
 // Variables of the environment that say how to reach a server that asks who is
 // there: the names that Temporal's own tools use.
@@ -32,11 +26,11 @@ const (
 	tlsVariable  = "TEMPORAL_TLS"
 )
 
-// Dial connects to the server. An address where none answers is a
+// Dial connects to a server. An address where none answers is a
 // [beagle.UsageError].
-func (s Server) Dial(ctx context.Context) (client.Client, error) {
-	if _, _, err := net.SplitHostPort(s.Address); err != nil {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("--temporal %q is no address: %v", s.Address, err), Remedy: "give host:port, as in --temporal localhost:7233"}
+func Dial(ctx context.Context, s fleet.Server) (client.Client, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
 	}
 	o := client.Options{HostPort: s.Address, Namespace: s.Namespace, Logger: quiet()}
 	security, err := transport()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -23,7 +24,7 @@ import (
 // that it shares with all others.
 type Worker struct {
 	Store *store.Store
-	Kinds []string                         // of [Kinds]
+	Kinds []string                         // of [fleet.Kinds]
 	Class string                           // of this machine; default what [flow.Class] says
 	Open  func(watch flow.Watcher) Stages  // default [flow.Activities] over the store
 	Says  func(format string, args ...any) // a line for whoever looks after the worker; may be nil
@@ -114,11 +115,11 @@ func (w *Worker) queues(own string) ([]queue, error) {
 		case benchKind:
 			out = append(out, queue{name: benchQueue(class), at: 1})
 		default:
-			return nil, &beagle.UsageError{What: fmt.Sprintf("--queues names %q, which is no kind of work", k), Remedy: fmt.Sprintf("give some of %q, separated by commas", Kinds)}
+			return nil, &beagle.UsageError{What: fmt.Sprintf("--queues names %q, which is no kind of work", k), Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds)}
 		}
 	}
 	if len(out) == 0 {
-		return nil, &beagle.UsageError{What: "--queues is empty", Remedy: fmt.Sprintf("give some of %q, separated by commas", Kinds)}
+		return nil, &beagle.UsageError{What: "--queues is empty", Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds)}
 	}
 	if slices.ContainsFunc(w.Kinds, func(k string) bool { return k != benchKind }) {
 		out = append(out, queue{name: runQueue, at: 1, workflows: true})
