@@ -62,7 +62,7 @@ func (l *loop) send() error {
 // refill sends while a generation is judged: it has taken replies, and so made
 // room. Turns that are taken again tell by themselves when.
 func (l *loop) refill() error {
-	if l.Behind() {
+	if l.Behind() || l.trimming {
 		return nil
 	}
 	return l.send()

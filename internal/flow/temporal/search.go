@@ -109,6 +109,12 @@ func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Pro
 			return nil, err
 		}
 	}
+	if d.Begin != nil && d.Begin.Trim {
+		if d.Round > 0 || d.Resumed {
+			return nil, nil
+		}
+		return b.trims(p)
+	}
 	if draft.Full == 0 && d.Begin == nil { // a workflow of an earlier version began it
 		draft.Full = p.spec.Batch
 	}
@@ -142,6 +148,9 @@ func askedKey(run string, proposal int) store.Key {
 // draft is the draft that a draw goes on with, or a new one.
 func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
 	if d.Draft == "" {
+		if d.Begin != nil && d.Begin.Trim {
+			return p.c.Begin(nil), nil
+		}
 		draft := p.c.Begin(b.guests(d.Run, p))
 		if n := len(draft.Visits); n > 0 {
 			return draft, b.step(p, &link{Invite: n})

@@ -220,15 +220,19 @@ func simVerdict(c beagle.Candidate) beagle.Verdict {
 
 func (s *sim) Confirm(_ context.Context, _ string, f flow.Field) ([]string, error) {
 	s.watch.Stage("measure", "finalists")
-	return f.Ranked[:min(2, len(f.Ranked))], s.may("confirm")
+	var faster []string
+	for _, c := range f.Finalists[:min(2, len(f.Finalists))] {
+		faster = append(faster, c.ID)
+	}
+	return faster, s.may("confirm")
 }
 
 func (s *sim) Prove(_ context.Context, _ string, f flow.Field, id string) (bool, error) {
-	return id != f.Ranked[0] || len(f.Ranked) == 1, s.may("prove") // the first falls, so that the second is asked for
+	return id != f.Finalists[0].ID || len(f.Finalists) == 1, s.may("prove") // the first falls, so that the second is asked for
 }
 
 func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Judged, error) {
-	return &flow.Judged{Winner: beagle.Candidate{ID: f.Ranked[0]}, Why: "simulated"}, s.may("judge")
+	return &flow.Judged{Winner: beagle.Candidate{ID: f.Finalists[0].ID}, Why: "simulated"}, s.may("judge")
 }
 
 func (s *sim) Report(_ context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error) {
