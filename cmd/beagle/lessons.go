@@ -84,7 +84,10 @@ func ownLessons(named []string) ([]string, error) {
 		case err == nil && info.IsDir():
 			out = append(out, abs)
 		case slices.Contains(named, dir):
-			return nil, &beagle.UsageError{What: "--lessons " + dir + " is no directory", Remedy: "name a directory of .md files ('beagle lessons --help' shows their form)"}
+			return nil, &beagle.UsageError{
+				What:   "--lessons " + dir + " is no directory",
+				Remedy: "name a directory of .md files ('beagle lessons --help' shows their form)",
+			}
 		}
 	}
 	return out, nil
@@ -126,7 +129,10 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 		"drop":    func() error { return b.drop(std, name) },
 	}[verb]
 	if !known || (name == "") != (verb == "list") {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("'lessons %s' is not understood", strings.Join(rest, " ")), Remedy: "it is list, show NAME, propose RUN, keep NAME or drop NAME"}
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("'lessons %s' is not understood", strings.Join(rest, " ")),
+			Remedy: "it is list, show NAME, propose RUN, keep NAME or drop NAME",
+		}
 	}
 	if err := do(); err != nil {
 		return exitNo, err
@@ -149,7 +155,8 @@ func (b *lessonBook) list(std stdio, asJSON bool) error {
 	}
 	waiting, err := b.waiting()
 	for _, l := range waiting {
-		fmt.Fprintf(t, "%s\t%s\t%s\tproposed: 'beagle lessons keep %[1]s'\n", l.Name, strings.Join(l.Matches, ","), l.Title)
+		fmt.Fprintf(t, "%s\t%s\t%s\tproposed: 'beagle lessons keep %[1]s'\n", l.Name,
+			strings.Join(l.Matches, ","), l.Title)
 	}
 	return errors.Join(err, t.Flush())
 }
@@ -177,7 +184,10 @@ func (b *lessonBook) find(name string, proposedOnly bool) (*llm.Lesson, error) {
 		if proposedOnly {
 			what = "proposal"
 		}
-		return nil, &beagle.UsageError{What: fmt.Sprintf("there is no %s %q", what, name), Remedy: "'beagle lessons' lists them"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("there is no %s %q", what, name),
+			Remedy: "'beagle lessons' lists them",
+		}
 	}
 	return &all[i], nil
 }
@@ -214,7 +224,9 @@ func (b *lessonBook) propose(ctx context.Context, std stdio, id string) error {
 	if err := b.store.WriteFile(path, []byte(l.Text())); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then nobody is taught it.\n", l.Text(), path, l.Name)
+	fmt.Fprintf(std.out,
+		"%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then nobody is taught it.\n",
+		l.Text(), path, l.Name)
 	return nil
 }
 

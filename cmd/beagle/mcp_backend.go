@@ -71,7 +71,10 @@ func findModule(dir string) (mcp.Module, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return mcp.Module{}, &beagle.UsageError{What: fmt.Sprintf("%s: %s", dir, firstNonEmpty(strings.TrimSpace(stderr.String()), err.Error())), Remedy: "start the server in a Go module, or name one with -C"}
+		return mcp.Module{}, &beagle.UsageError{
+			What:   fmt.Sprintf("%s: %s", dir, firstNonEmpty(strings.TrimSpace(stderr.String()), err.Error())),
+			Remedy: "start the server in a Go module, or name one with -C",
+		}
 	}
 	var found mcp.Module
 	lines := strings.Fields(string(out))
@@ -82,7 +85,10 @@ func findModule(dir string) (mcp.Module, error) {
 		}
 	}
 	if found.Path == "" {
-		return found, &beagle.UsageError{What: dir + " is in no module", Remedy: "start the server in a Go module, or name one with -C"}
+		return found, &beagle.UsageError{
+			What:   dir + " is in no module",
+			Remedy: "start the server in a Go module, or name one with -C",
+		}
 	}
 	return found, nil
 }
@@ -111,7 +117,10 @@ func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
 	}
 	defer root.Close()
 	refuse := func(why string) error {
-		return &beagle.UsageError{What: fmt.Sprintf("profile %.200q: %s", name, why), Remedy: "name a CPU profile below " + m.Dir + " with a relative path"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("profile %.200q: %s", name, why),
+			Remedy: "name a CPU profile below " + m.Dir + " with a relative path",
+		}
 	}
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -154,7 +163,9 @@ func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progr
 	return d, nil
 }
 
-func (b *mcpBackend) Evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
+func (b *mcpBackend) Evaluate(
+	ctx context.Context, target, source, note string, tell mcp.Progress,
+) (*mcp.Evaluation, error) {
 	v := b.veil(target)
 	e, err := b.judge.evaluate(ctx, target, source, note, v.progress(tell))
 	return b.shown(e, v.error(err))
@@ -196,7 +207,14 @@ func (b *mcpBackend) Runs() ([]mcp.Run, error) {
 		if b.redact {
 			r.Note = llm.RedactText(r.Note, nil, r.ID, r.Spec)
 		}
-		out = append(out, mcp.Run{ID: r.ID, Target: r.Spec, State: string(r.State), Note: r.Note, Created: r.Created.UTC().Format(time.RFC3339)})
+		out = append(out,
+			mcp.Run{
+				ID:      r.ID,
+				Target:  r.Spec,
+				State:   string(r.State),
+				Note:    r.Note,
+				Created: r.Created.UTC().Format(time.RFC3339),
+			})
 	}
 	return out, nil
 }
@@ -212,10 +230,12 @@ func (b *mcpBackend) ours(r store.Run) bool {
 		return false
 	}
 	var spec flow.Spec
-	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) && !b.within(m, spec.Dir) {
+	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) &&
+		!b.within(m, spec.Dir) {
 		return false
 	}
-	return r.Spec == m.Path || strings.HasPrefix(r.Spec, m.Path+"/") || strings.HasPrefix(r.Spec, m.Path+".") || strings.HasPrefix(r.Spec, ".")
+	return r.Spec == m.Path || strings.HasPrefix(r.Spec, m.Path+"/") || strings.HasPrefix(r.Spec, m.Path+".") ||
+		strings.HasPrefix(r.Spec, ".")
 }
 
 // within reports whether a search that was started in a directory searched the
@@ -257,7 +277,10 @@ func holds(dir, path string) bool {
 func (b *mcpBackend) entry(id string) (store.Run, error) {
 	r, err := b.store.Run(id)
 	if err == nil && !b.ours(r) {
-		err = &beagle.UsageError{What: fmt.Sprintf("run %s is of another module", r.ID), Remedy: "list_runs lists the searches of this one"}
+		err = &beagle.UsageError{
+			What:   fmt.Sprintf("run %s is of another module", r.ID),
+			Remedy: "list_runs lists the searches of this one",
+		}
 	}
 	return r, err
 }
@@ -269,7 +292,11 @@ func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
 	}
 	state := []store.Run{entry}
 	if markKilled(b.store, state); state[0].State != entry.State {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("the process of run %s is gone", entry.ID), Remedy: "'beagle resume " + entry.ID + "' goes on with it; or judge the version by itself with evaluate_candidate"}
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("the process of run %s is gone", entry.ID),
+			Remedy: "'beagle resume " + entry.ID +
+				"' goes on with it; or judge the version by itself with evaluate_candidate",
+		}
 	}
 	v := store.Submission{ID: beagle.HashOf("submission", source)[:16], Source: source, Note: note, At: time.Now()}
 	waiting, err := b.store.Submit(entry.ID, v)
@@ -298,7 +325,11 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 		return &fate.Verdict, nil
 	}
 	if taken || slices.ContainsFunc(waiting, func(v store.Submission) bool { return v.ID == id }) {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("run %s has not judged %.40s yet", entry.ID, id), Remedy: "ask again in some seconds; if the search has ended or was stopped, judge it with evaluate_candidate"}
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("run %s has not judged %.40s yet", entry.ID, id),
+			Remedy: "ask again in some seconds; if the search has ended or was stopped, judge it with " +
+				"evaluate_candidate",
+		}
 	}
 	return nil, nil
 }
@@ -325,7 +356,8 @@ func hideValues(r *beagle.Result) {
 	r.Why = llm.RedactText(r.Why, nil, r.Target.Spec)
 	if r.Patch = llm.SourceDiff(r); addsValue(r) {
 		r.Patch = ""
-		r.Why = strings.TrimSuffix(r.Why, ".") + ". The patch holds a captured value and is not shown; 'beagle show " + r.Run + "' has it."
+		r.Why = strings.TrimSuffix(r.Why, ".") + ". The patch holds a captured value and is not shown; 'beagle show " +
+			r.Run + "' has it."
 	}
 }
 

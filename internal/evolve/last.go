@@ -19,12 +19,13 @@ const (
 
 // A Trim is a finalist made again without some of its steps.
 type Trim struct {
-	Of       string        `json:"of"`
-	Without  []int         `json:"without"` // of its loose steps, by index
-	Proposal int           `json:"proposal"`
-	ID       string        `json:"id,omitempty"` // the candidate; empty when none was made
-	As       string        `json:"as,omitempty"` // the member with its machine code, often itself; empty when it does not behave
-	Steps    []beagle.Step `json:"steps,omitempty"`
+	Of       string `json:"of"`
+	Without  []int  `json:"without"` // of its loose steps, by index
+	Proposal int    `json:"proposal"`
+	ID       string `json:"id,omitempty"` // the candidate; empty when none was made
+	// the member with its machine code, often itself; empty when it does not behave
+	As    string        `json:"as,omitempty"`
+	Steps []beagle.Step `json:"steps,omitempty"`
 }
 
 // A Finalist is a candidate to measure in full. Steps is set where another way to
@@ -130,6 +131,9 @@ func (s *Search) askTrim(of string, without []int) {
 	s.Pending = append(s.Pending, p)
 	s.Trims = append(s.Trims, Trim{Of: of, Without: without, Proposal: p.ID})
 }
+
+// IsTrim reports whether a proposal is one of the last generations'.
+func (s *Search) IsTrim(proposal int) bool { return s.trim(proposal) != nil }
 
 // trim returns the trim that a proposal asked for, or nil.
 func (s *Search) trim(proposal int) *Trim {

@@ -40,7 +40,11 @@ func (x *trimmed) judged(names []string) (beagle.Candidate, beagle.Verdict) {
 		}
 	}
 	ratio := math.Exp(gain)
-	v := beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Screen: &beagle.Ratio{Point: ratio, Low: ratio, High: ratio}}
+	v := beagle.Verdict{
+		Candidate: c.ID,
+		Status:    beagle.Equal,
+		Screen:    &beagle.Ratio{Point: ratio, Low: ratio, High: ratio},
+	}
 	first := x.codes[code]
 	switch {
 	case slices.Contains(names, "w") && !slices.Contains(names, "g0"):

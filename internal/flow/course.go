@@ -121,7 +121,8 @@ func (d *Draft) Shares(islands int) [][]string {
 // Tell takes the verdicts on a draft into the search and the log.
 func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) error {
 	outcomes := slices.Concat(d.Known, d.outcomes(judged.Candidates))
-	if s.Models.On() {
+	trims := len(outcomes) > 0 && c.Search.IsTrim(outcomes[0].Proposal)
+	if s.Models.On() && !trims { // what is trimmed is nobody's
 		d.charge(outcomes)
 	}
 	if err := c.Search.Tell(outcomes); err != nil {

@@ -26,7 +26,10 @@ type Server struct {
 // Check returns a [beagle.UsageError] unless the address can be one.
 func (s Server) Check() error {
 	if _, _, err := net.SplitHostPort(s.Address); err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--temporal %q is no address: %v", s.Address, err), Remedy: "give host:port, as in --temporal localhost:7233"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--temporal %q is no address: %v", s.Address, err),
+			Remedy: "give host:port, as in --temporal localhost:7233",
+		}
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ func (l *loop) take(r *Reply) error {
 	}
 	l.out--
 	switch {
+	case l.trimming:
+		return nil // it comes too late
 	case r.Err != nil && l.Replayed:
 		// The recorded run may not have heard of this one either: an error only if
 		// its turns want it.

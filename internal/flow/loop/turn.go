@@ -28,7 +28,8 @@ type Begun struct {
 	Rules   int   `json:"rules,omitempty"`   // what the rules are asked for
 	Trim    bool  `json:"trim,omitempty"`    // one of the last generations, which leave steps out of the finalists
 
-	Guests []store.Submission `json:"guests,omitempty"` // versions that were handed in, whole: the inbox does not keep them
+	// versions that were handed in, whole: the inbox does not keep them
+	Guests []store.Submission `json:"guests,omitempty"`
 }
 
 // Told is what the search is told of a generation. Judged is set in recordings

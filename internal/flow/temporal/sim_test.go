@@ -77,7 +77,9 @@ func (s *sim) PrepareFor(_ context.Context, run string, spec flow.Spec, m *beagl
 	}
 	s.watch.Stage("target", spec.Target)
 	ready := &flow.Prepared{Target: "target", Spec: spec.Target, RootID: simRoot().ID, Moves: simMoves(nil), Machine: m}
-	ready.Root = beagle.Verdict{Candidate: ready.RootID, Status: beagle.Equal, Static: beagle.StaticFacts{CodeHash: "root"}}
+	ready.Root = beagle.Verdict{Candidate: ready.RootID, Status: beagle.Equal, Static: beagle.StaticFacts{
+		CodeHash: "root",
+	}}
 	if err := s.store.Save(run, "spec", spec); err != nil {
 		return nil, err
 	}
@@ -178,7 +180,8 @@ func (s *sim) Assess(ctx context.Context, run string, batch, mine []string) (*fl
 		if !s.store.Cached(simKey("candidate", run, id), &c) {
 			return nil, fmt.Errorf("candidate %s is not in the store", id)
 		}
-		e = flow.Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c), Moves: simMoves(c.Steps)}
+		e = flow.Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c),
+			Moves: simMoves(c.Steps)}
 		if err := s.store.Cache(key, e); err != nil {
 			return nil, err
 		}
@@ -228,7 +231,8 @@ func (s *sim) Confirm(_ context.Context, _ string, f flow.Field) ([]string, erro
 }
 
 func (s *sim) Prove(_ context.Context, _ string, f flow.Field, id string) (bool, error) {
-	return id != f.Finalists[0].ID || len(f.Finalists) == 1, s.may("prove") // the first falls, so that the second is asked for
+	// the first falls, so that the second is asked for
+	return id != f.Finalists[0].ID || len(f.Finalists) == 1, s.may("prove")
 }
 
 func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Judged, error) {
@@ -236,7 +240,9 @@ func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Judged, 
 }
 
 func (s *sim) Report(_ context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error) {
-	r := &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{ID: j.Winner.ID}, Trials: log.Trials}
+	r := &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{
+		ID: j.Winner.ID,
+	}, Trials: log.Trials}
 	var spec flow.Spec
 	if _, err := s.store.Load(run, "spec", &spec); err != nil {
 		return nil, err
