@@ -277,19 +277,35 @@ func plain(s *sim, run string, spec flow.Spec, each func(c *flow.Course)) (*flow
 			}
 			draft.Take(c, asked, made)
 		}
-		judged, err := s.Assess(ctx, run, draft.Candidates(), draft.Candidates())
-		if err != nil {
-			return nil, err
-		}
-		if err := flow.Settle(s.store, run, judged.Candidates); err != nil {
-			return nil, err
-		}
-		if err := c.Tell(&spec, draft, judged, 0); err != nil {
+		if err := s.settle(ctx, run, &spec, c, draft); err != nil {
 			return nil, err
 		}
 		each(c)
 	}
+	for asked := c.Search.AskTrims(); len(asked) > 0; asked = c.Search.AskTrims() {
+		draft := new(flow.Draft)
+		made, err := s.Propose(ctx, run, asked)
+		if err != nil {
+			return nil, err
+		}
+		draft.Take(c, asked, made)
+		if err := s.settle(ctx, run, &spec, c, draft); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
+}
+
+// settle judges a generation of the plain loop.
+func (s *sim) settle(ctx context.Context, run string, spec *flow.Spec, c *flow.Course, draft *flow.Draft) error {
+	judged, err := s.Assess(ctx, run, draft.Candidates(), draft.Candidates())
+	if err != nil {
+		return err
+	}
+	if err := flow.Settle(s.store, run, judged.Candidates); err != nil {
+		return err
+	}
+	return c.Tell(spec, draft, judged, 0)
 }
 
 func simSpec(candidates int) flow.Spec {
