@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"internal/mcp":           {"", "mutate/llm"},
 	"internal/flow/loop":     {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":    {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
+	"internal/flow/tools":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
 	"internal/flow/fleet":    {"", "internal/flow", "internal/store"},
 	"internal/flow/temporal": {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/evolve", "internal/store"},
 	"cmd/beagle-temporal":    {"internal/flow/temporal", "internal/sandbox"},

@@ -56,16 +56,6 @@ type lessonBook struct {
 	dirs  []string
 }
 
-// lessonDirs are the directories of the user's own lessons, the last the
-// strongest.
-func lessonDirs(home string, more []string) []string {
-	var dirs []string
-	if config, err := os.UserConfigDir(); err == nil {
-		dirs = append(dirs, filepath.Join(config, "beagle", "lessons"))
-	}
-	return append(append(dirs, filepath.Join(home, "lessons")), more...)
-}
-
 // ownLessons are those of the directories that exist, absolute; one that was
 // named and does not exist is an error.
 func ownLessons(named []string) ([]string, error) {
@@ -74,7 +64,7 @@ func ownLessons(named []string) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	for _, dir := range lessonDirs(home, named) {
+	for _, dir := range llm.LessonDirs(home, named) {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, err
@@ -113,7 +103,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	if err != nil {
 		return exitNo, err
 	}
-	b := &lessonBook{store: s, home: home, dirs: lessonDirs(home, more)}
+	b := &lessonBook{store: s, home: home, dirs: llm.LessonDirs(home, more)}
 	verb, name := "list", ""
 	if len(rest) > 0 {
 		verb = rest[0]

@@ -18,6 +18,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/tools"
 	"github.com/beagle-go/beagle/internal/mcp"
 )
 
@@ -86,12 +87,12 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 	if err := probe.Validate(); err != nil {
 		return exitUsage, err
 	}
-	b, err := newMCPBackend(spec, o)
+	b, err := tools.New(spec, tools.Options{Search: o.search, Lessons: o.lessons})
 	if err != nil {
 		return exitNo, err
 	}
 	defer b.Close()
-	server := mcp.New(b, version(), mcp.Manner{Redacted: b.redact, Within: b.search != ""})
+	server := mcp.New(b, version(), mcp.Manner{Redacted: b.Redacted(), Within: o.search != ""})
 	if o.http != "" {
 		return exitOK, serveHTTP(ctx, std.err, server, o)
 	}

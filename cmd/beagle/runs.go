@@ -90,7 +90,7 @@ func printRuns(w io.Writer, s *store.Store, asJSON bool) (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
-	markKilled(s, runs)
+	fleet.MarkKilled(s, runs)
 	if asJSON {
 		return exitOK, printJSON(w, runs)
 	}
@@ -138,21 +138,6 @@ func terminalWidth(w io.Writer) int {
 		}
 	}
 	return 0
-}
-
-// markKilled tells runs whose process is gone from those that go on: who works
-// holds the store's lock. It is only looked at, so that nobody who wants it at the
-// same time is refused.
-func markKilled(s *store.Store, runs []store.Run) {
-	for i := range runs {
-		if runs[i].State != store.Running || s.Works(runs[i]) {
-			continue
-		}
-		if _, away, _ := fleet.Placed(s, runs[i].ID); !away {
-			runs[i].State, runs[i].Note = store.Stopped,
-				"its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
-		}
-	}
 }
 
 func runShow(_ context.Context, c *command, args []string, std stdio) (int, error) {

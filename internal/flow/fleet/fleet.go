@@ -69,6 +69,21 @@ func Placed(s *store.Store, run string) (Server, bool, error) {
 	return at, ok, err
 }
 
+// MarkKilled tells runs whose process is gone from those that go on: who works
+// holds the store's lock. It is only looked at, so that nobody who wants it at the
+// same time is refused.
+func MarkKilled(s *store.Store, runs []store.Run) {
+	for i := range runs {
+		if runs[i].State != store.Running || s.Works(runs[i]) {
+			continue
+		}
+		if _, away, _ := Placed(s, runs[i].ID); !away {
+			runs[i].State, runs[i].Note = store.Stopped,
+				"its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
+		}
+	}
+}
+
 // An Engine does what beagle-temporal is asked for.
 type Engine interface {
 	// Start begins a run under an ID, or under a new one if that is empty, and

@@ -1,4 +1,4 @@
-package main
+package tools
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/beagle-go/beagle/internal/mcp"
 )
 
-// TestMCPReadsBeforeRecording checks that a version that cannot be one is refused before the inputs
+// TestReadsBeforeRecording checks that a version that cannot be one is refused before the inputs
 // are recorded, and its verdict can be asked for; one that can has them recorded.
-func TestMCPReadsBeforeRecording(t *testing.T) {
+func TestReadsBeforeRecording(t *testing.T) {
 	t.Setenv("BEAGLE_HOME", t.TempDir())
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -29,7 +29,7 @@ func TestMCPReadsBeforeRecording(t *testing.T) {
 	}
 	spec := flow.Defaults()
 	spec.Dir, spec.Models.Redact = dir, "no"
-	b, err := newMCPBackend(spec, mcpOptions{redact: "no"})
+	b, err := New(spec, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +64,9 @@ func TestMCPReadsBeforeRecording(t *testing.T) {
 	}
 }
 
-// TestMCPShapesKeepTheName checks that the function's name is shown, in evaluations as in what
+// TestShapesKeepTheName checks that the function's name is shown, in evaluations as in what
 // became of a submission; words of the path to it are not allowed by that.
-func TestMCPShapesKeepTheName(t *testing.T) {
+func TestShapesKeepTheName(t *testing.T) {
 	b := backendWith(t, map[string]string{"aaaa": "example.com/served/tag.Normal"})
 	b.redact = true
 	v := beagle.Verdict{

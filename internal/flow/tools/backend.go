@@ -1,4 +1,7 @@
-package main
+// Package tools does what package mcp offers to coding agents: it describes and
+// judges functions of one module in this process, and reads its runs. What came
+// from production is hidden where it may not be shown.
+package tools
 
 import (
 	"bytes"
@@ -18,14 +21,15 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/mcp"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// mcpBackend is what the tools of 'beagle mcp' do.
-type mcpBackend struct {
+// A Backend is what the tools of 'beagle mcp' do.
+type Backend struct {
 	*judge
 	dir     string // of the module, absolute
 	search  string // ID of the run that asked the agent, of which alone it hears; empty for a user's
@@ -35,10 +39,18 @@ type mcpBackend struct {
 	placed  sync.Map // by the directory of a search: where that has the module
 }
 
-func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
+// Options say whom a backend serves.
+type Options struct {
+	Search  string   // directory of the run that asked the agent; empty for a user's agent
+	Lessons []string // directories of lessons besides the user's own
+}
+
+// New opens what a spec's module and the user's store have for agents. The spec
+// lacks a target: tools name it.
+func New(spec flow.Spec, o Options) (*Backend, error) {
 	home, err := store.Home()
-	if o.search != "" {
-		home, err = filepath.Dir(filepath.Dir(o.search)), nil
+	if o.Search != "" {
+		home, err = filepath.Dir(filepath.Dir(o.Search)), nil
 	}
 	if err != nil {
 		return nil, err
@@ -51,9 +63,9 @@ func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &mcpBackend{judge: newJudge(spec, s), dir: dir, redact: spec.Redacted(), lessons: lessonDirs(home, o.lessons)}
-	if o.search != "" {
-		b.search = filepath.Base(o.search)
+	b := &Backend{judge: newJudge(spec, s), dir: dir, redact: spec.Redacted(), lessons: llm.LessonDirs(home, o.Lessons)}
+	if o.Search != "" {
+		b.search = filepath.Base(o.Search)
 	}
 	b.module = sync.OnceValues(func() (mcp.Module, error) { return findModule(dir) })
 	if _, err := b.module(); err != nil {
@@ -100,13 +112,17 @@ func firstNonEmpty(a, b string) string {
 	return b
 }
 
-func (b *mcpBackend) Close() { b.judge.close() }
+// Redacted reports whether agents see shapes in place of captured values.
+func (b *Backend) Redacted() bool { return b.redact }
 
-func (b *mcpBackend) Module(context.Context) (mcp.Module, error) { return b.module() }
+// Close ends what is worked on.
+func (b *Backend) Close() { b.judge.close() }
+
+func (b *Backend) Module(context.Context) (mcp.Module, error) { return b.module() }
 
 // Profile opens a file below the module; links that lead out of it are not
 // followed.
-func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
+func (b *Backend) Profile(name string) (io.ReadCloser, error) {
 	m, err := b.module()
 	if err != nil {
 		return nil, err
@@ -145,7 +161,7 @@ func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
+func (b *Backend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
 	v := b.veil(target)
 	d, err := b.judge.describe(ctx, target, v.progress(tell))
 	if err != nil || !b.redact {
@@ -163,7 +179,7 @@ func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progr
 	return d, nil
 }
 
-func (b *mcpBackend) Evaluate(
+func (b *Backend) Evaluate(
 	ctx context.Context, target, source, note string, tell mcp.Progress,
 ) (*mcp.Evaluation, error) {
 	v := b.veil(target)
@@ -171,12 +187,12 @@ func (b *mcpBackend) Evaluate(
 	return b.shown(e, v.error(err))
 }
 
-func (b *mcpBackend) Evaluation(id string) (*mcp.Evaluation, error) {
+func (b *Backend) Evaluation(id string) (*mcp.Evaluation, error) {
 	return b.shown(b.judge.evaluation(id))
 }
 
 // shown is an evaluation as agents may see it.
-func (b *mcpBackend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
+func (b *Backend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
 	if err != nil || !b.redact {
 		return e, err
 	}
@@ -191,14 +207,14 @@ func shapes(v *beagle.Verdict, target string) *beagle.Verdict {
 	return llm.RedactVerdict(v, &beagle.Target{Name: path.Base(target)})
 }
 
-func (b *mcpBackend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
+func (b *Backend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
 
-func (b *mcpBackend) Runs() ([]mcp.Run, error) {
+func (b *Backend) Runs() ([]mcp.Run, error) {
 	runs, err := b.store.Runs()
 	if err != nil {
 		return nil, err
 	}
-	markKilled(b.store, runs)
+	fleet.MarkKilled(b.store, runs)
 	var out []mcp.Run
 	for _, r := range runs {
 		if !b.ours(r) {
@@ -221,7 +237,7 @@ func (b *mcpBackend) Runs() ([]mcp.Run, error) {
 
 // ours reports whether a run is of the module that is served: agents hear of no
 // other.
-func (b *mcpBackend) ours(r store.Run) bool {
+func (b *Backend) ours(r store.Run) bool {
 	m, err := b.module()
 	switch {
 	case b.search != "": // the agent works in a copy of its module
@@ -240,7 +256,7 @@ func (b *mcpBackend) ours(r store.Run) bool {
 
 // within reports whether a search that was started in a directory searched the
 // module: it was started below it, or in a workspace that has it, as from its root.
-func (b *mcpBackend) within(m mcp.Module, dir string) bool {
+func (b *Backend) within(m mcp.Module, dir string) bool {
 	home, dir := unlinked(m.Dir), unlinked(dir)
 	if holds(home, dir) {
 		return true
@@ -274,7 +290,7 @@ func holds(dir, path string) bool {
 }
 
 // entry finds a run of the module.
-func (b *mcpBackend) entry(id string) (store.Run, error) {
+func (b *Backend) entry(id string) (store.Run, error) {
 	r, err := b.store.Run(id)
 	if err == nil && !b.ours(r) {
 		err = &beagle.UsageError{
@@ -285,13 +301,13 @@ func (b *mcpBackend) entry(id string) (store.Run, error) {
 	return r, err
 }
 
-func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
+func (b *Backend) Submit(run, source, note string) (*mcp.Submission, error) {
 	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
 	}
 	state := []store.Run{entry}
-	if markKilled(b.store, state); state[0].State != entry.State {
+	if fleet.MarkKilled(b.store, state); state[0].State != entry.State {
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("the process of run %s is gone", entry.ID),
 			Remedy: "'beagle resume " + entry.ID +
@@ -307,7 +323,7 @@ func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
 }
 
 // Submitted looks where a version that was handed in stands.
-func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
+func (b *Backend) Submitted(run, id string) (*beagle.Verdict, error) {
 	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
@@ -334,7 +350,7 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 	return nil, nil
 }
 
-func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
+func (b *Backend) Result(run string) (*beagle.Result, error) {
 	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package tools
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 )
 
 // backendWith serves a module from a store with runs.
-func backendWith(t *testing.T, runs map[string]string) *mcpBackend {
+func backendWith(t *testing.T, runs map[string]string) *Backend {
 	t.Helper()
 	s, err := store.Open(t.TempDir())
 	if err != nil {
@@ -30,14 +30,14 @@ func backendWith(t *testing.T, runs map[string]string) *mcpBackend {
 		}
 	}
 	dir := t.TempDir()
-	b := &mcpBackend{judge: newJudge(flow.Defaults(), s), dir: dir}
+	b := &Backend{judge: newJudge(flow.Defaults(), s), dir: dir}
 	b.module = func() (mcp.Module, error) { return mcp.Module{Path: "example.com/served", Dir: dir}, nil }
 	return b
 }
 
-// TestMCPRunsOfTheModule checks that a server hears of the runs of its own module alone, and of
+// TestRunsOfTheModule checks that a server hears of the runs of its own module alone, and of
 // those of an agent's search alone when it serves one.
-func TestMCPRunsOfTheModule(t *testing.T) {
+func TestRunsOfTheModule(t *testing.T) {
 	b := backendWith(t, map[string]string{
 		"aaaa": "example.com/served/tag.Normal",
 		"bbbb": "example.com/served2.Other",
@@ -69,9 +69,9 @@ func TestMCPRunsOfTheModule(t *testing.T) {
 	}
 }
 
-// TestMCPRunsOfTheModulesPlaces checks that a run is of the module however the directory is written
+// TestRunsOfTheModulesPlaces checks that a run is of the module however the directory is written
 // that it was started in, and from the root of a workspace too.
-func TestMCPRunsOfTheModulesPlaces(t *testing.T) {
+func TestRunsOfTheModulesPlaces(t *testing.T) {
 	b := backendWith(t, map[string]string{"aaaa": "example.com/served.Root"})
 	root := t.TempDir()
 	dir, link := filepath.Join(root, "served"), filepath.Join(t.TempDir(), "link")
@@ -100,9 +100,9 @@ func TestMCPRunsOfTheModulesPlaces(t *testing.T) {
 	}
 }
 
-// TestMCPHidesErrors checks that a file of inputs that cannot be read is quoted in errors: not to
+// TestHidesErrors checks that a file of inputs that cannot be read is quoted in errors: not to
 // an agent that gets shapes, which still hears what a record looks like.
-func TestMCPHidesErrors(t *testing.T) {
+func TestHidesErrors(t *testing.T) {
 	t.Setenv("BEAGLE_HOME", t.TempDir())
 	dir := t.TempDir()
 	corpus := filepath.Join(dir, "prod.jsonl")
@@ -116,7 +116,7 @@ func TestMCPHidesErrors(t *testing.T) {
 	}
 	spec := flow.Defaults()
 	spec.Dir, spec.CorpusFile, spec.Models.Redact = dir, corpus, "auto"
-	b, err := newMCPBackend(spec, mcpOptions{redact: "auto"})
+	b, err := New(spec, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,21 +160,9 @@ func TestMCPHidesErrors(t *testing.T) {
 	}
 }
 
-// TestMCPRedactAsASwitch checks that --redact was a switch: configurations from then are served.
-func TestMCPRedactAsASwitch(t *testing.T) {
-	for given, want := range map[string]string{
-		"--redact": "--redact=yes", "--redact -C x": "--redact=yes -C x", "-C x -redact": "-C x --redact=yes", "--redact=true": "--redact=yes", "--redact=false": "--redact=no",
-		"--redact no": "--redact no", "--redact auto -C x": "--redact auto -C x", "--redact=foo": "--redact=foo", "--redact foo": "--redact foo", "--redact true": "--redact yes",
-	} {
-		if got := strings.Join(plainRedact(strings.Fields(given)), " "); got != want {
-			t.Errorf("%s: %s, not %s", given, got, want)
-		}
-	}
-}
-
-// TestMCPSubmitToAKilledRun checks that a run whose process is gone takes nothing, and says how it
+// TestSubmitToAKilledRun checks that a run whose process is gone takes nothing, and says how it
 // goes on.
-func TestMCPSubmitToAKilledRun(t *testing.T) {
+func TestSubmitToAKilledRun(t *testing.T) {
 	b := backendWith(t, map[string]string{"aaaa": "example.com/served.Root"})
 	var bad *beagle.UsageError
 	if _, err := b.Submit("aaaa", "package p", ""); !errors.As(err, &bad) ||
@@ -199,8 +187,8 @@ func TestMCPSubmitToAKilledRun(t *testing.T) {
 	}
 }
 
-// TestMCPRedactsFiles checks that inputs from a file are not shown unless the user says so.
-func TestMCPRedactsFiles(t *testing.T) {
+// TestRedactsFiles checks that inputs from a file are not shown unless the user says so.
+func TestRedactsFiles(t *testing.T) {
 	t.Setenv("BEAGLE_HOME", t.TempDir())
 	for _, k := range []struct {
 		redact, corpus string
@@ -208,7 +196,7 @@ func TestMCPRedactsFiles(t *testing.T) {
 	}{{"auto", "", false}, {"auto", "prod.jsonl", true}, {"no", "prod.jsonl", false}, {"yes", "", true}} {
 		spec := flow.Defaults()
 		spec.Dir, spec.CorpusFile, spec.Models.Redact = ".", k.corpus, k.redact
-		b, err := newMCPBackend(spec, mcpOptions{redact: k.redact})
+		b, err := New(spec, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,5 +211,39 @@ func TestMCPRedactsFiles(t *testing.T) {
 	}
 	if hideValues(&r); strings.Contains(r.Why, "Ursula") || !strings.Contains(r.Why, "not equivalent") {
 		t.Errorf("%s", r.Why)
+	}
+}
+
+func TestHideValues(t *testing.T) {
+	r := beagle.Result{
+		Files: []beagle.PatchFile{{Path: "p.go"}, {Path: "beagle_test.go"}, {Path: "q.go"}},
+		Patch: "--- a/p.go\n+++ b/p.go\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/beagle_test.go\n@@ -0,0 +1 @@\n" +
+			"+secret\n--- a/q.go\n+++ b/q.go\n@@ -1 +1 @@\n--- x\n+++ b/y\n",
+		Trials: []beagle.Trial{{Reason: `literal "secret": it equals an argument of the corpus`}},
+	}
+	hideValues(&r)
+	if strings.Contains(r.Patch, "secret") || !strings.Contains(r.Patch, "+b\n") ||
+		!strings.HasSuffix(r.Patch, "+++ b/q.go\n@@ -1 +1 @@\n--- x\n+++ b/y\n") {
+		t.Errorf("%s", r.Patch)
+	}
+	if got := r.Trials[0].Reason; strings.Contains(got, "secret") || !strings.Contains(got, "equals an argument") {
+		t.Errorf("%s", got)
+	}
+	// A version for the frequent case holds it in its source.
+	for line, hidden := range map[string]bool{`+if s == "secret" {`: true, `-if s == "secret" {`: false,
+		"+if s == `secret` {": true, "+// the others": false,
+		"+if s == \"se\" +\n+\t\"cr\" +\n+\t\"et\" {":                            true,
+		"+case 's':\n+case 'e':\n+case 'c':\n+case 'r':\n+case 'e':\n+case 't':": true,
+		"+if s == \"se\" +\n \t\"cr\" +\n+\t\"et\" {":                            true,
+		"+x := \"se\" +\n+\t\"lf\"":                                              false} {
+		r := beagle.Result{
+			Run: "run", Why: "It is faster.", Patch: "--- a/p.go\n+++ b/p.go\n@@ -1 +1 @@\n" + line + "\n",
+			Corpus: beagle.CorpusSummary{
+				Facets: beagle.Facets{Params: []beagle.ParamFacet{{Top: []beagle.TopValue{{Value: `"secret"`}}}}},
+			},
+		}
+		if hideValues(&r); (r.Patch == "") != hidden || strings.Contains(r.Why, "not shown") != hidden {
+			t.Errorf("%s: %q %s", line, r.Patch, r.Why)
+		}
 	}
 }
