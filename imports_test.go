@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"internal/chat":          {},
 	"internal/chat/chattest": {"internal/chat", "internal/llmtest"},
 	"internal/mcp":           {"", "mutate/llm"},
+	"internal/audit":         {""},
 	"internal/flow/loop":     {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":    {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
 	"internal/flow/tools":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},

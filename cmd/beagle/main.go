@@ -36,9 +36,10 @@ type stdio struct{ out, err io.Writer }
 
 // commands are in the order in which a new user meets them.
 func commands() []*command {
-	return []*command{evolveCommand, verifyCommand, runsCommand, showCommand, resumeCommand, cancelCommand,
-		workerCommand, explainCommand, ratesCommand, suiteCommand, lessonsCommand, mcpCommand, skillCommand,
-		versionCommand}
+	return []*command{
+		evolveCommand, verifyCommand, auditCommand, runsCommand, showCommand, resumeCommand, cancelCommand, workerCommand,
+		explainCommand, ratesCommand, suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand,
+	}
 }
 
 const (
