@@ -77,7 +77,8 @@ func writeSARIF(name string, r *audit.Report) error {
 // printAudit prints findings as compilers do, with what to do below each.
 func printAudit(w io.Writer, r *audit.Report) {
 	for _, f := range r.Findings {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n\t%s\n", f.File, f.Line, f.Column, f.Benchmark, f.Reason, f.Rule, f.Remedy)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n\t%s\n", f.File, f.Line, f.Column, f.Benchmark, f.Reason,
+			f.Rule, f.Remedy)
 	}
 	switch {
 	case r.Benchmarks == 0:

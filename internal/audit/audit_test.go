@@ -105,13 +105,17 @@ func TestStandardLibrary(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "m_test.go": "package m\n\nvar x int = \"\"\n"} {
+	for name, text := range map[string]string{
+		"go.mod":    "module example.com/m\n\ngo 1.26\n",
+		"m_test.go": "package m\n\nvar x int = \"\"\n",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var usage *beagle.UsageError
-	if _, err := Run(t.Context(), Options{Dir: dir}); !errors.As(err, &usage) || !strings.Contains(usage.What, "does not compile") {
+	if _, err := Run(t.Context(), Options{Dir: dir}); !errors.As(err, &usage) ||
+		!strings.Contains(usage.What, "does not compile") {
 		t.Errorf("a package that does not compile: %v", err)
 	}
 	if _, err := Run(t.Context(), Options{Dir: dir, Patterns: []string{"./none"}}); err == nil {
@@ -122,7 +126,11 @@ func TestBadInput(t *testing.T) {
 // TestSARIF checks the parts that code hosts read.
 func TestSARIF(t *testing.T) {
 	var text strings.Builder
-	r := &Report{Findings: []Finding{{Rule: "no-loop", Benchmark: "BenchmarkX", File: "a/x_test.go", Line: 3, Column: 1, Reason: "why", Remedy: "do"}}}
+	r := &Report{
+		Findings: []Finding{
+			{Rule: "no-loop", Benchmark: "BenchmarkX", File: "a/x_test.go", Line: 3, Column: 1, Reason: "why", Remedy: "do"},
+		},
+	}
 	if err := r.SARIF(&text, "v1"); err != nil {
 		t.Fatal(err)
 	}

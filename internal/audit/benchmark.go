@@ -97,7 +97,8 @@ func within(p *packages.Package, fn *ast.FuncDecl) []*benchmark {
 // isBenchmark reports whether the go command runs a function.
 func isBenchmark(fn *ast.FuncDecl) bool {
 	rest, ok := strings.CutPrefix(fn.Name.Name, "Benchmark")
-	return ok && (rest == "" || strings.ToLower(rest[:1]) != rest[:1] || rest[0] < 'A') && fn.Type.Params.NumFields() == 1
+	return ok && (rest == "" || strings.ToLower(rest[:1]) != rest[:1] || rest[0] < 'A') &&
+		fn.Type.Params.NumFields() == 1
 }
 
 // parameter is a function's *testing.B. It is nil when the function gives it no

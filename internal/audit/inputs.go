@@ -90,7 +90,8 @@ func isReader(t types.Type) bool {
 	if !ok || n.Obj().Pkg() == nil {
 		return false
 	}
-	return slices.Contains([]string{"bytes.Buffer", "bytes.Reader", "strings.Reader", "os.File"}, n.Obj().Pkg().Path()+"."+n.Obj().Name())
+	return slices.Contains([]string{"bytes.Buffer", "bytes.Reader", "strings.Reader", "os.File"},
+		n.Obj().Pkg().Path()+"."+n.Obj().Name())
 }
 
 // renewed reports whether anything else in a loop may give a variable a new value:

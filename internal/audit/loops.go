@@ -17,7 +17,8 @@ func loopConditions(x *pass) {
 			whole[ast.Unparen(f.Cond)] = true
 		}
 		if call, ok := n.(*ast.CallExpr); ok && x.method(call) == "Loop" && !whole[call] {
-			x.report(call.Pos(), "b.Loop is not the whole condition of a 'for': the compiler may delete what is measured",
+			x.report(call.Pos(),
+				"b.Loop is not the whole condition of a 'for': the compiler may delete what is measured",
 				"write 'for b.Loop() { ... }', and count beside it if need be")
 		}
 		return true
@@ -36,7 +37,8 @@ func assignments(x *pass) {
 		}
 		for _, e := range to {
 			if x.isN(ast.Unparen(e)) {
-				x.report(e.Pos(), "b.N is the testing package's, which divides the time by it: assigning to it changes the result",
+				x.report(e.Pos(),
+					"b.N is the testing package's, which divides the time by it: assigning to it changes the result",
 					"leave b.N as it is, and loop over a number of your own within an iteration")
 			}
 		}
@@ -54,7 +56,8 @@ func loopless(x *pass) {
 	x.inspect(x.body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			handed = handed || x.isN(n) || x.is(n.X, x.b) && slices.Contains([]string{"Run", "RunParallel", "Loop"}, n.Sel.Name)
+			handed = handed || x.isN(n) ||
+				x.is(n.X, x.b) && slices.Contains([]string{"Run", "RunParallel", "Loop"}, n.Sel.Name)
 			return !x.is(n.X, x.b)
 		case *ast.Ident:
 			handed = handed || x.pkg.TypesInfo.Uses[n] == x.b
@@ -64,7 +67,8 @@ func loopless(x *pass) {
 	if handed || skips(x) || len(x.body.List) == 0 {
 		return
 	}
-	x.report(x.body.Pos(), "there is no loop: the work is done once and divided by b.N", "put what is measured into 'for b.Loop() { ... }'")
+	x.report(x.body.Pos(), "there is no loop: the work is done once and divided by b.N",
+		"put what is measured into 'for b.Loop() { ... }'")
 }
 
 // skips reports whether a benchmark may end without work on purpose.
@@ -97,7 +101,8 @@ func sizes(x *pass) {
 		}
 		for i, arg := range call.Args {
 			if x.isN(ast.Unparen(arg)) && !x.loopsOver(f, i) {
-				x.report(arg.Pos(), fmt.Sprintf("%s gets b.N as an input, so that each round measures another problem", f.Name()),
+				x.report(arg.Pos(),
+					fmt.Sprintf("%s gets b.N as an input, so that each round measures another problem", f.Name()),
 					"give it a fixed size, and call it in 'for b.Loop() { ... }'")
 			}
 		}
@@ -138,8 +143,10 @@ func (x *pass) loopsOver(f *types.Func, i int) bool {
 func nested(x *pass) {
 	for _, outer := range x.loops {
 		for _, inner := range x.loops {
-			if outer.stmt != inner.stmt && contains(outer.body, inner.stmt.Pos()) && outer.kind != parallel && inner.kind == overN {
-				x.report(inner.stmt.Pos(), "this loop over b.N stands within another: an iteration grows with their number",
+			if outer.stmt != inner.stmt && contains(outer.body, inner.stmt.Pos()) && outer.kind != parallel &&
+				inner.kind == overN {
+				x.report(inner.stmt.Pos(),
+					"this loop over b.N stands within another: an iteration grows with their number",
 					"loop over a fixed number within")
 			}
 		}
@@ -158,7 +165,8 @@ func timers(x *pass) {
 			case *ast.CallExpr:
 				switch x.method(n) {
 				case "ResetTimer":
-					x.report(n.Pos(), "the timer is reset in each iteration: the result is the time of the last one, divided by b.N",
+					x.report(n.Pos(),
+						"the timer is reset in each iteration: the result is the time of the last one, divided by b.N",
 						"reset it before the loop; 'for b.Loop()' does so by itself")
 				case "StopTimer":
 					stopped = append(stopped, n)
@@ -170,7 +178,8 @@ func timers(x *pass) {
 		})
 		for _, call := range stopped {
 			if !started {
-				x.report(call.Pos(), "the timer is stopped in the first iteration and not started again", "start it again in the same iteration")
+				x.report(call.Pos(), "the timer is stopped in the first iteration and not started again",
+					"start it again in the same iteration")
 			}
 		}
 	}

@@ -19,7 +19,8 @@ func deadResults(x *pass) {
 			return
 		}
 		x.report(call.Pos(),
-			fmt.Sprintf("nobody uses the result of %s, and the compiler deletes the call: the machine code has nothing of it", f.Name()),
+			fmt.Sprintf("nobody uses the result of %s, and the compiler deletes the call: the machine code has "+
+				"nothing of it", f.Name()),
 			"loop with 'for b.Loop()', which keeps results alive, or assign the last one to a package variable")
 	})
 }
@@ -31,7 +32,8 @@ func constantCalls(x *pass) {
 			return
 		}
 		x.report(call.Pos(),
-			fmt.Sprintf("the compiler knows all arguments of %s and computes the result itself: the machine code has nothing of it", f.Name()),
+			fmt.Sprintf("the compiler knows all arguments of %s and computes the result itself: the machine code has "+
+				"nothing of it", f.Name()),
 			"loop with 'for b.Loop()', or take the arguments from package variables")
 	})
 }
