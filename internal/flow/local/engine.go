@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -210,6 +211,9 @@ func (e *engine) drawRules() (loop.Drawn, error) {
 	switch e.rounds++; {
 	case e.begun.Trim && e.rounds == 1:
 		e.asked = e.r.course.Search.AskTrims()
+		if n := len(e.asked); n > 0 {
+			e.r.d.Watch.Stage("trim", fmt.Sprintf("%d versions that leave steps of the best out", n))
+		}
 	case !e.begun.Trim && e.rounds <= flow.MaxRefills:
 		e.asked = e.r.course.Draw(e.draft)
 	}
