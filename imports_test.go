@@ -48,8 +48,13 @@ var mayImport = map[string][]string{
 	"internal/chat":          {},
 	"internal/chat/chattest": {"internal/chat", "internal/llmtest"},
 	"internal/mcp":           {"", "mutate/llm"},
-	"internal/flow/local":    {"", "internal/flow", "internal/evolve", "internal/store", "mutate/llm"},
-	"internal/flow/temporal": {"", "internal/flow", "internal/evolve", "internal/store"},
+	"internal/audit":         {""},
+	"internal/flow/loop":     {"internal/flow", "internal/evolve", "internal/store"},
+	"internal/flow/local":    {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
+	"internal/flow/tools":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
+	"internal/flow/fleet":    {"", "internal/flow", "internal/store"},
+	"internal/flow/temporal": {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/evolve", "internal/store"},
+	"cmd/beagle-temporal":    {"internal/flow/temporal", "internal/sandbox"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
@@ -78,6 +83,9 @@ func checkImport(t *testing.T, name, imported string) {
 	t.Helper()
 	if strings.HasPrefix(imported, "go.temporal.io/") && name != "internal/flow/temporal" {
 		t.Errorf("%q imports %s: only internal/flow/temporal knows the engine", name, imported)
+	}
+	if imported == module+"/internal/flow/temporal" && name != "cmd/beagle-temporal" {
+		t.Errorf("%q imports %s: only beagle-temporal links it, since it is half of a build", name, imported)
 	}
 	inside := imported == module || strings.HasPrefix(imported, module+"/")
 	if !inside {

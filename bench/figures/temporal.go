@@ -55,6 +55,7 @@ func (l *lab) newFleet(ctx context.Context) (*fleet, error) {
 		db:     filepath.Join(l.dir, "temporal.db"),
 	}
 	driver := filepath.Join(l.root, "internal", "flow", "temporal")
+	beside := filepath.Join(filepath.Dir(l.beagle), "beagle-temporal") // where beagle looks for it
 	for _, b := range []struct {
 		dir  string
 		env  string
@@ -62,6 +63,7 @@ func (l *lab) newFleet(ctx context.Context) (*fleet, error) {
 	}{
 		{filepath.Join(driver, "devserver"), "GOWORK=off", []string{"build", "-o", f.server, "."}},
 		{driver, "GOFLAGS=", []string{"test", "-c", "-o", f.test, "."}},
+		{l.root, "GOFLAGS=", []string{"build", "-o", beside, "./cmd/beagle-temporal"}},
 	} {
 		c := exec.CommandContext(ctx, "go", b.args...)
 		c.Dir, c.Env, c.Stderr = b.dir, append(os.Environ(), b.env), os.Stderr
@@ -94,13 +96,14 @@ func (f *fleet) serve(ctx context.Context) error {
 // work starts a worker.
 func (f *fleet) work(ctx context.Context, home string) error {
 	f.works = f.command(ctx, home, "worker", "--temporal", f.address())
+	ownGroup(f.works)
 	return f.works.Start()
 }
 
 func (f *fleet) end() {
 	for _, c := range []*exec.Cmd{f.serving, f.works} {
 		if c != nil {
-			c.Process.Kill()
+			c.Cancel()
 			c.Wait()
 		}
 	}
@@ -280,7 +283,7 @@ func (f *fleet) disturb(
 		maps.Copy(kept, verdicts(home))
 		if n%2 == 0 {
 			dead["worker"]++
-			f.works.Process.Signal(syscall.SIGKILL)
+			f.works.Cancel() // beagle and the beagle-temporal that it started
 			f.works.Wait()
 			err = f.work(ctx, home)
 		} else {

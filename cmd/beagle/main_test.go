@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/beagle-go/beagle/internal/flow/temporal"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/verify"
 )
@@ -24,8 +25,9 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){
-		"beagle":         func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
-		"scripted-agent": scriptedAgent,
+		"beagle":          func() { plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"beagle-temporal": func() { os.Exit(temporal.Main()) },
+		"scripted-agent":  scriptedAgent,
 	})
 }
 
@@ -90,13 +92,14 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// A full disk is said with what to do about it.
+// TestFullDisk checks that a full disk is said with what to do about it.
 func TestFullDisk(t *testing.T) {
 	c := &command{name: "evolve", run: func(context.Context, *command, []string, stdio) (int, error) {
 		return exitOK, fmt.Errorf("store: write x: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
 	}}
 	var said bytes.Buffer
-	if status := finish(stdio{&said, &said}, c, nil, t.Context()); status != exitNo || !strings.Contains(said.String(), "make room") || !strings.Contains(said.String(), "BEAGLE_HOME") {
+	if status := finish(stdio{&said, &said}, c, nil, t.Context()); status != exitNo ||
+		!strings.Contains(said.String(), "make room") || !strings.Contains(said.String(), "BEAGLE_HOME") {
 		t.Errorf("status %d: %s", status, said.String())
 	}
 }

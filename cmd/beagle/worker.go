@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/flow"
-	"github.com/beagle-go/beagle/internal/flow/temporal"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -22,6 +20,8 @@ BEAGLE_HOME must be the same directory for all of them and for 'beagle evolve' (
 Kinds of work: llm (make candidates), build (record inputs, write reports), verify (the full verification), and bench (all
 that is timed: one thing at a time, and one worker of a machine). A machine that does bench alone is left in peace.
 
+The work is done by the program beagle-temporal, which lies beside beagle or on the PATH, or which BEAGLE_TEMPORAL names.
+
 Examples:
   beagle worker --temporal temporal.internal:7233
   beagle worker --temporal temporal.internal:7233 --queues bench
@@ -32,14 +32,14 @@ Exit status: 0 when it was told to stop (interrupt or SIGTERM), 1 when something
 
 func init() { workerCommand.run = runWorker }
 
-func serverFlags(f *flagSet, s *temporal.Server) {
+func serverFlags(f *flagSet, s *fleet.Server) {
 	f.StringVar(&s.Address, "temporal", "", "`host:port` of a Temporal server (docs/fleet.md)")
 	f.StringVar(&s.Namespace, "namespace", "default", "namespace on the Temporal server")
 }
 
 func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	var server temporal.Server
-	kinds := temporal.Kinds
+	var server fleet.Server
+	kinds := fleet.Kinds
 	f := c.flags(std)
 	serverFlags(f, &server)
 	f.Var(listFlag{&kinds}, "queues", "kinds of work to take, separated by `commas`")
@@ -47,20 +47,17 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	if server.Address == "" {
-		return exitUsage, &beagle.UsageError{What: "no server is named", Remedy: "give --temporal host:port (docs/fleet.md)"}
+		return exitUsage, &beagle.UsageError{
+			What:   "no server is named",
+			Remedy: "give --temporal host:port (docs/fleet.md)",
+		}
 	}
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
 	}
-	w := &temporal.Worker{Store: s, Kinds: kinds, Says: func(format string, args ...any) { fmt.Fprintf(std.err, format+"\n", args...) }}
-	client, err := server.Dial(ctx)
-	if err != nil {
-		return exitNo, err
-	}
-	defer client.Close()
-	fmt.Fprintf(std.err, "beagle worker: process %d, store %s, machine class %s\n", os.Getpid(), s.Dir(), flow.Class(flow.ThisMachine("")))
-	if err := w.Serve(ctx, client); err != nil {
+	d := &fleet.Driver{Store: s, Server: server, Log: std.err}
+	if err := d.Work(ctx, kinds); err != nil {
 		return exitNo, err
 	}
 	return exitOK, nil
@@ -68,7 +65,7 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 
 // fleetOptions say that a run goes to a fleet, and under which name.
 type fleetOptions struct {
-	server temporal.Server
+	server fleet.Server
 	id     string
 }
 
@@ -81,25 +78,32 @@ func (o *fleetOptions) flags(f *flagSet) {
 // sense if it does.
 func (o *fleetOptions) asked() (bool, error) {
 	if o.server.Address == "" && o.id != "" {
-		return false, &beagle.UsageError{What: "--run-id is for runs on a Temporal server", Remedy: "give --temporal host:port too, or leave --run-id out"}
+		return false, &beagle.UsageError{
+			What:   "--run-id is for runs on a Temporal server",
+			Remedy: "give --temporal host:port too, or leave --run-id out",
+		}
 	}
 	return o.server.Address != "", nil
 }
 
 // withFleet follows a run on a server, and shows and keeps its result.
-func withFleet(std stdio, o evolveOptions, server temporal.Server, run func(*temporal.Driver) (*beagle.Result, error)) (int, error) {
+func withFleet(
+	std stdio, o evolveOptions, server fleet.Server, run func(*fleet.Driver) (*beagle.Result, error),
+) (int, error) {
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
 	}
 	p := newProgress(std.err, o.quiet)
 	defer p.stop()
-	result, err := run(&temporal.Driver{Store: s, Server: server, Watch: p.watch})
-	var away *temporal.Detached
-	var stopped *temporal.Canceled
+	result, err := run(&fleet.Driver{Store: s, Server: server, Watch: p.watch, Log: std.err})
+	var away *fleet.Detached
+	var stopped *fleet.Canceled
 	switch {
 	case errors.As(err, &away):
-		fmt.Fprintf(std.err, "\nThe run goes on without you. Follow it again, or stop it, with:\n  beagle resume %s\n  beagle cancel %[1]s\n", away.Run)
+		fmt.Fprintf(std.err,
+			"\nThe run goes on without you. Follow it again, or stop it, with:\n  beagle resume %s\n"+
+				"  beagle cancel %[1]s\n", away.Run)
 		return exitInterrupted, nil
 	case errors.As(err, &stopped):
 		fmt.Fprintf(std.err, "\nStopped; nothing is lost. Go on with:\n  beagle resume %s\n", stopped.Run)
@@ -111,7 +115,7 @@ func withFleet(std stdio, o evolveOptions, server temporal.Server, run func(*tem
 }
 
 // placed finds the server of a run, if it is on one.
-func placed(id string) (*temporal.Driver, store.Run, bool, error) {
+func placed(id string) (*fleet.Driver, store.Run, bool, error) {
 	s, err := openStore()
 	if err != nil {
 		return nil, store.Run{}, false, err
@@ -120,6 +124,6 @@ func placed(id string) (*temporal.Driver, store.Run, bool, error) {
 	if err != nil {
 		return nil, entry, false, err
 	}
-	at, ok, err := temporal.Placed(s, entry.ID)
-	return &temporal.Driver{Store: s, Server: at}, entry, ok, err
+	at, ok, err := fleet.Placed(s, entry.ID)
+	return &fleet.Driver{Store: s, Server: at}, entry, ok, err
 }

@@ -76,16 +76,32 @@ func (a *Activities) Used(ctx context.Context, run string) (llm.Spent, error) {
 	return x.models.budget.Spent(), nil
 }
 
+// Usage is what a watcher is told of the models of a run.
+func (a *Activities) Usage(ctx context.Context, run string) (*ModelsEvent, error) {
+	spent, err := a.Used(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return &ModelsEvent{Spent: spent, Caps: x.spec.Models.Caps}, nil
+}
+
 // openModels opens the journal and the way to the models, once.
 func (x *session) openModels() error {
 	x.models.once.Do(func() { x.models.err = x.models.open(x) })
 	return x.models.err
 }
 
+// priceOf is what a model of the run costs.
+func (x *session) priceOf(model string) llm.Price { return x.spec.Models.model(model).Price }
+
 func (m *asking) open(x *session) error {
 	spec := &x.spec.Models
 	var err error
-	if m.calls, err = openCalls(x.store, x.run, func(name string) llm.Price { return spec.model(name).Price }, spec.Caps.Money/agentShare); err != nil {
+	if m.calls, err = openCalls(x.store, x.run, x.priceOf, spec.Caps.Money/agentShare); err != nil {
 		return err
 	}
 	if m.lessons, err = llm.LoadLessons(spec.Lessons...); err != nil {

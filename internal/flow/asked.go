@@ -47,13 +47,15 @@ func (x *session) paid() (*beagle.ModelSummary, error) {
 	if !m.On() {
 		return nil, nil
 	}
-	if err := x.openModels(); err != nil {
+	// Another process may have made calls since this one opened the journal.
+	calls, err := readCalls(x.store, x.run, x.priceOf, m.Caps.Money/agentShare)
+	if err != nil {
 		return nil, err
 	}
-	all, each := x.models.calls.total()
+	all, each := calls.total()
 	out := &beagle.ModelSummary{Calls: all.answers, Tokens: all.usage.In + all.usage.Out, Dollars: all.money.Dollars()}
 	if m.Replay == "" {
-		l := x.models.calls.lostNow()
+		l := calls.lostNow()
 		out.Lost, out.AtMost = l.calls, l.money.Dollars()
 	}
 	for _, a := range m.Authors() {
@@ -62,14 +64,26 @@ func (x *session) paid() (*beagle.ModelSummary, error) {
 	return out, nil
 }
 
-// sumModels adds to what the journal of calls knows of the models what the search
-// does.
-func (c *Course) sumModels(s *Spec, m *beagle.ModelSummary) {
-	m.Redacted, m.Replayed, m.Closed = s.Redacted(), s.Models.Replay != "", !c.Search.Open()
+// Books are the books of all authors, by name; nil when no model is asked.
+func (c *Course) Books(s *Spec) map[string]evolve.Book {
+	if !s.Models.On() {
+		return nil
+	}
+	out := map[string]evolve.Book{evolve.Rules: c.Search.Book(evolve.Rules)}
+	for _, a := range s.Models.Authors() {
+		out[a.Name] = c.Search.Book(a.Name)
+	}
+	return out
+}
+
+// SumModels adds what the search knows of the models to what the journal of calls
+// does. shut says that they were not asked any more when it ended.
+func SumModels(s *Spec, m *beagle.ModelSummary, books map[string]evolve.Book, shut bool) {
+	m.Redacted, m.Replayed, m.Closed = s.Redacted(), s.Models.Replay != "", shut
 	m.Authors = append([]beagle.AuthorSum{{Author: evolve.Rules}}, m.Authors...)
 	for i := range m.Authors {
 		a := &m.Authors[i]
-		b := c.Search.Book(a.Author)
+		b := books[a.Author]
 		a.Asked, a.Unheard, a.Useless, a.Candidates, a.Behaving, a.Earned, a.Seconds = b.Asked, b.Unheard, b.Useless, b.Written, b.Behaving, b.Earned, b.Seconds
 	}
 	slices.SortStableFunc(m.Authors, func(a, b beagle.AuthorSum) int { return cmp.Compare(b.Earned, a.Earned) })

@@ -146,9 +146,18 @@ func (b *callBook) spent() llm.Spent {
 		Add(llm.Spent{Money: l.money, Tokens: l.tokens, Calls: int64(l.calls)})
 }
 
-// openCalls reads what a run has asked so far. Requests without an end were
-// under way when their process ended: what they may have cost counts as spent.
+// openCalls reads what a run has asked so far, to ask more.
 func openCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callBook, error) {
+	b, err := readCalls(s, run, price, turn)
+	if err == nil {
+		b.journal, err = s.Journal(run, journalName)
+	}
+	return b, err
+}
+
+// readCalls reads what a run has asked so far. Requests without an end were
+// under way when their process ended: what they may have cost counts as spent.
+func readCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callBook, error) {
 	lines, err := store.ReadJournal[call](s, run, journalName)
 	if err != nil {
 		return nil, err
@@ -165,8 +174,7 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 	for _, id := range slices.Collect(maps.Keys(b.open)) {
 		b.forsake(id)
 	}
-	b.journal, err = s.Journal(run, journalName)
-	return b, err
+	return b, nil
 }
 
 // write adds a line to the journal, and then to what is known.

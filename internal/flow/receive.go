@@ -70,6 +70,7 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 	}
 	if refused != nil {
 		out.Refused = fmt.Sprintf("%s: %s", refused.Stage, refused.Reason)
+		x.watch.Warn("a version that was handed in is refused: " + out.Refused)
 		return out, refused, nil
 	}
 	c := beagle.NewCandidate(text, []string{x.root.ID}, nil)

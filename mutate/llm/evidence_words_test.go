@@ -14,7 +14,7 @@ import (
 )
 
 // messages are the packages whose texts reach models and agents.
-var messages = []string{"verify", "harness", "source", "flow", "flow/local", "store", "sandbox"}
+var messages = []string{"verify", "harness", "source", "flow", "flow/loop", "flow/local", "store", "sandbox"}
 
 // messageWords returns the words of texts that consist of words. It leaves out names of files, keys
 // and code.

@@ -1,14 +1,14 @@
-// Package local drives a run in this process: a loop over the activities with
-// a checkpoint after every generation. It needs no server. Killed at any
-// moment, it goes on from the last checkpoint; what was evaluated after that
-// is found in the store under its content.
+// Package local drives a run in this process. It carries out what package loop
+// decides, with a journal of the turns that the search takes and a checkpoint now
+// and then. It needs no server. Killed at any moment, a run goes on from the last
+// checkpoint and takes the turns after it again; what was evaluated by then is
+// found in the store under its content.
 package local
 
 import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -33,7 +33,9 @@ type activities interface {
 	Prepare(ctx context.Context, run string, spec flow.Spec) (*flow.Prepared, error)
 	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
 	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
-	Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*flow.Proposed, *beagle.Verdict, error)
+	Receive(
+		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
+	) (*flow.Proposed, *beagle.Verdict, error)
 	Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
@@ -73,7 +75,12 @@ func (d *Driver) Start(ctx context.Context, spec flow.Spec) (*beagle.Result, err
 		return nil, err
 	}
 	defer lock.Unlock()
-	r := &run{d: d, lock: lock, spec: spec, entry: store.Run{ID: newID(), Spec: spec.Target, State: store.Running, Created: time.Now()}}
+	r := &run{
+		d:     d,
+		lock:  lock,
+		spec:  spec,
+		entry: store.Run{ID: newID(), Spec: spec.Target, State: store.Running, Created: time.Now()},
+	}
 	return r.carry(ctx)
 }
 
@@ -120,7 +127,10 @@ func Result(s *store.Store, id string) (*beagle.Result, error) {
 	var r beagle.Result
 	ok, err := s.Load(id, "result", &r)
 	if err == nil && !ok {
-		err = &beagle.UsageError{What: fmt.Sprintf("run %s has no result yet", id), Remedy: "go on with it: beagle resume " + id}
+		err = &beagle.UsageError{
+			What:   fmt.Sprintf("run %s has no result yet", id),
+			Remedy: "go on with it: beagle resume " + id,
+		}
 	}
 	return &r, err
 }
@@ -136,10 +146,7 @@ type run struct {
 	ready  *flow.Prepared
 	saved  bool // the run is in the store
 	deaf   bool // the inbox cannot be read, which was said
-
-	kept    time.Time     // the last checkpoint
-	keeping time.Duration // what it took to put together
-	writing chan error    // tells when it is on disk; nil when that is known
+	keep   keeper
 }
 
 // carry takes the run from wherever it stands to its result, and records how
@@ -150,7 +157,8 @@ func (r *run) carry(ctx context.Context) (*beagle.Result, error) {
 	go r.heedCancel(ctx, stop)
 	r.acts = r.d.activities()
 	defer r.acts.Close()
-	defer r.written() // however the run ends, nothing is written after it
+	r.keep = keeper{store: r.d.Store, run: r.entry.ID}
+	defer r.keep.written() // however the run ends, nothing is written after it
 	result, err := r.work(ctx)
 	switch {
 	case r.saved:
@@ -212,26 +220,13 @@ func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 		return nil, err
 	}
 	r.d.Watch.Stage("search", r.spec.Describe())
-	if err := r.find(ctx); err != nil {
+	if err := r.search(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.d.Store.CloseInbox(r.entry.ID); err != nil {
 		return nil, err
 	}
 	return r.finish(ctx)
-}
-
-// find is the search.
-func (r *run) find(ctx context.Context) error {
-	if r.spec.Models.On() {
-		return r.searchWithModels(ctx)
-	}
-	for !r.course.Late(&r.spec) && (!r.course.Done() || r.visited()) {
-		if err := r.generation(ctx); err != nil {
-			return err
-		}
-	}
-	return r.checkpoint()
 }
 
 // prepare makes the corpus and everything else that the search starts from.
@@ -258,113 +253,4 @@ func (r *run) restore(ready *flow.Prepared) error {
 	}
 	r.course = flow.NewCourse(&r.spec, ready)
 	return nil
-}
-
-// generation asks, makes, evaluates and tells once, and checkpoints.
-func (r *run) generation(ctx context.Context) error {
-	start := time.Now()
-	guests := r.inbox()
-	draft, err := r.propose(ctx, guests)
-	if err != nil {
-		return err
-	}
-	judged, err := r.acts.Evaluate(ctx, r.entry.ID, draft.Candidates())
-	if err != nil {
-		return err
-	}
-	if err := r.answer(draft, judged.Candidates); err != nil {
-		return err
-	}
-	if err := r.course.Tell(&r.spec, draft, judged, time.Since(start)); err != nil {
-		return err
-	}
-	if r.d.Watch != nil {
-		r.d.Watch(flow.Event{Evaluated: r.course.Event(&r.spec)})
-	}
-	if len(guests) == 0 && time.Since(r.kept) < saveShare*r.keeping {
-		return nil
-	}
-	if len(guests) == 0 {
-		return r.beginCheckpoint()
-	}
-	if err := r.checkpoint(); err != nil {
-		return err
-	}
-	return r.dismiss(guests)
-}
-
-// saveShare is the reciprocal of the share of the time that checkpoints may
-// take: they grow with the search. Generations after the last one are made
-// again from the search's state and find their verdicts in the store.
-const saveShare = 20
-
-// propose fills a batch: with what was handed in, and with the rules' ideas.
-func (r *run) propose(ctx context.Context, guests []store.Submission) (*flow.Draft, error) {
-	draft := new(flow.Draft)
-	if err := r.welcome(ctx, draft, guests); err != nil {
-		return nil, err
-	}
-	return draft, r.fill(ctx, draft, r.spec.Batch)
-}
-
-// fill has the rules make n candidates for a draft.
-func (r *run) fill(ctx context.Context, draft *flow.Draft, n int) error {
-	full := len(draft.Made) + n
-	for range flow.MaxRefills {
-		asked := r.course.Search.Ask(full - len(draft.Made))
-		if len(asked) == 0 {
-			break
-		}
-		fresh, err := r.acts.Propose(ctx, r.entry.ID, asked)
-		if err != nil {
-			return err
-		}
-		draft.Take(r.course, asked, fresh)
-	}
-	return nil
-}
-
-// checkpoint saves the course.
-func (r *run) checkpoint() error {
-	if err := r.beginCheckpoint(); err != nil {
-		return err
-	}
-	return r.written()
-}
-
-// beginCheckpoint saves the course as it is now, the log first: what it tells
-// twice is left out, what it never told would be lost. The disk is slow, and the
-// search need not wait for it: see written.
-func (r *run) beginCheckpoint() error {
-	if err := r.written(); err != nil {
-		return err
-	}
-	start := time.Now()
-	log, logErr := json.Marshal(&r.course.Log)
-	search, err := json.Marshal(r.course.Search)
-	if err := errors.Join(logErr, err); err != nil {
-		return err
-	}
-	r.kept = time.Now()
-	r.keeping = r.kept.Sub(start)
-	writing := make(chan error, 1)
-	r.writing = writing
-	go func() {
-		err := r.d.Store.Save(r.entry.ID, "log", json.RawMessage(log))
-		if err == nil {
-			err = r.d.Store.Save(r.entry.ID, "search", json.RawMessage(search))
-		}
-		writing <- err
-	}()
-	return nil
-}
-
-// written waits until the last checkpoint is on disk.
-func (r *run) written() error {
-	if r.writing == nil {
-		return nil
-	}
-	err := <-r.writing
-	r.writing = nil
-	return err
 }

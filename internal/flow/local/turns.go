@@ -9,42 +9,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/store"
 )
-
-// A turn is something that a search with models did because of the time at
-// which something else happened. Everything in between follows from the
-// search's state. So the journal of turns, with the replies and the verdicts,
-// is the way that a run took: a run that is resumed, or replayed, takes it
-// again. A turn is written down before it is taken. One field is set.
-type turn struct {
-	Ask    int    `json:"ask,omitempty"`    // so many proposals for models were asked for
-	Begin  *begun `json:"begin,omitempty"`  // a generation was put together
-	Told   *told  `json:"told,omitempty"`   // and judged
-	Lend   int    `json:"lend,omitempty"`   // the rules got so much of the models' share
-	Closed string `json:"closed,omitempty"` // models are not asked any more, and why
-
-	Dismissed string `json:"dismissed,omitempty"` // this model is not asked any more: there is no money for it
-}
-
-// begun is what a generation was made of.
-type begun struct {
-	Arrived []int `json:"arrived,omitempty"` // proposals whose replies had arrived
-	Rules   int   `json:"rules,omitempty"`   // what the rules were asked for
-
-	Guests []store.Submission `json:"guests,omitempty"` // versions that were handed in, whole: the inbox does not keep them
-}
-
-// told is what the search was told. Judged is set in recordings only.
-type told struct {
-	Took    time.Duration    `json:"took"`    // since the last generation
-	Judging time.Duration    `json:"judging"` // of it
-	Judged  []flow.Evaluated `json:"judged,omitempty"`
-}
 
 const turnsName = "turns"
 
@@ -57,8 +27,8 @@ type head struct {
 // turns is the journal of a run's turns, those that are to be taken again
 // first.
 type turns struct {
-	again   []turn // not taken yet in this process
-	own     int    // of them, those that the run's own journal has
+	again   []loop.Turn // not taken yet in this process
+	own     int         // of them, those that the run's own journal has
 	taken   int
 	journal *store.Journal
 	record  *store.Journal // a copy with the verdicts; nil when nothing is recorded
@@ -68,7 +38,7 @@ type turns struct {
 // openTurns continues a run's journal after the turns that its checkpoint
 // holds.
 func (r *run) openTurns() (*turns, error) {
-	all, err := store.ReadJournal[turn](r.d.Store, r.entry.ID, turnsName)
+	all, err := store.ReadJournal[loop.Turn](r.d.Store, r.entry.ID, turnsName)
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +63,16 @@ func (r *run) openTurns() (*turns, error) {
 // recordInto begins a recording, or goes on with it. It is written after the
 // journal, so that it lacks what a sudden end, or a full disk, kept from it: turns
 // that are taken again are added then, with their verdicts.
-func (t *turns) recordInto(dir string, h head, all []turn) error {
+func (t *turns) recordInto(dir string, h head, all []loop.Turn) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &beagle.UsageError{What: "--record: " + err.Error(), Remedy: "give a directory that can be written to"}
 	}
 	path := filepath.Join(dir, turnsName+".jsonl")
 	if _, err := os.Stat(path); err == nil && len(all) == 0 {
-		return &beagle.UsageError{What: "--record: " + dir + " holds a recording already", Remedy: "give another directory, or remove it"}
+		return &beagle.UsageError{
+			What:   "--record: " + dir + " holds a recording already",
+			Remedy: "give another directory, or remove it",
+		}
 	}
 	var err error
 	if t.record, err = store.OpenJournal(path); err != nil {
@@ -151,32 +124,40 @@ func (t *turns) close() error {
 }
 
 // note writes a turn down before it is taken.
-func (t *turns) note(x turn) error {
+func (t *turns) note(x loop.Turn) error {
 	short := x
 	if x.Told != nil {
-		short.Told = &told{Took: x.Told.Took, Judging: x.Told.Judging} // the store has the verdicts
+		short.Told = &loop.Told{Took: x.Told.Took, Judging: x.Told.Judging} // the store has the verdicts
 	}
 	if err := t.journal.Append(short); err != nil {
 		return err
+	}
+	if x.Begin != nil && len(x.Begin.Guests) > 0 { // the inbox will not keep them
+		if err := t.journal.Sync(); err != nil {
+			return err
+		}
 	}
 	t.taken++
 	return t.keep(x)
 }
 
 // keep adds a turn that was taken to the recording, unless it is there.
-func (t *turns) keep(x turn) error {
+func (t *turns) keep(x loop.Turn) error {
 	if t.record == nil || t.kept >= t.taken {
 		return nil
 	}
 	if err := t.record.Append(x); err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--record: %v", err), Remedy: "make room, or make the directory writable, and go on with the run"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--record: %v", err),
+			Remedy: "make room, or make the directory writable, and go on with the run",
+		}
 	}
 	t.kept++
 	return nil
 }
 
 // next is the next of the turns that were taken before.
-func (t *turns) next() (turn, error) {
+func (t *turns) next() (loop.Turn, error) {
 	x := t.again[0]
 	t.again = t.again[1:]
 	if t.own > 0 {
@@ -201,10 +182,16 @@ func (r *run) recorded(ctx context.Context) error {
 	path := filepath.Join(r.spec.Models.Replay, turnsName+".jsonl")
 	h, _, err := readRecording(path)
 	if err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--replay: %v", err), Remedy: "give a directory that --record has written"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--replay: %v", err),
+			Remedy: "give a directory that --record has written",
+		}
 	}
 	if h.Prepared.Target != r.ready.Target || h.Prepared.Corpus != r.ready.Corpus {
-		return &beagle.UsageError{What: "--replay: the recording is of another version of the function or of other inputs", Remedy: "restore them, or search anew"}
+		return &beagle.UsageError{
+			What:   "--replay: the recording is of another version of the function or of other inputs",
+			Remedy: "restore them, or search anew",
+		}
 	}
 	r.ready, err = r.acts.StartFrom(ctx, r.entry.ID, h.Prepared)
 	return err
@@ -231,14 +218,15 @@ func (r *run) replay(t *turns, have int) error {
 		all[i].Told.Judged = nil
 	}
 	if h.Machine != mine.Machine {
-		r.d.Watch.Warn("the recording is from another kind of machine: its versions are measured anew, and the search may take another way")
+		r.d.Watch.Warn("the recording is from another kind of machine: its versions are measured anew, and the " +
+			"search may take another way")
 	}
 	t.again = append(t.again, all[min(have, len(all)):]...)
 	return nil
 }
 
 // readRecording reads a recording's head and turns.
-func readRecording(path string) (h head, all []turn, err error) {
+func readRecording(path string) (h head, all []loop.Turn, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return h, nil, err
@@ -249,7 +237,7 @@ func readRecording(path string) (h head, all []turn, err error) {
 		return h, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for {
-		var x turn
+		var x loop.Turn
 		switch err := d.Decode(&x); {
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // its process was killed while it wrote
 			return h, all, nil

@@ -26,6 +26,8 @@ type activities struct {
 	// keeps a processor busy takes one of: on a machine that does all kinds
 	// of work, nothing of ours runs beside a measurement.
 	quiet *semaphore.Weighted
+
+	own string // queue that only this worker takes work from
 }
 
 const everybody = 1 << 20
@@ -34,6 +36,7 @@ const everybody = 1 << 20
 type room int64
 
 const (
+	phones room = -1        // others, and says nothing of its run
 	waits  room = 0         // for others, most of the time
 	works  room = 1         // with a processor
 	timing room = everybody // alone
@@ -43,21 +46,27 @@ var errStopped = errors.New("the worker was told to stop")
 
 // at carries out an activity's work at the desk of its run, with heartbeats
 // that carry what the work says.
-func (a *activities) at(ctx context.Context, run string, r room, do func(ctx context.Context, s Stages) error) (string, error) {
+func (a *activities) at(
+	ctx context.Context, run string, r room, do func(ctx context.Context, s Stages) error,
+) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(a.stop, func() { cancel(errStopped) })()
 	k := a.desks.sit(run)
 	defer a.desks.leave(k)
-	n := k.hub.listen()
-	defer k.hub.forget(n)
+	n := new(notes)
+	if r != phones {
+		n = k.hub.listen()
+		defer k.hub.forget(n)
+	}
 	beating := make(chan struct{})
 	defer close(beating)
 	go beat(ctx, n, beating)
-	err := a.quiet.Acquire(ctx, int64(r))
+	part := max(0, int64(r))
+	err := a.quiet.Acquire(ctx, part)
 	if err == nil {
 		err = do(ctx, k.stages)
-		a.quiet.Release(int64(r))
+		a.quiet.Release(part)
 	}
 	if err != nil {
 		return "", wrap(ctx, err)
@@ -92,8 +101,9 @@ func wrap(ctx context.Context, err error) error {
 	var bad *beagle.UsageError
 	switch {
 	case errors.As(err, &bad):
-		return temporal.NewNonRetryableApplicationError(clip(bad.What, maxMessage), usageType, nil, clip(bad.Remedy, maxMessage))
-	case context.Cause(ctx) == errStopped:
+		return temporal.NewNonRetryableApplicationError(clip(bad.What, maxMessage), usageType, nil,
+			clip(bad.Remedy, maxMessage))
+	case context.Cause(ctx) == errStopped, errors.Is(err, errStopped):
 		return temporal.NewApplicationError(errStopped.Error(), stoppedType)
 	case ctx.Err() != nil:
 		return context.Canceled // so that it counts as canceled, whatever the stages made of it
@@ -185,7 +195,9 @@ func (a *activities) Judge(ctx context.Context, o Order) (out Delivery, err erro
 	})
 }
 
-func (a *activities) withField(ctx context.Context, o Order, r room, out *Delivery, do func(context.Context, Stages, flow.Field) error) error {
+func (a *activities) withField(
+	ctx context.Context, o Order, r room, out *Delivery, do func(context.Context, Stages, flow.Field) error,
+) error {
 	var f flow.Field
 	if err := a.store.GetJSON(o.What, &f); err != nil {
 		return err
@@ -209,12 +221,29 @@ func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err e
 			return err
 		}
 		r.Candidates, r.Search, r.WallSeconds = end.Sum.Candidates, end.Sum.Search, end.Sum.WallSeconds+c.Seconds
+		if r.Models != nil {
+			if err := a.sumModels(c.Run, r.Models, &end); err != nil {
+				return err
+			}
+		}
 		if err := a.store.Save(c.Run, "result", r); err != nil {
 			return err
 		}
 		books := bookkeeping{store: a.store, keeper: keeper{store: a.store}}
-		err = books.entry(c.Run, func(e *store.Run) { e.State, e.Note = store.Done, fmt.Sprintf("%s: %s", r.Outcome, r.Why) })
+		err = books.entry(c.Run, func(e *store.Run) {
+			e.State, e.Note = store.Done, fmt.Sprintf("%s: %s", r.Outcome, r.Why)
+		})
 		return a.deliver(&out, r, err)
 	})
 	return out, err
+}
+
+// sumModels adds what the search knows of the models to a result.
+func (a *activities) sumModels(run string, m *beagle.ModelSummary, end *closing) error {
+	var spec flow.Spec
+	if ok, err := a.store.Load(run, "spec", &spec); err != nil || !ok {
+		return errors.Join(fmt.Errorf("run %s has no spec", run), err)
+	}
+	flow.SumModels(&spec, m, end.Books, end.Shut)
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
 )
 
 // Stages are the activities of a run, as [flow.Activities] has them.
@@ -20,6 +21,11 @@ type Stages interface {
 	Prove(ctx context.Context, run string, f flow.Field, candidate string) (bool, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
+	Receive(
+		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
+	) (*flow.Proposed, *beagle.Verdict, error)
+	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
+	Usage(ctx context.Context, run string) (*flow.ModelsEvent, error)
 	Close()
 }
 
@@ -38,6 +44,12 @@ type desk struct {
 	hub    hub
 	users  int
 	left   time.Time // when the last user left
+
+	calls   context.Context // of calls that are made here
+	hangUp  context.CancelFunc
+	calling sync.WaitGroup
+	called  bool // the journal of calls was opened here
+	retired bool // another desk has taken its place
 }
 
 const (
@@ -52,6 +64,7 @@ func (d *desks) sit(run string) *desk {
 	k := d.byRun[run]
 	if k == nil {
 		k = new(desk)
+		k.calls, k.hangUp = context.WithCancel(context.Background())
 		k.stages = d.open(k.hub.tell)
 		if d.byRun == nil {
 			d.byRun = map[string]*desk{}
@@ -67,6 +80,10 @@ func (d *desks) leave(k *desk) {
 	defer d.mu.Unlock()
 	k.users--
 	k.left = time.Now()
+	if k.retired {
+		k.closeIfLeft()
+		return
+	}
 	for idle := d.idle(); len(idle) > 0; idle = d.idle() {
 		oldest := ""
 		for _, run := range idle {
@@ -80,6 +97,46 @@ func (d *desks) leave(k *desk) {
 		d.byRun[oldest].stages.Close()
 		delete(d.byRun, oldest)
 	}
+}
+
+// closeIfLeft closes a desk that nobody will sit down at any more.
+func (k *desk) closeIfLeft() {
+	if k.users == 0 {
+		k.stages.Close()
+	}
+}
+
+// anew has the next who sits down for a run find the journal of calls as it is in
+// the store: another worker may have written to it since this one read it. Calls
+// that are still made here end first.
+func (d *desks) anew(run string) {
+	d.mu.Lock()
+	k := d.byRun[run]
+	if k == nil || !k.called {
+		d.mu.Unlock()
+		return
+	}
+	delete(d.byRun, run)
+	k.hangUp()
+	d.mu.Unlock()
+	k.calling.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k.retired = true
+	k.closeIfLeft()
+}
+
+// phone notes that a call is made at a desk; over must be called at its end. It is
+// nil when no call is made there any more.
+func (d *desks) phone(k *desk) (over func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k.calls.Err() != nil {
+		return nil
+	}
+	k.called = true
+	k.calling.Add(1)
+	return k.calling.Done
 }
 
 func (d *desks) idle() []string {

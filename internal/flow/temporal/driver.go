@@ -15,6 +15,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -22,39 +23,22 @@ import (
 // it may go, and the run goes on.
 type Driver struct {
 	Store  *store.Store
-	Server Server
+	Server fleet.Server
 	Watch  flow.Watcher
 	Class  string // of the machines that measure; default that of this one
 	Block  int    // see Task
 }
 
-// Detached says that nobody follows the run any more, which goes on.
-type Detached struct{ Run string }
-
-func (e *Detached) Error() string { return "run " + e.Run + " goes on by itself" }
-
-// Canceled says that the run was stopped and can be started again.
-type Canceled struct{ Run string }
-
-func (e *Canceled) Error() string { return "run " + e.Run + " was stopped" }
-
-// place is the name under which a run's server is saved.
-const place = "temporal"
-
-// Placed returns the server that a run is on, and whether it is on one.
-func Placed(s *store.Store, run string) (Server, bool, error) {
-	var at Server
-	ok, err := s.Load(run, place, &at)
-	return at, ok, err
-}
-
 // Start begins a run under an ID, or a new one if that is empty, and follows it
 // to its result. A run of that ID which is under way is followed only.
 func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
-	if spec.Models.On() {
-		return nil, &beagle.UsageError{What: "models are not asked by a fleet yet", Remedy: "leave out --temporal, or --model"}
+	if spec.Models.Record != "" || spec.Models.Replay != "" {
+		return nil, &beagle.UsageError{
+			What:   "--record and --replay are for searches in one process",
+			Remedy: "leave out --temporal, or both of them",
+		}
 	}
-	c, err := d.Server.Dial(ctx)
+	c, err := Dial(ctx, d.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +57,11 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 		if entry.State == store.Done {
 			return d.result(id)
 		}
-	} else if err := d.Store.SaveRun(store.Run{ID: id, Spec: spec.Target, State: store.Running, Created: time.Now(), Updated: time.Now()}); err != nil {
+	} else if err := d.Store.SaveRun(store.Run{ID: id, Spec: spec.Target, State: store.Running, Created: time.Now(),
+		Updated: time.Now()}); err != nil {
 		return nil, err
 	}
-	if err := d.Store.Save(id, place, d.Server); err != nil {
+	if err := fleet.Place(d.Store, id, d.Server); err != nil {
 		return nil, err
 	}
 	class := d.Class
@@ -125,7 +110,7 @@ func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) 
 	if ok, err := d.Store.Load(entry.ID, task, &t); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("run %s was never started", entry.ID), err)
 	}
-	c, err := d.Server.Dial(ctx)
+	c, err := Dial(ctx, d.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +135,7 @@ func (d *Driver) stood(id string) (Stand, error) {
 // Cancel stops a run, with all that workers do for it. With enough, only the
 // search ends, and what it has found is judged.
 func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
-	c, err := d.Server.Dial(ctx)
+	c, err := Dial(ctx, d.Server)
 	if err != nil {
 		return err
 	}
@@ -162,7 +147,10 @@ func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
 	}
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return &beagle.UsageError{What: fmt.Sprintf("run %s is not under way on %s", id, d.Server.Address), Remedy: "'beagle resume " + id + "' starts it again"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("run %s is not under way on %s", id, d.Server.Address),
+			Remedy: "'beagle resume " + id + "' starts it again",
+		}
 	}
 	return err
 }
@@ -184,13 +172,16 @@ func (d *Driver) ended(t Task, err error) (*beagle.Result, error) {
 	case err == nil:
 		return d.result(t.Run)
 	case temporal.IsCanceledError(err):
-		return nil, &Canceled{t.Run}
+		return nil, &fleet.Canceled{Run: t.Run}
 	case errors.As(err, &failed) && failed.Type() == usageType:
 		var remedy string
 		_ = failed.Details(&remedy) // without it the message alone must do
 		return nil, &beagle.UsageError{What: failed.Message(), Remedy: remedy}
 	case errors.As(err, &terminated):
-		return nil, fmt.Errorf("run %s was terminated on the server; 'beagle resume %s' starts it again where it stood", t.Run, t.Run)
+		return nil,
+			fmt.Errorf("run %s was terminated on the server; 'beagle resume %s' starts it again where it stood", t.Run,
+				t.Run)
 	}
-	return nil, fmt.Errorf("run %s failed: %s\nNothing is lost; 'beagle resume %s' goes on with it", t.Run, reason(err), t.Run)
+	return nil,
+		fmt.Errorf("run %s failed: %s\nNothing is lost; 'beagle resume %s' goes on with it", t.Run, reason(err), t.Run)
 }

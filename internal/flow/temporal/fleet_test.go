@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -34,6 +35,7 @@ type role struct {
 	// Simulated stages, whose assessments take so long; and, for a process
 	// that starts a run, its size.
 	Simulate   bool          `json:"simulate"`
+	Known      bool          `json:"known"` // real stages but for the judge
 	Pause      time.Duration `json:"pause"`
 	Candidates int           `json:"candidates"`
 	Batch      int           `json:"batch"`
@@ -63,7 +65,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func (r *role) server() Server { return Server{Address: r.Server, Namespace: "default"} }
+func (r *role) server() fleet.Server { return fleet.Server{Address: r.Server, Namespace: "default"} }
 
 // work is a worker, until it is told to stop.
 func (r *role) work(ctx context.Context) error {
@@ -71,14 +73,21 @@ func (r *role) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.server().Dial(ctx)
+	c, err := Dial(ctx, r.server())
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	w := &Worker{Store: s, Kinds: r.Kinds, Class: r.Class, Says: func(format string, args ...any) { fmt.Printf(format+"\n", args...) }}
+	w := &Worker{Store: s, Kinds: r.Kinds, Class: r.Class, Says: func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+	}}
 	if r.Simulate {
 		w.Open = func(watch flow.Watcher) Stages { return &sim{store: s, watch: watch, pause: r.Pause} }
+	}
+	if r.Known {
+		w.Open = func(watch flow.Watcher) Stages {
+			return &known{Activities: &flow.Activities{Store: s, Watch: watch}, pause: r.Pause}
+		}
 	}
 	return w.Serve(ctx, c)
 }
@@ -87,8 +96,8 @@ func (r *role) work(ctx context.Context) error {
 // takes minutes when nothing of it is in the build cache.
 const serverVariable = "BEAGLE_DEVSERVER"
 
-// A fleet is a server, its workers and their store, in processes of their own.
-type fleet struct {
+// A testFleet is a server, its workers and their store, in processes of their own.
+type testFleet struct {
 	t       *testing.T
 	dir     string
 	ip      string
@@ -97,12 +106,13 @@ type fleet struct {
 	workers int
 }
 
-func newFleet(t *testing.T, ip string) *fleet {
+func newFleet(t *testing.T, ip string) *testFleet {
 	t.Helper()
 	if os.Getenv(serverVariable) == "" {
-		t.Skip(serverVariable + " names no Temporal server; 'bash internal/flow/temporal/ci.sh' builds one and runs this test")
+		t.Skip(serverVariable +
+			" names no Temporal server; 'bash internal/flow/temporal/ci.sh' builds one and runs this test")
 	}
-	f := &fleet{t: t, dir: t.TempDir(), ip: ip}
+	f := &testFleet{t: t, dir: t.TempDir(), ip: ip}
 	f.port = freePort(t, ip)
 	f.serve()
 	return f
@@ -123,19 +133,20 @@ func freePort(t *testing.T, ip string) int {
 	return 0
 }
 
-func (f *fleet) address() string { return fmt.Sprintf("%s:%d", f.ip, f.port) }
-func (f *fleet) home() string    { return filepath.Join(f.dir, "home") }
+func (f *testFleet) address() string { return fmt.Sprintf("%s:%d", f.ip, f.port) }
+func (f *testFleet) home() string    { return filepath.Join(f.dir, "home") }
 
 // serve starts the server, on the file of the one before.
-func (f *fleet) serve() {
+func (f *testFleet) serve() {
 	f.t.Helper()
-	f.server = exec.Command(os.Getenv(serverVariable), "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port", fmt.Sprint(f.port))
+	f.server = exec.Command(os.Getenv(serverVariable), "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port",
+		fmt.Sprint(f.port))
 	f.start(f.server, "serving")
 }
 
 // start starts a process, ends it with the test, and waits until it says that
 // it is ready.
-func (f *fleet) start(c *exec.Cmd, ready string) {
+func (f *testFleet) start(c *exec.Cmd, ready string) {
 	f.t.Helper()
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -171,7 +182,7 @@ func kill(c *exec.Cmd) {
 
 // worker starts a worker, behind the words of another command if there are
 // any. Each has a scratch directory of its own, as a machine would.
-func (f *fleet) worker(r role, behind ...string) *exec.Cmd {
+func (f *testFleet) worker(r role, behind ...string) *exec.Cmd {
 	f.t.Helper()
 	r.Home, r.Server = f.home(), f.address()
 	text, _ := json.Marshal(r)
@@ -191,12 +202,16 @@ func (f *fleet) worker(r role, behind ...string) *exec.Cmd {
 	return c
 }
 
-func (f *fleet) driver() *Driver {
-	return &Driver{Store: openAt(f.home()), Server: Server{Address: f.address(), Namespace: "default"}, Class: "test"}
+func (f *testFleet) driver() *Driver {
+	return &Driver{
+		Store:  openAt(f.home()),
+		Server: fleet.Server{Address: f.address(), Namespace: "default"},
+		Class:  "test",
+	}
 }
 
 // leftovers are processes that live on in the fleet's directories.
-func (f *fleet) leftovers(except ...*exec.Cmd) []string {
+func (f *testFleet) leftovers(except ...*exec.Cmd) []string {
 	var out []string
 	procs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, p := range procs {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
 const (
@@ -49,12 +50,13 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 		select {
 		case err := <-end:
 			if ctx.Err() != nil {
-				return nil, &Detached{t.Run}
+				return nil, &fleet.Detached{Run: t.Run}
 			}
 			f.look(ctx)
 			return d.ended(t, err)
 		case err := <-away:
-			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does", d.Server.Address, err))
+			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does",
+				d.Server.Address, err))
 		case <-poll.C:
 			f.pollers(ctx)
 		case <-look.C:
@@ -156,7 +158,8 @@ func (f *follower) live(ctx context.Context) {
 	}
 	for _, a := range d.PendingActivities {
 		var events []flow.Event
-		if a.HeartbeatDetails == nil || converter.GetDefaultDataConverter().FromPayloads(a.HeartbeatDetails, &events) != nil {
+		if a.HeartbeatDetails == nil ||
+			converter.GetDefaultDataConverter().FromPayloads(a.HeartbeatDetails, &events) != nil {
 			continue
 		}
 		name := a.ActivityType.GetName()
@@ -168,7 +171,13 @@ func (f *follower) live(ctx context.Context) {
 // pollers warns, once, of work that no worker takes.
 func (f *follower) pollers(ctx context.Context) {
 	bench := benchQueue(f.t.Class)
-	kinds := map[string]string{runQueue: buildQueue, llmQueue: llmQueue, buildQueue: buildQueue, verifyQueue: verifyQueue, bench: benchKind}
+	kinds := map[string]string{
+		runQueue:    buildQueue,
+		llmQueue:    llmQueue,
+		buildQueue:  buildQueue,
+		verifyQueue: verifyQueue,
+		bench:       benchKind,
+	}
 	var idle, new []string
 	for _, q := range []string{runQueue, llmQueue, buildQueue, verifyQueue, bench} {
 		served, err := f.served(ctx, q)
@@ -189,7 +198,8 @@ func (f *follower) pollers(ctx context.Context) {
 		f.d.Watch.Warn("the run waits for workers: " + command)
 	case len(new) > 0:
 		for _, q := range new {
-			f.d.Watch.Warn(fmt.Sprintf("no worker takes work from the queue %s; the run waits for one: %s --queues %s", q, command, kinds[q]))
+			f.d.Watch.Warn(fmt.Sprintf("no worker takes work from the queue %s; the run waits for one: %s --queues %s",
+				q, command, kinds[q]))
 		}
 	}
 }
@@ -204,5 +214,7 @@ func (f *follower) served(ctx context.Context, queue string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(d.Pollers, func(p *taskqueue.PollerInfo) bool { return time.Since(p.LastAccessTime.AsTime()) < recently }), nil
+	return slices.ContainsFunc(d.Pollers, func(p *taskqueue.PollerInfo) bool {
+		return time.Since(p.LastAccessTime.AsTime()) < recently
+	}), nil
 }

@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
 var silent = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
@@ -47,7 +49,9 @@ func TestReplay(t *testing.T) {
 // TestReplayTells: a history of other commands does not replay.
 func TestReplayTells(t *testing.T) {
 	r := worker.NewWorkflowReplayer()
-	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, t Task) (Outcome, error) { return Outcome{}, nil }, workflow.RegisterOptions{Name: runWorkflow})
+	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, t Task) (Outcome, error) {
+		return Outcome{}, nil
+	}, workflow.RegisterOptions{Name: runWorkflow})
 	if err := r.ReplayWorkflowHistoryFromJSONFile(silent, "testdata/run.json"); err == nil {
 		t.Error("a workflow that does nothing replays the history of a run")
 	}
@@ -57,7 +61,7 @@ func TestReplayTells(t *testing.T) {
 // their histories.
 func record(t *testing.T) {
 	f := newFleet(t, "127.0.0.1")
-	f.worker(role{Kinds: Kinds, Class: "test", Simulate: true})
+	f.worker(role{Kinds: fleet.Kinds, Class: "test", Simulate: true})
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
 	d := f.driver()
@@ -65,7 +69,7 @@ func record(t *testing.T) {
 	if _, err := d.Start(ctx, "run", simSpec(40)); err != nil {
 		t.Fatal(err)
 	}
-	away := f.worker(role{Kinds: Kinds, Class: "slow", Simulate: true, Pause: soon})
+	away := f.worker(role{Kinds: fleet.Kinds, Class: "slow", Simulate: true, Pause: soon})
 	d.Class, d.Block = "slow", 0
 	run := make(chan error, 1)
 	go func() {
@@ -82,7 +86,7 @@ func record(t *testing.T) {
 	}
 	<-run
 	kill(away)
-	c, err := d.Server.Dial(ctx)
+	c, err := Dial(ctx, d.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +102,8 @@ func record(t *testing.T) {
 func keep(t *testing.T, c client.Client, path, id, execution string) *history.History {
 	t.Helper()
 	h := new(history.History)
-	for events := c.GetWorkflowHistory(context.Background(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := c.GetWorkflowHistory(context.Background(), id, execution, false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		e, err := events.Next()
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -38,6 +39,9 @@ type link struct {
 	Whole  *flow.Course `json:"whole,omitempty"`
 	Ask    *int         `json:"ask,omitempty"`
 	Tell   *told        `json:"tell,omitempty"`
+	Invite int          `json:"invite,omitempty"` // guests
+	Turn   *loop.Turn   `json:"turn,omitempty"`
+	Trim   bool         `json:"trim,omitempty"`
 }
 
 // told is what a search was told in a step.
@@ -45,6 +49,8 @@ type told struct {
 	Draft  string        `json:"draft"`
 	Judged string        `json:"judged"` // digest of a settled flow.Assessed
 	Took   time.Duration `json:"took"`
+
+	Judging time.Duration `json:"judging,omitempty"`
 }
 
 // leastWhole is the size that links may have before the whole search is kept
@@ -131,6 +137,18 @@ func (k *keeper) ask(p *position, n int) ([]evolve.Proposal, error) {
 	return out, k.step(p, &link{Ask: &n})
 }
 
+// trims draws the proposals of one of the last generations.
+func (k *keeper) trims(p *position) ([]evolve.Proposal, error) {
+	out := p.c.Search.AskTrims()
+	return out, k.step(p, &link{Trim: true})
+}
+
+// turn takes a turn that is no part of a generation.
+func (k *keeper) turn(p *position, x loop.Turn) ([]evolve.Proposal, error) {
+	out := loop.Apply(p.c.Search, x)
+	return out, k.step(p, &link{Turn: &x})
+}
+
 // tell takes a generation's verdicts in.
 func (k *keeper) tell(p *position, t told) error {
 	if err := k.retell(p, &t); err != nil {
@@ -149,14 +167,15 @@ func (k *keeper) retell(p *position, t *told) error {
 		return err
 	}
 	p.since += len(draft.Made) * linkWeight
+	draft.Judging = t.Judging
 	return p.c.Tell(&p.spec, &draft, &judged, t.Took)
 }
 
 // linkWeight is about what the verdict on a candidate takes in the store.
 const linkWeight = 4 << 10
 
-// step gives the state after a step its name. Only between generations the
-// search is kept whole: then nothing is pending.
+// step gives the state after a step its name. The search is kept whole between
+// generations only: then nothing of the rules is pending.
 func (k *keeper) step(p *position, l *link) error {
 	l.Before = p.state
 	if l.Tell != nil && p.since > max(leastWhole, p.whole) {
@@ -203,6 +222,12 @@ func (k *keeper) replay(run, state string) (*position, error) {
 		switch l := steps[i]; {
 		case l.Ask != nil:
 			p.c.Search.Ask(*l.Ask)
+		case l.Turn != nil:
+			loop.Apply(p.c.Search, *l.Turn)
+		case l.Trim:
+			p.c.Search.AskTrims()
+		case l.Invite > 0:
+			p.c.Begin(make([]store.Submission, l.Invite))
 		case l.Tell != nil:
 			if err := k.retell(p, l.Tell); err != nil {
 				return nil, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
 )
 
 // A Task is what a Run workflow starts with, and hands to itself when it
@@ -23,10 +24,17 @@ type Limits struct {
 	Measure time.Duration `json:"measure"` // of the finalists
 	Fuzz    time.Duration `json:"fuzz"`    // of each finalist
 	About   string        `json:"about"`   // the search in a line
+
+	Terms loop.Terms    `json:"terms,omitzero"` // of the search
+	Call  time.Duration `json:"call,omitempty"` // to a model
 }
 
 func limitsOf(s *flow.Spec) Limits {
-	return Limits{Time: s.Time, Measure: s.Measure, Fuzz: s.Fuzz, About: s.Describe()}
+	l := Limits{Time: s.Time, Measure: s.Measure, Fuzz: s.Fuzz, About: s.Describe(), Terms: loop.TermsOf(s)}
+	if s.Models.On() {
+		l.Call = s.Models.Limit
+	}
+	return l
 }
 
 // A Stand is how far a run has come.
@@ -37,6 +45,11 @@ type Stand struct {
 	Enough  bool     `json:"enough"`          // somebody asked to judge what there is
 	Event   string   `json:"event,omitempty"` // digest of the last flow.EvaluatedEvent
 	Notes   []string `json:"notes,omitempty"` // digests of what activities said, in order
+
+	Standing loop.Standing `json:"standing,omitzero"`
+	Visited  bool          `json:"visited,omitempty"` // versions were handed in that the search can take
+	Draft    *Draw         `json:"draft,omitempty"`   // of the generation under way, where models write too
+	Desk     string        `json:"desk,omitempty"`    // queue of the worker that makes the calls
 }
 
 // A Draw asks for the next step of a draft: what became of the proposals that
@@ -48,6 +61,10 @@ type Draw struct {
 	Draft string `json:"draft,omitempty"` // digest of a flow.Draft
 	Asked string `json:"asked,omitempty"` // digest of []evolve.Proposal
 	Made  string `json:"made,omitempty"`  // digest of []flow.Proposed
+
+	Begin    *loop.Begun `json:"begin,omitempty"`    // what the generation is made of, where models write too
+	Received string      `json:"received,omitempty"` // digest of []flow.Received
+	Resumed  bool        `json:"resumed,omitempty"`  // nothing is to be drawn: the draft was full when the run stopped
 }
 
 // A Drawn is a draft and the proposals that may still fill it, if there are
@@ -57,6 +74,11 @@ type Drawn struct {
 	Draft  string  `json:"draft"`
 	Asked  string  `json:"asked,omitempty"`
 	Shares []Share `json:"shares,omitempty"`
+
+	Visits   string        `json:"visits,omitempty"` // digest of []flow.Visit, which are to be received first
+	Written  int           `json:"written,omitempty"`
+	Made     int           `json:"made,omitempty"`
+	Standing loop.Standing `json:"standing,omitzero"`
 }
 
 // A Share is an island's part of a generation.
@@ -81,6 +103,11 @@ type Telling struct {
 	Draft    string        `json:"draft"`
 	Assessed []string      `json:"assessed"` // digests of flow.Assessed, a share each
 	Took     time.Duration `json:"took"`
+
+	Judging time.Duration `json:"judging,omitempty"`
+	Used    string        `json:"used,omitempty"`  // digest of a flow.ModelsEvent
+	Calls   int           `json:"calls,omitempty"` // under way
+	Says    []string      `json:"says,omitempty"`  // warnings
 }
 
 // A Told is the search after a generation.
@@ -89,6 +116,37 @@ type Told struct {
 	Done    bool    `json:"done"`
 	Seconds float64 `json:"seconds"`
 	Event   string  `json:"event"`
+
+	Standing loop.Standing `json:"standing,omitzero"`
+	Visited  bool          `json:"visited,omitempty"`
+	Notes    string        `json:"notes,omitempty"` // digest of []flow.Event
+	Draft    *Draw         `json:"draft,omitempty"` // of a generation that was under way when the run was stopped
+}
+
+// A Turning takes a turn of the search that is no part of a generation.
+type Turning struct {
+	Run     string    `json:"run"`
+	State   string    `json:"state"`
+	Turn    loop.Turn `json:"turn"`
+	Pending bool      `json:"pending,omitempty"` // no turn: the calls are asked for that the search waits for
+	Draft   *Draw     `json:"draft,omitempty"`   // of the generation under way
+	Says    []string  `json:"says,omitempty"`    // warnings
+}
+
+// A Turned is the search after a turn.
+type Turned struct {
+	State    string        `json:"state"`
+	Standing loop.Standing `json:"standing"`
+	Visited  bool          `json:"visited,omitempty"`
+	Asked    string        `json:"asked,omitempty"` // digest of []evolve.Proposal, for models
+	Calls    int           `json:"calls,omitempty"` // in it
+	Notes    string        `json:"notes,omitempty"` // digest of []flow.Event
+}
+
+// An Answered is what came of a call. The whole of it is in the store.
+type Answered struct {
+	Reply loop.Reply `json:"reply"`
+	Used  string     `json:"used"` // digest of a flow.ModelsEvent: what the models have used so far
 }
 
 // An Order is an activity's input: the run, and the digest of what to work on.
@@ -151,10 +209,14 @@ const (
 	proveActivity    = "Prove"
 	judgeActivity    = "Judge"
 	reportActivity   = "Report"
+	receiveActivity  = "Receive"
+	enlistActivity   = "Enlist"
+	askActivity      = "Ask"
 
 	beginLocal = "Begin"
 	drawLocal  = "Draw"
 	tellLocal  = "Tell"
 	rankLocal  = "Rank"
 	closeLocal = "Close"
+	turnLocal  = "Turn"
 )

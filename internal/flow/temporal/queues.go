@@ -7,20 +7,18 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
 // Queues, apart from those of classes of machines.
 const (
-	runQueue    = "run"
-	llmQueue    = "llm"
-	buildQueue  = "build"
-	verifyQueue = "verify"
-	benchKind   = "bench"
+	runQueue    = "run" // workflows: whoever does more than measure takes them
+	llmQueue    = fleet.LLM
+	buildQueue  = fleet.Build
+	verifyQueue = fleet.Verify
+	benchKind   = fleet.Bench
 )
-
-// Kinds are the kinds of work that a worker may take. Workflows are taken by
-// every worker that does more than measure.
-var Kinds = []string{llmQueue, buildQueue, verifyQueue, benchKind}
 
 // benchQueue is the queue of a class of machines.
 func benchQueue(class string) string { return benchKind + "/" + class }
@@ -44,10 +42,12 @@ const (
 
 func activityOptions(queue string, limit time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: limit, ScheduleToStartTimeout: startWithin, HeartbeatTimeout: beatTimeout,
+		TaskQueue: queue, StartToCloseTimeout: limit, ScheduleToStartTimeout: startWithin,
+		HeartbeatTimeout:    beatTimeout,
 		WaitForCancellation: true, // until its programs are gone
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: attempts,
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
+			MaximumAttempts:        attempts,
 			NonRetryableErrorTypes: []string{usageType},
 		},
 	}
@@ -58,7 +58,12 @@ func activityOptions(queue string, limit time.Duration) workflow.ActivityOptions
 func localOptions() workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumAttempts: 5, NonRetryableErrorTypes: []string{usageType}},
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval:        200 * time.Millisecond,
+			BackoffCoefficient:     2,
+			MaximumAttempts:        5,
+			NonRetryableErrorTypes: []string{usageType},
+		},
 	}
 }
 
@@ -66,9 +71,12 @@ func localOptions() workflow.LocalActivityOptions {
 // die, stop or are not there is not the work's fault, so it stays in the
 // queue. waiting is told the queue that nobody serves, and "" when somebody
 // does.
-func act(ctx workflow.Context, queue string, limit time.Duration, name string, in, out any, waiting func(string)) error {
+func act(
+	ctx workflow.Context, queue string, limit time.Duration, name string, in, out any, waiting func(string),
+) error {
 	for lost := 0; ; {
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, activityOptions(queue, limit)), name, in).Get(ctx, out)
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, activityOptions(queue, limit)), name, in).
+			Get(ctx, out)
 		switch {
 		case ctx.Err() != nil || err == nil:
 			waiting("")
@@ -91,4 +99,10 @@ func timedOut(err error, kind enums.TimeoutType) bool {
 func workerLost(err error) bool {
 	var a *temporal.ApplicationError
 	return timedOut(err, enums.TIMEOUT_TYPE_HEARTBEAT) || errors.As(err, &a) && a.Type() == stoppedType
+}
+
+// isUsage reports whether the user must do something about an error.
+func isUsage(err error) bool {
+	var a *temporal.ApplicationError
+	return errors.As(err, &a) && a.Type() == usageType
 }

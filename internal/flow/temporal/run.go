@@ -8,6 +8,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/beagle-go/beagle/internal/flow/loop"
 )
 
 // defaultBlock is how many generations a history holds before the run
@@ -52,30 +54,27 @@ func (r *runner) carry(ctx workflow.Context) (Outcome, error) {
 		}
 	}
 	r.stage = "search"
-	block := r.task.Block
-	if block == 0 {
-		block = defaultBlock
+	ended, err := r.search(ctx)
+	if err != nil {
+		return Outcome{}, err
 	}
-	for n := 1; r.goesOn(); n++ {
-		if err := r.generation(ctx); err != nil {
-			return Outcome{}, err
-		}
-		if r.goesOn() && (n >= block || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) {
-			r.heed()
-			next := r.task
-			next.Stand = r.Stand
-			return Outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, next)
-		}
+	if !ended {
+		r.heed()
+		next := r.task
+		next.Stand = r.Stand
+		return Outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, next)
 	}
 	r.stage = "judge"
 	return r.finish(ctx)
 }
 
-// goesOn is the stop rule.
-func (r *runner) goesOn() bool {
-	r.heed()
-	late := r.task.Limits.Time > 0 && r.Seconds > r.task.Limits.Time.Seconds()
-	return !r.Done && !r.Enough && !late
+// search carries the search to its end, or to the end of what this history should
+// hold.
+func (r *runner) search(ctx workflow.Context) (ended bool, err error) {
+	e := newEngine(ctx, r)
+	terms := r.task.Limits.Terms
+	terms.Time = r.task.Limits.Time
+	return loop.Run(e, terms)
 }
 
 // heed takes all signals that have come in: those that a history leaves behind
@@ -90,9 +89,7 @@ func (r *runner) heed() {
 func (r *runner) do(ctx workflow.Context, queue string, limit time.Duration, name string, in any) (Delivery, error) {
 	var out Delivery
 	err := act(ctx, queue, limit, name, in, &out, func(queue string) { r.waiting = queue })
-	if out.Notes != "" {
-		r.Notes = append(r.Notes, out.Notes)
-	}
+	r.note(out.Notes)
 	return out, err
 }
 
@@ -109,7 +106,8 @@ func (r *runner) prepare(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.do(ctx, buildQueue, grace, prepareActivity, Order{Run: r.task.Run, What: r.task.Spec, More: machine.What}); err != nil {
+	if _, err := r.do(ctx, buildQueue, grace, prepareActivity,
+		Order{Run: r.task.Run, What: r.task.Spec, More: machine.What}); err != nil {
 		return err
 	}
 	var told Told
@@ -122,58 +120,36 @@ func (r *runner) prepare(ctx workflow.Context) error {
 
 func (r *runner) stand(t Told) {
 	r.State, r.Done, r.Seconds, r.Event = t.State, t.Done, t.Seconds, t.Event
+	r.Standing, r.Visited, r.Draft = t.Standing, t.Visited, t.Draft
+	r.note(t.Notes)
 }
 
-// generation asks, makes, assesses and tells once.
-func (r *runner) generation(ctx workflow.Context) error {
-	start := workflow.Now(ctx)
-	drawn, err := r.draft(ctx)
-	if err != nil {
-		return err
+// note keeps what a step said.
+func (r *runner) note(digest string) {
+	if digest != "" {
+		r.Notes = append(r.Notes, digest)
 	}
-	assessed, err := r.assess(ctx, drawn.Shares)
-	if err != nil {
-		return err
-	}
-	var told Told
-	in := Telling{Run: r.task.Run, State: drawn.State, Draft: drawn.Draft, Assessed: assessed, Took: workflow.Now(ctx).Sub(start)}
-	if err := locally(ctx, tellLocal, in, &told); err != nil {
-		return err
-	}
-	r.stand(told)
-	return nil
 }
 
-// draft fills a batch.
-func (r *runner) draft(ctx workflow.Context) (Drawn, error) {
-	var d Drawn
-	err := locally(ctx, drawLocal, Draw{Run: r.task.Run, State: r.State}, &d)
-	for round := 1; err == nil && d.Asked != ""; round++ {
-		var made Delivery
-		if made, err = r.do(ctx, llmQueue, grace, proposeActivity, Order{Run: r.task.Run, What: d.Asked}); err != nil {
-			break
-		}
-		next := Draw{Run: r.task.Run, State: d.State, Round: round, Draft: d.Draft, Asked: d.Asked, Made: made.What}
-		d = Drawn{}
-		err = locally(ctx, drawLocal, next, &d)
-	}
-	return d, err
-}
-
-// assess has every island assess its share, all at once.
-func (r *runner) assess(ctx workflow.Context, shares []Share) ([]string, error) {
+// begin has every island assess its share, all at once.
+func (r *runner) begin(ctx workflow.Context, shares []Share) []workflow.ChildWorkflowFuture {
 	islands := make([]workflow.ChildWorkflowFuture, len(shares))
-	for i, s := range shares {
-		s.Class = r.task.Class
-		shares[i] = s
-		islands[i] = workflow.ExecuteChildWorkflow(islandContext(ctx, s), islandWorkflow, s)
+	for i := range shares {
+		shares[i].Class = r.task.Class
+		islands[i] = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i])
 	}
+	return islands
+}
+
+// assessed waits for the islands.
+func assessed(ctx workflow.Context, shares []Share, islands []workflow.ChildWorkflowFuture) ([]string, error) {
 	out := make([]string, len(shares))
 	for i, f := range islands {
 		err := f.Get(ctx, &out[i])
 		for n := 0; lingers(err) && n < 30; n++ {
 			if err = workflow.Sleep(ctx, time.Second); err == nil {
-				err = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i]).Get(ctx, &out[i])
+				err = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i]).
+					Get(ctx, &out[i])
 			}
 		}
 		if err != nil {
@@ -212,7 +188,8 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	for _, candidate := range confirmed.IDs {
-		proven, err := r.do(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity, Order{Run: r.task.Run, What: field, More: candidate})
+		proven, err := r.do(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity,
+			Order{Run: r.task.Run, What: field, More: candidate})
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -220,11 +197,19 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 			break
 		}
 	}
-	judged, err := r.do(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{Run: r.task.Run, What: field})
+	judged, err := r.do(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{
+		Run:  r.task.Run,
+		What: field,
+	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	last := Closing{Run: r.task.Run, Judged: judged.What, Closing: closing, Seconds: workflow.Now(ctx).Sub(start).Seconds()}
+	last := Closing{
+		Run:     r.task.Run,
+		Judged:  judged.What,
+		Closing: closing,
+		Seconds: workflow.Now(ctx).Sub(start).Seconds(),
+	}
 	result, err := r.do(ctx, buildQueue, grace, reportActivity, last)
 	return Outcome{Result: result.What}, err
 }

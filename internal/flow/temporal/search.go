@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -33,10 +34,21 @@ func (b *bookkeeping) Begin(_ context.Context, o Order) (Told, error) {
 	if err != nil {
 		return Told{}, err
 	}
-	return b.told(o.Run, p)
+	var stood Stand
+	if _, err := b.store.Load(o.Run, standing, &stood); err != nil {
+		return Told{}, err
+	}
+	out, err := b.told(o.Run, p, Telling{})
+	if err == nil && stood.State == p.state && stood.Draft != nil {
+		out.Draft = stood.Draft
+		err = b.stands(o.Run, p, stood)
+	}
+	return out, err
 }
 
-// Draw takes what was made into the draft and draws what is missing.
+// Draw takes what was made into the draft and draws what is missing. The first
+// draw begins the draft with the versions that were handed in, which are to be
+// received before the rules are asked.
 func (b *bookkeeping) Draw(_ context.Context, d Draw) (Drawn, error) {
 	p, err := b.take(d.Run, d.State)
 	if err != nil {
@@ -48,40 +60,143 @@ func (b *bookkeeping) Draw(_ context.Context, d Draw) (Drawn, error) {
 		return Drawn{}, err
 	}
 	var asked []evolve.Proposal
-	if d.Round < flow.MaxRefills {
-		if asked, err = b.ask(p, p.spec.Batch-len(draft.Made)); err != nil {
+	if len(draft.Visits) == 0 {
+		if asked, err = b.fill(p, d, draft); err != nil {
 			return Drawn{}, err
 		}
 	}
-	out := Drawn{State: p.state}
+	return b.drawn(p, d, draft, asked)
+}
+
+// drawn says how far a draft is. Where models write, it is saved as well: what
+// they wrote is paid for.
+func (b *bookkeeping) drawn(p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal) (out Drawn, err error) {
+	out = Drawn{State: p.state, Written: draft.Written, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec, p.c)}
 	if out.Draft, err = b.store.PutJSON(draft); err != nil {
 		return out, err
 	}
-	if len(asked) > 0 {
+	switch {
+	case len(draft.Visits) > 0:
+		out.Visits, err = b.store.PutJSON(draft.Visits)
+	case len(asked) > 0:
 		out.Asked, err = b.store.PutJSON(asked)
-		return out, err
+	default:
+		out.Shares, err = b.shares(d.Run, p, draft)
 	}
-	out.Shares, err = b.shares(d.Run, p, draft)
+	if err == nil && p.spec.Models.On() {
+		err = b.stands(d.Run, p, Stand{Draft: d.next(out)})
+	}
 	return out, err
 }
 
+// next is the draw that goes on after another.
+func (d Draw) next(after Drawn) *Draw {
+	next := Draw{Run: d.Run, State: after.State, Round: d.Round, Draft: after.Draft, Asked: after.Asked, Begin: d.Begin}
+	if after.Visits == "" {
+		next.Round++
+	}
+	return &next
+}
+
+// fill draws what the draft lacks.
+func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Proposal, error) {
+	if draft.Full == 0 && d.Round == 0 {
+		asked, rules, err := b.written(d, p.spec.Batch)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.c.Enter(d.Run, draft, asked, rules); err != nil {
+			return nil, err
+		}
+	}
+	if d.Begin != nil && d.Begin.Trim {
+		if d.Round > 0 || d.Resumed {
+			return nil, nil
+		}
+		return b.trims(p)
+	}
+	if draft.Full == 0 && d.Begin == nil { // a workflow of an earlier version began it
+		draft.Full = p.spec.Batch
+	}
+	if d.Round >= flow.MaxRefills || d.Resumed {
+		return nil, nil
+	}
+	return b.ask(p, draft.Full-len(draft.Made))
+}
+
+// written are the replies that a generation is made of, and what the rules are
+// asked for.
+func (b *bookkeeping) written(d Draw, batch int) (out []*flow.Asked, rules int, err error) {
+	if d.Begin == nil {
+		return nil, batch, nil
+	}
+	for _, id := range d.Begin.Arrived {
+		a := new(flow.Asked)
+		if !b.store.Cached(askedKey(d.Run, id), a) {
+			return nil, 0, fmt.Errorf("run %s: the reply to proposal %d is not in the store", d.Run, id)
+		}
+		out = append(out, a)
+	}
+	return out, d.Begin.Rules, nil
+}
+
+// askedKey is the place of what came of a call.
+func askedKey(run string, proposal int) store.Key {
+	return store.Key{Kind: "asked", Candidate: fmt.Sprint(proposal), Extra: run}
+}
+
+// draft is the draft that a draw goes on with, or a new one.
 func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
+	if d.Draft == "" {
+		if d.Begin != nil && d.Begin.Trim {
+			return p.c.Begin(nil), nil
+		}
+		draft := p.c.Begin(b.guests(d.Run, p))
+		if n := len(draft.Visits); n > 0 {
+			return draft, b.step(p, &link{Invite: n})
+		}
+		return draft, nil
+	}
 	draft := new(flow.Draft)
+	if err := b.store.GetJSON(d.Draft, draft); err != nil {
+		return nil, err
+	}
+	if d.Received != "" {
+		var received []flow.Received
+		if err := b.store.GetJSON(d.Received, &received); err != nil {
+			return nil, err
+		}
+		return draft, p.c.Admit(b.store, d.Run, draft, received)
+	}
 	if d.Made == "" {
 		return draft, nil
 	}
 	var asked []evolve.Proposal
 	var made []flow.Proposed
-	for digest, v := range map[string]any{d.Draft: draft, d.Asked: &asked, d.Made: &made} {
+	for digest, v := range map[string]any{d.Asked: &asked, d.Made: &made} {
 		if err := b.store.GetJSON(digest, v); err != nil {
 			return nil, err
 		}
 	}
 	if len(made) != len(asked) {
-		return nil, fmt.Errorf("run %s: %d proposals, of %d it is known what became of them", d.Run, len(asked), len(made))
+		return nil,
+			fmt.Errorf("run %s: %d proposals, of %d it is known what became of them", d.Run, len(asked), len(made))
 	}
 	draft.Take(p.c, asked, made)
 	return draft, nil
+}
+
+// guests are the versions that were handed in, as many as a generation takes. An
+// inbox that cannot be read keeps nobody from searching.
+func (b *bookkeeping) guests(run string, p *position) []store.Submission {
+	if !p.c.Search.CanInvite() {
+		return nil
+	}
+	waiting, err := b.store.Inbox(run)
+	if err != nil {
+		return nil
+	}
+	return waiting[:min(len(waiting), flow.MaxGuests)]
 }
 
 // shares are the parts of a batch that islands take, without the empty ones.
@@ -102,7 +217,11 @@ func (b *bookkeeping) shares(run string, p *position, draft *flow.Draft) ([]Shar
 
 // Tell settles a generation and tells the search of it.
 func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
-	judged, err := b.settle(t)
+	var draft flow.Draft
+	if err := b.store.GetJSON(t.Draft, &draft); err != nil {
+		return Told{}, err
+	}
+	all, judged, err := b.settle(t, &draft)
 	if err != nil {
 		return Told{}, err
 	}
@@ -111,24 +230,82 @@ func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
 		return Told{}, err
 	}
 	defer b.give(t.Run, p)
-	if err := b.tell(p, told{Draft: t.Draft, Judged: judged, Took: t.Took}); err != nil {
+	if err := draft.Answer(b.store, t.Run, all); err != nil {
 		return Told{}, err
 	}
-	return b.told(t.Run, p)
+	if err := b.tell(p, told{Draft: t.Draft, Judged: judged, Took: t.Took, Judging: t.Judging}); err != nil {
+		return Told{}, err
+	}
+	out, err := b.told(t.Run, p, t)
+	if err != nil {
+		return out, err
+	}
+	// Not before the search that has had them is saved.
+	if err := draft.Dismiss(b.store, t.Run); err != nil {
+		return out, err
+	}
+	out.Visited = len(b.guests(t.Run, p)) > 0
+	return out, nil
+}
+
+// Turn takes a turn that is no part of a generation. Without one it looks who
+// waits at the door.
+func (b *bookkeeping) Turn(_ context.Context, t Turning) (out Turned, err error) {
+	p, err := b.take(t.Run, t.State)
+	if err != nil {
+		return out, err
+	}
+	defer b.give(t.Run, p)
+	var asked []evolve.Proposal
+	switch {
+	case t.Pending:
+		asked = loop.Pending(p.c.Search)
+	case t.Turn != (loop.Turn{}):
+		if asked, err = b.turn(p, t.Turn); err != nil {
+			return out, err
+		}
+		if t.Draft != nil {
+			t.Draft.State = p.state
+		}
+		if err := b.stands(t.Run, p, Stand{Draft: t.Draft}); err != nil {
+			return out, err
+		}
+	}
+	out = Turned{
+		State:    p.state,
+		Standing: loop.StandingOf(&p.spec, p.c),
+		Visited:  len(b.guests(t.Run, p)) > 0,
+		Calls:    len(asked),
+	}
+	if len(asked) > 0 {
+		if out.Asked, err = b.store.PutJSON(asked); err != nil {
+			return out, err
+		}
+	}
+	out.Notes, err = b.notes(t.Says)
+	return out, err
+}
+
+// notes keeps warnings for who follows the run.
+func (b *bookkeeping) notes(says []string) (string, error) {
+	if len(says) == 0 {
+		return "", nil
+	}
+	events := make([]flow.Event, len(says))
+	for i, text := range says {
+		events[i].Warning = text
+	}
+	return b.store.PutJSON(events)
 }
 
 // settle joins the shares in the order of the draft.
-func (b *bookkeeping) settle(t Telling) (string, error) {
-	var draft flow.Draft
-	if err := b.store.GetJSON(t.Draft, &draft); err != nil {
-		return "", err
-	}
+func (b *bookkeeping) settle(t Telling, draft *flow.Draft) ([]flow.Evaluated, string, error) {
 	var all flow.Assessed
 	by := map[string]flow.Evaluated{}
 	for _, digest := range t.Assessed {
 		var share flow.Assessed
 		if err := b.store.GetJSON(digest, &share); err != nil {
-			return "", err
+			return nil, "", err
 		}
 		for _, e := range share.Candidates {
 			by[e.Candidate] = e
@@ -138,31 +315,59 @@ func (b *bookkeeping) settle(t Telling) (string, error) {
 	for _, id := range draft.Candidates() {
 		e, ok := by[id]
 		if !ok {
-			return "", fmt.Errorf("run %s: no island has assessed candidate %s", t.Run, id)
+			return nil, "", fmt.Errorf("run %s: no island has assessed candidate %s", t.Run, id)
 		}
 		all.Candidates = append(all.Candidates, e)
 	}
 	if err := flow.Settle(b.store, t.Run, all.Candidates); err != nil {
-		return "", err
+		return nil, "", err
 	}
-	return b.store.PutJSON(all)
+	digest, err := b.store.PutJSON(all)
+	return all.Candidates, digest, err
 }
 
 // told says where the search stands, and saves it for a run that is started
 // again.
-func (b *bookkeeping) told(run string, p *position) (Told, error) {
-	event, err := b.store.PutJSON(p.c.Event(&p.spec))
+func (b *bookkeeping) told(run string, p *position, t Telling) (Told, error) {
+	e := p.c.Event(&p.spec)
+	if t.Used != "" {
+		e.Models = new(flow.ModelsEvent)
+		if err := b.store.GetJSON(t.Used, e.Models); err != nil {
+			return Told{}, err
+		}
+		e.Models.InFlight = t.Calls
+	}
+	event, err := b.store.PutJSON(e)
 	if err != nil {
 		return Told{}, err
 	}
-	out := Told{State: p.state, Done: p.c.Done(), Seconds: p.c.Log.Seconds, Event: event}
-	return out, b.store.Save(run, standing, Stand{State: p.state, Seconds: out.Seconds, Done: out.Done, Event: event})
+	out := Told{
+		State:    p.state,
+		Done:     p.c.Done(),
+		Seconds:  p.c.Log.Seconds,
+		Event:    event,
+		Standing: loop.StandingOf(&p.spec, p.c),
+	}
+	if out.Notes, err = b.notes(t.Says); err != nil {
+		return out, err
+	}
+	return out, b.stands(run, p, Stand{Event: event})
+}
+
+// stands saves where the search stands, with the draft of the generation that is
+// under way.
+func (b *bookkeeping) stands(run string, p *position, s Stand) error {
+	s.State, s.Seconds, s.Done, s.Standing = p.state, p.c.Log.Seconds, p.c.Done(), loop.StandingOf(&p.spec, p.c)
+	return b.store.Save(run, standing, s)
 }
 
 // closing is what the report needs of the search.
 type closing struct {
 	Log flow.Log      `json:"log"`
 	Sum beagle.Result `json:"sum"` // only what Course.Sum fills in
+
+	Books map[string]evolve.Book `json:"books,omitempty"` // of the authors, where models write too
+	Shut  bool                   `json:"shut,omitempty"`  // they were not asked any more in the end
 }
 
 // Rank ends the search. Its IDs are the digests of a [flow.Field] and of a
@@ -176,7 +381,10 @@ func (b *bookkeeping) Rank(_ context.Context, o Order) (Delivery, error) {
 	if err != nil {
 		return Delivery{}, err
 	}
-	end := closing{Log: p.c.Log}
+	if err := b.store.CloseInbox(o.Run); err != nil {
+		return Delivery{}, err
+	}
+	end := closing{Log: p.c.Log, Books: p.c.Books(&p.spec), Shut: !p.c.Search.Open()}
 	p.c.Sum(&p.spec, &end.Sum, 0)
 	left, err := b.store.PutJSON(end)
 	return Delivery{IDs: []string{field, left}}, err

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"time"
 
@@ -14,13 +13,8 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
-
-// A Server is where a Temporal server answers.
-type Server struct {
-	Address   string `json:"address"` // host:port
-	Namespace string `json:"namespace"`
-}
 
 // Variables of the environment that say how to reach a server that asks who is
 // there: the names that Temporal's own tools use.
@@ -32,11 +26,11 @@ const (
 	tlsVariable  = "TEMPORAL_TLS"
 )
 
-// Dial connects to the server. An address where none answers is a
+// Dial connects to a server. An address where none answers is a
 // [beagle.UsageError].
-func (s Server) Dial(ctx context.Context) (client.Client, error) {
-	if _, _, err := net.SplitHostPort(s.Address); err != nil {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("--temporal %q is no address: %v", s.Address, err), Remedy: "give host:port, as in --temporal localhost:7233"}
+func Dial(ctx context.Context, s fleet.Server) (client.Client, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
 	}
 	o := client.Options{HostPort: s.Address, Namespace: s.Namespace, Logger: quiet()}
 	security, err := transport()
@@ -50,7 +44,10 @@ func (s Server) Dial(ctx context.Context) (client.Client, error) {
 	}
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("no Temporal server answers at %s: %v", s.Address, err), Remedy: "start one, or correct --temporal (docs/fleet.md)"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("no Temporal server answers at %s: %v", s.Address, err),
+			Remedy: "start one, or correct --temporal (docs/fleet.md)",
+		}
 	}
 	return c, nil
 }
@@ -65,17 +62,26 @@ func transport() (*tls.Config, error) {
 	if ca != "" {
 		text, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, &beagle.UsageError{What: caVariable + ": " + err.Error(), Remedy: "name a file of PEM certificates"}
+			return nil, &beagle.UsageError{
+				What:   caVariable + ": " + err.Error(),
+				Remedy: "name a file of PEM certificates",
+			}
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, &beagle.UsageError{What: caVariable + ": no certificate in " + ca, Remedy: "name a file of PEM certificates"}
+			return nil, &beagle.UsageError{
+				What:   caVariable + ": no certificate in " + ca,
+				Remedy: "name a file of PEM certificates",
+			}
 		}
 	}
 	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("%s and %s: %v", certVariable, pkeyVariable, err), Remedy: "name a certificate and its key, in PEM"}
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("%s and %s: %v", certVariable, pkeyVariable, err),
+				Remedy: "name a certificate and its key, in PEM",
+			}
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -85,5 +91,7 @@ func transport() (*tls.Config, error) {
 // quiet is a log of what a person should see: the SDK warns of every
 // connection that it makes again by itself.
 func quiet() log.Logger {
-	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{
+		Level: slog.LevelError,
+	})))
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -32,7 +33,7 @@ type following struct {
 	done   chan struct{}
 }
 
-func (f *fleet) follow(ctx context.Context, id string, spec flow.Spec) *following {
+func (f *testFleet) follow(ctx context.Context, id string, spec flow.Spec) *following {
 	out := &following{done: make(chan struct{})}
 	go func() {
 		defer close(out.done)
@@ -85,7 +86,7 @@ func TestKillsSimulated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := role{Kinds: Kinds, Class: "test", Simulate: true, Pause: 30 * time.Millisecond}
+	r := role{Kinds: fleet.Kinds, Class: "test", Simulate: true, Pause: 30 * time.Millisecond}
 	worker := f.worker(r)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
@@ -142,7 +143,7 @@ func realSpec(t *testing.T) flow.Spec {
 func TestWholeRun(t *testing.T) {
 	f := newFleet(t, "127.0.0.1")
 	spec := realSpec(t)
-	r := role{Kinds: Kinds, Class: "test"}
+	r := role{Kinds: fleet.Kinds, Class: "test"}
 	worker := f.worker(r)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
@@ -167,7 +168,7 @@ func TestWholeRun(t *testing.T) {
 
 // same lets the local driver take the same way, from the same inputs with the
 // same verdicts.
-func same(t *testing.T, f *fleet, got *beagle.Result) {
+func same(t *testing.T, f *testFleet, got *beagle.Result) {
 	t.Helper()
 	s := openAt(f.home())
 	for _, name := range []string{"spec", "prepared"} {
@@ -194,7 +195,8 @@ func same(t *testing.T, f *fleet, got *beagle.Result) {
 		t.Errorf("the local driver made %d verdicts anew", len(after)-len(before)+redone(before, after))
 	}
 	if got.Best.ID != want.Best.ID || got.Search != want.Search || got.Outcome != want.Outcome {
-		t.Errorf("%s %s after %+v, the local driver %s %s after %+v", got.Outcome, got.Best.ID, got.Search, want.Outcome, want.Best.ID, want.Search)
+		t.Errorf("%s %s after %+v, the local driver %s %s after %+v", got.Outcome, got.Best.ID, got.Search,
+			want.Outcome, want.Best.ID, want.Search)
 	}
 }
 
@@ -215,7 +217,7 @@ func TestCancelKills(t *testing.T) {
 		t.Skip("it looks for processes in /proc")
 	}
 	f := newFleet(t, "127.0.0.1")
-	worker := f.worker(role{Kinds: Kinds, Class: "test"})
+	worker := f.worker(role{Kinds: fleet.Kinds, Class: "test"})
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
 	run := f.follow(ctx, "fleet", realSpec(t))
@@ -224,7 +226,7 @@ func TestCancelKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-run.done
-	var canceled *Canceled
+	var canceled *fleet.Canceled
 	if !errors.As(run.err, &canceled) {
 		t.Errorf("the run ended with %v", run.err)
 	}
@@ -268,7 +270,11 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.worker(role{Kinds: slices.DeleteFunc(slices.Clone(Kinds), func(k string) bool { return k == benchKind }), Class: "test", Simulate: true})
+	f.worker(role{
+		Kinds:    slices.DeleteFunc(slices.Clone(fleet.Kinds), func(k string) bool { return k == benchKind }),
+		Class:    "test",
+		Simulate: true,
+	})
 	bench := role{Kinds: []string{benchKind}, Class: "test", Simulate: true, Pause: 400 * time.Millisecond}
 	away := f.worker(bench, "ip", "netns", "exec", space)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)

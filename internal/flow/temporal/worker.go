@@ -16,6 +16,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -23,7 +24,7 @@ import (
 // that it shares with all others.
 type Worker struct {
 	Store *store.Store
-	Kinds []string                         // of [Kinds]
+	Kinds []string                         // of [fleet.Kinds]
 	Class string                           // of this machine; default what [flow.Class] says
 	Open  func(watch flow.Watcher) Stages  // default [flow.Activities] over the store
 	Says  func(format string, args ...any) // a line for whoever looks after the worker; may be nil
@@ -32,7 +33,8 @@ type Worker struct {
 // Serve works until ctx ends. Then it gives back what it was at: its programs
 // are killed, and the work goes to another.
 func (w *Worker) Serve(ctx context.Context, c client.Client) error {
-	queues, err := w.queues()
+	own := llmQueue + "/" + newID()
+	queues, err := w.queues(own)
 	if err != nil {
 		return err
 	}
@@ -45,7 +47,7 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 	}
 	desks := &desks{open: w.open()}
 	defer desks.close()
-	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody)}
+	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody), own: own}
 	fatal := make(chan error, len(queues))
 	for _, q := range queues {
 		o := q.options()
@@ -56,7 +58,9 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 			return fmt.Errorf("queue %s: %w", q.name, err)
 		}
 		defer s.Stop()
-		w.say("takes work from %s", q.name)
+		if q.name != own {
+			w.say("takes work from %s", q.name)
+		}
 	}
 	select {
 	case <-ctx.Done():
@@ -80,6 +84,10 @@ func (w *Worker) open() func(flow.Watcher) Stages {
 	return func(watch flow.Watcher) Stages { return &flow.Activities{Store: w.Store, Watch: watch} }
 }
 
+// calls are how many calls to models a worker makes at once. Each run has a limit
+// of its own.
+const calls = 256
+
 // A queue is a place that a worker takes work from.
 type queue struct {
 	name      string
@@ -90,7 +98,9 @@ type queue struct {
 // queues are those of the worker's kinds. Whoever does more than measure takes
 // workflows too: they are little work, and a machine that measures is left in
 // peace.
-func (w *Worker) queues() ([]queue, error) {
+//
+// own is the queue of the calls of those runs that this worker is enlisted for.
+func (w *Worker) queues(own string) ([]queue, error) {
 	class := w.Class
 	if class == "" {
 		class = flow.Class(flow.ThisMachine(""))
@@ -99,17 +109,23 @@ func (w *Worker) queues() ([]queue, error) {
 	for _, k := range w.Kinds {
 		switch k {
 		case llmQueue:
-			out = append(out, queue{name: k, at: 8})
+			out = append(out, queue{name: k, at: 8}, queue{name: own, at: calls})
 		case buildQueue, verifyQueue:
 			out = append(out, queue{name: k, at: max(1, runtime.NumCPU()/2)})
 		case benchKind:
 			out = append(out, queue{name: benchQueue(class), at: 1})
 		default:
-			return nil, &beagle.UsageError{What: fmt.Sprintf("--queues names %q, which is no kind of work", k), Remedy: fmt.Sprintf("give some of %q, separated by commas", Kinds)}
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("--queues names %q, which is no kind of work", k),
+				Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds),
+			}
 		}
 	}
 	if len(out) == 0 {
-		return nil, &beagle.UsageError{What: "--queues is empty", Remedy: fmt.Sprintf("give some of %q, separated by commas", Kinds)}
+		return nil, &beagle.UsageError{
+			What:   "--queues is empty",
+			Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds),
+		}
 	}
 	if slices.ContainsFunc(w.Kinds, func(k string) bool { return k != benchKind }) {
 		out = append(out, queue{name: runQueue, at: 1, workflows: true})
@@ -143,7 +159,14 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 		r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: runWorkflow})
 		r.RegisterWorkflowWithOptions(Island, workflow.RegisterOptions{Name: islandWorkflow})
 		b := &bookkeeping{store: s, keeper: keeper{store: s}}
-		for name, f := range map[string]any{beginLocal: b.Begin, drawLocal: b.Draw, tellLocal: b.Tell, rankLocal: b.Rank, closeLocal: b.Close} {
+		for name, f := range map[string]any{
+			beginLocal: b.Begin,
+			drawLocal:  b.Draw,
+			tellLocal:  b.Tell,
+			rankLocal:  b.Rank,
+			closeLocal: b.Close,
+			turnLocal:  b.Turn,
+		} {
 			r.RegisterActivityWithOptions(f, named(name))
 		}
 		return
@@ -151,6 +174,7 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 	for name, f := range map[string]any{
 		identifyActivity: a.Identify, prepareActivity: a.Prepare, proposeActivity: a.Propose, assessActivity: a.Assess,
 		confirmActivity: a.Confirm, proveActivity: a.Prove, judgeActivity: a.Judge, reportActivity: a.Report,
+		receiveActivity: a.Receive, enlistActivity: a.Enlist, askActivity: a.Ask,
 	} {
 		r.RegisterActivityWithOptions(f, named(name))
 	}

@@ -1,0 +1,116 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A Visit is a version that was handed in, and the proposal that stands for it
+// in the search.
+type Visit struct {
+	Proposal   evolve.Proposal  `json:"proposal"`
+	Submission store.Submission `json:"submission"`
+}
+
+// A Received is what became of a visit: a candidate, or the verdict that refuses
+// it.
+type Received struct {
+	Proposed
+	Refusal *beagle.Verdict `json:"refusal,omitempty"`
+}
+
+// Begin begins the draft of a generation. It invites guests, as long as the
+// budget covers them; they are to be received before anything else.
+func (c *Course) Begin(guests []store.Submission) *Draft {
+	d := new(Draft)
+	for _, v := range guests {
+		p, ok := c.Search.Invite()
+		if !ok {
+			break
+		}
+		d.Visits = append(d.Visits, Visit{p, v})
+	}
+	return d
+}
+
+// Admit takes what became of the guests into the draft, and writes down for who
+// handed them in that they are taken.
+func (c *Course) Admit(s *store.Store, run string, d *Draft, received []Received) error {
+	if len(received) != len(d.Visits) {
+		return fmt.Errorf("run %s: of %d versions that were handed in, %d were received", run, len(d.Visits), len(received))
+	}
+	for i, v := range d.Visits {
+		fate := Fate{Candidate: received[i].Candidate}
+		if refusal := received[i].Refusal; refusal != nil {
+			fate.Verdict = *refusal
+		} else {
+			d.Welcome(v.Proposal.ID, v.Submission.ID)
+		}
+		if err := KeepFate(s, run, v.Submission.ID, fate); err != nil {
+			return err
+		}
+		d.Visitors = append(d.Visitors, v.Submission.ID)
+		d.Take(c, []evolve.Proposal{v.Proposal}, []Proposed{received[i].Proposed})
+	}
+	d.Visits = nil
+	return nil
+}
+
+// Enter takes models' replies into the draft, and makes room for so many
+// candidates of the rules.
+func (c *Course) Enter(run string, d *Draft, asked []*Asked, rules int) error {
+	for _, a := range asked {
+		i := slices.IndexFunc(c.Search.Pending, func(p evolve.Proposal) bool { return p.ID == a.Proposal })
+		if i < 0 {
+			return fmt.Errorf("run %s: nobody waits for the reply to proposal %d", run, a.Proposal)
+		}
+		d.TakeAsked(c, c.Search.Pending[i], *a)
+	}
+	d.Written = len(d.Made)
+	d.Full = d.Written + rules
+	return nil
+}
+
+// Draw draws proposals of the rules for what the draft lacks.
+func (c *Course) Draw(d *Draft) []evolve.Proposal { return c.Search.Ask(d.Full - len(d.Made)) }
+
+// Answer writes down what became of the guests of a draft that was judged, for
+// who handed them in.
+func (d *Draft) Answer(s *store.Store, run string, judged []Evaluated) error {
+	for proposal, submission := range d.Guests {
+		fate, ok := d.Fate(proposal, judged)
+		if !ok {
+			continue
+		}
+		if err := KeepFate(s, run, submission, fate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dismiss takes the guests of a draft out of the inbox.
+func (d *Draft) Dismiss(s *store.Store, run string) error {
+	for _, id := range d.Visitors {
+		if err := s.Taken(run, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Gone are the models that the search does not ask any more.
+func (c *Course) Gone(s *Spec) []string {
+	var gone []string
+	for _, m := range s.Models.Ask {
+		asked := func(a evolve.Author) bool { return a.Model == m.Name && !c.Search.Book(a.Name).Dismissed }
+		if !slices.ContainsFunc(c.Search.Config.Authors, asked) {
+			gone = append(gone, m.Name)
+		}
+	}
+	return gone
+}

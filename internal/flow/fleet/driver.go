@@ -1,0 +1,157 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A Driver has beagle-temporal start runs on a server, follow them and work for
+// them. It implements [Engine].
+type Driver struct {
+	Store  *store.Store
+	Server Server
+	Watch  flow.Watcher
+	Log    io.Writer // what a worker says
+}
+
+var _ Engine = (*Driver)(nil)
+
+// Start begins a run and follows it to its result; see [Engine].
+func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
+	return d.ask(ctx, request{Verb: start, Run: id, Spec: &spec})
+}
+
+// Resume goes on with a run; see [Engine].
+func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) {
+	return d.ask(ctx, request{Verb: resume, Run: id})
+}
+
+// Cancel stops a run; see [Engine].
+func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
+	_, err := d.ask(ctx, request{Verb: cancel, Run: id, Enough: enough})
+	return err
+}
+
+// Work takes work of these kinds until ctx ends.
+func (d *Driver) Work(ctx context.Context, kinds []string) error {
+	_, err := d.ask(ctx, request{Verb: work, Kinds: kinds})
+	return err
+}
+
+// patience is how long beagle-temporal may take to stop. A worker gives back
+// what it was at.
+const patience = 40 * time.Second
+
+// ask starts beagle-temporal with a request, passes its events on and returns
+// how it ended.
+func (d *Driver) ask(ctx context.Context, r request) (*beagle.Result, error) {
+	if err := d.Server.Check(); err != nil {
+		return nil, err
+	}
+	program, err := find()
+	if err != nil {
+		return nil, err
+	}
+	r.Protocol, r.Home, r.Server, r.Process = protocol, d.Store.Dir(), d.Server, os.Getpid()
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	c := exec.Command(program)
+	if d.Log != nil {
+		c.Stderr = d.Log
+	}
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	// A program that is gone has closed its output too, where that is noticed.
+	_, _ = in.Write(append(line, '\n'))
+	defer context.AfterFunc(ctx, func() {
+		in.Close()
+		time.AfterFunc(patience, func() { _ = c.Process.Kill() })
+	})()
+	last, err := d.hear(out)
+	in.Close()
+	ended := c.Wait()
+	if last == nil {
+		return nil, errors.Join(fmt.Errorf("%s ended without an answer", program), err, ended)
+	}
+	return last.outcome()
+}
+
+// hear passes on what beagle-temporal says until it says how it ended.
+func (d *Driver) hear(out io.Reader) (*end, error) {
+	lines := json.NewDecoder(bufio.NewReader(out))
+	for {
+		var r reply
+		switch err := lines.Decode(&r); {
+		case errors.Is(err, io.EOF):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case r.End != nil:
+			return r.End, nil
+		case r.Event != nil && d.Watch != nil:
+			d.Watch(*r.Event)
+		}
+	}
+}
+
+// programVariable names the program in the environment.
+const programVariable = "BEAGLE_TEMPORAL"
+
+// find returns the path of beagle-temporal: what the environment names, or what
+// lies beside this program or on the PATH.
+func find() (string, error) {
+	if named := os.Getenv(programVariable); named != "" {
+		if _, err := exec.LookPath(named); err != nil {
+			return "", &beagle.UsageError{
+				What:   fmt.Sprintf("%s names no program: %v", programVariable, err),
+				Remedy: remedy,
+			}
+		}
+		return named, nil
+	}
+	name := "beagle-temporal"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), name)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	if found, err := exec.LookPath(name); err == nil {
+		return found, nil
+	}
+	return "", &beagle.UsageError{
+		What:   "--temporal needs the program beagle-temporal, which is neither beside beagle nor on the PATH",
+		Remedy: remedy,
+	}
+}
+
+const remedy = "install it: go install github.com/beagle-go/beagle/cmd/beagle-temporal@latest (in a checkout: go " +
+	"install ./cmd/beagle-temporal),\n" +
+	"or name it with " + programVariable + "=/path/to/beagle-temporal"

@@ -1,0 +1,100 @@
+// Package fleet reaches runs on a Temporal server. It starts the program
+// beagle-temporal, which alone links Temporal's SDK, and talks to it in lines of
+// JSON: one [request] on its standard input, [reply] lines on its standard
+// output. So a user who searches on one machine builds nothing of Temporal.
+//
+// The program stops when its standard input closes. It therefore never outlives
+// the one who started it, however that one ends.
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A Server is where a Temporal server answers.
+type Server struct {
+	Address   string `json:"address"` // host:port
+	Namespace string `json:"namespace"`
+}
+
+// Check returns a [beagle.UsageError] unless the address can be one.
+func (s Server) Check() error {
+	if _, _, err := net.SplitHostPort(s.Address); err != nil {
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--temporal %q is no address: %v", s.Address, err),
+			Remedy: "give host:port, as in --temporal localhost:7233",
+		}
+	}
+	return nil
+}
+
+// Kinds of work that workers choose from. Their names are queues of the server,
+// but for the measurements: each kind of machine has a queue of its own for them.
+const (
+	LLM    = "llm"    // making candidates of proposals
+	Build  = "build"  // recording inputs, profiling the original, reporting
+	Verify = "verify" // the full verification of finalists
+	Bench  = "bench"  // all that is timed
+)
+
+// Kinds are all kinds of work.
+var Kinds = []string{LLM, Build, Verify, Bench}
+
+// Detached says that nobody follows the run any more, which goes on.
+type Detached struct{ Run string }
+
+func (e *Detached) Error() string { return "run " + e.Run + " goes on by itself" }
+
+// Canceled says that the run was stopped and can be started again.
+type Canceled struct{ Run string }
+
+func (e *Canceled) Error() string { return "run " + e.Run + " was stopped" }
+
+// place is the name under which a run's server is saved.
+const place = "temporal"
+
+// Place saves the server that a run is on.
+func Place(s *store.Store, run string, at Server) error { return s.Save(run, place, at) }
+
+// Placed returns the server that a run is on, and whether it is on one.
+func Placed(s *store.Store, run string) (Server, bool, error) {
+	var at Server
+	ok, err := s.Load(run, place, &at)
+	return at, ok, err
+}
+
+// MarkKilled tells runs whose process is gone from those that go on: who works
+// holds the store's lock. It is only looked at, so that nobody who wants it at the
+// same time is refused.
+func MarkKilled(s *store.Store, runs []store.Run) {
+	for i := range runs {
+		if runs[i].State != store.Running || s.Works(runs[i]) {
+			continue
+		}
+		if _, away, _ := Placed(s, runs[i].ID); !away {
+			runs[i].State, runs[i].Note = store.Stopped,
+				"its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
+		}
+	}
+}
+
+// An Engine does what beagle-temporal is asked for.
+type Engine interface {
+	// Start begins a run under an ID, or under a new one if that is empty, and
+	// follows it to its result. It only follows a run of that ID which is under way.
+	Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error)
+	// Resume follows a run that is under way, and starts one again that was stopped
+	// or has failed.
+	Resume(ctx context.Context, id string) (*beagle.Result, error)
+	// Cancel stops a run, with all that workers do for it. With enough, only the
+	// search ends, and what it has found is judged.
+	Cancel(ctx context.Context, id string, enough bool) error
+	// Work takes work of these kinds until ctx ends.
+	Work(ctx context.Context, kinds []string) error
+}

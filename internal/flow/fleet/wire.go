@@ -1,0 +1,104 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/flow"
+)
+
+// protocol is the version of the lines that are exchanged. Change it with their
+// form.
+const protocol = 1
+
+// What can be asked for.
+const (
+	start  = "start"
+	resume = "resume"
+	cancel = "cancel"
+	work   = "work"
+)
+
+// A request is what beagle asks for.
+type request struct {
+	Protocol int        `json:"protocol"`
+	Verb     string     `json:"verb"`
+	Home     string     `json:"home"` // directory of the store
+	Server   Server     `json:"server"`
+	Run      string     `json:"run,omitempty"`
+	Spec     *flow.Spec `json:"spec,omitempty"`
+	Enough   bool       `json:"enough,omitempty"`
+	Kinds    []string   `json:"kinds,omitempty"`
+	Process  int        `json:"process,omitempty"` // of who asks
+}
+
+// A reply is what beagle-temporal says. One field is set. An end is the last.
+type reply struct {
+	Event *flow.Event `json:"event,omitempty"`
+	End   *end        `json:"end,omitempty"`
+}
+
+// An end is how a request ended: with a result, with an error, or with neither.
+type end struct {
+	Result   *beagle.Result     `json:"result,omitempty"`
+	Usage    *beagle.UsageError `json:"usage,omitempty"`
+	Detached string             `json:"detached,omitempty"` // the run that goes on
+	Canceled string             `json:"canceled,omitempty"` // the run that was stopped
+	Failed   string             `json:"failed,omitempty"`
+	DiskFull bool               `json:"disk_full,omitempty"`
+}
+
+// endOf puts an outcome into an end.
+func endOf(r *beagle.Result, err error) *end {
+	out := &end{Result: r}
+	if err == nil {
+		return out
+	}
+	out.Result = nil
+	var away *Detached
+	var stopped *Canceled
+	switch {
+	case errors.As(err, &out.Usage):
+	case errors.As(err, &away):
+		out.Detached = away.Run
+	case errors.As(err, &stopped):
+		out.Canceled = stopped.Run
+	default:
+		out.Failed, out.DiskFull = err.Error(), errors.Is(err, syscall.ENOSPC)
+	}
+	return out
+}
+
+// outcome takes it out again.
+func (e *end) outcome() (*beagle.Result, error) {
+	switch {
+	case e.Usage != nil:
+		return nil, e.Usage
+	case e.Detached != "":
+		return nil, &Detached{e.Detached}
+	case e.Canceled != "":
+		return nil, &Canceled{e.Canceled}
+	case e.DiskFull:
+		return nil, &full{e.Failed}
+	case e.Failed != "":
+		return nil, errors.New(e.Failed)
+	}
+	return e.Result, nil
+}
+
+// A full is an error that a full disk caused in the other process.
+type full struct{ text string }
+
+func (f *full) Error() string { return f.text }
+func (f *full) Unwrap() error { return syscall.ENOSPC }
+
+// mismatch says that the two programs do not belong together.
+func mismatch(theirs int) error {
+	return &beagle.UsageError{
+		What: fmt.Sprintf("beagle and beagle-temporal are of different versions (protocols %d and %d)",
+			theirs, protocol),
+		Remedy: "install both from the same version of Beagle (docs/fleet.md)",
+	}
+}

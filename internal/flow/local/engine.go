@@ -1,0 +1,296 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/loop"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// An engine carries out what the loop of a search decides, in this process. The
+// search itself is touched by one goroutine only; others wait for models and for
+// the judge.
+type engine struct {
+	r     *run
+	ctx   context.Context
+	stop  context.CancelFunc
+	turns *turns
+	back  chan loop.Reply // calls that ended
+	keep  *keeper
+
+	draft    *flow.Draft
+	replies  []*flow.Asked // that the draft is to take
+	begun    *loop.Begun   // what it is made of
+	received []flow.Received
+	asked    []evolve.Proposal // drawn, and made next
+	made     []flow.Proposed
+	rounds   int
+
+	judging chan verdicts // nil while nothing is judged
+	judged  *flow.Assessed
+}
+
+// verdicts are what judging a draft came to.
+type verdicts struct {
+	judged *flow.Assessed
+	err    error
+}
+
+// search carries the search to its end.
+func (r *run) search(ctx context.Context) error {
+	e := &engine{r: r, back: make(chan loop.Reply), keep: &r.keep}
+	e.ctx, e.stop = context.WithCancel(ctx)
+	defer e.stop()
+	var err error
+	if e.turns, err = r.openTurns(); err != nil {
+		return err
+	}
+	defer e.turns.close()
+	defer r.keep.written() // it syncs the journal
+	terms := loop.TermsOf(&r.spec)
+	terms.Linger = 50 * time.Millisecond
+	_, err = loop.Run(e, terms)
+	return err
+}
+
+func (e *engine) Now() time.Time { return time.Now() }
+func (e *engine) Enough() bool   { return false }
+func (e *engine) Pause() bool    { return false }
+
+// Await waits for a call, for the judge, and, with a door, for guests.
+func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
+	var end, look <-chan time.Time
+	if most >= 0 {
+		left := time.NewTimer(most)
+		defer left.Stop()
+		end = left.C
+	}
+	if door {
+		often := time.NewTicker(200 * time.Millisecond) // an agent may wait for the verdict before its turn ends
+		defer often.Stop()
+		look = often.C
+	}
+	for {
+		select {
+		case v := <-e.judging:
+			e.judged, e.judging = v.judged, nil
+			return loop.Happening{Judged: true}, v.err
+		case b := <-e.back:
+			return loop.Happening{Reply: &b}, nil
+		case <-look:
+			if e.Visited() {
+				return loop.Happening{Visited: true}, nil
+			}
+		case <-end:
+			return e.poll()
+		case <-e.ctx.Done():
+			return loop.Happening{}, context.Cause(e.ctx)
+		}
+	}
+}
+
+// poll returns what has happened already, if anything has.
+func (e *engine) poll() (loop.Happening, error) {
+	select {
+	case b := <-e.back:
+		return loop.Happening{Reply: &b}, nil
+	default:
+		return loop.Happening{}, nil
+	}
+}
+
+// End stops the judge and the calls that are under way, and waits for them.
+func (e *engine) End(calls int) {
+	e.stop()
+	for ; calls > 0; calls-- {
+		<-e.back
+	}
+	if e.judging != nil {
+		<-e.judging
+	}
+}
+
+func (e *engine) Standing() loop.Standing { return loop.StandingOf(&e.r.spec, e.r.course) }
+
+func (e *engine) Behind() bool              { return len(e.turns.again) > 0 }
+func (e *engine) Again() (loop.Turn, error) { return e.turns.next() }
+func (e *engine) Note(x loop.Turn) error    { return e.turns.note(x) }
+
+// Take takes a turn that is no part of a generation.
+func (e *engine) Take(x loop.Turn) (calls int, err error) {
+	return e.launch(loop.Apply(e.r.course.Search, x)), nil
+}
+
+// Relaunch asks again for what was pending at the checkpoint: replies that
+// arrived are in the journal.
+func (e *engine) Relaunch() (calls int, err error) {
+	return e.launch(loop.Pending(e.r.course.Search)), nil
+}
+
+// launch starts the calls of proposals.
+func (e *engine) launch(list []evolve.Proposal) (calls int) {
+	for _, p := range list {
+		go func() {
+			asked, err := e.r.acts.Ask(e.ctx, e.r.entry.ID, p)
+			if err != nil {
+				e.back <- loop.Reply{Proposal: p.ID, Model: p.Model, Err: err}
+				return
+			}
+			e.back <- loop.ReplyOf(asked)
+		}()
+	}
+	return len(list)
+}
+
+// Visited reports whether somebody handed in what the search can take.
+func (e *engine) Visited() bool { return e.r.course.Search.CanInvite() && len(e.r.inbox()) > 0 }
+
+// Guests are what was handed in.
+func (e *engine) Guests() []store.Submission {
+	if !e.r.course.Search.CanInvite() {
+		return nil
+	}
+	return e.r.inbox()
+}
+
+// Draw begins a draft.
+func (e *engine) Draw(b *loop.Begun, replies []loop.Reply) (loop.Drawn, error) {
+	e.draft, e.begun, e.rounds = e.r.course.Begin(b.Guests), b, 0
+	e.replies, e.asked = nil, nil
+	for _, r := range replies {
+		e.replies = append(e.replies, r.Asked)
+	}
+	if len(e.draft.Visits) > 0 {
+		return loop.Drawn{More: true}, nil
+	}
+	return e.drawRules()
+}
+
+// Make receives guests, or has the rules make what was drawn.
+func (e *engine) Make() (err error) {
+	if len(e.draft.Visits) == 0 {
+		e.made, err = e.r.acts.Propose(e.ctx, e.r.entry.ID, e.asked)
+		return err
+	}
+	e.received = nil
+	for _, v := range e.draft.Visits {
+		made, refused, err := e.r.acts.Receive(e.ctx, e.r.entry.ID, v.Proposal, v.Submission)
+		if err != nil {
+			return err
+		}
+		e.received = append(e.received, flow.Received{Proposed: *made, Refusal: refused})
+	}
+	return nil
+}
+
+// Redraw takes in what was made.
+func (e *engine) Redraw() (loop.Drawn, error) {
+	if len(e.draft.Visits) == 0 {
+		e.draft.Take(e.r.course, e.asked, e.made)
+		return e.drawRules()
+	}
+	home, run := e.r.d.Store, e.r.entry.ID
+	if err := e.r.course.Admit(home, run, e.draft, e.received); err != nil {
+		return loop.Drawn{}, err
+	}
+	return e.drawRules()
+}
+
+// drawRules asks the rules for what the draft lacks.
+func (e *engine) drawRules() (loop.Drawn, error) {
+	if e.rounds == 0 {
+		if err := e.r.course.Enter(e.r.entry.ID, e.draft, e.replies, e.begun.Rules); err != nil {
+			return loop.Drawn{}, err
+		}
+	}
+	e.asked = nil
+	switch e.rounds++; {
+	case e.begun.Trim && e.rounds == 1:
+		e.asked = e.r.course.Search.AskTrims()
+		if n := len(e.asked); n > 0 {
+			e.r.d.Watch.Stage("trim", fmt.Sprintf("%d versions that leave steps of the best out", n))
+		}
+	case !e.begun.Trim && e.rounds <= flow.MaxRefills:
+		e.asked = e.r.course.Draw(e.draft)
+	}
+	return loop.Drawn{More: len(e.asked) > 0, Written: e.draft.Written, Made: len(e.draft.Made)}, nil
+}
+
+// Judge begins to evaluate the draft.
+func (e *engine) Judge() error {
+	done, ids := make(chan verdicts, 1), e.draft.Candidates()
+	e.judging = done
+	go func() {
+		judged, err := e.r.acts.Evaluate(e.ctx, e.r.entry.ID, ids)
+		done <- verdicts{judged, err}
+	}()
+	return nil
+}
+
+// Tell tells the search of the verdicts.
+func (e *engine) Tell(t loop.Told, again bool) error {
+	t.Judged = e.judged.Candidates
+	write := e.turns.note
+	if again {
+		write = e.turns.keep
+	}
+	if err := write(loop.Turn{Told: &t}); err != nil {
+		return err
+	}
+	c := e.r.course
+	log := c.Log
+	e.draft.Judging = t.Judging
+	if err := e.draft.Answer(e.r.d.Store, e.r.entry.ID, e.judged.Candidates); err != nil {
+		return err
+	}
+	if err := c.Tell(&e.r.spec, e.draft, e.judged, t.Took); err != nil {
+		return err
+	}
+	if e.turns.taken <= log.Turn {
+		c.Log = log // it was saved, and the search that goes with it was not
+	}
+	// Not before they have their fate: who asks for a verdict finds the version in
+	// the inbox or has its fate, and the same text handed in meanwhile is one.
+	return e.draft.Dismiss(e.r.d.Store, e.r.entry.ID)
+}
+
+// Keep saves the course.
+func (e *engine) Keep(last bool) error {
+	c := e.r.course
+	c.Log.Turn, c.Search.Mark = e.turns.taken, e.turns.taken
+	return e.keep.keep(c, e.turns.journal, last)
+}
+
+// Show tells the watcher where the run stands.
+func (e *engine) Show(calls int) {
+	r := e.r
+	if r.d.Watch == nil {
+		return
+	}
+	event := r.course.Event(&r.spec)
+	if r.spec.Models.On() {
+		if spent, err := r.acts.Used(e.ctx, r.entry.ID); err == nil {
+			event.Models = &flow.ModelsEvent{Spent: spent, Caps: r.spec.Models.Caps, InFlight: calls}
+		}
+	}
+	r.d.Watch(flow.Event{Evaluated: event})
+}
+
+func (e *engine) Warn(text string) { e.r.d.Watch.Warn(text) }
+
+// inbox is what was handed in for the run and not taken yet, as much as a
+// generation takes.
+func (r *run) inbox() []store.Submission {
+	waiting, err := r.d.Store.Inbox(r.entry.ID)
+	if err != nil && !r.deaf { // a search that waits for an agent looks several times a second
+		r.d.Watch.Warn("what was handed in cannot be read: " + err.Error())
+	}
+	if r.deaf = err != nil; r.deaf {
+		return nil // the search goes on without
+	}
+	return waiting[:min(len(waiting), flow.MaxGuests)]
+}

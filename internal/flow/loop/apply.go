@@ -1,0 +1,33 @@
+package loop
+
+import "github.com/beagle-go/beagle/internal/evolve"
+
+// Apply takes a turn that is no part of a generation, and returns the proposals
+// that models are to be asked for.
+func Apply(s *evolve.Search, x Turn) []evolve.Proposal {
+	switch {
+	case x.Ask > 0:
+		return s.AskModels(x.Ask)
+	case x.Lend > 0:
+		s.Lend(x.Lend)
+	case x.Closed != "":
+		s.Close()
+	case x.Dismissed != "":
+		s.Dismiss(x.Dismissed)
+	case x.Finished:
+		s.Finish()
+	}
+	return nil
+}
+
+// Pending are the proposals of a search that models were asked for, and whose
+// replies it has not been told of.
+func Pending(s *evolve.Search) []evolve.Proposal {
+	var out []evolve.Proposal
+	for _, p := range s.Pending {
+		if p.Kind == evolve.Model {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// take files a call that ended.
+func (l *loop) take(r *Reply) error {
+	if r == nil {
+		return nil
+	}
+	l.out--
+	switch {
+	case l.trimming:
+		return nil // it comes too late
+	case r.Err != nil && l.Replayed:
+		// The recorded run may not have heard of this one either: an error only if
+		// its turns want it.
+		l.missing = append(l.missing, *r)
+		return nil
+	case r.Err != nil:
+		return r.Err
+	}
+	l.arrived = append(l.arrived, *r)
+	if r.Untold && l.Tokens {
+		l.once("the agent " + r.Model + " does not say how many tokens it uses: --budget-tokens cannot hold for it")
+	}
+	switch {
+	case r.Spent:
+		return l.dismiss(r.Model)
+	case r.Unheard != "":
+		l.unheard(r.Model, r.Unheard)
+	}
+	return nil
+}
+
+// unheard tells of a model that does not answer, not every time.
+func (l *loop) unheard(model, why string) {
+	n := l.warned[model]
+	if l.warned[model]++; n%10 == 0 {
+		l.Warn(fmt.Sprintf("model %s did not answer: %s; the search goes on without", model, why))
+	}
+}
+
+// once tells of something the first time that it happens.
+func (l *loop) once(what string) {
+	if l.warned[what]++; l.warned[what] == 1 {
+		l.Warn(what)
+	}
+}
+
+// send keeps as many calls under way as are allowed, unless many replies wait to
+// be judged.
+func (l *loop) send() error {
+	n := l.InFlight - l.out
+	if n <= 0 || len(l.arrived) >= max(l.Batch, l.InFlight) || !l.Standing().Asks || l.Pause() || l.timeLeft() <= 0 {
+		return nil
+	}
+	return l.turn(Turn{Ask: n})
+}
+
+// refill sends while a generation is judged: it has taken replies, and so made
+// room. Turns that are taken again tell by themselves when.
+func (l *loop) refill() error {
+	if l.Behind() || l.trimming {
+		return nil
+	}
+	return l.send()
+}
+
+// turn writes a turn down and takes it.
+func (l *loop) turn(x Turn) error {
+	if err := l.Note(x); err != nil {
+		return err
+	}
+	return l.do(x)
+}
+
+// sweep files what has ended in the meantime, without waiting.
+func (l *loop) sweep() error {
+	for l.out > 0 {
+		h, err := l.Await(0, false)
+		if err != nil || h.Reply == nil {
+			return err
+		}
+		if err := l.take(h.Reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linger waits a moment for replies that come together with the first: a
+// generation of few costs about as much as one of many.
+func (l *loop) linger() error {
+	const share = 20 // of the last generation's time
+	if len(l.arrived) == 0 {
+		return nil
+	}
+	end := l.Now().Add(min(l.pace/share, l.Linger))
+	for l.out > 0 && len(l.arrived) < l.Batch {
+		left := end.Sub(l.Now())
+		if left <= 0 {
+			return nil
+		}
+		h, err := l.Await(left, false)
+		if err != nil || h.Reply == nil {
+			return err
+		}
+		if err := l.take(h.Reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Patience is how long a search waits for models while the rules have used up
+// their share. After that the rules go on with the models' share.
+const Patience = 15 * time.Second
+
+// wait waits for a reply, and for no longer than the rules can bear.
+func (l *loop) wait() error {
+	switch {
+	case l.out == 0 && l.Standing().Open && !l.Pause():
+		return l.shut("no model can be asked any more")
+	case l.out == 0 && !l.Standing().Open:
+		return l.turn(Turn{Finished: true})
+	case l.out == 0:
+		return nil // the loop pauses
+	}
+	if l.quiet.IsZero() {
+		l.quiet = l.Now()
+	}
+	l.Show(l.out)
+	h, err := l.Await(max(0, min(Patience-l.Now().Sub(l.quiet), l.timeLeft())), true)
+	switch {
+	case err != nil || h.Visited:
+		return err
+	case h.Reply != nil:
+		return l.take(h.Reply)
+	}
+	return l.lend()
+}
+
+// lend gives the rules a batch of the models' share.
+func (l *loop) lend() error {
+	l.quiet = l.Now()
+	if l.dry || l.NoRules {
+		return nil // they have no use for it
+	}
+	return l.turn(Turn{Lend: l.Batch})
+}
+
+const outOfBudget = "the budget does not cover another call of "
+
+// dismiss ends the asking of a model whose next call the budget does not cover.
+// Cheaper ones go on; when none is left, models are not asked any more.
+func (l *loop) dismiss(model string) error {
+	s := l.Standing()
+	if !s.Open || slices.Contains(s.Gone, model) || l.Behind() {
+		return nil // the search knows, or what is taken again tells when
+	}
+	if err := l.turn(Turn{Dismissed: model}); err != nil {
+		return err
+	}
+	if !l.Standing().Open {
+		l.Warn("the budget for models is used up" + l.then())
+		return nil
+	}
+	l.Warn(outOfBudget + model + ": the search goes on with the others")
+	return nil
+}
+
+// shut ends the asking of models.
+func (l *loop) shut(why string) error {
+	if !l.Standing().Open || l.Behind() {
+		return nil // it is closed, or what is taken again tells when
+	}
+	l.Warn(why + l.then())
+	return l.turn(Turn{Closed: why})
+}
+
+// then says what becomes of the search without models.
+func (l *loop) then() string {
+	if l.NoRules {
+		return ": the search ends"
+	}
+	return ": the search goes on with rules"
+}

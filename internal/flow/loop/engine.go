@@ -1,0 +1,156 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// Terms are what the loop must know of a run.
+type Terms struct {
+	Batch    int           `json:"batch"`               // candidates that are judged together
+	InFlight int           `json:"in_flight,omitempty"` // calls to models under way at once; 0 when none is asked
+	Time     time.Duration `json:"time,omitempty"`      // of searching; 0 is no limit
+	NoRules  bool          `json:"no_rules,omitempty"`  // models alone write candidates
+	Tokens   bool          `json:"tokens,omitempty"`    // a budget of tokens is to be held
+	Replayed bool          `json:"-"`                   // replies come from a recording, which may lack some
+	Linger   time.Duration `json:"-"`                   // the most to wait for replies that come together
+}
+
+// TermsOf are the terms of a spec.
+func TermsOf(s *flow.Spec) Terms {
+	t := Terms{
+		Batch:    s.Batch,
+		Time:     s.Time,
+		NoRules:  s.Models.NoRules,
+		Tokens:   s.Models.Caps.Tokens > 0,
+		Replayed: s.Models.Replay != "",
+	}
+	if s.Models.On() {
+		t.InFlight = s.Models.InFlight
+	}
+	return t
+}
+
+// A Standing is what the loop must know of the search.
+type Standing struct {
+	Done    bool     `json:"done"`              // nothing is left to try
+	Open    bool     `json:"open,omitempty"`    // models may be asked
+	Asks    bool     `json:"asks,omitempty"`    // and there is budget for what they would write
+	Room    int      `json:"room,omitempty"`    // how many proposals the rules may make
+	Members int      `json:"members,omitempty"` // candidates that behave
+	Seconds float64  `json:"seconds"`           // of searching so far
+	Gone    []string `json:"gone,omitempty"`    // models that are not asked any more
+}
+
+// StandingOf is where a search stands.
+func StandingOf(s *flow.Spec, c *flow.Course) Standing {
+	return Standing{
+		Done: c.Done(), Open: c.Search.Open(), Asks: c.Search.CanCommission(), Room: c.Search.Room(),
+		Members: len(c.Search.Members), Seconds: c.Log.Seconds, Gone: c.Gone(s),
+	}
+}
+
+// A Reply is a call to a model that ended.
+type Reply struct {
+	Proposal int         `json:"proposal"`
+	Model    string      `json:"model,omitempty"`
+	Unheard  string      `json:"unheard,omitempty"` // why there is no answer
+	Spent    bool        `json:"spent,omitempty"`   // it was not asked: the budget is used up
+	Untold   bool        `json:"untold,omitempty"`  // it does not say how many tokens it used
+	Asked    *flow.Asked `json:"-"`                 // all of it, where the engine has it in memory
+	Err      error       `json:"-"`                 // the call failed, which ends the run
+}
+
+// ReplyOf is the reply that an ended call makes.
+func ReplyOf(a *flow.Asked) Reply {
+	return Reply{Proposal: a.Proposal, Model: a.Model, Unheard: a.Unheard, Spent: a.Spent, Untold: a.Untold, Asked: a}
+}
+
+// A Drawn says how far the draft of a generation is.
+type Drawn struct {
+	More    bool // something was drawn that is to be made
+	Written int  // candidates in the draft that are not of the rules
+	Made    int  // candidates in the draft
+}
+
+// A Happening is what the loop waits for. One field is set; none when the time
+// is over.
+type Happening struct {
+	Reply   *Reply
+	Judged  bool // the generation is judged
+	Visited bool // somebody handed a version in
+}
+
+// An Engine carries out what the loop decides. Its methods are called one at a
+// time.
+type Engine interface {
+	Clock
+	Journal
+	Search
+	Generation
+	Audience
+
+	// End stops what is under way and waits for it: so many calls.
+	End(calls int)
+}
+
+// A Clock tells the time and what happens.
+type Clock interface {
+	Now() time.Time
+	// Await waits until something happens, for no longer than most; it waits
+	// without end when most is negative. It looks for versions that are handed
+	// in if door is set.
+	Await(most time.Duration, door bool) (Happening, error)
+	Enough() bool // somebody asked to end the search
+	Pause() bool  // no call is to be begun, and the loop returns when none is under way
+}
+
+// A Journal keeps the way that a search takes.
+type Journal interface {
+	// Behind reports whether turns that were taken before are not part of the
+	// search's state, and Again returns the next of them.
+	Behind() bool
+	Again() (Turn, error)
+	// Note writes a turn down, before it is taken.
+	Note(Turn) error
+	// Keep saves the search now and then, and in any case the last time.
+	Keep(last bool) error
+}
+
+// A Search is the search under way.
+type Search interface {
+	Standing() Standing
+	// Take takes a turn that is no part of a generation, and returns how many
+	// calls it began.
+	Take(Turn) (calls int, err error)
+	// Relaunch begins the calls again that the search waits for.
+	Relaunch() (calls int, err error)
+	// Visited reports whether versions were handed in that the search can take.
+	Visited() bool
+	// Guests are these versions, where they are to be noted with the turn.
+	Guests() []store.Submission
+}
+
+// A Generation is drafted, judged and told, in this order.
+type Generation interface {
+	// Draw begins a draft with what others than the rules have written, and
+	// draws what the rules are to make.
+	Draw(b *Begun, replies []Reply) (Drawn, error)
+	// Make makes what was drawn.
+	Make() error
+	// Redraw takes into the draft what was made, and draws what is missing.
+	Redraw() (Drawn, error)
+	// Judge begins to judge the draft; Await tells when that is done.
+	Judge() error
+	// Tell tells the search of the verdicts; again says that the turn was noted
+	// before.
+	Tell(t Told, again bool) error
+}
+
+// An Audience is told how the search goes.
+type Audience interface {
+	Show(calls int)
+	Warn(text string)
+}

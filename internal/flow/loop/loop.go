@@ -1,0 +1,254 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A loop is a search under way.
+type loop struct {
+	Engine
+	Terms
+
+	out     int     // calls under way
+	arrived []Reply // of calls that ended, and not judged, in order of arrival
+	missing []Reply // of a replay, those that are not in its recording
+
+	mark     time.Time     // the end of the last generation
+	began    time.Time     // when the judging of the last generation began
+	pace     time.Duration // that the last generation took to judge
+	quiet    time.Time     // since when there has been nothing to judge; zero while there is
+	trimming bool          // the last generations are under way: nobody is asked any more
+
+	dry    bool // the rules had no new idea when they were last asked
+	warned map[string]int
+}
+
+// Run carries a search to its end. It is false when the engine asked for a pause
+// before that.
+func Run(e Engine, t Terms) (ended bool, err error) {
+	l := &loop{Engine: e, Terms: t, warned: map[string]int{}, mark: e.Now(), pace: time.Second}
+	defer func() { e.End(l.out) }()
+	if l.out, err = e.Relaunch(); err != nil {
+		return false, err
+	}
+	begun, err := l.catchUp()
+	for err == nil && (begun || l.goesOn()) {
+		switch {
+		case begun:
+			begun, err = false, l.finish()
+		case l.trimming: // it was taken up in its last generations
+			return true, l.end()
+		case e.Pause() && l.out == 0:
+			return false, nil
+		default:
+			begun, err = l.gather()
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, l.end()
+}
+
+// end takes the last generations, which leave steps out of the finalists: what is
+// shipped is settled, verified and logged like all else.
+func (l *loop) end() error {
+	l.trimming = true
+	for {
+		b := &Begun{Trim: true}
+		if err := l.Note(Turn{Begin: b}); err != nil {
+			return err
+		}
+		begun, err := l.begin(b)
+		if err != nil {
+			return err
+		}
+		if !begun {
+			return l.Keep(true)
+		}
+		if err := l.finish(); err != nil {
+			return err
+		}
+	}
+}
+
+// goesOn is the stop rule. A search that has nothing left to try goes on with
+// what is handed in.
+func (l *loop) goesOn() bool {
+	return !l.Enough() && l.timeLeft() > 0 && (!l.Standing().Done || l.Visited())
+}
+
+// timeLeft is what is left of the time for searching.
+func (l *loop) timeLeft() time.Duration {
+	if l.Time == 0 {
+		return time.Hour
+	}
+	return l.Time - time.Duration(l.Standing().Seconds*float64(time.Second)) - l.Now().Sub(l.mark)
+}
+
+// gather puts the next generation together of what is there: replies first, and
+// rules beside them. It waits when there is neither, and is false when something
+// else happened that may end the search.
+func (l *loop) gather() (begun bool, err error) {
+	for _, step := range []func() error{l.sweep, l.send, l.linger} {
+		if err := step(); err != nil {
+			return false, err
+		}
+	}
+	b := &Begun{Rules: l.Batch}
+	for _, a := range l.arrived[:min(len(l.arrived), l.Batch)] {
+		b.Arrived = append(b.Arrived, a.Proposal)
+	}
+	switch {
+	case l.InFlight == 0: // rules alone, which the search ends itself when they are used up
+	case l.dry:
+		b.Rules = 0
+	default:
+		b.Rules = min(l.Standing().Room, l.Batch-len(b.Arrived))
+	}
+	if l.InFlight > 0 && len(b.Arrived) == 0 && b.Rules == 0 && !l.Visited() {
+		return false, l.wait()
+	}
+	l.quiet = time.Time{}
+	b.Guests = l.Guests()
+	if err := l.Note(Turn{Begin: b}); err != nil {
+		return false, err
+	}
+	return l.begin(b)
+}
+
+// begin makes the draft of a generation and has it judged. It is false when there
+// was nothing left to trim.
+func (l *loop) begin(b *Begun) (begun bool, err error) {
+	l.trimming = b.Trim
+	replies := make([]Reply, len(b.Arrived))
+	for i, id := range b.Arrived {
+		if replies[i], err = l.arrival(id); err != nil {
+			return false, err
+		}
+	}
+	drawn, err := l.draft(b, replies)
+	if err != nil || b.Trim && !drawn {
+		return false, err
+	}
+	return true, l.judge()
+}
+
+// judge waits for the verdicts on a draft, while replies go on arriving.
+func (l *loop) judge() error {
+	l.began = l.Now()
+	if err := l.Judge(); err != nil {
+		return err
+	}
+	for {
+		if err := l.refill(); err != nil {
+			return err
+		}
+		h, err := l.Await(-1, false)
+		if err != nil {
+			return err
+		}
+		if h.Judged {
+			l.pace = l.Now().Sub(l.began)
+			return nil
+		}
+		if err := l.take(h.Reply); err != nil {
+			return err
+		}
+	}
+}
+
+// draft fills the draft of a generation. It reports whether anything was drawn.
+func (l *loop) draft(b *Begun, replies []Reply) (drawn bool, err error) {
+	d, err := l.Draw(b, replies)
+	for drawn = d.More; err == nil && d.More; {
+		if err = l.Make(); err == nil {
+			d, err = l.Redraw()
+		}
+	}
+	l.dry = l.dry || b.Rules > 0 && d.Made == d.Written
+	return drawn, err
+}
+
+// arrival takes the reply to a proposal out of those that arrived. It waits for
+// the reply if need be: it was there when the search was at this turn before.
+func (l *loop) arrival(id int) (Reply, error) {
+	is := func(r Reply) bool { return r.Proposal == id }
+	for {
+		if i := slices.IndexFunc(l.arrived, is); i >= 0 {
+			r := l.arrived[i]
+			l.arrived = slices.Delete(l.arrived, i, i+1)
+			return r, nil
+		}
+		if i := slices.IndexFunc(l.missing, is); i >= 0 {
+			return Reply{}, l.missing[i].Err
+		}
+		if l.out == 0 {
+			return Reply{}, fmt.Errorf("a generation is made of proposal %d, which nobody was asked for", id)
+		}
+		h, err := l.Await(-1, false)
+		if err == nil {
+			err = l.take(h.Reply)
+		}
+		if err != nil {
+			return Reply{}, err
+		}
+	}
+}
+
+// finish tells the search of the generation that was judged.
+func (l *loop) finish() error {
+	return l.tell(Told{Took: l.Now().Sub(l.mark), Judging: l.pace}, false)
+}
+
+func (l *loop) tell(t Told, again bool) error {
+	before := l.Standing()
+	if err := l.Tell(t, again); err != nil {
+		return err
+	}
+	after := l.Standing()
+	l.mark = l.Now()
+	if after.Members > before.Members {
+		l.dry = false // there is something new to start from
+	}
+	if before.Open && !after.Open {
+		l.Warn("the models do not answer, or bring nothing new any more" + l.then())
+	}
+	l.Show(l.out)
+	return l.Keep(false)
+}
+
+// catchUp takes the turns again that are not part of the search's state. It may
+// end in the midst of a generation: then begun is true.
+func (l *loop) catchUp() (begun bool, err error) {
+	for l.Behind() && err == nil {
+		var x Turn
+		if x, err = l.Again(); err != nil {
+			break
+		}
+		switch {
+		case x.Begin != nil:
+			begun, err = l.begin(x.Begin)
+		case x.Told == nil:
+			err = l.do(x)
+		case begun:
+			begun, err = false, l.tell(*x.Told, true)
+		default:
+			err = fmt.Errorf("the journal of turns tells of a generation that never began")
+		}
+	}
+	return begun, err
+}
+
+// do takes a turn that is no part of a generation.
+func (l *loop) do(x Turn) error {
+	open := l.Standing().Open
+	calls, err := l.Take(x)
+	l.out += calls
+	if open && !l.Standing().Open {
+		l.dry = false // the rules have what was kept for the models
+	}
+	return err
+}

@@ -1,0 +1,41 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A Turn is something that a search did because of the time at which something
+// else happened. Everything in between follows from the search's state. So the
+// turns, with the replies and the verdicts, are the way that a search took: who
+// takes them again takes it again. One field is set.
+type Turn struct {
+	Ask    int    `json:"ask,omitempty"`    // so many proposals for models were asked for
+	Begin  *Begun `json:"begin,omitempty"`  // a generation was put together
+	Told   *Told  `json:"told,omitempty"`   // and judged
+	Lend   int    `json:"lend,omitempty"`   // the rules got so much of the models' share
+	Closed string `json:"closed,omitempty"` // models are not asked any more, and why
+
+	Dismissed string `json:"dismissed,omitempty"` // this model is not asked any more: there is no money for it
+	Finished  bool   `json:"finished,omitempty"`  // nobody has anything left to try
+}
+
+// Begun is what a generation is made of.
+type Begun struct {
+	Arrived []int `json:"arrived,omitempty"` // proposals whose replies had arrived
+	Rules   int   `json:"rules,omitempty"`   // what the rules are asked for
+	Trim    bool  `json:"trim,omitempty"`    // one of the last generations, which leave steps out of the finalists
+
+	// versions that were handed in, whole: the inbox does not keep them
+	Guests []store.Submission `json:"guests,omitempty"`
+}
+
+// Told is what the search is told of a generation. Judged is set in recordings
+// only.
+type Told struct {
+	Took    time.Duration    `json:"took"`    // since the last generation
+	Judging time.Duration    `json:"judging"` // of it
+	Judged  []flow.Evaluated `json:"judged,omitempty"`
+}

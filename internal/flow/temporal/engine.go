@@ -1,0 +1,298 @@
+package temporal
+
+import (
+	"strconv"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/beagle-go/beagle/internal/flow/loop"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// An engine carries out what the loop of a search decides, as steps of a Run
+// workflow. The search is touched by local activities only.
+type engine struct {
+	*runner
+	ctx     workflow.Context
+	working workflow.Context // of calls and islands, which end with the search
+	hangUp  workflow.CancelFunc
+	events  workflow.Channel // of happened
+	block   int              // generations that this history may hold
+	told    int              // generations that it holds
+
+	drawing  Draw // the last draw
+	drawn    Drawn
+	made     string   // digest of what was made of what was drawn
+	received string   // digest of what became of guests
+	busy     bool     // islands are at work
+	assessed []string // digests of flow.Assessed
+
+	calls     int    // under way
+	enlisting bool   // a worker is looked for that makes them
+	used      string // digest of a flow.ModelsEvent
+	says      []string
+}
+
+// A happened is something that a coroutine waited for.
+type happened struct {
+	reply    *loop.Reply
+	used     string
+	assessed []string
+	err      error
+}
+
+func newEngine(ctx workflow.Context, r *runner) *engine {
+	e := &engine{runner: r, ctx: ctx, block: r.task.Block, events: workflow.NewBufferedChannel(ctx, calls)}
+	if e.block == 0 {
+		e.block = defaultBlock
+	}
+	e.working, e.hangUp = workflow.WithCancel(ctx)
+	return e
+}
+
+func (e *engine) Now() time.Time { return workflow.Now(e.ctx) }
+
+func (e *engine) Enough() bool {
+	e.heed()
+	return e.Stand.Enough
+}
+
+// Pause reports whether this history is long enough.
+func (e *engine) Pause() bool {
+	return e.told > 0 && (e.told >= e.block || workflow.GetInfo(e.ctx).GetContinueAsNewSuggested())
+}
+
+// doorEvery is how often a search that waits for models looks for versions that
+// were handed in.
+const doorEvery = 2 * time.Second
+
+// Await waits for a call or for the islands, and, with a door, for guests.
+func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
+	var h happened
+	if most < 0 {
+		e.events.Receive(e.ctx, &h)
+		return e.heard(h)
+	}
+	for {
+		if e.events.ReceiveAsync(&h) {
+			return e.heard(h)
+		}
+		if most <= 0 {
+			return loop.Happening{}, nil
+		}
+		wait := most
+		if door {
+			wait = min(wait, doorEvery)
+		}
+		got, err := e.within(wait, &h)
+		if err != nil {
+			return loop.Happening{}, err
+		}
+		if got {
+			return e.heard(h)
+		}
+		if most -= wait; !door {
+			continue
+		}
+		if _, err := e.turn(Turning{}); err != nil || e.Stand.Visited {
+			return loop.Happening{Visited: err == nil}, err
+		}
+	}
+}
+
+// within waits for something to happen, for so long.
+func (e *engine) within(wait time.Duration, h *happened) (got bool, err error) {
+	ctx, cancel := workflow.WithCancel(e.ctx)
+	defer cancel()
+	s := workflow.NewSelector(ctx)
+	s.AddReceive(e.events, func(c workflow.ReceiveChannel, _ bool) {
+		c.Receive(ctx, h)
+		got = true
+	})
+	s.AddFuture(workflow.NewTimer(ctx, wait), func(f workflow.Future) { err = f.Get(ctx, nil) })
+	s.Select(ctx)
+	return got, err
+}
+
+// heard says what happened.
+func (e *engine) heard(h happened) (loop.Happening, error) {
+	if h.reply == nil {
+		e.busy, e.assessed = false, h.assessed
+		return loop.Happening{Judged: h.err == nil}, h.err
+	}
+	e.calls--
+	if h.used != "" {
+		e.used = h.used
+	}
+	h.reply.Err = h.err
+	return loop.Happening{Reply: h.reply}, nil
+}
+
+// End stops the calls and islands that are under way, and waits for them.
+func (e *engine) End(int) {
+	e.hangUp()
+	for e.calls > 0 || e.busy {
+		var h happened
+		e.events.Receive(e.ctx, &h)
+		_, _ = e.heard(h) // what ends now is nobody's any more
+	}
+}
+
+// Behind reports whether a generation was under way when the run was stopped.
+func (e *engine) Behind() bool { return e.Draft != nil }
+
+// Again goes on with that generation; see Draw.
+func (e *engine) Again() (loop.Turn, error) { return loop.Turn{Begin: new(loop.Begun)}, nil }
+
+// Note and Keep have nothing to do: the history is the journal.
+func (e *engine) Note(loop.Turn) error { return nil }
+func (e *engine) Keep(bool) error      { return nil }
+
+func (e *engine) Standing() loop.Standing {
+	s := e.Stand.Standing
+	s.Done, s.Seconds = e.Done, e.Seconds
+	return s
+}
+
+func (e *engine) Visited() bool { return e.Stand.Visited }
+
+// Guests are taken by Draw.
+func (e *engine) Guests() []store.Submission { return nil }
+
+// Take takes a turn that is no part of a generation.
+func (e *engine) Take(x loop.Turn) (calls int, err error) { return e.turn(Turning{Turn: x}) }
+
+// Relaunch begins the calls again that the search waits for: of those that
+// ended, the answers are in the journal.
+func (e *engine) Relaunch() (calls int, err error) {
+	if e.task.Limits.Terms.InFlight == 0 {
+		return 0, nil
+	}
+	return e.turn(Turning{Pending: true})
+}
+
+// turn has the search take a turn, and launches the calls that it asks for.
+func (e *engine) turn(t Turning) (calls int, err error) {
+	t.Run, t.State, t.Says = e.task.Run, e.State, e.says
+	if e.busy {
+		t.Draft = e.draft()
+	}
+	var out Turned
+	if err := locally(e.ctx, turnLocal, t, &out); err != nil {
+		return 0, err
+	}
+	e.says = nil
+	e.State, e.Stand.Standing, e.Done, e.Stand.Visited = out.State, out.Standing, out.Standing.Done, out.Visited
+	if e.busy {
+		e.drawn.State = out.State
+	}
+	e.note(out.Notes)
+	for i := range out.Calls {
+		e.launch(out.Asked, i)
+	}
+	return out.Calls, nil
+}
+
+// Draw begins a draft, or goes on with the one that was under way when the run
+// was stopped.
+func (e *engine) Draw(b *loop.Begun, _ []loop.Reply) (loop.Drawn, error) {
+	d := Draw{Run: e.task.Run, State: e.State}
+	if was := e.Draft; was != nil {
+		e.Draft = nil
+		e.drawing = *was
+		e.drawing.Round-- // it is the draw that comes next
+		if was.Asked != "" {
+			e.drawn = Drawn{State: was.State, Draft: was.Draft, Asked: was.Asked}
+			return loop.Drawn{More: true}, nil
+		}
+		d, d.Resumed = *was, true
+	} else if b.Trim && workflow.GetVersion(e.ctx, "trim", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return loop.Drawn{}, nil // a history of an earlier version
+	} else if b.Trim || e.task.Limits.Terms.InFlight > 0 {
+		d.Begin = b
+	}
+	return e.draw(d)
+}
+
+// draw takes a step of the draft.
+func (e *engine) draw(d Draw) (loop.Drawn, error) {
+	var out Drawn
+	if err := locally(e.ctx, drawLocal, d, &out); err != nil {
+		return loop.Drawn{}, err
+	}
+	e.drawing, e.drawn, e.State = d, out, out.State
+	e.Stand.Standing = out.Standing
+	return loop.Drawn{More: out.Visits != "" || out.Asked != "", Written: out.Written, Made: out.Made}, nil
+}
+
+// Make has guests received, or what was drawn made.
+func (e *engine) Make() error {
+	e.made, e.received = "", ""
+	if e.drawn.Visits != "" {
+		got, err := e.do(e.ctx, llmQueue, grace, receiveActivity, Order{Run: e.task.Run, What: e.drawn.Visits})
+		e.received = got.What
+		return err
+	}
+	got, err := e.do(e.ctx, llmQueue, grace, proposeActivity, Order{Run: e.task.Run, What: e.drawn.Asked})
+	e.made = got.What
+	return err
+}
+
+// Redraw takes in what was made.
+func (e *engine) Redraw() (loop.Drawn, error) {
+	next := *e.draft()
+	next.Made, next.Received = e.made, e.received
+	return e.draw(next)
+}
+
+// draft is the draw that goes on with the draft.
+func (e *engine) draft() *Draw { return e.drawing.next(e.drawn) }
+
+// Judge has the islands assess the draft.
+func (e *engine) Judge() error {
+	shares := e.drawn.Shares
+	islands := e.begin(e.working, shares)
+	e.busy = true
+	workflow.Go(e.working, func(ctx workflow.Context) {
+		got, err := assessed(ctx, shares, islands)
+		e.events.Send(ctx, happened{assessed: got, err: err})
+	})
+	return nil
+}
+
+// Tell tells the search of the verdicts.
+func (e *engine) Tell(t loop.Told, _ bool) error {
+	in := Telling{
+		Run: e.task.Run, State: e.drawn.State, Draft: e.drawn.Draft, Assessed: e.assessed, Took: t.Took,
+		Judging: t.Judging, Used: e.used, Calls: e.calls, Says: e.says,
+	}
+	var out Told
+	if err := locally(e.ctx, tellLocal, in, &out); err != nil {
+		return err
+	}
+	e.says = nil
+	e.told++
+	e.stand(out)
+	return nil
+}
+
+// Show has nothing to do: a generation is told with its event.
+func (e *engine) Show(int) {}
+
+// Warn keeps a warning until a step can write it down.
+func (e *engine) Warn(text string) {
+	const most = 4 // of a few hundred bytes each: histories hold small payloads only
+	if len(e.says) < most {
+		e.says = append(e.says, clip(text, 600))
+	}
+}
+
+// launch begins a call.
+func (e *engine) launch(list string, i int) {
+	e.calls++
+	workflow.Go(e.working, func(ctx workflow.Context) {
+		got, err := e.ask(ctx, Order{Run: e.task.Run, What: list, More: strconv.Itoa(i)})
+		e.events.Send(ctx, happened{reply: &got.Reply, used: got.Used, err: err})
+	})
+}

@@ -1,0 +1,48 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
+)
+
+// Main is the program beagle-temporal: it does what beagle asks for on its
+// standard input, and returns its exit status.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	// The terminal sends an interrupt to both programs. Beagle heeds it, and ends
+	// this one by closing its input.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	return fleet.Serve(ctx, os.Stdin, os.Stdout, func(s fleet.Session) fleet.Engine {
+		return &engaged{Driver: Driver{Store: s.Store, Server: s.Server, Watch: s.Watch}, process: s.Process}
+	})
+}
+
+// An engaged is a driver that works as well.
+type engaged struct {
+	Driver
+	process int
+}
+
+// Work is a worker, until it is told to stop.
+func (e *engaged) Work(ctx context.Context, kinds []string) error {
+	c, err := Dial(ctx, e.Server)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	kind := flow.Class(flow.ThisMachine(""))
+	fmt.Fprintf(os.Stderr, "beagle worker: process %d, store %s, machine class %s\n", e.process, e.Store.Dir(), kind)
+	w := &Worker{
+		Store: e.Store,
+		Kinds: kinds,
+		Says:  func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	}
+	return w.Serve(ctx, c)
+}
