@@ -37,7 +37,7 @@ func (f turns) Ask(_ context.Context, q llm.Request) (llm.Reply, error) { return
 
 func (x *session) agentTurn(t *testing.T, id int) *Asked {
 	t.Helper()
-	a, err := x.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.root.ID, Author: "agent:true", Model: "agent:true", Turn: id})
+	a, err := x.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "agent:true", Model: "agent:true", Turn: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestFailedRecordingLosesNothing(t *testing.T) {
 	if err := x.openModels(); err != nil {
 		t.Fatal(err)
 	}
-	p := evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.root.ID, Author: "test", Model: "test"}
+	p := evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"}
 	_, err := x.write(t.Context(), p)
 	var bad *beagle.UsageError
 	if !errors.As(err, &bad) || !strings.Contains(bad.What, "--record") {

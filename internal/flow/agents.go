@@ -56,13 +56,13 @@ func (x *session) coder(budget *llm.Budget) *coder.Coder {
 	c := &coder.Coder{
 		Unit: x.unit, Load: source.Options{Dir: x.spec.Dir, Spec: x.spec.Target, Tags: x.spec.Tags,
 			Requires: x.spec.Requires, Ignore: x.spec.Ignore},
-		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: x.dir,
+		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: x.lab.dir,
 	}
 	if x.spec.Redacted() && x.spec.CorpusFile != "" {
 		c.Omit = []string{x.spec.CorpusFile}
 	}
 	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(self), "beagle") {
-		c.Tools = []string{self, "mcp", "--search", x.store.RunDir(x.run)}
+		c.Tools = []string{self, "mcp", "--search", x.works.store.RunDir(x.works.run)}
 		if x.spec.Redacted() {
 			c.Tools = append(c.Tools, "--redact", "yes")
 		}

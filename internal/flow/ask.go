@@ -101,7 +101,7 @@ func (x *session) priceOf(model string) llm.Price { return x.spec.Models.model(m
 func (m *asking) open(x *session) error {
 	spec := &x.spec.Models
 	var err error
-	if m.calls, err = openCalls(x.store, x.run, x.priceOf, spec.Caps.Money/agentShare); err != nil {
+	if m.calls, err = openCalls(x.works.store, x.works.run, x.priceOf, spec.Caps.Money/agentShare); err != nil {
 		return err
 	}
 	if m.lessons, err = llm.LoadLessons(spec.Lessons...); err != nil {
@@ -139,7 +139,7 @@ func (x *session) write(ctx context.Context, p evolve.Proposal) (*Asked, error) 
 	if err != nil {
 		return nil, err
 	}
-	parent, err := x.candidate(p.Parent)
+	parent, err := x.works.candidate(p.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -222,11 +222,11 @@ func (x *session) accept(out *Asked, w *written, parent beagle.Candidate) error 
 		out.Refused, out.Known = "the reply changes nothing but comments and names", true
 		return nil
 	}
-	if err := x.putCandidate(w.Candidate); err != nil {
+	if err := x.works.putCandidate(w.Candidate); err != nil {
 		return err
 	}
-	kept, err := x.candidate(w.ID)
-	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, w.shape, "", x.private(kept)
+	kept, err := x.works.candidate(w.ID)
+	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, w.shape, "", x.inputs.private(kept)
 	return err
 }
 

@@ -48,7 +48,7 @@ func (x *session) paid() (*beagle.ModelSummary, error) {
 		return nil, nil
 	}
 	// Another process may have made calls since this one opened the journal.
-	calls, err := readCalls(x.store, x.run, x.priceOf, m.Caps.Money/agentShare)
+	calls, err := readCalls(x.works.store, x.works.run, x.priceOf, m.Caps.Money/agentShare)
 	if err != nil {
 		return nil, err
 	}

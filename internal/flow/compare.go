@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 // An Entry is a version of a run's target that was found or written elsewhere.
@@ -36,11 +35,11 @@ func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) (
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		c := x.written(e)
-		out[i], ids[i] = Compared{Name: e.Name, Advice: x.adviceOn(c.Source)}, c.ID
+		out[i], ids[i] = Compared{Name: e.Name, Advice: x.rewriter.advice(c.Source)}, c.ID
 		if out[i].Verdict, err = x.assess(ctx, c); err != nil {
 			return nil, err
 		}
-		if _, known := at[c.ID]; out[i].Verdict.OK() && c.ID != x.root.ID && !known {
+		if _, known := at[c.ID]; out[i].Verdict.OK() && c.ID != x.works.root.ID && !known {
 			at[c.ID], field = len(field), append(field, c)
 		}
 	}
@@ -67,18 +66,18 @@ func (x *session) written(e Entry) beagle.Candidate {
 	if formatted, err := x.unit.Normalize(text); err == nil {
 		text = formatted // otherwise the parse check says what is wrong
 	}
-	c := beagle.NewCandidate(text, []string{x.root.ID}, nil)
+	c := beagle.NewCandidate(text, []string{x.works.root.ID}, nil)
 	c.Note = e.Name
 	return c
 }
 
 // assess gives a version the whole ladder but for the measurement.
 func (x *session) assess(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
-	if c.ID == x.root.ID {
+	if c.ID == x.works.root.ID {
 		return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "parse", Reason: "it is the original"}, nil
 	}
 	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", c.Note, x.spec.Fuzz))
-	return once(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) { return x.full(ctx, c) })
+	return once(x.works, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) { return x.verifier.full(ctx, c) })
 }
 
 // measured completes the verdict on a version that behaves as the original.
@@ -89,13 +88,4 @@ func measured(v *beagle.Verdict, m *beagle.Measurement) {
 	} else {
 		v.Reason = "not confirmed to be faster: " + m.Why
 	}
-}
-
-// adviceOn is what a person could change in a version.
-func (x *session) adviceOn(source string) []beagle.Advice {
-	p, problem := x.work.pass(source)
-	if problem != nil {
-		return nil
-	}
-	return rules.Advise(p)
 }

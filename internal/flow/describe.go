@@ -22,12 +22,12 @@ func (a *Activities) Describe(ctx context.Context, run string) (*Described, erro
 	if err != nil {
 		return nil, err
 	}
-	parent, err := x.version(ctx, x.root.ID)
+	parent, err := x.version(ctx, x.works.root.ID)
 	if err != nil {
 		return nil, err
 	}
 	d := &Described{Findings: x.ready.Findings, Evidence: &llm.Evidence{
-		Kind: llm.Improve, Target: &x.unit.Target, Facets: &x.corpus.Facets, Callees: x.callees(), Parent: *parent,
+		Kind: llm.Improve, Target: &x.unit.Target, Facets: x.inputs.facets(), Callees: x.callees(), Parent: *parent,
 	}}
 	for _, m := range x.ready.Moves {
 		d.Rewrites = append(d.Rewrites, m.Mutator)

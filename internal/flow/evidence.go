@@ -22,11 +22,8 @@ import (
 // evidence gathers what a model is told for a proposal. It is the same
 // whenever it is asked: everything comes from the proposal and the store.
 func (x *session) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidence, error) {
-	x.mu.Lock()
-	facets := &x.corpus.Facets // the corpus may be replaced, the facets stay
-	x.mu.Unlock()
 	e := &llm.Evidence{
-		Kind: llm.Improve, Redact: x.spec.Redacted(), Target: &x.unit.Target, Facets: facets,
+		Kind: llm.Improve, Redact: x.spec.Redacted(), Target: &x.unit.Target, Facets: x.inputs.facets(),
 		Callees: x.models.callees, Lessons: x.models.lessons,
 	}
 	parent, err := x.version(ctx, p.Parent)
@@ -57,76 +54,39 @@ func (x *session) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidenc
 	return e, nil
 }
 
-// private reports whether models may not see a candidate: captured values are
-// sent as shapes only, and it holds some, as a version for the frequent case does.
-func (x *session) private(c beagle.Candidate) bool {
-	if !x.spec.Models.On() || !x.spec.Redacted() {
-		return false
-	}
-	x.mu.Lock()
-	facets := &x.corpus.Facets
-	x.mu.Unlock()
-	e := llm.Evidence{Redact: true, Target: &x.unit.Target, Facets: facets}
-	return e.Leaks(c.Source)
-}
-
 // version is a candidate as a model is shown it.
 func (x *session) version(ctx context.Context, id string) (*llm.Version, error) {
-	c, err := x.candidate(id)
+	c, err := x.works.candidate(id)
 	if err != nil {
 		return nil, err
 	}
-	v := &llm.Version{ID: id, Source: c.Source, Steps: c.Steps, Profile: x.work.shares(c.Source), Static: x.ready.Root.Static}
-	if id == x.root.ID {
+	v := &llm.Version{ID: id, Source: c.Source, Steps: c.Steps, Profile: x.rewriter.work.shares(c.Source), Static: x.ready.Root.Static}
+	if id == x.works.root.ID {
 		v.Assembly, err = x.assembly(ctx)
 		return v, err
 	}
-	if o, ok := x.verdict(id); ok {
+	if o, ok := x.works.verdict(id); ok {
 		v.Static, v.Ratio = o.Static, o.Screen
 		v.Classes = inputClasses(o.Classes)
 	}
 	return v, nil
 }
 
-// verdict is what the store knows of a candidate's evaluation.
-func (x *session) verdict(id string) (beagle.Verdict, bool) {
-	if v, ok := x.memory.verdict(id); ok {
-		return v, true
-	}
-	var o evaluated
-	ok := x.store.Shelved(x.key("evaluated", id, ""), &o)
-	if ok {
-		x.memory.keepVerdict(id, o.Verdict)
-	}
-	return o.Verdict, ok
-}
-
-// putVerdict puts a candidate's evaluation into the store.
-func (x *session) putVerdict(e Evaluated) error {
-	if err := x.store.Shelve(x.key("evaluated", e.Candidate, ""), evaluated{e.Verdict, e.Moves, e.Without}); err != nil {
-		return err
-	}
-	if v, ok := readBack(e.Verdict); ok {
-		x.memory.keepVerdict(e.Candidate, v)
-	}
-	return nil
-}
-
 // attempt is what became of a candidate. What its last step bought is told of
 // parents that the proposal names: of others the store may learn something at any
 // time, and the prompt would not be the same when it is made again.
 func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
-	c, err := x.candidate(id)
+	c, err := x.works.candidate(id)
 	if err != nil {
 		return nil, err
 	}
-	v, _ := x.verdict(id)
+	v, _ := x.works.verdict(id)
 	t := &llm.Attempt{
 		Note: c.Note, Status: v.Status, Stage: v.Stage, Reason: v.Reason,
 		Ratio: v.Screen, Counterexample: v.Counterexample,
 	}
-	if x := v.Counterexample; x != nil && x.Difference() != "" {
-		t.Reason = x.Difference() // the values are in the counterexample
+	if ce := v.Counterexample; ce != nil && ce.Difference() != "" {
+		t.Reason = ce.Difference() // the values are in the counterexample
 	}
 	t.Steps = slices.Clone(c.Steps)
 	for i := range t.Steps {
@@ -145,7 +105,7 @@ func (x *session) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 	if v.Screen == nil || len(c.Parents) == 0 || !names(p, c.Parents[0]) {
 		return t, nil
 	}
-	if before, ok := x.verdict(c.Parents[0]); ok && before.Screen != nil {
+	if before, ok := x.works.verdict(c.Parents[0]); ok && before.Screen != nil {
 		gain := v.Screen.Over(*before.Screen)
 		t.Gain = &gain
 	}
@@ -183,11 +143,7 @@ func (x *session) assembly(ctx context.Context) ([]llm.Instruction, error) {
 	if known := x.models.assembly.Load(); known != nil {
 		return *known, nil
 	}
-	is, err := once(x, "assembly", x.root.ID, "", func() ([]harness.Instruction, error) {
-		x.timing.RLock()
-		defer x.timing.RUnlock()
-		return x.builder.Assembly(ctx, harness.Variant{ID: x.root.ID, Source: x.root.Source})
-	})
+	is, err := once(x.works, "assembly", x.works.root.ID, "", func() ([]harness.Instruction, error) { return x.lab.assembly(ctx) })
 	out := make([]llm.Instruction, len(is))
 	for i, in := range is {
 		out[i] = llm.Instruction(in)
@@ -201,7 +157,7 @@ func (x *session) assembly(ctx context.Context) ([]llm.Instruction, error) {
 // callees are the functions outside its scope that the target calls, with
 // their text when they are of the same package.
 func (x *session) callees() []llm.Callee {
-	f, problem := x.unit.Parse(x.root.Source)
+	f, problem := x.unit.Parse(x.works.root.Source)
 	if problem != nil {
 		return nil
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // A Field is what a search leaves: what to measure in full, the most promising
@@ -54,9 +53,9 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 	if err != nil {
 		return nil, err
 	}
-	key := x.key("judged", x.root.ID, in)
+	key := x.works.key("judged", x.works.root.ID, in)
 	var known kept[Judged]
-	if x.store.Cached(key, &known) {
+	if x.works.store.Cached(key, &known) {
 		return x.known(known, start), nil
 	}
 	out, err := x.judge(ctx, f)
@@ -64,7 +63,7 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 		return nil, err
 	}
 	out.Seconds = time.Since(start).Seconds()
-	return out, x.store.Cache(key, kept[*Judged]{x.origin(), out})
+	return out, x.works.store.Cache(key, kept[*Judged]{x.works.origin(), out})
 }
 
 // Confirm is the part of Judge that measures the finalists. It returns those
@@ -104,14 +103,14 @@ func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate s
 	if i < 0 {
 		return false, fmt.Errorf("candidate %s is no finalist of run %s", candidate, run)
 	}
-	v, _, err := x.proven(ctx, field[i])
+	v, _, err := x.verifier.proven(ctx, field[i])
 	return err == nil && v.OK() && ms[i].Faster, err
 }
 
 // confirmed are the finalists with their measurements, and which earlier run made
 // these.
 func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
-	field, err := x.finalists(f.Finalists)
+	field, err := x.works.finalists(f.Finalists)
 	if err != nil || len(field) == 0 {
 		return nil, nil, nil, err
 	}
@@ -119,7 +118,7 @@ func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, [
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	ms, from, err := traced(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) {
+	ms, from, err := traced(x.works, "confirmed", x.works.root.ID, in, func() ([]beagle.Measurement, error) {
 		x.watch.Stage("measure", fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), x.spec.Measure))
 		ms, err := x.confirm(ctx, field, f.Tried, x.spec.Measure)
 		if err == nil {
@@ -139,7 +138,7 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 		return x.nothing(ctx, f.Tried)
 	}
 	x.tellReused("measure", from)
-	j := &Judged{Winner: x.root, Measured: from}
+	j := &Judged{Winner: x.works.root, Measured: from}
 	for _, i := range preference(field, ms) {
 		if j.Measurement == nil {
 			j.Measurement = &ms[i]
@@ -158,7 +157,7 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 
 // tryWinner gives a candidate that is faster the full verification.
 func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
-	v, from, err := x.proven(ctx, c)
+	v, from, err := x.verifier.proven(ctx, c)
 	if err != nil {
 		return false, err
 	}
@@ -173,14 +172,6 @@ func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, 
 	j.Why = fmt.Sprintf("At least %.2f times as fast, and no difference in %d comparisons.", m.Corrected.Low, cases(v))
 	j.Lineage, err = x.lineage(ctx, c)
 	return true, err
-}
-
-// proven is the full verification of a finalist, and which earlier run made it.
-func (x *session) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, *beagle.Origin, error) {
-	return traced(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) {
-		x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), x.spec.Fuzz))
-		return x.full(ctx, c)
-	})
 }
 
 func cases(v *beagle.Verdict) int {
@@ -226,27 +217,27 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement) []int {
 // nothing measures the original against itself, so that even a run without a
 // finalist says what the function costs and what the machine can tell.
 func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
-	ms, err := x.confirm(ctx, []beagle.Candidate{x.root}, tried, min(x.spec.Measure, emptyMeasure))
+	ms, err := x.confirm(ctx, []beagle.Candidate{x.works.root}, tried, min(x.spec.Measure, emptyMeasure))
 	if err != nil {
 		return nil, err
 	}
 	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)
 	switch {
 	case len(x.ready.Moves) == 0:
-		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(x.work.mutators))
+		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(x.rewriter.work.mutators))
 	case tried == 0:
 		why = "The rewrites that apply make no new version of this function."
 	}
-	return &Judged{Winner: x.root, Measurement: &ms[0], Why: why}, nil
+	return &Judged{Winner: x.works.root, Measurement: &ms[0], Why: why}, nil
 }
 
 // confirm is the full measurement.
 func (x *session) confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error) {
-	fresh, told, err := x.fresh(ctx, x.spec.Seed^0xf4e54)
+	fresh, told, err := x.inputs.fresh(ctx, x.spec.Seed^0xf4e54)
 	if err != nil {
 		return nil, err
 	}
-	return bench.Confirm(ctx, x.bench, x.unit, cs, x.corpus, tried, bench.Options{
+	return bench.Confirm(ctx, x.lab.bench, x.unit, cs, x.inputs.corpus(), tried, bench.Options{
 		Budget: budget, MinGain: x.spec.MinGain, Fresh: fresh, Told: told, PGO: x.modulePGO(), Seed: x.spec.Seed,
 	})
 }
@@ -294,19 +285,4 @@ func commonPrefix(a, b string) string {
 		n++
 	}
 	return a[:n]
-}
-
-// full is the whole ladder.
-func (x *session) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
-	fuzz := x.spec.Fuzz
-	if fuzz == 0 {
-		fuzz = -1 // leaves it out
-	}
-	v, err := x.survive(c.Source, func() (*beagle.Verdict, error) {
-		return verify.Full(ctx, x.verify, c, x.corpus, verify.Budget{Fuzz: fuzz})
-	})
-	if err == nil {
-		x.assure(v)
-	}
-	return v, err
 }

@@ -27,7 +27,7 @@ func (x *session) hand(text, name string) handed {
 	if formatted, err := x.unit.Normalize(h.whole); err == nil {
 		text = formatted // otherwise the parse check says what is wrong
 	}
-	h.Candidate = beagle.NewCandidate(text, []string{x.root.ID}, nil)
+	h.Candidate = beagle.NewCandidate(text, []string{x.works.root.ID}, nil)
 	h.Note = name
 	return h
 }
@@ -81,7 +81,7 @@ func (a *Activities) ReadSource(ctx context.Context, run string, spec Spec, text
 		return nil, err
 	}
 	x.waiting = true
-	return x.survive(text, func() (*beagle.Verdict, error) {
+	return x.verifier.survive(text, func() (*beagle.Verdict, error) {
 		h := x.hand(text, name)
 		v, err := verify.Static(ctx, &verify.Env{Unit: x.unit}, h.Candidate, nil)
 		if err != nil {
@@ -98,13 +98,13 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	return x.survive(text, func() (*beagle.Verdict, error) { return x.judgeSource(ctx, text, name) })
+	return x.verifier.survive(text, func() (*beagle.Verdict, error) { return x.judgeSource(ctx, text, name) })
 }
 
 func (x *session) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
 	h := x.hand(text, name)
 	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, x.spec.Fuzz))
-	v, err := x.full(ctx, h.Candidate)
+	v, err := x.verifier.full(ctx, h.Candidate)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (x *session) judgeSource(ctx context.Context, text, name string) (*beagle.V
 		}
 		return h.placed(v), nil
 	}
-	if h.ID == x.root.ID {
+	if h.ID == x.works.root.ID {
 		v.Status, v.Reason = beagle.Equal, "it is the original"
 		return v, nil
 	}

@@ -14,7 +14,7 @@ import (
 // again, and only where that leads elsewhere the parents are followed.
 func (x *session) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	var chain []beagle.Candidate
-	at := x.root
+	at := x.works.root
 	for i := range c.Steps {
 		next, err := x.retrace(at, c.Steps[:i+1])
 		if err != nil {
@@ -33,7 +33,7 @@ func (x *session) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 		if len(at.Parents) == 0 {
 			break
 		}
-		parent, err := x.candidate(at.Parents[0])
+		parent, err := x.works.candidate(at.Parents[0])
 		if err != nil {
 			return nil, err
 		}
@@ -46,9 +46,9 @@ func (x *session) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 func (x *session) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Candidate, error) {
 	step := steps[len(steps)-1]
 	if step.Mutator != evolve.Written {
-		return x.work.retrace(at, step)
+		return x.rewriter.work.retrace(at, step)
 	}
-	c, err := x.candidate(step.Param)
+	c, err := x.works.candidate(step.Param)
 	c.Steps = slices.Clone(steps)
 	return c, err
 }
@@ -80,7 +80,7 @@ func (x *session) explain(step beagle.Step) string {
 		if step.Site == handedIn {
 			by = "Handed in while the search went on"
 		}
-		c, err := x.candidate(step.Param)
+		c, err := x.works.candidate(step.Param)
 		if err != nil || c.Note == "" {
 			return by + ", without an explanation."
 		}

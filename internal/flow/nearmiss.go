@@ -38,7 +38,7 @@ func (x *session) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ve
 	if x.spec.Fuzz == 0 {
 		b.Fuzz = -1
 	}
-	near, err := verify.Nearest(ctx, x.verify, c, x.corpus, v, b)
+	near, err := verify.Nearest(ctx, x.lab.verify, c, x.inputs.corpus(), v, b)
 	if near == nil || err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ const guardStep = "guard"
 func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate, tried int) (*beagle.Guarded, error) {
 	x.watch.Stage("guarded", "its fast way behind a guard, and the original for the rest: judged without the contract")
 	out := &beagle.Guarded{Source: c.Source}
-	v, _, err := x.proven(ctx, c)
+	v, _, err := x.verifier.proven(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +118,14 @@ func (x *session) judgeGuarded(ctx context.Context, c beagle.Candidate, tried in
 // nearGain measures a near miss, quickly, on the recorded inputs that keep to
 // its contract.
 func (x *session) nearGain(ctx context.Context, near *verify.Near) error {
-	within := *x.corpus
+	within := *x.inputs.corpus()
 	var err error
-	if within.Train, err = corpus.Within(ctx, near.Bin, x.box, x.corpus.Train); err != nil || len(within.Train) == 0 {
+	if within.Train, err = corpus.Within(ctx, near.Bin, x.lab.box, x.inputs.corpus().Train); err != nil || len(within.Train) == 0 {
 		return err
 	}
-	x.timing.Lock()
-	defer x.timing.Unlock()
-	ratios, err := bench.Screen(ctx, x.bench, near.Bin, []int{1}, &within, nearTime)
+	x.lab.timing.Lock()
+	defer x.lab.timing.Unlock()
+	ratios, err := bench.Screen(ctx, x.lab.bench, near.Bin, []int{1}, &within, nearTime)
 	if err == nil && ratios[0] != (beagle.Ratio{}) {
 		near.NearMiss.Gain = &ratios[0]
 	}
@@ -135,7 +135,7 @@ func (x *session) nearGain(ctx context.Context, near *verify.Near) error {
 // tryGuarded makes of a finalist that fell one more finalist: its guarded form,
 // when it is a near miss. It reports whether that won.
 func (x *session) tryGuarded(ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int) (bool, error) {
-	near, err := once(x, "near", c.ID, fmt.Sprint(x.spec.Fuzz, x.spec.Strict, tried, x.spec.Measure), func() (*beagle.NearMiss, error) {
+	near, err := once(x.works, "near", c.ID, fmt.Sprint(x.spec.Fuzz, x.spec.Strict, tried, x.spec.Measure), func() (*beagle.NearMiss, error) {
 		err := x.offer(ctx, c, v, tried)
 		return v.NearMiss, err
 	})
@@ -153,7 +153,7 @@ func (x *session) tryGuarded(ctx context.Context, j *Judged, c beagle.Candidate,
 	}
 	steps := append(slices.Clone(c.Steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
-	if err := x.putCandidate(guarded); err != nil {
+	if err := x.works.putCandidate(guarded); err != nil {
 		return false, err
 	}
 	return x.tryWinner(ctx, j, guarded, g.Measure)

@@ -16,12 +16,12 @@ func KeepRates(s *store.Store, r *beagle.ErrorRates) error { return s.Save(rates
 // knows that, else as measured when beagle was made.
 func (x *session) rates() *beagle.ErrorRates {
 	var own beagle.ErrorRates
-	if ok, err := x.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule && own.Machine == x.machine {
+	if ok, err := x.works.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule && own.Machine == x.works.machine {
 		return &own
 	}
 	r := bench.Rates()
 	if r != nil {
-		r.Elsewhere = r.Machine != x.machine
+		r.Elsewhere = r.Machine != x.works.machine
 	}
 	return r
 }

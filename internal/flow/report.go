@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 // Report assembles the result of a run.
@@ -21,16 +19,16 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 	}
 	r := &beagle.Result{
 		Run: run, Target: x.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
-		Best:           beagle.Version{ID: x.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: x.root.Source, Static: x.ready.Root.Static},
+		Best:           beagle.Version{ID: x.works.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: x.works.root.Source, Static: x.ready.Root.Static},
 		BaselineStatic: x.ready.Root.Static,
-		Statuses:       log.Statuses(), Corpus: x.summary(), Findings: x.ready.Findings, Warnings: x.box.Missing(),
-		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
-		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: x.rates(), Advice: x.advice(),
+		Statuses:       log.Statuses(), Corpus: x.inputs.summary(), Findings: x.ready.Findings, Warnings: x.lab.box.Missing(),
+		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.works.machine, Replay: x.spec.Command(),
+		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: x.rates(), Advice: x.rewriter.advice(x.works.root.Source),
 	}
-	if err := errors.Join(x.readFaults(0), x.keepLaterFaults()); err != nil { // of finalists and advice
+	if err := errors.Join(x.rewriter.readFaults(0), x.rewriter.keepLaterFaults()); err != nil { // of finalists and advice
 		return nil, err
 	}
-	r.RuleFaults = slices.Clone(x.faults.list)
+	r.RuleFaults = slices.Clone(x.rewriter.faults.list)
 	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
 	if r.Models, err = x.paid(); err != nil {
 		return nil, err
@@ -80,14 +78,6 @@ func (x *session) reference() beagle.TargetRef {
 	return ref
 }
 
-func (x *session) summary() beagle.CorpusSummary {
-	c := x.corpus
-	return beagle.CorpusSummary{
-		ID: x.ready.Corpus, Train: len(c.Train), Holdout: len(c.Holdout), Generated: len(c.Generated), Calls: c.Calls,
-		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources, Facets: c.Facets,
-	}
-}
-
 // verification tells what was done, and what nobody should think was done.
 func verification(v *beagle.Verdict) beagle.Verification {
 	out := beagle.Verification{Checks: v.Checks, Cases: cases(v), Assurance: v.Assurance}
@@ -102,26 +92,10 @@ func verification(v *beagle.Verdict) beagle.Verification {
 	return out
 }
 
-// assure adds to a verdict's assurance what the inputs lack.
-func (x *session) assure(v *beagle.Verdict) {
-	if v.Assurance != nil && x.corpus.Dropped > 0 {
-		v.Assurance.NotChecked = append(v.Assurance.NotChecked, fmt.Sprintf("%d recorded calls that could not be replayed: %s", x.corpus.Dropped, x.corpus.DroppedWhy))
-	}
-}
-
-// advice is what a person could change in the original.
-func (x *session) advice() []beagle.Advice {
-	p, problem := x.work.pass(x.root.Source)
-	if problem != nil {
-		return nil
-	}
-	return rules.Advise(p)
-}
-
 // hotLines are the lines of the original that cost most.
 func (x *session) hotLines() []beagle.LineShare {
 	const most, least = 6, 0.02
-	text := strings.Split(x.root.Source, "\n")
+	text := strings.Split(x.works.root.Source, "\n")
 	var out []beagle.LineShare
 	for line, share := range x.ready.Profile {
 		if share >= least && line >= 1 && line <= len(text) {

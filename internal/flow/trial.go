@@ -17,12 +17,12 @@ func (a *Activities) Trial(ctx context.Context, run string, edit func(string) st
 	if err != nil {
 		return nil, err
 	}
-	fresh, told, err := x.fresh(ctx, seed)
+	fresh, told, err := x.inputs.fresh(ctx, seed)
 	if err != nil {
 		return nil, err
 	}
-	c := beagle.NewCandidate(edit(x.root.Source), []string{x.root.ID}, nil)
-	ms, err := bench.Confirm(ctx, x.bench, x.unit, []beagle.Candidate{c}, x.corpus, 1, bench.Options{
+	c := beagle.NewCandidate(edit(x.works.root.Source), []string{x.works.root.ID}, nil)
+	ms, err := bench.Confirm(ctx, x.lab.bench, x.unit, []beagle.Candidate{c}, x.inputs.corpus(), 1, bench.Options{
 		Budget: x.spec.Measure, MinGain: x.spec.MinGain, Blind: true, PGO: x.modulePGO(), Seed: seed,
 		Fresh: fresh, Told: told,
 	})

@@ -38,15 +38,15 @@ func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if !writable(x.unit.Sig) {
 		return nil, nil
 	}
-	tested, err := x.spelled(ctx, telling(x.corpus))
+	tested, err := x.spelled(ctx, telling(x.inputs.corpus()))
 	if err != nil {
 		return nil, err
 	}
 	limit := benchCalls
-	if x.corpus.GeneratedOnly {
+	if x.inputs.corpus().GeneratedOnly {
 		limit = madeCalls
 	}
-	timed, err := x.spelled(ctx, short(x.corpus.Train, limit))
+	timed, err := x.spelled(ctx, short(x.inputs.corpus().Train, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 		}
 	}
 	slices.Sort(imports)
-	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports), x.corpus.GeneratedOnly)
+	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports), x.inputs.corpus().GeneratedOnly)
 	if !ok {
 		return nil, nil
 	}
@@ -101,17 +101,17 @@ func short(records []beagle.Record, n int) []beagle.Record {
 
 // spelled has the original called with records, and everything written in Go.
 func (x *session) spelled(ctx context.Context, records []beagle.Record) (*rt.SpellReply, error) {
-	bin, err := x.builder.Build(ctx, []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}, harness.Link{})
+	bin, err := x.lab.beside(ctx, harness.Link{})
 	if err != nil {
 		return nil, err
 	}
 	defer bin.Remove()
-	path := filepath.Join(x.dir, "spell")
+	path := filepath.Join(x.lab.dir, "spell")
 	if err := harness.WriteRecords(path, records); err != nil {
 		return nil, err
 	}
 	var reply rt.SpellReply
-	exit, err := bin.Run(ctx, x.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"spell": path}})
+	exit, err := bin.Run(ctx, x.lab.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"spell": path}})
 	if err == nil && exit != nil {
 		err = fmt.Errorf("writing a regression test: %v", exit)
 	}
