@@ -21,17 +21,6 @@ type handed struct {
 	whole   string // with what was completed from the original, below what was written
 }
 
-// hand makes a candidate of a text; name is the file's, or what to call it.
-func (x *session) hand(text, name string) handed {
-	h := handed{name: name, written: text, whole: x.unit.Complete(text)}
-	if formatted, err := x.unit.Normalize(h.whole); err == nil {
-		text = formatted // otherwise the parse check says what is wrong
-	}
-	h.Candidate = beagle.NewCandidate(text, []string{x.works.root.ID}, nil)
-	h.Note = name
-	return h
-}
-
 // inCanonical is where the checks that read a version say that something is.
 var inCanonical = regexp.MustCompile(`(?m)^line (\d+): `)
 
@@ -82,7 +71,7 @@ func (a *Activities) ReadSource(ctx context.Context, run string, spec Spec, text
 	}
 	x.waiting = true
 	return x.verifier.survive(text, func() (*beagle.Verdict, error) {
-		h := x.hand(text, name)
+		h := x.door.hand(text, name)
 		v, err := verify.Static(ctx, &verify.Env{Unit: x.unit}, h.Candidate, nil)
 		if err != nil {
 			return nil, err
@@ -98,39 +87,5 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	return x.verifier.survive(text, func() (*beagle.Verdict, error) { return x.judgeSource(ctx, text, name) })
-}
-
-func (x *session) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
-	h := x.hand(text, name)
-	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, x.spec.Fuzz))
-	v, err := x.verifier.full(ctx, h.Candidate)
-	if err != nil {
-		return nil, err
-	}
-	if !v.OK() {
-		if err := x.offer(ctx, h.Candidate, v, 1); err != nil {
-			return nil, err
-		}
-		return h.placed(v), nil
-	}
-	if h.ID == x.works.root.ID {
-		v.Status, v.Reason = beagle.Equal, "it is the original"
-		return v, nil
-	}
-	if x.spec.NoMeasure {
-		return v, nil
-	}
-	x.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", x.spec.Measure))
-	ms, err := x.confirm(ctx, []beagle.Candidate{h.Candidate}, 1, x.spec.Measure)
-	if err != nil {
-		return nil, err
-	}
-	v.Final, v.Stage, v.Status = &ms[0], "measure", beagle.Equal
-	if ms[0].Faster {
-		v.Status = beagle.Accepted
-	} else {
-		v.Reason = "not confirmed to be faster: " + ms[0].Why
-	}
-	return v, nil
+	return x.verifier.survive(text, func() (*beagle.Verdict, error) { return x.judge.judgeSource(ctx, text, name) })
 }

@@ -24,7 +24,7 @@ func TestPlaced(t *testing.T) {
 		"package p\n\n\n\nfunc Sum(s string) int {\n\treturn (0\n}\n":                                                "v.go:6: ",
 		"package p\r\n\r\nfunc Sum(s string) int {\r\n\r\n\r\n\treturn bias + m\r\n}\r\n":                            "v.go:6: ",
 	} {
-		h := x.hand(written, "v.go")
+		h := x.door.hand(written, "v.go")
 		v, err := verify.Static(t.Context(), &verify.Env{Unit: x.unit}, h.Candidate, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestPlaced(t *testing.T) {
 			t.Errorf("%q:\n%s\nnot placed at %s, was %s", written, got, want, before)
 		}
 	}
-	h := x.hand("package p\n\nfunc Sum(s string) int { n := bias; return n }\n", "v.go")
+	h := x.door.hand("package p\n\nfunc Sum(s string) int { n := bias; return n }\n", "v.go")
 	at := 1 + strings.Count(h.Source[:strings.Index(h.Source, "const bias")], "\n")
 	v := &beagle.Verdict{Status: beagle.Invalid, Reason: "line " + string(rune('0'+at)) + ": of the original"}
 	if got := h.placed(v).Reason; got != "v.go: of the original" {

@@ -39,12 +39,12 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 		p := s.AskModels(1)[0]
 		s.Tell([]evolve.Outcome{{Proposal: p.ID, Candidate: c, Verdict: v}})
 	}
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		t.Fatal(err)
 	}
 	p := s.AskModels(1)[0]
 	p.Parent = x.works.root.ID // whatever the search prefers
-	e, err := x.evidence(t.Context(), p)
+	e, err := x.briefing.evidence(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -64,7 +63,7 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 		return nil, nil, err
 	}
 	out := &Proposed{Proposal: p.ID}
-	text, f, refused := x.admitted(v.Source)
+	text, f, refused := x.door.admitted(v.Source)
 	if refused == nil && beagle.NewCandidate(text, nil, nil).ID == x.works.root.ID {
 		refused = &beagle.Verdict{Status: beagle.Duplicate, Stage: proposed, Reason: "it is the original"}
 	}
@@ -86,28 +85,3 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 
 // proposed is the stage at which a search drops what it has had before.
 const proposed = "propose"
-
-// admitted completes and reads a text from outside, or says why it is no
-// candidate.
-func (x *session) admitted(text string) (string, *source.File, *beagle.Verdict) {
-	refuse := func(stage, reason string, line int) (string, *source.File, *beagle.Verdict) {
-		if line > 0 {
-			reason = fmt.Sprintf("line %d: %s", line, reason)
-		}
-		return "", nil, &beagle.Verdict{Status: beagle.Invalid, Stage: stage, Reason: reason}
-	}
-	if why := outsized(text); why != "" {
-		return refuse("parse", why, 0)
-	}
-	if formatted, err := x.unit.Normalize(x.unit.Complete(text)); err == nil {
-		text = formatted // otherwise reading it says what is wrong
-	}
-	if why := outsized(text); why != "" {
-		return refuse("parse", why, 0)
-	}
-	f, problem := x.unit.Parse(text)
-	if problem != nil {
-		return refuse(problem.Stage, problem.Message, problem.Line)
-	}
-	return text, f, nil
-}

@@ -97,6 +97,13 @@ func (rw *rewriter) faulty() []string {
 	return slices.Compact(names)
 }
 
+// failed are the faults of the run that are known here.
+func (rw *rewriter) failed() []beagle.RuleFault {
+	rw.faults.mu.Lock()
+	defer rw.faults.mu.Unlock()
+	return slices.Clone(rw.faults.list)
+}
+
 // lacks reports whether moves that were found without some rules, perhaps by an
 // earlier run, lack one that works in this run.
 func (rw *rewriter) lacks(without []string) bool {

@@ -27,7 +27,12 @@ type session struct {
 	rewriter *rewriter
 	verifier *verifier
 	screener *screener
-	models   asking
+	door     *door
+	briefing *briefing
+	authors  *authors
+	meter    *meter
+	judge    *judge
+	reporter *reporter
 
 	mu sync.Mutex
 }
@@ -68,11 +73,24 @@ func newSession(run string, spec Spec, s *store.Store, watch Watcher, u *source.
 	x := &session{spec: spec, watch: watch, unit: u, lab: l}
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
 	l.unit, l.root = u, root
-	x.works = &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
-	x.inputs = &inputs{spec: &x.spec, watch: watch, unit: u, works: x.works, lab: l, ready: &x.ready}
-	x.rewriter = &rewriter{watch: watch, unit: u, works: x.works, inputs: x.inputs, work: newWorkbench(u, &beagle.Facets{}, mutators, nil)}
-	x.verifier = &verifier{spec: &x.spec, watch: watch, works: x.works, lab: l, inputs: x.inputs}
-	x.screener = &screener{works: x.works, lab: l, inputs: x.inputs, rewriter: x.rewriter, verifier: x.verifier}
+	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
+	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready}
+	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: newWorkbench(u, &beagle.Facets{}, mutators, nil)}
+	vf := &verifier{spec: &x.spec, watch: watch, works: w, lab: l, inputs: in}
+	x.works, x.inputs, x.rewriter, x.verifier = w, in, rw, vf
+	x.screener = &screener{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf}
+	x.door = &door{unit: u, root: root}
+	x.briefing = &briefing{spec: &x.spec, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw}
+	x.authors = &authors{spec: &x.spec, unit: u, works: w, lab: l, inputs: in, briefing: x.briefing, door: x.door}
+	x.meter = &meter{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in}
+	x.judge = &judge{
+		spec: &x.spec, watch: watch, ready: &x.ready, works: w, rewriter: rw, door: x.door, verifier: vf, meter: x.meter,
+		mender:   &mender{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter},
+		pedigree: &pedigree{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf},
+	}
+	x.reporter = &reporter{
+		spec: &x.spec, watch: watch, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw, authors: x.authors,
+	}
 	return x
 }
 

@@ -85,10 +85,10 @@ func openStore(t *testing.T) *store.Store {
 
 func (x *session) askFor(t *testing.T, id, turn int) *Asked {
 	t.Helper()
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		t.Fatal(err)
 	}
-	a, err := x.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test", Turn: turn})
+	a, err := x.authors.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test", Turn: turn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,14 +156,14 @@ func TestNothingIsPaidTwice(t *testing.T) {
 		t.Errorf("asked %d times: %+v, want %+v", server.Stats().Calls, got, want)
 	}
 	lost := llm.Request{Model: "test", User: "lost", MaxTokens: 100}
-	if err := again.models.calls.journal.Append(call{ID: lost.ID(), Request: &lost}); err != nil {
+	if err := again.authors.calls.journal.Append(call{ID: lost.ID(), Request: &lost}); err != nil {
 		t.Fatal(err)
 	}
 	third := asked(t, s, original, server, llm.Caps{Calls: 3})
-	if err := third.openModels(); err != nil {
+	if err := third.authors.open(); err != nil {
 		t.Fatal(err)
 	}
-	spent := third.models.budget.Spent()
+	spent := third.authors.budget.Spent()
 	price := llm.Price{In: 3, Out: 15, AsOf: "given"}
 	if spent.Calls != 2 || spent.Money != want.Cost+price.Cost(lost.Bound()) {
 		t.Errorf("spent %+v, want 2 calls and %v", spent, want.Cost+price.Cost(lost.Bound()))
@@ -220,10 +220,10 @@ func TestUnheard(t *testing.T) {
 		t.Run(c.fault, func(t *testing.T) {
 			server := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: c.fault}))
 			x := asked(t, openStore(t), original, server, llm.Caps{})
-			if err := x.openModels(); err != nil {
+			if err := x.authors.open(); err != nil {
 				t.Fatal(err)
 			}
-			a, err := x.write(t.Context(), evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"})
+			a, err := x.authors.write(t.Context(), evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"})
 			var bad *beagle.UsageError
 			if c.fatal != errors.As(err, &bad) || c.fatal && (bad.Remedy == "" || !strings.Contains(bad.What, c.message)) {
 				t.Errorf("error %v (%+v)", err, a)

@@ -29,26 +29,26 @@ const (
 
 // byClass measures the finalists that are faster on each class of inputs, and
 // takes that back where a class pays for it.
-func (x *session) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.Measurement) error {
+func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.Measurement) error {
 	var idx []int
 	for i := range ms {
 		if ms[i].Faster {
 			idx = append(idx, i)
 		}
 	}
-	classes, err := corpus.Classes(x.inputs.corpus())
+	classes, err := corpus.Classes(m.inputs.corpus())
 	if err != nil || len(classes) == 0 || len(idx) == 0 {
 		return err
 	}
 	// The rarer a class, the less the figure for all inputs says of it.
 	slices.SortStableFunc(classes, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
 	classes = classes[:min(len(classes), maxClasses)]
-	x.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
+	m.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
 	faster := make([]beagle.Candidate, len(idx))
 	for v, i := range idx {
 		faster[v] = cs[i]
 	}
-	bin, err := x.lab.beside(ctx, harness.Link{FuncAlign: 64}, faster...)
+	bin, err := m.lab.beside(ctx, harness.Link{FuncAlign: 64}, faster...)
 	if err != nil {
 		return err
 	}
@@ -56,11 +56,11 @@ func (x *session) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagl
 	found := make([][][]beagle.Ratio, len(classes)) // class, layout, variant
 	for layout := range classLayouts {
 		if layout > 0 {
-			if bin, err = x.lab.builder.Relink(ctx, bin, harness.Link{FuncAlign: 64, Layout: x.spec.Seed + uint64(layout)}); err != nil {
+			if bin, err = m.lab.builder.Relink(ctx, bin, harness.Link{FuncAlign: 64, Layout: m.spec.Seed + uint64(layout)}); err != nil {
 				return err
 			}
 		}
-		if err := x.timeClasses(ctx, bin, classes, len(idx), found); err != nil {
+		if err := m.timeClasses(ctx, bin, classes, len(idx), found); err != nil {
 			return err
 		}
 	}
@@ -77,18 +77,18 @@ func (x *session) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagl
 }
 
 // timeClasses times all versions of a program on each class.
-func (x *session) timeClasses(ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio) error {
+func (m *meter) timeClasses(ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio) error {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i + 1
 	}
-	x.lab.timing.Lock()
-	defer x.lab.timing.Unlock()
+	m.lab.timing.Lock()
+	defer m.lab.timing.Unlock()
 	for k, class := range classes {
-		part := *x.inputs.corpus()
+		part := *m.inputs.corpus()
 		part.Train = class.Records
 		for _, v := range all { // one at a time: nobody is dropped half-way
-			ratios, err := bench.Screen(ctx, x.lab.bench, bin, []int{v}, &part, classTime)
+			ratios, err := bench.Screen(ctx, m.lab.bench, bin, []int{v}, &part, classTime)
 			if err != nil {
 				return err
 			}
