@@ -193,32 +193,26 @@ func (au *authors) unheard(out *Asked, round int, err error) error {
 	return nil
 }
 
-// A written is a candidate of a model with the shape of its text.
-type written struct {
-	beagle.Candidate
-	shape string
-}
-
 // accept keeps what a model wrote, unless it says nothing new.
-func (au *authors) accept(out *Asked, w *written, parent beagle.Candidate) error {
-	if f, problem := au.unit.Parse(parent.Source); problem == nil && shape(f) == w.shape {
+func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) error {
+	if f, problem := au.unit.Parse(parent.Source); problem == nil && shape(f) == shape(reply.file) {
 		out.Refused, out.Known = "the reply changes nothing but comments and names", true
 		return nil
 	}
-	if err := au.works.putCandidate(w.Candidate); err != nil {
+	if err := au.works.putCandidate(reply.Candidate); err != nil {
 		return err
 	}
-	kept, err := au.works.candidate(w.ID)
-	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, w.shape, "", au.inputs.private(kept)
+	kept, err := au.works.candidate(reply.ID)
+	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "", au.inputs.private(kept)
 	return err
 }
 
 // read makes a candidate of a reply, or says what is wrong with it.
-func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) (*written, *llm.Failure) {
+func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) (*arrival, *llm.Failure) {
 	if r.Stop == llm.StopRefusal || r.Stop == llm.StopOversize {
 		return nil, &llm.Failure{Unmatched: "the model gave no answer that can be used: " + r.Stop}
 	}
-	fail := func(f llm.Failure) (*written, *llm.Failure) {
+	fail := func(f llm.Failure) (*arrival, *llm.Failure) {
 		f.Reply = r.Text
 		if r.Stop == llm.StopLength {
 			f.Unmatched = strings.TrimSpace(f.Unmatched + "\nThe reply was cut at its limit of tokens: answer with less text.")
@@ -233,20 +227,18 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 	if err != nil {
 		return fail(llm.Failure{Unmatched: err.Error()})
 	}
-	if text, err = au.unit.Normalize(text); err != nil {
-		return fail(llm.Failure{Compiler: err.Error()})
+	arrived := au.door.admit(text, entire)
+	if why := arrived.complaint(); why != "" {
+		return fail(llm.Failure{Compiler: why})
 	}
-	f, complaint := au.door.compiles(text)
-	if complaint != "" {
-		return fail(llm.Failure{Compiler: complaint})
-	}
-	c := beagle.NewCandidate(text, []string{parent.ID}, nil)
+	c := &arrived.Candidate
+	c.Parents = []string{parent.ID}
 	if p.Mate != "" {
 		c.Parents = append(c.Parents, p.Mate)
 	}
 	c.Note = change.Note
 	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{Mutator: evolve.Written, Site: p.Model, Param: c.ID})
-	return &written{c, shape(f)}, nil
+	return arrived, nil
 }
 
 // compilerWords is a problem with its place, as a compiler says it.

@@ -37,14 +37,14 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	out := make([]Compared, len(entries))
 	var field []beagle.Candidate
 	at := map[string]int{} // candidate -> its place in the field
-	var err error
 	ids := make([]string, len(entries))
 	for i, e := range entries {
-		c := jd.door.written(e)
-		out[i], ids[i] = Compared{Name: e.Name, Advice: jd.rewriter.advice(c.Source)}, c.ID
-		if out[i].Verdict, err = jd.assess(ctx, c); err != nil {
+		out[i].Name = e.Name
+		c, err := jd.enter(ctx, e, &out[i])
+		if err != nil {
 			return nil, err
 		}
+		ids[i] = c.ID
 		if _, known := at[c.ID]; out[i].Verdict.OK() && c.ID != jd.works.root.ID && !known {
 			at[c.ID], field = len(field), append(field, c)
 		}
@@ -66,6 +66,22 @@ func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, erro
 	return out, nil
 }
 
+// enter admits an entry, and gives it advice and the whole ladder but for the
+// measurement.
+func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Candidate, err error) {
+	out.Verdict, err = jd.verifier.survive(e.Source, func() (*beagle.Verdict, error) {
+		arrived := jd.door.admit(e.Source, partial)
+		c = arrived.Candidate
+		c.Note = e.Name
+		if v := jd.door.oversized(arrived); v != nil {
+			return v, nil
+		}
+		out.Advice = jd.rewriter.advice(c.Source)
+		return jd.assess(ctx, c)
+	})
+	return c, err
+}
+
 // assess gives a version the whole ladder but for the measurement.
 func (jd *judge) assess(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	if c.ID == jd.works.root.ID {
@@ -77,19 +93,24 @@ func (jd *judge) assess(ctx context.Context, c beagle.Candidate) (*beagle.Verdic
 
 // judgeSource judges a version that somebody wrote: see [Activities.JudgeSource].
 func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
-	h := jd.door.hand(text, name)
+	arrived := jd.door.admit(text, partial)
+	if v := jd.door.oversized(arrived); v != nil {
+		return v, nil
+	}
+	c := arrived.Candidate
+	c.Note = name
 	jd.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, jd.spec.Fuzz))
-	v, err := jd.verifier.full(ctx, h.Candidate)
+	v, err := jd.verifier.full(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if !v.OK() {
-		if err := jd.mender.offer(ctx, h.Candidate, v, 1); err != nil {
+		if err := jd.mender.offer(ctx, c, v, 1); err != nil {
 			return nil, err
 		}
-		return h.placed(v), nil
+		return arrived.placed(v, name), nil
 	}
-	if h.ID == jd.works.root.ID {
+	if c.ID == jd.works.root.ID {
 		v.Status, v.Reason = beagle.Equal, "it is the original"
 		return v, nil
 	}
@@ -97,7 +118,7 @@ func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Ve
 		return v, nil
 	}
 	jd.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", jd.spec.Measure))
-	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{h.Candidate}, 1, jd.spec.Measure)
+	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{c}, 1, jd.spec.Measure)
 	if err != nil {
 		return nil, err
 	}

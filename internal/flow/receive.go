@@ -63,8 +63,9 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 		return nil, nil, err
 	}
 	out := &Proposed{Proposal: p.ID}
-	text, f, refused := x.door.admitted(v.Source)
-	if refused == nil && beagle.NewCandidate(text, nil, nil).ID == x.works.root.ID {
+	arrived := x.door.admit(v.Source, partial)
+	refused := arrived.refusal()
+	if refused == nil && arrived.ID == x.works.root.ID {
 		refused = &beagle.Verdict{Status: beagle.Duplicate, Stage: proposed, Reason: "it is the original"}
 	}
 	if refused != nil {
@@ -72,14 +73,14 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 		x.watch.Warn("a version that was handed in is refused: " + out.Refused)
 		return out, refused, nil
 	}
-	c := beagle.NewCandidate(text, []string{x.works.root.ID}, nil)
+	c := arrived.Candidate
 	c.Note = v.Note
 	c.Steps = []beagle.Step{{Mutator: evolve.Written, Site: handedIn, Param: c.ID, Class: beagle.E4}}
 	if err := x.works.putCandidate(c); err != nil {
 		return nil, nil, err
 	}
 	kept, err := x.works.candidate(c.ID)
-	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(f), x.inputs.private(kept)
+	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(arrived.file), x.inputs.private(kept)
 	return out, nil, err
 }
 
