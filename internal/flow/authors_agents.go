@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/coder"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -54,8 +53,7 @@ func (au *authors) connect(budget *llm.Budget) (llm.Asker, error) {
 func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 	m := &au.spec.Models
 	c := &coder.Coder{
-		Unit: au.unit, Load: source.Options{Dir: au.spec.Dir, Spec: au.spec.Target, Tags: au.spec.Tags,
-			Requires: au.spec.Requires, Ignore: au.spec.Ignore},
+		Unit: au.unit, Load: au.spec.load(),
 		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: au.lab.dir,
 	}
 	if au.spec.Redacted() && au.spec.CorpusFile != "" {

@@ -94,7 +94,9 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 	if err != nil {
 		return nil, err
 	}
-	v := &llm.Version{ID: id, Source: c.Source, Steps: c.Steps, Profile: b.rewriter.work.shares(c.Source), Static: b.ready.Root.Static}
+	v := &llm.Version{
+		ID: id, Source: c.Source, Steps: c.Steps, Profile: b.rewriter.work.shares(c.Source), Static: b.ready.Root.Static,
+	}
 	if id == b.works.root.ID {
 		v.Assembly, err = b.assembly(ctx)
 		return v, err
@@ -177,7 +179,9 @@ func (b *briefing) assembly(ctx context.Context) ([]llm.Instruction, error) {
 	if known := b.listing.Load(); known != nil {
 		return *known, nil
 	}
-	is, err := once(b.works, "assembly", b.works.root.ID, "", func() ([]harness.Instruction, error) { return b.lab.assembly(ctx) })
+	is, err := once(b.works, "assembly", b.works.root.ID, "", func() ([]harness.Instruction, error) {
+		return b.lab.assembly(ctx)
+	})
 	out := make([]llm.Instruction, len(is))
 	for i, in := range is {
 		out[i] = llm.Instruction(in)

@@ -47,15 +47,27 @@ func TestPlaced(t *testing.T) {
 // TestDoor: whoever brings a text from outside, the same limits, the same
 // completion and the same words for what is wrong hold.
 func TestDoor(t *testing.T) {
-	const text = "package p\n\nconst bias = 0\n\nfunc Sum(s string) int {\n\tn := bias\n\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}\n"
+	const text = `package p
+
+const bias = 0
+
+func Sum(s string) int {
+	n := bias
+	for i := 0; i < len(s); i++ {
+		n += int(s[i])
+	}
+	return n
+}
+`
 	d := asked(t, openStore(t), text, llmtest.New(t, llmtest.Say("")), llm.Caps{}).door
 	sum := func(body string) string {
 		return "package p\n\nconst bias = 0\n\nfunc Sum(s string) int { " + body + " }\n"
 	}
+	nested := strings.Repeat("(", 400) + "1" + strings.Repeat(")", 400)
 	for name, c := range map[string]struct{ text, reason, complaint string }{
 		"right":     {sum("return len(s)"), "", ""},
 		"long":      {sum("return 0 /*" + strings.Repeat("x", llm.MaxCode) + "*/"), "the file has ", "the file has "},
-		"deep":      {sum("return " + strings.Repeat("(", 400) + "1" + strings.Repeat(")", 400)), "the code nests ", "the code nests "},
+		"deep":      {sum("return " + nested), "the code nests ", "the code nests "},
 		"no Go":     {"package p\n\nfunc Sum(s string) int {\n\treturn (0\n}\n", "line 4: ", "candidate.go:4:11: "},
 		"untyped":   {sum("return m"), "line 5: undefined: m", "line 5: undefined: m\n\tfunc Sum"},
 		"signature": {"package p\n\nconst bias = 0\n\nfunc Sum(s []byte) int { return 0 }\n", "line 5: ", "line 5: "},

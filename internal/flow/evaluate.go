@@ -118,5 +118,5 @@ func (a *Activities) Assess(ctx context.Context, run string, batch, mine []strin
 	if err := errors.Join(x.inputs.refresh(), x.rewriter.readFaults(0)); err != nil {
 		return nil, err
 	}
-	return x.screener.assess(ctx, batch, mine)
+	return x.screener.evaluate(ctx, batch, mine)
 }

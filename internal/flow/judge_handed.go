@@ -77,18 +77,20 @@ func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Ca
 			return v, nil
 		}
 		out.Advice = jd.rewriter.advice(c.Source)
-		return jd.assess(ctx, c)
+		return jd.verifyFull(ctx, c)
 	})
 	return c, err
 }
 
-// assess gives a version the whole ladder but for the measurement.
-func (jd *judge) assess(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+// verifyFull gives a version the whole ladder but for the measurement.
+func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
 	if c.ID == jd.works.root.ID {
 		return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "parse", Reason: "it is the original"}, nil
 	}
 	jd.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", c.Note, jd.spec.Fuzz))
-	return once(jd.works, "full", c.ID, fmt.Sprint(jd.spec.Fuzz), func() (*beagle.Verdict, error) { return jd.verifier.full(ctx, c) })
+	return once(jd.works, "full", c.ID, fmt.Sprint(jd.spec.Fuzz), func() (*beagle.Verdict, error) {
+		return jd.verifier.full(ctx, c)
+	})
 }
 
 // judgeSource judges a version that somebody wrote: see [Activities.JudgeSource].

@@ -18,7 +18,7 @@ func knowing(t *testing.T, s *store.Store, run string) *works {
 func keepVerdict(t *testing.T, x *works, id, code string, status beagle.Status) {
 	t.Helper()
 	v := beagle.Verdict{Candidate: id, Status: status, Static: beagle.StaticFacts{CodeHash: code}}
-	if err := x.store.Cache(x.evaluatedKey(id), evaluated{Verdict: v}); err != nil {
+	if err := x.store.Cache(x.evaluatedKey(id), storedVerdict{Verdict: v}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -21,8 +21,8 @@ type screener struct {
 	verifier *verifier
 }
 
-// assess assesses the candidates mine of a batch: see [Activities.Assess].
-func (s *screener) assess(ctx context.Context, batch, mine []string) (*Assessed, error) {
+// evaluate takes the candidates mine of a batch up it: see [Activities.Assess].
+func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Assessed, error) {
 	b := s.group(batch, len(mine))
 	b.glance(batch, mine)
 	for i, id := range mine {
@@ -159,7 +159,7 @@ func (b *group) build(ctx context.Context) error {
 // known is the verdict that the store has on a candidate. Whether the candidate
 // is a duplicate depends on those that this run met before it, so that word of
 // another run does not count.
-func (b *group) known(id string) (evaluated, bool) {
+func (b *group) known(id string) (storedVerdict, bool) {
 	o, ok := b.works.evaluation(id)
 	if !ok {
 		return o, false

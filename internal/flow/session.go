@@ -50,7 +50,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	}()
 	go program() // reads a large file, while the go command is waited for
 	unboxed := l.enclose(ctx, &spec)
-	u, err := source.Load(ctx, source.Options{Dir: spec.Dir, Spec: spec.Target, Tags: spec.Tags, Requires: spec.Requires, Ignore: spec.Ignore})
+	u, err := source.Load(ctx, spec.load())
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,9 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 }
 
 // newSession makes the parts of a session and joins them.
-func newSession(run string, spec Spec, s *store.Store, watch Watcher, u *source.Unit, l *lab, mutators []*mutate.Mutator) *session {
+func newSession(
+	run string, spec Spec, s *store.Store, watch Watcher, u *source.Unit, l *lab, mutators []*mutate.Mutator,
+) *session {
 	x := &session{spec: spec, watch: watch, unit: u, lab: l}
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
 	l.unit, l.root = u, root

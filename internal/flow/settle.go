@@ -16,7 +16,7 @@ func Settle(s *store.Store, run string, batch []Evaluated) error {
 	if ok, err := s.Load(run, "prepared", &ready); err != nil || !ok {
 		return errors.Join(fmt.Errorf("run %s was not prepared", run), err)
 	}
-	codes := codeBook{store: s, run: run, root: ready.RootID, rootCode: ready.Root.Static.CodeHash}
+	codes := codeIndex{store: s, run: run, root: ready.RootID, rootCode: ready.Root.Static.CodeHash}
 	for i := range batch {
 		o := &batch[i]
 		first, err := codes.settle(o.Verdict.Static.CodeHash, o.Candidate)

@@ -30,7 +30,9 @@ func (vf *verifier) static(ctx context.Context, c beagle.Candidate) (*beagle.Ver
 
 // quick compares a candidate, version i of a program, with the original for some
 // milliseconds.
-func (vf *verifier) quick(ctx context.Context, bin *harness.Binary, i int, c beagle.Candidate) (*beagle.Verdict, error) {
+func (vf *verifier) quick(
+	ctx context.Context, bin *harness.Binary, i int, c beagle.Candidate,
+) (*beagle.Verdict, error) {
 	return vf.survive(c.Source, func() (*beagle.Verdict, error) {
 		return verify.Quick(ctx, vf.lab.verify, bin, i, c, vf.inputs.corpus())
 	})
@@ -41,7 +43,8 @@ func (vf *verifier) quick(ctx context.Context, bin *harness.Binary, i int, c bea
 func (vf *verifier) survive(text string, judge func() (*beagle.Verdict, error)) (v *beagle.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil { // outside of the checks
-			v, err = vf.failed(&verify.JudgePanic{Check: "judge", Candidate: beagle.HashOf("candidate", text), Value: p, Stack: debug.Stack()})
+			id := beagle.HashOf("candidate", text)
+			v, err = vf.failed(&verify.JudgePanic{Check: "judge", Candidate: id, Value: p, Stack: debug.Stack()})
 		}
 	}()
 	v, err = judge()
@@ -59,7 +62,8 @@ func (vf *verifier) failed(p *verify.JudgePanic) (*beagle.Verdict, error) {
 	if err := vf.works.store.WriteFile(path, []byte(said)); err != nil {
 		return nil, err
 	}
-	vf.watch.Warn(fmt.Sprintf("%v. This is a mistake in Beagle, not in the version, which is not accepted. The stack is in %s", p, path))
+	vf.watch.Warn(fmt.Sprintf(
+		"%v. This is a mistake in Beagle, not in the version, which is not accepted. The stack is in %s", p, path))
 	return &beagle.Verdict{Candidate: p.Candidate, Status: beagle.Failed, Stage: p.Check, Reason: p.Error()}, nil
 }
 

@@ -26,7 +26,10 @@ func (w *works) key(stage, candidate, extra string) store.Key {
 	if w.anew { // what this run finds out itself, it finds again when it is resumed
 		extra += w.run
 	}
-	return store.Key{Kind: stage, Candidate: candidate, Corpus: w.ready.Corpus, Toolchain: w.machine.Go, Machine: kind(w.machine), Extra: w.ready.Target + w.making + extra}
+	return store.Key{
+		Kind: stage, Candidate: candidate, Corpus: w.ready.Corpus, Toolchain: w.machine.Go, Machine: kind(w.machine),
+		Extra: w.ready.Target + w.making + extra,
+	}
 }
 
 // putCandidate makes a candidate available to every activity of the run. Of
@@ -65,8 +68,8 @@ func (w *works) candidate(id string) (beagle.Candidate, error) {
 	return c, nil
 }
 
-// evaluated is what the store keeps of an evaluation.
-type evaluated struct {
+// A storedVerdict is what the store keeps of an evaluation.
+type storedVerdict struct {
 	Verdict beagle.Verdict `json:"verdict"`
 	Moves   []beagle.Move  `json:"moves,omitempty"`
 	Without []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
@@ -74,7 +77,7 @@ type evaluated struct {
 
 // evaluation is what the store has of a candidate's evaluation, in this run or
 // an earlier one.
-func (w *works) evaluation(id string) (o evaluated, ok bool) {
+func (w *works) evaluation(id string) (o storedVerdict, ok bool) {
 	ok = w.store.Shelved(w.evaluatedKey(id), &o)
 	return o, ok
 }
@@ -95,7 +98,7 @@ func (w *works) verdict(id string) (beagle.Verdict, bool) {
 
 // putVerdict puts a candidate's evaluation into the store.
 func (w *works) putVerdict(e Evaluated) error {
-	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), evaluated{e.Verdict, e.Moves, e.Without}); err != nil {
+	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), storedVerdict{e.Verdict, e.Moves, e.Without}); err != nil {
 		return err
 	}
 	if v, ok := readBack(e.Verdict); ok {
@@ -129,7 +132,8 @@ func (w *works) fileUnder() error {
 	}
 	here := w.machine
 	if m.Go != here.Go || m.OS != here.OS || m.Arch != here.Arch {
-		return fmt.Errorf("run %s is for %s on %s/%s, and this machine has %s on %s/%s: a worker must have the same toolchain", w.run, m.Go, m.OS, m.Arch, here.Go, here.OS, here.Arch)
+		return fmt.Errorf("run %s is for %s on %s/%s, and this machine has %s on %s/%s: a worker must have the same toolchain",
+			w.run, m.Go, m.OS, m.Arch, here.Go, here.OS, here.Arch)
 	}
 	w.machine = *m
 	return nil
