@@ -24,10 +24,10 @@ func agentSession(t *testing.T, s *store.Store, caps llm.Caps, turn func(llm.Req
 		t.Fatal(err)
 	}
 	x.spec.Models.Ask, x.spec.Models.Offline = []llm.Model{m}, false
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		t.Fatal(err)
 	}
-	x.models.asker = turns(turn)
+	x.authors.asker = turns(turn)
 	return x
 }
 
@@ -37,7 +37,7 @@ func (f turns) Ask(_ context.Context, q llm.Request) (llm.Reply, error) { return
 
 func (x *session) agentTurn(t *testing.T, id int) *Asked {
 	t.Helper()
-	a, err := x.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.root.ID, Author: "agent:true", Model: "agent:true", Turn: id})
+	a, err := x.authors.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "agent:true", Model: "agent:true", Turn: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +55,12 @@ func TestFailedTurnsCost(t *testing.T) {
 	if a := x.agentTurn(t, 1); a.Cost != 60_001 || a.Unheard == "" {
 		t.Errorf("the search is told of %+v", a)
 	}
-	sums, err := x.paid()
+	sums, err := x.authors.paid()
 	if err != nil || sums.Dollars != 0.060001 || sums.Calls != 0 || sums.Authors[0].Dollars != 0.060001 {
 		t.Errorf("%v: the result says %+v", err, sums)
 	}
 	again := agentSession(t, s, llm.Caps{Money: 1_000_000}, fail)
-	if spent := again.models.budget.Spent(); spent.Money != 60_001 || spent.Calls != 1 {
+	if spent := again.authors.budget.Spent(); spent.Money != 60_001 || spent.Calls != 1 {
 		t.Errorf("the resumed run starts with %+v spent", spent)
 	}
 	lines, err := store.ReadJournal[call](s, "run", journalName)
@@ -80,11 +80,11 @@ func TestUntoldTokens(t *testing.T) {
 		if a := x.agentTurn(t, 1); a.Untold != untold || a.Candidate == "" {
 			t.Errorf("%+v: %+v", usage, a)
 		}
-		if c := x.coder(x.models.budget); c.MostTokens != 25_000 {
+		if c := x.authors.coder(x.authors.budget); c.MostTokens != 25_000 {
 			t.Errorf("%d tokens are set aside for a turn", c.MostTokens)
 		}
 		again := agentSession(t, s, llm.Caps{Tokens: 100_000}, reply)
-		if spent := again.models.budget.Spent(); spent.Tokens != int64(usage.In+usage.Out) || spent.Calls != 1 {
+		if spent := again.authors.budget.Spent(); spent.Tokens != int64(usage.In+usage.Out) || spent.Calls != 1 {
 			t.Errorf("%+v: the resumed run starts with %+v spent", usage, spent)
 		}
 	}
@@ -101,30 +101,30 @@ func TestFailedRecordingLosesNothing(t *testing.T) {
 	}
 	x := asked(t, s, original, server, llm.Caps{})
 	x.spec.Models.Record = dir
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		t.Fatal(err)
 	}
-	p := evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.root.ID, Author: "test", Model: "test"}
-	_, err := x.write(t.Context(), p)
+	p := evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"}
+	_, err := x.authors.write(t.Context(), p)
 	var bad *beagle.UsageError
 	if !errors.As(err, &bad) || !strings.Contains(bad.What, "--record") {
 		t.Fatalf("the run goes on: %v", err)
 	}
-	x.models.calls.journal.Close()
+	x.authors.calls.journal.Close()
 	paid := server.Calls()[0]
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	again := asked(t, s, original, server, llm.Caps{})
 	again.spec.Models.Record = dir
-	if err := again.openModels(); err != nil {
+	if err := again.authors.open(); err != nil {
 		t.Fatal(err)
 	}
 	money := llm.Price{In: 3, Out: 15, AsOf: "given"}.Cost(llm.Usage{In: paid.In, Out: paid.Out})
-	if spent := again.models.budget.Spent(); spent.Money != money || spent.Calls != 1 {
+	if spent := again.authors.budget.Spent(); spent.Money != money || spent.Calls != 1 {
 		t.Errorf("%+v spent, the server took %v", spent, money)
 	}
-	a, err := again.write(t.Context(), p)
+	a, err := again.authors.write(t.Context(), p)
 	if err != nil || a.Candidate == "" || server.Stats().Calls != 1 {
 		t.Errorf("%v: %+v after %d calls", err, a, server.Stats().Calls)
 	}
@@ -162,13 +162,13 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 		t.Fatalf("a prompt of at most %d tokens tries nothing", bound.In)
 	}
 	want := 2*price.Cost(bound) + price.Cost(llm.Usage{In: last.In, Out: last.Out})
-	sums, err := x.paid()
-	if err != nil || a.Cost != want || x.models.budget.Spent().Money != want || llm.MicrosOf(sums.Dollars) != want {
-		t.Errorf("%v told, %v in the budget, %+v in the result, want %v: %v", a.Cost, x.models.budget.Spent().Money, sums, want, err)
+	sums, err := x.authors.paid()
+	if err != nil || a.Cost != want || x.authors.budget.Spent().Money != want || llm.MicrosOf(sums.Dollars) != want {
+		t.Errorf("%v told, %v in the budget, %+v in the result, want %v: %v", a.Cost, x.authors.budget.Spent().Money, sums, want, err)
 	}
 	again := open()
-	if err := again.openModels(); err != nil || again.models.budget.Spent().Money != want {
-		t.Errorf("%v: the resumed run starts with %v", err, again.models.budget.Spent().Money)
+	if err := again.authors.open(); err != nil || again.authors.budget.Spent().Money != want {
+		t.Errorf("%v: the resumed run starts with %v", err, again.authors.budget.Spent().Money)
 	}
 }
 

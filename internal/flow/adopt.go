@@ -14,10 +14,10 @@ func (a *Activities) Adopt(ctx context.Context, run string, judged []Evaluated) 
 		return err
 	}
 	for _, e := range judged {
-		if _, known := x.verdict(e.Candidate); known || e.Verdict.Status == beagle.Duplicate {
+		if _, known := x.works.verdict(e.Candidate); known || e.Verdict.Status == beagle.Duplicate {
 			continue
 		}
-		if err := x.putVerdict(e); err != nil {
+		if err := x.works.putVerdict(e); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ func (a *Activities) StartFrom(ctx context.Context, run string, p Prepared) (*Pr
 	defer x.mu.Unlock()
 	p.CorpusBlob, p.Machine, p.Seconds = x.ready.CorpusBlob, x.ready.Machine, x.ready.Seconds
 	x.ready = p
-	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, p.Profile)
+	x.rewriter.weigh(p.Profile)
 	return &p, a.Store.Save(run, "prepared", p)
 }
 
@@ -45,7 +45,7 @@ func (a *Activities) Machine(run string) beagle.Machine {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if x := a.sessions[run]; x != nil {
-		return x.machine
+		return x.works.machine
 	}
 	return ThisMachine("")
 }

@@ -39,31 +39,6 @@ func (d *Draft) charge(outcomes []evolve.Outcome) {
 	}
 }
 
-// paid is the part of a result's summary of models that the journal of calls
-// knows: what was answered, what was paid, and what was lost, whether or not the
-// search came to make anything of it. It is nil when no model was asked.
-func (x *session) paid() (*beagle.ModelSummary, error) {
-	m := &x.spec.Models
-	if !m.On() {
-		return nil, nil
-	}
-	// Another process may have made calls since this one opened the journal.
-	calls, err := readCalls(x.store, x.run, x.priceOf, m.Caps.Money/agentShare)
-	if err != nil {
-		return nil, err
-	}
-	all, each := calls.total()
-	out := &beagle.ModelSummary{Calls: all.answers, Tokens: all.usage.In + all.usage.Out, Dollars: all.money.Dollars()}
-	if m.Replay == "" {
-		l := calls.lostNow()
-		out.Lost, out.AtMost = l.calls, l.money.Dollars()
-	}
-	for _, a := range m.Authors() {
-		out.Authors = append(out.Authors, beagle.AuthorSum{Author: a.Name, Dollars: each[payee{a.Model, a.Temperature}].money.Dollars()})
-	}
-	return out, nil
-}
-
 // Books are the books of all authors, by name; nil when no model is asked.
 func (c *Course) Books(s *Spec) map[string]evolve.Book {
 	if !s.Models.On() {

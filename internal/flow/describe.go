@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate/llm"
@@ -22,17 +21,5 @@ func (a *Activities) Describe(ctx context.Context, run string) (*Described, erro
 	if err != nil {
 		return nil, err
 	}
-	parent, err := x.version(ctx, x.root.ID)
-	if err != nil {
-		return nil, err
-	}
-	d := &Described{Findings: x.ready.Findings, Evidence: &llm.Evidence{
-		Kind: llm.Improve, Target: &x.unit.Target, Facets: &x.corpus.Facets, Callees: x.callees(), Parent: *parent,
-	}}
-	for _, m := range x.ready.Moves {
-		d.Rewrites = append(d.Rewrites, m.Mutator)
-	}
-	slices.Sort(d.Rewrites)
-	d.Rewrites = slices.Compact(d.Rewrites)
-	return d, nil
+	return x.briefing.describe(ctx)
 }

@@ -2,75 +2,9 @@ package flow
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/source"
-	"github.com/beagle-go/beagle/internal/verify"
 )
-
-// A handed version is what a person or an agent wrote, as a candidate.
-type handed struct {
-	beagle.Candidate
-	name    string // of the file, or what it is called
-	written string
-	whole   string // with what was completed from the original, below what was written
-}
-
-// hand makes a candidate of a text; name is the file's, or what to call it.
-func (x *session) hand(text, name string) handed {
-	h := handed{name: name, written: text, whole: x.unit.Complete(text)}
-	if formatted, err := x.unit.Normalize(h.whole); err == nil {
-		text = formatted // otherwise the parse check says what is wrong
-	}
-	h.Candidate = beagle.NewCandidate(text, []string{x.root.ID}, nil)
-	h.Note = name
-	return h
-}
-
-// inCanonical is where the checks that read a version say that something is.
-var inCanonical = regexp.MustCompile(`(?m)^line (\d+): `)
-
-// placed words a verdict for who wrote the version: with the lines of that file,
-// not of the text that it was formatted to.
-func (h *handed) placed(v *beagle.Verdict) *beagle.Verdict {
-	if v.OK() || !inCanonical.MatchString(v.Reason) {
-		return v
-	}
-	lines, most := source.Lines(h.Source, h.whole), 1+strings.Count(strings.TrimRight(h.written, "\n"), "\n")
-	v.Reason = inCanonical.ReplaceAllStringFunc(v.Reason, func(at string) string {
-		n, err := strconv.Atoi(inCanonical.FindStringSubmatch(at)[1])
-		if err != nil {
-			return at
-		}
-		if h.Source != h.written {
-			n = nearest(lines, n)
-		}
-		switch {
-		case n == 0 || n > most: // of what was completed from the original
-			return h.name + ": "
-		case filepath.Ext(h.name) == "": // no file
-			return fmt.Sprintf("line %d: ", n)
-		}
-		return fmt.Sprintf("%s:%d: ", h.name, n)
-	})
-	return v
-}
-
-// nearest is where a line comes from, or else the nearest line above on which
-// something begins; 0 when there is none.
-func nearest(lines map[int]int, n int) int {
-	for ; n > 0; n-- {
-		if from := lines[n]; from != 0 {
-			return from
-		}
-	}
-	return 0
-}
 
 // ReadSource is the part of [Activities.JudgeSource] that needs no inputs, before
 // they are recorded: a version that cannot be one is refused within a second.
@@ -81,13 +15,13 @@ func (a *Activities) ReadSource(ctx context.Context, run string, spec Spec, text
 		return nil, err
 	}
 	x.waiting = true
-	return x.survive(text, func() (*beagle.Verdict, error) {
-		h := x.hand(text, name)
-		v, err := verify.Static(ctx, &verify.Env{Unit: x.unit}, h.Candidate, nil)
+	return x.verifier.survive(text, func() (*beagle.Verdict, error) {
+		arrived := x.door.admit(text, partial)
+		v, err := x.door.static(ctx, arrived)
 		if err != nil {
 			return nil, err
 		}
-		return h.placed(v), nil
+		return arrived.placed(v, name), nil
 	})
 }
 
@@ -98,39 +32,5 @@ func (a *Activities) JudgeSource(ctx context.Context, run, text, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	return x.survive(text, func() (*beagle.Verdict, error) { return x.judgeSource(ctx, text, name) })
-}
-
-func (x *session) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
-	h := x.hand(text, name)
-	x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, x.spec.Fuzz))
-	v, err := x.full(ctx, h.Candidate)
-	if err != nil {
-		return nil, err
-	}
-	if !v.OK() {
-		if err := x.offer(ctx, h.Candidate, v, 1); err != nil {
-			return nil, err
-		}
-		return h.placed(v), nil
-	}
-	if h.ID == x.root.ID {
-		v.Status, v.Reason = beagle.Equal, "it is the original"
-		return v, nil
-	}
-	if x.spec.NoMeasure {
-		return v, nil
-	}
-	x.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", x.spec.Measure))
-	ms, err := x.confirm(ctx, []beagle.Candidate{h.Candidate}, 1, x.spec.Measure)
-	if err != nil {
-		return nil, err
-	}
-	v.Final, v.Stage, v.Status = &ms[0], "measure", beagle.Equal
-	if ms[0].Faster {
-		v.Status = beagle.Accepted
-	} else {
-		v.Reason = "not confirmed to be faster: " + ms[0].Why
-	}
-	return v, nil
+	return x.verifier.survive(text, func() (*beagle.Verdict, error) { return x.judge.judgeSource(ctx, text, name) })
 }

@@ -10,30 +10,29 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-func knowing(t *testing.T, s *store.Store, run string) *session {
+func knowing(t *testing.T, s *store.Store, run string) *works {
 	t.Helper()
-	return &session{run: run, store: s, root: beagle.NewCandidate("package p\n", nil, nil)}
+	return &works{run: run, store: s, ready: &Prepared{}, root: beagle.NewCandidate("package p\n", nil, nil)}
 }
 
-func keepVerdict(t *testing.T, x *session, id, code string, status beagle.Status) {
+func keepVerdict(t *testing.T, x *works, id, code string, status beagle.Status) {
 	t.Helper()
 	v := beagle.Verdict{Candidate: id, Status: status, Static: beagle.StaticFacts{CodeHash: code}}
-	if err := x.store.Cache(x.key("evaluated", id, ""), evaluated{Verdict: v}); err != nil {
+	if err := x.store.Cache(x.evaluatedKey(id), storedVerdict{Verdict: v}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // settle prepares a run and settles batches of it, with the verdicts that the
 // store has.
-func settle(t *testing.T, x *session, batch ...string) []Evaluated {
+func settle(t *testing.T, x *works, batch ...string) []Evaluated {
 	t.Helper()
 	if err := x.store.Save(x.run, "prepared", Prepared{RootID: x.root.ID}); err != nil {
 		t.Fatal(err)
 	}
 	out := make([]Evaluated, len(batch))
 	for i, id := range batch {
-		var o evaluated
-		x.store.Cached(x.key("evaluated", id, ""), &o)
+		o, _ := x.evaluation(id)
 		out[i] = Evaluated{Candidate: id, Verdict: o.Verdict}
 	}
 	if err := Settle(x.store, x.run, out); err != nil {
@@ -42,8 +41,8 @@ func settle(t *testing.T, x *session, batch ...string) []Evaluated {
 	return out
 }
 
-func groupOf(x *session, batch ...string) *group {
-	return &group{x: x, place: places(batch), codes: map[string]string{}}
+func groupOf(x *works, batch ...string) *group {
+	return (&screener{works: x}).group(batch, 0)
 }
 
 // TestKnownDuplicates: that a candidate is a duplicate is the word of the run
@@ -115,9 +114,9 @@ func TestLearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := knowing(t, s, "run")
+	n := &inputs{works: knowing(t, s, "run")}
 	before := &beagle.Corpus{Generated: []beagle.Record{{Args: []byte(`["known"]`)}}}
-	x.corpus = before
+	n.hold(before, 0)
 	failed := func(args string) Evaluated {
 		return Evaluated{Verdict: beagle.Verdict{Counterexample: &beagle.Counterexample{Args: []byte(args)}}}
 	}
@@ -125,10 +124,10 @@ func TestLearn(t *testing.T) {
 		if err := learn(s, "run", []Evaluated{failed(`["known"]`), failed(`["new"]`), failed(`["new"]`)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.refresh(); err != nil {
+		if err := n.refresh(); err != nil {
 			t.Fatal(err)
 		}
-		if got := x.corpus.Generated; len(got) != 2 || got[1].Source != counterexample || string(got[1].Args) != `["new"]` {
+		if got := n.corpus().Generated; len(got) != 2 || got[1].Source != counterexample || string(got[1].Args) != `["new"]` {
 			t.Errorf("the corpus has %+v", got)
 		}
 	}
@@ -178,7 +177,8 @@ func TestFirstWay(t *testing.T) {
 	first, second := way("a"), way("b")
 	chains := [][]beagle.Candidate{{first}, {second}}
 	out := make([]Proposed, len(chains))
-	if err := x.putChains(out, chains); err != nil {
+	rw := &rewriter{works: x, inputs: &inputs{spec: &Spec{}}}
+	if err := rw.putChains(out, chains); err != nil {
 		t.Fatal(err)
 	}
 	for i, o := range out {

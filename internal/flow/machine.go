@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -45,21 +44,3 @@ func Class(m beagle.Machine) string {
 	word := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }
 	return strings.Join(append(strings.FieldsFunc(strings.ToLower(m.CPU), word), m.OS), "-")
 }
-
-// settleMachine files the session's results under the run's kind of machine.
-// Programs are built here and run there, so the toolchains must be the same.
-func (x *session) settleMachine() error {
-	m := x.ready.Machine
-	if m == nil {
-		return nil
-	}
-	here := x.machine
-	if m.Go != here.Go || m.OS != here.OS || m.Arch != here.Arch {
-		return fmt.Errorf("run %s is for %s on %s/%s, and this machine has %s on %s/%s: a worker must have the same toolchain", x.run, m.Go, m.OS, m.Arch, here.Go, here.OS, here.Arch)
-	}
-	x.machine = *m
-	return nil
-}
-
-// kind identifies the toolchain and the machine in cache keys.
-func kind(m beagle.Machine) string { return beagle.HashOf("machine", m) }

@@ -48,14 +48,14 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 		return nil, err
 	}
 	x.ready.Machine = m
-	if err := x.settleMachine(); err != nil {
+	if err := x.works.fileUnder(); err != nil {
 		return nil, err
 	}
 	var known Prepared
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
-		return &known, errors.Join(err, x.equip(ctx))
+		return &known, errors.Join(err, x.lab.equip(ctx))
 	}
-	if err := x.hopeless(); err != nil {
+	if err := x.inputs.hopeless(); err != nil {
 		return nil, err
 	}
 	if err := x.observe(ctx); err != nil {
@@ -68,7 +68,7 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if err := a.Store.Save(run, "prepared", x.ready); err != nil {
 		return nil, err
 	}
-	return &x.ready, x.keepLaterFaults()
+	return &x.ready, x.rewriter.keepLaterFaults()
 }
 
 // begin opens the session of a run that may not be in the store yet.
@@ -84,7 +84,7 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 	if err != nil {
 		return nil, err
 	}
-	for _, wall := range x.box.Missing() {
+	for _, wall := range x.lab.box.Missing() {
 		a.Watch.Warn(wall)
 	}
 	if a.sessions == nil {
@@ -110,7 +110,7 @@ func (x *session) observe(ctx context.Context) error {
 			bin.Remove()
 		}
 	}()
-	in, err := x.inputs(ctx)
+	in, err := x.inputs.collect(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (x *session) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := x.gather(ctx, bin, in); err != nil {
+	if err := x.inputs.gather(ctx, bin, in); err != nil {
 		return err
 	}
 	return x.baseline(ctx, bin)
@@ -129,7 +129,7 @@ func (x *session) observe(ctx context.Context) error {
 
 // builds says what a harness is compiled from.
 func (x *session) builds() string {
-	f, problem := x.unit.Parse(x.root.Source)
+	f, problem := x.unit.Parse(x.works.root.Source)
 	if problem != nil {
 		return x.unit.Target.PkgPath
 	}
@@ -149,46 +149,39 @@ func (x *session) builds() string {
 
 // alone equips the session and builds the original alone.
 func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
-	if err := x.equip(ctx); err != nil {
+	if err := x.lab.equip(ctx); err != nil {
 		return nil, err
 	}
-	return x.builder.Build(ctx, []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}, harness.Link{FuncAlign: 64})
+	return x.lab.beside(ctx, harness.Link{FuncAlign: 64})
 }
 
 // baseline takes down the original's compiler facts, its profile, and its first
 // moves.
 func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error) {
-	x.ready.RootID = x.root.ID
-	x.ready.Root = beagle.Verdict{Candidate: x.root.ID, Status: beagle.Equal, Stage: "compile", Static: bin.Static[0]}
-	if x.ready.Profile, err = bench.Profile(ctx, x.bench, bin, x.corpus); err != nil {
+	x.ready.RootID = x.works.root.ID
+	x.ready.Root = beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal, Stage: "compile", Static: bin.Static[0]}
+	if x.ready.Profile, err = bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus()); err != nil {
 		return err
 	}
-	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
-	x.ready.Moves, _ = x.moves(x.root.Source)
+	x.rewriter.weigh(x.ready.Profile)
+	x.ready.Moves, _ = x.rewriter.moves(x.works.root.Source)
 	return nil
 }
 
 // restore takes up what Prepare saved in another process.
 func (x *session) restore() error {
-	if ok, err := x.store.Load(x.run, "prepared", &x.ready); err != nil || !ok {
-		return fmt.Errorf("run %s was not prepared: %w", x.run, err)
+	if ok, err := x.works.store.Load(x.works.run, "prepared", &x.ready); err != nil || !ok {
+		return fmt.Errorf("run %s was not prepared: %w", x.works.run, err)
 	}
-	if x.ready.RootID != x.root.ID {
-		return usage(fmt.Sprintf("%s changed since run %s began", x.unit.Target.Spec(), x.run), "start a new run with beagle evolve, or restore the old text")
+	if x.ready.RootID != x.works.root.ID {
+		return usage(fmt.Sprintf("%s changed since run %s began", x.unit.Target.Spec(), x.works.run), "start a new run with beagle evolve, or restore the old text")
 	}
-	if err := x.settleMachine(); err != nil {
+	if err := x.works.fileUnder(); err != nil {
 		return err
 	}
-	corpus := new(beagle.Corpus)
-	if err := x.store.GetJSON(x.ready.CorpusBlob, corpus); err != nil {
+	if err := x.inputs.restore(); err != nil {
 		return err
 	}
-	found, err := learned(x.store, x.run)
-	if err != nil {
-		return err
-	}
-	corpus.Generated = append(corpus.Generated, found...)
-	x.corpus, x.learned = corpus, len(found)
-	x.work = newWorkbench(x.unit, &x.corpus.Facets, x.work.mutators, x.ready.Profile)
+	x.rewriter.weigh(x.ready.Profile)
 	return nil
 }

@@ -20,16 +20,16 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 	t.Helper()
 	s := evolve.New(evolve.Config{Seed: 1, Budget: 20, Islands: 1, Authors: []evolve.Author{{Name: "test", Model: "test"}}})
-	s.Add(x.root, beagle.Verdict{Candidate: x.root.ID, Status: beagle.Equal}, nil)
+	s.Add(x.works.root, beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal}, nil)
 	even := beagle.Ratio{Point: 1.3, Low: 1.25, High: 1.35}
 	for i, v := range []beagle.Verdict{{Status: beagle.Equal, Stage: "screen", Screen: &even}, fallen} {
-		c := beagle.NewCandidate(strings.Replace(x.root.Source, "n := 0", "n := "+[]string{"0 + 0", "1"}[i], 1), []string{x.root.ID}, nil)
+		c := beagle.NewCandidate(strings.Replace(x.works.root.Source, "n := 0", "n := "+[]string{"0 + 0", "1"}[i], 1), []string{x.works.root.ID}, nil)
 		c.Steps = []beagle.Step{{Mutator: []string{"range-bytes", "one-more"}[i], Site: "for i := 0"}}
 		v.Candidate = c.ID
-		if err := x.putCandidate(c); err != nil {
+		if err := x.works.putCandidate(c); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.putVerdict(Evaluated{Candidate: c.ID, Verdict: v}); err != nil {
+		if err := x.works.putVerdict(Evaluated{Candidate: c.ID, Verdict: v}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -39,12 +39,12 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 		p := s.AskModels(1)[0]
 		s.Tell([]evolve.Outcome{{Proposal: p.ID, Candidate: c, Verdict: v}})
 	}
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		t.Fatal(err)
 	}
 	p := s.AskModels(1)[0]
-	p.Parent = x.root.ID // whatever the search prefers
-	e, err := x.evidence(t.Context(), p)
+	p.Parent = x.works.root.ID // whatever the search prefers
+	e, err := x.briefing.evidence(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ func KeepRates(s *store.Store, r *beagle.ErrorRates) error { return s.Save(rates
 
 // rates are how often the judge errs: as measured on this machine if the store
 // knows that, else as measured when beagle was made.
-func (x *session) rates() *beagle.ErrorRates {
+func (rp *reporter) rates() *beagle.ErrorRates {
 	var own beagle.ErrorRates
-	if ok, err := x.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule && own.Machine == x.machine {
+	if ok, err := rp.works.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule && own.Machine == rp.works.machine {
 		return &own
 	}
 	r := bench.Rates()
 	if r != nil {
-		r.Elsewhere = r.Machine != x.machine
+		r.Elsewhere = r.Machine != rp.works.machine
 	}
 	return r
 }

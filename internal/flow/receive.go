@@ -7,7 +7,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -64,8 +63,9 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 		return nil, nil, err
 	}
 	out := &Proposed{Proposal: p.ID}
-	text, f, refused := x.admitted(v.Source)
-	if refused == nil && beagle.NewCandidate(text, nil, nil).ID == x.root.ID {
+	arrived := x.door.admit(v.Source, partial)
+	refused := arrived.refusal()
+	if refused == nil && arrived.ID == x.works.root.ID {
 		refused = &beagle.Verdict{Status: beagle.Duplicate, Stage: proposed, Reason: "it is the original"}
 	}
 	if refused != nil {
@@ -73,41 +73,16 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 		x.watch.Warn("a version that was handed in is refused: " + out.Refused)
 		return out, refused, nil
 	}
-	c := beagle.NewCandidate(text, []string{x.root.ID}, nil)
+	c := arrived.Candidate
 	c.Note = v.Note
 	c.Steps = []beagle.Step{{Mutator: evolve.Written, Site: handedIn, Param: c.ID, Class: beagle.E4}}
-	if err := x.putCandidate(c); err != nil {
+	if err := x.works.putCandidate(c); err != nil {
 		return nil, nil, err
 	}
-	kept, err := x.candidate(c.ID)
-	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(f), x.private(kept)
+	kept, err := x.works.candidate(c.ID)
+	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(arrived.file), x.inputs.private(kept)
 	return out, nil, err
 }
 
 // proposed is the stage at which a search drops what it has had before.
 const proposed = "propose"
-
-// admitted completes and reads a text from outside, or says why it is no
-// candidate.
-func (x *session) admitted(text string) (string, *source.File, *beagle.Verdict) {
-	refuse := func(stage, reason string, line int) (string, *source.File, *beagle.Verdict) {
-		if line > 0 {
-			reason = fmt.Sprintf("line %d: %s", line, reason)
-		}
-		return "", nil, &beagle.Verdict{Status: beagle.Invalid, Stage: stage, Reason: reason}
-	}
-	if why := outsized(text); why != "" {
-		return refuse("parse", why, 0)
-	}
-	if formatted, err := x.unit.Normalize(x.unit.Complete(text)); err == nil {
-		text = formatted // otherwise reading it says what is wrong
-	}
-	if why := outsized(text); why != "" {
-		return refuse("parse", why, 0)
-	}
-	f, problem := x.unit.Parse(text)
-	if problem != nil {
-		return refuse(problem.Stage, problem.Message, problem.Line)
-	}
-	return text, f, nil
-}

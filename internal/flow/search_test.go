@@ -89,14 +89,15 @@ func (x *session) again(b *testing.B) *session {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(y.close)
+	b.Cleanup(y.lab.close)
 	even := map[int]float64{}
 	for line := range 40 {
 		even[line+1] = 1.0 / 40
 	}
-	y.ready, y.corpus = x.ready, x.corpus
-	y.work = newWorkbench(y.unit, &y.corpus.Facets, y.work.mutators, even)
-	y.ready.Moves = y.work.moves(y.root.Source)
+	y.ready = x.ready
+	y.inputs.hold(x.inputs.corpus(), 0)
+	y.rewriter.weigh(even)
+	y.ready.Moves = y.rewriter.work.moves(y.works.root.Source)
 	return y
 }
 
@@ -110,7 +111,7 @@ type paperSearch struct {
 
 func (p *paperSearch) run(b *testing.B) {
 	p.course = NewCourse(&p.spec, &p.ready)
-	acts := &Activities{Store: p.store, sessions: map[string]*session{p.session.run: p.session}}
+	acts := &Activities{Store: p.works.store, sessions: map[string]*session{p.works.run: p.session}}
 	defer clock(&p.all)()
 	for !p.course.Done() {
 		draft := p.draft(b, acts)
@@ -118,7 +119,7 @@ func (p *paperSearch) run(b *testing.B) {
 		for _, id := range draft.Candidates() {
 			o := p.judge(b, id)
 			judged.Candidates = append(judged.Candidates, o)
-			if err := p.putVerdict(o); err != nil {
+			if err := p.works.putVerdict(o); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -138,7 +139,7 @@ func (p *paperSearch) draft(b *testing.B, acts *Activities) *Draft {
 			break
 		}
 		p.proposals += len(asked)
-		fresh, err := acts.Propose(b.Context(), p.session.run, asked)
+		fresh, err := acts.Propose(b.Context(), p.works.run, asked)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -149,14 +150,14 @@ func (p *paperSearch) draft(b *testing.B, acts *Activities) *Draft {
 
 // judge makes a verdict up, and finds the moves of a candidate that behaves.
 func (p *paperSearch) judge(b *testing.B, id string) Evaluated {
-	c, err := p.candidate(id)
+	c, err := p.works.candidate(id)
 	if err != nil {
 		b.Fatal(err)
 	}
 	o := Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: p.invent(c)}
 	if o.Verdict.OK() {
 		defer clock(&p.moves)()
-		o.Moves = p.work.moves(c.Source)
+		o.Moves = p.rewriter.work.moves(c.Source)
 	}
 	return o
 }

@@ -3,89 +3,59 @@ package flow
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/bench"
-	"github.com/beagle-go/beagle/internal/corpus"
-	"github.com/beagle-go/beagle/internal/harness"
-	"github.com/beagle-go/beagle/internal/sandbox"
-	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
-	"github.com/beagle-go/beagle/internal/verify"
 	"github.com/beagle-go/beagle/mutate"
-	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 // A session is what a process holds open for one run: all of it can be made
 // again from the run's spec and the store.
 type session struct {
-	run     string
 	spec    Spec
-	store   *store.Store
 	watch   Watcher
 	unit    *source.Unit
-	box     *sandbox.Sandbox
-	builder *harness.Builder
-	bench   *bench.Env
-	verify  *verify.Env
-	machine beagle.Machine
-	scratch *scratch.Dir
-	dir     string // scratch, removed at the end
-	ahead   func() // ends what is compiled ahead, which works there
 	ready   Prepared
-	corpus  *beagle.Corpus
-	work    *workbench
-	waiting bool   // it was opened before Prepare, which takes it
-	making  string // what makes and judges candidates; see making
-	root    beagle.Candidate
+	waiting bool // it was opened before Prepare, which takes it
 
-	models asking
-	faults ruleFaults
-	memory memory
-	common struct { // of commonClasses
-		once sync.Once
-		list []corpus.Class
-		err  error
-	}
-	timing sync.RWMutex // held while something is timed; what would disturb that takes it to read
+	lab      *lab
+	works    *works
+	inputs   *inputs
+	rewriter *rewriter
+	verifier *verifier
+	screener *screener
+	door     *door
+	briefing *briefing
+	authors  *authors
+	meter    *meter
+	judge    *judge
+	reporter *reporter
 
-	mu      sync.Mutex
-	learned int // inputs found by the run that are in the corpus
+	mu sync.Mutex
 }
 
 // open loads the target and sets up everything that needs no corpus.
 func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watcher) (_ *session, err error) {
-	dir, err := scratch.New("run")
+	l, err := newLab()
 	if err != nil {
 		return nil, err
 	}
-	x := &session{run: run, spec: spec, store: s, watch: watch, dir: dir.Path, scratch: dir, ahead: func() {}}
 	defer func() {
 		if err != nil {
-			x.close()
+			l.close()
 		}
 	}()
 	go program() // reads a large file, while the go command is waited for
-	box, unboxed := sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
-	if unboxed == nil {
-		x.ahead = harness.Ahead(ctx, box, spec.Dir, spec.Tags, filepath.Join(x.dir, "ahead"))
-	}
-	if x.unit, err = source.Load(ctx, source.Options{Dir: spec.Dir, Spec: spec.Target, Tags: spec.Tags, Requires: spec.Requires, Ignore: spec.Ignore}); err != nil {
+	unboxed := l.enclose(ctx, &spec)
+	u, err := source.Load(ctx, spec.load())
+	if err != nil {
 		return nil, err
 	}
 	if spec.Apply {
-		if err := x.unit.Clean(); err != nil {
+		if err := u.Clean(); err != nil {
 			return nil, err
 		}
 	}
@@ -93,127 +63,37 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	if err = cmp.Or(err, unboxed); err != nil {
 		return nil, err
 	}
-	x.box, x.machine = box, ThisMachine(x.unit.Target.PkgDir)
-	x.root = beagle.NewCandidate(x.unit.Target.Source, nil, nil)
-	x.work = newWorkbench(x.unit, &beagle.Facets{}, mutators, nil)
-	x.making = making(mutators)
+	x := newSession(run, spec, s, watch, u, l, mutators)
+	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), making(mutators)
 	return x, nil
 }
 
-// equip makes the builder and the two judges.
-func (x *session) equip(ctx context.Context) error {
-	var err error
-	x.builder, err = harness.NewBuilder(ctx, x.unit, x.box, filepath.Join(x.dir, "build"))
-	if err != nil {
-		return err
+// newSession makes the parts of a session and joins them.
+func newSession(
+	run string, spec Spec, s *store.Store, watch Watcher, u *source.Unit, l *lab, mutators []*mutate.Mutator,
+) *session {
+	x := &session{spec: spec, watch: watch, unit: u, lab: l}
+	root := beagle.NewCandidate(u.Target.Source, nil, nil)
+	l.unit, l.root = u, root
+	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
+	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready}
+	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: newWorkbench(u, &beagle.Facets{}, mutators, nil)}
+	vf := &verifier{spec: &x.spec, watch: watch, works: w, lab: l, inputs: in}
+	x.works, x.inputs, x.rewriter, x.verifier = w, in, rw, vf
+	x.screener = &screener{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf}
+	x.door = &door{unit: u, root: root}
+	x.briefing = &briefing{spec: &x.spec, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw}
+	x.authors = &authors{spec: &x.spec, unit: u, works: w, lab: l, inputs: in, briefing: x.briefing, door: x.door}
+	x.meter = &meter{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in}
+	x.judge = &judge{
+		spec: &x.spec, watch: watch, ready: &x.ready, works: w, rewriter: rw, door: x.door, verifier: vf, meter: x.meter,
+		mender:   &mender{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter},
+		pedigree: &pedigree{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf},
 	}
-	for _, sub := range []string{"bench", "verify", "corpus"} {
-		if err := os.MkdirAll(filepath.Join(x.dir, sub), 0o755); err != nil {
-			return err
-		}
+	x.reporter = &reporter{
+		spec: &x.spec, watch: watch, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw, authors: x.authors,
 	}
-	x.bench = &bench.Env{Box: x.box, Builder: x.builder, Dir: filepath.Join(x.dir, "bench"), CPU: sandbox.LastCPU()}
-	x.verify = &verify.Env{Unit: x.unit, Builder: x.builder, Box: x.box, Dir: filepath.Join(x.dir, "verify")}
-	return nil
-}
-
-func (x *session) close() {
-	x.ahead()
-	x.scratch.Remove()
-}
-
-// chosen returns the mutators of a spec.
-func chosen(names []string) ([]*mutate.Mutator, error) {
-	if len(names) == 0 {
-		return rules.All, nil
-	}
-	var out []*mutate.Mutator
-	for _, name := range names {
-		m := rules.Named(name)
-		if m == nil {
-			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name), "'beagle explain' lists them")
-		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-// making identifies this program and the rules of a run. What another version
-// of Beagle found out about a candidate, or a run with other rules, does not say
-// which steps can be taken from it now.
-func making(mutators []*mutate.Mutator) string {
-	parts := []any{program()}
-	for _, m := range mutators {
-		parts = append(parts, m.Name)
-	}
-	return beagle.HashOf("making", parts...)
-}
-
-// program is the version of this program, or what its file says where that is
-// not the version of one text: in a build of a developer's.
-var program = sync.OnceValue(func() string {
-	info, ok := debug.ReadBuildInfo()
-	if version := info.Main.Version; ok && version != "(devel)" && version != "" && !strings.Contains(version, "+dirty") {
-		return version
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
-})
-
-// key is the cache key of a stage's result for a candidate.
-func (x *session) key(stage, candidate, extra string) store.Key {
-	if x.spec.Anew { // what this run finds out itself, it finds again when it is resumed
-		extra += x.run
-	}
-	return store.Key{Kind: stage, Candidate: candidate, Corpus: x.ready.Corpus, Toolchain: x.machine.Go, Machine: kind(x.machine), Extra: x.ready.Target + x.making + extra}
-}
-
-// putCandidate makes a candidate available to every activity of the run. Of
-// several ways to the same text the first counts, or what a candidate came from
-// would change while others build on it.
-func (x *session) putCandidate(c beagle.Candidate) error {
-	if _, err := x.candidate(c.ID); err == nil {
-		return nil
-	}
-	if err := x.store.Shelve(x.candidateKey(c.ID), c); err != nil {
-		return err
-	}
-	if c, ok := readBack(c); ok {
-		x.memory.keepCandidate(c)
-	}
-	return nil
-}
-
-func (x *session) candidateKey(id string) store.Key {
-	return store.Key{Kind: "candidate", Candidate: id, Extra: x.run}
-}
-
-// candidate returns a candidate by its ID.
-func (x *session) candidate(id string) (beagle.Candidate, error) {
-	if id == x.root.ID {
-		return x.root, nil
-	}
-	c, ok := x.memory.candidate(id)
-	if ok {
-		return c, nil
-	}
-	if !x.store.Shelved(x.candidateKey(id), &c) {
-		return c, fmt.Errorf("candidate %s is not in the store", id)
-	}
-	x.memory.keepCandidate(c)
-	return c, nil
+	return x
 }
 
 // Activities are the steps of a run. Each takes a run's ID and small plain
@@ -244,8 +124,8 @@ func (a *Activities) session(ctx context.Context, run string) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := x.equip(ctx); err != nil {
-		x.close()
+	if err := x.lab.equip(ctx); err != nil {
+		x.lab.close()
 		return nil, err
 	}
 	if a.sessions == nil {
@@ -263,7 +143,7 @@ func (a *Activities) prepared(ctx context.Context, run string) (*session, error)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.corpus == nil {
+	if x.inputs.corpus() == nil {
 		err = x.restore()
 	}
 	return x, err
@@ -274,7 +154,7 @@ func (a *Activities) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, x := range a.sessions {
-		x.close()
+		x.lab.close()
 	}
 	a.sessions = nil
 }

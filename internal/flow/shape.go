@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // shape identifies a candidate by what its text says: comments and the names of
@@ -96,4 +98,16 @@ func depth(text string) int {
 		return true
 	})
 	return deepest
+}
+
+// outsized says why a text is too long or too deep to be read at all; "" when it
+// is neither.
+func outsized(text string) string {
+	if len(text) > llm.MaxCode {
+		return fmt.Sprintf("the file has %d bytes; the most is %d", len(text), llm.MaxCode)
+	}
+	if deep := depth(text); deep > maxNesting {
+		return fmt.Sprintf("the code nests %d deep; the most is %d", deep, maxNesting)
+	}
+	return ""
 }

@@ -101,6 +101,11 @@ func (s *Spec) Validate() error {
 	return s.Models.check()
 }
 
+// load says which target to load, and how.
+func (s *Spec) load() source.Options {
+	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore}
+}
+
 // Anchor makes a spec mean the same wherever a process stands that goes on with
 // its run: paths are absolute from then on.
 func (s *Spec) Anchor() error {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/bench"
 )
 
 // Trial measures a version of a run's target of which the truth is known, as
@@ -17,17 +16,6 @@ func (a *Activities) Trial(ctx context.Context, run string, edit func(string) st
 	if err != nil {
 		return nil, err
 	}
-	fresh, told, err := x.fresh(ctx, seed)
-	if err != nil {
-		return nil, err
-	}
-	c := beagle.NewCandidate(edit(x.root.Source), []string{x.root.ID}, nil)
-	ms, err := bench.Confirm(ctx, x.bench, x.unit, []beagle.Candidate{c}, x.corpus, 1, bench.Options{
-		Budget: x.spec.Measure, MinGain: x.spec.MinGain, Blind: true, PGO: x.modulePGO(), Seed: seed,
-		Fresh: fresh, Told: told,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &ms[0], nil
+	c := beagle.NewCandidate(edit(x.works.root.Source), []string{x.works.root.ID}, nil)
+	return x.meter.blind(ctx, c, seed)
 }

@@ -4,18 +4,28 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/verify"
 )
+
+// A judge decides which finalist wins, and what version from outside is faster
+// and behaves as the original does.
+type judge struct {
+	spec     *Spec
+	watch    Watcher
+	ready    *Prepared
+	works    *works
+	rewriter *rewriter
+	door     *door
+	verifier *verifier
+	meter    *meter
+	mender   *mender
+	pedigree *pedigree
+}
 
 // A Field is what a search leaves: what to measure in full, the most promising
 // first, and how many competed.
@@ -49,22 +59,27 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 	if err != nil {
 		return nil, err
 	}
+	return x.judge.field(ctx, f)
+}
+
+// field judges a field unless the store has the judgement.
+func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
 	start := time.Now()
-	in, err := x.measuring("field", f, x.spec.Fuzz, x.spec.Strict)
+	in, err := jd.meter.measuring("field", f, jd.spec.Fuzz, jd.spec.Strict)
 	if err != nil {
 		return nil, err
 	}
-	key := x.key("judged", x.root.ID, in)
+	key := jd.works.key("judged", jd.works.root.ID, in)
 	var known kept[Judged]
-	if x.store.Cached(key, &known) {
-		return x.known(known, start), nil
+	if jd.works.store.Cached(key, &known) {
+		return jd.known(known, start), nil
 	}
-	out, err := x.judge(ctx, f)
+	out, err := jd.decide(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	out.Seconds = time.Since(start).Seconds()
-	return out, x.store.Cache(key, kept[*Judged]{x.origin(), out})
+	return out, jd.works.store.Cache(key, kept[*Judged]{jd.works.origin(), out})
 }
 
 // Confirm is the part of Judge that measures the finalists. It returns those
@@ -75,7 +90,12 @@ func (a *Activities) Confirm(ctx context.Context, run string, f Field) ([]string
 	if err != nil {
 		return nil, err
 	}
-	field, ms, _, err := x.confirmed(ctx, f)
+	return x.judge.faster(ctx, f)
+}
+
+// faster are the IDs of the finalists that are faster, the preferred one first.
+func (jd *judge) faster(ctx context.Context, f Field) ([]string, error) {
+	field, ms, _, err := jd.confirmed(ctx, f)
 	if err != nil || len(field) == 0 {
 		return nil, err
 	}
@@ -96,50 +116,55 @@ func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate s
 	if err != nil {
 		return false, err
 	}
-	field, ms, _, err := x.confirmed(ctx, f)
+	return x.judge.proves(ctx, f, candidate)
+}
+
+// proves reports whether a finalist behaves and is faster.
+func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, error) {
+	field, ms, _, err := jd.confirmed(ctx, f)
 	if err != nil {
 		return false, err
 	}
 	i := slices.IndexFunc(field, func(c beagle.Candidate) bool { return c.ID == candidate })
 	if i < 0 {
-		return false, fmt.Errorf("candidate %s is no finalist of run %s", candidate, run)
+		return false, fmt.Errorf("candidate %s is no finalist of run %s", candidate, jd.works.run)
 	}
-	v, _, err := x.proven(ctx, field[i])
+	v, _, err := jd.verifier.proven(ctx, field[i])
 	return err == nil && v.OK() && ms[i].Faster, err
 }
 
 // confirmed are the finalists with their measurements, and which earlier run made
 // these.
-func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
-	field, err := x.finalists(f.Finalists)
+func (jd *judge) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
+	field, err := jd.works.finalists(f.Finalists)
 	if err != nil || len(field) == 0 {
 		return nil, nil, nil, err
 	}
-	in, err := x.measuring("confirmed", field, f.Tried)
+	in, err := jd.meter.measuring("confirmed", field, f.Tried)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	ms, from, err := traced(x, "confirmed", x.root.ID, in, func() ([]beagle.Measurement, error) {
-		x.watch.Stage("measure", fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), x.spec.Measure))
-		ms, err := x.confirm(ctx, field, f.Tried, x.spec.Measure)
+	ms, from, err := traced(jd.works, "confirmed", jd.works.root.ID, in, func() ([]beagle.Measurement, error) {
+		jd.watch.Stage("measure", fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), jd.spec.Measure))
+		ms, err := jd.meter.confirm(ctx, field, f.Tried, jd.spec.Measure)
 		if err == nil {
-			err = x.byClass(ctx, field, ms)
+			err = jd.meter.byClass(ctx, field, ms)
 		}
 		return ms, err
 	})
 	return field, ms, from, err
 }
 
-func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
-	field, ms, from, err := x.confirmed(ctx, f)
+func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
+	field, ms, from, err := jd.confirmed(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	if len(field) == 0 {
-		return x.nothing(ctx, f.Tried)
+		return jd.nothing(ctx, f.Tried)
 	}
-	x.tellReused("measure", from)
-	j := &Judged{Winner: x.root, Measured: from}
+	jd.tellReused("measure", from)
+	j := &Judged{Winner: jd.works.root, Measured: from}
 	for _, i := range preference(field, ms) {
 		if j.Measurement == nil {
 			j.Measurement = &ms[i]
@@ -148,7 +173,7 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 		if !ms[i].Faster {
 			continue
 		}
-		won, err := x.tryWinner(ctx, j, field[i], &ms[i])
+		won, err := jd.tryWinner(ctx, j, field[i], &ms[i])
 		if err != nil || won {
 			return j, err
 		}
@@ -157,30 +182,65 @@ func (x *session) judge(ctx context.Context, f Field) (*Judged, error) {
 }
 
 // tryWinner gives a candidate that is faster the full verification.
-func (x *session) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
-	v, from, err := x.proven(ctx, c)
+func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m *beagle.Measurement) (bool, error) {
+	v, from, err := jd.verifier.proven(ctx, c)
 	if err != nil {
 		return false, err
 	}
-	x.tellReused("verify", from)
+	jd.tellReused("verify", from)
 	if !v.OK() {
 		j.Rejected = append(j.Rejected, fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason))
 		j.Why = "What was faster is not equivalent: " + v.Reason
-		return x.tryGuarded(ctx, j, c, v, m.Tried)
+		return jd.tryGuarded(ctx, j, c, v, m.Tried)
 	}
 	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", m
 	j.Winner, j.Verdict, j.Measurement, j.Verified = c, v, m, from
 	j.Why = fmt.Sprintf("At least %.2f times as fast, and no difference in %d comparisons.", m.Corrected.Low, cases(v))
-	j.Lineage, err = x.lineage(ctx, c)
+	j.Lineage, err = jd.pedigree.lineage(ctx, c)
 	return true, err
 }
 
-// proven is the full verification of a finalist, and which earlier run made it.
-func (x *session) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, *beagle.Origin, error) {
-	return traced(x, "full", c.ID, fmt.Sprint(x.spec.Fuzz), func() (*beagle.Verdict, error) {
-		x.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), x.spec.Fuzz))
-		return x.full(ctx, c)
-	})
+// nothing measures the original against itself, so that even a run without a
+// finalist says what the function costs and what the machine can tell.
+func (jd *judge) nothing(ctx context.Context, tried int) (*Judged, error) {
+	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{jd.works.root}, tried, min(jd.spec.Measure, emptyMeasure))
+	if err != nil {
+		return nil, err
+	}
+	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)
+	switch {
+	case len(jd.ready.Moves) == 0:
+		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(jd.rewriter.work.mutators))
+	case tried == 0:
+		why = "The rewrites that apply make no new version of this function."
+	}
+	return &Judged{Winner: jd.works.root, Measurement: &ms[0], Why: why}, nil
+}
+
+// known is a judgement that the store had. The time of this run is its own: what
+// an earlier one took is no part of it.
+func (jd *judge) known(k kept[Judged], start time.Time) *Judged {
+	j, from := &k.Value, jd.works.elsewhere(k.Origin)
+	if from == nil {
+		return j
+	}
+	if j.Measured == nil {
+		j.Measured = from
+	}
+	if j.Verdict != nil && j.Verified == nil {
+		j.Verified = from
+	}
+	j.Seconds = time.Since(start).Seconds()
+	jd.tellReused("measure", j.Measured)
+	jd.tellReused("verify", j.Verified)
+	return j
+}
+
+// tellReused says that a stage is not done because an earlier run did it.
+func (jd *judge) tellReused(stage string, from *beagle.Origin) {
+	if from != nil {
+		jd.watch.Stage(stage, fmt.Sprintf("not again: run %s did it on %s UTC; --anew does it again", from.Run, from.At))
+	}
 }
 
 func cases(v *beagle.Verdict) int {
@@ -223,90 +283,29 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement) []int {
 	return order
 }
 
-// nothing measures the original against itself, so that even a run without a
-// finalist says what the function costs and what the machine can tell.
-func (x *session) nothing(ctx context.Context, tried int) (*Judged, error) {
-	ms, err := x.confirm(ctx, []beagle.Candidate{x.root}, tried, min(x.spec.Measure, emptyMeasure))
-	if err != nil {
-		return nil, err
-	}
-	why := fmt.Sprintf("None of %d versions was faster in the quick measurement.", tried)
-	switch {
-	case len(x.ready.Moves) == 0:
-		why = fmt.Sprintf("None of the %d rewrites applies to this function.", len(x.work.mutators))
-	case tried == 0:
-		why = "The rewrites that apply make no new version of this function."
-	}
-	return &Judged{Winner: x.root, Measurement: &ms[0], Why: why}, nil
-}
-
-// confirm is the full measurement.
-func (x *session) confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error) {
-	fresh, told, err := x.fresh(ctx, x.spec.Seed^0xf4e54)
-	if err != nil {
-		return nil, err
-	}
-	return bench.Confirm(ctx, x.bench, x.unit, cs, x.corpus, tried, bench.Options{
-		Budget: budget, MinGain: x.spec.MinGain, Fresh: fresh, Told: told, PGO: x.modulePGO(), Seed: x.spec.Seed,
+// tryGuarded makes of a finalist that fell one more finalist: its guarded form,
+// when it is a near miss. It reports whether that won.
+func (jd *judge) tryGuarded(ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int) (bool, error) {
+	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure), func() (*beagle.NearMiss, error) {
+		err := jd.mender.offer(ctx, c, v, tried)
+		return v.NearMiss, err
 	})
-}
-
-// measuring names a measurement in the store: what is measured, how, and on top
-// of which profile.
-func (x *session) measuring(kind string, what ...any) (string, error) {
-	var profile []byte
-	if path := x.modulePGO(); path != "" {
-		var err error
-		if profile, err = os.ReadFile(path); err != nil {
-			return "", fmt.Errorf("reading the module's profile: %w; mend it or take it away", err)
-		}
+	if err != nil || near == nil {
+		return false, err
 	}
-	return beagle.HashOf(kind, append(what, x.spec.Measure, x.spec.MinGain, x.spec.Seed, bench.Rule, profile)...), nil
-}
-
-// modulePGO is the profile that production builds use: go build takes it from
-// the directory of the main package. Of several in the module, the one nearest
-// to the target counts.
-func (x *session) modulePGO() string {
-	t := &x.unit.Target
-	var found []string
-	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil // what cannot be read holds no profile for us
-		case d.IsDir() && path != t.Dir && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" || d.Name() == "testdata"):
-			return fs.SkipDir
-		case d.Name() == "default.pgo":
-			found = append(found, path)
-		}
-		return nil
-	})
-	if len(found) == 0 {
-		return ""
+	if j.NearMiss == nil {
+		j.NearMiss = near
 	}
-	shared := func(path string) int { return len(commonPrefix(path, t.PkgDir)) }
-	return slices.MaxFunc(found, func(a, b string) int { return cmp.Or(shared(a)-shared(b), len(b)-len(a)) })
-}
-
-func commonPrefix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
+	last := len(j.Rejected) - 1
+	j.Rejected[last] += fmt.Sprintf("; it would be right under %s", near.Flag)
+	g := near.Guarded
+	if g == nil || g.Status != beagle.Accepted {
+		return false, nil
 	}
-	return a[:n]
-}
-
-// full is the whole ladder.
-func (x *session) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
-	fuzz := x.spec.Fuzz
-	if fuzz == 0 {
-		fuzz = -1 // leaves it out
+	steps := append(slices.Clone(c.Steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
+	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
+	if err := jd.works.putCandidate(guarded); err != nil {
+		return false, err
 	}
-	v, err := x.survive(c.Source, func() (*beagle.Verdict, error) {
-		return verify.Full(ctx, x.verify, c, x.corpus, verify.Budget{Fuzz: fuzz})
-	})
-	if err == nil {
-		x.assure(v)
-	}
-	return v, err
+	return jd.tryWinner(ctx, j, guarded, g.Measure)
 }

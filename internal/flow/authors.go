@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/printer"
-	"go/token"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -35,17 +31,22 @@ type Asked struct {
 	Seconds  float64    `json:"seconds"`
 }
 
-// asking is what a session needs for models, made when the first is asked.
-type asking struct {
-	once    sync.Once
-	err     error
-	calls   *callBook
-	asker   llm.Asker
-	budget  *llm.Budget
-	lessons []llm.Lesson
-	callees []llm.Callee
+// The authors are the models and agents that write candidates. What they need is
+// made when the first is asked.
+type authors struct {
+	spec     *Spec
+	unit     *source.Unit
+	works    *works
+	lab      *lab
+	inputs   *inputs
+	briefing *briefing
+	door     *door
 
-	assembly atomic.Pointer[[]llm.Instruction] // of the original, once it is known
+	once   sync.Once
+	err    error // of open
+	calls  *callBook
+	asker  llm.Asker
+	budget *llm.Budget
 }
 
 // Ask has a model write the candidate of a proposal: evidence, prompt, reply,
@@ -58,10 +59,10 @@ func (a *Activities) Ask(ctx context.Context, run string, p evolve.Proposal) (*A
 	if err != nil {
 		return nil, err
 	}
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		return nil, err
 	}
-	return x.write(ctx, p)
+	return x.authors.write(ctx, p)
 }
 
 // Used is what the models of a run have used of its budget so far.
@@ -70,10 +71,10 @@ func (a *Activities) Used(ctx context.Context, run string) (llm.Spent, error) {
 	if err != nil || !x.spec.Models.On() {
 		return llm.Spent{}, err
 	}
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		return llm.Spent{}, err
 	}
-	return x.models.budget.Spent(), nil
+	return x.authors.budget.Spent(), nil
 }
 
 // Usage is what a watcher is told of the models of a run.
@@ -89,70 +90,52 @@ func (a *Activities) Usage(ctx context.Context, run string) (*ModelsEvent, error
 	return &ModelsEvent{Spent: spent, Caps: x.spec.Models.Caps}, nil
 }
 
-// openModels opens the journal and the way to the models, once.
-func (x *session) openModels() error {
-	x.models.once.Do(func() { x.models.err = x.models.open(x) })
-	return x.models.err
+// open opens the journal and the way to the models, once.
+func (au *authors) open() error {
+	au.once.Do(func() { au.err = au.ready() })
+	return au.err
 }
 
 // priceOf is what a model of the run costs.
-func (x *session) priceOf(model string) llm.Price { return x.spec.Models.model(model).Price }
+func (au *authors) priceOf(model string) llm.Price { return au.spec.Models.model(model).Price }
 
-func (m *asking) open(x *session) error {
-	spec := &x.spec.Models
+func (au *authors) ready() error {
+	m := &au.spec.Models
 	var err error
-	if m.calls, err = openCalls(x.store, x.run, x.priceOf, spec.Caps.Money/agentShare); err != nil {
+	if au.calls, err = openCalls(au.works.store, au.works.run, au.priceOf, m.Caps.Money/agentShare); err != nil {
 		return err
 	}
-	if m.lessons, err = llm.LoadLessons(spec.Lessons...); err != nil {
+	if err := au.briefing.open(); err != nil {
 		return err
 	}
-	m.callees = x.callees()
-	m.budget = llm.NewBudget(spec.Caps, m.calls.spent())
-	if spec.Record != "" {
-		m.calls.recorder = &llm.Recorder{Dir: spec.Record}
+	au.budget = llm.NewBudget(m.Caps, au.calls.spent())
+	if m.Record != "" {
+		au.calls.recorder = &llm.Recorder{Dir: m.Record}
 	}
-	m.asker, err = x.asker(m.budget)
+	au.asker, err = au.connect(au.budget)
 	return err
 }
 
-// servers are the models that have a server, which an agent has not.
-func (m *Models) servers() []llm.Model {
-	return slices.DeleteFunc(slices.Clone(m.Ask), isAgent)
-}
-
-// client asks the models.
-func (m *Models) client(budget *llm.Budget) (*llm.Client, error) {
-	keys := llm.EnvKeys()
-	if m.KeyFile != "" {
-		var err error
-		if keys, err = llm.FileKeys(m.KeyFile, m.servers()...); err != nil {
-			return nil, err
-		}
-	}
-	return &llm.Client{Models: m.Ask, Keys: keys, Budget: budget, InFlight: llm.NewLimiter(m.InFlight), Offline: m.Offline}, nil
-}
-
 // write asks, and asks once more with what was wrong.
-func (x *session) write(ctx context.Context, p evolve.Proposal) (*Asked, error) {
-	e, err := x.evidence(ctx, p)
+func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error) {
+	e, err := au.briefing.evidence(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	parent, err := x.candidate(p.Parent)
+	parent, err := au.works.candidate(p.Parent)
 	if err != nil {
 		return nil, err
 	}
 	out := &Asked{Proposed: Proposed{Proposal: p.ID}, Model: p.Model}
 	for round := range 2 {
-		reply, err := x.consult(ctx, out, p, parent, e, round)
+		reply, err := au.consult(ctx, out, p, parent, e, round)
 		if err != nil {
-			return out, x.unheard(out, round, err)
+			return out, au.unheard(out, round, err)
 		}
-		c, failure := x.read(reply, parent, p)
+		c, failure := au.read(reply, parent, p)
 		if failure == nil {
 			out.Repaired, out.Known = round > 0, false
-			return out, x.accept(out, c, parent)
+			return out, au.accept(out, c, parent)
 		}
 		out.Refused, out.Known = complaint(failure), failure.Unmatched == llm.Unchanged
 		if e.Failure = failure; failure.Reply == "" {
@@ -164,8 +147,8 @@ func (x *session) write(ctx context.Context, p evolve.Proposal) (*Asked, error) 
 }
 
 // consult makes the prompt and returns the reply to it.
-func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, round int) (llm.Reply, error) {
-	m := &x.spec.Models
+func (au *authors) consult(ctx context.Context, out *Asked, p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, round int) (llm.Reply, error) {
+	m := &au.spec.Models
 	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Turn))
 	q := llm.Request{
 		Model: p.Model, System: prompt.System, User: prompt.User, MaxTokens: m.MaxTokens,
@@ -174,14 +157,14 @@ func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, pa
 	if isAgent(m.model(p.Model)) {
 		q.Code = parent.Source
 	}
-	reply, _, err := x.models.calls.ask(ctx, x.models.asker, call{Proposal: p.ID, Round: round, Parent: p.Parent, Request: &q})
+	reply, _, err := au.calls.ask(ctx, au.asker, call{Proposal: p.ID, Round: round, Parent: p.Parent, Request: &q})
 	a := answer{reply: reply}
 	if err == nil {
 		out.Calls++
 	} else if !errors.As(err, &a.err) {
 		return reply, err
 	}
-	used := x.models.calls.spentOn(a)
+	used := au.calls.spentOn(a)
 	out.In, out.Out = out.In+used.usage.In, out.Out+used.usage.Out
 	out.Cost, out.Seconds = llm.Costs(out.Cost, used.money), out.Seconds+reply.Seconds
 	out.Untold = out.Untold || isAgent(m.model(p.Model)) && used.usage.Estimated
@@ -190,7 +173,7 @@ func (x *session) consult(ctx context.Context, out *Asked, p evolve.Proposal, pa
 
 // unheard sorts the ways in which a call can fail: those that the user must
 // see to end the run; of the others the search hears that nobody answered.
-func (x *session) unheard(out *Asked, round int, err error) error {
+func (au *authors) unheard(out *Asked, round int, err error) error {
 	var fault *llm.Error
 	if !errors.As(err, &fault) {
 		return err
@@ -210,32 +193,26 @@ func (x *session) unheard(out *Asked, round int, err error) error {
 	return nil
 }
 
-// A written is a candidate of a model with the shape of its text.
-type written struct {
-	beagle.Candidate
-	shape string
-}
-
 // accept keeps what a model wrote, unless it says nothing new.
-func (x *session) accept(out *Asked, w *written, parent beagle.Candidate) error {
-	if f, problem := x.unit.Parse(parent.Source); problem == nil && shape(f) == w.shape {
+func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) error {
+	if f, problem := au.unit.Parse(parent.Source); problem == nil && shape(f) == shape(reply.file) {
 		out.Refused, out.Known = "the reply changes nothing but comments and names", true
 		return nil
 	}
-	if err := x.putCandidate(w.Candidate); err != nil {
+	if err := au.works.putCandidate(reply.Candidate); err != nil {
 		return err
 	}
-	kept, err := x.candidate(w.ID)
-	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, w.shape, "", x.private(kept)
+	kept, err := au.works.candidate(reply.ID)
+	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "", au.inputs.private(kept)
 	return err
 }
 
 // read makes a candidate of a reply, or says what is wrong with it.
-func (x *session) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) (*written, *llm.Failure) {
+func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) (*arrival, *llm.Failure) {
 	if r.Stop == llm.StopRefusal || r.Stop == llm.StopOversize {
 		return nil, &llm.Failure{Unmatched: "the model gave no answer that can be used: " + r.Stop}
 	}
-	fail := func(f llm.Failure) (*written, *llm.Failure) {
+	fail := func(f llm.Failure) (*arrival, *llm.Failure) {
 		f.Reply = r.Text
 		if r.Stop == llm.StopLength {
 			f.Unmatched = strings.TrimSpace(f.Unmatched + "\nThe reply was cut at its limit of tokens: answer with less text.")
@@ -250,45 +227,27 @@ func (x *session) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) 
 	if err != nil {
 		return fail(llm.Failure{Unmatched: err.Error()})
 	}
-	if text, err = x.unit.Normalize(text); err != nil {
-		return fail(llm.Failure{Compiler: err.Error()})
+	arrived := au.door.admit(text, entire)
+	if why := arrived.complaint(); why != "" {
+		return fail(llm.Failure{Compiler: why})
 	}
-	f, complaint := x.compiles(text)
-	if complaint != "" {
-		return fail(llm.Failure{Compiler: complaint})
-	}
-	c := beagle.NewCandidate(text, []string{parent.ID}, nil)
+	c := &arrived.Candidate
+	c.Parents = []string{parent.ID}
 	if p.Mate != "" {
 		c.Parents = append(c.Parents, p.Mate)
 	}
 	c.Note = change.Note
 	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{Mutator: evolve.Written, Site: p.Model, Param: c.ID})
-	return &written{c, shape(f)}, nil
+	return arrived, nil
 }
 
-// compiles parses and type-checks a text, or says what is wrong in the words
-// of a compiler.
-func (x *session) compiles(text string) (*source.File, string) {
-	if why := outsized(text); why != "" {
-		return nil, why
+// compilerWords is a problem with its place, as a compiler says it.
+func compilerWords(message string, line int, src string) string {
+	lines := strings.Split(src, "\n")
+	if line < 1 || line > len(lines) {
+		return message
 	}
-	f, problem := x.unit.Parse(text)
-	if problem != nil {
-		return nil, compilerWords(problem.Message, problem.Line, text)
-	}
-	return f, ""
-}
-
-// outsized says why a text is too long or too deep to be read at all; "" when it
-// is neither.
-func outsized(text string) string {
-	if len(text) > llm.MaxCode {
-		return fmt.Sprintf("the file has %d bytes; the most is %d", len(text), llm.MaxCode)
-	}
-	if deep := depth(text); deep > maxNesting {
-		return fmt.Sprintf("the code nests %d deep; the most is %d", deep, maxNesting)
-	}
-	return ""
+	return fmt.Sprintf("line %d: %s\n\t%s", line, message, strings.TrimSpace(lines[line-1]))
 }
 
 // complaint is a failure in a line.
@@ -302,10 +261,27 @@ func complaint(f *llm.Failure) string {
 	return "the reply is no candidate"
 }
 
-func printed(fset *token.FileSet, n ast.Node) string {
-	var b strings.Builder
-	if err := printer.Fprint(&b, fset, n); err != nil {
-		return ""
+// paid is the part of a result's summary of models that the journal of calls
+// knows: what was answered, what was paid, and what was lost, whether or not the
+// search came to make anything of it. It is nil when no model was asked.
+func (au *authors) paid() (*beagle.ModelSummary, error) {
+	m := &au.spec.Models
+	if !m.On() {
+		return nil, nil
 	}
-	return b.String()
+	// Another process may have made calls since this one opened the journal.
+	calls, err := readCalls(au.works.store, au.works.run, au.priceOf, m.Caps.Money/agentShare)
+	if err != nil {
+		return nil, err
+	}
+	all, each := calls.total()
+	out := &beagle.ModelSummary{Calls: all.answers, Tokens: all.usage.In + all.usage.Out, Dollars: all.money.Dollars()}
+	if m.Replay == "" {
+		l := calls.lostNow()
+		out.Lost, out.AtMost = l.calls, l.money.Dollars()
+	}
+	for _, a := range m.Authors() {
+		out.Authors = append(out.Authors, beagle.AuthorSum{Author: a.Name, Dollars: each[payee{a.Model, a.Temperature}].money.Dollars()})
+	}
+	return out, nil
 }

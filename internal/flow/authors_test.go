@@ -65,9 +65,10 @@ func asked(t *testing.T, s *store.Store, text string, server *llmtest.Server, ca
 	spec := Defaults()
 	spec.Models = Models{Ask: []llm.Model{model}, Caps: caps, Offline: true}
 	spec.Models.settle()
-	x := &session{run: "run", spec: spec, store: s, unit: u, corpus: &beagle.Corpus{}, root: beagle.NewCandidate(u.Target.Source, nil, nil)}
-	x.work = newWorkbench(u, &x.corpus.Facets, nil, nil)
-	if err := s.Cache(x.key("assembly", x.root.ID, ""), kept[[]harness.Instruction]{}); err != nil {
+	x := newSession("run", spec, s, nil, u, &lab{}, nil)
+	x.inputs.hold(&beagle.Corpus{}, 0)
+	x.rewriter.weigh(nil)
+	if err := s.Cache(x.works.key("assembly", x.works.root.ID, ""), kept[[]harness.Instruction]{}); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -84,10 +85,10 @@ func openStore(t *testing.T) *store.Store {
 
 func (x *session) askFor(t *testing.T, id, turn int) *Asked {
 	t.Helper()
-	if err := x.openModels(); err != nil {
+	if err := x.authors.open(); err != nil {
 		t.Fatal(err)
 	}
-	a, err := x.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.root.ID, Author: "test", Model: "test", Turn: turn})
+	a, err := x.authors.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test", Turn: turn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +99,8 @@ func TestAsk(t *testing.T) {
 	server := llmtest.New(t, llmtest.Say(better))
 	x := asked(t, openStore(t), original, server, llm.Caps{})
 	a := x.askFor(t, 1, 0)
-	c, err := x.candidate(a.Candidate)
-	if err != nil || !strings.Contains(c.Source, "range []byte(s)") || c.Parents[0] != x.root.ID {
+	c, err := x.works.candidate(a.Candidate)
+	if err != nil || !strings.Contains(c.Source, "range []byte(s)") || c.Parents[0] != x.works.root.ID {
 		t.Fatalf("%+v: %v\n%s", a, err, c.Source)
 	}
 	if st := a.Steps[0]; len(a.Steps) != 1 || st.Mutator != evolve.Written || st.Site != "test" || st.Param != c.ID {
@@ -155,14 +156,14 @@ func TestNothingIsPaidTwice(t *testing.T) {
 		t.Errorf("asked %d times: %+v, want %+v", server.Stats().Calls, got, want)
 	}
 	lost := llm.Request{Model: "test", User: "lost", MaxTokens: 100}
-	if err := again.models.calls.journal.Append(call{ID: lost.ID(), Request: &lost}); err != nil {
+	if err := again.authors.calls.journal.Append(call{ID: lost.ID(), Request: &lost}); err != nil {
 		t.Fatal(err)
 	}
 	third := asked(t, s, original, server, llm.Caps{Calls: 3})
-	if err := third.openModels(); err != nil {
+	if err := third.authors.open(); err != nil {
 		t.Fatal(err)
 	}
-	spent := third.models.budget.Spent()
+	spent := third.authors.budget.Spent()
 	price := llm.Price{In: 3, Out: 15, AsOf: "given"}
 	if spent.Calls != 2 || spent.Money != want.Cost+price.Cost(lost.Bound()) {
 		t.Errorf("spent %+v, want 2 calls and %v", spent, want.Cost+price.Cost(lost.Bound()))
@@ -219,10 +220,10 @@ func TestUnheard(t *testing.T) {
 		t.Run(c.fault, func(t *testing.T) {
 			server := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: c.fault}))
 			x := asked(t, openStore(t), original, server, llm.Caps{})
-			if err := x.openModels(); err != nil {
+			if err := x.authors.open(); err != nil {
 				t.Fatal(err)
 			}
-			a, err := x.write(t.Context(), evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.root.ID, Author: "test", Model: "test"})
+			a, err := x.authors.write(t.Context(), evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"})
 			var bad *beagle.UsageError
 			if c.fatal != errors.As(err, &bad) || c.fatal && (bad.Remedy == "" || !strings.Contains(bad.What, c.message)) {
 				t.Errorf("error %v (%+v)", err, a)
@@ -280,11 +281,11 @@ func rejected(t *testing.T, x *session, a *Asked) {
 		}
 		return
 	}
-	c, err := x.candidate(a.Candidate)
+	c, err := x.works.candidate(a.Candidate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := verify.Static(context.Background(), &verify.Env{Unit: x.unit, Dir: t.TempDir()}, c, x.corpus)
+	v, err := verify.Static(context.Background(), &verify.Env{Unit: x.unit, Dir: t.TempDir()}, c, x.inputs.corpus())
 	if err != nil || v.OK() {
 		t.Errorf("%v: %+v lets it through:\n%s", err, v, c.Source)
 	}

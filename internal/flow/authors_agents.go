@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/coder"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -33,9 +32,9 @@ func AgentModel(command string) (llm.Model, error) {
 
 func isAgent(m llm.Model) bool { return m.Provider == coder.Provider }
 
-// asker is who answers: models and agents, or a recording of them.
-func (x *session) asker(budget *llm.Budget) (llm.Asker, error) {
-	m := &x.spec.Models
+// connect is who answers: models and agents, or a recording of them.
+func (au *authors) connect(budget *llm.Budget) (llm.Asker, error) {
+	m := &au.spec.Models
 	if m.Replay != "" {
 		return &llm.Replayer{Dir: m.Replay}, nil
 	}
@@ -45,25 +44,24 @@ func (x *session) asker(budget *llm.Budget) (llm.Asker, error) {
 	}
 	var out llm.Asker = models
 	if slices.ContainsFunc(m.Ask, isAgent) {
-		out = &splitter{spec: m, models: models, agents: x.coder(budget)}
+		out = &splitter{spec: m, models: models, agents: au.coder(budget)}
 	}
 	return out, nil
 }
 
 // coder is who asks the agents. They get Beagle's own tools, if this is Beagle.
-func (x *session) coder(budget *llm.Budget) *coder.Coder {
-	m := &x.spec.Models
+func (au *authors) coder(budget *llm.Budget) *coder.Coder {
+	m := &au.spec.Models
 	c := &coder.Coder{
-		Unit: x.unit, Load: source.Options{Dir: x.spec.Dir, Spec: x.spec.Target, Tags: x.spec.Tags,
-			Requires: x.spec.Requires, Ignore: x.spec.Ignore},
-		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: x.dir,
+		Unit: au.unit, Load: au.spec.load(),
+		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: au.lab.dir,
 	}
-	if x.spec.Redacted() && x.spec.CorpusFile != "" {
-		c.Omit = []string{x.spec.CorpusFile}
+	if au.spec.Redacted() && au.spec.CorpusFile != "" {
+		c.Omit = []string{au.spec.CorpusFile}
 	}
 	if self, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(self), "beagle") {
-		c.Tools = []string{self, "mcp", "--search", x.store.RunDir(x.run)}
-		if x.spec.Redacted() {
+		c.Tools = []string{self, "mcp", "--search", au.works.store.RunDir(au.works.run)}
+		if au.spec.Redacted() {
 			c.Tools = append(c.Tools, "--redact", "yes")
 		}
 	}
@@ -100,4 +98,21 @@ func (m *Models) checkAgents() error {
 		names[one.Name] = true
 	}
 	return nil
+}
+
+// servers are the models that have a server, which an agent has not.
+func (m *Models) servers() []llm.Model {
+	return slices.DeleteFunc(slices.Clone(m.Ask), isAgent)
+}
+
+// client asks the models.
+func (m *Models) client(budget *llm.Budget) (*llm.Client, error) {
+	keys := llm.EnvKeys()
+	if m.KeyFile != "" {
+		var err error
+		if keys, err = llm.FileKeys(m.KeyFile, m.servers()...); err != nil {
+			return nil, err
+		}
+	}
+	return &llm.Client{Models: m.Ask, Keys: keys, Budget: budget, InFlight: llm.NewLimiter(m.InFlight), Offline: m.Offline}, nil
 }

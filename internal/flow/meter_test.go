@@ -13,7 +13,8 @@ import (
 // top of another, which the store must not confuse.
 func TestMeasuringNamesTheProfile(t *testing.T) {
 	dir := t.TempDir()
-	x := &session{spec: Defaults(), unit: &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir}}}
+	spec := Defaults()
+	m := &meter{spec: &spec, unit: &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir}}}
 	seen := map[string]string{}
 	for _, profile := range []string{"", "one", "another"} {
 		if profile != "" {
@@ -22,7 +23,7 @@ func TestMeasuringNamesTheProfile(t *testing.T) {
 			}
 		}
 		for range 2 {
-			name, err := x.measuring("confirmed", 1)
+			name, err := m.measuring("confirmed", 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,12 +41,11 @@ func planted(name string, fail func(function string)) *mutate.Mutator {
 func plantedSession(t *testing.T, u *source.Unit, s *store.Store, warn func(string), fail func(string)) (*Activities, *session) {
 	t.Helper()
 	acts := &Activities{Store: s}
-	x := &session{
-		run: "abc", store: s, unit: u, root: beagle.NewCandidate(u.Target.Source, nil, nil), corpus: &beagle.Corpus{},
-		watch: func(e Event) { warn(e.Warning) }, ahead: func() {},
-	}
-	x.work = newWorkbench(u, &beagle.Facets{}, []*mutate.Mutator{planted("bad", fail), planted("good", func(string) {})}, nil)
-	x.work.guard = &mutate.Guard{Time: 300 * time.Millisecond, Memory: 64 << 20}
+	watch := func(e Event) { warn(e.Warning) }
+	mutators := []*mutate.Mutator{planted("bad", fail), planted("good", func(string) {})}
+	x := newSession("abc", Spec{}, s, watch, u, &lab{ahead: func() {}}, mutators)
+	x.inputs.hold(&beagle.Corpus{}, 0)
+	x.rewriter.work.guard = &mutate.Guard{Time: 300 * time.Millisecond, Memory: 64 << 20}
 	acts.sessions = map[string]*session{"abc": x}
 	return acts, x
 }
@@ -126,15 +125,15 @@ func checkFaulty(t *testing.T, u *source.Unit, function string, fail func(string
 	warn := func(text string) { warnings = append(warnings, text) }
 	acts, x := plantedSession(t, u, s, warn, fail)
 	way := func(acts *Activities, x *session) (way []Proposed) {
-		moves, _ := x.moves(x.root.Source)
-		if err := x.keepLaterFaults(); err != nil {
+		moves, _ := x.rewriter.moves(x.works.root.Source)
+		if err := x.rewriter.keepLaterFaults(); err != nil {
 			t.Fatal(err)
 		}
-		if want := map[bool]int{true: 4, false: 2}[function == "Rewrite" && len(x.faulty()) == 0]; len(moves) != want {
+		if want := map[bool]int{true: 4, false: 2}[function == "Rewrite" && len(x.rewriter.faulty()) == 0]; len(moves) != want {
 			t.Errorf("got %d moves, want %d: %v", len(moves), want, moves)
 		}
 		for id := 1; id < 9; id += 2 {
-			made, err := acts.Propose(context.Background(), "abc", ofBoth(x.root.ID, id))
+			made, err := acts.Propose(context.Background(), "abc", ofBoth(x.works.root.ID, id))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +157,7 @@ func checkFaulty(t *testing.T, u *source.Unit, function string, fail func(string
 	// Another process goes on with the run.
 	before := calls.Load()
 	acts, x = plantedSession(t, u, s, warn, fail)
-	if err := x.readFaults(0); err != nil {
+	if err := x.rewriter.readFaults(0); err != nil {
 		t.Fatal(err)
 	}
 	if again := way(acts, x); !reflect.DeepEqual(again, first) {
@@ -182,11 +181,11 @@ func TestMovesOfAnotherRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, x := plantedSession(t, plantedUnit(t), s, func(string) {}, func(string) {})
-	if x.lacks(nil) || !x.lacks([]string{"bad"}) {
+	if x.rewriter.lacks(nil) || !x.rewriter.lacks([]string{"bad"}) {
 		t.Error("moves without a rule that works lack it, and no others do")
 	}
-	x.faults.list = []beagle.RuleFault{{Rule: "bad"}}
-	if x.lacks([]string{"bad"}) {
+	x.rewriter.faults.list = []beagle.RuleFault{{Rule: "bad"}}
+	if x.rewriter.lacks([]string{"bad"}) {
 		t.Error("moves without a rule that is off in this run lack nothing")
 	}
 }

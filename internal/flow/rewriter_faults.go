@@ -23,23 +23,23 @@ type ruleFaults struct {
 
 // readFaults takes over what other processes have found, and notes that
 // proposals up to one were asked for.
-func (x *session) readFaults(latest int) error {
-	f := &x.faults
+func (rw *rewriter) readFaults(latest int) error {
+	f := &rw.faults
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.latest = max(f.latest, latest)
-	_, err := x.store.Load(x.run, "faults", &f.list)
+	_, err := rw.works.store.Load(rw.works.run, "faults", &f.list)
 	return err
 }
 
 // keepFaults warns of rules that failed since it was called last, and turns them
 // off from a proposal on. It reports whether there are any.
-func (x *session) keepFaults(from int) (fresh bool, err error) {
-	f := &x.faults
+func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
+	f := &rw.faults
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.guard != x.work.guard {
-		f.guard, f.heard = x.work.guard, 0
+	if f.guard != rw.work.guard {
+		f.guard, f.heard = rw.work.guard, 0
 	}
 	all := f.guard.Faults()
 	for _, fault := range all[f.heard:] {
@@ -50,67 +50,66 @@ func (x *session) keepFaults(from int) (fresh bool, err error) {
 		f.list = append(f.list, beagle.RuleFault{Rule: fault.Mutator, Function: fault.Function, Reason: fault.Reason, From: from})
 		said := fmt.Sprintf("the rule %s is off for the rest of this run: %v. This is a mistake in Beagle", fault.Mutator, &fault)
 		if fault.Stack != "" {
-			path := filepath.Join(x.store.RunDir(x.run), "rule-failed-"+fault.Mutator+".txt")
-			if err := x.store.WriteFile(path, []byte(said+"\n\n"+fault.Stack)); err != nil {
+			path := filepath.Join(rw.works.store.RunDir(rw.works.run), "rule-failed-"+fault.Mutator+".txt")
+			if err := rw.works.store.WriteFile(path, []byte(said+"\n\n"+fault.Stack)); err != nil {
 				return fresh, err
 			}
 			said += ". The stack is in " + path
 		}
-		x.watch.Warn(said)
+		rw.watch.Warn(said)
 	}
 	f.heard = len(all)
 	if !fresh {
 		return false, nil
 	}
-	return true, x.store.Save(x.run, "faults", f.list)
+	return true, rw.works.store.Save(rw.works.run, "faults", f.list)
 }
 
 // keepLaterFaults is keepFaults for what failed outside of proposals: the rules
 // are off from the next proposal on.
-func (x *session) keepLaterFaults() error {
-	x.faults.mu.Lock()
-	next := x.faults.latest + 1
-	x.faults.mu.Unlock()
-	_, err := x.keepFaults(next)
+func (rw *rewriter) keepLaterFaults() error {
+	rw.faults.mu.Lock()
+	next := rw.faults.latest + 1
+	rw.faults.mu.Unlock()
+	_, err := rw.keepFaults(next)
 	return err
 }
 
 // off reports whether a rule is off for a proposal.
-func (x *session) off(rule string, proposal int) bool {
-	x.faults.mu.Lock()
-	defer x.faults.mu.Unlock()
-	return slices.ContainsFunc(x.faults.list, func(r beagle.RuleFault) bool { return r.Rule == rule && r.From <= proposal })
+func (rw *rewriter) off(rule string, proposal int) bool {
+	rw.faults.mu.Lock()
+	defer rw.faults.mu.Unlock()
+	return slices.ContainsFunc(rw.faults.list, func(r beagle.RuleFault) bool { return r.Rule == rule && r.From <= proposal })
 }
 
 // faulty returns the rules that failed so far, in alphabetical order.
-func (x *session) faulty() []string {
+func (rw *rewriter) faulty() []string {
 	var names []string
-	for _, fault := range x.work.guard.Faults() {
+	for _, fault := range rw.work.guard.Faults() {
 		names = append(names, fault.Mutator)
 	}
-	x.faults.mu.Lock()
-	defer x.faults.mu.Unlock()
-	for _, r := range x.faults.list {
+	rw.faults.mu.Lock()
+	defer rw.faults.mu.Unlock()
+	for _, r := range rw.faults.list {
 		names = append(names, r.Rule)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// moves lists every step that can be taken from a source, and the rules that
-// were not asked or failed.
-func (x *session) moves(src string) (moves []beagle.Move, without []string) {
-	moves = x.work.moves(src, x.faulty()...)
-	without = x.faulty()
-	return slices.DeleteFunc(moves, func(m beagle.Move) bool { return slices.Contains(without, m.Mutator) }), without
+// failed are the faults of the run that are known here.
+func (rw *rewriter) failed() []beagle.RuleFault {
+	rw.faults.mu.Lock()
+	defer rw.faults.mu.Unlock()
+	return slices.Clone(rw.faults.list)
 }
 
 // lacks reports whether moves that were found without some rules, perhaps by an
 // earlier run, lack one that works in this run.
-func (x *session) lacks(without []string) bool {
+func (rw *rewriter) lacks(without []string) bool {
 	if len(without) == 0 {
 		return false
 	}
-	faulty := x.faulty()
+	faulty := rw.faulty()
 	return slices.ContainsFunc(without, func(rule string) bool { return !slices.Contains(faulty, rule) })
 }

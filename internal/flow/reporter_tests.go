@@ -33,20 +33,20 @@ const (
 
 // tests makes the regression test and the benchmark that go with a patch; none
 // when the target's values cannot be written as Go literals.
-func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
-	t := &x.unit.Target
-	if !writable(x.unit.Sig) {
+func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
+	t := &rp.unit.Target
+	if !writable(rp.unit.Sig) {
 		return nil, nil
 	}
-	tested, err := x.spelled(ctx, telling(x.corpus))
+	tested, err := rp.spelled(ctx, telling(rp.inputs.corpus()))
 	if err != nil {
 		return nil, err
 	}
 	limit := benchCalls
-	if x.corpus.GeneratedOnly {
+	if rp.inputs.corpus().GeneratedOnly {
 		limit = madeCalls
 	}
-	timed, err := x.spelled(ctx, short(x.corpus.Train, limit))
+	timed, err := rp.spelled(ctx, short(rp.inputs.corpus().Train, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +57,12 @@ func (x *session) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 		}
 	}
 	slices.Sort(imports)
-	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports), x.corpus.GeneratedOnly)
+	file, ok := testFile(t, tested.Calls, timed.Calls, slices.Compact(imports), rp.inputs.corpus().GeneratedOnly)
 	if !ok {
 		return nil, nil
 	}
-	if err := x.unit.CheckTest(file.Path, file.After); err != nil {
-		x.watch.Warn(fmt.Sprintf("no regression test comes with the patch: the one that was written does not build (%v)", err))
+	if err := rp.unit.CheckTest(file.Path, file.After); err != nil {
+		rp.watch.Warn(fmt.Sprintf("no regression test comes with the patch: the one that was written does not build (%v)", err))
 		return nil, nil
 	}
 	return []beagle.PatchFile{file}, nil
@@ -100,18 +100,18 @@ func short(records []beagle.Record, n int) []beagle.Record {
 }
 
 // spelled has the original called with records, and everything written in Go.
-func (x *session) spelled(ctx context.Context, records []beagle.Record) (*rt.SpellReply, error) {
-	bin, err := x.builder.Build(ctx, []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}, harness.Link{})
+func (rp *reporter) spelled(ctx context.Context, records []beagle.Record) (*rt.SpellReply, error) {
+	bin, err := rp.lab.beside(ctx, harness.Link{})
 	if err != nil {
 		return nil, err
 	}
 	defer bin.Remove()
-	path := filepath.Join(x.dir, "spell")
+	path := filepath.Join(rp.lab.dir, "spell")
 	if err := harness.WriteRecords(path, records); err != nil {
 		return nil, err
 	}
 	var reply rt.SpellReply
-	exit, err := bin.Run(ctx, x.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"spell": path}})
+	exit, err := bin.Run(ctx, rp.lab.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"spell": path}})
 	if err == nil && exit != nil {
 		err = fmt.Errorf("writing a regression test: %v", exit)
 	}

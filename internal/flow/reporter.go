@@ -4,14 +4,26 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate/rules"
+	"github.com/beagle-go/beagle/internal/source"
 )
+
+// A reporter writes down what became of a run.
+type reporter struct {
+	spec     *Spec
+	watch    Watcher
+	unit     *source.Unit
+	ready    *Prepared
+	works    *works
+	lab      *lab
+	inputs   *inputs
+	rewriter *rewriter
+	authors  *authors
+}
 
 // Report assembles the result of a run.
 func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log) (*beagle.Result, error) {
@@ -19,20 +31,27 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 	if err != nil {
 		return nil, err
 	}
+	return x.reporter.result(ctx, j, log)
+}
+
+// result is what a run came to. What only a driver knows is not in it.
+func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.Result, err error) {
 	r := &beagle.Result{
-		Run: run, Target: x.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
-		Best:           beagle.Version{ID: x.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: x.root.Source, Static: x.ready.Root.Static},
-		BaselineStatic: x.ready.Root.Static,
-		Statuses:       log.Statuses(), Corpus: x.summary(), Findings: x.ready.Findings, Warnings: x.box.Missing(),
-		Profile: x.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: x.machine, Replay: x.spec.Command(),
-		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: x.rates(), Advice: x.advice(),
+		Run: rp.works.run, Target: rp.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
+		Best: beagle.Version{
+			ID: rp.works.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: rp.works.root.Source, Static: rp.ready.Root.Static,
+		},
+		BaselineStatic: rp.ready.Root.Static,
+		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(), Findings: rp.ready.Findings, Warnings: rp.lab.box.Missing(),
+		Profile: rp.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: rp.works.machine, Replay: rp.spec.Command(),
+		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root.Source),
 	}
-	if err := errors.Join(x.readFaults(0), x.keepLaterFaults()); err != nil { // of finalists and advice
+	if err := errors.Join(rp.rewriter.readFaults(0), rp.rewriter.keepLaterFaults()); err != nil { // of finalists and advice
 		return nil, err
 	}
-	r.RuleFaults = slices.Clone(x.faults.list)
+	r.RuleFaults = rp.rewriter.failed()
 	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
-	if r.Models, err = x.paid(); err != nil {
+	if r.Models, err = rp.authors.paid(); err != nil {
 		return nil, err
 	}
 	if m := j.Measurement; m != nil {
@@ -44,22 +63,22 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 		return r, nil
 	}
 	r.Verification = verification(j.Verdict)
-	return r, x.improved(ctx, r, j)
+	return r, rp.improved(ctx, r, j)
 }
 
 // improved fills in what only a winner has.
-func (x *session) improved(ctx context.Context, r *beagle.Result, j *Judged) error {
+func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Judged) error {
 	m := j.Measurement
 	r.Outcome = beagle.Improved
 	r.Best = beagle.Version{
 		ID: j.Winner.ID, Ratio: m.Corrected, Nanos: m.Best.Nanos, Allocs: m.Best.Allocs, Bytes: m.Best.Bytes,
 		Source: j.Winner.Source, Steps: j.Winner.Steps, Static: j.Verdict.Static,
 	}
-	extra, err := x.tests(ctx)
+	extra, err := rp.tests(ctx)
 	if err != nil {
 		return err
 	}
-	patch, err := x.unit.Patch(x.unit.Stated(j.Winner.Source), extra)
+	patch, err := rp.unit.Patch(rp.unit.Stated(j.Winner.Source), extra)
 	if err != nil {
 		return err
 	}
@@ -67,8 +86,8 @@ func (x *session) improved(ctx context.Context, r *beagle.Result, j *Judged) err
 	return nil
 }
 
-func (x *session) reference() beagle.TargetRef {
-	t := &x.unit.Target
+func (rp *reporter) reference() beagle.TargetRef {
+	t := &rp.unit.Target
 	file, err := filepath.Rel(t.Dir, t.File)
 	if err != nil {
 		file = t.File
@@ -78,14 +97,6 @@ func (x *session) reference() beagle.TargetRef {
 		ref.Scope = append(ref.Scope, d.Name)
 	}
 	return ref
-}
-
-func (x *session) summary() beagle.CorpusSummary {
-	c := x.corpus
-	return beagle.CorpusSummary{
-		ID: x.ready.Corpus, Train: len(c.Train), Holdout: len(c.Holdout), Generated: len(c.Generated), Calls: c.Calls,
-		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources, Facets: c.Facets,
-	}
 }
 
 // verification tells what was done, and what nobody should think was done.
@@ -102,28 +113,12 @@ func verification(v *beagle.Verdict) beagle.Verification {
 	return out
 }
 
-// assure adds to a verdict's assurance what the inputs lack.
-func (x *session) assure(v *beagle.Verdict) {
-	if v.Assurance != nil && x.corpus.Dropped > 0 {
-		v.Assurance.NotChecked = append(v.Assurance.NotChecked, fmt.Sprintf("%d recorded calls that could not be replayed: %s", x.corpus.Dropped, x.corpus.DroppedWhy))
-	}
-}
-
-// advice is what a person could change in the original.
-func (x *session) advice() []beagle.Advice {
-	p, problem := x.work.pass(x.root.Source)
-	if problem != nil {
-		return nil
-	}
-	return rules.Advise(p)
-}
-
 // hotLines are the lines of the original that cost most.
-func (x *session) hotLines() []beagle.LineShare {
+func (rp *reporter) hotLines() []beagle.LineShare {
 	const most, least = 6, 0.02
-	text := strings.Split(x.root.Source, "\n")
+	text := strings.Split(rp.works.root.Source, "\n")
 	var out []beagle.LineShare
-	for line, share := range x.ready.Profile {
+	for line, share := range rp.ready.Profile {
 		if share >= least && line >= 1 && line <= len(text) {
 			out = append(out, beagle.LineShare{Line: line, Share: share, Text: strings.TrimSpace(text[line-1])})
 		}

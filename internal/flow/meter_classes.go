@@ -27,73 +27,28 @@ const (
 	searchTime    = screenTime / 2 // of timing, for one version on one class
 )
 
-// commonClasses are the classes that the search looks at. They hang on the
-// training inputs, which stay.
-func (x *session) commonClasses() ([]corpus.Class, error) {
-	x.common.once.Do(func() {
-		all, err := corpus.Classes(x.corpus)
-		all = slices.DeleteFunc(all, func(c corpus.Class) bool { return c.Share < commonClass })
-		slices.SortStableFunc(all, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
-		x.common.list, x.common.err = all[:min(len(all), searchClasses)], err
-	})
-	return x.common.list, x.common.err
-}
-
-// screenClasses times the entrants that look faster on each common class. The
-// caller holds the timing lock.
-func (b *group) screenClasses(ctx context.Context) error {
-	var faster []entrant
-	var variants []int
-	for _, e := range b.live {
-		if b.out[e.out].Verdict.Screen.Low > 1 {
-			faster, variants = append(faster, e), append(variants, e.variant)
-		}
-	}
-	if len(faster) == 0 {
-		return nil
-	}
-	classes, err := b.x.commonClasses()
-	if err != nil {
-		return err
-	}
-	for _, class := range classes {
-		part := *b.x.corpus
-		part.Train = class.Records
-		ratios, err := bench.Screen(ctx, b.x.bench, b.bin, variants, &part, searchTime*time.Duration(len(variants)+1))
-		if err != nil {
-			return err
-		}
-		for i, e := range faster {
-			if v := &b.out[e.out].Verdict; ratios[i] != (beagle.Ratio{}) {
-				v.Classes = append(v.Classes, beagle.ClassRatio{Name: class.Name, Share: class.Share, Ratio: ratios[i]})
-			}
-		}
-	}
-	return nil
-}
-
 // byClass measures the finalists that are faster on each class of inputs, and
 // takes that back where a class pays for it.
-func (x *session) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.Measurement) error {
+func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.Measurement) error {
 	var idx []int
 	for i := range ms {
 		if ms[i].Faster {
 			idx = append(idx, i)
 		}
 	}
-	classes, err := corpus.Classes(x.corpus)
+	classes, err := corpus.Classes(m.inputs.corpus())
 	if err != nil || len(classes) == 0 || len(idx) == 0 {
 		return err
 	}
 	// The rarer a class, the less the figure for all inputs says of it.
 	slices.SortStableFunc(classes, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
 	classes = classes[:min(len(classes), maxClasses)]
-	x.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
-	variants := []harness.Variant{{ID: x.root.ID, Source: x.root.Source}}
-	for _, i := range idx {
-		variants = append(variants, harness.Variant{ID: cs[i].ID, Source: cs[i].Source})
+	m.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
+	faster := make([]beagle.Candidate, len(idx))
+	for v, i := range idx {
+		faster[v] = cs[i]
 	}
-	bin, err := x.builder.Build(ctx, variants, harness.Link{FuncAlign: 64})
+	bin, err := m.lab.beside(ctx, harness.Link{FuncAlign: 64}, faster...)
 	if err != nil {
 		return err
 	}
@@ -101,11 +56,11 @@ func (x *session) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagl
 	found := make([][][]beagle.Ratio, len(classes)) // class, layout, variant
 	for layout := range classLayouts {
 		if layout > 0 {
-			if bin, err = x.builder.Relink(ctx, bin, harness.Link{FuncAlign: 64, Layout: x.spec.Seed + uint64(layout)}); err != nil {
+			if bin, err = m.lab.builder.Relink(ctx, bin, harness.Link{FuncAlign: 64, Layout: m.spec.Seed + uint64(layout)}); err != nil {
 				return err
 			}
 		}
-		if err := x.timeClasses(ctx, bin, classes, len(idx), found); err != nil {
+		if err := m.timeClasses(ctx, bin, classes, len(idx), found); err != nil {
 			return err
 		}
 	}
@@ -122,18 +77,18 @@ func (x *session) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagl
 }
 
 // timeClasses times all versions of a program on each class.
-func (x *session) timeClasses(ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio) error {
+func (m *meter) timeClasses(ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio) error {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i + 1
 	}
-	x.timing.Lock()
-	defer x.timing.Unlock()
+	m.lab.timing.Lock()
+	defer m.lab.timing.Unlock()
 	for k, class := range classes {
-		part := *x.corpus
+		part := *m.inputs.corpus()
 		part.Train = class.Records
 		for _, v := range all { // one at a time: nobody is dropped half-way
-			ratios, err := bench.Screen(ctx, x.bench, bin, []int{v}, &part, classTime)
+			ratios, err := bench.Screen(ctx, m.lab.bench, bin, []int{v}, &part, classTime)
 			if err != nil {
 				return err
 			}

@@ -27,34 +27,34 @@ type recording struct {
 	Captured corpus.Captured `json:"captured"`
 }
 
-// recorded takes the recording of an earlier run, or makes one with record. One
+// recording takes the recording of an earlier run, or makes one with record. One
 // with failures is not kept: what fails may pass the next time.
-func (x *session) recorded(record func() (*corpus.Captured, error)) (*corpus.Captured, error) {
-	key, ok := x.recordingKey()
+func (n *inputs) recording(record func() (*corpus.Captured, error)) (*corpus.Captured, error) {
+	key, ok := n.recordingKey()
 	var known recording
-	if ok && !x.spec.Anew && x.store.Cached(key, &known) {
-		x.watch.Stage("record", fmt.Sprintf("not again: the tests' calls are known since %s UTC, and the module is as it was; --anew records again", known.At))
+	if ok && !n.spec.Anew && n.works.store.Cached(key, &known) {
+		n.watch.Stage("record", fmt.Sprintf("not again: the tests' calls are known since %s UTC, and the module is as it was; --anew records again", known.At))
 		return &known.Captured, nil
 	}
 	captured, err := record()
 	if err != nil || !ok || len(captured.Failures) > 0 {
 		return captured, err
 	}
-	return captured, x.store.Cache(key, recording{time.Now().UTC().Format(time.DateTime), *captured})
+	return captured, n.works.store.Cache(key, recording{time.Now().UTC().Format(time.DateTime), *captured})
 }
 
 // recordingKey identifies a recording by what the tests are made of; false when
 // that is too much to be looked at.
-func (x *session) recordingKey() (store.Key, bool) {
-	t := &x.unit.Target
-	f := fingerprint{hash: sha256.New(), judged: x.spec.Judged}
+func (n *inputs) recordingKey() (store.Key, bool) {
+	t := &n.unit.Target
+	f := fingerprint{hash: sha256.New(), judged: n.spec.Judged}
 	for _, dir := range localModules(t.Dir) {
 		if err := f.add(dir, false); err != nil {
 			return store.Key{}, false
 		}
 	}
 	return store.Key{
-		Kind: "recorded", Toolchain: x.machine.Go, Machine: x.machine.OS + "/" + x.machine.Arch, Corpus: hex.EncodeToString(f.hash.Sum(nil)),
+		Kind: "recorded", Toolchain: n.works.machine.Go, Machine: n.works.machine.OS + "/" + n.works.machine.Arch, Corpus: hex.EncodeToString(f.hash.Sum(nil)),
 		Extra: beagle.HashOf("recorded", program(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"), os.Getenv("GOWORK")),
 	}, true
 }
@@ -187,17 +187,17 @@ func (f *fingerprint) file(path string, e fs.DirEntry) error {
 
 // built takes the corpus that an earlier run made of the same records, or makes
 // it.
-func (x *session) built(in *corpus.Input, build func() (*corpus.Built, error)) (*corpus.Built, error) {
-	key, ok := x.recordingKey() // what the original calls decides too
-	key.Kind, key.Machine = "built", kind(x.machine)
-	key.Extra += beagle.HashOf("built", x.unit.Target.ID(), in)
+func (n *inputs) built(in *corpus.Input, build func() (*corpus.Built, error)) (*corpus.Built, error) {
+	key, ok := n.recordingKey() // what the original calls decides too
+	key.Kind, key.Machine = "built", kind(n.works.machine)
+	key.Extra += beagle.HashOf("built", n.unit.Target.ID(), in)
 	known := new(corpus.Built)
-	if ok && !x.spec.Anew && x.store.Cached(key, known) {
+	if ok && !n.spec.Anew && n.works.store.Cached(key, known) {
 		return known, nil
 	}
 	out, err := build()
 	if err != nil || !ok {
 		return out, err
 	}
-	return out, x.store.Cache(key, out)
+	return out, n.works.store.Cache(key, out)
 }

@@ -1,0 +1,193 @@
+package flow
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// A briefing gathers what models are told of the target and of the versions that
+// a proposal names.
+type briefing struct {
+	spec     *Spec
+	unit     *source.Unit
+	ready    *Prepared
+	works    *works
+	lab      *lab
+	inputs   *inputs
+	rewriter *rewriter
+
+	lessons []llm.Lesson
+	called  []llm.Callee                      // what the target calls
+	listing atomic.Pointer[[]llm.Instruction] // of the original, once it is known
+}
+
+// open reads what is told with every proposal.
+func (b *briefing) open() (err error) {
+	if b.lessons, err = llm.LoadLessons(b.spec.Models.Lessons...); err == nil {
+		b.called = b.callees()
+	}
+	return err
+}
+
+// describe gathers what is known of the target.
+func (b *briefing) describe(ctx context.Context) (*Described, error) {
+	parent, err := b.version(ctx, b.works.root.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := &Described{Findings: b.ready.Findings, Evidence: &llm.Evidence{
+		Kind: llm.Improve, Target: &b.unit.Target, Facets: b.inputs.facets(), Callees: b.callees(), Parent: *parent,
+	}}
+	for _, m := range b.ready.Moves {
+		d.Rewrites = append(d.Rewrites, m.Mutator)
+	}
+	slices.Sort(d.Rewrites)
+	d.Rewrites = slices.Compact(d.Rewrites)
+	return d, nil
+}
+
+// evidence gathers what a model is told for a proposal. It is the same
+// whenever it is asked: everything comes from the proposal and the store.
+func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidence, error) {
+	e := &llm.Evidence{
+		Kind: llm.Improve, Redact: b.spec.Redacted(), Target: &b.unit.Target, Facets: b.inputs.facets(),
+		Callees: b.called, Lessons: b.lessons,
+	}
+	parent, err := b.version(ctx, p.Parent)
+	if err != nil {
+		return nil, err
+	}
+	e.Parent = *parent
+	if p.Mate != "" {
+		if e.Mate, err = b.version(ctx, p.Mate); err != nil {
+			return nil, err
+		}
+		e.Kind = llm.Crossover
+	}
+	for _, id := range p.Examples {
+		v, err := b.version(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		e.Good = append(e.Good, *v)
+	}
+	for _, id := range p.Tried {
+		t, err := b.attempt(id, p)
+		if err != nil {
+			return nil, err
+		}
+		e.Tried = append(e.Tried, *t)
+	}
+	return e, nil
+}
+
+// version is a candidate as a model is shown it.
+func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error) {
+	c, err := b.works.candidate(id)
+	if err != nil {
+		return nil, err
+	}
+	v := &llm.Version{
+		ID: id, Source: c.Source, Steps: c.Steps, Profile: b.rewriter.work.shares(c.Source), Static: b.ready.Root.Static,
+	}
+	if id == b.works.root.ID {
+		v.Assembly, err = b.assembly(ctx)
+		return v, err
+	}
+	if o, ok := b.works.verdict(id); ok {
+		v.Static, v.Ratio = o.Static, o.Screen
+		v.Classes = inputClasses(o.Classes)
+	}
+	return v, nil
+}
+
+// attempt is what became of a candidate. What its last step bought is told of
+// parents that the proposal names: of others the store may learn something at any
+// time, and the prompt would not be the same when it is made again.
+func (b *briefing) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
+	c, err := b.works.candidate(id)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := b.works.verdict(id)
+	t := &llm.Attempt{
+		Note: c.Note, Status: v.Status, Stage: v.Stage, Reason: v.Reason,
+		Ratio: v.Screen, Counterexample: v.Counterexample,
+	}
+	if ce := v.Counterexample; ce != nil && ce.Difference() != "" {
+		t.Reason = ce.Difference() // the values are in the counterexample
+	}
+	t.Steps = slices.Clone(c.Steps)
+	for i := range t.Steps {
+		if t.Steps[i].Mutator == evolve.Written {
+			t.Steps[i].Param = "" // an ID, which says nothing to a model
+		}
+	}
+	if n := len(c.Steps); n > 0 {
+		t.By = label(c.Steps[n-1])
+	}
+	for _, k := range v.Classes {
+		if evolve.Pays(k) {
+			t.Slower = append(t.Slower, inputClasses([]beagle.ClassRatio{k})...)
+		}
+	}
+	if v.Screen == nil || len(c.Parents) == 0 || !names(p, c.Parents[0]) {
+		return t, nil
+	}
+	if before, ok := b.works.verdict(c.Parents[0]); ok && before.Screen != nil {
+		gain := v.Screen.Over(*before.Screen)
+		t.Gain = &gain
+	}
+	return t, nil
+}
+
+func inputClasses(list []beagle.ClassRatio) []llm.InputClass {
+	var out []llm.InputClass
+	for _, k := range list {
+		out = append(out, llm.InputClass{Name: k.Name, Share: k.Share, Ratio: &k.Ratio})
+	}
+	return out
+}
+
+// names reports whether a proposal speaks of a candidate, so that the search
+// knew it when it made the proposal.
+func names(p evolve.Proposal, id string) bool {
+	return id == p.Parent || id == p.Mate || slices.Contains(p.Examples, id) || slices.Contains(p.Tried, id)
+}
+
+// label names who took a step: a rewrite, or a model.
+func label(s beagle.Step) string {
+	if s.Site == handedIn {
+		return handedIn
+	}
+	if s.Mutator == evolve.Written {
+		return "model " + s.Site
+	}
+	return s.Mutator
+}
+
+// assembly is the compiler's for the original, made once a run and never while
+// something is being timed.
+func (b *briefing) assembly(ctx context.Context) ([]llm.Instruction, error) {
+	if known := b.listing.Load(); known != nil {
+		return *known, nil
+	}
+	is, err := once(b.works, "assembly", b.works.root.ID, "", func() ([]harness.Instruction, error) {
+		return b.lab.assembly(ctx)
+	})
+	out := make([]llm.Instruction, len(is))
+	for i, in := range is {
+		out[i] = llm.Instruction(in)
+	}
+	if err == nil {
+		b.listing.Store(&out)
+	}
+	return out, err
+}

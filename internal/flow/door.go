@@ -1,0 +1,161 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// The door is where source text from outside comes in: what people and agents
+// hand in, entries of a suite, and what models reply. Who enters by it has the
+// text of a candidate; what behaves as the original is for the verifier to say.
+type door struct {
+	unit *source.Unit
+	root beagle.Candidate
+}
+
+// An extent says how much of a candidate file a text from outside is.
+type extent bool
+
+const (
+	partial extent = false // it may leave out what it uses of the original and does not change
+	entire  extent = true  // all of it: a model edits the whole file of its parent
+)
+
+// An arrival is a text from outside after it was admitted or refused.
+type arrival struct {
+	beagle.Candidate              // of the canonical text, or of the text as it came if there is none
+	text             string       // as it came
+	whole            string       // with what was completed from the original, below what was written
+	file             *source.File // nil when the text is refused
+
+	problem   *source.Problem // why it is refused
+	malformed error           // why it has no canonical form
+	unread    bool            // it is too long or too deep to be read at all
+}
+
+// admit makes a candidate of a text from outside, or says why it is none. It
+// bounds the size and the nesting before anything that recurses reads the text.
+// Then it completes the text, brings it into canonical form, and checks the
+// syntax, the scope, the size beside the original, the types and the signature.
+func (d *door) admit(text string, much extent) *arrival {
+	a := &arrival{text: text, whole: text}
+	if a.bounded(text) {
+		if much == partial {
+			a.whole = d.unit.Complete(text)
+		}
+		var canonical string
+		if canonical, a.malformed = d.unit.Normalize(a.whole); a.malformed == nil {
+			text = canonical // otherwise reading it says what is wrong
+		}
+		if a.bounded(text) {
+			a.file, a.problem = d.unit.Parse(text)
+		}
+	}
+	a.Candidate = beagle.NewCandidate(text, []string{d.root.ID}, nil)
+	return a
+}
+
+// bounded refuses a text that is too long or too deep.
+func (a *arrival) bounded(text string) bool {
+	if why := outsized(text); why != "" {
+		a.problem, a.unread = &source.Problem{Stage: parsing, Message: why}, true
+	}
+	return !a.unread
+}
+
+// parsing is the stage at which a text is refused that is no Go file, or too
+// long or too deep to be read as one.
+const parsing = "parse"
+
+// refusal is the verdict on a text that is no candidate, and nil for one.
+func (a *arrival) refusal() *beagle.Verdict {
+	if a.problem == nil {
+		return nil
+	}
+	reason := a.problem.Message
+	if a.problem.Line > 0 {
+		reason = fmt.Sprintf("line %d: %s", a.problem.Line, reason)
+	}
+	return &beagle.Verdict{Status: beagle.Invalid, Stage: a.problem.Stage, Reason: reason}
+}
+
+// complaint says in the words of a compiler why a text is no candidate; "" for
+// one.
+func (a *arrival) complaint() string {
+	switch {
+	case a.malformed != nil:
+		return a.malformed.Error()
+	case a.problem == nil:
+		return ""
+	}
+	return compilerWords(a.problem.Message, a.problem.Line, a.Source)
+}
+
+// oversized is the verdict on a text that nobody may read any further, and nil
+// for any other.
+func (d *door) oversized(a *arrival) *beagle.Verdict {
+	if !a.unread {
+		return nil
+	}
+	v := a.refusal()
+	v.Candidate, v.Contract = a.ID, d.unit.Target.Contract
+	v.Checks = []beagle.CheckResult{{Name: parsing}}
+	return v
+}
+
+// static gives an arrival the checks that need no inputs: those of admit, and
+// what the policy says of its text.
+func (d *door) static(ctx context.Context, a *arrival) (*beagle.Verdict, error) {
+	if v := d.oversized(a); v != nil {
+		return v, nil
+	}
+	return verify.Static(ctx, &verify.Env{Unit: d.unit}, a.Candidate, nil)
+}
+
+// inCanonical is where the checks that read a version say that something is.
+var inCanonical = regexp.MustCompile(`(?m)^line (\d+): `)
+
+// placed words a verdict for who wrote the text, in a file of some name: with the
+// lines of that file, not of the text that it was formatted to.
+func (a *arrival) placed(v *beagle.Verdict, name string) *beagle.Verdict {
+	if v.OK() || !inCanonical.MatchString(v.Reason) {
+		return v
+	}
+	lines, most := source.Lines(a.Source, a.whole), 1+strings.Count(strings.TrimRight(a.text, "\n"), "\n")
+	v.Reason = inCanonical.ReplaceAllStringFunc(v.Reason, func(at string) string {
+		n, err := strconv.Atoi(inCanonical.FindStringSubmatch(at)[1])
+		if err != nil {
+			return at
+		}
+		if a.Source != a.text {
+			n = nearest(lines, n)
+		}
+		switch {
+		case n == 0 || n > most: // of what was completed from the original
+			return name + ": "
+		case filepath.Ext(name) == "": // no file
+			return fmt.Sprintf("line %d: ", n)
+		}
+		return fmt.Sprintf("%s:%d: ", name, n)
+	})
+	return v
+}
+
+// nearest is where a line comes from, or else the nearest line above on which
+// something begins; 0 when there is none.
+func nearest(lines map[int]int, n int) int {
+	for ; n > 0; n-- {
+		if from := lines[n]; from != 0 {
+			return from
+		}
+	}
+	return 0
+}

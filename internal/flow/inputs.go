@@ -1,0 +1,199 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+// The inputs are what versions are called with: recorded or given, audited, and
+// grown by those on which candidates failed.
+type inputs struct {
+	spec  *Spec
+	watch Watcher
+	unit  *source.Unit
+	works *works
+	lab   *lab
+	ready *Prepared
+
+	mu      sync.Mutex
+	held    *beagle.Corpus // nil before gather or restore
+	learned int            // inputs found by the run that are in the corpus
+
+	common struct { // of commonClasses
+		once sync.Once
+		list []corpus.Class
+		err  error
+	}
+}
+
+// corpus is the corpus as it is now; nil before it is known. It may be replaced
+// and is never changed: its facets and its training inputs stay.
+func (n *inputs) corpus() *beagle.Corpus {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.held
+}
+
+// hold makes a corpus the run's. So many of its inputs were found by the run.
+func (n *inputs) hold(c *beagle.Corpus, learned int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held, n.learned = c, learned
+}
+
+// restore takes up the corpus of a run that was prepared in another process.
+func (n *inputs) restore() error {
+	corpus := new(beagle.Corpus)
+	if err := n.works.store.GetJSON(n.ready.CorpusBlob, corpus); err != nil {
+		return err
+	}
+	found, err := learned(n.works.store, n.works.run)
+	if err != nil {
+		return err
+	}
+	corpus.Generated = append(corpus.Generated, found...)
+	n.hold(corpus, len(found))
+	return nil
+}
+
+const (
+	captureTime = time.Minute // for the user's test suites
+	freshInputs = 4096        // drawn for the final measurement
+)
+
+// gather makes the corpus with a program that has the original, audits it and
+// puts it into the store.
+func (n *inputs) gather(ctx context.Context, bin *harness.Binary, in *corpus.Input) error {
+	built, err := n.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, n.unit, bin, n.lab.box, *in) })
+	if err != nil {
+		return err
+	}
+	c := built.Corpus
+	c.DroppedWhy = strings.Join(built.DroppedFor, "; ")
+	n.hold(c, 0)
+	n.watch.Stage("corpus", fmt.Sprintf("%d inputs to search with, %d held out, %d generated",
+		len(c.Train), len(c.Holdout), len(c.Generated)))
+	if err := n.audit(bench.Observed{NonDeterministic: built.Unstable + built.Stateful, Results: built.Outcomes}); err != nil {
+		return err
+	}
+	n.ready.Target, n.ready.Spec, n.ready.Corpus = n.unit.Target.ID(), n.unit.Target.Spec(), c.ID()
+	n.ready.CorpusBlob, err = n.works.store.PutJSON(c)
+	return err
+}
+
+// collect takes the user's file, or records what the tests call.
+func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
+	in := &corpus.Input{Seed: n.spec.Seed}
+	if n.spec.CorpusFile != "" {
+		records, err := corpus.Load(n.unit, n.spec.CorpusFile)
+		if err != nil {
+			return nil, err
+		}
+		in.Records, in.Source = records, fmt.Sprintf("%d records of %s", len(records), filepath.Base(n.spec.CorpusFile))
+		return in, nil
+	}
+	captured, err := n.recording(func() (*corpus.Captured, error) {
+		return corpus.Capture(ctx, n.unit, n.lab.box, filepath.Join(n.lab.dir, "corpus"), corpus.CaptureOptions{
+			Budget: captureTime,
+			Progress: func(what string, records int) {
+				if records > 0 {
+					what += fmt.Sprintf("; %d distinct calls so far", records)
+				}
+				n.watch.Stage("record", what)
+			},
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range captured.Failures {
+		n.watch.Warn(f)
+	}
+	in.Captured = captured
+	return in, nil
+}
+
+// audit refuses inputs that cannot tell faster from slower.
+func (n *inputs) audit(seen bench.Observed) error {
+	n.ready.Findings = bench.Audit(&n.unit.Target, n.corpus(), seen)
+	for _, f := range n.ready.Findings {
+		if f.Refuse && !n.spec.Force {
+			return n.refused(f)
+		}
+		n.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Code, f.Figure, f.Remedy))
+	}
+	return nil
+}
+
+func (n *inputs) refused(f beagle.Finding) error {
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s cannot be judged (%s): %s", n.unit.Target.Spec(), f.Code, f.Figure),
+		Remedy: f.Remedy + "\nor go on all the same with --force",
+	}
+}
+
+// hopeless refuses a target that no inputs can make worth a search, before they
+// are recorded.
+func (n *inputs) hopeless() error {
+	if len(n.unit.Target.Params) > 0 || n.spec.Force {
+		return nil
+	}
+	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {
+		if f.Code == "constant-foldable" && f.Refuse {
+			return n.refused(f)
+		}
+	}
+	return nil
+}
+
+// fresh draws inputs that neither the search nor the verification has seen, with
+// the outcomes that recorded calls have. told says what they lack.
+func (n *inputs) fresh(ctx context.Context, seed uint64) (fresh []beagle.Record, told string, err error) {
+	return corpus.Alike(ctx, n.unit, n.lab.builder, n.lab.box, n.corpus(), freshInputs, seed)
+}
+
+// facets are what is true of all recorded inputs.
+func (n *inputs) facets() *beagle.Facets { return &n.corpus().Facets }
+
+// private reports whether models may not see a candidate: captured values are
+// sent as shapes only, and it holds some, as a version for the frequent case does.
+func (n *inputs) private(c beagle.Candidate) bool {
+	if !n.spec.Models.On() || !n.spec.Redacted() {
+		return false
+	}
+	e := llm.Evidence{Redact: true, Target: &n.unit.Target, Facets: n.facets()}
+	return e.Leaks(c.Source)
+}
+
+// commonClasses are the classes that the search looks at. They hang on the
+// training inputs, which stay.
+func (n *inputs) commonClasses() ([]corpus.Class, error) {
+	n.common.once.Do(func() {
+		all, err := corpus.Classes(n.corpus())
+		all = slices.DeleteFunc(all, func(c corpus.Class) bool { return c.Share < commonClass })
+		slices.SortStableFunc(all, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
+		n.common.list, n.common.err = all[:min(len(all), searchClasses)], err
+	})
+	return n.common.list, n.common.err
+}
+
+func (n *inputs) summary() beagle.CorpusSummary {
+	c := n.corpus()
+	return beagle.CorpusSummary{
+		ID: n.ready.Corpus, Train: len(c.Train), Holdout: len(c.Holdout), Generated: len(c.Generated), Calls: c.Calls,
+		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources, Facets: c.Facets,
+	}
+}

@@ -1,0 +1,139 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+// An Entry is a version of a run's target that was found or written elsewhere.
+type Entry struct {
+	Name   string `json:"name"`
+	Source string `json:"source"` // a candidate file
+}
+
+// A Compared is the verdict on an entry.
+type Compared struct {
+	Name    string          `json:"name"`
+	Verdict *beagle.Verdict `json:"verdict"`
+	Advice  []beagle.Advice `json:"advice,omitempty"` // what a person could still change in it
+}
+
+// Compare gives several versions the verdict that a search would give its
+// winner, and measures all that behave as the original against it in the same
+// programs: their ratios can be set side by side.
+func (a *Activities) Compare(ctx context.Context, run string, entries []Entry) ([]Compared, error) {
+	x, err := a.prepared(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return x.judge.compare(ctx, entries)
+}
+
+// compare judges entries: see [Activities.Compare].
+func (jd *judge) compare(ctx context.Context, entries []Entry) ([]Compared, error) {
+	out := make([]Compared, len(entries))
+	var field []beagle.Candidate
+	at := map[string]int{} // candidate -> its place in the field
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		out[i].Name = e.Name
+		c, err := jd.enter(ctx, e, &out[i])
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = c.ID
+		if _, known := at[c.ID]; out[i].Verdict.OK() && c.ID != jd.works.root.ID && !known {
+			at[c.ID], field = len(field), append(field, c)
+		}
+	}
+	if len(field) == 0 {
+		return out, nil
+	}
+	budget := jd.spec.Measure * time.Duration(len(field)+1) / 2
+	jd.watch.Stage("measure", fmt.Sprintf("%d versions over 10 to 30 link layouts, at most %v", len(field), budget))
+	ms, err := jd.meter.confirm(ctx, field, 1, budget)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		if place, ok := at[id]; ok {
+			measured(out[i].Verdict, &ms[place])
+		}
+	}
+	return out, nil
+}
+
+// enter admits an entry, and gives it advice and the whole ladder but for the
+// measurement.
+func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Candidate, err error) {
+	out.Verdict, err = jd.verifier.survive(e.Source, func() (*beagle.Verdict, error) {
+		arrived := jd.door.admit(e.Source, partial)
+		c = arrived.Candidate
+		c.Note = e.Name
+		if v := jd.door.oversized(arrived); v != nil {
+			return v, nil
+		}
+		out.Advice = jd.rewriter.advice(c.Source)
+		return jd.verifyFull(ctx, c)
+	})
+	return c, err
+}
+
+// verifyFull gives a version the whole ladder but for the measurement.
+func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	if c.ID == jd.works.root.ID {
+		return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "parse", Reason: "it is the original"}, nil
+	}
+	jd.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", c.Note, jd.spec.Fuzz))
+	return once(jd.works, "full", c.ID, fmt.Sprint(jd.spec.Fuzz), func() (*beagle.Verdict, error) {
+		return jd.verifier.full(ctx, c)
+	})
+}
+
+// judgeSource judges a version that somebody wrote: see [Activities.JudgeSource].
+func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Verdict, error) {
+	arrived := jd.door.admit(text, partial)
+	if v := jd.door.oversized(arrived); v != nil {
+		return v, nil
+	}
+	c := arrived.Candidate
+	c.Note = name
+	jd.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, jd.spec.Fuzz))
+	v, err := jd.verifier.full(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if !v.OK() {
+		if err := jd.mender.offer(ctx, c, v, 1); err != nil {
+			return nil, err
+		}
+		return arrived.placed(v, name), nil
+	}
+	if c.ID == jd.works.root.ID {
+		v.Status, v.Reason = beagle.Equal, "it is the original"
+		return v, nil
+	}
+	if jd.spec.NoMeasure {
+		return v, nil
+	}
+	jd.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", jd.spec.Measure))
+	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{c}, 1, jd.spec.Measure)
+	if err != nil {
+		return nil, err
+	}
+	measured(v, &ms[0])
+	return v, nil
+}
+
+// measured completes the verdict on a version that behaves as the original.
+func measured(v *beagle.Verdict, m *beagle.Measurement) {
+	v.Final, v.Stage, v.Status = m, "measure", beagle.Equal
+	if m.Faster {
+		v.Status, v.Reason = beagle.Accepted, ""
+	} else {
+		v.Reason = "not confirmed to be faster: " + m.Why
+	}
+}

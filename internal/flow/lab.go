@@ -1,0 +1,93 @@
+package flow
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// A lab is where versions are built, run and timed: a sandbox, a builder, the
+// two judges, and a directory for their files.
+type lab struct {
+	unit    *source.Unit
+	root    beagle.Candidate
+	box     *sandbox.Sandbox
+	builder *harness.Builder // from equip on, as the judges
+	bench   *bench.Env
+	verify  *verify.Env
+	scratch *scratch.Dir
+	dir     string       // scratch, removed at the end
+	ahead   func()       // ends what is compiled ahead, which works there
+	timing  sync.RWMutex // held while something is timed; what would disturb that takes it to read
+}
+
+// newLab makes a lab without walls: see enclose.
+func newLab() (*lab, error) {
+	dir, err := scratch.New("run")
+	if err != nil {
+		return nil, err
+	}
+	return &lab{scratch: dir, dir: dir.Path, ahead: func() {}}, nil
+}
+
+// enclose sets up the sandbox. What harnesses of the target need is compiled in
+// it from then on.
+func (l *lab) enclose(ctx context.Context, spec *Spec) (err error) {
+	l.box, err = sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
+	if err == nil {
+		l.ahead = harness.Ahead(ctx, l.box, spec.Dir, spec.Tags, filepath.Join(l.dir, "ahead"))
+	}
+	return err
+}
+
+// equip makes the builder and the two judges.
+func (l *lab) equip(ctx context.Context) error {
+	var err error
+	l.builder, err = harness.NewBuilder(ctx, l.unit, l.box, filepath.Join(l.dir, "build"))
+	if err != nil {
+		return err
+	}
+	for _, sub := range []string{"bench", "verify", "corpus"} {
+		if err := os.MkdirAll(filepath.Join(l.dir, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	l.bench = &bench.Env{Box: l.box, Builder: l.builder, Dir: filepath.Join(l.dir, "bench"), CPU: sandbox.LastCPU()}
+	l.verify = &verify.Env{Unit: l.unit, Builder: l.builder, Box: l.box, Dir: filepath.Join(l.dir, "verify")}
+	return nil
+}
+
+func (l *lab) close() {
+	l.ahead()
+	l.scratch.Remove()
+}
+
+// original is the original as the first version of a program.
+func (l *lab) original() harness.Variant {
+	return harness.Variant{ID: l.root.ID, Source: l.root.Source}
+}
+
+// beside builds one program of the original, as version 0, and other versions.
+func (l *lab) beside(ctx context.Context, link harness.Link, cs ...beagle.Candidate) (*harness.Binary, error) {
+	variants := []harness.Variant{l.original()}
+	for _, c := range cs {
+		variants = append(variants, harness.Variant{ID: c.ID, Source: c.Source})
+	}
+	return l.builder.Build(ctx, variants, link)
+}
+
+// assembly is the compiler's for the original. It waits until nothing is timed.
+func (l *lab) assembly(ctx context.Context) ([]harness.Instruction, error) {
+	l.timing.RLock()
+	defer l.timing.RUnlock()
+	return l.builder.Assembly(ctx, l.original())
+}

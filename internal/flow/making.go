@@ -1,0 +1,66 @@
+package flow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// chosen returns the mutators of a spec.
+func chosen(names []string) ([]*mutate.Mutator, error) {
+	if len(names) == 0 {
+		return rules.All, nil
+	}
+	var out []*mutate.Mutator
+	for _, name := range names {
+		m := rules.Named(name)
+		if m == nil {
+			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name), "'beagle explain' lists them")
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// making identifies this program and the rules of a run. What another version
+// of Beagle found out about a candidate, or a run with other rules, does not say
+// which steps can be taken from it now.
+func making(mutators []*mutate.Mutator) string {
+	parts := []any{program()}
+	for _, m := range mutators {
+		parts = append(parts, m.Name)
+	}
+	return beagle.HashOf("making", parts...)
+}
+
+// program is the version of this program, or what its file says where that is
+// not the version of one text: in a build of a developer's.
+var program = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if version := info.Main.Version; ok && version != "(devel)" && version != "" && !strings.Contains(version, "+dirty") {
+		return version
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+})

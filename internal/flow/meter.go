@@ -1,0 +1,99 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A meter measures how fast versions are that behave as the original does.
+type meter struct {
+	spec   *Spec
+	watch  Watcher
+	unit   *source.Unit
+	lab    *lab
+	inputs *inputs
+}
+
+// confirm is the full measurement.
+func (m *meter) confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error) {
+	fresh, told, err := m.inputs.fresh(ctx, m.spec.Seed^0xf4e54)
+	if err != nil {
+		return nil, err
+	}
+	return bench.Confirm(ctx, m.lab.bench, m.unit, cs, m.inputs.corpus(), tried, bench.Options{
+		Budget: budget, MinGain: m.spec.MinGain, Fresh: fresh, Told: told, PGO: m.modulePGO(), Seed: m.spec.Seed,
+	})
+}
+
+// blind measures a version by its times alone, even if its machine code is the
+// original's. The seed decides layouts, orders and the fresh inputs.
+func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*beagle.Measurement, error) {
+	fresh, told, err := m.inputs.fresh(ctx, seed)
+	if err != nil {
+		return nil, err
+	}
+	ms, err := bench.Confirm(ctx, m.lab.bench, m.unit, []beagle.Candidate{c}, m.inputs.corpus(), 1, bench.Options{
+		Budget: m.spec.Measure, MinGain: m.spec.MinGain, Blind: true, PGO: m.modulePGO(), Seed: seed,
+		Fresh: fresh, Told: told,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ms[0], nil
+}
+
+// measuring names a measurement in the store: what is measured, how, and on top
+// of which profile.
+func (m *meter) measuring(kind string, what ...any) (string, error) {
+	var profile []byte
+	if path := m.modulePGO(); path != "" {
+		var err error
+		if profile, err = os.ReadFile(path); err != nil {
+			return "", fmt.Errorf("reading the module's profile: %w; mend it or take it away", err)
+		}
+	}
+	return beagle.HashOf(kind, append(what, m.spec.Measure, m.spec.MinGain, m.spec.Seed, bench.Rule, profile)...), nil
+}
+
+// modulePGO is the profile that production builds use: go build takes it from
+// the directory of the main package. Of several in the module, the one nearest
+// to the target counts.
+func (m *meter) modulePGO() string {
+	t := &m.unit.Target
+	var found []string
+	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // what cannot be read holds no profile for us
+		case d.IsDir() && path != t.Dir && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.Name() == "default.pgo":
+			found = append(found, path)
+		}
+		return nil
+	})
+	if len(found) == 0 {
+		return ""
+	}
+	shared := func(path string) int { return len(commonPrefix(path, t.PkgDir)) }
+	return slices.MaxFunc(found, func(a, b string) int { return cmp.Or(shared(a)-shared(b), len(b)-len(a)) })
+}
+
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}

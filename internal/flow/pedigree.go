@@ -1,0 +1,143 @@
+package flow
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A pedigree takes apart how a version was made, and what each step bought.
+type pedigree struct {
+	works    *works
+	lab      *lab
+	inputs   *inputs
+	rewriter *rewriter
+	verifier *verifier
+}
+
+// lineage measures every step of the winner in one program.
+func (p *pedigree) lineage(ctx context.Context, c beagle.Candidate) ([]beagle.LineageStep, error) {
+	chain, err := p.path(c)
+	if err != nil {
+		return nil, err
+	}
+	ratios, err := p.compareAll(ctx, chain)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]beagle.LineageStep, len(chain))
+	before := beagle.Ratio{Point: 1, Low: 1, High: 1}
+	for i, at := range chain {
+		step := at.Steps[len(at.Steps)-1]
+		out[i] = beagle.LineageStep{Step: step, Why: p.explain(step), Ratio: ratios[i], Gain: ratios[i].Over(before)}
+		before = ratios[i]
+	}
+	return out, nil
+}
+
+// path is the version after each step of a candidate. The store knows one way
+// to each text, which may not be the candidate's: its own steps are taken
+// again, and only where that leads elsewhere the parents are followed.
+func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
+	var chain []beagle.Candidate
+	at := p.works.root
+	for i := range c.Steps {
+		next, err := p.retrace(at, c.Steps[:i+1])
+		if err != nil {
+			break
+		}
+		chain, at = append(chain, next), next
+	}
+	if len(chain) == len(c.Steps) && at.ID == c.ID {
+		return chain, nil
+	}
+	chain = nil
+	seen := map[string]bool{}
+	for at := c; len(at.Steps) > 0 && !seen[at.ID]; {
+		seen[at.ID] = true
+		chain = append([]beagle.Candidate{at}, chain...)
+		if len(at.Parents) == 0 {
+			break
+		}
+		parent, err := p.works.candidate(at.Parents[0])
+		if err != nil {
+			return nil, err
+		}
+		at = parent
+	}
+	return chain, nil
+}
+
+// retrace takes the last of the steps on what the others have made.
+func (p *pedigree) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Candidate, error) {
+	step := steps[len(steps)-1]
+	if step.Mutator != evolve.Written {
+		return p.rewriter.work.retrace(at, step)
+	}
+	c, err := p.works.candidate(step.Param)
+	c.Steps = slices.Clone(steps)
+	return c, err
+}
+
+// compareTime is the time for each version that is compared with its neighbours.
+const compareTime = 80 * time.Millisecond
+
+// compareAll verifies and screens versions in one program; the zero Ratio
+// stands for one that does not behave.
+func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beagle.Ratio, error) {
+	bin, err := p.lab.beside(ctx, harness.Link{FuncAlign: 64}, cs...) // the original among them is compared with itself
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	var good []int
+	for i, c := range cs {
+		if _, failed := bin.Failed[i+1]; failed {
+			continue
+		}
+		v, err := p.verifier.quick(ctx, bin, i+1, c)
+		if err != nil {
+			return nil, err
+		}
+		if v.OK() {
+			good = append(good, i+1)
+		}
+	}
+	out := make([]beagle.Ratio, len(cs))
+	ratios, err := bench.Screen(ctx, p.lab.bench, bin, good, p.inputs.corpus(), compareTime*time.Duration(len(good)+1))
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range good {
+		out[v-1] = ratios[i]
+	}
+	return out, nil
+}
+
+// explain is what a rewrite says of itself, or a model of what it wrote.
+func (p *pedigree) explain(step beagle.Step) string {
+	if step.Mutator == evolve.Written {
+		by := "Written by the model " + step.Site
+		if step.Site == handedIn {
+			by = "Handed in while the search went on"
+		}
+		c, err := p.works.candidate(step.Param)
+		if err != nil || c.Note == "" {
+			return by + ", without an explanation."
+		}
+		return by + ", with the note: " + c.Note
+	}
+	if step.Mutator == guardStep {
+		return "The version was right only under a condition. Where that does not hold, the original does the work."
+	}
+	if m := rules.Named(step.Mutator); m != nil {
+		return m.Doc
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+package flow
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A rewriter makes candidates by the rules. A rule that fails is off for the
+// rest of the run.
+type rewriter struct {
+	watch  Watcher
+	unit   *source.Unit
+	works  *works
+	inputs *inputs
+	work   *workbench
+	faults ruleFaults
+}
+
+// weigh gives the rewriter what is known of the target by now: what is true of
+// the inputs, and the profile of the original.
+func (rw *rewriter) weigh(profile map[int]float64) {
+	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), rw.work.mutators, profile)
+}
+
+// proposeAll makes what proposals ask for, with the versions on the way.
+func (rw *rewriter) proposeAll(proposals []evolve.Proposal) ([]Proposed, [][]beagle.Candidate, error) {
+	out := make([]Proposed, len(proposals))
+	chains := make([][]beagle.Candidate, len(proposals))
+	err := parallel(len(proposals), func(i int) error {
+		out[i] = Proposed{Proposal: proposals[i].ID}
+		chain, err := rw.propose(proposals[i])
+		if r := refused(err); r != "" {
+			out[i].Refused, err = r, nil
+		}
+		chains[i] = chain
+		return err
+	})
+	return out, chains, err
+}
+
+// propose takes the proposal's move and then its wishes, and returns the version
+// after each. A wish that fits nowhere is left out.
+func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err error) {
+	c, err := rw.works.candidate(p.Parent)
+	if err != nil {
+		return nil, err
+	}
+	if p.Move != nil {
+		if rw.off(p.Move.Mutator, p.ID) {
+			return nil, refusal("the rule " + p.Move.Mutator + " is off in this run")
+		}
+		if c, err = rw.work.apply(c, *p.Move); err != nil {
+			return nil, err
+		}
+		chain = append(chain, c)
+	}
+	rng := rand.New(rand.NewPCG(p.Seed, 1))
+	for _, wish := range p.Then {
+		if rw.off(wish.Mutator, p.ID) {
+			continue
+		}
+		next, err := rw.work.wish(c, wish, rng)
+		if refused(err) != "" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		c, chain = next, append(chain, next)
+	}
+	if len(chain) == 0 {
+		return nil, refusal("none of the wished steps fits")
+	}
+	return chain, nil
+}
+
+// putChains keeps what proposals made, in their order: which way to a text is
+// the first must not depend on which processor was faster.
+func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error {
+	for i, chain := range chains {
+		for _, c := range chain {
+			if err := rw.works.putCandidate(c); err != nil {
+				return err
+			}
+		}
+		if out[i].Refused != "" {
+			continue
+		}
+		c, err := rw.works.candidate(chain[len(chain)-1].ID)
+		if err != nil {
+			return err
+		}
+		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.private(c)
+	}
+	return nil
+}
+
+// moves lists every step that can be taken from a source, and the rules that
+// were not asked or failed.
+func (rw *rewriter) moves(src string) (moves []beagle.Move, without []string) {
+	moves = rw.work.moves(src, rw.faulty()...)
+	without = rw.faulty()
+	return slices.DeleteFunc(moves, func(m beagle.Move) bool { return slices.Contains(without, m.Mutator) }), without
+}
+
+// advice is what a person could change in a version.
+func (rw *rewriter) advice(source string) []beagle.Advice {
+	p, problem := rw.work.pass(source)
+	if problem != nil {
+		return nil
+	}
+	return rules.Advise(p)
+}

@@ -1,0 +1,327 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// A screener takes batches of candidates through the cheap end of the ladder.
+type screener struct {
+	works    *works
+	lab      *lab
+	inputs   *inputs
+	rewriter *rewriter
+	verifier *verifier
+}
+
+// evaluate takes the candidates mine of a batch up it: see [Activities.Assess].
+func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Assessed, error) {
+	b := s.group(batch, len(mine))
+	b.glance(batch, mine)
+	for i, id := range mine {
+		if err := b.admit(ctx, i, id); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.judge(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.rewriter.keepLaterFaults(); err != nil {
+		return nil, err
+	}
+	return &Assessed{Candidates: b.out, Cost: b.cost}, b.keep()
+}
+
+// group begins the evaluation of n candidates of a batch.
+func (s *screener) group(batch []string, n int) *group {
+	return &group{screener: s, out: make([]Evaluated, n), place: places(batch), codes: map[string]string{}}
+}
+
+// A group is a batch of candidates under evaluation, or a share of one.
+type group struct {
+	*screener
+	out   []Evaluated
+	live  []entrant
+	bin   *harness.Binary
+	place map[string]int    // of each candidate in the whole batch
+	codes map[string]string // machine-code hash -> the first of the batch that is known to have it
+	cost  Split
+}
+
+// An entrant is a candidate that nothing speaks against so far.
+type entrant struct {
+	out       int // index in group.out
+	variant   int // index in the binary
+	candidate beagle.Candidate
+}
+
+// admit looks a candidate up, and gives it to the static checks if it is new.
+func (b *group) admit(ctx context.Context, i int, id string) error {
+	c, err := b.works.candidate(id)
+	if err != nil {
+		return err
+	}
+	b.out[i] = Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps}
+	if known, ok := b.known(id); ok {
+		b.out[i].Verdict, b.out[i].Moves, b.out[i].Without, b.out[i].Cached = known.Verdict, known.Moves, known.Without, true
+		if b.rewriter.lacks(known.Without) {
+			b.out[i].Moves, b.out[i].Without = b.rewriter.moves(c.Source)
+		}
+		b.cost.Cached++
+		return nil
+	}
+	start := time.Now()
+	v, err := b.verifier.static(ctx, c)
+	b.cost.Verify += time.Since(start)
+	if err != nil {
+		return err
+	}
+	b.out[i].Verdict = *v
+	b.cost.Candidates++
+	if v.OK() {
+		b.live = append(b.live, entrant{out: i, candidate: c})
+	}
+	return nil
+}
+
+func (b *group) judge(ctx context.Context) error {
+	if len(b.live) == 0 {
+		return nil
+	}
+	if err := b.build(ctx); err != nil {
+		return err
+	}
+	defer b.bin.Remove()
+	if err := b.verify(ctx); err != nil {
+		return err
+	}
+	// While one processor times, another looks for what can come next.
+	wait := b.look()
+	defer wait()
+	return b.screen(ctx)
+}
+
+// look finds the next moves of the entrants in the background, one after the
+// other, so that it keeps to one processor. The returned function waits for it.
+func (b *group) look() (wait func()) {
+	live := slices.Clone(b.live)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, e := range live {
+			o := &b.out[e.out]
+			o.Moves, o.Without = b.rewriter.moves(e.candidate.Source)
+		}
+	}()
+	return func() { <-done }
+}
+
+// build compiles all in one program, and leaves out what does not compile, what
+// spoils the program's start, and what compiles to machine code that was judged
+// before.
+func (b *group) build(ctx context.Context) error {
+	var candidates []beagle.Candidate
+	for i := range b.live {
+		b.live[i].variant = i + 1
+		candidates = append(candidates, b.live[i].candidate)
+	}
+	start := time.Now()
+	bin, spoilt, err := verify.Build(ctx, b.lab.verify, candidates, harness.Link{FuncAlign: 64})
+	b.cost.Build += time.Since(start)
+	if err != nil {
+		return err
+	}
+	b.bin = bin
+	b.filter(func(e entrant, v *beagle.Verdict) {
+		if why, failed := bin.Failed[e.variant]; failed {
+			v.Status, v.Stage, v.Reason = beagle.Invalid, "compile", why
+			return
+		}
+		if f := spoilt[e.variant-1]; f != nil {
+			v.Status, v.Stage, v.Reason = f.Status, f.Stage, f.Reason
+			return
+		}
+		v.Static = bin.Static[e.variant]
+		if first := b.first(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
+			duplicate(v, first)
+		}
+	})
+	return nil
+}
+
+// known is the verdict that the store has on a candidate. Whether the candidate
+// is a duplicate depends on those that this run met before it, so that word of
+// another run does not count.
+func (b *group) known(id string) (storedVerdict, bool) {
+	o, ok := b.works.evaluation(id)
+	if !ok {
+		return o, false
+	}
+	if first := b.first(o.Verdict.Static.CodeHash, id); first != id {
+		duplicate(&o.Verdict, first)
+		return o, true
+	}
+	return o, o.Verdict.Status != beagle.Duplicate
+}
+
+func duplicate(v *beagle.Verdict, first string) {
+	v.Status, v.Stage, v.Reason = beagle.Duplicate, "compile", "the same machine code as "+first
+	v.Twin = first
+}
+
+// filter lets check change verdicts and drops the entrants that fell.
+func (b *group) filter(check func(entrant, *beagle.Verdict)) {
+	b.live = slices.DeleteFunc(b.live, func(e entrant) bool {
+		v := &b.out[e.out].Verdict
+		check(e, v)
+		return !v.OK()
+	})
+}
+
+// verify compares each with the original, in processes of their own.
+func (b *group) verify(ctx context.Context) error {
+	start := time.Now()
+	defer func() { b.cost.Verify += time.Since(start) }()
+	err := parallel(len(b.live), func(i int) error {
+		e := b.live[i]
+		v, err := b.verifier.quick(ctx, b.bin, e.variant, e.candidate)
+		if err == nil {
+			merge(&b.out[e.out].Verdict, v)
+		}
+		return err
+	})
+	b.filter(func(entrant, *beagle.Verdict) {})
+	return errors.Join(err, ctx.Err())
+}
+
+// merge adds what a later stage found to a verdict.
+func merge(into *beagle.Verdict, v *beagle.Verdict) {
+	into.Status, into.Stage, into.Reason, into.Counterexample = v.Status, v.Stage, v.Reason, v.Counterexample
+	into.Checks = append(into.Checks, v.Checks...)
+	into.Warnings = append(into.Warnings, v.Warnings...)
+}
+
+// screenTime is what one candidate's quick measurement may take.
+const screenTime = 20 * time.Millisecond
+
+func (b *group) screen(ctx context.Context) error {
+	if len(b.live) == 0 {
+		return nil
+	}
+	start := time.Now()
+	defer func() { b.cost.Screen += time.Since(start) }()
+	variants := make([]int, len(b.live))
+	for i, e := range b.live {
+		variants[i] = e.variant
+	}
+	budget := screenTime * time.Duration(len(variants)+1)
+	b.lab.timing.Lock()
+	defer b.lab.timing.Unlock()
+	ratios, err := bench.Screen(ctx, b.lab.bench, b.bin, variants, b.inputs.corpus(), budget)
+	if err != nil {
+		return err
+	}
+	for i, e := range b.live {
+		v := &b.out[e.out].Verdict
+		v.Stage = "screen"
+		if ratios[i] == (beagle.Ratio{}) {
+			v.Status, v.Reason = beagle.Crashed, "it ended the process in which it was timed"
+			continue
+		}
+		v.Screen = &ratios[i]
+	}
+	b.filter(func(entrant, *beagle.Verdict) {})
+	return b.screenClasses(ctx)
+}
+
+// screenClasses times the entrants that look faster on each common class. The
+// caller holds the timing lock.
+func (b *group) screenClasses(ctx context.Context) error {
+	var faster []entrant
+	var variants []int
+	for _, e := range b.live {
+		if b.out[e.out].Verdict.Screen.Low > 1 {
+			faster, variants = append(faster, e), append(variants, e.variant)
+		}
+	}
+	if len(faster) == 0 {
+		return nil
+	}
+	classes, err := b.inputs.commonClasses()
+	if err != nil {
+		return err
+	}
+	for _, class := range classes {
+		part := *b.inputs.corpus()
+		part.Train = class.Records
+		ratios, err := bench.Screen(ctx, b.lab.bench, b.bin, variants, &part, searchTime*time.Duration(len(variants)+1))
+		if err != nil {
+			return err
+		}
+		for i, e := range faster {
+			if v := &b.out[e.out].Verdict; ratios[i] != (beagle.Ratio{}) {
+				v.Classes = append(v.Classes, beagle.ClassRatio{Name: class.Name, Share: class.Share, Ratio: ratios[i]})
+			}
+		}
+	}
+	return nil
+}
+
+// keep puts every new verdict into the store.
+func (b *group) keep() error {
+	for _, o := range b.out {
+		if o.Cached {
+			continue
+		}
+		if err := b.works.putVerdict(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places numbers the candidates of a batch.
+func places(batch []string) map[string]int {
+	out := make(map[string]int, len(batch))
+	for i, id := range batch {
+		out[id] = i
+	}
+	return out
+}
+
+// glance looks up what others may have found of the rest of the batch: of a
+// run whose verdicts are known, no duplicate is evaluated again.
+func (b *group) glance(batch, mine []string) {
+	for _, id := range batch {
+		if slices.Contains(mine, id) {
+			continue
+		}
+		if o, ok := b.works.evaluation(id); ok {
+			b.first(o.Verdict.Static.CodeHash, id)
+		}
+	}
+}
+
+// first returns the candidate that stands for a machine code: the one that the
+// run settled on, or of those of this batch that are known the one that comes
+// first in its order.
+func (b *group) first(code, id string) string {
+	if code == "" {
+		return id
+	}
+	if first := b.works.codes().first(code); first != "" {
+		return first
+	}
+	if other, ok := b.codes[code]; ok && b.place[other] < b.place[id] {
+		return other
+	}
+	b.codes[code] = id
+	return id
+}

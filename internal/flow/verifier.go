@@ -1,0 +1,99 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// A verifier compares the behaviour of versions with that of the original.
+type verifier struct {
+	spec   *Spec
+	watch  Watcher
+	works  *works
+	lab    *lab
+	inputs *inputs
+}
+
+// static reads a candidate: the checks that run nothing.
+func (vf *verifier) static(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	return vf.survive(c.Source, func() (*beagle.Verdict, error) {
+		return verify.Static(ctx, vf.lab.verify, c, vf.inputs.corpus())
+	})
+}
+
+// quick compares a candidate, version i of a program, with the original for some
+// milliseconds.
+func (vf *verifier) quick(
+	ctx context.Context, bin *harness.Binary, i int, c beagle.Candidate,
+) (*beagle.Verdict, error) {
+	return vf.survive(c.Source, func() (*beagle.Verdict, error) {
+		return verify.Quick(ctx, vf.lab.verify, bin, i, c, vf.inputs.corpus())
+	})
+}
+
+// survive judges a text. A panic of the judge's own is no end of a run: it
+// makes a verdict that accepts nothing, a warning, and a file with the stack.
+func (vf *verifier) survive(text string, judge func() (*beagle.Verdict, error)) (v *beagle.Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil { // outside of the checks
+			id := beagle.HashOf("candidate", text)
+			v, err = vf.failed(&verify.JudgePanic{Check: "judge", Candidate: id, Value: p, Stack: debug.Stack()})
+		}
+	}()
+	v, err = judge()
+	var failed *verify.JudgePanic
+	if errors.As(err, &failed) {
+		return vf.failed(failed)
+	}
+	return v, err
+}
+
+// failed is the verdict on a candidate on which the judge panicked.
+func (vf *verifier) failed(p *verify.JudgePanic) (*beagle.Verdict, error) {
+	path := filepath.Join(vf.works.store.RunDir(vf.works.run), "judge-failed-"+p.Candidate+".txt")
+	said := fmt.Sprintf("%v\n\n%s", p, p.Stack)
+	if err := vf.works.store.WriteFile(path, []byte(said)); err != nil {
+		return nil, err
+	}
+	vf.watch.Warn(fmt.Sprintf(
+		"%v. This is a mistake in Beagle, not in the version, which is not accepted. The stack is in %s", p, path))
+	return &beagle.Verdict{Candidate: p.Candidate, Status: beagle.Failed, Stage: p.Check, Reason: p.Error()}, nil
+}
+
+// full is the whole ladder.
+func (vf *verifier) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	fuzz := vf.spec.Fuzz
+	if fuzz == 0 {
+		fuzz = -1 // leaves it out
+	}
+	v, err := vf.survive(c.Source, func() (*beagle.Verdict, error) {
+		return verify.Full(ctx, vf.lab.verify, c, vf.inputs.corpus(), verify.Budget{Fuzz: fuzz})
+	})
+	if err == nil {
+		vf.assure(v)
+	}
+	return v, err
+}
+
+// proven is the full verification of a finalist, and which earlier run made it.
+func (vf *verifier) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, *beagle.Origin, error) {
+	return traced(vf.works, "full", c.ID, fmt.Sprint(vf.spec.Fuzz), func() (*beagle.Verdict, error) {
+		vf.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), vf.spec.Fuzz))
+		return vf.full(ctx, c)
+	})
+}
+
+// assure adds to a verdict's assurance what the inputs lack.
+func (vf *verifier) assure(v *beagle.Verdict) {
+	if c := vf.inputs.corpus(); v.Assurance != nil && c.Dropped > 0 {
+		lacks := fmt.Sprintf("%d recorded calls that could not be replayed: %s", c.Dropped, c.DroppedWhy)
+		v.Assurance.NotChecked = append(v.Assurance.NotChecked, lacks)
+	}
+}

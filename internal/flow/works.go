@@ -1,0 +1,143 @@
+package flow
+
+import (
+	"fmt"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// The works are what a run has made so far: its candidates and the verdicts on
+// them. They alone know under which keys the store has them.
+type works struct {
+	run     string
+	store   *store.Store
+	anew    bool      // nothing of earlier runs counts
+	ready   *Prepared // what the run starts from, once that is known
+	root    beagle.Candidate
+	machine beagle.Machine // of which the results are
+	making  string         // what makes and judges candidates; see making
+	memory  memory
+}
+
+// key is the cache key of a stage's result for a candidate.
+func (w *works) key(stage, candidate, extra string) store.Key {
+	if w.anew { // what this run finds out itself, it finds again when it is resumed
+		extra += w.run
+	}
+	return store.Key{
+		Kind: stage, Candidate: candidate, Corpus: w.ready.Corpus, Toolchain: w.machine.Go, Machine: kind(w.machine),
+		Extra: w.ready.Target + w.making + extra,
+	}
+}
+
+// putCandidate makes a candidate available to every activity of the run. Of
+// several ways to the same text the first counts, or what a candidate came from
+// would change while others build on it.
+func (w *works) putCandidate(c beagle.Candidate) error {
+	if _, err := w.candidate(c.ID); err == nil {
+		return nil
+	}
+	if err := w.store.Shelve(w.candidateKey(c.ID), c); err != nil {
+		return err
+	}
+	if c, ok := readBack(c); ok {
+		w.memory.keepCandidate(c)
+	}
+	return nil
+}
+
+func (w *works) candidateKey(id string) store.Key {
+	return store.Key{Kind: "candidate", Candidate: id, Extra: w.run}
+}
+
+// candidate returns a candidate by its ID.
+func (w *works) candidate(id string) (beagle.Candidate, error) {
+	if id == w.root.ID {
+		return w.root, nil
+	}
+	c, ok := w.memory.candidate(id)
+	if ok {
+		return c, nil
+	}
+	if !w.store.Shelved(w.candidateKey(id), &c) {
+		return c, fmt.Errorf("candidate %s is not in the store", id)
+	}
+	w.memory.keepCandidate(c)
+	return c, nil
+}
+
+// A storedVerdict is what the store keeps of an evaluation.
+type storedVerdict struct {
+	Verdict beagle.Verdict `json:"verdict"`
+	Moves   []beagle.Move  `json:"moves,omitempty"`
+	Without []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
+}
+
+// evaluation is what the store has of a candidate's evaluation, in this run or
+// an earlier one.
+func (w *works) evaluation(id string) (o storedVerdict, ok bool) {
+	ok = w.store.Shelved(w.evaluatedKey(id), &o)
+	return o, ok
+}
+
+func (w *works) evaluatedKey(id string) store.Key { return w.key("evaluated", id, "") }
+
+// verdict is the verdict of a candidate's evaluation. It may come from memory.
+func (w *works) verdict(id string) (beagle.Verdict, bool) {
+	if v, ok := w.memory.verdict(id); ok {
+		return v, true
+	}
+	o, ok := w.evaluation(id)
+	if ok {
+		w.memory.keepVerdict(id, o.Verdict)
+	}
+	return o.Verdict, ok
+}
+
+// putVerdict puts a candidate's evaluation into the store.
+func (w *works) putVerdict(e Evaluated) error {
+	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), storedVerdict{e.Verdict, e.Moves, e.Without}); err != nil {
+		return err
+	}
+	if v, ok := readBack(e.Verdict); ok {
+		w.memory.keepVerdict(e.Candidate, v)
+	}
+	return nil
+}
+
+// finalists are the candidates that a search leaves to be measured in full.
+func (w *works) finalists(list []evolve.Finalist) ([]beagle.Candidate, error) {
+	out := make([]beagle.Candidate, len(list))
+	for i, f := range list {
+		c, err := w.candidate(f.ID)
+		if err != nil {
+			return nil, err
+		}
+		if f.Steps != nil {
+			c.Steps = f.Steps
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
+// fileUnder files results under the kind of machine that the run measures on.
+// Programs are built here and run there, so the toolchains must be the same.
+func (w *works) fileUnder() error {
+	m := w.ready.Machine
+	if m == nil {
+		return nil
+	}
+	here := w.machine
+	if m.Go != here.Go || m.OS != here.OS || m.Arch != here.Arch {
+		return fmt.Errorf("run %s is for %s on %s/%s, and this machine has %s on %s/%s: a worker must have the same toolchain",
+			w.run, m.Go, m.OS, m.Arch, here.Go, here.OS, here.Arch)
+	}
+	w.machine = *m
+	return nil
+}
+
+// kind identifies the toolchain and the machine in cache keys.
+func kind(m beagle.Machine) string { return beagle.HashOf("machine", m) }

@@ -1,0 +1,48 @@
+package flow
+
+import (
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+// What the store keeps of a long stage, with the run that found it out: a report
+// must not pass off another run's measurement as its own.
+type kept[T any] struct {
+	Origin beagle.Origin `json:"origin"`
+	Value  T             `json:"value"`
+}
+
+// origin is that of what this run finds out now.
+func (w *works) origin() beagle.Origin {
+	return beagle.Origin{Run: w.run, At: time.Now().UTC().Format(time.DateTime)}
+}
+
+// once does a long stage of the judgement unless the store has its result: a
+// process that was killed need not repeat what it had done.
+func once[T any](w *works, stage, candidate, in string, do func() (T, error)) (T, error) {
+	out, _, err := traced(w, stage, candidate, in, do)
+	return out, err
+}
+
+// traced is once, and says which earlier run the result is of: nil for this run.
+func traced[T any](w *works, stage, candidate, in string, do func() (T, error)) (T, *beagle.Origin, error) {
+	key := w.key(stage, candidate, in)
+	var known kept[T]
+	if w.store.Cached(key, &known) {
+		return known.Value, w.elsewhere(known.Origin), nil
+	}
+	out, err := do()
+	if err != nil {
+		return out, nil, err
+	}
+	return out, nil, w.store.Cache(key, kept[T]{w.origin(), out})
+}
+
+// elsewhere is an origin unless it is this run.
+func (w *works) elsewhere(o beagle.Origin) *beagle.Origin {
+	if o.Run == w.run {
+		return nil
+	}
+	return &o
+}
