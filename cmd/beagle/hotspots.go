@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/hotspots/flame"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
 )
@@ -125,7 +126,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 		}
 	}
 	if h.html != "" {
-		if err := job.flame(ctx, t); err != nil {
+		if err := writeFlame(h.html, t); err != nil {
 			return exitNo, err
 		}
 	}
@@ -272,4 +273,21 @@ func readCalls(file string) (map[string]float64, error) {
 		calls[words[0]] = n
 	}
 	return calls, nil
+}
+
+// writeFlame writes the flame graph of what was ranked.
+func writeFlame(file string, t *hotspots.Table) error {
+	p, unit, scale := t.Costs()
+	title := "hot spots"
+	if t.Service != "" {
+		title += " of " + t.Service
+	}
+	page, err := flame.HTML(p, title, unit, scale)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, page, 0o666); err != nil {
+		return &beagle.UsageError{What: "--html: " + err.Error(), Remedy: "name a file in a directory that can be written"}
+	}
+	return nil
 }
