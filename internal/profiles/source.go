@@ -65,13 +65,13 @@ func read(ctx context.Context, text string, o Options) ([]*hotspots.Profile, err
 		stands = o.Instances
 	}
 	var all []*hotspots.Profile
-	kind, rest, isURL := strings.Cut(source, "://")
+	kind, _, isURL := strings.Cut(source, "://")
 	switch {
 	case isURL && (kind == "http" || kind == "https"):
 		all, err = live(ctx, source, o)
 	case isURL:
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s://%s: unknown kind of source", kind, redacted(rest)),
+			What:   redacted(source) + ": unknown kind of source",
 			Remedy: "give http:// or https:// for a service, pyroscope+http:// or parca+http:// for a profile store, or a path",
 		}
 	default:
