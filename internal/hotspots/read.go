@@ -291,8 +291,11 @@ func (p *Profile) samplesOf(s *profile.Sample) int64 {
 	if p.count >= 0 {
 		return s.Value[p.count]
 	}
-	if p.Pprof.Period > 0 {
+	switch {
+	case p.Pprof.Period > 0:
 		return s.Value[p.value] / p.Pprof.Period
+	case p.Kind == CPU:
+		return s.Value[p.value] / 1e7 // a store that dropped the period: Go's is 10 ms
 	}
 	return 1
 }

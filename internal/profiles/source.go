@@ -69,6 +69,10 @@ func read(ctx context.Context, text string, o Options) ([]*hotspots.Profile, err
 	switch {
 	case isURL && (kind == "http" || kind == "https"):
 		all, err = live(ctx, source, o)
+	case isURL && (kind == "pyroscope+http" || kind == "pyroscope+https"):
+		all, err = pyroscope(ctx, strings.TrimPrefix(source, "pyroscope+"), o)
+	case isURL && (kind == "parca+http" || kind == "parca+https"):
+		all, err = parca(ctx, strings.TrimPrefix(source, "parca+"), o)
 	case isURL:
 		return nil, &beagle.UsageError{
 			What:   redacted(source) + ": unknown kind of source",
