@@ -1,7 +1,5 @@
 package beagle
 
-import "time"
-
 // Hotspots ranks the functions of a service's own code by what they cost.
 type Hotspots struct {
 	Service      string            `json:"service,omitempty"`
@@ -95,15 +93,15 @@ type ProfileAdvice struct {
 
 // ProfileUsed is one profile that went into a ranking.
 type ProfileUsed struct {
-	Source    string    `json:"source"`
-	Kind      string    `json:"kind"`
-	Instance  string    `json:"instance,omitempty"`
-	Start     time.Time `json:"start,omitzero"`
-	Seconds   float64   `json:"seconds"`
-	Samples   int64     `json:"samples"`
-	Total     float64   `json:"total"` // nanoseconds or bytes, as measured
-	Build     string    `json:"build,omitempty"`
-	StandsFor float64   `json:"stands_for"` // instances
+	Source    string  `json:"source"`
+	Kind      string  `json:"kind"`
+	Instance  string  `json:"instance,omitempty"`
+	Start     string  `json:"start,omitempty"` // RFC 3339
+	Seconds   float64 `json:"seconds"`
+	Samples   int64   `json:"samples"`
+	Total     float64 `json:"total"` // nanoseconds or bytes, as measured
+	Build     string  `json:"build,omitempty"`
+	StandsFor float64 `json:"stands_for"` // instances
 }
 
 // HotspotDiff says which functions moved between two sets of profiles.

@@ -47,7 +47,10 @@ var mayImport = map[string][]string{
 	"mutate/llm":             {"", "mutate", "internal/chat"},
 	"internal/chat":          {},
 	"internal/chat/chattest": {"internal/chat", "internal/llmtest"},
-	"internal/mcp":           {"", "mutate/llm"},
+	"internal/mcp":           {"", "mutate/llm", "internal/hotspots"},
+	"internal/hotspots":      {""},
+	"internal/profiles":      {"", "internal/hotspots"},
+	"internal/settings":      {"", "internal/hotspots"},
 	"internal/flow/local":    {"", "internal/flow", "internal/evolve", "internal/store", "mutate/llm"},
 	"internal/flow/temporal": {"", "internal/flow", "internal/evolve", "internal/store"},
 }

@@ -174,8 +174,12 @@ func overlap(g []*Profile) int {
 }
 
 func used(p *Profile, stands float64) beagle.ProfileUsed {
+	start := ""
+	if !p.Start.IsZero() {
+		start = p.Start.UTC().Format(time.RFC3339)
+	}
 	return beagle.ProfileUsed{
-		Source: p.Source, Kind: p.Kind, Instance: p.Instance, Start: p.Start, Seconds: p.Seconds, Samples: p.Samples(),
+		Source: p.Source, Kind: p.Kind, Instance: p.Instance, Start: start, Seconds: p.Seconds, Samples: p.Samples(),
 		Total: p.Total(), Build: p.Build, StandsFor: stands,
 	}
 }
