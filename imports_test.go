@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"mutate/llm":             {"", "mutate", "internal/chat"},
 	"internal/chat":          {},
 	"internal/chat/chattest": {"internal/chat", "internal/llmtest"},
-	"internal/mcp":           {"", "mutate/llm", "internal/hotspots"},
+	"internal/mcp":           {"", "mutate/llm", "internal/hotspots", "internal/profiles"},
 	"internal/hotspots":      {""},
 	"internal/profiles":      {"", "internal/hotspots"},
 	"internal/settings":      {"", "internal/hotspots"},

@@ -86,13 +86,16 @@ func summary(t *hotspots.Table) string {
 	if t.Kind != hotspots.CPU {
 		return b.String()
 	}
+	if t.Cores > 0 && t.Cores != t.Total {
+		fmt.Fprintf(&b, " The service keeps %.4g cores busy, as given.", t.Cores)
+	}
 	switch {
 	case t.Price == nil:
 		b.WriteString(" No price: give --price, or price in beagle.yaml.")
 	case t.Cores == 0:
 		b.WriteString(" The profiles do not say how many cores are busy: give --cores for money.")
 	default:
-		fmt.Fprintf(&b, " %.4g cores at %.4g %s an hour (%s", t.Cores, t.Price.Amount, t.Price.Currency, t.Price.Source)
+		fmt.Fprintf(&b, " An hour of a core costs %.4g %s (%s", t.Price.Amount, t.Price.Currency, t.Price.Source)
 		if t.Price.AsOf != "" {
 			fmt.Fprintf(&b, ", as of %s", t.Price.AsOf)
 		}
