@@ -11,7 +11,7 @@ import (
 )
 
 // TestJSONDocumented: docs/json.md has a section for every object that
-// `beagle evolve`, `verify` and `suite` print with --json, and in it a row with
+// `beagle evolve`, `verify`, `suite` and `hotspots` print with --json, and in it a row with
 // the type, a meaning and an example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
@@ -24,6 +24,8 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[beagle.Judgement](), objects)
 	reach(reflect.TypeFor[suite.Report](), objects)
 	reach(reflect.TypeFor[suite.Task](), objects)
+	reach(reflect.TypeFor[beagle.Hotspots](), objects)
+	reach(reflect.TypeFor[beagle.HotspotWhy](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
 		if rows == nil {

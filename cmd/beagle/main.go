@@ -38,7 +38,8 @@ type stdio struct{ out, err io.Writer }
 func commands() []*command {
 	return []*command{
 		evolveCommand, verifyCommand, auditCommand, runsCommand, showCommand, resumeCommand, cancelCommand,
-		workerCommand, explainCommand, ratesCommand, suiteCommand, lessonsCommand, mcpCommand, skillCommand,
+		workerCommand, explainCommand, ratesCommand, suiteCommand, hotspotsCommand, lessonsCommand,
+		mcpCommand, skillCommand,
 		versionCommand,
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/beagle-go/beagle/internal/flow/temporal"
+	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/verify"
 )
@@ -56,8 +57,12 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "await": await},
-		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":  status,
+			"await":   await,
+			"profile": writeProfile,
+		},
+		Setup: setup,
 	})
 }
 
@@ -90,6 +95,15 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("%q ends with status %d, want %d", args[1:], got, want)
 	}
+}
+
+// writeProfile makes a profile of a sketch: profile sketch.txt cpu.pprof.
+func writeProfile(ts *testscript.TestScript, _ bool, args []string) {
+	made, err := sketch.Parse(ts.ReadFile(args[0]))
+	ts.Check(err)
+	data, err := made.Bytes()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o666))
 }
 
 // TestFullDisk checks that a full disk is said with what to do about it.

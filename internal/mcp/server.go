@@ -60,7 +60,7 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 	)
 	t := tools{b}
 	add(s, "list_hotspots", "List hot functions",
-		"Rank the functions of a CPU profile by their own processor time: the module's own that can be made faster, "+
+		"Rank the functions of a CPU profile by their net processor time: the module's own that can be made faster, "+
 			"and what else costs time with the reason why it is no target.", true, t.hotspots)
 	if !m.Within {
 		addJudge(s, t)
@@ -206,7 +206,8 @@ func hotspotsInWords(h *Hotspots) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.4g of %s in all.\n", h.Total, h.Unit)
 	for _, s := range h.Hotspots {
-		fmt.Fprintf(&b, "%5.1f %% own, %5.1f %% with callees  %s  (%s:%d): %s\n", s.Flat, s.Cum, llm.OneLine(s.Target),
+		fmt.Fprintf(&b, "%5.1f %% net, %5.1f %% own, %5.1f %% with callees  %s  (%s:%d): %s\n", s.Net, s.Flat, s.Cum,
+			llm.OneLine(s.Target),
 			llm.OneLine(s.File), s.Line, s.Why)
 	}
 	if len(h.Hotspots) == 0 {
@@ -214,6 +215,9 @@ func hotspotsInWords(h *Hotspots) string {
 	}
 	for _, d := range h.Dropped {
 		fmt.Fprintf(&b, "%5.1f %% own, no target: %s: %s\n", d.Flat, llm.OneLine(d.Function), d.Reason)
+	}
+	for _, w := range h.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", llm.OneLine(w))
 	}
 	return b.String()
 }

@@ -14,15 +14,16 @@ const (
 type hotspotsIn struct {
 	Profile string  `json:"profile" jsonschema:"path of a pprof CPU profile, relative to the module's directory, such as cpu.pprof"`
 	Limit   int     `json:"limit,omitempty" jsonschema:"how many functions to list; 10 when left out, 50 at most"`
-	Least   float64 `json:"least_percent,omitempty" jsonschema:"leave out functions whose own time and callees together are below this share of the profile in percent; 0.5 when left out"`
+	Least   float64 `json:"least_percent,omitempty" jsonschema:"least net share of the profile in percent; smaller functions count for their callers; 0.5 when left out"`
 }
 
 // Hotspots are the functions of a profile that are worth a look.
 type Hotspots struct {
 	Unit     string    `json:"unit" jsonschema:"what the shares are of, such as cpu nanoseconds or samples"`
 	Total    float64   `json:"total" jsonschema:"seconds of processor time for cpu, else the count"`
-	Hotspots []Hotspot `json:"hotspots" jsonschema:"the module's own functions, by their own share of the time"`
+	Hotspots []Hotspot `json:"hotspots" jsonschema:"the module's own functions, by their net share of the time"`
 	Dropped  []Dropped `json:"dropped" jsonschema:"functions that cost more than the least share and are not listed, with the reason"`
+	Warnings []string  `json:"warnings,omitempty" jsonschema:"doubts about the profile, such as that it is of another build than the checkout"`
 }
 
 // A Hotspot is a function of the module with its share of the time.
@@ -30,6 +31,7 @@ type Hotspot struct {
 	Target string  `json:"target" jsonschema:"the name to use in describe_target and evaluate_candidate"`
 	Flat   float64 `json:"flat_percent" jsonschema:"share of the time in the function itself"`
 	Cum    float64 `json:"cum_percent" jsonschema:"share of the time in the function and all that it calls"`
+	Net    float64 `json:"net_percent" jsonschema:"share of the time in the function, in callees without an entry of their own, and in the garbage collection that it causes; net shares can be added up"`
 	File   string  `json:"file,omitempty"`
 	Line   int     `json:"line,omitempty" jsonschema:"the line of the function that costs most"`
 	Why    string  `json:"why" jsonschema:"what the figures say about it"`

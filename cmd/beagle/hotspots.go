@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/hotspots/flame"
+	"github.com/beagle-go/beagle/internal/profiles"
+	"github.com/beagle-go/beagle/internal/settings"
+)
+
+var hotspotsCommand = &command{
+	name: "hotspots", args: "SOURCE...",
+	short: "rank the functions of a service by what they cost a year",
+	long: `
+Reads profiles and ranks the functions of your own code by money. A SOURCE is a file, a directory of profiles (each directory
+in it is one instance), the address of a running service with net/http/pprof, or a profile store. Profiles are added up,
+weighted by the instances that they stand for: 40@cpu.pprof stands for 40.
+
+  flat   time in the function's own instructions
+  cum    time in it and all that it calls
+  net    time in it and in callees without an entry of their own, with the garbage collection that it causes.
+         No time counts twice: all net shares add up to the whole at most.
+
+beagle.yaml in the checkout says how a service scales and what it costs (docs/hotspots.md). Ctrl-C ends a live profile.
+
+Examples:
+  beagle hotspots cpu.pprof
+  beagle hotspots --price aws/c7g 40@eu/ 12@us/
+  beagle hotspots --seconds 30 http://localhost:6060
+  beagle hotspots 'pyroscope+https://pyroscope.example?service=intake&from=now-24h'
+  beagle hotspots --why tags.Normalize cpu.pprof
+  beagle hotspots --diff before.pprof after.pprof
+  beagle hotspots --html flame.html cpu.pprof
+
+Exit status:
+  0    ranked
+  1    --why: the function is in none of the profiles
+  2    bad input
+  130  interrupted`,
+}
+
+func init() { hotspotsCommand.run = runHotspots }
+
+// hotspotFlags are what the command line says.
+type hotspotFlags struct {
+	dir, own, kind, config, service  string
+	price, why, diff, calls, binary  string
+	html                             string
+	seconds, limit                   int
+	instances, cores, least          float64
+	asJSON, quiet, leastSet, setFrom bool
+}
+
+func (h *hotspotFlags) add(f *flagSet) {
+	f.StringVar(&h.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
+	f.StringVar(&h.own, "own", "",
+		"import path `prefixes` of your own code, with commas; the checkout's module by default")
+	f.StringVar(&h.kind, "kind", "", "rank by `cpu`, alloc, block or mutex; cpu when there is a CPU profile")
+	f.StringVar(&h.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
+	f.StringVar(&h.service, "service", "", "`name` of the service in that file; needed when it has several")
+	f.StringVar(&h.price, "price", "", "what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g")
+	f.StringVar(&h.why, "why", "", "say why `FUNC` is or is not among the hot spots")
+	f.StringVar(&h.diff, "diff", "", "say what moved since the profile or directory `OLD`")
+	f.StringVar(&h.calls, "calls", "", "`file` with calls a second of the whole service: lines of TARGET NUMBER")
+	f.StringVar(&h.binary, "binary", "",
+		"the `program` built from the checkout, to compare its build ID with the profiles'")
+	f.StringVar(&h.html, "html", "", "write a flame graph to this `file`")
+	f.IntVar(&h.seconds, "seconds", 30, "of a live profile")
+	f.IntVar(&h.limit, "limit", 20, "hot spots to list, and as many dropped functions; 0 for all")
+	f.Float64Var(&h.instances, "instances", 0, "that each SOURCE stands for, when it does not say so itself")
+	f.Float64Var(&h.cores, "cores", 0, "that the whole service keeps busy; taken from the profiles by default")
+	f.Float64Var(&h.least, "least", 0.5, "least net share in percent; smaller functions count for their callers")
+	f.BoolVar(&h.asJSON, "json", false, "print one JSON object (docs/json.md)")
+	f.BoolVar(&h.quiet, "quiet", false, "no warnings on standard error")
+}
+
+func (h *hotspotFlags) check(f *flagSet) error {
+	bad := func(flag, what, remedy string) error {
+		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
+	}
+	switch {
+	case h.seconds < 1 || h.seconds > 3600:
+		return bad("seconds", fmt.Sprintf("%d is not between 1 and 3600", h.seconds), "30 is common")
+	case !(h.least >= 0 && h.least <= 50):
+		return bad("least", fmt.Sprintf("%g is not between 0 and 50 %%", h.least), "0.5 is common")
+	case h.limit < 0:
+		return bad("limit", fmt.Sprintf("%d is negative", h.limit), "give 0 for all")
+	case !(h.instances >= 0 && h.instances <= 1e7):
+		return bad("instances", fmt.Sprintf("%g is not a number of instances", h.instances),
+			"give how many instances run")
+	case !(h.cores >= 0 && h.cores <= 1e8):
+		return bad("cores", fmt.Sprintf("%g is not a number of cores", h.cores),
+			"give how many cores the service keeps busy")
+	case f.given("kind") && h.kind != hotspots.CPU && h.kind != hotspots.Alloc && h.kind != hotspots.Block &&
+		h.kind != hotspots.Mutex:
+		return bad("kind", h.kind+" is not known", "give cpu, alloc, block or mutex")
+	}
+	h.leastSet = f.given("least")
+	return nil
+}
+
+func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	var h hotspotFlags
+	f := c.flags(std)
+	h.add(f)
+	sources, err := parse(f, args, 0, 1000)
+	if err != nil {
+		return exitUsage, err
+	}
+	if err := h.check(f); err != nil {
+		return exitUsage, err
+	}
+	job, err := h.job(sources, std)
+	if err != nil {
+		return exitUsage, err
+	}
+	t, err := job.table(ctx)
+	if err != nil {
+		return exitUsage, err
+	}
+	if h.diff != "" {
+		if err := job.compare(ctx, t); err != nil {
+			return exitUsage, err
+		}
+	}
+	if h.html != "" {
+		if err := writeFlame(h.html, t); err != nil {
+			return exitNo, err
+		}
+	}
+	switch {
+	case h.why != "":
+		return printWhy(std.out, t, h.why, h.asJSON)
+	case h.asJSON:
+		return exitOK, printJSON(std.out, &t.Hotspots)
+	}
+	printHotspots(std.out, t)
+	return exitOK, nil
+}
+
+// A hotspotJob is the flags together with what beagle.yaml says.
+type hotspotJob struct {
+	hotspotFlags
+	sources []string
+	options hotspots.Options
+	read    profiles.Options
+	all     []*hotspots.Profile
+}
+
+func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
+	j := &hotspotJob{hotspotFlags: *h, sources: sources}
+	own := strings.FieldsFunc(h.own, func(r rune) bool { return r == ',' })
+	file := h.config
+	if file == "" {
+		file = filepath.Join(h.dir, settings.Name)
+	}
+	s, name, err := settings.Read(file, h.service, h.config != "" || h.service != "")
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		if j.options.Service, err = s.Money(name); err != nil {
+			return nil, err
+		}
+		if len(j.sources) == 0 {
+			j.sources = s.Sources
+		}
+		if len(own) == 0 {
+			own = s.Own
+		}
+		if !h.leastSet && s.LeastPercent > 0 {
+			j.least = s.LeastPercent
+		}
+	}
+	if h.price != "" {
+		if j.options.Service.Price, err = hotspots.ParsePrice(h.price); err != nil {
+			return nil, err
+		}
+	}
+	if h.cores > 0 {
+		j.options.Service.Cores = h.cores
+	}
+	if len(j.sources) == 0 {
+		return nil, &beagle.UsageError{
+			What:   "no SOURCE is given, and " + file + " names none",
+			Remedy: "name a profile, a directory, or an address: beagle hotspots http://localhost:6060",
+		}
+	}
+	if j.options.Calls, err = readCalls(h.calls); err != nil {
+		return nil, err
+	}
+	j.options.Kind, j.options.Least, j.options.Limit = h.kind, j.least/100, h.limit
+	j.options.Checkout = &hotspots.Checkout{Own: own}
+	j.read = profiles.Options{Seconds: h.seconds, Instances: h.instances, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}
+	if !h.quiet {
+		j.read.Warn = func(text string) { fmt.Fprintf(std.err, "warning: %s\n", clean(text)) }
+	}
+	return j, nil
+}
+
+// table reads the sources and ranks what they hold.
+func (j *hotspotJob) table(ctx context.Context) (*hotspots.Table, error) {
+	all, err := profiles.Read(ctx, j.sources, j.read)
+	if err != nil {
+		return nil, err
+	}
+	j.all = all
+	return j.rank(all)
+}
+
+func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
+	checkout, err := profiles.Checkout(j.dir, j.options.Checkout.Own, all)
+	if err != nil {
+		return nil, err
+	}
+	if j.binary != "" {
+		if checkout.Build, err = profiles.BuildID(j.binary); err != nil {
+			return nil, err
+		}
+	}
+	o := j.options
+	o.Checkout = checkout
+	return hotspots.Rank(all, o)
+}
+
+// compare ranks the old profiles in the same way, and says what moved.
+func (j *hotspotJob) compare(ctx context.Context, t *hotspots.Table) error {
+	all, err := profiles.Read(ctx, []string{j.diff}, j.read)
+	if err != nil {
+		return err
+	}
+	j.options.Kind = t.Kind
+	old, err := j.rank(all)
+	if err != nil {
+		return err
+	}
+	t.Diff = t.Compare(old)
+	return nil
+}
+
+// readCalls reads how often functions are called: lines of a target and the
+// calls a second of the whole service.
+func readCalls(file string) (map[string]float64, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &beagle.UsageError{
+			What:   "--calls: " + err.Error(),
+			Remedy: "give a file with lines of TARGET CALLS-A-SECOND",
+		}
+	}
+	calls := map[string]float64{}
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		words := strings.Fields(text)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		n := -1.0
+		if len(words) == 2 {
+			if v, err := strconv.ParseFloat(words[1], 64); err == nil {
+				n = v
+			}
+		}
+		if !(n >= 0 && n < 1e15) {
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("%s:%d: %q is no target and calls a second", file, line, strings.TrimSpace(text)),
+				Remedy: "write example.com/service/tags.Normalize 125000",
+			}
+		}
+		calls[words[0]] = n
+	}
+	return calls, nil
+}
+
+// writeFlame writes the flame graph of what was ranked.
+func writeFlame(file string, t *hotspots.Table) error {
+	p, unit, scale := t.Costs()
+	title := "hot spots"
+	if t.Service != "" {
+		title += " of " + t.Service
+	}
+	page, err := flame.HTML(p, title, unit, scale)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, page, 0o666); err != nil {
+		return &beagle.UsageError{
+			What:   "--html: " + err.Error(),
+			Remedy: "name a file in a directory that can be written",
+		}
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package hotspots
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A stack is the same stack of all profiles of a kind.
+type stack struct {
+	frames []frame // the leaf first
+	weight float64 // cores, or the unit of the kind
+	gc     float64 // the collector's cores that this stack caused
+	count  int64   // samples
+}
+
+// A merged profile is the sum of all profiles of one kind.
+type merged struct {
+	kind     string
+	unit     string
+	total    float64
+	samples  int64
+	squares  float64 // of the samples' weights, for the effective number of samples
+	stacks   []*stack
+	used     []beagle.ProfileUsed
+	warnings []string
+}
+
+// merge adds profiles of one kind up. Each sample weighs what it stands for:
+// a group's instances over the seconds that the group was watched.
+func merge(kind string, all []*Profile, n *namer) (*merged, error) {
+	m := &merged{kind: kind}
+	index := map[string]*stack{}
+	groups, order := group(kind, all)
+	if len(order) == 0 {
+		return m, nil
+	}
+	timed := true
+	for _, name := range order {
+		timed = timed && seconds(groups[name]) > 0
+	}
+	if err := m.setUnit(timed, groups, order); err != nil {
+		return nil, err
+	}
+	for _, name := range order {
+		g := groups[name]
+		stands, why := standsFor(g)
+		if why != "" {
+			m.warnings = append(m.warnings, why)
+		}
+		for _, p := range g {
+			w := stands / 1e9
+			if kind == Alloc {
+				w = stands
+			}
+			if timed {
+				w /= seconds(g)
+			}
+			m.add(p, w, n, index)
+			m.used = append(m.used, used(p, stands))
+		}
+	}
+	return m, nil
+}
+
+// group sorts profiles of a kind by the instances that they are of.
+func group(kind string, all []*Profile) (groups map[string][]*Profile, order []string) {
+	groups = map[string][]*Profile{}
+	for _, p := range all {
+		if p.Kind != kind {
+			continue
+		}
+		if groups[p.Group] == nil {
+			order = append(order, p.Group)
+		}
+		groups[p.Group] = append(groups[p.Group], p)
+	}
+	return groups, order
+}
+
+func (m *merged) setUnit(timed bool, groups map[string][]*Profile, order []string) error {
+	units := map[bool]map[string]string{
+		true: {CPU: "cores", Alloc: "bytes a second", Block: "seconds of waiting a second",
+			Mutex: "seconds of waiting a second"},
+		false: {CPU: "seconds", Alloc: "bytes", Block: "seconds of waiting", Mutex: "seconds of waiting"},
+	}
+	m.unit = units[timed][m.kind]
+	if timed || len(order) == 1 || m.kind == Block || m.kind == Mutex {
+		return nil
+	}
+	for _, name := range order {
+		for _, p := range groups[name] {
+			if p.Seconds == 0 && m.kind == CPU {
+				return &beagle.UsageError{
+					What: fmt.Sprintf("%s does not say how long it was taken for, so it has no weight beside others",
+						p.Source),
+					Remedy: "leave it out, or take it again with net/http/pprof, which writes the duration",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func seconds(g []*Profile) float64 {
+	sum := 0.0
+	for _, p := range g {
+		if p.Seconds <= 0 {
+			return 0
+		}
+		sum += p.Seconds
+	}
+	return sum
+}
+
+// standsFor is how many instances a group stands for. When nobody said, it is
+// the number of instances that can be told apart: a process has one CPU
+// profile at a time, so windows that overlap are of several.
+func standsFor(g []*Profile) (n float64, warning string) {
+	if g[0].Stands > 0 {
+		return g[0].Stands, ""
+	}
+	if g[0].Whole {
+		return 1, "" // its processor time is that of all instances
+	}
+	hosts := map[string]bool{}
+	for _, p := range g {
+		hosts[p.Instance] = true
+	}
+	if delete(hosts, ""); len(hosts) > 0 {
+		return float64(len(hosts)), ""
+	}
+	if n := overlap(g); n > 1 {
+		return float64(n),
+			fmt.Sprintf("%s: %d of its %d profiles were taken at the same time, so it counts as %d instances: "+
+				"say how many there are with --instances N", g[0].Group, n, len(g), n)
+	}
+	if len(g) > 1 {
+		return 1,
+			fmt.Sprintf("%s: its %d profiles were taken one after the other, so they count as windows of one "+
+				"instance: "+
+				"say how many there are with --instances N", g[0].Group, len(g))
+	}
+	return 1, ""
+}
+
+// overlap is the largest number of profiles that were under way at once.
+func overlap(g []*Profile) int {
+	type edge struct {
+		at   time.Time
+		step int
+	}
+	var edges []edge
+	for _, p := range g {
+		if p.Start.IsZero() || p.Seconds <= 0 {
+			continue
+		}
+		// Half a second less: one profile may begin while another is being written.
+		end := p.Start.Add(time.Duration((p.Seconds - 0.5) * 1e9))
+		edges = append(edges, edge{p.Start, 1}, edge{end, -1})
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return a.step - b.step
+	})
+	now, most := 0, 0
+	for _, e := range edges {
+		now += e.step
+		most = max(most, now)
+	}
+	return most
+}
+
+func used(p *Profile, stands float64) beagle.ProfileUsed {
+	start := ""
+	if !p.Start.IsZero() {
+		start = p.Start.UTC().Format(time.RFC3339)
+	}
+	return beagle.ProfileUsed{
+		Source: p.Source, Kind: p.Kind, Instance: p.Instance, Start: start, Seconds: p.Seconds, Samples: p.Samples(),
+		Total: p.Total(), Build: p.Build, StandsFor: stands,
+	}
+}
+
+// add puts a profile's samples to the sum.
+func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*stack) {
+	locations := map[*profile.Location][]frame{}
+	ids := map[*function]uint64{}
+	var key []byte
+	for _, s := range p.Pprof.Sample {
+		v := p.of(s) * weight
+		if v == 0 {
+			continue
+		}
+		var frames []frame
+		for _, l := range s.Location {
+			if _, ok := locations[l]; !ok {
+				locations[l] = n.frames(l)
+			}
+			frames = append(frames, locations[l]...)
+		}
+		key = key[:0]
+		for _, f := range frames {
+			if _, ok := ids[f.fn]; !ok {
+				ids[f.fn] = n.id(f.fn)
+			}
+			key = binary.AppendUvarint(key, ids[f.fn])
+			key = binary.AppendVarint(key, f.line)
+		}
+		k := index[string(key)]
+		if k == nil {
+			k = &stack{frames: frames}
+			index[string(key)] = k
+			m.stacks = append(m.stacks, k)
+		}
+		count := max(p.samplesOf(s), 1)
+		k.weight += v
+		k.count += count
+		m.total += v
+		m.samples += count
+		m.squares += v * v / float64(count)
+	}
+}
+
+// effective is the number of samples of equal weight that would tell as much.
+func (m *merged) effective() float64 {
+	if m.squares == 0 {
+		return 0
+	}
+	return m.total * m.total / m.squares
+}
+
+// frames are the functions of a location, the innermost of inlined calls first.
+func (n *namer) frames(l *profile.Location) []frame {
+	var out []frame
+	for _, line := range l.Line {
+		if line.Function != nil {
+			out = append(out, frame{n.of(line.Function), line.Line})
+		}
+	}
+	return out
+}
+
+// id numbers functions.
+func (n *namer) id(f *function) uint64 {
+	if f.id == 0 {
+		n.last++
+		f.id = n.last
+	}
+	return f.id
+}

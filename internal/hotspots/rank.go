@@ -1,0 +1,193 @@
+package hotspots
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A cost is what a function costs in all stacks.
+type cost struct {
+	fn       *function
+	flat     float64
+	cum      float64
+	gc       float64 // of net
+	runtime  float64 // of net
+	net      float64
+	count    int64 // samples of net
+	lines    map[int64]float64
+	entry    bool
+	folded   float64 // net before it went to the callers
+	callees  map[*function]float64
+	carriers map[*function]float64 // entries in which its cum is contained
+	stacks   []int                 // in which it is on the stack
+}
+
+// A ranking knows for each stack which entry pays for it.
+type ranking struct {
+	m     *merged
+	costs map[*function]*cost
+	order []*cost // by cum, then name
+	payer []*cost // by stack; nil when no entry is on it
+	least float64
+}
+
+// rank finds the entries: functions of own code whose net share is at least
+// least. The others are folded into their callers, callees first: a callee's
+// cum is mostly below its caller's.
+func rank(m *merged, least float64) *ranking {
+	r := &ranking{m: m, costs: map[*function]*cost{}, payer: make([]*cost, len(m.stacks)), least: least}
+	for i, s := range m.stacks {
+		r.spread(i, s)
+	}
+	r.order = make([]*cost, 0, len(r.costs))
+	for _, c := range r.costs {
+		c.entry = c.fn.target != ""
+		r.order = append(r.order, c)
+	}
+	slices.SortFunc(r.order, func(a, b *cost) int {
+		return cmp.Or(cmp.Compare(a.cum, b.cum), cmp.Compare(a.fn.key, b.fn.key))
+	})
+	for i, s := range m.stacks {
+		r.assign(i, s)
+	}
+	for _, c := range r.order {
+		if c.entry && c.net < least*m.total {
+			r.fold(c)
+		}
+	}
+	r.contain()
+	return r
+}
+
+// spread adds a stack to the flat and cum of its functions, each of which
+// counts once however often it is on the stack.
+func (r *ranking) spread(i int, s *stack) {
+	for depth, f := range s.frames {
+		c := r.costs[f.fn]
+		if c == nil {
+			c = &cost{fn: f.fn, lines: map[int64]float64{}}
+			r.costs[f.fn] = c
+		}
+		if n := len(c.stacks); n == 0 || c.stacks[n-1] != i {
+			c.stacks = append(c.stacks, i)
+			c.cum += s.weight
+			c.lines[f.line] += s.weight
+		}
+		if depth == 0 {
+			c.flat += s.weight
+		}
+	}
+}
+
+// assign gives a stack to the innermost entry on it.
+func (r *ranking) assign(i int, s *stack) {
+	if old := r.payer[i]; old != nil {
+		old.add(s, -1)
+	}
+	r.payer[i] = nil
+	for _, f := range s.frames {
+		if c := r.costs[f.fn]; c.entry {
+			r.payer[i] = c
+			c.add(s, 1)
+			return
+		}
+	}
+}
+
+func (c *cost) add(s *stack, sign float64) {
+	c.net += sign * (s.weight + s.gc)
+	c.gc += sign * s.gc
+	c.count += int64(sign) * s.count
+	if s.frames[0].fn.class == goRuntime {
+		c.runtime += sign * s.weight
+	}
+}
+
+func (r *ranking) fold(c *cost) {
+	c.entry, c.folded = false, c.net
+	for _, i := range c.stacks {
+		if r.payer[i] == c {
+			r.assign(i, r.m.stacks[i])
+		}
+	}
+}
+
+// contain sums the entries up, and notes for each function without an entry which entries pay for
+// it.
+func (r *ranking) contain() {
+	for _, c := range r.order { // add up once more: differences leave rounding errors
+		c.net, c.gc, c.runtime, c.count = 0, 0, 0, 0
+	}
+	for i, s := range r.m.stacks {
+		p := r.payer[i]
+		if p == nil {
+			continue
+		}
+		p.add(s, 1)
+		seen := map[*function]bool{}
+		for _, f := range s.frames {
+			if f.fn == p.fn {
+				break
+			}
+			if c := r.costs[f.fn]; !seen[f.fn] {
+				seen[f.fn] = true
+				if c.carriers == nil {
+					c.carriers = map[*function]float64{}
+				}
+				c.carriers[p.fn] += s.weight
+				if p.callees == nil {
+					p.callees = map[*function]float64{}
+				}
+				p.callees[f.fn] += s.weight
+			}
+		}
+	}
+}
+
+// collecting reports whether a function costs most in the collector.
+func (r *ranking) collecting(c *cost) bool {
+	inside := 0.0
+	for _, i := range c.stacks {
+		if s := r.m.stacks[i]; s.collects() {
+			inside += s.weight
+		}
+	}
+	return inside > c.cum/2
+}
+
+// hottest is the line with the largest cost, the first of equals.
+func (c *cost) hottest() int {
+	var best int64
+	most := -1.0
+	for line, v := range c.lines {
+		if v > most || v == most && line < best {
+			best, most = line, v
+		}
+	}
+	return int(best)
+}
+
+// dearest are the functions of a table, by what they cost.
+func dearest(of map[*function]float64, n int) []*function {
+	var all []*function
+	for f := range of {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b *function) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a.key, b.key))
+	})
+	return all[:min(n, len(all))]
+}
+
+// wilson is the 95 % interval of a share that was seen in n samples.
+func wilson(p, n float64) (low, high float64) {
+	if n <= 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	p = min(max(p, 0), 1)
+	mid := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(0, mid-half), min(1, mid+half)
+}

@@ -1,0 +1,54 @@
+package hotspots
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// skew warns of windows that tell of clocks that are wrong, or of hosts that
+// were watched at times too far apart to be added.
+func skew(all []*Profile) []string {
+	type window struct {
+		source     string
+		begin, end time.Time
+	}
+	hosts := map[string]*window{}
+	for _, p := range all {
+		if p.Start.IsZero() || p.Kind != CPU {
+			continue
+		}
+		host := p.Instance
+		if host == "" {
+			host = p.Group
+		}
+		end := p.Start.Add(time.Duration(p.Seconds * 1e9))
+		w := hosts[host]
+		if w == nil {
+			hosts[host] = &window{p.Source, p.Start, end}
+			continue
+		}
+		if p.Start.Before(w.begin) {
+			w.begin = p.Start
+		}
+		if end.After(w.end) {
+			w.end = end
+		}
+	}
+	if len(hosts) < 2 {
+		return nil
+	}
+	var by []*window
+	for _, w := range hosts {
+		by = append(by, w)
+	}
+	slices.SortFunc(by, func(a, b *window) int { return a.begin.Compare(b.begin) })
+	first, last := by[0], by[len(by)-1]
+	if gap := last.begin.Sub(first.end); gap > time.Hour {
+		return []string{fmt.Sprintf("%s ends at %s and %s begins at %s: either their load differs by the hour, or a "+
+			"host's clock is wrong; "+
+			"compare profiles of the same time", first.source, first.end.Format(time.RFC3339), last.source,
+			last.begin.Format(time.RFC3339))}
+	}
+	return nil
+}

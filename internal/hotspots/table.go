@@ -1,0 +1,326 @@
+package hotspots
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// Options say what is ranked, and how.
+type Options struct {
+	Kind     string  // "" for CPU when there is a CPU profile, else the first kind there is
+	Least    float64 // share of the whole under which a function gets no entry
+	Limit    int     // entries and dropped functions to list, each; 0 for all
+	Checkout *Checkout
+	Service  Service
+	Calls    map[string]float64 // of targets, a second, in the whole service
+}
+
+// A Table is a ranking that can be asked for more than its list.
+type Table struct {
+	beagle.Hotspots
+	ranking *ranking
+	options Options
+	others  map[string]*merged // the kinds that were not ranked
+}
+
+// Rank makes the table of a service's profiles.
+func Rank(all []*Profile, o Options) (*Table, error) {
+	if o.Checkout == nil {
+		o.Checkout = &Checkout{}
+	}
+	kind, err := kindOf(all, o.Kind)
+	if err != nil {
+		return nil, err
+	}
+	names := newNamer(o.Checkout)
+	t := &Table{options: o, others: map[string]*merged{}}
+	for _, k := range []string{CPU, Alloc, Block, Mutex} {
+		m, err := merge(k, all, names)
+		if err != nil {
+			return nil, err
+		}
+		if k != kind {
+			t.others[k] = m
+			t.Profiles = append(t.Profiles, m.used...)
+			continue
+		}
+		t.ranking = &ranking{m: m}
+		t.Profiles = append(m.used, t.Profiles...)
+	}
+	m := t.ranking.m
+	if m.total <= 0 {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("the %s profiles hold no samples", kind),
+			Remedy: "profile while the service works; block and mutex profiles need runtime.SetBlockProfileRate and " +
+				"SetMutexProfileFraction",
+		}
+	}
+	if kind == CPU {
+		t.GCBy = bill(m, t.others[Alloc])
+	}
+	t.ranking = rank(m, o.Least)
+	t.fill(kind)
+	t.Warnings = append(append(t.Warnings, m.warnings...), doubts(all, names, o.Checkout)...)
+	t.Advice = t.advise()
+	return t, nil
+}
+
+// kindOf picks what is ranked.
+func kindOf(all []*Profile, want string) (string, error) {
+	have := map[string]bool{}
+	for _, p := range all {
+		have[p.Kind] = true
+	}
+	for _, k := range []string{CPU, Alloc, Block, Mutex} {
+		if have[k] && (want == "" || want == k) {
+			return k, nil
+		}
+	}
+	if want == "" {
+		return "", &beagle.UsageError{What: "there is no profile", Remedy: "name a file, a directory or an address"}
+	}
+	return "", &beagle.UsageError{
+		What:   fmt.Sprintf("no %s profile among the sources", want),
+		Remedy: "add one, or leave --kind out",
+	}
+}
+
+func (t *Table) fill(kind string) {
+	r, m, s := t.ranking, t.ranking.m, &t.options.Service
+	t.Service, t.Kind, t.Unit, t.Total, t.Samples = s.Name, kind, m.unit, m.total, m.samples
+	t.Effective, t.Least, t.Price = m.effective(), t.options.Least, s.Price
+	t.Autoscaling = s.scaling()
+	if kind == CPU {
+		if t.Cores = s.Cores; t.Cores == 0 && m.unit == "cores" {
+			t.Cores = m.total
+		}
+	}
+	t.Hotspots.Hotspots, t.Dropped = []beagle.Hotspot{}, []beagle.DroppedFunction{}
+	for _, c := range byCost(r.order) {
+		switch {
+		case !c.entry:
+			t.DroppedCount++
+			if max(c.flat, c.folded) >= r.least*m.total && (t.options.Limit == 0 || len(t.Dropped) < t.options.Limit) {
+				t.Dropped = append(t.Dropped, t.dropped(c))
+			}
+		case t.options.Limit > 0 && len(t.Hotspots.Hotspots) >= t.options.Limit:
+			t.More++
+		default:
+			t.Hotspots.Hotspots = append(t.Hotspots.Hotspots, t.hotspot(c))
+		}
+	}
+	t.Rest = t.rest()
+	t.Total, t.Cores, t.Effective = tidy(t.Total), tidy(t.Cores), tidy(t.Effective)
+}
+
+// tidy rounds to what a figure is worth: sums of many samples end in noise.
+func tidy(v float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
+	if err != nil {
+		return v
+	}
+	return short
+}
+
+// byCost sorts entries by net and the others by their own time.
+func byCost(all []*cost) []*cost {
+	return slices.SortedFunc(slices.Values(all), func(a, b *cost) int {
+		return cmp.Or(cmp.Compare(b.net, a.net), cmp.Compare(b.flat, a.flat), cmp.Compare(b.cum, a.cum),
+			cmp.Compare(a.fn.key, b.fn.key))
+	})
+}
+
+func (t *Table) hotspot(c *cost) beagle.Hotspot {
+	total := t.ranking.m.total
+	h := beagle.Hotspot{
+		Target: c.fn.target, Symbols: slices.Clone(c.fn.symbols), File: c.fn.file, Line: c.hottest(),
+		Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.net / total), GC: tidy(c.gc / total),
+		Runtime: tidy(c.runtime / total),
+		Samples: c.count,
+	}
+	slices.Sort(h.Symbols)
+	h.Symbols = slices.Compact(h.Symbols)
+	low, high := wilson(h.Net, t.Effective)
+	h.NetLow, h.NetHigh = tidy(low), tidy(high)
+	for _, f := range dearest(c.callees, 5) {
+		if f.class != goRuntime && c.callees[f] >= c.net/20 {
+			h.Callees = append(h.Callees, f.key)
+		}
+	}
+	if t.Kind != CPU {
+		return h
+	}
+	h.Cores = tidy(t.Cores * h.Net)
+	h.CostYear = tidy(t.options.Service.year(h.Cores))
+	h.SaveYear, h.SaveNote = t.options.Service.saving(t.Autoscaling, h.Net, h.CostYear)
+	h.SaveYear = tidy(h.SaveYear)
+	if calls := t.options.Calls[h.Target]; calls > 0 {
+		h.Calls = calls
+		h.NanosCall = tidy(h.Cores * 1e9 / calls)
+	}
+	return h
+}
+
+// dropped says why a function has no entry.
+func (t *Table) dropped(c *cost) beagle.DroppedFunction {
+	total := t.ranking.m.total
+	d := beagle.DroppedFunction{
+		Function: c.fn.symbols[0], Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.folded / total),
+		Reason: c.fn.reason,
+		Target: c.fn.target,
+	}
+	if c.fn.class == goRuntime && t.ranking.collecting(c) {
+		d.Reason = "it collects garbage: the functions that allocate pay for it, by " +
+			cmp.Or(t.GCBy, "nothing that the profiles show")
+	}
+	if d.Reason == "" {
+		d.Reason = fmt.Sprintf("its net share of %.2f %% is below the least of %.2f %%", 100*d.Net, 100*t.Least)
+		if d.Cum >= t.Least {
+			d.Reason += "; the rest of what it takes is in callees that have their own entry"
+		}
+	}
+	for _, f := range dearest(c.carriers, 3) {
+		d.CountsFor = append(d.CountsFor, beagle.CostShare{What: f.target, Share: tidy(c.carriers[f] / total)})
+	}
+	return d
+}
+
+// rest says where the time goes for which no entry pays.
+func (t *Table) rest() []beagle.CostShare {
+	const (
+		small     = iota // own code under the least share
+		collector        // garbage collection that no own code caused
+		scheduler        // the runtime's own work
+		library
+	)
+	what := [...]string{
+		small:     "own code under the least share, with its callees",
+		collector: "garbage collection that no entry pays for",
+		scheduler: "Go's runtime outside of own code: scheduling, timers, network poller",
+		library:   "goroutines of libraries, without own code on the stack",
+	}
+	sums := make([]float64, len(what))
+	paid := 0.0
+	for _, c := range t.ranking.order {
+		if c.entry {
+			paid += c.gc
+		}
+	}
+	for i, s := range t.ranking.m.stacks {
+		switch {
+		case t.ranking.payer[i] != nil:
+		case s.collects():
+			sums[collector] += s.weight
+		case s.owned():
+			sums[small] += s.weight
+		case s.runtimeOnly():
+			sums[scheduler] += s.weight
+		default:
+			sums[library] += s.weight
+		}
+	}
+	sums[collector] = max(0, sums[collector]-paid)
+	out := []beagle.CostShare{}
+	for i, v := range sums {
+		if v > 1e-9*t.ranking.m.total {
+			out = append(out, beagle.CostShare{What: what[i], Share: tidy(v / t.ranking.m.total)})
+		}
+	}
+	if t.More > 0 {
+		sum := 0.0
+		for _, c := range byCost(t.ranking.order)[len(t.Hotspots.Hotspots):] {
+			if c.entry {
+				sum += c.net
+			}
+		}
+		out = append(out, beagle.CostShare{
+			What:  fmt.Sprintf("%d hot spots beyond the limit of the list", t.More),
+			Share: tidy(sum / t.ranking.m.total),
+		})
+	}
+	return out
+}
+
+func (s *stack) runtimeOnly() bool {
+	for _, f := range s.frames {
+		if f.fn.class != goRuntime {
+			return false
+		}
+	}
+	return true
+}
+
+// doubts are warnings about profiles that may be of another program than the
+// checkout, or of several.
+func doubts(all []*Profile, n *namer, c *Checkout) []string {
+	var out []string
+	builds := map[string][]string{}
+	for _, p := range all {
+		if p.Build != "" {
+			builds[p.Build] = append(builds[p.Build], p.Source)
+		}
+	}
+	if len(builds) > 1 {
+		var each []string
+		for b, sources := range builds {
+			each = append(each, fmt.Sprintf("%s (%s)", short(b), sources[0]))
+		}
+		slices.Sort(each)
+		out = append(out, "the profiles are of several builds: "+strings.Join(each, ", ")+
+			"; shares of functions that changed between them are mixed")
+	}
+	if c.Build != "" {
+		for b, sources := range builds {
+			if b != c.Build {
+				out = append(out,
+					fmt.Sprintf("%s is of build %s, the program that --binary names is %s: lines and functions may "+
+						"differ",
+						sources[0], short(b), short(c.Build)))
+			}
+		}
+	}
+	out = append(out, moved(n)...)
+	return append(out, skew(all)...)
+}
+
+func short(build string) string { return build[:min(len(build), 12)] }
+
+// moved compares the lines where functions begin.
+func moved(n *namer) []string {
+	var lines, gone []string
+	for _, f := range n.byKey {
+		switch {
+		case f.missing && f.class == own:
+			gone = append(gone, f.key)
+		case f.decl != nil && f.said > 0 && int64(f.decl.Start) != f.said:
+			lines = append(lines,
+				fmt.Sprintf("%s begins at %s:%d in the profile and at line %d in the checkout", f.key, f.file, f.said,
+					f.decl.Start))
+		}
+	}
+	slices.Sort(lines)
+	slices.Sort(gone)
+	var out []string
+	if len(lines) > 0 {
+		out = append(out, "the profile is of another build than the checkout: "+lines[0]+others(len(lines)-1)+
+			"; check the version out that was profiled, or profile this one")
+	}
+	if len(gone) > 0 {
+		out = append(out, "the profile is of another build than the checkout: "+gone[0]+
+			" is in the profile and not in the checkout"+
+			others(len(gone)-1))
+	}
+	return out
+}
+
+func others(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more functions)", n)
+}

@@ -1,0 +1,201 @@
+package profiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+)
+
+// live takes profiles of a running service. The address is that of the
+// service, of its /debug/pprof page, or of one profile there. Without a
+// profile in the address it takes a CPU profile, and at the same time what
+// was allocated and waited for.
+func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, &beagle.UsageError{What: redacted(address) + " is no address", Remedy: "write http://HOST:PORT"}
+	}
+	pages := []string{"profile", "allocs", "mutex", "block"}
+	if i := strings.Index(u.Path, "/debug/pprof"); i < 0 {
+		if strings.Trim(u.Path, "/") != "" {
+			pages = []string{""} // some path of the user's own, which serves a profile
+		} else {
+			u.Path = "/debug/pprof/"
+		}
+	} else if strings.Trim(u.Path[i+len("/debug/pprof"):], "/") != "" {
+		pages = []string{""}
+	}
+	found := make([]*hotspots.Profile, len(pages))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, page := range pages {
+		g.Go(func() error {
+			p, err := onePage(ctx, *u, page, o)
+			if err != nil && len(pages) > 1 && page != "profile" && ctx.Err() == nil {
+				o.Warn(fmt.Sprintf("no %s profile: %v", page, firstLine(err)))
+				return nil // the CPU profile alone will do
+			}
+			found[i] = p
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var all []*hotspots.Profile
+	for _, p := range found {
+		if p != nil {
+			p.Group, p.Instance = u.Host, u.Host
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// onePage takes one profile.
+func onePage(ctx context.Context, u url.URL, page string, o Options) (*hotspots.Profile, error) {
+	if page != "" {
+		u.Path = path.Join(u.Path, page)
+	}
+	q := u.Query()
+	if q.Get("seconds") == "" && o.Seconds > 0 {
+		q.Set("seconds", strconv.Itoa(o.Seconds))
+	}
+	u.RawQuery = q.Encode()
+	wait, _ := strconv.Atoi(q.Get("seconds"))
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(wait)*time.Second+30*time.Second)
+	defer cancel()
+	began := o.Now()
+	data, err := get(ctx, &u, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := hotspots.Parse(u.Redacted(), data)
+	if err != nil {
+		return nil, err
+	}
+	if p.Seconds == 0 && wait > 0 {
+		p.Seconds = float64(wait) // delta profiles do not say it
+	}
+	o.skewed(&u, p, began)
+	return p, nil
+}
+
+// skewed warns when the service's clock is far from ours.
+func (o *Options) skewed(u *url.URL, p *hotspots.Profile, began time.Time) {
+	theirs := p.Start
+	if theirs.IsZero() || p.Kind != hotspots.CPU {
+		return
+	}
+	if off := theirs.Sub(began); off.Abs() > 10*time.Second {
+		o.Warn(
+			fmt.Sprintf("the clock of %s is %s off ours: windows of several hosts can't be compared; shares and "+
+				"cores are not affected",
+				u.Host, off.Round(time.Second)))
+	}
+}
+
+// get fetches an address, and words what went wrong.
+func get(ctx context.Context, u *url.URL, o Options) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, &beagle.UsageError{What: u.Redacted() + " is no address", Remedy: "write http://HOST:PORT"}
+	}
+	return do(r, o)
+}
+
+func do(r *http.Request, o Options) ([]byte, error) {
+	if o.Token != "" && r.URL.User == nil {
+		r.Header.Set("Authorization", "Bearer "+o.Token)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, unreached(r, err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, hotspots.MaxUnpacked+1))
+	switch {
+	case err != nil:
+		return nil, unreached(r, err)
+	case len(data) > hotspots.MaxUnpacked:
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s answers with more than %d MB", r.URL.Redacted(), hotspots.MaxUnpacked>>20),
+			Remedy: "ask for a shorter window",
+		}
+	case answer.StatusCode != http.StatusOK:
+		return nil, refused(r, answer.StatusCode, string(data))
+	}
+	return data, nil
+}
+
+// client follows no redirect to another host, which might get the token.
+var client = &http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	if len(via) > 3 || r.URL.Host != via[0].URL.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}}
+
+func unreached(r *http.Request, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return context.Canceled
+	}
+	bad := &beagle.UsageError{
+		What:   fmt.Sprintf("%s: %v", r.URL.Redacted(), unwrapped(err)),
+		Remedy: "check that the service runs, listens there, and imports net/http/pprof",
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		bad.What = r.URL.Redacted() + " does not answer in time"
+		bad.Remedy = "a proxy may hold long answers back: ask for fewer seconds, or go to the service itself"
+	}
+	return bad
+}
+
+// unwrapped is an error without the address, which may hold a password.
+func unwrapped(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+func refused(r *http.Request, status int, body string) error {
+	said := strings.TrimSpace(body[:min(len(body), 200)])
+	bad := &beagle.UsageError{
+		What:   fmt.Sprintf("%s answers %d: %q", r.URL.Redacted(), status, said),
+		Remedy: "name the address of the service's /debug/pprof page",
+	}
+	switch {
+	case strings.Contains(said, "already in use"):
+		bad.Remedy = "another CPU profile of the service is under way, and Go takes one at a time: wait for it, or " +
+			"stop the continuous profiler"
+	case strings.Contains(said, "WriteTimeout"):
+		bad.Remedy = "the server's WriteTimeout is shorter than the profile: give fewer --seconds, or serve " +
+			"/debug/pprof from a server without one"
+	case status == http.StatusNotFound:
+		bad.Remedy = "the service must import net/http/pprof and serve http.DefaultServeMux, or mount pprof's " +
+			"handlers itself"
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		bad.Remedy = "it wants a login: write http://USER:PASSWORD@HOST, or set BEAGLE_PROFILES_TOKEN to a bearer token"
+	case status >= 300 && status < 400:
+		bad.Remedy = "it sends the request to another host: name that host"
+	}
+	return bad
+}

@@ -1,0 +1,196 @@
+package profiles
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+)
+
+// parcaCPU is the type of CPU profiles that Parca scrapes from Go services.
+const parcaCPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
+
+// parca asks a Parca server for the merged profile of a service. It speaks
+// gRPC-Web, as Parca's own pages do: servers answer it on their usual port,
+// under any path.
+func parca(ctx context.Context, address string, o Options) ([]*hotspots.Profile, error) {
+	q, err := storeSource(address, "job", o)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(q.selector, "{") {
+		q.selector = parcaCPU + q.selector
+	}
+	s := &parcaServer{q, o}
+	all, err := q.slices(ctx, s.merged)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("%s has no profiles of %s from %s until %s", q.base.Redacted(), q.selector,
+				q.from.UTC().Format(time.RFC3339), q.to.UTC().Format(time.RFC3339)),
+			Remedy: "check the labels and the window; the agent's profiles are of another type: " +
+				"query=parca_agent:samples:count:cpu:nanoseconds:delta{comm=\"NAME\"}",
+		}
+	}
+	for _, p := range all {
+		p.Group = q.base.Host + " " + q.selector
+	}
+	return all, nil
+}
+
+type parcaServer struct {
+	*storeQuery
+	o Options
+}
+
+// merged asks for the sum of a window: nil when there is nothing in it.
+func (s *parcaServer) merged(ctx context.Context, from, to time.Time) (*hotspots.Profile, error) {
+	const (
+		modeMerge = 2
+		asPprof   = 1
+	)
+	var merge []byte
+	merge = protowire.AppendTag(merge, 1, protowire.BytesType)
+	merge = protowire.AppendString(merge, s.selector)
+	for number, at := range []time.Time{2: from, 3: to} {
+		if number < 2 {
+			continue
+		}
+		merge = protowire.AppendTag(merge, protowire.Number(number), protowire.BytesType)
+		merge = protowire.AppendBytes(merge, timestamp(at))
+	}
+	var m []byte
+	m = protowire.AppendTag(m, 1, protowire.VarintType)
+	m = protowire.AppendVarint(m, modeMerge)
+	m = protowire.AppendTag(m, 3, protowire.BytesType)
+	m = protowire.AppendBytes(m, merge)
+	m = protowire.AppendTag(m, 5, protowire.VarintType)
+	m = protowire.AppendVarint(m, asPprof)
+	answer, err := s.call(ctx, "parca.query.v1alpha1.QueryService/Query", m)
+	if errors.Is(err, errNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, ok, err := field(answer, 6)
+	if err != nil || !ok {
+		return nil, s.foreign(fmt.Sprintf("an answer of %d bytes without a pprof profile", len(answer)))
+	}
+	name := fmt.Sprintf("%s %s %s", s.base.Redacted(), s.selector, from.UTC().Format(time.RFC3339))
+	return hotspots.Parse(name, data)
+}
+
+// timestamp is google.protobuf.Timestamp.
+func timestamp(t time.Time) (m []byte) {
+	m = protowire.AppendTag(m, 1, protowire.VarintType)
+	m = protowire.AppendVarint(m, uint64(t.Unix()))
+	m = protowire.AppendTag(m, 2, protowire.VarintType)
+	return protowire.AppendVarint(m, uint64(t.Nanosecond()))
+}
+
+var errNotFound = errors.New("not found")
+
+func (s *parcaServer) foreign(what string) error {
+	return &beagle.UsageError{
+		What:   fmt.Sprintf("%s does not answer as Parca: %s", s.base.Redacted(), what),
+		Remedy: "name the address of the Parca server, as in parca+http://localhost:7070?service=NAME",
+	}
+}
+
+// call makes a unary call of gRPC-Web.
+func (s *parcaServer) call(ctx context.Context, method string, message []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	body := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base.JoinPath(method).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/grpc-web+proto")
+	r.Header.Set("X-Grpc-Web", "1")
+	if s.o.Token != "" && r.URL.User == nil {
+		r.Header.Set("Authorization", "Bearer "+s.o.Token)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, unreached(r, err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, hotspots.MaxUnpacked+1))
+	switch {
+	case err != nil:
+		return nil, unreached(r, err)
+	case len(data) > hotspots.MaxUnpacked:
+		return nil, &tooLargeError{fmt.Errorf("more than %d MB", hotspots.MaxUnpacked>>20)}
+	case answer.StatusCode != http.StatusOK:
+		return nil, refused(r, answer.StatusCode, string(data))
+	case !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/grpc-web"):
+		return nil, s.foreign("it sends " + answer.Header.Get("Content-Type"))
+	}
+	return s.unframe(data, answer.Header)
+}
+
+// unframe takes the message and the status out of an answer. A server that
+// fails at once may put the status into the header instead.
+func (s *parcaServer) unframe(data []byte, head http.Header) (message []byte, err error) {
+	status, said := head.Get("Grpc-Status"), head.Get("Grpc-Message")
+	for len(data) > 0 {
+		if len(data) < 5 || uint64(len(data)-5) < uint64(binary.BigEndian.Uint32(data[1:5])) {
+			return nil, s.foreign("an answer that is cut off")
+		}
+		n := 5 + int(binary.BigEndian.Uint32(data[1:5]))
+		if data[0]&0x80 == 0 {
+			message = data[5:n]
+		} else {
+			status, said = trailer(string(data[5:n]))
+		}
+		data = data[n:]
+	}
+	if text, err := url.PathUnescape(said); err == nil {
+		said = text
+	}
+	switch status {
+	case "0":
+		return message, nil
+	case "5":
+		return nil, errNotFound
+	case "8":
+		return nil, &tooLargeError{&beagle.UsageError{
+			What:   fmt.Sprintf("%s refuses the answer for its size: %q", s.base.Redacted(), said),
+			Remedy: "ask for fewer series: add labels to the query",
+		}}
+	case "":
+		return nil, s.foreign("an answer without a status")
+	}
+	return nil, &beagle.UsageError{
+		What:   fmt.Sprintf("%s answers with gRPC status %s: %q", s.base.Redacted(), status, said),
+		Remedy: "correct the query: TYPE{label=\"value\",...}; Parca's page lists types and labels",
+	}
+}
+
+func trailer(text string) (status, said string) {
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch strings.ToLower(key) {
+		case "grpc-status":
+			status = strings.TrimSpace(value)
+		case "grpc-message":
+			said = strings.TrimSpace(value)
+		}
+	}
+	return status, said
+}

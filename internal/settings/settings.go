@@ -1,0 +1,161 @@
+// Package settings reads beagle.yaml, where a team keeps what no profile and
+// no source text says of its services: what they cost and how they scale.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+)
+
+// Name is the file that is read when none is named.
+const Name = "beagle.yaml"
+
+// A Service is an entry under services.
+type Service struct {
+	Sources       []string `yaml:"sources"`
+	Own           []string `yaml:"own"`
+	Cores         float64  `yaml:"cores"`
+	Utilisation   float64  `yaml:"utilisation"`
+	Price         string   `yaml:"price"`
+	Follow        string   `yaml:"replicas_follow_cpu"`
+	Fraction      float64  `yaml:"fraction"`
+	Replicas      float64  `yaml:"replicas"`
+	LeastReplicas float64  `yaml:"least_replicas"`
+	LeastPercent  float64  `yaml:"least_percent"`
+}
+
+// Read reads a service of the file. Without a name the only service there is
+// taken. A file that is not there is no error unless must is set: it is nil.
+func Read(file, name string, must bool) (*Service, string, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) && !must {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", &beagle.UsageError{What: err.Error(), Remedy: "name another file with --config"}
+	}
+	return Parse(file, data, name)
+}
+
+// Parse is [Read] of a file's content.
+func Parse(file string, data []byte, name string) (*Service, string, error) {
+	var all struct {
+		Services map[string]yaml.Node `yaml:"services"`
+	}
+	if err := yaml.Unmarshal(data, &all); err != nil {
+		return nil, "", &beagle.UsageError{
+			What:   fmt.Sprintf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: ")),
+			Remedy: "correct the file (docs/hotspots.md has an example)",
+		}
+	}
+	names := slices.Sorted(maps.Keys(all.Services))
+	if name == "" {
+		switch len(names) {
+		case 0:
+			return nil, "", nil
+		case 1:
+			name = names[0]
+		default:
+			return nil, "", &beagle.UsageError{
+				What:   fmt.Sprintf("%s has %d services", file, len(names)),
+				Remedy: "name one with --service: " + strings.Join(names, ", "),
+			}
+		}
+	}
+	node, ok := all.Services[name]
+	if !ok {
+		return nil, "", &beagle.UsageError{
+			What:   fmt.Sprintf("%s has no service %q", file, name),
+			Remedy: "it has " + strings.Join(names, ", "),
+		}
+	}
+	s := &Service{}
+	if err := known(file, &node); err != nil {
+		return nil, "", err
+	}
+	if err := node.Decode(s); err != nil {
+		return nil, "", &beagle.UsageError{
+			What:   fmt.Sprintf("%s: service %s: %s", file, name, strings.TrimPrefix(err.Error(), "yaml: ")),
+			Remedy: "correct the file (docs/hotspots.md has an example)",
+		}
+	}
+	return s, name, s.check(file, &node)
+}
+
+var fields = []string{
+	"sources", "own", "cores", "utilisation", "price", "replicas_follow_cpu", "fraction", "replicas", "least_replicas",
+	"least_percent",
+}
+
+// known refuses fields that nobody reads, which are slips.
+func known(file string, node *yaml.Node) error {
+	if node.Kind != yaml.MappingNode {
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line),
+			Remedy: "write price: aws/c7g, and so on",
+		}
+	}
+	for i := 0; i < len(node.Content); i += 2 {
+		if key := node.Content[i]; !slices.Contains(fields, key.Value) {
+			return &beagle.UsageError{
+				What:   fmt.Sprintf("%s:%d: unknown field %q", file, key.Line, key.Value),
+				Remedy: "a service has " + strings.Join(fields, ", "),
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Service) check(file string, node *yaml.Node) error {
+	bad := func(field, what, remedy string) error {
+		line := node.Line
+		for i := 0; i < len(node.Content); i += 2 {
+			if node.Content[i].Value == field {
+				line = node.Content[i].Line
+			}
+		}
+		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: %s: %s", file, line, field, what), Remedy: remedy}
+	}
+	switch {
+	case !slices.Contains([]string{"", "yes", "no", "partly"}, s.Follow):
+		return bad("replicas_follow_cpu", fmt.Sprintf("%q is not one of the answers", s.Follow),
+			"write yes, no or partly")
+	case s.Follow == "partly" && !(s.Fraction > 0 && s.Fraction < 1):
+		return bad("fraction", "replicas follow partly, and no part of a saving is given",
+			"write fraction: 0.5 when half of a saving becomes fewer replicas")
+	case s.Follow != "partly" && s.Fraction != 0:
+		return bad("fraction", "it counts only with replicas_follow_cpu: partly", "leave it out")
+	case s.Utilisation < 0 || s.Utilisation > 1:
+		return bad("utilisation", fmt.Sprintf("%g is not between 0 and 1", s.Utilisation),
+			"write 0.6 when 60 % of the cores paid for are busy")
+	case s.Cores < 0 || s.Replicas < 0 || s.LeastReplicas < 0:
+		return bad("cores", "a number is negative", "write how many there are")
+	case s.LeastPercent < 0 || s.LeastPercent > 50:
+		return bad("least_percent", fmt.Sprintf("%g is not between 0 and 50", s.LeastPercent), "0.5 is common")
+	}
+	return nil
+}
+
+// Money is what the file says of the service's cost.
+func (s *Service) Money(name string) (hotspots.Service, error) {
+	out := hotspots.Service{
+		Name: name, Cores: s.Cores, Utilisation: s.Utilisation, Follows: s.Follow, Fraction: s.Fraction,
+		Replicas: s.Replicas, LeastReps: s.LeastReplicas,
+	}
+	if s.Price == "" {
+		return out, nil
+	}
+	var err error
+	out.Price, err = hotspots.ParsePrice(s.Price)
+	return out, err
+}
