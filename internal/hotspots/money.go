@@ -32,8 +32,9 @@ type listPrice struct {
 	asOf   string
 }
 
-// listPrices are prices an hour of a virtual processor. They change seldom, and discounts change
-// them for everybody: a year's figure from this table is an order of magnitude, and --price is better.
+// listPrices are prices an hour of a virtual processor. They change seldom, and
+// discounts change them for everybody: a year's figure from this table is an
+// order of magnitude, and --price is better.
 var listPrices = []listPrice{
 	{"aws/c6i", 0.0425, "us-east-1", "2026-06"},
 	{"aws/c7a", 0.0513, "us-east-1", "2026-06"},
