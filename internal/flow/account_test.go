@@ -37,19 +37,23 @@ func (f turns) Ask(_ context.Context, q llm.Request) (llm.Reply, error) { return
 
 func (x *session) agentTurn(t *testing.T, id int) *Asked {
 	t.Helper()
-	a, err := x.authors.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "agent:true", Model: "agent:true", Turn: id})
+	a, err := x.authors.write(t.Context(),
+		evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "agent:true",
+			Model: "agent:true", Turn: id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-// A turn of an agent that failed has cost what the agent said: in what the search is
-// told, in the result, and in the budget of who goes on with the run.
+// TestFailedTurnsCost checks that a turn of an agent that failed has cost what the agent said: in
+// what the search is told, in the result, and in the budget of who goes on with the run.
 func TestFailedTurnsCost(t *testing.T) {
 	s := openStore(t)
 	fail := func(q llm.Request) (llm.Reply, error) {
-		return llm.Reply{}, &llm.Error{Kind: llm.Unavailable, Model: q.Model, Message: "it spent too much", Attempts: 1, Cost: 60_001, Wasted: llm.Usage{Estimated: true}}
+		return llm.Reply{},
+			&llm.Error{Kind: llm.Unavailable, Model: q.Model, Message: "it spent too much", Attempts: 1, Cost: 60_001,
+				Wasted: llm.Usage{Estimated: true}}
 	}
 	x := agentSession(t, s, llm.Caps{Money: 1_000_000}, fail)
 	if a := x.agentTurn(t, 1); a.Cost != 60_001 || a.Unheard == "" {
@@ -69,7 +73,8 @@ func TestFailedTurnsCost(t *testing.T) {
 	}
 }
 
-// An agent that does not count its tokens is noticed; one that does is booked.
+// TestUntoldTokens checks that an agent that does not count its tokens is noticed; one that does is
+// booked.
 func TestUntoldTokens(t *testing.T) {
 	for usage, untold := range map[llm.Usage]bool{{Estimated: true}: true, {In: 1000, Out: 50}: false} {
 		s := openStore(t)
@@ -90,8 +95,8 @@ func TestUntoldTokens(t *testing.T) {
 	}
 }
 
-// A reply whose recording fails is in the journal: the run ends, and who goes on
-// with it pays nothing for it and records it.
+// TestFailedRecordingLosesNothing checks that a reply whose recording fails is in the journal: the
+// run ends, and who goes on with it pays nothing for it and records it.
 func TestFailedRecordingLosesNothing(t *testing.T) {
 	s := openStore(t)
 	server := llmtest.New(t, llmtest.Say(better))
@@ -138,15 +143,16 @@ func TestFailedRecordingLosesNothing(t *testing.T) {
 	}
 }
 
-// Attempts of a call are priced each by itself, in the budget, in what the search is
-// told and in the result, now and when the run goes on.
+// TestAttemptsArePricedAlone checks that attempts of a call are priced each by itself, in the
+// budget, in what the search is told and in the result, now and when the run goes on.
 func TestAttemptsArePricedAlone(t *testing.T) {
 	s := openStore(t)
 	half := llmtest.Reply{Text: better, Break: "close"}
 	server := llmtest.New(t, llmtest.InTurn(half, half, llmtest.Reply{Text: better}))
 	open := func() *session {
 		x := asked(t, s, original, server, llm.Caps{})
-		x.spec.Models.Ask[0].Price = llm.Price{In: 3, Out: 15, AsOf: "given", LongFrom: 10_000, LongIn: 3000, LongOut: 15_000}
+		x.spec.Models.Ask[0].Price = llm.Price{In: 3, Out: 15, AsOf: "given", LongFrom: 10_000, LongIn: 3000,
+			LongOut: 15_000}
 		return x
 	}
 	x := open()
@@ -164,7 +170,8 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 	want := 2*price.Cost(bound) + price.Cost(llm.Usage{In: last.In, Out: last.Out})
 	sums, err := x.authors.paid()
 	if err != nil || a.Cost != want || x.authors.budget.Spent().Money != want || llm.MicrosOf(sums.Dollars) != want {
-		t.Errorf("%v told, %v in the budget, %+v in the result, want %v: %v", a.Cost, x.authors.budget.Spent().Money, sums, want, err)
+		t.Errorf("%v told, %v in the budget, %+v in the result, want %v: %v", a.Cost, x.authors.budget.Spent().Money,
+			sums, want, err)
 	}
 	again := open()
 	if err := again.authors.open(); err != nil || again.authors.budget.Spent().Money != want {
@@ -172,8 +179,8 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 	}
 }
 
-// A file with one key is refused before the run when the models are at several
-// servers: nothing says which of them may have it.
+// TestOneKeyForSeveralServers checks that a file with one key is refused before the run when the
+// models are at several servers: nothing says which of them may have it.
 func TestOneKeyForSeveralServers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(path, []byte("sk-one-key-0123456789\n"), 0o600); err != nil {
@@ -190,7 +197,9 @@ func TestOneKeyForSeveralServers(t *testing.T) {
 		s.Models.Ask = append(s.Models.Ask, m)
 	}
 	var bad *beagle.UsageError
-	if err := s.Validate(); !errors.As(err, &bad) || !strings.Contains(bad.Remedy, "OPENAI_API_KEY=… for https://api.openai.com/v1") || !strings.Contains(bad.Remedy, "BEAGLE_KEY_TESTER=… for https://models.example/v1") {
+	if err := s.Validate(); !errors.As(err, &bad) ||
+		!strings.Contains(bad.Remedy, "OPENAI_API_KEY=… for https://api.openai.com/v1") ||
+		!strings.Contains(bad.Remedy, "BEAGLE_KEY_TESTER=… for https://models.example/v1") {
 		t.Errorf("%v", err)
 	}
 	s.Models.Ask = s.Models.Ask[:1]

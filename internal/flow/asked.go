@@ -59,7 +59,8 @@ func SumModels(s *Spec, m *beagle.ModelSummary, books map[string]evolve.Book, sh
 	for i := range m.Authors {
 		a := &m.Authors[i]
 		b := books[a.Author]
-		a.Asked, a.Unheard, a.Useless, a.Candidates, a.Behaving, a.Earned, a.Seconds = b.Asked, b.Unheard, b.Useless, b.Written, b.Behaving, b.Earned, b.Seconds
+		a.Asked, a.Unheard, a.Useless, a.Candidates, a.Behaving, a.Earned, a.Seconds = b.Asked, b.Unheard, b.Useless,
+			b.Written, b.Behaving, b.Earned, b.Seconds
 	}
 	slices.SortStableFunc(m.Authors, func(a, b beagle.AuthorSum) int { return cmp.Compare(b.Earned, a.Earned) })
 }

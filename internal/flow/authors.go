@@ -147,7 +147,9 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 }
 
 // consult makes the prompt and returns the reply to it.
-func (au *authors) consult(ctx context.Context, out *Asked, p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, round int) (llm.Reply, error) {
+func (au *authors) consult(
+	ctx context.Context, out *Asked, p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, round int,
+) (llm.Reply, error) {
 	m := &au.spec.Models
 	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Turn))
 	q := llm.Request{
@@ -203,7 +205,8 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 		return err
 	}
 	kept, err := au.works.candidate(reply.ID)
-	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "", au.inputs.private(kept)
+	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "",
+		au.inputs.private(kept)
 	return err
 }
 
@@ -215,7 +218,8 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 	fail := func(f llm.Failure) (*arrival, *llm.Failure) {
 		f.Reply = r.Text
 		if r.Stop == llm.StopLength {
-			f.Unmatched = strings.TrimSpace(f.Unmatched + "\nThe reply was cut at its limit of tokens: answer with less text.")
+			f.Unmatched = strings.TrimSpace(f.Unmatched +
+				"\nThe reply was cut at its limit of tokens: answer with less text.")
 		}
 		return nil, &f
 	}
@@ -281,7 +285,10 @@ func (au *authors) paid() (*beagle.ModelSummary, error) {
 		out.Lost, out.AtMost = l.calls, l.money.Dollars()
 	}
 	for _, a := range m.Authors() {
-		out.Authors = append(out.Authors, beagle.AuthorSum{Author: a.Name, Dollars: each[payee{a.Model, a.Temperature}].money.Dollars()})
+		out.Authors = append(out.Authors, beagle.AuthorSum{
+			Author:  a.Name,
+			Dollars: each[payee{a.Model, a.Temperature}].money.Dollars(),
+		})
 	}
 	return out, nil
 }

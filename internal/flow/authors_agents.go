@@ -25,9 +25,13 @@ const (
 func AgentModel(command string) (llm.Model, error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
-		return llm.Model{}, usage("--agent is empty", "give the command line of an agent that speaks the Agent Client Protocol: --agent 'gemini --experimental-acp'")
+		return llm.Model{},
+			usage("--agent is empty",
+				"give the command line of an agent that speaks the Agent Client Protocol: --agent 'gemini "+
+					"--experimental-acp'")
 	}
-	return llm.Model{Name: "agent:" + filepath.Base(words[0]), Provider: coder.Provider, URL: command, Weight: 1, Price: llm.Price{AsOf: "told by the agent"}}, nil
+	return llm.Model{Name: "agent:" + filepath.Base(words[0]), Provider: coder.Provider, URL: command, Weight: 1,
+		Price: llm.Price{AsOf: "told by the agent"}}, nil
 }
 
 func isAgent(m llm.Model) bool { return m.Provider == coder.Provider }
@@ -54,7 +58,8 @@ func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 	m := &au.spec.Models
 	c := &coder.Coder{
 		Unit: au.unit, Load: au.spec.load(),
-		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare, Dir: au.lab.dir,
+		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare,
+		Dir: au.lab.dir,
 	}
 	if au.spec.Redacted() && au.spec.CorpusFile != "" {
 		c.Omit = []string{au.spec.CorpusFile}
@@ -91,9 +96,11 @@ func (m *Models) checkAgents() error {
 		case coder.Possible() != nil:
 			return coder.Possible()
 		case m.Offline:
-			return usage(fmt.Sprintf("--offline: what the agent %q sends, and where, is not ours to say", one.URL), "leave out --offline or --agent")
+			return usage(fmt.Sprintf("--offline: what the agent %q sends, and where, is not ours to say", one.URL),
+				"leave out --offline or --agent")
 		case names[one.Name]:
-			return usage(fmt.Sprintf("two agents are called %s", one.Name), "give one of them a wrapper script with a name of its own")
+			return usage(fmt.Sprintf("two agents are called %s", one.Name),
+				"give one of them a wrapper script with a name of its own")
 		}
 		names[one.Name] = true
 	}
@@ -114,5 +121,6 @@ func (m *Models) client(budget *llm.Budget) (*llm.Client, error) {
 			return nil, err
 		}
 	}
-	return &llm.Client{Models: m.Ask, Keys: keys, Budget: budget, InFlight: llm.NewLimiter(m.InFlight), Offline: m.Offline}, nil
+	return &llm.Client{Models: m.Ask, Keys: keys, Budget: budget, InFlight: llm.NewLimiter(m.InFlight),
+		Offline: m.Offline}, nil
 }

@@ -88,7 +88,8 @@ func (x *session) askFor(t *testing.T, id, turn int) *Asked {
 	if err := x.authors.open(); err != nil {
 		t.Fatal(err)
 	}
-	a, err := x.authors.write(t.Context(), evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test", Turn: turn})
+	a, err := x.authors.write(t.Context(),
+		evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test", Turn: turn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestAsk(t *testing.T) {
 	if st := a.Steps[0]; len(a.Steps) != 1 || st.Mutator != evolve.Written || st.Site != "test" || st.Param != c.ID {
 		t.Errorf("steps %+v", a.Steps)
 	}
-	if a.Calls != 1 || a.In == 0 || a.Out == 0 || a.Cost == 0 || a.Repaired || !strings.Contains(c.Note, "bounds checks") {
+	if a.Calls != 1 || a.In == 0 || a.Out == 0 || a.Cost == 0 || a.Repaired ||
+		!strings.Contains(c.Note, "bounds checks") {
 		t.Errorf("%+v, note %q", a, c.Note)
 	}
 	prompt := server.Calls()[0].Prompt()
@@ -117,7 +119,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A reply that does not fit is shown to the model with what is wrong, once.
+// TestRepair checks that a reply that does not fit is shown to the model with what is wrong, once.
 func TestRepair(t *testing.T) {
 	unmatched := "<<<<<<< SEARCH\n\tnothing like this\n=======\n\tx\n>>>>>>> REPLACE\n"
 	broken := "```go\nfunc Sum(s string) int { return undefinedThing(s) }\n```"
@@ -144,15 +146,16 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// What was asked is not asked again, in this process or in another, and what
-// was under way when a process ended counts against the budget.
+// TestNothingIsPaidTwice checks that what was asked is not asked again, in this process or in
+// another, and what was under way when a process ended counts against the budget.
 func TestNothingIsPaidTwice(t *testing.T) {
 	s := openStore(t)
 	server := llmtest.New(t, llmtest.Say(better))
 	first := asked(t, s, original, server, llm.Caps{Calls: 3})
 	want := first.askFor(t, 1, 0)
 	again := asked(t, s, original, server, llm.Caps{Calls: 3})
-	if got := again.askFor(t, 1, 0); got.Candidate != want.Candidate || got.Cost != want.Cost || server.Stats().Calls != 1 {
+	if got := again.askFor(t, 1, 0); got.Candidate != want.Candidate || got.Cost != want.Cost ||
+		server.Stats().Calls != 1 {
 		t.Errorf("asked %d times: %+v, want %+v", server.Stats().Calls, got, want)
 	}
 	lost := llm.Request{Model: "test", User: "lost", MaxTokens: 100}
@@ -176,7 +179,7 @@ func TestNothingIsPaidTwice(t *testing.T) {
 	}
 }
 
-// A question that brings the same reply twice is not asked a third time.
+// TestNovelty checks that a question that brings the same reply twice is not asked a third time.
 func TestNovelty(t *testing.T) {
 	server := llmtest.New(t, llmtest.Say(better))
 	x := asked(t, openStore(t), original, server, llm.Caps{})
@@ -193,12 +196,16 @@ func TestNovelty(t *testing.T) {
 	}
 }
 
-// Two texts that differ in comments and names of local variables are the same
+// TestShape checks that two texts that differ in comments and names of local variables are the same
 // candidate; one that says the same as its parent is none.
 func TestShape(t *testing.T) {
-	other := strings.NewReplacer("_, b", "_, char", "int(b)", "int(char)", "=======\n", "=======\n\t// This is much faster.\n").Replace(better)
-	comment := "```go\n// Sum is fast now.\nfunc Sum(s string) int {\n\ttotal := 0\n\tfor i := 0; i < len(s); i++ {\n\t\ttotal += int(s[i]) // hot\n\t}\n\treturn total\n}\n```"
-	server := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Text: better}, llmtest.Reply{Text: other}, llmtest.Reply{Text: comment}))
+	other := strings.NewReplacer("_, b", "_, char", "int(b)", "int(char)", "=======\n",
+		"=======\n\t// This is much faster.\n").Replace(better)
+	comment := "```go\n// Sum is fast now.\nfunc Sum(s string) int {\n\ttotal := 0\n\tfor i := 0; i < len(s); i++ {\n" +
+		"\t\ttotal += int(s[i]) // hot\n\t}\n\treturn total\n}\n```"
+	server := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Text: better}, llmtest.Reply{Text: other}, llmtest.Reply{
+		Text: comment,
+	}))
 	x := asked(t, openStore(t), original, server, llm.Caps{})
 	one, two, three := x.askFor(t, 1, 0), x.askFor(t, 2, 1), x.askFor(t, 3, 2)
 	if one.Shape == "" || one.Shape != two.Shape || one.Candidate == two.Candidate {
@@ -209,8 +216,8 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// A model that cannot be asked ends the run with the remedy; one that does not
-// answer does not.
+// TestUnheard checks that a model that cannot be asked ends the run with the remedy; one that does
+// not answer does not.
 func TestUnheard(t *testing.T) {
 	for _, c := range []struct {
 		fault   string
@@ -223,9 +230,11 @@ func TestUnheard(t *testing.T) {
 			if err := x.authors.open(); err != nil {
 				t.Fatal(err)
 			}
-			a, err := x.authors.write(t.Context(), evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"})
+			a, err := x.authors.write(t.Context(),
+				evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"})
 			var bad *beagle.UsageError
-			if c.fatal != errors.As(err, &bad) || c.fatal && (bad.Remedy == "" || !strings.Contains(bad.What, c.message)) {
+			if c.fatal != errors.As(err, &bad) ||
+				c.fatal && (bad.Remedy == "" || !strings.Contains(bad.What, c.message)) {
 				t.Errorf("error %v (%+v)", err, a)
 			}
 			if !c.fatal && (err != nil || a.Unheard == "") {
@@ -235,12 +244,13 @@ func TestUnheard(t *testing.T) {
 	}
 }
 
-// Whatever a reply holds, it ends as no candidate or as one that is rejected
-// without being run.
+// TestHostileReplies checks that whatever a reply holds, it ends as no candidate or as one that is
+// rejected without being run.
 func TestHostileReplies(t *testing.T) {
 	code := func(text string) string { return "```go\n" + text + "\n```" }
 	body := func(imports, before, inside string) string {
-		return code("package p\n\n" + imports + "\n\n" + before + "\n\nfunc Sum(s string) int {\n" + inside + "\n\tn := 0\n\tfor i := range len(s) {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}")
+		return code("package p\n\n" + imports + "\n\n" + before + "\n\nfunc Sum(s string) int {\n" + inside +
+			"\n\tn := 0\n\tfor i := range len(s) {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}")
 	}
 	for name, text := range map[string]string{
 		"os/exec":      body(`import "os/exec"`, "", "\texec.Command(\"true\").Run()"),
@@ -265,7 +275,11 @@ func TestHostileReplies(t *testing.T) {
 		})
 	}
 	t.Run("50 MB", func(t *testing.T) {
-		endless := llmtest.Always(llmtest.Reply{Text: "package p // and on and on\n", Repeat: 50 << 20 / 27, Piece: 1 << 20})
+		endless := llmtest.Always(llmtest.Reply{
+			Text:   "package p // and on and on\n",
+			Repeat: 50 << 20 / 27,
+			Piece:  1 << 20,
+		})
 		x := asked(t, openStore(t), original, llmtest.New(t, endless), llm.Caps{})
 		rejected(t, x, x.askFor(t, 1, 0))
 	})
@@ -291,12 +305,17 @@ func rejected(t *testing.T, x *session, a *Asked) {
 	}
 }
 
-// Keys are in no file of the store.
+// TestNoKeyOnDisk checks that keys are in no file of the store.
 func TestNoKeyOnDisk(t *testing.T) {
 	const key = "sk-this-is-the-secret-0123456789"
 	t.Setenv("BEAGLE_KEY_TEST", key)
 	s := openStore(t)
-	server := &llmtest.Server{Script: llmtest.InTurn(llmtest.Reply{Fault: "refused", Text: "your key " + key + " is fine"}, llmtest.Reply{Text: better}), Key: key}
+	server := &llmtest.Server{
+		Script: llmtest.InTurn(llmtest.Reply{Fault: "refused", Text: "your key " + key + " is fine"}, llmtest.Reply{
+			Text: better,
+		}),
+		Key: key,
+	}
 	server.StartFor(t)
 	x := asked(t, s, original, server, llm.Caps{})
 	x.askFor(t, 1, 0)
@@ -318,7 +337,8 @@ func TestNoKeyOnDisk(t *testing.T) {
 // read, or refused.
 func FuzzCallJournal(f *testing.F) {
 	q := llm.Request{Model: "test", User: "question"}
-	for _, c := range []call{{ID: q.ID(), Request: &q}, {ID: q.ID(), Reply: &llm.Reply{Model: "test", Text: "x"}}, {ID: "y", Error: &llm.Error{Kind: llm.Timeout}}} {
+	for _, c := range []call{{ID: q.ID(), Request: &q}, {ID: q.ID(), Reply: &llm.Reply{Model: "test", Text: "x"}},
+		{ID: "y", Error: &llm.Error{Kind: llm.Timeout}}} {
 		line, err := json.Marshal(c)
 		if err != nil {
 			f.Fatal(err)

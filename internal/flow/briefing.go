@@ -95,7 +95,8 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 		return nil, err
 	}
 	v := &llm.Version{
-		ID: id, Source: c.Source, Steps: c.Steps, Profile: b.rewriter.work.shares(c.Source), Static: b.ready.Root.Static,
+		ID: id, Source: c.Source, Steps: c.Steps, Profile: b.rewriter.work.shares(c.Source),
+		Static: b.ready.Root.Static,
 	}
 	if id == b.works.root.ID {
 		v.Assembly, err = b.assembly(ctx)

@@ -26,7 +26,8 @@ type call struct {
 	Reply    *llm.Reply   `json:"reply,omitempty"`
 	Error    *llm.Error   `json:"error,omitempty"`
 	Retried  *llm.Tried   `json:"retried,omitempty"` // it is about to be sent once more
-	Halted   *llm.Halted  `json:"halted,omitempty"`  // the run gave it up when no answer was under way: it may be asked again
+	// the run gave it up when no answer was under way: it may be asked again
+	Halted *llm.Halted `json:"halted,omitempty"`
 }
 
 // journalName is the journal of calls in a run's directory.
@@ -163,8 +164,10 @@ func readCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 		return nil, err
 	}
 	b := &callBook{
-		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{}, stale: map[uint64]bool{}, paid: map[payee]bill{},
-		earlier: map[place]string{}, open: map[string]llm.Request{}, gone: map[string]llm.Request{}, retried: map[string]llm.Tried{}, refused: map[string]int{},
+		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{},
+		stale: map[uint64]bool{}, paid: map[payee]bill{},
+		earlier: map[place]string{}, open: map[string]llm.Request{}, gone: map[string]llm.Request{},
+		retried: map[string]llm.Tried{}, refused: map[string]int{},
 	}
 	for _, c := range lines {
 		if b.take(c); c.Request != nil {
@@ -328,7 +331,13 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 		reply, err := b.record(q, a, false)
 		return reply, true, err
 	case stale:
-		a := answer{err: &llm.Error{Kind: askedBefore, Model: q.Model, Message: "the same question brought the same reply twice"}}
+		a := answer{
+			err: &llm.Error{
+				Kind:    askedBefore,
+				Model:   q.Model,
+				Message: "the same question brought the same reply twice",
+			},
+		}
 		reply, err := b.end(c, q, a)
 		return reply, true, err
 	}
@@ -405,7 +414,10 @@ func (b *callBook) record(q llm.Request, a answer, fresh bool) (llm.Reply, error
 		return a.reply, err
 	}
 	if failed := b.recorder.Keep(q, a.reply, err); failed != nil {
-		return llm.Reply{}, &beagle.UsageError{What: fmt.Sprintf("--record: %v", failed), Remedy: "make room, or make the directory writable, and go on with the run: beagle resume " + b.run}
+		return llm.Reply{}, &beagle.UsageError{
+			What:   fmt.Sprintf("--record: %v", failed),
+			Remedy: "make room, or make the directory writable, and go on with the run: beagle resume " + b.run,
+		}
 	}
 	return a.reply, err
 }

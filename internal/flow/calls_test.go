@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// An asker that is cut off while it waits, as by the end of its run.
+// A cutOff is an asker that is cut off while it waits, as by the end of its run.
 type cutOff struct{ once, asked []string }
 
 func (c *cutOff) Ask(_ context.Context, q llm.Request) (llm.Reply, error) {
@@ -17,9 +17,9 @@ func (c *cutOff) Ask(_ context.Context, q llm.Request) (llm.Reply, error) {
 	return llm.Reply{}, context.Canceled
 }
 
-// What a lost call may have cost counts as spent, each time that it was lost,
-// and whoever goes on with the run asks the same by the same key, whatever the
-// prompt would be by then.
+// TestLostCalls checks that what a lost call may have cost counts as spent, each time that it was
+// lost, and whoever goes on with the run asks the same by the same key, whatever the prompt would
+// be by then.
 func TestLostCalls(t *testing.T) {
 	s := openStore(t)
 	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
@@ -31,7 +31,8 @@ func TestLostCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if was := (lost{n, llm.Micros(n) * most, int64(n) * tokens}); b.lostNow() != was || b.spent() != (llm.Spent{Money: was.money, Tokens: was.tokens, Calls: int64(n)}) {
+		if was := (lost{n, llm.Micros(n) * most, int64(n) * tokens}); b.lostNow() != was ||
+			b.spent() != (llm.Spent{Money: was.money, Tokens: was.tokens, Calls: int64(n)}) {
 			t.Errorf("%+v and %+v before call %d, want %+v", b.lostNow(), b.spent(), n, was)
 		}
 		later := q
@@ -73,8 +74,8 @@ func TestLostCalls(t *testing.T) {
 	}
 }
 
-// A call that was given up when nothing was under way is not lost: only what its
-// attempts have cost counts, and it is asked anew.
+// TestHaltedCalls checks that a call that was given up when nothing was under way is not lost: only
+// what its attempts have cost counts, and it is asked anew.
 func TestHaltedCalls(t *testing.T) {
 	s := openStore(t)
 	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
@@ -86,7 +87,8 @@ func TestHaltedCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (llm.Spent{Money: llm.Micros(n) * price("").Cost(wasted), Tokens: int64(n) * 110, Calls: int64(n) * 2}); b.spent() != want || b.lostNow() != (lost{}) {
+		if want := (llm.Spent{Money: llm.Micros(n) * price("").Cost(wasted), Tokens: int64(n) * 110,
+			Calls: int64(n) * 2}); b.spent() != want || b.lostNow() != (lost{}) {
 			t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.lostNow(), want)
 		}
 		if _, _, err := b.ask(t.Context(), halt, call{Proposal: 7, Request: &q}); !errors.Is(err, context.Canceled) {
@@ -106,11 +108,13 @@ type halting struct {
 
 func (h *halting) Ask(_ context.Context, q llm.Request) (llm.Reply, error) {
 	h.asked++
-	return llm.Reply{}, errors.Join(q.Retry(llm.Tried{Attempts: 1}), &llm.Halted{Cause: context.Canceled, Attempts: 2, Wasted: h.wasted})
+	return llm.Reply{},
+		errors.Join(q.Retry(llm.Tried{Attempts: 1}),
+			&llm.Halted{Cause: context.Canceled, Attempts: 2, Wasted: h.wasted})
 }
 
-// Attempts of a call whose process was killed count as much as those of one that
-// came to its end.
+// TestRetriesCount checks that attempts of a call whose process was killed count as much as those
+// of one that came to its end.
 func TestRetriesCount(t *testing.T) {
 	s := openStore(t)
 	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
@@ -121,7 +125,8 @@ func TestRetriesCount(t *testing.T) {
 	}
 	wasted := llm.Usage{In: 100, Out: 10}
 	dead := askFunc(func(q llm.Request) error {
-		return errors.Join(q.Retry(llm.Tried{Attempts: 1}), q.Retry(llm.Tried{Attempts: 2, Wasted: wasted}), context.Canceled)
+		return errors.Join(q.Retry(llm.Tried{Attempts: 1}), q.Retry(llm.Tried{Attempts: 2, Wasted: wasted}),
+			context.Canceled)
 	})
 	if _, _, err := b.ask(t.Context(), dead, call{Proposal: 7, Request: &q}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -132,7 +137,11 @@ func TestRetriesCount(t *testing.T) {
 	}
 	b.journal.Close()
 	most := q.Bound()
-	want := llm.Spent{Money: price("").Cost(wasted) + price("").Cost(most), Tokens: int64(110 + most.In + most.Out), Calls: 3}
+	want := llm.Spent{
+		Money:  price("").Cost(wasted) + price("").Cost(most),
+		Tokens: int64(110 + most.In + most.Out),
+		Calls:  3,
+	}
 	if b.spent() != want || b.lostNow() != (lost{1, price("").Cost(most), int64(most.In + most.Out)}) {
 		t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.lostNow(), want)
 	}
@@ -142,14 +151,17 @@ type askFunc func(llm.Request) error
 
 func (f askFunc) Ask(_ context.Context, q llm.Request) (llm.Reply, error) { return llm.Reply{}, f(q) }
 
-// A server may keep a refusal like an answer: who asks again, because the user
-// has paid by now, asks by another key, and by the same when that answer is lost.
+// TestRefusedCallsChangeTheirKey checks that a server may keep a refusal like an answer: who asks
+// again, because the user has paid by now, asks by another key, and by the same when that answer is
+// lost.
 func TestRefusedCallsChangeTheirKey(t *testing.T) {
 	s := openStore(t)
 	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }
 	q := llm.Request{Model: "test", User: "faster", MaxTokens: 1000}
 	var keys []string
-	for _, end := range []error{context.Canceled, &llm.Error{Kind: llm.Unpaid}, context.Canceled, &llm.Error{Kind: llm.BadKey}, context.Canceled} {
+	for _, end := range []error{context.Canceled, &llm.Error{Kind: llm.Unpaid}, context.Canceled, &llm.Error{
+		Kind: llm.BadKey,
+	}, context.Canceled} {
 		b, err := openCalls(s, "run", price, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -45,7 +45,9 @@ func BenchmarkPropose(b *testing.B) {
 			for b.Loop() {
 				c := unseen()
 				for range 4 {
-					if next, err := w.wish(c, evolve.Wish{Mutator: moves[rng.IntN(len(moves))].Mutator}, rng); err == nil {
+					if next, err := w.wish(c, evolve.Wish{
+						Mutator: moves[rng.IntN(len(moves))].Mutator,
+					}, rng); err == nil {
 						c = next
 					}
 				}

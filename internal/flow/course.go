@@ -156,7 +156,8 @@ func (d *Draft) outcomes(judged []Evaluated) []evolve.Outcome {
 func (c *Course) Event(s *Spec) *EvaluatedEvent {
 	return &EvaluatedEvent{
 		Candidates: c.Search.Spent, Budget: s.Candidates, Generation: c.Log.Generations,
-		Elapsed: time.Duration(c.Log.Seconds * float64(time.Second)), Islands: c.Search.IslandBests(), Statuses: c.Log.Statuses(), Best: c.Log.Best(),
+		Elapsed: time.Duration(c.Log.Seconds * float64(time.Second)), Islands: c.Search.IslandBests(),
+		Statuses: c.Log.Statuses(), Best: c.Log.Best(),
 	}
 }
 

@@ -9,10 +9,12 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// What is wrong with a version is placed on a line of the text that was handed in,
-// however that was formatted and completed.
+// TestPlaced checks that what is wrong with a version is placed on a line of the text that was
+// handed in, however that was formatted and completed.
 func TestPlaced(t *testing.T) {
-	const text = "package p\n\n// bias is added.\nconst bias = 0\n\n// Sum adds the bytes of s.\nfunc Sum(s string) int {\n\tn := bias\n\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}\n"
+	const text = "package p\n\n// bias is added.\nconst bias = 0\n\n// Sum adds the bytes of s.\n" +
+		"func Sum(s string) int {\n\tn := bias\n\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i])\n\t}\n" +
+		"\treturn n\n}\n"
 	x := asked(t, openStore(t), text, llmtest.New(t, llmtest.Say("")), llm.Caps{})
 	for written, want := range map[string]string{
 		"package p\nimport \"os\"\n\n\n\nfunc Sum(s string) int { n := bias\n\n\n  os.Exit(1); return n }\n":         "v.go:9: ",

@@ -41,7 +41,8 @@ func (c *Course) Begin(guests []store.Submission) *Draft {
 // handed them in that they are taken.
 func (c *Course) Admit(s *store.Store, run string, d *Draft, received []Received) error {
 	if len(received) != len(d.Visits) {
-		return fmt.Errorf("run %s: of %d versions that were handed in, %d were received", run, len(d.Visits), len(received))
+		return fmt.Errorf("run %s: of %d versions that were handed in, %d were received", run, len(d.Visits),
+			len(received))
 	}
 	for i, v := range d.Visits {
 		fate := Fate{Candidate: received[i].Candidate}

@@ -18,7 +18,8 @@ type Proposed struct {
 	Steps     []beagle.Step `json:"steps,omitempty"`
 	Refused   string        `json:"refused,omitempty"`
 	Private   bool          `json:"private,omitempty"` // its source holds captured values that models may not see
-	Shape     string        `json:"shape,omitempty"`   // of what a model wrote: the same for texts that differ in comments and local names alone
+	// of what a model wrote: the same for texts that differ in comments and local names alone
+	Shape string `json:"shape,omitempty"`
 }
 
 // Propose makes the candidates of proposals. The versions between a parent and

@@ -9,7 +9,9 @@ import (
 // ReadSource is the part of [Activities.JudgeSource] that needs no inputs, before
 // they are recorded: a version that cannot be one is refused within a second.
 // Prepare goes on from where it stands.
-func (a *Activities) ReadSource(ctx context.Context, run string, spec Spec, text, name string) (*beagle.Verdict, error) {
+func (a *Activities) ReadSource(
+	ctx context.Context, run string, spec Spec, text, name string,
+) (*beagle.Verdict, error) {
 	x, err := a.begin(ctx, run, spec)
 	if err != nil {
 		return nil, err

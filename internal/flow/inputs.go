@@ -86,7 +86,10 @@ func (n *inputs) gather(ctx context.Context, bin *harness.Binary, in *corpus.Inp
 	n.hold(c, 0)
 	n.watch.Stage("corpus", fmt.Sprintf("%d inputs to search with, %d held out, %d generated",
 		len(c.Train), len(c.Holdout), len(c.Generated)))
-	if err := n.audit(bench.Observed{NonDeterministic: built.Unstable + built.Stateful, Results: built.Outcomes}); err != nil {
+	if err := n.audit(bench.Observed{
+		NonDeterministic: built.Unstable + built.Stateful,
+		Results:          built.Outcomes,
+	}); err != nil {
 		return err
 	}
 	n.ready.Target, n.ready.Spec, n.ready.Corpus = n.unit.Target.ID(), n.unit.Target.Spec(), c.ID()
@@ -194,6 +197,7 @@ func (n *inputs) summary() beagle.CorpusSummary {
 	c := n.corpus()
 	return beagle.CorpusSummary{
 		ID: n.ready.Corpus, Train: len(c.Train), Holdout: len(c.Holdout), Generated: len(c.Generated), Calls: c.Calls,
-		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources, Facets: c.Facets,
+		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources,
+		Facets: c.Facets,
 	}
 }

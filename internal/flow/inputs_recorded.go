@@ -33,7 +33,9 @@ func (n *inputs) recording(record func() (*corpus.Captured, error)) (*corpus.Cap
 	key, ok := n.recordingKey()
 	var known recording
 	if ok && !n.spec.Anew && n.works.store.Cached(key, &known) {
-		n.watch.Stage("record", fmt.Sprintf("not again: the tests' calls are known since %s UTC, and the module is as it was; --anew records again", known.At))
+		n.watch.Stage("record",
+			fmt.Sprintf("not again: the tests' calls are known since %s UTC, and the module is as it was; --anew "+
+				"records again", known.At))
 		return &known.Captured, nil
 	}
 	captured, err := record()
@@ -54,8 +56,10 @@ func (n *inputs) recordingKey() (store.Key, bool) {
 		}
 	}
 	return store.Key{
-		Kind: "recorded", Toolchain: n.works.machine.Go, Machine: n.works.machine.OS + "/" + n.works.machine.Arch, Corpus: hex.EncodeToString(f.hash.Sum(nil)),
-		Extra: beagle.HashOf("recorded", program(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"), os.Getenv("GOWORK")),
+		Kind: "recorded", Toolchain: n.works.machine.Go, Machine: n.works.machine.OS + "/" + n.works.machine.Arch,
+		Corpus: hex.EncodeToString(f.hash.Sum(nil)),
+		Extra: beagle.HashOf("recorded", program(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"),
+			os.Getenv("GOWORK")),
 	}, true
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A recording is taken again only when no file of the module, of its workspace
-// and of its replacements changed: neither a name nor a content.
+// TestFingerprint checks that a recording is taken again only when no file of the module, of its
+// workspace and of its replacements changed: neither a name nor a content.
 func TestFingerprint(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -135,7 +135,9 @@ func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, e
 
 // confirmed are the finalists with their measurements, and which earlier run made
 // these.
-func (jd *judge) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
+func (jd *judge) confirmed(
+	ctx context.Context, f Field,
+) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
 	field, err := jd.works.finalists(f.Finalists)
 	if err != nil || len(field) == 0 {
 		return nil, nil, nil, err
@@ -145,7 +147,8 @@ func (jd *judge) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []
 		return nil, nil, nil, err
 	}
 	ms, from, err := traced(jd.works, "confirmed", jd.works.root.ID, in, func() ([]beagle.Measurement, error) {
-		jd.watch.Stage("measure", fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), jd.spec.Measure))
+		jd.watch.Stage("measure",
+			fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), jd.spec.Measure))
 		ms, err := jd.meter.confirm(ctx, field, f.Tried, jd.spec.Measure)
 		if err == nil {
 			err = jd.meter.byClass(ctx, field, ms)
@@ -189,7 +192,8 @@ func (jd *judge) tryWinner(ctx context.Context, j *Judged, c beagle.Candidate, m
 	}
 	jd.tellReused("verify", from)
 	if !v.OK() {
-		j.Rejected = append(j.Rejected, fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason))
+		j.Rejected = append(j.Rejected,
+			fmt.Sprintf("%s (%s): %s by %s: %s", c.ID[:8], steps(c), v.Status, v.Stage, v.Reason))
 		j.Why = "What was faster is not equivalent: " + v.Reason
 		return jd.tryGuarded(ctx, j, c, v, m.Tried)
 	}
@@ -239,7 +243,8 @@ func (jd *judge) known(k kept[Judged], start time.Time) *Judged {
 // tellReused says that a stage is not done because an earlier run did it.
 func (jd *judge) tellReused(stage string, from *beagle.Origin) {
 	if from != nil {
-		jd.watch.Stage(stage, fmt.Sprintf("not again: run %s did it on %s UTC; --anew does it again", from.Run, from.At))
+		jd.watch.Stage(stage,
+			fmt.Sprintf("not again: run %s did it on %s UTC; --anew does it again", from.Run, from.At))
 	}
 }
 
@@ -285,11 +290,14 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement) []int {
 
 // tryGuarded makes of a finalist that fell one more finalist: its guarded form,
 // when it is a near miss. It reports whether that won.
-func (jd *judge) tryGuarded(ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int) (bool, error) {
-	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure), func() (*beagle.NearMiss, error) {
-		err := jd.mender.offer(ctx, c, v, tried)
-		return v.NearMiss, err
-	})
+func (jd *judge) tryGuarded(
+	ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int,
+) (bool, error) {
+	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
+		func() (*beagle.NearMiss, error) {
+			err := jd.mender.offer(ctx, c, v, tried)
+			return v.NearMiss, err
+		})
 	if err != nil || near == nil {
 		return false, err
 	}
@@ -302,7 +310,8 @@ func (jd *judge) tryGuarded(ctx context.Context, j *Judged, c beagle.Candidate, 
 	if g == nil || g.Status != beagle.Accepted {
 		return false, nil
 	}
-	steps := append(slices.Clone(c.Steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
+	steps := append(slices.Clone(c.Steps),
+		beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
 	if err := jd.works.putCandidate(guarded); err != nil {
 		return false, err

@@ -101,7 +101,8 @@ func TestSharesOfABatch(t *testing.T) {
 	}
 	for range 2 { // an activity may be repeated
 		got := settle(t, x, batch...)
-		if got[0].Verdict.Status != beagle.Equal || got[1].Verdict.Status != beagle.Duplicate || got[2].Verdict.Status != beagle.Duplicate {
+		if got[0].Verdict.Status != beagle.Equal || got[1].Verdict.Status != beagle.Duplicate ||
+			got[2].Verdict.Status != beagle.Duplicate {
 			t.Errorf("settled: %v %v %v", got[0].Verdict.Status, got[1].Verdict.Status, got[2].Verdict.Status)
 		}
 	}
@@ -127,7 +128,8 @@ func TestLearn(t *testing.T) {
 		if err := n.refresh(); err != nil {
 			t.Fatal(err)
 		}
-		if got := n.corpus().Generated; len(got) != 2 || got[1].Source != counterexample || string(got[1].Args) != `["new"]` {
+		if got := n.corpus().Generated; len(got) != 2 || got[1].Source != counterexample ||
+			string(got[1].Args) != `["new"]` {
 			t.Errorf("the corpus has %+v", got)
 		}
 	}

@@ -99,7 +99,12 @@ func (l *Log) Best() *beagle.Trial {
 
 // split turns the sums into figures a candidate.
 func (l *Log) split(confirm float64) beagle.Split {
-	s := beagle.Split{FirstCandidateSeconds: l.FirstSeconds, PrepareSeconds: l.PrepareSeconds, ConfirmSeconds: confirm, Cached: l.Spent.Cached}
+	s := beagle.Split{
+		FirstCandidateSeconds: l.FirstSeconds,
+		PrepareSeconds:        l.PrepareSeconds,
+		ConfirmSeconds:        confirm,
+		Cached:                l.Spent.Cached,
+	}
 	n := float64(l.Spent.Candidates)
 	if n == 0 {
 		return s // all came from the store

@@ -14,7 +14,8 @@ func TestThisMachine(t *testing.T) {
 	}
 	t.Setenv("GOTOOLCHAIN", "auto")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/later\n\ngo 1.999\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/later\n\ngo 1.999\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if m := ThisMachine(dir); m.Go != "" {

@@ -46,7 +46,8 @@ func making(mutators []*mutate.Mutator) string {
 // not the version of one text: in a build of a developer's.
 var program = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
-	if version := info.Main.Version; ok && version != "(devel)" && version != "" && !strings.Contains(version, "+dirty") {
+	if version := info.Main.Version; ok && version != "(devel)" && version != "" &&
+		!strings.Contains(version, "+dirty") {
 		return version
 	}
 	path, err := os.Executable()

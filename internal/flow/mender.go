@@ -91,7 +91,8 @@ func (m *mender) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candida
 	}
 	steps := c.Steps
 	if len(steps) > 0 { // a hand-written version has none, which the checks know it by
-		steps = append(slices.Clone(steps), beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
+		steps = append(slices.Clone(steps),
+			beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	}
 	g := beagle.NewCandidate(src, []string{c.ID}, steps)
 	g.Note = "the fast way where " + near.Contract.Requires + ", the original elsewhere"
@@ -132,7 +133,8 @@ func (m *mender) judgeGuarded(ctx context.Context, c beagle.Candidate, tried int
 func (m *mender) nearGain(ctx context.Context, near *verify.Near) error {
 	within := *m.inputs.corpus()
 	var err error
-	if within.Train, err = corpus.Within(ctx, near.Bin, m.lab.box, m.inputs.corpus().Train); err != nil || len(within.Train) == 0 {
+	if within.Train, err = corpus.Within(ctx, near.Bin, m.lab.box, m.inputs.corpus().Train); err != nil ||
+		len(within.Train) == 0 {
 		return err
 	}
 	m.lab.timing.Lock()

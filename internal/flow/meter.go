@@ -26,7 +26,9 @@ type meter struct {
 }
 
 // confirm is the full measurement.
-func (m *meter) confirm(ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration) ([]beagle.Measurement, error) {
+func (m *meter) confirm(
+	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
+) ([]beagle.Measurement, error) {
 	fresh, told, err := m.inputs.fresh(ctx, m.spec.Seed^0xf4e54)
 	if err != nil {
 		return nil, err
@@ -76,7 +78,9 @@ func (m *meter) modulePGO() string {
 		switch {
 		case err != nil:
 			return nil // what cannot be read holds no profile for us
-		case d.IsDir() && path != t.Dir && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" || d.Name() == "testdata"):
+		case d.IsDir() && path != t.Dir &&
+			(strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" ||
+				d.Name() == "testdata"):
 			return fs.SkipDir
 		case d.Name() == "default.pgo":
 			found = append(found, path)

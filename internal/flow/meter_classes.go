@@ -23,7 +23,9 @@ const (
 	commonClass  = 0.10 // share of the calls from which on a class may not become slower at all
 	ruinous      = 0.5  // ratio below which no class may fall, however rare
 
-	searchClasses = 3              // that a search looks at: the rarest of the common ones, of which the figure for all inputs says least
+	// that a search looks at: the rarest of the common ones, of which the figure for all inputs
+	// says least
+	searchClasses = 3
 	searchTime    = screenTime / 2 // of timing, for one version on one class
 )
 
@@ -56,7 +58,8 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	found := make([][][]beagle.Ratio, len(classes)) // class, layout, variant
 	for layout := range classLayouts {
 		if layout > 0 {
-			if bin, err = m.lab.builder.Relink(ctx, bin, harness.Link{FuncAlign: 64, Layout: m.spec.Seed + uint64(layout)}); err != nil {
+			if bin, err = m.lab.builder.Relink(ctx, bin,
+				harness.Link{FuncAlign: 64, Layout: m.spec.Seed + uint64(layout)}); err != nil {
 				return err
 			}
 		}
@@ -77,7 +80,9 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 }
 
 // timeClasses times all versions of a program on each class.
-func (m *meter) timeClasses(ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio) error {
+func (m *meter) timeClasses(
+	ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio,
+) error {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i + 1
@@ -121,7 +126,8 @@ func paid(classes []beagle.ClassRatio) string {
 		case c.Ratio.Point == 0:
 			return fmt.Sprintf("it cannot be timed on %s", c.Name)
 		case c.Share >= commonClass && c.Ratio.High < 1 || c.Ratio.High < ruinous:
-			return fmt.Sprintf("it is slower on a class of inputs, %s (%.0f %% of the calls): %.2fx (%.2f to %.2f)", c.Name, 100*c.Share, c.Ratio.Point, c.Ratio.Low, c.Ratio.High)
+			return fmt.Sprintf("it is slower on a class of inputs, %s (%.0f %% of the calls): %.2fx (%.2f to %.2f)",
+				c.Name, 100*c.Share, c.Ratio.Point, c.Ratio.Low, c.Ratio.High)
 		}
 	}
 	return ""
@@ -132,7 +138,9 @@ func lossWarnings(classes []beagle.ClassRatio) []string {
 	var out []string
 	for _, c := range classes {
 		if c.Ratio.High < 1 {
-			out = append(out, fmt.Sprintf("slower on %.2g %% of the calls (%s): %.2fx (%.2f to %.2f)", 100*c.Share, c.Name, c.Ratio.Point, c.Ratio.Low, c.Ratio.High))
+			out = append(out,
+				fmt.Sprintf("slower on %.2g %% of the calls (%s): %.2fx (%.2f to %.2f)", 100*c.Share, c.Name,
+					c.Ratio.Point, c.Ratio.Low, c.Ratio.High))
 		}
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A common class may not become slower, a rare one is warned of, none may be
+// TestPaid checks that a common class may not become slower, a rare one is warned of, none may be
 // ruined; what is within the noise is no loss.
 func TestPaid(t *testing.T) {
 	r := func(low, point, high float64) beagle.Ratio { return beagle.Ratio{Low: low, Point: point, High: high} }

@@ -13,8 +13,9 @@ import (
 // Models says which models write candidates beside the rules, and what they
 // may use. It is part of the spec and so of the store: it never holds a key.
 type Models struct {
-	Ask          []llm.Model   `json:"ask,omitempty"`
-	Temperatures []float64     `json:"temperatures,omitempty"` // each model is asked at each of them; none leaves it to the model
+	Ask []llm.Model `json:"ask,omitempty"`
+	// each model is asked at each of them; none leaves it to the model
+	Temperatures []float64     `json:"temperatures,omitempty"`
 	Caps         llm.Caps      `json:"caps,omitzero"`
 	InFlight     int           `json:"in_flight,omitempty"`  // calls under way at once
 	MaxTokens    int           `json:"max_tokens,omitempty"` // the most that a reply may have
@@ -23,9 +24,10 @@ type Models struct {
 	Offline      bool          `json:"offline,omitempty"`    // nothing may leave this machine
 	Redact       string        `json:"redact,omitempty"`     // "auto", "yes" or "no": captured values as shapes
 	Record       string        `json:"record,omitempty"`     // directory that replies are recorded into
-	Replay       string        `json:"replay,omitempty"`     // directory that replies are taken from, instead of from models
-	Lessons      []string      `json:"lessons,omitempty"`    // directories of the user's own lessons
-	NoRules      bool          `json:"no_rules,omitempty"`
+	// directory that replies are taken from, instead of from models
+	Replay  string   `json:"replay,omitempty"`
+	Lessons []string `json:"lessons,omitempty"` // directories of the user's own lessons
+	NoRules bool     `json:"no_rules,omitempty"`
 }
 
 // Defaults of [Models]. A run that costs money has a limit even when nobody
@@ -88,11 +90,14 @@ func (m *Models) check() error {
 	case m.Record != "" && m.Replay != "":
 		return usage("--record and --replay exclude each other", "what is replayed is recorded already")
 	case m.InFlight < 1 || m.InFlight > maxInFlight:
-		return usage(fmt.Sprintf("--in-flight %d is out of range", m.InFlight), fmt.Sprintf("give 1 to %d; %d is the default", maxInFlight, defaultInFlight))
+		return usage(fmt.Sprintf("--in-flight %d is out of range", m.InFlight),
+			fmt.Sprintf("give 1 to %d; %d is the default", maxInFlight, defaultInFlight))
 	case !slices.Contains([]string{"auto", "yes", "no"}, m.Redact):
-		return usage(fmt.Sprintf("--redact %q is not known", m.Redact), "it is yes, no, or auto: yes for inputs from a file, which may come from production")
+		return usage(fmt.Sprintf("--redact %q is not known", m.Redact),
+			"it is yes, no, or auto: yes for inputs from a file, which may come from production")
 	case m.Limit < time.Second:
-		return usage(fmt.Sprintf("--call-limit %v is too short for a call", m.Limit), "give at least 1s; 3m is the default")
+		return usage(fmt.Sprintf("--call-limit %v is too short for a call", m.Limit),
+			"give at least 1s; 3m is the default")
 	case m.Caps.Money < 0 || m.Caps.Tokens < 0 || m.Caps.Calls < 0:
 		return usage("a budget for models is negative", "give a number above 0, or leave it out")
 	}
@@ -115,11 +120,17 @@ func (m *Models) checkEach() error {
 		switch {
 		case m.Replay != "":
 		case m.Offline && !one.Local():
-			return usage(fmt.Sprintf("--offline: the model %s is at %s, not on this machine", one.Name, one.URL), "leave out --offline, or name a model of a local server: --model "+one.Name+"@http://127.0.0.1:8080/v1")
+			return usage(fmt.Sprintf("--offline: the model %s is at %s, not on this machine", one.Name, one.URL),
+				"leave out --offline, or name a model of a local server: --model "+one.Name+"@http://127.0.0.1:8080/v1")
 		case m.Caps.Money > 0 && !one.Price.Known():
-			return usage(fmt.Sprintf("the price of the model %s is not known, so that no budget in dollars can be kept", one.Name), "give --price-in and --price-out (dollars for a million tokens), or a budget in --budget-tokens or --budget-calls instead of --budget-usd")
+			return usage(fmt.Sprintf("the price of the model %s is not known, so that no budget in dollars can be kept",
+				one.Name),
+				"give --price-in and --price-out (dollars for a million tokens), or a budget in --budget-tokens or "+
+					"--budget-calls instead of --budget-usd")
 		case m.Caps == llm.Caps{} && !one.Price.Known():
-			return usage(fmt.Sprintf("the price of the model %s is not known, and no budget is given", one.Name), "give --price-in and --price-out (dollars for a million tokens), or a budget: --budget-tokens or --budget-calls")
+			return usage(fmt.Sprintf("the price of the model %s is not known, and no budget is given", one.Name),
+				"give --price-in and --price-out (dollars for a million tokens), or a budget: --budget-tokens or "+
+					"--budget-calls")
 		}
 	}
 	return nil
@@ -138,7 +149,12 @@ func (m *Models) Authors() []evolve.Author {
 			continue
 		}
 		for _, t := range m.Temperatures {
-			out = append(out, evolve.Author{Name: fmt.Sprintf("%s at %g", one.Name, t), Model: one.Name, Temperature: t, Weight: one.Weight / float64(len(m.Temperatures))})
+			out = append(out, evolve.Author{
+				Name:        fmt.Sprintf("%s at %g", one.Name, t),
+				Model:       one.Name,
+				Temperature: t,
+				Weight:      one.Weight / float64(len(m.Temperatures)),
+			})
 		}
 	}
 	return out

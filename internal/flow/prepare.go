@@ -159,7 +159,12 @@ func (x *session) alone(ctx context.Context) (*harness.Binary, error) {
 // moves.
 func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error) {
 	x.ready.RootID = x.works.root.ID
-	x.ready.Root = beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal, Stage: "compile", Static: bin.Static[0]}
+	x.ready.Root = beagle.Verdict{
+		Candidate: x.works.root.ID,
+		Status:    beagle.Equal,
+		Stage:     "compile",
+		Static:    bin.Static[0],
+	}
 	if x.ready.Profile, err = bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus()); err != nil {
 		return err
 	}
@@ -174,7 +179,8 @@ func (x *session) restore() error {
 		return fmt.Errorf("run %s was not prepared: %w", x.works.run, err)
 	}
 	if x.ready.RootID != x.works.root.ID {
-		return usage(fmt.Sprintf("%s changed since run %s began", x.unit.Target.Spec(), x.works.run), "start a new run with beagle evolve, or restore the old text")
+		return usage(fmt.Sprintf("%s changed since run %s began", x.unit.Target.Spec(), x.works.run),
+			"start a new run with beagle evolve, or restore the old text")
 	}
 	if err := x.works.fileUnder(); err != nil {
 		return err

@@ -19,11 +19,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // a version that behaves and one that fell, through the flow's own evidence.
 func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 	t.Helper()
-	s := evolve.New(evolve.Config{Seed: 1, Budget: 20, Islands: 1, Authors: []evolve.Author{{Name: "test", Model: "test"}}})
+	s := evolve.New(evolve.Config{
+		Seed:    1,
+		Budget:  20,
+		Islands: 1,
+		Authors: []evolve.Author{{Name: "test", Model: "test"}},
+	})
 	s.Add(x.works.root, beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal}, nil)
 	even := beagle.Ratio{Point: 1.3, Low: 1.25, High: 1.35}
 	for i, v := range []beagle.Verdict{{Status: beagle.Equal, Stage: "screen", Screen: &even}, fallen} {
-		c := beagle.NewCandidate(strings.Replace(x.works.root.Source, "n := 0", "n := "+[]string{"0 + 0", "1"}[i], 1), []string{x.works.root.ID}, nil)
+		c := beagle.NewCandidate(strings.Replace(x.works.root.Source, "n := 0", "n := "+[]string{"0 + 0", "1"}[i], 1),
+			[]string{x.works.root.ID}, nil)
 		c.Steps = []beagle.Step{{Mutator: []string{"range-bytes", "one-more"}[i], Site: "for i := 0"}}
 		v.Candidate = c.ID
 		if err := x.works.putCandidate(c); err != nil {
@@ -56,7 +62,12 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 // and nothing of it is made up for the test but the verdicts.
 func TestPromptOfASearch(t *testing.T) {
 	x := asked(t, openStore(t), original, llmtest.New(t, llmtest.Say(better)), llm.Caps{})
-	p := prompted(t, x, beagle.Verdict{Status: beagle.Wrong, Stage: "quick", Reason: `Sum("") = 1, want 0`, Counterexample: &beagle.Counterexample{Go: `Sum("")`, Want: "0", Got: "1", Kind: "result"}})
+	p := prompted(t, x, beagle.Verdict{
+		Status:         beagle.Wrong,
+		Stage:          "quick",
+		Reason:         `Sum("") = 1, want 0`,
+		Counterexample: &beagle.Counterexample{Go: `Sum("")`, Want: "0", Got: "1", Kind: "result"},
+	})
 	golden := filepath.Join("testdata", "prompt.golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(p.User), 0o644); err != nil {

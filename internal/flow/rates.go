@@ -6,7 +6,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// Where in the store a machine's own error rates are.
+// ratesRun names where in the store a machine's own error rates are.
 const ratesRun, ratesName = "rates", "rates"
 
 // KeepRates makes reports of later runs carry these rates.
@@ -16,7 +16,8 @@ func KeepRates(s *store.Store, r *beagle.ErrorRates) error { return s.Save(rates
 // knows that, else as measured when beagle was made.
 func (rp *reporter) rates() *beagle.ErrorRates {
 	var own beagle.ErrorRates
-	if ok, err := rp.works.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule && own.Machine == rp.works.machine {
+	if ok, err := rp.works.store.Load(ratesRun, ratesName, &own); err == nil && ok && own.Rule == bench.Rule &&
+		own.Machine == rp.works.machine {
 		return &own
 	}
 	r := bench.Rates()

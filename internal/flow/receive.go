@@ -57,7 +57,9 @@ const handedIn = "handed in"
 
 // Receive makes the candidate of a version that somebody handed in. What is no
 // candidate is refused at once, with the verdict that judging it would give.
-func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*Proposed, *beagle.Verdict, error) {
+func (a *Activities) Receive(
+	ctx context.Context, run string, p evolve.Proposal, v store.Submission,
+) (*Proposed, *beagle.Verdict, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, nil, err
@@ -80,7 +82,8 @@ func (a *Activities) Receive(ctx context.Context, run string, p evolve.Proposal,
 		return nil, nil, err
 	}
 	kept, err := x.works.candidate(c.ID)
-	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(arrived.file), x.inputs.private(kept)
+	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(arrived.file),
+		x.inputs.private(kept)
 	return out, nil, err
 }
 

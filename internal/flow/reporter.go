@@ -39,14 +39,18 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 	r := &beagle.Result{
 		Run: rp.works.run, Target: rp.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
 		Best: beagle.Version{
-			ID: rp.works.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: rp.works.root.Source, Static: rp.ready.Root.Static,
+			ID: rp.works.root.ID, Ratio: beagle.Ratio{Point: 1, Low: 1, High: 1}, Source: rp.works.root.Source,
+			Static: rp.ready.Root.Static,
 		},
 		BaselineStatic: rp.ready.Root.Static,
-		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(), Findings: rp.ready.Findings, Warnings: rp.lab.box.Missing(),
-		Profile: rp.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds), Machine: rp.works.machine, Replay: rp.spec.Command(),
+		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(), Findings: rp.ready.Findings,
+		Warnings: rp.lab.box.Missing(),
+		Profile:  rp.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds),
+		Machine: rp.works.machine, Replay: rp.spec.Command(),
 		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root.Source),
 	}
-	if err := errors.Join(rp.rewriter.readFaults(0), rp.rewriter.keepLaterFaults()); err != nil { // of finalists and advice
+	// of finalists and advice
+	if err := errors.Join(rp.rewriter.readFaults(0), rp.rewriter.keepLaterFaults()); err != nil {
 		return nil, err
 	}
 	r.RuleFaults = rp.rewriter.failed()
@@ -92,7 +96,8 @@ func (rp *reporter) reference() beagle.TargetRef {
 	if err != nil {
 		file = t.File
 	}
-	ref := beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Dir: t.Dir, Signature: t.Signature, File: filepath.ToSlash(file), Line: t.Line, TypeArgs: t.TypeArgs, Contract: t.Contract}
+	ref := beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Dir: t.Dir, Signature: t.Signature,
+		File: filepath.ToSlash(file), Line: t.Line, TypeArgs: t.TypeArgs, Contract: t.Contract}
 	for _, d := range t.Scope {
 		ref.Scope = append(ref.Scope, d.Name)
 	}
@@ -123,6 +128,8 @@ func (rp *reporter) hotLines() []beagle.LineShare {
 			out = append(out, beagle.LineShare{Line: line, Share: share, Text: strings.TrimSpace(text[line-1])})
 		}
 	}
-	slices.SortFunc(out, func(a, b beagle.LineShare) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Line-b.Line) })
+	slices.SortFunc(out, func(a, b beagle.LineShare) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), a.Line-b.Line)
+	})
 	return out[:min(len(out), most)]
 }

@@ -62,7 +62,8 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 		return nil, nil
 	}
 	if err := rp.unit.CheckTest(file.Path, file.After); err != nil {
-		rp.watch.Warn(fmt.Sprintf("no regression test comes with the patch: the one that was written does not build (%v)", err))
+		rp.watch.Warn(
+			fmt.Sprintf("no regression test comes with the patch: the one that was written does not build (%v)", err))
 		return nil, nil
 	}
 	return []beagle.PatchFile{file}, nil
@@ -111,7 +112,10 @@ func (rp *reporter) spelled(ctx context.Context, records []beagle.Record) (*rt.S
 		return nil, err
 	}
 	var reply rt.SpellReply
-	exit, err := bin.Run(ctx, rp.lab.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{CPU: -1, Files: map[string]string{"spell": path}})
+	exit, err := bin.Run(ctx, rp.lab.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{
+		CPU:   -1,
+		Files: map[string]string{"spell": path},
+	})
 	if err == nil && exit != nil {
 		err = fmt.Errorf("writing a regression test: %v", exit)
 	}
@@ -166,7 +170,9 @@ func whole(t types.Type, home *types.Package, seen []types.Type) bool {
 // testFile writes the regression test and the benchmark that are committed
 // beside an improvement. It returns false when the calls cannot be written as
 // Go literals, or when the package has tests of these names already.
-func testFile(t *beagle.Target, tested, timed []rt.SpelledCall, imports []string, generated bool) (beagle.PatchFile, bool) {
+func testFile(
+	t *beagle.Target, tested, timed []rt.SpelledCall, imports []string, generated bool,
+) (beagle.PatchFile, bool) {
 	name := testName(t)
 	if len(tested) == 0 || taken(t.PkgDir, name) {
 		return beagle.PatchFile{}, false
@@ -251,7 +257,8 @@ func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
-		wordStart := i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		wordStart := i > 0 && unicode.IsUpper(r) &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
 		if wordStart {
 			b.WriteByte('_')
 		}
@@ -298,7 +305,9 @@ func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.Spe
 		equal, verbs := fmt.Sprintf("got%d != c.want%d", i, i), "%#v, want %#v"
 		switch {
 		case r.Type == "error":
-			equal, verbs = fmt.Sprintf("(got%d == nil) != (c.want%d == \"\") || got%d != nil && got%d.Error() != c.want%d", i, i, i, i, i), "%v, want %q"
+			equal, verbs = fmt.Sprintf(
+				"(got%d == nil) != (c.want%d == \"\") || got%d != nil && got%d.Error() != c.want%d", i, i, i, i, i),
+				"%v, want %q"
 			if slices.Contains(t.Contract.Ignore, rt.IgnoreErrorText) {
 				equal = fmt.Sprintf("(got%d == nil) != (c.want%d == \"\")", i, i)
 			}
@@ -307,7 +316,8 @@ func writeTest(b *strings.Builder, t *beagle.Target, name string, calls []rt.Spe
 		case !comparable(r.Kind):
 			equal = fmt.Sprintf("!reflect.DeepEqual(got%d, c.want%d)", i, i)
 		}
-		fmt.Fprintf(b, "\t\tif %s {\n\t\t\tt.Errorf(\"call %%d: result %d is %s\", i, got%d, c.want%d)\n\t\t}\n", equal, i, verbs, i, i)
+		fmt.Fprintf(b, "\t\tif %s {\n\t\t\tt.Errorf(\"call %%d: result %d is %s\", i, got%d, c.want%d)\n\t\t}\n", equal,
+			i, verbs, i, i)
 	}
 	b.WriteString("\t}\n}\n\n")
 }
@@ -331,7 +341,8 @@ func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []r
 	if generated {
 		source = "Generated"
 	}
-	fmt.Fprintf(b, "// %s inputs, a few hundred at most: enough to see a regression. Branch predictors learn so few,\n", source)
+	fmt.Fprintf(b, "// %s inputs, a few hundred at most: enough to see a regression. Branch predictors learn so few,\n",
+		source)
 	b.WriteString("// so the gain in production, where inputs never end, is the one in the pull request.\n")
 	fmt.Fprintf(b, "func Benchmark%s%s(b *testing.B) {\n\tcalls := []struct {\n", name, source)
 	fields(b, "arg", t.Params)

@@ -8,13 +8,14 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// The committed test says where its calls are from, and uses nothing that the
-// module's own Go version lacks.
+// TestTestFile checks that the committed test says where its calls are from, and uses nothing that
+// the module's own Go version lacks.
 func TestTestFile(t *testing.T) {
 	dir := t.TempDir()
 	target := &beagle.Target{
 		Dir: dir, PkgDir: dir, PkgName: "p", Name: "Parse", Go: "1.18",
-		Params: []beagle.Param{{Name: "s", Type: "string", Kind: "string"}}, Results: []beagle.Param{{Type: "int", Kind: "int"}, {Type: "error", Kind: "interface"}},
+		Params:  []beagle.Param{{Name: "s", Type: "string", Kind: "string"}},
+		Results: []beagle.Param{{Type: "int", Kind: "int"}, {Type: "error", Kind: "interface"}},
 	}
 	calls := []rt.SpelledCall{{Args: []string{`"7"`}, Results: []string{"7", `""`}}}
 	for _, c := range []struct {
@@ -26,7 +27,8 @@ func TestTestFile(t *testing.T) {
 		{"1.24", false, []string{"most of them recorded", "BenchmarkParseRecorded", "b.Loop()", "result 1 is %v, want %q"}},
 	} {
 		target.Go = c.version
-		file, ok := testFile(target, calls, calls, []string{"errors", "testing"}, c.generated) // an error is spelled as text
+		// an error is spelled as text
+		file, ok := testFile(target, calls, calls, []string{"errors", "testing"}, c.generated)
 		if !ok {
 			t.Fatal("no file")
 		}

@@ -47,8 +47,14 @@ func (rw *rewriter) keepFaults(from int) (fresh bool, err error) {
 			continue
 		}
 		fresh = true
-		f.list = append(f.list, beagle.RuleFault{Rule: fault.Mutator, Function: fault.Function, Reason: fault.Reason, From: from})
-		said := fmt.Sprintf("the rule %s is off for the rest of this run: %v. This is a mistake in Beagle", fault.Mutator, &fault)
+		f.list = append(f.list, beagle.RuleFault{
+			Rule:     fault.Mutator,
+			Function: fault.Function,
+			Reason:   fault.Reason,
+			From:     from,
+		})
+		said := fmt.Sprintf("the rule %s is off for the rest of this run: %v. This is a mistake in Beagle",
+			fault.Mutator, &fault)
 		if fault.Stack != "" {
 			path := filepath.Join(rw.works.store.RunDir(rw.works.run), "rule-failed-"+fault.Mutator+".txt")
 			if err := rw.works.store.WriteFile(path, []byte(said+"\n\n"+fault.Stack)); err != nil {
@@ -79,7 +85,9 @@ func (rw *rewriter) keepLaterFaults() error {
 func (rw *rewriter) off(rule string, proposal int) bool {
 	rw.faults.mu.Lock()
 	defer rw.faults.mu.Unlock()
-	return slices.ContainsFunc(rw.faults.list, func(r beagle.RuleFault) bool { return r.Rule == rule && r.From <= proposal })
+	return slices.ContainsFunc(rw.faults.list, func(r beagle.RuleFault) bool {
+		return r.Rule == rule && r.From <= proposal
+	})
 }
 
 // faulty returns the rules that failed so far, in alphabetical order.

@@ -31,14 +31,17 @@ func planted(name string, fail func(function string)) *mutate.Mutator {
 		Rewrite: func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 			fail("Rewrite")
 			helper := p.Fresh("more")
-			return []mutate.Edit{p.Insert(p.Func.Body.Lbrace+1, "\n_ = "+helper+"\n"), p.Insert(s.Node.End(), "\n\nfunc "+helper+"() {}\n")}, nil
+			return []mutate.Edit{p.Insert(p.Func.Body.Lbrace+1, "\n_ = "+helper+"\n"),
+				p.Insert(s.Node.End(), "\n\nfunc "+helper+"() {}\n")}, nil
 		},
 	}
 }
 
 // plantedSession is a session with two mutators, of which one fails in a
 // function.
-func plantedSession(t *testing.T, u *source.Unit, s *store.Store, warn func(string), fail func(string)) (*Activities, *session) {
+func plantedSession(
+	t *testing.T, u *source.Unit, s *store.Store, warn func(string), fail func(string),
+) (*Activities, *session) {
 	t.Helper()
 	acts := &Activities{Store: s}
 	watch := func(e Event) { warn(e.Warning) }
@@ -56,7 +59,10 @@ func plantedUnit(t *testing.T) *source.Unit {
 	if err := os.Mkdir(filepath.Join(dir, "p"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"go.mod": "module planted\n\ngo 1.26\n", "p/p.go": "package p\n\nfunc F(n int) int { return n + 1 }\n"} {
+	for name, text := range map[string]string{
+		"go.mod": "module planted\n\ngo 1.26\n",
+		"p/p.go": "package p\n\nfunc F(n int) int { return n + 1 }\n",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +135,10 @@ func checkFaulty(t *testing.T, u *source.Unit, function string, fail func(string
 		if err := x.rewriter.keepLaterFaults(); err != nil {
 			t.Fatal(err)
 		}
-		if want := map[bool]int{true: 4, false: 2}[function == "Rewrite" && len(x.rewriter.faulty()) == 0]; len(moves) != want {
+		if want := map[bool]int{
+			true:  4,
+			false: 2,
+		}[function == "Rewrite" && len(x.rewriter.faulty()) == 0]; len(moves) != want {
 			t.Errorf("got %d moves, want %d: %v", len(moves), want, moves)
 		}
 		for id := 1; id < 9; id += 2 {
@@ -147,11 +156,13 @@ func checkFaulty(t *testing.T, u *source.Unit, function string, fail func(string
 			t.Errorf("proposal %d: %+v", m.Proposal, m)
 		}
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "the rule bad is off for the rest of this run: "+function+" ") {
+	if len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "the rule bad is off for the rest of this run: "+function+" ") {
 		t.Errorf("got warnings %q, want one that names the rule and %s", warnings, function)
 	}
 	var kept []beagle.RuleFault
-	if _, err := s.Load("abc", "faults", &kept); err != nil || len(kept) != 1 || kept[0].From != 1 || kept[0].Function != function {
+	if _, err := s.Load("abc", "faults", &kept); err != nil || len(kept) != 1 || kept[0].From != 1 ||
+		kept[0].Function != function {
 		t.Errorf("the store has %+v, %v", kept, err)
 	}
 	// Another process goes on with the run.

@@ -70,7 +70,8 @@ func (b *group) admit(ctx context.Context, i int, id string) error {
 	}
 	b.out[i] = Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps}
 	if known, ok := b.known(id); ok {
-		b.out[i].Verdict, b.out[i].Moves, b.out[i].Without, b.out[i].Cached = known.Verdict, known.Moves, known.Without, true
+		b.out[i].Verdict, b.out[i].Moves, b.out[i].Without, b.out[i].Cached = known.Verdict, known.Moves,
+			known.Without, true
 		if b.rewriter.lacks(known.Without) {
 			b.out[i].Moves, b.out[i].Without = b.rewriter.moves(c.Source)
 		}

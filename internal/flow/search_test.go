@@ -203,7 +203,8 @@ func (p *paperSearch) report(b *testing.B) {
 	for _, m := range []struct {
 		took time.Duration
 		unit string
-	}{{p.all, "cpu-ms/candidate"}, {p.propose, "propose-ms/candidate"}, {p.reading, "reading-ms/candidate"}, {p.moves, "moves-ms/candidate"}} {
+	}{{p.all, "cpu-ms/candidate"}, {p.propose, "propose-ms/candidate"}, {p.reading, "reading-ms/candidate"},
+		{p.moves, "moves-ms/candidate"}} {
 		b.ReportMetric(m.took.Seconds()*1000/n, m.unit)
 	}
 }

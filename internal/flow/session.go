@@ -86,12 +86,14 @@ func newSession(
 	x.authors = &authors{spec: &x.spec, unit: u, works: w, lab: l, inputs: in, briefing: x.briefing, door: x.door}
 	x.meter = &meter{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in}
 	x.judge = &judge{
-		spec: &x.spec, watch: watch, ready: &x.ready, works: w, rewriter: rw, door: x.door, verifier: vf, meter: x.meter,
+		spec: &x.spec, watch: watch, ready: &x.ready, works: w, rewriter: rw, door: x.door, verifier: vf,
+		meter:    x.meter,
 		mender:   &mender{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter},
 		pedigree: &pedigree{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf},
 	}
 	x.reporter = &reporter{
-		spec: &x.spec, watch: watch, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw, authors: x.authors,
+		spec: &x.spec, watch: watch, unit: u, ready: &x.ready, works: w, lab: l, inputs: in, rewriter: rw,
+		authors: x.authors,
 	}
 	return x
 }

@@ -21,11 +21,12 @@ import (
 // A Spec is everything that a user decides about a run. With the recorded
 // measurements it decides the result.
 type Spec struct {
-	Dir        string        `json:"dir"`    // where the user stood (-C); absolute once a run began
-	Target     string        `json:"target"` // as typed
-	Tags       []string      `json:"tags,omitempty"`
-	Requires   string        `json:"requires,omitempty"` // a condition on the inputs, beside that of the target's comment
-	Ignore     []string      `json:"ignore,omitempty"`   // differences that do not count: some of beagle.Ignorable
+	Dir    string   `json:"dir"`    // where the user stood (-C); absolute once a run began
+	Target string   `json:"target"` // as typed
+	Tags   []string `json:"tags,omitempty"`
+	// a condition on the inputs, beside that of the target's comment
+	Requires   string        `json:"requires,omitempty"`
+	Ignore     []string      `json:"ignore,omitempty"` // differences that do not count: some of beagle.Ignorable
 	CorpusFile string        `json:"corpus_file,omitempty"`
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
@@ -42,9 +43,11 @@ type Spec struct {
 	Force      bool          `json:"force"`                // go on although the audit refuses
 	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
 	NoMeasure  bool          `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
-	Strict     bool          `json:"strict,omitempty"`     // look for no contract under which a rejected version would be right
-	Judged     []string      `json:"-"`                    // absolute paths of the versions that are handed in, which no test is made of
-	Models     Models        `json:"models,omitzero"`      // that write candidates beside the rules; none by default
+	// look for no contract under which a rejected version would be right
+	Strict bool `json:"strict,omitempty"`
+	// absolute paths of the versions that are handed in, which no test is made of
+	Judged []string `json:"-"`
+	Models Models   `json:"models,omitzero"` // that write candidates beside the rules; none by default
 }
 
 // Defaults are a run of about a minute on a small function.
@@ -76,23 +79,31 @@ func (s *Spec) Validate() error {
 	case s.Target == "":
 		return usage("no target is named", "name a function: beagle evolve ./pkg.Func, or ./pkg.Type.Method")
 	case s.Candidates < minCandidates:
-		return usage(fmt.Sprintf("--candidates %d is too small a budget to search", s.Candidates), fmt.Sprintf("give at least %d; 60 is the default", minCandidates))
+		return usage(fmt.Sprintf("--candidates %d is too small a budget to search", s.Candidates),
+			fmt.Sprintf("give at least %d; 60 is the default", minCandidates))
 	case s.Measure < minMeasure:
-		return usage(fmt.Sprintf("--measure %v is too short to tell a gain from noise", s.Measure), fmt.Sprintf("give at least %v; 20s is the default", minMeasure))
+		return usage(fmt.Sprintf("--measure %v is too short to tell a gain from noise", s.Measure),
+			fmt.Sprintf("give at least %v; 20s is the default", minMeasure))
 	case !(s.MinGain >= 0 && s.MinGain < 1):
-		return usage(fmt.Sprintf("--min-gain %v is not a share of the time", s.MinGain), "give for example 0.05 for 5 %, or 0 for whatever can be shown; 0.01 is the default")
+		return usage(fmt.Sprintf("--min-gain %v is not a share of the time", s.MinGain),
+			"give for example 0.05 for 5 %, or 0 for whatever can be shown; 0.01 is the default")
 	case s.Time != 0 && s.Time < time.Second:
-		return usage(fmt.Sprintf("--time %v is too small a budget to measure anything", s.Time), "give at least 1s, or leave it out")
+		return usage(fmt.Sprintf("--time %v is too small a budget to measure anything", s.Time),
+			"give at least 1s, or leave it out")
 	case s.Fuzz < 0:
-		return usage(fmt.Sprintf("--fuzz %v is negative", s.Fuzz), "give a duration such as 5s, or 0 to go without, which the report then says")
+		return usage(fmt.Sprintf("--fuzz %v is negative", s.Fuzz),
+			"give a duration such as 5s, or 0 to go without, which the report then says")
 	case s.Islands < 1 || s.Islands > 16:
 		return usage(fmt.Sprintf("--islands %d is out of range", s.Islands), "give 1 to 16; 4 is the default")
 	case s.Batch < 1 || s.Batch > maxBatch:
-		return usage(fmt.Sprintf("--batch %d is out of range", s.Batch), fmt.Sprintf("give 1 to %d; 12 is the default", maxBatch))
+		return usage(fmt.Sprintf("--batch %d is out of range", s.Batch),
+			fmt.Sprintf("give 1 to %d; 12 is the default", maxBatch))
 	case !slices.Contains(evolve.Strategies, evolve.Strategy(s.Strategy)):
-		return usage(fmt.Sprintf("--strategy %q is not known", s.Strategy), fmt.Sprintf("give one of %q", evolve.Strategies))
+		return usage(fmt.Sprintf("--strategy %q is not known", s.Strategy),
+			fmt.Sprintf("give one of %q", evolve.Strategies))
 	case s.Sandbox != "auto" && s.Sandbox != "require":
-		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox), "it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
+		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
+			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
 	if _, err := source.Ignores(s.Ignore); err != nil {
 		return err
@@ -120,10 +131,13 @@ func (s *Spec) Anchor() error {
 // known and there.
 func (s *Spec) Anchored(run string) error {
 	if !filepath.IsAbs(s.Dir) {
-		return usage(fmt.Sprintf("run %s does not say in which directory it began, only %q", run, s.Dir), "it is of an earlier version of Beagle; start a new run with beagle evolve")
+		return usage(fmt.Sprintf("run %s does not say in which directory it began, only %q", run, s.Dir),
+			"it is of an earlier version of Beagle; start a new run with beagle evolve")
 	}
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
-		return usage(fmt.Sprintf("run %s began in %s, which is not there any more", run, s.Dir), "put the module back there, or start a new run where it is now: beagle evolve -C DIRECTORY "+quote(s.Target))
+		return usage(fmt.Sprintf("run %s began in %s, which is not there any more", run, s.Dir),
+			"put the module back there, or start a new run where it is now: beagle evolve -C DIRECTORY "+
+				quote(s.Target))
 	}
 	return nil
 }

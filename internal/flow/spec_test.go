@@ -10,12 +10,13 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A run goes on where it began, or not at all.
+// TestAnchor checks that a run goes on where it began, or not at all.
 func TestAnchor(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	s := Spec{Dir: "m", CorpusFile: "calls.jsonl", Target: "./p.F"}
-	if err := s.Anchor(); err != nil || s.Dir != filepath.Join(dir, "m") || s.CorpusFile != filepath.Join(dir, "calls.jsonl") {
+	if err := s.Anchor(); err != nil || s.Dir != filepath.Join(dir, "m") ||
+		s.CorpusFile != filepath.Join(dir, "calls.jsonl") {
 		t.Fatalf("%v: %+v", err, s)
 	}
 	refused := func(s *Spec, want string) {

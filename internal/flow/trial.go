@@ -11,7 +11,9 @@ import (
 // The version is the target's text after an edit. It is judged by the times
 // alone, even if its machine code is the original's. The seed decides layouts,
 // orders and the fresh inputs: trials with different seeds are independent.
-func (a *Activities) Trial(ctx context.Context, run string, edit func(string) string, seed uint64) (*beagle.Measurement, error) {
+func (a *Activities) Trial(
+	ctx context.Context, run string, edit func(string) string, seed uint64,
+) (*beagle.Measurement, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err

@@ -55,8 +55,17 @@ type stepped struct {
 // that was not asked for lately goes: the versions that a search builds on stay.
 const maxPieces = 256
 
-func newWorkbench(u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile map[int]float64) *workbench {
-	w := &workbench{unit: u, facets: facets, mutators: mutators, guard: new(mutate.Guard), profile: profile, lines: map[string]float64{}}
+func newWorkbench(
+	u *source.Unit, facets *beagle.Facets, mutators []*mutate.Mutator, profile map[int]float64,
+) *workbench {
+	w := &workbench{
+		unit:     u,
+		facets:   facets,
+		mutators: mutators,
+		guard:    new(mutate.Guard),
+		profile:  profile,
+		lines:    map[string]float64{},
+	}
 	for i, line := range strings.Split(u.Target.Source, "\n") {
 		if text := strings.TrimSpace(line); text != "" {
 			w.lines[text] += profile[i+1]
@@ -156,7 +165,9 @@ func (w *workbench) moves(src string, without ...string) []beagle.Move {
 	}
 	asked := w.mutators
 	if len(without) > 0 {
-		asked = slices.DeleteFunc(slices.Clone(asked), func(m *mutate.Mutator) bool { return slices.Contains(without, m.Name) })
+		asked = slices.DeleteFunc(slices.Clone(asked), func(m *mutate.Mutator) bool {
+			return slices.Contains(without, m.Name)
+		})
 	}
 	return mutate.Moves(v.Pass, asked)
 }
@@ -221,7 +232,9 @@ func (w *workbench) make(p *mutate.Pass, e edge) stepped {
 	}
 	formatted, err := w.unit.Normalize(src)
 	if err != nil {
-		return stepped{err: refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", e.m.Name, step.Site, err))}
+		return stepped{
+			err: refusal(fmt.Sprintf("%s at %s gives a file that does not parse: %v", e.m.Name, step.Site, err)),
+		}
 	}
 	return stepped{src: formatted, step: step}
 }
@@ -234,7 +247,9 @@ func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Ra
 	if err != nil {
 		return beagle.Candidate{}, err
 	}
-	all := slices.DeleteFunc(mutate.Choices(v.Pass, m), func(c mutate.Choice) bool { return slices.Contains(wish.Not, c.Setting) })
+	all := slices.DeleteFunc(mutate.Choices(v.Pass, m), func(c mutate.Choice) bool {
+		return slices.Contains(wish.Not, c.Setting)
+	})
 	all = prefer(all, func(c mutate.Choice) bool { return c.SiteName == wish.Site })
 	all = prefer(all, func(c mutate.Choice) bool { return c.Setting == wish.Param })
 	if len(all) == 0 {

@@ -132,7 +132,8 @@ func (w *works) fileUnder() error {
 	}
 	here := w.machine
 	if m.Go != here.Go || m.OS != here.OS || m.Arch != here.Arch {
-		return fmt.Errorf("run %s is for %s on %s/%s, and this machine has %s on %s/%s: a worker must have the same toolchain",
+		return fmt.Errorf("run %s is for %s on %s/%s, and this machine has %s on %s/%s: a worker must have the same "+
+			"toolchain",
 			w.run, m.Go, m.OS, m.Arch, here.Go, here.OS, here.Arch)
 	}
 	w.machine = *m

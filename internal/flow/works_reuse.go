@@ -6,7 +6,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// What the store keeps of a long stage, with the run that found it out: a report
+// A kept is what the store keeps of a long stage, with the run that found it out: a report
 // must not pass off another run's measurement as its own.
 type kept[T any] struct {
 	Origin beagle.Origin `json:"origin"`
