@@ -42,6 +42,9 @@ var mayImport = map[string][]string{
 	"internal/flow":             {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
 	"internal/rollout":          {""},
 	"internal/rollout/simulate": {"internal/rollout"},
+	"internal/watch":            {""},
+	"internal/watch/simulate":   {"internal/watch"},
+	"internal/forecast":         {""},
 	"bench/figures":             {"", "internal/bench", "internal/rollout/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":             {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify"},
 	"internal/mutants":          {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
@@ -59,7 +62,7 @@ var mayImport = map[string][]string{
 // models, and the pure search.
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
-	"internal/rollout", "internal/rollout/simulate",
+	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast",
 }
 
 type listed struct {
