@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/watch":            {""},
 	"internal/watch/simulate":   {"internal/watch"},
 	"internal/forecast":         {""},
-	"bench/figures":             {"", "internal/bench", "internal/rollout/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
+	"bench/figures":             {"", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":             {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify"},
 	"internal/mutants":          {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
 	"internal/flow/trials":      {"", "internal/flow", "internal/bench", "internal/store"},

@@ -59,10 +59,11 @@ var figures = []figure{
 	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, mutantTrials},
 	{"attacks", "what each sandbox stops", 1, attackTable},
 	{"rollout", "simulated rollouts of versions whose truth is known", 3, rollouts},
+	{"watch", "simulated days of profiles with changes put in", 1, watched},
 }
 
 // simulated are the figures that run no binary.
-var simulated = []string{"rollout"}
+var simulated = []string{"rollout", "watch"}
 
 func main() {
 	sandbox.Main()

@@ -37,7 +37,7 @@ const (
 	samples                 = 20_000 // in a window
 	noise                   = 0.02   // of each function's cost from window to window
 	// Windows are those of one replay, and At is where its event begins.
-	Windows, At = 240, 150
+	Windows, At = 192, 132
 )
 
 // An Outcome is what was found in one replay.
@@ -57,7 +57,7 @@ type service struct {
 
 func name(p, f int) string { return fmt.Sprintf("example.com/p%d.F%d", p, f) }
 
-// Replay watches one service for ten days of hourly windows.
+// Replay watches one service for eight days of hourly windows.
 func Replay(event Event, seed uint64) (Outcome, error) {
 	s := &service{rng: rand.New(rand.NewPCG(seed, 5)), now: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), event: event}
 	for p := range packages {
