@@ -30,13 +30,10 @@ type lab struct {
 	against  []trial          // of trials
 }
 
+// openLab returns a lab with the binary of the checkout.
 func openLab(ctx context.Context) (*lab, error) {
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	l, err := emptyLab(ctx)
 	if err != nil {
-		return nil, err
-	}
-	l := &lab{root: filepath.Dir(strings.TrimSpace(string(mod)))}
-	if l.dir, err = os.MkdirTemp("", "figures-"); err != nil {
 		return nil, err
 	}
 	l.beagle = filepath.Join(l.dir, "beagle")
@@ -46,6 +43,19 @@ func openLab(ctx context.Context) (*lab, error) {
 	if err := build.Run(); err != nil {
 		l.close()
 		return nil, fmt.Errorf("build beagle: %w", err)
+	}
+	return l, nil
+}
+
+// emptyLab returns a lab without a binary, for figures that run none.
+func emptyLab(ctx context.Context) (*lab, error) {
+	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{root: filepath.Dir(strings.TrimSpace(string(mod)))}
+	if l.dir, err = os.MkdirTemp("", "figures-"); err != nil {
+		return nil, err
 	}
 	return l, os.MkdirAll(filepath.Join(l.dir, "tmp"), 0o755)
 }

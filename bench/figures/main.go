@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,12 @@ var figures = []figure{
 	{"cheats", "every cheat of the catalogue", 4, cheats},
 	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, mutantTrials},
 	{"attacks", "what each sandbox stops", 1, attackTable},
+	{"rollout", "simulated rollouts of versions whose truth is known", 3, rollouts},
+	{"watch", "simulated days of profiles with changes put in", 1, watched},
 }
+
+// simulated are the figures that run no binary.
+var simulated = []string{"rollout", "watch"}
 
 func main() {
 	sandbox.Main()
@@ -93,7 +99,11 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	l, err := openLab(ctx)
+	open := openLab
+	if !slices.ContainsFunc(chosen, func(f figure) bool { return !slices.Contains(simulated, f.name) }) {
+		open = emptyLab
+	}
+	l, err := open(ctx)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
 		return 1

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/rollout/simulate"
+)
+
+const (
+	nothingTrials, harmTrials, savingTrials, lossTrials = 1000, 100, 200, 200
+
+	falseShipGoal   = 0.05    // upper end of the interval
+	exposureGoal    = 50_000  // requests on a candidate that harms errors or p99, in 95 of 100 rollouts
+	burstGoal       = 250_000 // the same, when the harm comes in one block of ten
+	gainMinutesGoal = 10.0    // core-minutes within which a gain is found
+	gainFoundGoal   = 0.8     // share of the rollouts
+)
+
+// rollouts simulates rollouts of versions whose truth is known.
+func rollouts(ctx context.Context, l *lab) (*section, error) {
+	s := new(section)
+	for _, part := range []func(*lab, *section) error{nothingToShip, lossesToStop, harmsToStop, gainsToFind} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := part(l, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func nothingToShip(l *lab, s *section) error {
+	n := l.wanted(nothingTrials, 20)
+	var rows [][]string
+	for _, scenario := range append(simulate.Nothing(), simulate.Luck()) {
+		all, err := tryScenario(scenario, n)
+		if err != nil {
+			return err
+		}
+		rate := bench.RateOf(simulate.Shipped(all), n)
+		rows = append(rows, []string{scenario.Name, fmt.Sprint(n), fmt.Sprint(rate.Hits),
+			fmt.Sprintf("%.1f %%", 100*rate.High), topCause(all)})
+		if scenario.Service.LinkLuck == 0 && rate.High > falseShipGoal && n >= nothingTrials {
+			s.miss("%s: up to %.1f %% false ships, the goal is %.0f %%", scenario.Name, 100*rate.High,
+				100*falseShipGoal)
+		}
+	}
+	s.text += "The candidate is the original (A/A):\n\n" +
+		table([]string{"noise", "rollouts", "shipped", "upper bound", "most frequent end"}, rows) + "\n"
+	return nil
+}
+
+func lossesToStop(l *lab, s *section) error {
+	n := l.wanted(lossTrials, 20)
+	all, err := simulate.Losses().Try(n, simulate.Usual)
+	if err != nil {
+		return err
+	}
+	shipped := simulate.Shipped(all)
+	s.text += fmt.Sprintf("Of %d losses drawn by chance, 1.2 to 5.2 times a guardrail's margin, %d shipped.\n\n",
+		n, shipped)
+	if shipped > 0 {
+		s.miss("%d of %d losses shipped", shipped, n)
+	}
+	return nil
+}
+
+func harmsToStop(l *lab, s *section) error {
+	n := l.wanted(harmTrials, 10)
+	var rows [][]string
+	for _, scenario := range simulate.Harms() {
+		all, err := tryScenario(scenario, n)
+		if err != nil {
+			return err
+		}
+		var exposed []float64
+		for _, o := range all {
+			exposed = append(exposed, o.Exposure.Requests)
+		}
+		late := quantile(exposed, 0.95)
+		shipped := simulate.Shipped(all)
+		rows = append(rows, []string{scenario.Name, fmt.Sprint(n), fmt.Sprint(shipped),
+			fmt.Sprintf("%.0f", quantile(exposed, 0.5)), fmt.Sprintf("%.0f", late), topCause(all)})
+		goal := exposureGoal
+		if scenario.Truth(0).Bursts {
+			goal = burstGoal
+		}
+		seen := scenario.Truth(0).Errors > 0 || scenario.Truth(0).Slow > 0
+		if shipped > 0 {
+			s.miss("%s: %d shipped", scenario.Name, shipped)
+		}
+		if seen && late > float64(goal) {
+			s.miss("%s: %.0f requests before it is rolled back, the goal is %d", scenario.Name, late, goal)
+		}
+	}
+	s.text += "The candidate is faster and does harm; requests that it answered before it was rolled back:\n\n" +
+		table([]string{"harm", "rollouts", "shipped", "median", "95th percentile", "most frequent end"}, rows) + "\n"
+	return nil
+}
+
+func gainsToFind(l *lab, s *section) error {
+	n := l.wanted(savingTrials, 10)
+	var rows [][]string
+	for _, scenario := range simulate.Gains() {
+		all, err := tryScenario(scenario, n)
+		if err != nil {
+			return err
+		}
+		var minutes []float64
+		within := 0
+		for _, o := range all {
+			if o.Shipped {
+				minutes = append(minutes, o.CoreMinutes)
+				if o.CoreMinutes <= gainMinutesGoal {
+					within++
+				}
+			}
+		}
+		rows = append(rows, []string{scenario.Name, fmt.Sprint(n), fmt.Sprint(len(minutes)), fmt.Sprint(within),
+			fmt.Sprintf("%.1f", quantile(minutes, 0.5)), fmt.Sprintf("%.1f", quantile(minutes, 0.9))})
+		if float64(within) < gainFoundGoal*float64(n) {
+			s.miss("%s: %d of %d gains found within %.0f core-minutes", scenario.Name, within, n, gainMinutesGoal)
+		}
+	}
+	s.text += "The candidate saves 0.75 % of the service (a function of 3 %, 25 % faster):\n\n" +
+		table([]string{"noise", "rollouts", "shipped", fmt.Sprintf("within %.0f core-minutes", gainMinutesGoal),
+			"median core-minutes", "90th percentile"}, rows)
+	return nil
+}
+
+// tryScenario says on stderr that it has begun.
+func tryScenario(s simulate.Scenario, n int) ([]simulate.Outcome, error) {
+	fmt.Fprintf(os.Stderr, "figures: rollout: %s, %d times\n", s.Name, n)
+	return s.Try(n, simulate.Usual)
+}
+
+// quantile returns the smallest value that a share of the values does not pass.
+func quantile(values []float64, share float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
+}
+
+// topCause returns the most frequent beginning of the causes.
+func topCause(all []simulate.Outcome) string {
+	count := map[string]int{}
+	best := ""
+	for _, o := range all {
+		cause := strings.Join(strings.FieldsFunc(o.Cause, func(r rune) bool { return r == ':' })[:1], "")
+		words := strings.Fields(cause)
+		cause = strings.Join(words[:min(5, len(words))], " ")
+		count[cause]++
+		if count[cause] > count[best] || count[cause] == count[best] && cause < best {
+			best = cause
+		}
+	}
+	return fmt.Sprintf("%s (%d)", best, count[best])
+}

@@ -1,0 +1,151 @@
+package forecast
+
+import (
+	"errors"
+	"math"
+	"slices"
+)
+
+// A Score is how a model did on a series' own past.
+type Score struct {
+	Model string  `json:"model"`
+	MAE   float64 `json:"mae"`  // mean absolute error
+	MASE  float64 `json:"mase"` // over that of the seasonal naive model in the same places
+}
+
+// A Value is one step of a forecast with its 90 % interval.
+type Value struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// A Result is what may be said of a series' future.
+type Result struct {
+	Shown  bool    `json:"shown"` // a model beats the seasonal naive one
+	Why    string  `json:"why"`
+	Model  string  `json:"model"`
+	Values []Value `json:"values,omitempty"` // none when it is not shown
+	Scores []Score `json:"scores"`
+}
+
+// origins is how many places in the past a model is tried from, and gain the
+// error that it must stay below, as a share of the seasonal naive model's.
+// rounding is an error that is none, as a share of the largest value.
+const (
+	origins  = 12
+	gain     = 0.98
+	rounding = 1e-9
+)
+
+// A trial is a model's forecasts from places in the past: errors by place and
+// distance.
+type trial [][]float64
+
+// backTest tries a model from places spread over the last half of a series.
+func backTest(m Model, series []float64, horizon int) (trial, error) {
+	first := len(series) / 2
+	span := len(series) - horizon - first
+	if span < origins {
+		return nil, errors.New("the series is too short to try a forecast on its own past")
+	}
+	var out trial
+	for i := range origins {
+		at := first + i*span/(origins-1)
+		values, err := m.Forecast(series[:at], horizon)
+		if err != nil {
+			return nil, err
+		}
+		misses := make([]float64, horizon)
+		for h, v := range values {
+			misses[h] = series[at+h] - v
+		}
+		out = append(out, misses)
+	}
+	return out, nil
+}
+
+func (t trial) mae() float64 {
+	total, n := 0.0, 0
+	for _, place := range t {
+		for _, miss := range place {
+			total += math.Abs(miss)
+			n++
+		}
+	}
+	return total / float64(n)
+}
+
+// Choose tries the models on the series' own past, and forecasts with the best
+// one if that beats the seasonal naive model.
+func Choose(series []float64, season, horizon int, models ...Model) (Result, error) {
+	naive := SeasonalNaive{season}
+	base, err := backTest(naive, series, horizon)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{Model: naive.Name(), Scores: []Score{{naive.Name(), base.mae(), 1}}}
+	var best Model
+	var tried trial
+	least := gain*base.mae() - rounding*largest(series)
+	for _, m := range models {
+		t, err := backTest(m, series, horizon)
+		if err != nil {
+			return Result{}, err
+		}
+		score := Score{m.Name(), t.mae(), math.Inf(1)}
+		if base.mae() > 0 {
+			score.MASE = t.mae() / base.mae()
+		} else {
+			score.MASE = 1
+		}
+		out.Scores = append(out.Scores, score)
+		if t.mae() < least {
+			best, tried, least = m, t, t.mae()
+		}
+	}
+	if best == nil {
+		out.Why = "no model beats the seasonal naive one on this series' own past"
+		return out, nil
+	}
+	values, err := best.Forecast(series, horizon)
+	if err != nil {
+		return Result{}, err
+	}
+	out.Shown, out.Model = true, best.Name()
+	out.Why = "it beats the seasonal naive model on this series' own past"
+	out.Values = tried.around(values)
+	return out, nil
+}
+
+// around adds the 5 % and 95 % quantiles of the errors at about the same
+// distance to the values.
+func (t trial) around(values []float64) []Value {
+	out := make([]Value, len(values))
+	for h, v := range values {
+		var misses []float64
+		for _, place := range t {
+			misses = append(misses, place[max(0, h-2):min(len(place), h+3)]...)
+		}
+		slices.Sort(misses)
+		out[h] = Value{v, v + quantile(misses, 0.05), v + quantile(misses, 0.95)}
+	}
+	return out
+}
+
+func largest(series []float64) float64 {
+	most := 0.0
+	for _, v := range series {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}
+
+func quantile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}

@@ -1,0 +1,45 @@
+// Package rollout decides whether a new version of a function may go to
+// production. An [Experiment] takes blocks of slice statistics and answers each
+// with a decision and its cause. The package does no I/O and reads no clock. Its
+// whole state is JSON, so that a controller can stop and another one can go on.
+//
+// # The unit of randomisation
+//
+// An interval is honest only over units that chance assigned to an arm. Two
+// pods under one load are no such units: their noise is correlated in time, and
+// an interval over their readings misses the truth far more often than it
+// says. The unit here is the block: slices that lie side by side in time,
+// one for each arm, in random order. What both slices share cancels in their
+// difference. A process may sum some tens of such pairs into one block before it
+// sends it, so that a block lasts about a second. The lag-1 correlation of the
+// differences shows what is left. Above 0.1 the experiment calls itself not valid
+// and ships nothing.
+//
+// # The statistic
+//
+// A controller looks after every block, so a fixed-sample interval would err
+// far more often than its level. The intervals here are asymptotic confidence
+// sequences (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas: Time-uniform central
+// limit theory and asymptotic confidence sequences, arXiv 2103.06476, eq. 9 and
+// 161): they hold at all looks together. Their ends are two-sided at level
+// alpha. A decision uses one end, so two success metrics together err in at
+// most alpha.
+//
+// # The decision
+//
+// The rule is that of Schultzberg, Ankargren and Frånberg (Risk-aware product
+// decisions in A/B tests with multiple metrics, arXiv 2402.11609): ship when a
+// success metric is better and every guardrail is non-inferior. An inconclusive
+// experiment never ships: an optimisation without a shown gain is only a risk.
+//
+// The placebo is a second copy of the original behind the same switch. Link
+// order alone can move a service by several percent. The candidate must beat
+// both copies, and the two copies must not differ.
+//
+// # Limits
+//
+// Effects that arms share in one process, such as the level of the heap, do not
+// show in the differences of slices. The heap's growth within a slice does.
+// Adjustment by a covariate from before the experiment (CUPED) is not done:
+// slices have their neighbour as covariate.
+package rollout

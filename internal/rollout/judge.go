@@ -1,0 +1,194 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+)
+
+// interval is a track's confidence sequence under the plan.
+func (e *Experiment) interval(t *Track, m Metric) Interval {
+	return t.interval(m, Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)), e.Plan.Alpha)
+}
+
+// harm returns which guardrail got worse, or "". A guardrail is worse when its
+// difference is beyond doubt above zero, and the estimate is above the margin.
+// Harm counts whether or not the experiment is valid: to stop is always safe.
+func (e *Experiment) harm() string {
+	for _, g := range e.Plan.Guardrails {
+		for _, t := range []*Track{e.State.Effect[g.Metric], e.State.After[g.Metric]} {
+			if t != nil && e.worse(g, t) {
+				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric,
+					g.Metric.span(e.interval(t, g.Metric)), g.Metric.text(g.Margin))
+			}
+		}
+	}
+	return ""
+}
+
+func (e *Experiment) worse(g Guardrail, t *Track) bool {
+	i := e.interval(t, g.Metric)
+	if i.Estimate <= g.Margin {
+		return false
+	}
+	if i.N >= e.Plan.LeastBlocks && i.Low > 0 {
+		return true
+	}
+	// Events are counted block by block too, which needs no variance and no least number of blocks.
+	signs := t.Signs
+	return measures[g.Metric].rare && signs.Worse > signs.Better && signs.logE() > -math.Log(e.Plan.Alpha/2)
+}
+
+// missingGuardrail returns which guardrail has no data, or "".
+func (e *Experiment) missingGuardrail() string {
+	for _, g := range e.Plan.Guardrails {
+		if t := e.State.Effect[g.Metric]; t == nil || t.Moments.N == 0 {
+			return fmt.Sprintf("guardrail %s has no data: send its counters, or take it out of the plan", g.Metric)
+		}
+	}
+	return ""
+}
+
+// doubt returns the first reason not to ship, or "".
+func (e *Experiment) doubt() string {
+	if cause := e.missingGuardrail(); cause != "" {
+		return cause
+	}
+	if cause := e.invalid(); cause != "" {
+		return cause
+	}
+	for _, g := range e.Plan.Guardrails {
+		i := e.interval(e.State.Effect[g.Metric], g.Metric)
+		if i.N < e.Plan.LeastBlocks || i.High >= g.Margin {
+			return fmt.Sprintf("guardrail %s is not yet non-inferior: %s, margin %s", g.Metric, g.Metric.span(i),
+				g.Metric.text(g.Margin))
+		}
+	}
+	why := ""
+	for _, m := range e.Plan.Success {
+		doubt := e.better(m)
+		if doubt == "" {
+			return ""
+		}
+		if why != "" {
+			why += "; "
+		}
+		why += doubt
+	}
+	return why
+}
+
+// better returns why a success metric is not better beyond doubt, or "".
+func (e *Experiment) better(m Metric) string {
+	for _, with := range []struct {
+		tracks map[Metric]*Track
+		name   string
+	}{{e.State.Effect, "original"}, {e.State.Beyond, "placebo"}} {
+		if with.name == "placebo" && e.Plan.NoPlacebo {
+			continue
+		}
+		t := with.tracks[m]
+		if t == nil || t.Moments.N < e.Plan.LeastBlocks {
+			return fmt.Sprintf("%s has too few blocks against the %s", m, with.name)
+		}
+		if i := e.interval(t, m); i.High >= -e.Plan.LeastGain {
+			return fmt.Sprintf("%s is not better than the %s beyond doubt: %s", m, with.name, m.span(i))
+		}
+	}
+	if e.Plan.Unit == Pods {
+		return e.betterAcrossPods(m)
+	}
+	return ""
+}
+
+// invalid returns why the comparison says nothing, or "".
+func (e *Experiment) invalid() string {
+	for _, m := range e.metrics() {
+		t := e.State.Effect[m]
+		if t == nil {
+			continue
+		}
+		if r := t.Lag.correlation(t.Moments); r > e.Plan.MostLag {
+			return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f: "+
+				"blocks are shorter than the memory of the noise; make them longer", m, r, e.Plan.MostLag)
+		}
+	}
+	if e.Plan.NoPlacebo {
+		return ""
+	}
+	for _, m := range e.Plan.Success {
+		t := e.State.Placebo[m]
+		if t == nil || t.Moments.N < e.Plan.LeastBlocks {
+			if e.has(m) {
+				return fmt.Sprintf("not valid: the placebo has too few blocks in %s", m)
+			}
+			continue
+		}
+		if i := e.interval(t, m); i.Low > 0 || i.High < 0 {
+			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: "+
+				"link order moves this service; align the functions and build again", m, m.span(i))
+		}
+	}
+	return ""
+}
+
+// has reports whether a metric has any data.
+func (e *Experiment) has(m Metric) bool {
+	t := e.State.Effect[m]
+	return t != nil && t.Moments.N > 0
+}
+
+// A Standing is one metric's row in a report.
+type Standing struct {
+	Metric  Metric    `json:"metric"`
+	Role    string    `json:"role"` // "success" or "guardrail"
+	Effect  Interval  `json:"effect"`
+	Placebo *Interval `json:"placebo,omitempty"`
+	Margin  float64   `json:"margin,omitempty"`
+	P       float64   `json:"p"`   // always valid, for no difference
+	Lag     float64   `json:"lag"` // lag-1 correlation of blocks
+	Says    string    `json:"says"`
+}
+
+// Standings returns every metric as it stands, success metrics first.
+func (e *Experiment) Standings() []Standing {
+	var out []Standing
+	for _, m := range e.Plan.Success {
+		s := e.standing(m, "success")
+		s.Says = "better"
+		if doubt := e.better(m); doubt != "" {
+			s.Says = doubt
+		}
+		out = append(out, s)
+	}
+	for _, g := range e.Plan.Guardrails {
+		s := e.standing(g.Metric, "guardrail")
+		s.Margin = g.Margin
+		t := e.State.Effect[g.Metric]
+		switch {
+		case t == nil || t.Moments.N == 0:
+			s.Says = "no data"
+		case e.worse(g, t):
+			s.Says = "worse"
+		case s.Effect.N >= e.Plan.LeastBlocks && s.Effect.High < g.Margin:
+			s.Says = "non-inferior"
+		default:
+			s.Says = "undecided"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (e *Experiment) standing(m Metric, role string) Standing {
+	s := Standing{Metric: m, Role: role, P: 1}
+	if t := e.State.Effect[m]; t != nil {
+		s.Effect, s.Lag = e.interval(t, m), t.Lag.correlation(t.Moments)
+		s.P = PValue(float64(max(t.Moments.N, 1)), t.Moments.Mean, t.Moments.variance(),
+			Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)))
+	}
+	if t := e.State.Placebo[m]; t != nil {
+		i := e.interval(t, m)
+		s.Placebo = &i
+	}
+	return s
+}

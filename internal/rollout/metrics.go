@@ -1,0 +1,172 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Metric names one thing that is compared between arms. More is worse in all
+// of them.
+type Metric string
+
+// The metrics.
+const (
+	FunctionTime Metric = "function-time" // processor time of the function per call
+	ServiceCPU   Metric = "service-cpu"   // processor time of the process per request
+	ErrorRate    Metric = "errors"        // share of requests that failed
+	SlowShare    Metric = "slow"          // share of requests slower than the plan's threshold
+	AllocBytes   Metric = "alloc-bytes"   // allocated bytes per request
+	LiveHeap     Metric = "live-heap"     // level of the live heap; shared by arms in one process
+	HeapGrowth   Metric = "heap-growth"   // growth of the live heap in a slice, as a share of its level
+	GCShare      Metric = "gc-share"      // the collector's share of processor time
+)
+
+// A Scale says in what a metric's effect is expressed.
+type Scale string
+
+const (
+	Relative Scale = "relative" // as a share of the original's value
+	Absolute Scale = "absolute" // as a difference of shares
+)
+
+// measures holds what the metrics read from an arm's counts: a value and
+// whether there is one.
+var measures = map[Metric]struct {
+	scale Scale
+	value func(Counts) (float64, bool)
+	// rare events are bounded by their number: one more request could differ
+	rare bool
+}{
+	FunctionTime: {Relative, func(c Counts) (float64, bool) { return ratio(c.FunctionNanos, c.Calls) }, false},
+	ServiceCPU:   {Relative, func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }, false},
+	ErrorRate:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Errors, c.Requests) }, true},
+	SlowShare:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Slow, c.Requests) }, true},
+	AllocBytes:   {Relative, func(c Counts) (float64, bool) { return ratio(c.AllocBytes, c.Requests) }, false},
+	LiveHeap:     {Relative, func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }, false},
+	HeapGrowth:   {Absolute, func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }, false},
+	GCShare:      {Absolute, func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }, false},
+}
+
+func ratio(a, b float64) (float64, bool) {
+	if b <= 0 {
+		return 0, false
+	}
+	return a / b, true
+}
+
+// A Guardrail is a metric that must not get worse by its margin or more.
+type Guardrail struct {
+	Metric Metric  `json:"metric"`
+	Margin float64 `json:"margin"` // in the metric's scale
+}
+
+// DefaultGuardrails are those of a plan that names none.
+func DefaultGuardrails(unit Unit) []Guardrail {
+	heap := Guardrail{HeapGrowth, 0.005}
+	if unit == Pods {
+		heap = Guardrail{LiveHeap, 0.02}
+	}
+	return []Guardrail{
+		{ErrorRate, 0.001}, {SlowShare, 0.002}, {ServiceCPU, 0.005}, {AllocBytes, 0.01}, heap, {GCShare, 0.005},
+	}
+}
+
+// difference returns how much worse arm b is than arm a in a block, on the
+// metric's scale, in units of the baseline for relative metrics. The baseline
+// was known before the block, so that chance alone gives a mean of zero.
+func difference(m Metric, a, b Counts, baseline float64) (x, level float64, ok bool) {
+	measure := measures[m]
+	va, okA := measure.value(a)
+	vb, okB := measure.value(b)
+	if !okA || !okB {
+		return 0, 0, false
+	}
+	level = (va + vb) / 2
+	if measure.scale == Absolute {
+		return vb - va, level, true
+	}
+	if baseline == 0 {
+		baseline = level
+	}
+	if baseline == 0 {
+		return 0, 0, true // both are zero
+	}
+	return (vb - va) / baseline, level, true
+}
+
+// memory is how many blocks a pod's baseline goes back. It is short against a
+// day, so that differences do not follow the load, and long enough that the
+// baseline's own noise hardly widens the interval.
+const memory = 50
+
+// A Track follows the difference of two arms in one metric.
+type Track struct {
+	Moments  Moments             `json:"moments"`
+	Lag      Lag                 `json:"lag"`
+	Signs    Signs               `json:"signs"`
+	Requests float64             `json:"requests,omitempty"` // of the arm in question
+	Pods     map[string]*Reading `json:"pods,omitempty"`
+}
+
+// A Reading is what a track remembers of a pod.
+type Reading struct {
+	Baseline float64  `json:"baseline"`       // level of both arms before the next block
+	Blocks   int      `json:"blocks"`         // that the baseline rests on
+	Last     *float64 `json:"last,omitempty"` // the previous difference
+}
+
+// add takes one block of a pod.
+func (t *Track) add(m Metric, pod string, a, b Counts) {
+	if t.Pods == nil {
+		t.Pods = map[string]*Reading{}
+	}
+	r := t.Pods[pod]
+	if r == nil {
+		r = new(Reading)
+		t.Pods[pod] = r
+	}
+	x, level, ok := difference(m, a, b, r.Baseline)
+	if !ok || math.IsInf(x, 0) || math.IsNaN(x) {
+		return
+	}
+	r.Blocks = min(r.Blocks+1, memory)
+	r.Baseline += (level - r.Baseline) / float64(r.Blocks)
+	t.Moments.add(x)
+	t.Signs.add(x)
+	t.Requests += b.Requests
+	if r.Last != nil {
+		t.Lag.add(*r.Last, x)
+	}
+	r.Last = &x
+}
+
+// interval returns the confidence sequence of the mean difference. Where events
+// are rare the variance is at least that of one event in all blocks, so that
+// no event in n requests bounds the rate by about 4/n and not by 0.
+func (t *Track) interval(m Metric, rho, alpha float64) Interval {
+	n := float64(t.Moments.N)
+	out := Interval{Estimate: t.Moments.Mean, Low: -math.MaxFloat64, High: math.MaxFloat64, N: t.Moments.N}
+	if n < 2 {
+		return out
+	}
+	variance := t.Moments.variance()
+	if measures[m].rare && t.Requests > 0 {
+		perBlock := t.Requests / n
+		variance = max(variance, 1/(perBlock*perBlock*n))
+	}
+	half := HalfWidth(n, variance, rho, alpha)
+	out.Low, out.High = out.Estimate-half, out.Estimate+half
+	return out
+}
+
+// text says a value of the metric's scale in words.
+func (m Metric) text(x float64) string {
+	if measures[m].scale == Relative {
+		return fmt.Sprintf("%+.2f %%", 100*x)
+	}
+	return fmt.Sprintf("%+.3f points", 100*x)
+}
+
+func (m Metric) span(i Interval) string {
+	return fmt.Sprintf("%s (%s to %s)", m.text(i.Estimate), m.text(i.Low), m.text(i.High))
+}

@@ -1,0 +1,107 @@
+package rollout
+
+import "math"
+
+// A Mismatch watches whether units reach the arms in the planned ratio. LogE is
+// the logarithm of the Dirichlet-multinomial e-value (Lindon and Malek,
+// Anytime-valid inference for multinomial count data, arXiv 2011.03567). The
+// planned ratio may change between additions.
+type Mismatch struct {
+	Counts map[Arm]float64 `json:"counts,omitempty"`
+	LogE   float64         `json:"log_e"`
+}
+
+// prior is the weight of each arm's planned share in the Dirichlet prior.
+const prior = 100
+
+// add takes counts that the plan expects in the ratio of weights.
+func (m *Mismatch) add(counts, weights map[Arm]float64) {
+	if m.Counts == nil {
+		m.Counts = map[Arm]float64{}
+	}
+	total, before, weight := 0.0, 0.0, 0.0
+	for _, arm := range allArms {
+		weight += weights[arm]
+		if weights[arm] > 0 {
+			total += counts[arm]
+			before += m.Counts[arm]
+		}
+	}
+	if total == 0 || weight == 0 {
+		return
+	}
+	// The predictive probability of these counts, over that by the plan.
+	m.LogE += logRising(prior+before, total, -1)
+	for _, arm := range allArms {
+		if weights[arm] == 0 {
+			continue
+		}
+		share := weights[arm] / weight
+		m.LogE += logRising(prior*share+m.Counts[arm], counts[arm], 1) - counts[arm]*math.Log(share)
+		m.Counts[arm] += counts[arm]
+	}
+}
+
+// logRising is sign times the logarithm of a(a+1)...(a+n-1).
+func logRising(a, n, sign float64) float64 {
+	x, _ := math.Lgamma(a + n)
+	y, _ := math.Lgamma(a)
+	return sign * (x - y)
+}
+
+// P returns the always-valid p-value of the planned ratio.
+func (m Mismatch) P() float64 { return math.Min(1, math.Exp(-m.LogE)) }
+
+// SampleRatioP returns the p-value of Pearson's chi-square test of counts
+// against weights. It holds for one look; [Mismatch] holds for all.
+func SampleRatioP(counts, weights []float64) float64 {
+	total, weight := 0.0, 0.0
+	for i := range counts {
+		total += counts[i]
+		weight += weights[i]
+	}
+	if total == 0 || weight == 0 || len(counts) < 2 {
+		return 1
+	}
+	statistic := 0.0
+	for i := range counts {
+		expected := total * weights[i] / weight
+		statistic += (counts[i] - expected) * (counts[i] - expected) / expected
+	}
+	return upperGamma(float64(len(counts)-1)/2, statistic/2)
+}
+
+// upperGamma is the regularised upper incomplete gamma function Q(a, x), by the
+// series below a+1 and the continued fraction above (Abramowitz and Stegun,
+// 6.5.29 and 6.5.31).
+func upperGamma(a, x float64) float64 {
+	if x <= 0 {
+		return 1
+	}
+	lg, _ := math.Lgamma(a)
+	scale := math.Exp(a*math.Log(x) - x - lg)
+	if x < a+1 {
+		term := 1 / a
+		sum := term
+		for k := a + 1; math.Abs(term) > math.Abs(sum)*1e-16; k++ {
+			term *= x / k
+			sum += term
+		}
+		return 1 - sum*scale
+	}
+	// Lentz's method, from the top of the fraction.
+	b := x + 1 - a
+	c, d := math.Inf(1), 1/b
+	h := d
+	for k := 1.0; k < 1000; k++ {
+		an := -k * (k - a)
+		b += 2
+		d = 1 / (an*d + b)
+		c = b + an/c
+		h *= d * c
+		if math.Abs(d*c-1) < 1e-15 {
+			break
+		}
+	}
+	return scale * h
+}

@@ -1,0 +1,322 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// An Action is what the delivery of a version does next.
+type Action string
+
+// The actions.
+const (
+	Hold     Action = "hold"      // go on as before
+	Advance  Action = "advance"   // to the next share of the ramp
+	Ship     Action = "ship"      // to all but the hold-out
+	Finish   Action = "finish"    // remove the original and the switch
+	RollBack Action = "roll-back" // to the original, for good
+)
+
+// A Decision answers a block.
+type Decision struct {
+	Action Action  `json:"action"`
+	Cause  string  `json:"cause"`
+	Share  float64 `json:"share"` // of traffic that runs the candidate from now on
+}
+
+// Next takes a block and decides. A block that cannot be used changes no
+// statistic; its decision says why.
+func (e *Experiment) Next(b Block) Decision {
+	if e.done() {
+		return Decision{Hold, "the experiment is over: " + e.State.Cause, e.Share()}
+	}
+	if f := e.inspect(&b); f != nil {
+		return e.refused(f)
+	}
+	if cause := e.hardStop(&b); cause != "" {
+		e.expose(&b)
+		return e.end(cause)
+	}
+	e.remember(&b)
+	if f := e.unusable(&b); f != nil {
+		return e.refused(f)
+	}
+	e.count(&b)
+	return e.decide()
+}
+
+// refused enters a block that cannot be used.
+func (e *Experiment) refused(f *fault) Decision {
+	e.State.Refused++
+	e.State.Unusable++
+	switch {
+	case f.stop:
+		return e.end(f.what)
+	case e.State.Unusable >= e.Plan.MostLost:
+		return e.end(fmt.Sprintf("%d blocks in a row could not be used; the last: %s", e.State.Unusable, f.what))
+	}
+	return Decision{Hold, "not counted: " + f.what, e.Share()}
+}
+
+// hardStop returns why a block ends the experiment without any statistic.
+func (e *Experiment) hardStop(b *Block) string {
+	for _, s := range b.Slices {
+		switch {
+		case s.Tripped != "":
+			return fmt.Sprintf("pod %s switched to the original by itself: %s", s.Pod, s.Tripped)
+		case s.Arm == Candidate && s.Mismatches > 0:
+			return fmt.Sprintf("%d shadow calls on pod %s gave another result than the original", s.Mismatches, s.Pod)
+		case s.Arm == Candidate && s.Panics > 0:
+			return fmt.Sprintf("the candidate panicked %d times on pod %s", s.Panics, s.Pod)
+		}
+	}
+	return ""
+}
+
+// remember enters where the block's stream stands, and the arms that are
+// missing from it.
+func (e *Experiment) remember(b *Block) {
+	_, last := b.span()
+	s := e.State.Streams[b.ID]
+	if s == nil {
+		s = new(Stream)
+		e.State.Streams[b.ID] = s
+	}
+	s.Seq = b.Seq
+	if last.After(s.End) {
+		s.End = last
+	}
+	e.expose(b)
+	missing := map[Arm]float64{}
+	for _, arm := range b.lost() {
+		missing[arm]++
+	}
+	if len(missing) > 0 {
+		e.State.Missing.add(missing, occurrences(b.Planned))
+	}
+}
+
+func (e *Experiment) expose(b *Block) {
+	for _, s := range b.Slices {
+		if s.Arm == Candidate {
+			e.State.Exposure.Requests += s.Counts.Requests
+			e.State.Exposure.Errors += s.Counts.Errors
+			e.State.Exposure.Seconds += s.End.Sub(s.Start).Seconds()
+		}
+	}
+}
+
+// unusable returns why a sound block has no comparison in it.
+func (e *Experiment) unusable(b *Block) *fault {
+	if p := e.State.Missing.P(); p < e.Plan.MismatchAlpha {
+		return &fault{stop: true, what: fmt.Sprintf("slices are lost on some arms more than on others (p = %.2g; %s): "+
+			"a crash or a time-out hides what that arm does", p, counts(e.State.Missing.Counts))}
+	}
+	if lost := b.lost(); len(lost) > 0 {
+		return refuse("block %d of %s lacks arm %s", b.Seq, b.ID, lost[0])
+	}
+	arms := b.totals()
+	if arms[Candidate] == nil || len(arms) < 2 {
+		return refuse("block %d of %s has no candidate beside another arm", b.Seq, b.ID)
+	}
+	if arm := idle(arms); arm != "" {
+		return refuse("block %d of %s: arm %s got no traffic while another did", b.Seq, b.ID, arm)
+	}
+	if arms[Candidate].Requests == 0 {
+		return refuse("block %d of %s: no arm got traffic", b.Seq, b.ID)
+	}
+	return nil
+}
+
+// weight is the planned share of an arm in a block of requests or pods.
+func (e *Experiment) weight(arm Arm) float64 {
+	switch {
+	case e.State.Phase == Holdout && arm == Candidate:
+		return 1 - e.Plan.HoldoutShare
+	case e.State.Phase == Holdout:
+		return e.Plan.HoldoutShare
+	case e.Share() > 1.0/3 && !e.Plan.NoPlacebo && arm == Candidate:
+		return 2
+	}
+	return 1
+}
+
+// occurrences counts the arms of a plan. A slice is lost with the same chance
+// on each arm, so the planned slices are the weights.
+func occurrences(arms []Arm) map[Arm]float64 {
+	out := map[Arm]float64{}
+	for _, arm := range arms {
+		out[arm]++
+	}
+	return out
+}
+
+// count enters a block into the statistics.
+func (e *Experiment) count(b *Block) {
+	s := &e.State
+	s.Unusable = 0
+	s.Blocks++
+	s.InStep++
+	first, _ := b.span()
+	if s.InStep == 1 {
+		s.Began = float64(first.UnixMilli()) / 1000
+	}
+	arms := b.totals()
+	for _, m := range e.metrics() {
+		compare(s.Effect, m, b.ID, arms[Original], arms[Candidate])
+		compare(s.Beyond, m, b.ID, arms[Placebo], arms[Candidate])
+		compare(s.Placebo, m, b.ID, arms[Original], arms[Placebo])
+		if s.Phase == Holdout {
+			compare(s.After, m, b.ID, arms[Original], arms[Candidate])
+		}
+	}
+	switch e.Plan.Unit {
+	case Requests:
+		e.countAssigned(arms)
+	case Pods:
+		e.countPods(b)
+	}
+}
+
+func (e *Experiment) countAssigned(arms map[Arm]*Counts) {
+	got, weights := map[Arm]float64{}, map[Arm]float64{}
+	for arm, c := range arms {
+		got[arm], weights[arm] = c.Requests, e.weight(arm)
+	}
+	e.State.Assigned.add(got, weights)
+}
+
+func compare(tracks map[Metric]*Track, m Metric, id string, a, b *Counts) {
+	if a == nil || b == nil {
+		return
+	}
+	if tracks[m] == nil {
+		tracks[m] = new(Track)
+	}
+	tracks[m].add(m, id, *a, *b)
+}
+
+// metrics lists what is compared: success metrics and guardrails, each once.
+func (e *Experiment) metrics() []Metric {
+	out := slices.Clone(e.Plan.Success)
+	for _, g := range e.Plan.Guardrails {
+		if !slices.Contains(out, g.Metric) {
+			out = append(out, g.Metric)
+		}
+	}
+	return out
+}
+
+// decide looks at all that is known.
+func (e *Experiment) decide() Decision {
+	if p := e.State.Assigned.P(); p < e.Plan.MismatchAlpha {
+		return e.end(fmt.Sprintf("sample-ratio mismatch: requests reach the arms in another ratio than planned "+
+			"(p = %.2g; %s): the comparison is void", p, counts(e.State.Assigned.Counts)))
+	}
+	if cause := e.harm(); cause != "" {
+		return e.end(cause)
+	}
+	if e.State.Phase == Holdout {
+		return e.decideHoldout()
+	}
+	if e.State.InStep < e.Plan.StepBlocks || e.inStepSeconds() < e.Plan.StepSeconds {
+		return e.hold("the step has not had its blocks and its time yet")
+	}
+	if e.State.Step+1 < len(e.Plan.Ramp) {
+		if cause := e.missingGuardrail(); cause != "" {
+			return e.orEnd(cause)
+		}
+		e.State.Step++
+		e.State.InStep = 0
+		return e.change(Advance, fmt.Sprintf("no guardrail is worse after %d blocks", e.State.Blocks))
+	}
+	if e.State.Blocks%lookEvery != 0 && e.State.Doubt != "" {
+		return e.orEnd(e.State.Doubt)
+	}
+	if e.State.Doubt = e.doubt(); e.State.Doubt != "" {
+		return e.orEnd(e.State.Doubt)
+	}
+	return e.ship()
+}
+
+// lookEvery is how many blocks pass between two looks whether to ship. Harm is
+// looked for after every block.
+const lookEvery = 5
+
+// orEnd holds, or ends the experiment when it had its time.
+func (e *Experiment) orEnd(doubt string) Decision {
+	if e.State.Blocks >= e.Plan.MostBlocks {
+		return e.end(fmt.Sprintf("inconclusive after %d blocks, so nothing ships: %s", e.State.Blocks, doubt))
+	}
+	return e.hold(doubt)
+}
+
+func (e *Experiment) inStepSeconds() float64 {
+	last := 0.0
+	for _, s := range e.State.Streams {
+		last = math.Max(last, float64(s.End.UnixMilli())/1000)
+	}
+	return last - e.State.Began
+}
+
+func (e *Experiment) ship() Decision {
+	e.State.Proven = map[Metric]Interval{}
+	cause := ""
+	for _, m := range e.Plan.Success {
+		if t := e.State.Effect[m]; t != nil {
+			e.State.Proven[m] = e.interval(t, m)
+		}
+		if cause == "" && e.better(m) == "" {
+			cause = fmt.Sprintf("%s changes by %s and every guardrail is non-inferior", m,
+				m.span(e.interval(e.State.Effect[m], m)))
+		}
+	}
+	e.State.Phase, e.State.InStep = Holdout, 0
+	return e.change(Ship, cause)
+}
+
+// decideHoldout waits until the hold-out shows the gain once more.
+func (e *Experiment) decideHoldout() Decision {
+	n := e.State.InStep
+	if n < e.Plan.HoldoutBlocks {
+		return e.hold("the hold-out has not had its blocks yet")
+	}
+	for _, m := range e.Plan.Success {
+		if t := e.State.After[m]; t != nil && e.interval(t, m).High < 0 {
+			e.State.Phase = Released
+			return e.change(Finish, fmt.Sprintf("the hold-out shows the gain once more: %s changes by %s", m,
+				m.span(e.interval(t, m))))
+		}
+	}
+	if n >= 4*e.Plan.HoldoutBlocks {
+		return e.end(fmt.Sprintf("the hold-out did not show the gain in %d blocks", n))
+	}
+	return e.hold("the hold-out does not show the gain yet")
+}
+
+func (e *Experiment) hold(cause string) Decision { return Decision{Hold, cause, e.Share()} }
+
+func (e *Experiment) change(a Action, cause string) Decision {
+	e.State.Cause = cause
+	return Decision{a, cause, e.Share()}
+}
+
+// end rolls back for good.
+func (e *Experiment) end(cause string) Decision {
+	e.State.Phase = RolledBack
+	return e.change(RollBack, cause)
+}
+
+// Stop ends an experiment at a person's wish or for a reason from outside, such
+// as a controller that lost its pods.
+func (e *Experiment) Stop(cause string) Decision {
+	if e.done() {
+		return Decision{Hold, "the experiment is over: " + e.State.Cause, e.Share()}
+	}
+	return e.end(cause)
+}
+
+func counts(m map[Arm]float64) string {
+	return fmt.Sprintf("original %.0f, candidate %.0f, placebo %.0f", m[Original], m[Candidate], m[Placebo])
+}

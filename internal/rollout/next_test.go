@@ -1,0 +1,413 @@
+package rollout
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var began = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+
+// source makes blocks of an imaginary process.
+type source struct {
+	rng    *rand.Rand
+	seq    int64
+	now    time.Time
+	change func(*Block)       // what is wrong with a block
+	cost   func(Arm) float64  // times the usual
+	extra  func(*Counts, Arm) // what else an arm does
+	pods   map[string]Arm     // with the unit pods
+}
+
+func newSource() *source { return &source{rng: rand.New(rand.NewPCG(7, 7)), now: began} }
+
+func (s *source) slice(pod string, arm Arm) Slice {
+	factor := 1 + 0.02*s.rng.NormFloat64()
+	if s.cost != nil {
+		factor *= s.cost(arm)
+	}
+	c := Counts{Requests: 1000, Errors: 1, Slow: float64(8 + s.rng.IntN(5)), CPUNanos: 2e8 * factor,
+		AllocBytes: 4e6 * (1 + 0.01*s.rng.NormFloat64()), Calls: 5000, FunctionNanos: 6e6 * factor,
+		HeapBytes: 1e8, HeapGrowth: 1e5 * s.rng.NormFloat64()}
+	c.GCNanos = c.CPUNanos * (0.1 + 0.003*s.rng.NormFloat64())
+	if s.extra != nil {
+		s.extra(&c, arm)
+	}
+	start := s.now
+	s.now = s.now.Add(200 * time.Millisecond)
+	return Slice{Arm: arm, Pod: pod, Build: "b1", Start: start, End: s.now, Counts: c}
+}
+
+func (s *source) block(e *Experiment) Block {
+	s.seq++
+	kinds := e.Arms()
+	b := Block{ID: "p", Seq: s.seq, Planned: kinds[int(s.seq)%len(kinds)]}
+	for _, arm := range b.Planned {
+		b.Slices = append(b.Slices, s.slice("p", arm))
+	}
+	b.Received = s.now
+	if s.change != nil {
+		s.change(&b)
+	}
+	return b
+}
+
+func start(t *testing.T, p Plan) *Experiment {
+	t.Helper()
+	p.Build = "b1"
+	if p.Horizon == 0 {
+		p.Horizon = 150
+	}
+	e, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// play feeds blocks until the experiment is over, and returns all decisions
+// that changed something.
+func play(t *testing.T, e *Experiment, s *source) []Decision {
+	t.Helper()
+	var out []Decision
+	for range 3000 {
+		d := e.Next(s.block(e))
+		if d.Action != Hold {
+			out = append(out, d)
+		}
+		if e.done() {
+			return out
+		}
+	}
+	t.Fatal("the experiment does not end")
+	return nil
+}
+
+func faster(arm Arm) float64 {
+	if arm == Candidate {
+		return 0.95
+	}
+	return 1
+}
+
+func TestGainShips(t *testing.T) {
+	s := newSource()
+	s.cost = faster
+	e := start(t, Plan{})
+	all := play(t, e, s)
+	var actions []Action
+	var shares []float64
+	for _, d := range all {
+		actions, shares = append(actions, d.Action), append(shares, d.Share)
+	}
+	if !slices.Equal(actions, []Action{Advance, Advance, Advance, Advance, Ship, Finish}) ||
+		!slices.Equal(shares, []float64{0.05, 0.1, 0.25, 0.5, 0.95, 1}) {
+		t.Errorf("decisions %v", all)
+	}
+	if i := e.State.Proven[ServiceCPU]; i.Low > -0.05 || i.High < -0.05 || i.High >= 0 {
+		t.Errorf("proven %+v does not hold the truth of -0.05", i)
+	}
+	if d := e.Next(s.block(start(t, Plan{}))); d.Action != Hold || d.Share != 1 {
+		t.Errorf("after the end: %+v", d)
+	}
+}
+
+// TestNeverShips holds what must not ship, and what the cause must name. In all
+// rows but the first the candidate is faster.
+func TestNeverShips(t *testing.T) {
+	more := func(field func(*Counts) *float64, add float64) func(*Counts, Arm) {
+		return func(c *Counts, arm Arm) {
+			if arm == Candidate {
+				*field(c) += add
+			}
+		}
+	}
+	set := func(arm Arm, change func(*Slice)) func(*Block) {
+		return func(b *Block) {
+			for i := range b.Slices {
+				if b.Slices[i].Arm == arm && b.Seq > 3 {
+					change(&b.Slices[i])
+				}
+			}
+		}
+	}
+	counter := func(arm Arm, value float64) func(*Block) {
+		return set(arm, func(s *Slice) { s.Counts.CPUNanos = value })
+	}
+	for _, row := range []struct {
+		name   string
+		plan   Plan
+		change func(*Block)
+		extra  func(*Counts, Arm)
+		cost   func(Arm) float64
+		cause  string
+	}{
+		{name: "the same", cost: func(Arm) float64 { return 1 }, cause: "inconclusive"},
+		{name: "slower", cost: func(a Arm) float64 { return 2 - faster(a) }, cause: "guardrail service-cpu is worse"},
+		{name: "errors", extra: more(func(c *Counts) *float64 { return &c.Errors }, 5), cause: "guardrail errors is worse"},
+		{name: "slow", extra: more(func(c *Counts) *float64 { return &c.Slow }, 10), cause: "guardrail slow is worse"},
+		{name: "allocates", extra: more(func(c *Counts) *float64 { return &c.AllocBytes }, 2e5),
+			cause: "guardrail alloc-bytes is worse"},
+		{name: "leaks", extra: more(func(c *Counts) *float64 { return &c.HeapGrowth }, 1e6),
+			cause: "guardrail heap-growth is worse"},
+		{name: "collects", extra: more(func(c *Counts) *float64 { return &c.GCNanos }, 4e6),
+			cause: "guardrail gc-share is worse"},
+		{name: "panics", change: set(Candidate, func(s *Slice) { s.Panics = 1 }), cause: "panicked"},
+		{name: "differs", change: set(Candidate, func(s *Slice) { s.Mismatches = 2 }), cause: "shadow"},
+		{name: "tripped", change: set(Original, func(s *Slice) { s.Tripped = "no heartbeat for 10 s" }),
+			cause: "no heartbeat for 10 s"},
+		{name: "link luck", cost: func(a Arm) float64 { return map[Arm]float64{Original: 1.05, Placebo: 1, Candidate: 1}[a] },
+			cause: "two copies of the original differ"},
+		{name: "no data", change: func(b *Block) { b.Slices = nil }, cause: "has no data"},
+		{name: "NaN", change: counter(Candidate, math.NaN()), cause: "cpu_nanos is NaN"},
+		{name: "Inf", change: counter(Original, math.Inf(1)), cause: "cpu_nanos is +Inf"},
+		{name: "huge", change: counter(Candidate, 1e300), cause: "more than any counter holds"},
+		{name: "negative", change: counter(Candidate, -1), cause: "below zero"},
+		{name: "other totals", change: set(Candidate, func(s *Slice) { s.Counts.Errors = 2000 }), cause: "other things"},
+		{name: "set back", change: set(Candidate, func(s *Slice) { s.End = s.Start }), cause: "clock was set back"},
+		{name: "future", change: func(b *Block) { b.Received = b.Received.Add(-time.Hour) }, cause: "in the future"},
+		{name: "apart", change: set(Candidate, func(s *Slice) { s.Start = s.Start.Add(-time.Hour) }), cause: "clocks of its pods"},
+		{name: "no traffic", change: set(Candidate, func(s *Slice) { s.Counts.Requests, s.Counts.Errors, s.Counts.Slow = 0, 0, 0 }),
+			cause: "arm candidate got no traffic"},
+		{name: "no traffic at all", change: func(b *Block) {
+			for i := range b.Slices {
+				b.Slices[i].Counts = Counts{}
+			}
+		}, cause: "no arm got traffic"},
+		{name: "other build", change: set(Placebo, func(s *Slice) { s.Build = "b2" }), cause: `runs build "b2"`},
+		{name: "unknown arm", change: func(b *Block) { b.Slices[0].Arm = "third" }, cause: "unknown"},
+		{name: "repeated", change: func(b *Block) { b.Seq = 1 }, cause: "counted before"},
+		{name: "candidate's slices lost", change: func(b *Block) {
+			if b.Seq%3 == 0 {
+				b.Slices = slices.DeleteFunc(b.Slices, func(s Slice) bool { return s.Arm == Candidate })
+			}
+		}, cause: "lost on some arms"},
+		{name: "guardrail without data", change: func(b *Block) {
+			for i := range b.Slices {
+				b.Slices[i].Counts.HeapBytes = 0
+			}
+		}, cause: "heap-growth has no data"},
+		{name: "requests in another ratio", plan: Plan{Unit: Requests}, change: set(Candidate, func(s *Slice) { s.Counts.Requests = 700 }),
+			cause: "sample-ratio mismatch"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newSource()
+			s.change, s.extra, s.cost = row.change, row.extra, row.cost
+			if s.cost == nil {
+				s.cost = faster
+			}
+			e := start(t, row.plan)
+			all := play(t, e, s)
+			last := all[len(all)-1]
+			if last.Action != RollBack || last.Share != 0 || !strings.Contains(last.Cause, row.cause) {
+				t.Errorf("ended with %+v, want a roll-back for %q", last, row.cause)
+			}
+			if slices.ContainsFunc(all, func(d Decision) bool { return d.Action == Ship }) {
+				t.Errorf("it shipped: %+v", all)
+			}
+		})
+	}
+}
+
+// TestMemoryOfNoise: noise that lasts from block to block makes it not valid.
+func TestMemoryOfNoise(t *testing.T) {
+	s := newSource()
+	drift := 0.0
+	s.cost = func(arm Arm) float64 {
+		if arm != Candidate {
+			return 1
+		}
+		drift = 0.9*drift + 0.03*s.rng.NormFloat64()
+		return 0.9 + drift
+	}
+	e := start(t, Plan{})
+	all := play(t, e, s)
+	last := all[len(all)-1]
+	if last.Action != RollBack || !strings.Contains(last.Cause, "not valid: the lag-1 correlation") {
+		t.Errorf("ended with %+v", last)
+	}
+}
+
+// TestHoldoutRollsBack: a version that shipped and turns bad is rolled back.
+func TestHoldoutRollsBack(t *testing.T) {
+	s := newSource()
+	e := start(t, Plan{})
+	s.cost = func(arm Arm) float64 {
+		if arm == Candidate && e.State.Phase == Holdout {
+			return 1.05
+		}
+		return faster(arm)
+	}
+	all := play(t, e, s)
+	if n := len(all); all[n-2].Action != Ship || all[n-1].Action != RollBack {
+		t.Errorf("decisions %+v", all)
+	}
+	if last := all[len(all)-1]; !strings.Contains(last.Cause, "service-cpu is worse") {
+		t.Errorf("cause %q", last.Cause)
+	}
+}
+
+// TestStateIsJSON: an experiment that goes through JSON after every block takes
+// the same decisions.
+func TestStateIsJSON(t *testing.T) {
+	for _, unit := range []Unit{Slices, Requests} {
+		one, two := newSource(), newSource()
+		one.cost, two.cost = faster, faster
+		direct, stored := start(t, Plan{Unit: unit}), start(t, Plan{Unit: unit})
+		if unit == Requests {
+			double := func(b *Block) {
+				for i := range b.Slices {
+					if direct.Share() > 1.0/3 && b.Slices[i].Arm == Candidate {
+						b.Slices[i].Counts.add(b.Slices[i].Counts)
+					}
+				}
+			}
+			one.change, two.change = double, double
+		}
+		for direct.State.Phase == Ramping {
+			a := one.block(direct)
+			b := two.block(stored)
+			da := direct.Next(a)
+			text, err := json.Marshal(stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored = new(Experiment)
+			if err := json.Unmarshal(text, stored); err != nil {
+				t.Fatal(err)
+			}
+			if db := stored.Next(b); da != db {
+				t.Fatalf("direct %+v, through JSON %+v", da, db)
+			}
+		}
+		x, _ := json.Marshal(direct)
+		y, _ := json.Marshal(stored)
+		if !bytes.Equal(x, y) {
+			t.Errorf("states differ:\n%s\n%s", x, y)
+		}
+		if direct.State.Phase != Holdout {
+			t.Errorf("%s: phase %q: %s", unit, direct.State.Phase, direct.State.Cause)
+		}
+	}
+}
+
+func TestBetween(t *testing.T) {
+	before := Counts{Requests: 100, CPUNanos: 5e9, HeapBytes: 3e8}
+	after := Counts{Requests: 160, CPUNanos: 6e9, HeapBytes: 2e8}
+	got, err := Between(before, after)
+	if want := (Counts{Requests: 60, CPUNanos: 1e9, HeapBytes: 2e8, HeapGrowth: -1e8}); err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := Between(after, before); err == nil || !strings.Contains(err.Error(), "requests fell from 160 to 100") {
+		t.Errorf("reset: %v", err)
+	}
+}
+
+func TestPlanChecked(t *testing.T) {
+	for cause, p := range map[string]Plan{
+		"no build":          {},
+		"needs":             {Build: "b", Unit: Pods, NoPlacebo: true, LeastPods: 1, LeastGain: 0.1},
+		"link order":        {Build: "b", NoPlacebo: true},
+		"ramp":              {Build: "b", Ramp: []float64{0.5, 0.1}},
+		"alpha":             {Build: "b", Alpha: math.NaN()},
+		"guardrail":         {Build: "b", Guardrails: []Guardrail{{ErrorRate, 0}}},
+		"no guardrail":      {Build: "b", Guardrails: []Guardrail{}},
+		"no success metric": {Build: "b", Success: []Metric{}},
+		"success metric":    {Build: "b", Success: []Metric{LiveHeap}},
+		"a build for each":  {Builds: map[Arm]string{Original: "a", Candidate: "b"}},
+		`unit "fleet"`:      {Build: "b", Unit: "fleet"},
+	} {
+		_, err := New(p)
+		if cause == "needs" {
+			cause = "least_pods"
+		}
+		if err == nil || !strings.Contains(err.Error(), cause) {
+			t.Errorf("%s: %v", cause, err)
+		}
+	}
+}
+
+// TestPods: pods that were given an arm for good must agree with each other.
+func TestPods(t *testing.T) {
+	for _, row := range []struct {
+		pods  int
+		gain  float64
+		cause string
+	}{{8, 0.7, ""}, {3, 0.7, "pods of the original"}, {8, 0.97, "service-cpu is not better"}} {
+		s := newSource()
+		s.rng = rand.New(rand.NewPCG(uint64(row.pods), 9))
+		e := start(t, Plan{Unit: Pods, NoPlacebo: true, LeastGain: 0.1, Guardrails: []Guardrail{{ErrorRate, 0.001}}})
+		for range 1200 {
+			s.seq++
+			b := Block{ID: "fleet", Seq: s.seq, Planned: []Arm{Original, Candidate}}
+			for i := range row.pods {
+				for _, arm := range b.Planned {
+					s.cost = func(a Arm) float64 {
+						return map[Arm]float64{Original: 1, Candidate: row.gain}[a] * (1 + 0.01*float64(i%3))
+					}
+					b.Slices = append(b.Slices, s.slice(string(arm)+string(rune('a'+i)), arm))
+				}
+			}
+			if d := e.Next(b); d.Action == Ship || d.Action == RollBack {
+				break
+			}
+		}
+		shipped := e.State.Phase == Holdout
+		if shipped != (row.cause == "") || !strings.Contains(e.State.Cause, row.cause) {
+			t.Errorf("%d pods, gain %g: %s: %s", row.pods, row.gain, e.State.Phase, e.State.Cause)
+		}
+	}
+}
+
+// TestStandings: every metric of the plan has a row that says how it stands.
+func TestStandings(t *testing.T) {
+	s := newSource()
+	s.cost = faster
+	e := start(t, Plan{})
+	if rows := e.Standings(); len(rows) != 8 || rows[7].Says != "no data" {
+		t.Errorf("before the first block: %+v", rows)
+	}
+	play(t, e, s)
+	for _, row := range e.Standings() {
+		if want := map[string]string{"success": "better", "guardrail": "non-inferior"}[row.Role]; row.Says != want {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// FuzzNext: whatever arrives, an experiment decides, its state stays JSON, and
+// without sound data it ships nothing.
+func FuzzNext(f *testing.F) {
+	text, _ := json.Marshal(newSource().block(empty()))
+	f.Add(text)
+	f.Add([]byte(`{"id":"p","seq":1,"slices":[{"arm":"candidate"}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var b Block
+		if json.Unmarshal(text, &b) != nil {
+			return
+		}
+		e := empty()
+		for range 30 {
+			if d := e.Next(b); d.Action == Ship || d.Action == Finish {
+				t.Fatalf("it shipped on %s", text)
+			}
+			b.Seq++
+		}
+		if _, err := json.Marshal(e); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func empty() *Experiment {
+	e, err := New(Plan{Build: "b1"})
+	if err != nil {
+		panic(err)
+	}
+	return e
+}

@@ -1,0 +1,107 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// countPods keeps each pod's sums. Time blocks say how sure the difference of
+// these very pods is; only the spread between pods says whether other pods
+// would show it.
+func (e *Experiment) countPods(b *Block) {
+	if e.State.ByPod == nil {
+		e.State.ByPod = map[Arm]map[string]*Counts{}
+	}
+	for _, s := range b.Slices {
+		pods := e.State.ByPod[s.Arm]
+		if pods == nil {
+			pods = map[string]*Counts{}
+			e.State.ByPod[s.Arm] = pods
+		}
+		if pods[s.Pod] == nil {
+			pods[s.Pod] = new(Counts)
+		}
+		pods[s.Pod].add(s.Counts)
+	}
+}
+
+// betterAcrossPods returns why the pods of the candidate do not show a gain
+// over those of the original beyond doubt, or "". It is Welch's t-test (The
+// generalization of Student's problem, Biometrika 34, 1947) on the pods' own
+// ratios, one-sided at alpha/2. Pods are a fixed sample: to look again adds no pod.
+func (e *Experiment) betterAcrossPods(m Metric) string {
+	a, b := e.podMoments(m, Original), e.podMoments(m, Candidate)
+	if least := e.Plan.LeastPods; a.N < least || b.N < least {
+		return fmt.Sprintf("not valid: %d pods of the original and %d of the candidate cannot show that other pods "+
+			"would agree; at least %d of each are needed", a.N, b.N, least)
+	}
+	va, vb := a.variance()/float64(a.N), b.variance()/float64(b.N)
+	if va+vb == 0 {
+		return fmt.Sprintf("not valid: all pods report the same %s", m)
+	}
+	freedom := (va + vb) * (va + vb) / (va*va/float64(a.N-1) + vb*vb/float64(b.N-1))
+	t := (b.Mean - a.Mean*(1-e.Plan.LeastGain)) / math.Sqrt(va+vb)
+	if p := studentBelow(t, freedom); p > e.Plan.Alpha/2 {
+		return fmt.Sprintf("%s differs between pods by too much to tell (p = %.2g over %d and %d pods)", m, p, a.N, b.N)
+	}
+	return ""
+}
+
+func (e *Experiment) podMoments(m Metric, arm Arm) Moments {
+	var out Moments
+	pods := e.State.ByPod[arm]
+	for _, pod := range slices.Sorted(maps.Keys(pods)) { // sums do not depend on the order of a map
+		if v, ok := measures[m].value(*pods[pod]); ok {
+			out.add(v)
+		}
+	}
+	return out
+}
+
+// studentBelow is the chance that Student's t is below t.
+func studentBelow(t, freedom float64) float64 {
+	tail := incompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t)) / 2
+	if t > 0 {
+		return 1 - tail
+	}
+	return tail
+}
+
+// incompleteBeta is the regularised incomplete beta function, by its continued
+// fraction (Numerical Recipes, 6.4).
+func incompleteBeta(a, b, x float64) float64 {
+	if x <= 0 || x >= 1 {
+		return math.Max(0, math.Min(1, x))
+	}
+	if x > (a+1)/(a+b+2) {
+		return 1 - incompleteBeta(b, a, 1-x)
+	}
+	scale := math.Exp(a*math.Log(x)+b*math.Log1p(-x)-logBeta(a, b)) / a
+	f, c, d := 1.0, 1.0, 0.0
+	for i := range 300 {
+		m := float64(i / 2)
+		numerator := 1.0
+		switch {
+		case i > 0 && i%2 == 0:
+			numerator = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		case i > 0:
+			numerator = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		}
+		d = 1 / nonZero(1+numerator*d)
+		c = nonZero(1 + numerator/c)
+		f *= c * d
+		if math.Abs(c*d-1) < 1e-15 {
+			break
+		}
+	}
+	return scale * (f - 1)
+}
+
+func nonZero(x float64) float64 {
+	if math.Abs(x) < 1e-300 {
+		return 1e-300
+	}
+	return x
+}

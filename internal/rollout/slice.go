@@ -1,0 +1,132 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// An Arm names the version that ran in a slice.
+type Arm string
+
+// The arms of an experiment.
+const (
+	Original  Arm = "original"
+	Candidate Arm = "candidate"
+	Placebo   Arm = "placebo" // a second copy of the original, linked beside the candidate
+)
+
+var allArms = [...]Arm{Original, Candidate, Placebo}
+
+// Counts are what one arm did and cost. They add up over slices and pods.
+type Counts struct {
+	Requests      float64 `json:"requests"`
+	Errors        float64 `json:"errors,omitempty"`         // failed requests, time-outs included
+	Slow          float64 `json:"slow,omitempty"`           // requests slower than the plan's threshold
+	CPUNanos      float64 `json:"cpu_nanos,omitempty"`      // processor time, user and system
+	GCNanos       float64 `json:"gc_nanos,omitempty"`       // the collector's part of it
+	AllocBytes    float64 `json:"alloc_bytes,omitempty"`    // allocated, whether freed or not
+	Calls         float64 `json:"calls,omitempty"`          // calls of the function
+	FunctionNanos float64 `json:"function_nanos,omitempty"` // processor time inside the function
+	HeapBytes     float64 `json:"heap_bytes,omitempty"`     // live heap at the end, times the slices that were added
+	HeapGrowth    float64 `json:"heap_growth,omitempty"`    // live heap at the end less that at the start
+	Slices        float64 `json:"slices,omitempty"`         // how many slices were added; 0 in one slice
+}
+
+// A Slice is one arm's stretch of time in one process.
+type Slice struct {
+	Arm        Arm       `json:"arm"`
+	Pod        string    `json:"pod"`
+	Build      string    `json:"build"` // ID of the binary that ran
+	Start      time.Time `json:"start"`
+	End        time.Time `json:"end"`
+	Counts     Counts    `json:"counts"`
+	Panics     int       `json:"panics,omitempty"`     // caught inside the arm's version
+	Mismatches int       `json:"mismatches,omitempty"` // shadow calls whose results differed from the original's
+	Tripped    string    `json:"tripped,omitempty"`    // why the process switched to the original by itself
+}
+
+// A Block is the unit of randomisation: slices of two or three arms, side by
+// side in time and in random order.
+type Block struct {
+	ID       string    `json:"id"`       // of the process, or of the fleet when pods are the unit
+	Seq      int64     `json:"seq"`      // increasing within the ID, from 1
+	Planned  []Arm     `json:"planned"`  // the arms that should have run
+	Slices   []Slice   `json:"slices"`   // those that arrived
+	Received time.Time `json:"received"` // by the controller's clock
+}
+
+// fields lists the counters with their names, for checks and differences.
+func (c *Counts) fields() [11]field {
+	return [...]field{
+		{"requests", &c.Requests}, {"errors", &c.Errors}, {"slow", &c.Slow}, {"cpu_nanos", &c.CPUNanos},
+		{"gc_nanos", &c.GCNanos}, {"alloc_bytes", &c.AllocBytes}, {"calls", &c.Calls},
+		{"function_nanos", &c.FunctionNanos}, {"heap_bytes", &c.HeapBytes}, {"slices", &c.Slices},
+		{"heap_growth", &c.HeapGrowth},
+	}
+}
+
+type field struct {
+	name  string
+	value *float64
+}
+
+// signed are the fields that may fall below zero.
+func (f field) signed() bool { return f.name == "heap_growth" }
+
+// level are the fields that are no counters: they may fall between readings.
+func (f field) level() bool { return f.name == "heap_bytes" || f.name == "slices" }
+
+// Between returns what happened between two readings of a process's counters.
+// A counter that fell means that the process restarted: then nothing can be
+// said of the time between the readings.
+func Between(before, after Counts) (Counts, error) {
+	var out Counts
+	from, to, result := before.fields(), after.fields(), out.fields()
+	for i := range to {
+		switch {
+		case to[i].level():
+			*result[i].value = *to[i].value
+		case to[i].signed():
+			*result[i].value = after.HeapBytes - before.HeapBytes
+		case *to[i].value < *from[i].value:
+			return Counts{}, fmt.Errorf("counter %s fell from %g to %g: the process restarted; drop this slice",
+				to[i].name, *from[i].value, *to[i].value)
+		default:
+			*result[i].value = *to[i].value - *from[i].value
+		}
+	}
+	return out, out.check()
+}
+
+// mostCount is more than nanoseconds or bytes of any slice: 30 years, 1 EB.
+const mostCount = 1e18
+
+// check refuses numbers that no counter can have.
+func (c *Counts) check() error {
+	for _, f := range c.fields() {
+		v := *f.value
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return fmt.Errorf("%s is %g: the source divides by zero or overflows", f.name, v)
+		case math.Abs(v) > mostCount:
+			return fmt.Errorf("%s is %g, more than any counter holds: check its unit", f.name, v)
+		case v < 0 && !f.signed():
+			return fmt.Errorf("%s is %g, below zero: send differences of counters (see Between)", f.name, v)
+		}
+	}
+	if c.Errors > c.Requests || c.Slow > c.Requests {
+		return fmt.Errorf("%g errors and %g slow requests of %g requests: they count other things than the total",
+			c.Errors, c.Slow, c.Requests)
+	}
+	return nil
+}
+
+// add sums what several slices did.
+func (c *Counts) add(s Counts) {
+	s.Slices = max(s.Slices, 1)
+	to := c.fields()
+	for i, f := range s.fields() {
+		*to[i].value += *f.value
+	}
+}
