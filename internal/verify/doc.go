@@ -38,6 +38,9 @@
 //     could not be tried stands in [beagle.Assurance];
 //   - fuzz searches for inputs that tell them apart, guided by both versions:
 //     see below;
+//   - untested refuses a candidate that changes statements which no input of any
+//     check reached in either version, unless a proof covers all inputs: see
+//     below;
 //   - race runs the candidate under the race detector when the target is
 //     called from several goroutines, or the candidate starts some or has a
 //     variable that its code may change, and writes to the arguments after each call, as their owner may.
@@ -76,6 +79,17 @@
 //
 // What is compared inside the standard library is not traced, apart from the
 // operands of those calls. TestPlanted measures the search.
+//
+// # Changes of what no input reaches
+//
+// The traced program also marks statements, so that the search tells which of
+// them it reached. The two versions are aligned, function by function and list by
+// list: what stands between two statements that are the same is a change. A change
+// of which no statement was reached is looked at again with the records of all
+// checks, the inputs of the solver and the whole exhaustion. What is unreached
+// then stands in the assurance. It is refused when the original's statements could
+// stand there instead, since such a change belongs to no other. What rules have
+// rewritten is not refused: a rule vouches for the form that it makes.
 //
 // # Limits
 //

@@ -45,6 +45,7 @@ var (
 		{"growth", "and its time grows no faster than the original's with longer inputs", 300 * time.Millisecond, growth},
 		{"fuzz", "and on what a search guided by their branches and comparisons finds", 2 * time.Second, fuzz},
 		{"proof", "and, as far as a solver can say, on every input there is", 4 * time.Second, prove},
+		{"untested", "and it changes no statement by itself that no input reached", 100 * time.Millisecond, untested},
 		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second, otherMachines},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
 	}...)
@@ -70,6 +71,10 @@ type Job struct {
 	more   []*source.Predicate // that terms name, beside the target's own
 	beside map[string]int      // phases in which the original ended beside the candidate only, and how often
 	seeds  [][]byte            // records that take each side of each decision; see branchSeeds
+
+	traced  *harness.Traced // the program of the guided search, while changes need it
+	covered [2]coverage     // of the original and the candidate
+	changes []change        // of what no input reached
 }
 
 // A Budget is the time that the long checks may take. Zero fields are the
@@ -193,6 +198,9 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 	}
 	if j.bin != nil {
 		j.bin.Remove()
+	}
+	if j.traced != nil {
+		j.traced.Remove()
 	}
 	return v, err
 }
