@@ -3,6 +3,7 @@ package rt
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -67,3 +68,17 @@ func TestErrorFields(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// TestErrorsShowTheirTypes: people see why two errors with one text differ.
+func TestErrorsShowTheirTypes(t *testing.T) {
+	type results struct{ R0 error }
+	for want, err := range map[string]error{
+		`errors.New("plain")`: errors.New("plain"),
+		`errors.New("plain") of type rt.plainError with {Code: 3}`: plainError{3},
+		`errors.New("a: b") of type *fmt.wrapError`:                fmt.Errorf("a: %w", errors.New("b")),
+	} {
+		if got := shown(&results{err}); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -181,13 +181,22 @@ func (w *speller) dynamic(v reflect.Value, depth int) string {
 		w.imports["errors"] = true
 		made := "errors.New(" + w.quote(text) + ")"
 		if w.told {
-			made += fieldsInWords(v)
+			made += typeInWords(v.Type()) + fieldsInWords(v)
 		}
 		return made
 	}
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return w.expr(c, depth+1)
+}
+
+// typeInWords tells people the type of an error that errors.New does not make:
+// two errors may differ in that alone.
+func typeInWords(t reflect.Type) string {
+	if name := t.String(); name != "*errors.errorString" {
+		return " of type " + name
+	}
+	return ""
 }
 
 // fieldsInWords tells people the fields that an error shows.
