@@ -15,11 +15,12 @@ import (
 type Diff struct {
 	Case  int      `json:"case"` // index of the record or number of the generated case, see Begin
 	Args  []byte   `json:"args"`
-	Kind  string   `json:"kind"`  // "result", "panic", "argument", "alias", "state", "goroutine", "hang", "memory"; "slow" when it is the original
-	Call  []string `json:"call"`  // the arguments as Go expressions
-	Want  string   `json:"want"`  // what the original does, for people
-	Got   string   `json:"got"`   // what the candidate does
-	Check string   `json:"check"` // what was done to see it, when one call does not show it
+	Kind  string   `json:"kind"`            // "result", "panic", "argument", "alias", "state", "goroutine", "hang", "memory"; "slow" when it is the original
+	Call  []string `json:"call"`            // the arguments as Go expressions
+	Setup []string `json:"setup,omitempty"` // statements before the call: memory that the arguments share
+	Want  string   `json:"want"`            // what the original does, for people
+	Got   string   `json:"got"`             // what the candidate does
+	Check string   `json:"check"`           // what was done to see it, when one call does not show it
 
 	WantGo    []string `json:"want_go,omitempty"`    // the original's results as Go expressions; empty when it panics
 	WantTexts []string `json:"want_texts,omitempty"` // the texts of the errors among them

@@ -205,6 +205,8 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	d := &Diff{Case: id, Kind: kind, Check: check}
 	d.Args, _ = Encode(src)
 	d.Call, d.Imports = spellCall(src)
+	setup, more := sharedMemory(src, d.Call)
+	d.Setup, d.Imports = setup, append(d.Imports, more...)
 	d.Want, d.Got = c.told(0, kind), c.told(1, kind)
 	d.WantPanic = c.p[0] != nil
 	if !d.WantPanic {

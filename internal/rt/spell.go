@@ -13,7 +13,7 @@ import (
 // spell shows the fields of a struct as Go expressions as they would be
 // written inside the target's package, and what they need to be imported. It
 // never fails, unlike GoArgs: memory that values share is written out once for
-// each of them, and what no expression makes is shown as nil.
+// each of them (see sharedMemory), and what no expression makes is shown as nil.
 func spell[A any](a *A) (exprs, imports []string) {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}}

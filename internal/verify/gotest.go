@@ -23,7 +23,7 @@ func (j *Job) counterexample(d *rt.Diff) *beagle.Counterexample {
 		c.Got += " (" + d.Check + ")"
 	}
 	if len(d.Call) == len(t.Params) {
-		c.Go = callText(t, d.Call)
+		c.Go = strings.Join(append(slices.Clone(d.Setup), callText(t, d.Call)), "; ")
 		c.Test = testText(t, d)
 	}
 	return c
@@ -122,6 +122,9 @@ func names(prefix string, n int) []string {
 
 func (w *testWriter) body() {
 	args := names("arg", len(w.t.Params))
+	for _, s := range w.d.Setup {
+		w.line("\t%s", s)
+	}
 	for i, p := range w.t.Params {
 		w.line("\tvar %s %s = %s", args[i], w.paramType(i, p), w.d.Call[i])
 	}
