@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"go/types"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -140,6 +141,9 @@ func (t *batch) writeShim(in []int) ([]string, error) {
 	for _, i := range in {
 		files = append(files, t.variantFile(i))
 		for _, v := range scopeVars(t.files[i]) {
+			if i > 0 && types.Identical(v.Type(), types.Universe.Lookup("error").Type()) && !t.knows(v.Name()) {
+				continue
+			}
 			globals = append(globals, registerGlobal(t.b.target.PkgPath, v.Name(), v.Name()+suffix(i), v.Type())...)
 		}
 	}
@@ -155,6 +159,14 @@ func (t *batch) writeShim(in []int) ([]string, error) {
 		files = append(files, t.requiresFile())
 	}
 	return append(files, t.shimFile()), write(t.shimFile(), t.shim.text)
+}
+
+// knows reports whether the package or the original declares a name. An error in
+// a variable that only a candidate has is like one that is made in each call: no
+// caller can name it, and its address is no behaviour.
+func (t *batch) knows(name string) bool {
+	return t.b.u.Types.Scope().Lookup(name) != nil ||
+		slices.ContainsFunc(scopeVars(t.files[0]), func(v *types.Var) bool { return v.Name() == name })
 }
 
 // A compiler builds the target's package with some versions. It returns what

@@ -42,6 +42,8 @@ var stages = []struct{ name, is string }{
 	{"proof",
 		"A solver is asked for an input that tells the versions apart, for texts and lists up to some length; its " +
 			"answer is tried in Go."},
+	{"untested",
+		"A statement that no input of any check reaches may only change together with one that some input reaches."},
 	{"race", "The version runs under the race detector."},
 	{"screen",
 		"A search times a version beside the original for some milliseconds, on the common kinds of inputs too, " +

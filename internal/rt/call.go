@@ -13,24 +13,30 @@ import (
 
 // A Diff is an input on which the candidate and the original differ.
 type Diff struct {
-	Case  int      `json:"case"` // index of the record or number of the generated case, see Begin
-	Args  []byte   `json:"args"`
-	Kind  string   `json:"kind"`  // "result", "panic", "argument", "alias", "state", "goroutine", "hang", "memory"; "slow" when it is the original
-	Call  []string `json:"call"`  // the arguments as Go expressions
-	Want  string   `json:"want"`  // what the original does, for people
-	Got   string   `json:"got"`   // what the candidate does
-	Check string   `json:"check"` // what was done to see it, when one call does not show it
+	Case int    `json:"case"` // index of the record or number of the generated case, see Begin
+	Args []byte `json:"args"`
+	// "result", "panic", "argument", "alias", "state", "goroutine", "hang", "memory"; "slow" when
+	// it is the original
+	Kind  string   `json:"kind"`
+	Call  []string `json:"call"`            // the arguments as Go expressions
+	Setup []string `json:"setup,omitempty"` // statements before the call: memory that the arguments share
+	Want  string   `json:"want"`            // what the original does, for people
+	Got   string   `json:"got"`             // what the candidate does
+	Check string   `json:"check"`           // what was done to see it, when one call does not show it
 
 	WantGo    []string `json:"want_go,omitempty"`    // the original's results as Go expressions; empty when it panics
 	WantTexts []string `json:"want_texts,omitempty"` // the texts of the errors among them
+	WantTypes []string `json:"want_types,omitempty"` // their types where the candidate's differ, as %T spells them
 	WantArgs  []string `json:"want_args,omitempty"`  // what the original leaves of the arguments, if Kind is "argument"
 	WantPanic bool     `json:"want_panic,omitempty"`
-	After     []string `json:"after,omitempty"`   // statements after the call that show what is shared; WantGo is then what the results are
-	Other     []string `json:"other,omitempty"`   // the arguments of a later call that shows the difference
-	Imports   []string `json:"imports,omitempty"` // what the expressions need
-	Shrunk    int      `json:"shrunk"`            // steps by which Args was made smaller
+	// statements after the call that show what is shared; WantGo is then what the results are
+	After   []string `json:"after,omitempty"`
+	Other   []string `json:"other,omitempty"`   // the arguments of a later call that shows the difference
+	Imports []string `json:"imports,omitempty"` // what the expressions need
+	Shrunk  int      `json:"shrunk"`            // steps by which Args was made smaller
 
-	WantFields []map[string]string `json:"want_fields,omitempty"` // of each result, if it is an error: the fields that it shows, as %#v spells them
+	// of each result, if it is an error: the fields that it shows, as %#v spells them
+	WantFields []map[string]string `json:"want_fields,omitempty"`
 }
 
 // A thrown is a panic of a variant.

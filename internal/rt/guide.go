@@ -18,6 +18,8 @@ type Guide struct {
 	Cap     int64 `json:"cap,omitempty"`     // largest number in an argument; 0 means no limit
 	CapLen  int   `json:"cap_len,omitempty"` // the same for lengths
 	Stop    int   `json:"stop,omitempty"`    // only show this input, and run the original on it
+	// do not search: only run the records and the whole exhaustion, and say what they reach
+	Reach bool `json:"reach,omitempty"`
 	// random mutants without news that end the search at the least; 0 means the default
 	IdleInputs  int     `json:"idle,omitempty"`
 	IdlePortion float64 `json:"portion,omitempty"` // and as a portion of all so far; 0 means the default
@@ -76,12 +78,20 @@ func (h *Harness[A, R]) guided(q *Guide) (any, error) {
 		}
 	}
 	x.before, x.after = func() { beginRun(false) }, func() {
-		if g.out.Inputs++; endRun() > 0 {
+		if g.out.Inputs++; endRun() > 0 && !q.Reach {
 			g.keep(Clone(&x.a))
+		}
+	}
+	if q.Reach {
+		for _, p := range g.seeds {
+			g.reach(p)
 		}
 	}
 	if q.Stop == 0 || PhaseOf(q.Stop) == "" {
 		x.run()
+	}
+	if q.Reach {
+		return g.reply(), nil
 	}
 	g.out.Diff = x.out.Diff
 	g.search()
@@ -155,8 +165,10 @@ func newGuide(q *Guide, d *domain, pkg string, types map[string]reflect.Type) *g
 	}
 	g.begun = ProcessCPU()
 	g.end = g.begun + budget
-	q.Each = seedCases
-	q.Skip = append(slices.Clone(q.Skip), huge...)
+	if !q.Reach {
+		q.Each = seedCases
+		q.Skip = append(slices.Clone(q.Skip), huge...)
+	}
 	return g
 }
 
@@ -263,6 +275,14 @@ func (g *guide) try(p any) {
 	case news:
 		g.keep(p)
 	}
+}
+
+// reach runs both versions on a record.
+func (g *guide) reach(p any) {
+	g.next++
+	beginRun(false)
+	g.call(g.next&(1<<caseShift-1), p)
+	g.out.Inputs++
 }
 
 // lower leaves out inputs like one that the original is too slow for.

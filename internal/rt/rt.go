@@ -44,7 +44,8 @@ type Request struct {
 	Progress string  `json:"progress,omitempty"` // file for the place of the work, see Begin; the parent sets it
 	Stall    float64 `json:"stall,omitempty"`    // milliseconds that one input may take; 0 means no limit
 
-	Terms *Terms `json:"terms,omitempty"` // the contract; the parent sets the target's own unless another is to be tried
+	// the contract; the parent sets the target's own unless another is to be tried
+	Terms *Terms `json:"terms,omitempty"`
 
 	Observe *Observe `json:"observe,omitempty"`
 	Replay  *Replay  `json:"replay,omitempty"`

@@ -13,7 +13,7 @@ import (
 // spell shows the fields of a struct as Go expressions as they would be
 // written inside the target's package, and what they need to be imported. It
 // never fails, unlike GoArgs: memory that values share is written out once for
-// each of them, and what no expression makes is shown as nil.
+// each of them (see sharedMemory), and what no expression makes is shown as nil.
 func spell[A any](a *A) (exprs, imports []string) {
 	v := reflect.ValueOf(a).Elem()
 	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}}
@@ -50,6 +50,20 @@ func errorTexts[A any](a *A) []string {
 	for i := range list {
 		if f := reachable(v.Field(i)); f.Type() == errorType && !f.IsNil() {
 			list[i], _ = textOfError(f)
+		}
+	}
+	return list
+}
+
+// errorTypes are the types of the errors among the fields of a struct, as far as
+// another one has errors of other types there.
+func errorTypes[A any](a, other *A) []string {
+	v, w := reflect.ValueOf(a).Elem(), reflect.ValueOf(other).Elem()
+	list := make([]string, v.NumField())
+	for i := range list {
+		x, y := reachable(v.Field(i)), reachable(w.Field(i))
+		if x.Type() == errorType && !x.IsNil() && !y.IsNil() && TypeName(x.Elem().Type()) != TypeName(y.Elem().Type()) {
+			list[i] = trimVariant(x.Elem().Type().String())
 		}
 	}
 	return list
@@ -181,13 +195,27 @@ func (w *speller) dynamic(v reflect.Value, depth int) string {
 		w.imports["errors"] = true
 		made := "errors.New(" + w.quote(text) + ")"
 		if w.told {
-			made += fieldsInWords(v)
+			made += typeInWords(v.Type()) + fieldsInWords(v)
 		}
 		return made
 	}
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return w.expr(c, depth+1)
+}
+
+// typeInWords tells people, in a comment, the type of an error that errors.New
+// does not make: two errors may differ in that alone.
+func typeInWords(t reflect.Type) string {
+	if t.String() == "*errors.errorString" {
+		return ""
+	}
+	star := ""
+	if t.Kind() == reflect.Pointer {
+		star, t = "*", t.Elem()
+	}
+	name := TypeName(t)
+	return " /* " + star + name[strings.LastIndexByte(name, '/')+1:] + " */"
 }
 
 // fieldsInWords tells people the fields that an error shows.

@@ -123,6 +123,13 @@ func TraceEdge(id uint32) {
 	}
 }
 
+// TraceMark notes that a statement was reached. It guides no search.
+func TraceMark(id uint32) {
+	if uint(id) < uint(len(trace.sites)) {
+		trace.sites[id].sides |= 1
+	}
+}
+
 // TraceLoop counts that a loop was reached.
 func TraceLoop(id uint32) {
 	if s := at(id); s != nil {

@@ -15,12 +15,14 @@ type Site struct {
 	Line  int
 	Text  string    // of the condition
 	Sides [2]string // its outcomes; "" for one that says nothing to people
+	Mark  int       // offset of the statement that it marks; 0 for a decision
 }
 
 // Traced returns [Unit.Variant] with calls of the package rt at each branch,
-// comparison, switch and table access inside its functions. rt is the import
-// path; first is the number of the first site. What the version computes stays
-// as it is. Lines keep their numbers.
+// comparison, switch and table access inside its functions, and in front of the
+// statements that other statements may skip. rt is the import path; first is the
+// number of the first site. What the version computes stays as it is. Lines keep
+// their numbers.
 func (u *Unit) Traced(f *File, suffix, rt string, first int) (text string, sites []Site, err error) {
 	edits, err := u.renames(f, suffix)
 	if err != nil {
@@ -35,6 +37,7 @@ func traceEdits(f *File, rt string, first int) ([]edit, []Site) {
 	t := newTracer(f, first)
 	for _, d := range f.AST.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok {
+			t.marks = !hasGoto(d)
 			t.function(d)
 		}
 	}
@@ -86,6 +89,7 @@ type tracer struct {
 	sites  []Site
 	edits  []edit
 	starts map[ast.Stmt]token.Pos // of the label in front of a statement
+	marks  bool                   // statements are marked
 }
 
 func (t *tracer) offset(p token.Pos) int { return t.f.Fset.File(t.f.AST.FileStart).Offset(p) }
@@ -132,6 +136,8 @@ func (t *tracer) visit(n ast.Node) bool {
 		return n.Tok == token.VAR
 	case *ast.LabeledStmt:
 		t.starts[n.Stmt] = n.Pos()
+	case *ast.BlockStmt:
+		t.mark(n.List)
 	case *ast.IfStmt:
 		t.stmt(n.Init)
 		t.cond(n.Cond)
@@ -154,6 +160,7 @@ func (t *tracer) visit(n ast.Node) bool {
 		return false
 	case *ast.CaseClause:
 		t.caseEdge(n) // of a type switch: its cases are types
+		t.mark(n.Body)
 		for _, s := range n.Body {
 			t.walk(s)
 		}
@@ -162,6 +169,7 @@ func (t *tracer) visit(n ast.Node) bool {
 		head := *n
 		head.Body = nil
 		t.edge(n.Colon, &head, "case")
+		t.mark(n.Body)
 	}
 	return true
 }
@@ -202,6 +210,7 @@ func (t *tracer) switches(n *ast.SwitchStmt) {
 		if n.Tag != nil || c.List == nil {
 			t.caseEdge(c)
 		}
+		t.mark(c.Body)
 		for _, s := range c.Body {
 			t.walk(s)
 		}

@@ -30,6 +30,8 @@
 //     does the same for s390x and arm64 where qemu-user-static is installed.
 //     [beagle.Assurance] lists the machines that it could not try;
 //   - fuzz searches for inputs that tell the versions apart, guided by both: see below;
+//   - untested refuses a candidate that changes statements which no input of any check reached in
+//     either version, unless a proof covers all inputs: see below;
 //   - race runs the candidate under the race detector, and writes to the arguments after each
 //     call, as their owner may. It runs if the target is called from several goroutines, or if the
 //     candidate starts some or has a variable that its code may change.
@@ -69,6 +71,17 @@
 //
 // Tracing does not cover comparisons inside the standard library, apart from the operands of those
 // calls. TestPlanted measures the search.
+//
+// # Changes of what no input reaches
+//
+// The traced program also marks statements, so that the search tells which of
+// them it reached. The two versions are aligned, function by function and list by
+// list: what stands between two statements that are the same is a change. A change
+// of which no statement was reached is looked at again with the records of all
+// checks, the inputs of the solver and the whole exhaustion. What is unreached
+// then stands in the assurance. It is refused when the original's statements could
+// stand there instead, since such a change belongs to no other. What rules have
+// rewritten is not refused: a rule vouches for the form that it makes.
 //
 // # Limits
 //

@@ -30,7 +30,11 @@ func fuzz(ctx context.Context, j *Job) (*Finding, error) {
 		j.missed("what the guided search finds: its program could not be built")
 		return nil, nil
 	}
-	defer traced.Remove()
+	defer func() {
+		if j.traced == nil {
+			traced.Remove()
+		}
+	}()
 	for _, version := range traced.Plain {
 		j.note("the branches of the %s are not known: it does not compile with calls that count them", version)
 		j.missed("the branches of the %s: the guided search could not trace it", version)
@@ -258,6 +262,7 @@ func (j *Job) searched(traced *harness.Traced, reply *rt.GuideReply) {
 	a.Saturated = reply.Saturated && len(traced.Plain) == 0
 	list := unreached(traced, reply)
 	a.Unreached = list[:min(len(list), maxUnreached)]
+	j.watch(traced, reply)
 	if reply.Unstable > 0 {
 		j.note("the original differs from itself on %d inputs", reply.Unstable)
 	}

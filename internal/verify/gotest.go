@@ -23,7 +23,7 @@ func (j *Job) counterexample(d *rt.Diff) *beagle.Counterexample {
 		c.Got += " (" + d.Check + ")"
 	}
 	if len(d.Call) == len(t.Params) {
-		c.Go = callText(t, d.Call)
+		c.Go = strings.Join(append(slices.Clone(d.Setup), callText(t, d.Call)), "; ")
 		c.Test = testText(t, d)
 	}
 	return c
@@ -122,6 +122,9 @@ func names(prefix string, n int) []string {
 
 func (w *testWriter) body() {
 	args := names("arg", len(w.t.Params))
+	for _, s := range w.d.Setup {
+		w.line("\t%s", s)
+	}
 	for i, p := range w.t.Params {
 		w.line("\tvar %s %s = %s", args[i], w.paramType(i, p), w.d.Call[i])
 	}
@@ -296,6 +299,10 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 			w.imports = append(w.imports, "fmt")
 			w.line("\tif want := %s; %s == nil || %s.Error() != want.Error() {", expr, g, g)
 			w.line("\t\tt.Errorf(\"result %%v, want %%v\", %s, want)\n\t}", g)
+			if prefix == "want" && i < len(w.d.WantTypes) && w.d.WantTypes[i] != "" {
+				w.line("\tif got, want := fmt.Sprintf(\"%%T\", %s), %q; got != want {", g, w.d.WantTypes[i])
+				w.line("\t\tt.Errorf(\"the error is a %%s, want a %%s\", got, want)\n\t}")
+			}
 			if prefix == "want" && i < len(w.d.WantFields) {
 				w.errorFields(g, w.d.WantFields[i])
 			}

@@ -62,8 +62,8 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 	touched := c.escaping(files)
 	note := func(p *effects.Program, fns ...*ssa.Function) {
 		for _, f := range fns {
+			noteTouched(p.Findings(f), touched) // may take too long, and nothing is known then
 			h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
-			noteTouched(p.Findings(f), touched)
 		}
 	}
 	if whole {
@@ -74,9 +74,7 @@ func (h *helpers) read(u *source.Unit, whole bool) (err error) {
 		note(p, fns...)
 	} else {
 		for _, f := range fns {
-			if p := alone(prog, own, f, fns); p != nil {
-				note(p, f)
-			}
+			alone(prog, own, f, fns, note)
 		}
 		h.constant = c.onlyRead(files)
 	}
@@ -132,22 +130,20 @@ func (c *code) escaping(files []*ast.File) map[string]bool {
 // steps, helpers are analysed one by one.
 const helperSteps = 1 << 18
 
-// alone analyses one function together with its callees. It returns nil if that takes too long, as
-// a single function of a large package may.
+// alone analyses one of the functions with those that it calls, and notes what it
+// does. Nothing is noted when that takes too long, as one function in a large
+// package may.
 func alone(
 	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function,
-) (p *effects.Program) {
-	defer func() {
-		if recover() != nil {
-			p = nil
-		}
-	}()
+	note func(*effects.Program, ...*ssa.Function),
+) {
+	defer func() { _ = recover() }()
 	group := reached(f, among)
-	p = effects.NewProgram(prog, own, effects.Standard())
+	p := effects.NewProgram(prog, own, effects.Standard())
 	p.Limit = oneHelperSteps
 	p.Values(group)
 	p.Analyse(group)
-	return p
+	note(p, f)
 }
 
 // oneHelperSteps bounds the analysis of one helper.

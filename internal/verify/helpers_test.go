@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -159,5 +160,34 @@ func uses(i int) float64 {
 	}
 	if s := h.summaries["ex.com/h/p.zero"]; s == nil || len(s.Writes) == 0 {
 		t.Errorf("that zero writes to its argument is not known: %v", s)
+	}
+}
+
+// TestOneHelperIsTooLarge checks that a function whose analysis takes too long leaves what is known
+// of the others.
+func TestOneHelperIsTooLarge(t *testing.T) {
+	var src strings.Builder
+	src.WriteString("package p\n\nfunc F(b []byte) []byte { return b }\n\n" +
+		"func space(c byte) bool { return c == ' ' }\n")
+	src.WriteString("\ntype node struct { next, other *node; list []*node }\n")
+	for n := 10; n <= 100; n += 15 {
+		fmt.Fprintf(&src, "\nfunc join%d(x, y *node) *node {\n", n)
+		for range n {
+			src.WriteString("\tx = &node{x, y, append(x.list, y)}\n\ty = &node{y.other, x.next, x.list}\n")
+		}
+		src.WriteString("\treturn x\n}\n")
+	}
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "go.mod"), "module ex.com/h\n\ngo 1.24\n")
+	put(t, filepath.Join(dir, "p", "p.go"), src.String())
+	h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
+	if err := h.read(environment(t, dir, "./p.F").Unit, false); err != nil {
+		t.Fatal(err)
+	}
+	if h.summaries["ex.com/h/p.join100"] != nil {
+		t.Error("no function is too large: the test shows nothing")
+	}
+	if h.summaries["ex.com/h/p.space"] == nil || h.summaries["ex.com/h/p.join10"] == nil {
+		t.Errorf("what small functions do is not known: %d summaries", len(h.summaries))
 	}
 }

@@ -50,6 +50,7 @@ var (
 			300 * time.Millisecond, growth},
 		{"fuzz", "and on what a search guided by their branches and comparisons finds", 2 * time.Second, fuzz},
 		{"proof", "and, as far as a solver can say, on every input there is", 4 * time.Second, prove},
+		{"untested", "and it changes no statement by itself that no input reached", 100 * time.Millisecond, untested},
 		{"machines", "and as a program for other machines, such as those whose int has 32 bits", 2 * time.Second,
 			otherMachines},
 		{"race", "and the race detector has nothing to say", 10 * time.Second, race},
@@ -76,6 +77,10 @@ type Job struct {
 	more   []*source.Predicate // the conditions of terms, beside those of the target
 	beside map[string]int      // how often the original ended in a phase, though only beside the candidate
 	seeds  [][]byte            // records that take each side of each decision; see branchSeeds
+
+	traced  *harness.Traced // the program of the guided search, while changes need it
+	covered [2]coverage     // of the original and the candidate
+	changes []change        // of what no input reached
 }
 
 // A Budget bounds the time of the long checks. A field of zero means the default.
@@ -203,6 +208,9 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 	}
 	if j.bin != nil {
 		j.bin.Remove()
+	}
+	if j.traced != nil {
+		j.traced.Remove()
 	}
 	return v, err
 }

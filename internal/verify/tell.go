@@ -34,6 +34,10 @@ func (j *Job) inOneLine(d *rt.Diff) string {
 			args[i] = brief(e)
 		}
 		call = callText(t, args)
+		for _, s := range d.Setup {
+			name, memory, _ := strings.Cut(s, " := ")
+			call = name + " := " + brief(memory) + "; " + call
+		}
 	}
 	return strings.ReplaceAll(difference(call, d), "\n", " ")
 }

@@ -27,6 +27,8 @@ type Entry struct {
 	Keep     []string `json:"keep,omitempty"`     // what other commits changed, T.M for a method: not cut out
 	Requires string   `json:"requires,omitempty"` // contract: condition on the arguments
 	Ignore   []string `json:"ignore,omitempty"`   // contract: differences that do not count
+	// the contract was written when the strict verdict was known
+	Hindsight bool `json:"hindsight,omitempty"`
 }
 
 // kinds lists what a performance commit does, in the words of the manifest.
@@ -91,6 +93,8 @@ func (e *Entry) Validate() error {
 		return fmt.Errorf("%s: unknown kind %q: want one of %s", e.Name(), e.Kind, strings.Join(kinds, ", "))
 	case slices.ContainsFunc(e.Ignore, func(s string) bool { return !slices.Contains(beagle.Ignorable, s) }):
 		return fmt.Errorf("%s: invalid ignore %q: want some of %q", e.Name(), e.Ignore, beagle.Ignorable)
+	case e.Hindsight && !e.HasContract():
+		return fmt.Errorf("%s: hindsight without a contract: give requires or ignore", e.Name())
 	case e.Note == "":
 		return fmt.Errorf("%s: note is empty: say what the commit changes", e.Name())
 	}

@@ -38,6 +38,7 @@ func TestValidate(t *testing.T) {
 		"invalid licence":        func(e *Entry) { e.Licence = "" },
 		"unknown kind \"magic\"": func(e *Entry) { e.Kind = "magic" },
 		"invalid ignore":         func(e *Entry) { e.Ignore = []string{"everything"} },
+		"hindsight without":      func(e *Entry) { e.Hindsight = true },
 		"note is empty":          func(e *Entry) { e.Note = "" },
 	} {
 		e := good

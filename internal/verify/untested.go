@@ -1,0 +1,270 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A candidate may change statements that no input reached. No run says anything
+// about such a change. The judge refuses it when it is independent: when the
+// candidate still compiles with the original's statements in its place.
+
+// A change is a hunk in which no input reached a statement of either version.
+type change struct {
+	hunk
+	marks [2][]int // offsets of the marks that decide it, by version
+}
+
+// A coverage says which statements of a version the inputs reached.
+type coverage struct {
+	marked  map[int]bool // offsets of marks
+	reached map[int]bool // those of them that an input reached
+}
+
+// untested refuses a candidate that changes statements which no input reached and
+// no proof covers.
+func untested(ctx context.Context, j *Job) (*Finding, error) {
+	if len(j.changes) == 0 {
+		return nil, nil
+	}
+	if p := j.assurance().Proof; p != nil && p.Complete {
+		return nil, nil
+	}
+	if err := j.reachMore(ctx); err != nil {
+		return nil, err
+	}
+	j.changes = slices.DeleteFunc(j.changes, func(c change) bool { return !j.unreached(&c) })
+	for i := range j.changes {
+		j.missed("%s, which no input reached", j.where(&j.changes[i]))
+	}
+	// Under a condition, statements may be those that no caller needs any more.
+	if j.rewritten() || j.Env.Unit.Target.Contract.Requires != "" {
+		return nil, nil
+	}
+	alone := j.separable()
+	if len(alone) == 0 {
+		return nil, nil
+	}
+	places := make([]string, len(alone))
+	for i := range alone {
+		places[i] = j.where(&alone[i])
+	}
+	reason := fmt.Sprintf("no input reaches %s, so nothing shows that the change is right: "+
+		"keep the original's statements there, or give a call that reaches them with --corpus",
+		strings.Join(places, ", nor "))
+	return &Finding{Status: beagle.Forbidden, Reason: reason}, nil
+}
+
+// rewritten reports whether a rule made a step of the candidate. A rule rewrites
+// statements by their form, reached or not, and its lemma or its tests answer for
+// that form.
+func (j *Job) rewritten() bool {
+	return slices.ContainsFunc(j.Candidate.Steps, func(s beagle.Step) bool { return rules.Named(s.Mutator) != nil })
+}
+
+// watch finds the changes that the guided search did not reach. If there are any,
+// it keeps the traced program, so that reachMore can try more inputs.
+func (j *Job) watch(traced *harness.Traced, reply *rt.GuideReply) {
+	if j.terms != nil { // another contract is tried out
+		return
+	}
+	j.covered = [2]coverage{newCoverage(), newCoverage()}
+	j.cover(traced, reply)
+	marks := [2]map[ast.Stmt]int{marksOf(j.orig, &j.covered[0]), marksOf(j.cand, &j.covered[1])}
+	for _, h := range hunks(j.orig, j.cand) {
+		c := change{hunk: h}
+		if j.decided(&c, marks) && j.unreached(&c) {
+			j.changes = append(j.changes, c)
+		}
+	}
+	if len(j.changes) > 0 {
+		j.traced = traced
+	}
+}
+
+func newCoverage() coverage { return coverage{map[int]bool{}, map[int]bool{}} }
+
+// cover adds what a run reached.
+func (j *Job) cover(traced *harness.Traced, reply *rt.GuideReply) {
+	missed := map[int]bool{}
+	for _, id := range reply.Unreached[0] {
+		missed[id] = true
+	}
+	for id, s := range traced.Sites {
+		if s.Mark == 0 || s.Version < 0 {
+			continue
+		}
+		c := &j.covered[s.Version]
+		c.marked[s.Mark] = true
+		if !missed[id] {
+			c.reached[s.Mark] = true
+		}
+	}
+}
+
+// decided finds the marks that show whether an input reached a change. A statement
+// without a mark counts as reached.
+func (j *Job) decided(c *change, marks [2]map[ast.Stmt]int) bool {
+	for i, side := range [2][]ast.Stmt{c.was, c.is} {
+		for _, s := range side {
+			at := marks[i][s]
+			if at == 0 {
+				return false
+			}
+			c.marks[i] = append(c.marks[i], at)
+		}
+	}
+	return len(c.marks[0])+len(c.marks[1]) > 0
+}
+
+// A marker finds the last mark on the way to each statement of a version.
+type marker struct {
+	*code
+	marked map[int]bool
+	last   map[ast.Stmt]int // 0 when there is none
+}
+
+// marksOf are the last marks on the way to the statements of a version.
+func marksOf(c *code, covered *coverage) map[ast.Stmt]int {
+	m := &marker{c, covered.marked, map[ast.Stmt]int{}}
+	m.node(c.file, 0)
+	return m.last
+}
+
+func (m *marker) node(n ast.Node, last int) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			m.list(n.List, last)
+		case *ast.CaseClause:
+			for _, e := range n.List {
+				m.node(e, last)
+			}
+			m.list(n.Body, last)
+		case *ast.CommClause:
+			if n.Comm != nil {
+				m.node(n.Comm, last)
+			}
+			m.list(n.Body, last)
+		case ast.Stmt:
+			m.last[n] = last
+			return true
+		default:
+			return true
+		}
+		return false
+	})
+}
+
+func (m *marker) list(list []ast.Stmt, last int) {
+	for _, s := range list {
+		if at := m.offset(s.Pos()); m.marked[at] {
+			last = at
+		}
+		m.last[s] = last
+		m.node(s, last)
+	}
+}
+
+// unreached reports whether no input reached a statement of a change.
+func (j *Job) unreached(c *change) bool {
+	for i, marks := range c.marks {
+		if slices.ContainsFunc(marks, func(at int) bool { return j.covered[i].reached[at] }) {
+			return false
+		}
+	}
+	return true
+}
+
+// reachMore runs the traced program on the inputs of the other checks: all
+// records, those that a solver made, and the whole exhaustion.
+func (j *Job) reachMore(ctx context.Context) error {
+	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust)
+	if err != nil {
+		return err
+	}
+	x.Variant = 1 // of the traced program
+	x.Skip, x.Slow = j.skips()
+	files := j.learned.pick("quick", "train", "holdout", "generated")
+	if seeds := j.branchSeeds(ctx); len(seeds) > 0 && j.doubtful() == "" {
+		path, remove, err := j.recordFile(seeds)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		files["made"] = path
+	}
+	for _, name := range []string{"train", "holdout", "generated", "made"} {
+		if files[name] != "" {
+			x.Records = append(x.Records, name)
+		}
+	}
+	q := &rt.Guide{Exhaust: *x, Sites: len(j.traced.Sites), Reach: true}
+	reply := new(rt.GuideReply)
+	wall := 40*j.Budget.Exhaust + 2*time.Minute
+	exit, err := j.traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply,
+		harness.RunOptions{CPU: -1, Wall: wall, Files: files})
+	if err != nil || exit == nil {
+		if err == nil {
+			j.result.Cases += reply.Inputs
+			j.cover(j.traced, reply)
+		}
+		return err
+	}
+	j.note("the statements that inputs reach could not be counted: the traced program ended (%s)", exit.Kind)
+	j.changes = nil
+	return nil
+}
+
+// separable returns the independent changes. The candidate compiles with the
+// original's statements in the place of all of them, or of each one alone.
+func (j *Job) separable() []change {
+	if j.versionWithout(j.changes...) {
+		return j.changes
+	}
+	return slices.DeleteFunc(slices.Clone(j.changes), func(c change) bool { return !j.versionWithout(c) })
+}
+
+// versionWithout reports whether the candidate is still a version of the target
+// with the original's statements in the place of some changes.
+func (j *Job) versionWithout(changes ...change) bool {
+	list := slices.Clone(changes)
+	slices.SortFunc(list, func(x, y change) int { return int(y.from - x.from) }) // from the end, so that places stay
+	src := j.cand.src
+	for _, c := range list {
+		src = src[:j.cand.offset(c.from)] + c.again + src[j.cand.offset(c.to):]
+	}
+	if text, err := j.Env.Unit.Normalize(j.Env.Unit.Complete(src)); err == nil { // imports may come and go with them
+		src = text
+	}
+	_, problem := j.Env.Unit.Parse(src)
+	return problem == nil
+}
+
+// where names the lines of a change for people.
+func (j *Job) where(c *change) string {
+	if len(c.is) > 0 {
+		return "the changed " + j.cand.linesOf(c.is)
+	}
+	return j.orig.linesOf(c.was) + " of the original, which the version leaves out"
+}
+
+// linesOf names the lines of some statements.
+func (c *code) linesOf(list []ast.Stmt) string {
+	line := func(p token.Pos) int { return c.fset.Position(p).Line }
+	from, to := line(list[0].Pos()), line(list[len(list)-1].End())
+	if from == to {
+		return fmt.Sprintf("line %d", from)
+	}
+	return fmt.Sprintf("lines %d to %d", from, to)
+}
