@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// frameModule has Frame decodes what stands behind a checksum that no search guesses.
+// frameModule has Frame, which decodes what stands behind a checksum that no search guesses.
 const frameModule = `package p
 
 import "errors"
