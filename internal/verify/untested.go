@@ -15,24 +15,24 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// A candidate may change statements that no input reached. Nothing that runs says
-// anything of such a change, and so it is refused when it stands by itself: when
-// the candidate would be a version too with the original's statements there.
+// A candidate may change statements that no input reached. No run says anything
+// about such a change. The judge refuses it when it is independent: when the
+// candidate still compiles with the original's statements in its place.
 
-// A change is a hunk of which no input reached a statement, in neither version.
+// A change is a hunk in which no input reached a statement of either version.
 type change struct {
 	hunk
 	marks [2][]int // offsets of the marks that decide it, by version
 }
 
-// A coverage says which statements of a version inputs reached.
+// A coverage says which statements of a version the inputs reached.
 type coverage struct {
 	marked  map[int]bool // offsets of marks
 	reached map[int]bool // those of them that an input reached
 }
 
-// untested refuses a candidate with a change of what no input reached and no
-// proof covers.
+// untested refuses a candidate that changes statements which no input reached and
+// no proof covers.
 func untested(ctx context.Context, j *Job) (*Finding, error) {
 	if len(j.changes) == 0 {
 		return nil, nil
@@ -47,28 +47,33 @@ func untested(ctx context.Context, j *Job) (*Finding, error) {
 	for i := range j.changes {
 		j.missed("%s, which no input reached", j.where(&j.changes[i]))
 	}
+	// Under a condition, statements may be those that no caller needs any more.
+	if j.rewritten() || j.Env.Unit.Target.Contract.Requires != "" {
+		return nil, nil
+	}
 	alone := j.separable()
-	if len(alone) == 0 || j.rewritten() {
+	if len(alone) == 0 {
 		return nil, nil
 	}
 	places := make([]string, len(alone))
 	for i := range alone {
 		places[i] = j.where(&alone[i])
 	}
-	reason := fmt.Sprintf("no input reaches %s, so nothing shows that the change is right: keep the original's statements"+
-		" there, or give a call that reaches them with --corpus", strings.Join(places, ", nor "))
+	reason := fmt.Sprintf("no input reaches %s, so nothing shows that the change is right: "+
+		"keep the original's statements there, or give a call that reaches them with --corpus",
+		strings.Join(places, ", nor "))
 	return &Finding{Status: beagle.Forbidden, Reason: reason}, nil
 }
 
-// rewritten reports whether rules took part in the candidate. A rule changes
-// statements by their form, whether an input reaches them or not, and vouches for
+// rewritten reports whether a rule made a step of the candidate. A rule rewrites
+// statements by their form, reached or not, and its lemma or its tests answer for
 // that form.
 func (j *Job) rewritten() bool {
 	return slices.ContainsFunc(j.Candidate.Steps, func(s beagle.Step) bool { return rules.Named(s.Mutator) != nil })
 }
 
-// watch finds the changes of what the guided search did not reach. The program
-// stays for more inputs when there are some.
+// watch finds the changes that the guided search did not reach. If there are any,
+// it keeps the traced program, so that reachMore can try more inputs.
 func (j *Job) watch(traced *harness.Traced, reply *rt.GuideReply) {
 	if j.terms != nil { // another contract is tried out
 		return
@@ -107,8 +112,8 @@ func (j *Job) cover(traced *harness.Traced, reply *rt.GuideReply) {
 	}
 }
 
-// decided finds the marks that say whether a change was reached. A statement
-// with no mark on the way to it counts as reached.
+// decided finds the marks that show whether an input reached a change. A statement
+// without a mark counts as reached.
 func (j *Job) decided(c *change, marks [2]map[ast.Stmt]int) bool {
 	for i, side := range [2][]ast.Stmt{c.was, c.is} {
 		for _, s := range side {
@@ -207,7 +212,8 @@ func (j *Job) reachMore(ctx context.Context) error {
 	q := &rt.Guide{Exhaust: *x, Sites: len(j.traced.Sites), Reach: true}
 	reply := new(rt.GuideReply)
 	wall := 40*j.Budget.Exhaust + 2*time.Minute
-	exit, err := j.traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply, harness.RunOptions{CPU: -1, Wall: wall, Files: files})
+	exit, err := j.traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply,
+		harness.RunOptions{CPU: -1, Wall: wall, Files: files})
 	if err != nil || exit == nil {
 		if err == nil {
 			j.result.Cases += reply.Inputs
@@ -215,14 +221,13 @@ func (j *Job) reachMore(ctx context.Context) error {
 		}
 		return err
 	}
-	j.note("which statements the inputs of all checks reach is not known: a program that counts them ended (%s)", exit.Kind)
+	j.note("the statements that inputs reach could not be counted: the traced program ended (%s)", exit.Kind)
 	j.changes = nil
 	return nil
 }
 
-// separable are the changes that stand by themselves: the candidate would still
-// be a version with the original's statements in the place of all of them, or of
-// one.
+// separable returns the independent changes. The candidate compiles with the
+// original's statements in the place of all of them, or of each one alone.
 func (j *Job) separable() []change {
 	if j.versionWithout(j.changes...) {
 		return j.changes
@@ -230,7 +235,8 @@ func (j *Job) separable() []change {
 	return slices.DeleteFunc(slices.Clone(j.changes), func(c change) bool { return !j.versionWithout(c) })
 }
 
-// versionWithout reports whether the candidate is a version without some changes.
+// versionWithout reports whether the candidate is still a version of the target
+// with the original's statements in the place of some changes.
 func (j *Job) versionWithout(changes ...change) bool {
 	list := slices.Clone(changes)
 	slices.SortFunc(list, func(x, y change) int { return int(y.from - x.from) }) // from the end, so that places stay
