@@ -74,8 +74,8 @@ func TestErrorsShowTheirTypes(t *testing.T) {
 	type results struct{ R0 error }
 	for want, err := range map[string]error{
 		`errors.New("plain")`: errors.New("plain"),
-		`errors.New("plain") of type rt.plainError with {Code: 3}`: plainError{3},
-		`errors.New("a: b") of type *fmt.wrapError`:                fmt.Errorf("a: %w", errors.New("b")),
+		`errors.New("plain") /* rt.plainError */ with {Code: 3}`: plainError{3},
+		`errors.New("a: b") /* *fmt.wrapError */`:                fmt.Errorf("a: %w", errors.New("b")),
 	} {
 		if got := shown(&results{err}); got != want {
 			t.Errorf("got %s, want %s", got, want)

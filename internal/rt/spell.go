@@ -190,13 +190,18 @@ func (w *speller) dynamic(v reflect.Value, depth int) string {
 	return w.expr(c, depth+1)
 }
 
-// typeInWords tells people the type of an error that errors.New does not make:
-// two errors may differ in that alone.
+// typeInWords tells people, in a comment, the type of an error that errors.New
+// does not make: two errors may differ in that alone.
 func typeInWords(t reflect.Type) string {
-	if name := t.String(); name != "*errors.errorString" {
-		return " of type " + name
+	if t.String() == "*errors.errorString" {
+		return ""
 	}
-	return ""
+	star := ""
+	if t.Kind() == reflect.Pointer {
+		star, t = "*", t.Elem()
+	}
+	name := TypeName(t)
+	return " /* " + star + name[strings.LastIndexByte(name, '/')+1:] + " */"
 }
 
 // fieldsInWords tells people the fields that an error shows.
