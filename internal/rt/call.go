@@ -24,6 +24,7 @@ type Diff struct {
 
 	WantGo    []string `json:"want_go,omitempty"`    // the original's results as Go expressions; empty when it panics
 	WantTexts []string `json:"want_texts,omitempty"` // the texts of the errors among them
+	WantTypes []string `json:"want_types,omitempty"` // their types where the candidate's differ, as %T spells them
 	WantArgs  []string `json:"want_args,omitempty"`  // what the original leaves of the arguments, if Kind is "argument"
 	WantPanic bool     `json:"want_panic,omitempty"`
 	After     []string `json:"after,omitempty"`   // statements after the call that show what is shared; WantGo is then what the results are

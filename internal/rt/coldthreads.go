@@ -69,7 +69,7 @@ func (p *replayer[A, R]) coldThread() []uint64 {
 			out[n] = twoAnswers
 		}
 		// the caller has them back: a goroutine that goes on may not read them
-		overwriteAll(reflect.ValueOf(&c.a[1]).Elem())
+		overwriteAll(reflect.ValueOf(&c.a[1]).Elem(), false)
 	}
 	return out
 }

@@ -213,6 +213,7 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 		var more []string
 		d.WantGo, more = spellBriefly(&c.r[0])
 		d.WantTexts, d.WantFields = errorTexts(&c.r[0]), errorFields(&c.r[0])
+		d.WantTypes = errorTypes(&c.r[0], &c.r[1])
 		d.Imports = append(d.Imports, more...)
 	}
 	switch {
@@ -296,29 +297,33 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 
 // overwriteArgs finds out whether writing into the arguments after the call
 // tells the two sides apart: that is what a test can show of shared memory.
+// Capacity behind the lengths is written to when the elements show nothing.
 func (c *checker[A, R]) overwriteArgs(d *Diff, src *A) {
-	var after [2][]string
-	for side := range after {
-		c.run(side, d.Case, src)
-		if c.p[side] != nil {
+	for _, room := range []bool{false, true} {
+		var after [2][]string
+		for side := range after {
+			c.run(side, d.Case, src)
+			if c.p[side] != nil {
+				return
+			}
+			d.After = overwriteAll(reflect.ValueOf(&c.a[side]).Elem(), room)
+			var more []string
+			after[side], more = spellBriefly(&c.r[side])
+			d.Imports = append(d.Imports, more...)
+		}
+		if !slices.Equal(after[0], after[1]) {
+			d.WantGo = after[0]
 			return
 		}
-		d.After = overwriteAll(reflect.ValueOf(&c.a[side]).Elem())
-		var more []string
-		after[side], more = spellBriefly(&c.r[side])
-		d.Imports = append(d.Imports, more...)
-	}
-	if slices.Equal(after[0], after[1]) {
 		d.After = nil
-		return
 	}
-	d.WantGo = after[0]
 }
 
 // overwriteAll writes into the slices and maps among the arguments and what
 // they point to, and returns the statements that do the same in a test, where
-// the arguments are called arg0, arg1 and so on.
-func overwriteAll(args reflect.Value) (statements []string) {
+// the arguments are called arg0, arg1 and so on. room has it write to the capacity
+// behind the lengths too.
+func overwriteAll(args reflect.Value, room bool) (statements []string) {
 	for _, s := range slotsOf(args.Type(), args.Type().PkgPath()) {
 		if k := s.t.Kind(); k != reflect.Slice && k != reflect.Map {
 			continue
@@ -337,6 +342,9 @@ func overwriteAll(args reflect.Value) (statements []string) {
 				name += "." + v.Type().Field(f).Name
 			}
 			v = reachable(v.Field(f))
+		}
+		if room && v.Type() == s.t && v.Kind() == reflect.Slice && v.Cap() > v.Len() {
+			v, name = v.Slice(0, v.Cap()), name+"[:cap("+name+")]"
 		}
 		if v.Type() == s.t && v.Len() > 0 {
 			statements = append(statements, overwrite(v, name))

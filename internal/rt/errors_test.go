@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,5 +82,29 @@ func TestErrorsShowTheirTypes(t *testing.T) {
 		if got := shown(&results{err}); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// TestErrorTypes names the types that a test must tell apart.
+func TestErrorTypes(t *testing.T) {
+	type results struct {
+		R0, R1 error
+		R2     int
+	}
+	a := results{R0: plainError{3}, R1: errors.New("x")}
+	if got := errorTypes(&a, &results{R0: errors.New("plain"), R1: errors.New("y")}); !slices.Equal(got, []string{"rt.plainError", "", ""}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestRoomIsOverwritten: an owner may write behind the length of a slice too.
+func TestRoomIsOverwritten(t *testing.T) {
+	a := struct{ A0, A1 []int }{make([]int, 0, 2), []int{1}}
+	v := reflect.ValueOf(&a).Elem()
+	if got := overwriteAll(v, false); len(got) != 1 || !strings.Contains(got[0], "range arg1 ") {
+		t.Errorf("statements %q", got)
+	}
+	if got := overwriteAll(v, true); len(got) != 2 || !strings.Contains(got[0], "range arg0[:cap(arg0)] ") || a.A0[:2][1] != 1 {
+		t.Errorf("statements %q leave %v", got, a.A0[:2])
 	}
 }

@@ -316,7 +316,7 @@ func (p *replayer[A, R]) thread(t int) *Diff {
 			return d
 		}
 		// the caller has them back: a goroutine that goes on may not read them
-		overwriteAll(reflect.ValueOf(&c.a[1]).Elem())
+		overwriteAll(reflect.ValueOf(&c.a[1]).Elem(), false)
 	}
 	return nil
 }

@@ -55,6 +55,20 @@ func errorTexts[A any](a *A) []string {
 	return list
 }
 
+// errorTypes are the types of the errors among the fields of a struct, as far as
+// another one has errors of other types there.
+func errorTypes[A any](a, other *A) []string {
+	v, w := reflect.ValueOf(a).Elem(), reflect.ValueOf(other).Elem()
+	list := make([]string, v.NumField())
+	for i := range list {
+		x, y := reachable(v.Field(i)), reachable(w.Field(i))
+		if x.Type() == errorType && !x.IsNil() && !y.IsNil() && TypeName(x.Elem().Type()) != TypeName(y.Elem().Type()) {
+			list[i] = trimVariant(x.Elem().Type().String())
+		}
+	}
+	return list
+}
+
 // errorFields spells the fields that the errors among results or arguments show.
 func errorFields[A any](a *A) []map[string]string {
 	v := reflect.ValueOf(a).Elem()

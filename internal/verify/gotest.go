@@ -288,6 +288,10 @@ func (w *testWriter) compare(prefix string, got []string, params []beagle.Param,
 			w.imports = append(w.imports, "fmt")
 			w.line("\tif want := %s; %s == nil || %s.Error() != want.Error() {", expr, g, g)
 			w.line("\t\tt.Errorf(\"result %%v, want %%v\", %s, want)\n\t}", g)
+			if prefix == "want" && i < len(w.d.WantTypes) && w.d.WantTypes[i] != "" {
+				w.line("\tif got, want := fmt.Sprintf(\"%%T\", %s), %q; got != want {", g, w.d.WantTypes[i])
+				w.line("\t\tt.Errorf(\"the error is a %%s, want a %%s\", got, want)\n\t}")
+			}
 			if prefix == "want" && i < len(w.d.WantFields) {
 				w.errorFields(g, w.d.WantFields[i])
 			}
