@@ -92,7 +92,8 @@ func TestErrorTypes(t *testing.T) {
 		R2     int
 	}
 	a := results{R0: plainError{3}, R1: errors.New("x")}
-	if got := errorTypes(&a, &results{R0: errors.New("plain"), R1: errors.New("y")}); !slices.Equal(got, []string{"rt.plainError", "", ""}) {
+	got := errorTypes(&a, &results{R0: errors.New("plain"), R1: errors.New("y")})
+	if !slices.Equal(got, []string{"rt.plainError", "", ""}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -104,7 +105,8 @@ func TestRoomIsOverwritten(t *testing.T) {
 	if got := overwriteAll(v, false); len(got) != 1 || !strings.Contains(got[0], "range arg1 ") {
 		t.Errorf("statements %q", got)
 	}
-	if got := overwriteAll(v, true); len(got) != 2 || !strings.Contains(got[0], "range arg0[:cap(arg0)] ") || a.A0[:2][1] != 1 {
+	got := overwriteAll(v, true)
+	if len(got) != 2 || !strings.Contains(got[0], "range arg0[:cap(arg0)] ") || a.A0[:2][1] != 1 {
 		t.Errorf("statements %q leave %v", got, a.A0[:2])
 	}
 }

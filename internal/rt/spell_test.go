@@ -20,10 +20,11 @@ func TestSharedMemoryIsShown(t *testing.T) {
 	a := args{b[1:3:6], b[2:9:10], 7, s[:2], texts(s[1:]), b[:0:0]}
 	exprs, _ := spellCall(&a)
 	setup, _ := sharedMemory(&a, exprs)
-	if want := []string{`shared0 := []byte("123456789")`, `shared1 := []string{"a", "b", "c"}`}; !slices.Equal(setup, want) {
+	want := []string{`shared0 := []byte("123456789")`, `shared1 := []string{"a", "b", "c"}`}
+	if !slices.Equal(setup, want) {
 		t.Errorf("setup %q, want %q", setup, want)
 	}
-	want := []string{"shared0[0:2:5]", "shared0[1:8:9]", "7", "shared1[0:2:3]", "texts(shared1[1:3:3])"}
+	want = []string{"shared0[0:2:5]", "shared0[1:8:9]", "7", "shared1[0:2:3]", "texts(shared1[1:3:3])"}
 	if !slices.Equal(exprs[:5], want) {
 		t.Errorf("arguments %q, want %q", exprs, want)
 	}
