@@ -47,7 +47,8 @@ func nothingToShip(l *lab, s *section) error {
 		rows = append(rows, []string{scenario.Name, fmt.Sprint(n), fmt.Sprint(rate.Hits),
 			fmt.Sprintf("%.1f %%", 100*rate.High), topCause(all)})
 		if scenario.Service.LinkLuck == 0 && rate.High > falseShipGoal && n >= nothingTrials {
-			s.miss("%s: up to %.1f %% false ships, the goal is %.0f %%", scenario.Name, 100*rate.High, 100*falseShipGoal)
+			s.miss("%s: up to %.1f %% false ships, the goal is %.0f %%", scenario.Name, 100*rate.High,
+				100*falseShipGoal)
 		}
 	}
 	s.text += "The candidate is the original (A/A):\n\n" +
@@ -62,7 +63,8 @@ func lossesToStop(l *lab, s *section) error {
 		return err
 	}
 	shipped := simulate.Shipped(all)
-	s.text += fmt.Sprintf("Of %d losses drawn by chance, 1.2 to 5.2 times a guardrail's margin, %d shipped.\n\n", n, shipped)
+	s.text += fmt.Sprintf("Of %d losses drawn by chance, 1.2 to 5.2 times a guardrail's margin, %d shipped.\n\n",
+		n, shipped)
 	if shipped > 0 {
 		s.miss("%d of %d losses shipped", shipped, n)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -110,8 +111,10 @@ func TestIntervals(t *testing.T) {
 
 func TestBadSeries(t *testing.T) {
 	long := drawn(1, 100, 0, 1, 0)
-	for cause, series := range map[string][]float64{"too short": long[:10], "is NaN": append(long[:60:60], append([]float64{math.NaN()}, long...)...)} {
-		if _, err := Choose(series, 24, 12, HoltWinters{Season: 24}); err == nil || !strings.Contains(err.Error(), cause) {
+	gap := slices.Concat(long[:60], []float64{math.NaN()}, long)
+	for cause, series := range map[string][]float64{"too short": long[:10], "is NaN": gap} {
+		_, err := Choose(series, 24, 12, HoltWinters{Season: 24})
+		if err == nil || !strings.Contains(err.Error(), cause) {
 			t.Errorf("%s: %v", cause, err)
 		}
 	}

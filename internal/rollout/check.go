@@ -20,7 +20,8 @@ func (e *Experiment) inspect(b *Block) *fault {
 		return refuse("block %q, %d has no source or number: send an ID and a number from 1", b.ID, b.Seq)
 	}
 	if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq {
-		return refuse("block %d of %s came after block %d: it was counted before or is out of order", b.Seq, b.ID, s.Seq)
+		return refuse("block %d of %s came after block %d: it was counted before or is out of order",
+			b.Seq, b.ID, s.Seq)
 	}
 	if len(b.Slices) == 0 {
 		return refuse("block %d of %s has no data", b.Seq, b.ID)

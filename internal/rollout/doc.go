@@ -11,8 +11,9 @@
 // says. The unit here is the block: slices that lie side by side in time,
 // one for each arm, in random order. What both slices share cancels in their
 // difference. A process may sum some tens of such pairs into one block before it
-// sends it, so that a block lasts about a second. The lag-1 correlation of the differences shows what is left, and
-// above 0.1 the experiment calls itself not valid and ships nothing.
+// sends it, so that a block lasts about a second. The lag-1 correlation of the
+// differences shows what is left. Above 0.1 the experiment calls itself not valid
+// and ships nothing.
 //
 // # The statistic
 //

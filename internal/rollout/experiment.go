@@ -31,7 +31,8 @@ type Plan struct {
 	Guardrails []Guardrail `json:"guardrails"` // default DefaultGuardrails
 	// LeastGain is the relative gain that a success metric must show beyond doubt; default 0.
 	LeastGain float64 `json:"least_gain,omitempty"`
-	// NoPlacebo leaves out the second copy of the original. Then LeastGain must exceed what link order can do.
+	// NoPlacebo leaves out the second copy of the original. Then LeastGain must exceed what link
+	// order can do.
 	NoPlacebo bool `json:"no_placebo,omitempty"`
 
 	Ramp          []float64 `json:"ramp"`           // shares of traffic; default 1, 5, 10, 25, 50 %
@@ -108,6 +109,8 @@ func (p Plan) check() error {
 			"so ask for more than that or add the placebo arm", p.LeastGain, linkLuck)
 	case len(p.Success) == 0:
 		return errors.New("the plan has no success metric: nothing could ship")
+	case len(p.Guardrails) == 0:
+		return errors.New("the plan has no guardrail: leave the field out for the default ones")
 	case len(p.Ramp) == 0 || !slices.IsSorted(p.Ramp) || p.Ramp[0] <= 0 || p.Ramp[len(p.Ramp)-1] > 0.5:
 		return fmt.Errorf("ramp %v must rise from above 0 to at most 0.5", p.Ramp)
 	}

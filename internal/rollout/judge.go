@@ -104,6 +104,9 @@ func (e *Experiment) better(m Metric) string {
 func (e *Experiment) invalid() string {
 	for _, m := range e.metrics() {
 		t := e.State.Effect[m]
+		if t == nil {
+			continue
+		}
 		if r := t.Lag.correlation(t.Moments); r > e.Plan.MostLag {
 			return fmt.Sprintf("not valid: the lag-1 correlation of blocks in %s is %.2f, above %.2f: "+
 				"blocks are shorter than the memory of the noise; make them longer", m, r, e.Plan.MostLag)

@@ -159,7 +159,7 @@ func (t *Track) interval(m Metric, rho, alpha float64) Interval {
 	return out
 }
 
-// Text says a value of the metric's scale in words.
+// text says a value of the metric's scale in words.
 func (m Metric) text(x float64) string {
 	if measures[m].scale == Relative {
 		return fmt.Sprintf("%+.2f %%", 100*x)

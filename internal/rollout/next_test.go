@@ -166,6 +166,7 @@ func TestNeverShips(t *testing.T) {
 		{name: "no data", change: func(b *Block) { b.Slices = nil }, cause: "has no data"},
 		{name: "NaN", change: counter(Candidate, math.NaN()), cause: "cpu_nanos is NaN"},
 		{name: "Inf", change: counter(Original, math.Inf(1)), cause: "cpu_nanos is +Inf"},
+		{name: "huge", change: counter(Candidate, 1e300), cause: "more than any counter holds"},
 		{name: "negative", change: counter(Candidate, -1), cause: "below zero"},
 		{name: "other totals", change: set(Candidate, func(s *Slice) { s.Counts.Errors = 2000 }), cause: "other things"},
 		{name: "set back", change: set(Candidate, func(s *Slice) { s.End = s.Start }), cause: "clock was set back"},
@@ -191,7 +192,7 @@ func TestNeverShips(t *testing.T) {
 				b.Slices[i].Counts.HeapBytes = 0
 			}
 		}, cause: "heap-growth has no data"},
-		{name: "no panel for requests", plan: Plan{Unit: Requests}, change: set(Candidate, func(s *Slice) { s.Counts.Requests = 700 }),
+		{name: "requests in another ratio", plan: Plan{Unit: Requests}, change: set(Candidate, func(s *Slice) { s.Counts.Requests = 700 }),
 			cause: "sample-ratio mismatch"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -226,7 +227,8 @@ func TestMemoryOfNoise(t *testing.T) {
 	}
 	e := start(t, Plan{})
 	all := play(t, e, s)
-	if last := all[len(all)-1]; last.Action != RollBack || !strings.Contains(last.Cause, "not valid: the lag-1 correlation") {
+	last := all[len(all)-1]
+	if last.Action != RollBack || !strings.Contains(last.Cause, "not valid: the lag-1 correlation") {
 		t.Errorf("ended with %+v", last)
 	}
 }
@@ -314,6 +316,7 @@ func TestPlanChecked(t *testing.T) {
 		"ramp":              {Build: "b", Ramp: []float64{0.5, 0.1}},
 		"alpha":             {Build: "b", Alpha: math.NaN()},
 		"guardrail":         {Build: "b", Guardrails: []Guardrail{{ErrorRate, 0}}},
+		"no guardrail":      {Build: "b", Guardrails: []Guardrail{}},
 		"no success metric": {Build: "b", Success: []Metric{}},
 		"success metric":    {Build: "b", Success: []Metric{LiveHeap}},
 		"a build for each":  {Builds: map[Arm]string{Original: "a", Candidate: "b"}},

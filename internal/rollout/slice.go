@@ -99,6 +99,9 @@ func Between(before, after Counts) (Counts, error) {
 	return out, out.check()
 }
 
+// mostCount is more than nanoseconds or bytes of any slice: 30 years, 1 EB.
+const mostCount = 1e18
+
 // check refuses numbers that no counter can have.
 func (c *Counts) check() error {
 	for _, f := range c.fields() {
@@ -106,6 +109,8 @@ func (c *Counts) check() error {
 		switch {
 		case math.IsNaN(v) || math.IsInf(v, 0):
 			return fmt.Errorf("%s is %g: the source divides by zero or overflows", f.name, v)
+		case math.Abs(v) > mostCount:
+			return fmt.Errorf("%s is %g, more than any counter holds: check its unit", f.name, v)
 		case v < 0 && !f.signed():
 			return fmt.Errorf("%s is %g, below zero: send differences of counters (see Between)", f.name, v)
 		}

@@ -108,12 +108,14 @@ func (w *Watch) tooSmall(t Target) *Finding {
 	for ; next != "" && !seen[next]; next = w.last().row(next).Caller {
 		seen[next] = true
 		if _, low, _, _ := w.recent(next); low >= t.Least && w.childrenBelow(next, t.Least) {
-			f.Cause = fmt.Sprintf("less than %.2g %% of the service is left in it; its caller %s is worth a search", 100*t.Least, next)
+			f.Cause = fmt.Sprintf("less than %.2g %% of the service is left in it; its caller %s is worth a search",
+				100*t.Least, next)
 			f.Command = "beagle evolve " + next
 			return f
 		}
 	}
-	f.Cause = fmt.Sprintf("less than %.2g %% of the service is left in it, and no caller is worth a search", 100*t.Least)
+	f.Cause = fmt.Sprintf("less than %.2g %% of the service is left in it, and no caller is worth a search",
+		100*t.Least)
 	f.Command = "beagle hotspots"
 	return f
 }
@@ -148,10 +150,18 @@ func (w *Watch) newInputs(t Target) *Finding {
 	q := FalseDiscoveryRates(p)
 	for i, name := range names {
 		if psi[i].Estimate > driftLevel && q[i] < driftP {
-			return &Finding{Since: w.last().Start, Q: q[i], Change: psi[i], Command: "beagle evolve --anew " + t.Function,
-				Cause: fmt.Sprintf("the recorded %s differ from the corpus by a stability index of %.2f: record calls again",
-					name, psi[i].Estimate)}
+			return &Finding{Since: w.driftedSince(t, name), Q: q[i], Change: psi[i],
+				Command: "beagle evolve --anew " + t.Function,
+				Cause: fmt.Sprintf("the recorded %s differ from the corpus by a stability index of %.2f: "+
+					"record calls again", name, psi[i].Estimate)}
 		}
 	}
 	return nil
+}
+
+func (w *Watch) driftedSince(t Target, facet string) time.Time {
+	return w.since(func(x *Window) bool {
+		psi, _ := Drift(t.Inputs[facet], x.Inputs[t.Function][facet])
+		return psi.Estimate > driftLevel
+	})
 }

@@ -18,7 +18,9 @@ type history struct {
 	change func(i int, cost map[string]float64, w *Window)
 }
 
-var callers = map[string]string{"a.Hot": "a.Serve", "a.Warm": "a.Serve", "a.Cold": "a.Serve", "b.Sum": "b.Serve", "b.Max": "b.Serve"}
+var callers = map[string]string{
+	"a.Hot": "a.Serve", "a.Warm": "a.Serve", "a.Cold": "a.Serve", "b.Sum": "b.Serve", "b.Max": "b.Serve",
+}
 
 func (h history) window(i int) Window {
 	cost := map[string]float64{"a.Hot": 0.2, "a.Warm": 0.1, "a.Cold": 0.02, "b.Sum": 0.4, "b.Max": 0.28}
@@ -127,7 +129,8 @@ func TestFindings(t *testing.T) {
 			continue
 		}
 		f := found[0]
-		if f.Change.Low > f.After-f.Before || f.Change.High < f.After-f.Before || !f.Since.Equal(began.Add(60*time.Hour)) {
+		d := f.After - f.Before
+		if f.Change.Low > d || f.Change.High < d || !f.Since.Equal(began.Add(60*time.Hour)) {
 			t.Errorf("%s: %+v", row.name, f)
 		}
 	}
