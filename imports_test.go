@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"internal/watch":            {""},
 	"internal/watch/simulate":   {"internal/watch"},
 	"internal/forecast":         {""},
+	"internal/ledger":           {""},
 	"bench/figures":             {"", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":             {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify"},
 	"internal/mutants":          {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
@@ -62,7 +63,7 @@ var mayImport = map[string][]string{
 // models, and the pure search.
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
-	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast",
+	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger",
 }
 
 type listed struct {

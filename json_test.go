@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/ledger"
 	"github.com/beagle-go/beagle/suite"
 )
 
 // TestJSONDocumented: docs/json.md has a section for every object that
-// `beagle evolve`, `verify` and `suite` print with --json, and in it a row with
+// `beagle evolve`, `verify`, `suite` and `ledger` print with --json, and in it a row with
 // the type, a meaning and an example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
@@ -24,6 +25,7 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[beagle.Judgement](), objects)
 	reach(reflect.TypeFor[suite.Report](), objects)
 	reach(reflect.TypeFor[suite.Task](), objects)
+	reach(reflect.TypeFor[ledger.Ledger](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
 		if rows == nil {
