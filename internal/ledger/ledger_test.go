@@ -29,7 +29,8 @@ func TestSummarise(t *testing.T) {
 	if web.Changes != 2 || math.Abs(web.Predicted-2.5) > 1e-12 || math.Abs(web.Proven-1.9) > 1e-12 {
 		t.Errorf("%+v", web)
 	}
-	if e := s.Error; e.Changes != 2 || e.Inside != 1 || math.Abs(e.Median-0.625) > 1e-9 || math.Abs(e.Bias-(0.009/0.07-1)) > 1e-9 {
+	e := s.Error
+	if e.Changes != 2 || e.Inside != 1 || math.Abs(e.Median-0.625) > 1e-9 || math.Abs(e.Bias-(0.009/0.07-1)) > 1e-9 {
 		t.Errorf("%+v", e)
 	}
 	if e := Summarise(nil).Error; e != (PredictionError{}) {
