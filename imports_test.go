@@ -40,6 +40,12 @@ var mayImport = map[string][]string{
 	"mutate/rules":              {"", "mutate"},
 	"mutate/rules/measure":      {"", "mutate", "mutate/rules"},
 	"internal/flow":             {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
+	"internal/rollout":          {""},
+	"internal/rollout/simulate": {"internal/rollout"},
+	"internal/watch":            {""},
+	"internal/watch/simulate":   {"internal/watch"},
+	"internal/forecast":         {""},
+	"internal/ledger":           {""},
 	"bench/figures":             {"", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":             {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify"},
 	"internal/mutants":          {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
@@ -58,11 +64,6 @@ var mayImport = map[string][]string{
 	"internal/flow/fleet":       {"", "internal/flow", "internal/store"},
 	"internal/flow/temporal":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/evolve", "internal/store"},
 	"cmd/beagle-temporal":       {"internal/flow/temporal", "internal/sandbox"},
-	"internal/rollout":          {""},
-	"internal/rollout/simulate": {"internal/rollout"},
-	"internal/watch":            {""},
-	"internal/watch/simulate":   {"internal/watch"},
-	"internal/forecast":         {""},
 }
 
 // standardOnly are the packages that import nothing but the standard library
@@ -70,7 +71,7 @@ var mayImport = map[string][]string{
 // models, and the pure search.
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
-	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast",
+	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger",
 }
 
 type listed struct {

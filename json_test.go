@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/ledger"
 	"github.com/beagle-go/beagle/suite"
 )
 
-// TestJSONDocumented: docs/json.md has a section for every object that
-// `beagle evolve`, `verify`, `suite` and `hotspots` print with --json, and in it a row with
-// the type, a meaning and an example for every field, and none for others.
+// TestJSONDocumented checks that docs/json.md has a section for every object that
+// `beagle evolve`, `verify`, `suite`, `hotspots` and `ledger` print with --json. It
+// has a row with the type, a meaning and an example for every field, and none for
+// others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
 	if err != nil {
@@ -26,6 +28,7 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[suite.Task](), objects)
 	reach(reflect.TypeFor[beagle.Hotspots](), objects)
 	reach(reflect.TypeFor[beagle.HotspotWhy](), objects)
+	reach(reflect.TypeFor[ledger.Ledger](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
 		if rows == nil {

@@ -43,17 +43,18 @@ type Plan struct {
 	HoldoutShare  float64   `json:"holdout_share"`  // that keeps the original after shipping; default 5 %
 	HoldoutBlocks int       `json:"holdout_blocks"` // default a horizon
 
-	Alpha          float64 `json:"alpha"`          // level of the intervals; default 0.05
-	MostLag        float64 `json:"most_lag"`       // largest lag-1 correlation of a valid experiment; default 0.1
-	LeastBlocks    int     `json:"least_blocks"`   // no interval is believed before; default 50
-	MostSkew       float64 `json:"most_skew"`      // seconds that clocks may differ; default 60
-	MostLost       int     `json:"most_lost"`      // unusable blocks in a row that end it; default 20
-	MismatchAlpha  float64 `json:"mismatch_alpha"` // level of the sample-ratio test; default 0.001
-	LeastPods      int     `json:"least_pods"`     // per arm, when pods are the unit; default 4
-	SlowMillis     float64 `json:"slow_millis"`    // the threshold of slow requests, for reports
-	ShadowCalls    float64 `json:"shadow_calls"`   // live calls that agreed before the experiment
-	PredictedCPU   float64 `json:"predicted_cpu"`  // relative change of service CPU that the benchmark promised
-	BlockSpanLimit float64 `json:"block_span"`     // most seconds from a block's first start to its last end; default 600
+	Alpha         float64 `json:"alpha"`          // level of the intervals; default 0.05
+	MostLag       float64 `json:"most_lag"`       // largest lag-1 correlation of a valid experiment; default 0.1
+	LeastBlocks   int     `json:"least_blocks"`   // no interval is believed before; default 50
+	MostSkew      float64 `json:"most_skew"`      // seconds that clocks may differ; default 60
+	MostLost      int     `json:"most_lost"`      // unusable blocks in a row that end it; default 20
+	MismatchAlpha float64 `json:"mismatch_alpha"` // level of the sample-ratio test; default 0.001
+	LeastPods     int     `json:"least_pods"`     // per arm, when pods are the unit; default 4
+	SlowMillis    float64 `json:"slow_millis"`    // the threshold of slow requests, for reports
+	ShadowCalls   float64 `json:"shadow_calls"`   // live calls that agreed before the experiment
+	PredictedCPU  float64 `json:"predicted_cpu"`  // relative change of service CPU that the benchmark promised
+	// most seconds from a block's first start to its last end; default 600
+	BlockSpanLimit float64 `json:"block_span"`
 }
 
 // linkLuck is the least gain that a plan without a placebo may ask for: in our

@@ -21,7 +21,6 @@ type source struct {
 	change func(*Block)       // what is wrong with a block
 	cost   func(Arm) float64  // times the usual
 	extra  func(*Counts, Arm) // what else an arm does
-	pods   map[string]Arm     // with the unit pods
 }
 
 func newSource() *source { return &source{rng: rand.New(rand.NewPCG(7, 7)), now: began} }

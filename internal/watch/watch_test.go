@@ -155,10 +155,7 @@ func TestTargets(t *testing.T) {
 		}, NewInputs, "beagle evolve --anew a.Hot"},
 	} {
 		w := New(Config{LeastChange: 0.02}, target)
-		var got []Finding
-		for _, f := range replay(t, w, 11, func(_ int, c map[string]float64, x *Window) { row.change(c, x) }) {
-			got = append(got, f)
-		}
+		got := replay(t, w, 11, func(_ int, c map[string]float64, x *Window) { row.change(c, x) })
 		if row.kind == "" && len(got) == 0 {
 			continue
 		}
