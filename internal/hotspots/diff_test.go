@@ -19,24 +19,27 @@ func ranked(t *testing.T, stacks ...string) *Table {
 	return h
 }
 
-// A cost that went from one callee to another is a move of both, with a note
-// that their caller costs the same.
+// TestDiffShift: A cost that went from one callee to another is a move of both, with a
+// note that their caller costs the same.
 func TestDiffShift(t *testing.T) {
-	old := ranked(t, "300 ex.com/svc/a.F@/a.go:1 ex.com/svc/a.Top@/a.go:9", "100 ex.com/svc/a.G@/a.go:2 ex.com/svc/a.Top@/a.go:9", "600 ex.com/svc/a.Top@/a.go:9")
-	now := ranked(t, "100 ex.com/svc/a.F@/a.go:1 ex.com/svc/a.Top@/a.go:9", "300 ex.com/svc/a.G@/a.go:2 ex.com/svc/a.Top@/a.go:9", "600 ex.com/svc/a.Top@/a.go:9")
+	old := ranked(t, "300 ex.com/svc/a.F@/a.go:1 ex.com/svc/a.Top@/a.go:9",
+		"100 ex.com/svc/a.G@/a.go:2 ex.com/svc/a.Top@/a.go:9", "600 ex.com/svc/a.Top@/a.go:9")
+	now := ranked(t, "100 ex.com/svc/a.F@/a.go:1 ex.com/svc/a.Top@/a.go:9",
+		"300 ex.com/svc/a.G@/a.go:2 ex.com/svc/a.Top@/a.go:9", "600 ex.com/svc/a.Top@/a.go:9")
 	d := now.Compare(old)
 	if len(d.Moves) != 2 || d.Unclear != 1 {
 		t.Fatalf("%+v", d)
 	}
 	for _, m := range d.Moves {
-		if math.Abs(math.Abs(m.Change)-0.2) > 1e-9 || m.Low >= m.Change || m.High <= m.Change || !strings.Contains(m.Note, "a.Top, which calls it") {
+		if math.Abs(math.Abs(m.Change)-0.2) > 1e-9 || m.Low >= m.Change || m.High <= m.Change ||
+			!strings.Contains(m.Note, "a.Top, which calls it") {
 			t.Errorf("%+v", m)
 		}
 	}
 }
 
-// Two profiles of the same service differ by chance: of many functions almost
-// none may be called moved. A planted move among them is found.
+// TestDiffChance: two profiles of the same service differ by chance: of many functions
+// almost none may be called moved. A planted move among them is found.
 func TestDiffChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const functions, samples, rounds = 40, 3000, 60
@@ -103,7 +106,8 @@ func TestAdvice(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("no advice on %v: %+v", want, h.Advice)
 	}
-	if quiet := ranked(t, "500 ex.com/svc/a.F@/a.go:1", "2 runtime.chanrecv@/go/chan.go:1 ex.com/svc/a.G@/a.go:1"); len(quiet.Advice) > 0 {
+	if quiet := ranked(t, "500 ex.com/svc/a.F@/a.go:1",
+		"2 runtime.chanrecv@/go/chan.go:1 ex.com/svc/a.G@/a.go:1"); len(quiet.Advice) > 0 {
 		t.Errorf("advice on what costs nothing: %+v", quiet.Advice)
 	}
 }

@@ -54,12 +54,13 @@ const svc = "ex.com/svc"
 
 var noon = time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
 
-// The stacks of a service: handle parses lines and stores what it parsed.
+// serving: the stacks of a service: handle parses lines and stores what it parsed.
 var serving = planned{
 	Kind: CPU, Seconds: 10, Start: noon, Build: "aaaaaaaaaaaaaaaaaaaa",
 	Stacks: []string{
 		"300 ex.com/svc/parse.(*Line).Fields@/src/svc/parse/line.go:7 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
-		"100 ex.com/svc/parse.(*Line).Fields.func1@/src/svc/parse/line.go:8 slices.SortFunc[...]@/go/src/slices/sort.go:1 " +
+		"100 ex.com/svc/parse.(*Line).Fields.func1@/src/svc/parse/line.go:8 " +
+			"slices.SortFunc[...]@/go/src/slices/sort.go:1 " +
 			"ex.com/svc/parse.(*Line).Fields@/src/svc/parse/line.go:7 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
 		"80 ex.com/svc/parse.Sum[...]@/src/svc/parse/sum.go:5 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
 		"120 runtime.mallocgc@/go/src/runtime/malloc.go:1 runtime.growslice@/go/src/runtime/slice.go:1 " +
@@ -88,7 +89,8 @@ var waiting = planned{Kind: Mutex, Seconds: 10, Start: noon, Stacks: []string{
 // checkout is the service's source text, as the loader would find it.
 func checkout() *Checkout {
 	file := func(path string, decls ...SourceFunc) *SourceFile {
-		return &SourceFile{Path: path, Decls: decls, Main: !strings.Contains(path, "/"), Generated: strings.HasSuffix(path, ".pb.go")}
+		return &SourceFile{Path: path, Decls: decls, Main: !strings.Contains(path, "/"),
+			Generated: strings.HasSuffix(path, ".pb.go")}
 	}
 	return &Checkout{Module: svc, Files: map[string]*SourceFile{
 		"main.go":        file("main.go", SourceFunc{"main", 3, 5, true}),
@@ -140,7 +142,8 @@ func TestTable(t *testing.T) {
 		Least: 0.005, Limit: 10, Checkout: checkout(), Calls: map[string]float64{svc + "/parse.Sum": 1e6},
 		Service: Service{Name: "intake", Price: price, Follows: "partly", Fraction: 0.5, Utilisation: 0.8},
 	}
-	all := []*Profile{serving.parse(t, "cpu.pprof"), allocating.parse(t, "allocs.pprof"), waiting.parse(t, "mutex.pprof")}
+	all := []*Profile{serving.parse(t, "cpu.pprof"), allocating.parse(t, "allocs.pprof"),
+		waiting.parse(t, "mutex.pprof")}
 	for _, p := range all {
 		p.Group, p.Stands = "svc", 40
 	}
@@ -167,8 +170,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Without an allocation profile the collector's bill goes by the time in the
-// allocator.
+// TestCollectorByTime: without an allocation profile the collector's bill goes by the
+// time in the allocator.
 func TestCollectorByTime(t *testing.T) {
 	h, err := Rank([]*Profile{serving.parse(t, "cpu.pprof")}, Options{Least: 0.005, Checkout: checkout()})
 	if err != nil {
@@ -184,7 +187,8 @@ func TestCollectorByTime(t *testing.T) {
 func TestNothingCountsTwice(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{
-		svc + "/a.F", svc + "/a.(*T).M", svc + "/b.G[...]", svc + "/b.G[...].func1", svc + "/c.H", svc + "/a.F.func2.1", svc + "/a.T.M-fm",
+		svc + "/a.F", svc + "/a.(*T).M", svc + "/b.G[...]", svc + "/b.G[...].func1", svc + "/c.H", svc +
+			"/a.F.func2.1", svc + "/a.T.M-fm",
 		"runtime.mallocgc", "runtime.gcBgMarkWorker", "strings.Index", "github.com/x/y.Z", "main.main", svc + "/a.init.0",
 	}
 	for range 300 {
@@ -221,7 +225,7 @@ func TestNothingCountsTwice(t *testing.T) {
 	}
 }
 
-// A small callee counts for its caller, which may lift that over the limit.
+// TestFold: A small callee counts for its caller, which may lift that over the limit.
 func TestFold(t *testing.T) {
 	s := planned{Kind: CPU, Seconds: 1, Start: noon, Stacks: []string{
 		"4 ex.com/svc/a.leaf@/a.go:1 ex.com/svc/a.mid@/a.go:5 ex.com/svc/a.top@/a.go:9",
@@ -236,7 +240,8 @@ func TestFold(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	d, _, err := h.Why("a.leaf")
-	if err != nil || len(d) != 1 || !strings.Contains(d[0].Reason, "4.00 % is below") || d[0].CountsFor[0].What != svc+"/a.mid" {
+	if err != nil || len(d) != 1 || !strings.Contains(d[0].Reason, "4.00 % is below") ||
+		d[0].CountsFor[0].What != svc+"/a.mid" {
 		t.Errorf("%+v %v", d, err)
 	}
 	if d, _, err = h.Why("top"); err != nil || !strings.Contains(d[0].Reason, "have their own entry") {
@@ -277,7 +282,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Instances weigh by their number, however long each was watched.
+// TestWeights: instances weigh by their number, however long each was watched.
 func TestWeights(t *testing.T) {
 	a := planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}
 	b := planned{Kind: CPU, Seconds: 100, Start: noon, Stacks: []string{"10000 ex.com/svc/a.G@/a.go:1"}}
@@ -295,11 +300,12 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Windows of one instance are averaged, profiles of the same time are of
+// TestWindows: windows of one instance are averaged, profiles of the same time are of
 // several instances.
 func TestWindows(t *testing.T) {
 	window := func(at time.Time) *Profile {
-		p := planned{Kind: CPU, Seconds: 10, Start: at, Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}.parse(t, at.String())
+		p := planned{Kind: CPU, Seconds: 10, Start: at, Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}.parse(t,
+			at.String())
 		p.Group = "dir"
 		return p
 	}

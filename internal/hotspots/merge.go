@@ -85,7 +85,8 @@ func group(kind string, all []*Profile) (groups map[string][]*Profile, order []s
 
 func (m *merged) setUnit(timed bool, groups map[string][]*Profile, order []string) error {
 	units := map[bool]map[string]string{
-		true:  {CPU: "cores", Alloc: "bytes a second", Block: "seconds of waiting a second", Mutex: "seconds of waiting a second"},
+		true: {CPU: "cores", Alloc: "bytes a second", Block: "seconds of waiting a second",
+			Mutex: "seconds of waiting a second"},
 		false: {CPU: "seconds", Alloc: "bytes", Block: "seconds of waiting", Mutex: "seconds of waiting"},
 	}
 	m.unit = units[timed][m.kind]
@@ -96,7 +97,8 @@ func (m *merged) setUnit(timed bool, groups map[string][]*Profile, order []strin
 		for _, p := range groups[name] {
 			if p.Seconds == 0 && m.kind == CPU {
 				return &beagle.UsageError{
-					What:   fmt.Sprintf("%s does not say how long it was taken for, so it has no weight beside others", p.Source),
+					What: fmt.Sprintf("%s does not say how long it was taken for, so it has no weight beside others",
+						p.Source),
 					Remedy: "leave it out, or take it again with net/http/pprof, which writes the duration",
 				}
 			}
@@ -134,11 +136,13 @@ func standsFor(g []*Profile) (n float64, warning string) {
 		return float64(len(hosts)), ""
 	}
 	if n := overlap(g); n > 1 {
-		return float64(n), fmt.Sprintf("%s: %d of its %d profiles were taken at the same time, so it counts as %d instances: "+
+		return float64(n), fmt.Sprintf("%s: %d of its %d profiles were taken at the same time, so it counts as "+
+			"%d instances: "+
 			"say how many there are with --instances N", g[0].Group, n, len(g), n)
 	}
 	if len(g) > 1 {
-		return 1, fmt.Sprintf("%s: its %d profiles were taken one after the other, so they count as windows of one instance: "+
+		return 1, fmt.Sprintf("%s: its %d profiles were taken one after the other, so they count as windows of "+
+			"one instance: "+
 			"say how many there are with --instances N", g[0].Group, len(g))
 	}
 	return 1, ""

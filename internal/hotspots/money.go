@@ -32,7 +32,7 @@ type listPrice struct {
 	asOf   string
 }
 
-// Prices change seldom, and discounts change them for everybody: a year's
+// listPrices: prices change seldom, and discounts change them for everybody: a year's
 // figure from this table is an order of magnitude, and --price is better.
 var listPrices = []listPrice{
 	{"aws/c6i", 0.0425, "us-east-1", "2026-06"},
@@ -117,7 +117,8 @@ func (s *Service) scaling() beagle.Autoscaling {
 	}
 	if a.Fraction > 0 && s.LeastReps > 0 && s.Replicas > 0 && s.Replicas <= s.LeastReps {
 		a.Fraction = 0
-		a.Reason = fmt.Sprintf("the service stands at its least number of replicas (%g), so a saving frees no machine", s.LeastReps)
+		a.Reason = fmt.Sprintf("the service stands at its least number of replicas (%g), so a saving frees no machine",
+			s.LeastReps)
 	}
 	return a
 }
@@ -129,7 +130,8 @@ func (s *Service) saving(a beagle.Autoscaling, share, cost float64) (saved float
 	}
 	if s.LeastReps > 0 && s.Replicas > 0 {
 		if most := 1 - s.LeastReps/s.Replicas; share*a.Fraction > most && share > 0 {
-			return cost * most / share, fmt.Sprintf("no more than down to %g replicas, the autoscaler's least", s.LeastReps)
+			return cost * most / share, fmt.Sprintf("no more than down to %g replicas, the autoscaler's least",
+				s.LeastReps)
 		}
 	}
 	return cost * a.Fraction, ""

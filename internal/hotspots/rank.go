@@ -113,7 +113,8 @@ func (r *ranking) fold(c *cost) {
 	}
 }
 
-// contain sums the entries up, and notes for each function without an entry which entries pay for it.
+// contain sums the entries up, and notes for each function without an entry which entries pay for
+// it.
 func (r *ranking) contain() {
 	for _, c := range r.order { // add up once more: differences leave rounding errors
 		c.net, c.gc, c.runtime, c.count = 0, 0, 0, 0

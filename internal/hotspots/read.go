@@ -247,7 +247,8 @@ func (p *Profile) check() error {
 		return &beagle.UsageError{
 			What: fmt.Sprintf("%s has no symbols: %.0f %% of it lies at addresses without a function", p.Source,
 				100*(all-named)/all),
-			Remedy: "symbolise it with the program that was profiled: go tool pprof -proto PROGRAM PROFILE >symbols.pprof",
+			Remedy: "symbolise it with the program that was profiled: go tool pprof -proto PROGRAM PROFILE " +
+				">symbols.pprof",
 		}
 	}
 	return p.cutToOther()
@@ -267,7 +268,8 @@ func (p *Profile) cutToOther() error {
 		return nil
 	}
 	return &beagle.UsageError{
-		What: fmt.Sprintf("%s is cut: %.1f %% of it is summed up as \"other\", so shares of functions are too small", p.Source,
+		What: fmt.Sprintf("%s is cut: %.1f %% of it is summed up as \"other\", so shares of functions are too small",
+			p.Source,
 			100*share),
 		Remedy: "ask for a shorter window or for one version of the service, and let the server send more nodes " +
 			"(Pyroscope: querier.max-flamegraph-nodes-max)",

@@ -55,8 +55,9 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	m := t.ranking.m
 	if m.total <= 0 {
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("the %s profiles hold no samples", kind),
-			Remedy: "profile while the service works; block and mutex profiles need runtime.SetBlockProfileRate and SetMutexProfileFraction",
+			What: fmt.Sprintf("the %s profiles hold no samples", kind),
+			Remedy: "profile while the service works; block and mutex profiles need runtime.SetBlockProfileRate " +
+				"and SetMutexProfileFraction",
 		}
 	}
 	if kind == CPU {
@@ -138,7 +139,8 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	total := t.ranking.m.total
 	h := beagle.Hotspot{
 		Target: c.fn.target, Symbols: slices.Clone(c.fn.symbols), File: c.fn.file, Line: c.hottest(),
-		Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.net / total), GC: tidy(c.gc / total), Runtime: tidy(c.runtime / total),
+		Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.net / total), GC: tidy(c.gc / total),
+		Runtime: tidy(c.runtime / total),
 		Samples: c.count,
 	}
 	slices.Sort(h.Symbols)
@@ -168,11 +170,13 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 	total := t.ranking.m.total
 	d := beagle.DroppedFunction{
-		Function: c.fn.symbols[0], Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.folded / total), Reason: c.fn.reason,
+		Function: c.fn.symbols[0], Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.folded / total),
+		Reason: c.fn.reason,
 		Target: c.fn.target,
 	}
 	if c.fn.class == goRuntime && t.ranking.collecting(c) {
-		d.Reason = "it collects garbage: the functions that allocate pay for it, by " + cmp.Or(t.GCBy, "nothing that the profiles show")
+		d.Reason = "it collects garbage: the functions that allocate pay for it, by " +
+			cmp.Or(t.GCBy, "nothing that the profiles show")
 	}
 	if d.Reason == "" {
 		d.Reason = fmt.Sprintf("its net share of %.2f %% is below the least of %.2f %%", 100*d.Net, 100*t.Least)
@@ -234,7 +238,8 @@ func (t *Table) rest() []beagle.CostShare {
 				sum += c.net
 			}
 		}
-		out = append(out, beagle.CostShare{What: fmt.Sprintf("%d hot spots beyond the limit of the list", t.More), Share: tidy(sum / t.ranking.m.total)})
+		out = append(out, beagle.CostShare{What: fmt.Sprintf("%d hot spots beyond the limit of the list", t.More),
+			Share: tidy(sum / t.ranking.m.total)})
 	}
 	return out
 }
@@ -270,7 +275,8 @@ func doubts(all []*Profile, n *namer, c *Checkout) []string {
 	if c.Build != "" {
 		for b, sources := range builds {
 			if b != c.Build {
-				out = append(out, fmt.Sprintf("%s is of build %s, the program that --binary names is %s: lines and functions may differ",
+				out = append(out, fmt.Sprintf("%s is of build %s, the program that --binary names is %s: lines "+
+					"and functions may differ",
 					sources[0], short(b), short(c.Build)))
 			}
 		}
@@ -289,7 +295,8 @@ func moved(n *namer) []string {
 		case f.missing && f.class == own:
 			gone = append(gone, f.key)
 		case f.decl != nil && f.said > 0 && int64(f.decl.Start) != f.said:
-			lines = append(lines, fmt.Sprintf("%s begins at %s:%d in the profile and at line %d in the checkout", f.key, f.file, f.said, f.decl.Start))
+			lines = append(lines, fmt.Sprintf("%s begins at %s:%d in the profile and at line %d in the checkout",
+				f.key, f.file, f.said, f.decl.Start))
 		}
 	}
 	slices.Sort(lines)
@@ -300,7 +307,8 @@ func moved(n *namer) []string {
 			"; check the version out that was profiled, or profile this one")
 	}
 	if len(gone) > 0 {
-		out = append(out, "the profile is of another build than the checkout: "+gone[0]+" is in the profile and not in the checkout"+
+		out = append(out, "the profile is of another build than the checkout: "+gone[0]+" is in the profile and "+
+			"not in the checkout"+
 			others(len(gone)-1))
 	}
 	return out

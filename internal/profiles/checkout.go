@@ -48,7 +48,8 @@ func moduleOf(dir string) (root, module string, err error) {
 		return dir, "", err
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return dir, "", &beagle.UsageError{What: fmt.Sprintf("-C %s: there is no such directory", dir), Remedy: "name the checkout of the service"}
+		return dir, "", &beagle.UsageError{What: fmt.Sprintf("-C %s: there is no such directory", dir),
+			Remedy: "name the checkout of the service"}
 	}
 	for at := abs; ; at = filepath.Dir(at) {
 		data, err := os.ReadFile(filepath.Join(at, "go.mod"))
@@ -106,7 +107,8 @@ func sourceFiles(root string, names map[string]bool) (map[string]*hotspots.Sourc
 }
 
 func skipped(at, name string) bool {
-	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" || name == "vendor" {
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" ||
+		name == "vendor" {
 		return true
 	}
 	_, err := os.Stat(filepath.Join(at, "go.mod"))
@@ -128,7 +130,8 @@ func sourceFile(at, rel string) *hotspots.SourceFile {
 		// Where the file says with //line that it comes from another, profiles
 		// say so too, and that file is not compared.
 		f.Decls = append(f.Decls, hotspots.SourceFunc{
-			Name: funcName(fn), Start: set.PositionFor(fn.Pos(), false).Line, End: set.PositionFor(fn.End(), false).Line, Body: fn.Body != nil,
+			Name: funcName(fn), Start: set.PositionFor(fn.Pos(), false).Line,
+			End: set.PositionFor(fn.End(), false).Line, Body: fn.Body != nil,
 		})
 	}
 	return f
@@ -177,7 +180,8 @@ func BuildID(file string) (string, error) {
 	}
 	note, err := section.Data()
 	if err != nil || len(note) < 16 {
-		return "", &beagle.UsageError{What: fmt.Sprintf("--binary %s has a broken build ID", file), Remedy: "build it again"}
+		return "", &beagle.UsageError{What: fmt.Sprintf("--binary %s has a broken build ID", file),
+			Remedy: "build it again"}
 	}
 	return hex.EncodeToString(note[16:]), nil
 }

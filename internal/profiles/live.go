@@ -104,7 +104,8 @@ func (o *Options) skewed(u *url.URL, p *hotspots.Profile, began time.Time) {
 		return
 	}
 	if off := theirs.Sub(began); off.Abs() > 10*time.Second {
-		o.Warn(fmt.Sprintf("the clock of %s is %s off ours: windows of several hosts can't be compared; shares and cores are not affected",
+		o.Warn(fmt.Sprintf("the clock of %s is %s off ours: windows of several hosts can't be compared; shares "+
+			"and cores are not affected",
 			u.Host, off.Round(time.Second)))
 	}
 }
@@ -182,11 +183,14 @@ func refused(r *http.Request, status int, body string) error {
 	}
 	switch {
 	case strings.Contains(said, "already in use"):
-		bad.Remedy = "another CPU profile of the service is under way, and Go takes one at a time: wait for it, or stop the continuous profiler"
+		bad.Remedy = "another CPU profile of the service is under way, and Go takes one at a time: wait for it, " +
+			"or stop the continuous profiler"
 	case strings.Contains(said, "WriteTimeout"):
-		bad.Remedy = "the server's WriteTimeout is shorter than the profile: give fewer --seconds, or serve /debug/pprof from a server without one"
+		bad.Remedy = "the server's WriteTimeout is shorter than the profile: give fewer --seconds, or serve " +
+			"/debug/pprof from a server without one"
 	case status == http.StatusNotFound:
-		bad.Remedy = "the service must import net/http/pprof and serve http.DefaultServeMux, or mount pprof's handlers itself"
+		bad.Remedy = "the service must import net/http/pprof and serve http.DefaultServeMux, or mount pprof's " +
+			"handlers itself"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		bad.Remedy = "it wants a login: write http://USER:PASSWORD@HOST, or set BEAGLE_PROFILES_TOKEN to a bearer token"
 	case status >= 300 && status < 400:

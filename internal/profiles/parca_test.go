@@ -26,7 +26,8 @@ func frame(flag byte, data []byte) []byte {
 func parcaServes(t *testing.T, profile []byte, asked *[]string, trailer string) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.URL.Path != "/prefix/parca.query.v1alpha1.QueryService/Query" || r.Header.Get("Content-Type") != "application/grpc-web+proto" || len(body) < 5 {
+		if err != nil || r.URL.Path != "/prefix/parca.query.v1alpha1.QueryService/Query" ||
+			r.Header.Get("Content-Type") != "application/grpc-web+proto" || len(body) < 5 {
 			t.Errorf("%s %q %v", r.URL.Path, r.Header, err)
 		}
 		merge, _, err := field(body[5:], 3)

@@ -36,7 +36,8 @@ func TestProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program, cpu := filepath.Join(out, name), filepath.Join(out, name+".pprof")
 			goTool(append(append([]string{"build", "-o", program}, flags...), "./cmd/run")...)
-			if said, err := exec.CommandContext(t.Context(), program, cpu, filepath.Join(out, name+".allocs.pprof")).CombinedOutput(); err != nil {
+			if said, err := exec.CommandContext(t.Context(), program, cpu,
+				filepath.Join(out, name+".allocs.pprof")).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, said)
 			}
 			h := rankProgram(t, dir, program, cpu, filepath.Join(out, name+".allocs.pprof"))
@@ -97,10 +98,12 @@ func checkProgram(t *testing.T, h *hotspots.Table) {
 		t.Errorf("the collector's bill goes by %q", h.GCBy)
 	}
 	dropped, _, err := h.Why("generated.Spin")
-	if err != nil || len(dropped) == 0 || !strings.Contains(dropped[0].Reason, "generated") || len(dropped[0].CountsFor) == 0 {
+	if err != nil || len(dropped) == 0 || !strings.Contains(dropped[0].Reason, "generated") ||
+		len(dropped[0].CountsFor) == 0 {
 		t.Errorf("generated code: %+v, %v", dropped, err)
 	}
-	if dropped, _, err = h.Why("strings.Repeat"); err == nil && !strings.Contains(dropped[0].Reason, "standard library") {
+	if dropped, _, err = h.Why("strings.Repeat"); err == nil &&
+		!strings.Contains(dropped[0].Reason, "standard library") {
 		t.Errorf("the standard library: %+v", dropped)
 	}
 	if len(h.Warnings) > 0 {

@@ -203,7 +203,8 @@ func (s *pyroscopeServer) refused(status int, data []byte) error {
 		bad.Remedy = "ask for one version of the service, as in query={service_name=\"x\",version=\"y\"}"
 		return &tooLargeError{bad}
 	case said.Code == "unauthenticated" || status == http.StatusUnauthorized || status == http.StatusForbidden:
-		bad.Remedy = "it wants a login or a tenant: add tenant=ID, write USER:PASSWORD@HOST, or set BEAGLE_PROFILES_TOKEN"
+		bad.Remedy = "it wants a login or a tenant: add tenant=ID, write USER:PASSWORD@HOST, or set " +
+			"BEAGLE_PROFILES_TOKEN"
 	case said.Code == "invalid_argument":
 		bad.Remedy = "correct the query: {label=\"value\",...}"
 	case said.Code == "unavailable" || said.Code == "deadline_exceeded":

@@ -65,7 +65,7 @@ func isCPU(message []byte) bool {
 	return strings.HasPrefix(string(id), "process_cpu:")
 }
 
-// A window whose answer is too large is asked for in halves.
+// TestPyroscopeSlices: A window whose answer is too large is asked for in halves.
 func TestPyroscopeSlices(t *testing.T) {
 	asked := 0
 	profile := raw(t, "180000 ex.com/s.F@/f.go:1") // half an hour of processor time
@@ -78,7 +78,8 @@ func TestPyroscopeSlices(t *testing.T) {
 		}
 		return http.StatusOK, inField(5, inField(1, profile))
 	}, "SelectMergeProfile": func([]byte, string) (int, []byte) { return http.StatusOK, nil }}.serve(t)
-	all, err := Read(t.Context(), []string{source + "?service=intake&from=now-1h&tenant=team"}, Options{Now: func() time.Time { return noon }})
+	all, err := Read(t.Context(), []string{source + "?service=intake&from=now-1h&tenant=team"},
+		Options{Now: func() time.Time { return noon }})
 	if err != nil || len(all) != 2 || asked != 3 {
 		t.Fatalf("%d profiles, %d questions, %v", len(all), asked, err)
 	}
@@ -88,7 +89,7 @@ func TestPyroscopeSlices(t *testing.T) {
 	}
 }
 
-// Servers before the pprof format answer by another call.
+// TestPyroscopeOld: servers before the pprof format answer by another call.
 func TestPyroscopeOld(t *testing.T) {
 	profile := raw(t, "360000 ex.com/s.F@/f.go:1")
 	source := store{
@@ -119,9 +120,10 @@ func TestPyroscopeRefused(t *testing.T) {
 		"version of the":     fails(429, "resource_exhausted"),
 		"without /ui":        {},
 		"does not answer as": {"SelectMergeStacktraces": func([]byte, string) (int, []byte) { return 200, []byte{0xff} }},
-		"services intake, shop": {"SelectMergeStacktraces": empty, "SelectMergeProfile": empty, "LabelValues": func([]byte, string) (int, []byte) {
-			return 200, append(inField(1, []byte("intake")), inField(1, []byte("shop"))...)
-		}},
+		"services intake, shop": {"SelectMergeStacktraces": empty, "SelectMergeProfile": empty,
+			"LabelValues": func([]byte, string) (int, []byte) {
+				return 200, append(inField(1, []byte("intake")), inField(1, []byte("shop"))...)
+			}},
 		`"other"`: {"SelectMergeStacktraces": func([]byte, string) (int, []byte) {
 			return 200, inField(5, inField(1, raw(t, "95 ex.com/s.F@/f.go:1", "5 other@:0 ex.com/s.F@/f.go:1")))
 		}},
@@ -139,7 +141,8 @@ func TestPyroscopeRefused(t *testing.T) {
 		"pyroscope+http://h?service=x&from=now-90d":   "longer than a month",
 		"pyroscope+http://h?service=x&nodes=many":     "invalid nodes",
 	} {
-		if _, err := Read(t.Context(), []string{source}, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(t.Context(), []string{source}, Options{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", source, err, want)
 		}
 	}

@@ -43,7 +43,7 @@ func write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// Each directory in a directory is an instance, and N@ says how many
+// TestDirectory: each directory in a directory is an instance, and N@ says how many
 // instances all of them stand for.
 func TestDirectory(t *testing.T) {
 	dir := t.TempDir()
@@ -82,7 +82,8 @@ func TestBadSources(t *testing.T) {
 	} {
 		_, err := Read(t.Context(), []string{dir + "/ok.pprof", source}, Options{})
 		var bad *beagle.UsageError
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || bad.Remedy == "" || strings.Contains(err.Error(), "secret") {
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || bad.Remedy == "" ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %q and a remedy", source, err, want)
 		}
 	}
@@ -124,7 +125,8 @@ func busy(n int) (s int64) {
 func TestLive(t *testing.T) {
 	s := service(t)
 	for _, address := range []string{s.URL, s.URL + "/debug/pprof/", s.URL + "/debug/pprof/profile"} {
-		all, err := Read(t.Context(), []string{address}, Options{Seconds: 1, Warn: func(w string) { t.Errorf("%s: warning %s", address, w) }})
+		all, err := Read(t.Context(), []string{address},
+			Options{Seconds: 1, Warn: func(w string) { t.Errorf("%s: warning %s", address, w) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,22 +137,26 @@ func TestLive(t *testing.T) {
 				t.Errorf("%s of %s: %g s", p.Kind, p.Instance, p.Seconds)
 			}
 		}
-		if !slices.Contains(kinds, hotspots.CPU) || strings.Count(address, "profile") == 0 && !slices.Contains(kinds, hotspots.Alloc) {
+		if !slices.Contains(kinds, hotspots.CPU) || strings.Count(address, "profile") == 0 &&
+			!slices.Contains(kinds, hotspots.Alloc) {
 			t.Errorf("%s gives %q", address, kinds)
 		}
-		h, err := hotspots.Rank(all, hotspots.Options{Checkout: &hotspots.Checkout{Own: []string{"github.com/beagle-go/beagle/internal/profiles"}}})
+		h, err := hotspots.Rank(all, hotspots.Options{
+			Checkout: &hotspots.Checkout{Own: []string{"github.com/beagle-go/beagle/internal/profiles"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Functions of tests are no targets, and the answer tells their share.
 		dropped, _, err := h.Why("profiles.busy")
-		if err != nil || len(dropped) == 0 || dropped[0].Cum < 0.2 || !strings.Contains(dropped[0].Reason, "test file") {
+		if err != nil || len(dropped) == 0 || dropped[0].Cum < 0.2 ||
+			!strings.Contains(dropped[0].Reason, "test file") {
 			t.Errorf("%+v %v", dropped, err)
 		}
 	}
 }
 
-// An interrupt ends a live profile at once, on both sides.
+// TestLiveInterrupted: an interrupt ends a live profile at once, on both sides.
 func TestLiveInterrupted(t *testing.T) {
 	began, ended := make(chan bool), make(chan bool)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -198,31 +204,35 @@ func TestLiveRefused(t *testing.T) {
 		"cut off":         answers(200, string(planted(t, "cpu", noon, "5 a.F@/f.go:1")[:60])),
 	} {
 		s := httptest.NewServer(h)
-		_, err := Read(t.Context(), []string{strings.Replace(s.URL, "http://", "http://me:secret@", 1)}, Options{Seconds: 1})
+		_, err := Read(t.Context(), []string{strings.Replace(s.URL, "http://", "http://me:secret@", 1)},
+			Options{Seconds: 1})
 		s.Close()
 		var bad *beagle.UsageError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
-	if _, err := Read(t.Context(), []string{"http://" + gone.Addr().String()}, Options{Seconds: 1}); err == nil || !strings.Contains(err.Error(), "imports net/http/pprof") {
+	if _, err := Read(t.Context(), []string{"http://" + gone.Addr().String()}, Options{Seconds: 1}); err == nil ||
+		!strings.Contains(err.Error(), "imports net/http/pprof") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A clock that is off is said, and changes no share.
+// TestLiveSkew: A clock that is off is said, and changes no share.
 func TestLiveSkew(t *testing.T) {
 	data := planted(t, "cpu", noon, "5 a.F@/f.go:1")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(data) }))
 	defer s.Close()
 	var said []string
-	o := Options{Seconds: 1, Now: func() time.Time { return noon.Add(-5 * time.Minute) }, Warn: func(w string) { said = append(said, w) }}
-	if _, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, o); err != nil || len(said) != 1 || !strings.Contains(said[0], "5m0s off") {
+	o := Options{Seconds: 1, Now: func() time.Time { return noon.Add(-5 * time.Minute) },
+		Warn: func(w string) { said = append(said, w) }}
+	if _, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, o); err != nil || len(said) != 1 ||
+		!strings.Contains(said[0], "5m0s off") {
 		t.Errorf("%q %v", said, err)
 	}
 }
 
-// A redirect to another host gets no token.
+// TestToken: A redirect to another host gets no token.
 func TestToken(t *testing.T) {
 	data := planted(t, "cpu", noon, "5 a.F@/f.go:1")
 	var got string
@@ -231,7 +241,8 @@ func TestToken(t *testing.T) {
 		w.Write(data)
 	}))
 	defer s.Close()
-	if _, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, Options{Seconds: 1, Token: "t0ken"}); err != nil || got != "Bearer t0ken" {
+	if _, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"},
+		Options{Seconds: 1, Token: "t0ken"}); err != nil || got != "Bearer t0ken" {
 		t.Errorf("%q %v", got, err)
 	}
 }
@@ -259,19 +270,21 @@ func TestCheckout(t *testing.T) {
 	if err != nil || len(c.Files) != 1 || c.Files["a/f.go"] == nil {
 		t.Fatalf("%+v %v", c, err)
 	}
-	if d := c.Files["a/f.go"].Decls; len(d) != 2 || d[0] != (hotspots.SourceFunc{Name: "F", Start: 3, End: 4, Body: true}) || d[1].Name != "T.M" {
+	if d := c.Files["a/f.go"].Decls; len(d) != 2 || d[0] != (hotspots.SourceFunc{Name: "F", Start: 3, End: 4,
+		Body: true}) || d[1].Name != "T.M" {
 		t.Errorf("%+v", d)
 	}
 }
 
-// A profile of another build than the checkout is said with both lines.
+// TestOtherBuild: A profile of another build than the checkout is said with both lines.
 func TestOtherBuild(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/go.mod", []byte("module ex.com/s\n"))
 	write(t, dir+"/a/f.go", []byte("package a\n\n\n\nfunc F() {\n}\n"))
-	data, err := sketch.Sketch{Kind: "cpu", Seconds: 1, Build: "abcdef0123456789", Starts: map[string]int64{"ex.com/s/a.F": 3}, Stacks: []string{
-		"50 ex.com/s/a.F@/ci/a/f.go:4", "20 ex.com/s/a.Gone@/ci/a/f.go:9",
-	}}.Bytes()
+	data, err := sketch.Sketch{Kind: "cpu", Seconds: 1, Build: "abcdef0123456789",
+		Starts: map[string]int64{"ex.com/s/a.F": 3}, Stacks: []string{
+			"50 ex.com/s/a.F@/ci/a/f.go:4", "20 ex.com/s/a.Gone@/ci/a/f.go:9",
+		}}.Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +302,8 @@ func TestOtherBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := strings.Join(h.Warnings, "\n")
-	for _, want := range []string{"a/f.go:3 in the profile and at line 5 in the checkout", "abcdef012345", "fedcba987654", "a.Gone is in the profile"} {
+	for _, want := range []string{"a/f.go:3 in the profile and at line 5 in the checkout", "abcdef012345",
+		"fedcba987654", "a.Gone is in the profile"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no warning says %q:\n%s", want, said)
 		}

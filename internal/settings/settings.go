@@ -93,13 +93,15 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 }
 
 var fields = []string{
-	"sources", "own", "cores", "utilisation", "price", "replicas_follow_cpu", "fraction", "replicas", "least_replicas", "least_percent",
+	"sources", "own", "cores", "utilisation", "price", "replicas_follow_cpu", "fraction", "replicas", "least_replicas",
+	"least_percent",
 }
 
 // known refuses fields that nobody reads, which are slips.
 func known(file string, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
-		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line), Remedy: "write price: aws/c7g, and so on"}
+		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line),
+			Remedy: "write price: aws/c7g, and so on"}
 	}
 	for i := 0; i < len(node.Content); i += 2 {
 		if key := node.Content[i]; !slices.Contains(fields, key.Value) {
@@ -124,13 +126,16 @@ func (s *Service) check(file string, node *yaml.Node) error {
 	}
 	switch {
 	case !slices.Contains([]string{"", "yes", "no", "partly"}, s.Follow):
-		return bad("replicas_follow_cpu", fmt.Sprintf("%q is not one of the answers", s.Follow), "write yes, no or partly")
+		return bad("replicas_follow_cpu", fmt.Sprintf("%q is not one of the answers", s.Follow),
+			"write yes, no or partly")
 	case s.Follow == "partly" && !(s.Fraction > 0 && s.Fraction < 1):
-		return bad("fraction", "replicas follow partly, and no part of a saving is given", "write fraction: 0.5 when half of a saving becomes fewer replicas")
+		return bad("fraction", "replicas follow partly, and no part of a saving is given",
+			"write fraction: 0.5 when half of a saving becomes fewer replicas")
 	case s.Follow != "partly" && s.Fraction != 0:
 		return bad("fraction", "it counts only with replicas_follow_cpu: partly", "leave it out")
 	case s.Utilisation < 0 || s.Utilisation > 1:
-		return bad("utilisation", fmt.Sprintf("%g is not between 0 and 1", s.Utilisation), "write 0.6 when 60 % of the cores paid for are busy")
+		return bad("utilisation", fmt.Sprintf("%g is not between 0 and 1", s.Utilisation),
+			"write 0.6 when 60 % of the cores paid for are busy")
 	case s.Cores < 0 || s.Replicas < 0 || s.LeastReplicas < 0:
 		return bad("cores", "a number is negative", "write how many there are")
 	case s.LeastPercent < 0 || s.LeastPercent > 50:

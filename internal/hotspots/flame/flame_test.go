@@ -33,7 +33,8 @@ func table(t *testing.T) *hotspots.Table {
 		t.Fatal(err)
 	}
 	h, err := hotspots.Rank([]*hotspots.Profile{p}, hotspots.Options{
-		Checkout: &hotspots.Checkout{Module: "ex.com/svc"}, Service: hotspots.Service{Name: "in&out", Price: price, Cores: 1001},
+		Checkout: &hotspots.Checkout{Module: "ex.com/svc"}, Service: hotspots.Service{Name: "in&out", Price: price,
+			Cores: 1001},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func table(t *testing.T) *hotspots.Table {
 	return h
 }
 
-// The page holds all that it needs, the money, and no code of the profile.
+// TestHTML: the page holds all that it needs, the money, and no code of the profile.
 func TestHTML(t *testing.T) {
 	h := table(t)
 	p, unit, scale := h.Costs()
@@ -62,7 +63,8 @@ func TestHTML(t *testing.T) {
 		}
 	}
 	text := string(page)
-	for _, want := range []string{"hot spots of in&amp;out", `"Unit":" USD a year"`, "ex.com/svc/parse.Fields", "[garbage collection caused here]", "default-src 'none'"} {
+	for _, want := range []string{"hot spots of in&amp;out", `"Unit":" USD a year"`, "ex.com/svc/parse.Fields",
+		"[garbage collection caused here]", "default-src 'none'"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %s", want)
 		}

@@ -82,7 +82,8 @@ func (s *server) keep(r *http.Request) error {
 	return nil
 }
 
-func (s *server) LabelValues(context.Context, *connect.Request[typesv1.LabelValuesRequest]) (*connect.Response[typesv1.LabelValuesResponse], error) {
+func (s *server) LabelValues(context.Context,
+	*connect.Request[typesv1.LabelValuesRequest]) (*connect.Response[typesv1.LabelValuesResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return connect.NewResponse(&typesv1.LabelValuesResponse{Names: []string{s.profiles[0].service}}), nil
@@ -90,7 +91,8 @@ func (s *server) LabelValues(context.Context, *connect.Request[typesv1.LabelValu
 
 var selector = regexp.MustCompile(`^\{service_name="([^"]*)"\}$`)
 
-func (s *server) SelectMergeStacktraces(_ context.Context, r *connect.Request[querierv1.SelectMergeStacktracesRequest]) (*connect.Response[querierv1.SelectMergeStacktracesResponse], error) {
+func (s *server) SelectMergeStacktraces(_ context.Context,
+	r *connect.Request[querierv1.SelectMergeStacktracesRequest]) (*connect.Response[querierv1.SelectMergeStacktracesResponse], error) {
 	m := selector.FindStringSubmatch(r.Msg.LabelSelector)
 	kind := strings.Split(r.Msg.ProfileTypeID, ":")
 	if m == nil || len(kind) != 5 || r.Msg.Format != querierv1.ProfileFormat_PROFILE_FORMAT_PPROF {
