@@ -252,6 +252,14 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// TestPreempted: a sample in the frame that stops a goroutine is the function's own.
+func TestPreempted(t *testing.T) {
+	h := ranked(t, "30 runtime.asyncPreempt@/go/preempt.s:1 ex.com/svc/a.F@/a.go:1", "70 ex.com/svc/a.F@/a.go:2")
+	if got := find(t, h, svc+"/a.F"); got.Flat != 1 || got.Runtime != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSplit(t *testing.T) {
 	for full, want := range map[string]symbol{
 		"ex.com/svc/a.F":                                  {"ex.com/svc/a", "F", false},

@@ -205,6 +205,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 			}
 			frames = append(frames, locations[l]...)
 		}
+		frames = withoutPreemption(frames)
 		key = key[:0]
 		for _, f := range frames {
 			if _, ok := ids[f.fn]; !ok {
@@ -226,6 +227,16 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		m.samples += count
 		m.squares += v * v / float64(count)
 	}
+}
+
+// withoutPreemption drops the frame that the runtime puts on a stack to stop a
+// goroutine: on a busy machine the profiler's signal often arrives just there,
+// and the time is the function's below.
+func withoutPreemption(frames []frame) []frame {
+	for len(frames) > 1 && frames[0].fn.key == "runtime.asyncPreempt" {
+		frames = frames[1:]
+	}
+	return frames
 }
 
 // effective is the number of samples of equal weight that would tell as much.
