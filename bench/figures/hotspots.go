@@ -31,7 +31,7 @@ const leastCompared = 0.5
 // hotspotProfiles takes a short profile of metricsd under load, and one ten
 // times as long, and compares the shares of all hot spots.
 func hotspotProfiles(ctx context.Context, l *lab) (*section, error) {
-	seconds := 30
+	seconds := 60
 	if l.quick {
 		seconds = 10
 	}
@@ -117,8 +117,9 @@ type service struct {
 	stop    func()
 }
 
-// startService builds metricsd, starts its agent, and sends it the steady
-// shape of its own load generator on a Unix socket.
+// startService builds metricsd, starts its agent, and sends it as much
+// as it takes from its own load generator on a Unix socket: shares are known
+// by the number of samples, so the service must be busy.
 func (l *lab) startService(ctx context.Context) (*service, error) {
 	program := filepath.Join(l.dir, "metricsd")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
@@ -147,7 +148,7 @@ func (l *lab) startService(ctx context.Context) (*service, error) {
 		s.stop()
 		return nil, err
 	}
-	traffic := exec.CommandContext(ctx, program, "load", "-shape", "steady", "-network", "unixgram", "-address",
+	traffic := exec.CommandContext(ctx, program, "load", "-shape", "narrow", "-network", "unixgram", "-address",
 		socket, "-for", "1h")
 	traffic.Stderr = os.Stderr
 	if err := traffic.Start(); err != nil {

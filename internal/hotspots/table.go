@@ -3,6 +3,7 @@ package hotspots
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,9 +66,23 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	}
 	t.ranking = rank(m, o.Least)
 	t.fill(kind)
+	if few := tooFew(t.Effective); few != "" {
+		t.Warnings = append(t.Warnings, few)
+	}
 	t.Warnings = append(append(t.Warnings, m.warnings...), doubts(all, names, o.Checkout)...)
 	t.Advice = t.advise()
 	return t, nil
+}
+
+// tooFew warns when shares are known to no more than 5 points.
+func tooFew(samples float64) string {
+	const enough = 400
+	if samples >= enough {
+		return ""
+	}
+	low, high := wilson(0.5, samples)
+	return fmt.Sprintf("%.0f samples are few: a share of 50 %% is uncertain by %.0f points; profile %.0f times as long "+
+		"for 5 points, or while the service is busier", samples, 50*(high-low), math.Ceil(enough/max(samples, 1)))
 }
 
 // kindOf picks what is ranked.

@@ -106,7 +106,9 @@ func checkProgram(t *testing.T, h *hotspots.Table) {
 		!strings.Contains(dropped[0].Reason, "standard library") {
 		t.Errorf("the standard library: %+v", dropped)
 	}
-	if len(h.Warnings) > 0 {
-		t.Errorf("warnings about the program's own checkout: %q", h.Warnings)
+	for _, w := range h.Warnings {
+		if !strings.Contains(w, "samples are few") {
+			t.Errorf("a warning about the program's own checkout: %s", w)
+		}
 	}
 }

@@ -46,7 +46,8 @@ func TestService(t *testing.T) {
 	if err != nil || m.Price.Currency != "EUR" || m.Cores != 8 || m.Follows != "no" {
 		t.Errorf("%+v %v", m, err)
 	}
-	if _, _, err := Parse("beagle.yaml", []byte(text), "shop"); err == nil || !strings.Contains(err.Error(), "it has intake") {
+	_, _, err = Parse("beagle.yaml", []byte(text), "shop")
+	if err == nil || !strings.Contains(err.Error(), "it has intake") {
 		t.Error(err)
 	}
 	if s, _, err := Parse("beagle.yaml", []byte("guardrails: [1]"), ""); s != nil || err != nil {

@@ -91,8 +91,9 @@ func (s *server) LabelValues(context.Context,
 
 var selector = regexp.MustCompile(`^\{service_name="([^"]*)"\}$`)
 
-func (s *server) SelectMergeStacktraces(_ context.Context,
-	r *connect.Request[querierv1.SelectMergeStacktracesRequest]) (*connect.Response[querierv1.SelectMergeStacktracesResponse], error) {
+func (s *server) SelectMergeStacktraces(
+	_ context.Context, r *connect.Request[querierv1.SelectMergeStacktracesRequest],
+) (*connect.Response[querierv1.SelectMergeStacktracesResponse], error) {
 	m := selector.FindStringSubmatch(r.Msg.LabelSelector)
 	kind := strings.Split(r.Msg.ProfileTypeID, ":")
 	if m == nil || len(kind) != 5 || r.Msg.Format != querierv1.ProfileFormat_PROFILE_FORMAT_PPROF {
