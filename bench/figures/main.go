@@ -57,6 +57,7 @@ var figures = []figure{
 	{"temporal", "many machines: orchestration on Temporal, kill -9 of worker and server, parity", 25, temporal},
 	{"cheats", "every cheat of the catalogue", 4, cheats},
 	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, mutantTrials},
+	{"hotspots", "hot spots of metricsd under load: a short profile and one ten times as long", 13, hotspotProfiles},
 	{"attacks", "what each sandbox stops", 1, attackTable},
 	{"rollout", "simulated rollouts of versions whose truth is known", 3, rollouts},
 	{"watch", "simulated days of profiles with changes put in", 1, watched},

@@ -50,12 +50,12 @@ func init() { hotspotsCommand.run = runHotspots }
 
 // hotspotFlags are what the command line says.
 type hotspotFlags struct {
-	dir, own, kind, config, service  string
-	price, why, diff, calls, binary  string
-	html                             string
-	seconds, limit                   int
-	instances, cores, least          float64
-	asJSON, quiet, leastSet, setFrom bool
+	dir, own, kind, config, service string
+	price, why, diff, calls, binary string
+	html                            string
+	seconds, limit                  int
+	instances, cores, least         float64
+	asJSON, quiet, leastSet         bool
 }
 
 func (h *hotspotFlags) add(f *flagSet) {

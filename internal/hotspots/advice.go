@@ -17,12 +17,12 @@ type habit struct {
 }
 
 var habits = []habit{
-	{"contention", locks, 0.02,
-		"waits for locks: hold them for less, split them, or let each processor have its own part"},
+	{"contention", locks, 0.02, "waits for locks: hold them for less, split them, or let each processor have " +
+		"its own part"},
 	{"channels", hands, 0.03, "hands items over by channel one at a time: send slices of items"},
 	{"logging", logs, 0.03, "logs: leave lines out on the hot path, ask for the level first, or sample"},
-	{"syscalls", calls, 0.05,
-		"spends this in system calls: where that is one for each message, buffer, or send and receive several at once"},
+	{"syscalls", calls, 0.05, "spends this in system calls: where that is one for each message, buffer, or send " +
+		"and receive several at once"},
 }
 
 const mostAdvice = 3 // functions of a kind
@@ -37,8 +37,8 @@ func (t *Table) advise() []beagle.ProfileAdvice {
 	}
 	if cpu != nil && cpu.total > 0 {
 		for _, h := range habits {
-			out = append(out,
-				causes(cpu, h.kind, "cpu", h.least, h.text, func(s *stack) bool { return s.has(h.marks) })...)
+			out = append(out, causes(cpu, h.kind, "cpu", h.least, h.text,
+				func(s *stack) bool { return s.has(h.marks) })...)
 		}
 	}
 	for _, kind := range []string{Mutex, Block} {
@@ -71,8 +71,8 @@ func causes(m *merged, kind, of string, least float64, text string, match func(*
 	var out []beagle.ProfileAdvice
 	for f, v := range by {
 		if v >= least*m.total {
-			out = append(out,
-				beagle.ProfileAdvice{Kind: kind, Function: f.key, Share: tidy(v / m.total), Of: of, Text: text})
+			out = append(out, beagle.ProfileAdvice{Kind: kind, Function: f.key, Share: tidy(v / m.total), Of: of,
+				Text: text})
 		}
 	}
 	slices.SortFunc(out, func(a, b beagle.ProfileAdvice) int {

@@ -20,10 +20,8 @@ func (t *Table) Costs() (p *profile.Profile, unit string, scale float64) {
 	b := &builder{p: &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "cost", Unit: "count"}},
 		PeriodType: &profile.ValueType{Type: "cost", Unit: "count"}, Period: 1,
-		Mapping: []*profile.Mapping{
-			{ID: 1, Start: 1, Limit: 1 << 40, File: "service", HasFunctions: true, HasLineNumbers: true,
-				HasFilenames: true},
-		},
+		Mapping: []*profile.Mapping{{ID: 1, Start: 1, Limit: 1 << 40, File: "service", HasFunctions: true,
+			HasLineNumbers: true, HasFilenames: true}},
 	}, locations: map[frame]*profile.Location{}, functions: map[*function]*profile.Function{}}
 	if t.options.Service.Name != "" {
 		b.p.Mapping[0].File = t.options.Service.Name
@@ -79,22 +77,14 @@ func (b *builder) location(f frame) *profile.Location {
 	}
 	fn := b.functions[f.fn]
 	if fn == nil {
-		fn = &profile.Function{
-			ID:         uint64(len(b.p.Function) + 1),
-			Name:       f.fn.key,
-			SystemName: f.fn.key,
-			Filename:   f.fn.file,
-		}
+		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: f.fn.key, SystemName: f.fn.key,
+			Filename: f.fn.file}
 		b.functions[f.fn] = fn
 		b.p.Function = append(b.p.Function, fn)
 	}
 	id := uint64(len(b.p.Location) + 1)
-	l := &profile.Location{
-		ID:      id,
-		Address: id,
-		Mapping: b.p.Mapping[0],
-		Line:    []profile.Line{{Function: fn, Line: f.line}},
-	}
+	l := &profile.Location{ID: id, Address: id, Mapping: b.p.Mapping[0],
+		Line: []profile.Line{{Function: fn, Line: f.line}}}
 	b.locations[f] = l
 	b.p.Location = append(b.p.Location, l)
 	return l

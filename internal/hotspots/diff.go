@@ -25,23 +25,13 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 		}
 	}
 	now, before := t.ranking.shares(entries), old.ranking.shares(entries)
-	out := &beagle.HotspotDiff{
-		Samples:    t.Samples,
-		OldSamples: old.Samples,
-		Old:        old.Profiles,
-		Moves:      []beagle.HotspotMove{},
-	}
+	out := &beagle.HotspotDiff{Samples: t.Samples, OldSamples: old.Samples, Old: old.Profiles,
+		Moves: []beagle.HotspotMove{}}
 	var all []beagle.HotspotMove
 	for key := range entries {
 		a, b := before.of(key), now.of(key)
-		m := beagle.HotspotMove{
-			Target: key,
-			Old:    a.net,
-			New:    b.net,
-			Change: b.net - a.net,
-			OldCum: a.cum,
-			NewCum: b.cum,
-		}
+		m := beagle.HotspotMove{Target: key, Old: a.net, New: b.net, Change: b.net - a.net, OldCum: a.cum,
+			NewCum: b.cum}
 		m.Low, m.High = newcombe(a.net, before.n, b.net, now.n)
 		m.P = twoShares(a.net, before.n, b.net, now.n)
 		all = append(all, m)

@@ -19,7 +19,7 @@ func ranked(t *testing.T, stacks ...string) *Table {
 	return h
 }
 
-// TestDiffShift checks that a cost that went from one callee to another is a move of both, with a
+// TestDiffShift: A cost that went from one callee to another is a move of both, with a
 // note that their caller costs the same.
 func TestDiffShift(t *testing.T) {
 	old := ranked(t, "300 ex.com/svc/a.F@/a.go:1 ex.com/svc/a.Top@/a.go:9",
@@ -38,7 +38,7 @@ func TestDiffShift(t *testing.T) {
 	}
 }
 
-// TestDiffChance checks that two profiles of the same service differ by chance: of many functions
+// TestDiffChance: two profiles of the same service differ by chance: of many functions
 // almost none may be called moved. A planted move among them is found.
 func TestDiffChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -8,7 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A class says what the code of a frame is, as far as it decides who pays for it.
+// class: what the code of a frame is, as far as it decides who pays for it.
 type class uint8
 
 const (
@@ -189,8 +189,8 @@ func marksOf(s symbol) marks {
 	case s.pkg == "runtime":
 		m = runtimeMarks(s.name)
 	case s.pkg == "sync" || s.pkg == "internal/sync":
-		if strings.Contains(s.name, "ock") &&
-			(strings.HasPrefix(s.name, "Mutex.") || strings.HasPrefix(s.name, "RWMutex.")) {
+		if strings.Contains(s.name, "ock") && (strings.HasPrefix(s.name, "Mutex.") ||
+			strings.HasPrefix(s.name, "RWMutex.")) {
 			m = locks
 		}
 	case s.pkg == "syscall" || s.pkg == "internal/runtime/syscall" || s.pkg == "internal/runtime/syscall/linux" ||

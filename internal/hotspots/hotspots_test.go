@@ -54,7 +54,7 @@ const svc = "ex.com/svc"
 
 var noon = time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
 
-// serving has the stacks of a service: handle parses lines and stores what it parsed.
+// serving: the stacks of a service: handle parses lines and stores what it parsed.
 var serving = planned{
 	Kind: CPU, Seconds: 10, Start: noon, Build: "aaaaaaaaaaaaaaaaaaaa",
 	Stacks: []string{
@@ -89,12 +89,8 @@ var waiting = planned{Kind: Mutex, Seconds: 10, Start: noon, Stacks: []string{
 // checkout is the service's source text, as the loader would find it.
 func checkout() *Checkout {
 	file := func(path string, decls ...SourceFunc) *SourceFile {
-		return &SourceFile{
-			Path:      path,
-			Decls:     decls,
-			Main:      !strings.Contains(path, "/"),
-			Generated: strings.HasSuffix(path, ".pb.go"),
-		}
+		return &SourceFile{Path: path, Decls: decls, Main: !strings.Contains(path, "/"),
+			Generated: strings.HasSuffix(path, ".pb.go")}
 	}
 	return &Checkout{Module: svc, Files: map[string]*SourceFile{
 		"main.go":        file("main.go", SourceFunc{"main", 3, 5, true}),
@@ -174,7 +170,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestCollectorByTime checks that without an allocation profile the collector's bill goes by the
+// TestCollectorByTime: without an allocation profile the collector's bill goes by the
 // time in the allocator.
 func TestCollectorByTime(t *testing.T) {
 	h, err := Rank([]*Profile{serving.parse(t, "cpu.pprof")}, Options{Least: 0.005, Checkout: checkout()})
@@ -191,8 +187,8 @@ func TestCollectorByTime(t *testing.T) {
 func TestNothingCountsTwice(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{
-		svc + "/a.F", svc + "/a.(*T).M", svc + "/b.G[...]", svc + "/b.G[...].func1", svc + "/c.H", svc + "/a.F.func2.1",
-		svc + "/a.T.M-fm",
+		svc + "/a.F", svc + "/a.(*T).M", svc + "/b.G[...]", svc + "/b.G[...].func1", svc + "/c.H", svc +
+			"/a.F.func2.1", svc + "/a.T.M-fm",
 		"runtime.mallocgc", "runtime.gcBgMarkWorker", "strings.Index", "github.com/x/y.Z", "main.main", svc + "/a.init.0",
 	}
 	for range 300 {
@@ -229,7 +225,7 @@ func TestNothingCountsTwice(t *testing.T) {
 	}
 }
 
-// TestFold checks that a small callee counts for its caller, which may lift that over the limit.
+// TestFold: A small callee counts for its caller, which may lift that over the limit.
 func TestFold(t *testing.T) {
 	s := planned{Kind: CPU, Seconds: 1, Start: noon, Stacks: []string{
 		"4 ex.com/svc/a.leaf@/a.go:1 ex.com/svc/a.mid@/a.go:5 ex.com/svc/a.top@/a.go:9",
@@ -253,6 +249,14 @@ func TestFold(t *testing.T) {
 	}
 	if _, _, err = h.Why("eaf"); err == nil || !strings.Contains(err.Error(), "in none of the profiles") {
 		t.Errorf("part of a name: %v", err)
+	}
+}
+
+// TestPreempted: a sample in the frame that stops a goroutine is the function's own.
+func TestPreempted(t *testing.T) {
+	h := ranked(t, "30 runtime.asyncPreempt@/go/preempt.s:1 ex.com/svc/a.F@/a.go:1", "70 ex.com/svc/a.F@/a.go:2")
+	if got := find(t, h, svc+"/a.F"); got.Flat != 1 || got.Runtime != 0 {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -286,7 +290,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestWeights checks that instances weigh by their number, however long each was watched.
+// TestWeights: instances weigh by their number, however long each was watched.
 func TestWeights(t *testing.T) {
 	a := planned{Kind: CPU, Seconds: 10, Start: noon, Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}
 	b := planned{Kind: CPU, Seconds: 100, Start: noon, Stacks: []string{"10000 ex.com/svc/a.G@/a.go:1"}}
@@ -299,17 +303,20 @@ func TestWeights(t *testing.T) {
 	if got := find(t, h, svc+"/a.F").Net; math.Abs(got-0.75) > 1e-9 || math.Abs(h.Cores-40) > 1e-9 {
 		t.Errorf("30 of 40 instances have %g; %g cores", got, h.Cores)
 	}
+	if few := tooFew(100); !strings.Contains(few, "by 10 points; profile 4 times") || tooFew(h.Effective) != "" {
+		t.Errorf("100 samples: %q", few)
+	}
 	if h.Effective >= float64(h.Samples) || h.Effective <= 1000 {
 		t.Errorf("%g effective samples of %d", h.Effective, h.Samples)
 	}
 }
 
-// TestWindows checks that windows of one instance are averaged, profiles of the same time are of
+// TestWindows: windows of one instance are averaged, profiles of the same time are of
 // several instances.
 func TestWindows(t *testing.T) {
 	window := func(at time.Time) *Profile {
-		p := planned{Kind: CPU, Seconds: 10, Start: at,
-			Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}.parse(t, at.String())
+		p := planned{Kind: CPU, Seconds: 10, Start: at, Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}.parse(t,
+			at.String())
 		p.Group = "dir"
 		return p
 	}

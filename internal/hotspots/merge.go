@@ -136,15 +136,14 @@ func standsFor(g []*Profile) (n float64, warning string) {
 		return float64(len(hosts)), ""
 	}
 	if n := overlap(g); n > 1 {
-		return float64(n),
-			fmt.Sprintf("%s: %d of its %d profiles were taken at the same time, so it counts as %d instances: "+
-				"say how many there are with --instances N", g[0].Group, n, len(g), n)
+		return float64(n), fmt.Sprintf("%s: %d of its %d profiles were taken at the same time, so it counts as "+
+			"%d instances: "+
+			"say how many there are with --instances N", g[0].Group, n, len(g), n)
 	}
 	if len(g) > 1 {
-		return 1,
-			fmt.Sprintf("%s: its %d profiles were taken one after the other, so they count as windows of one "+
-				"instance: "+
-				"say how many there are with --instances N", g[0].Group, len(g))
+		return 1, fmt.Sprintf("%s: its %d profiles were taken one after the other, so they count as windows of "+
+			"one instance: "+
+			"say how many there are with --instances N", g[0].Group, len(g))
 	}
 	return 1, ""
 }
@@ -206,6 +205,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 			}
 			frames = append(frames, locations[l]...)
 		}
+		frames = withoutPreemption(frames)
 		key = key[:0]
 		for _, f := range frames {
 			if _, ok := ids[f.fn]; !ok {
@@ -227,6 +227,16 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		m.samples += count
 		m.squares += v * v / float64(count)
 	}
+}
+
+// withoutPreemption drops the frame that the runtime puts on a stack to stop a
+// goroutine: on a busy machine the profiler's signal often arrives just there,
+// and the time is the function's below.
+func withoutPreemption(frames []frame) []frame {
+	for len(frames) > 1 && frames[0].fn.key == "runtime.asyncPreempt" {
+		frames = frames[1:]
+	}
+	return frames
 }
 
 // effective is the number of samples of equal weight that would tell as much.

@@ -32,9 +32,8 @@ type listPrice struct {
 	asOf   string
 }
 
-// listPrices are prices an hour of a virtual processor. They change seldom, and
-// discounts change them for everybody: a year's figure from this table is an
-// order of magnitude, and --price is better.
+// listPrices: prices change seldom, and discounts change them for everybody: a year's
+// figure from this table is an order of magnitude, and --price is better.
 var listPrices = []listPrice{
 	{"aws/c6i", 0.0425, "us-east-1", "2026-06"},
 	{"aws/c7a", 0.0513, "us-east-1", "2026-06"},
@@ -131,8 +130,8 @@ func (s *Service) saving(a beagle.Autoscaling, share, cost float64) (saved float
 	}
 	if s.LeastReps > 0 && s.Replicas > 0 {
 		if most := 1 - s.LeastReps/s.Replicas; share*a.Fraction > most && share > 0 {
-			return cost * most / share,
-				fmt.Sprintf("no more than down to %g replicas, the autoscaler's least", s.LeastReps)
+			return cost * most / share, fmt.Sprintf("no more than down to %g replicas, the autoscaler's least",
+				s.LeastReps)
 		}
 	}
 	return cost * a.Fraction, ""

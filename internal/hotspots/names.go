@@ -30,8 +30,8 @@ func split(full string) symbol {
 	s := symbol{pkg: strings.ReplaceAll(bare[:slash+dot], "%2e", "."), name: bare[slash+dot+1:]}
 	s.name = strings.TrimSuffix(s.name, ".abi0")
 	if body := closureTail.ReplaceAllString(s.name, ""); body != s.name && body != "" {
-		s.closure = !strings.HasSuffix(s.name, "-fm") ||
-			closureTail.ReplaceAllString(strings.TrimSuffix(s.name, "-fm"), "") != body
+		s.closure = !strings.HasSuffix(s.name, "-fm") || closureTail.ReplaceAllString(strings.TrimSuffix(s.name,
+			"-fm"), "") != body
 		s.name = body
 	}
 	s.name = strings.NewReplacer("(*", "", ")", "").Replace(s.name)

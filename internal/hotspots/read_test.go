@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// TestBadProfiles checks that every kind of file that is no profile is named, with what to do.
+// TestBadProfiles: every kind of file that is no profile is named, with what to do.
 func TestBadProfiles(t *testing.T) {
 	good := serving.bytes(t)
 	edited := func(edit func(*profile.Profile)) []byte {

@@ -45,8 +45,8 @@ func skew(all []*Profile) []string {
 	slices.SortFunc(by, func(a, b *window) int { return a.begin.Compare(b.begin) })
 	first, last := by[0], by[len(by)-1]
 	if gap := last.begin.Sub(first.end); gap > time.Hour {
-		return []string{fmt.Sprintf("%s ends at %s and %s begins at %s: either their load differs by the hour, or a "+
-			"host's clock is wrong; "+
+		return []string{fmt.Sprintf("%s ends at %s and %s begins at %s: either their load differs by the hour, "+
+			"or a host's clock is wrong; "+
 			"compare profiles of the same time", first.source, first.end.Format(time.RFC3339), last.source,
 			last.begin.Format(time.RFC3339))}
 	}

@@ -3,6 +3,7 @@ package hotspots
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,8 +57,8 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	if m.total <= 0 {
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("the %s profiles hold no samples", kind),
-			Remedy: "profile while the service works; block and mutex profiles need runtime.SetBlockProfileRate and " +
-				"SetMutexProfileFraction",
+			Remedy: "profile while the service works; block and mutex profiles need runtime.SetBlockProfileRate " +
+				"and SetMutexProfileFraction",
 		}
 	}
 	if kind == CPU {
@@ -65,9 +66,24 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	}
 	t.ranking = rank(m, o.Least)
 	t.fill(kind)
+	if few := tooFew(t.Effective); few != "" {
+		t.Warnings = append(t.Warnings, few)
+	}
 	t.Warnings = append(append(t.Warnings, m.warnings...), doubts(all, names, o.Checkout)...)
 	t.Advice = t.advise()
 	return t, nil
+}
+
+// tooFew warns when shares are known to no more than 5 points.
+func tooFew(samples float64) string {
+	const enough = 400
+	if samples >= enough {
+		return ""
+	}
+	low, high := wilson(0.5, samples)
+	return fmt.Sprintf("%.0f samples are few: a share of 50 %% is uncertain by %.0f points; profile %.0f times as "+
+		"long "+
+		"for 5 points, or while the service is busier", samples, 50*(high-low), math.Ceil(enough/max(samples, 1)))
 }
 
 // kindOf picks what is ranked.
@@ -238,10 +254,8 @@ func (t *Table) rest() []beagle.CostShare {
 				sum += c.net
 			}
 		}
-		out = append(out, beagle.CostShare{
-			What:  fmt.Sprintf("%d hot spots beyond the limit of the list", t.More),
-			Share: tidy(sum / t.ranking.m.total),
-		})
+		out = append(out, beagle.CostShare{What: fmt.Sprintf("%d hot spots beyond the limit of the list", t.More),
+			Share: tidy(sum / t.ranking.m.total)})
 	}
 	return out
 }
@@ -277,10 +291,9 @@ func doubts(all []*Profile, n *namer, c *Checkout) []string {
 	if c.Build != "" {
 		for b, sources := range builds {
 			if b != c.Build {
-				out = append(out,
-					fmt.Sprintf("%s is of build %s, the program that --binary names is %s: lines and functions may "+
-						"differ",
-						sources[0], short(b), short(c.Build)))
+				out = append(out, fmt.Sprintf("%s is of build %s, the program that --binary names is %s: lines "+
+					"and functions may differ",
+					sources[0], short(b), short(c.Build)))
 			}
 		}
 	}
@@ -298,9 +311,8 @@ func moved(n *namer) []string {
 		case f.missing && f.class == own:
 			gone = append(gone, f.key)
 		case f.decl != nil && f.said > 0 && int64(f.decl.Start) != f.said:
-			lines = append(lines,
-				fmt.Sprintf("%s begins at %s:%d in the profile and at line %d in the checkout", f.key, f.file, f.said,
-					f.decl.Start))
+			lines = append(lines, fmt.Sprintf("%s begins at %s:%d in the profile and at line %d in the checkout",
+				f.key, f.file, f.said, f.decl.Start))
 		}
 	}
 	slices.Sort(lines)
@@ -311,8 +323,8 @@ func moved(n *namer) []string {
 			"; check the version out that was profiled, or profile this one")
 	}
 	if len(gone) > 0 {
-		out = append(out, "the profile is of another build than the checkout: "+gone[0]+
-			" is in the profile and not in the checkout"+
+		out = append(out, "the profile is of another build than the checkout: "+gone[0]+" is in the profile and "+
+			"not in the checkout"+
 			others(len(gone)-1))
 	}
 	return out

@@ -25,8 +25,8 @@ func (t *Table) Why(name string) (dropped []beagle.DroppedFunction, entries []be
 	}
 	return nil, nil, &beagle.UsageError{
 		What: fmt.Sprintf("%s is in none of the profiles (%d samples)", name, t.Samples),
-		Remedy: fmt.Sprintf("with 95 %% confidence it has less than %.3g %% of the time; or the compiler inlined it, "+
-			"or its name is another",
+		Remedy: fmt.Sprintf("with 95 %% confidence it has less than %.3g %% of the time; or the compiler "+
+			"inlined it, or its name is another",
 			100*ruleOfThree(t.Effective)),
 	}
 }

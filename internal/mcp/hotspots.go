@@ -44,13 +44,8 @@ func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, e
 // answered is a ranking as the tool answers it.
 func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
 	used := t.Profiles[0]
-	out := &Hotspots{
-		Unit:     used.Kind + " bytes",
-		Total:    used.Total,
-		Hotspots: []Hotspot{},
-		Dropped:  []Dropped{},
-		Warnings: t.Warnings,
-	}
+	out := &Hotspots{Unit: used.Kind + " bytes", Total: used.Total, Hotspots: []Hotspot{}, Dropped: []Dropped{},
+		Warnings: t.Warnings}
 	if used.Kind != hotspots.Alloc {
 		out.Unit, out.Total = used.Kind+" nanoseconds", used.Total/1e9
 	}

@@ -206,8 +206,8 @@ func hotspotsInWords(h *Hotspots) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.4g of %s in all.\n", h.Total, h.Unit)
 	for _, s := range h.Hotspots {
-		fmt.Fprintf(&b, "%5.1f %% net, %5.1f %% own, %5.1f %% with callees  %s  (%s:%d): %s\n", s.Net, s.Flat, s.Cum,
-			llm.OneLine(s.Target),
+		fmt.Fprintf(&b, "%5.1f %% net, %5.1f %% own, %5.1f %% with callees  %s  (%s:%d): %s\n",
+			s.Net, s.Flat, s.Cum, llm.OneLine(s.Target),
 			llm.OneLine(s.File), s.Line, s.Why)
 	}
 	if len(h.Hotspots) == 0 {

@@ -48,10 +48,8 @@ func moduleOf(dir string) (root, module string, err error) {
 		return dir, "", err
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return dir, "", &beagle.UsageError{
-			What:   fmt.Sprintf("-C %s: there is no such directory", dir),
-			Remedy: "name the checkout of the service",
-		}
+		return dir, "", &beagle.UsageError{What: fmt.Sprintf("-C %s: there is no such directory", dir),
+			Remedy: "name the checkout of the service"}
 	}
 	for at := abs; ; at = filepath.Dir(at) {
 		data, err := os.ReadFile(filepath.Join(at, "go.mod"))
@@ -182,10 +180,8 @@ func BuildID(file string) (string, error) {
 	}
 	note, err := section.Data()
 	if err != nil || len(note) < 16 {
-		return "", &beagle.UsageError{
-			What:   fmt.Sprintf("--binary %s has a broken build ID", file),
-			Remedy: "build it again",
-		}
+		return "", &beagle.UsageError{What: fmt.Sprintf("--binary %s has a broken build ID", file),
+			Remedy: "build it again"}
 	}
 	return hex.EncodeToString(note[16:]), nil
 }

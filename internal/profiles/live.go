@@ -104,10 +104,9 @@ func (o *Options) skewed(u *url.URL, p *hotspots.Profile, began time.Time) {
 		return
 	}
 	if off := theirs.Sub(began); off.Abs() > 10*time.Second {
-		o.Warn(
-			fmt.Sprintf("the clock of %s is %s off ours: windows of several hosts can't be compared; shares and "+
-				"cores are not affected",
-				u.Host, off.Round(time.Second)))
+		o.Warn(fmt.Sprintf("the clock of %s is %s off ours: windows of several hosts can't be compared; shares "+
+			"and cores are not affected",
+			u.Host, off.Round(time.Second)))
 	}
 }
 
@@ -184,8 +183,8 @@ func refused(r *http.Request, status int, body string) error {
 	}
 	switch {
 	case strings.Contains(said, "already in use"):
-		bad.Remedy = "another CPU profile of the service is under way, and Go takes one at a time: wait for it, or " +
-			"stop the continuous profiler"
+		bad.Remedy = "another CPU profile of the service is under way, and Go takes one at a time: wait for it, " +
+			"or stop the continuous profiler"
 	case strings.Contains(said, "WriteTimeout"):
 		bad.Remedy = "the server's WriteTimeout is shorter than the profile: give fewer --seconds, or serve " +
 			"/debug/pprof from a server without one"

@@ -65,7 +65,7 @@ func isCPU(message []byte) bool {
 	return strings.HasPrefix(string(id), "process_cpu:")
 }
 
-// TestPyroscopeSlices checks that a window whose answer is too large is asked for in halves.
+// TestPyroscopeSlices: A window whose answer is too large is asked for in halves.
 func TestPyroscopeSlices(t *testing.T) {
 	asked := 0
 	profile := raw(t, "180000 ex.com/s.F@/f.go:1") // half an hour of processor time
@@ -78,9 +78,8 @@ func TestPyroscopeSlices(t *testing.T) {
 		}
 		return http.StatusOK, inField(5, inField(1, profile))
 	}, "SelectMergeProfile": func([]byte, string) (int, []byte) { return http.StatusOK, nil }}.serve(t)
-	all, err := Read(t.Context(), []string{source + "?service=intake&from=now-1h&tenant=team"}, Options{
-		Now: func() time.Time { return noon },
-	})
+	all, err := Read(t.Context(), []string{source + "?service=intake&from=now-1h&tenant=team"},
+		Options{Now: func() time.Time { return noon }})
 	if err != nil || len(all) != 2 || asked != 3 {
 		t.Fatalf("%d profiles, %d questions, %v", len(all), asked, err)
 	}
@@ -90,7 +89,7 @@ func TestPyroscopeSlices(t *testing.T) {
 	}
 }
 
-// TestPyroscopeOld checks that servers before the pprof format answer by another call.
+// TestPyroscopeOld: servers before the pprof format answer by another call.
 func TestPyroscopeOld(t *testing.T) {
 	profile := raw(t, "360000 ex.com/s.F@/f.go:1")
 	source := store{

@@ -76,8 +76,8 @@ func read(ctx context.Context, text string, o Options) ([]*hotspots.Profile, err
 	case isURL:
 		return nil, &beagle.UsageError{
 			What: redacted(source) + ": unknown kind of source",
-			Remedy: "give http:// or https:// for a service, pyroscope+http:// or parca+http:// for a profile store, " +
-				"or a path",
+			Remedy: "give http:// or https:// for a service, pyroscope+http:// or parca+http:// for a profile " +
+				"store, or a path",
 		}
 	default:
 		all, err = files(source)

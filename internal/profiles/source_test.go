@@ -43,7 +43,7 @@ func write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// TestDirectory checks that each directory in a directory is an instance, and N@ says how many
+// TestDirectory: each directory in a directory is an instance, and N@ says how many
 // instances all of them stand for.
 func TestDirectory(t *testing.T) {
 	dir := t.TempDir()
@@ -125,10 +125,8 @@ func busy(n int) (s int64) {
 func TestLive(t *testing.T) {
 	s := service(t)
 	for _, address := range []string{s.URL, s.URL + "/debug/pprof/", s.URL + "/debug/pprof/profile"} {
-		all, err := Read(t.Context(), []string{address}, Options{
-			Seconds: 1,
-			Warn:    func(w string) { t.Errorf("%s: warning %s", address, w) },
-		})
+		all, err := Read(t.Context(), []string{address},
+			Options{Seconds: 1, Warn: func(w string) { t.Errorf("%s: warning %s", address, w) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,8 +137,8 @@ func TestLive(t *testing.T) {
 				t.Errorf("%s of %s: %g s", p.Kind, p.Instance, p.Seconds)
 			}
 		}
-		if !slices.Contains(kinds, hotspots.CPU) ||
-			strings.Count(address, "profile") == 0 && !slices.Contains(kinds, hotspots.Alloc) {
+		if !slices.Contains(kinds, hotspots.CPU) || strings.Count(address, "profile") == 0 &&
+			!slices.Contains(kinds, hotspots.Alloc) {
 			t.Errorf("%s gives %q", address, kinds)
 		}
 		h, err := hotspots.Rank(all, hotspots.Options{
@@ -158,7 +156,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveInterrupted checks that an interrupt ends a live profile at once, on both sides.
+// TestLiveInterrupted: an interrupt ends a live profile at once, on both sides.
 func TestLiveInterrupted(t *testing.T) {
 	began, ended := make(chan bool), make(chan bool)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -206,9 +204,8 @@ func TestLiveRefused(t *testing.T) {
 		"cut off":         answers(200, string(planted(t, "cpu", noon, "5 a.F@/f.go:1")[:60])),
 	} {
 		s := httptest.NewServer(h)
-		_, err := Read(t.Context(), []string{strings.Replace(s.URL, "http://", "http://me:secret@", 1)}, Options{
-			Seconds: 1,
-		})
+		_, err := Read(t.Context(), []string{strings.Replace(s.URL, "http://", "http://me:secret@", 1)},
+			Options{Seconds: 1})
 		s.Close()
 		var bad *beagle.UsageError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
@@ -221,24 +218,21 @@ func TestLiveRefused(t *testing.T) {
 	}
 }
 
-// TestLiveSkew checks that a clock that is off is said, and changes no share.
+// TestLiveSkew: A clock that is off is said, and changes no share.
 func TestLiveSkew(t *testing.T) {
 	data := planted(t, "cpu", noon, "5 a.F@/f.go:1")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(data) }))
 	defer s.Close()
 	var said []string
-	o := Options{
-		Seconds: 1,
-		Now:     func() time.Time { return noon.Add(-5 * time.Minute) },
-		Warn:    func(w string) { said = append(said, w) },
-	}
+	o := Options{Seconds: 1, Now: func() time.Time { return noon.Add(-5 * time.Minute) },
+		Warn: func(w string) { said = append(said, w) }}
 	if _, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, o); err != nil || len(said) != 1 ||
 		!strings.Contains(said[0], "5m0s off") {
 		t.Errorf("%q %v", said, err)
 	}
 }
 
-// TestToken checks that a redirect to another host gets no token.
+// TestToken: A redirect to another host gets no token.
 func TestToken(t *testing.T) {
 	data := planted(t, "cpu", noon, "5 a.F@/f.go:1")
 	var got string
@@ -276,22 +270,21 @@ func TestCheckout(t *testing.T) {
 	if err != nil || len(c.Files) != 1 || c.Files["a/f.go"] == nil {
 		t.Fatalf("%+v %v", c, err)
 	}
-	if d := c.Files["a/f.go"].Decls; len(d) != 2 ||
-		d[0] != (hotspots.SourceFunc{Name: "F", Start: 3, End: 4, Body: true}) || d[1].Name != "T.M" {
+	if d := c.Files["a/f.go"].Decls; len(d) != 2 || d[0] != (hotspots.SourceFunc{Name: "F", Start: 3, End: 4,
+		Body: true}) || d[1].Name != "T.M" {
 		t.Errorf("%+v", d)
 	}
 }
 
-// TestOtherBuild checks that a profile of another build than the checkout is said with both lines.
+// TestOtherBuild: A profile of another build than the checkout is said with both lines.
 func TestOtherBuild(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/go.mod", []byte("module ex.com/s\n"))
 	write(t, dir+"/a/f.go", []byte("package a\n\n\n\nfunc F() {\n}\n"))
-	data, err := sketch.Sketch{Kind: "cpu", Seconds: 1, Build: "abcdef0123456789", Starts: map[string]int64{
-		"ex.com/s/a.F": 3,
-	}, Stacks: []string{
-		"50 ex.com/s/a.F@/ci/a/f.go:4", "20 ex.com/s/a.Gone@/ci/a/f.go:9",
-	}}.Bytes()
+	data, err := sketch.Sketch{Kind: "cpu", Seconds: 1, Build: "abcdef0123456789",
+		Starts: map[string]int64{"ex.com/s/a.F": 3}, Stacks: []string{
+			"50 ex.com/s/a.F@/ci/a/f.go:4", "20 ex.com/s/a.Gone@/ci/a/f.go:9",
+		}}.Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,10 +34,8 @@ const (
 func storeSource(address, label string, o Options) (*storeQuery, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return nil, &beagle.UsageError{
-			What:   redacted(address) + " is no address",
-			Remedy: "write pyroscope+https://HOST?service=NAME&from=now-1h",
-		}
+		return nil, &beagle.UsageError{What: redacted(address) + " is no address",
+			Remedy: "write pyroscope+https://HOST?service=NAME&from=now-1h"}
 	}
 	values := u.Query()
 	q := &storeQuery{selector: values.Get("query"), tenant: values.Get("tenant")}
@@ -45,27 +43,21 @@ func storeSource(address, label string, o Options) (*storeQuery, error) {
 		switch key {
 		case "service", "query", "from", "until", "tenant", "nodes":
 		default:
-			return nil, &beagle.UsageError{
-				What:   fmt.Sprintf("%s: unknown parameter %q", u.Redacted(), key),
-				Remedy: "it takes service or query, from, until, tenant and nodes",
-			}
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s: unknown parameter %q", u.Redacted(), key),
+				Remedy: "it takes service or query, from, until, tenant and nodes"}
 		}
 	}
 	if service := values.Get("service"); service != "" && q.selector == "" {
 		q.selector = fmt.Sprintf("{%s=%q}", label, service)
 	}
 	if q.selector == "" {
-		return nil, &beagle.UsageError{
-			What:   u.Redacted() + " names no service",
-			Remedy: "add ?service=NAME, or ?query={label=\"value\"}",
-		}
+		return nil, &beagle.UsageError{What: u.Redacted() + " names no service",
+			Remedy: "add ?service=NAME, or ?query={label=\"value\"}"}
 	}
 	if n := values.Get("nodes"); n != "" {
 		if q.nodes, err = strconv.ParseInt(n, 10, 64); err != nil || q.nodes < 0 {
-			return nil, &beagle.UsageError{
-				What:   fmt.Sprintf("%s: invalid nodes %q", u.Redacted(), n),
-				Remedy: "give how many nodes of the call tree the server may send, as in nodes=100000",
-			}
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s: invalid nodes %q", u.Redacted(), n),
+				Remedy: "give how many nodes of the call tree the server may send, as in nodes=100000"}
 		}
 	}
 	now := o.Now()
@@ -119,9 +111,8 @@ func moment(text string, now, otherwise time.Time) (time.Time, error) {
 
 // slices asks for a window in pieces, and halves a piece whose answer the
 // server refuses as too large. ask returns nil when there is nothing in it.
-func (q *storeQuery) slices(
-	ctx context.Context, ask func(context.Context, time.Time, time.Time) (*hotspots.Profile, error),
-) ([]*hotspots.Profile, error) {
+func (q *storeQuery) slices(ctx context.Context, ask func(context.Context, time.Time, time.Time) (*hotspots.Profile,
+	error)) ([]*hotspots.Profile, error) {
 	var all []*hotspots.Profile
 	for from := q.from; from.Before(q.to); {
 		to := from.Add(sliceLength)
@@ -138,9 +129,8 @@ func (q *storeQuery) slices(
 	return all, nil
 }
 
-func piece(
-	ctx context.Context, from, to time.Time, ask func(context.Context, time.Time, time.Time) (*hotspots.Profile, error),
-) ([]*hotspots.Profile, error) {
+func piece(ctx context.Context, from, to time.Time, ask func(context.Context, time.Time, time.Time) (*hotspots.Profile,
+	error)) ([]*hotspots.Profile, error) {
 	p, err := ask(ctx, from, to)
 	if tooLarge(err) && to.Sub(from) > 2*leastSlice {
 		half := from.Add(to.Sub(from) / 2)

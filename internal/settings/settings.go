@@ -100,10 +100,8 @@ var fields = []string{
 // known refuses fields that nobody reads, which are slips.
 func known(file string, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
-		return &beagle.UsageError{
-			What:   fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line),
-			Remedy: "write price: aws/c7g, and so on",
-		}
+		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line),
+			Remedy: "write price: aws/c7g, and so on"}
 	}
 	for i := 0; i < len(node.Content); i += 2 {
 		if key := node.Content[i]; !slices.Contains(fields, key.Value) {

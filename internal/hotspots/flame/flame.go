@@ -37,11 +37,8 @@ func HTML(p *profile.Profile, title, unit string, scale float64) ([]byte, error)
 				return errors.New("pprof has no flame graph")
 			}
 			answer := &recorder{head: http.Header{}, status: http.StatusOK}
-			h.ServeHTTP(answer, &http.Request{
-				Method: http.MethodGet,
-				URL:    &url.URL{Path: "/flamegraph"},
-				Header: http.Header{},
-			})
+			h.ServeHTTP(answer, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/flamegraph"},
+				Header: http.Header{}})
 			if answer.status != http.StatusOK {
 				return fmt.Errorf("pprof answers %d: %s", answer.status, answer.body.String())
 			}
@@ -55,7 +52,7 @@ func HTML(p *profile.Profile, title, unit string, scale float64) ([]byte, error)
 	return alone(page.String(), title, unit, scale)
 }
 
-// style hides what of the page works only with pprof's server behind it.
+// style: what of the page works only with pprof's server behind it.
 const style = `<style>
 .header .title, .header .title h1 { min-width: max-content; white-space: nowrap; }
 #view, #sample, #refine, #config, #download, #action-menu { display: none !important; }
@@ -72,9 +69,8 @@ func alone(page, title, unit string, scale float64) ([]byte, error) {
 		{`<h1><a href="./">pprof</a></h1>`, "<h1>" + html.EscapeString(title) + "</h1>"},
 	} {
 		if !strings.Contains(page, change.old) {
-			return nil,
-				fmt.Errorf("flame graph: pprof's page has no %s: another version of google/pprof needs other changes",
-					change.old)
+			return nil, fmt.Errorf("flame graph: pprof's page has no %s: another version of google/pprof needs "+
+				"other changes", change.old)
 		}
 		page = strings.Replace(page, change.old, change.new, 1)
 	}

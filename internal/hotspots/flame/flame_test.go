@@ -33,9 +33,8 @@ func table(t *testing.T) *hotspots.Table {
 		t.Fatal(err)
 	}
 	h, err := hotspots.Rank([]*hotspots.Profile{p}, hotspots.Options{
-		Checkout: &hotspots.Checkout{
-			Module: "ex.com/svc",
-		}, Service: hotspots.Service{Name: "in&out", Price: price, Cores: 1001},
+		Checkout: &hotspots.Checkout{Module: "ex.com/svc"}, Service: hotspots.Service{Name: "in&out", Price: price,
+			Cores: 1001},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +42,7 @@ func table(t *testing.T) *hotspots.Table {
 	return h
 }
 
-// TestHTML checks that the page holds all that it needs, the money, and no code of the profile.
+// TestHTML: the page holds all that it needs, the money, and no code of the profile.
 func TestHTML(t *testing.T) {
 	h := table(t)
 	p, unit, scale := h.Costs()

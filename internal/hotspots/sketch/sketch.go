@@ -65,9 +65,8 @@ func (s Sketch) Profile() (*profile.Profile, error) {
 		b.p.TimeNanos = s.Start.UnixNano()
 	}
 	unit := b.types()
-	b.p.Mapping = []*profile.Mapping{
-		{ID: 1, Start: 1, Limit: 1 << 20, File: "/srv/bin/svc", BuildID: s.Build, HasFunctions: true},
-	}
+	b.p.Mapping = []*profile.Mapping{{ID: 1, Start: 1, Limit: 1 << 20, File: "/srv/bin/svc", BuildID: s.Build,
+		HasFunctions: true}}
 	for _, text := range s.Stacks {
 		words := strings.Fields(text)
 		n, err := strconv.ParseInt(words[0], 10, 64)
@@ -130,21 +129,13 @@ func (b *builder) location(word string) *profile.Location {
 	line, _ := strconv.ParseInt(at, 10, 64)
 	f := b.functions[name+" "+file]
 	if f == nil {
-		f = &profile.Function{
-			ID:         uint64(len(b.p.Function) + 1),
-			Name:       name,
-			SystemName: name,
-			Filename:   file,
-			StartLine:  b.sketch.Starts[name],
-		}
+		f = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: name, SystemName: name, Filename: file,
+			StartLine: b.sketch.Starts[name]}
 		b.functions[name+" "+file] = f
 		b.p.Function = append(b.p.Function, f)
 	}
-	l := &profile.Location{
-		ID:      uint64(len(b.p.Location) + 1),
-		Mapping: b.p.Mapping[0],
-		Line:    []profile.Line{{Function: f, Line: line}},
-	}
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: b.p.Mapping[0],
+		Line: []profile.Line{{Function: f, Line: line}}}
 	b.locations[word] = l
 	b.p.Location = append(b.p.Location, l)
 	return l

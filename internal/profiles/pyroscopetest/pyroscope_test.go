@@ -18,9 +18,8 @@ var kept atomic.Int64
 func TestRealClient(t *testing.T) {
 	s, address := newServer(t)
 	client, err := pyroscope.Start(pyroscope.Config{
-		ApplicationName: "intake", ServerAddress: address, UploadRate: time.Second, Tags: map[string]string{
-			"version": "1",
-		},
+		ApplicationName: "intake", ServerAddress: address, UploadRate: time.Second,
+		Tags:         map[string]string{"version": "1"},
 		ProfileTypes: []pyroscope.ProfileType{pyroscope.ProfileCPU, pyroscope.ProfileAllocSpace},
 	})
 	if err != nil {
@@ -37,9 +36,8 @@ func TestRealClient(t *testing.T) {
 	}
 	<-s.arrived
 	source := "pyroscope+" + address + "?service=intake&from=now-1h"
-	all, err := profiles.Read(t.Context(), []string{source}, profiles.Options{
-		Warn: func(w string) { t.Errorf("warning: %s", w) },
-	})
+	all, err := profiles.Read(t.Context(), []string{source},
+		profiles.Options{Warn: func(w string) { t.Errorf("warning: %s", w) }})
 	if err != nil {
 		t.Fatal(err)
 	}

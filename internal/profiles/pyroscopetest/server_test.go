@@ -82,9 +82,8 @@ func (s *server) keep(r *http.Request) error {
 	return nil
 }
 
-func (s *server) LabelValues(
-	context.Context, *connect.Request[typesv1.LabelValuesRequest],
-) (*connect.Response[typesv1.LabelValuesResponse], error) {
+func (s *server) LabelValues(context.Context,
+	*connect.Request[typesv1.LabelValuesRequest]) (*connect.Response[typesv1.LabelValuesResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return connect.NewResponse(&typesv1.LabelValuesResponse{Names: []string{s.profiles[0].service}}), nil
