@@ -116,7 +116,8 @@ func judgeUntested(t *testing.T, e *Env, c beagle.Candidate) *beagle.Verdict {
 	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
 		return !slices.Contains([]string{"parse", "compile", "fuzz", "untested"}, k.Name)
 	})
-	j := &Job{Env: e, Candidate: c, Corpus: &beagle.Corpus{}, Budget: Budget{Fuzz: time.Second, Exhaust: time.Second}.orDefaults()}
+	budget := Budget{Fuzz: 300 * time.Millisecond, Exhaust: 300 * time.Millisecond}
+	j := &Job{Env: e, Candidate: c, Corpus: &beagle.Corpus{}, Budget: budget.orDefaults()}
 	v, err := ladder.climb(t.Context(), j)
 	if err != nil {
 		t.Fatal(err)
