@@ -58,7 +58,7 @@ type CheckResult struct {
 // A Counterexample is an input on which a candidate and the original differ.
 type Counterexample struct {
 	Args []byte `json:"args"` // in the encoding of internal/rt, minimised
-	Go   string `json:"go"`   // the call in Go syntax
+	Go   string `json:"go"`   // the call in Go syntax, after declarations of memory that its arguments share
 	Want string `json:"want"` // what the original does
 	Got  string `json:"got"`  // what the candidate does
 	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"

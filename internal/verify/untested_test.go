@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// frameModule has Frame, which decodes what stands behind a checksum that no search guesses.
+// Frame decodes what stands behind a checksum that no search guesses.
 const frameModule = `package p
 
 import "errors"
@@ -100,11 +100,9 @@ func TestUntested(t *testing.T) {
 			switch {
 			case c.lines == "" && !v.OK():
 				t.Errorf("%s at %s: %s", v.Status, v.Stage, v.Reason)
-			case c.lines != "" &&
-				(v.Status != beagle.Forbidden || v.Stage != "untested" || !strings.Contains(v.Reason, c.lines+",")):
+			case c.lines != "" && (v.Status != beagle.Forbidden || v.Stage != "untested" || !strings.Contains(v.Reason, c.lines+",")):
 				t.Errorf("%s at %s: %s, want a refusal that names %q", v.Status, v.Stage, v.Reason, c.lines)
-			case !strings.Contains(missed, c.entered), c.entered == "" && c.lines == "" &&
-				strings.Contains(missed, "no input reached"):
+			case !strings.Contains(missed, c.entered), c.entered == "" && c.lines == "" && strings.Contains(missed, "no input reached"):
 				t.Errorf("the assurance is %s, want %q", missed, c.entered)
 			}
 		})
@@ -118,12 +116,8 @@ func judgeUntested(t *testing.T, e *Env, c beagle.Candidate) *beagle.Verdict {
 	ladder := slices.DeleteFunc(slices.Clone(FullLadder), func(k Check) bool {
 		return !slices.Contains([]string{"parse", "compile", "fuzz", "untested"}, k.Name)
 	})
-	j := &Job{
-		Env:       e,
-		Candidate: c,
-		Corpus:    &beagle.Corpus{},
-		Budget:    Budget{Fuzz: time.Second, Exhaust: time.Second}.orDefaults(),
-	}
+	budget := Budget{Fuzz: 300 * time.Millisecond, Exhaust: 300 * time.Millisecond}
+	j := &Job{Env: e, Candidate: c, Corpus: &beagle.Corpus{}, Budget: budget.orDefaults()}
 	v, err := ladder.climb(t.Context(), j)
 	if err != nil {
 		t.Fatal(err)
