@@ -25,7 +25,10 @@ var habits = []habit{
 		"and receive several at once"},
 }
 
-const mostAdvice = 3 // functions of a kind
+const (
+	mostAdvice = 3 // functions of a kind
+	leastSeen  = 5 // samples, or waits: fewer are chance
+)
 
 // advise says what the profiles tell a person and no rewrite of one function
 // can do.
@@ -56,7 +59,7 @@ func (t *Table) advise() []beagle.ProfileAdvice {
 
 // causes are the own functions nearest to stacks of a kind, the dearest first.
 func causes(m *merged, kind, of string, least float64, text string, match func(*stack) bool) []beagle.ProfileAdvice {
-	by := map[*function]float64{}
+	by, counts := map[*function]float64{}, map[*function]int64{}
 	for _, s := range m.stacks {
 		if s.weight == 0 || !match(s) {
 			continue
@@ -64,13 +67,14 @@ func causes(m *merged, kind, of string, least float64, text string, match func(*
 		for _, f := range s.frames {
 			if f.fn.class == own {
 				by[f.fn] += s.weight
+				counts[f.fn] += s.count
 				break
 			}
 		}
 	}
 	var out []beagle.ProfileAdvice
 	for f, v := range by {
-		if v >= least*m.total {
+		if v >= least*m.total && counts[f] >= leastSeen {
 			out = append(out, beagle.ProfileAdvice{Kind: kind, Function: f.key, Share: tidy(v / m.total), Of: of,
 				Text: text})
 		}

@@ -339,6 +339,27 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// TestSkew: sources that were watched at other times are added with a warning.
+func TestSkew(t *testing.T) {
+	at := func(name, host string, start time.Time) *Profile {
+		p := planned{Kind: CPU, Seconds: 10, Start: start,
+			Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}.parse(t, name)
+		p.Instance = host
+		return p
+	}
+	for want, all := range map[string][]*Profile{
+		"each counts as an instance": {at("a", "", noon), at("b", "", noon.Add(time.Minute))},
+		"a host's clock is wrong":    {at("a", "h1", noon), at("b", "h2", noon.Add(5*time.Hour))},
+		"":                           {at("a", "h1", noon), at("b", "h2", noon.Add(time.Minute))},
+	} {
+		h, err := Rank(all, Options{Checkout: &Checkout{Module: svc}})
+		if err != nil || h.Cores != 2 || !strings.Contains(strings.Join(h.Warnings, "\n"), want) ||
+			want == "" && len(h.Warnings) > 0 {
+			t.Errorf("want %q: %q, %g cores, %v", want, h.Warnings, h.Cores, err)
+		}
+	}
+}
+
 func TestMoney(t *testing.T) {
 	price, _ := ParsePrice("0.10EUR")
 	s := Service{Price: price, Utilisation: 0.5}

@@ -38,6 +38,9 @@ func skew(all []*Profile) []string {
 	if len(hosts) < 2 {
 		return nil
 	}
+	if text := oneAfterTheOther(all); text != "" {
+		return []string{text}
+	}
 	var by []*window
 	for _, w := range hosts {
 		by = append(by, w)
@@ -51,4 +54,24 @@ func skew(all []*Profile) []string {
 			last.begin.Format(time.RFC3339))}
 	}
 	return nil
+}
+
+// oneAfterTheOther warns of files that are added as instances and look like
+// windows of one: none of them overlaps another, and nothing tells their hosts.
+func oneAfterTheOther(all []*Profile) string {
+	var files []*Profile
+	for _, p := range all {
+		if p.Kind != CPU {
+			continue
+		}
+		if p.Start.IsZero() || p.Seconds <= 0 || p.Instance != "" || p.Whole || p.Stands > 0 {
+			return ""
+		}
+		files = append(files, p)
+	}
+	if overlap(files) > 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d sources were taken one after the other, and each counts as an instance of its own: "+
+		"if they are windows of one instance, put them into a directory and name that", len(files))
 }

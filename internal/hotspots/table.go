@@ -82,8 +82,8 @@ func tooFew(samples float64) string {
 	}
 	low, high := wilson(0.5, samples)
 	return fmt.Sprintf("%.0f samples are few: a share of 50 %% is uncertain by %.0f points; profile %.0f times as "+
-		"long "+
-		"for 5 points, or while the service is busier", samples, 50*(high-low), math.Ceil(enough/max(samples, 1)))
+		"long for 5 points, or while the service is busier",
+		samples, 50*(high-low), math.Ceil(enough/max(samples, 1)))
 }
 
 // kindOf picks what is ranked.

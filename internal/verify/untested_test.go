@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Frame decodes what stands behind a checksum that no search guesses.
+// frameModule has Frame, which decodes what stands behind a checksum that no search guesses.
 const frameModule = `package p
 
 import "errors"
@@ -100,9 +100,11 @@ func TestUntested(t *testing.T) {
 			switch {
 			case c.lines == "" && !v.OK():
 				t.Errorf("%s at %s: %s", v.Status, v.Stage, v.Reason)
-			case c.lines != "" && (v.Status != beagle.Forbidden || v.Stage != "untested" || !strings.Contains(v.Reason, c.lines+",")):
+			case c.lines != "" &&
+				(v.Status != beagle.Forbidden || v.Stage != "untested" || !strings.Contains(v.Reason, c.lines+",")):
 				t.Errorf("%s at %s: %s, want a refusal that names %q", v.Status, v.Stage, v.Reason, c.lines)
-			case !strings.Contains(missed, c.entered), c.entered == "" && c.lines == "" && strings.Contains(missed, "no input reached"):
+			case !strings.Contains(missed, c.entered), c.entered == "" && c.lines == "" &&
+				strings.Contains(missed, "no input reached"):
 				t.Errorf("the assurance is %s, want %q", missed, c.entered)
 			}
 		})
