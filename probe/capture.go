@@ -84,7 +84,7 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 	}
 	a.taken.Add(1)
 	if a.quota.Add(-1) > 0 {
-		a.site.open()
+		a.site.open(a.skip.Load())
 	}
 	c.a = a
 	a.ask(earlyQuestions, frame{args: args})

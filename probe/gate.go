@@ -18,8 +18,8 @@ type Site struct {
 // counting, in a site's word, has each call counted and none captured.
 const counting = 1 << 31
 
-// maxSkip is how many calls may pass between the timer and the captured call. Without a random
-// number of them, the first call of each burst would be captured again and again.
+// maxSkip is how many calls may pass at most between the timer and the captured call. Without a
+// random number of them, the first call of each burst would be captured again and again.
 const maxSkip = 64
 
 // Gate reports whether this call is to be captured with [Enter]. While the probe is off it costs a
@@ -51,5 +51,5 @@ func (s *Site) gateSlow(v uint32) bool {
 	return false
 }
 
-// open lets one of the next maxSkip calls through, unless one is on its way already.
-func (s *Site) open() { s.word.CompareAndSwap(0, 1+rand.Uint32N(maxSkip)) }
+// open lets one of the next skip calls through, unless one is on its way already.
+func (s *Site) open(skip uint32) { s.word.CompareAndSwap(0, 1+rand.Uint32N(skip)) }

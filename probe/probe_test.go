@@ -108,10 +108,12 @@ func TestGateSkips(t *testing.T) {
 	add[one, struct{}](p, &site, "m/p.F")
 	s := begin(t, p, wire.Start{Sites: []string{"m/p.F"}, Rate: 100, Raw: true})
 	ready(t, p, s)
+	s.sites[0].skip.Store(maxSkip)
 	var at [10]int
 	for n := windowLong + 1; n < windowEach*40; n++ {
 		p.tick(s, n)
 		c.add(tick)
+		s.sites[0].skip.Store(maxSkip)
 		p.leased(s.lease)
 		for i := range 10 * maxSkip {
 			if site.Gate() {

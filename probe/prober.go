@@ -188,10 +188,8 @@ func (s *Site) describe(session *session, now time.Time) wire.Site {
 func (a *arming) counts(now time.Time) *wire.Counts {
 	c := &wire.Counts{Taken: a.taken.Load(), Recorded: a.recorded.Load(), Panicked: a.panicked.Load(),
 		Together: a.together.Load()}
-	if counted := time.Duration(a.counted.Load()); counted > 0 {
-		c.Rate = float64(a.window.Load()) / counted.Seconds()
-		c.Calls = c.Rate * now.Sub(a.s.began).Seconds()
-	}
+	c.Rate = a.rate()
+	c.Calls = c.Rate * now.Sub(a.s.began).Seconds()
 	c.Calls = max(c.Calls, float64(c.Taken))
 	c.Nanos = float64(a.nanos.Load())
 	return c
@@ -200,6 +198,9 @@ func (a *arming) counts(now time.Time) *wire.Counts {
 func (s *session) describe(now time.Time) *wire.Session {
 	w := &wire.Session{Age: now.Sub(s.began).Seconds(), Left: s.ends.Sub(now).Seconds(), Start: s.start,
 		Lease: s.beat.Add(seconds(s.start.Lease)).Sub(now).Seconds(), Dropped: s.drops(), Asked: s.answers()}
+	for _, a := range s.sites {
+		w.Armed = append(w.Armed, a.site.about.name)
+	}
 	if s.ring != nil {
 		w.Waiting = int(s.ring.used.Load())
 	}

@@ -65,7 +65,7 @@ func parseCode(b []byte) (code []op, err error) {
 // add installs a question at an armed site. It refuses questions about secrets, whose answers would
 // tell them bit by bit.
 func (s *session) add(site string, prog *wire.Program) (int, error) {
-	i := slices.IndexFunc(s.sites, func(a *arming) bool { return matches(site, a.site.about.name) })
+	i := slices.IndexFunc(s.sites, func(a *arming) bool { return wire.Matches(site, a.site.about.name) })
 	if i < 0 {
 		return 0, fmt.Errorf("the site %q is not armed", site)
 	}

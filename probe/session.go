@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +36,7 @@ type arming struct {
 	s     *session
 	site  *Site
 	index int
+	skip  atomic.Uint32
 	quota atomic.Int64 // calls that may be captured until the next tick
 	owed  float64      // fractions of calls
 
@@ -139,14 +139,16 @@ func (s *session) choose(all []*Site) error {
 	for _, name := range s.start.Sites {
 		found := false
 		for _, site := range all {
-			if !matches(name, site.about.name) {
+			if !wire.Matches(name, site.about.name) {
 				continue
 			}
 			found = true
 			if slices.ContainsFunc(s.sites, func(a *arming) bool { return a.site == site }) {
 				continue
 			}
-			s.sites = append(s.sites, &arming{s: s, site: site, index: len(s.sites)})
+			a := &arming{s: s, site: site, index: len(s.sites)}
+			a.skip.Store(maxSkip)
+			s.sites = append(s.sites, a)
 			s.options.redact.learn(site.about.args, seen)
 			s.options.redact.learn(site.about.results, seen)
 		}
@@ -155,14 +157,6 @@ func (s *session) choose(all []*Site) error {
 		}
 	}
 	return nil
-}
-
-// matches compares a site's name with one that may be its end, or end with a star.
-func matches(want, name string) bool {
-	if prefix, ok := strings.CutSuffix(want, "*"); ok {
-		return strings.HasPrefix(name, prefix)
-	}
-	return name == want || strings.HasSuffix(name, "/"+want)
 }
 
 // Ticks of a session.
@@ -223,7 +217,7 @@ func (s *session) tick(n int, now time.Time) {
 		if whole := int64(a.owed); whole > 0 {
 			a.owed -= float64(whole)
 			a.quota.Store(whole)
-			a.site.open()
+			a.site.open(a.skip.Load())
 		}
 	}
 }
@@ -236,4 +230,16 @@ func (a *arming) openWindow(now time.Time) {
 func (a *arming) closeWindow(now time.Time) {
 	a.site.word.CompareAndSwap(counting, 0)
 	a.counted.Add(int64(now.Sub(a.opened)))
+	// Where few calls come, most of them are wanted: then fewer are skipped.
+	most := 2 * a.rate() / float64(a.s.start.Rate)
+	a.skip.Store(uint32(min(max(most, 1), maxSkip)))
+}
+
+// rate is the number of calls a second, from the windows that are closed.
+func (a *arming) rate() float64 {
+	counted := time.Duration(a.counted.Load())
+	if counted <= 0 {
+		return 0
+	}
+	return float64(a.window.Load()) / counted.Seconds()
 }

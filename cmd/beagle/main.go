@@ -36,7 +36,7 @@ type stdio struct{ out, err io.Writer }
 
 // commands are in the order in which a new user meets them.
 func commands() []*command {
-	return []*command{evolveCommand, verifyCommand, runsCommand, showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand}
+	return []*command{evolveCommand, verifyCommand, buildCommand, captureCommand, runsCommand, showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand}
 }
 
 const (

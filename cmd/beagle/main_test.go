@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "await": await},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "await": await, "armed": armed},
 		Setup:               setup,
 	})
 }

@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // A Request is what a controller sends, as one line of JSON over a socket or as the body of an HTTP
 // request. Exactly one verb is carried out.
 type Request struct {
@@ -113,6 +115,7 @@ type Session struct {
 	Start   Start    `json:"start"` // as carried out, with defaults
 	Dropped Dropped  `json:"dropped"`
 	Waiting int      `json:"waiting"` // captured calls that wait for a pull
+	Armed   []string `json:"armed"`   // names of the sites; events refer to them by index
 	Asked   []Answer `json:"asked,omitempty"`
 }
 
@@ -148,4 +151,13 @@ type Answer struct {
 	Yes       uint64 `json:"yes"`
 	No        uint64 `json:"no"`
 	Undecided uint64 `json:"undecided"` // out of bounds, a nil pointer, or too many steps
+}
+
+// Matches reports whether a name means a site: its full name, the end of it after a slash, or its
+// beginning before a star.
+func Matches(want, site string) bool {
+	if prefix, ok := strings.CutSuffix(want, "*"); ok {
+		return strings.HasPrefix(site, prefix)
+	}
+	return site == want || strings.HasSuffix(site, "/"+want)
 }
