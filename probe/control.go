@@ -71,7 +71,8 @@ func (p *prober) carryOut(q *wire.Request) (r wire.Reply, payload []byte, err er
 	case wire.VerbPull:
 		payload, r.More, err = p.pull(q.Max)
 	case wire.VerbStop:
-		if s := p.current(); s != nil {
+		// Without a lease whatever is armed is meant, else a session of the asker's own.
+		if s := p.current(); s != nil && (q.Lease == "" || q.Lease == s.lease) {
 			p.end(s, "a controller stopped it")
 		}
 	default:

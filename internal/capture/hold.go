@@ -42,7 +42,7 @@ func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 	}
 	leases := make([]string, len(clients))
 	all := make([]Pulled, len(clients))
-	defer h.stop(context.WithoutCancel(ctx), clients, leases, all)
+	defer h.stop(context.WithoutCancel(ctx), clients, leases)
 	for i, c := range clients {
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStart, Start: &h.Start})
 		if err != nil {
@@ -71,6 +71,9 @@ func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 			h.round(ctx, clients, leases, all)
 			return all, nil
 		case <-beat.C:
+			if ctx.Err() != nil {
+				continue
+			}
 			h.round(ctx, clients, leases, all)
 			if h.over(all) {
 				return all, nil
@@ -118,9 +121,9 @@ func (h *Hold) round(ctx context.Context, clients []*Client, leases []string, al
 }
 
 // stop disarms what was armed.
-func (h *Hold) stop(ctx context.Context, clients []*Client, leases []string, all []Pulled) {
+func (h *Hold) stop(ctx context.Context, clients []*Client, leases []string) {
 	for i, c := range clients {
-		if leases[i] != "" && all[i].Lost == "" {
+		if leases[i] != "" {
 			c.Do(ctx, wire.Request{Verb: wire.VerbStop, Lease: leases[i]})
 		}
 	}
