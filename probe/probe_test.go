@@ -435,3 +435,25 @@ func TestStatusIsJSON(t *testing.T) {
 		t.Errorf("%s %v", b, err)
 	}
 }
+
+// TestPatterns: the cheap look lets every text through that an expression matches.
+func TestPatterns(t *testing.T) {
+	red, err := newRedactor(nil, nil, []string{`^internal-\d+$`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY", "AKIAIOSFODNN7EXAMPLE",
+		"x eyJhbGciOiJI.eyJzdWIiOiIx.sig", "ghp_0123456789abcdef0", "sk-0123456789abcdef0", "BEARER abcdefgh",
+		"PassWord=x", "pwd:x", "my_token = 1", "API_KEY=1", "apikey: 2", "\"secret\": 1", "http://ann:pw@host",
+		"4111 1111 1111 1111", "4111111111111111", "internal-17", "dbpass=1"} {
+		if !red.text(s) {
+			t.Errorf("%q is not taken for a secret", s)
+		}
+	}
+	for _, s := range []string{"", "env:prod", "host:web-17.example.com", "2026-11-23T08:00:00Z", "a=1,b=2", "spatial:x",
+		"user@example.com", "http://host:80/path", "tokenizer", "internal-x"} {
+		if red.text(s) {
+			t.Errorf("%q is taken for a secret", s)
+		}
+	}
+}

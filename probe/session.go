@@ -161,9 +161,9 @@ func (s *session) choose(all []*Site) error {
 
 // Ticks of a session.
 const (
-	tick       = 10 * time.Millisecond
-	windowEach = 100 // ticks from one counting window to the next
-	windowLong = 2   // ticks of a counting window
+	tick       = 20 * time.Millisecond
+	windowEach = 50 // ticks from one counting window to the next
+	windowLong = 1  // ticks of a counting window
 )
 
 // run ticks until the session is stopped. It is the only goroutine of a session.

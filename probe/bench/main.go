@@ -20,7 +20,7 @@ import (
 
 func main() {
 	layouts := flag.Int("layouts", 12, "`number` of link layouts")
-	rounds := flag.Int("rounds", 12, "pairs of slices of the armed measurement")
+	rounds := flag.Int("rounds", 12, "pairs of slices of the armed measurement; 0 leaves it out")
 	flag.Parse()
 	if err := run(*layouts, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -58,6 +58,9 @@ func run(layouts, rounds int) error {
 	show("the function without a gate", base)
 	show("a second copy of it: adds", again)
 	show("with a gate: adds", gate)
+	if rounds == 0 {
+		return nil
+	}
 	fmt.Printf("armed, %d pairs of slices, percent of a core: median (95 %%)\n", rounds)
 	for _, mode := range []string{"nothing", "shapes", "raw"} {
 		var r armed
