@@ -26,6 +26,16 @@ func Enter[A any](s *Site, args *A) Call {
 	return a.enter(hidden(unsafe.Pointer(args)))
 }
 
+// EnterAt is [Enter] for generated code. args must point to the struct that the site was registered
+// with.
+func EnterAt(s *Site, args unsafe.Pointer) Call {
+	a := s.armed.Load()
+	if a == nil {
+		return Call{}
+	}
+	return a.enter(hidden(args))
+}
+
 // Leave captures the results of a call that returned. Questions about results see the arguments as
 // they are now.
 func Leave[A, R any](c *Call, args *A, results *R) {
@@ -37,6 +47,17 @@ func Leave[A, R any](c *Call, args *A, results *R) {
 	if about.argsType == reflect.TypeFor[A]() && about.resultsType == reflect.TypeFor[R]() {
 		c.a.leave(c.slot, hidden(unsafe.Pointer(args)), hidden(unsafe.Pointer(results)))
 	}
+	c.finish()
+}
+
+// LeaveAt is [Leave] for generated code. The pointers must be to the structs that the site was
+// registered with.
+func LeaveAt(c *Call, args, results unsafe.Pointer) {
+	if c.a == nil || c.done {
+		return
+	}
+	c.done = true
+	c.a.leave(c.slot, hidden(args), hidden(results))
 	c.finish()
 }
 

@@ -53,9 +53,14 @@ func Register[A, R any](s *Site, name string, names ...string) {
 	process.register(s, name, reflect.TypeFor[A](), reflect.TypeFor[R](), true, "", names)
 }
 
-// RegisterEntry is Register for a function of which only the arguments are captured. note says why.
-func RegisterEntry[A any](s *Site, name, note string, names ...string) {
-	process.register(s, name, reflect.TypeFor[A](), reflect.TypeFor[struct{}](), false, note, names)
+// RegisterTypes is Register for generated code, which may have no generics. args and results are nil
+// pointers to the structs. Where results is nil only the arguments are captured; note says why.
+func RegisterTypes(s *Site, name, note string, args, results any, names ...string) {
+	r := reflect.TypeFor[struct{}]()
+	if results != nil {
+		r = reflect.TypeOf(results).Elem()
+	}
+	process.register(s, name, reflect.TypeOf(args).Elem(), r, results != nil, note, names)
 }
 
 func (p *prober) register(s *Site, name string, args, results reflect.Type, returns bool, note string, names []string) {

@@ -131,7 +131,11 @@ type writer struct {
 	note    string // why only arguments are captured, or ""
 }
 
-const probeName = "beagleprobe"
+// Names of the imports in an instrumented file.
+const (
+	probeName  = "beagleprobe"
+	unsafeName = "beagleunsafe"
+)
 
 // gate is the statement at the beginning of the function.
 func (w *writer) gate() string {
@@ -158,19 +162,25 @@ func (w *writer) declare(b *strings.Builder) {
 		names = append(names, quoteOr(a.told, fmt.Sprintf("arg%d", i)))
 	}
 	if w.note != "" {
-		fmt.Fprintf(b, "func init() { %s.RegisterEntry[beagleArgs%d](&beagleSite%d, %q, %q, %s); %s.FromEnvironment() }\n",
-			probeName, w.n, w.n, w.f.name(), w.note, strings.Join(names, ", "), probeName)
-		fmt.Fprintf(b, "func beagleCaptured%d(%s) { c := %s.Enter(&beagleSite%d, &beagleArgs%d{%s}); c.End() }\n",
-			w.n, paramsOf("a", w.args), probeName, w.n, w.n, listOf("a", len(w.args)))
+		w.register(b, "nil", names)
+		fmt.Fprintf(b, "func beagleCaptured%d(%s) {\n\targs := beagleArgs%d{%s}\n", w.n, paramsOf("a", w.args), w.n,
+			listOf("a", len(w.args)))
+		fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tc.End()\n}\n", probeName, w.n, unsafeName)
 		return
 	}
 	for i, r := range w.results {
 		names = append(names, quoteOr(r.told, fmt.Sprintf("result%d", i)))
 	}
 	fmt.Fprintf(b, "type beagleResults%d struct {%s}\n", w.n, fieldsOf("R", w.results))
-	fmt.Fprintf(b, "func init() { %s.Register[beagleArgs%d, beagleResults%d](&beagleSite%d, %q, %s); %s.FromEnvironment() }\n",
-		probeName, w.n, w.n, w.n, w.f.name(), strings.Join(names, ", "), probeName)
+	w.register(b, fmt.Sprintf("(*beagleResults%d)(nil)", w.n), names)
 	w.capture(b)
+}
+
+// register makes the site known. The code has no generics: the module may have an older language.
+func (w *writer) register(b *strings.Builder, results string, names []string) {
+	fmt.Fprintf(b, "func init() {\n\t%s.RegisterTypes(&beagleSite%d, %q, %q, (*beagleArgs%d)(nil), %s, %s)\n", probeName,
+		w.n, w.f.name(), w.note, w.n, results, strings.Join(names, ", "))
+	fmt.Fprintf(b, "\t%s.FromEnvironment()\n}\n", probeName)
 }
 
 // capture writes the function that captures arguments, calls the original, and captures results.
@@ -183,10 +193,11 @@ func (w *writer) capture(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "func beagleCaptured%d(%s)%s {\n", w.n, paramsOf("a", w.args), results)
 	fmt.Fprintf(b, "\targs := beagleArgs%d{%s}\n", w.n, listOf("a", len(w.args)))
-	fmt.Fprintf(b, "\tc := %s.Enter(&beagleSite%d, &args)\n\tdefer c.End()\n", probeName, w.n)
+	fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tdefer c.End()\n", probeName, w.n, unsafeName)
 	fmt.Fprintf(b, "\t%s%s\n", set, w.original())
-	fmt.Fprintf(b, "\t%s.Leave(&c, &args, &beagleResults%d{%s})\n\treturn\n}\n", probeName, w.n,
-		listOf("r", len(w.results)))
+	fmt.Fprintf(b, "\tresults := beagleResults%d{%s}\n", w.n, listOf("r", len(w.results)))
+	fmt.Fprintf(b, "\t%s.LeaveAt(&c, %s.Pointer(&args), %s.Pointer(&results))\n\treturn\n}\n", probeName, unsafeName,
+		unsafeName)
 }
 
 // original calls the function itself.

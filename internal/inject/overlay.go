@@ -171,7 +171,8 @@ func (w *overlay) edit(funcs []*function, probePath string) error {
 			}
 			e = &edited{text: string(text)}
 			end := f.pkg.Fset.PositionFor(f.file.Name.End(), false).Offset
-			e.edits = append(e.edits, insertion{end, end, fmt.Sprintf("; import %s %q", probeName, probePath)})
+			e.edits = append(e.edits, insertion{end, end, fmt.Sprintf("; import %s %q; import %s \"unsafe\"", probeName, probePath,
+				unsafeName)})
 			files[f.path], order = e, append(order, f.path)
 		}
 		if err := e.instrument(f.pkg.Fset, f, numbers[f.pkg.PkgPath]); err != nil {
