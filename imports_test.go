@@ -26,6 +26,8 @@ var mayImport = map[string][]string{
 	"internal/source":        {""},
 	"internal/harness":       {"", "internal/rt", "internal/source", "internal/sandbox"},
 	"internal/corpus":        {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/inject":        {"", "probe"},
+	"internal/capture":       {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
 	"internal/coder":         {"", "internal/source", "mutate/llm"},
 	"internal/bench":         {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
 	"internal/effects":       {},

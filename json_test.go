@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/probe/wire"
 	"github.com/beagle-go/beagle/suite"
 )
 
 // TestJSONDocumented: docs/json.md has a section for every object that
-// `beagle evolve`, `verify` and `suite` print with --json, and in it a row with
+// `beagle evolve`, `verify`, `capture` and `suite` print with --json, and in it a row with
 // the type, a meaning and an example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
@@ -22,6 +24,9 @@ func TestJSONDocumented(t *testing.T) {
 	objects := map[string]reflect.Type{}
 	reach(reflect.TypeFor[beagle.Result](), objects)
 	reach(reflect.TypeFor[beagle.Judgement](), objects)
+	reach(reflect.TypeFor[wire.Status](), objects)
+	reach(reflect.TypeFor[capture.Asked](), objects)
+	reach(reflect.TypeFor[beagle.Corpus](), objects)
 	reach(reflect.TypeFor[suite.Report](), objects)
 	reach(reflect.TypeFor[suite.Task](), objects)
 	for name, typ := range objects {

@@ -45,6 +45,9 @@ func (x *session) inputs(ctx context.Context) (*corpus.Input, error) {
 			return nil, err
 		}
 		in.Records, in.Source = records, fmt.Sprintf("%d records of %s", len(records), filepath.Base(x.spec.CorpusFile))
+		if from, err := corpus.Provenance(x.spec.CorpusFile); err == nil && len(from) > 0 {
+			in.Source += ": " + strings.Join(from, "; ")
+		}
 		return in, nil
 	}
 	captured, err := x.recorded(func() (*corpus.Captured, error) {

@@ -52,6 +52,7 @@ func run(layouts, rounds int) error {
 		if err := ask(binary, &r, "off"); err != nil {
 			return err
 		}
+		fmt.Fprintf(os.Stderr, "layout %d: %+.2f\n", seed+1, r)
 		base, again, gate = append(base, r.Base), append(again, r.Again), append(gate, r.Gate)
 	}
 	fmt.Printf("off, %d layouts, ns a call: median (95 %%) [smallest to largest]\n", layouts)

@@ -116,7 +116,7 @@ func slice(which, n int) float64 {
 
 // measureOff compares the functions in slices of about 100 microseconds, ABBA.
 func measureOff() any {
-	const n, pairs = 20_000, 1000
+	const n, pairs = 10_000, 1000
 	var base []float64
 	add := [3][]float64{}
 	for i := range pairs {
