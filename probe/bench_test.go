@@ -22,7 +22,8 @@ func BenchmarkCapture(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer p.end(s, "test")
-			v := in{"tags-7-host", []string{"env:prod", "host:a", "service:x", "version:1", "region:eu", "team:y", "shard:3", "az:b"}}
+			v := in{"tags-7-host", []string{"env:prod", "host:a", "service:x", "version:1", "region:eu",
+				"team:y", "shard:3", "az:b"}}
 			site.word.Store(0)
 			b.ReportAllocs()
 			for b.Loop() {

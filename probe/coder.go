@@ -64,7 +64,7 @@ func makeCoder(t reflect.Type, made map[reflect.Type]*coder) *coder {
 	made[t] = c
 	switch c.kind {
 	case reflect.Struct:
-		c.struct_(made)
+		c.addFields(made)
 	case reflect.Array:
 		c.elem, c.n = makeCoder(t.Elem(), made), t.Len()
 	case reflect.Slice, reflect.Pointer:
@@ -75,7 +75,8 @@ func makeCoder(t reflect.Type, made map[reflect.Type]*coder) *coder {
 	return c
 }
 
-// locks are recorded as unlocked structs without fields, as the other recorder of Beagle does.
+// isLock reports whether a type is a lock. Locks are recorded as unlocked, without fields, as
+// Beagle's other recorder does.
 func isLock(t reflect.Type) bool {
 	return t == reflect.TypeFor[sync.Mutex]() || t == reflect.TypeFor[sync.RWMutex]()
 }
@@ -87,7 +88,7 @@ var bound = map[string]bool{
 	"sync.Map": true, "internal/sync.HashTrieMap": true, "sync.Pool": true,
 }
 
-func (c *coder) struct_(made map[reflect.Type]*coder) {
+func (c *coder) addFields(made map[reflect.Type]*coder) {
 	if !isLock(c.typ) {
 		for i := 0; i < c.typ.NumField(); i++ {
 			if f := c.typ.Field(i); f.Name != "_" {
@@ -189,14 +190,7 @@ func (c *coder) at(base unsafe.Pointer, i int) unsafe.Pointer {
 // value is the variable at p.
 func (c *coder) value(p unsafe.Pointer) reflect.Value { return reflect.NewAt(c.typ, p).Elem() }
 
-// isText reports whether values are shown as text: strings and bytes in a row.
-func (c *coder) isText() bool {
-	return c.kind == reflect.String || c.elem != nil && c.elem.kind == reflect.Uint8 &&
-		(c.kind == reflect.Slice || c.kind == reflect.Array)
-}
-
-// named reports whether a name is one of a list, by the letters and digits in it alone: "API_Key"
-// is "apikey".
+// plainName keeps the letters and digits of a name, in lower case: "API_Key" is "apikey".
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

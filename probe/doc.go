@@ -9,7 +9,7 @@
 //	var normalizeSite probe.Site
 //
 //	func init() {
-//		probe.Register[normalizeArgs, normalizeResults](&normalizeSite, "example.com/tags.Normalize")
+//		probe.Register[normalizeArgs, normalizeResults](&normalizeSite, "example.com/p.Normalize")
 //	}
 //
 //	func Normalize(tag string) string {

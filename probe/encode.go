@@ -247,7 +247,8 @@ func (e *encoder) structure(c *coder, p unsafe.Pointer) {
 		e.hole(wire.Hole{Reason: wire.Bound})
 		return
 	}
-	known := slices.IndexFunc(e.defs[:e.ndefs], func(o *coder) bool { return o == c || bytes.Equal(o.header, c.header) })
+	same := func(o *coder) bool { return o == c || bytes.Equal(o.header, c.header) }
+	known := slices.IndexFunc(e.defs[:e.ndefs], same)
 	switch {
 	case known >= 0:
 		e.byte(wire.TagStructRef)
@@ -386,7 +387,7 @@ func (e *encoder) hold(at, size uintptr) bool {
 	return true
 }
 
-// floatBits is used by questions.
+// floatOf reads a float of either size.
 func floatOf(k reflect.Kind, p unsafe.Pointer) float64 {
 	if k == reflect.Float32 {
 		return float64(math.Float32frombits(*(*uint32)(p)))

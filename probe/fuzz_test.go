@@ -68,7 +68,8 @@ func FuzzProgram(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer p.end(s, "test")
-		if _, err := s.add("p.F", &wire.Program{Code: code, Texts: []string{text}, Floats: []float64{1.5}}); err != nil {
+		prog := &wire.Program{Code: code, Texts: []string{text}, Floats: []float64{1.5}}
+		if _, err := s.add("p.F", prog); err != nil {
 			return
 		}
 		v := in{S: text, L: []string{text, text + "x"}, P: &node{Name: text}, N: []int{1, 2}}

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A Site is a function whose calls can be captured. The zero value is off; [Register] makes it known.
+// A Site is a function whose calls can be captured. The zero value is off; [Register] makes it
+// known.
 type Site struct {
 	// word is 0 when nothing is wanted. Else it counts the calls down until one is captured, or
 	// has the bit counting set.

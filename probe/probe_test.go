@@ -414,7 +414,8 @@ func TestPatternAcrossTheCut(t *testing.T) {
 func TestClass(t *testing.T) {
 	for s, want := range map[string]byte{"abc": wire.Lower, "A1 ": wire.Upper | wire.Digit | wire.Space,
 		"é": wire.Wide, "\xff": wire.Invalid, "-": wire.Punct,
-		strings.Repeat("é", 3000): wire.Wide | wire.Unread, "x" + strings.Repeat("é", 3000): wire.Lower | wire.Wide | wire.Unread} {
+		strings.Repeat("é", 3000):       wire.Wide | wire.Unread,
+		"x" + strings.Repeat("é", 3000): wire.Lower | wire.Wide | wire.Unread} {
 		if got := class(s); got != want {
 			t.Errorf("%.10q: class %b, want %b", s, got, want)
 		}
@@ -450,7 +451,8 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%q is not taken for a secret", s)
 		}
 	}
-	for _, s := range []string{"", "env:prod", "host:web-17.example.com", "2026-11-23T08:00:00Z", "a=1,b=2", "spatial:x",
+	for _, s := range []string{"", "env:prod", "host:web-17.example.com", "2026-11-23T08:00:00Z", "a=1,b=2",
+		"spatial:x",
 		"user@example.com", "http://host:80/path", "tokenizer", "internal-x"} {
 		if red.text(s) {
 			t.Errorf("%q is taken for a secret", s)

@@ -53,8 +53,8 @@ func Register[A, R any](s *Site, name string, names ...string) {
 	process.register(s, name, reflect.TypeFor[A](), reflect.TypeFor[R](), true, "", names)
 }
 
-// RegisterTypes is Register for generated code, which may have no generics. args and results are nil
-// pointers to the structs. Where results is nil only the arguments are captured; note says why.
+// RegisterTypes is Register for generated code, which may have no generics. args and results are
+// nil pointers to the structs. Where results is nil only the arguments are captured; note says why.
 func RegisterTypes(s *Site, name, note string, args, results any, names ...string) {
 	r := reflect.TypeFor[struct{}]()
 	if results != nil {
@@ -63,9 +63,12 @@ func RegisterTypes(s *Site, name, note string, args, results any, names ...strin
 	process.register(s, name, reflect.TypeOf(args).Elem(), r, results != nil, note, names)
 }
 
-func (p *prober) register(s *Site, name string, args, results reflect.Type, returns bool, note string, names []string) {
+func (p *prober) register(
+	s *Site, name string, args, results reflect.Type, returns bool, note string, names []string,
+) {
 	if args.Kind() != reflect.Struct || results.Kind() != reflect.Struct {
-		panic(fmt.Sprintf("probe.Register: %s: arguments and results must be structs, not %v and %v", name, args, results))
+		panic(fmt.Sprintf("probe.Register: %s: arguments and results must be structs, not %v and %v", name, args,
+			results))
 	}
 	n := min(args.NumField(), len(names))
 	s.about = description{name: name, argsType: args, resultsType: results, returns: returns, note: note,

@@ -39,7 +39,6 @@ type service struct {
 	calls atomic.Uint64
 	words [][]byte
 	list  []string
-	any   atomic.Value
 	ring  *node
 }
 

@@ -91,7 +91,8 @@ func TestEncodersAgree(t *testing.T) {
 		{A7: Tags{"in", "terface"}, A11: complex(math.Inf(1), math.NaN()), A2: []string{}},
 	}
 	values[1].A3.X, values[1].A3.in.a = 1.5, 7
-	h := &Hold{Start: wire.Start{Sites: []string{"m/p.Every"}, Raw: true, Follow: true, Maps: true, Rate: 1000, Depth: 16},
+	h := &Hold{Start: wire.Start{Sites: []string{"m/p.Every"}, Raw: true, Follow: true, Maps: true,
+		Rate: 1000, Depth: 16},
 		Long: time.Minute, Keep: true, every: 10 * time.Millisecond}
 	for i := range values {
 		want, err := rt.Encode(&values[i])

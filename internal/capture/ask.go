@@ -29,8 +29,8 @@ type Asked struct {
 	Share     Share  `json:"share"` // of the decided calls
 }
 
-// Ask counts the calls for which the condition holds. Where a capture is alive already, the question
-// goes to the calls that it takes; else sites are armed for the question alone. No value leaves a
+// Ask counts the calls for which the condition holds. Where a capture is alive already, it asks the
+// calls that the capture takes. Else it arms sites for the question alone. No value leaves a
 // process.
 func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 	sum := &Asked{Condition: q.Text}
@@ -61,7 +61,8 @@ func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 	order := append(slices.Clone(armed), others...)
 	install := func(ctx context.Context, c *Client) error {
 		i := slices.Index(order, c)
-		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbAsk, Site: sum.Site, Program: programs[slices.Index(clients, c)]})
+		prog := programs[slices.Index(clients, c)]
+		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbAsk, Site: sum.Site, Program: prog})
 		if err == nil {
 			ids[i] = r.ID
 		}
@@ -75,12 +76,15 @@ func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 	q.Start.Sites, q.Start.Count, q.Start.Hits = []string{sum.Site}, true, 0
 	q.Start.TTL = min(q.Long.Seconds()+60, 86400)
 	read := func(ctx context.Context) error { return q.read(ctx, order, ids, sum) }
-	h := &Hold{Start: q.Start, Long: q.Long, Begun: func(ctx context.Context, i int) error { return install(ctx, others[i]) }}
+	h := &Hold{Start: q.Start, Long: q.Long}
+	h.Begun = func(ctx context.Context, i int) error { return install(ctx, others[i]) }
 	return sum, q.wait(ctx, h, others, read, sum)
 }
 
 // wait holds the sessions that the question needed, and reads the counts before they end.
-func (q *Question) wait(ctx context.Context, h *Hold, others []*Client, read func(context.Context) error, sum *Asked) error {
+func (q *Question) wait(
+	ctx context.Context, h *Hold, others []*Client, read func(context.Context) error, sum *Asked,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var trouble error

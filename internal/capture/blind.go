@@ -1,7 +1,7 @@
 package capture
 
 import (
-	"strings"
+	"regexp"
 
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -17,6 +17,9 @@ func Blind(t wire.Type, q wire.Start) (all []string) {
 	})
 	return all
 }
+
+// plain are the kinds of values without pointers that are no structs.
+var plain = regexp.MustCompile(`^(bool|u?int\d*|uintptr|float\d+|complex\d+)$`)
 
 func visit(t wire.Type, q wire.Start, own bool, say func(string)) {
 	switch t.Kind {
@@ -44,8 +47,7 @@ func visit(t wire.Type, q wire.Start, own bool, say func(string)) {
 			visit(wire.Type{Kind: "string"}, q, own, say)
 			return
 		}
-		if !own && !q.Follow && t.Elem != nil && !strings.Contains("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64"+
-			" float32 float64 complex64 complex128 uintptr", t.Elem.Kind) {
+		if !own && !q.Follow && t.Elem != nil && !plain.MatchString(t.Elem.Kind) {
 			say("lists inside lists; --follow reads them")
 			return
 		}

@@ -36,7 +36,8 @@ func Compile(text string, site wire.Site) (*wire.Program, error) {
 		}
 	}
 	if len(c.prog.Code) > wire.MaxCode {
-		return nil, wrong(text, site, fmt.Sprintf("it needs %d bytes of code, more than %d", len(c.prog.Code), wire.MaxCode))
+		why := fmt.Sprintf("it needs %d bytes of code, more than %d", len(c.prog.Code), wire.MaxCode)
+		return nil, wrong(text, site, why)
 	}
 	return c.prog, nil
 }

@@ -44,7 +44,8 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	}
 	if !found {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("no process has the site %s", u.Target.Spec()),
-			Remedy: "Build the service with beagle build --probe " + u.Target.Spec() + "; capture status lists its sites."}
+			Remedy: "Build the service with beagle build --probe " + u.Target.Spec() +
+				"; capture status lists its sites."}
 	}
 	for _, why := range slices.Sorted(maps.Keys(out.Dropped)) {
 		out.Seen.Why = append(out.Seen.Why, fmt.Sprintf("%d calls: %s", out.Dropped[why], why))

@@ -75,7 +75,8 @@ func site(types ...string) wire.Site {
 func TestConvert(t *testing.T) {
 	u := target(t)
 	text := append([]byte{wire.TagString, 3}, "env"...)
-	shape := hole(wire.Hole{Reason: wire.Shape, Kind: wire.TagString, Class: wire.Lower | wire.Punct, Len: 9, Hash: 77}, "")
+	shape := hole(wire.Hole{Reason: wire.Shape, Kind: wire.TagString, Class: wire.Lower | wire.Punct, Len: 9,
+		Hash: 77}, "")
 	long := hole(wire.Hole{Reason: wire.Cut, Kind: wire.TagString, Len: 7}, "abc")
 	secret := hole(wire.Hole{Reason: wire.Redacted, Kind: wire.TagString, Len: 4}, "")
 	gone := hole(wire.Hole{Reason: wire.Pointer, Kind: wire.TagPtr}, "")
@@ -93,17 +94,20 @@ func TestConvert(t *testing.T) {
 	if len(r.List) != 7 || r.MadeUp != 4 || r.Seen.Dropped != 2 || r.Seen.Calls != 900 || r.Seen.Panics != 100 {
 		t.Errorf("%d records, %d made up, %+v", len(r.List), r.MadeUp, r.Seen)
 	}
-	if why := strings.Join(r.Seen.Why, "\n"); !strings.Contains(why, "behind a pointer") || !strings.Contains(why, "share memory") {
+	why := strings.Join(r.Seen.Why, "\n")
+	if !strings.Contains(why, "behind a pointer") || !strings.Contains(why, "share memory") {
 		t.Errorf("left out for %q", why)
 	}
-	if s := strings.Join(r.Seen.Sources, "\n"); !strings.Contains(s, "process 1 on h1, build abc") || !strings.Contains(s, "on h2") {
-		t.Errorf("sources %q", s)
+	from := strings.Join(r.Seen.Sources, "\n")
+	if !strings.Contains(from, "process 1 on h1, build abc") || !strings.Contains(from, "on h2") {
+		t.Errorf("sources %q", from)
 	}
 	c, err := corpus.Observed(u, r.List, r.Seen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(c.Train) + len(c.Holdout); n != 4 || c.Calls != 900 || c.Facets.Panics != 1 || c.Facets.Params[0].Len[4] != 9 {
+	n := len(c.Train) + len(c.Holdout)
+	if n != 4 || c.Calls != 900 || c.Facets.Panics != 1 || c.Facets.Params[0].Len[4] != 9 {
 		t.Errorf("%d distinct calls, %+v", n, c.Facets)
 	}
 	reload(t, u, r)
@@ -139,12 +143,14 @@ func reload(t *testing.T, u *source.Unit, r *Records) {
 func TestConvertOtherVersion(t *testing.T) {
 	u := target(t)
 	st := wire.Status{Sites: []wire.Site{site("string", "[]int")}}
+	const want = "another version of example.com/m.F: it takes (string, []int) there and (string, []string) here"
 	if _, err := Convert(u, []Pulled{{Address: "here", Status: st}}); err == nil ||
-		!strings.Contains(err.Error(), "runs another version of example.com/m.F: it takes (string, []int) there and (string, []string) here") {
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 	st.Sites = nil
-	if _, err := Convert(u, []Pulled{{Status: st}}); err == nil || !strings.Contains(err.Error(), "no process has the site") {
+	if _, err := Convert(u, []Pulled{{Status: st}}); err == nil ||
+		!strings.Contains(err.Error(), "no process has the site") {
 		t.Errorf("%v", err)
 	}
 }
@@ -163,8 +169,10 @@ func TestMadeUp(t *testing.T) {
 			}
 		}
 	}
-	a, b := madeUp(wire.Hole{Reason: wire.Shape, Class: 1, Len: 12, Hash: 1}), madeUp(wire.Hole{Reason: wire.Shape, Class: 1, Len: 12, Hash: 2})
-	if bytes.Equal(a, b) {
+	h := wire.Hole{Reason: wire.Shape, Class: wire.Lower, Len: 12, Hash: 1}
+	a := madeUp(h)
+	h.Hash = 2
+	if bytes.Equal(a, madeUp(h)) {
 		t.Errorf("different texts are both %q", a)
 	}
 	if text := madeUp(wire.Hole{Reason: wire.Shape, Class: wire.Invalid, Len: 3}); utf8.Valid(text) {
@@ -182,14 +190,16 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 	c.token = "wrong"
-	if _, _, err := c.Do(t.Context(), wire.Request{Verb: wire.VerbStatus}); err == nil || !strings.Contains(err.Error(), "token") {
+	if _, _, err := c.Do(t.Context(), wire.Request{Verb: wire.VerbStatus}); err == nil ||
+		!strings.Contains(err.Error(), "token") {
 		t.Errorf("%v", err)
 	}
 	if got, err := http.Get(server.URL); err != nil || got.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %v %v", got, err)
 	}
 	server.Config.Handler = http.NotFoundHandler()
-	if _, _, err := c.Do(t.Context(), wire.Request{Verb: wire.VerbStatus}); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, _, err := c.Do(t.Context(), wire.Request{Verb: wire.VerbStatus}); err == nil ||
+		!strings.Contains(err.Error(), "404") {
 		t.Errorf("%v", err)
 	}
 }

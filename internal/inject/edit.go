@@ -165,7 +165,8 @@ func (w *writer) declare(b *strings.Builder) {
 		w.register(b, "nil", names)
 		fmt.Fprintf(b, "func beagleCaptured%d(%s) {\n\targs := beagleArgs%d{%s}\n", w.n, paramsOf("a", w.args), w.n,
 			listOf("a", len(w.args)))
-		fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tc.End()\n}\n", probeName, w.n, unsafeName)
+		fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tc.End()\n}\n", probeName, w.n,
+			unsafeName)
 		return
 	}
 	for i, r := range w.results {
@@ -178,8 +179,8 @@ func (w *writer) declare(b *strings.Builder) {
 
 // register makes the site known. The code has no generics: the module may have an older language.
 func (w *writer) register(b *strings.Builder, results string, names []string) {
-	fmt.Fprintf(b, "func init() {\n\t%s.RegisterTypes(&beagleSite%d, %q, %q, (*beagleArgs%d)(nil), %s, %s)\n", probeName,
-		w.n, w.f.name(), w.note, w.n, results, strings.Join(names, ", "))
+	fmt.Fprintf(b, "func init() {\n\t%s.RegisterTypes(&beagleSite%d, %q, %q, (*beagleArgs%d)(nil), %s, %s)\n",
+		probeName, w.n, w.f.name(), w.note, w.n, results, strings.Join(names, ", "))
 	fmt.Fprintf(b, "\t%s.FromEnvironment()\n}\n", probeName)
 }
 

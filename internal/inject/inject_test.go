@@ -133,12 +133,14 @@ func TestWrite(t *testing.T) {
 	if err != nil || len(entries) != 3 {
 		t.Errorf("the tree holds %v", entries)
 	}
-	if len(o.Sites) != 7 || !slices.ContainsFunc(o.Sites, func(s Site) bool { return s.Warning != "" }) {
+	if len(o.Sites) != 7 ||
+		!slices.ContainsFunc(o.Sites, func(s Site) bool { return s.Warning != "" }) {
 		t.Errorf("%+v", o.Sites)
 	}
 }
 
-var escape = regexp.MustCompile(`(?m)^\./lib\.go:(\d+):\d+: ((?:leaking param|moved to heap)\S* \S+|.* does not escape)$`)
+var escape = regexp.MustCompile(
+	`(?m)^\./lib\.go:(\d+):\d+: ((?:leaking param|moved to heap)\S* \S+|.* does not escape)$`)
 
 // leaks lists what the compiler says of parameters, by line.
 func leaks(t *testing.T, dir string, flags ...string) (all []string) {
@@ -170,7 +172,8 @@ func Empty() {}
 
 func Assembly(x int) int
 `, "a/a.s": "", "b/b.go": "package b\n\nfunc F(x int) int { return y }\n"})
-	for spec, want := range map[string]string{"./a.Generic": "generic", "./a.G.M": "generic", "./a.init": "nothing calls it",
+	for spec, want := range map[string]string{"./a.Generic": "generic", "./a.G.M": "generic",
+		"./a.init":  "nothing calls it",
 		"./a.Empty": "takes nothing", "./a.Assembly": "no Go body", "./b.F": "does not compile", "./a.Missing": "declares no Missing",
 		"./nowhere.F": "no package", "strings.ToLower": "standard library"} {
 		_, err := Write(t.Context(), Options{Dir: dir, Specs: []string{spec}}, t.TempDir())

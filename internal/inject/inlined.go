@@ -12,8 +12,8 @@ import (
 // canInline is what the compiler says of a function that it inlines.
 var canInline = regexp.MustCompile(`^(?:\./)?(\S+\.go):(\d+):\d+: can inline .* with cost (\d+) as:`)
 
-// inlined asks the compiler which functions it inlines, and at which cost. It is for a warning: what
-// cannot be asked is left out.
+// inlined asks the compiler which functions it inlines, and at which cost. It is for a warning: a
+// package that does not compile here is left out.
 func (o *Options) inlined(ctx context.Context, funcs []*function) map[*function]int {
 	costs := map[*function]int{}
 	asked := map[string]bool{}

@@ -65,8 +65,8 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 		s := Site{Name: f.name(), Note: f.entryOnly(), Blind: f.blind()}
 		s.Results = s.Note == ""
 		if cost, ok := costs[f]; ok {
-			s.Warning = fmt.Sprintf("the compiler inlines it (cost %d) and no longer does in this build: each call costs "+
-				"about 1.3 ns more", cost)
+			s.Warning = fmt.Sprintf("the compiler inlines it (cost %d) and no longer does in this build: each call "+
+				"costs about 1.3 ns more", cost)
 		}
 		out.Sites = append(out.Sites, s)
 	}
@@ -171,8 +171,8 @@ func (w *overlay) edit(funcs []*function, probePath string) error {
 			}
 			e = &edited{text: string(text)}
 			end := f.pkg.Fset.PositionFor(f.file.Name.End(), false).Offset
-			e.edits = append(e.edits, insertion{end, end, fmt.Sprintf("; import %s %q; import %s \"unsafe\"", probeName, probePath,
-				unsafeName)})
+			e.edits = append(e.edits, insertion{end, end, fmt.Sprintf("; import %s %q; import %s \"unsafe\"",
+				probeName, probePath, unsafeName)})
 			files[f.path], order = e, append(order, f.path)
 		}
 		if err := e.instrument(f.pkg.Fset, f, numbers[f.pkg.PkgPath]); err != nil {

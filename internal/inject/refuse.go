@@ -25,7 +25,8 @@ func (f *function) refuse() error {
 	case f.decl.Name.Name == "_" || f.decl.Recv == nil && (f.decl.Name.Name == "init" || f.decl.Name.Name == "main"):
 		return no("nothing calls it with arguments", "Name a function that does the work.")
 	case imports(f.file, "C"):
-		return no("its file imports \"C\", and cgo writes such files anew", "Move the function into a file without cgo.")
+		return no("its file imports \"C\", and cgo writes such files anew",
+			"Move the function into a file without cgo.")
 	case f.pkg.Module == nil:
 		return no("its package belongs to the standard library", other)
 	case !f.pkg.Module.Main || inVendor(f.path):

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// An off is what one layout says: nanoseconds a call of the plain function, and what the others add.
+// An off is what one layout says: nanoseconds a call of the plain function, and what others add.
 type off struct{ Base, Again, Gate float64 }
 
 // An armed is the cost of a capture in percent of a core, and how many calls it captured a second.
@@ -43,7 +43,8 @@ func run(layouts, rounds int) error {
 	binary := filepath.Join(dir, "gate")
 	var base, again, gate []float64
 	for seed := range layouts {
-		build := exec.Command("go", "build", "-ldflags=-s -w -randlayout="+fmt.Sprint(seed+1), "-o", binary, "./bench/gate")
+		build := exec.Command("go", "build", "-ldflags=-s -w -randlayout="+fmt.Sprint(seed+1), "-o", binary,
+			"./bench/gate")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("run it in the directory of module probe: %w", err)
@@ -68,7 +69,8 @@ func run(layouts, rounds int) error {
 		if err := ask(binary, &r, mode, fmt.Sprint(rounds)); err != nil {
 			return err
 		}
-		fmt.Printf("  %-28s %6.3f (%.3f to %.3f), %4.0f calls captured a second\n", mode, r.Share, r.Low, r.High, r.Taken)
+		fmt.Printf("  %-28s %6.3f (%.3f to %.3f), %4.0f calls captured a second\n", mode, r.Share, r.Low, r.High,
+			r.Taken)
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ const maxDepth = 64
 
 var errShort = errors.New("the value ends too early")
 
-// Fill copies an encoded value to dst and asks fill for the bytes that take the place of each hole.
-// part holds the encoded first part of a value that was cut, or nil. Fill returns an error for bytes
-// that no probe writes, and the error of fill.
+// Fill copies an encoded value to dst, and asks fill what to write in the place of a hole.
+// part holds the encoded first part of a value that was cut, or nil. Fill returns an error for
+// bytes that no probe writes, and the error of fill.
 func Fill(dst, value []byte, fill func(h Hole, part []byte) ([]byte, error)) ([]byte, error) {
 	w := walker{b: value, out: dst, fill: fill}
 	w.value(0)

@@ -28,15 +28,28 @@ var site probe.Site
 
 func init() { probe.Register[args, results](&site, "bench.Hash", "key", "tags") }
 
-// plain takes about five nanoseconds.
+// plain takes about five nanoseconds. It has no loop, whose place in a cache line would change its
+// time more than the gate does.
 //
 //go:noinline
 func plain(key string, tags []string) uint32 {
 	h := uint32(2166136261) + uint32(len(tags))
-	for i := 0; i < len(key); i++ {
-		h = (h ^ uint32(key[i])) * 16777619
-	}
-	return h
+	h = (h ^ uint32(len(key))) * 16777619
+	h = (h ^ h>>15) * 2246822519
+	h = (h ^ h>>13) * 3266489917
+	h = (h ^ h>>16) * 668265263
+	h = (h ^ h>>15) * 374761393
+	h = (h ^ h>>14) * 2654435761
+	h = (h ^ h>>13) * 2246822519
+	h = (h ^ h>>16) * 16777619
+	h = (h ^ h>>15) * 2246822519
+	h = (h ^ h>>13) * 3266489917
+	h = (h ^ h>>16) * 668265263
+	h = (h ^ h>>15) * 374761393
+	h = (h ^ h>>14) * 2654435761
+	h = (h ^ h>>13) * 2246822519
+	h = (h ^ h>>12) * 3266489917
+	return h ^ h>>16
 }
 
 // again is plain a second time: what it seems to cost more is noise and the luck of the layout.
@@ -44,10 +57,22 @@ func plain(key string, tags []string) uint32 {
 //go:noinline
 func again(key string, tags []string) uint32 {
 	h := uint32(2166136261) + uint32(len(tags))
-	for i := 0; i < len(key); i++ {
-		h = (h ^ uint32(key[i])) * 16777619
-	}
-	return h
+	h = (h ^ uint32(len(key))) * 16777619
+	h = (h ^ h>>15) * 2246822519
+	h = (h ^ h>>13) * 3266489917
+	h = (h ^ h>>16) * 668265263
+	h = (h ^ h>>15) * 374761393
+	h = (h ^ h>>14) * 2654435761
+	h = (h ^ h>>13) * 2246822519
+	h = (h ^ h>>16) * 16777619
+	h = (h ^ h>>15) * 2246822519
+	h = (h ^ h>>13) * 3266489917
+	h = (h ^ h>>16) * 668265263
+	h = (h ^ h>>15) * 374761393
+	h = (h ^ h>>14) * 2654435761
+	h = (h ^ h>>13) * 2246822519
+	h = (h ^ h>>12) * 3266489917
+	return h ^ h>>16
 }
 
 // gated is plain as `beagle build` instruments it.
@@ -58,10 +83,22 @@ func gated(key string, tags []string) uint32 {
 		return captured(key, tags)
 	}
 	h := uint32(2166136261) + uint32(len(tags))
-	for i := 0; i < len(key); i++ {
-		h = (h ^ uint32(key[i])) * 16777619
-	}
-	return h
+	h = (h ^ uint32(len(key))) * 16777619
+	h = (h ^ h>>15) * 2246822519
+	h = (h ^ h>>13) * 3266489917
+	h = (h ^ h>>16) * 668265263
+	h = (h ^ h>>15) * 374761393
+	h = (h ^ h>>14) * 2654435761
+	h = (h ^ h>>13) * 2246822519
+	h = (h ^ h>>16) * 16777619
+	h = (h ^ h>>15) * 2246822519
+	h = (h ^ h>>13) * 3266489917
+	h = (h ^ h>>16) * 668265263
+	h = (h ^ h>>15) * 374761393
+	h = (h ^ h>>14) * 2654435761
+	h = (h ^ h>>13) * 2246822519
+	h = (h ^ h>>12) * 3266489917
+	return h ^ h>>16
 }
 
 func captured(key string, tags []string) (r uint32) {
@@ -73,10 +110,12 @@ func captured(key string, tags []string) (r uint32) {
 	return
 }
 
+// Sink keeps the results alive.
+var Sink uint32
+
 var (
 	key  = string([]byte("tags-7-host"))
 	tags = []string{"env:prod", "host:a", "service:x", "version:1", "region:eu", "team:y", "shard:3", "az:b"}
-	sink uint32
 )
 
 func main() {
@@ -100,15 +139,15 @@ func slice(which, n int) float64 {
 	switch which {
 	case 0:
 		for range n {
-			sink += plain(key, tags)
+			Sink += plain(key, tags)
 		}
 	case 1:
 		for range n {
-			sink += again(key, tags)
+			Sink += again(key, tags)
 		}
 	default:
 		for range n {
-			sink += gated(key, tags)
+			Sink += gated(key, tags)
 		}
 	}
 	return float64(time.Since(begin).Nanoseconds()) / float64(n)
@@ -168,7 +207,7 @@ func serve() (share, took float64) {
 	begin, used := time.Now(), processor()
 	for range 200 {
 		for range 1000 {
-			sink += gated(key, tags)
+			Sink += gated(key, tags)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
