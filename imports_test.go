@@ -27,6 +27,9 @@ var mayImport = map[string][]string{
 	"internal/harness":       {"", "internal/rt", "internal/source", "internal/sandbox"},
 	"internal/corpus":        {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
 	"internal/inject":        {"", "probe"},
+	"probe":                  {"probe/wire"},
+	"probe/wire":             {},
+	"probe/probehttp":        {"probe", "probe/wire"},
 	"internal/capture":       {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
 	"internal/coder":         {"", "internal/source", "mutate/llm"},
 	"internal/bench":         {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
@@ -55,10 +58,11 @@ var mayImport = map[string][]string{
 }
 
 // standardOnly are the packages that import nothing but the standard library
-// and each other: the nouns, what is linked into users' programs, the client of
-// models, and the pure search.
+// and each other: the nouns, what is linked into users' programs (rt and the
+// probe), the client of models, and the pure search.
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
+	"probe", "probe/wire", "probe/probehttp",
 }
 
 type listed struct {
@@ -68,7 +72,7 @@ type listed struct {
 
 // TestImportRules holds the arrows of ARCHITECTURE.md.
 func TestImportRules(t *testing.T) {
-	for _, p := range list(t, "./...") {
+	for _, p := range append(list(t, "./..."), list(t, module+"/probe/...")...) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		for _, imported := range p.Imports {
 			checkImport(t, name, imported)
