@@ -4,7 +4,7 @@ package beagle
 type Record struct {
 	Args   []byte  `json:"args"`             // the arguments, receiver first, in the encoding of internal/rt
 	Weight float64 `json:"weight"`           // how many calls it stands for
-	Source string  `json:"source,omitempty"` // "test", "bench", "file", "generated", "counterexample"
+	Source string  `json:"source,omitempty"` // "test", "bench", "file", "production", "generated", "counterexample"
 }
 
 // ID is the content hash that also decides between train and holdout.

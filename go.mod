@@ -3,6 +3,7 @@ module github.com/beagle-go/beagle
 go 1.26.0
 
 require (
+	github.com/beagle-go/beagle/probe v0.0.0
 	github.com/coder/acp-go-sdk v0.13.0
 	github.com/google/jsonschema-go v0.4.3
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
@@ -47,3 +48,5 @@ require (
 )
 
 exclude google.golang.org/genproto v0.0.0-20230410155749-daa745c078e1
+
+replace github.com/beagle-go/beagle/probe => ./probe

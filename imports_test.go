@@ -64,14 +64,20 @@ var mayImport = map[string][]string{
 	"internal/flow/fleet":       {"", "internal/flow", "internal/store"},
 	"internal/flow/temporal":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/evolve", "internal/store"},
 	"cmd/beagle-temporal":       {"internal/flow/temporal", "internal/sandbox"},
+	"internal/inject":           {"", "probe"},
+	"probe":                     {"probe/wire"},
+	"probe/wire":                {},
+	"probe/probehttp":           {"probe", "probe/wire"},
+	"internal/capture":          {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
-// and each other: the nouns, what is linked into users' programs, the client of
-// models, and the pure search.
+// and each other: the nouns, what is linked into users' programs (rt and the
+// probe), the client of models, and the pure search.
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
 	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger",
+	"probe", "probe/wire", "probe/probehttp",
 }
 
 type listed struct {
@@ -81,7 +87,7 @@ type listed struct {
 
 // TestImportRules holds the arrows of ARCHITECTURE.md.
 func TestImportRules(t *testing.T) {
-	for _, p := range list(t, "./...") {
+	for _, p := range append(list(t, "./..."), list(t, module+"/probe/...")...) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		for _, imported := range p.Imports {
 			checkImport(t, name, imported)

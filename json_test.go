@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/ledger"
+	"github.com/beagle-go/beagle/probe/wire"
 	"github.com/beagle-go/beagle/suite"
 )
 
 // TestJSONDocumented checks that docs/json.md has a section for every object that
-// `beagle evolve`, `verify`, `suite`, `hotspots` and `ledger` print with --json. It
-// has a row with the type, a meaning and an example for every field, and none for
-// others.
+// `beagle evolve`, `verify`, `suite`, `hotspots`, `capture` and `ledger` print with
+// --json. It has a row with the type, a meaning and an example for every field, and
+// none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
 	if err != nil {
@@ -24,6 +26,9 @@ func TestJSONDocumented(t *testing.T) {
 	objects := map[string]reflect.Type{}
 	reach(reflect.TypeFor[beagle.Result](), objects)
 	reach(reflect.TypeFor[beagle.Judgement](), objects)
+	reach(reflect.TypeFor[wire.Status](), objects)
+	reach(reflect.TypeFor[capture.Asked](), objects)
+	reach(reflect.TypeFor[beagle.Corpus](), objects)
 	reach(reflect.TypeFor[suite.Report](), objects)
 	reach(reflect.TypeFor[suite.Task](), objects)
 	reach(reflect.TypeFor[beagle.Hotspots](), objects)

@@ -61,6 +61,7 @@ func TestScripts(t *testing.T) {
 			"status":  status,
 			"await":   await,
 			"profile": writeProfile,
+			"armed":   armed,
 		},
 		Setup: setup,
 	})

@@ -41,7 +41,7 @@ func Read(u *source.Unit, r io.Reader, name string) ([]beagle.Record, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if len(bytes.TrimSpace(line)) > 0 {
+		if len(bytes.TrimSpace(line)) > 0 && provenance(line) == nil {
 			rec, bad := l.line(line)
 			if bad != nil {
 				bad.What = fmt.Sprintf("%s:%d: %s", name, n, bad.What)

@@ -106,6 +106,9 @@ func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 			return nil, err
 		}
 		in.Records, in.Source = records, fmt.Sprintf("%d records of %s", len(records), filepath.Base(n.spec.CorpusFile))
+		if from, err := corpus.Provenance(n.spec.CorpusFile); err == nil && len(from) > 0 {
+			in.Source += ": " + strings.Join(from, "; ")
+		}
 		return in, nil
 	}
 	captured, err := n.recording(func() (*corpus.Captured, error) {

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inject"
+	"github.com/beagle-go/beagle/internal/scratch"
+)
+
+var buildCommand = &command{
+	name: "build", args: "[go build flags] [packages]",
+	short: "build a service so that its calls can be captured",
+	long: `
+Builds as 'go build' does, and lets 'beagle capture' record calls of the functions that --probe names. The source tree
+and go.mod stay as they are: the build sees changed copies of the files, by -overlay. All other flags and arguments go to
+the go command.
+
+The program does nothing more than before until it finds BEAGLE_PROBE_SOCKET (a path for a Unix socket) and
+BEAGLE_PROBE_TOKEN (a file with a token) in its environment, and a controller arms it. BEAGLE_PROBE_RAW=1 allows
+controllers to record text as it is; without it they get lengths and classes of characters.
+
+Each named function costs a load and a branch per call, and can no longer be inlined. The command says what a capture
+will not show. docs/capture.md has the details.
+
+Flags:
+  --probe PKG.Func[,PKG.Type.Method...]   functions to instrument; may be given several times
+
+Examples:
+  beagle build --probe ./tags.Normalize -o service ./cmd/service
+  beagle build -race --probe ./tags.Set.Merge,./parse.Line ./...`,
+}
+
+func init() { buildCommand.run = runBuild }
+
+// probeFlags takes --probe out of the go command's arguments.
+func probeFlags(args []string) (specs, rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		name, value, ok := strings.Cut(args[i], "=")
+		switch {
+		case args[i] == "--":
+			return specs, append(rest, args[i:]...), nil
+		case name == "-probe" || name == "--probe":
+			if !ok {
+				if i++; i == len(args) {
+					return nil, nil, &beagle.UsageError{
+						What:   "--probe names no function",
+						Remedy: "Give --probe ./pkg.Func.",
+					}
+				}
+				value = args[i]
+			}
+			specs = append(specs, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
+		case name == "-overlay" || name == "--overlay":
+			return nil, nil, &beagle.UsageError{What: "-overlay cannot be given: the build needs one of its own",
+				Remedy: "Put the changed files into the tree."}
+		case name == "-C":
+			return nil, nil, &beagle.UsageError{
+				What:   "-C cannot be given",
+				Remedy: "Run the command in that directory.",
+			}
+		default:
+			rest = append(rest, args[i])
+		}
+	}
+	return specs, rest, nil
+}
+
+// listFlags are the flags of go build that decide which files make a package.
+var listFlags = []string{"-tags", "-mod", "-modfile"}
+
+// loadFlags picks those out of the go command's arguments.
+func loadFlags(args []string) (flags []string) {
+	for i, a := range args {
+		a = strings.Replace(a, "--", "-", 1)
+		name, _, joined := strings.Cut(a, "=")
+		switch {
+		case a == "-race" || a == "-msan" || a == "-asan":
+			flags = append(flags, a)
+		case slices.Contains(listFlags, name) && joined:
+			flags = append(flags, a)
+		case slices.Contains(listFlags, name) && i+1 < len(args):
+			flags = append(flags, name+"="+args[i+1])
+		}
+	}
+	return flags
+}
+
+func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
+		_, err := parse(c.flags(std), []string{"--help"}, 0, 0)
+		return exitOK, err
+	}
+	specs, rest, err := probeFlags(args)
+	if err != nil {
+		return exitUsage, err
+	}
+	if len(specs) == 0 {
+		return exitUsage, &beagle.UsageError{What: "no function is named with --probe",
+			Remedy: "Give --probe ./pkg.Func, or use go build."}
+	}
+	dir, err := scratch.New("build")
+	if err != nil {
+		return exitNo, err
+	}
+	defer dir.Remove()
+	o, err := inject.Write(ctx, inject.Options{Specs: specs, Flags: loadFlags(rest)}, dir.Path)
+	if err != nil {
+		return exitNo, err
+	}
+	tellSites(std, o)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-overlay=" + o.Path}, rest...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, std.out, std.err
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return max(exit.ExitCode(), exitNo), nil // the go command said why
+	}
+	return exitOK, err
+}
+
+// tellSites says what the build captures and what it cannot.
+func tellSites(std stdio, o *inject.Overlay) {
+	for _, s := range o.Sites {
+		what := "arguments, results and panics"
+		if !s.Results {
+			what = "arguments only: " + s.Note
+		}
+		fmt.Fprintf(std.err, "probe %s: %s\n", s.Name, what)
+		for _, b := range s.Blind {
+			fmt.Fprintf(std.err, "  not seen  %s\n", b)
+		}
+		if s.Warning != "" {
+			fmt.Fprintf(std.err, "  warning   %s\n", s.Warning)
+		}
+	}
+}

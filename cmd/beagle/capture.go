@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+var captureCommand = &command{
+	name: "capture", args: "status|start|ask|pull|stop [arguments]",
+	short: "record calls of a running service, or ask it questions",
+	long: `
+Talks to probes in running processes: programs that 'beagle build' made, or that import the probe. docs/capture.md has
+the details.
+
+  beagle capture status                   sites, what they show, and what is armed
+  beagle capture start SITE...            arm sites, for --for, while this command runs
+  beagle capture start --out FILE PKG.F   the same, and write the calls of one function as a corpus
+  beagle capture ask SITE 'CONDITION'     count how often a condition on arguments and results holds
+  beagle capture pull --out FILE PKG.F    take waiting calls of a capture that runs elsewhere
+  beagle capture stop                     disarm
+
+Nothing is recorded unless a capture is armed. It ends with this command: a process whose controller is silent for 8
+seconds disarms by itself. Text is recorded as lengths and classes of characters. With --raw it is recorded as it is,
+but for what looks secret, if the process allows that (BEAGLE_PROBE_RAW=1).
+
+Examples:
+  beagle capture status --at /run/service.sock --token token
+  beagle capture start --at host1.sock,host2.sock --for 60s --out calls.jsonl ./tags.Normalize
+  beagle capture ask --for 10s tags.Normalize 'len(tag) > 200 || !utf8.ValidString(tag)'
+  beagle evolve --corpus calls.jsonl ./tags.Normalize
+
+Exit status: 0 done; 1 a process refused, or was lost; 2 bad usage.`,
+}
+
+func init() { captureCommand.run = runCapture }
+
+// A capturing is what the flags of all verbs say.
+type capturing struct {
+	verb    string
+	at      []string
+	token   string
+	json    bool
+	out     string
+	long    time.Duration
+	samples int
+	dir     string
+	tags    []string
+	start   wire.Start
+	std     stdio
+	rest    []string
+}
+
+// captureVerbs are the verbs with the numbers of their arguments.
+var captureVerbs = map[string]struct {
+	least, most int
+	run         func(ctx context.Context, o *capturing, clients []*capture.Client) (int, error)
+}{
+	"status": {0, 0, captureStatus}, "start": {1, 64, captureStart}, "ask": {2, 2, captureAsk},
+	"pull": {1, 1, capturePull}, "stop": {0, 0, captureStop},
+}
+
+func runCapture(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	o := &capturing{std: std}
+	f := c.flags(std)
+	o.flags(f)
+	rest, err := parse(f, args, 1, 65)
+	if err != nil {
+		return exitUsage, err
+	}
+	verb, ok := captureVerbs[rest[0]]
+	if !ok {
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no verb %q", rest[0]),
+			Remedy: "Give status, start, ask, pull or stop; 'beagle capture --help' shows examples."}
+	}
+	o.verb, o.rest = rest[0], rest[1:]
+	if n := len(o.rest); n < verb.least || n > verb.most {
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("capture %s: %d arguments given", o.verb, n),
+			Remedy: "'beagle capture --help' shows examples"}
+	}
+	if o.out != "" && len(o.rest) != 1 {
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--out with %d sites", len(o.rest)),
+			Remedy: "A corpus is of one function: name that one."}
+	}
+	clients, err := capture.New(o.at, o.token)
+	if err != nil {
+		return exitUsage, err
+	}
+	return verb.run(ctx, o, clients)
+}
+
+func (o *capturing) flags(f *flagSet) {
+	f.Var(listFlag{&o.at}, "at",
+		"`addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
+	f.StringVar(&o.token, "token", "", "`file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
+	f.BoolVar(&o.json, "json", false, "print JSON (docs/json.md)")
+	f.StringVar(&o.out, "out", "", "start, pull: write the calls to this `file` of JSON lines (docs/corpus.md)")
+	f.DurationVar(&o.long, "for", 30*time.Second, "start, ask: how long")
+	f.IntVar(&o.samples, "samples", 0, "start, ask: stop after so many calls of each process; 0 means by --for alone")
+	f.IntVar(&o.start.Rate, "rate", 0, "calls a second of each site and process, at most 1000 (default 10; ask: 1000)")
+	f.IntVar(&o.start.Bytes, "bytes", 0, "bytes a second of each process (default 262144)")
+	f.IntVar(&o.start.Text, "text", 0, "bytes that are recorded of a text (default 256)")
+	f.IntVar(&o.start.Elements, "elements", 0, "elements that are recorded of a list (default 64)")
+	f.IntVar(&o.start.Depth, "depth", 0, "levels of references that are recorded (default 3)")
+	f.IntVar(&o.start.Event, "call-bytes", 0, "bytes that are recorded of a call (default 2048)")
+	f.BoolVar(&o.start.Raw, "raw", false, "record text as it is")
+	f.BoolVar(&o.start.Follow, "follow", false, "read behind pointers, whose memory other goroutines may write")
+	f.BoolVar(&o.start.Maps, "maps", false, "read maps: the process ends if one is written at that moment")
+	f.Var(listFlag{&o.start.Names}, "secret-names", "further `names` of parameters, fields and keys that are secret")
+	f.Var(listFlag{&o.start.Types}, "secret-types", "`types` that are secret, as import/path.Name")
+	f.Func("secret-pattern", "a further regular `expression` of secret text; may be given several times",
+		func(s string) error { o.start.Patterns = append(o.start.Patterns, s); return nil })
+	f.StringVar(&o.dir, "C", "", "`directory` of the module, for --out")
+	f.Var(listFlag{&o.tags}, "tags", "build tags, separated by `commas`")
+}
+
+// sites are the names of sites: as the process has them, or their ends.
+func (o *capturing) sites(names []string) (sites []string) {
+	for _, n := range names {
+		n = strings.TrimPrefix(n, "./")
+		sites = append(sites, strings.NewReplacer("(", "", ")", "", "*.", ".").Replace(n))
+	}
+	return sites
+}
+
+func captureStatus(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+	for _, c := range clients {
+		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
+		if err != nil {
+			return exitNo, err
+		}
+		if o.json {
+			if err := printJSON(o.std.out, r.Status); err != nil {
+				return exitNo, err
+			}
+			continue
+		}
+		printStatus(o.std.out, c.Address, r.Status)
+	}
+	return exitOK, nil
+}
+
+func captureStop(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+	for _, c := range clients {
+		if _, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStop}); err != nil {
+			return exitNo, err
+		}
+		fmt.Fprintf(o.std.out, "%s: disarmed\n", c.Address)
+	}
+	return exitOK, nil
+}
+
+func captureStart(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+	target, err := o.target(ctx)
+	if err != nil {
+		return exitUsage, err
+	}
+	o.start.Sites = o.sites(o.rest)
+	if target != nil {
+		o.start.Sites = []string{target.Target.Spec()}
+	}
+	o.start.Hits, o.start.TTL = o.samples, min(o.long.Seconds()+60, 86400)
+	told := 0
+	h := &capture.Hold{Start: o.start, Long: o.long, Keep: o.out != "", Watch: func(all []capture.Pulled) {
+		if told++; told == 1 && !o.json {
+			printCost(o.std.err, all)
+		}
+	}}
+	if err := o.announce(ctx, clients); err != nil {
+		return exitNo, err
+	}
+	all, err := h.Run(ctx, clients)
+	if err != nil {
+		return exitNo, err
+	}
+	status := tellLost(o.std, all)
+	if target == nil {
+		for _, p := range all {
+			printCounts(o.std.out, p)
+		}
+		return status, nil
+	}
+	return o.deliver(target, all, status)
+}
+
+// announce says what the sites will not show, before anything is armed.
+func (o *capturing) announce(ctx context.Context, clients []*capture.Client) error {
+	if o.json {
+		return nil
+	}
+	for _, c := range clients {
+		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
+		if err != nil {
+			return err
+		}
+		for _, s := range r.Status.Sites {
+			if slices.ContainsFunc(o.start.Sites, func(n string) bool { return wire.Matches(n, s.Name) }) {
+				printBlind(o.std.err, c.Address, s, o.start)
+			}
+		}
+	}
+	return nil
+}
+
+func tellLost(std stdio, all []capture.Pulled) int {
+	status := exitOK
+	for _, p := range all {
+		if p.Lost != "" {
+			fmt.Fprintf(std.err, "lost %s: %s\n", p.Address, p.Lost)
+			status = exitNo
+		}
+	}
+	return status
+}

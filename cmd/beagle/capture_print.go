@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+func printStatus(w io.Writer, address string, st *wire.Status) {
+	p := st.Process
+	fmt.Fprintf(w, "%s: %s, process %d on %s, %s", address, p.Program, p.PID, p.Host, p.Go)
+	if p.Build != "" {
+		fmt.Fprintf(w, ", build %s", p.Build)
+	}
+	if p.Raw {
+		fmt.Fprint(w, ", allows raw text")
+	}
+	fmt.Fprintln(w)
+	for _, s := range st.Sites {
+		fmt.Fprintf(w, "  %s\n", describeSite(s))
+		printSiteCounts(w, s)
+	}
+	switch {
+	case st.Session != nil:
+		fmt.Fprintf(w, "  armed for %.0f s, for %.0f s more; %d calls wait\n", st.Session.Age, st.Session.Left,
+			st.Session.Waiting)
+	case st.Disarmed != "":
+		fmt.Fprintf(w, "  not armed: the last capture ended since %s\n", st.Disarmed)
+	default:
+		fmt.Fprintln(w, "  not armed")
+	}
+}
+
+// describeSite writes a site as a Go function.
+func describeSite(s wire.Site) string {
+	list := func(types []wire.Type) string {
+		var all []string
+		for _, t := range types {
+			all = append(all, t.Name+" "+t.Type)
+		}
+		return strings.Join(all, ", ")
+	}
+	text := s.Name + "(" + list(s.Params) + ")"
+	if len(s.Results) > 0 {
+		text += " (" + list(s.Results) + ")"
+	}
+	if s.Note != "" {
+		text += ": arguments only, since " + s.Note
+	}
+	return text
+}
+
+func printSiteCounts(w io.Writer, s wire.Site) {
+	if !s.Armed || s.Counts == nil {
+		return
+	}
+	c := s.Counts
+	fmt.Fprintf(w, "    %d calls taken, %d recorded, %d panicked, of about %.0f\n", c.Taken, c.Recorded,
+		c.Panicked, c.Calls)
+}
+
+func printCounts(w io.Writer, p capture.Pulled) {
+	fmt.Fprintf(w, "%s:\n", p.Address)
+	for _, s := range p.Status.Sites {
+		if s.Armed {
+			fmt.Fprintf(w, "  %s\n", s.Name)
+			printSiteCounts(w, s)
+		}
+	}
+	if s := p.Status.Session; s != nil && s.Dropped.Total() > 0 {
+		fmt.Fprintf(w, "  dropped: %+v\n", s.Dropped)
+	}
+}
+
+// printCost says what the capture costs, once a window has counted the calls.
+func printCost(w io.Writer, all []capture.Pulled) {
+	for _, p := range all {
+		for _, s := range p.Status.Sites {
+			if !s.Armed || s.Counts == nil {
+				continue
+			}
+			c, rate := s.Counts, float64(p.Status.Session.Start.Rate)
+			if c.Rate == 0 {
+				fmt.Fprintf(w, "%s %s: no call yet\n", p.Address, s.Name)
+				continue
+			}
+			fmt.Fprintf(w, "%s %s: %.0f calls a second; recording %.0f of them takes about %.3f %% of a core\n",
+				p.Address,
+				s.Name, c.Rate, min(rate, c.Rate), min(rate, c.Rate)*c.Nanos/1e7)
+		}
+	}
+}
+
+// printBlind says what a capture with these options will not show.
+func printBlind(w io.Writer, address string, s wire.Site, q wire.Start) {
+	fmt.Fprintf(w, "%s: %s\n", address, describeSite(s))
+	for _, t := range s.Params {
+		for _, what := range capture.Blind(t, q) {
+			fmt.Fprintf(w, "  not seen  %s: %s\n", t.Name, what)
+		}
+	}
+}

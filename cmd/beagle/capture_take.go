@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// target loads the function that a corpus is wanted of; nil without --out.
+func (o *capturing) target(ctx context.Context) (*source.Unit, error) {
+	if o.out == "" && !o.json {
+		return nil, nil
+	}
+	if len(o.rest) != 1 {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("--json with %d sites", len(o.rest)),
+			Remedy: "A corpus is of one function: name that one."}
+	}
+	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
+}
+
+func capturePull(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+	if o.out == "" && !o.json {
+		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "Name the file for the calls."}
+	}
+	target, err := o.target(ctx)
+	if err != nil {
+		return exitUsage, err
+	}
+	var all []capture.Pulled
+	for _, c := range clients {
+		p := capture.Pulled{Address: c.Address}
+		if err := capture.Drain(ctx, c, &p); err != nil {
+			return exitNo, err
+		}
+		all = append(all, p)
+	}
+	return o.deliver(target, all, exitOK)
+}
+
+// deliver writes the calls to the file, with those that it holds already, and prints the corpus.
+func (o *capturing) deliver(u *source.Unit, all []capture.Pulled, status int) (int, error) {
+	r, err := capture.Convert(u, all)
+	if err != nil {
+		return exitUsage, err
+	}
+	c, err := corpus.Observed(u, r.List, r.Seen)
+	if err != nil {
+		return exitNo, err
+	}
+	if o.out != "" {
+		if err := o.write(u, r); err != nil {
+			return exitNo, err
+		}
+	}
+	if o.json {
+		return status, printJSON(o.std.out, c)
+	}
+	fmt.Fprintf(o.std.out, "%d distinct calls of %s", len(c.Train)+len(c.Holdout), u.Target.Spec())
+	if o.out != "" {
+		fmt.Fprintf(o.std.out, " in %s", o.out)
+	}
+	fmt.Fprintln(o.std.out)
+	for _, s := range c.Sources {
+		fmt.Fprintf(o.std.out, "  from     %s\n", s)
+	}
+	if r.MadeUp > 0 {
+		fmt.Fprintf(o.std.out,
+			"  made up  text of %d calls: it has the length and the characters' classes of the recorded text\n",
+			r.MadeUp)
+	}
+	for _, why := range r.Seen.Why {
+		fmt.Fprintf(o.std.out, "  left out %s\n", why)
+	}
+	return status, nil
+}
+
+// write merges the records with those of an older file, and replaces the file at once.
+func (o *capturing) write(u *source.Unit, r *capture.Records) error {
+	records, sources := r.List, r.Seen.Sources
+	if _, err := os.Stat(o.out); err == nil {
+		old, err := corpus.Load(u, o.out)
+		if err != nil {
+			return err
+		}
+		before, err := corpus.Provenance(o.out)
+		if err != nil {
+			return err
+		}
+		records, sources = append(old, records...), append(before, sources...)
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("no usable call was captured, so %s is not written%s", o.out, because(r))
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(o.out), ".beagle-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	err = errors.Join(corpus.WriteProvenance(tmp, sources), corpus.Write(tmp, u, corpus.Merge(records)), tmp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), o.out)
+}
+
+func because(r *capture.Records) string {
+	if len(r.Seen.Why) == 0 {
+		return ": nobody called it"
+	}
+	return ": " + strings.Join(r.Seen.Why, "; ")
+}
+
+func captureAsk(ctx context.Context, o *capturing, clients []*capture.Client) (int, error) {
+	q := &capture.Question{
+		Site:    o.sites(o.rest[:1])[0],
+		Text:    o.rest[1],
+		Start:   o.start,
+		Long:    o.long,
+		Samples: o.samples,
+	}
+	if q.Start.Rate == 0 {
+		q.Start.Rate = 1000
+	}
+	sum, err := q.Ask(ctx, clients)
+	if err != nil {
+		return exitNo, err
+	}
+	if o.json {
+		return exitOK, printJSON(o.std.out, sum)
+	}
+	n := sum.Yes + sum.No
+	fmt.Fprintf(o.std.out, "%s: %s\n", sum.Site, sum.Condition)
+	if n == 0 {
+		fmt.Fprintf(o.std.out, "  no call decided it in %v\n", o.long.Round(time.Millisecond))
+	} else {
+		fmt.Fprintf(o.std.out, "  holds for %d of %d calls: %.4g %% (95 %%: %.4g to %.4g)\n", sum.Yes, n,
+			100*sum.Share.Share,
+			100*sum.Share.Low, 100*sum.Share.High)
+	}
+	if sum.Undecided > 0 {
+		fmt.Fprintf(o.std.out, "  undecided for %d calls: out of range, nil, secret or too much work\n", sum.Undecided)
+	}
+	if n == 0 {
+		return exitNo, nil
+	}
+	return exitOK, nil
+}

@@ -1,0 +1,139 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A Client talks to the probe of one process.
+type Client struct {
+	Address string // path of a Unix socket, or URL of a handler
+	token   string
+}
+
+// requestTime bounds one request.
+const requestTime = 10 * time.Second
+
+// New makes clients for addresses. token is the path of the file with their common token; "" means
+// the one that BEAGLE_PROBE_TOKEN names.
+func New(addresses []string, token string) ([]*Client, error) {
+	if len(addresses) == 0 {
+		return nil, &beagle.UsageError{What: "no process is named",
+			Remedy: "Give --at with the path of its socket or the URL of its handler."}
+	}
+	if token == "" {
+		token = os.Getenv("BEAGLE_PROBE_TOKEN")
+	}
+	if token == "" {
+		return nil, &beagle.UsageError{What: "no token is given",
+			Remedy: "Name the file that holds it with --token or BEAGLE_PROBE_TOKEN."}
+	}
+	text, err := os.ReadFile(token)
+	if err != nil {
+		return nil, &beagle.UsageError{What: "token: " + err.Error(), Remedy: "Name the file that holds the token."}
+	}
+	var all []*Client
+	for _, at := range addresses {
+		all = append(all, &Client{Address: strings.TrimPrefix(at, "unix:"), token: strings.TrimSpace(string(text))})
+	}
+	return all, nil
+}
+
+// Do carries out one request. A refusal of the probe is a *Refused.
+func (c *Client) Do(ctx context.Context, q wire.Request) (*wire.Reply, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	q.Token = c.token
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	send := c.overSocket
+	if strings.HasPrefix(c.Address, "http://") || strings.HasPrefix(c.Address, "https://") {
+		send = c.overHTTP
+	}
+	in, err := send(ctx, body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", c.Address, err)
+	}
+	defer in.Close()
+	r, payload, err := readReply(in)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", c.Address, err)
+	}
+	if r.Error != "" {
+		return r, nil, &Refused{c.Address, r.Error}
+	}
+	return r, payload, nil
+}
+
+// A Refused is what a probe answers instead of carrying a request out.
+type Refused struct{ Address, Why string }
+
+func (r *Refused) Error() string { return r.Address + ": " + r.Why }
+
+func (c *Client) overSocket(ctx context.Context, body []byte) (io.ReadCloser, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.Address)
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := ctx.Deadline(); ok {
+		conn.SetDeadline(t)
+	}
+	if _, err := conn.Write(append(body, '\n')); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (c *Client) overHTTP(ctx context.Context, body []byte) (io.ReadCloser, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Content-Type", "application/json")
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	if r.StatusCode != http.StatusOK {
+		r.Body.Close()
+		return nil, fmt.Errorf("the server answers %s: is a probe mounted there?", r.Status)
+	}
+	return r.Body, nil
+}
+
+func readReply(r io.Reader) (*wire.Reply, []byte, error) {
+	in := bufio.NewReader(io.LimitReader(r, wire.MaxReply+wire.MaxPull))
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the process hung up: its probe has too many controllers, or is no probe")
+		}
+		return nil, nil, err
+	}
+	var reply wire.Reply
+	if err := json.Unmarshal(line, &reply); err != nil {
+		return nil, nil, fmt.Errorf("the reply is not a probe's: %w", err)
+	}
+	if reply.Payload < 0 || reply.Payload > wire.MaxPull+wire.MaxRequest {
+		return nil, nil, fmt.Errorf("the reply announces %d bytes", reply.Payload)
+	}
+	payload := make([]byte, reply.Payload)
+	_, err = io.ReadFull(in, payload)
+	return &reply, payload, err
+}

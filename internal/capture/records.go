@@ -1,0 +1,219 @@
+package capture
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// Records are captured calls of one target, as records of a Corpus.
+type Records struct {
+	List    []beagle.Record
+	Seen    corpus.Seen
+	MadeUp  int // calls with text that was made up for a shape, for what was redacted, or to a cut text's length
+	Dropped map[string]int
+}
+
+// Convert makes records of what processes captured at the target's site. Calls that cannot be
+// replayed are counted by reason. A site with another signature is a *beagle.UsageError.
+func Convert(u *source.Unit, all []Pulled) (*Records, error) {
+	out := &Records{Dropped: map[string]int{}}
+	found := false
+	for _, p := range all {
+		for _, s := range p.Status.Sites {
+			if s.Name != u.Target.Spec() {
+				continue
+			}
+			found = true
+			if err := sameSignature(u, s, p.Address); err != nil {
+				return nil, err
+			}
+			if s.Armed {
+				out.add(p, s, siteIndex(p.Status, s.Name))
+			}
+		}
+	}
+	if !found {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("no process has the site %s", u.Target.Spec()),
+			Remedy: "Build the service with beagle build --probe " + u.Target.Spec() +
+				"; capture status lists its sites."}
+	}
+	for _, why := range slices.Sorted(maps.Keys(out.Dropped)) {
+		out.Seen.Why = append(out.Seen.Why, fmt.Sprintf("%d calls: %s", out.Dropped[why], why))
+	}
+	return out, nil
+}
+
+// siteIndex is the site's number within the session, which events refer to.
+func siteIndex(st wire.Status, name string) int {
+	if st.Session == nil {
+		return -1
+	}
+	return slices.Index(st.Session.Armed, name)
+}
+
+// sameSignature refuses a process that runs another version of the function.
+func sameSignature(u *source.Unit, s wire.Site, address string) error {
+	shape, _ := corpus.ArgsShape(u)
+	var here, there []string
+	for _, f := range shape.Fields {
+		here = append(here, f.Shape.Type)
+	}
+	for _, p := range s.Params {
+		there = append(there, p.Type)
+	}
+	same := slices.EqualFunc(here, there, func(a, b string) bool {
+		return a == b || strings.ContainsAny(a+b, "{(") // types without a name are spelled in two ways
+	})
+	if same {
+		return nil
+	}
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s runs another version of %s: it takes (%s) there and (%s) here", address, s.Name,
+			strings.Join(there, ", "), strings.Join(here, ", ")),
+		Remedy: "Check out the commit that the process was built from, or build and start it anew.",
+	}
+}
+
+// add converts the calls of one process. Each stands for as many calls as its site saw per call
+// that was captured.
+func (r *Records) add(p Pulled, s wire.Site, index int) {
+	weight := 1.0
+	if s.Counts != nil && s.Counts.Taken > 0 {
+		weight = max(1, s.Counts.Calls/float64(s.Counts.Taken))
+		r.Seen.Together = r.Seen.Together || s.Counts.Together
+	}
+	events, kept := 0, 0
+	for _, e := range p.Events {
+		if e.Site != index {
+			continue
+		}
+		events++
+		r.Seen.Calls += weight
+		if args := r.args(e); args != nil {
+			kept++
+			r.List = append(r.List, beagle.Record{Args: args, Weight: weight, Source: "production"})
+		}
+		r.outcome(e, weight)
+	}
+	if d := p.Status.Session; d != nil && d.Dropped.Total() > 0 {
+		r.Dropped["dropped in the process: "+drops(d.Dropped)] += int(d.Dropped.Total())
+		r.Seen.Dropped += int(d.Dropped.Total())
+	}
+	build := p.Status.Process.Build
+	r.Seen.Sources = append(r.Seen.Sources, fmt.Sprintf("%d calls, %d usable, of about %.0f by %s, process %d on %s%s",
+		events, kept, weight*float64(events), p.Status.Process.Program, p.Status.Process.PID, p.Status.Process.Host,
+		prefixed(", build ", build)))
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+// drops says which counters of a probe are not zero.
+func drops(d wire.Dropped) string {
+	var all []string
+	for _, c := range []struct {
+		n    uint64
+		what string
+	}{{d.Full, "no free slot"}, {d.Bytes, "over the bytes a second"}, {d.Large, "larger than a slot"},
+		{d.Torn, "changed while read"}, {d.Fault, "could not be read"}, {d.Late, "after the end"}} {
+		if c.n > 0 {
+			all = append(all, c.what)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// outcome counts how the call ended.
+func (r *Records) outcome(e wire.Event, weight float64) {
+	if e.Flags&(wire.HasResults|wire.NoReturn) == 0 {
+		return
+	}
+	r.Seen.Ended += weight
+	if e.Flags&wire.NoReturn != 0 {
+		r.Seen.Panics += weight
+	}
+}
+
+// args returns the arguments as a record has them, or nil and counts why not.
+func (r *Records) args(e wire.Event) []byte {
+	drop := func(why string) []byte {
+		r.Dropped[why]++
+		r.Seen.Dropped++
+		return nil
+	}
+	if e.Flags&wire.Shared != 0 {
+		return drop("arguments share memory, which the probe does not keep")
+	}
+	made := false
+	args, err := wire.Fill(nil, e.Args, func(h wire.Hole, part []byte) ([]byte, error) {
+		made = true
+		b := fill(h, part)
+		if b == nil {
+			return nil, errors.New("a value was not recorded: " + wire.ReasonName(h.Reason))
+		}
+		return b, nil
+	})
+	if err != nil {
+		return drop(err.Error())
+	}
+	if _, err := rt.ParseValue(args); err != nil {
+		return drop(err.Error())
+	}
+	if made {
+		r.MadeUp++
+	}
+	return args
+}
+
+// maxMadeUp bounds a text that is made up.
+const maxMadeUp = 1 << 20
+
+// fill makes a value up for a hole: text of the same length and characters. It returns nil where
+// nothing sensible can be made up.
+func fill(h wire.Hole, part []byte) []byte {
+	if h.Kind != wire.TagString && h.Kind != wire.TagBytes && (h.Kind != wire.TagArray || h.Reason != wire.Shape) ||
+		h.Len > maxMadeUp {
+		return nil
+	}
+	var text []byte
+	switch h.Reason {
+	case wire.Shape, wire.Redacted:
+		text = madeUp(h)
+	case wire.Cut:
+		v, err := rt.ParseValue(part)
+		if err != nil || v.Str == "" {
+			return nil
+		}
+		for uint64(len(text)) < h.Len {
+			text = append(text, v.Str[:min(uint64(len(v.Str)), h.Len-uint64(len(text)))]...)
+		}
+	default:
+		return nil
+	}
+	if h.Kind == wire.TagArray {
+		b := binary.AppendUvarint([]byte{wire.TagArray}, h.Len)
+		for _, c := range text {
+			b = binary.AppendUvarint(append(b, wire.TagUint), uint64(c))
+		}
+		return b
+	}
+	b := binary.AppendUvarint([]byte{h.Kind}, h.Len)
+	if h.Kind == wire.TagBytes {
+		b = binary.AppendUvarint(b, h.Spare)
+	}
+	return append(b, text...)
+}

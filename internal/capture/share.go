@@ -1,0 +1,30 @@
+package capture
+
+import "math"
+
+// A Share is how often something held, of independent samples.
+type Share struct {
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"` // 95 %, by Wilson
+	High  float64 `json:"high"`
+}
+
+// ShareOf returns the share of yes in n samples with its interval. Of no samples nothing is known:
+// the interval is 0 to 1.
+func ShareOf(yes, n uint64) Share {
+	if n == 0 {
+		return Share{Share: 0.5, Low: 0, High: 1}
+	}
+	const z = 1.959963984540054
+	p, count := float64(yes)/float64(n), float64(n)
+	middle := (p + z*z/(2*count)) / (1 + z*z/count)
+	half := z / (1 + z*z/count) * math.Sqrt(p*(1-p)/count+z*z/(4*count*count))
+	s := Share{Share: p, Low: max(0, middle-half), High: min(1, middle+half)}
+	if yes == 0 {
+		s.Low = 0
+	}
+	if yes == n {
+		s.High = 1
+	}
+	return s
+}

@@ -1,0 +1,189 @@
+package inject
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/probe"
+)
+
+// Paths of the probe: as a module, and inside a user's module that does not import it.
+const (
+	module = "github.com/beagle-go/beagle/probe"
+	inside = "internal/beagleprobe"
+)
+
+// A Site is a function that the build instruments.
+type Site struct {
+	Name    string
+	Results bool     // results and panics are captured too
+	Note    string   // why not, if not
+	Blind   []string // what a capture does not show by default
+	Warning string   // what the instrumented function loses; "" for nothing
+}
+
+// An Overlay is what the go command needs for an instrumented build.
+type Overlay struct {
+	Path  string // of its description, for -overlay
+	Sites []Site
+	Probe string // import path of the probe in this build
+}
+
+// Write resolves the functions, and writes the overlay to dir. Whatever the user can mend is a
+// *beagle.UsageError.
+func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
+	funcs, err := o.functions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &overlay{dir: dir, replace: map[string]string{}}
+	out := &Overlay{Path: filepath.Join(dir, "overlay.json")}
+	root := funcs[0].pkg.Module
+	out.Probe = o.probe(ctx)
+	if out.Probe == "" {
+		out.Probe = path.Join(root.Path, inside)
+		if err := w.addProbe(root, out.Probe); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.edit(funcs, out.Probe); err != nil {
+		return nil, err
+	}
+	costs := o.inlined(ctx, funcs)
+	for _, f := range funcs {
+		s := Site{Name: f.name(), Note: f.entryOnly(), Blind: f.blind()}
+		s.Results = s.Note == ""
+		if cost, ok := costs[f]; ok {
+			s.Warning = fmt.Sprintf("the compiler inlines it (cost %d) and no longer does in this build: each call "+
+				"costs about 1.3 ns more", cost)
+		}
+		out.Sites = append(out.Sites, s)
+	}
+	js, err := json.MarshalIndent(map[string]any{"Replace": w.replace}, "", "\t")
+	if err != nil {
+		return nil, err
+	}
+	return out, os.WriteFile(out.Path, js, 0o644)
+}
+
+// functions resolves all specifications and refuses what cannot be instrumented.
+func (o *Options) functions(ctx context.Context) (all []*function, err error) {
+	loaded := map[string]*packages.Package{}
+	seen := map[*function]bool{}
+	byName := map[string]bool{}
+	for _, spec := range o.Specs {
+		f, err := o.resolve(ctx, loaded, spec)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.refuse(); err != nil {
+			return nil, err
+		}
+		if byName[f.name()] || seen[f] {
+			continue
+		}
+		byName[f.name()] = true
+		all = append(all, f)
+		if root := all[0].pkg.Module.Path; f.pkg.Module.Path != root {
+			return nil, &beagle.UsageError{
+				What: fmt.Sprintf("--probe %s: its module is %s, and that of %s is %s", spec, f.pkg.Module.Path,
+					all[0].spec, root),
+				Remedy: "Name functions of one module, or require " + module + " in both.",
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, &beagle.UsageError{What: "no function is named", Remedy: "Name one with --probe ./pkg.Func."}
+	}
+	return all, nil
+}
+
+// probe returns the probe's import path if the user's build has the module already, else "".
+func (o *Options) probe(ctx context.Context) string {
+	pkgs, err := o.load(ctx, packages.NeedName|packages.NeedFiles|packages.NeedModule, module)
+	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 || len(pkgs[0].GoFiles) == 0 {
+		return ""
+	}
+	return module
+}
+
+// An overlay collects files.
+type overlay struct {
+	dir     string
+	replace map[string]string
+}
+
+// add puts a file where the go command is to see it.
+func (w *overlay) add(at, text string) error {
+	file := filepath.Join(w.dir, strconv.Itoa(len(w.replace))+".go")
+	w.replace[at] = file
+	return os.WriteFile(file, []byte(text), 0o644)
+}
+
+// addProbe adds the probe's packages to the user's module.
+func (w *overlay) addProbe(root *packages.Module, at string) error {
+	return fs.WalkDir(probe.Source, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || name == "source.go" {
+			return err
+		}
+		text, err := fs.ReadFile(probe.Source, name)
+		if err != nil {
+			return err
+		}
+		s := strings.ReplaceAll(string(text), strconv.Quote(module+"/wire"), strconv.Quote(at+"/wire"))
+		return w.add(filepath.Join(root.Dir, filepath.FromSlash(inside), filepath.FromSlash(name)), lift(s))
+	})
+}
+
+var constraint = regexp.MustCompile(`(?m)^//go:build (.*)$`)
+
+// lift gives a file its own language version: the user's module may have an older one.
+func lift(text string) string {
+	const language = "go1.24"
+	if m := constraint.FindStringSubmatchIndex(text); m != nil {
+		return text[:m[0]] + "//go:build (" + text[m[2]:m[3]] + ") && " + language + text[m[1]:]
+	}
+	return "//go:build " + language + "\n\n" + text
+}
+
+// edit adds the copies of the files that declare the functions.
+func (w *overlay) edit(funcs []*function, probePath string) error {
+	files := map[string]*edited{}
+	var order []string
+	numbers := map[string]int{}
+	for _, f := range funcs {
+		e := files[f.path]
+		if e == nil {
+			text, err := os.ReadFile(f.path)
+			if err != nil {
+				return err
+			}
+			e = &edited{text: string(text)}
+			end := f.pkg.Fset.PositionFor(f.file.Name.End(), false).Offset
+			e.edits = append(e.edits, insertion{end, end, fmt.Sprintf("; import %s %q; import %s \"unsafe\"",
+				probeName, probePath, unsafeName)})
+			files[f.path], order = e, append(order, f.path)
+		}
+		if err := e.instrument(f.pkg.Fset, f, numbers[f.pkg.PkgPath]); err != nil {
+			return fmt.Errorf("%s: %w", f.spec, err)
+		}
+		numbers[f.pkg.PkgPath]++
+	}
+	for _, at := range order {
+		if err := w.add(at, files[at].apply()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

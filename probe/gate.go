@@ -1,0 +1,56 @@
+package probe
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+)
+
+// A Site is a function whose calls can be captured. The zero value is off; [Register] makes it
+// known.
+type Site struct {
+	// word is 0 when nothing is wanted. Else it counts the calls down until one is captured, or
+	// has the bit counting set.
+	word atomic.Uint32
+
+	armed atomic.Pointer[arming]
+	about description
+}
+
+// counting, in a site's word, has each call counted and none captured.
+const counting = 1 << 31
+
+// maxSkip is how many calls may pass at most between the timer and the captured call. Without a
+// random number of them, the first call of each burst would be captured again and again.
+const maxSkip = 64
+
+// Gate reports whether this call is to be captured with [Enter]. While the probe is off it costs a
+// load and a branch.
+func (s *Site) Gate() bool {
+	v := s.word.Load()
+	return v != 0 && s.gateSlow(v)
+}
+
+// gateSlow counts down. Of several goroutines that meet here one goes on; the others are told no
+// and do not wait.
+//
+//go:noinline
+func (s *Site) gateSlow(v uint32) bool {
+	if v&counting != 0 {
+		if a := s.armed.Load(); a != nil {
+			a.window.Add(1)
+		}
+		return false
+	}
+	if s.word.CompareAndSwap(v, v-1) {
+		return v == 1
+	}
+	if now := s.word.Load(); now != 0 && now&counting == 0 {
+		if a := s.armed.Load(); a != nil {
+			a.together.Store(true) // only another call can have counted down
+		}
+	}
+	return false
+}
+
+// open lets one of the next skip calls through, unless one is on its way already.
+func (s *Site) open(skip uint32) { s.word.CompareAndSwap(0, 1+rand.Uint32N(skip)) }
