@@ -33,6 +33,7 @@ type Verdict struct {
 	Warnings       []string        `json:"warnings,omitempty"`
 	Assurance      *Assurance      `json:"assurance,omitempty"` // how far the evidence reaches; full verification only
 	Contract       Contract        `json:"contract,omitzero"`   // under which the verdict holds
+	Twin           string          `json:"twin,omitempty"`      // of a duplicate: the candidate that had its machine code first
 	NearMiss       *NearMiss       `json:"near_miss,omitempty"` // a contract under which a rejected candidate would be right
 }
 

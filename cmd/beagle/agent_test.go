@@ -44,7 +44,14 @@ func (a *testAgent) NewSession(_ context.Context, r acp.NewSessionRequest) (acp.
 func (a *testAgent) Cancel(context.Context, acp.CancelNotification) error { return nil }
 
 func (a *testAgent) Prompt(ctx context.Context, r acp.PromptRequest) (acp.PromptResponse, error) {
-	cost := acp.SessionUpdate{UsageUpdate: &acp.SessionUsageUpdate{SessionUpdate: "usage_update", Cost: &acp.Cost{Amount: 0.02, Currency: "USD"}, Size: 1, Used: 1}}
+	cost := acp.SessionUpdate{
+		UsageUpdate: &acp.SessionUsageUpdate{
+			SessionUpdate: "usage_update",
+			Cost:          &acp.Cost{Amount: 0.02, Currency: "USD"},
+			Size:          1,
+			Used:          1,
+		},
+	}
 	told := a.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: r.SessionId, Update: cost})
 	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, errors.Join(told, a.handIn(ctx), a.edit())
 }

@@ -32,7 +32,8 @@ func (a *testAgent) handIn(ctx context.Context) error {
 	for _, v := range server.Env {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(ctx, &sdk.CommandTransport{Command: cmd}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).
+		Connect(ctx, &sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,8 @@ func submit(ctx context.Context, session *sdk.ClientSession, run, path string) (
 		return x, err
 	}
 	var sent mcp.Submission
-	if err := ask(ctx, session, "submit_candidate", map[string]any{"run": run, "source": string(text)}, &sent); err != nil {
+	if err := ask(ctx, session, "submit_candidate", map[string]any{"run": run, "source": string(text)},
+		&sent); err != nil {
 		return x, err
 	}
 	for {

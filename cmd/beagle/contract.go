@@ -13,9 +13,12 @@ import (
 
 // contractFlags are the flags that say what is demanded of a version.
 func contractFlags(f *flagSet, s *flow.Spec) {
-	f.StringVar(&s.Requires, "requires", "", "a Go `condition` on the parameters: only inputs that keep to it count (docs/contracts.md)")
-	f.Var(listFlag{&s.Ignore}, "ignore", "`differences` that do not count: error-text, panic-value, nil-empty, capacity, scratch")
-	f.BoolVar(&s.Strict, "strict", false, "look for no contract under which a rejected version would be right, which takes some seconds")
+	f.StringVar(&s.Requires, "requires", "",
+		"a Go `condition` on the parameters: only inputs that keep to it count (docs/contracts.md)")
+	f.Var(listFlag{&s.Ignore}, "ignore",
+		"`differences` that do not count: error-text, panic-value, nil-empty, capacity, scratch")
+	f.BoolVar(&s.Strict, "strict", false,
+		"look for no contract under which a rejected version would be right, which takes some seconds")
 }
 
 // writeGuarded writes the guarded form of a near miss, if there is one.
@@ -24,7 +27,10 @@ func writeGuarded(path string, v *beagle.Verdict) error {
 	case path == "":
 		return nil
 	case v.NearMiss == nil || v.NearMiss.Guarded == nil:
-		return &beagle.UsageError{What: "--guarded " + path + ": there is no guarded form to write", Remedy: "Only a near miss has one, whose contract is a condition on the inputs."}
+		return &beagle.UsageError{
+			What:   "--guarded " + path + ": there is no guarded form to write",
+			Remedy: "Only a near miss has one, whose contract is a condition on the inputs.",
+		}
 	}
 	return os.WriteFile(path, []byte(v.NearMiss.Guarded.Source), 0o644)
 }
@@ -49,7 +55,8 @@ func printContract(w io.Writer, v *beagle.Verdict) {
 	switch {
 	case g == nil:
 	case g.Status == beagle.Accepted:
-		fmt.Fprintf(w, "  guarded      accepted without a contract, faster by %s: --guarded FILE writes it\n", report.Ratio(g.Measure.Corrected))
+		fmt.Fprintf(w, "  guarded      accepted without a contract, faster by %s: --guarded FILE writes it\n",
+			report.Ratio(g.Measure.Corrected))
 	case g.Status == beagle.Equal && g.Measure == nil:
 		fmt.Fprintf(w, "  guarded      equal without a contract, not measured: --guarded FILE writes it\n")
 	default:

@@ -56,11 +56,13 @@ type evolveOptions struct {
 func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
-	f.StringVar(&s.CorpusFile, "corpus", "", "take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
+	f.StringVar(&s.CorpusFile, "corpus", "",
+		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists, in all and at most")
 	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "call nothing faster that gains less; 0.01 is 1 %")
-	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
+	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
+		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
 
@@ -68,7 +70,8 @@ func (o *evolveOptions) flags(f *flagSet) {
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object (docs/json.md)")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	f.BoolVar(&o.apply, "apply", false, "write the improvement, its test and its benchmark into the working tree")
-	f.StringVar(&o.out, "out", "", "write report.md, report.html, result.json and the patch into this `directory` (default: the run's own)")
+	f.StringVar(&o.out, "out", "",
+		"write report.md, report.html, result.json and the patch into this `directory` (default: the run's own)")
 }
 
 // check refuses a directory that cannot be written to before the run, not after it.
@@ -84,7 +87,10 @@ func (o *evolveOptions) check() error {
 		}
 	}
 	if err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--out %s: %v", o.out, err), Remedy: "give a directory that you may write to, or leave --out out: the run's own is used then"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--out %s: %v", o.out, err),
+			Remedy: "give a directory that you may write to, or leave --out out: the run's own is used then",
+		}
 	}
 	return nil
 }
@@ -113,11 +119,13 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.Uint64Var(&spec.Seed, "seed", spec.Seed, "seed of the search")
 	f.StringVar(&spec.Strategy, "strategy", spec.Strategy, "islands, best-of-n or rules-only-greedy")
 	f.IntVar(&spec.Islands, "islands", spec.Islands, "populations that evolve apart")
-	f.IntVar(&spec.Candidates, "candidates", spec.Candidates, "versions to evaluate; duplicates cost nothing and do not count")
+	f.IntVar(&spec.Candidates, "candidates", spec.Candidates,
+		"versions to evaluate; duplicates cost nothing and do not count")
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
-	f.Var(listFlag{&spec.Rules}, "rules", "use only these rewrites, separated by `commas` ('beagle explain' lists them)")
+	f.Var(listFlag{&spec.Rules}, "rules",
+		"use only these rewrites, separated by `commas` ('beagle explain' lists them)")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
@@ -131,10 +139,16 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	if f.given("rules") && len(spec.Rules) == 0 {
-		return exitUsage, &beagle.UsageError{What: "--rules names no rewrite", Remedy: "'beagle explain' lists them; leave --rules out for all of them"}
+		return exitUsage, &beagle.UsageError{
+			What:   "--rules names no rewrite",
+			Remedy: "'beagle explain' lists them; leave --rules out for all of them",
+		}
 	}
 	if spec.Models.Offline && onFleet.server.Address != "" {
-		return exitUsage, &beagle.UsageError{What: "--offline: a run on a Temporal server goes to whichever machines work for it", Remedy: "leave out --temporal or --offline"}
+		return exitUsage, &beagle.UsageError{
+			What:   "--offline: a run on a Temporal server goes to whichever machines work for it",
+			Remedy: "leave out --temporal or --offline",
+		}
 	}
 	if err := models.settle(&spec.Models); err != nil {
 		return exitUsage, err
@@ -149,7 +163,9 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		if err != nil {
 			return exitUsage, err
 		}
-		return withFleet(std, o, onFleet.server, func(d *fleet.Driver) (*beagle.Result, error) { return d.Start(ctx, onFleet.id, spec) })
+		return withFleet(std, o, onFleet.server, func(d *fleet.Driver) (*beagle.Result, error) {
+			return d.Start(ctx, onFleet.id, spec)
+		})
 	}
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Start(ctx, spec) })
 }
@@ -167,7 +183,9 @@ func withDriver(std stdio, o evolveOptions, run func(*local.Driver) (*beagle.Res
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {
 		if stopped.Run == "" {
-			fmt.Fprint(std.err, "\nStopped while the inputs were made: no run was saved, and there is nothing to resume. Start anew with the same command.\n")
+			fmt.Fprint(std.err,
+				"\nStopped while the inputs were made: no run was saved, and there is nothing to resume. Start anew "+
+					"with the same command.\n")
 			return exitInterrupted, nil
 		}
 		fmt.Fprintf(std.err, "\nStopped; nothing is lost. Go on with:\n  beagle resume %s\n", stopped.Run)
@@ -247,12 +265,15 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	fmt.Fprintf(w, "%s: %s\n", r.Target.Spec, r.Outcome)
 	fmt.Fprintf(w, "  %s\n", r.Why)
 	if m := r.Measurement; m != nil && r.Outcome == beagle.Improved {
-		fmt.Fprintf(w, "  %-22s %s -> %s a call here\n", "time", report.Nanos(r.Baseline.Nanos), report.Nanos(r.Best.Nanos))
-		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(r.Baseline.Allocs), report.Count(r.Best.Allocs))
+		fmt.Fprintf(w, "  %-22s %s -> %s a call here\n", "time", report.Nanos(r.Baseline.Nanos),
+			report.Nanos(r.Best.Nanos))
+		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(r.Baseline.Allocs),
+			report.Count(r.Best.Allocs))
 		printRatios(w, r.Best.Ratio, m)
 	}
 	if from := r.MeasuredIn; from != nil {
-		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one; --anew measures again\n", "measured", from.Run, from.At)
+		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one; --anew measures again\n", "measured",
+			from.Run, from.At)
 	}
 	if from := r.VerifiedIn; from != nil {
 		fmt.Fprintf(w, "  %-22s by run %s on %s UTC, not by this one\n", "verified", from.Run, from.At)

@@ -112,6 +112,7 @@ func once(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	if len(earlier.Trials) == 0 || len(result.Trials) < len(earlier.Trials) || len(result.Trials) != result.Candidates {
-		ts.Fatalf("%d candidates before the kill, %d in the end, %d counted", len(earlier.Trials), len(result.Trials), result.Candidates)
+		ts.Fatalf("%d candidates before the kill, %d in the end, %d counted", len(earlier.Trials), len(result.Trials),
+			result.Candidates)
 	}
 }

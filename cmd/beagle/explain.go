@@ -44,7 +44,8 @@ type ruleDoc struct {
 	Before string       `json:"before"`
 	After  string       `json:"after"`
 
-	Measured *rules.Measurement `json:"measured,omitempty"` // on the rule's own example, with the toolchain of this program
+	// on the rule's own example, with the toolchain of this program
+	Measured *rules.Measurement `json:"measured,omitempty"`
 }
 
 func runExplain(_ context.Context, c *command, args []string, std stdio) (int, error) {
@@ -62,7 +63,10 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 			return exitOK, nil
 		}
 		if m == nil {
-			return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no rewrite %q", rest[0]), Remedy: "'beagle explain' lists them"}
+			return exitUsage, &beagle.UsageError{
+				What:   fmt.Sprintf("there is no rewrite %q", rest[0]),
+				Remedy: "'beagle explain' lists them",
+			}
 		}
 		chosen = []*mutate.Mutator{m}
 	}
@@ -136,7 +140,8 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	}
 	for _, part := range []struct{ title, code string }{{"Before", m.Before}, {"After", m.After}} {
 		if part.code != "" {
-			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title, strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))
+			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title,
+				strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))
 		}
 	}
 }

@@ -56,16 +56,6 @@ type lessonBook struct {
 	dirs  []string
 }
 
-// lessonDirs are the directories of the user's own lessons, the last the
-// strongest.
-func lessonDirs(home string, more []string) []string {
-	var dirs []string
-	if config, err := os.UserConfigDir(); err == nil {
-		dirs = append(dirs, filepath.Join(config, "beagle", "lessons"))
-	}
-	return append(append(dirs, filepath.Join(home, "lessons")), more...)
-}
-
 // ownLessons are those of the directories that exist, absolute; one that was
 // named and does not exist is an error.
 func ownLessons(named []string) ([]string, error) {
@@ -74,7 +64,7 @@ func ownLessons(named []string) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	for _, dir := range lessonDirs(home, named) {
+	for _, dir := range llm.LessonDirs(home, named) {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, err
@@ -84,7 +74,10 @@ func ownLessons(named []string) ([]string, error) {
 		case err == nil && info.IsDir():
 			out = append(out, abs)
 		case slices.Contains(named, dir):
-			return nil, &beagle.UsageError{What: "--lessons " + dir + " is no directory", Remedy: "name a directory of .md files ('beagle lessons --help' shows their form)"}
+			return nil, &beagle.UsageError{
+				What:   "--lessons " + dir + " is no directory",
+				Remedy: "name a directory of .md files ('beagle lessons --help' shows their form)",
+			}
 		}
 	}
 	return out, nil
@@ -110,7 +103,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	if err != nil {
 		return exitNo, err
 	}
-	b := &lessonBook{store: s, home: home, dirs: lessonDirs(home, more)}
+	b := &lessonBook{store: s, home: home, dirs: llm.LessonDirs(home, more)}
 	verb, name := "list", ""
 	if len(rest) > 0 {
 		verb = rest[0]
@@ -126,7 +119,10 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 		"drop":    func() error { return b.drop(std, name) },
 	}[verb]
 	if !known || (name == "") != (verb == "list") {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("'lessons %s' is not understood", strings.Join(rest, " ")), Remedy: "it is list, show NAME, propose RUN, keep NAME or drop NAME"}
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("'lessons %s' is not understood", strings.Join(rest, " ")),
+			Remedy: "it is list, show NAME, propose RUN, keep NAME or drop NAME",
+		}
 	}
 	if err := do(); err != nil {
 		return exitNo, err
@@ -149,7 +145,8 @@ func (b *lessonBook) list(std stdio, asJSON bool) error {
 	}
 	waiting, err := b.waiting()
 	for _, l := range waiting {
-		fmt.Fprintf(t, "%s\t%s\t%s\tproposed: 'beagle lessons keep %[1]s'\n", l.Name, strings.Join(l.Matches, ","), l.Title)
+		fmt.Fprintf(t, "%s\t%s\t%s\tproposed: 'beagle lessons keep %[1]s'\n", l.Name,
+			strings.Join(l.Matches, ","), l.Title)
 	}
 	return errors.Join(err, t.Flush())
 }
@@ -177,7 +174,10 @@ func (b *lessonBook) find(name string, proposedOnly bool) (*llm.Lesson, error) {
 		if proposedOnly {
 			what = "proposal"
 		}
-		return nil, &beagle.UsageError{What: fmt.Sprintf("there is no %s %q", what, name), Remedy: "'beagle lessons' lists them"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("there is no %s %q", what, name),
+			Remedy: "'beagle lessons' lists them",
+		}
 	}
 	return &all[i], nil
 }
@@ -214,7 +214,9 @@ func (b *lessonBook) propose(ctx context.Context, std stdio, id string) error {
 	if err := b.store.WriteFile(path, []byte(l.Text())); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then nobody is taught it.\n", l.Text(), path, l.Name)
+	fmt.Fprintf(std.out,
+		"%s\n\nProposed in %s\nKeep it with 'beagle lessons keep %s'; until then nobody is taught it.\n",
+		l.Text(), path, l.Name)
 	return nil
 }
 

@@ -36,7 +36,11 @@ type stdio struct{ out, err io.Writer }
 
 // commands are in the order in which a new user meets them.
 func commands() []*command {
-	return []*command{evolveCommand, verifyCommand, runsCommand, showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand}
+	return []*command{
+		evolveCommand, verifyCommand, auditCommand, runsCommand, showCommand, resumeCommand, cancelCommand,
+		workerCommand, explainCommand, ratesCommand, suiteCommand, lessonsCommand, mcpCommand, skillCommand,
+		versionCommand,
+	}
 }
 
 const (
@@ -111,7 +115,9 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 	}
 	fmt.Fprintf(std.err, "beagle %s: %v\n", c.name, err)
 	if errors.Is(err, syscall.ENOSPC) {
-		fmt.Fprintln(std.err, "  The disk is full: make room on it, or set BEAGLE_HOME (the store) or TMPDIR (what is built) to a directory of another one. 'beagle runs' shows what can be resumed then.")
+		fmt.Fprintln(std.err,
+			"  The disk is full: make room on it, or set BEAGLE_HOME (the store) or TMPDIR (what is built) to a "+
+				"directory of another one. 'beagle runs' shows what can be resumed then.")
 	}
 	if ctx.Err() != nil {
 		return exitInterrupted
@@ -205,7 +211,10 @@ func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 	}
 	if len(rest) < least || len(rest) > most {
 		takes := cmp.Or(f.args, "no arguments")
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%d arguments given, it takes %s", len(rest), takes), Remedy: fmt.Sprintf("'beagle %s --help' shows examples", f.Name())}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%d arguments given, it takes %s", len(rest), takes),
+			Remedy: fmt.Sprintf("'beagle %s --help' shows examples", f.Name()),
+		}
 	}
 	return rest, nil
 }

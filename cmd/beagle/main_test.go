@@ -92,13 +92,14 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// A full disk is said with what to do about it.
+// TestFullDisk checks that a full disk is said with what to do about it.
 func TestFullDisk(t *testing.T) {
 	c := &command{name: "evolve", run: func(context.Context, *command, []string, stdio) (int, error) {
 		return exitOK, fmt.Errorf("store: write x: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
 	}}
 	var said bytes.Buffer
-	if status := finish(stdio{&said, &said}, c, nil, t.Context()); status != exitNo || !strings.Contains(said.String(), "make room") || !strings.Contains(said.String(), "BEAGLE_HOME") {
+	if status := finish(stdio{&said, &said}, c, nil, t.Context()); status != exitNo ||
+		!strings.Contains(said.String(), "make room") || !strings.Contains(said.String(), "BEAGLE_HOME") {
 		t.Errorf("status %d: %s", status, said.String())
 	}
 }

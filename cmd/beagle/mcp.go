@@ -18,6 +18,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/tools"
 	"github.com/beagle-go/beagle/internal/mcp"
 )
 
@@ -59,12 +60,15 @@ type mcpOptions struct {
 }
 
 func (o *mcpOptions) flags(f *flagSet) {
-	f.StringVar(&o.http, "http", "", "serve streamable HTTP on this `address` instead of standard input and output; port 0 takes any")
+	f.StringVar(&o.http, "http", "",
+		"serve streamable HTTP on this `address` instead of standard input and output; port 0 takes any")
 	f.BoolVar(&o.remote, "remote", false, "allow an --http address that other machines can reach")
 	f.Var(manyFlag{&o.origins}, "origin", "let web pages of this `origin` (https://host) talk to the server")
 	f.Var(manyFlag{&o.hosts}, "host", "answer to this host `name` too, besides those of this machine")
-	f.StringVar(&o.redact, "redact", "auto", "yes: agents get shapes instead of captured values; no; auto: yes for inputs from a file")
-	f.StringVar(&o.search, "search", "", "serve an agent that the search of this run's `directory` asked; the search gives it itself")
+	f.StringVar(&o.redact, "redact", "auto",
+		"yes: agents get shapes instead of captured values; no; auto: yes for inputs from a file")
+	f.StringVar(&o.search, "search", "",
+		"serve an agent that the search of this run's `directory` asked; the search gives it itself")
 	f.Var(manyFlag{&o.lessons}, "lessons", "teach the lessons of this `directory` too")
 }
 
@@ -83,12 +87,12 @@ func runMCP(ctx context.Context, c *command, args []string, std stdio) (int, err
 	if err := probe.Validate(); err != nil {
 		return exitUsage, err
 	}
-	b, err := newMCPBackend(spec, o)
+	b, err := tools.New(spec, tools.Options{Search: o.search, Lessons: o.lessons})
 	if err != nil {
 		return exitNo, err
 	}
 	defer b.Close()
-	server := mcp.New(b, version(), mcp.Manner{Redacted: b.redact, Within: b.search != ""})
+	server := mcp.New(b, version(), mcp.Manner{Redacted: b.Redacted(), Within: o.search != ""})
 	if o.http != "" {
 		return exitOK, serveHTTP(ctx, std.err, server, o)
 	}
@@ -165,13 +169,20 @@ func serveHTTP(ctx context.Context, out io.Writer, s *sdk.Server, o mcpOptions) 
 func httpAddress(o mcpOptions) (string, error) {
 	host, port, err := net.SplitHostPort(o.http)
 	if err != nil {
-		return "", &beagle.UsageError{What: fmt.Sprintf("--http %q: %v", o.http, err), Remedy: "give host:port, as in 127.0.0.1:7474"}
+		return "", &beagle.UsageError{
+			What:   fmt.Sprintf("--http %q: %v", o.http, err),
+			Remedy: "give host:port, as in 127.0.0.1:7474",
+		}
 	}
 	if host == "" && !o.remote {
 		host = "127.0.0.1"
 	}
 	if !mcp.Loopback(host) && !o.remote {
-		return "", &beagle.UsageError{What: fmt.Sprintf("--http %s can be reached from other machines", o.http), Remedy: "listen on 127.0.0.1, or say --remote; put TLS in front of it, since the token travels in every request"}
+		return "", &beagle.UsageError{
+			What: fmt.Sprintf("--http %s can be reached from other machines", o.http),
+			Remedy: "listen on 127.0.0.1, or say --remote; put TLS in front of it, since the token travels in every " +
+				"request",
+		}
 	}
 	return net.JoinHostPort(host, port), nil
 }

@@ -33,22 +33,31 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 		o.about = map[string]bool{}
 		f.VisitAll(func(g *flag.Flag) { o.about[g.Name] = !others[g.Name] })
 	}()
-	f.Var(manyFlag{&o.models}, "model", "let this `model` write versions too: NAME, NAME@URL, NAME=WEIGHT; again for more. Keys come from OPENAI_API_KEY, ANTHROPIC_API_KEY, BEAGLE_KEY_NAME, or --key-file")
-	f.Var(manyFlag{&o.agents}, "agent", "let this coding agent write versions too, in a throw-away copy of the module: the `command` of one that speaks the Agent Client Protocol")
+	f.Var(manyFlag{&o.models}, "model",
+		"let this `model` write versions too: NAME, NAME@URL, NAME=WEIGHT; again for more. Keys come from "+
+			"OPENAI_API_KEY, ANTHROPIC_API_KEY, BEAGLE_KEY_NAME, or --key-file")
+	f.Var(manyFlag{&o.agents}, "agent",
+		"let this coding agent write versions too, in a throw-away copy of the module: the `command` of one that "+
+			"speaks the Agent Client Protocol")
 	f.StringVar(&m.KeyFile, "key-file", "", "take the models' keys from this `file`")
-	f.Var(listFlag{&o.temperatures}, "temperature", "ask models at these `temperatures`, separated by commas; which pays is found out")
+	f.Var(listFlag{&o.temperatures}, "temperature",
+		"ask models at these `temperatures`, separated by commas; which pays is found out")
 	f.Float64Var(&o.dollars, "budget-usd", 0, "spend no more than this on models (default 1 for models with a price)")
 	f.Int64Var(&m.Caps.Tokens, "budget-tokens", 0, "use no more tokens than this, of prompts and replies")
 	f.Int64Var(&m.Caps.Calls, "budget-calls", 0, "make no more calls than this")
-	f.Float64Var(&o.priceIn, "price-in", 0, "`dollars` for a million tokens of prompts, for models whose price is not known")
+	f.Float64Var(&o.priceIn, "price-in", 0,
+		"`dollars` for a million tokens of prompts, for models whose price is not known")
 	f.Float64Var(&o.priceOut, "price-out", 0, "`dollars` for a million tokens of replies")
 	f.IntVar(&m.InFlight, "in-flight", 4, "calls under way at once")
 	f.IntVar(&m.MaxTokens, "max-tokens", 8192, "the most `tokens` that a reply may have")
-	f.DurationVar(&m.Limit, "call-limit", 0, "time for one call, its retries included (default 3m; 10m when an agent takes part)")
+	f.DurationVar(&m.Limit, "call-limit", 0,
+		"time for one call, its retries included (default 3m; 10m when an agent takes part)")
 	f.BoolVar(&m.Offline, "offline", false, "nothing leaves this machine: models at other addresses are refused")
-	f.StringVar(&m.Redact, "redact", "auto", "yes: models get shapes instead of captured values; no; auto: yes for inputs from a file")
+	f.StringVar(&m.Redact, "redact", "auto",
+		"yes: models get shapes instead of captured values; no; auto: yes for inputs from a file")
 	f.StringVar(&m.Record, "record", "", "record replies and the way of the search into this `directory`")
-	f.StringVar(&m.Replay, "replay", "", "take replies and the way of the search from this `directory`; nobody is asked")
+	f.StringVar(&m.Replay, "replay", "",
+		"take replies and the way of the search from this `directory`; nobody is asked")
 	f.Var(manyFlag{&m.Lessons}, "lessons", "teach models the lessons of this `directory` too")
 	f.BoolVar(&m.NoRules, "no-rules", false, "models alone: no rewrite proposes anything")
 }
@@ -72,7 +81,10 @@ func (o *modelOptions) needless() error {
 	if len(names) > 1 {
 		what = strings.Join(names, " and ") + " are about models, and none is named"
 	}
-	return &beagle.UsageError{What: what, Remedy: "name one: --model NAME, --model NAME@http://127.0.0.1:8080/v1 or --agent COMMAND; or leave it out"}
+	return &beagle.UsageError{
+		What:   what,
+		Remedy: "name one: --model NAME, --model NAME@http://127.0.0.1:8080/v1 or --agent COMMAND; or leave it out",
+	}
 }
 
 // started refuses agents whose command is not there, before anything is done that
@@ -87,7 +99,11 @@ func (o *modelOptions) started(m *flow.Models) error {
 			continue
 		}
 		if _, err := exec.LookPath(words[0]); err != nil {
-			return &beagle.UsageError{What: fmt.Sprintf("--agent %q: there is no command %s", command, words[0]), Remedy: fmt.Sprintf("give a command that can be started, not %q: install it, or name it with its path", command)}
+			return &beagle.UsageError{
+				What: fmt.Sprintf("--agent %q: there is no command %s", command, words[0]),
+				Remedy: fmt.Sprintf("give a command that can be started, not %q: install it, or name it with its path",
+					command),
+			}
 		}
 	}
 	return nil
@@ -112,7 +128,10 @@ func (o *modelOptions) settle(m *flow.Models) error {
 	for _, t := range o.temperatures {
 		v, err := strconv.ParseFloat(t, 64)
 		if err != nil {
-			return &beagle.UsageError{What: fmt.Sprintf("--temperature %q is not a number", t), Remedy: "give numbers from 0 to 2: --temperature=0.3,1"}
+			return &beagle.UsageError{
+				What:   fmt.Sprintf("--temperature %q is not a number", t),
+				Remedy: "give numbers from 0 to 2: --temperature=0.3,1",
+			}
 		}
 		m.Temperatures = append(m.Temperatures, v)
 	}
@@ -187,9 +206,12 @@ func printModels(w io.Writer, m *beagle.ModelSummary) {
 	}
 	fmt.Fprintf(w, "  %-22s %d answers, %d tokens, %s\n", "models", m.Calls, m.Tokens, paid)
 	if m.Lost > 0 {
-		fmt.Fprintf(w, "  %-22s %d calls were under way when a process of the run ended; up to %v may be paid for them besides\n", "", m.Lost, llm.MicrosOf(m.AtMost))
+		fmt.Fprintf(w,
+			"  %-22s %d calls were under way when a process of the run ended; up to %v may be paid for them besides\n",
+			"", m.Lost, llm.MicrosOf(m.AtMost))
 	}
 	for _, a := range m.Authors {
-		fmt.Fprintf(w, "  %-22s %d versions, %d behave, earned %.3f\n", "  "+a.Author, a.Candidates, a.Behaving, a.Earned)
+		fmt.Fprintf(w, "  %-22s %d versions, %d behave, earned %.3f\n", "  "+a.Author, a.Candidates,
+			a.Behaving, a.Earned)
 	}
 }

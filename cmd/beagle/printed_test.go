@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// The end of a run names what can be done next: a lesson to propose when it
-// learned something, and what lost calls may cost.
+// TestEndOfARun checks that the end of a run names what can be done next: a lesson to propose when
+// it learned something, and what lost calls may cost.
 func TestEndOfARun(t *testing.T) {
 	r := &beagle.Result{
 		Run: "3f2a", Target: beagle.TargetRef{Spec: "./p.F"}, Outcome: beagle.Improved,
@@ -24,7 +24,8 @@ func TestEndOfARun(t *testing.T) {
 		return b.String()
 	}
 	const lesson = "beagle lessons propose 3f2a\n"
-	if text := printed(); !strings.Contains(text, lesson) || !strings.Contains(text, "2 calls were under way") || !strings.Contains(text, "$0.25") {
+	if text := printed(); !strings.Contains(text, lesson) || !strings.Contains(text, "2 calls were under way") ||
+		!strings.Contains(text, "$0.25") {
 		t.Errorf("%s", text)
 	}
 	r.Outcome, r.Lineage, r.Models.Lost = beagle.NoImprovement, nil, 0
@@ -33,7 +34,8 @@ func TestEndOfARun(t *testing.T) {
 	}
 }
 
-// A run is one line, whatever its note quotes; a terminal's are cut to its width.
+// TestRunsAreLines checks that a run is one line, whatever its note quotes; a terminal's are cut to
+// its width.
 func TestRunsAreLines(t *testing.T) {
 	runs := []store.Run{
 		{ID: "3f2a", State: store.Failed, Spec: "p.F", Created: time.Now(), Note: "build: # p\n\tp/p.go:3:\tundefined: ä\r\n" + strings.Repeat("and so on ", 30)},
@@ -45,7 +47,8 @@ func TestRunsAreLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-		if len(lines) != 3 || !strings.HasPrefix(lines[1], "3f2a  failed") || !strings.HasPrefix(lines[2], "4f2a  done") {
+		if len(lines) != 3 || !strings.HasPrefix(lines[1], "3f2a  failed") ||
+			!strings.HasPrefix(lines[2], "4f2a  done") {
 			t.Fatalf("%q", lines)
 		}
 		if whole := strings.Contains(lines[1], "build: # p p/p.go:3: undefined: ä and so on"); whole != (width == 0) {

@@ -148,12 +148,15 @@ func (p *progress) paint(code, s string) string {
 func (p *progress) draw(e *flow.EvaluatedEvent) {
 	p.clear()
 	lines := []string{
-		fmt.Sprintf("%s search   %s %d of %d candidates, generation %d, %s", p.clock(), bar(e.Candidates, e.Budget), e.Candidates, e.Budget, e.Generation, p.left(e)),
+		fmt.Sprintf("%s search   %s %d of %d candidates, generation %d, %s", p.clock(), bar(e.Candidates, e.Budget),
+			e.Candidates, e.Budget, e.Generation, p.left(e)),
 		"         " + statuses(e.Statuses),
 		"         islands " + islands(e.Islands),
 	}
 	if e.Best != nil && e.Best.Screen != nil {
-		lines = append(lines, fmt.Sprintf("         best    about %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Point)+"x"), names(e.Best.Steps)))
+		lines = append(lines,
+			fmt.Sprintf("         best    about %s  %s", p.paint("1;32", report.Digits(e.Best.Screen.Point)+"x"),
+				names(e.Best.Steps)))
 	}
 	if e.Models != nil {
 		lines = append(lines, "         models  "+spending(e.Models))
@@ -178,7 +181,8 @@ func (p *progress) left(e *flow.EvaluatedEvent) string {
 		return ""
 	}
 	perCandidate := e.Elapsed / time.Duration(e.Candidates)
-	return fmt.Sprintf("about %v of search left", (perCandidate * time.Duration(max(0, e.Budget-e.Candidates))).Round(time.Second))
+	return fmt.Sprintf("about %v of search left",
+		(perCandidate * time.Duration(max(0, e.Budget-e.Candidates))).Round(time.Second))
 }
 
 func bar(done, of int) string {

@@ -10,37 +10,48 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 )
 
-// A generation that brings nothing new prints nothing new.
+// TestProgressSaysThingsOnce checks that a generation that brings nothing new prints nothing new.
 func TestProgressSaysThingsOnce(t *testing.T) {
 	var out strings.Builder
 	p := newProgress(&out, false)
 	event := func(n int) flow.Event {
-		return flow.Event{Evaluated: &flow.EvaluatedEvent{Candidates: n, Budget: 30, Statuses: map[beagle.Status]int{beagle.Equal: n}}}
+		return flow.Event{
+			Evaluated: &flow.EvaluatedEvent{Candidates: n, Budget: 30, Statuses: map[beagle.Status]int{
+				beagle.Equal: n,
+			}},
+		}
 	}
 	for _, n := range []int{4, 4, 4, 5} {
 		p.watch(event(n))
 	}
-	if got := strings.Count(out.String(), "\n"); got != 2 || !strings.Contains(out.String(), "5 of 30 candidates (5 equal)") {
+	if got := strings.Count(out.String(), "\n"); got != 2 ||
+		!strings.Contains(out.String(), "5 of 30 candidates (5 equal)") {
 		t.Errorf("%d lines:\n%s", got, &out)
 	}
 }
 
-// The best goes by the lower bound, and no version that measured slower than the
-// original is the best.
+// TestBest checks that the best goes by the lower bound, and no version that measured slower than
+// the original is the best.
 func TestBest(t *testing.T) {
 	var log flow.Log
 	var told []string
-	for i, r := range []beagle.Ratio{{Point: 0.95, Low: 0.86, High: 1.1}, {Point: 1, Low: 0.99, High: 1.01}, {Point: 1.02, Low: 0.7, High: 1.2}, {Point: 1.6, Low: 1.1, High: 2.4}, {Point: 1.3, Low: 1.2, High: 1.4}, {Point: 1.9, Low: 1.0, High: 3}, {Point: 1.4, Low: 1.35, High: 1.5}} {
-		log.Add([]flow.Evaluated{{Candidate: string(rune('a' + i)), Verdict: beagle.Verdict{Status: beagle.Equal, Screen: &r}}}, nil, flow.Split{}, 0)
+	for i, r := range []beagle.Ratio{{Point: 0.95, Low: 0.86, High: 1.1}, {Point: 1, Low: 0.99, High: 1.01},
+		{Point: 1.02, Low: 0.7, High: 1.2}, {Point: 1.6, Low: 1.1, High: 2.4}, {Point: 1.3, Low: 1.2, High: 1.4},
+		{Point: 1.9, Low: 1.0, High: 3}, {Point: 1.4, Low: 1.35, High: 1.5}} {
+		log.Add([]flow.Evaluated{
+			{Candidate: string(rune('a' + i)), Verdict: beagle.Verdict{Status: beagle.Equal, Screen: &r}},
+		}, nil, flow.Split{}, 0)
 		_, best, _ := strings.Cut(oneLine(&flow.EvaluatedEvent{Candidates: i + 1, Budget: 9, Best: log.Best()}), ", ")
 		told = append(told, strings.TrimSuffix(best, ": "))
 	}
-	if got := strings.Join(told, ", "); got != "none faster yet, none faster yet, best about 1.02x, best about 1.60x, best about 1.30x, best about 1.30x, best about 1.40x" {
+	if got := strings.Join(told, ", "); got != "none faster yet, none faster yet, best about 1.02x, best about "+
+		"1.60x, best about 1.30x, best about 1.30x, best about 1.40x" {
 		t.Error(got)
 	}
 }
 
-// A slow stage says that it goes on, and what it builds, until the next event.
+// TestProgressGoesOn checks that a slow stage says that it goes on, and what it builds, until the
+// next event.
 func TestProgressGoesOn(t *testing.T) {
 	out := &lockedBuilder{}
 	p := newProgress(out, false)

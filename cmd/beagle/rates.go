@@ -45,7 +45,10 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 		return exitUsage, err
 	}
 	if *n < 0 || f.given("gains") && *gains < 0 {
-		return exitUsage, &beagle.UsageError{What: "a number of trials is negative", Remedy: "give --trials 20, or --trials 0 for what is known so far; --gains likewise"}
+		return exitUsage, &beagle.UsageError{
+			What:   "a number of trials is negative",
+			Remedy: "give --trials 20, or --trials 0 for what is known so far; --gains likewise",
+		}
 	}
 	if *gains < 0 {
 		*gains = *n
@@ -68,7 +71,10 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	rates := trials.Rates(done)
 	if rates == nil {
-		return exitUsage, &beagle.UsageError{What: "no trial has been made on this machine", Remedy: "make some: beagle rates --trials 20"}
+		return exitUsage, &beagle.UsageError{
+			What:   "no trial has been made on this machine",
+			Remedy: "make some: beagle rates --trials 20",
+		}
 	}
 	if err := flow.KeepRates(s, rates); err != nil {
 		return exitNo, err
@@ -97,7 +103,8 @@ func line(t trials.Done) string {
 		load = "loaded"
 	}
 	wall := time.Duration(t.Wall * float64(time.Second)).Round(time.Second)
-	return fmt.Sprintf("%-7s %-18s %-8s %6s  %s  %s", t.Truth, t.Function, load, wall, report.Ratio(t.Result.Train), verdict)
+	return fmt.Sprintf("%-7s %-18s %-8s %6s  %s  %s", t.Truth, t.Function, load, wall,
+		report.Ratio(t.Result.Train), verdict)
 }
 
 func printRates(w io.Writer, r *beagle.ErrorRates) {

@@ -90,7 +90,7 @@ func printRuns(w io.Writer, s *store.Store, asJSON bool) (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
-	markKilled(s, runs)
+	fleet.MarkKilled(s, runs)
 	if asJSON {
 		return exitOK, printJSON(w, runs)
 	}
@@ -140,20 +140,6 @@ func terminalWidth(w io.Writer) int {
 	return 0
 }
 
-// markKilled tells runs whose process is gone from those that go on: who works
-// holds the store's lock. It is only looked at, so that nobody who wants it at the
-// same time is refused.
-func markKilled(s *store.Store, runs []store.Run) {
-	for i := range runs {
-		if runs[i].State != store.Running || s.Works(runs[i]) {
-			continue
-		}
-		if _, away, _ := fleet.Placed(s, runs[i].ID); !away {
-			runs[i].State, runs[i].Note = store.Stopped, "its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
-		}
-	}
-}
-
 func runShow(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
 	asJSON := f.Bool("json", false, "print the result as one JSON object (docs/json.md)")
@@ -168,7 +154,10 @@ func runShow(_ context.Context, c *command, args []string, std stdio) (int, erro
 	}
 	if len(rest) == 0 {
 		if *markdown {
-			return exitUsage, &beagle.UsageError{What: "--markdown needs a run", Remedy: "name one: beagle show --markdown RUN; 'beagle runs' lists them"}
+			return exitUsage, &beagle.UsageError{
+				What:   "--markdown needs a run",
+				Remedy: "name one: beagle show --markdown RUN; 'beagle runs' lists them",
+			}
 		}
 		return printRuns(std.out, s, *asJSON)
 	}
@@ -206,7 +195,9 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitNo, err
 	}
 	if away {
-		return withFleet(std, o, at.Server, func(d *fleet.Driver) (*beagle.Result, error) { return d.Resume(ctx, entry.ID) })
+		return withFleet(std, o, at.Server, func(d *fleet.Driver) (*beagle.Result, error) {
+			return d.Resume(ctx, entry.ID)
+		})
 	}
 	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Resume(ctx, rest[0]) })
 }
@@ -227,7 +218,10 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	if run.State == store.Done {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("run %s is done", run.ID), Remedy: "'beagle show " + run.ID + "' shows its result"}
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("run %s is done", run.ID),
+			Remedy: "'beagle show " + run.ID + "' shows its result",
+		}
 	}
 	if d, _, away, err := placed(run.ID); err != nil || away {
 		if err == nil {
@@ -236,11 +230,16 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 		if err != nil {
 			return exitNo, err
 		}
-		fmt.Fprintf(std.out, "Run %s on %s was asked to stop. 'beagle resume %[1]s' follows it to its end, or takes it up again.\n", run.ID, d.Server.Address)
+		fmt.Fprintf(std.out,
+			"Run %s on %s was asked to stop. 'beagle resume %[1]s' follows it to its end, or takes it up again.\n",
+			run.ID, d.Server.Address)
 		return exitOK, nil
 	}
 	if *judge {
-		return exitUsage, &beagle.UsageError{What: "--judge is for runs on a Temporal server", Remedy: "stop the run with 'beagle cancel', then 'beagle resume' it"}
+		return exitUsage, &beagle.UsageError{
+			What:   "--judge is for runs on a Temporal server",
+			Remedy: "stop the run with 'beagle cancel', then 'beagle resume' it",
+		}
 	}
 	if err := s.RequestCancel(run.ID); err != nil {
 		return exitNo, err

@@ -51,7 +51,10 @@ func runSkill(_ context.Context, c *command, args []string, std stdio) (int, err
 	case "skill":
 		fmt.Fprint(std.out, skillHeader, "# Making Go functions faster with Beagle\n\n", body)
 	default:
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--format %q is not known", *format), Remedy: "it is agents or skill"}
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("--format %q is not known", *format),
+			Remedy: "it is agents or skill",
+		}
 	}
 	return exitOK, nil
 }

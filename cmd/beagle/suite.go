@@ -55,9 +55,11 @@ func (o *suiteOptions) flags(f *flagSet) {
 	o.spec = flow.Defaults()
 	f.StringVar(&o.dir, "dir", "suite/tasks", "the `folder` whose folders are the tasks")
 	f.StringVar(&o.spec.Strategy, "strategy", o.spec.Strategy, "islands, best-of-n or rules-only-greedy")
-	f.IntVar(&o.seeds, "seeds", 1, "searches on each task, with the seeds 1, 2, ...: the median counts, the spread is shown")
+	f.IntVar(&o.seeds, "seeds", 1,
+		"searches on each task, with the seeds 1, 2, ...: the median counts, the spread is shown")
 	f.IntVar(&o.spec.Candidates, "candidates", o.spec.Candidates, "versions that a search may evaluate")
-	f.DurationVar(&o.spec.Measure, "measure", o.spec.Measure, "measuring of two versions side by side; more versions take longer")
+	f.DurationVar(&o.spec.Measure, "measure", o.spec.Measure,
+		"measuring of two versions side by side; more versions take longer")
 	f.DurationVar(&o.spec.Fuzz, "fuzz", o.spec.Fuzz, "longest search for inputs on which a measured version differs")
 	f.StringVar(&o.against, "against", "", "run this shell `command` instead of Beagle's search (suite/README.md)")
 	f.DurationVar(&o.limit, "against-time", 10*time.Minute, "stop the command of --against after this long")
@@ -100,7 +102,9 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	for _, t := range tasks {
 		if t.Advice != "" && advice(t.Advice) == nil {
-			return exitUsage, usageError(fmt.Sprintf("task %s: there is no advice %q", t.Name, t.Advice), "'beagle explain' lists what is advised")
+			return exitUsage,
+				usageError(fmt.Sprintf("task %s: there is no advice %q", t.Name, t.Advice),
+					"'beagle explain' lists what is advised")
 		}
 	}
 	if o.list {
@@ -145,7 +149,9 @@ func (b *bencher) run(ctx context.Context, tasks []suite.Task, std stdio) (int, 
 	}
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintf(std.err, "\nStopped after %d of %d tasks. Verdicts are kept: the same command evaluates nothing twice.\n", len(r.Tasks), len(tasks))
+		fmt.Fprintf(std.err,
+			"\nStopped after %d of %d tasks. Verdicts are kept: the same command evaluates nothing twice.\n",
+			len(r.Tasks), len(tasks))
 		return exitInterrupted, nil
 	case stopped:
 		return exitUsage, failed
@@ -184,7 +190,8 @@ func listTasks(w io.Writer, tasks []suite.Task, asJSON bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "task\tfunction\tgoal\tpublished\tabout")
 	for _, task := range tasks {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", task.Name, task.Target, goalOf(task.Goal, task.Advice), task.Published.Gain, task.About)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", task.Name, task.Target, goalOf(task.Goal, task.Advice),
+			task.Published.Gain, task.About)
 	}
 	return t.Flush()
 }
@@ -223,7 +230,8 @@ func printSuite(w io.Writer, r *suite.Report) {
 	t.Flush()
 	m := r.Means
 	if m.Tasks > 0 {
-		fmt.Fprintf(w, "\nGeometric means over the %d tasks where rewriting applies: %s %sx, expert %sx, %.0f %% of the expert.\n",
+		fmt.Fprintf(w,
+			"\nGeometric means over the %d tasks where rewriting applies: %s %sx, expert %sx, %.0f %% of the expert.\n",
 			m.Tasks, name, report.Digits(m.Ratio), report.Digits(m.Expert), 100*m.OfExpert)
 	}
 	for _, row := range r.Tasks {

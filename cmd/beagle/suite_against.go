@@ -101,7 +101,8 @@ func copyPackage(from, to string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(to, "go.mod"), []byte("module suite.test/"+filepath.Base(to)+"\n\ngo 1.26\n"), 0o644)
+	return os.WriteFile(filepath.Join(to, "go.mod"),
+		[]byte("module suite.test/"+filepath.Base(to)+"\n\ngo 1.26\n"), 0o644)
 }
 
 func isDir(path string) bool {
@@ -123,8 +124,10 @@ func (b *bencher) command(ctx context.Context, t suite.Task, seed uint64, dir st
 	}
 	c := exec.CommandContext(ctx, "sh", "-c", b.o.against)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GOWORK=off", "BEAGLE_SUITE_TASK="+t.Name, "BEAGLE_SUITE_DIR="+dir, "BEAGLE_SUITE_FILE="+file,
-		"BEAGLE_SUITE_FUNC="+t.Target, fmt.Sprintf("BEAGLE_SUITE_SEED=%d", seed), fmt.Sprintf("BEAGLE_SUITE_CANDIDATES=%d", b.o.spec.Candidates),
+	c.Env = append(os.Environ(), "GOWORK=off", "BEAGLE_SUITE_TASK="+t.Name, "BEAGLE_SUITE_DIR="+dir,
+		"BEAGLE_SUITE_FILE="+file,
+		"BEAGLE_SUITE_FUNC="+t.Target, fmt.Sprintf("BEAGLE_SUITE_SEED=%d", seed),
+		fmt.Sprintf("BEAGLE_SUITE_CANDIDATES=%d", b.o.spec.Candidates),
 		fmt.Sprintf("BEAGLE_SUITE_SECONDS=%.0f", b.o.limit.Seconds()))
 	ownGroup(c)
 	c.WaitDelay = stopGrace

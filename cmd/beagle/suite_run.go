@@ -21,7 +21,12 @@ type bencher struct {
 }
 
 func (b *bencher) report() *suite.Report {
-	r := &suite.Report{Optimiser: "beagle", Strategy: b.o.spec.Strategy, Candidates: b.o.spec.Candidates, Machine: flow.ThisMachine("")}
+	r := &suite.Report{
+		Optimiser:  "beagle",
+		Strategy:   b.o.spec.Strategy,
+		Candidates: b.o.spec.Candidates,
+		Machine:    flow.ThisMachine(""),
+	}
 	if b.o.against != "" {
 		r.Optimiser, r.Strategy = b.o.against, ""
 	}
@@ -34,7 +39,14 @@ func (b *bencher) report() *suite.Report {
 // task runs the optimiser once a seed, and then measures all that it found and
 // the expert's version in the same programs.
 func (b *bencher) task(ctx context.Context, t suite.Task) (*suite.Row, error) {
-	row := &suite.Row{Task: t.Name, Function: t.Target, Goal: t.Goal, Technique: t.Technique, Published: t.Published, Rewriting: t.Rewrites()}
+	row := &suite.Row{
+		Task:      t.Name,
+		Function:  t.Target,
+		Goal:      t.Goal,
+		Technique: t.Technique,
+		Published: t.Published,
+		Rewriting: t.Rewrites(),
+	}
 	var found []beagle.Advice
 	for seed := range b.o.seeds {
 		run, advice, err := b.optimise(ctx, t, uint64(seed)+1)
@@ -91,7 +103,8 @@ func (b *bencher) optimise(ctx context.Context, t suite.Task, seed uint64) (*sui
 		return nil, nil, err
 	}
 	return &suite.Run{
-		Seed: seed, ID: r.Run, Reason: unimproved(r), Candidates: r.Candidates, Seconds: r.WallSeconds, Steps: r.Best.Steps, Source: r.Best.Source,
+		Seed: seed, ID: r.Run, Reason: unimproved(r), Candidates: r.Candidates, Seconds: r.WallSeconds,
+		Steps: r.Best.Steps, Source: r.Best.Source,
 	}, r.Advice, nil
 }
 

@@ -27,8 +27,11 @@ func TestSuiteScripts(t *testing.T) {
 		Dir:                 "testdata/suite",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "reports": reports},
-		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":  status,
+			"reports": reports,
+		},
+		Setup: setup,
 	})
 }
 

@@ -100,11 +100,13 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	specFlags(f, &spec)
 	contractFlags(f, &spec)
 	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`; of one version only")
-	asJSON := f.Bool("json", false, "print the verdict as one JSON object; of several versions, an object a line (docs/json.md)")
+	asJSON := f.Bool("json", false,
+		"print the verdict as one JSON object; of several versions, an object a line (docs/json.md)")
 	quiet := f.Bool("quiet", false, "no progress")
 	f.BoolVar(&spec.NoMeasure, "no-measure", false, "judge the behaviour alone: no version is timed")
 	f.BoolVar(&spec.Anew, "anew", false, "record the inputs anew")
-	f.BoolVar(&spec.Models.Offline, "offline", false, "nothing leaves this machine, as with evolve; no model judges a version anyway")
+	f.BoolVar(&spec.Models.Offline, "offline", false,
+		"nothing leaves this machine, as with evolve; no model judges a version anyway")
 	rest, err := parse(f, args, 2, maxVersions)
 	if err != nil {
 		return exitUsage, err
@@ -127,9 +129,19 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitFailed, err
 	}
 	if several && *guarded != "" {
-		return exitUsage, &beagle.UsageError{What: "--guarded " + *guarded + " with several versions", Remedy: "give one version, whose guarded form is written"}
+		return exitUsage, &beagle.UsageError{
+			What:   "--guarded " + *guarded + " with several versions",
+			Remedy: "give one version, whose guarded form is written",
+		}
 	}
-	show := &verdicts{w: std.out, versions: versions, several: several, json: *asJSON, measured: !spec.NoMeasure, guarded: *guarded}
+	show := &verdicts{
+		w:        std.out,
+		versions: versions,
+		several:  several,
+		json:     *asJSON,
+		measured: !spec.NoMeasure,
+		guarded:  *guarded,
+	}
 	p := newProgress(std.err, *quiet)
 	defer p.stop()
 	d := &local.Driver{Store: s, Watch: p.watch}
@@ -156,7 +168,10 @@ func readVersions(args []string) (out []local.Version, several bool, err error) 
 		for _, path := range paths {
 			src, err := os.ReadFile(path)
 			if err != nil {
-				return nil, false, &beagle.UsageError{What: err.Error(), Remedy: "give a Go file that declares the function again"}
+				return nil, false, &beagle.UsageError{
+					What:   err.Error(),
+					Remedy: "give a Go file that declares the function again",
+				}
 			}
 			out = append(out, local.Version{Name: path, Source: string(src)})
 		}
@@ -171,12 +186,16 @@ func goFiles(dir string) ([]string, error) {
 	}
 	var paths []string
 	for _, e := range entries {
-		if name := e.Name(); e.Type()&fs.ModeDir == 0 && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+		if name := e.Name(); e.Type()&fs.ModeDir == 0 && strings.HasSuffix(name, ".go") &&
+			!strings.HasSuffix(name, "_test.go") {
 			paths = append(paths, filepath.Join(dir, name))
 		}
 	}
 	if len(paths) == 0 {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("%s holds no Go file", dir), Remedy: "give a directory in which each Go file is a version, or the files themselves"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s holds no Go file", dir),
+			Remedy: "give a directory in which each Go file is a version, or the files themselves",
+		}
 	}
 	return paths, nil
 }

@@ -37,7 +37,8 @@ func printVerdict(w io.Writer, name string, v *beagle.Verdict) {
 	printCounterexample(w, v.Counterexample)
 	if m := v.Final; m != nil {
 		printRatios(w, m.Corrected, m)
-		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(m.Baseline.Allocs), report.Count(m.Best.Allocs))
+		fmt.Fprintf(w, "  %-22s %s -> %s a call, mean of a sample\n", "allocations", report.Count(m.Baseline.Allocs),
+			report.Count(m.Best.Allocs))
 	}
 	printContract(w, v)
 	if v.Assurance != nil {
@@ -64,7 +65,8 @@ func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 	for _, line := range []struct {
 		label string
 		ratio *beagle.Ratio
-	}{{"faster by", &quoted}, {"on held-out inputs", m.Holdout}, {"on fresh inputs", m.Fresh}, {"processes apart", m.Apart}, {"on top of PGO", m.PGO}} {
+	}{{"faster by", &quoted}, {"on held-out inputs", m.Holdout}, {"on fresh inputs", m.Fresh},
+		{"processes apart", m.Apart}, {"on top of PGO", m.PGO}} {
 		if line.ratio != nil {
 			fmt.Fprintf(w, "  %-22s %s\n", line.label, report.Ratio(*line.ratio))
 		}

@@ -47,7 +47,10 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	if server.Address == "" {
-		return exitUsage, &beagle.UsageError{What: "no server is named", Remedy: "give --temporal host:port (docs/fleet.md)"}
+		return exitUsage, &beagle.UsageError{
+			What:   "no server is named",
+			Remedy: "give --temporal host:port (docs/fleet.md)",
+		}
 	}
 	s, err := openStore()
 	if err != nil {
@@ -75,13 +78,18 @@ func (o *fleetOptions) flags(f *flagSet) {
 // sense if it does.
 func (o *fleetOptions) asked() (bool, error) {
 	if o.server.Address == "" && o.id != "" {
-		return false, &beagle.UsageError{What: "--run-id is for runs on a Temporal server", Remedy: "give --temporal host:port too, or leave --run-id out"}
+		return false, &beagle.UsageError{
+			What:   "--run-id is for runs on a Temporal server",
+			Remedy: "give --temporal host:port too, or leave --run-id out",
+		}
 	}
 	return o.server.Address != "", nil
 }
 
 // withFleet follows a run on a server, and shows and keeps its result.
-func withFleet(std stdio, o evolveOptions, server fleet.Server, run func(*fleet.Driver) (*beagle.Result, error)) (int, error) {
+func withFleet(
+	std stdio, o evolveOptions, server fleet.Server, run func(*fleet.Driver) (*beagle.Result, error),
+) (int, error) {
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
@@ -93,7 +101,9 @@ func withFleet(std stdio, o evolveOptions, server fleet.Server, run func(*fleet.
 	var stopped *fleet.Canceled
 	switch {
 	case errors.As(err, &away):
-		fmt.Fprintf(std.err, "\nThe run goes on without you. Follow it again, or stop it, with:\n  beagle resume %s\n  beagle cancel %[1]s\n", away.Run)
+		fmt.Fprintf(std.err,
+			"\nThe run goes on without you. Follow it again, or stop it, with:\n  beagle resume %s\n"+
+				"  beagle cancel %[1]s\n", away.Run)
 		return exitInterrupted, nil
 	case errors.As(err, &stopped):
 		fmt.Fprintf(std.err, "\nStopped; nothing is lost. Go on with:\n  beagle resume %s\n", stopped.Run)

@@ -120,6 +120,7 @@ type Outcome struct {
 	Dollars float64 `json:"dollars,omitempty"` // what making it cost
 	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
 	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
+	Twin    string  `json:"twin,omitempty"`    // of a duplicate: the candidate that had its machine code first
 	Known   bool    `json:"known,omitempty"`   // what the model answered was there already
 	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
 	Private bool    `json:"private,omitempty"` // its source may not be shown to models
@@ -160,7 +161,10 @@ type state struct {
 	Repeats     int              `json:"repeats"`          // models' answers in a row without a new candidate
 	Lent        int              `json:"lent"`             // of the models' share to the rules
 	Closed      bool             `json:"closed"`           // models are not asked any more
-	Mark        int              `json:"mark,omitempty"`   // a caller's own place in its journals, kept with the state
+	Finals      []string         `json:"finals,omitempty"` // the members that are trimmed in the end
+	Trims       []Trim           `json:"trims,omitempty"`
+	Trimmed     int              `json:"trimmed,omitempty"` // generations that trimmed
+	Mark        int              `json:"mark,omitempty"`    // a caller's own place in its journals, kept with the state
 
 	index    map[string]*Member
 	sums     *sums   // over Members
@@ -177,6 +181,7 @@ type Member struct {
 	Moves   []beagle.Move `json:"moves,omitempty"`
 	Tried   []int         `json:"tried,omitempty"` // indices into Moves
 	Score   float64       `json:"score"`           // logarithm of the conservative end of the ratio
+	Point   float64       `json:"point,omitempty"` // the ratio as screened; 0 when it was not
 	Island  int           `json:"island"`          // where it arrived
 	Kind    Kind          `json:"kind,omitempty"`  // of the proposal that it came of
 	Cell    string        `json:"cell"`
@@ -279,7 +284,12 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 }
 
 func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
+	point := 0.0
+	if v.Screen != nil {
+		point = v.Screen.Point
+	}
 	return &Member{
+		Point: point,
 		ID:    c.ID,
 		Steps: slices.Clone(c.Steps),
 		Moves: slices.Clone(moves),
@@ -388,6 +398,9 @@ func (s *Search) Tell(outcomes []Outcome) error {
 			return err
 		}
 		s.learn(p, &sorted[i])
+		if t := s.trim(p.ID); t != nil {
+			t.note(s, &sorted[i])
+		}
 	}
 	s.stale()
 	s.Stale++
@@ -431,7 +444,9 @@ func (s *Search) learn(p Proposal, o *Outcome) {
 		return
 	}
 	s.Barren = 0
-	s.Spent++
+	if s.trim(p.ID) == nil {
+		s.Spent++
+	}
 	s.Seen[c.ID] = true
 	if o.Shape != "" {
 		s.Seen[o.Shape] = true

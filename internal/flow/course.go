@@ -121,7 +121,8 @@ func (d *Draft) Shares(islands int) [][]string {
 // Tell takes the verdicts on a draft into the search and the log.
 func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) error {
 	outcomes := slices.Concat(d.Known, d.outcomes(judged.Candidates))
-	if s.Models.On() {
+	trims := len(outcomes) > 0 && c.Search.IsTrim(outcomes[0].Proposal)
+	if s.Models.On() && !trims { // what is trimmed is nobody's
 		d.charge(outcomes)
 	}
 	if err := c.Search.Tell(outcomes); err != nil {
@@ -145,7 +146,7 @@ func (d *Draft) outcomes(judged []Evaluated) []evolve.Outcome {
 		j := slices.IndexFunc(judged, func(e Evaluated) bool { return e.Candidate == m.Candidate })
 		out[i] = evolve.Outcome{
 			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
-			Verdict: judged[j].Verdict, Moves: judged[j].Moves, Private: m.Private,
+			Verdict: judged[j].Verdict, Moves: judged[j].Moves, Private: m.Private, Twin: judged[j].Verdict.Twin,
 		}
 	}
 	return out
@@ -161,11 +162,7 @@ func (c *Course) Event(s *Spec) *EvaluatedEvent {
 
 // Field is what the search leaves to be judged.
 func (c *Course) Field() Field {
-	f := Field{Tried: c.Search.Spent}
-	for _, m := range c.Search.Ranked() {
-		f.Ranked = append(f.Ranked, m.ID)
-	}
-	return f
+	return Field{Finalists: c.Search.Finalists(), Tried: c.Search.Spent}
 }
 
 // Sum fills in what a result says of the search.

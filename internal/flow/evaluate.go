@@ -350,6 +350,7 @@ func (b *group) known(id string) (evaluated, bool) {
 
 func duplicate(v *beagle.Verdict, first string) {
 	v.Status, v.Stage, v.Reason = beagle.Duplicate, "compile", "the same machine code as "+first
+	v.Twin = first
 }
 
 // filter lets check change verdicts and drops the entrants that fell.

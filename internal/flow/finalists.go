@@ -1,9 +1,7 @@
 package flow
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -13,144 +11,23 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-const (
-	finalists   = 3
-	worthATry   = 1.01                  // screened ratio below which nothing is confirmed: the accept rule asks for more
-	asGoodAs    = 0.97                  // share of a version's speed that a simpler one must reach to be preferred
-	compareTime = 80 * time.Millisecond // of timing for each version that is compared with its neighbours
-)
+// compareTime is the time for each version that is compared with its neighbours.
+const compareTime = 80 * time.Millisecond
 
-// finalists are the best few with different code, freed of steps that buy
-// nothing, and the best with all of its steps.
-func (x *session) finalists(ctx context.Context, ranked []string) ([]beagle.Candidate, error) {
-	var field []beagle.Candidate
-	for _, id := range ranked {
-		if id == x.root.ID || len(field) == finalists {
-			continue
-		}
-		var e evaluated
-		if !x.store.Shelved(x.key("evaluated", id, ""), &e) || e.Verdict.Screen == nil || e.Verdict.Screen.Point < worthATry {
-			continue
-		}
-		c, err := x.candidate(id)
+// finalists are the candidates that a search leaves to be measured in full.
+func (x *session) finalists(list []evolve.Finalist) ([]beagle.Candidate, error) {
+	out := make([]beagle.Candidate, len(list))
+	for i, f := range list {
+		c, err := x.candidate(f.ID)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(field, func(f beagle.Candidate) bool { return extends(c, f) }) {
-			continue // it would be reduced to what is there
+		if f.Steps != nil {
+			c.Steps = f.Steps
 		}
-		simple, err := x.simplify(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range spare(field, simple, x.withoutDetours(c)) {
-			if !slices.ContainsFunc(field, func(g beagle.Candidate) bool { return g.ID == f.ID }) {
-				field = append(field, f)
-			}
-		}
+		out[i] = c
 	}
-	return field, nil
-}
-
-// spare adds to the first finalist what it was before it was simplified. The
-// quick measurement by which steps are left out may err, most of all on a busy
-// machine, and then everything that was found would be lost: others that share a
-// step with what is left are not looked at. The full measurement decides.
-func spare(field []beagle.Candidate, simple, whole beagle.Candidate) []beagle.Candidate {
-	if len(field) > 0 {
-		return []beagle.Candidate{simple}
-	}
-	return []beagle.Candidate{simple, whole}
-}
-
-// extends reports whether a candidate takes all the steps of another, with the
-// same parameters, and more.
-func extends(c, of beagle.Candidate) bool {
-	for _, s := range of.Steps {
-		if !slices.ContainsFunc(c.Steps, func(t beagle.Step) bool { return t.Mutator == s.Mutator && t.Param == s.Param }) {
-			return false
-		}
-	}
-	return true
-}
-
-// simplify leaves out the steps that buy nothing: a maintainer should not have
-// to read them. It measures the version without each of its steps, and then
-// without the least useful one, the two least useful, and so on.
-func (x *session) simplify(ctx context.Context, c beagle.Candidate) (beagle.Candidate, error) {
-	c = x.withoutDetours(c)
-	if len(c.Steps) < 2 {
-		return c, nil
-	}
-	without := make([]beagle.Candidate, len(c.Steps))
-	for i := range c.Steps {
-		without[i] = x.retraceWithout(c, []int{i})
-	}
-	ratios, err := x.compareAll(ctx, without)
-	if err != nil {
-		return c, err
-	}
-	order := make([]int, len(c.Steps)) // the least useful first
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ratios[b].Point, ratios[a].Point) })
-	fewer := []beagle.Candidate{c}
-	for n := 1; n < len(order); n++ {
-		fewer = append(fewer, x.retraceWithout(c, order[:n]))
-	}
-	if ratios, err = x.compareAll(ctx, fewer); err != nil {
-		return c, err
-	}
-	for n := len(fewer) - 1; n > 0; n-- {
-		if ratios[n].Point >= asGoodAs*ratios[0].Point {
-			return fewer[n], nil
-		}
-	}
-	return c, nil
-}
-
-// withoutDetours drops steps whose loss changes nothing, because a later one
-// takes them back.
-func (x *session) withoutDetours(c beagle.Candidate) beagle.Candidate {
-	for i := range c.Steps {
-		if shorter := x.retraceWithout(c, []int{i}); shorter.ID == c.ID && len(shorter.Steps) < len(c.Steps) {
-			return x.withoutDetours(shorter)
-		}
-	}
-	return c
-}
-
-// retraceWithout takes the steps of a candidate but some, from the original.
-// A step that does not apply without those is left out too. What a model wrote
-// cannot be taken again on something else: it stays, with all before it.
-func (x *session) retraceWithout(c beagle.Candidate, skip []int) beagle.Candidate {
-	at, first := x.writtenBase(c)
-	for i, step := range c.Steps[first:] {
-		if slices.Contains(skip, first+i) {
-			continue
-		}
-		next, err := x.work.retrace(at, step)
-		if err == nil && x.putCandidate(next) == nil {
-			at = next
-		}
-	}
-	return at
-}
-
-// writtenBase is the last version on the way to a candidate that a model
-// wrote, with the number of steps up to it: the original and none without.
-func (x *session) writtenBase(c beagle.Candidate) (beagle.Candidate, int) {
-	for i := len(c.Steps) - 1; i >= 0; i-- {
-		if c.Steps[i].Mutator != evolve.Written {
-			continue
-		}
-		if base, err := x.candidate(c.Steps[i].Param); err == nil {
-			base.Steps = slices.Clone(c.Steps[:i+1])
-			return base, i + 1
-		}
-	}
-	return x.root, 0
+	return out, nil
 }
 
 // compareAll verifies and screens versions in one program; the zero Ratio

@@ -13,14 +13,15 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// A Field is what a search leaves: its members, the best first, and how many
-// competed.
+// A Field is what a search leaves: what to measure in full, the most promising
+// first, and how many competed.
 type Field struct {
-	Ranked []string `json:"ranked"` // candidate IDs
-	Tried  int      `json:"tried"`
+	Finalists []evolve.Finalist `json:"finalists"`
+	Tried     int               `json:"tried"`
 }
 
 // A Judged is the winner with its evidence, or the original when nothing won.
@@ -110,7 +111,7 @@ func (a *Activities) Prove(ctx context.Context, run string, f Field, candidate s
 // confirmed are the finalists with their measurements, and which earlier run made
 // these.
 func (x *session) confirmed(ctx context.Context, f Field) ([]beagle.Candidate, []beagle.Measurement, *beagle.Origin, error) {
-	field, err := once(x, "finalists", x.root.ID, beagle.HashOf("ranked", f.Ranked), func() ([]beagle.Candidate, error) { return x.finalists(ctx, f.Ranked) })
+	field, err := x.finalists(f.Finalists)
 	if err != nil || len(field) == 0 {
 		return nil, nil, nil, err
 	}
@@ -210,7 +211,7 @@ func preference(cs []beagle.Candidate, ms []beagle.Measurement) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Corrected.Low, ms[a].Corrected.Low) })
-	best, least := order[0], asGoodAs*ms[order[0]].Corrected.Low
+	best, least := order[0], evolve.AsGoodAs*ms[order[0]].Corrected.Low
 	for i, at := range order[1:] {
 		shorter := len(cs[at].Source) < len(cs[best].Source)
 		if ms[at].Faster && shorter && ms[at].Corrected.Low >= least {

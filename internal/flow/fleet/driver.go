@@ -126,7 +126,10 @@ const programVariable = "BEAGLE_TEMPORAL"
 func find() (string, error) {
 	if named := os.Getenv(programVariable); named != "" {
 		if _, err := exec.LookPath(named); err != nil {
-			return "", &beagle.UsageError{What: fmt.Sprintf("%s names no program: %v", programVariable, err), Remedy: remedy}
+			return "", &beagle.UsageError{
+				What:   fmt.Sprintf("%s names no program: %v", programVariable, err),
+				Remedy: remedy,
+			}
 		}
 		return named, nil
 	}
@@ -143,8 +146,12 @@ func find() (string, error) {
 	if found, err := exec.LookPath(name); err == nil {
 		return found, nil
 	}
-	return "", &beagle.UsageError{What: "--temporal needs the program beagle-temporal, which is neither beside beagle nor on the PATH", Remedy: remedy}
+	return "", &beagle.UsageError{
+		What:   "--temporal needs the program beagle-temporal, which is neither beside beagle nor on the PATH",
+		Remedy: remedy,
+	}
 }
 
-const remedy = "install it: go install github.com/beagle-go/beagle/cmd/beagle-temporal@latest (in a checkout: go install ./cmd/beagle-temporal),\n" +
+const remedy = "install it: go install github.com/beagle-go/beagle/cmd/beagle-temporal@latest (in a checkout: go " +
+	"install ./cmd/beagle-temporal),\n" +
 	"or name it with " + programVariable + "=/path/to/beagle-temporal"

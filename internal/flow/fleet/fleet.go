@@ -26,7 +26,10 @@ type Server struct {
 // Check returns a [beagle.UsageError] unless the address can be one.
 func (s Server) Check() error {
 	if _, _, err := net.SplitHostPort(s.Address); err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--temporal %q is no address: %v", s.Address, err), Remedy: "give host:port, as in --temporal localhost:7233"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--temporal %q is no address: %v", s.Address, err),
+			Remedy: "give host:port, as in --temporal localhost:7233",
+		}
 	}
 	return nil
 }
@@ -64,6 +67,21 @@ func Placed(s *store.Store, run string) (Server, bool, error) {
 	var at Server
 	ok, err := s.Load(run, place, &at)
 	return at, ok, err
+}
+
+// MarkKilled tells runs whose process is gone from those that go on: who works
+// holds the store's lock. It is only looked at, so that nobody who wants it at the
+// same time is refused.
+func MarkKilled(s *store.Store, runs []store.Run) {
+	for i := range runs {
+		if runs[i].State != store.Running || s.Works(runs[i]) {
+			continue
+		}
+		if _, away, _ := Placed(s, runs[i].ID); !away {
+			runs[i].State, runs[i].Note = store.Stopped,
+				"its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
+		}
+	}
 }
 
 // An Engine does what beagle-temporal is asked for.

@@ -79,7 +79,9 @@ func opened(t *testing.T, kind string) (*Driver, *[]flow.Event) {
 	t.Setenv(programVariable, self)
 	t.Setenv(stubVariable, kind)
 	events := new([]flow.Event)
-	return &Driver{Store: s, Server: Server{Address: "host:1"}, Watch: func(e flow.Event) { *events = append(*events, e) }}, events
+	return &Driver{Store: s, Server: Server{Address: "host:1"}, Watch: func(e flow.Event) {
+		*events = append(*events, e)
+	}}, events
 }
 
 // TestOutcomes: events, results and errors of each kind cross the two processes.
@@ -97,7 +99,8 @@ func TestOutcomes(t *testing.T) {
 	if _, err := d.Start(ctx, "usage", flow.Spec{}); !errors.As(err, &usage) || usage.Remedy != "name another" {
 		t.Errorf("bad input: %v", err)
 	}
-	if _, err := d.Start(ctx, "full", flow.Spec{}); !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "the store") {
+	if _, err := d.Start(ctx, "full", flow.Spec{}); !errors.Is(err, syscall.ENOSPC) ||
+		!strings.HasPrefix(err.Error(), "the store") {
 		t.Errorf("a full disk: %v", err)
 	}
 	var canceled *Canceled
@@ -153,7 +156,8 @@ func TestOtherVersion(t *testing.T) {
 		t.Errorf("status %d, %s", status, out)
 	}
 	out.Reset()
-	if status := Serve(t.Context(), strings.NewReader(""), out, nil); status != 2 || !strings.Contains(out.String(), "beagle evolve --temporal") {
+	if status := Serve(t.Context(), strings.NewReader(""), out, nil); status != 2 ||
+		!strings.Contains(out.String(), "beagle evolve --temporal") {
 		t.Errorf("without a request: status %d, %s", status, out)
 	}
 }

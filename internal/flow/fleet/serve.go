@@ -30,7 +30,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 	lines := bufio.NewReader(in)
 	line, err := lines.ReadBytes('\n')
 	if err != nil {
-		err = &beagle.UsageError{What: "beagle-temporal works for 'beagle' alone, which asks it for runs on a Temporal server", Remedy: "run 'beagle evolve --temporal host:port' or 'beagle worker --temporal host:port' (docs/fleet.md)"}
+		err = &beagle.UsageError{
+			What:   "beagle-temporal works for 'beagle' alone, which asks it for runs on a Temporal server",
+			Remedy: "run 'beagle evolve --temporal host:port' or 'beagle worker --temporal host:port' (docs/fleet.md)",
+		}
 		says.say(reply{End: endOf(nil, err)})
 		return 2
 	}
@@ -61,7 +64,12 @@ func answer(ctx context.Context, line []byte, says *sayer, open func(Session) En
 	if err != nil {
 		return nil, err
 	}
-	e := open(Session{Store: s, Server: r.Server, Process: r.Process, Watch: func(e flow.Event) { says.say(reply{Event: &e}) }})
+	e := open(Session{
+		Store:   s,
+		Server:  r.Server,
+		Process: r.Process,
+		Watch:   func(e flow.Event) { says.say(reply{Event: &e}) },
+	})
 	switch r.Verb {
 	case start:
 		if r.Spec == nil {

@@ -97,7 +97,8 @@ func (f *full) Unwrap() error { return syscall.ENOSPC }
 // mismatch says that the two programs do not belong together.
 func mismatch(theirs int) error {
 	return &beagle.UsageError{
-		What:   fmt.Sprintf("beagle and beagle-temporal are of different versions (protocols %d and %d)", theirs, protocol),
+		What: fmt.Sprintf("beagle and beagle-temporal are of different versions (protocols %d and %d)",
+			theirs, protocol),
 		Remedy: "install both from the same version of Beagle (docs/fleet.md)",
 	}
 }

@@ -31,8 +31,8 @@ func charged(s *llmtest.Server, model string, p llm.Price) (money llm.Micros, ca
 	return money, calls, tokens
 }
 
-// The result says what was paid, whether or not the search came to use it: its
-// time may be over while answers wait to be judged.
+// TestResultSaysWhatWasPaid checks that the result says what was paid, whether or not the search
+// came to use it: its time may be over while answers wait to be judged.
 func TestResultSaysWhatWasPaid(t *testing.T) {
 	server := llmtest.New(t, versions(100*time.Millisecond))
 	s := spec(t, server.URL(), "test")
@@ -56,7 +56,8 @@ func TestResultSaysWhatWasPaid(t *testing.T) {
 		t.Errorf("%v and at most %v lost in the result, the server took %v", micros, llm.MicrosOf(m.AtMost), money)
 	}
 	if m.Calls == calls && (llm.MicrosOf(m.Dollars) != money || m.Tokens != tokens) {
-		t.Errorf("%v and %d tokens in the result, the server took %v for %d", llm.MicrosOf(m.Dollars), m.Tokens, money, tokens)
+		t.Errorf("%v and %d tokens in the result, the server took %v for %d", llm.MicrosOf(m.Dollars), m.Tokens,
+			money, tokens)
 	}
 	drafted := 0
 	authors := 0.0
@@ -76,7 +77,8 @@ func TestResultSaysWhatWasPaid(t *testing.T) {
 		t.Errorf("the live budget said %v, the result says %v", used.Money, all)
 	}
 	journal(t, home, r, money)
-	t.Logf("%d answers for %v at the server; %d, %g and %d lost in the result; %d were used", calls, money, m.Calls, m.Dollars, m.Lost, drafted)
+	t.Logf("%d answers for %v at the server; %d, %g and %d lost in the result; %d were used", calls, money, m.Calls,
+		m.Dollars, m.Lost, drafted)
 }
 
 // journal checks that the journal of calls says what the result says.
@@ -93,12 +95,13 @@ func journal(t *testing.T, s *store.Store, r *beagle.Result, most llm.Micros) {
 		}
 	}
 	if sum != llm.MicrosOf(r.Models.Dollars) || n != r.Models.Calls || sum > most {
-		t.Errorf("%d answers for %v in the journal; the result says %d for %g", n, sum, r.Models.Calls, r.Models.Dollars)
+		t.Errorf("%d answers for %v in the journal; the result says %d for %g", n, sum, r.Models.Calls,
+			r.Models.Dollars)
 	}
 }
 
-// A model whose next call the budget does not cover is not asked any more; one that
-// costs nothing goes on.
+// TestOneDearModel checks that a model whose next call the budget does not cover is not asked any
+// more; one that costs nothing goes on.
 func TestOneDearModel(t *testing.T) {
 	server := llmtest.New(t, versions(0))
 	s := spec(t, server.URL(), "dear", "free")
@@ -122,15 +125,17 @@ func TestOneDearModel(t *testing.T) {
 	}
 	// With the free one gone too, none is left.
 	s.Models.Ask, s.Candidates = s.Models.Ask[:1], 10
-	if r, err = newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s); err != nil || !r.Models.Closed || r.Candidates != 0 {
+	if r, err = newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s); err != nil ||
+		!r.Models.Closed || r.Candidates != 0 {
 		t.Errorf("%v: %+v", err, r)
 	}
 }
 
-// A model that only repeats itself is not paid twenty times more for it, and one
-// whose tenth answer is good is heard.
+// TestRepeatsArePaidForTenTimes checks that a model that only repeats itself is not paid twenty
+// times more for it, and one whose tenth answer is good is heard.
 func TestRepeatsArePaidForTenTimes(t *testing.T) {
-	server := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: version(1), After: llmtest.Duration(100 * time.Millisecond)}))
+	server := llmtest.New(t,
+		llmtest.Always(llmtest.Reply{Text: version(1), After: llmtest.Duration(100 * time.Millisecond)}))
 	s := spec(t, server.URL(), "test")
 	s.Models.NoRules, s.Models.Ask[0].Price, s.Models.Caps.Money, s.Models.InFlight = true, dear, 10_000_000, 1
 	r, err := newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
@@ -150,13 +155,14 @@ func TestRepeatsArePaidForTenTimes(t *testing.T) {
 	server = llmtest.New(t, llmtest.InTurn(late...))
 	s = spec(t, server.URL(), "test")
 	s.Models.NoRules, s.Models.Ask[0].Price, s.Models.Caps.Money, s.Models.InFlight = true, dear, 10_000_000, 1
-	if r, err = newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s); err != nil || r.Candidates != 2 {
+	if r, err = newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s); err != nil ||
+		r.Candidates != 2 {
 		t.Errorf("%v: %d candidates: the good answer came after nine others", err, r.Candidates)
 	}
 }
 
-// A recording that a sudden end cut short is completed by who goes on with the run:
-// a replay takes the same way.
+// TestTornRecording checks that a recording that a sudden end cut short is completed by who goes on
+// with the run: a replay takes the same way.
 func TestTornRecording(t *testing.T) {
 	server := llmtest.New(t, versions(20*time.Millisecond))
 	s := spec(t, server.URL(), "one")
@@ -224,8 +230,8 @@ func sameTurns(t *testing.T, path string, journal []loop.Turn) {
 	}
 }
 
-// A run that its budget ended takes the same way when it is replayed: what was not
-// asked is not asked for in the recording either.
+// TestReplayOfASpentBudget checks that a run that its budget ended takes the same way when it is
+// replayed: what was not asked is not asked for in the recording either.
 func TestReplayOfASpentBudget(t *testing.T) {
 	server := llmtest.New(t, versions(20*time.Millisecond))
 	s := spec(t, server.URL(), "dear", "free")
@@ -236,7 +242,8 @@ func TestReplayOfASpentBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if money, calls, _ := charged(server, "dear", dear); money != llm.MicrosOf(first.Models.Dollars) || money > 160_000 {
+	if money, calls, _ := charged(server, "dear", dear); money != llm.MicrosOf(first.Models.Dollars) ||
+		money > 160_000 {
 		t.Errorf("%d calls for %v, %+v", calls, money, first.Models)
 	}
 	if !slices.ContainsFunc(taken(t, home, first.Run), func(x loop.Turn) bool { return x.Dismissed == "dear" }) {
@@ -249,6 +256,7 @@ func TestReplayOfASpentBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if way(again) != way(first) || again.Models.Dollars != first.Models.Dollars {
-		t.Errorf("another way, for %g and %g:\n%s\n%s", first.Models.Dollars, again.Models.Dollars, way(first), way(again))
+		t.Errorf("another way, for %g and %g:\n%s\n%s", first.Models.Dollars, again.Models.Dollars,
+			way(first), way(again))
 	}
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/evolve"
@@ -23,7 +24,7 @@ type engine struct {
 
 	draft    *flow.Draft
 	replies  []*flow.Asked // that the draft is to take
-	rules    int           // what the rules are asked for
+	begun    *loop.Begun   // what it is made of
 	received []flow.Received
 	asked    []evolve.Proposal // drawn, and made next
 	made     []flow.Proposed
@@ -158,7 +159,7 @@ func (e *engine) Guests() []store.Submission {
 
 // Draw begins a draft.
 func (e *engine) Draw(b *loop.Begun, replies []loop.Reply) (loop.Drawn, error) {
-	e.draft, e.rules, e.rounds = e.r.course.Begin(b.Guests), b.Rules, 0
+	e.draft, e.begun, e.rounds = e.r.course.Begin(b.Guests), b, 0
 	e.replies, e.asked = nil, nil
 	for _, r := range replies {
 		e.replies = append(e.replies, r.Asked)
@@ -202,12 +203,18 @@ func (e *engine) Redraw() (loop.Drawn, error) {
 // drawRules asks the rules for what the draft lacks.
 func (e *engine) drawRules() (loop.Drawn, error) {
 	if e.rounds == 0 {
-		if err := e.r.course.Enter(e.r.entry.ID, e.draft, e.replies, e.rules); err != nil {
+		if err := e.r.course.Enter(e.r.entry.ID, e.draft, e.replies, e.begun.Rules); err != nil {
 			return loop.Drawn{}, err
 		}
 	}
 	e.asked = nil
-	if e.rounds++; e.rounds <= flow.MaxRefills {
+	switch e.rounds++; {
+	case e.begun.Trim && e.rounds == 1:
+		e.asked = e.r.course.Search.AskTrims()
+		if n := len(e.asked); n > 0 {
+			e.r.d.Watch.Stage("trim", fmt.Sprintf("%d versions that leave steps of the best out", n))
+		}
+	case !e.begun.Trim && e.rounds <= flow.MaxRefills:
 		e.asked = e.r.course.Draw(e.draft)
 	}
 	return loop.Drawn{More: len(e.asked) > 0, Written: e.draft.Written, Made: len(e.draft.Made)}, nil

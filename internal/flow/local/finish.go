@@ -28,7 +28,9 @@ type Version struct{ Name, Source string }
 // Verify judges hand-written versions as a search would judge its winner, and
 // tells each verdict as soon as it is made. The inputs are recorded once, and only
 // if a version passes what needs none.
-func (d *Driver) Verify(ctx context.Context, spec flow.Spec, versions []Version, tell func(i int, v *beagle.Verdict)) error {
+func (d *Driver) Verify(
+	ctx context.Context, spec flow.Spec, versions []Version, tell func(i int, v *beagle.Verdict),
+) error {
 	lock, err := d.Store.Lock("beagle verify " + spec.Target)
 	if err != nil {
 		return err

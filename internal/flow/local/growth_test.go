@@ -94,14 +94,16 @@ func with(steps []beagle.Step, mutator, param string) ([]beagle.Step, bool) {
 	if !free(steps)[place] {
 		return steps, false
 	}
-	return append(slices.Clone(steps), beagle.Step{Mutator: mutator, Site: fmt.Sprint("place ", place), Param: param, Class: beagle.E0}), true
+	return append(slices.Clone(steps),
+		beagle.Step{Mutator: mutator, Site: fmt.Sprint("place ", place), Param: param, Class: beagle.E0}), true
 }
 
 func (r *rehearsal) Prepare(_ context.Context, run string, spec flow.Spec) (*flow.Prepared, error) {
 	if err := r.store.Save(run, "spec", spec); err != nil {
 		return nil, err
 	}
-	return &flow.Prepared{Target: "target", Spec: "p.F", RootID: "root", Root: beagle.Verdict{Candidate: "root", Status: beagle.Equal}, Moves: moves(nil)}, nil
+	return &flow.Prepared{Target: "target", Spec: "p.F", RootID: "root",
+		Root: beagle.Verdict{Candidate: "root", Status: beagle.Equal}, Moves: moves(nil)}, nil
 }
 
 func (r *rehearsal) Propose(_ context.Context, _ string, proposals []evolve.Proposal) ([]flow.Proposed, error) {
@@ -147,7 +149,9 @@ func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.A
 			point := math.Exp(log + 0.003*rng.NormFloat64())
 			v.Screen = &beagle.Ratio{Point: point, Low: point * 0.99, High: point * 1.01}
 		}
-		out.Candidates = append(out.Candidates, flow.Evaluated{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id], Verdict: v, Moves: moves(r.steps[id])})
+		out.Candidates = append(out.Candidates,
+			flow.Evaluated{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id], Verdict: v,
+				Moves: moves(r.steps[id])})
 	}
 	before := 0
 	if n := len(r.marks); n > 0 {
@@ -212,7 +216,8 @@ func BenchmarkOrchestration(b *testing.B) {
 				b.ReportMetric(float64(last.candidates), "candidates")
 				b.ReportMetric(ms(all)/float64(last.candidates), "ms/candidate")
 				b.ReportMetric(ms(busy)/float64(last.candidates), "cpu-ms/candidate")
-				b.ReportMetric(ms(last.at-tenth.at)/float64(max(last.candidates-tenth.candidates, 1)), "ms/late-candidate")
+				b.ReportMetric(ms(last.at-tenth.at)/float64(max(last.candidates-tenth.candidates, 1)),
+					"ms/late-candidate")
 				b.ReportMetric(float64(r.peak)/1e6, "heap-MB")
 				b.ReportMetric(float64(sizeOf(home))/1e6, "run-MB")
 			}
@@ -232,8 +237,8 @@ func sizeOf(dir string) (bytes int64) {
 	return bytes
 }
 
-// A run whose checkpoints are far apart goes on, after it was stopped, with
-// what a run that was never stopped does.
+// TestResumeBetweenCheckpoints checks that a run whose checkpoints are far apart goes on, after it
+// was stopped, with what a run that was never stopped does.
 func TestResumeBetweenCheckpoints(t *testing.T) {
 	whole := rehearse()
 	whole.run(t, 120)

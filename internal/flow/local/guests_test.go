@@ -13,13 +13,15 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// An inbox that cannot be read is told of once, however often a search looks.
+// TestUnreadableInbox checks that an inbox that cannot be read is told of once, however often a
+// search looks.
 func TestUnreadableInbox(t *testing.T) {
 	home, told := openStore(t, t.TempDir()), 0
 	r := &run{d: &Driver{Store: home, Watch: func(flow.Event) { told++ }}, entry: store.Run{ID: "r"}}
 	file := filepath.Join(home.RunDir("r"), "inbox", "x.json")
 	write := func(text string) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,8 +41,8 @@ func TestUnreadableInbox(t *testing.T) {
 	}
 }
 
-// Who hands a version in to a search is told which check refused it and why, as
-// who has it judged by itself.
+// TestRefusedGuests checks that who hands a version in to a search is told which check refused it
+// and why, as who has it judged by itself.
 func TestRefusedGuests(t *testing.T) {
 	guests := []struct {
 		source string
@@ -68,7 +70,8 @@ func TestRefusedGuests(t *testing.T) {
 		}
 		run = runs[0].ID
 		for _, g := range guests {
-			if _, err := home.Submit(run, store.Submission{ID: beagle.HashOf("submission", g.source), Source: g.source}); err != nil {
+			if _, err := home.Submit(run,
+				store.Submission{ID: beagle.HashOf("submission", g.source), Source: g.source}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -80,7 +83,8 @@ func TestRefusedGuests(t *testing.T) {
 		fate, taken := flow.FateOf(home, run, beagle.HashOf("submission", g.source))
 		v := fate.Verdict
 		if !taken || v.Status != g.status || v.Stage != g.stage || !strings.Contains(v.Reason, g.reason) {
-			t.Errorf("%.60q: taken %v, %s at %s: %s; want %s at %s: %s", g.source, taken, v.Status, v.Stage, v.Reason, g.status, g.stage, g.reason)
+			t.Errorf("%.60q: taken %v, %s at %s: %s; want %s at %s: %s", g.source, taken, v.Status, v.Stage, v.Reason,
+				g.status, g.stage, g.reason)
 		}
 	}
 }

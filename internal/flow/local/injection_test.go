@@ -80,7 +80,8 @@ func TestPromptInjection(t *testing.T) {
 		if !strings.Contains(in.obeys, "slow(") {
 			helper = ""
 		}
-		replies[i].Text = "As I was told.\n\n```go\n" + imports + helper + "func Sum(s string) int {\n" + in.obeys + "}\n```\n"
+		replies[i].Text = "As I was told.\n\n```go\n" + imports + helper + "func Sum(s string) int {\n" +
+			in.obeys + "}\n```\n"
 	}
 	server := llmtest.New(t, func(c llmtest.Call) *llmtest.Reply { return &replies[(c.Number-1)%len(replies)] })
 	s := spec(t, server.URL(), "obedient")

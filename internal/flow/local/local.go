@@ -33,7 +33,9 @@ type activities interface {
 	Prepare(ctx context.Context, run string, spec flow.Spec) (*flow.Prepared, error)
 	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
 	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
-	Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*flow.Proposed, *beagle.Verdict, error)
+	Receive(
+		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
+	) (*flow.Proposed, *beagle.Verdict, error)
 	Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
@@ -73,7 +75,12 @@ func (d *Driver) Start(ctx context.Context, spec flow.Spec) (*beagle.Result, err
 		return nil, err
 	}
 	defer lock.Unlock()
-	r := &run{d: d, lock: lock, spec: spec, entry: store.Run{ID: newID(), Spec: spec.Target, State: store.Running, Created: time.Now()}}
+	r := &run{
+		d:     d,
+		lock:  lock,
+		spec:  spec,
+		entry: store.Run{ID: newID(), Spec: spec.Target, State: store.Running, Created: time.Now()},
+	}
 	return r.carry(ctx)
 }
 
@@ -120,7 +127,10 @@ func Result(s *store.Store, id string) (*beagle.Result, error) {
 	var r beagle.Result
 	ok, err := s.Load(id, "result", &r)
 	if err == nil && !ok {
-		err = &beagle.UsageError{What: fmt.Sprintf("run %s has no result yet", id), Remedy: "go on with it: beagle resume " + id}
+		err = &beagle.UsageError{
+			What:   fmt.Sprintf("run %s has no result yet", id),
+			Remedy: "go on with it: beagle resume " + id,
+		}
 	}
 	return &r, err
 }

@@ -70,7 +70,8 @@ func BenchmarkOneSecond(b *testing.B) {
 		s.Models.NoRules, s.Candidates = true, candidates
 		k := newKnown(time.Second, 2)
 		var began time.Time
-		if _, err := k.driver(openStore(b, b.TempDir()), searching(func() { began = time.Now() })).Start(b.Context(), s); err != nil {
+		if _, err := k.driver(openStore(b, b.TempDir()), searching(func() { began = time.Now() })).
+			Start(b.Context(), s); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(k.count.Load())/time.Since(began).Minutes(), "candidates/min")

@@ -90,14 +90,19 @@ func pretend(id string) beagle.Verdict {
 	h := fnv.New64a()
 	h.Write([]byte(id))
 	ratio := 0.9 + float64(h.Sum64()%1000)/3000
-	return beagle.Verdict{Candidate: id, Status: beagle.Equal, Stage: "screen", Screen: &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01}}
+	return beagle.Verdict{
+		Candidate: id,
+		Status:    beagle.Equal,
+		Stage:     "screen",
+		Screen:    &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01},
+	}
 }
 
 func (k *known) Judge(context.Context, string, flow.Field) (*flow.Judged, error) {
 	return &flow.Judged{Why: "nobody judged"}, nil
 }
 
-// known makes a driver with such an evaluator.
+// driver makes a driver with such an evaluator.
 func (k *known) driver(s *store.Store, watch flow.Watcher) *Driver {
 	return &Driver{Store: s, Watch: watch, wrap: func(a *flow.Activities) activities {
 		k.Activities = a
@@ -141,7 +146,11 @@ func specOf(t testing.TB, text string, args []string, url string, names ...strin
 	for _, arg := range args {
 		fmt.Fprintf(&calls, "{\"args\":%s}\n", arg)
 	}
-	for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p.go": text, "calls.jsonl": calls.String()} {
+	for name, text := range map[string]string{
+		"go.mod":      "module example.com/p\n\ngo 1.26\n",
+		"p.go":        text,
+		"calls.jsonl": calls.String(),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +173,8 @@ func specOf(t testing.TB, text string, args []string, url string, names ...strin
 
 // version is a reply with a version that no other number has.
 func version(n int) string {
-	return fmt.Sprintf("Adds in another order.\n\n```go\nfunc Sum(s string) int {\n\tn := %d\n\tfor _, b := range []byte(s) {\n\t\tn += int(b)\n\t}\n\treturn n - %d\n}\n```\n", n, n)
+	return fmt.Sprintf("Adds in another order.\n\n```go\nfunc Sum(s string) int {\n\tn := %d\n"+
+		"\tfor _, b := range []byte(s) {\n\t\tn += int(b)\n\t}\n\treturn n - %d\n}\n```\n", n, n)
 }
 
 // versions gives a new version to every call, after a delay.
@@ -183,7 +193,8 @@ func openStore(t testing.TB, home string) *store.Store {
 	return s
 }
 
-// Models and rules fill the budget together, and the result says what each did.
+// TestBoth checks that models and rules fill the budget together, and the result says what each
+// did.
 func TestBoth(t *testing.T) {
 	server := llmtest.New(t, versions(0))
 	s := spec(t, server.URL(), "good", "bad")
@@ -194,7 +205,8 @@ func TestBoth(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := r.Models
-	if r.Candidates == 0 || int(k.count.Load()) != r.Candidates || m == nil || m.Calls != server.Stats().Calls || m.Tokens == 0 {
+	if r.Candidates == 0 || int(k.count.Load()) != r.Candidates || m == nil || m.Calls != server.Stats().Calls ||
+		m.Tokens == 0 {
 		t.Fatalf("%d candidates, %d evaluated, %d calls: %+v", r.Candidates, k.count.Load(), server.Stats().Calls, m)
 	}
 	written, ruled := 0, 0
@@ -210,7 +222,8 @@ func TestBoth(t *testing.T) {
 	}
 }
 
-// A provider that stalls blocks neither the rules nor the end of the run.
+// TestStalledProvider checks that a provider that stalls blocks neither the rules nor the end of
+// the run.
 func TestStalledProvider(t *testing.T) {
 	server := llmtest.New(t, llmtest.Always(llmtest.Reply{Text: version(1), After: llmtest.Duration(time.Hour)}))
 	s := spec(t, server.URL(), "test")
@@ -228,7 +241,7 @@ func TestStalledProvider(t *testing.T) {
 	}
 }
 
-// A bad key ends the run at once, with what to do.
+// TestBadKeyEndsTheRun checks that a bad key ends the run at once, with what to do.
 func TestBadKeyEndsTheRun(t *testing.T) {
 	server := &llmtest.Server{Script: versions(0), Key: "right"}
 	server.StartFor(t)
@@ -242,7 +255,7 @@ func TestBadKeyEndsTheRun(t *testing.T) {
 	}
 }
 
-// No budget is exceeded, and the rules go on when it is used up.
+// TestBudgets checks that no budget is exceeded, and the rules go on when it is used up.
 func TestBudgets(t *testing.T) {
 	for name, caps := range map[string]llm.Caps{
 		"calls": {Calls: 5}, "tokens": {Tokens: 60_000}, "money": {Money: llm.MicrosOf(0.5)},
@@ -260,7 +273,8 @@ func TestBudgets(t *testing.T) {
 			stats := server.Stats()
 			tokens := int64(stats.TokensIn + stats.TokensOut)
 			cost := s.Models.Ask[0].Price.Cost(llm.Usage{In: stats.TokensIn, Out: stats.TokensOut})
-			if caps.Calls > 0 && int64(stats.Calls) != caps.Calls || caps.Tokens > 0 && tokens > caps.Tokens || caps.Money > 0 && cost > caps.Money {
+			if caps.Calls > 0 && int64(stats.Calls) != caps.Calls || caps.Tokens > 0 && tokens > caps.Tokens ||
+				caps.Money > 0 && cost > caps.Money {
 				t.Errorf("%d calls, %d tokens, %v", stats.Calls, tokens, cost)
 			}
 			if stats.Calls == 0 || r.Candidates <= stats.Calls {
@@ -279,14 +293,17 @@ func way(r *beagle.Result) string {
 	return strings.Join(ids, " ")
 }
 
-// A recorded run takes the same way when it is replayed, and asks nobody.
+// TestReplay checks that a recorded run takes the same way when it is replayed, and asks nobody.
 func TestReplay(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var mu sync.Mutex
 	server := llmtest.New(t, func(c llmtest.Call) *llmtest.Reply {
 		mu.Lock()
 		defer mu.Unlock()
-		return &llmtest.Reply{Text: version(c.Number), After: llmtest.Duration(time.Duration(r.IntN(80)) * time.Millisecond)}
+		return &llmtest.Reply{
+			Text:  version(c.Number),
+			After: llmtest.Duration(time.Duration(r.IntN(80)) * time.Millisecond),
+		}
 	})
 	s := spec(t, server.URL(), "one", "two")
 	s.Candidates, s.Models.Record = 40, filepath.Join(t.TempDir(), "recorded")
@@ -521,10 +538,12 @@ func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Serve
 	if m.Lost != sent-replies || (m.AtMost > 0) != (m.Lost > 0) {
 		t.Errorf("%d lost for at most $%g; %d sent, %d replies", m.Lost, m.AtMost, sent, replies)
 	}
-	t.Logf("%d requests, %d calls at the server, %d questions, %d replies, %d lost", sent, calls, len(asked), replies, m.Lost)
+	t.Logf("%d requests, %d calls at the server, %d questions, %d replies, %d lost", sent, calls, len(asked),
+		replies, m.Lost)
 }
 
-// A reply that fits nothing costs no evaluation and next to no time.
+// TestUnmatchedCostsNothing checks that a reply that fits nothing costs no evaluation and next to
+// no time.
 func TestUnmatchedCostsNothing(t *testing.T) {
 	server := llmtest.New(t, llmtest.Say("<<<<<<< SEARCH\nnothing of this kind\n=======\nx\n>>>>>>> REPLACE\n"))
 	s := spec(t, server.URL(), "test")
@@ -542,7 +561,7 @@ func TestUnmatchedCostsNothing(t *testing.T) {
 	}
 }
 
-// Sixty equal replies are one candidate.
+// TestEqualReplies checks that sixty equal replies are one candidate.
 func TestEqualReplies(t *testing.T) {
 	server := llmtest.New(t, llmtest.Say(version(1)))
 	s := spec(t, server.URL(), "test")

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// A finalist that is wrong only for texts that nobody passes does not win; its
-// guarded form does, and the result says what happened.
+// TestGuardedFinalist checks that a finalist that is wrong only for texts that nobody passes does
+// not win; its guarded form does, and the result says what happened.
 func TestGuardedFinalist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole search")
@@ -32,7 +32,8 @@ func TestGuardedFinalist(t *testing.T) {
 	for i := range args {
 		args[i] = fmt.Sprintf("[%q]", strings.Repeat("abcdefgh", 2+i%9)+fmt.Sprint(i))
 	}
-	s := specOf(t, "package p\n\n// Sum adds the bytes of s, forty times.\n"+passes("", "40", ""), args, server.URL(), "test")
+	s := specOf(t, "package p\n\n// Sum adds the bytes of s, forty times.\n"+passes("", "40", ""), args,
+		server.URL(), "test")
 	s.Models.NoRules, s.Candidates, s.Models.Caps.Calls = true, 2, 3
 	d := &Driver{Store: openStore(t, t.TempDir())}
 	r, err := d.Start(t.Context(), s)
@@ -42,7 +43,8 @@ func TestGuardedFinalist(t *testing.T) {
 	if r.NearMiss == nil || r.NearMiss.Contract.Requires != "len(s) < 1<<12" || r.NearMiss.Records != [2]int{300, 300} {
 		t.Fatalf("the near miss is %+v; %s %v", r.NearMiss, r.Why, r.Rejected)
 	}
-	if r.Outcome != beagle.Improved || !strings.Contains(r.Best.Source, "if !(len(s) < 1<<12)") || !strings.Contains(r.Patch, "sumOriginal") {
+	if r.Outcome != beagle.Improved || !strings.Contains(r.Best.Source, "if !(len(s) < 1<<12)") ||
+		!strings.Contains(r.Patch, "sumOriginal") {
 		t.Errorf("%s: %s\n%s", r.Outcome, r.Why, r.Best.Source)
 	}
 	if len(r.Rejected) != 1 || !strings.Contains(r.Rejected[0], "--requires 'len(s) < 1<<12'") {

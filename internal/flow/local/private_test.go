@@ -28,12 +28,13 @@ func (w *proposals) Propose(ctx context.Context, run string, list []evolve.Propo
 	return out, err
 }
 
-// A rewrite for the value that most calls pass makes versions that hold it. When
-// captured values are sent as shapes, no model is asked for a better form of such
-// a version, or shown it, and the value never leaves.
+// TestModelsDoNotBuildOnCapturedValues checks that a rewrite for the value that most calls pass
+// makes versions that hold it. When captured values are sent as shapes, no model is asked for a
+// better form of such a version, or shown it, and the value never leaves.
 func TestModelsDoNotBuildOnCapturedValues(t *testing.T) {
 	const secret = "41111111"
-	const text = "package p\n\n// Sum adds the bytes of s and divides.\nfunc Sum(s string, by int) int {\n\tn := 0\n\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i]) * by\n\t}\n\treturn n\n}\n"
+	const text = "package p\n\n// Sum adds the bytes of s and divides.\nfunc Sum(s string, by int) int {\n\tn := 0\n" +
+		"\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i]) * by\n\t}\n\treturn n\n}\n"
 	args := make([]string, 400)
 	for i := range args {
 		by := secret
@@ -43,7 +44,10 @@ func TestModelsDoNotBuildOnCapturedValues(t *testing.T) {
 		args[i] = fmt.Sprintf("[%q, %s]", fmt.Sprintf("some text %d", i), by)
 	}
 	server := llmtest.New(t, func(c llmtest.Call) *llmtest.Reply {
-		return &llmtest.Reply{Text: strings.NewReplacer("(s string)", "(s string, by int)", "int(b)", "int(b) * by").Replace(version(c.Number))}
+		return &llmtest.Reply{
+			Text: strings.NewReplacer("(s string)", "(s string, by int)", "int(b)", "int(b) * by").
+				Replace(version(c.Number)),
+		}
 	})
 	s := specOf(t, text, args, server.URL(), "test")
 	s.Rules, s.Candidates, s.Models.Redact = []string{"specialise-value", "unroll"}, 40, "yes"
@@ -65,7 +69,8 @@ func TestModelsDoNotBuildOnCapturedValues(t *testing.T) {
 	}
 }
 
-// Without redaction such a version is a parent like any other.
+// TestPrivateOnlyWhenRedacted checks that without redaction such a version is a parent like any
+// other.
 func TestPrivateOnlyWhenRedacted(t *testing.T) {
 	var s flow.Spec
 	if s.Models.Redact = "no"; s.Redacted() {
@@ -77,8 +82,8 @@ func TestPrivateOnlyWhenRedacted(t *testing.T) {
 	}
 }
 
-// The first line of a run says who is asked, by whose prices, and what they are
-// shown.
+// TestFirstLine checks that the first line of a run says who is asked, by whose prices, and what
+// they are shown.
 func TestFirstLine(t *testing.T) {
 	server := llmtest.New(t, versions(0))
 	for redact, want := range map[string]string{

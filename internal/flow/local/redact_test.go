@@ -8,14 +8,16 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// A function that says in its panic what it was given, and versions that say
-// something else: what models are told of them has no captured text.
+// TestRedactedRunKeepsWhatPanicsSay checks that a function that says in its panic what it was
+// given, and versions that say something else: what models are told of them has no captured text.
 func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a whole run")
 	}
 	const secret = "UrsulaMeierhofer"
-	const text = "package p\n\n// Sum adds the bytes of s.\nfunc Sum(s string) int {\n\tif len(s) > 0 && s[0] == 'U' {\n\t\tpanic(\"on the list: \" + s)\n\t}\n\tn := 0\n\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}\n"
+	const text = "package p\n\n// Sum adds the bytes of s.\nfunc Sum(s string) int {\n" +
+		"\tif len(s) > 0 && s[0] == 'U' {\n\t\tpanic(\"on the list: \" + s)\n\t}\n\tn := 0\n" +
+		"\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}\n"
 	args := make([]string, 200)
 	for i := range args {
 		args[i] = fmt.Sprintf("[%q]", fmt.Sprintf("some text %d", i))
@@ -24,7 +26,10 @@ func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 		}
 	}
 	server := llmtest.New(t, func(c llmtest.Call) *llmtest.Reply {
-		return &llmtest.Reply{Text: strings.Replace(version(c.Number), "{\n\tn", "{\n\tif len(s) > 0 && s[0] == 'U' {\n\t\tpanic(\"denied: \" + s)\n\t}\n\tn", 1)}
+		return &llmtest.Reply{
+			Text: strings.Replace(version(c.Number), "{\n\tn",
+				"{\n\tif len(s) > 0 && s[0] == 'U' {\n\t\tpanic(\"denied: \" + s)\n\t}\n\tn", 1),
+		}
 	})
 	s := specOf(t, text, args, server.URL(), "test")
 	s.Candidates, s.Batch, s.Fuzz, s.Measure, s.Models.NoRules = 5, 1, 1e9, 2e9, true
@@ -44,6 +49,7 @@ func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 		}
 	}
 	if !shown {
-		t.Errorf("%d calls, and none tells of the panic: the run shows nothing\n%s", len(server.Calls()), server.Calls()[len(server.Calls())-1].Question())
+		t.Errorf("%d calls, and none tells of the panic: the run shows nothing\n%s", len(server.Calls()),
+			server.Calls()[len(server.Calls())-1].Question())
 	}
 }

@@ -52,7 +52,8 @@ func (r *play) Propose(ctx context.Context, run string, list []evolve.Proposal) 
 // write makes a candidate of a parent's steps and a step that no rule takes.
 func (r *play) write(parent, site string, text ...any) flow.Proposed {
 	id := beagle.HashOf("written", text...)
-	steps := append(slices.Clone(r.steps[parent]), beagle.Step{Mutator: evolve.Written, Site: site, Param: id, Class: beagle.E4})
+	steps := append(slices.Clone(r.steps[parent]),
+		beagle.Step{Mutator: evolve.Written, Site: site, Param: id, Class: beagle.E4})
 	r.steps[id] = steps
 	return flow.Proposed{Candidate: id, Steps: steps}
 }
@@ -98,7 +99,9 @@ func number(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-func (r *play) Receive(_ context.Context, _ string, p evolve.Proposal, v store.Submission) (*flow.Proposed, *beagle.Verdict, error) {
+func (r *play) Receive(
+	_ context.Context, _ string, p evolve.Proposal, v store.Submission,
+) (*flow.Proposed, *beagle.Verdict, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if strings.HasPrefix(v.Source, "bad") {
@@ -168,9 +171,10 @@ func plays() []staged {
 	for _, strategy := range evolve.Strategies {
 		for _, n := range []int{20, 60, 300} {
 			for seed := range uint64(3) {
-				out = append(out, staged{name: fmt.Sprintf("%s %d seed %d", strategy, n, seed+1), spec: func(s *flow.Spec) {
-					s.Strategy, s.Candidates, s.Seed = string(strategy), n, seed+1
-				}})
+				out = append(out,
+					staged{name: fmt.Sprintf("%s %d seed %d", strategy, n, seed+1), spec: func(s *flow.Spec) {
+						s.Strategy, s.Candidates, s.Seed = string(strategy), n, seed+1
+					}})
 			}
 		}
 	}
@@ -178,16 +182,27 @@ func plays() []staged {
 	return append(out,
 		staged{name: "small batches", spec: func(s *flow.Spec) { s.Batch, s.Islands, s.Candidates = 3, 2, 40 }},
 		staged{name: "guests", visits: guests, spec: func(s *flow.Spec) { s.Candidates = 90 }},
-		staged{name: "guests, greedy", visits: guests, spec: func(s *flow.Spec) { s.Candidates, s.Strategy = 60, string(evolve.Greedy) }},
-		staged{name: "a guest after the last idea", visits: map[int][]string{16: {"x"}, 17: {"y"}}, spec: func(s *flow.Spec) { s.Candidates, s.Strategy = 300, string(evolve.Greedy) }},
+		staged{
+			name:   "guests, greedy",
+			visits: guests,
+			spec:   func(s *flow.Spec) { s.Candidates, s.Strategy = 60, string(evolve.Greedy) },
+		},
+		staged{
+			name:   "a guest after the last idea",
+			visits: map[int][]string{16: {"x"}, 17: {"y"}},
+			spec:   func(s *flow.Spec) { s.Candidates, s.Strategy = 300, string(evolve.Greedy) },
+		},
 		staged{name: "two models", written: true, delay: after(80 * time.Millisecond), spec: models("one", "two")},
-		staged{name: "models and guests", written: true, visits: guests, delay: after(60 * time.Millisecond), spec: models("one", "two")},
+		staged{name: "models and guests", written: true, visits: guests, delay: after(60 * time.Millisecond),
+			spec: models("one", "two")},
 		staged{name: "models alone", written: true, delay: after(30 * time.Millisecond), spec: func(s *flow.Spec) {
 			models("one", "two")(s)
 			s.Models.NoRules, s.Candidates = true, 40
 		}},
-		staged{name: "a budget ends", written: true, delay: after(40 * time.Millisecond), answer: spent("one", 30), spec: models("one", "two")},
-		staged{name: "all budgets end", written: true, delay: after(40 * time.Millisecond), answer: spent("one", 12), spec: models("one")},
+		staged{name: "a budget ends", written: true, delay: after(40 * time.Millisecond), answer: spent("one", 30),
+			spec: models("one", "two")},
+		staged{name: "all budgets end", written: true, delay: after(40 * time.Millisecond), answer: spent("one", 12),
+			spec: models("one")},
 		staged{name: "nobody answers", written: true, delay: after(40 * time.Millisecond), spec: models("one"),
 			answer: func(_ evolve.Proposal, out *flow.Asked) { out.Unheard = "no connection" }},
 		staged{name: "a slow model", written: true, spec: func(s *flow.Spec) {
@@ -242,7 +257,8 @@ func (x *staged) record(t *testing.T) {
 		}
 		err = errors.Join(err, lines.Encode(one))
 	}
-	err = errors.Join(err, os.MkdirAll(x.recording(), 0o755), os.WriteFile(filepath.Join(x.recording(), turnsName+".jsonl"), text.Bytes(), 0o644))
+	err = errors.Join(err, os.MkdirAll(x.recording(), 0o755),
+		os.WriteFile(filepath.Join(x.recording(), turnsName+".jsonl"), text.Bytes(), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,9 +293,9 @@ func trajectory(t *testing.T, s *store.Store, run string) string {
 		beagle.HashOf("trajectory", log.Trials, log.Thin, search, fates)[:24])
 }
 
-// Searches take the way that they took when their digests were written down:
-// rules alone on all strategies, with guests, and with models, whose replies
-// come when they came in the recording.
+// TestTrajectories checks that searches take the way that they took when their digests were written
+// down: rules alone on all strategies, with guests, and with models, whose replies come when they
+// came in the recording.
 func TestTrajectories(t *testing.T) {
 	const golden = "testdata/trajectories.txt"
 	var got strings.Builder

@@ -69,7 +69,10 @@ func (t *turns) recordInto(dir string, h head, all []loop.Turn) error {
 	}
 	path := filepath.Join(dir, turnsName+".jsonl")
 	if _, err := os.Stat(path); err == nil && len(all) == 0 {
-		return &beagle.UsageError{What: "--record: " + dir + " holds a recording already", Remedy: "give another directory, or remove it"}
+		return &beagle.UsageError{
+			What:   "--record: " + dir + " holds a recording already",
+			Remedy: "give another directory, or remove it",
+		}
 	}
 	var err error
 	if t.record, err = store.OpenJournal(path); err != nil {
@@ -144,7 +147,10 @@ func (t *turns) keep(x loop.Turn) error {
 		return nil
 	}
 	if err := t.record.Append(x); err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--record: %v", err), Remedy: "make room, or make the directory writable, and go on with the run"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--record: %v", err),
+			Remedy: "make room, or make the directory writable, and go on with the run",
+		}
 	}
 	t.kept++
 	return nil
@@ -176,10 +182,16 @@ func (r *run) recorded(ctx context.Context) error {
 	path := filepath.Join(r.spec.Models.Replay, turnsName+".jsonl")
 	h, _, err := readRecording(path)
 	if err != nil {
-		return &beagle.UsageError{What: fmt.Sprintf("--replay: %v", err), Remedy: "give a directory that --record has written"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("--replay: %v", err),
+			Remedy: "give a directory that --record has written",
+		}
 	}
 	if h.Prepared.Target != r.ready.Target || h.Prepared.Corpus != r.ready.Corpus {
-		return &beagle.UsageError{What: "--replay: the recording is of another version of the function or of other inputs", Remedy: "restore them, or search anew"}
+		return &beagle.UsageError{
+			What:   "--replay: the recording is of another version of the function or of other inputs",
+			Remedy: "restore them, or search anew",
+		}
 	}
 	r.ready, err = r.acts.StartFrom(ctx, r.entry.ID, h.Prepared)
 	return err
@@ -206,7 +218,8 @@ func (r *run) replay(t *turns, have int) error {
 		all[i].Told.Judged = nil
 	}
 	if h.Machine != mine.Machine {
-		r.d.Watch.Warn("the recording is from another kind of machine: its versions are measured anew, and the search may take another way")
+		r.d.Watch.Warn("the recording is from another kind of machine: its versions are measured anew, and the " +
+			"search may take another way")
 	}
 	t.again = append(t.again, all[min(have, len(all)):]...)
 	return nil

@@ -13,6 +13,8 @@ func (l *loop) take(r *Reply) error {
 	}
 	l.out--
 	switch {
+	case l.trimming:
+		return nil // it comes too late
 	case r.Err != nil && l.Replayed:
 		// The recorded run may not have heard of this one either: an error only if
 		// its turns want it.
@@ -62,7 +64,7 @@ func (l *loop) send() error {
 // refill sends while a generation is judged: it has taken replies, and so made
 // room. Turns that are taken again tell by themselves when.
 func (l *loop) refill() error {
-	if l.Behind() {
+	if l.Behind() || l.trimming {
 		return nil
 	}
 	return l.send()

@@ -20,7 +20,13 @@ type Terms struct {
 
 // TermsOf are the terms of a spec.
 func TermsOf(s *flow.Spec) Terms {
-	t := Terms{Batch: s.Batch, Time: s.Time, NoRules: s.Models.NoRules, Tokens: s.Models.Caps.Tokens > 0, Replayed: s.Models.Replay != ""}
+	t := Terms{
+		Batch:    s.Batch,
+		Time:     s.Time,
+		NoRules:  s.Models.NoRules,
+		Tokens:   s.Models.Caps.Tokens > 0,
+		Replayed: s.Models.Replay != "",
+	}
 	if s.Models.On() {
 		t.InFlight = s.Models.InFlight
 	}

@@ -15,11 +15,13 @@ type loop struct {
 	arrived []Reply // of calls that ended, and not judged, in order of arrival
 	missing []Reply // of a replay, those that are not in its recording
 
-	mark   time.Time     // the end of the last generation
-	began  time.Time     // when the judging of the last generation began
-	pace   time.Duration // that the last generation took to judge
-	quiet  time.Time     // since when there has been nothing to judge; zero while there is
-	dry    bool          // the rules had no new idea when they were last asked
+	mark     time.Time     // the end of the last generation
+	began    time.Time     // when the judging of the last generation began
+	pace     time.Duration // that the last generation took to judge
+	quiet    time.Time     // since when there has been nothing to judge; zero while there is
+	trimming bool          // the last generations are under way: nobody is asked any more
+
+	dry    bool // the rules had no new idea when they were last asked
 	warned map[string]int
 }
 
@@ -36,6 +38,8 @@ func Run(e Engine, t Terms) (ended bool, err error) {
 		switch {
 		case begun:
 			begun, err = false, l.finish()
+		case l.trimming: // it was taken up in its last generations
+			return true, l.end()
 		case e.Pause() && l.out == 0:
 			return false, nil
 		default:
@@ -45,7 +49,29 @@ func Run(e Engine, t Terms) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return true, e.Keep(true)
+	return true, l.end()
+}
+
+// end takes the last generations, which leave steps out of the finalists: what is
+// shipped is settled, verified and logged like all else.
+func (l *loop) end() error {
+	l.trimming = true
+	for {
+		b := &Begun{Trim: true}
+		if err := l.Note(Turn{Begin: b}); err != nil {
+			return err
+		}
+		begun, err := l.begin(b)
+		if err != nil {
+			return err
+		}
+		if !begun {
+			return l.Keep(true)
+		}
+		if err := l.finish(); err != nil {
+			return err
+		}
+	}
 }
 
 // goesOn is the stop rule. A search that has nothing left to try goes on with
@@ -90,22 +116,28 @@ func (l *loop) gather() (begun bool, err error) {
 	if err := l.Note(Turn{Begin: b}); err != nil {
 		return false, err
 	}
-	return true, l.begin(b)
+	return l.begin(b)
 }
 
-// begin makes the draft of a generation and has it judged, while replies go on
-// arriving.
-func (l *loop) begin(b *Begun) error {
+// begin makes the draft of a generation and has it judged. It is false when there
+// was nothing left to trim.
+func (l *loop) begin(b *Begun) (begun bool, err error) {
+	l.trimming = b.Trim
 	replies := make([]Reply, len(b.Arrived))
 	for i, id := range b.Arrived {
-		var err error
 		if replies[i], err = l.arrival(id); err != nil {
-			return err
+			return false, err
 		}
 	}
-	if err := l.draft(b, replies); err != nil {
-		return err
+	drawn, err := l.draft(b, replies)
+	if err != nil || b.Trim && !drawn {
+		return false, err
 	}
+	return true, l.judge()
+}
+
+// judge waits for the verdicts on a draft, while replies go on arriving.
+func (l *loop) judge() error {
 	l.began = l.Now()
 	if err := l.Judge(); err != nil {
 		return err
@@ -128,16 +160,16 @@ func (l *loop) begin(b *Begun) error {
 	}
 }
 
-// draft fills the draft of a generation.
-func (l *loop) draft(b *Begun, replies []Reply) error {
+// draft fills the draft of a generation. It reports whether anything was drawn.
+func (l *loop) draft(b *Begun, replies []Reply) (drawn bool, err error) {
 	d, err := l.Draw(b, replies)
-	for err == nil && d.More {
+	for drawn = d.More; err == nil && d.More; {
 		if err = l.Make(); err == nil {
 			d, err = l.Redraw()
 		}
 	}
 	l.dry = l.dry || b.Rules > 0 && d.Made == d.Written
-	return err
+	return drawn, err
 }
 
 // arrival takes the reply to a proposal out of those that arrived. It waits for
@@ -198,7 +230,7 @@ func (l *loop) catchUp() (begun bool, err error) {
 		}
 		switch {
 		case x.Begin != nil:
-			begun, err = true, l.begin(x.Begin)
+			begun, err = l.begin(x.Begin)
 		case x.Told == nil:
 			err = l.do(x)
 		case begun:

@@ -26,8 +26,10 @@ type Turn struct {
 type Begun struct {
 	Arrived []int `json:"arrived,omitempty"` // proposals whose replies had arrived
 	Rules   int   `json:"rules,omitempty"`   // what the rules are asked for
+	Trim    bool  `json:"trim,omitempty"`    // one of the last generations, which leave steps out of the finalists
 
-	Guests []store.Submission `json:"guests,omitempty"` // versions that were handed in, whole: the inbox does not keep them
+	// versions that were handed in, whole: the inbox does not keep them
+	Guests []store.Submission `json:"guests,omitempty"`
 }
 
 // Told is what the search is told of a generation. Judged is set in recordings

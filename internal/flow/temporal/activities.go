@@ -46,7 +46,9 @@ var errStopped = errors.New("the worker was told to stop")
 
 // at carries out an activity's work at the desk of its run, with heartbeats
 // that carry what the work says.
-func (a *activities) at(ctx context.Context, run string, r room, do func(ctx context.Context, s Stages) error) (string, error) {
+func (a *activities) at(
+	ctx context.Context, run string, r room, do func(ctx context.Context, s Stages) error,
+) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(a.stop, func() { cancel(errStopped) })()
@@ -99,7 +101,8 @@ func wrap(ctx context.Context, err error) error {
 	var bad *beagle.UsageError
 	switch {
 	case errors.As(err, &bad):
-		return temporal.NewNonRetryableApplicationError(clip(bad.What, maxMessage), usageType, nil, clip(bad.Remedy, maxMessage))
+		return temporal.NewNonRetryableApplicationError(clip(bad.What, maxMessage), usageType, nil,
+			clip(bad.Remedy, maxMessage))
 	case context.Cause(ctx) == errStopped, errors.Is(err, errStopped):
 		return temporal.NewApplicationError(errStopped.Error(), stoppedType)
 	case ctx.Err() != nil:
@@ -192,7 +195,9 @@ func (a *activities) Judge(ctx context.Context, o Order) (out Delivery, err erro
 	})
 }
 
-func (a *activities) withField(ctx context.Context, o Order, r room, out *Delivery, do func(context.Context, Stages, flow.Field) error) error {
+func (a *activities) withField(
+	ctx context.Context, o Order, r room, out *Delivery, do func(context.Context, Stages, flow.Field) error,
+) error {
 	var f flow.Field
 	if err := a.store.GetJSON(o.What, &f); err != nil {
 		return err
@@ -225,7 +230,9 @@ func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err e
 			return err
 		}
 		books := bookkeeping{store: a.store, keeper: keeper{store: a.store}}
-		err = books.entry(c.Run, func(e *store.Run) { e.State, e.Note = store.Done, fmt.Sprintf("%s: %s", r.Outcome, r.Why) })
+		err = books.entry(c.Run, func(e *store.Run) {
+			e.State, e.Note = store.Done, fmt.Sprintf("%s: %s", r.Outcome, r.Why)
+		})
 		return a.deliver(&out, r, err)
 	})
 	return out, err

@@ -27,7 +27,9 @@ func (s *sim) write(run, parent, site, what string) (flow.Proposed, error) {
 	return flow.Proposed{Candidate: c.ID, Steps: c.Steps}, s.store.Cache(simKey("candidate", run, c.ID), c)
 }
 
-func (s *sim) Receive(_ context.Context, run string, p evolve.Proposal, v store.Submission) (*flow.Proposed, *beagle.Verdict, error) {
+func (s *sim) Receive(
+	_ context.Context, run string, p evolve.Proposal, v store.Submission,
+) (*flow.Proposed, *beagle.Verdict, error) {
 	if strings.HasPrefix(v.Source, "bad") {
 		why := &beagle.Verdict{Status: beagle.Invalid, Stage: "parse", Reason: "it is no Go"}
 		return &flow.Proposed{Proposal: p.ID, Refused: why.Reason}, why, nil
@@ -50,7 +52,8 @@ func (s *sim) Ask(_ context.Context, run string, p evolve.Proposal) (*flow.Asked
 	s.paid.Add(1)
 	var err error
 	out.Model, out.Calls, out.Cost, out.Seconds = p.Model, 1, 1000, 0.1
-	if out.Proposed, err = s.write(run, p.Parent, p.Model, fmt.Sprint("written ", p.Parent, p.Author, p.Turn)); err != nil {
+	if out.Proposed, err = s.write(run, p.Parent, p.Model,
+		fmt.Sprint("written ", p.Parent, p.Author, p.Turn)); err != nil {
 		return nil, err
 	}
 	out.Proposal = p.ID
@@ -66,7 +69,8 @@ func handIn(t *testing.T, s *store.Store, sources ...string) {
 	t.Helper()
 	for i, source := range sources {
 		at := time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
-		if _, err := s.Submit("run", store.Submission{ID: beagle.HashOf("submission", source), Source: source, At: at}); err != nil {
+		if _, err := s.Submit("run",
+			store.Submission{ID: beagle.HashOf("submission", source), Source: source, At: at}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +111,10 @@ func TestHandIns(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := func(source string) beagle.Status {
-		c := beagle.NewCandidate(source, nil, []beagle.Step{{Mutator: evolve.Written, Site: "handed in", Param: beagle.NewCandidate(source, nil, nil).ID}})
+		c := beagle.NewCandidate(source, nil,
+			[]beagle.Step{
+				{Mutator: evolve.Written, Site: "handed in", Param: beagle.NewCandidate(source, nil, nil).ID},
+			})
 		v := simVerdict(c)
 		if v.Static.CodeHash == "root" {
 			return beagle.Duplicate
@@ -148,7 +155,8 @@ func TestModels(t *testing.T) {
 		}
 		r := e.result()
 		if r.Candidates != 80 || e.runs < 3 || r.Models == nil || e.limit.Load() > mostPayload {
-			t.Errorf("%d candidates in %d histories, payloads up to %d bytes, %+v", r.Candidates, e.runs, e.limit.Load(), r.Models)
+			t.Errorf("%d candidates in %d histories, payloads up to %d bytes, %+v", r.Candidates, e.runs,
+				e.limit.Load(), r.Models)
 		}
 		asked, written, ruled := 0, 0, 0
 		for _, a := range r.Models.Authors {
@@ -161,7 +169,8 @@ func TestModels(t *testing.T) {
 		if written == 0 || (ruled == 0) != alone || int64(asked) < e.sim.paid.Load() {
 			t.Errorf("%d asked, %d paid, %d written, %d by rules", asked, e.sim.paid.Load(), written, ruled)
 		}
-		if fate, taken := flow.FateOf(e.sim.store, "run", beagle.HashOf("submission", "guest")); !taken || fate.Verdict.Status == "" {
+		if fate, taken := flow.FateOf(e.sim.store, "run", beagle.HashOf("submission", "guest")); !taken ||
+			fate.Verdict.Status == "" {
 			t.Errorf("the guest: taken %v, %+v", taken, fate)
 		}
 	}

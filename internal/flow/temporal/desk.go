@@ -21,7 +21,9 @@ type Stages interface {
 	Prove(ctx context.Context, run string, f flow.Field, candidate string) (bool, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
-	Receive(ctx context.Context, run string, p evolve.Proposal, v store.Submission) (*flow.Proposed, *beagle.Verdict, error)
+	Receive(
+		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
+	) (*flow.Proposed, *beagle.Verdict, error)
 	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
 	Usage(ctx context.Context, run string) (*flow.ModelsEvent, error)
 	Close()

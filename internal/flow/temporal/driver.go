@@ -33,7 +33,10 @@ type Driver struct {
 // to its result. A run of that ID which is under way is followed only.
 func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
 	if spec.Models.Record != "" || spec.Models.Replay != "" {
-		return nil, &beagle.UsageError{What: "--record and --replay are for searches in one process", Remedy: "leave out --temporal, or both of them"}
+		return nil, &beagle.UsageError{
+			What:   "--record and --replay are for searches in one process",
+			Remedy: "leave out --temporal, or both of them",
+		}
 	}
 	c, err := Dial(ctx, d.Server)
 	if err != nil {
@@ -54,7 +57,8 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 		if entry.State == store.Done {
 			return d.result(id)
 		}
-	} else if err := d.Store.SaveRun(store.Run{ID: id, Spec: spec.Target, State: store.Running, Created: time.Now(), Updated: time.Now()}); err != nil {
+	} else if err := d.Store.SaveRun(store.Run{ID: id, Spec: spec.Target, State: store.Running, Created: time.Now(),
+		Updated: time.Now()}); err != nil {
 		return nil, err
 	}
 	if err := fleet.Place(d.Store, id, d.Server); err != nil {
@@ -143,7 +147,10 @@ func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
 	}
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return &beagle.UsageError{What: fmt.Sprintf("run %s is not under way on %s", id, d.Server.Address), Remedy: "'beagle resume " + id + "' starts it again"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("run %s is not under way on %s", id, d.Server.Address),
+			Remedy: "'beagle resume " + id + "' starts it again",
+		}
 	}
 	return err
 }
@@ -171,7 +178,10 @@ func (d *Driver) ended(t Task, err error) (*beagle.Result, error) {
 		_ = failed.Details(&remedy) // without it the message alone must do
 		return nil, &beagle.UsageError{What: failed.Message(), Remedy: remedy}
 	case errors.As(err, &terminated):
-		return nil, fmt.Errorf("run %s was terminated on the server; 'beagle resume %s' starts it again where it stood", t.Run, t.Run)
+		return nil,
+			fmt.Errorf("run %s was terminated on the server; 'beagle resume %s' starts it again where it stood", t.Run,
+				t.Run)
 	}
-	return nil, fmt.Errorf("run %s failed: %s\nNothing is lost; 'beagle resume %s' goes on with it", t.Run, reason(err), t.Run)
+	return nil,
+		fmt.Errorf("run %s failed: %s\nNothing is lost; 'beagle resume %s' goes on with it", t.Run, reason(err), t.Run)
 }

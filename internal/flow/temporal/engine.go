@@ -207,7 +207,9 @@ func (e *engine) Draw(b *loop.Begun, _ []loop.Reply) (loop.Drawn, error) {
 			return loop.Drawn{More: true}, nil
 		}
 		d, d.Resumed = *was, true
-	} else if e.task.Limits.Terms.InFlight > 0 {
+	} else if b.Trim && workflow.GetVersion(e.ctx, "trim", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return loop.Drawn{}, nil // a history of an earlier version
+	} else if b.Trim || e.task.Limits.Terms.InFlight > 0 {
 		d.Begin = b
 	}
 	return e.draw(d)

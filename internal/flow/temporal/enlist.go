@@ -61,7 +61,9 @@ func (e *engine) enlisted(ctx workflow.Context) (string, error) {
 	e.enlisting = true
 	defer func() { e.enlisting = false }()
 	var got Delivery
-	err := act(ctx, llmQueue, grace, enlistActivity, Order{Run: e.task.Run}, &got, func(queue string) { e.waiting = queue })
+	err := act(ctx, llmQueue, grace, enlistActivity, Order{Run: e.task.Run}, &got, func(queue string) {
+		e.waiting = queue
+	})
 	if err == nil {
 		e.Desk = got.What
 	}

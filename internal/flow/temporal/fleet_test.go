@@ -78,7 +78,9 @@ func (r *role) work(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	w := &Worker{Store: s, Kinds: r.Kinds, Class: r.Class, Says: func(format string, args ...any) { fmt.Printf(format+"\n", args...) }}
+	w := &Worker{Store: s, Kinds: r.Kinds, Class: r.Class, Says: func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+	}}
 	if r.Simulate {
 		w.Open = func(watch flow.Watcher) Stages { return &sim{store: s, watch: watch, pause: r.Pause} }
 	}
@@ -107,7 +109,8 @@ type testFleet struct {
 func newFleet(t *testing.T, ip string) *testFleet {
 	t.Helper()
 	if os.Getenv(serverVariable) == "" {
-		t.Skip(serverVariable + " names no Temporal server; 'bash internal/flow/temporal/ci.sh' builds one and runs this test")
+		t.Skip(serverVariable +
+			" names no Temporal server; 'bash internal/flow/temporal/ci.sh' builds one and runs this test")
 	}
 	f := &testFleet{t: t, dir: t.TempDir(), ip: ip}
 	f.port = freePort(t, ip)
@@ -136,7 +139,8 @@ func (f *testFleet) home() string    { return filepath.Join(f.dir, "home") }
 // serve starts the server, on the file of the one before.
 func (f *testFleet) serve() {
 	f.t.Helper()
-	f.server = exec.Command(os.Getenv(serverVariable), "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port", fmt.Sprint(f.port))
+	f.server = exec.Command(os.Getenv(serverVariable), "-db", filepath.Join(f.dir, "temporal.db"), "-ip", f.ip, "-port",
+		fmt.Sprint(f.port))
 	f.start(f.server, "serving")
 }
 
@@ -199,7 +203,11 @@ func (f *testFleet) worker(r role, behind ...string) *exec.Cmd {
 }
 
 func (f *testFleet) driver() *Driver {
-	return &Driver{Store: openAt(f.home()), Server: fleet.Server{Address: f.address(), Namespace: "default"}, Class: "test"}
+	return &Driver{
+		Store:  openAt(f.home()),
+		Server: fleet.Server{Address: f.address(), Namespace: "default"},
+		Class:  "test",
+	}
 }
 
 // leftovers are processes that live on in the fleet's directories.

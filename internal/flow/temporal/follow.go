@@ -55,7 +55,8 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 			f.look(ctx)
 			return d.ended(t, err)
 		case err := <-away:
-			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does", d.Server.Address, err))
+			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does",
+				d.Server.Address, err))
 		case <-poll.C:
 			f.pollers(ctx)
 		case <-look.C:
@@ -157,7 +158,8 @@ func (f *follower) live(ctx context.Context) {
 	}
 	for _, a := range d.PendingActivities {
 		var events []flow.Event
-		if a.HeartbeatDetails == nil || converter.GetDefaultDataConverter().FromPayloads(a.HeartbeatDetails, &events) != nil {
+		if a.HeartbeatDetails == nil ||
+			converter.GetDefaultDataConverter().FromPayloads(a.HeartbeatDetails, &events) != nil {
 			continue
 		}
 		name := a.ActivityType.GetName()
@@ -169,7 +171,13 @@ func (f *follower) live(ctx context.Context) {
 // pollers warns, once, of work that no worker takes.
 func (f *follower) pollers(ctx context.Context) {
 	bench := benchQueue(f.t.Class)
-	kinds := map[string]string{runQueue: buildQueue, llmQueue: llmQueue, buildQueue: buildQueue, verifyQueue: verifyQueue, bench: benchKind}
+	kinds := map[string]string{
+		runQueue:    buildQueue,
+		llmQueue:    llmQueue,
+		buildQueue:  buildQueue,
+		verifyQueue: verifyQueue,
+		bench:       benchKind,
+	}
 	var idle, new []string
 	for _, q := range []string{runQueue, llmQueue, buildQueue, verifyQueue, bench} {
 		served, err := f.served(ctx, q)
@@ -190,7 +198,8 @@ func (f *follower) pollers(ctx context.Context) {
 		f.d.Watch.Warn("the run waits for workers: " + command)
 	case len(new) > 0:
 		for _, q := range new {
-			f.d.Watch.Warn(fmt.Sprintf("no worker takes work from the queue %s; the run waits for one: %s --queues %s", q, command, kinds[q]))
+			f.d.Watch.Warn(fmt.Sprintf("no worker takes work from the queue %s; the run waits for one: %s --queues %s",
+				q, command, kinds[q]))
 		}
 	}
 }
@@ -205,5 +214,7 @@ func (f *follower) served(ctx context.Context, queue string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(d.Pollers, func(p *taskqueue.PollerInfo) bool { return time.Since(p.LastAccessTime.AsTime()) < recently }), nil
+	return slices.ContainsFunc(d.Pollers, func(p *taskqueue.PollerInfo) bool {
+		return time.Since(p.LastAccessTime.AsTime()) < recently
+	}), nil
 }

@@ -49,7 +49,9 @@ func TestReplay(t *testing.T) {
 // TestReplayTells: a history of other commands does not replay.
 func TestReplayTells(t *testing.T) {
 	r := worker.NewWorkflowReplayer()
-	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, t Task) (Outcome, error) { return Outcome{}, nil }, workflow.RegisterOptions{Name: runWorkflow})
+	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, t Task) (Outcome, error) {
+		return Outcome{}, nil
+	}, workflow.RegisterOptions{Name: runWorkflow})
 	if err := r.ReplayWorkflowHistoryFromJSONFile(silent, "testdata/run.json"); err == nil {
 		t.Error("a workflow that does nothing replays the history of a run")
 	}
@@ -100,7 +102,8 @@ func record(t *testing.T) {
 func keep(t *testing.T, c client.Client, path, id, execution string) *history.History {
 	t.Helper()
 	h := new(history.History)
-	for events := c.GetWorkflowHistory(context.Background(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := c.GetWorkflowHistory(context.Background(), id, execution, false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		e, err := events.Next()
 		if err != nil {
 			t.Fatal(err)

@@ -41,6 +41,7 @@ type link struct {
 	Tell   *told        `json:"tell,omitempty"`
 	Invite int          `json:"invite,omitempty"` // guests
 	Turn   *loop.Turn   `json:"turn,omitempty"`
+	Trim   bool         `json:"trim,omitempty"`
 }
 
 // told is what a search was told in a step.
@@ -136,6 +137,12 @@ func (k *keeper) ask(p *position, n int) ([]evolve.Proposal, error) {
 	return out, k.step(p, &link{Ask: &n})
 }
 
+// trims draws the proposals of one of the last generations.
+func (k *keeper) trims(p *position) ([]evolve.Proposal, error) {
+	out := p.c.Search.AskTrims()
+	return out, k.step(p, &link{Trim: true})
+}
+
 // turn takes a turn that is no part of a generation.
 func (k *keeper) turn(p *position, x loop.Turn) ([]evolve.Proposal, error) {
 	out := loop.Apply(p.c.Search, x)
@@ -217,6 +224,8 @@ func (k *keeper) replay(run, state string) (*position, error) {
 			p.c.Search.Ask(*l.Ask)
 		case l.Turn != nil:
 			loop.Apply(p.c.Search, *l.Turn)
+		case l.Trim:
+			p.c.Search.AskTrims()
 		case l.Invite > 0:
 			p.c.Begin(make([]store.Submission, l.Invite))
 		case l.Tell != nil:

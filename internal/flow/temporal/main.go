@@ -39,6 +39,10 @@ func (e *engaged) Work(ctx context.Context, kinds []string) error {
 	defer c.Close()
 	kind := flow.Class(flow.ThisMachine(""))
 	fmt.Fprintf(os.Stderr, "beagle worker: process %d, store %s, machine class %s\n", e.process, e.Store.Dir(), kind)
-	w := &Worker{Store: e.Store, Kinds: kinds, Says: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
+	w := &Worker{
+		Store: e.Store,
+		Kinds: kinds,
+		Says:  func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	}
 	return w.Serve(ctx, c)
 }

@@ -44,7 +44,9 @@ func (r *role) measure(ctx context.Context) error {
 	defer stop()
 	worked := make(chan error, 1)
 	s := openAt(r.Home)
-	w := &Worker{Store: s, Kinds: fleet.Kinds, Class: "test", Open: func(watch flow.Watcher) Stages { return &sim{store: s, watch: watch} }}
+	w := &Worker{Store: s, Kinds: fleet.Kinds, Class: "test", Open: func(watch flow.Watcher) Stages {
+		return &sim{store: s, watch: watch}
+	}}
 	go func() { worked <- w.Serve(working, c) }()
 	tenths := newTenths(r.Candidates)
 	d := &Driver{Store: s, Server: r.server(), Class: "test", Watch: func(e flow.Event) {
@@ -66,7 +68,9 @@ func (r *role) measure(ctx context.Context) error {
 	}
 	out.MaxRSS = maxRSS()
 	tenths = newTenths(r.Candidates)
-	want, err := plain(&sim{store: openAt(filepath.Join(r.Home, "plain"))}, "run", spec, func(c *flow.Course) { tenths.at(c.Search.Spent) })
+	want, err := plain(&sim{store: openAt(filepath.Join(r.Home, "plain"))}, "run", spec, func(c *flow.Course) {
+		tenths.at(c.Search.Spent)
+	})
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,8 @@ func (o *cost) histories(ctx context.Context, c client.Client) error {
 		for _, e := range list.Executions {
 			o.Histories++
 			o.MostEvents, o.MostBytes = max(o.MostEvents, e.HistoryLength), max(o.MostBytes, e.HistorySizeBytes)
-			open = open || !strings.Contains(e.Status.String(), "omplete") && !strings.Contains(e.Status.String(), "ontinued")
+			open = open || !strings.Contains(e.Status.String(), "omplete") &&
+				!strings.Contains(e.Status.String(), "ontinued")
 		}
 		if o.Histories > 0 && !open {
 			return nil

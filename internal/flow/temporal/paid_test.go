@@ -38,7 +38,12 @@ func (k *known) Assess(ctx context.Context, run string, _, mine []string) (*flow
 		h := fnv.New64a()
 		h.Write([]byte(id))
 		ratio := 0.9 + float64(h.Sum64()%1000)/3000
-		v := beagle.Verdict{Candidate: id, Status: beagle.Equal, Stage: "screen", Screen: &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01}}
+		v := beagle.Verdict{
+			Candidate: id,
+			Status:    beagle.Equal,
+			Stage:     "screen",
+			Screen:    &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01},
+		}
 		out.Candidates = append(out.Candidates, flow.Evaluated{Candidate: id, Verdict: v})
 	}
 	return out, k.Adopt(ctx, run, out.Candidates)
@@ -57,8 +62,13 @@ func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 	for i := range 300 {
 		fmt.Fprintf(&calls, "{\"args\":[%q]}\n", strings.Repeat("abcdefgh", i%20)+fmt.Sprint(i))
 	}
-	const text = "package p\n\n// Sum adds the bytes of s.\nfunc Sum(s string) int {\n\tn := 0\n\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}\n"
-	for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p.go": text, "calls.jsonl": calls.String()} {
+	const text = "package p\n\n// Sum adds the bytes of s.\nfunc Sum(s string) int {\n\tn := 0\n" +
+		"\tfor i := 0; i < len(s); i++ {\n\t\tn += int(s[i])\n\t}\n\treturn n\n}\n"
+	for name, text := range map[string]string{
+		"go.mod":      "module example.com/p\n\ngo 1.26\n",
+		"p.go":        text,
+		"calls.jsonl": calls.String(),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +95,8 @@ func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 func TestNothingIsPaidTwice(t *testing.T) {
 	f := newFleet(t, "127.0.0.1")
 	models := &llmtest.Server{Idempotent: true, Script: func(c llmtest.Call) *llmtest.Reply {
-		text := fmt.Sprintf("```go\nfunc Sum(s string) int {\n\tn := %d\n\tfor _, b := range []byte(s) {\n\t\tn += int(b)\n\t}\n\treturn n - %[1]d\n}\n```\n", c.Number)
+		text := fmt.Sprintf("```go\nfunc Sum(s string) int {\n\tn := %d\n\tfor _, b := range []byte(s) {\n"+
+			"\t\tn += int(b)\n\t}\n\treturn n - %[1]d\n}\n```\n", c.Number)
 		return &llmtest.Reply{Text: text, After: llmtest.Duration(200 * time.Millisecond)}
 	}}
 	models.StartFor(t)
@@ -98,7 +109,8 @@ func TestNothingIsPaidTwice(t *testing.T) {
 	run := f.follow(ctx, "run", spec)
 	waitFor(t, run, func() bool { return models.Stats().Calls > 0 })
 	s := openAt(f.home())
-	const source = "package p\n\nfunc Sum(s string) (n int) {\n\tfor j := range len(s) {\n\t\tn += int(s[j])\n\t}\n\treturn n\n}\n"
+	const source = "package p\n\nfunc Sum(s string) (n int) {\n\tfor j := range len(s) {\n\t\tn += int(s[j])\n\t}\n" +
+		"\treturn n\n}\n"
 	if _, err := s.Submit("run", store.Submission{ID: "guest", Source: source, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +131,8 @@ func TestNothingIsPaidTwice(t *testing.T) {
 	if run.err != nil {
 		t.Fatal(run.err)
 	}
-	t.Logf("killed %d times; %d candidates, %+v, %+v at the server", kills, run.result.Candidates, run.result.Models, models.Stats())
+	t.Logf("killed %d times; %d candidates, %+v, %+v at the server", kills, run.result.Candidates, run.result.Models,
+		models.Stats())
 	if run.result.Candidates != 120 || run.result.Models == nil || kills != 10 {
 		t.Errorf("%d candidates after %d kills", run.result.Candidates, kills)
 	}

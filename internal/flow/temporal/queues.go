@@ -42,10 +42,12 @@ const (
 
 func activityOptions(queue string, limit time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: limit, ScheduleToStartTimeout: startWithin, HeartbeatTimeout: beatTimeout,
+		TaskQueue: queue, StartToCloseTimeout: limit, ScheduleToStartTimeout: startWithin,
+		HeartbeatTimeout:    beatTimeout,
 		WaitForCancellation: true, // until its programs are gone
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: attempts,
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
+			MaximumAttempts:        attempts,
 			NonRetryableErrorTypes: []string{usageType},
 		},
 	}
@@ -56,7 +58,12 @@ func activityOptions(queue string, limit time.Duration) workflow.ActivityOptions
 func localOptions() workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		StartToCloseTimeout: 5 * time.Minute,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumAttempts: 5, NonRetryableErrorTypes: []string{usageType}},
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval:        200 * time.Millisecond,
+			BackoffCoefficient:     2,
+			MaximumAttempts:        5,
+			NonRetryableErrorTypes: []string{usageType},
+		},
 	}
 }
 
@@ -64,9 +71,12 @@ func localOptions() workflow.LocalActivityOptions {
 // die, stop or are not there is not the work's fault, so it stays in the
 // queue. waiting is told the queue that nobody serves, and "" when somebody
 // does.
-func act(ctx workflow.Context, queue string, limit time.Duration, name string, in, out any, waiting func(string)) error {
+func act(
+	ctx workflow.Context, queue string, limit time.Duration, name string, in, out any, waiting func(string),
+) error {
 	for lost := 0; ; {
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, activityOptions(queue, limit)), name, in).Get(ctx, out)
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, activityOptions(queue, limit)), name, in).
+			Get(ctx, out)
 		switch {
 		case ctx.Err() != nil || err == nil:
 			waiting("")

@@ -106,7 +106,8 @@ func (r *runner) prepare(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.do(ctx, buildQueue, grace, prepareActivity, Order{Run: r.task.Run, What: r.task.Spec, More: machine.What}); err != nil {
+	if _, err := r.do(ctx, buildQueue, grace, prepareActivity,
+		Order{Run: r.task.Run, What: r.task.Spec, More: machine.What}); err != nil {
 		return err
 	}
 	var told Told
@@ -147,7 +148,8 @@ func assessed(ctx workflow.Context, shares []Share, islands []workflow.ChildWork
 		err := f.Get(ctx, &out[i])
 		for n := 0; lingers(err) && n < 30; n++ {
 			if err = workflow.Sleep(ctx, time.Second); err == nil {
-				err = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i]).Get(ctx, &out[i])
+				err = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i]).
+					Get(ctx, &out[i])
 			}
 		}
 		if err != nil {
@@ -186,7 +188,8 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	for _, candidate := range confirmed.IDs {
-		proven, err := r.do(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity, Order{Run: r.task.Run, What: field, More: candidate})
+		proven, err := r.do(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity,
+			Order{Run: r.task.Run, What: field, More: candidate})
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -194,11 +197,19 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 			break
 		}
 	}
-	judged, err := r.do(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{Run: r.task.Run, What: field})
+	judged, err := r.do(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{
+		Run:  r.task.Run,
+		What: field,
+	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	last := Closing{Run: r.task.Run, Judged: judged.What, Closing: closing, Seconds: workflow.Now(ctx).Sub(start).Seconds()}
+	last := Closing{
+		Run:     r.task.Run,
+		Judged:  judged.What,
+		Closing: closing,
+		Seconds: workflow.Now(ctx).Sub(start).Seconds(),
+	}
 	result, err := r.do(ctx, buildQueue, grace, reportActivity, last)
 	return Outcome{Result: result.What}, err
 }

@@ -109,6 +109,12 @@ func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Pro
 			return nil, err
 		}
 	}
+	if d.Begin != nil && d.Begin.Trim {
+		if d.Round > 0 || d.Resumed {
+			return nil, nil
+		}
+		return b.trims(p)
+	}
 	if draft.Full == 0 && d.Begin == nil { // a workflow of an earlier version began it
 		draft.Full = p.spec.Batch
 	}
@@ -142,6 +148,9 @@ func askedKey(run string, proposal int) store.Key {
 // draft is the draft that a draw goes on with, or a new one.
 func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
 	if d.Draft == "" {
+		if d.Begin != nil && d.Begin.Trim {
+			return p.c.Begin(nil), nil
+		}
 		draft := p.c.Begin(b.guests(d.Run, p))
 		if n := len(draft.Visits); n > 0 {
 			return draft, b.step(p, &link{Invite: n})
@@ -170,7 +179,8 @@ func (b *bookkeeping) draft(p *position, d Draw) (*flow.Draft, error) {
 		}
 	}
 	if len(made) != len(asked) {
-		return nil, fmt.Errorf("run %s: %d proposals, of %d it is known what became of them", d.Run, len(asked), len(made))
+		return nil,
+			fmt.Errorf("run %s: %d proposals, of %d it is known what became of them", d.Run, len(asked), len(made))
 	}
 	draft.Take(p.c, asked, made)
 	return draft, nil
@@ -261,7 +271,12 @@ func (b *bookkeeping) Turn(_ context.Context, t Turning) (out Turned, err error)
 			return out, err
 		}
 	}
-	out = Turned{State: p.state, Standing: loop.StandingOf(&p.spec, p.c), Visited: len(b.guests(t.Run, p)) > 0, Calls: len(asked)}
+	out = Turned{
+		State:    p.state,
+		Standing: loop.StandingOf(&p.spec, p.c),
+		Visited:  len(b.guests(t.Run, p)) > 0,
+		Calls:    len(asked),
+	}
 	if len(asked) > 0 {
 		if out.Asked, err = b.store.PutJSON(asked); err != nil {
 			return out, err
@@ -326,7 +341,13 @@ func (b *bookkeeping) told(run string, p *position, t Telling) (Told, error) {
 	if err != nil {
 		return Told{}, err
 	}
-	out := Told{State: p.state, Done: p.c.Done(), Seconds: p.c.Log.Seconds, Event: event, Standing: loop.StandingOf(&p.spec, p.c)}
+	out := Told{
+		State:    p.state,
+		Done:     p.c.Done(),
+		Seconds:  p.c.Log.Seconds,
+		Event:    event,
+		Standing: loop.StandingOf(&p.spec, p.c),
+	}
 	if out.Notes, err = b.notes(t.Says); err != nil {
 		return out, err
 	}

@@ -44,7 +44,10 @@ func Dial(ctx context.Context, s fleet.Server) (client.Client, error) {
 	}
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("no Temporal server answers at %s: %v", s.Address, err), Remedy: "start one, or correct --temporal (docs/fleet.md)"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("no Temporal server answers at %s: %v", s.Address, err),
+			Remedy: "start one, or correct --temporal (docs/fleet.md)",
+		}
 	}
 	return c, nil
 }
@@ -59,17 +62,26 @@ func transport() (*tls.Config, error) {
 	if ca != "" {
 		text, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, &beagle.UsageError{What: caVariable + ": " + err.Error(), Remedy: "name a file of PEM certificates"}
+			return nil, &beagle.UsageError{
+				What:   caVariable + ": " + err.Error(),
+				Remedy: "name a file of PEM certificates",
+			}
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, &beagle.UsageError{What: caVariable + ": no certificate in " + ca, Remedy: "name a file of PEM certificates"}
+			return nil, &beagle.UsageError{
+				What:   caVariable + ": no certificate in " + ca,
+				Remedy: "name a file of PEM certificates",
+			}
 		}
 	}
 	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("%s and %s: %v", certVariable, pkeyVariable, err), Remedy: "name a certificate and its key, in PEM"}
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("%s and %s: %v", certVariable, pkeyVariable, err),
+				Remedy: "name a certificate and its key, in PEM",
+			}
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -79,5 +91,7 @@ func transport() (*tls.Config, error) {
 // quiet is a log of what a person should see: the SDK warns of every
 // connection that it makes again by itself.
 func quiet() log.Logger {
-	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{
+		Level: slog.LevelError,
+	})))
 }

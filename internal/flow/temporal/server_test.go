@@ -195,7 +195,8 @@ func same(t *testing.T, f *testFleet, got *beagle.Result) {
 		t.Errorf("the local driver made %d verdicts anew", len(after)-len(before)+redone(before, after))
 	}
 	if got.Best.ID != want.Best.ID || got.Search != want.Search || got.Outcome != want.Outcome {
-		t.Errorf("%s %s after %+v, the local driver %s %s after %+v", got.Outcome, got.Best.ID, got.Search, want.Outcome, want.Best.ID, want.Search)
+		t.Errorf("%s %s after %+v, the local driver %s %s after %+v", got.Outcome, got.Best.ID, got.Search,
+			want.Outcome, want.Best.ID, want.Search)
 	}
 }
 
@@ -269,7 +270,11 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.worker(role{Kinds: slices.DeleteFunc(slices.Clone(fleet.Kinds), func(k string) bool { return k == benchKind }), Class: "test", Simulate: true})
+	f.worker(role{
+		Kinds:    slices.DeleteFunc(slices.Clone(fleet.Kinds), func(k string) bool { return k == benchKind }),
+		Class:    "test",
+		Simulate: true,
+	})
 	bench := role{Kinds: []string{benchKind}, Class: "test", Simulate: true, Pause: 400 * time.Millisecond}
 	away := f.worker(bench, "ip", "netns", "exec", space)
 	ctx, cancel := context.WithTimeout(context.Background(), soon)

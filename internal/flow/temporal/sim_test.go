@@ -77,7 +77,9 @@ func (s *sim) PrepareFor(_ context.Context, run string, spec flow.Spec, m *beagl
 	}
 	s.watch.Stage("target", spec.Target)
 	ready := &flow.Prepared{Target: "target", Spec: spec.Target, RootID: simRoot().ID, Moves: simMoves(nil), Machine: m}
-	ready.Root = beagle.Verdict{Candidate: ready.RootID, Status: beagle.Equal, Static: beagle.StaticFacts{CodeHash: "root"}}
+	ready.Root = beagle.Verdict{Candidate: ready.RootID, Status: beagle.Equal, Static: beagle.StaticFacts{
+		CodeHash: "root",
+	}}
 	if err := s.store.Save(run, "spec", spec); err != nil {
 		return nil, err
 	}
@@ -178,7 +180,8 @@ func (s *sim) Assess(ctx context.Context, run string, batch, mine []string) (*fl
 		if !s.store.Cached(simKey("candidate", run, id), &c) {
 			return nil, fmt.Errorf("candidate %s is not in the store", id)
 		}
-		e = flow.Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c), Moves: simMoves(c.Steps)}
+		e = flow.Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c),
+			Moves: simMoves(c.Steps)}
 		if err := s.store.Cache(key, e); err != nil {
 			return nil, err
 		}
@@ -220,19 +223,26 @@ func simVerdict(c beagle.Candidate) beagle.Verdict {
 
 func (s *sim) Confirm(_ context.Context, _ string, f flow.Field) ([]string, error) {
 	s.watch.Stage("measure", "finalists")
-	return f.Ranked[:min(2, len(f.Ranked))], s.may("confirm")
+	var faster []string
+	for _, c := range f.Finalists[:min(2, len(f.Finalists))] {
+		faster = append(faster, c.ID)
+	}
+	return faster, s.may("confirm")
 }
 
 func (s *sim) Prove(_ context.Context, _ string, f flow.Field, id string) (bool, error) {
-	return id != f.Ranked[0] || len(f.Ranked) == 1, s.may("prove") // the first falls, so that the second is asked for
+	// the first falls, so that the second is asked for
+	return id != f.Finalists[0].ID || len(f.Finalists) == 1, s.may("prove")
 }
 
 func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Judged, error) {
-	return &flow.Judged{Winner: beagle.Candidate{ID: f.Ranked[0]}, Why: "simulated"}, s.may("judge")
+	return &flow.Judged{Winner: beagle.Candidate{ID: f.Finalists[0].ID}, Why: "simulated"}, s.may("judge")
 }
 
 func (s *sim) Report(_ context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error) {
-	r := &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{ID: j.Winner.ID}, Trials: log.Trials}
+	r := &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{
+		ID: j.Winner.ID,
+	}, Trials: log.Trials}
 	var spec flow.Spec
 	if _, err := s.store.Load(run, "spec", &spec); err != nil {
 		return nil, err
@@ -267,19 +277,35 @@ func plain(s *sim, run string, spec flow.Spec, each func(c *flow.Course)) (*flow
 			}
 			draft.Take(c, asked, made)
 		}
-		judged, err := s.Assess(ctx, run, draft.Candidates(), draft.Candidates())
-		if err != nil {
-			return nil, err
-		}
-		if err := flow.Settle(s.store, run, judged.Candidates); err != nil {
-			return nil, err
-		}
-		if err := c.Tell(&spec, draft, judged, 0); err != nil {
+		if err := s.settle(ctx, run, &spec, c, draft); err != nil {
 			return nil, err
 		}
 		each(c)
 	}
+	for asked := c.Search.AskTrims(); len(asked) > 0; asked = c.Search.AskTrims() {
+		draft := new(flow.Draft)
+		made, err := s.Propose(ctx, run, asked)
+		if err != nil {
+			return nil, err
+		}
+		draft.Take(c, asked, made)
+		if err := s.settle(ctx, run, &spec, c, draft); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
+}
+
+// settle judges a generation of the plain loop.
+func (s *sim) settle(ctx context.Context, run string, spec *flow.Spec, c *flow.Course, draft *flow.Draft) error {
+	judged, err := s.Assess(ctx, run, draft.Candidates(), draft.Candidates())
+	if err != nil {
+		return err
+	}
+	if err := flow.Settle(s.store, run, judged.Candidates); err != nil {
+		return err
+	}
+	return c.Tell(spec, draft, judged, 0)
 }
 
 func simSpec(candidates int) flow.Spec {

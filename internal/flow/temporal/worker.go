@@ -115,11 +115,17 @@ func (w *Worker) queues(own string) ([]queue, error) {
 		case benchKind:
 			out = append(out, queue{name: benchQueue(class), at: 1})
 		default:
-			return nil, &beagle.UsageError{What: fmt.Sprintf("--queues names %q, which is no kind of work", k), Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds)}
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("--queues names %q, which is no kind of work", k),
+				Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds),
+			}
 		}
 	}
 	if len(out) == 0 {
-		return nil, &beagle.UsageError{What: "--queues is empty", Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds)}
+		return nil, &beagle.UsageError{
+			What:   "--queues is empty",
+			Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds),
+		}
 	}
 	if slices.ContainsFunc(w.Kinds, func(k string) bool { return k != benchKind }) {
 		out = append(out, queue{name: runQueue, at: 1, workflows: true})
@@ -153,7 +159,14 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 		r.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: runWorkflow})
 		r.RegisterWorkflowWithOptions(Island, workflow.RegisterOptions{Name: islandWorkflow})
 		b := &bookkeeping{store: s, keeper: keeper{store: s}}
-		for name, f := range map[string]any{beginLocal: b.Begin, drawLocal: b.Draw, tellLocal: b.Tell, rankLocal: b.Rank, closeLocal: b.Close, turnLocal: b.Turn} {
+		for name, f := range map[string]any{
+			beginLocal: b.Begin,
+			drawLocal:  b.Draw,
+			tellLocal:  b.Tell,
+			rankLocal:  b.Rank,
+			closeLocal: b.Close,
+			turnLocal:  b.Turn,
+		} {
 			r.RegisterActivityWithOptions(f, named(name))
 		}
 		return

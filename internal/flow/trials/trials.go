@@ -33,12 +33,14 @@ type Done struct {
 	Result  *beagle.Measurement `json:"result"`
 }
 
-// Where in the store the journal of trials is.
+// journalRun and journalName say where in the store the journal of trials is.
 const journalRun, journalName = "rates", "trials"
 
 // Run makes the trials that are missing and returns all that count.
 func Run(ctx context.Context, s *store.Store, o Options) ([]Done, error) {
-	r := &runner{o: o, store: s, acts: &flow.Activities{Store: s}, machine: flow.ThisMachine(""), start: time.Now(), opened: map[string]string{}}
+	r := &runner{o: o, store: s, acts: &flow.Activities{
+		Store: s,
+	}, machine: flow.ThisMachine(""), start: time.Now(), opened: map[string]string{}}
 	defer r.acts.Close()
 	done, err := r.known()
 	if err != nil {
@@ -79,7 +81,8 @@ func (r *runner) known() ([]Done, error) {
 	}
 	made := map[Task]Done{}
 	for _, d := range all {
-		if d.Machine == r.machine && d.Rule == bench.Rule && d.Measure == r.o.Measure && d.Result.MinGain == r.o.MinGain {
+		if d.Machine == r.machine && d.Rule == bench.Rule && d.Measure == r.o.Measure &&
+			d.Result.MinGain == r.o.MinGain {
 			made[d.Task] = d
 		}
 	}
@@ -171,7 +174,8 @@ func (r *runner) try(ctx context.Context, t Task) (*Done, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trial of %s: %w", t.Function, err)
 	}
-	return &Done{Task: t, Machine: r.machine, Rule: bench.Rule, Measure: r.o.Measure, Wall: time.Since(start).Seconds(), Result: m}, nil
+	return &Done{Task: t, Machine: r.machine, Rule: bench.Rule, Measure: r.o.Measure, Wall: time.Since(start).Seconds(),
+		Result: m}, nil
 }
 
 // prepare records the function's inputs, or finds them in the store.
@@ -196,7 +200,12 @@ func Rates(done []Done) *beagle.ErrorRates {
 		return nil
 	}
 	d := done[0]
-	r := &beagle.ErrorRates{Machine: d.Machine, Rule: bench.Rule, Seconds: d.Measure.Seconds(), MinGain: d.Result.MinGain}
+	r := &beagle.ErrorRates{
+		Machine: d.Machine,
+		Rule:    bench.Rule,
+		Seconds: d.Measure.Seconds(),
+		MinGain: d.Result.MinGain,
+	}
 	hits, all := map[Truth]int{}, map[Truth]int{}
 	for _, d := range done {
 		all[d.Truth]++

@@ -26,7 +26,8 @@ func source(t *testing.T, spec string) string {
 	return ""
 }
 
-// Every version is another text that parses, and differs as its truth says.
+// TestVersions checks that every version is another text that parses, and differs as its truth
+// says.
 func TestVersions(t *testing.T) {
 	for _, truth := range Truths {
 		for _, f := range specs(truth) {
@@ -57,7 +58,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Rounds alternate between a quiet and a loaded machine, and no seed is used
+// TestPlan checks that rounds alternate between a quiet and a loaded machine, and no seed is used
 // twice.
 func TestPlan(t *testing.T) {
 	seeds := map[uint64]bool{}
@@ -79,7 +80,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What was measured under other conditions does not count.
+// TestKnown checks that what was measured under other conditions does not count.
 func TestKnown(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {
@@ -91,7 +92,10 @@ func TestKnown(t *testing.T) {
 	}
 	r := &runner{o: Options{Measure: 5, MinGain: 0.01}, store: s, machine: flow.ThisMachine("")}
 	d := func(i int, change func(*Done)) {
-		x := Done{Task: plan(Two, i), Machine: r.machine, Rule: bench.Rule, Measure: 5, Result: &beagle.Measurement{MinGain: 0.01, Faster: i == 1}}
+		x := Done{Task: plan(Two, i), Machine: r.machine, Rule: bench.Rule, Measure: 5, Result: &beagle.Measurement{
+			MinGain: 0.01,
+			Faster:  i == 1,
+		}}
 		change(&x)
 		if err := j.Append(x); err != nil {
 			t.Fatal(err)

@@ -54,7 +54,9 @@ func newServer(o options) (temporal.Server, error) {
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithLogger(log.NewZapLogger(log.BuildZapLogger(log.Config{Stdout: false, Level: "warn"}))),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
-		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return authorization.NewNoopClaimMapper() }),
+		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
+			return authorization.NewNoopClaimMapper()
+		}),
 		temporal.WithDynamicConfigClient(settings),
 	)
 }
@@ -92,13 +94,19 @@ func configuration(o options, store *config.SQL) (*config.Config, error) {
 		},
 		ClusterMetadata: &cluster.Config{
 			FailoverVersionIncrement: 10, MasterClusterName: "active", CurrentClusterName: "active",
-			ClusterInformation: map[string]cluster.ClusterInformation{"active": {Enabled: true, InitialFailoverVersion: 1, RPCAddress: frontend}},
+			ClusterInformation: map[string]cluster.ClusterInformation{
+				"active": {Enabled: true, InitialFailoverVersion: 1, RPCAddress: frontend},
+			},
 		},
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
 		Services: map[string]config.Service{
-			"frontend": service(0, o.port), "history": service(1, free[4]), "matching": service(2, free[5]), "worker": service(3, free[6]),
+			"frontend": service(0, o.port), "history": service(1, free[4]), "matching": service(2, free[5]),
+			"worker": service(3, free[6]),
 		},
-		Archival: config.Archival{History: config.HistoryArchival{State: "disabled"}, Visibility: config.VisibilityArchival{State: "disabled"}},
+		Archival: config.Archival{
+			History:    config.HistoryArchival{State: "disabled"},
+			Visibility: config.VisibilityArchival{State: "disabled"},
+		},
 		NamespaceDefaults: config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
 			History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},
 			Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},

@@ -1,4 +1,4 @@
-package main
+package tools
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/beagle-go/beagle/internal/mcp"
 )
 
-// A version that cannot be one is refused before the inputs are recorded, and its
-// verdict can be asked for; one that can has them recorded.
-func TestMCPReadsBeforeRecording(t *testing.T) {
+// TestReadsBeforeRecording checks that a version that cannot be one is refused before the inputs
+// are recorded, and its verdict can be asked for; one that can has them recorded.
+func TestReadsBeforeRecording(t *testing.T) {
 	t.Setenv("BEAGLE_HOME", t.TempDir())
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -29,7 +29,7 @@ func TestMCPReadsBeforeRecording(t *testing.T) {
 	}
 	spec := flow.Defaults()
 	spec.Dir, spec.Models.Redact = dir, "no"
-	b, err := newMCPBackend(spec, mcpOptions{redact: "no"})
+	b, err := New(spec, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,21 +53,28 @@ func TestMCPReadsBeforeRecording(t *testing.T) {
 		if err != nil || e.Verdict.Status != want || recorded {
 			t.Fatalf("%s\n%+v %v, recorded: %t", source, e, err, recorded)
 		}
-		if again, err := b.Evaluation(e.ID); err != nil || again.Verdict.Reason != e.Verdict.Reason || again.Target != "./.Count" {
+		if again, err := b.Evaluation(e.ID); err != nil || again.Verdict.Reason != e.Verdict.Reason ||
+			again.Target != "./.Count" {
 			t.Errorf("%+v %v", again, err)
 		}
 	}
-	if _, err := b.Evaluate(ctx, "./.Count", "package m\n\nfunc Count(s string) int { return 0 }\n", "", tell); !errors.Is(err, context.Canceled) || !recorded {
+	if _, err := b.Evaluate(ctx, "./.Count", "package m\n\nfunc Count(s string) int { return 0 }\n", "",
+		tell); !errors.Is(err, context.Canceled) || !recorded {
 		t.Errorf("a version that may be one: %v, recorded: %t", err, recorded)
 	}
 }
 
-// The function's name is shown, in evaluations as in what became of a submission;
-// words of the path to it are not allowed by that.
-func TestMCPShapesKeepTheName(t *testing.T) {
+// TestShapesKeepTheName checks that the function's name is shown, in evaluations as in what
+// became of a submission; words of the path to it are not allowed by that.
+func TestShapesKeepTheName(t *testing.T) {
 	b := backendWith(t, map[string]string{"aaaa": "example.com/served/tag.Normal"})
 	b.redact = true
-	v := beagle.Verdict{Status: beagle.Wrong, Stage: "quick", Reason: "Normal differs", Counterexample: &beagle.Counterexample{Go: `Normal("Ursula")`, Want: `returns "served"`, Got: "returns served"}}
+	v := beagle.Verdict{
+		Status:         beagle.Wrong,
+		Stage:          "quick",
+		Reason:         "Normal differs",
+		Counterexample: &beagle.Counterexample{Go: `Normal("Ursula")`, Want: `returns "served"`, Got: "returns served"},
+	}
 	if err := flow.KeepFate(b.store, "aaaa", "submitted", flow.Fate{Candidate: "c", Verdict: v}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +88,8 @@ func TestMCPShapesKeepTheName(t *testing.T) {
 	}
 	for _, got := range []*beagle.Verdict{submitted, &evaluated.Verdict} {
 		x := got.Counterexample
-		if x.Go != "Normal(text(6 bytes: lower case, upper case))" || !strings.HasPrefix(got.Reason, "Normal ") || strings.Contains(x.Want+x.Got, "served") {
+		if x.Go != "Normal(text(6 bytes: lower case, upper case))" || !strings.HasPrefix(got.Reason, "Normal ") ||
+			strings.Contains(x.Want+x.Got, "served") {
 			t.Errorf("%+v %+v", got, x)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package tools
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type veil struct{ shown []string }
 const recordWords = "looks like is wanted missing known holds"
 
 // veil is the one for what is said of a target.
-func (b *mcpBackend) veil(target string) *veil {
+func (b *Backend) veil(target string) *veil {
 	if !b.redact {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package tools
 
 import (
 	"context"
@@ -219,7 +219,10 @@ func (j *judge) keep(e *mcp.Evaluation) error { return j.store.Cache(evaluationK
 func (j *judge) evaluation(id string) (*mcp.Evaluation, error) {
 	var e mcp.Evaluation
 	if !j.store.Cached(evaluationKey(id), &e) {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("there is no evaluation %.40q", id), Remedy: "give the ID that evaluate_candidate returned"}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("there is no evaluation %.40q", id),
+			Remedy: "give the ID that evaluate_candidate returned",
+		}
 	}
 	return &e, nil
 }

@@ -1,4 +1,7 @@
-package main
+// Package tools does what package mcp offers to coding agents: it describes and
+// judges functions of one module in this process, and reads its runs. What came
+// from production is hidden where it may not be shown.
+package tools
 
 import (
 	"bytes"
@@ -18,14 +21,15 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/mcp"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// mcpBackend is what the tools of 'beagle mcp' do.
-type mcpBackend struct {
+// A Backend is what the tools of 'beagle mcp' do.
+type Backend struct {
 	*judge
 	dir     string // of the module, absolute
 	search  string // ID of the run that asked the agent, of which alone it hears; empty for a user's
@@ -35,10 +39,18 @@ type mcpBackend struct {
 	placed  sync.Map // by the directory of a search: where that has the module
 }
 
-func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
+// Options say whom a backend serves.
+type Options struct {
+	Search  string   // directory of the run that asked the agent; empty for a user's agent
+	Lessons []string // directories of lessons besides the user's own
+}
+
+// New opens what a spec's module and the user's store have for agents. The spec
+// lacks a target: tools name it.
+func New(spec flow.Spec, o Options) (*Backend, error) {
 	home, err := store.Home()
-	if o.search != "" {
-		home, err = filepath.Dir(filepath.Dir(o.search)), nil
+	if o.Search != "" {
+		home, err = filepath.Dir(filepath.Dir(o.Search)), nil
 	}
 	if err != nil {
 		return nil, err
@@ -51,9 +63,9 @@ func newMCPBackend(spec flow.Spec, o mcpOptions) (*mcpBackend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &mcpBackend{judge: newJudge(spec, s), dir: dir, redact: spec.Redacted(), lessons: lessonDirs(home, o.lessons)}
-	if o.search != "" {
-		b.search = filepath.Base(o.search)
+	b := &Backend{judge: newJudge(spec, s), dir: dir, redact: spec.Redacted(), lessons: llm.LessonDirs(home, o.Lessons)}
+	if o.Search != "" {
+		b.search = filepath.Base(o.Search)
 	}
 	b.module = sync.OnceValues(func() (mcp.Module, error) { return findModule(dir) })
 	if _, err := b.module(); err != nil {
@@ -71,7 +83,10 @@ func findModule(dir string) (mcp.Module, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return mcp.Module{}, &beagle.UsageError{What: fmt.Sprintf("%s: %s", dir, firstNonEmpty(strings.TrimSpace(stderr.String()), err.Error())), Remedy: "start the server in a Go module, or name one with -C"}
+		return mcp.Module{}, &beagle.UsageError{
+			What:   fmt.Sprintf("%s: %s", dir, firstNonEmpty(strings.TrimSpace(stderr.String()), err.Error())),
+			Remedy: "start the server in a Go module, or name one with -C",
+		}
 	}
 	var found mcp.Module
 	lines := strings.Fields(string(out))
@@ -82,7 +97,10 @@ func findModule(dir string) (mcp.Module, error) {
 		}
 	}
 	if found.Path == "" {
-		return found, &beagle.UsageError{What: dir + " is in no module", Remedy: "start the server in a Go module, or name one with -C"}
+		return found, &beagle.UsageError{
+			What:   dir + " is in no module",
+			Remedy: "start the server in a Go module, or name one with -C",
+		}
 	}
 	return found, nil
 }
@@ -94,13 +112,17 @@ func firstNonEmpty(a, b string) string {
 	return b
 }
 
-func (b *mcpBackend) Close() { b.judge.close() }
+// Redacted reports whether agents see shapes in place of captured values.
+func (b *Backend) Redacted() bool { return b.redact }
 
-func (b *mcpBackend) Module(context.Context) (mcp.Module, error) { return b.module() }
+// Close ends what is worked on.
+func (b *Backend) Close() { b.judge.close() }
+
+func (b *Backend) Module(context.Context) (mcp.Module, error) { return b.module() }
 
 // Profile opens a file below the module; links that lead out of it are not
 // followed.
-func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
+func (b *Backend) Profile(name string) (io.ReadCloser, error) {
 	m, err := b.module()
 	if err != nil {
 		return nil, err
@@ -111,7 +133,10 @@ func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
 	}
 	defer root.Close()
 	refuse := func(why string) error {
-		return &beagle.UsageError{What: fmt.Sprintf("profile %.200q: %s", name, why), Remedy: "name a CPU profile below " + m.Dir + " with a relative path"}
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("profile %.200q: %s", name, why),
+			Remedy: "name a CPU profile below " + m.Dir + " with a relative path",
+		}
 	}
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -136,7 +161,7 @@ func (b *mcpBackend) Profile(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
+func (b *Backend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
 	v := b.veil(target)
 	d, err := b.judge.describe(ctx, target, v.progress(tell))
 	if err != nil || !b.redact {
@@ -154,18 +179,20 @@ func (b *mcpBackend) Describe(ctx context.Context, target string, tell mcp.Progr
 	return d, nil
 }
 
-func (b *mcpBackend) Evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
+func (b *Backend) Evaluate(
+	ctx context.Context, target, source, note string, tell mcp.Progress,
+) (*mcp.Evaluation, error) {
 	v := b.veil(target)
 	e, err := b.judge.evaluate(ctx, target, source, note, v.progress(tell))
 	return b.shown(e, v.error(err))
 }
 
-func (b *mcpBackend) Evaluation(id string) (*mcp.Evaluation, error) {
+func (b *Backend) Evaluation(id string) (*mcp.Evaluation, error) {
 	return b.shown(b.judge.evaluation(id))
 }
 
 // shown is an evaluation as agents may see it.
-func (b *mcpBackend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
+func (b *Backend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
 	if err != nil || !b.redact {
 		return e, err
 	}
@@ -180,14 +207,14 @@ func shapes(v *beagle.Verdict, target string) *beagle.Verdict {
 	return llm.RedactVerdict(v, &beagle.Target{Name: path.Base(target)})
 }
 
-func (b *mcpBackend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
+func (b *Backend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
 
-func (b *mcpBackend) Runs() ([]mcp.Run, error) {
+func (b *Backend) Runs() ([]mcp.Run, error) {
 	runs, err := b.store.Runs()
 	if err != nil {
 		return nil, err
 	}
-	markKilled(b.store, runs)
+	fleet.MarkKilled(b.store, runs)
 	var out []mcp.Run
 	for _, r := range runs {
 		if !b.ours(r) {
@@ -196,14 +223,21 @@ func (b *mcpBackend) Runs() ([]mcp.Run, error) {
 		if b.redact {
 			r.Note = llm.RedactText(r.Note, nil, r.ID, r.Spec)
 		}
-		out = append(out, mcp.Run{ID: r.ID, Target: r.Spec, State: string(r.State), Note: r.Note, Created: r.Created.UTC().Format(time.RFC3339)})
+		out = append(out,
+			mcp.Run{
+				ID:      r.ID,
+				Target:  r.Spec,
+				State:   string(r.State),
+				Note:    r.Note,
+				Created: r.Created.UTC().Format(time.RFC3339),
+			})
 	}
 	return out, nil
 }
 
 // ours reports whether a run is of the module that is served: agents hear of no
 // other.
-func (b *mcpBackend) ours(r store.Run) bool {
+func (b *Backend) ours(r store.Run) bool {
 	m, err := b.module()
 	switch {
 	case b.search != "": // the agent works in a copy of its module
@@ -212,15 +246,17 @@ func (b *mcpBackend) ours(r store.Run) bool {
 		return false
 	}
 	var spec flow.Spec
-	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) && !b.within(m, spec.Dir) {
+	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) &&
+		!b.within(m, spec.Dir) {
 		return false
 	}
-	return r.Spec == m.Path || strings.HasPrefix(r.Spec, m.Path+"/") || strings.HasPrefix(r.Spec, m.Path+".") || strings.HasPrefix(r.Spec, ".")
+	return r.Spec == m.Path || strings.HasPrefix(r.Spec, m.Path+"/") || strings.HasPrefix(r.Spec, m.Path+".") ||
+		strings.HasPrefix(r.Spec, ".")
 }
 
 // within reports whether a search that was started in a directory searched the
 // module: it was started below it, or in a workspace that has it, as from its root.
-func (b *mcpBackend) within(m mcp.Module, dir string) bool {
+func (b *Backend) within(m mcp.Module, dir string) bool {
 	home, dir := unlinked(m.Dir), unlinked(dir)
 	if holds(home, dir) {
 		return true
@@ -254,22 +290,29 @@ func holds(dir, path string) bool {
 }
 
 // entry finds a run of the module.
-func (b *mcpBackend) entry(id string) (store.Run, error) {
+func (b *Backend) entry(id string) (store.Run, error) {
 	r, err := b.store.Run(id)
 	if err == nil && !b.ours(r) {
-		err = &beagle.UsageError{What: fmt.Sprintf("run %s is of another module", r.ID), Remedy: "list_runs lists the searches of this one"}
+		err = &beagle.UsageError{
+			What:   fmt.Sprintf("run %s is of another module", r.ID),
+			Remedy: "list_runs lists the searches of this one",
+		}
 	}
 	return r, err
 }
 
-func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
+func (b *Backend) Submit(run, source, note string) (*mcp.Submission, error) {
 	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
 	}
 	state := []store.Run{entry}
-	if markKilled(b.store, state); state[0].State != entry.State {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("the process of run %s is gone", entry.ID), Remedy: "'beagle resume " + entry.ID + "' goes on with it; or judge the version by itself with evaluate_candidate"}
+	if fleet.MarkKilled(b.store, state); state[0].State != entry.State {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("the process of run %s is gone", entry.ID),
+			Remedy: "'beagle resume " + entry.ID +
+				"' goes on with it; or judge the version by itself with evaluate_candidate",
+		}
 	}
 	v := store.Submission{ID: beagle.HashOf("submission", source)[:16], Source: source, Note: note, At: time.Now()}
 	waiting, err := b.store.Submit(entry.ID, v)
@@ -280,7 +323,7 @@ func (b *mcpBackend) Submit(run, source, note string) (*mcp.Submission, error) {
 }
 
 // Submitted looks where a version that was handed in stands.
-func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
+func (b *Backend) Submitted(run, id string) (*beagle.Verdict, error) {
 	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
@@ -298,12 +341,16 @@ func (b *mcpBackend) Submitted(run, id string) (*beagle.Verdict, error) {
 		return &fate.Verdict, nil
 	}
 	if taken || slices.ContainsFunc(waiting, func(v store.Submission) bool { return v.ID == id }) {
-		return nil, &beagle.UsageError{What: fmt.Sprintf("run %s has not judged %.40s yet", entry.ID, id), Remedy: "ask again in some seconds; if the search has ended or was stopped, judge it with evaluate_candidate"}
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("run %s has not judged %.40s yet", entry.ID, id),
+			Remedy: "ask again in some seconds; if the search has ended or was stopped, judge it with " +
+				"evaluate_candidate",
+		}
 	}
 	return nil, nil
 }
 
-func (b *mcpBackend) Result(run string) (*beagle.Result, error) {
+func (b *Backend) Result(run string) (*beagle.Result, error) {
 	entry, err := b.entry(run)
 	if err != nil {
 		return nil, err
@@ -325,7 +372,8 @@ func hideValues(r *beagle.Result) {
 	r.Why = llm.RedactText(r.Why, nil, r.Target.Spec)
 	if r.Patch = llm.SourceDiff(r); addsValue(r) {
 		r.Patch = ""
-		r.Why = strings.TrimSuffix(r.Why, ".") + ". The patch holds a captured value and is not shown; 'beagle show " + r.Run + "' has it."
+		r.Why = strings.TrimSuffix(r.Why, ".") + ". The patch holds a captured value and is not shown; 'beagle show " +
+			r.Run + "' has it."
 	}
 }
 

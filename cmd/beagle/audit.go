@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/beagle-go/beagle/internal/audit"
+)
+
+var auditCommand = &command{
+	name: "audit", args: "[PACKAGE...]",
+	short: "find mistakes in Go benchmarks",
+	long: `
+Reads the benchmarks of packages and the machine code that the compiler makes of them. It says which benchmarks measure
+something else than they seem to, with the line, the reason and what to do. It runs nothing. docs/audit.md has the rules.
+
+Examples:
+  beagle audit                               # the package in this directory
+  beagle audit ./...
+  beagle audit --json ./internal/codec
+  beagle audit --sarif audit.sarif ./...     # for code hosts; '-' prints it
+
+Exit status: 0 when nothing was found, 1 when something was, 2 for bad input.`,
+}
+
+func init() { auditCommand.run = runAudit }
+
+func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	var o audit.Options
+	f := c.flags(std)
+	f.StringVar(&o.Dir, "C", ".", "`directory` to work in")
+	f.Var(listFlag{&o.Tags}, "tags", "build `tags`, separated by commas")
+	asJSON := f.Bool("json", false, "print one JSON object (docs/audit.md)")
+	sarif := f.String("sarif", "", "write the findings in SARIF to this `file`; '-' prints them")
+	var err error
+	if o.Patterns, err = parse(f, args, 0, 1<<10); err != nil {
+		return exitUsage, err
+	}
+	r, err := audit.Run(ctx, o)
+	if err != nil {
+		return exitNo, err
+	}
+	switch {
+	case *sarif == "-":
+		err = r.SARIF(std.out, version())
+	case *asJSON:
+		err = printJSON(std.out, r)
+	default:
+		printAudit(std.out, r)
+	}
+	if *sarif != "" && *sarif != "-" {
+		err = errors.Join(err, writeSARIF(*sarif, r))
+	}
+	if err == nil && len(r.Findings) > 0 {
+		return exitNo, nil
+	}
+	return exitOK, err
+}
+
+// writeSARIF writes a report to a file, whole or not at all.
+func writeSARIF(name string, r *audit.Report) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".sarif")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(r.SARIF(f, version()), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// printAudit prints findings as compilers do, with what to do below each.
+func printAudit(w io.Writer, r *audit.Report) {
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n\t%s\n", f.File, f.Line, f.Column, f.Benchmark, f.Reason,
+			f.Rule, f.Remedy)
+	}
+	switch {
+	case r.Benchmarks == 0:
+		fmt.Fprintln(w, "There is no benchmark in these packages: name others, as in 'beagle audit ./...'.")
+	default:
+		fmt.Fprintf(w, "%s in %s.\n", plural(len(r.Findings), "finding"), plural(r.Benchmarks, "benchmark"))
+	}
+}
+
+// plural is a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,180 @@
+package audit
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// sorters are functions that sort their first argument in place.
+var sorters = map[string]bool{
+	"sort.Ints": true, "sort.Strings": true, "sort.Float64s": true, "sort.Sort": true, "sort.Stable": true,
+	"sort.Slice": true, "sort.SliceStable": true, "slices.Sort": true, "slices.SortFunc": true,
+	"slices.SortStableFunc": true, "container/heap.Init": true,
+}
+
+// readers are functions that read an argument, by number, to its end.
+var readers = map[string]int{
+	"io.ReadAll": 0, "io/ioutil.ReadAll": 0, "io.Copy": 1,
+}
+
+// usedUp looks for inputs made before the loop that an iteration sorts or reads to
+// their end, and that nothing in the loop makes again.
+func usedUp(x *pass) {
+	for _, l := range x.loops {
+		x.inspect(l.body, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f := callee(x.pkg.TypesInfo, call)
+			if f == nil || f.Pkg() == nil {
+				return true
+			}
+			name := f.Pkg().Path() + "." + f.Name()
+			i, drains := readers[name]
+			if f.Signature().Recv() != nil || !sorters[name] && !drains || i >= len(call.Args) {
+				return true
+			}
+			v := x.outer(l, call.Args[i])
+			if v == nil || drains && !isReader(v.Type()) || !drains && x.meansSorted() || x.renewed(l, v, call) {
+				return true
+			}
+			what := "sorts"
+			if drains {
+				what = "reads"
+			}
+			x.report(call.Pos(), fmt.Sprintf("the first iteration %s %s, and the others find it so", what, v.Name()),
+				"make it anew in each iteration: copy the input, or reset the reader")
+			return true
+		})
+	}
+}
+
+// meansSorted reports whether the benchmark says that its input is sorted.
+func (x *pass) meansSorted() bool { return strings.Contains(strings.ToLower(x.name), "sorted") }
+
+// outer is the variable that an argument is made of, if it is declared outside of
+// the loop; nil when that is not one variable or a part of it.
+func (x *pass) outer(l loop, e ast.Expr) *types.Var {
+	for {
+		switch at := ast.Unparen(e).(type) {
+		case *ast.UnaryExpr:
+			e = at.X
+		case *ast.CallExpr: // a conversion, as in sort.IntSlice(data)
+			if len(at.Args) != 1 || !x.pkg.TypesInfo.Types[at.Fun].IsType() {
+				return nil
+			}
+			e = at.Args[0]
+		case *ast.Ident:
+			v, ok := x.pkg.TypesInfo.Uses[at].(*types.Var)
+			if !ok || contains(l.stmt, v.Pos()) {
+				return nil
+			}
+			return v
+		default:
+			return nil
+		}
+	}
+}
+
+// isReader reports whether a value of a type is empty once it was read.
+func isReader(t types.Type) bool {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	return slices.Contains([]string{"bytes.Buffer", "bytes.Reader", "strings.Reader", "os.File"},
+		n.Obj().Pkg().Path()+"."+n.Obj().Name())
+}
+
+// renewed reports whether anything else in a loop may give a variable a new value:
+// an assignment, another call that gets it, or a method of it.
+func (x *pass) renewed(l loop, v *types.Var, but *ast.CallExpr) bool {
+	info, found := x.pkg.TypesInfo, false
+	x.inspect(l.body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				found = found || mentions(info, e, v)
+			}
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.AND && x.is(n.X, v) && !contains(but, n.Pos())
+		case *ast.CallExpr:
+			if n == but {
+				return true
+			}
+			for _, arg := range n.Args {
+				found = found || mentions(info, arg, v) && !contains(but, arg.Pos())
+			}
+			if sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr); ok {
+				found = found || mentions(info, sel.X, v) && !contains(but, n.Pos())
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// slow are packages whose functions wait for the system.
+var slow = []string{"os", "os/exec", "net", "net/http", "database/sql", "io/ioutil"}
+
+// setups looks for work before a loop over b.N that is measured with it: the timer
+// runs from the start of the function. b.Loop and b.ResetTimer leave it out.
+func setups(x *pass) {
+	if len(x.loops) == 0 || x.loops[0].kind != overN {
+		return
+	}
+	at := slices.IndexFunc(x.body.List, func(s ast.Stmt) bool { return s == x.loops[0].stmt })
+	for i := at - 1; i >= 0; i-- {
+		if x.touchesTimer(x.body.List[i]) {
+			return
+		}
+	}
+	for _, s := range x.body.List[:max(at, 0)] {
+		if why := x.costly(s); why != "" {
+			x.report(s.Pos(), "this is measured with the loop: "+why,
+				"call b.ResetTimer after it, or loop with 'for b.Loop()', which begins to measure there")
+			return
+		}
+	}
+}
+
+// touchesTimer reports whether a statement resets or stops the timer, or hands b to
+// somebody who may.
+func (x *pass) touchesTimer(s ast.Stmt) bool {
+	found := false
+	x.inspect(s, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		name := x.method(call)
+		found = found || name == "ResetTimer" || name == "StopTimer" || name == "StartTimer"
+		for _, arg := range call.Args {
+			found = found || x.b != nil && mentions(x.pkg.TypesInfo, arg, x.b)
+		}
+		return !found
+	})
+	return found
+}
+
+// costly says why a statement takes long; "" when that is not plain.
+func (x *pass) costly(s ast.Stmt) (why string) {
+	x.inspect(s, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			f := callee(x.pkg.TypesInfo, call)
+			if f != nil && f.Pkg() != nil && slices.Contains(slow, f.Pkg().Path()) && f.Name() != "Getenv" {
+				why = f.Pkg().Name() + "." + f.Name() + " waits for the system"
+			}
+		}
+		return why == ""
+	})
+	return why
+}

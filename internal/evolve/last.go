@@ -1,0 +1,205 @@
+package evolve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// AsGoodAs is the share of a version's speed that a simpler one must reach to be
+// preferred.
+const AsGoodAs = 0.97
+
+const (
+	maxFinalists = 3
+	worthATry    = 1.01 // screened ratio below which nothing is measured in full: the accept rule asks for more
+)
+
+// A Trim is a finalist made again without some of its steps.
+type Trim struct {
+	Of       string `json:"of"`
+	Without  []int  `json:"without"` // of its loose steps, by index
+	Proposal int    `json:"proposal"`
+	ID       string `json:"id,omitempty"` // the candidate; empty when none was made
+	// the member with its machine code, often itself; empty when it does not behave
+	As    string        `json:"as,omitempty"`
+	Steps []beagle.Step `json:"steps,omitempty"`
+}
+
+// A Finalist is a candidate to measure in full. Steps is set where another way to
+// its text is shorter than the one that the search found first.
+type Finalist struct {
+	ID    string        `json:"id"`
+	Steps []beagle.Step `json:"steps,omitempty"`
+}
+
+// AskTrims returns the proposals of a search's last two generations, which leave
+// out steps of the finalists: a maintainer should not have to read what buys
+// nothing. The first leaves out each step. The second leaves out the two least
+// useful, the three least useful, and so on. They cost no budget. None means that
+// nothing is left to trim.
+func (s *Search) AskTrims() []Proposal {
+	if s.Trimmed == 0 {
+		s.Finals = s.pickFinalists()
+	}
+	first := s.Next
+	for ; s.Trimmed < 2 && s.Next == first; s.Trimmed++ {
+		for _, id := range s.Finals {
+			for _, without := range s.cuts(s.index[id]) {
+				s.askTrim(id, without)
+			}
+		}
+	}
+	return slices.Clone(s.Pending[len(s.Pending)-(s.Next-first):])
+}
+
+// pickFinalists are the IDs of the best few members that took different ways.
+func (s *Search) pickFinalists() []string {
+	var out []*Member
+	for _, m := range s.Ranked() {
+		known := func(f *Member) bool { return m.extends(f) }
+		if m.ID != s.Root && m.Point >= worthATry && !slices.ContainsFunc(out, known) {
+			if out = append(out, m); len(out) == maxFinalists {
+				break
+			}
+		}
+	}
+	ids := make([]string, len(out))
+	for i, m := range out {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+// extends reports whether a member takes all the steps of another, with the same
+// parameters, and more: it would be trimmed to what is there.
+func (m *Member) extends(of *Member) bool {
+	for _, s := range of.Steps {
+		same := func(t beagle.Step) bool { return t.Mutator == s.Mutator && t.Param == s.Param }
+		if !slices.ContainsFunc(m.Steps, same) {
+			return false
+		}
+	}
+	return true
+}
+
+// cuts are the sets of steps that this generation leaves out of a finalist.
+func (s *Search) cuts(m *Member) [][]int {
+	n := len(m.loose())
+	if len(m.Steps) < 2 {
+		return nil
+	}
+	var out [][]int
+	if s.Trimmed == 0 {
+		for i := range n {
+			out = append(out, []int{i})
+		}
+		return out
+	}
+	order := s.leastUseful(m)
+	for k := 2; k < n || k == n && n < len(m.Steps); k++ {
+		out = append(out, slices.Sorted(slices.Values(order[:k])))
+	}
+	return out
+}
+
+// leastUseful are a finalist's loose steps, by index, that one first without which
+// it is fastest.
+func (s *Search) leastUseful(m *Member) []int {
+	order, without := make([]int, len(m.loose())), make([]float64, len(m.loose()))
+	for i := range order {
+		order[i], without[i] = i, math.Inf(-1)
+	}
+	for _, t := range s.Trims {
+		if t.Of == m.ID && len(t.Without) == 1 && t.As != "" {
+			without[t.Without[0]] = s.index[t.As].Score
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(without[b], without[a]) })
+	return order
+}
+
+// askTrim proposes a finalist without some of its steps.
+func (s *Search) askTrim(of string, without []int) {
+	m := s.index[of]
+	p := s.replay(m, without)
+	p.Kind, p.Island = Prune, m.Island
+	p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
+	s.Next++
+	s.Pending = append(s.Pending, p)
+	s.Trims = append(s.Trims, Trim{Of: of, Without: without, Proposal: p.ID})
+}
+
+// IsTrim reports whether a proposal is one of the last generations'.
+func (s *Search) IsTrim(proposal int) bool { return s.trim(proposal) != nil }
+
+// trim returns the trim that a proposal asked for, or nil.
+func (s *Search) trim(proposal int) *Trim {
+	i := slices.IndexFunc(s.Trims, func(t Trim) bool { return t.Proposal == proposal })
+	if i < 0 {
+		return nil
+	}
+	return &s.Trims[i]
+}
+
+// note writes down what a trim made.
+func (t *Trim) note(s *Search, o *Outcome) {
+	t.ID, t.Steps = o.Candidate.ID, o.Candidate.Steps
+	switch {
+	case t.ID == t.Of: // the step was taken back by a later one
+		t.As, t.Steps = t.Of, s.index[t.Of].without(t.Without)
+	case s.index[t.ID] != nil:
+		t.As = t.ID
+	case s.index[o.Twin] != nil:
+		t.As = o.Twin
+	}
+}
+
+// without are a member's steps but for some loose ones.
+func (m *Member) without(cut []int) []beagle.Step {
+	out := slices.Clone(m.Steps[:len(m.Steps)-len(m.loose())])
+	for i, st := range m.loose() {
+		if !slices.Contains(cut, i) {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// Finalists are the candidates to measure in full, the most promising first: each
+// of the best few members without the steps that buy nothing. The best also stays
+// as it was found, since a quick measurement may err, most of all on a busy
+// machine, and then everything would be lost.
+func (s *Search) Finalists() []Finalist {
+	var out []Finalist
+	add := func(f Finalist) {
+		if !slices.ContainsFunc(out, func(g Finalist) bool { return g.ID == f.ID }) {
+			out = append(out, f)
+		}
+	}
+	for i, id := range s.Finals {
+		add(s.simplest(s.index[id]))
+		if i == 0 {
+			add(Finalist{ID: id})
+		}
+	}
+	return out
+}
+
+// simplest is a finalist without as many steps as it can do without.
+func (s *Search) simplest(m *Member) Finalist {
+	best, cut, top := Finalist{ID: m.ID}, 0, math.Inf(-1)
+	for _, t := range s.Trims {
+		if t.Of != m.ID || t.As == "" || t.As == s.Root {
+			continue
+		}
+		score := s.index[t.As].Score
+		if score < m.Score+math.Log(AsGoodAs) || len(t.Without) < cut || len(t.Without) == cut && score <= top {
+			continue
+		}
+		best, cut, top = Finalist{ID: t.ID, Steps: t.Steps}, len(t.Without), score
+	}
+	return best
+}

@@ -1,0 +1,164 @@
+package evolve
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A trimmed is a search whose members gain by the names of their steps: a "g"
+// step is worth a tenth, an "n" step nothing, and a "w" step is wrong without the
+// "g0" step before it.
+type trimmed struct {
+	*Search
+	codes map[string]string // machine code of a set of steps -> the first candidate with it
+}
+
+func newTrimmed(t *testing.T, finds ...string) *trimmed {
+	t.Helper()
+	x := &trimmed{New(Config{Seed: 1, Strategy: Greedy, Budget: 10}), map[string]string{}}
+	x.Add(beagle.Candidate{ID: "root"}, beagle.Verdict{Status: beagle.Equal}, nil)
+	for _, find := range finds {
+		c, v := x.judged(strings.Fields(find))
+		x.Add(c, v, nil)
+	}
+	return x
+}
+
+// judged is the verdict on a stack of steps. "n" steps leave no machine code.
+func (x *trimmed) judged(names []string) (beagle.Candidate, beagle.Verdict) {
+	c := beagle.Candidate{ID: "c " + strings.Join(names, " ")}
+	gain, code := 0.0, ""
+	for _, n := range names {
+		c.Steps = append(c.Steps, beagle.Step{Mutator: n, Param: n})
+		if n[0] != 'n' {
+			gain, code = gain+0.1, code+n
+		}
+	}
+	ratio := math.Exp(gain)
+	v := beagle.Verdict{
+		Candidate: c.ID,
+		Status:    beagle.Equal,
+		Screen:    &beagle.Ratio{Point: ratio, Low: ratio, High: ratio},
+	}
+	first := x.codes[code]
+	switch {
+	case slices.Contains(names, "w") && !slices.Contains(names, "g0"):
+		v.Status = beagle.Wrong
+	case first != "" && first != c.ID:
+		v.Status, v.Twin = beagle.Duplicate, first
+	default:
+		x.codes[code] = c.ID
+	}
+	return c, v
+}
+
+// run takes the last generations, and returns what each asked for.
+func (x *trimmed) run(t *testing.T) (asked [][]string) {
+	t.Helper()
+	for {
+		ps := x.AskTrims()
+		if len(ps) == 0 {
+			return asked
+		}
+		names, out := x.answer(ps)
+		if err := x.Tell(out); err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, names)
+	}
+}
+
+// answer makes and judges what proposals ask for, and returns the steps of each.
+func (x *trimmed) answer(ps []Proposal) (asked []string, out []Outcome) {
+	for _, p := range ps {
+		var steps []string
+		for _, w := range p.Then {
+			steps = append(steps, w.Mutator)
+		}
+		c, v := x.judged(steps)
+		asked = append(asked, strings.Join(steps, " "))
+		out = append(out, Outcome{Proposal: p.ID, Candidate: c, Verdict: v, Twin: v.Twin})
+	}
+	return asked, out
+}
+
+func (x *trimmed) finalists() []string {
+	var out []string
+	for _, f := range x.Finalists() {
+		out = append(out, strings.TrimPrefix(f.ID, "c "))
+	}
+	return out
+}
+
+// TestTrims: what ships has no step that buys nothing, whether its loss changes the
+// machine code or not; it was told to the search like all else; and the best stays
+// in the field as it was found.
+func TestTrims(t *testing.T) {
+	x := newTrimmed(t, "g0 n0 g1 n1")
+	asked := x.run(t)
+	want := [][]string{
+		{"n0 g1 n1", "g0 g1 n1", "g0 n0 n1", "g0 n0 g1"},
+		{"g0 g1", "g1"}, // n0 and n1 are the least useful, and then g0
+	}
+	if fmt.Sprint(asked) != fmt.Sprint(want) {
+		t.Errorf("asked for %q, want %q", asked, want)
+	}
+	if got := x.finalists(); !slices.Equal(got, []string{"g0 g1", "g0 n0 g1 n1"}) {
+		t.Errorf("finalists %q", got)
+	}
+	if x.Spent != 0 || len(x.Pending) != 0 {
+		t.Errorf("%d of the budget spent, %d proposals pending", x.Spent, len(x.Pending))
+	}
+}
+
+// TestTrimsKeep: steps that others need, and steps that pay, stay.
+func TestTrimsKeep(t *testing.T) {
+	x := newTrimmed(t, "g0 w")
+	x.run(t)
+	if got := x.finalists(); !slices.Equal(got, []string{"g0 w"}) {
+		t.Errorf("finalists %q", got)
+	}
+}
+
+// TestPickFinalists: those that only add to a better one, or gain nothing, are
+// not measured in full.
+func TestPickFinalists(t *testing.T) {
+	x := newTrimmed(t, "g0", "g1 g2 g3", "g1 g2 g3 n0", "n2", "g4 g5", "g6", "g7")
+	x.run(t)
+	if got := x.finalists(); !slices.Equal(got, []string{"g1 g2 g3", "g4 g5", "g0"}) {
+		t.Errorf("finalists %q", got)
+	}
+}
+
+// TestTrimsGoOn: a search that is stopped between its last generations goes on with
+// them.
+func TestTrimsGoOn(t *testing.T) {
+	straight, stopped := newTrimmed(t, "g0 n0 g1 n1"), newTrimmed(t, "g0 n0 g1 n1")
+	want := straight.run(t)
+	var got [][]string
+	for range 3 {
+		stopped.Search = reload(t, stopped.Search)
+		before := len(stopped.Trims)
+		ps := stopped.AskTrims()
+		names, out := stopped.answer(ps)
+		if len(ps) != len(stopped.Trims)-before {
+			t.Fatalf("%d proposals, %d trims", len(ps), len(stopped.Trims)-before)
+		}
+		if len(ps) == 0 {
+			break
+		}
+		got = append(got, names)
+		stopped.Search = reload(t, stopped.Search)
+		if err := stopped.Tell(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(stopped.finalists()) != fmt.Sprint(straight.finalists()) {
+		t.Errorf("asked for %q and kept %q; want %q and %q", got, stopped.finalists(), want, straight.finalists())
+	}
+}
