@@ -342,8 +342,8 @@ func TestWindows(t *testing.T) {
 // TestSkew: sources that were watched at other times are added with a warning.
 func TestSkew(t *testing.T) {
 	at := func(name, host string, start time.Time) *Profile {
-		p := planned{Kind: CPU, Seconds: 10, Start: start,
-			Stacks: []string{"1000 ex.com/svc/a.F@/a.go:1"}}.parse(t, name)
+		f := []string{"1000 ex.com/svc/a.F@/a.go:1"}
+		p := planned{Kind: CPU, Seconds: 10, Start: start, Stacks: f}.parse(t, name)
 		p.Instance = host
 		return p
 	}
