@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"mutate/rules":           {"", "mutate"},
 	"mutate/rules/measure":   {"", "mutate", "mutate/rules"},
 	"internal/flow":          {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
+	"bench/field":            {"", "mutate", "mutate/rules"},
 	"bench/figures":          {"", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":          {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify"},
 	"internal/mutants":       {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
