@@ -69,6 +69,7 @@ var mayImport = map[string][]string{
 	"probe/wire":                {},
 	"probe/probehttp":           {"probe", "probe/wire"},
 	"internal/capture":          {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
+	"bench/field":               {"", "mutate", "mutate/rules"},
 }
 
 // standardOnly are the packages that import nothing but the standard library

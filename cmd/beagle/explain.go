@@ -44,6 +44,8 @@ type ruleDoc struct {
 	Before string       `json:"before"`
 	After  string       `json:"after"`
 
+	Recall *rules.Recall `json:"recall,omitempty"` // on public packages; none for rules of Go's own tools
+
 	// on the rule's own example, with the toolchain of this program
 	Measured *rules.Measurement `json:"measured,omitempty"`
 }
@@ -75,6 +77,9 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 		docs, here := make([]ruleDoc, len(chosen)), rules.MeasuredHere()
 		for i, m := range chosen {
 			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: m.Before, After: m.After}
+			if r, ok := rules.RecallOf(m.Name); ok {
+				docs[i].Recall = &r
+			}
 			if here != nil {
 				measured := here.Of(m.Name)
 				docs[i].Measured = &measured
@@ -138,10 +143,22 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	for _, t := range rules.Tables(runtime.GOARCH) {
 		on(t.Go, t)
 	}
+	if r, ok := rules.RecallOf(m.Name); ok {
+		fmt.Fprintln(w, recalled(r))
+	}
 	for _, part := range []struct{ title, code string }{{"Before", m.Before}, {"After", m.After}} {
 		if part.code != "" {
 			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title,
 				strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))
 		}
 	}
+}
+
+// recalled says how often a rule applies to code that nobody here has written.
+func recalled(r rules.Recall) string {
+	text := fmt.Sprintf("On %d functions of %d public packages: it finds a place in %d", r.Functions, r.Packages, r.Found)
+	if r.Rare() {
+		text += ", which is rare"
+	}
+	return text + "."
 }

@@ -1,0 +1,401 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// A recall counts the functions in which each rule finds a place.
+type recall struct {
+	root, dir string
+	per       int
+	write     bool
+
+	modules, packages, functions int
+	hits                         map[string]int
+	failed                       []string // modules that could not be read
+	faults                       map[string]int
+}
+
+// standard stands for the standard library in the list of modules.
+const standard = "std"
+
+// A module is a line of the list.
+type module struct{ path, version string }
+
+func (r *recall) run(ctx context.Context) error {
+	list, err := readModules(filepath.Join(r.root, "bench", "strangers", "modules.txt"))
+	if err != nil {
+		return err
+	}
+	if r.dir == "" {
+		if r.dir, err = os.MkdirTemp("", "field"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(r.dir)
+	}
+	r.hits, r.faults = map[string]int{}, map[string]int{}
+	for i, m := range append(list, module{standard, runtime.Version()}) {
+		if err := r.module(ctx, m); err != nil {
+			if ctx.Err() != nil {
+				return errors.New("stopped")
+			}
+			r.failed = append(r.failed, fmt.Sprintf("%s: %v", m.path, err))
+		}
+		fmt.Fprintf(os.Stderr, "\r%d of %d modules, %d packages, %d functions ", i+1, len(list)+1,
+			r.packages, r.functions)
+	}
+	fmt.Fprintln(os.Stderr)
+	if r.functions == 0 {
+		return fmt.Errorf("no module could be read: %s", strings.Join(r.failed, "; "))
+	}
+	if err := r.print(os.Stdout); err != nil || !r.write {
+		return err
+	}
+	return r.save(filepath.Join(r.root, "mutate", "rules", "recall.txt"))
+}
+
+// readModules reads a list of modules with their versions.
+func readModules(path string) ([]module, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: run it in the root of the repository, or name that with -root", err)
+	}
+	defer file.Close()
+	var out []module
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if w := strings.Fields(lines.Text()); len(w) == 2 {
+			out = append(out, module{w[0], w[1]})
+		}
+	}
+	return out, lines.Err()
+}
+
+// module counts in some packages of a module.
+func (r *recall) module(ctx context.Context, m module) error {
+	conf, err := r.place(ctx, m)
+	if err != nil {
+		return err
+	}
+	conf.Mode = packages.NeedName | packages.NeedFiles
+	pattern := m.path + "/..."
+	if m.path == standard {
+		pattern = standard
+	}
+	all, err := packages.Load(conf, pattern)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, p := range all {
+		if len(p.Errors) == 0 && len(p.GoFiles) > 0 && p.Name != "main" && !strings.Contains(p.PkgPath, "testdata") {
+			names = append(names, p.PkgPath)
+		}
+	}
+	slices.Sort(names)
+	draw := rand.New(rand.NewPCG(16, uint64(len(m.path))))
+	draw.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	per := r.per
+	if m.path == standard {
+		per *= 8 // it is as large as many
+	}
+	names = names[:min(len(names), per)]
+	if len(names) == 0 {
+		return errors.New("no package of it can be listed")
+	}
+	conf.Mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+		packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
+	loaded, err := packages.Load(conf, names...)
+	if err != nil {
+		return err
+	}
+	r.modules++
+	for _, p := range loaded {
+		if len(p.Errors) == 0 && p.TypesInfo != nil {
+			r.count(p)
+		}
+	}
+	return nil
+}
+
+// place says how to load packages of a module, where it lies in the module cache.
+func (r *recall) place(ctx context.Context, m module) (*packages.Config, error) {
+	conf := &packages.Config{Context: ctx, Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "CGO_ENABLED=0")}
+	if m.path == standard {
+		conf.Dir, conf.Env = r.dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0")
+		return conf, os.WriteFile(filepath.Join(r.dir, "go.mod"), []byte("module field\n\ngo 1.26\n"), 0o644)
+	}
+	c := exec.CommandContext(ctx, "go", "mod", "download", "-json", m.path+"@"+m.version)
+	c.Dir, c.Env = r.dir, conf.Env
+	out, err := c.Output()
+	var got struct{ Dir, Error string }
+	if jerr := json.Unmarshal(out, &got); jerr != nil || got.Dir == "" {
+		return nil, fmt.Errorf("download: %s %v", got.Error, cmp.Or(err, jerr))
+	}
+	files := filepath.Join(r.dir, strings.ReplaceAll(m.path, "/", "_"))
+	if err := os.MkdirAll(files, 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(got.Dir, "go.mod")); err != nil {
+		// A module of the time before there were modules is read through one that needs it.
+		conf.Dir = files
+		needs := fmt.Sprintf("module field\n\ngo 1.26\n\nrequire %s %s\n", m.path, m.version)
+		return conf, os.WriteFile(filepath.Join(files, "go.mod"), []byte(needs), 0o644)
+	}
+	// The module cache cannot be written to: what go.sum lacks is added to a copy.
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(got.Dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(files, name), text, 0o644)
+		}
+		if err != nil && name == "go.mod" {
+			return nil, err
+		}
+	}
+	conf.Dir, conf.BuildFlags = got.Dir, []string{"-modfile=" + filepath.Join(files, "go.mod")}
+	return conf, nil
+}
+
+// count asks every rule about every function of a package.
+func (r *recall) count(p *packages.Package) {
+	r.packages++
+	uses := usesOf(p)
+	for _, f := range p.Syntax {
+		src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
+		if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
+			continue // a file that a tool made on the way
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || len(fn.Body.List) == 0 || generic(p.TypesInfo, fn) {
+				continue
+			}
+			r.functions++
+			r.ask(&mutate.Pass{
+				Src: src, Fset: p.Fset, File: uses.candidate(f, fn), Pkg: p.Types, Info: p.TypesInfo, Func: fn,
+				Guard: new(mutate.Guard),
+			})
+		}
+	}
+}
+
+// generic reports whether a function or its receiver has type parameters: Beagle
+// takes instances of such functions, which a package alone does not show.
+func generic(info *types.Info, fn *ast.FuncDecl) bool {
+	f, ok := info.Defs[fn.Name].(*types.Func)
+	return !ok || f.Signature().TypeParams().Len() > 0 || f.Signature().RecvTypeParams().Len() > 0
+}
+
+// ask counts the rules that find a place in a function.
+func (r *recall) ask(p *mutate.Pass) {
+	p = mutate.InPlace(p)
+	p.Facets = favourable(p.Target)
+	for _, m := range own() {
+		if len(mutate.Choices(p, m)) > 0 {
+			r.hits[m.Name]++
+		}
+	}
+	for _, f := range p.Guard.Faults() {
+		r.faults[fmt.Sprintf("%s %s at %s on %s", f.Mutator, f.Reason, placeIn(f.Stack),
+			p.Fset.Position(p.Func.Pos()))]++
+	}
+}
+
+// placeIn is the innermost place of a stack in the rules.
+func placeIn(stack string) string {
+	for line := range strings.Lines(stack) {
+		if _, at, ok := strings.Cut(line, "/mutate/"); ok {
+			at, _, _ = strings.Cut(at, " ")
+			return "mutate/" + strings.TrimSpace(at)
+		}
+	}
+	return "a place outside of the rules"
+}
+
+// own are the rules that were written here: not those of Go's own tools.
+func own() []*mutate.Mutator {
+	return slices.DeleteFunc(slices.Clone(rules.All), func(m *mutate.Mutator) bool {
+		return slices.Contains(rules.GoFixes, m)
+	})
+}
+
+// favourable are facets under which rules that ask about the inputs are likely to
+// apply: many inputs, most of them ASCII, sorted, short and returned unchanged.
+func favourable(t *beagle.Target) *beagle.Facets {
+	f := &beagle.Facets{Records: 1000, Identity: 0.95}
+	for _, p := range t.Params {
+		bytes := make([]float64, 256)
+		for c := 'a'; c <= 'z'; c++ {
+			bytes[c] = 1.0 / 26
+		}
+		f.Params = append(f.Params, beagle.ParamFacet{
+			Name: p.Name, Distinct: 1000, Len: [5]int{0, 12, 40, 60, 100}, ASCII: 0.99, Bytes: bytes,
+			Sorted: 0.98, Unique: 0.98, Min: 0, Max: 1000,
+		})
+	}
+	return f
+}
+
+// uses say which declarations of a package use which.
+type uses struct {
+	info *types.Info
+	by   map[types.Object]map[ast.Node]bool // package-level objects -> declarations that mention them
+}
+
+func usesOf(p *packages.Package) *uses {
+	u := &uses{p.TypesInfo, map[types.Object]map[ast.Node]bool{}}
+	for _, f := range p.Syntax {
+		for _, d := range f.Decls {
+			ast.Inspect(d, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				if !ok {
+					return true
+				}
+				if o := p.TypesInfo.Uses[id]; o != nil && o.Pkg() == p.Types {
+					if u.by[o] == nil {
+						u.by[o] = map[ast.Node]bool{}
+					}
+					u.by[o][d] = true
+				}
+				return true
+			})
+		}
+	}
+	return u
+}
+
+// candidate is a file with the imports, a function, and what only it uses.
+func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
+	in := map[ast.Node]bool{fn: true}
+	for grown := true; grown; {
+		grown = false
+		for _, d := range f.Decls {
+			if !in[d] && u.only(d, in) {
+				in[d], grown = true, true
+			}
+		}
+	}
+	out := *f
+	out.Decls = nil
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); in[d] || ok && g.Tok == token.IMPORT {
+			out.Decls = append(out.Decls, d)
+		}
+	}
+	return &out
+}
+
+// only reports whether a declaration is used, and by the given ones alone.
+func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
+	var objects []types.Object
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil {
+			return false
+		}
+		objects = append(objects, u.info.Defs[d.Name])
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					objects = append(objects, u.info.Defs[name])
+				}
+			case *ast.TypeSpec:
+				objects = append(objects, u.info.Defs[s.Name])
+			default:
+				return false
+			}
+		}
+	}
+	for _, o := range objects {
+		if o == nil || o.Exported() || len(u.by[o]) == 0 {
+			return false
+		}
+		for user := range u.by[o] {
+			if user != d && !in[user] {
+				return false
+			}
+		}
+	}
+	return len(objects) > 0
+}
+
+// rare is the share of functions below which a rule counts as rare.
+const rare = 1.0 / 2000
+
+// print prints the table, the most frequent rule first.
+func (r *recall) print(w io.Writer) error {
+	names := make([]string, 0, len(own()))
+	for _, m := range own() {
+		names = append(names, m.Name)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(r.hits[b]-r.hits[a], cmp.Compare(a, b)) })
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	none, few := 0, 0
+	fmt.Fprintln(t, "rule\tfunctions\tper thousand\t")
+	for _, n := range names {
+		mark := ""
+		switch share := float64(r.hits[n]) / float64(r.functions); {
+		case r.hits[n] == 0:
+			none++
+			mark = "never"
+		case share < rare:
+			few++
+			mark = "rare"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%s\n", n, r.hits[n], 1000*float64(r.hits[n])/float64(r.functions), mark)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w,
+		"\n%d functions of %d packages in %d modules; of %d rules %d find nothing, and %d are rarer than 1 in 2,000\n",
+		r.functions, r.packages, r.modules, len(names), none, few)
+	for _, f := range r.failed {
+		fmt.Fprintln(w, "left out:", f)
+	}
+	for _, f := range slices.Sorted(maps.Keys(r.faults)) {
+		fmt.Fprintf(w, "failed: %s (%d times)\n", f, r.faults[f])
+	}
+	return nil
+}
+
+// save writes the table for 'beagle explain', whole or not at all.
+func (r *recall) save(path string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# go run ./bench/field recall -write\n")
+	fmt.Fprintf(&b, "%d functions %d packages %d modules\n", r.functions, r.packages, r.modules)
+	for _, m := range own() {
+		fmt.Fprintf(&b, "%s %d\n", m.Name, r.hits[m.Name])
+	}
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}

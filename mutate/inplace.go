@@ -1,0 +1,21 @@
+package mutate
+
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+)
+
+// InPlace completes a Pass of a function of a package that is type-checked
+// already. File holds what a candidate of the function would hold: imports, the
+// function, and what only it uses. Src is the whole file. The weight of every node
+// is 1.
+func InPlace(p *Pass) *Pass {
+	if p.Facets == nil {
+		p.Facets = &beagle.Facets{}
+	}
+	p.Weight = func(ast.Node) float64 { return 1 }
+	p.Target = targetOf(p, FuncName(p.Info.Defs[p.Func.Name].(*types.Func)))
+	return p
+}
