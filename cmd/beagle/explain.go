@@ -156,7 +156,8 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 
 // recalled says how often a rule applies to code that nobody here has written.
 func recalled(r rules.Recall) string {
-	text := fmt.Sprintf("On %d functions of %d public packages: it finds a place in %d", r.Functions, r.Packages, r.Found)
+	text := fmt.Sprintf("On %d functions of %d public packages: it finds a place in %d", r.Functions,
+		r.Packages, r.Found)
 	if r.Rare() {
 		text += ", which is rare"
 	}
