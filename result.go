@@ -35,7 +35,7 @@ type Result struct {
 	NearMiss       *NearMiss      `json:"near_miss,omitempty"` // of the first finalist that fell and has one
 	Lineage        []LineageStep  `json:"lineage,omitempty"`   // of the winner, from the original
 	Advice         []Advice       `json:"advice,omitempty"`    // what a person may want to change in the original, and no rewrite may
-	Trials         []Trial        `json:"trials"`              // every candidate, in the order of evaluation
+	Attempts       []Attempt      `json:"trials"`              // every candidate, in the order of evaluation
 	Models         *ModelSummary  `json:"models,omitempty"`    // none when no model was asked
 	Split          Split          `json:"split"`
 	Machine        Machine        `json:"machine"`
@@ -138,8 +138,8 @@ type Advice struct {
 	Doc  string `json:"doc"`  // what could be done, what it is worth, and what has to be true
 }
 
-// A Trial is one evaluated candidate.
-type Trial struct {
+// An Attempt is one evaluated candidate.
+type Attempt struct {
 	Candidate string   `json:"candidate"`
 	Parents   []string `json:"parents,omitempty"`
 	Island    int      `json:"island"`

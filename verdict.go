@@ -20,21 +20,26 @@ const (
 // A Verdict is everything that is known of a candidate. It is total: whatever
 // a candidate does ends in a Status, never in a Go error.
 type Verdict struct {
-	Candidate      string          `json:"candidate"`
-	Status         Status          `json:"status"`
-	Stage          string          `json:"stage"` // the last check reached: "parse", "types", "policy", "compile", "replay", ...
+	Candidate string `json:"candidate"`
+	Status    Status `json:"status"`
+	// the last check reached: "parse", "types", "policy", "compile", "replay", ...
+	Stage          string          `json:"stage"`
 	Reason         string          `json:"reason,omitempty"`
 	Counterexample *Counterexample `json:"counterexample,omitempty"`
 	Checks         []CheckResult   `json:"checks,omitempty"`
 	Static         StaticFacts     `json:"static"`
-	Screen         *Ratio          `json:"screen,omitempty"`  // quick measurement on the training corpus
-	Final          *Measurement    `json:"final,omitempty"`   // full measurement, finalists only
-	Classes        []ClassRatio    `json:"classes,omitempty"` // Screen by class of input, when the inputs are of several
-	Warnings       []string        `json:"warnings,omitempty"`
-	Assurance      *Assurance      `json:"assurance,omitempty"` // how far the evidence reaches; full verification only
-	Contract       Contract        `json:"contract,omitzero"`   // under which the verdict holds
-	Twin           string          `json:"twin,omitempty"`      // of a duplicate: the candidate that had its machine code first
-	NearMiss       *NearMiss       `json:"near_miss,omitempty"` // a contract under which a rejected candidate would be right
+	Screen         *Ratio          `json:"screen,omitempty"` // quick measurement on the training corpus
+	Final          *Measurement    `json:"final,omitempty"`  // full measurement, finalists only
+	// Screen by class of input, when the inputs are of several
+	InputClasses []InputClassRatio `json:"classes,omitempty"`
+	Warnings     []string          `json:"warnings,omitempty"`
+	// how far the evidence reaches; full verification only
+	Assurance *Assurance `json:"assurance,omitempty"`
+	Contract  Contract   `json:"contract,omitzero"` // under which the verdict holds
+	// of a duplicate: the candidate that had its machine code first
+	Twin string `json:"twin,omitempty"`
+	// a contract under which a rejected candidate would be right
+	NearMiss *NearMiss `json:"near_miss,omitempty"`
 }
 
 // A Judgement is the verdict on a file, where several were judged.
@@ -127,9 +132,9 @@ func (r Ratio) Over(other Ratio) Ratio {
 	return Ratio{Point: point, Low: point * math.Exp(-half), High: point * math.Exp(half)}
 }
 
-// A ClassRatio is how fast a candidate is on one class of inputs: a gain on
+// An InputClassRatio is how fast a candidate is on one class of inputs: a gain on
 // one must not hide a loss on another.
-type ClassRatio struct {
+type InputClassRatio struct {
 	Name  string  `json:"name"`  // "non-ASCII", "empty", "unsorted a"
 	Share float64 `json:"share"` // of the calls, 0 to 1
 	Ratio Ratio   `json:"ratio"`
@@ -137,24 +142,28 @@ type ClassRatio struct {
 
 // A Measurement is the full comparison of a candidate with the original.
 type Measurement struct {
-	Train     Ratio        `json:"train"`
-	Holdout   *Ratio       `json:"holdout,omitempty"`
-	Fresh     *Ratio       `json:"fresh,omitempty"`   // inputs drawn anew from the facets
-	Apart     *Ratio       `json:"apart,omitempty"`   // original and candidate in processes of their own
-	PGO       *Ratio       `json:"pgo,omitempty"`     // both built with the module's profile
-	Cold      *Ratio       `json:"cold,omitempty"`    // with other work between the calls; only when the candidate has large tables
-	Control   *Ratio       `json:"control,omitempty"` // the original against its own copy in the same binaries: the noise
-	Layouts   []Layout     `json:"layouts"`
-	Classes   []ClassRatio `json:"classes,omitempty"` // by class of input, when the inputs are of several
-	Corrected Ratio        `json:"corrected"`         // Train after the winner's-curse correction: the figure to quote
-	Baseline  Resources    `json:"baseline"`
-	Best      Resources    `json:"best"`
-	Tried     int          `json:"tried"`    // candidates that competed, for the correction
-	MinGain   float64      `json:"min_gain"` // less is not called faster: 0.01 is 1 %
-	Seconds   float64      `json:"seconds"`  // of timing, for all that were measured together; builds not counted
-	Faster    bool         `json:"faster"`
-	Why       string       `json:"why,omitempty"`   // why it is not called faster
-	Notes     []string     `json:"notes,omitempty"` // what the timed inputs lack
+	Train   Ratio  `json:"train"`
+	Holdout *Ratio `json:"holdout,omitempty"`
+	Fresh   *Ratio `json:"fresh,omitempty"` // inputs drawn anew from the facets
+	Apart   *Ratio `json:"apart,omitempty"` // original and candidate in processes of their own
+	PGO     *Ratio `json:"pgo,omitempty"`   // both built with the module's profile
+	// with other work between the calls; only when the candidate has large tables
+	Cold *Ratio `json:"cold,omitempty"`
+	// the original against its own copy in the same binaries: the noise
+	Control      *Ratio            `json:"control,omitempty"`
+	Layouts      []Layout          `json:"layouts"`
+	InputClasses []InputClassRatio `json:"classes,omitempty"` // by class of input, when the inputs are of several
+	// Train after the winner's-curse correction: the figure to quote
+	Corrected Ratio     `json:"corrected"`
+	Baseline  Resources `json:"baseline"`
+	Best      Resources `json:"best"`
+	Tried     int       `json:"tried"`    // candidates that competed, for the correction
+	MinGain   float64   `json:"min_gain"` // less is not called faster: 0.01 is 1 %
+	// of timing, for all that were measured together; builds not counted
+	Seconds float64  `json:"seconds"`
+	Faster  bool     `json:"faster"`
+	Why     string   `json:"why,omitempty"`   // why it is not called faster
+	Notes   []string `json:"notes,omitempty"` // what the timed inputs lack
 }
 
 // A Layout is the comparison in one linked binary.

@@ -55,7 +55,7 @@ func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
 	if err := json.Unmarshal(out, j); err != nil {
 		return nil, err
 	}
-	if !l.written {
+	if !l.intoDocs {
 		return j, nil
 	}
 	text, err := json.MarshalIndent(j.Rates, "", "\t")

@@ -124,7 +124,7 @@ func (l *lab) draw(name string, c *chart) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	if l.written {
+	if l.intoDocs {
 		if err := os.WriteFile(filepath.Join(dir, name+".svg"), []byte(c.svg()), 0o644); err != nil {
 			return "", err
 		}

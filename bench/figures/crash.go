@@ -149,11 +149,12 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	}
 	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind",
 		"scratch files and directories left until the next start"}, rows) + "\n"
-	same := reflect.DeepEqual(trajectory(disturbed.Trials), trajectory(quiet.Trials))
+	same := reflect.DeepEqual(trajectory(disturbed.Attempts), trajectory(quiet.Attempts))
 	if !same {
-		s.miss("the trajectory is not that of an undisturbed run: %s", firstDifference(disturbed.Trials, quiet.Trials))
+		s.miss("the trajectory is not that of an undisturbed run: %s",
+			firstDifference(disturbed.Attempts, quiet.Attempts))
 	}
-	if twice := repeated(disturbed.Trials); twice != "" {
+	if twice := repeated(disturbed.Attempts); twice != "" {
 		s.miss("candidate %s was told twice", twice)
 	}
 	if quiet.Best.ID != disturbed.Best.ID {
@@ -165,13 +166,14 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	s.text += fmt.Sprintf("%d kills; %d candidates told to the search, none twice: %v. An undisturbed run from the "+
 		"same inputs with the recorded verdicts takes the same trajectory: %v; same winner: %v (%s, %s times as "+
 		"fast); candidates that it had to evaluate: %d.\n",
-		len(dead), len(disturbed.Trials), repeated(disturbed.Trials) == "", same, quiet.Best.ID == disturbed.Best.ID,
+		len(dead), len(disturbed.Attempts), repeated(disturbed.Attempts) == "", same,
+		quiet.Best.ID == disturbed.Best.ID,
 		disturbed.Outcome, interval(disturbed.Best.Ratio), replay.Spent.Candidates)
 	return s
 }
 
 // trajectory is what the search was told, in order.
-func trajectory(trials []beagle.Trial) []string {
+func trajectory(trials []beagle.Attempt) []string {
 	out := make([]string, len(trials))
 	for i, t := range trials {
 		out[i] = fmt.Sprint(t.Candidate, " ", t.Island, " ", t.Status, " ", t.Parents)
@@ -179,7 +181,7 @@ func trajectory(trials []beagle.Trial) []string {
 	return out
 }
 
-func firstDifference(a, b []beagle.Trial) string {
+func firstDifference(a, b []beagle.Attempt) string {
 	x, y := trajectory(a), trajectory(b)
 	for i := range min(len(x), len(y)) {
 		if x[i] != y[i] {
@@ -189,7 +191,7 @@ func firstDifference(a, b []beagle.Trial) string {
 	return fmt.Sprintf("%d and %d candidates", len(a), len(b))
 }
 
-func repeated(trials []beagle.Trial) string {
+func repeated(trials []beagle.Attempt) string {
 	seen := map[string]bool{}
 	for _, t := range trials {
 		if seen[t.Candidate] {

@@ -56,7 +56,7 @@ var figures = []figure{
 	{"crash", "kill -9 and resume", 4, crash},
 	{"temporal", "many machines: orchestration on Temporal, kill -9 of worker and server, parity", 25, temporal},
 	{"cheats", "every cheat of the catalogue", 4, cheats},
-	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, mutantTrials},
+	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, judgeMutants},
 	{"hotspots", "hot spots of metricsd under load: a short profile and one ten times as long", 13, hotspotProfiles},
 	{"attacks", "what each sandbox stops", 1, attackTable},
 	{"rollout", "simulated rollouts of versions whose truth is known", 3, rollouts},
@@ -74,7 +74,7 @@ func main() {
 
 // opts are what the user may say.
 type opts struct {
-	written      bool          // into docs/measurements.md too
+	intoDocs     bool          // into docs/measurements.md too
 	quick        bool          // fewer seeds, trials and candidates
 	trialsWanted int           // of aa and power, seeds of suite; 0 is as many as the goals ask for
 	rivals       int           // seeds of the suite's other strategies; 0 is as many
@@ -83,7 +83,7 @@ type opts struct {
 
 func run() int {
 	var o opts
-	flag.BoolVar(&o.written, "write", false,
+	flag.BoolVar(&o.intoDocs, "write", false,
 		"also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
 	flag.BoolVar(&o.quick, "quick", false, "fewer seeds, trials and candidates: to see that all works")
 	flag.IntVar(&o.trialsWanted, "trials", 0,
@@ -114,7 +114,7 @@ func run() int {
 	fmt.Fprintln(os.Stderr, "figures:", estimate(chosen, o.quick))
 	status := 0
 	for _, f := range chosen {
-		if ctx.Err() != nil || !l.show(ctx, f, o.written) {
+		if ctx.Err() != nil || !l.show(ctx, f, o.intoDocs) {
 			status = 1
 		}
 	}

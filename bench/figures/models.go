@@ -215,7 +215,7 @@ func (l *lab) search(
 // model's to behave like the original and to be faster, as far as the search
 // measures; 0 when none did. Of the bad replies none does.
 func (s *scripted) foundAt() int {
-	return 1 + slices.IndexFunc(s.Result.Trials, func(t beagle.Trial) bool {
+	return 1 + slices.IndexFunc(s.Result.Attempts, func(t beagle.Attempt) bool {
 		// a busy machine's quick measurement may say nothing
 		good := t.Screen != nil && t.Screen.Low > 1 || s.confirmed() && t.Candidate == s.Result.Best.ID
 		return good && len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].Mutator == "model"

@@ -36,7 +36,7 @@ func TestGoodAnswerAmongNineBad(t *testing.T) {
 	at := got.foundAt()
 	t.Logf("found at evaluation %d of %d after %d calls: %s", at, got.Result.Candidates, got.Calls, got.Result.Why)
 	if at == 0 || !got.confirmed() {
-		t.Errorf("the good answer was not found and confirmed: %+v", got.Result.Trials)
+		t.Errorf("the good answer was not found and confirmed: %+v", got.Result.Attempts)
 	}
 	if at > len(replies) || got.Calls > modelCalls {
 		t.Errorf("found at evaluation %d after %d calls: of ten replies no more than ten are evaluated", at, got.Calls)

@@ -28,12 +28,12 @@ const mustReject = 0.99
 // A mutation is a text with its story.
 type mutation struct {
 	task, from, what, text string
-	trial                  mutants.Trial
+	trial                  mutants.Result
 }
 
-// mutantTrials takes wrong versions of the suite's functions, of the ordinary
+// judgeMutants takes wrong versions of the suite's functions, of the ordinary
 // author's text and of the expert's, through the judge.
-func mutantTrials(ctx context.Context, l *lab) (*section, error) {
+func judgeMutants(ctx context.Context, l *lab) (*section, error) {
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (l *lab) chosen(task, from, text string) ([]mutation, error) {
 // that were rejected.
 func share(list []mutation) (different, rejected int) {
 	for _, m := range list {
-		switch m.trial.Fate {
+		switch m.trial.Status {
 		case mutants.Rejected:
 			rejected++
 			different++
@@ -159,11 +159,11 @@ func share(list []mutation) (different, rejected int) {
 }
 
 func tallied(list []mutation) []string {
-	count := map[mutants.Fate]int{}
+	count := map[mutants.Status]int{}
 	equivalent := 0
 	for _, m := range list {
-		count[m.trial.Fate]++
-		if _, ok := mutants.Reviewed(m.trial.ID); ok && m.trial.Fate == mutants.Survived {
+		count[m.trial.Status]++
+		if _, ok := mutants.Reviewed(m.trial.ID); ok && m.trial.Status == mutants.Survived {
 			equivalent++
 		}
 	}
@@ -184,7 +184,7 @@ func byStage(list []mutation) string {
 	by := map[string]int{}
 	n := 0
 	for _, m := range list {
-		if m.trial.Fate == mutants.Rejected {
+		if m.trial.Status == mutants.Rejected {
 			by[m.trial.Verdict.Stage]++
 			n++
 		}
@@ -197,7 +197,7 @@ func byStage(list []mutation) string {
 func survivors(list []mutation) string {
 	var rows [][]string
 	for _, m := range list {
-		if m.trial.Fate != mutants.Survived {
+		if m.trial.Status != mutants.Survived {
 			continue
 		}
 		why, ok := mutants.Reviewed(m.trial.ID)

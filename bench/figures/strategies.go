@@ -20,7 +20,7 @@ const seeds = 3
 
 // searchLog is the part of a run's log that tells the trajectory.
 type searchLog struct {
-	Trials []beagle.Trial `json:"trials"`
+	Trials []beagle.Attempt `json:"trials"`
 	Spent  struct {
 		Candidates int `json:"candidates"` // evaluated, and not found in the store
 		Cached     int `json:"cached"`
@@ -74,7 +74,7 @@ func compare(function string, searches []string, logs map[string][]searchLog) []
 		for _, log := range logs[name] {
 			best = append(best, bestAfter(log.Trials))
 			tried = append(tried, float64(len(log.Trials)))
-			n := slices.IndexFunc(log.Trials, func(t beagle.Trial) bool {
+			n := slices.IndexFunc(log.Trials, func(t beagle.Attempt) bool {
 				return t.Screen != nil && t.Screen.Point >= half
 			})
 			if n < 0 {
@@ -95,7 +95,7 @@ func compare(function string, searches []string, logs map[string][]searchLog) []
 	return rows
 }
 
-func bestAfter(trials []beagle.Trial) float64 {
+func bestAfter(trials []beagle.Attempt) float64 {
 	best := 1.0
 	for _, t := range trials {
 		if t.Screen != nil {

@@ -240,9 +240,10 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 			redone++
 		}
 	}
-	same := reflect.DeepEqual(trajectory(disturbed.Trials), trajectory(quiet.Trials))
+	same := reflect.DeepEqual(trajectory(disturbed.Attempts), trajectory(quiet.Attempts))
 	if !same {
-		s.miss("the trajectory is not that of the local driver: %s", firstDifference(disturbed.Trials, quiet.Trials))
+		s.miss("the trajectory is not that of the local driver: %s",
+			firstDifference(disturbed.Attempts, quiet.Attempts))
 	}
 	if redone > 0 || log.Spent.Candidates > 0 {
 		s.miss("%d verdicts were made again, and the local driver had to make %d", redone, log.Spent.Candidates)
@@ -257,7 +258,7 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 		"server %d times: it ended with %s (%s times as fast). %d of %d verdicts that were in the store at a kill "+
 		"were made again. The local driver, from the same inputs with the same verdicts, takes the same trajectory: "+
 		"%v; same winner: %v; candidates that it had to evaluate: %d.\n",
-		len(disturbed.Trials), dead["worker"], dead["server"], disturbed.Outcome, interval(disturbed.Best.Ratio),
+		len(disturbed.Attempts), dead["worker"], dead["server"], disturbed.Outcome, interval(disturbed.Best.Ratio),
 		redone, len(kept), same, quiet.Best.ID == disturbed.Best.ID, log.Spent.Candidates)
 	return nil
 }

@@ -22,8 +22,8 @@ import (
 // driver does.
 type loop struct{ durable bool }
 
-// written is a candidate that came of a call.
-type written struct {
+// replied is a candidate that came of a call.
+type replied struct {
 	proposal  evolve.Proposal
 	candidate beagle.Candidate
 	err       error
@@ -97,9 +97,9 @@ type looping struct {
 // they bring.
 func (r *looping) work(ctx context.Context) error {
 	calls, evals := 2*r.s.slots, r.s.slots
-	back, judged := make(chan written), make(chan written)
+	back, judged := make(chan replied), make(chan replied)
 	asking, judging := 0, 0
-	var waiting []written
+	var waiting []replied
 	for {
 		for asking < calls && len(waiting) < calls && r.search.CanCommission() {
 			for _, p := range r.search.AskModels(1) {
@@ -147,8 +147,8 @@ func (r *looping) known(c beagle.Candidate) bool {
 }
 
 // ask has the model write a candidate. Request and reply are journaled.
-func (r *looping) ask(ctx context.Context, p evolve.Proposal) written {
-	w := written{proposal: p}
+func (r *looping) ask(ctx context.Context, p evolve.Proposal) replied {
+	w := replied{proposal: p}
 	r.mu.Lock()
 	parent := r.sources[p.Parent]
 	r.mu.Unlock()
@@ -190,21 +190,21 @@ func (r *looping) note(v any) error {
 }
 
 // evaluate does nothing, for as long as the scenario says.
-func (r *looping) evaluate(w written) {
+func (r *looping) evaluate(w replied) {
 	r.mark("begin", w)
 	time.Sleep(r.s.eval)
 	r.mark("end", w)
 }
 
-func (r *looping) mark(what string, w written) {
+func (r *looping) mark(what string, w replied) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.log = append(r.log, entry{At: float64(time.Now().UnixNano()) / 1e9, What: what, Reply: w.proposal.ID + 1})
 }
 
-func (r *looping) tell(w written, evaluated bool) error {
+func (r *looping) tell(w replied, evaluated bool) error {
 	var refused *llm.ReplyError
-	o := evolve.Outcome{Proposal: w.proposal.ID, Candidate: w.candidate}
+	o := evolve.Feedback{Proposal: w.proposal.ID, Candidate: w.candidate}
 	switch {
 	case evaluated:
 		o.Verdict = verdict(w.candidate.ID)
@@ -216,7 +216,7 @@ func (r *looping) tell(w written, evaluated bool) error {
 	if err := r.note(o); err != nil {
 		return err
 	}
-	if err := r.search.Tell([]evolve.Outcome{o}); err != nil || !r.durable || time.Since(r.saved) < 20*r.saving {
+	if err := r.search.Tell([]evolve.Feedback{o}); err != nil || !r.durable || time.Since(r.saved) < 20*r.saving {
 		return err
 	}
 	began := time.Now()

@@ -25,7 +25,7 @@ import (
 )
 
 var verbs = map[string]func(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error{
-	"draw": draw, "mutants": mutantTrials, "versions": versions, "show": show, "check": check,
+	"draw": draw, "mutants": judgeMutants, "versions": versions, "show": show, "check": check,
 }
 
 func main() {

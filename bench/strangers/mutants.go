@@ -14,9 +14,9 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// mutantTrials makes wrong versions of the drawn functions with operators, has
+// judgeMutants makes wrong versions of the drawn functions with operators, has
 // the judge look at them, and prints every survivor.
-func mutantTrials(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
+func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	set := f.String("set", "M", "a set of functions.txt, or one function")
 	per := f.Int("per", 28, "mutants of each function that compile, drawn by the seed")
 	seed := f.Uint64("seed", 14, "seed of the choice")
@@ -32,7 +32,7 @@ func mutantTrials(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 		return err
 	}
 	begin := time.Now()
-	total := map[mutants.Fate]int{}
+	total := map[mutants.Status]int{}
 	functions := 0
 	for _, fn := range list {
 		if *limit > 0 && time.Since(begin) > *limit || ctx.Err() != nil {
@@ -57,7 +57,7 @@ func mutantTrials(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 	return ctx.Err()
 }
 
-func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map[mutants.Fate]int, error) {
+func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map[mutants.Status]int, error) {
 	dir, err := l.module(ctx, fn.module, fn.version)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(len(made))))
 	rng.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
-	got := map[mutants.Fate]int{}
+	got := map[mutants.Status]int{}
 	for want := per; want > 0 && len(made) > 0; { // a text that does not compile is no mutant
 		some := made[:min(want, len(made))]
 		made = made[len(some):]
@@ -92,7 +92,7 @@ func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map
 
 // try has mutants judged, counts their fates and prints those that pass.
 func try(
-	ctx context.Context, fn *function, f *mutants.Function, made []mutants.Mutant, got map[mutants.Fate]int,
+	ctx context.Context, fn *function, f *mutants.Function, made []mutants.Mutant, got map[mutants.Status]int,
 ) error {
 	texts := make([]string, len(made))
 	for i := range made {
@@ -103,7 +103,7 @@ func try(
 		return err
 	}
 	for i, t := range trials {
-		fate := t.Fate
+		fate := t.Status
 		if why, ok := mutants.Reviewed(t.ID); ok && fate == mutants.Survived {
 			fmt.Printf("%s %s: equivalent: %s\n", fn, &made[i], why)
 			fate = mutants.SameCode

@@ -96,8 +96,8 @@ func latest(ts *testscript.TestScript, _ bool, args []string) {
 // that those of an earlier log of the run are the first ones: once FILE LOG.
 func once(ts *testscript.TestScript, _ bool, args []string) {
 	var result, earlier struct {
-		Candidates int            `json:"candidates"`
-		Trials     []beagle.Trial `json:"trials"`
+		Candidates int              `json:"candidates"`
+		Trials     []beagle.Attempt `json:"trials"`
 	}
 	ts.Check(json.NewDecoder(bytes.NewBufferString(ts.ReadFile(args[0]))).Decode(&result))
 	ts.Check(json.NewDecoder(bytes.NewBufferString(ts.ReadFile(args[1]))).Decode(&earlier))

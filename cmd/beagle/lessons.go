@@ -49,8 +49,8 @@ Examples:
 
 func init() { lessonsCommand.run = runLessons }
 
-// lessonBook is where the user's own lessons and proposals are.
-type lessonBook struct {
+// lessonLibrary is where the user's own lessons and proposals are.
+type lessonLibrary struct {
 	store *store.Store
 	home  string // of the store
 	dirs  []string
@@ -83,8 +83,8 @@ func ownLessons(named []string) ([]string, error) {
 	return out, nil
 }
 
-func (b *lessonBook) kept() string     { return filepath.Join(b.home, "lessons") }
-func (b *lessonBook) proposed() string { return filepath.Join(b.home, "lessons", "proposed") }
+func (b *lessonLibrary) kept() string     { return filepath.Join(b.home, "lessons") }
+func (b *lessonLibrary) proposed() string { return filepath.Join(b.home, "lessons", "proposed") }
 
 func runLessons(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var more []string
@@ -103,7 +103,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	if err != nil {
 		return exitNo, err
 	}
-	b := &lessonBook{store: s, home: home, dirs: llm.LessonDirs(home, more)}
+	b := &lessonLibrary{store: s, home: home, dirs: llm.LessonDirs(home, more)}
 	verb, name := "list", ""
 	if len(rest) > 0 {
 		verb = rest[0]
@@ -130,7 +130,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	return exitOK, nil
 }
 
-func (b *lessonBook) list(std stdio, asJSON bool) error {
+func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 	all, err := llm.LoadLessons(b.dirs...)
 	if err != nil {
 		return err
@@ -152,13 +152,13 @@ func (b *lessonBook) list(std stdio, asJSON bool) error {
 }
 
 // waiting are the proposals that were neither kept nor dropped.
-func (b *lessonBook) waiting() ([]llm.Lesson, error) {
+func (b *lessonLibrary) waiting() ([]llm.Lesson, error) {
 	all, err := llm.LoadLessons(b.proposed())
 	return slices.DeleteFunc(all, func(l llm.Lesson) bool { return l.From == llm.Bundled }), err
 }
 
 // find looks for a lesson and, if told so, among the proposals alone.
-func (b *lessonBook) find(name string, proposedOnly bool) (*llm.Lesson, error) {
+func (b *lessonLibrary) find(name string, proposedOnly bool) (*llm.Lesson, error) {
 	all, err := b.waiting()
 	if !proposedOnly && err == nil {
 		var known []llm.Lesson
@@ -182,7 +182,7 @@ func (b *lessonBook) find(name string, proposedOnly bool) (*llm.Lesson, error) {
 	return &all[i], nil
 }
 
-func (b *lessonBook) show(std stdio, name string, asJSON bool) error {
+func (b *lessonLibrary) show(std stdio, name string, asJSON bool) error {
 	l, err := b.find(name, false)
 	switch {
 	case err != nil:
@@ -194,7 +194,7 @@ func (b *lessonBook) show(std stdio, name string, asJSON bool) error {
 	return err
 }
 
-func (b *lessonBook) propose(ctx context.Context, std stdio, id string) error {
+func (b *lessonLibrary) propose(ctx context.Context, std stdio, id string) error {
 	run, err := b.store.Run(id)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func original(ctx context.Context, r *beagle.Result) *beagle.Target {
 	return &u.Target
 }
 
-func (b *lessonBook) keep(std stdio, name string) error {
+func (b *lessonLibrary) keep(std stdio, name string) error {
 	l, err := b.find(name, true)
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func (b *lessonBook) keep(std stdio, name string) error {
 	return nil
 }
 
-func (b *lessonBook) drop(std stdio, name string) error {
+func (b *lessonLibrary) drop(std stdio, name string) error {
 	l, err := b.find(name, true)
 	if err != nil {
 		return err

@@ -156,7 +156,7 @@ const maxVersions = 10_000
 
 // readVersions reads the files, and all Go files of the directories. several
 // says that there may be more than one.
-func readVersions(args []string) (out []local.Version, several bool, err error) {
+func readVersions(args []string) (out []local.SourceFile, several bool, err error) {
 	for _, arg := range args {
 		paths := []string{arg}
 		if info, err := os.Stat(arg); err == nil && info.IsDir() {
@@ -173,7 +173,7 @@ func readVersions(args []string) (out []local.Version, several bool, err error) 
 					Remedy: "give a Go file that declares the function again",
 				}
 			}
-			out = append(out, local.Version{Name: path, Source: string(src)})
+			out = append(out, local.SourceFile{Name: path, Source: string(src)})
 		}
 	}
 	return out, several || len(args) > 1, nil
@@ -203,7 +203,7 @@ func goFiles(dir string) ([]string, error) {
 // verdicts shows versions as they are judged.
 type verdicts struct {
 	w        io.Writer
-	versions []local.Version
+	versions []local.SourceFile
 	several  bool
 	json     bool
 	measured bool

@@ -77,7 +77,7 @@ func printRatios(w io.Writer, quoted beagle.Ratio, m *beagle.Measurement) {
 const reasonInTable = 100
 
 // printSummary is one line for each version.
-func printSummary(w io.Writer, versions []local.Version, told []*beagle.Verdict) {
+func printSummary(w io.Writer, versions []local.SourceFile, told []*beagle.Verdict) {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "version\tstatus\tlast check\tfaster by\twhy")

@@ -16,7 +16,7 @@ const shortTurn = 4 * time.Millisecond
 // alone times copies of the original in one process and those of a candidate
 // in another, in turns, over the same inputs and with the joint process's number
 // of calls.
-func (m *confirmer) alone(ctx context.Context, im image, t *trial, parts int) error {
+func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int) error {
 	pairs := m.matched(im, t)
 	if t.fail != "" || len(pairs) == 0 {
 		return nil

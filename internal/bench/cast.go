@@ -9,7 +9,7 @@ const fewCopies = 2
 // first. All of them, unless the function is slow: then, for each candidate, a
 // few of one alignment, so that there is something to compare. Empty, when there
 // is nothing to compare in this image.
-func (m *confirmer) cast(im image, ts []*trial) []int {
+func (m *confirmer) cast(im image, ts []*finalist) []int {
 	var originals, copies []int
 	for _, t := range ts {
 		base, cand := m.originals(), t.copies
@@ -25,8 +25,8 @@ func (m *confirmer) cast(im image, ts []*trial) []int {
 // alike are a few copies of the original and of a candidate that start at the
 // same address modulo 64, in the class with most of both; rather with copies of
 // the original that are timed anyhow, or in the half of which less is known.
-func (m *confirmer) alike(im image, t *trial, timed []int) (base, cand []int) {
-	best, known := 0, evidenceOf(t.train).Classes
+func (m *confirmer) alike(im image, t *finalist, timed []int) (base, cand []int) {
+	best, known := 0, evidenceOf(t.train).Halves
 	for _, p := range m.matched(im, t) {
 		at := im.align(p[0])
 		of := func(copies []int) []int {

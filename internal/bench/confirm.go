@@ -75,8 +75,8 @@ type image interface {
 	seed() uint64
 }
 
-// A trial is what is known of one candidate so far.
-type trial struct {
+// A finalist is what is known of one candidate so far.
+type finalist struct {
 	copies   []int  // its variants
 	fail     string // why it could not be measured
 	finding  finding
@@ -88,7 +88,7 @@ type trial struct {
 	table    int64 // bytes of tables that it has and the original has not
 	apart    []Estimate
 	missed   int     // layouts on which processes apart had nothing in common to compare
-	halves   [2]bool // alignment classes that occur
+	halves   [2]bool // alignments that occur
 	baseline []beagle.Resources
 	best     []beagle.Resources
 }
@@ -103,7 +103,7 @@ type confirmer struct {
 	mutates   bool
 	panics    bool
 	rng       *rand.Rand
-	trials    []*trial
+	finalists []*finalist
 	tried     int // candidates from which these were chosen
 	control   []layoutResult
 	accidents int           // processes that died
@@ -121,7 +121,7 @@ type confirmer struct {
 type set struct {
 	file  string
 	share float64
-	into  func(*trial) *[]layoutResult
+	into  func(*finalist) *[]layoutResult
 }
 
 // copiesOf is how many copies of each version a binary holds. A copy is a draw
@@ -163,17 +163,17 @@ func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, e
 			return nil, err
 		}
 	}
-	out := make([]beagle.Measurement, len(m.trials))
-	for i, t := range m.trials {
+	out := make([]beagle.Measurement, len(m.finalists))
+	for i, t := range m.finalists {
 		out[i] = m.measurement(t, i)
 	}
 	return out, nil
 }
 
-// live are the trials that can still be measured.
-func (m *confirmer) live() []*trial {
-	var out []*trial
-	for _, t := range m.trials {
+// live are the finalists that can still be measured.
+func (m *confirmer) live() []*finalist {
+	var out []*finalist
+	for _, t := range m.finalists {
 		if t.fail == "" {
 			out = append(out, t)
 		}
@@ -305,7 +305,7 @@ func only(q *rt.Time, variants []int) *rt.Time {
 }
 
 // collect compares the copies in one timing.
-func (m *confirmer) collect(im image, q *rt.Time, t *rt.Timing, ts []*trial, into func(*trial) *[]layoutResult) {
+func (m *confirmer) collect(im image, q *rt.Time, t *rt.Timing, ts []*finalist, into func(*finalist) *[]layoutResult) {
 	for _, tr := range ts {
 		if r, ok := stratify(im.seed(),
 			compareCopies(im, q, t, among(q.Variants, m.originals()), among(q.Variants, tr.copies))); ok {
@@ -340,7 +340,7 @@ func (m *confirmer) aa(im image, q *rt.Time, t *rt.Timing) {
 }
 
 // resources notes what a call costs, from the copies together.
-func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*trial) {
+func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 	of := func(copies []int) (r beagle.Resources) {
 		n := float64(len(copies))
 		for _, v := range copies {
@@ -364,7 +364,7 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*trial) {
 func newConfirmer(l lab, n int, o Options) *confirmer {
 	m := &confirmer{lab: l, o: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
 	for i := range n {
-		m.trials = append(m.trials, &trial{copies: upTo((i+1)*m.copies, m.copies)})
+		m.finalists = append(m.finalists, &finalist{copies: upTo((i+1)*m.copies, m.copies)})
 	}
 	return m
 }
@@ -372,10 +372,10 @@ func newConfirmer(l lab, n int, o Options) *confirmer {
 // inputSets are the groups of inputs by their files; "" leaves one out, and
 // its time goes to the training inputs.
 func inputSets(train, holdout, fresh string) []set {
-	sets := []set{{train, layoutShare, func(t *trial) *[]layoutResult { return &t.train }}}
+	sets := []set{{train, layoutShare, func(t *finalist) *[]layoutResult { return &t.train }}}
 	for _, s := range []set{
-		{holdout, holdoutPart * layoutShare, func(t *trial) *[]layoutResult { return &t.holdout }},
-		{fresh, freshPart * layoutShare, func(t *trial) *[]layoutResult { return &t.fresh }},
+		{holdout, holdoutPart * layoutShare, func(t *finalist) *[]layoutResult { return &t.holdout }},
+		{fresh, freshPart * layoutShare, func(t *finalist) *[]layoutResult { return &t.fresh }},
 	} {
 		if s.file != "" {
 			sets[0].share -= s.share

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	layoutPart = 2.0 / 3 // share of the layouts that must agree
-	minClass   = 2       // layouts in which each alignment class must have been seen
-	countedGC  = 0.001   // share of the time from which on the collector's counts: the bytes of maps vary by more
-	modest     = 0.02    // logarithm of the gain that a repetition need not exceed, however large the gain
+	layoutPart   = 2.0 / 3 // share of the layouts that must agree
+	minAlignment = 2       // layouts in which each alignment must have been seen
+	countedGC    = 0.001   // share of the time from which on the collector's counts: the bytes of maps vary by more
+	modest       = 0.02    // logarithm of the gain that a repetition need not exceed, however large the gain
 	// confidence of the interval whose upper end, an 80 % bound, shows too little when a repetition
 	// has failed
 	lenient = 0.6
@@ -28,7 +28,7 @@ type Evidence struct {
 	Train    Combined
 	Found    bool        // the layouts agree more than chance lets them, see looks
 	MinGain  float64     // the least gain that counts: 0.01 is 1 %
-	Classes  [2]Combined // entry in the lower and the upper half of 64 bytes
+	Halves   [2]Combined // entry in the lower and the upper half of 64 bytes
 	Possible [2]bool     // classes that occur at all for original and candidate
 	Control  Combined    // the original against its own copies: what is measured when there is nothing
 	Holdout  *Combined
@@ -165,13 +165,13 @@ func (c *Combined) atMost() float64 {
 }
 
 func notInBothClasses(e *Evidence, _ beagle.Ratio) string {
-	for i := range e.Classes {
-		c := &e.Classes[i]
+	for i := range e.Halves {
+		c := &e.Halves[i]
 		where := fmt.Sprintf("entry at %d to %d bytes modulo 64", 32*i, 32*i+31)
 		switch {
 		case !e.Possible[i]:
-		case c.N < minClass:
-			return fmt.Sprintf("only %d layouts could be compared with the %s, %d are needed", c.N, where, minClass)
+		case c.N < minAlignment:
+			return fmt.Sprintf("only %d layouts could be compared with the %s, %d are needed", c.N, where, minAlignment)
 		case lacks(c, e):
 			return fmt.Sprintf("no difference with the %s: %.3f times as fast", where, c.Ratio.Point)
 		}

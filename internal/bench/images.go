@@ -14,7 +14,7 @@ func (m *confirmer) images(ctx context.Context, pgo string, of finding) ([]image
 		return nil, err
 	}
 	for i, why := range failed {
-		m.trials[i].fail = "it does not compile in a batch: " + why
+		m.finalists[i].fail = "it does not compile in a batch: " + why
 	}
 	images := []image{first}
 	for len(images) < 2*layoutsALook && !m.enough(images, m.at(of)) {
@@ -48,13 +48,13 @@ func (m *confirmer) more(ctx context.Context, like image, n int) ([]image, error
 func (m *confirmer) layoutSeed() uint64 { return m.rng.Uint64N(1<<31-1) + 1 }
 
 // useful asks whether some of the candidates can be compared in an image.
-func (m *confirmer) useful(im image, ts []*trial) bool {
-	return slices.ContainsFunc(ts, func(t *trial) bool { return len(m.matched(im, t)) > 0 })
+func (m *confirmer) useful(im image, ts []*finalist) bool {
+	return slices.ContainsFunc(ts, func(t *finalist) bool { return len(m.matched(im, t)) > 0 })
 }
 
 // enough asks, for every candidate, for the wanted layouts and for both
-// alignment classes in at least one more than the decision needs.
-func (m *confirmer) enough(images []image, ts []*trial) bool {
+// alignments in at least one more than the decision needs.
+func (m *confirmer) enough(images []image, ts []*finalist) bool {
 	for _, t := range ts {
 		n, halves := 0, [2]int{}
 		for _, im := range images {
@@ -70,7 +70,7 @@ func (m *confirmer) enough(images []image, ts []*trial) bool {
 		}
 		possible := m.possibleHalves(images, t)
 		for h := range halves {
-			if n < layoutsALook || possible[h] && halves[h] <= minClass {
+			if n < layoutsALook || possible[h] && halves[h] <= minAlignment {
 				return false
 			}
 		}
@@ -81,7 +81,7 @@ func (m *confirmer) enough(images []image, ts []*trial) bool {
 // possibleHalves says in which halves of 64 bytes both the original and the
 // candidate were ever seen to start. The compiler may fix a function's
 // alignment (hot ones, with a profile), and then there is no other to ask for.
-func (m *confirmer) possibleHalves(images []image, t *trial) (possible [2]bool) {
+func (m *confirmer) possibleHalves(images []image, t *finalist) (possible [2]bool) {
 	seen := func(h int, copies []int) bool {
 		return slices.ContainsFunc(images, func(im image) bool {
 			return slices.ContainsFunc(copies, func(v int) bool { return im.align(v)/32 == h })
@@ -94,7 +94,7 @@ func (m *confirmer) possibleHalves(images []image, t *trial) (possible [2]bool) 
 }
 
 // matched are the pairs of copies that start at the same address modulo 64.
-func (m *confirmer) matched(im image, t *trial) (pairs [][2]int) {
+func (m *confirmer) matched(im image, t *finalist) (pairs [][2]int) {
 	for _, b := range m.originals() {
 		for _, c := range t.copies {
 			if im.align(b) == im.align(c) {

@@ -49,7 +49,7 @@ func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o 
 		return nil, nil, fmt.Errorf("the corpus of %s holds no record to time", u.Target.Spec())
 	}
 	for i, x := range cs {
-		m.trials[i].table = extraTables(u, x.Source)
+		m.finalists[i].table = extraTables(u, x.Source)
 	}
 	m.sets = inputSets("train", l.has("holdout"), l.has("fresh"))
 	return l, m, nil

@@ -14,16 +14,16 @@ import (
 
 // A planted candidate behaves as it is told to.
 type planted struct {
-	gain     float64 // on all inputs
-	overfit  float64 // further gain on the training inputs alone
-	cheat    float64 // further gain while the original is in the same process: it slows the original down
-	pgo      float64 // what is left of the gain with PGO, 1 is all
-	bytes    float64
-	dies     string
-	same     bool
-	perClass [2]float64 // further gain by alignment class
-	table    int64      // bytes of its tables
-	cold     float64    // gain with cold caches; 0 is the usual one
+	gain    float64 // on all inputs
+	overfit float64 // further gain on the training inputs alone
+	cheat   float64 // further gain while the original is in the same process: it slows the original down
+	pgo     float64 // what is left of the gain with PGO, 1 is all
+	bytes   float64
+	dies    string
+	same    bool
+	perHalf [2]float64 // further gain by alignment
+	table   int64      // bytes of its tables
+	cold    float64    // gain with cold caches; 0 is the usual one
 }
 
 // A simLab simulates machine, linker and candidates.
@@ -180,7 +180,7 @@ func (p planted) log(im *simImage, v int, train, original bool) float64 {
 	}
 	add(p.overfit, train)
 	add(p.cheat, original)
-	add(p.perClass[im.aligns[v]/32], true)
+	add(p.perHalf[im.aligns[v]/32], true)
 	return log
 }
 
@@ -195,7 +195,7 @@ func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...pla
 	m := newConfirmer(l, len(ps), Options{Seed: seed, MinGain: 0.01}.defaults())
 	m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
 	for i, p := range ps {
-		m.trials[i].table = p.table
+		m.finalists[i].table = p.table
 	}
 	ms, err := m.run(context.Background(), tried)
 	if err != nil {
@@ -236,7 +236,7 @@ func TestConfirmPlanted(t *testing.T) {
 		{"nothing", planted{gain: 1.004, pgo: 1}, "no difference"},
 		{"only on the training inputs", planted{gain: 1, overfit: 2, pgo: 1}, "held-out inputs"},
 		{"slows the original down", planted{gain: 1, cheat: 2, pgo: 1}, "processes of their own"},
-		{"only at one alignment", planted{gain: 1, pgo: 1, perClass: [2]float64{1.5, 1}}, "difference"},
+		{"only at one alignment", planted{gain: 1, pgo: 1, perHalf: [2]float64{1.5, 1}}, "difference"},
 		{"slower with PGO", planted{gain: 1.2, pgo: -1}, "profile-guided"},
 		{"a large table that pays", planted{gain: 1.3, pgo: 1, table: 8192, cold: 1.2}, ""},
 		{"a large table that does not", planted{gain: 4, pgo: 1, table: 1 << 20, cold: 0.8}, "cold caches"},

@@ -17,34 +17,34 @@ type copyPair struct {
 
 // A layoutResult is one layout's comparison with one candidate.
 type layoutResult struct {
-	seed    uint64
-	align   [2]int
-	est     Estimate           // mean over the alignment classes that were matched
-	classes map[int][]Estimate // matched pairs by entry address modulo 64
+	seed        uint64
+	align       [2]int
+	est         Estimate           // mean over the alignments that were matched
+	byAlignment map[int][]Estimate // matched pairs by entry address modulo 64
 }
 
 // stratify compares like with like: only copies that start at the same
 // address modulo 64. ok is false when this layout has no such pair.
 func stratify(seed uint64, pairs []copyPair) (r layoutResult, ok bool) {
-	r = layoutResult{seed: seed, classes: map[int][]Estimate{}}
+	r = layoutResult{seed: seed, byAlignment: map[int][]Estimate{}}
 	for _, p := range pairs {
 		if p.align[0] == p.align[1] && !math.IsInf(p.est.SE, 0) {
-			r.classes[p.align[0]] = append(r.classes[p.align[0]], p.est)
+			r.byAlignment[p.align[0]] = append(r.byAlignment[p.align[0]], p.est)
 		}
 	}
-	if len(r.classes) == 0 {
+	if len(r.byAlignment) == 0 {
 		return r, false
 	}
 	var means []Estimate
-	for _, class := range classesOf(r.classes) {
-		means = append(means, pool(r.classes[class]))
+	for _, class := range alignmentsOf(r.byAlignment) {
+		means = append(means, pool(r.byAlignment[class]))
 	}
 	r.est = pool(means)
-	r.align = [2]int{classesOf(r.classes)[0], classesOf(r.classes)[0]}
+	r.align = [2]int{alignmentsOf(r.byAlignment)[0], alignmentsOf(r.byAlignment)[0]}
 	return r, true
 }
 
-func classesOf[V any](m map[int]V) []int {
+func alignmentsOf[V any](m map[int]V) []int {
 	var keys []int
 	for k := range m {
 		keys = append(keys, k)
@@ -153,7 +153,7 @@ func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 	}
 }
 
-// evidenceOf combines the layouts, over all and by alignment class.
+// evidenceOf combines the layouts, over all and by alignment.
 func evidenceOf(results []layoutResult) *Evidence {
 	e := &Evidence{}
 	var all []Estimate
@@ -162,8 +162,8 @@ func evidenceOf(results []layoutResult) *Evidence {
 		all = append(all, r.est)
 		e.Layouts = append(e.Layouts, beagle.Layout{Seed: r.seed, Align: r.align, Ratio: r.est.Ratio()})
 		var halves [2][]Estimate
-		for _, class := range classesOf(r.classes) {
-			halves[class/32] = append(halves[class/32], r.classes[class]...)
+		for _, class := range alignmentsOf(r.byAlignment) {
+			halves[class/32] = append(halves[class/32], r.byAlignment[class]...)
 		}
 		for h, es := range halves {
 			if len(es) > 0 {
@@ -172,6 +172,6 @@ func evidenceOf(results []layoutResult) *Evidence {
 		}
 	}
 	e.Train = Combine(all)
-	e.Classes = [2]Combined{Combine(byClass[0]), Combine(byClass[1])}
+	e.Halves = [2]Combined{Combine(byClass[0]), Combine(byClass[1])}
 	return e
 }

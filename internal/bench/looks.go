@@ -59,8 +59,8 @@ func detects(logs []float64, alpha float64) bool {
 }
 
 // at are the live candidates of which so much is known.
-func (m *confirmer) at(f finding) []*trial {
-	return slices.DeleteFunc(m.live(), func(t *trial) bool { return t.finding != f })
+func (m *confirmer) at(f finding) []*finalist {
+	return slices.DeleteFunc(m.live(), func(t *finalist) bool { return t.finding != f })
 }
 
 // measure adds layouts until every candidate is decided or the plan is done.
@@ -87,7 +87,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 			}
 		}
 		for _, t := range m.at(open) {
-			t.finding = judge(evidenceOf(t.train).Train, look, len(m.trials), m.tried, m.o.MinGain)
+			t.finding = judge(evidenceOf(t.train).Train, look, len(m.finalists), m.tried, m.o.MinGain)
 		}
 		if len(m.at(open)) == 0 || m.overdrawn() {
 			return nil

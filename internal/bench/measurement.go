@@ -7,10 +7,10 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// measurement sums up a trial.
-func (m *confirmer) measurement(t *trial, i int) beagle.Measurement {
+// measurement sums up a finalist.
+func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 	out := beagle.Measurement{
-		Tried:   max(m.tried, len(m.trials)),
+		Tried:   max(m.tried, len(m.finalists)),
 		Why:     t.fail,
 		Seconds: m.spent.Seconds(),
 		MinGain: m.o.MinGain,
@@ -26,7 +26,7 @@ func (m *confirmer) measurement(t *trial, i int) beagle.Measurement {
 	out.Notes = m.notes()
 	out.Control = ratioOf(&e.Control)
 	out.Baseline, out.Best = e.Baseline, e.Best
-	out.Corrected = e.Train.Correct(len(m.trials), m.tried)
+	out.Corrected = e.Train.Correct(len(m.finalists), m.tried)
 	if m.held < minHoldout {
 		e.Holdout = nil // too few inputs to decide anything; the figure is still shown
 	}
@@ -45,7 +45,7 @@ func (m *confirmer) notes() (out []string) {
 	return out
 }
 
-func (m *confirmer) evidence(t *trial, i int) *Evidence {
+func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 	e := evidenceOf(t.train)
 	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.o.MinGain
 	e.Control = evidenceOf(m.control).Train

@@ -43,12 +43,12 @@ const coldLayouts = 6
 // withColdCaches measures the candidates that have large tables with other work
 // between the slices.
 func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
-	ts := slices.DeleteFunc(m.at(found), func(t *trial) bool { return t.table <= largeTable })
+	ts := slices.DeleteFunc(m.at(found), func(t *finalist) bool { return t.table <= largeTable })
 	if len(ts) == 0 {
 		return nil
 	}
 	m.o.Log("measuring with cold caches")
-	inputs := []set{{m.sets[0].file, coldShare, func(t *trial) *[]layoutResult { return &t.cold }}}
+	inputs := []set{{m.sets[0].file, coldShare, func(t *finalist) *[]layoutResult { return &t.cold }}}
 	images = images[:min(len(images), coldLayouts)]
 	for _, im := range images {
 		variants := m.cast(im, ts)
@@ -61,7 +61,7 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 		if err != nil || reply == nil {
 			return err
 		}
-		m.collect(im, q, &reply.Sets[0], slices.DeleteFunc(ts, func(t *trial) bool { return t.fail != "" }),
+		m.collect(im, q, &reply.Sets[0], slices.DeleteFunc(ts, func(t *finalist) bool { return t.fail != "" }),
 			inputs[0].into)
 	}
 	return nil
@@ -85,7 +85,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	if err != nil {
 		return err
 	}
-	inputs := []set{{m.sets[0].file, pgoShare * 3 / 4, func(t *trial) *[]layoutResult { return &t.pgo }}}
+	inputs := []set{{m.sets[0].file, pgoShare * 3 / 4, func(t *finalist) *[]layoutResult { return &t.pgo }}}
 	for _, im := range images {
 		variants := m.cast(im, ts)
 		if len(variants) == 0 {

@@ -28,7 +28,7 @@ func Alike(
 	}
 	defer bin.Remove()
 	m := &maker{u: u, bin: bin, box: box}
-	seen, want, err := m.classified(ctx, c.Train)
+	seen, want, err := m.sortedByOutcome(ctx, c.Train)
 	if err != nil {
 		return nil, "", err
 	}
@@ -36,7 +36,7 @@ func Alike(
 	if err != nil {
 		return nil, "", err
 	}
-	kept, got, err := m.classified(ctx, made)
+	kept, got, err := m.sortedByOutcome(ctx, made)
 	if err != nil {
 		return nil, "", err
 	}
@@ -47,14 +47,14 @@ func Alike(
 // drawn is how many times as many inputs are drawn as are wanted.
 const drawn = 4
 
-// classified runs the original over records, leaves out those that it does not
+// sortedByOutcome runs the original over records, leaves out those that it does not
 // survive, and tells the class of outcome of the others. Each process sees a
 // part of them, which bounds its memory.
-func (m *maker) classified(
+func (m *maker) sortedByOutcome(
 	ctx context.Context, records []beagle.Record,
 ) (kept []beagle.Record, classes []string, err error) {
 	for part := range slices.Chunk(records, atOnce) {
-		part, got, err := m.classifiedPart(ctx, part)
+		part, got, err := m.sortPart(ctx, part)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -66,7 +66,7 @@ func (m *maker) classified(
 // atOnce is how many records one process classifies.
 const atOnce = 2048
 
-func (m *maker) classifiedPart(ctx context.Context, records []beagle.Record) ([]beagle.Record, []string, error) {
+func (m *maker) sortPart(ctx context.Context, records []beagle.Record) ([]beagle.Record, []string, error) {
 	for try := 0; len(records) > 0; try++ {
 		var o rt.Observation
 		exit, err := m.observe(ctx, records, &rt.Observe{}, oneGenerated, &o)

@@ -8,10 +8,10 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Written is the mutator's name in a step that a model took. The step's
+// ByAuthor is the mutator's name in a step that a model took. The step's
 // parameter is the ID of the candidate that it made: a model's step cannot be
 // taken again elsewhere, but what came of it can be looked up.
-const Written = "model"
+const ByAuthor = "model"
 
 // Rules is the author of all proposals that need no model.
 const Rules = "rules"
@@ -24,18 +24,18 @@ type Author struct {
 	Weight      float64 `json:"weight,omitempty"` // how much it is liked from the start; default 1
 }
 
-// A Book is what an author has cost and earned. Earned is verified gain: the
+// An Account is what an author has cost and earned. Earned is verified gain: the
 // sum of the logarithms by which its candidates raised the best, and a tenth of
 // those by which they beat their parents, by the conservative end of the ratio.
-type Book struct {
-	Asked    int     `json:"asked"`    // proposals
-	Unheard  int     `json:"unheard"`  // calls that brought no answer
-	Useless  int     `json:"useless"`  // answers that made no new candidate
-	Written  int     `json:"written"`  // candidates that were evaluated
-	Behaving int     `json:"behaving"` // of them, that behave
-	Dollars  float64 `json:"dollars"`
-	Seconds  float64 `json:"seconds"` // waiting for answers and evaluating
-	Earned   float64 `json:"earned"`
+type Account struct {
+	Asked     int     `json:"asked"`    // proposals
+	Unheard   int     `json:"unheard"`  // calls that brought no answer
+	Useless   int     `json:"useless"`  // answers that made no new candidate
+	Evaluated int     `json:"written"`  // candidates that were evaluated
+	Behaving  int     `json:"behaving"` // of them, that behave
+	Dollars   float64 `json:"dollars"`
+	Seconds   float64 `json:"seconds"` // waiting for answers and evaluating
+	Earned    float64 `json:"earned"`
 
 	// Recent is the same with older entries fading, so that who has nothing
 	// more to say loses their place.
@@ -49,7 +49,7 @@ type Book struct {
 }
 
 const (
-	fading    = 0.93 // what an entry of a book still counts for after the next
+	fading    = 0.93 // what an entry of an account still counts for after the next
 	lookahead = 0.03 // gain that an author without a record is trusted with
 	freeCost  = 1e-4 // dollars that a proposal costs at least, for the division
 )
@@ -71,7 +71,7 @@ func (s *Search) AskModels(n int) []Proposal {
 		p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
 		s.Next++
 		s.Pending = append(s.Pending, p)
-		s.book(p.Author).Asked++
+		s.account(p.Author).Asked++
 		out = append(out, p)
 	}
 	return out
@@ -89,7 +89,7 @@ func (s *Search) Close() { s.Closed = true }
 func (s *Search) Dismiss(model string) {
 	for _, a := range s.Config.Authors {
 		if a.Model == model {
-			s.book(a.Name).Dismissed = true
+			s.account(a.Name).Dismissed = true
 		}
 	}
 	s.closeIfGone()
@@ -111,18 +111,18 @@ func (s *Search) share() float64 {
 	}
 	models := 0.0
 	for _, a := range s.Config.Authors {
-		if b := s.book(a.Name); !b.Dismissed {
+		if b := s.account(a.Name); !b.Dismissed {
 			models = max(models, b.worth())
 		}
 	}
-	if rules := s.book(Rules).worth(); s.book(Rules).Written > 0 && s.answered() {
+	if rules := s.account(Rules).worth(); s.account(Rules).Evaluated > 0 && s.answered() {
 		return min(most, max(least, models/(models+rules)))
 	}
 	return 0.5
 }
 
 func (s *Search) answered() bool {
-	return slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return s.book(a.Name).RecentCalls > 0 })
+	return slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return s.account(a.Name).RecentCalls > 0 })
 }
 
 // CanCommission reports whether AskModels has something to give.
@@ -144,26 +144,26 @@ func (s *Search) Room() int {
 	}
 	pending := 0
 	for _, p := range s.Pending {
-		if !p.written() {
+		if !p.fromOutside() {
 			pending++
 		}
 	}
 	mine := int(math.Ceil((1-s.share())*float64(s.Config.Budget))) + s.Lent
-	return max(0, min(room, mine-s.book(Rules).Written-pending))
+	return max(0, min(room, mine-s.account(Rules).Evaluated-pending))
 }
 
-func (s *Search) book(author string) *Book {
-	b := s.Books[author]
+func (s *Search) account(author string) *Account {
+	b := s.Accounts[author]
 	if b == nil {
-		b = &Book{}
-		s.Books[author] = b
+		b = &Account{}
+		s.Accounts[author] = b
 	}
 	return b
 }
 
 // worth is the verified gain that a dollar spent on an author is expected to
 // bring, waiting included.
-func (b *Book) worth() float64 {
+func (b *Account) worth() float64 {
 	each := freeCost
 	if b.RecentCalls > 0 {
 		each += b.RecentCost / b.RecentCalls
@@ -178,7 +178,7 @@ func (s *Search) author(island int) Author {
 	var first Author
 	soonest := math.Inf(1)
 	for i, a := range s.Config.Authors {
-		b := s.book(a.Name)
+		b := s.account(a.Name)
 		if b.Dismissed {
 			continue
 		}
@@ -210,8 +210,8 @@ func (s *Search) commission(island int) Proposal {
 	}
 	s.index[p.Parent].Asked++
 	key := beagle.HashOf("commission", p.Author, p.Parent, p.Mate)
-	p.Turn = s.Turns[key]
-	s.Turns[key]++
+	p.Sample = s.Samples[key]
+	s.Samples[key]++
 	for _, id := range s.Top {
 		m := s.index[id]
 		if id != p.Parent && id != p.Mate && id != s.Root && len(p.Examples) < 2 && m.Score > 0 && !m.Private {
@@ -253,7 +253,7 @@ func (s *Search) mate(parent string) string {
 
 const (
 	topSize    = 12 // best candidates that are kept at hand
-	memorySize = 6  // candidates of each outcome that models are told of
+	memorySize = 6  // the latest candidates that fell, and the latest that did not, that models are told of
 )
 
 // remember keeps what models are told: the best, and what was tried last. The
@@ -278,14 +278,14 @@ func latest(ids []string, id string) []string {
 	return slices.Insert(ids, 0, id)[:min(len(ids)+1, memorySize)]
 }
 
-// enter books what an outcome has cost and earned its author. It comes before
-// the outcome changes the population.
-func (s *Search) enter(p Proposal, o *Outcome, fresh bool) {
+// enter adds to an author's account what a proposal has cost and earned. It comes
+// before the feedback changes the population.
+func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 	name := p.Author
-	if !p.written() {
+	if !p.fromOutside() {
 		name = Rules
 	}
-	b := s.book(name)
+	b := s.account(name)
 	if name == Rules {
 		b.Asked++
 	}
@@ -305,7 +305,7 @@ func (s *Search) enter(p Proposal, o *Outcome, fresh bool) {
 		b.echo(o)
 		return
 	}
-	b.Written++
+	b.Evaluated++
 	b.Silence, b.Echoes = 0, 0
 	if !o.Verdict.OK() {
 		return
@@ -333,7 +333,7 @@ const echoes = 10
 
 // echo counts answers that were there already. What was not even asked again
 // costs nothing and counts for nothing.
-func (b *Book) echo(o *Outcome) {
+func (b *Account) echo(o *Feedback) {
 	switch {
 	case o.Dollars == 0:
 	case !o.Known:
@@ -345,7 +345,7 @@ func (b *Book) echo(o *Outcome) {
 }
 
 // hear closes the models when all of them are gone, or only repeat themselves.
-func (s *Search) hear(o *Outcome, fresh bool) {
+func (s *Search) hear(o *Feedback, fresh bool) {
 	switch {
 	case o.Unheard:
 	case fresh:
@@ -361,15 +361,15 @@ func (s *Search) hear(o *Outcome, fresh bool) {
 
 // closeIfGone closes the models when none of them is left.
 func (s *Search) closeIfGone() {
-	left := func(a Author) bool { return s.book(a.Name).Silence < silent && !s.book(a.Name).Dismissed }
+	left := func(a Author) bool { return s.account(a.Name).Silence < silent && !s.account(a.Name).Dismissed }
 	if !slices.ContainsFunc(s.Config.Authors, left) {
 		s.Close()
 	}
 }
 
-// Book returns what is booked of an author: of a model by its name, or of
+// Account returns the account of an author: of a model by its name, or of
 // [Rules].
-func (s *Search) Book(author string) Book { return *s.book(author) }
+func (s *Search) Account(author string) Account { return *s.account(author) }
 
 // base is the last candidate on the way to a member that a model wrote, or the
 // original: what a member can be made again from.
@@ -386,7 +386,7 @@ func (m *Member) loose() []beagle.Step { return m.Steps[loosen(m.Steps):] }
 // loosen is the number of steps up to the last that a model took.
 func loosen(steps []beagle.Step) int {
 	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Mutator == Written {
+		if steps[i].Mutator == ByAuthor {
 			return i + 1
 		}
 	}

@@ -18,9 +18,9 @@ type writer struct {
 }
 
 // answer is what becomes of a proposal for a model in a world.
-func (w *world) answer(p Proposal, by writer) Outcome {
+func (w *world) answer(p Proposal, by writer) Feedback {
 	r := rand.New(rand.NewPCG(p.Seed, 3))
-	o := Outcome{Proposal: p.ID, Dollars: by.dollars, Seconds: by.seconds}
+	o := Feedback{Proposal: p.ID, Dollars: by.dollars, Seconds: by.seconds}
 	if r.Float64() >= by.answers {
 		o.Unheard, o.Dollars = true, 0
 		return o
@@ -30,7 +30,7 @@ func (w *world) answer(p Proposal, by writer) Outcome {
 		text = "written"
 	}
 	c := beagle.NewCandidate(text, []string{p.Parent}, nil)
-	c.Steps = append(append([]beagle.Step{}, w.steps[p.Parent]...), beagle.Step{Mutator: Written, Param: c.ID})
+	c.Steps = append(append([]beagle.Step{}, w.steps[p.Parent]...), beagle.Step{Mutator: ByAuthor, Param: c.ID})
 	o.Candidate, o.Verdict = c, beagle.Verdict{Candidate: c.ID, Status: beagle.Wrong}
 	w.source[c.ID], w.steps[c.ID] = w.source[p.Parent], c.Steps
 	if r.Float64() < by.improves {
@@ -56,18 +56,18 @@ func (w *world) answer(p Proposal, by writer) Outcome {
 func both(w *world, s *Search, writers map[string]writer, reload func(*Search) *Search) *Search {
 	s.Add(w.original())
 	for rounds := 0; !s.Done() && rounds < 1000; rounds++ {
-		var outcomes []Outcome
+		var feedback []Feedback
 		for _, p := range s.AskModels(3) {
-			outcomes = append(outcomes, w.answer(p, writers[p.Author]))
+			feedback = append(feedback, w.answer(p, writers[p.Author]))
 		}
 		s = reload(s)
 		for _, p := range s.Ask(6) {
-			outcomes = append(outcomes, w.evaluate(p))
+			feedback = append(feedback, w.evaluate(p))
 		}
-		if len(outcomes) == 0 {
+		if len(feedback) == 0 {
 			s.Lend(4)
 		}
-		s.Tell(outcomes)
+		s.Tell(feedback)
 	}
 	return s
 }
@@ -89,8 +89,8 @@ func TestModelStateIsAllJSON(t *testing.T) {
 	if a, b := marshal(t, s), marshal(t, s2); a != b {
 		t.Errorf("other final states: %.300s and %.300s", a, b)
 	}
-	if s.Spent != 80 || s.Book("a").Written == 0 || s.Book(Rules).Written == 0 {
-		t.Errorf("spent %d; a %+v, rules %+v", s.Spent, s.Book("a"), s.Book(Rules))
+	if s.Spent != 80 || s.Account("a").Evaluated == 0 || s.Account(Rules).Evaluated == 0 {
+		t.Errorf("spent %d; a %+v, rules %+v", s.Spent, s.Account("a"), s.Account(Rules))
 	}
 }
 
@@ -102,7 +102,7 @@ func TestMoneyGoesWhereItEarns(t *testing.T) {
 			w, s := commissioned(seed, 120, Author{Name: "good"}, Author{Name: "bad"})
 			s.Config.NoRules = true
 			s = both(w, s, writers, same)
-			good, bad = good+s.Book("good").Asked, bad+s.Book("bad").Asked
+			good, bad = good+s.Account("good").Asked, bad+s.Account("bad").Asked
 		}
 		return good, bad
 	}
@@ -125,8 +125,8 @@ func TestMoneyGoesWhereItEarns(t *testing.T) {
 func TestSilentModels(t *testing.T) {
 	w, s := commissioned(1, 60, Author{Name: "gone"})
 	s = both(w, s, map[string]writer{"gone": {0, 30, 0, 0, false}}, same)
-	if s.Open() || s.Spent < 55 || s.Book("gone").Asked > 2*silent {
-		t.Errorf("open %v, spent %d, asked %d times", s.Open(), s.Spent, s.Book("gone").Asked)
+	if s.Open() || s.Spent < 55 || s.Account("gone").Asked > 2*silent {
+		t.Errorf("open %v, spent %d, asked %d times", s.Open(), s.Spent, s.Account("gone").Asked)
 	}
 }
 
@@ -136,8 +136,8 @@ func TestRepeatingModel(t *testing.T) {
 	w, s := commissioned(1, 100, Author{Name: "parrot"})
 	s.Config.NoRules = true
 	s = both(w, s, map[string]writer{"parrot": {0.01, 1, 1, 1, true}}, same)
-	if s.Spent != 1 || !s.Done() || s.Book("parrot").Asked > useless+5 {
-		t.Errorf("spent %d, done %v, asked %d times", s.Spent, s.Done(), s.Book("parrot").Asked)
+	if s.Spent != 1 || !s.Done() || s.Account("parrot").Asked > useless+5 {
+		t.Errorf("spent %d, done %v, asked %d times", s.Spent, s.Done(), s.Account("parrot").Asked)
 	}
 }
 
@@ -150,14 +150,14 @@ func TestShare(t *testing.T) {
 	rules := func() int {
 		n := s.Spent
 		for {
-			var outcomes []Outcome
+			var feedback []Feedback
 			for _, p := range s.Ask(12) {
-				outcomes = append(outcomes, w.evaluate(p))
+				feedback = append(feedback, w.evaluate(p))
 			}
-			if len(outcomes) == 0 {
+			if len(feedback) == 0 {
 				return s.Spent - n
 			}
-			s.Tell(outcomes)
+			s.Tell(feedback)
 		}
 	}
 	if n := rules(); n != 30 {
@@ -208,7 +208,7 @@ func TestPrivate(t *testing.T) {
 		private := map[string]bool{}
 		built := 0
 		for range 12 {
-			var outcomes []Outcome
+			var feedback []Feedback
 			for _, p := range s.Ask(4) {
 				o := w.evaluate(p)
 				// The step that pays most at first puts something in that is nobody's business.
@@ -218,7 +218,7 @@ func TestPrivate(t *testing.T) {
 				if private[p.Parent] {
 					built++
 				}
-				outcomes = append(outcomes, o)
+				feedback = append(feedback, o)
 			}
 			for _, p := range s.AskModels(1) {
 				for _, id := range append([]string{p.Parent, p.Mate}, p.Examples...) {
@@ -226,9 +226,9 @@ func TestPrivate(t *testing.T) {
 						t.Errorf("%s: a model is shown %s", strategy, id)
 					}
 				}
-				outcomes = append(outcomes, Outcome{Proposal: p.ID})
+				feedback = append(feedback, Feedback{Proposal: p.ID})
 			}
-			if err := s.Tell(outcomes); err != nil {
+			if err := s.Tell(feedback); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -252,17 +252,17 @@ func TestTheOriginalIsNoAttempt(t *testing.T) {
 				t.Fatalf("the original is among what was tried: %v", p.Tried)
 			}
 		}
-		var outcomes []Outcome
+		var feedback []Feedback
 		for _, p := range asked {
-			outcomes = append(outcomes, w.answer(p, writer{0.01, 1, 1, 0.5, false}))
+			feedback = append(feedback, w.answer(p, writer{0.01, 1, 1, 0.5, false}))
 		}
 		for _, p := range s.Ask(2) {
-			outcomes = append(outcomes, w.evaluate(p))
+			feedback = append(feedback, w.evaluate(p))
 		}
-		if len(outcomes) == 0 {
+		if len(feedback) == 0 {
 			break
 		}
-		s.Tell(outcomes)
+		s.Tell(feedback)
 	}
 	if told == 0 {
 		t.Error("nothing was told at all")

@@ -8,7 +8,7 @@ import (
 )
 
 // An arm is what is known of a mutator on this target, apart from its gain,
-// which is for the model to say.
+// which is for the fit to say.
 type arm struct {
 	Prior  float64 `json:"prior"`  // highest Move.Weight seen
 	Params int     `json:"params"` // parameters seen at one site
@@ -28,7 +28,7 @@ func (s *Search) arm(mutator string) *arm {
 	if a == nil {
 		a = &arm{}
 		s.Arms[mutator] = a
-		s.stale()
+		s.forgetFit()
 	}
 	return a
 }
@@ -58,11 +58,11 @@ func (s *Search) behaves(mutator string) float64 {
 	return (a.OK + trust*s.usual()) / (a.OK + a.Bad + trust)
 }
 
-// credit books an outcome on the mutators of its new steps and on its kind.
-func (s *Search) credit(p Proposal, o *Outcome) {
+// credit enters feedback on the mutators of its new steps and on its kind.
+func (s *Search) credit(p Proposal, o *Feedback) {
 	s.creditKind(p, o)
-	if p.written() {
-		return // its book has it
+	if p.fromOutside() {
+		return // its account has it
 	}
 	steps := newSteps(s.index[p.Parent], o.Candidate.Steps)
 	if !o.Verdict.OK() {
@@ -96,7 +96,7 @@ func (s *Search) blame(steps []beagle.Step) {
 const neutral = 0.05
 
 // creditKind pays a kind for new bests, and a little for stepping stones.
-func (s *Search) creditKind(p Proposal, o *Outcome) {
+func (s *Search) creditKind(p Proposal, o *Feedback) {
 	l := s.ledger(p.Kind)
 	l.Tries++
 	if !o.Verdict.OK() {

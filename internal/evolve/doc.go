@@ -52,7 +52,7 @@
 // # Models
 //
 // Models may write candidates beside the rules ([Search.AskModels]). Rules and
-// models are authors, each with a book of what it has cost and earned, on one
+// models are authors, each with an account of what it has cost and earned, on one
 // scale: verified gain per dollar, where an hour of waiting has a price too.
 // Among models a race by that worth says who is asked next; between rules and
 // models it says what part of the budget of candidates is kept for models.
@@ -85,6 +85,6 @@
 //
 // The regression has no interactions, so it credits the members of a
 // combination with a share each. It knows mutators, not sites: two sites of
-// one mutator share their books. With several hundred candidates it would pay
+// one mutator share their accounts. With several hundred candidates it would pay
 // to change both.
 package evolve

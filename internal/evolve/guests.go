@@ -4,7 +4,7 @@ package evolve
 // while the search was going on.
 const Guest Kind = "guest"
 
-// Guests is the author of all of them, by which their book is found.
+// Guests is the author of all of them, by which their account is found.
 const Guests = "guests"
 
 // Invite returns the proposal for a candidate from outside, which is told of
@@ -16,10 +16,10 @@ func (s *Search) Invite() (p Proposal, ok bool) {
 	}
 	s.Ended = false
 	p = Proposal{
-		Kind: Guest, Author: Guests, Island: s.book(Guests).Asked % s.Config.Islands, Parent: s.Root,
+		Kind: Guest, Author: Guests, Island: s.account(Guests).Asked % s.Config.Islands, Parent: s.Root,
 		ID: s.Next, Generation: s.Generation,
 	}
-	s.book(Guests).Asked++
+	s.account(Guests).Asked++
 	s.Next++
 	s.Pending = append(s.Pending, p)
 	return p, true
@@ -28,5 +28,5 @@ func (s *Search) Invite() (p Proposal, ok bool) {
 // CanInvite reports whether there is budget for another candidate.
 func (s *Search) CanInvite() bool { return s.Config.Budget > s.Spent+len(s.Pending) }
 
-// written reports whether a proposal's candidate is not of the rules' making.
-func (p *Proposal) written() bool { return p.Kind == Model || p.Kind == Guest }
+// fromOutside reports whether a proposal's candidate is not of the rules' making.
+func (p *Proposal) fromOutside() bool { return p.Kind == Model || p.Kind == Guest }

@@ -18,7 +18,7 @@ func TestGuests(t *testing.T) {
 		}
 		seen[p.Island] = true
 		id := beagle.HashOf("guest", i)
-		c := beagle.Candidate{ID: id, Steps: []beagle.Step{{Mutator: Written, Site: "handed in", Param: id}}}
+		c := beagle.Candidate{ID: id, Steps: []beagle.Step{{Mutator: ByAuthor, Site: "handed in", Param: id}}}
 		v := beagle.Verdict{
 			Candidate: id,
 			Status:    beagle.Equal,
@@ -28,28 +28,28 @@ func TestGuests(t *testing.T) {
 		if i == 2 {
 			v.Status, v.Screen = beagle.Wrong, nil
 		}
-		before := s.Book(Rules)
-		if err := s.Tell([]Outcome{{Proposal: p.ID, Candidate: c, Verdict: v}}); err != nil {
+		before := s.Account(Rules)
+		if err := s.Tell([]Feedback{{Proposal: p.ID, Candidate: c, Verdict: v}}); err != nil {
 			t.Fatal(err)
 		}
-		if after := s.Book(Rules); after != before {
+		if after := s.Account(Rules); after != before {
 			t.Errorf("booked on the rules: %+v", after)
 		}
 	}
 	if len(seen) != 3 {
 		t.Errorf("islands %v do not take turns", seen)
 	}
-	if b := s.Book(Guests); b.Asked != 3 || b.Written != 3 || b.Behaving != 2 {
+	if b := s.Account(Guests); b.Asked != 3 || b.Evaluated != 3 || b.Behaving != 2 {
 		t.Errorf("%+v", b)
 	}
 	if s.Spent != 3 || s.Best().Kind != Guest {
 		t.Errorf("%d spent, the best is a %s", s.Spent, s.Best().Kind)
 	}
-	if a := s.Arms[Written]; a != nil {
+	if a := s.Arms[ByAuthor]; a != nil {
 		t.Errorf("what was handed in counts as a rewrite: %+v", a)
 	}
 	again := reload(t, s)
-	if again.Best().ID != s.Best().ID || again.Book(Guests) != s.Book(Guests) {
+	if again.Best().ID != s.Best().ID || again.Account(Guests) != s.Account(Guests) {
 		t.Error("they are not part of the state")
 	}
 }

@@ -92,7 +92,7 @@ func (s *Search) parents(island int) []*Member {
 // stands still, the last island looks for what the most profitable step of the
 // best candidate may exclude.
 func (s *Search) shunned(island int) string {
-	if s.Stale == 0 || island == 0 || island != s.Config.Islands-1 {
+	if s.SinceBest == 0 || island == 0 || island != s.Config.Islands-1 {
 		return ""
 	}
 	top, name := 0.1, ""
@@ -223,7 +223,7 @@ func (s *Search) transplants(m *Member, shun string) []Wish {
 		gain float64
 	}
 	var ts []transplant
-	for _, st := range s.seen.best {
+	for _, st := range s.known.best {
 		if st.Mutator == shun || m.has(st.Mutator) {
 			continue
 		}
@@ -262,7 +262,7 @@ func (s *Search) sibling(island int) (Proposal, bool) {
 
 // others are the other parameters that a step could have.
 func (s *Search) others(st beagle.Step) []Wish {
-	known := s.seen.params[st.Mutator]
+	known := s.known.params[st.Mutator]
 	var out []Wish
 	if len(known) < s.arm(st.Mutator).Params {
 		out = append(out, Wish{Mutator: st.Mutator, Site: st.Site, Not: slices.Clone(known)})

@@ -228,8 +228,8 @@ func (w *world) wrong(set map[int]int) bool {
 }
 
 // evaluate does what the activities of a run would do.
-func (w *world) evaluate(p Proposal) Outcome {
-	o := Outcome{Proposal: p.ID}
+func (w *world) evaluate(p Proposal) Feedback {
+	o := Feedback{Proposal: p.ID}
 	set, steps := maps.Clone(w.source[p.Parent]), slices.Clone(w.steps[p.Parent])
 	take := func(name string, param int) {
 		m := slices.IndexFunc(w.muts, func(m mut) bool { return m.name == name })
@@ -290,9 +290,9 @@ func (w *world) run(s *Search, batch int) (best float64) {
 }
 
 func (w *world) generation(s *Search, batch int) error {
-	var outcomes []Outcome
+	var feedback []Feedback
 	for _, p := range s.Ask(batch) {
-		outcomes = append(outcomes, w.evaluate(p))
+		feedback = append(feedback, w.evaluate(p))
 	}
-	return s.Tell(outcomes)
+	return s.Tell(feedback)
 }

@@ -145,7 +145,7 @@ func (s *Search) trim(proposal int) *Trim {
 }
 
 // note writes down what a trim made.
-func (t *Trim) note(s *Search, o *Outcome) {
+func (t *Trim) note(s *Search, o *Feedback) {
 	t.ID, t.Steps = o.Candidate.ID, o.Candidate.Steps
 	switch {
 	case t.ID == t.Of: // the step was taken back by a later one

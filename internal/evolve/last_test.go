@@ -74,7 +74,7 @@ func (x *trimmed) run(t *testing.T) (asked [][]string) {
 }
 
 // answer makes and judges what proposals ask for, and returns the steps of each.
-func (x *trimmed) answer(ps []Proposal) (asked []string, out []Outcome) {
+func (x *trimmed) answer(ps []Proposal) (asked []string, out []Feedback) {
 	for _, p := range ps {
 		var steps []string
 		for _, w := range p.Then {
@@ -82,7 +82,7 @@ func (x *trimmed) answer(ps []Proposal) (asked []string, out []Outcome) {
 		}
 		c, v := x.judged(steps)
 		asked = append(asked, strings.Join(steps, " "))
-		out = append(out, Outcome{Proposal: p.ID, Candidate: c, Verdict: v, Twin: v.Twin})
+		out = append(out, Feedback{Proposal: p.ID, Candidate: c, Verdict: v, Twin: v.Twin})
 	}
 	return asked, out
 }

@@ -100,18 +100,18 @@ type Proposal struct {
 	Author      string   `json:"author,omitempty"` // Author.Name
 	Model       string   `json:"model,omitempty"`
 	Temperature float64  `json:"temperature,omitempty"`
-	Turn        int      `json:"turn,omitempty"`     // how often the author was asked for the same before
+	Sample      int      `json:"turn,omitempty"`     // how often the author was asked for the same before
 	Examples    []string `json:"examples,omitempty"` // other good candidates to show
 	Tried       []string `json:"tried,omitempty"`    // candidates whose fate to tell, those that fell first
 }
 
-// An Outcome is what became of a proposal.
+// Feedback is what became of a proposal.
 //
 // Candidate needs no Source. Its Steps are all steps since the original. It is
 // the zero value when nothing could be made, because no rewrite fitted; that,
 // and a Duplicate verdict, costs no budget. Moves are the moves that its
 // source offers next.
-type Outcome struct {
+type Feedback struct {
 	Proposal  int              `json:"proposal"` // Proposal.ID
 	Candidate beagle.Candidate `json:"candidate"`
 	Verdict   beagle.Verdict   `json:"verdict"`
@@ -139,8 +139,8 @@ type state struct {
 	Generation int              `json:"generation"`
 	Next       int              `json:"next"`   // ID of the next proposal
 	Spent      int              `json:"spent"`  // budget used
-	Barren     int              `json:"barren"` // outcomes in a row that cost nothing
-	Stale      int              `json:"stale"`  // times told in a row without a new best
+	Barren     int              `json:"barren"` // proposals in a row that cost nothing
+	SinceBest  int              `json:"stale"`  // times told in a row without a new best
 	Ended      bool             `json:"ended"`  // nothing is left to try
 	Pending    []Proposal       `json:"pending"`
 	Root       string           `json:"root"`    // candidate ID of the original
@@ -152,26 +152,27 @@ type state struct {
 	Asked      map[string]bool  `json:"asked"` // proposals by content
 	Current    string           `json:"current,omitempty"`
 
-	Books       map[string]*Book `json:"books"`       // by author
-	Commissions int              `json:"commissions"` // proposals made for models
-	Turns       map[string]int   `json:"turns,omitempty"`
-	Top         []string         `json:"top,omitempty"`    // the best members, the best first
-	Fallen      []string         `json:"fallen,omitempty"` // candidates that fell, the latest first
-	Recent      []string         `json:"recent,omitempty"` // members, the latest first
-	Repeats     int              `json:"repeats"`          // models' answers in a row without a new candidate
-	Lent        int              `json:"lent"`             // of the models' share to the rules
-	Closed      bool             `json:"closed"`           // models are not asked any more
-	Finals      []string         `json:"finals,omitempty"` // the members that are trimmed in the end
-	Trims       []Trim           `json:"trims,omitempty"`
-	Trimmed     int              `json:"trimmed,omitempty"` // generations that trimmed
-	Mark        int              `json:"mark,omitempty"`    // a caller's own place in its journals, kept with the state
+	Accounts    map[string]*Account `json:"books"`       // by author
+	Commissions int                 `json:"commissions"` // proposals made for models
+	Samples     map[string]int      `json:"turns,omitempty"`
+	Top         []string            `json:"top,omitempty"`    // the best members, the best first
+	Fallen      []string            `json:"fallen,omitempty"` // candidates that fell, the latest first
+	Recent      []string            `json:"recent,omitempty"` // members, the latest first
+	Repeats     int                 `json:"repeats"`          // models' answers in a row without a new candidate
+	Lent        int                 `json:"lent"`             // of the models' share to the rules
+	Closed      bool                `json:"closed"`           // models are not asked any more
+	Finals      []string            `json:"finals,omitempty"` // the members that are trimmed in the end
+	Trims       []Trim              `json:"trims,omitempty"`
+	Trimmed     int                 `json:"trimmed,omitempty"` // generations that trimmed
+	// a caller's own place in its journals, kept with the state
+	Mark int `json:"mark,omitempty"`
 
 	index    map[string]*Member
-	sums     *sums   // over Members
-	seen     *book   // of the steps of Members
-	top      *Member // the best of Members
-	fitted   *model  // nil when Members or Arms changed since
-	behaving float64 // of usual; 0 when Members or Arms changed since
+	sums     *sums       // over Members
+	known    *knownSteps // of the steps of Members
+	top      *Member     // the best of Members
+	fitted   *fit        // nil when Members or Arms changed since
+	behaving float64     // of usual; 0 when Members or Arms changed since
 }
 
 // A Member is a candidate of the population.
@@ -201,8 +202,8 @@ func New(c Config) *Search {
 	s.state = state{
 		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*ledger{},
 		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{}, sums: newSums(),
-		seen:  newBook(),
-		Books: map[string]*Book{}, Turns: map[string]int{},
+		known:    newKnownSteps(),
+		Accounts: map[string]*Account{}, Samples: map[string]int{},
 	}
 	for i := range s.Archives {
 		s.Archives[i] = archive{}
@@ -233,13 +234,13 @@ func (s *Search) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("evolve: random state: %w", err)
 	}
 	st.index = map[string]*Member{}
-	if st.Turns == nil {
-		st.Turns = map[string]int{}
+	if st.Samples == nil {
+		st.Samples = map[string]int{}
 	}
-	if st.Books == nil {
-		st.Books = map[string]*Book{}
+	if st.Accounts == nil {
+		st.Accounts = map[string]*Account{}
 	}
-	st.sums, st.seen = newSums(), newBook()
+	st.sums, st.known = newSums(), newKnownSteps()
 	*s = Search{state: st, pcg: pcg, rng: rand.New(pcg)}
 	for _, m := range st.Members {
 		s.count(m)
@@ -302,7 +303,7 @@ func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Membe
 func (s *Search) join(m *Member) {
 	s.Members = append(s.Members, m)
 	s.count(m)
-	s.stale()
+	s.forgetFit()
 	s.remember(m.ID, m)
 	for _, mv := range m.Moves {
 		a := s.arm(mv.Mutator)
@@ -315,7 +316,7 @@ func (s *Search) join(m *Member) {
 func (s *Search) count(m *Member) {
 	s.index[m.ID] = m
 	s.sums.add(m)
-	s.seen.add(m)
+	s.known.add(m)
 	if s.top == nil || m.fitness() > s.top.fitness() {
 		s.top = m
 	}
@@ -340,7 +341,7 @@ func best(ms []*Member) *Member {
 }
 
 // Ask returns up to n proposals, fewer when the budget or the ideas run out.
-// None means that there is nothing to do before outcomes of earlier ones are
+// None means that there is nothing to do before feedback on earlier ones is
 // told, or at all: see Done. Where models write too, a share of the budget is
 // kept for them.
 func (s *Search) Ask(n int) []Proposal {
@@ -388,10 +389,10 @@ const barrenLimit = 100
 
 // Tell says what became of proposals, in any order, all or some of those that
 // are pending. It is an error to tell of one that is not.
-func (s *Search) Tell(outcomes []Outcome) error {
+func (s *Search) Tell(feedback []Feedback) error {
 	before := s.Best().Score
-	sorted := slices.Clone(outcomes)
-	slices.SortStableFunc(sorted, func(a, b Outcome) int { return a.Proposal - b.Proposal })
+	sorted := slices.Clone(feedback)
+	slices.SortStableFunc(sorted, func(a, b Feedback) int { return a.Proposal - b.Proposal })
 	for i := range sorted {
 		p, err := s.take(sorted[i].Proposal)
 		if err != nil {
@@ -402,10 +403,10 @@ func (s *Search) Tell(outcomes []Outcome) error {
 			t.note(s, &sorted[i])
 		}
 	}
-	s.stale()
-	s.Stale++
+	s.forgetFit()
+	s.SinceBest++
 	if s.Best().Score > before+news {
-		s.Stale = 0
+		s.SinceBest = 0
 	}
 	if s.Config.Strategy == Islands {
 		s.migrate()
@@ -428,8 +429,8 @@ func (s *Search) take(id int) (Proposal, error) {
 	return p, nil
 }
 
-// learn takes an outcome into the population and the books.
-func (s *Search) learn(p Proposal, o *Outcome) {
+// learn takes feedback into the population and the accounts.
+func (s *Search) learn(p Proposal, o *Feedback) {
 	c := o.Candidate
 	fresh := c.ID != "" && o.Verdict.Status != beagle.Duplicate && !s.Seen[c.ID] && (o.Shape == "" || !s.Seen[o.Shape])
 	s.enter(p, o, fresh)

@@ -80,13 +80,13 @@ func TestStateIsAllJSON(t *testing.T) {
 			for i := range ps {
 				o, o2 := w.evaluate(ps[i]), w2.evaluate(ps2[i])
 				if i < 3 { // some are told alone
-					s.Tell([]Outcome{o})
-					s2.Tell([]Outcome{o2})
+					s.Tell([]Feedback{o})
+					s2.Tell([]Feedback{o2})
 					s2 = reload(t, s2)
 					continue
 				}
-				s.Tell([]Outcome{o})
-				s2.Tell([]Outcome{o2})
+				s.Tell([]Feedback{o})
+				s2.Tell([]Feedback{o2})
 			}
 		}
 		if a, b := marshal(t, s), marshal(t, s2); a != b || !s2.Done() {
@@ -105,13 +105,13 @@ func TestOrderOfOutcomesDoesNotMatter(t *testing.T) {
 	for !a.Done() {
 		ps := a.Ask(8)
 		b.Ask(8)
-		var outcomes []Outcome
+		var feedback []Feedback
 		for _, p := range ps {
-			outcomes = append(outcomes, w.evaluate(p))
+			feedback = append(feedback, w.evaluate(p))
 		}
-		a.Tell(outcomes)
-		slices.Reverse(outcomes)
-		b.Tell(outcomes)
+		a.Tell(feedback)
+		slices.Reverse(feedback)
+		b.Tell(feedback)
 	}
 	if marshal(t, a) != marshal(t, b) {
 		t.Error("other states")
@@ -157,17 +157,17 @@ func TestDuplicatesCostNothingAndEnd(t *testing.T) {
 	_, s := search(1, Islands)
 	rounds := 0
 	for ; !s.Done(); rounds++ {
-		var outcomes []Outcome
+		var feedback []Feedback
 		for _, p := range s.Ask(10) {
-			o := Outcome{Proposal: p.ID, Candidate: beagle.Candidate{ID: s.Root}, Verdict: beagle.Verdict{
+			o := Feedback{Proposal: p.ID, Candidate: beagle.Candidate{ID: s.Root}, Verdict: beagle.Verdict{
 				Status: beagle.Equal,
 			}}
 			if p.ID%2 == 0 {
-				o = Outcome{Proposal: p.ID} // it fitted nowhere
+				o = Feedback{Proposal: p.ID} // it fitted nowhere
 			}
-			outcomes = append(outcomes, o)
+			feedback = append(feedback, o)
 		}
-		s.Tell(outcomes)
+		s.Tell(feedback)
 	}
 	if s.Spent != 0 || rounds > 20 || len(s.Members) != 1 {
 		t.Errorf("spent %d in %d rounds, %d members", s.Spent, rounds, len(s.Members))
@@ -216,10 +216,10 @@ func TestNoImprovementKeepsTheOriginal(t *testing.T) {
 func TestTellRefusesStrangers(t *testing.T) {
 	w, s := search(1, Islands)
 	o := w.evaluate(s.Ask(1)[0])
-	if err := s.Tell([]Outcome{o}); err != nil {
+	if err := s.Tell([]Feedback{o}); err != nil {
 		t.Fatal(err)
 	}
-	if s.Tell([]Outcome{o}) == nil || s.Tell([]Outcome{{Proposal: 99}}) == nil {
+	if s.Tell([]Feedback{o}) == nil || s.Tell([]Feedback{{Proposal: 99}}) == nil {
 		t.Error("an outcome of no pending proposal was taken")
 	}
 }
@@ -279,7 +279,7 @@ func TestRegressionTellsStepsApart(t *testing.T) {
 	} {
 		all.add(m)
 	}
-	m := fit(all, arms)
+	m := regress(all, arms)
 	gain := func(n string) float64 { return m.mean[m.at[n]] }
 	if gain("bad") > -0.2 || gain("good") < 0.12 || gain("along") < -0.06 || gain("along") > 0.06 {
 		t.Errorf("bad %.2f, good %.2f, along %.2f", gain("bad"), gain("good"), gain("along"))

@@ -39,7 +39,7 @@ func (x *session) agentTurn(t *testing.T, id int) *Asked {
 	t.Helper()
 	a, err := x.authors.write(t.Context(),
 		evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "agent:true",
-			Model: "agent:true", Turn: id})
+			Model: "agent:true", Sample: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,12 @@ import (
 
 // Adopt takes over verdicts of a recorded run, as if they had been made here.
 // They must be of this kind of machine. What the store has already stays.
-func (a *Activities) Adopt(ctx context.Context, run string, judged []Evaluated) error {
+func (a *Activities) Adopt(ctx context.Context, run string, evaluated []Evaluation) error {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return err
 	}
-	for _, e := range judged {
+	for _, e := range evaluated {
 		if _, known := x.works.verdict(e.Candidate); known || e.Verdict.Status == beagle.Duplicate {
 			continue
 		}

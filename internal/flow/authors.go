@@ -44,7 +44,7 @@ type authors struct {
 
 	once   sync.Once
 	err    error // of open
-	calls  *callBook
+	calls  *callJournal
 	asker  llm.Asker
 	budget *llm.Budget
 }
@@ -151,10 +151,10 @@ func (au *authors) consult(
 	ctx context.Context, out *Asked, p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, round int,
 ) (llm.Reply, error) {
 	m := &au.spec.Models
-	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Turn))
+	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Sample))
 	q := llm.Request{
 		Model: p.Model, System: prompt.System, User: prompt.User, MaxTokens: m.MaxTokens,
-		Temperature: p.Temperature, Sample: p.Turn, Limit: m.Limit,
+		Temperature: p.Temperature, Sample: p.Sample, Limit: m.Limit,
 	}
 	if isAgent(m.model(p.Model)) {
 		q.Code = parent.Source
@@ -241,7 +241,7 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 		c.Parents = append(c.Parents, p.Mate)
 	}
 	c.Note = change.Note
-	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{Mutator: evolve.Written, Site: p.Model, Param: c.ID})
+	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{Mutator: evolve.ByAuthor, Site: p.Model, Param: c.ID})
 	return arrived, nil
 }
 

@@ -89,7 +89,8 @@ func (x *session) askFor(t *testing.T, id, turn int) *Asked {
 		t.Fatal(err)
 	}
 	a, err := x.authors.write(t.Context(),
-		evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test", Turn: turn})
+		evolve.Proposal{ID: id, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test",
+			Sample: turn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestAsk(t *testing.T) {
 	if err != nil || !strings.Contains(c.Source, "range []byte(s)") || c.Parents[0] != x.works.root.ID {
 		t.Fatalf("%+v: %v\n%s", a, err, c.Source)
 	}
-	if st := a.Steps[0]; len(a.Steps) != 1 || st.Mutator != evolve.Written || st.Site != "test" || st.Param != c.ID {
+	if st := a.Steps[0]; len(a.Steps) != 1 || st.Mutator != evolve.ByAuthor || st.Site != "test" || st.Param != c.ID {
 		t.Errorf("steps %+v", a.Steps)
 	}
 	if a.Calls != 1 || a.In == 0 || a.Out == 0 || a.Cost == 0 || a.Repaired ||

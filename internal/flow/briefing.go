@@ -104,7 +104,7 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 	}
 	if o, ok := b.works.verdict(id); ok {
 		v.Static, v.Ratio = o.Static, o.Screen
-		v.Classes = inputClasses(o.Classes)
+		v.Classes = inputClasses(o.InputClasses)
 	}
 	return v, nil
 }
@@ -127,16 +127,16 @@ func (b *briefing) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 	}
 	t.Steps = slices.Clone(c.Steps)
 	for i := range t.Steps {
-		if t.Steps[i].Mutator == evolve.Written {
+		if t.Steps[i].Mutator == evolve.ByAuthor {
 			t.Steps[i].Param = "" // an ID, which says nothing to a model
 		}
 	}
 	if n := len(c.Steps); n > 0 {
 		t.By = label(c.Steps[n-1])
 	}
-	for _, k := range v.Classes {
+	for _, k := range v.InputClasses {
 		if evolve.Pays(k) {
-			t.Slower = append(t.Slower, inputClasses([]beagle.ClassRatio{k})...)
+			t.Slower = append(t.Slower, inputClasses([]beagle.InputClassRatio{k})...)
 		}
 	}
 	if v.Screen == nil || len(c.Parents) == 0 || !names(p, c.Parents[0]) {
@@ -149,7 +149,7 @@ func (b *briefing) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 	return t, nil
 }
 
-func inputClasses(list []beagle.ClassRatio) []llm.InputClass {
+func inputClasses(list []beagle.InputClassRatio) []llm.InputClass {
 	var out []llm.InputClass
 	for _, k := range list {
 		out = append(out, llm.InputClass{Name: k.Name, Share: k.Share, Ratio: &k.Ratio})
@@ -168,7 +168,7 @@ func label(s beagle.Step) string {
 	if s.Site == handedIn {
 		return handedIn
 	}
-	if s.Mutator == evolve.Written {
+	if s.Mutator == evolve.ByAuthor {
 		return "model " + s.Site
 	}
 	return s.Mutator

@@ -50,16 +50,16 @@ const MaxRefills = 8
 // make what exists already, are known at once and replaced, since a build costs
 // about the same for few candidates as for many.
 type Draft struct {
-	Proposals []evolve.Proposal `json:"proposals,omitempty"` // of what was made, by index
-	Made      []Proposed        `json:"made,omitempty"`
-	Known     []evolve.Outcome  `json:"known,omitempty"`
-	Asked     map[int]Asked     `json:"asked,omitempty"` // what models were asked for, by proposal
-	Judging   time.Duration     `json:"judging,omitempty"`
-	Guests    map[int]string    `json:"guests,omitempty"` // IDs of what was handed in, by proposal
+	Proposals  []evolve.Proposal `json:"proposals,omitempty"` // of what was made, by index
+	Made       []Proposed        `json:"made,omitempty"`
+	Known      []evolve.Feedback `json:"known,omitempty"`
+	Asked      map[int]Asked     `json:"asked,omitempty"` // what models were asked for, by proposal
+	Evaluating time.Duration     `json:"judging,omitempty"`
+	Guests     map[int]string    `json:"guests,omitempty"` // IDs of what was handed in, by proposal
 
 	Visits   []Visit  `json:"visits,omitempty"`   // guests that are not received yet
 	Visitors []string `json:"visitors,omitempty"` // IDs of all guests, those that were refused too
-	Written  int      `json:"written,omitempty"`  // of Made, what is not of the rules
+	Outside  int      `json:"written,omitempty"`  // of Made, what is not of the rules
 	Full     int      `json:"full,omitempty"`     // how many are in Made when nothing is missing
 }
 
@@ -81,9 +81,9 @@ func (d *Draft) has(of Proposed) bool {
 	})
 }
 
-// nothingNew is the outcome of a proposal that made nothing, or what exists.
-func nothingNew(m Proposed) evolve.Outcome {
-	o := evolve.Outcome{Proposal: m.Proposal}
+// nothingNew is the feedback on a proposal that made nothing, or what exists.
+func nothingNew(m Proposed) evolve.Feedback {
+	o := evolve.Feedback{Proposal: m.Proposal}
 	if m.Candidate != "" {
 		o.Candidate = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}
 		o.Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
@@ -119,13 +119,13 @@ func (d *Draft) Shares(islands int) [][]string {
 }
 
 // Tell takes the verdicts on a draft into the search and the log.
-func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) error {
-	outcomes := slices.Concat(d.Known, d.outcomes(judged.Candidates))
-	trims := len(outcomes) > 0 && c.Search.IsTrim(outcomes[0].Proposal)
+func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Duration) error {
+	feedback := slices.Concat(d.Known, d.feedback(evaluated.Candidates))
+	trims := len(feedback) > 0 && c.Search.IsTrim(feedback[0].Proposal)
 	if s.Models.On() && !trims { // what is trimmed is nobody's
-		d.charge(outcomes)
+		d.charge(feedback)
 	}
-	if err := c.Search.Tell(outcomes); err != nil {
+	if err := c.Search.Tell(feedback); err != nil {
 		return err
 	}
 	if c.Log.Thin++; len(d.Made) > s.Batch/4 || c.Search.Open() {
@@ -135,18 +135,19 @@ func (c *Course) Tell(s *Spec, d *Draft, judged *Assessed, took time.Duration) e
 	for i, m := range d.Made {
 		island[m.Candidate] = d.Proposals[i].Island
 	}
-	c.Log.Add(judged.Candidates, island, judged.Cost, took)
+	c.Log.Add(evaluated.Candidates, island, evaluated.Cost, took)
 	return nil
 }
 
-// outcomes joins what was made with what became of it.
-func (d *Draft) outcomes(judged []Evaluated) []evolve.Outcome {
-	out := make([]evolve.Outcome, len(d.Made))
+// feedback joins what was made with what became of it.
+func (d *Draft) feedback(evaluated []Evaluation) []evolve.Feedback {
+	out := make([]evolve.Feedback, len(d.Made))
 	for i, m := range d.Made {
-		j := slices.IndexFunc(judged, func(e Evaluated) bool { return e.Candidate == m.Candidate })
-		out[i] = evolve.Outcome{
+		j := slices.IndexFunc(evaluated, func(e Evaluation) bool { return e.Candidate == m.Candidate })
+		out[i] = evolve.Feedback{
 			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
-			Verdict: judged[j].Verdict, Moves: judged[j].Moves, Private: m.Private, Twin: judged[j].Verdict.Twin,
+			Verdict: evaluated[j].Verdict, Moves: evaluated[j].Moves, Private: m.Private,
+			Twin: evaluated[j].Verdict.Twin,
 		}
 	}
 	return out
@@ -174,7 +175,7 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 		Generations: c.Log.Generations, Stopped: c.stopped(s),
 	}
 	if r.Models != nil {
-		SumModels(s, r.Models, c.Books(s), !c.Search.Open())
+		SumModels(s, r.Models, c.Accounts(s), !c.Search.Open())
 	}
 	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
 }

@@ -71,8 +71,8 @@ func (c *Course) Enter(run string, d *Draft, asked []*Asked, rules int) error {
 		}
 		d.TakeAsked(c, c.Search.Pending[i], *a)
 	}
-	d.Written = len(d.Made)
-	d.Full = d.Written + rules
+	d.Outside = len(d.Made)
+	d.Full = d.Outside + rules
 	return nil
 }
 
@@ -81,9 +81,9 @@ func (c *Course) Draw(d *Draft) []evolve.Proposal { return c.Search.Ask(d.Full -
 
 // Answer writes down what became of the guests of a draft that was judged, for
 // who handed them in.
-func (d *Draft) Answer(s *store.Store, run string, judged []Evaluated) error {
+func (d *Draft) Answer(s *store.Store, run string, evaluated []Evaluation) error {
 	for proposal, submission := range d.Guests {
-		fate, ok := d.Fate(proposal, judged)
+		fate, ok := d.Fate(proposal, evaluated)
 		if !ok {
 			continue
 		}
@@ -108,7 +108,7 @@ func (d *Draft) Dismiss(s *store.Store, run string) error {
 func (c *Course) Gone(s *Spec) []string {
 	var gone []string
 	for _, m := range s.Models.Ask {
-		asked := func(a evolve.Author) bool { return a.Model == m.Name && !c.Search.Book(a.Name).Dismissed }
+		asked := func(a evolve.Author) bool { return a.Model == m.Name && !c.Search.Account(a.Name).Dismissed }
 		if !slices.ContainsFunc(c.Search.Config.Authors, asked) {
 			gone = append(gone, m.Name)
 		}

@@ -76,8 +76,8 @@ func parallel(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// An Evaluated is the verdict on one candidate.
-type Evaluated struct {
+// An Evaluation is the verdict on one candidate.
+type Evaluation struct {
 	Candidate string         `json:"candidate"`
 	Parents   []string       `json:"parents,omitempty"`
 	Steps     []beagle.Step  `json:"steps,omitempty"`
@@ -87,31 +87,31 @@ type Evaluated struct {
 	Cached    bool           `json:"cached"`
 }
 
-// An Assessed is a batch, or a worker's share of one, after its evaluation.
-type Assessed struct {
-	Candidates []Evaluated `json:"candidates"`
-	Cost       Split       `json:"cost"`
+// An EvaluatedBatch is a batch, or a worker's share of one, after its evaluation.
+type EvaluatedBatch struct {
+	Candidates []Evaluation `json:"candidates"`
+	Cost       Split        `json:"cost"`
 }
 
 // Evaluate takes a whole batch of candidates through the cheap end of the
 // ladder, and settles it.
-func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) (*Assessed, error) {
-	out, err := a.Assess(ctx, run, ids, ids)
+func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) (*EvaluatedBatch, error) {
+	out, err := a.EvaluateShare(ctx, run, ids, ids)
 	if err != nil {
 		return nil, err
 	}
 	return out, Settle(a.Store, run, out.Candidates)
 }
 
-// Assess takes candidates through the cheap end of the ladder: policy, one
+// EvaluateShare takes candidates through the cheap end of the ladder: policy, one
 // build for all, quick verification of each in a process of its own, and one
 // screening measurement for those that are left. Verdicts that the store has
 // are not made again.
 //
-// batch is the whole batch in its order, mine the part of it to assess, in the
-// same order. Several workers may assess parts of one batch at once: nothing
+// batch is the whole batch in its order, mine the part of it to evaluate, in the
+// same order. Several workers may evaluate parts of one batch at once: nothing
 // that they find counts for the run before Settle.
-func (a *Activities) Assess(ctx context.Context, run string, batch, mine []string) (*Assessed, error) {
+func (a *Activities) EvaluateShare(ctx context.Context, run string, batch, mine []string) (*EvaluatedBatch, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type EvaluatedEvent struct {
 	Generation int
 	Elapsed    time.Duration // since the search began
 	Islands    []float64     // best screened ratio of each island
-	Best       *beagle.Trial
+	Best       *beagle.Attempt
 	Statuses   map[beagle.Status]int
 	Models     *ModelsEvent // nil when no model is asked
 }

@@ -34,7 +34,7 @@ type inputs struct {
 
 	common struct { // of commonClasses
 		once sync.Once
-		list []corpus.Class
+		list []corpus.InputClass
 		err  error
 	}
 }
@@ -186,11 +186,11 @@ func (n *inputs) private(c beagle.Candidate) bool {
 
 // commonClasses are the classes that the search looks at. They hang on the
 // training inputs, which stay.
-func (n *inputs) commonClasses() ([]corpus.Class, error) {
+func (n *inputs) commonClasses() ([]corpus.InputClass, error) {
 	n.common.once.Do(func() {
-		all, err := corpus.Classes(n.corpus())
-		all = slices.DeleteFunc(all, func(c corpus.Class) bool { return c.Share < commonClass })
-		slices.SortStableFunc(all, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
+		all, err := corpus.InputClasses(n.corpus())
+		all = slices.DeleteFunc(all, func(c corpus.InputClass) bool { return c.Share < commonClass })
+		slices.SortStableFunc(all, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
 		n.common.list, n.common.err = all[:min(len(all), searchClasses)], err
 	})
 	return n.common.list, n.common.err

@@ -9,7 +9,7 @@ import (
 
 // learn keeps the inputs on which candidates failed, as inputs for the
 // verification of later candidates.
-func learn(s *store.Store, run string, out []Evaluated) error {
+func learn(s *store.Store, run string, out []Evaluation) error {
 	found, err := learned(s, run)
 	if err != nil {
 		return err

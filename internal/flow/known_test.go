@@ -25,15 +25,15 @@ func keepVerdict(t *testing.T, x *works, id, code string, status beagle.Status) 
 
 // settle prepares a run and settles batches of it, with the verdicts that the
 // store has.
-func settle(t *testing.T, x *works, batch ...string) []Evaluated {
+func settle(t *testing.T, x *works, batch ...string) []Evaluation {
 	t.Helper()
 	if err := x.store.Save(x.run, "prepared", Prepared{RootID: x.root.ID}); err != nil {
 		t.Fatal(err)
 	}
-	out := make([]Evaluated, len(batch))
+	out := make([]Evaluation, len(batch))
 	for i, id := range batch {
 		o, _ := x.evaluation(id)
-		out[i] = Evaluated{Candidate: id, Verdict: o.Verdict}
+		out[i] = Evaluation{Candidate: id, Verdict: o.Verdict}
 	}
 	if err := Settle(x.store, x.run, out); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestKnownDuplicates(t *testing.T) {
 }
 
 // TestSharesOfABatch: of candidates with the same machine code the first in the
-// batch's order counts, whichever share was assessed first, and whoever looks.
+// batch's order counts, whichever share was evaluated first, and whoever looks.
 func TestSharesOfABatch(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {
@@ -118,11 +118,11 @@ func TestLearn(t *testing.T) {
 	n := &inputs{works: knowing(t, s, "run")}
 	before := &beagle.Corpus{Generated: []beagle.Record{{Args: []byte(`["known"]`)}}}
 	n.hold(before, 0)
-	failed := func(args string) Evaluated {
-		return Evaluated{Verdict: beagle.Verdict{Counterexample: &beagle.Counterexample{Args: []byte(args)}}}
+	failed := func(args string) Evaluation {
+		return Evaluation{Verdict: beagle.Verdict{Counterexample: &beagle.Counterexample{Args: []byte(args)}}}
 	}
 	for range 2 {
-		if err := learn(s, "run", []Evaluated{failed(`["known"]`), failed(`["new"]`), failed(`["new"]`)}); err != nil {
+		if err := learn(s, "run", []Evaluation{failed(`["known"]`), failed(`["new"]`), failed(`["new"]`)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := n.refresh(); err != nil {

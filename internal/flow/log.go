@@ -10,40 +10,40 @@ import (
 // A Log is what the report tells of the course of a search. It is saved with
 // every checkpoint.
 type Log struct {
-	Trials         []beagle.Trial `json:"trials"`
-	Seconds        float64        `json:"seconds"` // of searching
-	PrepareSeconds float64        `json:"prepare_seconds"`
-	Generations    int            `json:"generations"`
-	Thin           int            `json:"thin"`          // generations in a row with few new candidates
-	FirstSeconds   float64        `json:"first_seconds"` // from the start to the first candidate's verdict
-	Spent          Split          `json:"spent"`
+	Attempts       []beagle.Attempt `json:"trials"`
+	Seconds        float64          `json:"seconds"` // of searching
+	PrepareSeconds float64          `json:"prepare_seconds"`
+	Generations    int              `json:"generations"`
+	Thin           int              `json:"thin"`          // generations in a row with few new candidates
+	FirstSeconds   float64          `json:"first_seconds"` // from the start to the first candidate's verdict
+	Spent          Split            `json:"spent"`
 
-	Turn int `json:"turn,omitempty"` // turns of the search that are in this log
+	Actions int `json:"turn,omitempty"` // actions of the search that are in this log
 
-	sums *trialSums // of Trials, as far as they were summed up
+	sums *attemptSums // of Attempts, as far as they were summed up
 }
 
-// trialSums are what is asked of the trials after every generation, so that
+// attemptSums are what is asked of the attempts after every generation, so that
 // nobody has to go through all of them.
-type trialSums struct {
-	seen     map[string]bool // candidates, in as many trials as there are
+type attemptSums struct {
+	seen     map[string]bool // candidates, in as many attempts as there are
 	statuses map[beagle.Status]int
 	best     int // index of Best; -1 when there is none yet
 }
 
 // summed brings the sums up to date. Copies of a log share them: those of a log
 // that went on are made again for one that did not.
-func (l *Log) summed() *trialSums {
+func (l *Log) summed() *attemptSums {
 	s := l.sums
-	if s == nil || len(s.seen) > len(l.Trials) {
-		s = &trialSums{seen: map[string]bool{}, statuses: map[beagle.Status]int{}, best: -1}
+	if s == nil || len(s.seen) > len(l.Attempts) {
+		s = &attemptSums{seen: map[string]bool{}, statuses: map[beagle.Status]int{}, best: -1}
 		l.sums = s
 	}
-	for i := len(s.seen); i < len(l.Trials); i++ {
-		t := &l.Trials[i]
+	for i := len(s.seen); i < len(l.Attempts); i++ {
+		t := &l.Attempts[i]
 		s.seen[t.Candidate] = true
 		s.statuses[t.Status]++
-		if t.Screen != nil && t.Screen.Point > 1 && (s.best < 0 || t.Screen.Low > l.Trials[s.best].Screen.Low) {
+		if t.Screen != nil && t.Screen.Point > 1 && (s.best < 0 || t.Screen.Low > l.Attempts[s.best].Screen.Low) {
 			s.best = i
 		}
 	}
@@ -61,15 +61,15 @@ type Split struct {
 
 // Add notes a generation: its verdicts, the island of each candidate, what
 // their evaluation has cost, and how long all took.
-func (l *Log) Add(judged []Evaluated, island map[string]int, cost Split, took time.Duration) {
-	if len(l.Trials) == 0 {
+func (l *Log) Add(evaluated []Evaluation, island map[string]int, cost Split, took time.Duration) {
+	if len(l.Attempts) == 0 {
 		l.FirstSeconds = l.PrepareSeconds + took.Seconds()
 	}
-	for _, e := range judged {
+	for _, e := range evaluated {
 		if e.Verdict.Status == beagle.Duplicate || l.has(e.Candidate) {
 			continue
 		}
-		l.Trials = append(l.Trials, beagle.Trial{
+		l.Attempts = append(l.Attempts, beagle.Attempt{
 			Candidate: e.Candidate, Parents: e.Parents, Island: island[e.Candidate], Steps: e.Steps,
 			Status: e.Verdict.Status, Stage: e.Verdict.Stage, Reason: e.Verdict.Reason, Screen: e.Verdict.Screen,
 		})
@@ -88,11 +88,11 @@ func (l *Log) has(candidate string) bool { return l.summed().seen[candidate] }
 // Statuses counts how evaluations ended.
 func (l *Log) Statuses() map[beagle.Status]int { return maps.Clone(l.summed().statuses) }
 
-// Best returns the trial with the best conservative ratio of those that measured
+// Best returns the attempt with the best conservative ratio of those that measured
 // faster than the original, or nil.
-func (l *Log) Best() *beagle.Trial {
+func (l *Log) Best() *beagle.Attempt {
 	if best := l.summed().best; best >= 0 {
-		return &l.Trials[best]
+		return &l.Attempts[best]
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // for: this one, with the toolchain that the go command chooses in the module's
 // directory. An empty dir is the current directory.
 func ThisMachine(dir string) beagle.Machine {
-	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.NumCPU()}
+	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: processor(), Cores: runtime.NumCPU()}
 	var env struct{ GOVERSION string }
 	if err := harness.GoEnv(context.Background(), dir, &env); err == nil {
 		m.Go = env.GOVERSION
@@ -23,8 +23,8 @@ func ThisMachine(dir string) beagle.Machine {
 	return m
 }
 
-// cpuModel is the processor's own name, where the system tells it.
-func cpuModel() string {
+// processor is the processor's own name, where the system tells it.
+func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return runtime.GOARCH
@@ -37,10 +37,10 @@ func cpuModel() string {
 	return runtime.GOARCH
 }
 
-// Class is the name of a class of machines among which measurements may be
+// MachineKind is the name of a kind of machine among which measurements may be
 // moved: the processor's model and the system, as in
 // "intel-xeon-processor-2.90ghz-linux".
-func Class(m beagle.Machine) string {
+func MachineKind(m beagle.Machine) string {
 	word := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }
 	return strings.Join(append(strings.FieldsFunc(strings.ToLower(m.CPU), word), m.OS), "-")
 }

@@ -38,12 +38,12 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 			idx = append(idx, i)
 		}
 	}
-	classes, err := corpus.Classes(m.inputs.corpus())
+	classes, err := corpus.InputClasses(m.inputs.corpus())
 	if err != nil || len(classes) == 0 || len(idx) == 0 {
 		return err
 	}
 	// The rarer a class, the less the figure for all inputs says of it.
-	slices.SortStableFunc(classes, func(a, b corpus.Class) int { return cmp.Compare(a.Share, b.Share) })
+	slices.SortStableFunc(classes, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
 	classes = classes[:min(len(classes), maxClasses)]
 	m.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
 	faster := make([]beagle.Candidate, len(idx))
@@ -69,10 +69,10 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	}
 	for v, i := range idx {
 		for k, class := range classes {
-			r := beagle.ClassRatio{Name: class.Name, Share: class.Share, Ratio: over(found[k], v)}
-			ms[i].Classes = append(ms[i].Classes, r)
+			r := beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: over(found[k], v)}
+			ms[i].InputClasses = append(ms[i].InputClasses, r)
 		}
-		if why := paid(ms[i].Classes); why != "" {
+		if why := paid(ms[i].InputClasses); why != "" {
 			ms[i].Faster, ms[i].Why = false, why
 		}
 	}
@@ -81,7 +81,7 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 
 // timeClasses times all versions of a program on each class.
 func (m *meter) timeClasses(
-	ctx context.Context, bin *harness.Binary, classes []corpus.Class, n int, found [][][]beagle.Ratio,
+	ctx context.Context, bin *harness.Binary, classes []corpus.InputClass, n int, found [][][]beagle.Ratio,
 ) error {
 	all := make([]int, n)
 	for i := range all {
@@ -120,7 +120,7 @@ func over(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
 
 // paid says which class pays for the gain of the others; empty when none does
 // that counts.
-func paid(classes []beagle.ClassRatio) string {
+func paid(classes []beagle.InputClassRatio) string {
 	for _, c := range classes {
 		switch {
 		case c.Ratio.Point == 0:
@@ -134,7 +134,7 @@ func paid(classes []beagle.ClassRatio) string {
 }
 
 // lossWarnings tell of the rarer classes that pay for the gain.
-func lossWarnings(classes []beagle.ClassRatio) []string {
+func lossWarnings(classes []beagle.InputClassRatio) []string {
 	var out []string
 	for _, c := range classes {
 		if c.Ratio.High < 1 {

@@ -77,7 +77,7 @@ func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 // retrace takes the last of the steps on what the others have made.
 func (p *pedigree) retrace(at beagle.Candidate, steps []beagle.Step) (beagle.Candidate, error) {
 	step := steps[len(steps)-1]
-	if step.Mutator != evolve.Written {
+	if step.Mutator != evolve.ByAuthor {
 		return p.rewriter.work.retrace(at, step)
 	}
 	c, err := p.works.candidate(step.Param)
@@ -122,7 +122,7 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) ([]bea
 
 // explain is what a rewrite says of itself, or a model of what it wrote.
 func (p *pedigree) explain(step beagle.Step) string {
-	if step.Mutator == evolve.Written {
+	if step.Mutator == evolve.ByAuthor {
 		by := "Written by the model " + step.Site
 		if step.Site == handedIn {
 			by = "Handed in while the search went on"

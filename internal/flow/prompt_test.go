@@ -35,7 +35,7 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 		if err := x.works.putCandidate(c); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.works.putVerdict(Evaluated{Candidate: c.ID, Verdict: v}); err != nil {
+		if err := x.works.putVerdict(Evaluation{Candidate: c.ID, Verdict: v}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -43,7 +43,7 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 			continue
 		}
 		p := s.AskModels(1)[0]
-		s.Tell([]evolve.Outcome{{Proposal: p.ID, Candidate: c, Verdict: v}})
+		s.Tell([]evolve.Feedback{{Proposal: p.ID, Candidate: c, Verdict: v}})
 	}
 	if err := x.authors.open(); err != nil {
 		t.Fatal(err)

@@ -33,10 +33,10 @@ func FateOf(s *store.Store, run, submission string) (f Fate, taken bool) {
 }
 
 // Fate is what a draft says of a proposal that was judged with it.
-func (d *Draft) Fate(proposal int, judged []Evaluated) (f Fate, ok bool) {
+func (d *Draft) Fate(proposal int, evaluated []Evaluation) (f Fate, ok bool) {
 	for i, m := range d.Made {
 		if m.Proposal == proposal {
-			o := d.outcomes(judged)[i]
+			o := d.feedback(evaluated)[i]
 			return Fate{o.Candidate.ID, o.Verdict}, true
 		}
 	}
@@ -77,7 +77,7 @@ func (a *Activities) Receive(
 	}
 	c := arrived.Candidate
 	c.Note = v.Note
-	c.Steps = []beagle.Step{{Mutator: evolve.Written, Site: handedIn, Param: c.ID, Class: beagle.E4}}
+	c.Steps = []beagle.Step{{Mutator: evolve.ByAuthor, Site: handedIn, Param: c.ID, Class: beagle.E4}}
 	if err := x.works.putCandidate(c); err != nil {
 		return nil, nil, err
 	}

@@ -45,7 +45,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 		BaselineStatic: rp.ready.Root.Static,
 		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(), Findings: rp.ready.Findings,
 		Warnings: rp.lab.box.Missing(),
-		Profile:  rp.hotLines(), Lineage: j.Lineage, Trials: log.Trials, Split: log.split(j.Seconds),
+		Profile:  rp.hotLines(), Lineage: j.Lineage, Attempts: log.Attempts, Split: log.split(j.Seconds),
 		Machine: rp.works.machine, Replay: rp.spec.Command(),
 		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root.Source),
 	}
@@ -60,7 +60,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 	}
 	if m := j.Measurement; m != nil {
 		r.Measurement, r.Baseline = m, m.Baseline
-		r.Warnings = append(slices.Clone(r.Warnings), lossWarnings(m.Classes)...)
+		r.Warnings = append(slices.Clone(r.Warnings), lossWarnings(m.InputClasses)...)
 		r.Best.Nanos, r.Best.Allocs, r.Best.Bytes = m.Baseline.Nanos, m.Baseline.Allocs, m.Baseline.Bytes
 	}
 	if j.Verdict == nil {

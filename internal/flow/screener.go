@@ -21,8 +21,8 @@ type screener struct {
 	verifier *verifier
 }
 
-// evaluate takes the candidates mine of a batch up it: see [Activities.Assess].
-func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Assessed, error) {
+// evaluate takes the candidates mine of a batch up it: see [Activities.EvaluateShare].
+func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*EvaluatedBatch, error) {
 	b := s.group(batch, len(mine))
 	b.glance(batch, mine)
 	for i, id := range mine {
@@ -30,24 +30,24 @@ func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Assesse
 			return nil, err
 		}
 	}
-	if err := b.judge(ctx); err != nil {
+	if err := b.evaluate(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.rewriter.keepLaterFaults(); err != nil {
 		return nil, err
 	}
-	return &Assessed{Candidates: b.out, Cost: b.cost}, b.keep()
+	return &EvaluatedBatch{Candidates: b.out, Cost: b.cost}, b.keep()
 }
 
 // group begins the evaluation of n candidates of a batch.
 func (s *screener) group(batch []string, n int) *group {
-	return &group{screener: s, out: make([]Evaluated, n), place: places(batch), codes: map[string]string{}}
+	return &group{screener: s, out: make([]Evaluation, n), place: places(batch), codes: map[string]string{}}
 }
 
 // A group is a batch of candidates under evaluation, or a share of one.
 type group struct {
 	*screener
-	out   []Evaluated
+	out   []Evaluation
 	live  []entrant
 	bin   *harness.Binary
 	place map[string]int    // of each candidate in the whole batch
@@ -68,7 +68,7 @@ func (b *group) admit(ctx context.Context, i int, id string) error {
 	if err != nil {
 		return err
 	}
-	b.out[i] = Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps}
+	b.out[i] = Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps}
 	if known, ok := b.known(id); ok {
 		b.out[i].Verdict, b.out[i].Moves, b.out[i].Without, b.out[i].Cached = known.Verdict, known.Moves,
 			known.Without, true
@@ -92,7 +92,7 @@ func (b *group) admit(ctx context.Context, i int, id string) error {
 	return nil
 }
 
-func (b *group) judge(ctx context.Context) error {
+func (b *group) evaluate(ctx context.Context) error {
 	if len(b.live) == 0 {
 		return nil
 	}
@@ -268,7 +268,8 @@ func (b *group) screenClasses(ctx context.Context) error {
 		}
 		for i, e := range faster {
 			if v := &b.out[e.out].Verdict; ratios[i] != (beagle.Ratio{}) {
-				v.Classes = append(v.Classes, beagle.ClassRatio{Name: class.Name, Share: class.Share, Ratio: ratios[i]})
+				v.InputClasses = append(v.InputClasses,
+					beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: ratios[i]})
 			}
 		}
 	}

@@ -115,15 +115,15 @@ func (p *paperSearch) run(b *testing.B) {
 	defer clock(&p.all)()
 	for !p.course.Done() {
 		draft := p.draft(b, acts)
-		judged := new(Assessed)
+		evaluated := new(EvaluatedBatch)
 		for _, id := range draft.Candidates() {
 			o := p.judge(b, id)
-			judged.Candidates = append(judged.Candidates, o)
+			evaluated.Candidates = append(evaluated.Candidates, o)
 			if err := p.works.putVerdict(o); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if err := p.course.Tell(&p.spec, draft, judged, 0); err != nil {
+		if err := p.course.Tell(&p.spec, draft, evaluated, 0); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -149,12 +149,12 @@ func (p *paperSearch) draft(b *testing.B, acts *Activities) *Draft {
 }
 
 // judge makes a verdict up, and finds the moves of a candidate that behaves.
-func (p *paperSearch) judge(b *testing.B, id string) Evaluated {
+func (p *paperSearch) judge(b *testing.B, id string) Evaluation {
 	c, err := p.works.candidate(id)
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: p.invent(c)}
+	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: p.invent(c)}
 	if o.Verdict.OK() {
 		defer clock(&p.moves)()
 		o.Moves = p.rewriter.work.moves(c.Source)

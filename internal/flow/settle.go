@@ -9,9 +9,9 @@ import (
 
 // Settle decides, in the order of a batch, which of its candidates are
 // duplicates of others by their machine code, and keeps the inputs on which
-// candidates failed. What shares of the batch were assessed at the same time,
+// candidates failed. What shares of the batch were evaluated at the same time,
 // and where, makes no difference to it; it may be repeated.
-func Settle(s *store.Store, run string, batch []Evaluated) error {
+func Settle(s *store.Store, run string, batch []Evaluation) error {
 	var ready Prepared
 	if ok, err := s.Load(run, "prepared", &ready); err != nil || !ok {
 		return errors.Join(fmt.Errorf("run %s was not prepared", run), err)

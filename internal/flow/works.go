@@ -97,7 +97,7 @@ func (w *works) verdict(id string) (beagle.Verdict, bool) {
 }
 
 // putVerdict puts a candidate's evaluation into the store.
-func (w *works) putVerdict(e Evaluated) error {
+func (w *works) putVerdict(e Evaluation) error {
 	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), storedVerdict{e.Verdict, e.Moves, e.Without}); err != nil {
 		return err
 	}

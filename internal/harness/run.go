@@ -87,7 +87,7 @@ func (bin *Binary) Run(
 		return nil, context.Cause(ctx)
 	}
 	reply := findReply(r.Stdout, sent.Nonce)
-	if exit := classify(&r, reply); exit != nil {
+	if exit := endOf(&r, reply); exit != nil {
 		exit.Variant, exit.Record = lastPlace(progress.Name())
 		return exit, nil
 	}
@@ -139,8 +139,8 @@ func findReply(stdout []byte, nonce string) *rt.Reply {
 	return nil
 }
 
-// classify words an end without a reply; nil when there is one.
-func classify(r *sandbox.Result, reply *rt.Reply) *Exit {
+// endOf words an end without a reply; nil when there is one.
+func endOf(r *sandbox.Result, reply *rt.Reply) *Exit {
 	stderr := string(r.Stderr)
 	kind := Crash
 	switch {

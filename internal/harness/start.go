@@ -48,7 +48,7 @@ func (bin *Binary) Start(ctx context.Context, box *sandbox.Sandbox, pkg string) 
 	}
 	// A reply means that main was reached; what it says is that there is
 	// nothing to do.
-	if exit := classify(&r, findReply(r.Stdout, nonce)); exit != nil {
+	if exit := endOf(&r, findReply(r.Stdout, nonce)); exit != nil {
 		exit.Variant, exit.Record = -1, -1
 		return Startup{}, exit, nil
 	}

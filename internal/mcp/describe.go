@@ -134,9 +134,9 @@ func blockOf(b *strings.Builder) string {
 	return llm.Block("text", llm.Clean(text))
 }
 
-// explainTrial is Explain for a candidate of a search, of which less is kept.
-func explainTrial(r *beagle.Result, prefix string) (*Explained, error) {
-	for _, t := range r.Trials {
+// explainAttempt is Explain for a candidate of a search, of which less is kept.
+func explainAttempt(r *beagle.Result, prefix string) (*Explained, error) {
+	for _, t := range r.Attempts {
 		if strings.HasPrefix(t.Candidate, prefix) {
 			out := Explain(&beagle.Verdict{Candidate: t.Candidate, Status: t.Status, Stage: t.Stage, Reason: t.Reason})
 			return out, nil

@@ -295,7 +295,7 @@ func (t tools) explained(in explainIn) (*Explained, error) {
 		if err != nil {
 			return nil, err
 		}
-		return explainTrial(r, in.Candidate)
+		return explainAttempt(r, in.Candidate)
 	}
 	return nil, &beagle.UsageError{
 		What:   "neither evaluation nor run and candidate are given",

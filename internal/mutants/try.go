@@ -60,20 +60,20 @@ func Open(ctx context.Context, root, spec, dir string, limit time.Duration) (*Fu
 // Source is the original's text.
 func (f *Function) Source() string { return f.env.Unit.Target.Source }
 
-// A Fate is what became of a mutant.
-type Fate string
+// A Status is what became of a mutant.
+type Status string
 
 const (
-	NoVersion Fate = "no version" // it does not compile, or is no version of the function
-	SameCode  Fate = "same code"  // the compiler makes the same machine code of it: it is equivalent
-	Rejected  Fate = "rejected"
-	Survived  Fate = "survived"
+	NoVersion Status = "no version" // it does not compile, or is no version of the function
+	SameCode  Status = "same code"  // the compiler makes the same machine code of it: it is equivalent
+	Rejected  Status = "rejected"
+	Survived  Status = "survived"
 )
 
-// A Trial is what the judge said of one text.
-type Trial struct {
+// A Result is what the judge said of one text.
+type Result struct {
 	ID      string         `json:"id"` // of the candidate
-	Fate    Fate           `json:"fate"`
+	Status  Status         `json:"fate"`
 	Verdict beagle.Verdict `json:"verdict"`
 }
 
@@ -83,8 +83,8 @@ const atOnce = 24
 // Try takes texts through the real verification: those of one batch in one
 // program, every one through the static and the quick checks, and what is left
 // through the full ladder. base is the version that the texts were made from.
-func (f *Function) Try(ctx context.Context, base string, texts []string, b verify.Budget) ([]Trial, error) {
-	out := make([]Trial, len(texts))
+func (f *Function) Try(ctx context.Context, base string, texts []string, b verify.Budget) ([]Result, error) {
+	out := make([]Result, len(texts))
 	for start := 0; start < len(texts); start += atOnce {
 		end := min(start+atOnce, len(texts))
 		if err := f.batch(ctx, base, texts[start:end], out[start:end]); err != nil {
@@ -92,7 +92,7 @@ func (f *Function) Try(ctx context.Context, base string, texts []string, b verif
 		}
 	}
 	err := parallel(len(texts), func(i int) error {
-		if out[i].Fate != Survived {
+		if out[i].Status != Survived {
 			return nil
 		}
 		v, err := verify.Full(ctx, f.env, beagle.NewCandidate(texts[i], nil, nil), f.corpus, b)
@@ -106,20 +106,20 @@ func (f *Function) Try(ctx context.Context, base string, texts []string, b verif
 }
 
 // judged enters a verdict.
-func (t *Trial) judged(v *beagle.Verdict) {
+func (t *Result) judged(v *beagle.Verdict) {
 	t.Verdict = *v
 	switch {
 	case v.OK():
-		t.Fate = Survived
+		t.Status = Survived
 	case v.Status == beagle.Invalid:
-		t.Fate = NoVersion
+		t.Status = NoVersion
 	default:
-		t.Fate = Rejected
+		t.Status = Rejected
 	}
 }
 
 // batch gives texts the checks that need no program of their own.
-func (f *Function) batch(ctx context.Context, base string, texts []string, out []Trial) error {
+func (f *Function) batch(ctx context.Context, base string, texts []string, out []Result) error {
 	cands := []beagle.Candidate{beagle.NewCandidate(base, nil, nil)}
 	var at []int
 	for i, text := range texts {
@@ -143,13 +143,13 @@ func (f *Function) batch(ctx context.Context, base string, texts []string, out [
 		t, idx := &out[at[k]], k+2 // 0 is the original and 1 the base
 		switch code := bin.Static[idx].CodeHash; {
 		case bin.Failed[idx] != "":
-			t.Fate = NoVersion
+			t.Status = NoVersion
 			return nil
 		case spoilt[idx-1] != nil:
-			t.Fate, t.Verdict.Stage, t.Verdict.Reason = Rejected, spoilt[idx-1].Stage, spoilt[idx-1].Reason
+			t.Status, t.Verdict.Stage, t.Verdict.Reason = Rejected, spoilt[idx-1].Stage, spoilt[idx-1].Reason
 			return nil
 		case code != "" && (code == bin.Static[0].CodeHash || code == bin.Static[1].CodeHash):
-			t.Fate = SameCode
+			t.Status = SameCode
 			return nil
 		}
 		v, err := verify.Quick(ctx, f.env, bin, idx, cands[k+1], f.corpus)

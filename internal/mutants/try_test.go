@@ -35,10 +35,10 @@ func TestTry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := map[Fate]int{}
+	count := map[Status]int{}
 	for i, trial := range trials {
-		count[trial.Fate]++
-		if trial.Fate == Survived {
+		count[trial.Status]++
+		if trial.Status == Survived {
 			t.Errorf("%v survived: %s", &all[2*i], trial.ID)
 		}
 	}

@@ -18,17 +18,17 @@ const (
 // logarithmic scale, with the best so far as a line. Rejected versions stand
 // as crosses on the ground line.
 func plot(r *beagle.Result) template.HTML {
-	if len(r.Trials) == 0 {
+	if len(r.Attempts) == 0 {
 		return ""
 	}
 	top := 1.25
-	for _, t := range r.Trials {
+	for _, t := range r.Attempts {
 		if t.Screen != nil {
 			top = math.Max(top, t.Screen.Point)
 		}
 	}
 	x := func(i int) float64 {
-		return plotLeft + (plotWidth-plotLeft-10)*float64(i)/math.Max(1, float64(len(r.Trials)-1))
+		return plotLeft + (plotWidth-plotLeft-10)*float64(i)/math.Max(1, float64(len(r.Attempts)-1))
 	}
 	low := math.Log(0.5)
 	y := func(ratio float64) float64 {
@@ -38,7 +38,7 @@ func plot(r *beagle.Result) template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="speed over candidates">`, plotWidth, plotHeight)
 	gridlines(&b, top, y)
-	drawTrials(&b, r.Trials, x, y)
+	drawAttempts(&b, r.Attempts, x, y)
 	fmt.Fprintf(&b, `<text x="%g" y="%g">candidate, in the order of evaluation</text></svg>`, plotLeft, plotHeight-6)
 	return template.HTML(b.String())
 }
@@ -57,7 +57,7 @@ func gridlines(b *strings.Builder, top float64, y func(float64) float64) {
 	}
 }
 
-func drawTrials(b *strings.Builder, trials []beagle.Trial, x func(int) float64, y func(float64) float64) {
+func drawAttempts(b *strings.Builder, trials []beagle.Attempt, x func(int) float64, y func(float64) float64) {
 	best := 1.0
 	line := fmt.Sprintf("M%.1f %.1f", x(0), y(1))
 	for i, t := range trials {

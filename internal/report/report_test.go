@@ -32,7 +32,7 @@ func sample() *beagle.Result {
 		Baseline: beagle.Resources{Nanos: 50},
 		Measurement: &beagle.Measurement{Train: ratio, Holdout: &ratio, Corrected: ratio, Tried: 3,
 			Layouts: []beagle.Layout{{Seed: 1, Ratio: ratio}}, Faster: true,
-			Classes: []beagle.ClassRatio{
+			InputClasses: []beagle.InputClassRatio{
 				{Name: "tag: non-ASCII", Share: 0.03, Ratio: beagle.Ratio{Point: 0.9, Low: 0.85, High: 0.95}},
 				{Name: "tag: ASCII", Share: 0.97, Ratio: ratio},
 			}},
@@ -67,7 +67,7 @@ func sample() *beagle.Result {
 		Advice: []beagle.Advice{
 			{Name: "lock-in-loop", Line: 14, Site: "mu.Lock() in a loop", Doc: "Lock once around the loop."},
 		},
-		Trials: []beagle.Trial{
+		Attempts: []beagle.Attempt{
 			{Candidate: "aaaaaaaaaaaa", Steps: steps[:1], Status: beagle.Equal, Screen: &beagle.Ratio{Point: 1.9, Low: 1.8, High: 2}},
 			{Candidate: "bbbbbbbbbbbb", Steps: steps[1:], Status: beagle.Wrong, Stage: "replay", Reason: "differs on \"<b>\""},
 			{Candidate: "cccccccccccc", Steps: steps, Status: beagle.Equal, Screen: &ratio},

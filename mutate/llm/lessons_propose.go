@@ -145,7 +145,7 @@ func boughtNothing(r *beagle.Result) string {
 		won[s.Step.Mutator] = true
 	}
 	bad := map[string]int{}
-	for _, t := range r.Trials {
+	for _, t := range r.Attempts {
 		if len(t.Steps) == 0 {
 			continue
 		}

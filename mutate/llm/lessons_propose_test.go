@@ -18,7 +18,7 @@ func improvedRun(literal string) *beagle.Result {
 		Patch: "--- a/p.go\n+++ b/p.go\n@@ -1 +1 @@\n-a\n+if x == " + literal +
 			"\n--- /dev/null\n+++ b/beagle_test.go\n@@ -0,0 +1 @@\n+recorded " + literal +
 			"\n--- a/q.go\n+++ b/q.go\n@@ -1 +1 @@\n--- x\n+++ b/y\n",
-		Trials: []beagle.Trial{{Steps: []beagle.Step{{Mutator: "unroll"}}, Status: beagle.Wrong}},
+		Attempts: []beagle.Attempt{{Steps: []beagle.Step{{Mutator: "unroll"}}, Status: beagle.Wrong}},
 	}
 	r.Corpus.Facets.Params = []beagle.ParamFacet{{Top: []beagle.TopValue{{Value: "41111111", Share: 0.5}}}}
 	r.Best.Source = "package p\n\nfunc Sum(x int) int {\n\tif x == " + literal +

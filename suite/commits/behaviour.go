@@ -65,11 +65,11 @@ func behaviour(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict
 		return nil, err
 	}
 	t := trials[0]
-	if t.Fate == mutants.SameCode {
+	if t.Status == mutants.SameCode {
 		t.Verdict.Status, t.Verdict.Stage = beagle.Equal, "compile"
 		t.Verdict.Reason = "the compiler makes the same machine code of both"
 	}
-	if t.Fate == mutants.NoVersion && t.Verdict.OK() {
+	if t.Status == mutants.NoVersion && t.Verdict.OK() {
 		return nil, fmt.Errorf("the candidate does not compile")
 	}
 	return &t.Verdict, nil

@@ -37,8 +37,8 @@ type judge struct {
 	limit  time.Duration
 }
 
-// assess takes an entry all the way. A fault is part of the outcome.
-func (j *judge) assess(ctx context.Context, e Entry) Outcome {
+// judgeEntry takes an entry all the way. A fault is part of the outcome.
+func (j *judge) judgeEntry(ctx context.Context, e Entry) Outcome {
 	start := time.Now()
 	o := Outcome{Entry: e, Half: e.Half()}
 	if err := j.verdicts(ctx, &o); err != nil {

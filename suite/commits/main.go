@@ -72,7 +72,7 @@ func run(ctx context.Context, o *options, out, progress io.Writer) error {
 	var all []Outcome
 	for i, e := range entries {
 		fmt.Fprintf(progress, "%d of %d\n", i+1, len(entries))
-		result := j.assess(ctx, e)
+		result := j.judgeEntry(ctx, e)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // A Driver has beagle-temporal start runs on a server, follow them and work for
-// them. It implements [Engine].
+// them. It implements [Backend].
 type Driver struct {
 	Store  *store.Store
 	Server Server
@@ -27,19 +27,19 @@ type Driver struct {
 	Log    io.Writer // what a worker says
 }
 
-var _ Engine = (*Driver)(nil)
+var _ Backend = (*Driver)(nil)
 
-// Start begins a run and follows it to its result; see [Engine].
+// Start begins a run and follows it to its result; see [Backend].
 func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error) {
 	return d.ask(ctx, request{Verb: start, Run: id, Spec: &spec})
 }
 
-// Resume goes on with a run; see [Engine].
+// Resume goes on with a run; see [Backend].
 func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) {
 	return d.ask(ctx, request{Verb: resume, Run: id})
 }
 
-// Cancel stops a run; see [Engine].
+// Cancel stops a run; see [Backend].
 func (d *Driver) Cancel(ctx context.Context, id string, enough bool) error {
 	_, err := d.ask(ctx, request{Verb: cancel, Run: id, Enough: enough})
 	return err
@@ -104,7 +104,7 @@ func (d *Driver) ask(ctx context.Context, r request) (*beagle.Result, error) {
 func (d *Driver) hear(out io.Reader) (*end, error) {
 	lines := json.NewDecoder(bufio.NewReader(out))
 	for {
-		var r reply
+		var r message
 		switch err := lines.Decode(&r); {
 		case errors.Is(err, io.EOF):
 			return nil, nil

@@ -1,6 +1,6 @@
 // Package fleet reaches runs on a Temporal server. It starts the program
 // beagle-temporal, which alone links Temporal's SDK, and talks to it in lines of
-// JSON: one [request] on its standard input, [reply] lines on its standard
+// JSON: one [request] on its standard input, [message] lines on its standard
 // output. So a user who searches on one machine builds nothing of Temporal.
 //
 // The program stops when its standard input closes. It therefore never outlives
@@ -84,8 +84,8 @@ func MarkKilled(s *store.Store, runs []store.Run) {
 	}
 }
 
-// An Engine does what beagle-temporal is asked for.
-type Engine interface {
+// A Backend does what beagle-temporal is asked for.
+type Backend interface {
 	// Start begins a run under an ID, or under a new one if that is empty, and
 	// follows it to its result. It only follows a run of that ID which is under way.
 	Start(ctx context.Context, id string, spec flow.Spec) (*beagle.Result, error)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.WriteString(os.Stdout, "panic: no line of JSON\n")
 		os.Exit(2)
 	}
-	os.Exit(Serve(context.Background(), os.Stdin, os.Stdout, func(s Session) Engine { return &stub{s} }))
+	os.Exit(Serve(context.Background(), os.Stdin, os.Stdout, func(s Session) Backend { return &stub{s} }))
 }
 
 // A stub ends a run as the run's ID says.
@@ -148,7 +148,7 @@ func TestForeignProgram(t *testing.T) {
 // TestOtherVersion: programs of two versions say so, and nothing is done.
 func TestOtherVersion(t *testing.T) {
 	out := new(strings.Builder)
-	status := Serve(t.Context(), strings.NewReader(`{"protocol":99,"verb":"start"}`+"\n"), out, func(Session) Engine {
+	status := Serve(t.Context(), strings.NewReader(`{"protocol":99,"verb":"start"}`+"\n"), out, func(Session) Backend {
 		t.Error("it began")
 		return nil
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A Session is what an [Engine] is opened for.
+// A Session is what a [Backend] is opened for.
 type Session struct {
 	Store   *store.Store
 	Server  Server
@@ -22,10 +22,10 @@ type Session struct {
 	Process int // of the beagle that asks
 }
 
-// Serve reads a request, has an engine do it and writes what it says. It is the
+// Serve reads a request, has a backend do it and writes what it says. It is the
 // main function of beagle-temporal, and returns its exit status. It stops the
-// engine when in or ctx ends.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) Engine) int {
+// backend when in or ctx ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) Backend) int {
 	says := &sayer{to: json.NewEncoder(out)}
 	lines := bufio.NewReader(in)
 	line, err := lines.ReadBytes('\n')
@@ -34,7 +34,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 			What:   "beagle-temporal works for 'beagle' alone, which asks it for runs on a Temporal server",
 			Remedy: "run 'beagle evolve --temporal host:port' or 'beagle worker --temporal host:port' (docs/fleet.md)",
 		}
-		says.say(reply{End: endOf(nil, err)})
+		says.say(message{End: endOf(nil, err)})
 		return 2
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -44,7 +44,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 		stop()
 	}()
 	result, err := answer(ctx, line, says, open)
-	says.say(reply{End: endOf(result, err)})
+	says.say(message{End: endOf(result, err)})
 	if err != nil {
 		return 1
 	}
@@ -52,7 +52,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 }
 
 // answer does what a request asks for.
-func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Engine) (*beagle.Result, error) {
+func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Backend) (*beagle.Result, error) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
 		return nil, fmt.Errorf("the request of beagle cannot be read: %w", err)
@@ -68,7 +68,7 @@ func answer(ctx context.Context, line []byte, says *sayer, open func(Session) En
 		Store:   s,
 		Server:  r.Server,
 		Process: r.Process,
-		Watch:   func(e flow.Event) { says.say(reply{Event: &e}) },
+		Watch:   func(e flow.Event) { says.say(message{Event: &e}) },
 	})
 	switch r.Verb {
 	case start:
@@ -92,7 +92,7 @@ type sayer struct {
 	to *json.Encoder
 }
 
-func (s *sayer) say(r reply) {
+func (s *sayer) say(r message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.to.Encode(r) // a reader that is gone has closed the input too

@@ -34,8 +34,8 @@ type request struct {
 	Process  int        `json:"process,omitempty"` // of who asks
 }
 
-// A reply is what beagle-temporal says. One field is set. An end is the last.
-type reply struct {
+// A message is what beagle-temporal says. One field is set. An end is the last.
+type message struct {
 	Event *flow.Event `json:"event,omitempty"`
 	End   *end        `json:"end,omitempty"`
 }

@@ -179,7 +179,7 @@ func TestTornRecording(t *testing.T) {
 	if err == nil {
 		t.Fatal("the run came to its end")
 	}
-	path := filepath.Join(s.Models.Record, turnsName+".jsonl")
+	path := filepath.Join(s.Models.Record, actionsName+".jsonl")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestTornRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameTurns(t, path, taken(t, st, runs[0].ID))
+	sameActions(t, path, taken(t, st, runs[0].ID))
 	server.Close()
 	s.Models.Replay, s.Models.Record = s.Models.Record, ""
 	again, err := newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
@@ -210,17 +210,17 @@ func TestTornRecording(t *testing.T) {
 	}
 }
 
-// sameTurns checks that a recording has the turns of a journal, and verdicts of all
+// sameActions checks that a recording has the actions of a journal, and verdicts of all
 // that were judged.
-func sameTurns(t *testing.T, path string, journal []loop.Turn) {
+func sameActions(t *testing.T, path string, journal []loop.Action) {
 	t.Helper()
 	_, recorded, err := readRecording(path)
 	if err != nil || len(recorded) != len(journal) {
 		t.Fatalf("%d turns recorded, %d journaled: %v", len(recorded), len(journal), err)
 	}
 	for i, x := range recorded {
-		if x.Told != nil {
-			x.Told = &loop.Told{Took: x.Told.Took, Judging: x.Told.Judging}
+		if x.Telling != nil {
+			x.Telling = &loop.Telling{Took: x.Telling.Took, Evaluating: x.Telling.Evaluating}
 		}
 		a, _ := json.Marshal(x)
 		b, _ := json.Marshal(journal[i])
@@ -246,7 +246,7 @@ func TestReplayOfASpentBudget(t *testing.T) {
 		money > 160_000 {
 		t.Errorf("%d calls for %v, %+v", calls, money, first.Models)
 	}
-	if !slices.ContainsFunc(taken(t, home, first.Run), func(x loop.Turn) bool { return x.Dismissed == "dear" }) {
+	if !slices.ContainsFunc(taken(t, home, first.Run), func(x loop.Action) bool { return x.Dismissed == "dear" }) {
 		t.Error("the budget was never used up: nothing is tried")
 	}
 	server.Close()

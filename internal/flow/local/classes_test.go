@@ -17,10 +17,10 @@ import (
 type witness struct {
 	*flow.Activities
 	mu   sync.Mutex
-	seen []flow.Evaluated
+	seen []flow.Evaluation
 }
 
-func (w *witness) Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error) {
+func (w *witness) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
 	out, err := w.Activities.Evaluate(ctx, run, ids)
 	if err == nil {
 		w.mu.Lock()
@@ -69,7 +69,7 @@ func TestSearchSeesWhoPays(t *testing.T) {
 	if _, err := d.Start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(w.seen, func(e flow.Evaluated) bool {
+	i := slices.IndexFunc(w.seen, func(e flow.Evaluation) bool {
 		return e.Verdict.Screen != nil && e.Verdict.Screen.Low > 1
 	})
 	if i < 0 {
@@ -77,7 +77,7 @@ func TestSearchSeesWhoPays(t *testing.T) {
 	}
 	v := &w.seen[i].Verdict
 	at := map[string]float64{}
-	for _, c := range v.Classes {
+	for _, c := range v.InputClasses {
 		at[c.Name] = c.Ratio.Point
 	}
 	if paying := at["s: non-ASCII"]; paying == 0 || paying >= 1 || at["s: ASCII"] <= 1 {

@@ -13,14 +13,14 @@ import (
 
 // An engine carries out what the loop of a search decides, in this process. The
 // search itself is touched by one goroutine only; others wait for models and for
-// the judge.
+// the evaluation.
 type engine struct {
-	r     *run
-	ctx   context.Context
-	stop  context.CancelFunc
-	turns *turns
-	back  chan loop.Reply // calls that ended
-	keep  *keeper
+	r           *run
+	ctx         context.Context
+	stop        context.CancelFunc
+	actions     *actions
+	back        chan loop.Reply // calls that ended
+	checkpoints *checkpointer
 
 	draft    *flow.Draft
 	replies  []*flow.Asked // that the draft is to take
@@ -30,27 +30,27 @@ type engine struct {
 	made     []flow.Proposed
 	rounds   int
 
-	judging chan verdicts // nil while nothing is judged
-	judged  *flow.Assessed
+	evaluating chan verdicts // nil while nothing is evaluated
+	evaluated  *flow.EvaluatedBatch
 }
 
-// verdicts are what judging a draft came to.
+// verdicts are what evaluating a draft came to.
 type verdicts struct {
-	judged *flow.Assessed
-	err    error
+	evaluated *flow.EvaluatedBatch
+	err       error
 }
 
 // search carries the search to its end.
 func (r *run) search(ctx context.Context) error {
-	e := &engine{r: r, back: make(chan loop.Reply), keep: &r.keep}
+	e := &engine{r: r, back: make(chan loop.Reply), checkpoints: &r.checkpoints}
 	e.ctx, e.stop = context.WithCancel(ctx)
 	defer e.stop()
 	var err error
-	if e.turns, err = r.openTurns(); err != nil {
+	if e.actions, err = r.openActions(); err != nil {
 		return err
 	}
-	defer e.turns.close()
-	defer r.keep.written() // it syncs the journal
+	defer e.actions.close()
+	defer r.checkpoints.await() // it syncs the journal
 	terms := loop.TermsOf(&r.spec)
 	terms.Linger = 50 * time.Millisecond
 	_, err = loop.Run(e, terms)
@@ -61,7 +61,7 @@ func (e *engine) Now() time.Time { return time.Now() }
 func (e *engine) Enough() bool   { return false }
 func (e *engine) Pause() bool    { return false }
 
-// Await waits for a call, for the judge, and, with a door, for guests.
+// Await waits for a call, for the evaluation, and, with a door, for guests.
 func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
 	var end, look <-chan time.Time
 	if most >= 0 {
@@ -76,9 +76,9 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
 	}
 	for {
 		select {
-		case v := <-e.judging:
-			e.judged, e.judging = v.judged, nil
-			return loop.Happening{Judged: true}, v.err
+		case v := <-e.evaluating:
+			e.evaluated, e.evaluating = v.evaluated, nil
+			return loop.Happening{Evaluated: true}, v.err
 		case b := <-e.back:
 			return loop.Happening{Reply: &b}, nil
 		case <-look:
@@ -103,25 +103,25 @@ func (e *engine) poll() (loop.Happening, error) {
 	}
 }
 
-// End stops the judge and the calls that are under way, and waits for them.
+// End stops the evaluation and the calls that are under way, and waits for them.
 func (e *engine) End(calls int) {
 	e.stop()
 	for ; calls > 0; calls-- {
 		<-e.back
 	}
-	if e.judging != nil {
-		<-e.judging
+	if e.evaluating != nil {
+		<-e.evaluating
 	}
 }
 
 func (e *engine) Standing() loop.Standing { return loop.StandingOf(&e.r.spec, e.r.course) }
 
-func (e *engine) Behind() bool              { return len(e.turns.again) > 0 }
-func (e *engine) Again() (loop.Turn, error) { return e.turns.next() }
-func (e *engine) Note(x loop.Turn) error    { return e.turns.note(x) }
+func (e *engine) Behind() bool                { return len(e.actions.again) > 0 }
+func (e *engine) Again() (loop.Action, error) { return e.actions.next() }
+func (e *engine) Note(x loop.Action) error    { return e.actions.note(x) }
 
-// Take takes a turn that is no part of a generation.
-func (e *engine) Take(x loop.Turn) (calls int, err error) {
+// Take takes an action that is no part of a generation.
+func (e *engine) Take(x loop.Action) (calls int, err error) {
 	return e.launch(loop.Apply(e.r.course.Search, x)), nil
 }
 
@@ -217,40 +217,40 @@ func (e *engine) drawRules() (loop.Drawn, error) {
 	case !e.begun.Trim && e.rounds <= flow.MaxRefills:
 		e.asked = e.r.course.Draw(e.draft)
 	}
-	return loop.Drawn{More: len(e.asked) > 0, Written: e.draft.Written, Made: len(e.draft.Made)}, nil
+	return loop.Drawn{More: len(e.asked) > 0, Outside: e.draft.Outside, Made: len(e.draft.Made)}, nil
 }
 
-// Judge begins to evaluate the draft.
-func (e *engine) Judge() error {
+// Evaluate begins to evaluate the draft.
+func (e *engine) Evaluate() error {
 	done, ids := make(chan verdicts, 1), e.draft.Candidates()
-	e.judging = done
+	e.evaluating = done
 	go func() {
-		judged, err := e.r.acts.Evaluate(e.ctx, e.r.entry.ID, ids)
-		done <- verdicts{judged, err}
+		evaluated, err := e.r.acts.Evaluate(e.ctx, e.r.entry.ID, ids)
+		done <- verdicts{evaluated, err}
 	}()
 	return nil
 }
 
 // Tell tells the search of the verdicts.
-func (e *engine) Tell(t loop.Told, again bool) error {
-	t.Judged = e.judged.Candidates
-	write := e.turns.note
+func (e *engine) Tell(t loop.Telling, again bool) error {
+	t.Evaluated = e.evaluated.Candidates
+	write := e.actions.note
 	if again {
-		write = e.turns.keep
+		write = e.actions.addToRecording
 	}
-	if err := write(loop.Turn{Told: &t}); err != nil {
+	if err := write(loop.Action{Telling: &t}); err != nil {
 		return err
 	}
 	c := e.r.course
 	log := c.Log
-	e.draft.Judging = t.Judging
-	if err := e.draft.Answer(e.r.d.Store, e.r.entry.ID, e.judged.Candidates); err != nil {
+	e.draft.Evaluating = t.Evaluating
+	if err := e.draft.Answer(e.r.d.Store, e.r.entry.ID, e.evaluated.Candidates); err != nil {
 		return err
 	}
-	if err := c.Tell(&e.r.spec, e.draft, e.judged, t.Took); err != nil {
+	if err := c.Tell(&e.r.spec, e.draft, e.evaluated, t.Took); err != nil {
 		return err
 	}
-	if e.turns.taken <= log.Turn {
+	if e.actions.taken <= log.Actions {
 		c.Log = log // it was saved, and the search that goes with it was not
 	}
 	// Not before they have their fate: who asks for a verdict finds the version in
@@ -261,8 +261,8 @@ func (e *engine) Tell(t loop.Told, again bool) error {
 // Keep saves the course.
 func (e *engine) Keep(last bool) error {
 	c := e.r.course
-	c.Log.Turn, c.Search.Mark = e.turns.taken, e.turns.taken
-	return e.keep.keep(c, e.turns.journal, last)
+	c.Log.Actions, c.Search.Mark = e.actions.taken, e.actions.taken
+	return e.checkpoints.saveIfDue(c, e.actions.journal, last)
 }
 
 // Show tells the watcher where the run stands.

@@ -22,14 +22,14 @@ func (r *run) finish(ctx context.Context) (*beagle.Result, error) {
 	return result, r.d.Store.Save(r.entry.ID, "result", result)
 }
 
-// A Version is what somebody wrote, in a file of some name.
-type Version struct{ Name, Source string }
+// A SourceFile is what somebody wrote, in a file of some name.
+type SourceFile struct{ Name, Source string }
 
 // Verify judges hand-written versions as a search would judge its winner, and
 // tells each verdict as soon as it is made. The inputs are recorded once, and only
 // if a version passes what needs none.
 func (d *Driver) Verify(
-	ctx context.Context, spec flow.Spec, versions []Version, tell func(i int, v *beagle.Verdict),
+	ctx context.Context, spec flow.Spec, versions []SourceFile, tell func(i int, v *beagle.Verdict),
 ) error {
 	lock, err := d.Store.Lock("beagle verify " + spec.Target)
 	if err != nil {

@@ -67,7 +67,7 @@ func placeOf(mutator string) (place, i int) {
 func free(steps []beagle.Step) []bool {
 	out := slices.Repeat([]bool{true}, rehearsedPlaces)
 	for _, st := range steps {
-		if st.Mutator != evolve.Written {
+		if st.Mutator != evolve.ByAuthor {
 			place, _ := placeOf(st.Mutator)
 			out[place] = false
 		}
@@ -128,14 +128,14 @@ func (r *rehearsal) Propose(_ context.Context, _ string, proposals []evolve.Prop
 }
 
 // Evaluate gives every rewrite a gain of its own; some do not behave.
-func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.Assessed, error) {
-	out := new(flow.Assessed)
+func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.EvaluatedBatch, error) {
+	out := new(flow.EvaluatedBatch)
 	for _, id := range ids {
 		v := beagle.Verdict{Candidate: id, Status: beagle.Equal, Stage: "screen"}
 		log := 0.0
 		rng := rand.New(rand.NewPCG(uint64(len(id)), binary.LittleEndian.Uint64([]byte(id))))
 		for _, st := range r.steps[id] {
-			if st.Mutator == evolve.Written {
+			if st.Mutator == evolve.ByAuthor {
 				log += gainOf(st)
 				continue
 			}
@@ -150,7 +150,7 @@ func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.A
 			v.Screen = &beagle.Ratio{Point: point, Low: point * 0.99, High: point * 1.01}
 		}
 		out.Candidates = append(out.Candidates,
-			flow.Evaluated{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id], Verdict: v,
+			flow.Evaluation{Candidate: id, Parents: []string{"root"}, Steps: r.steps[id], Verdict: v,
 				Moves: moves(r.steps[id])})
 	}
 	before := 0
@@ -272,7 +272,7 @@ type breaking struct {
 	stop  func()
 }
 
-func (b *breaking) Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error) {
+func (b *breaking) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
 	if b.after--; b.after == 0 {
 		b.stop()
 		return nil, context.Canceled

@@ -99,11 +99,11 @@ func TestPromptInjection(t *testing.T) {
 	if r.Outcome != beagle.NoImprovement {
 		t.Errorf("%s: %s", r.Outcome, r.Why)
 	}
-	if len(r.Trials) != len(injections) {
-		t.Fatalf("%d versions of %d were judged", len(r.Trials), len(injections))
+	if len(r.Attempts) != len(injections) {
+		t.Fatalf("%d versions of %d were judged", len(r.Attempts), len(injections))
 	}
 	for i, in := range injections { // one call at a time, so that they come in this order
-		if x := r.Trials[i]; x.Stage != in.refused || x.Status != beagle.Wrong && x.Status != beagle.Forbidden {
+		if x := r.Attempts[i]; x.Stage != in.refused || x.Status != beagle.Wrong && x.Status != beagle.Forbidden {
 			t.Errorf("what obeys %s is %s by %s: %s", in.name, x.Status, x.Stage, x.Reason)
 		}
 	}

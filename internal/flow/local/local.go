@@ -1,7 +1,7 @@
 // Package local drives a run in this process. It carries out what package loop
-// decides, with a journal of the turns that the search takes and a checkpoint now
+// decides, with a journal of the actions that the search takes and a checkpoint now
 // and then. It needs no server. Killed at any moment, a run goes on from the last
-// checkpoint and takes the turns after it again; what was evaluated by then is
+// checkpoint and takes the actions after it again; what was evaluated by then is
 // found in the store under its content.
 package local
 
@@ -36,11 +36,11 @@ type activities interface {
 	Receive(
 		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
 	) (*flow.Proposed, *beagle.Verdict, error)
-	Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error)
+	Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
 	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
 	StartFrom(ctx context.Context, run string, p flow.Prepared) (*flow.Prepared, error)
-	Adopt(ctx context.Context, run string, judged []flow.Evaluated) error
+	Adopt(ctx context.Context, run string, evaluated []flow.Evaluation) error
 	Used(ctx context.Context, run string) (llm.Spent, error)
 	Machine(run string) beagle.Machine
 	Close()
@@ -137,16 +137,16 @@ func Result(s *store.Store, id string) (*beagle.Result, error) {
 
 // A run is one run under way.
 type run struct {
-	d      *Driver
-	lock   *store.Lock
-	spec   flow.Spec
-	entry  store.Run
-	course *flow.Course
-	acts   activities
-	ready  *flow.Prepared
-	saved  bool // the run is in the store
-	deaf   bool // the inbox cannot be read, which was said
-	keep   keeper
+	d           *Driver
+	lock        *store.Lock
+	spec        flow.Spec
+	entry       store.Run
+	course      *flow.Course
+	acts        activities
+	ready       *flow.Prepared
+	registered  bool // the run is in the store
+	deaf        bool // the inbox cannot be read, which was said
+	checkpoints checkpointer
 }
 
 // carry takes the run from wherever it stands to its result, and records how
@@ -157,11 +157,11 @@ func (r *run) carry(ctx context.Context) (*beagle.Result, error) {
 	go r.heedCancel(ctx, stop)
 	r.acts = r.d.activities()
 	defer r.acts.Close()
-	r.keep = keeper{store: r.d.Store, run: r.entry.ID}
-	defer r.keep.written() // however the run ends, nothing is written after it
+	r.checkpoints = checkpointer{store: r.d.Store, run: r.entry.ID}
+	defer r.checkpoints.await() // however the run ends, nothing is written after it
 	result, err := r.work(ctx)
 	switch {
-	case r.saved:
+	case r.registered:
 	case ctx.Err() == nil:
 		return nil, err
 	case r.entry.Target != "": // of an earlier process
@@ -237,7 +237,7 @@ func (r *run) prepare(ctx context.Context) (*flow.Prepared, error) {
 		return nil, err
 	}
 	r.entry.Target, r.entry.Spec = ready.Target, ready.Spec
-	r.saved = true
+	r.registered = true
 	return ready, errors.Join(r.save(), r.lock.Runs(r.entry.ID))
 }
 

@@ -48,8 +48,8 @@ type known struct {
 	seen map[string]beagle.Verdict
 }
 
-func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error) {
-	out := &flow.Assessed{Candidates: make([]flow.Evaluated, len(ids))}
+func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
+	out := &flow.EvaluatedBatch{Candidates: make([]flow.Evaluation, len(ids))}
 	slots := make(chan struct{}, k.slots)
 	var wg sync.WaitGroup
 	for i, id := range ids {
@@ -60,7 +60,7 @@ func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.A
 			k.seen[id] = v
 		}
 		k.mu.Unlock()
-		out.Candidates[i] = flow.Evaluated{Candidate: id, Verdict: v, Cached: ok}
+		out.Candidates[i] = flow.Evaluation{Candidate: id, Verdict: v, Cached: ok}
 		if ok {
 			continue
 		}
@@ -287,7 +287,7 @@ func TestBudgets(t *testing.T) {
 // way is what a run evaluated, in order.
 func way(r *beagle.Result) string {
 	var ids []string
-	for _, t := range r.Trials {
+	for _, t := range r.Attempts {
 		ids = append(ids, t.Candidate[:8])
 	}
 	return strings.Join(ids, " ")
@@ -317,7 +317,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if way(again) != way(first) || len(first.Trials) == 0 {
+	if way(again) != way(first) || len(first.Attempts) == 0 {
 		t.Errorf("another way:\n%s\n%s", way(first), way(again))
 	}
 	if !again.Models.Replayed || again.Models.Calls != first.Models.Calls {
@@ -423,7 +423,7 @@ func TestKill(t *testing.T) {
 	}
 	repliesOnce(t, s, c.Resume, server, result.Models)
 	var trials []string
-	for _, x := range result.Trials {
+	for _, x := range result.Attempts {
 		trials = append(trials, x.Candidate)
 	}
 	if len(trials) < len(before) || !slices.Equal(trials[:len(before)], before) {
@@ -457,13 +457,13 @@ func killed(t *testing.T, s *store.Store, cmd *exec.Cmd, ended chan error, c *ch
 	return (<-ended) != nil
 }
 
-// taken are the turns in a run's journal.
-func taken(t *testing.T, s *store.Store, run string) []loop.Turn {
+// taken are the actions in a run's journal.
+func taken(t *testing.T, s *store.Store, run string) []loop.Action {
 	t.Helper()
 	if run == "" {
 		return nil
 	}
-	turns, err := store.ReadJournal[loop.Turn](s, run, turnsName)
+	turns, err := store.ReadJournal[loop.Action](s, run, actionsName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,7 +478,7 @@ func logged(t *testing.T, s *store.Store, run string, before []string) []string 
 		t.Fatal(err)
 	}
 	var now []string
-	for _, x := range log.Trials {
+	for _, x := range log.Attempts {
 		now = append(now, x.Candidate)
 	}
 	if len(now) < len(before) || !slices.Equal(now[:len(before)], before) {

@@ -32,7 +32,7 @@ var (
 
 // A play is a rehearsal in which models and guests write candidates too. What
 // they write follows from the proposal alone, so that two searches part only
-// where their turns do.
+// where their actions do.
 type play struct {
 	*rehearsal
 	mu      sync.Mutex
@@ -53,7 +53,7 @@ func (r *play) Propose(ctx context.Context, run string, list []evolve.Proposal) 
 func (r *play) write(parent, site string, text ...any) flow.Proposed {
 	id := beagle.HashOf("written", text...)
 	steps := append(slices.Clone(r.steps[parent]),
-		beagle.Step{Mutator: evolve.Written, Site: site, Param: id, Class: beagle.E4})
+		beagle.Step{Mutator: evolve.ByAuthor, Site: site, Param: id, Class: beagle.E4})
 	r.steps[id] = steps
 	return flow.Proposed{Candidate: id, Steps: steps}
 }
@@ -77,7 +77,7 @@ func (r *play) Ask(ctx context.Context, _ string, p evolve.Proposal) (*flow.Aske
 	if out.Spent {
 		out.Unheard = "the budget is used up"
 	}
-	switch n := number(p.Parent, p.Author, p.Turn); {
+	switch n := number(p.Parent, p.Author, p.Sample); {
 	case out.Unheard != "":
 		out.Calls, out.In, out.Out, out.Cost = 0, 0, 0, 0
 	case n%11 == 0:
@@ -85,7 +85,7 @@ func (r *play) Ask(ctx context.Context, _ string, p evolve.Proposal) (*flow.Aske
 	case n%7 == 0:
 		out.Proposed = r.write("root", p.Model, "again", p.Model)
 	default:
-		out.Proposed = r.write(p.Parent, p.Model, p.Parent, p.Mate, p.Author, p.Turn)
+		out.Proposed = r.write(p.Parent, p.Model, p.Parent, p.Mate, p.Author, p.Sample)
 	}
 	if out.Proposal = p.ID; out.Candidate != "" {
 		out.Shape = "shape of " + out.Candidate
@@ -115,7 +115,7 @@ func (r *play) Receive(
 
 // Evaluate judges what models and guests wrote by its name, and hands in the
 // guests of the batch.
-func (r *play) Evaluate(ctx context.Context, run string, ids []string) (*flow.Assessed, error) {
+func (r *play) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.batches++
@@ -133,9 +133,9 @@ func (r *play) StartFrom(_ context.Context, _ string, p flow.Prepared) (*flow.Pr
 	return &p, nil
 }
 
-func (r *play) Adopt(context.Context, string, []flow.Evaluated) error { return nil }
-func (r *play) Used(context.Context, string) (llm.Spent, error)       { return llm.Spent{}, nil }
-func (r *play) Machine(string) beagle.Machine                         { return beagle.Machine{CPU: "rehearsed"} }
+func (r *play) Adopt(context.Context, string, []flow.Evaluation) error { return nil }
+func (r *play) Used(context.Context, string) (llm.Spent, error)        { return llm.Spent{}, nil }
+func (r *play) Machine(string) beagle.Machine                          { return beagle.Machine{CPU: "rehearsed"} }
 
 // A staged is a search whose trajectory is pinned.
 type staged struct {
@@ -212,7 +212,7 @@ func plays() []staged {
 	)
 }
 
-// stage runs a search with its turns taken from, or recorded into, a directory.
+// stage runs a search with its actions taken from, or recorded into, a directory.
 func (x *staged) stage(t *testing.T, replay, record string) (*play, *store.Store) {
 	t.Helper()
 	r := &play{rehearsal: rehearse(), visits: x.visits, answer: x.answer}
@@ -220,7 +220,7 @@ func (x *staged) stage(t *testing.T, replay, record string) (*play, *store.Store
 		r.delay = x.delay
 	}
 	if replay != "" {
-		r.visits = nil // they are in the turns
+		r.visits = nil // they are in the actions
 	}
 	r.open(t, t.TempDir())
 	s := rehearsed(60)
@@ -233,7 +233,7 @@ func (x *staged) stage(t *testing.T, replay, record string) (*play, *store.Store
 	return r, r.store
 }
 
-// recording is where the turns of a search with models are.
+// recording is where the actions of a search with models are.
 func (x *staged) recording() string {
 	return filepath.Join("testdata", "turns", strings.ReplaceAll(x.name, " ", "-"))
 }
@@ -244,7 +244,7 @@ func (x *staged) record(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "recorded")
 	x.stage(t, "", dir)
-	h, all, err := readRecording(filepath.Join(dir, turnsName+".jsonl"))
+	h, all, err := readRecording(filepath.Join(dir, actionsName+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,13 +252,13 @@ func (x *staged) record(t *testing.T) {
 	lines := json.NewEncoder(&text)
 	err = lines.Encode(h)
 	for _, one := range all {
-		if one.Told != nil {
-			one.Told.Judged = nil
+		if one.Telling != nil {
+			one.Telling.Evaluated = nil
 		}
 		err = errors.Join(err, lines.Encode(one))
 	}
 	err = errors.Join(err, os.MkdirAll(x.recording(), 0o755),
-		os.WriteFile(filepath.Join(x.recording(), turnsName+".jsonl"), text.Bytes(), 0o644))
+		os.WriteFile(filepath.Join(x.recording(), actionsName+".jsonl"), text.Bytes(), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,8 +289,8 @@ func trajectory(t *testing.T, s *store.Store, run string) string {
 			fates = append(fates, fmt.Sprint(id, " ", f.Candidate, " ", f.Verdict.Status, " ", f.Verdict.Reason))
 		}
 	}
-	return fmt.Sprintf("%d candidates, %d generations, %s", len(log.Trials), log.Generations,
-		beagle.HashOf("trajectory", log.Trials, log.Thin, search, fates)[:24])
+	return fmt.Sprintf("%d candidates, %d generations, %s", len(log.Attempts), log.Generations,
+		beagle.HashOf("trajectory", log.Attempts, log.Thin, search, fates)[:24])
 }
 
 // TestTrajectories checks that searches take the way that they took when their digests were written

@@ -2,9 +2,9 @@ package loop
 
 import "github.com/beagle-go/beagle/internal/evolve"
 
-// Apply takes a turn that is no part of a generation, and returns the proposals
+// Apply takes an action that is no part of a generation, and returns the proposals
 // that models are to be asked for.
-func Apply(s *evolve.Search, x Turn) []evolve.Proposal {
+func Apply(s *evolve.Search, x Action) []evolve.Proposal {
 	switch {
 	case x.Ask > 0:
 		return s.AskModels(x.Ask)

@@ -17,7 +17,7 @@ func (l *loop) take(r *Reply) error {
 		return nil // it comes too late
 	case r.Err != nil && l.Replayed:
 		// The recorded run may not have heard of this one either: an error only if
-		// its turns want it.
+		// its actions want it.
 		l.missing = append(l.missing, *r)
 		return nil
 	case r.Err != nil:
@@ -52,17 +52,17 @@ func (l *loop) once(what string) {
 }
 
 // send keeps as many calls under way as are allowed, unless many replies wait to
-// be judged.
+// be evaluated.
 func (l *loop) send() error {
 	n := l.InFlight - l.out
 	if n <= 0 || len(l.arrived) >= max(l.Batch, l.InFlight) || !l.Standing().Asks || l.Pause() || l.timeLeft() <= 0 {
 		return nil
 	}
-	return l.turn(Turn{Ask: n})
+	return l.act(Action{Ask: n})
 }
 
-// refill sends while a generation is judged: it has taken replies, and so made
-// room. Turns that are taken again tell by themselves when.
+// refill sends while a generation is evaluated: it has taken replies, and so made
+// room. Actions that are taken again tell by themselves when.
 func (l *loop) refill() error {
 	if l.Behind() || l.trimming {
 		return nil
@@ -70,8 +70,8 @@ func (l *loop) refill() error {
 	return l.send()
 }
 
-// turn writes a turn down and takes it.
-func (l *loop) turn(x Turn) error {
+// act writes an action down and takes it.
+func (l *loop) act(x Action) error {
 	if err := l.Note(x); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (l *loop) wait() error {
 	case l.out == 0 && l.Standing().Open && !l.Pause():
 		return l.shut("no model can be asked any more")
 	case l.out == 0 && !l.Standing().Open:
-		return l.turn(Turn{Finished: true})
+		return l.act(Action{Finished: true})
 	case l.out == 0:
 		return nil // the loop pauses
 	}
@@ -150,7 +150,7 @@ func (l *loop) lend() error {
 	if l.dry || l.NoRules {
 		return nil // they have no use for it
 	}
-	return l.turn(Turn{Lend: l.Batch})
+	return l.act(Action{Lend: l.Batch})
 }
 
 const outOfBudget = "the budget does not cover another call of "
@@ -162,7 +162,7 @@ func (l *loop) dismiss(model string) error {
 	if !s.Open || slices.Contains(s.Gone, model) || l.Behind() {
 		return nil // the search knows, or what is taken again tells when
 	}
-	if err := l.turn(Turn{Dismissed: model}); err != nil {
+	if err := l.act(Action{Dismissed: model}); err != nil {
 		return err
 	}
 	if !l.Standing().Open {
@@ -179,7 +179,7 @@ func (l *loop) shut(why string) error {
 		return nil // it is closed, or what is taken again tells when
 	}
 	l.Warn(why + l.then())
-	return l.turn(Turn{Closed: why})
+	return l.act(Action{Closed: why})
 }
 
 // then says what becomes of the search without models.

@@ -9,7 +9,7 @@ import (
 
 // Terms are what the loop must know of a run.
 type Terms struct {
-	Batch    int           `json:"batch"`               // candidates that are judged together
+	Batch    int           `json:"batch"`               // candidates that are evaluated together
 	InFlight int           `json:"in_flight,omitempty"` // calls to models under way at once; 0 when none is asked
 	Time     time.Duration `json:"time,omitempty"`      // of searching; 0 is no limit
 	NoRules  bool          `json:"no_rules,omitempty"`  // models alone write candidates
@@ -71,16 +71,16 @@ func ReplyOf(a *flow.Asked) Reply {
 // A Drawn says how far the draft of a generation is.
 type Drawn struct {
 	More    bool // something was drawn that is to be made
-	Written int  // candidates in the draft that are not of the rules
+	Outside int  // candidates in the draft that are not of the rules
 	Made    int  // candidates in the draft
 }
 
 // A Happening is what the loop waits for. One field is set; none when the time
 // is over.
 type Happening struct {
-	Reply   *Reply
-	Judged  bool // the generation is judged
-	Visited bool // somebody handed a version in
+	Reply     *Reply
+	Evaluated bool // the generation is evaluated
+	Visited   bool // somebody handed a version in
 }
 
 // An Engine carries out what the loop decides. Its methods are called one at a
@@ -109,12 +109,12 @@ type Clock interface {
 
 // A Journal keeps the way that a search takes.
 type Journal interface {
-	// Behind reports whether turns that were taken before are not part of the
+	// Behind reports whether actions that were taken before are not part of the
 	// search's state, and Again returns the next of them.
 	Behind() bool
-	Again() (Turn, error)
-	// Note writes a turn down, before it is taken.
-	Note(Turn) error
+	Again() (Action, error)
+	// Note writes an action down, before it is taken.
+	Note(Action) error
 	// Keep saves the search now and then, and in any case the last time.
 	Keep(last bool) error
 }
@@ -122,18 +122,18 @@ type Journal interface {
 // A Search is the search under way.
 type Search interface {
 	Standing() Standing
-	// Take takes a turn that is no part of a generation, and returns how many
+	// Take takes an action that is no part of a generation, and returns how many
 	// calls it began.
-	Take(Turn) (calls int, err error)
+	Take(Action) (calls int, err error)
 	// Relaunch begins the calls again that the search waits for.
 	Relaunch() (calls int, err error)
 	// Visited reports whether versions were handed in that the search can take.
 	Visited() bool
-	// Guests are these versions, where they are to be noted with the turn.
+	// Guests are these versions, where they are to be noted with the action.
 	Guests() []store.Submission
 }
 
-// A Generation is drafted, judged and told, in this order.
+// A Generation is drafted, evaluated and told, in this order.
 type Generation interface {
 	// Draw begins a draft with what others than the rules have written, and
 	// draws what the rules are to make.
@@ -142,11 +142,11 @@ type Generation interface {
 	Make() error
 	// Redraw takes into the draft what was made, and draws what is missing.
 	Redraw() (Drawn, error)
-	// Judge begins to judge the draft; Await tells when that is done.
-	Judge() error
-	// Tell tells the search of the verdicts; again says that the turn was noted
+	// Evaluate begins to evaluate the draft; Await tells when that is done.
+	Evaluate() error
+	// Tell tells the search of the verdicts; again says that the action was noted
 	// before.
-	Tell(t Told, again bool) error
+	Tell(t Telling, again bool) error
 }
 
 // An Audience is told how the search goes.

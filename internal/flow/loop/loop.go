@@ -12,13 +12,13 @@ type loop struct {
 	Terms
 
 	out     int     // calls under way
-	arrived []Reply // of calls that ended, and not judged, in order of arrival
+	arrived []Reply // of calls that ended, and not evaluated, in order of arrival
 	missing []Reply // of a replay, those that are not in its recording
 
 	mark     time.Time     // the end of the last generation
-	began    time.Time     // when the judging of the last generation began
-	pace     time.Duration // that the last generation took to judge
-	quiet    time.Time     // since when there has been nothing to judge; zero while there is
+	began    time.Time     // when the evaluation of the last generation began
+	pace     time.Duration // that the last generation took to evaluate
+	quiet    time.Time     // since when there has been nothing to evaluate; zero while there is
 	trimming bool          // the last generations are under way: nobody is asked any more
 
 	dry    bool // the rules had no new idea when they were last asked
@@ -58,7 +58,7 @@ func (l *loop) end() error {
 	l.trimming = true
 	for {
 		b := &Begun{Trim: true}
-		if err := l.Note(Turn{Begin: b}); err != nil {
+		if err := l.Note(Action{Begin: b}); err != nil {
 			return err
 		}
 		begun, err := l.begin(b)
@@ -113,13 +113,13 @@ func (l *loop) gather() (begun bool, err error) {
 	}
 	l.quiet = time.Time{}
 	b.Guests = l.Guests()
-	if err := l.Note(Turn{Begin: b}); err != nil {
+	if err := l.Note(Action{Begin: b}); err != nil {
 		return false, err
 	}
 	return l.begin(b)
 }
 
-// begin makes the draft of a generation and has it judged. It is false when there
+// begin makes the draft of a generation and has it evaluated. It is false when there
 // was nothing left to trim.
 func (l *loop) begin(b *Begun) (begun bool, err error) {
 	l.trimming = b.Trim
@@ -133,13 +133,13 @@ func (l *loop) begin(b *Begun) (begun bool, err error) {
 	if err != nil || b.Trim && !drawn {
 		return false, err
 	}
-	return true, l.judge()
+	return true, l.evaluate()
 }
 
-// judge waits for the verdicts on a draft, while replies go on arriving.
-func (l *loop) judge() error {
+// evaluate waits for the verdicts on a draft, while replies go on arriving.
+func (l *loop) evaluate() error {
 	l.began = l.Now()
-	if err := l.Judge(); err != nil {
+	if err := l.Evaluate(); err != nil {
 		return err
 	}
 	for {
@@ -150,7 +150,7 @@ func (l *loop) judge() error {
 		if err != nil {
 			return err
 		}
-		if h.Judged {
+		if h.Evaluated {
 			l.pace = l.Now().Sub(l.began)
 			return nil
 		}
@@ -168,12 +168,12 @@ func (l *loop) draft(b *Begun, replies []Reply) (drawn bool, err error) {
 			d, err = l.Redraw()
 		}
 	}
-	l.dry = l.dry || b.Rules > 0 && d.Made == d.Written
+	l.dry = l.dry || b.Rules > 0 && d.Made == d.Outside
 	return drawn, err
 }
 
 // arrival takes the reply to a proposal out of those that arrived. It waits for
-// the reply if need be: it was there when the search was at this turn before.
+// the reply if need be: it was there when the search was at this action before.
 func (l *loop) arrival(id int) (Reply, error) {
 	is := func(r Reply) bool { return r.Proposal == id }
 	for {
@@ -198,12 +198,12 @@ func (l *loop) arrival(id int) (Reply, error) {
 	}
 }
 
-// finish tells the search of the generation that was judged.
+// finish tells the search of the generation that was evaluated.
 func (l *loop) finish() error {
-	return l.tell(Told{Took: l.Now().Sub(l.mark), Judging: l.pace}, false)
+	return l.tell(Telling{Took: l.Now().Sub(l.mark), Evaluating: l.pace}, false)
 }
 
-func (l *loop) tell(t Told, again bool) error {
+func (l *loop) tell(t Telling, again bool) error {
 	before := l.Standing()
 	if err := l.Tell(t, again); err != nil {
 		return err
@@ -220,21 +220,21 @@ func (l *loop) tell(t Told, again bool) error {
 	return l.Keep(false)
 }
 
-// catchUp takes the turns again that are not part of the search's state. It may
+// catchUp takes the actions again that are not part of the search's state. It may
 // end in the midst of a generation: then begun is true.
 func (l *loop) catchUp() (begun bool, err error) {
 	for l.Behind() && err == nil {
-		var x Turn
+		var x Action
 		if x, err = l.Again(); err != nil {
 			break
 		}
 		switch {
 		case x.Begin != nil:
 			begun, err = l.begin(x.Begin)
-		case x.Told == nil:
+		case x.Telling == nil:
 			err = l.do(x)
 		case begun:
-			begun, err = false, l.tell(*x.Told, true)
+			begun, err = false, l.tell(*x.Telling, true)
 		default:
 			err = fmt.Errorf("the journal of turns tells of a generation that never began")
 		}
@@ -242,8 +242,8 @@ func (l *loop) catchUp() (begun bool, err error) {
 	return begun, err
 }
 
-// do takes a turn that is no part of a generation.
-func (l *loop) do(x Turn) error {
+// do takes an action that is no part of a generation.
+func (l *loop) do(x Action) error {
 	open := l.Standing().Open
 	calls, err := l.Take(x)
 	l.out += calls

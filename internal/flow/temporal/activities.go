@@ -155,15 +155,15 @@ func (a *activities) deliver(out *Delivery, v any, err error) error {
 	return err
 }
 
-// Assess takes an island's share of a generation through the cheap end of the
+// Evaluate takes an island's share of a generation through the cheap end of the
 // ladder.
-func (a *activities) Assess(ctx context.Context, o Order) (out Delivery, err error) {
+func (a *activities) Evaluate(ctx context.Context, o Order) (out Delivery, err error) {
 	var b batch
 	if err := a.store.GetJSON(o.What, &b); err != nil {
 		return out, err
 	}
 	_, err = a.at(ctx, o.Run, timing, func(ctx context.Context, s Stages) error {
-		assessed, err := s.Assess(ctx, o.Run, b.All, b.Mine)
+		assessed, err := s.EvaluateShare(ctx, o.Run, b.All, b.Mine)
 		return a.deliver(&out, assessed, err)
 	})
 	return out, err
@@ -210,7 +210,7 @@ func (a *activities) withField(
 // Report assembles the result and ends the run.
 func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err error) {
 	var judged flow.Judged
-	var end closing
+	var end reportInput
 	if err := errors.Join(a.store.GetJSON(c.Judged, &judged), a.store.GetJSON(c.Closing, &end)); err != nil {
 		return out, err
 	}
@@ -239,11 +239,11 @@ func (a *activities) Report(ctx context.Context, c Closing) (out Delivery, err e
 }
 
 // sumModels adds what the search knows of the models to a result.
-func (a *activities) sumModels(run string, m *beagle.ModelSummary, end *closing) error {
+func (a *activities) sumModels(run string, m *beagle.ModelSummary, end *reportInput) error {
 	var spec flow.Spec
 	if ok, err := a.store.Load(run, "spec", &spec); err != nil || !ok {
 		return errors.Join(fmt.Errorf("run %s has no spec", run), err)
 	}
-	flow.SumModels(&spec, m, end.Books, end.Shut)
+	flow.SumModels(&spec, m, end.Accounts, end.Shut)
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *sim) write(run, parent, site, what string) (flow.Proposed, error) {
 		return flow.Proposed{}, fmt.Errorf("candidate %s is not in the store", parent)
 	}
 	c := beagle.NewCandidate(what, []string{of.ID}, nil)
-	c.Steps = append(slices.Clone(of.Steps), beagle.Step{Mutator: evolve.Written, Site: site, Param: c.ID})
+	c.Steps = append(slices.Clone(of.Steps), beagle.Step{Mutator: evolve.ByAuthor, Site: site, Param: c.ID})
 	return flow.Proposed{Candidate: c.ID, Steps: c.Steps}, s.store.Cache(simKey("candidate", run, c.ID), c)
 }
 
@@ -53,7 +53,7 @@ func (s *sim) Ask(_ context.Context, run string, p evolve.Proposal) (*flow.Asked
 	var err error
 	out.Model, out.Calls, out.Cost, out.Seconds = p.Model, 1, 1000, 0.1
 	if out.Proposed, err = s.write(run, p.Parent, p.Model,
-		fmt.Sprint("written ", p.Parent, p.Author, p.Turn)); err != nil {
+		fmt.Sprint("written ", p.Parent, p.Author, p.Sample)); err != nil {
 		return nil, err
 	}
 	out.Proposal = p.ID
@@ -113,7 +113,7 @@ func TestHandIns(t *testing.T) {
 	status := func(source string) beagle.Status {
 		c := beagle.NewCandidate(source, nil,
 			[]beagle.Step{
-				{Mutator: evolve.Written, Site: "handed in", Param: beagle.NewCandidate(source, nil, nil).ID},
+				{Mutator: evolve.ByAuthor, Site: "handed in", Param: beagle.NewCandidate(source, nil, nil).ID},
 			})
 		v := simVerdict(c)
 		if v.Static.CodeHash == "root" {

@@ -16,7 +16,7 @@ import (
 type Stages interface {
 	PrepareFor(ctx context.Context, run string, spec flow.Spec, m *beagle.Machine) (*flow.Prepared, error)
 	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
-	Assess(ctx context.Context, run string, batch, mine []string) (*flow.Assessed, error)
+	EvaluateShare(ctx context.Context, run string, batch, mine []string) (*flow.EvaluatedBatch, error)
 	Confirm(ctx context.Context, run string, f flow.Field) ([]string, error)
 	Prove(ctx context.Context, run string, f flow.Field, candidate string) (bool, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)

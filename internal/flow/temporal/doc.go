@@ -16,10 +16,11 @@
 //	llm/WORKER     calls to models and agents; see Enlist
 //	build          recording inputs, profiling the original, the report
 //	verify         the full verification of finalists
-//	bench/CLASS    all that is timed: one thing at a time on each machine
+//	bench/KIND     all that is timed: one thing at a time on each machine
 //
-// A class is a processor model and a system ([flow.Class]): measurements of one
-// machine serve another of its class. A run is measured by one class only.
+// A machine kind is a processor's model and a system ([flow.MachineKind]):
+// measurements of one machine serve another of its kind. A run is measured by
+// one kind only.
 //
 // # What is where
 //

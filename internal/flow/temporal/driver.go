@@ -22,11 +22,11 @@ import (
 // A Driver starts runs on a server and follows them. It does no work itself:
 // it may go, and the run goes on.
 type Driver struct {
-	Store  *store.Store
-	Server fleet.Server
-	Watch  flow.Watcher
-	Class  string // of the machines that measure; default that of this one
-	Block  int    // see Task
+	Store       *store.Store
+	Server      fleet.Server
+	Watch       flow.Watcher
+	MachineKind string // of the machines that measure; default that of this one
+	Block       int    // see Task
 }
 
 // Start begins a run under an ID, or a new one if that is empty, and follows it
@@ -64,11 +64,12 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 	if err := fleet.Place(d.Store, id, d.Server); err != nil {
 		return nil, err
 	}
-	class := d.Class
-	if class == "" {
-		class = flow.Class(flow.ThisMachine(""))
+	machineKind := d.MachineKind
+	if machineKind == "" {
+		machineKind = flow.MachineKind(flow.ThisMachine(""))
 	}
-	return d.carry(ctx, c, Task{Run: id, Spec: digest, Class: class, Limits: limitsOf(&spec), Block: d.Block})
+	return d.carry(ctx, c, Task{Run: id, Spec: digest, MachineKind: machineKind, Limits: limitsOf(&spec),
+		Block: d.Block})
 }
 
 func newID() string {
@@ -119,15 +120,15 @@ func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) 
 	if err := d.Store.SaveRun(entry); err != nil {
 		return nil, err
 	}
-	if t.Stand, err = d.stood(entry.ID); err != nil {
+	if t.RunState, err = d.stood(entry.ID); err != nil {
 		return nil, err
 	}
 	return d.carry(ctx, c, t)
 }
 
 // stood is where the search of a run stood when it was last seen.
-func (d *Driver) stood(id string) (Stand, error) {
-	var s Stand
+func (d *Driver) stood(id string) (RunState, error) {
+	var s RunState
 	_, err := d.Store.Load(id, standing, &s)
 	return s, err
 }

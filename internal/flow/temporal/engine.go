@@ -14,19 +14,19 @@ import (
 // workflow. The search is touched by local activities only.
 type engine struct {
 	*runner
-	ctx     workflow.Context
-	working workflow.Context // of calls and islands, which end with the search
-	hangUp  workflow.CancelFunc
-	events  workflow.Channel // of happened
-	block   int              // generations that this history may hold
-	told    int              // generations that it holds
+	ctx         workflow.Context
+	working     workflow.Context // of calls and islands, which end with the search
+	hangUp      workflow.CancelFunc
+	events      workflow.Channel // of happened
+	block       int              // generations that this history may hold
+	generations int              // generations that it holds
 
-	drawing  Draw // the last draw
-	drawn    Drawn
-	made     string   // digest of what was made of what was drawn
-	received string   // digest of what became of guests
-	busy     bool     // islands are at work
-	assessed []string // digests of flow.Assessed
+	drawing   Draw // the last draw
+	drawn     Drawn
+	made      string   // digest of what was made of what was drawn
+	received  string   // digest of what became of guests
+	busy      bool     // islands are at work
+	evaluated []string // digests of flow.EvaluatedBatch
 
 	calls     int    // under way
 	enlisting bool   // a worker is looked for that makes them
@@ -36,10 +36,10 @@ type engine struct {
 
 // A happened is something that a coroutine waited for.
 type happened struct {
-	reply    *loop.Reply
-	used     string
-	assessed []string
-	err      error
+	reply     *loop.Reply
+	used      string
+	evaluated []string
+	err       error
 }
 
 func newEngine(ctx workflow.Context, r *runner) *engine {
@@ -55,12 +55,12 @@ func (e *engine) Now() time.Time { return workflow.Now(e.ctx) }
 
 func (e *engine) Enough() bool {
 	e.heed()
-	return e.Stand.Enough
+	return e.RunState.Enough
 }
 
 // Pause reports whether this history is long enough.
 func (e *engine) Pause() bool {
-	return e.told > 0 && (e.told >= e.block || workflow.GetInfo(e.ctx).GetContinueAsNewSuggested())
+	return e.generations > 0 && (e.generations >= e.block || workflow.GetInfo(e.ctx).GetContinueAsNewSuggested())
 }
 
 // doorEvery is how often a search that waits for models looks for versions that
@@ -95,7 +95,7 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Happening, error) {
 		if most -= wait; !door {
 			continue
 		}
-		if _, err := e.turn(Turning{}); err != nil || e.Stand.Visited {
+		if _, err := e.act(Acting{}); err != nil || e.RunState.Visited {
 			return loop.Happening{Visited: err == nil}, err
 		}
 	}
@@ -118,8 +118,8 @@ func (e *engine) within(wait time.Duration, h *happened) (got bool, err error) {
 // heard says what happened.
 func (e *engine) heard(h happened) (loop.Happening, error) {
 	if h.reply == nil {
-		e.busy, e.assessed = false, h.assessed
-		return loop.Happening{Judged: h.err == nil}, h.err
+		e.busy, e.evaluated = false, h.evaluated
+		return loop.Happening{Evaluated: h.err == nil}, h.err
 	}
 	e.calls--
 	if h.used != "" {
@@ -143,25 +143,25 @@ func (e *engine) End(int) {
 func (e *engine) Behind() bool { return e.Draft != nil }
 
 // Again goes on with that generation; see Draw.
-func (e *engine) Again() (loop.Turn, error) { return loop.Turn{Begin: new(loop.Begun)}, nil }
+func (e *engine) Again() (loop.Action, error) { return loop.Action{Begin: new(loop.Begun)}, nil }
 
 // Note and Keep have nothing to do: the history is the journal.
-func (e *engine) Note(loop.Turn) error { return nil }
-func (e *engine) Keep(bool) error      { return nil }
+func (e *engine) Note(loop.Action) error { return nil }
+func (e *engine) Keep(bool) error        { return nil }
 
 func (e *engine) Standing() loop.Standing {
-	s := e.Stand.Standing
+	s := e.RunState.Standing
 	s.Done, s.Seconds = e.Done, e.Seconds
 	return s
 }
 
-func (e *engine) Visited() bool { return e.Stand.Visited }
+func (e *engine) Visited() bool { return e.RunState.Visited }
 
 // Guests are taken by Draw.
 func (e *engine) Guests() []store.Submission { return nil }
 
-// Take takes a turn that is no part of a generation.
-func (e *engine) Take(x loop.Turn) (calls int, err error) { return e.turn(Turning{Turn: x}) }
+// Take takes an action that is no part of a generation.
+func (e *engine) Take(x loop.Action) (calls int, err error) { return e.act(Acting{Action: x}) }
 
 // Relaunch begins the calls again that the search waits for: of those that
 // ended, the answers are in the journal.
@@ -169,21 +169,21 @@ func (e *engine) Relaunch() (calls int, err error) {
 	if e.task.Limits.Terms.InFlight == 0 {
 		return 0, nil
 	}
-	return e.turn(Turning{Pending: true})
+	return e.act(Acting{Pending: true})
 }
 
-// turn has the search take a turn, and launches the calls that it asks for.
-func (e *engine) turn(t Turning) (calls int, err error) {
+// act has the search take an action, and launches the calls that it asks for.
+func (e *engine) act(t Acting) (calls int, err error) {
 	t.Run, t.State, t.Says = e.task.Run, e.State, e.says
 	if e.busy {
 		t.Draft = e.draft()
 	}
-	var out Turned
-	if err := locally(e.ctx, turnLocal, t, &out); err != nil {
+	var out Acted
+	if err := locally(e.ctx, actLocal, t, &out); err != nil {
 		return 0, err
 	}
 	e.says = nil
-	e.State, e.Stand.Standing, e.Done, e.Stand.Visited = out.State, out.Standing, out.Standing.Done, out.Visited
+	e.State, e.RunState.Standing, e.Done, e.RunState.Visited = out.State, out.Standing, out.Standing.Done, out.Visited
 	if e.busy {
 		e.drawn.State = out.State
 	}
@@ -222,8 +222,8 @@ func (e *engine) draw(d Draw) (loop.Drawn, error) {
 		return loop.Drawn{}, err
 	}
 	e.drawing, e.drawn, e.State = d, out, out.State
-	e.Stand.Standing = out.Standing
-	return loop.Drawn{More: out.Visits != "" || out.Asked != "", Written: out.Written, Made: out.Made}, nil
+	e.RunState.Standing = out.Standing
+	return loop.Drawn{More: out.Visits != "" || out.Asked != "", Outside: out.Outside, Made: out.Made}, nil
 }
 
 // Make has guests received, or what was drawn made.
@@ -249,30 +249,30 @@ func (e *engine) Redraw() (loop.Drawn, error) {
 // draft is the draw that goes on with the draft.
 func (e *engine) draft() *Draw { return e.drawing.next(e.drawn) }
 
-// Judge has the islands assess the draft.
-func (e *engine) Judge() error {
+// Evaluate has the islands evaluate the draft.
+func (e *engine) Evaluate() error {
 	shares := e.drawn.Shares
 	islands := e.begin(e.working, shares)
 	e.busy = true
 	workflow.Go(e.working, func(ctx workflow.Context) {
-		got, err := assessed(ctx, shares, islands)
-		e.events.Send(ctx, happened{assessed: got, err: err})
+		got, err := evaluatedShares(ctx, shares, islands)
+		e.events.Send(ctx, happened{evaluated: got, err: err})
 	})
 	return nil
 }
 
 // Tell tells the search of the verdicts.
-func (e *engine) Tell(t loop.Told, _ bool) error {
+func (e *engine) Tell(t loop.Telling, _ bool) error {
 	in := Telling{
-		Run: e.task.Run, State: e.drawn.State, Draft: e.drawn.Draft, Assessed: e.assessed, Took: t.Took,
-		Judging: t.Judging, Used: e.used, Calls: e.calls, Says: e.says,
+		Run: e.task.Run, State: e.drawn.State, Draft: e.drawn.Draft, Evaluated: e.evaluated, Took: t.Took,
+		Evaluating: t.Evaluating, Used: e.used, Calls: e.calls, Says: e.says,
 	}
 	var out Told
 	if err := locally(e.ctx, tellLocal, in, &out); err != nil {
 		return err
 	}
 	e.says = nil
-	e.told++
+	e.generations++
 	e.stand(out)
 	return nil
 }

@@ -50,7 +50,7 @@ func newEnv(t *testing.T, spec flow.Spec) *env {
 	return &env{
 		t:    t,
 		sim:  &sim{store: s},
-		task: Task{Run: "run", Spec: digest, Class: "class", Limits: limitsOf(&spec)},
+		task: Task{Run: "run", Spec: digest, MachineKind: "class", Limits: limitsOf(&spec)},
 	}
 }
 
@@ -121,7 +121,7 @@ func (m *meter) ToPayloads(v ...any) (*commonpb.Payloads, error) {
 const mostPayload = 4 << 10
 
 // TestParity: for a seed, the trajectory is that of a plain loop, however often
-// the run continues as new; and every candidate is assessed once.
+// the run continues as new; and every candidate is evaluated once.
 func TestParity(t *testing.T) {
 	for _, strategy := range []string{"islands", "best-of-n", "rules-only-greedy"} {
 		spec := simSpec(240)
@@ -138,7 +138,7 @@ func TestParity(t *testing.T) {
 				t.Fatal(strategy, err)
 			}
 			r := e.result()
-			if d := firstDifference(r.Trials, want.Log.Trials); d != "" {
+			if d := firstDifference(r.Attempts, want.Log.Attempts); d != "" {
 				t.Errorf("%s, %d generations a history: %s", strategy, block, d)
 			}
 			if r.Candidates != want.Search.Spent || r.Search.Generations != want.Log.Generations ||
@@ -149,9 +149,10 @@ func TestParity(t *testing.T) {
 			if block > 0 && e.runs < 3 {
 				t.Errorf("%s: the run never continued as new", strategy)
 			}
-			if n := e.sim.assessed.Load(); n < int64(r.Candidates) || n > loop.assessed.Load()+int64(len(r.Trials))/10 {
+			if n := e.sim.evaluated.Load(); n < int64(r.Candidates) ||
+				n > loop.evaluated.Load()+int64(len(r.Attempts))/10 {
 				t.Errorf("%s: %d assessments of %d candidates; the loop made %d", strategy, n, r.Candidates,
-					loop.assessed.Load())
+					loop.evaluated.Load())
 			}
 			if most := e.limit.Load(); most > mostPayload {
 				t.Errorf("%s: a payload of %d bytes, at most %d may be in a history", strategy, most, mostPayload)
@@ -168,7 +169,7 @@ func TestForgetful(t *testing.T) {
 	if err := e.run(); err != nil {
 		t.Fatal(err)
 	}
-	var stood Stand
+	var stood RunState
 	if ok, err := e.sim.store.Load("run", standing, &stood); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -177,7 +178,8 @@ func TestForgetful(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := firstDifference(p.c.Log.Trials, e.result().Trials); d != "" || p.c.Search.Spent != e.result().Candidates {
+	if d := firstDifference(p.c.Log.Attempts, e.result().Attempts); d != "" ||
+		p.c.Search.Spent != e.result().Candidates {
 		t.Errorf("played back: %s, %d spent", d, p.c.Search.Spent)
 	}
 	if _, err := k.take("run", "no such state"); err == nil || !strings.Contains(err.Error(), "run") {
@@ -228,9 +230,9 @@ func TestRetry(t *testing.T) {
 	if err := e.run(); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.result(); r.Candidates != 40 || e.sim.assessed.Load() < 40 ||
-		e.sim.assessed.Load() > int64(len(r.Trials))*5/4 {
-		t.Errorf("%d candidates, %d assessments", r.Candidates, e.sim.assessed.Load())
+	if r := e.result(); r.Candidates != 40 || e.sim.evaluated.Load() < 40 ||
+		e.sim.evaluated.Load() > int64(len(r.Attempts))*5/4 {
+		t.Errorf("%d candidates, %d assessments", r.Candidates, e.sim.evaluated.Load())
 	}
 }
 
@@ -285,11 +287,11 @@ func TestCancel(t *testing.T) {
 	if err != nil || stood.State == "" || stood.Done {
 		t.Fatalf("it stood at %+v (%v)", stood, err)
 	}
-	e.task.Stand, e.delay = stood, nil
+	e.task.RunState, e.delay = stood, nil
 	if err := e.run(); err != nil {
 		t.Fatal(err)
 	}
-	if d := firstDifference(e.result().Trials, want.Log.Trials); d != "" {
+	if d := firstDifference(e.result().Attempts, want.Log.Attempts); d != "" {
 		t.Errorf("after the cancellation: %s", d)
 	}
 }

@@ -32,7 +32,7 @@ type role struct {
 	Kinds  []string `json:"kinds"`
 	Class  string   `json:"class"`
 
-	// Simulated stages, whose assessments take so long; and, for a process
+	// Simulated stages, whose evaluations take so long; and, for a process
 	// that starts a run, its size.
 	Simulate   bool          `json:"simulate"`
 	Known      bool          `json:"known"` // real stages but for the judge
@@ -78,7 +78,7 @@ func (r *role) work(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	w := &Worker{Store: s, Kinds: r.Kinds, Class: r.Class, Says: func(format string, args ...any) {
+	w := &Worker{Store: s, Kinds: r.Kinds, MachineKind: r.Class, Says: func(format string, args ...any) {
 		fmt.Printf(format+"\n", args...)
 	}}
 	if r.Simulate {
@@ -204,9 +204,9 @@ func (f *testFleet) worker(r role, behind ...string) *exec.Cmd {
 
 func (f *testFleet) driver() *Driver {
 	return &Driver{
-		Store:  openAt(f.home()),
-		Server: fleet.Server{Address: f.address(), Namespace: "default"},
-		Class:  "test",
+		Store:       openAt(f.home()),
+		Server:      fleet.Server{Address: f.address(), Namespace: "default"},
+		MachineKind: "test",
 	}
 }
 

@@ -170,7 +170,7 @@ func (f *follower) live(ctx context.Context) {
 
 // pollers warns, once, of work that no worker takes.
 func (f *follower) pollers(ctx context.Context) {
-	bench := benchQueue(f.t.Class)
+	bench := benchQueue(f.t.MachineKind)
 	kinds := map[string]string{
 		runQueue:    buildQueue,
 		llmQueue:    llmQueue,

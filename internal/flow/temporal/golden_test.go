@@ -70,14 +70,14 @@ func record(t *testing.T) {
 		t.Fatal(err)
 	}
 	away := f.worker(role{Kinds: fleet.Kinds, Class: "slow", Simulate: true, Pause: soon})
-	d.Class, d.Block = "slow", 0
+	d.MachineKind, d.Block = "slow", 0
 	run := make(chan error, 1)
 	go func() {
 		_, err := d.Start(ctx, "canceled", simSpec(40))
 		run <- err
 	}()
 	waitFor(t, &following{done: make(chan struct{})}, func() bool {
-		var stood Stand
+		var stood RunState
 		ok, _ := d.Store.Load("canceled", standing, &stood)
 		return ok
 	})

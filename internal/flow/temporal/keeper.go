@@ -38,19 +38,19 @@ type link struct {
 	Before string       `json:"before,omitempty"`
 	Whole  *flow.Course `json:"whole,omitempty"`
 	Ask    *int         `json:"ask,omitempty"`
-	Tell   *told        `json:"tell,omitempty"`
+	Tell   *tellLink    `json:"tell,omitempty"`
 	Invite int          `json:"invite,omitempty"` // guests
-	Turn   *loop.Turn   `json:"turn,omitempty"`
+	Action *loop.Action `json:"turn,omitempty"`
 	Trim   bool         `json:"trim,omitempty"`
 }
 
-// told is what a search was told in a step.
-type told struct {
-	Draft  string        `json:"draft"`
-	Judged string        `json:"judged"` // digest of a settled flow.Assessed
-	Took   time.Duration `json:"took"`
+// tellLink is what a search was told in a step.
+type tellLink struct {
+	Draft     string        `json:"draft"`
+	Evaluated string        `json:"judged"` // digest of a settled flow.EvaluatedBatch
+	Took      time.Duration `json:"took"`
 
-	Judging time.Duration `json:"judging,omitempty"`
+	Evaluating time.Duration `json:"judging,omitempty"`
 }
 
 // leastWhole is the size that links may have before the whole search is kept
@@ -102,7 +102,7 @@ func (k *keeper) drop(run string) {
 // begin starts the search of a run that is prepared, or finds it where it
 // stood.
 func (k *keeper) begin(run string) (*position, error) {
-	var stood Stand
+	var stood RunState
 	if ok, err := k.store.Load(run, standing, &stood); err != nil {
 		return nil, err
 	} else if ok {
@@ -143,32 +143,32 @@ func (k *keeper) trims(p *position) ([]evolve.Proposal, error) {
 	return out, k.step(p, &link{Trim: true})
 }
 
-// turn takes a turn that is no part of a generation.
-func (k *keeper) turn(p *position, x loop.Turn) ([]evolve.Proposal, error) {
+// act takes an action that is no part of a generation.
+func (k *keeper) act(p *position, x loop.Action) ([]evolve.Proposal, error) {
 	out := loop.Apply(p.c.Search, x)
-	return out, k.step(p, &link{Turn: &x})
+	return out, k.step(p, &link{Action: &x})
 }
 
 // tell takes a generation's verdicts in.
-func (k *keeper) tell(p *position, t told) error {
+func (k *keeper) tell(p *position, t tellLink) error {
 	if err := k.retell(p, &t); err != nil {
 		return err
 	}
 	return k.step(p, &link{Tell: &t})
 }
 
-func (k *keeper) retell(p *position, t *told) error {
+func (k *keeper) retell(p *position, t *tellLink) error {
 	var draft flow.Draft
-	var judged flow.Assessed
+	var evaluated flow.EvaluatedBatch
 	if err := k.store.GetJSON(t.Draft, &draft); err != nil {
 		return err
 	}
-	if err := k.store.GetJSON(t.Judged, &judged); err != nil {
+	if err := k.store.GetJSON(t.Evaluated, &evaluated); err != nil {
 		return err
 	}
 	p.since += len(draft.Made) * linkWeight
-	draft.Judging = t.Judging
-	return p.c.Tell(&p.spec, &draft, &judged, t.Took)
+	draft.Evaluating = t.Evaluating
+	return p.c.Tell(&p.spec, &draft, &evaluated, t.Took)
 }
 
 // linkWeight is about what the verdict on a candidate takes in the store.
@@ -222,8 +222,8 @@ func (k *keeper) replay(run, state string) (*position, error) {
 		switch l := steps[i]; {
 		case l.Ask != nil:
 			p.c.Search.Ask(*l.Ask)
-		case l.Turn != nil:
-			loop.Apply(p.c.Search, *l.Turn)
+		case l.Action != nil:
+			loop.Apply(p.c.Search, *l.Action)
 		case l.Trim:
 			p.c.Search.AskTrims()
 		case l.Invite > 0:

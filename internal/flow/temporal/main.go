@@ -19,7 +19,7 @@ func Main() int {
 	// The terminal sends an interrupt to both programs. Beagle heeds it, and ends
 	// this one by closing its input.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-	return fleet.Serve(ctx, os.Stdin, os.Stdout, func(s fleet.Session) fleet.Engine {
+	return fleet.Serve(ctx, os.Stdin, os.Stdout, func(s fleet.Session) fleet.Backend {
 		return &engaged{Driver: Driver{Store: s.Store, Server: s.Server, Watch: s.Watch}, process: s.Process}
 	})
 }
@@ -37,7 +37,7 @@ func (e *engaged) Work(ctx context.Context, kinds []string) error {
 		return err
 	}
 	defer c.Close()
-	kind := flow.Class(flow.ThisMachine(""))
+	kind := flow.MachineKind(flow.ThisMachine(""))
 	fmt.Fprintf(os.Stderr, "beagle worker: process %d, store %s, machine class %s\n", e.process, e.Store.Dir(), kind)
 	w := &Worker{
 		Store: e.Store,

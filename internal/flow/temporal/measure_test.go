@@ -44,12 +44,12 @@ func (r *role) measure(ctx context.Context) error {
 	defer stop()
 	worked := make(chan error, 1)
 	s := openAt(r.Home)
-	w := &Worker{Store: s, Kinds: fleet.Kinds, Class: "test", Open: func(watch flow.Watcher) Stages {
+	w := &Worker{Store: s, Kinds: fleet.Kinds, MachineKind: "test", Open: func(watch flow.Watcher) Stages {
 		return &sim{store: s, watch: watch}
 	}}
 	go func() { worked <- w.Serve(working, c) }()
 	tenths := newTenths(r.Candidates)
-	d := &Driver{Store: s, Server: r.server(), Class: "test", Watch: func(e flow.Event) {
+	d := &Driver{Store: s, Server: r.server(), MachineKind: "test", Watch: func(e flow.Event) {
 		if e.Evaluated != nil {
 			tenths.at(e.Evaluated.Candidates)
 		}
@@ -74,7 +74,7 @@ func (r *role) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out.Plain, out.Same = tenths.millis(), firstDifference(got.Trials, want.Log.Trials) == ""
+	out.Plain, out.Same = tenths.millis(), firstDifference(got.Attempts, want.Log.Attempts) == ""
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 

@@ -27,8 +27,8 @@ type known struct {
 	pause time.Duration
 }
 
-func (k *known) Assess(ctx context.Context, run string, _, mine []string) (*flow.Assessed, error) {
-	out := new(flow.Assessed)
+func (k *known) EvaluateShare(ctx context.Context, run string, _, mine []string) (*flow.EvaluatedBatch, error) {
+	out := new(flow.EvaluatedBatch)
 	for _, id := range mine {
 		select {
 		case <-time.After(k.pause):
@@ -44,7 +44,7 @@ func (k *known) Assess(ctx context.Context, run string, _, mine []string) (*flow
 			Stage:     "screen",
 			Screen:    &beagle.Ratio{Point: ratio, Low: ratio - 0.01, High: ratio + 0.01},
 		}
-		out.Candidates = append(out.Candidates, flow.Evaluated{Candidate: id, Verdict: v})
+		out.Candidates = append(out.Candidates, flow.Evaluation{Candidate: id, Verdict: v})
 	}
 	return out, k.Adopt(ctx, run, out.Candidates)
 }

@@ -10,12 +10,12 @@ import (
 // A Task is what a Run workflow starts with, and hands to itself when it
 // continues as new.
 type Task struct {
-	Run    string `json:"run"`
-	Spec   string `json:"spec"`  // digest of a flow.Spec
-	Class  string `json:"class"` // of machines that measure
-	Limits Limits `json:"limits"`
-	Block  int    `json:"block,omitempty"` // generations in one history; 0 is defaultBlock
-	Stand  Stand  `json:"stand"`
+	Run         string   `json:"run"`
+	Spec        string   `json:"spec"`  // digest of a flow.Spec
+	MachineKind string   `json:"class"` // of machines that measure
+	Limits      Limits   `json:"limits"`
+	Block       int      `json:"block,omitempty"` // generations in one history; 0 is defaultBlock
+	RunState    RunState `json:"stand"`
 }
 
 // Limits are what a workflow must know of the spec.
@@ -37,8 +37,8 @@ func limitsOf(s *flow.Spec) Limits {
 	return l
 }
 
-// A Stand is how far a run has come.
-type Stand struct {
+// A RunState is how far a run has come.
+type RunState struct {
 	State   string   `json:"state,omitempty"` // of the search; "" before it began
 	Seconds float64  `json:"seconds"`         // of searching
 	Done    bool     `json:"done"`            // there is nothing left to try
@@ -76,17 +76,17 @@ type Drawn struct {
 	Shares []Share `json:"shares,omitempty"`
 
 	Visits   string        `json:"visits,omitempty"` // digest of []flow.Visit, which are to be received first
-	Written  int           `json:"written,omitempty"`
+	Outside  int           `json:"written,omitempty"`
 	Made     int           `json:"made,omitempty"`
 	Standing loop.Standing `json:"standing,omitzero"`
 }
 
 // A Share is an island's part of a generation.
 type Share struct {
-	Run    string `json:"run"`
-	Class  string `json:"class"`
-	Island int    `json:"island"`
-	Batch  string `json:"batch"` // digest of a batch
+	Run         string `json:"run"`
+	MachineKind string `json:"class"`
+	Island      int    `json:"island"`
+	Batch       string `json:"batch"` // digest of a batch
 }
 
 // A batch is a generation's candidates in their order, and those of one
@@ -98,16 +98,16 @@ type batch struct {
 
 // A Telling takes the verdicts on a draft into the search.
 type Telling struct {
-	Run      string        `json:"run"`
-	State    string        `json:"state"`
-	Draft    string        `json:"draft"`
-	Assessed []string      `json:"assessed"` // digests of flow.Assessed, a share each
-	Took     time.Duration `json:"took"`
+	Run       string        `json:"run"`
+	State     string        `json:"state"`
+	Draft     string        `json:"draft"`
+	Evaluated []string      `json:"assessed"` // digests of flow.EvaluatedBatch, a share each
+	Took      time.Duration `json:"took"`
 
-	Judging time.Duration `json:"judging,omitempty"`
-	Used    string        `json:"used,omitempty"`  // digest of a flow.ModelsEvent
-	Calls   int           `json:"calls,omitempty"` // under way
-	Says    []string      `json:"says,omitempty"`  // warnings
+	Evaluating time.Duration `json:"judging,omitempty"`
+	Used       string        `json:"used,omitempty"`  // digest of a flow.ModelsEvent
+	Calls      int           `json:"calls,omitempty"` // under way
+	Says       []string      `json:"says,omitempty"`  // warnings
 }
 
 // A Told is the search after a generation.
@@ -123,18 +123,18 @@ type Told struct {
 	Draft    *Draw         `json:"draft,omitempty"` // of a generation that was under way when the run was stopped
 }
 
-// A Turning takes a turn of the search that is no part of a generation.
-type Turning struct {
-	Run     string    `json:"run"`
-	State   string    `json:"state"`
-	Turn    loop.Turn `json:"turn"`
-	Pending bool      `json:"pending,omitempty"` // no turn: the calls are asked for that the search waits for
-	Draft   *Draw     `json:"draft,omitempty"`   // of the generation under way
-	Says    []string  `json:"says,omitempty"`    // warnings
+// An Acting takes an action of the search that is no part of a generation.
+type Acting struct {
+	Run     string      `json:"run"`
+	State   string      `json:"state"`
+	Action  loop.Action `json:"turn"`
+	Pending bool        `json:"pending,omitempty"` // no action: the calls are asked for that the search waits for
+	Draft   *Draw       `json:"draft,omitempty"`   // of the generation under way
+	Says    []string    `json:"says,omitempty"`    // warnings
 }
 
-// A Turned is the search after a turn.
-type Turned struct {
+// An Acted is the search after an action.
+type Acted struct {
 	State    string        `json:"state"`
 	Standing loop.Standing `json:"standing"`
 	Visited  bool          `json:"visited,omitempty"`
@@ -169,7 +169,7 @@ type Delivery struct {
 type Closing struct {
 	Run     string  `json:"run"`
 	Judged  string  `json:"judged"`  // digest of a flow.Judged
-	Closing string  `json:"closing"` // digest of a closing
+	Closing string  `json:"closing"` // digest of a reportInput
 	Seconds float64 `json:"seconds"` // of judging
 }
 
@@ -189,7 +189,7 @@ type Ending struct {
 type Progress struct {
 	Stage   string   `json:"stage"` // "prepare", "search", "judge"
 	About   string   `json:"about"`
-	Notes   []string `json:"notes,omitempty"` // as in Stand
+	Notes   []string `json:"notes,omitempty"` // as in RunState
 	Event   string   `json:"event,omitempty"`
 	Waiting string   `json:"waiting,omitempty"` // queue whose work nobody takes
 }
@@ -204,7 +204,7 @@ const (
 	identifyActivity = "Identify"
 	prepareActivity  = "Prepare"
 	proposeActivity  = "Propose"
-	assessActivity   = "Assess"
+	evaluateActivity = "Assess"
 	confirmActivity  = "Confirm"
 	proveActivity    = "Prove"
 	judgeActivity    = "Judge"
@@ -218,5 +218,5 @@ const (
 	tellLocal  = "Tell"
 	rankLocal  = "Rank"
 	closeLocal = "Close"
-	turnLocal  = "Turn"
+	actLocal   = "Turn"
 )

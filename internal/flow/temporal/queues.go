@@ -11,7 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
-// Queues, apart from those of classes of machines.
+// Queues, apart from those of kinds of machines.
 const (
 	runQueue    = "run" // workflows: whoever does more than measure takes them
 	llmQueue    = fleet.LLM
@@ -20,8 +20,8 @@ const (
 	benchKind   = fleet.Bench
 )
 
-// benchQueue is the queue of a class of machines.
-func benchQueue(class string) string { return benchKind + "/" + class }
+// benchQueue is the queue of a kind of machine.
+func benchQueue(machineKind string) string { return benchKind + "/" + machineKind }
 
 const (
 	beatTimeout = 10 * time.Second // a worker that is silent for so long is dead

@@ -18,7 +18,7 @@ const defaultBlock = 40
 
 // Run is the workflow of a run.
 func Run(ctx workflow.Context, t Task) (Outcome, error) {
-	r := &runner{task: t, Stand: t.Stand, stage: "prepare", enough: workflow.GetSignalChannel(ctx, enoughSignal)}
+	r := &runner{task: t, RunState: t.RunState, stage: "prepare", enough: workflow.GetSignalChannel(ctx, enoughSignal)}
 	if err := workflow.SetQueryHandler(ctx, progressQuery, r.progress); err != nil {
 		return Outcome{}, err
 	}
@@ -36,7 +36,7 @@ func Run(ctx workflow.Context, t Task) (Outcome, error) {
 
 // A runner is the Run workflow at work.
 type runner struct {
-	Stand
+	RunState
 	task    Task
 	stage   string
 	waiting string
@@ -61,7 +61,7 @@ func (r *runner) carry(ctx workflow.Context) (Outcome, error) {
 	if !ended {
 		r.heed()
 		next := r.task
-		next.Stand = r.Stand
+		next.RunState = r.RunState
 		return Outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, next)
 	}
 	r.stage = "judge"
@@ -97,7 +97,7 @@ func locally(ctx workflow.Context, name string, in, out any) error {
 	return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, localOptions()), name, in).Get(ctx, out)
 }
 
-func (r *runner) bench() string { return benchQueue(r.task.Class) }
+func (r *runner) bench() string { return benchQueue(r.task.MachineKind) }
 
 // prepare asks a machine that measures what it is, has the inputs made, and
 // begins the search.
@@ -131,18 +131,18 @@ func (r *runner) note(digest string) {
 	}
 }
 
-// begin has every island assess its share, all at once.
+// begin has every island evaluate its share, all at once.
 func (r *runner) begin(ctx workflow.Context, shares []Share) []workflow.ChildWorkflowFuture {
 	islands := make([]workflow.ChildWorkflowFuture, len(shares))
 	for i := range shares {
-		shares[i].Class = r.task.Class
+		shares[i].MachineKind = r.task.MachineKind
 		islands[i] = workflow.ExecuteChildWorkflow(islandContext(ctx, shares[i]), islandWorkflow, shares[i])
 	}
 	return islands
 }
 
-// assessed waits for the islands.
-func assessed(ctx workflow.Context, shares []Share, islands []workflow.ChildWorkflowFuture) ([]string, error) {
+// evaluatedShares waits for the islands.
+func evaluatedShares(ctx workflow.Context, shares []Share, islands []workflow.ChildWorkflowFuture) ([]string, error) {
 	out := make([]string, len(shares))
 	for i, f := range islands {
 		err := f.Get(ctx, &out[i])
@@ -215,10 +215,11 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 }
 
 // Island is the workflow that takes an island's share of a generation. It
-// returns the digest of a [flow.Assessed].
+// returns the digest of a [flow.EvaluatedBatch].
 func Island(ctx workflow.Context, s Share) (string, error) {
 	var out Delivery
-	err := act(ctx, benchQueue(s.Class), grace, assessActivity, Order{Run: s.Run, What: s.Batch}, &out, func(string) {})
+	err := act(ctx, benchQueue(s.MachineKind), grace, evaluateActivity, Order{Run: s.Run, What: s.Batch}, &out,
+		func(string) {})
 	return out.What, err
 }
 

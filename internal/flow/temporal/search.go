@@ -34,7 +34,7 @@ func (b *bookkeeping) Begin(_ context.Context, o Order) (Told, error) {
 	if err != nil {
 		return Told{}, err
 	}
-	var stood Stand
+	var stood RunState
 	if _, err := b.store.Load(o.Run, standing, &stood); err != nil {
 		return Told{}, err
 	}
@@ -71,7 +71,7 @@ func (b *bookkeeping) Draw(_ context.Context, d Draw) (Drawn, error) {
 // drawn says how far a draft is. Where models write, it is saved as well: what
 // they wrote is paid for.
 func (b *bookkeeping) drawn(p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal) (out Drawn, err error) {
-	out = Drawn{State: p.state, Written: draft.Written, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec, p.c)}
+	out = Drawn{State: p.state, Outside: draft.Outside, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec, p.c)}
 	if out.Draft, err = b.store.PutJSON(draft); err != nil {
 		return out, err
 	}
@@ -84,7 +84,7 @@ func (b *bookkeeping) drawn(p *position, d Draw, draft *flow.Draft, asked []evol
 		out.Shares, err = b.shares(d.Run, p, draft)
 	}
 	if err == nil && p.spec.Models.On() {
-		err = b.stands(d.Run, p, Stand{Draft: d.next(out)})
+		err = b.stands(d.Run, p, RunState{Draft: d.next(out)})
 	}
 	return out, err
 }
@@ -101,7 +101,7 @@ func (d Draw) next(after Drawn) *Draw {
 // fill draws what the draft lacks.
 func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Proposal, error) {
 	if draft.Full == 0 && d.Round == 0 {
-		asked, rules, err := b.written(d, p.spec.Batch)
+		asked, rules, err := b.replies(d, p.spec.Batch)
 		if err != nil {
 			return nil, err
 		}
@@ -124,9 +124,9 @@ func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Pro
 	return b.ask(p, draft.Full-len(draft.Made))
 }
 
-// written are the replies that a generation is made of, and what the rules are
+// replies returns the replies that a generation is made of, and what the rules are
 // asked for.
-func (b *bookkeeping) written(d Draw, batch int) (out []*flow.Asked, rules int, err error) {
+func (b *bookkeeping) replies(d Draw, batch int) (out []*flow.Asked, rules int, err error) {
 	if d.Begin == nil {
 		return nil, batch, nil
 	}
@@ -221,7 +221,7 @@ func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
 	if err := b.store.GetJSON(t.Draft, &draft); err != nil {
 		return Told{}, err
 	}
-	all, judged, err := b.settle(t, &draft)
+	all, evaluated, err := b.settle(t, &draft)
 	if err != nil {
 		return Told{}, err
 	}
@@ -233,7 +233,8 @@ func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
 	if err := draft.Answer(b.store, t.Run, all); err != nil {
 		return Told{}, err
 	}
-	if err := b.tell(p, told{Draft: t.Draft, Judged: judged, Took: t.Took, Judging: t.Judging}); err != nil {
+	if err := b.tell(p, tellLink{Draft: t.Draft, Evaluated: evaluated, Took: t.Took,
+		Evaluating: t.Evaluating}); err != nil {
 		return Told{}, err
 	}
 	out, err := b.told(t.Run, p, t)
@@ -248,9 +249,9 @@ func (b *bookkeeping) Tell(_ context.Context, t Telling) (Told, error) {
 	return out, nil
 }
 
-// Turn takes a turn that is no part of a generation. Without one it looks who
+// Act takes an action that is no part of a generation. Without one it looks who
 // waits at the door.
-func (b *bookkeeping) Turn(_ context.Context, t Turning) (out Turned, err error) {
+func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
 	p, err := b.take(t.Run, t.State)
 	if err != nil {
 		return out, err
@@ -260,18 +261,18 @@ func (b *bookkeeping) Turn(_ context.Context, t Turning) (out Turned, err error)
 	switch {
 	case t.Pending:
 		asked = loop.Pending(p.c.Search)
-	case t.Turn != (loop.Turn{}):
-		if asked, err = b.turn(p, t.Turn); err != nil {
+	case t.Action != (loop.Action{}):
+		if asked, err = b.act(p, t.Action); err != nil {
 			return out, err
 		}
 		if t.Draft != nil {
 			t.Draft.State = p.state
 		}
-		if err := b.stands(t.Run, p, Stand{Draft: t.Draft}); err != nil {
+		if err := b.stands(t.Run, p, RunState{Draft: t.Draft}); err != nil {
 			return out, err
 		}
 	}
-	out = Turned{
+	out = Acted{
 		State:    p.state,
 		Standing: loop.StandingOf(&p.spec, p.c),
 		Visited:  len(b.guests(t.Run, p)) > 0,
@@ -299,11 +300,11 @@ func (b *bookkeeping) notes(says []string) (string, error) {
 }
 
 // settle joins the shares in the order of the draft.
-func (b *bookkeeping) settle(t Telling, draft *flow.Draft) ([]flow.Evaluated, string, error) {
-	var all flow.Assessed
-	by := map[string]flow.Evaluated{}
-	for _, digest := range t.Assessed {
-		var share flow.Assessed
+func (b *bookkeeping) settle(t Telling, draft *flow.Draft) ([]flow.Evaluation, string, error) {
+	var all flow.EvaluatedBatch
+	by := map[string]flow.Evaluation{}
+	for _, digest := range t.Evaluated {
+		var share flow.EvaluatedBatch
 		if err := b.store.GetJSON(digest, &share); err != nil {
 			return nil, "", err
 		}
@@ -351,27 +352,27 @@ func (b *bookkeeping) told(run string, p *position, t Telling) (Told, error) {
 	if out.Notes, err = b.notes(t.Says); err != nil {
 		return out, err
 	}
-	return out, b.stands(run, p, Stand{Event: event})
+	return out, b.stands(run, p, RunState{Event: event})
 }
 
 // stands saves where the search stands, with the draft of the generation that is
 // under way.
-func (b *bookkeeping) stands(run string, p *position, s Stand) error {
+func (b *bookkeeping) stands(run string, p *position, s RunState) error {
 	s.State, s.Seconds, s.Done, s.Standing = p.state, p.c.Log.Seconds, p.c.Done(), loop.StandingOf(&p.spec, p.c)
 	return b.store.Save(run, standing, s)
 }
 
-// closing is what the report needs of the search.
-type closing struct {
+// reportInput is what the report needs of the search.
+type reportInput struct {
 	Log flow.Log      `json:"log"`
 	Sum beagle.Result `json:"sum"` // only what Course.Sum fills in
 
-	Books map[string]evolve.Book `json:"books,omitempty"` // of the authors, where models write too
-	Shut  bool                   `json:"shut,omitempty"`  // they were not asked any more in the end
+	Accounts map[string]evolve.Account `json:"books,omitempty"` // of the authors, where models write too
+	Shut     bool                      `json:"shut,omitempty"`  // they were not asked any more in the end
 }
 
 // Rank ends the search. Its IDs are the digests of a [flow.Field] and of a
-// closing.
+// reportInput.
 func (b *bookkeeping) Rank(_ context.Context, o Order) (Delivery, error) {
 	p, err := b.take(o.Run, o.What) // for the last time
 	if err != nil {
@@ -384,7 +385,7 @@ func (b *bookkeeping) Rank(_ context.Context, o Order) (Delivery, error) {
 	if err := b.store.CloseInbox(o.Run); err != nil {
 		return Delivery{}, err
 	}
-	end := closing{Log: p.c.Log, Books: p.c.Books(&p.spec), Shut: !p.c.Search.Open()}
+	end := reportInput{Log: p.c.Log, Accounts: p.c.Accounts(&p.spec), Shut: !p.c.Search.Open()}
 	p.c.Sum(&p.spec, &end.Sum, 0)
 	left, err := b.store.PutJSON(end)
 	return Delivery{IDs: []string{field, left}}, err

@@ -117,7 +117,7 @@ func TestKillsSimulated(t *testing.T) {
 	if run.err != nil {
 		t.Fatal(run.err)
 	}
-	if d := firstDifference(run.result.Trials, want.Log.Trials); d != "" {
+	if d := firstDifference(run.result.Attempts, want.Log.Attempts); d != "" {
 		t.Errorf("the trajectory is not that of the plain loop: %s", d)
 	}
 	if n := redone(kept, evaluations(f.home())); n > 0 {
@@ -188,7 +188,7 @@ func same(t *testing.T, f *testFleet, got *beagle.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := firstDifference(got.Trials, want.Trials); d != "" {
+	if d := firstDifference(got.Attempts, want.Attempts); d != "" {
 		t.Errorf("the trajectory is not that of the local driver: %s", d)
 	}
 	if after := evaluations(f.home()); len(after) != len(before) || redone(before, after) > 0 {
@@ -291,7 +291,7 @@ func TestCutOff(t *testing.T) {
 	if run.err != nil {
 		t.Fatal(run.err)
 	}
-	if d := firstDifference(run.result.Trials, want.Log.Trials); d != "" {
+	if d := firstDifference(run.result.Attempts, want.Log.Attempts); d != "" {
 		t.Errorf("the trajectory is not that of the plain loop: %s", d)
 	}
 	if away.ProcessState != nil {

@@ -25,11 +25,11 @@ import (
 type sim struct {
 	store *store.Store
 	watch flow.Watcher
-	pause time.Duration // of an assessment, to be killed in
+	pause time.Duration // of an evaluation, to be killed in
 
-	assessed atomic.Int64 // verdicts made
-	fail     func(stage string) error
-	paid     atomic.Int64 // calls to models
+	evaluated atomic.Int64 // verdicts made
+	fail      func(stage string) error
+	paid      atomic.Int64 // calls to models
 }
 
 func (s *sim) Close() {}
@@ -157,13 +157,13 @@ func sortedKeys(set map[string]bool) []string {
 	return out
 }
 
-func (s *sim) Assess(ctx context.Context, run string, batch, mine []string) (*flow.Assessed, error) {
+func (s *sim) EvaluateShare(ctx context.Context, run string, batch, mine []string) (*flow.EvaluatedBatch, error) {
 	if err := s.may("assess"); err != nil {
 		return nil, err
 	}
-	out := new(flow.Assessed)
+	out := new(flow.EvaluatedBatch)
 	for _, id := range mine {
-		var e flow.Evaluated
+		var e flow.Evaluation
 		key := simKey("evaluated", "", id)
 		if s.store.Cached(key, &e) {
 			e.Cached = true
@@ -180,12 +180,12 @@ func (s *sim) Assess(ctx context.Context, run string, batch, mine []string) (*fl
 		if !s.store.Cached(simKey("candidate", run, id), &c) {
 			return nil, fmt.Errorf("candidate %s is not in the store", id)
 		}
-		e = flow.Evaluated{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c),
+		e = flow.Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: simVerdict(c),
 			Moves: simMoves(c.Steps)}
 		if err := s.store.Cache(key, e); err != nil {
 			return nil, err
 		}
-		s.assessed.Add(1)
+		s.evaluated.Add(1)
 		out.Cost.Candidates++
 		out.Candidates = append(out.Candidates, e)
 	}
@@ -242,7 +242,7 @@ func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Judged, 
 func (s *sim) Report(_ context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error) {
 	r := &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{
 		ID: j.Winner.ID,
-	}, Trials: log.Trials}
+	}, Attempts: log.Attempts}
 	var spec flow.Spec
 	if _, err := s.store.Load(run, "spec", &spec); err != nil {
 		return nil, err
@@ -298,14 +298,14 @@ func plain(s *sim, run string, spec flow.Spec, each func(c *flow.Course)) (*flow
 
 // settle judges a generation of the plain loop.
 func (s *sim) settle(ctx context.Context, run string, spec *flow.Spec, c *flow.Course, draft *flow.Draft) error {
-	judged, err := s.Assess(ctx, run, draft.Candidates(), draft.Candidates())
+	evaluated, err := s.EvaluateShare(ctx, run, draft.Candidates(), draft.Candidates())
 	if err != nil {
 		return err
 	}
-	if err := flow.Settle(s.store, run, judged.Candidates); err != nil {
+	if err := flow.Settle(s.store, run, evaluated.Candidates); err != nil {
 		return err
 	}
-	return c.Tell(spec, draft, judged, 0)
+	return c.Tell(spec, draft, evaluated, 0)
 }
 
 func simSpec(candidates int) flow.Spec {
@@ -315,7 +315,7 @@ func simSpec(candidates int) flow.Spec {
 }
 
 // trajectory is what the search was told, in order.
-func trajectory(trials []beagle.Trial) []string {
+func trajectory(trials []beagle.Attempt) []string {
 	out := make([]string, len(trials))
 	for i, t := range trials {
 		out[i] = fmt.Sprint(t.Candidate, " ", t.Island, " ", t.Status, " ", t.Parents)
@@ -324,7 +324,7 @@ func trajectory(trials []beagle.Trial) []string {
 }
 
 // firstDifference says where two trajectories part; "" when they are equal.
-func firstDifference(got, want []beagle.Trial) string {
+func firstDifference(got, want []beagle.Attempt) string {
 	a, b := trajectory(got), trajectory(want)
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

@@ -23,11 +23,11 @@ import (
 // A Worker does work of some kinds, from the queues of a server, with a store
 // that it shares with all others.
 type Worker struct {
-	Store *store.Store
-	Kinds []string                         // of [fleet.Kinds]
-	Class string                           // of this machine; default what [flow.Class] says
-	Open  func(watch flow.Watcher) Stages  // default [flow.Activities] over the store
-	Says  func(format string, args ...any) // a line for whoever looks after the worker; may be nil
+	Store       *store.Store
+	Kinds       []string                         // of [fleet.Kinds]
+	MachineKind string                           // of this machine; default what [flow.MachineKind] says
+	Open        func(watch flow.Watcher) Stages  // default [flow.Activities] over the store
+	Says        func(format string, args ...any) // a line for whoever looks after the worker; may be nil
 }
 
 // Serve works until ctx ends. Then it gives back what it was at: its programs
@@ -101,9 +101,9 @@ type queue struct {
 //
 // own is the queue of the calls of those runs that this worker is enlisted for.
 func (w *Worker) queues(own string) ([]queue, error) {
-	class := w.Class
-	if class == "" {
-		class = flow.Class(flow.ThisMachine(""))
+	machineKind := w.MachineKind
+	if machineKind == "" {
+		machineKind = flow.MachineKind(flow.ThisMachine(""))
 	}
 	var out []queue
 	for _, k := range w.Kinds {
@@ -113,7 +113,7 @@ func (w *Worker) queues(own string) ([]queue, error) {
 		case buildQueue, verifyQueue:
 			out = append(out, queue{name: k, at: max(1, runtime.NumCPU()/2)})
 		case benchKind:
-			out = append(out, queue{name: benchQueue(class), at: 1})
+			out = append(out, queue{name: benchQueue(machineKind), at: 1})
 		default:
 			return nil, &beagle.UsageError{
 				What:   fmt.Sprintf("--queues names %q, which is no kind of work", k),
@@ -165,15 +165,16 @@ func register(r registry, s *store.Store, a *activities, workflows bool) {
 			tellLocal:  b.Tell,
 			rankLocal:  b.Rank,
 			closeLocal: b.Close,
-			turnLocal:  b.Turn,
+			actLocal:   b.Act,
 		} {
 			r.RegisterActivityWithOptions(f, named(name))
 		}
 		return
 	}
 	for name, f := range map[string]any{
-		identifyActivity: a.Identify, prepareActivity: a.Prepare, proposeActivity: a.Propose, assessActivity: a.Assess,
-		confirmActivity: a.Confirm, proveActivity: a.Prove, judgeActivity: a.Judge, reportActivity: a.Report,
+		identifyActivity: a.Identify, prepareActivity: a.Prepare, proposeActivity: a.Propose,
+		evaluateActivity: a.Evaluate,
+		confirmActivity:  a.Confirm, proveActivity: a.Prove, judgeActivity: a.Judge, reportActivity: a.Report,
 		receiveActivity: a.Receive, enlistActivity: a.Enlist, askActivity: a.Ask,
 	} {
 		r.RegisterActivityWithOptions(f, named(name))

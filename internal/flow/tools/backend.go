@@ -366,8 +366,8 @@ func (b *Backend) Result(run string) (*beagle.Result, error) {
 // reasons of its trials, the tests and benchmarks of its patch, and the patch
 // itself when it is for the frequent case and so spells that out.
 func hideValues(r *beagle.Result) {
-	for i, t := range r.Trials {
-		r.Trials[i].Reason = llm.RedactText(t.Reason, nil, r.Target.Spec)
+	for i, t := range r.Attempts {
+		r.Attempts[i].Reason = llm.RedactText(t.Reason, nil, r.Target.Spec)
 	}
 	r.Why = llm.RedactText(r.Why, nil, r.Target.Spec)
 	if r.Patch = llm.SourceDiff(r); addsValue(r) {

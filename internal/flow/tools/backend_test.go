@@ -219,14 +219,14 @@ func TestHideValues(t *testing.T) {
 		Files: []beagle.PatchFile{{Path: "p.go"}, {Path: "beagle_test.go"}, {Path: "q.go"}},
 		Patch: "--- a/p.go\n+++ b/p.go\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/beagle_test.go\n@@ -0,0 +1 @@\n" +
 			"+secret\n--- a/q.go\n+++ b/q.go\n@@ -1 +1 @@\n--- x\n+++ b/y\n",
-		Trials: []beagle.Trial{{Reason: `literal "secret": it equals an argument of the corpus`}},
+		Attempts: []beagle.Attempt{{Reason: `literal "secret": it equals an argument of the corpus`}},
 	}
 	hideValues(&r)
 	if strings.Contains(r.Patch, "secret") || !strings.Contains(r.Patch, "+b\n") ||
 		!strings.HasSuffix(r.Patch, "+++ b/q.go\n@@ -1 +1 @@\n--- x\n+++ b/y\n") {
 		t.Errorf("%s", r.Patch)
 	}
-	if got := r.Trials[0].Reason; strings.Contains(got, "secret") || !strings.Contains(got, "equals an argument") {
+	if got := r.Attempts[0].Reason; strings.Contains(got, "secret") || !strings.Contains(got, "equals an argument") {
 		t.Errorf("%s", got)
 	}
 	// A version for the frequent case holds it in its source.

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// A model is what the population says of each mutator: a linear regression of
+// A fit is what the population says of each mutator: a linear regression of
 // the members' scores on which mutators made them, with the rule authors'
 // estimates as the prior. A stack is judged as a whole; the regression is what
 // tells the step that paid from the one that came along.
 //
 // It is made anew from the sums over the members whenever those changed, and
 // not part of the state.
-type model struct {
+type fit struct {
 	at   map[string]int
 	mean []float64
 	sd   []float64
@@ -64,10 +64,10 @@ func (t *sums) place(mutator string) int {
 	return i
 }
 
-// fit computes the posterior of the coefficients.
-func fit(t *sums, arms map[string]*arm) *model {
+// regress computes the posterior of the coefficients.
+func regress(t *sums, arms map[string]*arm) *fit {
 	names := slices.Sorted(maps.Keys(arms))
-	m := &model{at: map[string]int{}, mean: make([]float64, len(names)), sd: make([]float64, len(names))}
+	m := &fit{at: map[string]int{}, mean: make([]float64, len(names)), sd: make([]float64, len(names))}
 	prec, rhs := square(len(names)), make([]float64, len(names))
 	for i, n := range names {
 		m.at[n] = i
@@ -145,15 +145,15 @@ func invert(a [][]float64) [][]float64 {
 	return inv
 }
 
-func (s *Search) model() *model {
+func (s *Search) fit() *fit {
 	if s.fitted == nil {
-		s.fitted = fit(s.sums, s.Arms)
+		s.fitted = regress(s.sums, s.Arms)
 	}
 	return s.fitted
 }
 
 // usual is the share of the mutators that leave candidates correct, made anew
-// like the model.
+// like the fit.
 func (s *Search) usual() float64 {
 	if s.behaving == 0 {
 		s.behaving = usual(s.Arms)
@@ -161,12 +161,12 @@ func (s *Search) usual() float64 {
 	return s.behaving
 }
 
-// stale says that Members or Arms changed.
-func (s *Search) stale() { s.fitted, s.behaving = nil, 0 }
+// forgetFit drops what was made of Members and Arms, because they changed.
+func (s *Search) forgetFit() { s.fitted, s.behaving = nil, 0 }
 
 // gain is the expected gain of a step of a mutator.
 func (s *Search) gain(mutator string) float64 {
-	m := s.model()
+	m := s.fit()
 	if i, ok := m.at[mutator]; ok {
 		return m.mean[i]
 	}
@@ -176,7 +176,7 @@ func (s *Search) gain(mutator string) float64 {
 // draw samples the gain (Thompson): what is little known is sometimes drawn
 // high, and so gets its chance.
 func (s *Search) draw(mutator string) float64 {
-	m := s.model()
+	m := s.fit()
 	i := m.at[mutator]
 	return m.mean[i] + m.sd[i]*s.rng.NormFloat64()
 }

@@ -13,12 +13,12 @@ import (
 const surelySlower = 0.97
 
 // Pays reports whether a class of inputs is surely slower with a candidate.
-func Pays(c beagle.ClassRatio) bool { return c.Ratio.High > 0 && c.Ratio.High < surelySlower }
+func Pays(c beagle.InputClassRatio) bool { return c.Ratio.High > 0 && c.Ratio.High < surelySlower }
 
 // pays are the classes of inputs on which a candidate is surely slower.
 func pays(v *beagle.Verdict) (names []string, worst float64) {
 	worst = 1
-	for _, c := range v.Classes {
+	for _, c := range v.InputClasses {
 		if Pays(c) {
 			names, worst = append(names, c.Name), min(worst, c.Ratio.High)
 		}

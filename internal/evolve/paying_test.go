@@ -42,18 +42,18 @@ func (w *world) search(seed uint64, told bool) *Search {
 	s := New(Config{Seed: seed, Budget: 60})
 	s.Add(w.original())
 	for !s.Done() {
-		var outcomes []Outcome
+		var feedback []Feedback
 		for _, p := range s.Ask(6) {
 			o := w.evaluate(p)
 			if v := &o.Verdict; told && v.OK() && v.Screen != nil {
 				r := w.others(w.source[o.Candidate.ID]) * math.Exp(w.noise*w.rng.NormFloat64())
-				v.Classes = []beagle.ClassRatio{
+				v.InputClasses = []beagle.InputClassRatio{
 					{Name: "s: non-ASCII", Share: 0.2, Ratio: beagle.Ratio{Point: r, Low: 0.99 * r, High: 1.01 * r}},
 				}
 			}
-			outcomes = append(outcomes, o)
+			feedback = append(feedback, o)
 		}
-		if err := s.Tell(outcomes); err != nil {
+		if err := s.Tell(feedback); err != nil {
 			panic(err)
 		}
 	}
@@ -95,9 +95,9 @@ func TestPaying(t *testing.T) {
 	verdict := func(all, class float64) *beagle.Verdict {
 		screen := ratio(all)
 		return &beagle.Verdict{
-			Status:  beagle.Equal,
-			Screen:  &screen,
-			Classes: []beagle.ClassRatio{{Name: "s: non-ASCII", Ratio: ratio(class)}},
+			Status:       beagle.Equal,
+			Screen:       &screen,
+			InputClasses: []beagle.InputClassRatio{{Name: "s: non-ASCII", Ratio: ratio(class)}},
 		}
 	}
 	c := beagle.Candidate{}

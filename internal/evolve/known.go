@@ -6,9 +6,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A book is what is known of the steps that members took. It follows from the
+// knownSteps is what is known of the steps that members took. It follows from the
 // members and is not part of the state.
-type book struct {
+type knownSteps struct {
 	// of each mutator the one of its best member, in the order in which mutators were first seen to
 	// behave
 	best   []beagle.Step
@@ -17,11 +17,13 @@ type book struct {
 	params map[string][]string // parameters of each mutator, as they were first seen
 }
 
-func newBook() *book { return &book{at: map[string]int{}, params: map[string][]string{}} }
+func newKnownSteps() *knownSteps {
+	return &knownSteps{at: map[string]int{}, params: map[string][]string{}}
+}
 
-func (b *book) add(m *Member) {
+func (b *knownSteps) add(m *Member) {
 	for _, st := range m.Steps {
-		if st.Mutator == Written {
+		if st.Mutator == ByAuthor {
 			continue // it cannot be taken over
 		}
 		if known := b.params[st.Mutator]; !slices.Contains(known, st.Param) {

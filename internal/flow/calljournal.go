@@ -39,27 +39,27 @@ type answer struct {
 	err   *llm.Error
 }
 
-// A callBook is the journal of calls with its content at hand. What it holds of a
+// A callJournal is the journal of calls with its content at hand. What it holds of a
 // call that this process made is what another will read of it, so that a result,
 // the budget of a run that goes on, and the journal say the same.
-type callBook struct {
+type callJournal struct {
 	run      string
 	price    func(model string) llm.Price
 	turn     llm.Micros    // the most that a turn of a coding agent costs
 	recorder *llm.Recorder // nil when nothing is recorded
 
-	mu      sync.Mutex
-	journal *store.Journal
-	answers map[string]answer          // by request ID
-	texts   map[uint64]map[string]bool // replies by question
-	stale   map[uint64]bool            // questions that were answered with the same text twice
-	paid    map[payee]bill             // calls that came to an end
-	lost    lost
-	earlier map[place]string       // IDs of the requests of other processes of the run
-	open    map[string]llm.Request // under way
-	gone    map[string]llm.Request // lost, and not asked again yet
-	retried map[string]llm.Tried   // of those that are under way, the attempts that brought nothing
-	refused map[string]int         // how often a request was refused until the user does something
+	mu       sync.Mutex
+	journal  *store.Journal
+	answers  map[string]answer          // by request ID
+	texts    map[uint64]map[string]bool // replies by question
+	repeated map[uint64]bool            // questions that were answered with the same text twice
+	paid     map[payee]bill             // calls that came to an end
+	lost     lost
+	earlier  map[place]string       // IDs of the requests of other processes of the run
+	open     map[string]llm.Request // under way
+	gone     map[string]llm.Request // lost, and not asked again yet
+	retried  map[string]llm.Tried   // of those that are under way, the attempts that brought nothing
+	refused  map[string]int         // how often a request was refused until the user does something
 }
 
 // A payee is an author, as a request knows it.
@@ -93,7 +93,7 @@ func (c *call) place() place { return place{c.Proposal, c.Round, c.Parent} }
 // recall makes of a request for a proposal what another process of the run has
 // asked, if it did: should the prompt be another by now, because lessons were
 // edited in between or Beagle is another, nothing is paid for twice.
-func (b *callBook) recall(c *call) {
+func (b *callJournal) recall(c *call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id, ok := b.earlier[c.place()]
@@ -122,14 +122,14 @@ type lost struct {
 }
 
 // lostNow is what was lost so far.
-func (b *callBook) lostNow() lost {
+func (b *callJournal) lostNow() lost {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lost
 }
 
 // total is what came to an end so far, and what each author's part of it is.
-func (b *callBook) total() (all bill, each map[payee]bill) {
+func (b *callJournal) total() (all bill, each map[payee]bill) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.paid {
@@ -140,7 +140,7 @@ func (b *callBook) total() (all bill, each map[payee]bill) {
 
 // spent is what counts against the budget of who goes on with the run: attempts
 // one by one, and of what was lost the most.
-func (b *callBook) spent() llm.Spent {
+func (b *callJournal) spent() llm.Spent {
 	all, _ := b.total()
 	l := b.lostNow()
 	return llm.Spent{Money: all.money, Tokens: int64(all.usage.In) + int64(all.usage.Out), Calls: int64(all.attempts)}.
@@ -148,7 +148,7 @@ func (b *callBook) spent() llm.Spent {
 }
 
 // openCalls reads what a run has asked so far, to ask more.
-func openCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callBook, error) {
+func openCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callJournal, error) {
 	b, err := readCalls(s, run, price, turn)
 	if err == nil {
 		b.journal, err = s.Journal(run, journalName)
@@ -158,14 +158,14 @@ func openCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 
 // readCalls reads what a run has asked so far. Requests without an end were
 // under way when their process ended: what they may have cost counts as spent.
-func readCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callBook, error) {
+func readCalls(s *store.Store, run string, price func(string) llm.Price, turn llm.Micros) (*callJournal, error) {
 	lines, err := store.ReadJournal[call](s, run, journalName)
 	if err != nil {
 		return nil, err
 	}
-	b := &callBook{
+	b := &callJournal{
 		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{},
-		stale: map[uint64]bool{}, paid: map[payee]bill{},
+		repeated: map[uint64]bool{}, paid: map[payee]bill{},
 		earlier: map[place]string{}, open: map[string]llm.Request{}, gone: map[string]llm.Request{},
 		retried: map[string]llm.Tried{}, refused: map[string]int{},
 	}
@@ -181,7 +181,7 @@ func readCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 }
 
 // write adds a line to the journal, and then to what is known.
-func (b *callBook) write(c call) error {
+func (b *callJournal) write(c call) error {
 	if err := b.journal.Append(c); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (b *callBook) write(c call) error {
 }
 
 // take takes over a line of the journal.
-func (b *callBook) take(c call) {
+func (b *callJournal) take(c call) {
 	q, open := b.open[c.ID]
 	switch {
 	case c.Request != nil:
@@ -226,14 +226,14 @@ func (b *callBook) take(c call) {
 }
 
 // pay books what a call came to.
-func (b *callBook) pay(q llm.Request, p bill) {
+func (b *callJournal) pay(q llm.Request, p bill) {
 	who := payee{q.Model, q.Temperature}
 	b.paid[who] = b.paid[who].add(p)
 }
 
 // forsake books a request whose answer nobody waits for any more: its attempts
 // that ended, and the most that the last one can have cost.
-func (b *callBook) forsake(id string) {
+func (b *callJournal) forsake(id string) {
 	q := b.open[id]
 	b.pay(q, b.spentOnNothing(q.Model, b.retried[id]))
 	delete(b.open, id)
@@ -250,7 +250,7 @@ func (b *callBook) forsake(id string) {
 }
 
 // spentOn is what an answer has cost with all attempts.
-func (b *callBook) spentOn(a answer) bill {
+func (b *callJournal) spentOn(a answer) bill {
 	if e := a.err; e != nil {
 		return b.spentOnNothing(e.Model, llm.Tried{Attempts: e.Attempts, Wasted: e.Wasted, Cost: e.Cost})
 	}
@@ -263,7 +263,7 @@ func (b *callBook) spentOn(a answer) bill {
 }
 
 // spentOnNothing is what attempts have cost that brought no reply.
-func (b *callBook) spentOnNothing(model string, t llm.Tried) bill {
+func (b *callJournal) spentOnNothing(model string, t llm.Tried) bill {
 	p := bill{attempts: t.Attempts, usage: t.Wasted, money: t.Cost}
 	if p.money == 0 {
 		p.money = b.price(model).Cost(t.Wasted)
@@ -272,7 +272,7 @@ func (b *callBook) spentOnNothing(model string, t llm.Tried) bill {
 }
 
 // settle keeps an answer to a question at hand.
-func (b *callBook) settle(id string, key uint64, a answer) {
+func (b *callJournal) settle(id string, key uint64, a answer) {
 	b.answers[id] = a
 	if a.err != nil {
 		return
@@ -281,7 +281,7 @@ func (b *callBook) settle(id string, key uint64, a answer) {
 		b.texts[key] = map[string]bool{}
 	}
 	text := beagle.HashOf("reply", a.reply.Text)
-	b.stale[key] = b.stale[key] || b.texts[key][text]
+	b.repeated[key] = b.repeated[key] || b.texts[key][text]
 	b.texts[key][text] = true
 }
 
@@ -316,7 +316,7 @@ const askedBefore = "asked-before"
 // ask returns the answer to a request: from the journal if it is there, else
 // from the model. What was asked for a proposal before is asked as it was. A
 // question that brought the same text twice is not asked a third time.
-func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
+func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply, bool, error) {
 	b.recall(&c)
 	q := *c.Request
 	if c.ID == "" {
@@ -324,7 +324,7 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 	}
 	b.mu.Lock()
 	a, known := b.answers[c.ID]
-	stale := b.stale[question(q)]
+	stale := b.repeated[question(q)]
 	b.mu.Unlock()
 	switch {
 	case known:
@@ -349,7 +349,7 @@ func (b *callBook) ask(ctx context.Context, asker llm.Asker, c call) (llm.Reply,
 }
 
 // send asks, and writes down what came of it, if anybody knows.
-func (b *callBook) send(ctx context.Context, asker llm.Asker, c call, q llm.Request) (llm.Reply, error) {
+func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.Request) (llm.Reply, error) {
 	asked := q
 	asked.Once = b.once(c.ID)
 	asked.Retry = func(t llm.Tried) error {
@@ -381,7 +381,7 @@ func (b *callBook) send(ctx context.Context, asker llm.Asker, c call, q llm.Requ
 // once makes the idempotency key of a request: the same for an answer that may
 // have been lost, another after a refusal, which a server may have kept and would
 // give again when the user has paid.
-func (b *callBook) once(id string) string {
+func (b *callJournal) once(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.refused[id]; n > 0 {
@@ -392,7 +392,7 @@ func (b *callBook) once(id string) string {
 
 // end writes down what came of a request, before anything is made of it, its
 // recording included.
-func (b *callBook) end(c call, q llm.Request, a answer) (llm.Reply, error) {
+func (b *callJournal) end(c call, q llm.Request, a answer) (llm.Reply, error) {
 	if c.Request, c.Error = nil, a.err; a.err == nil {
 		c.Reply = &a.reply
 	}
@@ -405,7 +405,7 @@ func (b *callBook) end(c call, q llm.Request, a answer) (llm.Reply, error) {
 // record makes an answer part of the recording, if there is one, and returns it.
 // When that fails, the run ends, with the answer in its journal: who goes on with
 // the run records it then.
-func (b *callBook) record(q llm.Request, a answer, fresh bool) (llm.Reply, error) {
+func (b *callJournal) record(q llm.Request, a answer, fresh bool) (llm.Reply, error) {
 	var err error
 	if a.err != nil {
 		err = a.err

@@ -5,8 +5,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// A Class is the part of the recorded inputs that has something in common.
-type Class struct {
+// An InputClass is the part of the recorded inputs that has something in common.
+type InputClass struct {
 	Name    string  // "tag: non-ASCII"
 	Share   float64 // of the calls, 0 to 1
 	Records []beagle.Record
@@ -74,18 +74,18 @@ func size(v *rt.Value, elems []rt.Value) int {
 	return len(elems)
 }
 
-// Classes sorts the training inputs by what each parameter receives: ASCII or
+// InputClasses sorts the training inputs by what each parameter receives: ASCII or
 // not, empty, long, sorted. A trait that nearly all inputs share, or nearly
 // none, makes no class. One input may be of several.
-func Classes(c *beagle.Corpus) ([]Class, error) {
+func InputClasses(c *beagle.Corpus) ([]InputClass, error) {
 	total := 0.0
 	for _, r := range c.Train {
 		total += r.Weight
 	}
-	var out []Class
+	var out []InputClass
 	for p, facet := range c.Facets.Params {
 		for _, t := range traits {
-			yes, no := Class{Name: facet.Name + ": " + t.yes}, Class{Name: facet.Name + ": " + t.no}
+			yes, no := InputClass{Name: facet.Name + ": " + t.yes}, InputClass{Name: facet.Name + ": " + t.no}
 			for _, r := range c.Train {
 				is, known, err := t.sort(r, p, facet.Len[1])
 				if err != nil {
@@ -130,9 +130,9 @@ func (t *trait) sort(r beagle.Record, param, median int) (is, known bool, err er
 	return is, known, nil
 }
 
-func (c *Class) add(r beagle.Record, total float64) {
+func (c *InputClass) add(r beagle.Record, total float64) {
 	c.Records = append(c.Records, r)
 	c.Share += ratio(r.Weight, total)
 }
 
-func (c *Class) counts() bool { return c.Share >= classShare && len(c.Records) >= classRecords }
+func (c *InputClass) counts() bool { return c.Share >= classShare && len(c.Records) >= classRecords }

@@ -7,16 +7,16 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A Turn is something that a search did because of the time at which something
+// An Action is something that a search did because of the time at which something
 // else happened. Everything in between follows from the search's state. So the
-// turns, with the replies and the verdicts, are the way that a search took: who
+// actions, with the replies and the verdicts, are the way that a search took: who
 // takes them again takes it again. One field is set.
-type Turn struct {
-	Ask    int    `json:"ask,omitempty"`    // so many proposals for models were asked for
-	Begin  *Begun `json:"begin,omitempty"`  // a generation was put together
-	Told   *Told  `json:"told,omitempty"`   // and judged
-	Lend   int    `json:"lend,omitempty"`   // the rules got so much of the models' share
-	Closed string `json:"closed,omitempty"` // models are not asked any more, and why
+type Action struct {
+	Ask     int      `json:"ask,omitempty"`    // so many proposals for models were asked for
+	Begin   *Begun   `json:"begin,omitempty"`  // a generation was put together
+	Telling *Telling `json:"told,omitempty"`   // and evaluated
+	Lend    int      `json:"lend,omitempty"`   // the rules got so much of the models' share
+	Closed  string   `json:"closed,omitempty"` // models are not asked any more, and why
 
 	Dismissed string `json:"dismissed,omitempty"` // this model is not asked any more: there is no money for it
 	Finished  bool   `json:"finished,omitempty"`  // nobody has anything left to try
@@ -32,10 +32,10 @@ type Begun struct {
 	Guests []store.Submission `json:"guests,omitempty"`
 }
 
-// Told is what the search is told of a generation. Judged is set in recordings
+// Telling is what the search is told of a generation. Evaluated is set in recordings
 // only.
-type Told struct {
-	Took    time.Duration    `json:"took"`    // since the last generation
-	Judging time.Duration    `json:"judging"` // of it
-	Judged  []flow.Evaluated `json:"judged,omitempty"`
+type Telling struct {
+	Took       time.Duration     `json:"took"`    // since the last generation
+	Evaluating time.Duration     `json:"judging"` // of it
+	Evaluated  []flow.Evaluation `json:"judged,omitempty"`
 }

@@ -31,7 +31,7 @@ func TestClasses(t *testing.T) {
 	add(10, 0.5, func(i int) string { return fmt.Sprintf("größe:%02d", i) })
 	add(10, 1, func(i int) string { return strings.Repeat("long", 40) + fmt.Sprint(i) })
 	add(1, 50, func(int) string { return "" }) // frequent, but one input only
-	classes, err := Classes(c)
+	classes, err := InputClasses(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,39 +9,39 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-// A keeper saves the course of a run now and then. Checkpoints grow with the
+// A checkpointer saves the course of a run now and then. Checkpoints grow with the
 // search, so they may take a share of the time only. What came after the last one
 // is in the journals. The disk is slow, and the search need not wait for it: it
 // goes on while a checkpoint is written.
-type keeper struct {
+type checkpointer struct {
 	store *store.Store
 	run   string
 
-	kept    time.Time     // the last checkpoint
-	keeping time.Duration // what it took to put together
+	ended   time.Time     // the last checkpoint
+	took    time.Duration // what it took to put together
 	writing chan error    // tells when it is on disk; nil when that is known
 }
 
-// keepShare is the reciprocal of the share of the time that checkpoints may take.
-const keepShare = 20
+// checkpointShare is the reciprocal of the share of the time that checkpoints may take.
+const checkpointShare = 20
 
-// keep saves the course if it is time, and waits for the disk if it is the last
+// saveIfDue saves the course if it is time, and waits for the disk if it is the last
 // time.
-func (k *keeper) keep(c *flow.Course, turns *store.Journal, last bool) error {
-	if !last && time.Since(k.kept) < keepShare*k.keeping {
+func (k *checkpointer) saveIfDue(c *flow.Course, actions *store.Journal, last bool) error {
+	if !last && time.Since(k.ended) < checkpointShare*k.took {
 		return nil
 	}
-	if err := k.begin(c, turns); err != nil || !last {
+	if err := k.begin(c, actions); err != nil || !last {
 		return err
 	}
-	return k.written()
+	return k.await()
 }
 
-// begin saves the course as it is now. The turns that it counts come first, or
+// begin saves the course as it is now. The actions that it counts come first, or
 // nobody could go on from it. Then comes the log: what it tells twice is left
 // out, what it never told would be lost.
-func (k *keeper) begin(c *flow.Course, turns *store.Journal) error {
-	if err := k.written(); err != nil {
+func (k *checkpointer) begin(c *flow.Course, actions *store.Journal) error {
+	if err := k.await(); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -50,12 +50,12 @@ func (k *keeper) begin(c *flow.Course, turns *store.Journal) error {
 	if err := errors.Join(logErr, err); err != nil {
 		return err
 	}
-	k.kept = time.Now()
-	k.keeping = k.kept.Sub(start)
+	k.ended = time.Now()
+	k.took = k.ended.Sub(start)
 	writing := make(chan error, 1)
 	k.writing = writing
 	go func() {
-		err := turns.Sync()
+		err := actions.Sync()
 		if err == nil {
 			err = k.store.Save(k.run, "log", json.RawMessage(log))
 		}
@@ -67,8 +67,8 @@ func (k *keeper) begin(c *flow.Course, turns *store.Journal) error {
 	return nil
 }
 
-// written waits until the last checkpoint is on disk.
-func (k *keeper) written() error {
+// await waits until the last checkpoint is on disk.
+func (k *checkpointer) await() error {
 	if k.writing == nil {
 		return nil
 	}

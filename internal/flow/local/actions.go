@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/store"
 )
 
-const turnsName = "turns"
+const actionsName = "turns"
 
 // A head says what a recording is of.
 type head struct {
@@ -24,30 +24,30 @@ type head struct {
 	Machine  beagle.Machine `json:"machine"`
 }
 
-// turns is the journal of a run's turns, those that are to be taken again
+// actions is the journal of a run's actions, those that are to be taken again
 // first.
-type turns struct {
-	again   []loop.Turn // not taken yet in this process
-	own     int         // of them, those that the run's own journal has
-	taken   int
-	journal *store.Journal
-	record  *store.Journal // a copy with the verdicts; nil when nothing is recorded
-	kept    int            // turns in it: never more than in the journal
+type actions struct {
+	again    []loop.Action // not taken yet in this process
+	own      int           // of them, those that the run's own journal has
+	taken    int
+	journal  *store.Journal
+	record   *store.Journal // a copy with the verdicts; nil when nothing is recorded
+	recorded int            // actions in it: never more than in the journal
 }
 
-// openTurns continues a run's journal after the turns that its checkpoint
+// openActions continues a run's journal after the actions that its checkpoint
 // holds.
-func (r *run) openTurns() (*turns, error) {
-	all, err := store.ReadJournal[loop.Turn](r.d.Store, r.entry.ID, turnsName)
+func (r *run) openActions() (*actions, error) {
+	all, err := store.ReadJournal[loop.Action](r.d.Store, r.entry.ID, actionsName)
 	if err != nil {
 		return nil, err
 	}
-	t := &turns{taken: r.course.Search.Mark}
+	t := &actions{taken: r.course.Search.Mark}
 	if t.taken > len(all) {
 		return nil, fmt.Errorf("run %s: its checkpoint has %d turns, its journal %d", r.entry.ID, t.taken, len(all))
 	}
 	t.again, t.own = all[t.taken:], len(all)-t.taken
-	if t.journal, err = r.d.Store.Journal(r.entry.ID, turnsName); err != nil {
+	if t.journal, err = r.d.Store.Journal(r.entry.ID, actionsName); err != nil {
 		return nil, err
 	}
 	m := &r.spec.Models
@@ -61,13 +61,13 @@ func (r *run) openTurns() (*turns, error) {
 }
 
 // recordInto begins a recording, or goes on with it. It is written after the
-// journal, so that it lacks what a sudden end, or a full disk, kept from it: turns
+// journal, so that it lacks what a sudden end, or a full disk, kept from it: actions
 // that are taken again are added then, with their verdicts.
-func (t *turns) recordInto(dir string, h head, all []loop.Turn) error {
+func (t *actions) recordInto(dir string, h head, all []loop.Action) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &beagle.UsageError{What: "--record: " + err.Error(), Remedy: "give a directory that can be written to"}
 	}
-	path := filepath.Join(dir, turnsName+".jsonl")
+	path := filepath.Join(dir, actionsName+".jsonl")
 	if _, err := os.Stat(path); err == nil && len(all) == 0 {
 		return &beagle.UsageError{
 			What:   "--record: " + dir + " holds a recording already",
@@ -88,8 +88,8 @@ func (t *turns) recordInto(dir string, h head, all []loop.Turn) error {
 		}
 		lines = 1
 	}
-	for t.kept = lines - 1; t.kept < t.taken; t.kept++ { // before the checkpoint, and so not taken again
-		if err := t.record.Append(all[t.kept]); err != nil {
+	for t.recorded = lines - 1; t.recorded < t.taken; t.recorded++ { // before the checkpoint, and so not taken again
+		if err := t.record.Append(all[t.recorded]); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func cutLines(path string, most int) (n int, err error) {
 }
 
 // close closes the files.
-func (t *turns) close() error {
+func (t *actions) close() error {
 	err := t.journal.Close()
 	if t.record != nil {
 		err = errors.Join(err, t.record.Close())
@@ -123,11 +123,12 @@ func (t *turns) close() error {
 	return err
 }
 
-// note writes a turn down before it is taken.
-func (t *turns) note(x loop.Turn) error {
+// note writes an action down before it is taken.
+func (t *actions) note(x loop.Action) error {
 	short := x
-	if x.Told != nil {
-		short.Told = &loop.Told{Took: x.Told.Took, Judging: x.Told.Judging} // the store has the verdicts
+	if x.Telling != nil {
+		// the store has the verdicts
+		short.Telling = &loop.Telling{Took: x.Telling.Took, Evaluating: x.Telling.Evaluating}
 	}
 	if err := t.journal.Append(short); err != nil {
 		return err
@@ -138,12 +139,12 @@ func (t *turns) note(x loop.Turn) error {
 		}
 	}
 	t.taken++
-	return t.keep(x)
+	return t.addToRecording(x)
 }
 
-// keep adds a turn that was taken to the recording, unless it is there.
-func (t *turns) keep(x loop.Turn) error {
-	if t.record == nil || t.kept >= t.taken {
+// addToRecording adds an action that was taken to the recording, unless it is there.
+func (t *actions) addToRecording(x loop.Action) error {
+	if t.record == nil || t.recorded >= t.taken {
 		return nil
 	}
 	if err := t.record.Append(x); err != nil {
@@ -152,21 +153,21 @@ func (t *turns) keep(x loop.Turn) error {
 			Remedy: "make room, or make the directory writable, and go on with the run",
 		}
 	}
-	t.kept++
+	t.recorded++
 	return nil
 }
 
-// next is the next of the turns that were taken before.
-func (t *turns) next() (loop.Turn, error) {
+// next is the next of the actions that were taken before.
+func (t *actions) next() (loop.Action, error) {
 	x := t.again[0]
 	t.again = t.again[1:]
 	if t.own > 0 {
 		t.own--
 		t.taken++
-		if x.Told != nil {
+		if x.Telling != nil {
 			return x, nil // who has the verdicts again keeps it
 		}
-		return x, t.keep(x)
+		return x, t.addToRecording(x)
 	}
 	return x, t.note(x)
 }
@@ -179,7 +180,7 @@ func (r *run) head() head {
 // recorded takes over what a recorded search started from, so that this one
 // starts from the same.
 func (r *run) recorded(ctx context.Context) error {
-	path := filepath.Join(r.spec.Models.Replay, turnsName+".jsonl")
+	path := filepath.Join(r.spec.Models.Replay, actionsName+".jsonl")
 	h, _, err := readRecording(path)
 	if err != nil {
 		return &beagle.UsageError{
@@ -197,25 +198,25 @@ func (r *run) recorded(ctx context.Context) error {
 	return err
 }
 
-// replay reads the turns of a recording that the run's own journal does not
+// replay reads the actions of a recording that the run's own journal does not
 // have yet, and puts its verdicts where an evaluation would find them, if they
 // are of this kind of machine.
-func (r *run) replay(t *turns, have int) error {
-	h, all, err := readRecording(filepath.Join(r.spec.Models.Replay, turnsName+".jsonl"))
+func (r *run) replay(t *actions, have int) error {
+	h, all, err := readRecording(filepath.Join(r.spec.Models.Replay, actionsName+".jsonl"))
 	if err != nil {
 		return err
 	}
 	mine := r.head()
 	for i := range all {
-		if all[i].Told == nil {
+		if all[i].Telling == nil {
 			continue
 		}
 		if h.Machine == mine.Machine {
-			if err := r.acts.Adopt(context.Background(), r.entry.ID, all[i].Told.Judged); err != nil {
+			if err := r.acts.Adopt(context.Background(), r.entry.ID, all[i].Telling.Evaluated); err != nil {
 				return err
 			}
 		}
-		all[i].Told.Judged = nil
+		all[i].Telling.Evaluated = nil
 	}
 	if h.Machine != mine.Machine {
 		r.d.Watch.Warn("the recording is from another kind of machine: its versions are measured anew, and the " +
@@ -225,8 +226,8 @@ func (r *run) replay(t *turns, have int) error {
 	return nil
 }
 
-// readRecording reads a recording's head and turns.
-func readRecording(path string) (h head, all []loop.Turn, err error) {
+// readRecording reads a recording's head and actions.
+func readRecording(path string) (h head, all []loop.Action, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return h, nil, err
@@ -237,7 +238,7 @@ func readRecording(path string) (h head, all []loop.Turn, err error) {
 		return h, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for {
-		var x loop.Turn
+		var x loop.Action
 		switch err := d.Decode(&x); {
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // its process was killed while it wrote
 			return h, all, nil
