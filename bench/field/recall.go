@@ -228,9 +228,9 @@ func (r *recall) ask(p *mutate.Pass) {
 // placeIn is the innermost place of a stack in the rules.
 func placeIn(stack string) string {
 	for line := range strings.Lines(stack) {
-		if _, at, ok := strings.Cut(line, "/mutate/"); ok {
+		if _, at, ok := strings.Cut(line, "/mutate/rules/"); ok {
 			at, _, _ = strings.Cut(at, " ")
-			return "mutate/" + strings.TrimSpace(at)
+			return "mutate/rules/" + strings.TrimSpace(at)
 		}
 	}
 	return "a place outside of the rules"

@@ -152,6 +152,5 @@ func find() (string, error) {
 	}
 }
 
-const remedy = "install it: go install github.com/beagle-go/beagle/cmd/beagle-temporal@latest (in a checkout: go " +
-	"install ./cmd/beagle-temporal),\n" +
+const remedy = "install it from a checkout of Beagle: go install ./cmd/beagle-temporal\n" +
 	"or name it with " + programVariable + "=/path/to/beagle-temporal"

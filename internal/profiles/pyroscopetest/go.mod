@@ -30,3 +30,5 @@ require (
 )
 
 replace github.com/beagle-go/beagle => ../../..
+
+replace github.com/beagle-go/beagle/probe => ../../../probe

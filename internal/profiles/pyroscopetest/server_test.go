@@ -82,6 +82,20 @@ func (s *server) keep(r *http.Request) error {
 	return nil
 }
 
+// has reports whether a profile of a sample type has arrived.
+func (s *server) has(sampleType string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.profiles {
+		for _, t := range one.profile.SampleType {
+			if t.Type == sampleType {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (s *server) LabelValues(context.Context,
 	*connect.Request[typesv1.LabelValuesRequest]) (*connect.Response[typesv1.LabelValuesResponse], error) {
 	s.mu.Lock()
