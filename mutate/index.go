@@ -88,11 +88,12 @@ func (x *index) listStatements(f *ast.File) {
 // Lists yields the statement lists of all function declarations, in source order.
 func (p *Pass) Lists() iter.Seq[[]ast.Stmt] { return slices.Values(p.indexed().lists) }
 
-// Nodes yields every node of type N below root, in source order. A nil root means the whole file.
+// Nodes yields every node of type N below root, in source order. A nil root means the whole file,
+// and so does the nil that FuncOf returns for code of a package variable.
 func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
 	x := p.indexed()
 	from, ok := int32(0), true
-	if root != nil {
+	if fn, is := root.(*ast.FuncDecl); root != nil && (!is || fn != nil) {
 		from, ok = x.at[root]
 	}
 	if !ok {
