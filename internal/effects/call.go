@@ -257,7 +257,7 @@ func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method stri
 // knownMethod runs the methods of the program's own types and applies the method's contract for all
 // other types. It reports whether the table has a contract.
 func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string, args []set) bool {
-	for t := range u.p.boxed {
+	for _, t := range u.p.boxed {
 		if f := u.p.method(t, method); f != nil && u.p.Own(f) {
 			u.static(in, site, f, args)
 		}

@@ -24,10 +24,23 @@ func (u *unit) summary() *Summary {
 	for r := range u.thrown {
 		s.Panics = append(s.Panics, r)
 	}
+	s.sort()
 	for i := range u.fn.Signature.Results().Len() {
 		s.Results = append(s.Results, u.resultOf(i))
 	}
 	return s
+}
+
+// sort orders what came out of maps: callers take effects over in this order, and where functions
+// call each other their summaries may hang on it.
+func (s *Summary) sort() {
+	byText := func(a, b Ref) int { return cmp.Compare(a.String(), b.String()) }
+	slices.SortFunc(s.Writes, byText)
+	slices.SortFunc(s.Panics, byText)
+	slices.SortFunc(s.Stores, func(a, b Store) int { return cmp.Or(byText(a.Into, b.Into), byText(a.From, b.From)) })
+	slices.SortFunc(s.Runs, func(a, b Run) int {
+		return cmp.Or(byText(a.Code, b.Code), cmp.Compare(a.Method, b.Method), byText(a.Arg, b.Arg))
+	})
 }
 
 func (u *unit) resultOf(i int) []Result {

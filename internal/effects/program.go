@@ -3,6 +3,7 @@ package effects
 import (
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -17,22 +18,23 @@ type Program struct {
 	steps   int
 	done    map[*ssa.Function]*Summary
 	text    map[*ssa.Function]string
-	callers map[*ssa.Function]map[*ssa.Function]bool
-	stale   []*ssa.Function // functions to analyse again, since a callee changed
+	callers map[*ssa.Function][]*ssa.Function // in the order in which they were met
+	calls   map[[2]*ssa.Function]bool         // callee and caller of each
+	stale   []*ssa.Function                   // functions to analyse again, since a callee changed
 	waiting map[*ssa.Function]bool
 	current *ssa.Function
 	refs    map[types.Type]bool
 	callees []*ssa.Function            // functions that are used as values
-	boxed   map[types.Type]bool        // dynamic types of interface values
+	boxed   []types.Type               // dynamic types of interface values, each once
 	methods map[methodOf]*ssa.Function // methods of dynamic types
 	prog    *ssa.Program
 }
 
 // NewProgram prepares the analysis of every function that own accepts.
 func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *Program {
-	return &Program{callers: map[*ssa.Function]map[*ssa.Function]bool{}, waiting: map[*ssa.Function]bool{}, Own: own,
+	return &Program{callers: map[*ssa.Function][]*ssa.Function{}, waiting: map[*ssa.Function]bool{}, Own: own,
 		Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
-		refs: map[types.Type]bool{}, boxed: map[types.Type]bool{}, methods: map[methodOf]*ssa.Function{}}
+		refs: map[types.Type]bool{}, calls: map[[2]*ssa.Function]bool{}, methods: map[methodOf]*ssa.Function{}}
 }
 
 // Values tells the program which functions serve as values and which types become interface values.
@@ -40,7 +42,7 @@ func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *
 func (p *Program) Values(fns []*ssa.Function) {
 	for _, f := range fns {
 		if recv := f.Signature.Recv(); recv != nil {
-			p.boxed[recv.Type()] = true
+			p.box(recv.Type())
 		}
 		for _, b := range f.Blocks {
 			for _, in := range b.Instrs {
@@ -62,7 +64,14 @@ func (p *Program) values(in ssa.Instruction) {
 		}
 	}
 	if box, ok := in.(*ssa.MakeInterface); ok {
-		p.boxed[box.X.Type()] = true
+		p.box(box.X.Type())
+	}
+}
+
+// box notes a dynamic type of interface values.
+func (p *Program) box(t types.Type) {
+	if !slices.Contains(p.boxed, t) {
+		p.boxed = append(p.boxed, t)
 	}
 }
 
@@ -102,7 +111,7 @@ func (p *Program) again(f *ssa.Function) {
 		return
 	}
 	p.done[f], p.text[f] = s, text
-	for g := range p.callers[f] {
+	for _, g := range p.callers[f] {
 		if !p.waiting[g] {
 			p.waiting[g] = true
 			p.stale = append(p.stale, g)
@@ -139,10 +148,10 @@ func (p *Program) called(f *ssa.Function) {
 	if p.current == nil {
 		return
 	}
-	if p.callers[f] == nil {
-		p.callers[f] = map[*ssa.Function]bool{}
+	if e := [2]*ssa.Function{f, p.current}; !p.calls[e] {
+		p.calls[e] = true
+		p.callers[f] = append(p.callers[f], p.current)
 	}
-	p.callers[f][p.current] = true
 }
 
 // Name returns "path.Name" or "path.Type.Name".

@@ -47,7 +47,7 @@ func Table(reviewed *effects.Table) ([]string, error) {
 	if n := packages.PrintErrors(pkgs); n > 0 {
 		return nil, fmt.Errorf("%d errors in the standard library's source", n)
 	}
-	prog, _ := ssautil.AllPackages(pkgs, 0)
+	prog, _ := ssautil.AllPackages(pkgs, ssa.BuildSerially)
 	prog.Build()
 	own := func(f *ssa.Function) bool {
 		obj, ok := f.Object().(*types.Func)
@@ -65,9 +65,15 @@ func Table(reviewed *effects.Table) ([]string, error) {
 			}
 		}
 	}
-	p.Analyse(slices.Collect(maps.Values(names)))
+	// In the order of their names: where functions call each other, the result may hang on the order.
+	order := slices.Sorted(maps.Keys(names))
+	var fns []*ssa.Function
+	for _, name := range order {
+		fns = append(fns, names[name])
+	}
+	p.Analyse(fns)
 	out := []string{"version " + runtime.Version()}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range order {
 		s := p.Of(names[name])
 		if s == nil {
 			continue
