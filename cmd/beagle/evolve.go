@@ -24,7 +24,7 @@ var evolveCommand = &command{
 	name: "evolve", args: "PKG.Func | PKG.Type.Method",
 	short: "find a faster version of a function",
 	long: `
-Finds a faster version of a Go function by rewriting it step by step, and proves that it behaves the same. Works on any
+Finds a faster version of a Go function by rewriting it step by step, and checks that it behaves the same. Works on any
 module on disk, offline, without a model. The checkout is not changed unless --apply is given.
 
 The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to the function, or --corpus.

@@ -1,4 +1,4 @@
-// Beagle makes Go functions faster and proves that they still do the same.
+// Beagle makes Go functions faster and checks that they still do the same.
 package main
 
 import (
@@ -126,7 +126,7 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 }
 
 func printUsage(w io.Writer) {
-	fmt.Fprint(w, `Beagle makes a Go function faster and proves that it still does the same.
+	fmt.Fprint(w, `Beagle makes a Go function faster and checks that it still does the same.
 
   beagle evolve ./examples/tags.NormalizeTagArbTagValue
 

@@ -120,6 +120,12 @@ func (d *Draft) Shares(islands int) [][]string {
 
 // Tell takes the verdicts on a draft into the search and the log.
 func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Duration) error {
+	for _, m := range d.Made {
+		is := func(e Evaluation) bool { return e.Candidate == m.Candidate }
+		if !slices.ContainsFunc(evaluated.Candidates, is) {
+			return fmt.Errorf("nobody evaluated candidate %s of the generation", m.Candidate)
+		}
+	}
 	feedback := slices.Concat(d.Known, d.feedback(evaluated.Candidates))
 	trims := len(feedback) > 0 && c.Search.IsTrim(feedback[0].Proposal)
 	if s.Models.On() && !trims { // what is trimmed is nobody's

@@ -90,6 +90,9 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 	if a.sessions == nil {
 		a.sessions = map[string]*session{}
 	}
+	if was := a.sessions[run]; was != nil { // an attempt that was given up, and is made again
+		was.lab.close()
+	}
 	a.sessions[run] = x
 	return x, nil
 }
@@ -176,7 +179,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 // restore takes up what Prepare saved in another process.
 func (x *session) restore() error {
 	if ok, err := x.works.store.Load(x.works.run, "prepared", &x.ready); err != nil || !ok {
-		return fmt.Errorf("run %s was not prepared: %w", x.works.run, err)
+		return errors.Join(fmt.Errorf("run %s was not prepared", x.works.run), err)
 	}
 	if x.ready.RootID != x.works.root.ID {
 		return usage(fmt.Sprintf("%s changed since run %s began", x.unit.Target.Spec(), x.works.run),

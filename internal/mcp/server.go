@@ -17,7 +17,7 @@ import (
 )
 
 // instructions are what a client shows its model once.
-const instructions = `Beagle makes Go functions faster and proves that they still do the same. You write versions of a function; Beagle judges them.
+const instructions = `Beagle makes Go functions faster and checks that they still do the same. You write versions of a function; Beagle judges them.
 
 1. list_hotspots finds functions that cost processor time in a CPU profile, if there is one.
 2. describe_target gives a function's source in the form in which versions are handed in, what it receives, where its time goes, and what the compiler says of it. read_lessons teaches what helps.

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"strings"
@@ -152,7 +153,7 @@ func (j *Job) originalRaces(ctx context.Context, bin *harness.Binary, q *rt.Repl
 func (j *Job) exhaustRequest(ctx context.Context, budget time.Duration) (*rt.Exhaust, error) {
 	if j.cand == nil {
 		if found, err := parse(ctx, j); err != nil || found != nil {
-			return nil, fmt.Errorf("the candidate was built but does not parse: %v %w", found, err)
+			return nil, errors.Join(fmt.Errorf("the candidate was built but does not parse: %v", found), err)
 		}
 	}
 	x := &rt.Exhaust{Variant: j.idx, Records: []string{"quick"}, Seed: 1, Panics: j.panics(), Budget: int64(budget)}

@@ -65,7 +65,8 @@ func Table(reviewed *effects.Table) ([]string, error) {
 			}
 		}
 	}
-	// In the order of their names: where functions call each other, the result may hang on the order.
+	// In the order of their names: where functions call each other, the result may
+	// hang on the order.
 	order := slices.Sorted(maps.Keys(names))
 	var fns []*ssa.Function
 	for _, name := range order {
