@@ -69,7 +69,7 @@ var serving = planned{
 			"ex.com/svc/serve.Handle@/src/svc/serve/serve.go:11 main.main@/src/svc/main.go:4",
 		"160 runtime.scanobject@/go/src/runtime/mgcmark.go:1 runtime.gcDrain@/go/src/runtime/mgcmark.go:1 runtime.gcBgMarkWorker@/go/src/runtime/mgc.go:1",
 		"3 ex.com/svc/parse.trim@/src/svc/parse/line.go:40 ex.com/svc/parse.Sum[...]@/src/svc/parse/sum.go:6 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:9 main.main@/src/svc/main.go:4",
-		"60 github.com/other/x.Decode@/root/go/pkg/mod/github.com/other/x@v1.2.3/x.go:1 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:12 main.main@/src/svc/main.go:4",
+		"60 github.com/other/x.Decode@/home/u/go/pkg/mod/github.com/other/x@v1.2.3/x.go:1 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:12 main.main@/src/svc/main.go:4",
 		"20 ex.com/svc/api.(*Msg).Unmarshal@/src/svc/api/msg.pb.go:3 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:12 main.main@/src/svc/main.go:4",
 		"50 runtime.futex@/go/src/runtime/sys.s:1 runtime.findRunnable@/go/src/runtime/proc.go:1 runtime.schedule@/go/src/runtime/proc.go:1",
 		"40 runtime.chansend@/go/src/runtime/chan.go:1 runtime.chansend1@/go/src/runtime/chan.go:1 ex.com/svc/serve.Handle@/src/svc/serve/serve.go:20 main.main@/src/svc/main.go:4",
