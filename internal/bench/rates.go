@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 //go:embed rates.json
@@ -41,7 +42,7 @@ func RateOf(hits, trials int) beagle.Rate {
 func betaQuantile(p, a, b float64) float64 {
 	low, high := 0.0, 1.0
 	for range 60 {
-		if mid := (low + high) / 2; incompleteBeta(a, b, mid) < p {
+		if mid := (low + high) / 2; special.IncompleteBeta(a, b, mid) < p {
 			low = mid
 		} else {
 			high = mid

@@ -76,11 +76,7 @@ func (l *Log) Add(evaluated []Evaluation, island map[string]int, cost Split, too
 	}
 	l.Generations++
 	l.Seconds += took.Seconds()
-	l.Spent.Candidates += cost.Candidates
-	l.Spent.Cached += cost.Cached
-	l.Spent.Build += cost.Build
-	l.Spent.Verify += cost.Verify
-	l.Spent.Screen += cost.Screen
+	l.Spent.Add(cost)
 }
 
 func (l *Log) has(candidate string) bool { return l.summed().seen[candidate] }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Options say what to instrument and how the go command is called.
@@ -34,31 +35,10 @@ type function struct {
 // name is the site's name: import path, type and function.
 func (f *function) name() string {
 	name := f.decl.Name.Name
-	if t := receiver(f.decl); t != "" {
+	if t := syntax.Receiver(f.decl); t != "" {
 		name = t + "." + name
 	}
 	return f.pkg.PkgPath + "." + name
-}
-
-// receiver is the name of a method's type, and "" for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return ""
-	}
-	t := ast.Unparen(d.Recv.List[0].Type)
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = ast.Unparen(star.X)
-	}
-	switch g := t.(type) {
-	case *ast.IndexExpr:
-		t = g.X
-	case *ast.IndexListExpr:
-		t = g.X
-	}
-	if id, ok := t.(*ast.Ident); ok {
-		return id.Name
-	}
-	return "?"
 }
 
 const mode = packages.LoadSyntax | packages.NeedModule
@@ -136,7 +116,7 @@ func find(p *packages.Package, name string) *function {
 	for _, file := range p.Syntax {
 		for _, d := range file.Decls {
 			d, ok := d.(*ast.FuncDecl)
-			if ok && d.Name.Name == short && receiver(d) == typ {
+			if ok && d.Name.Name == short && syntax.Receiver(d) == typ {
 				return &function{pkg: p, file: file, path: filename(p.Fset, file), decl: d}
 			}
 		}

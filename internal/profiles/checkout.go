@@ -18,6 +18,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Checkout reads the functions of the module in dir that the profiles name.
@@ -139,26 +140,10 @@ func sourceFile(at, rel string) *hotspots.SourceFile {
 
 // funcName is Func or Type.Method.
 func funcName(fn *ast.FuncDecl) string {
-	if fn.Recv == nil || len(fn.Recv.List) == 0 {
-		return fn.Name.Name
+	if r := syntax.Receiver(fn); r != "" {
+		return r + "." + fn.Name.Name
 	}
-	t := fn.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.ParenExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.Name + "." + fn.Name.Name
-		default:
-			return fn.Name.Name
-		}
-	}
+	return fn.Name.Name
 }
 
 // BuildID reads the GNU build ID of a program, which its profiles carry too.

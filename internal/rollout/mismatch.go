@@ -1,6 +1,10 @@
 package rollout
 
-import "math"
+import (
+	"math"
+
+	"github.com/beagle-go/beagle/internal/special"
+)
 
 // A Mismatch watches whether units reach the arms in the planned ratio. LogE is
 // the logarithm of the Dirichlet-multinomial e-value (Lindon and Malek,
@@ -68,40 +72,5 @@ func SampleRatioP(counts, weights []float64) float64 {
 		expected := total * weights[i] / weight
 		statistic += (counts[i] - expected) * (counts[i] - expected) / expected
 	}
-	return upperGamma(float64(len(counts)-1)/2, statistic/2)
-}
-
-// upperGamma is the regularised upper incomplete gamma function Q(a, x), by the
-// series below a+1 and the continued fraction above (Abramowitz and Stegun,
-// 6.5.29 and 6.5.31).
-func upperGamma(a, x float64) float64 {
-	if x <= 0 {
-		return 1
-	}
-	lg, _ := math.Lgamma(a)
-	scale := math.Exp(a*math.Log(x) - x - lg)
-	if x < a+1 {
-		term := 1 / a
-		sum := term
-		for k := a + 1; math.Abs(term) > math.Abs(sum)*1e-16; k++ {
-			term *= x / k
-			sum += term
-		}
-		return 1 - sum*scale
-	}
-	// Lentz's method, from the top of the fraction.
-	b := x + 1 - a
-	c, d := math.Inf(1), 1/b
-	h := d
-	for k := 1.0; k < 1000; k++ {
-		an := -k * (k - a)
-		b += 2
-		d = 1 / (an*d + b)
-		c = b + an/c
-		h *= d * c
-		if math.Abs(d*c-1) < 1e-15 {
-			break
-		}
-	}
-	return scale * h
+	return special.UpperGamma(float64(len(counts)-1)/2, statistic/2)
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // countPods keeps each pod's sums. Time blocks say how sure the difference of
@@ -62,46 +64,9 @@ func (e *Experiment) podMoments(m Metric, arm Arm) Moments {
 
 // studentBelow is the chance that Student's t is below t.
 func studentBelow(t, freedom float64) float64 {
-	tail := incompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t)) / 2
+	tail := special.IncompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t)) / 2
 	if t > 0 {
 		return 1 - tail
 	}
 	return tail
-}
-
-// incompleteBeta is the regularised incomplete beta function, by its continued
-// fraction (Numerical Recipes, 6.4).
-func incompleteBeta(a, b, x float64) float64 {
-	if x <= 0 || x >= 1 {
-		return math.Max(0, math.Min(1, x))
-	}
-	if x > (a+1)/(a+b+2) {
-		return 1 - incompleteBeta(b, a, 1-x)
-	}
-	scale := math.Exp(a*math.Log(x)+b*math.Log1p(-x)-logBeta(a, b)) / a
-	f, c, d := 1.0, 1.0, 0.0
-	for i := range 300 {
-		m := float64(i / 2)
-		numerator := 1.0
-		switch {
-		case i > 0 && i%2 == 0:
-			numerator = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		case i > 0:
-			numerator = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		}
-		d = 1 / nonZero(1+numerator*d)
-		c = nonZero(1 + numerator/c)
-		f *= c * d
-		if math.Abs(c*d-1) < 1e-15 {
-			break
-		}
-	}
-	return scale * (f - 1)
-}
-
-func nonZero(x float64) float64 {
-	if math.Abs(x) < 1e-300 {
-		return 1e-300
-	}
-	return x
 }

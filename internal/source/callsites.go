@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // siteTime bounds the loading of the module's packages.
@@ -114,7 +116,7 @@ func (u *Unit) within(path []ast.Node) bool {
 	for _, n := range path {
 		if d, ok := n.(*ast.FuncDecl); ok {
 			name := d.Name.Name
-			if recv := recvName(d); recv != "" {
+			if recv := syntax.Receiver(d); recv != "" {
 				name = recv + "." + name
 			}
 			f, ok := path[0].(*ast.File)

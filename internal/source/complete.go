@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Complete appends to a version that a person or an agent wrote what it uses of
@@ -62,7 +64,7 @@ func declared(src string) map[string]string {
 		case *ast.FuncDecl:
 			if d.Recv == nil {
 				out[d.Name.Name] = text(d, d.Doc)
-			} else if base := recvName(d); base != "" {
+			} else if base := syntax.Receiver(d); base != "" {
 				out[base+"."+d.Name.Name] = text(d, d.Doc)
 			}
 		case *ast.GenDecl:

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // The directives above a target that state its contract.
@@ -325,7 +326,7 @@ func (u *Unit) Stated(src string) string {
 			continue
 		}
 		key := fn.Name.Name
-		if recv := recvName(fn); recv != "" {
+		if recv := syntax.Receiver(fn); recv != "" {
 			key = recv + "." + key
 		}
 		if key != u.Target.Name {

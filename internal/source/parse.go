@@ -10,6 +10,8 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A File is a candidate that stands for the target. Many share it, so that
@@ -167,7 +169,7 @@ func (u *Unit) declaresTarget(f *File) (others string, ok bool) {
 	for _, d := range f.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
 			name := fn.Name.Name
-			if recv := recvName(fn); recv != "" {
+			if recv := syntax.Receiver(fn); recv != "" {
 				name = recv + "." + name
 			}
 			if name == u.Target.Name {
@@ -222,7 +224,7 @@ func (u *Unit) checkDecl(f *File, d ast.Decl, own map[string]bool) *Problem {
 }
 
 func (u *Unit) checkFunc(f *File, fn *ast.FuncDecl, own map[string]bool) *Problem {
-	name, recv := fn.Name.Name, recvName(fn)
+	name, recv := fn.Name.Name, syntax.Receiver(fn)
 	key := name
 	if recv != "" {
 		key = recv + "." + name
@@ -255,10 +257,10 @@ func (u *Unit) checkMethod(f *File, fn *ast.FuncDecl) *Problem {
 	switch {
 	case fn.Name.IsExported():
 		return f.problem("scope", fn.Pos(), "method %s.%s is exported: a candidate may not widen the package's API",
-			recvName(fn), name)
+			syntax.Receiver(fn), name)
 	case u.named(name):
 		return f.problem("scope", fn.Pos(),
-			"method %s.%s: the package has a field or a method of this name; take another", recvName(fn), name)
+			"method %s.%s: the package has a field or a method of this name; take another", syntax.Receiver(fn), name)
 	}
 	return nil
 }

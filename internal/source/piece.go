@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"os"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A srcFile is one parsed file.
@@ -121,7 +123,7 @@ func pieces(f *srcFile) []*piece {
 	for _, d := range f.ast.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			p := &piece{file: f, decl: d, kind: "func", names: []*ast.Ident{d.Name}, recv: recvName(d)}
+			p := &piece{file: f, decl: d, kind: "func", names: []*ast.Ident{d.Name}, recv: syntax.Receiver(d)}
 			p.span(d.Doc, d, nil)
 			out = append(out, p)
 		case *ast.GenDecl:
@@ -200,25 +202,4 @@ func (p *piece) span(doc *ast.CommentGroup, n ast.Node, comment *ast.CommentGrou
 		strings.HasPrefix(rest, "/*") && strings.Index(rest, "*/") == len(rest)-2 {
 		p.end += len(line)
 	}
-}
-
-// recvName is the base type of a method's receiver, or "".
-func recvName(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return ""
-	}
-	t := ast.Unparen(d.Recv.List[0].Type)
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = ast.Unparen(star.X)
-	}
-	switch g := t.(type) {
-	case *ast.IndexExpr:
-		t = g.X
-	case *ast.IndexListExpr:
-		t = g.X
-	}
-	if id, ok := t.(*ast.Ident); ok {
-		return id.Name
-	}
-	return ""
 }

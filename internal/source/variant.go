@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Variant returns the candidate with the suffix added to the name of
@@ -66,7 +68,7 @@ func (u *Unit) declared(f *File) map[types.Object]bool {
 	for _, d := range f.AST.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d == f.Func || d.Recv == nil || recvName(d) == u.target.recv && !f.declares(recvName(d)) {
+			if d == f.Func || d.Recv == nil || syntax.Receiver(d) == u.target.recv && !f.declares(syntax.Receiver(d)) {
 				out[f.Info.Defs[d.Name]] = true
 			}
 		case *ast.GenDecl:

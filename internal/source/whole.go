@@ -6,6 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A Whole is the target's package with one version of the target in it, all
@@ -49,7 +51,7 @@ func (u *Unit) Whole(src string) (*Whole, *Problem) {
 			continue
 		}
 		name := fn.Name.Name
-		if recv := recvName(fn); recv != "" {
+		if recv := syntax.Receiver(fn); recv != "" {
 			name = recv + "." + name
 		}
 		if name == u.Target.Name {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +27,13 @@ const (
 	Canceled State = "canceled"
 	Failed   State = "failed" // the machinery did; can be resumed
 )
+
+// NewID returns an ID for a new run.
+func NewID() string {
+	var b [6]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
 
 // A Run is one entry of the index of runs.
 type Run struct {

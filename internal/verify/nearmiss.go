@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,7 +50,7 @@ func Nearest(
 	if !mayBeNear(v) {
 		return nil, nil
 	}
-	b.Rounds, b.Exhaust, b.Fuzz = orElse(b.Rounds, 6), orElse(b.Exhaust, time.Second), orElse(b.Fuzz, 2*time.Second)
+	b.Rounds, b.Exhaust, b.Fuzz = cmp.Or(b.Rounds, 6), cmp.Or(b.Exhaust, time.Second), cmp.Or(b.Fuzz, 2*time.Second)
 	s := &nearing{e: e, c: c, corpus: corpus, budget: b}
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -59,13 +60,6 @@ func Nearest(
 		s.bin.Remove()
 	}
 	return near, err
-}
-
-func orElse[T int | time.Duration](v, other T) T {
-	if v == 0 {
-		return other
-	}
-	return v
 }
 
 // mayBeNear reports whether a contract could excuse a verdict. State, races and goroutines do not

@@ -3,6 +3,8 @@ package watch
 import (
 	"math"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A ChangePoint is an index at which a series begins to have another mean.
@@ -220,7 +222,7 @@ func compareMeans(a, b []float64) ChangePoint {
 		return c
 	}
 	t := (ma - mb) / math.Sqrt(pooled*(1/na+1/nb))
-	c.P = incompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t))
+	c.P = special.IncompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t))
 	return c
 }
 

@@ -3,6 +3,8 @@ package watch
 import (
 	"math"
 	"slices"
+
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // normal95 is the two-sided 95 % quantile of the normal law.
@@ -105,7 +107,7 @@ func Drift(want, got []float64) (psi Interval, p float64) {
 	if buckets < 2 {
 		return psi, 1
 	}
-	return psi, upperGamma(float64(buckets-1)/2, statistic/2)
+	return psi, special.UpperGamma(float64(buckets-1)/2, statistic/2)
 }
 
 // A slope sums up a function's derivatives by the shares of a multinomial law.
@@ -124,50 +126,4 @@ func sum(values []float64) float64 {
 		total += v
 	}
 	return total
-}
-
-// upperGamma is the regularised upper incomplete gamma function Q(a, x), by the
-// series of the lower one, or by the continued fraction where x is large.
-func upperGamma(a, x float64) float64 {
-	if x <= 0 {
-		return 1
-	}
-	lg, _ := math.Lgamma(a)
-	scale := math.Exp(a*math.Log(x) - x - lg)
-	if x < a+1 {
-		term := 1 / a
-		total := term
-		for k := a + 1; math.Abs(term) > math.Abs(total)*1e-16; k++ {
-			term *= x / k
-			total += term
-		}
-		return 1 - total*scale
-	}
-	// From the end of the fraction: 1/(x+ (1-a)/(1+ 1/(x+ (2-a)/(1+ 2/(x+ ...
-	fraction := x
-	for k := 500.0; k >= 1; k-- {
-		fraction = x + (k-a)/(1+k/fraction)
-	}
-	return scale / fraction
-}
-
-// incompleteBeta is the regularised incomplete beta function, by its continued
-// fraction, from the end.
-func incompleteBeta(a, b, x float64) float64 {
-	if x <= 0 || x >= 1 {
-		return max(0, min(1, x))
-	}
-	if x > (a+1)/(a+b+2) {
-		return 1 - incompleteBeta(b, a, 1-x)
-	}
-	fraction := 1.0
-	for m := 300.0; m >= 1; m-- {
-		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		odd := -(a + m - 1) * (a + b + m - 1) * x / ((a + 2*m - 2) * (a + 2*m - 1))
-		fraction = 1 + odd/(1+even/fraction)
-	}
-	la, _ := math.Lgamma(a)
-	lb, _ := math.Lgamma(b)
-	lab, _ := math.Lgamma(a + b)
-	return math.Exp(a*math.Log(x)+b*math.Log1p(-x)+lab-la-lb) / (a * fraction)
 }

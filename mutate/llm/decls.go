@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"go/ast"
 	"go/scanner"
@@ -8,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A piece is a package-level declaration with the comments before it.
@@ -136,8 +139,8 @@ func docOf(d ast.Decl) *ast.CommentGroup {
 func Declared(d ast.Decl) []string {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if r := receiver(d); r != "" {
-			return []string{r + "." + d.Name.Name}
+		if d.Recv != nil && len(d.Recv.List) > 0 { // a model may write one that names no type
+			return []string{cmp.Or(syntax.Receiver(d), "?") + "." + d.Name.Name}
 		}
 		return []string{d.Name.Name}
 	case *ast.GenDecl:
@@ -163,29 +166,6 @@ func SpecNames(s ast.Spec) []string {
 		return out
 	}
 	return nil
-}
-
-// receiver returns the name of a method's type, or "" for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return ""
-	}
-	for t := d.Recv.List[0].Type; ; {
-		switch e := t.(type) {
-		case *ast.StarExpr:
-			t = e.X
-		case *ast.ParenExpr:
-			t = e.X
-		case *ast.IndexExpr:
-			t = e.X
-		case *ast.IndexListExpr:
-			t = e.X
-		case *ast.Ident:
-			return e.Name
-		default:
-			return "?"
-		}
-	}
 }
 
 func importSpecs(f *ast.File, tok *token.File, code string) []string {

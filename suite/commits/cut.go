@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A cutter moves a function from the later version of a package into the
@@ -145,7 +147,7 @@ func (c *cutter) reach(target *decl) []*decl {
 func (c *cutter) methods(t *decl) []*decl {
 	var out []*decl
 	for _, d := range c.after.decls {
-		if f, ok := d.node.(*ast.FuncDecl); ok && f.Recv != nil && receiver(f) == t.keys[0] {
+		if f, ok := d.node.(*ast.FuncDecl); ok && f.Recv != nil && syntax.Receiver(f) == t.keys[0] {
 			out = append(out, d)
 		}
 	}
@@ -163,7 +165,7 @@ func (c *cutter) refuse(parts []*decl, target *decl) error {
 			return fmt.Errorf("type %s differs between the versions", d.keys[0])
 		case isFunc && f.Body == nil:
 			return fmt.Errorf("%s is written in assembly", d.keys[0])
-		case isFunc && f.Recv != nil && c.before.byKey[receiver(f)] != nil:
+		case isFunc && f.Recv != nil && c.before.byKey[syntax.Receiver(f)] != nil:
 			return fmt.Errorf("method %s differs between the versions", d.keys[0])
 		case d.token == token.VAR && c.filled(d):
 			return fmt.Errorf("variable %s is set by an init function", d.keys[0])

@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A decl is one package-level declaration: a function, a method, or one
@@ -128,7 +130,7 @@ func (p *pkg) add(f *ast.File, d ast.Decl) {
 	case *ast.FuncDecl:
 		key := d.Name.Name
 		if d.Recv != nil {
-			key = receiver(d) + "." + key
+			key = syntax.Receiver(d) + "." + key
 		}
 		p.enter(&decl{names: []*ast.Ident{d.Name}, keys: []string{key}, node: d, token: token.FUNC, file: f})
 	case *ast.GenDecl:
@@ -205,27 +207,6 @@ func counts(d *ast.GenDecl) bool {
 		return !found
 	})
 	return found
-}
-
-// receiver returns the name of a method's type.
-func receiver(f *ast.FuncDecl) string {
-	t := f.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.ParenExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.Name
-		default:
-			return ""
-		}
-	}
 }
 
 // check type-checks the package with the compiled packages in all.

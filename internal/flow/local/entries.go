@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
 )
 
 // Compare judges versions beside each other with the inputs of a run that was
@@ -19,7 +20,7 @@ func (d *Driver) Compare(
 	acts := &flow.Activities{Store: d.Store, Watch: d.Watch}
 	defer acts.Close()
 	if run == "" {
-		run = newID()
+		run = store.NewID()
 		if _, err := acts.Prepare(ctx, run, spec); err != nil {
 			return nil, err
 		}

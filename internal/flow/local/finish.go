@@ -6,6 +6,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/store"
 )
 
 // finish judges the finalists and assembles the result.
@@ -38,7 +39,7 @@ func (d *Driver) Verify(
 	defer lock.Unlock()
 	acts := &flow.Activities{Store: d.Store, Watch: d.Watch}
 	defer acts.Close()
-	id := newID()
+	id := store.NewID()
 	var left []int
 	for i, w := range versions {
 		v, err := acts.ReadSource(ctx, id, spec, w.Source, w.Name)

@@ -7,8 +7,6 @@ package local
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -79,15 +77,9 @@ func (d *Driver) Start(ctx context.Context, spec flow.Spec) (*beagle.Result, err
 		d:     d,
 		lock:  lock,
 		spec:  spec,
-		entry: store.Run{ID: newID(), Spec: spec.Target, State: store.Running, Created: time.Now()},
+		entry: store.Run{ID: store.NewID(), Spec: spec.Target, State: store.Running, Created: time.Now()},
 	}
 	return r.carry(ctx)
-}
-
-func newID() string {
-	var b [6]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
 
 // Resume goes on with a run that was stopped or killed. A run that is done

@@ -2,8 +2,6 @@ package temporal
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -44,7 +42,7 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 	}
 	defer c.Close()
 	if id == "" {
-		id = newID()
+		id = store.NewID()
 	}
 	if err := spec.Anchor(); err != nil {
 		return nil, err
@@ -70,12 +68,6 @@ func (d *Driver) Start(ctx context.Context, id string, spec flow.Spec) (*beagle.
 	}
 	return d.carry(ctx, c, Task{Run: id, Spec: digest, MachineKind: machineKind, Limits: limitsOf(&spec),
 		Block: d.Block})
-}
-
-func newID() string {
-	var b [6]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
 
 // task is the name under which what a run was started with is saved.

@@ -33,7 +33,7 @@ type Worker struct {
 // Serve works until ctx ends. Then it gives back what it was at: its programs
 // are killed, and the work goes to another.
 func (w *Worker) Serve(ctx context.Context, c client.Client) error {
-	own := llmQueue + "/" + newID()
+	own := llmQueue + "/" + store.NewID()
 	queues, err := w.queues(own)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func findModule(dir string) (mcp.Module, error) {
 	out, err := cmd.Output()
 	if err != nil {
 		return mcp.Module{}, &beagle.UsageError{
-			What:   fmt.Sprintf("%s: %s", dir, firstNonEmpty(strings.TrimSpace(stderr.String()), err.Error())),
+			What:   fmt.Sprintf("%s: %s", dir, cmp.Or(strings.TrimSpace(stderr.String()), err.Error())),
 			Remedy: "start the server in a Go module, or name one with -C",
 		}
 	}
@@ -103,13 +104,6 @@ func findModule(dir string) (mcp.Module, error) {
 		}
 	}
 	return found, nil
-}
-
-func firstNonEmpty(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // Redacted reports whether agents see shapes in place of captured values.

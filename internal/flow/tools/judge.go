@@ -2,8 +2,6 @@ package tools
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,9 +85,7 @@ func (j *judge) open(target string) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
-	var id [6]byte
-	rand.Read(id[:])
-	j.acts, j.target, j.run = &flow.Activities{Store: j.store, Watch: j.watch}, target, hex.EncodeToString(id[:])
+	j.acts, j.target, j.run = &flow.Activities{Store: j.store, Watch: j.watch}, target, store.NewID()
 	return nil
 }
 
