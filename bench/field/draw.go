@@ -109,6 +109,12 @@ func (d *drawer) order(modules []module) []module {
 // module does not depend on the others.
 func (d *drawer) draw(ctx context.Context, m module, half string, per int) ([]function, error) {
 	found, ok := d.known[m.path+"@"+m.version]
+	if !ok { // another process may draw in the same directory
+		if err := d.open(); err != nil {
+			return nil, err
+		}
+		found, ok = d.known[m.path+"@"+m.version]
+	}
 	if !ok {
 		d.say("%s: which functions its benchmarks exercise", m.path)
 		found = drawn{Module: m.path, Version: m.version, Seed: d.seed}
