@@ -344,7 +344,8 @@ func (r *commitReport) print(w io.Writer) error {
 	if r.Perfect {
 		authors = "the maintainers' version as a model's reply"
 	}
-	fmt.Fprintf(t, "%s half of the commits\t%d functions; %s; beagle %s %s\n", r.Half, r.Entries, authors, r.Build, r.Budget)
+	fmt.Fprintf(t, "%s half of the commits\t%d functions; %s; beagle %s %s\n", r.Half, r.Entries, authors, r.Build,
+		r.Budget)
 	fmt.Fprintf(t, "can be taken\t%s%s; %d failed\n", share(r.Entries-sumOf(r.Rejected)-r.Failed, r.Entries),
 		listed("; rejected: ", r.Rejected), r.Failed)
 	fmt.Fprintf(t, "improved by 5 %% or more\t%s\n", share(r.Improved, r.Entries))

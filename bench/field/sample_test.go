@@ -159,7 +159,8 @@ type plant struct {
 func standIn(t *testing.T, plants map[string]plant) (path string, calls func() int) {
 	t.Helper()
 	dir := t.TempDir()
-	script := "#!/bin/sh\necho \"$@\" >>" + dir + "/calls\nverb=$1\nfor a; do\n\tcase \"$before\" in --out) out=$a ;; esac\n" +
+	script := "#!/bin/sh\necho \"$@\" >>" + dir + "/calls\nverb=$1\nfor a; do\n" +
+		"\tcase \"$before\" in --out) out=$a ;; esac\n" +
 		"\tcase $a in\n"
 	for spec, p := range plants {
 		base := filepath.Join(dir, spec)
@@ -198,7 +199,8 @@ func diff(t *testing.T, old, new string) string {
 	if i < 1 {
 		t.Fatalf("no line %q", old)
 	}
-	return fmt.Sprintf("--- a/m.go\n+++ b/m.go\n@@ -%d,3 +%d,3 @@\n %s\n-%s\n+%s\n %s\n", i, i, lines[i-1], old, new, lines[i+1])
+	return fmt.Sprintf("--- a/m.go\n+++ b/m.go\n@@ -%d,3 +%d,3 @@\n %s\n-%s\n+%s\n %s\n", i, i, lines[i-1], old, new,
+		lines[i+1])
 }
 
 func won(patch string, point, low float64) beagle.Result {
@@ -347,7 +349,8 @@ func TestReport(t *testing.T) {
 		&result{Search: search{End: rejected, Why: "a channel"}},
 		&result{Search: search{End: failed, Why: "beagle ended with status 6"}})
 	r.sum()
-	if r.Taken != 6 || r.Improved != 4 || r.Slightly != 1 || math.Abs(r.Median-1.3) > 1e-9 || r.Minutes != 6 || r.PerWin != 1.5 {
+	if r.Taken != 6 || r.Improved != 4 || r.Slightly != 1 || math.Abs(r.Median-1.3) > 1e-9 || r.Minutes != 6 ||
+		r.PerWin != 1.5 {
 		t.Errorf("%+v", r)
 	}
 	var out strings.Builder
@@ -366,15 +369,18 @@ func TestReport(t *testing.T) {
 
 // TestClassOf: beagle's sentences fall into classes that name nothing.
 func TestClassOf(t *testing.T) {
-	for sentence, want := range map[string]string{
-		"m.F: parameter f cannot be recorded: it is a function, which (func())":                                               "a function among parameters or results",
-		"m.F: parameter r.routes[].build cannot be recorded: it is a function, so (F)":                                        "a function inside of a parameter or result",
-		"m.F: parameter ctx cannot be recorded: it is a value that means something only inside its process (context.Context)": "a value of the process (context, file, connection, reflect)",
-		"m.F cannot be judged (few-distinct): 3 inputs":                                                                       "inputs: few-distinct",
-		"something new of m.F": "another reason",
+	const parameter = "m.F: parameter "
+	for _, c := range []struct{ sentence, want string }{
+		{parameter + "f cannot be recorded: it is a function, which (func())", "a function among parameters or results"},
+		{parameter + "r.routes[].build cannot be recorded: it is a function, so (F)",
+			"a function inside of a parameter or result"},
+		{parameter + "ctx cannot be recorded: it is a value that means something only inside its process (context)",
+			"a value of the process (context, file, connection, reflect)"},
+		{"m.F cannot be judged (few-distinct): 3 inputs", "inputs: few-distinct"},
+		{"something new of m.F", "another reason"},
 	} {
-		if got := classOf(sentence); got != want {
-			t.Errorf("%s: %q, want %q", sentence, got, want)
+		if got := classOf(c.sentence); got != c.want {
+			t.Errorf("%s: %q, want %q", c.sentence, got, c.want)
 		}
 	}
 }
