@@ -49,7 +49,8 @@ var mayImport = map[string][]string{
 	"internal/forecast":         {""},
 	"internal/ledger":           {""},
 	"bench/figures":             {"", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
-	"suite/commits":             {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify", "internal/syntax"},
+	"suite/commits":             {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify", "suite/commits/change"},
+	"suite/commits/change":      {"", "internal/modcopy", "internal/syntax"},
 	"internal/mutants":          {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
 	"internal/flow/trials":      {"", "internal/flow", "internal/bench", "internal/store"},
 	"mutate/llm":                {"", "mutate", "internal/chat", "internal/syntax"},
@@ -71,7 +72,9 @@ var mayImport = map[string][]string{
 	"probe/wire":                {},
 	"probe/probehttp":           {"probe", "probe/wire"},
 	"internal/capture":          {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
-	"bench/field":               {"", "mutate", "mutate/rules"},
+	"bench/field":               {"", "mutate", "mutate/rules", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
+	"bench/strangers":           {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
+	"internal/modcopy":          {},
 }
 
 // standardOnly are the packages that import nothing but the standard library

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -38,6 +39,13 @@ type recall struct {
 	hits                         map[string]int
 	failed                       []string // modules that could not be read
 	faults                       map[string]int
+}
+
+func (r *recall) flags(f *flag.FlagSet) {
+	f.StringVar(&r.root, "root", ".", "root of Beagle's repository")
+	f.StringVar(&r.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
+	f.IntVar(&r.per, "per", 8, "packages of a module, drawn by a seed")
+	f.BoolVar(&r.write, "write", false, "write mutate/rules/recall.txt, which 'beagle explain' shows")
 }
 
 // standard stands for the standard library in the list of modules.

@@ -52,7 +52,9 @@ const (
 
 func main() {
 	sandbox.Main()
-	os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr}))
+	status := run(os.Args[1:], stdio{os.Stdout, os.Stderr})
+	sandbox.Leave()
+	os.Exit(status)
 }
 
 // run is main without the process: it prints errors and returns the status.
