@@ -1,6 +1,6 @@
 // Command field measures Beagle on code that nobody here has written.
 //
-//	field recall [-dir DIR] [-per N] [-write]   how often each rewrite finds a place
+//	field recall [-dir DIR] [-per N] [-write] [-rule NAME]   how often each rewrite finds a place
 //
 // The code is downloaded by module version when the command runs. None of it is
 // kept here.
@@ -33,6 +33,8 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&r.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
 	f.IntVar(&r.per, "per", 8, "packages of a module, drawn by a seed")
 	f.BoolVar(&r.write, "write", false, "write mutate/rules/recall.txt, which 'beagle explain' shows")
+	f.StringVar(&r.names, "rule", "", "count only these `rules`, with commas between, and print their places in "+
+		"the modules for development")
 	if err := f.Parse(args[1:]); err != nil {
 		return err
 	}
