@@ -75,6 +75,8 @@ var written = []*mutate.Mutator{
 	splitFirst,
 	splitPair,
 	splitSeq,
+	splitStack,
+	joinConcat,
 	byteSeparator,
 	dropConversion,
 	runeSlice,
