@@ -77,6 +77,7 @@ var written = []*mutate.Mutator{
 	splitSeq,
 	splitStack,
 	joinConcat,
+	bufferBuilder,
 	byteSeparator,
 	dropConversion,
 	runeSlice,
@@ -86,10 +87,12 @@ var written = []*mutate.Mutator{
 	equalFold,
 	hoistCompile,
 	regexpMatch,
+	regexpFind,
 
 	// Allocation.
 	prealloc,
 	appendIndex,
+	appendJoin,
 	oneBacking,
 	mapHint,
 	stackScratch,
