@@ -1,6 +1,6 @@
 // Command field measures Beagle on code that nobody here has written.
 //
-//	field recall [-dir DIR] [-per N] [-write]   how often each rewrite finds a place
+//	field recall [-dir DIR] [-per N] [-rule NAME]   how often each rewrite finds a place
 //	field sample [-half sealed] [-n N]          what it makes of functions that benchmarks exercise
 //	field commits [-half sealed] [-perfect]     its gain beside that of real performance commits
 //

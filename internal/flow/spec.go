@@ -38,7 +38,7 @@ type Spec struct {
 	MinGain    float64       `json:"min_gain"`             // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`                 // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`              // "auto" or "require"
-	Rules      []string      `json:"rules,omitempty"`      // only these mutators; empty is all
+	Rules      []string      `json:"rules,omitempty"`      // only these mutators and sets of them; empty is the default set
 	Apply      bool          `json:"apply"`                // the improvement will be written to the user's files
 	Force      bool          `json:"force"`                // go on although the audit refuses
 	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
