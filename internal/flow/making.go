@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -22,6 +23,9 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 	}
 	var out []*mutate.Mutator
 	for _, name := range names {
+		if name == lift.Name {
+			continue // it depends on the target
+		}
 		m := rules.Named(name)
 		if m == nil {
 			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name), "'beagle explain' lists them")

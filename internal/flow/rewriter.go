@@ -7,6 +7,8 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -17,14 +19,19 @@ type rewriter struct {
 	unit   *source.Unit
 	works  *works
 	inputs *inputs
+	rules  []*mutate.Mutator
 	work   *workbench
 	faults ruleFaults
 }
 
 // weigh gives the rewriter what is known of the target by now: what is true of
-// the inputs, and the profile of the original.
-func (rw *rewriter) weigh(profile map[int]float64) {
-	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), rw.work.mutators, profile)
+// the inputs, the profile of the original, and what of it the library has.
+func (rw *rewriter) weigh(ready *Prepared) {
+	mutators := rw.rules
+	if len(ready.Lifted) > 0 {
+		mutators = append(slices.Clone(mutators), lift.Mutator(ready.Lifted))
+	}
+	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, ready.Profile)
 }
 
 // proposeAll makes what proposals ask for, with the versions on the way.

@@ -343,6 +343,10 @@ func (pr *printer) leave(ts []*term) (tail []string) {
 			}
 		}
 	}
+	if rest, ok := strings.CutPrefix(strings.Join(values, ", "), strings.Join(names, "")+" + "); ok && len(names) == 1 &&
+		sign == " = " && !strings.Contains(rest, " ") {
+		sign, values = " += ", []string{rest}
+	}
 	if len(names) > 0 {
 		tail = append(tail, strings.Join(names, ", ")+sign+strings.Join(values, ", "))
 	}
