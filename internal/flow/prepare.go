@@ -177,7 +177,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
 		x.ready.Lifted = lifter.find(ctx, p)
 	}
-	x.rewriter.weigh(&x.ready)
+	x.rewriter.weigh(x.ready.Profile)
 	x.ready.Moves, _ = x.rewriter.moves(x.works.root.Source)
 	return nil
 }
@@ -197,6 +197,6 @@ func (x *session) restore() error {
 	if err := x.inputs.restore(); err != nil {
 		return err
 	}
-	x.rewriter.weigh(&x.ready)
+	x.rewriter.weigh(x.ready.Profile)
 	return nil
 }

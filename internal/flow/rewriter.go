@@ -19,19 +19,19 @@ type rewriter struct {
 	unit   *source.Unit
 	works  *works
 	inputs *inputs
-	rules  []*mutate.Mutator
 	work   *workbench
 	faults ruleFaults
 }
 
 // weigh gives the rewriter what is known of the target by now: what is true of
 // the inputs, the profile of the original, and what of it the library has.
-func (rw *rewriter) weigh(ready *Prepared) {
-	mutators := rw.rules
-	if len(ready.Lifted) > 0 {
-		mutators = append(slices.Clone(mutators), lift.Mutator(ready.Lifted))
+func (rw *rewriter) weigh(profile map[int]float64) {
+	mutators := rw.work.mutators
+	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
+		mutators = slices.DeleteFunc(slices.Clone(mutators), func(m *mutate.Mutator) bool { return m.Name == lift.Name })
+		mutators = append(mutators, lift.Mutator(lifted))
 	}
-	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, ready.Profile)
+	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, profile)
 }
 
 // proposeAll makes what proposals ask for, with the versions on the way.

@@ -96,7 +96,7 @@ func (x *session) again(b *testing.B) *session {
 	}
 	y.ready = x.ready
 	y.inputs.hold(x.inputs.corpus(), 0)
-	y.rewriter.weigh(&Prepared{Profile: even})
+	y.rewriter.weigh(even)
 	y.ready.Moves = y.rewriter.work.moves(y.works.root.Source)
 	return y
 }
