@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"probe/wire":                {},
 	"probe/probehttp":           {"probe", "probe/wire"},
 	"internal/capture":          {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
-	"bench/field":               {"", "mutate", "mutate/rules"},
+	"bench/field":               {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox"},
 }
 
 // standardOnly are the packages that import nothing but the standard library

@@ -217,12 +217,9 @@ func (pr *printer) converted(o Output, t *term, text string) string {
 // there is nothing to gain.
 func (s *Study) finding(q *question, right [][]*term) (Finding, bool) {
 	r := q.r
-	chosen := make([]*term, len(right))
-	price := 0
-	for k, ts := range right {
-		slices.SortStableFunc(ts, func(a, b *term) int { return a.price - b.price })
-		chosen[k] = ts[0]
-		price += ts[0].price
+	chosen, price := q.best(right), 0
+	for _, t := range chosen {
+		price += t.price
 	}
 	f := Finding{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
 	f.Old = s.p.Between(r.start, r.end)
@@ -249,6 +246,16 @@ func (s *Study) finding(q *question, right [][]*term) (Finding, bool) {
 		f.New = append(f.New, Version{"nil when empty", strings.Join(lines, "\n")})
 	}
 	return f, true
+}
+
+// best is the cheapest term of each output.
+func (q *question) best(right [][]*term) []*term {
+	chosen := make([]*term, len(right))
+	for k, ts := range right {
+		slices.SortStableFunc(ts, func(a, b *term) int { return a.price - b.price })
+		chosen[k] = ts[0]
+	}
+	return chosen
 }
 
 var cloned = regexp.MustCompile(`slices\.Clone\(([\w.]+)\)`)

@@ -16,7 +16,8 @@ type Options struct {
 	Regions  int              // that are looked at; 0 is 48
 	Inputs   int              // drawn for each region; 0 is 2304
 	Terms    int              // tried for each search; 0 is 150000
-	Time     time.Duration    // for all regions; 0 is 5 s
+	Total    int              // tried for all regions; 0 is 2500000
+	Time     time.Duration    // for all regions, by the clock; 0 is a minute
 	Recorded []map[string]any // arguments of recorded calls of the target, by parameter
 	Sorted   []string         // parameters of the target that are nearly always in order
 }
@@ -25,7 +26,9 @@ const (
 	defaultInputs  = 2304
 	defaultRegions = 48
 	defaultTerms   = 150_000
-	defaultTime    = 5 * time.Second
+	defaultTotal   = 2_500_000 // about 5 s of processor time
+	defaultTime    = time.Minute
+	regionSearches = 3 // of all terms that a search may try, for one region
 )
 
 // A Study looks for terms that do what regions of one candidate do. The caller
@@ -45,21 +48,28 @@ type question struct {
 	first  int // so many inputs are recorded
 	status []byte
 	outs   []any
+	found  []*term // for each output
 }
 
 // limits bound the work on one study.
 type limits struct {
 	perSearch int
+	total     int
+	region    int // what spent may be until the next region
 	deadline  time.Time
 	spent     int // terms tried
 	restarts  int
 }
 
-func (l *limits) over() bool { return !l.deadline.IsZero() && time.Now().After(l.deadline) }
+// over reports whether a region has had its share.
+func (l *limits) over() bool {
+	return l.spent >= l.total || l.spent >= l.region || !l.deadline.IsZero() && time.Now().After(l.deadline)
+}
 
 // NewStudy cuts a candidate into regions and draws their inputs.
 func NewStudy(p *mutate.Pass, o Options) *Study {
-	o.Inputs, o.Terms, o.Time = cmp.Or(o.Inputs, defaultInputs), cmp.Or(o.Terms, defaultTerms), cmp.Or(o.Time, defaultTime)
+	o.Inputs, o.Terms = cmp.Or(o.Inputs, defaultInputs), cmp.Or(o.Terms, defaultTerms)
+	o.Total, o.Time = cmp.Or(o.Total, defaultTotal), cmp.Or(o.Time, defaultTime)
 	s := &Study{p: p, o: o}
 	regions := Regions(p)
 	for i, r := range regions[:min(len(regions), cmp.Or(o.Regions, defaultRegions))] {
@@ -165,7 +175,7 @@ type Answer struct {
 
 // Find looks for terms. It is pure but for its deadline.
 func (s *Study) Find() Report {
-	l := &limits{perSearch: s.o.Terms, deadline: time.Now().Add(s.o.Time)}
+	l := &limits{perSearch: s.o.Terms, total: s.o.Total, deadline: time.Now().Add(s.o.Time)}
 	var rep Report
 	for _, q := range s.questions {
 		a := Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func}
@@ -196,6 +206,9 @@ func (s *Study) answer(q *question, l *limits) (Finding, string) {
 	if q.status == nil {
 		return Finding{}, "it did not run"
 	}
+	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
+		return Finding{}, "there was no time left"
+	}
 	pools := []*pool{q.pool(nil)}
 	if in := q.sorted(s); in >= 0 {
 		pools = append(pools, q.pool(func(i int) bool { return inOrder(q.inputs[in], i) }))
@@ -217,6 +230,7 @@ func (s *Study) answer(q *question, l *limits) (Finding, string) {
 			continue
 		}
 		f.Sorted = k > 0
+		q.found = q.best(terms)
 		return f, ""
 	}
 	return Finding{}, why
