@@ -190,7 +190,16 @@ func (l *lifting) liftFile(ctx context.Context, conf *packages.Config, p *packag
 	if len(s.Regions()) == 0 {
 		return nil
 	}
-	if why := l.carryOut(ctx, conf, p, s); why != "" {
+	dir, err := os.MkdirTemp(l.dir, "lift")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program, why := l.build(ctx, dir, conf, p, s)
+	if why == "" {
+		why = l.execute(ctx, program, s)
+	}
+	if why != "" {
 		l.unbuilt++
 		l.failed = append(l.failed, p.PkgPath+": "+why)
 		return ctx.Err()
@@ -207,7 +216,7 @@ func (l *lifting) liftFile(ctx context.Context, conf *packages.Config, p *packag
 		return nil
 	}
 	s.Redraw(l.seed+1<<40, l.fresh)
-	if why := l.carryOut(ctx, conf, p, s); why != "" {
+	if why := l.execute(ctx, program, s); why != "" {
 		return fmt.Errorf("%s: the second time: %s", p.PkgPath, why)
 	}
 	held, regions := s.Held()
@@ -251,14 +260,11 @@ func outermost(body ast.Node) (n int) {
 
 var lineOf = regexp.MustCompile(`beagle_lift\.go:(\d+):`)
 
-// carryOut builds the regions of a study with the go command, which runs none of
-// the code, and runs them in a sandbox. It returns why that did not work.
-func (l *lifting) carryOut(ctx context.Context, conf *packages.Config, p *packages.Package, s *lift.Study) string {
-	dir, err := os.MkdirTemp(l.dir, "lift")
-	if err != nil {
-		return err.Error()
-	}
-	defer os.RemoveAll(dir)
+// build builds the regions of a study with the go command, which runs none of the
+// code. It returns the program, or why there is none.
+func (l *lifting) build(
+	ctx context.Context, dir string, conf *packages.Config, p *packages.Package, s *lift.Study,
+) (program, why string) {
 	pkg := filepath.Dir(p.GoFiles[0])
 	file, main, list := filepath.Join(dir, "lift.go"), filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
 	start := "package main\n\nimport target " + strconv.Quote(p.PkgPath) + "\n\nfunc main() { target." + lift.Entry + "() }\n"
@@ -269,7 +275,7 @@ func (l *lifting) carryOut(ctx context.Context, conf *packages.Config, p *packag
 	err = cmp.Or(err, os.WriteFile(main, []byte(start), 0o644), os.WriteFile(list, replace, 0o644))
 	for range 4 {
 		if err = cmp.Or(err, os.WriteFile(file, []byte(s.Program(p.Name)), 0o644)); err != nil {
-			return err.Error()
+			return "", err.Error()
 		}
 		args := append([]string{"build", "-overlay=" + list, "-pgo=off", "-gcflags=-e", "-ldflags=-s -w", "-o",
 			filepath.Join(dir, "program")}, conf.BuildFlags...)
@@ -277,7 +283,7 @@ func (l *lifting) carryOut(ctx context.Context, conf *packages.Config, p *packag
 		build.Dir, build.Env = conf.Dir, conf.Env
 		out, err := build.CombinedOutput()
 		if err == nil {
-			return l.execute(ctx, filepath.Join(dir, "program"), s)
+			return filepath.Join(dir, "program"), ""
 		}
 		var lines []int
 		for _, m := range lineOf.FindAllStringSubmatch(string(out), -1) {
@@ -285,10 +291,10 @@ func (l *lifting) carryOut(ctx context.Context, conf *packages.Config, p *packag
 			lines = append(lines, n)
 		}
 		if !s.Drop(lines) {
-			return "it does not build: " + firstLine(string(out))
+			return "", "it does not build: " + firstLine(string(out))
 		}
 	}
-	return "it does not build, whatever is left out"
+	return "", "it does not build, whatever is left out"
 }
 
 func firstLine(s string) string {
@@ -300,6 +306,7 @@ func firstLine(s string) string {
 	return s
 }
 
+// execute runs the regions in a sandbox. It returns why that did not work.
 func (l *lifting) execute(ctx context.Context, program string, s *lift.Study) string {
 	request, err := s.Request()
 	if err != nil {

@@ -1,13 +1,14 @@
 package lift
 
-import "slices"
-
-// Redraw draws other inputs for the regions that have a term, and forgets the
-// others. The caller runs the program again, whose text is new, and reads what it
-// wrote: then [Study.Held] tells which terms still hold.
+// Redraw draws other inputs for the regions that have a term, and none for the
+// others. The caller runs the same program again and reads what it wrote: then
+// [Study.Held] tells which terms still hold.
 func (s *Study) Redraw(seed uint64, n int) {
-	s.questions = slices.DeleteFunc(s.questions, func(q *question) bool { return q.found == nil })
 	for i, q := range s.questions {
+		n := n
+		if q.found == nil {
+			n = 0
+		}
 		var ts []*Type
 		for _, in := range q.r.Inputs {
 			ts = append(ts, in.Type)
@@ -20,6 +21,9 @@ func (s *Study) Redraw(seed uint64, n int) {
 // agrees with it on all inputs that it was run on.
 func (s *Study) Held() (held []bool, of []*Region) {
 	for _, q := range s.questions {
+		if q.found == nil {
+			continue
+		}
 		ok := q.status != nil
 		if ok {
 			p := q.pool(nil)
