@@ -212,7 +212,7 @@ func (l *lifting) liftFile(ctx context.Context, conf *packages.Config, p *packag
 			l.of(a.Kind).ran++
 		}
 	}
-	if len(rep.Findings) == 0 {
+	if len(rep.Matches) == 0 {
 		return nil
 	}
 	s.Redraw(l.seed+1<<40, l.fresh)
@@ -228,8 +228,8 @@ func (l *lifting) liftFile(ctx context.Context, conf *packages.Config, p *packag
 			t.held++
 			mark = "yes"
 		}
-		k := slices.IndexFunc(rep.Findings, func(f lift.Finding) bool { return f.Func == r.Func && f.Kind == r.Kind })
-		term := rep.Findings[max(k, 0)].Term
+		k := slices.IndexFunc(rep.Matches, func(f lift.Match) bool { return f.Func == r.Func && f.Kind == r.Kind })
+		term := rep.Matches[max(k, 0)].Term
 		l.lines = append(l.lines, fmt.Sprintf("%s %s %s.%s: %s", mark, r.Kind, p.PkgPath, r.Func, term))
 	}
 	return nil

@@ -41,7 +41,7 @@ const (
 )
 
 // find studies the original. What goes wrong ends the study and no search.
-func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Finding {
+func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Time: liftSearch, Recorded: l.recorded(p), Sorted: l.sorted(),
 	})
@@ -57,10 +57,10 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Finding {
 	}
 	s.Read(reply)
 	report := s.Find()
-	if len(report.Findings) > 0 {
+	if len(report.Matches) > 0 {
 		l.watch.Stage("lift", report.Summary())
 	}
-	return report.Findings
+	return report.Matches
 }
 
 // run builds the regions and runs them.

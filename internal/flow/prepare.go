@@ -27,7 +27,7 @@ type Prepared struct {
 	Moves      []beagle.Move    `json:"moves"`
 	Profile    map[int]float64  `json:"profile"`
 	Findings   []beagle.Finding `json:"findings,omitempty"`
-	Lifted     []lift.Finding   `json:"lifted,omitempty"` // pieces of the original that the library has
+	Lifted     []lift.Match     `json:"lifted,omitempty"` // pieces of the original that the library has
 	Seconds    float64          `json:"seconds"`
 
 	// Machine is the kind of machine that measures, when that is not left to

@@ -13,9 +13,9 @@ func TestFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rep := study(t, string(src), Options{Seed: 1, Time: 1 << 40})
+	p, rep := study(t, string(src), Options{Seed: 1, Total: 1 << 40, Time: 1 << 40})
 	found := map[string][]string{}
-	for _, f := range rep.Findings {
+	for _, f := range rep.Matches {
 		found[f.Func] = append(found[f.Func], f.Kind+": "+f.Term)
 	}
 	if testing.Verbose() {
@@ -34,6 +34,7 @@ func TestFound(t *testing.T) {
 			t.Errorf("%s is taken for %q, want %q", name, got, want)
 		}
 	}
+	rewritten(t, p, rep.Matches)
 	t.Logf("%d terms, %d restarts", rep.Terms, rep.Restarts)
 }
 

@@ -13,9 +13,9 @@ import (
 // Name is the name of the steps that a study brings.
 const Name = "lift"
 
-// Mutator makes findings steps of a search: one site a finding, wherever the piece
+// Mutator makes matches steps of a search: one site a match, wherever the piece
 // of code is still there.
-func Mutator(found []Finding) *mutate.Mutator {
+func Mutator(found []Match) *mutate.Mutator {
 	return &mutate.Mutator{
 		Name: Name,
 		Doc: "A piece of code does what a term of the standard library does, on all inputs that were tried. The " +
@@ -42,14 +42,14 @@ func Mutator(found []Finding) *mutate.Mutator {
 	}
 }
 
-// A place is where the code of a finding stands in a candidate.
+// A place is where the code of a match stands in a candidate.
 type place struct {
-	f        *Finding
+	f        *Match
 	from, to ast.Node
 }
 
-// sites finds the code of a finding.
-func sites(p *mutate.Pass, f *Finding) (out []mutate.Site) {
+// sites finds the code of a match.
+func sites(p *mutate.Pass, f *Match) (out []mutate.Site) {
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		obj, ok := p.Info.Defs[fn.Name].(*gotypes.Func)
 		if !ok || fn.Body == nil || mutate.FuncName(obj) != f.Func {
@@ -64,11 +64,11 @@ func sites(p *mutate.Pass, f *Finding) (out []mutate.Site) {
 	return out
 }
 
-func (f *Finding) site(at *place) mutate.Site {
+func (f *Match) site(at *place) mutate.Site {
 	return mutate.Site{Node: at.from, Label: f.Kind + " of " + f.Func + " as " + f.Term, Data: at}
 }
 
-func (f *Finding) expression(p *mutate.Pass, fn *ast.FuncDecl) (at *place) {
+func (f *Match) expression(p *mutate.Pass, fn *ast.FuncDecl) (at *place) {
 	if f.Kind != "expression" {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (f *Finding) expression(p *mutate.Pass, fn *ast.FuncDecl) (at *place) {
 	return at
 }
 
-func (f *Finding) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
+func (f *Match) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
 	if f.Kind == "expression" {
 		return nil
 	}

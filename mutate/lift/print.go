@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A Finding is a piece of code that does what a term of the library does, as far
+// A Match is a piece of code that does what a term of the library does, as far
 // as all examples show.
-type Finding struct {
+type Match struct {
 	Func    string    `json:"func"`
 	Kind    string    `json:"kind"` // of the region: "function", "loop", "rest" or "expression"
 	Term    string    `json:"term"`
@@ -25,7 +25,7 @@ type Finding struct {
 	start, end int
 }
 
-// A Version is one way to spell a finding.
+// A Version is one way to spell a match.
 type Version struct {
 	Label string `json:"label,omitempty"` // how it differs from the first
 	Text  string `json:"text"`
@@ -213,15 +213,15 @@ func (pr *printer) converted(o Output, t *term, text string) string {
 	return text
 }
 
-// finding writes the terms of a region's outputs in its place. It is false when
+// match writes the terms of a region's outputs in its place. It is false when
 // there is nothing to gain.
-func (s *Study) finding(q *question, right [][]*term) (Finding, bool) {
+func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	r := q.r
 	chosen, price := q.best(right), 0
 	for _, t := range chosen {
 		price += t.price
 	}
-	f := Finding{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
+	f := Match{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
 	f.Old = s.p.Between(r.start, r.end)
 	if !r.loops && !cheaper(r, chosen, price) {
 		return f, false

@@ -158,7 +158,7 @@ func (s *Study) Drop(lines []int) bool {
 
 // A Report says what a study found, and where it gave up.
 type Report struct {
-	Findings []Finding
+	Matches  []Match
 	Answers  []Answer
 	Terms    int // tried
 	Restarts int
@@ -179,35 +179,35 @@ func (s *Study) Find() Report {
 	var rep Report
 	for _, q := range s.questions {
 		a := Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func}
-		if covered(rep.Findings, s.p, q.r) {
+		if covered(rep.Matches, s.p, q.r) {
 			a.Why = "a larger region is a term already"
 		} else if f, why := s.answer(q, l); why == "" {
-			rep.Findings = append(rep.Findings, f)
+			rep.Matches = append(rep.Matches, f)
 			a.Term = f.Term
 		} else {
 			a.Why = why
 		}
 		rep.Answers = append(rep.Answers, a)
 	}
-	slices.SortStableFunc(rep.Findings, func(a, b Finding) int { return cmp.Compare(a.Price, b.Price) })
+	slices.SortStableFunc(rep.Matches, func(a, b Match) int { return cmp.Compare(a.Price, b.Price) })
 	rep.Terms, rep.Restarts = l.spent, l.restarts
 	return rep
 }
 
 // covered reports whether a region lies in one that has a term.
-func covered(found []Finding, p *mutate.Pass, r *Region) bool {
-	return slices.ContainsFunc(found, func(f Finding) bool {
+func covered(found []Match, p *mutate.Pass, r *Region) bool {
+	return slices.ContainsFunc(found, func(f Match) bool {
 		return f.start <= p.Offset(r.start) && p.Offset(r.end) <= f.end
 	})
 }
 
 // answer looks for the terms of one region.
-func (s *Study) answer(q *question, l *limits) (Finding, string) {
+func (s *Study) answer(q *question, l *limits) (Match, string) {
 	if q.status == nil {
-		return Finding{}, "it did not run"
+		return Match{}, "it did not run"
 	}
 	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
-		return Finding{}, "there was no time left"
+		return Match{}, "there was no time left"
 	}
 	pools := []*pool{q.pool(nil)}
 	if in := q.sorted(s); in >= 0 {
@@ -224,7 +224,7 @@ func (s *Study) answer(q *question, l *limits) (Finding, string) {
 			why = reason
 			continue
 		}
-		f, ok := s.finding(q, terms)
+		f, ok := s.match(q, terms)
 		if !ok {
 			why = "the term is not better than the code"
 			continue
@@ -233,7 +233,7 @@ func (s *Study) answer(q *question, l *limits) (Finding, string) {
 		q.found = q.best(terms)
 		return f, ""
 	}
-	return Finding{}, why
+	return Match{}, why
 }
 
 // sorted is the place of an input that is nearly always in order; -1 for none.
@@ -318,9 +318,9 @@ func (p *pool) constant() bool {
 // Summary is a line about a report.
 func (r *Report) Summary() string {
 	var terms []string
-	for _, f := range r.Findings {
+	for _, f := range r.Matches {
 		terms = append(terms, f.Kind+" of "+f.Func+" is "+f.Term)
 	}
-	return fmt.Sprintf("%d of %d pieces of code are terms of the library: %s", len(r.Findings), len(r.Answers),
+	return fmt.Sprintf("%d of %d pieces of code are terms of the library: %s", len(r.Matches), len(r.Answers),
 		strings.Join(terms, "; "))
 }
