@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -44,11 +43,10 @@ func (r *recall) show(p *mutate.Pass, m *mutate.Mutator, found []mutate.Choice) 
 // spec names a function as the sample does.
 func (r *recall) spec(p *mutate.Pass) string {
 	dir := strings.Trim(strings.TrimPrefix(p.Pkg.Path(), r.looking.path), "/")
-	spec := "." + p.Func.Name.Name
-	if t := syntax.Receiver(p.Func); t != "" {
-		spec = "." + t + spec
+	if dir == "" {
+		return specOf(".", p.Func)
 	}
-	return "./" + dir + spec
+	return specOf("./"+dir, p.Func)
 }
 
 // mined are the fixed points of a function that returns every text of lower-case letters as it is.

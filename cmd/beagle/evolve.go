@@ -126,7 +126,8 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
 	f.Var(listFlag{&spec.Rules}, "rules",
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
-			"default, suite and all)")
+			"default, suite and all; lift is what the library has)")
+	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}

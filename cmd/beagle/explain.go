@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -66,6 +67,9 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	chosen := rules.All
 	if len(rest) == 1 {
 		m := rules.Named(rest[0])
+		if rest[0] == lift.Name {
+			m = lift.Mutator(nil)
+		}
 		if a := advice(rest[0]); a != nil && !*asJSON {
 			fmt.Fprintf(std.out, "%s, advice: never applied\n\n%s\n", a.Name, a.Doc)
 			return exitOK, nil

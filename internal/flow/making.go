@@ -13,6 +13,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -23,6 +24,9 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 	}
 	var out []*mutate.Mutator
 	for _, name := range names {
+		if name == lift.Name {
+			continue // it depends on the target
+		}
 		set, ok := rules.Set(name)
 		if m := rules.Named(name); m != nil {
 			set, ok = []*mutate.Mutator{m}, true

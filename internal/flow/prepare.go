@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // Prepared is what a search starts from. It is saved with the run, so that a
@@ -26,6 +27,7 @@ type Prepared struct {
 	Moves      []beagle.Move    `json:"moves"`
 	Profile    map[int]float64  `json:"profile"`
 	Findings   []beagle.Finding `json:"findings,omitempty"`
+	Lifted     []lift.Match     `json:"lifted,omitempty"` // pieces of the original that the library has
 	Seconds    float64          `json:"seconds"`
 
 	// Machine is the kind of machine that measures, when that is not left to
@@ -170,6 +172,10 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 	}
 	if x.ready.Profile, err = bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus()); err != nil {
 		return err
+	}
+	if p, problem := x.rewriter.work.pass(x.works.root.Source); problem == nil && x.spec.lifts() {
+		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
+		x.ready.Lifted = lifter.find(ctx, p)
 	}
 	x.rewriter.weigh(x.ready.Profile)
 	x.ready.Moves, _ = x.rewriter.moves(x.works.root.Source)
