@@ -53,7 +53,19 @@ func (s *side) codeStmt(st ast.Stmt) (*types.Var, []ast.Expr) {
 // code makes a parameter stand for statements or an expression. These may use variables of Before
 // only through the arguments, as the function in Before can.
 func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Expr) bool {
-	b := &block{args: args, stmts: stmts, expr: e}
+	if !m.pair.mayLeave(obj.Name()) && facts.Leaves(m.Pass, stmts) {
+		return false
+	}
+	return m.take(obj, &block{args: args, stmts: stmts, expr: e})
+}
+
+// codeLeaving is code for statements that end in a return, the only one among them.
+func (m *Match) codeLeaving(obj *types.Var, args []ast.Expr, stmts []ast.Stmt) bool {
+	return !facts.Leaves(m.Pass, stmts[:len(stmts)-1]) && m.take(obj, &block{args: args, stmts: stmts})
+}
+
+func (m *Match) take(obj *types.Var, b *block) bool {
+	args, stmts, e := b.args, b.stmts, b.expr
 	if old := m.blocks[obj.Name()]; old != nil {
 		return m.blockText(old, old.args, marks) == m.blockText(b, args, marks)
 	}
@@ -67,7 +79,7 @@ func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Ex
 			return false
 		}
 	}
-	if facts.Leaves(m.Pass, stmts) || !m.ownNamesStay(stmts) {
+	if !m.ownNamesStay(stmts) {
 		return false
 	}
 	for _, n := range b.nodes() {
@@ -77,6 +89,56 @@ func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Ex
 	}
 	set(m, m.blocks, obj.Name(), b)
 	return true
+}
+
+// mayLeave reports whether code may return, break or continue: it runs last in Before and After, and
+// in a loop of both or of neither.
+func (p *pair) mayLeave(name string) bool {
+	loops, ok := p.before.lastCall(name)
+	if !ok {
+		return false
+	}
+	for _, way := range p.ways {
+		if n, ok := way.lastCall(name); !ok || n != loops {
+			return false
+		}
+	}
+	return true
+}
+
+// lastCall reports whether a function calls a parameter once, as the last that it does, and in how
+// many loops.
+func (s *side) lastCall(name string) (loops int, ok bool) {
+	var call ast.Node
+	for e := range nodesOf[*ast.ExprStmt](s.body) {
+		if obj, _ := s.codeStmt(e); obj != nil && obj.Name() == name {
+			if call != nil {
+				return 0, false
+			}
+			call = e
+		}
+	}
+	if call == nil || s.expr != nil {
+		return 0, false
+	}
+	for child, up := call, s.up[call]; up != nil; child, up = up, s.up[up] {
+		switch up := up.(type) {
+		case *ast.BlockStmt:
+			list := up.List
+			if up == s.body {
+				list = s.list
+			}
+			if len(list) == 0 || list[len(list)-1] != child {
+				return 0, false
+			}
+		case *ast.ForStmt, *ast.RangeStmt:
+			loops++
+		case *ast.IfStmt:
+		default:
+			return 0, false
+		}
+	}
+	return loops, loops <= 1
 }
 
 func (b *block) nodes() []ast.Node {

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,7 +33,6 @@ type pair struct {
 type side struct {
 	rule    *compiled
 	choice  string
-	file    []byte
 	params  map[types.Object]*types.Var // each parameter as itself
 	list    []ast.Stmt                  // what is matched or written, without a last return that is not
 	expr    ast.Expr                    // the expression of a last return
@@ -55,7 +55,7 @@ func compile(r *Rule) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &extract{file: f, decls: keptDecls(f)}
+	x := &extract{file: f, decls: keptDecls(f), named: map[string]*ast.FuncDecl{}}
 	for i, lit := range literals {
 		if err := x.pair(&r.Pairs[i], lit); err != nil {
 			return nil, fmt.Errorf("pair %d: %w", i, err)
@@ -87,10 +87,11 @@ func compile(r *Rule) (*compiled, error) {
 				return nil, fmt.Errorf("pair %d: When has a parameter that Before has not", i)
 			}
 		}
-		p.before.split(nil)
+		whole := slices.ContainsFunc(p.ways, func(way *side) bool { return way.returns() > 1 })
+		p.before.split(nil, whole)
 		p.before.used = p.before.uses()
 		for _, way := range p.ways {
-			way.split(p.before)
+			way.split(p.before, whole)
 			way.used = way.uses()
 			if (way.expr == nil) != (p.before.expr == nil) || len(way.outputs) != len(p.before.outputs) {
 				return nil, fmt.Errorf("pair %d: Before and After do not end alike", i)
@@ -157,6 +158,7 @@ type extract struct {
 	file  *ast.File
 	decls []ast.Decl
 	funcs []*ast.FuncDecl
+	named map[string]*ast.FuncDecl // declared functions, which several pairs may name
 }
 
 func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
@@ -199,6 +201,11 @@ func (x *extract) add(v ast.Expr) error {
 	case *ast.IndexListExpr:
 		return x.add(e.X)
 	case *ast.Ident:
+		if old := x.named[e.Name]; old != nil {
+			x.funcs = append(x.funcs, old)
+			return nil
+		}
+		x.named[e.Name] = fn
 		for _, d := range x.file.Decls {
 			if old, ok := d.(*ast.FuncDecl); ok && old.Name.Name == e.Name {
 				fn.Type, fn.Body = old.Type, old.Body
@@ -273,7 +280,7 @@ func (c *compiled) side(fn *ast.FuncDecl) (*side, error) {
 	if !ok {
 		return nil, errors.New("no function")
 	}
-	s := &side{rule: c, file: []byte(c.rule.Source), sig: obj.Signature(), body: fn.Body,
+	s := &side{rule: c, sig: obj.Signature(), body: fn.Body,
 		params: map[types.Object]*types.Var{}, assigns: map[*types.Var]bool{}, up: map[ast.Node]ast.Node{}}
 	for v := range s.sig.Params().Variables() {
 		s.params[v] = v
@@ -321,8 +328,9 @@ func (s *side) findAssigned() {
 }
 
 // split separates a last return from the statements. It names what lives on, or it is one expression
-// in a statement behind them. The split of an After follows that of its Before.
-func (s *side) split(before *side) {
+// in a statement behind them. The split of an After follows that of its Before. If one of the two has
+// other returns, the pair is whole: the last return is matched too.
+func (s *side) split(before *side, whole bool) {
 	s.list = s.body.List
 	if len(s.list) == 0 {
 		return
@@ -330,7 +338,7 @@ func (s *side) split(before *side) {
 	front := s.list[:len(s.list)-1]
 	last, ok := s.list[len(s.list)-1].(*ast.ReturnStmt)
 	switch {
-	case !ok || s.returns() != 1 || len(last.Results) == 0:
+	case whole || !ok || s.returns() != 1 || len(last.Results) == 0:
 	case before != nil && before.outputs != nil:
 		s.list, s.outputs = front, last.Results
 	case before != nil && before.expr == nil:
@@ -371,7 +379,7 @@ func (s *side) variables(list []ast.Expr) bool {
 
 // text returns the source between two positions of the rule's file.
 func (s *side) text(from, to token.Pos) string {
-	return string(s.file[s.rule.fset.Position(from).Offset:s.rule.fset.Position(to).Offset])
+	return s.rule.rule.Source[s.rule.fset.Position(from).Offset:s.rule.fset.Position(to).Offset]
 }
 
 // shown returns the example for readers: the expression, or the statements.
@@ -390,6 +398,19 @@ func (s *side) shown() string {
 		lines[i] = strings.TrimPrefix(line, indent)
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// spentPlaces returns the numbers of the spent parameters.
+func (p *pair) spentPlaces() []int {
+	var out []int
+	i := 0
+	for v := range p.before.sig.Params().Variables() {
+		if slices.Contains(p.Spent, v.Name()) {
+			out = append(out, i)
+		}
+		i++
+	}
+	return out
 }
 
 // places returns, for each parameter of When, its number among those of Before.

@@ -186,10 +186,23 @@ func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
 		return m.code(obj, pat.Args, nil, e)
 	}
 	c, ok := e.(*ast.CallExpr)
-	if !ok || len(c.Args) != len(pat.Args) || c.Ellipsis.IsValid() != pat.Ellipsis.IsValid() {
+	if !ok {
 		return false
 	}
-	return m.callee(pat, c) && m.exprs2(pat.Args, c.Args)
+	if len(c.Args) == len(pat.Args) && c.Ellipsis.IsValid() == pat.Ellipsis.IsValid() &&
+		m.try(func() bool { return m.callee(pat, c) && m.exprs2(pat.Args, c.Args) }) {
+		return true
+	}
+	sel, ok := pat.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg := m.pair.rule.packageOf(sel)
+	if pkg == nil {
+		return false
+	}
+	args, ok := respelled(m.Pass, pkg.Path()+"."+sel.Sel.Name, c)
+	return ok && m.exprs2(pat.Args, args)
 }
 
 func (m *Match) callee(pat, c *ast.CallExpr) bool {
@@ -236,17 +249,12 @@ func (m *Match) method(pat *ast.SelectorExpr, fun ast.Expr) bool {
 	if !ok || m.pair.before.params[param] == nil {
 		return false
 	}
-	ptr, ok := types.Unalias(param.Type()).(*types.Pointer)
-	if !ok {
-		return false
-	}
-	if old := m.exprs[param.Name()]; old != nil {
-		return m.Pass.Same(old, sel.X)
-	}
-	if m.frozen || !m.unify(ptr.Elem(), m.Pass.Info.TypeOf(sel.X)) || m.mentionsLocal(sel.X) {
+	if m.exprs[param.Name()] != nil || m.frozen ||
+		!m.fits(param.Type(), types.NewPointer(m.Pass.Info.TypeOf(sel.X))) || m.mentionsLocal(sel.X) {
 		return false
 	}
 	set(m, m.exprs, param.Name(), sel.X)
+	set(m, m.addressed, param.Name(), true)
 	return true
 }
 
@@ -261,6 +269,10 @@ func (c *compiled) packageOf(sel *ast.SelectorExpr) *types.Package {
 
 // binary matches an operation in each of its spellings.
 func (m *Match) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
+	if b, ok := e.(*ast.BinaryExpr); ok && pat.Op == token.NEQ && b.Op == token.GTR && m.Pass.IsInt(b.Y, 0) &&
+		m.basic(b.X)&types.IsUnsigned != 0 {
+		return m.expr(pat.X, b.X) && m.expr(pat.Y, b.Y)
+	}
 	if not, ok := e.(*ast.UnaryExpr); ok && not.Op == token.NOT {
 		inner, ok := ast.Unparen(not.X).(*ast.BinaryExpr)
 		return ok && negated[inner.Op] != 0 && (inner.Op == token.EQL || inner.Op == token.NEQ ||

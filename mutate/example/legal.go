@@ -111,6 +111,11 @@ func (m *Match) legal() bool {
 	if !m.constants() || !m.deadBehind() || !m.orderKept() {
 		return false
 	}
+	for _, name := range m.pair.Spent {
+		if v := m.Var(name); v == nil || !facts.Owned.Of(m.Pass)[v] || m.elementsLive(v) {
+			return false
+		}
+	}
 	for name, e := range m.exprs {
 		if !m.mayMove(name, e) {
 			return false
@@ -238,7 +243,11 @@ func (m *Match) liveBehind(v *types.Var) bool {
 	if fn.Type.Results != nil && facts.Inside(at(v), fn.Type.Results) {
 		return true
 	}
-	// A loop around the match may read it in the next turn.
+	return m.inLoopOf(v)
+}
+
+// inLoopOf reports whether a loop around the match may read v in its next turn.
+func (m *Match) inLoopOf(v *types.Var) bool {
 	for _, up := range m.Pass.Path(m.Node) {
 		switch up.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
@@ -248,6 +257,21 @@ func (m *Match) liveBehind(v *types.Var) bool {
 		}
 	}
 	return false
+}
+
+// elementsLive reports whether code behind the match may read the elements of a slice.
+func (m *Match) elementsLive(v *types.Var) bool {
+	end := m.Region().End()
+	if m.tail != nil {
+		end = m.tail.End()
+	}
+	for _, id := range m.Pass.Uses(v, m.Pass.FuncOf(m.Node)) {
+		call, _ := m.Pass.Parent(id).(*ast.CallExpr)
+		if id.Pos() >= end && (call == nil || m.Pass.LenOf(call) != v) {
+			return true
+		}
+	}
+	return m.inLoopOf(v)
 }
 
 // at makes a node where a variable is declared.

@@ -11,9 +11,29 @@ import (
 // A head is the normal form of a loop of an example, as facts.Loop is of one of the code.
 type head struct {
 	kind         facts.LoopKind
+	unknown      bool // a range over a value whose type the stand-ins do not tell
 	seq, bound   ast.Expr
 	index, value types.Object
 	body         *ast.BlockStmt
+	any          *types.Var // the parameter that stands for any loop, or nil
+}
+
+// headParam returns the parameter of type iter.Seq2 that an expression names, or nil. Such a
+// parameter stands for the head of any loop that goes through data.
+func (c *compiled) headParam(e ast.Expr) *types.Var {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	v, ok := c.obj(id).(*types.Var)
+	if !ok {
+		return nil
+	}
+	n, ok := types.Unalias(v.Type()).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "iter" || n.Obj().Name() != "Seq2" {
+		return nil
+	}
+	return v
 }
 
 // headOf reads the head of a loop of an example.
@@ -25,8 +45,12 @@ func (c *compiled) headOf(s ast.Stmt) head {
 			return h
 		}
 		h.index, h.value = c.defined(s.Key), c.defined(s.Value)
+		if h.any = c.headParam(s.X); h.any != nil {
+			return h
+		}
 		t := c.info.TypeOf(s.X)
-		if t == nil {
+		if t == nil || t == types.Typ[types.Invalid] {
+			h.unknown = true
 			return h
 		}
 		switch u := t.Underlying().(type) {
@@ -96,7 +120,16 @@ func (c *compiled) defined(e ast.Expr) types.Object {
 func (m *Match) loop(pat, s ast.Stmt) bool {
 	h := m.pair.rule.headOf(pat)
 	l := facts.Loops.Of(m.Pass)[s]
-	if l == nil || l.Kind != h.kind {
+	if l == nil {
+		return false
+	}
+	if _, ranges := s.(*ast.RangeStmt); h.unknown && ranges && l.Seq != nil {
+		h.kind = l.Kind
+	}
+	if h.any != nil {
+		return m.anyLoop(h, l)
+	}
+	if l.Kind != h.kind {
 		return false
 	}
 	switch l.Kind {
@@ -110,7 +143,31 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 		if !m.expr(h.seq, l.Seq) {
 			return false
 		}
+		if t, ok := h.value.(*types.Var); ok && l.Value != nil && t.Type() != types.Typ[types.Invalid] &&
+			!m.unify(t.Type(), l.Value.Type()) {
+			return false
+		}
 	}
+	return m.heads(h, l) && m.block(h.body, l.Body)
+}
+
+// anyLoop binds a parameter to the head of a loop, or compares with the one that it stands for.
+func (m *Match) anyLoop(h head, l *facts.Loop) bool {
+	if l.Kind == facts.OtherLoop {
+		return false
+	}
+	old := m.kept[h.any.Name()]
+	if old == nil {
+		set(m, m.kept, h.any.Name(), l)
+	} else if old.Kind != l.Kind || (old.Seq == nil) != (l.Seq == nil) ||
+		old.Seq != nil && !m.Pass.Same(old.Seq, l.Seq) || old.Seq == nil && !m.Pass.Same(old.Bound, l.Bound) {
+		return false
+	}
+	return m.heads(h, l) && m.block(h.body, l.Body)
+}
+
+// heads binds the variables of a loop's head.
+func (m *Match) heads(h head, l *facts.Loop) bool {
 	if h.index != nil {
 		set(m, m.loops, h.index, role{loop: l})
 	}
@@ -118,9 +175,9 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 		set(m, m.loops, h.value, role{loop: l, value: true})
 	}
 	if h.index == nil && h.value == nil && (l.Index != nil || l.Value != nil) {
-		set(m, m.loops, types.Object(types.NewVar(s.Pos(), nil, "", nil)), role{loop: l})
+		set(m, m.loops, types.Object(types.NewVar(l.Stmt.Pos(), nil, "", nil)), role{loop: l})
 	}
-	return m.block(h.body, l.Body)
+	return true
 }
 
 // otherLoop compares loops as they are spelled.

@@ -26,7 +26,11 @@ type Match struct {
 	locals map[types.Object]*types.Var
 	loops  map[types.Object]role
 	blocks map[string]*block
-	edits  [][]mutate.Edit // of each way
+	kept   map[string]*facts.Loop // the loops whose heads After keeps
+	// addressed holds the parameters of pointer types whose expression is a variable that a method
+	// call takes the address of.
+	addressed map[string]bool
+	edits     [][]mutate.Edit // of each way
 
 	trail  []func()
 	frozen bool // compares only, and binds nothing more
@@ -41,7 +45,8 @@ type role struct {
 func newMatch(p *mutate.Pass, of *pair) *Match {
 	return &Match{Pass: p, pair: of, exprs: map[string]ast.Expr{}, places: map[string]*types.Var{},
 		types: map[string]types.Type{}, locals: map[types.Object]*types.Var{}, loops: map[types.Object]role{},
-		blocks: map[string]*block{}}
+		blocks: map[string]*block{}, addressed: map[string]bool{},
+		kept: map[string]*facts.Loop{}}
 }
 
 // Expr returns the expression that a parameter stands for, or nil.
@@ -61,11 +66,37 @@ func (m *Match) Var(name string) *types.Var {
 	return nil
 }
 
+// Loop returns the first loop of the match, or nil.
+func (m *Match) Loop() *facts.Loop {
+	for _, s := range m.list {
+		if l := facts.Loops.Of(m.Pass)[s]; l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// Local returns the variable that a variable of Before stands for, or nil.
+func (m *Match) Local(name string) *types.Var {
+	for obj, v := range m.locals {
+		if obj.Name() == name {
+			return v
+		}
+	}
+	return m.places[name]
+}
+
+// IsConstant reports whether a parameter stands for a constant, or for nothing.
+func (m *Match) IsConstant(name string) bool {
+	e := m.exprs[name]
+	return e == nil || m.Pass.Info.Types[e].Value != nil
+}
+
 // Code returns the code that a parameter of a function type stands for, or nil.
 func (m *Match) Code(name string) ast.Node {
 	b := m.blocks[name]
 	switch {
-	case b == nil:
+	case b == nil || b.expr == nil && len(b.stmts) == 0:
 		return nil
 	case b.expr != nil:
 		return b.expr
@@ -115,25 +146,37 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 	if !goAtLeast(p, c.rule.Go) {
 		return nil
 	}
-	taken := map[ast.Node]bool{}
+	var taken []ast.Node // what earlier pairs match
 	for _, pair := range c.pairs {
+		before := len(taken)
 		if !goAtLeast(p, pair.Go) || !pair.importsThere(p) {
 			continue
 		}
 		pair.search(p, func(m *Match) {
-			if taken[m.Node] || !m.legal() || !m.write() {
+			if slices.ContainsFunc(taken[:before], func(n ast.Node) bool { return facts.Inside(m.Node, n) }) ||
+				!m.legal() || !m.write() {
 				return
 			}
-			taken[m.Node] = true
+			taken = append(taken, m.Region())
 			sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: m})
 		})
+	}
+	if c.rule.Code != nil {
+		for _, s := range c.rule.Code(p) {
+			if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
+				sites = append(sites, s)
+			}
+		}
 	}
 	slices.SortStableFunc(sites, func(a, b mutate.Site) int { return int(a.Node.Pos() - b.Node.Pos()) })
 	return sites
 }
 
 func (c *compiled) params(_ *mutate.Pass, s mutate.Site) []mutate.Param {
-	m := s.Data.(*Match)
+	m, ok := s.Data.(*Match)
+	if !ok {
+		return []mutate.Param{{}}
+	}
 	var out []mutate.Param
 	for i, way := range m.pair.ways {
 		if m.edits[i] != nil {
@@ -144,6 +187,9 @@ func (c *compiled) params(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 }
 
 func (c *compiled) rewrite(_ *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	if edits, ok := s.Data.([]mutate.Edit); ok {
+		return edits, nil
+	}
 	i, _ := param.Value.(int)
 	return s.Data.(*Match).edits[i], nil
 }
@@ -160,10 +206,11 @@ func (c *compiled) label(m *Match) string {
 	return text
 }
 
-// importsThere reports whether the candidate imports all packages that Before uses.
+// importsThere reports whether the candidate imports all packages that Before uses. See respelled
+// for the exceptions.
 func (p *pair) importsThere(pass *mutate.Pass) bool {
 	for path := range p.before.packages() {
-		if !slices.ContainsFunc(pass.File.Imports, func(s *ast.ImportSpec) bool {
+		if path != "slices" && path != "io" && !slices.ContainsFunc(pass.File.Imports, func(s *ast.ImportSpec) bool {
 			return s.Path.Value == strconv.Quote(path)
 		}) {
 			return false

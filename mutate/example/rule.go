@@ -9,20 +9,22 @@
 //   - A parameter of a function type that Before calls stands for code: for an expression if it has a
 //     result, for statements if it has none. Its arguments are what this code may use of the example:
 //     `body(i)` matches statements that may mention i. `body(&s[i])` lets them assign s[i] too.
+//   - A parameter of type iter.Seq2 that Before ranges over stands for the head of any loop through
+//     elements, runes, a map or numbers. After keeps the head as it is spelled.
 //   - Variables that Before declares stand for variables of the code.
 //
 // The body of Before says how much it matches:
 //
 //   - A body that is one `return E` matches the expression E.
-//   - A last `return v, w` of variables, without another return, is not matched: it names the
-//     variables that live on. All others must be unused behind the match.
-//   - Statements in front of a last `return E`, without another return, match statements and a
-//     single E in the statement behind them.
-//   - Any other body is matched as it stands, with its returns.
+//   - A last `return v, w` of variables is not matched: it names the variables that live on. All
+//     others must be unused behind the match.
+//   - Statements in front of a last `return E` match statements, and E in the statement behind them.
+//   - If Before or After has other returns, the body is matched as it stands.
 //
 // Code need not be spelled as Before is. The engine compares normal forms: `i++` and `i += 1`, all
 // heads of a loop through the same elements, s[i] and the value of the range, swapped operands of
-// commutative operators, `!(a == b)` and `a != b`.
+// commutative operators, `!(a == b)` and `a != b`, old and new names of library functions. Statements
+// that end in `break` also match statements that end in a return.
 //
 // The engine refuses a match when After would run code more often, less often or at another time,
 // unless that code has no effects and keeps its value.
@@ -50,6 +52,8 @@ type Rule struct {
 	Go int
 	// Label names a place for readers; the default is the start of the matched text.
 	Label func(*Match) string
+	// Code finds places that no example can express. Their Data are the edits, as []mutate.Edit.
+	Code func(*mutate.Pass) []mutate.Site
 }
 
 // A Pair is one example: two functions of one type.
@@ -67,8 +71,15 @@ type Pair struct {
 	// Go is the least minor version of the module's language for this pair.
 	Go int
 
-	places []int
+	// Spent names parameters that stand for slices of which nothing is read behind the match, but
+	// perhaps the length. Their memory must be the function's own.
+	Spent []string
+
+	places, spent []int
 }
+
+// SpentPlaces returns which parameters of Before are spent.
+func (p Pair) SpentPlaces() []int { return p.spent }
 
 // Places returns, for each parameter of When, which parameter of Before has its name.
 func (p Pair) Places() []int { return p.places }
@@ -87,7 +98,7 @@ func (r Rule) Mutator() *mutate.Mutator {
 		panic(fmt.Sprintf("example %s: %v", r.Name, err))
 	}
 	for i, p := range c.pairs {
-		r.Pairs[i].places = p.places()
+		r.Pairs[i].places, r.Pairs[i].spent = p.places(), p.spentPlaces()
 	}
 	registered = append(registered, r)
 	m := &mutate.Mutator{

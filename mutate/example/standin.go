@@ -21,6 +21,14 @@ type Ordered interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
 		~float32 | ~float64 | ~string
 }`,
+	"math/bits": `package bits
+func OnesCount64(x uint64) int
+func Len64(x uint64) int
+func TrailingZeros64(x uint64) int
+`,
+	"iter": `package iter
+type Seq2[K, V any] func(yield func(K, V) bool)
+`,
 }
 
 func (s standIns) Import(importPath string) (*types.Package, error) {

@@ -18,7 +18,11 @@ func (m *Match) stmts(pats, list []ast.Stmt, whole bool) (n int, ok bool) {
 	}
 	if obj, args := m.pair.before.codeStmt(pats[0]); obj != nil {
 		// Take as many statements as possible.
-		for k := len(list) - (len(pats) - 1); k >= 1; k-- {
+		least := 1
+		if len(pats) > 1 || whole {
+			least = 0
+		}
+		for k := len(list) - (len(pats) - 1); k >= least; k-- {
 			if m.try(func() bool {
 				if !m.code(obj, args, list[:k], nil) {
 					return false
@@ -28,6 +32,9 @@ func (m *Match) stmts(pats, list []ast.Stmt, whole bool) (n int, ok bool) {
 			}) {
 				return k + n, true
 			}
+		}
+		if whole && m.try(func() bool { return m.leaving(pats, list) }) {
+			return len(list), true
 		}
 		return 0, false
 	}

@@ -141,7 +141,7 @@ func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
 		return types.Identical(old, got)
 	}
 	i, ok := w.Constraint().Underlying().(*types.Interface)
-	if !ok || i.IsComparable() && !exactlyComparable(got) || !types.Satisfies(got, i) {
+	if !ok || i.IsComparable() && !exactlyComparable(got) || !m.satisfies(i, got) {
 		return false
 	}
 	if isParam(got) && !i.Empty() {
@@ -149,6 +149,44 @@ func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
 	}
 	set(m, m.types, name, got)
 	return true
+}
+
+// satisfies reports whether a type has what a constraint of an example demands.
+func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
+	for e := range i.EmbeddedTypes() {
+		switch e := types.Unalias(e).(type) {
+		case *types.Union:
+			if !m.inUnion(e, got) {
+				return false
+			}
+		default:
+			if in, ok := e.Underlying().(*types.Interface); !ok || !m.satisfies(in, got) {
+				return ok == false && m.unify(e, got)
+			}
+		}
+	}
+	set := types.NewMethodSet(got)
+	for fn := range i.ExplicitMethods() {
+		if set.Lookup(nil, fn.Name()) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Match) inUnion(u *types.Union, got types.Type) bool {
+	for term := range u.Terms() {
+		if in, ok := term.Type().Underlying().(*types.Interface); ok {
+			if m.satisfies(in, got) {
+				return true
+			}
+			continue
+		}
+		if term.Tilde() && m.unify(term.Type(), got.Underlying()) || m.unify(term.Type(), got) {
+			return true
+		}
+	}
+	return false
 }
 
 // exactlyComparable reports whether == of a type cannot panic, as it can for interfaces.

@@ -3,11 +3,13 @@ package example
 import (
 	"errors"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
@@ -54,6 +56,9 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	if len(m.list) > 0 || len(w.way.list) > 0 {
 		text := w.statements()
 		switch {
+		case len(m.list) > 0 && m.tail == nil && strings.Join(strings.Fields(text), " ") ==
+			strings.Join(strings.Fields(p.Text(m.Region())), " "):
+			return nil, errors.New("the code is written so already")
 		case len(m.list) == 0:
 			stmt, ok := facts.Hoistable(p, m.tail)
 			if !ok {
@@ -283,6 +288,10 @@ func (w *writer) node(n ast.Node) string {
 
 func (w *writer) substitute(n ast.Node) (string, bool) {
 	switch n := n.(type) {
+	case *ast.RangeStmt:
+		if v := w.way.rule.headParam(n.X); v != nil {
+			return w.keptLoop(v.Name(), n), true
+		}
 	case *ast.SelectorExpr:
 		if pkg := w.way.rule.packageOf(n); pkg != nil {
 			if pkg.Path() == kitPath {
@@ -291,6 +300,9 @@ func (w *writer) substitute(n ast.Node) (string, bool) {
 			return w.importName(pkg.Path()) + "." + n.Sel.Name, true
 		}
 	case *ast.IndexExpr:
+		if text, ok := w.constantByte(n); ok {
+			return text, true
+		}
 		if sel, ok := n.X.(*ast.SelectorExpr); ok {
 			if pkg := w.way.rule.packageOf(sel); pkg != nil && pkg.Path() == kitPath {
 				return w.helper(sel.Sel.Name, []ast.Expr{n.Index}), true
@@ -300,6 +312,7 @@ func (w *writer) substitute(n ast.Node) (string, bool) {
 		if obj := w.way.codeOf(n); obj != nil && w.m.blocks[obj.Name()] != nil {
 			return w.code(obj.Name(), n), true
 		}
+		return w.conversion(n)
 	case *ast.Ident:
 		return w.ident(n)
 	}
@@ -354,7 +367,11 @@ func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
 	}
 	text := m.Pass.Text(e)
 	up := w.way.up[id]
-	if _, method := up.(*ast.SelectorExpr); !method && isPointer(obj.Type()) && !isPointer(m.Pass.Info.TypeOf(e)) {
+	_, method := up.(*ast.SelectorExpr)
+	if addr, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && method && addr.Op == token.AND {
+		return m.Pass.Text(addr.X) // Go takes the address for a method
+	}
+	if m.addressed[obj.Name()] && !method {
 		return "&" + text // Go took the address for a method
 	}
 	if parens(e, up, id) {
@@ -363,9 +380,124 @@ func (w *writer) parameter(obj *types.Var, id *ast.Ident) string {
 	return text
 }
 
-func isPointer(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
+// keptLoop writes a loop of After with a head of the code.
+func (w *writer) keptLoop(name string, s *ast.RangeStmt) string {
+	l := w.m.kept[name]
+	if l == nil {
+		w.fail("no loop is known for " + name)
+		return ""
+	}
+	return w.m.Pass.Between(l.Stmt.Pos(), l.Body.Lbrace) + w.node(s.Body)
+}
+
+// keptRole returns the loop whose head declares a variable of After, if After keeps the head.
+func (w *writer) keptRole(e ast.Expr) (l *facts.Loop, value bool) {
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return nil, false
+	}
+	obj := w.way.rule.obj(id)
+	for s := range nodesOf[*ast.RangeStmt](w.way.body) {
+		v := w.way.rule.headParam(s.X)
+		if v == nil {
+			continue
+		}
+		if obj == w.way.rule.defined(s.Key) {
+			return w.m.kept[v.Name()], false
+		}
+		if obj == w.way.rule.defined(s.Value) {
+			return w.m.kept[v.Name()], true
+		}
+	}
+	return nil, false
+}
+
+// sameLoop reports whether an argument of Before is a variable of the loop.
+func (m *Match) sameLoop(arg ast.Expr, l *facts.Loop) bool {
+	id, ok := arg.(*ast.Ident)
+	return ok && m.loops[m.pair.rule.obj(id)].loop == l
+}
+
+// headName returns the name of a variable in a kept head.
+func (w *writer) headName(l *facts.Loop, value bool) string {
+	v := l.Index
+	if value {
+		v = l.Value
+	}
+	if v == nil {
+		w.fail("the loop has no name for it")
+		return ""
+	}
+	return v.Name()
+}
+
+// conversion leaves out a conversion to the type that the value has, and that of a character in an
+// argument, which takes the type of the parameter.
+func (w *writer) conversion(call *ast.CallExpr) (string, bool) {
+	info := w.way.rule.info
+	if len(call.Args) != 1 || !info.Types[call.Fun].IsType() {
+		return "", false
+	}
+	arg := call.Args[0]
+	to := info.TypeOf(call.Fun)
+	if p, ok := types.Unalias(to).(*types.TypeParam); ok {
+		to = w.m.types[p.Obj().Name()]
+	}
+	from, lit := w.typeOf(arg)
+	_, argument := w.way.up[call].(*ast.CallExpr)
+	if from != nil && to != nil && types.Identical(from, to) || lit && argument {
+		return w.node(arg), true
+	}
+	return "", false
+}
+
+// typeOf returns the type of an expression of After in the code, or nil if it is not known, and
+// whether the expression is a character there.
+func (w *writer) typeOf(e ast.Expr) (t types.Type, char bool) {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+		obj, ok := w.way.rule.obj(id).(*types.Var)
+		if !ok || w.way.params[obj] == nil {
+			return nil, false
+		}
+		if v := w.m.places[obj.Name()]; v != nil {
+			return v.Type(), false
+		}
+		bound := w.m.exprs[obj.Name()]
+		if bound == nil {
+			return nil, false
+		}
+		lit, ok := bound.(*ast.BasicLit)
+		return w.m.Pass.Info.TypeOf(bound), ok && lit.Kind == token.CHAR
+	}
+	if t := w.way.rule.info.TypeOf(e); t != nil && t != types.Typ[types.Invalid] {
+		if _, ok := t.(*types.Basic); ok {
+			return t, false
+		}
+	}
+	return nil, false
+}
+
+// constantByte writes a byte of a constant string as a character.
+func (w *writer) constantByte(ix *ast.IndexExpr) (string, bool) {
+	id, ok := ix.X.(*ast.Ident)
+	at := w.way.rule.info.Types[ix.Index].Value
+	if !ok || at == nil {
+		return "", false
+	}
+	e := w.m.exprs[id.Name]
+	i, exact := constant.Int64Val(at)
+	if e == nil || !exact {
+		return "", false
+	}
+	v := w.m.Pass.Info.Types[e].Value
+	if v == nil || v.Kind() != constant.String {
+		return "", false
+	}
+	s := constant.StringVal(v)
+	if i < 0 || int(i) >= len(s) || s[i] >= utf8.RuneSelf {
+		return "", false
+	}
+	return strconv.QuoteRune(rune(s[i])), true
 }
 
 // parens reports whether an expression needs parentheses in place of a child of up.
@@ -417,6 +549,12 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 	}
 	w.capture(b, call.Args)
 	text := w.m.blockText(b, b.args, func(k int, at ast.Expr) string {
+		if l, value := w.keptRole(call.Args[k]); l != nil {
+			if w.m.sameLoop(b.args[k], l) {
+				return w.m.Pass.Text(at)
+			}
+			return w.headName(l, value)
+		}
 		if parens(roots[k], w.m.Pass.Parent(at), at) {
 			return "(" + args[k] + ")"
 		}

@@ -35,6 +35,9 @@ type Loop struct {
 // IsElem reports whether e is the loop's present element: its value variable, or s[i].
 func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 	e = ast.Unparen(e)
+	if l == nil {
+		return false
+	}
 	if ix, ok := e.(*ast.IndexExpr); ok {
 		for _, elem := range l.Elems {
 			if elem == ix {
@@ -160,4 +163,44 @@ func defined(p *mutate.Pass, e ast.Expr) *types.Var {
 		return nil
 	}
 	return v
+}
+
+// Quiet reports whether an expression in a loop has no effects and cannot panic, given that the
+// loop's elements are within bounds.
+func Quiet(p *mutate.Pass, n ast.Node, l *Loop) bool {
+	e, ok := n.(ast.Expr)
+	if !ok {
+		return false
+	}
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		switch e.Op {
+		case token.QUO, token.REM, token.SHL, token.SHR:
+			return p.Pure(e)
+		case token.EQL, token.NEQ:
+			if types.IsInterface(p.Info.TypeOf(e.X)) {
+				return p.Pure(e)
+			}
+		}
+		return Quiet(p, e.X, l) && Quiet(p, e.Y, l)
+	case *ast.UnaryExpr:
+		if e.Op != token.ARROW {
+			return Quiet(p, e.X, l)
+		}
+	case *ast.SelectorExpr:
+		if s := p.Info.Selections[e]; s != nil && s.Kind() == types.FieldVal && !s.Indirect() {
+			return Quiet(p, e.X, l)
+		}
+	case *ast.IndexExpr:
+		if l.IsElem(p, e) {
+			return true
+		}
+	case *ast.CallExpr:
+		if p.Info.Types[e.Fun].IsType() && len(e.Args) == 1 || len(e.Args) == 1 && p.LenOf(e) == nil {
+			if _, length := p.IsBuiltin(e, "len"); length || p.Info.Types[e.Fun].IsType() && p.Basic(e) != types.Invalid {
+				return Quiet(p, e.Args[0], l)
+			}
+		}
+	}
+	return p.Pure(ast.Unparen(e))
 }

@@ -290,3 +290,8 @@ func isNameByte(c byte) bool {
 }
 
 var assignTokens = []token.Token{token.ASSIGN}
+
+// pureElements reports whether e is pure, given that the elements of a loop are within bounds.
+func pureElements(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
+	return facts.Quiet(p, e, facts.Loops.Of(p)[loop])
+}

@@ -139,6 +139,10 @@ func (d *inputs) value(t reflect.Type, depth int) reflect.Value {
 	case reflect.Struct:
 		d.fill(v, depth)
 	case reflect.Func:
+		if t.NumIn() == 1 && t.In(0).Kind() == reflect.Func {
+			v.Set(d.sequence(t))
+			break
+		}
 		v.Set(d.function(t))
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
@@ -185,6 +189,23 @@ func (d *inputs) fill(v reflect.Value, depth int) {
 			v.Field(i).Set(d.value(v.Type().Field(i).Type, depth+1))
 		}
 	}
+}
+
+// sequence makes an iter.Seq2.
+func (d *inputs) sequence(t reflect.Type) reflect.Value {
+	yield := t.In(0)
+	var pairs [][]reflect.Value
+	for range d.r.IntN(7) {
+		pairs = append(pairs, []reflect.Value{d.value(yield.In(0), 1), d.value(yield.In(1), 1)})
+	}
+	return reflect.MakeFunc(t, func(args []reflect.Value) []reflect.Value {
+		for _, p := range pairs {
+			if !args[0].Call(p)[0].Bool() {
+				break
+			}
+		}
+		return nil
+	}).Convert(t)
 }
 
 // function makes a function that stands for code. One without results stands for statements: it
