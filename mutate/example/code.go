@@ -266,12 +266,22 @@ func (m *Match) blockText(b *block, args []ast.Expr, text func(k int, at ast.Exp
 	if b.expr != nil {
 		return m.Pass.TextWith(b.expr, sub)
 	}
-	var out strings.Builder
-	for i, s := range b.stmts {
-		if i > 0 {
-			out.WriteString(m.Pass.Between(b.stmts[i-1].End(), s.Pos()))
-		}
-		out.WriteString(m.Pass.TextWith(s, sub))
+	if len(b.stmts) == 0 {
+		return ""
 	}
-	return out.String()
+	var out strings.Builder
+	at := b.stmts[0].Pos()
+	around, whole := m.Pass.Parent(b.stmts[0]).(*ast.BlockStmt)
+	if whole && len(around.List) == len(b.stmts) {
+		at = around.Lbrace + 1 // with its comments
+	}
+	for _, s := range b.stmts {
+		out.WriteString(m.Pass.Between(at, s.Pos()))
+		out.WriteString(m.Pass.TextWith(s, sub))
+		at = s.End()
+	}
+	if whole && len(around.List) == len(b.stmts) {
+		out.WriteString(m.Pass.Between(at, around.Rbrace))
+	}
+	return strings.TrimSpace(out.String())
 }

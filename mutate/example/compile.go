@@ -27,6 +27,7 @@ type pair struct {
 	before *side
 	ways   []*side
 	when   *side
+	given  *side
 }
 
 // A side is one function of a pair.
@@ -68,8 +69,10 @@ func compile(r *Rule) (*compiled, error) {
 	for i := range r.Pairs {
 		p := &pair{Pair: &r.Pairs[i], rule: c}
 		sides := make([]*side, 2+len(p.Also))
-		if p.When != nil {
-			sides = append(sides, nil)
+		for _, condition := range []any{p.When, p.Given} {
+			if condition != nil {
+				sides = append(sides, nil)
+			}
 		}
 		for k := range sides {
 			if sides[k], err = c.side(x.funcs[next]); err != nil {
@@ -83,8 +86,14 @@ func compile(r *Rule) (*compiled, error) {
 			p.ways[k+1].choice = way.Choice
 		}
 		if p.When != nil {
-			if p.when = sides[len(sides)-1]; len(p.places()) != p.when.sig.Params().Len() {
-				return nil, fmt.Errorf("pair %d: When has a parameter that Before has not", i)
+			p.when = sides[2+len(p.Also)]
+		}
+		if p.Given != nil {
+			p.given = sides[len(sides)-1]
+		}
+		for _, s := range []*side{p.when, p.given} {
+			if s != nil && len(p.places(s)) != s.sig.Params().Len() {
+				return nil, fmt.Errorf("pair %d: a condition has a parameter that Before has not", i)
 			}
 		}
 		whole := slices.ContainsFunc(p.ways, func(way *side) bool { return way.returns() > 1 })
@@ -181,6 +190,9 @@ func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
 	}
 	if p.When != nil {
 		values = append(values, field(lit, "When"))
+	}
+	if p.Given != nil {
+		values = append(values, field(lit, "Given"))
 	}
 	for _, v := range values {
 		if err := x.add(v); err != nil {
@@ -413,13 +425,13 @@ func (p *pair) spentPlaces() []int {
 	return out
 }
 
-// places returns, for each parameter of When, its number among those of Before.
-func (p *pair) places() []int {
-	if p.when == nil {
+// places returns, for each parameter of a condition, its number among those of Before.
+func (p *pair) places(of *side) []int {
+	if of == nil {
 		return nil
 	}
 	var out []int
-	for v := range p.when.sig.Params().Variables() {
+	for v := range of.sig.Params().Variables() {
 		i := 0
 		for w := range p.before.sig.Params().Variables() {
 			if w.Name() == v.Name() {

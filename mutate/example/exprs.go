@@ -283,7 +283,10 @@ func (m *Match) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
 }
 
 func (m *Match) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) bool {
-	if op == pat.Op && m.try(func() bool { return m.expr(pat.X, x) && m.expr(pat.Y, y) }) {
+	straight := func() bool {
+		return op == pat.Op && m.try(func() bool { return m.expr(pat.X, x) && m.expr(pat.Y, y) })
+	}
+	if !m.swapFirst && straight() {
 		return true
 	}
 	swaps := mirrored[op] == pat.Op
@@ -291,7 +294,10 @@ func (m *Match) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) boo
 	case token.ADD, token.MUL, token.AND, token.OR, token.XOR:
 		swaps = op == pat.Op && m.basic(x)&(types.IsInteger) != 0
 	}
-	return swaps && m.try(func() bool { return m.expr(pat.X, y) && m.expr(pat.Y, x) })
+	if swaps && m.try(func() bool { return m.expr(pat.X, y) && m.expr(pat.Y, x) }) {
+		return true
+	}
+	return m.swapFirst && straight()
 }
 
 // basic returns the kind of a basic type, 0 for others.

@@ -111,6 +111,9 @@ func (m *Match) legal() bool {
 	if !m.constants() || !m.deadBehind() || !m.orderKept() {
 		return false
 	}
+	if m.pair.AnyOrder && !m.anyOrder() {
+		return false
+	}
 	for _, name := range m.pair.Spent {
 		if v := m.Var(name); v == nil || !facts.Owned.Of(m.Pass)[v] || m.elementsLive(v) {
 			return false
@@ -257,6 +260,19 @@ func (m *Match) inLoopOf(v *types.Var) bool {
 		}
 	}
 	return false
+}
+
+// anyOrder reports whether the pieces of code may run in any order.
+func (m *Match) anyOrder() bool {
+	for x := range m.blocks {
+		for y := range m.blocks {
+			a, b := m.Code(x), m.Code(y)
+			if x < y && a != nil && b != nil && !facts.AnyOrder(m.Pass, a, b) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // elementsLive reports whether code behind the match may read the elements of a slice.

@@ -34,6 +34,9 @@ type Match struct {
 
 	trail  []func()
 	frozen bool // compares only, and binds nothing more
+	// swapFirst tries swapped operands first. The first operands that match decide what parameters
+	// stand for, and the other choice may be the one that fits the rest.
+	swapFirst bool
 }
 
 // A role is what a variable of a loop's head is in the loop.
@@ -84,6 +87,22 @@ func (m *Match) Local(name string) *types.Var {
 		}
 	}
 	return m.places[name]
+}
+
+// Calls returns the name of the first function of a package that After calls, or "".
+func (m *Match) Calls() (name string) {
+	way := m.pair.ways[0]
+	for sel := range nodesOf[*ast.SelectorExpr](way.body) {
+		if way.rule.packageOf(sel) != nil {
+			return sel.Sel.Name
+		}
+	}
+	for call := range nodesOf[*ast.CallExpr](way.body) {
+		if id, ok := call.Fun.(*ast.Ident); ok && way.codeOf(call) == nil {
+			name = id.Name
+		}
+	}
+	return name
 }
 
 // IsConstant reports whether a parameter stands for a constant, or for nothing.
@@ -251,6 +270,11 @@ func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 		}
 		for i := range list {
 			n, ok := m.stmts(p.before.list, list[i:], false)
+			if !ok {
+				m.swapFirst = true
+				n, ok = m.stmts(p.before.list, list[i:], false)
+				m.swapFirst = false
+			}
 			if ok && n > 0 {
 				m.list, m.Node = list[i:i+n], list[i]
 				if p.before.expr == nil || i+n < len(list) && m.inStatement(list[i+n]) {

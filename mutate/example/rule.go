@@ -64,6 +64,9 @@ type Pair struct {
 	// When is a function of some of the parameters, by their names. These must be constants, and
 	// When must return true for their values.
 	When any
+	// Given is a function of some of the parameters that limits the inputs of the pair's test, such
+	// as to lengths that fit in memory. It limits no match.
+	Given any
 	// Guard is a condition of this pair, in addition to the rule's.
 	Guard func(*Match) bool
 	// Choice names After when Also holds other ways.
@@ -71,15 +74,21 @@ type Pair struct {
 	// Go is the least minor version of the module's language for this pair.
 	Go int
 
+	// AnyOrder says that After runs the statements of Before in another order. No two of the pieces
+	// of code that parameters stand for may use what another one changes.
+	AnyOrder bool
 	// Spent names parameters that stand for slices of which nothing is read behind the match, but
 	// perhaps the length. Their memory must be the function's own.
 	Spent []string
 
-	places, spent []int
+	places, given, spent []int
 }
 
 // SpentPlaces returns which parameters of Before are spent.
 func (p Pair) SpentPlaces() []int { return p.spent }
+
+// GivenPlaces returns, for each parameter of Given, which parameter of Before has its name.
+func (p Pair) GivenPlaces() []int { return p.given }
 
 // Places returns, for each parameter of When, which parameter of Before has its name.
 func (p Pair) Places() []int { return p.places }
@@ -98,7 +107,8 @@ func (r Rule) Mutator() *mutate.Mutator {
 		panic(fmt.Sprintf("example %s: %v", r.Name, err))
 	}
 	for i, p := range c.pairs {
-		r.Pairs[i].places, r.Pairs[i].spent = p.places(), p.spentPlaces()
+		r.Pairs[i].places, r.Pairs[i].given = p.places(p.when), p.places(p.given)
+		r.Pairs[i].spent = p.spentPlaces()
 	}
 	registered = append(registered, r)
 	m := &mutate.Mutator{

@@ -26,25 +26,33 @@ func OnesCount64(x uint64) int
 func Len64(x uint64) int
 func TrailingZeros64(x uint64) int
 `,
+	"strings": `package strings
+func Count(s, sub string) int
+`,
+	"bytes": `package bytes
+func Count(s, sub []byte) int
+`,
 	"iter": `package iter
 type Seq2[K, V any] func(yield func(K, V) bool)
 `,
 }
 
 func (s standIns) Import(importPath string) (*types.Package, error) {
+	if importPath == kitPath {
+		return kitPackage(), nil
+	}
+	name := path.Base(importPath)
+	pkg := types.NewPackage(importPath, name)
 	if src, ok := known[importPath]; ok {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, importPath, src, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
-		return new(types.Config).Check(importPath, fset, []*ast.File{f}, nil)
+		if pkg, err = new(types.Config).Check(importPath, fset, []*ast.File{f}, nil); err != nil {
+			return nil, err
+		}
 	}
-	if importPath == kitPath {
-		return kitPackage(), nil
-	}
-	name := path.Base(importPath)
-	pkg := types.NewPackage(importPath, name)
 	for _, typ := range s.namedTypes(importPath, name) {
 		if pkg.Scope().Lookup(typ) == nil {
 			obj := types.NewTypeName(token.NoPos, pkg, typ, nil)

@@ -1,6 +1,7 @@
 package example
 
 import (
+	"bytes"
 	"errors"
 	"go/ast"
 	"go/constant"
@@ -267,7 +268,7 @@ func (w *writer) useless(s ast.Stmt) bool {
 
 // node writes a part of After.
 func (w *writer) node(n ast.Node) string {
-	var out strings.Builder
+	var out []byte
 	at := n.Pos()
 	ast.Inspect(n, func(c ast.Node) bool {
 		if c == nil {
@@ -277,17 +278,23 @@ func (w *writer) node(n ast.Node) string {
 		if !ok {
 			return true
 		}
-		out.WriteString(w.way.text(at, c.Pos()))
-		out.WriteString(text)
+		out = append(out, w.way.text(at, c.Pos())...)
+		if _, empty := c.(*ast.ExprStmt); empty && text == "" {
+			out = bytes.TrimRight(out, "\n\t")
+		}
+		out = append(out, text...)
 		at = c.End()
 		return false
 	})
-	out.WriteString(w.way.text(at, n.End()))
-	return out.String()
+	return string(append(out, w.way.text(at, n.End())...))
 }
 
 func (w *writer) substitute(n ast.Node) (string, bool) {
 	switch n := n.(type) {
+	case *ast.ExprStmt:
+		if obj, _ := w.way.codeStmt(n); obj != nil && len(w.m.blocks[obj.Name()].stmts) == 0 {
+			return "", true
+		}
 	case *ast.RangeStmt:
 		if v := w.way.rule.headParam(n.X); v != nil {
 			return w.keptLoop(v.Name(), n), true
@@ -440,6 +447,11 @@ func (w *writer) conversion(call *ast.CallExpr) (string, bool) {
 	}
 	arg := call.Args[0]
 	to := info.TypeOf(call.Fun)
+	if b, ok := to.(*types.Basic); ok && b.Kind() == types.String {
+		if r, ok := w.constantRune(arg); ok {
+			return strconv.Quote(string(r)), true
+		}
+	}
 	if p, ok := types.Unalias(to).(*types.TypeParam); ok {
 		to = w.m.types[p.Obj().Name()]
 	}
@@ -449,6 +461,24 @@ func (w *writer) conversion(call *ast.CallExpr) (string, bool) {
 		return w.node(arg), true
 	}
 	return "", false
+}
+
+// constantRune returns the value of a parameter that stands for a constant character, perhaps
+// converted.
+func (w *writer) constantRune(e ast.Expr) (rune, bool) {
+	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && w.way.rule.info.Types[call.Fun].IsType() {
+		e = call.Args[0]
+	}
+	id, ok := e.(*ast.Ident)
+	if !ok || w.m.exprs[id.Name] == nil {
+		return 0, false
+	}
+	v := w.m.Pass.Info.Types[w.m.exprs[id.Name]].Value
+	if v == nil || v.Kind() != constant.Int {
+		return 0, false
+	}
+	n, exact := constant.Int64Val(v)
+	return rune(n), exact
 }
 
 // typeOf returns the type of an expression of After in the code, or nil if it is not known, and
@@ -566,7 +596,24 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 	case b.expr == nil && w.clash(name, b):
 		return "{\n" + text + "\n}"
 	}
-	return text
+	return w.m.commentAbove(b) + text
+}
+
+// commentAbove returns the comment above the matched statement that holds code, if it is not the
+// first one, whose comment stays where it is.
+func (m *Match) commentAbove(b *block) string {
+	if len(b.stmts) == 0 {
+		return ""
+	}
+	for i, s := range m.list {
+		if i == 0 || !facts.Inside(b.stmts[0], s) {
+			continue
+		}
+		if text := strings.TrimSpace(m.Pass.Between(m.list[i-1].End(), s.Pos())); strings.HasPrefix(text, "//") {
+			return text + "\n"
+		}
+	}
+	return ""
 }
 
 // capture fails if the code declares a name that an argument mentions.

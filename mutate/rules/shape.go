@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"iter"
@@ -294,4 +295,26 @@ var assignTokens = []token.Token{token.ASSIGN}
 // pureElements reports whether e is pure, given that the elements of a loop are within bounds.
 func pureElements(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	return facts.Quiet(p, e, facts.Loops.Of(p)[loop])
+}
+
+func orNil(e ast.Expr) ast.Expr {
+	if e == nil {
+		return &ast.BadExpr{}
+	}
+	return e
+}
+
+func isBool(p *mutate.Pass, e ast.Expr, want bool) bool {
+	v := p.Info.Types[e].Value
+	return v != nil && v.Kind() == constant.Bool && constant.BoolVal(v) == want
+}
+
+func isString(v *types.Var) bool {
+	b, ok := v.Type().Underlying().(*types.Basic)
+	return ok && b.Kind() == types.String
+}
+
+func isArray(v *types.Var) bool {
+	_, ok := v.Type().Underlying().(*types.Array)
+	return ok
 }

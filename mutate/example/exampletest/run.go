@@ -35,7 +35,7 @@ func Pair(class beagle.Class, p example.Pair, n int) error {
 			}
 			tried++
 			want, got := call(before, draw(before.Type(), seed)), call(a, draw(before.Type(), seed))
-			if why := want.differ(got, class, p.SpentPlaces()); why != "" {
+			if why := want.differ(got, class, p); why != "" {
 				return fmt.Errorf("way %d: %s: %s", i, draw(before.Type(), seed), why)
 			}
 		}
@@ -43,17 +43,21 @@ func Pair(class beagle.Class, p example.Pair, n int) error {
 	return nil
 }
 
-// admitted asks When for the values of its parameters.
-func admitted(p example.Pair, d *inputs) bool {
-	if p.When == nil {
+// holds asks a condition for the arguments at some places.
+func holds(condition any, places []int, d *inputs) bool {
+	if condition == nil {
 		return true
 	}
-	when := reflect.ValueOf(p.When)
 	var args []reflect.Value
-	for _, at := range p.Places() {
+	for _, at := range places {
 		args = append(args, d.args[at])
 	}
-	return when.Call(args)[0].Bool()
+	return reflect.ValueOf(condition).Call(args)[0].Bool()
+}
+
+// admitted reports whether the pair's conditions hold for drawn arguments.
+func admitted(p example.Pair, d *inputs) bool {
+	return holds(p.When, p.Places(), d) && holds(p.Given, p.GivenPlaces(), d)
 }
 
 // An outcome is what a call of one version shows.
@@ -76,7 +80,7 @@ func call(f reflect.Value, d *inputs) (o outcome) {
 }
 
 // differ says how two outcomes differ, or returns "".
-func (o outcome) differ(got outcome, class beagle.Class, spent []int) string {
+func (o outcome) differ(got outcome, class beagle.Class, p example.Pair) string {
 	if o.panicked != got.panicked {
 		return fmt.Sprintf("Before panics with %q, After with %q", o.text, got.text)
 	}
@@ -94,9 +98,13 @@ func (o outcome) differ(got outcome, class beagle.Class, spent []int) string {
 	}
 	for i := range o.inputs.args {
 		a, b := show(o.inputs.args[i], loose), show(got.inputs.args[i], loose)
-		if a != b && !slices.Contains(spent, i) {
+		if a != b && !slices.Contains(p.SpentPlaces(), i) {
 			return fmt.Sprintf("argument %d afterwards: Before %s, After %s", i, a, b)
 		}
+	}
+	if p.AnyOrder {
+		slices.Sort(o.inputs.trace)
+		slices.Sort(got.inputs.trace)
 	}
 	if a, b := strings.Join(o.inputs.trace, " "), strings.Join(got.inputs.trace, " "); a != b {
 		return fmt.Sprintf("calls: Before %s, After %s", a, b)
