@@ -126,9 +126,7 @@ func (s *Search) askTrim(of string, without []int) {
 	m := s.index[of]
 	p := s.replay(m, without)
 	p.Kind, p.Island = Prune, m.Island
-	p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
-	s.Next++
-	s.Pending = append(s.Pending, p)
+	p = s.enroll(p)
 	s.Trims = append(s.Trims, Trim{Of: of, Without: without, Proposal: p.ID})
 }
 
