@@ -10,7 +10,7 @@ import (
 // ByAuthor is the mutator's name in a step that a model took. The step's
 // parameter is the ID of the candidate that it made: a model's step cannot be
 // taken again elsewhere, but what came of it can be looked up.
-const ByAuthor = "model"
+const ByAuthor = beagle.Written
 
 // Rules is the author of all proposals that need no model.
 const Rules = "rules"

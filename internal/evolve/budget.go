@@ -121,3 +121,6 @@ func (s *Search) noteBehind(p Proposal) {
 		s.Behind[m.Base]++
 	}
 }
+
+// Finish ends a search of which the caller knows that nothing comes any more.
+func (s *Search) Finish() { s.Ended = true }

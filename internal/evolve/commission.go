@@ -52,15 +52,16 @@ func (s *Search) commission(island int) Proposal {
 	s.Samples[key]++
 	p.Examples = s.examples(&p)
 	p.Tried = slices.Concat(s.Fallen, s.Recent)
-	p.Ideas = slices.Clone(s.Replies[max(0, len(s.Replies)-maxIdeas):])
+	p.Ideas = slices.Clone(s.Replies)
 	return p
 }
 
 const (
-	memorySize = 6  // the latest candidates that fell, and the latest that did not, that models are told of
-	maxIdeas   = 40 // candidates of models that models are told of
-	maxTurns   = 3  // replies in one conversation
-	maxTalks   = 8  // conversations that are kept
+	maxFamilies = 12 // best families that are kept at hand
+	memorySize  = 6  // the latest candidates that fell, and the latest that did not, that models are told of
+	maxIdeas    = 40 // candidates of models that models are told of
+	maxTurns    = 3  // replies in one conversation
+	maxTalks    = 8  // conversations that are kept
 )
 
 // halfAsFast is how far below the best, in logarithms, a version may be and still
@@ -82,6 +83,7 @@ func (s *Search) noteReply(p Proposal, o *Feedback) {
 		return
 	}
 	s.Replies = append(s.Replies, o.Candidate.ID)
+	s.Replies = s.Replies[max(0, len(s.Replies)-maxIdeas):]
 	talk := Talk{Author: p.Author, Proposals: append(slices.Clone(p.Talk), p.ID), Parent: o.Candidate.ID}
 	switch {
 	case len(talk.Proposals) >= maxTurns || s.alone(p.Author):
@@ -148,24 +150,27 @@ func (s *Search) subject(island int) string {
 	return out
 }
 
-// families are the best members that models may see of each family, the best
+// families are the best members that models may see of the best families, the best
 // first. A family is what goes back to one reply of a model, or to the original by
 // rules alone: its members differ in steps, not in structure.
-func (s *Search) families() []*Member {
-	at := map[string]*Member{}
-	for _, m := range s.Members {
-		if was := at[m.Base]; !m.Private && (was == nil || m.fitness() > was.fitness()) {
-			at[m.Base] = m
-		}
+func (s *Search) families() []*Member { return s.kin }
+
+// addKin puts a member among the best of the families if it belongs there.
+func (s *Search) addKin(m *Member) {
+	if m.Private {
+		return
 	}
-	out := make([]*Member, 0, len(at))
-	for _, m := range s.Members { // in one order
-		if at[m.Base] == m {
-			out = append(out, m)
+	if i := slices.IndexFunc(s.kin, func(k *Member) bool { return k.Base == m.Base }); i >= 0 {
+		if s.kin[i].fitness() >= m.fitness() {
+			return
 		}
+		s.kin = slices.Delete(s.kin, i, i+1)
 	}
-	slices.SortStableFunc(out, func(a, b *Member) int { return cmp.Compare(b.fitness(), a.fitness()) })
-	return out
+	at, _ := slices.BinarySearchFunc(s.kin, m, func(k, m *Member) int {
+		return cmp.Or(cmp.Compare(m.fitness(), k.fitness()), -1)
+	})
+	s.kin = slices.Insert(s.kin, at, m)
+	s.kin = s.kin[:min(len(s.kin), maxFamilies)]
 }
 
 // akin reports whether one member goes back to the reply that the other stands on:

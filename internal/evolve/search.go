@@ -167,7 +167,7 @@ type state struct {
 	Samples     map[string]int      `json:"turns,omitempty"`
 	Fallen      []string            `json:"fallen,omitempty"`  // candidates that fell, the latest first
 	Recent      []string            `json:"recent,omitempty"`  // members, the latest first
-	Replies     []string            `json:"replies,omitempty"` // models' candidates that were judged, the first first
+	Replies     []string            `json:"replies,omitempty"` // models' latest candidates that were judged, the first first
 	Talks       []Talk              `json:"talks,omitempty"`   // conversations that may go on
 	Behind      map[string]int      `json:"behind,omitempty"`  // what the rules proposed behind each reply
 	Repeats     int                 `json:"repeats"`           // models' answers in a row without a new candidate
@@ -183,6 +183,7 @@ type state struct {
 	sums     *sums       // over Members
 	known    *knownSteps // of the steps of Members
 	top      *Member     // the best of Members
+	kin      []*Member   // the best of the best families
 	fitted   *fit        // nil when Members or Arms changed since
 	behaving float64     // of usual; 0 when Members or Arms changed since
 }
@@ -333,6 +334,7 @@ func (s *Search) count(m *Member) {
 	s.index[m.ID] = m
 	s.sums.add(m)
 	s.known.add(m)
+	s.addKin(m)
 	if s.top == nil || m.fitness() > s.top.fitness() {
 		s.top = m
 	}

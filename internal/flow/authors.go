@@ -22,6 +22,7 @@ type Asked struct {
 	Unheard  string     `json:"unheard,omitempty"` // why the model did not answer; empty when it did
 	Spent    bool       `json:"spent,omitempty"`   // it was not asked, because the budget is used up
 	Repaired bool       `json:"repaired,omitempty"`
+	Note     string     `json:"note,omitempty"`   // what the model said of its change, in a line
 	Known    bool       `json:"known,omitempty"`  // the answer is what it was to change
 	Untold   bool       `json:"untold,omitempty"` // an agent did not say how many tokens it used
 	Calls    int        `json:"calls"`            // answers that it took, from the journal or not
@@ -207,6 +208,7 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 	kept, err := au.works.candidate(reply.ID)
 	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "",
 		au.inputs.private(kept)
+	out.Note = reply.Note
 	return err
 }
 
@@ -241,7 +243,9 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 		c.Parents = append(c.Parents, p.Mate)
 	}
 	c.Note = change.Note
-	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{Mutator: evolve.ByAuthor, Site: p.Model, Param: c.ID})
+	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{
+		Mutator: evolve.ByAuthor, Site: p.Model, Param: c.ID, Class: beagle.E4,
+	})
 	return arrived, nil
 }
 
