@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -51,18 +52,41 @@ func (s *Search) commission(island int) Proposal {
 	p.Sample = s.Samples[key]
 	s.Samples[key]++
 	p.Examples = s.examples(&p)
-	p.Tried = slices.Concat(s.Fallen, s.Recent)
-	p.Ideas = slices.Clone(s.Replies)
+	p.Tried = slices.Clone(s.Fallen)
+	p.Ideas, p.Rules = slices.Clone(s.Replies), s.ruleNotes()
 	return p
 }
 
 const (
 	maxFamilies = 12 // best families that are kept at hand
-	memorySize  = 6  // the latest candidates that fell, and the latest that did not, that models are told of
+	memorySize  = 6  // the latest candidates that fell, of which models are told
 	maxIdeas    = 40 // candidates of models that models are told of
 	maxTurns    = 3  // replies in one conversation
 	maxTalks    = 8  // conversations that are kept
 )
+
+// A RuleNote says what a rule brought so far.
+type RuleNote struct {
+	Name string  `json:"name"`
+	Good int     `json:"good,omitempty"` // versions with it that behave
+	Bad  int     `json:"bad,omitempty"`  // versions that fell for it
+	Gain float64 `json:"gain"`           // the factor that a step of it brings, by regression
+}
+
+// maxRuleNotes is how many rules a model is told of.
+const maxRuleNotes = 24
+
+// ruleNotes are what the tested rules brought, the best first.
+func (s *Search) ruleNotes() []RuleNote {
+	var out []RuleNote
+	for _, name := range slices.Sorted(maps.Keys(s.Arms)) {
+		if a := s.Arms[name]; a.tested() && name != ByAuthor {
+			out = append(out, RuleNote{name, int(a.OK), int(math.Ceil(a.Bad)), math.Exp(s.gain(name))})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b RuleNote) int { return cmp.Compare(b.Gain, a.Gain) })
+	return out[:min(len(out), maxRuleNotes)]
+}
 
 // halfAsFast is how far below the best, in logarithms, a version may be and still
 // be what a model is to improve: half as fast.
@@ -211,17 +235,8 @@ func (s *Search) examples(p *Proposal) (out []string) {
 	return out
 }
 
-// remember keeps what models are told was tried last. The
-// original is no attempt: nobody judged it.
-func (s *Search) remember(id string, m *Member) {
-	if m == nil {
-		s.Fallen = latest(s.Fallen, id)
-		return
-	}
-	if id != s.Root {
-		s.Recent = latest(s.Recent, id)
-	}
-}
+// remember keeps what fell last, for models.
+func (s *Search) remember(id string) { s.Fallen = latest(s.Fallen, id) }
 
 // latest puts an ID in front and forgets the oldest.
 func latest(ids []string, id string) []string {

@@ -105,13 +105,15 @@ type Proposal struct {
 	// the candidate that the last of them made, when it is not the parent: it fell
 	Fell string `json:"fell,omitempty"`
 	// all that models have written so far, the first first
-	Ideas       []string `json:"ideas,omitempty"`
-	Author      string   `json:"author,omitempty"` // Author.Name
-	Model       string   `json:"model,omitempty"`
-	Temperature float64  `json:"temperature,omitempty"`
-	Sample      int      `json:"turn,omitempty"`     // how often the author was asked for the same before
-	Examples    []string `json:"examples,omitempty"` // other good candidates to show
-	Tried       []string `json:"tried,omitempty"`    // candidates whose fate to tell, those that fell first
+	Ideas []string `json:"ideas,omitempty"`
+	// what rewriting rules brought, the best first
+	Rules       []RuleNote `json:"rules,omitempty"`
+	Author      string     `json:"author,omitempty"` // Author.Name
+	Model       string     `json:"model,omitempty"`
+	Temperature float64    `json:"temperature,omitempty"`
+	Sample      int        `json:"turn,omitempty"`     // how often the author was asked for the same before
+	Examples    []string   `json:"examples,omitempty"` // other good candidates to show
+	Tried       []string   `json:"tried,omitempty"`    // candidates that fell, the latest first
 }
 
 // Feedback is what became of a proposal.
@@ -166,7 +168,6 @@ type state struct {
 	Commissions int                 `json:"commissions"` // proposals made for models
 	Samples     map[string]int      `json:"turns,omitempty"`
 	Fallen      []string            `json:"fallen,omitempty"`  // candidates that fell, the latest first
-	Recent      []string            `json:"recent,omitempty"`  // members, the latest first
 	Replies     []string            `json:"replies,omitempty"` // models' latest candidates that were judged, the first first
 	Talks       []Talk              `json:"talks,omitempty"`   // conversations that may go on
 	Behind      map[string]int      `json:"behind,omitempty"`  // what the rules proposed behind each reply
@@ -321,7 +322,6 @@ func (s *Search) join(m *Member) {
 	s.Members = append(s.Members, m)
 	s.count(m)
 	s.forgetFit()
-	s.remember(m.ID, m)
 	for _, mv := range m.Moves {
 		a := s.arm(mv.Mutator)
 		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
@@ -484,7 +484,7 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 	s.credit(p, o)
 	s.noteReply(p, o)
 	if !o.Verdict.OK() {
-		s.remember(c.ID, nil)
+		s.remember(c.ID)
 		return
 	}
 	m := newMember(c, o.Verdict, o.Moves)
