@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
@@ -85,6 +86,8 @@ type Evaluation struct {
 	Moves     []beagle.Move  `json:"moves,omitempty"`
 	Without   []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
 	Cached    bool           `json:"cached"`
+	// where its time goes and what it costs; of what models are told of alone
+	Insight *bench.Insight `json:"insight,omitempty"`
 }
 
 // An EvaluatedBatch is a batch, or a worker's share of one, after its evaluation.

@@ -25,6 +25,7 @@ type rewriter struct {
 // the inputs, and the profile of the original.
 func (rw *rewriter) weigh(profile map[int]float64) {
 	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), rw.work.mutators, profile)
+	rw.work.insight = rw.works.insight
 }
 
 // proposeAll makes what proposals ask for, with the versions on the way.
@@ -100,17 +101,17 @@ func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error
 	return nil
 }
 
-// moves lists every step that can be taken from a source, and the rules that
+// moves lists every step that can be taken from a version, and the rules that
 // were not asked or failed.
-func (rw *rewriter) moves(src string) (moves []beagle.Move, without []string) {
-	moves = rw.work.moves(src, rw.faulty()...)
+func (rw *rewriter) moves(c beagle.Candidate) (moves []beagle.Move, without []string) {
+	moves = rw.work.moves(c, rw.faulty()...)
 	without = rw.faulty()
 	return slices.DeleteFunc(moves, func(m beagle.Move) bool { return slices.Contains(without, m.Mutator) }), without
 }
 
 // advice is what a person could change in a version.
-func (rw *rewriter) advice(source string) []beagle.Advice {
-	p, problem := rw.work.pass(source)
+func (rw *rewriter) advice(c beagle.Candidate) []beagle.Advice {
+	p, problem := rw.work.pass(c)
 	if problem != nil {
 		return nil
 	}
