@@ -36,6 +36,8 @@ type Config struct {
 	// the most calls of models; 0 is no limit that is known. Candidates for as many are
 	// kept from the rules
 	Calls int `json:"calls,omitempty"`
+	// the fastest version wins, not the simplest of those that are about as fast
+	Fastest bool `json:"fastest,omitempty"`
 }
 
 func (c Config) withDefaults() Config {
@@ -135,6 +137,7 @@ type Feedback struct {
 	Known   bool    `json:"known,omitempty"`   // what the model answered was there already
 	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
 	Private bool    `json:"private,omitempty"` // its source may not be shown to models
+	Reading int     `json:"reading,omitempty"` // what it takes to read its source; 0 when that is not known
 }
 
 // A Search is a search under way. Its JSON form is its whole state.
@@ -194,11 +197,13 @@ type Member struct {
 	ID      string        `json:"id"`
 	Steps   []beagle.Step `json:"steps,omitempty"`
 	Moves   []beagle.Move `json:"moves,omitempty"`
-	Tried   []int         `json:"tried,omitempty"` // indices into Moves
-	Score   float64       `json:"score"`           // logarithm of the conservative end of the ratio
-	Point   float64       `json:"point,omitempty"` // the ratio as screened; 0 when it was not
-	Island  int           `json:"island"`          // where it arrived
-	Kind    Kind          `json:"kind,omitempty"`  // of the proposal that it came of
+	Tried   []int         `json:"tried,omitempty"`   // indices into Moves
+	Score   float64       `json:"score"`             // logarithm of the conservative end of the ratio
+	Point   float64       `json:"point,omitempty"`   // the ratio as screened; 0 when it was not
+	High    float64       `json:"high,omitempty"`    // the upper end of that ratio
+	Reading int           `json:"reading,omitempty"` // what it takes to read its source
+	Island  int           `json:"island"`            // where it arrived
+	Kind    Kind          `json:"kind,omitempty"`    // of the proposal that it came of
 	Cell    string        `json:"cell"`
 	Asked   int           `json:"asked"`            // proposals made from it
 	Ground  float64       `json:"ground,omitempty"` // score of the base
@@ -303,12 +308,13 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 }
 
 func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
-	point := 0.0
+	point, high := 0.0, 0.0
 	if v.Screen != nil {
-		point = v.Screen.Point
+		point, high = v.Screen.Point, v.Screen.High
 	}
 	return &Member{
 		Point: point,
+		High:  high,
 		ID:    c.ID,
 		Steps: slices.Clone(c.Steps),
 		Moves: slices.Clone(moves),
@@ -488,7 +494,7 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 		return
 	}
 	m := newMember(c, o.Verdict, o.Moves)
-	m.Island, m.Kind, m.Private = p.Island, p.Kind, o.Private
+	m.Island, m.Kind, m.Private, m.Reading = p.Island, p.Kind, o.Private, o.Reading
 	if parent := s.index[p.Parent]; parent != nil {
 		parent.Bred = max(parent.Bred, m.Score)
 	}

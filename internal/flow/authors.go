@@ -245,7 +245,7 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 	kept, err := au.works.candidate(reply.ID)
 	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "",
 		au.inputs.private(kept)
-	out.Note = reply.Note
+	out.Note, out.Reading = reply.Note, reading(kept.Source)
 	return err
 }
 

@@ -23,6 +23,7 @@ func NewCourse(s *Spec, ready *Prepared) *Course {
 	c := &Course{Search: evolve.New(evolve.Config{
 		Seed: s.Seed, Strategy: evolve.Strategy(s.Strategy), Budget: s.Candidates, Islands: s.Islands,
 		Authors: s.Models.Authors(), NoRules: s.Models.NoRules, Calls: int(s.Models.Caps.Calls),
+		Fastest: s.Fastest,
 	})}
 	c.Log.PrepareSeconds = ready.Seconds
 	c.Search.Add(beagle.Candidate{ID: ready.RootID}, ready.Root, ready.Moves)
@@ -87,7 +88,7 @@ func (d *Draft) has(of Proposed) bool {
 func nothingNew(m Proposed) evolve.Feedback {
 	o := evolve.Feedback{Proposal: m.Proposal}
 	if m.Candidate != "" {
-		o.Candidate = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}
+		o.Candidate, o.Reading = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}, m.Reading
 		o.Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
 	}
 	return o
@@ -156,7 +157,7 @@ func (d *Draft) feedback(evaluated []Evaluation) []evolve.Feedback {
 		out[i] = evolve.Feedback{
 			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
 			Verdict: evaluated[j].Verdict, Moves: evaluated[j].Moves, Private: m.Private,
-			Twin: evaluated[j].Verdict.Twin,
+			Twin: evaluated[j].Verdict.Twin, Reading: m.Reading,
 		}
 	}
 	return out

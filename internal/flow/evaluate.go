@@ -21,6 +21,8 @@ type Proposed struct {
 	Private   bool          `json:"private,omitempty"` // its source holds captured values that models may not see
 	// of what a model wrote: the same for texts that differ in comments and local names alone
 	Shape string `json:"shape,omitempty"`
+	// what it takes to read its source; see reading
+	Reading int `json:"reading,omitempty"`
 }
 
 // Propose makes the candidates of proposals. The versions between a parent and
