@@ -46,6 +46,8 @@ type Spec struct {
 	NoMeasure  bool          `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
 	// look for no contract under which a rejected version would be right
 	Strict bool `json:"strict,omitempty"`
+	// the fastest version wins, not the simplest of those that are about as fast
+	Fastest bool `json:"fastest,omitempty"`
 	// absolute paths of the versions that are handed in, which no test is made of
 	Judged []string `json:"-"`
 	Models Models   `json:"models,omitzero"` // that write candidates beside the rules; none by default
@@ -174,6 +176,7 @@ func (s *Spec) Command() string {
 	add(s.Force, "force", s.Force)
 	add(s.Anew, "anew", s.Anew)
 	add(s.Strict, "strict", s.Strict)
+	add(s.Fastest, "fastest", s.Fastest)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")
 }
