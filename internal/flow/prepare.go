@@ -175,7 +175,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 	if x.ready.Profile, err = bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus()); err != nil {
 		return err
 	}
-	if p, problem := x.rewriter.work.pass(x.works.root.Source); problem == nil && x.spec.lifts() {
+	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
 		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
 		x.ready.Lifted = lifter.find(ctx, p)
 	}
