@@ -62,6 +62,8 @@ func TestScripts(t *testing.T) {
 			"await":   await,
 			"profile": writeProfile,
 			"armed":   armed,
+			"history": writeHistory,
+			"blocks":  writeBlocks,
 		},
 		Setup: setup,
 	})

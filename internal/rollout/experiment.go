@@ -248,3 +248,20 @@ func (e *Experiment) Arms() [][]Arm {
 }
 
 func (e *Experiment) done() bool { return e.State.Phase == Released || e.State.Phase == RolledBack }
+
+// Check says what is wrong with an experiment that was read from JSON.
+func (e *Experiment) Check() error {
+	if err := e.Plan.check(); err != nil {
+		return err
+	}
+	s := &e.State
+	switch {
+	case !slices.Contains([]Phase{Ramping, Holdout, Released, RolledBack}, s.Phase):
+		return fmt.Errorf("phase %q is unknown", s.Phase)
+	case s.Step < 0 || s.Step >= len(e.Plan.Ramp):
+		return fmt.Errorf("step %d is not one of the %d of the ramp", s.Step, len(e.Plan.Ramp))
+	case s.Effect == nil || s.Beyond == nil || s.Placebo == nil || s.After == nil || s.Streams == nil:
+		return errors.New("the state lacks its statistics: was the file cut?")
+	}
+	return nil
+}

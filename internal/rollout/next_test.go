@@ -410,3 +410,28 @@ func empty() *Experiment {
 	}
 	return e
 }
+
+// TestPAgreesWithInterval holds a standing's p-value to its interval: it is below alpha where the
+// interval misses zero, also for rare events of which all blocks had the same number.
+func TestPAgreesWithInterval(t *testing.T) {
+	rho := Tuning(0.05, 1000)
+	for _, row := range []struct {
+		name   string
+		metric Metric
+		errors func(i int) float64
+	}{
+		{"no variance", ErrorRate, func(int) float64 { return 1 }},
+		{"one event", ErrorRate, func(i int) float64 { return float64(i / 99) }},
+		{"many", ErrorRate, func(i int) float64 { return float64(20 + i%3) }},
+		{"none", ErrorRate, func(int) float64 { return 0 }},
+	} {
+		track := &Track{}
+		for i := range 100 {
+			track.add(row.metric, "pod", Counts{Requests: 100}, Counts{Requests: 100, Errors: row.errors(i)})
+		}
+		span, p := track.interval(row.metric, rho, 0.05), track.pValue(row.metric, rho)
+		if misses := span.Low > 0 || span.High < 0; misses != (p < 0.05) {
+			t.Errorf("%s: p = %g beside %+v", row.name, p, span)
+		}
+	}
+}
