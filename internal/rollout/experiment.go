@@ -177,6 +177,7 @@ type State struct {
 	Began  float64 `json:"began"`           // seconds since 1970 of the first block of this step
 	Cause  string  `json:"cause"`           // of the last decision that changed something
 	Doubt  string  `json:"doubt,omitempty"` // why it did not ship at the last look
+	Held   string  `json:"held,omitempty"`  // why it must not go further, by what others watch
 
 	Effect  map[Metric]*Track `json:"effect"`  // candidate less original
 	Beyond  map[Metric]*Track `json:"beyond"`  // candidate less placebo
@@ -217,6 +218,10 @@ func New(p Plan) (*Experiment, error) {
 		After: map[Metric]*Track{}, Streams: map[string]*Stream{},
 	}}, nil
 }
+
+// Hold keeps the experiment at its step for as long as why is not empty. Harm is still looked for.
+// Only the time of a long hold counts against its blocks: it ships nothing.
+func (e *Experiment) Hold(why string) { e.State.Held = why }
 
 // Share returns the share of traffic that runs the candidate.
 func (e *Experiment) Share() float64 {

@@ -217,6 +217,9 @@ func (e *Experiment) decide() Decision {
 	if cause := e.harm(); cause != "" {
 		return e.end(cause)
 	}
+	if e.State.Held != "" {
+		return e.orEnd("held: " + e.State.Held)
+	}
 	if e.State.Phase == Holdout {
 		return e.decideHoldout()
 	}
