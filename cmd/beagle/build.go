@@ -116,7 +116,7 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	options := inject.Options{Specs: specs, Flags: loadFlags(rest)}
 	if rolled != "" {
-		if options.Versions, err = versions(ctx, candidate, rolled, tagsOf(options.Flags)); err != nil {
+		if options.Versions, err = versions(ctx, "", candidate, rolled, tagsOf(options.Flags)); err != nil {
 			return exitUsage, err
 		}
 		rest = aligned(rest)

@@ -46,13 +46,13 @@ func rolloutFlag(args []string) (candidate, spec string, rest []string, err erro
 
 // versions makes the texts of the original, the candidate and the placebo. The build's ID is that
 // of the texts: the same versions have the same ID in every build.
-func versions(ctx context.Context, candidate, spec string, tags []string) (*inject.Versions, error) {
+func versions(ctx context.Context, dir, candidate, spec string, tags []string) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)
 	if err != nil {
 		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
 			Remedy: "Give a Go file that declares the function again."}
 	}
-	u, err := source.Load(ctx, source.Options{Spec: spec, Tags: tags})
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func versions(ctx context.Context, candidate, spec string, tags []string) (*inje
 	if problem != nil {
 		return nil, fmt.Errorf("the original cannot be copied: %s", problem.Message)
 	}
-	v := &inject.Versions{Spec: spec, Build: beagle.HashOf("versions", u.Target.Spec(), u.Target.Source, f.Src)[:16]}
+	v := &inject.Versions{Spec: spec, Function: u.Target.Spec(), Build: beagle.HashOf("versions", u.Target.Spec(), u.Target.Source, f.Src)[:16]}
 	for i, file := range []*source.File{original, f, original} {
 		suffix := []string{"BeagleOriginal", "BeagleCandidate", "BeaglePlacebo"}[i]
 		copied, err := u.Variant(file, suffix)

@@ -64,6 +64,7 @@ func TestScripts(t *testing.T) {
 			"armed":   armed,
 			"history": writeHistory,
 			"blocks":  writeBlocks,
+			"resting": resting,
 		},
 		Setup: setup,
 	})

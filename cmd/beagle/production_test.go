@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
 	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/probe/wire"
 )
 
 // writeHistory makes hourly profiles of a sketch, whose samples vary as samples do:
@@ -80,4 +83,24 @@ func writeBlocks(ts *testscript.TestScript, _ bool, args []string) {
 		out.Write(append(line, '\n'))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o666))
+}
+
+// resting waits until no rollout runs in a process, and prints why the last one ended:
+// resting SOCKET REASON. With "running" as the reason it waits until one runs.
+func resting(ts *testscript.TestScript, _ bool, args []string) {
+	clients, err := capture.New([]string{ts.MkAbs(args[0])}, ts.Getenv("BEAGLE_PROBE_TOKEN"))
+	ts.Check(err)
+	const most = 5 * time.Minute // it waits for another process on a shared machine, not for a clock
+	for start := time.Now(); time.Since(start) < most; time.Sleep(50 * time.Millisecond) {
+		r, _, err := clients[0].Do(context.Background(), wire.Request{Verb: wire.VerbRolloutStatus})
+		ts.Check(err)
+		s := r.Rollout.Switches[0]
+		switch {
+		case s.Running == (args[1] == "running") && (s.Running || strings.Contains(s.Ended, args[1])):
+			return
+		case !s.Running && args[1] != "running" && s.Ended != "":
+			ts.Fatalf("it ended by %q, not by %q", s.Ended, args[1])
+		}
+	}
+	ts.Fatalf("%s: nothing happened", args[0])
 }

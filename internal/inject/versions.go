@@ -13,10 +13,11 @@ import (
 // Versions are the texts of a function between which a build can choose. Each is a file of the
 // function's own package that declares everything under names of its own.
 type Versions struct {
-	Spec  string   // of the function
-	Build string   // identifies the versions for a controller
-	Texts []string // of the original, the candidate and the placebo
-	Names []string // of the function in each: as Type.Method for a method
+	Spec     string   // of the function, as the user wrote it
+	Function string   // the function, with its import path
+	Build    string   // identifies the versions for a controller
+	Texts    []string // of the original, the candidate and the placebo
+	Names    []string // of the function in each: as Type.Method for a method
 }
 
 // rolloutName is the name of the import in a file with a switch.

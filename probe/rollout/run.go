@@ -18,6 +18,7 @@ type run struct {
 	stream string
 	over   chan struct{}
 	told   bool // the program tells of its requests
+	timer  *time.Timer
 
 	// The mutex of the process guards these.
 	orders  wire.RolloutOrders
@@ -52,13 +53,17 @@ func (r *run) set(arm Arm) bool {
 	return true
 }
 
+// wait is called by turns alone. It keeps its timer: what it allocates would count for an arm.
 func (r *run) wait(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
+	if r.timer == nil {
+		r.timer = time.NewTimer(d)
+	} else {
+		r.timer.Reset(d)
+	}
 	select {
 	case <-r.over:
 		return false
-	case <-t.C:
+	case <-r.timer.C:
 		return true
 	}
 }

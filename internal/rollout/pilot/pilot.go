@@ -253,7 +253,7 @@ func (p *Pilot) Standing(f func(*rollout.Experiment, rollout.Decision)) {
 // release has every process run the original.
 func (p *Pilot) release(ctx context.Context) {
 	for i, c := range p.Clients {
-		if p.procs[i].lease == "" {
+		if p.procs[i].lease == "" || !p.procs[i].lost.IsZero() {
 			continue
 		}
 		if _, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbRolloutStop, Lease: p.procs[i].lease}); err != nil {
