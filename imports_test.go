@@ -44,6 +44,8 @@ var mayImport = map[string][]string{
 	"internal/flow":             {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
 	"internal/rollout":          {"", "internal/special"},
 	"internal/rollout/simulate": {"internal/rollout"},
+	"internal/rollout/pilot":    {"", "internal/rollout", "internal/capture", "probe/wire"},
+	"internal/watch/windows":    {"", "internal/watch", "internal/hotspots", "internal/forecast", "internal/ledger", "internal/store"},
 	"internal/watch":            {"", "internal/special"},
 	"internal/watch/simulate":   {"internal/watch"},
 	"internal/forecast":         {""},
@@ -70,6 +72,8 @@ var mayImport = map[string][]string{
 	"probe":                     {"probe/wire"},
 	"probe/wire":                {},
 	"probe/probehttp":           {"probe", "probe/wire"},
+	"probe/rollout":             {"probe", "probe/wire"},
+	"probe/rollout/rollouthttp": {"probe/rollout"},
 	"internal/capture":          {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
 	"bench/field":               {"", "mutate", "mutate/rules"},
 }
@@ -80,7 +84,7 @@ var mayImport = map[string][]string{
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
 	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax",
-	"probe", "probe/wire", "probe/probehttp",
+	"probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp",
 }
 
 type listed struct {

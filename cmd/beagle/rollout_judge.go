@@ -15,30 +15,17 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
-// A RolloutReport is how an experiment stands.
-type RolloutReport struct {
-	Function  string             `json:"function"`
-	Build     string             `json:"build,omitempty"`
-	Phase     rollout.Phase      `json:"phase"`
-	Action    rollout.Action     `json:"action"` // of the last decision
-	Cause     string             `json:"cause"`  // of it
-	Share     float64            `json:"share"`  // of traffic on the candidate
-	Blocks    int                `json:"blocks"`
-	Refused   int                `json:"refused"` // blocks that could not be used
-	Exposure  rollout.Exposure   `json:"exposure"`
-	Standings []rollout.Standing `json:"standings"`
-}
-
-func reportOf(e *rollout.Experiment, d rollout.Decision) *RolloutReport {
-	return &RolloutReport{Function: e.Plan.Function, Build: e.Plan.Build, Phase: e.State.Phase, Action: d.Action,
+func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
+	return &pilot.Report{Function: e.Plan.Function, Build: e.Plan.Build, Phase: e.State.Phase, Action: d.Action,
 		Cause: d.Cause, Share: e.Share(), Blocks: e.State.Blocks, Refused: e.State.Refused, Exposure: e.State.Exposure,
 		Standings: e.Standings()}
 }
 
-// status is the exit status that a pipeline reads.
-func (r *RolloutReport) status() int {
+// rolloutExit is the exit status that a pipeline reads.
+func rolloutExit(r *pilot.Report) int {
 	switch r.Phase {
 	case rollout.Holdout, rollout.Released:
 		return exitOK
@@ -77,10 +64,10 @@ func rolloutJudge(ctx context.Context, o *rolling) (int, error) {
 	}
 	r := reportOf(e, d)
 	if o.asJSON {
-		return r.status(), printJSON(o.std.out, r)
+		return rolloutExit(r), printJSON(o.std.out, r)
 	}
 	printRollout(o.std.out, r)
-	return r.status(), nil
+	return rolloutExit(r), nil
 }
 
 func over(e *rollout.Experiment) bool {
@@ -196,7 +183,7 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 	return out, nil
 }
 
-func printRollout(out io.Writer, r *RolloutReport) {
+func printRollout(out io.Writer, r *pilot.Report) {
 	p := newPainter(out)
 	fmt.Fprintf(p, "%s: %s, %s\n  %s\n", clean(r.Function), r.Phase, p.paint("1", string(r.Action)), clean(r.Cause))
 	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %d blocks used, %d refused; %.0f requests exposed, %.0f failed\n",

@@ -15,19 +15,8 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
-
-// A Shadow is what the replay of captured calls with both versions showed.
-type Shadow struct {
-	Function string  `json:"function"`
-	Build    string  `json:"build"`             // of the versions, as 'beagle build --rollout' names it
-	Calls    float64 `json:"calls"`             // captured calls that were replayed
-	Distinct int     `json:"distinct"`          // different ones among them
-	Bound    float64 `json:"bound"`             // no more than this share of such calls differs, at 95 %
-	MadeUp   bool    `json:"made_up"`           // the capture had no text, so that values were made up
-	Taken    string  `json:"taken"`             // when
-	Differs  string  `json:"differs,omitempty"` // the minimised call on which the versions differ
-}
 
 // rolloutShadow replays captured calls with both versions before anything goes live.
 func rolloutShadow(ctx context.Context, o *rolling) (int, error) {
@@ -100,12 +89,12 @@ func (o *rolling) replay(ctx context.Context, candidate string) (*beagle.Verdict
 
 // countCalls adds up how many calls the lines of a corpus stand for. Without a difference in n calls
 // at most 3/n of them differ, at 95 %: (1 - 3/n)^n is 5 %.
-func countCalls(file string) (*Shadow, error) {
+func countCalls(file string) (*pilot.Shadow, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &beagle.UsageError{What: "--corpus: " + err.Error(), Remedy: "name a file of captured calls"}
 	}
-	sh := &Shadow{}
+	sh := &pilot.Shadow{}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
@@ -146,7 +135,7 @@ func shadowFile(build string) (string, error) {
 }
 
 // keepShadow remembers that these versions agreed, or that they do not.
-func (o *rolling) keepShadow(sh *Shadow) error {
+func (o *rolling) keepShadow(sh *pilot.Shadow) error {
 	file, err := shadowFile(sh.Build)
 	if err != nil {
 		return err
@@ -162,7 +151,7 @@ func (o *rolling) keepShadow(sh *Shadow) error {
 }
 
 // shadowOf returns the shadow of a build, or nil.
-func shadowOf(build string) (*Shadow, error) {
+func shadowOf(build string) (*pilot.Shadow, error) {
 	file, err := shadowFile(build)
 	if err != nil {
 		return nil, err
@@ -174,14 +163,14 @@ func shadowOf(build string) (*Shadow, error) {
 	if err != nil {
 		return nil, err
 	}
-	sh := new(Shadow)
+	sh := new(pilot.Shadow)
 	if err := json.Unmarshal(text, sh); err != nil {
 		return nil, fmt.Errorf("%s: %w; take the shadow again", file, err)
 	}
 	return sh, nil
 }
 
-func printShadow(std stdio, sh *Shadow) {
+func printShadow(std stdio, sh *pilot.Shadow) {
 	if sh.Differs != "" {
 		fmt.Fprintf(std.out, "%s: the versions differ, so nothing goes live\n  %s\n", sh.Function, sh.Differs)
 		return

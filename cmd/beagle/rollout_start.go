@@ -70,7 +70,7 @@ func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 	}
 	if over(l.e) {
 		r := reportOf(l.e, rollout.Decision{Action: rollout.Hold, Cause: l.e.State.Cause})
-		return r.status(), l.print(r)
+		return rolloutExit(r), l.print(r)
 	}
 	guards, err := o.guards()
 	if err != nil {
@@ -98,7 +98,7 @@ func rolloutStart(ctx context.Context, o *rolling) (int, error) {
 		return exitNo, err
 	}
 	r := reportOf(l.e, d)
-	return r.status(), l.print(r)
+	return rolloutExit(r), l.print(r)
 }
 
 // shadowed refuses versions that have not agreed on captured calls.
@@ -290,7 +290,7 @@ func (l *flight) serve() (stop func(), err error) {
 	return func() { server.Close() }, nil
 }
 
-func (l *flight) print(r *RolloutReport) error {
+func (l *flight) print(r *pilot.Report) error {
 	if l.asJSON {
 		return printJSON(l.std.out, r)
 	}
@@ -335,7 +335,7 @@ func rolloutStatus(_ context.Context, o *rolling) (int, error) {
 		}
 		r := reportOf(e, rollout.Decision{Action: rollout.Hold, Cause: e.State.Cause})
 		if len(o.rest) == 1 {
-			status = r.status()
+			status = rolloutExit(r)
 		}
 		if o.asJSON {
 			err = printJSON(o.std.out, r)

@@ -15,22 +15,8 @@ import (
 	"github.com/beagle-go/beagle/internal/watch/windows"
 )
 
-// A WatchReport is what a look at a service gave.
-type WatchReport struct {
-	Service   string            `json:"service"`
-	Added     int               `json:"added"`              // windows that were looked at now
-	Kept      int               `json:"kept"`               // windows in the store
-	From      string            `json:"from,omitempty"`     // start of the first window that is searched
-	Until     string            `json:"until,omitempty"`    // end of the last
-	Findings  []watch.Finding   `json:"findings"`           // new ones; all with --all
-	Skipped   []watch.Skipped   `json:"skipped,omitempty"`  // changes that a filter took out
-	Refused   []string          `json:"refused,omitempty"`  // windows that could not be used
-	Outlooks  []windows.Outlook `json:"outlooks,omitempty"` // forecasts, and why one is not shown
-	NoOutlook string            `json:"no_outlook,omitempty"`
-}
-
-func (w *watcher) report(j *windows.Judged) (*WatchReport, error) {
-	r := &WatchReport{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped, Refused: j.Refused}
+func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
+	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped, Refused: j.Refused}
 	var err error
 	if r.Kept, err = w.archive.Count(); err != nil {
 		return nil, err
@@ -60,7 +46,7 @@ func (w *watcher) report(j *windows.Judged) (*WatchReport, error) {
 // worth orders findings: what costs most comes first.
 func worth(f watch.Finding) float64 { return max(f.Change.Estimate, -f.Change.Estimate) }
 
-func (w *watcher) print(r *WatchReport) error {
+func (w *watcher) print(r *windows.Report) error {
 	if w.asJSON {
 		return printJSON(w.std.out, r)
 	}
@@ -98,7 +84,7 @@ func printFinding(p painter, f watch.Finding) {
 func points(x float64) string { return fmt.Sprintf("%+.2f points", 100*x) }
 
 // printOutlooks shows a forecast only where its model beats the seasonal naive one.
-func printOutlooks(p painter, r *WatchReport) {
+func printOutlooks(p painter, r *windows.Report) {
 	shown := 0
 	for _, o := range r.Outlooks {
 		if !o.Result.Shown {

@@ -138,7 +138,8 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 		return 0, err
 	}
 	var point [2]any
-	if data.Type == "vector" {
+	switch data.Type {
+	case "vector":
 		var all []struct {
 			Value [2]any `json:"value"`
 		}
@@ -149,7 +150,11 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 			return 0, fmt.Errorf("the query gives %d series, not one: no data, or sum() is missing", len(all))
 		}
 		point = all[0].Value
-	} else if err := json.Unmarshal(data.Result, &point); err != nil {
+	case "scalar":
+		if err := json.Unmarshal(data.Result, &point); err != nil {
+			return 0, err
+		}
+	default:
 		return 0, fmt.Errorf("the query gives a %s, not one value", data.Type)
 	}
 	text, _ := point[1].(string)
