@@ -58,7 +58,8 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 	}
 	if all := u.Target.Facts.WritesGlobal; len(all) > 0 {
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("--rollout %s: it writes %s, which its versions would each have for themselves", spec, all[0]),
+			What: fmt.Sprintf("--rollout %s: it writes %s, which its versions would each have for themselves", spec,
+				all[0]),
 			Remedy: "Roll out a function that keeps no state.",
 		}
 	}
@@ -70,7 +71,8 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 	if problem != nil {
 		return nil, fmt.Errorf("the original cannot be copied: %s", problem.Message)
 	}
-	v := &inject.Versions{Spec: spec, Function: u.Target.Spec(), Build: beagle.HashOf("versions", u.Target.Spec(), u.Target.Source, f.Src)[:16]}
+	v := &inject.Versions{Spec: spec, Function: u.Target.Spec(), Build: beagle.HashOf("versions", u.Target.Spec(),
+		u.Target.Source, f.Src)[:16]}
 	for i, file := range []*source.File{original, f, original} {
 		suffix := []string{"BeagleOriginal", "BeagleCandidate", "BeaglePlacebo"}[i]
 		copied, err := u.Variant(file, suffix)
@@ -89,7 +91,8 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 // within the policy.
 func admitted(ctx context.Context, u *source.Unit, name, text string) (*source.File, error) {
 	bad := func(why string) error {
-		return &beagle.UsageError{What: fmt.Sprintf("--rollout: %s is no version of %s: %s", name, u.Target.Spec(), why),
+		return &beagle.UsageError{What: fmt.Sprintf("--rollout: %s is no version of %s: %s", name, u.Target.Spec(),
+			why),
 			Remedy: "'beagle verify' judges it, and says more."}
 	}
 	canonical, err := u.Normalize(u.Complete(text))

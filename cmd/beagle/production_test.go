@@ -75,8 +75,9 @@ func writeBlocks(ts *testscript.TestScript, _ bool, args []string) {
 				Start: start.Add(time.Duration(k) * 300 * time.Millisecond),
 				End:   start.Add(time.Duration(k+1) * 300 * time.Millisecond),
 				Counts: rollout.Counts{Requests: requests, Errors: failed, Slow: 5, CPUNanos: cpu, GCNanos: cpu / 20,
-					AllocBytes: 1e8 * (1 + 0.001*rng.NormFloat64()), HeapBytes: 1e7, HeapGrowth: 1e3 * rng.NormFloat64(),
-					Slices: 1}})
+					AllocBytes: 1e8 * (1 + 0.001*rng.NormFloat64()), HeapBytes: 1e7,
+					HeapGrowth: 1e3 * rng.NormFloat64(),
+					Slices:     1}})
 		}
 		line, err := json.Marshal(b)
 		ts.Check(err)

@@ -62,7 +62,8 @@ type rolling struct {
 
 func (o *rolling) flags(f *flagSet) {
 	f.StringVar(&o.plan, "plan", "", "start, judge: `file` with the plan, as JSON (docs/rollout.md)")
-	f.StringVar(&o.state, "state", "", "judge: `file` that keeps the experiment; made from the plan when it is not there")
+	f.StringVar(&o.state, "state", "",
+		"judge: `file` that keeps the experiment; made from the plan when it is not there")
 	f.StringVar(&o.id, "id", "", "start: `name` of the rollout (default: the ID of its build)")
 	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
 	f.StringVar(&o.dir, "C", ".", "shadow, start: `directory` of the module")

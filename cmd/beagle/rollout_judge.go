@@ -91,7 +91,8 @@ func (o *rolling) experiment() (*rollout.Experiment, error) {
 	}
 	e, err := rollout.New(p)
 	if err != nil {
-		return nil, &beagle.UsageError{What: o.plan + ": " + err.Error(), Remedy: "docs/rollout.md has the fields of a plan"}
+		return nil, &beagle.UsageError{What: o.plan + ": " + err.Error(),
+			Remedy: "docs/rollout.md has the fields of a plan"}
 	}
 	return e, nil
 }
@@ -186,7 +187,8 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 func printRollout(out io.Writer, r *pilot.Report) {
 	p := newPainter(out)
 	fmt.Fprintf(p, "%s: %s, %s\n  %s\n", clean(r.Function), r.Phase, p.paint("1", string(r.Action)), clean(r.Cause))
-	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %d blocks used, %d refused; %.0f requests exposed, %.0f failed\n",
+	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %d blocks used, %d refused; "+
+		"%.0f requests exposed, %.0f failed\n",
 		100*r.Share, r.Blocks, r.Refused, r.Exposure.Requests, r.Exposure.Errors)
 	if r.Blocks == 0 {
 		return
@@ -201,7 +203,8 @@ func printRollout(out io.Writer, r *pilot.Report) {
 		if s.Placebo != nil {
 			placebo = s.Metric.Span(*s.Placebo)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2g\t%+.2f\t%s\n", s.Metric, s.Role, s.Metric.Span(s.Effect), placebo, margin,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2g\t%+.2f\t%s\n", s.Metric, s.Role, s.Metric.Span(s.Effect), placebo,
+			margin,
 			s.P, s.Lag, verdictOf(s))
 	}
 	w.Flush()

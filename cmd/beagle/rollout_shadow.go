@@ -87,8 +87,8 @@ func (o *rolling) replay(ctx context.Context, candidate string) (*beagle.Verdict
 	return verdict, err
 }
 
-// countCalls adds up how many calls the lines of a corpus stand for. Without a difference in n calls
-// at most 3/n of them differ, at 95 %: (1 - 3/n)^n is 5 %.
+// countCalls adds up how many calls the lines of a corpus stand for. Without a difference in n
+// calls at most 3/n of them differ, at 95 %: (1 - 3/n)^n is 5 %.
 func countCalls(file string) (*pilot.Shadow, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -107,7 +107,8 @@ func countCalls(file string) (*pilot.Shadow, error) {
 			Provenance []string        `json:"provenance"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &call); err != nil {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("%s: %v", file, err), Remedy: "docs/corpus.md has the form"}
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s: %v", file, err),
+				Remedy: "docs/corpus.md has the form"}
 		}
 		for _, p := range call.Provenance {
 			sh.MadeUp = sh.MadeUp || bytes.Contains([]byte(p), []byte("made up"))
@@ -175,11 +176,14 @@ func printShadow(std stdio, sh *pilot.Shadow) {
 		fmt.Fprintf(std.out, "%s: the versions differ, so nothing goes live\n  %s\n", sh.Function, sh.Differs)
 		return
 	}
-	fmt.Fprintf(std.out, "%s: no difference in %.0f captured calls (%d different ones), beside those that the judge made up\n"+
-		"  At most %.2g of such calls differ (95 %%: 3 in %.0f).\n  build %s\n", sh.Function, sh.Calls, sh.Distinct, sh.Bound,
+	fmt.Fprintf(std.out,
+		"%s: no difference in %.0f captured calls (%d different ones), beside those that the judge made up\n"+
+			"  At most %.2g of such calls differ (95 %%: 3 in %.0f).\n  build %s\n", sh.Function, sh.Calls, sh.Distinct,
+		sh.Bound,
 		sh.Calls, sh.Build)
 	if sh.MadeUp {
-		fmt.Fprintln(std.out, "  The capture holds shapes in place of text: the bound is one for calls of these shapes, whose "+
-			"values were made up.")
+		fmt.Fprintln(std.out,
+			"  The capture holds shapes in place of text: the bound is one for calls of these shapes, whose "+
+				"values were made up.")
 	}
 }

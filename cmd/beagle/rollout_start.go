@@ -133,7 +133,8 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 	if err == nil {
 		if l.e.Plan.Build != build {
 			return &beagle.UsageError{
-				What:   fmt.Sprintf("the rollout %s is about build %s, and the processes have %s", l.id, l.e.Plan.Build, build),
+				What: fmt.Sprintf("the rollout %s is about build %s, and the processes have %s", l.id,
+					l.e.Plan.Build, build),
 				Remedy: "give another --id for another build",
 			}
 		}
@@ -159,7 +160,8 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 		return &beagle.UsageError{What: err.Error(), Remedy: "docs/rollout.md has the fields of a plan"}
 	}
 	if l.e.Plan.Build != build {
-		return &beagle.UsageError{What: fmt.Sprintf("the plan is about build %q, and the processes have %q", l.e.Plan.Build,
+		return &beagle.UsageError{What: fmt.Sprintf("the plan is about build %q, and the processes have %q",
+			l.e.Plan.Build,
 			build), Remedy: "build the service again, or correct the plan"}
 	}
 	return l.save(l.e)
@@ -170,7 +172,8 @@ func (l *flight) save(e *rollout.Experiment) error { return saveExperiment(l.fil
 // told prints and keeps a decision that changes something.
 func (l *flight) told(d rollout.Decision) {
 	if !l.asJSON {
-		fmt.Fprintf(l.std.out, "%s  %-9s %.0f %%  %s\n", time.Now().Format(time.TimeOnly), d.Action, 100*d.Share, clean(d.Cause))
+		fmt.Fprintf(l.std.out, "%s  %-9s %.0f %%  %s\n", time.Now().Format(time.TimeOnly), d.Action, 100*d.Share,
+			clean(d.Cause))
 	}
 	if d.Action == rollout.Ship {
 		if err := l.enter(); err != nil {
@@ -265,7 +268,8 @@ func (o *rolling) guards() (*pilot.Guards, error) {
 	if s.Rollout == nil {
 		return nil, nil
 	}
-	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts, Token: os.Getenv("BEAGLE_PROMETHEUS_TOKEN")}
+	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts,
+		Token: os.Getenv("BEAGLE_PROMETHEUS_TOKEN")}
 	for _, r := range s.Rollout.Guardrails {
 		g.Guardrails = append(g.Guardrails, pilot.Guard(r))
 	}
@@ -282,7 +286,8 @@ func (l *flight) serve() (stop func(), err error) {
 	}
 	at, err := net.Listen("tcp", l.listen)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--listen: " + err.Error(), Remedy: "give a free address, as in 127.0.0.1:9110"}
+		return nil, &beagle.UsageError{What: "--listen: " + err.Error(),
+			Remedy: "give a free address, as in 127.0.0.1:9110"}
 	}
 	server := &http.Server{Handler: pilot.Handler(l.id, l.pilot.Standing), ReadHeaderTimeout: 10 * time.Second}
 	go server.Serve(at)
@@ -297,7 +302,8 @@ func (l *flight) print(r *pilot.Report) error {
 	printRollout(l.std.out, r)
 	switch r.Phase {
 	case rollout.Released:
-		fmt.Fprintln(l.std.out, "\nMerge the candidate now: with the end of this command the processes run the original again.")
+		fmt.Fprintln(l.std.out,
+			"\nMerge the candidate now: with the end of this command the processes run the original again.")
 	case rollout.Holdout:
 		fmt.Fprintln(l.std.out, "\nIt shipped. The same command goes on with the hold-out.")
 	}
@@ -367,7 +373,8 @@ func rolloutStop(_ context.Context, o *rolling) (int, error) {
 	if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o644); err != nil {
 		return exitNo, err
 	}
-	fmt.Fprintf(o.std.out, "%s ends: its controller rolls back within a second; without one the processes run the original "+
-		"already, or within ten seconds\n", o.rest[0])
+	fmt.Fprintf(o.std.out,
+		"%s ends: its controller rolls back within a second; without one the processes run the original "+
+			"already, or within ten seconds\n", o.rest[0])
 	return exitOK, nil
 }

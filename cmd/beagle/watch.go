@@ -56,12 +56,14 @@ type watching struct {
 
 func (o *watching) flags(f *flagSet) {
 	f.StringVar(&o.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
-	f.StringVar(&o.own, "own", "", "import path `prefixes` of your own code, with commas; the checkout's module by default")
+	f.StringVar(&o.own, "own", "",
+		"import path `prefixes` of your own code, with commas; the checkout's module by default")
 	f.StringVar(&o.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&o.service, "service", "", "`name` of the service in that file; needed when it has several")
 	f.StringVar(&o.as, "as", "", "`name` of this watch in the store; the service's by default")
 	f.StringVar(&o.binary, "binary", "", "the `program` that was profiled: says with which toolchain it was built")
-	f.StringVar(&o.targets, "targets", "", "`file` of JSON lines: functions with a win or a corpus, beside those of the ledger")
+	f.StringVar(&o.targets, "targets", "",
+		"`file` of JSON lines: functions with a win or a corpus, beside those of the ledger")
 	f.StringVar(&o.listen, "listen", "", "serve this command's own state as Prometheus metrics at this `address`")
 	f.IntVar(&o.seconds, "seconds", 30, "of a live profile")
 	f.DurationVar(&o.window, "window", time.Hour, "length of a window; shorter ones have fewer samples")
@@ -90,7 +92,8 @@ func (o *watching) check(f *flagSet) error {
 	case o.keep < 24*time.Hour:
 		return bad("keep", fmt.Sprintf("%s is less than a day", o.keep), "4800h keeps 200 days")
 	case o.season < 1 || o.season > 200:
-		return bad("season", fmt.Sprintf("%d is not between 1 and 200", o.season), "give the windows of a day or a week")
+		return bad("season", fmt.Sprintf("%d is not between 1 and 200", o.season),
+			"give the windows of a day or a week")
 	case o.horizon < 0 || o.horizon > 1000:
 		return bad("horizon", fmt.Sprintf("%d is not between 0 and 1000", o.horizon), "give windows to forecast")
 	case o.settle < 0 || o.settle > 100:

@@ -16,7 +16,8 @@ import (
 )
 
 func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
-	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped, Refused: j.Refused}
+	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped,
+		Refused: j.Refused}
 	var err error
 	if r.Kept, err = w.archive.Count(); err != nil {
 		return nil, err
@@ -168,7 +169,8 @@ func (w *watcher) serve() (stop func(), err error) {
 	}
 	l, err := net.Listen("tcp", w.listen)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--listen: " + err.Error(), Remedy: "give a free address, as in 127.0.0.1:9109"}
+		return nil, &beagle.UsageError{What: "--listen: " + err.Error(),
+			Remedy: "give a free address, as in 127.0.0.1:9109"}
 	}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {

@@ -98,7 +98,8 @@ func (s *switched) declare(b *strings.Builder) {
 		fmt.Fprintf(b, "\tdefer func() {\n\t\tif c.Saves() {\n\t\t\tif recover() != nil {\n\t\t\t\tc.Forgiven()\n"+
 			"\t\t\t\t%s\n\t\t\t\tc.Saved()\n\t\t\t}\n\t\t}\n\t}()\n", s.set("r", 0))
 	}
-	fmt.Fprintf(b, "\tswitch c.Arm {\n\tcase %s.Candidate:\n\t\t%s\n\tcase %s.Placebo:\n\t\t%s\n\tdefault:\n\t\t%s\n\t}\n",
+	fmt.Fprintf(b, "\tswitch c.Arm {\n\tcase %s.Candidate:\n\t\t%s\n\tcase %s.Placebo:\n\t\t%s\n"+
+		"\tdefault:\n\t\t%s\n\t}\n",
 		rolloutName, s.set("r", 1), rolloutName, s.set("r", 2), s.set("r", 0))
 	fmt.Fprintf(b, "\tc.Done(%s)\n", failed)
 	if harmless && len(s.results) > 0 {

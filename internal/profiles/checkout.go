@@ -137,7 +137,8 @@ func sourceFile(at, rel string) *hotspots.SourceFile {
 		f.Decls = append(f.Decls, hotspots.SourceFunc{
 			Name: funcName(fn), Start: set.PositionFor(fn.Pos(), false).Line,
 			End: set.PositionFor(fn.End(), false).Line, Body: fn.Body != nil,
-			Text: beagle.HashOf("function", text[set.PositionFor(fn.Pos(), false).Offset:set.PositionFor(fn.End(), false).Offset]),
+			Text: beagle.HashOf("function", text[set.PositionFor(fn.Pos(), false).Offset:set.PositionFor(fn.End(),
+				false).Offset]),
 		})
 	}
 	return f

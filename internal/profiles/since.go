@@ -24,7 +24,8 @@ func Since(sources []string, at time.Time) []string {
 			continue
 		}
 		values := u.Query()
-		if from, err := moment(values.Get("from"), time.Now(), time.Now().Add(-time.Hour)); err != nil || !from.Before(at) {
+		if from, err := moment(values.Get("from"), time.Now(), time.Now().Add(-time.Hour)); err != nil ||
+			!from.Before(at) {
 			continue
 		}
 		values.Set("from", at.UTC().Format(time.RFC3339))

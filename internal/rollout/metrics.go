@@ -41,10 +41,13 @@ var measures = map[Metric]struct {
 	ServiceCPU:   {Relative, func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }, false},
 	ErrorRate:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Errors, c.Requests) }, true},
 	SlowShare:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Slow, c.Requests) }, true},
-	AllocBytes:   {Relative, func(c Counts) (float64, bool) { return ratio(c.AllocBytes+leastAlloc*c.Requests, c.Requests) }, false},
-	LiveHeap:     {Relative, func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }, false},
-	HeapGrowth:   {Absolute, func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }, false},
-	GCShare:      {Absolute, func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }, false},
+	AllocBytes: {Relative, func(c Counts) (float64, bool) {
+		return ratio(c.AllocBytes+leastAlloc*c.Requests,
+			c.Requests)
+	}, false},
+	LiveHeap:   {Relative, func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }, false},
+	HeapGrowth: {Absolute, func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }, false},
+	GCShare:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }, false},
 }
 
 // leastAlloc is added to the bytes that a request allocates. Of a service that allocates next to

@@ -438,8 +438,9 @@ func TestPAgreesWithInterval(t *testing.T) {
 
 // TestHeld: while others see harm nothing advances or ships, and harm is still looked for.
 func TestHeld(t *testing.T) {
-	e, err := New(Plan{Function: "p.F", Build: "b1", Ramp: []float64{0.3}, StepBlocks: 20, Horizon: 100, MostBlocks: 300,
-		Success: []Metric{ServiceCPU}, Guardrails: []Guardrail{{ErrorRate, 0.01}}})
+	e, err := New(Plan{Function: "p.F", Build: "b1", Ramp: []float64{0.3}, StepBlocks: 20, Horizon: 100,
+		MostBlocks: 300,
+		Success:    []Metric{ServiceCPU}, Guardrails: []Guardrail{{ErrorRate, 0.01}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +455,8 @@ func TestHeld(t *testing.T) {
 				c.CPUNanos /= 2
 			}
 			at := start.Add(time.Duration(3*i+k) * time.Second)
-			b.Slices = append(b.Slices, Slice{Arm: arm, Pod: "a", Build: "b1", Start: at, End: at.Add(time.Second), Counts: c})
+			b.Slices = append(b.Slices, Slice{Arm: arm, Pod: "a", Build: "b1", Start: at, End: at.Add(time.Second),
+				Counts: c})
 		}
 		if d = e.Next(b); d.Action == Ship || d.Action == Advance {
 			t.Fatalf("block %d: %+v", i, d)

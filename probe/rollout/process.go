@@ -105,7 +105,8 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	case s == nil:
 		return nil, fmt.Errorf("this program has no versions of %q: build it with beagle build --rollout", o.Function)
 	case s.build != o.Build:
-		return nil, fmt.Errorf("this program has build %q of %s, not %q: start a rollout of that build", s.build, s.name,
+		return nil, fmt.Errorf("this program has build %q of %s, not %q: start a rollout of that build", s.build,
+			s.name,
 			o.Build)
 	case p.tripped[s] != "":
 		return nil, fmt.Errorf("this process runs the original for good: %s", p.tripped[s])
@@ -140,7 +141,8 @@ func (p *process) beat(q *wire.Request) (*wire.RolloutReply, error) {
 		if p.last != nil && p.last.lease == q.Lease {
 			return p.handOut(p.last), nil // its switch says that it does not run, and why
 		}
-		return nil, fmt.Errorf("this process does not know that rollout: it was started again, or another controller came")
+		return nil, fmt.Errorf("this process does not know that rollout: it was started again, " +
+			"or another controller came")
 	}
 	r.beat = time.Now()
 	if q.Rollout != nil {
@@ -202,7 +204,8 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 		v              *float64
 		std, low, high float64
 	}{
-		{"slice", &o.Slice, 20, 1, 10_000}, {"guard", &o.Guard, 1, 0.001, 1000}, {"ttl", &o.TTL, 86400, 0.01, 30 * 86400},
+		{"slice", &o.Slice, 20, 1, 10_000}, {"guard", &o.Guard, 1, 0.001, 1000}, {"ttl", &o.TTL, 86400, 0.01,
+			30 * 86400},
 		{"lease", &o.Lease, mostLease, 0.01, mostLease}, {"most_errors", &o.MostErrors, 0.02, 1e-6, 1},
 		{"most_heap", &o.MostHeap, 3, 1.01, 100}, {"stuck", &o.Stuck, 3, 0.05, 600}, {"slow", &o.Slow, 0, 0, 1e6},
 		{"share", &o.Share, 0, 0.0001, 0.9999},

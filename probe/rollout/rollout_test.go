@@ -114,7 +114,8 @@ func (v *service) start(t *testing.T, o wire.RolloutOrders) string {
 }
 
 // await waits until the process says that nothing runs, and returns its last reply.
-func (v *service) await(t *testing.T, lease string, beating bool, done func(*wire.RolloutReply) bool) *wire.RolloutReply {
+func (v *service) await(t *testing.T, lease string, beating bool,
+	done func(*wire.RolloutReply) bool) *wire.RolloutReply {
 	t.Helper()
 	const most = time.Minute // generous: the machine is shared
 	for began := time.Now(); time.Since(began) < most; time.Sleep(20 * time.Millisecond) {
@@ -219,7 +220,8 @@ func TestPlanted(t *testing.T) {
 			lease := v.start(t, o)
 			r := v.await(t, lease, true, ended)
 			says := func(text string) bool {
-				return slices.ContainsFunc(strings.Split(row.why, "|"), func(w string) bool { return strings.Contains(text, w) })
+				return slices.ContainsFunc(strings.Split(row.why, "|"),
+					func(w string) bool { return strings.Contains(text, w) })
 			}
 			if got := r.Switches[0].Tripped; !says(got) {
 				t.Errorf("tripped by %q, want %q", got, row.why)
@@ -230,7 +232,8 @@ func TestPlanted(t *testing.T) {
 			if v.s.On() {
 				t.Error("the switch is on")
 			}
-			if _, err := v.p.start(&wire.Request{Rollout: &o}); err == nil || !strings.Contains(err.Error(), "for good") {
+			if _, err := v.p.start(&wire.Request{Rollout: &o}); err == nil || !strings.Contains(err.Error(),
+				"for good") {
 				t.Errorf("it starts again: %v", err)
 			}
 			if n := v.panics.Load(); n != 0 {
@@ -243,7 +246,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestBothPanic: where the original panics too, the candidate is not at fault, and the panic goes on.
+// TestBothPanic: where the original panics too, the candidate is not at fault. The panic goes on.
 func TestBothPanic(t *testing.T) {
 	v := serve(t, double)
 	v.s.word.Store(uint32(Candidate) + 1)
@@ -282,7 +285,8 @@ func TestEnds(t *testing.T) {
 		o := threeArms
 		row.set(&o)
 		lease := v.start(t, o)
-		if _, err := v.p.start(&wire.Request{Rollout: &o}); err == nil || !strings.Contains(err.Error(), "another controller") {
+		if _, err := v.p.start(&wire.Request{Rollout: &o}); err == nil || !strings.Contains(err.Error(),
+			"another controller") {
 			t.Errorf("a second controller: %v", err)
 		}
 		r := v.await(t, lease, false, ended)

@@ -194,7 +194,8 @@ func (r *run) trips(now time.Time, in *reader) string {
 	calls, failed := float64(c.entered-r.base.entered), float64(c.errors-r.base.errors)
 	was, wasFailed := float64(orig.entered-r.baseOriginal.entered), float64(orig.errors-r.baseOriginal.errors)
 	if failed >= leastErrors && failed/calls > wasFailed/max(1, was)+o.MostErrors {
-		return fmt.Sprintf("%.0f of %.0f calls of the candidate failed, and %.0f of %.0f of the original", failed, calls,
+		return fmt.Sprintf("%.0f of %.0f calls of the candidate failed, and %.0f of %.0f of the original", failed,
+			calls,
 			wasFailed, was)
 	}
 	if heap := in.read(r.s, Candidate).heap; heap > o.MostHeap*max(r.heap, 32<<20) {

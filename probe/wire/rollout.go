@@ -30,7 +30,7 @@ type RolloutOrders struct {
 	TTL      float64    `json:"ttl,omitempty"`   // seconds until it ends by itself: 86400
 	Lease    float64    `json:"lease,omitempty"` // seconds between heartbeats at most: 10, at most 10
 
-	// MostErrors is how many points the candidate's share of errors may exceed the original's: 0.02.
+	// MostErrors is how much the share of errors may exceed the original's: 0.02.
 	MostErrors float64 `json:"most_errors,omitempty"`
 	// MostHeap is how often the live heap may become what it was at the start: 3.
 	MostHeap float64 `json:"most_heap,omitempty"`

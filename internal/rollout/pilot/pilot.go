@@ -179,7 +179,8 @@ func (p *Pilot) ask(ctx context.Context, i int) {
 		return
 	}
 	if proc.dropped += r.Rollout.Dropped; r.Rollout.Dropped > 0 {
-		p.Warn(fmt.Sprintf("%s: %d blocks were dropped, since nobody asked for them in time", c.Address, r.Rollout.Dropped))
+		p.Warn(fmt.Sprintf("%s: %d blocks were dropped, since nobody asked for them in time", c.Address,
+			r.Rollout.Dropped))
 	}
 	p.take(r.Rollout.Blocks)
 	p.ended(ctx, i, r.Rollout)
@@ -284,7 +285,8 @@ func Look(ctx context.Context, clients []*capture.Client, function string) (*wir
 			first = found
 		case first.Build != found.Build:
 			return nil, &beagle.UsageError{
-				What:   fmt.Sprintf("%s has build %s, and the first process build %s", c.Address, found.Build, first.Build),
+				What: fmt.Sprintf("%s has build %s, and the first process build %s", c.Address, found.Build,
+					first.Build),
 				Remedy: "roll out one build at a time",
 			}
 		}
@@ -308,7 +310,8 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 	if s.Requests || s.Errors {
 		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.ErrorRate, Margin: 0.001})
 	} else {
-		notes = append(notes, "errors are not seen: the function returns none, and the program does not tell of requests")
+		notes = append(notes,
+			"errors are not seen: the function returns none, and the program does not tell of requests")
 	}
 	switch {
 	case s.Requests && p.SlowMillis > 0:

@@ -75,7 +75,8 @@ func TestAnswers(t *testing.T) {
 		base := judge(t, e).URL + "/v1/rollouts/x"
 		_, text := ask(t, "GET", base+"/argo?share="+row.share, "")
 		var a Answer
-		if err := json.Unmarshal([]byte(text), &a); err != nil || a.Advance != row.advance || a.Rollback != row.rollback ||
+		if err := json.Unmarshal([]byte(text), &a); err != nil || a.Advance != row.advance ||
+			a.Rollback != row.rollback ||
 			a.Why == "" {
 			t.Errorf("%s: argo gets %s", name, text)
 		}
@@ -98,7 +99,8 @@ func TestOFREP(t *testing.T) {
 		body := fmt.Sprintf(`{"context":{"targetingKey":"pod-%d"}}`, i)
 		status, text := ask(t, "POST", s.URL+"/ofrep/v1/evaluate/flags/x", body)
 		var v struct{ Key, Value, Variant, Reason string }
-		if err := json.Unmarshal([]byte(text), &v); err != nil || status != 200 || v.Key != "x" || v.Value != v.Variant {
+		if err := json.Unmarshal([]byte(text), &v); err != nil || status != 200 || v.Key != "x" ||
+			v.Value != v.Variant {
 			t.Fatalf("%d %s", status, text)
 		}
 		got[v.Value]++
@@ -114,7 +116,8 @@ func TestOFREP(t *testing.T) {
 		}
 	}
 	e.State.Phase = rollout.RolledBack
-	if _, text := ask(t, "POST", s.URL+"/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"a"}}`); !strings.Contains(text,
+	if _, text := ask(t, "POST", s.URL+"/ofrep/v1/evaluate/flags",
+		`{"context":{"targetingKey":"a"}}`); !strings.Contains(text,
 		`"value":"original"`) || !strings.Contains(text, `"flags"`) {
 		t.Errorf("bulk, rolled back: %s", text)
 	}
@@ -127,7 +130,8 @@ func TestOFREP(t *testing.T) {
 		{"/ofrep/v1/evaluate/flags/x", `no`, "no JSON", 400},
 		{"/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":7}}`, "INVALID_CONTEXT", 400},
 	} {
-		if status, text := ask(t, "POST", s.URL+row.path, row.body); status != row.status || !strings.Contains(text, row.want) {
+		if status, text := ask(t, "POST", s.URL+row.path, row.body); status != row.status || !strings.Contains(text,
+			row.want) {
 			t.Errorf("%s %s: %d %s", row.path, row.body, status, text)
 		}
 	}
@@ -178,7 +182,8 @@ func TestGuards(t *testing.T) {
 			t.Errorf("%s: hold %q, end %q", row.name, hold, end)
 		}
 	}
-	for _, bad := range []*Guards{{Prometheus: "prometheus:9090"}, {Prometheus: "http://p", Guardrails: []Guard{{Name: "a"}}},
+	for _, bad := range []*Guards{{Prometheus: "prometheus:9090"}, {Prometheus: "http://p",
+		Guardrails: []Guard{{Name: "a"}}},
 		{Prometheus: "http://p", Guardrails: []Guard{{Name: "a", Query: "x", Then: "explode"}}}} {
 		if bad.Check() == nil {
 			t.Errorf("%+v is accepted", bad)
@@ -212,7 +217,8 @@ func TestPlan(t *testing.T) {
 // TestMetrics: the text form has a value for each name.
 func TestMetrics(t *testing.T) {
 	_, text := ask(t, "GET", judge(t, experiment(t, rollout.Ramping, 2)).URL+"/metrics", "")
-	for _, want := range []string{`beagle_rollout_phase{rollout="x",phase="ramp"} 1`, `beagle_rollout_share{rollout="x"} 0.1`,
+	for _, want := range []string{`beagle_rollout_phase{rollout="x",phase="ramp"} 1`,
+		`beagle_rollout_share{rollout="x"} 0.1`,
 		`beagle_rollout_phase{rollout="x",phase="rolled-back"} 0`} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("%s is missing in\n%s", want, text)

@@ -75,7 +75,8 @@ func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 const mostReply = 4 << 20
 
 func (g *Guards) get(ctx context.Context, path string, query url.Values, into any) error {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(g.Prometheus, "/")+path+"?"+query.Encode(),
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(g.Prometheus,
+		"/")+path+"?"+query.Encode(),
 		nil)
 	if err != nil {
 		return err

@@ -71,7 +71,8 @@ func Handler(id string, look Source) http.Handler {
 	m.HandleFunc("POST /ofrep/v1/evaluate/flags", func(w http.ResponseWriter, r *http.Request) {
 		key, err := targetingKey(r)
 		if err != nil {
-			writeJSON(w, http.StatusBadRequest, map[string]string{"errorCode": "INVALID_CONTEXT", "errorDetails": err.Error()})
+			writeJSON(w, http.StatusBadRequest, map[string]string{"errorCode": "INVALID_CONTEXT",
+				"errorDetails": err.Error()})
 			return
 		}
 		writeJSON(w, http.StatusOK, map[string]any{"flags": []any{flag(id, key, look)}})

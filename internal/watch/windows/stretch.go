@@ -83,7 +83,8 @@ func (a *Archive) Take(all []*hotspots.Profile, o Options) (taken int, err error
 	all = slices.DeleteFunc(slices.Clone(all), func(p *hotspots.Profile) bool { return p.Kind != hotspots.CPU })
 	for _, p := range all {
 		if p.Start.IsZero() || p.Seconds <= 0 {
-			return taken, fmt.Errorf("%s says neither when it was taken nor for how long: a window needs both", p.Source)
+			return taken, fmt.Errorf("%s says neither when it was taken nor for how long: a window needs both",
+				p.Source)
 		}
 	}
 	slices.SortStableFunc(all, func(p, q *hotspots.Profile) int { return p.Start.Compare(q.Start) })

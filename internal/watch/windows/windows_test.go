@@ -52,7 +52,8 @@ func open(t *testing.T, home string) *Archive {
 // TestRows: a function that recurs counts once, and its caller is another one.
 func TestRows(t *testing.T) {
 	a := open(t, t.TempDir())
-	if _, err := a.Take([]*hotspots.Profile{taken(t, began, 300), taken(t, began.Add(time.Minute), 100)}, hours); err != nil {
+	if _, err := a.Take([]*hotspots.Profile{taken(t, began, 300), taken(t, began.Add(time.Minute), 100)},
+		hours); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Judge(began.Add(2*time.Hour), hours); err != nil {
@@ -100,11 +101,13 @@ func TestResume(t *testing.T) {
 			t.Errorf("window %d starts at %s with %d samples", i, w.Start, w.Samples)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(home, "watch", "s", "windows-2026-01.jsonl"), []byte("no JSON\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "watch", "s", "windows-2026-01.jsonl"), []byte("no JSON\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := store.Open(home)
-	if _, err := Open(s, "s", time.Hour, watch.Config{}); err == nil || !strings.Contains(err.Error(), "windows-2026-01.jsonl:1") {
+	if _, err := Open(s, "s", time.Hour, watch.Config{}); err == nil || !strings.Contains(err.Error(),
+		"windows-2026-01.jsonl:1") {
 		t.Errorf("a broken file: %v", err)
 	}
 }
@@ -115,7 +118,8 @@ func TestTargetsOfLedger(t *testing.T) {
 	a := open(t, home)
 	fill := func(a *Archive, from, n, f int) []watch.Finding {
 		for i := range n {
-			if _, err := a.Take([]*hotspots.Profile{taken(t, began.Add(time.Duration(from+i)*time.Hour), f)}, hours); err != nil {
+			if _, err := a.Take([]*hotspots.Profile{taken(t, began.Add(time.Duration(from+i)*time.Hour), f)},
+				hours); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,8 +154,9 @@ func TestTargetsOfLedger(t *testing.T) {
 func TestOutlooks(t *testing.T) {
 	make := func(cores func(i int) float64) (out []watch.Window) {
 		for i := range 120 {
-			out = append(out, watch.Window{Start: began.Add(time.Duration(i) * time.Hour), Samples: 1000, Cores: cores(i),
-				Rows: []watch.Row{{Function: "m/p.F", Flat: 500}}})
+			out = append(out, watch.Window{Start: began.Add(time.Duration(i) * time.Hour), Samples: 1000,
+				Cores: cores(i),
+				Rows:  []watch.Row{{Function: "m/p.F", Flat: 500}}})
 		}
 		return out
 	}
