@@ -38,7 +38,8 @@ type stdio struct{ out, err io.Writer }
 func commands() []*command {
 	return []*command{
 		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, buildCommand, captureCommand, runsCommand,
-		showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, ledgerCommand,
+		showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, watchCommand,
+		rolloutCommand, ledgerCommand,
 		suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand,
 	}
 }
