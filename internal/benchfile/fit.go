@@ -106,8 +106,9 @@ func unlike(t *try) bool {
 	return !t.fit.Reached && min(t.fit.Callees.High, t.fit.Lines.High) < t.fit.Needed
 }
 
-// better reports whether a try is more alike by more than estimates vary.
-func better(a, b *try) bool { return score(a) > score(b)+0.01 }
+// better reports whether a try is more alike by more than estimates vary. Recorded shares are
+// evidence: the more of the calls a try moves away from them, the more it must gain.
+func better(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
 
 func score(t *try) float64 { return min(t.fit.Callees.Estimate, t.fit.Lines.Estimate) }
 

@@ -136,3 +136,26 @@ func (t *Table) Together(a, b string) float64 {
 	}
 	return sum / t.ranking.m.total
 }
+
+// Payers are the entries that would pay for a function if it had no entry of its own, the dearest
+// first, with their shares of the whole. They are its nearest callers that have one.
+func (t *Table) Payers(target string) []beagle.CostShare {
+	sums := map[*function]float64{}
+	for i, s := range t.ranking.m.stacks {
+		p := t.ranking.payer[i]
+		if p == nil || p.fn.target != target {
+			continue
+		}
+		for _, f := range s.frames[outermost(s.frames, p.fn):] {
+			if c := t.ranking.costs[f.fn]; c != p && c.entry {
+				sums[f.fn] += s.weight
+				break
+			}
+		}
+	}
+	var out []beagle.CostShare
+	for _, f := range dearest(sums, len(sums)) {
+		out = append(out, beagle.CostShare{What: f.target, Share: tidy(sums[f] / t.ranking.m.total)})
+	}
+	return out
+}
