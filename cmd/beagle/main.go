@@ -37,7 +37,8 @@ type stdio struct{ out, err io.Writer }
 // commands are in the order in which a new user meets them.
 func commands() []*command {
 	return []*command{
-		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, benchCommand, buildCommand, captureCommand,
+		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, benchCommand, campaignCommand, buildCommand,
+		captureCommand,
 		runsCommand,
 		showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, ledgerCommand,
 		suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand,

@@ -276,3 +276,12 @@ func reason(kind string, p beagle.SimilarPart) string {
 	}
 	return "production takes less time there: other inputs, or data that the benchmark lacks"
 }
+
+// Measure compares the plan's benchmark with production as it is.
+func (f *Fitting) Measure(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
+	t, err := f.attempt(ctx, *p, "the recorded shares, "+state(p.Cold))
+	if err != nil {
+		return nil, err
+	}
+	return f.told([]*try{t}, t), nil
+}
