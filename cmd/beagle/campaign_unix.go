@@ -2,11 +2,16 @@
 
 package main
 
-import "syscall"
+import (
+	"syscall"
 
-// processorSeconds is the processor time of this process and of its children that have ended.
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// processorSeconds is the processor time of this process, of its children that have ended, and of
+// what ran in sandboxes.
 func processorSeconds() float64 {
-	sum := 0.0
+	sum := sandbox.Elsewhere().Seconds()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
 		if syscall.Getrusage(who, &u) == nil {
