@@ -84,13 +84,15 @@ var mayImport = map[string][]string{
 	"internal/watch/windows":     {"", "internal/watch", "internal/hotspots", "internal/forecast", "internal/ledger", "internal/store"},
 	"probe/rollout":              {"probe", "probe/wire"},
 	"probe/rollout/rollouthttp":  {"probe/rollout"},
+	"internal/similarity":        {""},
+	"internal/benchfile":         {"", "internal/corpus", "internal/hotspots", "internal/profiles", "internal/rt", "internal/scratch", "internal/similarity", "internal/source"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
 // and each other: the nouns, what is linked into users' programs (rt and the
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
-	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp",
+	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/similarity",
 }
 
 type listed struct {
