@@ -41,7 +41,8 @@ func Program(p *mutate.Pass, pkg string, regions []*Region) string {
 func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	w := &writer{p: p, imports: map[string]string{}, burning: map[gotypes.Object]bool{}}
 	for _, d := range p.File.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil && fn.Name.Name != "_" {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil && fn.Name.Name != "_" &&
+			fn.Name.Name != "init" {
 			w.burning[p.Info.Defs[fn.Name]] = true
 		}
 	}
