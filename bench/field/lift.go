@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"io"
@@ -48,6 +49,15 @@ type lifting struct {
 
 // A tally counts what became of the regions of one kind.
 type tally struct{ cut, ran, proposed, held int }
+
+func (l *lifting) flags(f *flag.FlagSet) {
+	f.StringVar(&l.root, "root", ".", "root of Beagle's repository")
+	f.StringVar(&l.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
+	f.IntVar(&l.per, "per", 3, "packages of a module, drawn by the seed; of each one file is drawn")
+	f.IntVar(&l.files, "files", 200, "files to study")
+	f.IntVar(&l.fresh, "fresh", 20000, "inputs on which proposals are checked")
+	f.Uint64Var(&l.seed, "seed", 16, "seed of the draw")
+}
 
 func (l *lifting) run(ctx context.Context) error {
 	var err error

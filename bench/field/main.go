@@ -1,7 +1,9 @@
 // Command field measures Beagle on code that nobody here has written.
 //
-//	field recall [-dir DIR] [-per N] [-write]   how often each rewrite finds a place
+//	field recall [-dir DIR] [-per N] [-rule NAME]   how often each rewrite finds a place
+//	field sample [-half sealed] [-n N]          what it makes of functions that benchmarks exercise
 //	field lift [-files N] [-fresh N] [-seed N]   which pieces of code the library has
+//	field commits [-half sealed] [-perfect]     its gain beside that of real performance commits
 //
 // The code is downloaded by module version when the command runs. None of it is
 // kept here.
@@ -28,35 +30,37 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) > 0 && args[0] == "lift" {
-		return runLift(ctx, args[1:])
+	verb := ""
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
 	}
-	if len(args) == 0 || args[0] != "recall" {
-		return fmt.Errorf("name a verb: recall or lift")
+	f := flag.NewFlagSet(verb, flag.ContinueOnError)
+	o, r := &options{}, &recall{}
+	var do func() error
+	switch verb {
+	case "recall":
+		r.flags(f)
+		do = func() error { return r.run(ctx) }
+	case "sample":
+		o.sampleFlags(f)
+		do = func() error { return sample(ctx, o, os.Stdout, os.Stderr) }
+	case "commits":
+		o.flags(f)
+		f.IntVar(&o.n, "n", 1000, "entries to take at most")
+		f.BoolVar(&o.perfect, "perfect", false, "a scripted model hands in the maintainers' version")
+		do = func() error { return commits(ctx, o, os.Stdout, os.Stderr) }
+	case "lift":
+		l := &lifting{}
+		l.flags(f)
+		do = func() error { return l.run(ctx) }
+	default:
+		return fmt.Errorf("no verb %q: name recall, sample, commits or lift", verb)
 	}
-	f := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	r := &recall{}
-	f.StringVar(&r.root, "root", ".", "root of Beagle's repository")
-	f.StringVar(&r.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
-	f.IntVar(&r.per, "per", 8, "packages of a module, drawn by a seed")
-	f.BoolVar(&r.write, "write", false, "write mutate/rules/recall.txt, which 'beagle explain' shows")
-	if err := f.Parse(args[1:]); err != nil {
-		return err
-	}
-	return r.run(ctx)
-}
-
-func runLift(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("lift", flag.ContinueOnError)
-	l := &lifting{}
-	f.StringVar(&l.root, "root", ".", "root of Beagle's repository")
-	f.StringVar(&l.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
-	f.IntVar(&l.per, "per", 3, "packages of a module, drawn by the seed; of each one file is drawn")
-	f.IntVar(&l.files, "files", 200, "files to study")
-	f.IntVar(&l.fresh, "fresh", 20000, "inputs on which proposals are checked")
-	f.Uint64Var(&l.seed, "seed", 16, "seed of the draw")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	return l.run(ctx)
+	if f.NArg() > 0 {
+		return fmt.Errorf("%s takes flags only, not %q", verb, f.Arg(0))
+	}
+	return do()
 }

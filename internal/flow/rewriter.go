@@ -32,6 +32,7 @@ func (rw *rewriter) weigh(profile map[int]float64) {
 		mutators = append(mutators, lift.Mutator(lifted))
 	}
 	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, profile)
+	rw.work.insight = rw.works.insight
 }
 
 // proposeAll makes what proposals ask for, with the versions on the way.
@@ -103,21 +104,22 @@ func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error
 			return err
 		}
 		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.private(c)
+		out[i].Reading = reading(c.Source)
 	}
 	return nil
 }
 
-// moves lists every step that can be taken from a source, and the rules that
+// moves lists every step that can be taken from a version, and the rules that
 // were not asked or failed.
-func (rw *rewriter) moves(src string) (moves []beagle.Move, without []string) {
-	moves = rw.work.moves(src, rw.faulty()...)
+func (rw *rewriter) moves(c beagle.Candidate) (moves []beagle.Move, without []string) {
+	moves = rw.work.moves(c, rw.faulty()...)
 	without = rw.faulty()
 	return slices.DeleteFunc(moves, func(m beagle.Move) bool { return slices.Contains(without, m.Mutator) }), without
 }
 
 // advice is what a person could change in a version.
-func (rw *rewriter) advice(source string) []beagle.Advice {
-	p, problem := rw.work.pass(source)
+func (rw *rewriter) advice(c beagle.Candidate) []beagle.Advice {
+	p, problem := rw.work.pass(c)
 	if problem != nil {
 		return nil
 	}
