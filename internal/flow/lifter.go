@@ -34,10 +34,10 @@ func (s *Spec) lifts() bool {
 const (
 	liftBuilds   = 4 // of programs of regions: the compiler may refuse some
 	liftRun      = 2 * time.Second
-	liftSearch   = 3 * time.Second
-	liftRecorded = 256      // recorded calls that it looks at
-	liftOutput   = 64 << 20 // bytes of outputs
-	inOrderShare = 0.98     // of the recorded calls, for a parameter that counts as sorted
+	liftSearch   = time.Minute // by the clock, on a machine that is busy; terms are bounded too
+	liftRecorded = 256         // recorded calls that it looks at
+	liftOutput   = 64 << 20    // bytes of outputs
+	inOrderShare = 0.98        // of the recorded calls, for a parameter that counts as sorted
 )
 
 // find studies the original. What goes wrong ends the study and no search.

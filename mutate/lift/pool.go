@@ -197,12 +197,12 @@ func (p *pool) explain(l *limits) ([][]*term, string) {
 			return right, ""
 		}
 		if len(wrong) == 0 || l.over() {
-			return nil, "no term found"
+			return nil, noTerm
 		}
 		l.restarts++
 		at = grown(at, wrong)
 	}
-	return nil, "no term held"
+	return nil, noneHeld
 }
 
 // sort puts the terms that hold on the whole pool into right, and returns the

@@ -223,6 +223,9 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	}
 	f := Match{Func: r.Func, Kind: r.Kind, Price: price, start: s.p.Offset(r.start), end: s.p.Offset(r.end)}
 	f.Old = s.p.Between(r.start, r.end)
+	if !slices.ContainsFunc(chosen, func(t *term) bool { return t.library }) {
+		return f, false // the old code again
+	}
 	if !r.loops && !cheaper(r, chosen, price) {
 		return f, false
 	}

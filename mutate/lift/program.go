@@ -16,8 +16,10 @@ import (
 // Entry is the function of a program's text that runs all regions.
 const Entry = "BeagleLift"
 
-// fuel is how many turns of loops a region may take on one input.
-const fuel = 20_000
+const (
+	fuel = 4096      // turns of loops that a region may take on one input
+	tank = 2_000_000 // on all inputs together; those after it do not run
+)
 
 // A writer writes the file that holds regions as functions.
 type writer struct {
@@ -39,7 +41,8 @@ func Program(p *mutate.Pass, pkg string, regions []*Region) string {
 func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	w := &writer{p: p, imports: map[string]string{}, burning: map[gotypes.Object]bool{}}
 	for _, d := range p.File.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil && fn.Name.Name != "_" {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil && fn.Name.Name != "_" &&
+			fn.Name.Name != "init" {
 			w.burning[p.Info.Defs[fn.Name]] = true
 		}
 	}
@@ -73,9 +76,10 @@ func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	return b.String() + w.body.String(), starts
 }
 
-const support = `var beagleFuel int
+const support = `var beagleFuel, beagleTank int
 
 func beagleBurn() {
+	beagleTank--
 	if beagleFuel--; beagleFuel < 0 {
 		panic("out of fuel")
 	}
@@ -270,8 +274,8 @@ func (w *writer) runner(i int, r *Region) {
 	for k, o := range r.Outputs {
 		fmt.Fprintf(b, "\tout%d := make([]%s, len(in0))\n", k, o.Type.Name)
 	}
-	b.WriteString("\tfor i := range in0 {\n\t\tfunc() {\n\t\t\tdefer func() {\n\t\t\t\tif recover() != nil {\n" +
-		"\t\t\t\t\tstatus[i] = 1\n\t\t\t\t}\n\t\t\t}()\n" + fmt.Sprintf("\t\t\tbeagleFuel = %d\n", fuel))
+	fmt.Fprintf(b, "\tbeagleTank = %d\n\tfor i := range in0 {\n\t\tif status[i] = 1; beagleTank < 0 {\n\t\t\tcontinue\n\t\t}\n", tank)
+	fmt.Fprintf(b, "\t\tfunc() {\n\t\t\tdefer func() { recover() }()\n\t\t\tbeagleFuel = %d\n", fuel)
 	for k, in := range r.Inputs {
 		value := fmt.Sprintf("in%d[i]", k)
 		if in.Type.slice {
@@ -297,7 +301,7 @@ func (w *writer) runner(i int, r *Region) {
 		}
 		fmt.Fprintf(b, "\t\t\tout%d[i] = (%s)(%s)\n", k, o.Type.Name, value)
 	}
-	b.WriteString("\t\t}()\n\t}\n\tif err := out.Encode(status); err != nil {\n\t\treturn err\n\t}\n")
+	b.WriteString("\t\t\tstatus[i] = 0\n\t\t}()\n\t}\n\tif err := out.Encode(status); err != nil {\n\t\treturn err\n\t}\n")
 	for k := range r.Outputs {
 		fmt.Fprintf(b, "\tif err := out.Encode(out%d); err != nil {\n\t\treturn err\n\t}\n", k)
 	}

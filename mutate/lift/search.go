@@ -270,29 +270,18 @@ func (g *goal) meet(t *term) {
 	}
 }
 
-// accept takes a term that is right on all examples. A term of glue alone is the
-// old code again.
+// accept takes a term that is right on all examples. It may be of glue alone, as
+// long as another output of the region has a function of the library; a guard may
+// not.
 func (g *goal) accept(t *term) {
 	if g.of != nil {
 		t = &term{c: g.via, args: []*term{t}, typ: g.of.typ, mask: g.of.mask, input: -1, cost: t.cost + 1,
 			price: t.price + g.via.price, library: t.library}
 		g = g.of
 	}
-	trivial := t.c == nil && (t.input >= 0 || g.constant())
-	if (t.library || trivial) && len(g.done) < maxDone {
+	if (t.library || t.c != choose) && len(g.done) < maxDone {
 		g.done = append(g.done, t)
 	}
-}
-
-// constant reports whether an output never varies.
-func (g *goal) constant() bool {
-	first := bits.TrailingZeros64(g.mask)
-	for i := range 64 {
-		if g.mask>>i&1 == 1 && !g.typ.same(g.col, first, g.col, i) {
-			return false
-		}
-	}
-	return true
 }
 
 // guards joins two terms by a condition that says which of them is right.

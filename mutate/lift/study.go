@@ -26,6 +26,7 @@ const (
 	defaultInputs  = 2304
 	defaultRegions = 48
 	defaultTerms   = 150_000
+	cheapTerms     = 25_000    // that the first search for a region may try
 	defaultTotal   = 2_500_000 // about 5 s of processor time
 	defaultTime    = time.Minute
 	regionSearches = 3 // of all terms that a search may try, for one region
@@ -171,28 +172,44 @@ type Answer struct {
 	Func   string
 	Term   string // empty when there is none
 	Why    string // there is no term
+	final  bool   // a harder search changes nothing
 }
 
-// Find looks for terms. It is pure but for its deadline.
+// Find looks for terms: first for cheap ones of each region, then, with what is
+// left, harder where there was none. It is pure but for its deadline.
 func (s *Study) Find() Report {
-	l := &limits{perSearch: s.o.Terms, total: s.o.Total, deadline: time.Now().Add(s.o.Time)}
+	l := &limits{total: s.o.Total, deadline: time.Now().Add(s.o.Time)}
 	var rep Report
 	for _, q := range s.questions {
-		a := Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func}
-		if covered(rep.Matches, s.p, q.r) {
-			a.Why = "a larger region is a term already"
-		} else if f, why := s.answer(q, l); why == "" {
-			rep.Matches = append(rep.Matches, f)
-			a.Term = f.Term
-		} else {
-			a.Why = why
+		rep.Answers = append(rep.Answers, Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func})
+	}
+	for _, l.perSearch = range []int{min(cheapTerms, s.o.Terms), s.o.Terms} {
+		for i, q := range s.questions {
+			a := &rep.Answers[i]
+			if a.Term != "" || a.final {
+				continue
+			}
+			if covered(rep.Matches, s.p, q.r) {
+				a.Why = "a larger region is a term already"
+			} else if f, why := s.answer(q, l); why == "" {
+				rep.Matches = append(rep.Matches, f)
+				a.Term, a.Why = f.Term, ""
+			} else {
+				a.Why, a.final = why, why != noTerm && why != noneHeld && why != noTime
+			}
 		}
-		rep.Answers = append(rep.Answers, a)
 	}
 	slices.SortStableFunc(rep.Matches, func(a, b Match) int { return cmp.Compare(a.Price, b.Price) })
 	rep.Terms, rep.Restarts = l.spent, l.restarts
 	return rep
 }
+
+// Why a region has no term, where a harder search could change that.
+const (
+	noTerm   = "no term found"
+	noneHeld = "no term held"
+	noTime   = "there was no time left"
+)
 
 // covered reports whether a region lies in one that has a term.
 func covered(found []Match, p *mutate.Pass, r *Region) bool {
@@ -207,7 +224,7 @@ func (s *Study) answer(q *question, l *limits) (Match, string) {
 		return Match{}, "it did not run"
 	}
 	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
-		return Match{}, "there was no time left"
+		return Match{}, noTime
 	}
 	pools := []*pool{q.pool(nil)}
 	if in := q.sorted(s); in >= 0 {
