@@ -56,7 +56,35 @@ func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Ex
 	if !m.pair.mayLeave(obj.Name()) && facts.Leaves(m.Pass, stmts) {
 		return false
 	}
-	return m.take(obj, &block{args: args, stmts: stmts, expr: e})
+	return m.withArguments(args, e, func() bool { return m.take(obj, &block{args: args, stmts: stmts, expr: e}) })
+}
+
+// withArguments makes the parameters in arguments stand for parts of an expression of the code, if
+// nothing has bound them yet.
+func (m *Match) withArguments(args []ast.Expr, e ast.Expr, then func() bool) bool {
+	for _, a := range args {
+		if e == nil || m.frozen || m.bound(a) {
+			continue
+		}
+		for part := range nodesOf[ast.Expr](e) {
+			if m.try(func() bool { return m.expr(a, part) && then() }) {
+				return true
+			}
+		}
+		return false
+	}
+	return then()
+}
+
+// bound reports whether all parameters in an expression of Before stand for something.
+func (m *Match) bound(e ast.Expr) bool {
+	for id := range nodesOf[*ast.Ident](e) {
+		obj, ok := m.pair.rule.obj(id).(*types.Var)
+		if ok && m.pair.before.params[obj] != nil && m.exprs[id.Name] == nil && m.places[id.Name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // codeLeaving is code for statements that end in a return, the only one among them.

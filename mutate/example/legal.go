@@ -197,6 +197,12 @@ func (m *Match) deadBehind() bool {
 			return false
 		}
 	}
+	for _, r := range m.loops {
+		// Before Go 1.22, all turns share the variables of the head.
+		if (captured[r.loop.Index] || captured[r.loop.Value]) && !goAtLeast(m.Pass, 22) {
+			return false
+		}
+	}
 	for name, v := range m.places {
 		if captured[v] || !m.isOutputName(name) && m.liveBehind(v) {
 			return false

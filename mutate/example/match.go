@@ -79,6 +79,16 @@ func (m *Match) Loop() *facts.Loop {
 	return nil
 }
 
+// Source returns the first call of a package's function in the match, or the match itself.
+func (m *Match) Source() ast.Node {
+	for call := range mutate.Nodes[*ast.CallExpr](m.Pass, m.Region()) {
+		if fn, ok := m.Pass.Callee(call).(*types.Func); ok && fn.Pkg() != nil && fn.Pkg() != m.Pass.Pkg {
+			return call
+		}
+	}
+	return m.Node
+}
+
 // Local returns the variable that a variable of Before stands for, or nil.
 func (m *Match) Local(name string) *types.Var {
 	for obj, v := range m.locals {

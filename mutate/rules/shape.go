@@ -318,3 +318,18 @@ func isArray(v *types.Var) bool {
 	_, ok := v.Type().Underlying().(*types.Array)
 	return ok
 }
+
+func commaOK(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		return len(up.Lhs) == 2 && len(up.Rhs) == 1
+	case *ast.ValueSpec:
+		return len(up.Names) == 2 && len(up.Values) == 1
+	}
+	return false
+}
+
+func isBlank(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return e == nil || ok && id.Name == "_"
+}
