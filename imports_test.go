@@ -39,13 +39,10 @@ var mayImport = map[string][]string{
 	"internal/lint":              {},
 	"suite":                      {""},
 	"mutate":                     {""},
-	"mutate/facts":               {"mutate"},
-	"mutate/kit":                 {},
-	"mutate/example":             {"", "mutate", "mutate/facts", "mutate/kit"},
-	"mutate/example/exampletest": {"", "mutate/example"},
 	"mutate/rules":               {"", "mutate", "mutate/example", "mutate/facts", "mutate/kit"},
+	"mutate/lift":                {"", "mutate"},
 	"mutate/rules/measure":       {"", "mutate", "mutate/rules"},
-	"internal/flow":              {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
+	"internal/flow":              {"", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
 	"internal/watch":             {"", "internal/special"},
@@ -53,7 +50,8 @@ var mayImport = map[string][]string{
 	"internal/forecast":          {""},
 	"internal/ledger":            {""},
 	"bench/figures":              {"", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
-	"suite/commits":              {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify", "internal/syntax"},
+	"suite/commits":              {"", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify", "suite/commits/change", "internal/syntax"},
+	"suite/commits/change":       {"", "internal/modcopy", "internal/syntax"},
 	"internal/mutants":           {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify"},
 	"internal/flow/trials":       {"", "internal/flow", "internal/bench", "internal/store"},
 	"mutate/llm":                 {"", "mutate", "internal/chat", "internal/syntax"},
@@ -75,16 +73,26 @@ var mayImport = map[string][]string{
 	"probe/wire":                 {},
 	"probe/probehttp":            {"probe", "probe/wire"},
 	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
-	"bench/field":                {"", "mutate", "mutate/rules"},
+	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
+	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
+	"internal/modcopy":           {},
+	"mutate/facts":               {"mutate"},
+	"mutate/kit":                 {},
+	"mutate/example":             {"", "mutate", "mutate/facts", "mutate/kit"},
+	"mutate/example/exampletest": {"", "mutate/example"},
+	"internal/rollout/pilot":     {"", "internal/rollout", "internal/capture", "probe/wire"},
+	"internal/watch/windows":     {"", "internal/watch", "internal/hotspots", "internal/forecast", "internal/ledger", "internal/store"},
+	"probe/rollout":              {"probe", "probe/wire"},
+	"probe/rollout/rollouthttp":  {"probe/rollout"},
+	"internal/similarity":        {""},
+	"internal/benchfile":         {"", "internal/corpus", "internal/hotspots", "internal/profiles", "internal/rt", "internal/scratch", "internal/similarity", "internal/source"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
 // and each other: the nouns, what is linked into users' programs (rt and the
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
-	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
-	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax",
-	"probe", "probe/wire", "probe/probehttp",
+	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/similarity",
 }
 
 type listed struct {
