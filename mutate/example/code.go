@@ -119,8 +119,8 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 	return true
 }
 
-// mayLeave reports whether code may return, break or continue: it runs last in Before and After, and
-// in a loop of both or of neither.
+// mayLeave reports whether code may return, break or continue: it runs last in Before and After,
+// and in a loop of both or of neither.
 func (p *pair) mayLeave(name string) bool {
 	loops, ok := p.before.lastCall(name)
 	if !ok {
@@ -217,8 +217,8 @@ func nodesOf[N ast.Node](root ast.Node) func(func(N) bool) {
 	}
 }
 
-// usesOnly reports whether code mentions the variables of Before in the arguments only, and assigns
-// an argument only if it is passed by its address.
+// usesOnly reports whether code mentions the variables of Before in the arguments only, and
+// assigns an argument only if it is passed by its address.
 func (m *Match) usesOnly(args []ast.Expr, n ast.Node) bool {
 	ok := true
 	m.eachUse(args, n, func(k int, e ast.Expr) {

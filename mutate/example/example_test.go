@@ -168,7 +168,7 @@ func TestPairs(t *testing.T) {
 			After:  func(a, b func()) { b(); a() },
 		},
 		"argument": {
-			Before: func(s []byte) { s = append(s, 1) },
+			Before: func(s []byte) { copy(s, "x") },
 			After:  func(s []byte) { clear(s) },
 		},
 		"panic": {
@@ -198,7 +198,8 @@ func TestMistakes(t *testing.T) {
 				}
 			}()
 			one := func(x int) int { return x }
-			example.Rule{Name: test.name, Source: test.source, Pairs: []example.Pair{{Before: one, After: one}}}.Mutator()
+			pairs := []example.Pair{{Before: one, After: one}}
+			example.Rule{Name: test.name, Source: test.source, Pairs: pairs}.Mutator()
 		})
 	}
 }

@@ -299,7 +299,8 @@ func (m *Match) elementsLive(v *types.Var) bool {
 // at makes a node where a variable is declared.
 func at(v *types.Var) ast.Node { return &ast.Ident{NamePos: v.Pos(), Name: v.Name()} }
 
-// constants reports whether the pair's When holds: its parameters are constants, and it admits them.
+// constants reports whether the pair's When holds: its parameters are constants, and it admits
+// them.
 func (m *Match) constants() bool {
 	if m.pair.when == nil {
 		return true

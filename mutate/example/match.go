@@ -262,8 +262,8 @@ func (s *side) packages() map[string]bool {
 	return out
 }
 
-// search yields every match of Before. A helper of the kit is left as it is: its slow path often is
-// what the rule looks for.
+// search yields every match of Before. A helper of the kit is left as it is: its slow path often
+// is what the rule looks for.
 func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 	if len(p.before.list) == 0 {
 		for _, d := range pass.File.Decls {
@@ -323,8 +323,8 @@ func (m *Match) yields(e ast.Expr) bool {
 	return results.Len() == 1 && m.fits(results.At(0).Type(), m.Pass.Info.TypeOf(e))
 }
 
-// inStatement finds the expression of Before in the statement behind the matched ones. The statement
-// must evaluate it once, whatever happens.
+// inStatement finds the expression of Before in the statement behind the matched ones. The
+// statement must evaluate it once, whatever happens.
 func (m *Match) inStatement(s ast.Stmt) bool {
 	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {
 		if _, paren := e.(*ast.ParenExpr); paren {

@@ -113,7 +113,8 @@ func (w *writer) unused() {
 // inKeptHead reports whether the head of a kept loop declares a variable of After.
 func (w *writer) inKeptHead(obj types.Object) bool {
 	for s := range nodesOf[*ast.RangeStmt](w.way.body) {
-		if w.way.rule.headParam(s.X) != nil && (obj == w.way.rule.defined(s.Key) || obj == w.way.rule.defined(s.Value)) {
+		declares := obj == w.way.rule.defined(s.Key) || obj == w.way.rule.defined(s.Value)
+		if declares && w.way.rule.headParam(s.X) != nil {
 			return true
 		}
 	}
@@ -130,7 +131,8 @@ func rootOf(w *writer, e ast.Expr) ast.Expr {
 	return e
 }
 
-// chooseNames gives the variables of After the names of their counterparts in the code, or new ones.
+// chooseNames gives the variables of After the names of their counterparts in the code, or new
+// ones.
 func (w *writer) chooseNames() {
 	m := w.m
 	old := map[string]*types.Var{} // by name in Before
@@ -233,7 +235,8 @@ func (w *writer) statements() string {
 		if out.Len() > 0 {
 			between := "\n"
 			if i > 0 {
-				if gap := w.way.text(list[i-1].End(), s.Pos()); strings.TrimSpace(gap) != "" || strings.Count(gap, "\n") > 1 {
+				gap := w.way.text(list[i-1].End(), s.Pos())
+				if strings.TrimSpace(gap) != "" || strings.Count(gap, "\n") > 1 {
 					between = gap
 				}
 			}

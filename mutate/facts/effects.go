@@ -127,7 +127,8 @@ func Leaves(p *mutate.Pass, list []ast.Stmt) bool {
 }
 
 // Reached holds the target, the functions that it names, the functions that these name, and so on.
-// Other functions, such as one that fills a table at the program's start, take no time of the target.
+// Other functions, such as one that fills a table at the program's start, take no time of the
+// target.
 var Reached = &Fact[map[*ast.FuncDecl]bool]{
 	Name: "reached",
 	Find: func(p *mutate.Pass) map[*ast.FuncDecl]bool {

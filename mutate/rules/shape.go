@@ -110,10 +110,6 @@ func reads(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
 
 func inside(n, m ast.Node) bool { return facts.Inside(n, m) }
 
-func usedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
-	return facts.UsedAfter(p, v, f, pos)
-}
-
 // enclosing returns the innermost node of type N around n, other than n itself.
 func enclosing[N ast.Node](p *mutate.Pass, n ast.Node) (N, bool) {
 	for _, up := range p.Path(n) {
@@ -137,8 +133,6 @@ func loopBody(s ast.Node) *ast.BlockStmt {
 }
 
 func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool { return facts.Stable(p, e, root) }
-
-func changesMemory(p *mutate.Pass, n ast.Node) bool { return facts.ChangesMemory(p, n) }
 
 func plainLocal(p *mutate.Pass, e ast.Expr) bool { return facts.PlainLocal(p, e) }
 
