@@ -56,7 +56,35 @@ func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Ex
 	if !m.pair.mayLeave(obj.Name()) && facts.Leaves(m.Pass, stmts) {
 		return false
 	}
-	return m.take(obj, &block{args: args, stmts: stmts, expr: e})
+	return m.withArguments(args, e, func() bool { return m.take(obj, &block{args: args, stmts: stmts, expr: e}) })
+}
+
+// withArguments makes the parameters in arguments stand for parts of an expression of the code, if
+// nothing has bound them yet.
+func (m *Match) withArguments(args []ast.Expr, e ast.Expr, then func() bool) bool {
+	for _, a := range args {
+		if e == nil || m.frozen || m.bound(a) {
+			continue
+		}
+		for part := range nodesOf[ast.Expr](e) {
+			if m.try(func() bool { return m.expr(a, part) && then() }) {
+				return true
+			}
+		}
+		return false
+	}
+	return then()
+}
+
+// bound reports whether all parameters in an expression of Before stand for something.
+func (m *Match) bound(e ast.Expr) bool {
+	for id := range nodesOf[*ast.Ident](e) {
+		obj, ok := m.pair.rule.obj(id).(*types.Var)
+		if ok && m.pair.before.params[obj] != nil && m.exprs[id.Name] == nil && m.places[id.Name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // codeLeaving is code for statements that end in a return, the only one among them.
@@ -83,7 +111,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 		return false
 	}
 	for _, n := range b.nodes() {
-		if !m.usesOnly(args, n) {
+		if !m.usesOnly(obj.Name(), args, n) {
 			return false
 		}
 	}
@@ -91,8 +119,61 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 	return true
 }
 
-// mayLeave reports whether code may return, break or continue: it runs last in Before and After, and
-// in a loop of both or of neither.
+// ownVariable reports whether code may assign the variable of its k-th argument as its own: it is a
+// variable of each turn, and nothing reads it behind the code.
+func (p *pair) ownVariable(name string, k int) bool {
+	if !p.before.readsLast(name, k) {
+		return false
+	}
+	for _, way := range p.ways {
+		if !way.readsLast(name, k) {
+			return false
+		}
+	}
+	return true
+}
+
+// readsLast reports whether the k-th argument of the only call of a parameter is a variable that the
+// function declares in the loop around the call, if there is one, and does not use behind it.
+func (s *side) readsLast(name string, k int) bool {
+	var call *ast.CallExpr
+	for e := range nodesOf[*ast.ExprStmt](s.body) {
+		if obj, _ := s.codeStmt(e); obj != nil && obj.Name() == name {
+			if call != nil {
+				return false
+			}
+			call = e.X.(*ast.CallExpr)
+		}
+	}
+	if call == nil {
+		return false
+	}
+	id, ok := call.Args[k].(*ast.Ident)
+	if !ok {
+		return false
+	}
+	obj, ok := s.rule.obj(id).(*types.Var)
+	if !ok || s.params[obj] != nil {
+		return false
+	}
+	for other := range nodesOf[*ast.Ident](s.body) {
+		if other.Pos() > id.Pos() && s.rule.obj(other) == obj {
+			return false
+		}
+	}
+	for up := s.up[call]; up != nil; up = s.up[up] {
+		switch up := up.(type) {
+		case *ast.ForStmt:
+			return up.Body.Pos() <= obj.Pos() // a variable of the head lives on
+		case *ast.RangeStmt:
+			return up.Pos() <= obj.Pos()
+		}
+	}
+	return true
+}
+
+// mayLeave reports whether code may return, break or continue: it runs last in Before and After,
+// and in a loop of both or of neither.
 func (p *pair) mayLeave(name string) bool {
 	loops, ok := p.before.lastCall(name)
 	if !ok {
@@ -189,12 +270,17 @@ func nodesOf[N ast.Node](root ast.Node) func(func(N) bool) {
 	}
 }
 
-// usesOnly reports whether code mentions the variables of Before in the arguments only, and assigns
-// an argument only if it is passed by its address.
-func (m *Match) usesOnly(args []ast.Expr, n ast.Node) bool {
+// usesOnly reports whether code mentions the variables of Before in the arguments only. It may
+// assign an argument that is passed by its address, or a variable that nothing else reads.
+func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 	ok := true
 	m.eachUse(args, n, func(k int, e ast.Expr) {
-		if u, isAddr := args[k].(*ast.UnaryExpr); !(isAddr && u.Op == token.AND) && m.Pass.Changes(e) {
+		if !m.Pass.Changes(e) {
+			return
+		}
+		u, isAddr := args[k].(*ast.UnaryExpr)
+		_, variable := e.(*ast.Ident)
+		if !(isAddr && u.Op == token.AND) && !(variable && m.pair.ownVariable(name, k)) {
 			ok = false
 		}
 	}, func(id *ast.Ident) {

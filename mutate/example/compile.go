@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// A compiled rule has its examples resolved: each name is a parameter, a variable of the example, a
-// package, or predeclared.
+// A compiled rule has its examples resolved: each name is a parameter, a variable of the example,
+// a package, or predeclared.
 type compiled struct {
 	rule  *Rule
 	fset  *token.FileSet
@@ -135,7 +135,7 @@ func literalsOf(f *ast.File, r *Rule) ([]*ast.CompositeLit, error) {
 		return false
 	})
 	if !found || len(out) != len(r.Pairs) || len(out) == 0 {
-		return nil, errors.New("Source does not hold the rule's literal with its Pairs")
+		return nil, errors.New("the source does not hold the rule's literal with its Pairs")
 	}
 	return out, nil
 }
@@ -186,7 +186,7 @@ func (x *extract) pair(p *Pair, lit *ast.CompositeLit) error {
 		}
 	}
 	if len(values) != 2+len(p.Also) {
-		return errors.New("Also is no literal")
+		return errors.New("the field Also is no literal")
 	}
 	if p.When != nil {
 		values = append(values, field(lit, "When"))
@@ -232,8 +232,8 @@ func (x *extract) add(v ast.Expr) error {
 	return nil
 }
 
-// resolve finds what each name of the examples means. The Go compiler has checked their types: they
-// are part of this program. Packages are stand-ins here, which spares reading export data.
+// resolve finds what each name of the examples means. The Go compiler has checked their types:
+// they are part of this program. Packages are stand-ins here, which spares reading export data.
 func (c *compiled) resolve(f *ast.File, x *extract) error {
 	c.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
 		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
@@ -339,9 +339,9 @@ func (s *side) findAssigned() {
 	})
 }
 
-// split separates a last return from the statements. It names what lives on, or it is one expression
-// in a statement behind them. The split of an After follows that of its Before. If one of the two has
-// other returns, the pair is whole: the last return is matched too.
+// split separates a last return from the statements. It names what lives on, or it is one
+// expression in a statement behind them. The split of an After follows that of its Before. If one
+// of the two has other returns, the pair is whole: the last return is matched too.
 func (s *side) split(before *side, whole bool) {
 	s.list = s.body.List
 	if len(s.list) == 0 {

@@ -197,6 +197,12 @@ func (m *Match) deadBehind() bool {
 			return false
 		}
 	}
+	for _, r := range m.loops {
+		// Before Go 1.22, all turns share the variables of the head.
+		if (captured[r.loop.Index] || captured[r.loop.Value]) && !goAtLeast(m.Pass, 22) {
+			return false
+		}
+	}
 	for name, v := range m.places {
 		if captured[v] || !m.isOutputName(name) && m.liveBehind(v) {
 			return false
@@ -293,7 +299,8 @@ func (m *Match) elementsLive(v *types.Var) bool {
 // at makes a node where a variable is declared.
 func at(v *types.Var) ast.Node { return &ast.Ident{NamePos: v.Pos(), Name: v.Name()} }
 
-// constants reports whether the pair's When holds: its parameters are constants, and it admits them.
+// constants reports whether the pair's When holds: its parameters are constants, and it admits
+// them.
 func (m *Match) constants() bool {
 	if m.pair.when == nil {
 		return true

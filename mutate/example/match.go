@@ -79,6 +79,16 @@ func (m *Match) Loop() *facts.Loop {
 	return nil
 }
 
+// Source returns the first call of a package's function in the match, or the match itself.
+func (m *Match) Source() ast.Node {
+	for call := range mutate.Nodes[*ast.CallExpr](m.Pass, m.Region()) {
+		if fn, ok := m.Pass.Callee(call).(*types.Func); ok && fn.Pkg() != nil && fn.Pkg() != m.Pass.Pkg {
+			return call
+		}
+	}
+	return m.Node
+}
+
 // Local returns the variable that a variable of Before stands for, or nil.
 func (m *Match) Local(name string) *types.Var {
 	for obj, v := range m.locals {
@@ -252,8 +262,8 @@ func (s *side) packages() map[string]bool {
 	return out
 }
 
-// search yields every match of Before. A helper of the kit is left as it is: its slow path often is
-// what the rule looks for.
+// search yields every match of Before. A helper of the kit is left as it is: its slow path often
+// is what the rule looks for.
 func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
 	if len(p.before.list) == 0 {
 		for _, d := range pass.File.Decls {
@@ -313,8 +323,8 @@ func (m *Match) yields(e ast.Expr) bool {
 	return results.Len() == 1 && m.fits(results.At(0).Type(), m.Pass.Info.TypeOf(e))
 }
 
-// inStatement finds the expression of Before in the statement behind the matched ones. The statement
-// must evaluate it once, whatever happens.
+// inStatement finds the expression of Before in the statement behind the matched ones. The
+// statement must evaluate it once, whatever happens.
 func (m *Match) inStatement(s ast.Stmt) bool {
 	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {
 		if _, paren := e.(*ast.ParenExpr); paren {

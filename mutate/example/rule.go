@@ -4,13 +4,15 @@
 //
 // The parameters of Before are metavariables:
 //
-//   - A parameter stands for any expression of its type. Where Before is generic, types are found too.
+//   - A parameter stands for any expression of its type. Where Before is generic, types are found
+//     too.
 //   - A parameter that Before assigns stands for a local variable.
-//   - A parameter of a function type that Before calls stands for code: for an expression if it has a
-//     result, for statements if it has none. Its arguments are what this code may use of the example:
-//     `body(i)` matches statements that may mention i. `body(&s[i])` lets them assign s[i] too.
-//   - A parameter of type iter.Seq2 that Before ranges over stands for the head of any loop through
-//     elements, runes, a map or numbers. After keeps the head as it is spelled.
+//   - A parameter of a function type that Before calls stands for code: for an expression if it
+//     has a result, for statements if it has none. Its arguments are what this code may use of the
+//     example: `body(i)` matches statements that may mention i. `body(&s[i])` lets them assign
+//     s[i] too.
+//   - A parameter of type iter.Seq2 that Before ranges over stands for the head of any loop
+//     through elements, runes, a map or numbers. After keeps the head as it is spelled.
 //   - Variables that Before declares stand for variables of the code.
 //
 // The body of Before says how much it matches:
@@ -18,13 +20,14 @@
 //   - A body that is one `return E` matches the expression E.
 //   - A last `return v, w` of variables is not matched: it names the variables that live on. All
 //     others must be unused behind the match.
-//   - Statements in front of a last `return E` match statements, and E in the statement behind them.
+//   - Statements in front of a last `return E` match statements, and E in the statement behind
+//     them.
 //   - If Before or After has other returns, the body is matched as it stands.
 //
 // Code need not be spelled as Before is. The engine compares normal forms: `i++` and `i += 1`, all
 // heads of a loop through the same elements, s[i] and the value of the range, swapped operands of
-// commutative operators, `!(a == b)` and `a != b`, old and new names of library functions. Statements
-// that end in `break` also match statements that end in a return.
+// commutative operators, `!(a == b)` and `a != b`, old and new names of library functions.
+// Statements that end in `break` also match statements that end in a return.
 //
 // The engine refuses a match when After would run code more often, less often or at another time,
 // unless that code has no effects and keeps its value.
@@ -64,8 +67,8 @@ type Pair struct {
 	// When is a function of some of the parameters, by their names. These must be constants, and
 	// When must return true for their values.
 	When any
-	// Given is a function of some of the parameters that limits the inputs of the pair's test, such
-	// as to lengths that fit in memory. It limits no match.
+	// Given is a function of some of the parameters that limits the inputs of the pair's test,
+	// such as to lengths that fit in memory. It limits no match.
 	Given any
 	// Guard is a condition of this pair, in addition to the rule's.
 	Guard func(*Match) bool
@@ -74,8 +77,8 @@ type Pair struct {
 	// Go is the least minor version of the module's language for this pair.
 	Go int
 
-	// AnyOrder says that After runs the statements of Before in another order. No two of the pieces
-	// of code that parameters stand for may use what another one changes.
+	// AnyOrder says that After runs the statements of Before in another order. No two of the
+	// pieces of code that parameters stand for may use what another one changes.
 	AnyOrder bool
 	// Spent names parameters that stand for slices of which nothing is read behind the match, but
 	// perhaps the length. Their memory must be the function's own.

@@ -75,8 +75,8 @@ func isEmpty(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// leaving matches statements of Before that end in `break` with statements that end in a return: both
-// leave the loop.
+// leaving matches statements of Before that end in `break` with statements that end in a return:
+// both leave the loop.
 func (m *Match) leaving(pats, list []ast.Stmt) bool {
 	if len(pats) != 2 || len(list) == 0 {
 		return false

@@ -189,7 +189,8 @@ func (m *Match) assignment(pat, s ast.Stmt) bool {
 	}
 	want, isStep := stepOf(pat, m.pair.rule.same)
 	got, ok := stepOf(s, m.Pass.Same)
-	if isStep && ok && want.op == got.op && m.try(func() bool { return m.expr(want.x, got.x) && m.amount(want.y, got.y) }) {
+	if isStep && ok && want.op == got.op &&
+		m.try(func() bool { return m.expr(want.x, got.x) && m.amount(want.y, got.y) }) {
 		return true
 	}
 	a, ok := pat.(*ast.AssignStmt)

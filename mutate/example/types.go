@@ -37,8 +37,8 @@ func isParam(t types.Type) bool {
 	return ok
 }
 
-// implements compares with an interface of the candidate's own packages, since those of examples are
-// stand-ins.
+// implements compares with an interface of the candidate's own packages, since those of examples
+// are stand-ins.
 func (m *Match) implements(want types.Type, i *types.Interface, got types.Type) bool {
 	if n, ok := types.Unalias(want).(*types.Named); ok && n.Obj().Pkg() != nil {
 		real := namedOf(m.Pass, n.Obj().Pkg().Path(), n.Obj().Name())
@@ -161,7 +161,7 @@ func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
 			}
 		default:
 			if in, ok := e.Underlying().(*types.Interface); !ok || !m.satisfies(in, got) {
-				return ok == false && m.unify(e, got)
+				return !ok && m.unify(e, got)
 			}
 		}
 	}

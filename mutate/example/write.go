@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ func (m *Match) write() bool {
 	m.edits = make([][]mutate.Edit, len(m.pair.ways))
 	for i, way := range m.pair.ways {
 		w := &writer{m: m, way: way, names: map[types.Object]string{}, imports: map[string]string{},
-			helpers: map[string]string{}}
+			helpers: map[string]string{}, uses: map[types.Object]int{}}
 		edits, err := w.edits()
 		if err == nil {
 			m.edits[i], any = edits, true
@@ -41,6 +42,7 @@ type writer struct {
 	paths   []string                // the keys of imports, in order
 	helpers map[string]string
 	decls   []string // the text of new helpers
+	uses    map[types.Object]int
 	err     error
 }
 
@@ -79,6 +81,7 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 		}
 		edits = append(edits, p.Replace(m.tail, text))
 	}
+	w.unused()
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -94,6 +97,30 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	return edits, nil
 }
 
+// unused fails if nothing reads a variable that After declares, which Go refuses.
+func (w *writer) unused() {
+	for obj := range w.names {
+		id := func(e ast.Expr) bool {
+			id, ok := e.(*ast.Ident)
+			return ok && w.way.rule.obj(id) == obj
+		}
+		if w.uses[obj] == 0 && !slices.ContainsFunc(w.way.outputs, id) && !w.inKeptHead(obj) {
+			w.fail("nothing reads " + obj.Name())
+		}
+	}
+}
+
+// inKeptHead reports whether the head of a kept loop declares a variable of After.
+func (w *writer) inKeptHead(obj types.Object) bool {
+	for s := range nodesOf[*ast.RangeStmt](w.way.body) {
+		declares := obj == w.way.rule.defined(s.Key) || obj == w.way.rule.defined(s.Value)
+		if declares && w.way.rule.headParam(s.X) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // rootOf returns the expression that an After's expression becomes: a parameter becomes its code.
 func rootOf(w *writer, e ast.Expr) ast.Expr {
 	if id, ok := e.(*ast.Ident); ok {
@@ -104,7 +131,8 @@ func rootOf(w *writer, e ast.Expr) ast.Expr {
 	return e
 }
 
-// chooseNames gives the variables of After the names of their counterparts in the code, or new ones.
+// chooseNames gives the variables of After the names of their counterparts in the code, or new
+// ones.
 func (w *writer) chooseNames() {
 	m := w.m
 	old := map[string]*types.Var{} // by name in Before
@@ -207,7 +235,8 @@ func (w *writer) statements() string {
 		if out.Len() > 0 {
 			between := "\n"
 			if i > 0 {
-				if gap := w.way.text(list[i-1].End(), s.Pos()); strings.TrimSpace(gap) != "" || strings.Count(gap, "\n") > 1 {
+				gap := w.way.text(list[i-1].End(), s.Pos())
+				if strings.TrimSpace(gap) != "" || strings.Count(gap, "\n") > 1 {
 					between = gap
 				}
 			}
@@ -335,6 +364,9 @@ func (w *writer) ident(id *ast.Ident) (string, bool) {
 		}
 	case *types.Var:
 		if name, ok := w.names[obj]; ok {
+			if w.way.rule.info.Uses[id] != nil {
+				w.uses[obj]++
+			}
 			return name, true
 		}
 		if w.way.params[obj] != nil {
@@ -571,6 +603,7 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 	b := w.m.blocks[name]
 	var args []string
 	var roots []ast.Expr
+	before := maps.Clone(w.uses)
 	for _, a := range call.Args {
 		if u, ok := a.(*ast.UnaryExpr); ok && u.Op == token.AND {
 			a = u.X
@@ -578,12 +611,16 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 		args, roots = append(args, w.node(a)), append(roots, rootOf(w, a))
 	}
 	w.capture(b, call.Args)
+	w.uses = before // an argument counts where the code uses it
 	text := w.m.blockText(b, b.args, func(k int, at ast.Expr) string {
 		if l, value := w.keptRole(call.Args[k]); l != nil {
 			if w.m.sameLoop(b.args[k], l) {
 				return w.m.Pass.Text(at)
 			}
 			return w.headName(l, value)
+		}
+		for id := range nodesOf[*ast.Ident](call.Args[k]) {
+			w.uses[w.way.rule.obj(id)]++
 		}
 		if parens(roots[k], w.m.Pass.Parent(at), at) {
 			return "(" + args[k] + ")"

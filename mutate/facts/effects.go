@@ -42,20 +42,49 @@ func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 			return false
 		}
 	}
-	return !f.Reads || !ChangesMemory(p, root)
+	return !f.Reads || !changesMemory(p, root, !readsMap(p, e))
+}
+
+// readsMap reports whether an expression may read an element of a map.
+func readsMap(p *mutate.Pass, e ast.Expr) bool {
+	for n := range mutate.Nodes[ast.Expr](p, e) {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			return true
+		case *ast.IndexExpr:
+			if t := p.Info.TypeOf(n.X); t == nil || isMap(t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isMap(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Map)
+	return ok
 }
 
 // ChangesMemory reports whether n may change memory other than plain local variables.
-func ChangesMemory(p *mutate.Pass, n ast.Node) bool {
+func ChangesMemory(p *mutate.Pass, n ast.Node) bool { return changesMemory(p, n, false) }
+
+// changesMemory leaves out assignments to elements of maps if it may: no pointer reaches these.
+func changesMemory(p *mutate.Pass, n ast.Node, notMaps bool) bool {
 	changes := false
+	assigns := func(l ast.Expr) {
+		if ix, ok := ast.Unparen(l).(*ast.IndexExpr); ok && notMaps && isMap(p.Info.TypeOf(ix.X)) {
+			return
+		}
+		changes = changes || !PlainLocal(p, l)
+	}
 	ast.Inspect(n, func(m ast.Node) bool {
 		switch m := m.(type) {
 		case *ast.AssignStmt:
 			for _, l := range m.Lhs {
-				changes = changes || !PlainLocal(p, l)
+				assigns(l)
 			}
 		case *ast.IncDecStmt:
-			changes = changes || !PlainLocal(p, m.X)
+			assigns(m.X)
 		case *ast.CallExpr:
 			changes = changes || CallChanges(p, m)
 		case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
@@ -98,7 +127,8 @@ func Leaves(p *mutate.Pass, list []ast.Stmt) bool {
 }
 
 // Reached holds the target, the functions that it names, the functions that these name, and so on.
-// Other functions, such as one that fills a table at the program's start, take no time of the target.
+// Other functions, such as one that fills a table at the program's start, take no time of the
+// target.
 var Reached = &Fact[map[*ast.FuncDecl]bool]{
 	Name: "reached",
 	Find: func(p *mutate.Pass) map[*ast.FuncDecl]bool {
@@ -118,4 +148,46 @@ var Reached = &Fact[map[*ast.FuncDecl]bool]{
 		visit(p.Func)
 		return seen
 	},
+}
+
+// MapKept reports whether nothing in code can change a map that an expression names. The code may
+// assign plain variables and elements of other kinds, and make calls without effects.
+func MapKept(p *mutate.Pass, m ast.Expr, code ast.Node) bool {
+	if code == nil {
+		return true
+	}
+	if v := p.Var(m); v != nil && p.Assigned(v, code) || v == nil && !Stable(p, m, code) {
+		return false
+	}
+	kept := true
+	stores := func(l ast.Expr) {
+		switch l := ast.Unparen(l).(type) {
+		case *ast.Ident:
+			kept = kept && PlainLocal(p, l)
+		case *ast.IndexExpr:
+			_, isMap := p.Info.TypeOf(l.X).Underlying().(*types.Map)
+			_, basic := p.Info.TypeOf(l).Underlying().(*types.Basic)
+			kept = kept && !isMap && basic
+		default:
+			kept = false
+		}
+	}
+	ast.Inspect(code, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				stores(l)
+			}
+		case *ast.IncDecStmt:
+			stores(n.X)
+		case *ast.CallExpr:
+			if _, grows := p.IsBuiltin(n, "append"); !grows && CallChanges(p, n) {
+				kept = false
+			}
+		case *ast.GoStmt, *ast.DeferStmt, *ast.SendStmt, *ast.SelectStmt:
+			kept = false
+		}
+		return kept
+	})
+	return kept
 }

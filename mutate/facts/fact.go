@@ -1,9 +1,9 @@
-// Package facts answers the questions about a version that several rules ask: which loops there are
-// and how they count, whose memory a variable holds, which variables keep their first value, what a
-// piece of code does, and where control leaves it.
+// Package facts answers the questions about a version that several rules ask: which loops there
+// are and how they count, whose memory a variable holds, which variables keep their first value,
+// what a piece of code does, and where control leaves it.
 //
-// A [Fact] is a value. It is computed once for each version, at the first question, and kept on the
-// version's [mutate.Pass]. Questions about one expression or one statement are functions.
+// A [Fact] is a value. It is computed once for each version, at the first question, and kept on
+// the version's [mutate.Pass]. Questions about one expression or one statement are functions.
 package facts
 
 import (

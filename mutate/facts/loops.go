@@ -49,8 +49,8 @@ func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 	return l.Value != nil && p.Var(e) == l.Value
 }
 
-// Loops holds the normal form of every loop of the version. Loops whose body assigns the index, and
-// loops with another head, are OtherLoops.
+// Loops holds the normal form of every loop of the version. Loops whose body assigns the index,
+// and loops with another head, are OtherLoops.
 var Loops = &Fact[map[ast.Stmt]*Loop]{
 	Name: "loops",
 	Find: func(p *mutate.Pass) map[ast.Stmt]*Loop {
@@ -196,10 +196,10 @@ func Quiet(p *mutate.Pass, n ast.Node, l *Loop) bool {
 			return true
 		}
 	case *ast.CallExpr:
-		if p.Info.Types[e.Fun].IsType() && len(e.Args) == 1 || len(e.Args) == 1 && p.LenOf(e) == nil {
-			if _, length := p.IsBuiltin(e, "len"); length || p.Info.Types[e.Fun].IsType() && p.Basic(e) != types.Invalid {
-				return Quiet(p, e.Args[0], l)
-			}
+		_, length := p.IsBuiltin(e, "len")
+		converts := p.Info.Types[e.Fun].IsType() && p.Basic(e) != types.Invalid
+		if len(e.Args) == 1 && (length || converts) {
+			return Quiet(p, e.Args[0], l)
 		}
 	}
 	return p.Pure(ast.Unparen(e))

@@ -8,9 +8,9 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Owned holds the local slices whose memory only their function knows. Each value that such a slice
-// gets is new memory, and no use of it hands the memory on. Code may index it, measure it, append to
-// it, go through it, and pass it to functions of the standard library that keep nothing.
+// Owned holds the local slices whose memory only their function knows. Each value that such a
+// slice gets is new memory, and no use of it hands the memory on. Code may index it, measure it,
+// append to it, go through it, and pass it to functions of the standard library that keep nothing.
 var Owned = &Fact[map[*types.Var]bool]{
 	Name:     "owned",
 	Requires: []Named{Declared, Captured},

@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// TypeText writes a type in the terms of the candidate. ok is false if the type needs a package that
-// the file does not import by name.
+// TypeText writes a type in the terms of the candidate. ok is false if the type needs a package
+// that the file does not import by name.
 func TypeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
 	ok = true
 	text = types.TypeString(t, func(pkg *types.Package) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// A Declaration is a statement that gives a new local variable its first value: `v := e`, `var v T`,
-// `var v T = e`. Value is nil if there is none.
+// A Declaration is a statement that gives a new local variable its first value: `v := e`, `var v
+// T`, `var v T = e`. Value is nil if there is none.
 type Declaration struct {
 	Stmt  ast.Stmt
 	Var   *types.Var
@@ -113,8 +113,8 @@ func UsedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
 	return slices.ContainsFunc(p.Uses(v, f), func(id *ast.Ident) bool { return id.Pos() >= pos })
 }
 
-// Hoistable returns the statement in front of which code may evaluate e in advance. e must be pure,
-// and the statement must evaluate it exactly once, as far as control reaches it.
+// Hoistable returns the statement in front of which code may evaluate e in advance. e must be
+// pure, and the statement must evaluate it exactly once, as far as control reaches it.
 func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 	var child ast.Node = e
 	path := p.Path(e)

@@ -1,3 +1,5 @@
+//lint:file-ignore SA6005 EqualFold alone differs beyond ASCII
+
 package kit
 
 import "strings"

@@ -37,7 +37,7 @@ func rowByRow[T any](rows [][]T, n int, then func(int)) {
 	}
 }
 
-// It multiplies only lengths that make accepts: without rows the product is 0.
+// rowsAtOnce multiplies only lengths that make accepts: without rows the product is 0.
 func rowsAtOnce[T any](rows [][]T, n int, then func(int)) {
 	cells := make([]T, len(rows)*n) // all rows in one piece
 	for i := range rows {

@@ -110,10 +110,6 @@ func reads(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
 
 func inside(n, m ast.Node) bool { return facts.Inside(n, m) }
 
-func usedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
-	return facts.UsedAfter(p, v, f, pos)
-}
-
 // enclosing returns the innermost node of type N around n, other than n itself.
 func enclosing[N ast.Node](p *mutate.Pass, n ast.Node) (N, bool) {
 	for _, up := range p.Path(n) {
@@ -137,8 +133,6 @@ func loopBody(s ast.Node) *ast.BlockStmt {
 }
 
 func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool { return facts.Stable(p, e, root) }
-
-func changesMemory(p *mutate.Pass, n ast.Node) bool { return facts.ChangesMemory(p, n) }
 
 func plainLocal(p *mutate.Pass, e ast.Expr) bool { return facts.PlainLocal(p, e) }
 
@@ -317,4 +311,19 @@ func isString(v *types.Var) bool {
 func isArray(v *types.Var) bool {
 	_, ok := v.Type().Underlying().(*types.Array)
 	return ok
+}
+
+func commaOK(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		return len(up.Lhs) == 2 && len(up.Rhs) == 1
+	case *ast.ValueSpec:
+		return len(up.Names) == 2 && len(up.Values) == 1
+	}
+	return false
+}
+
+func isBlank(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return e == nil || ok && id.Name == "_"
 }

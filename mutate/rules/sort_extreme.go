@@ -32,7 +32,7 @@ var sortExtreme = example.Rule{
 	Label: func(m *example.Match) string { return "sort of " + m.Pass.Text(m.Expr("v")) },
 }.Mutator()
 
-// Floats are left out: NaN sorts first, but spreads in Min and Max.
+// leastOfCopy leaves out floats: NaN sorts first, but spreads in Min and Max.
 func leastOfCopy[T kit.Exact](v []T) T {
 	c := slices.Clone(v)
 	slices.Sort(c)

@@ -1,130 +1,119 @@
 package rules
 
 import (
-	"fmt"
-	"go/ast"
-	"go/token"
-	"go/types"
+	_ "embed"
+	"strings"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
 )
+
+//go:embed split_seq.go
+var splitSeqSource string
 
 // splitSeq (catalogue S5) matches a loop over the parts that strings.Split or Fields returns. It
 // ranges over SplitSeq or FieldsSeq, or writes a loop with Cut.
-var splitSeq = &mutate.Mutator{
+var splitSeq = example.Rule{
 	Name: "split-seq",
 	Doc: "Take a string apart while going through it, without the slice of all parts. Legal because strings never " +
 		"change, so that parts cut later are the same parts; the separator of the loop form is a non-empty constant.",
-	Before: `for _, f := range strings.Split(line, ",") {
-	use(f)
-}`,
-	After: `for f := range strings.SplitSeq(line, ",") {
-	use(f)
-}`,
-	Class:   beagle.E0,
-	Gain:    1.4,
-	Find:    findSplitSeq,
-	Params:  splitSeqForms,
-	Rewrite: rewriteSplitSeq,
-}
+	Class:  beagle.E0,
+	Gain:   1.4,
+	Source: splitSeqSource,
+	Pairs: []example.Pair{
+		{Before: throughParts, After: throughSeq, Choice: "seq",
+			Also: []example.Way{{Choice: "cut", After: throughCuts}}, When: notEmpty, Go: 24},
+		{Before: throughParts, After: throughCuts, Choice: "cut", When: notEmpty, Go: 18},
+		{Before: throughParts, After: throughSeq, Choice: "seq", Go: 24},
+		{Before: throughKept, After: throughSeq, Choice: "seq",
+			Also: []example.Way{{Choice: "cut", After: throughCuts}}, When: notEmpty, Go: 24},
+		{Before: throughKept, After: throughCuts, Choice: "cut", When: notEmpty, Go: 18},
+		{Before: throughKept, After: throughSeq, Choice: "seq", Go: 24},
+		{Before: throughSeq, After: throughCuts, Choice: "cut", When: notEmpty},
+		{Before: throughPartsAfter, After: throughSeqAfter, Choice: "seq", Go: 24},
+		{Before: throughKeptAfter, After: throughSeqAfter, Choice: "seq", Go: 24},
+		{Before: throughFields, After: throughFieldsSeq, Choice: "seq", Go: 24},
+		{Before: throughKeptFields, After: throughFieldsSeq, Choice: "seq", Go: 24},
+		{Before: throughFieldsFunc, After: throughFieldsFuncSeq, Choice: "seq", Go: 24},
+	},
+	Label: func(m *example.Match) string { return "loop over " + m.Pass.Text(m.Source()) },
+}.Mutator()
 
-type splitLoop struct {
-	loop *ast.RangeStmt
-	elem *ast.Ident
-	call *ast.CallExpr
-	drop ast.Stmt // `parts := strings.Split(...)`, if the loop ranges over parts
-}
+func notEmpty(sep string) bool { return sep != "" }
 
-func findSplitSeq(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
-		s := splitLoop{loop: r}
-		call, seq := p.IsCall(r.X, "strings", "SplitSeq")
-		elem, ok := r.Value.(*ast.Ident)
-		if seq {
-			elem, ok = r.Key.(*ast.Ident)
-		}
-		if !ok || r.Tok != token.DEFINE || elem.Name == "_" || !seq && !isBlank(r.Key) {
-			continue
-		}
-		if captured(p, p.Info.Defs[elem].(*types.Var)) {
-			continue // before Go 1.22 all turns share the variable
-		}
-		s.elem = elem
-		if seq {
-			if s.call = call; !constantSeparator(p, call) {
-				continue
-			}
-		} else if s.call, ok = splitter(p, r.X); !ok {
-			if s.call, s.drop, ok = keptParts(p, r); !ok {
-				continue
-			}
-		}
-		sites = append(sites, mutate.Site{Node: r, Label: "loop over " + p.Text(s.call), Data: s})
+func throughParts(s, sep string, body func(string)) {
+	for _, part := range strings.Split(s, sep) {
+		body(part)
 	}
-	return sites
 }
 
-func isBlank(e ast.Expr) bool {
-	id, ok := e.(*ast.Ident)
-	return e == nil || ok && id.Name == "_"
+func throughKept(s, sep string, body func(string)) {
+	parts := strings.Split(s, sep)
+	for _, part := range parts {
+		body(part)
+	}
 }
 
-// splitter recognises the calls that have a Seq form.
-func splitter(p *mutate.Pass, e ast.Expr) (*ast.CallExpr, bool) {
-	call, ok := p.IsCall(e, "strings", "Split", "SplitAfter", "Fields", "FieldsFunc")
-	return call, ok
+func throughSeq(s, sep string, body func(string)) {
+	for part := range strings.SplitSeq(s, sep) {
+		body(part)
+	}
 }
 
-// constantSeparator reports whether a call splits at a constant that is not empty.
-func constantSeparator(p *mutate.Pass, call *ast.CallExpr) bool {
-	text, ok := constString(p, call.Args[1])
-	return ok && text != ""
+func throughCuts(s, sep string, body func(string)) {
+	for rest, more := s, true; more; {
+		var part string
+		part, rest, more = strings.Cut(rest, sep)
+		body(part)
+	}
 }
 
-// keptParts finds `parts := strings.Split(...)` right before a loop that is its only user.
-func keptParts(p *mutate.Pass, r *ast.RangeStmt) (*ast.CallExpr, ast.Stmt, bool) {
-	list, i := p.Siblings(r)
-	if i < 1 {
-		return nil, nil, false
+func throughPartsAfter(s, sep string, body func(string)) {
+	for _, part := range strings.SplitAfter(s, sep) {
+		body(part)
 	}
-	d, ok := declaration(p, list[i-1])
-	if !ok || d.Value == nil || p.Var(r.X) != d.Var || len(p.Uses(d.Var, p.File)) != 1 {
-		return nil, nil, false
-	}
-	call, ok := splitter(p, d.Value)
-	return call, d.Stmt, ok
 }
 
-func splitSeqForms(p *mutate.Pass, site mutate.Site) []mutate.Param {
-	s := site.Data.(splitLoop)
-	var out []mutate.Param
-	_, done := p.IsCall(s.call, "strings", "SplitSeq")
-	if goAtLeast(p, 24) && !done {
-		out = append(out, mutate.Param{Label: "seq", Value: "seq"})
+func throughKeptAfter(s, sep string, body func(string)) {
+	parts := strings.SplitAfter(s, sep)
+	for _, part := range parts {
+		body(part)
 	}
-	if _, _, ok := splitCall(p, s.call); ok || done {
-		out = append(out, mutate.Param{Label: "cut", Value: "cut"})
-	}
-	return out
 }
 
-func rewriteSplitSeq(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	s := site.Data.(splitLoop)
-	var edits []mutate.Edit
-	if s.drop != nil {
-		edits = append(edits, p.Delete(s.drop))
+func throughSeqAfter(s, sep string, body func(string)) {
+	for part := range strings.SplitAfterSeq(s, sep) {
+		body(part)
 	}
-	elem := s.elem.Name
-	call := p.Text(s.call.Fun) + "Seq" + p.Between(s.call.Fun.End(), s.call.End())
-	if param.Value == "seq" {
-		return append(edits, p.Span(s.loop.Key.Pos(), s.loop.X.End(), elem+" := range "+call)), nil
+}
+
+func throughFields(s string, body func(string)) {
+	for _, part := range strings.Fields(s) {
+		body(part)
 	}
-	pkg, imports := p.Import("strings")
-	str, sep := s.call.Args[0], s.call.Args[1]
-	rest, more := p.Fresh("rest"), p.Fresh("more")
-	head := fmt.Sprintf("for %s, %s := %s, true; %s; {\nvar %s string\n%s, %s, %s = %s.Cut(%s, %s)\n",
-		rest, more, p.Text(str), more, elem, elem, rest, more, pkg, rest, p.Text(sep))
-	return append(append(edits, imports...), p.Span(s.loop.Pos(), s.loop.Body.Lbrace+1, head)), nil
+}
+
+func throughKeptFields(s string, body func(string)) {
+	parts := strings.Fields(s)
+	for _, part := range parts {
+		body(part)
+	}
+}
+
+func throughFieldsSeq(s string, body func(string)) {
+	for part := range strings.FieldsSeq(s) {
+		body(part)
+	}
+}
+
+func throughFieldsFunc(s string, blank func(rune) bool, body func(string)) {
+	for _, part := range strings.FieldsFunc(s, blank) {
+		body(part)
+	}
+}
+
+func throughFieldsFuncSeq(s string, blank func(rune) bool, body func(string)) {
+	for part := range strings.FieldsFuncSeq(s, blank) {
+		body(part)
+	}
 }

@@ -1,3 +1,5 @@
+//lint:file-ignore S1001 a Before is what the rule replaces
+
 package rules
 
 import (
@@ -15,8 +17,8 @@ import (
 //go:embed std_kernel.go
 var stdKernelSource string
 
-// stdKernel (catalogue L10 and V1) matches a loop over bytes that a function of the standard library
-// does in vector instructions: IndexByte, Count, Equal, Contains, Index, HasPrefix, copy.
+// stdKernel (catalogue L10 and V1) matches a loop over bytes that a function of the standard
+// library does in vector instructions: IndexByte, Count, Equal, Contains, Index, HasPrefix, copy.
 var stdKernel = example.Rule{
 	Name: "std-kernel",
 	Doc: "Replace a hand-written search, count, comparison or copy by the standard library's, which works on 16 or " +

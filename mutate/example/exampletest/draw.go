@@ -35,8 +35,8 @@ func draw(t reflect.Type, seed uint64) *inputs {
 	return d
 }
 
-// argument draws a value. One in four is a variant of an earlier argument of its type, so that code
-// that compares two meets equal ones.
+// argument draws a value. One in four is a variant of an earlier argument of its type, so that
+// code that compares two meets equal ones.
 func (d *inputs) argument(t reflect.Type) reflect.Value {
 	for _, old := range d.args {
 		if old.Type() == t && t.Kind() != reflect.Func && t.Kind() != reflect.Pointer && d.r.IntN(4) == 0 {
@@ -209,8 +209,8 @@ func (d *inputs) sequence(t reflect.Type) reflect.Value {
 }
 
 // function makes a function that stands for code. One without results stands for statements: it
-// records its arguments, and changes what they point to. One with results stands for an expression:
-// it has no effects, and the same arguments give the same results.
+// records its arguments, and changes what they point to. One with results stands for an
+// expression: it has no effects, and the same arguments give the same results.
 func (d *inputs) function(t reflect.Type) reflect.Value {
 	salt := d.r.Uint64()
 	calls := 0

@@ -1,0 +1,205 @@
+package example_test
+
+import (
+	_ "embed"
+	"go/format"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/example"
+	"github.com/beagle-go/beagle/mutate/example/exampletest"
+)
+
+//go:embed example_test.go
+var source string
+
+// search replaces a loop by slices.Contains, as a rule of this test.
+var search = example.Rule{
+	Name: "test-search", Doc: "Search.", Class: beagle.E0, Gain: 2, Source: source,
+	Pairs: []example.Pair{{Before: look[int], After: contains[int]}},
+}.Mutator()
+
+func look[T comparable](s []T, x T) bool {
+	for _, v := range s {
+		if v == x {
+			return true
+		}
+	}
+	return false
+}
+
+func contains[T comparable](s []T, x T) bool { return slices.Contains(s, x) }
+
+// double replaces a product by a sum, which evaluates its parameter twice.
+var double = example.Rule{
+	Name: "test-double", Doc: "Double.", Class: beagle.E0, Gain: 2, Source: source,
+	Pairs: []example.Pair{{
+		Before: func(x int) int { return 2 * x },
+		After:  func(x int) int { return x + x },
+	}},
+}.Mutator()
+
+// last says that only the last turn counts, and keeps the variable that lives on.
+var last = example.Rule{
+	Name: "test-last", Doc: "Last.", Class: beagle.E0, Gain: 2, Source: source,
+	Pairs: []example.Pair{{
+		Before: func(s []int, n int) int {
+			for _, v := range s {
+				n = v
+			}
+			return n
+		},
+		After: func(s []int, n int) int {
+			if len(s) > 0 {
+				n = s[len(s)-1]
+			}
+			return n
+		},
+	}},
+}.Mutator()
+
+// turned runs two pieces of code in the other order.
+var turned = example.Rule{
+	Name: "test-turned", Doc: "Turned.", Class: beagle.E0, Gain: 2, Source: source,
+	Pairs: []example.Pair{{
+		Before: func(c bool, a, b func()) {
+			if c {
+				a()
+			} else {
+				b()
+			}
+		},
+		After: func(c bool, a, b func()) {
+			if !c {
+				b()
+			} else {
+				a()
+			}
+		},
+	}},
+}.Mutator()
+
+func TestMatch(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		rule *mutate.Mutator
+		code string // of function f
+		want string // a part of the result; empty if there is no site
+	}{
+		{"value", search, "func f(a []string, w string) bool { for _, x := range a { if x == w { return true } }; return false }",
+			"return slices.Contains(a, w)"},
+		{"index", search, "func f(a []string, w string) bool { for i := 0; i < len(a); i++ { if w == a[i] { return true } }\n return false }",
+			"return slices.Contains(a, w)"},
+		{"range of the length", search, "func f(a []int) bool { for i := range len(a) { if a[i] == 3 { return true } }\n return false }",
+			"return slices.Contains(a, 3)"},
+		{"continue", search, "func f(a []int, w int) bool { for _, x := range a { if x != w { continue }; return true }; return false }",
+			"return slices.Contains(a, w)"},
+		{"negation", search, "func f(a []int, w int) bool { for _, x := range a { if !(x != w) { return true } }; return false }",
+			"return slices.Contains(a, w)"},
+		{"what is sought is the element", search, "func f(a []int) bool { for _, x := range a { if x == x { return true } }; return false }", ""},
+		{"what is sought changes", search, "func f(a []int, w int) bool { for _, x := range a { if x == g(&w) { return true } }; return false }\nfunc g(p *int) int { *p++; return *p }", ""},
+		{"interfaces may panic", search, "func f(a []any, w any) bool { for _, x := range a { if x == w { return true } }; return false }", ""},
+		{"starts late", search, "func f(a []int, w int) bool { for i := 1; i < len(a); i++ { if a[i] == w { return true } }; return false }", ""},
+		{"the name slices is taken", search, "func f(slices []int, w int) bool { for _, x := range slices { if x == w { return true } }; return false }",
+			"stdslices.Contains(slices, w)"},
+
+		{"plain", double, "func f(a int) int { return a * 2 }", "return a + a"},
+		{"parentheses", double, "func f(a, b int) int { return 7 - 2*(a-b) }", "return 7 - (a - b + (a - b))"},
+		{"effects", double, "func f(p *int) int { return 2 * g(p) }\nfunc g(p *int) int { *p++; return *p }", ""},
+		{"another type", double, "func f(a int8) int8 { return 2 * a }", ""},
+
+		{"lives on", last, "func f(a []int) int { most := 0\n for _, x := range a { most = x }\n return most }",
+			"if len(a) > 0 {\n\t\tmost = a[len(a)-1]\n\t}\n\treturn most"},
+		{"captured", last, "func f(a []int) (most int) { g := func() int { return most }\n for _, x := range a { most = x }\n return g() }", ""},
+
+		{"branches", turned, "func f(c bool) (n int) { if c { n = 1 } else { n = 2 }\n return n }", "if !c {\n\t\tn = 2\n\t} else {\n\t\tn = 1\n\t}"},
+		{"returns", turned, "func f(c bool) (n int) { if c { return 1 } else { n = 2 }\n return n }", "if !c {\n\t\tn = 2\n\t} else {\n\t\treturn 1\n\t}"},
+		{"a name lives on behind", turned, "func f(c bool) int { if c { x := 1; _ = x } else { x := 2; _ = x }\n return 0 }", "x := 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p, err := mutate.Check("package p\n\n"+test.code+"\n", "f", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sites := test.rule.Find(p)
+			if test.want == "" {
+				if len(sites) > 0 {
+					t.Fatalf("found %q, want no site", sites[0].Label)
+				}
+				return
+			}
+			if len(sites) != 1 {
+				t.Fatalf("found %d sites, want one", len(sites))
+			}
+			text, _, err := mutate.Take(p, test.rule, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := format.Source([]byte(text))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			if _, err := mutate.Check(string(out), "f", nil); err != nil {
+				t.Errorf("the result does not compile: %v\n%s", err, out)
+			}
+			if !strings.Contains(string(out), test.want) {
+				t.Errorf("got\n%s\nwant %q in it", out, test.want)
+			}
+		})
+	}
+}
+
+// TestPairs runs the pairs of this file, and one that is wrong for a few inputs only.
+func TestPairs(t *testing.T) {
+	for _, r := range example.Registered() {
+		for i, p := range r.Pairs {
+			if err := exampletest.Pair(r.Class, p, 1000); err != nil {
+				t.Errorf("%s, pair %d: %v", r.Name, i, err)
+			}
+		}
+	}
+	for name, wrong := range map[string]example.Pair{
+		"empty": {Before: func(s []int) int { return len(s) }, After: func(s []int) int { return max(len(s), 1) }},
+		"order": {
+			Before: func(a, b func()) { a(); b() },
+			After:  func(a, b func()) { b(); a() },
+		},
+		"argument": {
+			Before: func(s []byte) { copy(s, "x") },
+			After:  func(s []byte) { clear(s) },
+		},
+		"panic": {
+			Before: func(s []int) bool { return s == nil || s[0] >= 0 || true },
+			After:  func(s []int) bool { return true },
+		},
+	} {
+		if exampletest.Pair(beagle.E0, wrong, 1000) == nil {
+			t.Errorf("nothing tells Before from After of the wrong pair %q", name)
+		}
+	}
+}
+
+// TestMistakes checks that a rule that is no rule is refused with its reason.
+func TestMistakes(t *testing.T) {
+	for _, test := range []struct{ name, source, want string }{
+		{"no-literal", "package p", "does not hold the rule's literal"},
+		{"no-name", "package p\nvar r = example.Rule{Name: \"no-name\", Pairs: []example.Pair{{Before: " +
+			"func(x int) int { return y }, After: func(x int) int { return x }}}}", "nothing declares y"},
+		{"no-syntax", "package", "expected"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			defer func() {
+				got, _ := recover().(string)
+				if !strings.Contains(got, test.want) {
+					t.Errorf("got %q, want %q in it", got, test.want)
+				}
+			}()
+			one := func(x int) int { return x }
+			pairs := []example.Pair{{Before: one, After: one}}
+			example.Rule{Name: test.name, Source: test.source, Pairs: pairs}.Mutator()
+		})
+	}
+}

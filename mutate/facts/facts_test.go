@@ -1,0 +1,102 @@
+package facts
+
+import (
+	"go/ast"
+	"go/types"
+	"testing"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+func check(t *testing.T, src string) *mutate.Pass {
+	t.Helper()
+	p, err := mutate.Check("package p\n\n"+src+"\n", "f", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func variable(t *testing.T, p *mutate.Pass, name string) *types.Var {
+	t.Helper()
+	for id := range mutate.Nodes[*ast.Ident](p, p.Func) {
+		if v, ok := p.Info.Defs[id].(*types.Var); ok && id.Name == name {
+			return v
+		}
+	}
+	t.Fatalf("no variable %s", name)
+	return nil
+}
+
+func TestOwned(t *testing.T) {
+	for code, want := range map[string]bool{
+		"c := make([]int, 3); c[0] = 1; _ = len(c)":                 true,
+		"c := append([]int(nil), v...); c = append(c, 1); _ = c[0]": true,
+		"var c []int; for _, x := range v { c = append(c, x) }":     true,
+		"c := v; c[0] = 1":                                           false,
+		"c := v[1:]; c[0] = 1":                                       false,
+		"c := make([]int, 3); d := c; d[0] = 1":                      false,
+		"c := make([]int, 3); keep(c)":                               false,
+		"c := make([]int, 3); p := &c[0]; *p = 1":                    false,
+		"c := make([]int, 3); g := func() { c[0] = 1 }; g()":         false,
+		"c := make([]int, 3); c = v; c[0] = 1":                       false,
+		"c := make([]int, 3); type s struct{ x []int }; _ = s{x: c}": false,
+	} {
+		p := check(t, "func keep([]int) {}\nfunc f(v []int) { "+code+" }")
+		if got := Owned.Of(p)[variable(t, p, "c")]; got != want {
+			t.Errorf("%s: owned is %v", code, got)
+		}
+	}
+}
+
+func TestLoops(t *testing.T) {
+	for code, want := range map[string]LoopKind{
+		"for range v {}":                                ElementLoop,
+		"for i := range v { _ = i }":                    ElementLoop,
+		"for i := range len(v) { _ = i }":               ElementLoop,
+		"for i := 0; i < len(v); i++ {}":                ElementLoop,
+		"for i := 0; i != len(v); i++ {}":               ElementLoop,
+		"for i := 0; i < len(s); i++ {}":                ElementLoop,
+		"for i := range s { _ = i }":                    RuneLoop,
+		"for i := 0; i < n; i++ {}":                     CountingLoop,
+		"for i := range n { _ = i }":                    CountingLoop,
+		"for i := 1; i < len(v); i++ {}":                OtherLoop,
+		"for i := 0; i < n; i++ { n-- }":                OtherLoop,
+		"for i := 0; i < len(v); i++ { i++ }":           OtherLoop,
+		"for i := 0; i < len(v); i++ { v = v[1:] }":     OtherLoop,
+		"for i := range v { i++ }":                      OtherLoop,
+		"for n > 0 { n-- }":                             OtherLoop,
+		"for k := range map[string]int{} { _ = k }":     MapLoop,
+		"var i int; for i = range v { _ = i }":          OtherLoop,
+		"for i := 0; i <= len(v); i++ {}":               OtherLoop,
+		"for i, x := range v { v[i] = x + 1; _ = v[i]}": ElementLoop,
+	} {
+		p := check(t, "func f(v []int, s string, n int) { "+code+" }")
+		for _, l := range Loops.Of(p) {
+			if l.Kind != want {
+				t.Errorf("%s: kind %d, want %d", code, l.Kind, want)
+			}
+			if len(l.Elems) > 0 && code[len(code)-9:] == "_ = v[i]}" {
+				t.Errorf("%s: v[i] is taken for the element although the body changes it", code)
+			}
+		}
+	}
+}
+
+// TestRequires checks that facts have names, and that none requires itself by way of others.
+func TestRequires(t *testing.T) {
+	all := []Named{Declared, Captured, Single, Owned, Loops, Reached}
+	seen := map[string]bool{}
+	for _, f := range all {
+		for _, r := range f.requires() {
+			if !seen[r.name()] {
+				t.Errorf("%s requires %s, which comes later", f.name(), r.name())
+			}
+		}
+		if f.name() == "" || seen[f.name()] {
+			t.Errorf("the name %q is empty or taken", f.name())
+		}
+		seen[f.name()] = true
+		f.compute(check(t, "func f() {}"))
+	}
+}
