@@ -127,7 +127,9 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.BoolVar(&spec.Fastest, "fastest", false,
 		"the fastest version wins, not the simplest of those within 5 % of it")
 	f.Var(listFlag{&spec.Rules}, "rules",
-		"use only these rewrites, separated by `commas` ('beagle explain' lists them)")
+		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
+			"default, suite and all; lift is what the library has)")
+	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}

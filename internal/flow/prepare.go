@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/mutate/llm"
+	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // Prepared is what a search starts from. It is saved with the run, so that a
@@ -30,6 +31,7 @@ type Prepared struct {
 	Cost     *beagle.Resources `json:"cost,omitempty"`
 	Calls    *llm.Calls        `json:"calls,omitempty"` // that models are shown; shapes alone where values are redacted
 	Findings []beagle.Finding  `json:"findings,omitempty"`
+	Lifted   []lift.Match      `json:"lifted,omitempty"` // pieces of the original that the library has
 	Seconds  float64           `json:"seconds"`
 
 	// Machine is the kind of machine that measures, when that is not left to
@@ -174,6 +176,10 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 	}
 	if x.ready.Profile, err = bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus()); err != nil {
 		return err
+	}
+	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
+		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
+		x.ready.Lifted = lifter.find(ctx, p)
 	}
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {

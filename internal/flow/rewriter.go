@@ -7,6 +7,8 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -22,9 +24,14 @@ type rewriter struct {
 }
 
 // weigh gives the rewriter what is known of the target by now: what is true of
-// the inputs, and the profile of the original.
+// the inputs, the profile of the original, and what of it the library has.
 func (rw *rewriter) weigh(profile map[int]float64) {
-	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), rw.work.mutators, profile)
+	mutators := rw.work.mutators
+	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
+		mutators = slices.DeleteFunc(slices.Clone(mutators), func(m *mutate.Mutator) bool { return m.Name == lift.Name })
+		mutators = append(mutators, lift.Mutator(lifted))
+	}
+	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, profile)
 	rw.work.insight = rw.works.insight
 }
 

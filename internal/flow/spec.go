@@ -38,7 +38,8 @@ type Spec struct {
 	MinGain    float64       `json:"min_gain"`             // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`                 // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`              // "auto" or "require"
-	Rules      []string      `json:"rules,omitempty"`      // only these mutators; empty is all
+	Rules      []string      `json:"rules,omitempty"`      // only these mutators and sets of them; empty is the default set
+	NoLift     bool          `json:"no_lift,omitempty"`    // look up no piece of the function in the library
 	Apply      bool          `json:"apply"`                // the improvement will be written to the user's files
 	Force      bool          `json:"force"`                // go on although the audit refuses
 	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
@@ -171,6 +172,7 @@ func (s *Spec) Command() string {
 	add(s.Time != d.Time, "time", s.Time)
 	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
+	add(s.NoLift, "no-lift", true)
 	add(s.Force, "force", s.Force)
 	add(s.Anew, "anew", s.Anew)
 	add(s.Strict, "strict", s.Strict)
