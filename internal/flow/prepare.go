@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
-	"github.com/beagle-go/beagle/mutate/llm"
 	"github.com/beagle-go/beagle/mutate/lift"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // Prepared is what a search starts from. It is saved with the run, so that a
