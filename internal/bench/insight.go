@@ -52,12 +52,40 @@ func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beag
 	if err != nil || cost == nil {
 		return nil, err
 	}
-	out := &Insight{Cost: *cost}
+	out := &Insight{Cost: *cost, Lines: map[int]float64{}}
 	q.Variants, q.Profile = []int{version}, int64(profileTime)
-	reply, failure, err := e.run(ctx, bin, &q, files)
-	if err != nil || failure != "" {
-		return nil, err
+	for look := 0; look < mostLooks && out.Samples < EnoughSamples; look++ {
+		reply, failure, err := e.run(ctx, bin, &q, files)
+		if err != nil || failure != "" {
+			return nil, err
+		}
+		lines, n, err := lineShares(reply.Profile, version)
+		if err != nil {
+			return nil, err
+		}
+		out.add(lines, n)
 	}
-	out.Lines, out.Samples, err = lineShares(reply.Profile, version)
-	return out, err
+	return out, nil
+}
+
+// EnoughSamples is how many samples a profile has that tells a line that does not run
+// from one that was not met. A busy machine may not give as many.
+const EnoughSamples = 100
+
+// mostLooks is how often a busy machine is asked for more samples.
+const mostLooks = 4
+
+// add adds the shares of n more samples.
+func (in *Insight) add(lines map[int]float64, n int) {
+	if n == 0 {
+		return
+	}
+	whole := float64(in.Samples + n)
+	for l := range in.Lines {
+		in.Lines[l] *= float64(in.Samples) / whole
+	}
+	for l, share := range lines {
+		in.Lines[l] += share * float64(n) / whole
+	}
+	in.Samples += n
 }

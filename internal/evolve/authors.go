@@ -124,7 +124,11 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 		name = Rules
 	}
 	b := s.account(name)
-	if name == Rules {
+	switch {
+	case o.Unsent:
+		b.Asked--
+		return
+	case name == Rules:
 		b.Asked++
 	}
 	cost := o.Dollars + o.Seconds*s.Config.Hour/3600

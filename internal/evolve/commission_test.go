@@ -206,6 +206,22 @@ func TestEarningsGoToWhoGained(t *testing.T) {
 	}
 }
 
+// TestUnsentIsNotUnheard checks that a call for which there was no money counts neither as
+// asked nor as unheard, and gives no model up.
+func TestUnsentIsNotUnheard(t *testing.T) {
+	w, s := commissioned(9, 60, Author{Name: "a", Model: "a"})
+	s.Add(w.original())
+	for range silent + 2 {
+		p := s.AskModels(1)[0]
+		if err := s.Tell([]Feedback{{Proposal: p.ID, Unsent: true}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := s.Account("a"); a.Asked != 0 || a.Unheard != 0 || a.Useless != 0 || !s.Open() {
+		t.Errorf("open %v, %+v", s.Open(), a)
+	}
+}
+
 // TestFewStepsBehindAReply checks that the rules do not fill the budget with steps behind
 // one reply while models write.
 func TestFewStepsBehindAReply(t *testing.T) {

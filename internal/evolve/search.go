@@ -133,6 +133,7 @@ type Feedback struct {
 	Dollars float64 `json:"dollars,omitempty"` // what making it cost
 	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
 	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
+	Unsent  bool    `json:"unsent,omitempty"`  // the model was not asked: there was no money for the call
 	Twin    string  `json:"twin,omitempty"`    // of a duplicate: the candidate that had its machine code first
 	Known   bool    `json:"known,omitempty"`   // what the model answered was there already
 	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
@@ -469,7 +470,7 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 	c := o.Candidate
 	fresh := c.ID != "" && o.Verdict.Status != beagle.Duplicate && !s.Seen[c.ID] && (o.Shape == "" || !s.Seen[o.Shape])
 	s.enter(p, o, fresh)
-	if p.Kind == Model {
+	if p.Kind == Model && !o.Unsent {
 		s.hear(o, fresh)
 	}
 	if !fresh {

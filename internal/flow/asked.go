@@ -71,7 +71,7 @@ func (d *Draft) charge(feedback []evolve.Feedback) {
 		a, asked := d.Asked[o.Proposal]
 		if asked {
 			o.Dollars, o.Seconds = a.Cost.Dollars(), a.Seconds
-			o.Unheard = a.Unheard != ""
+			o.Unheard, o.Unsent = a.Unheard != "" && !a.Spent, a.Spent
 			o.Shape = a.Shape
 			o.Known = a.Known || i < len(d.Known) && a.Candidate != ""
 		}

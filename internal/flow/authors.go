@@ -147,8 +147,8 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 			return out, au.accept(out, c, parent)
 		}
 		out.Refused, out.Known = complaint(failure), failure.Unmatched == llm.Unchanged
-		if e.Failure = failure; failure.Reply == "" {
-			break // there is nothing to repair
+		if e.Failure = failure; failure.Reply == "" || out.Known {
+			break // there is nothing to repair, or to be had for another call
 		}
 		if e.Kind = llm.Repair; !isAgent(au.spec.Models.model(p.Model)) {
 			said, e.Continues = saidBy(q, reply), true

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/source"
@@ -26,7 +27,6 @@ type briefing struct {
 	lessons []llm.Lesson
 	called  []llm.Callee                      // what the target calls
 	listing atomic.Pointer[[]llm.Instruction] // of the original, once it is known
-	sampled atomic.Pointer[llm.Calls]         // of the corpus, once they are known
 }
 
 // open reads what is told with every proposal.
@@ -61,10 +61,7 @@ func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Eviden
 		Kind: llm.Improve, Redact: b.spec.Redacted(), Target: &b.unit.Target, Facets: b.inputs.facets(),
 		Callees: b.called, Lessons: b.lessons,
 	}
-	var err error
-	if e.Calls, err = b.calls(ctx); err != nil {
-		return nil, err
-	}
+	e.Calls = b.ready.Calls
 	parent, err := b.version(ctx, p.Parent)
 	if err != nil {
 		return nil, err
@@ -141,7 +138,9 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 		v.Classes = inputClasses(o.InputClasses)
 	}
 	if in := b.works.insight(id); in != nil {
-		v.Profile, v.Cost = in.Lines, &in.Cost
+		if v.Cost = &in.Cost; in.Samples >= bench.EnoughSamples/4 { // else the shares say little
+			v.Profile = in.Lines
+		}
 		v.Assembly, err = b.assembly(ctx, c)
 	}
 	return v, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -21,28 +22,24 @@ const (
 	topResults   = 4
 )
 
-// calls are whole calls of the training corpus with their results, and how these are
-// distributed: what nobody can guess from the code. They are made once a run. A
-// target whose values cannot be written in Go has none.
-func (b *briefing) calls(ctx context.Context) (*llm.Calls, error) {
-	if known := b.sampled.Load(); known != nil {
-		return known, nil
+// sample has a program with the original make whole calls of the training corpus with
+// their results, and says how these are distributed: what nobody can guess from the code.
+// It is nil for a target whose values cannot be written in Go. With redaction it holds
+// shapes alone.
+func (b *briefing) sample(ctx context.Context, bin *harness.Binary) (*llm.Calls, error) {
+	records := b.inputs.corpus().Train
+	if !writable(b.unit.Sig) || len(records) == 0 {
+		return nil, nil
 	}
-	out := new(llm.Calls)
-	if writable(b.unit.Sig) && len(b.inputs.corpus().Train) > 0 {
-		records := b.inputs.corpus().Train
-		records = records[:min(len(records), spelledCalls)]
-		reply, err := once(b.works, "calls", b.works.root.ID, "", func() (*rt.SpellReply, error) {
-			b.lab.timing.RLock()
-			defer b.lab.timing.RUnlock()
-			return spelled(ctx, b.lab, records)
-		})
-		if err != nil { // the prompt does without, unless the run ends
-			return out, ctx.Err()
-		}
-		out = callsOf(&b.unit.Target, b.inputs.facets(), reply.Calls, weights(records, len(reply.Calls)))
+	records = records[:min(len(records), spelledCalls)]
+	reply, err := spelledBy(ctx, b.lab, bin, records)
+	if err != nil { // prompts do without, unless the run ends
+		return nil, ctx.Err()
 	}
-	b.sampled.Store(out)
+	out := callsOf(&b.unit.Target, b.inputs.facets(), reply.Calls, weights(records, len(reply.Calls)))
+	if b.spec.Redacted() {
+		return out.Shapes(&b.unit.Target), nil
+	}
 	return out, nil
 }
 

@@ -295,12 +295,9 @@ func (jd *judge) tryGuarded(
 	ctx context.Context, j *Judged, c beagle.Candidate, v *beagle.Verdict, tried int,
 ) (bool, error) {
 	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
-		func() (*beagle.NearMiss, error) {
-			err := jd.mender.offer(ctx, c, v, tried)
-			return v.NearMiss, err
-		})
+		func() (*beagle.NearMiss, error) { return jd.mender.find(ctx, c, v, tried) })
 	if err != nil || near == nil {
-		return false, err
+		return false, jd.mender.forgive(ctx, v, err)
 	}
 	if j.NearMiss == nil {
 		j.NearMiss = near

@@ -22,6 +22,10 @@ type mender struct {
 	inputs   *inputs
 	verifier *verifier
 	meter    *meter
+	// looks for the contract: [verify.Nearest]
+	nearest func(
+		context.Context, *verify.Env, beagle.Candidate, *beagle.Corpus, *beagle.Verdict, verify.NearBudget,
+	) (*verify.Near, error)
 }
 
 // nearTime is what the quick measurement of a near miss may take.
@@ -30,15 +34,30 @@ const nearTime = 400 * time.Millisecond
 // offer ends the rejection of a version with the contract under which it would
 // be right, if there is a simple one. The version stays rejected.
 func (m *mender) offer(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
+	_, err := m.find(ctx, c, v, tried)
+	return m.forgive(ctx, v, err)
+}
+
+// find is offer, and an error where the machinery failed: whether there is such a
+// contract is not known then, and nothing to keep.
+func (m *mender) find(
+	ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int,
+) (*beagle.NearMiss, error) {
 	if m.spec.Strict {
-		return nil
+		return nil, nil
 	}
 	err := m.nearMiss(ctx, c, v, tried)
-	if err != nil && ctx.Err() == nil { // the verdict stands without it
-		v.Warnings = append(v.Warnings, fmt.Sprintf("no contract could be looked for: %v", err))
-		return nil
+	return v.NearMiss, err
+}
+
+// forgive makes a failure of the search for a contract a warning of the verdict, which
+// stands without it. The end of the run stays an error.
+func (m *mender) forgive(ctx context.Context, v *beagle.Verdict, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	v.Warnings = append(v.Warnings, fmt.Sprintf("no contract could be looked for: %v", err))
+	return nil
 }
 
 func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Verdict, tried int) error {
@@ -50,7 +69,7 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 	if m.spec.Fuzz == 0 {
 		b.Fuzz = -1
 	}
-	near, err := verify.Nearest(ctx, m.lab.verify, c, m.inputs.corpus(), v, b)
+	near, err := m.nearest(ctx, m.lab.verify, c, m.inputs.corpus(), v, b)
 	if near == nil || err != nil {
 		return err
 	}

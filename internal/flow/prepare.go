@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/mutate/lift"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // Prepared is what a search starts from. It is saved with the run, so that a
@@ -28,6 +29,7 @@ type Prepared struct {
 	Profile    map[int]float64 `json:"profile"`
 	// of a call of the original; nil when no model is told
 	Cost     *beagle.Resources `json:"cost,omitempty"`
+	Calls    *llm.Calls        `json:"calls,omitempty"` // that models are shown; shapes alone where values are redacted
 	Findings []beagle.Finding  `json:"findings,omitempty"`
 	Lifted   []lift.Match      `json:"lifted,omitempty"` // pieces of the original that the library has
 	Seconds  float64           `json:"seconds"`
@@ -181,6 +183,9 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 	}
 	if x.spec.Models.On() {
 		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {
+			return err
+		}
+		if x.ready.Calls, err = x.briefing.sample(ctx, bin); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/verify"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -87,8 +88,11 @@ func newSession(
 	x.meter = &meter{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in}
 	x.judge = &judge{
 		spec: &x.spec, watch: watch, ready: &x.ready, works: w, rewriter: rw, door: x.door, verifier: vf,
-		meter:    x.meter,
-		mender:   &mender{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter},
+		meter: x.meter,
+		mender: &mender{
+			spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter,
+			nearest: verify.Nearest,
+		},
 		pedigree: &pedigree{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf},
 	}
 	x.reporter = &reporter{

@@ -18,6 +18,13 @@ func spelled(ctx context.Context, l *lab, records []beagle.Record) (*rt.SpellRep
 		return nil, err
 	}
 	defer bin.Remove()
+	return spelledBy(ctx, l, bin, records)
+}
+
+// spelledBy is spelled with a program that has the original.
+func spelledBy(
+	ctx context.Context, l *lab, bin *harness.Binary, records []beagle.Record,
+) (*rt.SpellReply, error) {
 	path := filepath.Join(l.dir, "spell")
 	if err := harness.WriteRecords(path, records); err != nil {
 		return nil, err

@@ -142,16 +142,12 @@ func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	return p, nil
 }
 
-// leastSamples is how many samples a profile has that tells a line that does not
-// run from one that was not met.
-const leastSamples = 100
-
 // measured is what is known of the version that a model wrote and that another goes
 // back to, or is itself; nil when nothing is.
 func (w *workbench) measured(c beagle.Candidate) (base string, in *bench.Insight) {
 	for _, st := range slices.Backward(c.Steps) {
 		if st.Mutator == evolve.ByAuthor {
-			if in = w.insight(st.Param); in != nil && in.Samples >= leastSamples {
+			if in = w.insight(st.Param); in != nil && in.Samples >= bench.EnoughSamples {
 				return st.Param, in
 			}
 			break

@@ -2,7 +2,10 @@ package llm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle"
 )
 
 // Calls show what whole inputs and results look like: samples, and how results and the elements of
@@ -13,6 +16,23 @@ type Calls struct {
 	Distinct int      `json:"distinct,omitempty"` // distinct results among Seen
 	Seen     int      `json:"seen,omitempty"`     // calls that were looked at
 	Lengths  []Length `json:"lengths,omitempty"`  // of results, and of the elements of lists
+	Shaped   bool     `json:"shaped,omitempty"`   // values are reduced to their shapes already
+}
+
+// Shapes returns the calls with every value reduced to its shape, for what must not hold captured
+// values.
+func (c *Calls) Shapes(t *beagle.Target) *Calls {
+	out, hide := *c, newRedactor(t)
+	out.Shaped = true
+	out.Samples, out.Results = slices.Clone(c.Samples), slices.Clone(c.Results)
+	for i := range out.Samples {
+		s := &out.Samples[i]
+		s.Args, s.Result = hide.value(s.Args), hide.value(s.Result)
+	}
+	for i := range out.Results {
+		out.Results[i].Value = hide.value(out.Results[i].Value)
+	}
+	return &out
 }
 
 // A Sample is a call with its result, in Go syntax.
@@ -42,16 +62,18 @@ func (e *Evidence) calls(limit int) string {
 	if c == nil {
 		return ""
 	}
-	hide := e.redactor()
+	if e.Redact && !c.Shaped {
+		c = c.Shapes(e.Target)
+	}
 	var lines []string
 	for _, s := range c.Samples {
-		lines = append(lines, fmt.Sprintf("%s: %s gives %s\n", s.Why, OneLine(hide.value(s.Args)),
-			OneLine(hide.value(s.Result))))
+		lines = append(lines, fmt.Sprintf("%s: %s gives %s\n", s.Why, OneLine(s.Args),
+			OneLine(s.Result)))
 	}
 	if len(c.Results) > 0 {
 		var says []string
 		for _, r := range c.Results {
-			says = append(says, OneLine(hide.value(r.Value))+" "+percent(r.Share))
+			says = append(says, OneLine(r.Value)+" "+percent(r.Share))
 		}
 		lines = append(lines, fmt.Sprintf("Results: %d distinct of %d calls; most frequent %s\n", c.Distinct, c.Seen,
 			strings.Join(says, ", ")))

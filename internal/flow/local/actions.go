@@ -44,7 +44,7 @@ func (r *run) openActions() (*actions, error) {
 	}
 	t := &actions{taken: r.course.Search.Mark}
 	if t.taken > len(all) {
-		return nil, fmt.Errorf("run %s: its checkpoint has %d turns, its journal %d", r.entry.ID, t.taken, len(all))
+		return nil, fmt.Errorf("run %s: its checkpoint has %d actions, its journal turns.jsonl %d", r.entry.ID, t.taken, len(all))
 	}
 	t.again, t.own = all[t.taken:], len(all)-t.taken
 	if t.journal, err = r.d.Store.Journal(r.entry.ID, actionsName); err != nil {
@@ -243,7 +243,7 @@ func readRecording(path string) (h head, all []loop.Action, err error) {
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // its process was killed while it wrote
 			return h, all, nil
 		case err != nil:
-			return h, nil, fmt.Errorf("%s: turn %d: %w", path, len(all)+1, err)
+			return h, nil, fmt.Errorf("%s: action %d: %w", path, len(all)+1, err)
 		}
 		all = append(all, x)
 	}

@@ -205,7 +205,8 @@ func TestBoth(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := r.Models
-	if r.Candidates == 0 || int(k.count.Load()) != r.Candidates || m == nil || m.Calls != server.Stats().Calls ||
+	// What leaves steps out of the best in the end is evaluated beside the budget.
+	if r.Candidates == 0 || int(k.count.Load()) < r.Candidates || m == nil || m.Calls != server.Stats().Calls ||
 		m.Tokens == 0 {
 		t.Fatalf("%d candidates, %d evaluated, %d calls: %+v", r.Candidates, k.count.Load(), server.Stats().Calls, m)
 	}
