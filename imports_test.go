@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 	"internal/settings":         {"", "internal/hotspots"},
 	"internal/audit":            {""},
 	"internal/similarity":       {""},
+	"internal/campaign":         {""},
 	"internal/benchfile":        {"", "internal/corpus", "internal/hotspots", "internal/profiles", "internal/rt", "internal/scratch", "internal/similarity", "internal/source"},
 	"internal/flow/loop":        {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":       {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
@@ -81,7 +82,7 @@ var mayImport = map[string][]string{
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
 	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
-	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/similarity", "internal/special", "internal/syntax",
+	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/campaign", "internal/similarity", "internal/special", "internal/syntax",
 	"probe", "probe/wire", "probe/probehttp",
 }
 

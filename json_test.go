@@ -14,7 +14,7 @@ import (
 )
 
 // TestJSONDocumented checks that docs/json.md has a section for every object that
-// `beagle evolve`, `verify`, `suite`, `hotspots`, `bench`, `capture` and `ledger` print with
+// `beagle evolve`, `verify`, `suite`, `hotspots`, `bench`, `campaign`, `capture` and `ledger` print with
 // --json. It has a row with the type, a meaning and an example for every field, and
 // none for others.
 func TestJSONDocumented(t *testing.T) {
@@ -34,6 +34,8 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[beagle.Hotspots](), objects)
 	reach(reflect.TypeFor[beagle.HotspotWhy](), objects)
 	reach(reflect.TypeFor[beagle.ProductionBenchmark](), objects)
+	reach(reflect.TypeFor[beagle.Campaign](), objects)
+	reach(reflect.TypeFor[beagle.CampaignAttempt](), objects)
 	reach(reflect.TypeFor[ledger.Ledger](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
