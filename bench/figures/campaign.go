@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/beagle-go/beagle"
 )
@@ -16,9 +20,9 @@ import (
 // leastAlike is the goal for the benchmark of one function of metricsd.
 const leastAlike = 0.98
 
-// alikeTarget is the function whose benchmark is compared with the service: it works on plain
-// numbers, so that the calls of the package's benchmarks are like production's.
-const alikeTarget = "./murmur3.finish"
+// alikeTarget is the function whose benchmark is compared with the service. It is not inlined, and
+// its calls can be captured.
+const alikeTarget = "./contextkey.Generator.KeyHashed"
 
 // campaigns profiles metricsd under load, writes the benchmark of one of its functions, and runs a
 // small campaign over its hot spots.
@@ -26,6 +30,10 @@ func campaigns(ctx context.Context, l *lab) (*section, error) {
 	seconds, candidates := 300, 24
 	if l.quick {
 		seconds, candidates = 20, 6
+	}
+	calls := filepath.Join(l.dir, "calls.jsonl")
+	if err := l.record(ctx, calls); err != nil {
+		return nil, err
 	}
 	svc, err := l.startService(ctx)
 	if err != nil {
@@ -39,7 +47,8 @@ func campaigns(ctx context.Context, l *lab) (*section, error) {
 	}
 	checkout := filepath.Join(l.root, "metricsd")
 	var made beagle.ProductionBenchmark
-	if err := l.call(ctx, l.home("campaign"), &made, "bench", "--json", "--quiet", "-C", checkout, "--profile", profile,
+	if err := l.call(ctx, l.home("campaign"), &made, "bench", "--json", "--quiet", "-C", checkout, "--corpus",
+		calls, "--profile", profile,
 		"--pgo", filepath.Join(checkout, "default.pgo"), "--seconds", "10", "-o", filepath.Join(l.dir, "made_test.go"),
 		alikeTarget); err != nil {
 		return nil, err
@@ -54,6 +63,47 @@ func campaigns(ctx context.Context, l *lab) (*section, error) {
 		s.miss("the benchmark of %s is %.1f %% alike to production", alikeTarget, 100*worst)
 	}
 	return s, nil
+}
+
+// record captures calls of the function in a metricsd that beagle build made.
+func (l *lab) record(ctx context.Context, file string) error {
+	program, socket := filepath.Join(l.dir, "metricsd-probe"), filepath.Join(l.dir, "probe.sock")
+	token := filepath.Join(l.dir, "token")
+	if err := os.WriteFile(token, []byte(rand.Text()), 0o600); err != nil {
+		return err
+	}
+	build := l.command(ctx, l.home("campaign"), "build", "--probe", alikeTarget, "-o", program, ".")
+	build.Dir = filepath.Join(l.root, "metricsd")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("beagle build: %w\n%s", err, tail(string(out)))
+	}
+	inputs := filepath.Join(l.dir, "probed.sock")
+	agent := exec.CommandContext(ctx, program, "agent", "-http=", "-listen.udp=", "-listen.unixgram", inputs)
+	agent.Env = append(os.Environ(), "BEAGLE_PROBE_SOCKET="+socket, "BEAGLE_PROBE_TOKEN="+token, "BEAGLE_PROBE_RAW=1")
+	agent.Dir, agent.Stderr = l.dir, os.Stderr
+	if err := agent.Start(); err != nil {
+		return err
+	}
+	defer func() { agent.Process.Signal(syscall.SIGTERM); agent.Wait() }()
+	for range 100 {
+		if _, err := os.Stat(inputs); err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	traffic := exec.CommandContext(ctx, program, "load", "-shape", "narrow", "-network", "unixgram", "-address", inputs,
+		"-for", "1h")
+	if err := traffic.Start(); err != nil {
+		return err
+	}
+	defer func() { traffic.Process.Kill(); traffic.Wait() }()
+	capture := l.command(ctx, l.home("campaign"), "capture", "start", "--at", socket, "--token", token, "--for", "30s",
+		"--rate", "100", "--raw", "--follow", "--call-bytes", "8192", "--out", file, "-C",
+		filepath.Join(l.root, "metricsd"), alikeTarget)
+	if out, err := capture.CombinedOutput(); err != nil {
+		return fmt.Errorf("beagle capture: %w\n%s", err, tail(string(out)))
+	}
+	return nil
 }
 
 func download(ctx context.Context, address, file string) error {
