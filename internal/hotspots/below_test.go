@@ -24,7 +24,7 @@ func TestBelow(t *testing.T) {
 		"3 " + svc + "/p.Other@/src/svc/p/p.go:30",
 	}}
 	c := &Checkout{Module: svc, Files: map[string]*SourceFile{
-		"p/p.go": {Path: "p/p.go", Decls: []SourceFunc{{"Walk", 3, 10, true}, {"Other", 29, 31, true}}},
+		"p/p.go": {Path: "p/p.go", Decls: []SourceFunc{{"Walk", 3, 10, true, ""}, {"Other", 29, 31, true, ""}}},
 	}}
 	table, err := Rank([]*Profile{p.parse(t, "a")}, Options{Checkout: c})
 	if err != nil {

@@ -33,7 +33,23 @@ type Service struct {
 	Replicas      float64  `yaml:"replicas"`
 	LeastReplicas float64  `yaml:"least_replicas"`
 	LeastPercent  float64  `yaml:"least_percent"`
+	Rollout       *Rollout `yaml:"rollout"`
 	Campaign      Campaign `yaml:"campaign"`
+}
+
+// A Rollout is what others watch while a version is rolled out.
+type Rollout struct {
+	Prometheus string            `yaml:"prometheus"`
+	Alerts     map[string]string `yaml:"alerts"`
+	Guardrails []Guardrail       `yaml:"guardrails"`
+}
+
+// A Guardrail is a query to Prometheus with the value above which it is bad.
+type Guardrail struct {
+	Name  string  `yaml:"name"`
+	Query string  `yaml:"query"`
+	Above float64 `yaml:"above"`
+	Then  string  `yaml:"then"` // hold or roll-back
 }
 
 // A Campaign says what `beagle campaign` may use.
@@ -105,7 +121,7 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 
 var fields = []string{
 	"sources", "own", "cores", "utilisation", "price", "replicas_follow_cpu", "fraction", "replicas", "least_replicas",
-	"least_percent", "campaign",
+	"least_percent", "rollout", "campaign",
 }
 
 var campaignFields = []string{"processor", "usd", "targets", "candidates", "inputs"}
