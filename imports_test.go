@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"internal/chat":              {},
 	"internal/chat/chattest":     {"internal/chat", "internal/llmtest"},
 	"internal/mcp":               {"", "mutate/llm", "internal/hotspots", "internal/profiles"},
+	"internal/campaign":          {""},
 	"internal/hotspots":          {""},
 	"internal/profiles":          {"", "internal/hotspots", "internal/syntax"},
 	"internal/settings":          {"", "internal/hotspots"},
@@ -92,7 +93,7 @@ var mayImport = map[string][]string{
 // and each other: the nouns, what is linked into users' programs (rt and the
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
-	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/similarity",
+	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/campaign", "internal/similarity",
 }
 
 type listed struct {

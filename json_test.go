@@ -17,8 +17,8 @@ import (
 )
 
 // TestJSONDocumented checks that docs/json.md has a section for every object that
-// `beagle evolve`, `verify`, `suite`, `hotspots`, `bench`, `capture`, `ledger`, `watch`
-// and `rollout` print with --json. It has a row with the type, a meaning and an
+// `beagle evolve`, `verify`, `suite`, `hotspots`, `bench`, `campaign`, `capture`, `ledger`,
+// `watch` and `rollout` print with --json. It has a row with the type, a meaning and an
 // example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
@@ -37,6 +37,8 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[beagle.Hotspots](), objects)
 	reach(reflect.TypeFor[beagle.HotspotWhy](), objects)
 	reach(reflect.TypeFor[beagle.ProductionBenchmark](), objects)
+	reach(reflect.TypeFor[beagle.Campaign](), objects)
+	reach(reflect.TypeFor[beagle.CampaignAttempt](), objects)
 	reach(reflect.TypeFor[ledger.Ledger](), objects)
 	reach(reflect.TypeFor[windows.Report](), objects)
 	reach(reflect.TypeFor[pilot.Report](), objects)

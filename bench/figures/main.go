@@ -58,6 +58,7 @@ var figures = []figure{
 	{"cheats", "every cheat of the catalogue", 4, cheats},
 	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, judgeMutants},
 	{"hotspots", "hot spots of metricsd under load: a short profile and one ten times as long", 13, hotspotProfiles},
+	{"campaign", "a benchmark like production and a small campaign on metricsd under load", 40, campaigns},
 	{"attacks", "what each sandbox stops", 1, attackTable},
 	{"rollout", "simulated rollouts of versions whose truth is known", 3, rollouts},
 	{"watch", "simulated days of profiles with changes put in", 1, watched},

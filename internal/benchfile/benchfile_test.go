@@ -63,6 +63,16 @@ func Reverse(list []int) {
 	}
 }
 
+type Tally struct{ seen []int }
+
+func (t *Tally) Add(list []int) int {
+	t.seen = t.seen[:0]
+	for _, n := range list {
+		t.seen = append(t.seen, n)
+	}
+	return len(t.seen)
+}
+
 func Drain(b map[string]int) { clear(b) }
 `
 
@@ -191,6 +201,15 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err = p.File(Form{}); err != nil || !strings.Contains(text, "append(buf0[:0], c.arg0...)") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	run(t, u, text)
+	u, c = load(t, "Tally.Add", `{"args": [{"seen": []}, [1, 2, 3]]}`)
+	c.Facets.Mutates = []string{"t"}
+	if p, err = Select(u, c, bounds); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = p.File(Form{}); err != nil || !strings.Contains(text, "goes on from") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	run(t, u, text)

@@ -70,6 +70,11 @@ func Select(u *source.Unit, c *beagle.Corpus, o Options) (*Plan, error) {
 	if why := unrepeatable(u, c); why != nil {
 		return nil, why
 	}
+	if n := u.Target.Params; len(n) > 0 && strings.HasPrefix(u.Target.Recv, "*") &&
+		slices.Contains(c.Facets.Mutates, n[0].Name) {
+		p.Notes = append(p.Notes, fmt.Sprintf("the call changes %s, and each input keeps its own: its state goes on "+
+			"from one call to the next, as in a service", n[0].Name))
+	}
 	pool, err := p.pool(o)
 	if err != nil {
 		return nil, err
@@ -140,6 +145,9 @@ func (p *Plan) pool(o Options) (*pool, error) {
 func unrepeatable(u *source.Unit, c *beagle.Corpus) error {
 	for _, name := range c.Facets.Mutates {
 		i := slices.IndexFunc(u.Target.Params, func(p beagle.Param) bool { return p.Name == name })
+		if i == 0 && strings.HasPrefix(u.Target.Recv, "*") {
+			continue // state that goes on from call to call, as in a service: Select says so
+		}
 		if i < 0 || !flat(u.Target.Params[i].Type) {
 			return &beagle.UsageError{
 				What: fmt.Sprintf("%s changes %s, which a benchmark would have to make anew for each call, and "+

@@ -216,11 +216,20 @@ func changed(g Group) string {
 func (p *Plan) writeBenchmark(b *strings.Builder) {
 	t := &p.Unit.Target
 	comment(b, fmt.Sprintf("Benchmark%sReplay calls %s as it was recorded: %s distinct inputs of %s recorded calls%s. "+
-		"beagle bench wrote it. It needs the standard library alone: keep it, change it.", p.name(), t.Name,
-		count(p.Inputs()), count(int(p.Corpus.Calls)), p.from()))
+		"beagle bench wrote it. It needs the standard library alone: keep it, change it.%s", p.name(), t.Name,
+		count(p.Inputs()), count(int(p.Corpus.Calls)), p.from(), p.noted()))
 	fmt.Fprintf(b, "func Benchmark%sReplay(b *testing.B) {\n\tcalls := %sCalls()\n%s\ti := 0\n\tfor b.Loop() {\n"+
 		"\t\tc := calls[i]\n%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lower(),
 		p.buffers("calls[0]"), p.call())
+}
+
+// noted is what a reader of the file must know besides.
+func (p *Plan) noted() string {
+	text := ""
+	for _, n := range p.Notes {
+		text += " Note: " + n + "."
+	}
+	return text
 }
 
 func (p *Plan) from() string {
@@ -233,7 +242,7 @@ func (p *Plan) from() string {
 // mutated lists the parameters that the target changes, by index.
 func (p *Plan) mutated() (list []int) {
 	for i, q := range p.Unit.Target.Params {
-		if slices.Contains(p.Corpus.Facets.Mutates, q.Name) {
+		if slices.Contains(p.Corpus.Facets.Mutates, q.Name) && flat(q.Type) {
 			list = append(list, i)
 		}
 	}
