@@ -66,8 +66,8 @@ func (o *watching) flags(f *flagSet) {
 	f.StringVar(&o.binary, "binary", "", "the `program` that was profiled: says with which toolchain it was built")
 	f.StringVar(&o.targets, "targets", "",
 		"`file` of JSON lines: functions with a win or a corpus, beside those of the ledger")
-	f.Func("inputs", "what a `FUNC=CORPUS,CALLS` is called with: the corpus of its win, and calls captured now; may be "+
-		"given several times", func(s string) error { o.inputs = append(o.inputs, s); return nil })
+	f.Func("inputs", "what a `FUNC=CORPUS,CALLS` is called with: the corpus of its win, and calls captured now; "+
+		"may be given several times", func(s string) error { o.inputs = append(o.inputs, s); return nil })
 	f.StringVar(&o.listen, "listen", "", "serve this command's own state as Prometheus metrics at this `address`")
 	f.IntVar(&o.seconds, "seconds", 30, "of a live profile")
 	f.DurationVar(&o.window, "window", time.Hour, "length of a window; shorter ones have fewer samples")

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command turns measures what a rollout costs in a process: a switch that is off, a routed call, and
-// the turns by themselves.
+// Command turns measures what a rollout costs in a process: a switch that is off, a routed call,
+// and the turns by themselves.
 //
 //	go run ./bench/turns        # in the directory of module probe: about a minute
 //	go run ./bench/turns off    # the switch that is off alone
@@ -148,7 +148,8 @@ func main() {
 		return
 	}
 	arms := [][]string{{wire.Candidate, wire.Original, wire.Placebo}}
-	lease := do(wire.Request{Verb: wire.VerbRolloutStart, Rollout: &wire.RolloutOrders{Function: "bench.Hash", Build: "b1",
+	lease := do(wire.Request{Verb: wire.VerbRolloutStart, Rollout: &wire.RolloutOrders{Function: "bench.Hash",
+		Build: "b1",
 		Share: 0.33, Arms: arms}}).Lease
 	beat := func() { do(wire.Request{Verb: wire.VerbRolloutBeat, Lease: lease}) }
 	last := time.Now()
