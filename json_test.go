@@ -17,9 +17,9 @@ import (
 )
 
 // TestJSONDocumented checks that docs/json.md has a section for every object that
-// `beagle evolve`, `verify`, `suite`, `hotspots`, `capture`, `ledger`, `watch` and
-// `rollout` print with --json. It has a row with the type, a meaning and an example
-// for every field, and none for others.
+// `beagle evolve`, `verify`, `suite`, `hotspots`, `bench`, `capture`, `ledger`, `watch`
+// and `rollout` print with --json. It has a row with the type, a meaning and an
+// example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
 	if err != nil {
@@ -36,6 +36,7 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[suite.Task](), objects)
 	reach(reflect.TypeFor[beagle.Hotspots](), objects)
 	reach(reflect.TypeFor[beagle.HotspotWhy](), objects)
+	reach(reflect.TypeFor[beagle.ProductionBenchmark](), objects)
 	reach(reflect.TypeFor[ledger.Ledger](), objects)
 	reach(reflect.TypeFor[windows.Report](), objects)
 	reach(reflect.TypeFor[pilot.Report](), objects)

@@ -1,6 +1,9 @@
 // Command field measures Beagle on code that nobody here has written.
 //
-//	field recall [-dir DIR] [-per N] [-write]   how often each rewrite finds a place
+//	field recall [-dir DIR] [-per N] [-rule NAME]   how often each rewrite finds a place
+//	field sample [-half sealed] [-n N]          what it makes of functions that benchmarks exercise
+//	field lift [-files N] [-fresh N] [-seed N]   which pieces of code the library has
+//	field commits [-half sealed] [-perfect]     its gain beside that of real performance commits
 //
 // The code is downloaded by module version when the command runs. None of it is
 // kept here.
@@ -12,9 +15,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
 func main() {
+	sandbox.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
@@ -24,17 +30,37 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) == 0 || args[0] != "recall" {
-		return fmt.Errorf("name a verb: recall")
+	verb := ""
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
 	}
-	f := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	r := &recall{}
-	f.StringVar(&r.root, "root", ".", "root of Beagle's repository")
-	f.StringVar(&r.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
-	f.IntVar(&r.per, "per", 8, "packages of a module, drawn by a seed")
-	f.BoolVar(&r.write, "write", false, "write mutate/rules/recall.txt, which 'beagle explain' shows")
-	if err := f.Parse(args[1:]); err != nil {
+	f := flag.NewFlagSet(verb, flag.ContinueOnError)
+	o, r := &options{}, &recall{}
+	var do func() error
+	switch verb {
+	case "recall":
+		r.flags(f)
+		do = func() error { return r.run(ctx) }
+	case "sample":
+		o.sampleFlags(f)
+		do = func() error { return sample(ctx, o, os.Stdout, os.Stderr) }
+	case "commits":
+		o.flags(f)
+		f.IntVar(&o.n, "n", 1000, "entries to take at most")
+		f.BoolVar(&o.perfect, "perfect", false, "a scripted model hands in the maintainers' version")
+		do = func() error { return commits(ctx, o, os.Stdout, os.Stderr) }
+	case "lift":
+		l := &lifting{}
+		l.flags(f)
+		do = func() error { return l.run(ctx) }
+	default:
+		return fmt.Errorf("no verb %q: name recall, sample, commits or lift", verb)
+	}
+	if err := f.Parse(args); err != nil {
 		return err
 	}
-	return r.run(ctx)
+	if f.NArg() > 0 {
+		return fmt.Errorf("%s takes flags only, not %q", verb, f.Arg(0))
+	}
+	return do()
 }

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/modcopy"
 )
 
 // A lab holds writable copies of public modules.
@@ -39,38 +41,18 @@ func (l *lab) close() {
 // module returns the directory of a writable copy of a module. It downloads the
 // module and what its tests need, once.
 func (l *lab) module(ctx context.Context, path, version string) (string, error) {
-	to := filepath.Join(l.dir, strings.NewReplacer("/", "_", "@", "_").Replace(path+"@"+version))
-	if _, err := os.Stat(to); err == nil {
-		return to, nil
-	}
-	if path == standard {
+	if to := filepath.Join(l.dir, "std@"+version); path == standard {
+		if exists(to) {
+			return to, nil
+		}
 		return to, copyStandard(ctx, to)
 	}
-	out, err := command(ctx, l.dir, "go", "mod", "download", "-json", path+"@"+version)
-	if err != nil {
-		return "", fmt.Errorf("download of %s@%s: %w", path, version, err)
-	}
-	var got struct{ Dir string }
-	if err := json.Unmarshal(out, &got); err != nil {
-		return "", err
-	}
-	tmp := to + ".new"
-	if err := os.RemoveAll(tmp); err != nil {
-		return "", err
-	}
-	if err := copyTree(tmp, got.Dir, func(string) bool { return true }); err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(filepath.Join(tmp, "go.mod")); err != nil {
-		if err := os.WriteFile(filepath.Join(tmp, "go.mod"), []byte("module "+path+"\n\ngo 1.21\n"),
-			0o644); err != nil {
-			return "", err
-		}
-	}
-	// Tests may need more than go.sum lists. What cannot be had shows when a function is loaded.
-	_, _ = command(ctx, tmp, "go", "mod", "download")
-	_, _ = command(ctx, tmp, "go", "list", "-test", "-deps", "./...")
-	return to, os.Rename(tmp, to)
+	return modcopy.Get(ctx, l.dir, path, version, func(copied string) error {
+		// Tests may need more than go.sum lists. What cannot be had shows when a function is loaded.
+		_, _ = command(ctx, copied, "go", "mod", "download")
+		_, _ = command(ctx, copied, "go", "list", "-test", "-deps", "./...")
+		return ctx.Err()
+	})
 }
 
 // command runs the go command outside of any workspace, and lets it complete go.mod and go.sum.

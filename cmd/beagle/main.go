@@ -37,9 +37,9 @@ type stdio struct{ out, err io.Writer }
 // commands are in the order in which a new user meets them.
 func commands() []*command {
 	return []*command{
-		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, buildCommand, captureCommand, runsCommand,
-		showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, watchCommand,
-		rolloutCommand, ledgerCommand,
+		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, benchCommand, campaignCommand, buildCommand,
+		captureCommand, runsCommand, showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand,
+		ratesCommand, watchCommand, rolloutCommand, ledgerCommand,
 		suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand,
 	}
 }
@@ -53,7 +53,9 @@ const (
 
 func main() {
 	sandbox.Main()
-	os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr}))
+	status := run(os.Args[1:], stdio{os.Stdout, os.Stderr})
+	sandbox.Leave()
+	os.Exit(status)
 }
 
 // run is main without the process: it prints errors and returns the status.

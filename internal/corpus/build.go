@@ -291,8 +291,22 @@ func (m *maker) survivors(
 			return nil, nil, err
 		}
 		if exit == nil {
+			if o.Left > 0 {
+				m.drop("too large", "the calls before fill the memory that a harness has for them")
+				m.c.Dropped += o.Left - 1
+				records = records[:len(records)-o.Left]
+			}
 			kept, panicked = m.sift(records, &o)
 			return kept, panicked, nil
+		}
+		heavy := exit.Kind == harness.Memory || exit.Kind == harness.Hang
+		if heavy && exit.Record < 0 && len(records) > 1 && try < maxRetries { // it ended while it read them
+			light := lighter(records)
+			for range len(records) - len(light) {
+				m.drop(exit.Kind, "all inputs together need more memory or time than a process may have")
+			}
+			records = light
+			continue
 		}
 		if exit.Record < 0 || exit.Record >= len(records) {
 			return nil, nil, fmt.Errorf("the original ends the harness: %s", exit)
@@ -306,6 +320,27 @@ func (m *maker) survivors(
 		records = slices.Delete(slices.Clone(records), exit.Record, exit.Record+1)
 	}
 	return nil, nil, nil
+}
+
+// lighter leaves out the largest records, so that half of the bytes stay. It keeps
+// the order, and at least one record.
+func lighter(records []beagle.Record) []beagle.Record {
+	total := 0
+	bySize := slices.Clone(records)
+	for _, r := range records {
+		total += len(r.Args)
+	}
+	slices.SortStableFunc(bySize, func(a, b beagle.Record) int { return len(b.Args) - len(a.Args) })
+	heavy := map[string]bool{}
+	left := total
+	for _, r := range bySize[:len(bySize)-1] {
+		if left <= total/2 {
+			break
+		}
+		heavy[string(r.Args)] = true
+		left -= len(r.Args)
+	}
+	return slices.DeleteFunc(slices.Clone(records), func(r beagle.Record) bool { return heavy[string(r.Args)] })
 }
 
 // sift drops what the harness could not read or compare.

@@ -1,10 +1,12 @@
 package corpus
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
@@ -58,5 +60,24 @@ func TestFruitlessSuites(t *testing.T) {
 	})
 	if err != nil || ran != 7 || c.records != 5 || len(c.out.Unasked) != 2 {
 		t.Errorf("ran %d suites, %d records, unasked %q, %v; want 7, 5 and two", ran, c.records, c.out.Unasked, err)
+	}
+}
+
+// TestLighter: the largest records go until half of the bytes stay, the order stays,
+// and one record always does.
+func TestLighter(t *testing.T) {
+	var list []beagle.Record
+	for _, n := range []int{3, 100, 1, 50, 40} {
+		list = append(list, beagle.Record{Args: []byte(strings.Repeat("x", n))})
+	}
+	var kept []int
+	for _, r := range lighter(list) {
+		kept = append(kept, len(r.Args))
+	}
+	if want := []int{3, 1, 50, 40}; !slices.Equal(kept, want) {
+		t.Errorf("kept records of %v bytes, want %v", kept, want)
+	}
+	if got := lighter(list[1:2]); len(got) != 1 {
+		t.Errorf("%d of one record kept", len(got))
 	}
 }

@@ -114,6 +114,7 @@ var porters struct {
 	mu    sync.Mutex
 	hired bool
 	line  line
+	gone  chan struct{} // closed when the porter has ended
 }
 
 // call asks the porter for a door. The descriptors stay the caller's.
@@ -127,19 +128,38 @@ func call(e entry, fds ...int) error {
 		porters.line.close()
 		porters.hired = false
 	}
-	l, err := hire()
+	l, gone, err := hire()
 	if err != nil {
 		return fmt.Errorf("start the porter: %w", err)
 	}
-	porters.line, porters.hired = l, true
+	porters.line, porters.gone, porters.hired = l, gone, true
 	return l.say(e, fds...)
 }
 
-// hire starts a porter.
-func hire() (line, error) {
+// leaveDelay bounds how long Leave waits: programs end within a moment of their parent.
+const leaveDelay = 2 * time.Second
+
+// Leave ends what Run started and waits for it, so that its processor time counts
+// as this process's. It is the last call of a main function, and nothing runs after it.
+func Leave() {
+	porters.mu.Lock()
+	defer porters.mu.Unlock()
+	if !porters.hired {
+		return
+	}
+	porters.line.close()
+	porters.hired = false
+	select {
+	case <-porters.gone:
+	case <-time.After(leaveDelay):
+	}
+}
+
+// hire starts a porter. The channel is closed when it has ended.
+func hire() (line, chan struct{}, error) {
 	ours, theirs, err := newLines()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	f := os.NewFile(uintptr(theirs), "porter")
 	defer f.Close()
@@ -149,10 +169,14 @@ func hire() (line, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		ours.close()
-		return 0, err
+		return 0, nil, err
 	}
-	go cmd.Wait()
-	return ours, nil
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		cmd.Wait()
+	}()
+	return ours, gone, nil
 }
 
 // porter serves until its parent hangs up, and until all that it has let in is

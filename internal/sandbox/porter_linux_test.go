@@ -104,7 +104,7 @@ func sleepers(line string) []int {
 // TestPorterTruncated checks that a porter that gets too few descriptors, because it may not open
 // more, lets nobody in, says so by dropping the line, and goes on.
 func TestPorterTruncated(t *testing.T) {
-	porter, err := hire()
+	porter, _, err := hire()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +167,36 @@ func TestInheritedDescriptors(t *testing.T) {
 		if slices.Contains(strings.Fields(string(r.Stdout)), strconv.Itoa(fd)) {
 			t.Errorf("%+v: a program has descriptor %d, of %q", o, fd, r.Stdout)
 		}
+	}
+}
+
+// TestLeave checks that the processor time of what ran counts as this process's
+// afterwards, and that another program can be started all the same.
+func TestLeave(t *testing.T) {
+	s, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	Leave() // what other tests spent
+	before := spent()
+	count := "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+	r, err := s.Run(t.Context(), Command{Profile: Run, Path: "/bin/sh", Args: []string{"-c", count}})
+	if err != nil || !r.OK() {
+		t.Fatal(r, err)
+	}
+	Leave()
+	if got := spent() - before; got < r.User || r.User == 0 {
+		t.Errorf("%v of processor time counted after a program that took %v", got, r.User)
+	}
+	if r, err := s.Run(t.Context(), Command{Profile: Run, Path: "/bin/true"}); err != nil || !r.OK() {
+		t.Errorf("after Leave: %v, %v", r, err)
 	}
 }
 

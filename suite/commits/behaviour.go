@@ -10,11 +10,12 @@ import (
 	"github.com/beagle-go/beagle/internal/mutants"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/verify"
+	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
 // check loads the function as a target and type-checks the candidate file in
 // its package. It runs nothing.
-func check(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, error) {
+func check(ctx context.Context, dir, file string, e *change.Entry) (*beagle.Verdict, error) {
 	u, src, err := complete(ctx, dir, file, e)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func check(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, er
 
 // complete loads the function and adds to the candidate file what it shares with
 // the original, as beagle verify does.
-func complete(ctx context.Context, dir, file string, e *Entry) (*source.Unit, string, error) {
+func complete(ctx context.Context, dir, file string, e *change.Entry) (*source.Unit, string, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
 		return nil, "", err
@@ -45,7 +46,7 @@ func complete(ctx context.Context, dir, file string, e *Entry) (*source.Unit, st
 
 // behaviour records the calls of the package's tests and has every check of the
 // judge but the timing look at the candidate file.
-func behaviour(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, error) {
+func behaviour(ctx context.Context, dir, file string, e *change.Entry) (*beagle.Verdict, error) {
 	_, src, err := complete(ctx, dir, file, e)
 	if err != nil {
 		return nil, err

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
 // An Outcome is what became of an entry.
 type Outcome struct {
-	Entry    Entry           `json:"entry"`
+	Entry    change.Entry    `json:"entry"`
 	Half     string          `json:"half"`
 	Strict   *beagle.Verdict `json:"strict,omitempty"`
 	Contract *beagle.Verdict `json:"contract,omitempty"` // nil without a contract
@@ -24,7 +25,7 @@ type Outcome struct {
 }
 
 // modes are the ways to judge that do not time anything and know no contract.
-var modes = map[string]func(ctx context.Context, dir, file string, e *Entry) (*beagle.Verdict, error){
+var modes = map[string]func(ctx context.Context, dir, file string, e *change.Entry) (*beagle.Verdict, error){
 	"check": check, "behaviour": behaviour,
 }
 
@@ -38,7 +39,7 @@ type judge struct {
 }
 
 // judgeEntry takes an entry all the way. A fault is part of the outcome.
-func (j *judge) judgeEntry(ctx context.Context, e Entry) Outcome {
+func (j *judge) judgeEntry(ctx context.Context, e change.Entry) Outcome {
 	start := time.Now()
 	o := Outcome{Entry: e, Half: e.Half()}
 	if err := j.verdicts(ctx, &o); err != nil {
@@ -50,7 +51,7 @@ func (j *judge) judgeEntry(ctx context.Context, e Entry) Outcome {
 
 func (j *judge) verdicts(ctx context.Context, o *Outcome) error {
 	e := &o.Entry
-	before, candidate, err := j.candidate(ctx, e)
+	before, candidate, err := e.Candidate(ctx, j.dir)
 	if err != nil {
 		return err
 	}
@@ -65,43 +66,8 @@ func (j *judge) verdicts(ctx context.Context, o *Outcome) error {
 	return err
 }
 
-// candidate downloads both versions and returns the earlier one's directory and
-// the file with the function cut out of the later one.
-func (j *judge) candidate(ctx context.Context, e *Entry) (before, file string, err error) {
-	mods := filepath.Join(j.dir, "mod")
-	if err := os.MkdirAll(mods, 0o755); err != nil {
-		return "", "", err
-	}
-	where, name := split(e.Function)
-	var versions [2]*pkg
-	var dirs [2]string
-	for i, version := range []string{e.Before, e.After} {
-		if dirs[i], err = fetch(ctx, mods, e.Module, version); err != nil {
-			return "", "", err
-		}
-	}
-	if err := require(ctx, dirs[0], where); err != nil {
-		return "", "", err
-	}
-	if versions[0], err = load(ctx, dirs[0], where); err != nil {
-		return "", "", fmt.Errorf("before: %w", err)
-	}
-	if versions[1], err = loadTyped(ctx, dirs[1], where); err != nil {
-		return "", "", fmt.Errorf("after: %w", err)
-	}
-	src, err := cut(versions[0], versions[1], name, e.Keep)
-	if err != nil {
-		return "", "", fmt.Errorf("cut: %w", err)
-	}
-	file = filepath.Join(j.dir, "cut", beagle.HashOf("cut", e.Name(), e.Commit)+".go")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", "", err
-	}
-	return dirs[0], file, os.WriteFile(file, []byte(src), 0o644)
-}
-
 // verify asks beagle for a verdict, strict or under the entry's contract.
-func (j *judge) verify(ctx context.Context, dir, file string, e *Entry, contract bool) (*beagle.Verdict, error) {
+func (j *judge) verify(ctx context.Context, dir, file string, e *change.Entry, contract bool) (*beagle.Verdict, error) {
 	args := append([]string{"verify", "--json", "--quiet", "-C", dir}, j.budget...)
 	if contract && e.Requires != "" {
 		args = append(args, "--requires", e.Requires)

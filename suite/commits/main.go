@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
 // options are the flags.
@@ -96,15 +97,15 @@ func run(ctx context.Context, o *options, out, progress io.Writer) error {
 }
 
 // selected reads the manifest and picks the entries that the flags name.
-func selected(o *options) ([]Entry, error) {
-	text := manifestJSON
+func selected(o *options) ([]change.Entry, error) {
+	entries, err := change.All()
 	if o.manifest != "" {
-		var err error
-		if text, err = os.ReadFile(o.manifest); err != nil {
-			return nil, err
+		text, readErr := os.ReadFile(o.manifest)
+		if readErr != nil {
+			return nil, readErr
 		}
+		entries, err = change.ReadManifest(text)
 	}
-	entries, err := ReadManifest(text)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func selected(o *options) ([]Entry, error) {
 	if o.half != "development" && o.half != "sealed" && o.half != "all" {
 		return nil, fmt.Errorf("invalid -half %q: give development, sealed or all", o.half)
 	}
-	var out []Entry
+	var out []change.Entry
 	for _, e := range entries {
 		if (o.half == "all" || e.Half() == o.half) && pattern.MatchString(e.Name()) {
 			out = append(out, e)
@@ -158,9 +159,9 @@ func newJudge(ctx context.Context, o *options) (*judge, func(), error) {
 }
 
 // printCuts shows the candidate files.
-func printCuts(ctx context.Context, j *judge, entries []Entry, out io.Writer) error {
+func printCuts(ctx context.Context, j *judge, entries []change.Entry, out io.Writer) error {
 	for _, e := range entries {
-		_, file, err := j.candidate(ctx, &e)
+		_, file, err := e.Candidate(ctx, j.dir)
 		if err != nil {
 			fmt.Fprintf(out, "// %s: %v\n\n", e.Name(), err)
 			continue

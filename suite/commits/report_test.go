@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
 // TestReport: a wrong verdict shows its call, a pipe does not break the table,
@@ -15,9 +17,9 @@ func TestReport(t *testing.T) {
 	wrong := &beagle.Verdict{Status: beagle.Wrong, Stage: "fuzz", Reason: "differs: a|b\nsecond line",
 		Counterexample: &beagle.Counterexample{Go: `F("x|")`, Want: "1", Got: "2"}}
 	all := []Outcome{
-		{Entry: Entry{Module: "github.com/a/b", Function: "F", Kind: "table"}, Half: "sealed", Strict: wrong,
+		{Entry: change.Entry{Module: "github.com/a/b", Function: "F", Kind: "table"}, Half: "sealed", Strict: wrong,
 			Contract: &beagle.Verdict{Status: beagle.Equal}},
-		{Entry: Entry{Module: "github.com/a/b", Function: "G", Kind: "word"}, Half: "development", Problem: "no tests"},
+		{Entry: change.Entry{Module: "github.com/a/b", Function: "G", Kind: "word"}, Half: "development", Problem: "no tests"},
 	}
 	var b strings.Builder
 	for i := range all {
@@ -51,7 +53,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := &judge{beagle: fake, dir: dir, budget: []string{"--fuzz", "1s"}, limit: 1 << 40}
-	e := &Entry{Function: "F", Requires: "n > 0", Ignore: []string{"nil-empty", "capacity"}}
+	e := &change.Entry{Function: "F", Requires: "n > 0", Ignore: []string{"nil-empty", "capacity"}}
 	for _, contract := range []bool{false, true} {
 		v, err := j.verify(t.Context(), dir, "c.go", e, contract)
 		if err != nil || v.Status != beagle.Equal {
@@ -67,8 +69,27 @@ func TestVerify(t *testing.T) {
 	if strings.Contains(lines[0], "--requires") || !strings.Contains(lines[1], flags) {
 		t.Errorf("beagle got %q", lines)
 	}
-	_, err = j.verify(t.Context(), dir, "c.go", &Entry{Function: "Bad"}, false)
+	_, err = j.verify(t.Context(), dir, "c.go", &change.Entry{Function: "Bad"}, false)
 	if err == nil || !strings.Contains(err.Error(), "no such thing") {
 		t.Errorf("error %v, want beagle's own", err)
+	}
+}
+
+// TestRun downloads the modules and judges the entries that BEAGLE_COMMITS
+// matches, as a regular expression. It takes minutes an entry.
+func TestRun(t *testing.T) {
+	pattern := os.Getenv("BEAGLE_COMMITS")
+	if pattern == "" {
+		t.Skip("BEAGLE_COMMITS is empty: set it to a regular expression of entries")
+	}
+	var out, progress strings.Builder
+	o := options{dir: t.TempDir(), pattern: pattern, half: "all", mode: "full",
+		budget: "--measure 2s --fuzz 1s --force", limit: 10 * time.Minute}
+	if err := run(t.Context(), &o, &out, &progress); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(out.String())
+	if strings.Contains(out.String(), "not judged") {
+		t.Error("an entry could not be judged")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package change
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/modcopy"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -80,7 +81,7 @@ func list(ctx context.Context, dir, pattern string, deps bool) ([]listed, error)
 	if deps {
 		args = append(args, "-export", "-deps")
 	}
-	out, err := goCommand(ctx, dir, append(args, pattern)...)
+	out, err := modcopy.Go(ctx, dir, append(args, pattern)...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,6 @@
-package main
+// Package modcopy makes writable copies of published modules, which the go
+// command downloads by version. What it copies stays outside of this repository.
+package modcopy
 
 import (
 	"context"
@@ -11,15 +13,18 @@ import (
 	"strings"
 )
 
-// fetch downloads a module version through the module proxy and copies it below
-// dir, writable. It returns the copy's directory, and the same one for a second
-// call.
-func fetch(ctx context.Context, dir, module, version string) (string, error) {
+// Get downloads a module version through the module proxy and copies it below
+// dir. It returns the copy's directory, and the same one for a second call. A new
+// copy is handed to each of ready before it gets its place.
+func Get(ctx context.Context, dir, module, version string, ready ...func(copied string) error) (string, error) {
 	to := filepath.Join(dir, strings.ReplaceAll(module, "/", "_")+"@"+version)
 	if _, err := os.Stat(to); err == nil {
 		return to, nil
 	}
-	out, err := goCommand(ctx, dir, "mod", "download", "-json", module+"@"+version)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	out, err := Go(ctx, dir, "mod", "download", "-json", module+"@"+version)
 	var got struct{ Dir, Error string }
 	if jsonErr := json.Unmarshal(out, &got); jsonErr == nil && got.Error != "" {
 		return "", fmt.Errorf("download %s@%s: %s", module, version, got.Error)
@@ -27,22 +32,34 @@ func fetch(ctx context.Context, dir, module, version string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("download %s@%s: %w", module, version, err)
 	}
-	tmp := to + ".new"
-	if err := os.RemoveAll(tmp); err != nil {
+	tmp, err := os.MkdirTemp(dir, ".new-")
+	if err != nil {
 		return "", err
 	}
+	defer os.RemoveAll(tmp)
 	if err := os.CopyFS(tmp, os.DirFS(got.Dir)); err != nil {
 		return "", fmt.Errorf("copy %s@%s: %w", module, version, err)
 	}
 	if err := prepare(tmp, module); err != nil {
 		return "", err
 	}
-	return to, os.Rename(tmp, to)
+	for _, f := range ready {
+		if err := f(tmp); err != nil {
+			return "", err
+		}
+	}
+	if err := os.Rename(tmp, to); err != nil && !exists(to) { // another call may have been first
+		return "", err
+	}
+	return to, nil
 }
 
 // prepare makes a copy writable, removes what is left of a vendor directory, and
 // gives the copy a go.mod if it predates modules.
 func prepare(dir, module string) error {
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink != 0 {
 			return err
@@ -60,25 +77,26 @@ func prepare(dir, module string) error {
 		return err
 	}
 	mod := filepath.Join(dir, "go.mod")
-	if _, err := os.Stat(mod); err == nil {
+	if exists(mod) {
 		return nil
 	}
 	return os.WriteFile(mod, []byte("module "+module+"\n"), 0o644)
 }
 
-// require adds what the package and its tests import to go.mod and go.sum: a
+// Require adds what packages and their tests import to go.mod and go.sum: a
 // published go.sum often lacks what only tests need.
-func require(ctx context.Context, dir, pkg string) error {
-	if _, err := goCommand(ctx, dir, "list", "-mod=mod", "-test", "-deps", pkg); err != nil {
-		return fmt.Errorf("dependencies of %s: %w", pkg, err)
+func Require(ctx context.Context, dir string, patterns ...string) error {
+	if _, err := Go(ctx, dir, append([]string{"list", "-mod=mod", "-test", "-deps"}, patterns...)...); err != nil {
+		return fmt.Errorf("dependencies of %s: %w", strings.Join(patterns, " "), err)
 	}
 	return nil
 }
 
-// goCommand runs the go command.
-func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// Go runs the go command outside of any workspace. Its error holds the last line
+// of what the command said.
+func Go(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
 	var problems strings.Builder
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
@@ -93,13 +111,4 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// split separates "./dir.Type.Method" into the package's directory, "./dir", and
-// the function's name in it, "Type.Method".
-func split(function string) (pkg, name string) {
-	slash := strings.LastIndex(function, "/") + 1
-	if slash == 0 {
-		return ".", function
-	}
-	dir, name, _ := strings.Cut(function[slash:], ".")
-	return function[:slash] + dir, name
-}
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }

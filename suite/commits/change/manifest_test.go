@@ -1,10 +1,8 @@
-package main
+package change
 
 import (
-	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestManifest holds the manifest's form; no network.
@@ -59,24 +57,5 @@ func TestSplit(t *testing.T) {
 		if pkg, name := split(in); pkg != want[0] || name != want[1] {
 			t.Errorf("split(%q) = %q, %q, want %q", in, pkg, name, want)
 		}
-	}
-}
-
-// TestRun downloads the modules and judges the entries that BEAGLE_COMMITS
-// matches, as a regular expression. It takes minutes an entry.
-func TestRun(t *testing.T) {
-	pattern := os.Getenv("BEAGLE_COMMITS")
-	if pattern == "" {
-		t.Skip("BEAGLE_COMMITS is empty: set it to a regular expression of entries")
-	}
-	var out, progress strings.Builder
-	o := options{dir: t.TempDir(), pattern: pattern, half: "all", mode: "full",
-		budget: "--measure 2s --fuzz 1s --force", limit: 10 * time.Minute}
-	if err := run(t.Context(), &o, &out, &progress); err != nil {
-		t.Fatal(err)
-	}
-	t.Log(out.String())
-	if strings.Contains(out.String(), "not judged") {
-		t.Error("an entry could not be judged")
 	}
 }

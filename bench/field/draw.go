@@ -1,0 +1,377 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/cover"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/modcopy"
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// The halves of a sample.
+const (
+	development = "development" // whoever writes rules may read it
+	sealed      = "sealed"      // nobody reads it: only totals are printed
+)
+
+// halfOf says in which half a function is. A hash of the names decides, so that
+// it does not depend on what else is drawn.
+func halfOf(module, function string) string {
+	if hash := beagle.HashOf("field", module, function); hash[4] < '8' {
+		return development
+	}
+	return sealed
+}
+
+// A function is one that a benchmark of its module exercises.
+type function struct {
+	module
+	Spec string // as beagle takes it: "./pkg.T.Method"
+}
+
+func (f function) half() string { return halfOf(f.path, f.Spec) }
+
+// key identifies a function in a file without its name.
+func (f function) key() string { return beagle.HashOf("field function", f.path, f.version, f.Spec) }
+
+// dir is the function's package, relative to the module.
+func (f function) dir() string {
+	slash := strings.LastIndex(f.Spec, "/") + 1
+	if slash == 0 {
+		return "."
+	}
+	dir, _, _ := strings.Cut(f.Spec[slash:], ".")
+	return f.Spec[:slash] + dir
+}
+
+// A drawer draws functions. It keeps what it found out about a module, since
+// benchmarks must run for that.
+type drawer struct {
+	dir  string // copies of modules, and drawn.jsonl
+	seed uint64
+	say  func(format string, args ...any)
+
+	known map[string]drawn // by module and version
+}
+
+// drawn is what the benchmarks of a module exercise, or why that is not known.
+type drawn struct {
+	Module    string   `json:"module"`
+	Version   string   `json:"version"`
+	Seed      uint64   `json:"seed"`
+	Functions []string `json:"functions,omitempty"`
+	Problem   string   `json:"problem,omitempty"`
+}
+
+func (d *drawer) file() string { return filepath.Join(d.dir, "drawn.jsonl") }
+
+// open reads what earlier draws found out.
+func (d *drawer) open() error {
+	d.known = map[string]drawn{}
+	return readLines(d.file(), func(line []byte) error {
+		var m drawn
+		if err := json.Unmarshal(line, &m); err != nil {
+			return err
+		}
+		if m.Seed == d.seed {
+			d.known[m.Module+"@"+m.Version] = m
+		}
+		return nil
+	})
+}
+
+// order shuffles the modules of a list by the seed.
+func (d *drawer) order(modules []module) []module {
+	out := slices.Clone(modules)
+	slices.SortFunc(out, func(a, b module) int { return cmp.Compare(a.path, b.path) })
+	rng := rand.New(rand.NewPCG(d.seed, 1))
+	rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// draw draws at most per functions of a half from a module. What is drawn of one
+// module does not depend on the others.
+func (d *drawer) draw(ctx context.Context, m module, half string, per int) ([]function, error) {
+	found, ok := d.known[m.path+"@"+m.version]
+	if !ok { // another process may draw in the same directory
+		if err := d.open(); err != nil {
+			return nil, err
+		}
+		found, ok = d.known[m.path+"@"+m.version]
+	}
+	if !ok {
+		d.say("%s: which functions its benchmarks exercise", m.path)
+		found = drawn{Module: m.path, Version: m.version, Seed: d.seed}
+		var err error
+		if found.Functions, err = d.exercised(ctx, m); err != nil {
+			found.Problem = err.Error()
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err := appendLine(d.file(), found); err != nil {
+			return nil, err
+		}
+		d.known[m.path+"@"+m.version] = found
+	}
+	if found.Problem != "" {
+		return nil, errors.New(found.Problem)
+	}
+	return pick(m, found.Functions, half, per, d.seed), nil
+}
+
+// pick takes at most per functions of a half from a list, by the seed.
+func pick(m module, specs []string, half string, per int, seed uint64) []function {
+	var out []function
+	for _, s := range specs {
+		if f := (function{m, s}); f.half() == half {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b function) int { return cmp.Compare(a.rank(seed), b.rank(seed)) })
+	return out[:min(per, len(out))]
+}
+
+// rank orders the functions of a module by the seed.
+func (f function) rank(seed uint64) string { return beagle.HashOf("field rank", seed, f.path, f.Spec) }
+
+// Packages of a module whose benchmarks run.
+const (
+	triedPackages = 3
+	usedPackages  = 2
+)
+
+// exercised lists functions that the benchmarks of a module exercise. It runs the
+// benchmarks of some packages, drawn by the seed, and takes what they cover.
+func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
+	dir, err := modcopy.Get(ctx, filepath.Join(d.dir, "mod"), m.path, m.version)
+	if err != nil {
+		return nil, err
+	}
+	packages, err := benchmarked(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(packages) == 0 {
+		return nil, errors.New("no package of it has a benchmark")
+	}
+	slices.SortFunc(packages, func(a, b string) int {
+		return cmp.Compare(beagle.HashOf("field package", d.seed, m.path, a),
+			beagle.HashOf("field package", d.seed, m.path, b))
+	})
+	var out []string
+	var problem error
+	used := 0
+	for _, p := range packages[:min(len(packages), triedPackages)] {
+		names, err := d.covered(ctx, dir, p)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			problem = fmt.Errorf("benchmarks of %s: %w", p, err)
+			continue
+		}
+		out = append(out, names...)
+		if used++; used == usedPackages {
+			break
+		}
+	}
+	if used == 0 {
+		return nil, problem
+	}
+	if len(out) == 0 {
+		return nil, errors.New("its benchmarks exercise no function of their own package")
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// benchmarked lists the packages of a module that have benchmarks: "." or "./dir".
+func benchmarked(root string) ([]string, error) {
+	found := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := e.Name()
+		if e.IsDir() && path != root && (name == "testdata" || strings.HasPrefix(name, ".") ||
+			strings.HasPrefix(name, "_") || exists(filepath.Join(path, "go.mod"))) {
+			return filepath.SkipDir
+		}
+		if e.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(text), "\nfunc Benchmark") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if rel != "." {
+			rel = "./" + filepath.ToSlash(rel)
+		}
+		found[rel] = true
+		return err
+	})
+	var out []string
+	for p := range found {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// Limits of the benchmarks of a package.
+const (
+	ranBenchmarks = 12
+	benchTime     = 10 * time.Second // of one
+)
+
+// covered runs some benchmarks of a package, drawn by the seed, some iterations
+// each, and lists the functions that take part in every iteration of one.
+func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error) {
+	scratch, err := os.MkdirTemp("", "field-cover-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	binary := filepath.Join(scratch, "package.test")
+	build := exec.CommandContext(ctx, "go", "test", "-mod=mod", "-c", "-covermode=count", "-o", binary, pkg)
+	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
+	if said, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, lastLines(string(said)))
+	}
+	at := filepath.Join(dir, pkg)
+	listed, err := output(ctx, at, binary, "-test.list", "^Benchmark")
+	if err != nil {
+		return nil, err
+	}
+	names := slices.DeleteFunc(strings.Fields(listed), func(s string) bool { return !strings.HasPrefix(s, "Benchmark") })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Compare(beagle.HashOf("field benchmark", d.seed, pkg, a), beagle.HashOf("field benchmark", d.seed, pkg, b))
+	})
+	var out []string
+	var problem error
+	ended := 0
+	for _, name := range names[:min(len(names), ranBenchmarks)] {
+		profile := filepath.Join(scratch, name)
+		_, err := output(ctx, at, binary, "-test.run", "^$", "-test.bench", "^"+name+"$", "-test.benchtime",
+			fmt.Sprint(iterations, "x"), "-test.coverprofile", profile)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		profiles, parseErr := cover.ParseProfiles(profile)
+		if parseErr != nil || len(profiles) == 0 {
+			problem = fmt.Errorf("%s: %w", name, cmp.Or(err, parseErr, errors.New("no profile")))
+			continue
+		}
+		found, err := workers(at, pkg, profiles)
+		if err != nil {
+			return nil, err
+		}
+		ended++
+		out = append(out, found...)
+	}
+	if ended == 0 {
+		return nil, problem
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// output runs a program for a while, and returns what it prints.
+func output(ctx context.Context, dir, path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, benchTime)
+	defer cancel()
+	c := exec.CommandContext(ctx, path, args...)
+	c.Dir, c.WaitDelay = dir, time.Second
+	said, err := c.Output()
+	return string(said), err
+}
+
+// lastLines is what a go command complained of, on one line.
+func lastLines(s string) string {
+	lines := strings.FieldsFunc(strings.TrimSpace(s), func(r rune) bool { return r == '\n' })
+	return strings.Join(lines[max(0, len(lines)-2):], "; ")
+}
+
+// Functions that count as doing the benchmarks' work.
+const (
+	leastStatements = 4 // smaller ones are inlined, and no profile shows them
+	iterations      = 5 // of each benchmark: what runs less often prepares it
+)
+
+// workers lists the functions of a package that a profile counted at least once in
+// each iteration.
+func workers(dir, pkg string, profiles []*cover.Profile) ([]string, error) {
+	var out []string
+	for _, p := range profiles {
+		path := filepath.Join(dir, filepath.Base(p.FileName))
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if ast.IsGenerated(f) || f.Name.Name == "main" {
+			continue
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || fn.Name.Name == "init" || fn.Name.Name == "_" {
+				continue
+			}
+			from, to := fset.Position(fn.Body.Lbrace), fset.Position(fn.Body.Rbrace)
+			statements, calls := 0, -1
+			for _, b := range p.Blocks { // in the order of the file
+				if !after(b.StartLine, b.StartCol, from) || after(b.StartLine, b.StartCol, to) {
+					continue
+				}
+				if statements += b.NumStmt; calls < 0 {
+					calls = b.Count
+				}
+			}
+			if statements >= leastStatements && calls >= iterations {
+				out = append(out, specOf(pkg, fn))
+			}
+		}
+	}
+	return out, nil
+}
+
+// after reports whether a line and column lie at a position or after it.
+func after(line, col int, p token.Position) bool {
+	return line > p.Line || line == p.Line && col >= p.Column
+}
+
+// specOf is a function as beagle takes it.
+func specOf(pkg string, fn *ast.FuncDecl) string {
+	name := fn.Name.Name
+	if t := syntax.Receiver(fn); t != "" {
+		name = t + "." + name
+	}
+	if pkg == "." {
+		return name
+	}
+	return pkg + "." + name
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/modcopy"
+)
+
+// options are the flags of the verbs that run the command.
+type options struct {
+	root, dir, beagle, half, budget string
+	n, jobs                         int
+	limit                           time.Duration
+	json                            bool
+
+	seed uint64
+	per  int
+	list string
+
+	perfect bool
+}
+
+func (o *options) flags(f *flag.FlagSet) {
+	f.StringVar(&o.root, "root", ".", "root of Beagle's repository")
+	f.StringVar(&o.dir, "dir", "", "keep modules and results in this `directory`, and go on with what it holds"+
+		" (default: a new one, removed at the end)")
+	f.StringVar(&o.beagle, "beagle", "", "measure this built `command` (default: build it from -root)")
+	f.StringVar(&o.half, "half", development, "development, or sealed: that prints totals only")
+	f.StringVar(&o.budget, "budget", "--candidates 60 --measure 8s --fuzz 4s", "`flags` of beagle evolve; "+
+		"--rules NAME,... leaves the other rules out")
+	f.IntVar(&o.jobs, "j", 1, "functions at a time; timing is best with one")
+	f.DurationVar(&o.limit, "limit", 10*time.Minute, "give up on one command of beagle's after this `time`")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+}
+
+func (o *options) sampleFlags(f *flag.FlagSet) {
+	o.flags(f)
+	f.IntVar(&o.n, "n", 120, "functions to take")
+	f.Uint64Var(&o.seed, "seed", 16, "seed of the draw")
+	f.IntVar(&o.per, "per", 1, "functions of a module at most")
+	f.StringVar(&o.list, "modules", "", "draw from this `file` of modules and versions"+
+		" (default: bench/field/modules.txt)")
+}
+
+// check refuses flags that make no sense.
+func (o *options) check() error {
+	if o.half != development && o.half != sealed {
+		return fmt.Errorf("invalid -half %q: give %s or %s", o.half, development, sealed)
+	}
+	if o.jobs < 1 {
+		return fmt.Errorf("invalid -j %d: give at least 1", o.jobs)
+	}
+	return nil
+}
+
+// open makes the lab: its directory and its build of the command. What it returns
+// last removes what shall not stay.
+func (o *options) open(ctx context.Context) (*lab, func(), error) {
+	done := func() {}
+	dir, err := filepath.Abs(o.dir)
+	if o.dir == "" {
+		if dir, err = os.MkdirTemp("", "field-"); err == nil {
+			done = func() { os.RemoveAll(dir) }
+		}
+	}
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	path := o.beagle
+	if err == nil && path == "" {
+		path, err = buildBeagle(ctx, o.root, dir)
+	}
+	build := ""
+	if err == nil {
+		build, err = hashFile(path)
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return &lab{beagle: path, build: build, dir: dir, budget: strings.Fields(o.budget), limit: o.limit}, done, nil
+}
+
+// A result is a line of results.jsonl: what came of a function. Lines of the
+// sealed half hold no name.
+type result struct {
+	Key      string  `json:"key"`
+	Build    string  `json:"build"`  // of beagle
+	Budget   string  `json:"budget"` // its flags
+	Half     string  `json:"half"`
+	Module   string  `json:"module,omitempty"`
+	Version  string  `json:"version,omitempty"`
+	Function string  `json:"function,omitempty"`
+	Search   search  `json:"search"`
+	Winner   *winner `json:"winner,omitempty"`
+	Problem  string  `json:"problem,omitempty"` // why nothing is known
+}
+
+// seal removes what names the function.
+func (r *result) seal() {
+	if r.Half == sealed {
+		r.Module, r.Version, r.Function, r.Search.Detail, r.Problem = "", "", "", "", masked(r.Problem)
+		if r.Winner != nil {
+			r.Winner.Failed = nil
+		}
+	}
+}
+
+// masked says that there was a problem, and not which.
+func masked(problem string) string {
+	if problem == "" {
+		return ""
+	}
+	return "not run"
+}
+
+// sample is the verb: it draws functions of a half, runs those that are not known
+// yet, and reports.
+func sample(ctx context.Context, o *options, out, progress io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	list := o.list
+	if list == "" {
+		list = filepath.Join(o.root, "bench", "field", "modules.txt")
+	}
+	modules, err := readModules(list)
+	if err != nil {
+		return err
+	}
+	l, done, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s := &sampler{options: o, lab: l, progress: progress}
+	s.drawer = &drawer{dir: l.dir, seed: o.seed, say: s.quietly}
+	if err := s.drawer.open(); err != nil {
+		return err
+	}
+	s.shelf, err = openShelf(filepath.Join(l.dir, "results.jsonl"), func(r *result) (string, bool) {
+		return r.Key, r.Build == l.build && r.Budget == o.budget
+	})
+	if err != nil {
+		return err
+	}
+	report := &sampleReport{Half: o.half, Seed: o.seed, Build: l.build, Budget: o.budget}
+	if err := s.run(ctx, modules, report); err != nil {
+		return err
+	}
+	report.sum()
+	if o.json {
+		return json.NewEncoder(out).Encode(report)
+	}
+	return report.print(out)
+}
+
+// A sampler runs the functions of a half.
+type sampler struct {
+	*options
+	lab      *lab
+	drawer   *drawer
+	progress io.Writer
+
+	shelf *shelf[result] // of this build and budget
+	mu    sync.Mutex
+	ended int
+}
+
+// quietly tells what is being done; of the sealed half nothing that has a name.
+func (s *sampler) quietly(format string, args ...any) {
+	if s.half != sealed {
+		fmt.Fprintf(s.progress, format+"\n", args...)
+	}
+}
+
+// run draws until there are enough functions, and runs them, some at a time.
+func (s *sampler) run(ctx context.Context, modules []module, report *sampleReport) error {
+	p := newPool(ctx, s.jobs)
+	for _, m := range s.drawer.order(modules) {
+		if len(report.Results) >= s.n || p.ctx.Err() != nil {
+			break
+		}
+		functions, err := s.drawer.draw(p.ctx, m, s.half, min(s.per, s.n-len(report.Results)))
+		if p.ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			report.LeftOut++
+			s.quietly("%s is left out: %v", m.path, err)
+			continue
+		}
+		for _, f := range functions {
+			r := &result{}
+			report.Results = append(report.Results, r)
+			p.do(func(ctx context.Context) error { return s.one(ctx, f, r) })
+		}
+	}
+	if err := p.wait(s.dir != ""); err != nil {
+		return err
+	}
+	if len(report.Results) == 0 {
+		return errors.New("no function could be drawn")
+	}
+	return nil
+}
+
+// one runs a function unless its result is known.
+func (s *sampler) one(ctx context.Context, f function, r *result) error {
+	if old := s.shelf.get(f.key()); old != nil {
+		*r = *old
+		s.tell(f, r)
+		return nil
+	}
+	*r = result{Key: f.key(), Build: s.lab.build, Budget: s.budget, Half: f.half(), Module: f.path,
+		Version: f.version, Function: f.Spec}
+	if err := s.lab.take(ctx, f, r); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		r.Problem = err.Error()
+		r.Search.End, r.Search.Why = failed, "the sample could not run it"
+	}
+	r.seal()
+	s.tell(f, r)
+	return s.shelf.put(r.Key, r)
+}
+
+// tell shows that a function is done: its name in the development half only.
+func (s *sampler) tell(f function, r *result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended++
+	if s.half == sealed {
+		fmt.Fprintf(s.progress, "%d of at most %d\n", s.ended, s.n)
+		return
+	}
+	fmt.Fprintf(s.progress, "%d of at most %d: %s %s: %s\n", s.ended, s.n, f.path, f.Spec, r.words())
+}
+
+// take searches for a faster version of a function and looks a second time at what
+// is found. What it writes is gone at the end.
+func (l *lab) take(ctx context.Context, f function, r *result) error {
+	dir, err := modcopy.Get(ctx, filepath.Join(l.dir, "mod"), f.path, f.version)
+	if err != nil {
+		return err
+	}
+	if err := modcopy.Require(ctx, dir, f.dir()); err != nil {
+		return err
+	}
+	out, err := os.MkdirTemp("", "field-out-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(out)
+	s, err := l.evolve(ctx, dir, f.Spec, out)
+	if err != nil {
+		return err
+	}
+	r.Search = *s
+	if s.End != improved {
+		return nil
+	}
+	r.Winner, err = l.check(ctx, f, dir, out, s)
+	return err
+}
+
+// words says what came of a function, in a few words.
+func (r *result) words() string {
+	s := &r.Search
+	switch {
+	case r.Problem != "":
+		return r.Problem
+	case s.End == improved:
+		text := fmt.Sprintf("improved %.2fx (at least %.2fx)", s.Gain, s.Low)
+		if w := r.Winner; w != nil {
+			text += fmt.Sprintf("; tests: %s; again: %s %.2fx (%.2f to %.2f)", w.Tests, w.Again, w.Gain, w.Low, w.High)
+		}
+		return text
+	case s.Why == "":
+		return s.End
+	}
+	return s.End + ": " + s.Why
+}

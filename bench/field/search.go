@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A lab runs the built command on functions of copied modules.
+type lab struct {
+	beagle string // the command
+	build  string // its hash, short: results of another build are not taken over
+	dir    string // copies of modules
+	budget []string
+	limit  time.Duration // for one command
+}
+
+// buildBeagle builds the command into dir, without what differs from build to build.
+func buildBeagle(ctx context.Context, root, dir string) (string, error) {
+	path := filepath.Join(dir, "beagle")
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", path, "./cmd/beagle")
+	c.Dir = root
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build beagle in %s: %w: %s", root, err, lastLines(string(out)))
+	}
+	return path, nil
+}
+
+// hashFile names a build by its content.
+func hashFile(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return beagle.HashOf("file", text)[:12], nil
+}
+
+// An ended is how a command of beagle's ended.
+type ended struct {
+	status  int
+	out     []byte
+	said    string  // on stderr
+	seconds float64 // of processor time, with all that it started
+	late    bool    // it took longer than the limit
+}
+
+// beagleCommand runs beagle with a store of its own, so that nothing is known from
+// an earlier run.
+func (l *lab) beagleCommand(ctx context.Context, args ...string) (*ended, error) {
+	home, err := os.MkdirTemp("", "field-home-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	limited, cancel := context.WithTimeout(ctx, l.limit)
+	defer cancel()
+	c := exec.CommandContext(limited, l.beagle, args...)
+	// An interrupt lets beagle end the programs that it started.
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 20 * time.Second
+	c.Env = append(os.Environ(), "BEAGLE_HOME="+home, "GOWORK=off")
+	var said strings.Builder
+	c.Stderr = &said
+	out, err := c.Output()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if c.ProcessState == nil {
+		return nil, fmt.Errorf("start %s: %w", l.beagle, err)
+	}
+	return &ended{
+		status: c.ProcessState.ExitCode(), out: out, said: said.String(), late: limited.Err() != nil,
+		seconds: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(),
+	}, nil
+}
+
+// Ends of a search.
+const (
+	improved = "improved"
+	kept     = "kept"     // the original is the best version
+	rejected = "rejected" // the function cannot be taken
+	failed   = "failed"   // beagle itself failed, or took too long
+)
+
+// A search is what beagle made of a function.
+type search struct {
+	End     string  `json:"end"`
+	Why     string  `json:"why,omitempty"`    // the class of a rejection or failure, without names
+	Detail  string  `json:"detail,omitempty"` // beagle's own sentence; only of the development half
+	Gain    float64 `json:"gain,omitempty"`   // times as fast, corrected for all that was tried
+	Low     float64 `json:"low,omitempty"`    // the low end of its interval
+	Seconds float64 `json:"seconds"`          // processor time
+	// candidates evaluated, and how many of them behaved
+	Candidates int                 `json:"candidates,omitempty"`
+	Rules      map[string]*ruleUse `json:"rules,omitempty"`
+
+	result *beagle.Result
+}
+
+// A ruleUse is what became of a rule's proposals in a search.
+type ruleUse struct {
+	Proposed int `json:"proposed"`            // versions whose last step is the rule's
+	Behaved  int `json:"behaved"`             // of these, equal to the original as far as checked
+	Faster   int `json:"faster"`              // of these, faster in the quick measurement by 5 % at the low end
+	Won      int `json:"in_winner,omitempty"` // 1 when the winner has a step of it
+}
+
+// evolve searches for a faster version of a function. Rules are the only authors
+// unless flags name another one.
+func (l *lab) evolve(ctx context.Context, dir, spec, out string, flags ...string) (*search, error) {
+	args := append([]string{"evolve", "--json", "--quiet", "--offline", "--anew", "--out", out, "-C", dir}, l.budget...)
+	r, err := l.beagleCommand(ctx, append(append(args, flags...), spec)...)
+	if err != nil {
+		return nil, err
+	}
+	s := &search{Seconds: r.seconds, Detail: sentence(r.said)}
+	switch {
+	case r.late:
+		s.End, s.Why = failed, "it took longer than the limit"
+	case r.status == 2:
+		s.End, s.Why = rejected, classOf(s.Detail)
+	case r.status != 0:
+		s.End, s.Why = failed, fmt.Sprintf("beagle ended with status %d", r.status)
+	default:
+		s.result = &beagle.Result{}
+		if err := json.Unmarshal(r.out, s.result); err != nil {
+			return nil, fmt.Errorf("result of beagle evolve %s: %w", spec, err)
+		}
+		s.read()
+	}
+	return s, nil
+}
+
+// read takes what counts out of a result.
+func (s *search) read() {
+	r := s.result
+	s.End, s.Detail, s.Candidates, s.Rules = kept, r.Why, r.Candidates, ruleUses(r)
+	if r.Outcome == beagle.Improved {
+		s.End, s.Gain, s.Low = improved, r.Best.Ratio.Point, r.Best.Ratio.Low
+		return
+	}
+	s.Why = "no version is confirmed to be faster"
+	if r.Candidates == 0 {
+		s.Why = "no rewrite makes a version"
+	}
+}
+
+// ruleUses counts what became of each rule's proposals.
+func ruleUses(r *beagle.Result) map[string]*ruleUse {
+	out := map[string]*ruleUse{}
+	of := func(name string) *ruleUse {
+		if out[name] == nil {
+			out[name] = &ruleUse{}
+		}
+		return out[name]
+	}
+	for _, a := range r.Attempts {
+		if len(a.Steps) == 0 {
+			continue
+		}
+		u := of(a.Steps[len(a.Steps)-1].Mutator)
+		u.Proposed++
+		if a.Status == beagle.Equal || a.Status == beagle.Accepted {
+			u.Behaved++
+			if a.Screen != nil && a.Screen.Low >= atLeast {
+				u.Faster++
+			}
+		}
+	}
+	if r.Outcome == beagle.Improved {
+		for _, step := range r.Best.Steps {
+			of(step.Mutator).Won = 1
+		}
+	}
+	return out
+}
+
+// atLeast is the gain from which a function counts as improved.
+const atLeast = 1.05
+
+// sentence is what beagle complained of, without its name and on one line.
+func sentence(said string) string {
+	for line := range strings.Lines(said) {
+		if _, what, ok := strings.Cut(line, "beagle evolve: "); ok {
+			return strings.TrimSpace(what)
+		}
+	}
+	return lastLines(said)
+}
+
+// classes are the kinds of rejection, by beagle's sentence. The first that fits counts.
+var classes = []struct {
+	name string
+	form *regexp.Regexp
+}{
+	{"a function among parameters or results", directFunction},
+	{"a function inside of a parameter or result", regexp.MustCompile(`it is a function`)},
+	{"a channel", regexp.MustCompile(`it is a channel`)},
+	{
+		"a value of the process (context, file, connection, reflect)",
+		regexp.MustCompile(`means something only inside its process`),
+	},
+	{"an address", regexp.MustCompile(`it is an address`)},
+	{"takes and returns nothing", regexp.MustCompile(`takes nothing and returns nothing`)},
+	{"input or output", regexp.MustCompile(`no check compares what that does outside`)},
+	{"no Go body", regexp.MustCompile(`has no Go body`)},
+	{"generic without an instance", regexp.MustCompile(`no instantiation found`)},
+	{"no inputs", regexp.MustCompile(`no test calls it`)},
+	{"the package is no target", regexp.MustCompile(`does not compile|not on this machine|uses cgo`)},
+}
+
+var directFunction = regexp.MustCompile(`(parameter|result) [^.\[ ]+ cannot be .* it is a function`)
+
+var audited = regexp.MustCompile(`cannot be judged \(([a-z-]+)\)`)
+
+// classOf words why a function was rejected, without its names.
+func classOf(sentence string) string {
+	if m := audited.FindStringSubmatch(sentence); m != nil {
+		return "inputs: " + m[1]
+	}
+	for _, c := range classes {
+		if c.form.MatchString(sentence) {
+			return c.name
+		}
+	}
+	return "another reason"
+}
