@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -51,6 +52,7 @@ type watching struct {
 	season, settle, horizon int
 	change                  float64
 	once, all               bool
+	inputs                  []string
 	std                     stdio
 }
 
@@ -64,6 +66,8 @@ func (o *watching) flags(f *flagSet) {
 	f.StringVar(&o.binary, "binary", "", "the `program` that was profiled: says with which toolchain it was built")
 	f.StringVar(&o.targets, "targets", "",
 		"`file` of JSON lines: functions with a win or a corpus, beside those of the ledger")
+	f.Func("inputs", "what a `FUNC=CORPUS,CALLS` is called with: the corpus of its win, and calls captured now; "+
+		"may be given several times", func(s string) error { o.inputs = append(o.inputs, s); return nil })
 	f.StringVar(&o.listen, "listen", "", "serve this command's own state as Prometheus metrics at this `address`")
 	f.IntVar(&o.seconds, "seconds", 30, "of a live profile")
 	f.DurationVar(&o.window, "window", time.Hour, "length of a window; shorter ones have fewer samples")
@@ -192,7 +196,30 @@ func (o *watching) open(job *hotspotJob) (*watcher, error) {
 		return nil, err
 	}
 	w.archive.Targets(l.Changes, w.name, job.least/100)
-	return w, nil
+	return w, o.addInputs(w.archive)
+}
+
+// addInputs reads what --inputs names.
+func (o *watching) addInputs(a *windows.Archive) error {
+	for _, text := range o.inputs {
+		function, files, ok := strings.Cut(text, "=")
+		corpus, calls, two := strings.Cut(files, ",")
+		if !ok || !two || function == "" {
+			return &beagle.UsageError{What: fmt.Sprintf("--inputs %q names no function with two files", text),
+				Remedy: "write example.com/m/tags.Normalize=corpus.jsonl,calls.jsonl"}
+		}
+		want, err := os.ReadFile(corpus)
+		if err == nil {
+			var got []byte
+			if got, err = os.ReadFile(calls); err == nil {
+				err = a.Inputs(function, want, got)
+			}
+		}
+		if err != nil {
+			return &beagle.UsageError{What: "--inputs: " + err.Error(), Remedy: "docs/corpus.md has the form of a call"}
+		}
+	}
+	return nil
 }
 
 // readTargets reads what a person wants to have watched: lines of a watch.Target.

@@ -466,3 +466,31 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%s: %s", e.State.Phase, e.State.Cause)
 	}
 }
+
+// FuzzBlocks: no bytes that come in as a block make an experiment panic, or ship.
+func FuzzBlocks(f *testing.F) {
+	f.Add([]byte(`{"id":"a","seq":1,"planned":["original","candidate"],"slices":[{"arm":"candidate","pod":"a","build":"b1",` +
+		`"start":"2026-01-05T00:00:00Z","end":"2026-01-05T00:00:01Z","counts":{"requests":10,"cpu_nanos":5}}]}`))
+	f.Add([]byte(`{"id":"a","seq":1e3}`))
+	f.Add([]byte(`{"id":"a","seq":9,"slices":[{"arm":"x"}]}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		b, err := ParseBlock(line)
+		if err != nil {
+			return
+		}
+		e, err := New(Plan{Function: "p.F", Build: "b1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			b.Seq++
+			if d := e.Next(b); d.Action == Ship || d.Action == Finish {
+				t.Fatalf("%+v", d)
+			}
+		}
+		if err := e.Check(); err != nil {
+			t.Fatal(err)
+		}
+		e.Standings()
+	})
+}

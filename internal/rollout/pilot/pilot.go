@@ -37,7 +37,6 @@ type Pilot struct {
 type process struct {
 	lease   string
 	lost    time.Time // since when it does not answer
-	why     string
 	dropped int
 }
 

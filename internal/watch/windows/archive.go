@@ -24,6 +24,8 @@ type Archive struct {
 	write func(path string, data []byte) error
 	state state
 	Watch *watch.Watch
+
+	inputs map[string]map[string][]float64 // of the next window
 }
 
 // A state is what a watch remembers beside its windows.
@@ -183,6 +185,7 @@ func (a *Archive) close(now time.Time, length time.Duration) error {
 	for _, s := range a.over(now, length) {
 		a.state.Closed = s.Begins.Add(length)
 		w := s.window(length)
+		w.Inputs = a.inputs
 		if len(newest) > 0 && !w.End.After(newest[0].End) {
 			continue
 		}

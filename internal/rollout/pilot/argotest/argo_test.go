@@ -62,13 +62,13 @@ func TestArgo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := webmetric.NewWebMetricProvider(*log.NewEntry(log.New()), client, parser).Run(&v1alpha1.AnalysisRun{}, metric)
+		p := webmetric.NewWebMetricProvider(*log.NewEntry(log.New()), client, parser)
+		m := p.Run(&v1alpha1.AnalysisRun{}, metric)
 		if m.Phase != row.want {
 			t.Errorf("%s, step %d: %s, want %s: %s %s", row.phase, row.step, m.Phase, row.want, m.Value, m.Message)
 		}
 		s.Close()
-		if m := webmetric.NewWebMetricProvider(*log.NewEntry(log.New()), client, parser).Run(&v1alpha1.AnalysisRun{},
-			metric); m.Phase != v1alpha1.AnalysisPhaseError {
+		if m := p.Run(&v1alpha1.AnalysisRun{}, metric); m.Phase != v1alpha1.AnalysisPhaseError {
 			t.Errorf("without a judge: %s", m.Phase)
 		}
 	}
