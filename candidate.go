@@ -31,6 +31,10 @@ type Move struct {
 	Weight  float64 `json:"weight"` // share of the profile on the site's lines times the mutator's expected gain
 }
 
+// Written is the mutator of a step whose version a model or a person wrote. Such a
+// step promises nothing: what it claims of panics is not relied on.
+const Written = "model"
+
 // Class is a legality class: how a rewrite may differ from the original, and
 // so which checks it must pass.
 type Class string

@@ -5,18 +5,21 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/ledger"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
+	"github.com/beagle-go/beagle/internal/watch/windows"
 	"github.com/beagle-go/beagle/probe/wire"
 	"github.com/beagle-go/beagle/suite"
 )
 
 // TestJSONDocumented checks that docs/json.md has a section for every object that
-// `beagle evolve`, `verify`, `suite`, `hotspots`, `capture` and `ledger` print with
-// --json. It has a row with the type, a meaning and an example for every field, and
-// none for others.
+// `beagle evolve`, `verify`, `suite`, `hotspots`, `bench`, `capture`, `ledger`, `watch`
+// and `rollout` print with --json. It has a row with the type, a meaning and an
+// example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
 	if err != nil {
@@ -33,7 +36,11 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[suite.Task](), objects)
 	reach(reflect.TypeFor[beagle.Hotspots](), objects)
 	reach(reflect.TypeFor[beagle.HotspotWhy](), objects)
+	reach(reflect.TypeFor[beagle.ProductionBenchmark](), objects)
 	reach(reflect.TypeFor[ledger.Ledger](), objects)
+	reach(reflect.TypeFor[windows.Report](), objects)
+	reach(reflect.TypeFor[pilot.Report](), objects)
+	reach(reflect.TypeFor[pilot.Shadow](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
 		if rows == nil {
@@ -102,13 +109,28 @@ func reach(t reflect.Type, into map[string]reflect.Type) {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		reach(t.Elem(), into)
 	case reflect.Struct:
-		if into[t.Name()] == nil {
-			into[t.Name()] = t
+		if t == reflect.TypeFor[time.Time]() {
+			return
+		}
+		if into[objectName(t)] == nil {
+			into[objectName(t)] = t
 			for _, f := range reflect.VisibleFields(t) {
 				reach(f.Type, into)
 			}
 		}
 	}
+}
+
+// objectName is the heading of a type. Those of production have their package before them, since
+// others have the same names.
+func objectName(t reflect.Type) string {
+	for path, prefix := range map[string]string{"internal/watch": "Watch", "internal/watch/windows": "Watch",
+		"internal/forecast": "Forecast", "internal/rollout": "Rollout", "internal/rollout/pilot": "Rollout"} {
+		if strings.HasSuffix(t.PkgPath(), "/"+path) {
+			return prefix + t.Name()
+		}
+	}
+	return t.Name()
 }
 
 // shown is a type as readers of JSON call it.
@@ -126,7 +148,10 @@ func shown(t reflect.Type) string {
 	case reflect.Map:
 		return "object of " + shown(t.Elem())
 	case reflect.Struct:
-		return "[" + t.Name() + "](#" + strings.ToLower(t.Name()) + ")"
+		if t == reflect.TypeFor[time.Time]() {
+			return "time"
+		}
+		return "[" + objectName(t) + "](#" + strings.ToLower(objectName(t)) + ")"
 	case reflect.Bool:
 		return "bool"
 	case reflect.String:

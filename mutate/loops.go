@@ -75,7 +75,7 @@ func (p *Pass) lengthOf(e ast.Expr) *types.Var {
 			continue
 		}
 		s := p.LenOf(as.Rhs[0])
-		if s != nil && !p.Assigned(n, p.FuncOf(as)) && !p.reassigned(s, p.FuncOf(as)) {
+		if s != nil && !p.Assigned(n, p.FuncOf(as)) && !p.Reassigned(s, p.FuncOf(as)) {
 			return s
 		}
 	}
@@ -91,15 +91,16 @@ func (p *Pass) holdsLength(e ast.Expr) bool {
 	return false
 }
 
-// reassigned reports whether code assigns the variable itself, not an element.
-func (p *Pass) reassigned(v *types.Var, root ast.Node) bool {
+// Reassigned reports whether code below root may give v another value. Unlike [Pass.Assigned], it
+// lets code assign the elements of v.
+func (p *Pass) Reassigned(v *types.Var, root ast.Node) bool {
 	return p.Assigned(v, root) && !elementsOnly(p, v, root)
 }
 
 // elementsOnly reports whether root assigns elements of s only.
 func elementsOnly(p *Pass, s *types.Var, root ast.Node) bool {
 	for _, id := range p.Uses(s, root) {
-		if !p.assigns(id) {
+		if !p.Changes(id) {
 			continue
 		}
 		if ix, ok := p.Parent(id).(*ast.IndexExpr); !ok || ast.Unparen(ix.X) != ast.Expr(id) {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"strconv"
+	"strings"
 )
 
 // Fresh returns the first of the names that nothing in the package uses, or the last one with a
@@ -73,6 +74,29 @@ func (p *Pass) Import(path string) (string, []Edit) {
 		}
 	}
 	return name, []Edit{p.Insert(p.File.Name.End(), "\n\nimport "+spec+"\n")}
+}
+
+// Imports is [Pass.Import] for several packages. Their edits fit together.
+func (p *Pass) Imports(paths ...string) (names []string, edits []Edit) {
+	for _, path := range paths {
+		name, more := p.Import(path)
+		names, edits = append(names, name), append(edits, more...)
+	}
+	return names, MergeImports(edits)
+}
+
+// MergeImports joins edits that each turn the same single import into a group.
+func MergeImports(edits []Edit) []Edit {
+	var out []Edit
+	for _, e := range edits {
+		if n := len(out); n > 0 && e.Start == out[n-1].Start && e.End == out[n-1].End && e.Start < e.End {
+			added := strings.TrimSuffix(strings.SplitN(e.New, "\n", 3)[2], ")")
+			out[n-1].New = strings.TrimSuffix(out[n-1].New, ")") + added + ")"
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // Var returns the variable that an expression names, or nil.

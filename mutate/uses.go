@@ -23,18 +23,19 @@ func (p *Pass) Uses(v types.Object, root ast.Node) []*ast.Ident {
 // elements through another slice.
 func (p *Pass) Assigned(v *types.Var, root ast.Node) bool {
 	for _, id := range p.indexed().uses[v] {
-		if root.Pos() <= id.Pos() && id.End() <= root.End() && p.assigns(id) {
+		if root.Pos() <= id.Pos() && id.End() <= root.End() && p.Changes(id) {
 			return true
 		}
 	}
 	return false
 }
 
-// assigns reports whether this use of a variable may change it.
-func (p *Pass) assigns(id *ast.Ident) bool {
-	// Walk outwards as long as the node names v or a part of it. The first other node decides.
-	var child ast.Node = id
-	for up := range p.around(id) {
+// Changes reports whether the code around a use of a variable, an element or a field may change what
+// it names.
+func (p *Pass) Changes(e ast.Expr) bool {
+	// Walk outwards as long as the node names the thing or a part of it. The first other node decides.
+	var child ast.Node = e
+	for up := range p.around(e) {
 		switch up := up.(type) {
 		case *ast.ParenExpr:
 		case *ast.IndexExpr:

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -76,7 +77,7 @@ func (p *prober) carryOut(q *wire.Request) (r wire.Reply, payload []byte, err er
 			p.end(s, "a controller stopped it")
 		}
 	default:
-		err = fmt.Errorf("no verb %q", q.Verb)
+		return r, nil, extended(q, &r)
 	}
 	if err == nil {
 		r.Status = p.status()
@@ -132,4 +133,29 @@ func (p *prober) pull(limit int) (events []byte, more bool, err error) {
 	}
 	events, more = s.ring.drain(nil, limit)
 	return events, more, nil
+}
+
+var extensions struct {
+	sync.Mutex
+	verbs map[string]func(*wire.Request, *wire.Reply) error
+}
+
+// Extend lets another package carry out the requests of a verb. Package rollout does so.
+func Extend(verb string, f func(*wire.Request, *wire.Reply) error) {
+	extensions.Lock()
+	defer extensions.Unlock()
+	if extensions.verbs == nil {
+		extensions.verbs = map[string]func(*wire.Request, *wire.Reply) error{}
+	}
+	extensions.verbs[verb] = f
+}
+
+func extended(q *wire.Request, r *wire.Reply) error {
+	extensions.Lock()
+	f := extensions.verbs[q.Verb]
+	extensions.Unlock()
+	if f == nil {
+		return fmt.Errorf("no verb %q", q.Verb)
+	}
+	return f(q, r)
 }

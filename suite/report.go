@@ -12,6 +12,7 @@ import (
 type Report struct {
 	Optimiser  string         `json:"optimiser"`            // "beagle", or the command of --against
 	Strategy   string         `json:"strategy,omitempty"`   // of Beagle's search
+	Rules      []string       `json:"rules,omitempty"`      // rules and sets of the search; none is the default set
 	Candidates int            `json:"candidates,omitempty"` // budget of each search
 	Seeds      []uint64       `json:"seeds"`                // one run of the optimiser each
 	Tasks      []Row          `json:"tasks"`

@@ -22,6 +22,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/modcopy"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // The halves of a sample.
@@ -366,27 +367,8 @@ func after(line, col int, p token.Position) bool {
 // specOf is a function as beagle takes it.
 func specOf(pkg string, fn *ast.FuncDecl) string {
 	name := fn.Name.Name
-	if fn.Recv != nil && len(fn.Recv.List) == 1 {
-		t := fn.Recv.List[0].Type
-		for {
-			switch x := t.(type) {
-			case *ast.StarExpr:
-				t = x.X
-				continue
-			case *ast.ParenExpr:
-				t = x.X
-				continue
-			case *ast.IndexExpr:
-				t = x.X
-				continue
-			case *ast.IndexListExpr:
-				t = x.X
-				continue
-			case *ast.Ident:
-				name = x.Name + "." + name
-			}
-			break
-		}
+	if t := syntax.Receiver(fn); t != "" {
+		name = t + "." + name
 	}
 	if pkg == "." {
 		return name

@@ -1,7 +1,8 @@
 // Command field measures Beagle on code that nobody here has written.
 //
-//	field recall [-dir DIR] [-per N] [-write]   how often each rewrite finds a place
+//	field recall [-dir DIR] [-per N] [-rule NAME]   how often each rewrite finds a place
 //	field sample [-half sealed] [-n N]          what it makes of functions that benchmarks exercise
+//	field lift [-files N] [-fresh N] [-seed N]   which pieces of code the library has
 //	field commits [-half sealed] [-perfect]     its gain beside that of real performance commits
 //
 // The code is downloaded by module version when the command runs. None of it is
@@ -14,9 +15,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
 func main() {
+	sandbox.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
@@ -45,8 +49,12 @@ func run(ctx context.Context, args []string) error {
 		f.IntVar(&o.n, "n", 1000, "entries to take at most")
 		f.BoolVar(&o.perfect, "perfect", false, "a scripted model hands in the maintainers' version")
 		do = func() error { return commits(ctx, o, os.Stdout, os.Stderr) }
+	case "lift":
+		l := &lifting{}
+		l.flags(f)
+		do = func() error { return l.run(ctx) }
 	default:
-		return fmt.Errorf("no verb %q: name recall, sample or commits", verb)
+		return fmt.Errorf("no verb %q: name recall, sample, commits or lift", verb)
 	}
 	if err := f.Parse(args); err != nil {
 		return err

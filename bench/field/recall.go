@@ -34,8 +34,11 @@ type recall struct {
 	root, dir string
 	per       int
 	write     bool
+	names     string // the rules of -rule, whose places are printed
+	looking   module // the module that is being counted
 
 	modules, packages, functions int
+	rules                        []*mutate.Mutator
 	hits                         map[string]int
 	failed                       []string // modules that could not be read
 	faults                       map[string]int
@@ -46,6 +49,8 @@ func (r *recall) flags(f *flag.FlagSet) {
 	f.StringVar(&r.dir, "dir", "", "keep downloads' go.mod files here; the default is a scratch directory")
 	f.IntVar(&r.per, "per", 8, "packages of a module, drawn by a seed")
 	f.BoolVar(&r.write, "write", false, "write mutate/rules/recall.txt, which 'beagle explain' shows")
+	f.StringVar(&r.names, "rule", "", "count only these `rules`, with commas between, and print their places in "+
+		"functions of the development half")
 }
 
 // standard stands for the standard library in the list of modules.
@@ -56,6 +61,9 @@ type module struct{ path, version string }
 
 func (r *recall) run(ctx context.Context) error {
 	list, err := readModules(filepath.Join(r.root, "bench", "strangers", "modules.txt"))
+	if err == nil {
+		r.rules, err = r.only()
+	}
 	if err != nil {
 		return err
 	}
@@ -105,6 +113,7 @@ func readModules(path string) ([]module, error) {
 
 // module counts in some packages of a module.
 func (r *recall) module(ctx context.Context, m module) error {
+	r.looking = m
 	conf, err := r.place(ctx, m)
 	if err != nil {
 		return err
@@ -222,9 +231,10 @@ func generic(info *types.Info, fn *ast.FuncDecl) bool {
 func (r *recall) ask(p *mutate.Pass) {
 	p = mutate.InPlace(p)
 	p.Facets = favourable(p.Target)
-	for _, m := range own() {
-		if len(mutate.Choices(p, m)) > 0 {
+	for _, m := range r.rules {
+		if found := mutate.Choices(p, m); len(found) > 0 {
 			r.hits[m.Name]++
+			r.show(p, m, found)
 		}
 	}
 	for _, f := range p.Guard.Faults() {
@@ -254,7 +264,7 @@ func own() []*mutate.Mutator {
 // favourable are facets under which rules that ask about the inputs are likely to
 // apply: many inputs, most of them ASCII, sorted, short and returned unchanged.
 func favourable(t *beagle.Target) *beagle.Facets {
-	f := &beagle.Facets{Records: 1000, Identity: 0.95}
+	f := &beagle.Facets{Records: 1000, Identity: 0.95, Mined: mined()}
 	for _, p := range t.Params {
 		bytes := make([]float64, 256)
 		for c := 'a'; c <= 'z'; c++ {
@@ -262,7 +272,7 @@ func favourable(t *beagle.Target) *beagle.Facets {
 		}
 		f.Params = append(f.Params, beagle.ParamFacet{
 			Name: p.Name, Distinct: 1000, Len: [5]int{0, 12, 40, 60, 100}, ASCII: 0.99, Bytes: bytes,
-			Sorted: 0.98, Unique: 0.98, Min: 0, Max: 1000,
+			Sorted: 0.98, Unique: 0.98, Min: 0, Max: 1000, Top: top(p),
 		})
 	}
 	return f
@@ -358,8 +368,8 @@ const rare = 1.0 / 2000
 
 // print prints the table, the most frequent rule first.
 func (r *recall) print(w io.Writer) error {
-	names := make([]string, 0, len(own()))
-	for _, m := range own() {
+	names := make([]string, 0, len(r.rules))
+	for _, m := range r.rules {
 		names = append(names, m.Name)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(r.hits[b]-r.hits[a], cmp.Compare(a, b)) })
@@ -398,7 +408,7 @@ func (r *recall) save(path string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# go run ./bench/field recall -write\n")
 	fmt.Fprintf(&b, "%d functions %d packages %d modules\n", r.functions, r.packages, r.modules)
-	for _, m := range own() {
+	for _, m := range r.rules {
 		fmt.Fprintf(&b, "%s %d\n", m.Name, r.hits[m.Name])
 	}
 	tmp := path + ".new"

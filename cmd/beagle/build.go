@@ -16,7 +16,7 @@ import (
 
 var buildCommand = &command{
 	name: "build", args: "[go build flags] [packages]",
-	short: "build a service so that its calls can be captured",
+	short: "build a service so that its calls can be captured, or with two versions of a function",
 	long: `
 Builds as 'go build' does, and lets 'beagle capture' record calls of the functions that --probe names. The source tree
 and go.mod stay as they are: the build sees changed copies of the files, by -overlay. All other flags and arguments go to
@@ -29,11 +29,16 @@ controllers to record text as it is; without it they get lengths and classes of 
 Each named function costs a load and a branch per call, and can no longer be inlined. The command says what a capture
 will not show. docs/capture.md has the details.
 
+With --rollout the program holds two versions of one function, and the original once more. It runs the original until
+'beagle rollout start' lets the versions take turns. docs/rollout.md has the details.
+
 Flags:
   --probe PKG.Func[,PKG.Type.Method...]   functions to instrument; may be given several times
+  --rollout CANDIDATE.go PKG.Func         a function and its other version
 
 Examples:
   beagle build --probe ./tags.Normalize -o service ./cmd/service
+  beagle build --rollout faster.go ./tags.Normalize -o service ./cmd/service
   beagle build -race --probe ./tags.Set.Merge,./parse.Line ./...`,
 }
 
@@ -97,24 +102,38 @@ func runBuild(ctx context.Context, c *command, args []string, std stdio) (int, e
 		_, err := parse(c.flags(std), []string{"--help"}, 0, 0)
 		return exitOK, err
 	}
-	specs, rest, err := probeFlags(args)
+	candidate, rolled, rest, err := rolloutFlag(args)
 	if err != nil {
 		return exitUsage, err
 	}
-	if len(specs) == 0 {
+	specs, rest, err := probeFlags(rest)
+	if err != nil {
+		return exitUsage, err
+	}
+	if len(specs) == 0 && rolled == "" {
 		return exitUsage, &beagle.UsageError{What: "no function is named with --probe",
 			Remedy: "Give --probe ./pkg.Func, or use go build."}
+	}
+	options := inject.Options{Specs: specs, Flags: loadFlags(rest)}
+	if rolled != "" {
+		if options.Versions, err = versions(ctx, "", candidate, rolled, tagsOf(options.Flags)); err != nil {
+			return exitUsage, err
+		}
+		rest = aligned(rest)
 	}
 	dir, err := scratch.New("build")
 	if err != nil {
 		return exitNo, err
 	}
 	defer dir.Remove()
-	o, err := inject.Write(ctx, inject.Options{Specs: specs, Flags: loadFlags(rest)}, dir.Path)
+	o, err := inject.Write(ctx, options, dir.Path)
 	if err != nil {
 		return exitNo, err
 	}
 	tellSites(std, o)
+	if v := options.Versions; v != nil {
+		fmt.Fprintf(std.err, "rollout %s: original, candidate and placebo are build %s\n", v.Spec, v.Build)
+	}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-overlay=" + o.Path}, rest...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, std.out, std.err
 	err = cmd.Run()

@@ -124,8 +124,12 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
+	f.BoolVar(&spec.Fastest, "fastest", false,
+		"the fastest version wins, not the simplest of those within 5 % of it")
 	f.Var(listFlag{&spec.Rules}, "rules",
-		"use only these rewrites, separated by `commas` ('beagle explain' lists them)")
+		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
+			"default, suite and all; lift is what the library has)")
+	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -24,6 +26,9 @@ toolchain that built this program; with one, says what it does, why it pays, whe
 toolchain that was measured, and shows it before and after. "No gain" says that a gain of 5 % can be excluded for the
 example, on generated inputs, with that toolchain; "stopped paying" that an older one still had it; "unsure" that the
 measurement says neither. Other code may gain all the same, which the search finds out.
+
+A rewrite that the list marks as off fires on the suite and in no public function that was counted. A search uses it when
+--rules names it, or the set "suite" or "all".
 
 Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the representation may differ; E3 exact
 behind a guard that the rewrite emits; E4 another algorithm for the same specification. The class decides which checks a
@@ -45,6 +50,8 @@ type ruleDoc struct {
 	After  string       `json:"after"`
 
 	Recall *rules.Recall `json:"recall,omitempty"` // on public packages; none for rules of Go's own tools
+	Off    bool          `json:"off,omitempty"`    // a search uses it only when --rules names it
+	Stays  string        `json:"stays,omitempty"`  // why a rare rule is on
 
 	// on the rule's own example, with the toolchain of this program
 	Measured *rules.Measurement `json:"measured,omitempty"`
@@ -60,6 +67,9 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	chosen := rules.All
 	if len(rest) == 1 {
 		m := rules.Named(rest[0])
+		if rest[0] == lift.Name {
+			m = lift.Mutator(nil)
+		}
 		if a := advice(rest[0]); a != nil && !*asJSON {
 			fmt.Fprintf(std.out, "%s, advice: never applied\n\n%s\n", a.Name, a.Doc)
 			return exitOK, nil
@@ -76,7 +86,8 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	case *asJSON:
 		docs, here := make([]ruleDoc, len(chosen)), rules.MeasuredHere()
 		for i, m := range chosen {
-			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: m.Before, After: m.After}
+			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: m.Before, After: m.After,
+				Off: isOff(m), Stays: rules.Reason(m.Name)}
 			if r, ok := rules.RecallOf(m.Name); ok {
 				docs[i].Recall = &r
 			}
@@ -97,7 +108,7 @@ func listRules(w io.Writer, all []*mutate.Mutator) error {
 	t, here := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), rules.MeasuredHere()
 	for _, m := range all {
 		first, _, _ := strings.Cut(m.Doc, ". ")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(here.Of(m.Name)), strings.TrimSuffix(first, "."))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(here.Of(m.Name)), strings.TrimSuffix(first, ".")+offMark(m))
 	}
 	for _, a := range rules.Advice {
 		first, _, _ := strings.Cut(a.Doc, ". ")
@@ -146,12 +157,27 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 	if r, ok := rules.RecallOf(m.Name); ok {
 		fmt.Fprintln(w, recalled(r))
 	}
+	if isOff(m) {
+		fmt.Fprintln(w, "Off by default, since only the suite is known to need it: --rules default,"+m.Name+" uses it.")
+	} else if reason := rules.Reason(m.Name); reason != "" {
+		fmt.Fprintln(w, "It stays on:", reason)
+	}
 	for _, part := range []struct{ title, code string }{{"Before", m.Before}, {"After", m.After}} {
 		if part.code != "" {
 			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title,
 				strings.ReplaceAll(strings.TrimSpace(part.code), "\n", "\n\t"))
 		}
 	}
+}
+
+// isOff reports whether a search uses the rule only when the user names it.
+func isOff(m *mutate.Mutator) bool { return slices.Contains(rules.Suite, m) }
+
+func offMark(m *mutate.Mutator) string {
+	if isOff(m) {
+		return " (off)"
+	}
+	return ""
 }
 
 // recalled says how often a rule applies to code that nobody here has written.

@@ -37,8 +37,9 @@ type stdio struct{ out, err io.Writer }
 // commands are in the order in which a new user meets them.
 func commands() []*command {
 	return []*command{
-		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, buildCommand, captureCommand, runsCommand,
-		showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand, ratesCommand, ledgerCommand,
+		evolveCommand, verifyCommand, hotspotsCommand, auditCommand, benchCommand, campaignCommand, buildCommand,
+		captureCommand, runsCommand, showCommand, resumeCommand, cancelCommand, workerCommand, explainCommand,
+		ratesCommand, watchCommand, rolloutCommand, ledgerCommand,
 		suiteCommand, lessonsCommand, mcpCommand, skillCommand, versionCommand,
 	}
 }

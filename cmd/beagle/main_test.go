@@ -62,6 +62,9 @@ func TestScripts(t *testing.T) {
 			"await":   await,
 			"profile": writeProfile,
 			"armed":   armed,
+			"history": writeHistory,
+			"blocks":  writeBlocks,
+			"resting": resting,
 		},
 		Setup: setup,
 	})

@@ -106,9 +106,19 @@ func (p *progress) watch(e flow.Event) {
 			p.goesOn(e.Stage.Name, e.Stage.Detail)
 		}
 	case e.Evaluated != nil && p.live:
+		p.replies(e.Evaluated)
 		p.draw(e.Evaluated)
 	case e.Evaluated != nil:
+		p.replies(e.Evaluated)
 		p.plain(oneLine(e.Evaluated), e.Evaluated.Models)
+	}
+}
+
+// replies prints what became of models' replies, which stays on the screen.
+func (p *progress) replies(e *flow.EvaluatedEvent) {
+	for _, line := range e.Replies {
+		p.clear()
+		fmt.Fprintf(p.w, "%s models   %s\n", p.clock(), clip(line, 300))
 	}
 }
 

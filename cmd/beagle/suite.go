@@ -27,6 +27,7 @@ tells how to add one, and how to run another optimiser with --against.
 Examples:
   beagle suite --list
   beagle suite                               # in Beagle's repository
+  beagle suite --rules all                   # with the rewrites that fire nowhere but on the suite
   beagle suite --seeds 5 --json mergetags murmur3 >report.json
   beagle suite --against 'go fix ./...'      # any command that changes the files in the folder where it runs
   beagle suite --dir ~/src/my-suite
@@ -55,6 +56,8 @@ func (o *suiteOptions) flags(f *flagSet) {
 	o.spec = flow.Defaults()
 	f.StringVar(&o.dir, "dir", "suite/tasks", "the `folder` whose folders are the tasks")
 	f.StringVar(&o.spec.Strategy, "strategy", o.spec.Strategy, "islands, best-of-n or rules-only-greedy")
+	f.Var(listFlag{&o.spec.Rules}, "rules",
+		"search with these rewrites and sets: default, all, suite (what fires nowhere but here), separated by `commas`")
 	f.IntVar(&o.seeds, "seeds", 1,
 		"searches on each task, with the seeds 1, 2, ...: the median counts, the spread is shown")
 	f.IntVar(&o.spec.Candidates, "candidates", o.spec.Candidates, "versions that a search may evaluate")
@@ -231,8 +234,8 @@ func printSuite(w io.Writer, r *suite.Report) {
 	m := r.Means
 	if m.Tasks > 0 {
 		fmt.Fprintf(w,
-			"\nGeometric means over the %d tasks where rewriting applies: %s %sx, expert %sx, %.0f %% of the expert.\n",
-			m.Tasks, name, report.Digits(m.Ratio), report.Digits(m.Expert), 100*m.OfExpert)
+			"\nGeometric means over the %d tasks where rewriting applies: %s %sx, expert %sx, %.0f %% of the expert%s.\n",
+			m.Tasks, name, report.Digits(m.Ratio), report.Digits(m.Expert), 100*m.OfExpert, searchedWith(r.Rules))
 	}
 	for _, row := range r.Tasks {
 		for _, run := range row.Runs {
@@ -241,6 +244,14 @@ func printSuite(w io.Writer, r *suite.Report) {
 			}
 		}
 	}
+}
+
+// searchedWith says which rules took part, where the user chose them.
+func searchedWith(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (--rules " + strings.Join(names, ",") + ")"
 }
 
 func interval(r beagle.Ratio) string {

@@ -24,11 +24,12 @@ func (b *bencher) report() *suite.Report {
 	r := &suite.Report{
 		Optimiser:  "beagle",
 		Strategy:   b.o.spec.Strategy,
+		Rules:      b.o.spec.Rules,
 		Candidates: b.o.spec.Candidates,
 		Machine:    flow.ThisMachine(""),
 	}
 	if b.o.against != "" {
-		r.Optimiser, r.Strategy = b.o.against, ""
+		r.Optimiser, r.Strategy, r.Rules = b.o.against, "", nil
 	}
 	for seed := range b.o.seeds {
 		r.Seeds = append(r.Seeds, uint64(seed)+1)

@@ -169,5 +169,6 @@ func Profile(ctx context.Context, e *Env, bin *harness.Binary, c *beagle.Corpus)
 	if failure != "" {
 		return nil, fmt.Errorf("the original cannot be profiled: %s", failure)
 	}
-	return lineShares(reply.Profile)
+	lines, _, err := lineShares(reply.Profile, 0)
+	return lines, err
 }

@@ -24,17 +24,19 @@ func base(symbol string) (name string, variant int) {
 	return symbol[:i] + symbol[end:], variant
 }
 
-// lineShares reads, from a CPU profile of variant 0, the share of the time that
-// each line of the target's source took, callees outside the scope included:
-// a sample counts for the innermost line of the scope on its stack.
-func lineShares(data []byte) (map[int]float64, error) {
+// lineShares reads, from a CPU profile of a variant, the share of the time that
+// each line of its source took, callees outside the scope included: a sample
+// counts for the innermost line of the scope on its stack. It returns the number
+// of samples that it counted as well.
+func lineShares(data []byte, variant int) (map[int]float64, int, error) {
 	p, err := profile.ParseData(data)
 	if err != nil {
-		return nil, fmt.Errorf("the harness's CPU profile: %w", err)
+		return nil, 0, fmt.Errorf("the harness's CPU profile: %w", err)
 	}
-	lines, total := map[int]float64{}, 0.0
+	lines, total, samples := map[int]float64{}, 0.0, 0
 	for _, s := range p.Sample {
-		if line := innermost(s); line > 0 {
+		if line := innermost(s, variant); line > 0 {
+			samples += int(s.Value[0])
 			weight := float64(s.Value[0])
 			lines[line] += weight
 			total += weight
@@ -43,15 +45,15 @@ func lineShares(data []byte) (map[int]float64, error) {
 	for l := range lines {
 		lines[l] /= total
 	}
-	return lines, nil
+	return lines, samples, nil
 }
 
 // innermost is the line of the first frame, from the leaf, that belongs to
-// variant 0; the shim's own functions are not the target's.
-func innermost(s *profile.Sample) int {
+// the variant; the shim's own functions are not the target's.
+func innermost(s *profile.Sample, variant int) int {
 	for _, loc := range s.Location {
 		for _, l := range loc.Line {
-			if name, v := base(l.Function.Name); v == 0 && !isShim(name) {
+			if name, v := base(l.Function.Name); v == variant && !isShim(name) {
 				return int(l.Line)
 			}
 		}

@@ -75,7 +75,7 @@ func TestLineShares(t *testing.T) {
 	b.sample(50, "m/p.help__b0", 20, "m/p.F__b0", 14)
 	b.sample(99, "m/p.beagleOne__b0", 1)
 	b.sample(99, "m/p.F__b1", 12)
-	got, err := lineShares(b.bytes(t))
+	got, samples, err := lineShares(b.bytes(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,10 @@ func TestLineShares(t *testing.T) {
 			t.Errorf("line %d: %v, want %v", l, got[l], w)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("%v", got)
+	if len(got) != len(want) || samples != 100 {
+		t.Errorf("%v of %d samples", got, samples)
+	}
+	if other, _, err := lineShares(b.bytes(t), 1); err != nil || len(other) != 1 || other[12] != 1 {
+		t.Errorf("of version 1: %v, %v", other, err)
 	}
 }

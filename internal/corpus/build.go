@@ -291,6 +291,11 @@ func (m *maker) survivors(
 			return nil, nil, err
 		}
 		if exit == nil {
+			if o.Left > 0 {
+				m.drop("too large", "the calls before fill the memory that a harness has for them")
+				m.c.Dropped += o.Left - 1
+				records = records[:len(records)-o.Left]
+			}
 			kept, panicked = m.sift(records, &o)
 			return kept, panicked, nil
 		}

@@ -160,6 +160,8 @@ func First(m map[string]int) string {
 	return ""
 }
 
+func Place(places *[1 << 13]string, i uint16) string { return places[i] }
+
 func Wait(n uint8) int { for n == 7 { }; if n == 9 { panic("nine") }; return int(n) }
 -- text/text_test.go --
 package text
@@ -398,6 +400,28 @@ func TestBuildDropsWhatTheOriginalDoesNotSurvive(t *testing.T) {
 	p := c.Facets.Params[0]
 	if p.Name != "n" || p.Max != 39 && p.Max != 38 && p.Max != 37 || len(p.Top) != 8 || b.Unstable != 0 {
 		t.Errorf("facets %+v", p)
+	}
+}
+
+// TestBuildFitsTheMemory checks that records which are short in a file and large in memory do not end
+// the harness: 400 of 128 KB each.
+func TestBuildFitsTheMemory(t *testing.T) {
+	u := load(t, wordsDir(), "./text.Place")
+	var records []beagle.Record
+	for i := range 400 {
+		args, err := rt.Encode(&struct {
+			A0 *[1 << 13]string
+			A1 uint16
+		}{new([1 << 13]string), uint16(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, beagle.Record{Args: args, Weight: 1})
+	}
+	c := built(t, u, Input{Records: records, Seed: 1}).Corpus
+	if n := len(c.Train) + len(c.Holdout); n < 200 || n > 250 || n+c.Dropped < 400 ||
+		!strings.Contains(c.DroppedWhy, "too large") {
+		t.Errorf("%d records, %d dropped: %s", n, c.Dropped, c.DroppedWhy)
 	}
 }
 

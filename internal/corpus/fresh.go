@@ -17,8 +17,8 @@ import (
 // their class that occur there. So lengths, separators, shares of classes, order and uniqueness of
 // lists stay, and the values are new. What holds between the arguments of recorded calls holds
 // between the drawn ones: they are drawn and mended as whole tuples. Structs with unexported fields
-// are taken whole: what holds inside them is not known. The same corpus and seed give the same
-// inputs.
+// are taken whole: what holds inside them is not known. Large inputs give fewer than n. The same
+// corpus and seed give the same inputs.
 func Fresh(c *beagle.Corpus, n int, seed uint64) []beagle.Record {
 	f := &fresher{rng: rand.New(rand.NewPCG(seed, 0xbea91e)), pools: map[string]*pool{}}
 	f.learn(c.Train)
@@ -30,9 +30,11 @@ func Fresh(c *beagle.Corpus, n int, seed uint64) []beagle.Record {
 		known[string(r.Args)] = true
 	}
 	var out []beagle.Record
-	for try := 0; len(out) < n && try < 8*n; try++ {
+	room := freshRoom
+	for try := 0; len(out) < n && try < 8*n && room > 0; try++ {
 		v, ok := f.draw()
 		b := v.Append(nil)
+		room -= len(b)
 		if !ok || known[string(b)] {
 			continue
 		}
@@ -63,6 +65,7 @@ type pool struct {
 const (
 	maxPool    = 512
 	maxLetters = 4096
+	freshRoom  = 64 << 20 // bytes of inputs that are drawn, those that are known already included
 )
 
 func (f *fresher) learn(records []beagle.Record) {

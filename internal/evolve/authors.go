@@ -1,7 +1,6 @@
 package evolve
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -11,7 +10,7 @@ import (
 // ByAuthor is the mutator's name in a step that a model took. The step's
 // parameter is the ID of the candidate that it made: a model's step cannot be
 // taken again elsewhere, but what came of it can be looked up.
-const ByAuthor = "model"
+const ByAuthor = beagle.Written
 
 // Rules is the author of all proposals that need no model.
 const Rules = "rules"
@@ -22,11 +21,15 @@ type Author struct {
 	Model       string  `json:"model"` // as the driver knows it
 	Temperature float64 `json:"temperature,omitempty"`
 	Weight      float64 `json:"weight,omitempty"` // how much it is liked from the start; default 1
+	// it answers each question anew: no conversation goes on with it
+	Alone bool `json:"alone,omitempty"`
 }
 
-// An Account is what an author has cost and earned. Earned is verified gain: the
-// sum of the logarithms by which its candidates raised the best, and a tenth of
-// those by which they beat their parents, by the conservative end of the ratio.
+// An Account is what an author has cost and earned. Earned is verified gain, in
+// logarithms of the conservative end of the ratio. A candidate that raises the best
+// earns its author what it gains on its parent: all of it, where another author had
+// found a part of it by another way. One that does not earns a tenth of what it
+// gains on its parent beyond its siblings.
 type Account struct {
 	Asked     int     `json:"asked"`    // proposals
 	Unheard   int     `json:"unheard"`  // calls that brought no answer
@@ -54,29 +57,6 @@ const (
 	freeCost  = 1e-4 // dollars that a proposal costs at least, for the division
 )
 
-// AskModels returns up to n proposals for models to write, fewer when the
-// budget of candidates runs out. They are told of like all others.
-func (s *Search) AskModels(n int) []Proposal {
-	if s.Root == "" {
-		panic("evolve: AskModels before the original was added")
-	}
-	if !s.Open() {
-		return nil
-	}
-	n = min(n, s.Config.Budget-s.Spent-len(s.Pending))
-	var out []Proposal
-	for range max(n, 0) {
-		p := s.commission(s.Commissions % s.Config.Islands)
-		s.Commissions++
-		p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
-		s.Next++
-		s.Pending = append(s.Pending, p)
-		s.account(p.Author).Asked++
-		out = append(out, p)
-	}
-	return out
-}
-
 // Open reports whether models may still be asked.
 func (s *Search) Open() bool { return len(s.Config.Authors) > 0 && !s.Closed }
 
@@ -93,63 +73,6 @@ func (s *Search) Dismiss(model string) {
 		}
 	}
 	s.closeIfGone()
-}
-
-// Lend lets the rules have n candidates of the models' share, because the
-// models keep the evaluator waiting.
-func (s *Search) Lend(n int) { s.Lent += n }
-
-// share is the part of the budget that is kept for the models: by what a dollar
-// spent on either has lately brought, a half as long as nothing is known.
-func (s *Search) share() float64 {
-	const least, most = 0.3, 0.8
-	switch {
-	case !s.Open():
-		return 0
-	case s.Config.NoRules:
-		return 1
-	}
-	models := 0.0
-	for _, a := range s.Config.Authors {
-		if b := s.account(a.Name); !b.Dismissed {
-			models = max(models, b.worth())
-		}
-	}
-	if rules := s.account(Rules).worth(); s.account(Rules).Evaluated > 0 && s.answered() {
-		return min(most, max(least, models/(models+rules)))
-	}
-	return 0.5
-}
-
-func (s *Search) answered() bool {
-	return slices.ContainsFunc(s.Config.Authors, func(a Author) bool { return s.account(a.Name).RecentCalls > 0 })
-}
-
-// CanCommission reports whether AskModels has something to give.
-func (s *Search) CanCommission() bool {
-	return s.Open() && !s.Ended && s.Config.Budget > s.Spent+len(s.Pending)
-}
-
-// Finish ends a search of which the caller knows that nothing comes any more.
-func (s *Search) Finish() { s.Ended = true }
-
-// Room is how many proposals the rules may make now.
-func (s *Search) Room() int {
-	room := s.Config.Budget - s.Spent - len(s.Pending)
-	switch {
-	case s.Config.NoRules || s.dry():
-		return 0
-	case !s.Open():
-		return room
-	}
-	pending := 0
-	for _, p := range s.Pending {
-		if !p.fromOutside() {
-			pending++
-		}
-	}
-	mine := int(math.Ceil((1-s.share())*float64(s.Config.Budget))) + s.Lent
-	return max(0, min(room, mine-s.account(Rules).Evaluated-pending))
 }
 
 func (s *Search) account(author string) *Account {
@@ -193,91 +116,6 @@ func (s *Search) author(island int) Author {
 	return first
 }
 
-// commission is what a model is to write for an island: a better version of
-// one of its elites, or sometimes the best of two in one.
-func (s *Search) commission(island int) Proposal {
-	a := s.author(island)
-	p := Proposal{
-		Kind:        Model,
-		Island:      island,
-		Author:      a.Name,
-		Model:       a.Model,
-		Temperature: a.Temperature,
-		Parent:      s.subject(island),
-	}
-	if mate := s.mate(p.Parent); mate != "" && s.rng.Float64() < 0.25 {
-		p.Mate = mate
-	}
-	s.index[p.Parent].Asked++
-	key := beagle.HashOf("commission", p.Author, p.Parent, p.Mate)
-	p.Sample = s.Samples[key]
-	s.Samples[key]++
-	for _, id := range s.Top {
-		m := s.index[id]
-		if id != p.Parent && id != p.Mate && id != s.Root && len(p.Examples) < 2 && m.Score > 0 && !m.Private {
-			p.Examples = append(p.Examples, id)
-		}
-	}
-	p.Tried = slices.Concat(s.Fallen, s.Recent)
-	return p
-}
-
-// subject is the candidate that a model is shown: one that it may see.
-func (s *Search) subject(island int) string {
-	var list []*Member
-	switch s.Config.Strategy {
-	case BestOfN:
-	case Greedy:
-		list = append(list, s.index[s.Current])
-	default:
-		list = s.parents(island)
-	}
-	for _, m := range list {
-		if !m.Private {
-			return m.ID
-		}
-	}
-	return s.Root
-}
-
-// mate is a good candidate of another kind; none early on.
-func (s *Search) mate(parent string) string {
-	of := s.index[parent]
-	for _, id := range s.Top {
-		if m := s.index[id]; id != parent && id != s.Root && !m.Private && m.Cell != of.Cell && m.Score > of.Score-0.5 {
-			return id
-		}
-	}
-	return ""
-}
-
-const (
-	topSize    = 12 // best candidates that are kept at hand
-	memorySize = 6  // the latest candidates that fell, and the latest that did not, that models are told of
-)
-
-// remember keeps what models are told: the best, and what was tried last. The
-// original is no attempt: nobody judged it.
-func (s *Search) remember(id string, m *Member) {
-	if m == nil {
-		s.Fallen = latest(s.Fallen, id)
-		return
-	}
-	if id != s.Root {
-		s.Recent = latest(s.Recent, id)
-	}
-	at, _ := slices.BinarySearchFunc(s.Top, m, func(other string, m *Member) int {
-		return cmp.Compare(m.fitness(), s.index[other].fitness())
-	})
-	s.Top = slices.Insert(s.Top, at, id)
-	s.Top = s.Top[:min(len(s.Top), topSize)]
-}
-
-// latest puts an ID in front and forgets the oldest.
-func latest(ids []string, id string) []string {
-	return slices.Insert(ids, 0, id)[:min(len(ids)+1, memorySize)]
-}
-
 // enter adds to an author's account what a proposal has cost and earned. It comes
 // before the feedback changes the population.
 func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
@@ -311,10 +149,18 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 		return
 	}
 	b.Behaving++
-	sc := score(&o.Verdict)
-	earned := max(0, sc-s.Best().Score) + 0.1*max(0, sc-s.index[p.Parent].Score)
+	earned := s.earns(p, score(&o.Verdict))
 	b.Earned += earned
 	b.RecentEarned += earned
+}
+
+// earns is what a candidate of this score earns the author of its proposal.
+func (s *Search) earns(p Proposal, score float64) float64 {
+	parent := s.index[p.Parent]
+	if score > s.Best().Score {
+		return score - parent.Score
+	}
+	return 0.1 * max(0, score-max(parent.Score, parent.Bred))
 }
 
 // silent is how many calls in a row a model may leave unanswered before it

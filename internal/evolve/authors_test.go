@@ -3,7 +3,6 @@ package evolve
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/beagle-go/beagle"
@@ -235,36 +234,5 @@ func TestPrivate(t *testing.T) {
 		if len(private) == 0 || strategy == Islands && built == 0 {
 			t.Errorf("%s: %d private, %d built on them: the test shows nothing", strategy, len(private), built)
 		}
-	}
-}
-
-// TestTheOriginalIsNoAttempt checks that the original is what versions are made of: no model is
-// told of it as of an attempt, which would have no verdict.
-func TestTheOriginalIsNoAttempt(t *testing.T) {
-	w, s := commissioned(3, 40, Author{Name: "a"})
-	s.Add(w.original())
-	told := 0
-	for !s.Done() {
-		asked := s.AskModels(1)
-		for _, p := range asked {
-			told += len(p.Tried)
-			if slices.Contains(p.Tried, s.Root) {
-				t.Fatalf("the original is among what was tried: %v", p.Tried)
-			}
-		}
-		var feedback []Feedback
-		for _, p := range asked {
-			feedback = append(feedback, w.answer(p, writer{0.01, 1, 1, 0.5, false}))
-		}
-		for _, p := range s.Ask(2) {
-			feedback = append(feedback, w.evaluate(p))
-		}
-		if len(feedback) == 0 {
-			break
-		}
-		s.Tell(feedback)
-	}
-	if told == 0 {
-		t.Error("nothing was told at all")
 	}
 }

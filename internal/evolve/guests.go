@@ -15,13 +15,10 @@ func (s *Search) Invite() (p Proposal, ok bool) {
 		return Proposal{}, false
 	}
 	s.Ended = false
-	p = Proposal{
+	p = s.enroll(Proposal{
 		Kind: Guest, Author: Guests, Island: s.account(Guests).Asked % s.Config.Islands, Parent: s.Root,
-		ID: s.Next, Generation: s.Generation,
-	}
+	})
 	s.account(Guests).Asked++
-	s.Next++
-	s.Pending = append(s.Pending, p)
 	return p, true
 }
 

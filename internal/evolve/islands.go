@@ -69,9 +69,9 @@ func (s *Search) kinds() []Kind {
 // parents are the elites of an island in the order in which to try them:
 // drawn, the fast ones more likely first, those that carry many steps too,
 // because they are further on the way to a combination, those that were asked
-// often less.
+// often less. Those behind a reply that the rules have made enough of are none.
 func (s *Search) parents(island int) []*Member {
-	elites := s.elites(island)
+	elites := slices.DeleteFunc(s.elites(island), s.crowded)
 	if shun := s.shunned(island); shun != "" {
 		elites = slices.DeleteFunc(elites, func(m *Member) bool { return m.has(shun) })
 	}

@@ -8,9 +8,14 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// AsGoodAs is the share of a version's speed that a simpler one must reach to be
-// preferred.
-const AsGoodAs = 0.97
+// AsGoodAs is the share of the fastest version's speed that a simpler one must reach
+// to be preferred. Who asks for the fastest gives up no more than a look can tell.
+func AsGoodAs(fastest bool) float64 {
+	if fastest {
+		return 0.995
+	}
+	return 0.95
+}
 
 const (
 	maxFinalists = 3
@@ -24,8 +29,9 @@ type Trim struct {
 	Proposal int    `json:"proposal"`
 	ID       string `json:"id,omitempty"` // the candidate; empty when none was made
 	// the member with its machine code, often itself; empty when it does not behave
-	As    string        `json:"as,omitempty"`
-	Steps []beagle.Step `json:"steps,omitempty"`
+	As      string        `json:"as,omitempty"`
+	Steps   []beagle.Step `json:"steps,omitempty"`
+	Reading int           `json:"reading,omitempty"` // what it takes to read its source
 }
 
 // A Finalist is a candidate to measure in full. Steps is set where another way to
@@ -99,11 +105,37 @@ func (s *Search) cuts(m *Member) [][]int {
 		return out
 	}
 	order := s.leastUseful(m)
-	for k := 2; k < n || k == n && n < len(m.Steps); k++ {
-		out = append(out, slices.Sorted(slices.Values(order[:k])))
+	add := func(cut []int) {
+		known := func(other []int) bool { return slices.Equal(other, cut) }
+		whole := len(cut) == len(m.Steps) // that is the original
+		if len(cut) > 1 && !whole && !slices.ContainsFunc(out, known) {
+			out = append(out, cut)
+		}
 	}
+	for k := 2; k <= n; k++ {
+		add(slices.Sorted(slices.Values(order[:k])))
+	}
+	add(s.unshown(m))
 	return out
 }
+
+// unshown are a finalist's loose steps, by index, whose own gain is not shown: without
+// one of them the version may be as fast.
+func (s *Search) unshown(m *Member) (out []int) {
+	for _, t := range s.Trims {
+		if t.Of != m.ID || len(t.Without) != 1 || t.As == "" {
+			continue
+		}
+		if s.index[t.As].high() >= m.Point {
+			out = append(out, t.Without[0])
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// high is the upper end of a member's ratio.
+func (m *Member) high() float64 { return max(m.High, m.Point) }
 
 // leastUseful are a finalist's loose steps, by index, that one first without which
 // it is fastest.
@@ -126,9 +158,7 @@ func (s *Search) askTrim(of string, without []int) {
 	m := s.index[of]
 	p := s.replay(m, without)
 	p.Kind, p.Island = Prune, m.Island
-	p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
-	s.Next++
-	s.Pending = append(s.Pending, p)
+	p = s.enroll(p)
 	s.Trims = append(s.Trims, Trim{Of: of, Without: without, Proposal: p.ID})
 }
 
@@ -146,10 +176,11 @@ func (s *Search) trim(proposal int) *Trim {
 
 // note writes down what a trim made.
 func (t *Trim) note(s *Search, o *Feedback) {
-	t.ID, t.Steps = o.Candidate.ID, o.Candidate.Steps
+	t.ID, t.Steps, t.Reading = o.Candidate.ID, o.Candidate.Steps, o.Reading
 	switch {
 	case t.ID == t.Of: // the step was taken back by a later one
-		t.As, t.Steps = t.Of, s.index[t.Of].without(t.Without)
+		m := s.index[t.Of]
+		t.As, t.Steps, t.Reading = t.Of, m.without(t.Without), m.Reading
 	case s.index[t.ID] != nil:
 		t.As = t.ID
 	case s.index[o.Twin] != nil:
@@ -169,9 +200,11 @@ func (m *Member) without(cut []int) []beagle.Step {
 }
 
 // Finalists are the candidates to measure in full, the most promising first: each
-// of the best few members without the steps that buy nothing. The best also stays
+// of the best few members in its simplest form that was measured to be about as fast.
+// Of the best, the simplest form that may be as fast is another. The best also stays
 // as it was found, since a quick measurement may err, most of all on a busy
-// machine, and then everything would be lost.
+// machine, and then everything would be lost. Who asks for the fastest gets no form
+// that only may be.
 func (s *Search) Finalists() []Finalist {
 	var out []Finalist
 	add := func(f Finalist) {
@@ -180,7 +213,12 @@ func (s *Search) Finalists() []Finalist {
 		}
 	}
 	for i, id := range s.Finals {
-		add(s.simplest(s.index[id]))
+		m := s.index[id]
+		as := m.Point * AsGoodAs(s.Config.Fastest)
+		if i == 0 && !s.Config.Fastest {
+			add(s.simplest(m, func(t *Member) bool { return t.high() >= as }))
+		}
+		add(s.simplest(m, func(t *Member) bool { return t.Point >= as && t.Score > m.Score-tellable }))
 		if i == 0 {
 			add(Finalist{ID: id})
 		}
@@ -188,18 +226,30 @@ func (s *Search) Finalists() []Finalist {
 	return out
 }
 
-// simplest is a finalist without as many steps as it can do without.
-func (s *Search) simplest(m *Member) Finalist {
-	best, cut, top := Finalist{ID: m.ID}, 0, math.Inf(-1)
-	for _, t := range s.Trims {
-		if t.Of != m.ID || t.As == "" || t.As == s.Root {
-			continue
-		}
-		score := s.index[t.As].Score
-		if score < m.Score+math.Log(AsGoodAs) || len(t.Without) < cut || len(t.Without) == cut && score <= top {
-			continue
-		}
-		best, cut, top = Finalist{ID: t.ID, Steps: t.Steps}, len(t.Without), score
+// tellable is how much lower, in logarithms, the low end of a simpler form may be: more
+// would be a form that some kind of input pays for.
+const tellable = 0.15
+
+// simplest is the form of a finalist that is easiest to read of those that are good
+// enough: of equals, the one with fewer steps, and then the faster one.
+func (s *Search) simplest(m *Member, good func(*Member) bool) Finalist {
+	type form struct {
+		Finalist
+		reading, steps int
+		score          float64
 	}
-	return best
+	best := form{Finalist{ID: m.ID}, m.Reading, len(m.Steps), m.Score}
+	for _, t := range s.Trims {
+		if t.Of != m.ID || t.As == "" || t.As == s.Root || !good(s.index[t.As]) {
+			continue
+		}
+		f := form{
+			Finalist{ID: t.ID, Steps: t.Steps}, t.Reading, len(m.Steps) - len(t.Without), s.index[t.As].Score,
+		}
+		if cmp.Or(cmp.Compare(f.reading, best.reading), cmp.Compare(f.steps, best.steps),
+			cmp.Compare(best.score, f.score)) < 0 {
+			best = f
+		}
+	}
+	return best.Finalist
 }

@@ -116,6 +116,71 @@ func TestTrims(t *testing.T) {
 	}
 }
 
+// planted is a search whose best member takes three steps: one that doubles the speed,
+// one whose gain is not shown, and one that makes it 3 % faster with forty lines more.
+func planted(t *testing.T, fastest bool) *Search {
+	t.Helper()
+	s := New(Config{Seed: 1, Strategy: Greedy, Budget: 10, Fastest: fastest})
+	s.Add(beagle.Candidate{ID: "root"}, beagle.Verdict{Status: beagle.Equal}, nil)
+	made := func(names []string) Feedback {
+		point, reading := 1.0, 20
+		o := Feedback{Candidate: beagle.Candidate{ID: strings.Join(names, " ")}}
+		for _, n := range names {
+			o.Candidate.Steps = append(o.Candidate.Steps, beagle.Step{Mutator: n})
+			switch n {
+			case "doubles":
+				point, reading = 2*point, reading+10
+			case "noise":
+				point, reading = 0.99*point, reading+5
+			case "little":
+				point, reading = 1.03*point, reading+40
+			}
+		}
+		o.Verdict = beagle.Verdict{Status: beagle.Equal,
+			Screen: &beagle.Ratio{Point: point, Low: 0.96 * point, High: 1.04 * point}}
+		o.Reading = reading
+		return o
+	}
+	p := s.enroll(Proposal{Kind: Step, Parent: "root"})
+	whole := made([]string{"doubles", "noise", "little"})
+	whole.Proposal = p.ID
+	if err := s.Tell([]Feedback{whole}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		var out []Feedback
+		for _, p := range s.AskTrims() {
+			var names []string
+			for _, w := range p.Then {
+				names = append(names, w.Mutator)
+			}
+			o := made(names)
+			o.Proposal = p.ID
+			out = append(out, o)
+		}
+		if len(out) == 0 {
+			return s
+		}
+		if err := s.Tell(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTheSimplestWithin5Percent checks that the first finalist lacks the step whose gain
+// is not shown and the one whose gain is not worth its lines, and that who asks for the
+// fastest gets no slower one.
+func TestTheSimplestWithin5Percent(t *testing.T) {
+	s := planted(t, false)
+	if got := s.Finalists(); got[0].ID != "doubles" || got[len(got)-1].ID != "doubles noise little" {
+		t.Errorf("finalists %+v", got)
+	}
+	s = planted(t, true)
+	if got := s.Finalists(); got[0].ID != "doubles little" {
+		t.Errorf("of the fastest: %+v", got)
+	}
+}
+
 // TestTrimsKeep: steps that others need, and steps that pay, stay.
 func TestTrimsKeep(t *testing.T) {
 	x := newTrimmed(t, "g0 w")

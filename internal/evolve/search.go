@@ -33,6 +33,11 @@ type Config struct {
 	NoRules bool     `json:"no_rules,omitempty"` // models alone
 	// what an hour of waiting is worth, in dollars: makes seconds and dollars one scale; default 1
 	Hour float64 `json:"hour,omitempty"`
+	// the most calls of models; 0 is no limit that is known. Candidates for as many are
+	// kept from the rules
+	Calls int `json:"calls,omitempty"`
+	// the fastest version wins, not the simplest of those that are about as fast
+	Fastest bool `json:"fastest,omitempty"`
 }
 
 func (c Config) withDefaults() Config {
@@ -97,12 +102,20 @@ type Proposal struct {
 	Seed uint64       `json:"seed"`
 
 	// Of a proposal for a model only.
-	Author      string   `json:"author,omitempty"` // Author.Name
-	Model       string   `json:"model,omitempty"`
-	Temperature float64  `json:"temperature,omitempty"`
-	Sample      int      `json:"turn,omitempty"`     // how often the author was asked for the same before
-	Examples    []string `json:"examples,omitempty"` // other good candidates to show
-	Tried       []string `json:"tried,omitempty"`    // candidates whose fate to tell, those that fell first
+	// the proposals whose conversation goes on, the first first; none begins one
+	Talk []int `json:"talk,omitempty"`
+	// the candidate that the last of them made, when it is not the parent: it fell
+	Fell string `json:"fell,omitempty"`
+	// all that models have written so far, the first first
+	Ideas []string `json:"ideas,omitempty"`
+	// what rewriting rules brought, the best first
+	Rules       []RuleNote `json:"rules,omitempty"`
+	Author      string     `json:"author,omitempty"` // Author.Name
+	Model       string     `json:"model,omitempty"`
+	Temperature float64    `json:"temperature,omitempty"`
+	Sample      int        `json:"turn,omitempty"`     // how often the author was asked for the same before
+	Examples    []string   `json:"examples,omitempty"` // other good candidates to show
+	Tried       []string   `json:"tried,omitempty"`    // candidates that fell, the latest first
 }
 
 // Feedback is what became of a proposal.
@@ -124,6 +137,7 @@ type Feedback struct {
 	Known   bool    `json:"known,omitempty"`   // what the model answered was there already
 	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
 	Private bool    `json:"private,omitempty"` // its source may not be shown to models
+	Reading int     `json:"reading,omitempty"` // what it takes to read its source; 0 when that is not known
 }
 
 // A Search is a search under way. Its JSON form is its whole state.
@@ -135,13 +149,14 @@ type Search struct {
 
 type state struct {
 	Config     Config           `json:"config"`
-	Random     []byte           `json:"random"` // state of the PCG, set when marshaled
-	Generation int              `json:"generation"`
-	Next       int              `json:"next"`   // ID of the next proposal
-	Spent      int              `json:"spent"`  // budget used
-	Barren     int              `json:"barren"` // proposals in a row that cost nothing
-	SinceBest  int              `json:"stale"`  // times told in a row without a new best
-	Ended      bool             `json:"ended"`  // nothing is left to try
+	Random     []byte           `json:"random"`           // state of the PCG, set when marshaled
+	Generation int              `json:"generation"`       // times told: a generation that is filled in several rounds is one
+	Placed     int              `json:"placed,omitempty"` // proposals of the rules, which islands take in turn
+	Next       int              `json:"next"`             // ID of the next proposal
+	Spent      int              `json:"spent"`            // budget used
+	Barren     int              `json:"barren"`           // proposals in a row that cost nothing
+	SinceBest  int              `json:"stale"`            // times told in a row without a new best
+	Ended      bool             `json:"ended"`            // nothing is left to try
 	Pending    []Proposal       `json:"pending"`
 	Root       string           `json:"root"`    // candidate ID of the original
 	Members    []*Member        `json:"members"` // all that behave, in order of arrival
@@ -155,13 +170,14 @@ type state struct {
 	Accounts    map[string]*Account `json:"books"`       // by author
 	Commissions int                 `json:"commissions"` // proposals made for models
 	Samples     map[string]int      `json:"turns,omitempty"`
-	Top         []string            `json:"top,omitempty"`    // the best members, the best first
-	Fallen      []string            `json:"fallen,omitempty"` // candidates that fell, the latest first
-	Recent      []string            `json:"recent,omitempty"` // members, the latest first
-	Repeats     int                 `json:"repeats"`          // models' answers in a row without a new candidate
-	Lent        int                 `json:"lent"`             // of the models' share to the rules
-	Closed      bool                `json:"closed"`           // models are not asked any more
-	Finals      []string            `json:"finals,omitempty"` // the members that are trimmed in the end
+	Fallen      []string            `json:"fallen,omitempty"`  // candidates that fell, the latest first
+	Replies     []string            `json:"replies,omitempty"` // models' latest candidates that were judged, the first first
+	Talks       []Talk              `json:"talks,omitempty"`   // conversations that may go on
+	Behind      map[string]int      `json:"behind,omitempty"`  // what the rules proposed behind each reply
+	Repeats     int                 `json:"repeats"`           // models' answers in a row without a new candidate
+	Lent        int                 `json:"lent"`              // of the models' share to the rules
+	Closed      bool                `json:"closed"`            // models are not asked any more
+	Finals      []string            `json:"finals,omitempty"`  // the members that are trimmed in the end
 	Trims       []Trim              `json:"trims,omitempty"`
 	Trimmed     int                 `json:"trimmed,omitempty"` // generations that trimmed
 	// a caller's own place in its journals, kept with the state
@@ -171,6 +187,7 @@ type state struct {
 	sums     *sums       // over Members
 	known    *knownSteps // of the steps of Members
 	top      *Member     // the best of Members
+	kin      []*Member   // the best of the best families
 	fitted   *fit        // nil when Members or Arms changed since
 	behaving float64     // of usual; 0 when Members or Arms changed since
 }
@@ -180,14 +197,17 @@ type Member struct {
 	ID      string        `json:"id"`
 	Steps   []beagle.Step `json:"steps,omitempty"`
 	Moves   []beagle.Move `json:"moves,omitempty"`
-	Tried   []int         `json:"tried,omitempty"` // indices into Moves
-	Score   float64       `json:"score"`           // logarithm of the conservative end of the ratio
-	Point   float64       `json:"point,omitempty"` // the ratio as screened; 0 when it was not
-	Island  int           `json:"island"`          // where it arrived
-	Kind    Kind          `json:"kind,omitempty"`  // of the proposal that it came of
+	Tried   []int         `json:"tried,omitempty"`   // indices into Moves
+	Score   float64       `json:"score"`             // logarithm of the conservative end of the ratio
+	Point   float64       `json:"point,omitempty"`   // the ratio as screened; 0 when it was not
+	High    float64       `json:"high,omitempty"`    // the upper end of that ratio
+	Reading int           `json:"reading,omitempty"` // what it takes to read its source
+	Island  int           `json:"island"`            // where it arrived
+	Kind    Kind          `json:"kind,omitempty"`    // of the proposal that it came of
 	Cell    string        `json:"cell"`
 	Asked   int           `json:"asked"`            // proposals made from it
 	Ground  float64       `json:"ground,omitempty"` // score of the base
+	Bred    float64       `json:"bred,omitempty"`   // the best score of what was made from it
 	Private bool          `json:"private,omitempty"`
 	// the last candidate on the way here that a model wrote; none is the original
 	Base string `json:"base,omitempty"`
@@ -203,7 +223,7 @@ func New(c Config) *Search {
 		Config: c, Archives: make([]archive, c.Islands), Arms: map[string]*arm{}, Kinds: map[Kind]*ledger{},
 		Seen: map[string]bool{}, Asked: map[string]bool{}, index: map[string]*Member{}, sums: newSums(),
 		known:    newKnownSteps(),
-		Accounts: map[string]*Account{}, Samples: map[string]int{},
+		Accounts: map[string]*Account{}, Samples: map[string]int{}, Behind: map[string]int{},
 	}
 	for i := range s.Archives {
 		s.Archives[i] = archive{}
@@ -236,6 +256,9 @@ func (s *Search) UnmarshalJSON(data []byte) error {
 	st.index = map[string]*Member{}
 	if st.Samples == nil {
 		st.Samples = map[string]int{}
+	}
+	if st.Behind == nil {
+		st.Behind = map[string]int{}
 	}
 	if st.Accounts == nil {
 		st.Accounts = map[string]*Account{}
@@ -285,12 +308,13 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 }
 
 func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
-	point := 0.0
+	point, high := 0.0, 0.0
 	if v.Screen != nil {
-		point = v.Screen.Point
+		point, high = v.Screen.Point, v.Screen.High
 	}
 	return &Member{
 		Point: point,
+		High:  high,
 		ID:    c.ID,
 		Steps: slices.Clone(c.Steps),
 		Moves: slices.Clone(moves),
@@ -304,7 +328,6 @@ func (s *Search) join(m *Member) {
 	s.Members = append(s.Members, m)
 	s.count(m)
 	s.forgetFit()
-	s.remember(m.ID, m)
 	for _, mv := range m.Moves {
 		a := s.arm(mv.Mutator)
 		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
@@ -317,6 +340,7 @@ func (s *Search) count(m *Member) {
 	s.index[m.ID] = m
 	s.sums.add(m)
 	s.known.add(m)
+	s.addKin(m)
 	if s.top == nil || m.fitness() > s.top.fitness() {
 		s.top = m
 	}
@@ -349,17 +373,16 @@ func (s *Search) Ask(n int) []Proposal {
 		panic("evolve: Ask before the original was added")
 	}
 	n = min(n, s.Room())
-	s.Generation++
 	var out []Proposal
 	for len(out) < n {
-		p, ok := s.propose(len(out))
+		p, ok := s.propose(s.Placed % s.Config.Islands)
 		if !ok {
 			break
 		}
-		p.ID, p.Generation, p.Seed = s.Next, s.Generation, s.rng.Uint64()
-		s.Next++
+		s.Placed++
+		p = s.enroll(p)
 		s.Asked[p.key()] = true
-		s.Pending = append(s.Pending, p)
+		s.noteBehind(p)
 		out = append(out, p)
 	}
 	if len(s.Pending) == 0 && !s.Open() {
@@ -368,15 +391,26 @@ func (s *Search) Ask(n int) []Proposal {
 	return out
 }
 
-// propose returns a new idea, as the strategy has them.
-func (s *Search) propose(i int) (Proposal, bool) {
+// enroll numbers a proposal, which is pending from then on.
+func (s *Search) enroll(p Proposal) Proposal {
+	p.ID, p.Generation = s.Next, s.Generation+1
+	if p.Kind != Guest { // its candidate is made already: nothing is drawn
+		p.Seed = s.rng.Uint64()
+	}
+	s.Next++
+	s.Pending = append(s.Pending, p)
+	return p
+}
+
+// propose returns a new idea for an island, as the strategy has them.
+func (s *Search) propose(island int) (Proposal, bool) {
 	switch s.Config.Strategy {
 	case BestOfN:
 		return s.independent()
 	case Greedy:
 		return s.greedyStep()
 	}
-	return s.onIsland(i % s.Config.Islands)
+	return s.onIsland(island)
 }
 
 // key identifies a proposal by its content.
@@ -404,6 +438,7 @@ func (s *Search) Tell(feedback []Feedback) error {
 		}
 	}
 	s.forgetFit()
+	s.Generation++
 	s.SinceBest++
 	if s.Best().Score > before+news {
 		s.SinceBest = 0
@@ -453,12 +488,16 @@ func (s *Search) learn(p Proposal, o *Feedback) {
 		s.Seen[o.Shape] = true
 	}
 	s.credit(p, o)
+	s.noteReply(p, o)
 	if !o.Verdict.OK() {
-		s.remember(c.ID, nil)
+		s.remember(c.ID)
 		return
 	}
 	m := newMember(c, o.Verdict, o.Moves)
-	m.Island, m.Kind, m.Private = p.Island, p.Kind, o.Private
+	m.Island, m.Kind, m.Private, m.Reading = p.Island, p.Kind, o.Private, o.Reading
+	if parent := s.index[p.Parent]; parent != nil {
+		parent.Bred = max(parent.Bred, m.Score)
+	}
 	if b := s.index[m.Base]; b != nil {
 		m.Ground = b.Score
 	}

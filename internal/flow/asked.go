@@ -2,6 +2,7 @@ package flow
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/beagle-go/beagle"
@@ -15,6 +16,47 @@ func (d *Draft) TakeAsked(c *Course, p evolve.Proposal, a Asked) {
 	}
 	d.Asked[p.ID] = a
 	d.Take(c, []evolve.Proposal{p}, []Proposed{a.Proposed})
+}
+
+// fates says in a line what became of each reply in a draft. It comes before the
+// search learns of them.
+func (d *Draft) fates(c *Course, feedback []evolve.Feedback) []string {
+	var out []string
+	for i := range feedback {
+		a, asked := d.Asked[feedback[i].Proposal]
+		if !asked || a.Spent {
+			continue
+		}
+		c.Log.Replies++
+		line := fmt.Sprintf("reply %d of %s: %s", c.Log.Replies, a.Model, fate(c, &a, &feedback[i]))
+		if a.Note != "" {
+			line += " [" + a.Note + "]"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// fate is what became of a reply.
+func fate(c *Course, a *Asked, o *evolve.Feedback) string {
+	v := &o.Verdict
+	switch {
+	case a.Unheard != "":
+		return "none: " + a.Unheard
+	case a.Refused != "":
+		return "it makes no version: " + a.Refused
+	case v.Status == beagle.Duplicate:
+		return "it is a version that was there already"
+	case !v.OK():
+		return fmt.Sprintf("%s by %s: %s", v.Status, v.Stage, v.Reason)
+	case v.Screen == nil:
+		return "equal, and not measured"
+	}
+	says := fmt.Sprintf("about %.2fx (%.2f to %.2f)", v.Screen.Point, v.Screen.Low, v.Screen.High)
+	if best := c.Search.Best(); best != nil && best.Point > 0 {
+		says += fmt.Sprintf(", the best so far about %.2fx", best.Point)
+	}
+	return says
 }
 
 // charge notes in each feedback what the proposal has cost: its calls, and its part of

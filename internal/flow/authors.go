@@ -22,6 +22,7 @@ type Asked struct {
 	Unheard  string     `json:"unheard,omitempty"` // why the model did not answer; empty when it did
 	Spent    bool       `json:"spent,omitempty"`   // it was not asked, because the budget is used up
 	Repaired bool       `json:"repaired,omitempty"`
+	Note     string     `json:"note,omitempty"`   // what the model said of its change, in a line
 	Known    bool       `json:"known,omitempty"`  // the answer is what it was to change
 	Untold   bool       `json:"untold,omitempty"` // an agent did not say how many tokens it used
 	Calls    int        `json:"calls"`            // answers that it took, from the journal or not
@@ -116,7 +117,8 @@ func (au *authors) ready() error {
 	return err
 }
 
-// write asks, and asks once more with what was wrong.
+// write asks, and asks once more with what was wrong. A proposal that follows others
+// goes on with their conversation.
 func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error) {
 	e, err := au.briefing.evidence(ctx, p)
 	if err != nil {
@@ -126,9 +128,16 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 	if err != nil {
 		return nil, err
 	}
+	said := au.conversation(p)
+	if len(said) > 0 {
+		if err := au.briefing.goesOn(e, p); err != nil {
+			return nil, err
+		}
+	}
 	out := &Asked{Proposed: Proposed{Proposal: p.ID}, Model: p.Model}
 	for round := range 2 {
-		reply, err := au.consult(ctx, out, p, parent, e, round)
+		q := au.question(p, parent, e, said)
+		reply, err := au.consult(ctx, out, p, q, round)
 		if err != nil {
 			return out, au.unheard(out, round, err)
 		}
@@ -141,24 +150,53 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 		if e.Failure = failure; failure.Reply == "" {
 			break // there is nothing to repair
 		}
-		e.Kind = llm.Repair
+		if e.Kind = llm.Repair; !isAgent(au.spec.Models.model(p.Model)) {
+			said, e.Continues = saidBy(q, reply), true
+		}
 	}
 	return out, nil
 }
 
-// consult makes the prompt and returns the reply to it.
-func (au *authors) consult(
-	ctx context.Context, out *Asked, p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, round int,
-) (llm.Reply, error) {
+// conversation is what was said in the turns that a proposal follows; nothing when
+// the journal does not have them at hand any more.
+func (au *authors) conversation(p evolve.Proposal) []llm.Turn {
+	if len(p.Talk) == 0 {
+		return nil
+	}
+	q, reply, ok := au.calls.answered(p.Talk[len(p.Talk)-1])
+	if !ok {
+		return nil
+	}
+	return saidBy(q, reply)
+}
+
+// saidBy is a conversation with its last question and the answer to it.
+func saidBy(q llm.Request, reply llm.Reply) []llm.Turn {
+	return append(slices.Clip(q.History), llm.Turn{Role: "user", Text: q.User},
+		llm.Turn{Role: "assistant", Text: reply.Text})
+}
+
+// question makes the request with the prompt.
+func (au *authors) question(
+	p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, said []llm.Turn,
+) llm.Request {
 	m := &au.spec.Models
-	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Sample))
+	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Sample)) // each sample is asked for another idea
 	q := llm.Request{
-		Model: p.Model, System: prompt.System, User: prompt.User, MaxTokens: m.MaxTokens,
+		Model: p.Model, System: prompt.System, History: said, User: prompt.User, MaxTokens: m.MaxTokens,
 		Temperature: p.Temperature, Sample: p.Sample, Limit: m.Limit,
 	}
 	if isAgent(m.model(p.Model)) {
 		q.Code = parent.Source
 	}
+	return q
+}
+
+// consult returns the reply to a request, and enters what it cost.
+func (au *authors) consult(
+	ctx context.Context, out *Asked, p evolve.Proposal, q llm.Request, round int,
+) (llm.Reply, error) {
+	m := &au.spec.Models
 	reply, _, err := au.calls.ask(ctx, au.asker, call{Proposal: p.ID, Round: round, Parent: p.Parent, Request: &q})
 	a := answer{reply: reply}
 	if err == nil {
@@ -207,6 +245,7 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 	kept, err := au.works.candidate(reply.ID)
 	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "",
 		au.inputs.private(kept)
+	out.Note, out.Reading = reply.Note, reading(kept.Source)
 	return err
 }
 
@@ -241,7 +280,9 @@ func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal)
 		c.Parents = append(c.Parents, p.Mate)
 	}
 	c.Note = change.Note
-	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{Mutator: evolve.ByAuthor, Site: p.Model, Param: c.ID})
+	c.Steps = append(slices.Clone(parent.Steps), beagle.Step{
+		Mutator: evolve.ByAuthor, Site: p.Model, Param: c.ID, Class: beagle.E4,
+	})
 	return arrived, nil
 }
 

@@ -366,3 +366,56 @@ func FuzzCallJournal(f *testing.F) {
 		b.journal.Close()
 	})
 }
+
+// TestConversation checks that a proposal that follows another goes on with its
+// conversation: question and reply stand before it, the verdict with its counterexample
+// in it, and what the conversation has is not said again. A repair is a turn as well.
+func TestConversation(t *testing.T) {
+	broken := "Call a helper.\n\n```go\nfunc Sum(s string) int { return undefinedThing(s) }\n```"
+	server := llmtest.New(t, llmtest.InTurn(llmtest.Reply{Text: broken}, llmtest.Reply{Text: better},
+		llmtest.Reply{Text: strings.Replace(better, "int(b)", "1 * int(b)", 1)}))
+	x := asked(t, openStore(t), original, server, llm.Caps{})
+	first := x.askFor(t, 1, 0)
+	fell := beagle.Verdict{
+		Candidate: first.Candidate, Status: beagle.Wrong, Stage: "quick",
+		Counterexample: &beagle.Counterexample{Go: `Sum("zebra")`, Want: "547", Got: "1", Kind: "result"},
+	}
+	if err := x.works.putVerdict(Evaluation{Candidate: first.Candidate, Verdict: fell}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.authors.write(t.Context(), evolve.Proposal{
+		ID: 2, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test", Talk: []int{1},
+		Fell: first.Candidate, Ideas: []string{first.Candidate},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	calls := server.Calls()
+	if len(calls) != 3 {
+		t.Fatalf("%d calls", len(calls))
+	}
+	for i, want := range []int{1, 3, 5} {
+		if n := len(calls[i].Turns); n != want {
+			t.Errorf("call %d has %d messages, want %d", i+1, n, want)
+		}
+	}
+	repair, follow := calls[1].Question(), calls[2].Question()
+	for _, text := range []string{"undefined: undefinedThing"} {
+		if !strings.Contains(repair, text) {
+			t.Errorf("the repair lacks %q:\n%s", text, repair)
+		}
+	}
+	for _, text := range []string{`Sum("zebra")`, "547", "Your last version is not right"} {
+		if !strings.Contains(follow, text) {
+			t.Errorf("the next turn lacks %q:\n%s", text, follow)
+		}
+	}
+	whole := len(calls[0].Question())
+	if strings.Contains(repair, "# The version to change") || 4*len(repair) > whole || 3*len(follow) > whole {
+		t.Errorf("the first prompt has %d bytes, the repair %d, the next turn %d:\n%s", whole, len(repair), len(follow),
+			repair)
+	}
+	if !strings.Contains(calls[2].Turns[3].Text, "range []byte(s)") {
+		t.Error("the reply that fell is not in the conversation")
+	}
+	t.Logf("bytes of the prompts: first %d, repair %d, next turn %d", whole, len(repair), len(follow))
+}

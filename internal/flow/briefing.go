@@ -26,6 +26,7 @@ type briefing struct {
 	lessons []llm.Lesson
 	called  []llm.Callee                      // what the target calls
 	listing atomic.Pointer[[]llm.Instruction] // of the original, once it is known
+	sampled atomic.Pointer[llm.Calls]         // of the corpus, once they are known
 }
 
 // open reads what is told with every proposal.
@@ -60,6 +61,10 @@ func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Eviden
 		Kind: llm.Improve, Redact: b.spec.Redacted(), Target: &b.unit.Target, Facets: b.inputs.facets(),
 		Callees: b.called, Lessons: b.lessons,
 	}
+	var err error
+	if e.Calls, err = b.calls(ctx); err != nil {
+		return nil, err
+	}
 	parent, err := b.version(ctx, p.Parent)
 	if err != nil {
 		return nil, err
@@ -78,14 +83,45 @@ func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Eviden
 		}
 		e.Good = append(e.Good, *v)
 	}
-	for _, id := range p.Tried {
-		t, err := b.attempt(id, p)
-		if err != nil {
-			return nil, err
+	return e, b.ledger(e, p)
+}
+
+// ledger gathers what was tried.
+func (b *briefing) ledger(e *llm.Evidence, p evolve.Proposal) error {
+	for _, list := range []struct {
+		ids []string
+		to  *[]llm.Attempt
+	}{{p.Tried, &e.Tried}, {p.Ideas, &e.Ideas}} {
+		for _, id := range list.ids {
+			if list.to == &e.Tried && slices.Contains(p.Ideas, id) {
+				continue // it has its line among the ideas
+			}
+			t, err := b.attempt(id)
+			if err != nil {
+				return err
+			}
+			*list.to = append(*list.to, *t)
 		}
-		e.Tried = append(e.Tried, *t)
 	}
-	return e, nil
+	for _, r := range p.Rules {
+		e.Rules = append(e.Rules, llm.Rule(r))
+	}
+	return nil
+}
+
+// goesOn makes the evidence that of the next turn of a conversation, whose last
+// reply made a candidate.
+func (b *briefing) goesOn(e *llm.Evidence, p evolve.Proposal) error {
+	id := p.Parent
+	if p.Fell != "" {
+		id = p.Fell
+	}
+	last, err := b.attempt(id)
+	if err != nil {
+		return err
+	}
+	e.Kind, e.Continues, e.Last = llm.Follow, true, last
+	return nil
 }
 
 // version is a candidate as a model is shown it.
@@ -94,25 +130,28 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 	if err != nil {
 		return nil, err
 	}
-	v := &llm.Version{
-		ID: id, Source: c.Source, Steps: c.Steps, Profile: b.rewriter.work.shares(c.Source),
-		Static: b.ready.Root.Static,
-	}
+	v := &llm.Version{ID: id, Source: c.Source, Steps: c.Steps, Static: b.ready.Root.Static}
 	if id == b.works.root.ID {
-		v.Assembly, err = b.assembly(ctx)
+		v.Profile, v.Cost = b.ready.Profile, b.ready.Cost
+		v.Assembly, err = b.assembly(ctx, c)
 		return v, err
 	}
 	if o, ok := b.works.verdict(id); ok {
 		v.Static, v.Ratio = o.Static, o.Screen
 		v.Classes = inputClasses(o.InputClasses)
 	}
-	return v, nil
+	if in := b.works.insight(id); in != nil {
+		v.Profile, v.Cost = in.Lines, &in.Cost
+		v.Assembly, err = b.assembly(ctx, c)
+	}
+	return v, err
 }
 
-// attempt is what became of a candidate. What its last step bought is told of
-// parents that the proposal names: of others the store may learn something at any
-// time, and the prompt would not be the same when it is made again.
-func (b *briefing) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
+// attempt is what became of a candidate. What its last step bought is told where the
+// search knew its parent: of a version on the way to a stack of moves, the store may
+// learn something at any time, and the prompt would not be the same when it is made
+// again.
+func (b *briefing) attempt(id string) (*llm.Attempt, error) {
 	c, err := b.works.candidate(id)
 	if err != nil {
 		return nil, err
@@ -139,10 +178,13 @@ func (b *briefing) attempt(id string, p evolve.Proposal) (*llm.Attempt, error) {
 			t.Slower = append(t.Slower, inputClasses([]beagle.InputClassRatio{k})...)
 		}
 	}
-	if v.Screen == nil || len(c.Parents) == 0 || !names(p, c.Parents[0]) {
+	n := len(c.Steps)
+	if v.Screen == nil || len(c.Parents) == 0 || n == 0 || c.Steps[n-1].Mutator != evolve.ByAuthor {
 		return t, nil
 	}
-	if before, ok := b.works.verdict(c.Parents[0]); ok && before.Screen != nil {
+	if c.Parents[0] == b.works.root.ID {
+		t.Gain = v.Screen
+	} else if before, ok := b.works.verdict(c.Parents[0]); ok && before.Screen != nil {
 		gain := v.Screen.Over(*before.Screen)
 		t.Gain = &gain
 	}
@@ -157,12 +199,6 @@ func inputClasses(list []beagle.InputClassRatio) []llm.InputClass {
 	return out
 }
 
-// names reports whether a proposal speaks of a candidate, so that the search
-// knew it when it made the proposal.
-func names(p evolve.Proposal, id string) bool {
-	return id == p.Parent || id == p.Mate || slices.Contains(p.Examples, id) || slices.Contains(p.Tried, id)
-}
-
 // label names who took a step: a rewrite, or a model.
 func label(s beagle.Step) string {
 	if s.Site == handedIn {
@@ -174,20 +210,21 @@ func label(s beagle.Step) string {
 	return s.Mutator
 }
 
-// assembly is the compiler's for the original, made once a run and never while
+// assembly is the compiler's for a version, made once a run and never while
 // something is being timed.
-func (b *briefing) assembly(ctx context.Context) ([]llm.Instruction, error) {
-	if known := b.listing.Load(); known != nil {
+func (b *briefing) assembly(ctx context.Context, c beagle.Candidate) ([]llm.Instruction, error) {
+	original := c.ID == b.works.root.ID
+	if known := b.listing.Load(); original && known != nil {
 		return *known, nil
 	}
-	is, err := once(b.works, "assembly", b.works.root.ID, "", func() ([]harness.Instruction, error) {
-		return b.lab.assembly(ctx)
+	is, err := once(b.works, "assembly", c.ID, "", func() ([]harness.Instruction, error) {
+		return b.lab.assembly(ctx, c)
 	})
 	out := make([]llm.Instruction, len(is))
 	for i, in := range is {
 		out[i] = llm.Instruction(in)
 	}
-	if err == nil {
+	if err == nil && original {
 		b.listing.Store(&out)
 	}
 	return out, err

@@ -33,6 +33,36 @@ type call struct {
 // journalName is the journal of calls in a run's directory.
 const journalName = "calls"
 
+// An exchange is a question and the answer to it.
+type exchange struct {
+	request llm.Request
+	reply   llm.Reply
+}
+
+// maxTurnsHeld is how many turns are at hand: those of a conversation that goes on are
+// among the latest.
+const maxTurnsHeld = 256
+
+// answered returns the last question that was answered for a proposal.
+func (b *callJournal) answered(proposal int) (llm.Request, llm.Reply, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, ok := b.turns[proposal]
+	return t.request, t.reply, ok
+}
+
+// holdTurn keeps a turn at hand. b.mu is locked, or nobody else has b yet.
+func (b *callJournal) holdTurn(proposal int, t exchange) {
+	if _, again := b.turns[proposal]; !again {
+		b.latest = append(b.latest, proposal)
+	}
+	b.turns[proposal] = t
+	if len(b.latest) > maxTurnsHeld {
+		delete(b.turns, b.latest[0])
+		b.latest = b.latest[1:]
+	}
+}
+
 // An answer is what a request brought, for good.
 type answer struct {
 	reply llm.Reply
@@ -60,6 +90,8 @@ type callJournal struct {
 	gone     map[string]llm.Request // lost, and not asked again yet
 	retried  map[string]llm.Tried   // of those that are under way, the attempts that brought nothing
 	refused  map[string]int         // how often a request was refused until the user does something
+	turns    map[int]exchange       // the last answered request of the latest proposals
+	latest   []int                  // these proposals, the first first
 }
 
 // A payee is an author, as a request knows it.
@@ -167,7 +199,7 @@ func readCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{},
 		repeated: map[uint64]bool{}, paid: map[payee]bill{},
 		earlier: map[place]string{}, open: map[string]llm.Request{}, gone: map[string]llm.Request{},
-		retried: map[string]llm.Tried{}, refused: map[string]int{},
+		retried: map[string]llm.Tried{}, refused: map[string]int{}, turns: map[int]exchange{},
 	}
 	for _, c := range lines {
 		if b.take(c); c.Request != nil {
@@ -207,6 +239,7 @@ func (b *callJournal) take(c call) {
 		return
 	case c.Reply != nil:
 		a := answer{reply: *c.Reply}
+		b.holdTurn(c.Proposal, exchange{q, *c.Reply})
 		b.pay(q, b.spentOn(a))
 		b.settle(c.ID, question(q), a)
 	case c.Error != nil:

@@ -22,7 +22,7 @@ func BenchmarkPropose(b *testing.B) {
 		}
 		w := newWorkbench(u, &beagle.Facets{}, rules.All, nil)
 		root := beagle.NewCandidate(u.Target.Source, nil, nil)
-		moves := w.moves(root.Source)
+		moves := w.moves(root)
 		count := 0
 		unseen := func() beagle.Candidate {
 			count++
@@ -30,7 +30,7 @@ func BenchmarkPropose(b *testing.B) {
 		}
 		b.Run(name+"/moves", func(b *testing.B) {
 			for b.Loop() {
-				w.moves(unseen().Source)
+				w.moves(unseen())
 			}
 		})
 		b.Run(name+"/apply", func(b *testing.B) {

@@ -14,13 +14,16 @@ import (
 type Course struct {
 	Search *evolve.Search `json:"search"`
 	Log    Log            `json:"log"`
+
+	fates []string // of the replies of the last generation, for who watches
 }
 
 // NewCourse begins the search of a run that is prepared.
 func NewCourse(s *Spec, ready *Prepared) *Course {
 	c := &Course{Search: evolve.New(evolve.Config{
 		Seed: s.Seed, Strategy: evolve.Strategy(s.Strategy), Budget: s.Candidates, Islands: s.Islands,
-		Authors: s.Models.Authors(), NoRules: s.Models.NoRules,
+		Authors: s.Models.Authors(), NoRules: s.Models.NoRules, Calls: int(s.Models.Caps.Calls),
+		Fastest: s.Fastest,
 	})}
 	c.Log.PrepareSeconds = ready.Seconds
 	c.Search.Add(beagle.Candidate{ID: ready.RootID}, ready.Root, ready.Moves)
@@ -85,7 +88,7 @@ func (d *Draft) has(of Proposed) bool {
 func nothingNew(m Proposed) evolve.Feedback {
 	o := evolve.Feedback{Proposal: m.Proposal}
 	if m.Candidate != "" {
-		o.Candidate = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}
+		o.Candidate, o.Reading = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}, m.Reading
 		o.Verdict = beagle.Verdict{Candidate: m.Candidate, Status: beagle.Duplicate, Stage: "propose"}
 	}
 	return o
@@ -131,6 +134,7 @@ func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Du
 	if s.Models.On() && !trims { // what is trimmed is nobody's
 		d.charge(feedback)
 	}
+	c.fates = d.fates(c, feedback)
 	if err := c.Search.Tell(feedback); err != nil {
 		return err
 	}
@@ -153,15 +157,18 @@ func (d *Draft) feedback(evaluated []Evaluation) []evolve.Feedback {
 		out[i] = evolve.Feedback{
 			Proposal: m.Proposal, Candidate: beagle.Candidate{ID: m.Candidate, Steps: m.Steps},
 			Verdict: evaluated[j].Verdict, Moves: evaluated[j].Moves, Private: m.Private,
-			Twin: evaluated[j].Verdict.Twin,
+			Twin: evaluated[j].Verdict.Twin, Reading: m.Reading,
 		}
 	}
 	return out
 }
 
-// Event is what a watcher is told after a generation.
+// Event is what a watcher is told after a generation. It tells of a reply once.
 func (c *Course) Event(s *Spec) *EvaluatedEvent {
+	fates := c.fates
+	c.fates = nil
 	return &EvaluatedEvent{
+		Replies:    fates,
 		Candidates: c.Search.Spent, Budget: s.Candidates, Generation: c.Log.Generations,
 		Elapsed: time.Duration(c.Log.Seconds * float64(time.Second)), Islands: c.Search.IslandBests(),
 		Statuses: c.Log.Statuses(), Best: c.Log.Best(),

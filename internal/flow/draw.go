@@ -76,8 +76,24 @@ func (c *Course) Enter(run string, d *Draft, asked []*Asked, rules int) error {
 	return nil
 }
 
-// Draw draws proposals of the rules for what the draft lacks.
-func (c *Course) Draw(d *Draft) []evolve.Proposal { return c.Search.Ask(d.Full - len(d.Made)) }
+// A Lack is what a draft asks the search for next.
+type Lack struct {
+	Trims bool // versions that leave out steps of the finalists
+	Drawn bool // so many proposals of the rules; of none the search learns that none was wanted
+	Rules int
+}
+
+// Lacks says what a draft asks the search for in a round, from 0 on. A draft of
+// trims is filled once. What comes to nothing is replaced in others.
+func (d *Draft) Lacks(round int, trim bool) Lack {
+	switch {
+	case trim:
+		return Lack{Trims: round == 0}
+	case round >= MaxRefills:
+		return Lack{}
+	}
+	return Lack{Drawn: true, Rules: d.Full - len(d.Made)}
+}
 
 // Answer writes down what became of the guests of a draft that was judged, for
 // who handed them in.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
@@ -20,6 +21,8 @@ type Proposed struct {
 	Private   bool          `json:"private,omitempty"` // its source holds captured values that models may not see
 	// of what a model wrote: the same for texts that differ in comments and local names alone
 	Shape string `json:"shape,omitempty"`
+	// what it takes to read its source; see reading
+	Reading int `json:"reading,omitempty"`
 }
 
 // Propose makes the candidates of proposals. The versions between a parent and
@@ -85,6 +88,8 @@ type Evaluation struct {
 	Moves     []beagle.Move  `json:"moves,omitempty"`
 	Without   []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
 	Cached    bool           `json:"cached"`
+	// where its time goes and what it costs; of what models are told of alone
+	Insight *bench.Insight `json:"insight,omitempty"`
 }
 
 // An EvaluatedBatch is a batch, or a worker's share of one, after its evaluation.

@@ -65,7 +65,7 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 // field judges a field unless the store has the judgement.
 func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
 	start := time.Now()
-	in, err := jd.meter.measuring("field", f, jd.spec.Fuzz, jd.spec.Strict)
+	in, err := jd.meter.measuring("field", f, jd.spec.Fuzz, jd.spec.Strict, jd.spec.Fastest)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (jd *judge) faster(ctx context.Context, f Field) ([]string, error) {
 		return nil, err
 	}
 	var faster []string
-	for _, i := range preference(field, ms) {
+	for _, i := range preference(field, ms, jd.spec.Fastest) {
 		if ms[i].Faster {
 			faster = append(faster, field[i].ID)
 		}
@@ -168,7 +168,7 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 	}
 	jd.tellReused("measure", from)
 	j := &Judged{Winner: jd.works.root, Measured: from}
-	for _, i := range preference(field, ms) {
+	for _, i := range preference(field, ms, jd.spec.Fastest) {
 		if j.Measurement == nil {
 			j.Measurement = &ms[i]
 			j.Why = "The best version was not confirmed to be faster: " + ms[i].Why + "."
@@ -268,18 +268,19 @@ func steps(c beagle.Candidate) string {
 }
 
 // preference orders finalists: by what they promise at least, but of those
-// that promise about as much as the best the one with the least to read comes
+// that promise about as much as the best the one that is easiest to read comes
 // first.
-func preference(cs []beagle.Candidate, ms []beagle.Measurement) []int {
+func preference(cs []beagle.Candidate, ms []beagle.Measurement, fastest bool) []int {
 	order := make([]int, len(ms))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ms[b].Corrected.Low, ms[a].Corrected.Low) })
-	best, least := order[0], evolve.AsGoodAs*ms[order[0]].Corrected.Low
+	best, least := order[0], evolve.AsGoodAs(fastest)*ms[order[0]].Corrected.Low
 	for i, at := range order[1:] {
-		shorter := len(cs[at].Source) < len(cs[best].Source)
-		if ms[at].Faster && shorter && ms[at].Corrected.Low >= least {
+		simpler := cmp.Or(cmp.Compare(reading(cs[at].Source), reading(cs[best].Source)),
+			cmp.Compare(len(cs[at].Steps), len(cs[best].Steps))) < 0
+		if ms[at].Faster && simpler && ms[at].Corrected.Low >= least {
 			best = at
 			copy(order[1:i+2], order[:i+1])
 			order[0] = at

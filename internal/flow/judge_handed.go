@@ -76,7 +76,7 @@ func (jd *judge) enter(ctx context.Context, e Entry, out *Compared) (c beagle.Ca
 		if v := jd.door.oversized(arrived); v != nil {
 			return v, nil
 		}
-		out.Advice = jd.rewriter.advice(c.Source)
+		out.Advice = jd.rewriter.advice(c)
 		return jd.verifyFull(ctx, c)
 	})
 	return c, err

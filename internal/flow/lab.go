@@ -85,9 +85,9 @@ func (l *lab) beside(ctx context.Context, link harness.Link, cs ...beagle.Candid
 	return l.builder.Build(ctx, variants, link)
 }
 
-// assembly is the compiler's for the original. It waits until nothing is timed.
-func (l *lab) assembly(ctx context.Context) ([]harness.Instruction, error) {
+// assembly is the compiler's for a version. It waits until nothing is timed.
+func (l *lab) assembly(ctx context.Context, c beagle.Candidate) ([]harness.Instruction, error) {
 	l.timing.RLock()
 	defer l.timing.RUnlock()
-	return l.builder.Assembly(ctx, l.original())
+	return l.builder.Assembly(ctx, harness.Variant{ID: c.ID, Source: c.Source})
 }

@@ -18,6 +18,8 @@ type Log struct {
 	FirstSeconds   float64          `json:"first_seconds"` // from the start to the first candidate's verdict
 	Spent          Split            `json:"spent"`
 
+	Replies int `json:"replies,omitempty"` // of models that the search was told of
+
 	Actions int `json:"turn,omitempty"` // actions of the search that are in this log
 
 	sums *attemptSums // of Attempts, as far as they were summed up

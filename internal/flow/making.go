@@ -7,26 +7,39 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// chosen returns the mutators of a spec.
+// chosen returns the mutators of a spec, which names rules and sets of rules.
 func chosen(names []string) ([]*mutate.Mutator, error) {
 	if len(names) == 0 {
-		return rules.All, nil
+		return rules.Default, nil
 	}
 	var out []*mutate.Mutator
 	for _, name := range names {
-		m := rules.Named(name)
-		if m == nil {
-			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name), "'beagle explain' lists them")
+		if name == lift.Name {
+			continue // it depends on the target
 		}
-		out = append(out, m)
+		set, ok := rules.Set(name)
+		if m := rules.Named(name); m != nil {
+			set, ok = []*mutate.Mutator{m}, true
+		}
+		if !ok {
+			return nil, usage(fmt.Sprintf("--rules names %q, which is no rewrite", name),
+				"'beagle explain' lists them; the sets are default, suite and all")
+		}
+		for _, m := range set {
+			if !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
 	}
 	return out, nil
 }

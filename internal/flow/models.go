@@ -141,7 +141,7 @@ func (m *Models) Authors() []evolve.Author {
 	var out []evolve.Author
 	for _, one := range m.Ask {
 		if len(m.Temperatures) < 2 {
-			a := evolve.Author{Name: one.Name, Model: one.Name, Weight: one.Weight}
+			a := evolve.Author{Name: one.Name, Model: one.Name, Weight: one.Weight, Alone: isAgent(one)}
 			if len(m.Temperatures) == 1 {
 				a.Temperature = m.Temperatures[0]
 			}
@@ -153,6 +153,7 @@ func (m *Models) Authors() []evolve.Author {
 				Name:        fmt.Sprintf("%s at %g", one.Name, t),
 				Model:       one.Name,
 				Temperature: t,
+				Alone:       isAgent(one),
 				Weight:      one.Weight / float64(len(m.Temperatures)),
 			})
 		}

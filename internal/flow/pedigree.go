@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -135,6 +136,9 @@ func (p *pedigree) explain(step beagle.Step) string {
 	}
 	if step.Mutator == guardStep {
 		return "The version was right only under a condition. Where that does not hold, the original does the work."
+	}
+	if step.Mutator == lift.Name {
+		return lift.Mutator(nil).Doc
 	}
 	if m := rules.Named(step.Mutator); m != nil {
 		return m.Doc

@@ -12,21 +12,25 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // Prepared is what a search starts from. It is saved with the run, so that a
 // resumed run works with the same inputs.
 type Prepared struct {
-	Target     string           `json:"target"` // Target.ID
-	Spec       string           `json:"spec"`   // Target.Spec
-	Corpus     string           `json:"corpus"` // Corpus.ID
-	CorpusBlob string           `json:"corpus_blob"`
-	RootID     string           `json:"root_id"`
-	Root       beagle.Verdict   `json:"root"` // of the original: its static facts
-	Moves      []beagle.Move    `json:"moves"`
-	Profile    map[int]float64  `json:"profile"`
-	Findings   []beagle.Finding `json:"findings,omitempty"`
-	Seconds    float64          `json:"seconds"`
+	Target     string          `json:"target"` // Target.ID
+	Spec       string          `json:"spec"`   // Target.Spec
+	Corpus     string          `json:"corpus"` // Corpus.ID
+	CorpusBlob string          `json:"corpus_blob"`
+	RootID     string          `json:"root_id"`
+	Root       beagle.Verdict  `json:"root"` // of the original: its static facts
+	Moves      []beagle.Move   `json:"moves"`
+	Profile    map[int]float64 `json:"profile"`
+	// of a call of the original; nil when no model is told
+	Cost     *beagle.Resources `json:"cost,omitempty"`
+	Findings []beagle.Finding  `json:"findings,omitempty"`
+	Lifted   []lift.Match      `json:"lifted,omitempty"` // pieces of the original that the library has
+	Seconds  float64           `json:"seconds"`
 
 	// Machine is the kind of machine that measures, when that is not left to
 	// whoever works on the run: results are looked up under its name.
@@ -171,8 +175,17 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 	if x.ready.Profile, err = bench.Profile(ctx, x.lab.bench, bin, x.inputs.corpus()); err != nil {
 		return err
 	}
+	if p, problem := x.rewriter.work.pass(x.works.root); problem == nil && x.spec.lifts() {
+		lifter := lifter{spec: &x.spec, watch: x.watch, lab: x.lab, inputs: x.inputs}
+		x.ready.Lifted = lifter.find(ctx, p)
+	}
+	if x.spec.Models.On() {
+		if x.ready.Cost, err = bench.Cost(ctx, x.lab.bench, bin, 0, x.inputs.corpus()); err != nil {
+			return err
+		}
+	}
 	x.rewriter.weigh(x.ready.Profile)
-	x.ready.Moves, _ = x.rewriter.moves(x.works.root.Source)
+	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 		Warnings: rp.lab.box.Missing(),
 		Profile:  rp.hotLines(), Lineage: j.Lineage, Attempts: log.Attempts, Split: log.split(j.Seconds),
 		Machine: rp.works.machine, Replay: rp.spec.Command(),
-		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root.Source),
+		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root),
 	}
 	// of finalists and advice
 	if err := errors.Join(rp.rewriter.readFaults(0), rp.rewriter.keepLaterFaults()); err != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +20,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
@@ -38,7 +38,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if !writable(rp.unit.Sig) {
 		return nil, nil
 	}
-	tested, err := rp.spelled(ctx, telling(rp.inputs.corpus()))
+	tested, err := spelled(ctx, rp.lab, telling(rp.inputs.corpus()))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if rp.inputs.corpus().GeneratedOnly {
 		limit = madeCalls
 	}
-	timed, err := rp.spelled(ctx, short(rp.inputs.corpus().Train, limit))
+	timed, err := spelled(ctx, rp.lab, short(rp.inputs.corpus().Train, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -98,28 +98,6 @@ func short(records []beagle.Record, n int) []beagle.Record {
 		}
 	}
 	return out
-}
-
-// spelled has the original called with records, and everything written in Go.
-func (rp *reporter) spelled(ctx context.Context, records []beagle.Record) (*rt.SpellReply, error) {
-	bin, err := rp.lab.beside(ctx, harness.Link{})
-	if err != nil {
-		return nil, err
-	}
-	defer bin.Remove()
-	path := filepath.Join(rp.lab.dir, "spell")
-	if err := harness.WriteRecords(path, records); err != nil {
-		return nil, err
-	}
-	var reply rt.SpellReply
-	exit, err := bin.Run(ctx, rp.lab.box, &rt.Request{Spell: &rt.Spell{Records: "spell"}}, &reply, harness.RunOptions{
-		CPU:   -1,
-		Files: map[string]string{"spell": path},
-	})
-	if err == nil && exit != nil {
-		err = fmt.Errorf("writing a regression test: %v", exit)
-	}
-	return &reply, err
 }
 
 // writable reports whether all values of a signature are whole when they are

@@ -7,6 +7,8 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -22,9 +24,15 @@ type rewriter struct {
 }
 
 // weigh gives the rewriter what is known of the target by now: what is true of
-// the inputs, and the profile of the original.
+// the inputs, the profile of the original, and what of it the library has.
 func (rw *rewriter) weigh(profile map[int]float64) {
-	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), rw.work.mutators, profile)
+	mutators := rw.work.mutators
+	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
+		mutators = slices.DeleteFunc(slices.Clone(mutators), func(m *mutate.Mutator) bool { return m.Name == lift.Name })
+		mutators = append(mutators, lift.Mutator(lifted))
+	}
+	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, profile)
+	rw.work.insight = rw.works.insight
 }
 
 // proposeAll makes what proposals ask for, with the versions on the way.
@@ -96,21 +104,22 @@ func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error
 			return err
 		}
 		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.private(c)
+		out[i].Reading = reading(c.Source)
 	}
 	return nil
 }
 
-// moves lists every step that can be taken from a source, and the rules that
+// moves lists every step that can be taken from a version, and the rules that
 // were not asked or failed.
-func (rw *rewriter) moves(src string) (moves []beagle.Move, without []string) {
-	moves = rw.work.moves(src, rw.faulty()...)
+func (rw *rewriter) moves(c beagle.Candidate) (moves []beagle.Move, without []string) {
+	moves = rw.work.moves(c, rw.faulty()...)
 	without = rw.faulty()
 	return slices.DeleteFunc(moves, func(m beagle.Move) bool { return slices.Contains(without, m.Mutator) }), without
 }
 
 // advice is what a person could change in a version.
-func (rw *rewriter) advice(source string) []beagle.Advice {
-	p, problem := rw.work.pass(source)
+func (rw *rewriter) advice(c beagle.Candidate) []beagle.Advice {
+	p, problem := rw.work.pass(c)
 	if problem != nil {
 		return nil
 	}

@@ -131,7 +131,7 @@ func checkFaulty(t *testing.T, u *source.Unit, function string, fail func(string
 	warn := func(text string) { warnings = append(warnings, text) }
 	acts, x := plantedSession(t, u, s, warn, fail)
 	way := func(acts *Activities, x *session) (way []Proposed) {
-		moves, _ := x.rewriter.moves(x.works.root.Source)
+		moves, _ := x.rewriter.moves(x.works.root)
 		if err := x.rewriter.keepLaterFaults(); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/verify"
 )
@@ -72,8 +73,9 @@ func (b *group) admit(ctx context.Context, i int, id string) error {
 	if known, ok := b.known(id); ok {
 		b.out[i].Verdict, b.out[i].Moves, b.out[i].Without, b.out[i].Cached = known.Verdict, known.Moves,
 			known.Without, true
+		b.out[i].Insight = known.Insight
 		if b.rewriter.lacks(known.Without) {
-			b.out[i].Moves, b.out[i].Without = b.rewriter.moves(c.Source)
+			b.out[i].Moves, b.out[i].Without = b.rewriter.moves(c)
 		}
 		b.cost.Cached++
 		return nil
@@ -103,10 +105,63 @@ func (b *group) evaluate(ctx context.Context) error {
 	if err := b.verify(ctx); err != nil {
 		return err
 	}
+	if err := b.profile(ctx, written); err != nil { // their moves hang on it
+		return err
+	}
 	// While one processor times, another looks for what can come next.
 	wait := b.look()
 	defer wait()
-	return b.screen(ctx)
+	if err := b.screen(ctx); err != nil {
+		return err
+	}
+	return b.profile(ctx, b.fastest())
+}
+
+// written reports whether the last step of an entrant is a model's.
+func written(e entrant) bool {
+	n := len(e.candidate.Steps)
+	return n > 0 && e.candidate.Steps[n-1].Mutator == evolve.ByAuthor
+}
+
+// fastest picks the entrant that was screened as the fastest: models may be asked to
+// improve it.
+func (b *group) fastest() func(entrant) bool {
+	var best string
+	low := 1.0
+	for _, e := range b.live {
+		if s := b.out[e.out].Verdict.Screen; s != nil && s.Low > low {
+			best, low = e.candidate.ID, s.Low
+		}
+	}
+	return func(e entrant) bool { return e.candidate.ID == best }
+}
+
+// profile finds out where the time of some entrants goes and what they cost, for
+// models.
+func (b *group) profile(ctx context.Context, which func(entrant) bool) error {
+	if !b.inputs.spec.Models.On() {
+		return nil
+	}
+	start := time.Now()
+	defer func() { b.cost.Screen += time.Since(start) }()
+	b.lab.timing.Lock()
+	defer b.lab.timing.Unlock()
+	for _, e := range b.live {
+		o := &b.out[e.out]
+		if !which(e) || o.Insight != nil {
+			continue
+		}
+		in, err := bench.Look(ctx, b.lab.bench, b.bin, e.variant, b.inputs.corpus())
+		if err != nil {
+			return err
+		}
+		if in != nil {
+			in.Texts = byText(e.candidate.Source, in.Lines)
+			b.works.memory.keepInsight(e.candidate.ID, in)
+		}
+		o.Insight = in
+	}
+	return nil
 }
 
 // look finds the next moves of the entrants in the background, one after the
@@ -118,7 +173,7 @@ func (b *group) look() (wait func()) {
 		defer close(done)
 		for _, e := range live {
 			o := &b.out[e.out]
-			o.Moves, o.Without = b.rewriter.moves(e.candidate.Source)
+			o.Moves, o.Without = b.rewriter.moves(e.candidate)
 		}
 	}()
 	return func() { <-done }

@@ -97,7 +97,7 @@ func (x *session) again(b *testing.B) *session {
 	y.ready = x.ready
 	y.inputs.hold(x.inputs.corpus(), 0)
 	y.rewriter.weigh(even)
-	y.ready.Moves = y.rewriter.work.moves(y.works.root.Source)
+	y.ready.Moves = y.rewriter.work.moves(y.works.root)
 	return y
 }
 
@@ -157,7 +157,7 @@ func (p *paperSearch) judge(b *testing.B, id string) Evaluation {
 	o := Evaluation{Candidate: id, Parents: c.Parents, Steps: c.Steps, Verdict: p.invent(c)}
 	if o.Verdict.OK() {
 		defer clock(&p.moves)()
-		o.Moves = p.rewriter.work.moves(c.Source)
+		o.Moves = p.rewriter.work.moves(c)
 	}
 	return o
 }

@@ -38,13 +38,16 @@ type Spec struct {
 	MinGain    float64       `json:"min_gain"`             // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`                 // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`              // "auto" or "require"
-	Rules      []string      `json:"rules,omitempty"`      // only these mutators; empty is all
+	Rules      []string      `json:"rules,omitempty"`      // only these mutators and sets of them; empty is the default set
+	NoLift     bool          `json:"no_lift,omitempty"`    // look up no piece of the function in the library
 	Apply      bool          `json:"apply"`                // the improvement will be written to the user's files
 	Force      bool          `json:"force"`                // go on although the audit refuses
 	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
 	NoMeasure  bool          `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
 	// look for no contract under which a rejected version would be right
 	Strict bool `json:"strict,omitempty"`
+	// the fastest version wins, not the simplest of those that are about as fast
+	Fastest bool `json:"fastest,omitempty"`
 	// absolute paths of the versions that are handed in, which no test is made of
 	Judged []string `json:"-"`
 	Models Models   `json:"models,omitzero"` // that write candidates beside the rules; none by default
@@ -169,9 +172,11 @@ func (s *Spec) Command() string {
 	add(s.Time != d.Time, "time", s.Time)
 	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
+	add(s.NoLift, "no-lift", true)
 	add(s.Force, "force", s.Force)
 	add(s.Anew, "anew", s.Anew)
 	add(s.Strict, "strict", s.Strict)
+	add(s.Fastest, "fastest", s.Fastest)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate"
@@ -24,6 +25,8 @@ type workbench struct {
 	guard    *mutate.Guard
 	profile  map[int]float64 // share of the time by line of the original's candidate file
 	lines    map[string]float64
+	// what is measured of a version that a model wrote; nil when nothing is
+	insight func(id string) *bench.Insight
 
 	mu     sync.Mutex
 	pieces map[string]*workpiece // by source: those asked for lately
@@ -64,29 +67,36 @@ func newWorkbench(
 		mutators: mutators,
 		guard:    new(mutate.Guard),
 		profile:  profile,
-		lines:    map[string]float64{},
-	}
-	for i, line := range strings.Split(u.Target.Source, "\n") {
-		if text := strings.TrimSpace(line); text != "" {
-			w.lines[text] += profile[i+1]
-		}
+		lines:    byText(u.Target.Source, profile),
+		insight:  func(string) *bench.Insight { return nil },
 	}
 	return w
 }
 
-// workpiece puts a source on the workbench.
-func (w *workbench) workpiece(src string) (*workpiece, *source.Problem) {
-	if v := w.have(src); v != nil {
+// byText is a profile by the text of its lines.
+func byText(src string, profile map[int]float64) map[string]float64 {
+	out := map[string]float64{}
+	for i, line := range strings.Split(src, "\n") {
+		if text := strings.TrimSpace(line); text != "" {
+			out[text] += profile[i+1]
+		}
+	}
+	return out
+}
+
+// workpiece puts a version on the workbench.
+func (w *workbench) workpiece(c beagle.Candidate) (*workpiece, *source.Problem) {
+	if v := w.have(c.Source); v != nil {
 		return v, nil
 	}
-	p, problem := w.pass(src)
+	p, problem := w.pass(c)
 	if problem != nil {
 		return nil, problem
 	}
 	v := &workpiece{Pass: p, taken: map[edge]stepped{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hold(src, v)
+	w.hold(c.Source, v)
 	return v, nil
 }
 
@@ -110,9 +120,9 @@ func (w *workbench) hold(src string, v *workpiece) {
 	w.pieces[src] = v
 }
 
-// pass makes what mutators see of a source.
-func (w *workbench) pass(src string) (*mutate.Pass, *source.Problem) {
-	f, problem := w.unit.Parse(src)
+// pass makes what mutators see of a version.
+func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
+	f, problem := w.unit.Parse(c.Source)
 	if problem != nil {
 		return nil, problem
 	}
@@ -120,7 +130,7 @@ func (w *workbench) pass(src string) (*mutate.Pass, *source.Problem) {
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard,
 	}
-	shares := w.shares(f.Src)
+	shares := w.shares(c, f.Src)
 	p.Weight = func(n ast.Node) float64 {
 		sum := 0.0
 		last := f.Fset.Position(n.End()).Line
@@ -132,18 +142,49 @@ func (w *workbench) pass(src string) (*mutate.Pass, *source.Problem) {
 	return p, nil
 }
 
-// shares carries the original's profile over to another version: lines that
-// are still there keep their share, and what the vanished lines cost is spread
-// over the new ones.
-func (w *workbench) shares(src string) map[int]float64 {
+// leastSamples is how many samples a profile has that tells a line that does not
+// run from one that was not met.
+const leastSamples = 100
+
+// measured is what is known of the version that a model wrote and that another goes
+// back to, or is itself; nil when nothing is.
+func (w *workbench) measured(c beagle.Candidate) (base string, in *bench.Insight) {
+	for _, st := range slices.Backward(c.Steps) {
+		if st.Mutator == evolve.ByAuthor {
+			if in = w.insight(st.Param); in != nil && in.Samples >= leastSamples {
+				return st.Param, in
+			}
+			break
+		}
+	}
+	return "", nil
+}
+
+// shares are guesses of what each line of a version takes, for choosing moves: a
+// measured profile where there is one, else what is carried over from the version
+// that it goes back to.
+func (w *workbench) shares(c beagle.Candidate, src string) map[int]float64 {
+	base, in := w.measured(c)
+	switch {
+	case in == nil:
+		return carried(w.lines, src)
+	case base == c.ID:
+		return in.Lines
+	}
+	return carried(in.Texts, src)
+}
+
+// carried carries a profile over to another version: lines that are still there
+// keep their share, and what the vanished lines cost is spread over the new ones.
+func carried(known map[string]float64, src string) map[int]float64 {
 	lines := strings.Split(src, "\n")
 	shares := make(map[int]float64, len(lines))
 	kept, fresh := 0.0, []int{}
 	for i, line := range lines {
 		text := strings.TrimSpace(line)
-		share, known := w.lines[text]
+		share, is := known[text]
 		switch {
-		case known:
+		case is:
 			shares[i+1] = share
 			kept += share
 		case text != "" && !strings.HasPrefix(text, "//"):
@@ -156,10 +197,10 @@ func (w *workbench) shares(src string) map[int]float64 {
 	return shares
 }
 
-// moves lists every step that can be taken from a source, without those of some
-// rules.
-func (w *workbench) moves(src string, without ...string) []beagle.Move {
-	v, problem := w.workpiece(src)
+// moves lists every step that can be taken from a version, without those of some
+// rules. Where the profile is measured, lines that do not run offer none.
+func (w *workbench) moves(c beagle.Candidate, without ...string) []beagle.Move {
+	v, problem := w.workpiece(c)
 	if problem != nil {
 		return nil
 	}
@@ -169,7 +210,11 @@ func (w *workbench) moves(src string, without ...string) []beagle.Move {
 			return slices.Contains(without, m.Name)
 		})
 	}
-	return mutate.Moves(v.Pass, asked)
+	moves := mutate.Moves(v.Pass, asked)
+	if _, in := w.measured(c); in != nil {
+		moves = slices.DeleteFunc(moves, func(m beagle.Move) bool { return m.Weight == 0 })
+	}
+	return moves
 }
 
 // A refusal says why no child came of a proposal.
@@ -201,7 +246,7 @@ func (w *workbench) look(parent beagle.Candidate, name string) (*mutate.Mutator,
 	if i < 0 {
 		return nil, nil, refusal("no mutator is called " + name)
 	}
-	v, problem := w.workpiece(parent.Source)
+	v, problem := w.workpiece(parent)
 	if problem != nil {
 		return nil, nil, refusal(problem.Message)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -73,6 +74,7 @@ type storedVerdict struct {
 	Verdict beagle.Verdict `json:"verdict"`
 	Moves   []beagle.Move  `json:"moves,omitempty"`
 	Without []string       `json:"without,omitempty"` // rules that failed, of which Moves has none
+	Insight *bench.Insight `json:"insight,omitempty"`
 }
 
 // evaluation is what the store has of a candidate's evaluation, in this run or
@@ -80,6 +82,20 @@ type storedVerdict struct {
 func (w *works) evaluation(id string) (o storedVerdict, ok bool) {
 	ok = w.store.Shelved(w.evaluatedKey(id), &o)
 	return o, ok
+}
+
+// insight is what the store has of where a version's time goes; nil when nobody
+// looked.
+func (w *works) insight(id string) *bench.Insight {
+	if in, ok := w.memory.insight(id); ok {
+		return in
+	}
+	o, ok := w.evaluation(id)
+	if !ok {
+		return nil // it may come
+	}
+	w.memory.keepInsight(id, o.Insight)
+	return o.Insight
 }
 
 func (w *works) evaluatedKey(id string) store.Key { return w.key("evaluated", id, "") }
@@ -98,7 +114,7 @@ func (w *works) verdict(id string) (beagle.Verdict, bool) {
 
 // putVerdict puts a candidate's evaluation into the store.
 func (w *works) putVerdict(e Evaluation) error {
-	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), storedVerdict{e.Verdict, e.Moves, e.Without}); err != nil {
+	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), storedVerdict{e.Verdict, e.Moves, e.Without, e.Insight}); err != nil {
 		return err
 	}
 	if v, ok := readBack(e.Verdict); ok {

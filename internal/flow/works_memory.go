@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 )
 
 // A memory holds what a session has read of the store and what stays as it is:
@@ -16,6 +17,7 @@ type memory struct {
 	mu         sync.Mutex
 	candidates map[string]beagle.Candidate
 	verdicts   map[string]beagle.Verdict
+	insights   map[string]*bench.Insight
 }
 
 // memorable is how many of each are held before all are forgotten, so that a
@@ -34,6 +36,19 @@ func (m *memory) verdict(id string) (beagle.Verdict, bool) {
 	defer m.mu.Unlock()
 	v, ok := m.verdicts[id]
 	return v, ok
+}
+
+func (m *memory) insight(id string) (*bench.Insight, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	in, ok := m.insights[id]
+	return in, ok
+}
+
+func (m *memory) keepInsight(id string, in *bench.Insight) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.insights = hold(m.insights, id, in)
 }
 
 func (m *memory) keepCandidate(c beagle.Candidate) {

@@ -27,10 +27,11 @@ type SourceFunc struct {
 	Name       string // Func or Type.Method
 	Start, End int    // lines
 	Body       bool
+	Text       string // hash of its text
 }
 
-// owns reports whether code of a package counts as own.
-func (c *Checkout) owns(pkg string) bool {
+// Owns reports whether code of a package counts as own.
+func (c *Checkout) Owns(pkg string) bool {
 	own := c.Own
 	if len(own) == 0 {
 		own = []string{c.Module}
@@ -52,7 +53,7 @@ func (c *Checkout) file(s symbol, name string, start int64) (*SourceFile, string
 			return f, s.pkg
 		}
 	}
-	if s.pkg != "main" && !c.owns(s.pkg) {
+	if s.pkg != "main" && !c.Owns(s.pkg) {
 		return nil, s.pkg
 	}
 	parts := strings.Split(strings.Trim(name, "/"), "/")

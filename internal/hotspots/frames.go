@@ -94,7 +94,7 @@ func (n *namer) name(f *profile.Function) *function {
 	c := n.checkout
 	fn := &function{key: f.Name, class: foreign, file: f.Filename, marks: marksOf(s)}
 	file, pkg := c.file(s, f.Filename, f.StartLine)
-	mine := c.owns(pkg) && !inModuleCache(f.Filename) || file != nil && len(c.Own) == 0
+	mine := c.Owns(pkg) && !inModuleCache(f.Filename) || file != nil && len(c.Own) == 0
 	if mine && s.closure && file == nil && c.Files != nil && elsewhere(pkg, f.Filename) {
 		mine = false // a library's literal that was inlined into own code
 	}

@@ -93,12 +93,12 @@ func checkout() *Checkout {
 			Generated: strings.HasSuffix(path, ".pb.go")}
 	}
 	return &Checkout{Module: svc, Files: map[string]*SourceFile{
-		"main.go":        file("main.go", SourceFunc{"main", 3, 5, true}),
-		"parse/line.go":  file("parse/line.go", SourceFunc{"Line.Fields", 5, 12, true}, SourceFunc{"trim", 38, 42, true}),
-		"parse/sum.go":   file("parse/sum.go", SourceFunc{"Sum", 4, 8, true}),
-		"serve/serve.go": file("serve/serve.go", SourceFunc{"Handle", 8, 25, true}, SourceFunc{"audit", 28, 32, true}),
-		"store/put.go":   file("store/put.go", SourceFunc{"Put", 2, 10, true}),
-		"api/msg.pb.go":  file("api/msg.pb.go", SourceFunc{"Msg.Unmarshal", 2, 10, true}),
+		"main.go":        file("main.go", SourceFunc{"main", 3, 5, true, ""}),
+		"parse/line.go":  file("parse/line.go", SourceFunc{"Line.Fields", 5, 12, true, ""}, SourceFunc{"trim", 38, 42, true, ""}),
+		"parse/sum.go":   file("parse/sum.go", SourceFunc{"Sum", 4, 8, true, ""}),
+		"serve/serve.go": file("serve/serve.go", SourceFunc{"Handle", 8, 25, true, ""}, SourceFunc{"audit", 28, 32, true, ""}),
+		"store/put.go":   file("store/put.go", SourceFunc{"Put", 2, 10, true, ""}),
+		"api/msg.pb.go":  file("api/msg.pb.go", SourceFunc{"Msg.Unmarshal", 2, 10, true, ""}),
 	}}
 }
 

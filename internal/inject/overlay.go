@@ -3,12 +3,14 @@ package inject
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,13 +45,13 @@ type Overlay struct {
 // Write resolves the functions, and writes the overlay to dir. Whatever the user can mend is a
 // *beagle.UsageError.
 func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
-	funcs, err := o.functions(ctx)
+	funcs, rolled, err := o.functions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w := &overlay{dir: dir, replace: map[string]string{}}
 	out := &Overlay{Path: filepath.Join(dir, "overlay.json")}
-	root := funcs[0].pkg.Module
+	root := append(funcs, rolled...)[0].pkg.Module
 	out.Probe = o.probe(ctx)
 	if out.Probe == "" {
 		out.Probe = path.Join(root.Path, inside)
@@ -57,7 +59,7 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 			return nil, err
 		}
 	}
-	if err := w.edit(funcs, out.Probe); err != nil {
+	if err := w.edit(funcs, rolled, o.Versions, out.Probe); err != nil {
 		return nil, err
 	}
 	costs := o.inlined(ctx, funcs)
@@ -78,17 +80,17 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 }
 
 // functions resolves all specifications and refuses what cannot be instrumented.
-func (o *Options) functions(ctx context.Context) (all []*function, err error) {
+func (o *Options) functions(ctx context.Context) (all, rolled []*function, err error) {
 	loaded := map[string]*packages.Package{}
 	seen := map[*function]bool{}
 	byName := map[string]bool{}
 	for _, spec := range o.Specs {
 		f, err := o.resolve(ctx, loaded, spec)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := f.refuse(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if byName[f.name()] || seen[f] {
 			continue
@@ -96,17 +98,34 @@ func (o *Options) functions(ctx context.Context) (all []*function, err error) {
 		byName[f.name()] = true
 		all = append(all, f)
 		if root := all[0].pkg.Module.Path; f.pkg.Module.Path != root {
-			return nil, &beagle.UsageError{
+			return nil, nil, &beagle.UsageError{
 				What: fmt.Sprintf("--probe %s: its module is %s, and that of %s is %s", spec, f.pkg.Module.Path,
 					all[0].spec, root),
 				Remedy: "Name functions of one module, or require " + module + " in both.",
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil, &beagle.UsageError{What: "no function is named", Remedy: "Name one with --probe ./pkg.Func."}
+	if o.Versions != nil {
+		f, err := o.resolve(ctx, loaded, o.Versions.Spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := errors.Join(f.refuse(), f.refuseVersions()); err != nil {
+			return nil, nil, err
+		}
+		rolled = []*function{f}
 	}
-	return all, nil
+	switch {
+	case len(all)+len(rolled) == 0:
+		return nil, nil, &beagle.UsageError{What: "no function is named", Remedy: "Name one with --probe ./pkg.Func."}
+	case len(all) > 0 && len(rolled) > 0 && all[0].pkg.Module.Path != rolled[0].pkg.Module.Path:
+		return nil, nil, &beagle.UsageError{What: "--rollout and --probe name functions of two modules",
+			Remedy: "Name functions of one module."}
+	case len(rolled) > 0 && byName[rolled[0].name()]:
+		return nil, nil, &beagle.UsageError{What: "--rollout and --probe name the same function",
+			Remedy: "Record calls of a function that calls it."}
+	}
+	return all, rolled, nil
 }
 
 // probe returns the probe's import path if the user's build has the module already, else "".
@@ -142,6 +161,7 @@ func (w *overlay) addProbe(root *packages.Module, at string) error {
 			return err
 		}
 		s := strings.ReplaceAll(string(text), strconv.Quote(module+"/wire"), strconv.Quote(at+"/wire"))
+		s = strings.ReplaceAll(s, strconv.Quote(module), strconv.Quote(at))
 		return w.add(filepath.Join(root.Dir, filepath.FromSlash(inside), filepath.FromSlash(name)), lift(s))
 	})
 }
@@ -158,11 +178,11 @@ func lift(text string) string {
 }
 
 // edit adds the copies of the files that declare the functions.
-func (w *overlay) edit(funcs []*function, probePath string) error {
+func (w *overlay) edit(funcs, rolled []*function, v *Versions, probePath string) error {
 	files := map[string]*edited{}
 	var order []string
 	numbers := map[string]int{}
-	for _, f := range funcs {
+	for _, f := range append(slices.Clone(funcs), rolled...) {
 		e := files[f.path]
 		if e == nil {
 			text, err := os.ReadFile(f.path)
@@ -170,11 +190,18 @@ func (w *overlay) edit(funcs []*function, probePath string) error {
 				return err
 			}
 			e = &edited{text: string(text)}
-			end := f.pkg.Fset.PositionFor(f.file.Name.End(), false).Offset
-			e.edits = append(e.edits, insertion{end, end, fmt.Sprintf("; import %s %q; import %s \"unsafe\"",
-				probeName, probePath, unsafeName)})
 			files[f.path], order = e, append(order, f.path)
+			e.imports(f, probeName, probePath)
 		}
+		if slices.Contains(rolled, f) {
+			e.imports(f, rolloutName, probePath+"/rollout")
+			if err := w.addVersions(f, e, v, numbers[f.pkg.PkgPath]); err != nil {
+				return fmt.Errorf("%s: %w", f.spec, err)
+			}
+			numbers[f.pkg.PkgPath]++
+			continue
+		}
+		e.imports(f, unsafeName, "unsafe")
 		if err := e.instrument(f.pkg.Fset, f, numbers[f.pkg.PkgPath]); err != nil {
 			return fmt.Errorf("%s: %w", f.spec, err)
 		}
@@ -186,4 +213,13 @@ func (w *overlay) edit(funcs []*function, probePath string) error {
 		}
 	}
 	return nil
+}
+
+// imports adds an import to a file, once.
+func (e *edited) imports(f *function, name, path string) {
+	end := f.pkg.Fset.PositionFor(f.file.Name.End(), false).Offset
+	added := insertion{end, end, fmt.Sprintf("; import %s %q", name, path)}
+	if !slices.Contains(e.edits, added) {
+		e.edits = append(e.edits, added)
+	}
 }

@@ -118,7 +118,11 @@ func skipped(at, name string) bool {
 
 func sourceFile(at, rel string) *hotspots.SourceFile {
 	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, at, nil, parser.ParseComments|parser.SkipObjectResolution)
+	text, err := os.ReadFile(at)
+	if err != nil {
+		return nil
+	}
+	parsed, err := parser.ParseFile(set, at, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil
 	}
@@ -133,6 +137,8 @@ func sourceFile(at, rel string) *hotspots.SourceFile {
 		f.Decls = append(f.Decls, hotspots.SourceFunc{
 			Name: funcName(fn), Start: set.PositionFor(fn.Pos(), false).Line,
 			End: set.PositionFor(fn.End(), false).Line, Body: fn.Body != nil,
+			Text: beagle.HashOf("function", text[set.PositionFor(fn.Pos(), false).Offset:set.PositionFor(fn.End(),
+				false).Offset]),
 		})
 	}
 	return f

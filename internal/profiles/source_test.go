@@ -271,7 +271,7 @@ func TestCheckout(t *testing.T) {
 		t.Fatalf("%+v %v", c, err)
 	}
 	if d := c.Files["a/f.go"].Decls; len(d) != 2 || d[0] != (hotspots.SourceFunc{Name: "F", Start: 3, End: 4,
-		Body: true}) || d[1].Name != "T.M" {
+		Body: true, Text: d[0].Text}) || d[1].Name != "T.M" || d[0].Text == "" || d[0].Text == d[1].Text {
 		t.Errorf("%+v", d)
 	}
 }

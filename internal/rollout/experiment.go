@@ -177,6 +177,7 @@ type State struct {
 	Began  float64 `json:"began"`           // seconds since 1970 of the first block of this step
 	Cause  string  `json:"cause"`           // of the last decision that changed something
 	Doubt  string  `json:"doubt,omitempty"` // why it did not ship at the last look
+	Held   string  `json:"held,omitempty"`  // why it must not go further, by what others watch
 
 	Effect  map[Metric]*Track `json:"effect"`  // candidate less original
 	Beyond  map[Metric]*Track `json:"beyond"`  // candidate less placebo
@@ -218,6 +219,10 @@ func New(p Plan) (*Experiment, error) {
 	}}, nil
 }
 
+// Hold keeps the experiment at its step for as long as why is not empty. Harm is still looked for.
+// Only the time of a long hold counts against its blocks: it ships nothing.
+func (e *Experiment) Hold(why string) { e.State.Held = why }
+
 // Share returns the share of traffic that runs the candidate.
 func (e *Experiment) Share() float64 {
 	switch e.State.Phase {
@@ -248,3 +253,20 @@ func (e *Experiment) Arms() [][]Arm {
 }
 
 func (e *Experiment) done() bool { return e.State.Phase == Released || e.State.Phase == RolledBack }
+
+// Check says what is wrong with an experiment that was read from JSON.
+func (e *Experiment) Check() error {
+	if err := e.Plan.check(); err != nil {
+		return err
+	}
+	s := &e.State
+	switch {
+	case !slices.Contains([]Phase{Ramping, Holdout, Released, RolledBack}, s.Phase):
+		return fmt.Errorf("phase %q is unknown", s.Phase)
+	case s.Step < 0 || s.Step >= len(e.Plan.Ramp):
+		return fmt.Errorf("step %d is not one of the %d of the ramp", s.Step, len(e.Plan.Ramp))
+	case s.Effect == nil || s.Beyond == nil || s.Placebo == nil || s.After == nil || s.Streams == nil:
+		return errors.New("the state lacks its statistics: was the file cut?")
+	}
+	return nil
+}

@@ -18,7 +18,7 @@ func (e *Experiment) harm() string {
 		for _, t := range []*Track{e.State.Effect[g.Metric], e.State.After[g.Metric]} {
 			if t != nil && e.worse(g, t) {
 				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric,
-					g.Metric.span(e.interval(t, g.Metric)), g.Metric.text(g.Margin))
+					g.Metric.Span(e.interval(t, g.Metric)), g.Metric.Text(g.Margin))
 			}
 		}
 	}
@@ -59,8 +59,8 @@ func (e *Experiment) doubt() string {
 	for _, g := range e.Plan.Guardrails {
 		i := e.interval(e.State.Effect[g.Metric], g.Metric)
 		if i.N < e.Plan.LeastBlocks || i.High >= g.Margin {
-			return fmt.Sprintf("guardrail %s is not yet non-inferior: %s, margin %s", g.Metric, g.Metric.span(i),
-				g.Metric.text(g.Margin))
+			return fmt.Sprintf("guardrail %s is not yet non-inferior: %s, margin %s", g.Metric, g.Metric.Span(i),
+				g.Metric.Text(g.Margin))
 		}
 	}
 	why := ""
@@ -91,7 +91,7 @@ func (e *Experiment) better(m Metric) string {
 			return fmt.Sprintf("%s has too few blocks against the %s", m, with.name)
 		}
 		if i := e.interval(t, m); i.High >= -e.Plan.LeastGain {
-			return fmt.Sprintf("%s is not better than the %s beyond doubt: %s", m, with.name, m.span(i))
+			return fmt.Sprintf("%s is not better than the %s beyond doubt: %s", m, with.name, m.Span(i))
 		}
 	}
 	if e.Plan.Unit == Pods {
@@ -125,7 +125,7 @@ func (e *Experiment) invalid() string {
 		}
 		if i := e.interval(t, m); i.Low > 0 || i.High < 0 {
 			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: "+
-				"link order moves this service; align the functions and build again", m, m.span(i))
+				"link order moves this service; align the functions and build again", m, m.Span(i))
 		}
 	}
 	return ""
@@ -183,8 +183,7 @@ func (e *Experiment) standing(m Metric, role string) Standing {
 	s := Standing{Metric: m, Role: role, P: 1}
 	if t := e.State.Effect[m]; t != nil {
 		s.Effect, s.Lag = e.interval(t, m), t.Lag.correlation(t.Moments)
-		s.P = PValue(float64(max(t.Moments.N, 1)), t.Moments.Mean, t.Moments.variance(),
-			Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)))
+		s.P = t.pValue(m, Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)))
 	}
 	if t := e.State.Placebo[m]; t != nil {
 		i := e.interval(t, m)

@@ -41,11 +41,18 @@ var measures = map[Metric]struct {
 	ServiceCPU:   {Relative, func(c Counts) (float64, bool) { return ratio(c.CPUNanos, c.Requests) }, false},
 	ErrorRate:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Errors, c.Requests) }, true},
 	SlowShare:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.Slow, c.Requests) }, true},
-	AllocBytes:   {Relative, func(c Counts) (float64, bool) { return ratio(c.AllocBytes, c.Requests) }, false},
-	LiveHeap:     {Relative, func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }, false},
-	HeapGrowth:   {Absolute, func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }, false},
-	GCShare:      {Absolute, func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }, false},
+	AllocBytes: {Relative, func(c Counts) (float64, bool) {
+		return ratio(c.AllocBytes+leastAlloc*c.Requests,
+			c.Requests)
+	}, false},
+	LiveHeap:   {Relative, func(c Counts) (float64, bool) { return ratio(c.HeapBytes, c.Slices) }, false},
+	HeapGrowth: {Absolute, func(c Counts) (float64, bool) { return ratio(c.HeapGrowth, c.HeapBytes) }, false},
+	GCShare:    {Absolute, func(c Counts) (float64, bool) { return ratio(c.GCNanos, c.CPUNanos) }, false},
 }
+
+// leastAlloc is added to the bytes that a request allocates. Of a service that allocates next to
+// nothing the counter shows the bookkeeping of the process alone, whose ratio means nothing.
+const leastAlloc = 16
 
 func ratio(a, b float64) (float64, bool) {
 	if b <= 0 {
@@ -149,24 +156,43 @@ func (t *Track) interval(m Metric, rho, alpha float64) Interval {
 	if n < 2 {
 		return out
 	}
-	variance := t.Moments.variance()
-	if measures[m].rare && t.Requests > 0 {
-		perBlock := t.Requests / n
-		variance = max(variance, 1/(perBlock*perBlock*n))
-	}
-	half := HalfWidth(n, variance, rho, alpha)
+	half := HalfWidth(n, t.variance(m), rho, alpha)
 	out.Low, out.High = out.Estimate-half, out.Estimate+half
 	return out
 }
 
-// text says a value of the metric's scale in words.
-func (m Metric) text(x float64) string {
+// variance is that of a block's difference, with the least one of rare events.
+func (t *Track) variance(m Metric) float64 {
+	variance := t.Moments.variance()
+	if measures[m].rare && t.Requests > 0 && t.Moments.N > 0 {
+		n := float64(t.Moments.N)
+		perBlock := t.Requests / n
+		variance = max(variance, 1/(perBlock*perBlock*n))
+	}
+	return variance
+}
+
+// pValue is always valid, for no difference. It is the inverse of interval, so both have the same
+// least variance; fewer than two blocks say nothing.
+func (t *Track) pValue(m Metric, rho float64) float64 {
+	if t.Moments.N < 2 {
+		return 1
+	}
+	return PValue(float64(t.Moments.N), t.Moments.Mean, t.variance(m), rho)
+}
+
+// Text says a value of the metric's scale in words.
+func (m Metric) Text(x float64) string {
 	if measures[m].scale == Relative {
 		return fmt.Sprintf("%+.2f %%", 100*x)
 	}
 	return fmt.Sprintf("%+.3f points", 100*x)
 }
 
-func (m Metric) span(i Interval) string {
-	return fmt.Sprintf("%s (%s to %s)", m.text(i.Estimate), m.text(i.Low), m.text(i.High))
+// Span says an interval of the metric in words.
+func (m Metric) Span(i Interval) string {
+	if i.N < 2 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (%s to %s)", m.Text(i.Estimate), m.Text(i.Low), m.Text(i.High))
 }

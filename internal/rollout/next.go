@@ -217,6 +217,9 @@ func (e *Experiment) decide() Decision {
 	if cause := e.harm(); cause != "" {
 		return e.end(cause)
 	}
+	if e.State.Held != "" {
+		return e.orEnd("held: " + e.State.Held)
+	}
 	if e.State.Phase == Holdout {
 		return e.decideHoldout()
 	}
@@ -269,7 +272,7 @@ func (e *Experiment) ship() Decision {
 		}
 		if cause == "" && e.better(m) == "" {
 			cause = fmt.Sprintf("%s changes by %s and every guardrail is non-inferior", m,
-				m.span(e.interval(e.State.Effect[m], m)))
+				m.Span(e.interval(e.State.Effect[m], m)))
 		}
 	}
 	e.State.Phase, e.State.InStep = Holdout, 0
@@ -286,7 +289,7 @@ func (e *Experiment) decideHoldout() Decision {
 		if t := e.State.After[m]; t != nil && e.interval(t, m).High < 0 {
 			e.State.Phase = Released
 			return e.change(Finish, fmt.Sprintf("the hold-out shows the gain once more: %s changes by %s", m,
-				m.span(e.interval(t, m))))
+				m.Span(e.interval(t, m))))
 		}
 	}
 	if n >= 4*e.Plan.HoldoutBlocks {

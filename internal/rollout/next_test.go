@@ -410,3 +410,59 @@ func empty() *Experiment {
 	}
 	return e
 }
+
+// TestPAgreesWithInterval holds a standing's p-value to its interval: it is below alpha where the
+// interval misses zero, also for rare events of which all blocks had the same number.
+func TestPAgreesWithInterval(t *testing.T) {
+	rho := Tuning(0.05, 1000)
+	for _, row := range []struct {
+		name   string
+		metric Metric
+		errors func(i int) float64
+	}{
+		{"no variance", ErrorRate, func(int) float64 { return 1 }},
+		{"one event", ErrorRate, func(i int) float64 { return float64(i / 99) }},
+		{"many", ErrorRate, func(i int) float64 { return float64(20 + i%3) }},
+		{"none", ErrorRate, func(int) float64 { return 0 }},
+	} {
+		track := &Track{}
+		for i := range 100 {
+			track.add(row.metric, "pod", Counts{Requests: 100}, Counts{Requests: 100, Errors: row.errors(i)})
+		}
+		span, p := track.interval(row.metric, rho, 0.05), track.pValue(row.metric, rho)
+		if misses := span.Low > 0 || span.High < 0; misses != (p < 0.05) {
+			t.Errorf("%s: p = %g beside %+v", row.name, p, span)
+		}
+	}
+}
+
+// TestHeld: while others see harm nothing advances or ships, and harm is still looked for.
+func TestHeld(t *testing.T) {
+	e, err := New(Plan{Function: "p.F", Build: "b1", Ramp: []float64{0.3}, StepBlocks: 20, Horizon: 100,
+		MostBlocks: 300,
+		Success:    []Metric{ServiceCPU}, Guardrails: []Guardrail{{ErrorRate, 0.01}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	var d Decision
+	for i := range 400 {
+		e.Hold("alert A is firing")
+		b := Block{ID: "a", Seq: int64(i + 1), Planned: allArms[:]}
+		for k, arm := range allArms {
+			c := Counts{Requests: 1000, CPUNanos: 1e6 * (1 + float64((i*7+k*3)%11)/1000)}
+			if arm == Candidate {
+				c.CPUNanos /= 2
+			}
+			at := start.Add(time.Duration(3*i+k) * time.Second)
+			b.Slices = append(b.Slices, Slice{Arm: arm, Pod: "a", Build: "b1", Start: at, End: at.Add(time.Second),
+				Counts: c})
+		}
+		if d = e.Next(b); d.Action == Ship || d.Action == Advance {
+			t.Fatalf("block %d: %+v", i, d)
+		}
+	}
+	if e.State.Phase != RolledBack || !strings.Contains(e.State.Cause, "alert A is firing") {
+		t.Errorf("%s: %s", e.State.Phase, e.State.Cause)
+	}
+}

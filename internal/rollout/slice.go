@@ -1,6 +1,9 @@
 package rollout
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -129,4 +132,19 @@ func (c *Counts) add(s Counts) {
 	for i, f := range s.fields() {
 		*to[i].value += *f.value
 	}
+}
+
+// ParseBlock reads a block from a line of JSON. Fields that it does not know are an error: a
+// guardrail whose counter has another name would be without data.
+func ParseBlock(line []byte) (Block, error) {
+	var b Block
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&b); err != nil {
+		return Block{}, fmt.Errorf("this is no block: %w", err)
+	}
+	if d.More() {
+		return Block{}, errors.New("there is more than one object")
+	}
+	return b, nil
 }

@@ -39,6 +39,7 @@ type Observation struct {
 	Digests  []byte    `json:"digests,omitempty"` // 8 bytes a record: the outcome of the first call
 	Classes  []string  `json:"classes,omitempty"` // one a record: the kind of outcome, see outcomeClass
 	Refused  []Refusal `json:"refused,omitempty"`
+	Left     int       `json:"left,omitempty"` // records at the end that were not read: those before fill the memory
 	Mined    *Mined    `json:"mined,omitempty"`
 	Made     [][]byte  `json:"made,omitempty"`
 }
@@ -107,22 +108,49 @@ func newObserver[A, R any](h *Harness[A, R], q *Observe) *observer[A, R] {
 	return o
 }
 
-// load reads the records; those that do not fit the types are refused, not
-// the file.
+// recordRoom is the memory in bytes that the records of a corpus may take once they are read. Timing
+// holds several copies of them, in a process that has 1 GB.
+const recordRoom = 32 << 20
+
+// madeRoom is the size in bytes that made inputs may have together, encoded.
+const madeRoom = 4 << 20
+
+// load reads the records; those that do not fit the types are refused, not the file. It stops when
+// they fill their room: the state of a receiver can make a short record a large value.
 func (o *observer[A, R]) load(path string) error {
 	records, err := ReadRecords(path)
 	if err != nil {
 		return err
 	}
+	room := recordRoom
 	for i, r := range records {
 		var a A
 		if err := Decode(r.Args, &a, o.h.Types); err != nil {
 			o.refuse(i, err)
 			continue
 		}
+		if room -= len(r.Args) + o.footprint(&a); room < 0 && len(o.args) > 0 {
+			o.out.Left = len(records) - i
+			break
+		}
 		o.args, o.weights, o.index = append(o.args, a), append(o.weights, r.Weight), append(o.index, i)
 	}
 	return nil
+}
+
+// footprint is the memory in bytes that a value leads to, texts left aside.
+func (o *observer[A, R]) footprint(a *A) int {
+	s := &scanner{}
+	for _, f := range o.in.fields {
+		if f.c.scan != nil {
+			f.c.scan(s, unsafe.Add(unsafe.Pointer(a), f.off))
+		}
+	}
+	n := 0
+	for _, r := range s.regions {
+		n += int(r.hi - r.lo)
+	}
+	return n
 }
 
 func (o *observer[A, R]) refuse(i int, err error) {
@@ -362,6 +390,7 @@ func (o *observer[A, R]) generate(q *Observe) {
 		alpha = *q.Alphabet
 	}
 	w := NewWords[A](alpha, q.Generate, o.h.Types)
+	room := madeRoom
 	for i := range w.Len() {
 		var a A
 		w.At(i, &a)
@@ -369,6 +398,9 @@ func (o *observer[A, R]) generate(q *Observe) {
 			continue
 		}
 		if b, err := Encode(&a); err == nil {
+			if room -= len(b); room < 0 {
+				return
+			}
 			o.out.Made = append(o.out.Made, b)
 		}
 	}

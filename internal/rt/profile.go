@@ -21,8 +21,9 @@ func (h *Harness[A, R]) profile(q *Time) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.weigh()
 	t.calibrate()
-	t.cut(max(1, min(minWindows, minSequence/t.out.Calls)))
+	t.cut(max(1, min(minWindows, minSequence/t.out.Calls, t.within(sequenceBytes)/t.out.Calls)))
 	var buf bytes.Buffer
 	// StartCPUProfile sets its own rate and keeps this one, with a line on
 	// standard error that nobody reads.

@@ -9,10 +9,10 @@ import (
 // mutating target ran over them. Cloning every argument anew takes about a
 // microsecond; copying the bytes back where they were takes a tenth, and the
 // addresses stay the same. It works on what is reached through pointers and
-// slices. What holds a map or another kind that cannot be copied in memoryPlace is
+// slices. What holds a map or another kind that cannot be copied in place is
 // cloned anew.
 type restorer[A any] struct {
-	pristine []A           // deep copies, for what cannot be copied back in memoryPlace; nil when everything can
+	pristine []A           // deep copies, for what cannot be copied back in place; nil when everything can
 	values   []A           // the elements themselves
 	pairs    []savedMemory // memory reached from the elements
 }

@@ -353,6 +353,7 @@ func (p *process) result(o *orders, end departed, cause error) Result {
 		Stdout: p.stdout.bytes(), Stderr: p.stderr.bytes(), Code: -1, MaxRSS: u.Maxrss * 1024,
 		User: time.Duration(u.Utime.Nano()), System: time.Duration(u.Stime.Nano()),
 	}
+	elsewhere.Add(int64(r.User + r.System))
 	switch {
 	case ws.Signaled():
 		r.Signal = ws.Signal().String()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -127,6 +128,13 @@ type Result struct {
 	System time.Duration
 	MaxRSS int64 // bytes
 }
+
+// elsewhere is the processor time of programs that are children of another process than this one.
+var elsewhere atomic.Int64
+
+// Elsewhere is the processor time of all programs that ended in sandboxes and that the system does
+// not count among this process's children.
+func Elsewhere() time.Duration { return time.Duration(elsewhere.Load()) }
 
 // OK reports whether the program ended by itself with status 0.
 func (r *Result) OK() bool { return r.Ended == Exited && r.Code == 0 }

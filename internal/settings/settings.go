@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -32,6 +33,32 @@ type Service struct {
 	Replicas      float64  `yaml:"replicas"`
 	LeastReplicas float64  `yaml:"least_replicas"`
 	LeastPercent  float64  `yaml:"least_percent"`
+	Rollout       *Rollout `yaml:"rollout"`
+	Campaign      Campaign `yaml:"campaign"`
+}
+
+// A Rollout is what others watch while a version is rolled out.
+type Rollout struct {
+	Prometheus string            `yaml:"prometheus"`
+	Alerts     map[string]string `yaml:"alerts"`
+	Guardrails []Guardrail       `yaml:"guardrails"`
+}
+
+// A Guardrail is a query to Prometheus with the value above which it is bad.
+type Guardrail struct {
+	Name  string  `yaml:"name"`
+	Query string  `yaml:"query"`
+	Above float64 `yaml:"above"`
+	Then  string  `yaml:"then"` // hold or roll-back
+}
+
+// A Campaign says what `beagle campaign` may use.
+type Campaign struct {
+	Processor  time.Duration     `yaml:"processor"`  // processor time
+	Dollars    float64           `yaml:"usd"`        // for models
+	Targets    int               `yaml:"targets"`    // hot spots to take up
+	Candidates int               `yaml:"candidates"` // versions of each
+	Inputs     map[string]string `yaml:"inputs"`     // files of recorded calls, by target
 }
 
 // Read reads a service of the file. Without a name the only service there is
@@ -94,8 +121,10 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 
 var fields = []string{
 	"sources", "own", "cores", "utilisation", "price", "replicas_follow_cpu", "fraction", "replicas", "least_replicas",
-	"least_percent",
+	"least_percent", "rollout", "campaign",
 }
+
+var campaignFields = []string{"processor", "usd", "targets", "candidates", "inputs"}
 
 // known refuses fields that nobody reads, which are slips.
 func known(file string, node *yaml.Node) error {
@@ -103,11 +132,24 @@ func known(file string, node *yaml.Node) error {
 		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line),
 			Remedy: "write price: aws/c7g, and so on"}
 	}
+	if err := only(file, node, "a service", fields); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == "campaign" && node.Content[i+1].Kind == yaml.MappingNode {
+			return only(file, node.Content[i+1], "a campaign", campaignFields)
+		}
+	}
+	return nil
+}
+
+// only refuses fields of a table that are not among names.
+func only(file string, node *yaml.Node, what string, names []string) error {
 	for i := 0; i < len(node.Content); i += 2 {
-		if key := node.Content[i]; !slices.Contains(fields, key.Value) {
+		if key := node.Content[i]; !slices.Contains(names, key.Value) {
 			return &beagle.UsageError{
 				What:   fmt.Sprintf("%s:%d: unknown field %q", file, key.Line, key.Value),
-				Remedy: "a service has " + strings.Join(fields, ", "),
+				Remedy: what + " has " + strings.Join(names, ", "),
 			}
 		}
 	}
@@ -138,6 +180,8 @@ func (s *Service) check(file string, node *yaml.Node) error {
 			"write 0.6 when 60 % of the cores paid for are busy")
 	case s.Cores < 0 || s.Replicas < 0 || s.LeastReplicas < 0:
 		return bad("cores", "a number is negative", "write how many there are")
+	case s.Campaign.Processor < 0 || s.Campaign.Dollars < 0 || s.Campaign.Targets < 0 || s.Campaign.Candidates < 0:
+		return bad("campaign", "a number is negative", "write processor: 30m, usd: 2, targets: 5, candidates: 60")
 	case s.LeastPercent < 0 || s.LeastPercent > 50:
 		return bad("least_percent", fmt.Sprintf("%g is not between 0 and 50", s.LeastPercent), "0.5 is common")
 	}

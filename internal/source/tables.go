@@ -61,7 +61,7 @@ func VariableBytes(file *ast.File, info *types.Info, obj types.Object, value ast
 		}
 		return n, true
 	case *types.Var:
-		n = tableSizes.Sizeof(o.Type())
+		n = sizeOf(o.Type())
 		if value == nil {
 			return n, true
 		}
@@ -84,6 +84,42 @@ func valueOf(vs *ast.ValueSpec, i int) ast.Expr {
 
 var tableSizes = types.SizesFor("gc", "amd64")
 
+// sizeOf is the size of a type in bytes. No source shows the size of a type parameter: it counts as
+// a word.
+func sizeOf(t types.Type) (n int64) {
+	if !generic(t) {
+		return tableSizes.Sizeof(t)
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return u.Len() * sizeOf(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			n += sizeOf(f.Type())
+		}
+		return n
+	}
+	return tableSizes.Sizeof(types.Typ[types.Uintptr])
+}
+
+// generic reports whether the size of a type depends on a type parameter.
+func generic(t types.Type) bool {
+	if _, is := types.Unalias(t).(*types.TypeParam); is {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return generic(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if generic(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // A measure adds up memory; unknown says that some of it could not be told.
 type measure struct {
 	file    *ast.File
@@ -98,7 +134,7 @@ const deepest = 4
 func (m *measure) own(t types.Type) int64 {
 	switch t.Underlying().(type) {
 	case *types.Array, *types.Struct:
-		return tableSizes.Sizeof(t)
+		return sizeOf(t)
 	}
 	return 0
 }
@@ -117,7 +153,7 @@ func (m *measure) behind(e ast.Expr, depth int) int64 {
 		return m.elements(e, depth)
 	case *ast.UnaryExpr:
 		if lit, ok := ast.Unparen(e.X).(*ast.CompositeLit); ok && e.Op == token.AND {
-			return tableSizes.Sizeof(m.info.TypeOf(lit)) + m.elements(lit, depth)
+			return sizeOf(m.info.TypeOf(lit)) + m.elements(lit, depth)
 		}
 	case *ast.FuncLit:
 		return 0
@@ -177,13 +213,13 @@ func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 	var n int64
 	t := m.info.TypeOf(lit).Underlying()
 	if p, ok := t.(*types.Pointer); ok { // &T left out in a list of pointers
-		n, t = tableSizes.Sizeof(p.Elem()), p.Elem().Underlying()
+		n, t = sizeOf(p.Elem()), p.Elem().Underlying()
 	}
 	switch t := t.(type) {
 	case *types.Slice:
-		n += tableSizes.Sizeof(t.Elem()) * m.length(lit)
+		n += sizeOf(t.Elem()) * m.length(lit)
 	case *types.Map:
-		n += (tableSizes.Sizeof(t.Key()) + tableSizes.Sizeof(t.Elem())) * int64(len(lit.Elts))
+		n += (sizeOf(t.Key()) + sizeOf(t.Elem())) * int64(len(lit.Elts))
 	}
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
@@ -223,7 +259,7 @@ func (m *measure) call(e *ast.CallExpr, depth int) int64 {
 		for _, a := range e.Args {
 			n += m.text(a)
 		}
-		return n + tableSizes.Sizeof(t)
+		return n + sizeOf(t)
 	}
 	switch fun := ast.Unparen(e.Fun).(type) {
 	case *ast.Ident:
@@ -243,7 +279,7 @@ func (m *measure) call(e *ast.CallExpr, depth int) int64 {
 func (m *measure) conversion(e *ast.CallExpr) int64 {
 	if n := m.text(e.Args[0]); n > 0 {
 		if s, ok := m.info.TypeOf(e).Underlying().(*types.Slice); ok {
-			return n * tableSizes.Sizeof(s.Elem())
+			return n * sizeOf(s.Elem())
 		}
 		return n
 	}
@@ -254,13 +290,13 @@ func (m *measure) conversion(e *ast.CallExpr) int64 {
 func (m *measure) builtin(name string, e *ast.CallExpr, t types.Type) int64 {
 	switch {
 	case name == "new":
-		return tableSizes.Sizeof(t.Underlying().(*types.Pointer).Elem())
+		return sizeOf(t.Underlying().(*types.Pointer).Elem())
 	case name == "make" && len(e.Args) > 1:
 		s, ok := t.Underlying().(*types.Slice)
 		size := m.info.Types[e.Args[len(e.Args)-1]].Value
 		k, exact := constant.Int64Val(constant.ToInt(orZero(size)))
 		if ok && size != nil && exact && !leadsOn(s.Elem()) {
-			return k * tableSizes.Sizeof(s.Elem())
+			return k * sizeOf(s.Elem())
 		}
 	}
 	m.unknown = true
@@ -290,7 +326,7 @@ func (m *measure) body(id *ast.Ident) *ast.BlockStmt {
 // constant size.
 func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int64) {
 	if p, ok := t.Underlying().(*types.Pointer); ok && !leadsOn(p.Elem()) {
-		return tableSizes.Sizeof(p.Elem())
+		return sizeOf(p.Elem())
 	}
 	if _, tuple := t.(*types.Tuple); tuple || depth == deepest {
 		m.unknown = true

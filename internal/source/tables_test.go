@@ -40,6 +40,7 @@ func F(s string) int { return len(s) }
 		{"var big = []byte(\"abc\")\n\nfunc F(s string) int { return int(big[0]) }", 24 + 3},
 		{"var big, n = both()\n\nfunc both() ([]int, int) { return make([]int, 9), 1 }\n\nfunc F(s string) int { return big[n] }", unknown},
 		{"var step func(int) int = next\n\nfunc next(n int) int { return n + 1 }\n\nfunc F(s string) int { return step(1) }", 8},
+		{"type pair[T any] struct {\n\tat [2]T\n\tn  int\n}\n\nfunc of[T any](v T) int { p := pair[T]{at: [2]T{v, v}, n: 1}; return p.n }\n\nfunc F(s string) int { return of(s) }", 24},
 		{"func F(s string) int { return int(\"0123456789\"[len(s)]) }", 10},
 	} {
 		f, problem := u.Parse("package p\n\n" + c.src + "\n")

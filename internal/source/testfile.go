@@ -1,9 +1,12 @@
 package source
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
+	"go/token"
 	"go/types"
+	"slices"
 )
 
 // CheckTest type-checks a test file that is to be added to the package: what
@@ -30,4 +33,30 @@ func (u *Unit) CheckTest(name, text string) error {
 		return first
 	}
 	return err
+}
+
+// TestImports is the import block that a file of the package with such declarations needs.
+func (u *Unit) TestImports(body string) (string, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+body, 0)
+	if err != nil {
+		return "", err
+	}
+	specs := u.wanted(f)
+	free := freeQualifiers(f)
+	for name, path := range map[string]string{"testing": "testing", "runtime": "runtime", "netip": "net/netip"} {
+		known := slices.ContainsFunc(specs, func(s importSpec) bool { return s.path == path })
+		if free[name] && !known && !u.declare[name] {
+			specs = append(specs, importSpec{path: path})
+		}
+	}
+	slices.SortFunc(specs, func(a, b importSpec) int {
+		if isStd(a.path) != isStd(b.path) {
+			if isStd(a.path) {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
+	})
+	return importBlock(specs), nil
 }

@@ -19,7 +19,7 @@ import (
 // keep it. Only their presence counts if a step changes them. For versions from elsewhere, their
 // kind counts.
 func (j *Job) panics() string {
-	elsewhere := func(s beagle.Step) bool { return s.Class == "" } // such as a model's, which promises nothing
+	elsewhere := func(s beagle.Step) bool { return s.Class == "" || s.Mutator == beagle.Written }
 	if len(j.Candidate.Steps) == 0 || slices.ContainsFunc(j.Candidate.Steps, elsewhere) {
 		return rt.PanicsKind
 	}

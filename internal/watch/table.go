@@ -72,7 +72,7 @@ func (t *table) cumulative(function string) series {
 func (t *table) ofPackage(name string) series {
 	whole := series{make([]float64, t.n), t.samples}
 	for f, s := range t.flat {
-		if packageOf(f) == name {
+		if PackageOf(f) == name {
 			for i, hits := range s.hits {
 				whole.hits[i] += hits
 			}

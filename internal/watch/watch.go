@@ -227,7 +227,7 @@ func (w *Watch) filter(look *table, s shift) string {
 	if w.wentAway(look, s) {
 		return "it went away"
 	}
-	if where := w.moved(look, s, drift); where != "" {
+	if where := w.moved(look, s, common); where != "" {
 		return "the cost only moved within " + where
 	}
 	return ""
@@ -240,26 +240,28 @@ func (w *Watch) wentAway(look *table, s shift) bool {
 }
 
 // moved returns the caller or the package within which a cost moved, or "". It
-// moved where the whole changed by less than half as much as the function did.
-func (w *Watch) moved(look *table, s shift, drift float64) string {
-	change := s.after - s.before - drift
-	if caller := look.caller[s.function]; caller != "" && w.steady(look.cumulative(caller), s, change) {
+// moved where the whole changed by less than half as much as the function did,
+// both beyond the common factor.
+func (w *Watch) moved(look *table, s shift, common float64) string {
+	if caller := look.caller[s.function]; caller != "" && w.steady(look.cumulative(caller), s, common) {
 		return caller
 	}
-	name := packageOf(s.function)
+	name := PackageOf(s.function)
 	whole := look.ofPackage(name)
-	if sum(whole.hits) > 1.05*sum(look.flat[s.function].hits) && w.steady(whole, s, change) {
+	if sum(whole.hits) > 1.05*sum(look.flat[s.function].hits) && w.steady(whole, s, common) {
 		return name
 	}
 	return ""
 }
 
-func (w *Watch) steady(whole series, s shift, change float64) bool {
-	if sum(whole.hits) == 0 || ratio(whole, 0, s.at) > 0.9 {
+func (w *Watch) steady(whole series, s shift, common float64) bool {
+	before := ratio(whole, 0, s.at)
+	if sum(whole.hits) == 0 || before > 0.9 {
 		return false // everything is in it: it cannot change
 	}
 	d := w.measure(whole, 0, s.at, s.at, len(whole.hits))
-	return math.Abs(d.change.Estimate) < math.Abs(change)/2
+	change := s.after - common*s.before
+	return math.Abs(d.change.Estimate-(common-1)*before) < math.Abs(change)/2
 }
 
 // finding describes a shift that passed the filters.

@@ -24,6 +24,7 @@ type Window struct {
 	Start   time.Time `json:"start"`
 	End     time.Time `json:"end"`
 	Samples int64     `json:"samples"`
+	Cores   float64   `json:"cores,omitempty"` // processors that an instance keeps busy
 	Rows    []Row     `json:"rows"`
 	// Inputs are the buckets of facets of recorded calls, by function and facet.
 	Inputs map[string]map[string][]float64 `json:"inputs,omitempty"`
@@ -56,8 +57,8 @@ func (w *Window) row(function string) Row {
 	return Row{Function: function}
 }
 
-// packageOf is the import path in a function's name.
-func packageOf(function string) string {
+// PackageOf is the import path in a function's name.
+func PackageOf(function string) string {
 	slash := strings.LastIndex(function, "/")
 	if dot := strings.Index(function[slash+1:], "."); dot >= 0 {
 		return function[:slash+1+dot]

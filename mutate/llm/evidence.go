@@ -9,6 +9,7 @@ const (
 	Improve   Kind = "improve"   // a faster version of the parent
 	Repair    Kind = "repair"    // the same change without the mistake that Failure describes
 	Crossover Kind = "crossover" // the best of the parent and the mate in one version
+	Follow    Kind = "follow"    // the next turn of a conversation: what follows from the verdict on the last reply
 )
 
 // Evidence is all that a prompt says of a target: plain data that the caller fills in. Every field
@@ -25,11 +26,18 @@ type Evidence struct {
 	Callees []Callee `json:"callees,omitempty"`
 
 	Facets *beagle.Facets `json:"facets,omitempty"` // of the training corpus; never of held-out inputs
+	Calls  *Calls         `json:"calls,omitempty"`  // whole calls, and how their results are distributed
 	Parent Version        `json:"parent"`           // the version to change
 	Mate   *Version       `json:"mate,omitempty"`   // crossover: the other parent
 	// other good candidates, of this and other islands; two or three, of different kinds
 	Good  []Version `json:"good,omitempty"`
 	Tried []Attempt `json:"tried,omitempty"` // earlier attempts on this target, the latest first
+	Ideas []Attempt `json:"ideas,omitempty"` // all that models have written, the first first
+	Rules []Rule    `json:"rules,omitempty"` // what rewriting rules bring, the best first
+
+	// the conversation that this prompt goes on with has said what stays the same for a target
+	Continues bool     `json:"continues,omitempty"`
+	Last      *Attempt `json:"last,omitempty"` // follow: what became of the last reply
 
 	Failure *Failure `json:"failure,omitempty"` // repair: the failed reply, and what was wrong with it
 	// the lessons that LoadLessons gives; Compose chooses those that match
@@ -43,8 +51,10 @@ type Version struct {
 	Steps   []beagle.Step      `json:"steps,omitempty"` // from the original to here
 	Ratio   *beagle.Ratio      `json:"ratio,omitempty"` // over the original; nil without a measurement
 	Classes []InputClass       `json:"classes,omitempty"`
-	Static  beagle.StaticFacts `json:"static"`            // the compiler's account of this source
-	Profile map[int]float64    `json:"profile,omitempty"` // share of its time by line of Source, 0 to 1
+	Static  beagle.StaticFacts `json:"static"` // the compiler's account of this source
+	// the measured share of its time by line of Source, 0 to 1; nil if it was not measured
+	Profile map[int]float64   `json:"profile,omitempty"`
+	Cost    *beagle.Resources `json:"cost,omitempty"` // of a call
 	// the code of its functions, in order; the prompt shows the hot loop
 	Assembly []Instruction `json:"assembly,omitempty"`
 	Island   int           `json:"island"`
@@ -71,6 +81,14 @@ type Callee struct {
 	Name   string  `json:"name"`   // "strings.ToLower", "helper"
 	Source string  `json:"source"` // its declaration; empty if unknown
 	Share  float64 `json:"share"`  // of the target's time; 0 if unknown
+}
+
+// A Rule says what a rewriting rule brought so far.
+type Rule struct {
+	Name string  `json:"name"`
+	Good int     `json:"good"` // versions with it that behave
+	Bad  int     `json:"bad"`  // versions that were rejected for it
+	Gain float64 `json:"gain"` // the factor that a step of it brings, by regression over all versions
 }
 
 // An Attempt says what became of an earlier candidate.

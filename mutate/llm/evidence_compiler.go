@@ -9,11 +9,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// NotesInWords explains the compiler's account of a version, with the lines that it mentions. Lines
+// noteLines explains the compiler's account of a version, with the lines that it mentions. Lines
 // that take most time come first.
-func NotesInWords(v *Version) string { return strings.Join(noteLines(v), "") }
-
-// noteLines returns the lines of NotesInWords.
 func noteLines(v *Version) []string {
 	text := strings.Split(v.Source, "\n")
 	notes := slices.Clone(v.Static.Notes)

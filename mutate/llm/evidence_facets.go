@@ -138,9 +138,8 @@ func callsInWords(f *beagle.Facets) []string {
 			lines = append(lines, "- "+fmt.Sprintf(format, percent(share)))
 		}
 	}
-	say(f.Identity, "%s of the calls return their first argument as it is.")
+	say(f.Identity, "%s of the calls give a result equal to their first argument.")
 	say(f.Errors, "%s of the calls return an error.")
-	say(f.Panics, "%s of the calls panic.")
 	if len(f.Mutates) > 0 {
 		lines = append(lines, "- The calls change what these parameters hold: "+
 			OneLine(strings.Join(f.Mutates, ", "))+".")

@@ -16,6 +16,13 @@ import (
 // inputs ("ascii", "sorted"), the profile, and the shape of the code ("table", "recursion"). They
 // are hints, because Facts reads the code without types.
 func (e *Evidence) Facts() map[string]float64 {
+	out := e.facts()
+	maps.DeleteFunc(out, func(_ string, weight float64) bool { return weight <= 0 })
+	return out
+}
+
+// facts returns Facts, and with a negative weight the facts that the inputs refute.
+func (e *Evidence) facts() facts {
 	out := facts{}
 	out.fromCompiler(&e.Parent)
 	out.fromInputs(e.Target, e.Facets)
@@ -45,6 +52,17 @@ type facts map[string]float64
 
 func (f facts) add(name string, weight float64) { f[name] = max(f[name], min(weight, 1)) }
 
+// addMeasured adds a fact that the inputs prove or refute: the share of the calls for which it
+// holds, and the share that it takes. A fact of one parameter is not refuted by another.
+func (f facts) addMeasured(name string, share, least float64) {
+	switch {
+	case share > least:
+		f[name] = max(f[name], min(share, 1))
+	case f[name] == 0:
+		f[name] = -1
+	}
+}
+
 func (f facts) fromCompiler(v *Version) {
 	const least = 0.3 // the weight of a fact that holds somewhere, hot or not
 	for _, n := range v.Static.Notes {
@@ -68,20 +86,16 @@ func (f facts) fromInputs(t *beagle.Target, x *beagle.Facets) {
 	if x == nil {
 		return
 	}
-	if x.Identity > 0.3 {
-		f.add("identity", x.Identity)
-	}
+	f.addMeasured("identity", x.Identity, 0.3)
 	for i, p := range x.Params {
 		if len(p.Bytes) == 256 {
 			f.add("text", 1)
-			if p.ASCII > 0.8 {
-				f.add("ascii", p.ASCII)
-			}
+			f.addMeasured("ascii", p.ASCII, 0.8)
 		}
 		kind := paramOf(t, i).Kind
 		if (kind == "slice" || kind == "array") && p.Len[1] > 1 {
-			f.add("sorted", p.Sorted)
-			f.add("unique", p.Unique)
+			f.addMeasured("sorted", p.Sorted, 0.5)
+			f.addMeasured("unique", p.Unique, 0.5)
 		}
 		if p.Len[4] > 0 && p.Len[2] <= 16 {
 			f.add("short-input", 1)
@@ -94,11 +108,6 @@ func (f facts) fromInputs(t *beagle.Target, x *beagle.Facets) {
 
 // combine adds facts that follow from several others.
 func (f facts) combine() {
-	for _, low := range []string{"sorted", "unique"} {
-		if f[low] < 0.5 {
-			delete(f, low)
-		}
-	}
 	if f["concat"]+f["format"]+f["append"]+f["map"]+f["convert"]+f["escape"] > 0 {
 		f.add("alloc", max(f["escape"], 0.5))
 	}

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,74 +8,136 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// triedInWords describes the attempts in three groups: those that paid, those that were wrong and
-// why, and those without effect.
-func triedInWords(tried []Attempt, hide *redactor, limit int) string {
-	var paid, wrong, idle []Attempt
-	for _, a := range tried {
-		switch {
-		case a.Status != beagle.Accepted && a.Status != beagle.Equal:
-			wrong = append(wrong, a)
-		case bought(a) > 1.01:
-			paid = append(paid, a)
-		default:
-			idle = append(idle, a)
-		}
-	}
-	slices.SortStableFunc(paid, func(a, b Attempt) int { return cmp.Compare(bought(b), bought(a)) })
+// triedInWords is the ledger of what was tried: every idea of a model in a line, with what became of
+// it; the rules by name; and each pattern of rejections once, with its counterexample.
+func (e *Evidence) triedInWords(limit int) string {
+	hide := e.redactor()
 	var out []string
-	add := func(title string, group []Attempt) {
-		for i, a := range group {
-			line := "- " + attemptInWords(a, hide) + "\n"
+	add := func(title string, lines []string) {
+		for i, line := range lines {
 			if i == 0 {
 				line = title + "\n" + line
 			}
-			if !slices.Contains(out, line) {
-				out = append(out, line)
-			}
+			out = append(out, line+"\n")
 		}
 	}
-	add("Paid:", paid)
-	add("Rejected:", wrong)
-	add("Bought nothing:", idle)
-	return list(out, limit, "attempts")
+	add("Ideas of models, the latest first:", ideasInWords(e.Ideas, hide))
+	add("Rewriting rules, by what a step of each brings:", rulesInWords(e.Rules))
+	add("Rejected, each pattern once:", rejectedInWords(e.Tried, hide))
+	return list(out, limit, "lines")
 }
 
-// bought returns the conservative end of an attempt's known gain.
-func bought(a Attempt) float64 {
-	switch {
-	case len(a.Slower) > 0:
-		return 0
-	case a.Gain != nil:
-		return a.Gain.Low
-	case a.Ratio != nil:
-		return a.Ratio.Low
+// ideasInWords gives each idea a line, the latest first.
+func ideasInWords(ideas []Attempt, hide *redactor) (lines []string) {
+	for _, a := range slices.Backward(ideas) {
+		line := "- " + ideaOf(a.Note) + ": " + verdictInWords(a)
+		if a.Counterexample != nil {
+			line += "; " + counterexampleInWords(a.Counterexample, hide)
+		} else if !behaves(a) && a.Reason != "" {
+			line += ": " + OneLine(hide.sentence(a.Reason))
+		}
+		lines = append(lines, line)
 	}
-	return 0
+	return lines
+}
+
+// maxIdea bounds the words that an idea goes by, in bytes.
+const maxIdea = 90
+
+// ideaOf is the idea that a note begins with.
+func ideaOf(note string) string {
+	idea := OneLine(note)
+	if end := strings.Index(idea, ". "); end >= 0 {
+		idea = idea[:end]
+	}
+	if len(idea) > maxIdea {
+		idea = strings.ToValidUTF8(idea[:maxIdea], "") + "…"
+	}
+	if idea == "" {
+		return "an idea without a word"
+	}
+	return strings.TrimSuffix(idea, ".")
+}
+
+func behaves(a Attempt) bool { return a.Status == beagle.Accepted || a.Status == beagle.Equal }
+
+// verdictInWords says what an attempt brought, and whether that is more than noise.
+func verdictInWords(a Attempt) string {
+	switch {
+	case !behaves(a):
+		return fmt.Sprintf("%s by %s", a.Status, OneLine(a.Stage))
+	case a.Ratio == nil:
+		return "equal, not measured"
+	}
+	says := fmt.Sprintf("%.2fx of the original", a.Ratio.Point)
+	if a.Gain != nil {
+		says += fmt.Sprintf(", %.2fx of its parent (%s)", a.Gain.Point, evident(*a.Gain))
+	}
+	if len(a.Slower) > 0 {
+		says += "; of no use, because some inputs pay for it: " + classesInWords(a.Slower)
+	}
+	return says
+}
+
+// evident says what an interval shows.
+func evident(r beagle.Ratio) string {
+	switch {
+	case r.Low > 1:
+		return "faster"
+	case r.High < 1:
+		return "slower"
+	}
+	return "within noise"
+}
+
+// rulesInWords is one line for all rules.
+func rulesInWords(rules []Rule) []string {
+	var says []string
+	for _, r := range rules {
+		what := fmt.Sprintf("%s %.2fx", OneLine(r.Name), r.Gain)
+		if r.Good == 0 {
+			what = OneLine(r.Name) + " rejected"
+		}
+		says = append(says, what)
+	}
+	if len(says) == 0 {
+		return nil
+	}
+	return []string{"- " + strings.Join(says, ", ")}
+}
+
+// rejectedInWords shows one attempt of each pattern of rejections: descendants of a wrong step fail
+// as it does.
+func rejectedInWords(tried []Attempt, hide *redactor) (lines []string) {
+	seen := map[string]bool{}
+	for _, a := range tried {
+		if behaves(a) {
+			continue
+		}
+		pattern := a.Stage + a.Reason
+		if x := a.Counterexample; x != nil {
+			pattern = x.Go + x.Got
+		}
+		if !seen[pattern] {
+			seen[pattern] = true
+			lines = append(lines, "- "+attemptInWords(a, hide))
+		}
+	}
+	return lines
 }
 
 func attemptInWords(a Attempt, hide *redactor) string {
-	var b strings.Builder
-	b.WriteString(stepInWords(a, hide))
-	if a.Ratio != nil {
-		fmt.Fprintf(&b, ": %s as fast as the original", ratioInWords(*a.Ratio))
+	says := stepInWords(a, hide) + ": " + verdictInWords(a)
+	if behaves(a) {
+		return says
 	}
-	if a.Gain != nil {
-		fmt.Fprintf(&b, ", %s as fast as before the step", ratioInWords(*a.Gain))
+	if a.Reason != "" {
+		says += ": " + OneLine(hide.sentence(a.Reason))
 	}
-	if len(a.Slower) > 0 {
-		b.WriteString("; of no use, because some inputs pay for it: " + classesInWords(a.Slower))
+	if a.Counterexample != nil {
+		says += "; " + counterexampleInWords(a.Counterexample, hide)
 	}
-	if a.Status != beagle.Accepted && a.Status != beagle.Equal {
-		fmt.Fprintf(&b, ": %s by %s", a.Status, OneLine(a.Stage))
-		if a.Reason != "" {
-			b.WriteString(": " + OneLine(hide.sentence(a.Reason)))
-		}
-		if a.Counterexample != nil {
-			b.WriteString("; " + counterexampleInWords(a.Counterexample, hide))
-		}
-	}
-	return b.String()
+	return says
 }
 
 // stepInWords names the last step, which is the new one, and the number of steps before it.
@@ -108,55 +169,16 @@ func ratioInWords(r beagle.Ratio) string {
 // counterexampleInWords describes the minimised input with both answers.
 func counterexampleInWords(x *beagle.Counterexample, hide *redactor) string {
 	show := func(s string) string { return OneLine(hide.value(s)) }
-	return fmt.Sprintf("(%s differs) %s: the original gives %s, this gave %s", OneLine(x.Kind), show(x.Go),
-		show(x.Want), show(x.Got))
+	want, got := does("gives", show(x.Want)), does("gave", show(x.Got))
+	return fmt.Sprintf("(%s differs) %s: the original %s, this %s", OneLine(x.Kind), show(x.Go), want, got)
 }
 
-// goodInWords shows other versions worth knowing. It shows a source only if it fits whole, because
-// half a version teaches nothing.
-func goodInWords(good []Version, limit int) string {
-	var b strings.Builder
-	for _, v := range good {
-		head := versionInWords(&v) + "\n"
-		whole := head + Block("go", v.Source) + "\n"
-		switch {
-		case b.Len()+len(whole) <= limit:
-			b.WriteString(whole)
-		case b.Len()+len(head)+1 <= limit:
-			b.WriteString(head + "\n")
+// does puts a verb before an answer that has none.
+func does(verb, answer string) string {
+	for _, own := range []string{"returns ", "leaves ", "panic"} {
+		if strings.HasPrefix(answer, own) {
+			return answer
 		}
 	}
-	return b.String()
-}
-
-// versionInWords describes a version in a line or two.
-func versionInWords(v *Version) string {
-	says := "The original"
-	if len(v.Steps) > 0 {
-		names := make([]string, len(v.Steps))
-		for i, s := range v.Steps {
-			names[i] = word(s.Mutator)
-		}
-		says = "Made by " + strings.Join(names, ", then ")
-	}
-	if v.Ratio != nil && len(v.Steps) > 0 {
-		says += ": " + ratioInWords(*v.Ratio) + " as fast as the original"
-	}
-	says += "."
-	if classes := classesInWords(v.Classes); classes != "" {
-		says += " By kind of input: " + classes + "."
-	}
-	return says
-}
-
-// classesInWords says how fast a version is on each kind of input.
-func classesInWords(list []InputClass) string {
-	var out []string
-	for _, c := range list {
-		if c.Ratio != nil {
-			out = append(out,
-				fmt.Sprintf("%s (%s of the calls) %s", word(c.Name), percent(c.Share), ratioInWords(*c.Ratio)))
-		}
-	}
-	return strings.Join(out, "; ")
+	return verb + " " + answer
 }

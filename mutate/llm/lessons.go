@@ -182,8 +182,13 @@ func Match(all []Lesson, facts map[string]float64, limit int) []Lesson {
 }
 
 // fitting returns how well a lesson fits: the weight of the first fact that it names, plus half of
-// the mean weight of the others.
+// the mean weight of the others. A lesson does not fit at all without its first fact, or where the
+// inputs show that one of its facts does not hold.
 func fitting(l *Lesson, facts map[string]float64) float64 {
+	refuted := func(fact string) bool { return facts[fact] < 0 }
+	if facts[l.Matches[0]] <= 0 || slices.ContainsFunc(l.Matches, refuted) {
+		return 0
+	}
 	score := facts[l.Matches[0]]
 	for _, m := range l.Matches[1:] {
 		score += 0.5 * facts[m] / float64(len(l.Matches)-1)

@@ -114,6 +114,10 @@ func (m *matcher) find(e Edit, i int) (span, error) {
 			trim func(string) string
 		}{{m.exact, trimRight}, {m.trimmed, strings.TrimSpace}} {
 			at := try.h.places(search, try.trim)
+			// A text with less indentation is a part of the same text with more.
+			if within := m.trimmed.places(search, strings.TrimSpace); len(at) > 0 && len(within) > 1 {
+				return span{}, ambiguous(i, within)
+			}
 			switch {
 			case len(at) == 1:
 				return m.lineSpan(at[0], len(search), e.Replace, i), nil
@@ -125,11 +129,11 @@ func (m *matcher) find(e Edit, i int) (span, error) {
 	return m.inLine(e, i, search)
 }
 
-// places returns the lines where the search matches, four at most.
+// places returns the lines where the search matches, maxPlaces at most.
 func (h haystack) places(search []string, trim func(string) string) []int {
 	needle := stack(search, trim).text
 	var out []int
-	for from := 0; len(out) < 4; {
+	for from := 0; len(out) < maxPlaces; {
 		at := strings.Index(h.text[from:], needle)
 		if at < 0 {
 			break
@@ -140,13 +144,16 @@ func (h haystack) places(search []string, trim func(string) string) []int {
 	return out
 }
 
+// maxPlaces is how many places of a text a message names.
+const maxPlaces = 10
+
 func ambiguous(i int, at []int) error {
 	var lines []string
 	for _, l := range at {
 		lines = append(lines, fmt.Sprint(l+1))
 	}
-	return wrong("SEARCH block %d matches more than one place (lines %s): add lines around it until it matches one",
-		i+1, strings.Join(lines, ", "))
+	return wrong("SEARCH block %d occurs %d times (lines %s), and which of them is meant is not clear: add lines around "+
+		"it until it matches one place", i+1, len(at), strings.Join(lines, ", "))
 }
 
 // lineSpan replaces whole lines.

@@ -3,9 +3,10 @@ package llm
 import (
 	_ "embed"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle"
 )
 
 // A Prompt is what a model receives. Compose makes the same prompt from the same evidence, limits
@@ -28,6 +29,7 @@ type Limits struct {
 	Source   int `json:"source"`   // of each parent's source
 	Callees  int `json:"callees"`  // of all sources of called functions
 	Corpus   int `json:"corpus"`   // of the facets in words
+	Calls    int `json:"calls"`    // of the sample calls and the distributions
 	Profile  int `json:"profile"`  // of the hot lines
 	Compiler int `json:"compiler"` // of the compiler's account
 	Assembly int `json:"assembly"` // of the hot loop; Compose only counts a larger loop
@@ -40,7 +42,7 @@ type Limits struct {
 // DefaultLimits make prompts of at most 48 KiB, some 14,000 tokens.
 func DefaultLimits() Limits {
 	return Limits{
-		Total: 48 << 10, Source: 14 << 10, Callees: 5 << 10, Corpus: 3 << 10, Profile: 1536, Compiler: 3 << 10,
+		Total: 48 << 10, Source: 14 << 10, Callees: 5 << 10, Corpus: 3 << 10, Calls: 1536, Profile: 1536, Compiler: 3 << 10,
 		Assembly: 5 << 10, Tried: 5 << 10, Good: 8 << 10, Failure: 6 << 10, Lessons: 8 << 10,
 	}
 }
@@ -62,7 +64,7 @@ func Rules() string {
 // Compose never cuts System. If Total leaves no room beside it, User holds the request alone.
 func Compose(e *Evidence, l Limits, seed uint64) Prompt {
 	request := e.request(seed)
-	taught := Match(e.Lessons, e.Facts(), l.Lessons)
+	taught := Match(e.Lessons, e.facts(), l.Lessons)
 	parts := e.parts(l, taught)
 	fit(parts, l.Total-len(systemText)-len(request))
 	p := Prompt{System: systemText}
@@ -102,25 +104,6 @@ func fit(parts []*part, room int) {
 	}
 }
 
-// angles are ways to look at a function, each with the fact that it needs.
-var angles = []struct{ fact, text string }{
-	{"",
-		"Look at the line that costs most and ask what of its work is the same from call to call, or from turn to " +
-			"turn."},
-	{"", "Ask what nearly all inputs have in common, and give exactly those a short way."},
-	{"", "Ask whether another algorithm for the same answer needs fewer steps, not cheaper ones."},
-	{"loop",
-		"Look at what a turn of the hot loop does besides its purpose: checks, loads of what does not change, " +
-			"branches that nobody can predict."},
-	{"loop", "Ask whether the loop can take several elements a turn."},
-	{"bounds-check",
-		"Look at each bounds check in the hot loop and restructure the code so that the compiler can prove it away."},
-	{"alloc", "Count the allocations and the bytes copied, and remove those that the caller cannot see."},
-	{"branch", "Ask which decisions a table or arithmetic can take without a branch."},
-	{"map", "Ask whether the keys are few or small enough for something simpler than a map."},
-	{"recursion", "Ask what the recursion computes again and again."},
-}
-
 // request returns what the prompt asks of the model.
 func (e *Evidence) request(seed uint64) string {
 	const title = "# The request\n\n"
@@ -130,6 +113,10 @@ func (e *Evidence) request(seed uint64) string {
 	}
 	switch e.Kind {
 	case Repair:
+		if e.Continues {
+			return title + "Make the same change again, without the mistake. If the idea itself cannot be right, make " +
+				"the nearest change that is. Answer in the form that was given.\n"
+		}
 		return title +
 			fmt.Sprintf("Your last reply is under \"What went wrong\". Make the same change to the version to change "+
 				"of %s again, without the mistake. If the idea itself cannot be right, make the nearest change that "+
@@ -140,18 +127,16 @@ func (e *Evidence) request(seed uint64) string {
 				"both. Keep what makes each fast, drop what only one of them needs, and change the version to "+
 				"change. Answer in the form that was given.\n", name)
 	}
-	return title +
-		fmt.Sprintf("Change the version to change of %s so that it becomes faster on what it receives. Do not "+
-			"propose again what was tried. %s Answer in the form that was given.\n", name, e.angle(seed))
-}
-
-func (e *Evidence) angle(seed uint64) string {
-	known := e.Facts()
-	var fitting []string
-	for _, a := range angles {
-		if a.fact == "" || known[a.fact] > 0 {
-			fitting = append(fitting, a.text)
+	if e.Kind == Follow {
+		if e.Last != nil && e.Last.Status != beagle.Equal && e.Last.Status != beagle.Accepted {
+			return title + "Your last version is not right. Mend it, keeping its idea where that can be right. Change " +
+				"the version to change, which is as before. Answer in the form that was given.\n"
 		}
+		return title + "The version to change is now your last one. Take it further: " + e.wanted(seed) +
+			" Answer in the form that was given.\n"
 	}
-	return fitting[rand.New(rand.NewPCG(seed, 0)).IntN(len(fitting))]
+	return title +
+		fmt.Sprintf("Change the version to change of %s so that it becomes faster on what it receives. Do not propose "+
+			"an idea again that stands under \"What was tried\". %s Answer in the form that was given.\n", name,
+			e.wanted(seed))
 }

@@ -50,20 +50,37 @@ func (p *part) text() string {
 func (p *part) whole() string { return p.at(1 << 30) }
 
 // parts returns the sections of the question in reading order. Sections that stay the same for a
-// target come first.
+// target come first; a conversation that goes on has had them.
 func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
+	all := e.allParts(l, taught)
+	if !e.Continues {
+		return all
+	}
+	said := []string{"target", "callees", "corpus", "calls", "lessons"}
+	if e.Kind == Repair {
+		said = append(said, "tried", "good", "source", "mate", "profile", "compiler", "assembly")
+	}
+	for _, p := range all {
+		if slices.Contains(said, p.name) {
+			p.render = func(int) string { return "" }
+		}
+	}
+	return all
+}
+
+func (e *Evidence) allParts(l Limits, taught []Lesson) []*part {
 	return []*part{
 		newPart("target", "The function", 2<<10, e.target),
 		newPart("callees", "What it calls", l.Callees, e.callees),
 		newPart("corpus", "What it receives", l.Corpus, e.corpus),
+		newPart("calls", "Some calls, and what they give", l.Calls, e.calls),
 		newPart("lessons", "What is known to help", l.Lessons, func(n int) string { return lessonsInWords(taught, n) }),
 		newPart("tried", "What was tried", l.Tried, e.tried),
 		newPart("good", "Other good versions", l.Good, e.good),
+		newPart("last", "What became of your last version", l.Failure, e.last),
 		newPart("source", "The version to change", l.Source, e.source),
 		newPart("mate", "The other parent", l.Source, e.mate),
-		newPart("profile", "Where its time goes", l.Profile, func(n int) string {
-			return inBlock(hotLines(&e.Parent), n, "lines")
-		}),
+		newPart("profile", "Where its time goes", l.Profile, e.profile),
 		newPart("compiler", "What the compiler says of it", l.Compiler, func(n int) string {
 			return inBlock(noteLines(&e.Parent), n, "notes")
 		}),
@@ -73,8 +90,8 @@ func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
 }
 
 // importance orders parts from the one that shrinks first to the one that shrinks last.
-var importance = []string{"good", "callees", "tried", "lessons", "assembly", "compiler", "corpus", "profile", "mate",
-	"failure", "target", "source"}
+var importance = []string{"good", "callees", "calls", "tried", "lessons", "assembly", "compiler", "corpus", "profile", "mate",
+	"failure", "last", "target", "source"}
 
 // inBlock puts lines into a code block.
 func inBlock(lines []string, limit int, what string) string {
@@ -105,17 +122,42 @@ func (e *Evidence) target(limit int) string {
 		fmt.Fprintf(&b, "It is measured with %s; every type argument must keep working.\n",
 			word(strings.Join(t.TypeArgs, ", ")))
 	}
-	var names []string
-	for _, d := range t.Scope {
-		names = append(names, d.Name)
+	if names := e.helpers(); len(names) > 0 {
+		fmt.Fprintf(&b, "Only it uses these, so they may change with it: %s.\n", word(strings.Join(names, ", ")))
 	}
-	if len(names) > 1 {
-		fmt.Fprintf(&b, "Only it uses these, so they may change with it: %s.\n", word(strings.Join(names[1:], ", ")))
-	}
-	if t.Facts.CanPanic {
-		b.WriteString("It can panic; where it does, it must go on doing so.\n")
-	}
+	b.WriteString(e.panics())
 	return head + cut(b.String(), limit-len(head))
+}
+
+// helpers are the declarations beside the function that the version to change has.
+func (e *Evidence) helpers() (names []string) {
+	f, _, err := parseGo(e.Parent.Source)
+	if err != nil {
+		return nil
+	}
+	for _, d := range f.Decls {
+		for _, name := range Declared(d) {
+			if name != e.Target.Name && name != "_" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// panics says whether the function panics. What its code shows is a guess on the safe side: what
+// was recorded comes first.
+func (e *Evidence) panics() string {
+	f := e.Facets
+	switch {
+	case f != nil && f.Panics > 0:
+		return fmt.Sprintf("%s of the recorded calls panic, and must go on doing so.\n", percent(f.Panics))
+	case !e.Target.Facts.CanPanic:
+		return ""
+	case f != nil && f.Records > 0:
+		return "No recorded call panics. Should an input make it panic, it must go on doing so.\n"
+	}
+	return "Where it panics, it must go on doing so.\n"
 }
 
 func (e *Evidence) callees(limit int) string {
@@ -151,7 +193,7 @@ func (e *Evidence) corpus(limit int) string {
 
 func (e *Evidence) tried(limit int) string {
 	const overhead = 2*3 + len("text") + 3
-	words := triedInWords(e.Tried, e.redactor(), limit-overhead)
+	words := e.triedInWords(limit - overhead)
 	if words == "" {
 		return ""
 	}
@@ -168,16 +210,40 @@ func (e *Evidence) source(limit int) string {
 	return sourceOf(&e.Parent, limit)
 }
 
+// mate shows the other parent, as changes of the version to change where that is much shorter.
 func (e *Evidence) mate(limit int) string {
 	if e.Mate == nil || e.Leaks(e.Mate.Source) {
 		return ""
+	}
+	if text := versionBeside(e.Mate, e.Parent.Source); len(text) <= limit {
+		return text
 	}
 	return sourceOf(e.Mate, limit)
 }
 
 func (e *Evidence) good(limit int) string {
 	showable := slices.DeleteFunc(slices.Clone(e.Good), func(v Version) bool { return e.Leaks(v.Source) })
-	return goodInWords(showable, limit)
+	return goodInWords(showable, e.Parent.Source, limit)
+}
+
+// profile shows the measured profile of the version to change, and what a call of it costs.
+func (e *Evidence) profile(limit int) string {
+	head := ""
+	if c := e.Parent.Cost; c != nil {
+		head = "A call takes " + costInWords(c) + ".\n"
+	}
+	if len(head) > limit {
+		return ""
+	}
+	return head + inBlock(hotLines(&e.Parent), limit-len(head), "lines")
+}
+
+// last says what became of the reply before, in a conversation.
+func (e *Evidence) last(limit int) string {
+	if e.Last == nil {
+		return ""
+	}
+	return codeBlockWithin("text", attemptInWords(*e.Last, e.redactor()), limit)
 }
 
 func sourceOf(v *Version, limit int) string {
@@ -216,6 +282,8 @@ func (e *Evidence) failure(all, one int) string {
 	if f.Counterexample != nil {
 		say("It does not do the same:", counterexampleInWords(f.Counterexample, e.redactor()))
 	}
-	say("The reply was:", Clean(f.Reply))
+	if !e.Continues {
+		say("The reply was:", Clean(f.Reply))
+	}
 	return b.String()
 }

@@ -399,18 +399,116 @@ func TestSeedsDiffer(t *testing.T) {
 	}
 }
 
-// TestTriedWhoPays checks that an attempt that makes some inputs slower is shown as such, not among
-// those that paid.
-func TestTriedWhoPays(t *testing.T) {
-	r := func(x float64) *beagle.Ratio { return &beagle.Ratio{Point: x, Low: x, High: x} }
-	tried := []Attempt{
-		{By: "a", Status: beagle.Equal, Ratio: r(1.8), Gain: r(1.5), Slower: []InputClass{{Name: "s: non-ASCII", Share: 0.12, Ratio: r(0.6)}}},
-		{By: "b", Status: beagle.Equal, Ratio: r(1.2)},
+// TestLedger checks that every idea of a model has a line with its verdict, noise has a name of its
+// own, the rules are one line, and a pattern of rejections stands once.
+func TestLedger(t *testing.T) {
+	r := func(point, low, high float64) *beagle.Ratio { return &beagle.Ratio{Point: point, Low: low, High: high} }
+	x := &beagle.Counterexample{Go: `F("a_")`, Want: "returns true", Got: "returns false", Kind: "result"}
+	e := &Evidence{
+		Ideas: []Attempt{
+			{Note: "Test eight bytes at once. It saves most.", Status: beagle.Equal, Ratio: r(1.9, 1.8, 2), Gain: r(1.5, 1.4, 1.6)},
+			{Note: "Unroll by two.", Status: beagle.Equal, Ratio: r(1.9, 1.7, 2.1), Gain: r(1.02, 0.9, 1.1)},
+			{Note: "Look from the end.", Status: beagle.Wrong, Stage: "exhaust", Counterexample: x},
+			{Note: "A table.", Status: beagle.Equal, Ratio: r(1.8, 1.7, 1.9), Gain: r(0.9, 0.85, 0.95),
+				Slower: []InputClass{{Name: "s: non-ASCII", Share: 0.12, Ratio: r(0.6, 0.5, 0.7)}}},
+		},
+		Rules: []Rule{{Name: "byte-table", Good: 3, Gain: 1.17}, {Name: "unroll", Good: 6, Gain: 1}, {Name: "memo", Bad: 2}},
+		Tried: []Attempt{
+			{By: "split-first", Status: beagle.Wrong, Stage: "replay", Counterexample: x},
+			{By: "prealloc", Status: beagle.Wrong, Stage: "replay", Counterexample: x},
+		},
 	}
-	words := triedInWords(tried, nil, 4<<10)
-	paid, idle, ok := strings.Cut(words, "Bought nothing:")
-	if !ok || strings.Contains(paid, "1.80x") || !strings.Contains(paid, "1.20x") ||
-		!strings.Contains(idle, "some inputs pay for it: s: non-ASCII (12 % of the calls) 0.60x") {
-		t.Errorf("%s", words)
+	got := e.triedInWords(4 << 10)
+	want := `Ideas of models, the latest first:
+- A table: 1.80x of the original, 0.90x of its parent (slower); of no use, because some inputs pay for it: s: non-ASCII (12 % of the calls) 0.60x (0.50 to 0.70)
+- Look from the end: wrong by exhaust; (result differs) F("a_"): the original returns true, this returns false
+- Unroll by two: 1.90x of the original, 1.02x of its parent (within noise)
+- Test eight bytes at once: 1.90x of the original, 1.50x of its parent (faster)
+Rewriting rules, by what a step of each brings:
+- byte-table 1.17x, unroll 1.00x, memo rejected
+Rejected, each pattern once:
+- split-first: wrong by replay; (result differs) F("a_"): the original returns true, this returns false
+`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// TestOtherVersionsAreDiffs checks that a version that differs in a line is shown by that line, and
+// one that differs in most is shown whole.
+func TestOtherVersionsAreDiffs(t *testing.T) {
+	e := validator(t)
+	near := e.Parent
+	near.Source = strings.Replace(near.Source, "i := 1;", "i := uint(1);", 1)
+	near.Steps = []beagle.Step{{Mutator: "unsigned-index"}}
+	text := goodInWords([]Version{near, {Source: "package tags\n\nfunc isNormalizedASCIITag(string) bool { return true }\n"}},
+		e.Parent.Source, 8<<10)
+	if 2*len(text) > len(e.Parent.Source) || !strings.Contains(text, "+\tfor i := uint(1); i") ||
+		!strings.Contains(text, "return true }") {
+		t.Errorf("%d bytes beside a version of %d:\n%s", len(text), len(e.Parent.Source), text)
+	}
+}
+
+// TestNoProfileNoShares checks that a version whose time was not measured is shown without shares.
+func TestNoProfileNoShares(t *testing.T) {
+	e := validator(t)
+	e.Parent.Profile = nil
+	if p := Compose(e, DefaultLimits(), 1).User; strings.Contains(p, "of the time") || strings.Contains(p, "# Where its time") {
+		t.Error("a share of the time that nobody measured")
+	}
+}
+
+// TestWantedIdeasDiffer checks that calls under way at once are asked for different ideas, and that
+// what is measured comes first.
+func TestWantedIdeasDiffer(t *testing.T) {
+	e := validator(t)
+	e.Parent.Cost = &beagle.Resources{Nanos: 100, Allocs: 2, Bytes: 64}
+	first, second := e.wanted(0), e.wanted(1)
+	if first == second || !strings.Contains(first, "2.0 of 64 bytes") || !strings.Contains(second, "line 15") {
+		t.Errorf("%s\n%s", first, second)
+	}
+}
+
+// TestLessonsFollowFacts checks that a lesson does not stand on its lesser facts alone, and that
+// inputs which refute a fact keep its lessons away.
+func TestLessonsFollowFacts(t *testing.T) {
+	lessons, err := LoadLessons()
+	if err != nil {
+		t.Fatal(err)
+	}
+	taught := func(code string, f *beagle.Facets, kind string) (names []string) {
+		e := &Evidence{Target: &beagle.Target{Name: "F", Params: []beagle.Param{{Kind: kind}}}, Facets: f,
+			Parent: Version{Source: code}}
+		for _, l := range Match(lessons, e.facts(), 64<<10) {
+			names = append(names, l.Name)
+		}
+		return names
+	}
+	text := func(ascii float64) *beagle.Facets {
+		return &beagle.Facets{Records: 9, Params: []beagle.ParamFacet{{Bytes: make([]float64, 256), ASCII: ascii}}}
+	}
+	runes := "package p\nfunc F(s string) int { n := 0; for range []rune(s) { n++ }; return n }\n"
+	if got := taught(runes, text(0.99), "string"); !slices.Contains(got, "ascii-fast-path") {
+		t.Errorf("nearly all inputs are ASCII: %v", got)
+	}
+	if got := taught(runes, text(0.001), "string"); slices.Contains(got, "ascii-fast-path") {
+		t.Errorf("no input is ASCII: %v", got)
+	}
+	hash := "package p\nfunc F(b []byte) uint32 { h := uint32(1); for _, c := range b { h ^= uint32(c); h *= 7 }; return h }\n"
+	if got := taught(hash, text(0.5), "slice"); slices.Contains(got, "splitting") || slices.Contains(got, "sorting") {
+		t.Errorf("nothing is split or sorted: %v", got)
+	}
+}
+
+// TestAmbiguousEdit checks that a text that occurs several times is not replaced, not even where
+// only one place has its indentation: which one is meant is not clear.
+func TestAmbiguousEdit(t *testing.T) {
+	parent := "package p\n\nfunc F(a, b, c int) int {\n\tif a > 0 {\n\t\treturn 0\n\t}\n\tif b > 0 {\n\t\tif c > 0 {\n" +
+		"\t\t\treturn 0\n\t\t}\n\t\treturn 0\n\t}\n\treturn 0\n}\n"
+	for _, search := range []string{"return 0", "\treturn 0\n", "\t\t\treturn 0\n"} {
+		_, err := Change{Edits: []Edit{{search, "\treturn 1\n"}}}.Apply(parent)
+		if err == nil || !strings.Contains(err.Error(), "occurs 4 times (lines 5, 9, 11, 13)") {
+			t.Errorf("%q: %v", search, err)
+		}
 	}
 }

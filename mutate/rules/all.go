@@ -75,6 +75,9 @@ var written = []*mutate.Mutator{
 	splitFirst,
 	splitPair,
 	splitSeq,
+	splitStack,
+	joinConcat,
+	bufferBuilder,
 	byteSeparator,
 	dropConversion,
 	runeSlice,
@@ -84,10 +87,12 @@ var written = []*mutate.Mutator{
 	equalFold,
 	hoistCompile,
 	regexpMatch,
+	regexpFind,
 
 	// Allocation.
 	prealloc,
 	appendIndex,
+	appendJoin,
 	oneBacking,
 	mapHint,
 	stackScratch,

@@ -36,11 +36,13 @@ return s.String()`,
 	Rewrite: rewriteStringBuilder,
 }
 
-// builderGrow (the second half of S1) matches a builder that a loop fills. It calls Grow before the
-// loop, with the exact size or a bound.
+// builderGrow (the second half of S1) matches a builder that code fills in several steps. It calls
+// Grow before them: with the exact size or a bound before a loop, else with the length of an input
+// or room for a short text.
 var builderGrow = &mutate.Mutator{
 	Name: "builder-grow",
-	Doc: "Give a strings.Builder its final size before a loop fills it. It saves the copies that doubling makes. " +
+	Doc: "Give a strings.Builder its size before code fills it: the exact one if it can be known, else the length " +
+		"of an input, or room for a short text. It saves the copies that doubling makes. " +
 		"Legal because only the capacity differs, and nobody asks for it.",
 	Before: `var b strings.Builder
 for _, w := range words {
@@ -327,18 +329,31 @@ func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 		if d.Var.Type().String() != "strings.Builder" || asksCapacity(p, d.Var) {
 			continue
 		}
-		for _, s := range list[i+1:] {
-			if loopBody(s) == nil || len(p.Uses(d.Var, s)) == 0 {
-				continue
-			}
-			b := &builderSite{decl: d, name: d.Var.Name(), loop: s}
-			if b.size(p, list[i+1:], d.Var); b.prepass != "" || len(b.sizes) > 0 {
-				sites = append(sites, mutate.Site{Node: s, Label: "builder " + b.name + " filled in a loop", Data: b})
-			}
-			break
+		if b := sizedBuilder(p, d, list[i+1:]); b != nil {
+			sites = append(sites, mutate.Site{Node: b.loop, Label: "builder " + b.name + " filled in a loop", Data: b})
+			continue
+		}
+		if manyWrites(p, d) && i+1 < len(list) {
+			b := &builderSite{decl: d, name: d.Var.Name(), loop: list[i+1], sizes: sizeHints(p, d)}
+			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "builder " + b.name, Data: b})
 		}
 	}
 	return sites
+}
+
+// sizedBuilder finds the loop that fills a builder, if its size can be known in front of it.
+func sizedBuilder(p *mutate.Pass, d declared, rest []ast.Stmt) *builderSite {
+	for _, s := range rest {
+		if loopBody(s) == nil || len(p.Uses(d.Var, s)) == 0 {
+			continue
+		}
+		b := &builderSite{decl: d, name: d.Var.Name(), loop: s}
+		if b.size(p, rest, d.Var); b.prepass != "" || len(b.sizes) > 0 {
+			return b
+		}
+		return nil
+	}
+	return nil
 }
 
 // asksCapacity reports whether code already grows the builder, reads its capacity, or passes it to

@@ -165,3 +165,23 @@ func soleCall(list []ast.Stmt) bool {
 	_, call := e.X.(*ast.CallExpr)
 	return call
 }
+
+// reassignedIn reports whether code below root gives the variable itself, not an element, another
+// value.
+func reassignedIn(p *mutate.Pass, v *types.Var, root ast.Node) bool {
+	for _, id := range p.Uses(v, root) {
+		as, ok := p.Parent(id).(*ast.AssignStmt)
+		if u, isUnary := p.Parent(id).(*ast.UnaryExpr); isUnary && u.Op == token.AND {
+			return true
+		}
+		if !ok {
+			continue
+		}
+		for _, l := range as.Lhs {
+			if ast.Unparen(l) == ast.Expr(id) {
+				return true
+			}
+		}
+	}
+	return captured(p, v)
+}

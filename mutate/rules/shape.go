@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"iter"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // This file holds shapes of code that several rules look for.
@@ -87,61 +89,15 @@ func appends(p *mutate.Pass, s ast.Node) (v *types.Var, call *ast.CallExpr, ok b
 	return v, call, local(p, v) && p.Var(call.Args[0]) == v
 }
 
-// local reports whether a function declares v; parameters count.
-func local(p *mutate.Pass, v *types.Var) bool {
-	return v != nil && !v.IsField() && !p.IsGlobal(v) && v.Pkg() == p.Pkg
-}
+// The questions below are facts; rules ask them by short names.
 
-// A declared is a statement that gives a new local variable its first value: `v := e`, `var v T`,
-// `var v T = e`. Value is nil if there is none.
-type declared struct {
-	Stmt  ast.Stmt
-	Var   *types.Var
-	Name  *ast.Ident
-	Type  ast.Expr // as written, or nil
-	Value ast.Expr
-}
+func local(p *mutate.Pass, v *types.Var) bool { return facts.IsLocal(p, v) }
 
-// declaration recognises a statement that declares one variable.
-func declaration(p *mutate.Pass, s ast.Stmt) (d declared, ok bool) {
-	d.Stmt = s
-	switch s := s.(type) {
-	case *ast.AssignStmt:
-		if s.Tok != token.DEFINE || len(s.Lhs) != 1 || len(s.Rhs) != 1 {
-			return d, false
-		}
-		d.Name, _ = s.Lhs[0].(*ast.Ident)
-		d.Value = ast.Unparen(s.Rhs[0])
-	case *ast.DeclStmt:
-		g := s.Decl.(*ast.GenDecl)
-		if g.Tok != token.VAR || len(g.Specs) != 1 {
-			return d, false
-		}
-		spec := g.Specs[0].(*ast.ValueSpec)
-		if len(spec.Names) != 1 {
-			return d, false
-		}
-		d.Name, d.Type = spec.Names[0], spec.Type
-		if len(spec.Values) == 1 {
-			d.Value = ast.Unparen(spec.Values[0])
-		}
-	}
-	if d.Name == nil {
-		return d, false
-	}
-	d.Var, _ = p.Info.Defs[d.Name].(*types.Var)
-	return d, d.Var != nil
-}
+type declared = facts.Declaration
 
-// captured reports whether a function literal uses v without declaring it.
-func captured(p *mutate.Pass, v *types.Var) bool {
-	for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
-		if !(lit.Pos() <= v.Pos() && v.Pos() < lit.End()) && len(p.Uses(v, lit)) > 0 {
-			return true
-		}
-	}
-	return false
-}
+func declaration(p *mutate.Pass, s ast.Stmt) (d declared, ok bool) { return facts.Declares(p, s) }
+
+func captured(p *mutate.Pass, v *types.Var) bool { return facts.Captured.Of(p)[v] }
 
 // reads lists the uses of v below root. It returns nil and false if one of them assigns, captures
 // or takes the address of v.
@@ -152,12 +108,10 @@ func reads(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
 	return p.Uses(v, root), true
 }
 
-// inside reports whether n lies within m.
-func inside(n, m ast.Node) bool { return m.Pos() <= n.Pos() && n.End() <= m.End() }
+func inside(n, m ast.Node) bool { return facts.Inside(n, m) }
 
-// usedAfter reports whether v's function uses v behind pos.
 func usedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
-	return slices.ContainsFunc(p.Uses(v, f), func(id *ast.Ident) bool { return id.Pos() >= pos })
+	return facts.UsedAfter(p, v, f, pos)
 }
 
 // enclosing returns the innermost node of type N around n, other than n itself.
@@ -182,97 +136,15 @@ func loopBody(s ast.Node) *ast.BlockStmt {
 	return nil
 }
 
-// stable reports whether e has the same value wherever root evaluates it: it is pure, and root
-// changes none of its parts.
-func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
-	f := p.Effects(e)
-	if f.Writes || f.Panics {
-		return false
-	}
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		v, ok := p.Info.Uses[id].(*types.Var)
-		if !ok || v.IsField() {
-			continue
-		}
-		if root.Pos() <= v.Pos() && v.Pos() < root.End() && !(e.Pos() <= v.Pos() && v.Pos() < e.End()) {
-			return false // root declares it
-		}
-		if !p.IsGlobal(v) && (p.Assigned(v, root) || captured(p, v) && p.Assigned(v, p.FuncOf(root))) {
-			return false
-		}
-	}
-	return !f.Reads || !changesMemory(p, root)
-}
+func stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool { return facts.Stable(p, e, root) }
 
-// changesMemory reports whether n may change memory other than plain local variables.
-func changesMemory(p *mutate.Pass, n ast.Node) bool {
-	changes := false
-	ast.Inspect(n, func(m ast.Node) bool {
-		switch m := m.(type) {
-		case *ast.AssignStmt:
-			for _, l := range m.Lhs {
-				changes = changes || !plainLocal(p, l)
-			}
-		case *ast.IncDecStmt:
-			changes = changes || !plainLocal(p, m.X)
-		case *ast.CallExpr:
-			changes = changes || callChanges(p, m)
-		case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
-			changes = true
-		case *ast.UnaryExpr:
-			changes = changes || m.Op == token.ARROW
-		}
-		return !changes
-	})
-	return changes
-}
+func changesMemory(p *mutate.Pass, n ast.Node) bool { return facts.ChangesMemory(p, n) }
 
-func plainLocal(p *mutate.Pass, e ast.Expr) bool {
-	id, ok := ast.Unparen(e).(*ast.Ident)
-	// A type switch's variable has no object of its own.
-	return ok && (id.Name == "_" || p.Info.ObjectOf(id) == nil || local(p, p.Var(id)))
-}
+func plainLocal(p *mutate.Pass, e ast.Expr) bool { return facts.PlainLocal(p, e) }
 
-// callChanges reports whether a call may change memory. append counts as a change, since it writes
-// behind the length of its argument.
-func callChanges(p *mutate.Pass, call *ast.CallExpr) bool {
-	if p.Info.Types[call.Fun].IsType() {
-		return false
-	}
-	switch obj := p.Callee(call).(type) {
-	case *types.Builtin:
-		return slices.Contains([]string{"append", "copy", "clear", "delete", "close", "print", "println", "panic",
-			"recover"}, obj.Name())
-	case *types.Func:
-		return p.Effects(call).Writes
-	}
-	return true
-}
+func callChanges(p *mutate.Pass, call *ast.CallExpr) bool { return facts.CallChanges(p, call) }
 
-// typeText writes a type in the terms of the candidate. ok is false if the type needs a package
-// that the file does not import by name.
-func typeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
-	ok = true
-	text = types.TypeString(t, func(pkg *types.Package) string {
-		if pkg == p.Pkg {
-			return ""
-		}
-		for _, s := range p.File.Imports {
-			if s.Path.Value != strconv.Quote(pkg.Path()) {
-				continue
-			}
-			if s.Name == nil {
-				return pkg.Name()
-			}
-			if s.Name.Name != "_" && s.Name.Name != "." {
-				return s.Name.Name
-			}
-		}
-		ok = false
-		return pkg.Name()
-	})
-	return text, ok
-}
+func typeText(p *mutate.Pass, t types.Type) (text string, ok bool) { return facts.TypeText(p, t) }
 
 // plainKind returns the info bits of a basic type without methods, and 0 for others. Formatting and
 // comparing a plain type work as for its basic type.
@@ -337,46 +209,7 @@ func constString(p *mutate.Pass, e ast.Expr) (string, bool) {
 	return s, err == nil
 }
 
-// hoistable returns the statement in front of which code may evaluate e in advance. e must be pure,
-// and the statement must evaluate it exactly once, as far as control reaches it.
-func hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
-	var child ast.Node = e
-	path := p.Path(e)
-	for i, up := range path {
-		if up == child || i == 0 && up.Pos() == e.Pos() && up.End() == e.End() {
-			continue
-		}
-		switch up := up.(type) {
-		case *ast.BinaryExpr:
-			if (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child {
-				return nil, false
-			}
-		case *ast.IfStmt:
-			if up.Else == child || up.Init != nil && up.Init != child {
-				return nil, false
-			}
-		case *ast.SwitchStmt:
-			if up.Init != nil && up.Init != child {
-				return nil, false
-			}
-		case *ast.ForStmt, *ast.TypeSwitchStmt, *ast.CommClause, *ast.FuncLit, *ast.FuncDecl, *ast.GenDecl:
-			return nil, false
-		}
-		if s, ok := child.(ast.Stmt); ok {
-			switch up := up.(type) {
-			case *ast.BlockStmt:
-				return s, true
-			case *ast.CaseClause:
-				return s, slices.Contains(up.Body, s)
-			}
-		}
-		if c, ok := up.(*ast.CaseClause); ok && !slices.Contains(c.Body, asStmt(child)) {
-			return nil, false
-		}
-		child = up
-	}
-	return nil, false
-}
+func hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) { return facts.Hoistable(p, e) }
 
 func asStmt(n ast.Node) ast.Stmt {
 	s, _ := n.(ast.Stmt)
@@ -429,7 +262,7 @@ func withImports(p *mutate.Pass, edits []mutate.Edit, paths ...string) []mutate.
 			}
 		}
 	}
-	return append(mergeImports(p, out), edits...)
+	return append(mutate.MergeImports(out), edits...)
 }
 
 // mentionsPackage reports whether text uses the package of that name.
@@ -457,18 +290,31 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// mergeImports joins several edits that each turn the same single import into a group.
-func mergeImports(p *mutate.Pass, edits []mutate.Edit) []mutate.Edit {
-	var out []mutate.Edit
-	for _, e := range edits {
-		if n := len(out); n > 0 && e.Start == out[n-1].Start && e.End == out[n-1].End && e.Start < e.End {
-			added := strings.TrimSuffix(strings.SplitN(e.New, "\n", 3)[2], ")")
-			out[n-1].New = strings.TrimSuffix(out[n-1].New, ")") + added + ")"
-			continue
-		}
-		out = append(out, e)
-	}
-	return out
+var assignTokens = []token.Token{token.ASSIGN}
+
+// pureElements reports whether e is pure, given that the elements of a loop are within bounds.
+func pureElements(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
+	return facts.Quiet(p, e, facts.Loops.Of(p)[loop])
 }
 
-var assignTokens = []token.Token{token.ASSIGN}
+func orNil(e ast.Expr) ast.Expr {
+	if e == nil {
+		return &ast.BadExpr{}
+	}
+	return e
+}
+
+func isBool(p *mutate.Pass, e ast.Expr, want bool) bool {
+	v := p.Info.Types[e].Value
+	return v != nil && v.Kind() == constant.Bool && constant.BoolVal(v) == want
+}
+
+func isString(v *types.Var) bool {
+	b, ok := v.Type().Underlying().(*types.Basic)
+	return ok && b.Kind() == types.String
+}
+
+func isArray(v *types.Var) bool {
+	_, ok := v.Type().Underlying().(*types.Array)
+	return ok
+}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 
@@ -122,4 +123,23 @@ func trimBlankLines(text string) string {
 		out = append(out, line)
 	}
 	return strings.Join(out, "\n")
+}
+
+// finiteHead reports whether the loop's head only counts, or ranges over data.
+func finiteHead(p *mutate.Pass, s ast.Stmt) bool {
+	switch s := s.(type) {
+	case *ast.RangeStmt:
+		if s.Tok == token.ASSIGN {
+			return false // code behind the loop sees the variables
+		}
+		switch p.Info.TypeOf(s.X).Underlying().(type) {
+		case *types.Slice, *types.Array, *types.Map, *types.Basic:
+			return true
+		}
+	case *ast.ForStmt:
+		l, ok := p.Counted(s)
+		return ok && !l.Skips && l.Start != nil && s.Init != nil && s.Init.(*ast.AssignStmt).Tok == token.DEFINE &&
+			p.Pure(s.Cond)
+	}
+	return false
 }

@@ -14,6 +14,8 @@ type Request struct {
 	Program *Program `json:"program,omitempty"` // ask
 	ID      int      `json:"id,omitempty"`      // unask
 	Max     int      `json:"max,omitempty"`     // pull: bytes at most; 0 means MaxPull
+
+	Rollout *RolloutOrders `json:"rollout,omitempty"` // rollout-start, rollout-beat
 }
 
 // Verbs of a request.
@@ -66,6 +68,8 @@ type Reply struct {
 	Answer  *Answer `json:"answer,omitempty"` // unask
 	Payload int     `json:"payload,omitempty"`
 	More    bool    `json:"more,omitempty"` // pull: more calls wait
+
+	Rollout *RolloutReply `json:"rollout,omitempty"`
 }
 
 // Status is the state of a probe.

@@ -37,6 +37,7 @@ func TestResultSaysWhatWasPaid(t *testing.T) {
 	server := llmtest.New(t, versions(100*time.Millisecond))
 	s := spec(t, server.URL(), "test")
 	s.Time, s.Models.InFlight, s.Models.Ask[0].Price, s.Models.Caps.Money = 3*time.Second, 8, dear, 10_000_000
+	s.Models.NoRules = true // so that it is asked at once
 	home := openStore(t, t.TempDir())
 	var used llm.Spent
 	r, err := newKnown(700*time.Millisecond, 1).driver(home, func(e flow.Event) {
@@ -205,7 +206,10 @@ func TestTornRecording(t *testing.T) {
 	server.Close()
 	s.Models.Replay, s.Models.Record = s.Models.Record, ""
 	again, err := newKnown(0, 2).driver(openStore(t, t.TempDir()), nil).Start(t.Context(), s)
-	if err != nil || way(again) != way(whole) {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if way(again) != way(whole) {
 		t.Errorf("%v: another way:\n%s\n%s", err, way(whole), way(again))
 	}
 }

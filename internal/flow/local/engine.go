@@ -208,15 +208,16 @@ func (e *engine) drawRules() (loop.Drawn, error) {
 		}
 	}
 	e.asked = nil
-	switch e.rounds++; {
-	case e.begun.Trim && e.rounds == 1:
+	switch lack := e.draft.Lacks(e.rounds, e.begun.Trim); {
+	case lack.Trims:
 		e.asked = e.r.course.Search.AskTrims()
 		if n := len(e.asked); n > 0 {
 			e.r.d.Watch.Stage("trim", fmt.Sprintf("%d versions that leave steps of the best out", n))
 		}
-	case !e.begun.Trim && e.rounds <= flow.MaxRefills:
-		e.asked = e.r.course.Draw(e.draft)
+	case lack.Drawn:
+		e.asked = e.r.course.Search.Ask(lack.Rules)
 	}
+	e.rounds++
 	return loop.Drawn{More: len(e.asked) > 0, Outside: e.draft.Outside, Made: len(e.draft.Made)}, nil
 }
 
@@ -281,6 +282,7 @@ func (e *engine) Show(calls int) {
 }
 
 func (e *engine) Warn(text string) { e.r.d.Watch.Warn(text) }
+func (e *engine) Say(text string)  { e.r.d.Watch.Stage("models", text) }
 
 // inbox is what was handed in for the run and not taken yet, as much as a
 // generation takes.

@@ -24,6 +24,7 @@ func (l *loop) take(r *Reply) error {
 		return r.Err
 	}
 	l.arrived = append(l.arrived, *r)
+	l.call = l.Now().Sub(l.asked)
 	if r.Untold && l.Tokens {
 		l.once("the agent " + r.Model + " does not say how many tokens it uses: --budget-tokens cannot hold for it")
 	}
@@ -51,18 +52,32 @@ func (l *loop) once(what string) {
 	}
 }
 
-// send keeps as many calls under way as are allowed, unless many replies wait to
-// be evaluated.
+// send keeps as many calls under way as are allowed.
 func (l *loop) send() error {
 	n := l.InFlight - l.out
-	if n <= 0 || len(l.arrived) >= max(l.Batch, l.InFlight) || !l.Standing().Asks || l.Pause() || l.timeLeft() <= 0 {
+	if n <= 0 || l.holds() || !l.Standing().Asks || l.Pause() || l.timeLeft() <= 0 {
 		return nil
 	}
 	return l.act(Action{Ask: n})
 }
 
-// refill sends while a generation is evaluated: it has taken replies, and so made
-// room. Actions that are taken again tell by themselves when.
+// holds reports whether the next call waits for a verdict. A prompt is worth more
+// when it knows what became of the last reply, and of what the rules find at once.
+// Where an evaluation takes longer than a call, waiting would cost more.
+func (l *loop) holds() bool {
+	s := l.Standing()
+	waiting := len(l.arrived) > 0 || l.judging
+	switch {
+	case len(l.arrived) >= max(l.Batch, l.InFlight):
+		return true
+	case s.Told == 0 && !l.NoRules && !l.dry && s.Room > 0:
+		return true
+	}
+	return waiting && l.pace <= l.call
+}
+
+// refill sends while a generation is evaluated: it may have been made of rules
+// alone. Actions that are taken again tell by themselves when.
 func (l *loop) refill() error {
 	if l.Behind() || l.trimming {
 		return nil
@@ -147,8 +162,8 @@ func (l *loop) wait() error {
 // lend gives the rules a batch of the models' share.
 func (l *loop) lend() error {
 	l.quiet = l.Now()
-	if l.dry || l.NoRules {
-		return nil // they have no use for it
+	if l.dry || !l.Standing().Lends {
+		return nil // they have no use for it, or it is kept for calls
 	}
 	return l.act(Action{Lend: l.Batch})
 }
@@ -166,7 +181,7 @@ func (l *loop) dismiss(model string) error {
 		return err
 	}
 	if !l.Standing().Open {
-		l.Warn("the budget for models is used up" + l.then())
+		l.Say("the models' budget is used" + l.then())
 		return nil
 	}
 	l.Warn(outOfBudget + model + ": the search goes on with the others")

@@ -39,6 +39,8 @@ type Standing struct {
 	Open    bool     `json:"open,omitempty"`    // models may be asked
 	Asks    bool     `json:"asks,omitempty"`    // and there is budget for what they would write
 	Room    int      `json:"room,omitempty"`    // how many proposals the rules may make
+	Lends   bool     `json:"lends,omitempty"`   // they would have more room if they were lent some
+	Told    int      `json:"told,omitempty"`    // generations that the search was told of
 	Members int      `json:"members,omitempty"` // candidates that behave
 	Seconds float64  `json:"seconds"`           // of searching so far
 	Gone    []string `json:"gone,omitempty"`    // models that are not asked any more
@@ -48,6 +50,7 @@ type Standing struct {
 func StandingOf(s *flow.Spec, c *flow.Course) Standing {
 	return Standing{
 		Done: c.Done(), Open: c.Search.Open(), Asks: c.Search.CanCommission(), Room: c.Search.Room(),
+		Lends: c.Search.CanLend(), Told: c.Search.Generation,
 		Members: len(c.Search.Members), Seconds: c.Log.Seconds, Gone: c.Gone(s),
 	}
 }
@@ -153,4 +156,5 @@ type Generation interface {
 type Audience interface {
 	Show(calls int)
 	Warn(text string)
+	Say(text string) // what happened that nobody need do anything about
 }

@@ -19,6 +19,9 @@ type loop struct {
 	began    time.Time     // when the evaluation of the last generation began
 	pace     time.Duration // that the last generation took to evaluate
 	quiet    time.Time     // since when there has been nothing to evaluate; zero while there is
+	judging  bool          // replies are among what is evaluated
+	asked    time.Time     // when calls were last begun
+	call     time.Duration // that the last call took, at least
 	trimming bool          // the last generations are under way: nobody is asked any more
 
 	dry    bool // the rules had no new idea when they were last asked
@@ -122,7 +125,7 @@ func (l *loop) gather() (begun bool, err error) {
 // begin makes the draft of a generation and has it evaluated. It is false when there
 // was nothing left to trim.
 func (l *loop) begin(b *Begun) (begun bool, err error) {
-	l.trimming = b.Trim
+	l.trimming, l.judging = b.Trim, len(b.Arrived) > 0
 	replies := make([]Reply, len(b.Arrived))
 	for i, id := range b.Arrived {
 		if replies[i], err = l.arrival(id); err != nil {
@@ -209,7 +212,7 @@ func (l *loop) tell(t Telling, again bool) error {
 		return err
 	}
 	after := l.Standing()
-	l.mark = l.Now()
+	l.mark, l.judging = l.Now(), false
 	if after.Members > before.Members {
 		l.dry = false // there is something new to start from
 	}
@@ -246,7 +249,9 @@ func (l *loop) catchUp() (begun bool, err error) {
 func (l *loop) do(x Action) error {
 	open := l.Standing().Open
 	calls, err := l.Take(x)
-	l.out += calls
+	if l.out += calls; calls > 0 {
+		l.asked = l.Now()
+	}
 	if open && !l.Standing().Open {
 		l.dry = false // the rules have what was kept for the models
 	}

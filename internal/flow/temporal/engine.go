@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/store"
 )
@@ -31,7 +32,7 @@ type engine struct {
 	calls     int    // under way
 	enlisting bool   // a worker is looked for that makes them
 	used      string // digest of a flow.ModelsEvent
-	says      []string
+	says      []flow.Event
 }
 
 // A happened is something that a coroutine waited for.
@@ -280,11 +281,16 @@ func (e *engine) Tell(t loop.Telling, _ bool) error {
 // Show has nothing to do: a generation is told with its event.
 func (e *engine) Show(int) {}
 
-// Warn keeps a warning until a step can write it down.
-func (e *engine) Warn(text string) {
+// Warn and Say keep what is to be said until a step can write it down.
+func (e *engine) Warn(text string) { e.keep(flow.Event{Warning: clip(text, 600)}) }
+func (e *engine) Say(text string) {
+	e.keep(flow.Event{Stage: &flow.StageEvent{Name: "models", Detail: clip(text, 600)}})
+}
+
+func (e *engine) keep(what flow.Event) {
 	const most = 4 // of a few hundred bytes each: histories hold small payloads only
 	if len(e.says) < most {
-		e.says = append(e.says, clip(text, 600))
+		e.says = append(e.says, what)
 	}
 }
 

@@ -105,9 +105,9 @@ type Telling struct {
 	Took      time.Duration `json:"took"`
 
 	Evaluating time.Duration `json:"judging,omitempty"`
-	Used       string        `json:"used,omitempty"`  // digest of a flow.ModelsEvent
-	Calls      int           `json:"calls,omitempty"` // under way
-	Says       []string      `json:"says,omitempty"`  // warnings
+	Used       string        `json:"used,omitempty"`   // digest of a flow.ModelsEvent
+	Calls      int           `json:"calls,omitempty"`  // under way
+	Says       []flow.Event  `json:"events,omitempty"` // for who watches
 }
 
 // A Told is the search after a generation.
@@ -125,12 +125,12 @@ type Told struct {
 
 // An Acting takes an action of the search that is no part of a generation.
 type Acting struct {
-	Run     string      `json:"run"`
-	State   string      `json:"state"`
-	Action  loop.Action `json:"turn"`
-	Pending bool        `json:"pending,omitempty"` // no action: the calls are asked for that the search waits for
-	Draft   *Draw       `json:"draft,omitempty"`   // of the generation under way
-	Says    []string    `json:"says,omitempty"`    // warnings
+	Run     string       `json:"run"`
+	State   string       `json:"state"`
+	Action  loop.Action  `json:"turn"`
+	Pending bool         `json:"pending,omitempty"` // no action: the calls are asked for that the search waits for
+	Draft   *Draw        `json:"draft,omitempty"`   // of the generation under way
+	Says    []flow.Event `json:"events,omitempty"`  // for who watches
 }
 
 // An Acted is the search after an action.

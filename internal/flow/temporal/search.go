@@ -109,19 +109,19 @@ func (b *bookkeeping) fill(p *position, d Draw, draft *flow.Draft) ([]evolve.Pro
 			return nil, err
 		}
 	}
-	if d.Begin != nil && d.Begin.Trim {
-		if d.Round > 0 || d.Resumed {
-			return nil, nil
-		}
-		return b.trims(p)
-	}
+	trim := d.Begin != nil && d.Begin.Trim
 	if draft.Full == 0 && d.Begin == nil { // a workflow of an earlier version began it
 		draft.Full = p.spec.Batch
 	}
-	if d.Round >= flow.MaxRefills || d.Resumed {
+	switch lack := draft.Lacks(d.Round, trim); {
+	case d.Resumed:
 		return nil, nil
+	case lack.Trims:
+		return b.trims(p)
+	case lack.Drawn:
+		return b.ask(p, lack.Rules)
 	}
-	return b.ask(p, draft.Full-len(draft.Made))
+	return nil, nil
 }
 
 // replies returns the replies that a generation is made of, and what the rules are
@@ -287,14 +287,10 @@ func (b *bookkeeping) Act(_ context.Context, t Acting) (out Acted, err error) {
 	return out, err
 }
 
-// notes keeps warnings for who follows the run.
-func (b *bookkeeping) notes(says []string) (string, error) {
-	if len(says) == 0 {
+// notes keeps events for who follows the run.
+func (b *bookkeeping) notes(events []flow.Event) (string, error) {
+	if len(events) == 0 {
 		return "", nil
-	}
-	events := make([]flow.Event, len(says))
-	for i, text := range says {
-		events[i].Warning = text
 	}
 	return b.store.PutJSON(events)
 }

@@ -91,7 +91,7 @@ func (c *climber) step(ctx context.Context) {
 		if err != nil {
 			break
 		}
-		moves := mutate.Moves(pass, rules.All)
+		moves := mutate.Moves(pass, rules.Default)
 		if len(moves) == 0 {
 			break
 		}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
+)
+
+// only keeps the rules that -rule names.
+func (r *recall) only() ([]*mutate.Mutator, error) {
+	if r.names == "" {
+		return own(), nil
+	}
+	var out []*mutate.Mutator
+	for name := range strings.SplitSeq(r.names, ",") {
+		m := rules.Named(name)
+		if m == nil || !slices.Contains(own(), m) {
+			return nil, fmt.Errorf("-rule names %q, which is no rule of this repository", name)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// show prints the places that a rule finds in a function, if -rule asks for them and the function
+// is of the development half.
+func (r *recall) show(p *mutate.Pass, m *mutate.Mutator, found []mutate.Choice) {
+	if r.names == "" || halfOf(r.looking.path, r.spec(p)) != development {
+		return
+	}
+	for _, c := range found {
+		_, _, err := mutate.Take(p, m, c.Site, c.Param)
+		label, _, _ := strings.Cut(c.SiteName, "\n")
+		fmt.Printf("%s\t%s\t%s\t%s\t%v\n", m.Name, p.Fset.Position(p.Func.Pos()), label, c.Setting, err)
+	}
+}
+
+// spec names a function as the sample does.
+func (r *recall) spec(p *mutate.Pass) string {
+	dir := strings.Trim(strings.TrimPrefix(p.Pkg.Path(), r.looking.path), "/")
+	if dir == "" {
+		return specOf(".", p.Func)
+	}
+	return specOf("./"+dir, p.Func)
+}
+
+// mined are the fixed points of a function that returns every text of lower-case letters as it is.
+func mined() *beagle.Mined {
+	m := &beagle.Mined{Fixed2: make([][]byte, 256)}
+	letters := make([]byte, 32)
+	for c := byte('a'); c <= 'z'; c++ {
+		m.Fixed1 = append(m.Fixed1, c)
+		letters[c/8] |= 1 << (c % 8)
+	}
+	for a := range m.Fixed2 {
+		m.Fixed2[a] = make([]byte, 32)
+	}
+	for _, c := range m.Fixed1 {
+		m.Fixed2[c] = letters
+	}
+	return m
+}
+
+// top is what most calls pass for a parameter: a plain value of its kind, if it has one.
+func top(p beagle.Param) []beagle.TopValue {
+	value := ""
+	switch kind := cmp.Or(p.Kind, p.Type); {
+	case kind == "bool":
+		value = "true"
+	case strings.HasPrefix(kind, "int") && kind != "interface", strings.HasPrefix(kind, "uint"):
+		value = "8"
+	default:
+		return nil
+	}
+	return []beagle.TopValue{{Value: value, Share: 0.6}}
+}

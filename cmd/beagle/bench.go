@@ -1,0 +1,343 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/benchfile"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/profiles"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+var benchCommand = &command{
+	name: "bench", args: "PKG.Func | PKG.Type.Method",
+	short: "write a Go benchmark that calls a function as production does",
+	long: `
+Writes a Go benchmark of recorded calls: a test file beside the function that needs the standard library alone and runs
+without Beagle. The inputs are those of --corpus, or what the package's tests pass to the function. Groups of alike inputs
+keep their share of the calls, however rare they are. A few extremes are timed on their own.
+
+With --profile it runs the benchmark under the profiler and compares where the time goes with production: by callee and by
+line, as 1 minus the total variation distance. While the two are less alike than --similar, it tries inputs that lie in
+memory and not in caches, and other shares of the groups. It says what cannot be made alike, and why.
+
+Examples:
+  beagle bench --corpus calls.jsonl ./tags.Normalize
+  beagle bench --corpus calls.jsonl --profile cpu.pprof ./tags.Normalize
+  beagle bench --corpus calls.jsonl --profile http://localhost:6060 -o - ./tags.Normalize
+  beagle bench --bench BenchmarkNormalize --profile cpu.pprof ./tags.Normalize    how alike is a benchmark that exists?
+
+Exit status:
+  0    written; with --profile: and as alike as asked for
+  1    written, and not as alike
+  2    bad input
+  130  interrupted`,
+}
+
+func init() { benchCommand.run = runBench }
+
+// benching is what the command line says.
+type benching struct {
+	spec           flow.Spec
+	out, corpusOut string
+	profile        []string
+	existing       string
+	state, pgo     string
+	similar        float64
+	seconds        float64
+	live           int
+	sample         benchfile.Options
+	asJSON, quiet  bool
+	std            stdio
+}
+
+func (o *benching) flags(f *flagSet) {
+	s := &o.spec
+	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
+	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.StringVar(&s.CorpusFile, "corpus", "",
+		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
+	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
+	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
+	f.StringVar(&o.out, "o", "", "write the benchmark to this `file`, - for standard output; beside the function by default")
+	f.StringVar(&o.corpusOut, "corpus-out", "", "write the same inputs to this `file` for evolve and verify --corpus")
+	f.Func("profile", "compare with production's CPU profile: a `source` as hotspots takes it; may be repeated",
+		func(text string) error { o.profile = append(o.profile, text); return nil })
+	f.StringVar(&o.existing, "bench", "", "compare this `benchmark` of the package with --profile, and write none")
+	f.Float64Var(&o.similar, "similar", 98, "how alike the profiles must be, in percent")
+	f.StringVar(&o.state, "state", "auto", "of the caches: warm, cold, or auto for whichever is more alike")
+	f.StringVar(&o.pgo, "pgo", "", "compile the benchmark with this profile `file`, as production is")
+	f.Float64Var(&o.seconds, "seconds", 10, "of a processor for each profile of the benchmark")
+	f.IntVar(&o.live, "live", 30, "seconds of a live profile of production")
+	f.IntVar(&o.sample.Inputs, "inputs", 256, "distinct inputs in the benchmark, about")
+	f.IntVar(&o.sample.Bytes, "bytes", 96<<10, "of source text for the inputs, at most")
+	f.BoolVar(&o.asJSON, "json", false, "print one JSON object (docs/json.md)")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+}
+
+func (o *benching) check() error {
+	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
+	switch {
+	case o.existing != "" && len(o.profile) == 0:
+		return bad("--bench without --profile", "give production's profile, to compare the benchmark with")
+	case o.existing != "" && !strings.HasPrefix(o.existing, "Benchmark"):
+		return bad(fmt.Sprintf("--bench %q is no benchmark", o.existing), "name it as it is declared: BenchmarkNormalize")
+	case !(o.similar > 0 && o.similar <= 100):
+		return bad(fmt.Sprintf("--similar %g is not between 0 and 100 %%", o.similar), "98 is the default")
+	case o.state != "auto" && o.state != "warm" && o.state != "cold":
+		return bad(fmt.Sprintf("--state %q is not known", o.state), "give auto, warm or cold")
+	case !(o.seconds >= 0.1 && o.seconds <= 600):
+		return bad(fmt.Sprintf("--seconds %g is not between 0.1 and 600", o.seconds), "10 is the default")
+	case o.live < 1 || o.live > 3600:
+		return bad(fmt.Sprintf("--live %d is not between 1 and 3600", o.live), "30 is common")
+	case o.sample.Inputs < 1 || o.sample.Inputs > 65_536:
+		return bad(fmt.Sprintf("--inputs %d is not between 1 and 65536", o.sample.Inputs), "256 is the default")
+	case o.sample.Bytes < 1<<10 || o.sample.Bytes > 8<<20:
+		return bad(fmt.Sprintf("--bytes %d is not between 1024 and %d", o.sample.Bytes, 8<<20), "98304 is the default")
+	case o.out != "" && o.out != "-" && !strings.HasSuffix(o.out, "_test.go"):
+		return bad(fmt.Sprintf("-o %s is no test file", o.out), "end its name in _test.go, or the go command skips it")
+	}
+	return nil
+}
+
+func runBench(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	o := benching{spec: flow.Defaults(), std: std}
+	f := c.flags(std)
+	o.flags(f)
+	rest, err := parse(f, args, 1, 1)
+	if err != nil {
+		return exitUsage, err
+	}
+	if err := o.check(); err != nil {
+		return exitUsage, err
+	}
+	o.spec.Target = rest[0]
+	p := newProgress(std.err, o.quiet)
+	defer p.stop()
+	if o.existing != "" {
+		return o.compare(ctx, p)
+	}
+	s, err := openStore()
+	if err != nil {
+		return exitNo, err
+	}
+	g, err := flow.Gather(ctx, s, o.spec, p.watch)
+	if err != nil {
+		return exitNo, err
+	}
+	plan, err := benchfile.Select(g.Unit, g.Corpus, o.sample)
+	if err != nil {
+		return exitNo, err
+	}
+	out := o.path(plan)
+	if err := o.mayWrite(plan, out); err != nil {
+		return exitUsage, err
+	}
+	var fit *beagle.BenchmarkFit
+	if len(o.profile) > 0 {
+		if fit, err = o.fit(ctx, plan, p); err != nil {
+			return exitNo, err
+		}
+	}
+	plan.Cold = plan.Cold || len(o.profile) == 0 && o.state == "cold"
+	return o.deliver(plan, fit, out)
+}
+
+// path is where the benchmark goes.
+func (o *benching) path(plan *benchfile.Plan) string {
+	switch o.out {
+	case "":
+		return plan.Path()
+	case "-":
+		return ""
+	}
+	return o.out
+}
+
+// mayWrite refuses to overwrite what a person wrote, and names that the package has already.
+func (o *benching) mayWrite(plan *benchfile.Plan, out string) error {
+	if out == "" {
+		return nil
+	}
+	if text, err := os.ReadFile(out); err == nil && !bytes.Contains(text, []byte("beagle bench")) {
+		return &beagle.UsageError{What: out + " exists, and beagle bench did not write it",
+			Remedy: "name another file with -o"}
+	}
+	if where, taken := plan.Taken(out); taken {
+		return &beagle.UsageError{What: where + ", which the benchmark would declare again",
+			Remedy: "remove or rename it, or write over that file with -o"}
+	}
+	return nil
+}
+
+// production reads production's profiles, and what is below the target.
+func (o *benching) production(ctx context.Context, u *source.Unit, p *progress) (*hotspots.Subtree, []string, error) {
+	read := profiles.Options{Seconds: o.live, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}
+	read.Warn = func(text string) { p.watch(flow.Event{Warning: text}) }
+	all, err := profiles.Read(ctx, o.profile, read)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := benchfile.Rank(u, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := t.Below(u.Target.Spec())
+	return s, t.Warnings, err
+}
+
+func (o *benching) fitting(s *hotspots.Subtree, p *progress) (*benchfile.Fitting, error) {
+	f := &benchfile.Fitting{Production: s, Needed: o.similar / 100, Seconds: o.seconds, State: o.state}
+	if o.pgo != "" {
+		abs, err := filepath.Abs(o.pgo)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(abs); err != nil {
+			return nil, &beagle.UsageError{What: "--pgo: " + err.Error(), Remedy: "name the profile of production's build"}
+		}
+		f.PGO = abs
+	}
+	f.Say = func(text string) { flow.Watcher(p.watch).Stage("compare", text) }
+	return f, nil
+}
+
+// fit makes the plan's benchmark like production.
+func (o *benching) fit(ctx context.Context, plan *benchfile.Plan, p *progress) (*beagle.BenchmarkFit, error) {
+	s, warnings, err := o.production(ctx, plan.Unit, p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := o.fitting(s, p)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := f.Fit(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	fit.Warnings = append(fit.Warnings, warnings...)
+	return fit, nil
+}
+
+// compare says how alike a benchmark that exists is to production.
+func (o *benching) compare(ctx context.Context, p *progress) (int, error) {
+	u, err := source.Load(ctx, source.Options{Dir: o.spec.Dir, Spec: o.spec.Target, Tags: o.spec.Tags})
+	if err != nil {
+		return exitUsage, err
+	}
+	s, warnings, err := o.production(ctx, u, p)
+	if err != nil {
+		return exitUsage, err
+	}
+	f, err := o.fitting(s, p)
+	if err != nil {
+		return exitUsage, err
+	}
+	b, err := benchfile.Build(ctx, u, "", "", f.PGO)
+	if err != nil {
+		return exitNo, err
+	}
+	defer b.Close()
+	run, err := b.Profile(ctx, "^"+o.existing+"$", o.seconds)
+	if err != nil {
+		return exitNo, err
+	}
+	fit := f.Compare(run.Subtree)
+	benchfile.Explain(fit)
+	fit.Warnings = append(fit.Warnings, warnings...)
+	made := &beagle.ProductionBenchmark{
+		Target: targetRef(u), Benchmarks: []string{o.existing}, Fit: fit,
+		Groups: []beagle.BenchmarkGroup{}, Extremes: []string{}, Sources: []string{},
+	}
+	p.stop()
+	if o.asJSON {
+		err = printJSON(o.std.out, made)
+	} else {
+		fmt.Fprintf(o.std.out, "%s of %s\n", o.existing, u.Target.Spec())
+		printFit(o.std.out, fit)
+	}
+	return fitted(fit), err
+}
+
+// fitted is the exit status of a comparison.
+func fitted(fit *beagle.BenchmarkFit) int {
+	if fit != nil && !fit.Reached {
+		return exitNo
+	}
+	return exitOK
+}
+
+func targetRef(u *source.Unit) beagle.TargetRef {
+	t := &u.Target
+	return beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Signature: t.Signature, Dir: t.Dir,
+		File: benchfile.Where(u, t.File), Line: t.Line, TypeArgs: t.TypeArgs}
+}
+
+// deliver writes the files, and says what they are.
+func (o *benching) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out string) (int, error) {
+	text, err := plan.File(benchfile.Form{})
+	if err != nil {
+		return exitNo, err
+	}
+	if o.corpusOut != "" {
+		if err := writeSample(plan, o.corpusOut); err != nil {
+			return exitNo, err
+		}
+	}
+	made := plan.Made(fit)
+	made.Corpus = o.corpusOut
+	if out == "" {
+		if !o.asJSON {
+			fmt.Fprint(o.std.out, text)
+			printMade(o.std.err, plan, made)
+			return fitted(fit), nil
+		}
+	} else {
+		made.File = benchfile.Where(plan.Unit, out)
+		if err := replaceFile(out, []byte(text)); err != nil {
+			return exitNo, err
+		}
+	}
+	if o.asJSON {
+		return fitted(fit), printJSON(o.std.out, made)
+	}
+	printMade(o.std.out, plan, made)
+	return fitted(fit), nil
+}
+
+// writeSample writes the benchmark's inputs as a corpus.
+func writeSample(plan *benchfile.Plan, file string) error {
+	var b bytes.Buffer
+	err := corpus.WriteProvenance(&b, plan.Corpus.Sources)
+	if err == nil {
+		err = corpus.Write(&b, plan.Unit, plan.Records())
+	}
+	if err != nil {
+		return err
+	}
+	return replaceFile(file, b.Bytes())
+}
+
+// replaceFile writes a file at once, so that nobody reads half of it.
+func replaceFile(file string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".beagle-*")
+	if err != nil {
+		return &beagle.UsageError{What: err.Error(), Remedy: "name a file in a directory that can be written"}
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/benchfile"
+)
+
+// printMade says what a benchmark is, and how to use it.
+func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark) {
+	fmt.Fprintf(w, "%s", strings.Join(m.Benchmarks, " and "))
+	if m.File != "" {
+		fmt.Fprintf(w, " in %s", m.File)
+	}
+	fmt.Fprintf(w, "\n  %-10s %.0f recorded", "calls", m.Calls)
+	if len(m.Sources) > 0 {
+		fmt.Fprintf(w, ": %s", strings.Join(m.Sources, "; "))
+	}
+	fmt.Fprintf(w, "\n  %-10s %s\n", "inputs", m.Rule)
+	const most = 6
+	for i, g := range m.Groups[:min(len(m.Groups), most)] {
+		title := ""
+		if i == 0 {
+			title = "groups"
+		}
+		fmt.Fprintf(w, "  %-10s %6.2f %% of the calls, %d of %d inputs: %s\n", title, 100*g.Share, g.Inputs, g.Distinct, g.Name)
+	}
+	if n := len(m.Groups) - most; n > 0 {
+		fmt.Fprintf(w, "  %-10s and %d smaller groups, down to %.2g %% of the calls\n", "", n,
+			100*m.Groups[len(m.Groups)-1].Share)
+	}
+	for _, x := range m.Extremes {
+		fmt.Fprintf(w, "  %-10s %s\n", "alone", x)
+	}
+	for _, n := range m.Notes {
+		fmt.Fprintf(w, "  %-10s %s\n", "note", n)
+	}
+	if m.Fit != nil {
+		printFit(w, m.Fit)
+	}
+	t := &plan.Unit.Target
+	if m.File != "" {
+		fmt.Fprintf(w, "  %-10s cd %s && go test -run '^$' -bench '%s'\n", "run", t.PkgDir, strings.Join(m.Benchmarks, "|"))
+	}
+	if m.Corpus != "" {
+		fmt.Fprintf(w, "  %-10s beagle verify --corpus %s %s other.go\n", "in pairs", m.Corpus, t.Spec())
+	}
+}
+
+// printFit says how alike a benchmark is to production.
+func printFit(w io.Writer, f *beagle.BenchmarkFit) {
+	verdict := fmt.Sprintf("less than the %.4g %% that are needed", 100*f.Needed)
+	switch {
+	case f.Shown:
+		verdict = fmt.Sprintf("at least %.4g %%, as needed", 100*f.Needed)
+	case !f.Reached && min(f.Callees.High, f.Lines.High) >= f.Needed:
+		verdict += "; the samples do not exclude that it is reached"
+	case f.Reached:
+		verdict = fmt.Sprintf("the estimate reaches %.4g %%; the samples do not exclude less", 100*f.Needed)
+	}
+	fmt.Fprintf(w, "  %-10s %s\n", "similarity", verdict)
+	for _, s := range []struct {
+		by string
+		beagle.Similarity
+	}{{"by callee", f.Callees}, {"by line", f.Lines}} {
+		fmt.Fprintf(w, "  %-10s %-9s %.1f %% (95 %%: %.1f to %.1f), of %.0f and %.0f samples\n", "", s.by,
+			100*s.Estimate, 100*s.Low, 100*s.High, s.Samples, s.BenchSamples)
+	}
+	fmt.Fprintf(w, "  %-10s %.2f %% of production's time is below the function\n", "share", 100*f.Share)
+	for _, t := range f.Tried {
+		mark := " "
+		if t.Accepted {
+			mark = "*"
+		}
+		moved := ""
+		if t.Moved > 0 {
+			moved = fmt.Sprintf("; %.1f %% of the calls moved", 100*t.Moved)
+		}
+		fmt.Fprintf(w, "  %-10s %s %.1f %% by callee, %.1f %% by line, %.4g ns a call: %s%s\n", "tried", mark,
+			100*t.Callees, 100*t.Lines, t.Nanos, t.What, moved)
+	}
+	for _, why := range f.Why {
+		fmt.Fprintf(w, "  %-10s %s\n", "not alike", why)
+	}
+	for _, text := range f.Warnings {
+		fmt.Fprintf(w, "  %-10s %s\n", "warning", text)
+	}
+}

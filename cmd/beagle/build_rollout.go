@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inject"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
+)
+
+// alignment is what functions of a build with two versions are aligned to: without it link order
+// alone moves a service by several percent.
+const alignment = 64
+
+// rolloutFlag takes --rollout CANDIDATE.go PKG.Func out of the go command's arguments.
+func rolloutFlag(args []string) (candidate, spec string, rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		if args[i] == "--" {
+			return candidate, spec, append(rest, args[i:]...), nil
+		}
+		if name != "-rollout" && name != "--rollout" {
+			rest = append(rest, args[i])
+			continue
+		}
+		words := args[i+1:]
+		if joined {
+			words = append([]string{value}, words...)
+		}
+		if len(words) < 2 || spec != "" {
+			return "", "", nil, &beagle.UsageError{What: "--rollout takes a candidate and a function, once",
+				Remedy: "Give --rollout faster.go ./pkg.Func."}
+		}
+		candidate, spec = words[0], words[1]
+		if i += 2; joined {
+			i--
+		}
+	}
+	return candidate, spec, rest, nil
+}
+
+// versions makes the texts of the original, the candidate and the placebo. The build's ID is that
+// of the texts: the same versions have the same ID in every build.
+func versions(ctx context.Context, dir, candidate, spec string, tags []string) (*inject.Versions, error) {
+	text, err := os.ReadFile(candidate)
+	if err != nil {
+		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
+			Remedy: "Give a Go file that declares the function again."}
+	}
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags})
+	if err != nil {
+		return nil, err
+	}
+	if all := u.Target.Facts.WritesGlobal; len(all) > 0 {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("--rollout %s: it writes %s, which its versions would each have for themselves", spec,
+				all[0]),
+			Remedy: "Roll out a function that keeps no state.",
+		}
+	}
+	f, err := admitted(ctx, u, candidate, string(text))
+	if err != nil {
+		return nil, err
+	}
+	original, problem := u.Parse(u.Target.Source)
+	if problem != nil {
+		return nil, fmt.Errorf("the original cannot be copied: %s", problem.Message)
+	}
+	v := &inject.Versions{Spec: spec, Function: u.Target.Spec(), Build: beagle.HashOf("versions", u.Target.Spec(),
+		u.Target.Source, f.Src)[:16]}
+	for i, file := range []*source.File{original, f, original} {
+		suffix := []string{"BeagleOriginal", "BeagleCandidate", "BeaglePlacebo"}[i]
+		copied, err := u.Variant(file, suffix)
+		if err != nil {
+			return nil, err
+		}
+		if name := u.BuildName(); name != u.Target.PkgName {
+			copied = strings.Replace(copied, "package "+name, "package "+u.Target.PkgName, 1)
+		}
+		v.Texts, v.Names = append(v.Texts, copied), append(v.Names, u.Target.Name+suffix)
+	}
+	return v, nil
+}
+
+// admitted reads a candidate as the judge does: completed from the original, in canonical form,
+// within the policy.
+func admitted(ctx context.Context, u *source.Unit, name, text string) (*source.File, error) {
+	bad := func(why string) error {
+		return &beagle.UsageError{What: fmt.Sprintf("--rollout: %s is no version of %s: %s", name, u.Target.Spec(),
+			why),
+			Remedy: "'beagle verify' judges it, and says more."}
+	}
+	canonical, err := u.Normalize(u.Complete(text))
+	if err != nil {
+		return nil, bad(err.Error())
+	}
+	f, problem := u.Parse(canonical)
+	if problem != nil {
+		return nil, bad(problem.Message)
+	}
+	v, err := verify.Static(ctx, &verify.Env{Unit: u}, beagle.NewCandidate(canonical, nil, nil), nil)
+	if err != nil {
+		return nil, err
+	}
+	if v.Status != beagle.Equal && v.Reason != "" {
+		return nil, bad(v.Reason)
+	}
+	return f, nil
+}
+
+// aligned adds the alignment of functions to the linker's flags.
+func aligned(args []string) []string {
+	add := fmt.Sprintf("-funcalign=%d", alignment)
+	for i, a := range args {
+		name, value, joined := strings.Cut(a, "=")
+		if name != "-ldflags" && name != "--ldflags" {
+			continue
+		}
+		out := slices.Clone(args)
+		if joined {
+			out[i] = "-ldflags=" + value + " " + add
+		} else if i+1 < len(args) {
+			out[i+1] += " " + add
+		}
+		return out
+	}
+	return append([]string{"-ldflags=" + add}, args...)
+}
+
+// tagsOf are the build tags among go build's flags.
+func tagsOf(flags []string) []string {
+	for _, f := range flags {
+		if tags, ok := strings.CutPrefix(f, "-tags="); ok {
+			return strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ' ' })
+		}
+	}
+	return nil
+}

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/campaign"
+	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/settings"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
+)
+
+var campaignCommand = &command{
+	name: "campaign", args: "SOURCE...",
+	short: "make the hot spots of a service faster, one after the other, within a budget",
+	long: `
+Reads profiles as hotspots does, takes up the functions that save most, searches each for a faster version, runs the
+package's own tests on every winner, and sums up what the service saves, with an interval. The checkout is not changed:
+each winner's patch is in its run ('beagle show RUN').
+
+The inputs of a function are its file in --inputs, what --at captures of the running service, or what its tests pass to
+it. When an improvement brings a function below the least share, its caller is next, and the report says so. What was
+tried without success is remembered: the next campaign leaves it out until its text or its inputs change (--again tries
+it all the same; --memory lists it).
+
+beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign happen on this machine, one after the other.
+There is no workflow of a whole campaign on Temporal: 'beagle evolve --temporal' runs one function there.
+
+Examples:
+  beagle campaign --processor 30m cpu.pprof
+  beagle campaign --inputs captured/ --targets 3 http://localhost:6060
+  beagle campaign --model claude-sonnet-4-5 --budget-usd 2 cpu.pprof
+  beagle campaign --resume 3f2c1a
+  beagle campaign --memory
+
+Exit status:
+  0    done; also when nothing is faster
+  1    something failed: its target says what
+  2    bad input
+  130  interrupted: --resume goes on with it`,
+}
+
+func init() { campaignCommand.run = runCampaign }
+
+// A campaigning is what the command line and beagle.yaml say.
+type campaigning struct {
+	spots      hotspotFlags
+	spec       flow.Spec
+	processor  time.Duration
+	targets    int
+	inputs, at string
+	files      map[string]string // inputs by target, of beagle.yaml
+	resume     string
+	memory     bool
+	again      bool
+	anyway     bool
+	noBench    bool
+	std        stdio
+
+	store *store.Store
+	state *campaign.State
+	watch *progress
+	used  func() float64 // processor seconds of this process and its children
+}
+
+func (o *campaigning) flags(f *flagSet) {
+	s := &o.spec
+	f.StringVar(&o.spots.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
+	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.StringVar(&o.spots.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
+	f.StringVar(&o.spots.service, "service", "", "`name` of the service in that file; needed when it has several")
+	f.StringVar(&o.spots.price, "price", "", "what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g")
+	f.Float64Var(&o.spots.cores, "cores", 0, "that the whole service keeps busy; taken from the profiles by default")
+	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
+	f.IntVar(&o.spots.seconds, "seconds", 30, "of a live profile")
+	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
+	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
+	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
+	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
+	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
+	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
+	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
+	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
+	f.StringVar(&o.at, "at", "", "capture the calls of each function at these probes, as capture --at has them")
+	f.BoolVar(&o.again, "again", false, "try again what earlier campaigns tried without success")
+	f.BoolVar(&o.anyway, "anyway", false, "go on although a saving frees no machine")
+	f.BoolVar(&o.noBench, "no-bench", false, "compare no benchmark of a winner's inputs with the profile")
+	f.StringVar(&o.resume, "resume", "", "go on with this `campaign`")
+	f.BoolVar(&o.memory, "memory", false, "list what campaigns tried, and why it was no success")
+	f.BoolVar(&o.spots.asJSON, "json", false, "print one JSON object (docs/json.md)")
+	f.BoolVar(&o.spots.quiet, "quiet", false, "no progress")
+}
+
+func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	o := &campaigning{spec: flow.Defaults(), std: std, used: processorSeconds}
+	f := c.flags(std)
+	o.flags(f)
+	models := modelOptions{}
+	models.flags(f, &o.spec.Models)
+	sources, err := parse(f, args, 0, 1000)
+	if err != nil {
+		return exitUsage, err
+	}
+	if o.store, err = openStore(); err != nil {
+		return exitNo, err
+	}
+	if o.memory {
+		return o.printMemory()
+	}
+	o.watch = newProgress(std.err, o.spots.quiet)
+	defer o.watch.stop()
+	if err := o.settle(f, &models); err != nil {
+		return exitUsage, err
+	}
+	if o.resume != "" {
+		err = o.load(sources)
+	} else {
+		err = o.begin(ctx, f, sources)
+	}
+	if err != nil {
+		return exitUsage, err
+	}
+	status, err := o.carry(ctx)
+	o.watch.stop()
+	if err != nil {
+		return status, err
+	}
+	if o.spots.asJSON {
+		return status, printJSON(std.out, &o.state.Campaign)
+	}
+	printCampaign(std.out, &o.state.Campaign)
+	return status, nil
+}
+
+// settle joins the command line with beagle.yaml, and checks both.
+func (o *campaigning) settle(f *flagSet, models *modelOptions) error {
+	file := o.spots.config
+	if file == "" {
+		file = filepath.Join(o.spots.dir, settings.Name)
+	}
+	s, _, err := settings.Read(file, o.spots.service, o.spots.config != "" || o.spots.service != "")
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		y := &s.Campaign
+		if y.Processor > 0 && !f.given("processor") {
+			o.processor = y.Processor
+		}
+		if y.Dollars > 0 && !f.given("budget-usd") && len(models.models)+len(models.agents) > 0 {
+			models.dollars = y.Dollars
+		}
+		if y.Targets > 0 && !f.given("targets") {
+			o.targets = y.Targets
+		}
+		if y.Candidates > 0 && !f.given("candidates") {
+			o.spec.Candidates = y.Candidates
+		}
+		o.files = map[string]string{}
+		for target, name := range y.Inputs {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(filepath.Dir(file), name)
+			}
+			o.files[target] = name
+		}
+	}
+	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
+	switch {
+	case o.targets < 1 || o.targets > 1000:
+		return bad(fmt.Sprintf("--targets %d is not between 1 and 1000", o.targets), "5 is the default")
+	case o.processor != 0 && o.processor < 10*time.Second:
+		return bad(fmt.Sprintf("--processor %v is too little to judge one function", o.processor), "give at least 10s")
+	case o.inputs != "" && o.at != "":
+		return bad("--inputs and --at exclude each other", "give recorded calls, or capture them now")
+	}
+	if o.inputs != "" {
+		if info, err := os.Stat(o.inputs); err != nil || !info.IsDir() {
+			return bad("--inputs "+o.inputs+" is no directory", "name one with files such as tags.Normalize.jsonl")
+		}
+	}
+	o.spots.limit, o.spots.leastSet = 0, f.given("least")
+	if err := o.spots.check(f); err != nil {
+		return err
+	}
+	if err := models.settle(&o.spec.Models); err != nil {
+		return err
+	}
+	o.spec.Dir = o.spots.dir
+	spec := o.spec
+	spec.Target = "target"
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	o.spec.Models = spec.Models
+	return models.started(&o.spec.Models)
+}
+
+// begin plans a new campaign.
+func (o *campaigning) begin(ctx context.Context, f *flagSet, sources []string) error {
+	job, err := o.spots.job(sources, o.std)
+	if err != nil {
+		return err
+	}
+	flow.Watcher(o.watch.watch).Stage("profile", fmt.Sprintf("%d sources", len(job.sources)))
+	t, err := job.table(ctx)
+	if err != nil {
+		return err
+	}
+	if t.Autoscaling.Fraction == 0 && !o.anyway {
+		return &beagle.UsageError{
+			What:   "a saving of processor time saves no money: " + t.Autoscaling.Reason,
+			Remedy: "leave the service alone, or go on with --anyway",
+		}
+	}
+	memory, err := o.remembered()
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(o.spots.dir)
+	if err != nil {
+		return err
+	}
+	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, Memory: memory,
+		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},
+		Subtrees: map[string]*campaign.Subtree{}}
+	s.Campaign = beagle.Campaign{
+		ID: store.NewID(), Service: t.Service, Created: time.Now().UTC().Format(time.DateTime), Least: t.Least,
+		Samples: t.Effective, Warnings: t.Warnings,
+		Budget: beagle.CampaignCost{ProcessorSeconds: o.processor.Seconds(),
+			Dollars: llm.Micros(o.spec.Models.Caps.Money).Dollars()},
+	}
+	o.relate(t, s)
+	s.Plan()
+	o.state = s
+	if s.Next() == nil {
+		s.Campaign.Notes = append(s.Campaign.Notes, fmt.Sprintf("no function of the checkout has %.2f %% of the time "+
+			"or more", 100*t.Least))
+	}
+	return o.save()
+}
+
+// remembered reads what campaigns tried.
+func (o *campaigning) remembered() (map[string][]beagle.CampaignAttempt, error) {
+	all, err := readLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]beagle.CampaignAttempt{}
+	for _, a := range all {
+		out[a.Target] = append(out[a.Target], a)
+	}
+	return out, nil
+}
+
+func (o *campaigning) path(id string) string {
+	return filepath.Join(o.store.Dir(), "campaigns", id+".json")
+}
+
+// save writes the state, so that another process can go on.
+func (o *campaigning) save() error {
+	if err := os.MkdirAll(filepath.Join(o.store.Dir(), "campaigns"), 0o755); err != nil {
+		return err
+	}
+	data, err := encode(o.state)
+	if err != nil {
+		return err
+	}
+	return o.store.WriteFile(o.path(o.state.Campaign.ID), data)
+}
+
+// load takes up a campaign that was stopped.
+func (o *campaigning) load(sources []string) error {
+	if len(sources) > 0 {
+		return &beagle.UsageError{What: "--resume with a SOURCE", Remedy: "a campaign keeps the profile that it began with"}
+	}
+	names, err := filepath.Glob(o.path("*"))
+	if err != nil {
+		return err
+	}
+	var found []string
+	for _, name := range names {
+		if id := filepath.Base(name); len(id) > len(o.resume)+4 && id[:len(o.resume)] == o.resume ||
+			id == o.resume+".json" {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%d campaigns begin with %q", len(found), o.resume),
+			Remedy: "the campaigns of this machine are in " + filepath.Dir(o.path("x")),
+		}
+	}
+	o.state = new(campaign.State)
+	if err := decodeFile(found[0], o.state); err != nil {
+		return err
+	}
+	for i := range o.state.Campaign.Targets { // the budget ended before these, and may be another now
+		if t := &o.state.Campaign.Targets[i]; t.State == beagle.CampaignUnspent {
+			t.State = beagle.CampaignWaiting
+			if t.Run != "" {
+				t.State = beagle.CampaignRunning
+			}
+		}
+	}
+	o.spec.Dir, o.spots.dir = o.state.Dir, o.state.Dir
+	if o.processor > 0 {
+		o.state.Campaign.Budget.ProcessorSeconds = o.processor.Seconds()
+	}
+	return nil
+}
+
+// printMemory lists what campaigns tried.
+func (o *campaigning) printMemory() (int, error) {
+	all, err := readLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
+	if err != nil {
+		return exitNo, err
+	}
+	if o.spots.asJSON {
+		return exitOK, printJSON(o.std.out, slices.Concat([]beagle.CampaignAttempt{}, all))
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(o.std.out, "No campaign has tried anything yet.")
+	}
+	for _, a := range all {
+		fmt.Fprintf(o.std.out, "%s  %-14s %s  %s\n", a.At, a.State, a.Target, clean(a.Reason))
+	}
+	return exitOK, nil
+}
+
+// missing reports whether a file is not there.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,22 @@
+//go:build unix
+
+package main
+
+import (
+	"syscall"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// processorSeconds is the processor time of this process, of its children that have ended, and of
+// what ran in sandboxes.
+func processorSeconds() float64 {
+	sum := sandbox.Elsewhere().Seconds()
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if syscall.Getrusage(who, &u) == nil {
+			sum += float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+		}
+	}
+	return sum
+}

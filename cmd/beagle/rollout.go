@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/settings"
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// exitUndecided is the status of a rollout that may neither ship nor is rolled back.
+const exitUndecided = 3
+
+var rolloutCommand = &command{
+	name: "rollout", args: "shadow|start|status|judge|stop|template [arguments]",
+	short: "try a faster version in production, and decide",
+	long: `
+Compares a candidate with the original in production, and decides by evidence: it ships when a success metric is better
+beyond doubt and every guardrail is non-inferior. An inconclusive rollout never ships. docs/rollout.md has the details.
+
+  beagle rollout shadow --corpus CALLS CANDIDATE.go PKG.F   replay captured calls with both versions, in the sandbox
+  beagle rollout start --at SOCKETS PKG.F                   let the versions take turns, while this command runs
+  beagle rollout status [ID]                                how rollouts stand
+  beagle rollout stop ID                                    end one: the original runs again
+  beagle rollout judge --plan PLAN BLOCKS...                judge blocks that another program collected
+  beagle rollout template argo|flagger|job|openfeature      print settings for other deployers, to ask this judge
+
+The service is built by 'beagle build --rollout CANDIDATE.go PKG.F'. A rollout starts after a shadow of the same versions,
+and goes on where it was when it is started again. A process whose controller is silent for ten seconds runs the original.
+With --listen the judge answers Argo Rollouts, Flagger, OFREP and Prometheus.
+
+Examples:
+  beagle rollout shadow --corpus calls.jsonl faster.go ./tags.Normalize
+  beagle rollout start --at /run/service.sock --token token --listen 127.0.0.1:9110 ./tags.Normalize
+  beagle rollout judge --plan plan.json --state state.json --json new-blocks.jsonl
+
+Exit status: 0 shipped; 1 rolled back, or the machinery failed; 2 bad usage; 3 not decided yet: hold; 130 interrupted.`,
+}
+
+func init() { rolloutCommand.run = runRollout }
+
+// A rolling is the flags of all verbs.
+type rolling struct {
+	verb             string
+	plan, state, id  string
+	corpus, dir      string
+	at               []string
+	token, listen    string
+	service, config  string
+	predicted        string
+	cores            float64
+	slow             float64
+	slice            time.Duration
+	noShadow, asJSON bool
+	orders           wire.RolloutOrders
+	std              stdio
+	rest             []string
+}
+
+func (o *rolling) flags(f *flagSet) {
+	f.StringVar(&o.plan, "plan", "", "start, judge: `file` with the plan, as JSON (docs/rollout.md)")
+	f.StringVar(&o.state, "state", "",
+		"judge: `file` that keeps the experiment; made from the plan when it is not there")
+	f.StringVar(&o.id, "id", "", "start: `name` of the rollout (default: the ID of its build)")
+	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
+	f.StringVar(&o.dir, "C", ".", "shadow, start: `directory` of the module")
+	f.Var(listFlag{&o.at}, "at",
+		"start: `addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
+	f.StringVar(&o.token, "token", "", "start: `file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
+	f.StringVar(&o.listen, "listen", "", "start: answer deployers and Prometheus at this `address`")
+	f.StringVar(&o.service, "service", "", "start: `name` of the service in "+settings.Name+" and in the ledger")
+	f.StringVar(&o.config, "config", "", "start: `file` with services; "+settings.Name+" of the directory by default")
+	f.StringVar(&o.predicted, "predicted", "",
+		"start: share of the service that the benchmark promises to save, as `ESTIMATE,LOW,HIGH`, for the ledger")
+	f.Float64Var(&o.cores, "cores", 0, "start: processors that the service keeps busy, for the ledger")
+	f.Float64Var(&o.slow, "slow", 0, "start: milliseconds above which a request is slow")
+	f.DurationVar(&o.slice, "slice", 20*time.Millisecond, "start: length of an arm's slice")
+	f.IntVar(&o.orders.Turns, "turns", 10, "start: turns that are summed into a block")
+	f.Float64Var(&o.orders.MostErrors, "most-errors", 0.02,
+		"start: by how much the candidate's share of errors may exceed the original's until the process switches back")
+	f.Float64Var(&o.orders.MostHeap, "most-heap", 3, "start: how often the live heap may become what it was")
+	f.Float64Var(&o.orders.Stuck, "stuck", 3, "start: seconds after which calls that do not return count as hung")
+	f.Float64Var(&o.orders.TTL, "ttl", 86400, "start: seconds until a process ends the rollout by itself")
+	f.BoolVar(&o.noShadow, "no-shadow", false, "start: without a shadow of these versions")
+	f.BoolVar(&o.asJSON, "json", false, "print JSON (docs/json.md)")
+}
+
+// rolloutVerbs are the verbs with the numbers of their arguments.
+var rolloutVerbs = map[string]struct {
+	least, most int
+	run         func(ctx context.Context, o *rolling) (int, error)
+}{
+	"shadow": {2, 2, rolloutShadow}, "start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
+	"stop": {1, 1, rolloutStop}, "judge": {1, 1000, rolloutJudge}, "template": {1, 1, rolloutTemplate},
+}
+
+func runRollout(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	o := &rolling{std: std}
+	f := c.flags(std)
+	o.flags(f)
+	rest, err := parse(f, args, 1, 1001)
+	if err != nil {
+		return exitUsage, err
+	}
+	verb, ok := rolloutVerbs[rest[0]]
+	if !ok {
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no verb %q", rest[0]),
+			Remedy: "Give shadow, start, status, stop, judge or template; 'beagle rollout --help' shows examples."}
+	}
+	o.verb, o.rest = rest[0], rest[1:]
+	if n := len(o.rest); n < verb.least || n > verb.most {
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("rollout %s: %d arguments given", o.verb, n),
+			Remedy: "'beagle rollout --help' shows examples"}
+	}
+	if o.id != "" && !plainName.MatchString(o.id) {
+		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--id %q is no name", o.id),
+			Remedy: "use letters, digits, dots and dashes"}
+	}
+	return verb.run(ctx, o)
+}
+
+// rolloutDir is where a rollout is kept.
+func rolloutDir(id string) (string, error) {
+	s, err := openStore()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(s.Dir(), "rollouts", id), nil
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
+)
+
+func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
+	return &pilot.Report{Function: e.Plan.Function, Build: e.Plan.Build, Phase: e.State.Phase, Action: d.Action,
+		Cause: d.Cause, Share: e.Share(), Blocks: e.State.Blocks, Refused: e.State.Refused, Exposure: e.State.Exposure,
+		Standings: e.Standings()}
+}
+
+// rolloutExit is the exit status that a pipeline reads.
+func rolloutExit(r *pilot.Report) int {
+	switch r.Phase {
+	case rollout.Holdout, rollout.Released:
+		return exitOK
+	case rollout.RolledBack:
+		return exitNo
+	}
+	return exitUndecided
+}
+
+// rolloutJudge plays files of blocks to an experiment.
+func rolloutJudge(ctx context.Context, o *rolling) (int, error) {
+	e, err := o.experiment()
+	if err != nil {
+		return exitUsage, err
+	}
+	d := rollout.Decision{Action: rollout.Hold, Cause: "no block was given", Share: e.Share()}
+	if e.State.Cause != "" {
+		d.Cause = e.State.Cause
+	}
+	for _, file := range o.rest {
+		blocks, err := readBlocks(file)
+		if err != nil {
+			return exitUsage, err
+		}
+		for _, b := range blocks {
+			if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq || over(e) {
+				continue
+			}
+			d = e.Next(b)
+		}
+	}
+	if o.state != "" {
+		if err := saveExperiment(o.state, e); err != nil {
+			return exitNo, err
+		}
+	}
+	r := reportOf(e, d)
+	if o.asJSON {
+		return rolloutExit(r), printJSON(o.std.out, r)
+	}
+	printRollout(o.std.out, r)
+	return rolloutExit(r), nil
+}
+
+func over(e *rollout.Experiment) bool {
+	return e.State.Phase == rollout.RolledBack || e.State.Phase == rollout.Released
+}
+
+// experiment reads the state, or begins one by the plan.
+func (o *rolling) experiment() (*rollout.Experiment, error) {
+	if o.state != "" {
+		e, err := loadExperiment(o.state)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return e, err
+		}
+	}
+	if o.plan == "" {
+		return nil, &beagle.UsageError{What: "no plan is given", Remedy: "name one with --plan (docs/rollout.md)"}
+	}
+	p, err := readPlan(o.plan)
+	if err != nil {
+		return nil, err
+	}
+	e, err := rollout.New(p)
+	if err != nil {
+		return nil, &beagle.UsageError{What: o.plan + ": " + err.Error(),
+			Remedy: "docs/rollout.md has the fields of a plan"}
+	}
+	return e, nil
+}
+
+func readPlan(file string) (p rollout.Plan, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return p, &beagle.UsageError{What: "--plan: " + err.Error(), Remedy: "name a file with a plan"}
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return p, &beagle.UsageError{What: fmt.Sprintf("%s is no plan: %v", file, err),
+			Remedy: "docs/rollout.md has the fields of a plan"}
+	}
+	return p, nil
+}
+
+// loadExperiment reads a state. One that is broken must not count as none: a rollout that was ended
+// would begin anew.
+func loadExperiment(file string) (*rollout.Experiment, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var e rollout.Experiment
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%s is no experiment: %v", file, err),
+			Remedy: "name another file with --state, or remove it to begin anew"}
+	}
+	if err := e.Check(); err != nil {
+		return nil, &beagle.UsageError{What: file + ": " + err.Error(),
+			Remedy: "name another file with --state, or remove it to begin anew"}
+	}
+	return &e, nil
+}
+
+// saveExperiment writes a state whole or not at all.
+func saveExperiment(file string, e *rollout.Experiment) error {
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(file, append(text, '\n'))
+}
+
+// writeWhole writes a file beside the old one and then takes its place.
+func writeWhole(file string, data []byte) error {
+	f, err := os.OpenFile(file+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+// mostBlockLine bounds a block as text.
+const mostBlockLine = 4 << 20
+
+func readBlocks(file string) (out []rollout.Block, err error) {
+	in := io.Reader(os.Stdin)
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, &beagle.UsageError{What: err.Error(), Remedy: "name files of blocks, a JSON object a line"}
+		}
+		defer f.Close()
+		in = f
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, mostBlockLine)
+	for n := 1; lines.Scan(); n++ {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		b, err := rollout.ParseBlock(lines.Bytes())
+		if err != nil {
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s:%d: %v", file, n, err),
+				Remedy: "docs/rollout.md has the fields of a block"}
+		}
+		out = append(out, b)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("%s: %v", file, err), Remedy: "write one block a line"}
+	}
+	return out, nil
+}
+
+func printRollout(out io.Writer, r *pilot.Report) {
+	p := newPainter(out)
+	fmt.Fprintf(p, "%s: %s, %s\n  %s\n", clean(r.Function), r.Phase, p.paint("1", string(r.Action)), clean(r.Cause))
+	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %d blocks used, %d refused; "+
+		"%.0f requests exposed, %.0f failed\n",
+		100*r.Share, r.Blocks, r.Refused, r.Exposure.Requests, r.Exposure.Errors)
+	if r.Blocks == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nMETRIC\tROLE\tEFFECT\tPLACEBO\tMARGIN\tP\tLAG 1\tSAYS")
+	for _, s := range r.Standings {
+		margin, placebo := "-", "-"
+		if s.Margin > 0 {
+			margin = s.Metric.Text(s.Margin)
+		}
+		if s.Placebo != nil {
+			placebo = s.Metric.Span(*s.Placebo)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2g\t%+.2f\t%s\n", s.Metric, s.Role, s.Metric.Span(s.Effect), placebo,
+			margin,
+			s.P, s.Lag, verdictOf(s))
+	}
+	w.Flush()
+}
+
+// verdictOf is a standing in a few words: the reasons are in the cause.
+func verdictOf(s rollout.Standing) string {
+	if s.Role == "success" && s.Says != "better" {
+		return "undecided"
+	}
+	return s.Says
+}

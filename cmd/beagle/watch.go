@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/profiles"
+	"github.com/beagle-go/beagle/internal/settings"
+	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/watch"
+	"github.com/beagle-go/beagle/internal/watch/windows"
+)
+
+var watchCommand = &command{
+	name: "watch", args: "[SOURCE...]",
+	short: "say what changed in a service's profiles, and what answers it",
+	long: `
+Adds profiles up to windows, keeps a compact row for each function and window, and tells what changed: a function costs
+more or less, a shipped win is gone, its source, toolchain or inputs changed, or too little is left of it. A finding has
+an interval, a cause and the command that answers it, and is told once. SOURCE is as for 'beagle hotspots'; beagle.yaml
+names the sources too.
+
+Without --once it takes profiles every --every until it is stopped. It opens nothing by itself. The windows are in the
+store. A process that is stopped goes on where it was. docs/watch.md has the details.
+
+Examples:
+  beagle watch --once profiles/                     each profile once, by the time at which it was taken
+  beagle watch --once --season 24 'pyroscope+https://pyroscope.example?service=intake&from=now-7d'
+  beagle watch --window 10m http://localhost:6060
+  beagle watch --once --all --json                  what was found so far
+
+Exit status with --once: 0 nothing new; 1 there are findings; 2 bad input; 130 interrupted.`,
+}
+
+func init() { watchCommand.run = runWatch }
+
+// A watching is the flags of a watch.
+type watching struct {
+	hotspotFlags
+	as, targets, listen     string
+	window, every, keep     time.Duration
+	season, settle, horizon int
+	change                  float64
+	once, all               bool
+	std                     stdio
+}
+
+func (o *watching) flags(f *flagSet) {
+	f.StringVar(&o.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
+	f.StringVar(&o.own, "own", "",
+		"import path `prefixes` of your own code, with commas; the checkout's module by default")
+	f.StringVar(&o.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
+	f.StringVar(&o.service, "service", "", "`name` of the service in that file; needed when it has several")
+	f.StringVar(&o.as, "as", "", "`name` of this watch in the store; the service's by default")
+	f.StringVar(&o.binary, "binary", "", "the `program` that was profiled: says with which toolchain it was built")
+	f.StringVar(&o.targets, "targets", "",
+		"`file` of JSON lines: functions with a win or a corpus, beside those of the ledger")
+	f.StringVar(&o.listen, "listen", "", "serve this command's own state as Prometheus metrics at this `address`")
+	f.IntVar(&o.seconds, "seconds", 30, "of a live profile")
+	f.DurationVar(&o.window, "window", time.Hour, "length of a window; shorter ones have fewer samples")
+	f.DurationVar(&o.every, "every", 10*time.Minute, "without --once: time from one profile to the next")
+	f.DurationVar(&o.keep, "keep", 400*24*time.Hour, "how long windows are kept")
+	f.IntVar(&o.season, "season", 1, "windows after which the load repeats: 24 for days of hours; 1 for none")
+	f.IntVar(&o.settle, "settle", 0, "windows that a change must last (default 6)")
+	f.IntVar(&o.horizon, "horizon", 0, "windows to forecast; a season by default, 12 without one")
+	f.Float64Var(&o.least, "least", 0.5, "least share in percent of a function that is looked at")
+	f.Float64Var(&o.change, "change", 1, "least change in percent of a function's share")
+	f.BoolVar(&o.once, "once", false, "read the sources once and end")
+	f.BoolVar(&o.all, "all", false, "print all findings so far, not only new ones")
+	f.BoolVar(&o.asJSON, "json", false, "print one JSON object for each look (docs/json.md)")
+	f.BoolVar(&o.quiet, "quiet", false, "no warnings on standard error")
+}
+
+func (o *watching) check(f *flagSet) error {
+	bad := func(flag, what, remedy string) error {
+		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
+	}
+	switch {
+	case o.window < time.Second || o.window > 31*24*time.Hour:
+		return bad("window", fmt.Sprintf("%s is not between a second and 31 days", o.window), "1h is common")
+	case o.every < time.Second:
+		return bad("every", fmt.Sprintf("%s is less than a second", o.every), "10m is common")
+	case o.keep < 24*time.Hour:
+		return bad("keep", fmt.Sprintf("%s is less than a day", o.keep), "4800h keeps 200 days")
+	case o.season < 1 || o.season > 200:
+		return bad("season", fmt.Sprintf("%d is not between 1 and 200", o.season),
+			"give the windows of a day or a week")
+	case o.horizon < 0 || o.horizon > 1000:
+		return bad("horizon", fmt.Sprintf("%d is not between 0 and 1000", o.horizon), "give windows to forecast")
+	case o.settle < 0 || o.settle > 100:
+		return bad("settle", fmt.Sprintf("%d is not between 0 and 100", o.settle), "6 is common")
+	case !(o.change > 0 && o.change <= 100):
+		return bad("change", fmt.Sprintf("%g is not between 0 and 100 %%", o.change), "1 is common")
+	case o.as != "" && !plainName.MatchString(o.as):
+		return bad("as", fmt.Sprintf("%q is no name", o.as), "use letters, digits, dots and dashes")
+	}
+	return o.hotspotFlags.check(f)
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}$`)
+
+func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	o := watching{std: std}
+	f := c.flags(std)
+	o.flags(f)
+	sources, err := parse(f, args, 0, 1000)
+	if err != nil {
+		return exitUsage, err
+	}
+	if err := o.check(f); err != nil {
+		return exitUsage, err
+	}
+	if o.once && o.all && len(sources) == 0 {
+		sources = []string{os.DevNull} // what was found needs no source
+	}
+	job, err := o.job(sources, std)
+	if err != nil {
+		return exitUsage, err
+	}
+	w, err := o.open(job)
+	if err != nil {
+		return exitUsage, err
+	}
+	stop, err := w.serve()
+	if err != nil {
+		return exitUsage, err
+	}
+	defer stop()
+	if o.once {
+		return w.look(ctx)
+	}
+	return w.forever(ctx)
+}
+
+// A watcher is a watch at work.
+type watcher struct {
+	*watching
+	job     *hotspotJob
+	name    string
+	options windows.Options
+	store   *store.Store
+	archive *windows.Archive
+	gauges  watchGauges
+}
+
+func (o *watching) open(job *hotspotJob) (*watcher, error) {
+	w := &watcher{watching: o, job: job, name: job.options.Service.Name}
+	if o.as != "" {
+		w.name = o.as
+	}
+	if w.name == "" {
+		w.name = "service"
+	}
+	if !plainName.MatchString(w.name) {
+		return nil, &beagle.UsageError{What: fmt.Sprintf("the service's name %q is no name of a directory", w.name),
+			Remedy: "give one with --as"}
+	}
+	w.options = windows.Options{Service: w.name, Length: o.window}
+	if o.binary != "" {
+		info, err := buildinfo.ReadFile(o.binary)
+		if err != nil {
+			return nil, &beagle.UsageError{What: fmt.Sprintf("--binary %s: %v", o.binary, err),
+				Remedy: "name the Go program that was profiled"}
+		}
+		w.options.Go = info.GoVersion
+	}
+	targets, err := readTargets(o.targets)
+	if err != nil {
+		return nil, err
+	}
+	if w.store, err = openStore(); err != nil {
+		return nil, err
+	}
+	config := watch.Config{Season: o.season, Settle: o.settle, LeastShare: job.least / 100, LeastChange: o.change / 100}
+	if config.Look = max(120, 4*o.season); config.Look > 400 {
+		config.Keep = config.Look
+	}
+	if w.archive, err = windows.Open(w.store, w.name, o.window, config, targets...); err != nil {
+		return nil, err
+	}
+	l, err := readLedger(filepath.Join(w.store.Dir(), "ledger.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	w.archive.Targets(l.Changes, w.name, job.least/100)
+	return w, nil
+}
+
+// readTargets reads what a person wants to have watched: lines of a watch.Target.
+func readTargets(file string) (out []watch.Target, err error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &beagle.UsageError{What: "--targets: " + err.Error(), Remedy: "give a file of JSON lines"}
+	}
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var t watch.Target
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&t); err != nil || t.Function == "" {
+			return nil, &beagle.UsageError{What: fmt.Sprintf("%s:%d is no target: %v", file, n, err),
+				Remedy: `write {"function":"example.com/m/tags.Normalize","won":0.02,"least":0.005}`}
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// look reads the sources once and prints what is new.
+func (w *watcher) look(ctx context.Context) (int, error) {
+	if err := w.read(ctx); err != nil {
+		return exitUsage, err
+	}
+	j, err := w.archive.Judge(time.Now(), w.options)
+	if err != nil {
+		return exitUsage, err
+	}
+	if err := w.archive.Prune(time.Now().Add(-w.keep)); err != nil {
+		return exitNo, err
+	}
+	w.gauges.count(w.archive, j)
+	r, err := w.report(j)
+	if err != nil {
+		return exitNo, err
+	}
+	if err := w.print(r); err != nil {
+		return exitNo, err
+	}
+	if len(r.Findings) > 0 {
+		return exitNo, nil
+	}
+	return exitOK, nil
+}
+
+// read adds the profiles of the sources to the archive.
+func (w *watcher) read(ctx context.Context) error {
+	sources := w.job.sources
+	if len(sources) == 1 && sources[0] == os.DevNull {
+		return nil
+	}
+	if until, ok := w.archive.ReadUntil(); ok {
+		sources = profiles.Since(sources, until)
+	}
+	all, err := profiles.Read(ctx, sources, w.job.read)
+	if err != nil {
+		return err
+	}
+	if w.options.Checkout, err = profiles.Checkout(w.dir, w.job.options.Checkout.Own, all); err != nil {
+		return err
+	}
+	n, err := w.archive.Take(all, w.options)
+	if err != nil {
+		return &beagle.UsageError{What: err.Error(), Remedy: "give profiles as runtime/pprof writes them"}
+	}
+	if n == 0 && !w.quiet {
+		fmt.Fprintln(w.std.err, "warning: no profile is newer than those that were read before")
+	}
+	return nil
+}
+
+// forever looks again and again. A source that does not answer is told and asked again.
+func (w *watcher) forever(ctx context.Context) (int, error) {
+	t := time.NewTicker(w.every)
+	defer t.Stop()
+	for {
+		if _, err := w.look(ctx); err != nil && ctx.Err() == nil {
+			w.gauges.failed()
+			var bad *beagle.UsageError
+			if errors.As(err, &bad) {
+				err = fmt.Errorf("%s; %s", bad.What, bad.Remedy)
+			}
+			fmt.Fprintf(w.std.err, "warning: %s\n", clean(err.Error()))
+		}
+		select {
+		case <-ctx.Done():
+			return exitInterrupted, nil
+		case <-t.C:
+		}
+	}
+}

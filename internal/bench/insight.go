@@ -1,0 +1,63 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+)
+
+// An Insight is where a version's time goes and what a call of it costs. It is for
+// readers and for choosing what to try next, not for deciding: it is one look in one
+// layout.
+type Insight struct {
+	Lines   map[int]float64    `json:"lines"`   // share of the time by line of the version's source
+	Texts   map[string]float64 `json:"texts"`   // the same by the text of the lines
+	Samples int                `json:"samples"` // of the profile, on these lines
+	Cost    beagle.Resources   `json:"cost"`    // of a call
+}
+
+// costTime is long enough to count allocations and to know nanoseconds to some percent.
+const costTime = 60 * time.Millisecond
+
+// Cost measures what a call of one version of a program costs, in one look. It is nil
+// when the version does not survive that.
+func Cost(
+	ctx context.Context, e *Env, bin *harness.Binary, version int, c *beagle.Corpus,
+) (*beagle.Resources, error) {
+	q, files, remove, err := e.inputs(c)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	q.Variants, q.Sets[0].Budget = []int{version}, int64(costTime)
+	reply, failure, err := e.run(ctx, bin, &q, files)
+	if err != nil || failure != "" {
+		return nil, err
+	}
+	t := &reply.Sets[0]
+	return &beagle.Resources{Nanos: nanos(t, 0), Allocs: t.Allocs[0], Bytes: t.Bytes[0]}, nil
+}
+
+// Look takes a profile of one version of a program and counts what its calls cost. It
+// is nil when the version does not survive that.
+func Look(ctx context.Context, e *Env, bin *harness.Binary, version int, c *beagle.Corpus) (*Insight, error) {
+	q, files, remove, err := e.inputs(c)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	cost, err := Cost(ctx, e, bin, version, c)
+	if err != nil || cost == nil {
+		return nil, err
+	}
+	out := &Insight{Cost: *cost}
+	q.Variants, q.Profile = []int{version}, int64(profileTime)
+	reply, failure, err := e.run(ctx, bin, &q, files)
+	if err != nil || failure != "" {
+		return nil, err
+	}
+	out.Lines, out.Samples, err = lineShares(reply.Profile, version)
+	return out, err
+}

@@ -1,0 +1,266 @@
+package benchfile
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+const planted = `package p
+
+import "strings"
+
+type Box struct {
+	names []string
+	open  *bool
+}
+
+// Fold has two ways: which one a call takes is in its input.
+func Fold(s string, n int) (sum int) {
+	if strings.HasPrefix(s, "up") {
+		for range n {
+			sum += len(upper(s))
+		}
+		return sum
+	}
+	for range n {
+		sum += sumOf(s)
+	}
+	return sum
+}
+
+//go:noinline
+func upper(s string) string { return strings.ToUpper(s) }
+
+//go:noinline
+func sumOf(s string) (sum int) {
+	for i := range len(s) {
+		sum += int(s[i]) * i
+	}
+	return sum
+}
+
+func (b *Box) Has(name string, extra ...string) bool {
+	for _, n := range append(b.names, extra...) {
+		if n == name {
+			return *b.open
+		}
+	}
+	return false
+}
+
+func Reverse(list []int) {
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+}
+
+func Drain(b map[string]int) { clear(b) }
+`
+
+// load writes the planted package, and loads one of its functions with calls.
+func load(t *testing.T, name string, calls ...string) (*source.Unit, *beagle.Corpus) {
+	t.Helper()
+	dir := t.TempDir()
+	for file, text := range map[string]string{"go.mod": "module ex.com/p\n\ngo 1.24\n", "p.go": planted} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: "." + "/." + name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := corpus.Read(u, strings.NewReader(strings.Join(calls, "\n")), "calls.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := corpus.Seen{Sources: []string{"a planted file"}}
+	for _, r := range records {
+		seen.Calls += r.Weight
+	}
+	c, err := corpus.Observed(u, records, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u, c
+}
+
+var bounds = Options{Inputs: 20, Bytes: 16 << 10}
+
+// mixed are calls of Fold, of which so many in a hundred take the first way.
+func mixed(up float64) (list []string) {
+	for i := range 30 {
+		list = append(list, fmt.Sprintf(`{"args": {"s": "up-%04d-abcdefgh", "n": 4}, "weight": %g}`, i, up),
+			fmt.Sprintf(`{"args": {"s": "%04d", "n": 4}, "weight": %g}`, i, 100-up))
+	}
+	return append(list, `{"args": {"s": "Ä-rare-text", "n": 1}, "weight": 0.5}`)
+}
+
+// run runs a written benchmark with the go command, as a person does.
+func run(t *testing.T, u *source.Unit, text string) string {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(u.Target.PkgDir, "written_test.go"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "test", "-run=^$", "-bench=.", "-benchtime=20x")
+	cmd.Dir = u.Target.PkgDir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s\n%s", out, text)
+	}
+	return string(out)
+}
+
+// TestShares checks that groups keep their shares of the calls, the rare one too, and that the
+// text is the same each time.
+func TestShares(t *testing.T) {
+	u, c := load(t, "Fold", mixed(80)...)
+	p, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Groups) != 3 || p.Distinct != 61 || p.Inputs() > 22 {
+		t.Errorf("%d groups, %d of %d inputs", len(p.Groups), p.Inputs(), p.Distinct)
+	}
+	calls := make([]int, len(p.Groups))
+	all := 0
+	for i, times := range p.times() {
+		for _, n := range times {
+			calls[i] += n
+			all += n
+		}
+	}
+	for i, g := range p.Groups {
+		if got := float64(calls[i]) / float64(all); got-g.Share > 0.001 || g.Share-got > 0.001 {
+			t.Errorf("%s: %.4f of the calls, recorded %.4f", g.Name, got, g.Share)
+		}
+	}
+	first, err := p.File(Form{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := again.File(Form{}); err != nil || second != first {
+		t.Errorf("another text: %v", err)
+	}
+	out := run(t, u, first)
+	for _, want := range []string{"BenchmarkFoldReplay", "BenchmarkFoldExtremes/longest", "rare:_s:_non-ASCII"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	if strings.Contains(first, "beagle-go") || strings.Contains(first, "runtime.") {
+		t.Errorf("it does not stand alone:\n%s", first)
+	}
+	p.Cold = true
+	cold, err := p.File(Form{Apart: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, u, cold)
+}
+
+// TestForms writes pointers, hidden fields, variadic calls, and arguments that the call changes.
+func TestForms(t *testing.T) {
+	u, c := load(t, "Box.Has", `{"args": [{"names": ["a", "b"], "open": true}, "b", ["c"]]}`,
+		`{"args": [{"names": [], "open": false}, "x", null]}`)
+	p, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.File(Form{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, u, text)
+	u, c = load(t, "Reverse", `{"args": [[1, 2, 3]]}`)
+	c.Facets.Mutates = []string{"list"}
+	if p, err = Select(u, c, bounds); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = p.File(Form{}); err != nil || !strings.Contains(text, "append(buf0[:0], c.arg0...)") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	run(t, u, text)
+	u, c = load(t, "Drain", `{"args": [{"a": 1}]}`)
+	c.Facets.Mutates = []string{"b"}
+	if _, err = Select(u, c, bounds); err == nil || !strings.Contains(err.Error(), "changes b") {
+		t.Errorf("a map that the call clears: %v", err)
+	}
+}
+
+// TestSignature refuses calls of another function.
+func TestSignature(t *testing.T) {
+	u, _ := load(t, "Fold", mixed(50)...)
+	_, err := corpus.Read(u, strings.NewReader(`{"args": {"list": [1]}}`), "other.jsonl")
+	if err == nil || !strings.Contains(err.Error(), "other.jsonl:1") {
+		t.Error(err)
+	}
+}
+
+// TestApportion checks sums and least parts.
+func TestApportion(t *testing.T) {
+	for _, c := range []struct {
+		shares []float64
+		n      int
+	}{{[]float64{0.999, 0.0005, 0.0005}, 100}, {[]float64{1, 1, 1}, 10}, {[]float64{0, 0, 5}, 3}, {[]float64{0.5}, 7}} {
+		counts, sum := Apportion(c.shares, c.n, 1), 0
+		for _, k := range counts {
+			if k < 1 {
+				t.Errorf("%v", counts)
+			}
+			sum += k
+		}
+		if sum != c.n {
+			t.Errorf("%v of %d: %v", c.shares, c.n, counts)
+		}
+	}
+}
+
+// TestReweigh plants production's profile as another mixture of the two ways, and expects the
+// weights to move there.
+func TestReweigh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it profiles for some seconds")
+	}
+	u, c := load(t, "Fold", mixed(20)...)
+	p, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := *p
+	truth.Groups = append([]Group{}, p.Groups...)
+	truth.Groups[0].Weight, truth.Groups[1].Weight = p.Groups[1].Share, p.Groups[0].Share
+	f := &Fitting{Needed: 0.98, Seconds: 1, State: "warm", Say: func(s string) { t.Log(s) }}
+	f.Production = &hotspots.Subtree{}
+	production, err := f.attempt(t.Context(), truth, "production")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Production = production.run.Subtree
+	fit, err := f.Fit(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range p.Groups {
+		t.Logf("%s: recorded %.3f, now %.3f", g.Name, g.Share, g.Weight)
+	}
+	if before := min(fit.Tried[0].Callees, fit.Tried[0].Lines); before > 0.9 {
+		t.Fatalf("the plain shares are %.3f alike already: nothing is tried", before)
+	}
+	if got := min(fit.Callees.High, fit.Lines.High); got < 0.98 || p.Groups[0].Weight > 0.5 {
+		t.Errorf("%.3f alike at most: %+v", got, fit.Tried)
+	}
+}

@@ -1,0 +1,287 @@
+package benchfile
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/similarity"
+)
+
+// A Fitting is the work of making a benchmark's profile like production's.
+type Fitting struct {
+	Production *hotspots.Subtree
+	Needed     float64 // similarity, such as 0.98
+	Seconds    float64 // of each profile
+	PGO        string  // profile for the compiler, "" for none
+	State      string  // warm, cold or auto
+	Say        func(string)
+}
+
+// Compare says how alike the profile of a run is to production's.
+func (f *Fitting) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
+	p := f.Production
+	shape := func(parts map[string]float64, n float64) similarity.Shape {
+		return similarity.Shape{Parts: parts, Samples: n}
+	}
+	out := &beagle.BenchmarkFit{
+		Target: p.Target, Share: p.Share, Needed: f.Needed,
+		Callees: similarity.Compare(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective)),
+		Lines:   similarity.Compare(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective)),
+	}
+	worst := similarity.Worst(out.Callees, out.Lines)
+	out.Reached = worst.Estimate >= f.Needed
+	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
+	return out
+}
+
+// A try is a form of the benchmark with its profile.
+type try struct {
+	plan Plan
+	fit  *beagle.BenchmarkFit
+	what string
+	run  *Run
+}
+
+// Fit profiles the plan's benchmark and compares it with production. While the two are clearly not
+// alike, it tries inputs that lie in memory and not in caches, and then other shares of the groups. It
+// keeps the first form that is alike enough, or the most alike one. The plan becomes that form.
+func (f *Fitting) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
+	var tries []*try
+	attempt := func(plan Plan, what string) (*try, error) {
+		t, err := f.attempt(ctx, plan, what)
+		if err == nil {
+			tries = append(tries, t)
+		}
+		return t, err
+	}
+	p.Cold = f.State == "cold"
+	best, err := attempt(*p, "the recorded shares, "+state(p.Cold))
+	if err != nil {
+		return nil, err
+	}
+	if unlike(best) && f.State == "auto" && p.CanBeCold() {
+		other := *p
+		other.Cold = true
+		t, err := attempt(other, "the recorded shares, "+state(true))
+		if err != nil {
+			return nil, err
+		}
+		if better(t, best) {
+			best = t
+		}
+	}
+	if unlike(best) && len(p.Groups) > 1 {
+		plan, err := f.reweigh(ctx, best)
+		if err != nil {
+			return nil, err
+		}
+		if plan != nil {
+			t, err := attempt(*plan, "shares moved towards production's profile, "+state(plan.Cold))
+			if err != nil {
+				return nil, err
+			}
+			if better(t, best) {
+				best = t
+			}
+		}
+	}
+	*p = best.plan
+	return f.told(tries, best), nil
+}
+
+func state(cold bool) string {
+	if cold {
+		return "cold"
+	}
+	return "warm"
+}
+
+// unlike reports whether the samples exclude that a form is as alike as needed. What they do not
+// exclude may be chance, and must not move weights.
+func unlike(t *try) bool {
+	return !t.fit.Reached && min(t.fit.Callees.High, t.fit.Lines.High) < t.fit.Needed
+}
+
+// better reports whether a try is more alike by more than estimates vary. Recorded shares are
+// evidence: the more of the calls a try moves away from them, the more it must gain.
+func better(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
+
+func score(t *try) float64 { return min(t.fit.Callees.Estimate, t.fit.Lines.Estimate) }
+
+// attempt builds and profiles one form.
+func (f *Fitting) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
+	text, err := plan.File(Form{Apart: true})
+	if err != nil {
+		return nil, err
+	}
+	b, err := Build(ctx, plan.Unit, plan.Path(), text, f.PGO)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	run, err := b.Profile(ctx, "^"+plan.Benchmarks()[0]+"$", f.Seconds)
+	if err != nil {
+		return nil, err
+	}
+	t := &try{plan: plan, fit: f.Compare(run.Subtree), what: what, run: run}
+	f.Say(fmt.Sprintf("%s: %.1f %% alike by callee, %.1f %% by line, %.0f samples", what, 100*t.fit.Callees.Estimate,
+		100*t.fit.Lines.Estimate, run.Subtree.Effective))
+	return t, nil
+}
+
+const (
+	leastMoved = 0.005 // a smaller change of the weights is noise
+	apartShare = 0.01  // of the calls: smaller groups keep their weight, few samples would move it
+)
+
+// reweigh profiles each group alone and finds the shares of the groups that make the whole most
+// likely. It returns nil when that changes nothing.
+func (f *Fitting) reweigh(ctx context.Context, from *try) (*Plan, error) {
+	plan := from.plan
+	text, err := plan.File(Form{Apart: true})
+	if err != nil {
+		return nil, err
+	}
+	b, err := Build(ctx, plan.Unit, plan.Path(), text, f.PGO)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	f.Say(fmt.Sprintf("profiling each of %d groups alone", len(plan.Groups)))
+	var shapes []similarity.Shape
+	var costs, start []float64
+	var which []int
+	for i, g := range plan.Groups {
+		if g.Share < apartShare {
+			continue
+		}
+		run, err := b.Profile(ctx, fmt.Sprintf("^Benchmark%sApart$/^g%d$", plan.name(), i),
+			max(0.5, f.Seconds*math.Sqrt(g.Share)/2))
+		if err != nil {
+			return nil, err
+		}
+		which = append(which, i)
+		costs = append(costs, run.Nanos)
+		start = append(start, g.Weight*run.Nanos)
+		shapes = append(shapes, both(run.Subtree))
+	}
+	if len(which) < 2 {
+		return nil, nil
+	}
+	weights := similarity.Mix(both(f.Production), shapes, start)
+	return plan.weighed(which, weights, costs), nil
+}
+
+// both is a shape over callees and lines at once: each has half of the time.
+func both(s *hotspots.Subtree) similarity.Shape {
+	out := similarity.Shape{Parts: map[string]float64{}, Samples: s.Effective}
+	for name, v := range s.Callees {
+		out.Parts["callee "+name] += v
+	}
+	for name, v := range s.Lines {
+		out.Parts["line "+name] += v
+	}
+	return out
+}
+
+// weighed is the plan with other weights of some groups. shares are of the time, costs the time of
+// one call. The groups together keep the share of the calls that they had.
+func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
+	out := *p
+	out.Groups = append([]Group{}, p.Groups...)
+	had, sum := 0.0, 0.0
+	calls := make([]float64, len(which))
+	for k, i := range which {
+		had += p.Groups[i].Weight
+		calls[k] = shares[k] / max(costs[k], 0.1)
+		sum += calls[k]
+	}
+	if sum == 0 {
+		return nil
+	}
+	for k, i := range which {
+		out.Groups[i].Weight = had * calls[k] / sum
+		out.moved += math.Abs(out.Groups[i].Weight-p.Groups[i].Share) / 2
+	}
+	if out.moved < leastMoved {
+		return nil
+	}
+	return &out
+}
+
+// told is the best try's fit, with what was tried and why the rest is not alike.
+func (f *Fitting) told(tries []*try, best *try) *beagle.BenchmarkFit {
+	out := best.fit
+	for _, t := range tries {
+		out.Tried = append(out.Tried, beagle.BenchmarkTry{
+			What: t.what, Callees: t.fit.Callees.Estimate, Lines: t.fit.Lines.Estimate, Nanos: t.run.Nanos,
+			Moved: t.plan.moved, Accepted: t == best,
+		})
+	}
+	Explain(out)
+	return out
+}
+
+// Explain says of the parts that are clearly not alike why a benchmark may not match them.
+func Explain(fit *beagle.BenchmarkFit) {
+	fit.Why = nil
+	explain := func(kind string, parts []beagle.SimilarPart) {
+		const told, small = 5, 0.005
+		for i := range parts {
+			p := &parts[i]
+			if !p.Clear || math.Abs(p.Production-p.Benchmark) < small {
+				continue
+			}
+			if p.Why = reason(kind, *p); len(fit.Why) < 2*told {
+				fit.Why = append(fit.Why, fmt.Sprintf("%s %s: %.1f %% of production's time, %.1f %% of the benchmark's: %s",
+					kind, p.Name, 100*p.Production, 100*p.Benchmark, p.Why))
+			}
+		}
+	}
+	if !fit.Reached {
+		explain("callee", fit.Callees.Parts)
+		explain("line", fit.Lines.Parts)
+	}
+	if n := few(fit); n > 1 {
+		fit.Warnings = append(fit.Warnings, fmt.Sprintf("%.0f samples of production are below the target: profile %.0f "+
+			"times as long to know the similarity to one point", fit.Callees.Samples, n))
+	}
+}
+
+// few is how many times longer production's profile should be; 1 when it will do.
+func few(fit *beagle.BenchmarkFit) float64 {
+	const width = 0.02
+	wide := max(fit.Callees.High-fit.Callees.Low, fit.Lines.High-fit.Lines.Low)
+	return math.Ceil(wide * wide / (width * width))
+}
+
+// reason guesses from a part's name and shares what makes the difference.
+func reason(kind string, p beagle.SimilarPart) string {
+	switch {
+	case p.Name == hotspots.Collector:
+		return "it depends on the heap of the whole service, which a benchmark of one function does not have"
+	case p.Benchmark == 0:
+		return "no recorded input leads there: capture for longer, or at the hours when it happens"
+	case p.Production == 0:
+		return "production spends no time there: the inputs hold what its calls do not, or it was built in another " +
+			"way (--pgo)"
+	case kind == "callee" && strings.HasPrefix(p.Name, "runtime.") && p.Production > p.Benchmark:
+		return "Go's runtime takes longer in a large heap with many goroutines"
+	case p.Production > p.Benchmark:
+		return "production takes longer there: other inputs, or data that is not in its caches"
+	}
+	return "production takes less time there: other inputs, or data that the benchmark lacks"
+}
+
+// Measure compares the plan's benchmark with production as it is.
+func (f *Fitting) Measure(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
+	t, err := f.attempt(ctx, *p, "the recorded shares, "+state(p.Cold))
+	if err != nil {
+		return nil, err
+	}
+	return f.told([]*try{t}, t), nil
+}

@@ -1,0 +1,173 @@
+package benchfile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/profiles"
+	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A Bench is the test program of a target's package.
+type Bench struct {
+	unit    *source.Unit
+	scratch *scratch.Dir
+	program string
+}
+
+// Build compiles the tests of the target's package. A file of that path and text is in place of
+// what the disk has there; without a path the package is taken as it is. pgo names a profile for
+// the compiler, "" for none.
+func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench, error) {
+	dir, err := scratch.New("benchfile")
+	if err != nil {
+		return nil, err
+	}
+	b := &Bench{unit: u, scratch: dir, program: filepath.Join(dir.Path, "bench.test")}
+	args := []string{"test", "-c", "-o", b.program}
+	if len(u.Target.Tags) > 0 {
+		args = append(args, "-tags="+strings.Join(u.Target.Tags, ","))
+	}
+	if pgo != "" {
+		args = append(args, "-pgo="+pgo)
+	}
+	if path != "" {
+		overlay, err := overlaid(dir.Path, path, text)
+		if err != nil {
+			b.Close()
+			return nil, err
+		}
+		args = append(args, "-overlay="+overlay)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
+	cmd.Dir = u.Target.PkgDir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("the tests of %s do not build: %s", u.Target.PkgPath, bytes.TrimSpace(out)),
+			Remedy: "make go vet pass there first",
+		}
+	}
+	return b, nil
+}
+
+// overlaid writes an overlay for the go command with one file.
+func overlaid(dir, path, text string) (string, error) {
+	file := filepath.Join(dir, "file.go")
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: file}})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	return name, errors.Join(os.WriteFile(file, []byte(text), 0o666), os.WriteFile(name, overlay, 0o666))
+}
+
+// Close removes the program.
+func (b *Bench) Close() { b.scratch.Remove() }
+
+// A Run is what one benchmark showed.
+type Run struct {
+	Nanos   float64 // a call
+	Table   *hotspots.Table
+	Subtree *hotspots.Subtree
+}
+
+var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9.]+) ns/op`)
+
+// mostRounds bounds how often a benchmark runs for one profile on a machine that is busy otherwise.
+const mostRounds = 12
+
+// Profile runs benchmarks until they have had so many seconds of a processor, and says where the
+// time below the target went. pattern is as -bench takes it.
+func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*Run, error) {
+	run := &Run{}
+	var all []*hotspots.Profile
+	for left, round := seconds, 0; left > seconds/20 && round < mostRounds; round++ {
+		p, used, err := b.once(ctx, pattern, min(seconds, max(left, 0.2)), run)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p...)
+		left -= used
+	}
+	for _, p := range all {
+		p.Group = pattern // windows of one program: each sample weighs the same
+	}
+	var err error
+	if run.Table, err = Rank(b.unit, all); err != nil {
+		return nil, err
+	}
+	run.Subtree, err = run.Table.Below(b.unit.Target.Spec())
+	if err != nil {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("%s does not reach %s: none of its %d samples is there", pattern, b.unit.Target.Spec(),
+				run.Table.Samples),
+			Remedy: "benchmark what calls it, or give the profile more samples with --seconds",
+		}
+	}
+	return run, nil
+}
+
+// once runs benchmarks once. It returns their profile, and the processor's seconds that they had.
+func (b *Bench) once(ctx context.Context, pattern string, seconds float64, run *Run) (
+	all []*hotspots.Profile, used float64, err error,
+) {
+	file := filepath.Join(b.scratch.Path, "cpu.pprof")
+	cmd := exec.CommandContext(ctx, b.program, "-test.run=^$", "-test.bench="+pattern, "-test.cpu=1",
+		"-test.benchtime="+strconv.FormatFloat(seconds, 'f', 3, 64)+"s", "-test.cpuprofile="+file)
+	cmd.Dir = b.unit.Target.PkgDir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		return nil, 0, &beagle.UsageError{
+			What:   fmt.Sprintf("%s fails: %s", pattern, firstLines(string(out)+stderr.String())),
+			Remedy: "run it with go test -bench, and mend it",
+		}
+	}
+	m := nanosPerOp.FindSubmatch(out)
+	if m == nil {
+		return nil, 0, &beagle.UsageError{
+			What:   fmt.Sprintf("no benchmark of %s matches %s", b.unit.Target.PkgPath, pattern),
+			Remedy: "name one that go test -bench . lists",
+		}
+	}
+	nanos, _ := strconv.ParseFloat(string(m[1]), 64)
+	if run.Nanos == 0 || nanos < run.Nanos { // what else runs here makes it slower only
+		run.Nanos = nanos
+	}
+	all, err = profiles.Read(ctx, []string{file}, profiles.Options{})
+	return all, cmd.ProcessState.UserTime().Seconds(), err
+}
+
+// Rank makes the table of profiles with all functions of the target's module.
+func Rank(u *source.Unit, all []*hotspots.Profile) (*hotspots.Table, error) {
+	checkout, err := profiles.Checkout(u.Target.Dir, nil, all)
+	if err != nil {
+		return nil, err
+	}
+	return hotspots.Rank(all, hotspots.Options{Kind: hotspots.CPU, Checkout: checkout})
+}
+
+func firstLines(text string) string {
+	lines := strings.SplitN(strings.TrimSpace(text), "\n", 6)
+	return strings.Join(lines[:min(len(lines), 5)], "\n")
+}

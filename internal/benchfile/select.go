@@ -1,0 +1,303 @@
+package benchfile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// Options bound a benchmark's file.
+type Options struct {
+	Inputs int // distinct ones
+	Bytes  int // of source text for their values
+}
+
+// A Plan is what a benchmark calls, and how often.
+type Plan struct {
+	Unit     *source.Unit
+	Corpus   *beagle.Corpus
+	Groups   []Group
+	Extremes []Extreme
+	Distinct int    // inputs of the corpus that can be written in Go
+	Rule     string // how the benchmark's distinct inputs stand for those of the corpus
+	Cold     bool   // each call finds its input in memory, and not in a cache
+	Notes    []string
+	moved    float64 // by how much Fit changed the groups' weights
+}
+
+// A Group is a stratum of alike inputs.
+type Group struct {
+	Name     string
+	Share    float64 // of the recorded calls
+	Weight   float64 // of the benchmark's calls; Share, unless Fit changes it
+	Distinct int     // inputs of the corpus
+	Inputs   []Input
+}
+
+// An Input is a recorded call that the benchmark makes.
+type Input struct {
+	Record beagle.Record
+	Share  float64 // of its group's calls
+	lit    rt.Literal
+}
+
+// An Extreme is an input that is timed alone.
+type Extreme struct {
+	Name string
+	Input
+}
+
+// Inputs is the number of distinct inputs in the benchmark.
+func (p *Plan) Inputs() int {
+	n := 0
+	for _, g := range p.Groups {
+		n += len(g.Inputs)
+	}
+	return n
+}
+
+// Select draws the inputs of a benchmark from a corpus. Each group of alike inputs keeps its share
+// of the calls, however rare it is. Within a group, inputs are drawn in proportion to their calls.
+func Select(u *source.Unit, c *beagle.Corpus, o Options) (*Plan, error) {
+	p := &Plan{Unit: u, Corpus: c}
+	if why := unrepeatable(u, c); why != nil {
+		return nil, why
+	}
+	pool, err := p.pool(o)
+	if err != nil {
+		return nil, err
+	}
+	strata, err := corpus.Strata(&c.Facets, pool.records)
+	if err != nil {
+		return nil, err
+	}
+	p.Distinct = len(pool.records)
+	for n := o.Inputs; ; n = n * 3 / 4 {
+		p.Groups = p.draw(strata, n, pool)
+		if p.size() <= o.Bytes || n <= 1 {
+			break
+		}
+	}
+	p.Rule = p.rule()
+	p.extremes(strata, pool)
+	return p, nil
+}
+
+// A pool holds the records that Go source can hold.
+type pool struct {
+	records []beagle.Record
+	lits    map[string]rt.Literal // by Args
+}
+
+// pool writes all records in Go, and leaves out those that cannot be.
+func (p *Plan) pool(o Options) (*pool, error) {
+	shape, types := corpus.ArgsShape(p.Unit)
+	out := &pool{lits: map[string]rt.Literal{}}
+	why, dropped := "", 0
+	for _, r := range corpus.Merge(slices.Concat(p.Corpus.Train, p.Corpus.Holdout)) {
+		v, err := rt.ParseValue(r.Args)
+		var lit rt.Literal
+		if err == nil {
+			lit, err = rt.GoArgs(&v, shape, types)
+		}
+		if err == nil && size(lit) > o.Bytes {
+			err = fmt.Errorf("it takes %d bytes of source text, and the limit is %d", size(lit), o.Bytes)
+		}
+		if err != nil {
+			dropped++
+			why = err.Error()
+			continue
+		}
+		out.records = append(out.records, r)
+		out.lits[string(r.Args)] = lit
+	}
+	switch {
+	case len(out.records) == 0 && dropped == 0:
+		return nil, &beagle.UsageError{
+			What:   p.Unit.Target.Spec() + ": there is no recorded call",
+			Remedy: "record calls with beagle capture, or write a test that calls it",
+		}
+	case len(out.records) == 0:
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("%s: none of %d recorded calls can be written in Go: %s", p.Unit.Target.Spec(), dropped, why),
+			Remedy: "benchmark a function that takes plain values; beagle evolve works on this one all the same",
+		}
+	case dropped > 0:
+		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d distinct inputs are left out: %s", dropped,
+			dropped+len(out.records), why))
+	}
+	return out, nil
+}
+
+// unrepeatable says why the calls cannot be made again and again with one set of arguments.
+func unrepeatable(u *source.Unit, c *beagle.Corpus) error {
+	for _, name := range c.Facets.Mutates {
+		i := slices.IndexFunc(u.Target.Params, func(p beagle.Param) bool { return p.Name == name })
+		if i < 0 || !flat(u.Target.Params[i].Type) {
+			return &beagle.UsageError{
+				What: fmt.Sprintf("%s changes %s, which a benchmark would have to make anew for each call, and "+
+					"would time that too", u.Target.Spec(), name),
+				Remedy: "compare versions with beagle verify: its harness restores arguments outside of what it times",
+			}
+		}
+	}
+	return nil
+}
+
+// flat reports whether a type is a slice whose copy is independent.
+func flat(typ string) bool {
+	elem, ok := strings.CutPrefix(strings.Replace(typ, "...", "[]", 1), "[]")
+	switch elem {
+	case "bool", "byte", "uint8", "uint16", "uint32", "uint64", "uint", "uintptr", "int8", "int16", "int32", "int64",
+		"int", "rune", "float32", "float64", "string":
+		return ok
+	}
+	return false
+}
+
+// draw takes about n inputs, at least one of each stratum.
+func (p *Plan) draw(strata []corpus.InputClass, n int, from *pool) []Group {
+	shares := make([]float64, len(strata))
+	for i, s := range strata {
+		shares[i] = s.Share
+	}
+	counts := Apportion(shares, max(n, len(strata)), 1)
+	groups := make([]Group, len(strata))
+	for i, s := range strata {
+		groups[i] = Group{Name: s.Name, Share: s.Share, Weight: s.Share, Distinct: len(s.Records)}
+		for _, in := range systematic(s.Records, counts[i]) {
+			in.lit = from.lits[string(in.Record.Args)]
+			groups[i].Inputs = append(groups[i].Inputs, in)
+		}
+	}
+	return groups
+}
+
+// systematic draws n records in proportion to their weights, at equal distances on the line of all
+// calls in the order of the records' hashes. All are taken when there are no more than n.
+func systematic(records []beagle.Record, n int) []Input {
+	total := 0.0
+	for _, r := range records {
+		total += r.Weight
+	}
+	var out []Input
+	if len(records) <= n {
+		for _, r := range records {
+			out = append(out, Input{Record: r, Share: r.Weight / total})
+		}
+		return out
+	}
+	sum, at := 0.0, 0
+	for _, r := range records {
+		sum += r.Weight
+		taken := 0
+		for at < n && (float64(at)+0.5)*total/float64(n) <= sum {
+			at++
+			taken++
+		}
+		if taken > 0 {
+			out = append(out, Input{Record: r, Share: float64(taken) / float64(n)})
+		}
+	}
+	return out
+}
+
+// Apportion divides n among shares by largest remainders, with so many for each at least.
+func Apportion(shares []float64, n, least int) []int {
+	total := 0.0
+	for _, s := range shares {
+		total += s
+	}
+	type remainder struct {
+		i    int
+		part float64
+	}
+	counts, left, over := make([]int, len(shares)), n, make([]remainder, len(shares))
+	for i, s := range shares {
+		exact := 0.0
+		if total > 0 {
+			exact = s / total * float64(n)
+		}
+		counts[i] = max(int(math.Floor(exact)), least)
+		over[i] = remainder{i, exact - float64(counts[i])}
+		left -= counts[i]
+	}
+	slices.SortStableFunc(over, func(a, b remainder) int { return cmp.Compare(b.part, a.part) })
+	for k := 0; left > 0 && k < len(over); k++ {
+		counts[over[k].i]++
+		left--
+	}
+	// What the least ones took too much comes from the largest.
+	for left < 0 {
+		i := 0
+		for k := range counts {
+			if counts[k] > counts[i] {
+				i = k
+			}
+		}
+		if counts[i] <= least {
+			break
+		}
+		take := min(counts[i]-least, -left)
+		counts[i] -= take
+		left += take
+	}
+	return counts
+}
+
+// size is the length of all values in Go.
+func (p *Plan) size() int {
+	n := 0
+	for _, g := range p.Groups {
+		for _, in := range g.Inputs {
+			n += size(in.lit)
+		}
+	}
+	return n
+}
+
+// rule says how the benchmark's distinct inputs stand for all.
+func (p *Plan) rule() string {
+	n := p.Inputs()
+	if n == p.Distinct {
+		return fmt.Sprintf("all %d distinct inputs, so that caches and branch predictors see as many as recorded", n)
+	}
+	return fmt.Sprintf("%d of %d distinct inputs: each group of alike inputs keeps its share of the calls, and an "+
+		"input stands for %.1f of its kind", n, p.Distinct, float64(p.Distinct)/float64(n))
+}
+
+// extremes picks inputs that are timed alone: the longest, the shortest, and one of each of the
+// rarest groups.
+func (p *Plan) extremes(strata []corpus.InputClass, from *pool) {
+	add := func(name string, r beagle.Record) {
+		for _, x := range p.Extremes {
+			if string(x.Record.Args) == string(r.Args) {
+				return
+			}
+		}
+		p.Extremes = append(p.Extremes, Extreme{name, Input{Record: r, Share: 1, lit: from.lits[string(r.Args)]}})
+	}
+	bySize := func(a, b beagle.Record) int { return len(a.Args) - len(b.Args) }
+	add("longest", slices.MaxFunc(from.records, bySize))
+	add("shortest", slices.MinFunc(from.records, bySize))
+	const rare, most = 0.01, 3
+	for i, k := len(strata)-1, 0; i >= 0 && k < most && strata[i].Share < rare; i, k = i-1, k+1 {
+		add(fmt.Sprintf("rare: %s", strata[i].Name), slices.MaxFunc(strata[i].Records, bySize))
+	}
+}
+
+// size is the number of bytes of source text of a literal.
+func size(l rt.Literal) int {
+	n := 0
+	for _, text := range slices.Concat(l.Setup, l.Exprs) {
+		n += len(text)
+	}
+	return n
+}

@@ -1,0 +1,383 @@
+package benchfile
+
+import (
+	"cmp"
+	"fmt"
+	"go/format"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+const (
+	schedule  = 8192     // calls until the benchmark repeats itself, at least
+	coldBytes = 64 << 20 // of copies of the inputs: more than a core's share of any cache
+)
+
+// A Form says what a file holds beside the benchmark.
+type Form struct {
+	// Apart adds a benchmark of each group alone, and has the program take profiles at a high
+	// rate. It is for Beagle, not for people.
+	Apart bool
+}
+
+// Benchmarks are the names of the functions that the file declares for people.
+func (p *Plan) Benchmarks() []string {
+	names := []string{"Benchmark" + p.name() + "Replay"}
+	if len(p.Extremes) > 0 {
+		names = append(names, "Benchmark"+p.name()+"Extremes")
+	}
+	return names
+}
+
+// Path is where the file goes by default: beside the target.
+func (p *Plan) Path() string {
+	return filepath.Join(p.Unit.Target.PkgDir, snake(p.name())+"_replay_test.go")
+}
+
+// Taken reports whether another test file of the package declares one of the benchmark's names.
+func (p *Plan) Taken(file string) (string, bool) {
+	files, _ := filepath.Glob(filepath.Join(p.Unit.Target.PkgDir, "*_test.go"))
+	used := regexp.MustCompile(`(?m)^(?:func|type) (` + strings.Join(append(p.Benchmarks(), p.lower()+"Call",
+		p.lower()+"Calls"), "|") + `)\b`)
+	for _, f := range files {
+		if same, _ := filepath.Abs(file); same == f || f == file {
+			continue
+		}
+		if text, err := os.ReadFile(f); err == nil {
+			if m := used.FindSubmatch(text); m != nil {
+				return fmt.Sprintf("%s declares %s", f, m[1]), true
+			}
+		}
+	}
+	return "", false
+}
+
+// File writes the benchmark. It is the same text for the same plan.
+func (p *Plan) File(form Form) (string, error) {
+	var b strings.Builder
+	p.writeCallType(&b)
+	p.writeCalls(&b)
+	p.writeBenchmark(&b)
+	p.writeExtremes(&b)
+	if form.Apart {
+		p.writeApart(&b)
+	}
+	body := b.String()
+	imports, err := p.Unit.TestImports(body)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", p.Unit.Target.Spec(), err)
+	}
+	text, err := format.Source([]byte(fmt.Sprintf("package %s\n\n%s\n%s", p.Unit.Target.PkgName, imports, body)))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", p.Unit.Target.Spec(), err)
+	}
+	if err := p.Unit.CheckTest(p.Path(), string(text)); err != nil {
+		return "", &beagle.UsageError{
+			What:   fmt.Sprintf("%s: its inputs cannot be written in Go: %v", p.Unit.Target.Spec(), err),
+			Remedy: "benchmark a function that takes plain values; beagle evolve works on this one all the same",
+		}
+	}
+	return string(text), nil
+}
+
+// writeCallType declares a call with its arguments.
+func (p *Plan) writeCallType(b *strings.Builder) {
+	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lower(), p.Unit.Target.Name, p.lower())
+	b.WriteString("\ttimes int // how often the benchmark makes it before it repeats itself\n")
+	for i, q := range p.Unit.Target.Params {
+		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(q.Type, "...", "[]", 1))
+	}
+	b.WriteString("}\n\n")
+}
+
+// writeCalls declares the function that makes the calls in a fixed, shuffled order.
+func (p *Plan) writeCalls(b *strings.Builder) {
+	comment(b, fmt.Sprintf("%sCalls returns recorded calls of %s, as often as they were made, in a fixed order. "+
+		"They are %s. A recording keeps no order, so it is a shuffle.", p.lower(), p.Unit.Target.Name, p.Rule))
+	fmt.Fprintf(b, "func %sCalls() []*%sCall {\n", p.lower(), p.lower())
+	times := p.times()
+	setup, body := p.inputs(times)
+	b.WriteString(setup)
+	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
+	b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
+	if p.Cold {
+		p.writeCopies(b)
+	}
+	b.WriteString("\tseed := uint64(1)\n\tfor i := len(calls) - 1; i > 0; i-- {\n" +
+		"\t\tseed = seed*6364136223846793005 + 1442695040888963407\n\t\tj := int(seed>>33) % (i + 1)\n" +
+		"\t\tcalls[i], calls[j] = calls[j], calls[i]\n\t}\n\treturn calls\n}\n\n")
+}
+
+// writeCopies gives each call memory of its own, more than caches hold.
+func (p *Plan) writeCopies(b *strings.Builder) {
+	b.WriteString("\t// Production finds its inputs in memory and not in a cache: each call has a copy of its own.\n")
+	fmt.Fprintf(b, "\tonce := len(calls)\n\tfor room := 0; room < %d; {\n\t\tfor _, c := range calls[:once] {\n"+
+		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += 128", coldBytes, p.lower(), p.copies())
+	for i, q := range p.Unit.Target.Params {
+		if copied(q.Type) != "" {
+			fmt.Fprintf(b, " + len(c.arg%d)", i)
+		}
+	}
+	b.WriteString("\n\t\t}\n\t}\n\tcalls = calls[once:]\n")
+}
+
+func (p *Plan) copies() string {
+	list := []string{"times: 1"}
+	for i, q := range p.Unit.Target.Params {
+		if form := copied(q.Type); form != "" {
+			list = append(list, fmt.Sprintf("arg%d: "+form, i, i))
+			continue
+		}
+		list = append(list, fmt.Sprintf("arg%d: c.arg%d", i, i))
+	}
+	return strings.Join(list, ", ")
+}
+
+// copied is how a value of a type is copied to memory of its own; "" when it is not.
+func copied(typ string) string {
+	switch typ = strings.Replace(typ, "...", "[]", 1); {
+	case typ == "string":
+		return "strings.Clone(c.arg%d)"
+	case flat(typ):
+		return "append(" + typ + "{}, c.arg%d...)"
+	}
+	return ""
+}
+
+// CanBeCold reports whether inputs can be copied to memory of their own.
+func (p *Plan) CanBeCold() bool {
+	return slices.ContainsFunc(p.Unit.Target.Params, func(q beagle.Param) bool { return copied(q.Type) != "" })
+}
+
+// times is how often each input of each group is called.
+func (p *Plan) times() [][]int {
+	var shares []float64
+	for _, g := range p.Groups {
+		for _, in := range g.Inputs {
+			shares = append(shares, g.Weight*in.Share)
+		}
+	}
+	counts := Apportion(shares, max(schedule, 2*len(shares)), 1)
+	out := make([][]int, len(p.Groups))
+	for i, g := range p.Groups {
+		out[i], counts = counts[:len(g.Inputs)], counts[len(g.Inputs):]
+		if g.Weight == 0 { // Fit found no place for the group
+			out[i] = make([]int, len(g.Inputs))
+		}
+	}
+	return out
+}
+
+// inputs lists the calls, under a comment for each group. Statements that they need come first.
+func (p *Plan) inputs(times [][]int) (setup, body string) {
+	var s, b strings.Builder
+	for i, g := range p.Groups {
+		comment(&b, fmt.Sprintf("%s: %s of the calls, %d of %d inputs%s", g.Name, percent(g.Share), len(g.Inputs),
+			g.Distinct, changed(g)))
+		for k, in := range g.Inputs {
+			lines, exprs := own(in, fmt.Sprintf("g%dn%d", i, k))
+			s.WriteString(lines)
+			fmt.Fprintf(&b, "\t\t{%d, %s},\n", times[i][k], exprs)
+		}
+	}
+	return s.String(), b.String()
+}
+
+var sharedName = regexp.MustCompile(`\bm([0-9]+)\b`)
+
+// own gives the shared memory of an input names that no other input uses.
+func own(in Input, prefix string) (setup, exprs string) {
+	exprs = strings.Join(in.lit.Exprs, ", ")
+	if len(in.lit.Setup) == 0 {
+		return "", exprs
+	}
+	rename := func(text string) string { return sharedName.ReplaceAllString(text, prefix+"m$1") }
+	for _, line := range in.lit.Setup {
+		setup += "\t" + rename(line) + "\n"
+	}
+	return setup, rename(exprs)
+}
+
+func changed(g Group) string {
+	if g.Weight == g.Share {
+		return ""
+	}
+	return fmt.Sprintf("; called for %s, which makes the profile like production's", percent(g.Weight))
+}
+
+func (p *Plan) writeBenchmark(b *strings.Builder) {
+	t := &p.Unit.Target
+	comment(b, fmt.Sprintf("Benchmark%sReplay calls %s as it was recorded: %s distinct inputs of %s recorded calls%s. "+
+		"beagle bench wrote it. It needs the standard library alone: keep it, change it.", p.name(), t.Name,
+		count(p.Inputs()), count(int(p.Corpus.Calls)), p.from()))
+	fmt.Fprintf(b, "func Benchmark%sReplay(b *testing.B) {\n\tcalls := %sCalls()\n%s\ti := 0\n\tfor b.Loop() {\n"+
+		"\t\tc := calls[i]\n%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lower(),
+		p.buffers("calls[0]"), p.call())
+}
+
+func (p *Plan) from() string {
+	if len(p.Corpus.Sources) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(p.Corpus.Sources, "; ") + ")"
+}
+
+// mutated lists the parameters that the target changes, by index.
+func (p *Plan) mutated() (list []int) {
+	for i, q := range p.Unit.Target.Params {
+		if slices.Contains(p.Corpus.Facets.Mutates, q.Name) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// buffers declares where arguments are copied that the target changes.
+func (p *Plan) buffers(string) string {
+	var b strings.Builder
+	for _, i := range p.mutated() {
+		fmt.Fprintf(&b, "\tvar buf%d %s\n", i, strings.Replace(p.Unit.Target.Params[i].Type, "...", "[]", 1))
+	}
+	return b.String()
+}
+
+// call is the statement that calls the target with the fields of c.
+func (p *Plan) call() string {
+	t := &p.Unit.Target
+	var b strings.Builder
+	args := make([]string, len(t.Params))
+	for i := range args {
+		args[i] = fmt.Sprintf("c.arg%d", i)
+	}
+	for _, i := range p.mutated() {
+		fmt.Fprintf(&b, "\t\tbuf%d = append(buf%d[:0], c.arg%d...) // %s changes it: the copy is timed too\n", i, i, i, t.Name)
+		args[i] = fmt.Sprintf("buf%d", i)
+	}
+	name := t.Name
+	if t.Recv != "" {
+		name, args = args[0]+"."+name[strings.LastIndexByte(name, '.')+1:], args[1:]
+	} else if len(t.TypeArgs) > 0 {
+		name += "[" + strings.Join(t.TypeArgs, ", ") + "]"
+	}
+	text := strings.Join(args, ", ")
+	if t.Variadic {
+		text += "..."
+	}
+	fmt.Fprintf(&b, "\t\t%s(%s)\n", name, text)
+	return b.String()
+}
+
+func (p *Plan) writeExtremes(b *strings.Builder) {
+	if len(p.Extremes) == 0 {
+		return
+	}
+	var s, list strings.Builder
+	for k, x := range p.Extremes {
+		lines, exprs := own(x.Input, fmt.Sprintf("x%d", k))
+		s.WriteString(lines)
+		fmt.Fprintf(&list, "\t\t{%q, %sCall{1, %s}},\n", x.Name, p.lower(), exprs)
+	}
+	comment(b, fmt.Sprintf("Benchmark%sExtremes times single inputs that the mean hides.", p.name()))
+	fmt.Fprintf(b, "func Benchmark%sExtremes(b *testing.B) {\n%s\tlist := []struct {\n\t\tname string\n\t\tcall %sCall\n"+
+		"\t}{\n%s\t}\n\tfor i := range list {\n\t\tb.Run(list[i].name, func(b *testing.B) {\n\t\t\tc := &list[i].call\n%s"+
+		"\t\t\tfor b.Loop() {\n%s\t\t\t}\n\t\t})\n\t}\n}\n\n",
+		p.name(), s.String(), p.lower(), list.String(), p.buffers("c"), p.call())
+}
+
+// writeApart adds a benchmark of each group alone, in the state of the caches that the plan has.
+func (p *Plan) writeApart(b *strings.Builder) {
+	b.WriteString("func init() { runtime.SetCPUProfileRate(1000) }\n\n")
+	fmt.Fprintf(b, "func Benchmark%sApart(b *testing.B) {\n", p.name())
+	for i, g := range p.Groups {
+		one := *p
+		one.Groups = []Group{g}
+		one.Groups[0].Weight = 1
+		setup, body := one.inputs(one.times())
+		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
+			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
+			i, setup, p.lower(), body, p.buffers("all[0]"), p.call())
+	}
+	b.WriteString("}\n")
+}
+
+// name is the target's name as part of a benchmark's: "NormalizeTag", "TypeMethod".
+func (p *Plan) name() string { return exported(p.Unit.Target.Name) }
+
+// lower is the same as part of the file's own names.
+func (p *Plan) lower() string {
+	name := p.name()
+	r, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToLower(r)) + name[n:] + "Replay"
+}
+
+func exported(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, ".") {
+		r, n := utf8.DecodeRuneInString(part)
+		b.WriteRune(unicode.ToUpper(r))
+		b.WriteString(part[n:])
+	}
+	return b.String()
+}
+
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// comment writes text as a comment of at most 100 columns.
+func comment(b *strings.Builder, text string) {
+	const columns = 96
+	line := "//"
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > columns && line != "//" {
+			b.WriteString(line + "\n")
+			line = "//"
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
+}
+
+// percent writes a share with as many digits as a rare one needs.
+func percent(share float64) string {
+	switch {
+	case share >= 0.1:
+		return fmt.Sprintf("%.0f %%", 100*share)
+	case share >= 0.001:
+		return fmt.Sprintf("%.1f %%", 100*share)
+	}
+	return fmt.Sprintf("%.3f %%", 100*share)
+}
+
+func count(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Where is the file as a person finds it again.
+func Where(u *source.Unit, file string) string {
+	if rel, err := filepath.Rel(u.Target.Dir, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return cmp.Or(file, ".")
+}

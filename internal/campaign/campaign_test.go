@@ -1,0 +1,126 @@
+package campaign
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+)
+
+func none(string, string) float64 { return 0 }
+
+// TestSum strings small savings together: ten functions of 1 %, each twice as fast, save 5 %.
+func TestSum(t *testing.T) {
+	var won []Won
+	for i := range 10 {
+		won = append(won, Won{Target: string(rune('a' + i)), Cum: 0.01, Ratio: beagle.Ratio{Point: 2, Low: 1.9, High: 2.1}})
+	}
+	all, each := Sum(won, 100_000, none)
+	if math.Abs(all.Share-0.05) > 0.0005 || all.Low < 0.047 || all.High > 0.053 || all.Low >= all.High {
+		t.Errorf("%+v", all)
+	}
+	if s := each["c"]; math.Abs(s.Share-0.005) > 0.0002 {
+		t.Errorf("%+v", s)
+	}
+	if again, _ := Sum(won, 100_000, none); again != all {
+		t.Error("the same campaign sums up to something else")
+	}
+}
+
+// TestSumCarriesUncertainty checks that few samples, a wide measurement and an unlike benchmark
+// each make the interval wider.
+func TestSumCarriesUncertainty(t *testing.T) {
+	width := func(samples float64, r beagle.Ratio, s *beagle.Similarity) (float64, float64) {
+		all, _ := Sum([]Won{{"a", 0.1, r, s}}, samples, none)
+		return all.High - all.Low, all.Share
+	}
+	sure, full := width(1e6, beagle.Ratio{Point: 2, Low: 1.99, High: 2.01}, nil)
+	few, _ := width(400, beagle.Ratio{Point: 2, Low: 1.99, High: 2.01}, nil)
+	wide, _ := width(1e6, beagle.Ratio{Point: 2, Low: 1.5, High: 2.7}, nil)
+	unlike, less := width(1e6, beagle.Ratio{Point: 2, Low: 1.99, High: 2.01},
+		&beagle.Similarity{Estimate: 0.7, Low: 0.6, High: 0.8})
+	if few < 5*sure || wide < 5*sure || unlike < 5*sure || less > 0.9*full || less < 0.7*full {
+		t.Errorf("%.5f %.5f %.5f %.5f; saves %.4f and %.4f", sure, few, wide, unlike, full, less)
+	}
+}
+
+// TestNothingTwice checks that a caller does not save again what its callee saves.
+func TestNothingTwice(t *testing.T) {
+	r := beagle.Ratio{Point: 2, Low: 2, High: 2}
+	all, each := Sum([]Won{{"caller", 0.3, r, nil}, {"callee", 0.2, r, nil}}, 1e9, func(a, b string) float64 { return 0.2 })
+	if math.Abs(all.Share-0.15) > 0.001 || math.Abs(each["caller"].Share-0.05) > 0.001 {
+		t.Errorf("%+v %+v", all, each)
+	}
+	all, _ = Sum([]Won{{"caller", 0.1, r, nil}, {"callee", 0.1, beagle.Ratio{Point: 10, Low: 10, High: 10}, nil}}, 1e9,
+		func(a, b string) float64 { return 0.1 })
+	if all.Share > 0.0901 {
+		t.Errorf("more than the callee costs: %+v", all)
+	}
+}
+
+// table is a planted ranking: three hot spots, of which b calls a.
+func table() *State {
+	s := &State{
+		Campaign: beagle.Campaign{Least: 0.005, ID: "now"}, Most: 2,
+		Table: beagle.Hotspots{Effective: 5000, Cores: 40, Unit: "cores", Hotspots: []beagle.Hotspot{
+			{Target: "m.a", Net: 0.02, Cum: 0.02}, {Target: "m.b", Net: 0.01, Cum: 0.05}, {Target: "m.c", Net: 0.015, Cum: 0.02},
+		}},
+		Callers: map[string][]beagle.CostShare{"m.a": {{What: "m.b", Share: 0.02}}},
+	}
+	return s
+}
+
+// TestEscalation brings a below the least share: its caller b is next, before c, although b was not
+// among the targets.
+func TestEscalation(t *testing.T) {
+	s := table()
+	s.Plan()
+	if n := s.Next(); n == nil || n.Target != "m.a" || len(s.Campaign.Targets) != 2 {
+		t.Fatalf("%+v", s.Campaign.Targets)
+	}
+	won := s.Next()
+	won.State, won.Ratio = beagle.CampaignImproved, &beagle.Ratio{Point: 8, Low: 7, High: 9}
+	why := s.Escalate("m.a")
+	if !strings.Contains(why, "falls from 2.00 % to about 0.25 %") || !strings.Contains(why, "m.b is next") {
+		t.Error(why)
+	}
+	n := s.Next()
+	if n == nil || n.Target != "m.b" || !strings.Contains(n.Why, "escalated") || s.Left() != 2 {
+		t.Fatalf("%+v", s.Campaign.Targets)
+	}
+	n.State, n.Ratio = beagle.CampaignImproved, &beagle.Ratio{Point: 1.1, Low: 1.05, High: 1.2}
+	if why := s.Escalate("m.b"); why != "" {
+		t.Errorf("0.9 %% is worth a change: %s", why)
+	}
+	s.Tally()
+	if s.Campaign.Saving.Share <= 0 || s.Campaign.Saving.Cores <= 0 || s.Campaign.Targets[0].Saving == nil {
+		t.Errorf("%+v", s.Campaign)
+	}
+}
+
+// TestMemory checks what is not tried again, and which callers old improvements lead to.
+func TestMemory(t *testing.T) {
+	s := table()
+	s.Memory = map[string][]beagle.CampaignAttempt{
+		"m.c":   {{Target: "m.c", TargetID: "1", Candidates: 60, State: beagle.CampaignNothing, Reason: "nothing faster"}},
+		"m.old": {{Target: "m.old", Net: 0.03, State: beagle.CampaignImproved, Campaign: "first"}},
+	}
+	s.Table.Dropped = []beagle.DroppedFunction{{Target: "m.old", Net: 0.001, CountsFor: []beagle.CostShare{{What: "m.b"}}}}
+	s.Plan()
+	if n := s.Next(); n.Target != "m.b" || !strings.Contains(n.Why, "m.old fell from 3.00 % to 0.10 %") {
+		t.Errorf("%+v", n)
+	}
+	now := beagle.CampaignAttempt{Target: "m.c", TargetID: "1", Candidates: 60}
+	if a := s.Known(now); a == nil || a.Reason != "nothing faster" {
+		t.Errorf("%+v", a)
+	}
+	for _, other := range []beagle.CampaignAttempt{
+		{Target: "m.c", TargetID: "2", Candidates: 60}, {Target: "m.c", TargetID: "1", Candidates: 200},
+		{Target: "m.c", TargetID: "1", Candidates: 60, Inputs: "file"}, {Target: "m.x", TargetID: "1"},
+	} {
+		if a := s.Known(other); a != nil {
+			t.Errorf("%+v is not known: %+v", other, a)
+		}
+	}
+}

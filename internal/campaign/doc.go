@@ -1,0 +1,22 @@
+// Package campaign decides what a campaign does next about the hot spots of a service, and sums up
+// what its improvements save. It is pure: no clock, no files, no I/O.
+//
+// # The sum
+//
+// An improvement of a function saves a part of the time below it: its share of the service times
+// 1 - 1/ratio. Each of these is uncertain, and [Sum] draws them (Monte Carlo, 4,000 draws):
+//
+//   - the share: from the number of samples in the profile, as a binomial count
+//   - the ratio: log-normal, with the 95 % interval of the measurement
+//   - the benchmark: of the time that the benchmark spends unlike production, any part between
+//     nothing and all gains as measured. How much is unlike is drawn from the similarity's interval.
+//     Without a benchmark that was compared, this part is missing, and a note says so.
+//
+// Nothing counts twice. What a callee saves already is taken off what its caller saves.
+//
+// # What is next
+//
+// Targets are taken up by what they would save. When an improvement brings a function below the
+// least share, its cost is no longer worth a change, and the caller that pays for most of it is
+// next ([State.Escalate]).
+package campaign

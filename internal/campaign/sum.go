@@ -1,0 +1,99 @@
+package campaign
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+const draws = 4000
+
+// A Won is an improvement of a function.
+type Won struct {
+	Target     string
+	Cum        float64 // share of the service below it
+	Ratio      beagle.Ratio
+	Similarity *beagle.Similarity // nil: no benchmark was compared
+}
+
+// Sum says what improvements save together, and each of them beyond its callees. together is the
+// share of the service in which one of two functions is below the other.
+func Sum(won []Won, samples float64, together func(a, b string) float64) (
+	all beagle.CampaignSaving, each map[string]beagle.CampaignSaving,
+) {
+	order := slices.Clone(won)
+	// Callees first: what is below a function costs no more than the function.
+	slices.SortStableFunc(order, func(a, b Won) int {
+		return cmp.Or(cmp.Compare(a.Cum, b.Cum), cmp.Compare(a.Target, b.Target))
+	})
+	r := rand.New(rand.NewPCG(17, 6))
+	sums := make([]float64, draws)
+	parts := make([][]float64, len(order))
+	for k := range parts {
+		parts[k] = make([]float64, draws)
+	}
+	for n := range draws {
+		for k, w := range order {
+			saved := share(r, w.Cum, samples) * gain(r, w)
+			for i, inner := range order[:k] {
+				if inner.Cum > 0 {
+					saved -= parts[i][n] * min(1, together(w.Target, inner.Target)/inner.Cum)
+				}
+			}
+			parts[k][n] = max(0, saved)
+			sums[n] += parts[k][n]
+		}
+	}
+	each = map[string]beagle.CampaignSaving{}
+	for k, w := range order {
+		each[w.Target] = interval(parts[k])
+	}
+	return interval(sums), each
+}
+
+// share draws a share of the service that so many samples show.
+func share(r *rand.Rand, p, samples float64) float64 {
+	if samples < 1 {
+		return p
+	}
+	p = min(max(p, 0), 1)
+	return min(1, max(0, p+math.Sqrt(p*(1-p)/samples)*r.NormFloat64()))
+}
+
+// gain draws the part of a function's time that its improvement saves.
+func gain(r *rand.Rand, w Won) float64 {
+	ratio := w.Ratio.Point
+	if w.Ratio.Low > 0 && w.Ratio.High > w.Ratio.Low {
+		sd := (math.Log(w.Ratio.High) - math.Log(w.Ratio.Low)) / (2 * 1.96)
+		ratio = math.Exp(math.Log(ratio) + sd*r.NormFloat64())
+	}
+	if ratio <= 0 {
+		return 0
+	}
+	g := 1 - 1/ratio
+	if s := w.Similarity; s != nil {
+		sd := max(0, s.High-s.Low) / (2 * 1.96)
+		unlike := min(1, max(0, 1-s.Estimate+sd*r.NormFloat64()))
+		g *= 1 - unlike*r.Float64()
+	}
+	return g
+}
+
+// interval is the mean of draws with the 95 % between.
+func interval(list []float64) beagle.CampaignSaving {
+	if len(list) == 0 {
+		return beagle.CampaignSaving{}
+	}
+	sorted := slices.Sorted(slices.Values(list))
+	sum := 0.0
+	for _, v := range sorted {
+		sum += v
+	}
+	n := len(sorted)
+	return beagle.CampaignSaving{Share: tidy(sum / float64(n)), Low: tidy(sorted[n/40]), High: tidy(sorted[n-1-n/40])}
+}
+
+func tidy(v float64) float64 { return math.Round(v*1e6) / 1e6 }

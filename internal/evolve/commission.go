@@ -1,0 +1,244 @@
+package evolve
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// AskModels returns up to n proposals for models to write, fewer when the
+// budget of candidates runs out. They are told of like all others.
+func (s *Search) AskModels(n int) []Proposal {
+	if s.Root == "" {
+		panic("evolve: AskModels before the original was added")
+	}
+	if !s.Open() {
+		return nil
+	}
+	n = min(n, s.Config.Budget-s.Spent-len(s.Pending))
+	var out []Proposal
+	for range max(n, 0) {
+		p := s.enroll(s.commission(s.Commissions % s.Config.Islands))
+		s.Commissions++
+		s.account(p.Author).Asked++
+		out = append(out, p)
+	}
+	return out
+}
+
+// commission is what a model is to write for an island: a better version of the
+// best or of the best of another family, sometimes the best of two in one, or what
+// follows from its last reply.
+func (s *Search) commission(island int) Proposal {
+	a := s.author(island)
+	p := Proposal{
+		Kind:        Model,
+		Island:      island,
+		Author:      a.Name,
+		Model:       a.Model,
+		Temperature: a.Temperature,
+	}
+	if !s.goOn(a, &p) {
+		p.Parent = s.subject(island)
+		if mate := s.mate(p.Parent); mate != "" && s.rng.Float64() < 0.25 {
+			p.Mate = mate
+		}
+	}
+	s.index[p.Parent].Asked++
+	key := beagle.HashOf("commission", p.Author, p.Parent, p.Mate, p.Talk)
+	p.Sample = s.Samples[key]
+	s.Samples[key]++
+	p.Examples = s.examples(&p)
+	p.Tried = slices.Clone(s.Fallen)
+	p.Ideas, p.Rules = slices.Clone(s.Replies), s.ruleNotes()
+	return p
+}
+
+const (
+	maxFamilies = 12 // best families that are kept at hand
+	memorySize  = 6  // the latest candidates that fell, of which models are told
+	maxIdeas    = 40 // candidates of models that models are told of
+	maxTurns    = 3  // replies in one conversation
+	maxTalks    = 8  // conversations that are kept
+)
+
+// A RuleNote says what a rule brought so far.
+type RuleNote struct {
+	Name string  `json:"name"`
+	Good int     `json:"good,omitempty"` // versions with it that behave
+	Bad  int     `json:"bad,omitempty"`  // versions that fell for it
+	Gain float64 `json:"gain"`           // the factor that a step of it brings, by regression
+}
+
+// maxRuleNotes is how many rules a model is told of.
+const maxRuleNotes = 24
+
+// ruleNotes are what the tested rules brought, the best first.
+func (s *Search) ruleNotes() []RuleNote {
+	var out []RuleNote
+	for _, name := range slices.Sorted(maps.Keys(s.Arms)) {
+		if a := s.Arms[name]; a.tested() && name != ByAuthor {
+			out = append(out, RuleNote{name, int(a.OK), int(math.Ceil(a.Bad)), math.Exp(s.gain(name))})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b RuleNote) int { return cmp.Compare(b.Gain, a.Gain) })
+	return out[:min(len(out), maxRuleNotes)]
+}
+
+// halfAsFast is how far below the best, in logarithms, a version may be and still
+// be what a model is to improve: half as fast.
+const halfAsFast = math.Ln2
+
+// A Talk is a conversation with a model that may go on: its last reply was judged,
+// and no answer to the verdict is asked for yet.
+type Talk struct {
+	Author    string `json:"author"`
+	Proposals []int  `json:"proposals"`      // its turns
+	Parent    string `json:"parent"`         // what the next turn is to change
+	Fell      string `json:"fell,omitempty"` // the candidate of the last turn, when it is wrong
+}
+
+// noteReply keeps what a model wrote, and whether the conversation can go on.
+func (s *Search) noteReply(p Proposal, o *Feedback) {
+	if p.Kind != Model {
+		return
+	}
+	s.Replies = append(s.Replies, o.Candidate.ID)
+	s.Replies = s.Replies[max(0, len(s.Replies)-maxIdeas):]
+	talk := Talk{Author: p.Author, Proposals: append(slices.Clone(p.Talk), p.ID), Parent: o.Candidate.ID}
+	switch {
+	case len(talk.Proposals) >= maxTurns || s.alone(p.Author):
+		return
+	case !o.Verdict.OK():
+		talk.Parent, talk.Fell = p.Parent, o.Candidate.ID
+	case o.Private:
+		return
+	}
+	s.Talks = append(s.Talks, talk)
+	s.Talks = s.Talks[max(0, len(s.Talks)-maxTalks):]
+}
+
+// alone reports whether an author holds no conversations.
+func (s *Search) alone(author string) bool {
+	i := slices.IndexFunc(s.Config.Authors, func(a Author) bool { return a.Name == author })
+	return i < 0 || s.Config.Authors[i].Alone
+}
+
+// goOn has a proposal follow the author's latest conversation that is worth it, if
+// there is one: a wrong reply can be mended, and a good one taken further. It ends
+// those that are not. A good reply is not always followed, since a new beginning
+// brings other ideas.
+func (s *Search) goOn(a Author, p *Proposal) bool {
+	for i := len(s.Talks) - 1; i >= 0; i-- {
+		t := s.Talks[i]
+		if t.Author != a.Name {
+			continue
+		}
+		s.Talks = slices.Delete(s.Talks, i, i+1)
+		m := s.index[t.Parent]
+		if m.Private || m.Score < s.Best().Score-halfAsFast || t.Fell == "" && s.rng.Float64() < 0.4 {
+			continue
+		}
+		p.Talk, p.Parent, p.Fell = t.Proposals, t.Parent, t.Fell
+		return true
+	}
+	return false
+}
+
+// subject is the candidate that a model is shown: one that it may see. Of the
+// versions that are at least half as fast as the best, the best of each family is
+// drawn, the fast and those that were asked for seldom more likely.
+func (s *Search) subject(island int) string {
+	switch s.Config.Strategy {
+	case BestOfN:
+		return s.Root
+	case Greedy:
+		if s.index[s.Current].Private {
+			return s.Root
+		}
+		return s.Current
+	}
+	out, soonest := s.Root, math.Inf(1)
+	for _, m := range s.families() {
+		if m.Score < s.Best().Score-halfAsFast {
+			continue
+		}
+		rate := math.Exp((m.Score-s.Best().Score)/0.3) / float64(1+m.Asked)
+		if at := s.rng.ExpFloat64() / rate; at < soonest {
+			out, soonest = m.ID, at
+		}
+	}
+	return out
+}
+
+// families are the best members that models may see of the best families, the best
+// first. A family is what goes back to one reply of a model, or to the original by
+// rules alone: its members differ in steps, not in structure.
+func (s *Search) families() []*Member { return s.kin }
+
+// addKin puts a member among the best of the families if it belongs there.
+func (s *Search) addKin(m *Member) {
+	if m.Private {
+		return
+	}
+	if i := slices.IndexFunc(s.kin, func(k *Member) bool { return k.Base == m.Base }); i >= 0 {
+		if s.kin[i].fitness() >= m.fitness() {
+			return
+		}
+		s.kin = slices.Delete(s.kin, i, i+1)
+	}
+	at, _ := slices.BinarySearchFunc(s.kin, m, func(k, m *Member) int {
+		return cmp.Or(cmp.Compare(m.fitness(), k.fitness()), -1)
+	})
+	s.kin = slices.Insert(s.kin, at, m)
+	s.kin = s.kin[:min(len(s.kin), maxFamilies)]
+}
+
+// akin reports whether one member goes back to the reply that the other stands on:
+// they have one algorithm.
+func akin(a, b *Member) bool {
+	holds := func(m *Member, base string) bool {
+		is := func(st beagle.Step) bool { return st.Mutator == ByAuthor && st.Param == base }
+		return base != "" && slices.ContainsFunc(m.Steps, is)
+	}
+	return a.Base == b.Base || holds(a, b.Base) || holds(b, a.Base)
+}
+
+// mate is a version with another algorithm that is worth combining; none early on.
+// It may be slower than half of the best, since what it has the parent has not.
+func (s *Search) mate(parent string) string {
+	const worth = 0.1 // it must be faster than the original itself
+	of := s.index[parent]
+	for _, m := range s.families() {
+		if m.ID != parent && m.ID != s.Root && m.Score > worth && !akin(m, of) {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// examples are two good versions of other families.
+func (s *Search) examples(p *Proposal) (out []string) {
+	shown := []*Member{s.index[p.Parent]}
+	if p.Mate != "" {
+		shown = append(shown, s.index[p.Mate])
+	}
+	for _, m := range s.families() {
+		kin := func(o *Member) bool { return akin(o, m) }
+		if len(out) < 2 && m.ID != s.Root && m.Score > 0 && !slices.ContainsFunc(shown, kin) {
+			out, shown = append(out, m.ID), append(shown, m)
+		}
+	}
+	return out
+}
+
+// remember keeps what fell last, for models.
+func (s *Search) remember(id string) { s.Fallen = latest(s.Fallen, id) }
+
+// latest puts an ID in front and forgets the oldest.
+func latest(ids []string, id string) []string {
+	return slices.Insert(ids, 0, id)[:min(len(ids)+1, memorySize)]
+}

@@ -1,0 +1,53 @@
+package flow
+
+import (
+	"context"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// A Gathering is a target with the inputs that a search of it would work on.
+type Gathering struct {
+	Unit     *source.Unit
+	Corpus   *beagle.Corpus
+	Findings []beagle.Finding
+}
+
+// Gather loads a target, records or reads its inputs, runs the original on them and audits them.
+// It does what a run begins with, and begins no run.
+func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Gathering, error) {
+	if err := spec.Anchor(); err != nil {
+		return nil, err
+	}
+	watch.Stage("target", spec.Target)
+	x, err := open(ctx, "", spec, s, watch)
+	if err != nil {
+		return nil, err
+	}
+	defer x.lab.close()
+	for _, wall := range x.lab.box.Missing() {
+		watch.Warn(wall)
+	}
+	if err := x.inputs.hopeless(); err != nil {
+		return nil, err
+	}
+	in, err := x.inputs.collect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.lab.equip(ctx); err != nil {
+		return nil, err
+	}
+	bin, err := x.lab.beside(ctx, harness.Link{FuncAlign: 64})
+	if err != nil {
+		return nil, err
+	}
+	defer bin.Remove()
+	if err := x.inputs.gather(ctx, bin, in); err != nil {
+		return nil, err
+	}
+	return &Gathering{Unit: x.unit, Corpus: x.inputs.corpus(), Findings: x.ready.Findings}, nil
+}

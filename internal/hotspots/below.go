@@ -1,0 +1,161 @@
+package hotspots
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Subtree is the time of one function with its callees, in all profiles of a table.
+type Subtree struct {
+	Target    string
+	Share     float64            // of the whole: its cum
+	Samples   int64              // behind it
+	Effective float64            // of equal weight
+	Callees   map[string]float64 // where the time is spent: [Itself] or a function below
+	Lines     map[string]float64 // of the target's own text, callees included
+}
+
+// Itself stands for the target's own instructions among callees.
+const Itself = "(itself)"
+
+// Collector stands for the work for the garbage collector that an allocation has to do.
+const Collector = "(garbage collection)"
+
+// Below says where the time below a function is spent. name is as [Table.Why] takes it.
+//
+// The time counts for the innermost function that is not Go's runtime. Below the runtime the
+// outermost function counts, since its inner ways change with the state of the process: an
+// allocation is runtime.mallocgc, whichever list it finds its memory in.
+//
+// A profile whose functions begin at other lines than in the checkout is refused, as is one that
+// never saw the function: both are a [beagle.UsageError].
+func (t *Table) Below(name string) (*Subtree, error) {
+	var at *cost
+	for _, c := range byCost(t.ranking.order) {
+		if c.is(name) && c.fn.class == own && (at == nil || c.fn.target == name) {
+			at = c
+		}
+	}
+	if at == nil {
+		_, _, err := t.Why(name)
+		if err == nil {
+			err = &beagle.UsageError{What: name + " is in the profile, but not as code of this checkout",
+				Remedy: "give the checkout that was profiled with -C"}
+		}
+		return nil, err
+	}
+	if d := at.fn.decl; d != nil && at.fn.said > 0 && int64(d.Start) != at.fn.said {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("the profile is of another build than the checkout: %s begins at %s:%d in the profile "+
+				"and at line %d in the checkout", at.fn.key, at.fn.file, at.fn.said, d.Start),
+			Remedy: "check the version out that was profiled, or profile this one: lines cannot be compared",
+		}
+	}
+	return t.below(at), nil
+}
+
+func (t *Table) below(at *cost) *Subtree {
+	s := &Subtree{
+		Target: cmp.Or(at.fn.target, at.fn.key), Share: at.cum / t.ranking.m.total,
+		Callees: map[string]float64{}, Lines: map[string]float64{},
+	}
+	squares := 0.0
+	for _, i := range at.stacks {
+		k := t.ranking.m.stacks[i]
+		top := outermost(k.frames, at.fn)
+		s.Callees[spentIn(k.frames[:top+1], at.fn)] += k.weight
+		s.Lines[fmt.Sprintf("%s:%d", at.fn.file, k.frames[top].line)] += k.weight
+		s.Samples += k.count
+		squares += k.weight * k.weight / float64(max(k.count, 1))
+	}
+	if squares > 0 {
+		s.Effective = tidy(at.cum * at.cum / squares)
+	}
+	return s
+}
+
+// outermost is the frame of a function that is nearest to the root.
+func outermost(frames []frame, fn *function) int {
+	for i := len(frames) - 1; i >= 0; i-- {
+		if frames[i].fn == fn {
+			return i
+		}
+	}
+	return 0
+}
+
+// spentIn names who spends the time of a stack below a function.
+func spentIn(frames []frame, fn *function) string {
+	i := 0
+	for ; i < len(frames)-1 && frames[i].fn.class == goRuntime; i++ {
+		if forCollector(frames[i].fn.key) {
+			return Collector
+		}
+	}
+	if i > 0 {
+		return frames[i-1].fn.key
+	}
+	if frames[0].fn == fn {
+		return Itself
+	}
+	return frames[0].fn.key
+}
+
+// forCollector reports whether a runtime function works for the collector on an allocator's time.
+func forCollector(name string) bool {
+	return strings.HasPrefix(name, "runtime.gcAssist") || strings.HasPrefix(name, "runtime.gcWriteBarrier") ||
+		strings.HasPrefix(name, "runtime.wbBuf") || strings.HasPrefix(name, "runtime.gcStart") ||
+		strings.HasPrefix(name, "runtime.deductAssist") || strings.HasPrefix(name, "runtime.bulkBarrier")
+}
+
+// Together is the share of the whole in which a function calls another, or is called by it.
+func (t *Table) Together(a, b string) float64 {
+	var x, y *cost
+	for _, c := range t.ranking.order {
+		switch c.fn.target {
+		case a:
+			x = c
+		case b:
+			y = c
+		}
+	}
+	if x == nil || y == nil {
+		return 0
+	}
+	inside, sum := map[int]bool{}, 0.0
+	for _, i := range x.stacks {
+		inside[i] = true
+	}
+	for _, i := range y.stacks {
+		if inside[i] {
+			sum += t.ranking.m.stacks[i].weight
+		}
+	}
+	return sum / t.ranking.m.total
+}
+
+// Payers are the entries that would pay for a function if it had no entry of its own, the dearest
+// first, with their shares of the whole. They are its nearest callers that have one.
+func (t *Table) Payers(target string) []beagle.CostShare {
+	sums := map[*function]float64{}
+	for i, s := range t.ranking.m.stacks {
+		p := t.ranking.payer[i]
+		if p == nil || p.fn.target != target {
+			continue
+		}
+		for _, f := range s.frames[outermost(s.frames, p.fn):] {
+			if c := t.ranking.costs[f.fn]; c != p && c.entry {
+				sums[f.fn] += s.weight
+				break
+			}
+		}
+	}
+	var out []beagle.CostShare
+	for _, f := range dearest(sums, len(sums)) {
+		out = append(out, beagle.CostShare{What: f.target, Share: tidy(sums[f] / t.ranking.m.total)})
+	}
+	return out
+}

@@ -1,0 +1,29 @@
+package pilot
+
+import "github.com/beagle-go/beagle/internal/rollout"
+
+// A Report is how an experiment stands.
+type Report struct {
+	Function  string             `json:"function"`
+	Build     string             `json:"build,omitempty"`
+	Phase     rollout.Phase      `json:"phase"`
+	Action    rollout.Action     `json:"action"` // of the last decision
+	Cause     string             `json:"cause"`  // of it
+	Share     float64            `json:"share"`  // of traffic on the candidate
+	Blocks    int                `json:"blocks"`
+	Refused   int                `json:"refused"` // blocks that could not be used
+	Exposure  rollout.Exposure   `json:"exposure"`
+	Standings []rollout.Standing `json:"standings"`
+}
+
+// A Shadow is what the replay of captured calls with both versions showed.
+type Shadow struct {
+	Function string  `json:"function"`
+	Build    string  `json:"build"`             // of the versions, as 'beagle build --rollout' names it
+	Calls    float64 `json:"calls"`             // captured calls that were replayed
+	Distinct int     `json:"distinct"`          // different ones among them
+	Bound    float64 `json:"bound"`             // no more than this share of such calls differs, at 95 %
+	MadeUp   bool    `json:"made_up"`           // the capture had no text, so that values were made up
+	Taken    string  `json:"taken"`             // when
+	Differs  string  `json:"differs,omitempty"` // the minimised call on which the versions differ
+}

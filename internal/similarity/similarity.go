@@ -1,0 +1,217 @@
+package similarity
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Shape says how a function's time divides among parts, as so many samples show it.
+type Shape struct {
+	Parts   map[string]float64 // by name, in any unit
+	Samples float64            // that stand behind it, of equal weight
+}
+
+// Total is the sum of the parts.
+func (s Shape) Total() float64 {
+	sum := 0.0
+	for _, v := range s.Parts {
+		sum += v
+	}
+	return sum
+}
+
+const (
+	draws   = 300 // pairs of profiles at each point of the line
+	steps   = 24  // points of the line up to the seen difference
+	beyond  = 2.5 // how far the line goes, in seen differences
+	sureFor = 2.0 // standard errors from which on a part differs clearly
+)
+
+// Compare says how alike two shapes are. Shapes without time or samples are unlike in nothing
+// that could be seen: the interval is then 0 to 1.
+func Compare(production, benchmark Shape) beagle.Similarity {
+	p, q, names := shares(production, benchmark)
+	out := beagle.Similarity{
+		Samples: production.Samples, BenchSamples: benchmark.Samples, High: 1,
+		Parts: parts(names, p, q, production.Samples, benchmark.Samples),
+	}
+	if len(p) == 0 || production.Samples < 1 || benchmark.Samples < 1 {
+		return out
+	}
+	seen := distance(p, q)
+	out.Plain = tidy(1 - seen)
+	line := walk(p, q, production.Samples, benchmark.Samples)
+	out.Noise = tidy(1 - line[0].mean)
+	out.Estimate = tidy(1 - line.where(seen, func(a point) float64 { return a.mean }))
+	out.High = tidy(1 - line.where(seen, func(a point) float64 { return a.high }))
+	// A distance below what chance makes is luck. It must not make the interval narrow.
+	usual := max(seen, line[0].median)
+	out.Low = tidy(1 - line.where(usual, func(a point) float64 { return a.low }))
+	return out
+}
+
+// Worst is the less alike of two comparisons of the same profiles.
+func Worst(a, b beagle.Similarity) beagle.Similarity {
+	if b.Estimate < a.Estimate || b.Estimate == a.Estimate && b.Low < a.Low {
+		return b
+	}
+	return a
+}
+
+// shares lists both shapes over the same names, each with the sum 1.
+func shares(a, b Shape) (p, q []float64, names []string) {
+	for name := range a.Parts {
+		names = append(names, name)
+	}
+	for name := range b.Parts {
+		if _, ok := a.Parts[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	ta, tb := a.Total(), b.Total()
+	if !(ta > 0) || !(tb > 0) {
+		return nil, nil, nil
+	}
+	for _, name := range names {
+		p, q = append(p, a.Parts[name]/ta), append(q, b.Parts[name]/tb)
+	}
+	return p, q, names
+}
+
+// distance is the total variation distance.
+func distance(p, q []float64) float64 {
+	sum := 0.0
+	for i := range p {
+		sum += math.Abs(p[i] - q[i])
+	}
+	return sum / 2
+}
+
+// A point of the line is a pair of true shapes, with the distances that profiles of them show.
+type point struct {
+	truth        float64 // their distance
+	mean, median float64
+	low, high    float64 // of 95 % of the pairs of profiles
+}
+
+type line []point
+
+// walk draws profiles along the line from no difference to more than the seen one.
+func walk(p, q []float64, n, m float64) line {
+	r := rand.New(rand.NewPCG(1, 2))
+	var out line
+	both := make([]float64, len(p))
+	for i := range p {
+		both[i] = (n*p[i] + m*q[i]) / (n + m)
+	}
+	seen := make([]float64, draws)
+	for k := 0; float64(k) <= beyond*steps; k++ {
+		a, b := apart(both, p, float64(k)/steps), apart(both, q, float64(k)/steps)
+		sum := 0.0
+		for i := range seen {
+			seen[i] = distance(draw(r, a, n), draw(r, b, m))
+			sum += seen[i]
+		}
+		slices.Sort(seen)
+		at := point{
+			truth: distance(a, b), mean: sum / draws, median: seen[draws/2],
+			low: seen[draws/40], high: seen[draws-1-draws/40],
+		}
+		if k > 0 { // farther apart in truth is farther apart in the profiles; draws may not say so
+			last := out[k-1]
+			at.mean, at.low, at.high = max(at.mean, last.mean), max(at.low, last.low), max(at.high, last.high)
+			at.truth = max(at.truth, last.truth)
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+// where is the true distance at which a figure of the profiles reaches a value.
+func (l line) where(value float64, figure func(point) float64) float64 {
+	for k, at := range l {
+		if figure(at) < value {
+			continue
+		}
+		if k == 0 {
+			return at.truth
+		}
+		before := l[k-1]
+		step := figure(at) - figure(before)
+		if step <= 0 {
+			return at.truth
+		}
+		return before.truth + (at.truth-before.truth)*(value-figure(before))/step
+	}
+	return l[len(l)-1].truth
+}
+
+// apart is the shape at c times the way from one shape to another.
+func apart(from, to []float64, c float64) []float64 {
+	out := make([]float64, len(from))
+	sum := 0.0
+	for i := range from {
+		out[i] = max(0, from[i]+c*(to[i]-from[i]))
+		sum += out[i]
+	}
+	for i := range out {
+		out[i] /= sum
+	}
+	return out
+}
+
+// draw draws the shares that n samples of a shape show.
+func draw(r *rand.Rand, p []float64, n float64) []float64 {
+	out := make([]float64, len(p))
+	sum := 0.0
+	for i := range p {
+		out[i] = poisson(r, n*p[i])
+		sum += out[i]
+	}
+	if sum == 0 {
+		return slices.Clone(p)
+	}
+	for i := range out {
+		out[i] /= sum
+	}
+	return out
+}
+
+// poisson draws a count. Large ones are normal to less than a count's error.
+func poisson(r *rand.Rand, mean float64) float64 {
+	if mean > 50 {
+		return max(0, math.Round(mean+math.Sqrt(mean)*r.NormFloat64()))
+	}
+	limit, product := math.Exp(-mean), r.Float64()
+	n := 0.0
+	for product > limit {
+		product *= r.Float64()
+		n++
+	}
+	return n
+}
+
+// parts lists where the shapes differ, the largest difference first.
+func parts(names []string, p, q []float64, n, m float64) []beagle.SimilarPart {
+	out := []beagle.SimilarPart{}
+	for i, name := range names {
+		both := (n*p[i] + m*q[i]) / max(n+m, 1)
+		se := math.Sqrt(both * (1 - both) * (1/max(n, 1) + 1/max(m, 1)))
+		out = append(out, beagle.SimilarPart{
+			Name: name, Production: tidy(p[i]), Benchmark: tidy(q[i]),
+			Clear: math.Abs(p[i]-q[i]) > sureFor*se,
+		})
+	}
+	slices.SortStableFunc(out, func(a, b beagle.SimilarPart) int {
+		return cmp.Compare(math.Abs(b.Production-b.Benchmark), math.Abs(a.Production-a.Benchmark))
+	})
+	return out
+}
+
+// tidy rounds to what a share is worth.
+func tidy(v float64) float64 { return math.Round(v*1e5) / 1e5 }

@@ -1,0 +1,151 @@
+package similarity
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// sampled is the shape that n samples of planted shares show.
+func sampled(r *rand.Rand, planted map[string]float64, n int) Shape {
+	names, sums, sum := []string{}, []float64{}, 0.0
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		if v := planted[name]; v > 0 {
+			sum += v
+			names, sums = append(names, name), append(sums, sum)
+		}
+	}
+	out := Shape{Parts: map[string]float64{}, Samples: float64(n)}
+	for range n {
+		at := r.Float64() * sum
+		for i := range names {
+			if at < sums[i] {
+				out.Parts[names[i]]++
+				break
+			}
+		}
+	}
+	return out
+}
+
+var planted = map[string]float64{"a": 30, "b": 25, "c": 15, "d": 10, "e": 8, "f": 6, "g": 4, "h": 2}
+
+// TestHalvesOfOneProfile plants one shape and compares two profiles of it, of few and many samples.
+func TestHalvesOfOneProfile(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, n := range []int{200, 1000, 40_000} {
+		shown, estimates := 0, 0.0
+		const pairs = 20
+		for range pairs {
+			s := Compare(sampled(r, planted, n), sampled(r, planted, n))
+			if s.High >= 0.98 {
+				shown++
+			}
+			estimates += s.Estimate / pairs
+			if !(s.Low <= s.Estimate && s.Estimate <= s.High) {
+				t.Errorf("%d samples: %.4f is not within %.4f to %.4f", n, s.Estimate, s.Low, s.High)
+			}
+		}
+		if shown < pairs-2 {
+			t.Errorf("%d samples: the interval has 0.98 for %d of %d pairs of profiles of one program", n, shown, pairs)
+		}
+		if estimates < 0.97 && n >= 1000 {
+			t.Errorf("%d samples: %.4f alike in the mean", n, estimates)
+		}
+		t.Logf("%d samples: %.4f in the mean", n, estimates)
+	}
+}
+
+// TestManySamplesShowLikeness checks that long profiles of one program are shown to be alike.
+func TestManySamplesShowLikeness(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	s := Compare(sampled(r, planted, 40_000), sampled(r, planted, 40_000))
+	if s.Low < 0.98 || s.Plain > s.High {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestPlantedDifference moves time from one part to another, and asks whether the interval has it.
+func TestPlantedDifference(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, moved := range []float64{3, 10, 30} {
+		other := map[string]float64{}
+		for k, v := range planted {
+			other[k] = v
+		}
+		other["a"] -= moved
+		other["h"] += moved
+		truth := 1 - moved/100
+		for _, n := range []int{1000, 10_000} {
+			within, sum := 0, 0.0
+			const pairs = 20
+			for range pairs {
+				s := Compare(sampled(r, planted, n), sampled(r, other, n))
+				if s.Low-0.002 <= truth && truth <= s.High+0.002 {
+					within++
+				}
+				sum += s.Estimate / pairs
+				if moved >= 5 && n == 10_000 && s.High >= 0.98 {
+					t.Errorf("%g points moved: the interval reaches %.4f", moved, s.High)
+				}
+			}
+			if within < pairs-4 {
+				t.Errorf("%g points moved, %d samples: the interval has the truth in %d of %d", moved, n, within, pairs)
+			}
+			// The estimate errs to the side of unlike: what chance moved counts for a part.
+			if sum > truth+0.01 || sum < truth-0.025 {
+				t.Errorf("%g points moved, %d samples: %.4f in the mean, not %.4f", moved, n, sum, truth)
+			}
+			t.Logf("%g points, %d samples: %.4f in the mean, %d of %d intervals", moved, n, sum, within, pairs)
+		}
+	}
+}
+
+// TestNothingInCommon checks shapes that share no part.
+func TestNothingInCommon(t *testing.T) {
+	s := Compare(Shape{map[string]float64{"a": 1}, 1000}, Shape{map[string]float64{"b": 1}, 1000})
+	if s.Estimate > 0.01 || s.High > 0.01 || len(s.Parts) != 2 || !s.Parts[0].Clear {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestEmpty checks that a shape without samples claims nothing.
+func TestEmpty(t *testing.T) {
+	for _, pair := range [][2]Shape{
+		{{}, {}},
+		{{map[string]float64{"a": 1}, 100}, {}},
+		{{map[string]float64{"a": 0}, 100}, {map[string]float64{"a": 1}, 100}},
+	} {
+		if s := Compare(pair[0], pair[1]); s.Low != 0 || s.High != 1 || s.Estimate != 0 {
+			t.Errorf("%+v: %+v", pair, s)
+		}
+	}
+}
+
+// TestMix plants a mixture of three shapes.
+func TestMix(t *testing.T) {
+	parts := []Shape{
+		{map[string]float64{"a": 8, "b": 2}, 1},
+		{map[string]float64{"b": 5, "c": 5}, 1},
+		{map[string]float64{"c": 1, "d": 9}, 1},
+	}
+	whole := Shape{Parts: map[string]float64{}, Samples: 1000}
+	want := []float64{0.5, 0.3, 0.2}
+	for i, p := range parts {
+		for k, v := range p.Parts {
+			whole.Parts[k] += want[i] * v / p.Total()
+		}
+	}
+	got := Mix(whole, parts, []float64{1, 1, 1})
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 0.005 {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	if got := Mix(whole, parts, []float64{0, 1, 1}); got[0] != 0 {
+		t.Errorf("a part without weight got %v", got)
+	}
+	if got := Mix(Shape{}, parts, []float64{1, 1, 2}); got[2] != 0.5 {
+		t.Errorf("%v", got)
+	}
+}

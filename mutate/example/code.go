@@ -1,0 +1,287 @@
+package example
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// A block is the code that a parameter of a function type stands for.
+type block struct {
+	args  []ast.Expr // the arguments at its first call in Before
+	stmts []ast.Stmt
+	expr  ast.Expr
+}
+
+// codeOf returns the parameter of a function type that a call of Before calls, or nil.
+func (s *side) codeOf(call *ast.CallExpr) *types.Var {
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	obj, ok := s.rule.obj(id).(*types.Var)
+	if !ok || s.params[obj] == nil {
+		return nil
+	}
+	if _, ok := obj.Type().Underlying().(*types.Signature); !ok {
+		return nil
+	}
+	return obj
+}
+
+// codeStmt returns the parameter and the arguments of a statement that stands for statements.
+func (s *side) codeStmt(st ast.Stmt) (*types.Var, []ast.Expr) {
+	e, ok := st.(*ast.ExprStmt)
+	if !ok {
+		return nil, nil
+	}
+	call, ok := e.X.(*ast.CallExpr)
+	if !ok {
+		return nil, nil
+	}
+	obj := s.codeOf(call)
+	if obj == nil || obj.Type().Underlying().(*types.Signature).Results().Len() > 0 {
+		return nil, nil
+	}
+	return obj, call.Args
+}
+
+// code makes a parameter stand for statements or an expression. These may use variables of Before
+// only through the arguments, as the function in Before can.
+func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Expr) bool {
+	if !m.pair.mayLeave(obj.Name()) && facts.Leaves(m.Pass, stmts) {
+		return false
+	}
+	return m.take(obj, &block{args: args, stmts: stmts, expr: e})
+}
+
+// codeLeaving is code for statements that end in a return, the only one among them.
+func (m *Match) codeLeaving(obj *types.Var, args []ast.Expr, stmts []ast.Stmt) bool {
+	return !facts.Leaves(m.Pass, stmts[:len(stmts)-1]) && m.take(obj, &block{args: args, stmts: stmts})
+}
+
+func (m *Match) take(obj *types.Var, b *block) bool {
+	args, stmts, e := b.args, b.stmts, b.expr
+	if old := m.blocks[obj.Name()]; old != nil {
+		return m.blockText(old, old.args, marks) == m.blockText(b, args, marks)
+	}
+	if m.frozen {
+		return false
+	}
+	if e != nil {
+		sig := obj.Type().Underlying().(*types.Signature)
+		if m.Pass.Parent(e) == nil || sig.Results().Len() != 1 || !m.Pass.Info.Types[e].IsValue() ||
+			!m.fits(sig.Results().At(0).Type(), m.Pass.Info.TypeOf(e)) || facts.Effects(m.Pass, e).Writes {
+			return false
+		}
+	}
+	if !m.ownNamesStay(stmts) {
+		return false
+	}
+	for _, n := range b.nodes() {
+		if !m.usesOnly(args, n) {
+			return false
+		}
+	}
+	set(m, m.blocks, obj.Name(), b)
+	return true
+}
+
+// mayLeave reports whether code may return, break or continue: it runs last in Before and After, and
+// in a loop of both or of neither.
+func (p *pair) mayLeave(name string) bool {
+	loops, ok := p.before.lastCall(name)
+	if !ok {
+		return false
+	}
+	for _, way := range p.ways {
+		if n, ok := way.lastCall(name); !ok || n != loops {
+			return false
+		}
+	}
+	return true
+}
+
+// lastCall reports whether a function calls a parameter once, as the last that it does, and in how
+// many loops.
+func (s *side) lastCall(name string) (loops int, ok bool) {
+	var call ast.Node
+	for e := range nodesOf[*ast.ExprStmt](s.body) {
+		if obj, _ := s.codeStmt(e); obj != nil && obj.Name() == name {
+			if call != nil {
+				return 0, false
+			}
+			call = e
+		}
+	}
+	if call == nil || s.expr != nil {
+		return 0, false
+	}
+	for child, up := call, s.up[call]; up != nil; child, up = up, s.up[up] {
+		switch up := up.(type) {
+		case *ast.BlockStmt:
+			list := up.List
+			if up == s.body {
+				list = s.list
+			}
+			if len(list) == 0 || list[len(list)-1] != child {
+				return 0, false
+			}
+		case *ast.ForStmt, *ast.RangeStmt:
+			loops++
+		case *ast.IfStmt:
+		default:
+			return 0, false
+		}
+	}
+	return loops, loops <= 1
+}
+
+func (b *block) nodes() []ast.Node {
+	if b.expr != nil {
+		return []ast.Node{b.expr}
+	}
+	var out []ast.Node
+	for _, s := range b.stmts {
+		out = append(out, s)
+	}
+	return out
+}
+
+// ownNamesStay reports whether variables that the statements declare are not used behind them.
+func (m *Match) ownNamesStay(stmts []ast.Stmt) bool {
+	if len(stmts) == 0 {
+		return true
+	}
+	end := stmts[len(stmts)-1].End()
+	for _, s := range stmts {
+		if l, ok := s.(*ast.LabeledStmt); ok && l != nil {
+			return false
+		}
+		for id := range nodesOf[*ast.Ident](s) {
+			if v := m.Pass.Info.Defs[id]; v != nil && facts.UsedAfter(m.Pass, asVar(v), m.Pass.FuncOf(s), end) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func asVar(o types.Object) *types.Var {
+	v, _ := o.(*types.Var)
+	return v
+}
+
+// nodesOf yields the nodes of a type below a root.
+func nodesOf[N ast.Node](root ast.Node) func(func(N) bool) {
+	return func(yield func(N) bool) {
+		stop := false
+		ast.Inspect(root, func(n ast.Node) bool {
+			if m, ok := n.(N); ok && !stop {
+				stop = !yield(m)
+			}
+			return !stop
+		})
+	}
+}
+
+// usesOnly reports whether code mentions the variables of Before in the arguments only, and assigns
+// an argument only if it is passed by its address.
+func (m *Match) usesOnly(args []ast.Expr, n ast.Node) bool {
+	ok := true
+	m.eachUse(args, n, func(k int, e ast.Expr) {
+		if u, isAddr := args[k].(*ast.UnaryExpr); !(isAddr && u.Op == token.AND) && m.Pass.Changes(e) {
+			ok = false
+		}
+	}, func(id *ast.Ident) {
+		v, isVar := m.Pass.Info.ObjectOf(id).(*types.Var)
+		if isVar && (m.isLocal(v) || m.isPlace(v)) {
+			ok = false
+		}
+	})
+	return ok
+}
+
+func (m *Match) isPlace(v *types.Var) bool {
+	for _, w := range m.places {
+		if w == v {
+			return true
+		}
+	}
+	return false
+}
+
+// eachUse calls use for every part of code that an argument stands for, and other for every name
+// outside these.
+func (m *Match) eachUse(args []ast.Expr, n ast.Node, use func(int, ast.Expr), other func(*ast.Ident)) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		if k := m.argument(args, e); k >= 0 {
+			use(k, e)
+			return false
+		}
+		if id, ok := n.(*ast.Ident); ok {
+			other(id)
+		}
+		return true
+	})
+}
+
+// argument returns which argument an expression of the code is, or -1.
+func (m *Match) argument(args []ast.Expr, e ast.Expr) int {
+	old := m.frozen
+	m.frozen = true
+	defer func() { m.frozen = old }()
+	for k, a := range args {
+		if u, ok := a.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			a = u.X
+		}
+		if m.expr(a, e) {
+			return k
+		}
+	}
+	return -1
+}
+
+// marks writes arguments as numbers, to compare code.
+func marks(k int, _ ast.Expr) string { return "\x00" + strconv.Itoa(k) }
+
+// blockText writes code with other texts for the arguments.
+func (m *Match) blockText(b *block, args []ast.Expr, text func(k int, at ast.Expr) string) string {
+	sub := func(n ast.Node) (string, bool) {
+		if e, ok := n.(ast.Expr); ok {
+			if k := m.argument(args, e); k >= 0 {
+				return text(k, e), true
+			}
+		}
+		return "", false
+	}
+	if b.expr != nil {
+		return m.Pass.TextWith(b.expr, sub)
+	}
+	if len(b.stmts) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	at := b.stmts[0].Pos()
+	around, whole := m.Pass.Parent(b.stmts[0]).(*ast.BlockStmt)
+	if whole && len(around.List) == len(b.stmts) {
+		at = around.Lbrace + 1 // with its comments
+	}
+	for _, s := range b.stmts {
+		out.WriteString(m.Pass.Between(at, s.Pos()))
+		out.WriteString(m.Pass.TextWith(s, sub))
+		at = s.End()
+	}
+	if whole && len(around.List) == len(b.stmts) {
+		out.WriteString(m.Pass.Between(at, around.Rbrace))
+	}
+	return strings.TrimSpace(out.String())
+}

@@ -1,0 +1,351 @@
+package example
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"reflect"
+	"slices"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// A use says how often and when a function of a pair evaluates a parameter.
+type use struct {
+	times   int
+	always  bool // at least once, outside conditions, loops and function literals
+	inLoop  bool // perhaps several times
+	inFirst bool // the first time in the first statement, or in an expression
+	order   int  // the place of the first time among the parameters
+}
+
+// uses finds the use of each parameter.
+func (s *side) uses() map[string]use {
+	out := map[string]use{}
+	ast.Inspect(s.body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		obj, ok := s.rule.obj(id).(*types.Var)
+		if !ok || s.params[obj] == nil || s.inOutputs(id) {
+			return true
+		}
+		u, seen := out[obj.Name()]
+		if !seen {
+			u.order = len(out)
+			u.inFirst = len(s.list) == 0 || id.End() <= s.headEnd(s.list[0])
+		}
+		u.times++
+		conditional, loop := s.around(id)
+		u.always = u.always || !conditional
+		u.inLoop = u.inLoop || loop
+		out[obj.Name()] = u
+		return true
+	})
+	return out
+}
+
+// headEnd returns where the part of a statement ends that runs first and once.
+func (s *side) headEnd(st ast.Stmt) token.Pos {
+	switch st := st.(type) {
+	case *ast.RangeStmt:
+		return st.X.End()
+	case *ast.IfStmt:
+		return st.Cond.End()
+	case *ast.ForStmt:
+		if st.Init != nil {
+			return st.Init.End()
+		}
+		return st.Pos()
+	}
+	return st.End()
+}
+
+func (s *side) inOutputs(n ast.Node) bool {
+	for _, e := range s.outputs {
+		if id, ok := e.(*ast.Ident); ok && id == n {
+			return true
+		}
+	}
+	return false
+}
+
+// around reports whether a node of an example runs under a condition, and whether in a loop.
+func (s *side) around(n ast.Node) (conditional, loop bool) {
+	for child, up := n, s.up[n]; up != nil; child, up = up, s.up[up] {
+		switch up := up.(type) {
+		case *ast.BinaryExpr:
+			conditional = conditional || (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child
+		case *ast.IfStmt:
+			conditional = conditional || up.Body == child || up.Else == child
+		case *ast.ForStmt:
+			loop = loop || up.Init != child
+			conditional = conditional || up.Body == child || up.Post == child
+		case *ast.RangeStmt:
+			loop = loop || up.Body == child
+			conditional = conditional || up.Body == child
+		case *ast.CaseClause, *ast.FuncLit:
+			conditional, loop = true, true
+		}
+	}
+	// Code behind a statement that may leave runs under a condition.
+	if at := s.statementOf(n); at > 0 {
+		for _, st := range s.list[:at] {
+			for range nodesOf[*ast.ReturnStmt](st) {
+				conditional = true
+			}
+		}
+	}
+	return conditional, loop
+}
+
+func (s *side) statementOf(n ast.Node) int {
+	return slices.IndexFunc(s.list, func(st ast.Stmt) bool { return facts.Inside(n, st) })
+}
+
+// legal reports whether the After means the same in the matched place.
+func (m *Match) legal() bool {
+	if !m.constants() || !m.deadBehind() || !m.orderKept() {
+		return false
+	}
+	if m.pair.AnyOrder && !m.anyOrder() {
+		return false
+	}
+	for _, name := range m.pair.Spent {
+		if v := m.Var(name); v == nil || !facts.Owned.Of(m.Pass)[v] || m.elementsLive(v) {
+			return false
+		}
+	}
+	for name, e := range m.exprs {
+		if !m.mayMove(name, e) {
+			return false
+		}
+	}
+	if m.pair.Guard != nil && !m.pair.Guard(m) {
+		return false
+	}
+	return m.pair.rule.rule.Guard == nil || m.pair.rule.rule.Guard(m)
+}
+
+// mayMove reports whether all Afters may evaluate an expression as they do.
+func (m *Match) mayMove(name string, e ast.Expr) bool {
+	f := facts.Effects(m.Pass, e)
+	b := m.pair.before.used[name]
+	once := b.times == 1 && !b.inLoop && b.inFirst
+	exact := m.pair.rule.rule.Class != beagle.E1
+	for _, way := range m.pair.ways {
+		a := way.used[name]
+		once = once && a.times == 1 && !a.inLoop && a.inFirst
+		if exact && f.Panics && b.always != a.always {
+			return false
+		}
+	}
+	if once {
+		return true
+	}
+	if f.Writes {
+		return false
+	}
+	if len(m.list) == 0 {
+		return true
+	}
+	region := m.Region()
+	if v := m.Pass.Var(e); v != nil && !m.Pass.IsGlobal(v) {
+		return !m.Pass.Reassigned(v, region) &&
+			!(facts.Captured.Of(m.Pass)[v] && m.Pass.Assigned(v, m.Pass.FuncOf(region)))
+	}
+	return facts.Steady(m.Pass, e, region)
+}
+
+// orderKept reports whether expressions with effects keep their order.
+func (m *Match) orderKept() bool {
+	effects := false
+	for _, e := range m.exprs {
+		effects = effects || facts.Effects(m.Pass, e).Writes
+	}
+	if !effects {
+		return true
+	}
+	for _, way := range m.pair.ways {
+		for x, ex := range m.exprs {
+			for y, ey := range m.exprs {
+				fx, fy := facts.Effects(m.Pass, ex), facts.Effects(m.Pass, ey)
+				if !fx.Writes || !fy.Writes && !fy.Reads && !fy.Panics {
+					continue
+				}
+				if (m.pair.before.used[x].order < m.pair.before.used[y].order) !=
+					(way.used[x].order < way.used[y].order) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// deadBehind reports whether all variables of the match that do not live on are unused behind it.
+func (m *Match) deadBehind() bool {
+	captured := facts.Captured.Of(m.Pass)
+	for obj, v := range m.locals {
+		if captured[v] && !m.capturedInside(v) {
+			return false
+		}
+		if !m.isOutput(obj) && m.usedOutside(v) {
+			return false
+		}
+	}
+	for name, v := range m.places {
+		if captured[v] || !m.isOutputName(name) && m.liveBehind(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// capturedInside reports whether only function literals within the match use v.
+func (m *Match) capturedInside(v *types.Var) bool { return !m.usedOutside(v) }
+
+func (m *Match) isOutput(obj types.Object) bool {
+	for _, e := range m.pair.before.outputs {
+		if id, ok := e.(*ast.Ident); ok && m.pair.rule.obj(id) == obj {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Match) isOutputName(name string) bool {
+	for _, e := range m.pair.before.outputs {
+		if id, ok := e.(*ast.Ident); ok && id.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Match) usedOutside(v *types.Var) bool {
+	region := m.Region()
+	for _, id := range m.Pass.Uses(v, m.Pass.FuncOf(region)) {
+		if !facts.Inside(id, region) && (m.tail == nil || !facts.Inside(id, m.tail)) {
+			return true
+		}
+	}
+	return false
+}
+
+// liveBehind reports whether code behind the match may read a variable that the match assigns.
+func (m *Match) liveBehind(v *types.Var) bool {
+	region := m.Region()
+	fn := m.Pass.FuncOf(region)
+	if facts.UsedAfter(m.Pass, v, fn, region.End()) || facts.Captured.Of(m.Pass)[v] {
+		return true
+	}
+	if fn.Type.Results != nil && facts.Inside(at(v), fn.Type.Results) {
+		return true
+	}
+	return m.inLoopOf(v)
+}
+
+// inLoopOf reports whether a loop around the match may read v in its next turn.
+func (m *Match) inLoopOf(v *types.Var) bool {
+	for _, up := range m.Pass.Path(m.Node) {
+		switch up.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			if !facts.Inside(at(v), up) && up != m.Node {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// anyOrder reports whether the pieces of code may run in any order.
+func (m *Match) anyOrder() bool {
+	for x := range m.blocks {
+		for y := range m.blocks {
+			a, b := m.Code(x), m.Code(y)
+			if x < y && a != nil && b != nil && !facts.AnyOrder(m.Pass, a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// elementsLive reports whether code behind the match may read the elements of a slice.
+func (m *Match) elementsLive(v *types.Var) bool {
+	end := m.Region().End()
+	if m.tail != nil {
+		end = m.tail.End()
+	}
+	for _, id := range m.Pass.Uses(v, m.Pass.FuncOf(m.Node)) {
+		call, _ := m.Pass.Parent(id).(*ast.CallExpr)
+		if id.Pos() >= end && (call == nil || m.Pass.LenOf(call) != v) {
+			return true
+		}
+	}
+	return m.inLoopOf(v)
+}
+
+// at makes a node where a variable is declared.
+func at(v *types.Var) ast.Node { return &ast.Ident{NamePos: v.Pos(), Name: v.Name()} }
+
+// constants reports whether the pair's When holds: its parameters are constants, and it admits them.
+func (m *Match) constants() bool {
+	if m.pair.when == nil {
+		return true
+	}
+	fn := reflect.ValueOf(m.pair.When)
+	var args []reflect.Value
+	i := 0
+	for v := range m.pair.when.sig.Params().Variables() {
+		e := m.exprs[v.Name()]
+		if e == nil {
+			return false
+		}
+		arg, ok := constantValue(m.Pass.Info.Types[e].Value, fn.Type().In(i))
+		if !ok {
+			return false
+		}
+		args = append(args, arg)
+		i++
+	}
+	return fn.Call(args)[0].Bool()
+}
+
+func constantValue(v constant.Value, t reflect.Type) (reflect.Value, bool) {
+	if v == nil {
+		return reflect.Value{}, false
+	}
+	out := reflect.New(t).Elem()
+	switch t.Kind() {
+	case reflect.String:
+		if v.Kind() != constant.String {
+			return out, false
+		}
+		out.SetString(constant.StringVal(v))
+	case reflect.Bool:
+		if v.Kind() != constant.Bool {
+			return out, false
+		}
+		out.SetBool(constant.BoolVal(v))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n, ok := constant.Int64Val(constant.ToInt(v))
+		if !ok || out.OverflowInt(n) {
+			return out, false
+		}
+		out.SetInt(n)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n, ok := constant.Uint64Val(constant.ToInt(v))
+		if !ok || out.OverflowUint(n) {
+			return out, false
+		}
+		out.SetUint(n)
+	default:
+		return out, false
+	}
+	return out, true
+}

@@ -1,0 +1,349 @@
+package example
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// A Match is code that a Before matches. Guards ask it what the parameters stand for.
+type Match struct {
+	Pass *mutate.Pass
+	Node ast.Node // the expression, or the first statement
+
+	pair   *pair
+	list   []ast.Stmt // the matched statements
+	tail   ast.Expr   // the matched expression
+	exprs  map[string]ast.Expr
+	places map[string]*types.Var
+	types  map[string]types.Type
+	locals map[types.Object]*types.Var
+	loops  map[types.Object]role
+	blocks map[string]*block
+	kept   map[string]*facts.Loop // the loops whose heads After keeps
+	// addressed holds the parameters of pointer types whose expression is a variable that a method
+	// call takes the address of.
+	addressed map[string]bool
+	edits     [][]mutate.Edit // of each way
+
+	trail  []func()
+	frozen bool // compares only, and binds nothing more
+	// swapFirst tries swapped operands first. The first operands that match decide what parameters
+	// stand for, and the other choice may be the one that fits the rest.
+	swapFirst bool
+}
+
+// A role is what a variable of a loop's head is in the loop.
+type role struct {
+	loop  *facts.Loop
+	value bool
+}
+
+func newMatch(p *mutate.Pass, of *pair) *Match {
+	return &Match{Pass: p, pair: of, exprs: map[string]ast.Expr{}, places: map[string]*types.Var{},
+		types: map[string]types.Type{}, locals: map[types.Object]*types.Var{}, loops: map[types.Object]role{},
+		blocks: map[string]*block{}, addressed: map[string]bool{},
+		kept: map[string]*facts.Loop{}}
+}
+
+// Expr returns the expression that a parameter stands for, or nil.
+func (m *Match) Expr(name string) ast.Expr { return m.exprs[name] }
+
+// Type returns the type that a type parameter stands for, or nil.
+func (m *Match) Type(name string) types.Type { return m.types[name] }
+
+// Var returns the variable that a parameter stands for, or nil.
+func (m *Match) Var(name string) *types.Var {
+	if v := m.places[name]; v != nil {
+		return v
+	}
+	if e := m.exprs[name]; e != nil {
+		return m.Pass.Var(e)
+	}
+	return nil
+}
+
+// Loop returns the first loop of the match, or nil.
+func (m *Match) Loop() *facts.Loop {
+	for _, s := range m.list {
+		if l := facts.Loops.Of(m.Pass)[s]; l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// Local returns the variable that a variable of Before stands for, or nil.
+func (m *Match) Local(name string) *types.Var {
+	for obj, v := range m.locals {
+		if obj.Name() == name {
+			return v
+		}
+	}
+	return m.places[name]
+}
+
+// Calls returns the name of the first function of a package that After calls, or "".
+func (m *Match) Calls() (name string) {
+	way := m.pair.ways[0]
+	for sel := range nodesOf[*ast.SelectorExpr](way.body) {
+		if way.rule.packageOf(sel) != nil {
+			return sel.Sel.Name
+		}
+	}
+	for call := range nodesOf[*ast.CallExpr](way.body) {
+		if id, ok := call.Fun.(*ast.Ident); ok && way.codeOf(call) == nil {
+			name = id.Name
+		}
+	}
+	return name
+}
+
+// IsConstant reports whether a parameter stands for a constant, or for nothing.
+func (m *Match) IsConstant(name string) bool {
+	e := m.exprs[name]
+	return e == nil || m.Pass.Info.Types[e].Value != nil
+}
+
+// Code returns the code that a parameter of a function type stands for, or nil.
+func (m *Match) Code(name string) ast.Node {
+	b := m.blocks[name]
+	switch {
+	case b == nil || b.expr == nil && len(b.stmts) == 0:
+		return nil
+	case b.expr != nil:
+		return b.expr
+	}
+	return region(b.stmts)
+}
+
+// Region returns the matched code as one node.
+func (m *Match) Region() ast.Node {
+	if len(m.list) == 0 {
+		return m.tail
+	}
+	return region(m.list)
+}
+
+// region makes a node of neighbouring statements.
+func region(list []ast.Stmt) *ast.BlockStmt {
+	return &ast.BlockStmt{Lbrace: list[0].Pos(), List: list, Rbrace: list[len(list)-1].End() - 1}
+}
+
+// set binds a name. undo takes it back.
+func set[K comparable, V any](m *Match, to map[K]V, key K, value V) {
+	to[key] = value
+	m.trail = append(m.trail, func() { delete(to, key) })
+}
+
+// try keeps the bindings of attempt only if it succeeds.
+func (m *Match) try(attempt func() bool) bool {
+	mark := len(m.trail)
+	if attempt() {
+		return true
+	}
+	m.undo(mark)
+	return false
+}
+
+func (m *Match) undo(mark int) {
+	for _, back := range slices.Backward(m.trail[mark:]) {
+		back()
+	}
+	m.trail = m.trail[:mark]
+}
+
+// find is the Find of the mutator.
+func (c *compiled) find(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	if !goAtLeast(p, c.rule.Go) {
+		return nil
+	}
+	var taken []ast.Node // what earlier pairs match
+	for _, pair := range c.pairs {
+		before := len(taken)
+		if !goAtLeast(p, pair.Go) || !pair.importsThere(p) {
+			continue
+		}
+		pair.search(p, func(m *Match) {
+			if slices.ContainsFunc(taken[:before], func(n ast.Node) bool { return facts.Inside(m.Node, n) }) ||
+				!m.legal() || !m.write() {
+				return
+			}
+			taken = append(taken, m.Region())
+			sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: m})
+		})
+	}
+	if c.rule.Code != nil {
+		for _, s := range c.rule.Code(p) {
+			if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
+				sites = append(sites, s)
+			}
+		}
+	}
+	slices.SortStableFunc(sites, func(a, b mutate.Site) int { return int(a.Node.Pos() - b.Node.Pos()) })
+	return sites
+}
+
+func (c *compiled) params(_ *mutate.Pass, s mutate.Site) []mutate.Param {
+	m, ok := s.Data.(*Match)
+	if !ok {
+		return []mutate.Param{{}}
+	}
+	var out []mutate.Param
+	for i, way := range m.pair.ways {
+		if m.edits[i] != nil {
+			out = append(out, mutate.Param{Label: way.choice, Value: i})
+		}
+	}
+	return out
+}
+
+func (c *compiled) rewrite(_ *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
+	if edits, ok := s.Data.([]mutate.Edit); ok {
+		return edits, nil
+	}
+	i, _ := param.Value.(int)
+	return s.Data.(*Match).edits[i], nil
+}
+
+// label names a match by the rule's function, or by its text.
+func (c *compiled) label(m *Match) string {
+	if c.rule.Label != nil {
+		return c.rule.Label(m)
+	}
+	text, _, more := strings.Cut(m.Pass.Text(m.Node), "\n")
+	if more {
+		text = strings.TrimRight(text, " {")
+	}
+	return text
+}
+
+// importsThere reports whether the candidate imports all packages that Before uses. See respelled
+// for the exceptions.
+func (p *pair) importsThere(pass *mutate.Pass) bool {
+	for path := range p.before.packages() {
+		if path != "slices" && path != "io" && !slices.ContainsFunc(pass.File.Imports, func(s *ast.ImportSpec) bool {
+			return s.Path.Value == strconv.Quote(path)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// packages returns the import paths that a function uses.
+func (s *side) packages() map[string]bool {
+	out := map[string]bool{}
+	ast.Inspect(s.body, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if pkg, ok := s.rule.obj(id).(*types.PkgName); ok {
+				out[pkg.Imported().Path()] = true
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// search yields every match of Before. A helper of the kit is left as it is: its slow path often is
+// what the rule looks for.
+func (p *pair) search(pass *mutate.Pass, found func(*Match)) {
+	if len(p.before.list) == 0 {
+		for _, d := range pass.File.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && !isHelper(pass, fn) {
+				p.searchExprs(pass, fn, found)
+			}
+		}
+		return
+	}
+	m := newMatch(pass, p)
+	for list := range pass.Lists() {
+		if isHelper(pass, pass.FuncOf(list[0])) {
+			continue
+		}
+		for i := range list {
+			n, ok := m.stmts(p.before.list, list[i:], false)
+			if !ok {
+				m.swapFirst = true
+				n, ok = m.stmts(p.before.list, list[i:], false)
+				m.swapFirst = false
+			}
+			if ok && n > 0 {
+				m.list, m.Node = list[i:i+n], list[i]
+				if p.before.expr == nil || i+n < len(list) && m.inStatement(list[i+n]) {
+					found(m)
+					m = newMatch(pass, p)
+				}
+			}
+			m.undo(0)
+		}
+	}
+}
+
+func (p *pair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found func(*Match)) {
+	m := newMatch(pass, p)
+	for e := range mutate.Nodes[ast.Expr](pass, fn) {
+		if _, paren := e.(*ast.ParenExpr); paren || !pass.Info.Types[e].IsValue() && !isCall(e) {
+			continue
+		}
+		if m.expr(p.before.expr, e) && m.yields(e) {
+			m.tail, m.Node = e, e
+			found(m)
+			m = newMatch(pass, p)
+		}
+		m.undo(0)
+	}
+}
+
+func isCall(e ast.Expr) bool {
+	_, ok := e.(*ast.CallExpr)
+	return ok
+}
+
+// yields reports whether an expression has the type that Before returns.
+func (m *Match) yields(e ast.Expr) bool {
+	results := m.pair.before.sig.Results()
+	return results.Len() == 1 && m.fits(results.At(0).Type(), m.Pass.Info.TypeOf(e))
+}
+
+// inStatement finds the expression of Before in the statement behind the matched ones. The statement
+// must evaluate it once, whatever happens.
+func (m *Match) inStatement(s ast.Stmt) bool {
+	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {
+		if _, paren := e.(*ast.ParenExpr); paren {
+			continue
+		}
+		if at, ok := facts.Hoistable(m.Pass, e); !ok || at != s || m.Pass.Changes(e) {
+			continue
+		}
+		if m.try(func() bool { return m.expr(m.pair.before.expr, e) && m.yields(e) }) {
+			m.tail = e
+			return true
+		}
+	}
+	return false
+}
+
+// goAtLeast reports whether the module's language version is at least 1.minor.
+func goAtLeast(p *mutate.Pass, minor int) bool {
+	if p.Target == nil || p.Target.Go == "" || minor == 0 {
+		return true
+	}
+	major, rest, _ := strings.Cut(p.Target.Go, ".")
+	rest, _, _ = strings.Cut(rest, ".")
+	n, err := strconv.Atoi(rest)
+	return major != "1" || err == nil && n >= minor
+}
+
+var negated = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ,
+	token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
+
+var mirrored = map[token.Token]token.Token{token.EQL: token.EQL, token.NEQ: token.NEQ, token.LSS: token.GTR,
+	token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ}

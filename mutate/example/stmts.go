@@ -1,0 +1,315 @@
+package example
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// stmts matches statements of Before with the front of a list, and returns how many it took. whole
+// demands the whole list.
+func (m *Match) stmts(pats, list []ast.Stmt, whole bool) (n int, ok bool) {
+	if len(pats) == 0 {
+		return 0, !whole || len(list) == 0
+	}
+	if obj, args := m.pair.before.codeStmt(pats[0]); obj != nil {
+		// Take as many statements as possible.
+		least := 1
+		if len(pats) > 1 || whole {
+			least = 0
+		}
+		for k := len(list) - (len(pats) - 1); k >= least; k-- {
+			if m.try(func() bool {
+				if !m.code(obj, args, list[:k], nil) {
+					return false
+				}
+				n, ok = m.stmts(pats[1:], list[k:], whole)
+				return ok
+			}) {
+				return k + n, true
+			}
+		}
+		if whole && m.try(func() bool { return m.leaving(pats, list) }) {
+			return len(list), true
+		}
+		return 0, false
+	}
+	if len(list) == 0 {
+		return 0, false
+	}
+	if m.try(func() bool {
+		if !m.stmt(pats[0], list[0]) {
+			return false
+		}
+		n, ok = m.stmts(pats[1:], list[1:], whole)
+		return ok
+	}) {
+		return 1 + n, true
+	}
+	if len(pats) == 1 && whole && m.try(func() bool { return m.skipped(pats[0], list) }) {
+		return len(list), true
+	}
+	return 0, false
+}
+
+func (m *Match) block(pat, b *ast.BlockStmt) bool {
+	if pat == nil || b == nil {
+		return pat == nil && b == nil
+	}
+	_, ok := m.stmts(pat.List, b.List, true)
+	return ok
+}
+
+// skipped matches `if c { body }` at the end of a loop's body with `if !c { continue }; body`.
+func (m *Match) skipped(pat ast.Stmt, list []ast.Stmt) bool {
+	want, ok := pat.(*ast.IfStmt)
+	guard, isIf := list[0].(*ast.IfStmt)
+	if !ok || !isIf || want.Init != nil || want.Else != nil || guard.Init != nil || guard.Else != nil ||
+		len(list) < 2 || len(guard.Body.List) != 1 {
+		return false
+	}
+	next, ok := guard.Body.List[0].(*ast.BranchStmt)
+	if !ok || next.Tok != token.CONTINUE || next.Label != nil || !m.not(want.Cond, guard.Cond) {
+		return false
+	}
+	_, ok = m.stmts(want.Body.List, list[1:], true)
+	return ok
+}
+
+// not matches a condition of Before with the opposite of one of the code.
+func (m *Match) not(pat, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.NOT {
+		return m.expr(pat, u.X)
+	}
+	if u, ok := ast.Unparen(pat).(*ast.UnaryExpr); ok && u.Op == token.NOT {
+		return m.expr(u.X, e)
+	}
+	b, ok := e.(*ast.BinaryExpr)
+	want, isBinary := ast.Unparen(pat).(*ast.BinaryExpr)
+	if !ok || !isBinary || negated[b.Op] == 0 ||
+		b.Op != token.EQL && b.Op != token.NEQ && m.basic(b.X)&types.IsInteger == 0 {
+		return false
+	}
+	return m.operands(want, negated[b.Op], b.X, b.Y)
+}
+
+func (m *Match) stmt(pat, s ast.Stmt) bool {
+	switch pat := pat.(type) {
+	case *ast.ExprStmt:
+		e, ok := s.(*ast.ExprStmt)
+		return ok && m.expr(pat.X, e.X)
+	case *ast.AssignStmt, *ast.IncDecStmt, *ast.DeclStmt:
+		return m.assignment(pat, s)
+	case *ast.IfStmt:
+		i, ok := s.(*ast.IfStmt)
+		return ok && m.ifStmt(pat, i)
+	case *ast.RangeStmt, *ast.ForStmt:
+		return m.loop(pat, s)
+	case *ast.ReturnStmt:
+		r, ok := s.(*ast.ReturnStmt)
+		return ok && m.exprs2(pat.Results, r.Results)
+	case *ast.BranchStmt:
+		b, ok := s.(*ast.BranchStmt)
+		return ok && b.Tok == pat.Tok && b.Label == nil && pat.Label == nil
+	case *ast.BlockStmt:
+		b, ok := s.(*ast.BlockStmt)
+		return ok && m.block(pat, b)
+	}
+	return false
+}
+
+func (m *Match) ifStmt(pat, s *ast.IfStmt) bool {
+	if (pat.Init == nil) != (s.Init == nil) || pat.Init != nil && !m.stmt(pat.Init, s.Init) {
+		return false
+	}
+	if m.try(func() bool {
+		return m.expr(pat.Cond, s.Cond) && m.block(pat.Body, s.Body) && m.elseOf(pat.Else, s.Else)
+	}) {
+		return true
+	}
+	other, ok := s.Else.(*ast.BlockStmt)
+	want, isBlock := pat.Else.(*ast.BlockStmt)
+	return ok && isBlock && m.not(pat.Cond, s.Cond) && m.block(pat.Body, other) && m.block(want, s.Body)
+}
+
+func (m *Match) elseOf(pat, s ast.Stmt) bool {
+	if pat == nil || s == nil {
+		return pat == nil && s == nil
+	}
+	return m.stmt(pat, s)
+}
+
+// A step is the normal form of `x op= y`, `x++` and `x = x op y`. A nil y is 1.
+type step struct {
+	x, y ast.Expr
+	op   token.Token
+}
+
+var operators = map[token.Token]token.Token{token.ADD_ASSIGN: token.ADD, token.SUB_ASSIGN: token.SUB,
+	token.MUL_ASSIGN: token.MUL, token.QUO_ASSIGN: token.QUO, token.REM_ASSIGN: token.REM,
+	token.AND_ASSIGN: token.AND, token.OR_ASSIGN: token.OR, token.XOR_ASSIGN: token.XOR,
+	token.SHL_ASSIGN: token.SHL, token.SHR_ASSIGN: token.SHR, token.AND_NOT_ASSIGN: token.AND_NOT}
+
+// stepOf reads a step. same compares the two spellings of x.
+func stepOf(s ast.Stmt, same func(a, b ast.Expr) bool) (step, bool) {
+	switch s := s.(type) {
+	case *ast.IncDecStmt:
+		op := token.ADD
+		if s.Tok == token.DEC {
+			op = token.SUB
+		}
+		return step{x: s.X, op: op}, true
+	case *ast.AssignStmt:
+		if len(s.Lhs) != 1 || len(s.Rhs) != 1 {
+			return step{}, false
+		}
+		if op, ok := operators[s.Tok]; ok {
+			return step{s.Lhs[0], s.Rhs[0], op}, true
+		}
+		b, ok := ast.Unparen(s.Rhs[0]).(*ast.BinaryExpr)
+		if !ok || s.Tok != token.ASSIGN || negated[b.Op] != 0 || b.Op == token.LAND || b.Op == token.LOR {
+			return step{}, false
+		}
+		if same(s.Lhs[0], b.X) {
+			return step{s.Lhs[0], b.Y, b.Op}, true
+		}
+	}
+	return step{}, false
+}
+
+func (m *Match) assignment(pat, s ast.Stmt) bool {
+	if d, ok := m.pair.rule.declaration(pat); ok {
+		got, ok := facts.Declares(m.Pass, s)
+		return ok && m.first(d.value, got.Value, got.Var.Type()) && m.declare(d.obj, got.Var)
+	}
+	want, isStep := stepOf(pat, m.pair.rule.same)
+	got, ok := stepOf(s, m.Pass.Same)
+	if isStep && ok && want.op == got.op && m.try(func() bool { return m.expr(want.x, got.x) && m.amount(want.y, got.y) }) {
+		return true
+	}
+	a, ok := pat.(*ast.AssignStmt)
+	b, isAssign := s.(*ast.AssignStmt)
+	if !ok || !isAssign || a.Tok != b.Tok || len(a.Lhs) != len(b.Lhs) || !m.exprs2(a.Rhs, b.Rhs) {
+		return false
+	}
+	for i, l := range a.Lhs {
+		if !m.target(l, b.Lhs[i], a.Tok == token.DEFINE) {
+			return false
+		}
+	}
+	return true
+}
+
+// amount matches the right side of a step. nil stands for 1.
+func (m *Match) amount(pat, e ast.Expr) bool {
+	switch {
+	case pat == nil && e == nil:
+		return true
+	case pat == nil:
+		return m.Pass.IsInt(e, 1)
+	case e == nil:
+		v := m.pair.rule.info.Types[pat].Value
+		return v != nil && constant.Compare(v, token.EQL, constant.MakeInt64(1))
+	}
+	return m.expr(pat, e)
+}
+
+// target matches the left side of an assignment.
+func (m *Match) target(pat, e ast.Expr, define bool) bool {
+	id, ok := pat.(*ast.Ident)
+	if ok && id.Name == "_" {
+		got, ok := e.(*ast.Ident)
+		return ok && got.Name == "_"
+	}
+	if !define {
+		return m.expr(pat, e)
+	}
+	obj, _ := m.pair.rule.info.Defs[id].(*types.Var)
+	got, ok := e.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	v, _ := m.Pass.Info.Defs[got].(*types.Var)
+	return m.declare(obj, v)
+}
+
+// first matches the first value of a variable. A missing one is the zero value.
+func (m *Match) first(pat, e ast.Expr, t types.Type) bool {
+	switch {
+	case pat == nil && e == nil:
+		return true
+	case pat == nil:
+		return isZero(m.Pass, e)
+	case e == nil:
+		v := m.pair.rule.info.Types[pat].Value
+		if v == nil {
+			id, ok := pat.(*ast.Ident)
+			return ok && id.Name == "nil"
+		}
+		return zeroConstant(v)
+	}
+	return m.expr(pat, e)
+}
+
+func isZero(p *mutate.Pass, e ast.Expr) bool {
+	tv := p.Info.Types[e]
+	return tv.IsNil() || tv.Value != nil && zeroConstant(tv.Value)
+}
+
+func zeroConstant(v constant.Value) bool {
+	switch v.Kind() {
+	case constant.Bool:
+		return !constant.BoolVal(v)
+	case constant.String:
+		return constant.StringVal(v) == ""
+	case constant.Int, constant.Float:
+		return constant.Sign(v) == 0
+	}
+	return false
+}
+
+// A declared is `v := e`, `var v T` or `var v T = e` of an example.
+type declared struct {
+	obj   *types.Var
+	value ast.Expr
+}
+
+func (c *compiled) declaration(s ast.Stmt) (d declared, ok bool) {
+	var name *ast.Ident
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		if s.Tok != token.DEFINE || len(s.Lhs) != 1 || len(s.Rhs) != 1 {
+			return d, false
+		}
+		name, _ = s.Lhs[0].(*ast.Ident)
+		d.value = s.Rhs[0]
+	case *ast.DeclStmt:
+		g := s.Decl.(*ast.GenDecl)
+		if g.Tok != token.VAR || len(g.Specs) != 1 {
+			return d, false
+		}
+		spec := g.Specs[0].(*ast.ValueSpec)
+		if len(spec.Names) != 1 {
+			return d, false
+		}
+		name = spec.Names[0]
+		if len(spec.Values) == 1 {
+			d.value = spec.Values[0]
+		}
+	}
+	if name == nil {
+		return d, false
+	}
+	d.obj, _ = c.info.Defs[name].(*types.Var)
+	return d, d.obj != nil
+}
+
+// same reports whether two expressions of an example are alike.
+func (c *compiled) same(a, b ast.Expr) bool {
+	return types.ExprString(ast.Unparen(a)) == types.ExprString(ast.Unparen(b))
+}

@@ -1,0 +1,207 @@
+package example
+
+import (
+	"go/types"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// fits reports whether a value of type got can stand where an example has type want: got is
+// assignable to want, or makes a type parameter of Before be got.
+func (m *Match) fits(want, got types.Type) bool {
+	if want == nil || got == nil {
+		return false
+	}
+	if b, ok := got.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
+		if _, ok := types.Unalias(want).(*types.TypeParam); ok {
+			got = types.Default(got)
+		} else {
+			return types.AssignableTo(got, want)
+		}
+	}
+	if i, ok := want.Underlying().(*types.Interface); ok && !isParam(want) {
+		return m.implements(want, i, got)
+	}
+	if m.unify(want, got) {
+		return true
+	}
+	switch want := types.Unalias(want).(type) {
+	case *types.Slice, *types.Map, *types.Array, *types.Pointer, *types.Signature:
+		return m.unify(want, got.Underlying())
+	}
+	return false
+}
+
+func isParam(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}
+
+// implements compares with an interface of the candidate's own packages, since those of examples are
+// stand-ins.
+func (m *Match) implements(want types.Type, i *types.Interface, got types.Type) bool {
+	if n, ok := types.Unalias(want).(*types.Named); ok && n.Obj().Pkg() != nil {
+		real := namedOf(m.Pass, n.Obj().Pkg().Path(), n.Obj().Name())
+		return real != nil && types.AssignableTo(got, real)
+	}
+	return types.AssignableTo(got, i)
+}
+
+// namedOf returns a type of a package that the candidate's packages import, or nil.
+func namedOf(p *mutate.Pass, path, name string) types.Type {
+	seen := map[*types.Package]bool{}
+	var find func(pkg *types.Package) types.Type
+	find = func(pkg *types.Package) types.Type {
+		if seen[pkg] {
+			return nil
+		}
+		seen[pkg] = true
+		if pkg.Path() == path {
+			if obj, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
+				return obj.Type()
+			}
+			return nil
+		}
+		for _, imp := range pkg.Imports() {
+			if t := find(imp); t != nil {
+				return t
+			}
+		}
+		return nil
+	}
+	return find(p.Pkg)
+}
+
+// unify reports whether two types are identical, apart from the type parameters of the example.
+func (m *Match) unify(want, got types.Type) bool {
+	want, got = types.Unalias(want), types.Unalias(got)
+	switch w := want.(type) {
+	case *types.TypeParam:
+		return m.bindType(w, got)
+	case *types.Basic:
+		return types.Identical(w, got)
+	case *types.Named:
+		g, ok := got.(*types.Named)
+		return ok && sameName(w.Obj(), g.Obj()) && m.unifyLists(w.TypeArgs(), g.TypeArgs())
+	case *types.Pointer:
+		g, ok := got.(*types.Pointer)
+		return ok && m.unify(w.Elem(), g.Elem())
+	case *types.Slice:
+		g, ok := got.(*types.Slice)
+		return ok && m.unify(w.Elem(), g.Elem())
+	case *types.Array:
+		g, ok := got.(*types.Array)
+		return ok && w.Len() == g.Len() && m.unify(w.Elem(), g.Elem())
+	case *types.Map:
+		g, ok := got.(*types.Map)
+		return ok && m.unify(w.Key(), g.Key()) && m.unify(w.Elem(), g.Elem())
+	case *types.Signature:
+		g, ok := got.(*types.Signature)
+		return ok && w.Variadic() == g.Variadic() && m.unifyTuples(w.Params(), g.Params()) &&
+			m.unifyTuples(w.Results(), g.Results())
+	}
+	return types.Identical(want, got)
+}
+
+func (m *Match) unifyLists(want, got *types.TypeList) bool {
+	if want.Len() != got.Len() {
+		return false
+	}
+	for i := range want.Len() {
+		if !m.unify(want.At(i), got.At(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Match) unifyTuples(want, got *types.Tuple) bool {
+	if want.Len() != got.Len() {
+		return false
+	}
+	for i := range want.Len() {
+		if !m.unify(want.At(i).Type(), got.At(i).Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameName(a, b *types.TypeName) bool {
+	if a.Name() != b.Name() || (a.Pkg() == nil) != (b.Pkg() == nil) {
+		return false
+	}
+	return a.Pkg() == nil || a.Pkg().Path() == b.Pkg().Path()
+}
+
+// bindType gives a type parameter its type, or compares with the type that it has.
+func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
+	name := w.Obj().Name()
+	if old, ok := m.types[name]; ok {
+		return types.Identical(old, got)
+	}
+	i, ok := w.Constraint().Underlying().(*types.Interface)
+	if !ok || i.IsComparable() && !exactlyComparable(got) || !m.satisfies(i, got) {
+		return false
+	}
+	if isParam(got) && !i.Empty() {
+		return false // its own constraint may hold less
+	}
+	set(m, m.types, name, got)
+	return true
+}
+
+// satisfies reports whether a type has what a constraint of an example demands.
+func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
+	for e := range i.EmbeddedTypes() {
+		switch e := types.Unalias(e).(type) {
+		case *types.Union:
+			if !m.inUnion(e, got) {
+				return false
+			}
+		default:
+			if in, ok := e.Underlying().(*types.Interface); !ok || !m.satisfies(in, got) {
+				return ok == false && m.unify(e, got)
+			}
+		}
+	}
+	set := types.NewMethodSet(got)
+	for fn := range i.ExplicitMethods() {
+		if set.Lookup(nil, fn.Name()) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Match) inUnion(u *types.Union, got types.Type) bool {
+	for term := range u.Terms() {
+		if in, ok := term.Type().Underlying().(*types.Interface); ok {
+			if m.satisfies(in, got) {
+				return true
+			}
+			continue
+		}
+		if term.Tilde() && m.unify(term.Type(), got.Underlying()) || m.unify(term.Type(), got) {
+			return true
+		}
+	}
+	return false
+}
+
+// exactlyComparable reports whether == of a type cannot panic, as it can for interfaces.
+func exactlyComparable(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return false
+	case *types.Array:
+		return exactlyComparable(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !exactlyComparable(f.Type()) {
+				return false
+			}
+		}
+	}
+	return types.Comparable(t)
+}

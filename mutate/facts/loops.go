@@ -1,0 +1,206 @@
+package facts
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// A LoopKind is what a loop goes through.
+type LoopKind int
+
+const (
+	OtherLoop    LoopKind = iota
+	ElementLoop           // the elements of a slice or array, or the bytes of a string, all in order
+	RuneLoop              // the runes of a string
+	MapLoop               // the elements of a map
+	CountingLoop          // the integers from 0 to below a bound
+)
+
+// A Loop is a loop in its normal form. `for i := range s`, `for i, x := range s`, `for i := range
+// len(s)` and `for i := 0; i < len(s); i++` are the same loop.
+type Loop struct {
+	Kind  LoopKind
+	Stmt  ast.Stmt
+	Body  *ast.BlockStmt
+	Seq   ast.Expr         // what the loop goes through; nil for a CountingLoop
+	Bound ast.Expr         // the bound of a CountingLoop
+	Index *types.Var       // nil if the loop has none
+	Value *types.Var       // nil if the loop has none
+	Elems []*ast.IndexExpr // the s[i] in the body that are the element; none if the body may change it
+}
+
+// IsElem reports whether e is the loop's present element: its value variable, or s[i].
+func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if l == nil {
+		return false
+	}
+	if ix, ok := e.(*ast.IndexExpr); ok {
+		for _, elem := range l.Elems {
+			if elem == ix {
+				return true
+			}
+		}
+		return false
+	}
+	return l.Value != nil && p.Var(e) == l.Value
+}
+
+// Loops holds the normal form of every loop of the version. Loops whose body assigns the index, and
+// loops with another head, are OtherLoops.
+var Loops = &Fact[map[ast.Stmt]*Loop]{
+	Name: "loops",
+	Find: func(p *mutate.Pass) map[ast.Stmt]*Loop {
+		out := map[ast.Stmt]*Loop{}
+		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+			out[s] = rangeLoop(p, s)
+		}
+		for s := range mutate.Nodes[*ast.ForStmt](p, nil) {
+			out[s] = forLoop(p, s)
+		}
+		return out
+	},
+}
+
+func rangeLoop(p *mutate.Pass, s *ast.RangeStmt) *Loop {
+	l := &Loop{Stmt: s, Body: s.Body, Seq: s.X}
+	t := p.Info.TypeOf(s.X)
+	if s.Tok == token.ASSIGN || t == nil {
+		return l
+	}
+	l.Index, l.Value = defined(p, s.Key), defined(p, s.Value)
+	if l.Index != nil && p.Assigned(l.Index, s.Body) {
+		return l
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Slice, *types.Array:
+		l.Kind = ElementLoop
+	case *types.Map:
+		l.Kind = MapLoop
+	case *types.Basic:
+		switch {
+		case u.Info()&types.IsString != 0:
+			l.Kind = RuneLoop
+		case u.Info()&types.IsInteger != 0:
+			l.Kind, l.Bound, l.Seq = CountingLoop, s.X, nil
+			if call, ok := p.IsBuiltin(s.X, "len"); ok {
+				l.throughLength(p, call)
+			}
+		}
+	}
+	l.findElems(p)
+	return l
+}
+
+func forLoop(p *mutate.Pass, s *ast.ForStmt) *Loop {
+	l := &Loop{Stmt: s, Body: s.Body}
+	c, ok := p.Counted(s)
+	if !ok || c.Skips || c.Start == nil || !p.IsInt(c.Start, 0) || s.Init.(*ast.AssignStmt).Tok != token.DEFINE {
+		return l
+	}
+	cond := ast.Unparen(s.Cond).(*ast.BinaryExpr)
+	if cond.Op != token.LSS && (cond.Op != token.NEQ || c.Seq == nil) || !Stable(p, c.Bound, s.Body) {
+		return l
+	}
+	l.Kind, l.Bound, l.Index = CountingLoop, c.Bound, c.Index
+	if call, ok := p.IsBuiltin(c.Bound, "len"); ok {
+		l.throughLength(p, call)
+	}
+	l.findElems(p)
+	return l
+}
+
+// throughLength turns a loop that counts to len(s) into one through the elements of s.
+func (l *Loop) throughLength(p *mutate.Pass, length *ast.CallExpr) {
+	v := p.Var(length.Args[0])
+	if v == nil {
+		return
+	}
+	switch u := v.Type().Underlying().(type) {
+	case *types.Slice, *types.Array:
+	case *types.Basic:
+		if u.Info()&types.IsString == 0 {
+			return
+		}
+	default:
+		return
+	}
+	l.Kind, l.Seq = ElementLoop, length.Args[0]
+}
+
+// findElems lists the s[i] that have the value of the element throughout a turn.
+func (l *Loop) findElems(p *mutate.Pass) {
+	if l.Kind != ElementLoop || l.Index == nil {
+		return
+	}
+	seq := p.Var(l.Seq)
+	if seq == nil || p.Assigned(seq, l.Body) || l.Value != nil && p.Assigned(l.Value, l.Body) {
+		return
+	}
+	if b, ok := seq.Type().Underlying().(*types.Basic); (!ok || b.Info()&types.IsString == 0) &&
+		ChangesMemory(p, l.Body) {
+		return
+	}
+	for _, id := range p.Uses(l.Index, l.Body) {
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if ok && ast.Unparen(ix.Index) == ast.Expr(id) && p.Var(ix.X) == seq {
+			l.Elems = append(l.Elems, ix)
+		}
+	}
+}
+
+// defined returns the variable that a loop's head declares, or nil for none or a blank one.
+func defined(p *mutate.Pass, e ast.Expr) *types.Var {
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	v, _ := p.Info.Defs[id].(*types.Var)
+	if v != nil && v.Name() == "_" {
+		return nil
+	}
+	return v
+}
+
+// Quiet reports whether an expression in a loop has no effects and cannot panic, given that the
+// loop's elements are within bounds.
+func Quiet(p *mutate.Pass, n ast.Node, l *Loop) bool {
+	e, ok := n.(ast.Expr)
+	if !ok {
+		return false
+	}
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		switch e.Op {
+		case token.QUO, token.REM, token.SHL, token.SHR:
+			return p.Pure(e)
+		case token.EQL, token.NEQ:
+			if types.IsInterface(p.Info.TypeOf(e.X)) {
+				return p.Pure(e)
+			}
+		}
+		return Quiet(p, e.X, l) && Quiet(p, e.Y, l)
+	case *ast.UnaryExpr:
+		if e.Op != token.ARROW {
+			return Quiet(p, e.X, l)
+		}
+	case *ast.SelectorExpr:
+		if s := p.Info.Selections[e]; s != nil && s.Kind() == types.FieldVal && !s.Indirect() {
+			return Quiet(p, e.X, l)
+		}
+	case *ast.IndexExpr:
+		if l.IsElem(p, e) {
+			return true
+		}
+	case *ast.CallExpr:
+		if p.Info.Types[e.Fun].IsType() && len(e.Args) == 1 || len(e.Args) == 1 && p.LenOf(e) == nil {
+			if _, length := p.IsBuiltin(e, "len"); length || p.Info.Types[e.Fun].IsType() && p.Basic(e) != types.Invalid {
+				return Quiet(p, e.Args[0], l)
+			}
+		}
+	}
+	return p.Pure(ast.Unparen(e))
+}

@@ -1,0 +1,118 @@
+package facts
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// Owned holds the local slices whose memory only their function knows. Each value that such a slice
+// gets is new memory, and no use of it hands the memory on. Code may index it, measure it, append to
+// it, go through it, and pass it to functions of the standard library that keep nothing.
+var Owned = &Fact[map[*types.Var]bool]{
+	Name:     "owned",
+	Requires: []Named{Declared, Captured},
+	Find: func(p *mutate.Pass) map[*types.Var]bool {
+		out := map[*types.Var]bool{}
+		for v, d := range Declared.Of(p) {
+			if _, slice := v.Type().Underlying().(*types.Slice); slice && !Captured.Of(p)[v] &&
+				(d.Value == nil || fresh(p, v, d.Value)) && staysOwned(p, v) {
+				out[v] = true
+			}
+		}
+		return out
+	},
+}
+
+// staysOwned reports whether all uses of v leave its memory with it.
+func staysOwned(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		switch up := p.Parent(id).(type) {
+		case *ast.IndexExpr:
+			addr, ok := p.Parent(up).(*ast.UnaryExpr)
+			if ast.Unparen(up.X) != ast.Expr(id) || ok && addr.Op == token.AND {
+				return false
+			}
+		case *ast.RangeStmt:
+			if ast.Unparen(up.X) != ast.Expr(id) {
+				return false
+			}
+		case *ast.CallExpr:
+			if !keepsNothing(p, v, up) {
+				return false
+			}
+		case *ast.BinaryExpr: // a comparison with nil
+		case *ast.AssignStmt:
+			if !getsFresh(p, v, up) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// getsFresh reports whether an assignment that mentions v gives it new memory.
+func getsFresh(p *mutate.Pass, v *types.Var, as *ast.AssignStmt) bool {
+	return len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v && fresh(p, v, as.Rhs[0])
+}
+
+// fresh reports whether the value that v gets is new memory, or its own.
+func fresh(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if _, literal := e.(*ast.CompositeLit); literal || p.Info.Types[e].IsNil() {
+		return true
+	}
+	if _, made := p.IsBuiltin(e, "make"); made {
+		return true
+	}
+	if call, more := p.IsBuiltin(e, "append"); more {
+		return p.Var(call.Args[0]) == v || fresh(p, v, call.Args[0])
+	}
+	if call, ok := e.(*ast.CallExpr); ok && p.Info.Types[call.Fun].IsType() && len(call.Args) == 1 {
+		return p.Info.Types[call.Args[0]].IsNil() || p.Basic(call.Args[0]) != types.Invalid
+	}
+	for pkg, names := range makers {
+		if _, ok := p.IsCall(e, pkg, names...); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// makers are functions whose results are new memory.
+var makers = map[string][]string{
+	"strings": {"Fields", "FieldsFunc", "Split", "SplitN", "SplitAfter"},
+	"slices":  {"Clone", "Collect", "Sorted", "Concat", "Repeat"},
+	"bytes":   {"Clone", "Repeat", "ToUpper", "ToLower"},
+}
+
+// readers are functions that keep nothing of a slice.
+var readers = map[string][]string{
+	"slices": {"Sort", "SortFunc", "SortStableFunc", "BinarySearch", "Contains", "Index", "IndexFunc", "Equal", "Min",
+		"Max", "Reverse", "IsSorted"},
+	"sort":    {"Ints", "Strings", "Float64s", "Slice", "SliceStable", "SearchInts", "SearchStrings"},
+	"strings": {"Join"},
+}
+
+func keepsNothing(p *mutate.Pass, v *types.Var, call *ast.CallExpr) bool {
+	if b, ok := p.Callee(call).(*types.Builtin); ok {
+		switch b.Name() {
+		case "len", "cap", "copy", "clear":
+			return true
+		case "append":
+			as, ok := p.Parent(call).(*ast.AssignStmt)
+			return ok && p.Var(call.Args[0]) == v && getsFresh(p, v, as)
+		}
+		return false
+	}
+	for pkg, names := range readers {
+		if _, ok := p.IsCall(call, pkg, names...); ok {
+			return true
+		}
+	}
+	return false
+}

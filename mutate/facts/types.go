@@ -1,0 +1,33 @@
+package facts
+
+import (
+	"go/types"
+	"strconv"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// TypeText writes a type in the terms of the candidate. ok is false if the type needs a package that
+// the file does not import by name.
+func TypeText(p *mutate.Pass, t types.Type) (text string, ok bool) {
+	ok = true
+	text = types.TypeString(t, func(pkg *types.Package) string {
+		if pkg == p.Pkg {
+			return ""
+		}
+		for _, s := range p.File.Imports {
+			if s.Path.Value != strconv.Quote(pkg.Path()) {
+				continue
+			}
+			if s.Name == nil {
+				return pkg.Name()
+			}
+			if s.Name.Name != "_" && s.Name.Name != "." {
+				return s.Name.Name
+			}
+		}
+		ok = false
+		return pkg.Name()
+	})
+	return text, ok
+}

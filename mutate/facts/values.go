@@ -1,0 +1,157 @@
+package facts
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// A Declaration is a statement that gives a new local variable its first value: `v := e`, `var v T`,
+// `var v T = e`. Value is nil if there is none.
+type Declaration struct {
+	Stmt  ast.Stmt
+	Var   *types.Var
+	Name  *ast.Ident
+	Type  ast.Expr // as written, or nil
+	Value ast.Expr
+}
+
+// Declares recognises a statement that declares one variable.
+func Declares(p *mutate.Pass, s ast.Stmt) (d Declaration, ok bool) {
+	d.Stmt = s
+	switch s := s.(type) {
+	case *ast.AssignStmt:
+		if s.Tok != token.DEFINE || len(s.Lhs) != 1 || len(s.Rhs) != 1 {
+			return d, false
+		}
+		d.Name, _ = s.Lhs[0].(*ast.Ident)
+		d.Value = ast.Unparen(s.Rhs[0])
+	case *ast.DeclStmt:
+		g := s.Decl.(*ast.GenDecl)
+		if g.Tok != token.VAR || len(g.Specs) != 1 {
+			return d, false
+		}
+		spec := g.Specs[0].(*ast.ValueSpec)
+		if len(spec.Names) != 1 {
+			return d, false
+		}
+		d.Name, d.Type = spec.Names[0], spec.Type
+		if len(spec.Values) == 1 {
+			d.Value = ast.Unparen(spec.Values[0])
+		}
+	}
+	if d.Name == nil {
+		return d, false
+	}
+	d.Var, _ = p.Info.Defs[d.Name].(*types.Var)
+	return d, d.Var != nil
+}
+
+// Declared holds the declarations of all variables that a statement in a list declares alone.
+var Declared = &Fact[map[*types.Var]Declaration]{
+	Name: "declared",
+	Find: func(p *mutate.Pass) map[*types.Var]Declaration {
+		out := map[*types.Var]Declaration{}
+		for list := range p.Lists() {
+			for _, s := range list {
+				if d, ok := Declares(p, s); ok {
+					out[d.Var] = d
+				}
+			}
+		}
+		return out
+	},
+}
+
+// Captured holds the variables that a function literal uses without declaring them.
+var Captured = &Fact[map[*types.Var]bool]{
+	Name: "captured",
+	Find: func(p *mutate.Pass) map[*types.Var]bool {
+		out := map[*types.Var]bool{}
+		for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
+			for id := range mutate.Nodes[*ast.Ident](p, lit) {
+				v, ok := p.Info.Uses[id].(*types.Var)
+				if ok && !(lit.Pos() <= v.Pos() && v.Pos() < lit.End()) {
+					out[v] = true
+				}
+			}
+		}
+		return out
+	},
+}
+
+// Single holds the declarations of variables that keep their first value: no code assigns them, an
+// element or a field of them, takes their address, or captures them.
+var Single = &Fact[map[*types.Var]Declaration]{
+	Name:     "single",
+	Requires: []Named{Declared, Captured},
+	Find: func(p *mutate.Pass) map[*types.Var]Declaration {
+		captured := Captured.Of(p)
+		out := map[*types.Var]Declaration{}
+		for v, d := range Declared.Of(p) {
+			if !captured[v] && !p.Assigned(v, p.FuncOf(d.Stmt)) {
+				out[v] = d
+			}
+		}
+		return out
+	},
+}
+
+// IsLocal reports whether a function declares v. Parameters count.
+func IsLocal(p *mutate.Pass, v *types.Var) bool {
+	return v != nil && !v.IsField() && !p.IsGlobal(v) && v.Pkg() == p.Pkg
+}
+
+// Inside reports whether n lies within m.
+func Inside(n, m ast.Node) bool { return m.Pos() <= n.Pos() && n.End() <= m.End() }
+
+// UsedAfter reports whether a function uses v behind a position.
+func UsedAfter(p *mutate.Pass, v *types.Var, f ast.Node, pos token.Pos) bool {
+	return slices.ContainsFunc(p.Uses(v, f), func(id *ast.Ident) bool { return id.Pos() >= pos })
+}
+
+// Hoistable returns the statement in front of which code may evaluate e in advance. e must be pure,
+// and the statement must evaluate it exactly once, as far as control reaches it.
+func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
+	var child ast.Node = e
+	path := p.Path(e)
+	for i, up := range path {
+		if up == child || i == 0 && up.Pos() == e.Pos() && up.End() == e.End() {
+			continue
+		}
+		switch up := up.(type) {
+		case *ast.BinaryExpr:
+			if (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child {
+				return nil, false
+			}
+		case *ast.IfStmt:
+			if up.Else == child || up.Init != nil && up.Init != child {
+				return nil, false
+			}
+		case *ast.SwitchStmt:
+			if up.Init != nil && up.Init != child {
+				return nil, false
+			}
+		case *ast.ForStmt, *ast.TypeSwitchStmt, *ast.CommClause, *ast.FuncLit, *ast.FuncDecl, *ast.GenDecl:
+			return nil, false
+		}
+		if s, ok := child.(ast.Stmt); ok {
+			switch up := up.(type) {
+			case *ast.BlockStmt:
+				return s, true
+			case *ast.CaseClause:
+				return s, slices.Contains(up.Body, s)
+			}
+		}
+		if c, ok := up.(*ast.CaseClause); ok {
+			if s, is := child.(ast.Stmt); !is || !slices.Contains(c.Body, s) {
+				return nil, false
+			}
+		}
+		child = up
+	}
+	return nil, false
+}

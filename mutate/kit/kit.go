@@ -1,0 +1,13 @@
+// Package kit holds the helper functions that rewrites put into candidates. They are Go source that
+// is compiled and tested like any other; a rule names one in its After, and the engine of examples
+// copies it under a name that is free in the candidate.
+//
+// A helper uses the standard library and other functions of this package only.
+package kit
+
+import "embed"
+
+// Sources holds the text of this package.
+//
+//go:embed *.go
+var Sources embed.FS

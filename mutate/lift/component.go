@@ -1,0 +1,167 @@
+package lift
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Component is a pure function over columns, with the Go code that calls it.
+type Component struct {
+	Name    string // of the function, or the template with $1, $2, ... for the arguments
+	Args    []*Type
+	Result  *Type
+	Imports []string
+
+	library   bool // a function of the library: a term without any is the old code again
+	commutes  bool
+	operator  bool     // its text needs parentheses inside another operator
+	price     int      // estimated cost of a run, to rank terms
+	place     int      // which result is taken, of a function with several; from 1
+	results   int      // that the function has
+	check     bool     // the result taken is an error, of which it is asked whether it is nil
+	setup     []string // statements before the call, in which $0 is a fresh variable
+	statement string   // a statement that does it in place, with $1
+
+	// eval fills dst where mask says and returns where there is a value.
+	eval func(dst any, args []any, mask uint64) uint64
+}
+
+// A trait changes a component when it is made.
+type trait func(*Component)
+
+func commutes(c *Component) { c.commutes = true }
+func glue(c *Component)     { c.library, c.price = false, 1 }
+func slow(c *Component)     { c.price = absurd }
+func scalar(c *Component)   { c.price = 2 }
+
+// absurd is the price of a function that is allowed as the whole term only: as a
+// part of others such functions make terms that are right and of no use.
+const absurd = 60
+
+// inPlace says how the component is spelled where its argument may be changed.
+func inPlace(statement string) trait {
+	return func(c *Component) { c.statement = statement }
+}
+
+// result says that the component is one of the results of a function.
+func result(place, of int) trait {
+	return func(c *Component) { c.place, c.results = place, of }
+}
+
+// isNil says that the result taken is an error and the value whether it is nil.
+func isNil(c *Component) { c.check = true }
+
+// paths are the packages whose names templates use.
+var paths = map[string]string{
+	"strings": "strings", "bytes": "bytes", "slices": "slices", "maps": "maps", "bits": "math/bits", "math": "math",
+	"utf8": "unicode/utf8", "unicode": "unicode", "utf16": "unicode/utf16", "strconv": "strconv", "hex": "encoding/hex",
+	"base64": "encoding/base64", "base32": "encoding/base32", "binary": "encoding/binary", "crc32": "hash/crc32",
+	"crc64": "hash/crc64", "adler32": "hash/adler32", "html": "html", "path": "path", "url": "net/url",
+	"netip": "net/netip", "cmp": "cmp", "sort": "sort",
+}
+
+var qualifier = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
+
+func importsOf(text string) (out []string) {
+	for _, m := range qualifier.FindAllStringSubmatch(text, -1) {
+		if p := paths[m[1]]; p != "" && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// all are the components, in the order in which they were registered.
+var all []*Component
+
+func register(name string, result reflect.Type, args []reflect.Type, traits []trait) *Component {
+	c := &Component{Name: name, Result: byGo[result], library: true, price: 4}
+	for _, a := range args {
+		c.Args = append(c.Args, byGo[a])
+	}
+	if c.Result == nil || slices.Contains(c.Args, nil) {
+		panic("lift: component " + name + " has a type outside of the grammar")
+	}
+	c.Imports = importsOf(name)
+	c.operator = strings.Contains(name, "$") && !strings.HasSuffix(name, ")") && !strings.HasSuffix(name, "]")
+	for _, t := range traits {
+		t(c)
+	}
+	all = append(all, c)
+	return c
+}
+
+// each calls f for the masked examples, and returns those that did not panic and
+// for which ok holds. Panics are slow: ok names the cases that are common.
+func each(n int, mask uint64, ok func(i int) bool, f func(i int)) (defined uint64) {
+	for from := 0; from < n; {
+		from = eachFrom(from, n, mask, &defined, ok, f)
+	}
+	return defined
+}
+
+// eachFrom returns the place after the example that panicked, or n.
+func eachFrom(from, n int, mask uint64, defined *uint64, ok func(i int) bool, f func(i int)) (next int) {
+	i := from
+	defer func() {
+		if recover() != nil {
+			next = i + 1
+		}
+	}()
+	for ; i < n; i++ {
+		if mask>>i&1 == 1 && (ok == nil || ok(i)) {
+			f(i)
+			*defined |= 1 << i
+		}
+	}
+	return n
+}
+
+func f1[A, R any](name string, f func(A) R, traits ...trait) { p1(name, nil, f, traits...) }
+
+func f2[A, B, R any](name string, f func(A, B) R, traits ...trait) { p2(name, nil, f, traits...) }
+
+func f3[A, B, C, R any](name string, f func(A, B, C) R, traits ...trait) { p3(name, nil, f, traits...) }
+
+// p1 registers a function that has a value where ok says so.
+func p1[A, R any](name string, ok func(A) bool, f func(A) R, traits ...trait) {
+	c := register(name, reflect.TypeFor[R](), []reflect.Type{reflect.TypeFor[A]()}, traits)
+	c.eval = func(dst any, args []any, mask uint64) uint64 {
+		d, a := dst.([]R), args[0].([]A)
+		may := func(i int) bool { return ok == nil || ok(a[i]) }
+		return each(len(d), mask, may, func(i int) { d[i] = f(a[i]) })
+	}
+}
+
+func p2[A, B, R any](name string, ok func(A, B) bool, f func(A, B) R, traits ...trait) {
+	c := register(name, reflect.TypeFor[R](), []reflect.Type{reflect.TypeFor[A](), reflect.TypeFor[B]()}, traits)
+	c.eval = func(dst any, args []any, mask uint64) uint64 {
+		d, a, b := dst.([]R), args[0].([]A), args[1].([]B)
+		may := func(i int) bool { return ok == nil || ok(a[i], b[i]) }
+		return each(len(d), mask, may, func(i int) { d[i] = f(a[i], b[i]) })
+	}
+}
+
+func p3[A, B, C, R any](name string, ok func(A, B, C) bool, f func(A, B, C) R, traits ...trait) {
+	c := register(name, reflect.TypeFor[R](),
+		[]reflect.Type{reflect.TypeFor[A](), reflect.TypeFor[B](), reflect.TypeFor[C]()}, traits)
+	c.eval = func(dst any, args []any, mask uint64) uint64 {
+		d, x, y, z := dst.([]R), args[0].([]A), args[1].([]B), args[2].([]C)
+		may := func(i int) bool { return ok == nil || ok(x[i], y[i], z[i]) }
+		return each(len(d), mask, may, func(i int) { d[i] = f(x[i], y[i], z[i]) })
+	}
+}
+
+// text writes the call with the texts of its arguments.
+func (c *Component) text(template string, args []string) string {
+	if !strings.Contains(template, "$") {
+		return template + "(" + strings.Join(args, ", ") + ")"
+	}
+	for i, a := range args {
+		template = strings.ReplaceAll(template, "$"+strconv.Itoa(i+1), a)
+	}
+	return template
+}

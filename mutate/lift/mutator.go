@@ -1,0 +1,119 @@
+package lift
+
+import (
+	"errors"
+	"go/ast"
+	gotypes "go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// Name is the name of the steps that a study brings.
+const Name = "lift"
+
+// Mutator makes matches steps of a search: one site a match, wherever the piece
+// of code is still there.
+func Mutator(found []Match) *mutate.Mutator {
+	return &mutate.Mutator{
+		Name: Name,
+		Doc: "A piece of code does what a term of the standard library does, on all inputs that were tried. The " +
+			"library's functions are tuned, and some are instructions. Nothing is proved: the judge decides.",
+		Before: "n := 0\nfor x != 0 {\n\tn += int(x & 1)\n\tx >>= 1\n}",
+		After:  "n := bits.OnesCount64(x)",
+		Class:  beagle.E4,
+		Gain:   4,
+		Find: func(p *mutate.Pass) []mutate.Site {
+			var out []mutate.Site
+			for i := range found {
+				out = append(out, sites(p, &found[i])...)
+			}
+			return out
+		},
+		Params: func(_ *mutate.Pass, s mutate.Site) []mutate.Param {
+			var out []mutate.Param
+			for _, v := range s.Data.(*place).f.New {
+				out = append(out, mutate.Param{Label: v.Label, Value: v.Text})
+			}
+			return out
+		},
+		Rewrite: rewrite,
+	}
+}
+
+// A place is where the code of a match stands in a candidate.
+type place struct {
+	f        *Match
+	from, to ast.Node
+}
+
+// sites finds the code of a match.
+func sites(p *mutate.Pass, f *Match) (out []mutate.Site) {
+	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		obj, ok := p.Info.Defs[fn.Name].(*gotypes.Func)
+		if !ok || fn.Body == nil || mutate.FuncName(obj) != f.Func {
+			continue
+		}
+		if at := f.expression(p, fn); at != nil {
+			out = append(out, f.site(at))
+		} else if at := f.statements(p, fn); at != nil {
+			out = append(out, f.site(at))
+		}
+	}
+	return out
+}
+
+func (f *Match) site(at *place) mutate.Site {
+	return mutate.Site{Node: at.from, Label: f.Kind + " of " + f.Func + " as " + f.Term, Data: at}
+}
+
+func (f *Match) expression(p *mutate.Pass, fn *ast.FuncDecl) (at *place) {
+	if f.Kind != "expression" {
+		return nil
+	}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok && at == nil && p.Text(e) == f.Old {
+			at = &place{f, e, e}
+		}
+		return at == nil
+	})
+	return at
+}
+
+func (f *Match) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
+	if f.Kind == "expression" {
+		return nil
+	}
+	for list := range p.Lists() {
+		if len(list) == 0 || list[0].Pos() < fn.Pos() || list[0].Pos() > fn.End() {
+			continue
+		}
+		for i, first := range list {
+			if !strings.HasPrefix(f.Old, p.Text(first)) {
+				continue
+			}
+			for _, last := range list[i:] {
+				if p.Between(first.Pos(), last.End()) == f.Old {
+					return &place{f, first, last}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+var errImport = errors.New("the file gives the name of a package to something else")
+
+func rewrite(p *mutate.Pass, s mutate.Site, v mutate.Param) ([]mutate.Edit, error) {
+	at := s.Data.(*place)
+	edits := []mutate.Edit{p.Span(at.from.Pos(), at.to.End(), v.Value.(string))}
+	for _, path := range at.f.Imports {
+		name, more := p.Import(path)
+		if !strings.HasSuffix("/"+path, "/"+name) {
+			return nil, errImport
+		}
+		edits = append(edits, more...)
+	}
+	return edits, nil
+}

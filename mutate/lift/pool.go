@@ -1,0 +1,237 @@
+package lift
+
+import (
+	"slices"
+)
+
+// A pool holds inputs of a region and what the region made of them.
+type pool struct {
+	leaves []leaf
+	cols   []any // by leaf, as long as the pool; nil for constants
+	outs   []output
+	n      int
+	first  int // so many are recorded calls
+}
+
+// An output is a value that a region leaves.
+type output struct {
+	typ  *Type
+	col  any
+	mask []bool // where the value counts
+}
+
+// examples are places in the pool, balanced: no outcome takes more than a third.
+func (p *pool) examples(n int) []int {
+	groups := map[uint64]int{}
+	var at, spare []int
+	recorded := 0
+	for i := range p.n {
+		if len(at) >= n {
+			break
+		}
+		h, counts := uint64(17), false
+		for _, o := range p.outs {
+			if o.mask[i] {
+				h, counts = mix(h, o.typ.key(o.col, i)), true
+			}
+		}
+		if !counts {
+			continue
+		}
+		if i < p.first {
+			if recorded >= n/3 {
+				continue
+			}
+			recorded++
+		}
+		if groups[h]++; groups[h] > n/3 {
+			spare = append(spare, i)
+			continue
+		}
+		at = append(at, i)
+	}
+	return append(at, spare[:min(len(spare), n-len(at))]...)
+}
+
+// goals are the outputs at some places, with what can be seen through functions
+// that have an inverse.
+func (p *pool) goals(at []int) []*goal {
+	var out []*goal
+	for _, o := range p.outs {
+		g := &goal{typ: o.typ, col: o.typ.pick(o.col, at)}
+		for i, k := range at {
+			if o.mask[k] {
+				g.mask |= 1 << i
+			}
+		}
+		out = append(out, g)
+	}
+	for _, g := range out[:len(out):len(out)] {
+		for _, inv := range inverses {
+			if inv.to.Result != g.typ {
+				continue
+			}
+			col := inv.back.Result.make(len(at))
+			if inv.back.eval(col, []any{g.col}, g.mask) == g.mask {
+				out = append(out, &goal{typ: inv.back.Result, col: col, mask: g.mask, via: inv.to, of: g})
+			}
+		}
+	}
+	return out
+}
+
+// An inverse is a pair of functions: to undoes back.
+type inverse struct{ to, back *Component }
+
+var inverses []inverse
+
+func init() {
+	kept := all
+	pair := func(register func()) {
+		all = nil
+		register()
+		inverses = append(inverses, inverse{all[0], all[1]})
+	}
+	pair(func() {
+		f1("!$1", func(b bool) bool { return !b }, glue)
+		f1("!$1", func(b bool) bool { return !b }, glue)
+	})
+	pair(func() {
+		f1("$1 + 1", func(n int) int { return n + 1 }, glue)
+		f1("$1 - 1", func(n int) int { return n - 1 }, glue)
+	})
+	pair(func() {
+		f1("$1 - 1", func(n int) int { return n - 1 }, glue)
+		f1("$1 + 1", func(n int) int { return n + 1 }, glue)
+	})
+	pair(func() {
+		f1("-$1", func(n int) int { return -n }, glue)
+		f1("-$1", func(n int) int { return -n }, glue)
+	})
+	pair(func() {
+		f1("[]byte($1)", func(s string) []byte { return []byte(s) }, glue)
+		f1("string($1)", func(s []byte) string { return string(s) }, glue)
+	})
+	pair(func() {
+		f1("string($1)", func(s []byte) string { return string(s) }, glue)
+		f1("[]byte($1)", func(s string) []byte { return []byte(s) }, glue)
+	})
+	all = kept
+}
+
+// at are the leaves' columns at some places.
+func (p *pool) at(places []int) []any {
+	out := make([]any, len(p.leaves))
+	for i, l := range p.leaves {
+		if l.input >= 0 {
+			out[i] = l.typ.pick(p.cols[i], places)
+			continue
+		}
+		col := l.typ.make(len(places))
+		for k := range places {
+			l.typ.set(col, k, l.value)
+		}
+		out[i] = col
+	}
+	return out
+}
+
+// refute returns the first place in the pool at which a term is not output o; -1
+// for none.
+func (p *pool) refute(t *term, o output) int {
+	places := make([]int, 0, 64)
+	for from := 0; from < p.n; from += 64 {
+		places = places[:0]
+		mask := uint64(0)
+		for i := from; i < min(p.n, from+64); i++ {
+			if o.mask[i] {
+				mask |= 1 << len(places)
+			}
+			places = append(places, i)
+		}
+		if mask == 0 {
+			continue
+		}
+		col, defined := t.eval(p.leaves, p.at(places), len(places), mask)
+		if defined == 0 {
+			return places[firstOf(mask)]
+		}
+		agree := o.typ.equal(col, o.typ.pick(o.col, places), defined&mask)
+		if wrong := mask &^ agree; wrong != 0 {
+			return places[firstOf(wrong)]
+		}
+	}
+	return -1
+}
+
+func firstOf(mask uint64) int {
+	i := 0
+	for mask>>i&1 == 0 {
+		i++
+	}
+	return i
+}
+
+// Limits of the answers to one region.
+const (
+	startExamples = 28
+	rounds        = 16
+)
+
+// explain looks for terms that are the outputs, wherever the pool shows them.
+func (p *pool) explain(l *limits) ([][]*term, string) {
+	if len(p.outs) == 0 {
+		return nil, "no output"
+	}
+	at := p.examples(startExamples)
+	if len(at) < 4 {
+		return nil, "too few examples"
+	}
+	right := make([][]*term, len(p.outs))
+	for range rounds {
+		goals := p.goals(at)
+		l.spent += search(len(at), p.leaves, p.at(at), goals, l.perSearch, l.deadline)
+		wrong := p.sort(goals, right)
+		missing := slices.ContainsFunc(right, func(ts []*term) bool { return len(ts) == 0 })
+		if !missing {
+			return right, ""
+		}
+		if len(wrong) == 0 || l.over() {
+			return nil, "no term found"
+		}
+		l.restarts++
+		at = grown(at, wrong)
+	}
+	return nil, "no term held"
+}
+
+// sort puts the terms that hold on the whole pool into right, and returns the
+// places that refute others.
+func (p *pool) sort(goals []*goal, right [][]*term) (wrong []int) {
+	for k, o := range p.outs {
+		right[k] = nil
+		for _, t := range goals[k].done {
+			if i := p.refute(t, o); i >= 0 {
+				wrong = append(wrong, i)
+			} else {
+				right[k] = append(right[k], t)
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return slices.Compact(wrong)
+}
+
+// grown adds places to examples. When there is no room, the oldest make place.
+func grown(at, more []int) []int {
+	for _, i := range more[:min(len(more), 8)] {
+		if slices.Contains(at, i) {
+			continue
+		}
+		if len(at) == maxExamples {
+			at = slices.Delete(slices.Clone(at), 4, 5)
+		}
+		at = append(at, i)
+	}
+	return at
+}

@@ -1,0 +1,375 @@
+package lift
+
+import (
+	"bytes"
+	"encoding/gob"
+	"fmt"
+	"go/ast"
+	gotypes "go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// Entry is the function of a program's text that runs all regions.
+const Entry = "BeagleLift"
+
+// fuel is how many turns of loops a region may take on one input.
+const fuel = 20_000
+
+// A writer writes the file that holds regions as functions.
+type writer struct {
+	p       *mutate.Pass
+	imports map[string]string // name -> path
+	body    strings.Builder
+	burning map[gotypes.Object]bool // functions that have a copy with fuel
+}
+
+// Program is the text of a file for the package of p. Its function [Entry] reads
+// inputs of the regions from the standard input and writes what each of them
+// leaves to the standard output. Loops end when they run out of fuel.
+func Program(p *mutate.Pass, pkg string, regions []*Region) string {
+	text, _ := program(p, pkg, regions)
+	return text
+}
+
+// program also returns the line at which the text of each region begins.
+func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
+	w := &writer{p: p, imports: map[string]string{}, burning: map[gotypes.Object]bool{}}
+	for _, d := range p.File.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil && fn.Name.Name != "_" {
+			w.burning[p.Info.Defs[fn.Name]] = true
+		}
+	}
+	for _, d := range p.File.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && w.burning[p.Info.Defs[fn.Name]] {
+			w.helper(fn)
+		}
+	}
+	var starts []int
+	for i, r := range regions {
+		starts = append(starts, strings.Count(w.body.String(), "\n"))
+		w.region(i, r)
+		w.runner(i, r)
+	}
+	w.entry(len(regions))
+	var b strings.Builder
+	b.WriteString("package " + pkg + "\n\nimport (\n")
+	b.WriteString("\tbeaglebufio \"bufio\"\n\tbeaglegob \"encoding/gob\"\n\tbeagleos \"os\"\n")
+	names := make([]string, 0, len(w.imports))
+	for name := range w.imports {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(&b, "\t%s %q\n", name, w.imports[name])
+	}
+	b.WriteString(")\n\n" + support)
+	for i := range starts {
+		starts[i] += strings.Count(b.String(), "\n") + 1
+	}
+	return b.String() + w.body.String(), starts
+}
+
+const support = `var beagleFuel int
+
+func beagleBurn() {
+	if beagleFuel--; beagleFuel < 0 {
+		panic("out of fuel")
+	}
+}
+
+`
+
+// typeText writes a type as the file must.
+func (w *writer) typeText(t gotypes.Type) string {
+	return gotypes.TypeString(t, func(p *gotypes.Package) string {
+		if p == w.p.Pkg {
+			return ""
+		}
+		w.imports[p.Name()] = p.Path()
+		return p.Name()
+	})
+}
+
+// helper writes a copy of a function that burns fuel.
+func (w *writer) helper(fn *ast.FuncDecl) {
+	text := w.copy(fn.Type.Params, nil)
+	if fn.Type.Results != nil {
+		text += " " + w.copy(fn.Type.Results, nil)
+	}
+	fmt.Fprintf(&w.body, "func beagleFuel%s%s {\n\tbeagleBurn()\n", fn.Name.Name, text)
+	for _, s := range fn.Body.List {
+		w.body.WriteString("\t" + w.copy(s, nil) + "\n")
+	}
+	w.body.WriteString("}\n\n")
+}
+
+// copy is the text of a node with fuel, and other changes.
+func (w *writer) copy(n ast.Node, change func(ast.Node) (string, bool)) string {
+	return w.p.TextWith(n, func(n ast.Node) (string, bool) {
+		if change != nil {
+			if text, ok := change(n); ok {
+				return text, true
+			}
+		}
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			return w.loop(n, n.Body, change), true
+		case *ast.RangeStmt:
+			return w.loop(n, n.Body, change), true
+		case *ast.Ident:
+			obj := w.p.Info.Uses[n]
+			if w.burning[obj] {
+				return "beagleFuel" + n.Name, true
+			}
+			if pkg, ok := obj.(*gotypes.PkgName); ok {
+				w.imports[n.Name] = pkg.Imported().Path()
+			}
+		}
+		return "", false
+	})
+}
+
+// loop is the text of a loop whose body burns fuel.
+func (w *writer) loop(n ast.Stmt, body *ast.BlockStmt, change func(ast.Node) (string, bool)) string {
+	var b strings.Builder
+	at := n.Pos()
+	ast.Inspect(n, func(k ast.Node) bool {
+		if k == nil || k == ast.Node(n) || k == ast.Node(body) {
+			return k == ast.Node(n)
+		}
+		b.WriteString(w.p.Between(at, k.Pos()) + w.copy(k, change))
+		at = k.End()
+		return false
+	})
+	b.WriteString(w.p.Between(at, body.Lbrace) + "{ beagleBurn(); ")
+	at = body.Lbrace + 1
+	for _, s := range body.List {
+		b.WriteString(w.p.Between(at, s.Pos()) + w.copy(s, change))
+		at = s.End()
+	}
+	return b.String() + w.p.Between(at, body.End())
+}
+
+// region writes a region as a function of its inputs.
+func (w *writer) region(i int, r *Region) {
+	var params []string
+	for _, in := range r.Inputs {
+		params = append(params, in.Name+" "+w.typeText(in.goType))
+	}
+	results, after := r.signature(w)
+	fmt.Fprintf(&w.body, "func beagleRegion%d(%s) (%s) {\n", i, strings.Join(params, ", "), strings.Join(results, ", "))
+	change := r.change(w)
+	if r.expr != nil {
+		fmt.Fprintf(&w.body, "\treturn %s\n}\n\n", w.copy(r.expr, change))
+		return
+	}
+	for _, s := range r.stmts {
+		w.body.WriteString("\t" + w.copy(s, change) + "\n")
+	}
+	if !r.returns {
+		last := after
+		if r.early {
+			last = append(append([]string{"false"}, r.zeros()...), after...)
+		}
+		fmt.Fprintf(&w.body, "\treturn %s\n", strings.Join(last, ", "))
+	}
+	w.body.WriteString("}\n\n")
+}
+
+// signature is the results of a region's function, and the variables among them.
+func (r *Region) signature(w *writer) (results, after []string) {
+	for k, o := range r.Outputs {
+		name := fmt.Sprintf("beagleOut%d", k)
+		switch {
+		case o.Name == "returned" || o.result >= 0 && r.early:
+			results = append(results, name+" "+w.typeText(o.goType))
+		case o.result >= 0:
+			results = append(results, r.resultName(o.result, name)+" "+w.typeText(o.goType))
+		case o.elements:
+		default:
+			results = append(results, name+" "+w.typeText(o.goType))
+			if o.Name == "" {
+				continue // an expression
+			}
+			after = append(after, o.Name)
+		}
+	}
+	return results, after
+}
+
+// resultName is the name of a result of the function.
+func (r *Region) resultName(place int, or string) string {
+	n := 0
+	for _, f := range r.fn.Type.Results.List {
+		for _, id := range f.Names {
+			if n == place && id.Name != "_" {
+				return id.Name
+			}
+			n++
+		}
+	}
+	return or
+}
+
+func (r *Region) zeros() (out []string) {
+	for k, o := range r.Outputs {
+		if o.result >= 0 {
+			out = append(out, fmt.Sprintf("beagleOut%d", k))
+		}
+	}
+	return out
+}
+
+// change replaces fields by inputs, and returns of a region that may go on.
+func (r *Region) change(w *writer) func(ast.Node) (string, bool) {
+	var self func(n ast.Node) (string, bool)
+	self = func(n ast.Node) (string, bool) {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			text := w.p.Text(n)
+			for _, in := range r.Inputs {
+				if in.obj == nil && in.Expr == text {
+					return in.Name, true
+				}
+			}
+		case *ast.FuncLit:
+			return w.p.Text(n), true
+		case *ast.ReturnStmt:
+			if !r.early {
+				break
+			}
+			list := []string{"true"}
+			for _, e := range n.Results {
+				list = append(list, w.copy(e, self))
+			}
+			for k, o := range r.Outputs {
+				if o.late {
+					list = append(list, fmt.Sprintf("beagleOut%d", k)) // it does not count there
+				}
+			}
+			return "return " + strings.Join(list, ", "), true
+		}
+		return "", false
+	}
+	return self
+}
+
+// runner writes the function that runs a region on all its inputs.
+func (w *writer) runner(i int, r *Region) {
+	b := &w.body
+	fmt.Fprintf(b, "func beagleRun%d(in *beaglegob.Decoder, out *beaglegob.Encoder) error {\n", i)
+	for k, in := range r.Inputs {
+		fmt.Fprintf(b, "\tvar in%d []%s\n\tif err := in.Decode(&in%d); err != nil {\n\t\treturn err\n\t}\n", k, in.Type.Name, k)
+	}
+	b.WriteString("\tstatus := make([]byte, len(in0))\n")
+	var outs, args []string
+	for k, o := range r.Outputs {
+		fmt.Fprintf(b, "\tout%d := make([]%s, len(in0))\n", k, o.Type.Name)
+	}
+	b.WriteString("\tfor i := range in0 {\n\t\tfunc() {\n\t\t\tdefer func() {\n\t\t\t\tif recover() != nil {\n" +
+		"\t\t\t\t\tstatus[i] = 1\n\t\t\t\t}\n\t\t\t}()\n" + fmt.Sprintf("\t\t\tbeagleFuel = %d\n", fuel))
+	for k, in := range r.Inputs {
+		value := fmt.Sprintf("in%d[i]", k)
+		if in.Type.slice {
+			value = "append(" + value + "[:0:0], " + value + "...)"
+		}
+		fmt.Fprintf(b, "\t\t\ta%d := (%s)(%s)\n", k, w.typeText(in.goType), value)
+		args = append(args, fmt.Sprintf("a%d", k))
+	}
+	for k, o := range r.Outputs {
+		if !o.elements {
+			outs = append(outs, fmt.Sprintf("r%d", k))
+		}
+	}
+	call := fmt.Sprintf("beagleRegion%d(%s)\n", i, strings.Join(args, ", "))
+	if len(outs) > 0 {
+		call = strings.Join(outs, ", ") + " := " + call
+	}
+	b.WriteString("\t\t\t" + call)
+	for k, o := range r.Outputs {
+		value := fmt.Sprintf("r%d", k)
+		if o.elements {
+			value = fmt.Sprintf("a%d", slices.IndexFunc(r.Inputs, func(in Input) bool { return in.Name == o.Name }))
+		}
+		fmt.Fprintf(b, "\t\t\tout%d[i] = (%s)(%s)\n", k, o.Type.Name, value)
+	}
+	b.WriteString("\t\t}()\n\t}\n\tif err := out.Encode(status); err != nil {\n\t\treturn err\n\t}\n")
+	for k := range r.Outputs {
+		fmt.Fprintf(b, "\tif err := out.Encode(out%d); err != nil {\n\t\treturn err\n\t}\n", k)
+	}
+	b.WriteString("\treturn nil\n}\n\n")
+}
+
+// entry writes the function that runs all regions.
+func (w *writer) entry(n int) {
+	var runs []string
+	for i := range n {
+		runs = append(runs, "beagleRun"+strconv.Itoa(i))
+	}
+	fmt.Fprintf(&w.body, `func %s() {
+	in := beaglegob.NewDecoder(beaglebufio.NewReader(beagleos.Stdin))
+	buffer := beaglebufio.NewWriter(beagleos.Stdout)
+	buffer.WriteString(%q)
+	out := beaglegob.NewEncoder(buffer)
+	for _, run := range []func(*beaglegob.Decoder, *beaglegob.Encoder) error{%s} {
+		if run(in, out) != nil {
+			beagleos.Exit(3)
+		}
+		buffer.Flush()
+	}
+}
+`, Entry, marker, strings.Join(runs, ", "))
+}
+
+// marker stands in front of the outputs: the package may have printed before.
+const marker = "\x00beagle-lift\x00"
+
+// Request writes the inputs of regions for their program.
+func (s *Study) Request() ([]byte, error) {
+	var b bytes.Buffer
+	e := gob.NewEncoder(&b)
+	for _, q := range s.questions {
+		for i, in := range q.r.Inputs {
+			if err := in.Type.encode(e, q.inputs[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// Read takes what the program wrote. Regions after the one at which it ended stay
+// without outputs.
+func (s *Study) Read(reply []byte) {
+	_, body, ok := bytes.Cut(reply, []byte(marker))
+	if !ok {
+		return
+	}
+	d := gob.NewDecoder(bytes.NewReader(body))
+	for _, q := range s.questions {
+		if !q.read(d) {
+			return
+		}
+	}
+}
+
+func (q *question) read(d *gob.Decoder) bool {
+	var status []byte
+	if d.Decode(&status) != nil {
+		return false
+	}
+	outs := make([]any, len(q.r.Outputs))
+	for k, o := range q.r.Outputs {
+		col, err := o.Type.decode(d)
+		if err != nil || o.Type.length(col) != len(status) {
+			return false
+		}
+		outs[k] = col
+	}
+	q.status, q.outs = status, outs
+	return true
+}

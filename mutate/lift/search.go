@@ -1,0 +1,357 @@
+package lift
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// A term is an input, a constant, or a component applied to terms, with its
+// values on the examples.
+type term struct {
+	c     *Component // nil for a leaf; choose for a guard
+	args  []*term
+	typ   *Type
+	col   any
+	mask  uint64 // the examples where it has a value
+	agree uint64 // of a part of a guard: the examples that it gets right
+
+	input   int    // place among the inputs; -1
+	text    string // of a constant
+	cost    int
+	price   int
+	library bool
+}
+
+// A leaf is an input or a constant, with its values on the pool.
+type leaf struct {
+	typ   *Type
+	input int // -1 for a constant
+	text  string
+	value any // of a constant
+}
+
+// A goal is an output to explain.
+type goal struct {
+	typ  *Type
+	col  any    // on the examples
+	mask uint64 // the examples that count
+	done []*term
+	part map[uint64]*term // the cheapest term for each set of examples that it gets right
+	via  *Component       // a function that makes the output of this goal; nil for the output itself
+	of   *goal
+}
+
+const (
+	firstGuardCost = 3   // the level from which pairs of terms are joined by a condition
+	maxParts       = 400 // terms that are right on some examples, for each goal
+	maxConditions  = 400
+	maxDone        = 6 // terms that are right on all examples, for each goal
+	maxCost        = 6
+	perArgument    = 60_000 // terms that are kept
+)
+
+// choose is the component of a guard: its first argument is the condition.
+var choose = &Component{Name: "if"}
+
+// A bank is one search: all terms that differ on the examples, by type and cost.
+type bank struct {
+	n        int // examples
+	inPlay   []*Component
+	terms    map[*Type][][]*term // by cost
+	seen     map[uint64]struct{}
+	scratch  map[*Type]any
+	goals    []*goal
+	byType   map[*Type][]*goal
+	left     int // evaluations
+	kept     int
+	ticks    int
+	deadline time.Time
+	over     bool
+}
+
+// search fills goals with terms that agree with them on n examples. It ends when
+// each output has one, or when it has used up its evaluations.
+func search(n int, leaves []leaf, cols []any, goals []*goal, budget int, deadline time.Time) (used int) {
+	b := &bank{
+		n: n, terms: map[*Type][][]*term{}, seen: map[uint64]struct{}{}, scratch: map[*Type]any{},
+		goals: goals, byType: map[*Type][]*goal{}, left: budget, deadline: deadline,
+	}
+	for _, g := range goals {
+		g.part = map[uint64]*term{}
+		b.byType[g.typ] = append(b.byType[g.typ], g)
+	}
+	b.inPlay = playing(leaves, goals)
+	full := ^uint64(0) >> (64 - n)
+	for i, l := range leaves {
+		t := &term{typ: l.typ, input: l.input, text: l.text, cost: 1, col: cols[i], mask: full}
+		b.enter(t)
+	}
+	for level := 2; level <= maxCost && !b.over && !b.solved(); level++ {
+		b.level(level)
+		if level >= firstGuardCost {
+			b.guards(level)
+		}
+	}
+	return budget - b.left
+}
+
+// solved reports whether each output has a term.
+func (b *bank) solved() bool {
+	return !slices.ContainsFunc(b.goals, func(g *goal) bool { return g.of == nil && len(g.done) == 0 })
+}
+
+// companions are the types that terms over a type pass through.
+var companions = map[string][]string{
+	"string": {"[]byte", "[]string", "[]rune", "rune", "byte", "int", "bool"}, "[]byte": {"string", "byte", "int", "bool"},
+	"int": {"bool", "uint"}, "[]string": {"string", "int", "bool"}, "rune": {"int", "bool"}, "byte": {"int", "bool", "rune"},
+	"uint64": {"int", "bool"}, "uint32": {"int", "bool"}, "uint16": {"int", "bool"}, "uint": {"int", "bool"},
+	"int64": {"int", "bool", "uint64"}, "int32": {"int", "bool"}, "float64": {"int", "bool"}, "[]rune": {"rune", "int", "bool", "string"},
+	"[]int": {"int", "bool"}, "[]int64": {"int64", "int", "bool"}, "[]uint16": {"uint16", "int", "bool"},
+	"[]uint32": {"uint32", "int", "bool"}, "[]uint64": {"uint64", "int", "bool"}, "[]bool": {"bool", "int"},
+	"[]float64": {"float64", "int", "bool"},
+}
+
+// playing are the components over the types of the leaves and goals, and those
+// close to them; those that make an output first.
+func playing(leaves []leaf, goals []*goal) []*Component {
+	in := map[*Type]bool{}
+	note := func(t *Type) {
+		in[t] = true
+		for _, name := range companions[t.Name] {
+			in[types[name]] = true
+		}
+	}
+	for _, l := range leaves {
+		if l.input >= 0 {
+			note(l.typ)
+		}
+	}
+	wanted := map[*Type]bool{}
+	for _, g := range goals {
+		note(g.typ)
+		wanted[g.typ] = true
+	}
+	var first, then []*Component
+	for _, c := range all {
+		switch {
+		case !in[c.Result] || slices.ContainsFunc(c.Args, func(t *Type) bool { return !in[t] }):
+		case wanted[c.Result]:
+			first = append(first, c)
+		default:
+			then = append(then, c)
+		}
+	}
+	return append(first, then...)
+}
+
+// level applies every component to arguments whose costs sum up to the level.
+func (b *bank) level(cost int) {
+	for _, c := range b.inPlay {
+		b.apply(c, nil, cost-1)
+		if b.over {
+			return
+		}
+	}
+}
+
+// apply completes the arguments of a component.
+func (b *bank) apply(c *Component, args []*term, left int) {
+	k := len(args)
+	if k == len(c.Args) {
+		if left == 0 {
+			b.try(c, args)
+		}
+		return
+	}
+	rest := len(c.Args) - k - 1
+	low, high := 1, left-rest
+	if rest == 0 {
+		low = left
+	}
+	by := b.terms[c.Args[k]]
+	for cost := low; cost <= high && cost < len(by); cost++ {
+		for _, t := range by[cost] {
+			if c.commutes && k == 1 && before(t, args[0]) {
+				continue
+			}
+			b.apply(c, append(args, t), left-cost)
+			if b.over {
+				return
+			}
+		}
+	}
+}
+
+// before reports whether the order of two arguments is not the one that counts.
+func before(t, u *term) bool { return t.cost < u.cost || t.cost == u.cost && t.price < u.price }
+
+// try makes a term, unless it has the values of another.
+func (b *bank) try(c *Component, args []*term) {
+	if b.left--; b.left <= 0 {
+		b.over = true
+		return
+	}
+	if b.ticks++; b.ticks%64 == 0 && !b.deadline.IsZero() && time.Now().After(b.deadline) {
+		b.over = true
+		return
+	}
+	mask := ^uint64(0) >> (64 - b.n)
+	inputs := false
+	var cols [3]any
+	for i, a := range args {
+		mask &= a.mask
+		cols[i] = a.col
+		inputs = inputs || a.input >= 0 || a.c != nil
+	}
+	if mask == 0 || !inputs {
+		return
+	}
+	dst := b.scratch[c.Result]
+	if dst == nil {
+		dst = c.Result.make(b.n)
+		b.scratch[c.Result] = dst
+	}
+	mask = c.eval(dst, cols[:len(args)], mask)
+	if mask == 0 {
+		return
+	}
+	t := &term{c: c, args: slices.Clone(args), typ: c.Result, col: dst, mask: mask, input: -1, cost: 1, price: c.price,
+		library: c.library}
+	for _, a := range args {
+		t.cost, t.price, t.library = t.cost+a.cost, t.price+a.price, t.library || a.library
+		if a.price >= absurd {
+			return
+		}
+	}
+	b.enter(t)
+}
+
+// enter keeps a term that has values of its own.
+func (b *bank) enter(t *term) {
+	sum, small := t.typ.hash(t.col, t.mask)
+	if t.mask &= small; t.mask == 0 {
+		return
+	}
+	key := mix(mix(sum, t.mask), t.typ.id)
+	if _, known := b.seen[key]; known {
+		return
+	}
+	b.seen[key] = struct{}{}
+	if b.kept++; b.kept > perArgument {
+		b.over = true
+		return
+	}
+	t.col = t.typ.clone(t.col)
+	by := b.terms[t.typ]
+	for len(by) <= t.cost {
+		by = append(by, nil)
+	}
+	by[t.cost] = append(by[t.cost], t)
+	b.terms[t.typ] = by
+	for _, g := range b.byType[t.typ] {
+		g.meet(t)
+	}
+}
+
+// meet compares a term with a goal.
+func (g *goal) meet(t *term) {
+	agree := g.typ.equal(t.col, g.col, t.mask&g.mask)
+	switch {
+	case agree == g.mask:
+		g.accept(t)
+	case g.of == nil && agree != 0 && bits.OnesCount64(agree)*8 >= bits.OnesCount64(g.mask):
+		if _, known := g.part[agree]; !known && len(g.part) < maxParts {
+			p := *t
+			p.agree = agree
+			g.part[agree] = &p
+		}
+	}
+}
+
+// accept takes a term that is right on all examples. A term of glue alone is the
+// old code again.
+func (g *goal) accept(t *term) {
+	if g.of != nil {
+		t = &term{c: g.via, args: []*term{t}, typ: g.of.typ, mask: g.of.mask, input: -1, cost: t.cost + 1,
+			price: t.price + g.via.price, library: t.library}
+		g = g.of
+	}
+	trivial := t.c == nil && (t.input >= 0 || g.constant())
+	if (t.library || trivial) && len(g.done) < maxDone {
+		g.done = append(g.done, t)
+	}
+}
+
+// constant reports whether an output never varies.
+func (g *goal) constant() bool {
+	first := bits.TrailingZeros64(g.mask)
+	for i := range 64 {
+		if g.mask>>i&1 == 1 && !g.typ.same(g.col, first, g.col, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// guards joins two terms by a condition that says which of them is right.
+func (b *bank) guards(level int) {
+	conditions := b.conditions()
+	for _, g := range b.goals {
+		if g.of != nil || len(g.done) > 0 {
+			continue
+		}
+		parts := make([]*term, 0, len(g.part))
+		for _, t := range g.part {
+			parts = append(parts, t)
+		}
+		slices.SortFunc(parts, func(a, c *term) int {
+			return cmp.Or(cmp.Compare(a.cost, c.cost), cmp.Compare(a.price, c.price), cmp.Compare(a.agree, c.agree))
+		})
+		for _, c := range conditions {
+			yes := truths64(c.col)
+			a, o := covering(parts, g.mask&yes), covering(parts, g.mask&^yes)
+			if a == nil || o == nil || a.cost+o.cost+c.cost > level+3 {
+				continue
+			}
+			t := &term{c: choose, args: []*term{c, a, o}, typ: g.typ, mask: g.mask, input: -1,
+				cost: 1 + a.cost + o.cost + c.cost, price: 1 + a.price + o.price + c.price,
+				library: a.library || o.library}
+			g.accept(t)
+		}
+		slices.SortStableFunc(g.done, func(a, c *term) int { return cmp.Compare(a.cost, c.cost) })
+	}
+}
+
+// conditions are the cheapest Boolean terms that have a value everywhere.
+func (b *bank) conditions() (out []*term) {
+	full := ^uint64(0) >> (64 - b.n)
+	for _, level := range b.terms[types["bool"]] {
+		for _, t := range level {
+			if t.mask == full && len(out) < maxConditions {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// covering is the first of some terms that is right where mask says.
+func covering(parts []*term, mask uint64) *term {
+	for _, t := range parts {
+		if mask&^t.agree == 0 {
+			return t
+		}
+	}
+	return nil
+}
+
+func truths64(col any) (mask uint64) {
+	for i, v := range col.([]bool) {
+		if v {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}

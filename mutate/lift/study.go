@@ -1,0 +1,326 @@
+package lift
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// Options say how hard to look.
+type Options struct {
+	Seed     uint64
+	Regions  int              // that are looked at; 0 is 48
+	Inputs   int              // drawn for each region; 0 is 2304
+	Terms    int              // tried for each search; 0 is 150000
+	Total    int              // tried for all regions; 0 is 2500000
+	Time     time.Duration    // for all regions, by the clock; 0 is a minute
+	Recorded []map[string]any // arguments of recorded calls of the target, by parameter
+	Sorted   []string         // parameters of the target that are nearly always in order
+}
+
+const (
+	defaultInputs  = 2304
+	defaultRegions = 48
+	defaultTerms   = 150_000
+	defaultTotal   = 2_500_000 // about 5 s of processor time
+	defaultTime    = time.Minute
+	regionSearches = 3 // of all terms that a search may try, for one region
+)
+
+// A Study looks for terms that do what regions of one candidate do. The caller
+// runs the regions: see [Study.Program].
+type Study struct {
+	p         *mutate.Pass
+	o         Options
+	questions []*question
+	starts    []int // the first line of each region in the program's text
+}
+
+// A question is a region with its inputs, and what it made of them.
+type question struct {
+	r      *Region
+	words  constants
+	inputs []any
+	first  int // so many inputs are recorded
+	status []byte
+	outs   []any
+	found  []*term // for each output
+}
+
+// limits bound the work on one study.
+type limits struct {
+	perSearch int
+	total     int
+	region    int // what spent may be until the next region
+	deadline  time.Time
+	spent     int // terms tried
+	restarts  int
+}
+
+// over reports whether a region has had its share.
+func (l *limits) over() bool {
+	return l.spent >= l.total || l.spent >= l.region || !l.deadline.IsZero() && time.Now().After(l.deadline)
+}
+
+// NewStudy cuts a candidate into regions and draws their inputs.
+func NewStudy(p *mutate.Pass, o Options) *Study {
+	o.Inputs, o.Terms = cmp.Or(o.Inputs, defaultInputs), cmp.Or(o.Terms, defaultTerms)
+	o.Total, o.Time = cmp.Or(o.Total, defaultTotal), cmp.Or(o.Time, defaultTime)
+	s := &Study{p: p, o: o}
+	regions := Regions(p)
+	for i, r := range regions[:min(len(regions), cmp.Or(o.Regions, defaultRegions))] {
+		s.questions = append(s.questions, s.ask(r, o.Seed+uint64(i)))
+	}
+	return s
+}
+
+func (s *Study) ask(r *Region, seed uint64) *question {
+	q := &question{r: r, words: wordsOf(s.p, r.fn.Body)}
+	var ts []*Type
+	for _, in := range r.Inputs {
+		ts = append(ts, in.Type)
+	}
+	recorded := s.recorded(r, ts)
+	drawn := draw(seed, q.words, ts, s.o.Inputs)
+	for i, t := range ts {
+		col := t.add(nil, t.make(0))
+		if recorded != nil {
+			col = t.add(col, recorded[i])
+			q.first = t.length(col)
+		}
+		q.inputs = append(q.inputs, t.add(col, drawn[i]))
+	}
+	if every := everyRune(ts); every != nil && (r.Kind == "function" || r.Kind == "expression") {
+		q.inputs[0] = ts[0].add(q.inputs[0], every)
+	}
+	return q
+}
+
+// recorded are the columns of recorded calls, where the region is the target.
+func (s *Study) recorded(r *Region, ts []*Type) []any {
+	if r.Kind != "function" || r.fn != s.p.Func {
+		return nil
+	}
+	cols := make([]any, len(ts))
+	for i, t := range ts {
+		cols[i] = t.make(len(s.o.Recorded))
+		for k, row := range s.o.Recorded {
+			v, ok := row[r.Inputs[i].Expr]
+			if !ok || !t.holds(v) {
+				return nil
+			}
+			t.set(cols[i], k, v)
+		}
+	}
+	return cols
+}
+
+// Regions are the regions of the study.
+func (s *Study) Regions() []*Region {
+	var out []*Region
+	for _, q := range s.questions {
+		out = append(out, q.r)
+	}
+	return out
+}
+
+// Program is the text of a file for the candidate's package: see [Program].
+func (s *Study) Program(pkg string) string {
+	text, starts := program(s.p, pkg, s.Regions())
+	s.starts = starts
+	return text
+}
+
+// Drop leaves out the regions to which lines of the program's text belong: the
+// compiler refused them. It reports whether there were any, and some are left.
+func (s *Study) Drop(lines []int) bool {
+	bad := map[int]bool{}
+	for _, line := range lines {
+		if i, exact := slices.BinarySearch(s.starts, line); exact {
+			bad[i] = true
+		} else if i > 0 {
+			bad[i-1] = true
+		}
+	}
+	var kept []*question
+	for i, q := range s.questions {
+		if !bad[i] {
+			kept = append(kept, q)
+		}
+	}
+	s.questions = kept
+	return len(bad) > 0 && len(kept) > 0
+}
+
+// A Report says what a study found, and where it gave up.
+type Report struct {
+	Matches  []Match
+	Answers  []Answer
+	Terms    int // tried
+	Restarts int
+}
+
+// An Answer is what became of one region.
+type Answer struct {
+	Region string
+	Kind   string
+	Func   string
+	Term   string // empty when there is none
+	Why    string // there is no term
+}
+
+// Find looks for terms. It is pure but for its deadline.
+func (s *Study) Find() Report {
+	l := &limits{perSearch: s.o.Terms, total: s.o.Total, deadline: time.Now().Add(s.o.Time)}
+	var rep Report
+	for _, q := range s.questions {
+		a := Answer{Region: q.r.String(), Kind: q.r.Kind, Func: q.r.Func}
+		if covered(rep.Matches, s.p, q.r) {
+			a.Why = "a larger region is a term already"
+		} else if f, why := s.answer(q, l); why == "" {
+			rep.Matches = append(rep.Matches, f)
+			a.Term = f.Term
+		} else {
+			a.Why = why
+		}
+		rep.Answers = append(rep.Answers, a)
+	}
+	slices.SortStableFunc(rep.Matches, func(a, b Match) int { return cmp.Compare(a.Price, b.Price) })
+	rep.Terms, rep.Restarts = l.spent, l.restarts
+	return rep
+}
+
+// covered reports whether a region lies in one that has a term.
+func covered(found []Match, p *mutate.Pass, r *Region) bool {
+	return slices.ContainsFunc(found, func(f Match) bool {
+		return f.start <= p.Offset(r.start) && p.Offset(r.end) <= f.end
+	})
+}
+
+// answer looks for the terms of one region.
+func (s *Study) answer(q *question, l *limits) (Match, string) {
+	if q.status == nil {
+		return Match{}, "it did not run"
+	}
+	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
+		return Match{}, "there was no time left"
+	}
+	pools := []*pool{q.pool(nil)}
+	if in := q.sorted(s); in >= 0 {
+		pools = append(pools, q.pool(func(i int) bool { return inOrder(q.inputs[in], i) }))
+	}
+	why := ""
+	for k, pool := range pools {
+		if pool.n < 64 || pool.constant() {
+			why = "its outputs do not vary"
+			continue
+		}
+		terms, reason := pool.explain(l)
+		if reason != "" {
+			why = reason
+			continue
+		}
+		f, ok := s.match(q, terms)
+		if !ok {
+			why = "the term is not better than the code"
+			continue
+		}
+		f.Sorted = k > 0
+		q.found = q.best(terms)
+		return f, ""
+	}
+	return Match{}, why
+}
+
+// sorted is the place of an input that is nearly always in order; -1 for none.
+func (q *question) sorted(s *Study) int {
+	return slices.IndexFunc(q.r.Inputs, func(in Input) bool {
+		return q.r.fn == s.p.Func && in.param && in.Type.slice && slices.Contains(s.o.Sorted, in.Expr)
+	})
+}
+
+// inOrder reports whether a slice in a column is sorted.
+func inOrder(col any, i int) bool {
+	switch col := col.(type) {
+	case [][]int:
+		return slices.IsSorted(col[i])
+	case [][]int64:
+		return slices.IsSorted(col[i])
+	case [][]uint16:
+		return slices.IsSorted(col[i])
+	case [][]uint32:
+		return slices.IsSorted(col[i])
+	case [][]uint64:
+		return slices.IsSorted(col[i])
+	case [][]byte:
+		return slices.IsSorted(col[i])
+	case [][]float64:
+		return slices.IsSorted(col[i])
+	case [][]string:
+		return slices.IsSorted(col[i])
+	}
+	return false
+}
+
+// pool holds the inputs on which the region came to an end, where keep says so.
+func (q *question) pool(keep func(i int) bool) *pool {
+	p := &pool{leaves: q.words.leaves(q.r.Inputs, q.r.Outputs)}
+	var at []int
+	for i, st := range q.status {
+		if st == 0 && (keep == nil || keep(i)) {
+			if i < q.first {
+				p.first++
+			}
+			at = append(at, i)
+		}
+	}
+	p.n = len(at)
+	for _, l := range p.leaves {
+		var col any
+		if l.input >= 0 {
+			col = l.typ.pick(q.inputs[l.input], at)
+		}
+		p.cols = append(p.cols, col)
+	}
+	returned := make([]bool, p.n)
+	for k, o := range q.r.Outputs {
+		if o.Name == "returned" {
+			copy(returned, o.Type.pick(q.outs[k], at).([]bool))
+		}
+	}
+	for k, o := range q.r.Outputs {
+		out := output{typ: o.Type, col: o.Type.pick(q.outs[k], at), mask: make([]bool, p.n)}
+		for i := range out.mask {
+			out.mask[i] = !o.early && !o.late || o.early && returned[i] || o.late && !returned[i]
+		}
+		p.outs = append(p.outs, out)
+	}
+	return p
+}
+
+// constant reports whether no output varies.
+func (p *pool) constant() bool {
+	for _, o := range p.outs {
+		first := slices.Index(o.mask, true)
+		for i := range p.n {
+			if first >= 0 && o.mask[i] && !o.typ.same(o.col, first, o.col, i) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Summary is a line about a report.
+func (r *Report) Summary() string {
+	var terms []string
+	for _, f := range r.Matches {
+		terms = append(terms, f.Kind+" of "+f.Func+" is "+f.Term)
+	}
+	return fmt.Sprintf("%d of %d pieces of code are terms of the library: %s", len(r.Matches), len(r.Answers),
+		strings.Join(terms, "; "))
+}

@@ -1,0 +1,63 @@
+package llm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Calls show what whole inputs and results look like: samples, and how results and the elements of
+// lists are distributed. They come from the training corpus.
+type Calls struct {
+	Samples  []Sample `json:"samples,omitempty"`
+	Results  []Share  `json:"results,omitempty"`  // the most frequent results, in Go syntax
+	Distinct int      `json:"distinct,omitempty"` // distinct results among Seen
+	Seen     int      `json:"seen,omitempty"`     // calls that were looked at
+	Lengths  []Length `json:"lengths,omitempty"`  // of results, and of the elements of lists
+}
+
+// A Sample is a call with its result, in Go syntax.
+type Sample struct {
+	Why    string `json:"why"` // "frequent", "rare", "fails"
+	Args   string `json:"args"`
+	Result string `json:"result"`
+}
+
+// A Share is a value in Go syntax with its share of the calls.
+type Share struct {
+	Value string  `json:"value"`
+	Share float64 `json:"share"`
+}
+
+// A Length says how long some values are.
+type Length struct {
+	Of     string `json:"of"` // "the elements of names"
+	Least  int    `json:"least"`
+	Median int    `json:"median"`
+	Most   int    `json:"most"`
+}
+
+// calls shows the samples and distributions. Redaction reduces each value to its shape.
+func (e *Evidence) calls(limit int) string {
+	c := e.Calls
+	if c == nil {
+		return ""
+	}
+	hide := e.redactor()
+	var lines []string
+	for _, s := range c.Samples {
+		lines = append(lines, fmt.Sprintf("%s: %s gives %s\n", s.Why, OneLine(hide.value(s.Args)),
+			OneLine(hide.value(s.Result))))
+	}
+	if len(c.Results) > 0 {
+		var says []string
+		for _, r := range c.Results {
+			says = append(says, OneLine(hide.value(r.Value))+" "+percent(r.Share))
+		}
+		lines = append(lines, fmt.Sprintf("Results: %d distinct of %d calls; most frequent %s\n", c.Distinct, c.Seen,
+			strings.Join(says, ", ")))
+	}
+	for _, l := range c.Lengths {
+		lines = append(lines, fmt.Sprintf("Length of %s: %d to %d, median %d\n", OneLine(l.Of), l.Least, l.Most, l.Median))
+	}
+	return inBlock(lines, limit, "lines")
+}

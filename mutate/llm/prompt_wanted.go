@@ -1,0 +1,77 @@
+package llm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A wish is an idea that a call may be asked for, and how much there is to gain by it.
+type wish struct {
+	text string
+	gain float64
+}
+
+// wanted names the idea that this call is to bring. Calls of different seeds are asked for different
+// ideas, the most promising first, so that calls under way at once do not bring the same.
+func (e *Evidence) wanted(seed uint64) string {
+	all := e.wishes()
+	return all[seed%uint64(len(all))].text
+}
+
+// wishes are the ideas that the evidence suggests, the most promising first: what is measured comes
+// before what the code looks like.
+func (e *Evidence) wishes() []wish {
+	known := e.Facts()
+	var out []wish
+	add := func(when bool, gain float64, format string, args ...any) {
+		if when {
+			out = append(out, wish{fmt.Sprintf(format, args...), gain})
+		}
+	}
+	if line, share := e.hottest(); share >= 0.25 {
+		add(true, 0.3+share, "The idea wanted from this call is about line %d, which takes %s of the time: avoid its work, "+
+			"do it once instead of each time, or do it for several elements at once.", line, percent(share))
+	}
+	if c := e.Parent.Cost; c != nil && c.Allocs >= 0.5 {
+		add(true, 0.3+min(0.7, 50*c.Allocs/max(c.Nanos, 1)), "The idea wanted from this call is one allocation less: a call "+
+			"makes %.1f of %.0f bytes together.", c.Allocs, c.Bytes)
+	}
+	if f := e.Facets; f != nil {
+		add(f.Errors >= 0.1, f.Errors, "The idea wanted from this call is the error path: %s of the calls take it.",
+			percent(f.Errors))
+		add(f.Identity >= 0.3, f.Identity, "The idea wanted from this call is to find out early, and cheaply, that the "+
+			"result equals the first argument, as in %s of the calls.", percent(f.Identity))
+	}
+	add(e.Parent.Cost == nil && known["alloc"] > 0, 0.5,
+		"The idea wanted from this call is one allocation less, of those that the caller cannot see.")
+	add(known["loop"] > 0, 0.45, "The idea wanted from this call is a loop that takes several elements a turn, or none.")
+	add(known["branch"] > 0, 0.4, "The idea wanted from this call is a table or arithmetic in place of a decision.")
+	add(known["bounds-check"] > 0, 0.35*known["bounds-check"],
+		"The idea wanted from this call is a form in which the compiler proves the hot loop's bounds.")
+	add(known["map"] > 0, 0.4, "The idea wanted from this call is something simpler than a map, for keys that are few or small.")
+	add(known["recursion"] > 0, 0.5, "The idea wanted from this call is what the recursion computes again and again.")
+	add(true, 0.3, "The idea wanted from this call is another algorithm for the same answer, with fewer steps and not "+
+		"cheaper ones.")
+	add(true, 0.25, "The idea wanted from this call is a short way for what nearly all inputs have in common.")
+	slices.SortStableFunc(out, func(a, b wish) int {
+		switch {
+		case a.gain > b.gain:
+			return -1
+		case a.gain < b.gain:
+			return 1
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	return out
+}
+
+// hottest is the line of the version to change that takes most time, and its share.
+func (e *Evidence) hottest() (line int, share float64) {
+	for l, s := range e.Parent.Profile {
+		if s > share || s == share && l < line {
+			line, share = l, s
+		}
+	}
+	return line, share
+}

@@ -1,0 +1,111 @@
+package rules
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// appendJoin (part of catalogue A1) matches appends to one slice that follow each other. It writes
+// one append of all elements.
+var appendJoin = &mutate.Mutator{
+	Name: "append-join",
+	Doc: "Append elements that follow each other in one call. Each append tests for room and updates the length. " +
+		"The elements are the same; the capacity may differ, since the slice grows once. Legal because evaluating " +
+		"the later elements has no effects and does not look at the slice.",
+	Before: `b = append(b, byte(n>>8))
+b = append(b, byte(n))`,
+	After:   `b = append(b, byte(n>>8), byte(n))`,
+	Class:   beagle.E2,
+	Gain:    1.2,
+	Find:    findAppendJoin,
+	Rewrite: precomputed,
+}
+
+func findAppendJoin(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list := range p.Lists() {
+		for i := 0; i < len(list); i++ {
+			run := appendRun(p, list[i:])
+			if len(run) < 2 {
+				continue
+			}
+			sites = append(sites, site(list[i], "appends to "+p.Text(run[0].Args[0]), joinedAppends(p, list[i:], run)...))
+			i += len(run) - 1
+		}
+	}
+	return sites
+}
+
+// elementAppend recognises x = append(x, a, b): elements, not a whole slice. x is a variable, or a
+// field of one.
+func elementAppend(p *mutate.Pass, s ast.Stmt) (*ast.CallExpr, bool) {
+	lhs, rhs, ok := assigned(s, assignTokens...)
+	if !ok {
+		return nil, false
+	}
+	call, ok := p.IsBuiltin(rhs, "append")
+	if !ok || call.Ellipsis.IsValid() || len(call.Args) < 2 || !p.Same(lhs, call.Args[0]) {
+		return nil, false
+	}
+	return call, plainPlace(p, lhs)
+}
+
+// plainPlace reports whether an expression names a variable, or a field of one.
+func plainPlace(p *mutate.Pass, e ast.Expr) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return p.Var(e) != nil
+	}
+	v := p.Var(sel.X)
+	if v == nil || p.Var(sel) == nil && p.Info.Selections[sel] == nil {
+		return false
+	}
+	_, id := sel.X.(*ast.Ident)
+	return id && p.Info.Selections[sel] != nil && p.Info.Selections[sel].Kind() == types.FieldVal
+}
+
+// appendRun returns the appends at the head of a list that can be one.
+func appendRun(p *mutate.Pass, list []ast.Stmt) []*ast.CallExpr {
+	var run []*ast.CallExpr
+	for _, s := range list {
+		call, ok := elementAppend(p, s)
+		if !ok || len(run) > 0 && !(p.Same(run[0].Args[0], call.Args[0]) && apart(p, call)) {
+			break
+		}
+		run = append(run, call)
+	}
+	return run
+}
+
+// apart reports whether the elements of an append are the same before the append in front of it:
+// they have no effects, cannot panic, and do not mention the slice. Where they read other memory,
+// the slice has to be one that nothing else can reach by its spare room, so they may not.
+func apart(p *mutate.Pass, call *ast.CallExpr) bool {
+	root := call.Args[0]
+	if sel, ok := root.(*ast.SelectorExpr); ok {
+		root = sel.X
+	}
+	v := p.Var(root)
+	for _, arg := range call.Args[1:] {
+		f := p.Effects(arg)
+		if f.Writes || f.Panics || f.Reads || v == nil || len(p.Uses(v, arg)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func joinedAppends(p *mutate.Pass, list []ast.Stmt, run []*ast.CallExpr) []mutate.Edit {
+	var args []string
+	for _, call := range run {
+		for _, arg := range call.Args[1:] {
+			args = append(args, p.Text(arg))
+		}
+	}
+	first, last := run[0], list[len(run)-1]
+	return []mutate.Edit{p.Span(first.Args[1].Pos(), last.End(), strings.Join(args, ", ")+")")}
+}

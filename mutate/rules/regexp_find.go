@@ -1,0 +1,248 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// regexpFind (catalogue X2) matches a search for a constant pattern: its text, its groups, all
+// matches, a replacement or a split. It writes the pattern as a function over the bytes.
+var regexpFind = &mutate.Mutator{
+	Name: "regexp-find",
+	Doc: "Find a constant pattern with a function that is written for it, a test or two for each byte. The regexp " +
+		"package interprets the pattern, keeps a list of threads or a stack for every byte, and allocates on the " +
+		"way. Exact: the function prefers the same match and the same groups. Package regexp still looks at texts " +
+		"with characters that the function does not tell apart, and where going back would take long.",
+	Before: `m := pairPattern.FindStringSubmatch(s)`,
+	After: `m := pairSubmatch(s)
+
+func pairSubmatch(s string) []string {
+	m, found, plain := pairFind(s, 0)
+	if !plain {
+		return pairPattern.FindStringSubmatch(s)
+	}
+	...`,
+	Class:   beagle.E4,
+	Gain:    6,
+	Find:    findRegexpFind,
+	Rewrite: rewriteRegexpFind,
+}
+
+type searchSite struct {
+	v      *types.Var // the compiled pattern
+	finder *pathFinder
+	method string
+	repl   string // what ReplaceAllString puts in place of a match
+	calls  []*ast.CallExpr
+}
+
+// searches are the methods that the rule writes.
+var searches = []string{"Regexp.FindString", "Regexp.FindStringIndex", "Regexp.FindStringSubmatch",
+	"Regexp.FindStringSubmatchIndex", "Regexp.ReplaceAllString", "Regexp.ReplaceAllLiteralString",
+	"Regexp.FindAllString", "Regexp.Split", "Regexp.MatchString"}
+
+func findRegexpFind(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	index := map[string]*searchSite{}
+	for e := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		call, ok := p.IsCall(e, "regexp", searches...)
+		if !ok || p.FuncOf(call) == nil {
+			continue
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			continue
+		}
+		v := p.Var(sel.X)
+		if v == nil || !p.Frozen(v) || prefersLongest(p, v) || asksFinder(p, call) {
+			continue
+		}
+		repl, ok := searchArgs(p, call, sel.Sel.Name)
+		if !ok {
+			continue
+		}
+		key := v.Name() + "." + sel.Sel.Name + "." + repl
+		if s := index[key]; s != nil {
+			s.calls = append(s.calls, call)
+			continue
+		}
+		finder := finderOf(p, v)
+		if finder == nil || sel.Sel.Name == "MatchString" && automatonOf(p, v) != nil {
+			continue // regexp-match writes a table
+		}
+		if slices.Contains(repeatedSearches, sel.Sel.Name) && !finder.neverEmpty() {
+			continue
+		}
+		s := &searchSite{v, finder, sel.Sel.Name, repl, []*ast.CallExpr{call}}
+		index[key] = s
+		sites = append(sites, mutate.Site{Node: call, Label: p.Text(sel), Data: s})
+	}
+	return sites
+}
+
+// prefersLongest reports whether code makes the pattern prefer the longest match, which it may at any
+// time.
+func prefersLongest(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel.Name == "Longest" {
+			return true
+		}
+	}
+	return false
+}
+
+// searchArgs checks the arguments behind the text. It returns the replacement, which must be a
+// constant without groups; the methods that list matches must list all.
+func searchArgs(p *mutate.Pass, call *ast.CallExpr, method string) (repl string, ok bool) {
+	switch method {
+	case "ReplaceAllString", "ReplaceAllLiteralString":
+		repl, ok = constString(p, call.Args[1])
+		return repl, ok && (method == "ReplaceAllLiteralString" || !strings.Contains(repl, "$"))
+	case "FindAllString", "Split":
+		return "", p.IsInt(call.Args[1], -1)
+	}
+	return "", true
+}
+
+// finderOf returns the finder for regexp.MustCompile of a constant.
+func finderOf(p *mutate.Pass, v *types.Var) *pathFinder {
+	call, ok := p.IsCall(p.Initialiser(v), "regexp", "MustCompile")
+	if !ok {
+		return nil
+	}
+	pattern, ok := constString(p, call.Args[0])
+	if !ok {
+		return nil
+	}
+	f, err := newPathFinder(pattern)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// asksFinder reports whether the call stands in a function that this rule has written: package
+// regexp decides there what the finder cannot.
+func asksFinder(p *mutate.Pass, call *ast.CallExpr) bool {
+	guard, ok := enclosing[*ast.IfStmt](p, call)
+	if !ok || len(guard.Body.List) != 1 {
+		return false
+	}
+	not, ok := guard.Cond.(*ast.UnaryExpr)
+	return ok && p.Text(not.X) == "plain"
+}
+
+func rewriteRegexpFind(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+	site := s.Data.(*searchSite)
+	base := lowerFirst(strings.TrimSuffix(strings.TrimSuffix(site.v.Name(), "Pattern"), "Regexp"))
+	w := &pathWriter{pathFinder: site.finder, pattern: site.v.Name()}
+	declare := func(name string) string {
+		w.name = name
+		return w.text()
+	}
+	find, edits := helper(p, s.Node, declare, base+"Find", base+"FindMatch")
+	name := p.Fresh(base+wrapperNames[site.method], base+site.method)
+	edits = append(edits, p.Declare(s.Node, site.wrapper(name, find)))
+	for _, call := range site.calls {
+		edits = append(edits, p.Span(call.Pos(), call.End(), name+"("+p.Text(call.Args[0])+")"))
+	}
+	return withImports(p, edits, "strings"), nil
+}
+
+var wrapperNames = map[string]string{
+	"FindString": "First", "FindStringIndex": "Index", "FindStringSubmatch": "Submatch",
+	"FindStringSubmatchIndex": "SubmatchIndex", "ReplaceAllString": "Replace", "ReplaceAllLiteralString": "Replace",
+	"FindAllString": "All", "Split": "Split", "MatchString": "Found",
+}
+
+// wrapper writes a method of the pattern with the help of the finder.
+func (s *searchSite) wrapper(name, find string) string {
+	body, result, more := "", "[]string", ""
+	switch s.method {
+	case "MatchString":
+		result, body = "bool", "return found\n"
+	case "FindString":
+		result, body = "string", "if !found {\nreturn \"\"\n}\nreturn s[m[0]:m[1]]\n"
+	case "FindStringIndex":
+		result, body = "[]int", "if !found {\nreturn nil\n}\nreturn []int{m[0], m[1]}\n"
+	case "FindStringSubmatchIndex":
+		result, body = "[]int", "if !found {\nreturn nil\n}\nreturn "+s.indexes()+"\n"
+	case "FindStringSubmatch":
+		body = "if !found {\nreturn nil\n}\n" + s.texts()
+	case "ReplaceAllString", "ReplaceAllLiteralString":
+		result, more = "string", ", "+strconv.Quote(s.repl)
+	default:
+		more = ", -1"
+	}
+	fallback := fmt.Sprintf("return %s.%s(s%s)", s.v.Name(), s.method, more)
+	head := fmt.Sprintf("// %s answers %s.%s with the help of %s.\nfunc %s(s string) %s {\n", name, s.v.Name(),
+		s.method, find, name, result)
+	if body != "" {
+		first := "m"
+		if s.method == "MatchString" {
+			first = "_"
+		}
+		return fmt.Sprintf("%s%s, found, plain := %s(s, 0)\nif !plain {\n%s\n}\n%s}", head, first, find, fallback, body)
+	}
+	return head + s.repeated(find, fallback) + "}"
+}
+
+func (s *searchSite) indexes() string {
+	var all []string
+	for i := range 2 * s.finder.groups {
+		all = append(all, fmt.Sprintf("m[%d]", i))
+	}
+	return "[]int{" + strings.Join(all, ", ") + "}"
+}
+
+// texts writes the result of FindStringSubmatch: a group that took no part is empty.
+func (s *searchSite) texts() string {
+	text := fmt.Sprintf("groups := []string{s[m[0]:m[1]]%s}\n", strings.Repeat(`, ""`, s.finder.groups-1))
+	for g := 1; g < s.finder.groups; g++ {
+		text += fmt.Sprintf("if m[%d] >= 0 {\ngroups[%d] = s[m[%d]:m[%d]]\n}\n", 2*g, g, 2*g, 2*g+1)
+	}
+	return text + "return groups\n"
+}
+
+// repeated writes a method that looks at all matches, none of which is empty.
+func (s *searchSite) repeated(find, fallback string) string {
+	before, each, after := "", "", ""
+	switch s.method {
+	case "FindAllString":
+		before, each, after = "var all []string\n", "all = append(all, s[m[0]:m[1]])\n", "return all\n"
+	case "Split":
+		before = "if len(s) == 0 {\nreturn []string{\"\"}\n}\nvar parts []string\n"
+		each = "parts = append(parts, s[end:m[0]])\n"
+		after = "return append(parts, s[end:])\n"
+	default:
+		before = "var out strings.Builder\n"
+		each = fmt.Sprintf("out.WriteString(s[end:m[0]])\nout.WriteString(%s)\n", strconv.Quote(s.repl))
+		if s.repl == "" {
+			each = "out.WriteString(s[end:m[0]])\n"
+		}
+		after = "if end == 0 {\nreturn s\n}\nout.WriteString(s[end:])\nreturn out.String()\n"
+	}
+	if s.method == "FindAllString" {
+		return fmt.Sprintf("%sfor from := 0; ; {\nm, found, plain := %s(s, from)\nif !plain {\n%s\n}\nif !found {\n"+
+			"break\n}\n%sfrom = m[1]\n}\n%s", before, find, fallback, each, after)
+	}
+	return fmt.Sprintf("%send := 0 // of the last match\nfor {\nm, found, plain := %s(s, end)\nif !plain {\n%s\n}\n"+
+		"if !found {\nbreak\n}\n%send = m[1]\n}\n%s", before, find, fallback, each, after)
+}
+
+// The methods that list matches need a pattern that takes at least a byte.
+var repeatedSearches = []string{"ReplaceAllString", "ReplaceAllLiteralString", "FindAllString", "Split"}
+
+// neverEmpty reports whether each match has at least one byte.
+func (f *pathFinder) neverEmpty() bool {
+	return !slices.ContainsFunc([]int{f.first, f.later}, func(k int) bool {
+		return f.states[k].done != nil || f.states[k].doneEnd != nil
+	})
+}

@@ -1,0 +1,69 @@
+package rollout
+
+import (
+	"runtime/metrics"
+
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A reading is what the process and one arm have done so far.
+type reading struct {
+	cpu, gc, allocated, heap float64
+	arm                      tally
+	all, failed, slow        uint64
+}
+
+// A reader reads without allocating.
+type reader struct{ samples [3]metrics.Sample }
+
+func newReader() *reader {
+	return &reader{[...]metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}}}
+}
+
+func (r *reader) read(s *Switch, arm Arm) reading {
+	metrics.Read(r.samples[:])
+	of := &requests.of[arm]
+	return reading{
+		cpu: processorNanos(), gc: 1e9 * number(r.samples[0].Value), allocated: number(r.samples[1].Value),
+		heap: number(r.samples[2].Value), arm: s.sum(arm),
+		all: of.all.Load(), failed: of.failed.Load(), slow: of.slow.Load(),
+	}
+}
+
+// number is 0 for a metric that this runtime does not have.
+func number(v metrics.Value) float64 {
+	switch v.Kind() {
+	case metrics.KindFloat64:
+		return v.Float64()
+	case metrics.KindUint64:
+		return float64(v.Uint64())
+	}
+	return 0
+}
+
+// between enters what happened between two readings into a slice. Where the program does not tell
+// of requests, each call of the function counts as one.
+func between(out *wire.RolloutSlice, a, b reading, told bool) {
+	c := &out.Counts
+	c.CPUNanos += b.cpu - a.cpu
+	c.GCNanos += max(0, b.gc-a.gc)
+	c.AllocBytes += b.allocated - a.allocated
+	c.HeapBytes += b.heap
+	c.HeapGrowth += b.heap - a.heap
+	c.Calls += float64(b.arm.timed - a.arm.timed)
+	c.FunctionNanos += float64(b.arm.nanos - a.arm.nanos)
+	c.Slices++
+	out.Panics += int(b.arm.panics - a.arm.panics)
+	out.Mismatches += int(b.arm.mismatches - a.arm.mismatches)
+	if told {
+		c.Requests += float64(b.all - a.all)
+		c.Errors += float64(b.failed - a.failed)
+		c.Slow += float64(b.slow - a.slow)
+		return
+	}
+	// A call that is counted as failed may have entered before the slice began.
+	calls := float64(b.arm.entered - a.arm.entered)
+	c.Requests += calls
+	c.Errors += min(calls, float64(b.arm.errors-a.arm.errors+b.arm.panics-a.arm.panics))
+}

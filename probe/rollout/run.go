@@ -1,0 +1,227 @@
+package rollout
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle/probe/wire"
+)
+
+// A run is a rollout under way in this process.
+type run struct {
+	p      *process
+	s      *Switch
+	lease  string
+	pod    string
+	stream string
+	over   chan struct{}
+	told   bool // the program tells of its requests
+	timer  *time.Timer
+
+	// The mutex of the process guards these.
+	orders  wire.RolloutOrders
+	beat    time.Time
+	ends    time.Time
+	blocks  []wire.RolloutBlock
+	dropped int
+	seq     int64
+
+	// What the watch compares with.
+	base, baseOriginal tally
+	heap               float64
+	stuck              [arms]time.Time // since when an arm that is not running has had calls under way
+}
+
+// mostBlocks is how many blocks wait for the controller at most.
+const mostBlocks = 256
+
+// set lets an arm run. It returns false when the rollout is over.
+func (r *run) set(arm Arm) bool {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	if r.p.run != r || r.s.faults.Load() != nil {
+		return false
+	}
+	requests.arm.Store(uint32(arm))
+	r.s.word.Store(uint32(arm) + 1)
+	if r.s.faults.Load() != nil { // a call failed in between
+		r.s.word.Store(0)
+		return false
+	}
+	return true
+}
+
+// wait is called by turns alone. It keeps its timer: what it allocates would count for an arm.
+func (r *run) wait(d time.Duration) bool {
+	if r.timer == nil {
+		r.timer = time.NewTimer(d)
+	} else {
+		r.timer.Reset(d)
+	}
+	select {
+	case <-r.over:
+		return false
+	case <-r.timer.C:
+		return true
+	}
+}
+
+// turns lets the arms take turns until the rollout is over.
+func (r *run) turns() {
+	in := newReader()
+	for n := 0; ; n++ {
+		r.p.mu.Lock()
+		o := r.orders
+		r.p.mu.Unlock()
+		kind, _ := armsOf(o.Arms[n%len(o.Arms)])
+		b := &wire.RolloutBlock{ID: r.stream}
+		for _, arm := range kind {
+			b.Planned = append(b.Planned, armNames[arm])
+			b.Slices = append(b.Slices, wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.s.build})
+		}
+		for range o.Turns {
+			if !r.turn(o, kind, b, in) {
+				return
+			}
+		}
+		r.publish(b)
+	}
+}
+
+// turn gives each arm a slice, in random order, and then the base arm the time that is left of the
+// candidate's share.
+func (r *run) turn(o wire.RolloutOrders, kind []Arm, b *wire.RolloutBlock, in *reader) bool {
+	began := time.Now()
+	for _, i := range rand.Perm(len(kind)) {
+		if !r.slice(o, kind[i], &b.Slices[i], in) {
+			return false
+		}
+	}
+	base, part := armOf(o.Base), o.Share
+	if base == Candidate {
+		part = 1 - o.Share
+	}
+	rest := time.Duration((o.Slice+o.Guard)/part*float64(time.Millisecond)) - time.Since(began)
+	if rest <= 0 {
+		return true
+	}
+	return r.set(base) && r.wait(rest)
+}
+
+// slice runs an arm and adds what it did. Calls that began before are given the guard time to end.
+func (r *run) slice(o wire.RolloutOrders, arm Arm, out *wire.RolloutSlice, in *reader) bool {
+	ms := float64(time.Millisecond)
+	if !r.set(arm) || !r.wait(time.Duration(o.Guard*ms)) {
+		return false
+	}
+	start, before := time.Now(), in.read(r.s, arm)
+	if !r.wait(time.Duration(o.Slice * ms)) {
+		return false
+	}
+	between(out, before, in.read(r.s, arm), r.told)
+	if out.Start.IsZero() {
+		out.Start = start
+	}
+	out.End = time.Now()
+	return r.s.faults.Load() == nil
+}
+
+// publish numbers a block and keeps it for the controller.
+func (r *run) publish(b *wire.RolloutBlock) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	r.seq++
+	b.Seq = r.seq
+	if r.blocks = append(r.blocks, *b); len(r.blocks) > mostBlocks {
+		r.blocks = slices.Delete(r.blocks, 0, 1)
+		r.dropped++
+	}
+}
+
+// watchEvery is how often the watch looks: a fault of a call acts at once, without it.
+const watchEvery = 50 * time.Millisecond
+
+// watch ends the rollout when it must not go on.
+func (r *run) watch() {
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	in := newReader()
+	for {
+		select {
+		case <-r.over:
+			return
+		case <-t.C:
+		}
+		now := time.Now()
+		trip := r.trips(now, in)
+		r.p.mu.Lock()
+		switch {
+		case trip != "":
+			r.trip(trip, now)
+			r.p.finish(r, trip, true)
+		case now.Sub(r.beat) > seconds(r.orders.Lease):
+			r.p.finish(r, fmt.Sprintf("no heartbeat of the controller for %g s", r.orders.Lease), false)
+		case now.After(r.ends):
+			r.p.finish(r, "its time to live is over", false)
+		}
+		r.p.mu.Unlock()
+	}
+}
+
+// trip tells the controller by a last block, which its next heartbeat takes out.
+func (r *run) trip(why string, now time.Time) {
+	candidate := r.s.sum(Candidate)
+	r.blocks = append(r.blocks, wire.RolloutBlock{ID: r.stream, Seq: r.seq + 1, Planned: []string{wire.Candidate},
+		Slices: []wire.RolloutSlice{{Arm: wire.Candidate, Pod: r.pod, Build: r.s.build, Start: now.Add(-watchEvery),
+			End: now, Tripped: why, Panics: int(candidate.panics - r.base.panics),
+			Mismatches: int(candidate.mismatches - r.base.mismatches)}}})
+}
+
+// leastErrors is how many failures the candidate has had before its share of them counts.
+const leastErrors = 10
+
+// trips returns why the candidate must be taken out of service, or "".
+func (r *run) trips(now time.Time, in *reader) string {
+	if why := r.s.faults.Load(); why != nil {
+		return *why
+	}
+	r.p.mu.Lock()
+	o := r.orders
+	r.p.mu.Unlock()
+	c, orig := r.s.sum(Candidate), r.s.sum(Original)
+	calls, failed := float64(c.entered-r.base.entered), float64(c.errors-r.base.errors)
+	was, wasFailed := float64(orig.entered-r.baseOriginal.entered), float64(orig.errors-r.baseOriginal.errors)
+	if failed >= leastErrors && failed/calls > wasFailed/max(1, was)+o.MostErrors {
+		return fmt.Sprintf("%.0f of %.0f calls of the candidate failed, and %.0f of %.0f of the original", failed,
+			calls,
+			wasFailed, was)
+	}
+	if heap := in.read(r.s, Candidate).heap; heap > o.MostHeap*max(r.heap, 32<<20) {
+		return fmt.Sprintf("the live heap grew from %.0f to %.0f MB", r.heap/(1<<20), heap/(1<<20))
+	}
+	return r.hung(now, o)
+}
+
+// hung looks at calls of the candidate while another arm runs. Some of them may have begun just
+// before. Where calls are under way at every look for long, and the original has none, they hang.
+func (r *run) hung(now time.Time, o wire.RolloutOrders) string {
+	running := Arm(r.s.word.Load() - 1)
+	for arm := range arms {
+		t := r.s.sum(arm)
+		switch {
+		case t.entered <= t.left:
+			r.stuck[arm] = time.Time{}
+		case r.stuck[arm].IsZero() && running != arm:
+			r.stuck[arm] = now
+		}
+	}
+	since := r.stuck[Candidate]
+	if since.IsZero() || now.Sub(since) < seconds(o.Stuck) || !r.stuck[Original].IsZero() {
+		return ""
+	}
+	t := r.s.sum(Candidate)
+	return fmt.Sprintf("%d calls of the candidate did not return for %g s; their goroutines cannot be ended",
+		t.entered-t.left, o.Stuck)
+}

@@ -1,0 +1,97 @@
+package wire
+
+import "time"
+
+// Verbs of a rollout.
+const (
+	VerbRolloutStatus = "rollout-status" // the switches of the process
+	VerbRolloutStart  = "rollout-start"  // lets arms take turns
+	VerbRolloutBeat   = "rollout-beat"   // renews the lease, changes the share, takes the blocks out
+	VerbRolloutStop   = "rollout-stop"   // the original from now on
+)
+
+// Names of the arms.
+const (
+	Original  = "original"
+	Candidate = "candidate"
+	Placebo   = "placebo"
+)
+
+// RolloutOrders say which arms take turns, and within which bounds. A zero field means its default.
+type RolloutOrders struct {
+	Function string     `json:"function"`        // of the switch
+	Build    string     `json:"build"`           // ID of the versions: another one is refused
+	Arms     [][]string `json:"arms"`            // kinds of turns, one after the other
+	Base     string     `json:"base,omitempty"`  // the arm between turns: the original
+	Share    float64    `json:"share"`           // of the time that the candidate runs
+	Slice    float64    `json:"slice,omitempty"` // milliseconds of an arm's stretch: 20
+	Guard    float64    `json:"guard,omitempty"` // milliseconds after a switch that do not count: 1
+	Turns    int        `json:"turns,omitempty"` // that are summed into a block: 10
+	TTL      float64    `json:"ttl,omitempty"`   // seconds until it ends by itself: 86400
+	Lease    float64    `json:"lease,omitempty"` // seconds between heartbeats at most: 10, at most 10
+
+	// MostErrors is how much the share of errors may exceed the original's: 0.02.
+	MostErrors float64 `json:"most_errors,omitempty"`
+	// MostHeap is how often the live heap may become what it was at the start: 3.
+	MostHeap float64 `json:"most_heap,omitempty"`
+	// Stuck is after how many seconds calls that do not return count as hung: 3.
+	Stuck float64 `json:"stuck,omitempty"`
+	Slow  float64 `json:"slow,omitempty"` // milliseconds above which a request is slow; 0 counts none
+}
+
+// RolloutReply is what a process answers.
+type RolloutReply struct {
+	Lease    string          `json:"lease,omitempty"` // start
+	Stream   string          `json:"stream,omitempty"`
+	Switches []RolloutSwitch `json:"switches"`
+	Blocks   []RolloutBlock  `json:"blocks,omitempty"` // beat, stop
+	Dropped  int             `json:"dropped,omitempty"`
+}
+
+// A RolloutSwitch is a function with two versions in a process.
+type RolloutSwitch struct {
+	Function string `json:"function"`
+	Build    string `json:"build"`
+	Running  bool   `json:"running"`
+	Requests bool   `json:"requests"`          // the program tells of its requests
+	Errors   bool   `json:"errors"`            // the function returns an error, whose share is seen
+	Checks   bool   `json:"checks"`            // some calls run both versions, and results are compared
+	Tripped  string `json:"tripped,omitempty"` // why the original runs for good
+	Ended    string `json:"ended,omitempty"`   // why the last rollout ended
+}
+
+// A RolloutBlock is what some turns of the arms did.
+type RolloutBlock struct {
+	ID      string         `json:"id"`
+	Seq     int64          `json:"seq"`
+	Planned []string       `json:"planned"`
+	Slices  []RolloutSlice `json:"slices"`
+}
+
+// A RolloutSlice sums up an arm's slices of a block.
+type RolloutSlice struct {
+	Arm        string        `json:"arm"`
+	Pod        string        `json:"pod"`
+	Build      string        `json:"build"`
+	Start      time.Time     `json:"start"`
+	End        time.Time     `json:"end"`
+	Counts     RolloutCounts `json:"counts"`
+	Panics     int           `json:"panics,omitempty"`
+	Mismatches int           `json:"mismatches,omitempty"`
+	Tripped    string        `json:"tripped,omitempty"`
+}
+
+// RolloutCounts are what an arm did and cost in a slice.
+type RolloutCounts struct {
+	Requests      float64 `json:"requests"`
+	Errors        float64 `json:"errors,omitempty"`
+	Slow          float64 `json:"slow,omitempty"`
+	CPUNanos      float64 `json:"cpu_nanos,omitempty"`
+	GCNanos       float64 `json:"gc_nanos,omitempty"`
+	AllocBytes    float64 `json:"alloc_bytes,omitempty"`
+	Calls         float64 `json:"calls,omitempty"`          // calls that were timed
+	FunctionNanos float64 `json:"function_nanos,omitempty"` // their time
+	HeapBytes     float64 `json:"heap_bytes,omitempty"`
+	HeapGrowth    float64 `json:"heap_growth,omitempty"`
+	Slices        float64 `json:"slices,omitempty"`
+}
