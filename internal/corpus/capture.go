@@ -208,13 +208,29 @@ func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := c.record(ctx, p, binary, "go test", []string{"-test.run=.", "-test.count=1"}); err != nil ||
+	pattern := named(p, c.u.Target.Name, "Test", "Example", "Fuzz")
+	if err := c.attempt(ctx, p, binary, "go test", []string{"-test.count=1"}, "-test.run=", pattern); err != nil ||
 		c.done(plenty) {
 		return err
 	}
 	c.o.Progress("calls of "+c.u.Target.Name+" by the benchmarks of "+p.ImportPath+place, c.records)
-	return c.record(ctx, p, binary, "go test -bench",
-		[]string{"-test.run=^$", "-test.bench=.", "-test.benchtime=" + c.o.BenchTime})
+	pattern = named(p, c.u.Target.Name, "Benchmark")
+	return c.attempt(ctx, p, binary, "go test -bench",
+		[]string{"-test.run=^$", "-test.benchtime=" + c.o.BenchTime}, "-test.bench=", pattern)
+}
+
+// attempt runs all tests or benchmarks of a package. When these fail, or take too
+// long, before they call the target, it runs those alone that a pattern names.
+func (c *capturer) attempt(
+	ctx context.Context, p *listed, binary, what string, args []string, choose, pattern string,
+) error {
+	before := c.out.Calls
+	ok, err := c.record(ctx, p, binary, what, append(slices.Clone(args), choose+"."))
+	if err != nil || ok || pattern == "" || c.out.Calls > before {
+		return err
+	}
+	_, err = c.record(ctx, p, binary, what, append(slices.Clone(args), choose+pattern))
+	return err
 }
 
 func (c *capturer) build(ctx context.Context, p *listed, binary string) (bool, error) {
@@ -246,10 +262,11 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 // leastTime is what a run gets even when the budget is used up.
 const leastTime = 5 * time.Second
 
-func (c *capturer) record(ctx context.Context, p *listed, binary, what string, args []string) error {
+// record runs a binary of tests and adds what it recorded. ok says that all of it ran.
+func (c *capturer) record(ctx context.Context, p *listed, binary, what string, args []string) (ok bool, err error) {
 	calls, err := os.MkdirTemp(c.dir, "calls")
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer os.RemoveAll(calls)
 	wall := max(time.Until(c.end)/2, leastTime)
@@ -259,7 +276,7 @@ func (c *capturer) record(ctx context.Context, p *listed, binary, what string, a
 		Read: c.read, Write: []string{calls}, Limits: sandbox.Limits{Wall: wall + time.Second},
 	})
 	if err := stopped(ctx, r, err); err != nil {
-		return err
+		return false, err
 	}
 	if !r.OK() {
 		c.out.Failures = append(c.out.Failures,
@@ -267,10 +284,10 @@ func (c *capturer) record(ctx context.Context, p *listed, binary, what string, a
 	}
 	got, err := rt.LoadCaptured(calls)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.add(got, what+" "+p.ImportPath, strings.HasSuffix(what, "-bench"))
-	return nil
+	return r.OK(), nil
 }
 
 func (c *capturer) add(got *rt.Captured, source string, bench bool) {

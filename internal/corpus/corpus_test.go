@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -284,6 +285,55 @@ func TestCaptureMethod(t *testing.T) {
 		if want := map[int]int{1: 0, 2: 1, 3: 3}[a.A1]; a.A0.n != want || len(a.A2) != a.A1%3 {
 			t.Errorf("call %d on a set of %d with %v", a.A1, a.A0.n, a.A2)
 		}
+	}
+}
+
+// TestCaptureNamed: a test that uses up the time, or ends the process, does not hide
+// the calls of those that name the target.
+func TestCaptureNamed(t *testing.T) {
+	u := load(t, module(t, `
+-- go.mod --
+module example.com/slow
+
+go 1.21
+-- slow.go --
+package slow
+
+func Double(n int) int { return 2 * n }
+
+func Triple(n int) int { return 3 * n }
+-- slow_test.go --
+package slow
+
+import (
+	"os"
+	"testing"
+)
+
+func TestEnds(t *testing.T) { os.Exit(7) }
+
+func TestDouble(t *testing.T) {
+	if Double(21) != 42 {
+		t.Fatal()
+	}
+}
+
+func BenchmarkEnds(b *testing.B) { os.Exit(7) }
+
+func BenchmarkDouble(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		Double(4)
+	}
+}
+`), "Double")
+	c := captured(t, u)
+	list, _ := args[struct{ A0 int }](t, c.Records)
+	slices.SortFunc(list, func(a, b struct{ A0 int }) int { return a.A0 - b.A0 })
+	if len(list) != 2 || list[0].A0 != 4 || list[1].A0 != 21 {
+		t.Errorf("recorded %v, want the calls of the test and of the benchmark", list)
+	}
+	if got := captured(t, load(t, u.Target.Dir, "Triple")); len(got.Records) != 0 {
+		t.Errorf("%d records of a function that nobody calls", len(got.Records))
 	}
 }
 
