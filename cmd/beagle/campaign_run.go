@@ -45,6 +45,13 @@ func (o *campaigning) relate(t *hotspots.Table, s *campaign.State) {
 				Effective: below.Effective, Callees: below.Callees, Lines: below.Lines}
 		}
 	}
+	// The table lists no function below the least share. Those that were improved may be there now.
+	s.Table.Dropped = nil
+	for target := range s.Memory {
+		if dropped, _, err := t.Why(target); err == nil {
+			s.Table.Dropped = append(s.Table.Dropped, dropped...)
+		}
+	}
 }
 
 // carry takes up targets until all are done, the budget is spent, or the user stops it.
