@@ -89,6 +89,8 @@ var rare = map[string]string{
 	"buffer-builder":  "Older code collects texts in a bytes.Buffer, which copies the result once more.",
 	"regexp-find": "Regular expressions are ten times as slow as code; real performance commits remove them more " +
 		"often than anything else.",
+	"deep-equal": "Reflection is slower by far than a comparison of what the compiler knows; most of its uses are in " +
+		"tests, the others are forgotten.",
 	"join-concat":    "Generated String methods join lists that they write, often hundreds in a module.",
 	"stack-key":      "Composite keys of maps are rare in libraries and usual in services that count by tags.",
 	"stack-set":      "Small sets that forget duplicates are usual in services, and the map is most of their time.",
