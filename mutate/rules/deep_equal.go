@@ -14,8 +14,8 @@ import (
 var deepEqual = &mutate.Mutator{
 	Name: "deep-equal",
 	Doc: "Compare values of a known type as what they are instead of by reflection, which boxes both and walks " +
-		"through their types. Exact: what the values hold is neither a pointer nor an interface. A nil list or map differs " +
-		"from an empty one, as DeepEqual has it, and elements that may differ from themselves are left to it.",
+		"through their types. Exact: what the values hold is neither a pointer nor an interface. A nil list or map " +
+		"differs from an empty one, as DeepEqual has it, and elements that may differ from themselves are left to it.",
 	Before: `return reflect.DeepEqual(a, b) // of type []string`,
 	After:  `return (a == nil) == (b == nil) && slices.Equal(a, b)`,
 	Class:  beagle.E0,
@@ -83,8 +83,8 @@ func comparisonOf(p *mutate.Pass, a, b ast.Expr) (string, bool) {
 }
 
 // plainValue reports whether == and DeepEqual say the same of two values: they are numbers, texts,
-// truths, and arrays and structs of those. DeepEqual takes a list to be equal to itself whatever its
-// elements are, so that floats, which may differ from themselves, are for single values.
+// truths, and arrays and structs of those. DeepEqual takes a list to be equal to itself whatever
+// its elements are, so that floats, which may differ from themselves, are for single values.
 func plainValue(t types.Type, floats bool) bool {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:

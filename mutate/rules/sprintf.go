@@ -116,8 +116,8 @@ func listed(p *mutate.Pass, args []ast.Expr, line bool) []piece {
 // A directive of a format: zeros to fill up with, a precision, and a verb.
 var directive = regexp.MustCompile(`^(?:0([1-9]|1[0-9]))?(?:\.([0-9]))?([a-zA-Z])`)
 
-// parseFormat takes a constant format apart. It returns nil if the format has other flags, widths or
-// indexes, or does not match its arguments.
+// parseFormat takes a constant format apart. It returns nil if the format has other flags, widths
+// or indexes, or does not match its arguments.
 func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 	if len(args) == 0 {
 		return nil
@@ -150,7 +150,8 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 		format = rest[len(d[0]):]
 		q := piece{arg: args[0], verb: d[3][0], prec: d[2]}
 		q.width, _ = strconv.Atoi(d[1])
-		if s, ok := constString(p, q.arg); ok && isExactString(p, q.arg) && q.bare() && (q.verb == 's' || q.verb == 'v') {
+		if s, ok := constString(p, q.arg); ok && isExactString(p, q.arg) && q.bare() &&
+			(q.verb == 's' || q.verb == 'v') {
 			q = piece{text: s}
 		}
 		out = append(out, q)
