@@ -24,6 +24,22 @@ const (
 
 var searches = []string{"islands", "best-of-n", "rules-only-greedy"}
 
+// A search is a strategy with a set of rules.
+type search struct{ strategy, rules string }
+
+// suiteSearches begin with the default strategy and all rules, whose figure stands beside the
+// experts'. The same with the default set leaves out the rules that fire on the suite alone.
+var suiteSearches = []search{
+	{"islands", "all"}, {"islands", "default"}, {"best-of-n", "all"}, {"rules-only-greedy", "all"},
+}
+
+func (s search) String() string {
+	if s.rules == "default" {
+		return s.strategy + ", only rules that public code needs"
+	}
+	return s.strategy
+}
+
 // ofSuite runs the suite with every strategy, several seeds each, or one with
 // --quick. What came of a task is kept, so that the hours may be spent in
 // pieces; the strategies that the default one is compared with may have fewer
@@ -36,14 +52,14 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	}
 	var reports []*suite.Report
 	start, missing := time.Now(), 0
-	for i, strategy := range searches {
+	for i, search := range suiteSearches {
 		seeds := n
 		if i > 0 && l.rivals > 0 {
 			seeds = l.rivals
 		}
-		whole := &suite.Report{Strategy: strategy}
+		whole := &suite.Report{Strategy: search.String()}
 		for _, task := range tasks {
-			r, err := l.ofTask(ctx, strategy, task, seeds, l.until > 0 && time.Since(start) > l.until)
+			r, err := l.ofTask(ctx, search, task, seeds, l.until > 0 && time.Since(start) > l.until)
 			if err != nil {
 				return nil, err
 			}
@@ -64,20 +80,21 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	s := &section{text: againstExperts(reports[0]) + "\n" + againstEachOther(reports)}
 	s.judge(reports[0])
 	if missing > 0 {
-		s.miss("%d of %d searches of a task were made", len(searches)*len(tasks)-missing, len(searches)*len(tasks))
+		all := len(suiteSearches) * len(tasks)
+		s.miss("%d of %d searches of a task were made", all-missing, all)
 	}
 	return s, nil
 }
 
-// ofTask runs a strategy on a task, with a store of its own so that its times
+// ofTask runs a search on a task, with a store of its own so that its times
 // are its own, unless the same code did before; nil when it is not to begin.
 func (l *lab) ofTask(
-	ctx context.Context, strategy string, task suite.Task, seeds int, late bool,
+	ctx context.Context, search search, task suite.Task, seeds int, late bool,
 ) (*suite.Report, error) {
 	return keep(l, "suite", late, func(r *suite.Report) error {
-		return l.call(ctx, l.home("suite-"+strategy), r, "suite", "--json", "--strategy", strategy, "--seeds",
-			fmt.Sprint(seeds), task.Name)
-	}, strategy, textOf(task.Dir), seeds)
+		return l.call(ctx, l.home("suite-"+search.strategy+"-"+search.rules), r, "suite", "--json", "--strategy",
+			search.strategy, "--rules", search.rules, "--seeds", fmt.Sprint(seeds), task.Name)
+	}, search.strategy, search.rules, textOf(task.Dir), seeds)
 }
 
 // keep fills a result unless the same code did so before for the same things; nil

@@ -108,7 +108,8 @@ func listRules(w io.Writer, all []*mutate.Mutator) error {
 	t, here := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), rules.MeasuredHere()
 	for _, m := range all {
 		first, _, _ := strings.Cut(m.Doc, ". ")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(here.Of(m.Name)), strings.TrimSuffix(first, ".")+offMark(m))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(here.Of(m.Name)),
+			strings.TrimSuffix(first, ".")+offMark(m))
 	}
 	for _, a := range rules.Advice {
 		first, _, _ := strings.Cut(a.Doc, ". ")
@@ -158,7 +159,8 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 		fmt.Fprintln(w, recalled(r))
 	}
 	if isOff(m) {
-		fmt.Fprintln(w, "Off by default, since only the suite is known to need it: --rules default,"+m.Name+" uses it.")
+		fmt.Fprintln(w, "Off by default, since only the suite is known to need it: --rules default,"+m.Name+
+			" uses it.")
 	} else if reason := rules.Reason(m.Name); reason != "" {
 		fmt.Fprintln(w, "It stays on:", reason)
 	}

@@ -234,7 +234,8 @@ func printSuite(w io.Writer, r *suite.Report) {
 	m := r.Means
 	if m.Tasks > 0 {
 		fmt.Fprintf(w,
-			"\nGeometric means over the %d tasks where rewriting applies: %s %sx, expert %sx, %.0f %% of the expert%s.\n",
+			"\nGeometric means over the %d tasks where rewriting applies: %s %sx, expert %sx, "+
+				"%.0f %% of the expert%s.\n",
 			m.Tasks, name, report.Digits(m.Ratio), report.Digits(m.Expert), 100*m.OfExpert, searchedWith(r.Rules))
 	}
 	for _, row := range r.Tasks {

@@ -106,6 +106,7 @@ var written = []*mutate.Mutator{
 	valueResult,
 	callerAlloc,
 	concreteParam,
+	deepEqual,
 
 	// Maps, sorting, hashing, recursion.
 	mapUpdate,

@@ -33,7 +33,8 @@ func findAppendJoin(p *mutate.Pass) []mutate.Site {
 			if len(run) < 2 {
 				continue
 			}
-			sites = append(sites, site(list[i], "appends to "+p.Text(run[0].Args[0]), joinedAppends(p, list[i:], run)...))
+			edits := joinedAppends(p, list[i:], run)
+			sites = append(sites, site(list[i], "appends to "+p.Text(run[0].Args[0]), edits...))
 			i += len(run) - 1
 		}
 	}

@@ -3,7 +3,6 @@ package rules
 import (
 	"go/ast"
 	"go/token"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -147,8 +146,7 @@ func manyWrites(p *mutate.Pass, d declared) bool {
 	n := 0
 	for _, id := range p.Uses(d.Var, p.File) {
 		switch sel, _ := p.Parent(id).(*ast.SelectorExpr); {
-		case printsInto(p, id), sel != nil && slices.Contains([]string{"WriteString", "WriteByte", "WriteRune", "Write"},
-			sel.Sel.Name):
+		case printsInto(p, id), sel != nil && strings.HasPrefix(sel.Sel.Name, "Write"):
 			if n++; p.InLoop(id) && !p.InLoop(d.Stmt) {
 				n++
 			}

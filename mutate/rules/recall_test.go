@@ -27,8 +27,8 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestDefault is the gate of the default set: a rule in it finds places in public code, or it is off
-// until somebody names it. A rare one says why it stays.
+// TestDefault is the gate of the default set: a rule in it finds places in public code, or it is
+// off until somebody names it. A rare one says why it stays.
 func TestDefault(t *testing.T) {
 	for _, m := range Default {
 		r, counted := RecallOf(m.Name)

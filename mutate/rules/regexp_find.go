@@ -87,8 +87,8 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// prefersLongest reports whether code makes the pattern prefer the longest match, which it may at any
-// time.
+// prefersLongest reports whether code makes the pattern prefer the longest match, which it may at
+// any time.
 func prefersLongest(p *mutate.Pass, v *types.Var) bool {
 	for _, id := range p.Uses(v, p.File) {
 		if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel.Name == "Longest" {
@@ -237,7 +237,7 @@ func (s *searchSite) repeated(find, fallback string) string {
 		"if !found {\nbreak\n}\n%send = m[1]\n}\n%s", before, find, fallback, each, after)
 }
 
-// The methods that list matches need a pattern that takes at least a byte.
+// repeatedSearches look at all matches. They need a pattern that takes at least a byte.
 var repeatedSearches = []string{"ReplaceAllString", "ReplaceAllLiteralString", "FindAllString", "Split"}
 
 // neverEmpty reports whether each match has at least one byte.

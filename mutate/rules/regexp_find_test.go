@@ -48,7 +48,8 @@ func TestRegexpFind(t *testing.T) {
 		pattern := fmt.Sprintf("re%d", k)
 		w := &pathWriter{pathFinder: f, name: pattern + "Find", pattern: pattern}
 		fmt.Fprintf(&program, "var %s = regexp.MustCompile(%q)\n\n%s\n\n", pattern, c[0], w.text())
-		fmt.Fprintf(&calls, "check(%s, %q, func(s string) ([]int, bool, bool) {m, f, p := %sFind(s, 0); return m[:], f, p})\n",
+		fmt.Fprintf(&calls, "check(%s, %q, func(s string) ([]int, bool, bool) {\n"+
+			"m, f, p := %sFind(s, 0)\nreturn m[:], f, p\n})\n",
 			pattern, c[1], pattern)
 	}
 	dir := t.TempDir()

@@ -60,45 +60,73 @@ func Reason(name string) string { return rare[name] }
 // packages. A reason is what a maintainer would answer to "why do we keep this?". TestDefault
 // fails on a rare rule without one, and on a reason that is no longer needed.
 var rare = map[string]string{
-	"unsigned-index": "It is the cheapest way to lose a bounds check in a hot byte loop, and other rules leave such loops.",
-	"merge-consume":  "Merging two sorted lists is rare, but where a service does it the loop is most of its time.",
-	"shrink-ends":    "Reversing and palindrome loops are few and hot, and the edit is two lines that a reader knows.",
-	"filter-append":  "Filtering in place is the usual way to drop elements without an allocation, where it is hot.",
-	"row-slice":      "Matrix loops are rare in libraries and common in the programs that a profile shows as numeric.",
-	"table-pad":      "It pays together with other rules that leave an index masked, and costs a few bytes.",
+	"unsigned-index": "It is the cheapest way to lose a bounds check in a hot byte loop, and " +
+		"other rules leave such loops.",
+	"merge-consume": "Merging two sorted lists is rare, but where a service does it the loop " +
+		"is most of its time.",
+	"shrink-ends": "Reversing and palindrome loops are few and hot, and the edit is two lines " +
+		"that a reader knows.",
+	"filter-append": "Filtering in place is the usual way to drop elements without an " +
+		"allocation, where it is hot.",
+	"row-slice": "Matrix loops are rare in libraries and common in the programs that a profile " +
+		"shows as numeric.",
+	"table-pad": "It pays together with other rules that leave an index masked, and costs a " +
+		"few bytes.",
 	"std-kernel": "The library's kernels are up to thirty times as fast as a loop, so that one place in 4,000 is " +
 		"worth the look.",
-	"skip-run": "Scanners spend their time in runs of plain bytes; few functions scan, but profiles end in them.",
+	"skip-run": "Scanners spend their time in runs of plain bytes; few functions scan, but " +
+		"profiles end in them.",
 	"range-pointer": "Copies of large elements are invisible in the source, and the edit is one that reviewers ask " +
 		"for.",
-	"range-array":       "Ranging over an array copies it; few do, and nobody means to.",
-	"early-exit":        "A loop that goes on after its answer wastes half of its turns, and nothing else finds it.",
-	"rune-to-byte-loop": "Most text is ASCII, and decoding is then the largest part of a loop that looks at bytes.",
+	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
+	"early-exit": "A loop that goes on after its answer wastes half of its turns, and nothing " +
+		"else finds it.",
+	"rune-to-byte-loop": "Most text is ASCII, and decoding is then the largest part of a loop " +
+		"that looks at bytes.",
 	"word-prefix": "Validators that return most inputs at once gain several times from eight bytes a step; they " +
 		"are few and called for each request.",
-	"case-order":       "The order of cases follows the inputs, which only the corpus shows: no reader can do it by eye.",
-	"cheap-test-first": "The order of two tests is free to change, and the costly one is often an allocation.",
-	"domain-table":     "A pure function of one byte in a loop becomes one load, whatever it computes.",
-	"builder-grow":     "A builder that grows copies its text several times; few sizes can be known, but those are exact.",
-	"split-first":      "Splitting for one piece is the commonest waste in code that reads addresses and headers.",
+	"case-order": "The order of cases follows the inputs, which only the corpus shows: no " +
+		"reader can do it by eye.",
+	"cheap-test-first": "The order of two tests is free to change, and the costly one is often " +
+		"an allocation.",
+	"domain-table": "A pure function of one byte in a loop becomes one load, whatever it " +
+		"computes.",
+	"builder-grow": "A builder that grows copies its text several times; few sizes can be " +
+		"known, but those are exact.",
+	"split-first": "Splitting for one piece is the commonest waste in code that reads " +
+		"addresses and headers.",
 	"regexp-match": "Regular expressions are ten times as slow as a table; validators in services use them more " +
 		"than libraries do.",
-	"append-to-index": "Append's test for room is most of a short loop, and other rules leave loops that have room.",
-	"one-backing":     "It saves all but one of a table's allocations, and its size cannot be seen in a diff otherwise.",
-	"append-join":     "Encoders append byte by byte, and each append tests for room.",
-	"buffer-builder":  "Older code collects texts in a bytes.Buffer, which copies the result once more.",
+	"append-to-index": "Append's test for room is most of a short loop, and other rules leave " +
+		"loops that have room.",
+	"one-backing": "It saves all but one of a table's allocations, and its size cannot be seen " +
+		"in a diff otherwise.",
+	"append-join": "Encoders append byte by byte, and each append tests for room.",
+	"buffer-builder": "Older code collects texts in a bytes.Buffer, which copies the result " +
+		"once more.",
 	"regexp-find": "Regular expressions are ten times as slow as code; real performance commits remove them more " +
 		"often than anything else.",
-	"join-concat":    "Generated String methods join lists that they write, often hundreds in a module.",
-	"stack-key":      "Composite keys of maps are rare in libraries and usual in services that count by tags.",
-	"stack-set":      "Small sets that forget duplicates are usual in services, and the map is most of their time.",
-	"concrete-param": "Boxing one known type allocates for each call, and the helper's signature is private.",
-	"map-update":     "The second look-up of a key costs as much as the first, and leaves a shorter function.",
-	"byte-map":       "A map from bytes is twenty times as slow as the array that says the same.",
-	"map-clear":      "Clearing keeps the buckets, and the change is one word.",
+	"deep-equal": "Reflection is slower by far than a comparison of what the compiler knows; most of its uses are in " +
+		"tests, the others are forgotten.",
+	"join-concat": "Generated String methods join lists that they write, often hundreds in a " +
+		"module.",
+	"stack-key": "Composite keys of maps are rare in libraries and usual in services that " +
+		"count by tags.",
+	"stack-set": "Small sets that forget duplicates are usual in services, and the map is most " +
+		"of their time.",
+	"concrete-param": "Boxing one known type allocates for each call, and the helper's " +
+		"signature is private.",
+	"map-update": "The second look-up of a key costs as much as the first, and leaves a " +
+		"shorter function.",
+	"byte-map": "A map from bytes is twenty times as slow as the array that says the " +
+		"same.",
+	"map-clear": "Clearing keeps the buckets, and the change is one word.",
 	"sort-func": "sort.Slice swaps by reflection; linters ask for the same change, and newer code has it " +
 		"already.",
-	"specialise-func-param": "A call through a parameter cannot be inlined; helpers like that sit inside the hottest loops.",
-	"reciprocal":            "Division is the slowest instruction of hash tables and sketches, which divide by one number.",
-	"bit-loop":              "Counting bits is one instruction; loops that count are few and cost sixty times as much.",
+	"specialise-func-param": "A call through a parameter cannot be inlined; helpers like that " +
+		"sit inside the hottest loops.",
+	"reciprocal": "Division is the slowest instruction of hash tables and sketches, which " +
+		"divide by one number.",
+	"bit-loop": "Counting bits is one instruction; loops that count are few and cost sixty " +
+		"times as much.",
 }

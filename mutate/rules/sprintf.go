@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +21,8 @@ var sprintfConcat = &mutate.Mutator{
 	Name: "sprintf",
 	Doc: "Write out what a constant format says: concatenation with strconv, appends to one buffer, or direct " +
 		"writes. fmt boxes its arguments and interprets the format every time. Legal for verbs and plain basic " +
-		"types that format alike, without widths or flags.",
+		"types that format alike, without flags; numbers may be filled up with zeros. An error without %w is " +
+		"what errors.New makes of the same text.",
 	Before: `return fmt.Sprintf("%s:%d", host, port)`,
 	After:  `return host + ":" + strconv.Itoa(port)`,
 	Class:  beagle.E0,
@@ -33,9 +36,11 @@ var sprintfConcat = &mutate.Mutator{
 
 // A piece is a part of a formatted text: a constant, or an argument with its verb.
 type piece struct {
-	text string   // the constant
-	arg  ast.Expr // nil for a constant
-	verb byte
+	text  string   // the constant
+	arg   ast.Expr // nil for a constant
+	verb  byte
+	width int    // digits to fill up with zeros; 0 is none
+	prec  string // digits behind the point, as written; empty is none
 }
 
 type formatSite struct {
@@ -53,15 +58,19 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 		args := call.Args
 		_, printf := p.IsCall(call, "fmt", "Sprintf")
 		_, print := p.IsCall(call, "fmt", "Sprint")
+		_, println := p.IsCall(call, "fmt", "Sprintln")
+		_, errorf := p.IsCall(call, "fmt", "Errorf")
 		_, fprintf := p.IsCall(call, "fmt", "Fprintf")
 		if call.Ellipsis.IsValid() {
 			continue
 		}
 		switch {
-		case print && len(args) == 1:
-			f.pieces = []piece{{arg: args[0], verb: 'v'}}
+		case print, println:
+			f.pieces = listed(p, args, println)
 		case printf:
 			f.pieces = parseFormat(p, args)
+		case errorf:
+			f.pieces, f.kind = parseFormat(p, args), "error"
 		case fprintf && len(args) > 1 && writerText(p, args[0]) != "":
 			st, ok := p.Parent(call).(*ast.ExprStmt)
 			if !ok {
@@ -84,8 +93,31 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// parseFormat takes a constant format apart. It returns nil if the format has flags, widths or
-// indexes, or does not match its arguments.
+// listed are the pieces of Sprint, which puts a space between two operands neither of which is a
+// string, or of Sprintln, which puts one between all of them and ends the line.
+func listed(p *mutate.Pass, args []ast.Expr, line bool) []piece {
+	var out []piece
+	isString := func(e ast.Expr) bool {
+		b, ok := p.Info.TypeOf(e).Underlying().(*types.Basic)
+		return ok && b.Info()&types.IsString != 0
+	}
+	for i, arg := range args {
+		if i > 0 && (line || !isString(arg) && !isString(args[i-1])) {
+			out = append(out, piece{text: " "})
+		}
+		out = append(out, piece{arg: arg, verb: 'v'})
+	}
+	if line {
+		out = append(out, piece{text: "\n"})
+	}
+	return joinTexts(out)
+}
+
+// A directive of a format: zeros to fill up with, a precision, and a verb.
+var directive = regexp.MustCompile(`^(?:0([1-9]|1[0-9]))?(?:\.([0-9]))?([a-zA-Z])`)
+
+// parseFormat takes a constant format apart. It returns nil if the format has other flags, widths
+// or indexes, or does not match its arguments.
 func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 	if len(args) == 0 {
 		return nil
@@ -107,16 +139,19 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 		if rest == "" {
 			return nil
 		}
-		format = rest[1:]
 		if rest[0] == '%' {
-			out = append(out, piece{text: "%"})
+			out, format = append(out, piece{text: "%"}), rest[1:]
 			continue
 		}
-		if len(args) == 0 {
+		d := directive.FindStringSubmatch(rest)
+		if d == nil || len(args) == 0 {
 			return nil
 		}
-		q := piece{arg: args[0], verb: rest[0]}
-		if s, ok := constString(p, q.arg); ok && isExactString(p, q.arg) && (q.verb == 's' || q.verb == 'v') {
+		format = rest[len(d[0]):]
+		q := piece{arg: args[0], verb: d[3][0], prec: d[2]}
+		q.width, _ = strconv.Atoi(d[1])
+		if s, ok := constString(p, q.arg); ok && isExactString(p, q.arg) && q.bare() &&
+			(q.verb == 's' || q.verb == 'v') {
 			q = piece{text: s}
 		}
 		out = append(out, q)
@@ -128,6 +163,9 @@ func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
 	return joinTexts(out)
 }
 
+// bare reports whether a piece has neither a width nor a precision.
+func (q piece) bare() bool { return q.width == 0 && q.prec == "" }
+
 func joinTexts(in []piece) []piece {
 	var out []piece
 	for _, q := range in {
@@ -138,127 +176,6 @@ func joinTexts(in []piece) []piece {
 		out = append(out, q)
 	}
 	return out
-}
-
-// plain reports whether every argument formats as strconv would.
-func (f *formatSite) plain(p *mutate.Pass) bool {
-	args := 0
-	for _, q := range f.pieces {
-		if q.arg == nil {
-			continue
-		}
-		args++
-		if stringForm(p, q) == "" {
-			return false
-		}
-	}
-	return args > 0 || f.kind != "value"
-}
-
-// stringForm returns an expression for the text of an argument, or "".
-func stringForm(p *mutate.Pass, q piece) string {
-	t := p.Info.TypeOf(q.arg)
-	text, info := p.Text(q.arg), plainKind(t)
-	switch {
-	case q.verb == 's' || q.verb == 'v' || q.verb == 'q':
-		if info&types.IsString != 0 {
-			if !isExactString(p, q.arg) {
-				text = "string(" + text + ")"
-			}
-			if q.verb == 'q' {
-				return "strconv.Quote(" + text + ")"
-			}
-			return operandText(p, q.arg, text)
-		}
-		if q.verb == 's' && isByteSlice(p, q.arg) {
-			return "string(" + text + ")"
-		}
-	}
-	switch {
-	case info&types.IsInteger != 0 && (q.verb == 'd' || q.verb == 'v' || q.verb == 'x'):
-		return integerForm(p, q, t, text)
-	case info&types.IsBoolean != 0 && (q.verb == 't' || q.verb == 'v'):
-		return "strconv.FormatBool(" + convertTo(p, q.arg, "bool", types.Bool) + ")"
-	case q.verb == 'c' && (isBasic(p, q.arg, types.Int32) || isBasic(p, q.arg, types.UntypedRune)):
-		return "string(" + text + ")"
-	}
-	return ""
-}
-
-// operandText returns text that may stand beside a +.
-func operandText(p *mutate.Pass, e ast.Expr, text string) string {
-	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() < token.ADD.Precedence() {
-		return "(" + text + ")"
-	}
-	return text
-}
-
-func convertTo(p *mutate.Pass, e ast.Expr, name string, kind types.BasicKind) string {
-	if isBasic(p, e, kind) || kind == types.Bool && isBasic(p, e, types.UntypedBool) {
-		return p.Text(e)
-	}
-	return name + "(" + p.Text(e) + ")"
-}
-
-func integerForm(p *mutate.Pass, q piece, t types.Type, text string) string {
-	base := "10"
-	if q.verb == 'x' {
-		base = "16"
-	}
-	if types.Identical(t, types.Typ[types.UntypedRune]) {
-		return ""
-	}
-	if plainKind(t)&types.IsUnsigned != 0 {
-		return "strconv.FormatUint(" + convertTo(p, q.arg, "uint64", types.Uint64) + ", " + base + ")"
-	}
-	if base == "10" && (isBasic(p, q.arg, types.Int) || isBasic(p, q.arg, types.UntypedInt)) {
-		return "strconv.Itoa(" + text + ")"
-	}
-	return "strconv.FormatInt(" + convertTo(p, q.arg, "int64", types.Int64) + ", " + base + ")"
-}
-
-// appendForm returns a statement that appends the piece to the byte slice b.
-func appendForm(p *mutate.Pass, b string, q piece) string {
-	if q.arg == nil {
-		if len(q.text) == 1 && q.text[0] < 0x80 {
-			return fmt.Sprintf("append(%s, %q)", b, q.text[0])
-		}
-		return fmt.Sprintf("append(%s, %s...)", b, strconv.Quote(q.text))
-	}
-	form := stringForm(p, q)
-	for _, number := range []string{"strconv.FormatInt(", "strconv.FormatUint(", "strconv.FormatBool(",
-		"strconv.Quote("} {
-		if rest, ok := strings.CutPrefix(form, number); ok {
-			name := strings.Replace(strings.TrimSuffix(number, "("), "Format", "Append", 1)
-			return strings.Replace(name, "Quote", "AppendQuote", 1) + "(" + b + ", " + rest
-		}
-	}
-	if rest, ok := strings.CutPrefix(form, "strconv.Itoa("); ok {
-		return "strconv.AppendInt(" + b + ", int64(" + strings.TrimSuffix(rest, ")") + "), 10)"
-	}
-	if q.verb == 'c' {
-		return "utf8.AppendRune(" + b + ", " + p.Text(q.arg) + ")"
-	}
-	if isByteSlice(p, q.arg) || strings.HasPrefix(form, "string(") &&
-		plainKind(p.Info.TypeOf(q.arg))&types.IsString != 0 {
-		form = p.Text(q.arg) // append takes any string or byte slice
-	}
-	return "append(" + b + ", " + form + "...)"
-}
-
-// writeForm returns a statement that writes the piece to w.
-func writeForm(p *mutate.Pass, w string, q piece) string {
-	switch {
-	case q.arg == nil && len(q.text) == 1 && q.text[0] < 0x80:
-		return fmt.Sprintf("%s.WriteByte(%q)", w, q.text[0])
-	case q.arg == nil:
-		return w + ".WriteString(" + strconv.Quote(q.text) + ")"
-	case q.verb == 'c':
-		return w + ".WriteRune(" + p.Text(q.arg) + ")"
-	case isByteSlice(p, q.arg):
-		return w + ".Write(" + p.Text(q.arg) + ")"
-	}
-	return w + ".WriteString(" + stringForm(p, q) + ")"
 }
 
 // writerText returns the expression on which to call methods of a strings.Builder or bytes.Buffer,
@@ -319,6 +236,8 @@ func (f *formatSite) params(p *mutate.Pass) []mutate.Param {
 		return []mutate.Param{{Label: "write", Value: 0}}
 	case "append":
 		return []mutate.Param{{Label: "append", Value: 0}}
+	case "error":
+		return []mutate.Param{{Label: "error", Value: 0}}
 	}
 	out := []mutate.Param{{Label: "concat", Value: 0}}
 	if _, ok := hoistable(p, f.call); ok && f.pure(p) && len(f.pieces) > 1 {
@@ -343,6 +262,8 @@ func (f *formatSite) rewrite(p *mutate.Pass, c mutate.Param) ([]mutate.Edit, err
 			out = append(out, writeForm(p, f.sink, q))
 		}
 		return f.edits(p, p.Replace(f.node, strings.Join(out, "\n"))), nil
+	case f.kind == "error":
+		return f.edits(p, p.Replace(f.call, "errors.New("+f.concat(p)+")")), nil
 	case f.kind == "append":
 		return f.edits(p, p.Replace(f.node, f.appendLines(p, f.sink))), nil
 	case size > 0:
@@ -374,13 +295,20 @@ func (f *formatSite) concat(p *mutate.Pass) string {
 		out = append(out, stringForm(p, q))
 	}
 	text := strings.Join(out, " + ")
-	if up, ok := p.Parent(f.call).(*ast.BinaryExpr); ok && len(out) > 1 && up.Op != token.ADD {
+	if up, ok := p.Parent(f.call).(*ast.BinaryExpr); f.kind == "value" && ok && len(out) > 1 && up.Op != token.ADD {
 		return "(" + text + ")"
 	}
 	return text
 }
 
-// edits adds the imports that the new text needs.
+// edits adds the helper and the imports that the new text needs.
 func (f *formatSite) edits(p *mutate.Pass, edits ...mutate.Edit) []mutate.Edit {
-	return withImports(p, edits, "strconv", "unicode/utf8")
+	if slices.ContainsFunc(edits, func(e mutate.Edit) bool { return strings.Contains(e.New, zeroPadded+"(") }) {
+		name, more := helper(p, p.FuncOf(f.call), zeroPaddedText, zeroPadded)
+		for i := range edits {
+			edits[i].New = strings.ReplaceAll(edits[i].New, zeroPadded+"(", name+"(")
+		}
+		edits = append(edits, more...)
+	}
+	return withImports(p, edits, "encoding/hex", "errors", "strconv", "unicode/utf8")
 }
