@@ -103,7 +103,7 @@ func TestLift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if moves, _ := x.rewriter.moves(x.works.root.Source); len(moves) != len(ready.Moves) {
+	if moves, _ := x.rewriter.moves(x.works.root); len(moves) != len(ready.Moves) {
 		t.Errorf("a resumed run has %d moves, had %d", len(moves), len(ready.Moves))
 	}
 	spec.NoLift = true
