@@ -225,7 +225,7 @@ func (d *dispatcher) compare() string {
 			taped[i] = true
 		}
 	}
-	fmt.Fprintf(&b, "\nfunc beagleCompare%s(%s)%s {\n\tc, v := beaglelive.Enter()\n\tif c == nil {\n\t\t%s\n\t}\n"+
+	fmt.Fprintf(&b, "\nfunc beagleCompare%s(%s)%s {\n\tc, v, done := beaglelive.Enter()\n\tif c == nil {\n\t\tdefer done()\n\t\t%s\n\t}\n"+
 		"\tdefer c.Leave()\n", declared, params, results, d.giving(d.callVersion("v", plainArg)))
 	fmt.Fprintf(&b, "\targs := beagleArgs%s{%s}\n", targs, strings.Join(d.names(plainArg), ", "))
 	for i, v := range d.params {

@@ -77,15 +77,17 @@ var judge struct {
 	spent   time.Duration
 	sum     Compared
 	kept    func() string // says how the last result of the version changed since
+	beside  int           // calls of other goroutines that are not compared
+	overlap bool          // there was one while the compared call ran: memory may have changed
 }
 
 // patience is comparing time that may always be spent; more of it must not be
 // more than the tests themselves took.
 const patience = 50 * time.Millisecond
 
-// Enter begins a comparison. It returns nil when the call is not compared, and
-// the version that runs then.
-func Enter() (*Call, int) {
+// Enter begins a comparison. It returns nil when the call is not compared, the
+// version that runs then, and what is to be called at its end.
+func Enter() (c *Call, version int, done func()) {
 	id := rt.GoroutineID()
 	j := &judge
 	j.mu.Lock()
@@ -96,12 +98,28 @@ func Enter() (*Call, int) {
 	}
 	switch {
 	case j.busy && j.owner == id:
-		return nil, j.version
-	case j.busy, j.spent > time.Duration(plan.Budget), j.spent > patience+now.Sub(j.begun)/2:
-		return nil, 0
+		return nil, j.version, func() {}
+	case j.busy, j.beside > 0, j.spent > time.Duration(plan.Budget), j.spent > patience+now.Sub(j.begun)/2:
+		j.beside++
+		j.overlap = true
+		return nil, 0, leftBeside
 	}
-	j.busy, j.owner, j.version, j.since = true, id, 0, now
-	return new(Call), 0
+	j.busy, j.owner, j.version, j.since, j.overlap = true, id, 0, now, false
+	return new(Call), 0, nil
+}
+
+// leftBeside ends a call that was not compared.
+func leftBeside() {
+	judge.mu.Lock()
+	judge.beside--
+	judge.mu.Unlock()
+}
+
+// alone reports whether no other goroutine was in the target since Enter.
+func alone() bool {
+	judge.mu.Lock()
+	defer judge.mu.Unlock()
+	return !judge.overlap
 }
 
 // Taping reports whether callbacks and interfaces are to be wrapped.
@@ -172,7 +190,14 @@ func skip(why string) {
 // Judge compares what two versions made of their arguments.
 func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 	told := func(kind, want, got string) {
+		if !alone() {
+			return
+		}
 		c.tell(&Difference{Kind: kind, Want: want, Got: got, Args: brief("%+v", *otherA)})
+	}
+	if !alone() {
+		skip("another goroutine is in it at the same time")
+		return
 	}
 	if c.unlike != nil {
 		told(c.unlike.Kind, c.unlike.Want, c.unlike.Got)
