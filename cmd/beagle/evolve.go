@@ -63,6 +63,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "call nothing faster that gains less; 0.01 is 1 %")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
+	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
+		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; inplace")
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
 

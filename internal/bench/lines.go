@@ -27,7 +27,10 @@ func base(symbol string) (name string, variant int) {
 // lineShares reads, from a CPU profile of variant 0, the share of the time that
 // each line of the target's source took, callees outside the scope included:
 // a sample counts for the innermost line of the scope on its stack.
-func lineShares(data []byte) (map[int]float64, error) {
+func lineShares(data []byte) (map[int]float64, error) { return LineShares(data) }
+
+// LineShares is the share of the time by line of version 0 in a CPU profile.
+func LineShares(data []byte) (map[int]float64, error) {
 	p, err := profile.ParseData(data)
 	if err != nil {
 		return nil, fmt.Errorf("the harness's CPU profile: %w", err)

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
@@ -63,6 +65,62 @@ func (p *Place) link(ctx context.Context, g *Program) (map[int]string, error) {
 		return nil, fmt.Errorf("%w: %s", errRefused, strings.Join(g.why, "\n"))
 	}
 	return nil, nil
+}
+
+// BuildStarting is Build for versions of which one may keep the program from starting: such a one
+// is left out.
+func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, error) {
+	g, err := p.Build(ctx, vs, Link{Align: alignment})
+	if err != nil {
+		return nil, err
+	}
+	why, err := p.start(ctx, g)
+	if err != nil || why == "" {
+		return g, err
+	}
+	g.Remove()
+	left, failed := slices.Clone(vs), map[int]string{}
+	for i := 1; i < len(vs); i++ {
+		one, err := p.Build(ctx, []Version{vs[0], vs[i]}, Link{})
+		if err != nil {
+			return nil, err
+		}
+		why, err := p.start(ctx, one)
+		one.Remove()
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			failed[i], left[i] = why, vs[0] // the original takes its place
+		}
+	}
+	if g, err = p.Build(ctx, left, Link{Align: alignment}); err == nil {
+		maps.Copy(g.Failed, failed)
+	}
+	return g, err
+}
+
+// alignment of functions in programs that screen, so that chance has less of a say.
+const alignment = 64
+
+// startTime is how long a program may take to start without a test to run.
+const startTime = 10 * time.Second
+
+// start says why a program does not start; "" when it does.
+func (p *Place) start(ctx context.Context, g *Program) (string, error) {
+	for i := range p.suites {
+		if g.paths[i] == "" {
+			continue
+		}
+		r, err := p.run(ctx, g, job{suite: i, plan: live.Plan{Mode: live.Run}, wall: startTime})
+		if err != nil {
+			return "", err
+		}
+		if !r.OK() {
+			return "the program does not start: " + said(r.Result), nil
+		}
+	}
+	return "", nil
 }
 
 // Relink lays the same code out anew.
