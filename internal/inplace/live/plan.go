@@ -99,7 +99,7 @@ func start() {
 }
 
 // Turn says which version a call runs: a version's number, or a negative word for
-// [Counting], [Comparing] and [Inside].
+// [Counting] and [Comparing].
 func Turn() int {
 	if timing {
 		tick()
@@ -107,10 +107,10 @@ func Turn() int {
 	return word
 }
 
-// Counting, Comparing and Inside say what a negative word asks for.
+// Counting reports whether a negative word asks for [Counted].
 func Counting(word int) bool { return word == counting }
 
-// Comparing is told by its name.
+// Comparing reports whether a negative word asks for [Enter]. Any other one asks for [Begin].
 func Comparing(word int) bool { return word == comparing }
 
 // A reporter adds lines to the report.
