@@ -20,6 +20,18 @@ func (p *Place) Quick(ctx context.Context, g *Program, version int, c beagle.Can
 	return v, p.check(v, "calls", func() (*comparison, error) { return p.within(ctx, g, version, quickTime) })
 }
 
+// Behaves gives one version of a program the checks of Full that need no program of its own.
+func (p *Place) Behaves(ctx context.Context, g *Program, version int, c beagle.Candidate) (*beagle.Verdict, error) {
+	v := &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Contract: p.u.Target.Contract}
+	if p.evidence.Within != beagle.ByRuns {
+		err := p.check(v, "calls", func() (*comparison, error) { return p.within(ctx, g, version, compareTime) })
+		if err != nil || !v.OK() {
+			return v, err
+		}
+	}
+	return v, p.check(v, "tests", func() (*comparison, error) { return p.runs(ctx, g, version) })
+}
+
 // Full gives a version every check that there is in place. The caller has read it: see
 // verify.Static.
 func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (*beagle.Verdict, error) {
