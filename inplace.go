@@ -11,6 +11,7 @@ type InPlace struct {
 	Timed      []string `json:"timed,omitempty"`      // benchmarks in which versions take turns; none: nothing is timed
 	Untimed    string   `json:"untimed,omitempty"`    // why there are none
 	Flaky      []string `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
+	Slow       []string `json:"slow,omitempty"`       // tests that call it and take too long: left out
 	Within     Within   `json:"within"`               // how versions are compared within one call
 	Why        string   `json:"why,omitempty"`        // why not in a stronger way
 	Compared   int64    `json:"compared"`             // calls of the original with its own copy
@@ -56,6 +57,9 @@ func (p *InPlace) Lacks() []string {
 		out = append(out, "the calls of callbacks and interfaces, which both versions share ("+p.Why+")")
 	case ByRuns:
 		out = append(out, "results of single calls: only whole runs of the tests are compared ("+p.Why+")")
+	}
+	if len(p.Slow) > 0 {
+		out = append(out, "what these tests look at, which take long: "+someOf(p.Slow, notCheckedInLine))
 	}
 	if len(p.Flaky) > 0 {
 		out = append(out, "what these tests look at, which differ from run to run: "+someOf(p.Flaky, notCheckedInLine))

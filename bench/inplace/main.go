@@ -160,7 +160,7 @@ func (r *row) take(ctx context.Context, o *options, dir, function string) error 
 	if err != nil {
 		return err
 	}
-	if err := p.Choose(ctx, u.Target.Source, sandbox.LastCPU()); err != nil {
+	if err := p.Choose(ctx, sandbox.LastCPU()); err != nil {
 		return err
 	}
 	if r.Evidence = e; o.mutants == 0 {

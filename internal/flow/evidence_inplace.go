@@ -141,7 +141,7 @@ func (x *inPlace) survey(ctx context.Context) error {
 		return err
 	}
 	x.watch.Stage("survey", "the benchmarks that call it")
-	if err := x.place.Choose(ctx, x.works.root.Source, x.lab.bench.CPU); err != nil {
+	if err := x.place.Choose(ctx, x.lab.bench.CPU); err != nil {
 		return err
 	}
 	if len(e.Timed) == 0 && !x.spec.NoMeasure {
@@ -163,7 +163,7 @@ func (x *inPlace) name() string {
 // profile is the share of the time by line of the original, in the benchmarks.
 func (x *inPlace) profile(ctx context.Context) (map[int]float64, error) {
 	path := filepath.Join(x.lab.dir, "bench", "place.prof")
-	found, err := x.place.Profile(ctx, x.works.root.Source, path, x.lab.bench.CPU)
+	found, err := x.place.Profile(ctx, path, x.lab.bench.CPU)
 	if err != nil || !found {
 		return nil, err
 	}

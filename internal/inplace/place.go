@@ -30,6 +30,7 @@ type Place struct {
 	base    overlay // what all programs have in common
 	read    []string
 	suites  []*suite
+	own     *Program        // the original and its copy, from the survey
 	profile sandbox.Profile // under which the tests run
 
 	tape     bool // recorders may be built
@@ -45,6 +46,7 @@ type suite struct {
 	pkg    *gotool.Listed
 	tests  []string // that call the target, and do the same each time
 	flaky  []string // that call it and do not
+	slow   []string // that call it and take too long
 	bench  []string // leaf benchmarks that call it
 	timed  []timed
 	wanted map[string]outcome // of the tests, with the original

@@ -70,11 +70,11 @@ func BenchmarkWriteLines(b *testing.B) {
 }
 
 func TestSurvey(t *testing.T) {
-	u, p, e := place(t, module(t, lines), "./.WriteLines")
+	_, p, e := place(t, module(t, lines), "./.WriteLines")
 	if e.Within != beagle.ByTape || e.Taped == 0 || len(e.Tests) != 2 || len(e.Benchmarks) != 1 {
 		t.Fatalf("%+v", e)
 	}
-	if err := p.Choose(context.Background(), u.Target.Source, -1); err != nil || len(e.Timed) != 1 {
+	if err := p.Choose(context.Background(), -1); err != nil || len(e.Timed) != 1 {
 		t.Fatal(e, err)
 	}
 }

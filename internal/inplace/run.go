@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 type outcome struct {
 	Status string // "PASS", "FAIL" or "SKIP"; "" when it did not end
 	Output string // what it printed, without times and addresses
+
+	seconds float64 // that it took
 }
 
 // A ran is one run of a test binary.
@@ -160,7 +163,8 @@ func parseReport(text []byte) (lines []live.Line) {
 }
 
 var (
-	framing   = regexp.MustCompile(`^\s*(=== (?:RUN|NAME|CONT|PAUSE)|--- (?:PASS|FAIL|SKIP|BENCH):)\s+(\S+)`)
+	framing = regexp.MustCompile(
+		`^\s*(=== (?:RUN|NAME|CONT|PAUSE)|--- (?:PASS|FAIL|SKIP|BENCH):)\s+(\S+)(?: \((\d+\.\d+)s\))?`)
 	benchLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+[\d.]+ ns/op`)
 	// what differs from run to run
 	volatile = regexp.MustCompile(`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
@@ -185,7 +189,8 @@ func parseTests(out []byte) (tests map[string]outcome, leaves []string) {
 				output[current] = new(strings.Builder)
 			}
 			if strings.HasPrefix(m[1], "---") {
-				tests[current] = outcome{Status: strings.Trim(m[1], "-: ")}
+				seconds, _ := strconv.ParseFloat(m[3], 64) // nothing is said of an example's
+				tests[current] = outcome{Status: strings.Trim(m[1], "-: "), seconds: seconds}
 			}
 			continue
 		}

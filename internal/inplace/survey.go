@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	surveyTime = 90 * time.Second // for one run of a suite's tests
+	surveyTime = 45 * time.Second // for one run of a suite's tests
+	slowTest   = 4.0              // seconds from which on a test is left out: it runs for each version
 	mostSuites = 3                // packages beside the target's own whose tests are tried
 	mostTimed  = 4                // leaf benchmarks that are timed
 )
@@ -24,20 +25,16 @@ const (
 // run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
+	p.evidence, p.suites, p.own = beagle.InPlace{}, nil, &Program{}
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
-	g, err := p.pair(ctx, original)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Remove()
 	for i := range p.suites {
-		if err := p.steady(ctx, g, i); err != nil {
+		if err := p.steady(ctx, p.own, i); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.reach(ctx, g); err != nil {
+	if err := p.reach(ctx, p.own); err != nil {
 		return nil, err
 	}
 	if len(p.evidence.Tests)+len(p.evidence.Benchmarks) == 0 {
@@ -65,7 +62,7 @@ func (p *Place) pair(ctx context.Context, original string) (*Program, error) {
 func (p *Place) uncalled(why string) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s: there is no evidence in place: %s", p.u.Target.Spec(), why),
-		Remedy: "write a test or a benchmark that calls it, which go test runs within a minute and a half and which " +
+		Remedy: "write a test or a benchmark that calls it, that takes a second or so and " +
 			"does the same each time",
 	}
 }
@@ -121,12 +118,7 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, tr
 	p.suites = []*suite{s}
 	defer func() { p.suites = kept }()
 	p.watch("the tests of " + pkg.ImportPath)
-	g, err := p.Build(ctx, []Version{{"original", original}}, Link{})
-	if err != nil && p.tape && ctx.Err() == nil {
-		p.tape = false
-		p.evidence.Why = "what records callbacks and interfaces does not compile"
-		g, err = p.Build(ctx, []Version{{"original", original}}, Link{})
-	}
+	g, err := p.pair(ctx, original)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -134,13 +126,15 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, tr
 		*trouble = append(*trouble, fmt.Sprintf("the tests of %s do not build: %v", pkg.ImportPath, err))
 		return nil
 	}
-	defer g.Remove()
 	if err := p.count1(ctx, g, s, trouble); err != nil {
 		return err
 	}
-	if len(s.tests)+len(s.bench) > 0 {
-		kept = append(kept, s)
+	if len(s.tests)+len(s.bench) == 0 {
+		g.Remove()
+		return nil
 	}
+	kept = append(kept, s)
+	p.own.paths = append(p.own.paths, g.paths[0])
 	return nil
 }
 
@@ -205,16 +199,24 @@ func (s *suite) sort(r *ran, seen live.Seen, tests bool) {
 		return
 	}
 	for name := range seen.Tests {
+		if o := r.tests[name]; o.Status == "" || o.seconds > slowTest {
+			s.slow = append(s.slow, name)
+			continue
+		}
 		s.tests = append(s.tests, name)
 	}
 	if seen.Unnamed > 0 { // by a goroutine that no test's name is on the stack of: it may be any
 		for name := range r.tests {
+			if o := r.tests[name]; o.Status == "" || o.seconds > slowTest {
+				continue
+			}
 			if name == top(name) && !slices.Contains(s.tests, name) {
 				s.tests = append(s.tests, name)
 			}
 		}
 	}
 	slices.Sort(s.tests)
+	slices.Sort(s.slow)
 }
 
 func lastSeen(lines []live.Line) (seen live.Seen) {
@@ -280,6 +282,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 		e.Tests = append(e.Tests, s.tests...)
 		e.Benchmarks = append(e.Benchmarks, s.bench...)
 		e.Flaky = append(e.Flaky, s.flaky...)
+		e.Slow = append(e.Slow, s.slow...)
 	}
 	e.Within = beagle.ByRuns
 	if len(p.u.Target.TypeArgs) > 0 {

@@ -237,34 +237,24 @@ func (c *clock) choose(ctx context.Context, g *Program) error {
 
 // Profile takes a CPU profile of the original in the first benchmark that is timed, into a file. It
 // reports whether there is one.
-func (p *Place) Profile(ctx context.Context, original, path string, cpu int) (bool, error) {
+func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error) {
 	all := p.timed()
 	if len(all) == 0 {
 		return false, nil
 	}
-	g, err := p.Build(ctx, []Version{{"original", original}}, Link{})
-	if err != nil {
-		return false, err
-	}
-	defer g.Remove()
 	j := job{suite: all[0].suite, bench: exactly(all[0].name), time: "300ms", threads: 1, wall: surveyTime,
 		plan: live.Plan{Mode: live.Run}, profile: path}
 	if cpu >= 0 {
 		j.cpu = []int{cpu}
 	}
-	r, err := p.run(ctx, g, j)
+	r, err := p.run(ctx, p.own, j)
 	return err == nil && r.OK(), err
 }
 
 // Choose finds the benchmarks in which versions can take turns. What it finds is in the evidence.
-func (p *Place) Choose(ctx context.Context, original string, cpu int) error {
+func (p *Place) Choose(ctx context.Context, cpu int) error {
 	c := &clock{p, cpu}
-	g, err := p.Build(ctx, []Version{{"original", original}}, Link{})
-	if err != nil {
-		return err
-	}
-	defer g.Remove()
-	if err := c.choose(ctx, g); err != nil {
+	if err := c.choose(ctx, p.own); err != nil {
 		return err
 	}
 	e := &p.evidence

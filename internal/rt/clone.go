@@ -114,7 +114,7 @@ func (k *cloner) elems(c *coder, base unsafe.Pointer, n int) {
 }
 
 func (k *cloner) pointer(elem *coder, q unsafe.Pointer) unsafe.Pointer {
-	if q == nil || elem.size == 0 {
+	if q == nil || elem.size == 0 || isBound(elem.typ) {
 		return q
 	}
 	if r, p := k.shared(q); r != nil {

@@ -33,7 +33,7 @@ func special(t reflect.Type) func(builder, *coder) {
 			c.sites = 2
 			pointerCoder(c, v.Offset)
 		}
-	case bound[t.PkgPath()+"."+t.Name()]:
+	case isBound(t):
 		return boundCoder
 	}
 	return nil
@@ -46,6 +46,10 @@ var bound = map[string]bool{
 	"testing.common": true, "testing.T": true, "testing.B": true, "sync.Map": true, "internal/sync.HashTrieMap": true,
 	"sync.Pool": true,
 }
+
+// isBound reports whether a type is tied to its process: of what points to it, a copy points to
+// the same.
+func isBound(t reflect.Type) bool { return t.Name() != "" && bound[t.PkgPath()+"."+t.Name()] }
 
 func boundCoder(_ builder, c *coder) {
 	zero := make([]byte, c.size)
