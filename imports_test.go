@@ -27,7 +27,11 @@ var mayImport = map[string][]string{
 	"internal/sandbox":          {"", "internal/scratch"},
 	"internal/source":           {"", "internal/syntax"},
 	"internal/harness":          {"", "internal/rt", "internal/source", "internal/sandbox"},
-	"internal/corpus":           {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/gotool":           {"internal/harness", "internal/source"},
+	"internal/inplace":          {"", "internal/inplace/live", "internal/rt", "internal/gotool", "internal/source", "internal/sandbox", "internal/harness", "internal/syntax", "internal/bench"},
+	"internal/inplace/live":     {"internal/rt"},
+	"bench/inplace":             {"", "internal/source", "internal/sandbox", "internal/scratch", "internal/inplace", "internal/mutants", "internal/verify"},
+	"internal/corpus":           {"", "internal/scratch", "internal/gotool", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
 	"internal/coder":            {"", "internal/source", "mutate/llm"},
 	"internal/bench":            {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/special"},
 	"internal/effects":          {},
@@ -41,7 +45,7 @@ var mayImport = map[string][]string{
 	"mutate":                    {""},
 	"mutate/rules":              {"", "mutate"},
 	"mutate/rules/measure":      {"", "mutate", "mutate/rules"},
-	"internal/flow":             {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
+	"internal/flow":             {"", "internal/coder", "mutate", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/inplace", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
 	"internal/rollout":          {"", "internal/special"},
 	"internal/rollout/simulate": {"internal/rollout"},
 	"internal/watch":            {"", "internal/special"},
@@ -78,7 +82,7 @@ var mayImport = map[string][]string{
 // and each other: the nouns, what is linked into users' programs (rt and the
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
-	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
+	"", "internal/rt", "internal/inplace/live", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve",
 	"internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax",
 	"probe", "probe/wire", "probe/probehttp",
 }
