@@ -70,7 +70,7 @@ func (p *Place) within(ctx context.Context, g *Program, version int, budget time
 			if err != nil {
 				return nil, err
 			}
-			out.take(r, s)
+			out.take(r, s, j.bench == "")
 			if out.bad() != "" {
 				return out, nil
 			}
@@ -92,8 +92,8 @@ func tops(leaves []string) string {
 	return anyOf(slices.Compact(names))
 }
 
-// take adds what one run showed.
-func (c *comparison) take(r *ran, s *suite) {
+// take adds what one run showed; tests says that it was one of the tests.
+func (c *comparison) take(r *ran, s *suite, tests bool) {
 	var last live.Compared
 	for _, l := range r.lines {
 		if l.Compared != nil {
@@ -114,17 +114,17 @@ func (c *comparison) take(r *ran, s *suite) {
 	if c.difference != nil {
 		return
 	}
-	c.kind, c.trouble = s.unlike(r)
+	c.kind, c.trouble = s.unlike(r, tests)
 }
 
 // unlike says how a run ended otherwise than the original's; "" when it did not.
-func (s *suite) unlike(r *ran) (kind, why string) {
+func (s *suite) unlike(r *ran, tests bool) (kind, why string) {
 	for _, name := range slices.Sorted(maps.Keys(s.wanted)) {
 		want := s.wanted[name]
 		got, ran := r.tests[name]
 		switch {
-		case !ran && r.OK():
-			continue // it was not among those that were to run
+		case !ran && tests && r.OK():
+			return "test", name + " does not run: other calls lead to it"
 		case ran && got.Status == "FAIL":
 			return "test", fmt.Sprintf("%s fails: %s", name, firstOf(got.Output))
 		case ran && got.Status != "" && got.Status != want.Status:
@@ -197,7 +197,7 @@ func (p *Place) runs(ctx context.Context, g *Program, version int) (*comparison,
 			if err != nil {
 				return nil, err
 			}
-			out.take(r, s)
+			out.take(r, s, j.bench == "")
 			if out.trouble != "" {
 				return out, nil
 			}
