@@ -27,7 +27,9 @@ var evolveCommand = &command{
 Finds a faster version of a Go function by rewriting it step by step, and checks that it behaves the same. Works on any
 module on disk, offline, without a model. The checkout is not changed unless --apply is given.
 
-The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to the function, or --corpus.
+The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to the function, or --corpus. A
+function that no record of a call can feed (callbacks, contexts, receivers that hold functions) is judged inside these
+tests instead: docs/inplace.md.
 
 Examples:
   beagle evolve ./examples/tags.NormalizeTagArbTagValue
