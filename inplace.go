@@ -49,7 +49,7 @@ func (p *InPlace) String() string {
 func (p *InPlace) Lacks() []string {
 	out := []string{
 		"calls that the tests and benchmarks do not make: no inputs are generated, no search looks for differences, " +
-			"and nothing is proved",
+			"nothing is proved, and statements that no test reaches are not told",
 		"callers into which the compiler would inline the function, longer inputs than the tests', and other machines",
 	}
 	switch p.Within {
