@@ -16,6 +16,9 @@ type Assurance struct {
 	Constructed []string `json:"constructed,omitempty"` // rewrites among the steps whose lemma is proved
 	Steps       int      `json:"steps,omitempty"`       // rewrites that led to the version; none when it was written
 	NotChecked  []string `json:"not_checked,omitempty"` // what no check looked at, and why
+	// the evidence is from inside the user's tests, and Inputs are the calls of the target there in
+	// which both versions were compared
+	InPlace bool `json:"in_place,omitempty"`
 }
 
 // A Branch is one side of a decision in a version's source.
@@ -46,6 +49,9 @@ const (
 //	2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1)
 func (a *Assurance) String() string {
 	parts := []string{thousands(a.Inputs) + " inputs"}
+	if a.InPlace {
+		parts[0] = "in place: " + thousands(a.Inputs) + " calls compared"
+	}
 	if a.Saturated {
 		parts = append(parts, "search saturated")
 	}

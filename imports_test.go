@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"internal/sandbox":           {"", "internal/scratch"},
 	"internal/source":            {"", "internal/syntax"},
 	"internal/harness":           {"", "internal/rt", "internal/source", "internal/sandbox"},
-	"internal/corpus":            {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness"},
+	"internal/corpus":            {"", "internal/scratch", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/gotool"},
 	"internal/coder":             {"", "internal/source", "mutate/llm"},
 	"internal/bench":             {"", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/special"},
 	"internal/effects":           {},
@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"mutate/rules":               {"", "mutate", "mutate/example", "mutate/facts", "mutate/kit"},
 	"mutate/lift":                {"", "mutate"},
 	"mutate/rules/measure":       {"", "mutate", "mutate/rules"},
-	"internal/flow":              {"", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm"},
+	"internal/flow":              {"", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/inplace"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
 	"internal/watch":             {"", "internal/special"},
@@ -87,13 +87,17 @@ var mayImport = map[string][]string{
 	"probe/rollout/rollouthttp":  {"probe/rollout"},
 	"internal/similarity":        {""},
 	"internal/benchfile":         {"", "internal/corpus", "internal/hotspots", "internal/profiles", "internal/rt", "internal/scratch", "internal/similarity", "internal/source"},
+	"internal/gotool":            {"internal/harness", "internal/source"},
+	"internal/inplace":           {"", "internal/inplace/live", "internal/rt", "internal/gotool", "internal/source", "internal/sandbox", "internal/harness", "internal/syntax", "internal/bench"},
+	"internal/inplace/live":      {"internal/rt"},
+	"bench/inplace":              {"", "internal/source", "internal/sandbox", "internal/scratch", "internal/inplace", "internal/mutants", "internal/verify"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
 // and each other: the nouns, what is linked into users' programs (rt and the
 // probe), the client of models, and the pure search.
 var standardOnly = []string{
-	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/campaign", "internal/similarity",
+	"", "internal/rt", "internal/chat", "internal/evolve", "internal/proof/term", "internal/proof/solve", "internal/rollout", "internal/rollout/simulate", "internal/watch", "internal/watch/simulate", "internal/forecast", "internal/ledger", "internal/special", "internal/syntax", "probe", "probe/wire", "probe/probehttp", "probe/rollout", "probe/rollout/rollouthttp", "internal/campaign", "internal/similarity", "internal/inplace/live",
 }
 
 type listed struct {

@@ -27,6 +27,7 @@ type Result struct {
 	WallSeconds    float64        `json:"wall_seconds"`
 	Verification   Verification   `json:"verification"`
 	Corpus         CorpusSummary  `json:"corpus"`
+	InPlace        *InPlace       `json:"in_place,omitempty"` // the evidence, where it is not a corpus
 	Findings       []Finding      `json:"findings,omitempty"` // of the audit
 	Warnings       []string       `json:"warnings,omitempty"` // what the machine could not offer
 	RuleFaults     []RuleFault    `json:"rule_faults,omitempty"`

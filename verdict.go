@@ -66,7 +66,7 @@ type Counterexample struct {
 	Go   string `json:"go"`   // the call in Go syntax, after declarations of memory that its arguments share
 	Want string `json:"want"` // what the original does
 	Got  string `json:"got"`  // what the candidate does
-	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"
+	Kind string `json:"kind"` // "result", "panic", "argument", "alias", "state", "race", "hang", "crash", "slow"; in place "trace", "test"
 	Test string `json:"test"` // a complete Go test that shows it
 }
 
@@ -85,6 +85,10 @@ func (c *Counterexample) Difference() string {
 		return "it keeps state between calls"
 	case "race":
 		return "it answers differently when called from several goroutines"
+	case "trace":
+		return "it calls a callback or an interface otherwise"
+	case "test":
+		return "a test ends otherwise"
 	case "hang":
 		return "it does not return"
 	case "crash":

@@ -27,7 +27,9 @@ var evolveCommand = &command{
 Finds a faster version of a Go function by rewriting it step by step, and checks that it behaves the same. Works on any
 module on disk, offline, without a model. The checkout is not changed unless --apply is given.
 
-The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to the function, or --corpus.
+The inputs are what the package's own tests, benchmarks, examples and fuzz seeds pass to the function, or --corpus. A
+function that no record of a call can feed (callbacks, contexts, receivers that hold functions) is judged inside these
+tests instead: docs/inplace.md.
 
 Examples:
   beagle evolve ./examples/tags.NormalizeTagArbTagValue
@@ -63,6 +65,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "call nothing faster that gains less; 0.01 is 1 %")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
+	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
+		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; inplace")
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 }
 

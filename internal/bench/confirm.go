@@ -96,6 +96,7 @@ type finalist struct {
 // A confirmer measures the finalists together.
 type confirmer struct {
 	lab       lab
+	inPlace   bool // the lab is a Place: nothing is repeated apart, cold or with a profile
 	o         Options
 	copies    int  // of each version in a binary
 	slow      bool // the function is: fewer of them are timed

@@ -24,6 +24,12 @@ func base(symbol string) (name string, variant int) {
 	return symbol[:i] + symbol[end:], variant
 }
 
+// LineShares is the share of the time by line of version 0 in a CPU profile.
+func LineShares(data []byte) (map[int]float64, error) {
+	lines, _, err := lineShares(data, 0)
+	return lines, err
+}
+
 // lineShares reads, from a CPU profile of a variant, the share of the time that
 // each line of its source took, callees outside the scope included: a sample
 // counts for the innermost line of the scope on its stack. It returns the number

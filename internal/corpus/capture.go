@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -70,7 +71,7 @@ func Capture(
 	c := &capturer{u: u, box: box, dir: dir, o: o}
 	c.defaults()
 	var err error
-	if c.tools, err = findToolchain(ctx, u); err != nil {
+	if c.tools, err = gotool.Find(ctx, u); err != nil {
 		return nil, err
 	}
 	if c.tools.GOMODCACHE != "" && strings.HasPrefix(u.Target.PkgDir, c.tools.GOMODCACHE+string(filepath.Separator)) {
@@ -101,19 +102,19 @@ func vendored(u *source.Unit) bool {
 // all runs the target's own tests, and the others only if these recorded too
 // little: listing a large module alone takes a while.
 func (c *capturer) all(ctx context.Context) error {
-	own, deps, err := c.tools.own(ctx, c.u)
+	own, deps, err := c.tools.Own(ctx, c.u)
 	if err != nil {
 		return err
 	}
-	if own.tests() > 0 {
-		if err := c.suites(ctx, []*listed{own}, deps); err != nil {
+	if own.Tests() > 0 {
+		if err := c.suites(ctx, []*gotool.Listed{own}, deps); err != nil {
 			return err
 		}
 	}
 	if c.done(some) {
 		return nil
 	}
-	others, err := c.tools.importers(ctx, c.u)
+	others, err := c.tools.Importers(ctx, c.u)
 	if err != nil || len(others) == 0 {
 		return err
 	}
@@ -121,7 +122,7 @@ func (c *capturer) all(ctx context.Context) error {
 	for _, p := range others[n:] {
 		c.out.Unasked = append(c.out.Unasked, p.ImportPath)
 	}
-	deps, err = c.tools.deps(ctx, c.u, others[:n])
+	deps, err = c.tools.Deps(ctx, c.u, others[:n])
 	if err != nil {
 		return err
 	}
@@ -131,13 +132,13 @@ func (c *capturer) all(ctx context.Context) error {
 // done reports whether there is no time for more, or no need.
 func (c *capturer) done(enough int) bool { return time.Now().After(c.end) || c.records >= enough }
 
-func (c *capturer) suites(ctx context.Context, list, deps []*listed) error {
-	c.read = c.tools.readable(c.u, deps)
-	return c.each(list, func(i int, p *listed) error { return c.suite(ctx, i, p, len(list)) })
+func (c *capturer) suites(ctx context.Context, list, deps []*gotool.Listed) error {
+	c.read = c.tools.Readable(c.u, deps)
+	return c.each(list, func(i int, p *gotool.Listed) error { return c.suite(ctx, i, p, len(list)) })
 }
 
 // each runs suites until there is enough, or until more promises nothing.
-func (c *capturer) each(list []*listed, run func(i int, p *listed) error) error {
+func (c *capturer) each(list []*gotool.Listed, run func(i int, p *gotool.Listed) error) error {
 	idle := 0
 	for i, p := range list {
 		if c.done(some) || idle == fruitless {
@@ -160,7 +161,7 @@ type capturer struct {
 	box     *sandbox.Sandbox
 	dir     string
 	o       CaptureOptions
-	tools   *toolchain
+	tools   *gotool.Toolchain
 	read    []string
 	overlay string
 	end     time.Time
@@ -196,7 +197,7 @@ func (c *capturer) defaults() {
 
 // suite builds the tests of one package, runs the tests and then the
 // benchmarks.
-func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
+func (c *capturer) suite(ctx context.Context, i int, p *gotool.Listed, of int) error {
 	place := ""
 	if of > 1 {
 		place = fmt.Sprintf(", package %d of %d", i+1, of)
@@ -222,7 +223,7 @@ func (c *capturer) suite(ctx context.Context, i int, p *listed, of int) error {
 // attempt runs all tests or benchmarks of a package. When these fail, or take too
 // long, before they call the target, it runs those alone that a pattern names.
 func (c *capturer) attempt(
-	ctx context.Context, p *listed, binary, what string, args []string, choose, pattern string,
+	ctx context.Context, p *gotool.Listed, binary, what string, args []string, choose, pattern string,
 ) error {
 	before := c.out.Calls
 	ok, err := c.record(ctx, p, binary, what, append(slices.Clone(args), choose+"."))
@@ -233,12 +234,12 @@ func (c *capturer) attempt(
 	return err
 }
 
-func (c *capturer) build(ctx context.Context, p *listed, binary string) (bool, error) {
+func (c *capturer) build(ctx context.Context, p *gotool.Listed, binary string) (bool, error) {
 	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-overlay=" + c.overlay,
-		"-o", binary}, c.tools.tagArgs()...)
+		"-o", binary}, c.tools.TagArgs()...)
 	r, err := c.box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Build, Path: c.tools.command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir,
-		Env:  append(c.tools.env(), harness.Roomy...),
+		Profile: sandbox.Build, Path: c.tools.Command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir,
+		Env:  append(c.tools.Env(), harness.Roomy...),
 		Read: c.read, Write: []string{c.dir, c.tools.GOCACHE},
 	})
 	if err := stopped(ctx, r, err); err != nil {
@@ -263,7 +264,7 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 const leastTime = 5 * time.Second
 
 // record runs a binary of tests and adds what it recorded. ok says that all of it ran.
-func (c *capturer) record(ctx context.Context, p *listed, binary, what string, args []string) (ok bool, err error) {
+func (c *capturer) record(ctx context.Context, p *gotool.Listed, binary, what string, args []string) (ok bool, err error) {
 	calls, err := os.MkdirTemp(c.dir, "calls")
 	if err != nil {
 		return false, err
@@ -272,7 +273,7 @@ func (c *capturer) record(ctx context.Context, p *listed, binary, what string, a
 	wall := max(time.Until(c.end)/2, leastTime)
 	r, err := c.box.Run(ctx, sandbox.Command{
 		Profile: sandbox.Test, Path: binary, Args: append(args, "-test.timeout="+wall.String()), Dir: p.Dir,
-		Env:  append(c.tools.env(), rt.CaptureDir+"="+calls),
+		Env:  append(c.tools.Env(), rt.CaptureDir+"="+calls),
 		Read: c.read, Write: []string{calls}, Limits: sandbox.Limits{Wall: wall + time.Second},
 	})
 	if err := stopped(ctx, r, err); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
@@ -46,14 +47,14 @@ func TestFailureTexts(t *testing.T) {
 // after a few.
 func TestFruitlessSuites(t *testing.T) {
 	records := []int{0, 0, 5, 0, 0, 0, 0, 9, 9}
-	var list []*listed
+	var list []*gotool.Listed
 	for range records {
-		list = append(list, &listed{ImportPath: "p"})
+		list = append(list, &gotool.Listed{ImportPath: "p"})
 	}
 	c := &capturer{}
 	c.defaults()
 	ran := 0
-	err := c.each(list, func(i int, _ *listed) error {
+	err := c.each(list, func(i int, _ *gotool.Listed) error {
 		ran++
 		c.records += records[i]
 		return nil

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/gotool"
 )
 
 // named makes a pattern of the tests or benchmarks of a package that mention the
 // target by its name. It is empty when none does.
-func named(p *listed, target string, prefixes ...string) string {
+func named(p *gotool.Listed, target string, prefixes ...string) string {
 	name := target[strings.LastIndex(target, ".")+1:]
 	var found []string
 	for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {

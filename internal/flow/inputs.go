@@ -3,6 +3,7 @@ package flow
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -79,10 +80,17 @@ const (
 func (n *inputs) gather(ctx context.Context, bin *harness.Binary, in *corpus.Input) error {
 	built, err := n.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, n.unit, bin, n.lab.box, *in) })
 	if err != nil {
-		return err
+		return unmade(err)
 	}
 	c := built.Corpus
 	c.DroppedWhy = strings.Join(built.DroppedFor, "; ")
+	if c.GeneratedOnly && c.Dropped > 0 && n.spec.mayGoInPlace() {
+		return noCorpus{&beagle.UsageError{
+			What: fmt.Sprintf("%s: none of %d recorded calls can be replayed: %s", n.unit.Target.Spec(), c.Dropped,
+				cut(c.DroppedWhy)),
+			Remedy: "give recorded calls with --corpus, or ask for generated ones with --evidence corpus",
+		}}
+	}
 	n.hold(c, 0)
 	n.watch.Stage("corpus", fmt.Sprintf("%d inputs to search with, %d held out, %d generated",
 		len(c.Train), len(c.Holdout), len(c.Generated)))
@@ -154,7 +162,7 @@ func (n *inputs) refused(f beagle.Finding) error {
 // hopeless refuses a target that no inputs can make worth a search, before they
 // are recorded.
 func (n *inputs) hopeless() error {
-	if len(n.unit.Target.Params) > 0 || n.spec.Force {
+	if _, corpus := n.lab.evidence.(recorded); !corpus || len(n.unit.Target.Params) > 0 || n.spec.Force {
 		return nil
 	}
 	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {
@@ -203,4 +211,23 @@ func (n *inputs) summary() beagle.CorpusSummary {
 		Dropped: c.Dropped, DroppedWhy: c.DroppedWhy, GeneratedOnly: c.GeneratedOnly, Sources: c.Sources,
 		Facets: c.Facets,
 	}
+}
+
+// unmade marks an error of the user's inputs as one that evidence in place may get around.
+func unmade(err error) error {
+	var usage *beagle.UsageError
+	if errors.As(err, &usage) {
+		return noCorpus{usage}
+	}
+	return err
+}
+
+// mostReason bounds what a message repeats of the reasons for which calls were dropped.
+const mostReason = 200
+
+func cut(text string) string {
+	if len(text) > mostReason {
+		return text[:mostReason] + "..."
+	}
+	return text
 }

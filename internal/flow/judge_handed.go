@@ -87,7 +87,7 @@ func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Ve
 	if c.ID == jd.works.root.ID {
 		return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "parse", Reason: "it is the original"}, nil
 	}
-	jd.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", c.Note, jd.spec.Fuzz))
+	jd.watch.Stage("verify", c.Note+": "+jd.verifier.lab.evidence.work())
 	return once(jd.works, "full", c.ID, fmt.Sprint(jd.spec.Fuzz), func() (*beagle.Verdict, error) {
 		return jd.verifier.full(ctx, c)
 	})
@@ -101,7 +101,7 @@ func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Ve
 	}
 	c := arrived.Candidate
 	c.Note = name
-	jd.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", name, jd.spec.Fuzz))
+	jd.watch.Stage("verify", name+": "+jd.verifier.lab.evidence.work())
 	v, err := jd.verifier.full(ctx, c)
 	if err != nil {
 		return nil, err

@@ -18,16 +18,17 @@ import (
 // A lab is where versions are built, run and timed: a sandbox, a builder, the
 // two judges, and a directory for their files.
 type lab struct {
-	unit    *source.Unit
-	root    beagle.Candidate
-	box     *sandbox.Sandbox
-	builder *harness.Builder // from equip on, as the judges
-	bench   *bench.Env
-	verify  *verify.Env
-	scratch *scratch.Dir
-	dir     string       // scratch, removed at the end
-	ahead   func()       // ends what is compiled ahead, which works there
-	timing  sync.RWMutex // held while something is timed; what would disturb that takes it to read
+	unit     *source.Unit
+	root     beagle.Candidate
+	box      *sandbox.Sandbox
+	builder  *harness.Builder // from equip on, as the judges
+	bench    *bench.Env
+	evidence evidence
+	verify   *verify.Env
+	scratch  *scratch.Dir
+	dir      string       // scratch, removed at the end
+	ahead    func()       // ends what is compiled ahead, which works there
+	timing   sync.RWMutex // held while something is timed; what would disturb that takes it to read
 }
 
 // newLab makes a lab without walls: see enclose.
@@ -56,13 +57,23 @@ func (l *lab) equip(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := l.furnish(); err != nil {
+		return err
+	}
+	l.bench.Builder, l.verify.Builder = l.builder, l.builder
+	return nil
+}
+
+// furnish makes the two judges without a builder, which is all that evidence in place
+// needs of them.
+func (l *lab) furnish() error {
 	for _, sub := range []string{"bench", "verify", "corpus"} {
 		if err := os.MkdirAll(filepath.Join(l.dir, sub), 0o755); err != nil {
 			return err
 		}
 	}
-	l.bench = &bench.Env{Box: l.box, Builder: l.builder, Dir: filepath.Join(l.dir, "bench"), CPU: sandbox.LastCPU()}
-	l.verify = &verify.Env{Unit: l.unit, Builder: l.builder, Box: l.box, Dir: filepath.Join(l.dir, "verify")}
+	l.bench = &bench.Env{Box: l.box, Dir: filepath.Join(l.dir, "bench"), CPU: sandbox.LastCPU()}
+	l.verify = &verify.Env{Unit: l.unit, Box: l.box, Dir: filepath.Join(l.dir, "verify")}
 	return nil
 }
 
@@ -87,6 +98,9 @@ func (l *lab) beside(ctx context.Context, link harness.Link, cs ...beagle.Candid
 
 // assembly is the compiler's for a version. It waits until nothing is timed.
 func (l *lab) assembly(ctx context.Context, c beagle.Candidate) ([]harness.Instruction, error) {
+	if l.builder == nil { // in place there is no harness to read it from
+		return nil, nil
+	}
 	l.timing.RLock()
 	defer l.timing.RUnlock()
 	return l.builder.Assembly(ctx, harness.Variant{ID: c.ID, Source: c.Source})

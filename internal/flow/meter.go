@@ -29,13 +29,7 @@ type meter struct {
 func (m *meter) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
-	fresh, told, err := m.inputs.fresh(ctx, m.spec.Seed^0xf4e54)
-	if err != nil {
-		return nil, err
-	}
-	return bench.Confirm(ctx, m.lab.bench, m.unit, cs, m.inputs.corpus(), tried, bench.Options{
-		Budget: budget, MinGain: m.spec.MinGain, Fresh: fresh, Told: told, PGO: m.modulePGO(), Seed: m.spec.Seed,
-	})
+	return m.lab.evidence.confirm(ctx, cs, tried, budget)
 }
 
 // blind measures a version by its times alone, even if its machine code is the

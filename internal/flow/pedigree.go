@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -92,17 +90,17 @@ const compareTime = 80 * time.Millisecond
 // compareAll verifies and screens versions in one program; the zero Ratio
 // stands for one that does not behave.
 func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) ([]beagle.Ratio, error) {
-	bin, err := p.lab.beside(ctx, harness.Link{FuncAlign: 64}, cs...) // the original among them is compared with itself
+	t, err := p.lab.evidence.trial(ctx, cs) // the original among them is compared with itself
 	if err != nil {
 		return nil, err
 	}
-	defer bin.Remove()
+	defer t.Remove()
 	var good []int
 	for i, c := range cs {
-		if _, failed := bin.Failed[i+1]; failed {
+		if t.refused(i+1) != nil {
 			continue
 		}
-		v, err := p.verifier.quick(ctx, bin, i+1, c)
+		v, err := p.verifier.quick(ctx, t, i+1, c)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +109,7 @@ func (p *pedigree) compareAll(ctx context.Context, cs []beagle.Candidate) ([]bea
 		}
 	}
 	out := make([]beagle.Ratio, len(cs))
-	ratios, err := bench.Screen(ctx, p.lab.bench, bin, good, p.inputs.corpus(), compareTime*time.Duration(len(good)+1))
+	ratios, err := t.screen(ctx, good, compareTime*time.Duration(len(good)+1))
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,9 @@ type Prepared struct {
 	// Machine is the kind of machine that measures, when that is not left to
 	// whoever works on the run: results are looked up under its name.
 	Machine *beagle.Machine `json:"machine,omitempty"`
+
+	// InPlace is the evidence, where it is not a corpus.
+	InPlace *beagle.InPlace `json:"in_place,omitempty"`
 }
 
 // Prepare resolves the target, records its inputs, audits them, and profiles
@@ -59,13 +62,15 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	}
 	var known Prepared
 	if ok, err := a.Store.Load(run, "prepared", &known); err != nil || ok {
-		return &known, errors.Join(err, x.lab.equip(ctx))
+		return &known, errors.Join(err, x.lab.evidence.equip(ctx))
 	}
 	if err := x.inputs.hopeless(); err != nil {
 		return nil, err
 	}
-	if err := x.observe(ctx); err != nil {
-		return nil, err
+	if err := x.lab.evidence.observe(ctx); err != nil {
+		if err = x.instead(ctx, err); err != nil {
+			return nil, err
+		}
 	}
 	x.ready.Seconds = time.Since(start).Seconds()
 	if err := a.Store.Save(run, "spec", spec); err != nil {
@@ -105,7 +110,7 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 
 // observe finds out what a search starts from. The original is built while the
 // tests are recorded.
-func (x *session) observe(ctx context.Context) error {
+func (x recorded) observe(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var built atomic.Bool
 	original := sync.OnceValues(func() (*harness.Binary, error) {
@@ -195,7 +200,7 @@ func (x *session) baseline(ctx context.Context, bin *harness.Binary) (err error)
 }
 
 // restore takes up what Prepare saved in another process.
-func (x *session) restore() error {
+func (x *session) restore(ctx context.Context) error {
 	if ok, err := x.works.store.Load(x.works.run, "prepared", &x.ready); err != nil || !ok {
 		return errors.Join(fmt.Errorf("run %s was not prepared", x.works.run), err)
 	}
@@ -206,7 +211,7 @@ func (x *session) restore() error {
 	if err := x.works.fileUnder(); err != nil {
 		return err
 	}
-	if err := x.inputs.restore(); err != nil {
+	if err := x.lab.evidence.restore(ctx); err != nil {
 		return err
 	}
 	x.rewriter.weigh(x.ready.Profile)

@@ -46,7 +46,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(), Findings: rp.ready.Findings,
 		Warnings: rp.lab.box.Missing(),
 		Profile:  rp.hotLines(), Lineage: j.Lineage, Attempts: log.Attempts, Split: log.split(j.Seconds),
-		Machine: rp.works.machine, Replay: rp.spec.Command(),
+		InPlace: rp.ready.InPlace, Machine: rp.works.machine, Replay: rp.spec.Command(),
 		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root),
 	}
 	// of finalists and advice

@@ -35,7 +35,7 @@ const (
 // when the target's values cannot be written as Go literals.
 func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	t := &rp.unit.Target
-	if !writable(rp.unit.Sig) {
+	if rp.ready.InPlace != nil || !writable(rp.unit.Sig) {
 		return nil, nil
 	}
 	tested, err := spelled(ctx, rp.lab, telling(rp.inputs.corpus()))

@@ -7,10 +7,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/harness"
-	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // A screener takes batches of candidates through the cheap end of the ladder.
@@ -50,7 +47,7 @@ type group struct {
 	*screener
 	out   []Evaluation
 	live  []entrant
-	bin   *harness.Binary
+	trial trial
 	place map[string]int    // of each candidate in the whole batch
 	codes map[string]string // machine-code hash -> the first of the batch that is known to have it
 	cost  Split
@@ -101,7 +98,7 @@ func (b *group) evaluate(ctx context.Context) error {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	defer b.bin.Remove()
+	defer b.trial.Remove()
 	if err := b.verify(ctx); err != nil {
 		return err
 	}
@@ -151,7 +148,7 @@ func (b *group) profile(ctx context.Context, which func(entrant) bool) error {
 		if !which(e) || o.Insight != nil {
 			continue
 		}
-		in, err := bench.Look(ctx, b.lab.bench, b.bin, e.variant, b.inputs.corpus())
+		in, err := b.trial.look(ctx, e.variant)
 		if err != nil {
 			return err
 		}
@@ -189,22 +186,18 @@ func (b *group) build(ctx context.Context) error {
 		candidates = append(candidates, b.live[i].candidate)
 	}
 	start := time.Now()
-	bin, spoilt, err := verify.Build(ctx, b.lab.verify, candidates, harness.Link{FuncAlign: 64})
+	t, err := b.lab.evidence.trial(ctx, candidates)
 	b.cost.Build += time.Since(start)
 	if err != nil {
 		return err
 	}
-	b.bin = bin
+	b.trial = t
 	b.filter(func(e entrant, v *beagle.Verdict) {
-		if why, failed := bin.Failed[e.variant]; failed {
-			v.Status, v.Stage, v.Reason = beagle.Invalid, "compile", why
+		if r := t.refused(e.variant); r != nil {
+			v.Status, v.Stage, v.Reason = r.Status, r.Stage, r.Reason
 			return
 		}
-		if f := spoilt[e.variant-1]; f != nil {
-			v.Status, v.Stage, v.Reason = f.Status, f.Stage, f.Reason
-			return
-		}
-		v.Static = bin.Static[e.variant]
+		v.Static = t.static(e.variant)
 		if first := b.first(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
 			duplicate(v, first)
 		}
@@ -247,7 +240,7 @@ func (b *group) verify(ctx context.Context) error {
 	defer func() { b.cost.Verify += time.Since(start) }()
 	err := parallel(len(b.live), func(i int) error {
 		e := b.live[i]
-		v, err := b.verifier.quick(ctx, b.bin, e.variant, e.candidate)
+		v, err := b.verifier.quick(ctx, b.trial, e.variant, e.candidate)
 		if err == nil {
 			merge(&b.out[e.out].Verdict, v)
 		}
@@ -280,7 +273,7 @@ func (b *group) screen(ctx context.Context) error {
 	budget := screenTime * time.Duration(len(variants)+1)
 	b.lab.timing.Lock()
 	defer b.lab.timing.Unlock()
-	ratios, err := bench.Screen(ctx, b.lab.bench, b.bin, variants, b.inputs.corpus(), budget)
+	ratios, err := b.trial.screen(ctx, variants, budget)
 	if err != nil {
 		return err
 	}
@@ -310,23 +303,13 @@ func (b *group) screenClasses(ctx context.Context) error {
 	if len(faster) == 0 {
 		return nil
 	}
-	classes, err := b.inputs.commonClasses()
+	found, err := b.trial.classes(ctx, variants, searchTime)
 	if err != nil {
 		return err
 	}
-	for _, class := range classes {
-		part := *b.inputs.corpus()
-		part.Train = class.Records
-		ratios, err := bench.Screen(ctx, b.lab.bench, b.bin, variants, &part, searchTime*time.Duration(len(variants)+1))
-		if err != nil {
-			return err
-		}
-		for i, e := range faster {
-			if v := &b.out[e.out].Verdict; ratios[i] != (beagle.Ratio{}) {
-				v.InputClasses = append(v.InputClasses,
-					beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: ratios[i]})
-			}
-		}
+	for i, e := range faster {
+		v := &b.out[e.out].Verdict
+		v.InputClasses = append(v.InputClasses, found[i]...)
 	}
 	return nil
 }

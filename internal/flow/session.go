@@ -65,6 +65,11 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 		return nil, err
 	}
 	x := newSession(run, spec, s, watch, u, l, mutators)
+	var began Prepared
+	if _, err := s.Load(run, "prepared", &began); err != nil {
+		return nil, err
+	}
+	x.settle(began.InPlace)
 	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), making(mutators)
 	return x, nil
 }
@@ -75,7 +80,7 @@ func newSession(
 ) *session {
 	x := &session{spec: spec, watch: watch, unit: u, lab: l}
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
-	l.unit, l.root = u, root
+	l.unit, l.root, l.evidence = u, root, recorded{x}
 	w := &works{run: run, store: s, anew: spec.Anew, ready: &x.ready, root: root}
 	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, ready: &x.ready}
 	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: newWorkbench(u, &beagle.Facets{}, mutators, nil)}
@@ -130,7 +135,7 @@ func (a *Activities) session(ctx context.Context, run string) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := x.lab.equip(ctx); err != nil {
+	if err := x.lab.evidence.equip(ctx); err != nil {
 		x.lab.close()
 		return nil, err
 	}
@@ -150,7 +155,7 @@ func (a *Activities) prepared(ctx context.Context, run string) (*session, error)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.inputs.corpus() == nil {
-		err = x.restore()
+		err = x.restore(ctx)
 	}
 	return x, err
 }

@@ -38,6 +38,7 @@ type Spec struct {
 	MinGain    float64       `json:"min_gain"`             // gain below which nothing is called faster: 0.01 is 1 %
 	Time       time.Duration `json:"time"`                 // search no longer than this; 0 is no limit
 	Sandbox    string        `json:"sandbox"`              // "auto" or "require"
+	Evidence   string        `json:"evidence,omitempty"`   // "auto", "corpus" or "inplace"; "" is auto
 	Rules      []string      `json:"rules,omitempty"`      // only these mutators and sets of them; empty is the default set
 	NoLift     bool          `json:"no_lift,omitempty"`    // look up no piece of the function in the library
 	Apply      bool          `json:"apply"`                // the improvement will be written to the user's files
@@ -108,6 +109,13 @@ func (s *Spec) Validate() error {
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
 			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
+	if kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace}; !slices.Contains(kinds, s.Evidence) {
+		return usage(fmt.Sprintf("--evidence %q is not known", s.Evidence),
+			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus or inplace")
+	}
+	if s.Evidence == EvidenceInPlace && s.CorpusFile != "" {
+		return usage("--evidence inplace with --corpus "+s.CorpusFile, "leave one of them out: in place there are no records")
+	}
 	if _, err := source.Ignores(s.Ignore); err != nil {
 		return err
 	}
@@ -117,7 +125,8 @@ func (s *Spec) Validate() error {
 
 // load says which target to load, and how.
 func (s *Spec) load() source.Options {
-	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore}
+	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
+		InPlace: s.mayGoInPlace()}
 }
 
 // Anchor makes a spec mean the same wherever a process stands that goes on with
@@ -171,6 +180,7 @@ func (s *Spec) Command() string {
 	add(s.MinGain != d.MinGain, "min-gain", s.MinGain)
 	add(s.Time != d.Time, "time", s.Time)
 	add(s.Sandbox != d.Sandbox, "sandbox", s.Sandbox)
+	add(s.Evidence != "" && s.Evidence != EvidenceAuto, "evidence", s.Evidence)
 	add(len(s.Rules) > 0, "rules", strings.Join(s.Rules, ","))
 	add(s.NoLift, "no-lift", true)
 	add(s.Force, "force", s.Force)

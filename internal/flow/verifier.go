@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
@@ -28,14 +27,10 @@ func (vf *verifier) static(ctx context.Context, c beagle.Candidate) (*beagle.Ver
 	})
 }
 
-// quick compares a candidate, version i of a program, with the original for some
+// quick compares a candidate, a version of a trial, with the original for some
 // milliseconds.
-func (vf *verifier) quick(
-	ctx context.Context, bin *harness.Binary, i int, c beagle.Candidate,
-) (*beagle.Verdict, error) {
-	return vf.survive(c.Source, func() (*beagle.Verdict, error) {
-		return verify.Quick(ctx, vf.lab.verify, bin, i, c, vf.inputs.corpus())
-	})
+func (vf *verifier) quick(ctx context.Context, t trial, version int, c beagle.Candidate) (*beagle.Verdict, error) {
+	return vf.survive(c.Source, func() (*beagle.Verdict, error) { return t.quick(ctx, version, c) })
 }
 
 // survive judges a text. A panic of the judge's own is no end of a run: it
@@ -69,13 +64,7 @@ func (vf *verifier) failed(p *verify.JudgePanic) (*beagle.Verdict, error) {
 
 // full is the whole ladder.
 func (vf *verifier) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
-	fuzz := vf.spec.Fuzz
-	if fuzz == 0 {
-		fuzz = -1 // leaves it out
-	}
-	v, err := vf.survive(c.Source, func() (*beagle.Verdict, error) {
-		return verify.Full(ctx, vf.lab.verify, c, vf.inputs.corpus(), verify.Budget{Fuzz: fuzz})
-	})
+	v, err := vf.survive(c.Source, func() (*beagle.Verdict, error) { return vf.lab.evidence.full(ctx, c) })
 	if err == nil {
 		vf.assure(v)
 	}
@@ -85,7 +74,7 @@ func (vf *verifier) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdi
 // proven is the full verification of a finalist, and which earlier run made it.
 func (vf *verifier) proven(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, *beagle.Origin, error) {
 	return traced(vf.works, "full", c.ID, fmt.Sprint(vf.spec.Fuzz), func() (*beagle.Verdict, error) {
-		vf.watch.Stage("verify", fmt.Sprintf("%s: all inputs, exhaustion, %v of fuzzing", steps(c), vf.spec.Fuzz))
+		vf.watch.Stage("verify", steps(c)+": "+vf.lab.evidence.work())
 		return vf.full(ctx, c)
 	})
 }

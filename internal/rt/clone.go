@@ -2,6 +2,7 @@ package rt
 
 import (
 	"reflect"
+	"time"
 	"unsafe"
 )
 
@@ -84,6 +85,9 @@ func (k *cloner) shared(q unsafe.Pointer) (*root, unsafe.Pointer) {
 	return r, p
 }
 
+// locationType is of values that never change, and that are known by their address.
+var locationType = reflect.TypeOf(time.Location{})
+
 // copyElems copies the first live of n values; the rest is copied only if it
 // refers to nothing, since what is left over there may be anything.
 func (k *cloner) copyElems(c *coder, dst, src unsafe.Pointer, live, n int) {
@@ -114,7 +118,7 @@ func (k *cloner) elems(c *coder, base unsafe.Pointer, n int) {
 }
 
 func (k *cloner) pointer(elem *coder, q unsafe.Pointer) unsafe.Pointer {
-	if q == nil || elem.size == 0 {
+	if q == nil || elem.size == 0 || isBound(elem.typ) || elem.typ == locationType {
 		return q
 	}
 	if r, p := k.shared(q); r != nil {

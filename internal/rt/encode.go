@@ -24,7 +24,12 @@ const maxSpare = 64 << 10
 
 // ignored are the differences that this process lets pass. A process serves one
 // request, which sets them before anything runs.
-var ignored struct{ errorText, panicValue, nilEmpty, capacity, scratch bool }
+var ignored struct{ errorText, panicValue, nilEmpty, capacity, scratch, bound bool }
+
+// Tolerate lets this process compare values that hold functions, channels and what
+// else is bound to a process: of those, only whether they are nil counts. Such
+// encodings cannot be read back.
+func Tolerate() { ignored.bound = true }
 
 type encoder struct {
 	buf      []byte

@@ -2,6 +2,9 @@ package rt
 
 import "runtime"
 
+// GoroutineID is the number of the goroutine that calls it.
+func GoroutineID() uint64 { return goroutineID() }
+
 // goroutineID reads "goroutine 17 [running]".
 func goroutineID() (id uint64) {
 	var buf [32]byte

@@ -35,7 +35,10 @@ func (u *Unit) describe(ctx context.Context) error {
 	u.Target.Variadic = u.Sig.Variadic()
 	u.Target.Params = u.params()
 	u.Target.Results = u.results()
-	return u.refuse()
+	if u.Unrecordable = u.refuse(); !u.opts.InPlace {
+		return u.Unrecordable
+	}
+	return nil
 }
 
 // signatureText is the declaration's first part on one line.

@@ -30,6 +30,9 @@ type Options struct {
 
 	Requires string   // a condition on the inputs, and-ed with that of the target's comment
 	Ignore   []string // differences that do not count, beside those of the comment
+
+	// take what no record of a call can hold, too: [Unit.Unrecordable] says why
+	InPlace bool
 }
 
 // Load resolves a function and everything that is known of it before anything

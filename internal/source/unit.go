@@ -27,6 +27,10 @@ type Unit struct {
 
 	Requires *Predicate // the condition of Target.Contract; nil for none
 
+	// why no record of a call can hold its arguments or results; nil when one can. It is a
+	// [beagle.UsageError]
+	Unrecordable error
+
 	opts    Options
 	fset    *token.FileSet
 	files   []*srcFile // as the compiler takes them

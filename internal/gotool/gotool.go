@@ -1,4 +1,6 @@
-package corpus
+// Package gotool is the go command of a target's module: where it is, what it needs to run in a
+// sandbox, and which test suites reach the target.
+package gotool
 
 import (
 	"bytes"
@@ -17,51 +19,55 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A toolchain is the go command as the target's module selects it.
-type toolchain struct {
+// A Toolchain is the go command as the target's module selects it.
+type Toolchain struct {
 	GOROOT, GOCACHE, GOMODCACHE, GOWORK, GOFLAGS, CGO_ENABLED, GOEXPERIMENT string
 
 	tags []string
 	dir  string
 }
 
-func findToolchain(ctx context.Context, u *source.Unit) (*toolchain, error) {
-	t := &toolchain{tags: u.Target.Tags, dir: u.Target.PkgDir}
+// Find asks the go command of the target's module where things are.
+func Find(ctx context.Context, u *source.Unit) (*Toolchain, error) {
+	t := &Toolchain{tags: u.Target.Tags, dir: u.Target.PkgDir}
 	return t, harness.GoEnv(ctx, u.Target.PkgDir, t)
 }
 
-func (t *toolchain) command() string { return filepath.Join(t.GOROOT, "bin", "go") }
+// Command is the path of the go command.
+func (t *Toolchain) Command() string { return filepath.Join(t.GOROOT, "bin", "go") }
 
-func (t *toolchain) env() []string {
+// Env is what the go command needs to know in a sandbox.
+func (t *Toolchain) Env() []string {
 	return []string{"GOROOT=" + t.GOROOT, "GOCACHE=" + t.GOCACHE, "GOMODCACHE=" + t.GOMODCACHE, "GOWORK=" + t.GOWORK,
 		"GOFLAGS=" + t.GOFLAGS,
 		"CGO_ENABLED=" + t.CGO_ENABLED, "GOEXPERIMENT=" + t.GOEXPERIMENT, "GOTOOLCHAIN=local", "GOPROXY=off"}
 }
 
-func (t *toolchain) tagArgs() []string {
+// TagArgs is the flag of the build tags, if there are any.
+func (t *Toolchain) TagArgs() []string {
 	if len(t.tags) == 0 {
 		return nil
 	}
 	return []string{"-tags=" + strings.Join(t.tags, ",")}
 }
 
-// A listed package is what go list says of one.
-type listed struct {
+// A Listed is what go list says of one.
+type Listed struct {
 	ImportPath, Dir, Name, ForTest     string
 	Imports, TestImports, XTestImports []string
 	TestGoFiles, XTestGoFiles          []string
 	Module                             *struct{ Dir string }
 }
 
-func (t *toolchain) list(ctx context.Context, dir string, args ...string) ([]*listed, error) {
-	args = append(append([]string{"list", "-e", "-buildvcs=false"}, t.tagArgs()...), args...)
-	out, err := harness.GoOutput(ctx, t.command(), dir, append(os.Environ(), t.env()...), args...)
+func (t *Toolchain) list(ctx context.Context, dir string, args ...string) ([]*Listed, error) {
+	args = append(append([]string{"list", "-e", "-buildvcs=false"}, t.TagArgs()...), args...)
+	out, err := harness.GoOutput(ctx, t.Command(), dir, append(os.Environ(), t.Env()...), args...)
 	if err != nil {
 		return nil, err
 	}
-	var pkgs []*listed
+	var pkgs []*Listed
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := new(listed)
+		p := new(Listed)
 		if err := d.Decode(p); errors.Is(err, io.EOF) {
 			return pkgs, nil
 		} else if err != nil {
@@ -73,29 +79,30 @@ func (t *toolchain) list(ctx context.Context, dir string, args ...string) ([]*li
 
 const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles,Module"
 
-func (p *listed) tests() int { return len(p.TestGoFiles) + len(p.XTestGoFiles) }
+// Tests counts the test files of a package.
+func (p *Listed) Tests() int { return len(p.TestGoFiles) + len(p.XTestGoFiles) }
 
-// own is the target's package, and what its tests are linked with.
-func (t *toolchain) own(ctx context.Context, u *source.Unit) (own *listed, deps []*listed, err error) {
+// Own is the target's package, and what its tests are linked with.
+func (t *Toolchain) Own(ctx context.Context, u *source.Unit) (own *Listed, deps []*Listed, err error) {
 	if deps, err = t.list(ctx, u.Target.PkgDir, "-deps", "-test", testFields, "."); err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(deps, func(p *listed) bool { return p.ImportPath == u.Target.PkgPath })
+	i := slices.IndexFunc(deps, func(p *Listed) bool { return p.ImportPath == u.Target.PkgPath })
 	if i < 0 {
 		return nil, nil, fmt.Errorf("go list: %s is not the package in %s", u.Target.PkgPath, u.Target.PkgDir)
 	}
 	return deps[i], deps, nil
 }
 
-// importers are the packages of the module whose tests reach the target, the
+// Importers are the packages of the module whose tests reach the target, the
 // nearest first: those that import it, then those that import them.
-func (t *toolchain) importers(ctx context.Context, u *source.Unit) ([]*listed, error) {
+func (t *Toolchain) Importers(ctx context.Context, u *source.Unit) ([]*Listed, error) {
 	all, err := t.list(ctx, u.Target.Dir, testFields, "./...")
 	if err != nil {
 		return nil, err
 	}
 	far := distances(all, u.Target.PkgPath)
-	reach := func(p *listed) int {
+	reach := func(p *Listed) int {
 		best, ok := far[p.ImportPath]
 		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
 			if d, is := far[i]; is && (!ok || d+1 < best) {
@@ -104,17 +111,17 @@ func (t *toolchain) importers(ctx context.Context, u *source.Unit) ([]*listed, e
 		}
 		return best
 	}
-	all = slices.DeleteFunc(all, func(p *listed) bool {
-		return p.tests() == 0 || p.ImportPath == u.Target.PkgPath || reach(p) == 0
+	all = slices.DeleteFunc(all, func(p *Listed) bool {
+		return p.Tests() == 0 || p.ImportPath == u.Target.PkgPath || reach(p) == 0
 	})
-	slices.SortStableFunc(all, func(a, b *listed) int {
+	slices.SortStableFunc(all, func(a, b *Listed) int {
 		return cmp.Or(reach(a)-reach(b), strings.Compare(a.ImportPath, b.ImportPath))
 	})
 	return all, nil
 }
 
 // distances counts the imports from each package down to the target.
-func distances(all []*listed, target string) map[string]int {
+func distances(all []*Listed, target string) map[string]int {
 	far := map[string]int{target: 0}
 	for round := 1; ; round++ {
 		before := len(far)
@@ -132,8 +139,8 @@ func distances(all []*listed, target string) map[string]int {
 	}
 }
 
-// deps are what the tests of packages are linked with.
-func (t *toolchain) deps(ctx context.Context, u *source.Unit, tests []*listed) ([]*listed, error) {
+// Deps are what the tests of packages are linked with.
+func (t *Toolchain) Deps(ctx context.Context, u *source.Unit, tests []*Listed) ([]*Listed, error) {
 	args := []string{"-deps", "-test", "-json=Module"}
 	for _, p := range tests {
 		args = append(args, p.ImportPath)
@@ -141,9 +148,9 @@ func (t *toolchain) deps(ctx context.Context, u *source.Unit, tests []*listed) (
 	return t.list(ctx, u.Target.Dir, args...)
 }
 
-// readable are the directories that the toolchain and tests with these
+// Readable are the directories that the Toolchain and tests with these
 // dependencies may read.
-func (t *toolchain) readable(u *source.Unit, deps []*listed) []string {
+func (t *Toolchain) Readable(u *source.Unit, deps []*Listed) []string {
 	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, u.Target.Dir, u.Target.PkgDir}
 	if t.GOWORK != "" && t.GOWORK != "off" {
 		dirs = append(dirs, filepath.Dir(t.GOWORK))

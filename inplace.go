@@ -1,0 +1,68 @@
+package beagle
+
+import "fmt"
+
+// InPlace is what the tests of a module can say of a target that no record of a call can feed:
+// the evidence for its versions is found inside these tests.
+type InPlace struct {
+	Calls      int64    `json:"calls"`                // of the target in one run of the tests and benchmarks
+	Tests      []string `json:"tests,omitempty"`      // tests, examples and fuzz tests that call it
+	Benchmarks []string `json:"benchmarks,omitempty"` // that call it
+	Timed      []string `json:"timed,omitempty"`      // benchmarks in which versions take turns; none: nothing is timed
+	Untimed    string   `json:"untimed,omitempty"`    // why there are none
+	Flaky      []string `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
+	Slow       []string `json:"slow,omitempty"`       // tests that call it and take too long: left out
+	Within     Within   `json:"within"`               // how versions are compared within one call
+	Why        string   `json:"why,omitempty"`        // why not in a stronger way
+	Compared   int64    `json:"compared"`             // calls of the original with its own copy
+	Taped      int64    `json:"taped,omitempty"`      // calls of callbacks and interfaces in these
+	Open       bool     `json:"open,omitempty"`       // the tests need processes or a loopback network
+	Concurrent bool     `json:"concurrent,omitempty"` // several goroutines call it at once
+	Packages   []string `json:"packages"`             // whose tests these are
+	Because    string   `json:"because,omitempty"`    // why no record of a call serves
+}
+
+// Within says how two versions are compared within one call of the target.
+type Within string
+
+// The ways, the strongest first.
+const (
+	ByTape   Within = "tape"   // on copies; callbacks and interfaces are recorded and answer again
+	ByCopies Within = "copies" // on copies; what cannot be copied is shared
+	ByRuns   Within = "runs"   // not at all: whole runs of the tests are compared
+)
+
+// String says in one line what the evidence is.
+func (p *InPlace) String() string {
+	text := fmt.Sprintf("%s and %s make %s", counted(len(p.Tests), "test", "tests"),
+		counted(len(p.Benchmarks), "benchmark", "benchmarks"), counted(int(p.Calls), "call", "calls"))
+	switch p.Within {
+	case ByTape:
+		return text + "; versions are compared within calls, with what they call recorded"
+	case ByCopies:
+		return text + "; versions are compared within calls, on copies"
+	}
+	return text + "; whole runs are compared"
+}
+
+// Lacks says what no check in place looks at.
+func (p *InPlace) Lacks() []string {
+	out := []string{
+		"calls that the tests and benchmarks do not make: no inputs are generated, no search looks for differences, " +
+			"nothing is proved, and statements that no test reaches are not told",
+		"callers into which the compiler would inline the function, longer inputs than the tests', and other machines",
+	}
+	switch p.Within {
+	case ByCopies:
+		out = append(out, "the calls of callbacks and interfaces, which both versions share ("+p.Why+")")
+	case ByRuns:
+		out = append(out, "results of single calls: only whole runs of the tests are compared ("+p.Why+")")
+	}
+	if len(p.Slow) > 0 {
+		out = append(out, "what these tests look at, which take long: "+someOf(p.Slow, notCheckedInLine))
+	}
+	if len(p.Flaky) > 0 {
+		out = append(out, "what these tests look at, which differ from run to run: "+someOf(p.Flaky, notCheckedInLine))
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A Place times versions where no records can: inside the user's own benchmarks. Each benchmark is
+// a window of its timings.
+type Place interface {
+	// Build links versions, the original first, in a layout. failed are those that the compiler
+	// refused.
+	Build(ctx context.Context, vs []harness.Variant, layout uint64) (p PlaceProgram, failed map[int]string, err error)
+	Relink(ctx context.Context, p PlaceProgram, layout uint64) (PlaceProgram, error)
+	// Time lets versions take turns for so long. A failure says how a process ended without result.
+	Time(ctx context.Context, p PlaceProgram, versions []int, budget time.Duration, seed uint64) (
+		t *rt.Timing, failure string, err error)
+	// Windows name the benchmarks.
+	Windows() []string
+}
+
+// A PlaceProgram is a linked test binary.
+type PlaceProgram interface {
+	Path() string
+	Remove()
+}
+
+// ConfirmIn is [Confirm] in a place. What it says is about the benchmarks: there are no held-out
+// and no fresh inputs, no processes apart, and no profile. A ratio for each benchmark is among the
+// input classes.
+func ConfirmIn(
+	ctx context.Context, p Place, u *source.Unit, cs []beagle.Candidate, tried int, o Options,
+) ([]beagle.Measurement, error) {
+	if len(cs) == 0 {
+		return nil, nil
+	}
+	l := &placeLab{place: p, u: u, n: copiesOf(len(cs))}
+	l.copies("original", u.Target.Source)
+	for _, x := range cs {
+		l.copies(x.ID, x.Source)
+	}
+	defer l.close()
+	m := newConfirmer(l, len(cs), o.defaults())
+	m.inPlace = true
+	m.sets = inputSets("benchmarks", "", "")
+	out, err := m.run(ctx, tried)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range m.finalists {
+		if t.fail == "" {
+			out[i].InputClasses = l.byBenchmark(m, t)
+		}
+	}
+	return out, nil
+}
+
+// ScreenIn is [Screen] in a place.
+func ScreenIn(
+	ctx context.Context, p Place, g PlaceProgram, idx []int, budget time.Duration, seed uint64,
+) ([]beagle.Ratio, error) {
+	if len(idx) == 0 {
+		return nil, nil
+	}
+	run := func(ctx context.Context, q *rt.Time) (*rt.TimeReply, string, error) {
+		t, failure, err := p.Time(ctx, g, q.Variants, time.Duration(q.Sets[0].Budget), q.Seed)
+		if err != nil || failure != "" {
+			return nil, failure, err
+		}
+		return &rt.TimeReply{Sets: []rt.Timing{*t}}, "", nil
+	}
+	return screen(ctx, run, idx, rt.Time{Sets: []rt.TimeSet{{}}, Seed: seed}, budget)
+}
+
+// A placeLab builds and times in a place.
+type placeLab struct {
+	place    Place
+	u        *source.Unit
+	n        int // copies of each version
+	variants []harness.Variant
+
+	mu    sync.Mutex
+	built []PlaceProgram
+	kept  []keptTiming
+}
+
+// A keptTiming is one timing with the versions in it.
+type keptTiming struct {
+	im       image
+	variants []int
+	timing   *rt.Timing
+}
+
+// A placeImage is a test binary with the addresses of its versions.
+type placeImage struct {
+	p      PlaceProgram
+	layout uint64
+	aligns map[int]int
+}
+
+func (im *placeImage) seed() uint64 { return im.layout }
+
+func (im *placeImage) align(v int) int {
+	if a, ok := im.aligns[v]; ok {
+		return a
+	}
+	return -1
+}
+
+func (l *placeLab) copies(id, src string) {
+	for range l.n {
+		l.variants = append(l.variants, harness.Variant{ID: id, Source: src})
+	}
+}
+
+func (l *placeLab) close() {
+	for _, p := range l.built {
+		p.Remove()
+	}
+}
+
+func (l *placeLab) image(p PlaceProgram, layout uint64) (image, error) {
+	aligns, err := entries(p.Path(), l.u.Target.PkgPath, l.u.Target.Name)
+	return &placeImage{p, layout, aligns}, err
+}
+
+func (l *placeLab) build(ctx context.Context, _ string, layout uint64) (image, map[int]string, error) {
+	p, failed, err := l.place.Build(ctx, l.variants, layout)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.built = append(l.built, p)
+	byCandidate := map[int]string{}
+	for v, why := range failed {
+		byCandidate[v/l.n-1] = why
+	}
+	im, err := l.image(p, layout)
+	return im, byCandidate, err
+}
+
+func (l *placeLab) relink(ctx context.Context, like image, layout uint64) (image, error) {
+	p, err := l.place.Relink(ctx, like.(*placeImage).p, layout)
+	if err != nil {
+		return nil, err
+	}
+	return l.image(p, layout)
+}
+
+func (l *placeLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
+	var budget int64
+	for _, s := range q.Sets {
+		budget += s.Budget
+	}
+	t, failure, err := l.place.Time(ctx, im.(*placeImage).p, q.Variants, time.Duration(budget), q.Seed)
+	if err != nil || failure != "" {
+		return nil, failure, err
+	}
+	l.mu.Lock()
+	l.kept = append(l.kept, keptTiming{im, slices.Clone(q.Variants), t})
+	l.mu.Unlock()
+	return &rt.TimeReply{Sets: []rt.Timing{*t}}, "", nil
+}
+
+var errOnlyJoint = errors.New("a place has no processes apart and makes no profile")
+
+func (l *placeLab) apart(context.Context, image, [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+	return [2]*rt.TimeReply{}, "", errOnlyJoint
+}
+
+func (l *placeLab) profile(context.Context, image, *rt.Time) (string, error) { return "", errOnlyJoint }
+
+func (l *placeLab) sameCode(int) bool { return false }
+
+func (l *placeLab) discard(im image) {} // the binaries share a directory, which close removes
+
+// byBenchmark compares a candidate with the original in each benchmark alone, over all layouts.
+func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRatio {
+	names := l.place.Windows()
+	if len(names) < 2 {
+		return nil
+	}
+	var out []beagle.InputClassRatio
+	for w, name := range names {
+		var es []Estimate
+		for _, k := range l.kept {
+			t := only1(k.timing, w)
+			q := &rt.Time{Variants: k.variants}
+			pairs := compareCopies(k.im, q, t, among(q.Variants, m.originals()), among(q.Variants, f.copies))
+			if r, ok := stratify(k.im.seed(), pairs); ok {
+				es = append(es, r.est)
+			}
+		}
+		if c := Combine(es); c.N > 1 && !math.IsInf(c.SE, 1) {
+			out = append(out, beagle.InputClassRatio{Name: name, Share: 1 / float64(len(names)), Ratio: c.Ratio})
+		}
+	}
+	return out
+}
+
+// only1 are the rounds of one window.
+func only1(t *rt.Timing, w int) *rt.Timing {
+	out := &rt.Timing{Calls: t.Calls, Passes: t.Passes, Windows: 1, Wall: make([][]int64, len(t.Wall)),
+		CPU: make([][]int64, len(t.Wall))}
+	for r, at := range t.Window {
+		if at != w {
+			continue
+		}
+		out.Window = append(out.Window, 0)
+		for v := range t.Wall {
+			out.Wall[v] = append(out.Wall[v], t.Wall[v][r])
+		}
+	}
+	return out
+}

@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A simPlace has benchmarks in which versions take simulated times.
+type simPlace struct {
+	t      *testing.T
+	ids    []string
+	nanos  map[string][]float64 // of a call of each version, by benchmark
+	rng    *rand.Rand
+	path   string
+	relink int
+}
+
+type simProgram struct{ *simPlace }
+
+func (p simProgram) Path() string { return p.path }
+func (p simProgram) Remove()      {}
+
+func (p *simPlace) Build(
+	_ context.Context, vs []harness.Variant, _ uint64,
+) (PlaceProgram, map[int]string, error) {
+	p.ids = nil
+	for _, v := range vs {
+		p.ids = append(p.ids, v.ID)
+	}
+	return simProgram{p}, nil, nil
+}
+
+func (p *simPlace) Relink(context.Context, PlaceProgram, uint64) (PlaceProgram, error) {
+	p.relink++
+	return simProgram{p}, nil
+}
+
+func (p *simPlace) Windows() []string { return []string{"BenchmarkShort", "BenchmarkLong"} }
+
+// Time makes slices that are 10 % longer or shorter by chance.
+func (p *simPlace) Time(
+	_ context.Context, _ PlaceProgram, versions []int, budget time.Duration, _ uint64,
+) (*rt.Timing, string, error) {
+	const rounds = 40
+	t := &rt.Timing{Calls: 1000, Windows: 2, Weights: []float64{1, 0.01}, Passes: make([]int, len(versions)),
+		Wall: make([][]int64, len(versions)), CPU: make([][]int64, len(versions)),
+		Allocs: make([]float64, len(versions)), Bytes: make([]float64, len(versions)), Millis: 1}
+	for i := range 2 * rounds {
+		t.Window = append(t.Window, i%2)
+	}
+	for v, version := range versions {
+		t.Passes[v] = 1
+		for _, w := range t.Window {
+			noise := 0.9 + 0.2*p.rng.Float64()
+			t.Wall[v] = append(t.Wall[v], int64(1000*p.nanos[p.ids[version]][w]*noise))
+		}
+	}
+	return t, "", nil
+}
+
+// TestConfirmIn measures versions whose truth is known: the original again, one
+// that is faster everywhere, and one that is slower in one benchmark.
+func TestConfirmIn(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &source.Unit{Target: beagle.Target{PkgPath: "p", Name: "F", Source: "package p\n"}}
+	same, fast, mixed := beagle.Candidate{ID: "same"}, beagle.Candidate{ID: "fast"}, beagle.Candidate{ID: "mixed"}
+	p := &simPlace{t: t, path: self, rng: rand.New(rand.NewPCG(1, 2)), nanos: map[string][]float64{
+		"original": {100, 10000}, "same": {100, 10000}, "fast": {60, 6000}, "mixed": {40, 14000},
+	}}
+	cs := []beagle.Candidate{same, fast, mixed}
+	ms, err := ConfirmIn(t.Context(), p, u, cs, 3, Options{Budget: time.Second, MinGain: 0.01, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ms[0].Faster || !strings.Contains(ms[0].Why, "no difference") && !strings.Contains(ms[0].Why, "no sure") {
+		t.Errorf("the original against itself: %v %q", ms[0].Train, ms[0].Why)
+	}
+	if r := ms[1].Train; !ms[1].Faster || r.Low < 1.6 || r.High > 1.73 {
+		t.Errorf("1.67 times as fast: %v %q", r, ms[1].Why)
+	}
+	if c := ms[2].InputClasses; len(c) != 2 || c[0].Ratio.Low < 2 || c[1].Ratio.High > 0.8 {
+		t.Errorf("2.5 and 0.71 times as fast: %+v", c)
+	}
+}

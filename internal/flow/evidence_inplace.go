@@ -1,0 +1,265 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/inplace"
+)
+
+// The kinds of evidence that a user may ask for.
+const (
+	EvidenceAuto    = "auto"    // a corpus where one can be made, and else in place
+	EvidenceCorpus  = "corpus"  // a corpus or nothing
+	EvidenceInPlace = "inplace" // in place, also where a corpus can be made
+)
+
+// An inPlace is the evidence from inside the user's tests.
+type inPlace struct {
+	*session
+	because string // why no corpus serves; "" when the user asked for it
+	place   *inplace.Place
+}
+
+// mayGoInPlace reports whether a run may take its evidence from the tests.
+func (s *Spec) mayGoInPlace() bool { return s.Evidence != EvidenceCorpus && s.CorpusFile == "" }
+
+// settle chooses the evidence of a session that was just opened: that of the run, if it began
+// already.
+func (x *session) settle(known *beagle.InPlace) {
+	switch unrecordable := x.unit.Unrecordable; {
+	case known != nil:
+		x.goInPlace(known.Because)
+	case x.spec.Evidence == EvidenceInPlace:
+		x.goInPlace("")
+	case unrecordable != nil:
+		x.goInPlace(reasonOf(unrecordable))
+	}
+}
+
+// goInPlace makes the tests of the module the evidence.
+func (x *session) goInPlace(because string) {
+	x.lab.evidence = &inPlace{session: x, because: because}
+	if because != "" && x.watch != nil {
+		x.watch.Stage("evidence", "in place, inside the package's own tests: "+because)
+	}
+}
+
+// reasonOf is what a usage error says, without what to do.
+func reasonOf(err error) string {
+	var usage *beagle.UsageError
+	if errors.As(err, &usage) {
+		return usage.What
+	}
+	return err.Error()
+}
+
+// instead goes in place after no corpus could be made. It returns the error when that is no way
+// out of it.
+func (x *session) instead(ctx context.Context, err error) error {
+	var usage *beagle.UsageError
+	if _, corpus := x.lab.evidence.(recorded); !corpus || !x.spec.mayGoInPlace() || ctx.Err() != nil ||
+		!errors.As(err, &usage) || !errors.Is(err, errNoCorpus) {
+		return err
+	}
+	x.goInPlace(reasonOf(err))
+	if again := x.lab.evidence.equip(ctx); again != nil {
+		return err
+	}
+	if again := x.lab.evidence.observe(ctx); again != nil {
+		x.watch.Warn("in place there is no evidence either: " + reasonOf(again))
+		return err
+	}
+	return nil
+}
+
+// errNoCorpus marks an error that says that no corpus can be made of the calls that there are.
+var errNoCorpus = errors.New("no corpus")
+
+// noCorpus is a usage error that is errNoCorpus, too.
+type noCorpus struct{ *beagle.UsageError }
+
+func (e noCorpus) Unwrap() []error { return []error{e.UsageError, errNoCorpus} }
+
+func (x *inPlace) work() string { return "the calls, the tests and the race detector, in place" }
+
+func (x *inPlace) equip(ctx context.Context) (err error) {
+	if x.place != nil {
+		return nil
+	}
+	if err := x.lab.furnish(); err != nil {
+		return err
+	}
+	x.place, err = inplace.New(ctx, x.unit, x.lab.box, filepath.Join(x.lab.dir, "place"),
+		func(what string) { x.watch.Stage("survey", what) })
+	return err
+}
+
+// observe surveys the tests and profiles the original in the benchmarks.
+func (x *inPlace) observe(ctx context.Context) error {
+	if err := x.equip(ctx); err != nil {
+		return err
+	}
+	if err := x.survey(ctx); err != nil {
+		return err
+	}
+	x.ready.InPlace = x.place.Evidence()
+	x.ready.InPlace.Because = x.because
+	x.watch.Stage("evidence", x.ready.InPlace.String())
+	x.ready.Target, x.ready.Spec = x.unit.Target.ID(), x.unit.Target.Spec()
+	x.ready.Corpus = x.name()
+	x.ready.RootID = x.works.root.ID
+	x.ready.Root = beagle.Verdict{Candidate: x.works.root.ID, Status: beagle.Equal, Stage: "compile"}
+	var err error
+	if x.ready.Profile, err = x.profile(ctx); err != nil {
+		return err
+	}
+	x.rewriter.weigh(x.ready.Profile)
+	x.ready.Moves, _ = x.rewriter.moves(x.works.root)
+	return nil
+}
+
+func (x *inPlace) restore(ctx context.Context) error {
+	if err := x.equip(ctx); err != nil {
+		return err
+	}
+	return x.survey(ctx)
+}
+
+// survey finds out what the tests can say, and makes the empty corpus of such a run.
+func (x *inPlace) survey(ctx context.Context) error {
+	x.inputs.hold(&beagle.Corpus{Target: x.unit.Target.ID()}, 0)
+	e, err := x.place.Survey(ctx, x.works.root.Source)
+	if err != nil {
+		return err
+	}
+	x.watch.Stage("survey", "the benchmarks that call it")
+	if err := x.place.Choose(ctx, x.lab.bench.CPU); err != nil {
+		return err
+	}
+	if len(e.Timed) == 0 && !x.spec.NoMeasure {
+		return usage(fmt.Sprintf("%s cannot be timed in place: %s", x.unit.Target.Spec(), e.Untimed),
+			"write a benchmark that calls it in a loop, or judge the behaviour alone with beagle verify --no-measure")
+	}
+	return nil
+}
+
+// name identifies the evidence in keys: the text of the module that its tests are made of.
+func (x *inPlace) name() string {
+	text := x.works.run
+	if key, ok := x.inputs.recordingKey(); ok {
+		text = key.Corpus
+	}
+	return beagle.HashOf("in place", text, x.ready.InPlace.Within)
+}
+
+// profile is the share of the time by line of the original, in the benchmarks.
+func (x *inPlace) profile(ctx context.Context) (map[int]float64, error) {
+	path := filepath.Join(x.lab.dir, "bench", "place.prof")
+	found, err := x.place.Profile(ctx, path, x.lab.bench.CPU)
+	if err != nil || !found {
+		return nil, err
+	}
+	defer os.Remove(path)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return bench.LineShares(text)
+}
+
+func (x *inPlace) full(ctx context.Context, c beagle.Candidate) (*beagle.Verdict, error) {
+	v, err := x.verifier.static(ctx, c)
+	if err != nil || !v.OK() {
+		return v, err
+	}
+	judged, err := x.place.Full(ctx, x.works.root.Source, c)
+	if err == nil {
+		judged.Checks = append(v.Checks, judged.Checks...)
+		judged.Warnings = append(v.Warnings, judged.Warnings...)
+	}
+	return judged, err
+}
+
+func (x *inPlace) confirm(
+	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
+) ([]beagle.Measurement, error) {
+	x.lab.timing.Lock()
+	defer x.lab.timing.Unlock()
+	ms, err := bench.ConfirmIn(ctx, x.place.Clock(x.lab.bench.CPU), x.unit, cs, tried,
+		bench.Options{Budget: budget, MinGain: x.spec.MinGain, Seed: x.spec.Seed})
+	if err != nil {
+		return nil, err
+	}
+	for i := range ms {
+		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(x.place.Evidence().Timed, ", "))
+		for _, c := range ms[i].InputClasses {
+			if ms[i].Faster && c.Ratio.High < 1 {
+				ms[i].Faster = false
+				ms[i].Why = fmt.Sprintf("it is slower in %s: %.2fx (%.2f to %.2f)", c.Name, c.Ratio.Point, c.Ratio.Low,
+					c.Ratio.High)
+			}
+		}
+	}
+	return ms, nil
+}
+
+func (x *inPlace) trial(ctx context.Context, cs []beagle.Candidate) (trial, error) {
+	vs := []inplace.Version{{ID: x.works.root.ID, Source: x.works.root.Source}}
+	for _, c := range cs {
+		vs = append(vs, inplace.Version{ID: c.ID, Source: c.Source})
+	}
+	g, err := x.place.BuildStarting(ctx, vs)
+	if err != nil {
+		return nil, err
+	}
+	return &placeTrial{x, g}, nil
+}
+
+// A placeTrial is a test binary.
+type placeTrial struct {
+	*inPlace
+	program *inplace.Program
+}
+
+func (t *placeTrial) refused(version int) *beagle.Verdict {
+	if why, failed := t.program.Failed[version]; failed {
+		return &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why}
+	}
+	return nil
+}
+
+func (t *placeTrial) static(int) beagle.StaticFacts { return beagle.StaticFacts{} }
+
+func (t *placeTrial) quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error) {
+	return t.place.Quick(ctx, t.program, version, c)
+}
+
+func (t *placeTrial) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {
+	return bench.ScreenIn(ctx, t.place.Clock(t.lab.bench.CPU), t.place.Timed(t.program), versions,
+		placeTimes*budget, t.spec.Seed)
+}
+
+// placeTimes is how much longer a screening takes in place: the benchmarks do other work, too.
+const placeTimes = 4
+
+// classes says nothing here: each benchmark has a say when versions are confirmed.
+func (t *placeTrial) classes(
+	_ context.Context, versions []int, _ time.Duration,
+) ([][]beagle.InputClassRatio, error) {
+	return make([][]beagle.InputClassRatio, len(versions)), nil
+}
+
+func (t *placeTrial) look(context.Context, int) (*bench.Insight, error) { return nil, nil }
+
+func (t *placeTrial) Remove() error {
+	t.program.Remove()
+	return nil
+}

@@ -1,0 +1,125 @@
+package flow
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/store"
+)
+
+// each is a module whose function takes a callback, with a test and no benchmark.
+var each = map[string]string{
+	"go.mod": "module example.com/each\n\ngo 1.24\n",
+	"each.go": `package each
+
+// Each calls f with each byte of s until it says no, and counts the calls.
+func Each(s string, f func(byte) bool) int {
+	for i := 0; i < len(s); i++ {
+		if !f(s[i]) {
+			return i + 1
+		}
+	}
+	return len(s)
+}
+`,
+	"each_test.go": `package each
+
+import "testing"
+
+func TestEach(t *testing.T) {
+	if n := Each("abc", func(b byte) bool { return b != 'b' }); n != 2 {
+		t.Fatal(n)
+	}
+}
+`,
+}
+
+const (
+	eachEqual = "package each\n\nfunc Each(s string, f func(byte) bool) int {\n\tn := 0\n" +
+		"\tfor _, b := range []byte(s) {\n\t\tn++\n\t\tif !f(b) {\n\t\t\treturn n\n\t\t}\n\t}\n\treturn n\n}\n"
+	eachTwice = "package each\n\nfunc Each(s string, f func(byte) bool) int {\n\tn := 0\n" +
+		"\tfor _, b := range []byte(s) {\n\t\tn++\n\t\tif !f(b) && !f(b) {\n\t\t\treturn n\n\t\t}\n\t}\n\treturn n\n}\n"
+)
+
+// inPlaceSpec is a run on a module written to disk that measures nothing.
+func inPlaceSpec(t *testing.T, evidence string) Spec {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range each {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := Defaults()
+	spec.Dir, spec.Target, spec.NoMeasure, spec.Evidence = dir, "./.Each", true, evidence
+	return spec
+}
+
+// TestInPlace judges versions of a function that takes a callback, and goes on
+// with the run in another process.
+func TestInPlace(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	watch := func(e Event) {
+		if e.Stage != nil && e.Stage.Name == "evidence" {
+			said = append(said, e.Stage.Detail)
+		}
+	}
+	acts := &Activities{Store: s, Watch: watch}
+	ready, err := acts.Prepare(t.Context(), "run", inPlaceSpec(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ready.InPlace == nil || ready.InPlace.Within != beagle.ByTape || ready.InPlace.Untimed == "" {
+		t.Errorf("the evidence is %+v", ready.InPlace)
+	}
+	if len(said) == 0 || !strings.Contains(said[0], "parameter f cannot be recorded") {
+		t.Errorf("it said %q", said)
+	}
+	v, err := acts.JudgeSource(t.Context(), "run", eachEqual, "equal.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Status != beagle.Equal || v.Assurance == nil || !v.Assurance.InPlace || len(v.Assurance.NotChecked) == 0 {
+		t.Errorf("an equal version: %s by %s: %s", v.Status, v.Stage, v.Reason)
+	}
+	acts.Close()
+	again := &Activities{Store: s}
+	defer again.Close()
+	if v, err = again.JudgeSource(t.Context(), "run", eachTwice, "twice.go"); err != nil {
+		t.Fatal(err)
+	}
+	if v.Status != beagle.Wrong || v.Counterexample == nil || v.Counterexample.Kind != "trace" {
+		t.Errorf("a version that calls back twice: %s by %s: %s", v.Status, v.Stage, v.Reason)
+	}
+}
+
+// TestEvidenceAskedFor: a run that wants a corpus, or wants to measure where no
+// benchmark is, is refused with what to do.
+func TestEvidenceAskedFor(t *testing.T) {
+	corpus, timed := inPlaceSpec(t, EvidenceCorpus), inPlaceSpec(t, "")
+	timed.NoMeasure = false
+	for _, x := range []struct {
+		spec Spec
+		want string
+	}{{corpus, "cannot be recorded"}, {timed, "no benchmark calls Each"}} {
+		s, err := store.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		acts := &Activities{Store: s}
+		_, err = acts.Prepare(t.Context(), "run", x.spec)
+		acts.Close()
+		var usage *beagle.UsageError
+		if !errors.As(err, &usage) || !strings.Contains(usage.What, x.want) || usage.Remedy == "" {
+			t.Errorf("got %v, want a usage error with %q", err, x.want)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package inplace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/gotool"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inplace/live"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// compile writes the overlay of a program and builds its binaries. It returns the versions that
+// the compiler refuses, and why.
+func (p *Place) compile(ctx context.Context, g *Program, texts map[int]string) (map[int]string, error) {
+	o := maps.Clone(p.base)
+	pkg := p.u.Target.PkgDir
+	for i, text := range texts {
+		if err := o.put(g.dir, filepath.Join(pkg, fmt.Sprintf("beagle_v%d.go", i)), text); err != nil {
+			return nil, err
+		}
+	}
+	shell := *p.shell
+	shell.tape = p.tape
+	text := shell.file(slices.Sorted(maps.Keys(texts)))
+	if err := o.put(g.dir, filepath.Join(pkg, "beagle_dispatch.go"), text); err != nil {
+		return nil, err
+	}
+	g.over = filepath.Join(g.dir, "overlay.json")
+	if err := o.write(g.over); err != nil {
+		return nil, err
+	}
+	return p.link(ctx, g)
+}
+
+// link runs the go command for each suite.
+func (p *Place) link(ctx context.Context, g *Program) (map[int]string, error) {
+	g.paths, g.why = make([]string, len(p.suites)), make([]string, len(p.suites))
+	built := 0
+	for i, s := range p.suites {
+		path := filepath.Join(g.dir, fmt.Sprintf("suite%d-%d.test", i, g.link.Layout))
+		refused, err := p.goTest(ctx, g, s.pkg, path)
+		if err != nil {
+			return nil, err
+		}
+		if refused == "" {
+			g.paths[i] = path
+			built++
+			continue
+		}
+		if blamed := blame(refused); len(blamed) > 0 {
+			return blamed, nil
+		}
+		g.why[i] = refused
+	}
+	if built == 0 {
+		return nil, fmt.Errorf("%w: %s", errRefused, strings.Join(g.why, "\n"))
+	}
+	return nil, nil
+}
+
+// BuildStarting is Build for versions of which one may keep the program from starting: such a one
+// is left out.
+func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, error) {
+	g, err := p.Build(ctx, vs, Link{Align: alignment})
+	if err != nil {
+		return nil, err
+	}
+	why, err := p.start(ctx, g)
+	if err != nil || why == "" {
+		return g, err
+	}
+	g.Remove()
+	left, failed := slices.Clone(vs), map[int]string{}
+	for i := 1; i < len(vs); i++ {
+		one, err := p.Build(ctx, []Version{vs[0], vs[i]}, Link{})
+		if err != nil {
+			return nil, err
+		}
+		why, err := p.start(ctx, one)
+		one.Remove()
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			failed[i], left[i] = why, vs[0] // the original takes its place
+		}
+	}
+	if g, err = p.Build(ctx, left, Link{Align: alignment}); err == nil {
+		maps.Copy(g.Failed, failed)
+	}
+	return g, err
+}
+
+// alignment of functions in programs that screen, so that chance has less of a say.
+const alignment = 64
+
+// startTime is how long a program may take to start without a test to run.
+const startTime = 10 * time.Second
+
+// start says why a program does not start; "" when it does.
+func (p *Place) start(ctx context.Context, g *Program) (string, error) {
+	for i := range p.suites {
+		if g.paths[i] == "" {
+			continue
+		}
+		r, err := p.run(ctx, g, job{suite: i, plan: live.Plan{Mode: live.Run}, wall: startTime})
+		if err != nil {
+			return "", err
+		}
+		if !r.OK() {
+			return "the program does not start: " + said(r.Result), nil
+		}
+	}
+	return "", nil
+}
+
+// Relink lays the same code out anew.
+func (p *Place) Relink(ctx context.Context, g *Program, layout uint64) (*Program, error) {
+	n := *g
+	n.link.Layout = layout
+	n.paths = nil
+	_, err := p.link(ctx, &n)
+	return &n, err
+}
+
+// goTest builds the tests of one package. It returns what the go command said if it refused.
+func (p *Place) goTest(ctx context.Context, g *Program, pkg *gotool.Listed, path string) (string, error) {
+	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-trimpath", "-overlay=" + g.over, "-o", path},
+		p.tools.TagArgs()...)
+	args = append(args, "-ldflags="+strings.Join(g.link.flags(), " "))
+	env := append(p.tools.Env(), harness.Roomy...)
+	if g.link.Race {
+		args, env = append(args, "-race"), append(env, "CGO_ENABLED=1")
+	}
+	r, err := p.box.Run(ctx, sandbox.Command{
+		Profile: sandbox.Build, Path: p.tools.Command(), Args: append(args, pkg.ImportPath), Dir: p.u.Target.PkgDir,
+		Env: env, Read: p.read, Write: []string{p.dir, p.tools.GOCACHE},
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case r.Ended == sandbox.Canceled:
+		return "", context.Cause(ctx)
+	}
+	if _, err := os.Stat(path); !r.OK() || err != nil {
+		return said(r), nil
+	}
+	return "", nil
+}
+
+func (l Link) flags() []string {
+	flags := []string{"-s", "-w"}
+	if l.Align > 0 {
+		flags = append(flags, "-funcalign="+strconv.Itoa(l.Align))
+	}
+	if l.Layout != 0 {
+		flags = append(flags, "-randlayout="+strconv.FormatInt(int64(l.Layout&(1<<62-1)), 10))
+	}
+	return flags
+}
+
+// mostSaid bounds what messages repeat of a program's output.
+const mostSaid = 600
+
+func said(r sandbox.Result) string {
+	out := strings.TrimSpace(string(r.Stderr) + "\n" + string(r.Stdout))
+	if len(out) > mostSaid {
+		out = out[:mostSaid] + "..."
+	}
+	if out == "" {
+		out = fmt.Sprintf("it ended with %s %d %s", r.Ended, r.Code, r.Signal)
+	}
+	return out
+}
+
+var atVersion = regexp.MustCompile(`(?m)beagle_v(\d+)\.go:(\d+)(?::\d+)?: (.*)$`)
+
+// blame finds out from the compiler's messages which versions it means.
+func blame(messages string) map[int]string {
+	out := map[int]string{}
+	for _, m := range atVersion.FindAllStringSubmatch(messages, -1) {
+		i, err := strconv.Atoi(m[1])
+		if err == nil && out[i] == "" {
+			out[i] = "line " + m[2] + ": " + strings.ReplaceAll(m[3], suffix(i), "")
+		}
+	}
+	return out
+}

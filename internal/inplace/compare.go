@@ -1,0 +1,208 @@
+package inplace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inplace/live"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+const (
+	compareTime = 5 * time.Second        // of comparing within calls, for one version and suite
+	quickTime   = 500 * time.Millisecond // the same while the search goes on
+	patience    = 20 * time.Second       // wall time of a run beyond ten times the original's
+)
+
+// A comparison is what comparing one version with the original found.
+type comparison struct {
+	calls, taped int64
+	skipped      map[string]int64
+	difference   *live.Difference
+	trouble      string // a test that ended otherwise
+	kind         string // of the trouble: "crash", "hang", "test"
+}
+
+// bad says what speaks against the version; "" for nothing.
+func (c *comparison) bad() string {
+	switch {
+	case c.difference != nil:
+		d := c.difference
+		return fmt.Sprintf("in call %d of %s: %s, not %s", d.Call, cmp.Or(d.Test, "the tests"), d.Got, d.Want)
+	case c.trouble != "":
+		return c.trouble
+	}
+	return ""
+}
+
+func (c *comparison) skippedFor() string {
+	if len(c.skipped) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(slices.Sorted(maps.Keys(c.skipped))[:1], "")
+}
+
+// within compares a version with the original in each call of the tests and benchmarks.
+func (p *Place) within(ctx context.Context, g *Program, version int, budget time.Duration) (*comparison, error) {
+	out := &comparison{}
+	for i, s := range p.suites {
+		if g.paths[i] == "" {
+			continue
+		}
+		plan := live.Plan{
+			Mode: live.Compare, Version: version, Budget: int64(budget), Tape: p.evidence.Within == beagle.ByTape,
+		}
+		jobs := []job{{suite: i, plan: plan, tests: s.tests, wall: s.bound()}}
+		if len(s.bench) > 0 {
+			jobs = append(jobs, job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.bound(), threads: 1})
+		}
+		if len(s.tests) == 0 {
+			jobs = jobs[1:]
+		}
+		for _, j := range jobs {
+			r, err := p.run(ctx, g, j)
+			if err != nil {
+				return nil, err
+			}
+			out.take(r, s, j.bench == "")
+			if out.bad() != "" {
+				return out, nil
+			}
+		}
+	}
+	return out, nil
+}
+
+// bound is how long one run of a version may take.
+func (s *suite) bound() time.Duration { return 10*s.took + patience }
+
+// tops is the pattern for the benchmarks that leaves belong to.
+func tops(leaves []string) string {
+	var names []string
+	for _, l := range leaves {
+		names = append(names, top(l))
+	}
+	slices.Sort(names)
+	return anyOf(slices.Compact(names))
+}
+
+// take adds what one run showed; tests says that it was one of the tests.
+func (c *comparison) take(r *ran, s *suite, tests bool) {
+	var last live.Compared
+	for _, l := range r.lines {
+		if l.Compared != nil {
+			last = *l.Compared
+		}
+		if l.Difference != nil {
+			c.difference = l.Difference
+		}
+	}
+	c.calls += last.Calls
+	c.taped += last.Taped
+	for why, n := range last.Skipped {
+		if c.skipped == nil {
+			c.skipped = map[string]int64{}
+		}
+		c.skipped[why] += n
+	}
+	if c.difference != nil {
+		return
+	}
+	c.kind, c.trouble = s.unlike(r, tests)
+}
+
+// unlike says how a run ended otherwise than the original's; "" when it did not.
+func (s *suite) unlike(r *ran, tests bool) (kind, why string) {
+	for _, name := range slices.Sorted(maps.Keys(s.wanted)) {
+		want := s.wanted[name]
+		got, ran := r.tests[name]
+		switch {
+		case !ran && tests && r.OK():
+			return "test", name + " does not run: other calls lead to it"
+		case ran && got.Status == "FAIL":
+			return "test", fmt.Sprintf("%s fails: %s", name, firstOf(got.Output))
+		case ran && got.Status != "" && got.Status != want.Status:
+			return "test", fmt.Sprintf("%s ends with %s, not %s", name, got.Status, want.Status)
+		case ran && got.Status != "" && want.Output != "" && got.Output != want.Output:
+			return "test", fmt.Sprintf("%s prints other lines: %s", name, firstUnlike(want.Output, got.Output))
+		}
+	}
+	switch {
+	case r.OK():
+		return "", ""
+	case r.Ended == sandbox.Wall || strings.Contains(string(r.Stdout)+string(r.Stderr), "panic: test timed out"):
+		return "hang", "the tests do not end in the time that ten runs of the original take"
+	case r.Ended == sandbox.Exited && r.Code == 1 && failedElsewhere(r, s):
+		return "", ""
+	}
+	return "crash", "the tests end early: " + said(r.Result)
+}
+
+// failedElsewhere reports whether all tests that failed are ones that are left out.
+func failedElsewhere(r *ran, s *suite) bool {
+	failed := false
+	for name, o := range r.tests {
+		if o.Status != "FAIL" {
+			continue
+		}
+		failed = true
+		if _, counts := s.wanted[name]; counts || strings.HasPrefix(name, "Benchmark") {
+			return false
+		}
+	}
+	return failed
+}
+
+func firstOf(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	return text
+}
+
+// firstUnlike is the first line that differs.
+func firstUnlike(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return fmt.Sprintf("%q, not %q", g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, not %d", len(g), len(w))
+}
+
+// runs compares whole runs of the tests, and of the benchmarks once each, with those of the
+// original. wall bounds each run.
+func (p *Place) runs(ctx context.Context, g *Program, version int) (*comparison, error) {
+	out := &comparison{}
+	for i, s := range p.suites {
+		if g.paths[i] == "" {
+			continue
+		}
+		plan := live.Plan{Mode: live.Run, Version: version}
+		var jobs []job
+		if len(s.tests) > 0 {
+			jobs = append(jobs, job{suite: i, plan: plan, tests: s.tests, wall: s.bound()})
+		}
+		if len(s.bench) > 0 {
+			jobs = append(jobs, job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.bound(),
+				threads: 1})
+		}
+		for _, j := range jobs {
+			r, err := p.run(ctx, g, j)
+			if err != nil {
+				return nil, err
+			}
+			out.take(r, s, j.bench == "")
+			if out.trouble != "" {
+				return out, nil
+			}
+			out.calls += int64(len(r.tests))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,306 @@
+package inplace
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/syntax"
+)
+
+// A dispatcher writes what stands in the target's place: code that calls the version that package
+// live names.
+type dispatcher struct {
+	u       *source.Unit
+	fset    *token.FileSet
+	decl    *ast.FuncDecl
+	sig     *types.Signature  // as declared: with type parameters
+	params  []*types.Var      // the receiver first
+	imports map[string]string // path -> local name
+	tape    bool              // callbacks and interfaces may be recorded
+}
+
+func newDispatcher(u *source.Unit) (*dispatcher, error) {
+	fset, files, info := u.Syntax()
+	d := &dispatcher{u: u, fset: fset}
+	recv, name, isMethod := strings.Cut(u.Target.Name, ".")
+	if !isMethod {
+		recv, name = "", recv
+	}
+	for _, f := range files {
+		for _, x := range f.Decls {
+			if fn, ok := x.(*ast.FuncDecl); ok && fn.Name.Name == name && syntax.Receiver(fn) == recv {
+				d.decl = fn
+			}
+		}
+	}
+	if d.decl == nil {
+		return nil, fmt.Errorf("%s is not among the package's files", u.Target.Name)
+	}
+	d.sig = info.Defs[d.decl.Name].(*types.Func).Signature()
+	if r := d.sig.Recv(); r != nil {
+		d.params = append(d.params, r)
+	}
+	d.params = slices.AppendSeq(d.params, d.sig.Params().Variables())
+	return d, nil
+}
+
+// typeParams are those of the function, or of its receiver.
+func (d *dispatcher) typeParams() []*types.TypeParam {
+	list := d.sig.TypeParams()
+	if d.sig.Recv() != nil {
+		list = d.sig.RecvTypeParams()
+	}
+	var out []*types.TypeParam
+	for i := range list.Len() {
+		out = append(out, list.At(i))
+	}
+	return out
+}
+
+// text spells a type in the dispatcher's file.
+func (d *dispatcher) text(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Path() == d.u.Target.PkgPath {
+			return ""
+		}
+		if d.imports[p.Path()] == "" {
+			d.imports[p.Path()] = fmt.Sprintf("beagle%d%s", len(d.imports), p.Name())
+		}
+		return d.imports[p.Path()]
+	})
+}
+
+// file writes the file of the dispatcher over some versions.
+func (d *dispatcher) file(versions []int) string {
+	d.imports = map[string]string{d.u.Target.PkgPath + liveDir: "beaglelive"}
+	var b strings.Builder
+	b.WriteString(d.dispatch(versions) + d.call(versions) + d.slow() + d.compare() + d.globals())
+	var head strings.Builder
+	fmt.Fprintf(&head, "//go:build go1.21\n\npackage %s\n\nimport (\n", d.u.Target.PkgName)
+	for _, path := range slices.Sorted(maps.Keys(d.imports)) {
+		fmt.Fprintf(&head, "\t%s %q\n", d.imports[path], path)
+	}
+	return head.String() + ")\n" + b.String()
+}
+
+// types spells the type parameters: as declared, and as arguments.
+func (d *dispatcher) types() (declared, args string) {
+	var decls, names []string
+	for _, p := range d.typeParams() {
+		decls = append(decls, p.Obj().Name()+" "+d.text(p.Constraint()))
+		names = append(names, p.Obj().Name())
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	return "[" + strings.Join(decls, ", ") + "]", "[" + strings.Join(names, ", ") + "]"
+}
+
+// variadic reports whether parameter i is the last of a variadic function.
+func (d *dispatcher) variadic(i int) bool { return d.sig.Variadic() && i == len(d.params)-1 }
+
+// declared spells the parameters and results of a function of the dispatcher.
+func (d *dispatcher) declared() (params, results string) {
+	var ps, rs []string
+	for i, v := range d.params {
+		t := d.text(v.Type())
+		if d.variadic(i) {
+			t = "..." + strings.TrimPrefix(t, "[]")
+		}
+		ps = append(ps, fmt.Sprintf("a%d %s", i, t))
+	}
+	for i := range d.sig.Results().Len() {
+		rs = append(rs, fmt.Sprintf("r%d %s", i, d.text(d.sig.Results().At(i).Type())))
+	}
+	if len(rs) > 0 {
+		results = " (" + strings.Join(rs, ", ") + ")"
+	}
+	return strings.Join(ps, ", "), results
+}
+
+// args are the arguments a0, a1, ... of a call; of is how argument i is spelled.
+func (d *dispatcher) args(of func(i int) string) []string {
+	var out []string
+	for i := range d.params {
+		text := of(i)
+		if d.variadic(i) {
+			text += "..."
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func plainArg(i int) string { return "a" + strconv.Itoa(i) }
+
+// versionCall calls a version.
+func (d *dispatcher) versionCall(v int, of func(i int) string) string {
+	args := d.args(of)
+	name := d.decl.Name.Name + suffix(v)
+	if d.sig.Recv() != nil {
+		return args[0] + "." + name + "(" + strings.Join(args[1:], ", ") + ")"
+	}
+	_, targs := d.types()
+	return name + targs + "(" + strings.Join(args, ", ") + ")"
+}
+
+// giving is a call as the end of a function.
+func (d *dispatcher) giving(call string) string {
+	if d.sig.Results().Len() == 0 {
+		return call + "; return"
+	}
+	return "return " + call
+}
+
+func (d *dispatcher) cases(versions []int) string {
+	var b strings.Builder
+	for _, v := range versions {
+		fmt.Fprintf(&b, "\tcase %d:\n\t\t%s\n", v, d.giving(d.versionCall(v, plainArg)))
+	}
+	return b.String()
+}
+
+func (d *dispatcher) dispatch(versions []int) string {
+	declared, targs := d.types()
+	params, results := d.declared()
+	return fmt.Sprintf("\nfunc beagleDispatch%s(%s)%s {\n\tw := beaglelive.Turn()\n\tswitch w {\n%s\t}\n\t%s\n}\n",
+		declared, params, results, d.cases(versions),
+		d.giving("beagleSlow"+targs+"("+strings.Join(append([]string{"w"}, d.args(plainArg)...), ", ")+")"))
+}
+
+func (d *dispatcher) call(versions []int) string {
+	declared, _ := d.types()
+	params, results := d.declared()
+	return fmt.Sprintf("\nfunc beagleCall%s(%s)%s {\n\tswitch v {\n%s\t}\n\tpanic(\"beagle: no such version\")\n}\n",
+		declared, joined("v int", params), results, d.cases(versions))
+}
+
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// callVersion calls the version that an expression names.
+func (d *dispatcher) callVersion(v string, of func(i int) string) string {
+	_, targs := d.types()
+	return "beagleCall" + targs + "(" + strings.Join(append([]string{v}, d.args(of)...), ", ") + ")"
+}
+
+func (d *dispatcher) slow() string {
+	declared, targs := d.types()
+	params, results := d.declared()
+	comparing := "beagleCompare" + targs + "(" + strings.Join(d.args(plainArg), ", ") + ")"
+	return fmt.Sprintf("\nfunc beagleSlow%s(%s)%s {\n\tswitch {\n"+
+		"\tcase beaglelive.Counting(w):\n\t\tdefer beaglelive.Counted()()\n\t\t%s\n"+
+		"\tcase beaglelive.Comparing(w):\n\t\t%s\n\t}\n"+
+		"\tv := beaglelive.Begin()\n\tdefer beaglelive.End()\n\t%s\n}\n",
+		declared, joined("w int", params), results, d.giving(d.callVersion("0", plainArg)), d.giving(comparing),
+		d.giving(d.callVersion("v", plainArg)))
+}
+
+// compare runs the original and the other version within one call.
+func (d *dispatcher) compare() string {
+	declared, targs := d.types()
+	params, results := d.declared()
+	var b strings.Builder
+	fmt.Fprintf(&b, "\ntype beagleArgs%s struct {\n", declared)
+	for i, v := range d.params {
+		fmt.Fprintf(&b, "\tA%d %s\n", i, d.text(v.Type()))
+	}
+	fmt.Fprintf(&b, "}\n\ntype beagleResults%s struct {\n", declared)
+	for i := range d.sig.Results().Len() {
+		fmt.Fprintf(&b, "\tR%d %s\n", i, d.text(d.sig.Results().At(i).Type()))
+	}
+	b.WriteString("}\n")
+	taped := map[int]bool{}
+	for i, v := range d.params {
+		if text, ok := d.taped(i, v.Type()); ok && d.tape {
+			b.WriteString(text)
+			taped[i] = true
+		}
+	}
+	fmt.Fprintf(&b, "\nfunc beagleCompare%s(%s)%s {\n\tc, v, done := beaglelive.Enter()\n\tif c == nil {\n\t\tdefer done()\n\t\t%s\n\t}\n"+
+		"\tdefer c.Leave()\n", declared, params, results, d.giving(d.callVersion("v", plainArg)))
+	fmt.Fprintf(&b, "\targs := beagleArgs%s{%s}\n", targs, strings.Join(d.names(plainArg), ", "))
+	for i, v := range d.params {
+		if taped[i] {
+			fmt.Fprintf(&b, "\ta%da := a%d\n\tif beaglelive.Taping() && a%d != nil {\n\t\targs.A%d = nil\n"+
+				"\t\tt := c.Tape(%q)\n\t\ta%d, a%da = beagleTape%d(t, a%d, false), beagleTape%d(t, a%d, true)\n\t}\n",
+				i, i, i, i, nameOf(v, i), i, i, i, i, i, i)
+		}
+	}
+	b.WriteString("\tother := beaglelive.Copy(&args)\n")
+	fmt.Fprintf(&b, "\tvar got, otherGot beagleResults%s\n", targs)
+	fmt.Fprintf(&b, "\tc.First(func() { %s%s })\n", d.into("got"), d.callVersion("0", plainArg))
+	b.WriteString("\tif !c.Broken() {\n")
+	fmt.Fprintf(&b, "\t\tc.Other(func() { %s%s })\n", d.into("otherGot"),
+		d.callVersion("beaglelive.Version()", func(i int) string {
+			if taped[i] {
+				return fmt.Sprintf("beagleEither(args.A%d == nil, a%da, other.A%d)", i, i, i)
+			}
+			return fmt.Sprintf("other.A%d", i)
+		}))
+	b.WriteString("\t\tif !c.Broken() {\n\t\t\tbeaglelive.Judge(c, &args, &got, other, &otherGot)\n\t\t}\n\t}\n")
+	var rs []string
+	for i := range d.sig.Results().Len() {
+		rs = append(rs, fmt.Sprintf("got.R%d", i))
+	}
+	fmt.Fprintf(&b, "\treturn %s\n}\n", strings.Join(rs, ", "))
+	b.WriteString("\nfunc beagleEither[T any](first bool, a, b T) T {\n\tif first {\n\t\treturn a\n\t}\n\treturn b\n}\n")
+	return b.String()
+}
+
+// names are the parameters as values, without the dots of a variadic one.
+func (d *dispatcher) names(of func(i int) string) []string {
+	var out []string
+	for i := range d.params {
+		out = append(out, of(i))
+	}
+	return out
+}
+
+// into assigns the results of a call to a variable's fields.
+func (d *dispatcher) into(to string) string {
+	var list []string
+	for i := range d.sig.Results().Len() {
+		list = append(list, fmt.Sprintf("%s.R%d", to, i))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, ", ") + " = "
+}
+
+func nameOf(v *types.Var, i int) string {
+	if v.Name() == "" || v.Name() == "_" {
+		return "parameter " + strconv.Itoa(i)
+	}
+	return v.Name()
+}
+
+// maxGlobals bounds the named variables.
+const maxGlobals = 200
+
+// globals names what the package's variables point to: a sentinel error is known by its address.
+func (d *dispatcher) globals() string {
+	scope, n := d.u.Types.Scope(), 0
+	var b strings.Builder
+	for _, name := range scope.Names() {
+		v, ok := scope.Lookup(name).(*types.Var)
+		if !ok || name == "_" || n >= maxGlobals || strings.HasPrefix(name, "_cgo") {
+			continue
+		}
+		switch v.Type().Underlying().(type) {
+		case *types.Pointer, *types.Interface:
+			fmt.Fprintf(&b, "\tbeaglelive.Global(%q, %s)\n", d.u.Target.PkgPath+"."+name, name)
+			n++
+		}
+	}
+	return "\nfunc init() {\n" + b.String() + "}\n"
+}

@@ -1,0 +1,117 @@
+//go:build go1.21
+
+package live
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/rt"
+)
+
+// Seen is what the calls of the original are like in one process.
+type Seen struct {
+	Calls      int64            `json:"calls"`      // that no other call of the target waits for
+	Nested     int64            `json:"nested"`     // within another one, in the same goroutine
+	Nanos      int64            `json:"ns"`         // within the calls that are not nested
+	Concurrent bool             `json:"concurrent"` // two goroutines were in it at once
+	Tests      map[string]int64 `json:"tests"`      // calls by test, benchmark, example or fuzz test
+	Unnamed    int64            `json:"unnamed"`    // calls by none of these, such as a goroutine of its own
+}
+
+// closely is how many calls are looked at one by one. The others are counted only.
+const closely = 100_000
+
+type counter struct {
+	mu    sync.Mutex
+	seen  Seen
+	depth map[uint64]int // by goroutine
+	said  int64          // calls of the last report
+}
+
+var counted = counter{seen: Seen{Tests: map[string]int64{}}, depth: map[uint64]int{}}
+
+// Counted counts a call, and returns what ends it.
+func Counted() func() {
+	id := rt.GoroutineID()
+	c := &counted
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.depth[id]++
+	if c.depth[id] > 1 {
+		c.seen.Nested++
+	} else {
+		c.outermost()
+	}
+	start := time.Now()
+	return func() { c.left(id, time.Since(start)) }
+}
+
+// outermost notes a call that is not nested. The caller holds the lock.
+func (c *counter) outermost() {
+	c.seen.Calls++
+	c.seen.Concurrent = c.seen.Concurrent || len(c.depth) > 1
+	fresh := false
+	if c.seen.Calls <= closely {
+		if name := callingTest(); name != "" {
+			fresh = c.seen.Tests[name] == 0
+			c.seen.Tests[name]++
+		} else {
+			c.seen.Unnamed++
+		}
+	}
+	if n := c.seen.Calls; fresh || n >= 2*c.said || n-c.said >= closely {
+		c.said = n
+		report.add(&Line{Seen: &c.seen})
+	}
+}
+
+func (c *counter) left(id uint64, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.depth[id]--; c.depth[id] > 0 {
+		return
+	}
+	delete(c.depth, id)
+	if c.seen.Nanos += int64(took); c.seen.Calls == c.said {
+		report.add(&Line{Seen: &c.seen}) // with the time of this call
+	}
+}
+
+// callingTest names the test, benchmark, example or fuzz test that the calling
+// goroutine is in; "" when it is in none.
+func callingTest() string {
+	var pcs [256]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	name := ""
+	for {
+		f, more := frames.Next()
+		if n := testOf(f.Function); n != "" {
+			name = n // the outermost counts
+		}
+		if !more {
+			return name
+		}
+	}
+}
+
+// testOf is the test that a function of the target's test packages is, or is in.
+func testOf(function string) string {
+	rest, ok := strings.CutPrefix(function, plan.Package)
+	if !ok {
+		return ""
+	}
+	rest = strings.TrimPrefix(rest, "_test")
+	if rest, ok = strings.CutPrefix(rest, "."); !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, ".")
+	for _, kind := range []string{"Test", "Benchmark", "Example", "Fuzz"} {
+		if strings.HasPrefix(name, kind) {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+//go:build go1.21
+
+package live
+
+import (
+	"math/rand"
+	"os"
+	"runtime/metrics"
+	"time"
+)
+
+// Slices are some rounds of a timing: in each, every version had one slice.
+type Slices struct {
+	Calls  int       `json:"calls"`  // of the target, in a slice
+	Wall   [][]int64 `json:"wall"`   // nanoseconds of each slice, by version and round
+	Allocs []float64 `json:"allocs"` // objects, and bytes, that a call of each version allocates
+	Bytes  []float64 `json:"bytes"`
+}
+
+// A timer lets versions take turns. One goroutine calls the target while it runs.
+type timer struct {
+	left    int // calls until the slice ends
+	calls   int // of a slice
+	order   []int
+	at      int // in order; -1 while the length of a slice is sought
+	began   time.Time
+	entered time.Time
+	within  time.Duration // in the calls of the slice, when these alone are timed
+	depth   int
+	current int // version that runs, when calls alone are timed
+	wall    [][]int64
+	memory  [][2]float64
+	slices  int
+	from    [2]uint64
+	end     time.Time
+	told    time.Time
+	rng     *rand.Rand
+	samples []metrics.Sample
+}
+
+var clock timer
+
+const (
+	enoughRounds = 24 // of one report
+	oftenEnough  = 50 * time.Millisecond
+	firstCalls   = 1
+	maxCalls     = 1 << 22
+)
+
+func (t *timer) begin() {
+	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
+	t.samples = []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+	t.reset()
+	t.at, t.calls, t.current = -1, firstCalls, plan.Versions[0]
+	timing = true
+	if word = t.current; plan.Inside {
+		timing, word = false, inside // the dispatcher calls Begin
+	}
+	t.left = -1 // the first call begins a slice
+}
+
+func (t *timer) reset() {
+	t.wall, t.memory = make([][]int64, len(plan.Versions)), make([][2]float64, len(plan.Versions))
+	t.slices = 0
+}
+
+// tick counts a call, and ends the slice before the call when it is over.
+func tick() {
+	t := &clock
+	if t.left--; t.left >= 0 {
+		return
+	}
+	now := time.Now()
+	if !t.began.IsZero() {
+		t.over(now, now.Sub(t.began))
+	} else {
+		t.end = now.Add(time.Duration(plan.Budget))
+	}
+	t.open()
+	word = t.current
+}
+
+// Begin is told by a call that it begins, when calls alone are timed. It returns
+// the version that runs.
+func Begin() int {
+	t := &clock
+	t.depth++
+	if t.depth > 1 {
+		return t.current
+	}
+	if t.left--; t.left < 0 {
+		if !t.began.IsZero() {
+			t.over(time.Now(), t.within)
+		} else {
+			t.end = time.Now().Add(time.Duration(plan.Budget))
+		}
+		t.open()
+	}
+	t.entered = time.Now()
+	return t.current
+}
+
+// End is told that a call ends.
+func End() {
+	t := &clock
+	if t.depth--; t.depth == 0 {
+		t.within += time.Since(t.entered)
+	}
+}
+
+// open begins the next slice.
+func (t *timer) open() {
+	t.left, t.within = t.calls-1, 0
+	t.from = t.allocated()
+	t.began = time.Now()
+}
+
+// over takes down a slice that ended, and says what comes next.
+func (t *timer) over(now time.Time, took time.Duration) {
+	if t.at < 0 {
+		t.sought(took)
+		return
+	}
+	to := t.allocated()
+	v := t.order[t.at]
+	t.wall[v] = append(t.wall[v], int64(took))
+	for i := range to {
+		t.memory[v][i] += float64(to[i]-t.from[i]) / float64(t.calls)
+	}
+	if t.at++; t.at == len(t.order) {
+		t.slices++
+		if t.slices == enoughRounds || now.Sub(t.told) > oftenEnough || now.After(t.end) {
+			t.told = now
+			t.tell()
+		}
+		if now.After(t.end) {
+			report.add(&Line{Done: true})
+			os.Exit(0) // what the benchmark still had to do is of no use
+		}
+		t.deal()
+	}
+	t.current = plan.Versions[t.order[t.at]]
+}
+
+// sought doubles the calls of a slice until it is long enough.
+func (t *timer) sought(took time.Duration) {
+	if int64(took) < plan.Slice && t.calls < maxCalls {
+		t.calls *= 2
+		if took > 0 && int64(took)*16 < plan.Slice {
+			t.calls *= 4
+		}
+		return
+	}
+	t.deal()
+	t.current = plan.Versions[t.order[0]]
+}
+
+// deal draws the order of a round.
+func (t *timer) deal() { t.order, t.at = t.rng.Perm(len(plan.Versions)), 0 }
+
+func (t *timer) allocated() [2]uint64 {
+	metrics.Read(t.samples)
+	return [2]uint64{t.samples[0].Value.Uint64(), t.samples[1].Value.Uint64()}
+}
+
+// tell reports the rounds so far, and forgets them.
+func (t *timer) tell() {
+	s := &Slices{Calls: t.calls, Wall: t.wall}
+	for v := range t.memory {
+		s.Allocs = append(s.Allocs, t.memory[v][0]/float64(t.slices))
+		s.Bytes = append(s.Bytes, t.memory[v][1]/float64(t.slices))
+	}
+	report.add(&Line{Slices: s})
+	t.reset()
+}

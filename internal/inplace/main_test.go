@@ -1,0 +1,52 @@
+package inplace
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// module writes a module of one package and returns its directory.
+func module(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files["go.mod"] = "module example.com/place\n\ngo 1.24\n"
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// place surveys a target in a module.
+func place(t *testing.T, dir, target string) (*source.Unit, *Place, *beagle.InPlace) {
+	t.Helper()
+	u, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: target, InPlace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(context.Background(), u, box, t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := p.Survey(context.Background(), u.Target.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u, p, e
+}

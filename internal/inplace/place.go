@@ -1,0 +1,198 @@
+package inplace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/gotool"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
+)
+
+// A Place is where versions of a target run: inside the tests of its module. Several goroutines
+// may use it at once.
+type Place struct {
+	u     *source.Unit
+	box   *sandbox.Sandbox
+	dir   string
+	tools *gotool.Toolchain
+	watch func(what string) // what goes on, for people
+
+	shell   *dispatcher
+	base    overlay // what all programs have in common
+	read    []string
+	suites  []*suite
+	own     *Program        // the original and its copy, from the survey
+	profile sandbox.Profile // under which the tests run
+
+	tape     bool // recorders may be built
+	norace   bool // leave the race detector out
+	evidence beagle.InPlace
+
+	mu    sync.Mutex
+	count int // of programs
+}
+
+// A suite are the tests of one package that reach the target.
+type suite struct {
+	pkg    *gotool.Listed
+	tests  []string // that call the target, and do the same each time
+	flaky  []string // that call it and do not
+	slow   []string // that call it and take too long
+	bench  []string // leaf benchmarks that call it
+	timed  []timed
+	wanted map[string]outcome // of the tests, with the original
+	race   bool               // calls came from several goroutines
+	took   time.Duration      // the longest run of them, with the original
+}
+
+// New prepares a place. dir is for temporary files, which the caller removes. It returns a
+// [beagle.UsageError] where the module's tests cannot serve.
+func New(
+	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, watch func(string),
+) (*Place, error) {
+	p := &Place{u: u, box: box, dir: dir, watch: watch, profile: sandbox.Run, tape: true}
+	if watch == nil {
+		p.watch = func(string) {}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "runtime"), 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.tools, err = gotool.Find(ctx, u); err != nil {
+		return nil, err
+	}
+	if err := p.writable(); err != nil {
+		return nil, err
+	}
+	if p.shell, err = newDispatcher(u); err != nil {
+		return nil, err
+	}
+	if p.base, err = p.runtimes(filepath.Join(dir, "runtime")); err != nil {
+		return nil, err
+	}
+	p.shell.imports = map[string]string{}
+	text, err := p.shell.edited()
+	if err != nil {
+		return nil, err
+	}
+	return p, p.base.put(filepath.Join(dir, "runtime"), u.Target.File, text)
+}
+
+// writable refuses packages to which the go command adds no file.
+func (p *Place) writable() error {
+	t := &p.u.Target
+	local, err := filepath.Rel(t.Dir, t.PkgDir)
+	if err == nil && slices.Contains(strings.Split(filepath.ToSlash(local), "/"), "vendor") {
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s is vendored from another module, so that its tests are not here", t.Spec()),
+			Remedy: "name a function of the main module, or work in a checkout of " + t.Module,
+		}
+	}
+	if c := p.tools.GOMODCACHE; c != "" && strings.HasPrefix(t.PkgDir, c+string(filepath.Separator)) {
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("%s is in the module cache, where the go command adds no files", t.Spec()),
+			Remedy: "copy the module to another directory, and name the function there",
+		}
+	}
+	return nil
+}
+
+// A Version is one text of the target in a program. The first is the original.
+type Version struct {
+	ID     string
+	Source string
+}
+
+// A Link says how a program is linked.
+type Link struct {
+	Layout uint64 // seed of the order of functions; 0 is the linker's own
+	Race   bool   // with the race detector
+	Align  int    // of functions; 0 is the linker's own
+}
+
+// A Program are the test binaries with some versions in them, one for each suite.
+type Program struct {
+	Failed map[int]string // why a version is not in it
+	dir    string
+	over   string // the overlay's description
+	link   Link
+	paths  []string // by suite; "" for one that does not build
+	why    []string // why not
+}
+
+// Remove deletes the binaries.
+func (g *Program) Remove() { os.RemoveAll(g.dir) }
+
+// errRefused is a build that the compiler refuses for a reason that names no version.
+var errRefused = errors.New("the tests do not build in place")
+
+// Build compiles versions into the test binaries of all suites.
+func (p *Place) Build(ctx context.Context, vs []Version, link Link) (*Program, error) {
+	g := &Program{Failed: map[int]string{}, link: link, dir: p.fresh()}
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
+		return nil, err
+	}
+	texts, err := p.texts(vs, g.Failed)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		blamed, err := p.compile(ctx, g, texts)
+		if err != nil || len(blamed) == 0 {
+			return g, err
+		}
+		for i, why := range blamed {
+			if i == 0 {
+				return nil, fmt.Errorf("%w: %s", errRefused, why)
+			}
+			g.Failed[i] = why
+			delete(texts, i)
+		}
+	}
+}
+
+// fresh is the directory of a new program.
+func (p *Place) fresh() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	return filepath.Join(p.dir, fmt.Sprintf("program%d", p.count))
+}
+
+// texts are the renamed versions by their numbers.
+func (p *Place) texts(vs []Version, failed map[int]string) (map[int]string, error) {
+	texts := map[int]string{}
+	for i, v := range vs {
+		text, err := p.variant(v.Source, suffix(i))
+		if err != nil && i == 0 {
+			return nil, err
+		}
+		if err != nil {
+			failed[i] = err.Error()
+			continue
+		}
+		texts[i] = text
+	}
+	return texts, nil
+}
+
+func (p *Place) variant(src, suffix string) (string, error) {
+	f, problem := p.u.Parse(src)
+	if problem != nil {
+		return "", fmt.Errorf("line %d: %s", problem.Line, problem.Message)
+	}
+	text, err := p.u.Variant(f, suffix)
+	if name := p.u.BuildName(); err == nil && name != p.u.Target.PkgName {
+		text = strings.Replace(text, "package "+name, "package "+p.u.Target.PkgName, 1)
+	}
+	return text, err
+}

@@ -1,0 +1,80 @@
+package inplace
+
+import (
+	"context"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+)
+
+// lines is a target that writes to any writer, with tests that call it.
+var lines = map[string]string{
+	"lines.go": `package place
+
+import "io"
+
+// WriteLines writes each line with its end.
+func WriteLines(w io.Writer, lines []string) (int, error) {
+	n := 0
+	for _, l := range lines {
+		m, err := w.Write([]byte(l + "\n"))
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+`,
+	"lines_test.go": `package place
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+type full struct{ room int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if len(p) > f.room {
+		return 0, errors.New("full")
+	}
+	f.room -= len(p)
+	return len(p), nil
+}
+
+func TestWriteLines(t *testing.T) {
+	var b bytes.Buffer
+	if n, err := WriteLines(&b, []string{"a", "bc"}); n != 5 || err != nil || b.String() != "a\nbc\n" {
+		t.Fatal(n, err, b.String())
+	}
+}
+
+func TestFull(t *testing.T) {
+	if n, err := WriteLines(&full{3}, []string{"a", "bc"}); err == nil {
+		t.Log(n)
+		t.Fatal("no error")
+	}
+}
+
+func BenchmarkWriteLines(b *testing.B) {
+	list := []string{"one", "two", "three", "four"}
+	var w bytes.Buffer
+	for i := 0; i < b.N; i++ {
+		w.Reset()
+		WriteLines(&w, list)
+	}
+}
+`,
+}
+
+func TestSurvey(t *testing.T) {
+	_, p, e := place(t, module(t, lines), "./.WriteLines")
+	if e.Within != beagle.ByTape || e.Taped == 0 || len(e.Tests) != 2 || len(e.Benchmarks) != 1 {
+		t.Fatalf("%+v", e)
+	}
+	if err := p.Choose(context.Background(), -1); err != nil || len(e.Timed) != 1 {
+		t.Fatal(e, err)
+	}
+}

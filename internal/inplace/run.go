@@ -1,0 +1,227 @@
+package inplace
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/inplace/live"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// An outcome is what became of one test.
+type outcome struct {
+	Status string // "PASS", "FAIL" or "SKIP"; "" when it did not end
+	Output string // what it printed, without times and addresses
+
+	seconds float64 // that it took
+}
+
+// A ran is one run of a test binary.
+type ran struct {
+	sandbox.Result
+	tests  map[string]outcome // by name, subtests too
+	leaves []string           // benchmarks that printed a result
+	lines  []live.Line        // of the report
+}
+
+// A job is what one run of a test binary does.
+type job struct {
+	suite   int
+	plan    live.Plan
+	tests   []string // by name; nil for none
+	all     bool     // every test
+	bench   string   // the pattern of benchmarks; "" for none
+	time    string   // -test.benchtime
+	wall    time.Duration
+	threads int    // GOMAXPROCS; 0 for all
+	cpu     []int  // processors to run on
+	profile string // host path for a CPU profile
+}
+
+func (j *job) args() []string {
+	run := "^$"
+	switch {
+	case j.all:
+		run = "."
+	case len(j.tests) > 0:
+		run = anyOf(j.tests)
+	}
+	args := []string{"-test.run=" + run, "-test.v=test2json", "-test.count=1", "-test.parallel=1",
+		"-test.timeout=" + j.wall.String()}
+	if j.bench != "" {
+		args = append(args, "-test.bench="+j.bench, "-test.benchtime="+j.time)
+	}
+	if j.threads > 0 {
+		args = append(args, fmt.Sprintf("-test.cpu=%d", j.threads))
+	}
+	if j.profile != "" {
+		args = append(args, "-test.cpuprofile=cpu.prof")
+	}
+	return args
+}
+
+// anyOf is a pattern for whole names of tests.
+func anyOf(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = regexp.QuoteMeta(n)
+	}
+	return "^(" + strings.Join(quoted, "|") + ")$"
+}
+
+// exactly is a pattern for one benchmark, with its parents.
+func exactly(name string) string {
+	parts := strings.Split(name, "/")
+	for i, s := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(s) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+const reportFile = "report.jsonl"
+
+// run runs a suite's binary behind the walls.
+func (p *Place) run(ctx context.Context, g *Program, j job) (*ran, error) {
+	dir, err := os.MkdirTemp(p.dir, "run")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	report := filepath.Join(dir, reportFile)
+	if err := os.WriteFile(report, nil, 0o600); err != nil {
+		return nil, err
+	}
+	j.plan.Report, j.plan.Package = report, p.suites[j.suite].pkg.ImportPath
+	plan, err := json.Marshal(j.plan)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{live.PlanEnv + "=" + string(plan), "GOTRACEBACK=single"}
+	if p.profile == sandbox.Test {
+		env = append(p.tools.Env(), env...)
+	}
+	args := j.args()
+	if j.profile != "" {
+		args = append(args, "-test.outputdir="+dir)
+	}
+	r, err := p.box.Run(ctx, sandbox.Command{
+		Profile: p.walls(g), Path: g.paths[j.suite], Args: args, Dir: p.suites[j.suite].pkg.Dir, Env: env,
+		Read: p.read, Write: []string{dir}, CPUs: j.cpu,
+		Limits: sandbox.Limits{Wall: j.wall + 2*time.Second, CPU: -1, Data: memory(g), Output: 64 << 20},
+	})
+	if err == nil && r.Ended == sandbox.Canceled {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if j.profile != "" {
+		if text, err := os.ReadFile(filepath.Join(dir, "cpu.prof")); err == nil {
+			if err := os.WriteFile(j.profile, text, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := &ran{Result: r}
+	out.tests, out.leaves = parseTests(r.Stdout)
+	text, err := os.ReadFile(report)
+	if err != nil {
+		return nil, err
+	}
+	out.lines = parseReport(text)
+	return out, nil
+}
+
+// memory is the limit for a program's private memory: tests may need more than a harness, and the
+// race detector reserves address space without end.
+func memory(g *Program) int64 {
+	if g.link.Race {
+		return -1
+	}
+	return 4 << 30
+}
+
+// parseReport reads the lines that package live wrote. The last may be cut off.
+func parseReport(text []byte) (lines []live.Line) {
+	for line := range bytes.Lines(text) {
+		var l live.Line
+		if json.Unmarshal(line, &l) == nil {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+var (
+	framing = regexp.MustCompile(
+		`^\s*(=== (?:RUN|NAME|CONT|PAUSE)|--- (?:PASS|FAIL|SKIP|BENCH):)\s+(\S+)(?: \((\d+\.\d+)s\))?`)
+	benchLine = regexp.MustCompile(`^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+[\d.]+ ns/op`)
+	// what differs from run to run
+	volatile = regexp.MustCompile(`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
+)
+
+// parseTests reads the output of a test binary in the form for test2json.
+func parseTests(out []byte) (tests map[string]outcome, leaves []string) {
+	tests = map[string]outcome{}
+	output := map[string]*strings.Builder{}
+	current := ""
+	s := bufio.NewScanner(bytes.NewReader(out))
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		line := s.Text()
+		marked, was := "", false
+		if i := strings.IndexByte(line, 0x16); i >= 0 {
+			marked, was = line[i+1:], true
+		}
+		if m := framing.FindStringSubmatch(marked); was && m != nil {
+			current = m[2]
+			if output[current] == nil {
+				output[current] = new(strings.Builder)
+			}
+			if strings.HasPrefix(m[1], "---") {
+				seconds, _ := strconv.ParseFloat(m[3], 64) // nothing is said of an example's
+				tests[current] = outcome{Status: strings.Trim(m[1], "-: "), seconds: seconds}
+			}
+			continue
+		}
+		if m := benchLine.FindStringSubmatch(line); m != nil {
+			if !slices.Contains(leaves, m[1]) {
+				leaves = append(leaves, m[1])
+			}
+			continue
+		}
+		if b := output[current]; b != nil {
+			b.WriteString(volatile.ReplaceAllString(line, "*") + "\n")
+		}
+	}
+	for name, b := range output {
+		o := tests[name]
+		o.Output = b.String()
+		tests[name] = o
+	}
+	return tests, leaves
+}
+
+// top is the test that a subtest belongs to.
+func top(name string) string {
+	name, _, _ = strings.Cut(name, "/")
+	return name
+}
+
+// walls are those behind which a program runs: the race detector starts it anew and reads /proc.
+func (p *Place) walls(g *Program) sandbox.Profile {
+	if g.link.Race && p.profile == sandbox.Run {
+		return sandbox.Fuzz
+	}
+	return p.profile
+}

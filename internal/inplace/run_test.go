@@ -1,0 +1,69 @@
+package inplace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+const shown = "\x16=== RUN   TestA\nhello 12ms at 0xc000123\n\x16=== RUN   TestA/one\n    \x16--- PASS: TestA/one (0.00s)\n" +
+	"\x16--- PASS: TestA (1.25s)\n\x16=== RUN   ExampleB\n\x16--- PASS: ExampleB (0.00s)\n" +
+	"BenchmarkC/size=1-2 \t     100\t        12.5 ns/op\nPASS\n"
+
+func TestParseTests(t *testing.T) {
+	tests, leaves := parseTests([]byte(shown))
+	a := tests["TestA"]
+	if len(tests) != 3 || a.Status != "PASS" || a.seconds != 1.25 || a.Output != "hello * at *\n" {
+		t.Errorf("tests: %+v", tests)
+	}
+	if len(leaves) != 1 || leaves[0] != "BenchmarkC/size=1" {
+		t.Errorf("benchmarks: %q", leaves)
+	}
+}
+
+func FuzzParseTests(f *testing.F) {
+	f.Add([]byte(shown))
+	f.Add([]byte("\x16--- FAIL: "))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		tests, leaves := parseTests(out)
+		for name := range tests {
+			if name == "" || strings.ContainsAny(name, " \n") {
+				t.Errorf("a test with the name %q", name)
+			}
+		}
+		for _, l := range leaves {
+			if !strings.HasPrefix(l, "Benchmark") {
+				t.Errorf("a benchmark with the name %q", l)
+			}
+		}
+		parseReport(out)
+	})
+}
+
+// TestUnlike reads how runs of a version ended beside the original's.
+func TestUnlike(t *testing.T) {
+	s := &suite{wanted: map[string]outcome{"TestA": {Status: "PASS", Output: "x\n"}, "TestA/one": {Status: "PASS"}}}
+	ok, failed := sandbox.Result{Ended: sandbox.Exited}, sandbox.Result{Ended: sandbox.Exited, Code: 1}
+	pass := outcome{Status: "PASS", Output: "x\n"}
+	for _, x := range []struct {
+		name string
+		r    ran
+		kind string
+	}{
+		{"the same", ran{Result: ok, tests: map[string]outcome{"TestA": pass, "TestA/one": {Status: "PASS"}}}, ""},
+		{"a test fails", ran{Result: failed, tests: map[string]outcome{"TestA": {Status: "FAIL"}}}, "test"},
+		{"other output", ran{Result: ok, tests: map[string]outcome{"TestA": {Status: "PASS", Output: "y\n"},
+			"TestA/one": {Status: "PASS"}}}, "test"},
+		{"a subtest is missing", ran{Result: ok, tests: map[string]outcome{"TestA": pass}}, "test"},
+		{"a test is skipped", ran{Result: ok, tests: map[string]outcome{"TestA": {Status: "SKIP"}}}, "test"},
+		{"a test that is left out fails", ran{Result: failed, tests: map[string]outcome{"TestA": pass,
+			"TestA/one": {Status: "PASS"}, "TestFlaky": {Status: "FAIL"}}}, ""},
+		{"it crashes", ran{Result: sandbox.Result{Ended: sandbox.Exited, Code: 2}}, "crash"},
+		{"it hangs", ran{Result: sandbox.Result{Ended: sandbox.Wall, Code: -1}}, "hang"},
+	} {
+		if kind, why := s.unlike(&x.r, true); kind != x.kind {
+			t.Errorf("%s: %q (%s), want %q", x.name, kind, why, x.kind)
+		}
+	}
+}

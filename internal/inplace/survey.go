@@ -1,0 +1,322 @@
+package inplace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/gotool"
+	"github.com/beagle-go/beagle/internal/inplace/live"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+const (
+	surveyTime = 45 * time.Second // for one run of a suite's tests
+	slowTest   = 4.0              // seconds from which on a test is left out: it runs for each version
+	mostSuites = 3                // packages beside the target's own whose tests are tried
+	mostTimed  = 4                // leaf benchmarks that are timed
+)
+
+// Survey finds out which tests and benchmarks call the target, which of them do the same in each
+// run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
+// it: without a call there is no evidence.
+func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
+	p.evidence, p.suites, p.own = beagle.InPlace{}, nil, &Program{}
+	if err := p.findSuites(ctx, original); err != nil {
+		return nil, err
+	}
+	for i := range p.suites {
+		if err := p.steady(ctx, p.own, i); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.reach(ctx, p.own); err != nil {
+		return nil, err
+	}
+	if len(p.evidence.Tests)+len(p.evidence.Benchmarks) == 0 {
+		return nil, p.uncalled("the tests that call it differ from run to run: " + list(p.evidence.Flaky))
+	}
+	return &p.evidence, nil
+}
+
+// pair builds the original and its copy. When the recorders do not compile, it is
+// built without them.
+func (p *Place) pair(ctx context.Context, original string) (*Program, error) {
+	both := []Version{{"original", original}, {"copy", original}}
+	g, err := p.Build(ctx, both, Link{})
+	if err != nil && p.tape && ctx.Err() == nil {
+		p.tape = false
+		var again error
+		if g, again = p.Build(ctx, both, Link{}); again != nil {
+			return nil, err
+		}
+		p.evidence.Why, err = "what records callbacks and interfaces does not compile", nil
+	}
+	return g, err
+}
+
+func (p *Place) uncalled(why string) error {
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s: there is no evidence in place: %s", p.u.Target.Spec(), why),
+		Remedy: "write a test or a benchmark that calls it, that takes a second or so and " +
+			"does the same each time",
+	}
+}
+
+// findSuites looks for tests that call the target: in its own package, and if no benchmark there
+// does, in those that import it.
+func (p *Place) findSuites(ctx context.Context, original string) error {
+	own, deps, err := p.tools.Own(ctx, p.u)
+	if err != nil {
+		return err
+	}
+	p.read = p.tools.Readable(p.u, deps)
+	var trouble []string
+	if own.Tests() > 0 {
+		if err := p.try(ctx, own, original, &trouble); err != nil {
+			return err
+		}
+	}
+	if len(p.suites) == 0 || len(p.suites[0].bench) == 0 {
+		others, err := p.tools.Importers(ctx, p.u)
+		if err != nil {
+			return err
+		}
+		others = others[:min(len(others), mostSuites)]
+		if deps, err = p.tools.Deps(ctx, p.u, others); err != nil {
+			return err
+		}
+		if len(others) > 0 {
+			p.read = append(p.read, p.tools.Readable(p.u, deps)...)
+			slices.Sort(p.read)
+			p.read = slices.Compact(p.read)
+		}
+		for _, o := range others {
+			if err := p.try(ctx, o, original, &trouble); err != nil {
+				return err
+			}
+		}
+	}
+	if len(p.suites) == 0 {
+		why := "no test, example, fuzz seed or benchmark calls it"
+		if len(trouble) > 0 {
+			why += " (" + strings.Join(trouble, "; ") + ")"
+		}
+		return p.uncalled(why)
+	}
+	return nil
+}
+
+// try runs the tests of one package and keeps it if they call the target.
+func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string, trouble *[]string) error {
+	kept := p.suites
+	s := &suite{pkg: pkg}
+	p.suites = []*suite{s}
+	defer func() { p.suites = kept }()
+	p.watch("the tests of " + pkg.ImportPath)
+	g, err := p.pair(ctx, original)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		*trouble = append(*trouble, fmt.Sprintf("the tests of %s do not build: %v", pkg.ImportPath, err))
+		return nil
+	}
+	if err := p.count1(ctx, g, s, trouble); err != nil {
+		return err
+	}
+	if len(s.tests)+len(s.bench) == 0 {
+		g.Remove()
+		return nil
+	}
+	kept = append(kept, s)
+	p.own.paths = append(p.own.paths, g.paths[0])
+	return nil
+}
+
+// count1 counts the calls of one suite, behind walls as high as its tests bear.
+func (p *Place) count1(ctx context.Context, g *Program, s *suite, trouble *[]string) error {
+	jobs := []job{
+		{plan: live.Plan{Mode: live.Count}, all: true, wall: surveyTime},
+		{plan: live.Plan{Mode: live.Count}, bench: ".", time: "1x", wall: surveyTime, threads: 1},
+	}
+	for _, j := range jobs {
+		r, err := p.run(ctx, g, j)
+		if err != nil {
+			return err
+		}
+		s.took = max(s.took, r.Wall)
+		seen := lastSeen(r.lines)
+		if !r.OK() && p.profile == sandbox.Run && j.all && fewer(r) {
+			// Under the walls of a harness a test fails: it may need a process or a loopback network.
+			p.profile = sandbox.Test
+			open, err := p.run(ctx, g, j)
+			if err != nil {
+				return err
+			}
+			if passed(open) > passed(r) {
+				r, seen = open, lastSeen(open.lines)
+				p.evidence.Open = true
+			} else {
+				p.profile = sandbox.Run
+			}
+		}
+		if !r.OK() && len(seen.Tests) == 0 {
+			*trouble = append(*trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, said(r.Result)))
+		}
+		p.evidence.Calls += seen.Calls
+		p.evidence.Concurrent = p.evidence.Concurrent || seen.Concurrent && j.all
+		s.race = s.race || seen.Concurrent
+		s.sort(r, seen, j.all)
+	}
+	return nil
+}
+
+// fewer reports whether a test failed or did not end.
+func fewer(r *ran) bool { return !r.OK() || passed(r) < len(r.tests) }
+
+func passed(r *ran) (n int) {
+	for _, o := range r.tests {
+		if o.Status == "PASS" || o.Status == "SKIP" {
+			n++
+		}
+	}
+	return n
+}
+
+// sort takes down which tests, or which benchmarks, call the target.
+func (s *suite) sort(r *ran, seen live.Seen, tests bool) {
+	if !tests {
+		for _, leaf := range r.leaves {
+			if seen.Tests[top(leaf)] > 0 || seen.Unnamed > 0 {
+				s.bench = append(s.bench, leaf)
+			}
+		}
+		return
+	}
+	for name := range seen.Tests {
+		if o := r.tests[name]; o.Status == "" || o.seconds > slowTest {
+			s.slow = append(s.slow, name)
+			continue
+		}
+		s.tests = append(s.tests, name)
+	}
+	if seen.Unnamed > 0 { // by a goroutine that no test's name is on the stack of: it may be any
+		for name := range r.tests {
+			if o := r.tests[name]; o.Status == "" || o.seconds > slowTest {
+				continue
+			}
+			if name == top(name) && !slices.Contains(s.tests, name) {
+				s.tests = append(s.tests, name)
+			}
+		}
+	}
+	slices.Sort(s.tests)
+	slices.Sort(s.slow)
+}
+
+func lastSeen(lines []live.Line) (seen live.Seen) {
+	for _, l := range lines {
+		if l.Seen != nil {
+			seen = *l.Seen
+		}
+	}
+	return seen
+}
+
+// steady runs the original's tests twice and leaves out those that differ from run to run.
+func (p *Place) steady(ctx context.Context, g *Program, i int) error {
+	s := p.suites[i]
+	if len(s.tests) == 0 {
+		return nil
+	}
+	p.watch(fmt.Sprintf("%d tests of %s twice, with the original", len(s.tests), s.pkg.ImportPath))
+	var runs [2]*ran
+	for k := range runs {
+		var err error
+		j := job{suite: i, plan: live.Plan{Mode: live.Run, Version: k}, tests: s.tests, wall: surveyTime}
+		if runs[k], err = p.run(ctx, g, j); err != nil {
+			return err
+		}
+		s.took = max(s.took, runs[k].Wall)
+	}
+	s.wanted = map[string]outcome{}
+	flaky := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(runs[0].tests)) {
+		a, b := runs[0].tests[name], runs[1].tests[name]
+		switch {
+		case a.Status == "" || a.Status != b.Status || a.Status == "FAIL":
+			flaky[top(name)] = true
+		case a.Output != b.Output:
+			a.Output = "" // its text is not the same each time: the status alone counts
+			fallthrough
+		default:
+			s.wanted[name] = a
+		}
+	}
+	for name := range s.wanted {
+		if flaky[top(name)] {
+			delete(s.wanted, name)
+		}
+	}
+	s.tests = slices.DeleteFunc(s.tests, func(n string) bool {
+		_, known := s.wanted[n]
+		if !known {
+			s.flaky = append(s.flaky, n)
+		}
+		return !known
+	})
+	return nil
+}
+
+// reach finds the strongest way to compare versions within one call in which the original does not
+// differ from its own copy, and sums up.
+func (p *Place) reach(ctx context.Context, g *Program) error {
+	e := &p.evidence
+	for _, s := range p.suites {
+		e.Packages = append(e.Packages, s.pkg.ImportPath)
+		e.Tests = append(e.Tests, s.tests...)
+		e.Benchmarks = append(e.Benchmarks, s.bench...)
+		e.Flaky = append(e.Flaky, s.flaky...)
+		e.Slow = append(e.Slow, s.slow...)
+	}
+	e.Within = beagle.ByRuns
+	if len(p.u.Target.TypeArgs) > 0 {
+		e.Why = "the function is generic"
+		return nil
+	}
+	ways := []beagle.Within{beagle.ByTape, beagle.ByCopies}
+	if !p.tape {
+		ways = ways[1:]
+	}
+	for _, way := range ways {
+		e.Within = way
+		w, err := p.within(ctx, g, 1, compareTime)
+		if err != nil {
+			return err
+		}
+		switch {
+		case w.bad() != "":
+			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) + " the original differs from its copy: " + w.bad()
+		case w.calls == 0:
+			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) + " no call can be compared" + w.skippedFor()
+		default:
+			e.Compared, e.Taped = w.calls, w.taped
+			return nil
+		}
+	}
+	e.Within = beagle.ByRuns
+	return nil
+}
+
+func list(names []string) string {
+	const most = 6
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

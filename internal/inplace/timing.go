@@ -1,0 +1,269 @@
+package inplace
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/inplace/live"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/sandbox"
+)
+
+// A timed benchmark is one in which versions take turns.
+type timed struct {
+	suite  int
+	name   string
+	inside bool // the calls alone are timed, not what the benchmark does between them
+}
+
+const (
+	wantedSlice = 100 * time.Microsecond
+	slowCall    = 2 * time.Microsecond // from here on two readings of the clock are little beside a call
+	probeTime   = 60 * time.Millisecond
+	benchTime   = 100 * time.Millisecond // that a benchmark is asked for beyond twice the budget
+	launch      = 20 * time.Second       // wall time of a process beyond its budget: set-up of the benchmark
+	perCalls    = 1000                   // calls that a slice is scaled to
+)
+
+// A clock times in a place. It is the place as package bench knows it.
+type clock struct {
+	*Place
+	cpu int
+}
+
+// Clock is the place as measurements need it. Timed processes run on one processor.
+func (p *Place) Clock(cpu int) bench.Place { return &clock{p, cpu} }
+
+// A linked program knows where its first suite with benchmarks is.
+type linked struct {
+	*Program
+	at int
+}
+
+func (l linked) Path() string { return l.paths[l.at] }
+
+func (c *clock) Build(
+	ctx context.Context, vs []harness.Variant, layout uint64,
+) (bench.PlaceProgram, map[int]string, error) {
+	list := make([]Version, len(vs))
+	for i, v := range vs {
+		list[i] = Version{v.ID, v.Source}
+	}
+	g, err := c.Place.Build(ctx, list, Link{Layout: layout})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.linked(g), g.Failed, nil
+}
+
+func (c *clock) linked(g *Program) linked {
+	l := linked{Program: g}
+	for _, t := range c.timed() {
+		return linked{g, t.suite}
+	}
+	return l
+}
+
+func (c *clock) Relink(ctx context.Context, p bench.PlaceProgram, layout uint64) (bench.PlaceProgram, error) {
+	g, err := c.Place.Relink(ctx, p.(linked).Program, layout)
+	if err != nil {
+		return nil, err
+	}
+	return c.linked(g), nil
+}
+
+// Timed is a program as measurements need it.
+func (p *Place) Timed(g *Program) bench.PlaceProgram { return (&clock{Place: p}).linked(g) }
+
+// Windows name the benchmarks that are timed.
+func (c *clock) Windows() []string {
+	var names []string
+	for _, t := range c.timed() {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+func (p *Place) timed() (out []timed) {
+	for _, s := range p.suites {
+		out = append(out, s.timed...)
+	}
+	return out
+}
+
+// Time times some versions in all benchmarks.
+func (c *clock) Time(
+	ctx context.Context, p bench.PlaceProgram, versions []int, budget time.Duration, seed uint64,
+) (*rt.Timing, string, error) {
+	all := c.timed()
+	t := &rt.Timing{
+		Calls: perCalls, Windows: len(all), Passes: make([]int, len(versions)), Weights: make([]float64, len(all)),
+		Wall: make([][]int64, len(versions)), CPU: make([][]int64, len(versions)),
+		Allocs: make([]float64, len(versions)), Bytes: make([]float64, len(versions)),
+	}
+	for v := range t.Passes {
+		t.Passes[v] = 1
+	}
+	for w, b := range all {
+		r, err := c.slices(ctx, p.(linked).Program, b, versions, budget/time.Duration(len(all)), seed+uint64(w))
+		if err != nil {
+			return nil, "", err
+		}
+		if r.failure != "" {
+			return nil, r.failure, nil
+		}
+		r.into(t, w, len(all))
+		t.Millis += float64(budget/time.Duration(len(all))) / float64(time.Millisecond)
+	}
+	return t, "", nil
+}
+
+// sliced are the slices of one benchmark in one process.
+type sliced struct {
+	calls         int
+	wall          [][]int64
+	allocs, bytes []float64
+	failure       string
+}
+
+// slices runs one benchmark in which versions take turns.
+func (c *clock) slices(
+	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64,
+) (*sliced, error) {
+	j := job{
+		suite: b.suite, bench: exactly(b.name), time: (2*budget + benchTime).String(), threads: 1, wall: 6*budget + launch,
+		plan: live.Plan{
+			Mode: live.Time, Versions: versions, Budget: int64(budget), Slice: int64(wantedSlice), Inside: b.inside,
+			Seed: seed,
+		},
+	}
+	if c.cpu >= 0 {
+		j.cpu = []int{c.cpu}
+	}
+	r, err := c.run(ctx, g, j)
+	if err != nil {
+		return nil, err
+	}
+	out := &sliced{wall: make([][]int64, len(versions)), allocs: make([]float64, len(versions)),
+		bytes: make([]float64, len(versions))}
+	reports := 0.0
+	for _, l := range r.lines {
+		if s := l.Slices; s != nil && len(s.Wall) == len(versions) {
+			reports++
+			out.calls = s.Calls
+			for v := range s.Wall {
+				out.wall[v] = append(out.wall[v], s.Wall[v]...)
+				out.allocs[v] += s.Allocs[v]
+				out.bytes[v] += s.Bytes[v]
+			}
+		}
+	}
+	for v := range versions {
+		out.allocs[v] /= math.Max(reports, 1)
+		out.bytes[v] /= math.Max(reports, 1)
+	}
+	if reports == 0 {
+		out.failure = fmt.Sprintf("%s gives no slice in %v: %s", b.name, budget, how(r))
+	}
+	return out, nil
+}
+
+// how says how a run ended that gave no result.
+func how(r *ran) string {
+	switch {
+	case r.Ended == sandbox.Wall:
+		return "it did not end"
+	case r.OK():
+		return "it ends before every version had its turn"
+	}
+	return said(r.Result)
+}
+
+// into makes rounds of a window: slices scaled to the same number of calls.
+func (s *sliced) into(t *rt.Timing, w, windows int) {
+	scale := float64(perCalls) / float64(s.calls)
+	n := len(s.wall[0])
+	for v := range s.wall {
+		n = min(n, len(s.wall[v]))
+	}
+	for r := range n {
+		t.Window = append(t.Window, w)
+		for v := range s.wall {
+			t.Wall[v] = append(t.Wall[v], int64(float64(s.wall[v][r])*scale))
+		}
+	}
+	base := slices.Sorted(slices.Values(s.wall[0]))
+	t.Weights[w] = 1 / math.Max(float64(base[len(base)/2])*scale, 1) // every benchmark counts the same
+	for v := range s.wall {
+		t.Allocs[v] += s.allocs[v] / float64(windows)
+		t.Bytes[v] += s.bytes[v] / float64(windows)
+	}
+}
+
+// choose finds the benchmarks that can be timed, and whether their calls alone are.
+func (c *clock) choose(ctx context.Context, g *Program) error {
+	for i, s := range c.suites {
+		for _, name := range s.bench {
+			if len(s.timed) >= mostTimed {
+				break
+			}
+			j := job{suite: i, bench: exactly(name), time: "20ms", threads: 1, wall: surveyTime,
+				plan: live.Plan{Mode: live.Count}}
+			r, err := c.run(ctx, g, j)
+			if err != nil {
+				return err
+			}
+			seen := lastSeen(r.lines)
+			if !r.OK() || seen.Calls == 0 || seen.Concurrent {
+				continue
+			}
+			b := timed{i, name, time.Duration(seen.Nanos/max(seen.Calls, 1)) >= slowCall || seen.Nested > 0}
+			probe, err := c.slices(ctx, g, b, []int{0, 0}, probeTime, 1)
+			if err != nil {
+				return err
+			}
+			if probe.failure == "" {
+				s.timed = append(s.timed, b)
+			}
+		}
+	}
+	return nil
+}
+
+// Profile takes a CPU profile of the original in the first benchmark that is timed, into a file. It
+// reports whether there is one.
+func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error) {
+	all := p.timed()
+	if len(all) == 0 {
+		return false, nil
+	}
+	j := job{suite: all[0].suite, bench: exactly(all[0].name), time: "300ms", threads: 1, wall: surveyTime,
+		plan: live.Plan{Mode: live.Run}, profile: path}
+	if cpu >= 0 {
+		j.cpu = []int{cpu}
+	}
+	r, err := p.run(ctx, p.own, j)
+	return err == nil && r.OK(), err
+}
+
+// Choose finds the benchmarks in which versions can take turns. What it finds is in the evidence.
+func (p *Place) Choose(ctx context.Context, cpu int) error {
+	c := &clock{p, cpu}
+	if err := c.choose(ctx, p.own); err != nil {
+		return err
+	}
+	e := &p.evidence
+	switch e.Timed = c.Windows(); {
+	case len(e.Timed) > 0:
+	case len(e.Benchmarks) == 0:
+		e.Untimed = "no benchmark calls " + p.u.Target.Name
+	default:
+		e.Untimed = "no benchmark (" + list(e.Benchmarks) + ") calls it often enough, in one goroutine"
+	}
+	return nil
+}
