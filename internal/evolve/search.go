@@ -62,85 +62,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Kind says which idea a proposal follows.
-type Kind string
-
-const (
-	Step    Kind = "step"    // one move
-	Stack   Kind = "stack"   // several moves before any is judged
-	Cross   Kind = "cross"   // steps of other lineages on top of a candidate
-	Sibling Kind = "sibling" // a candidate with another parameter at one step
-	Prune   Kind = "prune"   // a good candidate without some of its steps
-	Model   Kind = "model"   // a model writes it: from the parent, or from the parent and a mate
-)
-
-// A Wish is a step that a proposal wants taken wherever it fits: at the site
-// with this label if there is one, else at any site that the mutator finds;
-// with the parameter of this label if there is one, else with any whose label
-// is not in Not. The choice is drawn from the proposal's seed. A wish that fits
-// nowhere is left out.
-type Wish struct {
-	Mutator string   `json:"mutator"`
-	Site    string   `json:"site,omitempty"`
-	Param   string   `json:"param,omitempty"`
-	Not     []string `json:"not,omitempty"`
-}
-
-// A Proposal is a candidate to make: the first move on the parent, exactly,
-// then the wishes in their order on what came out of it.
-type Proposal struct {
-	ID         int    `json:"id"`
-	Generation int    `json:"generation"`
-	Island     int    `json:"island"`
-	Kind       Kind   `json:"kind"`
-	Parent     string `json:"parent"` // candidate ID
-	// candidate that is made again, for siblings and prunes; the parent is its base then. For a
-	// model, the other candidate to take from
-	Mate string       `json:"mate,omitempty"`
-	Move *beagle.Move `json:"move,omitempty"` // nil when wishes are all
-	Then []Wish       `json:"then,omitempty"`
-	Seed uint64       `json:"seed"`
-
-	// Of a proposal for a model only.
-	// the proposals whose conversation goes on, the first first; none begins one
-	Talk []int `json:"talk,omitempty"`
-	// the candidate that the last of them made, when it is not the parent: it fell
-	Fell string `json:"fell,omitempty"`
-	// all that models have written so far, the first first
-	Ideas []string `json:"ideas,omitempty"`
-	// what rewriting rules brought, the best first
-	Rules       []RuleNote `json:"rules,omitempty"`
-	Author      string     `json:"author,omitempty"` // Author.Name
-	Model       string     `json:"model,omitempty"`
-	Temperature float64    `json:"temperature,omitempty"`
-	Sample      int        `json:"turn,omitempty"`     // how often the author was asked for the same before
-	Examples    []string   `json:"examples,omitempty"` // other good candidates to show
-	Tried       []string   `json:"tried,omitempty"`    // candidates that fell, the latest first
-}
-
-// Feedback is what became of a proposal.
-//
-// Candidate needs no Source. Its Steps are all steps since the original. It is
-// the zero value when nothing could be made, because no rewrite fitted; that,
-// and a Duplicate verdict, costs no budget. Moves are the moves that its
-// source offers next.
-type Feedback struct {
-	Proposal  int              `json:"proposal"` // Proposal.ID
-	Candidate beagle.Candidate `json:"candidate"`
-	Verdict   beagle.Verdict   `json:"verdict"`
-	Moves     []beagle.Move    `json:"moves,omitempty"`
-
-	Dollars float64 `json:"dollars,omitempty"` // what making it cost
-	Seconds float64 `json:"seconds,omitempty"` // that making and judging it took
-	Unheard bool    `json:"unheard,omitempty"` // the model did not answer; there is no candidate
-	Unsent  bool    `json:"unsent,omitempty"`  // the model was not asked: there was no money for the call
-	Twin    string  `json:"twin,omitempty"`    // of a duplicate: the candidate that had its machine code first
-	Known   bool    `json:"known,omitempty"`   // what the model answered was there already
-	Shape   string  `json:"shape,omitempty"`   // candidates of one shape are the same; empty when it is not known
-	Private bool    `json:"private,omitempty"` // its source may not be shown to models
-	Reading int     `json:"reading,omitempty"` // what it takes to read its source; 0 when that is not known
-}
-
 // A Search is a search under way. Its JSON form is its whole state.
 type Search struct {
 	state
@@ -191,27 +112,6 @@ type state struct {
 	kin      []*Member   // the best of the best families
 	fitted   *fit        // nil when Members or Arms changed since
 	behaving float64     // of usual; 0 when Members or Arms changed since
-}
-
-// A Member is a candidate of the population.
-type Member struct {
-	ID      string        `json:"id"`
-	Steps   []beagle.Step `json:"steps,omitempty"`
-	Moves   []beagle.Move `json:"moves,omitempty"`
-	Tried   []int         `json:"tried,omitempty"`   // indices into Moves
-	Score   float64       `json:"score"`             // logarithm of the conservative end of the ratio
-	Point   float64       `json:"point,omitempty"`   // the ratio as screened; 0 when it was not
-	High    float64       `json:"high,omitempty"`    // the upper end of that ratio
-	Reading int           `json:"reading,omitempty"` // what it takes to read its source
-	Island  int           `json:"island"`            // where it arrived
-	Kind    Kind          `json:"kind,omitempty"`    // of the proposal that it came of
-	Cell    string        `json:"cell"`
-	Asked   int           `json:"asked"`            // proposals made from it
-	Ground  float64       `json:"ground,omitempty"` // score of the base
-	Bred    float64       `json:"bred,omitempty"`   // the best score of what was made from it
-	Private bool          `json:"private,omitempty"`
-	// the last candidate on the way here that a model wrote; none is the original
-	Base string `json:"base,omitempty"`
 }
 
 // New starts a search. The first thing it must be told is the original, with
@@ -306,63 +206,6 @@ func (s *Search) Add(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) 
 	for _, a := range s.Archives {
 		a.place(m, s.index)
 	}
-}
-
-func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
-	point, high := 0.0, 0.0
-	if v.Screen != nil {
-		point, high = v.Screen.Point, v.Screen.High
-	}
-	return &Member{
-		Point: point,
-		High:  high,
-		ID:    c.ID,
-		Steps: slices.Clone(c.Steps),
-		Moves: slices.Clone(moves),
-		Score: score(&v),
-		Cell:  cell(c, &v),
-		Base:  baseOf(c.Steps),
-	}
-}
-
-func (s *Search) join(m *Member) {
-	s.Members = append(s.Members, m)
-	s.count(m)
-	s.forgetFit()
-	for _, mv := range m.Moves {
-		a := s.arm(mv.Mutator)
-		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
-	}
-}
-
-// count keeps what follows from all members, so that nobody has to go through
-// them for each candidate.
-func (s *Search) count(m *Member) {
-	s.index[m.ID] = m
-	s.sums.add(m)
-	s.known.add(m)
-	s.addKin(m)
-	if s.top == nil || m.fitness() > s.top.fitness() {
-		s.top = m
-	}
-}
-
-// perStep is what a step must buy to be worth reading.
-const perStep = 0.01
-
-// news is how much faster a new best must be to change the course.
-const news = 0.02
-
-func (m *Member) fitness() float64 { return m.Score - perStep*float64(len(m.Steps)) }
-
-func best(ms []*Member) *Member {
-	var b *Member
-	for _, m := range ms {
-		if b == nil || m.fitness() > b.fitness() {
-			b = m
-		}
-	}
-	return b
 }
 
 // Ask returns up to n proposals, fewer when the budget or the ideas run out.

@@ -1,0 +1,85 @@
+package evolve
+
+import (
+	"slices"
+
+	"github.com/beagle-go/beagle"
+)
+
+// A Member is a candidate of the population.
+type Member struct {
+	ID      string        `json:"id"`
+	Steps   []beagle.Step `json:"steps,omitempty"`
+	Moves   []beagle.Move `json:"moves,omitempty"`
+	Tried   []int         `json:"tried,omitempty"`   // indices into Moves
+	Score   float64       `json:"score"`             // logarithm of the conservative end of the ratio
+	Point   float64       `json:"point,omitempty"`   // the ratio as screened; 0 when it was not
+	High    float64       `json:"high,omitempty"`    // the upper end of that ratio
+	Reading int           `json:"reading,omitempty"` // what it takes to read its source
+	Island  int           `json:"island"`            // where it arrived
+	Kind    Kind          `json:"kind,omitempty"`    // of the proposal that it came of
+	Cell    string        `json:"cell"`
+	Asked   int           `json:"asked"`            // proposals made from it
+	Ground  float64       `json:"ground,omitempty"` // score of the base
+	Bred    float64       `json:"bred,omitempty"`   // the best score of what was made from it
+	Private bool          `json:"private,omitempty"`
+	// the last candidate on the way here that a model wrote; none is the original
+	Base string `json:"base,omitempty"`
+}
+
+func newMember(c beagle.Candidate, v beagle.Verdict, moves []beagle.Move) *Member {
+	point, high := 0.0, 0.0
+	if v.Screen != nil {
+		point, high = v.Screen.Point, v.Screen.High
+	}
+	return &Member{
+		Point: point,
+		High:  high,
+		ID:    c.ID,
+		Steps: slices.Clone(c.Steps),
+		Moves: slices.Clone(moves),
+		Score: score(&v),
+		Cell:  cell(c, &v),
+		Base:  baseOf(c.Steps),
+	}
+}
+
+func (s *Search) join(m *Member) {
+	s.Members = append(s.Members, m)
+	s.count(m)
+	s.forgetFit()
+	for _, mv := range m.Moves {
+		a := s.arm(mv.Mutator)
+		a.Prior, a.Params = max(a.Prior, mv.Weight), max(a.Params, mv.Param+1)
+	}
+}
+
+// count keeps what follows from all members, so that nobody has to go through
+// them for each candidate.
+func (s *Search) count(m *Member) {
+	s.index[m.ID] = m
+	s.sums.add(m)
+	s.known.add(m)
+	s.addKin(m)
+	if s.top == nil || m.fitness() > s.top.fitness() {
+		s.top = m
+	}
+}
+
+// perStep is what a step must buy to be worth reading.
+const perStep = 0.01
+
+// news is how much faster a new best must be to change the course.
+const news = 0.02
+
+func (m *Member) fitness() float64 { return m.Score - perStep*float64(len(m.Steps)) }
+
+func best(ms []*Member) *Member {
+	var b *Member
+	for _, m := range ms {
+		if b == nil || m.fitness() > b.fitness() {
+			b = m
+		}
+	}
+	return b
+}
