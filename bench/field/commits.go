@@ -94,7 +94,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	report := &commitReport{Half: o.half, Build: l.build, Budget: o.budget, Perfect: o.perfect}
 	p := newPool(ctx, o.jobs)
 	for _, e := range entries {
-		if e.Half() != o.half || len(report.Tasks) >= o.n {
+		if e.Half() != o.half || len(report.Tasks) >= o.n || !o.wanted.MatchString(e.Name()) {
 			continue
 		}
 		t := &task{}
