@@ -208,6 +208,9 @@ func (l *lab) measure(ctx context.Context, e *change.Entry, t *task) error {
 	if err != nil {
 		return err
 	}
+	if len(verdicts) < len(files) { // to count it as no gain would be wrong
+		return fmt.Errorf("beagle verify gave a verdict on %d of %d versions within %v", len(verdicts), len(files), l.limit)
+	}
 	t.Expert = timedBy(verdicts[expert])
 	if len(files) > 1 {
 		t.Winner = timedBy(verdicts[files[1]])
