@@ -94,7 +94,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	report := &commitReport{Half: o.half, Build: l.build, Budget: o.budget, Perfect: o.perfect}
 	p := newPool(ctx, o.jobs)
 	for _, e := range entries {
-		if e.Half() != o.half || len(report.Tasks) >= o.n {
+		if e.Half() != o.half || len(report.Tasks) >= o.n || !o.wanted.MatchString(e.Name()) {
 			continue
 		}
 		t := &task{}
@@ -207,6 +207,9 @@ func (l *lab) measure(ctx context.Context, e *change.Entry, t *task) error {
 	verdicts, err := l.verify(ctx, before, e.Function, contract, files...)
 	if err != nil {
 		return err
+	}
+	if len(verdicts) < len(files) { // to count it as no gain would be wrong
+		return fmt.Errorf("beagle verify gave a verdict on %d of %d versions within %v", len(verdicts), len(files), l.limit)
 	}
 	t.Expert = timedBy(verdicts[expert])
 	if len(files) > 1 {

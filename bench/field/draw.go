@@ -267,10 +267,11 @@ func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	names := slices.DeleteFunc(strings.Fields(listed), func(s string) bool { return !strings.HasPrefix(s, "Benchmark") })
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Compare(beagle.HashOf("field benchmark", d.seed, pkg, a), beagle.HashOf("field benchmark", d.seed, pkg, b))
+	names := slices.DeleteFunc(strings.Fields(listed), func(s string) bool {
+		return !strings.HasPrefix(s, "Benchmark")
 	})
+	rank := func(name string) string { return beagle.HashOf("field benchmark", d.seed, pkg, name) }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	var out []string
 	var problem error
 	ended := 0

@@ -1,9 +1,9 @@
 // Command field measures Beagle on code that nobody here has written.
 //
-//	field recall [-dir DIR] [-per N] [-rule NAME]   how often each rewrite finds a place
-//	field sample [-half sealed] [-n N]          what it makes of functions that benchmarks exercise
-//	field lift [-files N] [-fresh N] [-seed N]   which pieces of code the library has
-//	field commits [-half sealed] [-perfect]     its gain beside that of real performance commits
+//	field recall [-dir DIR] [-per N] [-rule NAME]   how often rewrites find a place
+//	field sample [-half sealed] [-n N]              functions that benchmarks exercise
+//	field lift [-files N] [-fresh N] [-seed N]      which pieces of code the library has
+//	field commits [-half sealed] [-perfect]         its gain beside that of real commits
 //
 // The code is downloaded by module version when the command runs. None of it is
 // kept here.

@@ -139,7 +139,8 @@ func (r *sampleReport) print(w io.Writer) error {
 	fmt.Fprintf(t, "improved by 5 %% or more\t%s; %d more by less%s\n", share(r.Improved, r.Functions), r.Slightly,
 		listed("; not: ", r.Kept))
 	if r.Improved > 0 {
-		fmt.Fprintf(t, "gain of these\tmedian %.2fx, quartiles %.2fx and %.2fx\n", r.Median, r.Quartiles[0], r.Quartiles[1])
+		fmt.Fprintf(t, "gain of these\tmedian %.2fx, quartiles %.2fx and %.2fx\n", r.Median, r.Quartiles[0],
+			r.Quartiles[1])
 	}
 	winners := r.Improved + r.Slightly
 	fmt.Fprintf(t, "the package's own tests\t%d winners%s\n", winners, listed(": ", r.Tests))

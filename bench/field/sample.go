@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 // options are the flags of the verbs that run the command.
 type options struct {
 	root, dir, beagle, half, budget string
+	run                             string
 	n, jobs                         int
 	limit                           time.Duration
 	json                            bool
@@ -28,6 +30,7 @@ type options struct {
 	list string
 
 	perfect bool
+	wanted  *regexp.Regexp // of -run
 }
 
 func (o *options) flags(f *flag.FlagSet) {
@@ -38,6 +41,8 @@ func (o *options) flags(f *flag.FlagSet) {
 	f.StringVar(&o.half, "half", development, "development, or sealed: that prints totals only")
 	f.StringVar(&o.budget, "budget", "--candidates 60 --measure 8s --fuzz 4s", "`flags` of beagle evolve; "+
 		"--rules NAME,... leaves the other rules out")
+	f.StringVar(&o.run, "run", "", "take only functions of the development half whose module and name match"+
+		" this `regexp`")
 	f.IntVar(&o.jobs, "j", 1, "functions at a time; timing is best with one")
 	f.DurationVar(&o.limit, "limit", 10*time.Minute, "give up on one command of beagle's after this `time`")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -56,6 +61,13 @@ func (o *options) sampleFlags(f *flag.FlagSet) {
 func (o *options) check() error {
 	if o.half != development && o.half != sealed {
 		return fmt.Errorf("invalid -half %q: give %s or %s", o.half, development, sealed)
+	}
+	if o.run != "" && o.half == sealed {
+		return fmt.Errorf("-run %s: the sealed half is not looked at by name; leave it out", o.run)
+	}
+	var err error
+	if o.wanted, err = regexp.Compile(o.run); err != nil {
+		return fmt.Errorf("invalid -run: %w", err)
 	}
 	if o.jobs < 1 {
 		return fmt.Errorf("invalid -j %d: give at least 1", o.jobs)
@@ -204,6 +216,9 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 			continue
 		}
 		for _, f := range functions {
+			if !s.wanted.MatchString(f.path + " " + f.Spec) {
+				continue
+			}
 			r := &result{}
 			report.Results = append(report.Results, r)
 			p.do(func(ctx context.Context) error { return s.one(ctx, f, r) })

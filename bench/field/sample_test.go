@@ -16,7 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/modcopy/proxytest"
 )
 
-// The module of these tests: its benchmark calls Sum, Twice and helper in each
+// code is the module of these tests: its benchmark calls Sum, Twice and helper in each
 // iteration, Prepare once, and Unused never. Tiny is too small.
 const code = `package m
 
@@ -302,38 +302,42 @@ func names(text string) string {
 	return ""
 }
 
-// TestStopped: a sample that is stopped ends soon, and says how to go on.
+// TestStopped: a sample that is stopped ends the command that runs, keeps no result
+// of it, and says how to go on.
 func TestStopped(t *testing.T) {
 	serve(t)
-	list := filepath.Join(t.TempDir(), "modules.txt")
+	dir := t.TempDir()
+	list, started, command := filepath.Join(dir, "list"), filepath.Join(dir, "started"), filepath.Join(dir, "beagle")
 	if err := os.WriteFile(list, []byte(modulePath+" "+moduleVersion+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command := filepath.Join(t.TempDir(), "beagle")
-	if err := os.WriteFile(command, []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
+	script := "#!/bin/sh\necho $$ >" + started + ".new && mv " + started + ".new " + started + "\nexec sleep 600\n"
+	if err := os.WriteFile(command, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	o := options{dir: t.TempDir(), beagle: command, half: development, jobs: 1, limit: time.Hour, n: 10, seed: 1, per: 10,
-		list: list}
+	o := options{dir: t.TempDir(), beagle: command, half: development, jobs: 1, limit: time.Hour, n: 10, seed: 1,
+		per: 10, list: list}
 	ctx, stop := context.WithCancel(t.Context())
-	progress := &stopper{after: "which functions", stop: stop}
-	var out strings.Builder
-	if err := sample(ctx, &o, &out, progress); err == nil || !strings.Contains(err.Error(), "goes on") {
+	go func() {
+		for !exists(started) && t.Context().Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		stop()
+	}()
+	var out, progress strings.Builder
+	if err := sample(ctx, &o, &out, &progress); err == nil || !strings.Contains(err.Error(), "goes on") {
 		t.Errorf("error %v, want one that says how to go on", err)
 	}
-}
-
-// A stopper stops once a text was written to it.
-type stopper struct {
-	after string
-	stop  func()
-}
-
-func (s *stopper) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), s.after) {
-		s.stop()
+	if exists(filepath.Join(o.dir, "results.jsonl")) {
+		t.Error("a search that was stopped has a result")
 	}
-	return len(p), nil
+	pid, err := os.ReadFile(started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exists("/proc/" + strings.TrimSpace(string(pid))) {
+		t.Error("the command is still there")
+	}
 }
 
 // TestReport: the figures come from the winners, and a rejection is none.
