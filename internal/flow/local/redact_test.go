@@ -41,7 +41,7 @@ func TestRedactedRunKeepsWhatPanicsSay(t *testing.T) {
 	shown := false
 	for _, c := range server.Calls() {
 		q := c.Question()
-		shown = shown || strings.Contains(q, "the original gives panic: string, this gave panic: string")
+		shown = shown || strings.Contains(q, "the original panics with string, this panics with string")
 		for _, word := range []string{secret, "Ursula", "Meierhofer"} {
 			if strings.Contains(q, word) {
 				t.Fatalf("call %d tells %q:\n%s", c.Number, word, q)
