@@ -170,20 +170,15 @@ func ratioInWords(r beagle.Ratio) string {
 func counterexampleInWords(x *beagle.Counterexample, hide *redactor) string {
 	show := func(s string) string { return OneLine(hide.value(s)) }
 	want, got := does("gives", show(x.Want)), does("gave", show(x.Got))
-	return fmt.Sprintf("(%s differs) %s: the original %s, this %s", OneLine(x.Kind), show(x.Go), acts(want), acts(got))
-}
-
-// acts makes what a version did a verb and its object: "returns 3", "panics with string: no".
-func acts(did string) string {
-	if text, ok := strings.CutPrefix(did, thrown); ok {
-		return "panics with " + text
-	}
-	return did
+	return fmt.Sprintf("(%s differs) %s: the original %s, this %s", OneLine(x.Kind), show(x.Go), want, got)
 }
 
 // does puts a verb before an answer that has none.
 func does(verb, answer string) string {
-	for _, own := range []string{"returns ", "leaves ", "panic"} {
+	if value, ok := strings.CutPrefix(answer, thrown); ok {
+		return "panics with " + value
+	}
+	for _, own := range []string{"returns ", "leaves "} {
 		if strings.HasPrefix(answer, own) {
 			return answer
 		}
