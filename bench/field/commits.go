@@ -209,7 +209,8 @@ func (l *lab) measure(ctx context.Context, e *change.Entry, t *task) error {
 		return err
 	}
 	if len(verdicts) < len(files) { // to count it as no gain would be wrong
-		return fmt.Errorf("beagle verify gave a verdict on %d of %d versions within %v", len(verdicts), len(files), l.limit)
+		return fmt.Errorf("beagle verify gave a verdict on %d of %d versions within %v", len(verdicts),
+			len(files), l.limit)
 	}
 	t.Expert = timedBy(verdicts[expert])
 	if len(files) > 1 {

@@ -84,7 +84,8 @@ func (l *lifting) run(ctx context.Context) error {
 		if err := l.liftModule(ctx, m, draw); err != nil {
 			l.failed = append(l.failed, fmt.Sprintf("%s: %v", m.path, err))
 		}
-		fmt.Fprintf(os.Stderr, "\r%d of %d files, %d functions, %d proposals ", l.studied, l.files, l.functions, len(l.lines))
+		fmt.Fprintf(os.Stderr, "\r%d of %d files, %d functions, %d proposals ", l.studied, l.files,
+			l.functions, len(l.lines))
 	}
 	fmt.Fprintln(os.Stderr)
 	return l.report(os.Stdout)
@@ -277,7 +278,8 @@ func (l *lifting) build(
 ) (program, why string) {
 	pkg := filepath.Dir(p.GoFiles[0])
 	file, main, list := filepath.Join(dir, "lift.go"), filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
-	start := "package main\n\nimport target " + strconv.Quote(p.PkgPath) + "\n\nfunc main() { target." + lift.Entry + "() }\n"
+	start := "package main\n\nimport target " + strconv.Quote(p.PkgPath) + "\n\nfunc main() { target." +
+		lift.Entry + "() }\n"
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{
 		filepath.Join(pkg, "beagle_lift.go"):                file,
 		filepath.Join(pkg, "internal", "lifted", "main.go"): main,
@@ -340,15 +342,18 @@ func (l *lifting) report(w io.Writer) error {
 	for _, kind := range []string{"function", "loop", "rest", "expression"} {
 		k := l.of(kind)
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", kind, k.cut, k.ran, k.proposed, k.held)
-		sum.cut, sum.ran, sum.proposed, sum.held = sum.cut+k.cut, sum.ran+k.ran, sum.proposed+k.proposed, sum.held+k.held
+		sum.cut, sum.ran, sum.proposed, sum.held = sum.cut+k.cut, sum.ran+k.ran, sum.proposed+k.proposed,
+			sum.held+k.held
 	}
 	fmt.Fprintf(t, "all\t%d\t%d\t%d\t%d\t\n", sum.cut, sum.ran, sum.proposed, sum.held)
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d functions with %d outermost loops in %d files of %d modules, seed %d; %v of processor time to search\n",
+	fmt.Fprintf(w,
+		"\n%d functions with %d outermost loops in %d files of %d modules, seed %d; %v of processor time to search\n",
 		l.functions, l.loops, l.studied, l.modules, l.seed, l.spent.Round(100*time.Millisecond))
-	fmt.Fprintf(w, "%d fresh inputs a proposal; %d files did not build with their pieces beside them\n\n", l.fresh, l.unbuilt)
+	fmt.Fprintf(w, "%d fresh inputs a proposal; %d files did not build with their pieces beside them\n\n",
+		l.fresh, l.unbuilt)
 	for _, line := range l.lines {
 		fmt.Fprintln(w, line)
 	}

@@ -125,18 +125,22 @@ func download(ctx context.Context, address, file string) error {
 
 func alikeText(m *beagle.ProductionBenchmark) string {
 	row := func(by string, s beagle.Similarity) string {
-		return fmt.Sprintf("| %s | %.1f %% | %.1f to %.1f %% | %.1f %% | %.0f | %.0f |\n", by, 100*s.Estimate, 100*s.Low,
+		return fmt.Sprintf("| %s | %.1f %% | %.1f to %.1f %% | %.1f %% | %.0f | %.0f |\n", by,
+			100*s.Estimate, 100*s.Low,
 			100*s.High, 100*s.Plain, s.Samples, s.BenchSamples)
 	}
 	return fmt.Sprintf("`%s`, %.1f %% of the service's time, %s\n\n"+
-		"| alike by | estimate | 95 %% | as counted | samples, service | samples, benchmark |\n|---|---|---|---|---|---|\n%s%s",
+		"| alike by | estimate | 95 %% | as counted | samples, service | samples, benchmark |\n"+
+		"|---|---|---|---|---|---|\n%s%s",
 		alikeTarget, 100*m.Fit.Share, m.Rule, row("callee", m.Fit.Callees), row("line", m.Fit.Lines))
 }
 
 func campaignText(c *beagle.Campaign) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A campaign over %d functions, %.0f s of processor time, predicts that the service saves %.2f %% of its "+
-		"processor time (95 %%: %.2f to %.2f).\n\n| function | taken up | outcome | faster by | saves |\n|---|---|---|---|---|\n",
+	fmt.Fprintf(&b,
+		"A campaign over %d functions, %.0f s of processor time, predicts that the service saves %.2f %% of its "+
+			"processor time (95 %%: %.2f to %.2f).\n\n| function | taken up | outcome | faster by | saves |\n"+
+			"|---|---|---|---|---|\n",
 		len(c.Targets), c.Spent.ProcessorSeconds, 100*c.Saving.Share, 100*c.Saving.Low, 100*c.Saving.High)
 	for _, t := range c.Targets {
 		faster, saves := "", ""
@@ -146,7 +150,8 @@ func campaignText(c *beagle.Campaign) string {
 		if t.Saving != nil {
 			saves = fmt.Sprintf("%.2f %%", 100*t.Saving.Share)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", strings.TrimPrefix(t.Target, c.Module+"/"), t.Why, t.State, faster,
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", strings.TrimPrefix(t.Target, c.Module+"/"), t.Why,
+			t.State, faster,
 			saves)
 	}
 	return b.String()

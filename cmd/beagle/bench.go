@@ -68,7 +68,8 @@ func (o *benching) flags(f *flagSet) {
 		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
-	f.StringVar(&o.out, "o", "", "write the benchmark to this `file`, - for standard output; beside the function by default")
+	f.StringVar(&o.out, "o", "",
+		"write the benchmark to this `file`, - for standard output; beside the function by default")
 	f.StringVar(&o.corpusOut, "corpus-out", "", "write the same inputs to this `file` for evolve and verify --corpus")
 	f.Func("profile", "compare with production's CPU profile: a `source` as hotspots takes it; may be repeated",
 		func(text string) error { o.profile = append(o.profile, text); return nil })
@@ -90,7 +91,8 @@ func (o *benching) check() error {
 	case o.existing != "" && len(o.profile) == 0:
 		return bad("--bench without --profile", "give production's profile, to compare the benchmark with")
 	case o.existing != "" && !strings.HasPrefix(o.existing, "Benchmark"):
-		return bad(fmt.Sprintf("--bench %q is no benchmark", o.existing), "name it as it is declared: BenchmarkNormalize")
+		return bad(fmt.Sprintf("--bench %q is no benchmark", o.existing),
+			"name it as it is declared: BenchmarkNormalize")
 	case !(o.similar > 0 && o.similar <= 100):
 		return bad(fmt.Sprintf("--similar %g is not between 0 and 100 %%", o.similar), "98 is the default")
 	case o.state != "auto" && o.state != "warm" && o.state != "cold":
@@ -203,7 +205,10 @@ func (o *benching) fitting(s *hotspots.Subtree, p *progress) (*benchfile.Fitting
 			return nil, err
 		}
 		if _, err := os.Stat(abs); err != nil {
-			return nil, &beagle.UsageError{What: "--pgo: " + err.Error(), Remedy: "name the profile of production's build"}
+			return nil, &beagle.UsageError{
+				What:   "--pgo: " + err.Error(),
+				Remedy: "name the profile of production's build",
+			}
 		}
 		f.PGO = abs
 	}

@@ -26,7 +26,8 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 		if i == 0 {
 			title = "groups"
 		}
-		fmt.Fprintf(w, "  %-10s %6.2f %% of the calls, %d of %d inputs: %s\n", title, 100*g.Share, g.Inputs, g.Distinct, g.Name)
+		fmt.Fprintf(w, "  %-10s %6.2f %% of the calls, %d of %d inputs: %s\n", title, 100*g.Share, g.Inputs,
+			g.Distinct, g.Name)
 	}
 	if n := len(m.Groups) - most; n > 0 {
 		fmt.Fprintf(w, "  %-10s and %d smaller groups, down to %.2g %% of the calls\n", "", n,
@@ -43,7 +44,8 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 	}
 	t := &plan.Unit.Target
 	if m.File != "" {
-		fmt.Fprintf(w, "  %-10s cd %s && go test -run '^$' -bench '%s'\n", "run", t.PkgDir, strings.Join(m.Benchmarks, "|"))
+		fmt.Fprintf(w, "  %-10s cd %s && go test -run '^$' -bench '%s'\n", "run", t.PkgDir,
+			strings.Join(m.Benchmarks, "|"))
 	}
 	if m.Corpus != "" {
 		fmt.Fprintf(w, "  %-10s beagle verify --corpus %s %s other.go\n", "in pairs", m.Corpus, t.Spec())

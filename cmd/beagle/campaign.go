@@ -77,7 +77,8 @@ func (o *campaigning) flags(f *flagSet) {
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
 	f.StringVar(&o.spots.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&o.spots.service, "service", "", "`name` of the service in that file; needed when it has several")
-	f.StringVar(&o.spots.price, "price", "", "what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g")
+	f.StringVar(&o.spots.price, "price", "",
+		"what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g")
 	f.Float64Var(&o.spots.cores, "cores", 0, "that the whole service keeps busy; taken from the profiles by default")
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
 	f.IntVar(&o.spots.seconds, "seconds", 30, "of a live profile")
@@ -279,7 +280,10 @@ func (o *campaigning) save() error {
 // load takes up a campaign that was stopped.
 func (o *campaigning) load(sources []string) error {
 	if len(sources) > 0 {
-		return &beagle.UsageError{What: "--resume with a SOURCE", Remedy: "a campaign keeps the profile that it began with"}
+		return &beagle.UsageError{
+			What:   "--resume with a SOURCE",
+			Remedy: "a campaign keeps the profile that it began with",
+		}
 	}
 	names, err := filepath.Glob(o.path("*"))
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 func printCampaign(w io.Writer, c *beagle.Campaign) {
 	fmt.Fprintf(w, "\ncampaign %s of %s: %s\n", c.ID, c.Module, c.State)
 	s := &c.Saving
-	fmt.Fprintf(w, "  %-10s %.2f %% of the service's processor time (95 %%: %.2f to %.2f)\n", "saves", 100*s.Share, 100*s.Low,
+	fmt.Fprintf(w, "  %-10s %.2f %% of the service's processor time (95 %%: %.2f to %.2f)\n", "saves",
+		100*s.Share, 100*s.Low,
 		100*s.High)
 	if s.Cores > 0 {
 		fmt.Fprintf(w, "  %-10s %.3g cores\n", "", s.Cores)

@@ -78,7 +78,8 @@ func (o *campaigning) carry(ctx context.Context) (int, error) {
 		if ctx.Err() != nil {
 			s.Campaign.State = "stopped"
 			o.sum()
-			fmt.Fprintf(o.std.err, "\nStopped; nothing is lost. Go on with:\n  beagle campaign --resume %s\n", s.Campaign.ID)
+			fmt.Fprintf(o.std.err, "\nStopped; nothing is lost. Go on with:\n  beagle campaign --resume %s\n",
+				s.Campaign.ID)
 			return exitInterrupted, o.save()
 		}
 		if err != nil {
@@ -133,8 +134,9 @@ func (o *campaigning) sum() {
 		}
 	}
 	if improved > compared {
-		s.Campaign.Notes = append(s.Campaign.Notes, fmt.Sprintf("the inputs of %d of %d improvements were not compared "+
-			"with production: the interval lacks that part", improved-compared, improved))
+		s.Campaign.Notes = append(s.Campaign.Notes,
+			fmt.Sprintf("the inputs of %d of %d improvements were not compared "+
+				"with production: the interval lacks that part", improved-compared, improved))
 	}
 	if s.Table.Autoscaling.Follows == "unknown" && improved > 0 {
 		s.Campaign.Notes = append(s.Campaign.Notes, s.Table.Autoscaling.Reason)
@@ -393,8 +395,13 @@ func (o *campaigning) remember(t *beagle.CampaignTarget) error {
 	case beagle.CampaignKnown, beagle.CampaignUnspent, beagle.CampaignRunning, beagle.CampaignWaiting:
 		return nil
 	}
-	a := beagle.CampaignAttempt{At: time.Now().UTC().Format(time.DateTime), Campaign: o.state.Campaign.ID, Target: t.Target}
-	if u, err := source.Load(context.Background(), source.Options{Dir: o.state.Dir, Spec: t.Target, Tags: o.spec.Tags}); err == nil {
+	a := beagle.CampaignAttempt{
+		At:       time.Now().UTC().Format(time.DateTime),
+		Campaign: o.state.Campaign.ID,
+		Target:   t.Target,
+	}
+	if u, err := source.Load(context.Background(),
+		source.Options{Dir: o.state.Dir, Spec: t.Target, Tags: o.spec.Tags}); err == nil {
 		if a, err = o.attempt(t, u); err != nil {
 			return err
 		}

@@ -47,8 +47,8 @@ type try struct {
 }
 
 // Fit profiles the plan's benchmark and compares it with production. While the two are clearly not
-// alike, it tries inputs that lie in memory and not in caches, and then other shares of the groups. It
-// keeps the first form that is alike enough, or the most alike one. The plan becomes that form.
+// alike, it tries inputs that lie in memory and not in caches, and then other shares of the groups.
+// It keeps the first form that is alike enough, or the most alike one. The plan becomes that form.
 func (f *Fitting) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
 	var tries []*try
 	attempt := func(plan Plan, what string) (*try, error) {
@@ -237,8 +237,9 @@ func Explain(fit *beagle.BenchmarkFit) {
 				continue
 			}
 			if p.Why = reason(kind, *p); len(fit.Why) < 2*told {
-				fit.Why = append(fit.Why, fmt.Sprintf("%s %s: %.1f %% of production's time, %.1f %% of the benchmark's: %s",
-					kind, p.Name, 100*p.Production, 100*p.Benchmark, p.Why))
+				fit.Why = append(fit.Why,
+					fmt.Sprintf("%s %s: %.1f %% of production's time, %.1f %% of the benchmark's: %s",
+						kind, p.Name, 100*p.Production, 100*p.Benchmark, p.Why))
 			}
 		}
 	}
@@ -247,8 +248,9 @@ func Explain(fit *beagle.BenchmarkFit) {
 		explain("line", fit.Lines.Parts)
 	}
 	if n := few(fit); n > 1 {
-		fit.Warnings = append(fit.Warnings, fmt.Sprintf("%.0f samples of production are below the target: profile %.0f "+
-			"times as long to know the similarity to one point", fit.Callees.Samples, n))
+		fit.Warnings = append(fit.Warnings,
+			fmt.Sprintf("%.0f samples of production are below the target: profile %.0f "+
+				"times as long to know the similarity to one point", fit.Callees.Samples, n))
 	}
 }
 

@@ -131,7 +131,8 @@ func (p *Plan) pool(o Options) (*pool, error) {
 		}
 	case len(out.records) == 0:
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s: none of %d recorded calls can be written in Go: %s", p.Unit.Target.Spec(), dropped, why),
+			What: fmt.Sprintf("%s: none of %d recorded calls can be written in Go: %s", p.Unit.Target.Spec(),
+				dropped, why),
 			Remedy: "benchmark a function that takes plain values; beagle evolve works on this one all the same",
 		}
 	case dropped > 0:

@@ -90,7 +90,8 @@ func (p *Plan) File(form Form) (string, error) {
 
 // writeCallType declares a call with its arguments.
 func (p *Plan) writeCallType(b *strings.Builder) {
-	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lower(), p.Unit.Target.Name, p.lower())
+	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lower(),
+		p.Unit.Target.Name, p.lower())
 	b.WriteString("\ttimes int // how often the benchmark makes it before it repeats itself\n")
 	for i, q := range p.Unit.Target.Params {
 		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(q.Type, "...", "[]", 1))
@@ -107,7 +108,8 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 	setup, body := p.inputs(times)
 	b.WriteString(setup)
 	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
-	b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
+	b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n" +
+		"\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
 	if p.Cold {
 		p.writeCopies(b)
 	}
@@ -267,7 +269,8 @@ func (p *Plan) call() string {
 		args[i] = fmt.Sprintf("c.arg%d", i)
 	}
 	for _, i := range p.mutated() {
-		fmt.Fprintf(&b, "\t\tbuf%d = append(buf%d[:0], c.arg%d...) // %s changes it: the copy is timed too\n", i, i, i, t.Name)
+		fmt.Fprintf(&b, "\t\tbuf%d = append(buf%d[:0], c.arg%d...) // %s changes it: the copy is timed too\n",
+			i, i, i, t.Name)
 		args[i] = fmt.Sprintf("buf%d", i)
 	}
 	name := t.Name
@@ -295,8 +298,10 @@ func (p *Plan) writeExtremes(b *strings.Builder) {
 		fmt.Fprintf(&list, "\t\t{%q, %sCall{1, %s}},\n", x.Name, p.lower(), exprs)
 	}
 	comment(b, fmt.Sprintf("Benchmark%sExtremes times single inputs that the mean hides.", p.name()))
-	fmt.Fprintf(b, "func Benchmark%sExtremes(b *testing.B) {\n%s\tlist := []struct {\n\t\tname string\n\t\tcall %sCall\n"+
-		"\t}{\n%s\t}\n\tfor i := range list {\n\t\tb.Run(list[i].name, func(b *testing.B) {\n\t\t\tc := &list[i].call\n%s"+
+	fmt.Fprintf(b, "func Benchmark%sExtremes(b *testing.B) {\n%s\tlist := []struct {\n\t\tname string\n"+
+		"\t\tcall %sCall\n"+
+		"\t}{\n%s\t}\n\tfor i := range list {\n\t\tb.Run(list[i].name, func(b *testing.B) {\n"+
+		"\t\t\tc := &list[i].call\n%s"+
 		"\t\t\tfor b.Loop() {\n%s\t\t\t}\n\t\t})\n\t}\n}\n\n",
 		p.name(), s.String(), p.lower(), list.String(), p.buffers("c"), p.call())
 }
@@ -311,7 +316,8 @@ func (p *Plan) writeApart(b *strings.Builder) {
 		one.Groups[0].Weight = 1
 		setup, body := one.inputs(one.times())
 		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
-			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
+			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n"+
+			"\t})\n",
 			i, setup, p.lower(), body, p.buffers("all[0]"), p.call())
 	}
 	b.WriteString("}\n")

@@ -14,7 +14,11 @@ func none(string, string) float64 { return 0 }
 func TestSum(t *testing.T) {
 	var won []Won
 	for i := range 10 {
-		won = append(won, Won{Target: string(rune('a' + i)), Cum: 0.01, Ratio: beagle.Ratio{Point: 2, Low: 1.9, High: 2.1}})
+		won = append(won, Won{
+			Target: string(rune('a' + i)),
+			Cum:    0.01,
+			Ratio:  beagle.Ratio{Point: 2, Low: 1.9, High: 2.1},
+		})
 	}
 	all, each := Sum(won, 100_000, none)
 	if math.Abs(all.Share-0.05) > 0.0005 || all.Low < 0.047 || all.High > 0.053 || all.Low >= all.High {
@@ -48,7 +52,9 @@ func TestSumCarriesUncertainty(t *testing.T) {
 // TestNothingTwice checks that a caller does not save again what its callee saves.
 func TestNothingTwice(t *testing.T) {
 	r := beagle.Ratio{Point: 2, Low: 2, High: 2}
-	all, each := Sum([]Won{{"caller", 0.3, r, nil}, {"callee", 0.2, r, nil}}, 1e9, func(a, b string) float64 { return 0.2 })
+	all, each := Sum([]Won{{"caller", 0.3, r, nil}, {"callee", 0.2, r, nil}}, 1e9, func(a, b string) float64 {
+		return 0.2
+	})
 	if math.Abs(all.Share-0.15) > 0.001 || math.Abs(each["caller"].Share-0.05) > 0.001 {
 		t.Errorf("%+v %+v", all, each)
 	}
@@ -106,7 +112,9 @@ func TestMemory(t *testing.T) {
 		"m.c":   {{Target: "m.c", TargetID: "1", Candidates: 60, State: beagle.CampaignNothing, Reason: "nothing faster"}},
 		"m.old": {{Target: "m.old", Net: 0.03, State: beagle.CampaignImproved, Campaign: "first"}},
 	}
-	s.Table.Dropped = []beagle.DroppedFunction{{Target: "m.old", Net: 0.001, CountsFor: []beagle.CostShare{{What: "m.b"}}}}
+	s.Table.Dropped = []beagle.DroppedFunction{
+		{Target: "m.old", Net: 0.001, CountsFor: []beagle.CostShare{{What: "m.b"}}},
+	}
 	s.Plan()
 	if n := s.Next(); n.Target != "m.b" || !strings.Contains(n.Why, "m.old fell from 3.00 % to 0.10 %") {
 		t.Errorf("%+v", n)

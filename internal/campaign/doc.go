@@ -9,7 +9,7 @@
 //   - the share: from the number of samples in the profile, as a binomial count
 //   - the ratio: log-normal, with the 95 % interval of the measurement
 //   - the benchmark: of the time that the benchmark spends unlike production, any part between
-//     nothing and all gains as measured. How much is unlike is drawn from the similarity's interval.
+//     nothing and all gains as measured. The similarity's interval says how much is unlike.
 //     Without a benchmark that was compared, this part is missing, and a note says so.
 //
 // Nothing counts twice. What a callee saves already is taken off what its caller saves.

@@ -202,7 +202,8 @@ func (s *State) worth(saving beagle.CampaignSaving) beagle.CampaignSaving {
 	if year == 0 {
 		return saving
 	}
-	saving.Year, saving.YearLow, saving.YearHigh = round2(saving.Share*year), round2(saving.Low*year), round2(saving.High*year)
+	saving.Year, saving.YearLow, saving.YearHigh = round2(saving.Share*year), round2(saving.Low*year),
+		round2(saving.High*year)
 	saving.Currency = t.Price.Currency
 	return saving
 }

@@ -264,7 +264,9 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 const leastTime = 5 * time.Second
 
 // record runs a binary of tests and adds what it recorded. ok says that all of it ran.
-func (c *capturer) record(ctx context.Context, p *gotool.Listed, binary, what string, args []string) (ok bool, err error) {
+func (c *capturer) record(
+	ctx context.Context, p *gotool.Listed, binary, what string, args []string,
+) (ok bool, err error) {
 	calls, err := os.MkdirTemp(c.dir, "calls")
 	if err != nil {
 		return false, err

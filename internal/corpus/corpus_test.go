@@ -403,8 +403,8 @@ func TestBuildDropsWhatTheOriginalDoesNotSurvive(t *testing.T) {
 	}
 }
 
-// TestBuildFitsTheMemory checks that records which are short in a file and large in memory do not end
-// the harness: 400 of 128 KB each.
+// TestBuildFitsTheMemory checks that records which are short in a file and large in memory do not
+// end the harness: 400 of 128 KB each.
 func TestBuildFitsTheMemory(t *testing.T) {
 	u := load(t, wordsDir(), "./text.Place")
 	var records []beagle.Record

@@ -14,7 +14,7 @@ func (s *Search) CanLend() bool {
 	return s.Open() && !s.Config.NoRules && !s.dry() && s.Room() < s.free()
 }
 
-// The least and the most of the budget that is kept for models.
+// leastShare and mostShare are the least and the most of the budget that is kept for models.
 const leastShare, mostShare = 0.3, 0.8
 
 // share is the part of the budget that is kept for the models: by what a dollar

@@ -39,7 +39,8 @@ type trial interface {
 	screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error)
 	// classes compares versions on the common classes of inputs.
 	classes(ctx context.Context, versions []int, each time.Duration) ([][]beagle.InputClassRatio, error)
-	// look finds out where the time of a version goes and what a call costs; nil where that is not known.
+	// look finds out where the time of a version goes and what a call costs; nil where that is not
+	// known.
 	look(ctx context.Context, version int) (*bench.Insight, error)
 	Remove() error
 }

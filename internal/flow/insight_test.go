@@ -88,7 +88,8 @@ func TestTrueProfile(t *testing.T) {
 	}
 	guessed := cold(carried(x.rewriter.work.lines, outlined))
 	if got := cold(in.Lines); got > 0.02 || guessed < 0.5 || in.Samples == 0 {
-		t.Errorf("the helper that never runs has %.0f %% of %d samples; guessed from equal lines it had %.0f %%", 100*got,
+		t.Errorf("the helper that never runs has %.0f %% of %d samples; guessed from equal lines it had %.0f %%",
+			100*got,
 			in.Samples, 100*guessed)
 	}
 	if len(out.Candidates[0].Moves) == 0 {

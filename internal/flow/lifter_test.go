@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// The target has a loop that the library has, in the midst of more; a helper that
+// liftedSource has a loop that the library has, in the midst of more; a helper that
 // is a library function; and a loop that looks like one and is none.
 const liftedSource = `package p
 

@@ -58,7 +58,8 @@ func reading(src string) int {
 // codeLines counts the lines of a declaration that hold code.
 func codeLines(fset *token.FileSet, d ast.Decl, src string) (n int) {
 	for line := range strings.Lines(src[fset.Position(d.Pos()).Offset:fset.Position(d.End()).Offset]) {
-		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "//") && strings.Trim(text, "{})") != "" {
+		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "//") &&
+			strings.Trim(text, "{})") != "" {
 			n++
 		}
 	}

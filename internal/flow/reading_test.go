@@ -27,11 +27,13 @@ func TestReading(t *testing.T) {
 		}
 	}
 	helper := func(name string) int { return reading(plainLoop + "func " + name + "(a int) int { return a }\n") }
-	if helper("add1") <= helper("increment") || helper("f") <= helper("increment") || helper("load64") != helper("loadWord") {
+	if helper("add1") <= helper("increment") || helper("f") <= helper("increment") ||
+		helper("load64") != helper("loadWord") {
 		t.Errorf("names: add1 %d, f %d, increment %d, load64 %d, loadWord %d", helper("add1"), helper("f"),
 			helper("increment"), helper("load64"), helper("loadWord"))
 	}
-	if a, b := reading(plainLoop), reading("package p\n\nfunc Sum(s string) int { return 0x0101010101010101 }\n"); b < 2 || a == b {
+	if a, b := reading(plainLoop),
+		reading("package p\n\nfunc Sum(s string) int { return 0x0101010101010101 }\n"); b < 2 || a == b {
 		t.Errorf("%d and %d", a, b)
 	}
 }
@@ -47,7 +49,8 @@ func TestPreference(t *testing.T) {
 		faster  bool
 		fastest bool
 		first   int
-	}{{1.93, true, false, 1}, {1.88, true, false, 0}, {1.93, true, true, 0}, {1.995, true, true, 1}, {1.93, false, false, 0}} {
+	}{{1.93, true, false, 1}, {1.88, true, false, 0}, {1.93, true, true, 0}, {1.995, true, true, 1},
+		{1.93, false, false, 0}} {
 		ms := []beagle.Measurement{{Faster: true}, {Faster: c.faster}}
 		ms[0].Corrected.Low, ms[1].Corrected.Low = 2, c.low
 		got := preference(cs, ms, c.fastest)

@@ -28,7 +28,9 @@ type rewriter struct {
 func (rw *rewriter) weigh(profile map[int]float64) {
 	mutators := rw.work.mutators
 	if lifted := rw.inputs.ready.Lifted; len(lifted) > 0 {
-		mutators = slices.DeleteFunc(slices.Clone(mutators), func(m *mutate.Mutator) bool { return m.Name == lift.Name })
+		mutators = slices.DeleteFunc(slices.Clone(mutators), func(m *mutate.Mutator) bool {
+			return m.Name == lift.Name
+		})
 		mutators = append(mutators, lift.Mutator(lifted))
 	}
 	rw.work = newWorkbench(rw.unit, rw.inputs.facets(), mutators, profile)

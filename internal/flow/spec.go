@@ -31,20 +31,21 @@ type Spec struct {
 	Seed       uint64        `json:"seed"`
 	Strategy   string        `json:"strategy"`
 	Islands    int           `json:"islands"`
-	Candidates int           `json:"candidates"`           // budget of evaluations
-	Batch      int           `json:"batch"`                // candidates built and screened together
-	Fuzz       time.Duration `json:"fuzz"`                 // longest guided search for differences, of each finalist
-	Measure    time.Duration `json:"measure"`              // measuring of the finalists, in all and at most
-	MinGain    float64       `json:"min_gain"`             // gain below which nothing is called faster: 0.01 is 1 %
-	Time       time.Duration `json:"time"`                 // search no longer than this; 0 is no limit
-	Sandbox    string        `json:"sandbox"`              // "auto" or "require"
-	Evidence   string        `json:"evidence,omitempty"`   // "auto", "corpus" or "inplace"; "" is auto
-	Rules      []string      `json:"rules,omitempty"`      // only these mutators and sets of them; empty is the default set
-	NoLift     bool          `json:"no_lift,omitempty"`    // look up no piece of the function in the library
-	Apply      bool          `json:"apply"`                // the improvement will be written to the user's files
-	Force      bool          `json:"force"`                // go on although the audit refuses
-	Anew       bool          `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
-	NoMeasure  bool          `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
+	Candidates int           `json:"candidates"`         // budget of evaluations
+	Batch      int           `json:"batch"`              // candidates built and screened together
+	Fuzz       time.Duration `json:"fuzz"`               // longest guided search for differences, of each finalist
+	Measure    time.Duration `json:"measure"`            // measuring of the finalists, in all and at most
+	MinGain    float64       `json:"min_gain"`           // gain below which nothing is called faster: 0.01 is 1 %
+	Time       time.Duration `json:"time"`               // search no longer than this; 0 is no limit
+	Sandbox    string        `json:"sandbox"`            // "auto" or "require"
+	Evidence   string        `json:"evidence,omitempty"` // "auto", "corpus" or "inplace"; "" is auto
+	// only these mutators and sets of them; empty is the default set
+	Rules     []string `json:"rules,omitempty"`
+	NoLift    bool     `json:"no_lift,omitempty"`    // look up no piece of the function in the library
+	Apply     bool     `json:"apply"`                // the improvement will be written to the user's files
+	Force     bool     `json:"force"`                // go on although the audit refuses
+	Anew      bool     `json:"anew,omitempty"`       // take no inputs, verdicts or measurements from earlier runs
+	NoMeasure bool     `json:"no_measure,omitempty"` // judge the behaviour of what is handed in, not its speed
 	// look for no contract under which a rejected version would be right
 	Strict bool `json:"strict,omitempty"`
 	// the fastest version wins, not the simplest of those that are about as fast
@@ -114,7 +115,8 @@ func (s *Spec) Validate() error {
 			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus or inplace")
 	}
 	if s.Evidence == EvidenceInPlace && s.CorpusFile != "" {
-		return usage("--evidence inplace with --corpus "+s.CorpusFile, "leave one of them out: in place there are no records")
+		return usage("--evidence inplace with --corpus "+s.CorpusFile,
+			"leave one of them out: in place there are no records")
 	}
 	if _, err := source.Ignores(s.Ignore); err != nil {
 		return err

@@ -114,7 +114,8 @@ func (w *works) verdict(id string) (beagle.Verdict, bool) {
 
 // putVerdict puts a candidate's evaluation into the store.
 func (w *works) putVerdict(e Evaluation) error {
-	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), storedVerdict{e.Verdict, e.Moves, e.Without, e.Insight}); err != nil {
+	if err := w.store.Shelve(w.evaluatedKey(e.Candidate),
+		storedVerdict{e.Verdict, e.Moves, e.Without, e.Insight}); err != nil {
 		return err
 	}
 	if v, ok := readBack(e.Verdict); ok {

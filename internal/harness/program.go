@@ -25,7 +25,8 @@ type Program struct {
 // apart. The user's checkout is not written to.
 func (b *Builder) Program(ctx context.Context, name, text, entry string) (*Program, error) {
 	dir := filepath.Join(b.dir, name)
-	file, main, list := filepath.Join(dir, programFile), filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
+	file, main, list := filepath.Join(dir, programFile), filepath.Join(dir, "main.go"),
+		filepath.Join(dir, "overlay.json")
 	o := overlay{
 		filepath.Join(b.target.PkgDir, programFile):                            file,
 		filepath.Join(b.target.PkgDir, filepath.FromSlash(mainDir), "main.go"): main,
@@ -33,7 +34,8 @@ func (b *Builder) Program(ctx context.Context, name, text, entry string) (*Progr
 	for path, stand := range b.copies {
 		o[path] = stand
 	}
-	start := "package main\n\nimport target " + strconv.Quote(b.target.PkgPath) + "\n\nfunc main() { target." + entry + "() }\n"
+	start := "package main\n\nimport target " + strconv.Quote(b.target.PkgPath) + "\n\nfunc main() { target." +
+		entry + "() }\n"
 	if err := write(file, []byte(text)); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,8 @@ func TestBelow(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(s.Lines)); !slices.Equal(got, []string{"p/p.go:5", "p/p.go:6", "p/p.go:7"}) {
 		t.Errorf("lines %v", got)
 	}
-	if s.Samples != 47 || math.Abs(s.Effective-47) > 1e-6 || math.Abs(s.Share-0.94) > 1e-9 || s.Target != svc+"/p.Walk" {
+	if s.Samples != 47 || math.Abs(s.Effective-47) > 1e-6 || math.Abs(s.Share-0.94) > 1e-9 ||
+		s.Target != svc+"/p.Walk" {
 		t.Errorf("%+v", s)
 	}
 	if _, err := table.Below("p.None"); err == nil || !strings.Contains(err.Error(), "in none of the profiles") {
@@ -65,8 +66,9 @@ func TestHalvesAreAlike(t *testing.T) {
 		p := planned{Kind: CPU, Seconds: 10, Start: noon}
 		for i, leaf := range []string{"strings.Index", "strconv.Atoi", "bytes.Equal", "utf8.DecodeRune"} {
 			n := 500*(i+1) + 7*k*(i-2)
-			p.Stacks = append(p.Stacks, strings.TrimSpace(strconv.Itoa(n)+" "+leaf+"@/go/x.go:1 "+svc+"/p.Walk@/src/svc/p/p.go:"+
-				strconv.Itoa(5+i)))
+			p.Stacks = append(p.Stacks,
+				strings.TrimSpace(strconv.Itoa(n)+" "+leaf+"@/go/x.go:1 "+svc+"/p.Walk@/src/svc/p/p.go:"+
+					strconv.Itoa(5+i)))
 		}
 		table, err := Rank([]*Profile{p.parse(t, "a")}, Options{Checkout: &Checkout{Module: svc}})
 		if err != nil {

@@ -60,7 +60,8 @@ func (p *Place) within(ctx context.Context, g *Program, version int, budget time
 		}
 		jobs := []job{{suite: i, plan: plan, tests: s.tests, wall: s.bound()}}
 		if len(s.bench) > 0 {
-			jobs = append(jobs, job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.bound(), threads: 1})
+			jobs = append(jobs,
+				job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.bound(), threads: 1})
 		}
 		if len(s.tests) == 0 {
 			jobs = jobs[1:]

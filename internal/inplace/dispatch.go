@@ -225,8 +225,10 @@ func (d *dispatcher) compare() string {
 			taped[i] = true
 		}
 	}
-	fmt.Fprintf(&b, "\nfunc beagleCompare%s(%s)%s {\n\tc, v, done := beaglelive.Enter()\n\tif c == nil {\n\t\tdefer done()\n\t\t%s\n\t}\n"+
-		"\tdefer c.Leave()\n", declared, params, results, d.giving(d.callVersion("v", plainArg)))
+	fmt.Fprintf(&b,
+		"\nfunc beagleCompare%s(%s)%s {\n\tc, v, done := beaglelive.Enter()\n\tif c == nil {\n\t\tdefer done()\n"+
+			"\t\t%s\n\t}\n"+
+			"\tdefer c.Leave()\n", declared, params, results, d.giving(d.callVersion("v", plainArg)))
 	fmt.Fprintf(&b, "\targs := beagleArgs%s{%s}\n", targs, strings.Join(d.names(plainArg), ", "))
 	for i, v := range d.params {
 		if taped[i] {
@@ -252,7 +254,8 @@ func (d *dispatcher) compare() string {
 		rs = append(rs, fmt.Sprintf("got.R%d", i))
 	}
 	fmt.Fprintf(&b, "\treturn %s\n}\n", strings.Join(rs, ", "))
-	b.WriteString("\nfunc beagleEither[T any](first bool, a, b T) T {\n\tif first {\n\t\treturn a\n\t}\n\treturn b\n}\n")
+	b.WriteString("\nfunc beagleEither[T any](first bool, a, b T) T {\n\tif first {\n\t\treturn a\n\t}\n\treturn b\n" +
+		"}\n")
 	return b.String()
 }
 

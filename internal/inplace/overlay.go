@@ -61,7 +61,8 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 			if err != nil {
 				return err
 			}
-			text = []byte(strings.ReplaceAll(string(text), strconv.Quote(ownRT), strconv.Quote(p.u.Target.PkgPath+rtDir)))
+			text = []byte(strings.ReplaceAll(string(text), strconv.Quote(ownRT),
+				strconv.Quote(p.u.Target.PkgPath+rtDir)))
 			return o.put(dir, filepath.Join(p.u.Target.PkgDir, filepath.FromSlash(below), name), lift(string(text)))
 		})
 		if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-const shown = "\x16=== RUN   TestA\nhello 12ms at 0xc000123\n\x16=== RUN   TestA/one\n    \x16--- PASS: TestA/one (0.00s)\n" +
+const shown = "\x16=== RUN   TestA\nhello 12ms at 0xc000123\n\x16=== RUN   TestA/one\n" +
+	"    \x16--- PASS: TestA/one (0.00s)\n" +
 	"\x16--- PASS: TestA (1.25s)\n\x16=== RUN   ExampleB\n\x16--- PASS: ExampleB (0.00s)\n" +
 	"BenchmarkC/size=1-2 \t     100\t        12.5 ns/op\nPASS\n"
 

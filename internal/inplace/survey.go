@@ -152,7 +152,8 @@ func (p *Place) count1(ctx context.Context, g *Program, s *suite, trouble *[]str
 		s.took = max(s.took, r.Wall)
 		seen := lastSeen(r.lines)
 		if !r.OK() && p.profile == sandbox.Run && j.all && fewer(r) {
-			// Under the walls of a harness a test fails: it may need a process or a loopback network.
+			// Under the walls of a harness a test fails: it may need a process or a loopback
+			// network.
 			p.profile = sandbox.Test
 			open, err := p.run(ctx, g, j)
 			if err != nil {
@@ -301,9 +302,11 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 		}
 		switch {
 		case w.bad() != "":
-			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) + " the original differs from its copy: " + w.bad()
+			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) +
+				" the original differs from its copy: " + w.bad()
 		case w.calls == 0:
-			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) + " no call can be compared" + w.skippedFor()
+			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) + " no call can be compared" +
+				w.skippedFor()
 		default:
 			e.Compared, e.Taped = w.calls, w.taped
 			return nil

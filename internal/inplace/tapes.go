@@ -12,8 +12,8 @@ var shared = map[string]bool{
 	"context.Context": true, "reflect.Type": true, "testing.TB": true, "error": true, "go/types.Type": true,
 }
 
-// taped writes what records the calls of parameter i and answers them again: a function beagleTape0,
-// and for an interface its type. ok is false for a parameter that is copied or shared.
+// taped writes what records the calls of parameter i and answers them again: a function
+// beagleTape0, and for an interface its type. ok is false for a parameter that is copied or shared.
 func (d *dispatcher) taped(i int, t types.Type) (text string, ok bool) {
 	if d.variadic(i) || len(d.typeParams()) > 0 || shared[types.TypeString(t, (*types.Package).Path)] {
 		return "", false

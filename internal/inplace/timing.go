@@ -136,7 +136,8 @@ func (c *clock) slices(
 	ctx context.Context, g *Program, b timed, versions []int, budget time.Duration, seed uint64,
 ) (*sliced, error) {
 	j := job{
-		suite: b.suite, bench: exactly(b.name), time: (2*budget + benchTime).String(), threads: 1, wall: 6*budget + launch,
+		suite: b.suite, bench: exactly(b.name), time: (2*budget + benchTime).String(), threads: 1,
+		wall: 6*budget + launch,
 		plan: live.Plan{
 			Mode: live.Time, Versions: versions, Budget: int64(budget), Slice: int64(wantedSlice), Inside: b.inside,
 			Seed: seed,

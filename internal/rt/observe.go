@@ -108,8 +108,8 @@ func newObserver[A, R any](h *Harness[A, R], q *Observe) *observer[A, R] {
 	return o
 }
 
-// recordRoom is the memory in bytes that the records of a corpus may take once they are read. Timing
-// holds several copies of them, in a process that has 1 GB.
+// recordRoom is the memory in bytes that the records of a corpus may take once they are read.
+// Timing holds several copies of them, in a process that has 1 GB.
 const recordRoom = 32 << 20
 
 // madeRoom is the size in bytes that made inputs may have together, encoded.

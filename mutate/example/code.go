@@ -133,8 +133,8 @@ func (p *pair) ownVariable(name string, k int) bool {
 	return true
 }
 
-// readsLast reports whether the k-th argument of the only call of a parameter is a variable that the
-// function declares in the loop around the call, if there is one, and does not use behind it.
+// readsLast reports whether the k-th argument of the only call of a parameter is a variable that
+// the function declares in the loop around the call, if there is one, and does not use behind it.
 func (s *side) readsLast(name string, k int) bool {
 	var call *ast.CallExpr
 	for e := range nodesOf[*ast.ExprStmt](s.body) {

@@ -22,9 +22,11 @@ type drawer struct {
 // edges of the ASCII classes, spaces of several kinds, letters whose case folds
 // oddly, a digit and a mark outside of ASCII, and bytes that are no text.
 var edges = []string{
-	"\t", "\n", "\v", "\f", "\r", " ", "\x00", "\x1f", "!", "/", "0", "9", ":", "@", "A", "Z", "[", "_", "`", "a", "z", "{", "~",
+	"\t", "\n", "\v", "\f", "\r", " ", "\x00", "\x1f", "!", "/", "0", "9", ":", "@", "A", "Z", "[", "_", "`", "a",
+	"z", "{", "~",
 	"<", ">", "&", "'", "\"", "%", "+", "?", "#", ";", "=", ".", "\\", "$", "-",
-	"\x7f", "\u0085", "\u00a0", "\u2028", "\u017f", "\u212a", "\u0131", "\u0130", "ß", "é", "É", "\u0661", "\u0301", "\uff21",
+	"\x7f", "\u0085", "\u00a0", "\u2028", "\u017f", "\u212a", "\u0131", "\u0130", "ß", "é", "É", "\u0661",
+	"\u0301", "\uff21",
 	"世", "😀", "\x80", "\xc3", "\xff", "\xed\xa0\x80", "\ufffd",
 }
 
@@ -281,7 +283,8 @@ func (g *drawer) near() int64 {
 }
 
 func (g *drawer) float() float64 {
-	special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, math.NaN(), math.Inf(1), math.Inf(-1),
+	special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, math.NaN(),
+		math.Inf(1), math.Inf(-1),
 		math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53, 1<<53 + 2}
 	for _, p := range g.prior {
 		if v, ok := p.(float64); ok && g.IntN(4) == 0 {

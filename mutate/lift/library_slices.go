@@ -51,14 +51,22 @@ func comparableSlices[T comparable]() {
 		return s
 	}
 	f1("slices.Reverse", reversed, inPlace("slices.Reverse($1)"), onlyInPlace)
-	p2("slices.Concat", func(a, b []T) bool { return len(a)+len(b) <= maxSize }, func(a, b []T) []T { return slices.Concat(a, b) })
-	p2("slices.Repeat", func(s []T, n int) bool { return n >= 0 && n <= maxSize && n*len(s) <= maxSize }, func(s []T, n int) []T {
+	p2("slices.Concat", func(a, b []T) bool { return len(a)+len(b) <= maxSize }, func(a, b []T) []T {
+		return slices.Concat(a, b)
+	})
+	p2("slices.Repeat", func(s []T, n int) bool {
+		return n >= 0 && n <= maxSize && n*len(s) <= maxSize
+	}, func(s []T, n int) []T {
 		return slices.Repeat(s, n)
 	})
-	p3("slices.Insert(slices.Clone($1), $2, $3)", func(s []T, i int, _ T) bool { return inside(s, i) }, func(s []T, i int, v T) []T {
+	p3("slices.Insert(slices.Clone($1), $2, $3)", func(s []T, i int, _ T) bool {
+		return inside(s, i)
+	}, func(s []T, i int, v T) []T {
 		return slices.Insert(slices.Clone(s), i, v)
 	})
-	p3("slices.Delete(slices.Clone($1), $2, $3)", func(s []T, i, j int) bool { return 0 <= i && i <= j && j <= len(s) }, func(s []T, i, j int) []T {
+	p3("slices.Delete(slices.Clone($1), $2, $3)", func(s []T, i, j int) bool {
+		return 0 <= i && i <= j && j <= len(s)
+	}, func(s []T, i, j int) []T {
 		return slices.Delete(slices.Clone(s), i, j)
 	})
 	f1("len($1)", func(s []T) int { return len(s) }, glue)

@@ -19,7 +19,9 @@ func stringTests() {
 	f2("strings.Contains", strings.Contains)
 	f2("strings.ContainsAny", strings.ContainsAny)
 	f2("strings.ContainsRune", strings.ContainsRune)
-	p2("strings.Count", func(s, sep string) bool { return sep != "" }, func(s, sep string) int { return strings.Count(s, sep) })
+	p2("strings.Count", func(s, sep string) bool { return sep != "" }, func(s, sep string) int {
+		return strings.Count(s, sep)
+	})
 	f2("strings.EqualFold", strings.EqualFold, commutes)
 	f2("strings.HasPrefix", strings.HasPrefix)
 	f2("strings.HasSuffix", strings.HasSuffix)
@@ -47,9 +49,15 @@ func stringCuts() {
 	f2("strings.Cut", func(s, sep string) string { before, _, _ := strings.Cut(s, sep); return before }, result(1, 3))
 	f2("strings.Cut", func(s, sep string) string { _, after, _ := strings.Cut(s, sep); return after }, result(2, 3))
 	f2("strings.Cut", func(s, sep string) bool { _, _, found := strings.Cut(s, sep); return found }, result(3, 3))
-	f2("strings.CutPrefix", func(s, p string) string { after, _ := strings.CutPrefix(s, p); return after }, result(1, 2))
+	f2("strings.CutPrefix", func(s, p string) string {
+		after, _ := strings.CutPrefix(s, p)
+		return after
+	}, result(1, 2))
 	f2("strings.CutPrefix", func(s, p string) bool { _, found := strings.CutPrefix(s, p); return found }, result(2, 2))
-	f2("strings.CutSuffix", func(s, p string) string { before, _ := strings.CutSuffix(s, p); return before }, result(1, 2))
+	f2("strings.CutSuffix", func(s, p string) string {
+		before, _ := strings.CutSuffix(s, p)
+		return before
+	}, result(1, 2))
 	f2("strings.CutSuffix", func(s, p string) bool { _, found := strings.CutSuffix(s, p); return found }, result(2, 2))
 	f1("strings.TrimLeftFunc($1, unicode.IsSpace)", func(s string) string {
 		return strings.TrimLeftFunc(s, unicode.IsSpace)
@@ -59,31 +67,47 @@ func stringCuts() {
 	})
 	p2("$1[:$2]", within[string], func(s string, n int) string { return s[:n] }, glue)
 	p2("$1[$2:]", within[string], func(s string, n int) string { return s[n:] }, glue)
-	p3("$1[$2:$3]", func(s string, from, to int) bool { return 0 <= from && from <= to && to <= len(s) }, func(s string, from, to int) string { return s[from:to] }, glue)
-	p2("$1[$2]", func(s string, n int) bool { return 0 <= n && n < len(s) }, func(s string, n int) byte { return s[n] }, glue)
+	p3("$1[$2:$3]", func(s string, from, to int) bool {
+		return 0 <= from && from <= to && to <= len(s)
+	}, func(s string, from, to int) string { return s[from:to] }, glue)
+	p2("$1[$2]", func(s string, n int) bool { return 0 <= n && n < len(s) }, func(s string, n int) byte {
+		return s[n]
+	}, glue)
 }
 
 func stringChanges() {
 	f1("strings.ToLower", strings.ToLower)
 	f1("strings.ToUpper", strings.ToUpper)
 	f2("strings.ToValidUTF8", strings.ToValidUTF8)
-	p3("strings.ReplaceAll", func(s, from, to string) bool { return len(to) <= 1 || (len(s)+1)*len(to) <= maxSize }, func(s, from, to string) string {
+	p3("strings.ReplaceAll", func(s, from, to string) bool {
+		return len(to) <= 1 || (len(s)+1)*len(to) <= maxSize
+	}, func(s, from, to string) string {
 		return strings.ReplaceAll(s, from, to)
 	})
 	f3("strings.Replace($1, $2, $3, 1)", func(s, from, to string) string {
 		return strings.Replace(s, from, to, 1)
 	})
-	p2("strings.Repeat", func(s string, n int) bool { return n >= 0 && n <= maxSize && n*len(s) <= maxSize }, func(s string, n int) string {
+	p2("strings.Repeat", func(s string, n int) bool {
+		return n >= 0 && n <= maxSize && n*len(s) <= maxSize
+	}, func(s string, n int) string {
 		return strings.Repeat(s, n)
 	})
-	p2("$1 + $2", func(a, b string) bool { return len(a)+len(b) <= maxSize }, func(a, b string) string { return a + b }, glue)
+	p2("$1 + $2", func(a, b string) bool { return len(a)+len(b) <= maxSize }, func(a, b string) string {
+		return a + b
+	}, glue)
 }
 
 func stringLists() {
-	p2("strings.Split", func(s, sep string) bool { return sep != "" }, func(s, sep string) []string { return strings.Split(s, sep) })
-	p2("strings.SplitAfter", func(s, sep string) bool { return sep != "" }, func(s, sep string) []string { return strings.SplitAfter(s, sep) })
+	p2("strings.Split", func(s, sep string) bool { return sep != "" }, func(s, sep string) []string {
+		return strings.Split(s, sep)
+	})
+	p2("strings.SplitAfter", func(s, sep string) bool { return sep != "" }, func(s, sep string) []string {
+		return strings.SplitAfter(s, sep)
+	})
 	f1("strings.Fields", strings.Fields)
-	p2("strings.Join", func(list []string, sep string) bool { return sumOf(list)+len(list)*len(sep) <= maxSize }, func(list []string, sep string) string {
+	p2("strings.Join", func(list []string, sep string) bool {
+		return sumOf(list)+len(list)*len(sep) <= maxSize
+	}, func(list []string, sep string) string {
 		return strings.Join(list, sep)
 	})
 	f1(`[]rune($1)`, func(s string) []rune { return []rune(s) }, glue)
@@ -95,7 +119,9 @@ func stringLists() {
 
 func bytesFunctions() {
 	f2("bytes.Contains", bytes.Contains)
-	p2("bytes.Count", func(s, sep []byte) bool { return len(sep) > 0 }, func(s, sep []byte) int { return bytes.Count(s, sep) })
+	p2("bytes.Count", func(s, sep []byte) bool { return len(sep) > 0 }, func(s, sep []byte) int {
+		return bytes.Count(s, sep)
+	})
 	f2("bytes.Equal", bytes.Equal, commutes)
 	f2("bytes.EqualFold", bytes.EqualFold, commutes)
 	f2("bytes.Compare", bytes.Compare)
@@ -118,10 +144,14 @@ func bytesFunctions() {
 	f2("bytes.Cut", func(s, sep []byte) bool { _, _, found := bytes.Cut(s, sep); return found }, result(3, 3))
 	f1("bytes.ToLower", bytes.ToLower)
 	f1("bytes.ToUpper", bytes.ToUpper)
-	p3("bytes.ReplaceAll", func(s, from, to []byte) bool { return len(to) <= 1 || (len(s)+1)*len(to) <= maxSize }, func(s, from, to []byte) []byte {
+	p3("bytes.ReplaceAll", func(s, from, to []byte) bool {
+		return len(to) <= 1 || (len(s)+1)*len(to) <= maxSize
+	}, func(s, from, to []byte) []byte {
 		return bytes.ReplaceAll(s, from, to)
 	})
-	p2("bytes.Repeat", func(s []byte, n int) bool { return n >= 0 && n <= maxSize && n*len(s) <= maxSize }, func(s []byte, n int) []byte {
+	p2("bytes.Repeat", func(s []byte, n int) bool {
+		return n >= 0 && n <= maxSize && n*len(s) <= maxSize
+	}, func(s []byte, n int) []byte {
 		return bytes.Repeat(s, n)
 	})
 }

@@ -27,7 +27,10 @@ func init() {
 func encodings() {
 	f1("hex.EncodeToString", hex.EncodeToString)
 	f1("hex.DecodeString", func(s string) []byte { b, _ := hex.DecodeString(s); return b }, result(1, 2))
-	f1("hex.DecodeString", func(s string) bool { _, err := hex.DecodeString(s); return err == nil }, result(2, 2), isNil)
+	f1("hex.DecodeString", func(s string) bool {
+		_, err := hex.DecodeString(s)
+		return err == nil
+	}, result(2, 2), isNil)
 	f1("base64.StdEncoding.EncodeToString", base64.StdEncoding.EncodeToString)
 	f1("base64.URLEncoding.EncodeToString", base64.URLEncoding.EncodeToString)
 	f1("base64.RawStdEncoding.EncodeToString", base64.RawStdEncoding.EncodeToString)
@@ -56,7 +59,9 @@ func sums() {
 	f1("crc32.Checksum($1, crc32.MakeTable(crc32.Castagnoli))", func(b []byte) uint32 {
 		return crc32.Checksum(b, castagnoli)
 	})
-	f1("crc32.Checksum($1, crc32.MakeTable(crc32.Koopman))", func(b []byte) uint32 { return crc32.Checksum(b, koopman) })
+	f1("crc32.Checksum($1, crc32.MakeTable(crc32.Koopman))", func(b []byte) uint32 {
+		return crc32.Checksum(b, koopman)
+	})
 	f2("crc32.Update($1, crc32.IEEETable, $2)", func(sum uint32, b []byte) uint32 {
 		return crc32.Update(sum, crc32.IEEETable, b)
 	})
@@ -89,7 +94,9 @@ func spellings() {
 	f1("strconv.FormatUint($1, 10)", func(n uint64) string { return strconv.FormatUint(n, 10) })
 	f1("strconv.FormatUint($1, 16)", func(n uint64) string { return strconv.FormatUint(n, 16) })
 	f1("strconv.FormatUint($1, 2)", func(n uint64) string { return strconv.FormatUint(n, 2) })
-	p2("strconv.FormatInt", func(n int64, base int) bool { return base >= 2 && base <= 36 }, func(n int64, base int) string { return strconv.FormatInt(n, base) })
+	p2("strconv.FormatInt", func(n int64, base int) bool {
+		return base >= 2 && base <= 36
+	}, func(n int64, base int) string { return strconv.FormatInt(n, base) })
 	f1("strconv.ParseInt($1, 10, 64)", func(s string) int64 {
 		n, err := strconv.ParseInt(s, 10, 64)
 		_ = err

@@ -133,8 +133,9 @@ var resultNames = map[string][]string{
 	"strings.Cut": {"before", "after", "found"}, "bytes.Cut": {"before", "after", "found"},
 	"strings.CutPrefix": {"after", "found"}, "strings.CutSuffix": {"before", "found"},
 	"slices.BinarySearch": {"at", "found"}, "utf8.DecodeRuneInString": {"r", "size"},
-	"utf8.DecodeLastRuneInString": {"r", "size"}, "binary.Uvarint": {"value", "size"}, "binary.Varint": {"value", "size"},
-	"bits.Mul64": {"hi", "lo"},
+	"utf8.DecodeLastRuneInString": {"r", "size"}, "binary.Uvarint": {"value", "size"},
+	"binary.Varint": {"value", "size"},
+	"bits.Mul64":    {"hi", "lo"},
 }
 
 // resultOf names the results of a call once, and returns the name of one of them.
@@ -240,11 +241,13 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	if bare := cloned.ReplaceAllString(text, "$1"); bare != text {
 		f.New = append(f.New, Version{"in place", bare})
 	}
-	if t := chosen[0]; r.returns && len(chosen) == 1 && r.Outputs[0].Type.slice && !r.Outputs[0].elements && t.c != choose {
+	if t := chosen[0]; r.returns && len(chosen) == 1 && r.Outputs[0].Type.slice && !r.Outputs[0].elements &&
+		t.c != choose {
 		nils := newPrinter(s.p, r)
 		e := nils.expr(t)
 		name := nils.fresh("out")
-		lines := append(nils.settled(e), name+" := "+nils.converted(r.Outputs[0], t, e), "if len("+name+") == 0 {", "return nil", "}",
+		lines := append(nils.settled(e), name+" := "+nils.converted(r.Outputs[0], t, e), "if len("+name+") == 0 {",
+			"return nil", "}",
 			"return "+name)
 		f.New = append(f.New, Version{"nil when empty", strings.Join(lines, "\n")})
 	}
@@ -353,7 +356,8 @@ func (pr *printer) leave(ts []*term) (tail []string) {
 			}
 		}
 	}
-	if rest, ok := strings.CutPrefix(strings.Join(values, ", "), strings.Join(names, "")+" + "); ok && len(names) == 1 &&
+	if rest, ok := strings.CutPrefix(strings.Join(values, ", "), strings.Join(names, "")+" + "); ok &&
+		len(names) == 1 &&
 		sign == " = " && !strings.Contains(rest, " ") {
 		sign, values = " += ", []string{rest}
 	}
@@ -399,7 +403,8 @@ func (pr *printer) leaveLate(ts []*term) []string {
 
 // elements writes into the elements of an input.
 func (pr *printer) elements(o Output, t *term) string {
-	if t.c != nil && t.c.statement != "" && t.c.setup == nil && t.args[0].input >= 0 && pr.r.Inputs[t.args[0].input].Name == o.Name {
+	if t.c != nil && t.c.statement != "" && t.c.setup == nil && t.args[0].input >= 0 &&
+		pr.r.Inputs[t.args[0].input].Name == o.Name {
 		pr.need([]string{"slices"})
 		return t.c.text(t.c.statement, []string{o.Name})
 	}

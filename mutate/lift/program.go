@@ -41,7 +41,8 @@ func Program(p *mutate.Pass, pkg string, regions []*Region) string {
 func program(p *mutate.Pass, pkg string, regions []*Region) (string, []int) {
 	w := &writer{p: p, imports: map[string]string{}, burning: map[gotypes.Object]bool{}}
 	for _, d := range p.File.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil && fn.Name.Name != "_" &&
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Body != nil && fn.Type.TypeParams == nil &&
+			fn.Name.Name != "_" &&
 			fn.Name.Name != "init" {
 			w.burning[p.Info.Defs[fn.Name]] = true
 		}
@@ -267,14 +268,17 @@ func (w *writer) runner(i int, r *Region) {
 	b := &w.body
 	fmt.Fprintf(b, "func beagleRun%d(in *beaglegob.Decoder, out *beaglegob.Encoder) error {\n", i)
 	for k, in := range r.Inputs {
-		fmt.Fprintf(b, "\tvar in%d []%s\n\tif err := in.Decode(&in%d); err != nil {\n\t\treturn err\n\t}\n", k, in.Type.Name, k)
+		fmt.Fprintf(b, "\tvar in%d []%s\n\tif err := in.Decode(&in%d); err != nil {\n\t\treturn err\n\t}\n", k,
+			in.Type.Name, k)
 	}
 	b.WriteString("\tstatus := make([]byte, len(in0))\n")
 	var outs, args []string
 	for k, o := range r.Outputs {
 		fmt.Fprintf(b, "\tout%d := make([]%s, len(in0))\n", k, o.Type.Name)
 	}
-	fmt.Fprintf(b, "\tbeagleTank = %d\n\tfor i := range in0 {\n\t\tif status[i] = 1; beagleTank < 0 {\n\t\t\tcontinue\n\t\t}\n", tank)
+	fmt.Fprintf(b,
+		"\tbeagleTank = %d\n\tfor i := range in0 {\n\t\tif status[i] = 1; beagleTank < 0 {\n\t\t\tcontinue\n\t\t}\n",
+		tank)
 	fmt.Fprintf(b, "\t\tfunc() {\n\t\t\tdefer func() { recover() }()\n\t\t\tbeagleFuel = %d\n", fuel)
 	for k, in := range r.Inputs {
 		value := fmt.Sprintf("in%d[i]", k)
@@ -301,7 +305,8 @@ func (w *writer) runner(i int, r *Region) {
 		}
 		fmt.Fprintf(b, "\t\t\tout%d[i] = (%s)(%s)\n", k, o.Type.Name, value)
 	}
-	b.WriteString("\t\t\tstatus[i] = 0\n\t\t}()\n\t}\n\tif err := out.Encode(status); err != nil {\n\t\treturn err\n\t}\n")
+	b.WriteString("\t\t\tstatus[i] = 0\n\t\t}()\n\t}\n\tif err := out.Encode(status); err != nil {\n\t\treturn err\n" +
+		"\t}\n")
 	for k := range r.Outputs {
 		fmt.Fprintf(b, "\tif err := out.Encode(out%d); err != nil {\n\t\treturn err\n\t}\n", k)
 	}

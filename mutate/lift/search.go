@@ -104,11 +104,14 @@ func (b *bank) solved() bool {
 
 // companions are the types that terms over a type pass through.
 var companions = map[string][]string{
-	"string": {"[]byte", "[]string", "[]rune", "rune", "byte", "int", "bool"}, "[]byte": {"string", "byte", "int", "bool"},
-	"int": {"bool", "uint"}, "[]string": {"string", "int", "bool"}, "rune": {"int", "bool"}, "byte": {"int", "bool", "rune"},
+	"string": {"[]byte", "[]string", "[]rune", "rune", "byte", "int", "bool"}, "[]byte": {"string", "byte",
+		"int", "bool"},
+	"int": {"bool", "uint"}, "[]string": {"string", "int", "bool"}, "rune": {"int", "bool"},
+	"byte":   {"int", "bool", "rune"},
 	"uint64": {"int", "bool"}, "uint32": {"int", "bool"}, "uint16": {"int", "bool"}, "uint": {"int", "bool"},
-	"int64": {"int", "bool", "uint64"}, "int32": {"int", "bool"}, "float64": {"int", "bool"}, "[]rune": {"rune", "int", "bool", "string"},
-	"[]int": {"int", "bool"}, "[]int64": {"int64", "int", "bool"}, "[]uint16": {"uint16", "int", "bool"},
+	"int64": {"int", "bool", "uint64"}, "int32": {"int", "bool"}, "float64": {"int", "bool"},
+	"[]rune": {"rune", "int", "bool", "string"},
+	"[]int":  {"int", "bool"}, "[]int64": {"int64", "int", "bool"}, "[]uint16": {"uint16", "int", "bool"},
 	"[]uint32": {"uint32", "int", "bool"}, "[]uint64": {"uint64", "int", "bool"}, "[]bool": {"bool", "int"},
 	"[]float64": {"float64", "int", "bool"},
 }

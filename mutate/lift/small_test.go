@@ -89,7 +89,8 @@ func TestEndless(t *testing.T) {
 		got = append(got, f.Func+": "+f.Term)
 	}
 	slices.Sort(got)
-	want := []string{"box.has: slices.Contains(b.parts, part)", "used: slices.Index(list, x) | 0", `pad: strings.Count(s, ",")`}
+	want := []string{"box.has: slices.Contains(b.parts, part)", "used: slices.Index(list, x) | 0",
+		`pad: strings.Count(s, ",")`}
 	for _, w := range want {
 		if !slices.Contains(got, w) {
 			t.Errorf("%q is not among %q", w, got)

@@ -189,8 +189,7 @@ func hashBool(v bool) uint64 {
 	return 7
 }
 
-// The types are there before the components, which init functions register.
-var _ = newTypes()
+var _ = newTypes() // before the components, which init functions register
 
 func newTypes() bool {
 	newType("bool", kind[bool]{hash: hashBool, equal: equalAny[bool], draw: (*drawer).bool})

@@ -56,7 +56,8 @@ func wordsOf(p *mutate.Pass, root ast.Node) constants {
 				break
 			}
 			switch b, _ := tv.Type.Underlying().(*gotypes.Basic); {
-			case b != nil && (b.Kind() == gotypes.Uint8 || b.Kind() == gotypes.Int32 || b.Kind() == gotypes.UntypedRune) &&
+			case b != nil &&
+				(b.Kind() == gotypes.Uint8 || b.Kind() == gotypes.Int32 || b.Kind() == gotypes.UntypedRune) &&
 				v >= 0 && v <= 0x10ffff && !(v < 9):
 				c.addRune(rune(v))
 				run += string(rune(v))

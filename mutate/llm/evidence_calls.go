@@ -79,7 +79,8 @@ func (e *Evidence) calls(limit int) string {
 			strings.Join(says, ", ")))
 	}
 	for _, l := range c.Lengths {
-		lines = append(lines, fmt.Sprintf("Length of %s: %d to %d, median %d\n", OneLine(l.Of), l.Least, l.Most, l.Median))
+		lines = append(lines,
+			fmt.Sprintf("Length of %s: %d to %d, median %d\n", OneLine(l.Of), l.Least, l.Most, l.Median))
 	}
 	return inBlock(lines, limit, "lines")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// triedInWords is the ledger of what was tried: every idea of a model in a line, with what became of
-// it; the rules by name; and each pattern of rejections once, with its counterexample.
+// triedInWords is the ledger of what was tried: every idea of a model in a line, with what became
+// of it; the rules by name; and each pattern of rejections once, with its counterexample.
 func (e *Evidence) triedInWords(limit int) string {
 	hide := e.redactor()
 	var out []string

@@ -152,7 +152,8 @@ func ambiguous(i int, at []int) error {
 	for _, l := range at {
 		lines = append(lines, fmt.Sprint(l+1))
 	}
-	return wrong("SEARCH block %d occurs %d times (lines %s), and which of them is meant is not clear: add lines around "+
+	return wrong("SEARCH block %d occurs %d times (lines %s), and which of them is meant is not clear: add lines "+
+		"around "+
 		"it until it matches one place", i+1, len(at), strings.Join(lines, ", "))
 }
 

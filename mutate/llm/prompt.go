@@ -42,7 +42,8 @@ type Limits struct {
 // DefaultLimits make prompts of at most 48 KiB, some 14,000 tokens.
 func DefaultLimits() Limits {
 	return Limits{
-		Total: 48 << 10, Source: 14 << 10, Callees: 5 << 10, Corpus: 3 << 10, Calls: 1536, Profile: 1536, Compiler: 3 << 10,
+		Total: 48 << 10, Source: 14 << 10, Callees: 5 << 10, Corpus: 3 << 10, Calls: 1536, Profile: 1536,
+		Compiler: 3 << 10,
 		Assembly: 5 << 10, Tried: 5 << 10, Good: 8 << 10, Failure: 6 << 10, Lessons: 8 << 10,
 	}
 }
@@ -114,7 +115,8 @@ func (e *Evidence) request(seed uint64) string {
 	switch e.Kind {
 	case Repair:
 		if e.Continues {
-			return title + "Make the same change again, without the mistake. If the idea itself cannot be right, make " +
+			return title +
+				"Make the same change again, without the mistake. If the idea itself cannot be right, make " +
 				"the nearest change that is. Answer in the form that was given.\n"
 		}
 		return title +
@@ -129,7 +131,8 @@ func (e *Evidence) request(seed uint64) string {
 	}
 	if e.Kind == Follow {
 		if e.Last != nil && e.Last.Status != beagle.Equal && e.Last.Status != beagle.Accepted {
-			return title + "Your last version is not right. Mend it, keeping its idea where that can be right. Change " +
+			return title +
+				"Your last version is not right. Mend it, keeping its idea where that can be right. Change " +
 				"the version to change, which is as before. Answer in the form that was given.\n"
 		}
 		return title + "The version to change is now your last one. Take it further: " + e.wanted(seed) +

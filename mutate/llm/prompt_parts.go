@@ -90,7 +90,8 @@ func (e *Evidence) allParts(l Limits, taught []Lesson) []*part {
 }
 
 // importance orders parts from the one that shrinks first to the one that shrinks last.
-var importance = []string{"good", "callees", "calls", "tried", "lessons", "assembly", "compiler", "corpus", "profile", "mate",
+var importance = []string{"good", "callees", "calls", "tried", "lessons", "assembly", "compiler", "corpus",
+	"profile", "mate",
 	"failure", "last", "target", "source"}
 
 // inBlock puts lines into a code block.

@@ -412,7 +412,8 @@ func TestLedger(t *testing.T) {
 			{Note: "A table.", Status: beagle.Equal, Ratio: r(1.8, 1.7, 1.9), Gain: r(0.9, 0.85, 0.95),
 				Slower: []InputClass{{Name: "s: non-ASCII", Share: 0.12, Ratio: r(0.6, 0.5, 0.7)}}},
 		},
-		Rules: []Rule{{Name: "byte-table", Good: 3, Gain: 1.17}, {Name: "unroll", Good: 6, Gain: 1}, {Name: "memo", Bad: 2}},
+		Rules: []Rule{{Name: "byte-table", Good: 3, Gain: 1.17}, {Name: "unroll", Good: 6, Gain: 1},
+			{Name: "memo", Bad: 2}},
 		Tried: []Attempt{
 			{By: "split-first", Status: beagle.Wrong, Stage: "replay", Counterexample: x},
 			{By: "prealloc", Status: beagle.Wrong, Stage: "replay", Counterexample: x},
@@ -441,7 +442,8 @@ func TestOtherVersionsAreDiffs(t *testing.T) {
 	near := e.Parent
 	near.Source = strings.Replace(near.Source, "i := 1;", "i := uint(1);", 1)
 	near.Steps = []beagle.Step{{Mutator: "unsigned-index"}}
-	text := goodInWords([]Version{near, {Source: "package tags\n\nfunc isNormalizedASCIITag(string) bool { return true }\n"}},
+	text := goodInWords([]Version{near,
+		{Source: "package tags\n\nfunc isNormalizedASCIITag(string) bool { return true }\n"}},
 		e.Parent.Source, 8<<10)
 	if 2*len(text) > len(e.Parent.Source) || !strings.Contains(text, "+\tfor i := uint(1); i") ||
 		!strings.Contains(text, "return true }") {
@@ -453,7 +455,8 @@ func TestOtherVersionsAreDiffs(t *testing.T) {
 func TestNoProfileNoShares(t *testing.T) {
 	e := validator(t)
 	e.Parent.Profile = nil
-	if p := Compose(e, DefaultLimits(), 1).User; strings.Contains(p, "of the time") || strings.Contains(p, "# Where its time") {
+	if p := Compose(e, DefaultLimits(), 1).User; strings.Contains(p, "of the time") ||
+		strings.Contains(p, "# Where its time") {
 		t.Error("a share of the time that nobody measured")
 	}
 }
@@ -494,7 +497,8 @@ func TestLessonsFollowFacts(t *testing.T) {
 	if got := taught(runes, text(0.001), "string"); slices.Contains(got, "ascii-fast-path") {
 		t.Errorf("no input is ASCII: %v", got)
 	}
-	hash := "package p\nfunc F(b []byte) uint32 { h := uint32(1); for _, c := range b { h ^= uint32(c); h *= 7 }; return h }\n"
+	hash := "package p\nfunc F(b []byte) uint32 { h := uint32(1); for _, c := range b { h ^= uint32(c); h *= 7 }; " +
+		"return h }\n"
 	if got := taught(hash, text(0.5), "slice"); slices.Contains(got, "splitting") || slices.Contains(got, "sorting") {
 		t.Errorf("nothing is split or sorted: %v", got)
 	}
@@ -503,7 +507,8 @@ func TestLessonsFollowFacts(t *testing.T) {
 // TestAmbiguousEdit checks that a text that occurs several times is not replaced, not even where
 // only one place has its indentation: which one is meant is not clear.
 func TestAmbiguousEdit(t *testing.T) {
-	parent := "package p\n\nfunc F(a, b, c int) int {\n\tif a > 0 {\n\t\treturn 0\n\t}\n\tif b > 0 {\n\t\tif c > 0 {\n" +
+	parent := "package p\n\nfunc F(a, b, c int) int {\n\tif a > 0 {\n\t\treturn 0\n\t}\n\tif b > 0 {\n" +
+		"\t\tif c > 0 {\n" +
 		"\t\t\treturn 0\n\t\t}\n\t\treturn 0\n\t}\n\treturn 0\n}\n"
 	for _, search := range []string{"return 0", "\treturn 0\n", "\t\t\treturn 0\n"} {
 		_, err := Change{Edits: []Edit{{search, "\treturn 1\n"}}}.Apply(parent)

@@ -12,8 +12,8 @@ type wish struct {
 	gain float64
 }
 
-// wanted names the idea that this call is to bring. Calls of different seeds are asked for different
-// ideas, the most promising first, so that calls under way at once do not bring the same.
+// wanted names the idea that this call is to bring. Calls of different seeds are asked for
+// different ideas, the most promising first, so that calls under way at once do not bring the same.
 func (e *Evidence) wanted(seed uint64) string {
 	all := e.wishes()
 	return all[seed%uint64(len(all))].text
@@ -30,26 +30,31 @@ func (e *Evidence) wishes() []wish {
 		}
 	}
 	if line, share := e.hottest(); share >= 0.25 {
-		add(true, 0.3+share, "The idea wanted from this call is about line %d, which takes %s of the time: avoid its work, "+
-			"do it once instead of each time, or do it for several elements at once.", line, percent(share))
+		add(true, 0.3+share,
+			"The idea wanted from this call is about line %d, which takes %s of the time: avoid its work, "+
+				"do it once instead of each time, or do it for several elements at once.", line, percent(share))
 	}
 	if c := e.Parent.Cost; c != nil && c.Allocs >= 0.5 {
-		add(true, 0.3+min(0.7, 50*c.Allocs/max(c.Nanos, 1)), "The idea wanted from this call is one allocation less: a call "+
-			"makes %.1f of %.0f bytes together.", c.Allocs, c.Bytes)
+		add(true, 0.3+min(0.7, 50*c.Allocs/max(c.Nanos, 1)),
+			"The idea wanted from this call is one allocation less: a call "+
+				"makes %.1f of %.0f bytes together.", c.Allocs, c.Bytes)
 	}
 	if f := e.Facets; f != nil {
 		add(f.Errors >= 0.1, f.Errors, "The idea wanted from this call is the error path: %s of the calls take it.",
 			percent(f.Errors))
-		add(f.Identity >= 0.3, f.Identity, "The idea wanted from this call is to find out early, and cheaply, that the "+
-			"result equals the first argument, as in %s of the calls.", percent(f.Identity))
+		add(f.Identity >= 0.3, f.Identity,
+			"The idea wanted from this call is to find out early, and cheaply, that the "+
+				"result equals the first argument, as in %s of the calls.", percent(f.Identity))
 	}
 	add(e.Parent.Cost == nil && known["alloc"] > 0, 0.5,
 		"The idea wanted from this call is one allocation less, of those that the caller cannot see.")
-	add(known["loop"] > 0, 0.45, "The idea wanted from this call is a loop that takes several elements a turn, or none.")
+	add(known["loop"] > 0, 0.45,
+		"The idea wanted from this call is a loop that takes several elements a turn, or none.")
 	add(known["branch"] > 0, 0.4, "The idea wanted from this call is a table or arithmetic in place of a decision.")
 	add(known["bounds-check"] > 0, 0.35*known["bounds-check"],
 		"The idea wanted from this call is a form in which the compiler proves the hot loop's bounds.")
-	add(known["map"] > 0, 0.4, "The idea wanted from this call is something simpler than a map, for keys that are few or small.")
+	add(known["map"] > 0, 0.4,
+		"The idea wanted from this call is something simpler than a map, for keys that are few or small.")
 	add(known["recursion"] > 0, 0.5, "The idea wanted from this call is what the recursion computes again and again.")
 	add(true, 0.3, "The idea wanted from this call is another algorithm for the same answer, with fewer steps and not "+
 		"cheaper ones.")

@@ -44,7 +44,9 @@ func (r *run) openActions() (*actions, error) {
 	}
 	t := &actions{taken: r.course.Search.Mark}
 	if t.taken > len(all) {
-		return nil, fmt.Errorf("run %s: its checkpoint has %d actions, its journal turns.jsonl %d", r.entry.ID, t.taken, len(all))
+		return nil,
+			fmt.Errorf("run %s: its checkpoint has %d actions, its journal turns.jsonl %d", r.entry.ID,
+				t.taken, len(all))
 	}
 	t.again, t.own = all[t.taken:], len(all)-t.taken
 	if t.journal, err = r.d.Store.Journal(r.entry.ID, actionsName); err != nil {

@@ -41,7 +41,8 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{now: time.Unix(0, 0), due: map[int]time.Time{}, call: 10 * time.Second, judging: time.Second, budget: 40}
+	return &fake{now: time.Unix(0, 0), due: map[int]time.Time{}, call: 10 * time.Second,
+		judging: time.Second, budget: 40}
 }
 
 func (f *fake) note(format string, args ...any) {

@@ -30,7 +30,7 @@ type Compared struct {
 	Skipped map[string]int64 `json:"skipped,omitempty"`
 }
 
-// How a run of a version ended.
+// end is how a run of a version ended.
 type end int
 
 const (
