@@ -175,7 +175,7 @@ func (x *cutter) elements(e ast.Expr) {
 	case x.inside(v.Pos()):
 	default:
 		in := x.input(v)
-		if in == nil || in.Type.slice == false {
+		if in == nil || !in.Type.slice {
 			x.bad = "it writes elements of a type outside of the grammar"
 			return
 		}
