@@ -108,27 +108,9 @@ func (l *lifting) liftModule(ctx context.Context, m module, draw *rand.Rand) err
 	if err := copySources(conf.Dir, copied); err != nil {
 		return err
 	}
-	conf.Dir, conf.Mode = copied, packages.NeedName|packages.NeedFiles
-	listed, err := packages.Load(conf, m.path+"/...")
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, p := range listed {
-		if len(p.Errors) == 0 && len(p.GoFiles) > 0 && p.Name != "main" && !strings.Contains(p.PkgPath, "testdata") {
-			names = append(names, p.PkgPath)
-		}
-	}
-	slices.Sort(names)
-	draw.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	names = names[:min(len(names), l.per)]
-	if len(names) == 0 {
-		return nil
-	}
-	conf.Mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-		packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
-	loaded, err := packages.Load(conf, names...)
-	if err != nil {
+	conf.Dir = copied
+	loaded, err := loadSome(conf, m.path+"/...", draw, l.per)
+	if err != nil || len(loaded) == 0 {
 		return err
 	}
 	l.modules++

@@ -118,37 +118,16 @@ func (r *recall) module(ctx context.Context, m module) error {
 	if err != nil {
 		return err
 	}
-	conf.Mode = packages.NeedName | packages.NeedFiles
-	pattern := m.path + "/..."
+	pattern, per := m.path+"/...", r.per
 	if m.path == standard {
-		pattern = standard
+		pattern, per = standard, per*8 // it is as large as many
 	}
-	all, err := packages.Load(conf, pattern)
+	loaded, err := loadSome(conf, pattern, rand.New(rand.NewPCG(16, uint64(len(m.path)))), per)
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, p := range all {
-		if len(p.Errors) == 0 && len(p.GoFiles) > 0 && p.Name != "main" && !strings.Contains(p.PkgPath, "testdata") {
-			names = append(names, p.PkgPath)
-		}
-	}
-	slices.Sort(names)
-	draw := rand.New(rand.NewPCG(16, uint64(len(m.path))))
-	draw.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	per := r.per
-	if m.path == standard {
-		per *= 8 // it is as large as many
-	}
-	names = names[:min(len(names), per)]
-	if len(names) == 0 {
+	if len(loaded) == 0 {
 		return errors.New("no package of it can be listed")
-	}
-	conf.Mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-		packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
-	loaded, err := packages.Load(conf, names...)
-	if err != nil {
-		return err
 	}
 	r.modules++
 	for _, p := range loaded {
@@ -157,6 +136,29 @@ func (r *recall) module(ctx context.Context, m module) error {
 		}
 	}
 	return nil
+}
+
+// loadSome loads up to n packages of a pattern that are no programs, with their types.
+func loadSome(conf *packages.Config, pattern string, draw *rand.Rand, n int) ([]*packages.Package, error) {
+	conf.Mode = packages.NeedName | packages.NeedFiles
+	all, err := packages.Load(conf, pattern)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, p := range all {
+		if len(p.Errors) == 0 && len(p.GoFiles) > 0 && p.Name != "main" && !strings.Contains(p.PkgPath, "testdata") {
+			names = append(names, p.PkgPath)
+		}
+	}
+	slices.Sort(names)
+	draw.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	if names = names[:min(len(names), n)]; len(names) == 0 {
+		return nil, nil
+	}
+	conf.Mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+		packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
+	return packages.Load(conf, names...)
 }
 
 // place says how to load packages of a module, where it lies in the module cache.

@@ -39,7 +39,7 @@ func (p *Plan) Benchmarks() []string {
 
 // Path is where the file goes by default: beside the target.
 func (p *Plan) Path() string {
-	return filepath.Join(p.Unit.Target.PkgDir, snake(p.name())+"_replay_test.go")
+	return filepath.Join(p.Unit.Target.PkgDir, source.Snake(p.name())+"_replay_test.go")
 }
 
 // Taken reports whether another test file of the package declares one of the benchmark's names.
@@ -324,36 +324,13 @@ func (p *Plan) writeApart(b *strings.Builder) {
 }
 
 // name is the target's name as part of a benchmark's: "NormalizeTag", "TypeMethod".
-func (p *Plan) name() string { return exported(p.Unit.Target.Name) }
+func (p *Plan) name() string { return source.Exported(p.Unit.Target.Name) }
 
 // lower is the same as part of the file's own names.
 func (p *Plan) lower() string {
 	name := p.name()
 	r, n := utf8.DecodeRuneInString(name)
 	return string(unicode.ToLower(r)) + name[n:] + "Replay"
-}
-
-func exported(name string) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(name, ".") {
-		r, n := utf8.DecodeRuneInString(part)
-		b.WriteRune(unicode.ToUpper(r))
-		b.WriteString(part[n:])
-	}
-	return b.String()
-}
-
-func snake(name string) string {
-	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		if i > 0 && unicode.IsUpper(r) &&
-			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }
 
 // comment writes text as a comment of at most 100 columns.

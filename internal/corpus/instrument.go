@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,19 +104,8 @@ func (in *instrument) addRT(add func(path, text string) error) error {
 		if err != nil {
 			return err
 		}
-		return add(filepath.Join(in.u.Target.PkgDir, filepath.FromSlash(rtDir), name), lift(string(text)))
+		return add(filepath.Join(in.u.Target.PkgDir, filepath.FromSlash(rtDir), name), harness.Modern(string(text)))
 	})
-}
-
-var constraint = regexp.MustCompile(`(?m)^//go:build (.*)$`)
-
-// lift gives a file its own language version: the user's module may have an
-// older one than rt needs.
-func lift(text string) string {
-	if m := constraint.FindStringSubmatchIndex(text); m != nil {
-		return text[:m[0]] + "//go:build (" + text[m[2]:m[3]] + ") && go1.23" + text[m[1]:]
-	}
-	return "//go:build go1.23\n\n" + text
 }
 
 // A decl is the target's declaration with names for all its parameters.

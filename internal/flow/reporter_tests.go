@@ -12,15 +12,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 const (
@@ -151,7 +149,7 @@ func whole(t types.Type, home *types.Package, seen []types.Type) bool {
 func testFile(
 	t *beagle.Target, tested, timed []rt.SpelledCall, imports []string, generated bool,
 ) (beagle.PatchFile, bool) {
-	name := testName(t)
+	name := source.Exported(t.Name)
 	if len(tested) == 0 || taken(t.PkgDir, name) {
 		return beagle.PatchFile{}, false
 	}
@@ -171,7 +169,7 @@ func testFile(
 	if err != nil {
 		return beagle.PatchFile{}, false
 	}
-	file := filepath.ToSlash(filepath.Join(dir, snake(name)+"_unchanged_test.go"))
+	file := filepath.ToSlash(filepath.Join(dir, source.Snake(name)+"_unchanged_test.go"))
 	if _, err := os.Stat(filepath.Join(t.Dir, file)); err == nil {
 		return beagle.PatchFile{}, false
 	}
@@ -217,32 +215,6 @@ func writeImports(b *strings.Builder, paths []string) {
 		fmt.Fprintf(b, "\t%q\n", path)
 	}
 	b.WriteString(")\n\n")
-}
-
-// testName is the target's name as part of a test's name: "NormalizeTag",
-// "TypeMethod".
-func testName(t *beagle.Target) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(t.Name, ".") {
-		r, size := utf8.DecodeRuneInString(part)
-		b.WriteRune(unicode.ToUpper(r))
-		b.WriteString(part[size:])
-	}
-	return b.String()
-}
-
-func snake(name string) string {
-	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		wordStart := i > 0 && unicode.IsUpper(r) &&
-			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
-		if wordStart {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }
 
 // taken reports whether the package's tests use one of the names.

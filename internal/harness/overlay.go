@@ -58,7 +58,7 @@ func (t *batch) overlay(in []int) (overlay, error) {
 			return nil, err
 		}
 		file := filepath.Join(t.dir, "rt", name)
-		if err := write(file, []byte(lift(string(text)))); err != nil {
+		if err := write(file, []byte(Modern(string(text)))); err != nil {
 			return nil, err
 		}
 		o[filepath.Join(pkg, filepath.FromSlash(rtDir), name)] = file
@@ -70,9 +70,9 @@ func (t *batch) overlay(in []int) (overlay, error) {
 
 var constraint = regexp.MustCompile(`(?m)^//go:build (.*)$`)
 
-// lift gives a file of rt its own language version: inside the user's module
-// it would have that of the module, which may be older.
-func lift(text string) string {
+// Modern gives the text of a file of rt its own language version: inside the user's module it would
+// have that of the module, which may be older.
+func Modern(text string) string {
 	if m := constraint.FindStringSubmatchIndex(text); m != nil {
 		return text[:m[0]] + "//go:build (" + text[m[2]:m[3]] + ") && go1.23" + text[m[1]:]
 	}

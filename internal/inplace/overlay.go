@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +62,7 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 			}
 			text = []byte(strings.ReplaceAll(string(text), strconv.Quote(ownRT),
 				strconv.Quote(p.u.Target.PkgPath+rtDir)))
-			return o.put(dir, filepath.Join(p.u.Target.PkgDir, filepath.FromSlash(below), name), lift(string(text)))
+			return o.put(dir, filepath.Join(p.u.Target.PkgDir, filepath.FromSlash(below), name), harness.Modern(string(text)))
 		})
 		if err != nil {
 			return nil, err
@@ -74,16 +73,6 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 
 // ownRT is how package live imports package rt.
 const ownRT = "github.com/beagle-go/beagle/internal/rt"
-
-var constraint = regexp.MustCompile(`(?m)^//go:build (.*)$`)
-
-// lift gives a file its own language version: the user's module may have an older one.
-func lift(text string) string {
-	if m := constraint.FindStringSubmatchIndex(text); m != nil {
-		return text[:m[0]] + "//go:build (" + text[m[2]:m[3]] + ") && go1.23" + text[m[1]:]
-	}
-	return "//go:build go1.23\n\n" + text
-}
 
 // An insertion replaces text[at:end].
 type insertion struct {
