@@ -62,7 +62,8 @@ func (p *Place) runtimes(dir string) (overlay, error) {
 			}
 			text = []byte(strings.ReplaceAll(string(text), strconv.Quote(ownRT),
 				strconv.Quote(p.u.Target.PkgPath+rtDir)))
-			return o.put(dir, filepath.Join(p.u.Target.PkgDir, filepath.FromSlash(below), name), harness.Modern(string(text)))
+			return o.put(dir, filepath.Join(p.u.Target.PkgDir, filepath.FromSlash(below), name),
+				harness.Modern(string(text)))
 		})
 		if err != nil {
 			return nil, err
