@@ -3,6 +3,7 @@ package inplace
 import (
 	"context"
 	"fmt"
+	"go/types"
 	"maps"
 	"slices"
 	"strings"
@@ -290,6 +291,10 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 		e.Why = "the function is generic"
 		return nil
 	}
+	if p.guarded() {
+		e.Why = "an argument holds a lock: what other goroutines change meanwhile cannot be copied"
+		return nil
+	}
 	ways := []beagle.Within{beagle.ByTape, beagle.ByCopies}
 	if !p.tape {
 		ways = ways[1:]
@@ -314,6 +319,50 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	}
 	e.Within = beagle.ByRuns
 	return nil
+}
+
+// guarded reports whether the receiver or a parameter leads to a value of sync or sync/atomic.
+// Goroutines share such values, and a method beside the target may change them while they are copied.
+func (p *Place) guarded() bool {
+	seen := map[types.Type]bool{}
+	var leads func(types.Type) bool
+	leads = func(t types.Type) bool {
+		if seen[t] {
+			return false
+		}
+		seen[t] = true
+		if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
+			if path := n.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
+				return true
+			}
+		}
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			return leads(u.Elem())
+		case *types.Slice:
+			return leads(u.Elem())
+		case *types.Array:
+			return leads(u.Elem())
+		case *types.Map:
+			return leads(u.Elem())
+		case *types.Struct:
+			for f := range u.Fields() {
+				if leads(f.Type()) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if r := p.u.Sig.Recv(); r != nil && leads(r.Type()) {
+		return true
+	}
+	for v := range p.u.Sig.Params().Variables() {
+		if leads(v.Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 func list(names []string) string {
