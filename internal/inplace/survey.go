@@ -322,7 +322,8 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 }
 
 // guarded reports whether the receiver or a parameter leads to a value of sync or sync/atomic.
-// Goroutines share such values, and a method beside the target may change them while they are copied.
+// Goroutines share such values, and a method beside the target may change them while they are
+// copied.
 func (p *Place) guarded() bool {
 	seen := map[types.Type]bool{}
 	var leads func(types.Type) bool
