@@ -69,7 +69,7 @@ func comparisonOf(p *mutate.Pass, a, b ast.Expr) (string, bool) {
 		}
 	case *types.Pointer:
 		if plainValue(u.Elem(), false) {
-			return fmt.Sprintf("(%[1]s == %[2]s || %[1]s != nil && %[2]s != nil && *%[1]s == *%[2]s)", x, y), true
+			return fmt.Sprintf("((%[1]s == nil) == (%[2]s == nil) && (%[1]s == nil || *%[1]s == *%[2]s))", x, y), true
 		}
 	case *types.Map:
 		if plainValue(u.Key(), false) && plainValue(u.Elem(), false) {
