@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
@@ -248,7 +249,12 @@ func (g *Guard) over(c *call) string {
 	if c.base == 0 || used < c.base {
 		c.base = used
 	}
-	if used-c.base > most {
+	if used > c.base+most {
+		// What nothing refers to any more is not taken.
+		runtime.GC()
+		used = inUse()
+	}
+	if used > c.base+most {
 		return fmt.Sprintf("took more than %d MB of memory", most>>20)
 	}
 	return ""
@@ -304,7 +310,8 @@ func (g *Guard) oldest(c *call) bool {
 	return len(g.calls) > 0 && g.calls[0] == c
 }
 
-// inUse returns the bytes of the heap's objects and of the stacks.
+// inUse returns the bytes of the heap's objects, among them those that no collection has freed yet,
+// and of the stacks.
 func inUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"},
 		{Name: "/memory/classes/heap/stacks:bytes"}}
