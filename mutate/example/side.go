@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A side is one function of a pair.
@@ -52,28 +54,13 @@ func (c *compiled) side(fn *ast.FuncDecl) (*side, error) {
 
 // findAssigned finds the parameters that the function assigns as a whole.
 func (s *side) findAssigned() {
-	add := func(e ast.Expr) {
+	for e := range syntax.Stores(s.body, true) {
 		if id, ok := ast.Unparen(e).(*ast.Ident); ok {
 			if v, ok := s.rule.info.Uses[id].(*types.Var); ok && s.params[v] != nil {
 				s.assigns[v] = true
 			}
 		}
 	}
-	ast.Inspect(s.body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				add(l)
-			}
-		case *ast.IncDecStmt:
-			add(n.X)
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				add(n.X)
-			}
-		}
-		return true
-	})
 }
 
 // split separates a last return from the statements. It names what lives on, or it is one
