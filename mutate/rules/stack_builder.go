@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // stackBuilder (catalogue A3 for builders) matches a strings.Builder that stays in the function and
@@ -38,7 +39,7 @@ return string(out)`,
 }
 
 type roomSite struct {
-	decl declared
+	decl facts.Declaration
 	uses []roomUse
 }
 
@@ -52,8 +53,8 @@ type roomUse struct {
 func findStackBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
-		d, ok := declaration(p, list[i])
-		if !ok || !isNamed(d.Var.Type(), "strings", "Builder") || captured(p, d.Var) || !startsEmpty(d) {
+		d, ok := facts.Declares(p, list[i])
+		if !ok || !isNamed(d.Var.Type(), "strings", "Builder") || facts.Captured.Of(p)[d.Var] || !startsEmpty(d) {
 			continue
 		}
 		s := &roomSite{decl: d}
@@ -69,7 +70,7 @@ func isNamed(t types.Type, pkg, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
 }
 
-func startsEmpty(d declared) bool {
+func startsEmpty(d facts.Declaration) bool {
 	if d.Value == nil {
 		return true
 	}
