@@ -124,7 +124,8 @@ func (w *why) one(ctx context.Context, f function) error {
 
 // passOf is what rules see of a function, with inputs that are as favourable as can be.
 func passOf(u *source.Unit) (*mutate.Pass, error) {
-	f, problem := u.Parse(u.Target.Source)
+	src, _ := u.Widen(u.Target.Source)
+	f, problem := u.Parse(src)
 	if problem != nil {
 		return nil, errors.New(problem.Message)
 	}
@@ -144,6 +145,11 @@ func (w *why) ask(u *source.Unit, p *mutate.Pass) {
 			label, _, _ := strings.Cut(c.SiteName, "\n")
 			src, _, err := mutate.Take(p, m, c.Site, c.Param)
 			reason := ""
+			if err == nil {
+				if src, err = u.Normalize(src); err == nil {
+					src, err = u.Narrow(src)
+				}
+			}
 			if err != nil {
 				reason = "refused: " + err.Error()
 			} else if _, problem := u.Parse(src); problem != nil {
