@@ -133,6 +133,7 @@ var written = []*mutate.Mutator{
 	specialise,
 	devirtualise,
 	inlineLeaf,
+	spliceCall,
 	directUnlock,
 	modMask,
 	reciprocal,
