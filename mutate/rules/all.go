@@ -103,6 +103,7 @@ var written = []*mutate.Mutator{
 	positionSet,
 	distinctList,
 	hoistClosure,
+	staticLiteral,
 	valueResult,
 	callerAlloc,
 	concreteParam,

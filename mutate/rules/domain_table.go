@@ -42,7 +42,7 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		table := p.Fresh(fn.Name.Name+"Table", fn.Name.Name+"Values")
 		var edits []mutate.Edit
 		for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-			if p.Callee(call) == obj && p.InLoop(call) && !inside(call, fn) {
+			if p.Callee(call) == obj && hot(p, call) && !inside(call, fn) {
 				edits = append(edits, p.Replace(call, table+"["+p.Text(call.Args[0])+"]"))
 			}
 		}
