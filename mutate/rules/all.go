@@ -60,6 +60,7 @@ var written = []*mutate.Mutator{
 	identityFastPath,
 	asciiPath,
 	runeTable,
+	constantSet,
 	reorderTests,
 	branchless,
 	chainSwitch,
@@ -132,6 +133,8 @@ var written = []*mutate.Mutator{
 	// Calls and arithmetic.
 	outline,
 	specialise,
+	constantArgument,
+	indexFunc,
 	devirtualise,
 	inlineLeaf,
 	spliceCall,
