@@ -67,6 +67,7 @@ var written = []*mutate.Mutator{
 	cheapFirst,
 	onlyIfNeeded,
 	domainTable,
+	hexPairs,
 	specialiseValue,
 
 	// Strings, bytes, formatting.

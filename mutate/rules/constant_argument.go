@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/types"
 	"slices"
 	"strings"
@@ -152,7 +153,7 @@ func constantCopy(
 		in = append(in, p.Insert(helper.Body.Lbrace+1, "\n"+v.Name()+" := "+text))
 	} else {
 		for _, id := range p.Uses(v, helper.Body) {
-			in = append(in, p.Replace(id, text))
+			in = append(in, constantUse(p, id, text, p.Info.Types[arg].Value))
 		}
 	}
 	for _, e := range slices.Backward(in) {
@@ -161,6 +162,23 @@ func constantCopy(
 	decl := fmt.Sprintf("// %s is %s where %s is %s.\nfunc %s(%s) %s %s", name, helper.Name.Name, v.Name(),
 		oneLine(p.Text(arg)), name, strings.Join(params, ", "), results, body)
 	return append(edits, p.Declare(helper, decl))
+}
+
+// constantUse puts a constant in place of a use of the parameter: a search in it becomes comparisons.
+func constantUse(p *mutate.Pass, id *ast.Ident, text string, value constant.Value) mutate.Edit {
+	call, ok := p.IsCall(p.Parent(id), "strings", "ContainsRune", "IndexRune", "IndexByte")
+	if !ok || call.Args[0] != ast.Expr(id) || !steady(call.Args[1]) || value.Kind() != constant.String {
+		return p.Replace(id, text)
+	}
+	what, negated, ok := asksForPresence(p, call)
+	tests := setText(p.Text(call.Args[1]), constant.StringVal(value))
+	if !ok || tests == "" {
+		return p.Replace(id, text)
+	}
+	if tests = "(" + tests + ")"; negated {
+		tests = "!" + tests
+	}
+	return p.Replace(what, tests)
 }
 
 // constantText is how the helper writes a constant of the parameter's type.

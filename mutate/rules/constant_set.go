@@ -96,6 +96,9 @@ func setText(operand, set string) string {
 	chars := []byte(set)
 	slices.Sort(chars)
 	chars = slices.Compact(chars)
+	if set == "" {
+		return ""
+	}
 	var parts []string
 	for i := 0; i < len(chars); {
 		last := i
