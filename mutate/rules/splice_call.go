@@ -317,7 +317,8 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 		if t, ok := typeText(w.p, w.sig.Results().At(i).Type()); ok && unnamed && w.p.Info.Types[e].IsNil() {
 			text = converted(t, text)
 		}
-		wanted = wanted || !unnamed || !w.p.Pure(e)
+		tv := w.p.Info.Types[e] // a variable must stay used, though nobody takes it
+		wanted = wanted || !unnamed || tv.Value == nil && !tv.IsNil()
 		out = append(out, text)
 	}
 	if len(ret.Results) > 0 && !wanted {
