@@ -317,8 +317,7 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 		if t, ok := typeText(w.p, w.sig.Results().At(i).Type()); ok && unnamed && w.p.Info.Types[e].IsNil() {
 			text = converted(t, text)
 		}
-		tv := w.p.Info.Types[e] // a variable must stay used, though nobody takes it
-		wanted = wanted || !unnamed || tv.Value == nil && !tv.IsNil()
+		wanted = wanted || !unnamed || !w.p.Pure(e) || w.needs(e)
 		out = append(out, text)
 	}
 	if len(ret.Results) > 0 && !wanted {
@@ -340,6 +339,16 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 		return ""
 	}
 	return strings.Join(out, ", ")
+}
+
+// needs reports whether an expression names a variable of the helper's body, which must stay used.
+func (w *splicer) needs(e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](w.p, e) {
+		if v := w.p.Var(id); v != nil && inside(id, w.fn.Body) && v.Pos() > w.fn.Body.Pos() && v.Pos() < w.fn.Body.End() {
+			return true
+		}
+	}
+	return false
 }
 
 // body is the helper's statements with other returns.
