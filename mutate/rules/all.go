@@ -106,6 +106,7 @@ var written = []*mutate.Mutator{
 	distinctList,
 	hoistClosure,
 	staticLiteral,
+	staticError,
 	valueResult,
 	callerAlloc,
 	concreteParam,
