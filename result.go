@@ -28,6 +28,7 @@ type Result struct {
 	Verification   Verification   `json:"verification"`
 	Corpus         CorpusSummary  `json:"corpus"`
 	InPlace        *InPlace       `json:"in_place,omitempty"` // the evidence, where it is not a corpus
+	Score          *Score         `json:"score,omitempty"`    // by which versions were ranked, where it is not the time of the recorded calls
 	Findings       []Finding      `json:"findings,omitempty"` // of the audit
 	Warnings       []string       `json:"warnings,omitempty"` // what the machine could not offer
 	RuleFaults     []RuleFault    `json:"rule_faults,omitempty"`

@@ -38,8 +38,8 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 			idx = append(idx, i)
 		}
 	}
-	if m.lab.builder == nil {
-		return nil // in place the benchmarks were the classes
+	if m.lab.builder == nil || len(m.spec.Score.Benchmarks) > 0 {
+		return nil // the benchmarks were the classes
 	}
 	classes, err := corpus.InputClasses(m.inputs.corpus())
 	if err != nil || len(classes) == 0 || len(idx) == 0 {
