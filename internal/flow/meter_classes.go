@@ -19,7 +19,7 @@ import (
 const (
 	classTime    = 120 * time.Millisecond // of timing, for one version on one class in one layout
 	classLayouts = 3
-	maxClasses   = 8
+	maxClasses   = 12
 	commonClass  = 0.10 // share of the calls from which on a class may not become slower at all
 	ruinous      = 0.5  // ratio below which no class may fall, however rare
 

@@ -32,8 +32,8 @@ type Change struct {
 	Service   string  `json:"service"`
 	Function  string  `json:"function"`
 	Score     string  `json:"score,omitempty"` // by which it was found, where that is not the time of recorded calls
-	Cores     float64 `json:"cores"`   // that the service takes
-	Shipped   string  `json:"shipped"` // date, as in 2026-01-31
+	Cores     float64 `json:"cores"`           // that the service takes
+	Shipped   string  `json:"shipped"`         // date, as in 2026-01-31
 	Predicted Saving  `json:"predicted"`
 	Proven    *Saving `json:"proven,omitempty"` // none until its experiment ends
 	Reverted  string  `json:"reverted,omitempty"`
