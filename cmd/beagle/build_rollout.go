@@ -52,7 +52,7 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
 			Remedy: "Give a Go file that declares the function again."}
 	}
-	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags})
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags, InPlace: true})
 	if err != nil {
 		return nil, err
 	}

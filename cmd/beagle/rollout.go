@@ -54,6 +54,7 @@ type rolling struct {
 	cores            float64
 	slow             float64
 	slice            time.Duration
+	unit             string
 	noShadow, asJSON bool
 	orders           wire.RolloutOrders
 	std              stdio
@@ -77,6 +78,8 @@ func (o *rolling) flags(f *flagSet) {
 		"start: share of the service that the benchmark promises to save, as `ESTIMATE,LOW,HIGH`, for the ledger")
 	f.Float64Var(&o.cores, "cores", 0, "start: processors that the service keeps busy, for the ledger")
 	f.Float64Var(&o.slow, "slow", 0, "start: milliseconds above which a request is slow")
+	f.StringVar(&o.unit, "unit", "",
+		"start: what chance assigns to an arm: slice, the default, or `request`, for functions with a context")
 	f.DurationVar(&o.slice, "slice", 20*time.Millisecond, "start: length of an arm's slice")
 	f.IntVar(&o.orders.Turns, "turns", 10, "start: turns that are summed into a block")
 	f.Float64Var(&o.orders.MostErrors, "most-errors", 0.02,

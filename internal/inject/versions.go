@@ -85,6 +85,10 @@ func (s *switched) declare(b *strings.Builder) {
 	if harmless && len(s.results) > 0 {
 		options += ", " + rolloutName + ".ComparesResults"
 	}
+	enter := s.enter()
+	if enter != "Enter()" {
+		options += ", " + rolloutName + ".HasContext"
+	}
 	fmt.Fprintf(b, "var beagleSwitch%d %s.Switch\n", s.n, rolloutName)
 	fmt.Fprintf(b, "func init() {\n\t%s.Register(&beagleSwitch%d, %q, %q%s)\n\t%s.FromEnvironment()\n}\n", rolloutName,
 		s.n, s.f.name(), s.v.Build, options, probeName)
@@ -92,8 +96,8 @@ func (s *switched) declare(b *strings.Builder) {
 	if results != "" {
 		results = " (" + results + ")"
 	}
-	fmt.Fprintf(b, "func beagleRouted%d(%s)%s {\n\tc := beagleSwitch%d.Enter()\n\tdefer c.Leave()\n", s.n,
-		paramsOf("a", s.args), results, s.n)
+	fmt.Fprintf(b, "func beagleRouted%d(%s)%s {\n\tc := beagleSwitch%d.%s\n\tdefer c.Leave()\n", s.n,
+		paramsOf("a", s.args), results, s.n, enter)
 	if harmless {
 		fmt.Fprintf(b, "\tdefer func() {\n\t\tif c.Saves() {\n\t\t\tif recover() != nil {\n\t\t\t\tc.Forgiven()\n"+
 			"\t\t\t\t%s\n\t\t\t\tc.Saved()\n\t\t\t}\n\t\t}\n\t}()\n", s.set("r", 0))
@@ -106,6 +110,21 @@ func (s *switched) declare(b *strings.Builder) {
 		s.compare(b)
 	}
 	b.WriteString("\treturn\n}\n")
+}
+
+// enter is the call that finds the arm: by the request that the arguments tell of, if they do.
+func (s *switched) enter() string {
+	params := s.f.signature().Params()
+	first := len(s.args) - params.Len()
+	for i := range params.Len() {
+		switch name := types.TypeString(params.At(i).Type(), nil); {
+		case name == "context.Context":
+			return fmt.Sprintf("EnterContext(a%d)", first+i)
+		case strings.HasSuffix(name, "/probe/rollout.Request"):
+			return fmt.Sprintf("EnterRequest(a%d)", first+i)
+		}
+	}
+	return "Enter()"
 }
 
 // compare runs the original again on some calls. The arguments are values, so that they are what

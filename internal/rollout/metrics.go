@@ -118,14 +118,14 @@ const memory = 50
 
 // A Track follows the difference of two arms in one metric.
 type Track struct {
-	Moments  Moments             `json:"moments"`
-	Lag      Lag                 `json:"lag"`
-	Signs    Signs               `json:"signs"`
-	Requests float64             `json:"requests,omitempty"` // of the arm in question
+	Moments  Moments `json:"moments"`
+	Lag      Lag     `json:"lag"`
+	Signs    Signs   `json:"signs"`
+	Requests float64 `json:"requests,omitempty"` // of the arm in question
 	// Own relates a difference to the level of its own block, which is fair where the arms of a
 	// block may be exchanged: then what the load does to all of them cancels.
-	Own bool `json:"own,omitempty"`
-	Pods     map[string]*Reading `json:"pods,omitempty"`
+	Own  bool                `json:"own,omitempty"`
+	Pods map[string]*Reading `json:"pods,omitempty"`
 }
 
 // A Reading is what a track remembers of a pod.

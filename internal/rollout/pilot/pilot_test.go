@@ -212,6 +212,19 @@ func TestPlan(t *testing.T) {
 	if _, err := rollout.New(p); err != nil {
 		t.Error(err)
 	}
+	p, notes = Plan(rollout.Plan{Unit: rollout.Requests}, &wire.RolloutSwitch{Function: "p.F", Build: "b"})
+	if has(p, rollout.ServiceCPU) || !has(p, rollout.RequestTime) || len(notes) != 2 {
+		t.Errorf("by requests: %+v %q", p, notes)
+	}
+	if _, err := rollout.New(p); err != nil {
+		t.Error(err)
+	}
+	for what, s := range map[string]wire.RolloutSwitch{"gets no context": {Carried: true},
+		"has not begun a request": {Contexts: true}, "": {Contexts: true, Carried: true}} {
+		if err := CanDraw(&s); (err == nil) != (what == "") || err != nil && !strings.Contains(err.Error(), what) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
 }
 
 // TestMetrics: the text form has a value for each name.
