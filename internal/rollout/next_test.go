@@ -30,7 +30,8 @@ func (s *source) slice(pod string, arm Arm) Slice {
 	if s.cost != nil {
 		factor *= s.cost(arm)
 	}
-	c := Counts{Requests: 1000, Errors: 1, Slow: float64(8 + s.rng.IntN(5)), CPUNanos: 2e8 * factor, RequestNanos: 1e9 * factor,
+	c := Counts{Requests: 1000, Errors: 1, Slow: float64(8 + s.rng.IntN(5)),
+		CPUNanos: 2e8 * factor, RequestNanos: 1e9 * factor,
 		AllocBytes: 4e6 * (1 + 0.01*s.rng.NormFloat64()), Calls: 5000, FunctionNanos: 6e6 * factor,
 		HeapBytes: 1e8, HeapGrowth: 1e5 * s.rng.NormFloat64()}
 	c.GCNanos = c.CPUNanos * (0.1 + 0.003*s.rng.NormFloat64())

@@ -186,7 +186,8 @@ func (d *draw) enough(before map[Arm]reading) bool {
 	return true
 }
 
-// byRequest enters what happened between two readings. What the whole process did belongs to no arm.
+// byRequest enters what happened between two readings. What the whole process did belongs to no
+// arm.
 func byRequest(out *wire.RolloutSlice, a, b reading) {
 	out.Counts = wire.RolloutCounts{
 		Requests: float64(b.all - a.all), Errors: float64(b.failed - a.failed), Slow: float64(b.slow - a.slow),

@@ -76,8 +76,8 @@ func requesting(t *testing.T, candidate func(int) (int, error)) *service {
 var byRequests = wire.RolloutOrders{Function: "p.F", Build: "b1", Unit: wire.UnitRequest, Share: 0.2, Slice: 5,
 	Turns: 2, Arms: [][]string{{wire.Candidate, wire.Original, wire.Placebo}}}
 
-// TestDrawnRequests: arms run side by side in one block, each counts as many requests as the others,
-// and what the process does as a whole is no arm's.
+// TestDrawnRequests: arms run side by side in one block, each counts as many requests as the
+// others, and what the process does as a whole is no arm's.
 func TestDrawnRequests(t *testing.T) {
 	v := requesting(t, double)
 	lease := v.start(t, byRequests)
@@ -300,4 +300,38 @@ func BenchmarkByRequest(b *testing.B) {
 			v.callIn(ctx, n)
 		}
 	})
+}
+
+// TestFix: a process runs one version until the flag is taken back. A bad one is taken out for
+// good, and the flag's holder gets to know.
+func TestFix(t *testing.T) {
+	v := serve(t, double)
+	stop, err := v.p.fix("p.F", Candidate, func(why string) { t.Errorf("taken out: %s", why) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := v.s.sum(Candidate).entered
+	v.await(t, "", false, func(*wire.RolloutReply) bool { return v.s.sum(Candidate).entered > before+1000 })
+	if _, err := v.p.start(&wire.Request{Rollout: &threeArms}); err == nil || !strings.Contains(err.Error(), "flag") {
+		t.Errorf("a controller starts beside the flag: %v", err)
+	}
+	stop()
+	if v.s.On() {
+		t.Error("the candidate runs after the flag was taken back")
+	}
+	if _, err := v.p.fix("p.G", Candidate, nil); err == nil {
+		t.Error("versions of nothing are fixed")
+	}
+
+	bad := serve(t, func(int) (int, error) { panic("planted") })
+	told := make(chan string, 1)
+	if _, err := bad.p.fix("p.F", Candidate, func(why string) { told <- why }); err != nil {
+		t.Fatal(err)
+	}
+	if why := <-told; !strings.Contains(why, "panicked") || bad.s.On() {
+		t.Errorf("taken out by %q", why)
+	}
+	if _, err := bad.p.fix("p.F", Candidate, nil); err == nil || !strings.Contains(err.Error(), "for good") {
+		t.Errorf("it is fixed again: %v", err)
+	}
 }

@@ -97,45 +97,25 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s *Switch
-	for _, x := range p.switches {
-		if wire.Matches(o.Function, x.name) {
-			s = x
-		}
-	}
-	if s != nil && s.faults.Load() != nil && p.tripped[s] == "" && p.run == nil {
-		p.tripped[s] = *s.faults.Load() // by a call that ended after its rollout
-	}
+	s := p.find(o.Function)
 	switch {
 	case s == nil:
 		return nil, fmt.Errorf("this program has no versions of %q: build it with beagle build --rollout", o.Function)
 	case s.build != o.Build:
 		return nil, fmt.Errorf("this program has build %q of %s, not %q: start a rollout of that build", s.build,
-			s.name,
-			o.Build)
+			s.name, o.Build)
 	case o.Unit == wire.UnitRequest && !s.contexts:
 		return nil, fmt.Errorf("%s has no context of its request, so that its calls cannot get the request's arm: "+
 			"use slices", s.name)
 	case o.Unit == wire.UnitRequest && !requests.carried.Load():
 		return nil, fmt.Errorf("no request has drawn an arm in this process: begin requests with " +
 			"rollouthttp.Handler or rollout.BeginContext, or use slices")
-	case p.tripped[s] != "":
-		return nil, fmt.Errorf("this process runs the original for good: %s", p.tripped[s])
-	case p.run != nil:
-		return nil, fmt.Errorf("another controller holds the switch: stop it, or wait %.0f s after it died",
-			p.run.orders.Lease+1)
 	}
-	host, _ := os.Hostname()
-	now := time.Now()
-	r := &run{p: p, s: s, orders: o, lease: rand.Text(), pod: fmt.Sprintf("%s/%d", host, os.Getpid()), beat: now,
-		ends: now.Add(seconds(o.TTL)), over: make(chan struct{}), told: requests.told.Load()}
-	r.stream = r.pod + "/" + r.lease[:8]
-	p.run = r
-	delete(p.ended, s)
+	r, err := p.begin(s, o)
+	if err != nil {
+		return nil, err
+	}
 	requests.slow.Store(int64(o.Slow * 1e6))
-	r.base = s.sum(Candidate)
-	r.baseOriginal = s.sum(Original)
-	r.heap, r.flipped = newReader().read(s, Original, &requests.tallies).heap, now
 	go r.watch()
 	if o.Unit == wire.UnitRequest {
 		go r.draws()
@@ -145,6 +125,33 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	reply := p.reply()
 	reply.Lease, reply.Stream = r.lease, r.stream
 	return reply, nil
+}
+
+// begin makes a run that is the only one, and runs the original still. The caller holds the mutex.
+func (p *process) begin(s *Switch, o wire.RolloutOrders) (*run, error) {
+	if why := s.faults.Load(); why != nil && p.tripped[s] == "" && p.run == nil {
+		p.tripped[s] = *why // by a call that ended after its rollout
+	}
+	switch {
+	case p.tripped[s] != "":
+		return nil, fmt.Errorf("this process runs the original for good: %s", p.tripped[s])
+	case p.run != nil && p.run.fixed:
+		return nil, fmt.Errorf("a feature flag holds the switch of this process: take it back there first")
+	case p.run != nil:
+		return nil, fmt.Errorf("another controller holds the switch: stop it, or wait %.0f s after it died",
+			p.run.orders.Lease+1)
+	}
+	host, _ := os.Hostname()
+	now := time.Now()
+	r := &run{p: p, s: s, orders: o, lease: rand.Text(), pod: fmt.Sprintf("%s/%d", host, os.Getpid()), beat: now,
+		ends: now.Add(seconds(o.TTL)), over: make(chan struct{}), told: requests.told.Load(), flipped: now}
+	r.stream = r.pod + "/" + r.lease[:8]
+	p.run = r
+	delete(p.ended, s)
+	r.base = s.sum(Candidate)
+	r.baseOriginal = s.sum(Original)
+	r.heap = newReader().read(s, Original, &requests.tallies).heap
+	return r, nil
 }
 
 // beat renews the lease, takes new orders, and hands out the blocks.
@@ -270,6 +277,14 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 }
 
 var armNames = [arms]string{Original: wire.Original, Candidate: wire.Candidate, Placebo: wire.Placebo}
+
+// String returns the arm's name.
+func (a Arm) String() string {
+	if a < arms {
+		return armNames[a]
+	}
+	return "none"
+}
 
 // armsOf reads a kind of turn: different arms, the candidate among them.
 func armsOf(names []string) (all []Arm, err error) {

@@ -45,8 +45,8 @@ type shard struct {
 	_  [64]byte
 }
 
-// aside is the distance to the counters of calls that are not compared: those without a request, and
-// those of requests that do not count.
+// aside is the distance to the counters of calls that are not compared: those without a request,
+// and those of requests that do not count.
 const aside = arms
 
 type counters struct {
