@@ -25,12 +25,17 @@ type edited struct {
 // apply returns the changed text. Whatever is inserted stands on a line that is there already, so
 // that line numbers stay.
 func (e *edited) apply() string {
+	return e.changed() + "\n//line beagle_probe.go:1\n" + e.tail.String()
+}
+
+// changed is the text with the insertions alone.
+func (e *edited) changed() string {
 	slices.SortStableFunc(e.edits, func(a, b insertion) int { return b.at - a.at })
 	text := e.text
 	for _, c := range e.edits {
 		text = text[:c.at] + c.new + text[c.end:]
 	}
-	return text + "\n//line beagle_probe.go:1\n" + e.tail.String()
+	return text
 }
 
 // A part is a parameter, the receiver or a result.
