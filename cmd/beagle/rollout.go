@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -15,7 +18,7 @@ import (
 const exitUndecided = 3
 
 var rolloutCommand = &command{
-	name: "rollout", args: "shadow|patch|start|status|judge|stop|template [arguments]",
+	name: "rollout", args: "shadow|patch|start|status|judge|stop|guardrails|template [arguments]",
 	short: "try a faster version in production, and decide",
 	long: `
 Compares a candidate with the original in production, and decides by evidence: it ships when a success metric is better
@@ -27,6 +30,7 @@ beyond doubt and every guardrail is non-inferior. An inconclusive rollout never 
   beagle rollout status [ID]                                how rollouts stand
   beagle rollout stop ID                                    end one: the original runs again
   beagle rollout judge --plan PLAN BLOCKS...                judge blocks that another program collected
+  beagle rollout guardrails SLO.yml...                      print guardrails for beagle.yaml, from SLOs or rule files
   beagle rollout template argo|flagger|job|openfeature      print settings for other deployers, to ask this judge
 
 The service is built by 'beagle build --rollout CANDIDATE.go PKG.F', or has the patch. A rollout starts after a shadow of the same versions,
@@ -100,6 +104,7 @@ var rolloutVerbs = map[string]struct {
 	"shadow": {2, 2, rolloutShadow}, "patch": {2, 2, rolloutPatch},
 	"start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
 	"stop": {1, 1, rolloutStop}, "judge": {1, 1000, rolloutJudge}, "template": {1, 1, rolloutTemplate},
+	"guardrails": {1, 100, rolloutGuardrails},
 }
 
 func runRollout(ctx context.Context, c *command, args []string, std stdio) (int, error) {
@@ -113,8 +118,8 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	verb, ok := rolloutVerbs[rest[0]]
 	if !ok {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("there is no verb %q", rest[0]),
-
-			Remedy: "Give shadow, patch, start, status, stop, judge or template; 'beagle rollout --help' shows examples."}
+			Remedy: "Give " + strings.Join(slices.Sorted(maps.Keys(rolloutVerbs)), ", ") +
+				"; 'beagle rollout --help' shows examples."}
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {

@@ -44,7 +44,8 @@ func rolloutPatch(ctx context.Context, o *rolling) (int, error) {
 	if !p.Required {
 		note += ", and add the switch to go.mod: 'go get github.com/beagle-go/beagle/probe'"
 	}
-	fmt.Fprintf(o.std.err, "rollout %s: the patched package compiles with its tests; build %s\n%s\n", v.Spec, v.Build, note)
+	fmt.Fprintf(o.std.err, "rollout %s: the patched package compiles with its tests; build %s\n%s\n", v.Spec, v.Build,
+		note)
 	return exitOK, nil
 }
 

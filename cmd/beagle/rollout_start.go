@@ -293,10 +293,27 @@ func (o *rolling) guards() (*pilot.Guards, error) {
 	if s.Rollout == nil {
 		return nil, nil
 	}
-	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts,
+	g := &pilot.Guards{Prometheus: s.Rollout.Prometheus, Alerts: s.Rollout.Alerts, Rules: s.Rollout.Rules,
 		Token: os.Getenv("BEAGLE_PROMETHEUS_TOKEN")}
 	for _, r := range s.Rollout.Guardrails {
 		g.Guardrails = append(g.Guardrails, pilot.Guard(r))
+	}
+	for _, name := range s.Rollout.From {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(file), name)
+		}
+		derived, err := deriveGuardrails(name)
+		if err != nil {
+			return nil, err
+		}
+		if g.Alerts == nil {
+			g.Alerts = derived.Alerts
+		}
+		g.Rules = append(g.Rules, derived.Rules...)
+		for _, r := range derived.Guardrails {
+			g.Guardrails = append(g.Guardrails, pilot.Guard{Name: r.Name, Query: r.Query, Bad: r.Bad, Total: r.Total,
+				Above: r.Above, Then: r.Then})
+		}
 	}
 	if err := g.Check(); err != nil {
 		return nil, &beagle.UsageError{What: file + ": " + err.Error(), Remedy: "docs/rollout.md has an example"}

@@ -31,8 +31,8 @@ type PatchFile struct {
 	Before, After string
 }
 
-// WritePatch makes the change that adds a switch and the versions to the function's package. dir gets
-// the overlay. The versions must declare nothing that is exported.
+// WritePatch makes the change that adds a switch and the versions to the function's package. dir
+// gets the overlay. The versions must declare nothing that is exported.
 func WritePatch(ctx context.Context, o Options, dir string) (*Patch, error) {
 	_, rolled, err := o.functions(ctx)
 	if err != nil {
@@ -87,7 +87,8 @@ func (f *function) refusePatch() error {
 	nowhere.GOOS, nowhere.GOARCH = "nowhere", "nothing"
 	if ok, err := nowhere.MatchFile(filepath.Dir(f.path), filepath.Base(f.path)); err != nil || !ok {
 		return errors.Join(err, &beagle.UsageError{
-			What:   fmt.Sprintf("rollout patch %s: its file %s is built on some systems only", f.spec, filepath.Base(f.path)),
+			What: fmt.Sprintf("rollout patch %s: its file %s is built on some systems only", f.spec,
+				filepath.Base(f.path)),
 			Remedy: "Use beagle build --rollout, or add the switch by hand (package probe/rollout).",
 		})
 	}
@@ -111,10 +112,13 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	base := syntax.Hidden(strings.ReplaceAll(v.Function[strings.LastIndex(v.Function, "/")+1:], ".", "_"))
-	base = base[strings.Index(base, "_")+1:]
+	base := f.decl.Name.Name
+	if recv := syntax.Receiver(f.decl); recv != "" {
+		base = recv + "_" + base
+	}
 	name := syntax.Hidden(strings.ReplaceAll(base, "_", ""))
-	s := &switched{writer: writer{f: f, args: args, results: results}, v: v, sw: name + "Switch", routed: name + "Routed"}
+	s := &switched{writer: writer{f: f, args: args, results: results}, v: v,
+		sw: name + "Switch", routed: name + "Routed"}
 	body := offset(f.decl.Body.Lbrace) + 1
 	gate := s.openGate()
 	if strings.HasPrefix(before[body:], "\n") {
@@ -137,8 +141,8 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	}
 	files = append(files, PatchFile{Path: beside + ".go", After: own})
 	for i, arm := range []string{"original", "candidate", "placebo"} {
-		note := fmt.Sprintf("// Version %q of %s, see %s.go. Remove it when the rollout is over.\n\n", arm, f.decl.Name.Name,
-			filepath.Base(beside))
+		note := fmt.Sprintf("// Version %q of %s, see %s.go. Remove it when the rollout is over.\n\n", arm,
+			f.decl.Name.Name, filepath.Base(beside))
 		formatted, err := format.Source([]byte(note + strings.TrimRight(v.Texts[i], "\n") + "\n"))
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: %w", f.spec, err)
