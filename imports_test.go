@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"internal/flow":              {"", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/inplace", "internal/syntax", "internal/audit"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
+	"internal/rollout/slo":       {},
 	"internal/watch":             {"", "internal/special"},
 	"internal/watch/simulate":    {"internal/watch"},
 	"internal/forecast":          {""},

@@ -81,6 +81,9 @@ func setup(e *testscript.Env) error {
 	e.Setenv("GOFLAGS", "-mod=mod")
 	e.Setenv("GOPROXY", "off")
 	e.Setenv("GOWORK", "off")
+	if probe, err := filepath.Abs("../../probe"); err == nil {
+		e.Setenv("PROBE_MODULE", probe) // for services that import the probe
+	}
 	e.Setenv("BEAGLE_HOME", filepath.Join(e.WorkDir, "home"))
 	return nil
 }
