@@ -7,4 +7,8 @@ replace (
 	github.com/beagle-go/beagle/simd => ../../../simd
 )
 
-require golang.org/x/sys v0.49.0 // indirect
+require (
+	github.com/beagle-go/beagle/metricsd v0.0.0
+	github.com/beagle-go/beagle/simd v0.0.0
+	golang.org/x/sys v0.49.0
+)

@@ -53,7 +53,10 @@ func service(o *options, args []string) error {
 			all[w] = append(all[w], c/float64(*each))
 		}
 	}
-	t := &table{Name: *bench + " of metricsd/" + *pkg, Columns: []string{"revision", "ns of processor time", "share of before"}}
+	t := &table{
+		Name:    *bench + " of metricsd/" + *pkg,
+		Columns: []string{"revision", "ns of processor time", "share of before"},
+	}
 	for i, name := range names {
 		t.add(name, median(all[i]), ratioOf(all[i], all[0]))
 	}

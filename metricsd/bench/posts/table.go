@@ -36,7 +36,8 @@ func (o *options) print(tables ...*table) error {
 }
 
 func (t *table) markdown(w io.Writer) {
-	fmt.Fprintf(w, "%s\n\n| %s |\n|%s\n", t.Name, strings.Join(t.Columns, " | "), strings.Repeat("---|", len(t.Columns)))
+	fmt.Fprintf(w, "%s\n\n| %s |\n|%s\n", t.Name, strings.Join(t.Columns, " | "),
+		strings.Repeat("---|", len(t.Columns)))
 	for _, row := range t.Rows {
 		cells := make([]string, len(row))
 		for i, c := range row {
