@@ -90,8 +90,8 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	})
 }
 
-// complete is auto-completion: prefix=, or contains= for any substring. A tag is looked for as it was
-// typed, and in the form that tags have.
+// complete is auto-completion: prefix=, or contains= for any substring. A tag is looked for as it
+// was typed, and in the form that tags have.
 func (in *Intake) complete(r *http.Request, k index.Kind, limit int) (any, error) {
 	directory, clean := in.processor.names[k], in.processor.tags.prefix
 	find := func(typed string) ([]string, bool) { return directory.Prefix(typed, limit), false }

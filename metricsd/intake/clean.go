@@ -112,8 +112,8 @@ func (c tagCleaner) keeps(t string) bool {
 	return found && c[tagText(key)]
 }
 
-// prefix brings what stands at the start of a tag into the form of tags, so that people find Env:Prod
-// by writing it so. An underscore at the end is one of the middle here.
+// prefix brings what stands at the start of a tag into the form of tags, so that people find
+// Env:Prod by writing it so. An underscore at the end is one of the middle here.
 func (c tagCleaner) prefix(typed string) string {
 	if c.keeps(typed) {
 		return withEnd(tag.NormalizeTagArbTagValue(typed), typed)

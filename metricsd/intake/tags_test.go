@@ -13,7 +13,8 @@ import (
 // TestShortWaysOfTags checks that what need not be normalised comes out as if it had been.
 func TestShortWaysOfTags(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	parts := []string{"a", "z", "A", "Z", "0", "9", ":", ".", "/", "-", "_", "__", " ", "é", "É", "\xff", "ſ", "@", "[", "`", "{"}
+	parts := []string{"a", "z", "A", "Z", "0", "9", ":", ".", "/", "-", "_", "__", " ", "é", "É", "\xff", "ſ",
+		"@", "[", "`", "{"}
 	for range 100_000 {
 		var b strings.Builder
 		for range rng.IntN(12) {
@@ -54,7 +55,8 @@ func TestVerbatimTags(t *testing.T) {
 	r.eventually("the tags", func() bool { return slices.Equal(r.names("kind=tag"), want) })
 }
 
-// TestTagsAreFoundAsTyped checks that people find tags by what they see elsewhere, in its form or not.
+// TestTagsAreFoundAsTyped checks that people find tags by what they see elsewhere, in the form of
+// tags or not.
 func TestTagsAreFoundAsTyped(t *testing.T) {
 	r := start(t, t.TempDir(), Options{Verbatim: "url"})
 	r.post(body("web.hits", "", 1, "image_tag:2026.11.7", "pod_name:checkout-1", "podium:x", "url:/Users/A b"))

@@ -29,6 +29,7 @@ type command struct {
 
 var commands = []command{
 	{"service", "a benchmark of the service at two revisions, processor time for an operation", service},
+	{"keys", "keys of contexts: sorting, the Agent's set, metricsd's", keys},
 	{"tags", "ways to see that a tag has its form", tags},
 }
 

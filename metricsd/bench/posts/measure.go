@@ -63,11 +63,14 @@ func processor() time.Duration {
 // long a goroutine waits to be woken.
 func alone() { runtime.GOMAXPROCS(1) }
 
+// again is the name of the first way when it is measured once more.
+const again = "the first again"
+
 // rows measures the ways of one row and adds a line for each: its time, and how many times as fast
 // as the first it is.
 func (o *options) rows(t *table, label any, ways ...way) [][]float64 {
 	all := o.times(ways...)
-	for i, w := range append(ways, way{name: "the same as the first, again"}) {
+	for i, w := range append(ways, way{name: again}) {
 		t.add(label, w.name, median(all[i]), ratioOf(all[0], all[i]))
 	}
 	return all
