@@ -76,16 +76,16 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	}
 	agent, ours := new(agentKeys), contextkey.NewGenerator(seed)
 	ways := []way{
-		{"the copy alone", over(func(*tagList) uint64 { return 1 })},
-		{"sort, each once, hash", over(func(*tagList) uint64 { return sortedKey("page.views", "web-1", tags) })},
-		{"the Agent's: exclusive or, set of 512", over(func(*tagList) uint64 {
+		{name: "the copy alone", run: over(func(*tagList) uint64 { return 1 })},
+		{name: "sort, each once, hash", run: over(func(*tagList) uint64 { return sortedKey("page.views", "web-1", tags) })},
+		{name: "the Agent's: exclusive or, set of 512", run: over(func(*tagList) uint64 {
 			return agent.key("page.views", "web-1", tags)
 		})},
-		{"metricsd's, tags hashed for the key", over(func(*tagList) uint64 {
+		{name: "metricsd's, tags hashed for the key", run: over(func(*tagList) uint64 {
 			k, _ := ours.Key("page.views", "web-1", tags)
 			return k
 		})},
-		{"metricsd's, hashes from its interner", over(func(l *tagList) uint64 {
+		{name: "metricsd's, hashes from its interner", run: over(func(l *tagList) uint64 {
 			k, _ := ours.KeyHashed("page.views", "web-1", tags, l.hashes)
 			return k
 		})},

@@ -30,6 +30,12 @@ type command struct {
 var commands = []command{
 	{"service", "a benchmark of the service at two revisions, processor time for an operation", service},
 	{"keys", "keys of contexts: sorting, the Agent's set, metricsd's", keys},
+	{"maps", "keys of 128 and of 64 bits in Go's map", maps},
+	{"hashes", "hash functions: time, collisions, avalanche", hashes},
+	{"decompress", "zlib and zstd, in Go and in C", decompress},
+	{"intake", "the intake by names and by numbers, points and messages", intake},
+	{"trees", "sets of names: map, radix tree, Patricia tree, history", trees},
+	{"aes", "Go's map with and without AES instructions", aes},
 	{"tags", "ways to see that a tag has its form", tags},
 }
 

@@ -11,6 +11,7 @@ import (
 type way struct {
 	name string
 	run  func(n int)
+	unit int // n is a multiple of it; 0 is 1
 }
 
 // times are the nanoseconds of processor time for one operation, by turn. The last way is the
@@ -33,11 +34,12 @@ func (o *options) times(ways ...way) [][]float64 {
 
 // fit finds how many operations fill a slice.
 func (o *options) fit(w way) int {
-	n := 1
+	n := max(1, w.unit)
 	for {
 		c := cost(w, n) * float64(n) / 1e6
 		if c >= o.slice/2 || n >= 1<<30 {
-			return max(1, int(float64(n)*o.slice/max(c, o.slice/8)))
+			units := int(float64(n) * o.slice / max(c, o.slice/8) / float64(max(1, w.unit)))
+			return max(1, units) * max(1, w.unit)
 		}
 		n *= 2
 	}

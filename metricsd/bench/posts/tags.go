@@ -37,10 +37,10 @@ func tags(o *options, args []string) error {
 			}
 		}
 		o.rows(t, mean,
-			way{"Normalize", each(func(t string) bool { return len(tag.Normalize(t)) == len(t) })},
-			way{"a loop with a table", each(plainTag)},
-			way{"simd.TagValidString for each", each(simdTag)},
-			way{"simd.IndexInvalidTag for all of a series", func(n int) {
+			way{name: "Normalize", run: each(func(t string) bool { return len(tag.Normalize(t)) == len(t) })},
+			way{name: "a loop with a table", run: each(plainTag)},
+			way{name: "simd.TagValidString for each", run: each(simdTag)},
+			way{name: "simd.IndexInvalidTag for all of a series", run: func(n int) {
 				for i := 0; i < n; {
 					all := series[i%len(series)]
 					if simd.IndexInvalidTag(all) >= 0 {
@@ -54,7 +54,7 @@ func tags(o *options, args []string) error {
 					}
 				}
 			}},
-			way{"the same, underscores not looked at", func(n int) {
+			way{name: "the same, underscores not looked at", run: func(n int) {
 				for i := 0; i < n; i += 10 {
 					if simd.IndexInvalidTag(series[i%len(series)]) < 0 {
 						found++
