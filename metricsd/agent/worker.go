@@ -47,6 +47,7 @@ type Worker struct {
 	*Intake
 	parser    *dogstatsd.Parser
 	generator *contextkey.Generator
+	joiner    *tagger.Joiner
 	metric    dogstatsd.Metric
 	sample    aggregate.Sample
 	// detected is the container of the process that sent the datagram, if it is known.
@@ -56,7 +57,12 @@ type Worker struct {
 
 // Worker makes a worker.
 func (in *Intake) Worker() *Worker {
-	return &Worker{Intake: in, parser: dogstatsd.NewParser(0, in.seed), generator: contextkey.NewGenerator(in.seed)}
+	return &Worker{
+		Intake:    in,
+		parser:    dogstatsd.NewParser(0, in.seed),
+		generator: contextkey.NewGenerator(in.seed),
+		joiner:    tagger.NewJoiner(in.seed),
+	}
 }
 
 // Frame takes one frame of a stream, from a process in the container detected, if that is known.
@@ -114,7 +120,11 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 	w.Counters.Metrics.Add(1)
 	w.warn(m.Warnings)
 	host := w.host(&m.Source)
-	key, tags := w.generator.KeyHashed(m.Name, host, w.tagged(m.Tags, &m.Source), w.parser.TagHashes())
+	tags, hashes := m.Tags, w.parser.TagHashes()
+	if t := w.tagger.Load(); t != nil {
+		tags, hashes = w.joiner.Join(t, tags, hashes, &m.Source, w.detected)
+	}
+	key, tags := w.generator.KeyHashed(m.Name, host, tags, hashes)
 	w.sample = aggregate.Sample{
 		Key: key,
 		Context: aggregate.Context{
@@ -127,13 +137,13 @@ func (w *Worker) metricLine(line []byte, origin string, now int64) error {
 	return nil
 }
 
-// tagged adds the tags of the message's container.
+// tagged merges the tags of an event or a check with those of its sender.
 func (w *Worker) tagged(tags []string, s *dogstatsd.Source) []string {
 	t := w.tagger.Load()
 	if t == nil {
 		return tags
 	}
-	return t.Tags(tags, s, w.detected)
+	return w.joiner.Merge(t, tags, s, w.detected)
 }
 
 // host is the one that a message asks for, or the agent's.
