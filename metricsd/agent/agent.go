@@ -51,6 +51,7 @@ type Sink interface {
 func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	aggregator := aggregate.New(runtime.GOMAXPROCS(0), aggregate.Limits(c.Limits))
 	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks, now: time.Now}
+	a.Cache = c.Listen.Cache
 	if slices.ContainsFunc(sinks, Sink.WantsEvents) {
 		a.waiting = new(waiting)
 	}
@@ -227,9 +228,10 @@ func (a *Agent) batch(w *Worker, b *listen.Batch, n int, origin string) {
 	now := a.now().Unix()
 	for i := range n {
 		datagram, truncated := b.Datagram(i)
-		w.detected = a.container(b.PID(i), now)
-		w.Datagram(datagram, truncated, origin, now)
+		w.from(origin, a.container(b.PID(i), now), now)
+		w.Read(datagram, truncated, now)
 	}
+	w.Settle(now)
 }
 
 // container is that of a process, if the kernel is to be asked.
