@@ -3,6 +3,7 @@ package agent
 import (
 	"hash/maphash"
 	"math/bits"
+	"slices"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 )
@@ -13,8 +14,8 @@ import (
 // one of 100,000 that were with a probability of 5e-15.
 //
 // It is in front of the context's key and not in its place: the same tags in another order are
-// another place with the same handle. It is bounded. A new line drives out the oldest of its set
-// that was not asked for since.
+// another place with the same handle. It is bounded. A new line goes to the first of its two sets
+// that has room, or else drives out the oldest of the second that was not asked for since.
 type cache struct {
 	seed   maphash.Seed
 	sets   []cachedSet // as many as a power of two
@@ -42,8 +43,11 @@ type cachedSet struct {
 
 const placesPerSet = len(cachedSet{}.places)
 
-// fingerprint is what a line is known by: its place and its sum.
-type fingerprint struct{ at, sum uint64 }
+// fingerprint is what a line is known by: its two sets and its sum.
+type fingerprint struct {
+	at  [2]uint32
+	sum uint64
+}
 
 // newCache makes a cache for at least so many lines. It takes their memory as they come.
 func newCache(lines int) *cache {
@@ -65,34 +69,45 @@ func (c *cache) salted(sender string) {
 // of returns the fingerprint of a line.
 func (c *cache) of(head, tail []byte) fingerprint {
 	h, t := maphash.Bytes(c.seed, head), maphash.Bytes(c.seed, tail)
-	sum := bits.RotateLeft64(h, 32) ^ t ^ c.salt
-	return fingerprint{at: (h + t) * 0x9e3779b97f4a7c15 >> 32, sum: sum}
+	at := (h ^ bits.RotateLeft64(t, 32)) * 0x9e3779b97f4a7c15
+	return fingerprint{
+		at:  [2]uint32{uint32(at >> 32), uint32(at)},
+		sum: bits.RotateLeft64(h, 1) ^ t ^ c.salt,
+	}
 }
 
 // find returns what is known of a line, or nil.
 func (c *cache) find(f fingerprint) *cached {
-	set := c.set(f)
-	for i := range set.places {
-		if e := &set.places[i]; e.sum == f.sum && e.handle.Leads() {
-			if !set.again[i] { // what is written each time is slower to read
-				set.again[i] = true
+	for _, at := range f.at {
+		set := c.set(at)
+		for i := range set.places {
+			if e := &set.places[i]; e.sum == f.sum && e.handle.Leads() {
+				if !set.again[i] { // what is written each time is slower to read
+					set.again[i] = true
+				}
+				return e
 			}
-			return e
+		}
+		if set.room() {
+			break
 		}
 	}
 	return nil
 }
 
-func (c *cache) set(f fingerprint) *cachedSet { return &c.sets[f.at&uint64(len(c.sets)-1)] }
+func (c *cache) set(at uint32) *cachedSet { return &c.sets[at&uint32(len(c.sets)-1)] }
+
+// room reports whether a place is free: those that are taken come first.
+func (s *cachedSet) room() bool { return !s.places[placesPerSet-1].handle.Leads() }
 
 // put enters what is known of a line, in its own place if it has one.
 func (c *cache) put(f fingerprint, known cached) {
-	if c.filled > len(c.sets)*placesPerSet/2 && len(c.sets) < c.most {
+	if c.filled > len(c.sets)*placesPerSet*3/4 && len(c.sets) < c.most {
 		c.sets, c.filled = make([]cachedSet, 2*len(c.sets)), 0 // what is known comes again
 	}
 	e := c.find(f)
 	if e == nil {
-		e = c.set(f).next()
+		e = c.place(f)
 	}
 	if !e.handle.Leads() {
 		c.filled++
@@ -101,9 +116,21 @@ func (c *cache) put(f fingerprint, known cached) {
 	*e = known
 }
 
-// next returns the place for a new line. What is passed over must be asked for again to stay the
-// next time.
+// place returns where a new line goes.
+func (c *cache) place(f fingerprint) *cached {
+	if set := c.set(f.at[0]); set.room() {
+		return set.next()
+	}
+	return c.set(f.at[1]).next()
+}
+
+// next returns the place for a new line: a free one, or else the oldest that was not asked for
+// again. What is passed over must be asked for again to stay the next time.
 func (s *cachedSet) next() *cached {
+	if s.room() {
+		free := slices.IndexFunc(s.places[:], func(e cached) bool { return !e.handle.Leads() })
+		return &s.places[free]
+	}
 	for {
 		at := s.hand
 		s.hand = (s.hand + 1) % uint8(placesPerSet)
@@ -116,12 +143,14 @@ func (s *cachedSet) next() *cached {
 
 // drop forgets the lines that a condition holds for.
 func (c *cache) drop(condition func(aggregate.Handle) bool) {
+	c.filled = 0
 	for i := range c.sets {
-		set := &c.sets[i]
-		for j := range set.places {
-			if h := set.places[j].handle; h.Leads() && condition(h) {
-				set.places[j], set.again[j] = cached{}, false
-				c.filled--
+		set, old := &c.sets[i], c.sets[i]
+		*set = cachedSet{hand: old.hand}
+		for _, e := range old.places {
+			if e.handle.Leads() && !condition(e.handle) {
+				*set.next() = e
+				c.filled++
 			}
 		}
 	}
