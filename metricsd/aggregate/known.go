@@ -30,48 +30,58 @@ type Known struct {
 // the memory of one context and the next overlap. It is for one goroutine.
 type Batch struct {
 	aggregator *Aggregator
-	shards     [][]Known
-	size       int
+	known      []Known
+	shards     []uint16  // of known
+	turns      [][]int32 // by shard, its samples' places in known
 }
 
 // Batch makes an empty batch.
 func (a *Aggregator) Batch() *Batch {
-	return &Batch{aggregator: a, shards: make([][]Known, len(a.shards))}
+	return &Batch{aggregator: a, turns: make([][]int32, len(a.shards))}
 }
 
 // Len returns how many samples there are.
-func (b *Batch) Len() int { return b.size }
+func (b *Batch) Len() int { return len(b.known) }
 
 // Put enters a sample. The batch keeps its slices until it is taken.
-func (b *Batch) Put(k Known) {
-	shard := k.Handle.entry.shard
-	b.shards[shard] = append(b.shards[shard], k)
-	b.size++
-}
+func (b *Batch) Put(k Known) { b.known = append(b.known, k) }
 
 // Take adds all samples, which arrived at now, to the aggregator and empties the batch. It returns
 // how many it added. The others are of contexts that have gone: gone is called for each, without a
 // lock and in its turn, so that samples of one context keep their order whatever it does with them.
 func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
-	for i, known := range b.shards {
-		for len(known) > 0 {
-			n := b.aggregator.addKnown(i, known, now)
+	b.deal()
+	for i, turns := range b.turns {
+		for len(turns) > 0 {
+			n := b.aggregator.addKnown(i, b.known, turns, now)
 			added += n
-			if known = known[n:]; len(known) > 0 {
-				gone(&known[0])
-				known = known[1:]
+			if turns = turns[n:]; len(turns) > 0 {
+				gone(&b.known[turns[0]])
+				turns = turns[1:]
 			}
 		}
-		clear(b.shards[i])
-		b.shards[i] = b.shards[i][:0]
+		b.turns[i] = b.turns[i][:0]
 	}
-	b.size = 0
+	clear(b.known)
+	b.known = b.known[:0]
 	return added
 }
 
-func (a *Aggregator) addKnown(shard int, known []Known, now int64) int {
+// deal gives the shards their samples. The first loop does nothing but wait for memory, for all
+// entries at a time.
+func (b *Batch) deal() {
+	b.shards = b.shards[:0]
+	for i := range b.known {
+		b.shards = append(b.shards, b.known[i].Handle.entry.shard)
+	}
+	for i, shard := range b.shards {
+		b.turns[shard] = append(b.turns[shard], int32(i))
+	}
+}
+
+func (a *Aggregator) addKnown(shard int, known []Known, turns []int32, now int64) int {
 	sh := a.shards[shard]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return sh.sampler.addKnown(known, now)
+	return sh.sampler.addKnown(known, turns, now)
 }

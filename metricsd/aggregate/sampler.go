@@ -89,12 +89,12 @@ func (s *sampler) add(sample *Sample, now int64) *entry {
 	return e
 }
 
-// addKnown takes samples that arrived at now, up to the first whose context has gone. It returns
-// how many it took.
-func (s *sampler) addKnown(known []Known, now int64) int {
+// addKnown takes those samples whose turns it is, which arrived at now, up to the first whose
+// context has gone. It returns how many it took.
+func (s *sampler) addKnown(known []Known, turns []int32, now int64) int {
 	s.turn(now)
-	for i := range known {
-		k := &known[i]
+	for i, turn := range turns {
+		k := &known[turn]
 		e := k.Handle.entry
 		if e.gone {
 			return i
@@ -103,7 +103,7 @@ func (s *sampler) addKnown(known []Known, now int64) int {
 		s.known.Values, s.known.SetValue, s.known.Rate = k.Values, k.SetValue, k.Rate
 		s.gather(e, &s.known, now)
 	}
-	return len(known)
+	return len(turns)
 }
 
 // gather adds a sample to the open bucket.
