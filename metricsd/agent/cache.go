@@ -43,12 +43,6 @@ type cachedSet struct {
 
 const placesPerSet = len(cachedSet{}.places)
 
-// fingerprint is what a line is known by: its two sets and its sum.
-type fingerprint struct {
-	at  [2]uint32
-	sum uint64
-}
-
 // newCache makes a cache for at least so many lines. It takes their memory as they come.
 func newCache(lines int) *cache {
 	most := 1
@@ -66,62 +60,64 @@ func (c *cache) salted(sender string) {
 	}
 }
 
-// of returns the fingerprint of a line.
-func (c *cache) of(head, tail []byte) fingerprint {
-	h, t := maphash.Bytes(c.seed, head), maphash.Bytes(c.seed, tail)
-	at := (h ^ bits.RotateLeft64(t, 32)) * 0x9e3779b97f4a7c15
-	return fingerprint{
-		at:  [2]uint32{uint32(at >> 32), uint32(at)},
-		sum: bits.RotateLeft64(h, 1) ^ t ^ c.salt,
-	}
+// sum returns what a line is known by.
+func (c *cache) sum(head, tail []byte) uint64 {
+	return bits.RotateLeft64(maphash.Bytes(c.seed, head), 1) ^ maphash.Bytes(c.seed, tail) ^ c.salt
 }
 
 // find returns what is known of a line, or nil.
-func (c *cache) find(f fingerprint) *cached {
-	for _, at := range f.at {
-		set := c.set(at)
-		for i := range set.places {
-			if e := &set.places[i]; e.sum == f.sum && e.handle.Leads() {
-				if !set.again[i] { // what is written each time is slower to read
-					set.again[i] = true
-				}
-				return e
+func (c *cache) find(sum uint64) *cached {
+	first, second := c.homes(sum)
+	if e := first.find(sum); e != nil || first.room() {
+		return e
+	}
+	return second.find(sum)
+}
+
+// homes returns the sets where a line can be. It is in the second only if the first was full.
+func (c *cache) homes(sum uint64) (first, second *cachedSet) {
+	mask := uint64(len(c.sets) - 1)
+	return &c.sets[sum&mask], &c.sets[sum>>32&mask]
+}
+
+func (s *cachedSet) find(sum uint64) *cached {
+	for i := range s.places {
+		if e := &s.places[i]; e.sum == sum && e.handle.Leads() {
+			if !s.again[i] { // what is written each time is slower to read
+				s.again[i] = true
 			}
-		}
-		if set.room() {
-			break
+			return e
 		}
 	}
 	return nil
 }
 
-func (c *cache) set(at uint32) *cachedSet { return &c.sets[at&uint32(len(c.sets)-1)] }
-
 // room reports whether a place is free: those that are taken come first.
 func (s *cachedSet) room() bool { return !s.places[placesPerSet-1].handle.Leads() }
 
 // put enters what is known of a line, in its own place if it has one.
-func (c *cache) put(f fingerprint, known cached) {
+func (c *cache) put(known cached) {
 	if c.filled > len(c.sets)*placesPerSet*3/4 && len(c.sets) < c.most {
-		c.sets, c.filled = make([]cachedSet, 2*len(c.sets)), 0 // what is known comes again
+		c.remake(2*len(c.sets), aggregate.Handle.Leads)
 	}
-	e := c.find(f)
-	if e == nil {
-		e = c.place(f)
+	if e := c.find(known.sum); e != nil {
+		*e = known
+		return
 	}
+	c.enter(known)
+}
+
+// enter gives a place to a line that has none.
+func (c *cache) enter(known cached) {
+	home, second := c.homes(known.sum)
+	if !home.room() {
+		home = second
+	}
+	e := home.next()
 	if !e.handle.Leads() {
 		c.filled++
 	}
-	known.sum = f.sum
 	*e = known
-}
-
-// place returns where a new line goes.
-func (c *cache) place(f fingerprint) *cached {
-	if set := c.set(f.at[0]); set.room() {
-		return set.next()
-	}
-	return c.set(f.at[1]).next()
 }
 
 // next returns the place for a new line: a free one, or else the oldest that was not asked for
@@ -141,16 +137,14 @@ func (s *cachedSet) next() *cached {
 	}
 }
 
-// drop forgets the lines that a condition holds for.
-func (c *cache) drop(condition func(aggregate.Handle) bool) {
-	c.filled = 0
-	for i := range c.sets {
-		set, old := &c.sets[i], c.sets[i]
-		*set = cachedSet{hand: old.hand}
-		for _, e := range old.places {
-			if e.handle.Leads() && !condition(e.handle) {
-				*set.next() = e
-				c.filled++
+// remake goes to another number of sets with the lines whose handles are to stay.
+func (c *cache) remake(sets int, stays func(aggregate.Handle) bool) {
+	old := c.sets
+	c.sets, c.filled = make([]cachedSet, sets), 0
+	for i := range old {
+		for _, e := range old[i].places {
+			if e.handle.Leads() && stays(e.handle) {
+				c.enter(e)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ const ahead = 32
 // scanned is a line and what it is known by.
 type scanned struct {
 	line, value []byte
-	fingerprint fingerprint
+	sum         uint64
 	split       bool
 }
 
@@ -71,7 +71,7 @@ func (r *recall) renew() {
 	}
 	if expired := r.worker.Aggregator.Expired(); expired != r.expired {
 		r.expired = expired
-		r.cache.drop(r.worker.Aggregator.Gone)
+		r.cache.remake(len(r.cache.sets), func(h aggregate.Handle) bool { return !r.worker.Aggregator.Gone(h) })
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *recall) pass(datagram []byte) (rest []byte) {
 func (r *recall) scan(s *scanned) {
 	var head, tail []byte
 	if head, s.value, tail, s.split = dogstatsd.Split(s.line); s.split {
-		s.fingerprint = r.cache.of(head, tail)
+		s.sum = r.cache.sum(head, tail)
 	}
 }
 
@@ -112,7 +112,7 @@ func (r *recall) take(lines []scanned) {
 
 // find puts a line's sample into the batch, if the line is known and its value is in order.
 func (r *recall) find(s *scanned) bool {
-	known := r.cache.find(s.fingerprint)
+	known := r.cache.find(s.sum)
 	if known == nil {
 		return false
 	}
@@ -134,7 +134,8 @@ func (r *recall) find(s *scanned) bool {
 // keep enters what was learnt of a line.
 func (r *recall) keep(s *scanned) {
 	if learnt := r.worker.learnt; s.split && learnt.handle.Leads() {
-		r.cache.put(s.fingerprint, learnt)
+		learnt.sum = s.sum
+		r.cache.put(learnt)
 	}
 }
 
@@ -143,8 +144,9 @@ func (r *recall) settle(now int64) {
 	if r.batch.Len() == 0 {
 		return
 	}
-	added := r.batch.Take(now, r.again)
-	r.worker.Counters.Metrics.Add(uint64(added))
+	added := uint64(r.batch.Take(now, r.again))
+	r.worker.Counters.Metrics.Add(added)
+	r.worker.Counters.Known.Add(added)
 	r.values = r.values[:0]
 }
 

@@ -19,6 +19,8 @@ type Counters struct {
 	Malformed, Warnings, Frames    atomic.Uint64
 	FramesRefused, ConnectionsFull atomic.Uint64
 	InternerMisses                 atomic.Uint64
+	// Known are the metrics that were not parsed, because the like of them was.
+	Known atomic.Uint64
 }
 
 // Intake is what workers share.
