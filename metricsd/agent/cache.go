@@ -3,7 +3,6 @@ package agent
 import (
 	"hash/maphash"
 	"math/bits"
-	"slices"
 
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 )
@@ -26,7 +25,6 @@ type cache struct {
 
 // cached is what is known of a line.
 type cached struct {
-	sum    uint64
 	handle aggregate.Handle
 	rate   float64 // isSet for sets, of which it says nothing
 }
@@ -34,14 +32,16 @@ type cached struct {
 // isSet marks a line whose value is no number.
 const isSet = 0
 
-// cachedSet are the places that a line's hash leaves it, in two cache lines.
-type cachedSet struct {
-	places [5]cached
-	again  [5]bool // it was asked for since it came, or since it was last passed over
-	hand   uint8   // where the next new line goes
-}
+const placesPerSet = 5
 
-const placesPerSet = len(cachedSet{}.places)
+// cachedSet are the places that a line's hash leaves it, in two cache lines. Those that are taken
+// come first.
+type cachedSet struct {
+	sums  [placesPerSet]uint64
+	again [placesPerSet]bool // it was asked for since it came, or since it was last passed over
+	hand  uint8              // where the next new line goes
+	known [placesPerSet]cached
+}
 
 // newCache makes a cache for at least so many lines. It takes their memory as they come.
 func newCache(lines int) *cache {
@@ -60,18 +60,24 @@ func (c *cache) salted(sender string) {
 	}
 }
 
-// sum returns what a line is known by.
+// sum returns what a line is known by, which is not 0: that is a free place.
 func (c *cache) sum(head, tail []byte) uint64 {
-	return bits.RotateLeft64(maphash.Bytes(c.seed, head), 1) ^ maphash.Bytes(c.seed, tail) ^ c.salt
+	return max(1, bits.RotateLeft64(maphash.Bytes(c.seed, head), 1)^maphash.Bytes(c.seed, tail)^c.salt)
 }
 
-// find returns what is known of a line, or nil.
-func (c *cache) find(sum uint64) *cached {
+// find returns what is known of a line; a handle that leads nowhere when that is nothing.
+func (c *cache) find(sum uint64) cached {
 	first, second := c.homes(sum)
-	if e := first.find(sum); e != nil || first.room() {
-		return e
+	if i := first.place(sum); i >= 0 {
+		return first.ask(i)
 	}
-	return second.find(sum)
+	if first.room() {
+		return cached{}
+	}
+	if i := second.place(sum); i >= 0 {
+		return second.ask(i)
+	}
+	return cached{}
 }
 
 // homes returns the sets where a line can be. It is in the second only if the first was full.
@@ -80,60 +86,67 @@ func (c *cache) homes(sum uint64) (first, second *cachedSet) {
 	return &c.sets[sum&mask], &c.sets[sum>>32&mask]
 }
 
-func (s *cachedSet) find(sum uint64) *cached {
-	for i := range s.places {
-		if e := &s.places[i]; e.sum == sum && e.handle.Leads() {
-			if !s.again[i] { // what is written each time is slower to read
-				s.again[i] = true
-			}
-			return e
+// place returns where in the set a line is, or -1.
+func (s *cachedSet) place(sum uint64) int {
+	for i := range s.sums {
+		if s.sums[i] == sum {
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
-// room reports whether a place is free: those that are taken come first.
-func (s *cachedSet) room() bool { return !s.places[placesPerSet-1].handle.Leads() }
+// ask returns what is at a place.
+func (s *cachedSet) ask(i int) cached {
+	if !s.again[i] { // what is written each time is slower to read
+		s.again[i] = true
+	}
+	return s.known[i]
+}
+
+// room reports whether a place is free.
+func (s *cachedSet) room() bool { return s.sums[placesPerSet-1] == 0 }
 
 // put enters what is known of a line, in its own place if it has one.
-func (c *cache) put(known cached) {
+func (c *cache) put(sum uint64, known cached) {
 	if c.filled > len(c.sets)*placesPerSet*3/4 && len(c.sets) < c.most {
 		c.remake(2*len(c.sets), aggregate.Handle.Leads)
 	}
-	if e := c.find(known.sum); e != nil {
-		*e = known
-		return
+	first, second := c.homes(sum)
+	for _, set := range []*cachedSet{first, second} {
+		if i := set.place(sum); i >= 0 {
+			set.known[i] = known
+			return
+		}
 	}
-	c.enter(known)
+	c.enter(sum, known)
 }
 
 // enter gives a place to a line that has none.
-func (c *cache) enter(known cached) {
-	home, second := c.homes(known.sum)
+func (c *cache) enter(sum uint64, known cached) {
+	home, second := c.homes(sum)
 	if !home.room() {
 		home = second
 	}
-	e := home.next()
-	if !e.handle.Leads() {
+	i := home.next()
+	if home.sums[i] == 0 {
 		c.filled++
 	}
-	*e = known
+	home.sums[i], home.known[i] = sum, known
 }
 
 // next returns the place for a new line: a free one, or else the oldest that was not asked for
 // again. What is passed over must be asked for again to stay the next time.
-func (s *cachedSet) next() *cached {
+func (s *cachedSet) next() (i int) {
 	if s.room() {
-		free := slices.IndexFunc(s.places[:], func(e cached) bool { return !e.handle.Leads() })
-		return &s.places[free]
+		return s.place(0)
 	}
 	for {
-		at := s.hand
-		s.hand = (s.hand + 1) % uint8(placesPerSet)
-		if !s.again[at] {
-			return &s.places[at]
+		i, s.hand = int(s.hand), (s.hand+1)%placesPerSet
+		if !s.again[i] {
+			return i
 		}
-		s.again[at] = false
+		s.again[i] = false
 	}
 }
 
@@ -142,9 +155,9 @@ func (c *cache) remake(sets int, stays func(aggregate.Handle) bool) {
 	old := c.sets
 	c.sets, c.filled = make([]cachedSet, sets), 0
 	for i := range old {
-		for _, e := range old[i].places {
-			if e.handle.Leads() && stays(e.handle) {
-				c.enter(e)
+		for j, sum := range old[i].sums {
+			if sum != 0 && stays(old[i].known[j].handle) {
+				c.enter(sum, old[i].known[j])
 			}
 		}
 	}

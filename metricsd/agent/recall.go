@@ -113,29 +113,28 @@ func (r *recall) take(lines []scanned) {
 // find puts a line's sample into the batch, if the line is known and its value is in order.
 func (r *recall) find(s *scanned) bool {
 	known := r.cache.find(s.sum)
-	if known == nil {
+	if !known.handle.Leads() {
 		return false
 	}
-	k := aggregate.Known{Handle: known.handle, Rate: known.rate, Line: s.line}
 	if known.rate == isSet {
-		k.SetValue = strings.ToValidUTF8(string(s.value), "\uFFFD")
-	} else {
-		from := len(r.values)
-		values, ok := dogstatsd.AppendValues(r.values, s.value)
-		if !ok {
-			return false
-		}
-		r.values, k.Values = values, values[from:]
+		k := r.batch.Put()
+		k.Handle, k.Line, k.SetValue = known.handle, s.line, strings.ToValidUTF8(string(s.value), "\uFFFD")
+		return true
 	}
-	r.batch.Put(k)
-	return true
+	from := len(r.values)
+	values, ok := dogstatsd.AppendValues(r.values, s.value)
+	if ok {
+		r.values = values
+		k := r.batch.Put()
+		k.Handle, k.Line, k.Values, k.Rate = known.handle, s.line, values[from:], known.rate
+	}
+	return ok
 }
 
 // keep enters what was learnt of a line.
 func (r *recall) keep(s *scanned) {
 	if learnt := r.worker.learnt; s.split && learnt.handle.Leads() {
-		learnt.sum = s.sum
-		r.cache.put(learnt)
+		r.cache.put(s.sum, learnt)
 	}
 }
 

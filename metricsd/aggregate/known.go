@@ -43,8 +43,16 @@ func (a *Aggregator) Batch() *Batch {
 // Len returns how many samples there are.
 func (b *Batch) Len() int { return len(b.known) }
 
-// Put enters a sample. The batch keeps its slices until it is taken.
-func (b *Batch) Put(k Known) { b.known = append(b.known, k) }
+// Put enters a sample, which is for the caller to fill in before the next call: zero it is, and what
+// it gets the batch keeps until it is taken.
+func (b *Batch) Put() *Known {
+	if n := len(b.known); n < cap(b.known) {
+		b.known = b.known[:n+1]
+	} else {
+		b.known = append(b.known, Known{})
+	}
+	return &b.known[len(b.known)-1]
+}
 
 // Take adds all samples, which arrived at now, to the aggregator and empties the batch. It returns
 // how many it added. The others are of contexts that have gone: gone is called for each, without a
@@ -62,7 +70,7 @@ func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
 		}
 		b.turns[i] = b.turns[i][:0]
 	}
-	clear(b.known)
+	clear(b.known) // what it led to may go
 	b.known = b.known[:0]
 	return added
 }

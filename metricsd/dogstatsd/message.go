@@ -203,8 +203,16 @@ func Lines(datagram []byte) iter.Seq[[]byte] {
 // after it. The line is nil when there is none.
 func NextLine(datagram []byte) (line, rest []byte) {
 	for len(datagram) > 0 {
-		line, datagram, _ = bytes.Cut(datagram, []byte("\n"))
-		if line = bytes.TrimSuffix(line, []byte("\r")); len(line) > 0 {
+		end := bytes.IndexByte(datagram, '\n')
+		if end < 0 {
+			line, datagram = datagram, nil
+		} else {
+			line, datagram = datagram[:end], datagram[end+1:]
+		}
+		if n := len(line); n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
+		if len(line) > 0 {
 			return line, datagram
 		}
 	}
