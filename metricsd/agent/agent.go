@@ -82,7 +82,7 @@ func (a *Agent) Reload(c config.Config) error {
 	if a.containers == nil && len(entities) == 0 { // nothing to go by
 		t = nil
 	}
-	a.tagger.Store(t)
+	a.SetTagger(t)
 	a.Aggregator.SetLimits(aggregate.Limits(c.Limits))
 	return nil
 }
@@ -228,7 +228,7 @@ func (a *Agent) batch(w *Worker, b *listen.Batch, n int, origin string) {
 	now := a.now().Unix()
 	for i := range n {
 		datagram, truncated := b.Datagram(i)
-		w.from(origin, a.container(b.PID(i), now), now)
+		w.From(origin, a.container(b.PID(i), now), now)
 		w.Read(datagram, truncated, now)
 	}
 	w.Settle(now)

@@ -46,6 +46,9 @@ func NewIntake(a *aggregate.Aggregator, host string, seed uint64) *Intake {
 	return &Intake{Aggregator: a, Host: host, seed: seed}
 }
 
+// SetTagger takes the tags that containers add from now on; nil for none.
+func (in *Intake) SetTagger(t *tagger.Tagger) { in.tagger.Store(t) }
+
 // Worker reads datagrams. It is for one goroutine.
 type Worker struct {
 	*Intake
@@ -79,7 +82,7 @@ func (in *Intake) Frame(frame []byte, detected, origin string, now int64) {
 		w = in.Worker()
 	}
 	defer in.idle.Put(w)
-	w.from(origin, detected, now)
+	w.From(origin, detected, now)
 	w.Counters.Frames.Add(1)
 	w.Read(frame, false, now)
 	w.Settle(now)
@@ -87,13 +90,14 @@ func (in *Intake) Frame(frame []byte, detected, origin string, now int64) {
 
 // Datagram takes one datagram that came from origin at now, in Unix seconds.
 func (w *Worker) Datagram(datagram []byte, truncated bool, origin string, now int64) {
-	w.from(origin, w.detected, now)
+	w.From(origin, w.detected, now)
 	w.Read(datagram, truncated, now)
 	w.Settle(now)
 }
 
-// from says where the next datagrams come from.
-func (w *Worker) from(origin, detected string, now int64) {
+// From says where the next datagrams come from: the network, and the container of the process that
+// sent them, if that is known.
+func (w *Worker) From(origin, detected string, now int64) {
 	if origin == w.origin && detected == w.detected {
 		return
 	}
