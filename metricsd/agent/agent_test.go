@@ -27,10 +27,26 @@ func testConfig(t *testing.T) config.Config {
 	return c
 }
 
+// inShapes runs a test in both shapes of the agent.
+func inShapes(t *testing.T, test func(*testing.T, config.Config)) {
+	for name, cache := range shapes {
+		t.Run(name, func(t *testing.T) {
+			c := testConfig(t)
+			c.Listen.Cache = cache
+			test(t, c)
+		})
+	}
+}
+
+// shapes are the agent's, with their listen.cache.
+var shapes = map[string]int{"plain": 0, "fast": config.Default().Listen.Cache}
+
 // startAgent runs an agent on free ports until the test ends.
-func startAgent(t *testing.T) *Agent {
+func startAgent(t *testing.T) *Agent { return startAgentWith(t, testConfig(t)) }
+
+func startAgentWith(t *testing.T, c config.Config) *Agent {
 	t.Helper()
-	a, stop := runAgent(t, testConfig(t))
+	a, stop := runAgent(t, c)
 	t.Cleanup(stop)
 	return a
 }
@@ -84,8 +100,10 @@ func dial(t *testing.T, a *Agent, network string) net.Conn {
 	return c
 }
 
-func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) {
-	a := startAgent(t)
+func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) { inShapes(t, testOneBadLine) }
+
+func testOneBadLine(t *testing.T, c config.Config) {
+	a := startAgentWith(t, c)
 	dial(t, a, "udp").Write([]byte("a:1|c\nbroken\n\nb:x|c\nb:2|c|c:in-x"))
 	waitFor(t, func() string {
 		return missing(scrape(t, a),
@@ -100,8 +118,9 @@ func TestOneBadLineDoesNotSpoilItsDatagram(t *testing.T) {
 	}
 }
 
-func TestTruncatedDatagrams(t *testing.T) {
-	c := testConfig(t)
+func TestTruncatedDatagrams(t *testing.T) { inShapes(t, testTruncatedDatagrams) }
+
+func testTruncatedDatagrams(t *testing.T, c config.Config) {
 	c.Listen.PacketSize = 512
 	a, stop := runAgent(t, c)
 	defer stop()
@@ -112,8 +131,9 @@ func TestTruncatedDatagrams(t *testing.T) {
 	}
 }
 
-func TestHostAndLimits(t *testing.T) {
-	c := testConfig(t)
+func TestHostAndLimits(t *testing.T) { inShapes(t, testHostAndLimits) }
+
+func testHostAndLimits(t *testing.T, c config.Config) {
 	c.Host = "me"
 	c.Limits.PerOrigin = 2
 	a, stop := runAgent(t, c)
@@ -134,8 +154,10 @@ func TestHostAndLimits(t *testing.T) {
 	waitFor(t, func() string { return missing(scrape(t, a), []string{`b{host="me"} 1`}) })
 }
 
-func TestFramesOfAStream(t *testing.T) {
-	a := startAgent(t)
+func TestFramesOfAStream(t *testing.T) { inShapes(t, testFramesOfAStream) }
+
+func testFramesOfAStream(t *testing.T, c config.Config) {
+	a := startAgentWith(t, c)
 	conn := dial(t, a, "unix")
 	for _, lines := range []string{"a:1|c\na:2|c", "a:4|c"} {
 		conn.Write(frameOf(lines))
@@ -184,8 +206,12 @@ func TestStopLosesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere a socket cannot be emptied without waiting")
 	}
+	inShapes(t, testStopLosesNothing)
+}
+
+func testStopLosesNothing(t *testing.T, c config.Config) {
 	var got sum
-	a, stop := runAgent(t, testConfig(t), &got)
+	a, stop := runAgent(t, c, &got)
 	stream := dial(t, a, "unix")
 	waitFor(t, func() string { // a connection that nobody has accepted yet is lost
 		if a.stream.Connections() == 0 {

@@ -22,6 +22,8 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 		"Names, tags and other strings made because no parser had kept them. Where it grows as fast as "+
 			"metricsd_lines_total there are "+
 			"more strings than parsers keep, or a client sends random ones.", &c.InternerMisses)
+	count("known", "Metrics that were not parsed, since a line with the same bytes around its value was; see listen.cache.",
+		&c.Known)
 	count("frames_refused", "Stream connections closed for a frame that was too long or not whole.", &c.FramesRefused)
 	count("connections_refused", "Stream connections turned away because too many are open.", &c.ConnectionsFull)
 	p.Own("metricsd_lines_total", "counter", "Lines taken.",
