@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -269,4 +270,26 @@ func TestRecentKeepsTheLast(t *testing.T) {
 	if len(list) != maxRecent || list[0].Item != maxRecent/2 || list[maxRecent-1].Item != 3*maxRecent/2-1 {
 		t.Errorf("%d items from %d to %d", len(list), list[0].Item, list[len(list)-1].Item)
 	}
+}
+
+// TestSpreadWorkers has several senders at several workers: counts are exact, a gauge has the last
+// value of its sender, and the page shows one socket.
+func TestSpreadWorkers(t *testing.T) {
+	inShapes(t, func(t *testing.T, c config.Config) {
+		c.Listen.Workers = 3
+		a := startAgentWith(t, c)
+		var want []string
+		for sender := range 12 {
+			conn := dial(t, a, "udp")
+			for i := range 100 {
+				fmt.Fprintf(conn, "hits:1|c\nlast:%d|g|#sender:%d", i, sender)
+			}
+			want = append(want, fmt.Sprintf(`last{sender="%d"} 99`, sender))
+		}
+		want = append(want, "hits_total 1200", `metricsd_kernel_drops_total{socket="udp"} 0`)
+		waitFor(t, func() string { return missing(scrape(t, a), want) })
+		if n := strings.Count(get(t, a, "/metrics"), "metricsd_kernel_drops_total{"); n != 2 {
+			t.Errorf("drops are shown of %d sockets, want 2", n)
+		}
+	})
 }
