@@ -265,7 +265,7 @@ func (o *capturing) announce(ctx context.Context, clients []*capture.Client) err
 		}
 		for _, s := range r.Status.Sites {
 			if slices.ContainsFunc(o.start.Sites, func(n string) bool { return wire.Matches(n, s.Name) }) {
-				printBlind(o.std.err, c.Address, s, o.start)
+				printBlind(o.std.err, c.Address, s, o.start, r.Status.Process.Way != "")
 			}
 		}
 	}

@@ -40,7 +40,8 @@ func choose(code []byte, low uint64, registers int) (Point, []uint64, error) {
 	best := -1
 	for i := 0; i < len(list); i++ {
 		in := list[i]
-		if frame(in) || whole && once(list, index, i) {
+		checked := i > 0 && stackCheck(list[i-1]) && conditional(in.Op)
+		if frame(in) || whole && !checked && once(list, index, i) {
 			if emulated(in) {
 				best = i
 				break
@@ -49,7 +50,6 @@ func choose(code []byte, low uint64, registers int) (Point, []uint64, error) {
 				best = i
 			}
 		}
-		checked := i > 0 && stackCheck(list[i-1]) && conditional(in.Op)
 		if !harmless(in, registers) && !checked && !grows(list, index, in, low) {
 			break
 		}

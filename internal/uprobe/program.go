@@ -95,6 +95,14 @@ func load(dst, src asm.Register, off int16) asm.Instruction {
 func store(dst asm.Register, off int16, src asm.Register) asm.Instruction {
 	return asm.StoreMem(dst, off, src, asm.DWord)
 }
+// atomic is an atomic operation that returns the old value. The library drops the operation from the
+// instruction's constant when it writes it (v0.22.0), and leaves an addition: so it is set here.
+func atomic(op asm.AtomicOp, dst, src asm.Register, off int16) asm.Instruction {
+	in := op.Mem(dst, src, asm.DWord, off)
+	in.Constant = int64(op >> 8)
+	return in
+}
+
 func count(site asm.Register, field int16) asm.Instructions {
 	return asm.Instructions{asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(site, asm.R1, asm.DWord, field)}
 }
@@ -133,7 +141,7 @@ func program() asm.Instructions {
 		asm.JEq.Imm(asm.R0, 0, "release"),
 	}, count(asm.R7, siteFull), asm.Instructions{
 		asm.Mov.Imm(asm.R1, 0).WithSymbol("release"),
-		asm.Xchg.Mem(asm.R8, asm.R1, asm.DWord, slotBusy),
+		atomic(asm.Xchg, asm.R8, asm.R1, slotBusy),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
 		asm.Return(),
 	}, follow())
@@ -176,7 +184,7 @@ func gate() asm.Instructions {
 		load(asm.R1, asm.R7, siteSkip),
 		asm.JSLE.Imm(asm.R1, 0, "clock"),
 		asm.Mov.Imm(asm.R1, -1),
-		asm.FetchAdd.Mem(asm.R7, asm.R1, asm.DWord, siteSkip),
+		atomic(asm.FetchAdd, asm.R7, asm.R1, siteSkip),
 		asm.JEq.Imm(asm.R1, 1, "take"),
 		asm.Ja.Label("exit"),
 		asm.FnKtimeGetNs.Call().WithSymbol("clock"),
@@ -186,7 +194,7 @@ func gate() asm.Instructions {
 		load(asm.R2, asm.R7, siteInterval),
 		asm.Add.Reg(asm.R2, asm.R9),
 		asm.Mov.Reg(asm.R0, asm.R1),
-		asm.CmpXchg.Mem(asm.R7, asm.R2, asm.DWord, siteNext),
+		atomic(asm.CmpXchg, asm.R7, asm.R2, siteNext),
 		asm.JNE.Reg(asm.R0, asm.R1, "met"),
 		asm.FnGetPrandomU32.Call(),
 		load(asm.R1, asm.R7, siteMostSkip),
@@ -199,7 +207,7 @@ func gate() asm.Instructions {
 		asm.AddAtomic.Mem(asm.R7, asm.R1, asm.DWord, siteTogether),
 		asm.Ja.Label("exit"),
 		asm.Mov.Imm(asm.R1, 1).WithSymbol("take"),
-		asm.FetchAdd.Mem(asm.R7, asm.R1, asm.DWord, siteTaken),
+		atomic(asm.FetchAdd, asm.R7, asm.R1, siteTaken),
 		store(asm.RFP, fpNumber, asm.R1),
 		load(asm.R1, asm.R7, siteLayout), store(asm.RFP, fpLayout, asm.R1),
 		load(asm.R1, asm.R7, siteStack), store(asm.RFP, fpStack, asm.R1),
@@ -247,7 +255,7 @@ func results() asm.Instructions {
 func claim() asm.Instructions {
 	p := asm.Instructions{
 		asm.Mov.Imm(asm.R1, 1).WithSymbol("claim"),
-		asm.FetchAdd.Mem(asm.R7, asm.R1, asm.DWord, siteTurn),
+		atomic(asm.FetchAdd, asm.R7, asm.R1, siteTurn),
 		asm.And.Imm(asm.R1, slots-1),
 		store(asm.RFP, fpSlot, asm.R1),
 	}
@@ -257,7 +265,7 @@ func claim() asm.Instructions {
 		asm.Mov.Reg(asm.R8, asm.R0),
 		asm.Mov.Imm(asm.R0, 0),
 		asm.Mov.Imm(asm.R1, 1),
-		asm.CmpXchg.Mem(asm.R8, asm.R1, asm.DWord, slotBusy),
+		atomic(asm.CmpXchg, asm.R8, asm.R1, slotBusy),
 		asm.JEq.Imm(asm.R0, 0, "fill"))
 	p = append(p, count(asm.R7, siteBusy)...)
 	return append(p, asm.Ja.Label("exit"))
