@@ -1,6 +1,7 @@
 package uprobe
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/dwarf"
@@ -8,7 +9,6 @@ import (
 	"debug/gosym"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,19 +96,33 @@ func (b *Binary) twin(path string) (*dwarf.Data, error) {
 	return d, nil
 }
 
-// textSum identifies machine code and its address.
+// textSum identifies machine code and its address. The build ID, which lies before the code, depends
+// on flags of the linker that do not change the code, and is left out.
 func textSum(f *elf.File) (sum string, err error) {
 	s := f.Section(".text")
 	if s == nil {
 		return "", errors.New("the file has no section .text")
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%x:", s.Addr)
-	if _, err := io.Copy(h, s.Open()); err != nil {
+	text, err := s.Data()
+	if err != nil {
 		return "", err
 	}
+	if head := text[:min(len(text), 1024)]; bytes.HasPrefix(head, []byte(buildIDStart)) {
+		if end := bytes.Index(head, []byte(buildIDEnd)); end > 0 {
+			clear(text[:end])
+		}
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%x:", s.Addr)
+	h.Write(text)
 	return string(h.Sum(nil)), nil
 }
+
+// How the linker encloses a build ID.
+const (
+	buildIDStart = "\xff Go build ID: \""
+	buildIDEnd   = "\"\n \xff"
+)
 
 // plainName is a function's name as sites have it: import path, type and function, joined by dots.
 func (b *Binary) plainName(symbol string) string {
