@@ -20,6 +20,7 @@ import (
 type options struct {
 	pid                    int
 	socket, token, symbols string
+	records                bool
 	names                  []string
 }
 
@@ -29,6 +30,7 @@ func main() {
 	flag.StringVar(&o.socket, "socket", "", "`path` of the socket to serve")
 	flag.StringVar(&o.token, "token", "", "`file` with the token of controllers")
 	flag.StringVar(&o.symbols, "symbols", "", "unstripped `file` of the same program")
+	flag.BoolVar(&o.records, "records", false, "refuse functions of whose calls no record can be made")
 	flag.Parse()
 	o.names = flag.Args()
 	end, err := attach(o)

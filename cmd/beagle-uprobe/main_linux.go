@@ -23,6 +23,11 @@ func attach(o options) (end func(), err error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, f := range found {
+			if err := f.Whole(); err != nil && o.records {
+				return nil, err
+			}
+		}
 		all = append(all, found...)
 	}
 	cost, err := uprobe.Measure()

@@ -193,7 +193,7 @@ func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error
 		clients, err := capture.Attached(o.pids)
 		return append(all, clients...), none, err
 	}
-	outside, err := capture.Attach(ctx, o.pids, o.symbols, o.start.Sites)
+	outside, err := capture.Attach(ctx, capture.Wish{PIDs: o.pids, Symbols: o.symbols, Names: o.start.Sites, Records: o.unit != nil})
 	if err != nil {
 		return nil, none, err
 	}

@@ -32,16 +32,24 @@ type helper struct {
 	in  io.Closer
 }
 
+// A Wish says what to look for in processes without a probe.
+type Wish struct {
+	PIDs    []int
+	Symbols string   // an unstripped file of the same program, or ""
+	Names   []string // of functions
+	Records bool     // each call is to become a record, so all arguments must be seen
+}
+
 // Attach has beagle-uprobe look for functions in each process. Nothing is armed yet. A function that
 // can't be captured is a *beagle.UsageError.
-func Attach(ctx context.Context, pids []int, symbols string, names []string) (*Outside, error) {
+func Attach(ctx context.Context, w Wish) (*Outside, error) {
 	program, err := companion.Find("beagle-uprobe", "BEAGLE_UPROBE", "--pid")
 	if err != nil {
 		return nil, err
 	}
 	o := &Outside{}
-	for _, pid := range pids {
-		if err := o.attach(ctx, program, pid, symbols, names); err != nil {
+	for _, pid := range w.PIDs {
+		if err := o.attach(ctx, program, pid, w); err != nil {
 			o.Close()
 			return nil, err
 		}
@@ -49,7 +57,7 @@ func Attach(ctx context.Context, pids []int, symbols string, names []string) (*O
 	return o, nil
 }
 
-func (o *Outside) attach(ctx context.Context, program string, pid int, symbols string, names []string) error {
+func (o *Outside) attach(ctx context.Context, program string, pid int, w Wish) error {
 	dir, err := outsideDir()
 	if err != nil {
 		return err
@@ -62,8 +70,8 @@ func (o *Outside) attach(ctx context.Context, program string, pid int, symbols s
 	if err := os.WriteFile(secret, []byte(token+"\n"), 0o600); err != nil {
 		return err
 	}
-	args := append([]string{"-pid", strconv.Itoa(pid), "-socket", socket, "-token", secret, "-symbols", symbols, "--"},
-		names...)
+	args := append([]string{"-pid", strconv.Itoa(pid), "-socket", socket, "-token", secret, "-symbols", w.Symbols,
+		fmt.Sprintf("-records=%t", w.Records), "--"}, w.Names...)
 	h := &helper{cmd: exec.Command(program, args...)}
 	h.cmd.Stderr = os.Stderr
 	if h.in, err = h.cmd.StdinPipe(); err != nil {

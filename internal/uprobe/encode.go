@@ -194,7 +194,7 @@ func bits(b []byte) (n uint64) {
 // text writes a string, or bytes as one.
 func (e *encoder) text(tag byte, at, n, spare uint64) {
 	got := e.memory.read(at, n)
-	if uint64(len(got)) < min(n, uint64(e.o.Text+lookBeyond)) {
+	if uint64(len(got)) < min(n, uint64(textLook(e.o, e.depth == 0))) {
 		e.hole(wire.Hole{Reason: wire.Unseen, Kind: tag, Len: n}) // it could not be read
 		return
 	}
@@ -205,7 +205,7 @@ func (e *encoder) text(tag byte, at, n, spare uint64) {
 		h.Reason, h.Class, h.Hash = wire.Shape, classOf(got, n), e.hash(got, n)
 		e.hole(h)
 		return
-	case e.secrets.Text(string(got)):
+	case e.secrets.Text(string(got[:min(len(got), e.o.Text+lookBeyond)])):
 		h.Reason = wire.Redacted
 		e.hole(h)
 		return

@@ -320,3 +320,15 @@ func (b *Binary) values(d *declared, f *Function) error {
 		f.Params = append(f.Params, v)
 	}
 }
+
+// Whole returns a *beagle.UsageError for a function with a parameter that can't be seen: of no call
+// can a record be made.
+func (f *Function) Whole() error {
+	for _, v := range f.Params {
+		if v.blind() {
+			return &beagle.UsageError{What: fmt.Sprintf("%s takes %s %s in floating-point registers, which a uprobe "+
+				"cannot read, so none of its calls can be recorded", f.Name, v.Name, v.Type.Name), Remedy: otherWay}
+		}
+	}
+	return nil
+}

@@ -39,6 +39,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if pid := os.Getenv(childVariable); pid != "" {
+		if err := child(pid); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
 	status := m.Run()
 	for _, dir := range programs {
 		os.RemoveAll(dir)

@@ -37,7 +37,17 @@ const (
 	maxReferences  = 8192
 	maxChunk       = 8 << 10 // bytes that one reference copies
 	lookBeyond     = 256     // bytes of text beyond the cut, where a secret may end
+	lookAtClass    = 4096    // bytes of an argument's own text that its class is of, as in the probe
+	mostText       = maxChunk - lookBeyond
 )
+
+// textLook is how much is copied of a text. Texts within lists are many, so less is.
+func textLook(o *wire.Start, own bool) int {
+	if own {
+		return max(o.Text+lookBeyond, lookAtClass)
+	}
+	return o.Text + lookBeyond
+}
 
 // A planner builds the tables for the functions of one session.
 type planner struct {
@@ -134,11 +144,11 @@ func (p *planner) value(refs *[]reference, t *Type, off, depth int, foreign bool
 	}
 	switch t.Kind {
 	case reflect.String:
-		add(reference{list: 1, size: 1, most: uint32(p.o.Text + lookBeyond)})
+		add(reference{list: 1, size: 1, most: uint32(textLook(&p.o, depth == p.o.Depth))})
 	case reflect.Slice:
 		switch {
 		case t.Elem.Kind == reflect.Uint8:
-			add(reference{list: 1, size: 1, most: uint32(p.o.Text + lookBeyond)})
+			add(reference{list: 1, size: 1, most: uint32(textLook(&p.o, depth == p.o.Depth))})
 		case depth > 0 && (!foreign || t.Elem.raw() || p.o.Follow):
 			add(reference{list: 1, layout: p.of(t.Elem, depth-1, true), size: uint32(t.Elem.Size),
 				most: uint32(p.o.Elements)})

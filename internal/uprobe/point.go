@@ -74,8 +74,8 @@ func stackCheck(in instruction) bool {
 	return ok && in.Op == x86asm.CMP && m.Base == x86asm.R14 && m.Disp == 0x10
 }
 
-// disassemble reads instructions until the end, or until one that x86asm does not know: it knows
-// nothing of AVX.
+// disassemble reads instructions until the end, or until one that x86asm does not know, as some of
+// AVX-512.
 func disassemble(code []byte, low uint64) (list []instruction, whole bool) {
 	for i := 0; i < len(code); {
 		x, err := x86asm.Decode(code[i:], 64)

@@ -95,6 +95,7 @@ func load(dst, src asm.Register, off int16) asm.Instruction {
 func store(dst asm.Register, off int16, src asm.Register) asm.Instruction {
 	return asm.StoreMem(dst, off, src, asm.DWord)
 }
+
 // atomic is an atomic operation that returns the old value. The library drops the operation from the
 // instruction's constant when it writes it (v0.22.0), and leaves an addition: so it is set here.
 func atomic(op asm.AtomicOp, dst, src asm.Register, off int16) asm.Instruction {

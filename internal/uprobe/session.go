@@ -91,6 +91,9 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 		return nil, errors.New("questions are answered by a probe in the process, which beagle build makes; " +
 			"a uprobe records calls only")
 	}
+	if q.Text > mostText {
+		return nil, fmt.Errorf("invalid text %d: a uprobe copies at most %d bytes", q.Text, mostText)
+	}
 	s := &session{start: q, lease: rand.Text(), seed: maphash.MakeSeed(), flying: map[flight]airborne{}}
 	if s.secrets, err = probe.NewSecrets(q); err != nil {
 		return nil, err
