@@ -1,11 +1,18 @@
-package main
+package uprobe
 
 import (
 	"os"
 	"strings"
-
-	"github.com/beagle-go/beagle/internal/uprobe"
 )
+
+// Available returns why this program can't attach uprobes, or nil.
+func Available() error {
+	k, err := loadKernel(nil, nil)
+	if err == nil {
+		k.close()
+	}
+	return err
+}
 
 // attach finds the functions, measures what a hit costs here, and serves controllers.
 func attach(o options) (end func(), err error) {
@@ -13,11 +20,11 @@ func attach(o options) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := uprobe.Open(o.pid, o.symbols)
+	b, err := Open(o.pid, o.symbols)
 	if err != nil {
 		return nil, err
 	}
-	var all []*uprobe.Function
+	var all []*Function
 	for _, name := range o.names {
 		found, err := b.Find(name)
 		if err != nil {
@@ -30,16 +37,17 @@ func attach(o options) (end func(), err error) {
 		}
 		all = append(all, found...)
 	}
-	cost, err := uprobe.Measure()
+	cost, err := Measure()
 	if err != nil {
 		return nil, err
 	}
-	server, err := uprobe.NewServer(b, all, cost)
+	server, err := NewServer(b, all, cost)
 	if err != nil {
 		return nil, err
 	}
 	door, err := server.Listen(o.socket, strings.TrimSpace(string(token)))
 	if err != nil {
+		server.Close()
 		return nil, err
 	}
 	done, stopped := make(chan struct{}), make(chan struct{})
