@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -96,7 +97,11 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	}
 	clients, end, err := o.reach(ctx)
 	if err != nil {
-		return exitUsage, err
+		var usage *beagle.UsageError
+		if errors.As(err, &usage) {
+			return exitUsage, err
+		}
+		return exitNo, err
 	}
 	defer end()
 	return verb.run(ctx, o, clients)
@@ -193,7 +198,8 @@ func (o *capturing) reach(ctx context.Context) ([]*capture.Client, func(), error
 		clients, err := capture.Attached(o.pids)
 		return append(all, clients...), none, err
 	}
-	outside, err := capture.Attach(ctx, capture.Wish{PIDs: o.pids, Symbols: o.symbols, Names: o.start.Sites, Records: o.unit != nil})
+	outside, err := capture.Attach(ctx, capture.Wish{PIDs: o.pids, Symbols: o.symbols, Names: o.start.Sites,
+		Records: o.unit != nil})
 	if err != nil {
 		return nil, none, err
 	}

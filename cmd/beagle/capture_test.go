@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -31,13 +31,12 @@ func armed(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s is not armed", args[0])
 }
 
-// attached waits until the uprobes of a process are armed: attached PID.
+// attached waits until the uprobes of a process have captured something: attached PID.
 func attached(ts *testscript.TestScript, _ bool, args []string) {
-	pid, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	const most = 5 * time.Minute // it waits for another command, not for a clock
+	dir := filepath.Join(ts.Getenv("TMPDIR"), fmt.Sprintf("beagle-uprobe-%d", os.Getuid()))
+	const most = 2 * time.Minute // it waits for another command, not for a clock
 	for start := time.Now(); time.Since(start) < most; time.Sleep(20 * time.Millisecond) {
-		clients, err := capture.Attached([]int{pid})
+		clients, err := capture.New([]string{filepath.Join(dir, args[0]+".sock")}, filepath.Join(dir, args[0]+".token"))
 		if err != nil {
 			continue
 		}
@@ -46,7 +45,7 @@ func attached(ts *testscript.TestScript, _ bool, args []string) {
 			return
 		}
 	}
-	ts.Fatalf("process %d is not captured", pid)
+	ts.Fatalf("process %s is not captured", args[0])
 }
 
 // number waits for a file and sets a variable to what it holds: number NAME FILE.

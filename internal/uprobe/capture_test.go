@@ -228,9 +228,18 @@ func codeOf(t *testing.T, v *Server) []byte {
 // that it ended.
 func TestProcessEnds(t *testing.T) {
 	privileged(t)
-	p := start(t, build(t), "-rounds", "300")
-	go p.Wait()
+	p := start(t, build(t))
 	v := serve(t, p.Process.Pid, "", pkg+"Many")
+	go func() {
+		for began := time.Now(); time.Since(began) < patience; time.Sleep(tick) {
+			r, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStatus})
+			if err == nil && r.Status.Sites[0].Armed && r.Status.Sites[0].Counts.Recorded > 10 {
+				p.Process.Kill()
+				p.Wait()
+				return
+			}
+		}
+	}()
 	events, st := collect(t, v, wire.Start{Sites: []string{pkg + "Many"}, Raw: true}, 1<<30)
 	if len(events) == 0 {
 		t.Error("nothing was captured")

@@ -15,18 +15,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Cost is what a hit costs the thread that runs into it, beyond the call itself.
+// A Cost is what a hit costs the thread that runs into it, beyond the call itself, when hits follow
+// each other at once.
 type Cost struct {
 	Emulated time.Duration // the kernel carries the instruction out
 	Stepped  time.Duration // the kernel steps over it, with a second trap
 }
 
-// Of returns the cost of a point.
+// cold is how much more a hit costs a process that does other things between: its caches have
+// forgotten the kernel's code. bench/uprobe measures it.
+const cold = 2
+
+// Of returns the cost of a point that limits are computed with.
 func (c Cost) Of(p Point) time.Duration {
 	if p.Emulated {
-		return c.Emulated
+		return cold * c.Emulated
 	}
-	return c.Stepped
+	return cold * c.Stepped
 }
 
 // Measure finds the costs on this machine: it attaches the same program, with its gate shut, to two

@@ -3,6 +3,8 @@
 package uprobe
 
 import (
+	"time"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
@@ -16,7 +18,8 @@ const (
 	steps      = 8192     // references that are looked at
 	ringBytes  = 4 << 20
 	maxSites   = 64
-	maxFlights = 4096 // calls whose results are waited for
+	maxFlights = 4096                  // calls whose results are waited for
+	arrears    = 50 * time.Millisecond // intervals that passed without a call are made up for, this long
 )
 
 // Fields of a site in the kernel's map, in bytes. All are 64 bits wide.
@@ -194,8 +197,11 @@ func gate() asm.Instructions {
 		asm.Mov.Reg(asm.R9, asm.R0),
 		load(asm.R1, asm.R7, siteNext),
 		asm.JGT.Reg(asm.R1, asm.R9, "exit"),
-		load(asm.R2, asm.R7, siteInterval),
-		asm.Add.Reg(asm.R2, asm.R9),
+		asm.Mov.Reg(asm.R2, asm.R9), asm.Sub.Imm(asm.R2, int32(arrears)), // calls may come in bursts
+		asm.JGE.Reg(asm.R2, asm.R1, "late"),
+		asm.Mov.Reg(asm.R2, asm.R1),
+		load(asm.R3, asm.R7, siteInterval).WithSymbol("late"),
+		asm.Add.Reg(asm.R2, asm.R3),
 		asm.Mov.Reg(asm.R0, asm.R1),
 		atomic(asm.CmpXchg, asm.R7, asm.R2, siteNext),
 		asm.JNE.Reg(asm.R0, asm.R1, "met"),

@@ -28,7 +28,7 @@ const (
 const (
 	look    = 100 * time.Millisecond // how long calls are counted before any is captured
 	glimpse = 2 * time.Millisecond   // between looks at the counters in that time
-	tick    = 20 * time.Millisecond
+	tick    = 50 * time.Millisecond
 	window  = time.Second // over which mostLater holds
 	maxSkip = 64          // calls between the end of an interval and the captured call
 	landing = time.Second // how long the results of a call are waited for
@@ -129,7 +129,7 @@ func (s *session) choose(all []*Function, cost Cost) error {
 			}
 			found = true
 			if !slices.ContainsFunc(s.sites, func(a *arming) bool { return a.f == f }) {
-				s.sites = append(s.sites, &arming{f: f, index: len(s.sites), hit: cost.Of(f.Point), ret: cost.Stepped})
+				s.sites = append(s.sites, &arming{f: f, index: len(s.sites), hit: cost.Of(f.Point), ret: cost.Of(Point{})})
 			}
 		}
 		if !found {

@@ -15,7 +15,6 @@ import (
 
 func main() {
 	workers := flag.Int("workers", 1, "goroutines that call")
-	rounds := flag.Int("rounds", 0, "rounds of each goroutine; 0 means no end")
 	pause := flag.Duration("pause", time.Millisecond, "between rounds")
 	fresh := flag.Bool("fresh", false, "make each round in a new goroutine, whose stack must grow")
 	hot := flag.Bool("hot", false, "call one function all the time")
@@ -24,7 +23,7 @@ func main() {
 	var all sync.WaitGroup
 	for w := range *workers {
 		all.Go(func() {
-			for i := w; *rounds == 0 || i < w+*rounds**workers; i += *workers {
+			for i := w; ; i += *workers {
 				switch {
 				case *hot:
 					calls.Text(calls.Word(i))
