@@ -66,14 +66,18 @@ var mayImport = map[string][]string{
 	"internal/flow/loop":         {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":        {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
 	"internal/flow/tools":        {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
-	"internal/flow/fleet":        {"", "internal/flow", "internal/store"},
+	"internal/flow/fleet":        {"", "internal/companion", "internal/flow", "internal/store"},
+	"internal/companion":         {""},
+	"internal/uprobe":            {"", "internal/companion", "probe", "probe/wire"},
+	"cmd/beagle-uprobe":          {"internal/uprobe"},
+	"bench/uprobe":               {"internal/capture", "internal/uprobe", "probe/wire"},
 	"internal/flow/temporal":     {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/evolve", "internal/store"},
 	"cmd/beagle-temporal":        {"internal/flow/temporal", "internal/sandbox"},
 	"internal/inject":            {"", "probe", "internal/syntax"},
 	"probe":                      {"probe/wire"},
 	"probe/wire":                 {},
 	"probe/probehttp":            {"probe", "probe/wire"},
-	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
+	"internal/capture":           {"", "internal/companion", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
 	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
 	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
 	"internal/modcopy":           {},
@@ -122,6 +126,12 @@ func checkImport(t *testing.T, name, imported string) {
 	}
 	if imported == module+"/internal/flow/temporal" && name != "cmd/beagle-temporal" {
 		t.Errorf("%q imports %s: only beagle-temporal links it, since it is half of a build", name, imported)
+	}
+	if strings.HasPrefix(imported, "github.com/cilium/ebpf") && name != "internal/uprobe" {
+		t.Errorf("%q imports %s: only internal/uprobe speaks to the kernel", name, imported)
+	}
+	if imported == module+"/internal/uprobe" && name != "cmd/beagle-uprobe" && name != "bench/uprobe" {
+		t.Errorf("%q imports %s: only beagle-uprobe links it, since it alone needs privileges", name, imported)
 	}
 	inside := imported == module || strings.HasPrefix(imported, module+"/")
 	if !inside {

@@ -3,6 +3,7 @@
 package uprobe
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -237,14 +238,19 @@ func (s *session) tryOut() error {
 
 // tooMuch says what hits cost, and why that is so.
 func (s *session) tooMuch(share, most float64) error {
-	a := slices.MaxFunc(s.sites, func(x, y *arming) int { return int(x.rate*float64(x.hit) - y.rate*float64(y.hit)) })
-	how := "which the kernel emulates"
+	load := func(a *arming) int { return int(a.rate * float64(a.hit)) }
+	a := slices.MaxFunc(s.sites, func(x, y *arming) int { return cmp.Compare(load(x), load(y)) })
+	how, returns := "which the kernel emulates", ""
 	if !a.f.Point.Emulated {
 		how = "which the kernel must step over"
 	}
-	return fmt.Errorf("%s is called about %.0f times a second, and a hit at %s, %s, takes %v: %.1f %% of a core, more "+
+	if s.k.get(a.index, siteReturn) != 0 {
+		returns = fmt.Sprintf(", and one at its return, for --results, %v", a.ret.Round(10*time.Nanosecond))
+	}
+	return fmt.Errorf("%s is called about %.0f times a second, and a hit at %s, %s, takes %v%s: %.1f %% of a core, more "+
 		"than %.0f %%; sampling does not lower that; build the service with beagle build --probe, whose gate costs "+
-		"a nanosecond", a.f.Name, a.rate, a.f.Point.Text, how, a.hit.Round(10*time.Nanosecond), 100*share, 100*most)
+		"a nanosecond", a.f.Name, a.rate, a.f.Point.Text, how, a.hit.Round(10*time.Nanosecond), returns, 100*share,
+		100*most)
 }
 
 // open lets calls be captured.
