@@ -68,14 +68,14 @@ var mayImport = map[string][]string{
 	"internal/flow/loop":         {"internal/flow", "internal/evolve", "internal/store"},
 	"internal/flow/local":        {"", "internal/flow", "internal/flow/loop", "internal/evolve", "internal/store", "mutate/llm"},
 	"internal/flow/tools":        {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
-	"internal/flow/fleet":        {"", "internal/flow", "internal/store"},
+	"internal/flow/fleet":        {"", "internal/flow", "internal/store", "internal/companion"},
 	"internal/flow/temporal":     {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/evolve", "internal/store"},
 	"cmd/beagle-temporal":        {"internal/flow/temporal", "internal/sandbox"},
 	"internal/inject":            {"", "probe", "internal/syntax"},
 	"probe":                      {"probe/wire"},
 	"probe/wire":                 {},
 	"probe/probehttp":            {"probe", "probe/wire"},
-	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire"},
+	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "probe/wire", "internal/companion"},
 	"bench/field":                {"", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "suite/commits/change"},
 	"bench/strangers":            {"", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy"},
 	"internal/modcopy":           {},
@@ -93,6 +93,10 @@ var mayImport = map[string][]string{
 	"internal/inplace":           {"", "internal/inplace/live", "internal/rt", "internal/gotool", "internal/source", "internal/sandbox", "internal/harness", "internal/syntax", "internal/bench"},
 	"internal/inplace/live":      {"internal/rt"},
 	"bench/inplace":              {"", "internal/source", "internal/sandbox", "internal/scratch", "internal/inplace", "internal/mutants", "internal/verify"},
+	"internal/companion":         {""},
+	"internal/uprobe":            {"", "internal/companion", "probe", "probe/wire"},
+	"cmd/beagle-uprobe":          {"internal/uprobe"},
+	"bench/uprobe":               {"internal/capture", "internal/uprobe", "probe/wire"},
 }
 
 // standardOnly are the packages that import nothing but the standard library
