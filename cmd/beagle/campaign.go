@@ -87,6 +87,7 @@ func (o *campaigning) flags(f *flagSet) {
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
+	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
