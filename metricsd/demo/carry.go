@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -59,7 +60,11 @@ func (d *demo) carry(ctx context.Context, until string) error {
 		} else {
 			d.say(fmt.Sprintf("%d/%d %s: done before", i+1, len(d.steps), s.name))
 		}
-		key = keyOf(key, string(r.Result))
+		var plain bytes.Buffer // the file has the result indented
+		if err := json.Compact(&plain, r.Result); err != nil {
+			return err
+		}
+		key = keyOf(key, plain.String())
 		if s.name == until {
 			return nil
 		}
