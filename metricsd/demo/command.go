@@ -86,10 +86,11 @@ func (w *work) program(ctx context.Context, name, dir, program string, args ...s
 	return out.Bytes(), c.Status, os.WriteFile(w.file(name+".txt"), out.Bytes(), 0o644)
 }
 
-// gently has a program end by SIGINT, and by force only when it does not.
+// gently has a program, and what it started, end by SIGINT as Ctrl-C does, and by force only when
+// they do not.
 func gently(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 30 * time.Second
 }
 

@@ -82,7 +82,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d := newDemo(t, step{"sleep", "", "", func(ctx context.Context, _ *demo, w *work) (any, error) {
 		time.AfterFunc(300*time.Millisecond, cancel)
-		_, _, err := w.program(ctx, "sleep", w.dir, "sh", "-c", "trap 'echo ended >end; exit' INT; sleep 30 & wait")
+		_, _, err := w.program(ctx, "sleep", w.dir, "sh", "-c", "trap 'echo ended >end; exit' INT; while :; do sleep 0.1; done")
 		return nil, err
 	}})
 	if err := d.carry(ctx, ""); !errors.Is(err, context.Canceled) {
