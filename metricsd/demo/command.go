@@ -36,7 +36,9 @@ func (w *work) file(name string) string { return filepath.Join(w.dir, name) }
 // env is the environment of every program: the demo's own store, and no profile for the compiler.
 // Building metricsd with its profile takes minutes.
 func (d *demo) env() []string {
-	return append(os.Environ(), "BEAGLE_HOME="+d.home(), "GOFLAGS=-pgo=off", "BEAGLE_PROBE_TOKEN="+d.token())
+	return append(os.Environ(), "BEAGLE_HOME="+d.home(), "GOFLAGS=-pgo=off", "BEAGLE_PROBE_TOKEN="+d.token(),
+		// Patches are applied to copies in here: git must not take the repository around it for theirs.
+		"GIT_CEILING_DIRECTORIES="+d.out)
 }
 
 func (d *demo) token() string { return filepath.Join(d.home(), "token") }

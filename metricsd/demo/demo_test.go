@@ -82,7 +82,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d := newDemo(t, step{"sleep", "", "", func(ctx context.Context, _ *demo, w *work) (any, error) {
 		time.AfterFunc(300*time.Millisecond, cancel)
-		_, _, err := w.program(ctx, "sleep", w.dir, "sh", "-c", "trap 'echo ended >end; exit' INT; while :; do sleep 0.1; done")
+		_, _, err := w.program(ctx, "sleep", w.dir, "sh", "-c",
+			"trap 'echo ended >end; exit' INT; while :; do sleep 0.1; done")
 		return nil, err
 	}})
 	if err := d.carry(ctx, ""); !errors.Is(err, context.Canceled) {
@@ -160,13 +161,18 @@ func TestOverlay(t *testing.T) {
 +func main() { println("new") }
 `)
 	d.module = tree
+	// The results lie inside of a repository, as they do by default.
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", d.out).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v", out, err)
+	}
 	w := &work{demo: d, dir: filepath.Join(d.out, "measure")}
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	m := &measured{}
 	overlay, err := w.overlay(t.Context(), []rolled{{Target: "m/sub.left", Dir: "none"},
-		{Target: "m/sub.main", Dir: "won", Promoted: true, Predicted: saving{0.1, 0.05, 0.15}}}, m)
+		{Target: "m/sub.main", Dir: "won", Promoted: true, Predicted: saving{0.1, 0.05, 0.15}},
+		{Target: "m/sub.again", Dir: "won", Promoted: true, Predicted: saving{0.5, 0.5, 0.5}}}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +184,7 @@ func TestOverlay(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(tree, "sub", "main.go")); err != nil || string(text) != before {
 		t.Errorf("the checkout is changed: %s %v", text, err)
 	}
-	if len(m.Promoted) != 1 || math.Abs(m.Predicted.Share-0.1) > 1e-9 {
+	if len(m.Promoted) != 1 || len(m.Left) != 1 || math.Abs(m.Predicted.Share-0.1) > 1e-9 {
 		t.Errorf("%+v", m)
 	}
 }

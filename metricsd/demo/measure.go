@@ -21,7 +21,8 @@ import (
 // A measured is the end figure: processor time of the service for a message.
 type measured struct {
 	Promoted  []string
-	Predicted saving // by the campaign, of all promoted changes
+	Left      []string // promoted, and not applicable on top of the others
+	Predicted saving   // by the campaign, of all promoted changes
 	Before    estimate
 	After     estimate
 	Proven    saving // of whole programs
@@ -72,6 +73,9 @@ func measureStep(ctx context.Context, d *demo, w *work) (any, error) {
 // so that the checkout stays as it is. Without a promoted patch it is empty.
 func (w *work) overlay(ctx context.Context, won []rolled, m *measured) (string, error) {
 	tree := w.file("tree")
+	if err := os.RemoveAll(tree); err != nil {
+		return "", err
+	}
 	replace := map[string]string{}
 	for _, r := range won {
 		if !r.Promoted {
@@ -83,23 +87,28 @@ func (w *work) overlay(ctx context.Context, won []rolled, m *measured) (string, 
 			return "", err
 		}
 		for _, f := range files {
-			at := filepath.Join(tree, f)
-			if _, known := replace[filepath.Join(w.module, f)]; known {
+			from, at := filepath.Join(w.module, f), filepath.Join(tree, f)
+			if replace[from] == at {
 				continue
 			}
-			if err := copyFile(filepath.Join(w.module, f), at); err != nil {
+			if err := copyFile(from, at); err != nil {
 				return "", err
 			}
-			replace[filepath.Join(w.module, f)] = at
+			replace[from] = at
 		}
-		err = w.must(ctx, "patch-"+path.Base(r.Target), tree, "git", "apply", "--unsafe-paths", "-p1", patch)
+		// A patch that fits nowhere beside an earlier one changes nothing.
+		_, status, err := w.program(ctx, "patch-"+path.Base(r.Target), tree, "git", "apply", "-C1", patch)
 		if err != nil {
 			return "", err
+		}
+		if status != 0 {
+			m.Left = append(m.Left, r.Target)
+			continue
 		}
 		m.Promoted = append(m.Promoted, r.Target)
 		m.Predicted = m.Predicted.and(r.Predicted)
 	}
-	if len(replace) == 0 {
+	if len(m.Promoted) == 0 {
 		return "", nil
 	}
 	file := w.file("overlay.json")
