@@ -259,6 +259,9 @@ func (o *campaigning) attempt(t *beagle.CampaignTarget, u *source.Unit) (beagle.
 func (o *campaigning) search(ctx context.Context, t *beagle.CampaignTarget) (*beagle.Result, error) {
 	spec := o.spec
 	spec.Dir, spec.Target, spec.CorpusFile = o.state.Dir, t.Target, t.Inputs
+	if t.Inputs == "" {
+		spec.Evidence = o.evidence
+	}
 	if money := o.state.Campaign.Budget.Dollars; money > 0 {
 		left := money - o.state.Campaign.Spent.Dollars
 		if spec.Models.Caps.Money = llm.MicrosOf(left); left <= 0 {
