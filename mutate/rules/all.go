@@ -67,6 +67,7 @@ var written = []*mutate.Mutator{
 	onlyIfNeeded,
 	domainTable,
 	specialiseValue,
+	shortNumber,
 
 	// Strings, bytes, formatting.
 	stringBuilder,
