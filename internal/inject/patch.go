@@ -34,7 +34,7 @@ type PatchFile struct {
 // WritePatch makes the change that adds a switch and the versions to the function's package. dir
 // gets the overlay. The versions must declare nothing that is exported.
 func WritePatch(ctx context.Context, o Options, dir string) (*Patch, error) {
-	_, rolled, err := o.functions(ctx)
+	_, rolled, err := o.functions(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
