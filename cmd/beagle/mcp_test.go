@@ -50,6 +50,9 @@ func serveModule(t *testing.T) *served {
 			t.Fatal(err)
 		}
 	}
+	if err := shareArchives(s.home); err != nil {
+		t.Fatal(err)
+	}
 	s.env = append(os.Environ(), "BEAGLE_HOME="+s.home, "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=mod",
 		"XDG_CONFIG_HOME="+s.home)
 	return s
