@@ -460,7 +460,7 @@ func TestMCPHTTP(t *testing.T) {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case <-ended:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute): // on a shared machine it may be long before it is told
 		t.Error("it does not end when interrupted")
 	}
 }
