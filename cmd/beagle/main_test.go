@@ -89,8 +89,29 @@ func setup(e *testscript.Env) error {
 	if probe, err := filepath.Abs("../../probe"); err == nil {
 		e.Setenv("PROBE_MODULE", probe) // for services that import the probe
 	}
-	e.Setenv("BEAGLE_HOME", filepath.Join(e.WorkDir, "home"))
-	return nil
+	home := filepath.Join(e.WorkDir, "home")
+	e.Setenv("BEAGLE_HOME", home)
+	return shareArchives(home)
+}
+
+// shareArchives gives a home the archives of harness programs that other tests compiled. They are
+// kept by their content, as in Go's build cache. The homes of TestReadme begin without.
+func shareArchives(home string) error {
+	shared := os.Getenv("BEAGLE_HOME")
+	if shared == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		shared = filepath.Join(cache, "beagle")
+	}
+	shared = filepath.Join(shared, "harness")
+	for _, dir := range []string{shared, home} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return os.Symlink(shared, filepath.Join(home, "harness"))
 }
 
 // status runs a command that must end with a status: status 2 beagle evolve.

@@ -62,8 +62,13 @@ func plantsOf(t *testing.T, path string) *catalogue {
 	return c
 }
 
+// eachPhase is how many cases of a phase a quiet machine tries within a phase's share of the
+// processor time.
+const eachPhase = 250_000
+
 // exhaustAlone runs only the exhaustion on each candidate. It returns the phase that refused it, or
-// "".
+// "". On a crowded machine a case takes several times as much processor time as on a quiet one, so
+// a wrong version that is not met gets a second look: with more time, and a bound on the cases.
 func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 	t.Helper()
 	var cands []beagle.Candidate
@@ -89,33 +94,47 @@ func (c *catalogue) exhaustAlone(t *testing.T) map[string]string {
 		if err := j.prepare(); err != nil {
 			t.Fatal(err)
 		}
-		x, err := j.exhaustRequest(t.Context(), budget)
-		if err != nil {
-			t.Fatal(err)
+		met := j.meets(t, e.name, budget, 0)
+		if met == "" && e.check == "wrong" && !*asQuick {
+			met = j.meets(t, e.name, 4*budget, eachPhase)
 		}
-		reply, found, err := j.replay(t.Context(),
-			&rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: 1, Then: x}, 1, time.Minute)
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case found != nil:
-			out[e.name] = found.Reason
-		case reply.Diff != nil:
-			out[e.name] = "a record"
-		case reply.Then.Diff != nil:
-			d := reply.Then.Diff
-			out[e.name] = fmt.Sprintf("%s: %.80s", rt.PhaseOf(d.Case), strings.Join(d.Call, ", "))
-		}
-		if reply != nil && reply.Then != nil {
-			t.Logf("%-18s %8d cases in %6.1f ms", e.name, reply.Then.Cases, reply.Then.Millis)
-		}
-		if os.Getenv("BEAGLE_PLANTS") != "" && reply != nil && reply.Then != nil {
-			for _, p := range reply.Then.Phases {
-				t.Logf("%-18s %-10s %8d cases %5d ms done %v %s", e.name, p.Name, p.Cases, p.Time/1e6, p.Done, p.Note)
-			}
+		if met != "" {
+			out[e.name] = met
 		}
 	}
 	return out
+}
+
+// meets returns what the exhaustion refuses the candidate for, or "". each bounds the cases of a
+// phase, unless it is 0.
+func (j *Job) meets(t *testing.T, name string, budget time.Duration, each int) string {
+	t.Helper()
+	x, err := j.exhaustRequest(t.Context(), budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Each = each
+	// The budget is processor time, and a loaded machine may take long to grant it.
+	reply, found, err := j.replay(t.Context(),
+		&rt.Replay{Variant: j.idx, Records: []string{"quick"}, Max: 1, Then: x}, 1, 40*budget+time.Minute)
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case found != nil:
+		return found.Reason
+	case reply.Diff != nil:
+		return "a record"
+	}
+	t.Logf("%-18s %8d cases in %6.1f ms", name, reply.Then.Cases, reply.Then.Millis)
+	if os.Getenv("BEAGLE_PLANTS") != "" {
+		for _, p := range reply.Then.Phases {
+			t.Logf("%-18s %-10s %8d cases %5d ms done %v %s", name, p.Name, p.Cases, p.Time/1e6, p.Done, p.Note)
+		}
+	}
+	if d := reply.Then.Diff; d != nil {
+		return fmt.Sprintf("%s: %.80s", rt.PhaseOf(d.Case), strings.Join(d.Call, ", "))
+	}
+	return ""
 }
 
 // TestInputsMeetPlants checks that the exhaustion alone finds every planted wrong version and

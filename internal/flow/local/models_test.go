@@ -440,7 +440,7 @@ func TestKill(t *testing.T) {
 func killed(t *testing.T, s *store.Store, cmd *exec.Cmd, ended chan error, c *childRun, r *rand.Rand) bool {
 	t.Helper()
 	before := len(taken(t, s, c.Resume))
-	for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(5 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < 10*time.Minute; time.Sleep(5 * time.Millisecond) {
 		if c.Resume == "" {
 			if runs, err := s.Runs(); err == nil && len(runs) == 1 {
 				c.Resume = runs[0].ID

@@ -93,6 +93,7 @@ func modelsAt(t *testing.T, url string, names ...string) flow.Spec {
 // while models write for a run: the provider makes no answer twice, and no answer
 // that arrived is asked for again. A version that is handed in gets its fate.
 func TestNothingIsPaidTwice(t *testing.T) {
+	t.Parallel() // it waits for a server to notice what was killed
 	f := newFleet(t, "127.0.0.1")
 	models := &llmtest.Server{Idempotent: true, Script: func(c llmtest.Call) *llmtest.Reply {
 		text := fmt.Sprintf("```go\nfunc Sum(s string) int {\n\tn := %d\n\tfor _, b := range []byte(s) {\n"+

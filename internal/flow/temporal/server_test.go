@@ -80,6 +80,7 @@ func redone(before, after map[string]time.Time) int {
 // TestKillsSimulated kills and stops workers and kills the server while a run goes on, with
 // simulated stages: the trajectory is that of the plain loop.
 func TestKillsSimulated(t *testing.T) {
+	t.Parallel() // it waits for a server to notice what was killed
 	f := newFleet(t, "127.0.0.1")
 	spec := simSpec(120)
 	want, err := plain(&sim{store: openAt(t.TempDir())}, "run", spec, func(*flow.Course) {})
@@ -246,6 +247,7 @@ func TestCancelKills(t *testing.T) {
 // TestCutOff: of three workers one loses the network in the middle of a
 // measurement; another takes its work, and nothing is lost.
 func TestCutOff(t *testing.T) {
+	t.Parallel() // it waits for a server to notice what was killed
 	if os.Getuid() != 0 {
 		t.Skip("it takes root to make a network namespace")
 	}
