@@ -31,7 +31,8 @@ func (r *recall) keep() error {
 	if err != nil {
 		return err
 	}
-	r.kept, err = openShelf(filepath.Join(r.dir, "recall.jsonl"), func(c *counted) (string, bool) { return c.Key, true })
+	key := func(c *counted) (string, bool) { return c.Key, true }
+	r.kept, err = openShelf(filepath.Join(r.dir, "recall.jsonl"), key)
 	return err
 }
 
